@@ -35,7 +35,7 @@ func containerAccount(name string) (*userfiles.User, error) {
 
 // handOver gives the staged files of a job to whom its containers run as. The folders above stay the submitter's, and can be passed.
 func (s *stagingRoot) handOver(ctx context.Context, folder, name string) error {
-	at, err := s.files.Locate(folder)
+	at, err := s.Files.Locate(folder)
 	if err != nil || at.Scheme != hdfsadapter.SchemeFile {
 		return err
 	}
@@ -43,8 +43,8 @@ func (s *stagingRoot) handOver(ctx context.Context, folder, name string) error {
 	if err != nil || u == nil {
 		return err
 	}
-	for _, above := range []string{s.own, s.own + "/.staging"} {
-		if err := s.files.Chmod(ctx, above, 0o711); err != nil {
+	for _, above := range []string{s.Own, s.Own + "/.staging"} {
+		if err := s.Files.Chmod(ctx, above, 0o711); err != nil {
 			return err
 		}
 	}

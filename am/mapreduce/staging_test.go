@@ -2,16 +2,14 @@ package mapreduce
 
 import (
 	"context"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"heddle/am/client"
-	"heddle/am/mapreduce/job"
+	"heddle/am/staging"
 	"heddle/conf"
 	"heddle/hdfsadapter/hdfstest"
 	"heddle/yarn/ipc"
@@ -21,35 +19,15 @@ import (
 
 func testStaging(t *testing.T, base string) *stagingRoot {
 	t.Helper()
-	c, err := conf.Load(conf.Options{Getenv: func(string) (string, bool) { return "", false }, Overrides: []string{job.KeyStaging + "=" + base}})
+	c, err := conf.Load(conf.Options{Getenv: func(string) (string, bool) { return "", false }, Overrides: []string{staging.Key + "=" + base}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newStagingRoot(hdfstest.Local(t), c, "somebody")
+	root, err := staging.New(hdfstest.Local(t), c, "somebody")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
-}
-
-// The first user made the folder of all users for itself alone.
-func TestStagingFolderIsForAllUsers(t *testing.T) {
-	base := filepath.Join(t.TempDir(), "a", "staging")
-	s := testStaging(t, base)
-	for range 2 {
-		if err := s.prepare(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for name, want := range map[string]fs.FileMode{base: 0o777 | fs.ModeSticky, filepath.Join(base, "somebody"): 0o700} {
-		if info, err := os.Stat(name); err != nil || info.Mode()&^fs.ModeDir != want {
-			t.Errorf("%s: %v, %v", name, info.Mode(), err)
-		}
-	}
-	s.user = "another"
-	if err := s.prepare(t.Context()); err == nil || !strings.Contains(err.Error(), "not to another") {
-		t.Errorf("a folder of somebody else's: %v", err)
-	}
+	return &stagingRoot{root}
 }
 
 // A job that was killed in the background left its staged files behind for good.
@@ -85,7 +63,7 @@ func TestStagedFilesOfKilledJobsAreSweptAway(t *testing.T) {
 	if want := []string{ended.String(), forgotten.String()}; err != nil || !slices.Equal(removed, want) {
 		t.Errorf("%v, %v", removed, err)
 	}
-	left, err := os.ReadDir(strings.TrimPrefix(s.own+"/.staging", "file://"))
+	left, err := os.ReadDir(strings.TrimPrefix(s.Own+"/.staging", "file://"))
 	if err != nil || len(left) != 4 {
 		t.Errorf("%v, %v", left, err)
 	}

@@ -21,6 +21,7 @@ import (
 	"heddle/am/mapreduce/commit"
 	"heddle/am/mapreduce/input"
 	"heddle/am/mapreduce/job"
+	"heddle/am/staging"
 	"heddle/conf"
 	"heddle/hdfsadapter"
 	"heddle/yarn/records"
@@ -137,11 +138,12 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	if m := s.MasterSize.MemoryMB; !most.IsZero() && m > most[0] {
 		return fmt.Errorf("%s is %d MB, more than the cluster's largest container of %d MB", job.KeyMasterMemory, m, most[0])
 	}
-	root, err := newStagingRoot(x.files, o.Conf, s.User)
+	users, err := staging.New(x.files, o.Conf, s.User)
 	if err != nil {
 		return err
 	}
-	if err := root.prepare(ctx); err != nil {
+	root := &stagingRoot{users}
+	if err := root.Prepare(ctx); err != nil {
 		return err
 	}
 	s.Staging = root.folder(x.ID)

@@ -2,14 +2,15 @@ package pool
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 
 	"heddle/am/client"
+	"heddle/am/staging"
 	"heddle/hdfsadapter"
 )
 
@@ -29,23 +30,13 @@ func (c *Containers) stage(ctx context.Context) (client.Resource, error) {
 	}
 	defer adapter.Close()
 	files := adapter.As(c.User)
-	base, ok := c.Conf.Get("yarn.app.mapreduce.am.staging-dir")
-	if !ok || base == "" {
-		base = "/tmp/hadoop-yarn/staging"
-	}
-	at, err := files.Locate(strings.TrimRight(base, "/"))
-	if err != nil {
-		return client.Resource{}, err
-	}
-	local, err := os.Stat(binary)
+	root, err := staging.New(files, c.Conf, c.User)
 	if err != nil {
 		return client.Resource{}, err
 	}
 	name := "file://" + binary
-	if at.Scheme != hdfsadapter.SchemeFile {
-		folder := at.String() + "/" + c.User + "/.staging/heddle"
-		name = fmt.Sprintf("%s/%d-%d", folder, local.Size(), local.ModTime().UnixMilli())
-		if err := copyOnce(ctx, files, binary, folder, name); err != nil {
+	if !root.Local {
+		if name, err = copyOnce(ctx, root, binary); err != nil {
 			return client.Resource{}, fmt.Errorf("staging %s: %w", binary, err)
 		}
 	}
@@ -56,25 +47,41 @@ func (c *Containers) stage(ctx context.Context) (client.Resource, error) {
 	return client.Resource{URL: info.Path, Size: info.Size, ModTime: info.ModTime, Type: client.File, Visibility: client.Private}, nil
 }
 
-// copyOnce copies a file if it isn't there. Nobody sees a part of it.
-func copyOnce(ctx context.Context, files *hdfsadapter.FS, from, folder, to string) error {
-	if _, err := files.Stat(ctx, to); err == nil || !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := files.MkdirAll(ctx, folder, 0o700); err != nil {
-		return err
+// copyOnce copies a program if it isn't there, and returns the copy's name. Nobody sees a part of it. The name can be guessed, so that the copy
+// lies where only the user can have put it.
+func copyOnce(ctx context.Context, root *staging.Root, from string) (to string, err error) {
+	if err := root.Prepare(ctx); err != nil {
+		return "", err
 	}
 	f, err := os.Open(from)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer f.Close()
-	part := fmt.Sprintf("%s.%d", to, os.Getpid())
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	folder := root.Own + "/.staging/heddle"
+	to = fmt.Sprintf("%s/%d-%d", folder, info.Size(), info.ModTime().UnixMilli())
+	if _, err := root.Files.Stat(ctx, to); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return to, err
+	}
+	if err := root.Files.MkdirAll(ctx, folder, 0o700); err != nil {
+		return "", err
+	}
+	return to, write(ctx, root.Files, f, to)
+}
+
+// write makes a file that is there when it is whole.
+func write(ctx context.Context, files *hdfsadapter.FS, from io.Reader, to string) error {
+	// Processes on other machines, and ones that were killed, may have had the same id as this one.
+	part := to + "." + rand.Text()
 	w, err := files.Create(ctx, part, hdfsadapter.CreateOptions{Perm: 0o700})
 	if err != nil {
 		return err
 	}
-	_, err = io.CopyBuffer(struct{ io.Writer }{w}, f, make([]byte, 1<<20))
+	_, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{from}, make([]byte, 1<<20))
 	if e := w.Close(); err == nil {
 		err = e
 	}
