@@ -87,8 +87,8 @@ func (c Containers) Start(ctx context.Context, p *Pool) (*Running, error) {
 	if c.Memory > int(most[0]) && !most.IsZero() {
 		return nil, fmt.Errorf("a task needs %d MB, more than the cluster's largest container of %d MB", c.Memory, most[0])
 	}
-	for c.Slots > 1 && !most.IsZero() && !c.size().FitsIn(most) {
-		c.Slots--
+	if !most.IsZero() {
+		c.fit(most)
 	}
 	program, err := c.stage(ctx)
 	if err != nil {
@@ -103,6 +103,7 @@ func (c Containers) Start(ctx context.Context, p *Pool) (*Running, error) {
 	r := &Running{ID: id, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
+		defer remind(p.log, id, p.State).Stop()
 		r.err = c.attend(ctx, r, p, program)
 		select {
 		case <-r.stop:
@@ -113,8 +114,29 @@ func (c Containers) Start(ctx context.Context, p *Pool) (*Running, error) {
 	return r, nil
 }
 
+// fit lets executors have fewer slots if a container can't be that large. There may be more executors then, for as many tasks at a time.
+func (c *Containers) fit(most records.Resource) {
+	tasks := c.Most * c.Slots
+	for c.Slots > 1 && !c.size().FitsIn(most) {
+		c.Slots--
+	}
+	c.Most = (tasks + c.Slots - 1) / c.Slots
+}
+
 func (c *Containers) size() records.Resource {
 	return records.NewResource(int64(c.Slots*c.Memory), int64(c.Slots))
+}
+
+// remindAfter is how long users wait for the first executor before they are told so.
+const remindAfter = 10 * time.Second
+
+// remind tells users once that their tasks wait, because a full queue doesn't differ from a slow command otherwise.
+func remind(log *logrus.Entry, id records.ApplicationID, state func() State) *time.Timer {
+	return time.AfterFunc(remindAfter, func() {
+		if s := state(); s.Executors == 0 && s.Waiting > 0 {
+			log.Warnf("%v has no container after %v, and %d tasks wait: heddle app -why %v says what it waits for", id, remindAfter, s.Waiting, id)
+		}
+	})
 }
 
 // attend is the ApplicationMaster.

@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sirupsen/logrus"
 
 	engine "heddle/am/executor"
 	"heddle/am/executor/wire"
@@ -307,6 +313,79 @@ func TestTooLargeTasksAreRefused(t *testing.T) {
 	if r := <-b.run(&Task{Task: wire.Task{What: wire.Nothing}}); r.err != nil {
 		t.Errorf("the executor isn't good any more: %v", r.err)
 	}
+}
+
+// A task that can't be sent leaves its room to the next one, also where it would have followed another.
+func TestATooLargeTaskLeavesItsRoom(t *testing.T) {
+	b := start(t, Options{})
+	b.run(&Task{Task: wire.Task{Dir: "first"}})
+	large := b.run(&Task{Task: wire.Task{Payload: make([]byte, wire.MaxFrame)}})
+	b.run(&Task{Task: wire.Task{Dir: "next"}})
+	c := b.dial(&wire.Hello{Slots: 1})
+	m := next[*wire.Task](b, c)
+	if err := c.Send(&wire.Ended{ID: m.ID}); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-large; !errors.Is(r.err, wire.ErrTooLarge) {
+		t.Errorf("%+v", r)
+	}
+	if m := next[*wire.Task](b, c); m.Dir != "next" {
+		t.Errorf("%q runs", m.Dir)
+	}
+}
+
+// A task that fails with its pool while it writes is done afterwards.
+func TestFailWaitsForOutput(t *testing.T) {
+	b := start(t, Options{})
+	entered, leave, wrote := make(chan struct{}), make(chan struct{}), false
+	done := make(chan bool, 1)
+	b.Submit(&Task{
+		Output: func(int, []byte) { close(entered); <-leave; wrote = true },
+		Done:   func(wire.Ended, error) { done <- wrote },
+	})
+	c := b.dial(&wire.Hello{Slots: 1})
+	m := next[*wire.Task](b, c)
+	if err := c.Send(&wire.Output{ID: m.ID}); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	go b.Fail(errors.New("no containers"))
+	await.Until(t, "the failure", func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return b.err != nil
+	})
+	close(leave)
+	if !<-done {
+		t.Error("it is done while it writes")
+	}
+}
+
+// failing is a listener that has no descriptors for a while.
+type failing struct {
+	net.Listener
+	times int
+}
+
+func (f *failing) Accept() (net.Conn, error) {
+	if f.times--; f.times < 0 {
+		return nil, net.ErrClosed
+	}
+	return nil, syscall.EMFILE
+}
+
+// A pool without file descriptors leaves the processor to others.
+func TestAcceptingRests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := logrus.New()
+		l.SetOutput(io.Discard)
+		p := &Pool{listener: &failing{times: 5}, log: logrus.NewEntry(l), ctx: t.Context()}
+		began := time.Now()
+		p.accept()
+		if took := time.Since(began); took != 5*acceptPause {
+			t.Errorf("5 attempts in %v", took)
+		}
+	})
 }
 
 func TestLeave(t *testing.T) {
