@@ -25,6 +25,7 @@ type printer struct {
 	turn  int             // the command whose turn it is, in the order of the input
 	begun map[int]*output // those that have begun, of which the ones before turn are printed
 	err   error           // of writing; nothing is written after it
+	over  bool            // no further command begins
 }
 
 // Streams of an output.
@@ -45,13 +46,21 @@ func newPrinter(o *Options, out, errs io.Writer, b *bar) *printer {
 	return p
 }
 
-// await returns when a command may begin: not too far ahead of the one whose turn it is to print.
+// await returns when a command may begin: not too far ahead of the one whose turn it is to print. After halt it returns at once.
 func (p *printer) await(number, ahead int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.keepOrder && p.err == nil && number-p.turn >= ahead {
+	for p.keepOrder && !p.over && p.err == nil && number-p.turn >= ahead {
 		p.next.Wait()
 	}
+}
+
+// halt says that no further command begins. The turn of those that don't never ends, so that nobody may wait for it.
+func (p *printer) halt() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	p.next.Broadcast()
 }
 
 // output is that of one command.
@@ -60,7 +69,7 @@ type output struct {
 	number  int
 	waiting [2]spool
 	ended   bool
-	// files get all of the streams as well, if they are set.
+	// files get all of the streams as well, if they are set. p.mu guards the field.
 	files [2]io.Writer
 }
 
@@ -81,9 +90,23 @@ type stream struct {
 	which int
 }
 
-// direct returns what a command writes to: the file itself where nothing can mix, so that a command sees the terminal.
+// keep sets the files that get the streams from now on.
+func (o *output) keep(files [2]io.Writer) {
+	o.p.mu.Lock()
+	defer o.p.mu.Unlock()
+	o.files = files
+}
+
+// kept returns the file that gets a stream, or nil.
+func (o *output) kept(which int) io.Writer {
+	o.p.mu.Lock()
+	defer o.p.mu.Unlock()
+	return o.files[which]
+}
+
+// writer returns what a command writes to: the file itself where nothing can mix, so that a command sees the terminal.
 func (o *output) writer(which int) io.Writer {
-	if f, ok := o.p.to[which].(*os.File); ok && o.p.alone && o.files[which] == nil && o.p.bar == nil {
+	if f, ok := o.p.to[which].(*os.File); ok && o.p.alone && o.kept(which) == nil && o.p.bar == nil {
 		return f
 	}
 	return stream{o, which}
@@ -98,7 +121,7 @@ func (s stream) Write(b []byte) (int, error) {
 
 func (s stream) write(b []byte) error {
 	o, p := s.o, s.o.p
-	if f := o.files[s.which]; f != nil {
+	if f := o.kept(s.which); f != nil {
 		if _, err := f.Write(b); err != nil {
 			p.fail(err)
 			return err
@@ -136,8 +159,8 @@ func (s stream) write(b []byte) error {
 
 // restart forgets what a command has written so far, which is going to be run again. What is printed is printed.
 func (o *output) restart() {
-	for _, f := range o.files {
-		if f, ok := f.(*os.File); ok {
+	for which := range o.waiting {
+		if f, ok := o.kept(which).(*os.File); ok {
 			_, err := f.Seek(0, io.SeekStart)
 			if err == nil {
 				err = f.Truncate(0)

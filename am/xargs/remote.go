@@ -64,8 +64,10 @@ func outcome(e *wire.Ended, err error) Outcome {
 	switch {
 	case errors.Is(err, pool.ErrLost):
 		o.Err = fmt.Errorf("%w: %w", ErrLost, err)
-	case err != nil:
+	case errors.Is(err, wire.ErrTooLarge):
 		o.Err = err
+	case err != nil:
+		o.Err = fmt.Errorf("%w: %w", ErrNowhere, err)
 	case e.Why == wire.Missing:
 		o.Err = fs.ErrNotExist
 	case e.Why == wire.Forbidden:

@@ -63,6 +63,9 @@ type Streams struct {
 // ErrLost is wrapped by the Err of a command whose outcome nobody knows, although it may have been run.
 var ErrLost = errors.New("lost")
 
+// ErrNowhere is wrapped by the Err of a command when there is nothing left that could run any: the cluster gives no containers.
+var ErrNowhere = errors.New("commands can't be run any more")
+
 // Run reads the input, runs its commands, and returns the exit code. Messages go to s.Err. If ctx ends, all commands are ended.
 func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -107,6 +110,7 @@ func (x *run) work(ctx context.Context, b *batcher) {
 	going, halt := context.WithCancel(ctx)
 	defer halt()
 	x.halt = halt
+	defer context.AfterFunc(going, x.printer.halt)()
 	tasks, hand := make(chan *Task, ahead), make(chan *Task)
 	go x.read(going, b, tasks) // ends when the input does, which nobody can hasten
 	var workers sync.WaitGroup
@@ -179,7 +183,7 @@ func (x *run) do(ctx context.Context, t *Task) {
 		if got, err = x.try(ctx, t, out); err != nil {
 			x.printer.fail(err)
 		}
-		if try >= x.o.Tries || got.succeeded() || ctx.Err() != nil || missing(got.Err) || x.printer.broken() != nil {
+		if try >= x.o.Tries || got.succeeded() || ctx.Err() != nil || hopeless(got.Err) || x.printer.broken() != nil {
 			break
 		}
 		out.restart()
@@ -201,13 +205,15 @@ func (x *run) try(ctx context.Context, t *Task, out *output) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
-	out.files = [2]io.Writer{f.stdout, f.stderr}
+	out.keep([2]io.Writer{f.stdout, f.stderr})
 	got := x.runner.Run(ctx, t, out.writer(stdout), out.writer(stderr))
+	out.keep([2]io.Writer{}) // the next try has files of its own
 	return got, f.close(got)
 }
 
-func missing(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+// hopeless reports whether a further try would fail as well.
+func hopeless(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrNowhere)
 }
 
 // judge draws the conclusions of GNU xargs from how a command has ended.
@@ -217,6 +223,9 @@ func (x *run) judge(t *Task, got Outcome) {
 	case errors.Is(got.Err, ErrLost):
 		x.say("%s: %v", name, got.Err)
 		x.fail()
+	case errors.Is(got.Err, ErrNowhere):
+		x.stop(exitFault, "%v", got.Err)
+		x.halt()
 	case errors.Is(got.Err, fs.ErrNotExist):
 		x.stop(exitNotFound, "%s: No such file or directory", name)
 	case errors.Is(got.Err, fs.ErrPermission):

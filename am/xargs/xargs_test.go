@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"heddle/am/executor/wire"
 )
 
 // scripted is a Runner that does as a function says.
@@ -236,6 +238,18 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// When the cluster runs nothing any more, that isn't the command's fault, and the rest of the input isn't tried.
+func TestNowhereToRun(t *testing.T) {
+	r := scripted(func(context.Context, *Task, io.Writer, io.Writer) Outcome {
+		return outcome(&wire.Ended{}, errors.New("5 executors could not be started"))
+	})
+	var errs bytes.Buffer
+	code := Run(t.Context(), parsed(t, "-n1", "--retries=3", "CMD"), r, Streams{In: endless{}, Out: io.Discard, Err: &errs})
+	if want := "xargs: commands can't be run any more: 5 executors could not be started\n"; code != exitFault || errs.String() != want {
+		t.Errorf("exit code %d, %q", code, errs.String())
+	}
+}
+
 // After a reason to stop no command begins, and those that run go on.
 func TestStopLetsRunningCommandsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -292,26 +306,22 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func TestResults(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "out")
-	r := func(_ context.Context, t *Task, stdout, stderr io.Writer) Outcome {
-		io.WriteString(stdout, "out\xff")
-		io.WriteString(stderr, "err")
-		return []Outcome{{}, {Exit: 4}, {TimedOut: true}, {Signal: 9}}[t.Number]
-	}
-	if got := play(t, "a 'b c' d e", r, "-n1", "--results", dir, "CMD"); got.code == 0 || got.out != strings.Repeat("out\xff", 4) {
-		t.Errorf("%+v", got)
-	}
-	for file, want := range map[string]string{
-		"1/stdout": "out\xff", "1/stderr": "err", "1/exit": "0\n", "2/command": "CMD\x00b c\x00", "2/exit": "4\n", "3/exit": "timeout\n", "4/exit": "137\n",
-	} {
-		if b, err := os.ReadFile(filepath.Join(dir, file)); string(b) != want {
-			t.Errorf("%s: %q, %v; want %q", file, b, err, want)
+// A command that waits for the turn of one that never begins doesn't keep xargs from ending.
+func TestNobodyWaitsForATurnAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := parsed(t, "-k", "-P0", "-n1")
+		x := &run{o: o, printer: newPrinter(&o, io.Discard, io.Discard, nil)}
+		x.runner = scripted(func(context.Context, *Task, io.Writer, io.Writer) Outcome { return Outcome{Exit: stopAll} })
+		b, err := newBatcher(&o, strings.NewReader("a"), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if got := play(t, "a", r, "--results", filepath.Join(dir, "1/stdout")); got.code != 1 || !strings.Contains(got.err, "1/stdout") {
-		t.Errorf("a file as folder: %+v", got)
-	}
+		var waits sync.WaitGroup
+		waits.Go(func() { x.printer.await(3*ahead, ahead) })
+		synctest.Wait()
+		x.work(t.Context(), b)
+		waits.Wait()
+	})
 }
 
 type broken struct{}
