@@ -51,10 +51,21 @@ type Interpreter struct {
 	TimeoutMS uint64
 }
 
-// Serve passes on calls until the input ends. It returns when all calls have been answered. The error is that of the input or the output.
+// Serve passes on calls until the input or ctx ends. It returns when all calls have been answered. The error is that of the input or the
+// output, or the cause of ctx's end. After that end somebody may still wait for the input, which nobody can hasten.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, p *pool.Pool, i Interpreter) error {
 	s := &server{pool: p, i: i, out: bufio.NewWriterSize(out, 64<<10), open: map[uint64]*pool.Task{}}
-	err := s.read(ctx, bufio.NewReaderSize(in, 64<<10))
+	read := make(chan error, 1)
+	go func() { read <- s.read(bufio.NewReaderSize(in, 64<<10)) }()
+	var err error
+	select {
+	case err = <-read:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	s.submitting.Lock()
+	s.over = true
+	s.submitting.Unlock()
 	s.mu.Lock()
 	var rest []*pool.Task
 	for _, t := range s.open {
@@ -75,14 +86,17 @@ type server struct {
 	i     Interpreter
 	calls sync.WaitGroup
 
+	submitting sync.Mutex // held while a call is entered and handed to the pool
+	over       bool       // no call is taken any more
+
 	mu   sync.Mutex
 	out  *bufio.Writer
 	err  error
 	open map[uint64]*pool.Task
 }
 
-func (s *server) read(ctx context.Context, in *bufio.Reader) error {
-	for ctx.Err() == nil {
+func (s *server) read(in *bufio.Reader) error {
+	for {
 		what, id, rest, err := readFrame(in)
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -106,7 +120,6 @@ func (s *server) read(ctx context.Context, in *bufio.Reader) error {
 			return fmt.Errorf("a frame is of kind %d: 0 and 1 are known", what)
 		}
 	}
-	return context.Cause(ctx)
 }
 
 func (s *server) submit(id uint64, payload []byte) error {
@@ -124,6 +137,11 @@ func (s *server) submit(id uint64, payload []byte) error {
 			}
 			s.answer(id, &e, err)
 		},
+	}
+	s.submitting.Lock()
+	defer s.submitting.Unlock()
+	if s.over {
+		return nil
 	}
 	s.mu.Lock()
 	_, twice := s.open[id]

@@ -50,6 +50,45 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// An interrupt ends all calls, though the program that makes them says nothing.
+func TestInterrupt(t *testing.T) {
+	p, err := pool.New(pool.Options{Secret: wire.NewSecret(), Listen: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	why := errors.New("interrupt")
+	ctx, interrupt := context.WithCancelCause(t.Context())
+	in, program := io.Pipe()
+	defer program.Close()
+	var out bytes.Buffer
+	done := make(chan error, 1)
+	go func() { done <- Serve(ctx, in, &out, p, Interpreter{Args: []string{"none"}}) }()
+	if _, err := program.Write(frame(submit, 7, "call")); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the call", func() bool { return p.State().Waiting == 1 })
+	interrupt(why)
+	err = await.Value(t, "the end", func() (error, bool) {
+		select {
+		case err := <-done:
+			return err, true
+		default:
+			return nil, false
+		}
+	})
+	if !errors.Is(err, why) || !bytes.Equal(out.Bytes(), frame(canceled, 7, "")) {
+		t.Errorf("%q, %v", out.Bytes(), err)
+	}
+	// What is said later isn't heard.
+	if _, err := program.Write(frame(submit, 8, "late")); err != nil {
+		t.Fatal(err)
+	}
+	if s := p.State(); s.Waiting != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func FuzzFrames(f *testing.F) {
 	f.Add(frame(submit, 1, "call"))
 	f.Add([]byte{255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0})

@@ -49,8 +49,6 @@ func (p *interpreters) call(ctx context.Context, t *wire.Task, output func(int, 
 	if err != nil {
 		return ended(t.ID, process.Result{}, err)
 	}
-	done := make(chan struct{})
-	defer close(done)
 	var late *time.Timer
 	if t.TimeoutMS > 0 {
 		late = time.AfterFunc(time.Duration(t.TimeoutMS)*time.Millisecond, func() { i.kill(errLate) })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,7 +28,7 @@ func newCalls(s *source) *cobra.Command {
 		Use: "calls [options] -- INTERPRETER [ARGUMENT...]", Hidden: true, Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i.Args, i.Dir, i.TimeoutMS = args, workFolder(""), uint64(timeout.Milliseconds())
-			i.Env = append(inherited(nil), i.Env...)
+			i.Env = append(inherited(nil), handedOver()...)
 			if err := runCalls(cmd.Context(), s, place, i, workers); err != nil {
 				return fmt.Errorf("calls: %w", err)
 			}
@@ -40,8 +41,22 @@ func newCalls(s *source) *cobra.Command {
 	f.IntVar(&place.Memory, "memory", 0, "MB for each call that runs")
 	f.IntVar(&workers, "workers", 0, "calls that run at a time")
 	f.DurationVar(&timeout, "timeout", 0, "of each call")
-	f.StringArrayVar(&i.Env, "setenv", nil, "NAME=VALUE for the interpreters")
 	return c
+}
+
+// callVariable begins the names of variables that are the interpreters'. They may be secrets, which a command line would show to everybody.
+const callVariable = "HEDDLE_CALLS_ENV_"
+
+// handedOver returns the interpreters' variables, and takes them out of this process's environment.
+func handedOver() (env []string) {
+	for _, v := range os.Environ() {
+		if own, ok := strings.CutPrefix(v, callVariable); ok {
+			env = append(env, own)
+			name, _, _ := strings.Cut(v, "=")
+			_ = os.Unsetenv(name) // it is there
+		}
+	}
+	return env
 }
 
 func runCalls(ctx context.Context, s *source, place xargs.Place, i calls.Interpreter, workers int) error {

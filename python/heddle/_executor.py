@@ -14,6 +14,11 @@ from . import _worker
 
 sys.modules.setdefault("_heddle_worker", _worker)
 
+# The most that heddle takes as one message, less room for what goes with a call.
+_LARGEST = (64 << 20) - (1 << 20)
+# Begins the names under which heddle is handed the calls' variables: its command line is for everybody to see.
+_VARIABLE = "HEDDLE_CALLS_ENV_"
+
 _SUBMIT, _CANCEL = 0, 1
 _RESULT, _STDOUT, _STDERR, _FAILURE, _CANCELED, _LATE = range(6)
 
@@ -78,8 +83,8 @@ class Executor(concurrent.futures.Executor):
         if timeout is not None:
             args += ["--timeout", "%dms" % max(1, int(timeout * 1000))]
         path = [os.path.abspath(p) for p in sys.path]
-        for name, value in {"PYTHONPATH": os.pathsep.join(path), **(env or {})}.items():
-            args += ["--setenv", "%s=%s" % (name, value)]
+        variables = {"PYTHONPATH": os.pathsep.join(path), **(env or {})}
+        environ = {**os.environ, **{_VARIABLE + name: str(value) for name, value in variables.items()}}
         with open(_worker.__file__) as f:
             source = f.read()
         start = ("import sys, types; m = types.ModuleType('_heddle_worker'); sys.modules['_heddle_worker'] = m; "
@@ -93,7 +98,7 @@ class Executor(concurrent.futures.Executor):
         self._futures = {}
         self._down = False
         self._broken = None
-        self._process = subprocess.Popen(args, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self._process = subprocess.Popen(args, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self._said = []
         self._listener = threading.Thread(target=self._say, daemon=True)
         self._listener.start()
@@ -102,6 +107,8 @@ class Executor(concurrent.futures.Executor):
 
     def submit(self, fn, /, *args, **kwargs):
         call = pickle.dumps((sys.version_info[:2], self._init, _worker.dumps((fn, args, kwargs))), pickle.HIGHEST_PROTOCOL)
+        if len(call) > _LARGEST:
+            raise ValueError("the call and its arguments have %d bytes, at most %d are allowed: write large arguments to a file that nodes can read" % (len(call), _LARGEST))
         future = _Future()
         with self._lock:
             if self._broken is not None:
@@ -190,8 +197,11 @@ class Executor(concurrent.futures.Executor):
     def _take(self, what, number, rest):
         if what in (_STDOUT, _STDERR):
             stream = sys.stdout if what == _STDOUT else sys.stderr
-            stream.write(rest.decode("utf-8", "replace"))
-            stream.flush()
+            try:
+                stream.write(rest.decode("utf-8", "replace"))
+                stream.flush()
+            except (AttributeError, OSError, ValueError):
+                pass  # nobody reads it; that must not keep other calls from their results
             return
         with self._lock:
             future = self._futures.pop(number, None)

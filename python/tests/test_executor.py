@@ -100,6 +100,18 @@ class ExecutorTest(unittest.TestCase):
             self.e.submit(lambda: (print("to out"), print("to err", file=__import__("sys").stderr))).result()
         self.assertEqual((out.getvalue(), err.getvalue()), ("to out\n", "to err\n"))
 
+    def test_closed_output(self):
+        closed = io.StringIO()
+        closed.close()
+        for stream in (closed, None):
+            with mock.patch("sys.stdout", stream):
+                self.assertEqual(self.e.submit(lambda: print("nobody reads it") or 5).result(60), 5)
+
+    def test_large_arguments(self):
+        with self.assertRaisesRegex(ValueError, "at most"):
+            self.e.submit(len, bytes(64 << 20))
+        self.assertEqual(self.e.submit(times, 2).result(), 6)
+
     def test_interpreters_are_kept(self):
         pids = {self.e.submit(process).result() for _ in range(10)}
         self.assertLess(len(pids), 10)
@@ -144,6 +156,14 @@ class LifeTest(unittest.TestCase):
 
         with executor(1, initializer=begin, initargs=(5,)) as e:
             self.assertEqual(list(e.map(lambda _: begun, range(3))), [5, 5, 5])  # noqa: F821
+
+    def test_variables_are_nobody_elses(self):
+        with executor(1, env={"SECRET": "of the call's"}) as e:
+            seen = e.submit(lambda: {k: v for k, v in __import__("os").environ.items() if "SECRET" in k}).result()
+            self.assertEqual(seen, {"SECRET": "of the call's"})
+            if os.path.exists("/proc/self/cmdline"):
+                with open("/proc/%d/cmdline" % e._process.pid) as f:
+                    self.assertNotIn("of the call's", f.read())
 
     def test_timeout(self):
         with executor(1, timeout=0.5) as e:
