@@ -34,14 +34,22 @@ func (j *job) page() (mapsDone, mapsRunning, reducesRunning int) {
 	if err != nil {
 		j.c.t.Fatal(err)
 	}
-	_, text, _ := strings.Cut(string(b), "map ")
-	var percent, reducePercent float64
-	var maps, reducesDone, reduces int
-	if _, err := fmt.Sscanf(text, "%f%% (%d of %d done, %d running)  reduce %f%% (%d of %d done, %d running)",
-		&percent, &mapsDone, &maps, &mapsRunning, &reducePercent, &reducesDone, &reduces, &reducesRunning); err != nil {
-		j.c.t.Fatalf("%v: %s", err, b)
-	}
+	_, maps, _ := strings.Cut(string(b), "<b>Maps</b> ")
+	_, reduces, _ := strings.Cut(maps, "<b>Reduces</b> ")
+	mapsDone, mapsRunning = j.doneAndRunning(maps)
+	_, reducesRunning = j.doneAndRunning(reduces)
 	return mapsDone, mapsRunning, reducesRunning
+}
+
+// doneAndRunning is what a line of the page says of one kind of tasks.
+func (j *job) doneAndRunning(line string) (done, running int) {
+	j.c.t.Helper()
+	var percent float64
+	var all int
+	if _, err := fmt.Sscanf(line, "%f %%: %d of %d done, %d running", &percent, &done, &all, &running); err != nil {
+		j.c.t.Fatalf("%v: %.200s", err, line)
+	}
+	return done, running
 }
 
 // Reduces begin when the policy says so: while maps wait, when none waits any more, or when all are done. Two containers do four
