@@ -67,6 +67,22 @@ func TestRegistrationAndHeartbeats(t *testing.T) {
 	}
 }
 
+// A node that ends before its registration is answered takes its leave nevertheless: otherwise it would get containers until it expires.
+func TestNodeThatEndsWhileItRegisters(t *testing.T) {
+	l := newLab(t)
+	l.rm.onRegister = func(*pb.RegisterNodeManagerResponse) { l.cancel() }
+	l.start()
+	node := l.node.Node()
+	if err := l.wait(); err != nil {
+		t.Errorf("the node ended with %v", err)
+	}
+	l.rm.mu.Lock()
+	defer l.rm.mu.Unlock()
+	if len(l.rm.registered) != 1 || len(l.rm.gone) != 1 || l.rm.gone[0] != node {
+		t.Errorf("%d registrations, unregistered: %v", len(l.rm.registered), l.rm.gone)
+	}
+}
+
 // ended reports whether some heartbeat says that a container ended with an exit code. It is said once, and so in the last one for a moment only.
 func ended(beats []*pb.NodeHeartbeatRequest, id records.ContainerID, exitCode int32, why string) bool {
 	return slices.ContainsFunc(beats, func(b *pb.NodeHeartbeatRequest) bool {

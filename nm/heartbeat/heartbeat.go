@@ -83,6 +83,7 @@ type Updater struct {
 	reported   map[records.ContainerID]bool  // containers whose end was reported
 	grown      map[records.ContainerID]int32 // reported versions of containers that grew
 	memory     map[records.ContainerID]int64 // bytes that containers use, as reported
+	unsure     bool                          // the node ended before its registration was answered: the ResourceManager may know it
 
 	updates sync.WaitGroup // changes of containers' sizes under way
 
@@ -213,6 +214,7 @@ func (u *Updater) register(ctx context.Context) error {
 	o.Keys.Expect()
 	resp, err := protocol.RegisterNodeManager.Call(ctx, o.Tracker, req)
 	if err != nil {
+		u.unsure = ctx.Err() != nil
 		if hint := notAdmitted(err); hint != "" {
 			return fmt.Errorf("register node %s: %s: %w", o.Node, hint, err)
 		}
@@ -303,7 +305,7 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 
 // Unregister tells the ResourceManager that the node leaves for good. Run must have returned.
 func (u *Updater) Unregister(ctx context.Context) error {
-	if registered, _ := u.State(); !registered {
+	if registered, _ := u.State(); !registered && !u.unsure {
 		return nil
 	}
 	req := &pb.UnRegisterNodeManagerRequest{}
