@@ -197,7 +197,7 @@ func (s *server) write(what byte, id uint64, rest []byte) {
 	s.err = s.out.Flush()
 }
 
-// readFrame returns io.EOF at the end of the input. It takes memory as bytes arrive, not as a length promises.
+// readFrame returns io.EOF at the end of the input.
 func readFrame(in *bufio.Reader) (what byte, id uint64, rest []byte, err error) {
 	var head [4 + headBytes]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
@@ -208,13 +208,8 @@ func readFrame(in *bufio.Reader) (what byte, id uint64, rest []byte, err error) 
 		return 0, 0, nil, fmt.Errorf("a frame has a length of %d bytes, %d to %d are allowed", n, headBytes, wire.MaxFrame)
 	}
 	n -= headBytes
-	const step = 1 << 20
-	for len(rest) < n {
-		at := len(rest)
-		rest = append(rest, make([]byte, min(n-at, step))...)
-		if _, err := io.ReadFull(in, rest[at:]); err != nil {
-			return 0, 0, nil, fmt.Errorf("a frame breaks off: %w", io.ErrUnexpectedEOF)
-		}
+	if rest, err = wire.ReadBytes(in, n); err != nil {
+		return 0, 0, nil, fmt.Errorf("a frame breaks off: %w", io.ErrUnexpectedEOF)
 	}
 	return head[4], binary.BigEndian.Uint64(head[5:]), rest, nil
 }

@@ -193,7 +193,7 @@ func readAnswers(in *bufio.Reader, output func(int, []byte) error) ([]byte, erro
 		if n < 1 || n > wire.MaxFrame {
 			return nil, fmt.Errorf("its answer has a length of %d bytes, 1 to %d are allowed", n, wire.MaxFrame)
 		}
-		body, err := readBytes(in, n-1)
+		body, err := wire.ReadBytes(in, n-1)
 		if err != nil {
 			return nil, fmt.Errorf("its answer breaks off: %w", err)
 		}
@@ -208,18 +208,4 @@ func readAnswers(in *bufio.Reader, output func(int, []byte) error) ([]byte, erro
 			return nil, fmt.Errorf("its answer is of kind %d: 0, 1 and 2 are known", head[4])
 		}
 	}
-}
-
-// readBytes takes memory as bytes arrive, not as a length promises.
-func readBytes(in io.Reader, n int) ([]byte, error) {
-	const step = 1 << 20
-	body := make([]byte, 0, min(n, step))
-	for len(body) < n {
-		at := len(body)
-		body = append(body, make([]byte, min(n-at, step))...)
-		if _, err := io.ReadFull(in, body[at:]); err != nil {
-			return nil, err
-		}
-	}
-	return body, nil
 }

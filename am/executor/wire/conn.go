@@ -203,7 +203,7 @@ func (c *Conn) Receive() (Message, error) {
 	}
 }
 
-// readFrame returns the body of the next frame. It takes memory as bytes arrive, not as a length promises.
+// readFrame returns the body of the next frame.
 func readFrame(in *bufio.Reader) ([]byte, error) {
 	head, err := in.Peek(4)
 	if err != nil {
@@ -216,12 +216,16 @@ func readFrame(in *bufio.Reader) ([]byte, error) {
 	if _, err := in.Discard(4); err != nil {
 		return nil, err
 	}
+	return ReadBytes(in, n)
+}
+
+// ReadBytes reads n bytes. It takes memory as bytes arrive, not as a length promises.
+func ReadBytes(in io.Reader, n int) ([]byte, error) {
 	const step = 1 << 20
 	body := make([]byte, 0, min(n, step))
 	for len(body) < n {
-		take := min(n-len(body), step)
 		at := len(body)
-		body = append(body, make([]byte, take)...)
+		body = append(body, make([]byte, min(n-at, step))...)
 		if _, err := io.ReadFull(in, body[at:]); err != nil {
 			return nil, err
 		}

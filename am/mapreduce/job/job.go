@@ -56,7 +56,6 @@ const (
 	KeyMasterMemory = "yarn.app.mapreduce.am.resource.mb"
 	KeyMasterCores  = "yarn.app.mapreduce.am.resource.cpu-vcores"
 	KeyMasterTries  = "mapreduce.am.max-attempts"
-	KeyStaging      = "yarn.app.mapreduce.am.staging-dir"
 	KeySort         = "mapreduce.task.io.sort.mb"
 	KeyFactor       = "mapreduce.task.io.sort.factor"
 	KeyTimeout      = "mapreduce.task.timeout"

@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/am/staging"
 	"heddle/conf"
 )
 
 // followed are the keys of MapReduce that jobs follow.
 var followed = []string{
 	KeyName, KeyQueue, KeyPriority, KeyReduces, KeyMapMemory, KeyMapCores, KeyReduceMemory, KeyReduceCores, KeyMasterMemory,
-	KeyMasterCores, KeyMasterTries, KeyStaging, KeySort, KeyFactor, KeyTimeout, KeyMapTries, KeyReduceTries, KeyCopies,
+	KeyMasterCores, KeyMasterTries, staging.Key, KeySort, KeyFactor, KeyTimeout, KeyMapTries, KeyReduceTries, KeyCopies,
 	KeySlowStart, KeySplitMin, KeySplitMax, KeySeparator, KeyFields, KeyNodeFailures,
 }
 
