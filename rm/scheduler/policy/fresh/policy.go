@@ -21,14 +21,10 @@ const (
 	idle   = 120_000 // since it had its turn, or took something
 )
 
-// often is the number of jobs from which what is left is summed up each tenth of a second only, and not with each change.
-const often = 64
-
 // Policy is FRESH for one leaf. It implements leaf.Policy, leaf.Watcher and leaf.Explainer.
 type Policy struct {
 	book    stages.Book
 	rated   int64 // the time of the rates by which applications are ordered, in ms
-	summed  int64 // when work was summed up, likewise
 	work    work
 	share   float64            // of the leaf that maps should have
 	turn    stages.Stage       // whose turn it is; None: anybody's
@@ -37,7 +33,7 @@ type Policy struct {
 	lost    [stages.None]bool  // stages that lost their turn, until they take something
 	unlike  bool               // the turn has changed since the last Tick
 	ready   [stages.None]int64 // requests that wait: reduces whose job has maps left don't count
-	changed []handle.App
+	changes stages.Changes
 }
 
 // New returns the policy of a leaf.
@@ -84,7 +80,7 @@ func (p *Policy) Why(k leaf.Ask) string {
 }
 
 // Asked takes in what is asked for.
-func (p *Policy) Asked(k leaf.Ask) { p.note(p.book.Asked(k)) }
+func (p *Policy) Asked(k leaf.Ask) { p.changes.Note(p.book.Asked(k)) }
 
 // Outputs are of no interest.
 func (p *Policy) Outputs(leaf.App, int64, int64) {}
@@ -100,7 +96,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 		}
 		p.decide()
 	}
-	p.note(j)
+	p.changes.Note(j)
 }
 
 // Ended takes in the end of a container.
@@ -109,39 +105,27 @@ func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
 	if p.freed == 0 {
 		p.freed = p.book.Now + 1
 	}
-	p.note(j)
+	p.changes.Note(j)
 }
 
 // Left forgets an application.
 func (p *Policy) Left(h handle.App) { p.book.Left(h) }
 
-// note has the leaf look anew at a job, with the next Tick.
-func (p *Policy) note(j *stages.Job) {
-	if j != nil && j.Stages && (len(p.changed) == 0 || p.changed[len(p.changed)-1] != j.Handle) {
-		p.changed = append(p.changed, j.Handle)
-	}
-}
-
 // Tick decides anew whose turn it is. It returns the applications of which something is known anew; all of them, where that concerns all.
 func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 	p.book.Tick(now, &q)
-	if len(p.book.Jobs) <= often || now-p.summed >= 100 || now < p.summed {
-		p.summed = now
+	if p.book.Due(now) {
 		p.sum()
 	}
 	p.decide()
 	if now-p.rated >= leaf.Interval {
 		p.rated, p.unlike = now, true
 	}
-	changed := p.changed
 	if p.unlike {
-		changed = changed[:0]
-		for _, j := range p.book.Jobs {
-			changed = append(changed, j.Handle)
-		}
+		p.changes.NoteAll(&p.book)
 	}
-	p.unlike, p.changed = false, changed[:0]
-	return changed
+	p.unlike = false
+	return p.changes.Take()
 }
 
 // sum finds out how much work is left, and what waits.

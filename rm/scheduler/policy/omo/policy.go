@@ -17,20 +17,16 @@ const Name = "omo"
 
 func init() { leaf.RegisterStage(Name, func() leaf.Policy { return New() }) }
 
-// often is the number of jobs from which estimates are made each tenth of a second only, and not with each change.
-const often = 64
-
 // Policy is OMO for one leaf. It implements leaf.Policy, leaf.Watcher and leaf.Explainer.
 type Policy struct {
-	book      stages.Book
-	release   omo.Release
-	jobs      []job   // by handle of the application
-	running   float64 // K
-	waits     float64 // share of the leaf that reduces hold whose maps haven't ended
-	largest   float64 // share of the largest map that hasn't ended
-	ahead     float64 // share that pending maps of jobs take whose reduces have begun
-	estimated int64   // when, in ms
-	changed   []handle.App
+	book    stages.Book
+	release omo.Release
+	jobs    []job   // by handle of the application
+	running float64 // K
+	waits   float64 // share of the leaf that reduces hold whose maps haven't ended
+	largest float64 // share of the largest map that hasn't ended
+	ahead   float64 // share that pending maps of jobs take whose reduces have begun
+	changes stages.Changes
 }
 
 // job is what OMO makes of a job.
@@ -125,10 +121,12 @@ func seconds(s float64) string {
 }
 
 // Asked takes in what is asked for.
-func (p *Policy) Asked(k leaf.Ask) { p.note(p.book.Asked(k)) }
+func (p *Policy) Asked(k leaf.Ask) { p.changes.Note(p.book.Asked(k)) }
 
 // Outputs takes in how much maps have put out.
-func (p *Policy) Outputs(a leaf.App, maps, bytes int64) { p.note(p.book.NoteOutputs(a, maps, bytes)) }
+func (p *Policy) Outputs(a leaf.App, maps, bytes int64) {
+	p.changes.Note(p.book.NoteOutputs(a, maps, bytes))
+}
 
 // Granted takes in a container.
 func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
@@ -139,13 +137,13 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	if _, x := p.of(a.Handle); x != nil && s == stages.Reduce {
 		x.begun = true
 	}
-	p.note(j)
+	p.changes.Note(j)
 }
 
 // Ended takes in the end of a container.
 func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
 	j, _ := p.book.Ended(o)
-	p.note(j)
+	p.changes.Note(j)
 }
 
 // Left forgets an application.
@@ -156,23 +154,13 @@ func (p *Policy) Left(h handle.App) {
 	}
 }
 
-// note has the leaf look anew at a job, with the next Tick.
-func (p *Policy) note(j *stages.Job) {
-	if j != nil && j.Stages && (len(p.changed) == 0 || p.changed[len(p.changed)-1] != j.Handle) {
-		p.changed = append(p.changed, j.Handle)
-	}
-}
-
 // Tick makes the estimates anew, and returns the applications for which something has changed by that.
 func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 	p.book.Tick(now, &q)
-	if len(p.book.Jobs) <= often || now-p.estimated >= 100 || now < p.estimated {
-		p.estimated = now
+	if p.book.Due(now) {
 		p.estimate()
 	}
-	changed := p.changed
-	p.changed = p.changed[:0]
-	return changed
+	return p.changes.Take()
 }
 
 // estimate finds out which reduces begin, and which maps come first.
@@ -239,7 +227,7 @@ func (p *Policy) consider(j *stages.Job, available float64) {
 		x.begun, x.gap = true, x.shuffle-x.maps
 	}
 	if x.begun != before.begun || math.Round(x.gain) != math.Round(before.gain) || (x.gain > 0) != (before.gain > 0) {
-		p.changed = append(p.changed, j.Handle)
+		p.changes.Note(j)
 	}
 }
 

@@ -17,6 +17,7 @@ type Book struct {
 	of         []*Job // by handle
 	containers []held // by handle
 	ended      []end  // since the last Tick
+	summed     int64  // when Due was true last, in ms
 	size       amounts
 	types      int
 	used       [None + 1]amounts
