@@ -1,12 +1,11 @@
 package timeline
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
 	"math"
 	"strings"
 	"testing"
+
+	"heddle/internal/timeline/timelinetest"
 )
 
 // Containers are counted for the part of a step that they do something.
@@ -39,20 +38,7 @@ func TestPictureIsXML(t *testing.T) {
 		if err := Draw(&b, lines); err != nil {
 			t.Fatal(err)
 		}
-		shapes := 0
-		for d := xml.NewDecoder(strings.NewReader(b.String())); ; {
-			token, err := d.Token()
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if e, ok := token.(xml.StartElement); ok && e.Name.Local == "polygon" {
-				shapes++
-			}
-		}
-		if shapes != int(kinds)*len(lines) || strings.Contains(b.String(), "NaN") || strings.Contains(b.String(), "Inf") {
+		if shapes := timelinetest.Shapes(t, b.String(), "polygon"); shapes != int(kinds)*len(lines) {
 			t.Errorf("%s: %d shapes: %s", name, shapes, b.String())
 		}
 	}

@@ -1,13 +1,11 @@
 package study
 
 import (
-	"encoding/xml"
-	"errors"
-	"io"
 	"math"
 	"strings"
 	"testing"
 
+	"heddle/internal/timeline/timelinetest"
 	"heddle/rm/queue/suspension"
 	"heddle/sim"
 	"heddle/sim/mapreduce"
@@ -121,20 +119,7 @@ func TestPictureIsXML(t *testing.T) {
 	if err := (&Study{Timelines: []Timeline{{"a < b", r, 120}}}).SVG(&b); err != nil {
 		t.Fatal(err)
 	}
-	shapes := 0
-	for d := xml.NewDecoder(strings.NewReader(b.String())); ; {
-		token, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e, ok := token.(xml.StartElement); ok && e.Name.Local == "polygon" {
-			shapes++
-		}
-	}
-	if shapes != 4 || strings.Contains(b.String(), "NaN") {
+	if shapes := timelinetest.Shapes(t, b.String(), "polygon"); shapes != 4 {
 		t.Errorf("%d shapes: %s", shapes, b.String())
 	}
 }
