@@ -68,10 +68,14 @@ campaign: build virtual-machines
 # What tests notice of small changes of the code. N=0 tries all of them, SEED=2 draws others; they must notice 85 %.
 MUTATE := nice $(GO) run ./internal/mutate -n $(or $(N),300) -seed $(or $(SEED),1)
 mutants:
-	$(MUTATE) -min 85 ./rm/ledger
+	$(MUTATE) -min 85 ./rm/ledger ./rm/ledger/limit
 	$(MUTATE) -min 85 ./rm/leader/pipeline
+	$(MUTATE) -min 85 ./rm/leader/placement ./rm/leader/request ./rm/leader/report
+	$(MUTATE) -min 85 ./rm/scheduler/eventlog
 	$(MUTATE) -min 85 -tags invariants ./rm/scheduler/preempt
 	$(MUTATE) -min 85 -tags invariants $$($(GO) list ./rm/scheduler/... | grep -v -e /drive -e /eventlog -e /preempt)
+	$(MUTATE) -min 85 ./am/sched
+	$(MUTATE) -min 85 ./nm/staging
 
 virtual-machines:
 	@command -v qemu-system-x86_64 >/dev/null || \

@@ -33,6 +33,10 @@
 // Every container serves a Request; the Master gives back containers that are no longer needed, and never reports them. It gives
 // back a container whose start failed as well.
 //
+// On Heddle a container that runs may be suspended for a while. Between ContainersSuspended and ContainersResumed it stands still and loses
+// nothing: a program that watches over its containers stops their clocks meanwhile. Another ResourceManager that takes over, or a later
+// attempt, hears of all containers that stand still then.
+//
 // Nothing is lost when another ResourceManager takes over: the Master repeats what is outstanding, and Resynced is only for
 // information. The Master waits for a NodeManager that restarts.
 //

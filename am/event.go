@@ -18,6 +18,10 @@ type (
 	Preemption   = client.Preemption
 	Refusal      = client.Refusal
 	Registration = client.Registration
+	ProbeNode    = client.ProbeNode
+	StageReport  = client.StageReport
+	Performance  = client.Performance
+	Hints        = client.Hints
 )
 
 // ErrDismissed means that the ResourceManager doesn't want this attempt any more.
@@ -52,6 +56,12 @@ type ContainerCompleted struct {
 // NodesUpdated says that nodes have joined, left, or are about to leave.
 type NodesUpdated struct{ Nodes []NodeUpdate }
 
+// ProbeNodesChanged says which nodes take probes of short tasks now, and which don't any more (Options.Probes).
+type ProbeNodesChanged struct {
+	Come []ProbeNode
+	Gone []records.NodeID
+}
+
 // PreemptionRequested says that the ResourceManager wants containers back. The application may release them
 // itself; otherwise they are killed.
 type PreemptionRequested struct{ Containers []Preemption }
@@ -59,8 +69,23 @@ type PreemptionRequested struct{ Containers []Preemption }
 // RequestsRefused says that the ResourceManager refused requests. They are dropped.
 type RequestsRefused struct{ Refusal }
 
+// ContainersSuspended says that containers stand still from now on, because their resources are needed elsewhere or an administrator wants
+// that. They lose nothing, but may not answer for long: don't count their silence. A running container of an earlier attempt may be
+// among them.
+type ContainersSuspended struct{ IDs []records.ContainerID }
+
+// ContainersResumed says that suspended containers go on. One that ends while it is suspended isn't named: ContainerCompleted says so.
+type ContainersResumed struct{ IDs []records.ContainerID }
+
 // ContainersRecovered says that further containers of earlier attempts were reported after registration.
 type ContainersRecovered struct{ Containers []Container }
+
+// Hinted says what the ResourceManager knows of the application's queue and of how fast nodes are, after any of it has changed: all that
+// holds now. It comes after Master.WantHints, from a Heddle ResourceManager.
+type Hinted struct {
+	Hints  Hints
+	Levels map[string]int // by host; higher ones are faster; empty: it knows none
+}
 
 // Resynced says that another ResourceManager has taken over, and has been told everything again.
 type Resynced struct{}
@@ -76,9 +101,13 @@ func (ContainerStarted) event()     {}
 func (ContainerStartFailed) event() {}
 func (ContainerCompleted) event()   {}
 func (NodesUpdated) event()         {}
+func (ProbeNodesChanged) event()    {}
 func (PreemptionRequested) event()  {}
 func (RequestsRefused) event()      {}
+func (ContainersSuspended) event()  {}
+func (ContainersResumed) event()    {}
 func (ContainersRecovered) event()  {}
+func (Hinted) event()               {}
 func (Resynced) event()             {}
 func (ShutdownRequested) event()    {}
 func (Error) event()                {}
@@ -90,9 +119,13 @@ type Callbacks struct {
 	ContainerStartFailed func(ContainerStartFailed)
 	ContainerCompleted   func(ContainerCompleted)
 	NodesUpdated         func(NodesUpdated)
+	ProbeNodesChanged    func(ProbeNodesChanged)
 	PreemptionRequested  func(PreemptionRequested)
 	RequestsRefused      func(RequestsRefused)
+	ContainersSuspended  func(ContainersSuspended)
+	ContainersResumed    func(ContainersResumed)
 	ContainersRecovered  func(ContainersRecovered)
+	Hinted               func(Hinted)
 	Resynced             func(Resynced)
 	ShutdownRequested    func(ShutdownRequested)
 	Error                func(Error)
@@ -111,12 +144,20 @@ func (c *Callbacks) Dispatch(e Event) {
 		call(c.ContainerCompleted, e)
 	case NodesUpdated:
 		call(c.NodesUpdated, e)
+	case ProbeNodesChanged:
+		call(c.ProbeNodesChanged, e)
 	case PreemptionRequested:
 		call(c.PreemptionRequested, e)
 	case RequestsRefused:
 		call(c.RequestsRefused, e)
+	case ContainersSuspended:
+		call(c.ContainersSuspended, e)
+	case ContainersResumed:
+		call(c.ContainersResumed, e)
 	case ContainersRecovered:
 		call(c.ContainersRecovered, e)
+	case Hinted:
+		call(c.Hinted, e)
 	case Resynced:
 		call(c.Resynced, e)
 	case ShutdownRequested:

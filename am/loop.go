@@ -3,6 +3,7 @@ package am
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"heddle/am/client"
@@ -92,7 +93,9 @@ func (m *Master) nudge(ctx context.Context) {
 func (m *Master) report(a *client.Allocation) {
 	if a.Resynced {
 		m.events.put(Resynced{})
+		clear(m.hinted.Levels)
 	}
+	m.hint(a)
 	m.recovered(a.Previous)
 	if len(a.Previous) > 0 {
 		m.events.put(ContainersRecovered{a.Previous})
@@ -111,12 +114,43 @@ func (m *Master) report(a *client.Allocation) {
 	for _, c := range a.Completed {
 		m.completed(c)
 	}
+	if len(a.Suspended) > 0 {
+		m.events.put(ContainersSuspended{a.Suspended})
+	}
+	if len(a.Resumed) > 0 {
+		m.events.put(ContainersResumed{a.Resumed})
+	}
 	if len(a.Nodes) > 0 {
 		m.events.put(NodesUpdated{a.Nodes})
+	}
+	if len(a.ProbeNodes)+len(a.ProbesGone) > 0 {
+		m.events.put(ProbeNodesChanged{a.ProbeNodes, a.ProbesGone})
 	}
 	if len(a.Preemption) > 0 {
 		m.events.put(PreemptionRequested{a.Preemption})
 	}
+}
+
+// hint notes hints and levels, and tells of them.
+func (m *Master) hint(a *client.Allocation) {
+	if a.Hints == nil && len(a.Levels) == 0 {
+		return
+	}
+	h := &m.hinted
+	if a.Hints != nil {
+		h.Hints = *a.Hints
+	}
+	for _, l := range a.Levels {
+		switch {
+		case l.Level == 0:
+			delete(h.Levels, l.Host)
+		case h.Levels == nil:
+			h.Levels = map[string]int{l.Host: l.Level}
+		default:
+			h.Levels[l.Host] = l.Level
+		}
+	}
+	m.events.put(Hinted{h.Hints, maps.Clone(h.Levels)})
 }
 
 func (m *Master) recovered(list []Container) {

@@ -31,6 +31,7 @@ type Master struct {
 	pace         chan struct{} // likewise, for the pause between calls
 	ctx          context.Context
 	calls        sync.WaitGroup // to nodes
+	hinted       Hinted         // converse's
 
 	mu         sync.Mutex
 	containers map[records.ContainerID]*tracked
@@ -116,7 +117,7 @@ func newMaster(o Options) (*Master, error) {
 	}
 	racks := &client.Racks{}
 	m.rm, err = m.cluster.Master(client.MasterOptions{
-		Attempt: env.attempt, Token: env.amrm, Host: env.host, Port: port, TrackingURL: o.TrackingURL, Hold: o.Hold, Racks: racks,
+		Attempt: env.attempt, Token: env.amrm, Host: env.host, Port: port, TrackingURL: o.TrackingURL, Hold: o.Hold, Racks: racks, Probes: o.Probes,
 	})
 	if err != nil {
 		m.cluster.Close()
@@ -291,6 +292,15 @@ func (m *Master) Confirm(ctx context.Context) error {
 	}
 	return nil
 }
+
+// SetStages says where the stages of the application's work are.
+func (m *Master) SetStages(r StageReport) { m.rm.SetStages(r) }
+
+// SetPerformance says how long tasks of a type have taken on a node, in all. The ResourceManager shares what applications have learned.
+func (m *Master) SetPerformance(p Performance) { m.rm.SetPerformance(p) }
+
+// WantHints asks for the event Hinted.
+func (m *Master) WantHints() { m.rm.WantHints() }
 
 // SetProgress tells how much of the work is done, from 0 to 1.
 func (m *Master) SetProgress(p float32) {

@@ -35,7 +35,9 @@ type Options struct {
 	Calls int
 	// Progress, if set, is asked before every heartbeat how much of the work is done, from 0 to 1.
 	Progress func() float32
-	Log      *logrus.Entry // nil: nothing is logged
+	// Probes has the nodes that take probes of short tasks told, as events.
+	Probes bool
+	Log    *logrus.Entry // nil: nothing is logged
 }
 
 // environment is what an ApplicationMaster finds out about itself.

@@ -207,6 +207,22 @@ func (v *validation) suspension() {
 	}
 }
 
+// probes checks how much nodes are lent for short tasks.
+func (v *validation) probes() {
+	const prefix = "heddle.probes."
+	c := v.c
+	for _, of := range []string{"memory-mb", "vcores"} {
+		least, most := prefix+of, prefix+"most-"+of
+		switch {
+		case c.Int(most) == 0:
+		case c.Int(prefix+"memory-mb") == 0:
+			v.problem(Error, most, "nodes are lent nothing that could grow, as "+prefix+"memory-mb is 0", "")
+		case c.Int(most) < c.Int(least):
+			v.problem(Error, most, fmt.Sprintf("is below %s (%d), which is always lent", least, c.Int(least)), "")
+		}
+	}
+}
+
 // stages warns where a stage policy is set for a scheduler that has none.
 func (v *validation) stages() {
 	const key = "heddle.scheduler.stage-policy"

@@ -92,6 +92,7 @@ func nodeManagerKeys() []Key {
 		millis(nm+"resourcemanager.connect.max-wait.ms", "", "how long a NodeManager tries to reach the ResourceManager; by default as clients do").min(0).or("-1"),
 		millis(nm+"resourcemanager.connect.retry-interval.ms", "", "time between these attempts; by default as clients do").min(1),
 		text(nm+"resourcemanager.minimum.version", "NONE", "oldest version of the ResourceManager that is accepted").later(),
+		boolean(nm+"opportunistic-containers-use-pause-for-preemption", "false", "pause opportunistic containers instead of killing them when guaranteed ones need their room; Heddle has no opportunistic containers, and preempts as heddle.scheduler.preemption says").later(),
 		integer(nm+"container-diagnostics-maximum-size", "10000", "maximum of characters of a container's diagnostics").min(1),
 		boolean(nm+"log-container-debug-info.enabled", "true", "leave a copy of the launch script and a listing of the working directory beside a container's logs"),
 		text(nm+"container.stderr.pattern", "{*stderr*,*STDERR*}", "names of log files whose end a failed container's diagnostics show"),

@@ -65,6 +65,7 @@ func (c *Config) Validate() Report {
 	v.scheduler()
 	v.suspension()
 	v.stages()
+	v.probes()
 	v.auxServices()
 	v.folder()
 	for i := range v.problems {

@@ -24,7 +24,7 @@ import (
 
 // Options are settings that the configuration lacks. Zero values mean the defaults at the fields.
 type Options struct {
-	Host  string        // reported as the place of local files' blocks; default: this host's name
+	Host  string        // this host, as DataNodes on it are named: the place of local files' blocks; default: its name
 	Log   *logrus.Entry // nil: nothing is logged
 	Retry time.Duration // how long to try to reach a NameNode; default: one minute, or 20 s if there is only one
 }
@@ -211,8 +211,8 @@ func chooseToken(tokens []token.Token, authority string, addrs []string) *token.
 // store is one file system. Its paths are absolute. Its errors need no file names: FS adds them.
 type store interface {
 	stat(ctx context.Context, path string) (Info, error)
-	list(ctx context.Context, path string) ([]Info, error) // by name
-	open(ctx context.Context, path string) (Reader, error)
+	list(ctx context.Context, path string) ([]Info, error)            // by name
+	open(ctx context.Context, path string, here bool) (Reader, error) // here: only replicas on this host are read
 	create(ctx context.Context, path string, o CreateOptions) (Writer, error)
 	append(ctx context.Context, path string) (Writer, error)
 	rename(ctx context.Context, from, to string, overwrite bool) error

@@ -54,15 +54,15 @@ func (d *dataNodes) failed(addr string) {
 }
 
 // choose returns the address of the DataNode from which to read a block, or "" if none is left. It follows the
-// NameNode's order, which begins with the nearest one. It skips those for which tried returns true, and puts those that
-// failed lately last.
-func (d *dataNodes) choose(b *pb.LocatedBlock, tried func(addr string) bool) string {
+// NameNode's order, which begins with the nearest one. It skips those that skip names, and puts those that failed lately
+// last.
+func (d *dataNodes) choose(b *pb.LocatedBlock, skip func(id *pb.DatanodeID, addr string) bool) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	second := ""
 	for _, at := range b.GetLocs() {
 		addr := address(at.GetId(), d.byName)
-		if tried(addr) {
+		if skip(at.GetId(), addr) {
 			continue
 		}
 		if when, bad := d.bad[addr]; bad {

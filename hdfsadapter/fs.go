@@ -50,8 +50,18 @@ func (f *FS) List(ctx context.Context, name string) (infos []Info, err error) {
 
 // Open opens a file for reading. ctx must last as long as the file is used: when it ends, reads fail.
 func (f *FS) Open(ctx context.Context, name string) (r Reader, err error) {
+	return f.open(ctx, name, false)
+}
+
+// OpenHere is Open for a caller that wants this host's replicas alone: a read of a block that has none on Options.Host fails
+// at once. Local files are always here.
+func (f *FS) OpenHere(ctx context.Context, name string) (Reader, error) {
+	return f.open(ctx, name, true)
+}
+
+func (f *FS) open(ctx context.Context, name string, here bool) (r Reader, err error) {
 	err = f.at(ctx, "open", name, func(s store, at Location) error {
-		r, err = s.open(ctx, at.Path)
+		r, err = s.open(ctx, at.Path, here)
 		if err == nil {
 			r = &namedReader{r, at}
 		}

@@ -84,6 +84,49 @@ func TestBlockLocations(t *testing.T) {
 	}
 }
 
+// DataNodes are named localhost and 127.0.0.2.
+func TestOnlyReplicasOnThisHostAreReadIfThatIsAsked(t *testing.T) {
+	a, f, dir := onHDFS(t)
+	data := randomBytes(3*4096, 6)
+	put(t, f, dir+"/f", data, CreateOptions{BlockSize: 4096, Replication: 2})
+	read := func(host string) ([]byte, error) {
+		a.options.Host = host
+		r, err := f.OpenHere(t.Context(), dir+"/f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		return io.ReadAll(r)
+	}
+	for _, host := range []string{"localhost", "127.0.0.2"} {
+		got, err := read(host)
+		if err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+		same(t, host, got, data)
+	}
+	if got, err := read("elsewhere"); len(got) != 0 || !errors.Is(err, errNoReplica) {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	a.options.Host = "localhost"
+	put(t, f, dir+"/one", data, CreateOptions{BlockSize: 4096, Replication: 1})
+	blocks, err := f.Blocks(t.Context(), dir+"/one", 0, 1<<40)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := f.OpenHere(t.Context(), dir+"/one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for i, b := range blocks {
+		_, err := r.ReadAt(make([]byte, 100), b.Offset)
+		if here := slices.Contains(b.Hosts, "localhost"); here != (err == nil) {
+			t.Errorf("block %d on %v: %v", i, b.Hosts, err)
+		}
+	}
+}
+
 func TestLargeFile(t *testing.T) {
 	_, f, dir := onHDFS(t)
 	const size = 120 << 20

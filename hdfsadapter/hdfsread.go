@@ -30,7 +30,7 @@ const (
 	whereEncypted = "lies in an encryption zone, which Heddle can't read"
 )
 
-func (s *hdfsStore) open(ctx context.Context, name string) (Reader, error) {
+func (s *hdfsStore) open(ctx context.Context, name string, here bool) (Reader, error) {
 	st, err := s.status(ctx, name)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func (s *hdfsStore) open(ctx context.Context, name string) (Reader, error) {
 	case st.GetFlags()&flagCrypt != 0:
 		return nil, errors.New(whereEncypted)
 	}
-	r := &hdfsReader{s: s, path: name, info: infoOf(st), tried: map[replica]bool{}}
+	r := &hdfsReader{s: s, path: name, info: infoOf(st), here: here, tried: map[replica]bool{}}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	r.unhook = context.AfterFunc(s.a.ctx, func() { r.cancel(errClosed) })
 	// Only a user with the right to read may ask for the places of blocks. Open must report that, for an empty file as
@@ -60,6 +60,7 @@ type hdfsReader struct {
 	s      *hdfsStore
 	path   string
 	info   Info
+	here   bool // only replicas on this host are read
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	unhook func() bool
@@ -161,7 +162,7 @@ func (r *hdfsReader) some(p []byte, off int64) (int, error) {
 			failures = append(failures, fmt.Errorf("DataNode %s: %w", addr, err))
 			continue
 		}
-		if round++; round >= maxRounds || !errors.Is(err, errNoReplica) {
+		if round++; round >= maxRounds || r.here || !errors.Is(err, errNoReplica) {
 			return 0, errors.Join(append(failures, err)...)
 		}
 		if err := r.forget(round); err != nil {
@@ -257,7 +258,9 @@ func (r *hdfsReader) connect(t *stream, b *pb.LocatedBlock, want int64) (addr st
 	length := min(left, max(want, t.ahead))
 	t.ahead = min(max(2*t.ahead, minAhead), maxAhead)
 	r.mu.Lock()
-	addr = r.s.a.data.choose(b, func(addr string) bool { return r.tried[replica{b.GetB().GetBlockId(), addr}] })
+	addr = r.s.a.data.choose(b, func(id *pb.DatanodeID, addr string) bool {
+		return r.here && id.GetHostName() != r.s.a.options.Host || r.tried[replica{b.GetB().GetBlockId(), addr}]
+	})
 	r.mu.Unlock()
 	if addr == "" {
 		return "", fmt.Errorf("%w of block %d", errNoReplica, b.GetB().GetBlockId())

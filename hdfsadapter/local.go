@@ -113,7 +113,7 @@ func (l *localStore) list(ctx context.Context, path string) ([]Info, error) {
 	return out, nil
 }
 
-func (l *localStore) open(ctx context.Context, path string) (Reader, error) {
+func (l *localStore) open(ctx context.Context, path string, _ bool) (Reader, error) {
 	// Opening a pipe without a writer would block.
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {

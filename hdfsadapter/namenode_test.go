@@ -99,6 +99,6 @@ func FuzzNameNode(f *testing.F) {
 		if from := clamp(b.GetOffset()); from > off {
 			t.Fatalf("the block from %d on has byte %d", from, off)
 		}
-		newDataNodes(true, 0).choose(b, func(string) bool { return false })
+		newDataNodes(true, 0).choose(b, func(*pb.DatanodeID, string) bool { return false })
 	})
 }

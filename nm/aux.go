@@ -11,6 +11,7 @@ import (
 	"heddle/conf"
 	"heddle/nm/container"
 	"heddle/nm/disks"
+	"heddle/nm/heartbeat"
 	"heddle/nm/shuffle"
 	"heddle/nm/store"
 	"heddle/yarn/records"
@@ -67,8 +68,19 @@ func (a *auxServices) start() ([]records.ApplicationID, error) {
 		if err := s.Start(); err != nil {
 			return nil, err
 		}
+		for _, app := range served {
+			s.ContainerEnded(app) // before this life
+		}
 	}
 	return apps, nil
+}
+
+// outputs are those of maps that the node serves; nil if it has no shuffle.
+func (a *auxServices) outputs() heartbeat.Outputs {
+	for _, s := range a.services {
+		return s
+	}
+	return nil
 }
 
 func (a *auxServices) stop(ctx context.Context) {

@@ -32,8 +32,10 @@ import (
 	"heddle/nm/monitor"
 	"heddle/nm/proc"
 	"heddle/nm/service"
+	"heddle/nm/shorttasks"
 	"heddle/nm/store"
 	"heddle/nm/suspend"
+	"heddle/nm/warming"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -62,11 +64,13 @@ type NodeManager struct {
 	aux        *auxServices
 	containers *container.Manager
 	monitor    *monitor.Monitor
+	warmer     *warming.Warmer // nil: nothing is read ahead of maps
 	sampler    *machine.Sampler
 	health     *health.Checker
 	service    *service.Service
 	web        *webServer
 	updater    atomic.Pointer[heartbeat.Updater]
+	shortTasks *shorttasks.Node // nil: none are taken
 	metrics    *prometheus.Registry
 
 	listener, webListener net.Listener
@@ -219,6 +223,9 @@ func (n *NodeManager) openFiles() error {
 	if n.source == nil {
 		n.source = localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner})
 	}
+	if err := n.openWarming(files); err != nil {
+		return err
+	}
 	n.logs = n.o.Logs
 	if n.logs != nil {
 		return nil
@@ -296,8 +303,8 @@ func (n *NodeManager) openContainers() error {
 		}
 	}
 	n.containers = container.NewManager(container.Options{
-		Archives: archives,
-		Config:   n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
+		Archives: archives, Localized: n.localized(),
+		Config: n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
 		Deleter: n.deleter, Log: n.log, Changed: n.kick, Pressure: pressure,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"),
 	})
@@ -305,6 +312,7 @@ func (n *NodeManager) openContainers() error {
 	if err := n.containers.Recover(); err != nil {
 		return err
 	}
+	n.endExecutors()
 	for _, app := range served {
 		if _, here := n.containers.Application(app); !here {
 			n.aux.StopApplication(app) // the last life ended before it could say so
@@ -352,11 +360,16 @@ func (n *NodeManager) openProtocols() error {
 	}
 	capable.SetFeatures(features)
 	capable.SetMissing(c.Missing)
+	probing, err := n.openProbes(capable)
+	if err != nil {
+		return err
+	}
 	n.updater.Store(heartbeat.New(heartbeat.Options{
 		Tracker: tracker, Node: n.identity.node(), IP: ip, HTTPPort: n.identity.WebPort, Version: conf.HadoopVersion,
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
 		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.health.Status, Use: n.sampler.Last, Pressure: pressure,
-		Logs: n.logs, Log: n.log, Registered: n.registered,
+		Logs: n.logs, Outputs: n.aux.outputs(), Warming: n.warmer, Log: n.log, Registered: n.registered,
+		Lend: probing.lend, EndApplication: probing.ended, ShortTasks: probing.state,
 	}))
 	return nil
 }
@@ -473,6 +486,9 @@ func (n *NodeManager) Run(ctx context.Context) error {
 	running.Go(func() { n.health.Run(background) })
 	running.Go(func() { n.monitor.Run(background) })
 	running.Go(func() { n.sample(background) })
+	if n.warmer != nil {
+		running.Go(func() { n.warmer.Run(background) })
+	}
 	if n.keepLogs != nil {
 		running.Go(func() { n.keepLogs.keeper.Run(background) })
 	}

@@ -48,6 +48,9 @@ type Options struct {
 	// run a NodeManager should have it.
 	Subreaper bool
 
+	// Binary is heddle's program, as which executors of short tasks are started; this one if empty.
+	Binary string
+
 	// Tracker replaces the connection to the ResourceManager, for tests.
 	Tracker ipc.Invoker
 }
@@ -86,8 +89,9 @@ type settings struct {
 	supervised    bool
 	patience      time.Duration // to reach the ResourceManager
 	clusterID     string
-	accounts      *accounts // of users whom containers run as
-	notes         []string  // what an administrator should know of the configuration
+	accounts      *accounts     // of users whom containers run as
+	notes         []string      // what an administrator should know of the configuration
+	probes        *conf.Address // where probes are taken; nil: nowhere
 }
 
 func readSettings(c *conf.Config) (settings, error) {
@@ -159,6 +163,9 @@ func readSettings(c *conf.Config) (settings, error) {
 		return s, err
 	}
 	s.archives = archiveConfig(c, s.disks.Local)
+	if c.Int("heddle.probes.memory-mb") > 0 {
+		s.probes = &conf.Address{Host: s.listen.Host, Port: c.Int("heddle.nodemanager.probes.port")}
+	}
 	return s, nil
 }
 

@@ -14,8 +14,10 @@ import (
 	"heddle/rm/hosts"
 	"heddle/rm/leader"
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/lending"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
+	"heddle/rm/scheduler/policy/partition"
 	"heddle/yarn/records"
 )
 
@@ -32,6 +34,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		Types:             types,
 		MinAllocation:     c.MinimumAllocation(types),
 		MaxAllocation:     c.MaximumAllocation(types),
+		Lending:           lendingSettings(c),
 		MaxAttempts:       min(attempts, global),
 		GlobalMaxAttempts: global,
 		MaxCompleted:      c.Int(rm + "max-completed-applications"),
@@ -67,6 +70,20 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		MaxRequests:  c.Int("heddle.application.max-requests"),
 		MaxPlaces:    c.Int("heddle.application.max-places"),
 	}
+}
+
+// lendingSettings says what of each node that takes probes is for short tasks.
+func lendingSettings(c *conf.Config) lending.Settings {
+	const prefix = "heddle.probes."
+	s := lending.Settings{Longest: c.Duration(prefix + "longest-wait-ms"), Window: c.Duration(prefix + "window-ms")}
+	if memory := c.Int(prefix + "memory-mb"); memory > 0 {
+		s.Least = records.NewResource(int64(memory), int64(c.Int(prefix+"vcores")))
+	}
+	if memory, vcores := c.Int(prefix+"most-memory-mb"), c.Int(prefix+"most-vcores"); memory+vcores > 0 {
+		s.Most = s.Least.Max(records.NewResource(int64(memory), int64(vcores)))
+	}
+	s.Model, _ = partition.ParseModel(c.Text(prefix + "sizing")) // the registry lists the names
+	return s
 }
 
 // hostFiles returns the files that list nodes which may join, or must leave. File names are relative to the configuration's

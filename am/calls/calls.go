@@ -25,8 +25,8 @@ import (
 	"io"
 	"sync"
 
-	"heddle/am/executor/wire"
 	"heddle/am/pool"
+	"heddle/yarn/wire"
 )
 
 // What frames are.
@@ -123,17 +123,15 @@ func (s *server) read(in *bufio.Reader) error {
 }
 
 func (s *server) submit(id uint64, payload []byte) error {
-	var kept [][]byte // output so far, which doesn't count if the call runs again; alternating with its stream
+	var written kept
 	t := &pool.Task{
-		Task: wire.Task{What: wire.Call, Args: s.i.Args, Env: s.i.Env, Dir: s.i.Dir, TimeoutMS: s.i.TimeoutMS, Payload: payload},
-		Output: func(stream int, b []byte) {
-			kept = append(kept, []byte{byte(stream + 1)}, append([]byte(nil), b...))
-		},
-		Restart: func() { kept = nil },
+		Task:    wire.Task{What: wire.Call, Args: s.i.Args, Env: s.i.Env, Dir: s.i.Dir, TimeoutMS: s.i.TimeoutMS, Payload: payload},
+		Output:  written.add,
+		Restart: written.forget,
 		Done: func(e wire.Ended, err error) {
 			defer s.calls.Done()
-			for i := 0; i+1 < len(kept); i += 2 {
-				s.write(kept[i][0], id, kept[i+1])
+			if lost := written.replay(func(stream int, b []byte) { s.write(byte(stream+1), id, b) }); lost != nil {
+				s.write(2, id, fmt.Appendf(nil, "heddle: output of the call is lost: %v\n", lost))
 			}
 			s.answer(id, &e, err)
 		},

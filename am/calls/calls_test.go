@@ -10,9 +10,9 @@ import (
 	"os"
 	"testing"
 
-	"heddle/am/executor/wire"
 	"heddle/am/pool"
 	"heddle/internal/await"
+	"heddle/yarn/wire"
 )
 
 func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }

@@ -18,6 +18,7 @@ type outgoing struct {
 	changes  []change
 	releases []records.ContainerID
 	add, del []string
+	stages   stageNews
 }
 
 // Allocate sends what has changed since the last call, and returns what has happened. If there is nothing to send, a
@@ -139,6 +140,9 @@ func (m *Master) collect() outgoing {
 	}
 	slices.Sort(o.add)
 	o.del = slices.Sorted(maps.Keys(m.unlist))
+	if m.hold > 0 { // others than Heddle's would skip it
+		o.stages = m.stages.news()
+	}
 	return o
 }
 
@@ -165,6 +169,10 @@ func (m *Master) message(o *outgoing) *pb.AllocateRequest {
 		b.SetBlacklistRemovals(o.del)
 		req.SetBlacklistRequest(b)
 	}
+	if m.o.Probes {
+		req.SetHeddleProbes(true)
+	}
+	o.stages.write(req, m.hold > 0 && m.stages.wants)
 	if m.hold > 0 && !m.unsure {
 		req.SetHeddleWaitMs(int32(m.hold / time.Millisecond))
 	}
@@ -174,6 +182,7 @@ func (m *Master) message(o *outgoing) *pb.AllocateRequest {
 // markSent records that the ResourceManager has got everything in o.
 func (m *Master) markSent(o *outgoing) {
 	m.asks.markSent(o.changes)
+	m.stages.markSent(o.stages)
 	for _, id := range o.releases {
 		if _, waits := m.releases[id]; waits {
 			m.releases[id] = true
@@ -234,19 +243,53 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 			continue
 		}
 		delete(m.known, done.ID)
+		delete(m.suspended, done.ID)
 		out.Completed = append(out.Completed, done)
 	}
 	out.Previous = append(out.Previous, m.previous(resp.GetContainersFromPreviousAttempts())...)
 	for _, n := range resp.GetUpdatedNodes() {
 		out.Nodes = append(out.Nodes, nodeUpdate(n))
 	}
+	for _, n := range resp.GetHeddleProbeNodes() {
+		out.ProbeNodes = append(out.ProbeNodes, ProbeNode{records.NodeIDFrom(n.GetNodeId()), int(n.GetPort()), token.FromPB(n.GetToken())})
+	}
+	for _, id := range resp.GetHeddleProbeNodesGone() {
+		out.ProbesGone = append(out.ProbesGone, records.NodeIDFrom(id))
+	}
+	m.standing(resp, out)
 	out.Preemption = append(out.Preemption, preemption(resp.GetPreempt())...)
+	hinted(resp, out)
 	limit, err := m.types.From(resp.GetLimit())
 	if err == nil {
 		out.Headroom = limit
 	}
 	out.ClusterNodes = int(resp.GetNumClusterNodes())
 	m.clusterNodes = out.ClusterNodes
+}
+
+// standing finds out which containers have been suspended, and which go on. A ResourceManager names all that stand still, and nothing
+// to an ApplicationMaster that knows; one that has registered knows of none.
+func (m *Master) standing(resp *pb.AllocateResponse, out *Allocation) {
+	if !resp.HasHeddleSuspended() && !m.fresh {
+		return
+	}
+	m.fresh = false
+	now := map[records.ContainerID]bool{}
+	for _, c := range resp.GetHeddleSuspended().GetContainerId() {
+		id := records.ContainerIDFrom(c)
+		if m.known[id] && !now[id] {
+			if now[id] = true; !m.suspended[id] {
+				out.Suspended = append(out.Suspended, id)
+			}
+		}
+	}
+	for id := range m.suspended {
+		if !now[id] {
+			out.Resumed = append(out.Resumed, id)
+		}
+	}
+	slices.SortFunc(out.Resumed, records.ContainerID.Compare)
+	m.suspended = now
 }
 
 // allocated matches a container with a request. It releases the container if no request needs it.

@@ -17,8 +17,17 @@ type Allocation struct {
 	Previous []Container
 	// Refused are requests that the ResourceManager rejected. They are no longer outstanding.
 	Refused []Refusal
+	// ProbeNodes are nodes that take probes of short tasks since the last call, and ProbesGone those that don't any more.
+	ProbeNodes []ProbeNode
+	ProbesGone []records.NodeID
+	// Suspended are containers that stand still from now on, until they are among Resumed. They keep their files, memory and connections,
+	// but may not answer for a long time. Only Heddle's ResourceManager tells.
+	Suspended, Resumed []records.ContainerID
 	// Resynced says that another ResourceManager has taken over, and that the Master has sent it everything again.
 	Resynced bool
+
+	Hints  *Hints      // of the application's queue, if they have changed
+	Levels []NodeLevel // of nodes whose level has changed; after Resynced those before hold no more
 
 	Headroom     records.Resource // what the application may still get
 	ClusterNodes int
@@ -81,6 +90,13 @@ func (n NodeUpdate) Usable() bool {
 
 func nodeUpdate(n *pb.NodeReport) NodeUpdate {
 	return NodeUpdate{records.NodeIDFrom(n.GetNodeId()), n.GetNodeState(), n.GetRackName(), n.GetHealthReport()}
+}
+
+// ProbeNode is a node that takes probes of short tasks, at a port of its own.
+type ProbeNode struct {
+	Node  records.NodeID
+	Port  int
+	Token token.Token
 }
 
 // Preemption names a container that the ResourceManager wants back.

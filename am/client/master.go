@@ -29,6 +29,8 @@ type MasterOptions struct {
 	Hold time.Duration
 	// Racks places the hosts that requests prefer. The Master keeps it up to date. nil stands for a new one.
 	Racks *Racks
+	// Probes has the ResourceManager tell of nodes that take probes of short tasks.
+	Probes bool
 }
 
 // Master is the dialogue of one ApplicationMaster with the ResourceManager. Its methods note requests, releases and
@@ -52,6 +54,8 @@ type Master struct {
 	blacklist    map[string]bool              // true: sent
 	unlist       map[string]bool              // names to take off the blacklist
 	known        map[records.ContainerID]bool // containers that the caller knows, those of earlier attempts included
+	suspended    map[records.ContainerID]bool // as the caller knows
+	fresh        bool                         // no answer has come since the registration
 	progress     float32
 	clusterNodes int
 	responseID   int32
@@ -60,6 +64,7 @@ type Master struct {
 	unsure       bool          // the last call may have taken effect, but its answer is lost
 	maximum      records.Resource
 	backlog      []*pb.AllocateResponse // not applied yet
+	stages       stages
 }
 
 // Master returns the dialogue of an ApplicationMaster. Call Register first. Master fails if the configuration lacks a
@@ -80,7 +85,7 @@ func (c *Cluster) Master(o MasterOptions) (*Master, error) {
 	return &Master{
 		o: o, types: c.types, log: c.log.WithField("attempt", o.Attempt.String()), rm: rm, at: at, nm: &NMTokens{},
 		asks: newAsks(o.Racks.Of), releases: map[records.ContainerID]bool{}, blacklist: map[string]bool{},
-		unlist: map[string]bool{}, known: map[records.ContainerID]bool{},
+		unlist: map[string]bool{}, known: map[records.ContainerID]bool{}, suspended: map[records.ContainerID]bool{},
 	}, nil
 }
 
@@ -131,7 +136,7 @@ func (m *Master) register(ctx context.Context) (Registration, error) {
 	m.nm.learn(resp.GetNmTokensFromPreviousAttempts())
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.responseID, m.unsure = 0, false
+	m.responseID, m.unsure, m.fresh = 0, false, true
 	m.hold = min(m.o.Hold, time.Duration(resp.GetHeddleMaxWaitMs())*time.Millisecond)
 	if !r.Maximum.IsZero() {
 		m.maximum = r.Maximum
@@ -161,6 +166,7 @@ func (m *Master) resync(ctx context.Context) ([]Container, error) {
 		m.blacklist[name] = false
 	}
 	clear(m.unlist)
+	m.stages.forget()
 	return r.Previous, nil
 }
 

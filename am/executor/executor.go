@@ -18,9 +18,9 @@ import (
 	"syscall"
 	"time"
 
-	"heddle/am/executor/wire"
 	"heddle/am/process"
 	"heddle/internal/pause"
+	"heddle/yarn/wire"
 )
 
 // Engine runs tasks. Its methods may be called from any goroutine.
@@ -36,7 +36,7 @@ func NewEngine(env []string) *Engine {
 		env = os.Environ()
 	}
 	e := &Engine{processes: process.New(), env: env}
-	e.warm.engine = e
+	e.warm.engine, e.warm.keep = e, keepIdle
 	return e
 }
 
@@ -81,6 +81,9 @@ func (w *writer) Write(b []byte) (int, error) {
 var _ io.Writer = (*writer)(nil)
 
 func (e *Engine) command(ctx context.Context, t *wire.Task, output func(int, []byte) error) *wire.Ended {
+	if t.NeedDir && folder(t.Dir) == "" {
+		return &wire.Ended{ID: t.ID, Why: wire.Faulty, Fault: fmt.Sprintf("the node has no folder %s that the command may enter", t.Dir)}
+	}
 	r, err := e.processes.Run(ctx, process.Command{
 		Args: t.Args, Env: e.environ(t.Env), Dir: folder(t.Dir), Timeout: time.Duration(t.TimeoutMS) * time.Millisecond,
 		Stdout: &writer{0, output}, Stderr: &writer{1, output},

@@ -13,10 +13,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
-	"heddle/am/executor/wire"
 	"heddle/internal/await"
 	"heddle/internal/needs"
+	"heddle/yarn/wire"
 )
 
 func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
@@ -63,6 +64,14 @@ func TestCommands(t *testing.T) {
 		if !reflect.DeepEqual(*got, test.want) || o.of[0].String() != test.out || o.of[1].String() != test.err {
 			t.Errorf("%q: %+v, %q, %q", test.task.Args, got, o.of[0].String(), o.of[1].String())
 		}
+	}
+	missing := &wire.Task{Args: []string{"true"}, Dir: "/no/such/folder"}
+	if got := e.Run(t.Context(), missing, nil); got.Why != wire.Ran {
+		t.Errorf("in a folder that isn't here, and needn't be: %+v", got)
+	}
+	missing.NeedDir = true
+	if got := e.Run(t.Context(), missing, nil); got.Why != wire.Faulty || !strings.Contains(got.Fault, "/no/such/folder") {
+		t.Errorf("in a folder that must be here: %+v", got)
 	}
 	if got := e.Run(t.Context(), &wire.Task{What: 77}, nil); got.Why != wire.Faulty || !strings.Contains(got.Fault, "77") {
 		t.Errorf("a task of a newer kind: %+v", got)
@@ -167,6 +176,32 @@ func FuzzAnswers(f *testing.F) {
 			t.Error("more than there was")
 		}
 	})
+}
+
+// An interpreter that nobody calls gives its memory back; the next call finds another one.
+func TestIdleInterpretersEnd(t *testing.T) {
+	e := NewEngine(nil)
+	defer e.Close()
+	e.warm.keep = time.Millisecond
+	pids := map[string]bool{}
+	for range 2 {
+		got := e.Run(t.Context(), call(t, "x"), func(int, []byte) error { return nil })
+		pid, _, _ := strings.Cut(string(got.Result), " ")
+		pids[pid] = true
+		await.Until(t, "the end of process "+pid, func() bool {
+			_, err := os.Stat("/proc/" + pid)
+			return err != nil
+		})
+		e.warm.mu.Lock()
+		left := len(e.warm.idle)
+		e.warm.mu.Unlock()
+		if left != 0 {
+			t.Errorf("%d lists of interpreters are left", left)
+		}
+	}
+	if len(pids) != 2 {
+		t.Errorf("the processes were %v", pids)
+	}
 }
 
 // What a task has left behind ends with it, on an executor as well.

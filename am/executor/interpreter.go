@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"heddle/am/executor/wire"
 	"heddle/am/process"
+	"heddle/yarn/wire"
 )
 
 // An interpreter is a process that takes one call after the other, so that it imports and connects once. It reads calls from
@@ -28,11 +29,16 @@ type interpreter struct {
 	over    chan struct{} // closed when the process has ended
 	result  process.Result
 	err     error
+	bored   *time.Timer // ends it if no call comes
 }
+
+// keepIdle is how long an interpreter waits for the next call before it is ended. Its imports then cost again, but its memory is free.
+const keepIdle = time.Minute
 
 // interpreters keeps those that wait for a call, by their command lines.
 type interpreters struct {
 	engine *Engine
+	keep   time.Duration // keepIdle, apart from tests
 
 	mu     sync.Mutex
 	idle   map[string][]*interpreter
@@ -93,7 +99,7 @@ func (p *interpreters) take(key string, t *wire.Task) (*interpreter, error) {
 	p.mu.Lock()
 	for list := p.idle[key]; len(list) > 0; list = p.idle[key] {
 		i := list[len(list)-1]
-		p.idle[key] = list[:len(list)-1]
+		p.drop(key, i)
 		select {
 		case <-i.over: // it has ended by itself
 			i.close()
@@ -104,6 +110,39 @@ func (p *interpreters) take(key string, t *wire.Task) (*interpreter, error) {
 	}
 	p.mu.Unlock()
 	return p.start(t)
+}
+
+// drop takes an interpreter from those that wait. It returns false if it is none of them any more. The lock is held.
+func (p *interpreters) drop(key string, i *interpreter) bool {
+	list := p.idle[key]
+	at := slices.Index(list, i)
+	if at < 0 {
+		return false
+	}
+	if list = slices.Delete(list, at, at+1); len(list) == 0 {
+		delete(p.idle, key)
+	} else {
+		p.idle[key] = list
+	}
+	i.bored.Stop()
+	return true
+}
+
+// expire ends an interpreter that has waited for too long.
+func (p *interpreters) expire(key string, i *interpreter) {
+	p.mu.Lock()
+	idle := p.drop(key, i)
+	p.mu.Unlock()
+	if idle {
+		i.end()
+	}
+}
+
+// end ends an interpreter that nobody uses.
+func (i *interpreter) end() {
+	i.kill(errBroken)
+	<-i.over
+	i.close()
 }
 
 func (p *interpreters) start(t *wire.Task) (*interpreter, error) {
@@ -136,16 +175,13 @@ func (p *interpreters) put(key string, i *interpreter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		i.kill(errBroken)
-		go func() {
-			<-i.over
-			i.close()
-		}()
+		go i.end()
 		return
 	}
 	if p.idle == nil {
 		p.idle = map[string][]*interpreter{}
 	}
+	i.bored = time.AfterFunc(p.keep, func() { p.expire(key, i) })
 	p.idle[key] = append(p.idle[key], i)
 }
 
@@ -157,9 +193,8 @@ func (p *interpreters) close() {
 	p.mu.Unlock()
 	for _, list := range idle {
 		for _, i := range list {
-			i.kill(errBroken)
-			<-i.over
-			i.close()
+			i.bored.Stop()
+			i.end()
 		}
 	}
 }

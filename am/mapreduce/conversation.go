@@ -55,6 +55,24 @@ func (c *coordinator) completed(id records.ContainerID, exit int32, diagnostics 
 	c.step(stage.Gone{Slot: w.slot, Fault: !taken, Err: why})
 }
 
+// suspended takes in that containers stand still, or go on.
+func (c *coordinator) suspended(ids []records.ContainerID, suspended bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range ids {
+		switch w := c.workers[id.String()]; {
+		case w == nil:
+		case suspended:
+			c.log.WithField("container", id.String()).Infof("The worker on %s is suspended: its tasks wait until it resumes", w.host)
+			c.step(stage.Suspended{Slot: w.slot})
+		default:
+			c.log.WithField("container", id.String()).Infof("The worker on %s resumes", w.host)
+			c.step(stage.Resumed{Slot: w.slot})
+		}
+	}
+	c.publish()
+}
+
 // next gives a worker something to do.
 func (c *coordinator) next(ctx context.Context, r *job.NextRequest) (job.NextResponse, error) {
 	deadline := time.NewTimer(job.LongPoll)

@@ -27,6 +27,8 @@ type containers interface {
 	Start(id records.ContainerID, l am.Launch)
 	Blacklist(add, remove []string)
 	ClusterNodes() int
+	SetStages(r am.StageReport)
+	SetPerformance(p am.Performance)
 }
 
 // Priorities of requests: those of Hadoop's MapReduce, by which a ResourceManager can tell the stages apart.
@@ -73,6 +75,7 @@ type coordinator struct {
 	told     bool // the user's side has heard of the end
 	asked    time.Time
 	course   course
+	learned  learned
 }
 
 // result is what a task that is done has brought.
@@ -297,6 +300,7 @@ func (c *coordinator) cancel(a stage.Cancel) {
 func (c *coordinator) accept(a stage.Accept) {
 	w := c.slots[a.Slot]
 	w.task = nil
+	c.learned.learn(&c.machine.Attempts(a.Attempt.TaskID)[a.Attempt.Number], w.host, c.cluster.SetPerformance)
 	c.results[a.Attempt.TaskID] = result{c.report.Counters, c.report.Output}
 	c.finals.AddAll(c.report.Counters)
 	if a.Attempt.Stage == stage.Map && c.spec.Job.Reduces > 0 {
@@ -391,6 +395,9 @@ func (c *coordinator) relieve() {
 	defer c.mu.Unlock()
 	c.step(stage.Tick{})
 	c.course.note(c)
+	if c.spec.Job.Reduces > 0 {
+		c.cluster.SetStages(reportOf(c.machine.Facts()))
+	}
 }
 
 // await returns when all tasks are done, or the job has failed.

@@ -29,6 +29,8 @@ type fakeCluster struct {
 	started  []records.ContainerID
 	bad      []string // hosts that are blacklisted
 	nodes    int
+	stages   am.StageReport
+	ran      []am.Performance
 	err      error
 }
 
@@ -59,6 +61,10 @@ func (f *fakeCluster) Blacklist(add, remove []string) {
 }
 
 func (f *fakeCluster) ClusterNodes() int { return f.nodes }
+
+func (f *fakeCluster) SetStages(r am.StageReport) { f.stages = r }
+
+func (f *fakeCluster) SetPerformance(p am.Performance) { f.ran = append(f.ran, p) }
 
 // play is a coordinator with what it has to do with.
 type play struct {

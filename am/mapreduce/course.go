@@ -53,16 +53,19 @@ func (c *coordinator) attempts() (out []job.Attempt) {
 		for i := range n {
 			for _, a := range c.machine.Attempts(stage.TaskID{Stage: stage.Stage(s), Index: i}) {
 				w := c.slots[a.Slot]
-				ended := a.Ended
+				state, ended := states[a.State], a.Ended
 				if a.State == stage.Active {
 					ended = now
+					if stage.IsSuspended(c.machine, a.Slot) {
+						state = "suspended"
+					}
 				}
 				progress := a.Progress()
 				if a.State == stage.Succeeded {
 					progress = 1
 				}
 				out = append(out, job.Attempt{
-					ID: idOf(a.ID), Host: w.host, Container: w.ID.String(), State: states[a.State], Copy: a.Copy, Begun: a.Begun.Seconds(),
+					ID: idOf(a.ID), Host: w.host, Container: w.ID.String(), State: state, Copy: a.Copy, Begun: a.Begun.Seconds(),
 					Fetched: a.Fetched.Seconds(), Ended: ended.Seconds(), Progress: progress,
 				})
 			}

@@ -42,6 +42,7 @@ func (c *coordinator) stopped(w *workerState, id job.TaskID, at *job.Stopped) er
 
 // divide takes in that a task does a part of its split, and that there are tasks for the others.
 func (c *coordinator) divide(d stage.Divide) {
+	c.learned.divided(d.Attempt.Index, len(c.splits))
 	c.splits[d.Attempt.Index] = c.divided[0]
 	c.splits = append(c.splits, c.divided[1:]...)
 	c.log.WithField("task", d.Attempt.String()).Infof("Leaves %d bytes to %d others", total(c.divided[1:]), d.Parts)

@@ -124,6 +124,9 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	attempt := a.Attempt()
 	c := newCoordinator(m.spec, m.splits, attempt.App, m.log)
 	c.cluster = a
+	if usesHints(m.spec) {
+		a.WantHints()
+	}
 	m.tasks, m.attempt = c, attempt.Attempt
 	server := port.New(m.handler(), port.MaxHeader, nil)
 	go server.Serve(m.listener) // until Close
@@ -211,9 +214,12 @@ func (m *master) listen(ctx context.Context, a *am.Master) {
 		ContainerStartFailed: func(e am.ContainerStartFailed) {
 			m.tasks.completed(e.Container.ID, -1, fmt.Sprintf("it could not be started: %v", e.Err))
 		},
-		ContainerCompleted: func(e am.ContainerCompleted) { m.tasks.completed(e.ID, e.ExitStatus, e.Diagnostics) },
-		RequestsRefused:    func(e am.RequestsRefused) { m.tasks.refused(e.Err) },
-		Resynced:           func(am.Resynced) { m.log.Info("Another ResourceManager has taken over") },
+		ContainerCompleted:  func(e am.ContainerCompleted) { m.tasks.completed(e.ID, e.ExitStatus, e.Diagnostics) },
+		ContainersSuspended: func(e am.ContainersSuspended) { m.tasks.suspended(e.IDs, true) },
+		ContainersResumed:   func(e am.ContainersResumed) { m.tasks.suspended(e.IDs, false) },
+		Hinted:              func(e am.Hinted) { m.tasks.hinted(e) },
+		RequestsRefused:     func(e am.RequestsRefused) { m.tasks.refused(e.Err) },
+		Resynced:            func(am.Resynced) { m.log.Info("Another ResourceManager has taken over") },
 	}
 	for {
 		select {

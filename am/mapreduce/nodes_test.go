@@ -11,6 +11,7 @@ import (
 	"heddle/am/mapreduce/job"
 	"heddle/am/mapreduce/signed"
 	"heddle/am/stage"
+	"heddle/yarn/records"
 )
 
 // report tells of a task without waiting until the next report is due.
@@ -71,6 +72,36 @@ func TestFrozenWorkerIsGivenUp(t *testing.T) {
 		return s == (&job.Assignment{ID: lost, Output: "out/" + lost.Name(testApp)}).Part()
 	}) {
 		t.Errorf("%v, parts %v", err, p.c.parts())
+	}
+}
+
+// A worker that is suspended may be silent for as long as it takes, and counts as running: its task isn't done again.
+func TestSuspendedWorkerIsWaitedFor(t *testing.T) {
+	p := newPlayOf(job.Job{Speculation: job.SpeculateLate}, 3, 2)
+	p.cluster.nodes = 2
+	still, awake := p.grant("a"), p.grant("b")
+	waits, other := p.take(t, still), p.take(t, awake)
+	p.pass(2*time.Second, still, awake)
+	p.report(&job.ProgressReport{Worker: still, ID: waits, Progress: 0.5})
+	ids := []records.ContainerID{p.c.workers[still].ID}
+	p.c.suspended(ids, true)
+	p.pass(10*time.Second, awake)
+	p.done(awake, other)
+	p.pass(time.Hour, awake)
+	if len(p.cluster.released)+len(p.cluster.asks) > 0 {
+		t.Fatalf("released %v, asked for %v", p.cluster.released, p.cluster.asks)
+	}
+	if a := p.c.attempts()[waits.Index]; a.State != "suspended" {
+		t.Errorf("%+v", a)
+	}
+	p.c.suspended(append(ids, records.ContainerID{}), false)
+	p.pass(9*time.Minute, awake)
+	if a := p.c.attempts()[waits.Index]; a.State != "running" {
+		t.Errorf("%+v", a)
+	}
+	p.pass(2*time.Minute, awake)
+	if len(p.cluster.released) != 1 || p.cluster.released[0] != ids[0] {
+		t.Errorf("released %v: it is silent, and runs", p.cluster.released)
 	}
 }
 

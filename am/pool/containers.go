@@ -3,7 +3,6 @@ package pool
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -13,9 +12,11 @@ import (
 
 	"heddle/am"
 	"heddle/am/client"
+	"heddle/am/unmanaged"
 	"heddle/conf"
 	"heddle/yarn/records"
 	"heddle/yarn/token"
+	"heddle/yarn/wire"
 )
 
 // Containers holds executors in the containers of a cluster, by an application whose ApplicationMaster is this process. It asks for
@@ -36,82 +37,43 @@ type Containers struct {
 	Log     *logrus.Entry
 }
 
-// SecretAlias is the name of the pool's secret among an executor's credentials.
-const SecretAlias = "heddle.executor"
-
 // BinaryFile is the name of the program in an executor's folder.
 const BinaryFile = "heddle"
 
 // startFailures is after how many executors in a row that end before they have come the pool fails.
 const startFailures = 5
 
-// Running is an application of Containers.
-type Running struct {
-	ID   records.ApplicationID
-	stop chan struct{}
-	done chan struct{}
-	err  error
-}
-
-// Stop gives all containers back and ends the application. The error says why it has ended before, if it has.
-func (r *Running) Stop() error {
-	close(r.stop)
-	<-r.done
-	return r.err
-}
-
 // Start submits the application, and returns when the ResourceManager has accepted it. If the application ends by itself, the
-// pool fails.
-func (c Containers) Start(ctx context.Context, p *Pool) (*Running, error) {
+// pool fails. Whoever stops it gives all containers back.
+func (c Containers) Start(ctx context.Context, p *Pool) (*unmanaged.Running, error) {
 	c.Slots, c.Memory, c.Most = max(c.Slots, 1), cmp.Or(c.Memory, 512), max(c.Most, 1)
 	c.Idle = cmp.Or(c.Idle, 10*time.Second)
-	if c.User == "" {
-		var err error
-		if c.User, err = client.User(); err != nil {
-			return nil, err
+	app, err := unmanaged.New(ctx, unmanaged.Options{
+		Conf: c.Conf, User: c.User, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Address: c.Address, Log: c.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.User = app.User
+	if most := app.Most; !most.IsZero() {
+		if c.Memory > int(most[0]) {
+			return nil, fmt.Errorf("a task needs %d MB, more than the cluster's largest container of %d MB", c.Memory, most[0])
 		}
-	}
-	cluster, err := client.NewCluster(c.Conf, c.Log)
-	if err != nil {
-		return nil, err
-	}
-	defer cluster.Close()
-	apps, err := cluster.Applications(c.User)
-	if err != nil {
-		return nil, err
-	}
-	id, most, err := apps.New(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if c.Memory > int(most[0]) && !most.IsZero() {
-		return nil, fmt.Errorf("a task needs %d MB, more than the cluster's largest container of %d MB", c.Memory, most[0])
-	}
-	if !most.IsZero() {
 		c.fit(most)
 	}
 	program, err := c.stage(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = apps.Submit(ctx, client.Submission{
-		ID: id, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Unmanaged: true, MaxAttempts: 1, Resource: records.NewResource(int64(c.Memory), 1),
-	})
+	reminder := remind(p.log, app.ID, p.State)
+	r, err := app.Run(ctx, c.Memory, func(ctx context.Context, m *am.Master, host string, stop <-chan struct{}) error {
+		defer reminder.Stop()
+		return c.hold(ctx, m, p, program, host, stop)
+	}, p.Fail)
 	if err != nil {
-		return nil, err
+		reminder.Stop()
 	}
-	r := &Running{ID: id, stop: make(chan struct{}), done: make(chan struct{})}
-	go func() {
-		defer close(r.done)
-		defer remind(p.log, id, p.State).Stop()
-		r.err = c.attend(ctx, r, p, program)
-		select {
-		case <-r.stop:
-		default:
-			p.Fail(fmt.Errorf("%v: %w", id, cmp.Or(r.err, errors.New("it has ended"))))
-		}
-	}()
-	return r, nil
+	return r, err
 }
 
 // fit lets executors have fewer slots if a container can't be that large. There may be more executors then, for as many tasks at a time.
@@ -139,103 +101,21 @@ func remind(log *logrus.Entry, id records.ApplicationID, state func() State) *ti
 	})
 }
 
-// attend is the ApplicationMaster.
-func (c *Containers) attend(ctx context.Context, r *Running, p *Pool, program client.Resource) error {
-	attempt, tok, err := c.await(ctx, r)
-	if errors.Is(err, errStopped) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	creds := &token.Credentials{}
-	creds.SetToken("", tok)
-	host, err := c.host()
-	if err != nil {
-		return err
-	}
-	o := am.Options{
-		Conf: c.Conf, Credentials: creds, Host: host, Log: c.Log,
-		Getenv: func(name string) (string, bool) {
-			if name == "CONTAINER_ID" {
-				return records.ContainerID{Attempt: attempt, ID: 1}.String(), true
-			}
-			return "", false
+// hold is the ApplicationMaster.
+func (c *Containers) hold(ctx context.Context, m *am.Master, p *Pool, program client.Resource, host string, stop <-chan struct{}) error {
+	secret := &token.Credentials{}
+	secret.SetSecret(wire.SecretAlias, c.Secret)
+	at := net.JoinHostPort(host, strconv.Itoa(p.Port()))
+	h := &holder{
+		Containers: c, pool: p, master: m, held: map[records.ContainerID]bool{},
+		launch: am.Launch{
+			Command: []string{
+				"exec ./" + BinaryFile + " executor --slots " + strconv.Itoa(c.Slots) + " " + at + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
+			},
+			Resources: map[string]client.Resource{BinaryFile: program}, Credentials: secret,
 		},
 	}
-	return am.Run(context.WithoutCancel(ctx), o, func(ctx context.Context, m *am.Master) error {
-		secret := &token.Credentials{}
-		secret.SetSecret(SecretAlias, c.Secret)
-		at := net.JoinHostPort(host, strconv.Itoa(p.Port()))
-		h := &holder{
-			Containers: c, pool: p, master: m, held: map[records.ContainerID]*held{},
-			launch: am.Launch{
-				Command: []string{
-					"exec ./" + BinaryFile + " executor --slots " + strconv.Itoa(c.Slots) + " " + at + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
-				},
-				Resources: map[string]client.Resource{BinaryFile: program}, Credentials: secret,
-			},
-		}
-		return h.run(ctx, r.stop)
-	})
-}
-
-// errStopped says that the application was stopped before it ran.
-var errStopped = errors.New("stopped")
-
-// await waits for the token of the ApplicationMaster. Who stops meanwhile kills the application.
-func (c *Containers) await(ctx context.Context, r *Running) (records.AttemptID, token.Token, error) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	go func() {
-		select {
-		case <-r.stop:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	cluster, err := client.NewCluster(c.Conf, c.Log)
-	if err != nil {
-		return records.AttemptID{}, token.Token{}, err
-	}
-	defer cluster.Close()
-	apps, err := cluster.Applications(c.User)
-	if err != nil {
-		return records.AttemptID{}, token.Token{}, err
-	}
-	attempt, tok, err := apps.MasterToken(ctx, r.ID)
-	if err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		killed := apps.Kill(ctx, r.ID, "its user has ended it")
-		select {
-		case <-r.stop:
-			err = errStopped
-		default:
-		}
-		if killed != nil {
-			err = killed
-		}
-	}
-	return attempt, tok, err
-}
-
-// host is where nodes reach this process.
-func (c *Containers) host() (string, error) {
-	if c.Address != "" {
-		return c.Address, nil
-	}
-	at, err := c.Conf.RMAddresses("yarn.resourcemanager.scheduler.address")
-	if err != nil {
-		return "", err
-	}
-	// Nothing is sent: the kernel only says which of this machine's addresses faces the ResourceManager.
-	probe, err := net.Dial("udp", at[0].String())
-	if err != nil {
-		return "", fmt.Errorf("which address of this machine the cluster's nodes can reach: %w (name it with --address)", err)
-	}
-	defer probe.Close()
-	return probe.LocalAddr().(*net.UDPAddr).IP.String(), nil
+	return h.run(ctx, stop)
 }
 
 // holder asks for containers and gives them back.
@@ -244,16 +124,13 @@ type holder struct {
 	pool   *Pool
 	master *am.Master
 	launch am.Launch
-	held   map[records.ContainerID]*held
+	held   map[records.ContainerID]bool
 	asked  int // containers that are asked for and have not been reported
 	asks   []am.RequestID
 	failed int       // executors in a row that ended before they had come
 	idle   time.Time // since when there are more than are needed
 	last   string
 }
-
-// held is a container.
-type held struct{ node string }
 
 // every is how often it looks whether executors are idle.
 const every = time.Second
@@ -265,7 +142,7 @@ func (h *holder) run(ctx context.Context, stop <-chan struct{}) error {
 		ContainersAllocated: func(e am.ContainersAllocated) {
 			h.asked -= len(e.Containers)
 			for _, c := range e.Containers {
-				h.held[c.ID] = &held{c.Node.Host}
+				h.held[c.ID] = true
 				h.master.Start(c.ID, h.launch)
 			}
 		},
@@ -301,7 +178,7 @@ func (h *holder) run(ctx context.Context, stop <-chan struct{}) error {
 }
 
 func (h *holder) ended(id records.ContainerID, why string) {
-	if h.held[id] == nil {
+	if !h.held[id] {
 		return
 	}
 	delete(h.held, id)

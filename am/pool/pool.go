@@ -19,7 +19,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"heddle/am/executor/wire"
+	"heddle/yarn/wire"
 )
 
 // Task is a task to run. The pool owns it until Done is called. Functions are called from goroutines of the pool, those of one task one
@@ -34,6 +34,7 @@ type Task struct {
 	Done func(wire.Ended, error)
 
 	id       uint64 // of the attempt
+	place    int    // in the queue
 	losses   int
 	executor *executor // that has it; nil while it waits
 	sent     bool
@@ -153,8 +154,14 @@ func (p *Pool) Fail(err error) {
 	p.change()
 }
 
-// Submit takes a task.
-func (p *Pool) Submit(t *Task) {
+// Submit takes tasks.
+func (p *Pool) Submit(tasks ...*Task) {
+	for _, t := range tasks {
+		p.submit(t)
+	}
+}
+
+func (p *Pool) submit(t *Task) {
 	p.mu.Lock()
 	if err := p.err; err != nil {
 		t.over = true
@@ -199,21 +206,17 @@ func (p *Pool) Cancel(t *Task) {
 	}
 }
 
-// State is how much there is to do, and who does it.
+// State is how much there is to do, and how many do it.
 type State struct {
 	Waiting, Running int // tasks
-	Executors, Slots int
+	Executors        int
 }
 
 // State returns the present state.
 func (p *Pool) State() State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := State{Waiting: p.waiting.n, Running: p.running, Executors: len(p.executors)}
-	for _, e := range p.executors {
-		s.Slots += int(e.Slots)
-	}
-	return s
+	return State{Waiting: p.waiting.n, Running: p.running, Executors: len(p.executors)}
 }
 
 // Changed gets something when the state has changed.

@@ -17,8 +17,8 @@ import (
 	"github.com/sirupsen/logrus"
 
 	engine "heddle/am/executor"
-	"heddle/am/executor/wire"
 	"heddle/internal/await"
+	"heddle/yarn/wire"
 )
 
 func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
@@ -44,7 +44,7 @@ func start(t *testing.T, o Options) *bench {
 // dial connects somebody who is to behave as an executor.
 func (b *bench) dial(hello *wire.Hello) *wire.Conn {
 	b.t.Helper()
-	c, err := wire.Dial(b.t.Context(), fmt.Sprintf("127.0.0.1:%d", b.Port()), b.secret)
+	c, err := wire.Dial(b.t.Context(), fmt.Sprintf("127.0.0.1:%d", b.Port()), nil, b.secret)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func (b *bench) dial(hello *wire.Hello) *wire.Conn {
 
 // executor runs a real one in this process.
 func (b *bench) executor(name string, slots uint64) (kill func()) {
-	c, err := wire.Dial(b.t.Context(), fmt.Sprintf("127.0.0.1:%d", b.Port()), b.secret)
+	c, err := wire.Dial(b.t.Context(), fmt.Sprintf("127.0.0.1:%d", b.Port()), nil, b.secret)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestTasksRun(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if s := b.State(); s != (State{Executors: 2, Slots: 4}) {
+	if s := b.State(); s != (State{Executors: 2}) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -170,6 +170,7 @@ func TestLostExecutors(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Close()
+	await.Until(t, "the loss of the executor", func() bool { return b.State().Executors == 0 })
 	c := b.dial(&wire.Hello{Container: "c", Slots: 1})
 	if m = next[*wire.Task](b, c); m.Dir != "first" {
 		t.Fatalf("%s runs next", m.Dir)
@@ -258,7 +259,7 @@ func TestBadExecutors(t *testing.T) {
 	if _, err := raw.Write([]byte("GET / HTTP/1.1\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	if c, err := wire.Dial(t.Context(), raw.RemoteAddr().String(), wire.NewSecret()); err == nil {
+	if c, err := wire.Dial(t.Context(), raw.RemoteAddr().String(), nil, wire.NewSecret()); err == nil {
 		c.Close()
 		t.Error("a wrong secret is accepted")
 	}
@@ -469,5 +470,37 @@ func TestQueue(t *testing.T) {
 	}
 	if q.pop() != nil || q.n != 0 {
 		t.Error("more than there were")
+	}
+}
+
+// Whoever cancels many tasks pays for each one alone: places are never searched, and gaps are given back.
+func TestGapsAreGivenBack(t *testing.T) {
+	var q queue
+	last := &Task{}
+	q.push(last)
+	for range 100_000 {
+		x := &Task{}
+		q.push(x)
+		q.remove(x)
+		q.remove(x) // which isn't there any more
+	}
+	if q.n != 1 || len(q.ring) > 64 {
+		t.Errorf("%d tasks wait in a ring of %d", q.n, len(q.ring))
+	}
+	if q.pop() != last || q.pop() != nil {
+		t.Error("the one that waits is lost")
+	}
+}
+
+func BenchmarkCancel(b *testing.B) {
+	var q queue
+	all := make([]Task, 100_000)
+	for b.Loop() {
+		for i := range all {
+			q.push(&all[i])
+		}
+		for i := range all {
+			q.remove(&all[i])
+		}
 	}
 }

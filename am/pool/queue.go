@@ -1,64 +1,72 @@
 package pool
 
-// queue has the tasks that wait, as a ring.
+// queue has the tasks that wait, as a ring. A task that is taken out leaves a gap, which pop skips: no operation takes longer for many tasks.
 type queue struct {
-	ring  []*Task // its length is a power of two
-	first int
-	n     int
+	ring       []*Task // its length is a power of two; nil is a gap
+	first, end int     // places; that of the ring is the rest after division by its length
+	n          int     // tasks, without gaps
 }
 
+func (q *queue) at(place int) **Task { return &q.ring[place&(len(q.ring)-1)] }
+
+// grow makes room for another one, by closing the gaps if there are many.
 func (q *queue) grow() {
-	if q.n < len(q.ring) {
+	if q.end-q.first < len(q.ring) {
 		return
 	}
-	ring := make([]*Task, max(16, 2*len(q.ring)))
-	for i := range q.n {
-		ring[i] = q.at(i)
+	size := max(16, len(q.ring))
+	if 2*q.n > size {
+		size *= 2
 	}
-	q.ring, q.first = ring, 0
+	old := *q
+	*q = queue{ring: make([]*Task, size)}
+	for place := old.first; place < old.end; place++ {
+		if t := *old.at(place); t != nil {
+			q.put(t, q.end)
+			q.end++
+		}
+	}
 }
 
-func (q *queue) index(i int) int { return (q.first + i) & (len(q.ring) - 1) }
-
-func (q *queue) at(i int) *Task { return q.ring[q.index(i)] }
+func (q *queue) put(t *Task, place int) {
+	t.place = place
+	*q.at(place) = t
+	q.n++
+}
 
 func (q *queue) push(t *Task) {
 	q.grow()
-	q.ring[q.index(q.n)] = t
-	q.n++
+	q.put(t, q.end)
+	q.end++
 }
 
 // push1st puts a task in front of all others.
 func (q *queue) push1st(t *Task) {
 	q.grow()
-	q.first = q.index(len(q.ring) - 1)
-	q.ring[q.first] = t
-	q.n++
+	q.first--
+	q.put(t, q.first)
 }
 
 // pop returns nil if nothing waits.
 func (q *queue) pop() *Task {
-	if q.n == 0 {
-		return nil
-	}
-	t := q.at(0)
-	q.ring[q.first] = nil
-	q.first = q.index(1)
-	q.n--
-	return t
-}
-
-// remove takes a task out, wherever it is.
-func (q *queue) remove(t *Task) {
-	kept := 0
-	for i := range q.n {
-		if x := q.at(i); x != t {
-			q.ring[q.index(kept)] = x
-			kept++
+	for q.first < q.end {
+		at := q.at(q.first)
+		t := *at
+		*at = nil
+		q.first++
+		if t != nil {
+			q.n--
+			return t
 		}
 	}
-	for i := kept; i < q.n; i++ {
-		q.ring[q.index(i)] = nil
+	return nil
+}
+
+// remove takes a task out that waits.
+func (q *queue) remove(t *Task) {
+	if t.place < q.first || t.place >= q.end || *q.at(t.place) != t {
+		return
 	}
-	q.n = kept
+	*q.at(t.place) = nil
+	q.n--
 }

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"heddle/am/executor/wire"
 	"heddle/internal/pause"
+	"heddle/yarn/wire"
 )
 
 // acceptPause is the time between attempts to accept a connection.
@@ -28,7 +28,7 @@ func (p *Pool) accept() {
 			continue
 		}
 		p.serving.Go(func() {
-			c, err := p.accepter.Accept(p.ctx, raw)
+			c, _, err := p.accepter.Accept(p.ctx, raw)
 			if err != nil {
 				p.log.WithError(err).Warn("A connection was refused")
 				return

@@ -277,3 +277,26 @@ func TestStarvingAfterProbesWereDropped(t *testing.T) {
 		}
 	}
 }
+
+// A job whose probes a node has given back is starving, unless other nodes have some.
+func TestProbesThatWereGivenBack(t *testing.T) {
+	s := with(sched.Config{Ratio: 2}, 2)
+	id, to := s.Submit(0, sched.Job{Tasks: 2})
+	for _, n := range to {
+		s.Answered(id, n, true, sched.Bitmap{})
+	}
+	starving := func() (n int) {
+		s.Starving(func(sched.ID) { n++ })
+		return n
+	}
+	s.GaveBack(id, 0, 1)
+	s.GaveBack(id, 0, 5) // it had two
+	s.GaveBack(id+1, 0, 5)
+	if n := starving(); n != 0 || len(s.Probed(id)) != 2 {
+		t.Errorf("%d jobs are starving, probes are at %v", n, s.Probed(id))
+	}
+	s.GaveBack(id, 1, 2)
+	if n := starving(); n != 1 || len(s.Reprobe(id)) != 4 {
+		t.Errorf("%d jobs are starving", n)
+	}
+}

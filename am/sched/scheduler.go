@@ -159,6 +159,23 @@ func (s *Scheduler) Answered(id ID, node Node, accepted bool, b Bitmap) (next []
 	return s.close(j)
 }
 
+// GaveBack says that a node has dropped probes of a job that it had accepted. If none is left, Starving lists the job.
+func (s *Scheduler) GaveBack(id ID, node Node, probes int) {
+	j := s.find(id)
+	if j == nil {
+		return
+	}
+	before := len(j.probed)
+	j.probed = slices.DeleteFunc(j.probed, func(n Node) bool {
+		if n != node || probes == 0 {
+			return false
+		}
+		probes--
+		return true
+	})
+	j.out = max(0, j.out-int32(before-len(j.probed)))
+}
+
 // close ends a round when all of its probes are answered.
 func (s *Scheduler) close(j *job) (next []Node, last bool) {
 	if j.unanswered--; j.unanswered > 0 {

@@ -215,3 +215,50 @@ func TestReleasesAreWeighedByTime(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// What is left of T_m counts from when the last map was launched, and anew if one has to be launched again.
+func TestLastWaveBeginsWithItsLastMap(t *testing.T) {
+	o := &OMO{}
+	f := facts(5)
+	f.Hints.Bandwidth = 250e6 // 4 s
+	f.Now = 100 * time.Second
+	if o.Due(f) {
+		t.Fatal("five maps wait, and need 21 s")
+	}
+	f.Maps.Waiting, f.Maps.Done, f.Maps.OutBytes = 0, 50, 50*100e6
+	for _, c := range []struct {
+		s, waiting int
+		gap        float64
+	}{{101, 0, 4 - 20}, {106, 0, 4 - 15}, {108, 2, 4 - (2*50./(2.5*40) + 20)}, {110, 0, 4 - 20}, {118, 0, 4 - 12}, {140, 0, 4}} {
+		f.Now, f.Maps.Waiting = time.Duration(c.s)*time.Second, c.waiting
+		due := o.Due(f)
+		if got := o.Gap(f); math.Abs(got-c.gap) > 1e-9 || due != (c.gap >= 0) {
+			t.Errorf("at %d s: α is %v instead of %v, due %v", c.s, got, c.gap, due)
+		}
+	}
+}
+
+// A job without reduces has no gap. Maps of no length at all count as such of a millisecond; half a hint is none.
+func TestGapAtItsEdges(t *testing.T) {
+	var o OMO
+	f := facts(16)
+	f.Hints.Bandwidth = 1e12
+	for _, reduces := range []int{0, 1} {
+		f.Reduces.Tasks = reduces
+		if got := o.Gap(f); math.IsInf(got, -1) != (reduces == 0) {
+			t.Errorf("α is %v with %d reduces", got, reduces)
+		}
+	}
+	f.Reduces.Tasks, f.Hints.Frequency, f.Hints.Available = 10, 0, 0
+	shuffle := Shuffle(f)
+	for _, mean := range []float64{0, 0.5, 2} {
+		f.Maps.Mean = time.Duration(mean * float64(time.Second))
+		if got, want := o.Gap(f), shuffle-(16*max(mean, 1e-3)/40+mean); math.Abs(got-want) > 1e-9 {
+			t.Errorf("α is %v instead of %v for maps of %v s", got, want, mean)
+		}
+	}
+	was := o.Gap(f)
+	if f.Hints.Available = 10; o.Gap(f) != was {
+		t.Errorf("α is %v with half a hint, and %v with none", o.Gap(f), was)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/am/stage"
+	"heddle/internal/nodelevel"
 )
 
 const stages = 2
@@ -31,8 +32,7 @@ type ESplash struct {
 	highest int
 	table   [][stages]statistics // by level; 0 is for all nodes together
 	count   []float64            // containers by level, without those of stragglers
-	all     float64
-	at      time.Duration // of the latest epoch
+	at      time.Duration        // of the latest epoch
 	leveled time.Duration
 	begun   bool
 	sums    []float64
@@ -67,6 +67,7 @@ type track struct {
 	number   int
 	seen     bool
 	at       time.Duration
+	paused   time.Duration // until then
 	progress float64
 	rate     float64 // progress per second in the latest epoch
 	share    float64 // of a whole task's work
@@ -120,7 +121,7 @@ func (e *ESplash) Round(r *stage.Round) []stage.Copy {
 		e.follow(r.Levels)
 	} else if r.Now-e.leveled >= relevel {
 		e.leveled = r.Now
-		e.levels, e.highest = cluster(e.vectors(), mostLevels)
+		e.levels, e.highest = nodelevel.Cluster(e.vectors(), nodelevel.Most)
 	}
 	e.summarize()
 	if r.Now-e.at >= epoch {
@@ -157,8 +158,8 @@ func (e *ESplash) follow(levels []int) {
 	}
 }
 
-func (e *ESplash) vectors() []vector {
-	out := make([]vector, len(e.nodes))
+func (e *ESplash) vectors() []nodelevel.Vector {
+	out := make([]nodelevel.Vector, len(e.nodes))
 	for i := range e.nodes {
 		for s, m := range e.nodes[i].done {
 			out[i][s] = m.sum / m.n // NaN if there are none
@@ -208,10 +209,10 @@ func (e *ESplash) measure(r *stage.Round) {
 	for i := range r.Running {
 		x := &r.Running[i]
 		t := e.track(x.ID)
-		now := track{number: x.ID.Number, seen: true, at: r.Now, progress: sane(x.Progress), share: share(x)}
-		if t.seen && t.number == x.ID.Number && t.share == now.share && r.Now > t.at && !x.Waits {
+		now := track{number: x.ID.Number, seen: true, at: r.Now, paused: x.Paused, progress: sane(x.Progress), share: share(x)}
+		if worked := r.Now - t.at - (x.Paused - t.paused); t.seen && t.number == x.ID.Number && t.share == now.share && worked > 0 && !x.Waits && !x.Suspended {
 			now.rated = true
-			now.rate = max(0, now.progress-t.progress) / (r.Now - t.at).Seconds()
+			now.rate = max(0, now.progress-t.progress) / worked.Seconds()
 			for _, l := range []int{0, e.levels[x.Node]} {
 				c := &e.table[l][x.ID.Stage]
 				c.rate, c.rated = c.rate+now.rate*now.share, c.rated+1
@@ -322,11 +323,9 @@ func (e *ESplash) straggles(node int) bool {
 func (e *ESplash) hold(r *stage.Round) {
 	e.count = slices.Grow(e.count[:0], e.highest+1)[:e.highest+1]
 	clear(e.count)
-	e.all = 0
 	for i, n := range r.Slots {
 		if l := e.levels[i]; l > 0 && !e.straggles(i) {
 			e.count[l] += float64(n)
-			e.all += float64(n)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"heddle/am/stage"
 )
 
+var none = math.NaN()
+
 func id(i int) stage.AttemptID {
 	return stage.AttemptID{TaskID: stage.TaskID{Stage: stage.Map, Index: i}}
 }

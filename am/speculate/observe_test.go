@@ -232,3 +232,22 @@ func TestPartsAreJudgedAsWholeTasks(t *testing.T) {
 		}
 	}
 }
+
+// While a task stands still nothing is known of its pace: only the time in which it has worked counts (section 5.2.2, PR).
+func TestPaceOfATaskThatStoodStill(t *testing.T) {
+	e := &ESplash{}
+	r := &stage.Round{Slots: []int{1}, Running: []stage.Running{{ID: stage.AttemptID{}, Attempts: 1, Share: 1}}}
+	x := &r.Running[0]
+	e.Round(r)
+	r.Now, x.Progress = epoch, 0.1
+	e.Round(r)
+	still := *x
+	r.Now, r.Running = 10*epoch, nil // for nine epochs
+	e.Round(r)
+	still.Paused, still.Progress = 9*epoch, 0.2
+	r.Now, r.Running = 11*epoch, []stage.Running{still}
+	e.Round(r)
+	if got, want := e.track(still.ID).rate, 0.1/epoch.Seconds(); math.Abs(got-want) > 1e-9 {
+		t.Errorf("%v of its work a second instead of %v", got, want)
+	}
+}

@@ -26,6 +26,9 @@ type Split struct {
 // Round implements stage.Speculator: copies of what is better not divided.
 func (s *Split) Round(r *stage.Round) []stage.Copy {
 	copies := s.ESplash.Round(r)
+	if len(copies) == 0 {
+		return nil
+	}
 	idle := s.free(r)
 	for _, c := range copies {
 		for i := range r.Running {

@@ -22,7 +22,7 @@ type (
 	// Nothing it says afterwards is taken.
 	GiveBack struct {
 		Slot SlotID
-		Lost bool // it doesn't answer
+		Lost bool // it doesn't answer, or stands still
 	}
 
 	// Launch has a slot begin with an attempt.
@@ -53,6 +53,20 @@ type (
 	Divide struct {
 		Attempt      AttemptID
 		First, Parts int
+	}
+
+	// Freeze has a slot stand still with its attempt, if whoever decides on that allows it. What it leaves is for a request, or for whoever is
+	// next if that is 0. Suspended says that it stands still; if it can't, nothing comes.
+	Freeze struct {
+		Slot    SlotID
+		Attempt AttemptID
+		For     RequestID
+	}
+
+	// Thaw has a slot go on that was to stand still, as soon as there is room for it. Resumed says so.
+	Thaw struct {
+		Slot    SlotID
+		Attempt AttemptID
 	}
 
 	// Accept makes the output of an attempt the task's.
@@ -97,6 +111,8 @@ func (Launch) action()   {}
 func (Cancel) action()   {}
 func (Stop) action()     {}
 func (Divide) action()   {}
+func (Freeze) action()   {}
+func (Thaw) action()     {}
 func (Accept) action()   {}
 func (Revoke) action()   {}
 func (Fault) action()    {}

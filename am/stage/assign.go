@@ -28,14 +28,16 @@ func (m *Machine) ready(id SlotID) {
 // serve gives a slot whose worker waits a task, or lets it go.
 func (m *Machine) serve(id SlotID) {
 	s := &m.slots[id]
-	if t := m.pick(s); t != nil {
-		m.launch(id, t, false)
-		return
+	if !s.lent {
+		if t := m.pick(s); t != nil {
+			m.launch(id, t, false)
+			return
+		}
 	}
 	if m.copies.takenBy(id) {
 		return
 	}
-	if m.over || m.dispensable(s) {
+	if m.over || s.lent || m.dispensable(s) {
 		m.remove(id)
 		if len(s.outputs) > 0 && !m.over {
 			m.deserted = append(m.deserted, id)
@@ -76,7 +78,7 @@ func (m *Machine) may(s *slot, t *task) bool {
 
 // pick returns a task for a slot: a map whose input is on its host, another one, or a reduce.
 func (m *Machine) pick(s *slot) *task {
-	if m.over || s.spent || m.nodes[s.host].bad {
+	if m.over || s.spent || s.frozen || m.nodes[s.host].bad {
 		return nil
 	}
 	may := func(t *task) bool { return m.may(s, t) }
@@ -140,7 +142,7 @@ func (m *Machine) launch(id SlotID, t *task, copied bool) {
 	t.attempts = append(t.attempts, a)
 	t.active++
 	b.active = append(b.active, a.ID)
-	s.task, s.busy, s.ready, s.idle, s.spent = a.ID, true, false, false, m.job.PerTask
+	s.task, s.busy, s.ready, s.idle, s.spent = a.ID, true, false, false, m.job.PerTask || s.lent
 	m.reckon(s)
 	m.do(Launch{Slot: id, Attempt: a.ID, Copy: copied})
 }
@@ -155,18 +157,30 @@ func (m *Machine) part(a *Attempt, as State) {
 	b.active = slices.DeleteFunc(b.active, func(o AttemptID) bool { return o == a.ID })
 	m.released++
 	s := &m.slots[a.Slot]
+	if s.frozen {
+		a.Paused += m.now - max(s.since, a.Begun)
+	}
 	s.busy = false
+	m.freezes.parted(a.ID)
 	if s.known {
 		s.idle = as != Cancelled
 		m.reckon(s)
 	}
 }
 
-// cancel ends an attempt that runs.
+// cancel ends an attempt that runs. A slot that stands still can't hear of that, and is given up.
 func (m *Machine) cancel(id AttemptID, why Reason) {
 	a := m.attempt(id)
+	deaf := m.slots[a.Slot].frozen
+	if deaf {
+		m.freezes.forget(id)
+	}
 	m.part(a, Cancelled)
 	m.do(Cancel{Slot: a.Slot, Attempt: id, Why: why})
+	if deaf {
+		m.do(GiveBack{Slot: a.Slot, Lost: true})
+		m.leave(a.Slot, nil, false)
+	}
 }
 
 // shift brings a task into another phase.

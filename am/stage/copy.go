@@ -1,11 +1,16 @@
 package stage
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // pendingCopy is a copy that a Speculator has proposed, and that has no slot yet.
 type pendingCopy struct {
 	Copy
 	request RequestID // 0: none is open
+	asked   time.Duration
+	coming  SlotID // that was granted for it, if its worker hasn't said a word yet
 }
 
 // copies are those of a Machine's job that are pending, and what its Speculator is shown.
@@ -33,7 +38,7 @@ func (c *copies) round() {
 	for _, x := range p.Round(c.look()) {
 		pending := slices.ContainsFunc(c.pending, func(o pendingCopy) bool { return o.Of.TaskID == x.Of.TaskID })
 		if _, ok := c.original(x.Of); ok && !pending {
-			c.pending = append(c.pending, pendingCopy{Copy: x})
+			c.pending = append(c.pending, pendingCopy{Copy: x, coming: none})
 			m.stirred = true // a slot that waits may take it
 		}
 	}
@@ -42,7 +47,7 @@ func (c *copies) round() {
 		m.match()
 	}
 	for i := range c.pending {
-		if x := &c.pending[i]; x.request == 0 {
+		if x := &c.pending[i]; x.request == 0 && !c.comes(x) {
 			c.ask(x)
 		}
 	}
@@ -56,7 +61,9 @@ func (c *copies) look() *Round {
 		b := &m.tables[s]
 		r.Waiting[s] = b.count[waiting]
 		for _, id := range b.active {
-			r.Running = append(r.Running, c.running(id))
+			if !m.freezes.still(id) {
+				r.Running = append(r.Running, c.running(id))
+			}
 		}
 	}
 	r.Levels = r.Levels[:0]
@@ -75,21 +82,23 @@ func (c *copies) look() *Round {
 func (c *copies) running(id AttemptID) Running {
 	m := c.m
 	a, maps := m.attempt(id), &m.tables[Map]
+	s := &m.slots[a.Slot]
 	return Running{
-		ID: id, Node: int(m.slots[a.Slot].host), Begun: a.Begun, Paused: a.Paused, Progress: a.Progress(), Attempts: m.task(id.TaskID).active,
-		Share: float64(m.task(id.TaskID).share) / millionths, Fixed: id.Stage != Map || a.fixed,
+		ID: id, Node: int(s.host), Begun: a.Begun, Paused: s.paused(a, m.now), Suspended: s.frozen, Progress: a.Progress(), Attempts: m.task(id.TaskID).active,
+		Share: float64(m.task(id.TaskID).share) / millionths, Fixed: id.Stage != Map || a.fixed || s.frozen,
 		Waits: id.Stage == Reduce && a.Phase == Shuffling && maps.count[done] < len(maps.all),
 	}
 }
 
-// original returns an attempt that may have a copy: it runs, no other one of its task does, and it wasn't told to stop.
+// original returns an attempt that may have a copy: it runs, no other one of its task does, and it wasn't told to stop or to stand still.
 func (c *copies) original(id AttemptID) (Running, bool) {
 	m := c.m
 	if int(id.Stage) >= stages || id.Index < 0 || id.Index >= len(m.tables[id.Stage].all) {
 		return Running{}, false
 	}
 	t := m.task(id.TaskID)
-	if id.Number < 0 || id.Number >= len(t.attempts) || t.attempts[id.Number].State != Active || t.active != 1 || t.attempts[id.Number].stopping {
+	if id.Number < 0 || id.Number >= len(t.attempts) || t.attempts[id.Number].State != Active || t.active != 1 || t.attempts[id.Number].stopping ||
+		m.freezes.still(id) {
 		return Running{}, false
 	}
 	return c.running(id), true
@@ -134,7 +143,7 @@ func (c *copies) ask(x *pendingCopy) {
 	if len(w.Hosts) == 0 {
 		return
 	}
-	x.request = m.ask(request{task: x.Of.TaskID, open: true, copy: true})
+	x.request, x.asked = m.ask(request{task: x.Of.TaskID, open: true, copy: true}), m.now
 	w.Request = x.request
 	m.do(w)
 }
@@ -143,12 +152,15 @@ func (c *copies) ask(x *pendingCopy) {
 func (c *copies) takenBy(id SlotID) bool {
 	m := c.m
 	s := &m.slots[id]
-	if m.over || s.spent || m.nodes[s.host].bad {
+	if m.over || s.spent || s.frozen || m.nodes[s.host].bad {
 		return false
 	}
 	for i := range c.pending {
 		x := c.pending[i]
 		r, ok := c.original(x.Of)
+		if s.lent && !m.freezes.borrows(id, x.Of.TaskID) {
+			continue
+		}
 		if !ok || x.Of.Stage == Reduce && s.memory < m.job.ReduceMemory || m.job.PerTask && x.Of.Stage != s.stage ||
 			!m.job.Speculator.Worth(x.Copy, m.now, r, int(s.host)) {
 			continue
@@ -161,13 +173,36 @@ func (c *copies) takenBy(id SlotID) bool {
 }
 
 // arrives takes in that the request for a copy was served, and reports whether the copy is still worth while there.
-func (c *copies) arrives(id RequestID, h host) bool {
+func (c *copies) arrives(id RequestID, slot SlotID, h host) bool {
 	for i := range c.pending {
 		if x := &c.pending[i]; x.request == id {
-			x.request = 0
+			x.request, x.coming = 0, slot
 			r, ok := c.original(x.Of)
 			return ok && c.m.job.Speculator.Worth(x.Copy, c.m.now, r, int(h))
 		}
 	}
 	return false
+}
+
+// asks returns the open request for the copy of a task, 0 if there is none.
+func (c *copies) asks(t TaskID) RequestID {
+	for i := range c.pending {
+		if x := &c.pending[i]; x.Of.TaskID == t {
+			return x.request
+		}
+	}
+	return 0
+}
+
+// comes reports whether a slot has been granted for a copy whose worker is still starting.
+func (c *copies) comes(x *pendingCopy) bool {
+	if x.coming == none {
+		return false
+	}
+	s := c.m.slot(x.coming)
+	if s == nil || s.heard || s.overdue {
+		x.coming = none
+		return false
+	}
+	return true
 }

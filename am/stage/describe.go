@@ -6,7 +6,6 @@ import "fmt"
 type Description struct {
 	Reduces string // what reduces wait for; "" if none waits
 	Nodes   []NodeState
-	Pending []Copy // copies that have no slot yet
 }
 
 // NodeState is what a job knows of a node that it has had slots on.
@@ -49,9 +48,6 @@ func Describe(m *Machine) Description {
 			x.Level, x.Straggles = levels.Level(i)
 		}
 		d.Nodes = append(d.Nodes, x)
-	}
-	for _, c := range m.copies.pending {
-		d.Pending = append(d.Pending, c.Copy)
 	}
 	return d
 }

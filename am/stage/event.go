@@ -65,6 +65,11 @@ type (
 		Err   error
 	}
 
+	// Suspended says that a container stands still, and Resumed that it goes on: as the Machine wanted it, or as somebody else did.
+	// The time between doesn't count for its attempt.
+	Suspended struct{ Slot SlotID }
+	Resumed   struct{ Slot SlotID }
+
 	// NodeLost says that a host is lost with the outputs that it serves. Gone tells of its containers.
 	NodeLost struct{ Host string }
 
@@ -95,6 +100,8 @@ func (Stopped) event()     {}
 func (Finished) event()    {}
 func (Failed) event()      {}
 func (Gone) event()        {}
+func (Suspended) event()   {}
+func (Resumed) event()     {}
 func (NodeLost) event()    {}
 func (Hinted) event()      {}
 func (Unfetchable) event() {}

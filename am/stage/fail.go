@@ -107,7 +107,8 @@ const (
 
 // unfetchable takes in that a reduce can't get the output of a map. Who is to blame is a matter of what others say: an output
 // that its host doesn't have any more is lost, and so is one that two hosts can't fetch; a reduce that can't fetch from several
-// hosts, about which nobody else complains, goes to another host itself (Hadoop: ShuffleSchedulerImpl).
+// hosts, about which nobody else complains, goes to another host itself (Hadoop: ShuffleSchedulerImpl). A slot that serves its outputs itself
+// can't while it stands still.
 func (m *Machine) unfetchable(e Unfetchable) {
 	s := m.slot(e.Slot)
 	if s == nil {
@@ -119,6 +120,9 @@ func (m *Machine) unfetchable(e Unfetchable) {
 	}
 	t := &m.tables[Map].all[e.Map]
 	made := &t.attempts[t.winner]
+	if !e.Missing && !m.job.PerTask && m.slots[made.Slot].frozen {
+		return // it answers when it goes on
+	}
 	r := m.attempt(s.task)
 	from := m.slots[made.Slot].host
 	var times int

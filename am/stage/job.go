@@ -59,7 +59,9 @@ type Job struct {
 	Silence time.Duration
 	// PerTask has a slot do one task, of the stage that it was asked for, and go, as Hadoop's MapReduce does. Nodes serve the outputs
 	// of maps then: these outlive their slots, and are lost with their nodes. Otherwise slots do one task after the other.
-	PerTask    bool
+	PerTask bool
+	// Freezes has attempts stand still for the sake of copies, where these find no slot, or have overtaken them (Freeze, Thaw).
+	Freezes    bool
 	Starter    Starter
 	Speculator Speculator // nil: no copies
 	Splitter   Splitter   // nil: no attempt is told to stop early

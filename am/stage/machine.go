@@ -29,6 +29,7 @@ type Machine struct {
 	hosts    int             // that have slots
 	requests []request       // by RequestID
 	copies   copies
+	freezes  freezes
 	cuts     cuts
 	fetching int      // attempts at reduces that shuffle
 	deserted []SlotID // that were given up with outputs which nobody needed any more
@@ -67,7 +68,7 @@ func New(j Job) *Machine {
 	m := &Machine{
 		job: j, names: map[string]host{}, requests: make([]request, 1), inputs: make([][]host, j.Maps), barren: never, starved: never,
 	}
-	m.copies.m, m.cuts.m = m, m
+	m.copies.m, m.freezes.m, m.cuts.m = m, m, m
 	for s, n := range [stages]int{j.Maps, j.Reduces} {
 		b := &m.tables[s]
 		b.all = make([]task, n)
@@ -129,6 +130,10 @@ func (m *Machine) Step(now time.Duration, e Event) []Action {
 		}
 	case Gone:
 		m.gone(e)
+	case Suspended:
+		m.freezes.suspended(e.Slot)
+	case Resumed:
+		m.freezes.resumed(e.Slot)
 	case NodeLost:
 		m.nodeLost(e)
 	case Hinted:
@@ -176,6 +181,7 @@ func (m *Machine) settle() {
 	if m.over && !m.told {
 		m.told = true
 		m.copies.dropAll()
+		m.freezes.thawAll()
 		m.do(End{m.err})
 	}
 }
@@ -234,6 +240,7 @@ func (m *Machine) tick() {
 	}
 	m.relieve()
 	m.copies.round()
+	m.freezes.round()
 	m.cuts.round()
 }
 

@@ -158,6 +158,12 @@ type cluster struct {
 	rest     []span             // of which tasks are to be made
 	ended    bool
 	err      error
+
+	wishes []Freeze          // that nobody has decided on
+	frozen map[SlotID]Freeze // what stands still
+	thawed map[SlotID]bool   // of these, what is to go on
+	froze  int
+	lent   int
 }
 
 func (c *cluster) step(e Event) {
@@ -224,6 +230,24 @@ func (c *cluster) step(e Event) {
 			}
 			c.spans = append(c.spans, c.rest...)
 			c.spans[a.Attempt.Index] = c.covers[a.Attempt]
+		case Freeze:
+			if c.doing[a.Slot] != a.Attempt || !c.m.job.Freezes {
+				c.t.Fatalf("%+v, but there runs %v", a, c.doing[a.Slot])
+			}
+			if a.For != 0 && (a.Attempt.Stage != Map || c.strict[a.For] == nil || c.m.task(a.Attempt.TaskID).active != 1 || c.m.Facts().Reduces.Running > 0) {
+				c.t.Fatalf("%+v: it has no slack", a)
+			}
+			for _, other := range c.wishes {
+				if other.Attempt == a.Attempt {
+					c.t.Fatalf("%+v twice", a)
+				}
+			}
+			c.wishes = append(c.wishes, a)
+		case Thaw:
+			c.wishes = slices.DeleteFunc(c.wishes, func(f Freeze) bool { return f.Slot == a.Slot })
+			if _, ok := c.frozen[a.Slot]; ok {
+				c.thawed[a.Slot] = true
+			}
 		case Accept:
 			if other, ok := c.accepted[a.Attempt.TaskID]; ok {
 				c.t.Fatalf("%v is accepted after %v", a.Attempt, other)
@@ -246,22 +270,25 @@ func (c *cluster) step(e Event) {
 
 func (c *cluster) drop(s SlotID) {
 	delete(c.doing, s)
+	delete(c.frozen, s)
+	delete(c.thawed, s)
+	c.wishes = slices.DeleteFunc(c.wishes, func(f Freeze) bool { return f.Slot == s })
 	c.waits = slices.DeleteFunc(c.waits, func(o SlotID) bool { return o == s })
 	c.new = slices.DeleteFunc(c.new, func(o SlotID) bool { return o == s })
 }
 
 // play plays a job to its end with choices that are drawn, and returns the cluster.
-func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
+func play(t *rapid.T, j Job, most int, draw func(n int, what string) int) *cluster {
 	c := &cluster{
 		t: t, m: New(j), strict: map[RequestID][]string{}, doing: map[SlotID]AttemptID{}, accepted: map[TaskID]AttemptID{},
-		covers: map[AttemptID]span{},
+		covers: map[AttemptID]span{}, frozen: map[SlotID]Freeze{}, thawed: map[SlotID]bool{},
 	}
 	for i := range j.Maps {
 		c.spans = append(c.spans, span{float64(i), float64(i + 1)})
 	}
 	c.step(Nodes{draw(5, "nodes")})
 	c.step(Tick{})
-	trouble := draw(100, "trouble")
+	trouble := draw(most, "trouble")
 	for steps := 0; !c.ended; steps++ {
 		if steps > 5000 {
 			t.Fatalf("no end: %+v", c.m.Facts())
@@ -276,13 +303,17 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 		}
 		busy := make([]SlotID, 0, len(c.doing))
 		for i := range c.hosts { // in order
-			if _, ok := c.doing[SlotID(i)]; ok {
+			_, still := c.frozen[SlotID(i)]
+			if _, ok := c.doing[SlotID(i)]; ok && !still {
 				busy = append(busy, SlotID(i))
 			}
 		}
 		if trouble > 0 && len(c.hosts) > 0 {
 			trouble--
 			s := SlotID(draw(len(c.hosts), "slot"))
+			if _, still := c.frozen[s]; still {
+				s = -1 // it says nothing
+			}
 			switch draw(8, "what") {
 			case 0:
 				c.drop(s)
@@ -295,7 +326,7 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 				}
 			case 2:
 				c.step(Unfetchable{Slot: s, Map: draw(9, "map") - 1, Number: draw(3, "number"), Missing: draw(2, "missing") == 0, Err: errors.New("no")})
-				if id, ok := c.doing[s]; ok && (!c.m.slots[s].busy || c.m.slots[s].task != id) {
+				if id, ok := c.doing[s]; ok && s >= 0 && (!c.m.slots[s].busy || c.m.slots[s].task != id) {
 					delete(c.doing, s) // it learns that with its next report
 					c.waits = append(c.waits, s)
 				}
@@ -312,7 +343,7 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 				c.step(Granted{Slot: SlotID(len(c.hosts)), Host: "stranger", Memory: 1})
 				c.hosts = append(c.hosts, "stranger")
 			case 6:
-				c.step(NodeLost{c.hosts[s]})
+				c.step(NodeLost{c.hosts[max(s, 0)]})
 			case 7:
 				c.stop(s, draw(11, "kept"), draw(4, "parts"))
 			}
@@ -320,7 +351,11 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 				break
 			}
 		}
-		switch draw(3, "then") {
+		then := 3
+		if j.Freezes {
+			then = 6
+		}
+		switch draw(then, "then") {
 		case 0:
 			if len(c.asks) == 0 {
 				continue
@@ -357,9 +392,54 @@ func play(t *rapid.T, j Job, draw func(n int, what string) int) *cluster {
 			delete(c.doing, s)
 			c.waits = append(c.waits, s)
 			c.step(Finished{Slot: s, Attempt: id, OutBytes: int64(draw(100, "bytes"))})
+		case 3, 4:
+			if len(busy) > 0 {
+				s := busy[draw(len(busy), "busy")]
+				c.step(Progressed{Slot: s, Attempt: c.doing[s], Phase: phases[c.doing[s].Stage][1], Done: int64(draw(11, "tenths")), Total: 10})
+			}
+		case 5:
+			c.decide(draw)
 		}
 	}
 	return c
+}
+
+// decide has slots stand still, or go on, as the machine has wanted, or as somebody else does.
+func (c *cluster) decide(draw func(n int, what string) int) {
+	for s := range SlotID(len(c.hosts)) { // in order
+		if c.thawed[s] || c.frozen[s].For < 0 && draw(2, "resumes") == 0 {
+			if _, still := c.frozen[s]; still {
+				delete(c.frozen, s)
+				delete(c.thawed, s)
+				c.step(Resumed{s})
+			}
+		}
+	}
+	if len(c.hosts) > 0 && draw(4, "somebody else") == 0 {
+		s := SlotID(draw(len(c.hosts), "slot"))
+		if _, still := c.frozen[s]; !still && c.doing[s] != (AttemptID{}) {
+			c.frozen[s] = Freeze{Slot: s, For: -1}
+			c.step(Suspended{s})
+		}
+	}
+	for len(c.wishes) > 0 && !c.ended {
+		f := c.wishes[0]
+		c.wishes = c.wishes[1:]
+		if draw(4, "refused") == 0 {
+			continue
+		}
+		c.froze++
+		c.frozen[f.Slot] = f
+		c.step(Suspended{f.Slot})
+		i := slices.Index(c.asks, f.For)
+		if i < 0 || c.ended {
+			continue
+		}
+		c.lent++
+		c.asks = slices.Delete(c.asks, i, i+1)
+		c.hosts = append(c.hosts, c.hosts[f.Slot])
+		c.step(Granted{Request: f.For, Slot: SlotID(len(c.hosts) - 1), Host: c.hosts[f.Slot], Memory: 2})
+	}
 }
 
 // stop has a worker say that it does only so many tenths of its map, so that the rest is for so many others; 0: it can't.
@@ -391,41 +471,69 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 		want := rapid.SliceOfN(rapid.Bool(), 0, 5).Draw(t, "copies")
 		if len(want) > 0 {
 			j.Speculator, j.Splitter = &reckless{want}, &reckless{want}
+			j.Freezes = rapid.Bool().Draw(t, "freezes")
 		}
-		var choices []int
-		c := play(t, j, func(n int, what string) int {
-			x := rapid.IntRange(0, n-1).Draw(t, what)
-			choices = append(choices, x)
-			return x
-		})
-		if c.err == nil {
-			done := 0.
-			for id := range c.accepted {
-				if id.Stage == Map {
-					done += c.spans[id.Index].to - c.spans[id.Index].from
-				}
-			}
-			if math.Abs(done-float64(j.Maps)) > 1e-6 && (j.Reduces == 0 || len(c.accepted) < j.Reduces) {
-				t.Fatalf("%d outputs of %d and %d tasks", len(c.accepted), j.Maps, j.Reduces)
-			}
-			if len(c.asks) > 0 {
-				t.Fatalf("%d requests at the end", len(c.asks))
-			}
-		}
-		// The same events give the same actions.
-		again := play(t, j, func(int, string) int {
-			x := choices[0]
-			choices = choices[1:]
-			return x
-		})
-		if !reflect.DeepEqual(c.log, again.log) {
-			for i := range c.log {
-				if i >= len(again.log) || c.log[i] != again.log[i] {
-					t.Fatalf("the second time after %d events:\n%s\ninstead of\n%s", i, again.log[min(i, len(again.log)-1)], c.log[i])
-				}
-			}
-		}
+		playTwice(t, j, 100)
 	})
+}
+
+// The same where copies find no slot, so that attempts stand still for their sake. Nobody stands still for ever.
+func TestWhatStandsStillGoesOnOrEnds(t *testing.T) {
+	froze, lent := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		j := Job{
+			Maps: rapid.IntRange(4, 8).Draw(t, "maps"), Reduces: rapid.IntRange(0, 2).Draw(t, "reduces"), Tries: [2]int{1000, 1000}, NodeFailures: 1000,
+			PerTask: rapid.Bool().Draw(t, "one task for each slot"), Starter: afterMaps{}, Speculator: &reckless{[]bool{true, false}}, Freezes: true,
+		}
+		c := playTwice(t, j, 5)
+		froze, lent = froze+c.froze, lent+c.lent
+	})
+	if lent == 0 || froze == lent {
+		t.Errorf("%d attempts stood still, %d of them for others: the choices are of no use", froze, lent)
+	}
+}
+
+// playTwice plays a job with at most so much trouble, and checks how it ends.
+func playTwice(t *rapid.T, j Job, trouble int) *cluster {
+	var choices []int
+	c := play(t, j, trouble, func(n int, what string) int {
+		x := rapid.IntRange(0, n-1).Draw(t, what)
+		choices = append(choices, x)
+		return x
+	})
+	if c.err == nil {
+		done := 0.
+		for id := range c.accepted {
+			if id.Stage == Map {
+				done += c.spans[id.Index].to - c.spans[id.Index].from
+			}
+		}
+		if math.Abs(done-float64(j.Maps)) > 1e-6 && (j.Reduces == 0 || len(c.accepted) < j.Reduces) {
+			t.Fatalf("%d outputs of %d and %d tasks", len(c.accepted), j.Maps, j.Reduces)
+		}
+		if len(c.asks) > 0 {
+			t.Fatalf("%d requests at the end", len(c.asks))
+		}
+	}
+	for s, f := range c.frozen {
+		if f.For >= 0 && !c.thawed[s] {
+			t.Fatalf("%+v stands still for ever", f)
+		}
+	}
+	// The same events give the same actions.
+	again := play(t, j, trouble, func(int, string) int {
+		x := choices[0]
+		choices = choices[1:]
+		return x
+	})
+	if !reflect.DeepEqual(c.log, again.log) {
+		for i := range c.log {
+			if i >= len(again.log) || c.log[i] != again.log[i] {
+				t.Fatalf("the second time after %d events:\n%s\ninstead of\n%s", i, again.log[min(i, len(again.log)-1)], c.log[i])
+			}
+		}
+	}
+	return c
 }
 
 // seeing notes what a Speculator is shown.

@@ -69,8 +69,8 @@ func TestScripts(t *testing.T) {
 			case f[0] == "attempts":
 				id := attemptIn(f[1] + ".0")
 				for _, a := range m.Attempts(id.TaskID) {
-					fmt.Fprintf(&out, "  %s on %d: state %d, phase %d, copy %v, %v to %v, fetched %v, seen %v, %d of %d, %d bytes\n", a.ID.short(), a.Slot, a.State, a.Phase,
-						a.Copy, a.Begun, a.Ended, a.Fetched, a.Seen, a.Done, a.Total, a.OutBytes)
+					fmt.Fprintf(&out, "  %s on %d: state %d, phase %d, copy %v, %v to %v, fetched %v, seen %v, paused %v, %d of %d, %d bytes\n", a.ID.short(), a.Slot, a.State,
+						a.Phase, a.Copy, a.Begun, a.Ended, a.Fetched, a.Seen, a.Paused, a.Done, a.Total, a.OutBytes)
 				}
 			case f[0] == "due":
 				p.due = f[1] == "yes"
@@ -144,6 +144,8 @@ func scriptedJob(t *testing.T, p *scripted, words []string) Job {
 			j.Silence = time.Duration(number(v)) * time.Second
 		case "per-task":
 			j.PerTask = true
+		case "freezes":
+			j.Freezes = true
 		case "copies":
 			j.Speculator, j.Splitter = p, p
 		case "hosts": // of each map, separated by /
@@ -187,6 +189,10 @@ func eventIn(f []string) Event {
 		return Failed{slot(), attemptIn(f[2]), errors.New("it failed")}
 	case "gone":
 		return Gone{Slot: slot(), Fault: f[2] == "fault", Err: errors.New("it is gone")}
+	case "suspended":
+		return Suspended{slot()}
+	case "resumed":
+		return Resumed{slot()}
 	case "lost":
 		return NodeLost{f[1]}
 	case "stopped": // slot, attempt, kept, hosts of parts separated by /
@@ -235,6 +241,13 @@ func actionText(a Action) string {
 		return fmt.Sprintf("stop %s on %d at %v, %d parts", a.Attempt.short(), a.Slot, a.At, a.Parts)
 	case Divide:
 		return fmt.Sprintf("divide %s: %d from %d on", a.Attempt.short(), a.Parts, a.First)
+	case Freeze:
+		if a.For == 0 {
+			return fmt.Sprintf("freeze %s on %d", a.Attempt.short(), a.Slot)
+		}
+		return fmt.Sprintf("freeze %s on %d for %d", a.Attempt.short(), a.Slot, a.For)
+	case Thaw:
+		return fmt.Sprintf("thaw %s on %d", a.Attempt.short(), a.Slot)
 	case Accept:
 		return fmt.Sprintf("accept %s of %d", a.Attempt.short(), a.Slot)
 	case Revoke:

@@ -25,6 +25,9 @@ type slot struct {
 	class   class
 	pool    int
 	seen    time.Duration
+	frozen  bool          // it stands still
+	since   time.Duration // when that began
+	lent    bool          // it has the room of one that stands still, for a copy alone
 }
 
 // class is what a slot could do.
@@ -40,7 +43,7 @@ const (
 
 func (m *Machine) classify(s *slot) class {
 	switch {
-	case !s.idle || s.spent || s.overdue || m.nodes[s.host].bad:
+	case !s.idle || s.spent || s.overdue || s.frozen || s.lent || m.nodes[s.host].bad:
 		return busy
 	case !s.heard:
 		return coming
@@ -74,7 +77,7 @@ func (m *Machine) admit(id SlotID, h host, memory int64, asked Stage) {
 	if n.slots++; n.slots == 1 {
 		m.hosts++
 	}
-	n.most = max(n.most, n.slots)
+	n.most = max(n.most, n.slots-n.frozen)
 	s.class = m.classify(s)
 	m.pools[s.pool].idle[s.class]++
 }
@@ -83,6 +86,8 @@ func (m *Machine) admit(id SlotID, h host, memory int64, asked Stage) {
 func (m *Machine) remove(id SlotID) {
 	s := &m.slots[id]
 	s.known = false
+	m.freezes.goOn(s)
+	m.freezes.returned(id)
 	if i, ok := slices.BinarySearch(m.live, id); ok {
 		m.live = slices.Delete(m.live, i, i+1)
 	} else {
@@ -126,7 +131,7 @@ func (m *Machine) bury() {
 		id := m.live[i]
 		s := &m.slots[id]
 		silent := m.now - s.seen
-		if silent <= limit || !s.heard && silent <= 2*limit { // files may have to come first
+		if s.frozen || silent <= limit || !s.heard && silent <= 2*limit { // files may have to come first
 			continue
 		}
 		m.do(GiveBack{Slot: id, Lost: true})
@@ -152,7 +157,7 @@ func (m *Machine) overtake() {
 	}
 	limit := max(startLeast, startTimes*m.starts.mean())
 	for _, id := range m.live {
-		if s := &m.slots[id]; !s.heard && !s.overdue && m.now-s.seen >= limit {
+		if s := &m.slots[id]; !s.heard && !s.overdue && !s.frozen && m.now-s.seen >= limit {
 			s.overdue = true
 			m.reckon(s)
 			m.strike(s.host)
@@ -164,7 +169,8 @@ func (m *Machine) overtake() {
 type node struct {
 	name    string
 	slots   int
-	most    int // slots at once
+	most    int // slots at once, without those that stood still
+	frozen  int // slots
 	strikes int // tasks that have failed there
 	bad     bool
 	level   int         // 0: it isn't known

@@ -31,7 +31,7 @@ func (c *cuts) round() {
 	}
 	c.open = slices.DeleteFunc(c.open, func(o order) bool {
 		a := m.attempt(o.of)
-		if a.stopping && m.now-o.at >= answering {
+		if a.stopping && m.now-o.at >= answering && !m.slots[a.Slot].frozen {
 			a.stopping, a.fixed = false, true
 		}
 		return !a.stopping
@@ -45,6 +45,15 @@ func (c *cuts) round() {
 		c.open = append(c.open, order{x.Of, m.now})
 		m.copies.dropOf(x.Of.TaskID)
 		m.do(Stop{Slot: a.Slot, Attempt: x.Of, At: x.At, Parts: min(x.Parts, MostParts)})
+	}
+}
+
+// resumed gives an attempt that was told to stop as long to answer as if it had been told just now.
+func (c *cuts) resumed(id AttemptID) {
+	for i := range c.open {
+		if c.open[i].of == id {
+			c.open[i].at = c.m.now
+		}
 	}
 }
 

@@ -45,6 +45,7 @@ type Attempt struct {
 
 	stopping bool    // it was told to stop, and hasn't answered
 	fixed    bool    // it can't be told to stop
+	tried    bool    // it was to stand still once
 	blamed   []blame // of a reduce: hosts that it couldn't fetch from
 }
 

@@ -141,7 +141,7 @@ func (m *Machine) granted(e Granted) {
 		case !r.open:
 		case r.copy:
 			r.open = false
-			forCopy = m.copies.arrives(id, m.host(e.Host))
+			forCopy = m.copies.arrives(id, e.Slot, m.host(e.Host))
 		default:
 			m.served(id)
 		}
@@ -152,5 +152,9 @@ func (m *Machine) granted(e Granted) {
 		return
 	}
 	m.admit(e.Slot, h, e.Memory, asked)
+	if forCopy {
+		m.freezes.granted(e.Slot, m.requests[e.Request].task)
+		m.reckon(&m.slots[e.Slot])
+	}
 	m.do(Start{e.Slot})
 }

@@ -19,6 +19,7 @@ type batcher struct {
 	items *reader
 	fixed int // bytes of the command and its initial arguments, each with a NUL
 	times int // how often the items appear in the command line
+	spots int // arguments of the command that stand for all items
 
 	next  *item // read, and didn't fit into the last command
 	ended error // what ended the input
@@ -37,9 +38,8 @@ func newBatcher(o *Options, in io.Reader, warn func(string)) (*batcher, error) {
 			b.fixed -= len(arg) + 1
 		}
 	}
-	if n := b.places(); n > 1 {
-		b.times = n
-	}
+	b.spots = b.places()
+	b.times = max(b.times, b.spots)
 	if b.fixed > o.MaxChars {
 		return nil, errNoRoom
 	}
@@ -112,7 +112,7 @@ func (b *batcher) command() ([]string, error) {
 		if b.made || b.o.SkipEmpty || !errors.Is(b.ended, io.EOF) {
 			return nil, b.ended
 		}
-		if b.places() > 0 {
+		if b.spots > 0 {
 			// Also GNU xargs runs the command once for an empty input.
 			b.made = true
 			return slices.DeleteFunc(slices.Clone(b.o.Command), func(a string) bool { return a == everything }), nil
@@ -132,7 +132,7 @@ func (b *batcher) take() (item, error) {
 
 // line puts the items where {} is, or behind the initial arguments.
 func (b *batcher) line(args []string) []string {
-	if b.places() == 0 {
+	if b.spots == 0 {
 		return append(slices.Clone(b.o.Command), args...)
 	}
 	line := []string{b.o.Command[0]}

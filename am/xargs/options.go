@@ -51,6 +51,7 @@ type Place struct {
 	Memory   int      // MB for each command that runs at a time
 	Env      []string // names of variables that commands inherit on other machines
 	Dir      string   // where commands run; "" is this process's folder where the node has it
+	Probes   bool     // on the cluster, by probes of its nodes
 }
 
 // Bar says whether a progress bar is shown.
@@ -122,6 +123,7 @@ func options() []option {
 		{0, "address", required, text(func(o *Options) *string { return &o.Place.Address }), "HOST", "name or address by which the cluster's nodes reach this machine"},
 		{0, "queue", required, text(func(o *Options) *string { return &o.Place.Queue }), "NAME", "queue of the cluster"},
 		{0, "memory", required, number("--memory", 1, 1<<20, func(o *Options) *int { return &o.Place.Memory }), "MB", "memory for each command that runs at a time on the cluster (default 512)"},
+		{0, "probes", none, flag(func(o *Options) *bool { return &o.Place.Probes }), "", "place each command by probes of nodes, in what these are lent for short tasks, instead of holding containers"},
 		{0, "env", required, func(o *Options, v string) error {
 			o.Place.Env = append(o.Place.Env, strings.Split(v, ",")...)
 			return nil

@@ -9,15 +9,23 @@ import (
 	"strconv"
 	"syscall"
 
-	"heddle/am/executor/wire"
 	"heddle/am/pool"
+	"heddle/yarn/wire"
 )
 
-// Remote runs commands on the executors of a pool.
+// Submitter takes tasks: a pool of executors, or a scheduler that probes nodes.
+type Submitter interface {
+	Submit(...*pool.Task)
+	Cancel(*pool.Task) // Done is called as always
+}
+
+// Remote runs commands on executors.
 type Remote struct {
-	Pool *pool.Pool
+	Pool Submitter
 	Env  []string // NAME=VALUE, of all commands
-	Dir  string
+	Dir  string   // where they run; a node that lacks it runs them in its executor's folder, unless NeedDir
+	// NeedDir says that commands fail on nodes without Dir.
+	NeedDir bool
 }
 
 // Run implements Runner. What a command has written doesn't count if it runs again because an executor was lost; stdout then is told so
@@ -29,7 +37,7 @@ func (r *Remote) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Out
 	}
 	done := make(chan end, 1)
 	x := &pool.Task{
-		Task: wire.Task{What: wire.Command, Args: t.Args, Env: r.Env, Dir: r.Dir, TimeoutMS: uint64(t.Timeout.Milliseconds())},
+		Task: wire.Task{What: wire.Command, Args: t.Args, Env: r.Env, Dir: r.Dir, NeedDir: r.NeedDir, TimeoutMS: uint64(t.Timeout.Milliseconds())},
 		Output: func(stream int, b []byte) {
 			// The writers remember their errors.
 			if stream == 0 {

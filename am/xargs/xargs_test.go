@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"heddle/am/executor/wire"
+	"heddle/yarn/wire"
 )
 
 // scripted is a Runner that does as a function says.

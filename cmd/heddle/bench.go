@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/heddle/internal/collector"
 	"heddle/conf"
 	"heddle/integration/load"
 	"heddle/rm"
@@ -18,7 +19,7 @@ import (
 
 func newBench(s *source) *cobra.Command {
 	c := &cobra.Command{Use: "bench", Short: "Measure a cluster", GroupID: tools}
-	c.AddCommand(newBenchRM(s), newBenchJobs(), newBenchSuspend(), newBenchSpeculate(), newBenchStages(), newBenchProbes())
+	c.AddCommand(newBenchRM(s), newBenchJobs(), newBenchSuspend(), newBenchSpeculate(), newBenchStages(), newBenchProbes(), newBenchPreempt())
 	return c
 }
 
@@ -70,7 +71,7 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 			if err := fillAddresses(config, &o); err != nil {
 				return err
 			}
-			collectRarely()
+			collector.Rarely()
 			res, err := load.Run(cmd.Context(), o)
 			if res.Duration > 0 {
 				if e := printLoad(cmd.OutOrStdout(), &res, asJSON); e != nil {

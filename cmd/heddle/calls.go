@@ -12,10 +12,9 @@ import (
 
 	"heddle/am/calls"
 	"heddle/am/executor"
-	"heddle/am/executor/wire"
 	"heddle/am/pool"
 	"heddle/am/xargs"
-	"heddle/conf"
+	"heddle/yarn/wire"
 )
 
 // newCalls is the command that heddle's Python library runs.
@@ -60,11 +59,8 @@ func handedOver() (env []string) {
 }
 
 func runCalls(ctx context.Context, s *source, place xargs.Place, i calls.Interpreter, workers int) error {
-	c, err := conf.Load(s.options())
+	c, err := s.valid()
 	if err != nil {
-		return err
-	}
-	if err := c.Validate().Err(); err != nil {
 		return err
 	}
 	if place.Local || !clusterConfigured(c) {
@@ -76,7 +72,7 @@ func runCalls(ctx context.Context, s *source, place xargs.Place, i calls.Interpr
 	if workers == 0 {
 		workers = 64
 	}
-	p, stop, err := startPool(ctx, c, &xargs.Options{Command: []string{"python"}, Procs: workers, Place: place})
+	p, stop, err := startPool(ctx, c, s, &xargs.Options{Command: []string{"python"}, Procs: workers, Place: place})
 	if err != nil {
 		return err
 	}
@@ -91,7 +87,7 @@ func localCalls(ctx context.Context, i calls.Interpreter, workers int) error {
 	if err != nil {
 		return err
 	}
-	conn, err := wire.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", p.Port()), secret)
+	conn, err := wire.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", p.Port()), nil, secret)
 	if err != nil {
 		p.Close()
 		return err

@@ -27,6 +27,15 @@ func loadConf(dir string, settings []string) (*conf.Config, error) {
 	return conf.Load(conf.Options{Dir: conf.Locate(dir, nil), Overrides: settings})
 }
 
+// valid reads and validates the configuration without a word about warnings.
+func (s *source) valid() (*conf.Config, error) {
+	c, err := conf.Load(s.options())
+	if err == nil {
+		err = c.Validate().Err()
+	}
+	return c, err
+}
+
 // load reads and validates the configuration; warnings go to the log.
 func (s *source) load() (*conf.Config, *logrus.Entry, error) {
 	c, err := conf.Load(s.options())

@@ -11,8 +11,7 @@ import (
 
 	"heddle/am/client"
 	"heddle/am/executor"
-	"heddle/am/executor/wire"
-	"heddle/am/pool"
+	"heddle/yarn/wire"
 )
 
 // newExecutor is the command that containers of a pool run.
@@ -25,9 +24,9 @@ func newExecutor() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("executor: %w", err)
 			}
-			secret, ok := creds.Secret(pool.SecretAlias)
+			secret, ok := creds.Secret(wire.SecretAlias)
 			if !ok {
-				return fmt.Errorf("executor: the container's credentials lack %s", pool.SecretAlias)
+				return fmt.Errorf("executor: the container's credentials lack %s", wire.SecretAlias)
 			}
 			return runExecutor(cmd.Context(), args[0], secret, wire.Hello{
 				Container: os.Getenv("CONTAINER_ID"), Host: os.Getenv("NM_HOST"), Slots: slots,
@@ -39,7 +38,7 @@ func newExecutor() *cobra.Command {
 }
 
 func runExecutor(ctx context.Context, address string, secret []byte, hello wire.Hello) error {
-	conn, err := wire.Dial(ctx, address, secret)
+	conn, err := wire.Dial(ctx, address, []byte(hello.Container), secret)
 	if err != nil {
 		return fmt.Errorf("executor: the pool: %w", err)
 	}

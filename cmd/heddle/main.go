@@ -22,6 +22,8 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	// A second Ctrl-C ends the program at once, for instance while it waits for a ResourceManager that doesn't answer.
+	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) })
 	err := newRoot().ExecuteContext(ctx)
 	if err == nil {
 		return
@@ -55,7 +57,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringVar(&s.dir, "conf", "", "configuration folder (default $HADOOP_CONF_DIR, else built-in defaults)")
 	root.PersistentFlags().StringArrayVarP(&s.overrides, "define", "D", nil, "set a configuration key: -D key=value")
 	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: command.Group, Title: "Cluster:"}, &cobra.Group{ID: tools, Title: "Tools:"})
-	root.AddCommand(newRM(&s), newNM(&s), newStandalone(&s), newConf(&s), newBench(&s), newSim(&s), newReplay(), newMR(&s), newMRMaster(), newMRWorker(), newBenchWork(), newXargs(), newExecutor(), newCalls(&s))
+	root.AddCommand(newRM(&s), newNM(&s), newStandalone(&s), newConf(&s), newBench(&s), newSim(&s), newReplay(), newMR(&s), newMRMaster(), newMRWorker(), newBenchWork(), newXargs(), newExecutor(), newCalls(&s), newGuard(&s))
 	root.AddCommand(command.All(loadConf)...)
 	return root
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/heddle/internal/collector"
 	"heddle/rm"
 )
 
@@ -30,7 +31,7 @@ func newRM(s *source) *cobra.Command {
 			var pacer sync.WaitGroup
 			defer pacer.Wait()
 			defer cancel()
-			pacer.Go(func() { paceCollector(ctx) })
+			pacer.Go(func() { collector.Pace(ctx) })
 			return ended(r.Run(ctx))
 		},
 	}

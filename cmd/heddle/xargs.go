@@ -15,11 +15,13 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
-	"heddle/am/executor/wire"
 	"heddle/am/pool"
+	"heddle/am/probes"
 	"heddle/am/process"
+	"heddle/am/unmanaged"
 	"heddle/am/xargs"
 	"heddle/conf"
+	"heddle/yarn/wire"
 )
 
 func newXargs() *cobra.Command {
@@ -73,15 +75,21 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		defer tty.Close()
 		local.Stdin, local.Attached, o.Place.Local = tty, true, true
 	}
-	c, err := conf.Load(conf.Options{Dir: conf.Locate(o.Place.Conf, nil), Overrides: o.Place.Settings})
+	s := &source{dir: o.Place.Conf, overrides: o.Place.Settings}
+	c, err := s.valid()
 	if err == nil {
-		err = c.Validate().Err()
+		err = checkPlace(&o.Place)
 	}
 	if err != nil {
 		return fmt.Errorf("xargs: %w", err)
 	}
 	var runner xargs.Runner = local
 	if o.Place.Local || !clusterConfigured(c) {
+		if local.Dir = o.Place.Dir; local.Dir != "" {
+			if err := enterable(local.Dir); err != nil {
+				return fmt.Errorf("xargs: --workdir: %w", err)
+			}
+		}
 		local.Processes = process.New()
 		defer local.Processes.Close()
 	} else {
@@ -92,13 +100,13 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 			}
 			in = b
 		}
-		p, stop, err := startPool(ctx, c, &o)
+		p, stop, err := startTasks(ctx, c, s, &o)
 		if err != nil {
 			return fmt.Errorf("xargs: %w (--local runs the commands on this machine)", err)
 		}
 		defer stop()
 		o.Again = true
-		runner = &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir)}
+		runner = &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != ""}
 	}
 	if code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr}); code != 0 {
 		return exitCode(code)
@@ -116,12 +124,73 @@ func clusterConfigured(c *conf.Config) bool {
 	return false
 }
 
-// startPool starts a pool with executors on the cluster. stop gives them back.
-func startPool(ctx context.Context, c *conf.Config, o *xargs.Options) (p *pool.Pool, stop func(), err error) {
+// checkPlace refuses variables that nobody has set: commands would do without them in silence.
+func checkPlace(p *xargs.Place) error {
+	for _, name := range p.Env {
+		if _, ok := os.LookupEnv(name); !ok {
+			return fmt.Errorf("--env %s: there is no variable of that name here", name)
+		}
+	}
+	return nil
+}
+
+// enterable returns an error if commands can't run in a folder.
+func enterable(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if !info.IsDir() {
+		return fmt.Errorf("%s is not a folder", dir)
+	}
+	return nil
+}
+
+// startTasks starts whoever runs commands on the cluster. stop gives back what is held there.
+func startTasks(ctx context.Context, c *conf.Config, from *source, o *xargs.Options) (t xargs.Submitter, stop func(), err error) {
+	if !o.Place.Probes {
+		return startPool(ctx, c, from, o)
+	}
+	log := clusterLog(c)
+	c.CloseUp() // as the daemons of this machine do
+	s := probes.New(probes.Options{MemoryMB: int64(o.Place.Memory), Log: log})
+	running, err := probes.Cluster{
+		Conf: c, Name: "heddle xargs " + o.Command[0], Queue: o.Place.Queue, Address: o.Place.Address, Log: log,
+	}.Start(ctx, s)
+	if err != nil {
+		s.Close()
+		return nil, nil, err
+	}
+	return s, stopper(ctx, from, running, s.Close, log), nil
+}
+
+// clusterLog is where tools tell what happens on the cluster: warnings only, unless somebody wants more.
+func clusterLog(c *conf.Config) *logrus.Entry {
 	log := logger(c)
 	if log.Logger.Level > logrus.WarnLevel && !c.IsSet("heddle.log.level") {
 		log.Logger.SetLevel(logrus.WarnLevel)
 	}
+	return log
+}
+
+// stopper returns what ends an application, and then whoever its tasks were given to. If this process is killed, the application ends as well.
+func stopper(ctx context.Context, from *source, running *unmanaged.Running, close func(), log *logrus.Entry) func() {
+	guard, err := startGuard(from, running.ID)
+	if err != nil {
+		log.WithError(err).Warnf("%v would go on for a while if this process were killed", running.ID)
+	}
+	return func() {
+		defer guard.dismiss()
+		if err := running.Stop(); err != nil && ctx.Err() == nil {
+			log.WithError(err).Warnf("%v has not ended well", running.ID)
+		}
+		close()
+	}
+}
+
+// startPool starts a pool with executors on the cluster of a configuration, which came from s. stop gives them back.
+func startPool(ctx context.Context, c *conf.Config, s *source, o *xargs.Options) (p *pool.Pool, stop func(), err error) {
+	log := clusterLog(c)
 	c.CloseUp() // as the daemons of this machine do
 	secret := wire.NewSecret()
 	if p, err = pool.New(pool.Options{Secret: secret, Listen: ":0", Log: log}); err != nil {
@@ -143,12 +212,7 @@ func startPool(ctx context.Context, c *conf.Config, o *xargs.Options) (p *pool.P
 		p.Close()
 		return nil, nil, err
 	}
-	return p, func() {
-		if err := running.Stop(); err != nil && ctx.Err() == nil {
-			log.WithError(err).Warnf("%v has not ended well", running.ID)
-		}
-		p.Close()
-	}, nil
+	return p, stopper(ctx, s, running, p.Close, log), nil
 }
 
 // inherited returns the variables that commands get on other machines.

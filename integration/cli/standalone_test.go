@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
@@ -25,7 +26,7 @@ type alone struct {
 	set      []string // settings of the daemon and its clients
 }
 
-func newAlone(t *testing.T) *alone {
+func newAlone(t *testing.T, more map[string]string) *alone {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("it is about what root's daemon does")
@@ -33,14 +34,16 @@ func newAlone(t *testing.T) *alone {
 	a := &alone{t: t, dir: publicdir.New(t, "")}
 	free := ports.Loopback(t, 8)
 	a.web = free[0]
-	for key, value := range map[string]string{
+	keys := map[string]string{
 		"hadoop.tmp.dir": a.dir + "/tmp", "yarn.app.mapreduce.am.staging-dir": a.dir + "/staging", "yarn.nodemanager.remote-app-log-dir": a.dir + "/logs",
 		"yarn.resourcemanager.webapp.address": a.web, "yarn.resourcemanager.address": free[1], "yarn.resourcemanager.scheduler.address": free[2],
 		"yarn.resourcemanager.resource-tracker.address": free[3], "yarn.resourcemanager.admin.address": free[4],
 		"yarn.nodemanager.address": free[5], "yarn.nodemanager.webapp.address": free[6], "yarn.nodemanager.localizer.address": free[7],
 		"yarn.scheduler.minimum-allocation-mb":                                          "256",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
-	} {
+	}
+	maps.Copy(keys, more)
+	for key, value := range keys {
 		a.set = append(a.set, "-D", key+"="+value)
 	}
 	log, err := os.Create(filepath.Join(a.dir, "log"))
@@ -109,7 +112,7 @@ func (a *alone) post(path, body string) string {
 
 // Containers that run as nobody must get to their folders, which root's daemon has made.
 func TestStrangersAtRootsStandaloneAreNobody(t *testing.T) {
-	a := newAlone(t)
+	a := newAlone(t, nil)
 	var app struct {
 		ID string `json:"application-id"`
 	}
@@ -133,7 +136,7 @@ func TestStrangersAtRootsStandaloneAreNobody(t *testing.T) {
 
 // What root submits runs as nobody, who has to get at the staged files.
 func TestRootsJobsInStandaloneRunAsNobody(t *testing.T) {
-	a := newAlone(t)
+	a := newAlone(t, nil)
 	in, out := filepath.Join(a.dir, "in"), filepath.Join(a.dir, "out")
 	if err := os.WriteFile(in, []byte("a b a\n"), 0o644); err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ import (
 const (
 	resourceManagers = 3
 	nodeManagers     = 2
+	nodeCores        = 4
 	// patience bounds how long a part of the cluster may take for anything.
 	patience = 2 * time.Minute
 )
@@ -193,6 +195,7 @@ func (c *cluster) configure() error {
 		"yarn.resourcemanager.ha.enabled":   "true", "yarn.resourcemanager.cluster-id": "demo",
 		"yarn.resourcemanager.bind-host": "127.0.0.1", "yarn.nodemanager.bind-host": "127.0.0.1",
 	}
+	suspendable(common)
 	var ids []string
 	for i := range resourceManagers {
 		id := rmID(i)
@@ -216,7 +219,7 @@ func (c *cluster) configure() error {
 			"yarn.nodemanager.hostname": "127.0.0.1", "heddle.node.id": name,
 			"yarn.nodemanager.local-dirs":         filepath.Join(c.dir, name, "local"),
 			"yarn.nodemanager.log-dirs":           filepath.Join(c.dir, name, "logs"),
-			"yarn.nodemanager.resource.memory-mb": "4096", "yarn.nodemanager.resource.cpu-vcores": "4",
+			"yarn.nodemanager.resource.memory-mb": "4096", "yarn.nodemanager.resource.cpu-vcores": strconv.Itoa(nodeCores),
 			// Temporary files go to any disk with room, which may be nearly full.
 			"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
 		}

@@ -92,6 +92,9 @@ func run(ctx context.Context, o options) (err error) {
 	if err := c.show(ctx, o.input); err != nil {
 		return err
 	}
+	if err := c.showSuspension(ctx); err != nil {
+		return err
+	}
 	if o.keep {
 		return c.keep(ctx, os.Stdout)
 	}

@@ -73,11 +73,16 @@ func describe(what string, err error) error {
 
 // submit returns the command that a user would type for the job.
 func (c *cluster) submit(ctx context.Context, input, output string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, c.heddle, "mr",
+	return c.mr(ctx,
 		"-D", "mapreduce.job.name=words of Go",
 		"-inputformat", "CombineTextInputFormat", // it doesn't matter which file has a word
 		"-input", "file://"+input, "-output", "file://"+output,
 		"-mapper", mapper, "-combiner", reducer, "-reducer", reducer, "-numReduceTasks", "2")
+}
+
+// mr returns a command heddle mr on the cluster.
+func (c *cluster) mr(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, c.heddle, append([]string{"mr"}, args...)...)
 	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+c.conf(""))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second

@@ -29,6 +29,8 @@ var options = hadooplab.Options{
 		"yarn.nodemanager.resource.memory-mb":            "6144",
 		"yarn.resourcemanager.connect.retry-interval.ms": "500",
 		"yarn.client.failover-sleep-base-ms":             "100",
+		// NodeManagers of Heddle read ahead of maps.
+		"heddle.nodemanager.warming.enabled": "true",
 		// Queues with stage policies, which have no share of their own.
 		"yarn.scheduler.capacity.root.queues":                     "default,fresh,omo",
 		"yarn.scheduler.capacity.root.fresh.capacity":             "0",

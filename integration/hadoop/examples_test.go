@@ -3,6 +3,7 @@ package hadoop
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,6 +65,9 @@ func TestWordCount(t *testing.T) {
 		if !strings.Contains(historyOf(t, l, j), `"state":"SUCCEEDED"`) {
 			t.Error("the history server doesn't know of the job's success")
 		}
+		if onHeddle {
+			inputWasReadAhead(t, l)
+		}
 	})
 	t.Run("uber", func(t *testing.T) {
 		j := succeed(t, l, example(t, l, "wordcount"), "-Dmapreduce.job.ubertask.enable=true", "/wordcount/in", "/wordcount/uber")
@@ -81,6 +85,16 @@ func TestWordCount(t *testing.T) {
 			t.Errorf("%d\n%s", j.Code, j.Stderr)
 		}
 	})
+}
+
+// inputWasReadAhead checks that the node has read maps' input ahead, while their ApplicationMaster was starting.
+func inputWasReadAhead(t *testing.T, l *hadooplab.Lab) {
+	t.Helper()
+	metrics := get(t, fmt.Sprintf("http://localhost:%d/metrics", l.Port("nodemanager1-http")))
+	m := regexp.MustCompile(`(?m)^heddle_nm_warming_bytes_read_total (\S+)$`).FindStringSubmatch(metrics)
+	if m == nil || m[1] == "0" {
+		t.Errorf("nothing was read ahead: %q", m)
+	}
 }
 
 func TestGrep(t *testing.T) {

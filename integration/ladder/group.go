@@ -13,6 +13,7 @@ import (
 
 	"heddle/nm/cgroup"
 	"heddle/nm/enclosure"
+	"heddle/nm/sockets"
 	"heddle/nm/suspend"
 	"heddle/yarn/records"
 )
@@ -101,6 +102,8 @@ func (e *enclosed) end() error {
 
 func (e *enclosed) Size() records.Resource { return e.size }
 
+func (e *enclosed) Holds(records.Resource) {}
+
 func (e *enclosed) Hold(_ context.Context, held records.Resource, page bool) error {
 	return e.box.Change(e.size, held, page)
 }
@@ -109,3 +112,11 @@ func (e *enclosed) CPU() (time.Duration, error) {
 	use, err := e.Usage()
 	return use.CPU, err
 }
+
+// Working is false: breaths aren't measured.
+func (e *enclosed) Working() bool { return false }
+
+// Connections are none: children have no heartbeats.
+func (e *enclosed) Connections() ([]sockets.Connection, error) { return nil, nil }
+
+func (e *enclosed) Look([]sockets.Connection) ([]sockets.Connection, error) { return nil, nil }

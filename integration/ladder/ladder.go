@@ -48,11 +48,11 @@ func (r *Result) add(what string, all []time.Duration) {
 		return
 	}
 	slices.Sort(all)
-	r.Rows = append(r.Rows, Row{what, len(all), percentile(all, 50), percentile(all, 99), all[len(all)-1]})
+	r.Rows = append(r.Rows, Row{what, len(all), Percentile(all, 50), Percentile(all, 99), all[len(all)-1]})
 }
 
-// percentile of sorted durations: the least that so many percent of them don't exceed.
-func percentile(sorted []time.Duration, p int) time.Duration {
+// Percentile of sorted values: the least that so many percent of them don't exceed.
+func Percentile[T any](sorted []T, p int) T {
 	return sorted[max(0, (len(sorted)*p+99)/100-1)]
 }
 
@@ -118,15 +118,16 @@ func set(ctx context.Context, l *suspend.Ladder, o suspend.Order) (time.Duration
 	return took, l.Settle(ctx)
 }
 
-// swapTo has the machine swap to a kind of area.
-func swapTo(o *Options, kind string) (off func() error, err error) {
+// SwapTo has the machine swap to a kind of area of so many bytes, until off is called: a file in a folder, zram, or what the machine has of
+// its own.
+func SwapTo(kind, dir string, bytes int64) (off func() error, err error) {
 	switch kind {
 	case "own":
 		return func() error { return nil }, nil
 	case "zram":
-		return swapfile.Zram(3*o.Bytes, "lz4")
+		return swapfile.Zram(bytes, "lz4")
 	case "file":
-		return swapfile.File(filepath.Join(o.Dir, fmt.Sprintf("heddle-bench-%d.swap", os.Getpid())), 3*o.Bytes)
+		return swapfile.File(filepath.Join(dir, fmt.Sprintf("heddle-bench-%d.swap", os.Getpid())), bytes)
 	}
 	return nil, errors.New("it is not one of file, zram, own")
 }
@@ -134,7 +135,7 @@ func swapTo(o *Options, kind string) (off func() error, err error) {
 // measureMemory pages a process out to the footprint, and lets it go on. Dirty memory was written since it was last paged out; clean
 // memory was only read.
 func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string, r *Result) (err error) {
-	off, err := swapTo(o, kind)
+	off, err := SwapTo(kind, o.Dir, 3*o.Bytes)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/swapfile"
 	"heddle/nm/cgroup"
 )
@@ -54,18 +55,29 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// A gigabyte of random memory goes out to a file and to compressed memory and comes back as it was, on whatever groups this machine has.
+func TestAGigabyteSurvives(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	o := Options{
+		Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{1}, Rounds: 1, Bytes: 1 << 30, Moves: 1, Swap: []string{"file", "zram"},
+	}
+	if _, err := Run(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestPercentile(t *testing.T) {
 	var all []time.Duration
 	for i := range 200 {
 		all = append(all, time.Duration(i+1))
 	}
-	if a, b, c := percentile(all, 50), percentile(all, 99), percentile(all[:1], 99); a != 100 || b != 198 || c != 1 {
+	if a, b, c := Percentile(all, 50), Percentile(all, 99), Percentile(all[:1], 99); a != 100 || b != 198 || c != 1 {
 		t.Errorf("p50 %d, p99 %d, p99 of one %d", a, b, c)
 	}
 }
 
 func TestUnknownSwap(t *testing.T) {
-	if _, err := swapTo(&Options{}, "tape"); err == nil || !strings.Contains(err.Error(), "file, zram, own") {
+	if _, err := SwapTo("tape", "", 1); err == nil || !strings.Contains(err.Error(), "file, zram, own") {
 		t.Error(err)
 	}
 }

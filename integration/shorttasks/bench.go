@@ -17,10 +17,12 @@ import (
 	"time"
 
 	"heddle/am/client"
-	"heddle/am/executor/wire"
 	"heddle/am/pool"
+	"heddle/am/probes"
 	"heddle/internal/pause"
+	"heddle/nm/proc"
 	"heddle/yarn/token"
+	"heddle/yarn/wire"
 )
 
 // Options of a measurement.
@@ -63,9 +65,19 @@ type Report struct {
 	Load               float64
 	P50, P99           float64
 	IdealP50, IdealP99 float64
+	Rivals             []Rival `json:",omitempty"` // of the same tasks
+	// Probes is the same for jobs that are placed by probes of as many nodes, which have one executor each.
+	Probes Jobs
 }
 
-// Run measures. It takes two times the duration.
+// Jobs is how long jobs took, in ms, and how long they would have taken without any delay.
+type Jobs struct {
+	Jobs               int
+	P50, P99           float64
+	IdealP50, IdealP99 float64
+}
+
+// Run measures. It takes three times the duration.
 func Run(ctx context.Context, o Options) (r Report, err error) {
 	if err := o.check(); err != nil {
 		return r, err
@@ -76,7 +88,19 @@ func Run(ctx context.Context, o Options) (r Report, err error) {
 	}); err != nil {
 		return r, err
 	}
-	return r, with(ctx, o, 0, func(p *pool.Pool, _ func() (time.Duration, error)) error { return latency(ctx, o, p, &r) })
+	err = with(ctx, o, 0, func(p *pool.Pool, _ func() (time.Duration, error)) (err error) {
+		j, err := latency(ctx, o, p.Submit)
+		r.Load, r.JobsPerSecond = o.Load, o.rate()
+		r.Jobs, r.P50, r.P99, r.IdealP50, r.IdealP99 = j.Jobs, j.P50, j.P99, j.IdealP50, j.IdealP99
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	return r, withProbes(ctx, o, func(s *probes.Scheduler) (err error) {
+		r.Probes, err = latency(ctx, o, func(tasks ...*pool.Task) { s.Job().Submit(tasks...) })
+		return err
+	})
 }
 
 // prefetch lets executors have tasks that come next while they tell of others: tasks that take no time wait for none.
@@ -96,7 +120,7 @@ func with(ctx context.Context, o Options, prefetch int, f func(p *pool.Pool, cpu
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	creds := &token.Credentials{}
-	creds.SetSecret(pool.SecretAlias, secret)
+	creds.SetSecret(wire.SecretAlias, secret)
 	raw, err := creds.Encode(token.FormatWritable)
 	if err != nil {
 		return err
@@ -132,11 +156,11 @@ func with(ctx context.Context, o Options, prefetch int, f func(p *pool.Pool, cpu
 	return f(p, func() (time.Duration, error) {
 		var all time.Duration
 		for _, x := range executors {
-			d, err := cpuOf(x.Process.Pid)
+			p, err := proc.Read(x.Process.Pid)
 			if err != nil {
 				return 0, err
 			}
-			all += d
+			all += p.CPU
 		}
 		return all, nil
 	})
@@ -184,28 +208,39 @@ func throughput(ctx context.Context, o Options, p *pool.Pool, cpu func() (time.D
 	return nil
 }
 
-// latency submits jobs at random times, as many as make the load.
-func latency(ctx context.Context, o Options, p *pool.Pool, r *Report) error {
-	slots := o.Executors * o.Slots
-	rate := o.Load * float64(slots) / o.Task.Seconds() / float64(o.Tasks) // jobs a second
-	r.Load, r.JobsPerSecond = o.Load, rate
+// rate is how many jobs a second make the load.
+func (o *Options) rate() float64 {
+	return o.Load * float64(o.Executors*o.Slots) / o.Task.Seconds() / float64(o.Tasks)
+}
+
+// arrivals are the random times at which jobs come. The first one comes at once.
+func arrivals(o Options) (all []time.Duration) {
 	draw := rand.New(rand.NewPCG(o.Seed, 17))
+	for at := time.Duration(0); at < o.Duration; at += time.Duration(draw.ExpFloat64() / o.rate() * float64(time.Second)) {
+		all = append(all, at)
+	}
+	return all
+}
+
+// latency submits jobs at random times, as many as make the load.
+func latency(ctx context.Context, o Options, submit func(...*pool.Task)) (j Jobs, err error) {
 	var mu sync.Mutex
-	var took, arrivals []time.Duration
+	var took, came []time.Duration
 	var fault error
 	var jobs sync.WaitGroup
 	began := time.Now()
-	for at := time.Duration(0); at < o.Duration; at += time.Duration(draw.ExpFloat64() / rate * float64(time.Second)) {
+	for _, at := range arrivals(o) {
 		if err := pause.For(ctx, time.Until(began.Add(at))); err != nil {
 			fault = err
 			break
 		}
 		submitted := time.Now()
-		arrivals = append(arrivals, submitted.Sub(began))
+		came = append(came, submitted.Sub(began))
 		left := int64(o.Tasks)
 		jobs.Add(1)
+		tasks := make([]*pool.Task, 0, o.Tasks)
 		for range o.Tasks {
-			p.Submit(&pool.Task{
+			tasks = append(tasks, &pool.Task{
 				Task: wire.Task{What: wire.Nothing, TimeoutMS: uint64(o.Task.Milliseconds())},
 				Done: func(_ wire.Ended, err error) {
 					last := atomic.AddInt64(&left, -1) == 0
@@ -221,17 +256,18 @@ func latency(ctx context.Context, o Options, p *pool.Pool, r *Report) error {
 				},
 			})
 		}
+		submit(tasks...)
 	}
 	jobs.Wait()
 	mu.Lock()
 	defer mu.Unlock()
 	if fault != nil || len(took) == 0 {
-		return fault
+		return j, fault
 	}
-	r.Jobs = len(took)
-	r.P50, r.P99 = quantiles(took)
-	r.IdealP50, r.IdealP99 = quantiles(ideal(arrivals, slots, o.Tasks, o.Task))
-	return nil
+	j.Jobs = len(took)
+	j.P50, j.P99 = quantiles(took)
+	j.IdealP50, j.IdealP99 = quantiles(ideal(came, o.Executors*o.Slots, o.Tasks, o.Task))
+	return j, nil
 }
 
 // quantiles returns the median and the 99th percentile in ms.
@@ -267,25 +303,4 @@ func ownCPU() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
-
-// cpuOf reads the processor time of a process.
-func cpuOf(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	// The name may have blanks. Then come state, ppid and nine others, utime and stime in hundredths of a second.
-	i := slices.Index(text, ')')
-	var state string
-	var skip [10]int64
-	var user, system int64
-	args := []any{&state}
-	for k := range skip {
-		args = append(args, &skip[k])
-	}
-	if _, err := fmt.Sscan(string(text[i+1:]), append(args, &user, &system)...); err != nil {
-		return 0, fmt.Errorf("/proc/%d/stat: %w", pid, err)
-	}
-	return time.Duration(user+system) * 10 * time.Millisecond, nil
 }

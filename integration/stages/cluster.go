@@ -15,6 +15,7 @@ import (
 	"heddle/am/client"
 	"heddle/conf"
 	"heddle/integration/daemons"
+	"heddle/internal/pause"
 	"heddle/nm/cgroup"
 	"heddle/yarn/pb"
 )
@@ -72,7 +73,7 @@ func startCluster(ctx context.Context, binary, dir string, nodes []Node, jobs in
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, c.Close())
+			err = errors.Join(err, c.close())
 		}
 	}()
 	log := logrus.New()
@@ -177,15 +178,13 @@ func (c *cluster) ready(ctx context.Context) error {
 		if err == nil && len(list) == len(c.nodes)+1 {
 			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%d of %d nodes are there: %w\n%s", len(list), len(c.nodes)+1, errors.Join(err, context.Cause(ctx)), c.Tails(2000))
-		case <-time.After(200 * time.Millisecond):
+		if over := pause.For(ctx, 200*time.Millisecond); over != nil {
+			return fmt.Errorf("%d of %d nodes are there: %w\n%s", len(list), len(c.nodes)+1, errors.Join(err, over), c.Tails(2000))
 		}
 	}
 }
 
-// close ends everything.
+// close ends everything, as far as it was started.
 func (c *cluster) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -201,5 +200,8 @@ func (c *cluster) close() error {
 			errs = append(errs, os.Remove(d))
 		}
 	}
-	return errors.Join(append(errs, c.groups.Close())...)
+	if c.groups != nil {
+		errs = append(errs, c.groups.Close())
+	}
+	return errors.Join(errs...)
 }

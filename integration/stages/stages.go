@@ -16,6 +16,7 @@ import (
 
 	"heddle/am/mapreduce"
 	"heddle/am/mapreduce/job"
+	"heddle/internal/pause"
 )
 
 // Work is what a task does for each of its lines.
@@ -135,20 +136,16 @@ func (o *Options) run(ctx context.Context, c *cluster, rule Rule, in []string, o
 			continue
 		}
 		harm.Go(func() error {
-			select {
-			case <-ctx.Done():
+			if pause.For(ctx, at) != nil {
 				return nil
-			case <-time.After(at):
-				return do()
 			}
+			return do()
 		})
 	}
 	for i, j := range o.Jobs {
 		jobs.Go(func() error {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-time.After(j.After):
+			if err := pause.For(ctx, j.After); err != nil {
+				return err
 			}
 			submitted[i] = time.Now()
 			var err error
@@ -168,10 +165,8 @@ func (o *Options) run(ctx context.Context, c *cluster, rule Rule, in []string, o
 // submit runs a job and returns its report.
 func (o *Options) submit(ctx context.Context, c *cluster, rule Rule, j Job, in, out string) (r report, err error) {
 	size := 0
-	if list, err := filepath.Glob(filepath.Join(in, "0")); err == nil && len(list) == 1 {
-		if info, err := os.Stat(list[0]); err == nil {
-			size = int(info.Size())
-		}
+	if info, err := os.Stat(filepath.Join(in, "0")); err == nil {
+		size = int(info.Size())
 	}
 	args := []string{
 		"mr", "-conf", c.Conf(), "-json", "-quiet", "-input", in, "-output", out, "-numReduceTasks", fmt.Sprint(j.Reduces),

@@ -12,6 +12,7 @@ import (
 // missing is no reason: heddle/internal/needs fails such tests.
 var skips = map[string]map[string]int{
 	"only root can do it": {
+		"am/pool/cut_linux_test.go":           1,
 		"nm/options_test.go":                  1,
 		"nm/runas/runas_test.go":              1,
 		"nm/jvmarchive/hostile_test.go":       1,
@@ -45,11 +46,12 @@ var skips = map[string]map[string]int{
 		"integration/campaign/machine_test.go":  1,
 	},
 	"HEDDLE_TEST_FULL=1 runs it, as it takes minutes": {
-		"integration/hadooplab/main.go":        1,
-		"integration/campaign/seeds_test.go":   1,
-		"integration/campaign/machine_test.go": 1,
-		"integration/policy/random_test.go":    1,
-		"integration/vm/cgroup_test.go":        1,
+		"integration/hadooplab/main.go":           1,
+		"integration/campaign/seeds_test.go":      1,
+		"integration/campaign/machine_test.go":    1,
+		"integration/policy/random_test.go":       1,
+		"integration/shorttasks/formulas_test.go": 1,
+		"integration/vm/cgroup_test.go":           1,
 	},
 	"HEDDLE_TEST_STOCK=1 tests a stock Hadoop, which can't do it": {
 		"integration/faults/tokens_test.go":   1,

@@ -64,6 +64,8 @@ var allowed = map[string]string{
 	"nm/launch/session.go os.Open":                     "the NodeManager's private files",
 	"nm/localizer/space_unix.go unix.Statfs":           "of a local directory itself",
 	"nm/monitor/monitor.go os.ReadFile":                "files of /proc",
+	"nm/sockets/sockets_linux.go os.Open":              "files of /proc",
+	"nm/sockets/sockets_linux.go os.Readlink":          "files of /proc",
 	"nm/suspend/pressure.go os.ReadFile":               "files of /proc",
 	"yarn/rest/daemon/process.go os.ReadDir":           "files of /proc",
 	"yarn/rest/daemon/process.go os.ReadFile":          "files of /proc",

@@ -50,3 +50,20 @@ func From(id *pb.ContainerTokenIdentifier, types records.ResourceTypes) (Grant, 
 	}
 	return g, nil
 }
+
+// onLent is the bit in a container's number that the ResourceManager never sets: it would have to start 2^39 containers in one of its lives.
+const onLent = 1 << 39
+
+// OnLent returns the number of a container that the node starts by itself, for short tasks, within what the ResourceManager has lent it.
+func OnLent(n int64) int64 { return onLent | n&(onLent-1) }
+
+// IsOnLent reports whether a container is one of those. The ResourceManager doesn't know it.
+func IsOnLent(id records.ContainerID) bool { return id.ID&onLent != 0 }
+
+// Counted is what of a container the node's room for containers loses: nothing if it is for short tasks, which have a room of their own.
+func (g *Grant) Counted() records.Resource {
+	if IsOnLent(g.ID) {
+		return records.Resource{}
+	}
+	return g.Resource
+}

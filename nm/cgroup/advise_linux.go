@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -25,25 +26,32 @@ var errEnough = errors.New("enough")
 
 // pageIn has the kernel read a process's private memory back from swap. A process that has ended is no error.
 func pageIn(ctx context.Context, pid int) error {
-	err := advise(ctx, pid, unix.MADV_WILLNEED, func() error { return nil })
+	err := advise(ctx, pid, unix.MADV_WILLNEED, 0, func(area) error { return nil })
 	if err != nil {
 		return fmt.Errorf("page in process %d: %w", pid, err)
 	}
 	return nil
 }
 
-// pageOut has the kernel page a process's private memory out, until enough says errEnough. Pages that several processes share stay. A
-// process that has ended is no error, and neither is a kernel that can't (before Linux 5.10).
-func pageOut(ctx context.Context, pid int, enough func() error) error {
-	err := advise(ctx, pid, unix.MADV_PAGEOUT, enough)
+// pageOut has the kernel page a process's private memory out from an address on, until enough says errEnough. at is the address up to which
+// it has got then. Pages that several processes share stay. A process that has ended is no error, and neither is a kernel that can't
+// (before Linux 5.10).
+func pageOut(ctx context.Context, pid int, from uint64, enough func() error) (at uint64, err error) {
+	var got atomic.Uint64
+	err = advise(ctx, pid, unix.MADV_PAGEOUT, from, func(done area) error {
+		err := enough()
+		for was := got.Load(); was < done.to && !got.CompareAndSwap(was, done.to); was = got.Load() {
+		}
+		return err
+	})
 	if err != nil && !errors.Is(err, errEnough) {
-		return fmt.Errorf("page out process %d: %w", pid, err)
+		return 0, fmt.Errorf("page out process %d: %w", pid, err)
 	}
-	return err
+	return got.Load(), err
 }
 
-// advise tells the kernel what will happen to a process's private memory, part by part, and calls then after each.
-func advise(ctx context.Context, pid, advice int, then func() error) error {
+// advise tells the kernel what will happen to a process's private memory from an address on, part by part, and calls then after each.
+func advise(ctx context.Context, pid, advice int, from uint64, then func(done area) error) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOSYS) {
 		return nil
@@ -67,7 +75,7 @@ func advise(ctx context.Context, pid, advice int, then func() error) error {
 	if err != nil {
 		return fmt.Errorf("/proc/%d/maps: %w", pid, err)
 	}
-	return inPieces(areas, func(piece area) error {
+	return inPieces(beyond(areas, from), func(piece area) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -79,8 +87,19 @@ func advise(ctx context.Context, pid, advice int, then func() error) error {
 		case err != nil:
 			return err
 		}
-		return then()
+		return then(piece)
 	})
+}
+
+// beyond returns what lies at an address or above of areas in ascending order.
+func beyond(areas []area, from uint64) []area {
+	for len(areas) > 0 && areas[0].to <= from {
+		areas = areas[1:]
+	}
+	if len(areas) > 0 {
+		areas[0].from = max(areas[0].from, from)
+	}
+	return areas
 }
 
 // errGone says that a process has ended.

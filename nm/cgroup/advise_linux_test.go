@@ -71,3 +71,26 @@ func TestInPieces(t *testing.T) {
 		}
 	}
 }
+
+func TestPagesOutWhereItLeftOff(t *testing.T) {
+	for _, x := range []struct {
+		c    cursor
+		pids []int
+		want []cursor
+	}{
+		{cursor{}, nil, nil},
+		{cursor{}, []int{7, 8}, []cursor{{7, 0}, {8, 0}}},
+		{cursor{8, 5}, []int{7, 8, 9}, []cursor{{8, 5}, {9, 0}, {7, 0}, {8, 0}}},
+		{cursor{8, 5}, []int{7, 9}, []cursor{{7, 0}, {9, 0}}}, // it has ended
+	} {
+		if got := x.c.from(x.pids); !slices.Equal(got, x.want) {
+			t.Errorf("%v of %v: %v", x.c, x.pids, got)
+		}
+	}
+	areas := func() []area { return []area{{10, 20}, {30, 40}} }
+	for from, want := range map[uint64][]area{0: areas(), 15: {{15, 20}, {30, 40}}, 20: {{30, 40}}, 35: {{35, 40}}, 40: nil} {
+		if got := beyond(areas(), from); !slices.Equal(got, want) {
+			t.Errorf("from %d on: %v", from, got)
+		}
+	}
+}

@@ -210,6 +210,7 @@ type kernelGroup struct {
 
 	mu    sync.Mutex
 	kills int64
+	paged cursor // up to where it is paged out
 }
 
 func (g *kernelGroup) Name() string         { return g.name }
@@ -256,11 +257,25 @@ func (g *kernelGroup) Processes() ([]int, error) {
 }
 
 func (g *kernelGroup) Freeze(ctx context.Context) error {
-	return g.wrap("freeze", g.d.holder.freeze(ctx, g.name))
+	err := g.d.holder.freeze(ctx, g.name)
+	if err == nil {
+		err = g.spare(true)
+	}
+	return g.wrap("freeze", err)
 }
 
 func (g *kernelGroup) Thaw(ctx context.Context) error {
-	return g.wrap("thaw", g.d.holder.thaw(ctx, g.name))
+	// Before it runs, as it may fork then. What couldn't be raised is no reason to let it stand still.
+	return g.wrap("thaw", errors.Join(g.spare(false), g.d.holder.thaw(ctx, g.name)))
+}
+
+// spare has the kernel end the group's processes last when memory runs out, as long as they stand still.
+func (g *kernelGroup) spare(still bool) error {
+	pids, err := g.d.holder.pids(g.name)
+	if err != nil {
+		return err
+	}
+	return spare(g.d.tree, pids, still)
 }
 
 func (g *kernelGroup) Frozen() (bool, error) {

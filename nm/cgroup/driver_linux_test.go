@@ -178,6 +178,7 @@ func TestKillEndsAForkingTree(t *testing.T) {
 }
 
 func TestAFrozenGroupMakesNoProgress(t *testing.T) {
+	spares := maySpare(t)
 	onEach(t, func(t *testing.T, d Driver) {
 		file := filepath.Join(t.TempDir(), "count")
 		if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -195,6 +196,9 @@ func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 			if frozen, err := g.Frozen(); err != nil || !frozen {
 				t.Fatalf("frozen %v, %v", frozen, err)
 			}
+			if _, kernel := d.(*kernelDriver); kernel && spares && scoreOf(t, g) != "-999" {
+				t.Errorf("when memory runs out it isn't spared: its score is %s", scoreOf(t, g))
+			}
 			before := size(t, file)
 			busy(50 * time.Millisecond)
 			if after := size(t, file); after != before {
@@ -202,6 +206,9 @@ func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 			}
 			if err := g.Thaw(deadline(t)); err != nil {
 				t.Fatal(err)
+			}
+			if score := scoreOf(t, g); score != "0" {
+				t.Errorf("it runs with a score of %s", score)
 			}
 			await.Until(t, "progress after the thaw", func() bool { return size(t, file) > before })
 		}
@@ -212,6 +219,34 @@ func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 			t.Fatalf("kill frozen: %v", err)
 		}
 	})
+}
+
+// maySpare reports whether this process may lower the scores of others, which takes the capability CAP_SYS_RESOURCE.
+func maySpare(t *testing.T) bool {
+	t.Helper()
+	cmd := exec.Command("sleep", "60")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	return os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", cmd.Process.Pid), []byte("-1"), 0) == nil
+}
+
+// scoreOf is how readily the kernel ends a group's first process when memory runs out.
+func scoreOf(t *testing.T, g Group) string {
+	t.Helper()
+	pids, err := g.Processes()
+	if err != nil || len(pids) == 0 {
+		t.Fatalf("%v, %v", pids, err)
+	}
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", pids[0]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // size is that of a file, which may not be there yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 )
 
@@ -92,7 +93,30 @@ func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) (int64, error) {
 	return taken, g.wrap("take memory back from", err)
 }
 
-// pageOut has so many bytes of the group's processes written to swap, if they have as many of their own.
+// cursor is a place in the memory of a group that stands still: what lies before it is paged out, as far as that can be. The zero value is
+// before everything.
+type cursor struct {
+	pid int
+	at  uint64
+}
+
+// from returns the processes in the order in which they are to be paged out: that of the cursor first, and once more at the end, for what
+// lies before the cursor and was read back meanwhile.
+func (c cursor) from(pids []int) []cursor {
+	i := max(0, slices.Index(pids, c.pid))
+	out := make([]cursor, 0, len(pids)+1)
+	for _, pid := range slices.Concat(pids[i:], pids[:i]) {
+		out = append(out, cursor{pid: pid})
+	}
+	if len(out) > 0 && out[0].pid == c.pid && c.at > 0 {
+		out = append(out, out[0])
+		out[0].at = c.at
+	}
+	return out
+}
+
+// pageOut has so many bytes of the group's processes written to swap, if they have as many of their own. It goes on where the last call has
+// found enough: a large group is paged out in parts.
 func (g *kernelGroup) pageOut(ctx context.Context, bytes int64) error {
 	before, err := g.d.limiter.memory(g.name)
 	if err != nil || before.Swapped < 0 {
@@ -102,8 +126,12 @@ func (g *kernelGroup) pageOut(ctx context.Context, bytes int64) error {
 	if err != nil {
 		return err
 	}
-	for _, pid := range pids {
-		err := pageOut(ctx, pid, func() error {
+	g.mu.Lock()
+	places := g.paged.from(pids)
+	g.paged = cursor{}
+	g.mu.Unlock()
+	for _, p := range places {
+		at, err := pageOut(ctx, p.pid, p.at, func() error {
 			now, err := g.d.limiter.memory(g.name)
 			if err == nil && now.Swapped-before.Swapped >= bytes {
 				return errEnough
@@ -112,6 +140,9 @@ func (g *kernelGroup) pageOut(ctx context.Context, bytes int64) error {
 		})
 		switch {
 		case errors.Is(err, errEnough):
+			g.mu.Lock()
+			g.paged = cursor{p.pid, at}
+			g.mu.Unlock()
 			return nil
 		case err != nil:
 			return err

@@ -102,6 +102,9 @@ func (c life) prepare() error {
 	if err != nil {
 		return err
 	}
+	if c.m.Localized != nil {
+		c.m.Localized(c.grant, result.Paths)
+	}
 	c.mu.Lock()
 	c.paths, c.counters = result.Paths, result.Counters.String()
 	c.record.Localized = time.Now().UnixMilli()

@@ -107,7 +107,7 @@ type Config struct {
 	Owner func(user string) (*userfiles.User, error)
 }
 
-// Options are what a Manager works with. All must be set but for Archives and Pressure.
+// Options are what a Manager works with. All must be set but for Archives, Localized and Pressure.
 type Options struct {
 	Config    Config
 	Disks     *disks.Disks
@@ -117,6 +117,8 @@ type Options struct {
 	Aux       AuxServices
 	Deleter   Deleter
 	Archives  JavaArchives
+	// Localized is told what was localized for a container, by link. It returns at once.
+	Localized func(g allocation.Grant, paths map[string]string)
 	Log       *logrus.Entry
 
 	ContainerRecords, AppRecords Bucket

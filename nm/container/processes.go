@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/proc"
+	"heddle/nm/sockets"
 	"heddle/yarn/records"
 )
 
@@ -70,6 +72,8 @@ func (p processes) PageIn(ctx context.Context) error {
 	return p.with(ctx, func(g cgroup.Group, _ State) error { return g.PageIn(ctx) })
 }
 
+func (p processes) Holds(now records.Resource) { p.place.Change(p.box.Size(), now) }
+
 func (p processes) Memory() (cgroup.Memory, error) {
 	group := p.box.Group()
 	if group == nil {
@@ -85,4 +89,29 @@ func (p processes) CPU() (time.Duration, error) {
 	}
 	use, err := group.Usage()
 	return use.CPU, err
+}
+
+func (p processes) Working() bool {
+	group := p.box.Group()
+	if group == nil {
+		return false
+	}
+	pids, err := group.Processes()
+	return err == nil && proc.Working(pids)
+}
+
+func (p processes) Connections() ([]sockets.Connection, error) {
+	group := p.box.Group()
+	if group == nil {
+		return nil, fmt.Errorf("container %s has no processes", p.ID())
+	}
+	pids, err := group.Processes()
+	if err != nil {
+		return nil, err
+	}
+	return sockets.Find(pids)
+}
+
+func (p processes) Look(at []sockets.Connection) ([]sockets.Connection, error) {
+	return sockets.Look(at)
 }

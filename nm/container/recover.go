@@ -165,6 +165,9 @@ func (c life) reattach(r record, boot string) (from stage, ok bool) {
 	if paths == nil {
 		paths = make(map[string]string)
 	}
+	if c.m.Localized != nil {
+		c.m.Localized(c.grant, paths)
+	}
 	c.mu.Lock()
 	c.paths, c.counters = paths, "0,0,0,0,0"
 	c.record.Suspended = r.Suspended && keeper.PID != 0 // else its machine was restarted

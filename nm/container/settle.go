@@ -104,7 +104,11 @@ func (c suspension) breathe(ctx context.Context, allowance int64) {
 	if err := c.ladder.Breathe(x.ctx, allowance, stop.Done()); err != nil && x.ctx.Err() == nil {
 		c.log.WithError(err).Warn("The suspended container could not run for a moment")
 	}
-	if c.ladder.State().Lags() {
+	s := c.ladder.State()
+	if s.Unheard {
+		c.m.breaths.Again(c.ID().String())
+	}
+	if s.Lags() {
 		c.settle()
 	}
 }

@@ -116,6 +116,48 @@ func TestCycledTreeLosesNothing(t *testing.T) {
 	}
 }
 
+// Many containers stand still at once, and go on standing still while their NodeManager restarts: 20 on whatever groups this machine has, 200
+// in the virtual machine, which has cgroups v2. Each resumes by itself, and none of the others with it.
+func TestManySuspended(t *testing.T) {
+	many := 20
+	if os.Getenv("HEDDLE_TEST_FULL") != "" {
+		many = 200
+	}
+	l := newLab(t)
+	t.Logf("groups of kind %s", l.node.Groups.Kind())
+	for i := range many {
+		c := l.run(job{id: containerID(1, int64(i+1)), memory: 32, command: "exec sleep 600"})
+		await.Until(t, "RUNNING", func() bool { return c.State() == Running })
+		order(t, c, level(suspend.Frozen, 32, 0, 1))
+	}
+	l.restart()
+	frozen := func() (n int) {
+		for i := range many {
+			c := l.container(containerID(1, int64(i+1)))
+			still, err := c.Group().Frozen()
+			if err != nil || still != (c.Status().Suspension.Have == suspend.Frozen) {
+				t.Fatalf("%v: frozen %v, %v, and it is said to be %v", c.ID(), still, err, c.Status().Suspension.Have)
+			}
+			if still {
+				n++
+			}
+		}
+		return n
+	}
+	await.Until(t, "all stand still", func() bool { return frozen() == many })
+	for i := range 8 {
+		order(t, l.container(containerID(1, int64(1+i*many/8))), level(suspend.Running, 32, 1, 2))
+		if n := frozen(); n != many-1-i {
+			t.Errorf("%d stand still after %d have resumed", n, i+1)
+		}
+	}
+	for i := range many {
+		c := l.container(containerID(1, int64(i+1)))
+		c.Kill(137, "killed by the test")
+		waitDone(t, c)
+	}
+}
+
 // A container that is to be paged out to swap that is smaller than its memory keeps what doesn't fit, says so, and loses nothing, on whatever
 // groups this machine has. Where other tests give the machine more swap meanwhile, it all fits.
 func TestSuspendedWhereSwapIsFull(t *testing.T) {
@@ -138,7 +180,7 @@ func TestSuspendedWhereSwapIsFull(t *testing.T) {
 		return s, !s.Lags() || s.Reason != ""
 	})
 	t.Logf("%d MB are held, %d MB are paged out: %s", s.Holds.MemoryMB(), s.Swapped>>20, s.Reason)
-	if held := s.Holds.MemoryMB(); s.Lags() && held != 512 || !s.Lags() && held != 64 {
+	if held := s.Holds.MemoryMB(); s.Lags() && (held <= 64 || held >= 512) || !s.Lags() && held != 64 {
 		t.Errorf("it counts as holding %d MB: %+v", held, s)
 	}
 	if frozen, err := c.Group().Frozen(); err != nil || !frozen {

@@ -20,10 +20,12 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/machine"
+	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/health"
 	"heddle/nm/service"
 	"heddle/nm/suspend"
+	"heddle/nm/warming"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -66,7 +68,16 @@ type Options struct {
 	Use        func() machine.Use
 	Pressure   func() (suspend.Pressure, error) // how the machine's memory is; nil: nobody says
 	Logs       LogReports                       // nil: no logs are aggregated
+	Outputs    Outputs                          // nil: the node has no shuffle
+	Warming    *warming.Warmer                  // nil: nothing is read ahead of maps
 	Log        *logrus.Entry
+
+	// ShortTasks says how the node uses what it was lent; nil: it takes no probes.
+	ShortTasks func() *pb.NodeShortTasks
+	// Lend is told what the node may use for short tasks, and EndApplication when an application is over. Either may be
+	// nil; neither may wait.
+	Lend           func(records.Resource)
+	EndApplication func(records.ApplicationID)
 
 	// Registered is called after every registration with the ResourceManager's identifier. It must not wait for a disk.
 	Registered func(rmIdentifier int64)
@@ -79,11 +90,13 @@ type Updater struct {
 
 	// These belong to Run.
 	responseID int32
+	offered    records.Resource              // to containers
 	sequence   int64                         // sequence number of delegation tokens
 	reported   map[records.ContainerID]bool  // containers whose end was reported
 	grown      map[records.ContainerID]int32 // reported versions of containers that grew
 	memory     map[records.ContainerID]int64 // bytes that containers use, as reported
-	unsure     bool                          // the node ended before its registration was answered: the ResourceManager may know it
+	outputs    toldOutputs
+	unsure     bool // the node ended before its registration was answered: the ResourceManager may know it
 
 	updates sync.WaitGroup // changes of containers' sizes under way
 
@@ -94,7 +107,7 @@ type Updater struct {
 
 // New returns an updater.
 func New(o Options) *Updater {
-	return &Updater{o: o, kick: make(chan struct{}, 1)}
+	return &Updater{o: o, kick: make(chan struct{}, 1), offered: o.Resource}
 }
 
 // Kick makes a heartbeat go out at once. It never blocks.
@@ -189,6 +202,9 @@ func (u *Updater) register(ctx context.Context) error {
 	reported, grown := make(map[records.ContainerID]bool), make(map[records.ContainerID]int32)
 	var statuses []*pb.NMContainerStatus
 	for _, c := range o.Containers.Containers() {
+		if allocation.IsOnLent(c.ID()) {
+			continue
+		}
 		s := c.Status()
 		statuses = append(statuses, service.NMStatusPB(s, o.Types))
 		if s.State == container.Done {
@@ -205,6 +221,9 @@ func (u *Updater) register(ctx context.Context) error {
 	req.SetRunningApplications(running)
 	if o.Logs != nil {
 		req.SetLogAggregationReportsForApps(o.Logs.Last())
+	}
+	if o.ShortTasks != nil {
+		req.SetHeddleShortTasks(o.ShortTasks())
 	}
 	u.responseID = 0
 	u.reported, u.grown = make(map[records.ContainerID]bool), maps.Clone(grown)
@@ -225,16 +244,35 @@ func (u *Updater) register(ctx context.Context) error {
 	}
 	// The keys come last: that of NM tokens admits callers, who need everything else.
 	o.Registered(resp.GetRmIdentifier())
+	u.lend(resp.GetHeddleLent())
 	u.logged("Could not keep the keys for tokens", o.Keys.SetKeys(
 		key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()), key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())))
+	if u.o.Lend != nil && !resp.HasResource() {
+		u.offer(o.Resource) // nothing is lent any more
+	}
 	u.setResource(resp.HasResource(), resp.GetResource())
-	u.reported, u.grown, u.sequence, u.memory = reported, grown, 0, nil
+	u.reported, u.grown, u.sequence, u.memory, u.outputs = reported, grown, 0, nil, toldOutputs{}
+	if o.Warming != nil {
+		o.Warming.Reset()
+	}
 	u.mu.Lock()
 	u.registered = true
 	u.mu.Unlock()
 	o.Log.WithField("node", o.Node.String()).Infof("Registered with the ResourceManager (Hadoop %s) with %s, %d containers and %d applications",
 		resp.GetRmVersion(), o.Types.Format(o.Resource), len(statuses), len(running))
 	return nil
+}
+
+// lend tells what the node may use for short tasks.
+func (u *Updater) lend(m *pb.Resource) {
+	if u.o.Lend == nil {
+		return
+	}
+	lent, err := u.o.Types.From(m)
+	if err != nil {
+		u.o.Log.WithError(err).Error("The ResourceManager lends resources that this node doesn't know")
+	}
+	u.o.Lend(lent)
 }
 
 // notAdmitted says how to mend a lack of trust between ResourceManager and node.
@@ -275,7 +313,11 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 	req.SetHeddleRefusals(o.Service.Refusals())
 	req.SetHeddleSuspensions(u.suspensions())
 	req.SetHeddleMemory(u.nodeMemory())
-	used := u.containerMemory(req)
+	if o.ShortTasks != nil {
+		req.SetHeddleShortTasks(o.ShortTasks())
+	}
+	used, outputs := u.containerMemory(req), u.mapOutputs(req)
+	inputs := u.jobInputs(req)
 	var reports []*pb.LogAggregationReport
 	if o.Logs != nil {
 		reports = o.Logs.Reports()
@@ -295,7 +337,10 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 		u.reported[id] = true
 	}
 	maps.Copy(u.grown, told.grown)
-	u.memory = used
+	u.memory, u.outputs = used, outputs
+	if o.Warming != nil {
+		o.Warming.Told(inputs)
+	}
 	u.responseID, u.sequence = resp.GetResponseId(), resp.GetTokenSequenceNo()
 	u.mu.Lock()
 	u.lastBeat = time.Now()

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/monitor"
 	"heddle/nm/service"
@@ -32,12 +33,21 @@ func (u *Updater) status() (m *pb.NodeStatus, told news) {
 	here := make(map[records.ContainerID]bool)
 	for _, c := range o.Containers.Containers() {
 		s := c.Status()
+		if allocation.IsOnLent(c.ID()) {
+			used.CPU += s.Usage.CPU
+			used.Physical += s.Usage.Physical
+			used.Virtual += s.Usage.Virtual
+			continue
+		}
 		here[c.ID()] = true
 		if s.State == container.Done {
 			if u.reported[c.ID()] {
 				continue
 			}
 			told.ended = append(told.ended, c.ID())
+			if o.Outputs != nil {
+				o.Outputs.ContainerEnded(c.ID().Attempt.App)
+			}
 		} else {
 			if s.Grown > u.grown[c.ID()] {
 				told.grown[c.ID()] = s.Grown
@@ -143,6 +153,9 @@ func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 		u.logged("Could not keep the new key for NM tokens", o.Keys.SetNodeKey(k))
 	}
 	u.setResource(resp.HasResource(), resp.GetResource())
+	if resp.HasHeddleLent() {
+		u.lend(resp.GetHeddleLent())
+	}
 	for _, m := range resp.GetContainersToCleanup() {
 		if c, err := o.Containers.Container(records.ContainerIDFrom(m)); err == nil {
 			c.Kill(records.ExitKilledByResourceManager, "Container Killed by ResourceManager\n")
@@ -152,6 +165,12 @@ func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 		app := records.ApplicationIDFrom(m)
 		o.Containers.FinishApplication(app, "Application killed by ResourceManager")
 		o.Service.Finished(app)
+		if o.Warming != nil {
+			o.Warming.End(app)
+		}
+		if o.EndApplication != nil {
+			o.EndApplication(app)
+		}
 		u.logged("Could not remove an application's keys", o.Keys.Finished(app))
 	}
 	var gone []records.ContainerID
@@ -162,6 +181,7 @@ func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 	for _, m := range resp.GetContainersToSignal() {
 		u.signal(m)
 	}
+	u.warm(resp.GetHeddleWarming())
 	for _, m := range resp.GetHeddleOrders() {
 		u.updates.Go(func() { u.order(ctx, m) })
 	}
@@ -203,10 +223,18 @@ func (u *Updater) setResource(has bool, m *pb.Resource) {
 		u.o.Log.WithError(err).Warn("The ResourceManager sent an invalid size for the node")
 		return
 	}
-	if r == u.o.Resource {
+	u.offer(r)
+}
+
+// offer has the node offer resources to containers. It registers with them, unless it is lent a part of what it has: that may come back.
+func (u *Updater) offer(r records.Resource) {
+	if r == u.offered {
 		return
 	}
 	u.o.Log.Infof("The node has %s for containers from now on", u.o.Types.Format(r))
-	u.o.Resource = r
+	u.offered = r
+	if u.o.Lend == nil {
+		u.o.Resource = r
+	}
 	u.o.Containers.SetResource(r)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/service"
 	"heddle/yarn/pb"
@@ -39,7 +40,7 @@ func (u *Updater) containerMemory(req *pb.NodeHeartbeatRequest) map[records.Cont
 	var out []*pb.ContainerMemory
 	for _, c := range u.o.Containers.Containers() {
 		s := c.Status()
-		if s.State == container.Done || s.Usage.At.IsZero() {
+		if s.State == container.Done || s.Usage.At.IsZero() || allocation.IsOnLent(c.ID()) {
 			continue
 		}
 		id, before, now := c.ID(), u.memory[c.ID()], s.Usage.Physical

@@ -87,7 +87,7 @@ func (w *Worker) ofUser(id int32) (n int) {
 	return n
 }
 
-// shortest is what a task costs its user at least, so that tasks whose estimate is 0 aren't free.
+// shortest is what a task costs its user at least, and what one is expected to take of which nothing is known.
 const shortest = time.Millisecond
 
 // charge has a user pay for a task that starts.

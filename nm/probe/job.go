@@ -1,6 +1,9 @@
 package probe
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Handle is a job at a node: its number in a Jobs table.
 type Handle int32
@@ -17,12 +20,12 @@ func (a Amount) sub(b Amount) Amount { return Amount{a.MemoryMB - b.MemoryMB, a.
 
 // Job is what probes of a job say of it.
 type Job struct {
-	Estimate time.Duration // mean duration of its tasks, as far as known
+	Estimate time.Duration // mean duration of its tasks, as far as known; without one it counts as a millisecond
 	Left     int           // tasks that haven't been launched; the order by remaining work uses it
 	Long     bool          // long work: it isn't stolen, doesn't stick, and keeps short probes off where Config.AvoidLong says so
 	Priority int32         // higher goes first, strictly
 	User     int32         // whose share it takes
-	Weight   float64       // the user's weight; 0 stands for 1. The latest that a probe of the user has is valid
+	Weight   float64       // the user's weight; what isn't a positive number stands for 1. The latest that a probe of the user has is valid
 	Size     Amount        // of one task
 }
 
@@ -43,10 +46,12 @@ type hot struct {
 
 // Add takes a job in, and returns its handle.
 func (t *Jobs) Add(j Job) Handle {
-	if j.Weight <= 0 {
+	if !(j.Weight > 0) || math.IsInf(j.Weight, 1) { // NaN isn't above 0 either
 		j.Weight = 1
 	}
-	j.Estimate = max(j.Estimate, 0)
+	if j.Estimate <= 0 {
+		j.Estimate = shortest // tasks that are expected to take no time would overtake others for ever
+	}
 	var h Handle
 	if n := len(t.free); n > 0 {
 		h = t.free[n-1]

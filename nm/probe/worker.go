@@ -21,6 +21,8 @@ type Config struct {
 	// Late has the probes of jobs without waiting tasks ask when nothing else waits, instead of being dropped by the order Shortest: their
 	// schedulers may have clones for them.
 	Late bool
+	// Fitting has probes accepted only if a task fits in what is lent now. Without it they wait until more is lent.
+	Fitting bool
 	// Suspensions is how often a long task may be suspended for short ones (Dice: 2).
 	Suspensions int
 }
@@ -34,11 +36,12 @@ const (
 	HasLong
 	Full
 	UserIsFull
+	TooLarge
 )
 
 // String says it in words.
 func (v Verdict) String() string {
-	return [...]string{"accepted", "long work runs or waits here", "the queue is full", "the user's queue is full"}[v]
+	return [...]string{"accepted", "long work runs or waits here", "the queue is full", "the user's queue is full", "a task takes more than the node may use for short tasks"}[v]
 }
 
 // Worker is the queue of a node and what runs there. It isn't safe for concurrent use.
@@ -74,8 +77,25 @@ func (w *Worker) Init(cfg *Config, jobs *Jobs, lent Amount) {
 	*w = Worker{cfg: cfg, jobs: jobs, lent: lent}
 }
 
-// Lend sets what the node may use for short tasks. What runs goes on, even if it is more than that.
+// Lend sets what the node may use for short tasks. What runs goes on, even if it is more than that. A caller who lends less calls Evict.
 func (w *Worker) Lend(a Amount) { w.lent = a }
+
+// Evict removes the probes that wait for tasks larger than all that is lent, which would let no other probe pass. It appends their jobs
+// to dst.
+func (w *Worker) Evict(dst []Handle) []Handle {
+	for c := range w.classes {
+		for i := range w.classes[c].users {
+			u := &w.classes[c].users[i]
+			for i := u.len() - 1; i >= 0; i-- {
+				if e := u.all()[i]; !e.held && !w.jobs.rest[e.job].Size.Fits(w.lent) {
+					dst = append(dst, e.job)
+					w.drop(u, i)
+				}
+			}
+		}
+	}
+	return dst
+}
 
 // Use returns what the node may use, and what asks and tasks use of it.
 func (w *Worker) Use() (lent, used Amount) { return w.lent, w.used }
@@ -124,6 +144,8 @@ func (w *Worker) Offer(h Handle) Verdict {
 		return Full
 	case w.cfg.PerUser > 0 && w.ofUser(j.User) >= w.cfg.PerUser:
 		return UserIsFull
+	case w.cfg.Fitting && !j.Size.Fits(w.lent):
+		return TooLarge
 	}
 	return Accepted
 }

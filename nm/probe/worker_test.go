@@ -1,6 +1,7 @@
 package probe_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -644,5 +645,46 @@ func TestNothingIsAllocated(t *testing.T) {
 		}); k > 0 {
 			t.Errorf("%+v: %v allocations", cfg, k)
 		}
+	}
+}
+
+// Tasks that are expected to take no time use up the bound as well.
+func TestUnknownEstimatesUseUpTheBound(t *testing.T) {
+	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 3}, 1).knows("large", 0, 10).knows("small", 0, 1)
+	n.add("large")
+	for range 10 {
+		n.add("small")
+	}
+	n.want(n.order(5), "small", "small", "small", "large", "small")
+}
+
+// Weights that are none count as 1.
+func TestWeightsThatAreNone(t *testing.T) {
+	for _, w := range []float64{math.NaN(), math.Inf(1), -1} {
+		n := newNode(t, probe.Config{}, 1)
+		n.knows("odd", 1, 9, func(j *probe.Job) { j.User, j.Weight = 1, w }).knows("other", 1, 9, func(j *probe.Job) { j.User = 2 })
+		n.add("odd", "odd", "odd", "other", "other", "other")
+		n.want(n.order(6), "odd", "other", "odd", "other", "odd", "other")
+	}
+}
+
+// Probes for tasks that are larger than all that is lent are refused, or given back when less is lent, and hold up no others.
+func TestTasksThatNeverFit(t *testing.T) {
+	n := newNode(t, probe.Config{Fitting: true}, 4)
+	n.knows("large", 1, 2, func(j *probe.Job) { j.Size = probe.Amount{MemoryMB: 3 * 1024, VCores: 3} }).knows("small", 1, 2)
+	if v := n.Offer(n.of["large"]); v != probe.Accepted {
+		t.Fatal(v)
+	}
+	n.add("large", "small", "large")
+	n.Lend(probe.Amount{MemoryMB: 2 * 1024, VCores: 2})
+	if v := n.Offer(n.of["large"]); v != probe.TooLarge || v.String() == "" {
+		t.Errorf("%v", v)
+	}
+	if gone := n.Evict(nil); len(gone) != 2 || gone[0] != n.of["large"] || gone[1] != gone[0] {
+		t.Errorf("gone are %v", gone)
+	}
+	n.want(n.order(2), "small")
+	if all, waiting := n.Queued(); all != 0 || waiting != 0 {
+		t.Errorf("%d probes are left, %d wait", all, waiting)
 	}
 }

@@ -108,6 +108,7 @@ type detail struct {
 	Since       int64  `yarn:"levelTime"`
 	LastBreath  int64  `yarn:"lastBreathTime"`
 	BreathEvery int64  `yarn:"breathEveryMs"`
+	Breathed    int64  `yarn:"lastBreathMs"` // how long the last breath was
 	For         string `yarn:"suspendedFor,omitempty"`
 	Reason      string `yarn:"levelReason,omitempty"`
 }
@@ -131,7 +132,8 @@ func detailOf(at *container.Container) detail {
 		Level: s.Suspension.Have.String(), Wanted: s.Suspension.Level.String(),
 		HeldMB: s.Suspension.Holds.MemoryMB(), HeldVCores: s.Suspension.Holds.VCores(), Swapped: s.Suspension.Swapped,
 		Since: ms(s.Suspension.Since), LastBreath: ms(s.Suspension.LastBreath), BreathEvery: s.Suspension.BreathEvery.Milliseconds(),
-		For: s.Suspension.For, Reason: s.Suspension.Reason,
+		Breathed: s.Suspension.Breathed.Milliseconds(),
+		For:      s.Suspension.For, Reason: s.Suspension.Reason,
 		CPU: s.Usage.CPU, CPUTime: s.Usage.CPUTime.Milliseconds(), UsedMemory: s.Usage.Physical, PeakMemory: s.Usage.Peak,
 	}
 }

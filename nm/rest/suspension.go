@@ -27,13 +27,17 @@ func (s *Server) suspensions() (out []prometheus.Collector) {
 	})
 	counter("paged_out_bytes_total", "Memory of suspended and shrunk containers that was paged out.", nil, func() float64 { return float64(totals().Out.Load()) })
 	counter("paged_in_bytes_total", "Memory that was read ahead when containers resumed.", nil, func() float64 { return float64(totals().In.Load()) })
+	counter("breath_cpu_seconds_total", "CPU time that suspended containers have used in breaths.", nil, func() float64 {
+		return time.Duration(totals().BreathCPU.Load()).Seconds()
+	})
 	for name, of := range map[string]func() *suspend.Step{
 		"stop":   func() *suspend.Step { return &totals().Stop },
 		"shrink": func() *suspend.Step { return &totals().Shrink },
 		"resume": func() *suspend.Step { return &totals().Resume },
+		"breath": func() *suspend.Step { return &totals().Breath },
 	} {
 		labels := prometheus.Labels{"step": name}
-		counter("suspension_steps_total", "Steps of suspensions: stop takes the CPU, shrink the memory, resume gives back both.", labels, func() float64 {
+		counter("suspension_steps_total", "Steps of suspensions: stop takes the CPU, shrink the memory, resume gives back both; in a breath a container runs for a moment.", labels, func() float64 {
 			n, _ := of().Get()
 			return float64(n)
 		})

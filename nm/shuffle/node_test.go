@@ -96,13 +96,22 @@ func indexOf(parts []part) []byte {
 	var b []byte
 	at := 0
 	for _, p := range parts {
-		for _, v := range []int64{int64(at), p.raw, int64(len(p.data))} {
-			b = binary.BigEndian.AppendUint64(b, uint64(v))
-		}
+		b = append(b, indexRecord(int64(at), p.raw, int64(len(p.data)))...)
 		at += len(p.data)
 	}
-	return binary.BigEndian.AppendUint64(b, uint64(crc32.ChecksumIEEE(b)))
+	return sealed(b)
 }
+
+// indexRecord is what an index says of one reducer's part.
+func indexRecord(start, raw, size int64) (b []byte) {
+	for _, v := range []int64{start, raw, size} {
+		b = binary.BigEndian.AppendUint64(b, uint64(v))
+	}
+	return b
+}
+
+// sealed is an index with its checksum.
+func sealed(b []byte) []byte { return binary.BigEndian.AppendUint64(b, uint64(crc32.ChecksumIEEE(b))) }
 
 // output writes a map output of app to a local directory, and returns its directory.
 func (n *node) output(dir int, app records.ApplicationID, user, attempt string, parts ...part) string {

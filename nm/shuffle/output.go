@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"heddle/internal/userfiles"
-	"heddle/yarn/records"
 )
 
 const (
@@ -147,46 +146,4 @@ func (s *Service) openPiece(j job, p piece) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// Output is what a map attempt left on this node.
-type Output struct {
-	Attempt    string
-	Bytes      int64   // bytes in all
-	Partitions []int64 // bytes for each reducer
-}
-
-// Outputs returns the map outputs of an application on this node. It omits attempts that are still being written, and
-// broken files.
-func (s *Service) Outputs(app records.ApplicationID) ([]Output, error) {
-	j, ok := s.job(JobID(app))
-	if !ok {
-		return nil, fmt.Errorf("application %s has not used %s on this node", app, Name)
-	}
-	var outs []Output
-	for _, dir := range s.cfg.Dirs.Readable() {
-		entries, err := userfiles.ReadDir(dir, j.elems()...)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, fmt.Errorf("application %s: %w", app, err)
-		}
-		for _, e := range entries {
-			if !validAttempt(e.Name()) {
-				continue
-			}
-			o, err := s.load(j, e.Name(), dir)
-			if err != nil {
-				continue
-			}
-			out := Output{Attempt: e.Name(), Partitions: make([]int64, len(o.partitions))}
-			for i, p := range o.partitions {
-				out.Partitions[i] = p.size
-				out.Bytes += p.size
-			}
-			outs = append(outs, out)
-		}
-	}
-	return outs, nil
 }

@@ -239,6 +239,7 @@ func (c *connection) send(j job, b *body, reply string, keep bool) error {
 		w.Reset(nil)
 		writers.Put(w)
 	}()
+	began := time.Now()
 	fmt.Fprintf(w, "HTTP/1.1 200 OK\r\nReplyHash: %s\r\nname: mapreduce\r\nversion: 1.0.0\r\n", reply)
 	if keep {
 		fmt.Fprintf(w, "Connection: Keep-Alive\r\nKeep-Alive: timeout=%d\r\n", int(c.s.cfg.KeepAliveFor.Seconds()))
@@ -266,7 +267,11 @@ func (c *connection) send(j job, b *body, reply string, keep bool) error {
 		}
 		c.s.metrics.sent(p.size)
 	}
-	return w.Flush()
+	err := w.Flush()
+	if now := time.Now(); err == nil {
+		c.s.fetched.add(now, b.length, now.Sub(began))
+	}
+	return err
 }
 
 // sendPiece sends a part of a file: a small one through the buffer, a large one through the kernel.

@@ -68,6 +68,8 @@ type Service struct {
 	log     *logrus.Entry
 	metrics *metrics
 	indexes *indexCache
+	totals  totals
+	fetched rate
 	port    int
 
 	listener net.Listener
@@ -78,6 +80,8 @@ type Service struct {
 	jobs  map[string]job // by job id: job_<timestamp>_<number>
 	conns map[net.Conn]struct{}
 	done  bool
+
+	stopped chan struct{} // closed by Stop
 }
 
 // job is a job that the service knows.
@@ -118,7 +122,7 @@ func New(cfg Config) (*Service, error) {
 	}
 	s := &Service{
 		cfg: cfg, log: cfg.Log, jobs: map[string]job{}, conns: map[net.Conn]struct{}{},
-		indexes: newIndexCache(indexCacheSize),
+		indexes: newIndexCache(indexCacheSize), totals: totals{apps: map[records.ApplicationID]*seen{}}, stopped: make(chan struct{}),
 	}
 	s.metrics = newMetrics(s)
 	return s, nil
@@ -227,7 +231,10 @@ func (s *Service) Metadata() []byte {
 // Stop ends the service. It closes idle connections at once, and those that transmit when ctx ends.
 func (s *Service) Stop(ctx context.Context) {
 	s.mu.Lock()
-	s.done = true
+	if !s.done {
+		s.done = true
+		close(s.stopped)
+	}
 	s.mu.Unlock()
 	if s.listener == nil {
 		return
@@ -292,6 +299,7 @@ func (s *Service) StopApplication(app records.ApplicationID) error {
 	delete(s.jobs, JobID(app))
 	s.mu.Unlock()
 	s.indexes.drop(app)
+	s.totals.forget(app)
 	if s.cfg.Store == nil {
 		return nil
 	}

@@ -324,29 +324,6 @@ func TestApplications(t *testing.T) {
 	}
 }
 
-func TestOutputs(t *testing.T) {
-	n := newNode(t, 0)
-	n.stockOutputs()
-	n.write(filepath.Join(n.dirs[1], "usercache/alice/appcache", testApp.String(), "output", "stray"), nil)
-	outs, err := n.Outputs(testApp)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, o := range outs {
-		got[o.Attempt] = fmt.Sprint(o.Bytes, o.Partitions)
-	}
-	want := map[string]string{
-		attempt(0): "15 [5 10 0]", attempt(1): "70306 [300 70000 6]", attempt(3): "15 [5 10]", attempt(4): "15 [5 10]",
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("got %v, want %v", got, want)
-	}
-	if _, err := n.Outputs(records.ApplicationID{ClusterTimestamp: 2, ID: 2}); err == nil {
-		t.Error("an unknown application has outputs")
-	}
-}
-
 func TestConfigErrors(t *testing.T) {
 	for want, c := range map[string]Config{
 		"Dirs":                   {},

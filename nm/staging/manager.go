@@ -82,11 +82,14 @@ func New(cfg Config, rng *rand.Rand) *Manager {
 // Used returns the bytes of copies, those under way included.
 func (m *Manager) Used() int64 { return m.used }
 
+// index is where the input of a task is in j.inputs; below 0, it isn't.
+func (j *job) index(task int32) int {
+	return slices.IndexFunc(j.inputs, func(x input) bool { return x.task == task })
+}
+
 func (j *job) find(task int32) *input {
-	for i := range j.inputs {
-		if j.inputs[i].task == task {
-			return &j.inputs[i]
-		}
+	if i := j.index(task); i >= 0 {
+		return &j.inputs[i]
 	}
 	return nil
 }
@@ -184,7 +187,7 @@ func (m *Manager) Ended(id Job, task int32) {
 	if j == nil {
 		return
 	}
-	i := slices.IndexFunc(j.inputs, func(x input) bool { return x.task == task })
+	i := j.index(task)
 	switch {
 	case i < 0:
 	case j.inputs[i].status == staged:
@@ -213,7 +216,7 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 		m.used -= x.bytes
 		m.deletes = append(m.deletes, Action{Job: id, Task: task, Delete: true})
 	case j.refs == 0 || x.ended:
-		m.remove(id, j, slices.IndexFunc(j.inputs, func(x input) bool { return x.task == task }))
+		m.remove(id, j, j.index(task))
 		m.forget(id, j)
 	default:
 		x.status = staged

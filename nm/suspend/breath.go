@@ -7,12 +7,18 @@ import (
 	"heddle/yarn/records"
 )
 
-// A breath lasts until a container has done what there was to do, as far as one can see from outside: for two looks in a row it has
-// used next to no CPU, and has read nothing back from swap. One that always has something to do runs for longest. That much an executor
-// of Spark takes to page in the thread that sends its heartbeats, and to send one.
+// A breath lasts until the container's heartbeats have gone out: until each connection with others on which it sent something shortly before it
+// was stopped has sent something again, and has heard the answer. At most it lasts for longest, or for extended while such a connection is silent and
+// the container works or waits for its memory.
+//
+// Where no connection is known, a breath lasts until the container has done what there was to do, as far as one can see from outside: for two
+// looks in a row it has used next to no CPU, has read nothing back from swap, and no thread of it waits for a processor or a disk: on a busy
+// machine it may not get any for a while. One that always has something to do runs for longest. That much
+// an executor of Spark takes to page in the thread that sends its heartbeats, and to send one.
 const (
 	shortestBreath = 200 * time.Millisecond
 	longestBreath  = time.Second
+	extendedBreath = 5 * time.Second
 	look           = 50 * time.Millisecond
 	idleCPU        = 2 * time.Millisecond // used between two looks
 	idlePaging     = 1 << 20              // bytes read between two looks
@@ -35,12 +41,16 @@ func (l *Ladder) Breathe(ctx context.Context, allowance int64, stop <-chan struc
 		}
 	}
 	l.mu.Lock()
-	l.state.LastBreath = time.Now()
+	l.state.LastBreath, l.state.Unheard = time.Now(), false
 	l.mu.Unlock()
+	heard := l.beats.listen(l.p)
+	cpu, _ := l.p.CPU()
+	begun := time.Now()
 	err := l.p.Thaw(ctx)
 	if err == nil {
-		l.inhale(ctx, stop)
+		l.inhale(ctx, stop, heard)
 		err = l.p.Freeze(ctx)
+		l.exhaled(begun, cpu)
 	}
 	if !squeezed {
 		return err
@@ -60,9 +70,36 @@ func (l *Ladder) Breathe(ctx context.Context, allowance int64, stop <-chan struc
 	return err
 }
 
-// inhale returns when a container that runs has nothing more to do, has run for longest, or is to stop.
-func (l *Ladder) inhale(ctx context.Context, stop <-chan struct{}) {
-	end := time.NewTimer(longestBreath)
+// exhaled notes that a breath is over, which began when the container had used so much CPU.
+func (l *Ladder) exhaled(begun time.Time, cpu time.Duration) {
+	l.beats.stopped = time.Now()
+	l.node.Totals.Breath.add(begun)
+	if now, err := l.p.CPU(); err == nil && now > cpu {
+		l.node.Totals.BreathCPU.Add(int64(now - cpu))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state.Breathed = time.Since(begun)
+}
+
+// unheard notes whether a breath has waited in vain for a heartbeat. The next one is to come soon then.
+func (l *Ladder) unheard(vain bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state.Unheard = vain
+}
+
+// inhale returns when a container that runs has nothing more to do, has run for longest, or is to stop. heard is nil where nothing is known of its
+// connections.
+func (l *Ladder) inhale(ctx context.Context, stop <-chan struct{}, heard *listening) {
+	if heard != nil {
+		defer func() {
+			if heard != nil {
+				l.unheard(heard.end())
+			}
+		}()
+	}
+	end := time.NewTimer(extendedBreath)
 	defer end.Stop()
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
@@ -71,21 +108,27 @@ func (l *Ladder) inhale(ctx context.Context, stop <-chan struct{}) {
 	for {
 		select {
 		case <-ctx.Done():
+			heard = nil // it was cut short
 			return
 		case <-stop:
+			heard = nil
 			return
 		case <-end.C:
 			return
 		case <-ticker.C:
 		}
 		c, s, ok := l.look()
-		if ok && known && c-cpu < idleCPU && swapped-s < idlePaging {
+		if ok && known && c-cpu < idleCPU && swapped-s < idlePaging && !l.p.Working() {
 			quiet++
 		} else {
 			quiet = 0
 		}
 		cpu, swapped, known = c, s, ok
-		if quiet >= 2 && time.Since(begun) >= shortestBreath {
+		lasted := time.Since(begun)
+		switch idle := quiet >= 2; {
+		case heard == nil && (idle && lasted >= shortestBreath || lasted >= longestBreath):
+			return
+		case heard != nil && (heard.done() || idle && lasted >= longestBreath):
 			return
 		}
 	}

@@ -64,6 +64,202 @@ func TestLengthOfABreath(t *testing.T) {
 	}
 }
 
+// A breath lasts until each connection that was in use when the container was stopped has said something and heard the answer, whatever else the
+// container does; one that isn't used any more is waited for twice.
+func TestABreathWaitsForHeartbeats(t *testing.T) {
+	const never = -1
+	busy := func(f *fake) { f.cpu = func() time.Duration { return time.Since(f.thawed) } }
+	for name, c := range map[string]struct {
+		peers []peer
+		begin func(*fake)
+		old   time.Duration // since the connections were used when the container is stopped
+		want  []time.Duration
+	}{
+		"a heartbeat and its answer":                   {[]peer{{says: 80 * time.Millisecond, hears: 120 * time.Millisecond}}, busy, 0, []time.Duration{150 * time.Millisecond, 150 * time.Millisecond}},
+		"nobody answers":                               {[]peer{{says: 80 * time.Millisecond, hears: never}}, busy, 0, []time.Duration{250 * time.Millisecond}},
+		"the slower of two":                            {[]peer{{says: 10 * time.Millisecond, hears: 20 * time.Millisecond}, {says: 610 * time.Millisecond, hears: 620 * time.Millisecond}}, busy, 0, []time.Duration{650 * time.Millisecond}},
+		"it takes longer than a second":                {[]peer{{says: 1510 * time.Millisecond, hears: 1510 * time.Millisecond}}, busy, 0, []time.Duration{1550 * time.Millisecond}},
+		"it says nothing more, and works":              {[]peer{{says: never, hears: never}}, busy, 0, []time.Duration{extendedBreath, extendedBreath, extendedBreath, longestBreath, longestBreath}},
+		"it says nothing more, and is idle":            {[]peer{{says: never, hears: never}}, nil, 0, []time.Duration{longestBreath, longestBreath, longestBreath, shortestBreath}},
+		"it waits for a disk":                          {[]peer{{says: 2 * time.Second, hears: 2 * time.Second}}, func(f *fake) { f.working = func() bool { return true } }, 0, []time.Duration{2 * time.Second}},
+		"no connections, and it waits for a processor": {[]peer{}, func(f *fake) { f.working = func() bool { return time.Since(f.thawed) < 400*time.Millisecond } }, 0, []time.Duration{450 * time.Millisecond}},
+		"not in use":                                   {[]peer{{says: never, hears: never}}, nil, 16 * time.Second, []time.Duration{shortestBreath}},
+		"still in use":                                 {[]peer{{says: 10 * time.Millisecond, hears: 10 * time.Millisecond}}, busy, 14 * time.Second, []time.Duration{look}},
+		"it doesn't read":                              {[]peer{{says: 10 * time.Millisecond, hears: 10 * time.Millisecond, unread: 7}}, nil, 0, []time.Duration{longestBreath}},
+		"it was closed":                                {[]peer{{says: never, hears: never, closes: true}}, busy, 0, []time.Duration{look, longestBreath}},
+		"one of two is closed":                         {[]peer{{says: never, hears: never, closes: true}, {says: 210 * time.Millisecond, hears: 210 * time.Millisecond}}, busy, 0, []time.Duration{250 * time.Millisecond}},
+		"no connections":                               {[]peer{}, busy, 0, []time.Duration{longestBreath}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.talks = []*peer{}
+				for _, p := range c.peers {
+					p.saidAt = time.Now()
+					f.talks = append(f.talks, &p)
+				}
+				time.Sleep(c.old)
+				var node Node
+				l := NewLadder(f, &node)
+				if err := l.Set(t.Context(), at(Frozen, 1024, 0)); err != nil {
+					t.Fatal(err)
+				}
+				if c.begin != nil {
+					c.begin(f)
+				}
+				var got []time.Duration
+				for range c.want {
+					time.Sleep(45 * time.Second)
+					if err := l.Breathe(t.Context(), 0, nil); err != nil {
+						t.Fatal(err)
+					}
+					got = append(got, l.State().Breathed)
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("breaths of %v, want %v", got, c.want)
+				}
+				if n, _ := node.Totals.Breath.Get(); n != int64(len(c.want)) {
+					t.Errorf("%d breaths are counted", n)
+				}
+			})
+		})
+	}
+}
+
+// What others have sent to a suspended container is read in its next breath, whatever else that waits for; what isn't read then is waited for
+// again when more has come.
+func TestABreathReadsWhatHasCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.cpu = func() time.Duration { return time.Since(f.thawed) }
+		leader := &peer{says: 10 * time.Millisecond, hears: 20 * time.Millisecond, saidAt: time.Now()}
+		task := &peer{says: -1, hears: -1, saidAt: time.Now().Add(-time.Hour), reads: 730 * time.Millisecond}
+		f.talks = []*peer{leader, task}
+		l := NewLadder(f, &Node{})
+		if err := l.Set(t.Context(), at(Frozen, 1024, 0)); err != nil {
+			t.Fatal(err)
+		}
+		var got []time.Duration
+		breathe := func(unheard bool) {
+			t.Helper()
+			time.Sleep(45 * time.Second)
+			if err := l.Breathe(t.Context(), 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			s := l.State()
+			if got = append(got, s.Breathed); s.Unheard != unheard {
+				t.Errorf("breath %d: unheard %v", len(got), s.Unheard)
+			}
+		}
+		comes := func() { task.unread, task.heard = 5, task.heard+5 }
+		breathe(false)
+		comes()
+		breathe(false)
+		breathe(false)
+		task.reads = 0
+		comes()
+		breathe(true)
+		breathe(false)
+		comes()
+		breathe(true)
+		if want := []time.Duration{look, 750 * time.Millisecond, look, extendedBreath, look, extendedBreath}; !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
+
+// A breath that has waited in vain says so, as long as another one will wait for the same connection. One that was cut short doesn't.
+func TestUnheardHeartbeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		p := &peer{says: -1, hears: -1, saidAt: time.Now()}
+		f.talks = []*peer{p}
+		l := NewLadder(f, &Node{})
+		if err := l.Set(t.Context(), at(Frozen, 1024, 0)); err != nil {
+			t.Fatal(err)
+		}
+		var got []bool
+		breathe := func(stop <-chan struct{}) {
+			t.Helper()
+			time.Sleep(45 * time.Second)
+			if err := l.Breathe(t.Context(), 0, stop); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, l.State().Unheard)
+		}
+		breathe(nil)
+		cut := make(chan struct{})
+		close(cut)
+		breathe(cut)
+		breathe(nil)
+		p.says = 0
+		breathe(nil)
+		p.says = -1
+		for range patient + 1 {
+			breathe(nil)
+		}
+		if want := []bool{true, false, true, false, true, true, false, false}; !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	})
+}
+
+// Who has waited in vain breathes again soon, but never later than at its period.
+func TestBreathsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBreaths(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			b.Run(ctx)
+		}()
+		begun := time.Now()
+		var slow, quick []int
+		b.Set("slow", 45*time.Second, func(context.Context, int64) {
+			if slow = append(slow, int(time.Since(begun).Seconds())); len(slow) == 1 {
+				b.Again("slow")
+				b.Again("nobody")
+			}
+		})
+		b.Set("quick", 7*time.Second, func(context.Context, int64) {
+			if quick = append(quick, int(time.Since(begun).Seconds())); len(quick) == 1 {
+				b.Again("quick")
+			}
+		})
+		time.Sleep(101 * time.Second)
+		cancel()
+		<-done
+		if !slices.Equal(slow, []int{45, 55, 100}) || !slices.Equal(quick[:3], []int{7, 14, 21}) {
+			t.Errorf("%v, %v", slow, quick)
+		}
+	})
+}
+
+// Who was resumed and is suspended again has other connections.
+func TestConnectionsOfALaterSuspension(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.talks = []*peer{{says: -1, hears: -1, saidAt: time.Now()}}
+		l := NewLadder(f, &Node{})
+		for _, want := range []time.Duration{longestBreath, shortestBreath} {
+			if err := l.Set(t.Context(), at(Frozen, 1024, 0)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(45 * time.Second)
+			if err := l.Breathe(t.Context(), 0, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := l.State().Breathed; got != want {
+				t.Errorf("a breath of %v, want %v", got, want)
+			}
+			if err := l.Set(t.Context(), at(Running, 1024, 2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // Nobody breathes who runs, and one that only stands still has all of its memory anyway.
 func TestBreathsOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -44,6 +44,20 @@ func (b *Breaths) Set(name string, every time.Duration, breathe func(ctx context
 	}
 }
 
+// Retry is when a container breathes again whose breath has waited in vain for a heartbeat, if its period isn't shorter.
+const Retry = 10 * time.Second
+
+// Again has a container breathe again soon (Retry).
+func (b *Breaths) Again(name string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if x := b.all[name]; x != nil {
+		if soon := time.Now().Add(Retry); soon.Before(x.due) {
+			x.due = soon
+		}
+	}
+}
+
 // Run lets containers breathe until ctx ends. Where more are due than there is time for, the one that has waited longest is next.
 func (b *Breaths) Run(ctx context.Context) {
 	timer := time.NewTimer(0)

@@ -13,8 +13,11 @@
 // to be killed.
 //
 // A container that stands still for long loses what others wait for, for instance its heartbeats. So Breaths lets it run for a moment now
-// and then. There is one for a node. Containers breathe one after the other, each with so much memory on top of what it holds as the
+// and then, until its heartbeats have gone out. There is one for a node. Containers breathe one after the other, each with so much memory on top of what it holds as the
 // node keeps in hand for that.
+//
+// One that stands still holds what memory it has, and less with every part of that which is paged out: it can't take more. One that runs holds what
+// it was granted until all is out that is to go.
 //
 // Memory that can't be taken, as swap is full or the machine has too little memory, stays with the container: a State says what it
 // really holds, and why. Nobody is killed for memory that was promised to it.

@@ -3,11 +3,13 @@ package suspend
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/sockets"
 	"heddle/yarn/records"
 )
 
@@ -22,10 +24,24 @@ type fake struct {
 	held      records.Resource
 	page      bool
 	did       []string
+	let       []int64          // MB that it holds, whenever that becomes less
 	before    func(did string) // called before anything is done
 	cpu       func() time.Duration
 	thawed    time.Time
 	pagesBack func(since time.Duration) int64 // bytes that are read back while it runs
+	working   func() bool                     // nil: never
+	talks     []*peer                         // nil: the kernel doesn't tell of connections
+}
+
+// peer is a connection on which a container says something at a time after each thaw, and hears something a while after that.
+type peer struct {
+	says, hears time.Duration // after a thaw; negative: never
+	thawed      time.Time     // when it last counted what it has said
+	sent, heard uint64
+	saidAt      time.Time
+	unread      uint32
+	closes      bool          // when it is thawed
+	reads       time.Duration // after a thaw it reads what has come; 0: never
 }
 
 func newFake() *fake {
@@ -48,6 +64,8 @@ func (f *fake) do(ctx context.Context, format string, args ...any) error {
 	f.did = append(f.did, what)
 	return nil
 }
+
+func (f *fake) Holds(now records.Resource) { f.let = append(f.let, now.MemoryMB()) }
 
 func (f *fake) Hold(ctx context.Context, held records.Resource, page bool) error {
 	word := ""
@@ -110,4 +128,48 @@ func (f *fake) CPU() (time.Duration, error) {
 		return 0, nil
 	}
 	return f.cpu(), nil
+}
+
+// talk has the connections do what is due by now.
+func (f *fake) talk() {
+	for _, p := range f.talks {
+		if f.frozen || f.thawed.IsZero() {
+			continue
+		}
+		since := time.Since(f.thawed)
+		if p.says >= 0 && since >= p.says && p.saidAt.Before(f.thawed) {
+			p.sent, p.saidAt = p.sent+10, time.Now()
+		}
+		if p.reads > 0 && since >= p.reads {
+			p.unread = 0
+		}
+		if p.hears >= 0 && since >= p.hears && !p.thawed.Equal(f.thawed) {
+			p.heard, p.thawed = p.heard+10, f.thawed
+		}
+	}
+}
+
+func (f *fake) connections(of func(id uint64) bool) (out []sockets.Connection) {
+	f.talk()
+	for i, p := range f.talks {
+		if id := uint64(i + 1); of(id) && !(p.closes && !f.thawed.IsZero()) {
+			out = append(out, sockets.Connection{ID: id, Sent: p.sent, Received: p.heard, Unread: p.unread, Idle: time.Since(p.saidAt)})
+		}
+	}
+	return out
+}
+
+func (f *fake) Working() bool { return f.working != nil && f.working() }
+
+func (f *fake) Connections() ([]sockets.Connection, error) {
+	if f.talks == nil {
+		return nil, sockets.ErrUnknown
+	}
+	return f.connections(func(uint64) bool { return true }), nil
+}
+
+func (f *fake) Look(at []sockets.Connection) ([]sockets.Connection, error) {
+	return f.connections(func(id uint64) bool {
+		return slices.ContainsFunc(at, func(c sockets.Connection) bool { return c.ID == id })
+	}), nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/sockets"
 	"heddle/yarn/records"
 )
 
@@ -25,9 +26,16 @@ type Processes interface {
 	// Reclaim pages out so many bytes, and returns how many it were. The error is EBUSY where no more can be.
 	Reclaim(ctx context.Context, bytes int64) (int64, error)
 	PageIn(ctx context.Context) error
+	// Holds hears what the container takes of its node, whenever it has let go of some memory.
+	Holds(now records.Resource)
 	Memory() (cgroup.Memory, error)
 	// CPU is the time that the processes have used so far.
 	CPU() (time.Duration, error)
+	// Working reports whether a thread runs, or waits for a processor or a disk.
+	Working() bool
+	// Connections are those that the processes have with others, and Look is how they are later. An error says that the kernel doesn't tell.
+	Connections() ([]sockets.Connection, error)
+	Look([]sockets.Connection) ([]sockets.Connection, error)
 }
 
 // Node is what the ladders of a node share. The zero Node keeps nobody from taking memory back.
@@ -46,8 +54,9 @@ const aheadPatience = time.Second
 
 // Ladder brings a container to levels. State may be called at any time, everything else by one goroutine at a time.
 type Ladder struct {
-	p    Processes
-	node *Node
+	p     Processes
+	node  *Node
+	beats heartbeats // for the goroutine that has the ladder
 
 	mu    sync.Mutex
 	state State
@@ -134,7 +143,9 @@ func (l *Ladder) Step(ctx context.Context, o Order) error {
 	defer l.arrived()
 	if !o.Level.Still() {
 		err := l.run(ctx, o, have)
-		l.node.Totals.Resume.add(have.Still() && err == nil, begun)
+		if have.Still() && err == nil {
+			l.node.Totals.Resume.add(begun)
+		}
 		return err
 	}
 	if still {
@@ -143,7 +154,8 @@ func (l *Ladder) Step(ctx context.Context, o Order) error {
 	if err := l.p.Freeze(ctx); err != nil {
 		return err
 	}
-	l.node.Totals.Stop.add(true, begun)
+	l.beats = heartbeats{stopped: time.Now()}
+	l.node.Totals.Stop.add(begun)
 	l.reached(Frozen)
 	return nil
 }
@@ -174,6 +186,7 @@ func (l *Ladder) run(ctx context.Context, o Order, have Level) error {
 		}
 	}
 	if have.Still() {
+		l.beats = heartbeats{}
 		if err := l.p.Thaw(ctx); err != nil {
 			return err
 		}
@@ -256,7 +269,7 @@ func (l *Ladder) Settle(ctx context.Context) error {
 	}
 	l.holds(s.Held)
 	l.reached(s.Level)
-	l.node.Totals.Shrink.add(true, begun)
+	l.node.Totals.Shrink.add(begun)
 	return nil
 }
 
@@ -278,7 +291,8 @@ func (l *Ladder) Relieve(ctx context.Context) error {
 	return l.stop(ctx, s.Order, "it needs more memory than it is to hold, and none can be paged out: "+why)
 }
 
-// stop leaves the container with the memory that could not be taken from it, and with the CPU that it is to have.
+// stop leaves the container with the memory that could not be taken from it, and with the CPU that it is to have. One that runs may need all
+// of its size, one that stands still has what it has.
 func (l *Ladder) stop(ctx context.Context, o Order, reason string) error {
 	holds := l.p.Size()
 	holds[records.VCores] = o.Held.VCores()
@@ -287,8 +301,28 @@ func (l *Ladder) stop(ctx context.Context, o Order, reason string) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.state.Have.Still() {
+		holds[records.Memory] = l.state.Holds[records.Memory]
+	}
 	l.state.Holds, l.state.Reason = holds, reason
 	return nil
+}
+
+// uses notes that a container has no more than so many bytes. If it stands still, it takes no more of its node until it goes on: others need not
+// wait until the rest is paged out.
+func (l *Ladder) uses(bytes int64) {
+	l.mu.Lock()
+	s := &l.state
+	mb := max((bytes+1<<20-1)>>20, s.Held.MemoryMB())
+	less := s.Have.Still() && s.Level.Still() && mb < s.Holds.MemoryMB()
+	if less {
+		s.Holds[records.Memory] = mb
+	}
+	holds := s.Holds
+	l.mu.Unlock()
+	if less {
+		l.p.Holds(holds)
+	}
 }
 
 // shrink takes memory back until no more than so many bytes are left. reason is why it stopped before.
@@ -298,10 +332,12 @@ func (l *Ladder) shrink(ctx context.Context, left int64) (reason string, err err
 		if err != nil {
 			return "", err
 		}
-		over := max(0, m.Anon) + max(0, m.File) - left
+		used := max(0, m.Anon) + max(0, m.File)
+		over := used - left
 		if over <= 0 {
 			return "", nil
 		}
+		l.uses(used)
 		if l.node.Full != nil {
 			if why := l.node.Full(); why != "" {
 				return why, nil

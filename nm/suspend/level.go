@@ -113,6 +113,8 @@ type State struct {
 	Since      time.Time        // when it got this level
 	Swapped    int64            // bytes that are paged out; 0 where the kernel doesn't say
 	LastBreath time.Time        // when it last began to breathe; zero: not since it was suspended
+	Breathed   time.Duration    // how long its last breath was
+	Unheard    bool             // its last breath has waited in vain for a heartbeat
 	Took       time.Duration    // that the last change of its level took
 	Stopped    time.Time        // when it began to stand still, of one that does
 	Failed     bool             // the order was refused, and the container stays as it is

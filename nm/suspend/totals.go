@@ -10,17 +10,18 @@ type Totals struct {
 	Out, In atomic.Int64 // bytes that were paged out and read ahead
 	// Steps of the ladder, each as often as it was taken to its end: to take the CPU, to take the memory after that, and to resume.
 	Stop, Shrink, Resume Step
-	stoodStill           atomic.Int64 // nanoseconds, of containers that have resumed or ended
+	// Breath is a breath, without what it takes to page out again what was used. BreathCPU is the CPU time that was used in breaths, in ns.
+	Breath     Step
+	BreathCPU  atomic.Int64
+	stoodStill atomic.Int64 // nanoseconds, of containers that have resumed or ended
 }
 
 // Step is how often a step was taken, and how long that took in all.
 type Step struct{ count, nanoseconds atomic.Int64 }
 
-func (s *Step) add(taken bool, begun time.Time) {
-	if taken {
-		s.count.Add(1)
-		s.nanoseconds.Add(int64(time.Since(begun)))
-	}
+func (s *Step) add(begun time.Time) {
+	s.count.Add(1)
+	s.nanoseconds.Add(int64(time.Since(begun)))
 }
 
 // Get returns the number and the sum.

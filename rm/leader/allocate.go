@@ -5,14 +5,19 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/leader/hints"
+	"heddle/rm/leader/lending"
 	"heddle/rm/leader/masterkey"
+	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/preemption"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/request"
 	"heddle/rm/leader/resize"
 	"heddle/rm/leader/session"
+	"heddle/rm/leader/speed"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -27,6 +32,9 @@ type masters struct {
 	preempting *preempting
 	requests   *request.Checker
 	sizes      *resize.Sizes
+	outputs    *outputs.Outputs
+	speeds     *speed.Speeds
+	meters     hints.Meters
 }
 
 // What ApplicationMasters learn.
@@ -57,7 +65,7 @@ func (ms *masters) Register(id records.AttemptID, host string, port int32, track
 		return Registration{}, refusal.New(refusal.InvalidAMRequest, "Application Master is already registered : %v", id.App)
 	}
 	s.seen.At(ms.Now())
-	trackingURL = ledger.Head(trackingURL, ledger.MaxURL)
+	trackingURL = limit.Head(trackingURL, limit.MaxURL)
 	var r Registration
 	err := ms.Do(func() error {
 		app, attempt, err := ms.liveAttempt(id)
@@ -69,6 +77,7 @@ func (ms *masters) Register(id records.AttemptID, host string, port int32, track
 				Attempt: ledger.AttemptRef(id), Host: host, RpcPort: port, TrackingUrl: trackingURL,
 			}})
 		}
+		ms.AfterCommit(ms.apps[id.App].box.Greet)
 		r = Registration{Maximum: ms.requests.Maximum(), Queue: app.Queue, ACLs: app.Context.GetAmContainerSpec().GetApplication_ACLs()}
 		for c := range app.Containers.All() {
 			if c.Live() && c.ID.Attempt != id {
@@ -103,8 +112,20 @@ type AllocateCall struct {
 	BlacklistRemove []string
 	TrackingURL     string
 	Updates         []resize.Wish
+	Stages          *StageReport // nil: nothing is new
+	Performance     []speed.Report
+	WantsHints      bool
+	WantsLevels     bool
 	// Wait is how long the answer may be held back until there is something to tell.
 	Wait time.Duration
+	// Probes says whether it wants to know of nodes that take probes.
+	Probes bool
+}
+
+// StageReport is what an ApplicationMaster tells of the stages of its work, in all.
+type StageReport struct {
+	Outputs    outputs.Amount
+	Containers hints.Report
 }
 
 // AllocateReply is the answer to it.
@@ -120,11 +141,16 @@ type AllocateReply struct {
 	Nodes      int              // nodes in the cluster
 	Priority   int32
 	Preemption preemption.Message
+	ProbeNodes []lending.ProbeNode // that it hasn't been told of, each with a token
+	ProbesGone []records.NodeID
+	Hints      hints.Hints        // all that hold now, if they aren't what was told; else none
+	Levels     []speed.Level      // that have changed since the last answer
+	Suspended  *session.Suspended // the application's containers that stand still; nil if that is no news
 }
 
 func (r *AllocateReply) empty() bool {
 	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0 && len(r.Resized) == 0 && len(r.Unresized) == 0 &&
-		!r.Preemption.New
+		!r.Preemption.New && r.Suspended == nil && len(r.ProbeNodes)+len(r.ProbesGone) == 0
 }
 
 // Allocate takes an ApplicationMaster's wishes and tells it what has become of the earlier ones. What can be placed at
@@ -151,12 +177,18 @@ func (ms *masters) Allocate(id records.AttemptID, call AllocateCall) (AllocateRe
 	if p := call.Progress; !math.IsNaN(float64(p)) {
 		s.progress.Store(math.Float32bits(min(max(p, 0), 1)))
 	}
-	call.TrackingURL = ledger.Head(call.TrackingURL, ledger.MaxURL) // it is compared to what is on record
+	call.TrackingURL = limit.Head(call.TrackingURL, limit.MaxURL) // it is compared to what is on record
+	ms.speeds.Take(id.App, s.user, call.Performance)
 	var reply AllocateReply
 	err := ms.Do(func() error { return ms.allocate(id, &call, &reply) })
+	if err == nil {
+		err = ms.tellOfProbes(s, &call, &reply)
+	}
 	if err == nil && reply.empty() && call.Wait > 0 {
 		ms.await(s, call.Wait)
-		err = ms.Do(func() error { return ms.allocate(id, &AllocateCall{}, &reply) })
+		if err = ms.Do(func() error { return ms.allocate(id, &AllocateCall{}, &reply) }); err == nil {
+			err = ms.tellOfProbes(s, &call, &reply)
+		}
 	}
 	if err != nil {
 		return AllocateReply{}, err
@@ -164,6 +196,7 @@ func (ms *masters) Allocate(id records.AttemptID, call AllocateCall) (AllocateRe
 	s.seen.At(ms.Now())
 	reply.ResponseID = session.NextID(call.ResponseID)
 	reply.NewNodes = ms.newNodes(s, reply.Grants)
+	ms.inform(s, &call, &reply)
 	s.dialogue.Answered(reply)
 	return reply, nil
 }
@@ -224,7 +257,16 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
 		ms.sched.UpdateAsks(soft.handle, asks)
 		soft.asked.Update(asks, ms.Now().UnixMilli())
+		ms.inputs.Asked(id.App, call.Asks)
 	}
+	if call.Stages != nil {
+		ms.outputs.Told(id.App, soft.handle, call.Stages.Outputs)
+		soft.told.Report = &call.Stages.Containers
+	}
+	if call.WantsHints {
+		ms.meters.Want(app.Queue, ms.Now().Sub(ms.began))
+	}
+	reply.Hints = soft.told.Hints
 	ms.containers.schedule()
 	ms.showProgress(soft, call.Progress)
 	limit, nodes, priority := ms.sched.HeadroomOf(soft.handle), ms.sched.OpenNodes(), app.Priority
@@ -232,15 +274,29 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	ms.AfterCommit(func() {
 		u := soft.box.Deliver()
 		reply.Grants, reply.Completed, reply.Updated, reply.Resized = u.Grants, u.Completed, u.Nodes, u.Resized
+		reply.Suspended = u.Suspended
 		reply.Limit, reply.Nodes, reply.Priority = limit, nodes, priority
 	})
 	return nil
 }
 
-// showProgress tells the driver how far an application is, where it may suspend containers: not more often than each hundredth.
+// inform adds what an ApplicationMaster wants to know of its queue and of nodes, if there is anything new.
+func (ms *masters) inform(s *amSession, call *AllocateCall, reply *AllocateReply) {
+	if call.WantsHints && !reply.Hints.Near(s.hinted) {
+		s.hinted = reply.Hints
+	} else {
+		reply.Hints = hints.Hints{}
+	}
+	if call.WantsLevels {
+		reply.Levels, s.levels = ms.speeds.Since(s.levels)
+	}
+}
+
+// showProgress tells the driver how far an application is, not more often than each hundredth. It is told also where nothing is suspended:
+// if that is switched on, what containers cost is known.
 func (ms *masters) showProgress(soft *appSoft, part float32) {
 	const step = 0.01
-	if !ms.sched.Suspends() || !(part > 0 && part <= 1) || math.Abs(float64(part-soft.progress)) < step {
+	if !(part > 0 && part <= 1) || math.Abs(float64(part-soft.progress)) < step {
 		return
 	}
 	soft.progress = part

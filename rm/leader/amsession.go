@@ -5,7 +5,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"heddle/rm/leader/hints"
+	"heddle/rm/leader/lending"
 	"heddle/rm/leader/session"
+	"heddle/rm/ledger"
 	"heddle/yarn/records"
 )
 
@@ -13,6 +16,7 @@ import (
 // ApplicationMaster are taken one after the other.
 type amSession struct {
 	id       records.AttemptID
+	user     string
 	seen     session.Seen
 	progress atomic.Uint32 // bits of a float32, 0 to 1
 	wake     session.Bell  // rings when there are updates
@@ -21,11 +25,14 @@ type amSession struct {
 	mu       sync.Mutex
 	dialogue session.Dialogue[AllocateReply]
 	keys     map[records.NodeID]int32 // master key of the NMToken that it has for a node
+	probes   lending.Told
+	hinted   hints.Hints // that it knows
+	levels   int64       // version of those that it knows
 }
 
-func newAMSession(id records.AttemptID) *amSession {
+func newAMSession(id records.AttemptID, user string) *amSession {
 	return &amSession{
-		id: id, wake: session.NewBell(), nudged: session.NewBell(), keys: map[records.NodeID]int32{},
+		id: id, user: user, wake: session.NewBell(), nudged: session.NewBell(), keys: map[records.NodeID]int32{},
 	}
 }
 
@@ -38,6 +45,13 @@ func (ms *masters) Progress(id records.AttemptID) float32 {
 		return s.Progress()
 	}
 	return 0
+}
+
+// tellSuspended tells the ApplicationMaster of a container, with its next heartbeat, that the container stands still or goes on.
+func (c *core) tellSuspended(of *ledger.Container, suspended bool) {
+	if soft := c.apps[of.ID.Attempt.App]; soft != nil && !of.AM {
+		soft.box.Suspend(of.ID, suspended)
+	}
 }
 
 // Nudge makes an ApplicationMaster's call that waits for something to tell come back at once.

@@ -11,6 +11,9 @@ import (
 
 	"heddle/rm/leader/asktime"
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/hints"
+	"heddle/rm/leader/issued"
+	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/placement"
 	"heddle/rm/leader/preemption"
 	"heddle/rm/leader/refusal"
@@ -19,6 +22,7 @@ import (
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
@@ -35,7 +39,8 @@ type applications struct {
 	placement  *placement.Placement
 	requests   *request.Checker
 	refusals   *startrefusal.Refusals
-	issued     issued
+	outputs    *outputs.Outputs
+	issued     issued.IDs
 	seq        int64 // of the last application that the scheduler has got
 }
 
@@ -55,6 +60,7 @@ type appSoft struct {
 	// inherited is that an earlier leadership has set when its lifetime ends.
 	inherited bool
 	progress  float32 // as the driver knows it
+	told      hints.Told
 
 	box      session.MasterBox // for the ApplicationMaster's next heartbeat
 	warnings preemption.Warnings
@@ -66,7 +72,7 @@ func (as *applications) NewApplication(user string) (id records.ApplicationID, m
 	err = as.Do(func() error {
 		as.Enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
 		id = records.ApplicationID{ClusterTimestamp: as.work.Timestamp, ID: as.work.LastApplication}
-		as.issued.add(id, user)
+		as.issued.Add(id, user)
 		maximum = as.requests.Maximum()
 		return nil
 	})
@@ -93,7 +99,7 @@ func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext
 	if err != nil {
 		return err
 	}
-	if !ledger.IsName(path) { // a mapping may have put the application's name into it
+	if !limit.IsName(path) { // a mapping may have put the application's name into it
 		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
 	}
 	if as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, path) {
@@ -103,20 +109,20 @@ func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext
 }
 
 // notAName says why a string is no name.
-var notAName = fmt.Sprintf("names are UTF-8 of 1 to %d bytes", ledger.MaxName)
+var notAName = fmt.Sprintf("names are UTF-8 of 1 to %d bytes", limit.MaxName)
 
 // checkSubmission refuses what can't be in the log.
 func (as *applications) checkSubmission(id records.ApplicationID, user string, ctx *pb.ApplicationSubmissionContext) error {
-	if !ledger.IsName(user) {
+	if !limit.IsName(user) {
 		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a user, as %s", id, user, notAName)
 	}
-	if queue := queueOf(ctx); !ledger.IsName(queue) {
+	if queue := queueOf(ctx); !limit.IsName(queue) {
 		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, queue, notAName)
 	}
 	if err := proto.CheckInitialized(ctx); err != nil {
 		return refusal.New(refusal.Refused, "%v can't be submitted: %v", id, err)
 	}
-	most := ledger.MaxCommand - 4*ledger.MaxName
+	most := limit.MaxCommand - 4*limit.MaxName
 	if limit := as.Settings.MaxSubmission; limit > 0 {
 		most = min(most, limit)
 	}
@@ -157,7 +163,7 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 	if as.work.Apps[id] != nil {
 		return nil
 	}
-	if to, known := as.issued.of[id]; known && to != user {
+	if to, known := as.issued.To(id); known && to != user {
 		return refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as that id was given to another user. Ask for a new one", user, id)
 	}
 	asks, err := as.requests.ForMaster(ctx, path)
@@ -244,13 +250,16 @@ func (as *applications) maxAttempts(asked int32) int32 {
 	return asked
 }
 
+// NeverSuspend is the tag of applications whose containers preemption doesn't suspend, as they can't stand still for long.
+const NeverSuspend = "never-suspend"
+
 func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {
 	as.seq++
 	a := &appSoft{
 		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{},
 		handle: as.sched.AddApp(drive.AppSpec{
 			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, Type: app.Context.GetApplicationType(), AM: request.MasterSize(asks)},
-			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(),
+			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(), NeverSuspend: slices.Contains(app.Context.GetApplicationTags(), NeverSuspend),
 		}),
 	}
 	as.apps[app.ID] = a
@@ -295,6 +304,8 @@ func (as *applications) endApp(
 		delete(as.byHandle, soft.handle)
 		delete(as.apps, app.ID)
 		as.refusals.EndApp(app.ID)
+		as.outputs.Ended(app.ID)
+		as.inputs.End(app.ID)
 	}
 	as.Enter(&ledgerpb.Command{ApplicationEnded: &ledgerpb.ApplicationEnded{
 		App: ledger.AppRef(app.ID), State: int32(state), FinalStatus: int32(final),

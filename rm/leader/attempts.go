@@ -73,7 +73,7 @@ func (at *attempts) spare(soft *appSoft) {
 }
 
 func (at *attempts) openSession(soft *appSoft, id records.AttemptID) {
-	soft.session = newAMSession(id)
+	soft.session = newAMSession(id, at.work.Apps[id.App].User)
 	soft.session.seen.At(at.Now())
 	soft.box.Open(soft.session.wake)
 	session := soft.session

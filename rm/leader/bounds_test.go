@@ -13,7 +13,7 @@ import (
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/pipeline"
 	"heddle/rm/leader/refusal"
-	"heddle/rm/ledger"
+	"heddle/rm/ledger/limit"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -62,7 +62,7 @@ func TestBytesThatAreNoUTF8DontEndTheLeader(t *testing.T) {
 
 func TestNamesThatAreNoUTF8AreRefused(t *testing.T) {
 	run(t, func(w *world) {
-		long := strings.Repeat("x", ledger.MaxName+1)
+		long := strings.Repeat("x", limit.MaxName+1)
 		for _, name := range []string{latin1, long} {
 			id, _, err := w.NewApplication("alice")
 			if err != nil {

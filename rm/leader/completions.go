@@ -75,6 +75,9 @@ func (cs *containers) completeAt(app *ledger.Application, c *ledger.Container, e
 // end takes a live container's end into account.
 func (cs *containers) end(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
 	cs.freeEnded(c, exit)
+	if !c.AM {
+		cs.meters.Ended(cs.work.Apps[c.ID.Attempt.App].Queue, &c.Resource)
+	}
 	cs.EnterCompletion(&ledgerpb.Completion{
 		Container: cs.refs.Container(c.ID), ExitStatus: exit, Diagnostics: diagnostics, Unreported: c.AM, Times: times,
 	})

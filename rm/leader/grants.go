@@ -3,6 +3,7 @@ package leader
 import (
 	"slices"
 
+	"heddle/rm/leader/hints"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/report"
 	"heddle/rm/leader/resize"
@@ -23,6 +24,7 @@ type containers struct {
 	sizes      *resize.Sizes
 	levels     *level.Levels
 	reports    *report.Reports
+	meters     *hints.Meters
 	unstarted  unstarted.List
 	refs       ledger.Refs
 

@@ -10,9 +10,11 @@ import (
 	"heddle/rm/hosts"
 	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/masterkey"
+	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/pipeline"
 	"heddle/rm/leader/placement"
 	"heddle/rm/leader/queueconf"
@@ -20,7 +22,9 @@ import (
 	"heddle/rm/leader/request"
 	"heddle/rm/leader/resize"
 	"heddle/rm/leader/session"
+	"heddle/rm/leader/speed"
 	"heddle/rm/leader/startrefusal"
+	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
@@ -36,6 +40,7 @@ type Settings struct {
 
 	MinAllocation records.Resource // asks are rounded up to multiples of it
 	MaxAllocation records.Resource // of one container
+	Lending       lending.Settings // to nodes that take probes, for short tasks
 
 	MaxAttempts       int32 // that an application has when it says nothing
 	GlobalMaxAttempts int32 // that it may ask for
@@ -156,21 +161,25 @@ type core struct {
 	byHandle map[scheduler.AppHandle]*appSoft
 	nodes    map[records.NodeID]*nodeSoft
 	nodeOf   map[scheduler.NodeHandle]*nodeSoft
+	inputs   *warming.Warming
 
 	masterSessions session.Registry[records.AttemptID, *amSession]
 	nodeSessions   session.Registry[records.NodeID, *nodeSession]
+	loans          *lending.Loans
 }
 
 // New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.
 func New(cfg Config) *Leader {
 	c := newCore(cfg)
-	refusals := &startrefusal.Refusals{}
+	refusals, put, speeds := &startrefusal.Refusals{}, outputs.New(), speed.New(c.Now)
 	keys := masterkey.New(c, c.work, masterkey.Config{
 		Lifetime: cfg.Settings.KeyLifetime, NodeExpiry: cfg.Settings.NodeExpiry, New: cfg.NewKey, Log: cfg.Log,
 	})
 	levels := level.New(c, c.work, level.Config{
 		Scheduler: c.sched, Nodes: func() level.Nodes { return c.Launcher }, Types: cfg.Settings.Types, HandleOf: handleOf, Log: cfg.Log,
-		Step: func() records.Resource { return c.Settings.Live.Tree().Settings.Suspension.Step },
+		Step:      func() records.Resource { return c.Settings.Live.Tree().Settings.Suspension.Step },
+		Footprint: func() bool { return c.Settings.Live.Tree().Settings.Suspension.Footprint },
+		Tell:      c.tellSuspended,
 	})
 	queues := queueconf.New(c, c.work, queueconf.Config{
 		Source: cfg.Settings.QueueSource, Scheduler: heldQueues{c}, Publish: c.Settings.Live.Set, Log: cfg.Log,
@@ -194,12 +203,13 @@ func New(cfg Config) *Leader {
 		Scheduler: c.sched, Requests: requests, HandleOf: handleOf, ToMaster: c.toMaster, ToNode: c.toNode,
 		Expiry: cfg.Settings.AllocationExpiry, Log: cfg.Log,
 	})
-	managers := &nodeManagers{core: c, refusals: refusals}
+	managers := &nodeManagers{core: c, refusals: refusals, outputs: put, speeds: speeds}
 	leaving := decommission.New(c, c.work, decommission.Config{
 		Nodes: listedNodes{managers}, Lists: cfg.Hosts, Timeout: cfg.Settings.DecommissionTimeout, JustBegun: c.justBegun, Log: cfg.Log,
 	})
 	l := &Leader{
-		core: c, applications: &applications{core: c, refusals: refusals}, attempts: &attempts{core: c}, masters: &masters{core: c},
+		core: c, applications: &applications{core: c, refusals: refusals, outputs: put}, attempts: &attempts{core: c},
+		masters:    &masters{core: c, outputs: put, speeds: speeds},
 		containers: &containers{core: c}, nodeManagers: managers,
 		hosts: leaving, levels: levels, sizes: sizes, preempting: &preempting{core: c},
 		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: placed,
@@ -211,7 +221,7 @@ func New(cfg Config) *Leader {
 	l.masters.attempts, l.masters.containers, l.masters.keys = l.attempts, l.containers, l.keys
 	l.masters.preempting, l.masters.requests, l.masters.sizes = l.preempting, l.requests, l.sizes
 	l.containers.attempts, l.containers.preempting, l.containers.sizes = l.attempts, l.preempting, l.sizes
-	l.containers.levels, l.containers.reports = l.levels, l.Reports
+	l.containers.levels, l.containers.reports, l.containers.meters = l.levels, l.Reports, &l.masters.meters
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
 	l.nodeManagers.hosts, l.nodeManagers.sizes, l.nodeManagers.levels = l.hosts, l.sizes, l.levels
 	l.versions.levels = l.levels
@@ -236,6 +246,10 @@ func newCore(cfg Config) *core {
 		nodeOf:   map[scheduler.NodeHandle]*nodeSoft{},
 	}
 	c.began = c.Now()
+	c.inputs = warming.New(c, c.work, func(id records.NodeID, o warming.Order) { c.toNode(id).Warm(o) })
+	c.loans = lending.New(c, c.work, lending.Config{
+		Settings: cfg.Settings.Lending, Nodes: lentNodes{c}, Smallest: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Log: cfg.Log,
+	})
 	var err error
 	if c.sched, err = eventlog.New(scheduler.Config{
 		Tree: cfg.Settings.Queues, Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval,
@@ -282,8 +296,11 @@ func (l *Leader) Resume(ctx context.Context, id records.ContainerID) error {
 	return l.levels.Resume(ctx, id)
 }
 
-// Suspensions returns the last decisions of preemption to suspend or shrink, the latest first, and sums over all of this leadership.
-func (l *Leader) Suspensions() ([]level.Account, level.Totals, error) { return l.levels.Accounts() }
+// Suspensions returns the last decisions of preemption to suspend or shrink, the latest first.
+func (l *Leader) Suspensions() []level.Account { return l.levels.Accounts() }
+
+// SuspensionTotals returns the sums over all decisions of preemption of this leadership.
+func (l *Leader) SuspensionTotals() level.Totals { return l.levels.Totals() }
 
 // Hosts decommissions nodes: call RefreshNodes, EndDecommissioning and Leaving alone.
 func (l *Leader) Hosts() *decommission.Hosts { return l.hosts }

@@ -51,6 +51,9 @@ func (cs *containers) restoreHeld(c *ledger.Container, h scheduler.ContainerHand
 	case held != c.Resource:
 		cs.sched.NoteHeld(h, held)
 	}
+	if !chosen && c.Suspended() {
+		cs.sched.SetStopped(h, true)
+	}
 }
 
 // containerReport takes what a node says of a container into account.
@@ -76,7 +79,7 @@ func (cs *containers) containerReport(n *nodeSoft, r *NodeContainer, first bool)
 	if known && c.Live() && r.State == pb.ContainerState_C_RUNNING && r.Sub != 0 {
 		cs.levels.Reported(c, r.Sub, first)
 	}
-	if known && c.Live() && c.Confirmed != c.Resource && r.Resource != nil {
+	if known && c.Live() && c.Confirmed() != c.Resource && r.Resource != nil {
 		cs.sizes.Confirm(c, r.Resource) // started at its new size, or the word of it was lost with a leader
 	}
 }

@@ -3,12 +3,15 @@ package leader
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
+	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -38,13 +41,18 @@ type NodeCall struct {
 	Memory     level.Memory
 	Failed     []level.Failed
 	Levels     []level.Report // of all containers that there were orders for
-	Used       []ContainerMemory
+	Used       []level.Used
+	Outputs    []outputs.OfApp // of maps, of applications of which there is something new
+	FetchRate  int64           // at which they are fetched, in bytes per second; 0: nothing is new
+	Inputs     []warming.Input // of jobs, that the node hasn't told yet
+	ShortTasks *ShortTasks     // nil: it takes no probes
 }
 
-// ContainerMemory is how many bytes a container uses.
-type ContainerMemory struct {
-	ID    records.ContainerID
-	Bytes int64
+// ShortTasks is what a node does with what it was lent for them.
+type ShortTasks struct {
+	Lent, Used records.Resource
+	Started    int64         // tasks, since its last heartbeat
+	Waited     time.Duration // by all of them together
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -52,6 +60,8 @@ type NodeReply struct {
 	Action      pb.NodeAction
 	Diagnostics string
 	ResponseID  int32
+	// What a node that registers may use for short tasks. If that is anything, it offers Rest to containers.
+	FirstLent, Rest records.Resource
 	session.Orders
 }
 
@@ -87,18 +97,26 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	news := ns.news(s, call.Containers)
 	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
 	levels := level.News(s.levels, call.Levels)
-	if !ns.Settings.Live.Tree().Suspends() {
-		call.Used = nil // nobody asks what suspensions cost
+	call.Used = s.unasked.Ask(ns.Settings.Live.Tree().Suspends(), call.Used, s.running)
+	call.Outputs = call.Outputs[:min(len(call.Outputs), outputs.MaxPerCall)]
+	lent := false
+	if t := call.ShortTasks; t != nil {
+		ns.loans.Waited(t.Waited, t.Started)
+		lent = t.Lent != s.lent && t.Used.FitsIn(t.Lent)
 	}
 	refused := call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]
 	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || call.ResponseID == 0 || !slices.Equal(s.refused, refused) ||
-		call.Memory.Differs(s.memory) || len(call.Failed)+len(levels)+len(call.Used) > 0 {
+		call.Memory.Differs(s.memory) || len(call.Failed)+len(levels)+len(call.Used) > 0 ||
+		len(call.Outputs)+len(call.Inputs) > 0 || call.FetchRate > 0 || lent {
 		s.memory = call.Memory
 		call := call // what the loop reads is allocated for those that bring news alone
 		call.Levels = levels
 		if err := ns.Do(func() error { return ns.heartbeat(&call, news, turned) }); err != nil {
 			return NodeReply{}, err
 		}
+	}
+	if lent {
+		s.lent = call.ShortTasks.Lent
 	}
 	s.status, s.refused, s.levels = call.Status, refused, call.Levels
 	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver()}
@@ -149,12 +167,22 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 		ns.sched.SetOpen(n.handle, scheduler.AllWork)
 	}
 	ns.levels.Show(n.id, n.handle, call.Memory)
+	if call.ShortTasks != nil {
+		ns.loans.Heard(n.id, call.ShortTasks.Lent, call.ShortTasks.Used)
+	}
 	ns.levels.Failed(call.Failed)
 	ns.levels.Heard(call.Levels)
 	for _, m := range call.Used {
 		ns.levels.SetMemory(m.ID, m.Bytes)
 	}
+	for _, x := range call.Outputs {
+		if soft := ns.apps[x.App]; soft != nil {
+			ns.outputs.Heard(n.id, x.App, soft.handle, x.Amount)
+		}
+	}
+	ns.outputs.Fetched(n.id, call.FetchRate)
 	ns.applications.logReports(call.Logs)
+	ns.inputs.Learn(n.id, call.Inputs)
 	ns.refusedStarts(n, call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)])
 	return nil
 }

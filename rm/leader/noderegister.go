@@ -9,6 +9,7 @@ import (
 	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -32,6 +33,9 @@ type NodeRegistration struct {
 	Missing  []string
 	Status   *NodeStatus
 	Logs     []*pb.LogAggregationReport
+	// ProbePort is where the node takes probes of short tasks; 0: nowhere. Lent is what it was lent for these before.
+	ProbePort int32
+	Lent      records.Resource
 }
 
 // twinPatience is the number of heartbeats after which a node that fell silent may be replaced by another one that
@@ -40,7 +44,7 @@ const twinPatience = 3
 
 // RegisterNode enters a node, new or known. Its containers that the ledger has go on, others are ended.
 func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
-	if !ledger.IsName(r.Node.Host) {
+	if !limit.IsName(r.Node.Host) {
 		return shutdown("NodeManager from %s can't register: %.100q can't be its host, as %s. Check yarn.nodemanager.hostname.",
 			r.Address, r.Node.Host, notAName), nil
 	}
@@ -49,7 +53,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 			"Node capabilities are %s; minimums are %dmb and %d vcores", r.Node.Host, ns.Settings.Types.Format(r.Capability),
 			ns.Settings.MinAllocation.MemoryMB(), ns.Settings.MinAllocation.VCores()), nil
 	}
-	rack := ledger.Head(ns.Rack(r.Node.Host), ledger.MaxName) // which may take a while, and holds up nobody else
+	rack := limit.Head(ns.Rack(r.Node.Host), limit.MaxName) // which may take a while, and holds up nobody else
 	defer ns.nodeSessions.Registering(r.Node)()
 	s := ns.nodeSessions.Get(r.Node)
 	if s == nil {
@@ -70,6 +74,8 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		}
 		s.caller.Store(r.NodeCaller)
 		s.names.Store(r.Names)
+		reply.FirstLent, r.Capability = ns.loans.Register(r.Node, r.ProbePort, r.Capability, r.Lent)
+		reply.Rest = r.Capability
 		ns.registerNode(s, &r, rack)
 		return nil
 	})
@@ -79,7 +85,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	s.dialogue.Register()
 	s.instance = r.Instance
 	s.running = map[records.ContainerID]pb.ContainerSubState{}
-	s.refused = nil
+	s.refused, s.lent = nil, records.Resource{}
 	if r.Status != nil {
 		s.status = *r.Status
 	} else {
@@ -141,6 +147,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
 	ns.sched.SetOpen(n.handle, scheduler.OpenIf(!leaving && len(r.Features) > 0))
 	ns.refusals.Replace(n.id, nil) // its heartbeats tell
+	ns.outputs.NodeLeft(n.id)      // likewise
 	ns.reconcile(n, r.Containers)
 	for _, id := range r.Apps {
 		ns.appOnNode(n, id)

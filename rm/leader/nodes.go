@@ -8,8 +8,10 @@ import (
 
 	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/resize"
+	"heddle/rm/leader/speed"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -28,6 +30,8 @@ type nodeManagers struct {
 	sizes        *resize.Sizes
 	refusals     *startrefusal.Refusals
 	levels       *level.Levels
+	outputs      *outputs.Outputs
+	speeds       *speed.Speeds
 	nextExpiry   time.Time // no node expires before
 }
 
@@ -47,6 +51,7 @@ func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
 	}
 	ns.nodes[n.ID] = soft
 	ns.nodeOf[soft.handle] = soft
+	ns.speeds.Joined(n.ID.Host)
 	return soft
 }
 
@@ -109,6 +114,8 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 	delete(ns.nodeOf, n.handle)
 	delete(ns.nodes, id)
 	ns.levels.Forget(id)
+	ns.outputs.NodeLeft(id)
+	ns.speeds.Left(id.Host)
 	ns.hosts.Forget(id)
 	ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 		Node: ledger.NodeRef(id), State: proto.Int32(int32(state)),
@@ -133,6 +140,7 @@ func (cs *containers) endAllOn(node *ledger.Node, why string) {
 
 // tellNodes lets all ApplicationMasters know of a node that came or went.
 func (ns *nodeManagers) tellNodes(id records.NodeID, kind pb.NodeUpdateType) {
+	ns.loans.Use(id, kind == pb.NodeUpdateType_NODE_USABLE)
 	ns.AfterCommit(func() {
 		for _, soft := range ns.apps {
 			soft.box.UpdateNode(NodeUpdate{Node: id, Kind: kind})

@@ -26,7 +26,9 @@ type nodeSession struct {
 	running  map[records.ContainerID]pb.ContainerSubState // known to the loop to run, and how
 	refused  []startrefusal.Refusal                       // known to the loop
 	memory   level.Memory                                 // known to the loop
+	lent     records.Resource                             // for short tasks, as the loop has heard
 	levels   []level.Report                               // the last ones; the loop knows them but for what is paged out
+	unasked  level.Unasked                                // what containers use, which the loop hasn't asked for
 
 	box session.NodeBox // for its next heartbeat
 }

@@ -194,7 +194,7 @@ func TestGrowthThatTheNodeKnowsOfStays(t *testing.T) {
 				if resized, shrunk := w.beatFor(7*time.Minute, am, n, append(running, runs(c[0]))...); len(resized)+len(shrunk) > 0 {
 					t.Errorf("resized %+v, told the node %+v", resized, shrunk)
 				}
-				if got := w.app(am.attempt.App).Containers.Get(c[0]); got.Resource.MemoryMB() != 2048 || got.Confirmed != got.Resource {
+				if got := w.app(am.attempt.App).Containers.Get(c[0]); got.Resource.MemoryMB() != 2048 || got.Confirmed() != got.Resource {
 					t.Errorf("the container has %+v", got)
 				}
 			})

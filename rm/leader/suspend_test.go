@@ -5,8 +5,10 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"heddle/rm/leader/level"
@@ -108,6 +110,71 @@ func TestPreemptionSuspends(t *testing.T) {
 			t.Errorf("%v with %v, version %d", c.Level, c.Held(), c.LevelVersion)
 		}
 		w.same()
+	})
+}
+
+// An ApplicationMaster hears which of its containers stand still, and that they go on once the node says so. One that registers anew, at
+// another leader or as another attempt, hears of all that do.
+func TestMastersHearOfSuspensions(t *testing.T) {
+	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
+		rich, poor, _, victim := w.full(everything)
+		told := func(p *peer, want ...records.ContainerID) {
+			t.Helper()
+			r := p.allocate(AllocateCall{})
+			if r.Suspended == nil || !slices.Equal(r.Suspended.IDs, want) {
+				t.Errorf("suspended are %v, want %v", r.Suspended, want)
+			}
+			if r = p.allocate(AllocateCall{}); r.Suspended != nil {
+				t.Errorf("told again: %v", r.Suspended)
+			}
+		}
+		if r := rich.allocate(AllocateCall{}); r.Suspended != nil {
+			t.Errorf("told of %v", r.Suspended)
+		}
+		answer, asked := make(chan error), make(chan struct{})
+		w.Launcher = answering{nodes{w}, func(records.ContainerID) error {
+			asked <- struct{}{}
+			return <-answer
+		}}
+		waited := make(chan AllocateReply)
+		go func() { waited <- rich.allocate(AllocateCall{Wait: time.Minute}) }()
+		synctest.Wait()
+		grant := poor.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
+		if r := <-waited; r.Suspended == nil || !slices.Equal(r.Suspended.IDs, []records.ContainerID{victim.ID}) {
+			t.Errorf("a call that waits returns with %v", r.Suspended)
+		}
+		<-asked
+		answer <- nil
+		w.depose()
+		w.lead()
+		w.Launcher = answering{nodes{w}, func(records.ContainerID) error {
+			asked <- struct{}{}
+			return <-answer
+		}}
+		var all []NodeContainer
+		state := w.state()
+		for c := range state.On(state.Nodes[victim.Node]) {
+			all = append(all, runs(c.ID))
+		}
+		n := w.ableNode(roomy, everything, all...)
+		n.heartbeat(all...)
+		if _, err := w.Register(rich.attempt, "h", 1, ""); err != nil {
+			t.Fatal(err)
+		}
+		rich.response = 0
+		told(rich, victim.ID)
+		n.heartbeat(append(all[:len(all):len(all)], ended(grant, 0))...)
+		select {
+		case <-asked: // to resume
+		case <-time.After(time.Minute):
+			t.Fatal("it isn't resumed")
+		}
+		if r := rich.allocate(AllocateCall{}); r.Suspended != nil {
+			t.Errorf("told of %v before the node has answered", r.Suspended)
+		}
+		answer <- nil
+		synctest.Wait()
+		told(rich)
 	})
 }
 

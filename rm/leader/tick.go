@@ -2,8 +2,10 @@ package leader
 
 import (
 	"fmt"
+	"iter"
 	"time"
 
+	"heddle/rm/leader/hints"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -13,11 +15,14 @@ import (
 func (l *Leader) tick() {
 	now := l.Now()
 	l.nodeManagers.expireNodes(now)
+	l.loans.Tick(now)
 	l.hosts.Expire()
 	l.attempts.expireAttempts(now)
 	l.containers.expireUnstarted(now)
 	l.sizes.Expire(now)
 	l.applications.expireApps(now)
+	l.applications.outputs.Tell(l.sched)
+	l.masters.meters.Measure(now.Sub(l.began), l.applications.outputs.Bandwidth(), l.inQueues())
 	l.levels.Repeat(now)
 	l.carried.RenewDue(now)
 	if !l.justBegun(now) {
@@ -26,6 +31,17 @@ func (l *Leader) tick() {
 	l.versions.raiseVersion(now)
 	if err := l.keys.Roll(now); err != nil {
 		l.Log.WithError(err).Error("master keys are not rolled, to be tried again")
+	}
+}
+
+// inQueues are the live applications with what is known of them.
+func (c *core) inQueues() iter.Seq2[*ledger.Application, *hints.Told] {
+	return func(yield func(*ledger.Application, *hints.Told) bool) {
+		for id, soft := range c.apps {
+			if !yield(c.work.Apps[id], &soft.told) {
+				return
+			}
+		}
 	}
 }
 

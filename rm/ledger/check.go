@@ -33,9 +33,9 @@ func (s *State) Check() error {
 		if n.ID != id {
 			c.bad("node %v is filed under %v", n.ID, id)
 		}
-		if h := held[id]; n.Used != h.used || len(n.Containers) != h.live || n.Suspended != h.suspended {
-			c.bad("node %v has %d containers with %v, %d of them suspended; its sums say %d with %v, and %d", id, h.live, h.used, h.suspended,
-				len(n.Containers), n.Used, n.Suspended)
+		if h := held[id]; n.Used != h.used || len(n.Containers) != h.live || n.Suspended != h.suspended || n.Lowered != h.lowered {
+			c.bad("node %v has %d containers with %v, %d of them suspended and %d suspended or shrunk; its sums say %d with %v, %d and %d", id, h.live, h.used,
+				h.suspended, h.lowered, len(n.Containers), n.Used, n.Suspended, n.Lowered)
 		}
 	}
 	c.counts(s)
@@ -51,7 +51,7 @@ func (s *State) CheckGrants(b *ledgerpb.Batch) error {
 		for _, g := range cmd.ContainersAllocated.GetGrants() {
 			given[nodeID(g.GetNode())] = true
 		}
-		if cont := s.Container(containerID(cmd.ContainerResized.GetContainer())); cont != nil && cont.Live() && cont.Resource != cont.Confirmed {
+		if cont := s.Container(containerID(cmd.ContainerResized.GetContainer())); cont != nil && cont.Live() && cont.Resource != cont.Confirmed() {
 			given[cont.Node] = true // it was given more
 		}
 		if cmd.NodeUpdated != nil {
@@ -76,8 +76,8 @@ func (c *check) bad(format string, args ...any) { c.errs = append(c.errs, fmt.Er
 
 // sum adds up live containers.
 type sum struct {
-	used            records.Resource
-	live, suspended int
+	used                     records.Resource
+	live, suspended, lowered int
 }
 
 func (x *sum) add(amount records.Resource) {
@@ -121,6 +121,9 @@ func (c *check) containers(s *State, id records.ApplicationID, app *Application,
 			h.add(cont.Held())
 			if cont.Suspended() {
 				h.suspended++
+			}
+			if cont.Level != ledgerpb.Level_RUNNING {
+				h.lowered++
 			}
 		}
 		if n := s.Nodes[cont.Node]; n == nil || n != cont.node || !slices.Contains(n.Containers, cont.ID) {

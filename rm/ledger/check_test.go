@@ -34,11 +34,11 @@ func TestCheckFinds(t *testing.T) {
 		"node n1:1 has 1 containers":      func(_ *State, _ *Application, n *Node) { n.Used[records.VCores]-- },
 		"its claim is <memory:512, vCores:1": func(_ *State, a *Application, n *Node) {
 			c := a.Containers.Get(n.Containers[0])
-			c.Level, c.held = ledgerpb.Level_SHRUNK, &records.Resource{513, 1}
+			c.Level, c.extras = ledgerpb.Level_SHRUNK, &extras{held: &records.Resource{513, 1}}
 		},
-		"with <memory:1, vCores:1>, 0 of them suspended; its sums say 1": func(_ *State, a *Application, n *Node) {
+		"with <memory:1, vCores:1>, 0 of them suspended and 1 suspended or shrunk; its sums say 1": func(_ *State, a *Application, n *Node) {
 			c := a.Containers.Get(n.Containers[0])
-			c.Level, c.held = ledgerpb.Level_SHRUNK, &records.Resource{1, 1}
+			c.Level, c.extras = ledgerpb.Level_SHRUNK, &extras{held: &records.Resource{1, 1}}
 		},
 		"1 containers with <memory:512, vC": func(_ *State, _ *Application, n *Node) { n.Containers = append(n.Containers, records.ContainerID{}) },
 		"is not filed under its node": func(_ *State, _ *Application, n *Node) {
@@ -57,8 +57,8 @@ func TestCheckFinds(t *testing.T) {
 			s.Nodes[records.NodeID{Host: "n2", Port: 1}] = n
 			delete(s.Nodes, node1)
 		},
-		"1 of them suspended; its sums say 1": func(s *State, _ *Application, n *Node) { s.Container(n.Containers[0]).Level = ledgerpb.Level_FROZEN },
-		"is FAILED and has 2 containers":      func(s *State, a *Application, _ *Node) { a.State = AppFailed },
+		"1 of them suspended and 1 suspended or shrunk; its sums say 1": func(s *State, _ *Application, n *Node) { s.Container(n.Containers[0]).Level = ledgerpb.Level_FROZEN },
+		"is FAILED and has 2 containers":                                func(s *State, a *Application, _ *Node) { a.State = AppFailed },
 		"is ALLOCATED although it is over": func(s *State, a *Application, _ *Node) {
 			a.State = AppFinished
 		},

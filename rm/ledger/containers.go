@@ -59,11 +59,12 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) Conta
 		AllocationRequestID: g.GetAllocationRequestId(),
 		ExecutionType:       kind,
 		AM:                  g.GetAm(),
-		Tags:                g.GetTags(),
 		Allocated:           now,
 		ExitStatus:          records.ExitInvalid,
 	}
-	c.Confirmed = c.Resource
+	if tags := g.GetTags(); len(tags) > 0 {
+		c.setExtras(extras{tags: tags})
+	}
 	if w := g.GetWaited(); w > 0 {
 		c.Asked = now - (w - 1)
 	}
@@ -78,12 +79,12 @@ func hold(app *Application, node *Node, c *Container) {
 	c.Node = node.ID // the text of which all its containers share; commands and snapshots bring copies
 	c.node = node
 	node.Containers = append(node.Containers, c.ID)
-	c.countSuspended(1)
+	c.countLevel(1)
 }
 
 // leave removes a live container from its node's list.
 func (c *Container) leave() {
-	c.countSuspended(-1)
+	c.countLevel(-1)
 	n := c.node
 	n.Used = n.Used.Sub(c.Held())
 	last := len(n.Containers) - 1
@@ -136,14 +137,14 @@ func (s *State) containerResized(now int64, c *ledgerpb.ContainerResized) error 
 	to := amounts(c.GetResource())
 	app.ResourceSeconds = app.ResourceSeconds.Add(ResourceSeconds(cont, now))
 	app.Used = app.Used.Sub(cont.Resource).Add(to)
-	held := to
-	if cont.held != nil {
-		held = cont.held.Min(to)
+	held, confirmed := to, cont.Confirmed().Min(to)
+	if h := cont.extra().held; h != nil {
+		held = h.Min(to)
 	}
 	cont.node.Used = cont.node.Used.Sub(cont.Held()).Add(held)
 	cont.Resource, cont.Resized = to, now
 	cont.setLevel(cont.Level, held)
-	cont.Confirmed = cont.Confirmed.Min(to)
+	cont.setConfirmed(confirmed)
 	cont.Version++
 	return nil
 }
@@ -157,7 +158,7 @@ func (s *State) containerConfirmed(c *ledgerpb.ContainerConfirmed) error {
 	if !cont.Live() || !confirmed.FitsIn(cont.Resource) {
 		return fmt.Errorf("%v holds %v: its node can't give it %v", cont.ID, cont.Resource, confirmed)
 	}
-	cont.Confirmed = confirmed
+	cont.setConfirmed(confirmed)
 	return nil
 }
 

@@ -22,8 +22,8 @@ func TestGrantIsKeptAsItCame(t *testing.T) {
 	}}, func(want *State) {
 		a, n := want.Apps[app(1)], want.Nodes[node2]
 		c := &Container{
-			ID: container(1, 2, 5), Node: node2, Resource: small, Confirmed: small, Priority: 3, AllocationRequestID: 4,
-			ExecutionType: pb.ExecutionType_OPPORTUNISTIC, Tags: []string{"x"}, Asked: created + 90, Allocated: created + 100,
+			ID: container(1, 2, 5), Node: node2, Resource: small, Priority: 3, AllocationRequestID: 4,
+			ExecutionType: pb.ExecutionType_OPPORTUNISTIC, extras: &extras{tags: []string{"x"}}, Asked: created + 90, Allocated: created + 100,
 			ExitStatus: records.ExitInvalid, node: n,
 		}
 		a.Containers.Put(c)
@@ -56,7 +56,7 @@ func TestGrantOfAnApplicationMaster(t *testing.T) {
 	expect(t, s, 50, am, func(want *State) {
 		a := want.Apps[app(2)]
 		c := &Container{
-			ID: container(2, 1, 1), Node: node1, Resource: small, Confirmed: small, AllocationRequestID: -1, AM: true,
+			ID: container(2, 1, 1), Node: node1, Resource: small, AllocationRequestID: -1, AM: true,
 			ExecutionType: pb.ExecutionType_GUARANTEED, Asked: created + 47, Allocated: created + 50, ExitStatus: records.ExitInvalid, node: want.Nodes[node1],
 		}
 		a.Containers.Put(c)
@@ -184,13 +184,15 @@ func TestResizeOfAContainer(t *testing.T) {
 	large, tiny := records.NewResource(2048, 1), records.NewResource(256, 1)
 	expect(t, s, 2030, resize(large), func(want *State) {
 		a, c := want.Apps[app(1)], want.Container(task)
-		c.Resource, c.Confirmed, c.Version, c.Resized = large, small, 1, created+2030
+		c.Resource, c.Version, c.Resized = large, 1, created+2030
+		c.setConfirmed(small)
 		a.Used, want.Nodes[node1].Used = small.Add(large), small.Add(large)
 		a.ResourceSeconds = records.NewResource(1024, 2)
 	})
 	expect(t, s, 3030, resize(tiny), func(want *State) {
 		a, c := want.Apps[app(1)], want.Container(task)
-		c.Resource, c.Confirmed, c.Version, c.Resized = tiny, tiny, 2, created+3030
+		c.Resource, c.Version, c.Resized = tiny, 2, created+3030
+		c.setConfirmed(tiny)
 		a.Used, want.Nodes[node1].Used = small.Add(tiny), small.Add(tiny)
 		a.ResourceSeconds = records.NewResource(1024+2048, 3)
 	})
@@ -208,8 +210,8 @@ func TestConfirmedSizeIsWithinWhatAContainerHolds(t *testing.T) {
 		return &ledgerpb.Command{ContainerConfirmed: &ledgerpb.ContainerConfirmed{Container: ContainerRef(task), Resource: Amounts(size)}}
 	}
 	run(t, s, 100, &ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{Container: ContainerRef(task), Resource: Amounts(small.Times(3))}})
-	expect(t, s, 200, confirm(small.Times(2)), func(want *State) { want.Container(task).Confirmed = small.Times(2) })
-	expect(t, s, 300, confirm(small.Times(3)), func(want *State) { want.Container(task).Confirmed = small.Times(3) })
+	expect(t, s, 200, confirm(small.Times(2)), func(want *State) { want.Container(task).setConfirmed(small.Times(2)) })
+	expect(t, s, 300, confirm(small.Times(3)), func(want *State) { want.Container(task).setConfirmed(small.Times(3)) })
 	refuse(t, s, confirm(small.Times(4)), nil)
 	run(t, s, 400, complete(task, 0))
 	refuse(t, s, confirm(small), nil)

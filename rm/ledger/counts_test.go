@@ -29,6 +29,7 @@ func TestNodesCountSuspendedContainers(t *testing.T) {
 			Container: ContainerRef(task), Level: level, Version: version, Held: Amounts(held),
 		}}
 	}
+	shrunk := 0
 	counts := func(want int, now int64, c ...*ledgerpb.Command) {
 		t.Helper()
 		run(t, s, now, c...)
@@ -37,8 +38,8 @@ func TestNodesCountSuspendedContainers(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, s := range map[string]*State{"it": s, "its clone": s.Clone(), "its snapshot": restored} {
-			if got := s.Nodes[node1].Suspended; got != want {
-				t.Errorf("%s counts %d instead of %d", name, got, want)
+			if n := s.Nodes[node1]; n.Suspended != want || n.Lowered != want+shrunk {
+				t.Errorf("%s counts %d suspended and %d suspended or shrunk instead of %d and %d", name, n.Suspended, n.Lowered, want, want+shrunk)
 			}
 		}
 	}
@@ -50,6 +51,9 @@ func TestNodesCountSuspendedContainers(t *testing.T) {
 	counts(1, 500, &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(task)}})
 	counts(1, 500, &ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ContainerRefs(task)}})
 	counts(0, 600, &ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ContainerRefs(task)}})
-	counts(1, 700, level(4, ledgerpb.Level_FROZEN, small.Times(0)))
+	shrunk = 1
+	counts(0, 650, level(4, ledgerpb.Level_SHRUNK, small.Times(0)))
+	shrunk = 0
+	counts(1, 700, level(5, ledgerpb.Level_FROZEN, small.Times(0)))
 	counts(0, 800, complete(task, 0))
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/ledgertest"
 )
 
 func mustEncode(t testing.TB, b *ledgerpb.Batch) []byte {
@@ -22,32 +23,15 @@ func mustEncode(t testing.TB, b *ledgerpb.Batch) []byte {
 	return data
 }
 
-// messages calls f with a message and all the ledger's that are in it.
-func messages(m protoreflect.Message, f func(protoreflect.Message)) {
-	f(m)
-	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		switch {
-		case fd.Message() == nil || fd.IsMap() || fd.Message().FullName().Parent() != "heddle.ledger":
-		case fd.IsList():
-			for i := range v.List().Len() {
-				messages(v.List().Get(i).Message(), f)
-			}
-		default:
-			messages(v.Message(), f)
-		}
-		return true
-	})
-}
-
 func TestWhatThisVersionDoesNotKnowIsNeverPassedOver(t *testing.T) {
 	unknown := protowire.AppendVarint(protowire.AppendTag(nil, 999, protowire.VarintType), 1)
-	for _, c := range everyCommand("x") {
+	for _, c := range ledgertest.EveryCommand("x") {
 		b := &ledgerpb.Batch{Time: created, Leadership: 1, Commands: []*ledgerpb.Command{c}}
 		got, err := Decode(mustEncode(t, b))
 		if err != nil || !proto.Equal(got, b) {
 			t.Fatalf("%v: %v", c, err)
 		}
-		messages(b.ProtoReflect(), func(m protoreflect.Message) {
+		ledgertest.Messages(b.ProtoReflect(), func(m protoreflect.Message) {
 			m.SetUnknown(unknown)
 			defer m.SetUnknown(nil)
 			var newer *NewerError
@@ -192,7 +176,7 @@ func TestFirstVersionIsWrittenAsItWas(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, c := range everyCommand("x") {
+	for _, c := range ledgertest.EveryCommand("x") {
 		f.Add(mustEncode(f, &ledgerpb.Batch{Time: created, Leadership: 1, Commands: []*ledgerpb.Command{c}}))
 	}
 	f.Add(mustEncode(f, commands{cluster(), register(node1, small), submit(1), start(attempt(1, 1)), allocate(container(1, 1, 1), true)}.at(0)))

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"heddle/rm/ledger/limit"
 	"heddle/yarn/pb"
 )
 
@@ -15,13 +16,13 @@ func remains(ctx *pb.ApplicationSubmissionContext) *pb.ApplicationSubmissionCont
 		kept.SetApplicationId(ctx.GetApplicationId())
 	}
 	if ctx.HasApplicationName() {
-		kept.SetApplicationName(Head(ctx.GetApplicationName(), MaxName))
+		kept.SetApplicationName(limit.Head(ctx.GetApplicationName(), limit.MaxName))
 	}
 	if ctx.HasApplicationType() {
-		kept.SetApplicationType(Head(ctx.GetApplicationType(), MaxName))
+		kept.SetApplicationType(limit.Head(ctx.GetApplicationType(), limit.MaxName))
 	}
 	if ctx.HasNodeLabelExpression() {
-		kept.SetNodeLabelExpression(Head(ctx.GetNodeLabelExpression(), MaxName))
+		kept.SetNodeLabelExpression(limit.Head(ctx.GetNodeLabelExpression(), limit.MaxName))
 	}
 	if ctx.HasUnmanagedAm() {
 		kept.SetUnmanagedAm(ctx.GetUnmanagedAm())

@@ -13,8 +13,8 @@ import (
 
 // Held is what a live container takes of its node now.
 func (c *Container) Held() records.Resource {
-	if c.held != nil {
-		return *c.held
+	if h := c.extra().held; h != nil {
+		return *h
 	}
 	return c.Resource
 }
@@ -48,22 +48,32 @@ func (c *Container) ChangeLevel(level ledgerpb.Level, held records.Resource, cau
 // setLevel changes the level and what is held. The sums of the node are the caller's business.
 func (c *Container) setLevel(level ledgerpb.Level, held records.Resource) {
 	c.changeLevel(level)
-	c.held = nil
-	if held != c.Resource {
-		c.held = &held
+	e := c.extra()
+	if e.held == nil && held == c.Resource {
+		return
 	}
+	e.held = nil
+	if held != c.Resource {
+		amount := held
+		e.held = &amount
+	}
+	c.setExtras(e)
 }
 
 // changeLevel changes the level alone.
 func (c *Container) changeLevel(level ledgerpb.Level) {
-	c.countSuspended(-1)
+	c.countLevel(-1)
 	c.Level = level
-	c.countSuspended(1)
+	c.countLevel(1)
 }
 
-// countSuspended adds n to its node's count of suspended containers if it lives and is one.
-func (c *Container) countSuspended(n int) {
-	if c.node != nil && c.Suspended() {
+// countLevel adds n to its node's counts of suspended, and of suspended and shrunk containers if it lives and is one.
+func (c *Container) countLevel(n int) {
+	if c.node == nil || c.Level == ledgerpb.Level_RUNNING {
+		return
+	}
+	c.node.Lowered += n
+	if c.Suspended() {
 		c.node.Suspended += n
 	}
 }

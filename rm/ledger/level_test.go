@@ -31,15 +31,19 @@ func TestLevelsChangeWhatNodesAreCharged(t *testing.T) {
 		t.Helper()
 		expect(t, s, 100, level(to, held, version), func(want *State) {
 			c := want.Container(task)
-			c.Level, c.held, c.LevelVersion = to, held, version
-			want.Nodes[node1].Suspended = 0
+			c.Level, c.LevelVersion = to, version
+			want.Nodes[node1].Suspended, want.Nodes[node1].Lowered = 0, 0
 			if c.Suspended() {
 				want.Nodes[node1].Suspended = 1
 			}
-			c.suspension = &Suspension{Since: created + 100, Times: 1}
-			if to == ledgerpb.Level_RUNNING {
-				c.suspension = &Suspension{Times: 1, Spans: []Span{{From: created + 100, To: created + 100}}}
+			if to != ledgerpb.Level_RUNNING {
+				want.Nodes[node1].Lowered = 1
 			}
+			e := extras{held: held, suspension: &Suspension{Since: created + 100, Times: 1}}
+			if to == ledgerpb.Level_RUNNING {
+				e.suspension = &Suspension{Times: 1, Spans: []Span{{From: created + 100, To: created + 100}}}
+			}
+			c.setExtras(e)
 			want.Nodes[node1].Used = used
 		})
 	}
@@ -139,7 +143,7 @@ func TestEndOfAContainerThatHoldsLess(t *testing.T) {
 	s := world(t)
 	run(t, s, 30, level(ledgerpb.Level_RECLAIMED, &half, 1))
 	run(t, s, 1030, complete(task, 0))
-	if c, a := s.Container(task), s.Apps[app(1)]; c.held != nil || c.Suspended() || s.Nodes[node1].Used != small || a.Used != small || a.ResourceSeconds != small {
+	if c, a := s.Container(task), s.Apps[app(1)]; c.extra().held != nil || c.Suspended() || s.Nodes[node1].Used != small || a.Used != small || a.ResourceSeconds != small {
 		t.Errorf("%+v, its node has %v, its application %v and used %v", c, s.Nodes[node1].Used, a.Used, a.ResourceSeconds)
 	}
 }

@@ -288,7 +288,7 @@ func (c *Container) record() *ledgerpb.Container {
 		Attempt: c.ID.Attempt.Attempt,
 		Grant: &ledgerpb.Grant{
 			Id: c.ID.ID, Node: NodeRef(c.Node), Resource: Amounts(c.Resource), Priority: c.Priority,
-			AllocationRequestId: c.AllocationRequestID, ExecutionType: int32(c.ExecutionType), Am: c.AM, Tags: c.Tags,
+			AllocationRequestId: c.AllocationRequestID, ExecutionType: int32(c.ExecutionType), Am: c.AM, Tags: c.Tags(),
 		},
 		Allocated: c.Allocated, State: int32(c.State), Started: c.Started, Finished: c.Finished,
 		ExitStatus: c.ExitStatus, Diagnostics: c.Diagnostic, Level: c.Level, LevelVersion: c.LevelVersion,
@@ -298,13 +298,14 @@ func (c *Container) record() *ledgerpb.Container {
 	if c.Asked > 0 {
 		r.Grant.Waited = c.Allocated - c.Asked + 1
 	}
-	if c.Confirmed != c.Resource {
-		r.Confirmed = Amounts(c.Confirmed)
+	e := c.extra()
+	if e.confirmed != nil {
+		r.Confirmed = Amounts(*e.confirmed)
 	}
-	if c.held != nil {
-		r.Held = Amounts(*c.held)
+	if e.held != nil {
+		r.Held = Amounts(*e.held)
 	}
-	r.Suspension = c.suspension.record()
+	r.Suspension = e.suspension.record()
 	return r
 }
 
@@ -378,7 +379,7 @@ func readContainer(app records.ApplicationID, r *ledgerpb.Container) (*Container
 	c.Times = Times{Accepted: r.GetAccepted(), Localized: r.GetLocalized(), Launched: r.GetLaunched(), Ended: r.GetEnded()}
 	c.Version, c.Resized = r.GetVersion(), r.GetResized()
 	if r.GetConfirmed() != nil {
-		c.Confirmed = amounts(r.GetConfirmed())
+		c.setConfirmed(amounts(r.GetConfirmed()))
 	}
 	held := c.Resource
 	if r.GetHeld() != nil {
@@ -388,7 +389,9 @@ func readContainer(app records.ApplicationID, r *ledgerpb.Container) (*Container
 		return nil, err
 	}
 	c.setLevel(r.GetLevel(), held)
-	c.suspension = readSuspension(r.GetSuspension())
+	if s := readSuspension(r.GetSuspension()); s != nil {
+		c.setSuspension(s)
+	}
 	return &c, nil
 }
 

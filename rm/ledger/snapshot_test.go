@@ -148,7 +148,8 @@ func TestSnapshotLeavesOutWhatIsNotThere(t *testing.T) {
 	if r := c.record(); r.GetGrant().GetWaited() != 4 || r.GetConfirmed() != nil {
 		t.Errorf("%v", r)
 	}
-	c.Asked, c.Confirmed = 0, small.Times(0)
+	c.Asked = 0
+	c.setConfirmed(small.Times(0))
 	if r := c.record(); r.GetGrant().GetWaited() != 0 || r.GetConfirmed() == nil {
 		t.Errorf("asked for at an unknown time: %v", r)
 	}

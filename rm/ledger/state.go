@@ -240,18 +240,14 @@ const (
 // Container is a granted container. It stays until its ApplicationMaster has acknowledged its end. There are hundreds of thousands:
 // small fields stand side by side.
 type Container struct {
-	ID records.ContainerID
-
 	// What the collector of garbage looks at stands together, so that it reads little of each container.
 
-	Node records.NodeID
-	node *Node // while it lives
-	// held is what it takes of its node, nil: its claim. Nobody changes what it points to, which clones share.
-	held *records.Resource
-	// suspension is how it was suspended so far, nil: never. Nobody changes what it points to, which clones share.
-	suspension *Suspension
-	Tags       []string
+	Node       records.NodeID
+	node       *Node   // while it lives
+	extras     *extras // nil: none. Nobody changes what it points to, which clones share.
 	Diagnostic string
+
+	ID records.ContainerID
 
 	Resource            records.Resource // its claim: what its application, user and queue are charged
 	AllocationRequestID int64
@@ -267,9 +263,6 @@ type Container struct {
 	AM           bool
 
 	Resized int64 // when it was resized last, 0 = never
-	// Confirmed is the part of Resource that its node is known to give it. It is less than Resource after an increase, until
-	// its ApplicationMaster has brought the node the new token (Hadoop: RMContainerImpl.lastConfirmedResource).
-	Confirmed records.Resource
 
 	// Handle is free for the owner of a copy of the State, who may mark containers with numbers of its own; 0 is none. It isn't
 	// part of the state.
@@ -316,6 +309,7 @@ type Node struct {
 	Containers []records.ContainerID
 	Used       records.Resource
 	Suspended  int // how many of them are suspended
+	Lowered    int // how many are suspended or shrunk
 }
 
 // Usable reports whether containers may run on the node.

@@ -227,7 +227,7 @@ func full(t testing.TB) *State {
 	s.Submitted = 7
 
 	node.httpAddress = net.JoinHostPort(node.ID.Host, strconv.Itoa(int(node.HTTPPort)))
-	node.Used, node.Suspended = records.Resource{}, 0
+	node.Used, node.Suspended, node.Lowered = records.Resource{}, 0, 0
 	app.Used, app.Live = records.Resource{}, 0
 	app.Attempts[0].State = AttemptFailed
 	for i, a := range app.Attempts {
@@ -243,8 +243,9 @@ func full(t testing.TB) *State {
 		c.ID.Attempt, c.Node, c.State = app.Current().ID, node.ID, ContainerCompleted
 	}
 	live.State, live.Level = ContainerRunning, ledgerpb.Level_FROZEN
-	live.held, live.suspension = &records.Resource{1}, &Suspension{}
-	f.fill(reflect.ValueOf(live.suspension).Elem())
+	past := &Suspension{}
+	f.fill(reflect.ValueOf(past).Elem())
+	live.setExtras(extras{held: &records.Resource{1}, confirmed: &records.Resource{2}, suspension: past, tags: []string{"tag"}})
 	app.Containers.Put(reported)
 	hold(app, node, app.Containers.Put(live))
 	if err := s.Check(); err != nil {

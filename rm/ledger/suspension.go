@@ -47,10 +47,16 @@ func (s *Suspension) For(now int64) int64 {
 
 // Suspension is how the container was suspended or shrunk so far.
 func (c *Container) Suspension() Suspension {
-	if c.suspension == nil {
-		return Suspension{}
+	if s := c.extra().suspension; s != nil {
+		return *s
 	}
-	return *c.suspension
+	return Suspension{}
+}
+
+func (c *Container) setSuspension(s *Suspension) {
+	e := c.extra()
+	e.suspension = s
+	c.setExtras(e)
 }
 
 // beSuspended records that a container is below its claim from now on, or is so for somebody else.
@@ -61,21 +67,21 @@ func (c *Container) beSuspended(now int64, cause Cause) {
 		s.Since = now
 		s.Times++
 	}
-	c.suspension = &s
+	c.setSuspension(&s)
 }
 
 // endSuspension records that a container has its claim again, or has ended.
 func (c *Container) endSuspension(now int64) {
-	s := c.Suspension()
-	if s.Since == 0 {
+	if was := c.extra().suspension; was == nil || was.Since == 0 {
 		return
 	}
+	s := c.Suspension()
 	s.Total = s.For(now)
 	if len(s.Spans) < maxSpans {
 		s.Spans = append(slices.Clip(s.Spans), Span{From: s.Since, To: max(now, s.Since), Cause: s.Cause})
 	}
 	s.Since = 0
-	c.suspension = &s
+	c.setSuspension(&s)
 }
 
 func (c Cause) record() *ledgerpb.SuspensionCause {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -176,9 +177,9 @@ func TestWhatEndedApplicationsKeep(t *testing.T) {
 		"no ACLs": {func(c *context, _ int) { c.SetAmContainerSpec(&pb.ContainerLaunchContext{}) }, func(*context) {}},
 	} {
 		submitted, want := &context{}, &context{}
-		set.set(submitted, MaxName+1)
+		set.set(submitted, limit.MaxName+1)
 		if set.want == nil {
-			set.set(want, MaxName)
+			set.set(want, limit.MaxName)
 		}
 		if got := remains(submitted); !proto.Equal(got, want) {
 			t.Errorf("%s: %v", what, got)

@@ -40,7 +40,7 @@ func fails(format string, args ...any) error { return &Refusal{fmt.Sprintf(forma
 const accessControl = "org.apache.hadoop.security.AccessControlException: "
 
 // Place finds the leaf that an application goes to, by the tree's mappings or rules, and returns its path. In a Fair tree
-// that leaf may not exist yet. The error is a *Refusal, or what groups returned; path is set as far as it is known.
+// that leaf may not exist yet. The error is a *Refusal; path is set as far as it is known.
 func (t *Tree) Place(app App, groups func(user string) ([]string, error)) (path string, err error) {
 	if app.Queue == "" {
 		app.Queue = "default"

@@ -241,11 +241,11 @@ func kindOf(q *queue.Queue) queueKind {
 
 // usedShare is a queue's use as a percentage of its guarantee.
 func (t *capacityTree) usedShare(q *queue.Queue) float32 {
-	promised := t.shareOf(t.uses[q.Path].Share.Min, t.total)
-	if promised == 0 {
+	guaranteed := t.shareOf(t.uses[q.Path].Share.Min, t.total)
+	if guaranteed == 0 {
 		return 0
 	}
-	return 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)/promised)
+	return 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)/guaranteed)
 }
 
 // shareOf is the ratio of part to whole, 0 to 1, as the scheduler measures queues.

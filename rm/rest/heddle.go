@@ -84,6 +84,18 @@ func (s *server) findVisible(c *yarnrest.Call) (view.App, error) {
 	return a, err
 }
 
+// mayView returns a function that reports whether the caller may see an application. It looks each one up once.
+func (s *server) mayView(c *yarnrest.Call) func(records.ApplicationID) bool {
+	may := map[records.ApplicationID]bool{}
+	return func(id records.ApplicationID) bool {
+		if _, known := may[id]; !known {
+			a, ok := s.View.App(id)
+			may[id] = ok && s.Access.MayView(caller(c), rights(&a))
+		}
+		return may[id]
+	}
+}
+
 type ownContainers struct {
 	Container []ownContainer `yarn:"container"`
 }

@@ -126,7 +126,7 @@ func (s *server) queueBeans(m view.Metrics, host string) (out []daemon.Bean) {
 
 func (s *server) queueAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, host string) []daemon.Attr {
 	t := capacityTree{s, m.Total, map[string]*view.QueueUse{q.Path: u}}
-	promised, most, masters := u.Share.Min, u.Share.Max, t.amLimit(q)
+	guaranteed, most, masters := u.Share.Min, u.Share.Max, t.amLimit(q)
 	attrs := append([]daemon.Attr{
 		{Name: "tag.Queue", Value: q.Path}, {Name: "tag.Context", Value: "yarn"}, {Name: "tag.Hostname", Value: host},
 	}, useAttrs(u, m, q.Parent == nil)...)
@@ -140,8 +140,8 @@ func (s *server) queueAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, ho
 		{Name: "AbsoluteUsedCapacity", Value: used},
 		{Name: "GuaranteedCapacity", Value: u.Share.Capacity},
 		{Name: "GuaranteedAbsoluteCapacity", Value: u.Share.AbsoluteCapacity},
-		{Name: "GuaranteedMB", Value: promised.MemoryMB()},
-		{Name: "GuaranteedVCores", Value: promised.VCores()},
+		{Name: "GuaranteedMB", Value: guaranteed.MemoryMB()},
+		{Name: "GuaranteedVCores", Value: guaranteed.VCores()},
 		{Name: "MaxCapacity", Value: u.Share.Maximum},
 		{Name: "MaxAbsoluteCapacity", Value: q.AbsoluteMaximum},
 		{Name: "MaxCapacityMB", Value: most.MemoryMB()},

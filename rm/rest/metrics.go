@@ -91,10 +91,7 @@ func (c clusterCollector) suspensions(ch chan<- prometheus.Metric) {
 	if l == nil {
 		return
 	}
-	_, sums, err := l.Suspensions()
-	if err != nil { // it leads no more
-		return
-	}
+	sums := l.SuspensionTotals()
 	counter := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}

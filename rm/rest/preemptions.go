@@ -48,19 +48,11 @@ func (s *server) preemptions(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	list, _, err := l.Suspensions()
-	if err != nil {
-		return yarnrest.Reply{}, err
-	}
+	list := l.Suspensions()
 	var out preemptionList
-	may := map[records.ApplicationID]bool{}
+	mayView := s.mayView(c)
 	for i := range list {
-		app := list[i].Container.Attempt.App
-		if _, known := may[app]; !known {
-			a, ok := s.View.App(app)
-			may[app] = ok && s.Access.MayView(caller(c), rights(&a))
-		}
-		if may[app] {
+		if mayView(list[i].Container.Attempt.App) {
 			out.Preemption = append(out.Preemption, s.preemptionInfo(&list[i]))
 		}
 	}

@@ -5,7 +5,6 @@ import (
 
 	"heddle/rm/leader"
 	"heddle/rm/leader/level"
-	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/view"
 	"heddle/yarn/records"
@@ -74,17 +73,11 @@ func (s *server) suspendedContainers(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	var out ownContainers
-	may := map[records.ApplicationID]bool{}
-	list := s.View.Suspended(func(*ledger.Application) bool { return true })
+	mayView := s.mayView(c)
+	list := s.View.Suspended()
 	for i := range list {
-		x := &list[i]
-		app := x.ID.Attempt.App
-		if _, known := may[app]; !known {
-			a, ok := s.View.App(app)
-			may[app] = ok && s.Access.MayView(caller(c), rights(&a))
-		}
-		if may[app] {
-			out.Container = append(out.Container, s.ownContainerInfo(&x.Container))
+		if mayView(list[i].ID.Attempt.App) {
+			out.Container = append(out.Container, s.ownContainerInfo(&list[i]))
 		}
 	}
 	return yarnrest.OK("containers", yarnrest.Natural, out), nil

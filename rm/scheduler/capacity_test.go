@@ -119,7 +119,7 @@ func TestHeadroom(t *testing.T) {
 	}
 }
 
-// The queue has a quarter of the memory and half of the cores that it is promised.
+// The queue has a quarter of the memory and half of the cores that it is guaranteed.
 func TestUsedShareIsThatOfTheDominantResource(t *testing.T) {
 	for calculator, want := range map[string]float64{"DefaultResourceCalculator": 0.25, "DominantResourceCalculator": 0.5} {
 		s := New(Config{Minimum: res(1, 1), Tree: capacityTree(t, map[string]string{

@@ -108,7 +108,7 @@ func (h *history) end(i int) string {
 	text := fmt.Sprintf("free %d", d.Container)
 	if h.r.IntN(4) == 0 {
 		to := pick(h.r, h.apps)
-		h.s.Promise(d.Container, to)
+		h.s.PreemptFor(d.Container, to)
 		text += fmt.Sprintf(" for %d", to)
 	}
 	h.s.Free(d.Container)
@@ -224,7 +224,7 @@ func (h *history) schedule() (out []string) {
 			if d.Kind == Allocate {
 				h.held = append(h.held, d)
 			}
-			out = append(out, fmt.Sprintf("%s %d of %d on %d: %v %d/%d %v", []string{"+", "start", "keep", "unkeep", "kill"}[d.Kind], d.Container, d.App, d.Node,
+			out = append(out, fmt.Sprintf("%s %d of %d on %d: %v %d/%d %v", []string{"+", "start", "reserve", "unreserve", "kill"}[d.Kind], d.Container, d.App, d.Node,
 				d.Resource, d.Priority, d.AllocationRequestID, d.Locality))
 		}
 	}

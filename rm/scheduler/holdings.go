@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler/core"
 	"heddle/yarn/records"
 )
@@ -40,6 +41,31 @@ func (s *Holdings) Withheld(path string) records.Resource {
 	}
 	return records.Resource{}
 }
+
+// Exchange has a running container hold less, and gives the room to a certain request of its application, with the next call of Schedule
+// and before others get it. It reports whether the request may have it; if not, nothing has changed. Nothing else may be entered until
+// that call.
+func (s *Holdings) Exchange(h ContainerHandle, to records.Resource, priority int32, request int64) bool {
+	c, before := &s.core.Containers[h], s.core.Held(h)
+	if !to.FitsIn(before) || !s.core.SetHeld(h, to) {
+		return false
+	}
+	d := s.core.Demanded.Find(&s.core.Apps[c.App].Set, priority, request)
+	if d != nil && s.core.Offer(d, c.Node) {
+		return true
+	}
+	s.core.NoteHeld(h, before)
+	return false
+}
+
+// Means is how preemption takes from the queue of a container, and that queue's path.
+func (s *Holdings) Means(h ContainerHandle) (suspension.Means, string) {
+	cfg := s.core.Queues[s.core.Apps[s.core.Containers[h].App].Leaf].Cfg
+	return cfg.Means, cfg.Path
+}
+
+// NodeOf is where a container runs.
+func (s *Holdings) NodeOf(h ContainerHandle) NodeHandle { return s.core.Containers[h].Node }
 
 // Held is what a container takes on its node.
 func (s *Holdings) Held(h ContainerHandle) records.Resource { return s.core.Held(h) }

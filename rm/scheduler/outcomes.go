@@ -18,3 +18,6 @@ func (s *Outcomes) Fail(h ContainerHandle) { s.core.Fail(h) }
 
 // NoteOutputs says how many maps of an application have outputs by now, and how many bytes these have together, as far as nodes tell.
 func (s *Outcomes) NoteOutputs(h AppHandle, maps, bytes int64) { s.core.NoteOutputs(h, maps, bytes) }
+
+// NoteBandwidth says how fast a reduce fetches outputs of maps, in bytes per second, as nodes have measured it.
+func (s *Outcomes) NoteBandwidth(rate float64) { s.core.NoteBandwidth(rate) }

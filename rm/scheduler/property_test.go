@@ -115,8 +115,8 @@ func (w *world) step(t *rapid.T) {
 	case event <= 8:
 		if len(w.held) > 0 {
 			i := rapid.IntRange(0, len(w.held)-1).Draw(t, "container")
-			if rapid.Bool().Draw(t, "promised") {
-				s.Promise(w.held[i].Container, rapid.SampledFrom(w.apps).Draw(t, "app"))
+			if rapid.Bool().Draw(t, "preempted for somebody") {
+				s.PreemptFor(w.held[i].Container, rapid.SampledFrom(w.apps).Draw(t, "app"))
 			}
 			s.Free(w.held[i].Container)
 			w.held = slices.Delete(w.held, i, i+1)

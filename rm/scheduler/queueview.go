@@ -21,11 +21,11 @@ type QueueView struct {
 
 	Used, Reserved, Pending records.Resource
 	Containers              int
-	// Guaranteed is what is promised, Maximum what it may have at most, Available what it could have now in all, as others
+	// Guaranteed is what is guaranteed, Maximum what it may have at most, Available what it could have now in all, as others
 	// above it have theirs.
 	Guaranteed, Maximum, Available records.Resource
 	AbsoluteUsed                   float64 // share of the cluster
-	UsedShare                      float64 // of what is promised, or of one smallest container if that is more
+	UsedShare                      float64 // of what is guaranteed, or of one smallest container if that is more
 	Apps, Runnable                 int     // applications, and those that too many others don't keep from running
 
 	// Of leaves:
@@ -93,7 +93,7 @@ func (s *Scheduler) moment() (m moment) {
 // asked is what the applications of one user in a leaf wait for, and what is reserved for them.
 type asked struct{ pending, reserved records.Resource }
 
-// askedByUsers sums up, by the users' handles, what isn't reserved with users.
+// askedByUsers sums up what the applications of each user ask for, by the users' handles. The core has no such sums.
 func (s *Scheduler) askedByUsers() []asked {
 	of := make([]asked, len(s.core.Users))
 	for i := range s.core.Apps {
@@ -112,8 +112,8 @@ func (s *Scheduler) queueView(h int32, now moment) QueueView {
 		Containers: int(q.Containers), Guaranteed: q.Guaranteed, Maximum: q.Maximum, Available: s.core.Room(h),
 		AbsoluteUsed: s.core.Calc.Share(&q.Used), Apps: int(q.Total), Runnable: int(q.Runnable),
 	}
-	if q.Promised > 0 {
-		v.UsedShare = v.AbsoluteUsed / q.Promised
+	if q.GuaranteedShare > 0 {
+		v.UsedShare = v.AbsoluteUsed / q.GuaranteedShare
 	}
 	if q.Parent != order.Nothing {
 		v.Parent = s.core.Queues[q.Parent].Cfg.Path
@@ -144,7 +144,7 @@ func (s *Scheduler) userView(q *core.Queue, u *core.User, x *asked, v *QueueView
 // AppState is where an application stands in its queue.
 type AppState struct {
 	Queue    string // the leaf that it is in
-	Runnable bool   // isn't reserved by how many others run
+	Runnable bool   // not held back by a limit on running applications
 	Active   bool   // may have containers
 	Used     records.Resource
 	Reserved records.Resource

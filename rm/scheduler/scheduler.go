@@ -104,7 +104,7 @@ func (s *Scheduler) AddApp(spec AppSpec) AppHandle { return s.core.AddApp(spec) 
 // RemoveApp takes an application out. Its containers must have been freed.
 func (s *Scheduler) RemoveApp(h AppHandle) { s.core.RemoveApp(h) }
 
-// MoveApp puts an application with all that it holds into another leaf. It stays active if it was. In Fair queues nodes remain kept
+// MoveApp puts an application with all that it holds into another leaf. It stays active if it was. In Fair queues nodes remain reserved
 // for it, as in YARN.
 func (s *Scheduler) MoveApp(h AppHandle, path string) { s.core.MoveApp(h, path) }
 
@@ -142,9 +142,9 @@ func (s *Scheduler) Starving() bool { return s.core.Starving() }
 // Changes counts changes of what applications ask for and hold, of limits and of nodes.
 func (s *Scheduler) Changes() int64 { return s.core.Changes }
 
-// Promise has the room of a container, once it is freed, go to an application before others. The promise ends with the next call of
+// PreemptFor has the room of a container, once it is freed, go to an application before others. That ends with the next call of
 // Schedule, and where the application or the node is removed.
-func (s *Scheduler) Promise(h ContainerHandle, to AppHandle) { s.core.Promise(h, to) }
+func (s *Scheduler) PreemptFor(h ContainerHandle, to AppHandle) { s.core.PreemptFor(h, to) }
 
 // Unreserve undoes a reservation, so that others may have its node, and its application goes on asking. It reports whether
 // there is such a reservation.

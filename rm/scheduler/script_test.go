@@ -25,7 +25,7 @@ import (
 //	free NAME [COUNT]    its oldest containers end
 //	hold NAME SIZE       its newest container is to take so much on its node; whether it can
 //	doom NAME [COUNT]    its newest containers become killable; those that are killed are freed after the run
-//	rekeep NAME NODE     the node of its first reservation is kept no more, and another one is
+//	moveReservation NAME NODE  the first reservation of NAME is moved to another node
 //	run [MS]             decisions are made, MS later than the last time
 //	history SEED STEPS   a random history of all of this; see history_test.go
 //	why NAME, queues, what-if QUEUE USER SIZE, activities NODE
@@ -195,7 +195,7 @@ func (p *script) command(w []string) []string {
 				n--
 			}
 		}
-	case "rekeep":
+	case "moveReservation":
 		for _, c := range s.core.Reserved {
 			if s.core.Containers[c].App == p.apps[w[1]] {
 				return []string{fmt.Sprint(s.MoveReservation(c, p.nodes[w[2]]))}
@@ -302,7 +302,7 @@ func (p *script) decisions(list []Decision) (out []string) {
 		case Reserve:
 			text = fmt.Sprintf("%s is reserved for %s", p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host), p.names[d.App])
 		case Unreserve:
-			text = fmt.Sprintf("%s is kept no more for %s", p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host), p.names[d.App])
+			text = fmt.Sprintf("%s is no longer reserved for %s", p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host), p.names[d.App])
 		case Kill:
 			text = fmt.Sprintf("%s loses %d GB on %s", p.names[d.App], d.Resource[0]>>10, p.s.core.Nodes.Name(p.s.core.Nodes.At[d.Node].Host))
 		}

@@ -145,12 +145,13 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 			Used: a.Used, Fair: fair, UserLimit: s.core.Calc.Weighted(limits[a.Leaf], u.Weight),
 		}
 		if a.Active {
-			p.Asks = snapAsks(a, s)
+			var held records.Resource
+			p.Asks, held = snapAsks(a, s)
 			if _, ok := room[a.User]; !ok {
 				room[a.User] = limit.Sub(u.Used).Max(records.Resource{})
 				whole[a.User] = room[a.User]
 			}
-			pending := a.PendingSum.Sub(s.core.HeldBack(a)) // nothing is taken for what wouldn't be granted
+			pending := a.PendingSum.Sub(held) // nothing is taken for what wouldn't be granted
 			wants := pending.Sub(a.Reserved).Max(records.Resource{}).Min(room[a.User])
 			asks := pending.Min(whole[a.User])
 			room[a.User], whole[a.User] = room[a.User].Sub(wants), whole[a.User].Sub(asks)
@@ -163,10 +164,15 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 	return places
 }
 
-// snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole.
-func snapAsks(a *core.App, s *Scheduler) (asks []preempt.Ask) {
+// snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole. held sums up what is left out, as it
+// has to wait for the policy of the leaf.
+func snapAsks(a *core.App, s *Scheduler) (asks []preempt.Ask, held records.Resource) {
 	for d := range s.core.Demands(a) {
-		if d.Pending == 0 || s.core.HoldsBack(a, d).Policy != "" {
+		if d.Pending == 0 {
+			continue
+		}
+		if s.core.HoldsBack(a, d).Policy != "" {
+			held = held.Add(d.Capability.Times(int64(d.Pending)))
 			continue
 		}
 		if d.RelaxAny {
@@ -179,5 +185,5 @@ func snapAsks(a *core.App, s *Scheduler) (asks []preempt.Ask) {
 			}
 		}
 	}
-	return asks
+	return asks, held
 }

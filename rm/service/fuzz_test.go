@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"net/netip"
 	"strings"
 	"sync"
@@ -253,6 +254,47 @@ func asking(response, count int32, url string) *pb.AllocateRequest {
 	return req
 }
 
+// learned is a call of an ApplicationMaster that tells what can't be of its stages and of nodes, and wants to know what others do.
+func learned() *pb.AllocateRequest {
+	req := asking(0, 1, "")
+	stages := &pb.StageReport{}
+	stages.SetMaps(-1)
+	stages.SetOutputBytes(math.MaxInt64)
+	stages.SetReleased(math.MinInt64)
+	stages.SetAvailable(math.MaxInt64)
+	req.SetHeddleStages(stages)
+	var list []*pb.NodePerformance
+	for _, mean := range []float64{math.NaN(), math.Inf(1), -1, 0, math.MaxFloat64, 1} {
+		for _, host := range []string{theNode.Host, latin1} {
+			p := &pb.NodePerformance{}
+			p.SetHost(host)
+			p.SetMean(mean)
+			p.SetTasks(math.MaxInt64)
+			list = append(list, p)
+		}
+	}
+	req.SetHeddlePerformance(list)
+	req.SetHeddleWantsHints(true)
+	req.SetHeddleWantsLevels(true)
+	return req
+}
+
+// leaving is a heartbeat that tells what can't be of the outputs of maps.
+func leaving() *pb.NodeHeartbeatRequest {
+	req := beat(0, "")
+	var list []*pb.MapOutputs
+	for _, n := range []int64{math.MinInt64, -1, 0, 1, math.MaxInt64} {
+		m := &pb.MapOutputs{}
+		m.SetApplicationId(theApp.PB())
+		m.SetMaps(n)
+		m.SetBytes(n)
+		list = append(list, m, &pb.MapOutputs{})
+	}
+	req.SetHeddleMapOutputs(list)
+	req.SetHeddleFetchRate(math.MaxInt64)
+	return req
+}
+
 const latin1 = "caf\xe9"
 
 // corpus are requests that reach the ledger, by the names of their methods.
@@ -292,9 +334,9 @@ func corpus() map[string][][]byte {
 		"submit":         {message(submission(next, latin1)), message(large), message(tooLarge), message(long)},
 		"kill":           {message(kill)}, "failAttempt": {message(fail)}, "move": {message(move)}, "delegationToken": {message(renewer)},
 		"registerMaster": {message(master)}, "finishMaster": {message(farewell)},
-		"allocate":       {message(asking(0, 900, latin1)), message(asking(0, -1, strings.Repeat("ü", 20_000)))},
+		"allocate":       {message(learned()), message(asking(0, 900, latin1)), message(asking(0, -1, strings.Repeat("ü", 20_000)))},
 		"registerNode":   {message(registration()), message(foreign), message(old)},
-		"heartbeat":      {message(beat(0, latin1)), message(beat(0, "", ended(theAM, strings.Repeat(latin1, 50_000))))},
+		"heartbeat":      {message(leaving()), message(beat(0, latin1)), message(beat(0, "", ended(theAM, strings.Repeat(latin1, 50_000))))},
 		"unregisterNode": {message(gone)},
 	}
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -182,8 +183,19 @@ func (c *Launcher) Resume(ctx context.Context, node records.NodeID, attempt reco
 }
 
 // breathEvery is the time in ms between two moments in which a container that stands still runs, so that its heartbeats go out. Frameworks
-// wait for them for a minute and more.
+// wait for them for two minutes (Spark) and more. Those of quickBreaths don't.
 const breathEvery = 45_000
+
+// quickBreaths are the same times for applications of types that wait less. Flink sends heartbeats 10 s apart and gives up after 50 s.
+var quickBreaths = map[string]int64{"Apache Flink": 20_000}
+
+// breathPeriod is the time in ms between two breaths of a container; 0: it never breathes.
+func breathPeriod(o level.Order) int64 {
+	if o.BreathEvery != 0 {
+		return max(o.BreathEvery, 0)
+	}
+	return cmp.Or(quickBreaths[o.Type], breathEvery)
+}
 
 // Order implements leader.Launcher. Its token names no attempt: no ApplicationMaster has such a token, and nodes take orders from nobody else.
 func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order) error {
@@ -195,12 +207,7 @@ func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order
 	m.SetContainerId(o.Container.PB())
 	m.SetLevel(levelPB(o.Level))
 	m.SetHeld(c.Types.PB(o.Held))
-	switch {
-	case o.BreathEvery > 0:
-		m.SetBreathEveryMs(o.BreathEvery)
-	case o.BreathEvery == 0:
-		m.SetBreathEveryMs(breathEvery)
-	} // else it never breathes
+	m.SetBreathEveryMs(breathPeriod(o))
 	m.SetVersion(o.Version)
 	m.SetBeneficiary(o.For)
 	req := &pb.OrderContainersRequest{}

@@ -9,6 +9,7 @@ import (
 	"heddle/rm/leader/resize"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/service/stages"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -119,6 +120,11 @@ func (s *Service) allocate(ctx context.Context, req *pb.AllocateRequest) (*pb.Al
 		BlacklistAdd:    req.GetBlacklistRequest().GetBlacklistAdditions(),
 		BlacklistRemove: req.GetBlacklistRequest().GetBlacklistRemovals(),
 		TrackingURL:     req.GetTrackingUrl(),
+		Probes:          req.GetHeddleProbes(),
+		Stages:          stages.ReportFrom(req.GetHeddleStages()),
+		Performance:     stages.PerformanceFrom(req.GetHeddlePerformance()),
+		WantsHints:      req.GetHeddleWantsHints(),
+		WantsLevels:     req.GetHeddleWantsLevels(),
 		Wait:            min(time.Duration(req.GetHeddleWaitMs())*time.Millisecond, maxWait),
 	}
 	for _, c := range req.GetRelease() {
@@ -154,11 +160,20 @@ func (s *Service) allocateResponse(
 	resp.SetNumClusterNodes(int32(reply.Nodes))
 	resp.SetNmTokens(s.nmTokens(l, id.Attempt, reply.NewNodes, o.user))
 	resp.SetApplicationPriority(priority(reply.Priority))
+	probeNodes(s, l, resp, id.Attempt, reply, o.user)
 	if id.KeyID != l.Keys(ledgerpb.KeyKind_AM_RM).Current.ID {
 		resp.SetAmRmToken(s.amrmToken(l, id.Attempt).PB())
 	}
 	if m := s.preemptionMessage(&reply.Preemption); m != nil {
 		resp.SetPreempt(m)
+	}
+	stages.Hint(resp, reply)
+	if reply.Suspended != nil {
+		p := s.parts()
+		suspended := &pb.SuspendedContainers{}
+		suspended.SetContainerId(p.containers(reply.Suspended.IDs))
+		resp.SetHeddleSuspended(suspended)
+		s.done(p)
 	}
 	if err := s.resized(l, resp, reply, o, req.GetUpdateRequests()); err != nil {
 		return nil, err
@@ -265,6 +280,24 @@ func (s *Service) nmTokens(
 		out = append(out, t)
 	}
 	return out
+}
+
+// probeNodes tells of nodes that take probes of short tasks, with tokens for them.
+func probeNodes(s *Service, l *leader.Leader, resp *pb.AllocateResponse, attempt records.AttemptID, reply *leader.AllocateReply, user string) {
+	var come []*pb.ProbeNode
+	for _, n := range reply.ProbeNodes {
+		m := &pb.ProbeNode{}
+		m.SetNodeId(s.forms(n.ID).id)
+		m.SetPort(n.Port)
+		m.SetToken(s.nmToken(l, attempt, n.ID, user).PB())
+		come = append(come, m)
+	}
+	var gone []*pb.NodeId
+	for _, id := range reply.ProbesGone {
+		gone = append(gone, s.forms(id).id)
+	}
+	resp.SetHeddleProbeNodes(come)
+	resp.SetHeddleProbeNodesGone(gone)
 }
 
 func (s *Service) completions(list []leader.Completion) []*pb.ContainerStatus {

@@ -50,7 +50,7 @@ type queueTree struct {
 	total records.Resource // of the cluster, where the tree is a Fair one
 }
 
-// currentCapacity is the part of what a queue is promised that it uses. Capacity queues measure it by all resources that count for their
+// currentCapacity is the part of what a queue is guaranteed that it uses. Capacity queues measure it by all resources that count for their
 // limits, at least of one smallest container (Hadoop: CSQueueUtils.updateUsedCapacity); others by memory.
 func currentCapacity(kind queue.Kind, u *view.QueueUse) float32 {
 	if kind == queue.Capacity && u.State.Path != "" {
@@ -85,7 +85,7 @@ func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 
 // limited is a queue of those with limits in parts of the cluster.
 func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
-	promised, most := u.Share.Min, u.Share.Max
+	guaranteed, most := u.Share.Min, u.Share.Max
 	m := &pb.QueueInfo{}
 	m.SetQueueName(q.Name)
 	m.SetQueuePath(q.Path)
@@ -106,7 +106,7 @@ func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	c.SetMaxCapacity(u.Share.Maximum)
 	c.SetAbsoluteMaxCapacity(u.Share.AbsoluteMaximum)
 	c.SetMaxAMPercentage(q.MaxAMShare)
-	c.SetEffectiveMinCapacity(t.Types.PB(promised))
+	c.SetEffectiveMinCapacity(t.Types.PB(guaranteed))
 	c.SetEffectiveMaxCapacity(t.Types.PB(most))
 	c.SetConfiguredMinCapacity(t.Types.PB(q.ConfiguredMin()))
 	c.SetConfiguredMaxCapacity(t.Types.PB(q.ConfiguredMax()))

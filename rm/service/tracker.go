@@ -2,13 +2,17 @@ package service
 
 import (
 	"context"
+	"time"
 
 	"heddle/conf"
 	"heddle/rm/leader"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/startrefusal"
+	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
+	"heddle/rm/service/stages"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -43,7 +47,11 @@ func (s *Service) registerNode(
 		Version:  req.GetNmVersion(),
 		Instance: req.GetHeddleCapabilities().GetInstance(),
 		Features: req.GetHeddleCapabilities().GetFeatures(), Missing: req.GetHeddleCapabilities().GetMissing(),
-		Logs: req.GetLogAggregationReportsForApps(),
+		Logs:      req.GetLogAggregationReportsForApps(),
+		ProbePort: req.GetHeddleCapabilities().GetProbePort(),
+	}
+	if t := shortTasks(req.GetHeddleShortTasks(), s.Types); t != nil {
+		r.Lent = t.Lent
 	}
 	if r.Node.Host == "" || r.Node.Port <= 0 {
 		return s.refuseNode("NodeManager without host or port: %v", r.Node), nil
@@ -74,6 +82,10 @@ func (s *Service) registerNode(
 	resp.SetNodeAction(reply.Action)
 	resp.SetRmIdentifier(s.View.Cluster().Timestamp)
 	resp.SetRmVersion(conf.HadoopVersion)
+	if !reply.FirstLent.IsZero() {
+		resp.SetHeddleLent(s.Types.PB(reply.FirstLent))
+		resp.SetResource(s.Types.PB(reply.Rest))
+	}
 	return resp, nil
 }
 
@@ -140,8 +152,11 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	call.Memory = level.Memory{Full: memory.GetNoReclaim() != "", Out: memory.GetPageOutRate(), In: memory.GetPageInRate(), Pressure: pressure(memory.GetSome())}
 	call.Levels, call.Failed = s.levels(req.GetHeddleSuspensions())
 	for _, c := range req.GetHeddleContainerMemory() {
-		call.Used = append(call.Used, leader.ContainerMemory{ID: records.ContainerIDFrom(c.GetContainerId()), Bytes: max(c.GetBytes(), 0)})
+		call.Used = append(call.Used, level.Used{ID: records.ContainerIDFrom(c.GetContainerId()), Bytes: max(c.GetBytes(), 0)})
 	}
+	call.Outputs, call.FetchRate = stages.OutputsFrom(req.GetHeddleMapOutputs()), req.GetHeddleFetchRate()
+	call.Inputs = warming.Inputs(req.GetHeddleJobInputs())
+	call.ShortTasks = shortTasks(req.GetHeddleShortTasks(), s.Types)
 	reply, err := l.HeartbeatNode(call)
 	if err != nil {
 		return nil, s.stranger(err)
@@ -166,6 +181,17 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	return resp, nil
 }
 
+// shortTasks reads what a node says of what it was lent; nil if it says nothing, or nothing that can be true.
+func shortTasks(m *pb.NodeShortTasks, types records.ResourceTypes) *leader.ShortTasks {
+	const longest = 1 << 40 // ms
+	lent, err := types.From(m.GetLent())
+	used, err2 := types.From(m.GetUsed())
+	if m == nil || err != nil || err2 != nil || m.GetStarted() < 0 || m.GetWaitedMs() < 0 || m.GetWaitedMs() > longest {
+		return nil
+	}
+	return &leader.ShortTasks{Lent: lent, Used: used, Started: m.GetStarted(), Waited: time.Duration(m.GetWaitedMs()) * time.Millisecond}
+}
+
 // pressure is a percentage, whatever a node says.
 func pressure(some float32) float64 {
 	if !(some > 0) { // nor is it a number then
@@ -187,7 +213,7 @@ func (s *Service) levels(all []*pb.ContainerSuspension) (levels []level.Report, 
 		}
 		levels = append(levels, level.Report{
 			Container: id, Version: c.GetVersion(), Wanted: c.GetWanted(), Level: c.GetLevel(), Held: held,
-			Swapped: max(c.GetSwapped(), 0), Took: max(c.GetTookMs(), 0), Reason: ledger.Head(c.GetReason(), ledger.MaxName),
+			Swapped: max(c.GetSwapped(), 0), Took: max(c.GetTookMs(), 0), Reason: limit.Head(c.GetReason(), limit.MaxName),
 		})
 	}
 	return levels, failed
@@ -208,6 +234,9 @@ func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.N
 	if reply.Resource != nil {
 		resp.SetResource(s.Types.PB(*reply.Resource))
 	}
+	if reply.Lent != nil {
+		resp.SetHeddleLent(s.Types.PB(*reply.Lent))
+	}
 	var signals []*pb.SignalContainerRequest
 	for _, sig := range reply.Signals {
 		m := &pb.SignalContainerRequest{}
@@ -216,6 +245,7 @@ func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.N
 		signals = append(signals, m)
 	}
 	resp.SetContainersToSignal(signals)
+	resp.SetHeddleWarming(warming.OrdersPB(reply.Warming))
 }
 
 // shrinkOrders has a node hold containers to less, each by a token of its new size.

@@ -16,34 +16,32 @@ type Suspended struct {
 	Container
 	// Short is what its node lacks for its return; zero: there is room.
 	Short records.Resource
-	// Report is what its node says of it. Known: the node has said something.
+	// Report is what its node says of it, once the node has said something (Known).
 	Report level.Report
 	Known  bool
 }
 
-// Suspended returns the suspended and shrunk containers of applications that are wanted, those first that are suspended longest.
-func (v *Viewer) Suspended(wanted func(*ledger.Application) bool) []Suspended {
-	var list []Suspended
+// Suspended returns the suspended and shrunk containers. The one that was suspended first comes first.
+func (v *Viewer) Suspended() []Container {
+	var list []Container
 	v.Source.Read(func(s *ledger.State) {
 		for _, n := range s.Nodes {
+			if n.Lowered == 0 {
+				continue
+			}
 			for c := range s.On(n) {
-				if a := s.Apps[c.ID.Attempt.App]; c.Level != ledgerpb.Level_RUNNING && wanted(a) {
-					list = append(list, suspended(container(s, a, c)))
+				if c.Level != ledgerpb.Level_RUNNING {
+					list = append(list, container(s, s.Apps[c.ID.Attempt.App], c))
 				}
 			}
 		}
 	})
-	slices.SortFunc(list, func(a, b Suspended) int {
+	slices.SortFunc(list, func(a, b Container) int {
 		if x, y := a.Suspension().Since, b.Suspension().Since; x != y {
 			return int(min(max(x-y, -1), 1))
 		}
 		return a.ID.Compare(b.ID)
 	})
-	if l := v.Source.Leader(); l != nil {
-		for i := range list {
-			list[i].Report, list[i].Known = l.LevelReport(list[i].Node, list[i].ID)
-		}
-	}
 	return list
 }
 

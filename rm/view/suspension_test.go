@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -17,7 +18,7 @@ func suspending(t *testing.T) (s *ledger.State, change func(at int64, c *ledgerp
 	s = ledger.New()
 	change = func(at int64, c *ledgerpb.Command) {
 		t.Helper()
-		ledger.Clean(c)
+		limit.Clean(c)
 		if err := s.Apply(&ledgerpb.Batch{Time: at, Leadership: max(s.Epoch(), 1), Version: s.Version, Commands: []*ledgerpb.Command{c}}); err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +57,8 @@ func TestSuspendedContainers(t *testing.T) {
 	least, now := records.NewResource(64, 0), int64(50_000)
 	v := &Viewer{Source: fixed{s}, Now: func() time.Time { return time.UnixMilli(now) }}
 	texts := func() (out []string) {
-		for _, x := range v.Suspended(func(*ledger.Application) bool { return true }) {
+		for _, c := range v.Suspended() {
+			x := v.SuspendedOf(c)
 			out = append(out, x.Text(now))
 		}
 		return out
@@ -94,9 +96,6 @@ func TestSuspendedContainers(t *testing.T) {
 	if x := got.Containers[1].Suspended; len(x) != 1 || x[0].From != 39_000 || x[0].To != 0 {
 		t.Errorf("%+v", x)
 	}
-	if list := v.Suspended(func(*ledger.Application) bool { return false }); len(list) != 0 {
-		t.Errorf("%+v", list)
-	}
 }
 
 // Of a container that an earlier release has suspended nobody knows for whom.
@@ -105,8 +104,11 @@ func TestContainersThatAnEarlierReleaseHasSuspended(t *testing.T) {
 	s.Version = ledger.CauseVersion - 1
 	change(9_000, s.Container(tasks[0]).ChangeLevel(ledgerpb.Level_RECLAIMED, records.NewResource(64, 0), ledger.Cause{}))
 	v := &Viewer{Source: fixed{s}, Now: func() time.Time { return time.UnixMilli(50_000) }}
-	list := v.Suspended(func(*ledger.Application) bool { return true })
-	if len(list) != 1 || list[0].For() != "" || list[0].Text(50_000) != "suspended by an earlier release, which didn't record for whom" {
-		t.Errorf("%+v", list)
+	list := v.Suspended()
+	if len(list) != 1 {
+		t.Fatalf("%+v", list)
+	}
+	if x := v.SuspendedOf(list[0]); x.For() != "" || x.Text(50_000) != "suspended by an earlier release, which didn't record for whom" {
+		t.Errorf("%+v", x)
 	}
 }

@@ -88,8 +88,8 @@ type metrics struct {
 func (m *metrics) begin(c *cluster) {
 	var n [2]int
 	for i := range c.records {
-		for _, s := range c.records[i].stages {
-			n[index(c.records[i].long)] += len(s.durations)
+		for _, durations := range c.records[i].stages {
+			n[index(c.records[i].long)] += len(durations)
 		}
 	}
 	m.waits = [2][]sim.Time{make([]sim.Time, 0, n[0]), make([]sim.Time, 0, n[1])}

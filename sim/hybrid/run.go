@@ -54,7 +54,6 @@ type job struct {
 	stage     int32
 	long      bool
 	central   bool
-	known     int32 // tasks that wait, as workers know
 	submit    sim.Time
 	estimate  sim.Time
 	durations []sim.Time
@@ -63,14 +62,10 @@ type job struct {
 // record is a job of the trace.
 type record struct {
 	submit, end sim.Time
+	estimate    sim.Time // mean duration of its tasks
 	long        bool
-	waited      bool // some task didn't start at once
-	stages      []stage
-}
-
-type stage struct {
-	estimate  sim.Time
-	durations []sim.Time
+	waited      bool         // some task didn't start at once
+	stages      [][]sim.Time // durations of tasks
 }
 
 // worker is a node with one slot.
@@ -172,19 +167,18 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 
 // read makes a record of a job.
 func (c *cluster) read(j *sim.Job) record {
-	r := record{submit: j.Submit, end: -1, stages: make([]stage, 0, len(j.Stages))}
-	mean := c.cut(j.Estimate)
-	r.long = c.settings.Long(time.Duration(mean))
+	r := record{submit: j.Submit, end: -1, estimate: c.cut(j.Estimate), stages: make([][]sim.Time, 0, len(j.Stages))}
+	r.long = c.settings.Long(time.Duration(r.estimate))
 	for i := range j.Stages {
 		tasks := j.Stages[i].Tasks
 		if len(tasks) == 0 {
 			continue
 		}
-		s := stage{estimate: mean, durations: make([]sim.Time, len(tasks))}
+		durations := make([]sim.Time, len(tasks))
 		for k := range tasks {
-			s.durations[k] = c.cut(tasks[k].Duration)
+			durations[k] = c.cut(tasks[k].Duration)
 		}
-		r.stages = append(r.stages, s)
+		r.stages = append(r.stages, durations)
 	}
 	return r
 }
@@ -292,17 +286,17 @@ func (c *cluster) submit(n int32, number int) {
 		r.end = c.now
 		return
 	}
-	s := &r.stages[number]
+	durations := r.stages[number]
 	j := job{
-		record: n, stage: int32(number), long: r.long, central: c.mode.central != nobody && (r.long || c.mode.all), known: int32(len(s.durations)),
-		submit: c.now, estimate: s.estimate, durations: s.durations,
+		record: n, stage: int32(number), long: r.long, central: c.mode.central != nobody && (r.long || c.mode.all),
+		submit: c.now, estimate: r.estimate, durations: durations,
 	}
 	if c.mode.perfect && !j.central {
 		c.sched.Learn(c.central.bitmap(c.now))
 	}
 	var targets []sched.Node
-	j.id, targets = c.sched.Submit(time.Duration(c.now), sched.Job{Tasks: len(s.durations), Placed: j.central, Alone: r.long})
-	h := c.known.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(s.durations), Long: r.long && !c.mode.all, Size: slot})
+	j.id, targets = c.sched.Submit(time.Duration(c.now), sched.Job{Tasks: len(durations), Placed: j.central, Alone: r.long})
+	h := c.known.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(durations), Long: r.long && !c.mode.all, Size: slot})
 	c.jobs = append(c.jobs, j)
 	switch {
 	case j.central:
@@ -440,12 +434,11 @@ func (c *cluster) endAt(at sim.Time, w int32, r running) {
 
 // count has workers know that one more task of a job was launched.
 func (c *cluster) count(n int32) {
-	j := &c.jobs[n]
-	j.known--
-	if wait, _ := c.sched.Left(j.id); wait == 0 {
-		c.known.SetLaunched(probe.Handle(n))
+	h := probe.Handle(n)
+	if wait, _ := c.sched.Left(c.jobs[n].id); wait == 0 {
+		c.known.SetLaunched(h)
 	} else {
-		c.known.SetLeft(probe.Handle(n), int(j.known))
+		c.known.SetLeft(h, c.known.Of(h).Left-1)
 	}
 }
 

@@ -20,6 +20,7 @@ type attempt struct {
 	turn  int32 // of plans
 	over  bool
 	moves bool // something is to end by itself
+	still bool
 	stop  stage.Stop
 
 	fetches bool
@@ -42,10 +43,18 @@ func (a *attempt) settle() {
 	a.left = max(0, a.left-a.speed()*passed)
 }
 
-func (a *attempt) speed() float64 { return a.node.speed(a.job.is.Type, a.id.Stage.String()) }
+func (a *attempt) speed() float64 {
+	if a.still {
+		return 0
+	}
+	return a.node.speed(a.job.is.Type, a.id.Stage.String())
+}
 
 // rate is how fast a reduce fetches, in MB/s.
 func (a *attempt) rate() float64 {
+	if a.still {
+		return 0
+	}
 	return a.job.c.setting(a.job.c.s.Settings.Bandwidth, defaultBandwidth) * a.node.fetches()
 }
 

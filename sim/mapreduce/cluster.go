@@ -48,6 +48,7 @@ type cluster struct {
 	active  int       // jobs that run
 	arrived int
 	changes int // that were made
+	frozen  int // containers that stood still
 
 	attempts []*attempt
 	granted  int64
@@ -115,6 +116,11 @@ func (c *cluster) queues() *eventlog.Source {
 	if c.s.Settings.StagePolicy != "" {
 		src.Keys["heddle.scheduler.stage-policy"] = c.s.Settings.StagePolicy
 	}
+	if c.s.Settings.Freezes {
+		src.Keys["heddle.scheduler.preemption"] = "suspend"
+		src.Keys["yarn.resourcemanager.scheduler.monitor.enable"] = "true"
+		src.Keys["yarn.scheduler.fair.preemption"] = "true"
+	}
 	for k, v := range c.s.Properties {
 		src.Keys[k] = v
 	}
@@ -141,6 +147,12 @@ func (c *cluster) schedule() {
 			case drive.Allocate:
 				again = true
 				c.allocated(&d)
+			case drive.Suspend:
+				again = true
+				c.stands(d.Container, true)
+			case drive.Resume:
+				again = true
+				c.stands(d.Container, false)
 			case drive.Kill:
 				again = true
 				h := c.holders[d.Container]

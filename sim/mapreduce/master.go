@@ -61,6 +61,7 @@ type container struct {
 	started bool
 	useful  bool     // an attempt has succeeded there
 	attempt *attempt // that runs there
+	still   bool
 }
 
 // strictID is the allocation request id of the first request for some nodes only; those of the stages are below.
@@ -95,7 +96,7 @@ func (j *master) submitted(seq int64) {
 	set := &j.c.s.Settings
 	spec := stage.Job{
 		Maps: j.is.Maps.Tasks, Reduces: j.is.Reduces.Tasks, ReduceMemory: j.is.Reduces.Memory, Tries: [2]int{4, 4}, NodeFailures: 3,
-		PerTask: set.Containers != "reused", Starter: starter(set),
+		PerTask: set.Containers != "reused", Starter: starter(set), Freezes: set.Freezes,
 	}
 	spec.Speculator, spec.Splitter = speculator(set)
 	j.machine = stage.New(spec)
@@ -167,6 +168,12 @@ func (j *master) step(e stage.Event) {
 			}
 		case stage.Divide:
 			j.divide(a)
+		case stage.Freeze:
+			j.freeze(a)
+		case stage.Thaw:
+			if x := &j.slots[a.Slot]; x.held {
+				j.c.sched.Unswap(x.handle)
+			}
 		case stage.Accept:
 			j.outputs(a.Attempt, 1)
 		case stage.Revoke:
@@ -188,7 +195,7 @@ type readies struct{ *master }
 func (j readies) Handle(slot int64) {
 	x := &j.slots[slot]
 	switch {
-	case !x.held || x.attempt != nil:
+	case !x.held || x.attempt != nil || x.still:
 	case !x.node.down:
 		x.started = true
 		j.step(stage.Ready{Slot: stage.SlotID(slot)})
@@ -225,7 +232,7 @@ func (j *master) outputs(id stage.AttemptID, more int) {
 	if j.done += more; j.complete() {
 		j.mapped = j.c.engine.Now()
 	}
-	j.c.sched.NoteOutputs(j.app, int64(j.done), int64(float64(j.done)*j.is.Maps.Output*megabyte))
+	j.c.sched.NoteOutputs(j.app, int64(j.done), int64(j.made*j.is.Maps.Output*megabyte))
 	for _, a := range j.running {
 		if a.fetches {
 			a.plan()
@@ -239,7 +246,7 @@ func (j *master) tick(n int) (busy bool) {
 	now := j.c.engine.Now()
 	for _, a := range slices.Clone(j.running) {
 		busy = busy || a.moves
-		if since := int64((now - a.began) / second); since > 0 && since%report == 0 && !a.over && !a.node.down {
+		if since := int64((now - a.began) / second); since > 0 && since%report == 0 && !a.over && !a.still && !a.node.down {
 			a.settle()
 			a.tell()
 		}

@@ -2,6 +2,7 @@ package mapreduce
 
 import (
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 	"heddle/sim"
 	"heddle/yarn/records"
 )
@@ -30,6 +31,9 @@ func (c *cluster) addNode(is *Nodes, name string) {
 func (c *cluster) enter(n *node) {
 	n.handle = c.sched.AddNode(scheduler.NodeSpec{Host: n.name, Rack: rack, Capability: records.NewResource(n.is.Memory, n.is.VCores)})
 	n.known = true
+	if c.s.Settings.Freezes {
+		c.sched.SetAbility(n.handle, drive.Ability{Suspend: true, Shrink: true, Reclaim: true})
+	}
 	for len(c.at) <= int(n.handle) {
 		c.at = append(c.at, nil)
 	}

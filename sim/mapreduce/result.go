@@ -17,6 +17,7 @@ type Result struct {
 	Copies      int     `json:"copies"`      // that were launched
 	Useful      int     `json:"useful"`      // of these, those that finished first
 	Cuts        int     `json:"cuts"`        // of maps, the rest of whose input others did
+	Frozen      int     `json:"frozen"`      // how often containers stood still
 	Wasted      float64 `json:"wasted"`      // time of attempts whose results nobody used
 	WastedOn    float64 `json:"wastedOnCopies"`
 
@@ -61,7 +62,7 @@ type AttemptResult struct {
 }
 
 func (c *cluster) result() *Result {
-	r := &Result{}
+	r := &Result{Frozen: c.frozen}
 	sum, squares, lived := 0., 0., 0.
 	for _, j := range c.jobs {
 		x := j.result()

@@ -141,6 +141,44 @@ func TestCopiesHelp(t *testing.T) {
 	}
 }
 
+// On a full cluster whatever becomes free is for the reduces of a job that came first. A copy waits until all of them have begun, unless a map of
+// its own job with slack gives its room: then it begins at once. Whatever stood still has one result, too.
+func TestCopiesThatSuspensionPaysFor(t *testing.T) {
+	ends := map[bool]float64{}
+	for _, freezes := range []bool{false, true} {
+		s := &Scenario{
+			Scheduler:  "capacity",
+			Properties: map[string]string{"yarn.scheduler.capacity.root.queues": "default", "yarn.scheduler.capacity.root.default.capacity": "100"},
+			Settings:   Settings{SlowStart: "1.0", Speculation: "esplash", Freezes: freezes},
+			Nodes:      []Nodes{{Name: "n", Count: 3, Memory: 2200, VCores: 2}},
+			Changes:    []Change{{At: 40, Node: "n3", Speed: pointer(0.01)}},
+			Jobs: []Jobs{
+				{Name: "first", Maps: Tasks{Tasks: 1, Seconds: 45, Memory: 1024}, Reduces: Tasks{Tasks: 30, Seconds: 20, Memory: 1024}},
+				{Name: "second", Submit: 0.1, Maps: Tasks{Tasks: 10, Seconds: 30, Memory: 1024}},
+			},
+		}
+		r := run(t, s)
+		won, stood := 0, 0
+		for _, m := range r.Jobs[1].Maps {
+			for _, a := range m.Attempts {
+				if a.Outcome == "succeeded" {
+					won++
+				}
+				if !a.Copy && a.Outcome == "succeeded" && a.End-a.Start > 31 && a.Node != "n3" {
+					stood++
+				}
+			}
+		}
+		if won != 10 || stood > 0 != freezes || r.Frozen > 0 != freezes {
+			t.Errorf("freezes %v: %d results of 10 maps, %d of which stood still; %d containers did", freezes, won, stood, r.Frozen)
+		}
+		ends[freezes] = r.Jobs[1].End
+	}
+	if ends[true] > 0.75*ends[false] {
+		t.Errorf("the job ends at %v s, and at %v if nothing stands still", ends[true], ends[false])
+	}
+}
+
 // Jobs that nothing can end are reported, and so is a scenario that takes too long.
 func TestJobsThatDoNotEnd(t *testing.T) {
 	s := simple(1, 0)
@@ -166,6 +204,7 @@ func TestResultsAreSane(t *testing.T) {
 				SlowStart:   rapid.SampledFrom([]string{"", "omo", "0.5", "1.0"}).Draw(t, "slowstart"),
 				Speculation: rapid.SampledFrom([]string{"", "esplash", "late", "split"}).Draw(t, "speculation"),
 				Containers:  rapid.SampledFrom([]string{"", "reused"}).Draw(t, "containers"),
+				Freezes:     rapid.Bool().Draw(t, "freezes"),
 				Levels:      rapid.SampledFrom([]string{"", "configured"}).Draw(t, "levels"),
 				Hints:       rapid.Bool().Draw(t, "hints"),
 				Noise:       0.3, Stragglers: Stragglers{0.1, 8},

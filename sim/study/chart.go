@@ -17,6 +17,10 @@ type Chart struct {
 	Values [][]float64 // by group and bar
 }
 
+func (c *Chart) add(group string, values []float64) {
+	c.Groups, c.Values = append(c.Groups, group), append(c.Values, values)
+}
+
 var colours = []string{"#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2"}
 
 // Measures of a chart, in pixels.

@@ -32,10 +32,10 @@ const (
 )
 
 // mixed is 8 jobs of four benchmarks on 8 nodes of four levels.
-func mixed(speculation, levelsBy string, changes []mapreduce.Change) *mapreduce.Scenario {
+func mixed(speculation, levelsBy string, freezes bool, changes []mapreduce.Change) *mapreduce.Scenario {
 	s := &mapreduce.Scenario{
 		Allocations: "<allocations><queue name=\"default\"/><defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy></allocations>",
-		Settings:    mapreduce.Settings{SlowStart: afterMaps, Speculation: speculation, Levels: levelsBy, Noise: noise, Expiry: rebooting, Hints: true},
+		Settings:    mapreduce.Settings{SlowStart: afterMaps, Speculation: speculation, Levels: levelsBy, Freezes: freezes, Noise: noise, Expiry: rebooting, Hints: true},
 		Changes:     changes,
 	}
 	for i, l := range levels {
@@ -81,18 +81,22 @@ func ESplash(seeds int) (*Study, error) {
 		{"a node of level 4 is slow for 1000 s, then away for 600 s", slowed("level4-1", true), "section 5.3.3.3: eSplash adds 42.4 % less than none, 45.8 % less than LATE"},
 	} {
 		t := Table{
-			Title: fmt.Sprintf("%s, %d seeds", x.name, seeds), Columns: []string{"policy", "makespan", "added", "copies", "cuts", "useless", "wasted on copies (s)", "useless against LATE"},
+			Title: fmt.Sprintf("%s, %d seeds", x.name, seeds), Columns: []string{"policy", "makespan", "added", "copies", "cuts", "stood still", "useless", "wasted on copies (s)", "useless against LATE"},
 			Notes: []string{"The text, " + x.text + "."},
 		}
 		late := 0.
-		for _, p := range []struct{ name, speculation, levels string }{
-			{"none", "none", ""},
-			{"LATE", "late", ""},
-			{"eSplash, levels configured", "esplash", "configured"},
-			{"eSplash, levels measured by each job", "esplash", "measured"},
-			{"split, levels measured by each job", "split", "measured"},
+		for _, p := range []struct {
+			name, speculation, levels string
+			freezes                   bool
+		}{
+			{"none", "none", "", false},
+			{"LATE", "late", "", false},
+			{"eSplash, levels configured", "esplash", "configured", false},
+			{"eSplash, levels measured by each job", "esplash", "measured", false},
+			{"the same, paid by suspension", "esplash", "measured", true},
+			{"split, levels measured by each job", "split", "measured", false},
 		} {
-			r, err := with(seeds, func() *mapreduce.Scenario { return mixed(p.speculation, p.levels, x.changes) })
+			r, err := with(seeds, func() *mapreduce.Scenario { return mixed(p.speculation, p.levels, p.freezes, x.changes) })
 			if err != nil {
 				return nil, fmt.Errorf("%s, %s: %w", x.name, p.name, err)
 			}
@@ -112,7 +116,8 @@ func ESplash(seeds int) (*Study, error) {
 			}
 			t.Rows = append(t.Rows, []string{
 				p.name, m.String(), added, r.of(func(r *mapreduce.Result) float64 { return float64(r.Copies) }).String(),
-				r.of(func(r *mapreduce.Result) float64 { return float64(r.Cuts) }).String(), useless.String(),
+				r.of(func(r *mapreduce.Result) float64 { return float64(r.Cuts) }).String(), r.of(func(r *mapreduce.Result) float64 { return float64(r.Frozen) }).String(),
+				useless.String(),
 				r.of(func(r *mapreduce.Result) float64 { return r.WastedOn }).String(), against,
 			})
 			if x.name == "a node of level 4 is slow for 1000 s" && (p.levels != "measured" || p.speculation == "split") {

@@ -79,7 +79,7 @@ func Sparrow(seeds int) (*Study, error) {
 			row, bars = append(row, mean.String(), less(mean.mean(), ideal)), append(bars, mean.mean())
 		}
 		response.Rows = append(response.Rows, row)
-		chart.Groups, chart.Values = append(chart.Groups, "load "+row[0]), append(chart.Values, bars)
+		chart.add("load "+row[0], bars)
 	}
 	s.Tables, s.Charts = []Table{zero, response}, []Chart{chart}
 	return s, nil

@@ -75,7 +75,7 @@ func TestFreshEndsBeforeFairAndIsFair(t *testing.T) {
 func TestESplashMakesFewUselessCopies(t *testing.T) {
 	useless := map[string]int{}
 	for _, how := range []string{"late", "esplash"} {
-		s := mixed(how, "configured", nil)
+		s := mixed(how, "configured", false, nil)
 		s.Seed = 1
 		r, err := mapreduce.Run(s)
 		if err != nil {
@@ -92,7 +92,7 @@ func TestESplashMakesFewUselessCopies(t *testing.T) {
 // copies do, also without stragglers.
 func TestNodeThatGoesAwayAddsLittle(t *testing.T) {
 	ends := func(how string, changes []mapreduce.Change) float64 {
-		s := mixed(how, "configured", changes)
+		s := mixed(how, "configured", false, changes)
 		s.Seed = 1
 		r, err := mapreduce.Run(s)
 		if err != nil {
@@ -111,7 +111,7 @@ func TestNodeThatGoesAwayAddsLittle(t *testing.T) {
 }
 
 func TestPictureIsXML(t *testing.T) {
-	r, err := mapreduce.Run(mixed("esplash", "measured", slowed("level4-1", true)))
+	r, err := mapreduce.Run(mixed("esplash", "measured", false, slowed("level4-1", true)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,11 +23,7 @@ func readText(r io.Reader, most int64) ([]byte, error) {
 }
 
 // objects reads JSON objects, one after the other, and makes jobs of each. It adds the object's line to an error.
-func objects[T any](r io.Reader, appendTo func(*T, []sim.Job) ([]sim.Job, error)) ([]sim.Job, error) {
-	text, err := readText(r, mostText)
-	if err != nil {
-		return nil, err
-	}
+func objects[T any](text []byte, appendTo func(*T, []sim.Job) ([]sim.Job, error)) ([]sim.Job, error) {
 	in := json.NewDecoder(bytes.NewReader(text))
 	var jobs []sim.Job
 	for {

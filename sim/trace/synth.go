@@ -114,16 +114,14 @@ func (g *synthTrace) appendTo(jobs []sim.Job, o Options) ([]sim.Job, error) {
 			return nil, fmt.Errorf("time_distribution: %w", err)
 		}
 		for i := range class.Tasks {
-			s, err := class.Tasks[i].stage(rng, o)
+			s, err := class.Tasks[i].stage(rng, o, maxDrawn-total)
 			if err != nil {
 				return nil, err
 			}
 			if len(s.Tasks) > 0 {
 				j.Stages = append(j.Stages, s)
 			}
-			if total += len(s.Tasks); total > 100*maxTasks {
-				return nil, fmt.Errorf("the jobs have more than %d tasks", 100*maxTasks)
-			}
+			total += len(s.Tasks)
 		}
 		j.Estimate = mean(&j)
 		jobs = append(jobs, j)
@@ -131,7 +129,11 @@ func (g *synthTrace) appendTo(jobs []sim.Job, o Options) ([]sim.Job, error) {
 	return jobs, nil
 }
 
-func (g *synthTask) stage(rng *rand.Rand, o Options) (sim.Stage, error) {
+// maxDrawn bounds the tasks of all jobs that a SYNTH trace asks for: a few bytes may ask for any number of them.
+const maxDrawn = 10 * maxTasks
+
+// stage draws a stage of up to so many tasks.
+func (g *synthTask) stage(rng *rand.Rand, o Options, most int) (sim.Stage, error) {
 	s := sim.Stage{Priority: g.Priority, Resource: o.Slot}
 	if m := g.Memory.draw(rng); m >= 1 && m < 1<<40 {
 		s.Resource = records.NewResource(int64(m), max(s.Resource.VCores(), 1))
@@ -142,6 +144,9 @@ func (g *synthTask) stage(rng *rand.Rand, o Options) (sim.Stage, error) {
 	n := g.Count.draw(rng)
 	if !(n <= maxTasks) {
 		return s, fmt.Errorf("a job has %g tasks of priority %d", n, g.Priority)
+	}
+	if int(n) > most {
+		return s, fmt.Errorf("the jobs have more than %d tasks together: lower num_jobs, or the count of tasks", maxDrawn)
 	}
 	s.Tasks = make([]sim.Task, int(max(n, 0)))
 	for i := range s.Tasks {

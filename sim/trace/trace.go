@@ -2,7 +2,6 @@ package trace
 
 import (
 	"bufio"
-	"bytes"
 	"compress/gzip"
 	"fmt"
 	"io"
@@ -47,6 +46,7 @@ func Open(path string, o Options) ([]sim.Job, error) {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
+	var text []byte // of JSON whose format its content tells
 	if o.Format == "" {
 		switch {
 		case strings.HasSuffix(name, ".tr"):
@@ -54,16 +54,23 @@ func Open(path string, o Options) ([]sim.Job, error) {
 		case strings.HasSuffix(name, ".tsv"):
 			o.Format = "swim"
 		case strings.HasSuffix(name, ".json"):
-			text, err := readText(r, mostText)
-			if err != nil {
+			if text, err = readText(r, mostText); err != nil {
 				return nil, fmt.Errorf("%s: %w", path, err)
 			}
-			o.Format, r = formatOf(text), bytes.NewReader(text)
+			o.Format = formatOf(text)
 		default:
 			return nil, fmt.Errorf("%s: the name doesn't show the format; give one of %s", path, strings.Join(Formats, ", "))
 		}
 	}
-	jobs, err := Read(r, o)
+	var jobs []sim.Job
+	if text == nil {
+		jobs, err = Read(r, o)
+	} else {
+		jobs, err = readJSON(text, o)
+	}
+	if err == nil && len(jobs) == 0 {
+		err = fmt.Errorf("it has no jobs of the format %s (--format names another one)", o.Format)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -77,18 +84,39 @@ func Read(r io.Reader, o Options) (jobs []sim.Job, err error) {
 		jobs, err = readHawk(r, o)
 	case "swim":
 		jobs, err = readSWIM(r, o)
-	case "sls":
-		jobs, err = objects(r, func(g *slsJob, jobs []sim.Job) ([]sim.Job, error) { return g.appendTo(jobs, o) })
-	case "synth":
-		jobs, err = objects(r, func(g *synthTrace, jobs []sim.Job) ([]sim.Job, error) { return g.appendTo(jobs, o) })
-	case "rumen":
-		jobs, err = objects(r, func(g *rumenJob, jobs []sim.Job) ([]sim.Job, error) { return g.appendTo(jobs, o) })
+	case "sls", "synth", "rumen":
+		text, err := readText(r, mostText)
+		if err != nil {
+			return nil, err
+		}
+		return readJSON(text, o)
 	default:
 		return nil, fmt.Errorf("%q is not a format of traces; use one of %s", o.Format, strings.Join(Formats, ", "))
 	}
 	if err != nil {
 		return nil, err
 	}
+	return inOrder(jobs), nil
+}
+
+// readJSON reads a trace of a format with JSON objects.
+func readJSON(text []byte, o Options) (jobs []sim.Job, err error) {
+	switch o.Format {
+	case "synth":
+		jobs, err = objects(text, func(g *synthTrace, jobs []sim.Job) ([]sim.Job, error) { return g.appendTo(jobs, o) })
+	case "rumen":
+		jobs, err = objects(text, func(g *rumenJob, jobs []sim.Job) ([]sim.Job, error) { return g.appendTo(jobs, o) })
+	default:
+		jobs, err = objects(text, func(g *slsJob, jobs []sim.Job) ([]sim.Job, error) { return g.appendTo(jobs, o) })
+	}
+	if err != nil {
+		return nil, err
+	}
+	return inOrder(jobs), nil
+}
+
+// inOrder sorts jobs by submission. Times count from the first one.
+func inOrder(jobs []sim.Job) []sim.Job {
 	slices.SortStableFunc(jobs, func(a, b sim.Job) int { return int(min(max(a.Submit-b.Submit, -1), 1)) })
 	if len(jobs) > 0 {
 		first := jobs[0].Submit
@@ -96,7 +124,7 @@ func Read(r io.Reader, o Options) (jobs []sim.Job, err error) {
 			jobs[i].Submit -= first
 		}
 	}
-	return jobs, nil
+	return jobs
 }
 
 // name gives a job the names that its trace doesn't: its own after its number, the queue's and the user's.

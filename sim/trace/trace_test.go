@@ -102,6 +102,7 @@ func TestRefused(t *testing.T) {
 		"a SYNTH trace of nothing":   {"synth", `{"num_jobs": 1}`},
 		"a SYNTH task of ages":       {"synth", `{"num_jobs":1,"workloads":[{"job_classes":[{"tasks":[{"count":{"val":1},"time":{"val":1e99}}]}],"time_distribution":[{"time":1}]}]}`},
 		"too many SYNTH tasks":       {"synth", `{"num_jobs":1,"workloads":[{"job_classes":[{"tasks":[{"count":{"val":1e99}}]}],"time_distribution":[{"time":1}]}]}`},
+		"SYNTH tasks without end":    {"synth", `{"num_jobs":1000000,"workloads":[{"job_classes":[{"tasks":[{"count":{"val":1000000},"time":{"val":1}}]}],"time_distribution":[{"time":1}]}]}`},
 		"a task that ends too early": {"rumen", `{"mapTasks": [{"startTime": 2, "finishTime": 1}]}`},
 		"a format that isn't":        {"pdf", ""},
 	} {
@@ -122,6 +123,8 @@ func TestBrokenLinesAreNamed(t *testing.T) {
 		"c.tsv":  {"j\t1\t1\t1\t1\t1\nj\t1\t1\tz\t1\t1\n", "c.tsv: line 2: field 4: "},
 		"d.json": {"{\"job.tasks\": []}\n{\n\"job.start.ms\": -5}\n", "d.json: line 2: job.start.ms: "},
 		"e.json": {"{\"jobID\": \"a\"}\n{\n\"jobID\": }\n", "e.json: line 3: invalid character"},
+		"g.tr":   {"\n", "g.tr: it has no jobs of the format hawk"},
+		"h.json": {"", "h.json: it has no jobs"},
 		"f.json": {"{\"workloads\": [\n", "f.json: line 2: unexpected EOF"},
 	} {
 		file := filepath.Join(dir, name)

@@ -1460,6 +1460,7 @@ type NodeCapabilities struct {
 	xxx_hidden_Features    []string               `protobuf:"bytes,1,rep,name=features"`
 	xxx_hidden_Missing     []string               `protobuf:"bytes,2,rep,name=missing"`
 	xxx_hidden_Instance    *string                `protobuf:"bytes,3,opt,name=instance"`
+	xxx_hidden_ProbePort   int32                  `protobuf:"varint,4,opt,name=probe_port,json=probePort"`
 	XXX_raceDetectHookData protoimpl.RaceDetectHookData
 	XXX_presence           [1]uint32
 	unknownFields          protoimpl.UnknownFields
@@ -1515,6 +1516,13 @@ func (x *NodeCapabilities) GetInstance() string {
 	return ""
 }
 
+func (x *NodeCapabilities) GetProbePort() int32 {
+	if x != nil {
+		return x.xxx_hidden_ProbePort
+	}
+	return 0
+}
+
 func (x *NodeCapabilities) SetFeatures(v []string) {
 	x.xxx_hidden_Features = v
 }
@@ -1525,7 +1533,12 @@ func (x *NodeCapabilities) SetMissing(v []string) {
 
 func (x *NodeCapabilities) SetInstance(v string) {
 	x.xxx_hidden_Instance = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 3)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+}
+
+func (x *NodeCapabilities) SetProbePort(v int32) {
+	x.xxx_hidden_ProbePort = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
 }
 
 func (x *NodeCapabilities) HasInstance() bool {
@@ -1535,9 +1548,21 @@ func (x *NodeCapabilities) HasInstance() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
 }
 
+func (x *NodeCapabilities) HasProbePort() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
 func (x *NodeCapabilities) ClearInstance() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
 	x.xxx_hidden_Instance = nil
+}
+
+func (x *NodeCapabilities) ClearProbePort() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_ProbePort = 0
 }
 
 type NodeCapabilities_builder struct {
@@ -1549,6 +1574,8 @@ type NodeCapabilities_builder struct {
 	Missing []string
 	// Names the node's state: a restarted node has the same, another one that claims its id has not.
 	Instance *string
+	// Where it takes probes of short tasks. None: nowhere.
+	ProbePort *int32
 }
 
 func (b0 NodeCapabilities_builder) Build() *NodeCapabilities {
@@ -1558,8 +1585,170 @@ func (b0 NodeCapabilities_builder) Build() *NodeCapabilities {
 	x.xxx_hidden_Features = b.Features
 	x.xxx_hidden_Missing = b.Missing
 	if b.Instance != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 3)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
 		x.xxx_hidden_Instance = b.Instance
+	}
+	if b.ProbePort != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		x.xxx_hidden_ProbePort = *b.ProbePort
+	}
+	return m0
+}
+
+// What a node does with what it was lent for short tasks, in registrations and heartbeats of nodes that take probes.
+type NodeShortTasks struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Lent        *Resource              `protobuf:"bytes,1,opt,name=lent"`
+	xxx_hidden_Used        *Resource              `protobuf:"bytes,2,opt,name=used"`
+	xxx_hidden_Started     int64                  `protobuf:"varint,3,opt,name=started"`
+	xxx_hidden_WaitedMs    int64                  `protobuf:"varint,4,opt,name=waited_ms,json=waitedMs"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *NodeShortTasks) Reset() {
+	*x = NodeShortTasks{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeShortTasks) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeShortTasks) ProtoMessage() {}
+
+func (x *NodeShortTasks) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *NodeShortTasks) GetLent() *Resource {
+	if x != nil {
+		return x.xxx_hidden_Lent
+	}
+	return nil
+}
+
+func (x *NodeShortTasks) GetUsed() *Resource {
+	if x != nil {
+		return x.xxx_hidden_Used
+	}
+	return nil
+}
+
+func (x *NodeShortTasks) GetStarted() int64 {
+	if x != nil {
+		return x.xxx_hidden_Started
+	}
+	return 0
+}
+
+func (x *NodeShortTasks) GetWaitedMs() int64 {
+	if x != nil {
+		return x.xxx_hidden_WaitedMs
+	}
+	return 0
+}
+
+func (x *NodeShortTasks) SetLent(v *Resource) {
+	x.xxx_hidden_Lent = v
+}
+
+func (x *NodeShortTasks) SetUsed(v *Resource) {
+	x.xxx_hidden_Used = v
+}
+
+func (x *NodeShortTasks) SetStarted(v int64) {
+	x.xxx_hidden_Started = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+}
+
+func (x *NodeShortTasks) SetWaitedMs(v int64) {
+	x.xxx_hidden_WaitedMs = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
+}
+
+func (x *NodeShortTasks) HasLent() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Lent != nil
+}
+
+func (x *NodeShortTasks) HasUsed() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Used != nil
+}
+
+func (x *NodeShortTasks) HasStarted() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *NodeShortTasks) HasWaitedMs() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *NodeShortTasks) ClearLent() {
+	x.xxx_hidden_Lent = nil
+}
+
+func (x *NodeShortTasks) ClearUsed() {
+	x.xxx_hidden_Used = nil
+}
+
+func (x *NodeShortTasks) ClearStarted() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Started = 0
+}
+
+func (x *NodeShortTasks) ClearWaitedMs() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_WaitedMs = 0
+}
+
+type NodeShortTasks_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	// What it may use now, and uses.
+	Lent *Resource
+	Used *Resource
+	// Short tasks that have started since the last heartbeat, and how long they had waited together, in ms.
+	Started  *int64
+	WaitedMs *int64
+}
+
+func (b0 NodeShortTasks_builder) Build() *NodeShortTasks {
+	m0 := &NodeShortTasks{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_Lent = b.Lent
+	x.xxx_hidden_Used = b.Used
+	if b.Started != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		x.xxx_hidden_Started = *b.Started
+	}
+	if b.WaitedMs != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		x.xxx_hidden_WaitedMs = *b.WaitedMs
 	}
 	return m0
 }
@@ -1577,7 +1766,7 @@ type StartRefusal struct {
 
 func (x *StartRefusal) Reset() {
 	*x = StartRefusal{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1589,7 +1778,7 @@ func (x *StartRefusal) String() string {
 func (*StartRefusal) ProtoMessage() {}
 
 func (x *StartRefusal) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[11]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1668,6 +1857,635 @@ func (b0 StartRefusal_builder) Build() *StartRefusal {
 	return m0
 }
 
+// What a MapReduce job will read, in field 20010 of a heartbeat of the node that its ApplicationMaster runs on. Sent until a reply comes, and
+// again after each registration.
+type JobInput struct {
+	state                    protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ApplicationId *ApplicationId         `protobuf:"bytes,1,opt,name=application_id,json=applicationId"`
+	xxx_hidden_File          []string               `protobuf:"bytes,2,rep,name=file"`
+	xxx_hidden_Host          []string               `protobuf:"bytes,3,rep,name=host"`
+	xxx_hidden_Split         *[]*JobSplit           `protobuf:"bytes,4,rep,name=split"`
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
+}
+
+func (x *JobInput) Reset() {
+	*x = JobInput{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobInput) ProtoMessage() {}
+
+func (x *JobInput) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *JobInput) GetApplicationId() *ApplicationId {
+	if x != nil {
+		return x.xxx_hidden_ApplicationId
+	}
+	return nil
+}
+
+func (x *JobInput) GetFile() []string {
+	if x != nil {
+		return x.xxx_hidden_File
+	}
+	return nil
+}
+
+func (x *JobInput) GetHost() []string {
+	if x != nil {
+		return x.xxx_hidden_Host
+	}
+	return nil
+}
+
+func (x *JobInput) GetSplit() []*JobSplit {
+	if x != nil {
+		if x.xxx_hidden_Split != nil {
+			return *x.xxx_hidden_Split
+		}
+	}
+	return nil
+}
+
+func (x *JobInput) SetApplicationId(v *ApplicationId) {
+	x.xxx_hidden_ApplicationId = v
+}
+
+func (x *JobInput) SetFile(v []string) {
+	x.xxx_hidden_File = v
+}
+
+func (x *JobInput) SetHost(v []string) {
+	x.xxx_hidden_Host = v
+}
+
+func (x *JobInput) SetSplit(v []*JobSplit) {
+	x.xxx_hidden_Split = &v
+}
+
+func (x *JobInput) HasApplicationId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ApplicationId != nil
+}
+
+func (x *JobInput) ClearApplicationId() {
+	x.xxx_hidden_ApplicationId = nil
+}
+
+type JobInput_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ApplicationId *ApplicationId
+	File          []string
+	Host          []string
+	// In the order of the maps.
+	Split []*JobSplit
+}
+
+func (b0 JobInput_builder) Build() *JobInput {
+	m0 := &JobInput{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ApplicationId = b.ApplicationId
+	x.xxx_hidden_File = b.File
+	x.xxx_hidden_Host = b.Host
+	x.xxx_hidden_Split = &b.Split
+	return m0
+}
+
+// A map's input. Files and hosts are those of the JobInput, by index.
+type JobSplit struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_File        int32                  `protobuf:"varint,1,opt,name=file"`
+	xxx_hidden_Offset      int64                  `protobuf:"varint,2,opt,name=offset"`
+	xxx_hidden_Length      int64                  `protobuf:"varint,3,opt,name=length"`
+	xxx_hidden_Host        []int32                `protobuf:"varint,4,rep,packed,name=host"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *JobSplit) Reset() {
+	*x = JobSplit{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobSplit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobSplit) ProtoMessage() {}
+
+func (x *JobSplit) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *JobSplit) GetFile() int32 {
+	if x != nil {
+		return x.xxx_hidden_File
+	}
+	return 0
+}
+
+func (x *JobSplit) GetOffset() int64 {
+	if x != nil {
+		return x.xxx_hidden_Offset
+	}
+	return 0
+}
+
+func (x *JobSplit) GetLength() int64 {
+	if x != nil {
+		return x.xxx_hidden_Length
+	}
+	return 0
+}
+
+func (x *JobSplit) GetHost() []int32 {
+	if x != nil {
+		return x.xxx_hidden_Host
+	}
+	return nil
+}
+
+func (x *JobSplit) SetFile(v int32) {
+	x.xxx_hidden_File = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 4)
+}
+
+func (x *JobSplit) SetOffset(v int64) {
+	x.xxx_hidden_Offset = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
+}
+
+func (x *JobSplit) SetLength(v int64) {
+	x.xxx_hidden_Length = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+}
+
+func (x *JobSplit) SetHost(v []int32) {
+	x.xxx_hidden_Host = v
+}
+
+func (x *JobSplit) HasFile() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *JobSplit) HasOffset() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *JobSplit) HasLength() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *JobSplit) ClearFile() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_File = 0
+}
+
+func (x *JobSplit) ClearOffset() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Offset = 0
+}
+
+func (x *JobSplit) ClearLength() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Length = 0
+}
+
+type JobSplit_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	// None: the input isn't a range of a file.
+	File   *int32
+	Offset *int64
+	Length *int64
+	Host   []int32
+}
+
+func (b0 JobSplit_builder) Build() *JobSplit {
+	m0 := &JobSplit{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.File != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 4)
+		x.xxx_hidden_File = *b.File
+	}
+	if b.Offset != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
+		x.xxx_hidden_Offset = *b.Offset
+	}
+	if b.Length != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		x.xxx_hidden_Length = *b.Length
+	}
+	x.xxx_hidden_Host = b.Host
+	return m0
+}
+
+// Which parts of a job's input a node reads ahead of the maps that wait; in field 20010 of a heartbeat's reply.
+type WarmingOrder struct {
+	state                    protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ApplicationId *ApplicationId         `protobuf:"bytes,1,opt,name=application_id,json=applicationId"`
+	xxx_hidden_User          *string                `protobuf:"bytes,2,opt,name=user"`
+	xxx_hidden_File          []string               `protobuf:"bytes,3,rep,name=file"`
+	xxx_hidden_Range         *[]*WarmRange          `protobuf:"bytes,4,rep,name=range"`
+	xxx_hidden_Total         int32                  `protobuf:"varint,5,opt,name=total"`
+	xxx_hidden_Waiting       int32                  `protobuf:"varint,6,opt,name=waiting"`
+	XXX_raceDetectHookData   protoimpl.RaceDetectHookData
+	XXX_presence             [1]uint32
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
+}
+
+func (x *WarmingOrder) Reset() {
+	*x = WarmingOrder{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WarmingOrder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WarmingOrder) ProtoMessage() {}
+
+func (x *WarmingOrder) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *WarmingOrder) GetApplicationId() *ApplicationId {
+	if x != nil {
+		return x.xxx_hidden_ApplicationId
+	}
+	return nil
+}
+
+func (x *WarmingOrder) GetUser() string {
+	if x != nil {
+		if x.xxx_hidden_User != nil {
+			return *x.xxx_hidden_User
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *WarmingOrder) GetFile() []string {
+	if x != nil {
+		return x.xxx_hidden_File
+	}
+	return nil
+}
+
+func (x *WarmingOrder) GetRange() []*WarmRange {
+	if x != nil {
+		if x.xxx_hidden_Range != nil {
+			return *x.xxx_hidden_Range
+		}
+	}
+	return nil
+}
+
+func (x *WarmingOrder) GetTotal() int32 {
+	if x != nil {
+		return x.xxx_hidden_Total
+	}
+	return 0
+}
+
+func (x *WarmingOrder) GetWaiting() int32 {
+	if x != nil {
+		return x.xxx_hidden_Waiting
+	}
+	return 0
+}
+
+func (x *WarmingOrder) SetApplicationId(v *ApplicationId) {
+	x.xxx_hidden_ApplicationId = v
+}
+
+func (x *WarmingOrder) SetUser(v string) {
+	x.xxx_hidden_User = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 6)
+}
+
+func (x *WarmingOrder) SetFile(v []string) {
+	x.xxx_hidden_File = v
+}
+
+func (x *WarmingOrder) SetRange(v []*WarmRange) {
+	x.xxx_hidden_Range = &v
+}
+
+func (x *WarmingOrder) SetTotal(v int32) {
+	x.xxx_hidden_Total = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+}
+
+func (x *WarmingOrder) SetWaiting(v int32) {
+	x.xxx_hidden_Waiting = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
+}
+
+func (x *WarmingOrder) HasApplicationId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ApplicationId != nil
+}
+
+func (x *WarmingOrder) HasUser() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *WarmingOrder) HasTotal() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *WarmingOrder) HasWaiting() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
+func (x *WarmingOrder) ClearApplicationId() {
+	x.xxx_hidden_ApplicationId = nil
+}
+
+func (x *WarmingOrder) ClearUser() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_User = nil
+}
+
+func (x *WarmingOrder) ClearTotal() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_Total = 0
+}
+
+func (x *WarmingOrder) ClearWaiting() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_Waiting = 0
+}
+
+type WarmingOrder_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ApplicationId *ApplicationId
+	User          *string
+	File          []string
+	// None: as before.
+	Range []*WarmRange
+	// Maps that have their input on the node's host.
+	Total *int32
+	// Of these, those that haven't started. 0: nothing is to be read any more.
+	Waiting *int32
+}
+
+func (b0 WarmingOrder_builder) Build() *WarmingOrder {
+	m0 := &WarmingOrder{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ApplicationId = b.ApplicationId
+	if b.User != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 6)
+		x.xxx_hidden_User = b.User
+	}
+	x.xxx_hidden_File = b.File
+	x.xxx_hidden_Range = &b.Range
+	if b.Total != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
+		x.xxx_hidden_Total = *b.Total
+	}
+	if b.Waiting != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		x.xxx_hidden_Waiting = *b.Waiting
+	}
+	return m0
+}
+
+type WarmRange struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_File        int32                  `protobuf:"varint,1,opt,name=file"`
+	xxx_hidden_Offset      int64                  `protobuf:"varint,2,opt,name=offset"`
+	xxx_hidden_Length      int64                  `protobuf:"varint,3,opt,name=length"`
+	xxx_hidden_Position    int32                  `protobuf:"varint,4,opt,name=position"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *WarmRange) Reset() {
+	*x = WarmRange{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WarmRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WarmRange) ProtoMessage() {}
+
+func (x *WarmRange) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *WarmRange) GetFile() int32 {
+	if x != nil {
+		return x.xxx_hidden_File
+	}
+	return 0
+}
+
+func (x *WarmRange) GetOffset() int64 {
+	if x != nil {
+		return x.xxx_hidden_Offset
+	}
+	return 0
+}
+
+func (x *WarmRange) GetLength() int64 {
+	if x != nil {
+		return x.xxx_hidden_Length
+	}
+	return 0
+}
+
+func (x *WarmRange) GetPosition() int32 {
+	if x != nil {
+		return x.xxx_hidden_Position
+	}
+	return 0
+}
+
+func (x *WarmRange) SetFile(v int32) {
+	x.xxx_hidden_File = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 4)
+}
+
+func (x *WarmRange) SetOffset(v int64) {
+	x.xxx_hidden_Offset = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
+}
+
+func (x *WarmRange) SetLength(v int64) {
+	x.xxx_hidden_Length = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+}
+
+func (x *WarmRange) SetPosition(v int32) {
+	x.xxx_hidden_Position = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
+}
+
+func (x *WarmRange) HasFile() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *WarmRange) HasOffset() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *WarmRange) HasLength() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *WarmRange) HasPosition() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *WarmRange) ClearFile() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_File = 0
+}
+
+func (x *WarmRange) ClearOffset() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Offset = 0
+}
+
+func (x *WarmRange) ClearLength() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Length = 0
+}
+
+func (x *WarmRange) ClearPosition() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Position = 0
+}
+
+type WarmRange_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	File   *int32
+	Offset *int64
+	Length *int64
+	// Place in the host's list of maps.
+	Position *int32
+}
+
+func (b0 WarmRange_builder) Build() *WarmRange {
+	m0 := &WarmRange{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.File != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 4)
+		x.xxx_hidden_File = *b.File
+	}
+	if b.Offset != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
+		x.xxx_hidden_Offset = *b.Offset
+	}
+	if b.Length != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		x.xxx_hidden_Length = *b.Length
+	}
+	if b.Position != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		x.xxx_hidden_Position = *b.Position
+	}
+	return m0
+}
+
 // Has the leading ResourceManager hand leadership over.
 type TransferLeadershipRequest struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
@@ -1680,7 +2498,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +2510,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[12]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1756,7 +2574,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1768,7 +2586,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[13]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1803,7 +2621,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1815,7 +2633,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[14]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1878,7 +2696,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[15]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1890,7 +2708,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[15]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1969,14 +2787,43 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"no_reclaim\x18\a \x01(\tR\tnoReclaim\"d\n" +
 	"\x0fContainerMemory\x12;\n" +
 	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x12\x14\n" +
-	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"d\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"\x83\x01\n" +
 	"\x10NodeCapabilities\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x18\n" +
 	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
-	"\binstance\x18\x03 \x01(\tR\binstance\"i\n" +
+	"\binstance\x18\x03 \x01(\tR\binstance\x12\x1d\n" +
+	"\n" +
+	"probe_port\x18\x04 \x01(\x05R\tprobePort\"\x9d\x01\n" +
+	"\x0eNodeShortTasks\x12)\n" +
+	"\x04lent\x18\x01 \x01(\v2\x15.heddle.yarn.ResourceR\x04lent\x12)\n" +
+	"\x04used\x18\x02 \x01(\v2\x15.heddle.yarn.ResourceR\x04used\x12\x18\n" +
+	"\astarted\x18\x03 \x01(\x03R\astarted\x12\x1b\n" +
+	"\twaited_ms\x18\x04 \x01(\x03R\bwaitedMs\"i\n" +
 	"\fStartRefusal\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"+\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xa2\x01\n" +
+	"\bJobInput\x12A\n" +
+	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12\x12\n" +
+	"\x04file\x18\x02 \x03(\tR\x04file\x12\x12\n" +
+	"\x04host\x18\x03 \x03(\tR\x04host\x12+\n" +
+	"\x05split\x18\x04 \x03(\v2\x15.heddle.yarn.JobSplitR\x05split\"f\n" +
+	"\bJobSplit\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\x05R\x04file\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x03R\x06offset\x12\x16\n" +
+	"\x06length\x18\x03 \x01(\x03R\x06length\x12\x16\n" +
+	"\x04host\x18\x04 \x03(\x05B\x02\x10\x01R\x04host\"\xd7\x01\n" +
+	"\fWarmingOrder\x12A\n" +
+	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x12\x12\n" +
+	"\x04file\x18\x03 \x03(\tR\x04file\x12,\n" +
+	"\x05range\x18\x04 \x03(\v2\x16.heddle.yarn.WarmRangeR\x05range\x12\x14\n" +
+	"\x05total\x18\x05 \x01(\x05R\x05total\x12\x18\n" +
+	"\awaiting\x18\x06 \x01(\x05R\awaiting\"k\n" +
+	"\tWarmRange\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\x05R\x04file\x12\x16\n" +
+	"\x06offset\x18\x02 \x01(\x03R\x06offset\x12\x16\n" +
+	"\x06length\x18\x03 \x01(\x03R\x06length\x12\x1a\n" +
+	"\bposition\x18\x04 \x01(\x05R\bposition\"+\n" +
 	"\x19TransferLeadershipRequest\x12\x0e\n" +
 	"\x02to\x18\x01 \x01(\tR\x02to\"\x1c\n" +
 	"\x1aTransferLeadershipResponse\"%\n" +
@@ -1991,7 +2838,7 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\x0fLEVEL_RECLAIMED\x10\x04B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_heddle_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_yarn_pb_heddle_proto_goTypes = []any{
 	(ContainerLevel)(0),                // 0: heddle.yarn.ContainerLevel
 	(*SuspendContainersRequest)(nil),   // 1: heddle.yarn.SuspendContainersRequest
@@ -2005,40 +2852,51 @@ var file_yarn_pb_heddle_proto_goTypes = []any{
 	(*NodeMemory)(nil),                 // 9: heddle.yarn.NodeMemory
 	(*ContainerMemory)(nil),            // 10: heddle.yarn.ContainerMemory
 	(*NodeCapabilities)(nil),           // 11: heddle.yarn.NodeCapabilities
-	(*StartRefusal)(nil),               // 12: heddle.yarn.StartRefusal
-	(*TransferLeadershipRequest)(nil),  // 13: heddle.yarn.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 14: heddle.yarn.TransferLeadershipResponse
-	(*RemoveMemberRequest)(nil),        // 15: heddle.yarn.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 16: heddle.yarn.RemoveMemberResponse
-	(*ContainerId)(nil),                // 17: heddle.yarn.ContainerId
-	(*ContainerExceptionMap)(nil),      // 18: heddle.yarn.ContainerExceptionMap
-	(*Resource)(nil),                   // 19: heddle.yarn.Resource
-	(*ApplicationId)(nil),              // 20: heddle.yarn.ApplicationId
+	(*NodeShortTasks)(nil),             // 12: heddle.yarn.NodeShortTasks
+	(*StartRefusal)(nil),               // 13: heddle.yarn.StartRefusal
+	(*JobInput)(nil),                   // 14: heddle.yarn.JobInput
+	(*JobSplit)(nil),                   // 15: heddle.yarn.JobSplit
+	(*WarmingOrder)(nil),               // 16: heddle.yarn.WarmingOrder
+	(*WarmRange)(nil),                  // 17: heddle.yarn.WarmRange
+	(*TransferLeadershipRequest)(nil),  // 18: heddle.yarn.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 19: heddle.yarn.TransferLeadershipResponse
+	(*RemoveMemberRequest)(nil),        // 20: heddle.yarn.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 21: heddle.yarn.RemoveMemberResponse
+	(*ContainerId)(nil),                // 22: heddle.yarn.ContainerId
+	(*ContainerExceptionMap)(nil),      // 23: heddle.yarn.ContainerExceptionMap
+	(*Resource)(nil),                   // 24: heddle.yarn.Resource
+	(*ApplicationId)(nil),              // 25: heddle.yarn.ApplicationId
 }
 var file_yarn_pb_heddle_proto_depIdxs = []int32{
-	17, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	17, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	18, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	17, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	17, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	18, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	17, // 6: heddle.yarn.ContainerOrder.container_id:type_name -> heddle.yarn.ContainerId
+	22, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	22, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	23, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	22, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	22, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	23, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	22, // 6: heddle.yarn.ContainerOrder.container_id:type_name -> heddle.yarn.ContainerId
 	0,  // 7: heddle.yarn.ContainerOrder.level:type_name -> heddle.yarn.ContainerLevel
-	19, // 8: heddle.yarn.ContainerOrder.held:type_name -> heddle.yarn.Resource
+	24, // 8: heddle.yarn.ContainerOrder.held:type_name -> heddle.yarn.Resource
 	5,  // 9: heddle.yarn.OrderContainersRequest.order:type_name -> heddle.yarn.ContainerOrder
 	8,  // 10: heddle.yarn.OrderContainersResponse.suspension:type_name -> heddle.yarn.ContainerSuspension
-	18, // 11: heddle.yarn.OrderContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	17, // 12: heddle.yarn.ContainerSuspension.container_id:type_name -> heddle.yarn.ContainerId
+	23, // 11: heddle.yarn.OrderContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	22, // 12: heddle.yarn.ContainerSuspension.container_id:type_name -> heddle.yarn.ContainerId
 	0,  // 13: heddle.yarn.ContainerSuspension.wanted:type_name -> heddle.yarn.ContainerLevel
 	0,  // 14: heddle.yarn.ContainerSuspension.level:type_name -> heddle.yarn.ContainerLevel
-	19, // 15: heddle.yarn.ContainerSuspension.held:type_name -> heddle.yarn.Resource
-	17, // 16: heddle.yarn.ContainerMemory.container_id:type_name -> heddle.yarn.ContainerId
-	20, // 17: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	24, // 15: heddle.yarn.ContainerSuspension.held:type_name -> heddle.yarn.Resource
+	22, // 16: heddle.yarn.ContainerMemory.container_id:type_name -> heddle.yarn.ContainerId
+	24, // 17: heddle.yarn.NodeShortTasks.lent:type_name -> heddle.yarn.Resource
+	24, // 18: heddle.yarn.NodeShortTasks.used:type_name -> heddle.yarn.Resource
+	25, // 19: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
+	25, // 20: heddle.yarn.JobInput.application_id:type_name -> heddle.yarn.ApplicationId
+	15, // 21: heddle.yarn.JobInput.split:type_name -> heddle.yarn.JobSplit
+	25, // 22: heddle.yarn.WarmingOrder.application_id:type_name -> heddle.yarn.ApplicationId
+	17, // 23: heddle.yarn.WarmingOrder.range:type_name -> heddle.yarn.WarmRange
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_heddle_proto_init() }
@@ -2054,7 +2912,7 @@ func file_yarn_pb_heddle_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_heddle_proto_rawDesc), len(file_yarn_pb_heddle_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

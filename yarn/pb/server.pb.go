@@ -1610,6 +1610,7 @@ type RegisterNodeManagerRequest struct {
 	xxx_hidden_NodeAttributes               *NodeAttributes          `protobuf:"bytes,11,opt,name=nodeAttributes"`
 	xxx_hidden_NodeStatus                   *NodeStatus              `protobuf:"bytes,12,opt,name=nodeStatus"`
 	xxx_hidden_HeddleCapabilities           *NodeCapabilities        `protobuf:"bytes,20000,opt,name=heddle_capabilities,json=heddleCapabilities"`
+	xxx_hidden_HeddleShortTasks             *NodeShortTasks          `protobuf:"bytes,20020,opt,name=heddle_short_tasks,json=heddleShortTasks"`
 	XXX_raceDetectHookData                  protoimpl.RaceDetectHookData
 	XXX_presence                            [1]uint32
 	unknownFields                           protoimpl.UnknownFields
@@ -1734,13 +1735,20 @@ func (x *RegisterNodeManagerRequest) GetHeddleCapabilities() *NodeCapabilities {
 	return nil
 }
 
+func (x *RegisterNodeManagerRequest) GetHeddleShortTasks() *NodeShortTasks {
+	if x != nil {
+		return x.xxx_hidden_HeddleShortTasks
+	}
+	return nil
+}
+
 func (x *RegisterNodeManagerRequest) SetNodeId(v *NodeId) {
 	x.xxx_hidden_NodeId = v
 }
 
 func (x *RegisterNodeManagerRequest) SetHttpPort(v int32) {
 	x.xxx_hidden_HttpPort = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 12)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 13)
 }
 
 func (x *RegisterNodeManagerRequest) SetResource(v *Resource) {
@@ -1749,7 +1757,7 @@ func (x *RegisterNodeManagerRequest) SetResource(v *Resource) {
 
 func (x *RegisterNodeManagerRequest) SetNmVersion(v string) {
 	x.xxx_hidden_NmVersion = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 12)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 13)
 }
 
 func (x *RegisterNodeManagerRequest) SetContainerStatuses(v []*NMContainerStatus) {
@@ -1782,6 +1790,10 @@ func (x *RegisterNodeManagerRequest) SetNodeStatus(v *NodeStatus) {
 
 func (x *RegisterNodeManagerRequest) SetHeddleCapabilities(v *NodeCapabilities) {
 	x.xxx_hidden_HeddleCapabilities = v
+}
+
+func (x *RegisterNodeManagerRequest) SetHeddleShortTasks(v *NodeShortTasks) {
+	x.xxx_hidden_HeddleShortTasks = v
 }
 
 func (x *RegisterNodeManagerRequest) HasNodeId() bool {
@@ -1847,6 +1859,13 @@ func (x *RegisterNodeManagerRequest) HasHeddleCapabilities() bool {
 	return x.xxx_hidden_HeddleCapabilities != nil
 }
 
+func (x *RegisterNodeManagerRequest) HasHeddleShortTasks() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleShortTasks != nil
+}
+
 func (x *RegisterNodeManagerRequest) ClearNodeId() {
 	x.xxx_hidden_NodeId = nil
 }
@@ -1885,6 +1904,10 @@ func (x *RegisterNodeManagerRequest) ClearHeddleCapabilities() {
 	x.xxx_hidden_HeddleCapabilities = nil
 }
 
+func (x *RegisterNodeManagerRequest) ClearHeddleShortTasks() {
+	x.xxx_hidden_HeddleShortTasks = nil
+}
+
 type RegisterNodeManagerRequest_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -1901,6 +1924,7 @@ type RegisterNodeManagerRequest_builder struct {
 	NodeStatus                   *NodeStatus
 	// Heddle only.
 	HeddleCapabilities *NodeCapabilities
+	HeddleShortTasks   *NodeShortTasks
 }
 
 func (b0 RegisterNodeManagerRequest_builder) Build() *RegisterNodeManagerRequest {
@@ -1909,12 +1933,12 @@ func (b0 RegisterNodeManagerRequest_builder) Build() *RegisterNodeManagerRequest
 	_, _ = b, x
 	x.xxx_hidden_NodeId = b.NodeId
 	if b.HttpPort != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 12)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 13)
 		x.xxx_hidden_HttpPort = *b.HttpPort
 	}
 	x.xxx_hidden_Resource = b.Resource
 	if b.NmVersion != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 12)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 13)
 		x.xxx_hidden_NmVersion = b.NmVersion
 	}
 	x.xxx_hidden_ContainerStatuses = &b.ContainerStatuses
@@ -1925,6 +1949,7 @@ func (b0 RegisterNodeManagerRequest_builder) Build() *RegisterNodeManagerRequest
 	x.xxx_hidden_NodeAttributes = b.NodeAttributes
 	x.xxx_hidden_NodeStatus = b.NodeStatus
 	x.xxx_hidden_HeddleCapabilities = b.HeddleCapabilities
+	x.xxx_hidden_HeddleShortTasks = b.HeddleShortTasks
 	return m0
 }
 
@@ -1939,6 +1964,7 @@ type RegisterNodeManagerResponse struct {
 	xxx_hidden_AreNodeLabelsAcceptedByRM     bool                   `protobuf:"varint,7,opt,name=areNodeLabelsAcceptedByRM,def=0"`
 	xxx_hidden_Resource                      *Resource              `protobuf:"bytes,8,opt,name=resource"`
 	xxx_hidden_AreNodeAttributesAcceptedByRM bool                   `protobuf:"varint,9,opt,name=areNodeAttributesAcceptedByRM,def=0"`
+	xxx_hidden_HeddleLent                    *Resource              `protobuf:"bytes,20020,opt,name=heddle_lent,json=heddleLent"`
 	XXX_raceDetectHookData                   protoimpl.RaceDetectHookData
 	XXX_presence                             [1]uint32
 	unknownFields                            protoimpl.UnknownFields
@@ -2051,6 +2077,13 @@ func (x *RegisterNodeManagerResponse) GetAreNodeAttributesAcceptedByRM() bool {
 	return Default_RegisterNodeManagerResponse_AreNodeAttributesAcceptedByRM
 }
 
+func (x *RegisterNodeManagerResponse) GetHeddleLent() *Resource {
+	if x != nil {
+		return x.xxx_hidden_HeddleLent
+	}
+	return nil
+}
+
 func (x *RegisterNodeManagerResponse) SetContainerTokenMasterKey(v *MasterKey) {
 	x.xxx_hidden_ContainerTokenMasterKey = v
 }
@@ -2061,27 +2094,27 @@ func (x *RegisterNodeManagerResponse) SetNmTokenMasterKey(v *MasterKey) {
 
 func (x *RegisterNodeManagerResponse) SetNodeAction(v NodeAction) {
 	x.xxx_hidden_NodeAction = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 10)
 }
 
 func (x *RegisterNodeManagerResponse) SetRmIdentifier(v int64) {
 	x.xxx_hidden_RmIdentifier = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 10)
 }
 
 func (x *RegisterNodeManagerResponse) SetDiagnosticsMessage(v string) {
 	x.xxx_hidden_DiagnosticsMessage = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 10)
 }
 
 func (x *RegisterNodeManagerResponse) SetRmVersion(v string) {
 	x.xxx_hidden_RmVersion = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 10)
 }
 
 func (x *RegisterNodeManagerResponse) SetAreNodeLabelsAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeLabelsAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 10)
 }
 
 func (x *RegisterNodeManagerResponse) SetResource(v *Resource) {
@@ -2090,7 +2123,11 @@ func (x *RegisterNodeManagerResponse) SetResource(v *Resource) {
 
 func (x *RegisterNodeManagerResponse) SetAreNodeAttributesAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeAttributesAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 9)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 10)
+}
+
+func (x *RegisterNodeManagerResponse) SetHeddleLent(v *Resource) {
+	x.xxx_hidden_HeddleLent = v
 }
 
 func (x *RegisterNodeManagerResponse) HasContainerTokenMasterKey() bool {
@@ -2156,6 +2193,13 @@ func (x *RegisterNodeManagerResponse) HasAreNodeAttributesAcceptedByRM() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
 }
 
+func (x *RegisterNodeManagerResponse) HasHeddleLent() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleLent != nil
+}
+
 func (x *RegisterNodeManagerResponse) ClearContainerTokenMasterKey() {
 	x.xxx_hidden_ContainerTokenMasterKey = nil
 }
@@ -2196,6 +2240,10 @@ func (x *RegisterNodeManagerResponse) ClearAreNodeAttributesAcceptedByRM() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 8)
 }
 
+func (x *RegisterNodeManagerResponse) ClearHeddleLent() {
+	x.xxx_hidden_HeddleLent = nil
+}
+
 type RegisterNodeManagerResponse_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -2208,6 +2256,8 @@ type RegisterNodeManagerResponse_builder struct {
 	AreNodeLabelsAcceptedByRM     *bool
 	Resource                      *Resource
 	AreNodeAttributesAcceptedByRM *bool
+	// Heddle only. What of the node's resources is lent to it for short tasks that come by probes; `resource` is the rest.
+	HeddleLent *Resource
 }
 
 func (b0 RegisterNodeManagerResponse_builder) Build() *RegisterNodeManagerResponse {
@@ -2217,30 +2267,31 @@ func (b0 RegisterNodeManagerResponse_builder) Build() *RegisterNodeManagerRespon
 	x.xxx_hidden_ContainerTokenMasterKey = b.ContainerTokenMasterKey
 	x.xxx_hidden_NmTokenMasterKey = b.NmTokenMasterKey
 	if b.NodeAction != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 10)
 		x.xxx_hidden_NodeAction = *b.NodeAction
 	}
 	if b.RmIdentifier != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 10)
 		x.xxx_hidden_RmIdentifier = *b.RmIdentifier
 	}
 	if b.DiagnosticsMessage != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 10)
 		x.xxx_hidden_DiagnosticsMessage = b.DiagnosticsMessage
 	}
 	if b.RmVersion != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 10)
 		x.xxx_hidden_RmVersion = b.RmVersion
 	}
 	if b.AreNodeLabelsAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 10)
 		x.xxx_hidden_AreNodeLabelsAcceptedByRM = *b.AreNodeLabelsAcceptedByRM
 	}
 	x.xxx_hidden_Resource = b.Resource
 	if b.AreNodeAttributesAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 9)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 10)
 		x.xxx_hidden_AreNodeAttributesAcceptedByRM = *b.AreNodeAttributesAcceptedByRM
 	}
+	x.xxx_hidden_HeddleLent = b.HeddleLent
 	return m0
 }
 
@@ -2369,6 +2420,10 @@ type NodeHeartbeatRequest struct {
 	xxx_hidden_HeddleSuspensions                *[]*ContainerSuspension  `protobuf:"bytes,20001,rep,name=heddle_suspensions,json=heddleSuspensions"`
 	xxx_hidden_HeddleMemory                     *NodeMemory              `protobuf:"bytes,20002,opt,name=heddle_memory,json=heddleMemory"`
 	xxx_hidden_HeddleContainerMemory            *[]*ContainerMemory      `protobuf:"bytes,20003,rep,name=heddle_container_memory,json=heddleContainerMemory"`
+	xxx_hidden_HeddleMapOutputs                 *[]*MapOutputs           `protobuf:"bytes,20004,rep,name=heddle_map_outputs,json=heddleMapOutputs"`
+	xxx_hidden_HeddleFetchRate                  int64                    `protobuf:"varint,20005,opt,name=heddle_fetch_rate,json=heddleFetchRate"`
+	xxx_hidden_HeddleJobInputs                  *[]*JobInput             `protobuf:"bytes,20010,rep,name=heddle_job_inputs,json=heddleJobInputs"`
+	xxx_hidden_HeddleShortTasks                 *NodeShortTasks          `protobuf:"bytes,20020,opt,name=heddle_short_tasks,json=heddleShortTasks"`
 	XXX_raceDetectHookData                      protoimpl.RaceDetectHookData
 	XXX_presence                                [1]uint32
 	unknownFields                               protoimpl.UnknownFields
@@ -2494,6 +2549,38 @@ func (x *NodeHeartbeatRequest) GetHeddleContainerMemory() []*ContainerMemory {
 	return nil
 }
 
+func (x *NodeHeartbeatRequest) GetHeddleMapOutputs() []*MapOutputs {
+	if x != nil {
+		if x.xxx_hidden_HeddleMapOutputs != nil {
+			return *x.xxx_hidden_HeddleMapOutputs
+		}
+	}
+	return nil
+}
+
+func (x *NodeHeartbeatRequest) GetHeddleFetchRate() int64 {
+	if x != nil {
+		return x.xxx_hidden_HeddleFetchRate
+	}
+	return 0
+}
+
+func (x *NodeHeartbeatRequest) GetHeddleJobInputs() []*JobInput {
+	if x != nil {
+		if x.xxx_hidden_HeddleJobInputs != nil {
+			return *x.xxx_hidden_HeddleJobInputs
+		}
+	}
+	return nil
+}
+
+func (x *NodeHeartbeatRequest) GetHeddleShortTasks() *NodeShortTasks {
+	if x != nil {
+		return x.xxx_hidden_HeddleShortTasks
+	}
+	return nil
+}
+
 func (x *NodeHeartbeatRequest) SetNodeStatus(v *NodeStatus) {
 	x.xxx_hidden_NodeStatus = v
 }
@@ -2524,7 +2611,7 @@ func (x *NodeHeartbeatRequest) SetNodeAttributes(v *NodeAttributes) {
 
 func (x *NodeHeartbeatRequest) SetTokenSequenceNo(v int64) {
 	x.xxx_hidden_TokenSequenceNo = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 12)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 16)
 }
 
 func (x *NodeHeartbeatRequest) SetHeddleRefusals(v []*StartRefusal) {
@@ -2541,6 +2628,23 @@ func (x *NodeHeartbeatRequest) SetHeddleMemory(v *NodeMemory) {
 
 func (x *NodeHeartbeatRequest) SetHeddleContainerMemory(v []*ContainerMemory) {
 	x.xxx_hidden_HeddleContainerMemory = &v
+}
+
+func (x *NodeHeartbeatRequest) SetHeddleMapOutputs(v []*MapOutputs) {
+	x.xxx_hidden_HeddleMapOutputs = &v
+}
+
+func (x *NodeHeartbeatRequest) SetHeddleFetchRate(v int64) {
+	x.xxx_hidden_HeddleFetchRate = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 16)
+}
+
+func (x *NodeHeartbeatRequest) SetHeddleJobInputs(v []*JobInput) {
+	x.xxx_hidden_HeddleJobInputs = &v
+}
+
+func (x *NodeHeartbeatRequest) SetHeddleShortTasks(v *NodeShortTasks) {
+	x.xxx_hidden_HeddleShortTasks = v
 }
 
 func (x *NodeHeartbeatRequest) HasNodeStatus() bool {
@@ -2592,6 +2696,20 @@ func (x *NodeHeartbeatRequest) HasHeddleMemory() bool {
 	return x.xxx_hidden_HeddleMemory != nil
 }
 
+func (x *NodeHeartbeatRequest) HasHeddleFetchRate() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 13)
+}
+
+func (x *NodeHeartbeatRequest) HasHeddleShortTasks() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleShortTasks != nil
+}
+
 func (x *NodeHeartbeatRequest) ClearNodeStatus() {
 	x.xxx_hidden_NodeStatus = nil
 }
@@ -2621,6 +2739,15 @@ func (x *NodeHeartbeatRequest) ClearHeddleMemory() {
 	x.xxx_hidden_HeddleMemory = nil
 }
 
+func (x *NodeHeartbeatRequest) ClearHeddleFetchRate() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 13)
+	x.xxx_hidden_HeddleFetchRate = 0
+}
+
+func (x *NodeHeartbeatRequest) ClearHeddleShortTasks() {
+	x.xxx_hidden_HeddleShortTasks = nil
+}
+
 type NodeHeartbeatRequest_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -2637,6 +2764,11 @@ type NodeHeartbeatRequest_builder struct {
 	HeddleSuspensions     []*ContainerSuspension
 	HeddleMemory          *NodeMemory
 	HeddleContainerMemory []*ContainerMemory
+	HeddleMapOutputs      []*MapOutputs
+	// Bytes per second at which a reducer has fetched outputs of maps here; after it has changed.
+	HeddleFetchRate  *int64
+	HeddleJobInputs  []*JobInput
+	HeddleShortTasks *NodeShortTasks
 }
 
 func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
@@ -2651,13 +2783,20 @@ func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
 	x.xxx_hidden_RegisteringCollectors = &b.RegisteringCollectors
 	x.xxx_hidden_NodeAttributes = b.NodeAttributes
 	if b.TokenSequenceNo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 12)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 16)
 		x.xxx_hidden_TokenSequenceNo = *b.TokenSequenceNo
 	}
 	x.xxx_hidden_HeddleRefusals = &b.HeddleRefusals
 	x.xxx_hidden_HeddleSuspensions = &b.HeddleSuspensions
 	x.xxx_hidden_HeddleMemory = b.HeddleMemory
 	x.xxx_hidden_HeddleContainerMemory = &b.HeddleContainerMemory
+	x.xxx_hidden_HeddleMapOutputs = &b.HeddleMapOutputs
+	if b.HeddleFetchRate != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 16)
+		x.xxx_hidden_HeddleFetchRate = *b.HeddleFetchRate
+	}
+	x.xxx_hidden_HeddleJobInputs = &b.HeddleJobInputs
+	x.xxx_hidden_HeddleShortTasks = b.HeddleShortTasks
 	return m0
 }
 
@@ -2824,6 +2963,8 @@ type NodeHeartbeatResponse struct {
 	xxx_hidden_AreNodeAttributesAcceptedByRM bool                         `protobuf:"varint,18,opt,name=areNodeAttributesAcceptedByRM,def=0"`
 	xxx_hidden_TokenSequenceNo               int64                        `protobuf:"varint,19,opt,name=tokenSequenceNo"`
 	xxx_hidden_HeddleOrders                  *[]*ContainerOrder           `protobuf:"bytes,20000,rep,name=heddle_orders,json=heddleOrders"`
+	xxx_hidden_HeddleWarming                 *[]*WarmingOrder             `protobuf:"bytes,20010,rep,name=heddle_warming,json=heddleWarming"`
+	xxx_hidden_HeddleLent                    *Resource                    `protobuf:"bytes,20020,opt,name=heddle_lent,json=heddleLent"`
 	XXX_raceDetectHookData                   protoimpl.RaceDetectHookData
 	XXX_presence                             [1]uint32
 	unknownFields                            protoimpl.UnknownFields
@@ -3028,9 +3169,25 @@ func (x *NodeHeartbeatResponse) GetHeddleOrders() []*ContainerOrder {
 	return nil
 }
 
+func (x *NodeHeartbeatResponse) GetHeddleWarming() []*WarmingOrder {
+	if x != nil {
+		if x.xxx_hidden_HeddleWarming != nil {
+			return *x.xxx_hidden_HeddleWarming
+		}
+	}
+	return nil
+}
+
+func (x *NodeHeartbeatResponse) GetHeddleLent() *Resource {
+	if x != nil {
+		return x.xxx_hidden_HeddleLent
+	}
+	return nil
+}
+
 func (x *NodeHeartbeatResponse) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 20)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetContainerTokenMasterKey(v *MasterKey) {
@@ -3043,7 +3200,7 @@ func (x *NodeHeartbeatResponse) SetNmTokenMasterKey(v *MasterKey) {
 
 func (x *NodeHeartbeatResponse) SetNodeAction(v NodeAction) {
 	x.xxx_hidden_NodeAction = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 20)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToCleanup(v []*ContainerId) {
@@ -3056,12 +3213,12 @@ func (x *NodeHeartbeatResponse) SetApplicationsToCleanup(v []*ApplicationId) {
 
 func (x *NodeHeartbeatResponse) SetNextHeartBeatInterval(v int64) {
 	x.xxx_hidden_NextHeartBeatInterval = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 20)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetDiagnosticsMessage(v string) {
 	x.xxx_hidden_DiagnosticsMessage = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 20)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToBeRemovedFromNm(v []*ContainerId) {
@@ -3074,7 +3231,7 @@ func (x *NodeHeartbeatResponse) SetSystemCredentialsForApps(v []*SystemCredentia
 
 func (x *NodeHeartbeatResponse) SetAreNodeLabelsAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeLabelsAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 20)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToDecrease(v []*Container) {
@@ -3103,16 +3260,24 @@ func (x *NodeHeartbeatResponse) SetContainersToUpdate(v []*Container) {
 
 func (x *NodeHeartbeatResponse) SetAreNodeAttributesAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeAttributesAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 20)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetTokenSequenceNo(v int64) {
 	x.xxx_hidden_TokenSequenceNo = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 18, 20)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 18, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetHeddleOrders(v []*ContainerOrder) {
 	x.xxx_hidden_HeddleOrders = &v
+}
+
+func (x *NodeHeartbeatResponse) SetHeddleWarming(v []*WarmingOrder) {
+	x.xxx_hidden_HeddleWarming = &v
+}
+
+func (x *NodeHeartbeatResponse) SetHeddleLent(v *Resource) {
+	x.xxx_hidden_HeddleLent = v
 }
 
 func (x *NodeHeartbeatResponse) HasResponseId() bool {
@@ -3192,6 +3357,13 @@ func (x *NodeHeartbeatResponse) HasTokenSequenceNo() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 18)
 }
 
+func (x *NodeHeartbeatResponse) HasHeddleLent() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleLent != nil
+}
+
 func (x *NodeHeartbeatResponse) ClearResponseId() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_ResponseId = 0
@@ -3241,6 +3413,10 @@ func (x *NodeHeartbeatResponse) ClearTokenSequenceNo() {
 	x.xxx_hidden_TokenSequenceNo = 0
 }
 
+func (x *NodeHeartbeatResponse) ClearHeddleLent() {
+	x.xxx_hidden_HeddleLent = nil
+}
+
 type NodeHeartbeatResponse_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -3264,7 +3440,10 @@ type NodeHeartbeatResponse_builder struct {
 	AreNodeAttributesAcceptedByRM *bool
 	TokenSequenceNo               *int64
 	// Heddle only. Sent until the node reports the version.
-	HeddleOrders []*ContainerOrder
+	HeddleOrders  []*ContainerOrder
+	HeddleWarming []*WarmingOrder
+	// What it may use for short tasks from now on. None: as before.
+	HeddleLent *Resource
 }
 
 func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
@@ -3272,29 +3451,29 @@ func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 20)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 22)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	x.xxx_hidden_ContainerTokenMasterKey = b.ContainerTokenMasterKey
 	x.xxx_hidden_NmTokenMasterKey = b.NmTokenMasterKey
 	if b.NodeAction != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 20)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 22)
 		x.xxx_hidden_NodeAction = *b.NodeAction
 	}
 	x.xxx_hidden_ContainersToCleanup = &b.ContainersToCleanup
 	x.xxx_hidden_ApplicationsToCleanup = &b.ApplicationsToCleanup
 	if b.NextHeartBeatInterval != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 20)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 22)
 		x.xxx_hidden_NextHeartBeatInterval = *b.NextHeartBeatInterval
 	}
 	if b.DiagnosticsMessage != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 20)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 22)
 		x.xxx_hidden_DiagnosticsMessage = b.DiagnosticsMessage
 	}
 	x.xxx_hidden_ContainersToBeRemovedFromNm = &b.ContainersToBeRemovedFromNm
 	x.xxx_hidden_SystemCredentialsForApps = &b.SystemCredentialsForApps
 	if b.AreNodeLabelsAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 20)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 22)
 		x.xxx_hidden_AreNodeLabelsAcceptedByRM = *b.AreNodeLabelsAcceptedByRM
 	}
 	x.xxx_hidden_ContainersToDecrease = &b.ContainersToDecrease
@@ -3304,14 +3483,16 @@ func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
 	x.xxx_hidden_AppCollectors = &b.AppCollectors
 	x.xxx_hidden_ContainersToUpdate = &b.ContainersToUpdate
 	if b.AreNodeAttributesAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 20)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 22)
 		x.xxx_hidden_AreNodeAttributesAcceptedByRM = *b.AreNodeAttributesAcceptedByRM
 	}
 	if b.TokenSequenceNo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 18, 20)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 18, 22)
 		x.xxx_hidden_TokenSequenceNo = *b.TokenSequenceNo
 	}
 	x.xxx_hidden_HeddleOrders = &b.HeddleOrders
+	x.xxx_hidden_HeddleWarming = &b.HeddleWarming
+	x.xxx_hidden_HeddleLent = b.HeddleLent
 	return m0
 }
 
@@ -4798,7 +4979,7 @@ var File_yarn_pb_server_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_server_proto_rawDesc = "" +
 	"\n" +
-	"\x14yarn/pb/server.proto\x12\vheddle.yarn\x1a\x14yarn/pb/heddle.proto\x1a\x16yarn/pb/security.proto\x1a\x15yarn/pb/service.proto\x1a\x12yarn/pb/yarn.proto\"\xad\x05\n" +
+	"\x14yarn/pb/server.proto\x12\vheddle.yarn\x1a\x14yarn/pb/heddle.proto\x1a\x16yarn/pb/security.proto\x1a\x15yarn/pb/service.proto\x1a\x14yarn/pb/stages.proto\x1a\x12yarn/pb/yarn.proto\"\xad\x05\n" +
 	"\n" +
 	"NodeStatus\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12\x1f\n" +
@@ -4855,7 +5036,7 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"nodeLabels\x18\x01 \x03(\v2\x16.heddle.yarn.NodeLabelR\n" +
 	"nodeLabels\"T\n" +
 	"\x0eNodeAttributes\x12B\n" +
-	"\x0enodeAttributes\x18\x01 \x03(\v2\x1a.heddle.yarn.NodeAttributeR\x0enodeAttributes\"\x8d\x06\n" +
+	"\x0enodeAttributes\x18\x01 \x03(\v2\x1a.heddle.yarn.NodeAttributeR\x0enodeAttributes\"\xda\x06\n" +
 	"\x1aRegisterNodeManagerRequest\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12\x1b\n" +
 	"\thttp_port\x18\x03 \x01(\x05R\bhttpPort\x121\n" +
@@ -4874,7 +5055,8 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\n" +
 	"nodeStatus\x18\f \x01(\v2\x17.heddle.yarn.NodeStatusR\n" +
 	"nodeStatus\x12P\n" +
-	"\x13heddle_capabilities\x18\xa0\x9c\x01 \x01(\v2\x1d.heddle.yarn.NodeCapabilitiesR\x12heddleCapabilities\"\xac\x04\n" +
+	"\x13heddle_capabilities\x18\xa0\x9c\x01 \x01(\v2\x1d.heddle.yarn.NodeCapabilitiesR\x12heddleCapabilities\x12K\n" +
+	"\x12heddle_short_tasks\x18\xb4\x9c\x01 \x01(\v2\x1b.heddle.yarn.NodeShortTasksR\x10heddleShortTasks\"\xe6\x04\n" +
 	"\x1bRegisterNodeManagerResponse\x12S\n" +
 	"\x1acontainer_token_master_key\x18\x01 \x01(\v2\x16.heddle.yarn.MasterKeyR\x17containerTokenMasterKey\x12E\n" +
 	"\x13nm_token_master_key\x18\x02 \x01(\v2\x16.heddle.yarn.MasterKeyR\x10nmTokenMasterKey\x127\n" +
@@ -4887,10 +5069,12 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"rm_version\x18\x06 \x01(\tR\trmVersion\x12C\n" +
 	"\x19areNodeLabelsAcceptedByRM\x18\a \x01(\b:\x05falseR\x19areNodeLabelsAcceptedByRM\x121\n" +
 	"\bresource\x18\b \x01(\v2\x15.heddle.yarn.ResourceR\bresource\x12K\n" +
-	"\x1dareNodeAttributesAcceptedByRM\x18\t \x01(\b:\x05falseR\x1dareNodeAttributesAcceptedByRM\"L\n" +
+	"\x1dareNodeAttributesAcceptedByRM\x18\t \x01(\b:\x05falseR\x1dareNodeAttributesAcceptedByRM\x128\n" +
+	"\vheddle_lent\x18\xb4\x9c\x01 \x01(\v2\x15.heddle.yarn.ResourceR\n" +
+	"heddleLent\"L\n" +
 	"\x1cUnRegisterNodeManagerRequest\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\"\x1f\n" +
-	"\x1dUnRegisterNodeManagerResponse\"\xae\a\n" +
+	"\x1dUnRegisterNodeManagerResponse\"\xb7\t\n" +
 	"\x14NodeHeartbeatRequest\x128\n" +
 	"\vnode_status\x18\x01 \x01(\v2\x17.heddle.yarn.NodeStatusR\n" +
 	"nodeStatus\x12g\n" +
@@ -4906,11 +5090,15 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x0fheddle_refusals\x18\xa0\x9c\x01 \x03(\v2\x19.heddle.yarn.StartRefusalR\x0eheddleRefusals\x12Q\n" +
 	"\x12heddle_suspensions\x18\xa1\x9c\x01 \x03(\v2 .heddle.yarn.ContainerSuspensionR\x11heddleSuspensions\x12>\n" +
 	"\rheddle_memory\x18\xa2\x9c\x01 \x01(\v2\x17.heddle.yarn.NodeMemoryR\fheddleMemory\x12V\n" +
-	"\x17heddle_container_memory\x18\xa3\x9c\x01 \x03(\v2\x1c.heddle.yarn.ContainerMemoryR\x15heddleContainerMemory\"\xd9\x01\n" +
+	"\x17heddle_container_memory\x18\xa3\x9c\x01 \x03(\v2\x1c.heddle.yarn.ContainerMemoryR\x15heddleContainerMemory\x12G\n" +
+	"\x12heddle_map_outputs\x18\xa4\x9c\x01 \x03(\v2\x17.heddle.yarn.MapOutputsR\x10heddleMapOutputs\x12,\n" +
+	"\x11heddle_fetch_rate\x18\xa5\x9c\x01 \x01(\x03R\x0fheddleFetchRate\x12C\n" +
+	"\x11heddle_job_inputs\x18\xaa\x9c\x01 \x03(\v2\x15.heddle.yarn.JobInputR\x0fheddleJobInputs\x12K\n" +
+	"\x12heddle_short_tasks\x18\xb4\x9c\x01 \x01(\v2\x1b.heddle.yarn.NodeShortTasksR\x10heddleShortTasks\"\xd9\x01\n" +
 	"\x14LogAggregationReport\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12W\n" +
 	"\x16log_aggregation_status\x18\x02 \x01(\x0e2!.heddle.yarn.LogAggregationStatusR\x14logAggregationStatus\x12%\n" +
-	"\vdiagnostics\x18\x03 \x01(\t:\x03N/AR\vdiagnostics\"\xa1\v\n" +
+	"\vdiagnostics\x18\x03 \x01(\t:\x03N/AR\vdiagnostics\"\x9f\f\n" +
 	"\x15NodeHeartbeatResponse\x12\x1f\n" +
 	"\vresponse_id\x18\x01 \x01(\x05R\n" +
 	"responseId\x12S\n" +
@@ -4935,7 +5123,10 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x14containers_to_update\x18\x11 \x03(\v2\x16.heddle.yarn.ContainerR\x12containersToUpdate\x12K\n" +
 	"\x1dareNodeAttributesAcceptedByRM\x18\x12 \x01(\b:\x05falseR\x1dareNodeAttributesAcceptedByRM\x12(\n" +
 	"\x0ftokenSequenceNo\x18\x13 \x01(\x03R\x0ftokenSequenceNo\x12B\n" +
-	"\rheddle_orders\x18\xa0\x9c\x01 \x03(\v2\x1b.heddle.yarn.ContainerOrderR\fheddleOrders\"z\n" +
+	"\rheddle_orders\x18\xa0\x9c\x01 \x03(\v2\x1b.heddle.yarn.ContainerOrderR\fheddleOrders\x12B\n" +
+	"\x0eheddle_warming\x18\xaa\x9c\x01 \x03(\v2\x19.heddle.yarn.WarmingOrderR\rheddleWarming\x128\n" +
+	"\vheddle_lent\x18\xb4\x9c\x01 \x01(\v2\x15.heddle.yarn.ResourceR\n" +
+	"heddleLent\"z\n" +
 	"\x15ContainerQueuingLimit\x12(\n" +
 	"\x10max_queue_length\x18\x01 \x01(\x05R\x0emaxQueueLength\x127\n" +
 	"\x19max_queue_wait_time_in_ms\x18\x02 \x01(\x05R\x14maxQueueWaitTimeInMs\"z\n" +
@@ -5038,18 +5229,22 @@ var file_yarn_pb_server_proto_goTypes = []any{
 	(*NodeLabel)(nil),                               // 40: heddle.yarn.NodeLabel
 	(*NodeAttribute)(nil),                           // 41: heddle.yarn.NodeAttribute
 	(*NodeCapabilities)(nil),                        // 42: heddle.yarn.NodeCapabilities
-	(*StartRefusal)(nil),                            // 43: heddle.yarn.StartRefusal
-	(*ContainerSuspension)(nil),                     // 44: heddle.yarn.ContainerSuspension
-	(*NodeMemory)(nil),                              // 45: heddle.yarn.NodeMemory
-	(*ContainerMemory)(nil),                         // 46: heddle.yarn.ContainerMemory
-	(LogAggregationStatus)(0),                       // 47: heddle.yarn.LogAggregationStatus
-	(*ContainerId)(nil),                             // 48: heddle.yarn.ContainerId
-	(*SignalContainerRequest)(nil),                  // 49: heddle.yarn.SignalContainerRequest
-	(*ContainerOrder)(nil),                          // 50: heddle.yarn.ContainerOrder
-	(*Token)(nil),                                   // 51: heddle.yarn.Token
-	(ContainerState)(0),                             // 52: heddle.yarn.ContainerState
-	(*Priority)(nil),                                // 53: heddle.yarn.Priority
-	(ExecutionType)(0),                              // 54: heddle.yarn.ExecutionType
+	(*NodeShortTasks)(nil),                          // 43: heddle.yarn.NodeShortTasks
+	(*StartRefusal)(nil),                            // 44: heddle.yarn.StartRefusal
+	(*ContainerSuspension)(nil),                     // 45: heddle.yarn.ContainerSuspension
+	(*NodeMemory)(nil),                              // 46: heddle.yarn.NodeMemory
+	(*ContainerMemory)(nil),                         // 47: heddle.yarn.ContainerMemory
+	(*MapOutputs)(nil),                              // 48: heddle.yarn.MapOutputs
+	(*JobInput)(nil),                                // 49: heddle.yarn.JobInput
+	(LogAggregationStatus)(0),                       // 50: heddle.yarn.LogAggregationStatus
+	(*ContainerId)(nil),                             // 51: heddle.yarn.ContainerId
+	(*SignalContainerRequest)(nil),                  // 52: heddle.yarn.SignalContainerRequest
+	(*ContainerOrder)(nil),                          // 53: heddle.yarn.ContainerOrder
+	(*WarmingOrder)(nil),                            // 54: heddle.yarn.WarmingOrder
+	(*Token)(nil),                                   // 55: heddle.yarn.Token
+	(ContainerState)(0),                             // 56: heddle.yarn.ContainerState
+	(*Priority)(nil),                                // 57: heddle.yarn.Priority
+	(ExecutionType)(0),                              // 58: heddle.yarn.ExecutionType
 }
 var file_yarn_pb_server_proto_depIdxs = []int32{
 	31, // 0: heddle.yarn.NodeStatus.node_id:type_name -> heddle.yarn.NodeId
@@ -5082,53 +5277,60 @@ var file_yarn_pb_server_proto_depIdxs = []int32{
 	11, // 27: heddle.yarn.RegisterNodeManagerRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributes
 	1,  // 28: heddle.yarn.RegisterNodeManagerRequest.nodeStatus:type_name -> heddle.yarn.NodeStatus
 	42, // 29: heddle.yarn.RegisterNodeManagerRequest.heddle_capabilities:type_name -> heddle.yarn.NodeCapabilities
-	3,  // 30: heddle.yarn.RegisterNodeManagerResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
-	3,  // 31: heddle.yarn.RegisterNodeManagerResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
-	0,  // 32: heddle.yarn.RegisterNodeManagerResponse.nodeAction:type_name -> heddle.yarn.NodeAction
-	37, // 33: heddle.yarn.RegisterNodeManagerResponse.resource:type_name -> heddle.yarn.Resource
-	31, // 34: heddle.yarn.UnRegisterNodeManagerRequest.node_id:type_name -> heddle.yarn.NodeId
-	1,  // 35: heddle.yarn.NodeHeartbeatRequest.node_status:type_name -> heddle.yarn.NodeStatus
-	3,  // 36: heddle.yarn.NodeHeartbeatRequest.last_known_container_token_master_key:type_name -> heddle.yarn.MasterKey
-	3,  // 37: heddle.yarn.NodeHeartbeatRequest.last_known_nm_token_master_key:type_name -> heddle.yarn.MasterKey
-	10, // 38: heddle.yarn.NodeHeartbeatRequest.nodeLabels:type_name -> heddle.yarn.NodeLabels
-	17, // 39: heddle.yarn.NodeHeartbeatRequest.log_aggregation_reports_for_apps:type_name -> heddle.yarn.LogAggregationReport
-	21, // 40: heddle.yarn.NodeHeartbeatRequest.registering_collectors:type_name -> heddle.yarn.AppCollectorData
-	11, // 41: heddle.yarn.NodeHeartbeatRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributes
-	43, // 42: heddle.yarn.NodeHeartbeatRequest.heddle_refusals:type_name -> heddle.yarn.StartRefusal
-	44, // 43: heddle.yarn.NodeHeartbeatRequest.heddle_suspensions:type_name -> heddle.yarn.ContainerSuspension
-	45, // 44: heddle.yarn.NodeHeartbeatRequest.heddle_memory:type_name -> heddle.yarn.NodeMemory
-	46, // 45: heddle.yarn.NodeHeartbeatRequest.heddle_container_memory:type_name -> heddle.yarn.ContainerMemory
-	33, // 46: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
-	47, // 47: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
-	3,  // 48: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
-	3,  // 49: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
-	0,  // 50: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
-	48, // 51: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
-	33, // 52: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
-	48, // 53: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
-	20, // 54: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
-	35, // 55: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
-	49, // 56: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
-	37, // 57: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
-	19, // 58: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
-	21, // 59: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	35, // 60: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
-	50, // 61: heddle.yarn.NodeHeartbeatResponse.heddle_orders:type_name -> heddle.yarn.ContainerOrder
-	33, // 62: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
-	33, // 63: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
-	51, // 64: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
-	21, // 65: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	33, // 66: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
-	48, // 67: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
-	52, // 68: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
-	37, // 69: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
-	53, // 70: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
-	54, // 71: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
-	72, // [72:72] is the sub-list for method output_type
-	72, // [72:72] is the sub-list for method input_type
-	72, // [72:72] is the sub-list for extension type_name
-	72, // [72:72] is the sub-list for extension extendee
-	0,  // [0:72] is the sub-list for field type_name
+	43, // 30: heddle.yarn.RegisterNodeManagerRequest.heddle_short_tasks:type_name -> heddle.yarn.NodeShortTasks
+	3,  // 31: heddle.yarn.RegisterNodeManagerResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
+	3,  // 32: heddle.yarn.RegisterNodeManagerResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
+	0,  // 33: heddle.yarn.RegisterNodeManagerResponse.nodeAction:type_name -> heddle.yarn.NodeAction
+	37, // 34: heddle.yarn.RegisterNodeManagerResponse.resource:type_name -> heddle.yarn.Resource
+	37, // 35: heddle.yarn.RegisterNodeManagerResponse.heddle_lent:type_name -> heddle.yarn.Resource
+	31, // 36: heddle.yarn.UnRegisterNodeManagerRequest.node_id:type_name -> heddle.yarn.NodeId
+	1,  // 37: heddle.yarn.NodeHeartbeatRequest.node_status:type_name -> heddle.yarn.NodeStatus
+	3,  // 38: heddle.yarn.NodeHeartbeatRequest.last_known_container_token_master_key:type_name -> heddle.yarn.MasterKey
+	3,  // 39: heddle.yarn.NodeHeartbeatRequest.last_known_nm_token_master_key:type_name -> heddle.yarn.MasterKey
+	10, // 40: heddle.yarn.NodeHeartbeatRequest.nodeLabels:type_name -> heddle.yarn.NodeLabels
+	17, // 41: heddle.yarn.NodeHeartbeatRequest.log_aggregation_reports_for_apps:type_name -> heddle.yarn.LogAggregationReport
+	21, // 42: heddle.yarn.NodeHeartbeatRequest.registering_collectors:type_name -> heddle.yarn.AppCollectorData
+	11, // 43: heddle.yarn.NodeHeartbeatRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributes
+	44, // 44: heddle.yarn.NodeHeartbeatRequest.heddle_refusals:type_name -> heddle.yarn.StartRefusal
+	45, // 45: heddle.yarn.NodeHeartbeatRequest.heddle_suspensions:type_name -> heddle.yarn.ContainerSuspension
+	46, // 46: heddle.yarn.NodeHeartbeatRequest.heddle_memory:type_name -> heddle.yarn.NodeMemory
+	47, // 47: heddle.yarn.NodeHeartbeatRequest.heddle_container_memory:type_name -> heddle.yarn.ContainerMemory
+	48, // 48: heddle.yarn.NodeHeartbeatRequest.heddle_map_outputs:type_name -> heddle.yarn.MapOutputs
+	49, // 49: heddle.yarn.NodeHeartbeatRequest.heddle_job_inputs:type_name -> heddle.yarn.JobInput
+	43, // 50: heddle.yarn.NodeHeartbeatRequest.heddle_short_tasks:type_name -> heddle.yarn.NodeShortTasks
+	33, // 51: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
+	50, // 52: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
+	3,  // 53: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
+	3,  // 54: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
+	0,  // 55: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
+	51, // 56: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
+	33, // 57: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
+	51, // 58: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
+	20, // 59: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
+	35, // 60: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
+	52, // 61: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
+	37, // 62: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
+	19, // 63: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
+	21, // 64: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	35, // 65: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
+	53, // 66: heddle.yarn.NodeHeartbeatResponse.heddle_orders:type_name -> heddle.yarn.ContainerOrder
+	54, // 67: heddle.yarn.NodeHeartbeatResponse.heddle_warming:type_name -> heddle.yarn.WarmingOrder
+	37, // 68: heddle.yarn.NodeHeartbeatResponse.heddle_lent:type_name -> heddle.yarn.Resource
+	33, // 69: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
+	33, // 70: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
+	55, // 71: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
+	21, // 72: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	33, // 73: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
+	51, // 74: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
+	56, // 75: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
+	37, // 76: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
+	57, // 77: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
+	58, // 78: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
+	79, // [79:79] is the sub-list for method output_type
+	79, // [79:79] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_server_proto_init() }
@@ -5139,6 +5341,7 @@ func file_yarn_pb_server_proto_init() {
 	file_yarn_pb_heddle_proto_init()
 	file_yarn_pb_security_proto_init()
 	file_yarn_pb_service_proto_init()
+	file_yarn_pb_stages_proto_init()
 	file_yarn_pb_yarn_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

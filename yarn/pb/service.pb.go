@@ -1185,6 +1185,11 @@ type AllocateRequest struct {
 	xxx_hidden_TrackingUrl        *string                    `protobuf:"bytes,11,opt,name=tracking_url,json=trackingUrl"`
 	xxx_hidden_HeddleWaitMs       int32                      `protobuf:"varint,20000,opt,name=heddle_wait_ms,json=heddleWaitMs"`
 	xxx_hidden_HeddleNudge        bool                       `protobuf:"varint,20001,opt,name=heddle_nudge,json=heddleNudge"`
+	xxx_hidden_HeddleStages       *StageReport               `protobuf:"bytes,20002,opt,name=heddle_stages,json=heddleStages"`
+	xxx_hidden_HeddlePerformance  *[]*NodePerformance        `protobuf:"bytes,20003,rep,name=heddle_performance,json=heddlePerformance"`
+	xxx_hidden_HeddleWantsHints   bool                       `protobuf:"varint,20004,opt,name=heddle_wants_hints,json=heddleWantsHints"`
+	xxx_hidden_HeddleWantsLevels  bool                       `protobuf:"varint,20005,opt,name=heddle_wants_levels,json=heddleWantsLevels"`
+	xxx_hidden_HeddleProbes       bool                       `protobuf:"varint,20010,opt,name=heddle_probes,json=heddleProbes"`
 	XXX_raceDetectHookData        protoimpl.RaceDetectHookData
 	XXX_presence                  [1]uint32
 	unknownFields                 protoimpl.UnknownFields
@@ -1297,6 +1302,43 @@ func (x *AllocateRequest) GetHeddleNudge() bool {
 	return false
 }
 
+func (x *AllocateRequest) GetHeddleStages() *StageReport {
+	if x != nil {
+		return x.xxx_hidden_HeddleStages
+	}
+	return nil
+}
+
+func (x *AllocateRequest) GetHeddlePerformance() []*NodePerformance {
+	if x != nil {
+		if x.xxx_hidden_HeddlePerformance != nil {
+			return *x.xxx_hidden_HeddlePerformance
+		}
+	}
+	return nil
+}
+
+func (x *AllocateRequest) GetHeddleWantsHints() bool {
+	if x != nil {
+		return x.xxx_hidden_HeddleWantsHints
+	}
+	return false
+}
+
+func (x *AllocateRequest) GetHeddleWantsLevels() bool {
+	if x != nil {
+		return x.xxx_hidden_HeddleWantsLevels
+	}
+	return false
+}
+
+func (x *AllocateRequest) GetHeddleProbes() bool {
+	if x != nil {
+		return x.xxx_hidden_HeddleProbes
+	}
+	return false
+}
+
 func (x *AllocateRequest) SetAsk(v []*ResourceRequest) {
 	x.xxx_hidden_Ask = &v
 }
@@ -1311,12 +1353,12 @@ func (x *AllocateRequest) SetBlacklistRequest(v *ResourceBlacklistRequest) {
 
 func (x *AllocateRequest) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 10)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 15)
 }
 
 func (x *AllocateRequest) SetProgress(v float32) {
 	x.xxx_hidden_Progress = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 10)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 15)
 }
 
 func (x *AllocateRequest) SetUpdateRequests(v []*UpdateContainerRequest) {
@@ -1329,17 +1371,40 @@ func (x *AllocateRequest) SetSchedulingRequests(v []*SchedulingRequest) {
 
 func (x *AllocateRequest) SetTrackingUrl(v string) {
 	x.xxx_hidden_TrackingUrl = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 10)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 15)
 }
 
 func (x *AllocateRequest) SetHeddleWaitMs(v int32) {
 	x.xxx_hidden_HeddleWaitMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 10)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 15)
 }
 
 func (x *AllocateRequest) SetHeddleNudge(v bool) {
 	x.xxx_hidden_HeddleNudge = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 10)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 15)
+}
+
+func (x *AllocateRequest) SetHeddleStages(v *StageReport) {
+	x.xxx_hidden_HeddleStages = v
+}
+
+func (x *AllocateRequest) SetHeddlePerformance(v []*NodePerformance) {
+	x.xxx_hidden_HeddlePerformance = &v
+}
+
+func (x *AllocateRequest) SetHeddleWantsHints(v bool) {
+	x.xxx_hidden_HeddleWantsHints = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 15)
+}
+
+func (x *AllocateRequest) SetHeddleWantsLevels(v bool) {
+	x.xxx_hidden_HeddleWantsLevels = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 15)
+}
+
+func (x *AllocateRequest) SetHeddleProbes(v bool) {
+	x.xxx_hidden_HeddleProbes = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 14, 15)
 }
 
 func (x *AllocateRequest) HasBlacklistRequest() bool {
@@ -1384,6 +1449,34 @@ func (x *AllocateRequest) HasHeddleNudge() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 9)
 }
 
+func (x *AllocateRequest) HasHeddleStages() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleStages != nil
+}
+
+func (x *AllocateRequest) HasHeddleWantsHints() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 12)
+}
+
+func (x *AllocateRequest) HasHeddleWantsLevels() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 13)
+}
+
+func (x *AllocateRequest) HasHeddleProbes() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 14)
+}
+
 func (x *AllocateRequest) ClearBlacklistRequest() {
 	x.xxx_hidden_BlacklistRequest = nil
 }
@@ -1413,6 +1506,25 @@ func (x *AllocateRequest) ClearHeddleNudge() {
 	x.xxx_hidden_HeddleNudge = false
 }
 
+func (x *AllocateRequest) ClearHeddleStages() {
+	x.xxx_hidden_HeddleStages = nil
+}
+
+func (x *AllocateRequest) ClearHeddleWantsHints() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 12)
+	x.xxx_hidden_HeddleWantsHints = false
+}
+
+func (x *AllocateRequest) ClearHeddleWantsLevels() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 13)
+	x.xxx_hidden_HeddleWantsLevels = false
+}
+
+func (x *AllocateRequest) ClearHeddleProbes() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 14)
+	x.xxx_hidden_HeddleProbes = false
+}
+
 type AllocateRequest_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -1427,7 +1539,15 @@ type AllocateRequest_builder struct {
 	// Heddle only: how long the answer may be held back until there is something to tell, in ms.
 	HeddleWaitMs *int32
 	// Heddle only: nothing but a wish that the call that waits come back at once; it changes no response id.
-	HeddleNudge *bool
+	HeddleNudge  *bool
+	HeddleStages *StageReport
+	// Heddle only: what is new since the call before.
+	HeddlePerformance []*NodePerformance
+	// Heddle only: wants heddle_hints, and heddle_levels, in the answer if there is something new.
+	HeddleWantsHints  *bool
+	HeddleWantsLevels *bool
+	// Heddle only: whether the ApplicationMaster wants to know of the nodes that take probes of short tasks.
+	HeddleProbes *bool
 }
 
 func (b0 AllocateRequest_builder) Build() *AllocateRequest {
@@ -1438,27 +1558,167 @@ func (b0 AllocateRequest_builder) Build() *AllocateRequest {
 	x.xxx_hidden_Release = &b.Release
 	x.xxx_hidden_BlacklistRequest = b.BlacklistRequest
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 10)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 15)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	if b.Progress != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 10)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 15)
 		x.xxx_hidden_Progress = *b.Progress
 	}
 	x.xxx_hidden_UpdateRequests = &b.UpdateRequests
 	x.xxx_hidden_SchedulingRequests = &b.SchedulingRequests
 	if b.TrackingUrl != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 10)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 15)
 		x.xxx_hidden_TrackingUrl = b.TrackingUrl
 	}
 	if b.HeddleWaitMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 10)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 15)
 		x.xxx_hidden_HeddleWaitMs = *b.HeddleWaitMs
 	}
 	if b.HeddleNudge != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 10)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 15)
 		x.xxx_hidden_HeddleNudge = *b.HeddleNudge
 	}
+	x.xxx_hidden_HeddleStages = b.HeddleStages
+	x.xxx_hidden_HeddlePerformance = &b.HeddlePerformance
+	if b.HeddleWantsHints != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 15)
+		x.xxx_hidden_HeddleWantsHints = *b.HeddleWantsHints
+	}
+	if b.HeddleWantsLevels != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 15)
+		x.xxx_hidden_HeddleWantsLevels = *b.HeddleWantsLevels
+	}
+	if b.HeddleProbes != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 14, 15)
+		x.xxx_hidden_HeddleProbes = *b.HeddleProbes
+	}
+	return m0
+}
+
+// A node that takes probes of short tasks, and the token by which it takes them.
+type ProbeNode struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_NodeId      *NodeId                `protobuf:"bytes,1,opt,name=node_id,json=nodeId"`
+	xxx_hidden_Port        int32                  `protobuf:"varint,2,opt,name=port"`
+	xxx_hidden_Token       *Token                 `protobuf:"bytes,3,opt,name=token"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *ProbeNode) Reset() {
+	*x = ProbeNode{}
+	mi := &file_yarn_pb_service_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ProbeNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ProbeNode) ProtoMessage() {}
+
+func (x *ProbeNode) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_service_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ProbeNode) GetNodeId() *NodeId {
+	if x != nil {
+		return x.xxx_hidden_NodeId
+	}
+	return nil
+}
+
+func (x *ProbeNode) GetPort() int32 {
+	if x != nil {
+		return x.xxx_hidden_Port
+	}
+	return 0
+}
+
+func (x *ProbeNode) GetToken() *Token {
+	if x != nil {
+		return x.xxx_hidden_Token
+	}
+	return nil
+}
+
+func (x *ProbeNode) SetNodeId(v *NodeId) {
+	x.xxx_hidden_NodeId = v
+}
+
+func (x *ProbeNode) SetPort(v int32) {
+	x.xxx_hidden_Port = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 3)
+}
+
+func (x *ProbeNode) SetToken(v *Token) {
+	x.xxx_hidden_Token = v
+}
+
+func (x *ProbeNode) HasNodeId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_NodeId != nil
+}
+
+func (x *ProbeNode) HasPort() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *ProbeNode) HasToken() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Token != nil
+}
+
+func (x *ProbeNode) ClearNodeId() {
+	x.xxx_hidden_NodeId = nil
+}
+
+func (x *ProbeNode) ClearPort() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Port = 0
+}
+
+func (x *ProbeNode) ClearToken() {
+	x.xxx_hidden_Token = nil
+}
+
+type ProbeNode_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	NodeId *NodeId
+	Port   *int32
+	Token  *Token
+}
+
+func (b0 ProbeNode_builder) Build() *ProbeNode {
+	m0 := &ProbeNode{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_NodeId = b.NodeId
+	if b.Port != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 3)
+		x.xxx_hidden_Port = *b.Port
+	}
+	x.xxx_hidden_Token = b.Token
 	return m0
 }
 
@@ -1472,7 +1732,7 @@ type NMToken struct {
 
 func (x *NMToken) Reset() {
 	*x = NMToken{}
-	mi := &file_yarn_pb_service_proto_msgTypes[7]
+	mi := &file_yarn_pb_service_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1484,7 +1744,7 @@ func (x *NMToken) String() string {
 func (*NMToken) ProtoMessage() {}
 
 func (x *NMToken) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[7]
+	mi := &file_yarn_pb_service_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1567,7 +1827,7 @@ type UpdatedContainer struct {
 
 func (x *UpdatedContainer) Reset() {
 	*x = UpdatedContainer{}
-	mi := &file_yarn_pb_service_proto_msgTypes[8]
+	mi := &file_yarn_pb_service_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1579,7 +1839,7 @@ func (x *UpdatedContainer) String() string {
 func (*UpdatedContainer) ProtoMessage() {}
 
 func (x *UpdatedContainer) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[8]
+	mi := &file_yarn_pb_service_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1669,7 +1929,7 @@ type EnhancedHeadroom struct {
 
 func (x *EnhancedHeadroom) Reset() {
 	*x = EnhancedHeadroom{}
-	mi := &file_yarn_pb_service_proto_msgTypes[9]
+	mi := &file_yarn_pb_service_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1681,7 +1941,7 @@ func (x *EnhancedHeadroom) String() string {
 func (*EnhancedHeadroom) ProtoMessage() {}
 
 func (x *EnhancedHeadroom) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[9]
+	mi := &file_yarn_pb_service_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1781,6 +2041,11 @@ type AllocateResponse struct {
 	xxx_hidden_ContainersFromPreviousAttempts *[]*Container                 `protobuf:"bytes,17,rep,name=containers_from_previous_attempts,json=containersFromPreviousAttempts"`
 	xxx_hidden_RejectedSchedulingRequests     *[]*RejectedSchedulingRequest `protobuf:"bytes,18,rep,name=rejected_scheduling_requests,json=rejectedSchedulingRequests"`
 	xxx_hidden_EnhancedHeadroom               *EnhancedHeadroom             `protobuf:"bytes,19,opt,name=enhanced_headroom,json=enhancedHeadroom"`
+	xxx_hidden_HeddleHints                    *StageHints                   `protobuf:"bytes,20000,opt,name=heddle_hints,json=heddleHints"`
+	xxx_hidden_HeddleLevels                   *[]*NodeLevel                 `protobuf:"bytes,20001,rep,name=heddle_levels,json=heddleLevels"`
+	xxx_hidden_HeddleProbeNodes               *[]*ProbeNode                 `protobuf:"bytes,20010,rep,name=heddle_probe_nodes,json=heddleProbeNodes"`
+	xxx_hidden_HeddleProbeNodesGone           *[]*NodeId                    `protobuf:"bytes,20011,rep,name=heddle_probe_nodes_gone,json=heddleProbeNodesGone"`
+	xxx_hidden_HeddleSuspended                *SuspendedContainers          `protobuf:"bytes,20002,opt,name=heddle_suspended,json=heddleSuspended"`
 	XXX_raceDetectHookData                    protoimpl.RaceDetectHookData
 	XXX_presence                              [1]uint32
 	unknownFields                             protoimpl.UnknownFields
@@ -1789,7 +2054,7 @@ type AllocateResponse struct {
 
 func (x *AllocateResponse) Reset() {
 	*x = AllocateResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[10]
+	mi := &file_yarn_pb_service_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1801,7 +2066,7 @@ func (x *AllocateResponse) String() string {
 func (*AllocateResponse) ProtoMessage() {}
 
 func (x *AllocateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[10]
+	mi := &file_yarn_pb_service_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1949,14 +2214,55 @@ func (x *AllocateResponse) GetEnhancedHeadroom() *EnhancedHeadroom {
 	return nil
 }
 
+func (x *AllocateResponse) GetHeddleHints() *StageHints {
+	if x != nil {
+		return x.xxx_hidden_HeddleHints
+	}
+	return nil
+}
+
+func (x *AllocateResponse) GetHeddleLevels() []*NodeLevel {
+	if x != nil {
+		if x.xxx_hidden_HeddleLevels != nil {
+			return *x.xxx_hidden_HeddleLevels
+		}
+	}
+	return nil
+}
+
+func (x *AllocateResponse) GetHeddleProbeNodes() []*ProbeNode {
+	if x != nil {
+		if x.xxx_hidden_HeddleProbeNodes != nil {
+			return *x.xxx_hidden_HeddleProbeNodes
+		}
+	}
+	return nil
+}
+
+func (x *AllocateResponse) GetHeddleProbeNodesGone() []*NodeId {
+	if x != nil {
+		if x.xxx_hidden_HeddleProbeNodesGone != nil {
+			return *x.xxx_hidden_HeddleProbeNodesGone
+		}
+	}
+	return nil
+}
+
+func (x *AllocateResponse) GetHeddleSuspended() *SuspendedContainers {
+	if x != nil {
+		return x.xxx_hidden_HeddleSuspended
+	}
+	return nil
+}
+
 func (x *AllocateResponse) SetAMCommand(v AMCommand) {
 	x.xxx_hidden_AMCommand = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 22)
 }
 
 func (x *AllocateResponse) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 22)
 }
 
 func (x *AllocateResponse) SetAllocatedContainers(v []*Container) {
@@ -1977,7 +2283,7 @@ func (x *AllocateResponse) SetUpdatedNodes(v []*NodeReport) {
 
 func (x *AllocateResponse) SetNumClusterNodes(v int32) {
 	x.xxx_hidden_NumClusterNodes = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 17)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 22)
 }
 
 func (x *AllocateResponse) SetPreempt(v *PreemptionMessage) {
@@ -2018,6 +2324,26 @@ func (x *AllocateResponse) SetRejectedSchedulingRequests(v []*RejectedScheduling
 
 func (x *AllocateResponse) SetEnhancedHeadroom(v *EnhancedHeadroom) {
 	x.xxx_hidden_EnhancedHeadroom = v
+}
+
+func (x *AllocateResponse) SetHeddleHints(v *StageHints) {
+	x.xxx_hidden_HeddleHints = v
+}
+
+func (x *AllocateResponse) SetHeddleLevels(v []*NodeLevel) {
+	x.xxx_hidden_HeddleLevels = &v
+}
+
+func (x *AllocateResponse) SetHeddleProbeNodes(v []*ProbeNode) {
+	x.xxx_hidden_HeddleProbeNodes = &v
+}
+
+func (x *AllocateResponse) SetHeddleProbeNodesGone(v []*NodeId) {
+	x.xxx_hidden_HeddleProbeNodesGone = &v
+}
+
+func (x *AllocateResponse) SetHeddleSuspended(v *SuspendedContainers) {
+	x.xxx_hidden_HeddleSuspended = v
 }
 
 func (x *AllocateResponse) HasAMCommand() bool {
@@ -2083,6 +2409,20 @@ func (x *AllocateResponse) HasEnhancedHeadroom() bool {
 	return x.xxx_hidden_EnhancedHeadroom != nil
 }
 
+func (x *AllocateResponse) HasHeddleHints() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleHints != nil
+}
+
+func (x *AllocateResponse) HasHeddleSuspended() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleSuspended != nil
+}
+
 func (x *AllocateResponse) ClearAMCommand() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_AMCommand = AMCommand_AM_RESYNC
@@ -2122,6 +2462,14 @@ func (x *AllocateResponse) ClearEnhancedHeadroom() {
 	x.xxx_hidden_EnhancedHeadroom = nil
 }
 
+func (x *AllocateResponse) ClearHeddleHints() {
+	x.xxx_hidden_HeddleHints = nil
+}
+
+func (x *AllocateResponse) ClearHeddleSuspended() {
+	x.xxx_hidden_HeddleSuspended = nil
+}
+
 type AllocateResponse_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -2142,6 +2490,16 @@ type AllocateResponse_builder struct {
 	ContainersFromPreviousAttempts []*Container
 	RejectedSchedulingRequests     []*RejectedSchedulingRequest
 	EnhancedHeadroom               *EnhancedHeadroom
+	// Heddle only: all of it, after any of it has changed.
+	HeddleHints *StageHints
+	// Heddle only: of the nodes whose level has changed since the answer before, all nodes in the first one.
+	HeddleLevels []*NodeLevel
+	// Heddle only. Nodes that take probes of short tasks since the last answer, and those that don't any more.
+	HeddleProbeNodes     []*ProbeNode
+	HeddleProbeNodesGone []*NodeId
+	// Heddle only: which containers of the application stand still. In the first answer after a registration it is left out if none does, in
+	// later ones if nothing has changed.
+	HeddleSuspended *SuspendedContainers
 }
 
 func (b0 AllocateResponse_builder) Build() *AllocateResponse {
@@ -2149,11 +2507,11 @@ func (b0 AllocateResponse_builder) Build() *AllocateResponse {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.AMCommand != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 22)
 		x.xxx_hidden_AMCommand = *b.AMCommand
 	}
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 22)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	x.xxx_hidden_AllocatedContainers = &b.AllocatedContainers
@@ -2161,7 +2519,7 @@ func (b0 AllocateResponse_builder) Build() *AllocateResponse {
 	x.xxx_hidden_Limit = b.Limit
 	x.xxx_hidden_UpdatedNodes = &b.UpdatedNodes
 	if b.NumClusterNodes != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 17)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 22)
 		x.xxx_hidden_NumClusterNodes = *b.NumClusterNodes
 	}
 	x.xxx_hidden_Preempt = b.Preempt
@@ -2174,6 +2532,71 @@ func (b0 AllocateResponse_builder) Build() *AllocateResponse {
 	x.xxx_hidden_ContainersFromPreviousAttempts = &b.ContainersFromPreviousAttempts
 	x.xxx_hidden_RejectedSchedulingRequests = &b.RejectedSchedulingRequests
 	x.xxx_hidden_EnhancedHeadroom = b.EnhancedHeadroom
+	x.xxx_hidden_HeddleHints = b.HeddleHints
+	x.xxx_hidden_HeddleLevels = &b.HeddleLevels
+	x.xxx_hidden_HeddleProbeNodes = &b.HeddleProbeNodes
+	x.xxx_hidden_HeddleProbeNodesGone = &b.HeddleProbeNodesGone
+	x.xxx_hidden_HeddleSuspended = b.HeddleSuspended
+	return m0
+}
+
+// All containers of an application that stand still now.
+type SuspendedContainers struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ContainerId *[]*ContainerId        `protobuf:"bytes,1,rep,name=container_id,json=containerId"`
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *SuspendedContainers) Reset() {
+	*x = SuspendedContainers{}
+	mi := &file_yarn_pb_service_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SuspendedContainers) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SuspendedContainers) ProtoMessage() {}
+
+func (x *SuspendedContainers) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_service_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *SuspendedContainers) GetContainerId() []*ContainerId {
+	if x != nil {
+		if x.xxx_hidden_ContainerId != nil {
+			return *x.xxx_hidden_ContainerId
+		}
+	}
+	return nil
+}
+
+func (x *SuspendedContainers) SetContainerId(v []*ContainerId) {
+	x.xxx_hidden_ContainerId = &v
+}
+
+type SuspendedContainers_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ContainerId []*ContainerId
+}
+
+func (b0 SuspendedContainers_builder) Build() *SuspendedContainers {
+	m0 := &SuspendedContainers{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ContainerId = &b.ContainerId
 	return m0
 }
 
@@ -2185,7 +2608,7 @@ type GetNewApplicationRequest struct {
 
 func (x *GetNewApplicationRequest) Reset() {
 	*x = GetNewApplicationRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[11]
+	mi := &file_yarn_pb_service_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2197,7 +2620,7 @@ func (x *GetNewApplicationRequest) String() string {
 func (*GetNewApplicationRequest) ProtoMessage() {}
 
 func (x *GetNewApplicationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[11]
+	mi := &file_yarn_pb_service_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2230,7 +2653,7 @@ type GetNewApplicationResponse struct {
 
 func (x *GetNewApplicationResponse) Reset() {
 	*x = GetNewApplicationResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[12]
+	mi := &file_yarn_pb_service_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2242,7 +2665,7 @@ func (x *GetNewApplicationResponse) String() string {
 func (*GetNewApplicationResponse) ProtoMessage() {}
 
 func (x *GetNewApplicationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[12]
+	mi := &file_yarn_pb_service_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2322,7 +2745,7 @@ type GetApplicationReportRequest struct {
 
 func (x *GetApplicationReportRequest) Reset() {
 	*x = GetApplicationReportRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[13]
+	mi := &file_yarn_pb_service_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2334,7 +2757,7 @@ func (x *GetApplicationReportRequest) String() string {
 func (*GetApplicationReportRequest) ProtoMessage() {}
 
 func (x *GetApplicationReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[13]
+	mi := &file_yarn_pb_service_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2390,7 +2813,7 @@ type GetApplicationReportResponse struct {
 
 func (x *GetApplicationReportResponse) Reset() {
 	*x = GetApplicationReportResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[14]
+	mi := &file_yarn_pb_service_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2402,7 +2825,7 @@ func (x *GetApplicationReportResponse) String() string {
 func (*GetApplicationReportResponse) ProtoMessage() {}
 
 func (x *GetApplicationReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[14]
+	mi := &file_yarn_pb_service_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2458,7 +2881,7 @@ type SubmitApplicationRequest struct {
 
 func (x *SubmitApplicationRequest) Reset() {
 	*x = SubmitApplicationRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[15]
+	mi := &file_yarn_pb_service_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2470,7 +2893,7 @@ func (x *SubmitApplicationRequest) String() string {
 func (*SubmitApplicationRequest) ProtoMessage() {}
 
 func (x *SubmitApplicationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[15]
+	mi := &file_yarn_pb_service_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2525,7 +2948,7 @@ type SubmitApplicationResponse struct {
 
 func (x *SubmitApplicationResponse) Reset() {
 	*x = SubmitApplicationResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[16]
+	mi := &file_yarn_pb_service_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2537,7 +2960,7 @@ func (x *SubmitApplicationResponse) String() string {
 func (*SubmitApplicationResponse) ProtoMessage() {}
 
 func (x *SubmitApplicationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[16]
+	mi := &file_yarn_pb_service_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2569,7 +2992,7 @@ type FailApplicationAttemptRequest struct {
 
 func (x *FailApplicationAttemptRequest) Reset() {
 	*x = FailApplicationAttemptRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[17]
+	mi := &file_yarn_pb_service_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2581,7 +3004,7 @@ func (x *FailApplicationAttemptRequest) String() string {
 func (*FailApplicationAttemptRequest) ProtoMessage() {}
 
 func (x *FailApplicationAttemptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[17]
+	mi := &file_yarn_pb_service_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2636,7 +3059,7 @@ type FailApplicationAttemptResponse struct {
 
 func (x *FailApplicationAttemptResponse) Reset() {
 	*x = FailApplicationAttemptResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[18]
+	mi := &file_yarn_pb_service_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2648,7 +3071,7 @@ func (x *FailApplicationAttemptResponse) String() string {
 func (*FailApplicationAttemptResponse) ProtoMessage() {}
 
 func (x *FailApplicationAttemptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[18]
+	mi := &file_yarn_pb_service_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2683,7 +3106,7 @@ type KillApplicationRequest struct {
 
 func (x *KillApplicationRequest) Reset() {
 	*x = KillApplicationRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[19]
+	mi := &file_yarn_pb_service_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2695,7 +3118,7 @@ func (x *KillApplicationRequest) String() string {
 func (*KillApplicationRequest) ProtoMessage() {}
 
 func (x *KillApplicationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[19]
+	mi := &file_yarn_pb_service_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2790,7 +3213,7 @@ const (
 
 func (x *KillApplicationResponse) Reset() {
 	*x = KillApplicationResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[20]
+	mi := &file_yarn_pb_service_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2802,7 +3225,7 @@ func (x *KillApplicationResponse) String() string {
 func (*KillApplicationResponse) ProtoMessage() {}
 
 func (x *KillApplicationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[20]
+	mi := &file_yarn_pb_service_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2863,7 +3286,7 @@ type GetClusterMetricsRequest struct {
 
 func (x *GetClusterMetricsRequest) Reset() {
 	*x = GetClusterMetricsRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[21]
+	mi := &file_yarn_pb_service_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2875,7 +3298,7 @@ func (x *GetClusterMetricsRequest) String() string {
 func (*GetClusterMetricsRequest) ProtoMessage() {}
 
 func (x *GetClusterMetricsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[21]
+	mi := &file_yarn_pb_service_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2907,7 +3330,7 @@ type GetClusterMetricsResponse struct {
 
 func (x *GetClusterMetricsResponse) Reset() {
 	*x = GetClusterMetricsResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[22]
+	mi := &file_yarn_pb_service_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +3342,7 @@ func (x *GetClusterMetricsResponse) String() string {
 func (*GetClusterMetricsResponse) ProtoMessage() {}
 
 func (x *GetClusterMetricsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[22]
+	mi := &file_yarn_pb_service_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2978,7 +3401,7 @@ type MoveApplicationAcrossQueuesRequest struct {
 
 func (x *MoveApplicationAcrossQueuesRequest) Reset() {
 	*x = MoveApplicationAcrossQueuesRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[23]
+	mi := &file_yarn_pb_service_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2990,7 +3413,7 @@ func (x *MoveApplicationAcrossQueuesRequest) String() string {
 func (*MoveApplicationAcrossQueuesRequest) ProtoMessage() {}
 
 func (x *MoveApplicationAcrossQueuesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[23]
+	mi := &file_yarn_pb_service_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3077,7 +3500,7 @@ type MoveApplicationAcrossQueuesResponse struct {
 
 func (x *MoveApplicationAcrossQueuesResponse) Reset() {
 	*x = MoveApplicationAcrossQueuesResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[24]
+	mi := &file_yarn_pb_service_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3089,7 +3512,7 @@ func (x *MoveApplicationAcrossQueuesResponse) String() string {
 func (*MoveApplicationAcrossQueuesResponse) ProtoMessage() {}
 
 func (x *MoveApplicationAcrossQueuesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[24]
+	mi := &file_yarn_pb_service_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3139,7 +3562,7 @@ const (
 
 func (x *GetApplicationsRequest) Reset() {
 	*x = GetApplicationsRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[25]
+	mi := &file_yarn_pb_service_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3151,7 +3574,7 @@ func (x *GetApplicationsRequest) String() string {
 func (*GetApplicationsRequest) ProtoMessage() {}
 
 func (x *GetApplicationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[25]
+	mi := &file_yarn_pb_service_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +3878,7 @@ type GetApplicationsResponse struct {
 
 func (x *GetApplicationsResponse) Reset() {
 	*x = GetApplicationsResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[26]
+	mi := &file_yarn_pb_service_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3467,7 +3890,7 @@ func (x *GetApplicationsResponse) String() string {
 func (*GetApplicationsResponse) ProtoMessage() {}
 
 func (x *GetApplicationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[26]
+	mi := &file_yarn_pb_service_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3514,7 +3937,7 @@ type GetClusterNodesRequest struct {
 
 func (x *GetClusterNodesRequest) Reset() {
 	*x = GetClusterNodesRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[27]
+	mi := &file_yarn_pb_service_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3526,7 +3949,7 @@ func (x *GetClusterNodesRequest) String() string {
 func (*GetClusterNodesRequest) ProtoMessage() {}
 
 func (x *GetClusterNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[27]
+	mi := &file_yarn_pb_service_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3571,7 +3994,7 @@ type GetClusterNodesResponse struct {
 
 func (x *GetClusterNodesResponse) Reset() {
 	*x = GetClusterNodesResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[28]
+	mi := &file_yarn_pb_service_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3583,7 +4006,7 @@ func (x *GetClusterNodesResponse) String() string {
 func (*GetClusterNodesResponse) ProtoMessage() {}
 
 func (x *GetClusterNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[28]
+	mi := &file_yarn_pb_service_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3636,7 +4059,7 @@ type GetQueueInfoRequest struct {
 
 func (x *GetQueueInfoRequest) Reset() {
 	*x = GetQueueInfoRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[29]
+	mi := &file_yarn_pb_service_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3648,7 +4071,7 @@ func (x *GetQueueInfoRequest) String() string {
 func (*GetQueueInfoRequest) ProtoMessage() {}
 
 func (x *GetQueueInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[29]
+	mi := &file_yarn_pb_service_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3831,7 +4254,7 @@ type GetQueueInfoResponse struct {
 
 func (x *GetQueueInfoResponse) Reset() {
 	*x = GetQueueInfoResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[30]
+	mi := &file_yarn_pb_service_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3843,7 +4266,7 @@ func (x *GetQueueInfoResponse) String() string {
 func (*GetQueueInfoResponse) ProtoMessage() {}
 
 func (x *GetQueueInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[30]
+	mi := &file_yarn_pb_service_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3898,7 +4321,7 @@ type GetQueueUserAclsInfoRequest struct {
 
 func (x *GetQueueUserAclsInfoRequest) Reset() {
 	*x = GetQueueUserAclsInfoRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[31]
+	mi := &file_yarn_pb_service_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3910,7 +4333,7 @@ func (x *GetQueueUserAclsInfoRequest) String() string {
 func (*GetQueueUserAclsInfoRequest) ProtoMessage() {}
 
 func (x *GetQueueUserAclsInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[31]
+	mi := &file_yarn_pb_service_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3942,7 +4365,7 @@ type GetQueueUserAclsInfoResponse struct {
 
 func (x *GetQueueUserAclsInfoResponse) Reset() {
 	*x = GetQueueUserAclsInfoResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[32]
+	mi := &file_yarn_pb_service_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3954,7 +4377,7 @@ func (x *GetQueueUserAclsInfoResponse) String() string {
 func (*GetQueueUserAclsInfoResponse) ProtoMessage() {}
 
 func (x *GetQueueUserAclsInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[32]
+	mi := &file_yarn_pb_service_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4000,7 +4423,7 @@ type GetNodesToLabelsRequest struct {
 
 func (x *GetNodesToLabelsRequest) Reset() {
 	*x = GetNodesToLabelsRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[33]
+	mi := &file_yarn_pb_service_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4012,7 +4435,7 @@ func (x *GetNodesToLabelsRequest) String() string {
 func (*GetNodesToLabelsRequest) ProtoMessage() {}
 
 func (x *GetNodesToLabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[33]
+	mi := &file_yarn_pb_service_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4044,7 +4467,7 @@ type GetNodesToLabelsResponse struct {
 
 func (x *GetNodesToLabelsResponse) Reset() {
 	*x = GetNodesToLabelsResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[34]
+	mi := &file_yarn_pb_service_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4056,7 +4479,7 @@ func (x *GetNodesToLabelsResponse) String() string {
 func (*GetNodesToLabelsResponse) ProtoMessage() {}
 
 func (x *GetNodesToLabelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[34]
+	mi := &file_yarn_pb_service_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4103,7 +4526,7 @@ type GetLabelsToNodesRequest struct {
 
 func (x *GetLabelsToNodesRequest) Reset() {
 	*x = GetLabelsToNodesRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[35]
+	mi := &file_yarn_pb_service_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4115,7 +4538,7 @@ func (x *GetLabelsToNodesRequest) String() string {
 func (*GetLabelsToNodesRequest) ProtoMessage() {}
 
 func (x *GetLabelsToNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[35]
+	mi := &file_yarn_pb_service_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4160,7 +4583,7 @@ type GetLabelsToNodesResponse struct {
 
 func (x *GetLabelsToNodesResponse) Reset() {
 	*x = GetLabelsToNodesResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[36]
+	mi := &file_yarn_pb_service_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4172,7 +4595,7 @@ func (x *GetLabelsToNodesResponse) String() string {
 func (*GetLabelsToNodesResponse) ProtoMessage() {}
 
 func (x *GetLabelsToNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[36]
+	mi := &file_yarn_pb_service_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4218,7 +4641,7 @@ type GetClusterNodeLabelsRequest struct {
 
 func (x *GetClusterNodeLabelsRequest) Reset() {
 	*x = GetClusterNodeLabelsRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[37]
+	mi := &file_yarn_pb_service_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4230,7 +4653,7 @@ func (x *GetClusterNodeLabelsRequest) String() string {
 func (*GetClusterNodeLabelsRequest) ProtoMessage() {}
 
 func (x *GetClusterNodeLabelsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[37]
+	mi := &file_yarn_pb_service_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4263,7 +4686,7 @@ type GetClusterNodeLabelsResponse struct {
 
 func (x *GetClusterNodeLabelsResponse) Reset() {
 	*x = GetClusterNodeLabelsResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[38]
+	mi := &file_yarn_pb_service_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4275,7 +4698,7 @@ func (x *GetClusterNodeLabelsResponse) String() string {
 func (*GetClusterNodeLabelsResponse) ProtoMessage() {}
 
 func (x *GetClusterNodeLabelsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[38]
+	mi := &file_yarn_pb_service_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4334,7 +4757,7 @@ type GetClusterNodeAttributesRequest struct {
 
 func (x *GetClusterNodeAttributesRequest) Reset() {
 	*x = GetClusterNodeAttributesRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[39]
+	mi := &file_yarn_pb_service_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4346,7 +4769,7 @@ func (x *GetClusterNodeAttributesRequest) String() string {
 func (*GetClusterNodeAttributesRequest) ProtoMessage() {}
 
 func (x *GetClusterNodeAttributesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[39]
+	mi := &file_yarn_pb_service_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4378,7 +4801,7 @@ type GetClusterNodeAttributesResponse struct {
 
 func (x *GetClusterNodeAttributesResponse) Reset() {
 	*x = GetClusterNodeAttributesResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[40]
+	mi := &file_yarn_pb_service_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4390,7 +4813,7 @@ func (x *GetClusterNodeAttributesResponse) String() string {
 func (*GetClusterNodeAttributesResponse) ProtoMessage() {}
 
 func (x *GetClusterNodeAttributesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[40]
+	mi := &file_yarn_pb_service_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4437,7 +4860,7 @@ type GetAttributesToNodesRequest struct {
 
 func (x *GetAttributesToNodesRequest) Reset() {
 	*x = GetAttributesToNodesRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[41]
+	mi := &file_yarn_pb_service_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4449,7 +4872,7 @@ func (x *GetAttributesToNodesRequest) String() string {
 func (*GetAttributesToNodesRequest) ProtoMessage() {}
 
 func (x *GetAttributesToNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[41]
+	mi := &file_yarn_pb_service_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4496,7 +4919,7 @@ type GetAttributesToNodesResponse struct {
 
 func (x *GetAttributesToNodesResponse) Reset() {
 	*x = GetAttributesToNodesResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[42]
+	mi := &file_yarn_pb_service_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4508,7 +4931,7 @@ func (x *GetAttributesToNodesResponse) String() string {
 func (*GetAttributesToNodesResponse) ProtoMessage() {}
 
 func (x *GetAttributesToNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[42]
+	mi := &file_yarn_pb_service_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4555,7 +4978,7 @@ type GetNodesToAttributesRequest struct {
 
 func (x *GetNodesToAttributesRequest) Reset() {
 	*x = GetNodesToAttributesRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[43]
+	mi := &file_yarn_pb_service_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4567,7 +4990,7 @@ func (x *GetNodesToAttributesRequest) String() string {
 func (*GetNodesToAttributesRequest) ProtoMessage() {}
 
 func (x *GetNodesToAttributesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[43]
+	mi := &file_yarn_pb_service_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4612,7 +5035,7 @@ type GetNodesToAttributesResponse struct {
 
 func (x *GetNodesToAttributesResponse) Reset() {
 	*x = GetNodesToAttributesResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[44]
+	mi := &file_yarn_pb_service_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4624,7 +5047,7 @@ func (x *GetNodesToAttributesResponse) String() string {
 func (*GetNodesToAttributesResponse) ProtoMessage() {}
 
 func (x *GetNodesToAttributesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[44]
+	mi := &file_yarn_pb_service_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4672,7 +5095,7 @@ type UpdateApplicationPriorityRequest struct {
 
 func (x *UpdateApplicationPriorityRequest) Reset() {
 	*x = UpdateApplicationPriorityRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[45]
+	mi := &file_yarn_pb_service_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4684,7 +5107,7 @@ func (x *UpdateApplicationPriorityRequest) String() string {
 func (*UpdateApplicationPriorityRequest) ProtoMessage() {}
 
 func (x *UpdateApplicationPriorityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[45]
+	mi := &file_yarn_pb_service_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4764,7 +5187,7 @@ type UpdateApplicationPriorityResponse struct {
 
 func (x *UpdateApplicationPriorityResponse) Reset() {
 	*x = UpdateApplicationPriorityResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[46]
+	mi := &file_yarn_pb_service_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4776,7 +5199,7 @@ func (x *UpdateApplicationPriorityResponse) String() string {
 func (*UpdateApplicationPriorityResponse) ProtoMessage() {}
 
 func (x *UpdateApplicationPriorityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[46]
+	mi := &file_yarn_pb_service_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4835,7 +5258,7 @@ type SignalContainerRequest struct {
 
 func (x *SignalContainerRequest) Reset() {
 	*x = SignalContainerRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[47]
+	mi := &file_yarn_pb_service_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4847,7 +5270,7 @@ func (x *SignalContainerRequest) String() string {
 func (*SignalContainerRequest) ProtoMessage() {}
 
 func (x *SignalContainerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[47]
+	mi := &file_yarn_pb_service_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4933,7 +5356,7 @@ type SignalContainerResponse struct {
 
 func (x *SignalContainerResponse) Reset() {
 	*x = SignalContainerResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[48]
+	mi := &file_yarn_pb_service_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4945,7 +5368,7 @@ func (x *SignalContainerResponse) String() string {
 func (*SignalContainerResponse) ProtoMessage() {}
 
 func (x *SignalContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[48]
+	mi := &file_yarn_pb_service_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4978,7 +5401,7 @@ type UpdateApplicationTimeoutsRequest struct {
 
 func (x *UpdateApplicationTimeoutsRequest) Reset() {
 	*x = UpdateApplicationTimeoutsRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[49]
+	mi := &file_yarn_pb_service_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4990,7 +5413,7 @@ func (x *UpdateApplicationTimeoutsRequest) String() string {
 func (*UpdateApplicationTimeoutsRequest) ProtoMessage() {}
 
 func (x *UpdateApplicationTimeoutsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[49]
+	mi := &file_yarn_pb_service_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5061,7 +5484,7 @@ type UpdateApplicationTimeoutsResponse struct {
 
 func (x *UpdateApplicationTimeoutsResponse) Reset() {
 	*x = UpdateApplicationTimeoutsResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[50]
+	mi := &file_yarn_pb_service_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5073,7 +5496,7 @@ func (x *UpdateApplicationTimeoutsResponse) String() string {
 func (*UpdateApplicationTimeoutsResponse) ProtoMessage() {}
 
 func (x *UpdateApplicationTimeoutsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[50]
+	mi := &file_yarn_pb_service_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5119,7 +5542,7 @@ type GetAllResourceProfilesRequest struct {
 
 func (x *GetAllResourceProfilesRequest) Reset() {
 	*x = GetAllResourceProfilesRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[51]
+	mi := &file_yarn_pb_service_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5131,7 +5554,7 @@ func (x *GetAllResourceProfilesRequest) String() string {
 func (*GetAllResourceProfilesRequest) ProtoMessage() {}
 
 func (x *GetAllResourceProfilesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[51]
+	mi := &file_yarn_pb_service_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5163,7 +5586,7 @@ type GetAllResourceProfilesResponse struct {
 
 func (x *GetAllResourceProfilesResponse) Reset() {
 	*x = GetAllResourceProfilesResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[52]
+	mi := &file_yarn_pb_service_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5175,7 +5598,7 @@ func (x *GetAllResourceProfilesResponse) String() string {
 func (*GetAllResourceProfilesResponse) ProtoMessage() {}
 
 func (x *GetAllResourceProfilesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[52]
+	mi := &file_yarn_pb_service_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5233,7 +5656,7 @@ type GetResourceProfileRequest struct {
 
 func (x *GetResourceProfileRequest) Reset() {
 	*x = GetResourceProfileRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[53]
+	mi := &file_yarn_pb_service_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5245,7 +5668,7 @@ func (x *GetResourceProfileRequest) String() string {
 func (*GetResourceProfileRequest) ProtoMessage() {}
 
 func (x *GetResourceProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[53]
+	mi := &file_yarn_pb_service_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5309,7 +5732,7 @@ type GetResourceProfileResponse struct {
 
 func (x *GetResourceProfileResponse) Reset() {
 	*x = GetResourceProfileResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[54]
+	mi := &file_yarn_pb_service_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5321,7 +5744,7 @@ func (x *GetResourceProfileResponse) String() string {
 func (*GetResourceProfileResponse) ProtoMessage() {}
 
 func (x *GetResourceProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[54]
+	mi := &file_yarn_pb_service_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5376,7 +5799,7 @@ type GetAllResourceTypeInfoRequest struct {
 
 func (x *GetAllResourceTypeInfoRequest) Reset() {
 	*x = GetAllResourceTypeInfoRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[55]
+	mi := &file_yarn_pb_service_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5388,7 +5811,7 @@ func (x *GetAllResourceTypeInfoRequest) String() string {
 func (*GetAllResourceTypeInfoRequest) ProtoMessage() {}
 
 func (x *GetAllResourceTypeInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[55]
+	mi := &file_yarn_pb_service_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5420,7 +5843,7 @@ type GetAllResourceTypeInfoResponse struct {
 
 func (x *GetAllResourceTypeInfoResponse) Reset() {
 	*x = GetAllResourceTypeInfoResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[56]
+	mi := &file_yarn_pb_service_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5432,7 +5855,7 @@ func (x *GetAllResourceTypeInfoResponse) String() string {
 func (*GetAllResourceTypeInfoResponse) ProtoMessage() {}
 
 func (x *GetAllResourceTypeInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[56]
+	mi := &file_yarn_pb_service_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5480,7 +5903,7 @@ type StartContainerRequest struct {
 
 func (x *StartContainerRequest) Reset() {
 	*x = StartContainerRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[57]
+	mi := &file_yarn_pb_service_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5492,7 +5915,7 @@ func (x *StartContainerRequest) String() string {
 func (*StartContainerRequest) ProtoMessage() {}
 
 func (x *StartContainerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[57]
+	mi := &file_yarn_pb_service_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5572,7 +5995,7 @@ type StartContainerResponse struct {
 
 func (x *StartContainerResponse) Reset() {
 	*x = StartContainerResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[58]
+	mi := &file_yarn_pb_service_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5584,7 +6007,7 @@ func (x *StartContainerResponse) String() string {
 func (*StartContainerResponse) ProtoMessage() {}
 
 func (x *StartContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[58]
+	mi := &file_yarn_pb_service_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5631,7 +6054,7 @@ type StopContainerRequest struct {
 
 func (x *StopContainerRequest) Reset() {
 	*x = StopContainerRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[59]
+	mi := &file_yarn_pb_service_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5643,7 +6066,7 @@ func (x *StopContainerRequest) String() string {
 func (*StopContainerRequest) ProtoMessage() {}
 
 func (x *StopContainerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[59]
+	mi := &file_yarn_pb_service_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5698,7 +6121,7 @@ type StopContainerResponse struct {
 
 func (x *StopContainerResponse) Reset() {
 	*x = StopContainerResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[60]
+	mi := &file_yarn_pb_service_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5710,7 +6133,7 @@ func (x *StopContainerResponse) String() string {
 func (*StopContainerResponse) ProtoMessage() {}
 
 func (x *StopContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[60]
+	mi := &file_yarn_pb_service_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5743,7 +6166,7 @@ type ResourceLocalizationRequest struct {
 
 func (x *ResourceLocalizationRequest) Reset() {
 	*x = ResourceLocalizationRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[61]
+	mi := &file_yarn_pb_service_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5755,7 +6178,7 @@ func (x *ResourceLocalizationRequest) String() string {
 func (*ResourceLocalizationRequest) ProtoMessage() {}
 
 func (x *ResourceLocalizationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[61]
+	mi := &file_yarn_pb_service_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5825,7 +6248,7 @@ type ResourceLocalizationResponse struct {
 
 func (x *ResourceLocalizationResponse) Reset() {
 	*x = ResourceLocalizationResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[62]
+	mi := &file_yarn_pb_service_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5837,7 +6260,7 @@ func (x *ResourceLocalizationResponse) String() string {
 func (*ResourceLocalizationResponse) ProtoMessage() {}
 
 func (x *ResourceLocalizationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[62]
+	mi := &file_yarn_pb_service_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5878,7 +6301,7 @@ const (
 
 func (x *ReInitializeContainerRequest) Reset() {
 	*x = ReInitializeContainerRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[63]
+	mi := &file_yarn_pb_service_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5890,7 +6313,7 @@ func (x *ReInitializeContainerRequest) String() string {
 func (*ReInitializeContainerRequest) ProtoMessage() {}
 
 func (x *ReInitializeContainerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[63]
+	mi := &file_yarn_pb_service_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5999,7 +6422,7 @@ type ReInitializeContainerResponse struct {
 
 func (x *ReInitializeContainerResponse) Reset() {
 	*x = ReInitializeContainerResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[64]
+	mi := &file_yarn_pb_service_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6011,7 +6434,7 @@ func (x *ReInitializeContainerResponse) String() string {
 func (*ReInitializeContainerResponse) ProtoMessage() {}
 
 func (x *ReInitializeContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[64]
+	mi := &file_yarn_pb_service_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6042,7 +6465,7 @@ type RestartContainerResponse struct {
 
 func (x *RestartContainerResponse) Reset() {
 	*x = RestartContainerResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[65]
+	mi := &file_yarn_pb_service_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6054,7 +6477,7 @@ func (x *RestartContainerResponse) String() string {
 func (*RestartContainerResponse) ProtoMessage() {}
 
 func (x *RestartContainerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[65]
+	mi := &file_yarn_pb_service_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6085,7 +6508,7 @@ type RollbackResponse struct {
 
 func (x *RollbackResponse) Reset() {
 	*x = RollbackResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[66]
+	mi := &file_yarn_pb_service_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6097,7 +6520,7 @@ func (x *RollbackResponse) String() string {
 func (*RollbackResponse) ProtoMessage() {}
 
 func (x *RollbackResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[66]
+	mi := &file_yarn_pb_service_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6128,7 +6551,7 @@ type CommitResponse struct {
 
 func (x *CommitResponse) Reset() {
 	*x = CommitResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[67]
+	mi := &file_yarn_pb_service_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6140,7 +6563,7 @@ func (x *CommitResponse) String() string {
 func (*CommitResponse) ProtoMessage() {}
 
 func (x *CommitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[67]
+	mi := &file_yarn_pb_service_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6172,7 +6595,7 @@ type StartContainersRequest struct {
 
 func (x *StartContainersRequest) Reset() {
 	*x = StartContainersRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[68]
+	mi := &file_yarn_pb_service_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6184,7 +6607,7 @@ func (x *StartContainersRequest) String() string {
 func (*StartContainersRequest) ProtoMessage() {}
 
 func (x *StartContainersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[68]
+	mi := &file_yarn_pb_service_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6232,7 +6655,7 @@ type ContainerExceptionMap struct {
 
 func (x *ContainerExceptionMap) Reset() {
 	*x = ContainerExceptionMap{}
-	mi := &file_yarn_pb_service_proto_msgTypes[69]
+	mi := &file_yarn_pb_service_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6244,7 +6667,7 @@ func (x *ContainerExceptionMap) String() string {
 func (*ContainerExceptionMap) ProtoMessage() {}
 
 func (x *ContainerExceptionMap) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[69]
+	mi := &file_yarn_pb_service_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6326,7 +6749,7 @@ type StartContainersResponse struct {
 
 func (x *StartContainersResponse) Reset() {
 	*x = StartContainersResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[70]
+	mi := &file_yarn_pb_service_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6338,7 +6761,7 @@ func (x *StartContainersResponse) String() string {
 func (*StartContainersResponse) ProtoMessage() {}
 
 func (x *StartContainersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[70]
+	mi := &file_yarn_pb_service_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6415,7 +6838,7 @@ type StopContainersRequest struct {
 
 func (x *StopContainersRequest) Reset() {
 	*x = StopContainersRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[71]
+	mi := &file_yarn_pb_service_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6427,7 +6850,7 @@ func (x *StopContainersRequest) String() string {
 func (*StopContainersRequest) ProtoMessage() {}
 
 func (x *StopContainersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[71]
+	mi := &file_yarn_pb_service_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6475,7 +6898,7 @@ type StopContainersResponse struct {
 
 func (x *StopContainersResponse) Reset() {
 	*x = StopContainersResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[72]
+	mi := &file_yarn_pb_service_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6487,7 +6910,7 @@ func (x *StopContainersResponse) String() string {
 func (*StopContainersResponse) ProtoMessage() {}
 
 func (x *StopContainersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[72]
+	mi := &file_yarn_pb_service_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6549,7 +6972,7 @@ type GetContainerStatusesRequest struct {
 
 func (x *GetContainerStatusesRequest) Reset() {
 	*x = GetContainerStatusesRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[73]
+	mi := &file_yarn_pb_service_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6561,7 +6984,7 @@ func (x *GetContainerStatusesRequest) String() string {
 func (*GetContainerStatusesRequest) ProtoMessage() {}
 
 func (x *GetContainerStatusesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[73]
+	mi := &file_yarn_pb_service_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6609,7 +7032,7 @@ type GetContainerStatusesResponse struct {
 
 func (x *GetContainerStatusesResponse) Reset() {
 	*x = GetContainerStatusesResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[74]
+	mi := &file_yarn_pb_service_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6621,7 +7044,7 @@ func (x *GetContainerStatusesResponse) String() string {
 func (*GetContainerStatusesResponse) ProtoMessage() {}
 
 func (x *GetContainerStatusesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[74]
+	mi := &file_yarn_pb_service_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6683,7 +7106,7 @@ type IncreaseContainersResourceRequest struct {
 
 func (x *IncreaseContainersResourceRequest) Reset() {
 	*x = IncreaseContainersResourceRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[75]
+	mi := &file_yarn_pb_service_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6695,7 +7118,7 @@ func (x *IncreaseContainersResourceRequest) String() string {
 func (*IncreaseContainersResourceRequest) ProtoMessage() {}
 
 func (x *IncreaseContainersResourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[75]
+	mi := &file_yarn_pb_service_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6743,7 +7166,7 @@ type IncreaseContainersResourceResponse struct {
 
 func (x *IncreaseContainersResourceResponse) Reset() {
 	*x = IncreaseContainersResourceResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[76]
+	mi := &file_yarn_pb_service_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6755,7 +7178,7 @@ func (x *IncreaseContainersResourceResponse) String() string {
 func (*IncreaseContainersResourceResponse) ProtoMessage() {}
 
 func (x *IncreaseContainersResourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[76]
+	mi := &file_yarn_pb_service_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6817,7 +7240,7 @@ type ContainerUpdateRequest struct {
 
 func (x *ContainerUpdateRequest) Reset() {
 	*x = ContainerUpdateRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[77]
+	mi := &file_yarn_pb_service_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6829,7 +7252,7 @@ func (x *ContainerUpdateRequest) String() string {
 func (*ContainerUpdateRequest) ProtoMessage() {}
 
 func (x *ContainerUpdateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[77]
+	mi := &file_yarn_pb_service_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6877,7 +7300,7 @@ type ContainerUpdateResponse struct {
 
 func (x *ContainerUpdateResponse) Reset() {
 	*x = ContainerUpdateResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[78]
+	mi := &file_yarn_pb_service_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6889,7 +7312,7 @@ func (x *ContainerUpdateResponse) String() string {
 func (*ContainerUpdateResponse) ProtoMessage() {}
 
 func (x *ContainerUpdateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[78]
+	mi := &file_yarn_pb_service_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6951,7 +7374,7 @@ type GetApplicationAttemptReportRequest struct {
 
 func (x *GetApplicationAttemptReportRequest) Reset() {
 	*x = GetApplicationAttemptReportRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[79]
+	mi := &file_yarn_pb_service_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6963,7 +7386,7 @@ func (x *GetApplicationAttemptReportRequest) String() string {
 func (*GetApplicationAttemptReportRequest) ProtoMessage() {}
 
 func (x *GetApplicationAttemptReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[79]
+	mi := &file_yarn_pb_service_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7019,7 +7442,7 @@ type GetApplicationAttemptReportResponse struct {
 
 func (x *GetApplicationAttemptReportResponse) Reset() {
 	*x = GetApplicationAttemptReportResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[80]
+	mi := &file_yarn_pb_service_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7031,7 +7454,7 @@ func (x *GetApplicationAttemptReportResponse) String() string {
 func (*GetApplicationAttemptReportResponse) ProtoMessage() {}
 
 func (x *GetApplicationAttemptReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[80]
+	mi := &file_yarn_pb_service_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7087,7 +7510,7 @@ type GetApplicationAttemptsRequest struct {
 
 func (x *GetApplicationAttemptsRequest) Reset() {
 	*x = GetApplicationAttemptsRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[81]
+	mi := &file_yarn_pb_service_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7099,7 +7522,7 @@ func (x *GetApplicationAttemptsRequest) String() string {
 func (*GetApplicationAttemptsRequest) ProtoMessage() {}
 
 func (x *GetApplicationAttemptsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[81]
+	mi := &file_yarn_pb_service_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7155,7 +7578,7 @@ type GetApplicationAttemptsResponse struct {
 
 func (x *GetApplicationAttemptsResponse) Reset() {
 	*x = GetApplicationAttemptsResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[82]
+	mi := &file_yarn_pb_service_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7167,7 +7590,7 @@ func (x *GetApplicationAttemptsResponse) String() string {
 func (*GetApplicationAttemptsResponse) ProtoMessage() {}
 
 func (x *GetApplicationAttemptsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[82]
+	mi := &file_yarn_pb_service_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7214,7 +7637,7 @@ type GetContainerReportRequest struct {
 
 func (x *GetContainerReportRequest) Reset() {
 	*x = GetContainerReportRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[83]
+	mi := &file_yarn_pb_service_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7226,7 +7649,7 @@ func (x *GetContainerReportRequest) String() string {
 func (*GetContainerReportRequest) ProtoMessage() {}
 
 func (x *GetContainerReportRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[83]
+	mi := &file_yarn_pb_service_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7282,7 +7705,7 @@ type GetContainerReportResponse struct {
 
 func (x *GetContainerReportResponse) Reset() {
 	*x = GetContainerReportResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[84]
+	mi := &file_yarn_pb_service_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7294,7 +7717,7 @@ func (x *GetContainerReportResponse) String() string {
 func (*GetContainerReportResponse) ProtoMessage() {}
 
 func (x *GetContainerReportResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[84]
+	mi := &file_yarn_pb_service_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7350,7 +7773,7 @@ type GetContainersRequest struct {
 
 func (x *GetContainersRequest) Reset() {
 	*x = GetContainersRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[85]
+	mi := &file_yarn_pb_service_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7362,7 +7785,7 @@ func (x *GetContainersRequest) String() string {
 func (*GetContainersRequest) ProtoMessage() {}
 
 func (x *GetContainersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[85]
+	mi := &file_yarn_pb_service_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7418,7 +7841,7 @@ type GetContainersResponse struct {
 
 func (x *GetContainersResponse) Reset() {
 	*x = GetContainersResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[86]
+	mi := &file_yarn_pb_service_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7430,7 +7853,7 @@ func (x *GetContainersResponse) String() string {
 func (*GetContainersResponse) ProtoMessage() {}
 
 func (x *GetContainersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[86]
+	mi := &file_yarn_pb_service_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7480,7 +7903,7 @@ type UseSharedCacheResourceRequest struct {
 
 func (x *UseSharedCacheResourceRequest) Reset() {
 	*x = UseSharedCacheResourceRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[87]
+	mi := &file_yarn_pb_service_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7492,7 +7915,7 @@ func (x *UseSharedCacheResourceRequest) String() string {
 func (*UseSharedCacheResourceRequest) ProtoMessage() {}
 
 func (x *UseSharedCacheResourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[87]
+	mi := &file_yarn_pb_service_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7582,7 +8005,7 @@ type UseSharedCacheResourceResponse struct {
 
 func (x *UseSharedCacheResourceResponse) Reset() {
 	*x = UseSharedCacheResourceResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[88]
+	mi := &file_yarn_pb_service_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7594,7 +8017,7 @@ func (x *UseSharedCacheResourceResponse) String() string {
 func (*UseSharedCacheResourceResponse) ProtoMessage() {}
 
 func (x *UseSharedCacheResourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[88]
+	mi := &file_yarn_pb_service_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7661,7 +8084,7 @@ type ReleaseSharedCacheResourceRequest struct {
 
 func (x *ReleaseSharedCacheResourceRequest) Reset() {
 	*x = ReleaseSharedCacheResourceRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[89]
+	mi := &file_yarn_pb_service_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7673,7 +8096,7 @@ func (x *ReleaseSharedCacheResourceRequest) String() string {
 func (*ReleaseSharedCacheResourceRequest) ProtoMessage() {}
 
 func (x *ReleaseSharedCacheResourceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[89]
+	mi := &file_yarn_pb_service_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7760,7 +8183,7 @@ type ReleaseSharedCacheResourceResponse struct {
 
 func (x *ReleaseSharedCacheResourceResponse) Reset() {
 	*x = ReleaseSharedCacheResourceResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[90]
+	mi := &file_yarn_pb_service_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7772,7 +8195,7 @@ func (x *ReleaseSharedCacheResourceResponse) String() string {
 func (*ReleaseSharedCacheResourceResponse) ProtoMessage() {}
 
 func (x *ReleaseSharedCacheResourceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[90]
+	mi := &file_yarn_pb_service_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7803,7 +8226,7 @@ type GetNewReservationRequest struct {
 
 func (x *GetNewReservationRequest) Reset() {
 	*x = GetNewReservationRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[91]
+	mi := &file_yarn_pb_service_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7815,7 +8238,7 @@ func (x *GetNewReservationRequest) String() string {
 func (*GetNewReservationRequest) ProtoMessage() {}
 
 func (x *GetNewReservationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[91]
+	mi := &file_yarn_pb_service_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7847,7 +8270,7 @@ type GetNewReservationResponse struct {
 
 func (x *GetNewReservationResponse) Reset() {
 	*x = GetNewReservationResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[92]
+	mi := &file_yarn_pb_service_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7859,7 +8282,7 @@ func (x *GetNewReservationResponse) String() string {
 func (*GetNewReservationResponse) ProtoMessage() {}
 
 func (x *GetNewReservationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[92]
+	mi := &file_yarn_pb_service_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7919,7 +8342,7 @@ type ReservationSubmissionRequest struct {
 
 func (x *ReservationSubmissionRequest) Reset() {
 	*x = ReservationSubmissionRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[93]
+	mi := &file_yarn_pb_service_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7931,7 +8354,7 @@ func (x *ReservationSubmissionRequest) String() string {
 func (*ReservationSubmissionRequest) ProtoMessage() {}
 
 func (x *ReservationSubmissionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[93]
+	mi := &file_yarn_pb_service_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8042,7 +8465,7 @@ type ReservationSubmissionResponse struct {
 
 func (x *ReservationSubmissionResponse) Reset() {
 	*x = ReservationSubmissionResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[94]
+	mi := &file_yarn_pb_service_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8054,7 +8477,7 @@ func (x *ReservationSubmissionResponse) String() string {
 func (*ReservationSubmissionResponse) ProtoMessage() {}
 
 func (x *ReservationSubmissionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[94]
+	mi := &file_yarn_pb_service_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8087,7 +8510,7 @@ type ReservationUpdateRequest struct {
 
 func (x *ReservationUpdateRequest) Reset() {
 	*x = ReservationUpdateRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[95]
+	mi := &file_yarn_pb_service_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8099,7 +8522,7 @@ func (x *ReservationUpdateRequest) String() string {
 func (*ReservationUpdateRequest) ProtoMessage() {}
 
 func (x *ReservationUpdateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[95]
+	mi := &file_yarn_pb_service_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8178,7 +8601,7 @@ type ReservationUpdateResponse struct {
 
 func (x *ReservationUpdateResponse) Reset() {
 	*x = ReservationUpdateResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[96]
+	mi := &file_yarn_pb_service_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8190,7 +8613,7 @@ func (x *ReservationUpdateResponse) String() string {
 func (*ReservationUpdateResponse) ProtoMessage() {}
 
 func (x *ReservationUpdateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[96]
+	mi := &file_yarn_pb_service_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8222,7 +8645,7 @@ type ReservationDeleteRequest struct {
 
 func (x *ReservationDeleteRequest) Reset() {
 	*x = ReservationDeleteRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[97]
+	mi := &file_yarn_pb_service_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8234,7 +8657,7 @@ func (x *ReservationDeleteRequest) String() string {
 func (*ReservationDeleteRequest) ProtoMessage() {}
 
 func (x *ReservationDeleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[97]
+	mi := &file_yarn_pb_service_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8289,7 +8712,7 @@ type ReservationDeleteResponse struct {
 
 func (x *ReservationDeleteResponse) Reset() {
 	*x = ReservationDeleteResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[98]
+	mi := &file_yarn_pb_service_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8301,7 +8724,7 @@ func (x *ReservationDeleteResponse) String() string {
 func (*ReservationDeleteResponse) ProtoMessage() {}
 
 func (x *ReservationDeleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[98]
+	mi := &file_yarn_pb_service_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8339,7 +8762,7 @@ type ReservationListRequest struct {
 
 func (x *ReservationListRequest) Reset() {
 	*x = ReservationListRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[99]
+	mi := &file_yarn_pb_service_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8351,7 +8774,7 @@ func (x *ReservationListRequest) String() string {
 func (*ReservationListRequest) ProtoMessage() {}
 
 func (x *ReservationListRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[99]
+	mi := &file_yarn_pb_service_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8534,7 +8957,7 @@ type ReservationListResponse struct {
 
 func (x *ReservationListResponse) Reset() {
 	*x = ReservationListResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[100]
+	mi := &file_yarn_pb_service_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8546,7 +8969,7 @@ func (x *ReservationListResponse) String() string {
 func (*ReservationListResponse) ProtoMessage() {}
 
 func (x *ReservationListResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[100]
+	mi := &file_yarn_pb_service_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8592,7 +9015,7 @@ type RunSharedCacheCleanerTaskRequest struct {
 
 func (x *RunSharedCacheCleanerTaskRequest) Reset() {
 	*x = RunSharedCacheCleanerTaskRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[101]
+	mi := &file_yarn_pb_service_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8604,7 +9027,7 @@ func (x *RunSharedCacheCleanerTaskRequest) String() string {
 func (*RunSharedCacheCleanerTaskRequest) ProtoMessage() {}
 
 func (x *RunSharedCacheCleanerTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[101]
+	mi := &file_yarn_pb_service_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8638,7 +9061,7 @@ type RunSharedCacheCleanerTaskResponse struct {
 
 func (x *RunSharedCacheCleanerTaskResponse) Reset() {
 	*x = RunSharedCacheCleanerTaskResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[102]
+	mi := &file_yarn_pb_service_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8650,7 +9073,7 @@ func (x *RunSharedCacheCleanerTaskResponse) String() string {
 func (*RunSharedCacheCleanerTaskResponse) ProtoMessage() {}
 
 func (x *RunSharedCacheCleanerTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[102]
+	mi := &file_yarn_pb_service_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8711,7 +9134,7 @@ type GetLocalizationStatusesRequest struct {
 
 func (x *GetLocalizationStatusesRequest) Reset() {
 	*x = GetLocalizationStatusesRequest{}
-	mi := &file_yarn_pb_service_proto_msgTypes[103]
+	mi := &file_yarn_pb_service_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8723,7 +9146,7 @@ func (x *GetLocalizationStatusesRequest) String() string {
 func (*GetLocalizationStatusesRequest) ProtoMessage() {}
 
 func (x *GetLocalizationStatusesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[103]
+	mi := &file_yarn_pb_service_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8771,7 +9194,7 @@ type GetLocalizationStatusesResponse struct {
 
 func (x *GetLocalizationStatusesResponse) Reset() {
 	*x = GetLocalizationStatusesResponse{}
-	mi := &file_yarn_pb_service_proto_msgTypes[104]
+	mi := &file_yarn_pb_service_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8783,7 +9206,7 @@ func (x *GetLocalizationStatusesResponse) String() string {
 func (*GetLocalizationStatusesResponse) ProtoMessage() {}
 
 func (x *GetLocalizationStatusesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[104]
+	mi := &file_yarn_pb_service_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8849,7 +9272,7 @@ type LocalizationStatus struct {
 
 func (x *LocalizationStatus) Reset() {
 	*x = LocalizationStatus{}
-	mi := &file_yarn_pb_service_proto_msgTypes[105]
+	mi := &file_yarn_pb_service_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8861,7 +9284,7 @@ func (x *LocalizationStatus) String() string {
 func (*LocalizationStatus) ProtoMessage() {}
 
 func (x *LocalizationStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[105]
+	mi := &file_yarn_pb_service_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8989,7 +9412,7 @@ type ContainerLocalizationStatuses struct {
 
 func (x *ContainerLocalizationStatuses) Reset() {
 	*x = ContainerLocalizationStatuses{}
-	mi := &file_yarn_pb_service_proto_msgTypes[106]
+	mi := &file_yarn_pb_service_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9001,7 +9424,7 @@ func (x *ContainerLocalizationStatuses) String() string {
 func (*ContainerLocalizationStatuses) ProtoMessage() {}
 
 func (x *ContainerLocalizationStatuses) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_service_proto_msgTypes[106]
+	mi := &file_yarn_pb_service_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9067,7 +9490,7 @@ var File_yarn_pb_service_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_service_proto_rawDesc = "" +
 	"\n" +
-	"\x15yarn/pb/service.proto\x12\vheddle.yarn\x1a\x16yarn/pb/security.proto\x1a\x12yarn/pb/yarn.proto\"\xd3\x01\n" +
+	"\x15yarn/pb/service.proto\x12\vheddle.yarn\x1a\x16yarn/pb/security.proto\x1a\x14yarn/pb/stages.proto\x1a\x12yarn/pb/yarn.proto\"\xd3\x01\n" +
 	" RegisterApplicationMasterRequest\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\brpc_port\x18\x02 \x01(\x05R\arpcPort\x12!\n" +
@@ -9102,7 +9525,7 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x14UpdateContainerError\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12J\n" +
 	"\x0eupdate_request\x18\x02 \x01(\v2#.heddle.yarn.UpdateContainerRequestR\rupdateRequest\x12:\n" +
-	"\x19current_container_version\x18\x03 \x01(\x05R\x17currentContainerVersion\"\x95\x04\n" +
+	"\x19current_container_version\x18\x03 \x01(\x05R\x17currentContainerVersion\"\xae\x06\n" +
 	"\x0fAllocateRequest\x12.\n" +
 	"\x03ask\x18\x01 \x03(\v2\x1c.heddle.yarn.ResourceRequestR\x03ask\x122\n" +
 	"\arelease\x18\x02 \x03(\v2\x18.heddle.yarn.ContainerIdR\arelease\x12R\n" +
@@ -9115,7 +9538,16 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	" \x03(\v2\x1e.heddle.yarn.SchedulingRequestR\x12schedulingRequests\x12!\n" +
 	"\ftracking_url\x18\v \x01(\tR\vtrackingUrl\x12&\n" +
 	"\x0eheddle_wait_ms\x18\xa0\x9c\x01 \x01(\x05R\fheddleWaitMs\x12#\n" +
-	"\fheddle_nudge\x18\xa1\x9c\x01 \x01(\bR\vheddleNudge\"`\n" +
+	"\fheddle_nudge\x18\xa1\x9c\x01 \x01(\bR\vheddleNudge\x12?\n" +
+	"\rheddle_stages\x18\xa2\x9c\x01 \x01(\v2\x18.heddle.yarn.StageReportR\fheddleStages\x12M\n" +
+	"\x12heddle_performance\x18\xa3\x9c\x01 \x03(\v2\x1c.heddle.yarn.NodePerformanceR\x11heddlePerformance\x12.\n" +
+	"\x12heddle_wants_hints\x18\xa4\x9c\x01 \x01(\bR\x10heddleWantsHints\x120\n" +
+	"\x13heddle_wants_levels\x18\xa5\x9c\x01 \x01(\bR\x11heddleWantsLevels\x12%\n" +
+	"\rheddle_probes\x18\xaa\x9c\x01 \x01(\bR\fheddleProbes\"w\n" +
+	"\tProbeNode\x12,\n" +
+	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12\x12\n" +
+	"\x04port\x18\x02 \x01(\x05R\x04port\x12(\n" +
+	"\x05token\x18\x03 \x01(\v2\x12.heddle.yarn.TokenR\x05token\"`\n" +
 	"\aNMToken\x12+\n" +
 	"\x06nodeId\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12(\n" +
 	"\x05token\x18\x02 \x01(\v2\x12.heddle.yarn.TokenR\x05token\"\x8b\x01\n" +
@@ -9125,7 +9557,7 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\tcontainer\x18\x02 \x02(\v2\x16.heddle.yarn.ContainerR\tcontainer\"p\n" +
 	"\x10EnhancedHeadroom\x12.\n" +
 	"\x13total_pending_count\x18\x01 \x01(\x05R\x11totalPendingCount\x12,\n" +
-	"\x12total_active_cores\x18\x02 \x01(\x05R\x10totalActiveCores\"\x8a\t\n" +
+	"\x12total_active_cores\x18\x02 \x01(\x05R\x10totalActiveCores\"\xec\v\n" +
 	"\x10AllocateResponse\x126\n" +
 	"\va_m_command\x18\x01 \x01(\x0e2\x16.heddle.yarn.AMCommandR\taMCommand\x12\x1f\n" +
 	"\vresponse_id\x18\x02 \x01(\x05R\n" +
@@ -9144,7 +9576,14 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x12updated_containers\x18\x10 \x03(\v2\x1d.heddle.yarn.UpdatedContainerR\x11updatedContainers\x12a\n" +
 	"!containers_from_previous_attempts\x18\x11 \x03(\v2\x16.heddle.yarn.ContainerR\x1econtainersFromPreviousAttempts\x12h\n" +
 	"\x1crejected_scheduling_requests\x18\x12 \x03(\v2&.heddle.yarn.RejectedSchedulingRequestR\x1arejectedSchedulingRequests\x12J\n" +
-	"\x11enhanced_headroom\x18\x13 \x01(\v2\x1d.heddle.yarn.EnhancedHeadroomR\x10enhancedHeadroom\"\x1a\n" +
+	"\x11enhanced_headroom\x18\x13 \x01(\v2\x1d.heddle.yarn.EnhancedHeadroomR\x10enhancedHeadroom\x12<\n" +
+	"\fheddle_hints\x18\xa0\x9c\x01 \x01(\v2\x17.heddle.yarn.StageHintsR\vheddleHints\x12=\n" +
+	"\rheddle_levels\x18\xa1\x9c\x01 \x03(\v2\x16.heddle.yarn.NodeLevelR\fheddleLevels\x12F\n" +
+	"\x12heddle_probe_nodes\x18\xaa\x9c\x01 \x03(\v2\x16.heddle.yarn.ProbeNodeR\x10heddleProbeNodes\x12L\n" +
+	"\x17heddle_probe_nodes_gone\x18\xab\x9c\x01 \x03(\v2\x13.heddle.yarn.NodeIdR\x14heddleProbeNodesGone\x12M\n" +
+	"\x10heddle_suspended\x18\xa2\x9c\x01 \x01(\v2 .heddle.yarn.SuspendedContainersR\x0fheddleSuspended\"R\n" +
+	"\x13SuspendedContainers\x12;\n" +
+	"\fcontainer_id\x18\x01 \x03(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\"\x1a\n" +
 	"\x18GetNewApplicationRequest\"\xa3\x01\n" +
 	"\x19GetNewApplicationResponse\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12C\n" +
@@ -9391,7 +9830,7 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\bL_FAILED\x10\x03B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_service_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_yarn_pb_service_proto_msgTypes = make([]protoimpl.MessageInfo, 107)
+var file_yarn_pb_service_proto_msgTypes = make([]protoimpl.MessageInfo, 109)
 var file_yarn_pb_service_proto_goTypes = []any{
 	(ContainerUpdateType)(0),                    // 0: heddle.yarn.ContainerUpdateType
 	(SchedulerResourceTypes)(0),                 // 1: heddle.yarn.SchedulerResourceTypes
@@ -9404,282 +9843,298 @@ var file_yarn_pb_service_proto_goTypes = []any{
 	(*UpdateContainerRequest)(nil),              // 8: heddle.yarn.UpdateContainerRequest
 	(*UpdateContainerError)(nil),                // 9: heddle.yarn.UpdateContainerError
 	(*AllocateRequest)(nil),                     // 10: heddle.yarn.AllocateRequest
-	(*NMToken)(nil),                             // 11: heddle.yarn.NMToken
-	(*UpdatedContainer)(nil),                    // 12: heddle.yarn.UpdatedContainer
-	(*EnhancedHeadroom)(nil),                    // 13: heddle.yarn.EnhancedHeadroom
-	(*AllocateResponse)(nil),                    // 14: heddle.yarn.AllocateResponse
-	(*GetNewApplicationRequest)(nil),            // 15: heddle.yarn.GetNewApplicationRequest
-	(*GetNewApplicationResponse)(nil),           // 16: heddle.yarn.GetNewApplicationResponse
-	(*GetApplicationReportRequest)(nil),         // 17: heddle.yarn.GetApplicationReportRequest
-	(*GetApplicationReportResponse)(nil),        // 18: heddle.yarn.GetApplicationReportResponse
-	(*SubmitApplicationRequest)(nil),            // 19: heddle.yarn.SubmitApplicationRequest
-	(*SubmitApplicationResponse)(nil),           // 20: heddle.yarn.SubmitApplicationResponse
-	(*FailApplicationAttemptRequest)(nil),       // 21: heddle.yarn.FailApplicationAttemptRequest
-	(*FailApplicationAttemptResponse)(nil),      // 22: heddle.yarn.FailApplicationAttemptResponse
-	(*KillApplicationRequest)(nil),              // 23: heddle.yarn.KillApplicationRequest
-	(*KillApplicationResponse)(nil),             // 24: heddle.yarn.KillApplicationResponse
-	(*GetClusterMetricsRequest)(nil),            // 25: heddle.yarn.GetClusterMetricsRequest
-	(*GetClusterMetricsResponse)(nil),           // 26: heddle.yarn.GetClusterMetricsResponse
-	(*MoveApplicationAcrossQueuesRequest)(nil),  // 27: heddle.yarn.MoveApplicationAcrossQueuesRequest
-	(*MoveApplicationAcrossQueuesResponse)(nil), // 28: heddle.yarn.MoveApplicationAcrossQueuesResponse
-	(*GetApplicationsRequest)(nil),              // 29: heddle.yarn.GetApplicationsRequest
-	(*GetApplicationsResponse)(nil),             // 30: heddle.yarn.GetApplicationsResponse
-	(*GetClusterNodesRequest)(nil),              // 31: heddle.yarn.GetClusterNodesRequest
-	(*GetClusterNodesResponse)(nil),             // 32: heddle.yarn.GetClusterNodesResponse
-	(*GetQueueInfoRequest)(nil),                 // 33: heddle.yarn.GetQueueInfoRequest
-	(*GetQueueInfoResponse)(nil),                // 34: heddle.yarn.GetQueueInfoResponse
-	(*GetQueueUserAclsInfoRequest)(nil),         // 35: heddle.yarn.GetQueueUserAclsInfoRequest
-	(*GetQueueUserAclsInfoResponse)(nil),        // 36: heddle.yarn.GetQueueUserAclsInfoResponse
-	(*GetNodesToLabelsRequest)(nil),             // 37: heddle.yarn.GetNodesToLabelsRequest
-	(*GetNodesToLabelsResponse)(nil),            // 38: heddle.yarn.GetNodesToLabelsResponse
-	(*GetLabelsToNodesRequest)(nil),             // 39: heddle.yarn.GetLabelsToNodesRequest
-	(*GetLabelsToNodesResponse)(nil),            // 40: heddle.yarn.GetLabelsToNodesResponse
-	(*GetClusterNodeLabelsRequest)(nil),         // 41: heddle.yarn.GetClusterNodeLabelsRequest
-	(*GetClusterNodeLabelsResponse)(nil),        // 42: heddle.yarn.GetClusterNodeLabelsResponse
-	(*GetClusterNodeAttributesRequest)(nil),     // 43: heddle.yarn.GetClusterNodeAttributesRequest
-	(*GetClusterNodeAttributesResponse)(nil),    // 44: heddle.yarn.GetClusterNodeAttributesResponse
-	(*GetAttributesToNodesRequest)(nil),         // 45: heddle.yarn.GetAttributesToNodesRequest
-	(*GetAttributesToNodesResponse)(nil),        // 46: heddle.yarn.GetAttributesToNodesResponse
-	(*GetNodesToAttributesRequest)(nil),         // 47: heddle.yarn.GetNodesToAttributesRequest
-	(*GetNodesToAttributesResponse)(nil),        // 48: heddle.yarn.GetNodesToAttributesResponse
-	(*UpdateApplicationPriorityRequest)(nil),    // 49: heddle.yarn.UpdateApplicationPriorityRequest
-	(*UpdateApplicationPriorityResponse)(nil),   // 50: heddle.yarn.UpdateApplicationPriorityResponse
-	(*SignalContainerRequest)(nil),              // 51: heddle.yarn.SignalContainerRequest
-	(*SignalContainerResponse)(nil),             // 52: heddle.yarn.SignalContainerResponse
-	(*UpdateApplicationTimeoutsRequest)(nil),    // 53: heddle.yarn.UpdateApplicationTimeoutsRequest
-	(*UpdateApplicationTimeoutsResponse)(nil),   // 54: heddle.yarn.UpdateApplicationTimeoutsResponse
-	(*GetAllResourceProfilesRequest)(nil),       // 55: heddle.yarn.GetAllResourceProfilesRequest
-	(*GetAllResourceProfilesResponse)(nil),      // 56: heddle.yarn.GetAllResourceProfilesResponse
-	(*GetResourceProfileRequest)(nil),           // 57: heddle.yarn.GetResourceProfileRequest
-	(*GetResourceProfileResponse)(nil),          // 58: heddle.yarn.GetResourceProfileResponse
-	(*GetAllResourceTypeInfoRequest)(nil),       // 59: heddle.yarn.GetAllResourceTypeInfoRequest
-	(*GetAllResourceTypeInfoResponse)(nil),      // 60: heddle.yarn.GetAllResourceTypeInfoResponse
-	(*StartContainerRequest)(nil),               // 61: heddle.yarn.StartContainerRequest
-	(*StartContainerResponse)(nil),              // 62: heddle.yarn.StartContainerResponse
-	(*StopContainerRequest)(nil),                // 63: heddle.yarn.StopContainerRequest
-	(*StopContainerResponse)(nil),               // 64: heddle.yarn.StopContainerResponse
-	(*ResourceLocalizationRequest)(nil),         // 65: heddle.yarn.ResourceLocalizationRequest
-	(*ResourceLocalizationResponse)(nil),        // 66: heddle.yarn.ResourceLocalizationResponse
-	(*ReInitializeContainerRequest)(nil),        // 67: heddle.yarn.ReInitializeContainerRequest
-	(*ReInitializeContainerResponse)(nil),       // 68: heddle.yarn.ReInitializeContainerResponse
-	(*RestartContainerResponse)(nil),            // 69: heddle.yarn.RestartContainerResponse
-	(*RollbackResponse)(nil),                    // 70: heddle.yarn.RollbackResponse
-	(*CommitResponse)(nil),                      // 71: heddle.yarn.CommitResponse
-	(*StartContainersRequest)(nil),              // 72: heddle.yarn.StartContainersRequest
-	(*ContainerExceptionMap)(nil),               // 73: heddle.yarn.ContainerExceptionMap
-	(*StartContainersResponse)(nil),             // 74: heddle.yarn.StartContainersResponse
-	(*StopContainersRequest)(nil),               // 75: heddle.yarn.StopContainersRequest
-	(*StopContainersResponse)(nil),              // 76: heddle.yarn.StopContainersResponse
-	(*GetContainerStatusesRequest)(nil),         // 77: heddle.yarn.GetContainerStatusesRequest
-	(*GetContainerStatusesResponse)(nil),        // 78: heddle.yarn.GetContainerStatusesResponse
-	(*IncreaseContainersResourceRequest)(nil),   // 79: heddle.yarn.IncreaseContainersResourceRequest
-	(*IncreaseContainersResourceResponse)(nil),  // 80: heddle.yarn.IncreaseContainersResourceResponse
-	(*ContainerUpdateRequest)(nil),              // 81: heddle.yarn.ContainerUpdateRequest
-	(*ContainerUpdateResponse)(nil),             // 82: heddle.yarn.ContainerUpdateResponse
-	(*GetApplicationAttemptReportRequest)(nil),  // 83: heddle.yarn.GetApplicationAttemptReportRequest
-	(*GetApplicationAttemptReportResponse)(nil), // 84: heddle.yarn.GetApplicationAttemptReportResponse
-	(*GetApplicationAttemptsRequest)(nil),       // 85: heddle.yarn.GetApplicationAttemptsRequest
-	(*GetApplicationAttemptsResponse)(nil),      // 86: heddle.yarn.GetApplicationAttemptsResponse
-	(*GetContainerReportRequest)(nil),           // 87: heddle.yarn.GetContainerReportRequest
-	(*GetContainerReportResponse)(nil),          // 88: heddle.yarn.GetContainerReportResponse
-	(*GetContainersRequest)(nil),                // 89: heddle.yarn.GetContainersRequest
-	(*GetContainersResponse)(nil),               // 90: heddle.yarn.GetContainersResponse
-	(*UseSharedCacheResourceRequest)(nil),       // 91: heddle.yarn.UseSharedCacheResourceRequest
-	(*UseSharedCacheResourceResponse)(nil),      // 92: heddle.yarn.UseSharedCacheResourceResponse
-	(*ReleaseSharedCacheResourceRequest)(nil),   // 93: heddle.yarn.ReleaseSharedCacheResourceRequest
-	(*ReleaseSharedCacheResourceResponse)(nil),  // 94: heddle.yarn.ReleaseSharedCacheResourceResponse
-	(*GetNewReservationRequest)(nil),            // 95: heddle.yarn.GetNewReservationRequest
-	(*GetNewReservationResponse)(nil),           // 96: heddle.yarn.GetNewReservationResponse
-	(*ReservationSubmissionRequest)(nil),        // 97: heddle.yarn.ReservationSubmissionRequest
-	(*ReservationSubmissionResponse)(nil),       // 98: heddle.yarn.ReservationSubmissionResponse
-	(*ReservationUpdateRequest)(nil),            // 99: heddle.yarn.ReservationUpdateRequest
-	(*ReservationUpdateResponse)(nil),           // 100: heddle.yarn.ReservationUpdateResponse
-	(*ReservationDeleteRequest)(nil),            // 101: heddle.yarn.ReservationDeleteRequest
-	(*ReservationDeleteResponse)(nil),           // 102: heddle.yarn.ReservationDeleteResponse
-	(*ReservationListRequest)(nil),              // 103: heddle.yarn.ReservationListRequest
-	(*ReservationListResponse)(nil),             // 104: heddle.yarn.ReservationListResponse
-	(*RunSharedCacheCleanerTaskRequest)(nil),    // 105: heddle.yarn.RunSharedCacheCleanerTaskRequest
-	(*RunSharedCacheCleanerTaskResponse)(nil),   // 106: heddle.yarn.RunSharedCacheCleanerTaskResponse
-	(*GetLocalizationStatusesRequest)(nil),      // 107: heddle.yarn.GetLocalizationStatusesRequest
-	(*GetLocalizationStatusesResponse)(nil),     // 108: heddle.yarn.GetLocalizationStatusesResponse
-	(*LocalizationStatus)(nil),                  // 109: heddle.yarn.LocalizationStatus
-	(*ContainerLocalizationStatuses)(nil),       // 110: heddle.yarn.ContainerLocalizationStatuses
-	(*PlacementConstraintMapEntry)(nil),         // 111: heddle.yarn.PlacementConstraintMapEntry
-	(*Resource)(nil),                            // 112: heddle.yarn.Resource
-	(*ApplicationACLMap)(nil),                   // 113: heddle.yarn.ApplicationACLMap
-	(*Container)(nil),                           // 114: heddle.yarn.Container
-	(*ResourceProfiles)(nil),                    // 115: heddle.yarn.ResourceProfiles
-	(*ResourceTypeInfo)(nil),                    // 116: heddle.yarn.ResourceTypeInfo
-	(FinalApplicationStatus)(0),                 // 117: heddle.yarn.FinalApplicationStatus
-	(*ContainerId)(nil),                         // 118: heddle.yarn.ContainerId
-	(ExecutionType)(0),                          // 119: heddle.yarn.ExecutionType
-	(*ResourceRequest)(nil),                     // 120: heddle.yarn.ResourceRequest
-	(*ResourceBlacklistRequest)(nil),            // 121: heddle.yarn.ResourceBlacklistRequest
-	(*SchedulingRequest)(nil),                   // 122: heddle.yarn.SchedulingRequest
-	(*NodeId)(nil),                              // 123: heddle.yarn.NodeId
-	(*Token)(nil),                               // 124: heddle.yarn.Token
-	(AMCommand)(0),                              // 125: heddle.yarn.AMCommand
-	(*ContainerStatus)(nil),                     // 126: heddle.yarn.ContainerStatus
-	(*NodeReport)(nil),                          // 127: heddle.yarn.NodeReport
-	(*PreemptionMessage)(nil),                   // 128: heddle.yarn.PreemptionMessage
-	(*Priority)(nil),                            // 129: heddle.yarn.Priority
-	(*CollectorInfo)(nil),                       // 130: heddle.yarn.CollectorInfo
-	(*RejectedSchedulingRequest)(nil),           // 131: heddle.yarn.RejectedSchedulingRequest
-	(*ApplicationId)(nil),                       // 132: heddle.yarn.ApplicationId
-	(*ApplicationReport)(nil),                   // 133: heddle.yarn.ApplicationReport
-	(*ApplicationSubmissionContext)(nil),        // 134: heddle.yarn.ApplicationSubmissionContext
-	(*ApplicationAttemptId)(nil),                // 135: heddle.yarn.ApplicationAttemptId
-	(*YarnClusterMetrics)(nil),                  // 136: heddle.yarn.YarnClusterMetrics
-	(YarnApplicationState)(0),                   // 137: heddle.yarn.YarnApplicationState
-	(NodeState)(0),                              // 138: heddle.yarn.NodeState
-	(*QueueInfo)(nil),                           // 139: heddle.yarn.QueueInfo
-	(*QueueUserACLInfo)(nil),                    // 140: heddle.yarn.QueueUserACLInfo
-	(*NodeIdToLabels)(nil),                      // 141: heddle.yarn.NodeIdToLabels
-	(*LabelsToNodeIds)(nil),                     // 142: heddle.yarn.LabelsToNodeIds
-	(*NodeLabel)(nil),                           // 143: heddle.yarn.NodeLabel
-	(*NodeAttributeInfo)(nil),                   // 144: heddle.yarn.NodeAttributeInfo
-	(*NodeAttributeKey)(nil),                    // 145: heddle.yarn.NodeAttributeKey
-	(*AttributeToNodes)(nil),                    // 146: heddle.yarn.AttributeToNodes
-	(*NodeToAttributes)(nil),                    // 147: heddle.yarn.NodeToAttributes
-	(SignalContainerCommand)(0),                 // 148: heddle.yarn.SignalContainerCommand
-	(*ApplicationUpdateTimeoutMap)(nil),         // 149: heddle.yarn.ApplicationUpdateTimeoutMap
-	(*ContainerLaunchContext)(nil),              // 150: heddle.yarn.ContainerLaunchContext
-	(*StringBytesMap)(nil),                      // 151: heddle.yarn.StringBytesMap
-	(*StringLocalResourceMap)(nil),              // 152: heddle.yarn.StringLocalResourceMap
-	(*SerializedException)(nil),                 // 153: heddle.yarn.SerializedException
-	(*ApplicationAttemptReport)(nil),            // 154: heddle.yarn.ApplicationAttemptReport
-	(*ContainerReport)(nil),                     // 155: heddle.yarn.ContainerReport
-	(*ReservationId)(nil),                       // 156: heddle.yarn.ReservationId
-	(*ReservationDefinition)(nil),               // 157: heddle.yarn.ReservationDefinition
-	(*ReservationAllocationState)(nil),          // 158: heddle.yarn.ReservationAllocationState
+	(*ProbeNode)(nil),                           // 11: heddle.yarn.ProbeNode
+	(*NMToken)(nil),                             // 12: heddle.yarn.NMToken
+	(*UpdatedContainer)(nil),                    // 13: heddle.yarn.UpdatedContainer
+	(*EnhancedHeadroom)(nil),                    // 14: heddle.yarn.EnhancedHeadroom
+	(*AllocateResponse)(nil),                    // 15: heddle.yarn.AllocateResponse
+	(*SuspendedContainers)(nil),                 // 16: heddle.yarn.SuspendedContainers
+	(*GetNewApplicationRequest)(nil),            // 17: heddle.yarn.GetNewApplicationRequest
+	(*GetNewApplicationResponse)(nil),           // 18: heddle.yarn.GetNewApplicationResponse
+	(*GetApplicationReportRequest)(nil),         // 19: heddle.yarn.GetApplicationReportRequest
+	(*GetApplicationReportResponse)(nil),        // 20: heddle.yarn.GetApplicationReportResponse
+	(*SubmitApplicationRequest)(nil),            // 21: heddle.yarn.SubmitApplicationRequest
+	(*SubmitApplicationResponse)(nil),           // 22: heddle.yarn.SubmitApplicationResponse
+	(*FailApplicationAttemptRequest)(nil),       // 23: heddle.yarn.FailApplicationAttemptRequest
+	(*FailApplicationAttemptResponse)(nil),      // 24: heddle.yarn.FailApplicationAttemptResponse
+	(*KillApplicationRequest)(nil),              // 25: heddle.yarn.KillApplicationRequest
+	(*KillApplicationResponse)(nil),             // 26: heddle.yarn.KillApplicationResponse
+	(*GetClusterMetricsRequest)(nil),            // 27: heddle.yarn.GetClusterMetricsRequest
+	(*GetClusterMetricsResponse)(nil),           // 28: heddle.yarn.GetClusterMetricsResponse
+	(*MoveApplicationAcrossQueuesRequest)(nil),  // 29: heddle.yarn.MoveApplicationAcrossQueuesRequest
+	(*MoveApplicationAcrossQueuesResponse)(nil), // 30: heddle.yarn.MoveApplicationAcrossQueuesResponse
+	(*GetApplicationsRequest)(nil),              // 31: heddle.yarn.GetApplicationsRequest
+	(*GetApplicationsResponse)(nil),             // 32: heddle.yarn.GetApplicationsResponse
+	(*GetClusterNodesRequest)(nil),              // 33: heddle.yarn.GetClusterNodesRequest
+	(*GetClusterNodesResponse)(nil),             // 34: heddle.yarn.GetClusterNodesResponse
+	(*GetQueueInfoRequest)(nil),                 // 35: heddle.yarn.GetQueueInfoRequest
+	(*GetQueueInfoResponse)(nil),                // 36: heddle.yarn.GetQueueInfoResponse
+	(*GetQueueUserAclsInfoRequest)(nil),         // 37: heddle.yarn.GetQueueUserAclsInfoRequest
+	(*GetQueueUserAclsInfoResponse)(nil),        // 38: heddle.yarn.GetQueueUserAclsInfoResponse
+	(*GetNodesToLabelsRequest)(nil),             // 39: heddle.yarn.GetNodesToLabelsRequest
+	(*GetNodesToLabelsResponse)(nil),            // 40: heddle.yarn.GetNodesToLabelsResponse
+	(*GetLabelsToNodesRequest)(nil),             // 41: heddle.yarn.GetLabelsToNodesRequest
+	(*GetLabelsToNodesResponse)(nil),            // 42: heddle.yarn.GetLabelsToNodesResponse
+	(*GetClusterNodeLabelsRequest)(nil),         // 43: heddle.yarn.GetClusterNodeLabelsRequest
+	(*GetClusterNodeLabelsResponse)(nil),        // 44: heddle.yarn.GetClusterNodeLabelsResponse
+	(*GetClusterNodeAttributesRequest)(nil),     // 45: heddle.yarn.GetClusterNodeAttributesRequest
+	(*GetClusterNodeAttributesResponse)(nil),    // 46: heddle.yarn.GetClusterNodeAttributesResponse
+	(*GetAttributesToNodesRequest)(nil),         // 47: heddle.yarn.GetAttributesToNodesRequest
+	(*GetAttributesToNodesResponse)(nil),        // 48: heddle.yarn.GetAttributesToNodesResponse
+	(*GetNodesToAttributesRequest)(nil),         // 49: heddle.yarn.GetNodesToAttributesRequest
+	(*GetNodesToAttributesResponse)(nil),        // 50: heddle.yarn.GetNodesToAttributesResponse
+	(*UpdateApplicationPriorityRequest)(nil),    // 51: heddle.yarn.UpdateApplicationPriorityRequest
+	(*UpdateApplicationPriorityResponse)(nil),   // 52: heddle.yarn.UpdateApplicationPriorityResponse
+	(*SignalContainerRequest)(nil),              // 53: heddle.yarn.SignalContainerRequest
+	(*SignalContainerResponse)(nil),             // 54: heddle.yarn.SignalContainerResponse
+	(*UpdateApplicationTimeoutsRequest)(nil),    // 55: heddle.yarn.UpdateApplicationTimeoutsRequest
+	(*UpdateApplicationTimeoutsResponse)(nil),   // 56: heddle.yarn.UpdateApplicationTimeoutsResponse
+	(*GetAllResourceProfilesRequest)(nil),       // 57: heddle.yarn.GetAllResourceProfilesRequest
+	(*GetAllResourceProfilesResponse)(nil),      // 58: heddle.yarn.GetAllResourceProfilesResponse
+	(*GetResourceProfileRequest)(nil),           // 59: heddle.yarn.GetResourceProfileRequest
+	(*GetResourceProfileResponse)(nil),          // 60: heddle.yarn.GetResourceProfileResponse
+	(*GetAllResourceTypeInfoRequest)(nil),       // 61: heddle.yarn.GetAllResourceTypeInfoRequest
+	(*GetAllResourceTypeInfoResponse)(nil),      // 62: heddle.yarn.GetAllResourceTypeInfoResponse
+	(*StartContainerRequest)(nil),               // 63: heddle.yarn.StartContainerRequest
+	(*StartContainerResponse)(nil),              // 64: heddle.yarn.StartContainerResponse
+	(*StopContainerRequest)(nil),                // 65: heddle.yarn.StopContainerRequest
+	(*StopContainerResponse)(nil),               // 66: heddle.yarn.StopContainerResponse
+	(*ResourceLocalizationRequest)(nil),         // 67: heddle.yarn.ResourceLocalizationRequest
+	(*ResourceLocalizationResponse)(nil),        // 68: heddle.yarn.ResourceLocalizationResponse
+	(*ReInitializeContainerRequest)(nil),        // 69: heddle.yarn.ReInitializeContainerRequest
+	(*ReInitializeContainerResponse)(nil),       // 70: heddle.yarn.ReInitializeContainerResponse
+	(*RestartContainerResponse)(nil),            // 71: heddle.yarn.RestartContainerResponse
+	(*RollbackResponse)(nil),                    // 72: heddle.yarn.RollbackResponse
+	(*CommitResponse)(nil),                      // 73: heddle.yarn.CommitResponse
+	(*StartContainersRequest)(nil),              // 74: heddle.yarn.StartContainersRequest
+	(*ContainerExceptionMap)(nil),               // 75: heddle.yarn.ContainerExceptionMap
+	(*StartContainersResponse)(nil),             // 76: heddle.yarn.StartContainersResponse
+	(*StopContainersRequest)(nil),               // 77: heddle.yarn.StopContainersRequest
+	(*StopContainersResponse)(nil),              // 78: heddle.yarn.StopContainersResponse
+	(*GetContainerStatusesRequest)(nil),         // 79: heddle.yarn.GetContainerStatusesRequest
+	(*GetContainerStatusesResponse)(nil),        // 80: heddle.yarn.GetContainerStatusesResponse
+	(*IncreaseContainersResourceRequest)(nil),   // 81: heddle.yarn.IncreaseContainersResourceRequest
+	(*IncreaseContainersResourceResponse)(nil),  // 82: heddle.yarn.IncreaseContainersResourceResponse
+	(*ContainerUpdateRequest)(nil),              // 83: heddle.yarn.ContainerUpdateRequest
+	(*ContainerUpdateResponse)(nil),             // 84: heddle.yarn.ContainerUpdateResponse
+	(*GetApplicationAttemptReportRequest)(nil),  // 85: heddle.yarn.GetApplicationAttemptReportRequest
+	(*GetApplicationAttemptReportResponse)(nil), // 86: heddle.yarn.GetApplicationAttemptReportResponse
+	(*GetApplicationAttemptsRequest)(nil),       // 87: heddle.yarn.GetApplicationAttemptsRequest
+	(*GetApplicationAttemptsResponse)(nil),      // 88: heddle.yarn.GetApplicationAttemptsResponse
+	(*GetContainerReportRequest)(nil),           // 89: heddle.yarn.GetContainerReportRequest
+	(*GetContainerReportResponse)(nil),          // 90: heddle.yarn.GetContainerReportResponse
+	(*GetContainersRequest)(nil),                // 91: heddle.yarn.GetContainersRequest
+	(*GetContainersResponse)(nil),               // 92: heddle.yarn.GetContainersResponse
+	(*UseSharedCacheResourceRequest)(nil),       // 93: heddle.yarn.UseSharedCacheResourceRequest
+	(*UseSharedCacheResourceResponse)(nil),      // 94: heddle.yarn.UseSharedCacheResourceResponse
+	(*ReleaseSharedCacheResourceRequest)(nil),   // 95: heddle.yarn.ReleaseSharedCacheResourceRequest
+	(*ReleaseSharedCacheResourceResponse)(nil),  // 96: heddle.yarn.ReleaseSharedCacheResourceResponse
+	(*GetNewReservationRequest)(nil),            // 97: heddle.yarn.GetNewReservationRequest
+	(*GetNewReservationResponse)(nil),           // 98: heddle.yarn.GetNewReservationResponse
+	(*ReservationSubmissionRequest)(nil),        // 99: heddle.yarn.ReservationSubmissionRequest
+	(*ReservationSubmissionResponse)(nil),       // 100: heddle.yarn.ReservationSubmissionResponse
+	(*ReservationUpdateRequest)(nil),            // 101: heddle.yarn.ReservationUpdateRequest
+	(*ReservationUpdateResponse)(nil),           // 102: heddle.yarn.ReservationUpdateResponse
+	(*ReservationDeleteRequest)(nil),            // 103: heddle.yarn.ReservationDeleteRequest
+	(*ReservationDeleteResponse)(nil),           // 104: heddle.yarn.ReservationDeleteResponse
+	(*ReservationListRequest)(nil),              // 105: heddle.yarn.ReservationListRequest
+	(*ReservationListResponse)(nil),             // 106: heddle.yarn.ReservationListResponse
+	(*RunSharedCacheCleanerTaskRequest)(nil),    // 107: heddle.yarn.RunSharedCacheCleanerTaskRequest
+	(*RunSharedCacheCleanerTaskResponse)(nil),   // 108: heddle.yarn.RunSharedCacheCleanerTaskResponse
+	(*GetLocalizationStatusesRequest)(nil),      // 109: heddle.yarn.GetLocalizationStatusesRequest
+	(*GetLocalizationStatusesResponse)(nil),     // 110: heddle.yarn.GetLocalizationStatusesResponse
+	(*LocalizationStatus)(nil),                  // 111: heddle.yarn.LocalizationStatus
+	(*ContainerLocalizationStatuses)(nil),       // 112: heddle.yarn.ContainerLocalizationStatuses
+	(*PlacementConstraintMapEntry)(nil),         // 113: heddle.yarn.PlacementConstraintMapEntry
+	(*Resource)(nil),                            // 114: heddle.yarn.Resource
+	(*ApplicationACLMap)(nil),                   // 115: heddle.yarn.ApplicationACLMap
+	(*Container)(nil),                           // 116: heddle.yarn.Container
+	(*ResourceProfiles)(nil),                    // 117: heddle.yarn.ResourceProfiles
+	(*ResourceTypeInfo)(nil),                    // 118: heddle.yarn.ResourceTypeInfo
+	(FinalApplicationStatus)(0),                 // 119: heddle.yarn.FinalApplicationStatus
+	(*ContainerId)(nil),                         // 120: heddle.yarn.ContainerId
+	(ExecutionType)(0),                          // 121: heddle.yarn.ExecutionType
+	(*ResourceRequest)(nil),                     // 122: heddle.yarn.ResourceRequest
+	(*ResourceBlacklistRequest)(nil),            // 123: heddle.yarn.ResourceBlacklistRequest
+	(*SchedulingRequest)(nil),                   // 124: heddle.yarn.SchedulingRequest
+	(*StageReport)(nil),                         // 125: heddle.yarn.StageReport
+	(*NodePerformance)(nil),                     // 126: heddle.yarn.NodePerformance
+	(*NodeId)(nil),                              // 127: heddle.yarn.NodeId
+	(*Token)(nil),                               // 128: heddle.yarn.Token
+	(AMCommand)(0),                              // 129: heddle.yarn.AMCommand
+	(*ContainerStatus)(nil),                     // 130: heddle.yarn.ContainerStatus
+	(*NodeReport)(nil),                          // 131: heddle.yarn.NodeReport
+	(*PreemptionMessage)(nil),                   // 132: heddle.yarn.PreemptionMessage
+	(*Priority)(nil),                            // 133: heddle.yarn.Priority
+	(*CollectorInfo)(nil),                       // 134: heddle.yarn.CollectorInfo
+	(*RejectedSchedulingRequest)(nil),           // 135: heddle.yarn.RejectedSchedulingRequest
+	(*StageHints)(nil),                          // 136: heddle.yarn.StageHints
+	(*NodeLevel)(nil),                           // 137: heddle.yarn.NodeLevel
+	(*ApplicationId)(nil),                       // 138: heddle.yarn.ApplicationId
+	(*ApplicationReport)(nil),                   // 139: heddle.yarn.ApplicationReport
+	(*ApplicationSubmissionContext)(nil),        // 140: heddle.yarn.ApplicationSubmissionContext
+	(*ApplicationAttemptId)(nil),                // 141: heddle.yarn.ApplicationAttemptId
+	(*YarnClusterMetrics)(nil),                  // 142: heddle.yarn.YarnClusterMetrics
+	(YarnApplicationState)(0),                   // 143: heddle.yarn.YarnApplicationState
+	(NodeState)(0),                              // 144: heddle.yarn.NodeState
+	(*QueueInfo)(nil),                           // 145: heddle.yarn.QueueInfo
+	(*QueueUserACLInfo)(nil),                    // 146: heddle.yarn.QueueUserACLInfo
+	(*NodeIdToLabels)(nil),                      // 147: heddle.yarn.NodeIdToLabels
+	(*LabelsToNodeIds)(nil),                     // 148: heddle.yarn.LabelsToNodeIds
+	(*NodeLabel)(nil),                           // 149: heddle.yarn.NodeLabel
+	(*NodeAttributeInfo)(nil),                   // 150: heddle.yarn.NodeAttributeInfo
+	(*NodeAttributeKey)(nil),                    // 151: heddle.yarn.NodeAttributeKey
+	(*AttributeToNodes)(nil),                    // 152: heddle.yarn.AttributeToNodes
+	(*NodeToAttributes)(nil),                    // 153: heddle.yarn.NodeToAttributes
+	(SignalContainerCommand)(0),                 // 154: heddle.yarn.SignalContainerCommand
+	(*ApplicationUpdateTimeoutMap)(nil),         // 155: heddle.yarn.ApplicationUpdateTimeoutMap
+	(*ContainerLaunchContext)(nil),              // 156: heddle.yarn.ContainerLaunchContext
+	(*StringBytesMap)(nil),                      // 157: heddle.yarn.StringBytesMap
+	(*StringLocalResourceMap)(nil),              // 158: heddle.yarn.StringLocalResourceMap
+	(*SerializedException)(nil),                 // 159: heddle.yarn.SerializedException
+	(*ApplicationAttemptReport)(nil),            // 160: heddle.yarn.ApplicationAttemptReport
+	(*ContainerReport)(nil),                     // 161: heddle.yarn.ContainerReport
+	(*ReservationId)(nil),                       // 162: heddle.yarn.ReservationId
+	(*ReservationDefinition)(nil),               // 163: heddle.yarn.ReservationDefinition
+	(*ReservationAllocationState)(nil),          // 164: heddle.yarn.ReservationAllocationState
 }
 var file_yarn_pb_service_proto_depIdxs = []int32{
-	111, // 0: heddle.yarn.RegisterApplicationMasterRequest.placement_constraints:type_name -> heddle.yarn.PlacementConstraintMapEntry
-	112, // 1: heddle.yarn.RegisterApplicationMasterResponse.maximumCapability:type_name -> heddle.yarn.Resource
-	113, // 2: heddle.yarn.RegisterApplicationMasterResponse.application_ACLs:type_name -> heddle.yarn.ApplicationACLMap
-	114, // 3: heddle.yarn.RegisterApplicationMasterResponse.containers_from_previous_attempts:type_name -> heddle.yarn.Container
-	11,  // 4: heddle.yarn.RegisterApplicationMasterResponse.nm_tokens_from_previous_attempts:type_name -> heddle.yarn.NMToken
+	113, // 0: heddle.yarn.RegisterApplicationMasterRequest.placement_constraints:type_name -> heddle.yarn.PlacementConstraintMapEntry
+	114, // 1: heddle.yarn.RegisterApplicationMasterResponse.maximumCapability:type_name -> heddle.yarn.Resource
+	115, // 2: heddle.yarn.RegisterApplicationMasterResponse.application_ACLs:type_name -> heddle.yarn.ApplicationACLMap
+	116, // 3: heddle.yarn.RegisterApplicationMasterResponse.containers_from_previous_attempts:type_name -> heddle.yarn.Container
+	12,  // 4: heddle.yarn.RegisterApplicationMasterResponse.nm_tokens_from_previous_attempts:type_name -> heddle.yarn.NMToken
 	1,   // 5: heddle.yarn.RegisterApplicationMasterResponse.scheduler_resource_types:type_name -> heddle.yarn.SchedulerResourceTypes
-	115, // 6: heddle.yarn.RegisterApplicationMasterResponse.resource_profiles:type_name -> heddle.yarn.ResourceProfiles
-	116, // 7: heddle.yarn.RegisterApplicationMasterResponse.resource_types:type_name -> heddle.yarn.ResourceTypeInfo
-	117, // 8: heddle.yarn.FinishApplicationMasterRequest.final_application_status:type_name -> heddle.yarn.FinalApplicationStatus
-	118, // 9: heddle.yarn.UpdateContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	117, // 6: heddle.yarn.RegisterApplicationMasterResponse.resource_profiles:type_name -> heddle.yarn.ResourceProfiles
+	118, // 7: heddle.yarn.RegisterApplicationMasterResponse.resource_types:type_name -> heddle.yarn.ResourceTypeInfo
+	119, // 8: heddle.yarn.FinishApplicationMasterRequest.final_application_status:type_name -> heddle.yarn.FinalApplicationStatus
+	120, // 9: heddle.yarn.UpdateContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
 	0,   // 10: heddle.yarn.UpdateContainerRequest.update_type:type_name -> heddle.yarn.ContainerUpdateType
-	112, // 11: heddle.yarn.UpdateContainerRequest.capability:type_name -> heddle.yarn.Resource
-	119, // 12: heddle.yarn.UpdateContainerRequest.execution_type:type_name -> heddle.yarn.ExecutionType
+	114, // 11: heddle.yarn.UpdateContainerRequest.capability:type_name -> heddle.yarn.Resource
+	121, // 12: heddle.yarn.UpdateContainerRequest.execution_type:type_name -> heddle.yarn.ExecutionType
 	8,   // 13: heddle.yarn.UpdateContainerError.update_request:type_name -> heddle.yarn.UpdateContainerRequest
-	120, // 14: heddle.yarn.AllocateRequest.ask:type_name -> heddle.yarn.ResourceRequest
-	118, // 15: heddle.yarn.AllocateRequest.release:type_name -> heddle.yarn.ContainerId
-	121, // 16: heddle.yarn.AllocateRequest.blacklist_request:type_name -> heddle.yarn.ResourceBlacklistRequest
+	122, // 14: heddle.yarn.AllocateRequest.ask:type_name -> heddle.yarn.ResourceRequest
+	120, // 15: heddle.yarn.AllocateRequest.release:type_name -> heddle.yarn.ContainerId
+	123, // 16: heddle.yarn.AllocateRequest.blacklist_request:type_name -> heddle.yarn.ResourceBlacklistRequest
 	8,   // 17: heddle.yarn.AllocateRequest.update_requests:type_name -> heddle.yarn.UpdateContainerRequest
-	122, // 18: heddle.yarn.AllocateRequest.scheduling_requests:type_name -> heddle.yarn.SchedulingRequest
-	123, // 19: heddle.yarn.NMToken.nodeId:type_name -> heddle.yarn.NodeId
-	124, // 20: heddle.yarn.NMToken.token:type_name -> heddle.yarn.Token
-	0,   // 21: heddle.yarn.UpdatedContainer.update_type:type_name -> heddle.yarn.ContainerUpdateType
-	114, // 22: heddle.yarn.UpdatedContainer.container:type_name -> heddle.yarn.Container
-	125, // 23: heddle.yarn.AllocateResponse.a_m_command:type_name -> heddle.yarn.AMCommand
-	114, // 24: heddle.yarn.AllocateResponse.allocated_containers:type_name -> heddle.yarn.Container
-	126, // 25: heddle.yarn.AllocateResponse.completed_container_statuses:type_name -> heddle.yarn.ContainerStatus
-	112, // 26: heddle.yarn.AllocateResponse.limit:type_name -> heddle.yarn.Resource
-	127, // 27: heddle.yarn.AllocateResponse.updated_nodes:type_name -> heddle.yarn.NodeReport
-	128, // 28: heddle.yarn.AllocateResponse.preempt:type_name -> heddle.yarn.PreemptionMessage
-	11,  // 29: heddle.yarn.AllocateResponse.nm_tokens:type_name -> heddle.yarn.NMToken
-	124, // 30: heddle.yarn.AllocateResponse.am_rm_token:type_name -> heddle.yarn.Token
-	129, // 31: heddle.yarn.AllocateResponse.application_priority:type_name -> heddle.yarn.Priority
-	130, // 32: heddle.yarn.AllocateResponse.collector_info:type_name -> heddle.yarn.CollectorInfo
-	9,   // 33: heddle.yarn.AllocateResponse.update_errors:type_name -> heddle.yarn.UpdateContainerError
-	12,  // 34: heddle.yarn.AllocateResponse.updated_containers:type_name -> heddle.yarn.UpdatedContainer
-	114, // 35: heddle.yarn.AllocateResponse.containers_from_previous_attempts:type_name -> heddle.yarn.Container
-	131, // 36: heddle.yarn.AllocateResponse.rejected_scheduling_requests:type_name -> heddle.yarn.RejectedSchedulingRequest
-	13,  // 37: heddle.yarn.AllocateResponse.enhanced_headroom:type_name -> heddle.yarn.EnhancedHeadroom
-	132, // 38: heddle.yarn.GetNewApplicationResponse.application_id:type_name -> heddle.yarn.ApplicationId
-	112, // 39: heddle.yarn.GetNewApplicationResponse.maximumCapability:type_name -> heddle.yarn.Resource
-	132, // 40: heddle.yarn.GetApplicationReportRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	133, // 41: heddle.yarn.GetApplicationReportResponse.application_report:type_name -> heddle.yarn.ApplicationReport
-	134, // 42: heddle.yarn.SubmitApplicationRequest.application_submission_context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	135, // 43: heddle.yarn.FailApplicationAttemptRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
-	132, // 44: heddle.yarn.KillApplicationRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	136, // 45: heddle.yarn.GetClusterMetricsResponse.cluster_metrics:type_name -> heddle.yarn.YarnClusterMetrics
-	132, // 46: heddle.yarn.MoveApplicationAcrossQueuesRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	137, // 47: heddle.yarn.GetApplicationsRequest.application_states:type_name -> heddle.yarn.YarnApplicationState
-	2,   // 48: heddle.yarn.GetApplicationsRequest.scope:type_name -> heddle.yarn.ApplicationsRequestScope
-	133, // 49: heddle.yarn.GetApplicationsResponse.applications:type_name -> heddle.yarn.ApplicationReport
-	138, // 50: heddle.yarn.GetClusterNodesRequest.nodeStates:type_name -> heddle.yarn.NodeState
-	127, // 51: heddle.yarn.GetClusterNodesResponse.nodeReports:type_name -> heddle.yarn.NodeReport
-	139, // 52: heddle.yarn.GetQueueInfoResponse.queueInfo:type_name -> heddle.yarn.QueueInfo
-	140, // 53: heddle.yarn.GetQueueUserAclsInfoResponse.queueUserAcls:type_name -> heddle.yarn.QueueUserACLInfo
-	141, // 54: heddle.yarn.GetNodesToLabelsResponse.nodeToLabels:type_name -> heddle.yarn.NodeIdToLabels
-	142, // 55: heddle.yarn.GetLabelsToNodesResponse.labelsToNodes:type_name -> heddle.yarn.LabelsToNodeIds
-	143, // 56: heddle.yarn.GetClusterNodeLabelsResponse.nodeLabels:type_name -> heddle.yarn.NodeLabel
-	144, // 57: heddle.yarn.GetClusterNodeAttributesResponse.nodeAttributes:type_name -> heddle.yarn.NodeAttributeInfo
-	145, // 58: heddle.yarn.GetAttributesToNodesRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributeKey
-	146, // 59: heddle.yarn.GetAttributesToNodesResponse.attributesToNodes:type_name -> heddle.yarn.AttributeToNodes
-	147, // 60: heddle.yarn.GetNodesToAttributesResponse.nodesToAttributes:type_name -> heddle.yarn.NodeToAttributes
-	132, // 61: heddle.yarn.UpdateApplicationPriorityRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	129, // 62: heddle.yarn.UpdateApplicationPriorityRequest.applicationPriority:type_name -> heddle.yarn.Priority
-	129, // 63: heddle.yarn.UpdateApplicationPriorityResponse.applicationPriority:type_name -> heddle.yarn.Priority
-	118, // 64: heddle.yarn.SignalContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
-	148, // 65: heddle.yarn.SignalContainerRequest.command:type_name -> heddle.yarn.SignalContainerCommand
-	132, // 66: heddle.yarn.UpdateApplicationTimeoutsRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	149, // 67: heddle.yarn.UpdateApplicationTimeoutsRequest.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
-	149, // 68: heddle.yarn.UpdateApplicationTimeoutsResponse.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
-	115, // 69: heddle.yarn.GetAllResourceProfilesResponse.resource_profiles:type_name -> heddle.yarn.ResourceProfiles
-	112, // 70: heddle.yarn.GetResourceProfileResponse.resources:type_name -> heddle.yarn.Resource
-	116, // 71: heddle.yarn.GetAllResourceTypeInfoResponse.resource_type_info:type_name -> heddle.yarn.ResourceTypeInfo
-	150, // 72: heddle.yarn.StartContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
-	124, // 73: heddle.yarn.StartContainerRequest.container_token:type_name -> heddle.yarn.Token
-	151, // 74: heddle.yarn.StartContainerResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
-	118, // 75: heddle.yarn.StopContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
-	118, // 76: heddle.yarn.ResourceLocalizationRequest.container_id:type_name -> heddle.yarn.ContainerId
-	152, // 77: heddle.yarn.ResourceLocalizationRequest.local_resources:type_name -> heddle.yarn.StringLocalResourceMap
-	118, // 78: heddle.yarn.ReInitializeContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
-	150, // 79: heddle.yarn.ReInitializeContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
-	61,  // 80: heddle.yarn.StartContainersRequest.start_container_request:type_name -> heddle.yarn.StartContainerRequest
-	118, // 81: heddle.yarn.ContainerExceptionMap.container_id:type_name -> heddle.yarn.ContainerId
-	153, // 82: heddle.yarn.ContainerExceptionMap.exception:type_name -> heddle.yarn.SerializedException
-	151, // 83: heddle.yarn.StartContainersResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
-	118, // 84: heddle.yarn.StartContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	73,  // 85: heddle.yarn.StartContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	118, // 86: heddle.yarn.StopContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	118, // 87: heddle.yarn.StopContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	73,  // 88: heddle.yarn.StopContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	118, // 89: heddle.yarn.GetContainerStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
-	126, // 90: heddle.yarn.GetContainerStatusesResponse.status:type_name -> heddle.yarn.ContainerStatus
-	73,  // 91: heddle.yarn.GetContainerStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	124, // 92: heddle.yarn.IncreaseContainersResourceRequest.increase_containers:type_name -> heddle.yarn.Token
-	118, // 93: heddle.yarn.IncreaseContainersResourceResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	73,  // 94: heddle.yarn.IncreaseContainersResourceResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	124, // 95: heddle.yarn.ContainerUpdateRequest.update_container_token:type_name -> heddle.yarn.Token
-	118, // 96: heddle.yarn.ContainerUpdateResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	73,  // 97: heddle.yarn.ContainerUpdateResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	135, // 98: heddle.yarn.GetApplicationAttemptReportRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
-	154, // 99: heddle.yarn.GetApplicationAttemptReportResponse.application_attempt_report:type_name -> heddle.yarn.ApplicationAttemptReport
-	132, // 100: heddle.yarn.GetApplicationAttemptsRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	154, // 101: heddle.yarn.GetApplicationAttemptsResponse.application_attempts:type_name -> heddle.yarn.ApplicationAttemptReport
-	118, // 102: heddle.yarn.GetContainerReportRequest.container_id:type_name -> heddle.yarn.ContainerId
-	155, // 103: heddle.yarn.GetContainerReportResponse.container_report:type_name -> heddle.yarn.ContainerReport
-	135, // 104: heddle.yarn.GetContainersRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
-	155, // 105: heddle.yarn.GetContainersResponse.containers:type_name -> heddle.yarn.ContainerReport
-	132, // 106: heddle.yarn.UseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	132, // 107: heddle.yarn.ReleaseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	156, // 108: heddle.yarn.GetNewReservationResponse.reservation_id:type_name -> heddle.yarn.ReservationId
-	157, // 109: heddle.yarn.ReservationSubmissionRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
-	156, // 110: heddle.yarn.ReservationSubmissionRequest.reservation_id:type_name -> heddle.yarn.ReservationId
-	157, // 111: heddle.yarn.ReservationUpdateRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
-	156, // 112: heddle.yarn.ReservationUpdateRequest.reservation_id:type_name -> heddle.yarn.ReservationId
-	156, // 113: heddle.yarn.ReservationDeleteRequest.reservation_id:type_name -> heddle.yarn.ReservationId
-	158, // 114: heddle.yarn.ReservationListResponse.reservations:type_name -> heddle.yarn.ReservationAllocationState
-	118, // 115: heddle.yarn.GetLocalizationStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
-	110, // 116: heddle.yarn.GetLocalizationStatusesResponse.cntn_localization_statuses:type_name -> heddle.yarn.ContainerLocalizationStatuses
-	73,  // 117: heddle.yarn.GetLocalizationStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	3,   // 118: heddle.yarn.LocalizationStatus.localization_state:type_name -> heddle.yarn.LocalizationState
-	118, // 119: heddle.yarn.ContainerLocalizationStatuses.container_id:type_name -> heddle.yarn.ContainerId
-	109, // 120: heddle.yarn.ContainerLocalizationStatuses.localization_statuses:type_name -> heddle.yarn.LocalizationStatus
-	121, // [121:121] is the sub-list for method output_type
-	121, // [121:121] is the sub-list for method input_type
-	121, // [121:121] is the sub-list for extension type_name
-	121, // [121:121] is the sub-list for extension extendee
-	0,   // [0:121] is the sub-list for field type_name
+	124, // 18: heddle.yarn.AllocateRequest.scheduling_requests:type_name -> heddle.yarn.SchedulingRequest
+	125, // 19: heddle.yarn.AllocateRequest.heddle_stages:type_name -> heddle.yarn.StageReport
+	126, // 20: heddle.yarn.AllocateRequest.heddle_performance:type_name -> heddle.yarn.NodePerformance
+	127, // 21: heddle.yarn.ProbeNode.node_id:type_name -> heddle.yarn.NodeId
+	128, // 22: heddle.yarn.ProbeNode.token:type_name -> heddle.yarn.Token
+	127, // 23: heddle.yarn.NMToken.nodeId:type_name -> heddle.yarn.NodeId
+	128, // 24: heddle.yarn.NMToken.token:type_name -> heddle.yarn.Token
+	0,   // 25: heddle.yarn.UpdatedContainer.update_type:type_name -> heddle.yarn.ContainerUpdateType
+	116, // 26: heddle.yarn.UpdatedContainer.container:type_name -> heddle.yarn.Container
+	129, // 27: heddle.yarn.AllocateResponse.a_m_command:type_name -> heddle.yarn.AMCommand
+	116, // 28: heddle.yarn.AllocateResponse.allocated_containers:type_name -> heddle.yarn.Container
+	130, // 29: heddle.yarn.AllocateResponse.completed_container_statuses:type_name -> heddle.yarn.ContainerStatus
+	114, // 30: heddle.yarn.AllocateResponse.limit:type_name -> heddle.yarn.Resource
+	131, // 31: heddle.yarn.AllocateResponse.updated_nodes:type_name -> heddle.yarn.NodeReport
+	132, // 32: heddle.yarn.AllocateResponse.preempt:type_name -> heddle.yarn.PreemptionMessage
+	12,  // 33: heddle.yarn.AllocateResponse.nm_tokens:type_name -> heddle.yarn.NMToken
+	128, // 34: heddle.yarn.AllocateResponse.am_rm_token:type_name -> heddle.yarn.Token
+	133, // 35: heddle.yarn.AllocateResponse.application_priority:type_name -> heddle.yarn.Priority
+	134, // 36: heddle.yarn.AllocateResponse.collector_info:type_name -> heddle.yarn.CollectorInfo
+	9,   // 37: heddle.yarn.AllocateResponse.update_errors:type_name -> heddle.yarn.UpdateContainerError
+	13,  // 38: heddle.yarn.AllocateResponse.updated_containers:type_name -> heddle.yarn.UpdatedContainer
+	116, // 39: heddle.yarn.AllocateResponse.containers_from_previous_attempts:type_name -> heddle.yarn.Container
+	135, // 40: heddle.yarn.AllocateResponse.rejected_scheduling_requests:type_name -> heddle.yarn.RejectedSchedulingRequest
+	14,  // 41: heddle.yarn.AllocateResponse.enhanced_headroom:type_name -> heddle.yarn.EnhancedHeadroom
+	136, // 42: heddle.yarn.AllocateResponse.heddle_hints:type_name -> heddle.yarn.StageHints
+	137, // 43: heddle.yarn.AllocateResponse.heddle_levels:type_name -> heddle.yarn.NodeLevel
+	11,  // 44: heddle.yarn.AllocateResponse.heddle_probe_nodes:type_name -> heddle.yarn.ProbeNode
+	127, // 45: heddle.yarn.AllocateResponse.heddle_probe_nodes_gone:type_name -> heddle.yarn.NodeId
+	16,  // 46: heddle.yarn.AllocateResponse.heddle_suspended:type_name -> heddle.yarn.SuspendedContainers
+	120, // 47: heddle.yarn.SuspendedContainers.container_id:type_name -> heddle.yarn.ContainerId
+	138, // 48: heddle.yarn.GetNewApplicationResponse.application_id:type_name -> heddle.yarn.ApplicationId
+	114, // 49: heddle.yarn.GetNewApplicationResponse.maximumCapability:type_name -> heddle.yarn.Resource
+	138, // 50: heddle.yarn.GetApplicationReportRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	139, // 51: heddle.yarn.GetApplicationReportResponse.application_report:type_name -> heddle.yarn.ApplicationReport
+	140, // 52: heddle.yarn.SubmitApplicationRequest.application_submission_context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	141, // 53: heddle.yarn.FailApplicationAttemptRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
+	138, // 54: heddle.yarn.KillApplicationRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	142, // 55: heddle.yarn.GetClusterMetricsResponse.cluster_metrics:type_name -> heddle.yarn.YarnClusterMetrics
+	138, // 56: heddle.yarn.MoveApplicationAcrossQueuesRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	143, // 57: heddle.yarn.GetApplicationsRequest.application_states:type_name -> heddle.yarn.YarnApplicationState
+	2,   // 58: heddle.yarn.GetApplicationsRequest.scope:type_name -> heddle.yarn.ApplicationsRequestScope
+	139, // 59: heddle.yarn.GetApplicationsResponse.applications:type_name -> heddle.yarn.ApplicationReport
+	144, // 60: heddle.yarn.GetClusterNodesRequest.nodeStates:type_name -> heddle.yarn.NodeState
+	131, // 61: heddle.yarn.GetClusterNodesResponse.nodeReports:type_name -> heddle.yarn.NodeReport
+	145, // 62: heddle.yarn.GetQueueInfoResponse.queueInfo:type_name -> heddle.yarn.QueueInfo
+	146, // 63: heddle.yarn.GetQueueUserAclsInfoResponse.queueUserAcls:type_name -> heddle.yarn.QueueUserACLInfo
+	147, // 64: heddle.yarn.GetNodesToLabelsResponse.nodeToLabels:type_name -> heddle.yarn.NodeIdToLabels
+	148, // 65: heddle.yarn.GetLabelsToNodesResponse.labelsToNodes:type_name -> heddle.yarn.LabelsToNodeIds
+	149, // 66: heddle.yarn.GetClusterNodeLabelsResponse.nodeLabels:type_name -> heddle.yarn.NodeLabel
+	150, // 67: heddle.yarn.GetClusterNodeAttributesResponse.nodeAttributes:type_name -> heddle.yarn.NodeAttributeInfo
+	151, // 68: heddle.yarn.GetAttributesToNodesRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributeKey
+	152, // 69: heddle.yarn.GetAttributesToNodesResponse.attributesToNodes:type_name -> heddle.yarn.AttributeToNodes
+	153, // 70: heddle.yarn.GetNodesToAttributesResponse.nodesToAttributes:type_name -> heddle.yarn.NodeToAttributes
+	138, // 71: heddle.yarn.UpdateApplicationPriorityRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	133, // 72: heddle.yarn.UpdateApplicationPriorityRequest.applicationPriority:type_name -> heddle.yarn.Priority
+	133, // 73: heddle.yarn.UpdateApplicationPriorityResponse.applicationPriority:type_name -> heddle.yarn.Priority
+	120, // 74: heddle.yarn.SignalContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	154, // 75: heddle.yarn.SignalContainerRequest.command:type_name -> heddle.yarn.SignalContainerCommand
+	138, // 76: heddle.yarn.UpdateApplicationTimeoutsRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	155, // 77: heddle.yarn.UpdateApplicationTimeoutsRequest.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
+	155, // 78: heddle.yarn.UpdateApplicationTimeoutsResponse.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
+	117, // 79: heddle.yarn.GetAllResourceProfilesResponse.resource_profiles:type_name -> heddle.yarn.ResourceProfiles
+	114, // 80: heddle.yarn.GetResourceProfileResponse.resources:type_name -> heddle.yarn.Resource
+	118, // 81: heddle.yarn.GetAllResourceTypeInfoResponse.resource_type_info:type_name -> heddle.yarn.ResourceTypeInfo
+	156, // 82: heddle.yarn.StartContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
+	128, // 83: heddle.yarn.StartContainerRequest.container_token:type_name -> heddle.yarn.Token
+	157, // 84: heddle.yarn.StartContainerResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
+	120, // 85: heddle.yarn.StopContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	120, // 86: heddle.yarn.ResourceLocalizationRequest.container_id:type_name -> heddle.yarn.ContainerId
+	158, // 87: heddle.yarn.ResourceLocalizationRequest.local_resources:type_name -> heddle.yarn.StringLocalResourceMap
+	120, // 88: heddle.yarn.ReInitializeContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	156, // 89: heddle.yarn.ReInitializeContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
+	63,  // 90: heddle.yarn.StartContainersRequest.start_container_request:type_name -> heddle.yarn.StartContainerRequest
+	120, // 91: heddle.yarn.ContainerExceptionMap.container_id:type_name -> heddle.yarn.ContainerId
+	159, // 92: heddle.yarn.ContainerExceptionMap.exception:type_name -> heddle.yarn.SerializedException
+	157, // 93: heddle.yarn.StartContainersResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
+	120, // 94: heddle.yarn.StartContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 95: heddle.yarn.StartContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	120, // 96: heddle.yarn.StopContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	120, // 97: heddle.yarn.StopContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 98: heddle.yarn.StopContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	120, // 99: heddle.yarn.GetContainerStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
+	130, // 100: heddle.yarn.GetContainerStatusesResponse.status:type_name -> heddle.yarn.ContainerStatus
+	75,  // 101: heddle.yarn.GetContainerStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	128, // 102: heddle.yarn.IncreaseContainersResourceRequest.increase_containers:type_name -> heddle.yarn.Token
+	120, // 103: heddle.yarn.IncreaseContainersResourceResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 104: heddle.yarn.IncreaseContainersResourceResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	128, // 105: heddle.yarn.ContainerUpdateRequest.update_container_token:type_name -> heddle.yarn.Token
+	120, // 106: heddle.yarn.ContainerUpdateResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 107: heddle.yarn.ContainerUpdateResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	141, // 108: heddle.yarn.GetApplicationAttemptReportRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
+	160, // 109: heddle.yarn.GetApplicationAttemptReportResponse.application_attempt_report:type_name -> heddle.yarn.ApplicationAttemptReport
+	138, // 110: heddle.yarn.GetApplicationAttemptsRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	160, // 111: heddle.yarn.GetApplicationAttemptsResponse.application_attempts:type_name -> heddle.yarn.ApplicationAttemptReport
+	120, // 112: heddle.yarn.GetContainerReportRequest.container_id:type_name -> heddle.yarn.ContainerId
+	161, // 113: heddle.yarn.GetContainerReportResponse.container_report:type_name -> heddle.yarn.ContainerReport
+	141, // 114: heddle.yarn.GetContainersRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
+	161, // 115: heddle.yarn.GetContainersResponse.containers:type_name -> heddle.yarn.ContainerReport
+	138, // 116: heddle.yarn.UseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	138, // 117: heddle.yarn.ReleaseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	162, // 118: heddle.yarn.GetNewReservationResponse.reservation_id:type_name -> heddle.yarn.ReservationId
+	163, // 119: heddle.yarn.ReservationSubmissionRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
+	162, // 120: heddle.yarn.ReservationSubmissionRequest.reservation_id:type_name -> heddle.yarn.ReservationId
+	163, // 121: heddle.yarn.ReservationUpdateRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
+	162, // 122: heddle.yarn.ReservationUpdateRequest.reservation_id:type_name -> heddle.yarn.ReservationId
+	162, // 123: heddle.yarn.ReservationDeleteRequest.reservation_id:type_name -> heddle.yarn.ReservationId
+	164, // 124: heddle.yarn.ReservationListResponse.reservations:type_name -> heddle.yarn.ReservationAllocationState
+	120, // 125: heddle.yarn.GetLocalizationStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
+	112, // 126: heddle.yarn.GetLocalizationStatusesResponse.cntn_localization_statuses:type_name -> heddle.yarn.ContainerLocalizationStatuses
+	75,  // 127: heddle.yarn.GetLocalizationStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	3,   // 128: heddle.yarn.LocalizationStatus.localization_state:type_name -> heddle.yarn.LocalizationState
+	120, // 129: heddle.yarn.ContainerLocalizationStatuses.container_id:type_name -> heddle.yarn.ContainerId
+	111, // 130: heddle.yarn.ContainerLocalizationStatuses.localization_statuses:type_name -> heddle.yarn.LocalizationStatus
+	131, // [131:131] is the sub-list for method output_type
+	131, // [131:131] is the sub-list for method input_type
+	131, // [131:131] is the sub-list for extension type_name
+	131, // [131:131] is the sub-list for extension extendee
+	0,   // [0:131] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_service_proto_init() }
@@ -9688,6 +10143,7 @@ func file_yarn_pb_service_proto_init() {
 		return
 	}
 	file_yarn_pb_security_proto_init()
+	file_yarn_pb_stages_proto_init()
 	file_yarn_pb_yarn_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -9695,7 +10151,7 @@ func file_yarn_pb_service_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_service_proto_rawDesc), len(file_yarn_pb_service_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   107,
+			NumMessages:   109,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

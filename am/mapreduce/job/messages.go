@@ -173,7 +173,7 @@ type Attempt struct {
 	ID        TaskID
 	Host      string
 	Container string
-	State     string // running, succeeded, failed, or cancelled
+	State     string // running, suspended, succeeded, failed, or cancelled
 	Copy      bool   `json:",omitempty"` // another attempt ran when it began
 	Begun     float64
 	Fetched   float64 `json:",omitempty"` // when a reduce had all that it had to fetch

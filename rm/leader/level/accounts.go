@@ -40,16 +40,23 @@ type Totals struct {
 	QuotedBytes, PagedOutBytes int64         // of the same
 }
 
-// Accounts returns the last decisions of preemption, the latest first, and the sums over all of this leadership. It is safe for concurrent use.
-func (l *Levels) Accounts() (list []Account, sums Totals, err error) {
-	err = l.loop.Do(func() error {
-		for _, a := range slices.Backward(l.accounts) {
-			list = append(list, *a)
-		}
-		sums = l.totals
-		return nil
-	})
-	return list, sums, err
+// Accounts returns the last decisions of preemption, the latest first. Some may not be committed yet. It is safe for concurrent use, and
+// doesn't wait for the loop.
+func (l *Levels) Accounts() []Account {
+	l.books.RLock()
+	defer l.books.RUnlock()
+	list := make([]Account, 0, len(l.accounts))
+	for _, a := range slices.Backward(l.accounts) {
+		list = append(list, *a)
+	}
+	return list
+}
+
+// Totals returns the sums over the decisions of this leadership. It is safe for concurrent use, and doesn't wait for the loop.
+func (l *Levels) Totals() Totals {
+	l.books.RLock()
+	defer l.books.RUnlock()
+	return l.totals
 }
 
 // open begins the account of a decision.
@@ -57,6 +64,8 @@ func (l *Levels) open(d *drive.Decision, id records.ContainerID, node records.No
 	if d.Quote == nil {
 		return
 	}
+	l.books.Lock()
+	defer l.books.Unlock()
 	if d.Kind == drive.Suspend {
 		l.totals.Suspensions++
 	}
@@ -85,6 +94,8 @@ func (l *Levels) goesOn(id records.ContainerID, version int32) {
 	if a == nil || a.Lasted >= 0 {
 		return
 	}
+	l.books.Lock()
+	defer l.books.Unlock()
 	a.Lasted, a.version = l.loop.Now().UnixMilli()-a.Time, version
 	l.totals.Resumes++
 	l.totals.Lasted += time.Duration(a.Lasted) * time.Millisecond
@@ -102,20 +113,24 @@ func (l *Levels) Heard(reports []Report) {
 		log := l.Log.WithField("container", r.Container).WithField("node", a.Node)
 		switch {
 		case a.Lasted < 0 && a.Out < 0 && r.Level != pb.ContainerLevel_LEVEL_RUNNING:
-			a.Out, a.Moved = r.Took, r.Swapped
 			l.measured(a, r)
 			log.Infof("its resources are there after %d ms, of %.0f ms that were quoted; %d MB were paged out, of %d MB",
 				a.Out, 1000*a.Quote.Suspend.Room, a.Moved>>20, a.Quote.Suspend.Moved>>20)
 		case a.Lasted >= 0 && a.Back < 0 && r.Level == pb.ContainerLevel_LEVEL_RUNNING:
+			l.books.Lock()
 			a.Back = r.Took
+			l.books.Unlock()
 			log.Infof("it came back in %d ms, of %.0f ms that were quoted, after %d s", a.Back, 1000*a.Quote.Suspend.Back, a.Lasted/1000)
 		}
 	}
 }
 
-// measured tells the driver what a suspension has taken: its next quotes take that into account.
+// measured notes what a suspension has taken, and tells the driver: its next quotes take that into account.
 func (l *Levels) measured(a *Account, r *Report) {
 	c := l.work.Container(r.Container)
+	l.books.Lock()
+	defer l.books.Unlock()
+	a.Out, a.Moved = r.Took, r.Swapped
 	if c == nil || !c.Suspended() {
 		return
 	}

@@ -43,6 +43,7 @@ type world struct {
 	past     [2]int64 // times, and ms in all
 	used     int64    // bytes
 	took     int64    // ms
+	stopped  bool     // the scheduler isn't to choose the container
 	calls    []string
 }
 
@@ -168,6 +169,8 @@ func (w *world) NoteHeld(_ scheduler.ContainerHandle, held records.Resource) boo
 
 func (w *world) SetMemory(_ scheduler.ContainerHandle, bytes int64) { w.used = bytes }
 
+func (w *world) SetStopped(_ scheduler.ContainerHandle, stopped bool) { w.stopped = stopped }
+
 func (w *world) Took(_ scheduler.ContainerHandle, ms int64) { w.took = ms }
 
 func (w *world) SetPast(_ scheduler.ContainerHandle, times int, total int64) {
@@ -226,7 +229,7 @@ func TestDecisionsAreCarriedOut(t *testing.T) {
 			w.do(func() { w.Repeat(w.Now()) })
 			synctest.Wait()
 		}
-		first := level.Order{Container: w.task, Level: ledgerpb.Level_SHRUNK, Held: half, Version: 1, For: "root.b"}
+		first := level.Order{Container: w.task, Level: ledgerpb.Level_SHRUNK, Held: half, Version: 1, For: "root.b", Type: "YARN"}
 		if got := w.sent(); !slices.Equal(got, []level.Order{first, first}) {
 			t.Errorf("sent: %+v", got)
 		}
@@ -240,6 +243,21 @@ func TestDecisionsAreCarriedOut(t *testing.T) {
 		got := w.sent()
 		if len(got) != 4 || got[2].Level != ledgerpb.Level_RECLAIMED || got[3].Level != ledgerpb.Level_RUNNING || got[3].Version != 4 {
 			t.Errorf("sent: %+v", got)
+		}
+	})
+}
+
+// Where suspended containers are left their footprint, they run on with no vcores, on nodes that can have them do so.
+func TestSuspendedContainersRunOnWithTheirFootprint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		least := records.NewResource(64, 0)
+		for want, features := range map[ledgerpb.Level][]string{
+			ledgerpb.Level_SHRUNK: {level.FeatureSuspend, level.FeatureLevels, level.FeatureReclaim}, ledgerpb.Level_FROZEN: {level.FeatureSuspend},
+		} {
+			w := begin(t, features...)
+			w.Footprint = func() bool { return true }
+			w.decide(drive.Suspend, least)
+			w.expect(want, least, 1)
 		}
 	})
 }
@@ -261,5 +279,20 @@ func TestRefusedOrders(t *testing.T) {
 		if !slices.Equal(w.calls, []string{"refused", "refused"}) {
 			t.Errorf("the driver hears %v", w.calls)
 		}
+	})
+}
+
+// What a container is charged changes without an order, and with it the version on record. What the node then says of its last order still counts.
+func TestRefusedOrdersOfAnEarlierVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, level.FeatureSuspend, level.FeatureLevels, level.FeatureReclaim)
+		w.decide(drive.Suspend, half)
+		w.decide(drive.Charge, records.NewResource(600, 0))
+		w.expect(ledgerpb.Level_RECLAIMED, records.NewResource(600, 0), 2)
+		w.chosenBy = "root.b"
+		w.do(func() { w.Failed([]level.Failed{{Container: w.task, Version: 3, Reason: "it says so of the future"}}) })
+		w.expect(ledgerpb.Level_RECLAIMED, records.NewResource(600, 0), 2)
+		w.do(func() { w.Failed([]level.Failed{{Container: w.task, Version: 1, Reason: "the disk is full"}}) })
+		w.expect(ledgerpb.Level_RUNNING, claim, 3)
 	})
 }

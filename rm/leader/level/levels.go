@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -44,6 +45,7 @@ type Scheduler interface {
 	SetHeld(h scheduler.ContainerHandle, held records.Resource) bool
 	NoteHeld(h scheduler.ContainerHandle, held records.Resource) bool
 	SetPast(h scheduler.ContainerHandle, times int, total int64)
+	SetStopped(h scheduler.ContainerHandle, stopped bool)
 	SetMemory(h scheduler.ContainerHandle, bytes int64)
 	Took(h scheduler.ContainerHandle, ms int64)
 	Refused(h scheduler.ContainerHandle)
@@ -65,9 +67,14 @@ type Config struct {
 	Types     records.ResourceTypes
 	// Step is what a container is shrunk by where nobody says how much.
 	Step func() records.Resource
+	// Footprint says whether preemption leaves suspended containers a little of the CPU. Nil: it doesn't.
+	Footprint func() bool
 	// HandleOf is what the scheduler knows a container by, if it does.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
-	Log      *logrus.Entry
+	// Tell is called after the commit, when a container is on record as suspended, and when its node has let it go on. It may be called
+	// again for what it was told already.
+	Tell func(c *ledger.Container, suspended bool)
+	Log  *logrus.Entry
 }
 
 // Memory is how well a node can page out the memory of suspended containers. Rates are in bytes a second; 0 is not measured.
@@ -99,6 +106,11 @@ type Levels struct {
 	// clings are containers whose memory their nodes can't take, with what they are to hold.
 	clings map[records.ContainerID]records.Resource
 
+	// latest are the versions of the last orders of this leadership.
+	latest map[records.ContainerID]int32
+
+	// books guards accounts and totals, which only the loop changes.
+	books    sync.RWMutex
 	accounts []*Account // the last ones
 	totals   Totals
 }
@@ -112,7 +124,7 @@ type node struct {
 
 // New makes the Levels of a working copy.
 func New(loop Loop, work *ledger.State, cfg Config) *Levels {
-	return &Levels{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, orders: map[records.ContainerID]*order{}, clings: map[records.ContainerID]records.Resource{}}
+	return &Levels{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, orders: map[records.ContainerID]*order{}, clings: map[records.ContainerID]records.Resource{}, latest: map[records.ContainerID]int32{}}
 }
 
 // Show tells the driver what a node can do, by its features on record and what it says of its memory.
@@ -174,10 +186,7 @@ func (l *Levels) Decided(d *drive.Decision) {
 	level := ledgerpb.Level_RUNNING
 	switch d.Kind {
 	case drive.Suspend:
-		level = ledgerpb.Level_FROZEN
-		if n := l.nodes[c.Node]; n != nil && n.able.Reclaim {
-			level = ledgerpb.Level_RECLAIMED
-		}
+		level = l.foot(c.Node)
 		log.Info("suspended: " + d.Reason + quoted(d))
 	case drive.Shrink:
 		if level = ledgerpb.Level_SHRUNK; c.Suspended() {
@@ -194,6 +203,18 @@ func (l *Levels) Decided(d *drive.Decision) {
 		l.open(d, id, c.Node, c.LevelVersion)
 	}
 	l.loop.AfterCommit(func() { l.send(id) })
+}
+
+// foot is how far down preemption has a node bring containers.
+func (l *Levels) foot(id records.NodeID) ledgerpb.Level {
+	n := l.nodes[id]
+	switch {
+	case n != nil && n.able.Shrink && l.Footprint != nil && l.Footprint():
+		return ledgerpb.Level_SHRUNK // to no vcores at all, of which nodes leave the least that there is
+	case n != nil && n.able.Reclaim:
+		return ledgerpb.Level_RECLAIMED
+	}
+	return ledgerpb.Level_FROZEN
 }
 
 // causeOf is for whom a decision is. The driver doesn't know the application of a suspension that an earlier leader has decided on.

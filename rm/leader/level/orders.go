@@ -19,8 +19,9 @@ type Order struct {
 	Held      records.Resource // what it takes of the node from now on
 	Version   int32            // of the level: a node takes each order once
 	For       string           // path of the queue for which it is suspended or shrunk; "" is a person
-	// BreathEvery is the time in ms between two moments in which it runs; 0: as nodes are told in general, less: it never does.
+	// BreathEvery is the time in ms between two moments in which it runs; 0: as suits its framework, less: it never does.
 	BreathEvery int64
+	Type        string // of its application: the framework
 }
 
 // Failed is an order that a node can't carry out.
@@ -52,15 +53,24 @@ func (l *Levels) want(c *ledger.Container, level ledgerpb.Level, held records.Re
 	l.number++
 	n := l.work.Nodes[c.Node]
 	o := &order{
-		Order: Order{Container: c.ID, Level: level, Held: held, Version: c.LevelVersion, For: cause.Queue, BreathEvery: cause.BreathEvery},
+		Order: Order{Container: c.ID, Level: level, Held: held, Version: c.LevelVersion, For: cause.Queue, BreathEvery: cause.BreathEvery, Type: l.typeOf(c)},
 		was:   was, number: l.number, again: l.loop.Now().Add(pause), leveled: n != nil && slices.Contains(n.Features, FeatureLevels),
 	}
-	l.orders[c.ID] = o
+	l.orders[c.ID], l.latest[c.ID] = o, c.LevelVersion
 	return o
+}
+
+// typeOf is the type of a container's application.
+func (l *Levels) typeOf(c *ledger.Container) string {
+	if app := l.work.Apps[c.ID.Attempt.App]; app != nil {
+		return app.Context.GetApplicationType()
+	}
+	return ""
 }
 
 // record enters the level of a container, and what it holds there. The cause is of a level other than RUNNING.
 func (l *Levels) record(c *ledger.Container, level ledgerpb.Level, held records.Resource, cause ledger.Cause) {
+	l.tellStopped(c, level, cause)
 	switch suspended := level != ledgerpb.Level_RUNNING; {
 	case c.Level == level && c.Held() == held:
 	case l.work.Version >= firstVersion:
@@ -72,6 +82,35 @@ func (l *Levels) record(c *ledger.Container, level ledgerpb.Level, held records.
 		l.loop.Enter(&ledgerpb.Command{ContainersSuspended: &ledgerpb.ContainersSuspended{Containers: ledger.ContainerRefs(c.ID)}})
 	default:
 		l.loop.Enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ledger.ContainerRefs(c.ID)}})
+	}
+	if c.Suspended() {
+		l.tell(c)
+	}
+}
+
+// tell says whether a container stands still. It does so from the moment that this is on record until its node says that it goes on.
+func (l *Levels) tell(c *ledger.Container) {
+	suspended := c.Suspended()
+	if l.Tell == nil || !suspended && l.orders[c.ID] != nil {
+		return
+	}
+	l.loop.AfterCommit(func() {
+		if c.Live() {
+			l.Tell(c, suspended)
+		}
+	})
+}
+
+// tellStopped tells the driver whether a container stands still that it hasn't chosen: it isn't to choose it then.
+func (l *Levels) tellStopped(c *ledger.Container, level ledgerpb.Level, cause ledger.Cause) {
+	h, ok := l.HandleOf(c)
+	if !ok {
+		return
+	}
+	was := c.Suspended() && c.Suspension().Queue == ""
+	is := (level == ledgerpb.Level_FROZEN || level == ledgerpb.Level_RECLAIMED) && cause.Queue == "" && !l.chosen(h)
+	if was != is {
+		l.Scheduler.SetStopped(h, is)
 	}
 }
 
@@ -97,12 +136,16 @@ func (l *Levels) settle(o *order, err error) {
 	}
 	o.asking, o.again = false, l.loop.Now().Add(pause)
 	switch c := l.work.Container(id); {
-	case err == nil, c == nil, !c.Live():
+	case c == nil, !c.Live():
 		delete(l.orders, id)
+	case err == nil:
+		delete(l.orders, id)
+		l.tell(c)
 	case refusal.Is(err, refusal.Refused):
 		delete(l.orders, id)
 		l.Log.WithField("container", id).WithField("node", c.Node).WithError(err).Warn("its node can't bring it to level " + o.Level.String())
 		l.takeBack(c, o)
+		l.tell(c)
 	}
 }
 
@@ -115,7 +158,9 @@ func (l *Levels) takeBack(c *ledger.Container, o *order) {
 	case o.For != "" && ok && o.Level != ledgerpb.Level_RUNNING:
 		l.Scheduler.Refused(h)
 		if a := l.account(c.ID); a != nil {
+			l.books.Lock()
 			a.Refused, a.Lasted = true, 0
+			l.books.Unlock()
 		}
 		l.record(c, ledgerpb.Level_RUNNING, c.Resource, cause)
 	case o.was == ledgerpb.Level_RUNNING && o.Level != ledgerpb.Level_RUNNING:
@@ -128,11 +173,12 @@ func (l *Levels) takeBack(c *ledger.Container, o *order) {
 	}
 }
 
-// Failed takes back what a node says that it can't do, of orders that hold.
+// Failed takes back what a node says that it can't do, of orders that hold: no later one was given. What is on record may have a later
+// version, as what a container is charged changes without an order.
 func (l *Levels) Failed(orders []Failed) {
 	for _, f := range orders {
 		c := l.work.Container(f.Container)
-		if c == nil || !c.Live() || f.Version != c.LevelVersion || c.Level == ledgerpb.Level_RUNNING {
+		if c == nil || !c.Live() || f.Version < l.latest[f.Container] || f.Version > c.LevelVersion || c.Level == ledgerpb.Level_RUNNING {
 			continue
 		}
 		l.number++
@@ -155,6 +201,11 @@ func (l *Levels) Repeat(now time.Time) {
 	for id := range l.clings {
 		if c := l.work.Container(id); c == nil || !c.Live() {
 			delete(l.clings, id)
+		}
+	}
+	for id := range l.latest {
+		if c := l.work.Container(id); c == nil || !c.Live() {
+			delete(l.latest, id)
 		}
 	}
 }
@@ -214,4 +265,5 @@ func (l *Levels) changed(c *ledger.Container, suspended bool) {
 	l.countPast(c)
 	l.record(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
 	l.goesOn(c.ID, c.LevelVersion)
+	l.tell(c)
 }

@@ -7,6 +7,12 @@ import (
 	"heddle/yarn/records"
 )
 
+// Used is how many bytes a container uses.
+type Used struct {
+	ID    records.ContainerID
+	Bytes int64
+}
+
 // Report is what a node says of a container that there was an order for.
 type Report struct {
 	Container records.ContainerID

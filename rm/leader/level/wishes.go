@@ -189,6 +189,11 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 	if level != ledgerpb.Level_SHRUNK {
 		held[records.VCores] = 0
 	}
+	for i := records.VCores + 1; i < l.Types.Len(); i++ {
+		if held[i] != now[i] {
+			return refuse("can't hold %d of its %d %s: only memory and vcores can be taken from a container", held[i], now[i], l.Types.At(i).Name)
+		}
+	}
 	switch mb := held.MemoryMB(); {
 	case !held.FitsIn(now) || held != held.Max(records.Resource{}):
 		return refuse("can't hold %s: it holds %s now", l.Types.Format(held), l.Types.Format(now))

@@ -106,6 +106,18 @@ func TestWishesThatCannotBe(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t, all...)
+		types, err := records.NewResourceTypes(records.ResourceType{Name: "yarn.io/gpu"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Levels.Types = types
+		held := records.NewResource(512, 0)
+		held[types.Len()-1] = 1
+		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{Held: &held}), "can't hold 1 of its 0 yarn.io/gpu: only memory and vcores")
+		w.expect(ledgerpb.Level_RUNNING, claim, 0)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
 		w.refused(w.Levels.Suspend(t.Context(), records.ContainerID{Attempt: w.task.Attempt, ID: 1}, level.Wish{}), "runs the ApplicationMaster of application_1_0001")
 		if err := w.Levels.Suspend(t.Context(), records.ContainerID{}, level.Wish{}); !refusal.Is(err, refusal.NoSuchContainer) {
 			t.Errorf("%v", err)
@@ -126,11 +138,17 @@ func TestPeopleAndTheDriver(t *testing.T) {
 		if err := w.Levels.Suspend(ctx, w.task, level.Wish{}); err != nil || !w.frozen {
 			t.Errorf("suspended: %v, %v", w.frozen, err)
 		}
-		w.expect(ledgerpb.Level_FROZEN, claim, 1)
+		if w.expect(ledgerpb.Level_FROZEN, claim, 1); !w.stopped {
+			t.Error("the driver may choose what somebody has stopped")
+		}
 		w.returns = true
 		w.do(func() { w.Reported(w.State.Container(w.task), pb.ContainerSubState_CSS_RUNNING, false) })
-		w.expect(ledgerpb.Level_RUNNING, claim, 2)
-		w.decide(drive.Suspend, half)
+		if w.expect(ledgerpb.Level_RUNNING, claim, 2); w.stopped {
+			t.Error("it goes on, and the driver may not choose it")
+		}
+		if w.decide(drive.Suspend, half); w.stopped {
+			t.Error("the driver has chosen it, and somebody else is said to have stopped it")
+		}
 		w.chosenBy, w.returns = "root.b", false
 		w.refused(w.Levels.Suspend(ctx, w.task, level.Wish{}), "for queue root.b, and resumes by itself")
 		w.refused(w.Levels.Resume(ctx, w.task), "no room for the rest")
@@ -156,6 +174,13 @@ func TestSuspensionByAnApplicationMaster(t *testing.T) {
 		w.expect(ledgerpb.Level_FROZEN, claim, 1)
 		if s := w.State.Container(w.task).Suspension(); s.Cause != (ledger.Cause{}) || s.Times != 1 {
 			t.Errorf("%+v", s)
+		}
+		if !w.stopped {
+			t.Error("the driver may choose it")
+		}
+		w.do(func() { w.Reported(w.State.Container(w.task), pb.ContainerSubState_CSS_RUNNING, false) })
+		if w.stopped {
+			t.Error("it goes on, and the driver may not choose it")
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -55,7 +56,7 @@ func sized(t *testing.T, id int32, size int) *ledgerpb.Command {
 	t.Helper()
 	for name := size; ; {
 		c := submission(id, name)
-		over := ledger.SizeBound(c) - size
+		over := limit.SizeBound(c) - size
 		if over == 0 {
 			return c
 		}
@@ -123,7 +124,7 @@ func TestOperationsAreSplitWhereABatchIsHalfFull(t *testing.T) {
 // The ends of containers count for the size of a batch, also those that join a command.
 func TestEndsOfContainersFillBatches(t *testing.T) {
 	p, _ := begun(t, 40)
-	long := strings.Repeat("d", ledger.MaxText+100)
+	long := strings.Repeat("d", limit.MaxText+100)
 	for id := range int64(40) {
 		p.EnterCompletion(ended(id+1, long))
 	}
@@ -138,7 +139,7 @@ func TestEndsOfContainersFillBatches(t *testing.T) {
 		}
 		list := b.PB.GetCommands()[0].ContainersCompleted.GetCompletions()
 		for _, done := range list {
-			if len(done.GetDiagnostics()) != ledger.MaxText {
+			if len(done.GetDiagnostics()) != limit.MaxText {
 				t.Errorf("%d bytes of diagnostics", len(done.GetDiagnostics()))
 			}
 		}

@@ -9,6 +9,7 @@ import (
 
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 )
 
 // ErrDeposed is returned when leadership ended before an operation was committed. The next leader decides whether it took effect.
@@ -59,8 +60,8 @@ func New(state *ledger.State, now func() int64, refused func(command proto.Messa
 // Enter applies a command to the working copy and adds it to a batch. A command that the working copy refuses reaches no batch, as
 // every member would refuse it.
 func (p *Pipeline) Enter(c *ledgerpb.Command) {
-	ledger.Clean(c)
-	size := ledger.SizeBound(c)
+	limit.Clean(c)
+	size := limit.SizeBound(c)
 	b := p.room(size)
 	if err := p.work.ApplyCommand(b.PB.GetTime(), c); err != nil {
 		p.refused(c, err)
@@ -72,8 +73,8 @@ func (p *Pipeline) Enter(c *ledgerpb.Command) {
 
 // EnterCompletion enters the end of a container. Consecutive ends become one command: an ApplicationMaster may release thousands at once.
 func (p *Pipeline) EnterCompletion(c *ledgerpb.Completion) {
-	ledger.CleanCompletion(c)
-	size := ledger.CompletionBound(c)
+	limit.CleanCompletion(c)
+	size := limit.CompletionBound(c)
 	b := p.room(size)
 	if err := p.work.Complete(b.PB.GetTime(), c); err != nil {
 		p.refused(c, err)

@@ -1,11 +1,13 @@
 package placement
 
 import (
+	"errors"
 	"iter"
 	"maps"
 	"strings"
 	"testing"
 
+	"heddle/conf"
 	"heddle/rm/leader/loop/looptest"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
@@ -82,18 +84,57 @@ func halves() map[string]string {
 	return map[string]string{"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50"}
 }
 
+// An application whose queue is wrong is accepted and fails, as with Hadoop. One that a mapping rejects isn't accepted.
 func TestApplicationsFindTheirQueues(t *testing.T) {
-	settings := halves()
-	settings["root.b.state"] = "STOPPED"
-	w := newWorld(t, settings)
-	if path, against, err := w.Place(appID(1), "alice", "sleep", "a"); path != "root.a" || against != "" || err != nil {
+	stopped, mapped := halves(), halves()
+	stopped["root.b.state"] = "STOPPED"
+	mapped["queue-mappings"], mapped["queue-mappings-override.enable"] = "u:%user:%user", "true"
+	for name, x := range map[string]struct {
+		settings      map[string]string
+		user, queue   string
+		path, against string
+		err           string
+	}{
+		"a leaf":            {stopped, "alice", "a", "root.a", "", ""},
+		"an unknown queue":  {stopped, "alice", "nowhere", "nowhere", "application_1_0001 submitted by user alice to unknown queue: nowhere", ""},
+		"a stopped queue":   {stopped, "alice", "b", "root.b", "root.b is STOPPED. Cannot accept submission of application: application_1_0001", ""},
+		"mapped":            {mapped, "b", "a", "root.b", "", ""},
+		"mapped to nowhere": {mapped, "alice", "a", "a", "", "rejected by a mapping rule"},
+	} {
+		path, against, err := newWorld(t, x.settings).Place(appID(1), x.user, "sleep", x.queue)
+		if path != x.path || !strings.Contains(against, x.against) || (against == "") != (x.against == "") {
+			t.Errorf("%s: %q, %q", name, path, against)
+		}
+		if x.err == "" && err != nil || x.err != "" && (!refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), x.err)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// fairTree has rules by which applications find their queues.
+func fairTree(t *testing.T, rules string) *queue.Tree {
+	t.Helper()
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := queue.FairFromText(c, "<allocations><queuePlacementPolicy>"+rules+"</queuePlacementPolicy></allocations>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
+}
+
+// A rule by groups takes the user's first one. Where they can't be found, the application isn't accepted.
+func TestRulesByGroups(t *testing.T) {
+	w := worldOf(t, fairTree(t, "<rule name='primaryGroup'/>"))
+	w.cfg.Groups = func(string) ([]string, error) { return nil, errors.New("no answer from the directory") }
+	if _, against, err := w.Place(appID(1), "alice", "sleep", "a"); against != "" || !refusal.Is(err, refusal.Refused) || err.Error() != "Group resolution failed" {
+		t.Errorf("%q, %v", against, err)
+	}
+	w.cfg.Groups = func(string) ([]string, error) { return []string{"staff"}, nil }
+	if path, against, err := w.Place(appID(1), "alice", "sleep", "a"); path != "root.staff" || against != "" || err != nil {
 		t.Errorf("%q, %q, %v", path, against, err)
-	}
-	if _, against, err := w.Place(appID(1), "alice", "sleep", "nowhere"); against == "" && err == nil {
-		t.Errorf("into a queue that isn't there: %q, %v", against, err)
-	}
-	if _, against, err := w.Place(appID(1), "alice", "sleep", "b"); against == "" && !refusal.Is(err, refusal.Refused) {
-		t.Errorf("into a stopped queue: %q, %v", against, err)
 	}
 }
 
@@ -125,6 +166,26 @@ func TestFullQueues(t *testing.T) {
 	if against := w.Full(appID(9), "alice", "root.nowhere"); against != "" {
 		t.Errorf("an unknown queue is full: %s", against)
 	}
+	w.apps[appID(7)] = 7 // one that the ledger has lost sight of belongs to no queue
+	if against := w.Full(appID(9), "carol", "root.b"); against != "" {
+		t.Errorf("the queue with one application: %s", against)
+	}
+}
+
+// A Fair queue takes applications if the scheduler has it as a leaf, however many there are. FIFO queues take all.
+func TestQueuesWithoutLimitsOfApplications(t *testing.T) {
+	fair := worldOf(t, queue.Default(queue.Fair))
+	fair.views["root.default"] = view("root.default", "root", true, 9, records.Resource{})
+	fair.views["root.above"] = view("root.above", "root", false, 0, records.Resource{})
+	if against := fair.Full(appID(9), "alice", "root.default"); against != "" {
+		t.Errorf("a leaf: %s", against)
+	}
+	if against := fair.Full(appID(9), "alice", "root.above"); against != "root.above is not a leaf queue" {
+		t.Errorf("a queue with others below it: %q", against)
+	}
+	if against := worldOf(t, queue.Default(queue.FIFO)).Full(appID(9), "alice", "root.default"); against != "" {
+		t.Errorf("of FIFO: %s", against)
+	}
 }
 
 func TestClosedQueuesAreNamedAsTheyWereAskedFor(t *testing.T) {
@@ -143,32 +204,55 @@ func TestClosedQueuesAreNamedAsTheyWereAskedFor(t *testing.T) {
 func TestApplicationsMove(t *testing.T) {
 	w := newWorld(t, halves())
 	w.app(1, "alice", "root.a")
-	w.app(2, "alice", "root.a")
-	w.loop.State.Apps[appID(2)].State = ledger.AppFinished
 	if path, err := w.Move(appID(1), "root.a"); path != "root.a" || err != nil || len(w.moved) != 0 {
 		t.Errorf("to where it is: %q, %v, %v", path, err, w.moved)
 	}
-	for name, text := range map[string]string{
-		"": "The specified Queue:  doesn't exist", "nowhere": "The specified Queue: nowhere doesn't exist", "root": "The specified Queue: root is not a Leaf Queue.",
-	} {
-		if _, err := w.Move(appID(1), name); !refusal.Is(err, refusal.Refused) || err.Error() != text {
-			t.Errorf("to %q: %v", name, err)
-		}
-	}
-	if _, err := w.Move(appID(2), "b"); !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), "state cannot be moved") {
-		t.Errorf("one that has ended: %v", err)
-	}
-	if _, err := w.Move(appID(7), "b"); !refusal.Is(err, refusal.NoSuchApplication) {
-		t.Errorf("an unknown one: %v", err)
-	}
-	w.loop.State.Apps[appID(1)].State = ledger.AppRunning
 	if path, err := w.Move(appID(1), "b"); path != "root.b" || err != nil || w.moved[1] != "root.b" || w.loop.State.Apps[appID(1)].Queue != "root.b" {
 		t.Errorf("to another queue: %q, %v, %v", path, err, w.moved)
 	}
+	delete(w.apps, appID(1)) // it ends right now, so the scheduler has it no more
+	clear(w.moved)
+	if path, err := w.Move(appID(1), "a"); path != "root.a" || err != nil || len(w.moved) != 0 || w.loop.State.Apps[appID(1)].Queue != "root.a" {
+		t.Errorf("unknown to the scheduler: %q, %v, %v", path, err, w.moved)
+	}
+}
+
+// A move that is refused says why, and changes nothing.
+func TestMovesThatAreRefused(t *testing.T) {
+	settings := map[string]string{
+		"root.queues": "a,stopped,full", "root.a.capacity": "40", "root.stopped.capacity": "30", "root.full.capacity": "30",
+		"root.stopped.state": "STOPPED", "root.full.maximum-applications": "1",
+	}
 	fifo := worldOf(t, queue.Default(queue.FIFO))
-	fifo.app(1, "alice", "root.default")
-	if _, err := fifo.Move(appID(1), "default"); !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), "FifoScheduler") {
-		t.Errorf("in a FIFO tree: %v", err)
+	w := newWorld(t, settings)
+	for _, w := range []*world{w, fifo} {
+		w.app(1, "alice", "root.a")
+		w.app(2, "alice", "root.a")
+		w.app(3, "bob", "root.full")
+		w.loop.State.Apps[appID(2)].State = ledger.AppFinished
+	}
+	for name, x := range map[string]struct {
+		*world
+		app  int32
+		to   string
+		kind refusal.Reason
+		text string
+	}{
+		"to no queue":         {w, 1, "", refusal.Refused, "The specified Queue:  doesn't exist"},
+		"to an unknown queue": {w, 1, "nowhere", refusal.Refused, "The specified Queue: nowhere doesn't exist"},
+		"to a parent":         {w, 1, "root", refusal.Refused, "The specified Queue: root is not a Leaf Queue."},
+		"to a stopped queue":  {w, 1, "stopped", refusal.Refused, "root.stopped is STOPPED. Cannot accept submission of application: application_1_0001"},
+		"to a full queue":     {w, 1, "full", refusal.Refused, "root.full already has 1 applications, cannot accept submission of application: application_1_0001"},
+		"one that has ended":  {w, 2, "a", refusal.Refused, "state cannot be moved"},
+		"an unknown one":      {w, 7, "a", refusal.NoSuchApplication, "there is no application_1_0007"},
+		"in a FIFO tree":      {fifo, 1, "default", refusal.Refused, "FifoScheduler does not support"},
+	} {
+		if path, err := x.Move(appID(x.app), x.to); path != "" || !refusal.Is(err, x.kind) || !strings.Contains(err.Error(), x.text) {
+			t.Errorf("%s: %q, %v", name, path, err)
+		}
+		if len(x.moved) != 0 || x.loop.State.Apps[appID(1)].Queue != "root.a" {
+			t.Errorf("%s: it has moved nevertheless: %v", name, x.moved)
+		}
 	}
 }
 
@@ -189,8 +273,14 @@ func TestFairQueuesLimitMoves(t *testing.T) {
 			w.views[to] = view(to, above, true, 2, amount(9, 9))
 			w.loop.State.Apps[appID(1)].State = ledger.AppAccepted
 		}, ""},
-		"it is no leaf":  {func(w *world) { w.views[to] = view(to, above, false, 0, amount(0, 0)) }, "Target queue above.to not found or is not a leaf queue."},
-		"it isn't there": {func(w *world) { delete(w.views, to) }, "Target queue above.to not found or is not a leaf queue."},
+		"it is no leaf":                 {func(w *world) { w.views[to] = view(to, above, false, 0, amount(0, 0)) }, "Target queue above.to not found or is not a leaf queue."},
+		"it isn't there":                {func(w *world) { delete(w.views, to) }, "Target queue above.to not found or is not a leaf queue."},
+		"the queues above aren't known": {func(w *world) { delete(w.views, above) }, ""},
+		"the queue was made for another application": {func(w *world) {
+			made := view(to, above, true, 9, amount(0, 0))
+			made.Queue = nil
+			w.views[to] = made
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := worldOf(t, queue.Default(queue.Fair))
@@ -200,7 +290,7 @@ func TestFairQueuesLimitMoves(t *testing.T) {
 			w.views[above], w.views[to] = view(above, "root", false, 0, amount(0, 0)), view(to, above, true, 0, amount(6, 1))
 			test.change(w)
 			path, err := w.Move(appID(1), "above.to")
-			if test.text == "" && (err != nil || path != to || w.moved[1] != to) || test.text != "" && (err == nil || !strings.Contains(err.Error(), test.text) || len(w.moved) != 0) {
+			if test.text == "" && (err != nil || path != to || w.moved[1] != to) || test.text != "" && (!refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), test.text) || len(w.moved) != 0) {
 				t.Errorf("%q, %v, %v", path, err, w.moved)
 			}
 		})

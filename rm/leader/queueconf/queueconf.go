@@ -16,6 +16,7 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/rm/queue"
 )
 
@@ -151,8 +152,8 @@ func encodable(c *ledgerpb.QueuesConfigured) error {
 			return fmt.Errorf("%.100q is not UTF-8, or its value isn't", name)
 		}
 	}
-	if size := proto.Size(c); size > ledger.MaxCommand {
-		return fmt.Errorf("the configuration of queues has %d bytes, and may have %d", size, ledger.MaxCommand)
+	if size := proto.Size(c); size > limit.MaxCommand {
+		return fmt.Errorf("the configuration of queues has %d bytes, and may have %d", size, limit.MaxCommand)
 	}
 	return nil
 }

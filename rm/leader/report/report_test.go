@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"iter"
 	"maps"
 	"slices"
@@ -122,6 +123,60 @@ func (sizes) Normalize(r, maximum records.Resource) (records.Resource, error) {
 	return r, nil
 }
 
+// over is the loop of a leadership that is over.
+type over struct{ *looptest.Loop }
+
+var errOver = errors.New("it leads no more")
+
+func (over) Do(func() error) error                                      { return errOver }
+func (over) InSlices(int, func(int, int, func() bool) (next int)) error { return errOver }
+
+// A leader that leads no more says so, and shows nothing as if it were so.
+func TestAfterTheLeadershipThereIsNothingToReport(t *testing.T) {
+	w := newWorld(t, queue.Fair)
+	w.node("n1", node, pb.NodeState_NS_RUNNING)
+	w.app(1, 9, gb(3))
+	w.Step(1)
+	shares := maps.Clone(w.FairShares())
+	if len(shares) == 0 {
+		t.Fatal("there are no shares")
+	}
+	w.Reports.loop = over{w.loop}
+	if got := w.Reports.Apps([]records.ApplicationID{appID(1)}); got != nil {
+		t.Errorf("applications: %v", got)
+	}
+	if _, err := w.Reports.Explain(appID(1)); !errors.Is(err, errOver) {
+		t.Errorf("reasons: %v", err)
+	}
+	if _, err := w.Reports.WhatIf("default", "bob", gb(1), false); !errors.Is(err, errOver) {
+		t.Errorf("what if: %v", err)
+	}
+	if _, _, ok, err := w.Reports.Activities(nodeID("n1")); ok || !errors.Is(err, errOver) {
+		t.Errorf("activities of a node: %v", err)
+	}
+	if _, _, err := w.AppActivities(appID(1), 0); !errors.Is(err, errOver) {
+		t.Errorf("activities of an application: %v", err)
+	}
+	if _, err := w.Reports.Queues(); !errors.Is(err, errOver) {
+		t.Errorf("queues: %v", err)
+	}
+	if sum := w.Totals(); sum != (Totals{}) {
+		t.Errorf("sums: %+v", sum)
+	}
+	w.shares.at = time.Time{}
+	if got := w.FairShares(); !maps.Equal(got, shares) {
+		t.Errorf("shares of before: %v, not %v", got, shares)
+	}
+}
+
+func TestQueuesAreReportedParentsFirst(t *testing.T) {
+	w := newWorld(t, queue.Capacity)
+	got, err := w.Reports.Queues()
+	if err != nil || len(got) != 2 || got[0].Path != "root" || got[1].Path != "root.default" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func TestLiveApplicationsAreReported(t *testing.T) {
 	w := newWorld(t, queue.Capacity)
 	w.node("n1", node, pb.NodeState_NS_RUNNING)
@@ -156,6 +211,12 @@ func TestReservationsAreShownWithoutTheLoop(t *testing.T) {
 	if got := w.Reserved(); got != nil {
 		t.Errorf("before anything is shown: %v", got)
 	}
+	forgotten := w.apps[appID(1)]
+	delete(w.apps, appID(1)) // as if it had just ended
+	if w.ShowReserved(); len(w.Reserved()) != 0 {
+		t.Errorf("for nobody: %v", w.Reserved())
+	}
+	w.apps[appID(1)] = forgotten
 	w.ShowReserved()
 	want := Reserved{Resource: gb(3).Times(2), Containers: 2, Requests: 1}
 	if got := w.Reserved(); len(got) != 1 || got[appID(1)] != want {
@@ -186,7 +247,7 @@ func TestReasonsNameApplicationsAndNodes(t *testing.T) {
 	if one := got[appID(1)][0]; one.Limit != explain.HasReservation || one.At.Host == "" {
 		t.Errorf("%+v", one)
 	}
-	if two := got[appID(2)][0]; two.Limit != explain.QueueMaximum {
+	if two := got[appID(2)][0]; two.Limit != explain.QueueMaximum || two.At != (records.NodeID{}) || strings.Contains(two.Text, "application_") {
 		t.Errorf("%+v", two)
 	}
 	hold, err := w.Reports.WhatIf("default", "bob", gb(1), false)
@@ -294,5 +355,119 @@ func TestWhatPreemptionWouldSuspendFor(t *testing.T) {
 				t.Errorf("%d GB while preemption suspends: %v: %+v, %v", size, suspends, h, err)
 			}
 		}
+	}
+}
+
+// What comes of a look at a node has the names of applications all the way down, and says from whom a container is taken.
+func TestActivitiesNameApplications(t *testing.T) {
+	w := newWorld(t, queue.Capacity)
+	w.app(1, 1, gb(1))
+	w.app(2, 1, gb(1))
+	one, two := w.apps[appID(1)], w.apps[appID(2)]
+	const nobody = 1000
+	got := w.activity(explain.Activity{Queue: "root", App: nobody, From: nobody, Diagnostic: "why", OnNode: true, Children: []explain.Activity{
+		{Queue: "root.default", App: one, From: two, Diagnostic: "why", Children: []explain.Activity{{App: two, From: nobody}}},
+	}}, nodeID("n1"))
+	if got.Name != "root" || got.Diagnostic != "why" || got.Node != nodeID("n1") || len(got.Children) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	child := got.Children[0]
+	if child.Name != appID(1).String() || child.Diagnostic != "why from "+appID(2).String() || child.Node != (records.NodeID{}) || len(child.Children) != 1 {
+		t.Fatalf("%+v", child)
+	}
+	if child.Children[0].Name != appID(2).String() {
+		t.Errorf("%+v", child.Children[0])
+	}
+}
+
+// nodesAsked notes on which nodes somebody looks.
+type nodesAsked struct {
+	Scheduler
+	nodes []scheduler.NodeHandle
+}
+
+func (n *nodesAsked) OnNodes(_ scheduler.AppHandle, nodes []scheduler.NodeHandle) [][]explain.Activity {
+	n.nodes = nodes
+	return nil
+}
+
+// The first nodes are those with the least ids. There may be fewer than somebody asks for.
+func TestTheFirstNodesAreLookedAt(t *testing.T) {
+	w := newWorld(t, queue.Capacity)
+	for _, host := range []string{"n3", "n1", "n2"} {
+		w.node(host, node, pb.NodeState_NS_RUNNING)
+	}
+	w.app(1, 1, gb(9))
+	asked := &nodesAsked{Scheduler: w.Driver}
+	w.cfg.Scheduler = asked
+	for most, hosts := range map[int][]string{0: {"n1", "n2", "n3"}, 2: {"n1", "n2"}, 3: {"n1", "n2", "n3"}, 9: {"n1", "n2", "n3"}} {
+		if _, _, err := w.AppActivities(appID(1), most); err != nil {
+			t.Fatal(err)
+		}
+		var want []scheduler.NodeHandle
+		for _, host := range hosts {
+			want = append(want, w.nodes[nodeID(host)])
+		}
+		if !slices.Equal(asked.nodes, want) {
+			t.Errorf("at most %d: %v, not %v", most, asked.nodes, want)
+		}
+	}
+}
+
+// In Fair queues it is the fair share that preemption suspends for.
+func TestWhatPreemptionSuspendsForInFairQueues(t *testing.T) {
+	w := newWorld(t, queue.Fair)
+	w.cfg.Scheduler = fairQueue{w.Driver}
+	for size, want := range map[int64]bool{2: true, 3: false} {
+		if got := w.suspendsFor("root.short", gb(size)); got != want {
+			t.Errorf("for %d GB more of a share of 3 GB, of which one is used: %t", size, got)
+		}
+	}
+	if w.suspendsFor("root.nowhere", records.Resource{}) {
+		t.Error("preemption suspends for a queue that isn't there")
+	}
+}
+
+// fairQueue has one queue, root.short, with a fair share, and suspends.
+type fairQueue struct{ Scheduler }
+
+func (fairQueue) Suspends() bool { return true }
+
+func (fairQueue) Queue(path string) (scheduler.QueueView, bool) {
+	return scheduler.QueueView{Path: path, Fair: records.NewResource(3*1024, 9), Used: gb(1)}, path == "root.short"
+}
+
+// pairs is a loop that has others' operations run after each two things.
+type pairs struct {
+	*looptest.Loop
+	slices []int // where each slice began
+}
+
+func (p *pairs) InSlices(n int, f func(from, to int, more func() bool) (next int)) error {
+	for at := 0; at < n; {
+		p.slices = append(p.slices, at)
+		done := 0
+		at = f(at, n, func() bool { done++; return done < 2 })
+	}
+	return nil
+}
+
+// Reports of many applications let other operations run in between, and leave none out.
+func TestReportsOfManyApplicationsPause(t *testing.T) {
+	w := newWorld(t, queue.Capacity)
+	loop := &pairs{Loop: w.loop}
+	w.Reports.loop = loop
+	var ids []records.ApplicationID
+	for i := range int32(5) {
+		w.app(i, 1, gb(1))
+		ids = append(ids, appID(i))
+	}
+	w.Step(1)
+	if got := w.Reports.Apps(ids); len(got) != len(ids) || !slices.Equal(loop.slices, []int{0, 2, 4}) {
+		t.Errorf("%d of %d applications, with pauses before %v", len(got), len(ids), loop.slices)
+	}
+	loop.slices = nil
+	if got, err := w.Reports.Explain(ids...); len(got) != len(ids) || err != nil || !slices.Equal(loop.slices, []int{0, 2, 4}) {
+		t.Errorf("%d of %d explained, with pauses before %v, %v", len(got), len(ids), loop.slices, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/conf"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
@@ -120,6 +121,15 @@ func row(name string, count int32, mb int64) *pb.ResourceRequest {
 	return r
 }
 
+// unknownType is an amount of something that the cluster doesn't have.
+func unknownType() *pb.Resource {
+	r, v := capability(256, 1), &pb.ResourceInformation{}
+	v.SetKey("unicorns")
+	v.SetValue(1)
+	r.SetResourceValueMap([]*pb.ResourceInformation{v})
+	return r
+}
+
 func TestRequestsBecomeAsks(t *testing.T) {
 	now := start
 	ch := checker(&cluster{}, &now)
@@ -128,6 +138,12 @@ func TestRequestsBecomeAsks(t *testing.T) {
 	priority := &pb.Priority{}
 	priority.SetPriority(5)
 	first.SetPriority(priority)
+	if asks, err := ch.Asks("root.default", nil); asks != nil || err != nil {
+		t.Errorf("of no requests: %+v, %v", asks, err)
+	}
+	if asks, err := ch.Asks("root.default", []*pb.ResourceRequest{row("*", 1, 256)}); len(asks) != 1 || err != nil {
+		t.Errorf("of one request: %+v, %v", asks, err)
+	}
 	asks, err := ch.Asks("root.default", []*pb.ResourceRequest{first, row("n1", 0, 1<<40)}) // a count of 0 takes a request back, of any size
 	if err != nil || len(asks) != 2 {
 		t.Fatalf("%+v, %v", asks, err)
@@ -148,12 +164,15 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	now := start
 	labelled := row("*", 1, 256)
 	labelled.SetNodeLabelExpression("gpu")
+	unknown := row("*", 1, 256)
+	unknown.SetCapability(unknownType())
 	for _, test := range []struct {
 		name string
 		row  *pb.ResourceRequest
 		kind refusal.Reason
 		text string
 	}{
+		{"an amount of an unknown type", unknown, refusal.InvalidResource, "Invalid resource request: "},
 		{"a label", labelled, refusal.InvalidLabel, "node label not enabled"},
 		{"less than no containers", row("n1", -1, 256), refusal.InvalidResource, "number of containers -1 is less than 0 for n1"},
 		{"less than no memory", row("*", 1, -1), refusal.InvalidResource, "requested resource is less than 0! Requested resource type=[memory-mb]"},
@@ -207,19 +226,26 @@ func TestAsksForMasters(t *testing.T) {
 	}
 	for name, test := range map[string]struct {
 		ctx  *pb.ApplicationSubmissionContext
+		kind refusal.Reason
 		text string
 	}{
-		"nothing": {submission(func(*pb.ApplicationSubmissionContext) {}), "no resources requested"},
+		"nothing": {submission(func(*pb.ApplicationSubmissionContext) {}), refusal.InvalidResource, "no resources requested"},
 		"a host alone": {submission(func(ctx *pb.ApplicationSubmissionContext) {
 			ctx.SetAmContainerResourceRequest([]*pb.ResourceRequest{row("n1", 1, 256)})
-		}), "no resource request specified with *"},
+		}), refusal.InvalidResource, "no resource request specified with *"},
+		"a label of a request": {submission(func(ctx *pb.ApplicationSubmissionContext) {
+			labelled := row("*", 1, 256)
+			labelled.SetNodeLabelExpression("gpu")
+			ctx.SetAmContainerResourceRequest([]*pb.ResourceRequest{labelled})
+		}), refusal.InvalidLabel, "node label not enabled"},
+		"an unknown type": {submission(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetResource(unknownType()) }), refusal.InvalidResource, "unicorns"},
 		"a label of the application": {submission(func(ctx *pb.ApplicationSubmissionContext) {
 			ctx.SetNodeLabelExpression("gpu")
 			ctx.SetResource(capability(256, 1))
-		}), "node label not enabled"},
-		"too much": {submission(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetResource(capability(9000, 1)) }), "greater than maximum allowed allocation"},
+		}), refusal.InvalidLabel, "node label not enabled"},
+		"too much": {submission(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetResource(capability(9000, 1)) }), refusal.InvalidResource, "greater than maximum allowed allocation"},
 	} {
-		if asks, err := ch.ForMaster(test.ctx, "root.default"); err == nil || !strings.Contains(err.Error(), test.text) {
+		if asks, err := ch.ForMaster(test.ctx, "root.default"); !refusal.Is(err, test.kind) || !strings.Contains(err.Error(), test.text) || asks != nil {
 			t.Errorf("%s: %+v, %v", name, asks, err)
 		}
 	}
@@ -235,24 +261,25 @@ func TestRequestsOfOneApplicationAreBounded(t *testing.T) {
 		asks     int
 		excludes int
 		counted  int
+		kind     refusal.Reason
 		text     string // of the refusal
 	}{
 		{name: "few", has: cluster{requests: 7, places: 2}, asks: 3},
 		{name: "many, mostly known", has: cluster{requests: 8, places: 2, requestsWith: 10}, asks: 3, counted: 1},
-		{name: "too many requests", has: cluster{requests: 8, requestsWith: 11}, asks: 3, counted: 1, text: "would have 11 requests"},
-		{name: "too many places", has: cluster{places: 3, placesWith: 6}, asks: 3, counted: 1, text: "would ask for 6 hosts and racks in its requests; at most 5"},
+		{name: "too many requests", has: cluster{requests: 8, requestsWith: 11}, asks: 3, counted: 1, kind: refusal.InvalidResource, text: "would have 11 requests"},
+		{name: "too many places", has: cluster{places: 3, placesWith: 6}, asks: 3, counted: 1, kind: refusal.InvalidResource, text: "would ask for 6 hosts and racks in its requests; at most 5"},
 		{name: "places, mostly known", has: cluster{places: 3, placesWith: 5}, asks: 3, counted: 1},
-		{name: "too many rows", asks: 16, text: "asks with 16 rows at once; at most 15"},
+		{name: "too many rows", asks: 16, kind: refusal.InvalidResource, text: "asks with 16 rows at once; at most 15"},
 		{name: "as many rows as may be", asks: 15, counted: 1},
 		{name: "few hosts excluded", has: cluster{excluded: 3}, excludes: 2},
-		{name: "too many hosts excluded", has: cluster{excluded: 3}, excludes: 3, text: "would exclude more than 5"},
+		{name: "too many hosts excluded", has: cluster{excluded: 3}, excludes: 3, kind: refusal.InvalidBlacklist, text: "would exclude more than 5"},
 		{name: "nothing new, above a limit that was lowered", has: cluster{requests: 20, places: 20, excluded: 20}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ch := checker(&test.has, &now)
 			ch.MaxRequests, ch.MaxPlaces = 10, 5
 			err := ch.Limit(records.ApplicationID{}, 0, asks(test.asks), test.excludes)
-			if test.text == "" && err != nil || test.text != "" && (err == nil || !strings.Contains(err.Error(), test.text)) {
+			if test.text == "" && err != nil || test.text != "" && (!refusal.Is(err, test.kind) || !strings.Contains(err.Error(), test.text)) {
 				t.Errorf("%v", err)
 			}
 			if test.has.counted != test.counted {
@@ -262,6 +289,84 @@ func TestRequestsOfOneApplicationAreBounded(t *testing.T) {
 			if err := ch.Limit(records.ApplicationID{}, 0, asks(test.asks), test.excludes); err != nil {
 				t.Errorf("without limits: %v", err)
 			}
+			if test.has.counted != test.counted {
+				t.Error("went through all requests, which have no limit")
+			}
 		})
+	}
+}
+
+// A limit of requests holds without one of places, and the other way round.
+func TestEitherLimitHoldsAlone(t *testing.T) {
+	now := start
+	for _, test := range []struct {
+		requests, places int
+		text             string
+	}{{10, 0, "would have 11 requests"}, {0, 5, "would ask for 6 hosts"}} {
+		ch := checker(&cluster{requests: 10, places: 5, requestsWith: 11, placesWith: 6}, &now)
+		ch.MaxRequests, ch.MaxPlaces = test.requests, test.places
+		if err := ch.Limit(records.ApplicationID{}, 0, make([]scheduler.Ask, 100), 0); err == nil || !strings.Contains(err.Error(), test.text) {
+			t.Errorf("with at most %d requests and %d places: %v", test.requests, test.places, err)
+		}
+	}
+}
+
+// Queues have maxima of containers of their own. A queue that isn't there has none.
+func TestQueuesBoundContainers(t *testing.T) {
+	now := start
+	fair, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fairTree, err := queue.FairFromText(fair, "<allocations><queue name='small'><maxContainerAllocation>1024 mb,2 vcores</maxContainerAllocation></queue></allocations>")
+	if err != nil {
+		t.Fatal(err)
+	}
+	capacityTree, err := queue.ParseCapacity(map[string]string{
+		"root.queues": "small,large", "root.small.capacity": "50", "root.large.capacity": "50", "root.small.maximum-allocation-mb": "1024",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		tree *queue.Tree
+		path string
+		most int64
+	}{
+		"capacity":                         {capacityTree, "root.small", 1024},
+		"capacity, without one":            {capacityTree, "root.large", 8192},
+		"capacity, an unknown queue":       {capacityTree, "root.nowhere", 8192},
+		"fair":                             {fairTree, "root.small", 1024},
+		"fair, below a queue that has one": {fairTree, "root.small.alice", 1024},
+		"fair, elsewhere":                  {fairTree, "root.large", 8192},
+		"of the cluster, if that has less": {fairTree, "root.small", 512},
+	} {
+		c := &cluster{}
+		if test.most < 1024 {
+			c = &cluster{open: 1, largest: records.NewResource(test.most, 1)}
+		}
+		ch := checker(c, &now)
+		now = start.Add(time.Minute)
+		ch.Queues = func() *queue.Tree { return test.tree }
+		for mb, want := range map[int64]bool{test.most: true, test.most + 1: false} {
+			_, err := ch.Asks(test.path, []*pb.ResourceRequest{row("*", 1, mb)})
+			if (err == nil) != want || err != nil && !refusal.Is(err, refusal.InvalidResource) {
+				t.Errorf("%s: %d MB: %v", name, mb, err)
+			}
+			ctx := &pb.ApplicationSubmissionContext{}
+			ctx.SetResource(capability(mb, 1))
+			if _, err := ch.ForMaster(ctx, test.path); (err == nil) != want {
+				t.Errorf("%s: an ApplicationMaster of %d MB: %v", name, mb, err)
+			}
+		}
+	}
+}
+
+// A size near the largest number isn't rounded up beyond it.
+func TestTheLargestNumberIsNotRoundedUp(t *testing.T) {
+	now := start
+	huge := records.NewResource(math.MaxInt64-100, 1)
+	if got, err := checker(&cluster{}, &now).Normalize(huge, records.NewResource(math.MaxInt64, 1)); got != huge || err != nil {
+		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -156,7 +156,7 @@ func (s *Sizes) resized(c *ledger.Container, to records.Resource, kind pb.Contai
 	s.loop.Enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
 		Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(to),
 	}})
-	if c.Confirmed != c.Resource && kind == pb.ContainerUpdateType_INCREASE_RESOURCE {
+	if c.Confirmed() != c.Resource && kind == pb.ContainerUpdateType_INCREASE_RESOURCE {
 		s.grown.add(c.ID, s.loop.Now().Add(s.cfg.Expiry))
 	}
 	master, g := s.cfg.ToMaster(c.ID.Attempt.App), session.GrantOf(c)
@@ -177,7 +177,7 @@ func (s *Sizes) Confirm(c *ledger.Container, given *pb.Resource) {
 		s.cfg.Log.WithField("container", c.ID).WithField("node", c.Node).WithError(err).Warn("its node tells a size that can't be read")
 		return
 	}
-	if confirmed := size.Min(c.Resource).Max(c.Confirmed); confirmed != c.Confirmed {
+	if confirmed := size.Min(c.Resource).Max(c.Confirmed()); confirmed != c.Confirmed() {
 		s.loop.Enter(&ledgerpb.Command{ContainerConfirmed: &ledgerpb.ContainerConfirmed{
 			Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(confirmed),
 		}})
@@ -197,7 +197,7 @@ func (s *Sizes) tellNode(g session.Grant) {
 
 // Restore takes note of a live container of an earlier leadership that was given more than its node has confirmed.
 func (s *Sizes) Restore(c *ledger.Container) {
-	if c.Confirmed != c.Resource {
+	if c.Confirmed() != c.Resource {
 		s.grown.add(c.ID, s.loop.Now().Add(s.cfg.Expiry))
 	}
 }
@@ -207,12 +207,12 @@ func (s *Sizes) Restore(c *ledger.Container) {
 func (s *Sizes) Expire(now time.Time) {
 	for _, id := range s.grown.due(now) {
 		c := s.work.Container(id)
-		if c == nil || !c.Live() || c.Confirmed == c.Resource {
+		if c == nil || !c.Live() || c.Confirmed() == c.Resource {
 			continue
 		}
 		s.cfg.Log.WithField("container", id).WithField("node", c.Node).Warn("a container's growth was never used, and is taken back")
 		if h, there := s.cfg.HandleOf(c); there {
-			s.shrink(c, h, c.Confirmed)
+			s.shrink(c, h, c.Confirmed())
 		}
 	}
 }

@@ -74,7 +74,7 @@ func run(t *testing.T, test func(w *world)) {
 		} {
 			w.do(func() { w.loop.Enter(c) })
 		}
-		if c := w.container(); c == nil || c.Confirmed != mb(1000) {
+		if c := w.container(); c == nil || c.Confirmed() != mb(1000) {
 			t.Fatalf("%+v", c)
 		}
 		test(w)
@@ -145,8 +145,8 @@ func (w *world) told() string {
 func (w *world) expect(when string, size, confirmed int64, told string) {
 	w.Helper()
 	c := w.container()
-	if got := w.told(); c.Resource != mb(size) || c.Confirmed != mb(confirmed) || got != told {
-		w.Errorf("%s: %v, of which %v is confirmed; told %s, not %s", when, c.Resource, c.Confirmed, got, told)
+	if got := w.told(); c.Resource != mb(size) || c.Confirmed() != mb(confirmed) || got != told {
+		w.Errorf("%s: %v, of which %v is confirmed; told %s, not %s", when, c.Resource, c.Confirmed(), got, told)
 	}
 }
 

@@ -1,6 +1,11 @@
 package session
 
-import "heddle/yarn/records"
+import (
+	"maps"
+	"slices"
+
+	"heddle/yarn/records"
+)
 
 // MasterBox collects committed updates for the ApplicationMaster of an application. It outlives attempts. It is for the leader's loop.
 type MasterBox struct {
@@ -8,6 +13,9 @@ type MasterBox struct {
 	updates Updates
 	// unacknowledged are ended containers in the last delivery. The ApplicationMaster acknowledges them by its next call.
 	unacknowledged []records.ContainerID
+	// suspended are the containers that stand still. The attempt has heard of them unless news is set.
+	suspended map[records.ContainerID]bool
+	news      bool
 }
 
 // Updates are what an ApplicationMaster learns with one reply.
@@ -16,10 +24,35 @@ type Updates struct {
 	Completed []Completion
 	Nodes     []NodeUpdate
 	Resized   []Resized
+	// Suspended are all containers that stand still now; nil if there is no news of that.
+	Suspended *Suspended
 }
+
+// Suspended are the containers of an application that stand still, in order.
+type Suspended struct{ IDs []records.ContainerID }
 
 // Open connects the box to the session of an attempt, whose bell is rung for each update.
 func (b *MasterBox) Open(bell Bell) { b.bell = bell }
+
+// Greet prepares the box for an ApplicationMaster that has registered: it has heard of no suspended container.
+func (b *MasterBox) Greet() { b.news = len(b.suspended) > 0 }
+
+// Suspend notes that a container stands still, or goes on.
+func (b *MasterBox) Suspend(id records.ContainerID, suspended bool) {
+	if b.suspended[id] == suspended {
+		return
+	}
+	if suspended {
+		if b.suspended == nil {
+			b.suspended = map[records.ContainerID]bool{}
+		}
+		b.suspended[id] = true
+	} else {
+		delete(b.suspended, id)
+	}
+	b.news = true
+	b.bell.Ring()
+}
 
 // Grant adds containers, which become the box's.
 func (b *MasterBox) Grant(grants []Grant) {
@@ -31,6 +64,9 @@ func (b *MasterBox) Grant(grants []Grant) {
 func (b *MasterBox) Complete(done []Completion) {
 	if len(done) == 0 {
 		return
+	}
+	for i := range done {
+		delete(b.suspended, done[i].ID) // its end is news enough
 	}
 	b.updates.Completed = join(b.updates.Completed, done)
 	b.bell.Ring()
@@ -52,6 +88,10 @@ func (b *MasterBox) Resize(r Resized) {
 func (b *MasterBox) Deliver() Updates {
 	out := b.updates
 	b.updates = Updates{}
+	if b.news {
+		b.news = false
+		out.Suspended = &Suspended{slices.SortedFunc(maps.Keys(b.suspended), records.ContainerID.Compare)}
+	}
 	b.bell.Hush()
 	for i := range out.Completed {
 		b.unacknowledged = append(b.unacknowledged, out.Completed[i].ID)
@@ -70,8 +110,9 @@ func (b *MasterBox) Acknowledge() (ids []records.ContainerID) {
 func (b *MasterBox) EndAttempt(keep bool) {
 	b.unacknowledged, b.updates.Grants, b.updates.Nodes = nil, nil, nil
 	if !keep {
-		b.updates.Completed = nil
+		b.updates.Completed, b.suspended = nil, nil
 	}
+	b.news = len(b.suspended) > 0
 }
 
 // join appends more to a list. more is given away: it becomes the list if that is empty.

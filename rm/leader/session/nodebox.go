@@ -1,8 +1,10 @@
 package session
 
 import (
+	"slices"
 	"sync"
 
+	"heddle/rm/leader/warming"
 	"heddle/yarn/records"
 )
 
@@ -20,6 +22,8 @@ type Orders struct {
 	Resource    *records.Resource     // what the node offers from now on; nil: as before
 	Signals     []Signal
 	Resized     []Grant // containers that are to have less from now on
+	Warming     []warming.Order
+	Lent        *records.Resource // what the node may use for short tasks from now on; nil: as before
 }
 
 // EndContainers has the node end containers.
@@ -50,11 +54,34 @@ func (b *NodeBox) Shrink(g Grant) {
 	b.orders.Resized = append(b.orders.Resized, g)
 }
 
+// Warm has the node read input ahead of a job's maps. A word that only changes how many of them wait replaces an earlier one.
+// nil is the box of a node that has gone.
+func (b *NodeBox) Warm(o warming.Order) {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if o.Ranges == nil {
+		b.orders.Warming = slices.DeleteFunc(b.orders.Warming, func(w warming.Order) bool {
+			return w.App == o.App && (w.Ranges == nil || o.Waiting == 0)
+		})
+	}
+	b.orders.Warming = append(b.orders.Warming, o)
+}
+
 // Offer has the node offer other resources. The last ones count.
 func (b *NodeBox) Offer(r records.Resource) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders.Resource = &r
+}
+
+// Lend has the node use other resources for short tasks. The last ones count.
+func (b *NodeBox) Lend(r records.Resource) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders.Lent = &r
 }
 
 // Signal has the node send a command to a container.

@@ -25,7 +25,7 @@ type Grant struct {
 func GrantOf(c *ledger.Container) Grant {
 	return Grant{
 		ID: c.ID, Node: c.Node, Resource: c.Resource, Priority: c.Priority, AllocationRequestID: c.AllocationRequestID,
-		ExecutionType: c.ExecutionType, Allocated: c.Allocated, AM: c.AM, Tags: c.Tags, Version: c.Version,
+		ExecutionType: c.ExecutionType, Allocated: c.Allocated, AM: c.AM, Tags: c.Tags(), Version: c.Version,
 		NodeHTTPAddress: c.NodeHTTPAddress(),
 	}
 }

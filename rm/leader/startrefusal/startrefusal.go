@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"heddle/rm/ledger"
+	"heddle/rm/ledger/limit"
 	"heddle/yarn/records"
 )
 
@@ -47,7 +47,7 @@ func (r *Refusals) Replace(node records.NodeID, all []Refusal) {
 	}
 	delete(r.nodes, node)
 	for _, refusal := range all {
-		r.add(refusal.App, node, ledger.Head(refusal.Reason, maxReasonSize))
+		r.add(refusal.App, node, limit.Head(refusal.Reason, maxReasonSize))
 	}
 }
 

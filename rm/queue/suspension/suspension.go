@@ -75,6 +75,10 @@ type Settings struct {
 	Tries   int
 	Most    int           // suspensions of one container; 0 is no limit
 	Longest time.Duration // that one container is suspended in all; 0 is no limit
+	// Periodic has requests that find no room wait for the next of YARN's rounds, as BIG-C does; else they have one at once.
+	Periodic bool
+	// Footprint leaves a suspended container 1 % of a core, as BIG-C does; else it stands still.
+	Footprint bool
 }
 
 // Default are the settings of a configuration that sets nothing.
@@ -93,5 +97,6 @@ func Of(c *conf.Config) Settings {
 		Means: m, Unable: unable, Order: Order(order), MinimumAge: c.Duration(prefix + ".minimum-runtime"),
 		Step: unit.Times(int64(c.Int(prefix + ".step"))), Tries: c.Int(prefix + ".resume-tries"),
 		Most: c.Int(prefix + ".max-suspensions"), Longest: c.Duration(prefix + ".max-suspended-ms"),
+		Periodic: !c.Bool(prefix + ".on-demand"), Footprint: c.Text(prefix+".level") == "footprint",
 	}
 }

@@ -19,10 +19,11 @@ func TestSuspensionIsConfigured(t *testing.T) {
 		"heddle.scheduler.preemption.unit.memory-mb": "1000", "heddle.scheduler.preemption.unit.vcores": "3",
 		"heddle.scheduler.preemption.step": "5", "heddle.scheduler.preemption.resume-tries": "0",
 		"heddle.scheduler.preemption.max-suspensions": "7", "heddle.scheduler.preemption.max-suspended-ms": "60000",
+		"heddle.scheduler.preemption.on-demand": "false", "heddle.scheduler.preemption.level": "footprint",
 	}))
 	want := Settings{
 		Means: Immediate, Unable: Kill, Order: ByLeastAttained, MinimumAge: 1500 * time.Millisecond,
-		Step: records.NewResource(5000, 15), Tries: 0, Most: 7, Longest: time.Minute,
+		Step: records.NewResource(5000, 15), Tries: 0, Most: 7, Longest: time.Minute, Periodic: true, Footprint: true,
 	}
 	if got != want {
 		t.Errorf("%+v", got)

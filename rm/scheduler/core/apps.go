@@ -7,6 +7,7 @@ import (
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/policy/leaf"
 	"heddle/yarn/records"
 )
 
@@ -42,9 +43,10 @@ type App struct {
 	Spec       AppSpec
 	Am         records.Resource // as it counts for limits of ApplicationMasters
 	Blacklist  map[int32]struct{}
-	since      int64     // in a leaf with a policy: when it began to ask, or last got a container, in ms
-	places     int32     // of all demands
-	_          [13]int32 // to whole lines
+	since      int64    // in a leaf with a policy: when it began to ask, or last got a container, in ms
+	outputs    [2]int64 // see NoteOutputs
+	places     int32    // of all demands
+	_          [9]int32 // to whole lines
 }
 
 // askFor adds to the number of containers that an application asks for.
@@ -108,7 +110,7 @@ func (s *Core) RemoveApp(h handle.App) {
 		panic(fmt.Sprintf("scheduler: application %d is removed with %d containers", h, a.Running))
 	}
 	s.ClearAsks(h)
-	s.breakPromises(func(p *Promised) bool { return p.app == h })
+	s.forgetPreempted(func(p *preempted) bool { return p.app == h })
 	leaf := a.Leaf
 	s.part(h)
 	a.Live = false
@@ -118,7 +120,7 @@ func (s *Core) RemoveApp(h handle.App) {
 	s.retryActivation(leaf)
 }
 
-// MoveApp puts an application with all that it holds into another leaf. It stays active if it was. In Fair queues nodes remain kept
+// MoveApp puts an application with all that it holds into another leaf. It stays active if it was. In Fair queues nodes remain reserved
 // for it, as in YARN.
 func (s *Core) MoveApp(h handle.App, path string) {
 	a := &s.Apps[h]
@@ -131,12 +133,12 @@ func (s *Core) MoveApp(h handle.App, path string) {
 		s.unreserveAll(h)
 	}
 	active := a.Active
-	back, kept := a.Used.Times(-1), a.Reserved.Times(-1)
+	back, reserved := a.Used.Times(-1), a.Reserved.Times(-1)
 	held := a.Used.Sub(s.withheld[h])
 	room := held.Times(-1)
 	s.chargeUser(a, &back)
 	s.chargeQueues(from, &room, -int(a.Running))
-	s.chargeQueuesReserved(from, &kept)
+	s.chargeQueuesReserved(from, &reserved)
 	s.part(h)
 	s.settleQueue(from)
 	s.retryActivation(from)
@@ -254,7 +256,7 @@ func (s *Core) placeApp(h handle.App) {
 	if wants := a.Active && a.asks; wants != a.Wants {
 		a.Wants = wants
 		if wants {
-			a.since = moment(s.Now)
+			a.since = leaf.Moment(s.Now)
 			if u.Wanting++; u.Wanting == 1 {
 				q.Wanting += u.Weight
 				q.ActiveUsed = q.ActiveUsed.Add(u.Used)

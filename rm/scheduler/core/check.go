@@ -22,14 +22,14 @@ func (s *Core) Check() error {
 
 func (s *Core) checkContainers() error {
 	onNode := make([]records.Resource, len(s.Nodes.At))
-	ofApp, kept, lack := make([]records.Resource, len(s.Apps)), make([]records.Resource, len(s.Apps)), make([]records.Resource, len(s.Apps))
+	ofApp, reserved, lack := make([]records.Resource, len(s.Apps)), make([]records.Resource, len(s.Apps)), make([]records.Resource, len(s.Apps))
 	for i := range s.Containers {
 		c := &s.Containers[i]
 		switch {
 		case !c.Live():
 			continue
 		case c.Reserved():
-			kept[c.App] = kept[c.App].Add(*s.Holds(c))
+			reserved[c.App] = reserved[c.App].Add(*s.Holds(c))
 			if s.Nodes.At[c.Node].Reserved != handle.Container(i) {
 				return fmt.Errorf("node %d isn't reserved for container %d", c.Node, i)
 			}
@@ -63,8 +63,8 @@ func (s *Core) checkContainers() error {
 		if s.withheld[handle.App(h)] != lack[h] {
 			return fmt.Errorf("application %d lacks %v, its containers %v", h, s.withheld[handle.App(h)], lack[h])
 		}
-		if a.Live && (a.Used != ofApp[h] || a.Reserved != kept[h]) {
-			return fmt.Errorf("application %d has %v (%v reserved), its containers %v (%v)", h, a.Used, a.Reserved, ofApp[h], kept[h])
+		if a.Live && (a.Used != ofApp[h] || a.Reserved != reserved[h]) {
+			return fmt.Errorf("application %d has %v (%v reserved), its containers %v (%v)", h, a.Used, a.Reserved, ofApp[h], reserved[h])
 		}
 	}
 	return nil

@@ -56,9 +56,10 @@ type Core struct {
 	Demanded demand.Table
 	Passed   int64 // applications that were gone through one by one, which tests hold down
 
-	guided  []int32      // leaves with leaf policies that aren't built in
-	overdue []handle.App // scratch of askOverdue
-	failing bool         // the container that is being freed hasn't done its work
+	guided    []int32      // leaves with leaf policies that aren't built in, sorted
+	overdue   []handle.App // scratch of askOverdue
+	failing   bool         // the container that is being freed hasn't done its work
+	bandwidth float64      // see NoteBandwidth
 
 	awaited      demand.Awaited     // hosts and racks
 	Reserved     []handle.Container // in the order in which nodes were reserved
@@ -66,7 +67,7 @@ type Core struct {
 	reservations                    // which reservations may be filled or undone
 	Roomier      bool               // nodes may have room for reservations
 	undone       []Decision         // on reservations, since the last call of Schedule
-	promises     []Promised         // see Promise
+	preempted    []preempted        // see PreemptFor
 	timed        demand.Timed
 	wakeup       int64 // see NextWake
 	parked       demand.Parked
@@ -117,7 +118,7 @@ func (s *Core) Schedule(now int64) []Decision {
 		s.tickLeaves()
 	}
 	s.activateApps()
-	s.fulfilPromises()
+	s.assignPreempted()
 	s.Policy.Begin()
 	for more := true; more; more = s.Roomier || s.reviseLeaves() {
 		s.fill()

@@ -222,21 +222,21 @@ func TestContainersAreResized(t *testing.T) {
 	c.run(0)
 }
 
-// Promised room goes to the application that has the promise, whose turn is last; the promise is kept once.
-func TestPromisedRoomGoesToItsApplication(t *testing.T) {
+// Preempted room goes once to the application that it was taken for, although others come before it.
+func TestPreemptedRoomGoesToItsApplication(t *testing.T) {
 	for name, x := range map[string]struct {
 		rows    []core.Ask
 		spoil   func(c *cluster, to handle.App)
 		granted int
 	}{
-		"as many as fit":         {[]core.Ask{row(5, 2)}, nil, 2},
-		"less than was promised": {[]core.Ask{row(1, 3)}, nil, 1},
-		"too large":              {[]core.Ask{row(1, 5)}, nil, 0},
-		"strictly elsewhere":     {[]core.Ask{only(row(1, 2)), at(row(1, 2), "n1")}, nil, 0},
-		"strictly there":         {[]core.Ask{only(row(1, 2)), at(row(1, 2), "n0")}, nil, 1},
-		"excludes the node":      {[]core.Ask{row(5, 2)}, func(c *cluster, to handle.App) { c.UpdateBlacklist(to, []string{"n0"}, nil) }, 0},
-		"wants nothing":          {nil, nil, 0},
-		"a closed node":          {[]core.Ask{row(5, 2)}, func(c *cluster, _ handle.App) { c.SetOpen(0, nodeset.NoWork) }, 0},
+		"as many as fit":          {[]core.Ask{row(5, 2)}, nil, 2},
+		"less than was preempted": {[]core.Ask{row(1, 3)}, nil, 1},
+		"too large":               {[]core.Ask{row(1, 5)}, nil, 0},
+		"strictly elsewhere":      {[]core.Ask{only(row(1, 2)), at(row(1, 2), "n1")}, nil, 0},
+		"strictly there":          {[]core.Ask{only(row(1, 2)), at(row(1, 2), "n0")}, nil, 1},
+		"excludes the node":       {[]core.Ask{row(5, 2)}, func(c *cluster, to handle.App) { c.UpdateBlacklist(to, []string{"n0"}, nil) }, 0},
+		"wants nothing":           {nil, nil, 0},
+		"a closed node":           {[]core.Ask{row(5, 2)}, func(c *cluster, _ handle.App) { c.SetOpen(0, nodeset.NoWork) }, 0},
 	} {
 		c := start(t, nil, "n0")
 		hog := c.app("root.a", "u", 9, row(10, 2))
@@ -246,7 +246,7 @@ func TestPromisedRoomGoesToItsApplication(t *testing.T) {
 		c.run(0)
 		c.UpdateAsks(to, x.rows)
 		for _, h := range got[hog][:2] {
-			c.Promise(h, to)
+			c.PreemptFor(h, to)
 			c.Free(h)
 		}
 		if x.spoil != nil {
@@ -256,7 +256,7 @@ func TestPromisedRoomGoesToItsApplication(t *testing.T) {
 			t.Errorf("%s: %d containers, want %d", name, len(now[to]), x.granted)
 		}
 		c.Free(k)
-		c.Promise(k, to) // of what is gone nothing is promised
+		c.PreemptFor(k, to) // what is gone leaves no room
 		c.run(0)
 	}
 }

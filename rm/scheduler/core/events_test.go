@@ -266,13 +266,13 @@ func TestReservationsThatCannotBeMoved(t *testing.T) {
 	}
 }
 
-// A promise ends with the application and with the next look: then it is the turn of the first application again.
-func TestPromisesEnd(t *testing.T) {
+// Preempted room is set aside until the next look, or until the application ends. Then the first application comes first again.
+func TestPreemptedRoomIsSetAsideOnce(t *testing.T) {
 	for name, x := range map[string]struct {
 		spoil func(c *cluster, to handle.App)
-		kept  bool
+		first bool // the application that room was preempted for is served first
 	}{
-		"kept":                     {func(*cluster, handle.App) {}, true},
+		"it is served first":       {func(*cluster, handle.App) {}, true},
 		"the application has gone": {func(c *cluster, to handle.App) { c.RemoveApp(to); c.app("root.b", "x", 0) }, false},
 		"another one has gone":     {func(c *cluster, _ handle.App) { c.RemoveApp(c.app("root.b", "x", 0)) }, true},
 		"another node has gone":    {func(c *cluster, _ handle.App) { c.RemoveNode(1) }, true},
@@ -285,13 +285,13 @@ func TestPromisesEnd(t *testing.T) {
 			c.Restore(hog, 0, gb(6))
 			to := c.app("root.b", "u", 0)
 			c.run(0)
-			c.Promise(k, to)
+			c.PreemptFor(k, to)
 			x.spoil(c, to)
 			c.UpdateAsks(hog, []core.Ask{only(row(1, 4)), at(row(1, 4), "n0")})
 			c.UpdateAsks(to, []core.Ask{only(row(1, 2)), at(row(1, 2), "n0")})
 			c.Free(k)
 			want := [2]int{0, 1}
-			if x.kept {
+			if x.first {
 				want = [2]int{1, 0}
 			}
 			if _, got := c.run(0); [2]int{len(got[to]), len(got[hog])} != want {
@@ -301,8 +301,8 @@ func TestPromisesEnd(t *testing.T) {
 	}
 }
 
-// A promise lifts no maximum of a queue.
-func TestPromisesAndMaxima(t *testing.T) {
+// Preempted room lifts no maximum of a queue.
+func TestPreemptedRoomAndMaxima(t *testing.T) {
 	for has, want := range map[int64]int{8: 1, 9: 0} {
 		c := start(t, map[string]string{"root.a.maximum-capacity": "50"}, "n0", "n1")
 		k := c.Restore(c.app("root.b", "v", 0), 0, gb(10))
@@ -310,20 +310,20 @@ func TestPromisesAndMaxima(t *testing.T) {
 		to := c.app("root.a", "u", 0)
 		c.run(0)
 		c.UpdateAsks(to, []core.Ask{only(row(1, 2)), at(row(1, 2), "n0")})
-		c.Promise(k, to)
+		c.PreemptFor(k, to)
 		c.Free(k)
 		c.gets(to, want, fmt.Sprintf("of a queue that has %d of 10 GB", has))
 	}
 }
 
-// The promise of a node that has gone is not kept on the node that comes in its place.
-func TestPromisesEndWithTheirNode(t *testing.T) {
+// Room that was preempted on a node that has gone is not set aside on the node that comes in its place.
+func TestPreemptedRoomEndsWithItsNode(t *testing.T) {
 	c := start(t, nil, "n0")
 	hog := c.app("root.b", "v", 9)
 	k := c.Restore(hog, 0, gb(10))
 	to := c.app("root.b", "u", 0)
 	c.run(0)
-	c.Promise(k, to)
+	c.PreemptFor(k, to)
 	c.Free(k)
 	c.RemoveNode(0)
 	if n := c.AddNode(nodeset.Spec{Host: "n1", Rack: "/r", Capability: gb(2)}); n != 0 {
@@ -340,7 +340,7 @@ func TestReservationsAreLookedAtAgain(t *testing.T) {
 		for name, x := range map[string]struct {
 			change func(c *cluster, h handle.App, k handle.Container)
 			filled int
-			kept   bool // its node stays reserved
+			stays  bool // its node stays reserved
 		}{
 			"nothing has changed":      {func(*cluster, handle.App, handle.Container) {}, 0, true},
 			"suspended":                {func(c *cluster, _ handle.App, k handle.Container) { c.SetHeld(k, gb(1)) }, 1, false},
@@ -386,8 +386,8 @@ func TestReservationsAreLookedAtAgain(t *testing.T) {
 				x.change(c, h, k)
 				c.SetCapability(2, gb(10)) // they are looked at when something happens on a node
 				c.gets(h, x.filled, name)
-				if kept := c.Nodes.At[0].Reserved != handle.NoContainer; kept != x.kept {
-					t.Errorf("node 0 stays reserved: %t", kept)
+				if stays := c.Nodes.At[0].Reserved != handle.NoContainer; stays != x.stays {
+					t.Errorf("node 0 stays reserved: %t", stays)
 				}
 			})
 		}

@@ -16,12 +16,12 @@ import (
 // undone when something else changes that it hangs on.
 type reservations struct {
 	ReservedOf       [class.Shared + 1]int32 // reservations of each class
-	ready            []handle.Node           // kept nodes that got room for what they are reserved for
+	ready            []handle.Node           // reserved nodes that got room for the container that they are reserved for
 	Recheck          bool                    // all must be looked at
 	reservationsMade int64                   // reservations that there ever were
 }
 
-// NoteReady notes that a kept node may have room for what it is reserved for.
+// NoteReady notes that a reserved node may have room for the container that it is reserved for.
 func (s *Core) NoteReady(n *nodeset.Node) {
 	if c := &s.Containers[n.Reserved]; s.fitsOn(n, s.reservationAt[c.Reservation].Demand) {
 		s.ready = append(s.ready, c.Node)

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"slices"
+
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
@@ -30,7 +32,7 @@ func (s *Core) guideApps() {
 	s.guided = s.guided[:0]
 	for h := range s.Queues {
 		if q := &s.Queues[h]; q.Live && q.guard != nil {
-			s.guided = append(s.guided, int32(h))
+			s.guideLeaf(int32(h))
 		}
 	}
 	for h := range s.Apps {
@@ -44,20 +46,20 @@ func (s *Core) guideApps() {
 	}
 }
 
+// guideLeaf notes that a leaf has a policy.
+func (s *Core) guideLeaf(h int32) {
+	if i, ok := slices.BinarySearch(s.guided, h); !ok {
+		s.guided = slices.Insert(s.guided, i, h)
+	}
+	s.Queues[h].guard.Bandwidth(s.bandwidth) // it may be a new one
+}
+
 // guide notes whether an application's leaf has a policy.
 func (s *Core) guide(a *App) {
 	was := a.guided
 	if a.guided = s.Queues[a.Leaf].guard != nil; a.guided && !was {
-		a.since = moment(s.Now)
+		a.since = leaf.Moment(s.Now)
 	}
-}
-
-// moment is a time as one that differs from none.
-func moment(now int64) int64 {
-	if now == 0 {
-		return -1
-	}
-	return now
 }
 
 // HoldingBack is why a leaf policy makes a request wait.
@@ -88,19 +90,6 @@ func (s *Core) HoldsBack(a *App, d *Demand) (w HoldingBack) {
 	return w
 }
 
-// HeldBack is how much an application asks for that has to wait for the policy of its leaf.
-func (s *Core) HeldBack(a *App) (sum records.Resource) {
-	if !a.guided {
-		return sum
-	}
-	for d := range s.Demands(a) {
-		if d.Pending > 0 && s.HoldsBack(a, d).Policy != "" {
-			sum = sum.Add(d.Capability.Times(int64(d.Pending)))
-		}
-	}
-	return sum
-}
-
 // CapOf is what an application may have by its leaf's policy. It is false where that has none.
 func (s *Core) CapOf(a *App) (most records.Resource, capped bool) {
 	if !a.guided {
@@ -117,7 +106,7 @@ func (s *Core) holdBack(a *App, d *Demand) bool {
 		return false
 	}
 	if !w.Capped && d.HeldSince == 0 {
-		d.HeldSince = moment(s.Now)
+		d.HeldSince = leaf.Moment(s.Now)
 	}
 	s.waitUntil(d, w.Until)
 	s.park(d, demand.Waits)
@@ -195,7 +184,7 @@ func (s guides) askAnew(h handle.App) {
 // toldGranted tells the policy of its leaf that an application has got a container for a demand.
 func (s guides) toldGranted(h handle.App, d *Demand, c handle.Container) {
 	a := &s.Apps[h]
-	a.since = moment(s.Now)
+	a.since = leaf.Moment(s.Now)
 	d.HeldSince = 0
 	view := s.leafApp(a)
 	s.Queues[a.Leaf].guard.Granted(view, leaf.Grant{
@@ -206,7 +195,7 @@ func (s guides) toldGranted(h handle.App, d *Demand, c handle.Container) {
 // toldRestored tells it of a container that another leader granted.
 func (s guides) toldRestored(h handle.App, c handle.Container, priority int32, since int64) {
 	a, x := &s.Apps[h], &s.Containers[c]
-	a.since = moment(s.Now)
+	a.since = leaf.Moment(s.Now)
 	view, r := s.leafApp(a), *s.Holds(x)
 	s.Queues[a.Leaf].guard.Granted(view, leaf.Grant{
 		Container: c, Node: s.leafNode(x.Node), Resource: r, Since: since, Restored: true, Ask: leaf.Ask{App: view, Priority: priority, Capability: r},
@@ -247,6 +236,9 @@ func (s guides) toldAll(a *App) {
 		for d := range s.Demands(a) {
 			g.Asked(leafAsk(&view, d))
 		}
+		if a.outputs[0] > 0 {
+			s.toldOutputs(a)
+		}
 	}
 }
 
@@ -262,14 +254,26 @@ func (s guides) toldCleared(a *App) {
 	}
 }
 
-// NoteOutputs tells the policy of its leaf how many maps of an application have outputs by now, and how large these are together.
+// NoteOutputs says how many maps of an application have outputs by now, and how large these are together.
 func (s *Core) NoteOutputs(h handle.App, maps, bytes int64) {
 	a := &s.Apps[h]
-	if !a.guided {
-		return
+	if a.outputs = [2]int64{maps, bytes}; a.guided {
+		guides{s}.toldOutputs(a)
 	}
+}
+
+// toldOutputs tells the policy of its leaf what the maps of an application have put out, if it wants to hear of that.
+func (s guides) toldOutputs(a *App) {
 	if g := s.Queues[a.Leaf].guard; g.Watches() {
-		g.Outputs(s.leafApp(a), maps, bytes)
+		g.Outputs(s.leafApp(a), a.outputs[0], a.outputs[1])
+	}
+}
+
+// NoteBandwidth says how fast outputs of maps are fetched, in bytes per second; 0 if nobody has measured it.
+func (s *Core) NoteBandwidth(rate float64) {
+	s.bandwidth = rate
+	for _, h := range s.guided {
+		s.Queues[h].guard.Bandwidth(rate)
 	}
 }
 

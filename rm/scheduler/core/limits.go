@@ -6,7 +6,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// limitQueues computes what queues are promised and can have at most in the cluster as it is.
+// limitQueues computes what queues are guaranteed and can have at most in the cluster as it is.
 func (s *Core) limitQueues() {
 	s.Changes++
 	s.reviewReservations()
@@ -18,21 +18,21 @@ func (s *Core) limitQueues() {
 			s.Policy.Bound(q, effective)
 		}
 		q.Bounded = s.Calc.Measure(q.Maximum) != s.Calc.Measure(s.Calc.Cluster)
-		q.Promised = max(s.Calc.Share(&q.Guaranteed), least)
+		q.GuaranteedShare = max(s.Calc.Share(&q.Guaranteed), least)
 		if q.Live && q.Leaf {
 			s.Policy.BoundUsers(q)
 		}
 	}
 }
 
-// BoundByShares sets the limits of a queue by its share of the cluster. One that was made for an application is promised nothing.
+// BoundByShares sets the limits of a queue by its share of the cluster. One that was made for an application is guaranteed nothing.
 func (s *Core) BoundByShares(q *Queue, shares []queue.Share) {
 	if q.made {
-		q.Guaranteed, q.Maximum, q.Promise = records.Resource{}, q.Cfg.Fair.Max.Of(s.Calc.Cluster, s.Calc.Cluster), 0
+		q.Guaranteed, q.Maximum, q.AbsoluteCapacity = records.Resource{}, q.Cfg.Fair.Max.Of(s.Calc.Cluster, s.Calc.Cluster), 0
 		return
 	}
 	e := &shares[q.Cfg.Index]
-	q.Guaranteed, q.Maximum, q.Promise = e.Min, e.Max, e.AbsoluteCapacity
+	q.Guaranteed, q.Maximum, q.AbsoluteCapacity = e.Min, e.Max, e.AbsoluteCapacity
 }
 
 // Limited reports whether a queue is held to its maximum. Capacity queues also are where that is all there is, as reservations

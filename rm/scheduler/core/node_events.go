@@ -25,7 +25,7 @@ func (s *Core) RemoveNode(h handle.Node) {
 	if n.Reserved != handle.NoContainer {
 		s.Withdraw(n.Reserved)
 	}
-	s.breakPromises(func(p *Promised) bool { return p.node == h })
+	s.forgetPreempted(func(p *preempted) bool { return p.node == h })
 	s.Changes++
 	s.Nodes.Shut(h)
 	s.Policy.NodeChanged(h)

@@ -24,7 +24,7 @@ type Policy interface {
 	// Master returns what an ApplicationMaster counts as for limits on ApplicationMasters.
 	Master(am records.Resource) records.Resource
 
-	// Bound sets what a queue is promised and its maximum, for the cluster's present size. shares are those of the configured queues.
+	// Bound sets what a queue is guaranteed and its maximum, for the cluster's present size. shares are those of the configured queues.
 	Bound(q *Queue, shares []queue.Share)
 	// BoundUsers computes what limits of the users of a leaf hang on, after Bound.
 	BoundUsers(q *Queue)

@@ -13,24 +13,24 @@ import (
 
 // Queue is a queue with what it holds. What each decision touches stands first, as with applications.
 type Queue struct {
-	Parent     int32
-	El         int32
-	Inner      order.Order // children, or users
-	Containers int32
-	Promise    float32 // share of the cluster
-	Live       bool
-	Leaf       bool
-	made       bool       // for an application, as a Fair tree does
-	Bounded    bool       // the maximum is less than all
-	Apps       order.Rule // how applications of a leaf are ordered
-	LimitKnown bool       // leafState.userLimit is up to date
-	retry      bool       // is among Scheduler.activate
-	Promised   float64    // share of the cluster that use is measured by
-	Cfg        *queue.Queue
+	Parent           int32
+	El               int32
+	Inner            order.Order // children, or users
+	Containers       int32
+	AbsoluteCapacity float32 // share of the cluster that it is guaranteed
+	Live             bool
+	Leaf             bool
+	made             bool       // for an application, as a Fair tree does
+	Bounded          bool       // the maximum is less than all
+	Apps             order.Rule // how applications of a leaf are ordered
+	LimitKnown       bool       // leafState.userLimit is up to date
+	retry            bool       // is among Scheduler.activate
+	GuaranteedShare  float64    // share of the cluster that use is measured by: what is guaranteed, or one smallest container
+	Cfg              *queue.Queue
 
 	Used, Pending records.Resource
 	leafState
-	// In a cluster of the present size: what is promised, and what it can have at most where that is less than all.
+	// In a cluster of the present size: what is guaranteed, and what it can have at most where that is less than all.
 	Guaranteed, Maximum records.Resource
 
 	Reserved records.Resource
@@ -50,7 +50,7 @@ type leafState struct {
 	ActiveUsed records.Resource
 	UserLimit  records.Resource // of a user of weight 1
 
-	// What it hangs on in a cluster of the present size: what is promised, and the least and the most that a user can have
+	// What it hangs on in a cluster of the present size: what is guaranteed, and the least and the most that a user can have
 	// while no more than that is used.
 	Capacity, UserLeast, UserMost records.Resource
 
@@ -96,6 +96,9 @@ func (s *Core) addQueue(cfg *queue.Queue, parent int32) int32 {
 	q.Parent, q.place = parent, int64(len(s.ByPath))
 	s.Orders.Key(q.El).Seq = q.place
 	s.setRules(q)
+	if q.guard != nil {
+		s.guideLeaf(h)
+	}
 	if parent != order.Nothing {
 		s.Queues[parent].Below = append(s.Queues[parent].Below, h)
 		s.Orders.Enter(&s.Queues[parent].Inner, q.El)
@@ -197,6 +200,9 @@ func (s *Core) forgetQueue(h int32) {
 	q := &s.Queues[h]
 	delete(s.ByPath, q.Cfg.Path)
 	s.Orders.Give(q.El)
+	if i, ok := slices.BinarySearch(s.guided, h); ok {
+		s.guided = slices.Delete(s.guided, i, i+1)
+	}
 	*q = Queue{}
 	s.freeQueues = append(s.freeQueues, h)
 }

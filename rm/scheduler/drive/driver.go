@@ -56,6 +56,7 @@ type Decision struct {
 // reservations are the Driver's alone to call.
 type Driver struct {
 	*scheduler.Scheduler
+	swaps
 	cfg  scheduler.Config
 	tree *queue.Tree // nil: there are no rounds
 	now  int64
@@ -82,7 +83,7 @@ func New(cfg scheduler.Config) *Driver {
 		Scheduler: scheduler.New(cfg), cfg: cfg, tree: cfg.Tree, byID: map[records.ApplicationID]scheduler.AppHandle{},
 		killable: map[scheduler.ContainerHandle]string{}, sus: suspender{any: cfg.Tree != nil && cfg.Tree.Suspends()},
 	}
-	d.sus.d = d
+	d.sus.d, d.swaps.d = d, d
 	return d
 }
 
@@ -108,6 +109,7 @@ func (d *Driver) Step(now int64) []Decision {
 		d.sus.resumeFirst()
 		d.sus.setAside()
 	}
+	d.carryOut()
 	if d.place(); d.killing() {
 		return d.out
 	}

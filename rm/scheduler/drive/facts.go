@@ -11,6 +11,8 @@ type AppSpec struct {
 	scheduler.AppSpec
 	// ID is unique. Rounds order containers by it, and marks of containers refer to it.
 	ID records.ApplicationID
+	// NeverSuspend keeps preemption from suspending and shrinking its containers. Where it would kill instead, that still holds.
+	NeverSuspend bool
 	// SpareMaster keeps preemption from taking the container of its ApplicationMaster.
 	SpareMaster bool
 }
@@ -25,8 +27,9 @@ type Container struct {
 }
 
 type app struct {
-	id          records.ApplicationID
-	spareMaster bool
+	id           records.ApplicationID
+	spareMaster  bool
+	neverSuspend bool
 }
 
 type container struct {
@@ -39,6 +42,7 @@ type container struct {
 	known    bool // it was identified; others are never taken
 
 	suspended bool // it is among those of suspension
+	stopped   bool // somebody else has it stand still (SetStopped)
 }
 
 // AddApp enters an application, as the scheduler's method does.
@@ -47,7 +51,7 @@ func (d *Driver) AddApp(spec AppSpec) scheduler.AppHandle {
 	for len(d.apps) <= int(h) {
 		d.apps = append(d.apps, app{})
 	}
-	d.apps[h] = app{id: spec.ID, spareMaster: spec.SpareMaster}
+	d.apps[h] = app{id: spec.ID, spareMaster: spec.SpareMaster, neverSuspend: spec.NeverSuspend}
 	d.byID[spec.ID] = h
 	return h
 }
@@ -98,6 +102,7 @@ func (d *Driver) forget(h scheduler.ContainerHandle) {
 		delete(d.killable, h)
 	}
 	delete(d.sus.used, h)
+	d.swaps.forget(h)
 	if len(d.sus.past) > 0 {
 		d.sus.leaveSuspended(h)
 		delete(d.sus.past, d.ContainerID(h))

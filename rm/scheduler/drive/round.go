@@ -99,10 +99,10 @@ func (d *Driver) makeKillable(v *preempt.Victim) {
 	}
 }
 
-// kill takes a container, and promises its room to the application that it is taken for.
+// kill takes a container. Its room goes to the application that it is taken for.
 func (d *Driver) kill(v *preempt.Victim) {
 	if to, there := d.byID[v.For]; there && v.For != (records.ApplicationID{}) {
-		d.Promise(scheduler.ContainerHandle(v.Handle), to)
+		d.PreemptFor(scheduler.ContainerHandle(v.Handle), to)
 	}
 	d.decide(Kill, v)
 	d.kills++

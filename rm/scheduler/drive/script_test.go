@@ -21,14 +21,16 @@ import (
 // two spaces. Amounts are GB and as many cores.
 //
 //	capacity | fair      the lines up to "end" are capacity settings key=value, or an allocation file
-//	preemption …         settings of rounds: every=1s wait=2s lazy underused off
+//	preemption …         settings of rounds: every=1s wait=2s lazy underused periodic off
 //	node NAME SIZE       a node joins; more: suspends shrinks reclaims out=MB/S in=MB/S. close NAME
 //	cost                 those go first that cost least, and answers have quotes
 //	uses NAME/N MB       how much memory a container uses. took NAME/N TIME: how long its suspension took
 //	done NAME PERCENT    how far an application is
 //	return NAME/N        somebody lets a container go on; more: forced. refused NAME/N: its node can't suspend it
+//	stopped NAME/N       its ApplicationMaster has it stand still; off: it goes on
+//	swap NAME/N          it is to stand still, so that a request of its application gets its room; more: priority=N, any. unswap NAME/N
 //	held NAME            what its containers hold that hold less than they claim
-//	app NAME QUEUE       an application comes; more: am=SIZE spared. end NAME
+//	app NAME QUEUE       an application comes; more: am=SIZE spared never (it isn't suspended). end NAME
 //	ask NAME COUNT SIZE  more: at=HOST strict priority=N
 //	free NAME [COUNT]    its oldest containers end
 //	again NAME           its two newest containers are freed and entered anew, as when their node's rack has changed
@@ -126,6 +128,7 @@ func (p *script) preemption(w []string) {
 		return
 	}
 	preempt(p.tree, p.duration(option(w, "every", "1s")), p.duration(option(w, "wait", "2s")), slices.Contains(w, "lazy"))
+	p.tree.Settings.Suspension.Periodic = slices.Contains(w, "periodic")
 	u := &p.tree.Settings.Preemption.Underused
 	u.Enabled = slices.Contains(w, "underused")
 	u.Move, u.Delay = u.Enabled, 0
@@ -181,8 +184,20 @@ func (p *script) command(w []string) []string {
 		if !p.d.Return(p.container(w[1]).Container, slices.Contains(w, "forced")) {
 			return []string{"no"}
 		}
+	case "stopped":
+		p.d.SetStopped(p.container(w[1]).Container, !slices.Contains(w, "off"))
 	case "refused":
 		p.d.Refused(p.container(w[1]).Container)
+	case "swap":
+		request := int64(0)
+		if slices.Contains(w, "any") {
+			request = drive.AnyRequest
+		}
+		if err := p.d.Swap(p.container(w[1]).Container, int32(p.number(option(w, "priority", "1"))), request); err != nil {
+			return []string{err.Error()}
+		}
+	case "unswap":
+		p.d.Unswap(p.container(w[1]).Container)
 	case "held":
 		return p.heldBy(p.apps[w[1]])
 	case "close":
@@ -191,7 +206,7 @@ func (p *script) command(w []string) []string {
 		n := int64(len(p.names) + 1)
 		h := p.d.AddApp(drive.AppSpec{
 			AppSpec: scheduler.AppSpec{Seq: n, Queue: w[2], User: "u", AM: gb(p.number(option(w, "am", "1")))},
-			ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(n)}, SpareMaster: slices.Contains(w, "spared"),
+			ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(n)}, SpareMaster: slices.Contains(w, "spared"), NeverSuspend: slices.Contains(w, "never"),
 		})
 		p.apps[w[1]], p.names[h] = h, w[1]
 	case "end":

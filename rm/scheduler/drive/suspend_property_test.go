@@ -59,9 +59,11 @@ type leading struct {
 	live  map[scheduler.ContainerHandle]place
 	over  map[int]bool   // nodes that hold more than they have, as they said so
 	by    map[int64]bool // numbers of containers that people have suspended: they don't resume by themselves
-	next  int
-	log   []string
-	kinds map[drive.Kind]int
+	// stopped are those that their ApplicationMasters have frozen: they are never chosen.
+	stopped map[int64]bool
+	next    int
+	log     []string
+	kinds   map[drive.Kind]int
 }
 
 func sorted[K ~int | ~int32, V any](m map[K]V) []K {
@@ -113,6 +115,9 @@ func (l *leading) takeOver() {
 		} else if held[h] != c.claim && !l.d.WasSuspended(k, held[h], l.now, "root.b") {
 			l.fault("%v can't have been suspended with %v of %v", l.d.ContainerID(k), held[h], c.claim)
 		}
+		if l.stopped[c.number] {
+			l.d.SetStopped(k, true)
+		}
 		l.live[k] = c
 	}
 }
@@ -125,7 +130,7 @@ func (l *leading) step(t *rapid.T) {
 		h = rapid.SampledFrom(all).Draw(t, "container")
 		c = l.live[h]
 	}
-	switch event := draw("event", 22); {
+	switch event := draw("event", 27); {
 	case event == 0 || len(l.nodes) == 0:
 		l.next++
 		l.sizes[l.next] = gb(int64(2 + draw("size", 8)))
@@ -171,10 +176,19 @@ func (l *leading) step(t *rapid.T) {
 			to[records.VCores], to[records.Memory] = 0, int64(draw("kept", int(c.claim[records.Memory])))
 			l.by[c.number] = l.d.SetHeld(h, to)
 		}
+	case event == 20:
+		if _, _, chosen := l.d.Suspended(h); !chosen {
+			l.stopped[c.number] = !l.stopped[c.number]
+			l.d.SetStopped(h, l.stopped[c.number])
+		}
 	case event == 18:
 		l.d.SetMemory(h, int64(draw("bytes", 1<<30)))
 	case event == 19:
 		l.d.Took(h, int64(draw("took", 10_000)))
+	case event == 23 || event == 24:
+		_ = l.d.Swap(h, 1, int64(draw("request", 1))-1)
+	case event == 25:
+		l.d.Unswap(h)
 	case event == 14:
 		delete(l.by, c.number)
 		if l.d.Refused(h); l.d.Held(h) != c.claim {
@@ -225,6 +239,9 @@ func (l *leading) decide() (again bool) {
 		case drive.Suspend, drive.Shrink, drive.Resume:
 			if !live || d.App != l.apps[c.app] || d.Reason == "" {
 				l.fault("%+v; there is %+v", d, c)
+			}
+			if l.stopped[c.number] {
+				l.fault("%+v: it stands still because somebody else wants that", d)
 			}
 			if whole := d.Resource == c.claim; whole != (d.Kind == drive.Resume) {
 				l.fault("%+v of %v", d, c.claim)
@@ -306,7 +323,7 @@ func TestSuspensionAddsUp(t *testing.T) {
 		l := &leading{
 			d: drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second}), tree: tree, now: 1000,
 			nodes: map[int]scheduler.NodeHandle{}, sizes: map[int]records.Resource{}, able: map[int]drive.Ability{},
-			apps: map[int]scheduler.AppHandle{}, where: map[int]string{}, live: map[scheduler.ContainerHandle]place{}, over: map[int]bool{}, by: map[int64]bool{}, kinds: kinds,
+			apps: map[int]scheduler.AppHandle{}, where: map[int]string{}, live: map[scheduler.ContainerHandle]place{}, over: map[int]bool{}, by: map[int64]bool{}, stopped: map[int64]bool{}, kinds: kinds,
 		}
 		for range 80 {
 			l.step(t)

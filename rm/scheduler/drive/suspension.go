@@ -47,6 +47,7 @@ type suspended struct {
 	by        beneficiary
 	node      scheduler.NodeHandle
 	quoted    float64 // seconds until its room is there, by the node's rates alone; 0: no longer of interest
+	back      bool    // its application, for which it was suspended, wants it to go on
 }
 
 // beneficiary is for whom a container was suspended: the path of a queue, and an application there. Of one that an earlier release has
@@ -175,6 +176,12 @@ func (d *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
 	d.sus.findFirstDue()
 }
 
+// SetStopped says that somebody who isn't asked for reasons has a container stand still, or lets it go on: its ApplicationMaster, or people. As
+// long as it stands still it isn't chosen: it would resume by itself then, against their wish.
+func (d *Driver) SetStopped(h scheduler.ContainerHandle, stopped bool) {
+	d.containers[h].stopped = stopped
+}
+
 // Suspended says since when a container is suspended or shrunk so that queues get their shares (ms), and for which queue.
 func (d *Driver) Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool) {
 	if i := d.sus.index(h); i >= 0 {
@@ -289,7 +296,7 @@ func (x *suspender) findFirstDue() {
 // there is, and all where nothing delays them.
 func (x *suspender) resumeFirst() {
 	atOnce := x.d.tree != nil && x.d.tree.Settings.Suspension.Tries == 0
-	if !atOnce && x.d.now < x.firstDue {
+	if !atOnce && x.d.now < x.firstDue && !x.wantedBack() {
 		return
 	}
 	for i := 0; i < len(x.of); i++ {
@@ -305,6 +312,9 @@ func (x *suspender) resumeFirst() {
 			} else if now := x.d.Held(h); now != held {
 				x.change(Shrink, h, now, "it gets back what room there is, as it was suspended for as long as may be", by)
 			}
+		case s.back && x.d.SetHeld(h, x.d.Claim(h)):
+			x.resumed(h, "its application wants it to go on")
+			i--
 		case atOnce && x.d.SetHeld(h, x.d.Claim(h)):
 			x.resumed(h, "its node has room for it")
 			i--
@@ -378,7 +388,7 @@ func (x *suspender) change(k Kind, h scheduler.ContainerHandle, held records.Res
 
 // demanded reports whether a round of suspension is due because requests have found no room, and notes when one will be.
 func (x *suspender) demanded() bool {
-	if !x.d.Suspends() || len(x.nodes) == 0 || x.d.Changes() == x.changes || !x.d.Starving() {
+	if !x.d.Suspends() || x.d.tree.Settings.Suspension.Periodic || len(x.nodes) == 0 || x.d.Changes() == x.changes || !x.d.Starving() {
 		return false
 	}
 	if next := x.lastDemand + (demandPause+int64(len(x.d.containers)/containersPerMs))<<x.fruitless; x.lastDemand > 0 && x.d.now < next {
@@ -419,7 +429,7 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 			if s.aside {
 				kind = Charge
 			}
-			s.tries, s.aside, s.by = 0, false, by
+			s.tries, s.aside, s.back, s.by = 0, false, false, by
 		}
 		x.change(kind, h, c.To, c.Reason, by)
 		if kind != Charge {
@@ -465,23 +475,18 @@ func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, nod
 	able := x.nodes[scheduler.NodeHandle(node)]
 	spared := c.Spared
 	c.Spared = spared || !q.Means.Suspends() || q.Unable != suspension.Kill || able.Suspend
-	if spared || !q.Means.Suspends() || !able.Suspend || x.exhausted(scheduler.ContainerHandle(c.Handle)) {
+	if spared || !q.Means.Suspends() || !able.Suspend || x.d.apps[x.d.containers[c.Handle].app].neverSuspend || x.exhausted(scheduler.ContainerHandle(c.Handle)) {
 		return
 	}
 	i := x.index(scheduler.ContainerHandle(c.Handle))
 	switch {
-	case i < 0 && c.Held != c.Resource:
+	case i < 0 && (c.Held != c.Resource || x.d.containers[c.Handle].stopped):
 		return // somebody has suspended it, who doesn't want it to resume by itself
 	case i >= 0 && x.of[i].aside:
 		c.Least, c.Idle, c.Whole = x.of[i].least, true, true
 		return
 	}
-	least := c.Held
-	least[records.VCores] = 0
-	if able.Reclaim {
-		least[records.Memory] = min(footprint, least[records.Memory])
-	}
-	c.Least, c.Whole = least, !able.Shrink
+	c.Least, c.Whole = least(c.Held, able), !able.Shrink
 	c.Quote = x.quote(c, node, able, remaining)
 }
 

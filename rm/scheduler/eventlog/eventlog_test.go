@@ -82,11 +82,11 @@ func suspendKeys() map[string]string {
 func begin(t fataler, log io.Writer) *eventlog.Driver { return beginWith(t, log, queues) }
 
 func beginWith(t fataler, log io.Writer, queues *eventlog.Source) *eventlog.Driver {
-	tree, _, err := queues.Tree()
+	tree, types, err := queues.Tree()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := eventlog.New(scheduler.Config{Tree: tree, Minimum: slot}, eventlog.NewWriter(log), queues, eventlog.Header{Heddle: "test", Time: 1})
+	s, err := eventlog.New(scheduler.Config{Tree: tree, Types: types, Minimum: slot}, eventlog.NewWriter(log), queues, eventlog.Header{Heddle: "test", Time: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,11 +187,17 @@ func (l *live) step(t *rapid.T) {
 		l.s.SetAbility(l.nodes[node], drive.Ability{Suspend: true, Shrink: rapid.Bool().Draw(t, "shrinks"), Reclaim: rapid.Bool().Draw(t, "reclaims"), Out: 1 << 28})
 	case what == 19:
 		l.s.NoteOutputs(l.apps[app], rapid.Int64Range(0, 9).Draw(t, "maps"), rapid.Int64Range(0, 1<<40).Draw(t, "bytes"))
+	case what == 20:
+		l.s.NoteBandwidth(rapid.Float64Range(0, 1e12).Draw(t, "bandwidth"))
 	case what == 17:
 		l.s.SetProgress(l.apps[app], rapid.Float64Range(0, 1).Draw(t, "part"))
 	case what == 18 && len(l.containers) > 0:
 		h := rapid.SampledFrom(l.containers).Draw(t, "container").container
-		switch rapid.IntRange(0, 6).Draw(t, "report") {
+		switch rapid.IntRange(0, 8).Draw(t, "report") {
+		case 6:
+			_ = l.s.Swap(h, rapid.SampledFrom([]int32{1, 10, 20}).Draw(t, "priority"), rapid.Int64Range(-1, 0).Draw(t, "request"))
+		case 7:
+			l.s.Unswap(h)
 		case 4:
 			l.s.SetMemory(h, rapid.Int64Range(0, 1<<30).Draw(t, "bytes"))
 		case 5:
@@ -260,8 +266,10 @@ func TestReplayDecidesTheSame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				var log bytes.Buffer
+				var last *eventlog.Driver
 				for range 2 {
 					l := &live{s: beginWith(t, &log, queues), now: 1000, kinds: map[drive.Kind]int{}}
+					last = l.s
 					for range rapid.IntRange(0, 80).Draw(t, "events") {
 						l.step(t)
 					}
@@ -275,6 +283,9 @@ func TestReplayDecidesTheSame(t *testing.T) {
 				}
 				if p.Sessions != 2 || p.Torn() {
 					t.Fatalf("%d sessions, torn: %v", p.Sessions, p.Torn())
+				}
+				if diff := stateDiff(last.Driver, p.Driver); diff != "" {
+					t.Fatalf("the replay leads to another state: %s\n%s", diff, log.Bytes())
 				}
 			})
 		})
@@ -508,10 +519,10 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// For which asks a FairScheduler keeps nodes, how many and how often it looks is configured besides its queues: a log holds it,
-// as without it a replay would decide otherwise.
+// A log holds the keys that say for which asks a FairScheduler reserves nodes, how many, and how often it looks. Without them a replay would
+// decide otherwise.
 func TestReservationsOfFairQueuesAreReplayed(t *testing.T) {
-	for multiple, kept := range map[string]int{"1": 2, "2": 0} {
+	for multiple, want := range map[string]int{"1": 2, "2": 0} {
 		var log bytes.Buffer
 		s := beginWith(t, &log, &eventlog.Source{
 			Keys: map[string]string{
@@ -530,8 +541,8 @@ func TestReservationsOfFairQueuesAreReplayed(t *testing.T) {
 			s.UpdateAsks(h, []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 2, RelaxLocality: true}})
 			s.Step(int64(i) * 5)
 		}
-		if got := len(s.Reservations()); got != kept {
-			t.Errorf("from %s increments on: %d nodes are reserved, want %d", multiple, got, kept)
+		if got := len(s.Reservations()); got != want {
+			t.Errorf("from %s increments on: %d nodes are reserved, want %d", multiple, got, want)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)

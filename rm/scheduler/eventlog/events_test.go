@@ -19,66 +19,89 @@ func TestEveryEventIsRecorded(t *testing.T) {
 	s := begin(t, &log)
 	var n scheduler.NodeHandle
 	var a scheduler.AppHandle
-	var c scheduler.ContainerHandle
+	var c, d scheduler.ContainerHandle
 	var want []string
 	for _, step := range []struct {
 		tell func()
 		want string
 	}{
-		{func() { n = s.AddNode(scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(8)}) }, `{"op":"addNode","host":"h1","rack":"/r","resource":[8192,8]}`},
-		{func() { s.SetCapability(n, slot.Times(9)) }, `{"op":"setCapability","resource":[9216,9]}`},
-		{func() { s.SetOpen(n, scheduler.NoWork) }, `{"op":"setOpen"}`},
-		{func() { s.SetOpen(n, 4) }, `{"op":"setOpen","open":true,"work":4}`},
-		{func() { s.SetOpen(n, scheduler.AllWork) }, `{"op":"setOpen","open":true}`},
+		// The first of all have handle 0, which looks like none.
+		{func() { s.AddNode(scheduler.NodeSpec{Host: "h0", Rack: "/r", Capability: slot}) }, `{"op":"addNode","host":"h0","rack":"/r","resource":[1024,1]}`},
+		{func() {
+			s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.b", User: "w", Type: "SPARK"}})
+		}, `{"op":"addApp","queue":"root.b","user":"w","type":"SPARK","seq":1}`},
+		{func() { s.Restore(0, 0, slot, drive.Container{Attempt: 1, ID: 1}) }, `{"op":"restore","attempt":1,"first":1,"resource":[1024,1]}`},
+		{func() { n = s.AddNode(scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(8)}) }, `{"op":"addNode","node":1,"host":"h1","rack":"/r","resource":[8192,8]}`},
+		{func() { s.SetCapability(n, slot.Times(9)) }, `{"op":"setCapability","node":1,"resource":[9216,9]}`},
+		{func() { s.SetOpen(n, scheduler.NoWork) }, `{"op":"setOpen","node":1}`},
+		{func() { s.SetOpen(n, 4) }, `{"op":"setOpen","node":1,"open":true,"work":4}`},
+		{func() { s.SetOpen(n, scheduler.AllWork) }, `{"op":"setOpen","node":1,"open":true}`},
 		{func() {
 			a = s.AddApp(drive.AppSpec{
 				AppSpec: scheduler.AppSpec{Seq: 3, Priority: 2, Queue: "root.a", User: "u", AM: slot}, SpareMaster: true,
 				ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1},
 			})
-		}, `{"op":"addApp","name":"application_1_0001","queue":"root.a","user":"u","priority":2,"seq":3,"am":true,"resource":[1024,1]}`},
-		{func() { s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 4, Queue: "root.a", User: "v"}}) }, `{"op":"addApp","app":1,"queue":"root.a","user":"v","seq":4}`},
-		{func() { s.Step(1) }, `{"op":"step","t":1,"decisions":[{"kind":"activate"}]}`},
-		{func() { s.Name(a, "the first") }, `{"op":"name","name":"the first"}`},
-		{func() { s.SetPriority(a, 5) }, `{"op":"setPriority","priority":5}`},
-		{func() { s.MoveApp(a, "root.b") }, `{"op":"moveApp","queue":"root.b"}`},
-		{func() { s.UpdateBlacklist(a, []string{"h7", "h8"}, []string{"h9"}) }, `{"op":"updateBlacklist","add":["h7","h8"],"remove":["h9"]}`},
-		{func() { s.SetProgress(a, 0.25) }, `{"op":"setProgress","part":0.25}`},
-		{func() { s.SetAbility(n, drive.Ability{Suspend: true}) }, `{"op":"setAbility","ability":{"Suspend":true,"Shrink":false,"Reclaim":false,"Out":0,"In":0}}`},
+		}, `{"op":"addApp","app":1,"name":"application_1_0001","queue":"root.a","user":"u","priority":2,"seq":3,"am":true,"resource":[1024,1]}`},
+		{func() {
+			s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 4, Queue: "root.a", User: "v"}, NeverSuspend: true})
+		}, `{"op":"addApp","app":2,"queue":"root.a","user":"v","seq":4,"never":true}`},
+		{func() { s.Step(1) }, `{"op":"step","t":1,"decisions":[{"kind":"activate","app":1}]}`},
+		{func() { s.Name(a, "the first") }, `{"op":"name","app":1,"name":"the first"}`},
+		{func() { s.SetPriority(a, 5) }, `{"op":"setPriority","app":1,"priority":5}`},
+		{func() { s.MoveApp(a, "root.b") }, `{"op":"moveApp","app":1,"queue":"root.b"}`},
+		{func() { s.UpdateBlacklist(a, []string{"h7", "h8"}, []string{"h9"}) }, `{"op":"updateBlacklist","app":1,"add":["h7","h8"],"remove":["h9"]}`},
+		{func() { s.SetProgress(a, 0.25) }, `{"op":"setProgress","app":1,"part":0.25}`},
+		{func() { s.NoteOutputs(a, 3, 7000) }, `{"op":"noteOutputs","app":1,"maps":3,"bytes":7000}`},
+		{func() { s.NoteBandwidth(1.5e8) }, `{"op":"noteBandwidth","part":150000000}`},
+		{func() { s.SetAbility(n, drive.Ability{Suspend: true}) }, `{"op":"setAbility","node":1,"ability":{"Suspend":true,"Shrink":false,"Reclaim":false,"Out":0,"In":0}}`},
 		{func() {
 			c = s.Restore(a, n, slot.Times(2), drive.Container{Attempt: 1, ID: 7, Priority: 3, AM: true, Since: 99})
-		}, `{"op":"restore","priority":3,"am":true,"attempt":1,"first":7,"since":99,"resource":[2048,2]}`},
-		{func() { s.Identify(2, 8, true, c) }, `{"op":"identify","am":true,"attempt":2,"first":8,"containers":[0]}`},
-		{func() { s.SetPast(c, 3, 4000) }, `{"op":"setPast","times":3,"total":4000}`},
-		{func() { s.ResizeContainer(c, slot.Times(3)) }, `{"op":"resize","open":true,"resource":[3072,3]}`},
-		{func() { s.ResizeContainer(c, slot.Times(30)) }, `{"op":"resize","resource":[30720,30]}`},
-		{func() { s.SetHeld(c, slot) }, `{"op":"setHeld","open":true,"resource":[1024,1]}`},
-		{func() { s.SetHeld(c, slot.Times(30)) }, `{"op":"setHeld","resource":[30720,30]}`},
-		{func() { s.NoteHeld(c, slot.Times(2)) }, `{"op":"noteHeld","open":true,"resource":[2048,2]}`},
-		{func() { s.NoteHeld(c, slot.Times(30)) }, `{"op":"noteHeld","resource":[30720,30]}`},
-		{func() { s.WasSuspended(c, slot, 77, "root.a") }, `{"op":"wasSuspended","queue":"root.a","open":true,"since":77,"resource":[1024,1]}`},
-		{func() { s.Return(c, true) }, `{"op":"return","open":true,"forced":true}`},
-		{func() { s.Refused(c) }, `{"op":"refused"}`},
-		{func() { s.Grow(c, slot.Times(4)) }, `{"op":"grow","open":true,"resource":[4096,4]}`},
+		}, `{"op":"restore","node":1,"app":1,"container":1,"priority":3,"am":true,"attempt":1,"first":7,"since":99,"resource":[2048,2]}`},
+		{func() { s.Identify(2, 8, true, c) }, `{"op":"identify","am":true,"attempt":2,"first":8,"containers":[1]}`},
+		{func() { s.SetPast(c, 3, 4000) }, `{"op":"setPast","container":1,"times":3,"total":4000}`},
+		{func() { s.SetStopped(c, true) }, `{"op":"setStopped","container":1,"open":true}`},
+		{func() { s.SetStopped(c, false) }, `{"op":"setStopped","container":1}`},
+		{func() { s.SetMemory(c, 1<<20) }, `{"op":"setMemory","container":1,"total":1048576}`},
+		{func() { s.Took(c, 250) }, `{"op":"took","container":1,"total":250}`},
+		{func() { d = s.Restore(a, n, slot, drive.Container{Attempt: 1, ID: 9}) }, `{"op":"restore","node":1,"app":1,"container":2,"attempt":1,"first":9,"resource":[1024,1]}`},
+		{func() { s.Fail(d) }, `{"op":"free","container":2,"failed":true}`},
+		{func() { s.ResizeContainer(c, slot.Times(3)) }, `{"op":"resize","container":1,"open":true,"resource":[3072,3]}`},
+		{func() { s.ResizeContainer(c, slot.Times(30)) }, `{"op":"resize","container":1,"resource":[30720,30]}`},
+		{func() { s.SetHeld(c, slot) }, `{"op":"setHeld","container":1,"open":true,"resource":[1024,1]}`},
+		{func() { s.SetHeld(c, slot.Times(30)) }, `{"op":"setHeld","container":1,"resource":[30720,30]}`},
+		{func() { s.NoteHeld(c, slot.Times(2)) }, `{"op":"noteHeld","container":1,"open":true,"resource":[2048,2]}`},
+		{func() { s.NoteHeld(c, slot.Times(30)) }, `{"op":"noteHeld","container":1,"resource":[30720,30]}`},
+		{func() { s.WasSuspended(c, slot, 77, "root.a") }, `{"op":"wasSuspended","container":1,"queue":"root.a","open":true,"since":77,"resource":[1024,1]}`},
+		{func() { s.Return(c, true) }, `{"op":"return","container":1,"open":true,"forced":true}`},
+		{func() { s.Refused(c) }, `{"op":"refused","container":1}`},
+		{func() { s.Grow(c, slot.Times(4)) }, `{"op":"grow","container":1,"open":true,"resource":[4096,4]}`},
 		{func() {
 			s.UpdateAsks(a, []scheduler.Ask{{Priority: 4, AllocationRequestID: 6, Name: "h1", Capability: slot, Count: 2, RelaxLocality: true}})
-		}, `{"op":"updateAsks","asks":[{"priority":4,"id":6,"name":"h1","resource":[1024,1],"count":2,"relax":true}]}`},
-		{func() { s.ClearAsks(a) }, `{"op":"clearAsks"}`},
-		{func() { s.Step(5000) }, `{"op":"step","t":5000,"decisions":[{"kind":"grow","resource":[4096,4],"priority":3},{"kind":"activate","app":1}]}`},
-		{func() { s.Free(c) }, `{"op":"free"}`},
-		{func() { s.RemoveApp(a) }, `{"op":"removeApp"}`},
-		{func() { s.RemoveNode(n) }, `{"op":"removeNode"}`},
+		}, `{"op":"updateAsks","app":1,"asks":[{"priority":4,"id":6,"name":"h1","resource":[1024,1],"count":2,"relax":true}]}`},
+		{func() { s.ClearAsks(a) }, `{"op":"clearAsks","app":1}`},
+		{func() { s.Step(5000) }, `{"op":"step","t":5000,"decisions":[{"kind":"grow","app":1,"container":1,"resource":[4096,4],"priority":3},{"kind":"activate","app":2}]}`},
+		{func() { s.Free(c) }, `{"op":"free","container":1}`},
+		{func() { s.RemoveApp(a) }, `{"op":"removeApp","app":1}`},
+		{func() { s.RemoveNode(n) }, `{"op":"removeNode","node":1}`},
 	} {
 		step.tell()
 		want = append(want, step.want)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
+		if err := s.Close(); err != nil { // no file is closed, so it goes on
+			t.Fatal(err)
+		}
+		p, err := play(log.Bytes())
+		if err != nil {
+			t.Fatalf("%s: %v", step.want, err)
+		}
+		if diff := stateDiff(s.Driver, p.Driver); diff != "" {
+			t.Fatalf("%s leads to another state when it is replayed: %s", step.want, diff)
+		}
+		if p.Events != len(want) || p.Line != len(want)+1 {
+			t.Errorf("%s is event %d in line %d", step.want, p.Events, p.Line)
+		}
 	}
 	_, events, _ := strings.Cut(strings.TrimSpace(log.String()), "\n") // behind the header
 	if diff := cmp.Diff(want, strings.Split(events, "\n")); diff != "" {
 		t.Error(diff)
-	}
-	if _, err := play(log.Bytes()); err != nil {
-		t.Error(err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // Version of the format that is written. A reader also understands those before it. In the first one rounds of preemption were
 // the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own. Before
 // the third one growth was, too: Resize stood for it. Suspension came with the third one, and types of applications, how containers
-// ended and the outputs of maps with the fourth.
+// ended and the outputs of maps with the fourth. A program that doesn't know an event says so.
 const Version = 4
 
 // Header begins a session.
@@ -34,7 +34,7 @@ const (
 	RemoveNode      Op = "removeNode"      // Node
 	SetCapability   Op = "setCapability"   // Node, Resource
 	SetOpen         Op = "setOpen"         // Node, Open, Work
-	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Type, Resource, Name, AM: whether that is spared
+	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Type, Resource, Name, AM: whether that is spared, Never
 	RemoveApp       Op = "removeApp"       // App
 	MoveApp         Op = "moveApp"         // App, Queue
 	SetPriority     Op = "setPriority"     // App, Priority
@@ -52,11 +52,15 @@ const (
 	SetProgress     Op = "setProgress"     // App, Part
 	WasSuspended    Op = "wasSuspended"    // Container, Resource, Since, Queue; Open is the result
 	SetPast         Op = "setPast"         // Container, Times, Total
+	SetStopped      Op = "setStopped"      // Container, Open: whether it stands still
 	SetMemory       Op = "setMemory"       // Container, Total: bytes
 	Took            Op = "took"            // Container, Total: ms
 	NoteOutputs     Op = "noteOutputs"     // App, Maps, Bytes
+	NoteBandwidth   Op = "noteBandwidth"   // Part: bytes per second
 	Return          Op = "return"          // Container, Forced; Open is the result
 	Refused         Op = "refused"         // Container
+	Swap            Op = "swap"            // Container, Priority, Request; Open is the result
+	Unswap          Op = "unswap"          // Container
 	Step            Op = "step"            // Time, Decisions
 	SetTree         Op = "setTree"         // Queues; Open is the result
 	Name            Op = "name"            // App, Name: what people call it, if that isn't its id; the scheduler isn't told
@@ -67,7 +71,7 @@ const (
 	Unreserve       Op = "unreserve"       // Container; Open is the result
 	MoveReservation Op = "moveReservation" // Container, Node; Open is the result
 	MakeKillable    Op = "makeKillable"    // Container; Open is the result
-	Promise         Op = "promise"         // Container, App
+	PreemptFor      Op = "promise"         // Container, App
 	SpareKillable   Op = "spareKillable"   // nothing
 	Schedule        Op = "schedule"        // Time, Decisions
 )
@@ -90,6 +94,7 @@ type Record struct {
 	Open      bool                      `json:"open,omitempty"`
 	Work      scheduler.Works           `json:"work,omitempty"` // if it is some kinds only
 	AM        bool                      `json:"am,omitempty"`
+	Never     bool                      `json:"never,omitempty"` // an application that isn't suspended
 	Attempt   int32                     `json:"attempt,omitempty"`
 	First     int64                     `json:"first,omitempty"` // number of the first container in the attempt
 	Since     int64                     `json:"since,omitempty"` // ms since 1970
@@ -108,6 +113,7 @@ type Record struct {
 	Total      int64                       `json:"total,omitempty"`  // ms or bytes
 	Failed     bool                        `json:"failed,omitempty"` // before its work was done
 	Maps       int64                       `json:"maps,omitempty"`
+	Request    int64                       `json:"request,omitempty"` // allocation request id
 	Bytes      int64                       `json:"bytes,omitempty"`
 }
 

@@ -77,7 +77,7 @@ func (s *Driver) AddApp(spec drive.AppSpec) scheduler.AppHandle {
 	if s.log != nil {
 		r := Record{
 			Op: AddApp, App: h, Priority: spec.Priority, Seq: spec.Seq, Queue: spec.Queue, User: spec.User, Type: spec.Type, Resource: amountsOf(spec.AM),
-			AM: spec.SpareMaster,
+			AM: spec.SpareMaster, Never: spec.NeverSuspend,
 		}
 		if spec.ID != (records.ApplicationID{}) {
 			r.Name = spec.ID.String()
@@ -215,6 +215,12 @@ func (s *Driver) NoteOutputs(a scheduler.AppHandle, maps, bytes int64) {
 	s.Driver.NoteOutputs(a, maps, bytes)
 }
 
+// NoteBandwidth says how fast outputs of maps are fetched, in bytes per second.
+func (s *Driver) NoteBandwidth(rate float64) {
+	s.note(Record{Op: NoteBandwidth, Part: rate})
+	s.Driver.NoteBandwidth(rate)
+}
+
 // WasSuspended enters a container that an earlier leader has suspended.
 func (s *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64, queue string) bool {
 	ok := s.Driver.WasSuspended(h, held, since, queue)
@@ -228,6 +234,12 @@ func (s *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
 	s.note(Record{Op: SetPast, Container: h, Times: times, Total: total})
 }
 
+// SetStopped says that somebody has a container stand still, or lets it go on.
+func (s *Driver) SetStopped(h scheduler.ContainerHandle, stopped bool) {
+	s.Driver.SetStopped(h, stopped)
+	s.note(Record{Op: SetStopped, Container: h, Open: stopped})
+}
+
 // Return has a suspended container take its claim again.
 func (s *Driver) Return(h scheduler.ContainerHandle, forced bool) bool {
 	ok := s.Driver.Return(h, forced)
@@ -239,6 +251,19 @@ func (s *Driver) Return(h scheduler.ContainerHandle, forced bool) bool {
 func (s *Driver) Refused(h scheduler.ContainerHandle) {
 	s.note(Record{Op: Refused, Container: h})
 	s.Driver.Refused(h)
+}
+
+// Swap has a container stand still for a request of its application.
+func (s *Driver) Swap(h scheduler.ContainerHandle, priority int32, request int64) error {
+	err := s.Driver.Swap(h, priority, request)
+	s.note(Record{Op: Swap, Container: h, Priority: priority, Request: request, Open: err == nil})
+	return err
+}
+
+// Unswap has it go on.
+func (s *Driver) Unswap(h scheduler.ContainerHandle) {
+	s.note(Record{Op: Unswap, Container: h})
+	s.Driver.Unswap(h)
 }
 
 // SetTree replaces the queues. source is what they are made from.

@@ -140,7 +140,7 @@ func (p *Replay) play(r *Record) error {
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
-	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, SetMemory, Took, Return, Refused:
+	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, SetStopped, SetMemory, Took, Return, Refused, Swap, Unswap:
 		err = p.container(r, size)
 	case Unreserve:
 		if ok := p.Driver.Scheduler.Unreserve(r.Container); ok != r.Open {
@@ -154,10 +154,16 @@ func (p *Replay) play(r *Record) error {
 		if ok := p.Driver.Scheduler.MakeKillable(r.Container); ok != r.Open {
 			return &Difference{What: fmt.Sprintf("container %d became killable: %v; now: %v", r.Container, r.Open, ok)}
 		}
-	case Promise:
-		if err = p.containers.check("container", r.Container); err == nil && p.apps[r.App] { // else nothing was promised
-			p.Driver.Scheduler.Promise(r.Container, r.App)
+	case PreemptFor:
+		if err = p.containers.check("container", r.Container); err == nil && p.apps[r.App] { // else nothing was set aside
+			p.Driver.Scheduler.PreemptFor(r.Container, r.App)
 		}
+	case NoteBandwidth:
+		if !(r.Part >= 0) {
+			err = fmt.Errorf("outputs are fetched at %v bytes per second", r.Part)
+			break
+		}
+		p.Driver.NoteBandwidth(r.Part)
 	case SpareKillable:
 		p.Driver.Scheduler.SpareKillable()
 	case Step, Schedule:
@@ -252,7 +258,7 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 func (p *Replay) addApp(r *Record, size records.Resource) (err error) {
 	spec := drive.AppSpec{
 		AppSpec:     scheduler.AppSpec{Priority: r.Priority, Seq: r.Seq, Queue: r.Queue, User: r.User, Type: r.Type, AM: size},
-		SpareMaster: r.AM,
+		SpareMaster: r.AM, NeverSuspend: r.Never,
 	}
 	if r.Name != "" {
 		if spec.ID, err = records.ParseApplicationID(r.Name); err != nil {
@@ -301,6 +307,11 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 		return p.same(r, "have been suspended with", p.Driver.WasSuspended(r.Container, size, r.Since, r.Queue))
 	case Return:
 		return p.same(r, "take its claim again, forced or not:", p.Driver.Return(r.Container, r.Forced))
+	case Swap:
+		return p.same(r, "stand still for its application, holding", p.Driver.Swap(r.Container, r.Priority, r.Request) == nil)
+	case Unswap:
+		p.Driver.Unswap(r.Container)
+		return nil
 	case SetMemory:
 		p.Driver.SetMemory(r.Container, r.Total)
 		return nil
@@ -309,6 +320,9 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 		return nil
 	case SetPast:
 		p.Driver.SetPast(r.Container, r.Times, r.Total)
+		return nil
+	case SetStopped:
+		p.Driver.SetStopped(r.Container, r.Open)
 		return nil
 	case Refused:
 		p.Driver.Refused(r.Container)

@@ -102,8 +102,8 @@ func New(c *core.Core, p Policy) *Explainer { return &Explainer{core: c, policy:
 // explaining is what is found out once while applications are explained, between which nothing changes.
 type explaining struct {
 	surveys      map[records.Resource]Reason       // what nodes lack for a container
-	reservations map[*core.Demand]handle.Container // the latest reservation of each demand that has one; see keptLast
-	listed       bool                              // reserved is filled
+	reservations map[*core.Demand]handle.Container // the latest reservation of each demand that has one; see lastReservation
+	listed       bool                              // reservations is filled
 }
 
 // lastReservation is the latest reservation of a demand that has one.

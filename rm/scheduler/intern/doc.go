@@ -1,6 +1,6 @@
 // Package intern turns values that many objects share into small dense numbers: Names for hosts and racks, Amounts for
 // what containers hold and what nodes have.
 //
-// A container so takes sixteen bytes, and a set of names is an array by number. Numbers of values that nobody uses any
-// more are given out again: clients choose names, and would fill the memory otherwise.
+// So a container takes sixteen bytes, and a set of names is an array by number. Numbers of values that nobody uses any
+// more are used again: clients choose names, and would otherwise fill the memory.
 package intern

@@ -107,13 +107,13 @@ func TestManyElements(t *testing.T) {
 }
 
 func TestKeysThatAreTheSame(t *testing.T) {
-	k := order.Key{Ratio: 1, Promise: 2, Seq: 3, Priority: 4, Rank: 5}
+	k := order.Key{Ratio: 1, Capacity: 2, Seq: 3, Priority: 4, Rank: 5}
 	if o := k; !k.Same(&o) {
 		t.Error("a key isn't the same as itself")
 	}
 	for name, change := range map[string]func(*order.Key){
 		"ratio":    func(k *order.Key) { k.Ratio++ },
-		"promise":  func(k *order.Key) { k.Promise++ },
+		"capacity": func(k *order.Key) { k.Capacity++ },
 		"seq":      func(k *order.Key) { k.Seq++ },
 		"priority": func(k *order.Key) { k.Priority++ },
 		"rank":     func(k *order.Key) { k.Rank++ },

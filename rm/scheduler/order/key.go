@@ -7,8 +7,8 @@ type Rule uint8
 
 // Rules. Where keys are equal by a rule, the earlier submission, or place in the configuration, decides.
 const (
-	ByUse            Rule = iota // YARN's utilization: what is used of what is promised
-	ByPriorityAndUse             // priority-utilization: those below their promise first, then by priority, then by use
+	ByUse            Rule = iota // YARN's utilization: what is used of what is guaranteed
+	ByPriorityAndUse             // priority-utilization: those below their guarantee first, then by priority, then by use
 	ByPriority                   // fifo: priority, then submission
 	ByAppUse                     // fair leaves of the CapacityScheduler: memory in use
 	ByFairness                   // fair of the FairScheduler
@@ -20,7 +20,7 @@ const (
 // Key is by what a queue, user or application is ordered. That of a user is that of its first application.
 type Key struct {
 	Ratio    float64 // lower first
-	Promise  float64 // higher first, of equal ratios
+	Capacity float64 // higher first, of equal ratios
 	Seq      int64   // submission, or place in the configuration; unique
 	Priority int32   // higher first
 	Rank     uint8   // lower first, whatever the rest says
@@ -28,7 +28,7 @@ type Key struct {
 
 // Same is ==, which the compiler makes a call of.
 func (k *Key) Same(o *Key) bool {
-	return k.Ratio == o.Ratio && k.Promise == o.Promise && k.Seq == o.Seq && k.Priority == o.Priority && k.Rank == o.Rank
+	return k.Ratio == o.Ratio && k.Capacity == o.Capacity && k.Seq == o.Seq && k.Priority == o.Priority && k.Rank == o.Rank
 }
 
 // Less reports whether one element is served before another.
@@ -39,8 +39,8 @@ func (e *Arena) Less(r Rule, i, j int32) bool {
 		if a.Ratio != b.Ratio {
 			return a.Ratio < b.Ratio
 		}
-		if a.Promise != b.Promise {
-			return a.Promise > b.Promise
+		if a.Capacity != b.Capacity {
+			return a.Capacity > b.Capacity
 		}
 	case ByPriorityAndUse, ByPriority, ByAppUse, ByFairness, ByRatio:
 		switch {
@@ -50,8 +50,8 @@ func (e *Arena) Less(r Rule, i, j int32) bool {
 			return a.Priority > b.Priority
 		case a.Ratio != b.Ratio:
 			return a.Ratio < b.Ratio
-		case a.Promise != b.Promise:
-			return a.Promise > b.Promise
+		case a.Capacity != b.Capacity:
+			return a.Capacity > b.Capacity
 		}
 	case ByDominance:
 		if a.Rank != b.Rank {

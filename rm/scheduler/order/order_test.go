@@ -24,7 +24,7 @@ type machine struct {
 func (m *machine) draw(t *rapid.T, i int32) {
 	k := m.e.Key(i)
 	k.Ratio = rapid.Float64Range(0, 2).Draw(t, "ratio")
-	k.Promise = float64(rapid.IntRange(0, 2).Draw(t, "promise"))
+	k.Capacity = float64(rapid.IntRange(0, 2).Draw(t, "capacity"))
 	k.Priority = rapid.Int32Range(0, 2).Draw(t, "priority")
 	k.Rank = rapid.Uint8Range(0, 1).Draw(t, "rank")
 	m.e.Shares(i)[0] = float64(rapid.IntRange(0, 2).Draw(t, "share"))
@@ -165,16 +165,16 @@ func TestRules(t *testing.T) {
 		first, second int32
 	}{
 		{"less use first", order.ByUse, take(order.Key{Ratio: 1, Seq: 2}), take(order.Key{Ratio: 2, Seq: 1})},
-		{"of equal use the larger promise", order.ByUse, take(order.Key{Promise: 2, Seq: 2}), take(order.Key{Promise: 1, Seq: 1})},
+		{"of equal use the larger capacity", order.ByUse, take(order.Key{Capacity: 2, Seq: 2}), take(order.Key{Capacity: 1, Seq: 1})},
 		{"use takes no note of priority", order.ByUse, take(order.Key{Seq: 1}), take(order.Key{Seq: 2, Priority: 1})},
-		{"below the promise first", order.ByPriorityAndUse, take(order.Key{Seq: 2}), take(order.Key{Rank: 1, Priority: 9, Seq: 1})},
+		{"below the guarantee first", order.ByPriorityAndUse, take(order.Key{Seq: 2}), take(order.Key{Rank: 1, Priority: 9, Seq: 1})},
 		{"then by priority", order.ByPriorityAndUse, take(order.Key{Priority: 2, Ratio: 1, Seq: 2}), take(order.Key{Priority: 1, Seq: 1})},
 		{"by priority", order.ByPriority, take(order.Key{Priority: 2, Seq: 2}), take(order.Key{Priority: 1, Seq: 1})},
 		{"then by submission", order.ByPriority, take(order.Key{Seq: 1}), take(order.Key{Seq: 2})},
 		{"starved ones first", order.ByFairness, take(order.Key{Ratio: 9, Seq: 2}), take(order.Key{Rank: 1, Seq: 1})},
-		{"then by ratio", order.ByFairness, take(order.Key{Ratio: 1, Seq: 2}), take(order.Key{Ratio: 2, Promise: 9, Seq: 1})},
-		{"of an equal ratio the larger promise", order.ByFairness, take(order.Key{Ratio: 1, Promise: 2, Seq: 2}), take(order.Key{Ratio: 1, Promise: 1, Seq: 1})},
-		{"of equal promises the earlier", order.ByFairness, take(order.Key{Ratio: 1, Promise: 2, Seq: 1}), take(order.Key{Ratio: 1, Promise: 2, Seq: 2})},
+		{"then by ratio", order.ByFairness, take(order.Key{Ratio: 1, Seq: 2}), take(order.Key{Ratio: 2, Capacity: 9, Seq: 1})},
+		{"of an equal ratio the larger capacity", order.ByFairness, take(order.Key{Ratio: 1, Capacity: 2, Seq: 2}), take(order.Key{Ratio: 1, Capacity: 1, Seq: 1})},
+		{"of equal capacities the earlier", order.ByFairness, take(order.Key{Ratio: 1, Capacity: 2, Seq: 1}), take(order.Key{Ratio: 1, Capacity: 2, Seq: 2})},
 		{"less memory first", order.ByAppUse, take(order.Key{Ratio: 1, Seq: 2}), take(order.Key{Ratio: 2, Seq: 1})},
 		{"dominant shares, the largest first", order.ByDominance, take(order.Key{Seq: 2}, 0.5, 0.1), take(order.Key{Seq: 1}, 0.5, 0.2)},
 		{"starved ones before dominant shares", order.ByDominance, take(order.Key{Seq: 2}, 0.9), take(order.Key{Rank: 1, Seq: 1}, 0.1)},

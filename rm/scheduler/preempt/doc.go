@@ -1,4 +1,4 @@
-// Package preempt decides which containers must go so that queues and applications get what they are promised.
+// Package preempt decides which containers must go so that queues and applications get what they are guaranteed.
 //
 // It is pure: a Snapshot of queues, applications and containers in, Victims with their reasons out; time is an argument. A
 // Capacity finds victims as YARN's ProportionalCapacityPreemptionPolicy does, a Fair as its FSPreemptionThread. Both keep

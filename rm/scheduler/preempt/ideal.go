@@ -93,15 +93,15 @@ func (x *ideal) sumUp(i int) {
 func (x *ideal) share(parent int, allowed records.Resource) {
 	left := x.assigned[parent]
 	m := measure{dominant: x.dominant, cluster: left}
-	var promised, others []int
+	var guaranteed, others []int
 	for _, c := range x.children[parent] {
 		if m.positive(x.Queues[c].Guaranteed) {
-			promised = append(promised, c)
+			guaranteed = append(guaranteed, c)
 		} else {
 			others = append(others, c)
 		}
 	}
-	left = x.fix(m, promised, left, false)
+	left = x.fix(m, guaranteed, left, false)
 	if m.positive(left) {
 		x.fix(m, others, left, true)
 	}

@@ -1,4 +1,4 @@
-// Package capacity is YARN's CapacityScheduler. Queues are promised a share of the cluster, and use what others leave up to
+// Package capacity is YARN's CapacityScheduler. Queues are guaranteed a share of the cluster, and use what others leave up to
 // their maximum.
 //
 // user_limits.go has the limits of users, masters.go those of ApplicationMasters, search.go who is next and who is blocked by the

@@ -83,7 +83,7 @@ type has struct {
 
 // YARN's documentation of minimum-user-limit-percent: with 25, two users get no more than 50 % each, three 33 %, four or more 25 %.
 // UsersManager.computeUserLimit: what active users have and one smallest container are divided among them; of a queue that has all that
-// it is promised the least part is of that and one container more. All is rounded up to whole smallest containers.
+// it is guaranteed the least part is of that and one container more. All is rounded up to whole smallest containers.
 func TestUserLimit(t *testing.T) {
 	quarter := map[string]string{"root.a.minimum-user-limit-percent": "25"}
 	with := func(more ...string) map[string]string {
@@ -109,7 +109,7 @@ func TestUserLimit(t *testing.T) {
 		},
 		"who asks for nothing counts beside all others": {quarter, []has{{"u", 30, false}, {"v", 30, true}}, 31, 31},
 		"and leaves what it has to those who ask":       {quarter, []has{{"u", 12, false}, {"v", 48, true}}, 16, 31}, // 13, and 61/4
-		"beyond the promise":                            {quarter, []has{{"u", 45, false}, {"v", 40, false}}, 43, 43},
+		"beyond the guarantee":                          {quarter, []has{{"u", 45, false}, {"v", 40, false}}, 43, 43},
 		"the most is the factor":                        {with("root.a.user-limit-factor", "1"), []has{{"u", 90, false}}, 60, 60},
 		"a factor with a fraction":                      {with("root.a.user-limit-factor", "1.51"), []has{{"u", 95, false}}, 91, 91}, // 90.6
 		"no factor: the maximum":                        {with("root.a.user-limit-factor", "-1", "root.a.maximum-capacity", "80"), []has{{"u", 80, false}}, 80, 80},
@@ -200,7 +200,7 @@ func TestHeadroom(t *testing.T) {
 }
 
 // AbstractLeafQueue.calculateAndGetAMResourceLimitPerPartition: maximum-am-resource-percent of what the queue can have now, or of its
-// promise if that is more, rounded up to whole smallest containers. getUserAMResourceLimitPerPartition: of the promise, the part of
+// guarantee if that is more, rounded up to whole smallest containers. getUserAMResourceLimitPerPartition: of the guarantee, the part of
 // one of its active users, by user-limit-factor and weight.
 func TestMastersLimits(t *testing.T) {
 	for name, x := range map[string]struct {
@@ -212,7 +212,7 @@ func TestMastersLimits(t *testing.T) {
 	}{
 		"of the cluster":                {nil, 0, 1, 10, 6},
 		"of what is left":               {nil, 30, 1, 7, 6},
-		"of the promise":                {nil, 70, 1, 6, 6},
+		"of the guarantee":              {nil, 70, 1, 6, 6},
 		"of the maximum":                {map[string]string{"root.a.maximum-capacity": "80"}, 0, 1, 8, 6},
 		"rounded up":                    {map[string]string{"root.a.maximum-am-resource-percent": "0.125"}, 0, 1, 13, 8}, // 12.5 and 7.5
 		"two users":                     {map[string]string{"root.a.minimum-user-limit-percent": "25"}, 0, 2, 10, 3},
@@ -335,19 +335,19 @@ func TestWhoIsServedNext(t *testing.T) {
 		apps     []app
 		want     int
 	}{
-		"the queue that uses less of its promise": {nil, []app{{"root.a", "u", 30, 1}, {"root.b", "u", 16, 1}}, 1},
-		"a larger queue that uses less of it":     {nil, []app{{"root.a", "u", 20, 1}, {"root.b", "u", 16, 1}}, 0},
-		"of equal ones the larger promise":        {nil, []app{{"root.b", "u", 20, 1}, {"root.a", "u", 30, 1}}, 1},
-		"priority doesn't count by use":           {map[string]string{"root.a.priority": "9"}, []app{{"root.a", "u", 30, 1}, {"root.b", "u", 16, 1}}, 1},
-		"priority counts by priority":             {map[string]string{"root.ordering-policy": "priority-utilization", "root.a.priority": "9"}, []app{{"root.a", "u", 30, 1}, {"root.b", "u", 16, 1}}, 0},
-		"not beyond the promise":                  {map[string]string{"root.ordering-policy": "priority-utilization", "root.a.priority": "9"}, []app{{"root.a", "u", 60, 1}, {"root.b", "u", 30, 1}}, 1},
-		"of equal priority use":                   {map[string]string{"root.ordering-policy": "priority-utilization"}, []app{{"root.a", "u", 30, 1}, {"root.b", "u", 16, 1}}, 1},
-		"the first one submitted":                 {nil, []app{{"root.a", "u", 30, 1}, {"root.a", "v", 10, 1}}, 0},
-		"in fair leaves who has less":             {map[string]string{"root.a.ordering-policy": "fair"}, []app{{"root.a", "u", 30, 1}, {"root.a", "v", 10, 1}}, 1},
-		"in fair leaves of equal ones the first":  {map[string]string{"root.a.ordering-policy": "fair"}, []app{{"root.a", "u", 10, 1}, {"root.a", "v", 10, 1}}, 0},
-		"not by what they ask for":                {map[string]string{"root.a.ordering-policy": "fair"}, []app{{"root.a", "u", 10, 50}, {"root.a", "v", 9, 1}}, 1},
-		"weighed by the logarithm of both":        {map[string]string{"root.a.ordering-policy": "fair", "root.a.ordering-policy.fair.enable-size-based-weight": "true"}, []app{{"root.a", "u", 10, 50}, {"root.a", "v", 9, 1}}, 0}, // 10/15.9 and 9/13.3
-		"a user over its limit has to wait":       {map[string]string{"root.a.minimum-user-limit-percent": "25"}, []app{{"root.a", "u", 40, 1}, {"root.a", "v", 20, 1}}, 1},
+		"the queue that uses less of its guarantee": {nil, []app{{"root.a", "u", 30, 1}, {"root.b", "u", 16, 1}}, 1},
+		"a larger queue that uses less of it":       {nil, []app{{"root.a", "u", 20, 1}, {"root.b", "u", 16, 1}}, 0},
+		"of equal ones the larger guarantee":        {nil, []app{{"root.b", "u", 20, 1}, {"root.a", "u", 30, 1}}, 1},
+		"priority doesn't count by use":             {map[string]string{"root.a.priority": "9"}, []app{{"root.a", "u", 30, 1}, {"root.b", "u", 16, 1}}, 1},
+		"priority counts by priority":               {map[string]string{"root.ordering-policy": "priority-utilization", "root.a.priority": "9"}, []app{{"root.a", "u", 30, 1}, {"root.b", "u", 16, 1}}, 0},
+		"not beyond the guarantee":                  {map[string]string{"root.ordering-policy": "priority-utilization", "root.a.priority": "9"}, []app{{"root.a", "u", 60, 1}, {"root.b", "u", 30, 1}}, 1},
+		"of equal priority use":                     {map[string]string{"root.ordering-policy": "priority-utilization"}, []app{{"root.a", "u", 30, 1}, {"root.b", "u", 16, 1}}, 1},
+		"the first one submitted":                   {nil, []app{{"root.a", "u", 30, 1}, {"root.a", "v", 10, 1}}, 0},
+		"in fair leaves who has less":               {map[string]string{"root.a.ordering-policy": "fair"}, []app{{"root.a", "u", 30, 1}, {"root.a", "v", 10, 1}}, 1},
+		"in fair leaves of equal ones the first":    {map[string]string{"root.a.ordering-policy": "fair"}, []app{{"root.a", "u", 10, 1}, {"root.a", "v", 10, 1}}, 0},
+		"not by what they ask for":                  {map[string]string{"root.a.ordering-policy": "fair"}, []app{{"root.a", "u", 10, 50}, {"root.a", "v", 9, 1}}, 1},
+		"weighed by the logarithm of both":          {map[string]string{"root.a.ordering-policy": "fair", "root.a.ordering-policy.fair.enable-size-based-weight": "true"}, []app{{"root.a", "u", 10, 50}, {"root.a", "v", 9, 1}}, 0}, // 10/15.9 and 9/13.3
+		"a user over its limit has to wait":         {map[string]string{"root.a.minimum-user-limit-percent": "25"}, []app{{"root.a", "u", 40, 1}, {"root.a", "v", 20, 1}}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, 1, x.settings)

@@ -103,7 +103,7 @@ func (p *Policy) mayActivate(q *core.Queue, a *core.App, u *core.User, limit *re
 	return c.Measure(u.AmUsed.Add(a.Am)).FitsIn(c.Measure(p.userAMLimit(q, u, limit, users)))
 }
 
-// AMLimit is what ApplicationMasters of a leaf may have: a share of what the queue can have now, or of its promise if that
+// AMLimit is what ApplicationMasters of a leaf may have: a share of what the queue can have now, or of its guarantee if that
 // is more (Hadoop: AbstractLeafQueue.calculateAndGetAMResourceLimitPerPartition).
 func (p *Policy) AMLimit(leaf int32) (limit records.Resource) {
 	q := &p.s.Queues[leaf]

@@ -65,13 +65,13 @@ func (p *Policy) Master(am records.Resource) records.Resource {
 
 func (p *Policy) Bound(q *core.Queue, shares []queue.Share) { p.s.BoundByShares(q, shares) }
 
-// QueueKey orders queues by what they use of what they are promised (Hadoop: PriorityUtilizationQueueOrderingPolicy).
+// QueueKey orders queues by what they use of what they are guaranteed (Hadoop: PriorityUtilizationQueueOrderingPolicy).
 func (p *Policy) QueueKey(q *core.Queue, r order.Rule) bool {
 	k := p.s.Orders.Key(q.El)
 	before := *k
-	k.Promise, k.Ratio = float64(q.Promise), 0
-	if q.Promised > 0 {
-		k.Ratio = float64(float32(p.s.Calc.Share(&q.Used) / q.Promised))
+	k.Capacity, k.Ratio = float64(q.AbsoluteCapacity), 0
+	if q.GuaranteedShare > 0 {
+		k.Ratio = float64(float32(p.s.Calc.Share(&q.Used) / q.GuaranteedShare))
 	}
 	if r == order.ByPriorityAndUse {
 		k.Rank, k.Priority = 0, q.Cfg.Priority

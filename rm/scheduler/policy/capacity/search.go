@@ -9,12 +9,11 @@ import (
 	"heddle/yarn/records"
 )
 
-// In capacity queues nobody overtakes an ask whose turn it is and that fits below the maximum of its queues, but not into
-// what they have left of it: its leaf gives nothing to those behind it, of the same application and of others, and what
-// the leaf could still have is kept from its siblings that come later. So large asks are served in their turn where small
-// ones would take what becomes free before it is enough (Hadoop: RegularContainerAllocator.checkHeadroom,
-// CSAssignment.SkippedType.QUEUE_LIMIT, ResourceLimits.addBlockedHeadroom). An ask that is larger than a maximum itself is
-// passed over, unlike in YARN, where it stops its leaf for good.
+// In capacity queues nobody overtakes an ask that is next and fits below the maxima of its queues, but not into their headroom. Its leaf
+// gives nothing to the asks behind it, of the same application and of others. What the leaf could still have is withheld from its
+// siblings that come later. So large asks are served in order; otherwise small ones would take each resource that becomes free (Hadoop:
+// RegularContainerAllocator.checkHeadroom, CSAssignment.SkippedType.QUEUE_LIMIT, ResourceLimits.addBlockedHeadroom). An ask that is
+// larger than a maximum itself is passed over. In YARN it blocks its leaf for good.
 
 // verdict is what became of a search in a queue.
 type verdict uint8
@@ -141,7 +140,7 @@ func (w *walk) pass(h int32, room *records.Resource) {
 // below looks in the children of a queue.
 func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) (a int32, v verdict) {
 	s := w.s
-	var own, kept records.Resource
+	var own, withheld records.Resource
 	v, left := idle, room
 	want := w.wanted(c)
 	for i := s.Orders.First(&q.Inner, want); i != order.Nothing; i = s.Orders.Next(i, want) {
@@ -160,19 +159,19 @@ func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) (a
 				v, own = blocked, *room
 				left = &own
 			}
-			s.Calc.Add(&kept, &w.withheld)
+			s.Calc.Add(&withheld, &w.withheld)
 			s.Calc.Sub(left, &w.withheld)
 			m := s.Orders.Offers(&q.Inner)
 			c.told = c.exceed
 			c = w.compare(c, m, left)
 			if w.visit == nil && (s.Calc.Spent(&q.Used, left) || w.vain(h, c, m)) {
-				w.withheld = kept
+				w.withheld = withheld
 				return order.Nothing, blocked
 			}
 			want = w.wanted(c)
 		}
 	}
-	w.withheld = kept
+	w.withheld = withheld
 	return order.Nothing, v
 }
 
@@ -261,7 +260,7 @@ type blocker struct {
 	room  records.Resource // that the queue has, less what is reserved for others
 	spent bool             // it has nothing left
 	by    *core.Demand     // in the leaf, which those behind it wait for; nil if there is none
-	from  *core.Demand     // of another leaf, for which something is kept that this one could have; nil if there is none
+	from  *core.Demand     // of another leaf, for which something is withheld that this one could have; nil if there is none
 }
 
 // findBlockers finds out who blocks the leaves that have something to place.

@@ -84,7 +84,7 @@ func (p *Policy) userLimitOf(q *core.Queue, have *records.Resource, weights floa
 		}
 	}
 	least := &q.UserLeast
-	if !p.s.Calc.Less(&current, &q.Capacity) { // the queue has more than it is promised
+	if !p.s.Calc.Less(&current, &q.Capacity) { // the queue has more than it is guaranteed
 		p.s.Calc.Add(&current, &p.s.Config.Minimum)
 		current = p.leastOfUser(q, &current)
 		least = &current

@@ -35,10 +35,10 @@ func (p *Policy) LeafFor(path string) string {
 
 func (p *Policy) Master(am records.Resource) records.Resource { return am }
 
-// Bound promises nothing, and admits everything.
+// Bound guarantees nothing, and admits everything.
 func (p *Policy) Bound(q *core.Queue, _ []queue.Share) {
 	cluster := p.s.Calc.Cluster
-	q.Guaranteed, q.Maximum, q.Promise = records.Resource{}, q.Cfg.Fair.Max.Of(cluster, cluster), 0
+	q.Guaranteed, q.Maximum, q.AbsoluteCapacity = records.Resource{}, q.Cfg.Fair.Max.Of(cluster, cluster), 0
 }
 
 func (p *Policy) BoundUsers(*core.Queue) {}

@@ -100,8 +100,8 @@ func TestNothingIsLimited(t *testing.T) {
 	if got := p.HeadroomOf(a); got != gb(12) {
 		t.Errorf("the application can get %v", got)
 	}
-	if p.OverUserLimit(q, u) || p.UserLimitsOfAll() != nil || p.Shares() != nil || !q.Guaranteed.IsZero() || q.Promise != 0 {
-		t.Errorf("there are limits of users, or shares: %v is promised", q.Guaranteed)
+	if p.OverUserLimit(q, u) || p.UserLimitsOfAll() != nil || p.Shares() != nil || !q.Guaranteed.IsZero() || q.AbsoluteCapacity != 0 {
+		t.Errorf("there are limits of users, or shares: %v is guaranteed", q.Guaranteed)
 	}
 	for d := range c.Demands(a) {
 		var r explain.Reason

@@ -8,10 +8,11 @@
 // (algorithm 3.3.3).
 //
 // Only what is asked for is known. A job that still has to ask for its reduces counts none. The text admits k jobs at a time, so that it
-// knows which one begins its maps next (J_b). Here the queue's limits on ApplicationMasters admit jobs, whose maps all count at once; of
-// those that wait for that nothing is known, and w_m(b) is 0.
-// Where nobody waits for its share of one stage,
-// the other takes the containers; FRESH never leaves one free that somebody could take.
+// knows which one begins its maps next (J_b). Here the queue's limits on ApplicationMasters admit jobs, and all maps of an admitted job count at once. Nothing
+// is known of jobs that still wait for admission, so w_m(b) is 0.
+//
+// If nobody waits for the share of one stage, the other stage takes the containers. FRESH never leaves a container free that somebody
+// could take.
 //
 // What is not in the text: containers differ in size, so that slots are shares of the leaf (package stages). A stage whose turn it is,
 // and which takes nothing though containers end, loses its turn until it does: its requests may be too large, or above a limit. So a

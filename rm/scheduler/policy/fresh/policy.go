@@ -101,7 +101,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 
 // Ended takes in the end of a container.
 func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
-	j, _ := p.book.Ended(o)
+	j := p.book.Ended(o)
 	if p.freed == 0 {
 		p.freed = p.book.Now + 1
 	}

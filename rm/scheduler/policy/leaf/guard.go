@@ -30,6 +30,16 @@ type Guard struct {
 	why    Explainer // likewise
 	told   bool      // of something since the last Tick
 	next   int64     // when Tick is due in any case
+
+	shuffles Shuffler // nil: the policy is none
+}
+
+// Moment is a time as Since has it: one that differs from none.
+func Moment(now int64) int64 {
+	if now == 0 {
+		return -1
+	}
+	return now
 }
 
 // Overdue reports whether an application that has got nothing since a time has waited for too long.
@@ -88,6 +98,13 @@ func (g *Guard) Asked(k Ask) {
 func (g *Guard) Outputs(a App, maps, bytes int64) {
 	g.told = true
 	g.watch.Outputs(a, maps, bytes)
+}
+
+// Bandwidth tells the policy how fast outputs of maps are fetched, if it wants to know. It makes of it what it does with the next Tick.
+func (g *Guard) Bandwidth(rate float64) {
+	if g.shuffles != nil {
+		g.shuffles.Bandwidth(rate)
+	}
 }
 
 // Why is the policy's reason for holding a request, for people; empty if it gives none.

@@ -43,6 +43,12 @@ type Watcher interface {
 	Outputs(a App, maps, bytes int64)
 }
 
+// Shuffler is a Policy that wants to know how long shuffles take.
+type Shuffler interface {
+	// Bandwidth tells how fast a reduce fetches outputs of maps, in bytes per second, as far as nodes have measured it; 0 if none has.
+	Bandwidth(rate float64)
+}
+
 // Explainer is a Policy that says why a request waits that Hold holds back, for people: "12 maps are pending, …". It may be empty.
 type Explainer interface{ Why(k Ask) string }
 

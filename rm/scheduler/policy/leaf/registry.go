@@ -62,5 +62,6 @@ func New(name string) *Guard {
 	g := &Guard{Name: name, policy: known[name].make()}
 	g.watch, _ = g.policy.(Watcher)
 	g.why, _ = g.policy.(Explainer)
+	g.shuffles, _ = g.policy.(Shuffler)
 	return g
 }

@@ -6,12 +6,12 @@
 //  3. Else the job that holds least of the leaf, as in YARN's FairScheduler.
 //
 // The text starts reduces at the pending count for which the gap α between the ends of maps and shuffle is least (algorithm 4.3.1). α only
-// decreases in that count, so that this is never met as printed. What it means is built: reduces begin once α isn't negative, which is when
-// the maps take no longer than the shuffle. Of several such jobs the one with the least |α| comes first, then the one that holds least.
+// decreases with that count, so the printed condition is never met. This package implements its meaning: reduces begin once α isn't
+// negative, which is when the maps take no longer than the shuffle. Of several such jobs the one with the least |α| comes first, then the one that holds least.
 //
-// Slots are shares of the leaf (package stages), as containers differ in size. How much a map puts out is known where the nodes' shuffle
-// service tells (leaf.Watcher.Outputs); where it isn't, a shuffle is taken to last as long as a map, and so reduces begin when no map waits
-// any more.
+// Slots are shares of the leaf (package stages), as containers differ in size. The nodes' shuffle service or the ApplicationMaster reports the
+// sizes of map outputs (leaf.Watcher.Outputs), and nodes measure how fast outputs are fetched (leaf.Shuffler); until they have, OMO assumes
+// 64 MB/s. Without reports of outputs it assumes that a shuffle lasts as long as a map, so reduces begin when no map waits any more.
 //
 // Reduces whose maps haven't ended never take all of the leaf: they leave as much as a map of the largest size needs. What they leave may
 // lie on several nodes. If no node has room for a map then, the ApplicationMaster gives reduces back, as it does without a policy.

@@ -17,7 +17,7 @@ const Name = "omo"
 
 func init() { leaf.RegisterStage(Name, func() leaf.Policy { return New() }) }
 
-// Policy is OMO for one leaf. It implements leaf.Policy, leaf.Watcher and leaf.Explainer.
+// Policy is OMO for one leaf. It implements leaf.Policy, leaf.Watcher, leaf.Shuffler and leaf.Explainer.
 type Policy struct {
 	book    stages.Book
 	release omo.Release
@@ -27,6 +27,8 @@ type Policy struct {
 	largest float64 // share of the largest map that hasn't ended
 	ahead   float64 // share that pending maps of jobs take whose reduces have begun
 	changes stages.Changes
+
+	bandwidth float64 // that nodes have measured; 0: none has
 }
 
 // job is what OMO makes of a job.
@@ -108,9 +110,23 @@ func (p *Policy) Why(k leaf.Ask) string {
 	case !m.Known():
 		return fmt.Sprintf("its reduces wait: %d maps are pending, and none of %d has ended yet", m.Pending, m.Tasks())
 	case m.Pending == 0:
-		return fmt.Sprintf("its reduces wait: no map is pending, the shuffle needs %s, the last maps need %s", seconds(x.shuffle), seconds(x.maps))
+		return fmt.Sprintf("its reduces wait: no map is pending, the shuffle needs %s, the last maps need %s (%s)",
+			seconds(x.shuffle), seconds(x.maps), p.basis(j))
 	}
-	return fmt.Sprintf("its reduces wait: %d maps are pending, the shuffle needs %s, the maps need %s", m.Pending, seconds(x.shuffle), seconds(x.maps))
+	return fmt.Sprintf("its reduces wait: %d maps are pending, the shuffle needs %s, the maps need %s (%s)",
+		m.Pending, seconds(x.shuffle), seconds(x.maps), p.basis(j))
+}
+
+// basis is by what a shuffle is estimated, for people.
+func (p *Policy) basis(j *stages.Job) string {
+	if j.Outputs.Maps <= 0 {
+		return "no map's output is known: it is taken to last as long as a map"
+	}
+	what := fmt.Sprintf("the outputs of %d maps have %.1f MB, each reduce", j.Outputs.Maps, float64(j.Outputs.Bytes)/(1<<20))
+	if p.bandwidth > 0 {
+		return fmt.Sprintf("%s fetches %.1f MB/s, as nodes have measured", what, p.bandwidth/(1<<20))
+	}
+	return fmt.Sprintf("%s is taken to fetch %d MB/s", what, omo.Bandwidth>>20)
 }
 
 func seconds(s float64) string {
@@ -128,6 +144,9 @@ func (p *Policy) Outputs(a leaf.App, maps, bytes int64) {
 	p.changes.Note(p.book.NoteOutputs(a, maps, bytes))
 }
 
+// Bandwidth takes in how fast outputs are fetched. Estimates follow with the next Tick that makes any.
+func (p *Policy) Bandwidth(rate float64) { p.bandwidth = rate }
+
 // Granted takes in a container.
 func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	j, s := p.book.Granted(a, g)
@@ -142,8 +161,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 
 // Ended takes in the end of a container.
 func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
-	j, _ := p.book.Ended(o)
-	p.changes.Note(j)
+	p.changes.Note(p.book.Ended(o))
 }
 
 // Left forgets an application.
@@ -248,5 +266,5 @@ func (p *Policy) shuffle(j *stages.Job) float64 {
 	if j.Outputs.Maps <= 0 {
 		return m.Mean()
 	}
-	return omo.Shuffle(float64(j.Outputs.Bytes)/float64(j.Outputs.Maps), float64(m.Tasks()), 0, float64(r.Tasks()))
+	return omo.Shuffle(float64(j.Outputs.Bytes)/float64(j.Outputs.Maps), float64(m.Tasks()), p.bandwidth, float64(r.Tasks()))
 }

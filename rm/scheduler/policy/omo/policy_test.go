@@ -123,6 +123,14 @@ func TestLazyStartOfSection432(t *testing.T) {
 	if want := "20 maps are pending, the shuffle needs 20 s, the maps need 21 s"; !strings.Contains(b.whyAfter(12_000), want) || !b.held(0) {
 		t.Errorf("reduces wait: %v; it says %q, not %q", b.held(0), b.Why(b.request(0, 10)), want)
 	}
+	if want := "(the outputs of 20 maps have 840.0 MB, each reduce is taken to fetch 64 MB/s)"; !strings.Contains(b.Why(b.request(0, 10)), want) {
+		t.Errorf("it says %q, not %q", b.Why(b.request(0, 10)), want)
+	}
+	b.Bandwidth(128 << 20)
+	if want := "the shuffle needs 10 s, the maps need 21 s (the outputs of 20 maps have 840.0 MB, each reduce fetches 128.0 MB/s, as nodes have measured)"; !strings.Contains(b.whyAfter(12_000), want) {
+		t.Errorf("it says %q, not %q", b.Why(b.request(0, 10)), want)
+	}
+	b.Bandwidth(0)
 	b.Outputs(app(0), 20, 20*48<<20) // the shuffle takes 22.5 s
 	if b.tick(12_000); b.held(0) {
 		t.Errorf("reduces wait, though the shuffle takes longer: %q", b.Why(b.request(0, 10)))

@@ -1,6 +1,7 @@
 package stages
 
 import (
+	"cmp"
 	"slices"
 
 	"heddle/rm/scheduler/handle"
@@ -87,7 +88,7 @@ func (b *Book) job(a *leaf.App) *Job {
 	}
 	j := &Job{Handle: a.Handle, Seq: a.Seq, Stages: a.Type == Type, began: b.Now, waiting: true, pending: map[request]int64{}}
 	b.of[a.Handle] = j
-	at, _ := slices.BinarySearchFunc(b.Jobs, a.Seq, func(x *Job, seq int64) int { return int(min(1, max(-1, x.Seq-seq))) })
+	at, _ := slices.BinarySearchFunc(b.Jobs, a.Seq, func(x *Job, seq int64) int { return cmp.Compare(x.Seq, seq) })
 	b.Jobs = slices.Insert(b.Jobs, at, j)
 	return j
 }
@@ -149,10 +150,11 @@ func (b *Book) Granted(a leaf.App, g leaf.Grant) (*Job, Stage) {
 	return j, s
 }
 
-// Ended takes in that a container has ended. How long it took is known with the next Tick.
-func (b *Book) Ended(o leaf.Outcome) (*Job, Stage) {
+// Ended takes in that a container has ended, and returns its job; nil for a container that the book doesn't have. How long it took is known
+// with the next Tick.
+func (b *Book) Ended(o leaf.Outcome) *Job {
 	if int(o.Container) >= len(b.containers) || b.containers[o.Container].job == nil {
-		return nil, None
+		return nil
 	}
 	x := b.containers[o.Container]
 	b.containers[o.Container] = held{}
@@ -164,7 +166,7 @@ func (b *Book) Ended(o leaf.Outcome) (*Job, Stage) {
 		b.released += b.Share(&x.size)
 	}
 	b.ended = append(b.ended, end{x, o.Failed})
-	return x.job, x.stage
+	return x.job
 }
 
 // NoteOutputs takes in what is known of the outputs of an application's maps.

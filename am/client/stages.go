@@ -1,0 +1,211 @@
+package client
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"heddle/yarn/pb"
+)
+
+// StageReport is where the stages of an application's work are, in all. A Heddle ResourceManager estimates by it how long shuffles take, and
+// how often containers become free. Others ignore it.
+type StageReport struct {
+	Maps        int64 // that have outputs
+	OutputBytes int64 // of these
+	Released    int64 // how often a container has become free for another task
+	Available   int64 // containers that will by themselves
+}
+
+// Performance is how long tasks have taken on a node, in all.
+type Performance struct {
+	Host   string
+	Reduce bool // else maps
+	Tasks  int64
+	Mean   float64 // seconds
+}
+
+// Hints are what a Heddle ResourceManager knows of an application's queue. A field is 0 where it knows nothing.
+type Hints struct {
+	Frequency float64 // containers of the application's size that are released per second
+	Available float64 // those that will be
+	Jobs      int     // applications that have containers
+	Bandwidth float64 // at which outputs of maps are fetched, in bytes per second
+}
+
+// NodeLevel is how fast a node is among those of the cluster: higher levels are faster; 0: nobody knows any more.
+type NodeLevel struct {
+	Host  string
+	Level int
+}
+
+// Bounds of what one message says.
+const (
+	maxReports = 1000
+	maxLevel   = 1000
+)
+
+// stages is what a Master tells of its application's stages, and what of it the ResourceManager has got.
+type stages struct {
+	wants  bool
+	report StageReport
+	sent   StageReport
+	ran    map[place]*performance
+	unsent []place // of ran
+}
+
+// place is a node for a type of tasks.
+type place struct {
+	host   string
+	reduce bool
+}
+
+type performance struct {
+	Performance
+	waits bool // to be sent
+}
+
+// SetStages says where the stages are. The next Allocate sends it if it has changed.
+func (m *Master) SetStages(r StageReport) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stages.report = r
+}
+
+// SetPerformance says how long tasks of a type have taken on a node, in all. The next Allocate sends it.
+func (m *Master) SetPerformance(p Performance) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := &m.stages
+	if s.ran == nil {
+		s.ran = map[place]*performance{}
+	}
+	at := place{p.Host, p.Reduce}
+	x := s.ran[at]
+	if x == nil {
+		x = &performance{}
+		s.ran[at] = x
+	}
+	x.Performance = p
+	s.await(at, x)
+}
+
+func (s *stages) await(at place, x *performance) {
+	if !x.waits {
+		x.waits = true
+		s.unsent = append(s.unsent, at)
+	}
+}
+
+// WantHints has Allocate return hints and levels of nodes, from a ResourceManager that knows them.
+func (m *Master) WantHints() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.stages.wants = true
+}
+
+// stageNews is what one call sends of stages.
+type stageNews struct {
+	report *StageReport // nil: nothing is new
+	ran    []Performance
+}
+
+// news gathers what hasn't been sent yet.
+func (s *stages) news() (n stageNews) {
+	if s.report != s.sent {
+		r := s.report
+		n.report = &r
+	}
+	for _, at := range s.unsent[:min(len(s.unsent), maxReports)] {
+		n.ran = append(n.ran, s.ran[at].Performance)
+	}
+	return n
+}
+
+// markSent records that the ResourceManager has got news. What has changed since is sent again.
+func (s *stages) markSent(n stageNews) {
+	if n.report != nil {
+		s.sent = *n.report
+	}
+	for _, p := range n.ran {
+		at := place{p.Host, p.Reduce}
+		if x := s.ran[at]; x.waits && x.Performance == p {
+			x.waits = false
+		}
+	}
+	if len(n.ran) > 0 {
+		s.unsent = slices.DeleteFunc(s.unsent, func(at place) bool { return !s.ran[at].waits })
+	}
+}
+
+// forget has everything be sent again, as another ResourceManager has taken over.
+func (s *stages) forget() {
+	s.sent = StageReport{}
+	s.unsent = s.unsent[:0]
+	for at, x := range s.ran {
+		x.waits = true
+		s.unsent = append(s.unsent, at)
+	}
+	slices.SortFunc(s.unsent, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(boolInt(a.reduce), boolInt(b.reduce)))
+	})
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// write adds news to a call.
+func (n *stageNews) write(req *pb.AllocateRequest, wants bool) {
+	if wants {
+		req.SetHeddleWantsHints(true)
+		req.SetHeddleWantsLevels(true)
+	}
+	if r := n.report; r != nil {
+		p := &pb.StageReport{}
+		p.SetMaps(r.Maps)
+		p.SetOutputBytes(r.OutputBytes)
+		p.SetReleased(r.Released)
+		p.SetAvailable(r.Available)
+		req.SetHeddleStages(p)
+	}
+	if len(n.ran) == 0 {
+		return
+	}
+	list := make([]*pb.NodePerformance, len(n.ran))
+	for i, p := range n.ran {
+		kind := pb.TaskType_TASK_MAP
+		if p.Reduce {
+			kind = pb.TaskType_TASK_REDUCE
+		}
+		list[i] = &pb.NodePerformance{}
+		list[i].SetHost(p.Host)
+		list[i].SetType(kind)
+		list[i].SetTasks(p.Tasks)
+		list[i].SetMean(p.Mean)
+	}
+	req.SetHeddlePerformance(list)
+}
+
+// hinted takes hints and levels out of an answer. Numbers that can't be are left out.
+func hinted(resp *pb.AllocateResponse, out *Allocation) {
+	if h := resp.GetHeddleHints(); h != nil {
+		out.Hints = &Hints{
+			Frequency: sane(h.GetFrequency()), Available: sane(h.GetAvailable()), Jobs: int(max(0, h.GetJobs())), Bandwidth: sane(h.GetBandwidth()),
+		}
+	}
+	for _, l := range resp.GetHeddleLevels() {
+		out.Levels = append(out.Levels, NodeLevel{l.GetHost(), int(min(max(0, l.GetLevel()), maxLevel))})
+	}
+}
+
+// sane is a number that is above 0 and finite, or 0.
+func sane(x float64) float64 {
+	if !(x > 0) || math.IsInf(x, 1) {
+		return 0
+	}
+	return x
+}

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/yarn/pb"
+)
+
+// What was sent is sent again until it was answered, what has changed meanwhile too, and all of it to another ResourceManager.
+func TestStagesAreSentOnce(t *testing.T) {
+	m := &Master{}
+	send := func(during func()) *pb.AllocateRequest {
+		n, req := m.stages.news(), &pb.AllocateRequest{}
+		n.write(req, m.stages.wants)
+		if during != nil {
+			during()
+			m.stages.markSent(n)
+		}
+		return req
+	}
+	nothing := func() {}
+	if req := send(nothing); proto.Size(req) != 0 {
+		t.Errorf("without news: %v", req)
+	}
+	m.WantHints()
+	m.SetStages(StageReport{3, 400, 5, 6})
+	for i := range maxReports + 1 {
+		m.SetPerformance(Performance{fmt.Sprint("n", i), i == 0, 1, 2.5})
+	}
+	first, again := send(nil), send(func() { m.SetPerformance(Performance{"n0", true, 2, 3}) })
+	if !proto.Equal(first, again) {
+		t.Error("what wasn't answered isn't sent again")
+	}
+	r, p := first.GetHeddleStages(), first.GetHeddlePerformance()
+	if !first.GetHeddleWantsHints() || !first.GetHeddleWantsLevels() || r.GetMaps() != 3 || r.GetOutputBytes() != 400 || r.GetReleased() != 5 ||
+		r.GetAvailable() != 6 || len(p) != maxReports || p[0].GetHost() != "n0" || p[0].GetType() != pb.TaskType_TASK_REDUCE || p[1].GetType() != pb.TaskType_TASK_MAP ||
+		p[0].GetTasks() != 1 || p[0].GetMean() != 2.5 {
+		t.Errorf("sent: %v, %d reports, %v", r, len(p), p[:2])
+	}
+	rest := send(nothing)
+	if p := rest.GetHeddlePerformance(); rest.HasHeddleStages() || len(p) != 2 || p[0].GetMean() != 3 || p[1].GetHost() != fmt.Sprint("n", maxReports) {
+		t.Errorf("sent then: %v", rest)
+	}
+	if req := send(nothing); len(req.GetHeddlePerformance()) > 0 {
+		t.Errorf("sent twice: %v", req)
+	}
+	m.stages.forget()
+	if req := send(nothing); req.GetHeddleStages().GetMaps() != 3 || len(req.GetHeddlePerformance()) != maxReports {
+		t.Errorf("sent to another: %v", req.GetHeddleStages())
+	}
+}
+
+// Whatever a ResourceManager says, hints are finite and not negative, and so are levels.
+func FuzzHints(f *testing.F) {
+	h, l := &pb.StageHints{}, &pb.NodeLevel{}
+	h.SetFrequency(math.NaN())
+	h.SetAvailable(math.Inf(1))
+	h.SetJobs(-3)
+	h.SetBandwidth(-1)
+	l.SetHost("n1")
+	l.SetLevel(math.MinInt32)
+	resp := &pb.AllocateResponse{}
+	resp.SetHeddleHints(h)
+	resp.SetHeddleLevels([]*pb.NodeLevel{l})
+	b, err := proto.Marshal(resp)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(b)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		resp, out := &pb.AllocateResponse{}, &Allocation{}
+		if proto.Unmarshal(b, resp) != nil {
+			return
+		}
+		hinted(resp, out)
+		if h := out.Hints; h != nil {
+			for _, x := range []float64{h.Frequency, h.Available, float64(h.Jobs), h.Bandwidth} {
+				if !(x >= 0) || math.IsInf(x, 0) {
+					t.Errorf("hints %+v", h)
+				}
+			}
+		}
+		for _, l := range out.Levels {
+			if l.Level < 0 || l.Level > maxLevel {
+				t.Errorf("level %d", l.Level)
+			}
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package mapreduce
+
+import (
+	"time"
+
+	"heddle/am"
+	"heddle/am/mapreduce/job"
+	"heddle/am/stage"
+)
+
+// learned is how long tasks have taken on nodes, which the ResourceManager is told.
+type learned struct {
+	ran   map[taskPlace]am.Performance
+	parts map[int]bool // maps that do a part of a split only; nil: none does
+	whole int          // maps from here on do, if there are parts
+}
+
+type taskPlace struct {
+	host  string
+	stage stage.Stage
+}
+
+// divided notes that a map leaves a part of its split to others, which come behind all of the maps that there are.
+func (l *learned) divided(index, maps int) {
+	if l.parts == nil {
+		l.parts, l.whole = map[int]bool{}, maps
+	}
+	l.parts[index] = true
+}
+
+// partial reports whether a task is no measure for a node, as others do a part of its work.
+func (l *learned) partial(id stage.TaskID) bool {
+	return id.Stage == stage.Map && l.parts != nil && (l.parts[id.Index] || id.Index >= l.whole)
+}
+
+// learn takes in how long an attempt took that has won. A reduce counts from when it has fetched: before, it waits for maps.
+func (l *learned) learn(a *stage.Attempt, host string, tell func(am.Performance)) {
+	id := a.ID
+	if l.partial(id.TaskID) {
+		return
+	}
+	took := a.Ended - max(a.Begun, a.Fetched) - a.Paused
+	if took < time.Millisecond {
+		return // it says nothing of the node
+	}
+	if l.ran == nil {
+		l.ran = map[taskPlace]am.Performance{}
+	}
+	at := taskPlace{host, id.Stage}
+	p := l.ran[at]
+	p.Host, p.Reduce, p.Tasks = host, id.Stage == stage.Reduce, p.Tasks+1
+	p.Mean += (took.Seconds() - p.Mean) / float64(p.Tasks)
+	l.ran[at] = p
+	tell(p)
+}
+
+// reportOf says where the stages of a job are.
+func reportOf(f *stage.Facts) am.StageReport {
+	return am.StageReport{Maps: int64(f.Maps.Done), OutputBytes: f.Maps.OutBytes, Released: int64(f.Released), Available: int64(f.Available)}
+}
+
+// usesHints reports whether a job decides by what the ResourceManager knows.
+func usesHints(s *job.Spec) bool {
+	return s.Start == job.StartLazily || s.Job.Speculation == job.SpeculateESplash || s.Job.Speculation == job.SpeculateSplit
+}
+
+// hinted takes in what the ResourceManager knows.
+func (c *coordinator) hinted(e am.Hinted) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h := stage.Hinted{Hints: stage.Hints{Frequency: e.Hints.Frequency, Available: e.Hints.Available, Jobs: e.Hints.Jobs, Bandwidth: e.Hints.Bandwidth}}
+	if len(e.Levels) > 0 {
+		h.Levels = e.Levels
+	}
+	c.step(h)
+}

@@ -1,0 +1,68 @@
+package mapreduce
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"heddle/am"
+	"heddle/am/mapreduce/job"
+)
+
+// The ResourceManager is told of each node how long tasks took there, and where the stages are.
+func TestWhatIsLearnedIsReported(t *testing.T) {
+	p := newPlay(3, 1)
+	fast, slow := p.grant("fast"), p.grant("slow")
+	run := func(worker string, took time.Duration) {
+		t.Helper()
+		r, err := p.next(worker)
+		if err != nil || r.Task == nil {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		p.now = p.now.Add(took)
+		if _, err := p.c.finished(t.Context(), &job.DoneReport{Worker: worker, ID: r.Task.ID, OutBytes: 100}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run(fast, 2*time.Second)
+	run(fast, 4*time.Second)
+	run(slow, 9*time.Second)
+	p.c.relieve()
+	want := []am.Performance{
+		{Host: "fast", Tasks: 1, Mean: 2}, {Host: "fast", Tasks: 2, Mean: 3}, {Host: "slow", Tasks: 1, Mean: 9},
+	}
+	if !slices.Equal(p.cluster.ran, want) {
+		t.Errorf("told of %+v, want %+v", p.cluster.ran, want)
+	}
+	if r, want := p.cluster.stages, (am.StageReport{Maps: 3, OutputBytes: 300, Released: 3}); r != want {
+		t.Errorf("told of stages %+v, want %+v", r, want)
+	}
+	p.c.learned.divided(1, 3)
+	for _, id := range []job.TaskID{{Kind: job.Map, Index: 1}, {Kind: job.Map, Index: 3}} {
+		if !p.c.learned.partial(attemptOf(id).TaskID) {
+			t.Errorf("%v measures a node", id)
+		}
+	}
+	if p.c.learned.partial(attemptOf(job.TaskID{Kind: job.Map, Index: 2}).TaskID) {
+		t.Error("no map measures a node any more")
+	}
+}
+
+// Hints reach the starter of reduces.
+func TestHintsReachTheMachine(t *testing.T) {
+	p := newPlay(3, 1)
+	p.c.hinted(am.Hinted{Hints: am.Hints{Frequency: 2, Available: 30, Jobs: 4, Bandwidth: 5e6}, Levels: map[string]int{"fast": 2}})
+	if h := p.c.machine.Facts().Hints; h.Frequency != 2 || h.Available != 30 || h.Jobs != 4 || h.Bandwidth != 5e6 {
+		t.Errorf("the machine knows %+v", h)
+	}
+	for _, c := range []struct {
+		start job.Start
+		copy  string
+		wants bool
+	}{{0, "", false}, {job.StartLazily, "", true}, {0, job.SpeculateESplash, true}, {0, job.SpeculateLate, false}} {
+		p.c.spec.Start, p.c.spec.Job.Speculation = c.start, c.copy
+		if usesHints(p.c.spec) != c.wants {
+			t.Errorf("%+v: it wants hints: %v", c, !c.wants)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package probes
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/am"
+	"heddle/am/unmanaged"
+	"heddle/conf"
+	"heddle/yarn/records"
+	"heddle/yarn/wire"
+)
+
+// Cluster offers the nodes of a cluster to a Scheduler, by an application whose ApplicationMaster is this process.
+type Cluster struct {
+	Conf    *conf.Config
+	User    string // client.User if empty
+	Name    string // of the application
+	Queue   string
+	Address string // as in unmanaged.Options
+	Log     *logrus.Entry
+}
+
+// patience is how long users wait for a node before they are told so, or before the Scheduler fails if the cluster has none that takes probes.
+const patience = 10 * time.Second
+
+// ErrNoNodes says that no node of the cluster takes probes.
+var ErrNoNodes = errors.New("no node of the cluster takes probes of short tasks: heddle.probes.memory-mb says what ResourceManager and NodeManagers have for them")
+
+// Start submits the application, and returns when the ResourceManager has accepted it. If the application ends by itself, the Scheduler
+// fails.
+func (c Cluster) Start(ctx context.Context, s *Scheduler) (*unmanaged.Running, error) {
+	app, err := unmanaged.New(ctx, unmanaged.Options{
+		Conf: c.Conf, User: c.User, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Address: c.Address, Probes: true, Log: c.Log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return app.Run(ctx, int(s.o.MemoryMB), func(ctx context.Context, m *am.Master, _ string, stop <-chan struct{}) error {
+		return s.follow(ctx, m, stop)
+	}, s.Fail)
+}
+
+// follow offers the nodes of which the ResourceManager tells, until stop is closed or ctx ends.
+func (s *Scheduler) follow(ctx context.Context, m *am.Master, stop <-chan struct{}) error {
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	offered := map[records.NodeID]bool{}
+	events := am.Callbacks{ProbeNodesChanged: func(e am.ProbeNodesChanged) {
+		for _, id := range e.Gone {
+			delete(offered, id)
+			s.Withdraw(id.String())
+		}
+		for _, n := range e.Come {
+			offered[n.Node] = true
+			s.Offer(Target{
+				Node: n.Node.String(), Address: net.JoinHostPort(n.Node.Host, strconv.Itoa(n.Port)),
+				Name: n.Token.Identifier, Secret: wire.SecretOf(n.Token.Password),
+			})
+		}
+	}}
+	for {
+		select {
+		case <-stop:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-late.C:
+			if len(offered) == 0 {
+				return ErrNoNodes
+			}
+			if state := s.State(); state.Nodes == 0 && state.Tasks > 0 {
+				s.log.Warnf("None of %d nodes can be reached after %v, and %d tasks wait. %s", len(offered), patience, state.Tasks, state.Refused)
+			} else if s.idleSince(patience) {
+				s.log.Warnf("%d tasks wait, and no node has taken one for %v. %s", state.Tasks, patience, state.Refused)
+			}
+			late.Reset(patience)
+		case e, ok := <-m.Events():
+			if !ok {
+				return context.Cause(ctx)
+			}
+			events.Dispatch(e)
+		}
+	}
+}
+
+// idleSince reports whether tasks wait and no attempt of any has run for a while.
+func (s *Scheduler) idleSince(d time.Duration) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, n := range s.nodes {
+		if len(n.attempts) > 0 {
+			return false
+		}
+	}
+	return len(s.places) > 0 && time.Since(s.lastTask) >= d
+}

@@ -1,0 +1,373 @@
+package probes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"heddle/am/sched"
+	"heddle/internal/pause"
+	"heddle/yarn/wire"
+)
+
+// node is one that was offered. The Scheduler's lock guards it, but for talk.
+type node struct {
+	Target
+	s      *Scheduler
+	at     sched.Node
+	cancel context.CancelFunc // ends the dialogue
+	up     bool
+	batch  int // probes that are about to be sent
+
+	dialogue sync.Mutex // held by the one goroutine that talks
+
+	attempts   map[uint64]*attempt // by the node's number
+	probed     map[sched.ID]bool   // jobs of which it may have probes
+	unanswered map[sched.ID]int    // probes
+
+	outbox []wire.Message
+	more   chan struct{}
+	talk   sync.Mutex // held while Output of one of its tasks is called
+}
+
+// Offer tells of nodes. One that is known gets the new token with the next connection.
+func (s *Scheduler) Offer(targets ...Target) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return
+	}
+	rand.Shuffle(len(targets), func(i, k int) { targets[i], targets[k] = targets[k], targets[i] })
+	for _, t := range targets {
+		n := s.of[t.Node]
+		if n != nil {
+			n.Target = t
+		}
+		switch {
+		case n != nil && n.cancel != nil || s.connecting() >= s.o.Nodes:
+			continue
+		case n == nil:
+			n = &node{
+				Target: t, s: s, at: sched.Node(len(s.nodes)), attempts: map[uint64]*attempt{}, probed: map[sched.ID]bool{},
+				unanswered: map[sched.ID]int{}, more: make(chan struct{}, 1),
+			}
+			s.nodes = append(s.nodes, n)
+			s.of[t.Node] = n
+		}
+		ctx, cancel := context.WithCancel(s.ctx)
+		n.cancel = cancel
+		s.going.Go(func() { n.attend(ctx) })
+	}
+}
+
+// connecting is how many nodes are connected, or are to be.
+func (s *Scheduler) connecting() (k int) {
+	for _, n := range s.nodes {
+		if n.cancel != nil {
+			k++
+		}
+	}
+	return k
+}
+
+// Withdraw tells of nodes that take no probes any more. What runs there runs again elsewhere.
+func (s *Scheduler) Withdraw(names ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range names {
+		if n := s.of[name]; n != nil && n.cancel != nil {
+			n.cancel()
+			n.cancel = nil
+		}
+	}
+}
+
+// Pauses between attempts to connect to a node.
+const (
+	dialFirst  = 50 * time.Millisecond
+	dialAtMost = 5 * time.Second
+)
+
+// attend keeps up the dialogue with a node.
+func (n *node) attend(ctx context.Context) {
+	n.dialogue.Lock() // an earlier one may be about to end
+	defer n.dialogue.Unlock()
+	wait := dialFirst
+	for ctx.Err() == nil {
+		n.s.mu.Lock()
+		t := n.Target
+		n.s.mu.Unlock()
+		c, err := wire.Dial(ctx, t.Address, t.Name, t.Secret)
+		if err == nil {
+			var good bool
+			if good, err = n.talkOver(ctx, c); good {
+				wait = dialFirst
+			}
+		}
+		if ctx.Err() == nil {
+			n.s.log.WithError(err).Debugf("Node %s takes no probes; trying again in %v", n.Node, wait)
+		}
+		_ = pause.For(ctx, wait) // the loop ends with ctx
+		wait = min(2*wait, dialAtMost)
+	}
+}
+
+// talkOver talks to a node until the connection ends. It was good if the node has taken us.
+func (n *node) talkOver(ctx context.Context, c *wire.Conn) (good bool, err error) {
+	defer c.Close()
+	defer context.AfterFunc(ctx, c.Close)()
+	if err := c.Send(&wire.Greeting{Scheduler: n.s.o.ID}); err != nil {
+		return false, err
+	}
+	m, err := c.Receive()
+	switch m := m.(type) {
+	case nil:
+		return false, err
+	case *wire.Refusal:
+		n.refused(m)
+		return false, fmt.Errorf("it refuses: %s", m.Reason)
+	case *wire.Lent:
+	default:
+		return false, fmt.Errorf("%w: it begins with %T", wire.ErrMalformed, m)
+	}
+	n.come()
+	ended := make(chan struct{})
+	var sending sync.WaitGroup
+	sending.Go(func() { n.send(c, ended) })
+	for err == nil {
+		var m wire.Message
+		if m, err = c.Receive(); err == nil {
+			err = n.take(m)
+		}
+	}
+	close(ended)
+	c.Close()
+	sending.Wait()
+	n.gone(err)
+	return true, err
+}
+
+func (n *node) refused(m *wire.Refusal) {
+	n.s.log.Warnf("Node %s refuses short tasks: %s", n.Node, m.Reason)
+	n.s.mu.Lock()
+	n.s.refused = fmt.Sprintf("node %s: %s", n.Node, m.Reason)
+	n.s.mu.Unlock()
+	n.s.change()
+}
+
+// come has the node get probes from now on.
+func (n *node) come() {
+	s := n.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n.up, n.outbox = true, nil
+	s.up = append(s.up, n.at)
+	s.sched.SetNodes(slices.Clone(s.up), nil)
+	s.change()
+}
+
+// gone has everything that was the node's run elsewhere.
+func (n *node) gone(why error) {
+	s := n.s
+	s.mu.Lock()
+	n.up = false
+	s.up = slices.DeleteFunc(s.up, func(x sched.Node) bool { return x == n.at })
+	s.sched.SetNodes(slices.Clone(s.up), nil)
+	lost := make([]*attempt, 0, len(n.attempts))
+	for _, a := range n.attempts {
+		lost = append(lost, a)
+	}
+	for _, a := range lost {
+		a.place.drop(a)
+	}
+	unanswered := n.unanswered
+	n.unanswered = map[sched.ID]int{}
+	clear(n.probed)
+	for id, count := range unanswered {
+		for range count {
+			if next, _ := s.sched.Answered(id, n.at, false, sched.Bitmap{}); len(next) > 0 && s.jobs[id] != nil {
+				s.probe(s.jobs[id], next)
+			}
+		}
+	}
+	for id := range s.jobs {
+		s.sched.GaveBack(id, n.at, 1<<30)
+	}
+	s.mu.Unlock()
+	if len(lost) > 0 {
+		s.log.Infof("Node %s is lost (%v); %d tasks run again", n.Node, why, len(lost))
+	}
+	for _, a := range lost {
+		s.lose(a, true, fmt.Sprintf("with node %s: %v", n.Node, why))
+	}
+	s.change()
+}
+
+// say has a message sent soon, if the node is connected. The Scheduler's lock is held.
+func (n *node) say(m wire.Message) {
+	if !n.up {
+		return
+	}
+	n.outbox = append(n.outbox, m)
+	select {
+	case n.more <- struct{}{}:
+	default:
+	}
+}
+
+func (n *node) send(c *wire.Conn, ended <-chan struct{}) {
+	for {
+		n.s.mu.Lock()
+		all := n.outbox
+		n.outbox = nil
+		n.s.mu.Unlock()
+		for _, m := range all {
+			if err := c.Send(m); err != nil {
+				n.unsent(m, err)
+			}
+		}
+		if len(all) > 0 {
+			continue
+		}
+		select {
+		case <-n.more:
+		case <-ended:
+			return
+		}
+	}
+}
+
+// unsent ends a task that is too large to be sent. If the connection is at fault, everything of the node runs elsewhere soon.
+func (n *node) unsent(m wire.Message, err error) {
+	t, ok := m.(*wire.Task)
+	if !ok || !errors.Is(err, wire.ErrTooLarge) {
+		return
+	}
+	s := n.s
+	s.mu.Lock()
+	a := n.attempts[t.ID]
+	if a == nil {
+		s.mu.Unlock()
+		return
+	}
+	p := a.place
+	p.drop(a)
+	s.sched.Finished(p.job.id, p.number, n.at)
+	s.finish(p)
+	n.say(&wire.NoTask{ID: t.ID})
+	s.mu.Unlock()
+	p.task.Done(wire.Ended{}, err)
+	s.change()
+}
+
+// take takes a message from the node.
+func (n *node) take(m wire.Message) error {
+	s := n.s
+	switch m := m.(type) {
+	case *wire.Output:
+		n.output(m)
+	case *wire.Ended:
+		s.mu.Lock()
+		if a := n.attempts[m.ID]; a != nil {
+			s.ended(a, m)
+		} else {
+			s.mu.Unlock()
+		}
+	case *wire.Ask:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return n.ask(m)
+	case *wire.Verdict:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n.verdict(m)
+	case *wire.Lent: // it is the node's business what runs when
+	case *wire.Refusal:
+		n.refused(m)
+		return fmt.Errorf("it refuses: %s", m.Reason)
+	default:
+		return fmt.Errorf("%w: a node doesn't say %T", wire.ErrMalformed, m)
+	}
+	return nil
+}
+
+// verdict takes the answer to probes. The lock is held.
+func (n *node) verdict(m *wire.Verdict) {
+	s, id := n.s, sched.ID(m.Job)
+	j := s.jobs[id]
+	due := n.unanswered[id]
+	accepted := min(int(min(m.Accepted, 1<<30)), due)
+	rejected := min(int(min(m.Rejected, 1<<30)), due-accepted)
+	if n.unanswered[id] -= accepted + rejected; n.unanswered[id] == 0 {
+		delete(n.unanswered, id)
+	}
+	if j == nil {
+		return
+	}
+	if m.GaveBack > 0 {
+		s.sched.GaveBack(id, n.at, int(min(m.GaveBack, 1<<30)))
+	}
+	for i := range accepted + rejected {
+		next, _ := s.sched.Answered(id, n.at, i < accepted, sched.Bitmap{})
+		s.probe(j, next)
+	}
+	if m.Reason != "" {
+		s.refused = fmt.Sprintf("node %s: %s", n.Node, m.Reason)
+	}
+}
+
+// ask answers a node that has room for a task. The lock is held.
+func (n *node) ask(m *wire.Ask) error {
+	s, id := n.s, sched.ID(m.Job)
+	if n.attempts[m.ID] != nil {
+		return errDuplicate
+	}
+	j := s.jobs[id]
+	if j == nil {
+		n.say(&wire.NoTask{ID: m.ID})
+		return nil
+	}
+	got := s.sched.Ask(s.now(), id, sched.Asking{Node: n.at, Others: int(min(m.Others, 1<<30))})
+	if got.Kind == sched.None {
+		n.say(&wire.NoTask{ID: m.ID, Left: uint64(got.Left)})
+		return nil
+	}
+	j.wait, j.again = 0, time.Time{}
+	p := j.tasks[got.Task]
+	a := &attempt{place: p, node: n, id: m.ID, at: time.Now()}
+	n.attempts[m.ID] = a
+	s.lastTask = a.at
+	p.attempts = append(p.attempts, a)
+	t := p.task.Task
+	t.ID, t.Left, t.Clone = m.ID, uint64(got.Left), got.Kind == sched.Clone
+	n.say(&t)
+	return nil
+}
+
+// output passes on what a task has written.
+func (n *node) output(m *wire.Output) {
+	n.talk.Lock()
+	defer n.talk.Unlock()
+	n.s.mu.Lock()
+	a := n.attempts[m.ID]
+	n.s.mu.Unlock()
+	if a == nil || a.place.task.Output == nil || m.Stream > 1 {
+		return
+	}
+	if n.s.o.CloneBelow > 0 {
+		a.output = append(a.output, chunk{int(m.Stream), bytes.Clone(m.Data)})
+		return
+	}
+	a.place.task.Output(int(m.Stream), m.Data)
+}
+
+// awaitOutput returns when Output isn't called any more for tasks that were taken from the node.
+func (n *node) awaitOutput() {
+	n.talk.Lock()
+	defer n.talk.Unlock()
+}

@@ -1,0 +1,418 @@
+package probes
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/am/pool"
+	"heddle/am/sched"
+	"heddle/internal/pause"
+	"heddle/yarn/wire"
+)
+
+// Options of a Scheduler.
+type Options struct {
+	ID       string  // tells the schedulers of an application apart; drawn by chance if empty
+	MemoryMB int64   // of a task, 512 by default
+	VCores   int64   // likewise, 1 by default
+	Ratio    float64 // probes for a task, 2 by default
+	// Estimate is how long a task is expected to take in the mean, until some have ended; 0: not known.
+	Estimate time.Duration
+	// CloneBelow is the mean wait of tasks below which a second copy of them runs where nothing else waits, and the first result counts. 0: never.
+	CloneBelow time.Duration
+	Losses     int // a task that was lost so often is given up; 4 by default
+	Nodes      int // most nodes that it connects to; 1000 by default
+	Log        *logrus.Entry
+}
+
+// Target is a node that takes probes.
+type Target struct {
+	Node    string // its id
+	Address string // host:port for probes
+	Name    []byte // the identifier of the token for it
+	Secret  []byte // that of the token's password (wire.SecretOf)
+}
+
+// Scheduler runs tasks. Its methods may be called from any goroutine.
+type Scheduler struct {
+	o      Options
+	log    *logrus.Entry
+	began  time.Time
+	ctx    context.Context
+	cancel context.CancelFunc
+	going  sync.WaitGroup
+
+	mu      sync.Mutex
+	sched   *sched.Scheduler
+	nodes   []*node // by sched.Node
+	of      map[string]*node
+	up      []sched.Node // nodes that are connected
+	jobs    map[sched.ID]*Job
+	current *Job // of Submit
+	places  map[*pool.Task]*place
+	err     error
+	refused string  // why a node has last refused us
+	took    float64 // ns: moving mean of how long tasks run
+	changed chan struct{}
+
+	lastTask time.Time // when a node has last got a task, or there was none
+}
+
+// Job is tasks that are placed together. Tasks may be added as long as it isn't closed.
+type Job struct {
+	s     *Scheduler
+	id    sched.ID
+	tasks []*place // by number; nil: it is over
+	open  int      // tasks that aren't over
+	begun bool
+	again time.Time     // when it is probed again if nobody has its probes
+	wait  time.Duration // from then to the next time
+}
+
+// place is a task in a job.
+type place struct {
+	task     *pool.Task
+	job      *Job
+	number   int32
+	losses   int
+	attempts []*attempt // that run
+	canceled bool
+	over     bool
+}
+
+// attempt is a task at a node.
+type attempt struct {
+	place  *place
+	node   *node
+	id     uint64 // of the node's ask
+	at     time.Time
+	output []chunk // kept until it is known whether it counts, if there may be clones
+}
+
+type chunk struct {
+	stream int
+	bytes  []byte
+}
+
+// New returns a Scheduler without nodes.
+func New(o Options) *Scheduler {
+	if o.Log == nil {
+		l := logrus.New()
+		l.SetOutput(io.Discard)
+		o.Log = logrus.NewEntry(l)
+	}
+	if o.ID == "" {
+		o.ID = fmt.Sprintf("%016x", rand.Uint64())
+	}
+	o.MemoryMB, o.VCores = cmp.Or(o.MemoryMB, 512), cmp.Or(o.VCores, 1)
+	o.Ratio, o.Losses, o.Nodes = cmp.Or(o.Ratio, 2), cmp.Or(o.Losses, 4), cmp.Or(o.Nodes, 1000)
+	s := &Scheduler{
+		o: o, log: o.Log, began: time.Now(), of: map[string]*node{}, jobs: map[sched.ID]*Job{}, places: map[*pool.Task]*place{},
+		took: float64(o.Estimate), changed: make(chan struct{}, 1),
+	}
+	s.sched = sched.New(sched.Config{Ratio: o.Ratio, Sticky: true, CloneBelow: o.CloneBelow}, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.going.Go(s.nurse)
+	return s
+}
+
+// Close ends all connections, by which executors end. Tasks that have not ended get pool.ErrClosed.
+func (s *Scheduler) Close() {
+	s.Fail(pool.ErrClosed)
+	s.cancel()
+	s.going.Wait()
+}
+
+// Fail ends all tasks, those too that are submitted later, with an error.
+func (s *Scheduler) Fail(err error) {
+	s.mu.Lock()
+	s.err = cmp.Or(s.err, err)
+	err = s.err
+	var all []*place
+	for _, p := range s.places {
+		s.finish(p)
+		all = append(all, p)
+		for _, a := range p.attempts {
+			delete(a.node.attempts, a.id)
+			a.node.say(&wire.Cancel{ID: a.id})
+		}
+	}
+	s.mu.Unlock()
+	for _, n := range s.known() {
+		n.awaitOutput()
+	}
+	for _, p := range all {
+		p.task.Done(wire.Ended{}, err)
+	}
+	s.change()
+}
+
+func (s *Scheduler) known() []*node {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.nodes
+}
+
+// finish takes a task out. The lock is held.
+func (s *Scheduler) finish(p *place) {
+	p.over = true
+	delete(s.places, p.task)
+	j := p.job
+	j.tasks[p.number] = nil
+	if j.open--; j.open > 0 {
+		return
+	}
+	// Its probes are of no use any more. Tasks that come later are another job.
+	for _, n := range s.nodes {
+		if n.probed[j.id] {
+			delete(n.probed, j.id)
+			n.say(&wire.Drop{Job: uint64(j.id)})
+		}
+	}
+	s.sched.Forget(j.id)
+	delete(s.jobs, j.id)
+	j.begun, j.tasks = false, nil
+}
+
+func (s *Scheduler) now() time.Duration { return time.Since(s.began) }
+
+// Submit takes tasks. Tasks of one call are placed together.
+func (s *Scheduler) Submit(tasks ...*pool.Task) {
+	s.mu.Lock()
+	if s.current == nil {
+		s.current = &Job{s: s}
+	}
+	j := s.current
+	s.mu.Unlock()
+	j.Submit(tasks...)
+}
+
+// Job returns a job without tasks. Nodes prefer jobs of which less is left to do.
+func (s *Scheduler) Job() *Job { return &Job{s: s} }
+
+// Submit takes tasks of the job. Their Done may be called before it returns.
+func (j *Job) Submit(tasks ...*pool.Task) {
+	s := j.s
+	s.mu.Lock()
+	if err := s.err; err != nil {
+		s.mu.Unlock()
+		for _, t := range tasks {
+			t.Done(wire.Ended{}, err)
+		}
+		return
+	}
+	if len(tasks) == 0 {
+		s.mu.Unlock()
+		return
+	}
+	if !j.begun {
+		j.id, _ = s.sched.Submit(s.now(), sched.Job{Alone: s.o.CloneBelow <= 0})
+		j.begun = true
+		s.jobs[j.id] = j
+	}
+	for _, t := range tasks {
+		p := &place{task: t, job: j, number: int32(len(j.tasks))}
+		j.tasks = append(j.tasks, p)
+		s.places[t] = p
+	}
+	if len(s.places) == len(tasks) {
+		s.lastTask = time.Now()
+	}
+	j.open += len(tasks)
+	s.probe(j, s.sched.Grow(j.id, len(tasks), nil))
+	s.mu.Unlock()
+	s.change()
+}
+
+// probe sends probes of a job. The lock is held.
+func (s *Scheduler) probe(j *Job, to []sched.Node) {
+	if len(to) == 0 {
+		return
+	}
+	left, _ := s.sched.Left(j.id)
+	var first []*node
+	for _, at := range to {
+		n := s.nodes[at]
+		if n.batch == 0 {
+			first = append(first, n)
+		}
+		n.batch++
+	}
+	for _, n := range first {
+		n.probed[j.id] = true
+		n.unanswered[j.id] += n.batch
+		n.say(&wire.Probe{
+			Job: uint64(j.id), Count: uint64(n.batch), Left: uint64(max(left, 1)), EstimateUS: uint64(time.Duration(s.took).Microseconds()),
+			MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores),
+		})
+		n.batch = 0
+	}
+}
+
+// Cancel ends a task. Done is called as always.
+func (s *Scheduler) Cancel(t *pool.Task) {
+	s.mu.Lock()
+	p := s.places[t]
+	if p == nil || p.canceled {
+		s.mu.Unlock()
+		return
+	}
+	p.canceled = true
+	for _, a := range p.attempts {
+		a.node.say(&wire.Cancel{ID: a.id})
+	}
+	if len(p.attempts) > 0 {
+		s.mu.Unlock()
+		return
+	}
+	s.sched.Finished(p.job.id, p.number, nowhere)
+	s.finish(p)
+	s.mu.Unlock()
+	t.Done(wire.Ended{Why: wire.Canceled}, nil)
+}
+
+const nowhere = sched.Node(-1)
+
+// State is how much there is to do, and where.
+type State struct {
+	Tasks int // that aren't over
+	Nodes int // that are connected
+	// Refused is why a node has last refused to work for us; "" if none has.
+	Refused string
+}
+
+// State returns the present state.
+func (s *Scheduler) State() State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return State{Tasks: len(s.places), Nodes: len(s.up), Refused: s.refused}
+}
+
+// Changed gets something when the state has changed.
+func (s *Scheduler) Changed() <-chan struct{} { return s.changed }
+
+func (s *Scheduler) change() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Jobs of which nobody has probes are looked for every nurseTime, and probed again less and less often while nobody takes any.
+const (
+	nurseTime  = 20 * time.Millisecond
+	mostNursed = time.Second
+)
+
+// nurse sends new probes for jobs whose probes were all rejected or lost.
+func (s *Scheduler) nurse() {
+	for pause.For(s.ctx, nurseTime) == nil {
+		s.mu.Lock()
+		if len(s.up) > 0 {
+			var hungry []*Job
+			now := time.Now()
+			s.sched.Starving(func(id sched.ID) {
+				if j := s.jobs[id]; !now.Before(j.again) {
+					hungry = append(hungry, j)
+				}
+			})
+			for _, j := range hungry {
+				j.wait = min(max(2*j.wait, nurseTime), mostNursed)
+				j.again = now.Add(j.wait)
+				s.probe(j, s.sched.Reprobe(j.id))
+			}
+		}
+		s.mu.Unlock()
+	}
+}
+
+// ended takes the end of an attempt. The caller has the lock, which it lets go.
+func (s *Scheduler) ended(a *attempt, m *wire.Ended) {
+	p, n := a.place, a.node
+	p.drop(a)
+	if m.Why == wire.Gone || m.Why == wire.Canceled && !p.canceled {
+		loss := m.Why == wire.Gone
+		s.mu.Unlock()
+		s.lose(a, loss, fmt.Sprintf("on node %s: %s", n.Node, m.Fault))
+		return
+	}
+	if m.Why == wire.Ran {
+		took := float64(time.Since(a.at))
+		s.took += (took - s.took) / 16
+		if s.took <= 0 {
+			s.took = took
+		}
+	}
+	s.sched.Finished(p.job.id, p.number, n.at)
+	for _, other := range p.attempts { // a clone, or that of which this is one
+		delete(other.node.attempts, other.id)
+		other.node.say(&wire.Cancel{ID: other.id})
+	}
+	s.finish(p)
+	s.mu.Unlock()
+	for _, c := range a.output {
+		p.task.Output(c.stream, c.bytes)
+	}
+	p.task.Done(*m, nil)
+	s.change()
+}
+
+func (p *place) drop(a *attempt) {
+	delete(a.node.attempts, a.id)
+	for i, x := range p.attempts {
+		if x == a {
+			p.attempts = append(p.attempts[:i], p.attempts[i+1:]...)
+			return
+		}
+	}
+}
+
+// lose has a task run again of which an attempt is lost, unless another one runs. A loss is one that counts. The lock isn't held.
+func (s *Scheduler) lose(a *attempt, loss bool, why string) {
+	p := a.place
+	s.mu.Lock()
+	if p.over {
+		s.mu.Unlock()
+		return
+	}
+	if loss {
+		p.losses++
+	}
+	var err error
+	if p.losses >= s.o.Losses {
+		err = fmt.Errorf("%w: %d executors have died while they ran it, the last one %s", pool.ErrLost, p.losses, why)
+	}
+	alone := len(p.attempts) == 0
+	if alone && (err != nil || p.canceled) {
+		s.sched.Finished(p.job.id, p.number, a.node.at)
+		s.finish(p)
+		s.mu.Unlock()
+		ended := wire.Ended{}
+		if err == nil {
+			ended.Why = wire.Canceled
+		}
+		p.task.Done(ended, err)
+		s.change()
+		return
+	}
+	s.mu.Unlock()
+	if alone && p.task.Restart != nil {
+		p.task.Restart()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !p.over {
+		s.probe(p.job, s.sched.Failed(p.job.id, p.number, a.node.at))
+	}
+}
+
+// errDuplicate says that a node asks twice with one number.
+var errDuplicate = errors.New("the node asks for a task twice")

@@ -1,0 +1,296 @@
+package stage
+
+import (
+	"slices"
+	"time"
+)
+
+// freezes are attempts that stand still, or are to, for the sake of copies. On a full cluster there is no slot for a copy. A map of the same
+// job that has slack gives it its room, and goes on when the copy has ended. And an original that its copy has overtaken isn't
+// ended, but stands still until the copy is done: if that was a wrong guess, it goes on from where it was.
+//
+// Where slots do one task after the other and serve the outputs of maps, a slot that was lent can't go before the outputs are fetched, and
+// one that stands still can't serve any. Nothing is frozen there.
+type freezes struct {
+	m    *Machine
+	held []hold // in the order in which they were asked for
+	vain int    // in a row that have brought no slot
+}
+
+// hold is an attempt that stands still, or is to.
+type hold struct {
+	of    AttemptID
+	slot  SlotID
+	copy  TaskID // for whose copy
+	asked time.Duration
+	lent  SlotID // that has got its room; none: it has not been granted, or the attempt is an original
+}
+
+const (
+	none SlotID = -1
+	// lending is how long a copy may take to get the room of an attempt that stands still.
+	lending = 10 * time.Second
+	// inVain is how many freezes in a row may bring no slot. Whoever decides on them doesn't want them, or can't.
+	inVain = 3
+)
+
+// may reports whether attempts may stand still at all.
+func (f *freezes) may() bool {
+	m := f.m
+	return m.job.Freezes && !m.over && (m.job.PerTask || len(m.tables[Reduce].all) == 0)
+}
+
+// round has attempts go on that needn't stand still any more, and others stand still.
+func (f *freezes) round() {
+	for i := 0; i < len(f.held); i++ {
+		if h := &f.held[i]; !f.needed(h) {
+			if h.lent == none && h.of.TaskID != h.copy {
+				f.vain++
+			}
+			f.thaw(i)
+			i--
+		}
+	}
+	if f.may() {
+		f.holdOvertaken()
+		f.makeRoom()
+	}
+}
+
+// needed reports whether an attempt has to stand still, or to get to that.
+func (f *freezes) needed(h *hold) bool {
+	m := f.m
+	if h.of.TaskID == h.copy {
+		best := f.leader(h.copy, h.of)
+		return best != nil && f.remaining(best) < f.remaining(m.attempt(h.of))
+	}
+	if h.lent != none {
+		return m.slots[h.lent].known
+	}
+	return m.now-h.asked < lending && m.copies.asks(h.copy) != 0
+}
+
+// thaw has an attempt go on.
+func (f *freezes) thaw(i int) {
+	f.m.do(Thaw{Slot: f.held[i].slot, Attempt: f.held[i].of})
+	f.held = slices.Delete(f.held, i, i+1)
+}
+
+func (f *freezes) freeze(a *Attempt, copy TaskID, request RequestID) {
+	a.tried = true
+	f.held = append(f.held, hold{of: a.ID, slot: a.Slot, copy: copy, asked: f.m.now, lent: none})
+	f.m.do(Freeze{Slot: a.Slot, Attempt: a.ID, For: request})
+}
+
+// of returns where an attempt is among those that stand still, or are to; -1 if it isn't.
+func (f *freezes) of(id AttemptID) int {
+	return slices.IndexFunc(f.held, func(h hold) bool { return h.of == id })
+}
+
+// parted takes in that an attempt is over. Its slot goes on, if it is there: it may be on its way to standing still.
+func (f *freezes) parted(id AttemptID) {
+	i := f.of(id)
+	switch {
+	case i < 0:
+	case f.m.slots[f.held[i].slot].known:
+		f.thaw(i)
+	default:
+		f.held = slices.Delete(f.held, i, i+1)
+	}
+}
+
+// forget drops an attempt that is over, and whose slot is given up.
+func (f *freezes) forget(id AttemptID) {
+	f.held = slices.DeleteFunc(f.held, func(h hold) bool { return h.of == id })
+}
+
+// returned takes in that a slot is gone. If it was lent, the attempt whose room it had goes on.
+func (f *freezes) returned(id SlotID) {
+	for i := range f.held {
+		if f.held[i].lent == id {
+			f.thaw(i)
+			return
+		}
+	}
+}
+
+func (f *freezes) thawAll() {
+	for len(f.held) > 0 {
+		f.thaw(0)
+	}
+}
+
+// granted takes in that a slot has come for the copy of a task. The one that has room as another stands still is lent: it does the copy and goes.
+func (f *freezes) granted(id SlotID, copy TaskID) {
+	m := f.m
+	for i := range f.held {
+		h := &f.held[i]
+		if h.copy != copy || h.of.TaskID == copy || h.lent != none {
+			continue
+		}
+		f.vain = 0
+		if m.slots[h.slot].host != m.slots[id].host {
+			f.thaw(i) // there was a slot after all
+			return
+		}
+		h.lent = id
+		m.slots[id].lent = true
+		return
+	}
+}
+
+// borrows reports whether a slot may do nothing but the copy of a task.
+func (f *freezes) borrows(id SlotID, copy TaskID) bool {
+	return slices.ContainsFunc(f.held, func(h hold) bool { return h.lent == id && h.copy == copy })
+}
+
+// holdOvertaken has originals stand still that their copies have overtaken.
+func (f *freezes) holdOvertaken() {
+	m := f.m
+	for s := range m.tables {
+		for _, id := range m.tables[s].active {
+			a, t := m.attempt(id), m.task(id.TaskID)
+			if t.active < 2 || a.Copy || a.tried || a.stopping || m.slots[a.Slot].frozen {
+				continue
+			}
+			if best := f.leader(t.id, id); best != nil && best.Copy && best.Progress() > a.Progress() && f.remaining(best) < f.remaining(a) {
+				f.freeze(a, t.id, 0)
+			}
+		}
+	}
+}
+
+// makeRoom has a map stand still whose room a copy is to get that has found none.
+func (f *freezes) makeRoom() {
+	m := f.m
+	if f.vain >= inVain || m.tables[Reduce].count[running] > 0 {
+		return // a reduce waits for each map
+	}
+	for i := range m.copies.pending {
+		x := &m.copies.pending[i]
+		r, ok := m.copies.original(x.Of)
+		if !ok || x.request == 0 || x.asked >= m.now || slices.ContainsFunc(f.held, func(h hold) bool { return h.copy == x.Of.TaskID }) {
+			continue
+		}
+		if v := f.victim(x, &r); v != nil {
+			f.freeze(v, x.Of.TaskID, x.request)
+			return
+		}
+	}
+}
+
+// victim is the map with the most slack that can give a copy its room, nil if there is none: even if it goes on only after the copy, it ends
+// before the original would. One that ends before a worker has started leaves its slot soon enough anyway.
+func (f *freezes) victim(x *pendingCopy, original *Running) *Attempt {
+	m := f.m
+	took := m.tables[x.Of.Stage].took.mean()
+	until := f.remaining(m.attempt(x.Of))
+	var best *Attempt
+	least := until
+	for _, id := range m.tables[Map].active {
+		a := m.attempt(id)
+		s := &m.slots[a.Slot]
+		left := f.remaining(a)
+		switch {
+		case id.TaskID == x.Of.TaskID || a.Copy || a.tried || a.stopping || s.frozen || m.task(id.TaskID).active > 1:
+		case int(s.host) == original.Node || m.nodes[s.host].bad || x.Of.Stage == Reduce && s.memory < m.job.ReduceMemory:
+		case left < m.starts.mean() || left+took >= until || left >= least || m.copies.asks(id.TaskID) != 0:
+		case m.job.Speculator.Worth(x.Copy, m.now, *original, int(s.host)):
+			best, least = a, left
+		}
+	}
+	return best
+}
+
+// still reports whether an attempt stands still, or is to.
+func (f *freezes) still(id AttemptID) bool {
+	m := f.m
+	return m.slots[m.attempt(id).Slot].frozen || len(f.held) > 0 && f.of(id) >= 0
+}
+
+// leader is the attempt at a task that is expected to end first, of those that run beside a certain one; nil if there is none.
+func (f *freezes) leader(of TaskID, beside AttemptID) (best *Attempt) {
+	m := f.m
+	t := m.task(of)
+	for i := range t.attempts {
+		a := &t.attempts[i]
+		if a.ID != beside && a.State == Active && !m.slots[a.Slot].frozen && (best == nil || f.remaining(a) < f.remaining(best)) {
+			best = a
+		}
+	}
+	return best
+}
+
+// endless is how long an attempt takes that hasn't made any progress.
+const endless time.Duration = 1 << 60
+
+// remaining is how long an attempt will still take if it goes on as it did so far.
+func (*freezes) remaining(a *Attempt) time.Duration {
+	p := min(a.Progress(), 1)
+	if !(p > 0) {
+		return endless
+	}
+	elapsed := max(0, a.Seen-a.Begun-a.Paused)
+	return min(time.Duration(float64(elapsed)*(1-p)/p), endless)
+}
+
+// suspended takes in that a slot stands still, whoever wanted that.
+func (f *freezes) suspended(id SlotID) {
+	m := f.m
+	s := m.slot(id)
+	if s == nil || s.frozen {
+		return
+	}
+	s.frozen, s.since = true, m.now
+	m.nodes[s.host].frozen++
+	m.reckon(s)
+}
+
+// resumed takes in that a slot goes on.
+func (f *freezes) resumed(id SlotID) {
+	m := f.m
+	s := m.slot(id)
+	if s == nil || !s.frozen {
+		return
+	}
+	if since := s.since; s.heard {
+		s.seen = m.now
+	} else {
+		s.seen += m.now - since // when it was granted, for its worker's clock
+	}
+	f.goOn(s)
+	if s.busy {
+		m.attempt(s.task).Seen = m.now
+		m.cuts.resumed(s.task)
+	}
+	m.reckon(s)
+	m.stirred = true
+}
+
+// goOn notes that a slot doesn't stand still any more, and for how long its attempt has.
+func (f *freezes) goOn(s *slot) {
+	m := f.m
+	if !s.frozen {
+		return
+	}
+	if s.busy {
+		a := m.attempt(s.task)
+		a.Paused += m.now - max(s.since, a.Begun)
+	}
+	s.frozen = false
+	m.nodes[s.host].frozen--
+}
+
+// paused is for how long an attempt that runs has stood still up to now.
+func (s *slot) paused(a *Attempt, now time.Duration) time.Duration {
+	if !s.frozen {
+		return a.Paused
+	}
+	return a.Paused + now - max(s.since, a.Begun)
+}
+
+// IsSuspended reports whether a slot's container stands still.
+func IsSuspended(m *Machine, id SlotID) bool {
+	s := m.slot(id)
+	return s != nil && s.frozen
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/am"
+	"heddle/am/client"
+	"heddle/conf/conftest"
+	"heddle/internal/await"
+	"heddle/yarn/records"
+)
+
+// master is an ApplicationMaster that a test plays itself. It has no container.
+type master struct {
+	*client.Master
+	t                  *testing.T
+	nodes              *client.Nodes
+	suspended, resumed []records.ContainerID // as it has heard
+}
+
+func (a *alone) master() *master {
+	a.t.Helper()
+	keys := map[string]string{}
+	for _, s := range a.set {
+		if k, v, ok := strings.Cut(s, "="); ok {
+			keys[k] = v
+		}
+	}
+	cluster := must2(client.NewCluster(conftest.With(a.t, keys), nil))
+	a.t.Cleanup(cluster.Close)
+	apps := must2(cluster.Applications("root"))
+	id, _, err := apps.New(a.t.Context())
+	if err == nil {
+		err = apps.Submit(a.t.Context(), client.Submission{ID: id, Name: "by hand", Unmanaged: true, MaxAttempts: 1, Resource: records.NewResource(256, 1)})
+	}
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	attempt, token, err := apps.MasterToken(a.t.Context(), id)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	m := &master{Master: must2(cluster.Master(client.MasterOptions{Attempt: attempt, Token: token, Host: "localhost", Port: -1})), t: a.t}
+	must2(m.Register(a.t.Context()))
+	m.nodes = cluster.Nodes(attempt, m.NMTokens(), 0)
+	return m
+}
+
+func must2[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// heard talks to the ResourceManager until something holds.
+func (m *master) heard(what string, holds func(*client.Allocation) bool) {
+	m.t.Helper()
+	await.Slowly(m.t, what, func() bool {
+		got, err := m.Allocate(m.t.Context())
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		m.suspended, m.resumed = append(m.suspended, got.Suspended...), append(m.resumed, got.Resumed...)
+		return holds(got)
+	})
+}
+
+// container starts a container that sleeps.
+func (m *master) container(cores int64) (id records.ContainerID) {
+	m.t.Helper()
+	must2(m.Request(am.Request{Resource: records.NewResource(256, cores), Count: 1}))
+	m.heard("a container", func(got *client.Allocation) bool {
+		for i := range got.Containers {
+			c := &got.Containers[i]
+			id = c.ID
+			must2(m.nodes.Start(m.t.Context(), c, must2(am.Launch{Command: []string{"sleep 600"}}.PB())))
+		}
+		return len(got.Containers) > 0
+	})
+	return id
+}
+
+// What `heddle container` suspends and resumes, its ApplicationMaster hears of; and what it refuses, it gives the reason for. The groups of
+// processes are this machine's.
+func TestContainersAreSuspendedByHand(t *testing.T) {
+	a := newAlone(t, map[string]string{
+		"yarn.acl.enable": "true", "yarn.admin.acl": "root", "yarn.nodemanager.resource.memory-mb": "4096", "yarn.nodemanager.resource.cpu-vcores": "5",
+		"yarn.scheduler.capacity.resource-calculator":         "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+		"yarn.scheduler.capacity.maximum-am-resource-percent": "1", "yarn.scheduler.maximum-allocation-vcores": "4",
+		"yarn.scheduler.capacity.root.acl_administer_queue": "root", "yarn.scheduler.capacity.root.default.acl_administer_queue": "root",
+	})
+	try := func(user string, args ...string) (string, bool) {
+		cmd := a.command("container", append(slices.Clone(a.set), args...)...)
+		cmd.Env = append(cmd.Env, "HADOOP_USER_NAME="+user)
+		out, err := cmd.CombinedOutput()
+		return string(out), err == nil
+	}
+	refused := func(why string, args ...string) {
+		t.Helper()
+		if out, ok := try("root", args...); ok || !regexp.MustCompile(why).MatchString(out) {
+			t.Errorf("heddle container %v: succeeded %v, want %q:\n%s", args, ok, why, out)
+		}
+	}
+	does := func(says string, args ...string) {
+		t.Helper()
+		if out, ok := try("root", args...); !ok || !strings.Contains(out, says) {
+			t.Fatalf("heddle container %v: succeeded %v, want %q:\n%s", args, ok, says, out)
+		}
+	}
+	m := a.master()
+	wide := m.container(3)
+	id := wide.String()
+	await.Slowly(t, "the container runs", func() bool {
+		out, _ := try("root", "-status", id)
+		return strings.Contains(out, "State : RUNNING")
+	})
+	file := filepath.Join(a.dir, "app.json")
+	if err := os.WriteFile(file, []byte(`{"application-name": "waits", "am-container-spec": {"commands": {"command": "sleep 600"}},
+		"resource": {"memory": 256, "vCores": 1}, "max-app-attempts": 1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said := a.run("app", append(slices.Clone(a.set), "-submit", file)...)
+	leads := strings.Replace(regexp.MustCompile(`application_\d+_\d+`).FindString(said), "application", "container", 1) + "_01_000001"
+	await.Slowly(t, "an ApplicationMaster's container runs", func() bool {
+		out, _ := try("root", "-status", leads)
+		return strings.Contains(out, "State : RUNNING")
+	})
+	refused(`runs the ApplicationMaster of application_\d+_\d+, which would count as dead`, "-suspend", leads)
+	if out, ok := try("mallory", "-suspend", id); ok || !strings.Contains(out, "User mallory may not suspend container "+id+" of user root") {
+		t.Errorf("another user's container: succeeded %v:\n%s", ok, out)
+	}
+	refused(`level "deep" is not one of shrunk, frozen, reclaimed`, "-suspend", id, "-level", "deep")
+	refused(`breathe "1s" is neither never nor a duration from 5s`, "-suspend", id, "-breathe", "1s")
+	refused(`can't hold 63 MB: 64 MB are the least|pages no memory out`, "-suspend", id, "-level", "reclaimed", "-hold", "memory-mb=63")
+	refused(`can't be shrunk by nothing`, "-suspend", id, "-level", "shrunk", "-hold", "memory-mb=256,vcores=3")
+	refused(`can't hold <memory:256, vCores:4>: it holds <memory:256, vCores:3>`, "-suspend", id, "-level", "shrunk", "-hold", "vcores=4")
+	refused(`no resource type "gpus"`, "-suspend", id, "-hold", "gpus=1")
+	refused(`doesn't exist`, "-suspend", strings.TrimSuffix(id, "2")+"9")
+	refused(`invalid container id "container_7"`, "-suspend", "container_7")
+
+	does("is suspended", "-suspend", id, "-level", "frozen", "-breathe", "never")
+	m.heard("it is suspended", func(*client.Allocation) bool { return slices.Contains(m.suspended, wide) })
+	refused(`is frozen already for \d+ s, by user root: resume it first`, "-suspend", id)
+	if out, _ := try("root", "-listSuspended"); !strings.Contains(out, "containers :1\n") || !strings.Contains(out, id) || !strings.Contains(out, "FROZEN") {
+		t.Errorf("listed:\n%s", out)
+	}
+	if out, _ := try("mallory", "-listSuspended"); strings.Contains(out, id) {
+		t.Errorf("another user sees:\n%s", out)
+	}
+	other := m.container(2)
+	refused(`can't resume: it holds <memory:256, vCores:0> of <memory:256, vCores:3>, and node \S+ has <memory:\d+, vCores:2> free`, "-resume", id)
+	if len(m.resumed) > 0 {
+		t.Errorf("heard that %v resume", m.resumed)
+	}
+	m.Release(other)
+	m.heard("the other one is gone", func(got *client.Allocation) bool { return len(got.Completed) > 0 })
+	await.Slowly(t, "there is room", func() bool {
+		_, ok := try("root", "-resume", id)
+		return ok
+	})
+	m.heard("it resumes", func(*client.Allocation) bool { return slices.Contains(m.resumed, wide) })
+	does("Total number of suspended containers :0", "-listSuspended")
+	m.Release(wide)
+	m.heard("it is gone", func(got *client.Allocation) bool { return len(got.Completed) > 0 })
+	refused(`doesn't exist, or has ended`, "-suspend", id)
+}

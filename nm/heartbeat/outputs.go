@@ -1,0 +1,58 @@
+package heartbeat
+
+import (
+	"heddle/nm/shuffle"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Outputs know what maps have left on the node for reducers elsewhere. None of the methods waits for a disk.
+type Outputs interface {
+	// ContainerEnded has them look what a container of an application has left.
+	ContainerEnded(app records.ApplicationID)
+	// Totals returns up to most applications of which there is more than at a version, and the version up to which that tells.
+	Totals(after int64, most int) (list []shuffle.Total, upTo int64)
+	// FetchRate is how fast a reducer fetches from here, in bytes per second; 0: nobody knows.
+	FetchRate() int64
+}
+
+// mostOutputs is of how many applications a heartbeat tells what their maps have put out. The next one tells of others.
+const mostOutputs = 100
+
+// toldOutputs is what the ResourceManager knows of outputs.
+type toldOutputs struct {
+	version int64
+	rate    int64
+}
+
+// mapOutputs adds what is new of the outputs of maps, and returns what is known then.
+func (u *Updater) mapOutputs(req *pb.NodeHeartbeatRequest) toldOutputs {
+	known := u.outputs
+	if u.o.Outputs == nil {
+		return known
+	}
+	list, upTo := u.o.Outputs.Totals(known.version, mostOutputs)
+	if len(list) > 0 {
+		out := make([]*pb.MapOutputs, len(list))
+		for i, t := range list {
+			m := &pb.MapOutputs{}
+			m.SetApplicationId(t.App.PB())
+			m.SetMaps(t.Maps)
+			m.SetBytes(t.Bytes)
+			out[i] = m
+		}
+		req.SetHeddleMapOutputs(out)
+	}
+	known.version = upTo
+	if rate := u.o.Outputs.FetchRate(); rateDiffers(known.rate, rate) {
+		req.SetHeddleFetchRate(rate)
+		known.rate = rate
+	}
+	return known
+}
+
+// rateDiffers reports whether a rate has changed by a tenth, which is worth a word.
+func rateDiffers(before, now int64) bool {
+	change := max(now-before, before-now)
+	return now > 0 && change > 0 && change >= before/10
+}

@@ -1,0 +1,167 @@
+package nm
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/internal/connections"
+	"heddle/nm/allocation"
+	"heddle/nm/container"
+	"heddle/nm/probe"
+	"heddle/nm/shorttasks"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+	"heddle/yarn/wire"
+)
+
+// probing is what heartbeats tell of short tasks, and have done about them. All are nil if no probes are taken.
+type probing struct {
+	lend  func(records.Resource)
+	ended func(records.ApplicationID)
+	state func() *pb.NodeShortTasks
+}
+
+// openProbes takes probes of short tasks, if it is to, and says so in what the node registers with.
+func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err error) {
+	if n.s.probes == nil {
+		return p, nil
+	}
+	binary := n.o.Binary
+	if binary == "" {
+		if binary, err = os.Executable(); err != nil {
+			return p, fmt.Errorf("the program for executors of short tasks: %w", err)
+		}
+	}
+	l, err := net.Listen("tcp", n.s.probes.String())
+	if err != nil {
+		return p, fmt.Errorf("heddle.nodemanager.probes.port: %w", err)
+	}
+	counter, err := connections.New(n.o.Conf, n.o.Log)
+	if err != nil {
+		l.Close()
+		return p, err
+	}
+	at := l.Addr().(*net.TCPAddr)
+	host := at.IP.String()
+	if at.IP.IsUnspecified() {
+		host = "127.0.0.1"
+		if at.IP.To4() == nil {
+			host = "localhost"
+		}
+	}
+	x := &executors{
+		n: n, binary: binary, address: net.JoinHostPort(host, strconv.Itoa(at.Port)),
+		log: n.log.WithField("port", at.Port),
+	}
+	var stop context.CancelFunc
+	x.ctx, stop = context.WithCancel(context.Background())
+	n.shortTasks = shorttasks.New(shorttasks.Options{
+		Listener: counter.Listen(l, "heddle.nodemanager.probes.port"), Bearer: n.keys.Bearer, Admitted: n.keys.Started, Executors: x, Log: n.log,
+	})
+	n.closing(func() {
+		n.shortTasks.Close()
+		stop()
+	})
+	capable.SetProbePort(int32(at.Port))
+	p.ended = n.shortTasks.EndApplication
+	p.lend = func(r records.Resource) {
+		n.shortTasks.Lend(probe.Amount{MemoryMB: r.MemoryMB(), VCores: r.VCores()})
+	}
+	p.state = func() *pb.NodeShortTasks {
+		m := &pb.NodeShortTasks{}
+		lent, used, _ := n.shortTasks.Use()
+		m.SetLent(n.s.types.PB(records.NewResource(lent.MemoryMB, lent.VCores)))
+		m.SetUsed(n.s.types.PB(records.NewResource(used.MemoryMB, used.VCores)))
+		started, waited := n.shortTasks.Started()
+		m.SetStarted(started)
+		m.SetWaitedMs(waited.Milliseconds())
+		return m
+	}
+	return p, nil
+}
+
+// executors starts executors of short tasks as containers that the ResourceManager doesn't know.
+type executors struct {
+	n       *NodeManager
+	ctx     context.Context // ends when nobody wants to know any more how they end
+	binary  string
+	address string // where they connect to
+	log     *logrus.Entry
+}
+
+// Start implements shorttasks.Executors.
+func (x *executors) Start(e shorttasks.Executor, ended func(why string)) (stop func(), err error) {
+	n := x.n
+	id := &pb.ContainerTokenIdentifier{}
+	id.SetContainerId(e.ID.PB())
+	id.SetNmHostAddr(n.identity.node().String())
+	id.SetAppSubmitter(e.User)
+	id.SetResource(n.s.types.PB(records.NewResource(e.Most.MemoryMB, e.Most.VCores)))
+	id.SetCreationTime(time.Now().UnixMilli())
+	id.SetRmIdentifier(n.rm.Load())
+	id.SetContainerType(pb.ContainerType_TASK)
+	raw, err := proto.Marshal(id)
+	if err != nil {
+		return nil, err
+	}
+	grant, err := allocation.From(id, n.s.types)
+	if err != nil {
+		return nil, err
+	}
+	secret := &token.Credentials{}
+	secret.SetSecret(wire.SecretAlias, e.Secret)
+	tokens, err := secret.Encode(token.FormatWritable)
+	if err != nil {
+		return nil, err
+	}
+	launch := &pb.ContainerLaunchContext{}
+	launch.SetTokens(tokens)
+	launch.SetCommand([]string{fmt.Sprintf("exec %s executor --slots %d %s 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr", quoted(x.binary), e.Slots, x.address)})
+	if err := n.containers.Start(grant, launch, raw); err != nil {
+		return nil, err
+	}
+	c, err := n.containers.Container(e.ID)
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		if c.WaitDone(x.ctx) != nil {
+			return // the node ends; the next one ends the executor
+		}
+		s := c.Status()
+		n.containers.Forget(e.ID)
+		ended(fmt.Sprintf("executor %v has ended with exit code %d: %s", e.ID, s.ExitCode, strings.TrimSpace(s.Diagnostics)))
+	}()
+	return func() { c.Kill(records.ExitKilledByAppMaster, "There are no short tasks for it.\n") }, nil
+}
+
+// quoted is a word for a shell.
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+// endExecutors ends the executors of an earlier life: their schedulers were connected to it.
+func (n *NodeManager) endExecutors() {
+	for _, c := range n.containers.Containers() {
+		if allocation.IsOnLent(c.ID()) {
+			c.Kill(records.ExitKilledByAppMaster, "Its NodeManager was restarted.\n")
+			ctx, cancel := context.WithCancel(context.Background())
+			n.closing(cancel)
+			go forget(ctx, n.containers, c)
+		}
+	}
+}
+
+// forget lets go of a container when it has ended.
+func forget(ctx context.Context, all *container.Manager, c *container.Container) {
+	if c.WaitDone(ctx) == nil {
+		all.Forget(c.ID())
+	}
+}

@@ -1,0 +1,266 @@
+package shorttasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/internal/pause"
+	"heddle/nm/probe"
+	"heddle/yarn/ipc"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+	"heddle/yarn/wire"
+)
+
+// Options of a Node. All must be set but for Now.
+type Options struct {
+	// Listener is where schedulers and executors connect. The Node closes it.
+	Listener net.Listener
+	// Bearer returns who may bear an NMToken for this node, and its password. It refuses other tokens.
+	Bearer func(identifier []byte) (ipc.Bearer, error)
+	// Admitted notes that an attempt works here with the key of its token.
+	Admitted  func(token.NM) error
+	Executors Executors
+	Log       *logrus.Entry
+	Now       func() time.Time // time.Now if nil
+}
+
+// Executors starts executors.
+type Executors interface {
+	// Start starts an executor, which is to connect to the Node's listener. It doesn't wait for that. ended is called once, from any
+	// goroutine, when the executor and all that it has started are gone; stop has it end. Neither is called if Start fails.
+	Start(x Executor, ended func(why string)) (stop func(), err error)
+}
+
+// Executor is an executor to be started.
+type Executor struct {
+	ID     records.ContainerID // by which it introduces itself
+	User   string
+	Secret []byte
+	Most   probe.Amount // what its tasks may take together
+	Slots  int
+}
+
+// Limits of what schedulers may do to a node.
+const (
+	mostProbes     = 20000 // in the queue
+	mostOfUser     = 10000
+	mostJobs       = 10000 // of a scheduler
+	mostSchedulers = 1000
+	// answerLimit is how long a scheduler may take to answer an ask: the room for the task is idle meanwhile.
+	answerLimit = 2 * time.Second
+	// idleLimit is how long an executor is kept that has nothing to do.
+	idleLimit = 10 * time.Second
+	// endedKept is how long the node remembers that an application is over: the key of its token may be good for longer than its own life.
+	endedKept = 25 * time.Hour
+	mostEnded = 100000
+	sweepTime = 250 * time.Millisecond
+)
+
+// starvationBound is Eagle's: a probe may be overtaken until the estimates that passed it add up to so many times its own.
+const starvationBound = 5
+
+// Node is the queue of a node, with its schedulers and executors. Its methods may be called from any goroutine.
+type Node struct {
+	o        Options
+	log      *logrus.Entry
+	began    time.Time
+	accepter *wire.Accepter
+	ctx      context.Context
+	cancel   context.CancelFunc
+	serving  sync.WaitGroup
+
+	mu         sync.Mutex
+	jobs       probe.Jobs
+	worker     *probe.Worker
+	of         []*job // by Handle
+	runs       []*run // by Slot
+	schedulers map[identity]*scheduler
+	executors  map[string]*executor // by name, also those that haven't come yet
+	users      map[string]int32
+	ended      map[records.ApplicationID]time.Time
+	nextID     int64
+	started    int64 // tasks since Started was called
+	waited     time.Duration
+}
+
+// identity is what no two schedulers share.
+type identity struct {
+	attempt records.AttemptID
+	name    string
+}
+
+// New returns a Node that was lent nothing yet, and serves until Close.
+func New(o Options) *Node {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	n := &Node{
+		o: o, log: o.Log, began: o.Now(), schedulers: map[identity]*scheduler{}, executors: map[string]*executor{}, users: map[string]int32{},
+		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()),
+	}
+	cfg := &probe.Config{
+		Order: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: mostProbes, PerUser: mostOfUser,
+	}
+	n.worker = probe.New(cfg, &n.jobs, probe.Amount{})
+	n.accepter = wire.NewNamedAccepter(n.secret)
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	n.serving.Go(n.accept)
+	n.serving.Go(n.sweep)
+	return n
+}
+
+// Close ends all connections and executors, and returns when the connections have ended.
+func (n *Node) Close() {
+	n.cancel()
+	n.o.Listener.Close()
+	n.serving.Wait()
+}
+
+// Port is where the node listens.
+func (n *Node) Port() int { return n.o.Listener.Addr().(*net.TCPAddr).Port }
+
+// now is the time for the queue.
+func (n *Node) now() time.Duration { return n.o.Now().Sub(n.began) }
+
+// Lend sets what the node may use for short tasks. Tasks that run go on, and probes whose tasks can't fit any more are given back.
+func (n *Node) Lend(a probe.Amount) {
+	n.mu.Lock()
+	if lent, _ := n.worker.Use(); lent == a {
+		n.mu.Unlock()
+		return
+	}
+	n.worker.Lend(a)
+	for _, h := range n.worker.Evict(nil) {
+		j := n.of[h]
+		j.s.say(&wire.Verdict{Job: j.id, GaveBack: 1, Reason: probe.TooLarge.String()})
+	}
+	for _, s := range n.schedulers {
+		s.say(lent(a))
+	}
+	n.pump()
+	n.mu.Unlock()
+}
+
+// Use returns what the node may use for short tasks, what they use of it, and how many probes wait.
+func (n *Node) Use() (lent, used probe.Amount, waiting int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	lent, used = n.worker.Use()
+	_, waiting = n.worker.Queued()
+	return lent, used, waiting
+}
+
+// Started returns how many tasks have started since it was last called, and how long all of them had waited together since probes of their jobs came.
+func (n *Node) Started() (tasks int64, waited time.Duration) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	tasks, waited = n.started, n.waited
+	n.started, n.waited = 0, 0
+	return tasks, waited
+}
+
+// EndApplication ends what there is of an application, for good.
+func (n *Node) EndApplication(app records.ApplicationID) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.ended) >= mostEnded {
+		clear(n.ended)
+	}
+	n.ended[app] = n.o.Now()
+	for id, s := range n.schedulers {
+		if id.attempt.App == app {
+			s.refuse("the application is over")
+		}
+	}
+}
+
+// secret returns the secret of whoever connects.
+func (n *Node) secret(name []byte) ([]byte, error) {
+	n.mu.Lock()
+	x := n.executors[string(name)]
+	n.mu.Unlock()
+	if x != nil {
+		return x.secret, nil
+	}
+	b, err := n.o.Bearer(name)
+	if err != nil {
+		return nil, fmt.Errorf("this node's probes: %w", err)
+	}
+	return wire.SecretOf(b.Password), nil
+}
+
+// acceptPause is the time between attempts to accept a connection.
+const acceptPause = 100 * time.Millisecond
+
+func (n *Node) accept() {
+	for {
+		raw, err := n.o.Listener.Accept()
+		if err != nil {
+			if n.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			n.log.WithError(err).Warn("Can't accept a connection for probes")
+			_ = pause.For(n.ctx, acceptPause) // Accept fails when the node is closed
+			continue
+		}
+		n.serving.Go(func() {
+			c, name, err := n.accepter.Accept(n.ctx, raw)
+			if err != nil {
+				n.log.WithError(err).Info("Refused a connection for probes")
+				return
+			}
+			defer c.Close()
+			defer context.AfterFunc(n.ctx, c.Close)()
+			n.serve(c, name)
+		})
+	}
+}
+
+// serve talks to a scheduler or an executor, which have proved who they are.
+func (n *Node) serve(c *wire.Conn, name []byte) {
+	n.mu.Lock()
+	x := n.executors[string(name)]
+	n.mu.Unlock()
+	if x != nil {
+		n.serveExecutor(c, x)
+		return
+	}
+	b, err := n.o.Bearer(name)
+	who, ok := b.Identifier.(token.NM)
+	if err != nil || !ok {
+		return // its key has gone meanwhile
+	}
+	if err := n.serveScheduler(c, who); err != nil {
+		n.log.WithError(err).WithField("app", who.Attempt.App.String()).Info("A scheduler of short tasks is gone")
+	}
+}
+
+// sweep does what is to be done from time to time.
+func (n *Node) sweep() {
+	for pause.For(n.ctx, sweepTime) == nil {
+		n.mu.Lock()
+		now := n.o.Now()
+		for _, s := range n.schedulers {
+			s.check(now)
+		}
+		n.jobs.Sweep(func(h probe.Handle) {
+			j := n.of[h]
+			if n.of[h] = nil; j.s.jobs[j.id] == j {
+				delete(j.s.jobs, j.id)
+			}
+		})
+		for app, at := range n.ended {
+			if now.Sub(at) > endedKept {
+				delete(n.ended, app)
+			}
+		}
+		n.mu.Unlock()
+	}
+}

@@ -1,0 +1,390 @@
+package shorttasks
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"heddle/nm/probe"
+	"heddle/yarn/token"
+	"heddle/yarn/wire"
+)
+
+// scheduler is one that is connected. The Node's lock guards it.
+type scheduler struct {
+	n        *Node
+	id       identity
+	user     string
+	conn     *wire.Conn
+	jobs     map[uint64]*job
+	runs     map[uint64]*run // by the number of the ask
+	asked    uint64
+	executor *executor // nil: it has none at present
+	failures int       // executors in a row that have never come
+	idle     time.Time // since when it has nothing to do; zero: it has
+
+	outbox []wire.Message
+	more   chan struct{} // there is something in the outbox, or it is to end
+	last   bool          // the connection ends when the outbox is empty
+	sent   chan struct{} // closed when nothing is sent any more
+}
+
+// job is a job whose probes the node has.
+type job struct {
+	s      *scheduler
+	id     uint64
+	handle probe.Handle
+	came   time.Duration // when its last probes came, or a task of it started since
+}
+
+// run is an ask, or the task that has come for it.
+type run struct {
+	s        *scheduler
+	id       uint64
+	slot     probe.Slot
+	job      *job
+	at       time.Time // when it was asked
+	bound    bool      // a task has come
+	stopping bool
+}
+
+// serveScheduler talks to a scheduler until one of them ends the connection.
+func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
+	m, err := c.Receive()
+	if err != nil {
+		return err
+	}
+	greeting, ok := m.(*wire.Greeting)
+	if !ok {
+		return fmt.Errorf("%w: it begins with %T", wire.ErrMalformed, m)
+	}
+	s := &scheduler{
+		n: n, id: identity{who.Attempt, greeting.Scheduler}, user: who.Submitter, conn: c,
+		jobs: map[uint64]*job{}, runs: map[uint64]*run{}, more: make(chan struct{}, 1), sent: make(chan struct{}),
+	}
+	if why := s.enter(); why != "" {
+		_ = c.Send(&wire.Refusal{Reason: why}) // the connection ends anyway
+		return errors.New(why)
+	}
+	defer s.leave()
+	if err := n.o.Admitted(who); err != nil {
+		return err
+	}
+	n.serving.Go(func() {
+		defer close(s.sent)
+		s.send()
+	})
+	for {
+		m, err := c.Receive()
+		if err != nil {
+			return err
+		}
+		if err := s.take(m); err != nil {
+			n.mu.Lock()
+			s.refuse(err.Error())
+			n.mu.Unlock()
+			select {
+			case <-s.sent:
+			case <-time.After(partingLimit):
+			}
+			return err
+		}
+	}
+}
+
+// partingLimit is how long a scheduler that is sent away may take to read why.
+const partingLimit = time.Second
+
+// enter lets a scheduler in, or says why not.
+func (s *scheduler) enter() string {
+	n := s.n
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	switch _, over := n.ended[s.id.attempt.App]; {
+	case over:
+		return fmt.Sprintf("%v is over", s.id.attempt.App)
+	case n.schedulers[s.id] != nil:
+		return fmt.Sprintf("a scheduler of %v with the id %.100q is connected already: each needs an id of its own", s.id.attempt, s.id.name)
+	case len(n.schedulers) >= mostSchedulers:
+		return fmt.Sprintf("%d schedulers are connected, and there can't be more", len(n.schedulers))
+	}
+	n.schedulers[s.id] = s
+	amount, _ := n.worker.Use()
+	s.say(lent(amount))
+	return ""
+}
+
+func lent(a probe.Amount) *wire.Lent {
+	return &wire.Lent{MemoryMB: uint64(max(a.MemoryMB, 0)), VCores: uint64(max(a.VCores, 0))}
+}
+
+// leave removes a scheduler's probes. Its executor ends, and then the room of its tasks is free.
+func (s *scheduler) leave() {
+	n := s.n
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s.last = true
+	delete(n.schedulers, s.id)
+	s.ring()
+	for _, j := range s.jobs {
+		n.worker.Cancel(j.handle)
+	}
+	for _, r := range s.runs {
+		if !r.bound || s.executor == nil {
+			r.end()
+		}
+	}
+	if s.executor != nil {
+		s.executor.stop()
+	}
+	n.pump()
+}
+
+// say has a message sent soon. The lock is held.
+func (s *scheduler) say(m wire.Message) {
+	s.outbox = append(s.outbox, m)
+	s.ring()
+}
+
+func (s *scheduler) ring() {
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+}
+
+// refuse has the connection end, after the reason. The lock is held.
+func (s *scheduler) refuse(why string) {
+	if !s.last {
+		s.say(&wire.Refusal{Reason: why})
+		s.last = true
+	}
+}
+
+// send sends what say was given.
+func (s *scheduler) send() {
+	for {
+		s.n.mu.Lock()
+		all, last := s.outbox, s.last
+		s.outbox = nil
+		s.n.mu.Unlock()
+		for _, m := range all {
+			if s.conn.Send(m) != nil {
+				return // Receive fails as well
+			}
+		}
+		if last {
+			s.conn.Close()
+			return
+		}
+		if len(all) == 0 {
+			<-s.more
+		}
+	}
+}
+
+// mostUnsent is how many messages may wait for a scheduler before nothing more is taken from it.
+const mostUnsent = 4096
+
+// take takes a message. An error is the scheduler's fault.
+func (s *scheduler) take(m wire.Message) error {
+	n := s.n
+	n.mu.Lock()
+	if len(s.outbox) > mostUnsent {
+		n.mu.Unlock()
+		return fmt.Errorf("it doesn't read what it is told: %d messages wait", mostUnsent)
+	}
+	switch m := m.(type) {
+	case *wire.Probe:
+		err := s.probe(m)
+		n.pump()
+		n.mu.Unlock()
+		return err
+	case *wire.Drop:
+		if j := s.jobs[m.Job]; j != nil {
+			delete(s.jobs, m.Job)
+			n.worker.Cancel(j.handle)
+			n.pump()
+		}
+	case *wire.NoTask:
+		if r := s.runs[m.ID]; r != nil && !r.bound {
+			n.worker.Bind(n.now(), r.slot, probe.None)
+			s.learn(r.job, m.Left)
+			r.end()
+			n.pump()
+		}
+	case *wire.Task:
+		x := s.bind(m)
+		n.mu.Unlock()
+		if x != nil {
+			x.give(m)
+		}
+		return nil
+	case *wire.Cancel:
+		x := s.executor
+		n.mu.Unlock()
+		if x != nil {
+			x.cancel(m.ID)
+		}
+		return nil
+	default:
+		n.mu.Unlock()
+		return fmt.Errorf("%w: a scheduler doesn't say %T", wire.ErrMalformed, m)
+	}
+	n.mu.Unlock()
+	return nil
+}
+
+// learn takes note of how many tasks of a job wait.
+func (s *scheduler) learn(j *job, left uint64) {
+	if left == 0 {
+		s.n.jobs.SetLaunched(j.handle)
+	} else {
+		s.n.jobs.SetLeft(j.handle, int(min(left, mostTasks)))
+	}
+}
+
+// Limits of what a job may be.
+const (
+	mostTasks    = 1 << 30
+	mostEstimate = 1 << 50 // µs
+	mostSize     = 1 << 40 // MiB, or vcores
+)
+
+// probe takes probes of a job.
+func (s *scheduler) probe(m *wire.Probe) error {
+	n := s.n
+	switch {
+	case m.Count == 0 || m.Count > mostProbes:
+		return fmt.Errorf("%d probes of job %d at once: 1 to %d are possible", m.Count, m.Job, mostProbes)
+	case m.Left == 0 || m.Left > mostTasks:
+		return fmt.Errorf("probes of job %d, of which %d tasks wait: 1 to %d are possible", m.Job, m.Left, mostTasks)
+	case m.MemoryMB == 0 || m.VCores == 0 || m.MemoryMB > mostSize || m.VCores > mostSize:
+		return fmt.Errorf("tasks of job %d take %d MB and %d vcores: at least 1 of either is needed", m.Job, m.MemoryMB, m.VCores)
+	case m.EstimateUS > mostEstimate:
+		return fmt.Errorf("tasks of job %d are expected to take %d µs, more than %d", m.Job, m.EstimateUS, uint64(mostEstimate))
+	case s.jobs[m.Job] == nil && len(s.jobs) >= mostJobs:
+		return fmt.Errorf("probes of %d jobs wait or run here, and there can't be more", len(s.jobs))
+	}
+	j := s.jobs[m.Job]
+	if j == nil {
+		j = &job{s: s, id: m.Job, handle: n.jobs.Add(probe.Job{
+			Estimate: time.Duration(m.EstimateUS) * time.Microsecond, Left: int(m.Left), User: n.userOf(s.user),
+			Size: probe.Amount{MemoryMB: int64(m.MemoryMB), VCores: int64(m.VCores)},
+		})}
+		for len(n.of) <= int(j.handle) {
+			n.of = append(n.of, nil)
+		}
+		n.of[j.handle], s.jobs[m.Job] = j, j
+	}
+	j.came = n.now()
+	n.jobs.SetLeft(j.handle, int(m.Left))
+	v := &wire.Verdict{Job: m.Job}
+	q := n.worker.Quote(n.now(), j.handle)
+	for range m.Count {
+		verdict := n.worker.Offer(j.handle)
+		if verdict != probe.Accepted {
+			v.Rejected, v.Reason = m.Count-v.Accepted, verdict.String()
+			break
+		}
+		n.worker.Add(j.handle)
+		v.Accepted++
+	}
+	if v.Accepted > 0 {
+		v.P50US, v.P95US = uint64(q.P50.Microseconds()), uint64(q.P95.Microseconds())
+		s.idle = time.Time{}
+		if s.executor == nil {
+			s.start() // so that it is there when the first task comes
+		}
+	}
+	s.say(v)
+	return nil
+}
+
+// userOf returns the number of a user.
+func (n *Node) userOf(name string) int32 {
+	u, known := n.users[name]
+	if !known {
+		u = int32(len(n.users))
+		n.users[name] = u
+	}
+	return u
+}
+
+// pump asks for tasks as long as there is room, and ends clones that are in the way. The lock is held.
+func (n *Node) pump() {
+	for {
+		ask, ok := n.worker.Next(n.now())
+		if !ok {
+			break
+		}
+		j := n.of[ask.Job]
+		s := j.s
+		s.asked++
+		r := &run{s: s, id: s.asked, slot: ask.Slot, job: j, at: n.o.Now()}
+		for len(n.runs) <= int(ask.Slot) {
+			n.runs = append(n.runs, nil)
+		}
+		n.runs[ask.Slot], s.runs[r.id] = r, r
+		s.say(&wire.Ask{ID: r.id, Job: j.id, Others: uint64(n.worker.Others())})
+	}
+	if slot, ok := n.worker.Crowding(); ok && n.ctx.Err() == nil {
+		if r := n.runs[slot]; !r.stopping && r.s.executor != nil {
+			r.stopping = true
+			x, id := r.s.executor, r.id
+			n.serving.Go(func() { x.cancel(id) })
+		}
+	}
+}
+
+// end frees the room of a run. The lock is held.
+func (r *run) end() {
+	r.s.n.worker.Free(r.s.n.now(), r.slot)
+	r.s.n.runs[r.slot] = nil
+	delete(r.s.runs, r.id)
+}
+
+// bind gives an ask its task, and returns who is to run it. The lock is held.
+func (s *scheduler) bind(m *wire.Task) *executor {
+	r := s.runs[m.ID]
+	if r == nil || r.bound {
+		return nil // nobody waits for it: the scheduler took too long, and has been told so
+	}
+	answer := probe.Task
+	if m.Clone {
+		answer = probe.Clone
+	}
+	r.bound = true
+	now := s.n.now()
+	s.n.started++
+	s.n.waited += now - r.job.came
+	r.job.came = now
+	s.n.worker.Bind(s.n.now(), r.slot, answer)
+	s.learn(r.job, m.Left)
+	if s.executor == nil {
+		s.start()
+	}
+	if s.executor == nil { // it can't be started, and the connection ends
+		r.end()
+	}
+	return s.executor
+}
+
+// check looks what is late. The lock is held.
+func (s *scheduler) check(now time.Time) {
+	for _, r := range s.runs {
+		if !r.bound && now.Sub(r.at) > answerLimit {
+			s.refuse(fmt.Sprintf("it hasn't answered within %v when it was asked for a task", answerLimit))
+			return
+		}
+	}
+	switch {
+	case s.executor == nil || len(s.runs) > 0 || len(s.jobs) > 0:
+		s.idle = time.Time{}
+	case s.idle.IsZero():
+		s.idle = now
+	case now.Sub(s.idle) > idleLimit:
+		s.executor.stop()
+		s.executor = nil // a task that comes now gets another one
+	}
+}

@@ -1,0 +1,18 @@
+// Package warming reads the input of MapReduce's maps into memory while they wait, so that they find it in the page cache of the node's
+// DataNode instead of on its disk. It needs nothing of the jobs, which are Hadoop's own.
+//
+// # How a job's input becomes known
+//
+// A MapReduce client leaves the list of the job's splits in two files (job.split and job.splitmetainfo), which its ApplicationMaster's
+// container names as local resources. The node that localizes them reads the list ([ReadJob]) and reports it with a heartbeat
+// ([Warmer.Inputs]). The ResourceManager tells each node which of these ranges maps will read there, and from then on how many of the
+// maps that could run there still wait ([Warmer.Order]).
+//
+// # What is read, and how much
+//
+// The ranges of jobs are read in the order in which MapReduce starts maps, as the job's user, from the DataNode of this host alone.
+// What was read for maps that still wait is at most Config.Window bytes; a range goes when its map has started. Readers together read
+// Config.Rate bytes a second at most.
+//
+// Warming is a favour: nobody waits for it, nothing depends on it, and a job whose input can't be read is simply not warmed any more.
+package warming

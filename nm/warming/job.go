@@ -1,0 +1,63 @@
+package warming
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"heddle/internal/userfiles"
+	"heddle/yarn/records"
+)
+
+// The links under which the containers of MapReduce's ApplicationMasters have the two files (Hadoop: YARNRunner).
+const (
+	ListLink  = "jobSubmitDir/job.splitmetainfo"
+	SplitLink = "jobSubmitDir/job.split"
+)
+
+// Input is what a job will read.
+type Input struct {
+	App    records.ApplicationID
+	Splits []Split
+}
+
+// Resources are the paths of the two files, as they were localized.
+type Resources struct{ List, Splits string }
+
+// ReadJob reads the list of a job's splits. Its files are the user's: bases are the folders of the node that they are in, and uid is who
+// must own them.
+func ReadJob(app records.ApplicationID, files Resources, bases []string, uid int) (*Input, error) {
+	list, err := read(files.List, bases, uid)
+	if err != nil {
+		return nil, fmt.Errorf("splits of %v: %w", app, err)
+	}
+	splits, err := read(files.Splits, bases, uid)
+	if err != nil {
+		return nil, fmt.Errorf("splits of %v: %w", app, err)
+	}
+	all, err := Splits(list, splits)
+	if err != nil {
+		return nil, fmt.Errorf("splits of %v: %w", app, err)
+	}
+	return &Input{App: app, Splits: all}, nil
+}
+
+// read reads a file of a user.
+func read(path string, bases []string, uid int) ([]byte, error) {
+	base, elems, ok := userfiles.Below(bases, path)
+	if !ok {
+		return nil, fmt.Errorf("%s is not in a local folder", path)
+	}
+	f, err := userfiles.Open(base, uid, elems...)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxListSize+1))
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if len(data) > maxListSize {
+		return nil, fmt.Errorf("%s has more than %d bytes", path, maxListSize)
+	}
+	return data, nil
+}

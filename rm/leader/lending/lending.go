@@ -1,0 +1,127 @@
+// Package lending says how much of each node is for short tasks that come by probes: a least amount always, and up to a most while short tasks
+// wait. That is Dice's elastic sizing (Dice, §4.2), of amounts instead of whole nodes. It is pure but for a lock.
+//
+// What is lent is charged before a node hears of it, and given back to containers when the node has said that it uses no more than it was
+// told. So nothing is ever given away twice.
+package lending
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"heddle/rm/scheduler/policy/partition"
+	"heddle/yarn/records"
+)
+
+// Settings say how much is lent. The zero value lends nothing.
+type Settings struct {
+	Least records.Resource
+	Most  records.Resource // zero: no more than Least, ever
+	// Longest is the mean wait of short tasks in a window at which Most is lent.
+	Longest time.Duration
+	Window  time.Duration
+	Model   partition.Model
+}
+
+// Check says what is wrong with settings.
+func (s *Settings) Check() error {
+	switch {
+	case s.Most.IsZero():
+		return nil
+	case s.Least.IsZero():
+		return fmt.Errorf("short tasks may get up to %v of a node while they wait, and nothing without: lend something always", s.Most)
+	case !s.Least.FitsIn(s.Most):
+		return fmt.Errorf("short tasks get %v of a node always, which is more than %v, the most that they may get", s.Least, s.Most)
+	case s.Longest <= 0 || s.Window <= 0:
+		return fmt.Errorf("the longest wait of %v and the window of %v must be above 0", s.Longest, s.Window)
+	}
+	return nil
+}
+
+// Want is what each node is to be lent after a window with a mean wait.
+func (s *Settings) Want(wait time.Duration) records.Resource {
+	if s.Most.IsZero() {
+		return s.Least
+	}
+	p := s.Model.Of(float64(wait) / float64(s.Longest))
+	want := s.Least
+	for i := range want {
+		want[i] += int64(p * float64(s.Most[i]-s.Least[i]))
+	}
+	return want
+}
+
+// Windows collects how long short tasks wait. It is safe for concurrent use.
+type Windows struct {
+	mu   sync.Mutex
+	ends time.Time
+	sum  float64 // ns
+	n    int64
+}
+
+// Waited says that so many tasks started, after so long a wait together.
+func (w *Windows) Waited(sum time.Duration, tasks int64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sum += float64(sum)
+	w.n += tasks
+}
+
+// Next ends the window if its time has come, and returns the mean wait in it.
+func (w *Windows) Next(now time.Time, window time.Duration) (wait time.Duration, ended bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ends.IsZero() {
+		w.ends = now.Add(window)
+	}
+	if now.Before(w.ends) {
+		return 0, false
+	}
+	w.ends = now.Add(window)
+	if w.n > 0 {
+		wait = time.Duration(w.sum / float64(w.n))
+	}
+	w.sum, w.n = 0, 0
+	return wait, true
+}
+
+// Node is what one node was lent.
+type Node struct {
+	Charged records.Resource // containers can't have it
+	Told    records.Resource // what the node is to use at most. Never more than Charged
+}
+
+// Begin is a node that registers, has so much in all, and was lent an amount before, by another leader perhaps. The rest must hold a container of the
+// smallest size.
+func Begin(s *Settings, total, before, smallest records.Resource) Node {
+	if s.Least.IsZero() || !smallest.FitsIn(total.Sub(s.Least)) {
+		return Node{}
+	}
+	n := Node{Charged: s.Least, Told: s.Least}
+	if most := before.Max(s.Least); smallest.FitsIn(total.Sub(most)) {
+		n.Charged = most // until it says that it uses less
+	}
+	return n
+}
+
+// Set has a node be lent what is wanted, as far as it is free. It reports whether what is charged has changed.
+func (n *Node) Set(want, free records.Resource) bool {
+	before := n.Charged
+	for i := range want {
+		if more := want[i] - n.Charged[i]; more > 0 {
+			n.Charged[i] += min(more, max(free[i], 0))
+		}
+		n.Told[i] = min(want[i], n.Charged[i])
+	}
+	return n.Charged != before
+}
+
+// Heard takes what a node says that it was lent and uses. It reports whether what is charged has changed.
+func (n *Node) Heard(lent, used records.Resource) bool {
+	if n.Charged == n.Told || lent != n.Told || !used.FitsIn(n.Told) {
+		return false
+	}
+	n.Charged = n.Told
+	return true
+}

@@ -1,0 +1,122 @@
+package lending
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/rm/scheduler/policy/partition"
+	"heddle/yarn/records"
+)
+
+var size = records.NewResource
+
+func settings() Settings {
+	return Settings{Least: size(1000, 1), Most: size(5000, 9), Longest: 10 * time.Second, Window: time.Minute}
+}
+
+func TestWhatIsWanted(t *testing.T) {
+	for _, test := range []struct {
+		model partition.Model
+		wait  time.Duration
+		want  records.Resource
+	}{
+		{partition.Linear, 0, size(1000, 1)},
+		{partition.Linear, 5 * time.Second, size(3000, 5)},
+		{partition.Square, 5 * time.Second, size(2000, 3)},
+		{partition.Root, 2500 * time.Millisecond, size(3000, 5)},
+		{partition.Linear, time.Hour, size(5000, 9)},
+	} {
+		s := settings()
+		s.Model = test.model
+		if got := s.Want(test.wait); got != test.want {
+			t.Errorf("%v after %v: %v, not %v", test.model, test.wait, got, test.want)
+		}
+	}
+	fixed := Settings{Least: size(7, 7)}
+	if got := fixed.Want(time.Hour); got != fixed.Least {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestWrongSettings(t *testing.T) {
+	for want, change := range map[string]func(*Settings){
+		"":                     func(*Settings) {},
+		"nothing without":      func(s *Settings) { s.Least = records.Resource{} },
+		"which is more than":   func(s *Settings) { s.Least = size(6000, 1) },
+		"the longest wait of ": func(s *Settings) { s.Longest = 0 },
+		"the window of ":       func(s *Settings) { s.Window = -1 },
+	} {
+		s := settings()
+		change(&s)
+		if err := s.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", want, err)
+		}
+	}
+}
+
+func TestWindowsEnd(t *testing.T) {
+	var w Windows
+	now := time.Unix(0, 0)
+	if _, ended := w.Next(now, time.Minute); ended {
+		t.Error("the first window ends when it begins")
+	}
+	w.Waited(6*time.Second, 2)
+	w.Waited(0, 1)
+	if _, ended := w.Next(now.Add(59*time.Second), time.Minute); ended {
+		t.Error("a window ends early")
+	}
+	if wait, ended := w.Next(now.Add(time.Minute), time.Minute); !ended || wait != 2*time.Second {
+		t.Errorf("%v, %v", wait, ended)
+	}
+	if wait, ended := w.Next(now.Add(2*time.Minute), time.Minute); !ended || wait != 0 {
+		t.Errorf("without tasks: %v, %v", wait, ended)
+	}
+}
+
+func TestNodesBegin(t *testing.T) {
+	s, total, smallest := settings(), size(8000, 8), size(500, 1)
+	for _, test := range []struct{ total, before, charged, told records.Resource }{
+		{total, size(0, 0), s.Least, s.Least},
+		{total, size(3000, 1), size(3000, 1), s.Least}, // it may still use it
+		{total, size(9000, 1), s.Least, s.Least},
+		{size(1400, 8), size(0, 0), size(0, 0), size(0, 0)},
+	} {
+		if n := Begin(&s, test.total, test.before, smallest); n.Charged != test.charged || n.Told != test.told {
+			t.Errorf("%v: %+v", test, n)
+		}
+	}
+}
+
+// Whatever happens, what a node was told at some time and may still use is charged, and charges are within what was free.
+func TestNothingIsGivenTwice(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		total := size(10000, 10)
+		n := Node{}
+		var lent, used records.Resource // at the node
+		var containers records.Resource
+		for range 500 {
+			switch r.IntN(5) {
+			case 0:
+				n.Set(size(r.Int64N(10000), r.Int64N(10)), total.Sub(n.Charged).Sub(containers))
+			case 1: // the node hears, and uses what it may
+				lent = n.Told
+				if used.FitsIn(lent) {
+					used = size(r.Int64N(lent[0]+1), r.Int64N(lent[1]+1))
+				}
+			case 2: // tasks end
+				used = size(used[0]/2, used[1]/2)
+			case 3:
+				n.Heard(lent, used)
+			case 4: // the scheduler gives containers what is free
+				free := total.Sub(n.Charged)
+				containers = size(r.Int64N(free[0]+1), r.Int64N(free[1]+1))
+			}
+			if !n.Told.FitsIn(n.Charged) || !used.Add(containers).FitsIn(total) {
+				t.Fatalf("seed %d: %+v, the node uses %v of %v, containers %v of %v", seed, n, used, lent, containers, total)
+			}
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package lending
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Loop is the leader's loop.
+type Loop interface {
+	Enter(c *ledgerpb.Command)
+	AfterCommit(f func())
+}
+
+// Config is what Loans need. All must be set.
+type Config struct {
+	Settings
+	Nodes    Nodes
+	Smallest records.Resource // of a container
+	Types    records.ResourceTypes
+	Log      *logrus.Entry
+}
+
+// Nodes are those that are registered. Others are left alone.
+type Nodes interface {
+	// SetCapability tells the scheduler what a node offers to containers.
+	SetCapability(id records.NodeID, r records.Resource)
+	// Tell tells a node what it offers to containers, and what it may use for short tasks.
+	Tell(id records.NodeID, rest, lent records.Resource)
+}
+
+// Loans are what nodes were lent in a leadership. Methods are the loop's, but for Waited and News.
+type Loans struct {
+	Config
+	loop  Loop
+	work  *ledger.State
+	nodes map[records.NodeID]*loan
+	waits Windows
+	ports Ports
+}
+
+type loan struct {
+	Node
+	port int32
+}
+
+// New returns Loans without nodes. work is the working copy.
+func New(loop Loop, work *ledger.State, cfg Config) *Loans {
+	return &Loans{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*loan{}}
+}
+
+// Register enters a node that takes probes at a port (0: it takes none), has so much in all, and says what it was lent before. It returns what the node may use
+// for short tasks, and what it offers to containers.
+func (l *Loans) Register(id records.NodeID, port int32, total, before records.Resource) (lent, rest records.Resource) {
+	delete(l.nodes, id)
+	if port <= 0 || l.Least.IsZero() {
+		return records.Resource{}, total
+	}
+	n := Begin(&l.Settings, total, before, l.Smallest)
+	if n.Told.IsZero() {
+		l.Log.WithField("node", id).Warnf("node is lent nothing for short tasks: it has %s, and %s (heddle.probes.memory-mb, heddle.probes.vcores) would leave "+
+			"less than the smallest container takes", l.Types.Format(total), l.Types.Format(l.Least))
+		return records.Resource{}, total
+	}
+	l.nodes[id] = &loan{n, port}
+	return n.Told, total.Sub(n.Charged)
+}
+
+// Use says whether a node is in use. It is told to ApplicationMasters only as long as it is.
+func (l *Loans) Use(id records.NodeID, usable bool) {
+	var port int32
+	if n := l.nodes[id]; n != nil && usable {
+		port = n.port
+	}
+	l.loop.AfterCommit(func() { l.ports.Set(id, port) })
+}
+
+// Waited says that short tasks started, after so long a wait together. It may be called from any goroutine.
+func (l *Loans) Waited(sum time.Duration, tasks int64) { l.waits.Waited(sum, tasks) }
+
+// News returns the nodes that take probes of which an ApplicationMaster hasn't been told, and those that don't any more. It may be called from any
+// goroutine.
+func (l *Loans) News(t *Told) (come []ProbeNode, gone []records.NodeID) { return l.ports.News(t) }
+
+// Tick lends more or less when a window has ended, by how long short tasks waited in it.
+func (l *Loans) Tick(now time.Time) {
+	if l.Most.IsZero() {
+		return
+	}
+	wait, ended := l.waits.Next(now, l.Window)
+	if !ended {
+		return
+	}
+	want := l.Want(wait)
+	ids := make([]records.NodeID, 0, len(l.nodes))
+	for id := range l.nodes {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, records.NodeID.Compare)
+	for _, id := range ids {
+		n, node := l.nodes[id], l.work.Nodes[id]
+		if node == nil || node.State != pb.NodeState_NS_RUNNING {
+			continue
+		}
+		before := n.Node
+		n.Set(want, node.Capability.Sub(node.Used.Max(l.Smallest)))
+		l.changed(id, node, before)
+	}
+}
+
+// Heard takes what a node says that it was lent and uses.
+func (l *Loans) Heard(id records.NodeID, lent, used records.Resource) {
+	n, node := l.nodes[id], l.work.Nodes[id]
+	if n == nil || node == nil {
+		return
+	}
+	before := n.Node
+	n.Heard(lent, used)
+	l.changed(id, node, before)
+}
+
+// changed has a node offer to containers what isn't charged for short tasks any more, or not offer what is, and tells it.
+func (l *Loans) changed(id records.NodeID, node *ledger.Node, before Node) {
+	now := l.nodes[id].Node
+	if now == before {
+		return
+	}
+	rest := node.Capability.Add(before.Charged).Sub(now.Charged)
+	if now.Charged != before.Charged {
+		l.loop.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(rest)}})
+		l.Nodes.SetCapability(id, rest)
+	}
+	l.loop.AfterCommit(func() { l.Nodes.Tell(id, rest, now.Told) })
+}

@@ -1,0 +1,37 @@
+package leader
+
+import "heddle/yarn/records"
+
+// lentNodes carries what is lent to the scheduler and to nodes.
+type lentNodes struct{ *core }
+
+func (l lentNodes) SetCapability(id records.NodeID, r records.Resource) {
+	if n := l.nodes[id]; n != nil {
+		l.sched.SetCapability(n.handle, r)
+	}
+}
+
+func (l lentNodes) Tell(id records.NodeID, rest, lent records.Resource) {
+	if n := l.nodes[id]; n != nil && n.session != nil {
+		n.session.box.Offer(rest)
+		n.session.box.Lend(lent)
+	}
+}
+
+// tellOfProbes adds the nodes that take probes and that an ApplicationMaster hasn't been told of. They hear when the application ends.
+func (ms *masters) tellOfProbes(s *amSession, call *AllocateCall, reply *AllocateReply) error {
+	if call.Probes {
+		reply.ProbeNodes, reply.ProbesGone = ms.loans.News(&s.probes)
+	}
+	if len(reply.ProbeNodes) == 0 {
+		return nil
+	}
+	return ms.Do(func() error {
+		for _, n := range reply.ProbeNodes {
+			if soft := ms.nodes[n.ID]; soft != nil {
+				ms.appOnNode(soft, s.id.App)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,138 @@
+package leader
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"heddle/rm/leader/lending"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// probing registers a node that takes probes, or doesn't if the port is 0.
+func (w *world) probing(i int, port int32, capability records.Resource) (NodeReply, *peer) {
+	w.t.Helper()
+	reply := must[NodeReply](w.t)(w.RegisterNode(NodeRegistration{
+		Node: nodeID(i), HTTPPort: 8042, Capability: capability, Version: "3.4.2", NodeCaller: atHome, Names: []string{atHome.Address},
+		Features: []string{"levels"}, ProbePort: port,
+	}))
+	return reply, &peer{w: w, node: nodeID(i)}
+}
+
+// What nodes are lent for short tasks isn't for containers, and comes back with the configuration.
+func TestNodesAreLentResources(t *testing.T) {
+	all, lent := records.NewResource(4096, 4), records.NewResource(1024, 2)
+	runWorld(t, func(s *Settings) { s.Lending.Least = lent }, func(w *world) {
+		for i, test := range []struct {
+			port             int32
+			has, lent, offer records.Resource
+		}{
+			{7000, all, lent, all.Sub(lent)},
+			{0, all, records.Resource{}, all},
+			{-1, all, records.Resource{}, all},
+			// Nothing would be left for the smallest container.
+			{7000, records.NewResource(1100, 4), records.Resource{}, records.NewResource(1100, 4)},
+		} {
+			reply, n := w.probing(i+1, test.port, test.has)
+			if got := w.state().Nodes[n.node].Capability; reply.FirstLent != test.lent || got != test.offer {
+				t.Errorf("node %d: %v is lent and %v offered, not %v and %v", i+1, reply.FirstLent, got, test.lent, test.offer)
+			}
+		}
+		_, n := w.probing(1, 7000, all) // it was restarted
+		if got := w.state().Nodes[n.node].Capability; got != all.Sub(lent) {
+			t.Errorf("after a restart it offers %v", got)
+		}
+	})
+}
+
+// ApplicationMasters that want to are told where probes are taken. These nodes hear when the application ends.
+func TestMastersAreToldOfProbeNodes(t *testing.T) {
+	all := records.NewResource(4096, 4)
+	runWorld(t, func(s *Settings) { s.Lending.Least = records.NewResource(1024, 2) }, func(w *world) {
+		_, n1 := w.probing(1, 7001, all)
+		_, n2 := w.probing(2, 7002, all)
+		_, n3 := w.probing(3, 0, all)
+		for _, n := range []*peer{n1, n2, n3} {
+			n.heartbeat()
+		}
+		am := w.am(nil)
+		want := func(come []lending.ProbeNode, gone []records.NodeID) {
+			t.Helper()
+			r := am.allocate(AllocateCall{Probes: true})
+			if !slices.Equal(r.ProbeNodes, come) || !slices.Equal(r.ProbesGone, gone) {
+				t.Errorf("told of %v and %v, not of %v and %v", r.ProbeNodes, r.ProbesGone, come, gone)
+			}
+		}
+		if r := am.allocate(AllocateCall{}); len(r.ProbeNodes) > 0 {
+			t.Errorf("one that doesn't ask is told of %v", r.ProbeNodes)
+		}
+		want([]lending.ProbeNode{{ID: n1.node, Port: 7001}, {ID: n2.node, Port: 7002}}, nil)
+		want(nil, nil)
+		if err := w.UnregisterNode(n2.node, atHome); err != nil {
+			t.Fatal(err)
+		}
+		want(nil, []records.NodeID{n2.node})
+		if err := w.Finish(am.attempt, pb.FinalApplicationStatus_APP_SUCCEEDED, "", ""); err != nil {
+			t.Fatal(err)
+		}
+		var told []records.ApplicationID // of the end
+		c := w.state().Container(w.app(am.attempt.App).Current().AMContainer)
+		for range 2 {
+			for _, n := range []*peer{n1, n3} {
+				var r NodeReply
+				if c.Node == n.node {
+					r = n.heartbeat(ended(c.ID, 0))
+				} else {
+					r = n.heartbeat()
+				}
+				if n == n1 {
+					told = append(told, r.CleanupApps...)
+				}
+			}
+		}
+		if !slices.Contains(told, am.attempt.App) {
+			t.Errorf("a node that the application knows isn't told of its end, but of %v", told)
+		}
+	})
+}
+
+// While short tasks wait, nodes are lent more of what is free, and give it back when they don't use it any more.
+func TestLentAmountsFollowWaits(t *testing.T) {
+	all := records.NewResource(4096, 4)
+	lent := lending.Settings{
+		Least: records.NewResource(1024, 1), Most: records.NewResource(3072, 3), Longest: 10 * time.Second, Window: time.Minute,
+	}
+	runWorld(t, func(s *Settings) { s.Lending = lent }, func(w *world) {
+		_, n := w.probing(1, 7000, all)
+		now := lent.Least
+		// beat is a heartbeat each second, for a while, of a node that uses so much and whose tasks have waited so long.
+		beat := func(seconds int, used records.Resource, wait time.Duration) {
+			t.Helper()
+			for range seconds {
+				time.Sleep(time.Second)
+				r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{
+					NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true},
+					ShortTasks: &ShortTasks{Lent: now, Used: used, Started: 1, Waited: wait},
+				}))
+				if n.response = r.ResponseID; r.Lent != nil {
+					now = *r.Lent
+				}
+			}
+		}
+		want := func(when string, lent, rest records.Resource) {
+			t.Helper()
+			if got := w.state().Nodes[n.node].Capability; now != lent || got != rest {
+				t.Errorf("%s: %v is lent and %v offered, not %v and %v", when, now, got, lent, rest)
+			}
+		}
+		beat(30, lent.Least, 10*time.Second)
+		want("before the first window ends", lent.Least, records.NewResource(3072, 3))
+		beat(40, lent.Least, 10*time.Second)
+		want("after it", lent.Most, records.NewResource(1024, 1))
+		beat(130, lent.Most, 0) // the next window has some of those waits
+		want("when the node still uses more", lent.Least, records.NewResource(1024, 1))
+		beat(2, lent.Least, 0)
+		want("when it uses no more", lent.Least, records.NewResource(3072, 3))
+	})
+}

@@ -1,0 +1,259 @@
+// Package speed keeps the cluster-wide performance vectors of eSplash (section 5.2.1): how long tasks take on each node, by type, as
+// ApplicationMasters of Heddle's library report what they have seen. By these it sorts nodes into levels (internal/nodelevel), and tells
+// ApplicationMasters which levels have changed.
+//
+// Tasks of different applications take different times. So each application's times are compared with each other only: a node is as much
+// slower as an application's tasks took longer there than they would on other nodes, by what all applications know of those. These are two
+// unknowns, a size for each application and a slowness for each node, found in turns.
+//
+// Nobody has to tell the truth. Numbers out of bounds, and nodes that aren't there, are left out; each difference is bounded; all that the
+// applications of one user say of a node counts as one voice; and a node is as slow as the middle one of the voices says. So what one
+// user claims counts little where others have run tasks too. What was said fades, and what a user says of a node that hasn't been heard
+// of for hours is nothing any more.
+//
+// All of it is soft state: a new leader begins with nothing, and ApplicationMasters tell it again.
+package speed
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"heddle/internal/nodelevel"
+	"heddle/yarn/records"
+)
+
+// Type is a type of tasks.
+type Type uint8
+
+// Types of tasks.
+const (
+	Map    Type = iota
+	Reduce      // from its shuffle on
+	types  = nodelevel.Types
+)
+
+// Report is how long tasks of one type of an application have taken on a node, in all.
+type Report struct {
+	Host  string
+	Type  Type
+	Tasks int64
+	Mean  float64 // seconds
+}
+
+// Level is that of a node: higher ones are faster. 0 is none.
+type Level struct {
+	Host  string
+	Level int32
+}
+
+// Bounds of what is kept and taken in.
+const (
+	MaxPerCall = 1000             // reports
+	maxApps    = 256              // whose reports are kept: those that were heard of last
+	interval   = 10 * time.Second // between two sortings
+	seldom     = 20               // times as long as a sorting took passes until the next one, at least
+	lifetime   = 6 * time.Hour    // of a report that isn't renewed
+	halfLife   = time.Hour        // after which a report counts half
+	minMean    = 1e-3             // seconds
+	maxMean    = 1e6
+	most       = 4   // ln of the largest difference between two nodes: 55 times
+	heavy      = 100 // tasks: more of them count no more
+	turns      = 3   // in which sizes and slowness are found
+	grain      = .05 // nodes that differ by less are alike, in ln
+)
+
+// Speeds are those of a cluster's nodes. Its methods may be called by any goroutine.
+type Speeds struct {
+	now   func() time.Time
+	began time.Time
+
+	mu      sync.Mutex
+	index   map[string]int // by host, of those that are there
+	hosts   []host
+	free    []int
+	apps    map[records.ApplicationID]*app
+	dirty   bool
+	next    time.Time // of a sorting
+	version int64
+	fades   []float64 // by age in minutes: how much a report counts
+
+	// Kept for their memory.
+	voices [][]voice
+}
+
+type host struct {
+	name    string
+	nodes   int            // of this host, on different ports
+	slow    [types]float64 // ln of how many times as long tasks take; 0 if nobody knows
+	known   [types]bool
+	level   int32
+	changed int64 // version
+}
+
+type app struct {
+	user  string
+	heard time.Time
+	of    []seen // by index of the host
+	has   [types]bool
+}
+
+// seen is what an application has seen of a node. It is small, as there may be millions.
+type seen struct {
+	at   [types]int32   // seconds after New
+	n    [types]float32 // tasks
+	mean [types]float32 // ln
+}
+
+// New returns Speeds of which nothing is known.
+func New(now func() time.Time) *Speeds {
+	return &Speeds{now: now, began: now(), index: map[string]int{}, apps: map[records.ApplicationID]*app{}}
+}
+
+// Joined says that a node has come.
+func (s *Speeds) Joined(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.index[name]
+	if !ok {
+		if n := len(s.free); n > 0 {
+			i, s.free = s.free[n-1], s.free[:n-1]
+		} else {
+			i, s.hosts = len(s.hosts), append(s.hosts, host{})
+		}
+		s.index[name] = i
+		s.version++
+		s.hosts[i] = host{name: name, changed: s.version} // who knows an earlier machine of this name hears that it is another one
+	}
+	s.hosts[i].nodes++
+}
+
+// Left says that a node has gone. When the last one of its host has, nothing is known of that any more: another machine may come under its
+// name.
+func (s *Speeds) Left(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i, ok := s.index[name]
+	if !ok {
+		return
+	}
+	if s.hosts[i].nodes--; s.hosts[i].nodes > 0 {
+		return
+	}
+	delete(s.index, name)
+	s.hosts[i] = host{}
+	s.free = append(s.free, i)
+	for _, a := range s.apps {
+		if i < len(a.of) {
+			a.of[i] = seen{}
+		}
+	}
+	s.dirty = true
+}
+
+// Take takes in what an application of a user has seen.
+func (s *Speeds) Take(id records.ApplicationID, user string, reports []Report) {
+	if len(reports) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	for _, r := range reports[:min(len(reports), MaxPerCall)] {
+		i, ok := s.index[r.Host]
+		if !ok || r.Type >= types || r.Tasks <= 0 || !(r.Mean >= minMean && r.Mean <= maxMean) { // nor NaN
+			continue
+		}
+		a := s.app(id, user, now)
+		if i >= len(a.of) {
+			a.of = slices.Grow(a.of, i+1-len(a.of))[:i+1]
+		}
+		x := &a.of[i]
+		a.has[r.Type] = true
+		x.at[r.Type], x.n[r.Type], x.mean[r.Type] = s.second(now), float32(min(r.Tasks, heavy)), float32(math.Log(r.Mean))
+		s.dirty = true
+	}
+}
+
+// second is a time as seen has it.
+func (s *Speeds) second(now time.Time) int32 { return int32(now.Sub(s.began) / time.Second) }
+
+// app finds or makes what an application has seen, and drops the one that was heard of longest ago if there are too many.
+func (s *Speeds) app(id records.ApplicationID, user string, now time.Time) *app {
+	a := s.apps[id]
+	if a == nil {
+		if len(s.apps) >= maxApps {
+			delete(s.apps, slices.MinFunc(slices.Collect(maps.Keys(s.apps)), func(x, y records.ApplicationID) int {
+				return cmp.Or(s.apps[x].heard.Compare(s.apps[y].heard), x.Compare(y))
+			}))
+		}
+		a = &app{user: user}
+		s.apps[id] = a
+	}
+	a.heard = now
+	return a
+}
+
+// Since returns the levels that have changed after a version, by host, and the version that they are of. All that are known have after 0.
+func (s *Speeds) Since(version int64) (changed []Level, upTo int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.now(); s.dirty && !now.Before(s.next) {
+		s.dirty = false
+		s.estimate(now)
+		s.sort()
+		s.next = now.Add(max(interval, seldom*s.now().Sub(now)))
+	}
+	if version == s.version {
+		return nil, version
+	}
+	for i := range s.hosts {
+		if h := &s.hosts[i]; h.changed > version && (h.level > 0 || version > 0) {
+			changed = append(changed, Level{h.name, h.level})
+		}
+	}
+	slices.SortFunc(changed, func(a, b Level) int { return cmp.Compare(a.Host, b.Host) })
+	return changed, s.version
+}
+
+// sort gives nodes levels.
+func (s *Speeds) sort() {
+	places, kinds := map[nodelevel.Vector]int{}, []nodelevel.Vector(nil) // nodes that are alike are one
+	of := make([]int, len(s.hosts))
+	for i := range s.hosts {
+		h := &s.hosts[i]
+		var key nodelevel.Vector
+		for t := range key {
+			if key[t] = math.Inf(1); h.known[t] { // NaN isn't equal to itself
+				key[t] = math.Round(h.slow[t] / grain)
+			}
+		}
+		p, ok := places[key]
+		if !ok {
+			p = len(kinds)
+			places[key] = p
+			v := key
+			for t := range v {
+				if v[t] = math.Exp(v[t] * grain); !h.known[t] {
+					v[t] = math.NaN()
+				}
+			}
+			kinds = append(kinds, v)
+		}
+		of[i] = p
+	}
+	levels, _ := nodelevel.Cluster(kinds, nodelevel.Most)
+	news := false
+	for i := range s.hosts {
+		h := &s.hosts[i]
+		if l := int32(levels[of[i]]); h.name != "" && l != h.level {
+			h.level, h.changed, news = l, s.version+1, true
+		}
+	}
+	if news {
+		s.version++
+	}
+}

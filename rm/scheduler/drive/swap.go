@@ -1,0 +1,123 @@
+package drive
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// swap is the wish of an application that one of its containers stands still. What that leaves is for one of its own requests.
+type swap struct {
+	container scheduler.ContainerHandle
+	priority  int32
+	request   int64 // allocation request id; anyRequest: whoever is next gets the room
+}
+
+// AnyRequest is that of a Swap which leaves the room to whoever is next.
+const AnyRequest int64 = -1
+
+// swaps are the wishes of applications since the last step.
+type swaps struct {
+	d      *Driver
+	wanted []swap
+}
+
+// Swap has a container stand still, as its application wants, and gives the room to a request of the same application, before others get it,
+// with the next Step. It returns why that can't be. If the room isn't enough for the request, or that has been served by then, nothing happens.
+//
+// The queue must be one whose containers are suspended by preemption, and the node must be able to. How often, for how long and how early
+// containers are suspended is bounded as by preemption. The container resumes as those do, when its node has room, or after Unswap as
+// soon as there is room.
+func (w *swaps) Swap(h scheduler.ContainerHandle, priority int32, request int64) error {
+	d := w.d
+	c := &d.containers[h]
+	means, queue := d.Means(h)
+	able := d.sus.nodes[d.NodeOf(h)]
+	switch {
+	case !c.known:
+		return errors.New("it has just been granted")
+	case c.am:
+		return errors.New("it runs the ApplicationMaster")
+	case !d.Suspends() || !means.Suspends():
+		return fmt.Errorf("preemption suspends no containers of queue %s", queue)
+	case !able.Suspend:
+		return errors.New("its node can't suspend containers")
+	case d.apps[c.app].neverSuspend:
+		return errors.New("its application may not be suspended")
+	case d.Held(h) != d.Claim(h) || d.sus.index(h) >= 0 || c.stopped:
+		return errors.New("it stands still already, or holds less than it claims")
+	case d.sus.exhausted(h):
+		return errors.New("it was suspended as often, or for as long, as may be")
+	case d.now-c.since < d.tree.Settings.Suspension.MinimumAge.Milliseconds():
+		return errors.New("it is younger than containers are that may be suspended")
+	}
+	w.forget(h)
+	w.wanted = append(w.wanted, swap{h, priority, request})
+	return nil
+}
+
+// Unswap has a container go on that stands still as its application wanted, as soon as its node has room for it.
+func (w *swaps) Unswap(h scheduler.ContainerHandle) {
+	d := w.d
+	w.forget(h)
+	if i := d.sus.index(h); i >= 0 && d.sus.own(&d.sus.of[i]) {
+		d.sus.of[i].back = true
+		d.sus.looked = -1
+	}
+}
+
+// own reports whether a container stands still for its own application. What an earlier leader decided names the queue only.
+func (x *suspender) own(s *suspended) bool {
+	if s.by.app != (records.ApplicationID{}) {
+		return s.by.app == x.d.apps[x.d.containers[s.container].app].id
+	}
+	_, queue := x.d.Means(s.container)
+	return s.by.queue == queue
+}
+
+func (w *swaps) forget(h scheduler.ContainerHandle) {
+	if len(w.wanted) > 0 {
+		w.wanted = slices.DeleteFunc(w.wanted, func(s swap) bool { return s.container == h })
+	}
+}
+
+func (x *suspender) wantedBack() bool {
+	return slices.ContainsFunc(x.of, func(s suspended) bool { return s.back })
+}
+
+// carryOut suspends what applications want.
+func (w *swaps) carryOut() {
+	x := &w.d.sus
+	for _, s := range w.wanted {
+		h := s.container
+		_, queue := x.d.Means(h)
+		by := beneficiary{queue, x.d.apps[x.d.containers[h].app].id}
+		to := x.least(h)
+		if x.d.containers[h].stopped || s.request == AnyRequest && !x.d.SetHeld(h, to) || s.request != AnyRequest && !x.d.Exchange(h, to, s.priority, s.request) {
+			continue
+		}
+		x.enterSuspended(h, x.d.now, by)
+		reason := "its application wants that"
+		if s.request != AnyRequest {
+			reason += ", and gets its room"
+		}
+		x.change(Suspend, h, to, reason, by)
+	}
+	w.wanted = w.wanted[:0]
+}
+
+// least is what a container holds that is suspended.
+func (x *suspender) least(h scheduler.ContainerHandle) records.Resource {
+	return least(x.d.Held(h), x.nodes[x.d.NodeOf(h)])
+}
+
+func least(held records.Resource, able Ability) records.Resource {
+	held[records.VCores] = 0
+	if able.Reclaim {
+		held[records.Memory] = min(footprint, held[records.Memory])
+	}
+	return held
+}

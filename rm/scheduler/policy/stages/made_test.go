@@ -1,0 +1,68 @@
+package stages_test
+
+import (
+	"testing"
+
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/policy/stages"
+)
+
+// A queue that an application makes by naming it has the policy of those above it, and that knows what it would know in a configured one:
+// the time, the outputs of maps, and how fast they are fetched. Here the shuffle takes so long that reduces begin while maps wait.
+func TestPolicyOfQueuesThatAreMade(t *testing.T) {
+	for name, fetches := range map[string]struct {
+		rate  float64
+		begin bool
+	}{"slowly": {1 << 20, true}, "fast": {1 << 40, false}} {
+		for _, queue := range []string{"root.a", "root.made", "root.moved"} {
+			t.Run(name+" in "+queue, func(t *testing.T) {
+				tree, _, err := source("fair", "omo").Tree()
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := eventlog.New(scheduler.Config{Tree: tree, Minimum: gb(1)}, nil, nil, eventlog.Header{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				d.NoteBandwidth(fetches.rate)
+				d.AddNode(scheduler.NodeSpec{Host: "n", Rack: "/r", Capability: gb(4)})
+				at := queue
+				if queue == "root.moved" {
+					at = "root.a"
+				}
+				a := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 1, Queue: at, User: "u", Type: stages.Type}})
+				d.UpdateAsks(a, []scheduler.Ask{
+					{Priority: 20, Name: scheduler.Any, Capability: gb(1), Count: 60, RelaxLocality: true},
+					{Priority: 10, Name: scheduler.Any, Capability: gb(1), Count: 1, RelaxLocality: true},
+				})
+				var running []scheduler.ContainerHandle
+				begun := false
+				step := func(now int64) {
+					for _, x := range d.Step(now) {
+						if x.Kind == drive.Allocate {
+							running, begun = append(running, x.Container), begun || x.Priority == 10
+						}
+					}
+				}
+				step(1)
+				d.NoteOutputs(a, 2, 2<<30)
+				if queue == "root.moved" {
+					d.MoveApp(a, queue)
+				}
+				for now := int64(1000); now <= 6000; now += 1000 {
+					done := running
+					running = nil
+					for _, c := range done {
+						d.Free(c)
+					}
+					step(now)
+				}
+				if begun != fetches.begin {
+					t.Errorf("reduces have begun: %v", begun)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,74 @@
+// Package stages translates what nodes and ApplicationMasters of Heddle tell of stages of work, and are told. Whoever takes it in checks numbers.
+package stages
+
+import (
+	"heddle/rm/leader"
+	"heddle/rm/leader/hints"
+	"heddle/rm/leader/outputs"
+	"heddle/rm/leader/speed"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// OutputsFrom is what a Heddle node tells of the outputs of maps.
+func OutputsFrom(list []*pb.MapOutputs) []outputs.OfApp {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]outputs.OfApp, 0, min(len(list), outputs.MaxPerCall))
+	for _, m := range list[:cap(out)] {
+		out = append(out, outputs.OfApp{
+			App: records.ApplicationIDFrom(m.GetApplicationId()), Amount: outputs.Amount{Maps: m.GetMaps(), Bytes: m.GetBytes()},
+		})
+	}
+	return out
+}
+
+// ReportFrom is what an ApplicationMaster of Heddle's library tells of its stages; nil if there is nothing new.
+func ReportFrom(m *pb.StageReport) *leader.StageReport {
+	if m == nil {
+		return nil
+	}
+	return &leader.StageReport{
+		Outputs:    outputs.Amount{Maps: m.GetMaps(), Bytes: m.GetOutputBytes()},
+		Containers: hints.Report{Released: m.GetReleased(), Available: m.GetAvailable()},
+	}
+}
+
+// PerformanceFrom is how long tasks took on nodes, as such an ApplicationMaster tells.
+func PerformanceFrom(list []*pb.NodePerformance) []speed.Report {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]speed.Report, 0, min(len(list), speed.MaxPerCall))
+	for _, m := range list[:cap(out)] {
+		kind := speed.Map
+		if m.GetType() == pb.TaskType_TASK_REDUCE {
+			kind = speed.Reduce
+		}
+		out = append(out, speed.Report{Host: m.GetHost(), Type: kind, Tasks: m.GetTasks(), Mean: m.GetMean()})
+	}
+	return out
+}
+
+// Hint adds what such an ApplicationMaster is told of its queue and of nodes.
+func Hint(resp *pb.AllocateResponse, reply *leader.AllocateReply) {
+	if h := &reply.Hints; *h != (hints.Hints{}) {
+		m := &pb.StageHints{}
+		m.SetFrequency(h.Frequency)
+		m.SetAvailable(h.Available)
+		m.SetJobs(int32(h.Jobs))
+		m.SetBandwidth(h.Bandwidth)
+		resp.SetHeddleHints(m)
+	}
+	if len(reply.Levels) == 0 {
+		return
+	}
+	levels := make([]*pb.NodeLevel, len(reply.Levels))
+	for i, l := range reply.Levels {
+		levels[i] = &pb.NodeLevel{}
+		levels[i].SetHost(l.Host)
+		levels[i].SetLevel(l.Level)
+	}
+	resp.SetHeddleLevels(levels)
+}

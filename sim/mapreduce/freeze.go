@@ -1,0 +1,41 @@
+package mapreduce
+
+import (
+	"heddle/am/stage"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
+)
+
+// freeze asks that a container stands still, so that a request gets its room. Nothing happens where that can't be.
+func (j *master) freeze(f stage.Freeze) {
+	x := &j.slots[f.Slot]
+	if !x.held {
+		return
+	}
+	request, of := drive.AnyRequest, stage.Map
+	if r, ok := j.strict[f.For]; ok {
+		request, of = int64(f.For)+strictID, r.stage
+	}
+	_ = j.c.sched.Swap(x.handle, priorities[of], request) // the machine waits for a while, and tries something else
+}
+
+// stands has a container stand still, or go on.
+func (c *cluster) stands(h scheduler.ContainerHandle, still bool) {
+	j, slot := c.holders[h].job, c.holders[h].slot
+	x := &j.slots[slot]
+	x.still = still
+	if a := x.attempt; a != nil {
+		a.settle()
+		a.still = still
+		a.plan()
+	}
+	if still {
+		c.frozen++
+		j.step(stage.Suspended{Slot: slot})
+		return
+	}
+	j.step(stage.Resumed{Slot: slot})
+	if x.attempt == nil {
+		c.engine.At(c.engine.Now(), readies{j}, int64(slot)) // it may have been starting
+	}
+}

@@ -1,0 +1,152 @@
+package wire
+
+// Greeting is the first message of a scheduler. The other side then knows its application by the token that it has come with.
+type Greeting struct {
+	Scheduler string // tells the schedulers of an application attempt apart
+}
+
+// Lent is the answer to a Greeting: what a node may use for short tasks. It comes again when that changes.
+type Lent struct{ MemoryMB, VCores uint64 }
+
+// Probe places probes of a job in a node's queue, and tells what is known of the job.
+type Probe struct {
+	Job              uint64
+	Count            uint64 // of probes
+	Left             uint64 // tasks of the job that wait
+	EstimateUS       uint64 // mean duration of its tasks; 0: not known
+	MemoryMB, VCores uint64 // of one task
+}
+
+// Verdict answers a Probe. It comes again, with nothing accepted, for probes that the node gives back.
+type Verdict struct {
+	Job                uint64
+	Accepted, Rejected uint64
+	GaveBack           uint64 // probes that it had accepted
+	Reason             string // of the rejection
+	P50US, P95US       uint64 // when the first of the accepted ones is expected to have a task, from now on; 0: at once
+}
+
+// Ask asks for a task of a job. It is answered by a Task, or by NoTask, of the same ID.
+type Ask struct {
+	ID     uint64 // never used again on a connection
+	Job    uint64
+	Others uint64 // other probes that wait at the node
+}
+
+// NoTask says that there is no task for an Ask.
+type NoTask struct {
+	ID   uint64
+	Left uint64 // tasks of the job that wait
+}
+
+// Drop removes all probes of a job that wait. Tasks go on.
+type Drop struct{ Job uint64 }
+
+// Refusal is the last message of a node that closes the connection.
+type Refusal struct{ Reason string }
+
+func (m *Greeting) kind() Kind { return KindGreeting }
+func (m *Lent) kind() Kind     { return KindLent }
+func (m *Probe) kind() Kind    { return KindProbe }
+func (m *Verdict) kind() Kind  { return KindVerdict }
+func (m *Ask) kind() Kind      { return KindAsk }
+func (m *NoTask) kind() Kind   { return KindNoTask }
+func (m *Drop) kind() Kind     { return KindDrop }
+func (m *Refusal) kind() Kind  { return KindRefusal }
+
+func (m *Greeting) append(b []byte) []byte { return text(b, 1, m.Scheduler) }
+
+func (m *Lent) append(b []byte) []byte { return number(number(b, 1, m.MemoryMB), 2, m.VCores) }
+
+func (m *Probe) append(b []byte) []byte {
+	b = number(b, 1, m.Job)
+	b = number(b, 2, m.Count)
+	b = number(b, 3, m.Left)
+	b = number(b, 4, m.EstimateUS)
+	b = number(b, 5, m.MemoryMB)
+	return number(b, 6, m.VCores)
+}
+
+func (m *Verdict) append(b []byte) []byte {
+	b = number(b, 1, m.Job)
+	b = number(b, 2, m.Accepted)
+	b = number(b, 3, m.Rejected)
+	b = text(b, 4, m.Reason)
+	b = number(b, 5, m.P50US)
+	b = number(b, 6, m.P95US)
+	return number(b, 7, m.GaveBack)
+}
+
+func (m *Ask) append(b []byte) []byte {
+	b = number(b, 1, m.ID)
+	b = number(b, 2, m.Job)
+	return number(b, 3, m.Others)
+}
+
+func (m *NoTask) append(b []byte) []byte { return number(number(b, 1, m.ID), 2, m.Left) }
+
+func (m *Drop) append(b []byte) []byte { return number(b, 1, m.Job) }
+
+func (m *Refusal) append(b []byte) []byte { return text(b, 1, m.Reason) }
+
+// madeOfProbes is made for the messages of this file.
+func madeOfProbes(k Kind) settable {
+	switch k {
+	case KindGreeting:
+		return &Greeting{}
+	case KindLent:
+		return &Lent{}
+	case KindProbe:
+		return &Probe{}
+	case KindVerdict:
+		return &Verdict{}
+	case KindAsk:
+		return &Ask{}
+	case KindNoTask:
+		return &NoTask{}
+	case KindDrop:
+		return &Drop{}
+	case KindRefusal:
+		return &Refusal{}
+	}
+	return nil
+}
+
+func (m *Greeting) set(x field) {
+	if x.number == 1 {
+		m.Scheduler = string(x.bytes)
+	}
+}
+
+func (m *Lent) set(x field) { assign(x, &m.MemoryMB, &m.VCores) }
+
+func (m *Probe) set(x field) {
+	assign(x, &m.Job, &m.Count, &m.Left, &m.EstimateUS, &m.MemoryMB, &m.VCores)
+}
+
+func (m *Verdict) set(x field) {
+	if x.number == 4 {
+		m.Reason = string(x.bytes)
+		return
+	}
+	assign(x, &m.Job, &m.Accepted, &m.Rejected, nil, &m.P50US, &m.P95US, &m.GaveBack)
+}
+
+func (m *Ask) set(x field) { assign(x, &m.ID, &m.Job, &m.Others) }
+
+func (m *NoTask) set(x field) { assign(x, &m.ID, &m.Left) }
+
+func (m *Drop) set(x field) { assign(x, &m.Job) }
+
+func (m *Refusal) set(x field) {
+	if x.number == 1 {
+		m.Reason = string(x.bytes)
+	}
+}
+
+// assign sets the number that a field of its place is for, counted from 1.
+func assign(x field, to ...*uint64) {
+	if n := int(x.number) - 1; n < len(to) && to[n] != nil {
+		*to[n] = x.value
+	}
+}

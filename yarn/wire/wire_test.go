@@ -1,0 +1,256 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"heddle/internal/await"
+)
+
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
+
+// pair connects two ends that may have different secrets.
+func pair(t *testing.T, theirs, ours []byte) (executor, pool *Conn, err error) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a, err := NewAccepter(ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type end struct {
+		c   *Conn
+		err error
+	}
+	accepted := make(chan end)
+	go func() {
+		raw, err := l.Accept()
+		if err != nil {
+			accepted <- end{nil, err}
+			return
+		}
+		c, _, err := a.Accept(context.Background(), raw)
+		accepted <- end{c, err}
+	}()
+	executor, err = Dial(t.Context(), l.Addr().String(), nil, theirs)
+	got := <-accepted
+	for _, c := range []*Conn{executor, got.c} {
+		if c != nil {
+			t.Cleanup(c.Close)
+		}
+	}
+	return executor, got.c, errors.Join(err, got.err)
+}
+
+var messages = []Message{
+	&Hello{Container: "container_1_0001_01_000002", Host: "node7", Slots: 4},
+	&Task{ID: 1 << 40, What: Call, Args: []string{"python3", "", "-c\xff"}, Env: []string{"A=b"}, Dir: "/x", NeedDir: true, TimeoutMS: 5, Payload: []byte{0, 1}},
+	&Cancel{ID: 3},
+	&Output{ID: 4, Stream: 1, Data: bytes.Repeat([]byte("x"), 3<<20)},
+	&Ended{ID: 5, Exit: 255, Signal: 9, TimedOut: true, Why: Faulty, Fault: "why", Result: []byte("r")},
+	&Ended{},
+	&Task{ID: 6, Left: 9, Clone: true},
+	&Greeting{Scheduler: "s1"},
+	&Lent{MemoryMB: 4096, VCores: 4},
+	&Probe{Job: 7, Count: 3, Left: 10, EstimateUS: 1000, MemoryMB: 512, VCores: 1},
+	&Verdict{Job: 7, Accepted: 2, Rejected: 1, Reason: "the queue is full", P50US: 5, P95US: 9},
+	&Ask{ID: 8, Job: 7, Others: 2},
+	&NoTask{ID: 8, Left: 1},
+	&Drop{Job: 7},
+	&Refusal{Reason: "no"},
+}
+
+func TestMessagesArrive(t *testing.T) {
+	secret := NewSecret()
+	executor, pool, err := pair(t, secret, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		for _, m := range messages {
+			if err := executor.Send(m); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for _, want := range messages {
+		got, err := pool.Receive()
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Fatalf("%T: got %.200v, %v", want, got, err)
+		}
+	}
+	executor.Close()
+	if m, err := pool.Receive(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the end: %v, %v", m, err)
+	}
+	if err := executor.Send(&Cancel{}); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("sending on a closed connection: %v", err)
+	}
+}
+
+func TestStrangersAreRefused(t *testing.T) {
+	executor, pool, err := pair(t, NewSecret(), NewSecret())
+	if pool != nil || !errors.Is(err, ErrStranger) {
+		t.Errorf("an executor with another secret: %v", err)
+	}
+	if executor != nil {
+		t.Error("it doesn't notice that the pool has another secret")
+	}
+	if _, err := Dial(t.Context(), "127.0.0.1:1", nil, []byte("short")); err == nil || !strings.Contains(err.Error(), "5 bytes") {
+		t.Errorf("a secret that is none: %v", err)
+	}
+}
+
+func TestTooLargeMessagesAreRefused(t *testing.T) {
+	secret := NewSecret()
+	executor, pool, err := pair(t, secret, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := executor.Send(&Ended{Result: make([]byte, MaxFrame)}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+	if err := executor.Send(&Cancel{ID: 7}); err != nil {
+		t.Fatalf("the connection isn't good any more: %v", err)
+	}
+	if m, err := pool.Receive(); err != nil || m.(*Cancel).ID != 7 {
+		t.Errorf("%v, %v", m, err)
+	}
+}
+
+// A name says whose secret counts.
+func TestNamesHaveSecretsOfTheirOwn(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	secrets := map[string][]byte{"anna": NewSecret(), "bert": NewSecret()}
+	unknown := errors.New("nobody is called that")
+	a := NewNamedAccepter(func(name []byte) ([]byte, error) {
+		if s := secrets[string(name)]; s != nil {
+			return s, nil
+		}
+		return nil, unknown
+	})
+	for _, test := range []struct {
+		name, secret string
+		want         error
+	}{{"anna", "anna", nil}, {"anna", "bert", ErrStranger}, {"carl", "anna", unknown}} {
+		accepted := make(chan error)
+		go func() {
+			raw, err := l.Accept()
+			if err != nil {
+				accepted <- err
+				return
+			}
+			c, name, err := a.Accept(context.Background(), raw)
+			if c != nil {
+				c.Close()
+				if string(name) != test.name {
+					t.Errorf("%q came as %q", test.name, name)
+				}
+			}
+			accepted <- err
+		}()
+		c, err := Dial(t.Context(), l.Addr().String(), []byte(test.name), secrets[test.secret])
+		if got := <-accepted; !errors.Is(got, test.want) || test.want != nil && err == nil {
+			t.Errorf("%s with the secret of %s: %v, and for itself %v", test.name, test.secret, got, err)
+		}
+		if c != nil {
+			c.Close()
+		}
+	}
+	if _, err := Dial(t.Context(), l.Addr().String(), make([]byte, maxName+1), secrets["anna"]); err == nil {
+		t.Error("a name may have any length")
+	}
+	for _, head := range []string{"", "HTSK", "GET / HTTP/1.1\r\n", "HTSK\xff\xffab"} {
+		if name, err := readName(strings.NewReader(head)); err == nil {
+			t.Errorf("%q begins with the name %q", head, name)
+		}
+	}
+}
+
+// A length takes no memory; only bytes that have come do.
+func TestALengthTakesNoMemory(t *testing.T) {
+	frame := binary.BigEndian.AppendUint32(nil, MaxFrame)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 20 {
+		if _, err := readFrame(bufio.NewReader(bytes.NewReader(append(frame, "abc"...)))); err == nil {
+			t.Fatal("a part of a frame is taken for a frame")
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
+		t.Errorf("20 frames that never came took %d bytes", took)
+	}
+	tooLong := binary.BigEndian.AppendUint32(nil, MaxFrame+1)
+	if _, err := readFrame(bufio.NewReader(bytes.NewReader(tooLong))); !errors.Is(err, ErrMalformed) {
+		t.Errorf("a frame that is too long: %v", err)
+	}
+}
+
+func FuzzFrames(f *testing.F) {
+	var all []byte
+	for _, m := range append(append(messages[:3:3], messages[4:]...), nil) {
+		b, err := appendFrame(nil, m)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		all = append(all, b...)
+	}
+	f.Add(all)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in := bufio.NewReader(bytes.NewReader(b))
+		for {
+			body, err := readFrame(in)
+			if err != nil {
+				return
+			}
+			m, err := decode(body)
+			if err != nil && !errors.Is(err, ErrMalformed) {
+				t.Fatalf("%v", err)
+			}
+			if m == nil {
+				continue
+			}
+			again, err := appendFrame(nil, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			back, err := decode(again[4:])
+			if err != nil {
+				t.Fatalf("%#v: %v", m, err)
+			}
+			if more, err := appendFrame(nil, back); err != nil || !bytes.Equal(more, again) {
+				t.Fatalf("%#v comes back as %#v, %v", m, back, err)
+			}
+		}
+	})
+}
+
+func BenchmarkTasks(b *testing.B) {
+	var buf []byte
+	task := &Task{ID: 1, What: Nothing}
+	for b.Loop() {
+		buf, _ = appendFrame(buf[:0], task)
+		if _, err := decode(buf[4:]); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
