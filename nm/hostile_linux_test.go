@@ -250,9 +250,13 @@ func TestAWorkFolderSwappedAllTheTime(t *testing.T) {
 		l.write("other/"+name, "the victim's", 0o755, 0o644, victim)
 	}
 	before := state(t, other)
-	c := l.submit(mallory, containerID(1, 1), "exec sleep 600", nil)
+	c := l.submit(mallory, containerID(1, 1), "touch begun; exec sleep 600", nil)
 	l.running(c)
 	work := c.Status().WorkDir
+	await.Until(t, "its command to run", func() bool {
+		_, err := os.Lstat(filepath.Join(work, "begun"))
+		return err == nil
+	})
 	moved := filepath.Join(filepath.Dir(work), "moved")
 	stop := l.meanwhile(func() {
 		os.Rename(work, moved)

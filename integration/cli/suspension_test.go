@@ -113,6 +113,10 @@ func TestContainersAreSuspendedByHand(t *testing.T) {
 			t.Fatalf("heddle container %v: succeeded %v, want %q:\n%s", args, ok, says, out)
 		}
 	}
+	await.Slowly(t, "the ledger records levels", func() bool {
+		said, err := os.ReadFile(filepath.Join(a.dir, "log"))
+		return err == nil && strings.Contains(string(said), "can apply a newer version of the ledger")
+	})
 	m := a.master()
 	wide := m.container(3)
 	id := wide.String()

@@ -183,7 +183,7 @@ func TestADiskThatHangs(t *testing.T) {
 func TestARealDiskThatHangs(t *testing.T) {
 	dir := t.TempDir()
 	hungdisk.Mount(t, dir+"/hung")
-	d, err := New(Config{Local: []string{dir + "/hung/local", dir + "/good/local"}, Logs: []string{dir + "/good/log", dir + "/hung/log"}, Check: true, MinHealthy: 0.25, Patience: 2 * time.Second}, quiet(), nil)
+	d, err := New(Config{Local: []string{dir + "/hung/local", dir + "/good/local"}, Logs: []string{dir + "/good/log", dir + "/hung/log"}, Check: true, MinHealthy: 0.25, Patience: 8 * time.Second}, quiet(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,7 @@ func (l *Leader) takeOver() error {
 	}
 	l.Log.WithField("epoch", l.epoch).WithField("applications", len(l.core.apps)).WithField("nodes", len(l.core.nodes)).
 		WithField("containers", live).Info("leading")
+	l.versions.raiseVersion(l.Now()) // a new cluster writes the newest version before it has anything to write
 	return nil
 }
 
