@@ -125,6 +125,7 @@ func (d *doorkeeper) lead(client net.Conn) {
 // The ApplicationMaster is killed in the middle of its commit, with the files on HDFS: the output is of one attempt, whole, and
 // made once.
 func TestMasterKilledWhileItCommits(t *testing.T) {
+	t.Parallel() // most of it waits
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1})
 	door := newDoorkeeper(t, fmt.Sprintf("localhost:%d", lab.Port("namenode")))
 	c := startCluster(t, 1, 1, map[string]string{

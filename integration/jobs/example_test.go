@@ -13,6 +13,7 @@ import (
 // The example of an application builds as a module of its own, and the same program runs on Heddle and on a stock Hadoop: a command runs
 // as often as it is to, and again where it has failed.
 func TestExampleRunsAnywhere(t *testing.T) {
+	t.Parallel() // most of it waits
 	program := filepath.Join(t.TempDir(), "repeat")
 	build := exec.Command("go", "build", "-o", program, ".")
 	build.Dir = "../../docs/examples/repeat"

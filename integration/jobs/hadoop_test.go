@@ -73,6 +73,7 @@ func numbered(n int) string {
 
 // Input, output and staged files are on HDFS; tasks run where their blocks are.
 func TestHDFS(t *testing.T) {
+	t.Parallel() // most of it waits
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 2})
 	c := startCluster(t, 1, 2, map[string]string{
 		"fs.defaultFS": lab.URI(), "dfs.client.use.datanode.hostname": "true", "yarn.app.mapreduce.am.staging-dir": "/staging",
@@ -111,6 +112,7 @@ func TestHDFS(t *testing.T) {
 
 // heddle mr on a stock Hadoop.
 func TestStockHadoop(t *testing.T) {
+	t.Parallel() // most of it waits
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 2})
 	b, err := binary()
 	if err != nil {

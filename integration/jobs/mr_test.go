@@ -431,6 +431,7 @@ func TestStuckTask(t *testing.T) {
 
 // A task that never gets on is copied to the other node, whose attempt counts. The stuck one ends while the job goes on.
 func TestStuckTaskIsCopied(t *testing.T) {
+	t.Parallel() // most of it waits
 	// Neither node has room for all maps: both do some of them, so that they can be compared.
 	c := startCluster(t, 1, 2, map[string]string{"yarn.nodemanager.resource.memory-mb": "5120"}, "127.0.0.1", "127.0.0.2")
 	const maps = 12

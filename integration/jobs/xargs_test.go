@@ -189,7 +189,7 @@ func TestXargsLeavesNothing(t *testing.T) {
 	x := c.xargs("-n1", "sh", "-c", `echo $$ > $0; exec sleep 10000`)
 	fmt.Fprintln(x.in, pid)
 	commands := numbers(t, pid, 1)
-	c.kill(c.leader())
+	c.kill("rm1")
 	await.Until(t, "the end by Ctrl-C", func() bool {
 		_ = x.cmd.Process.Signal(syscall.SIGINT) // it may have ended
 		return len(x.done) > 0
