@@ -232,6 +232,9 @@ func (j *Job) Submit(tasks ...*pool.Task) {
 	s.change()
 }
 
+// mostAtOnce is how many probes a message places. Nodes of earlier releases take no more than twice as many.
+const mostAtOnce = 10000
+
 // probe sends probes of a job. The lock is held.
 func (s *Scheduler) probe(j *Job, to []sched.Node) {
 	if len(to) == 0 {
@@ -249,11 +252,14 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 	for _, n := range first {
 		n.probed[j.id] = true
 		n.unanswered[j.id] += n.batch
-		n.say(&wire.Probe{
-			Job: uint64(j.id), Count: uint64(n.batch), Left: uint64(max(left, 1)), EstimateUS: uint64(time.Duration(s.took).Microseconds()),
-			MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores),
-		})
-		n.batch = 0
+		for n.batch > 0 {
+			count := min(n.batch, mostAtOnce)
+			n.batch -= count
+			n.say(&wire.Probe{
+				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(time.Duration(s.took).Microseconds()),
+				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores),
+			})
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -67,5 +68,34 @@ func TestXargsByProbes(t *testing.T) {
 	list := must(c.applications().List(t.Context(), nil))
 	if len(list) != 1 || !list[0].Succeeded() {
 		t.Errorf("applications: %+v", list)
+	}
+}
+
+// Commands flood their output, leave daemons, and take more memory than their executor's cgroup has: users hear what was wrong, others go on,
+// and neither processes nor cgroups are left.
+func TestHostileCommandsByProbes(t *testing.T) {
+	c := startCluster(t, 1, 1, map[string]string{"heddle.probes.memory-mb": "512", "heddle.probes.vcores": "1"})
+	const flood = 30 << 20
+	for _, test := range []struct {
+		name, script, input string
+		code, out           int
+		said                string
+	}{
+		{"a flood", "head -c 31457280 /dev/zero; head -c 31457280 /dev/zero >&2", "a", 0, flood, strings.Repeat("\x00", flood)},
+		{"a daemon", "setsid sh -c 'echo $$ >daemon; exec sleep 10000' >/dev/null 2>&1 & until test -s daemon; do sleep 0.01; done; echo", "a", 0, 1, ""},
+		// tail keeps a line of 2 GB. The kernel or the NodeManager ends it, with its executor or without.
+		{"a hog", "case $0 in a) head -c 2000000000 /dev/zero | tail -n1 | wc -c | grep -q 2000000000;; *) echo $0;; esac", "a b", 123, 2, ""},
+	} {
+		x := c.xargs("--probes", "-n1", "sh", "-c", test.script)
+		io.WriteString(x.in, test.input)
+		x.in.Close()
+		if code := x.code(); code != test.code || len(x.stdout.String()) != test.out || !strings.Contains(x.stderr.String(), test.said) {
+			t.Errorf("%s: exit code %d, %d bytes of output, %.1000s", test.name, code, len(x.stdout.String()), x.stderr)
+		}
+	}
+	gone(t, numbers(t, filepath.Join(c.dir, "daemon"), 1)[0])
+	for _, app := range must(c.applications().List(t.Context(), nil)) {
+		id := "container_" + strings.TrimPrefix(app.ID.String(), "application_")
+		await.Until(t, "neither processes nor cgroups are left", func() bool { return len(processes(id)) == 0 && len(groups(t, id)) == 0 })
 	}
 }

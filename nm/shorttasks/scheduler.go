@@ -23,10 +23,11 @@ type scheduler struct {
 	failures int       // executors in a row that have never come
 	idle     time.Time // since when it has nothing to do; zero: it has
 
-	outbox []wire.Message
-	more   chan struct{} // there is something in the outbox, or it is to end
-	last   bool          // the connection ends when the outbox is empty
-	sent   chan struct{} // closed when nothing is sent any more
+	outbox  []wire.Message
+	more    chan struct{} // there is something in the outbox, or it is to end
+	last    bool          // the connection ends when the outbox is empty
+	parting time.Time     // when it was sent away; zero: it wasn't
+	sent    chan struct{} // closed when nothing is sent any more
 }
 
 // job is a job whose probes the node has.
@@ -68,6 +69,7 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 	}
 	defer s.leave()
 	if err := n.o.Admitted(who); err != nil {
+		_ = c.Send(&wire.Refusal{Reason: "the node can't note that the application works here"}) // likewise
 		return err
 	}
 	n.serving.Go(func() {
@@ -95,12 +97,17 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 // partingLimit is how long a scheduler that is sent away may take to read why.
 const partingLimit = time.Second
 
+// mostID is the longest id of a scheduler, in bytes. The node keeps it.
+const mostID = 256
+
 // enter lets a scheduler in, or says why not.
 func (s *scheduler) enter() string {
 	n := s.n
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch _, over := n.ended[s.id.attempt.App]; {
+	case len(s.id.name) > mostID:
+		return fmt.Sprintf("an id of %d bytes: a scheduler may have one of %d", len(s.id.name), mostID)
 	case over:
 		return fmt.Sprintf("%v is over", s.id.attempt.App)
 	case n.schedulers[s.id] != nil:
@@ -157,8 +164,20 @@ func (s *scheduler) ring() {
 func (s *scheduler) refuse(why string) {
 	if !s.last {
 		s.say(&wire.Refusal{Reason: why})
-		s.last = true
+		s.last, s.parting = true, s.n.o.Now()
 	}
+}
+
+// part ends the connection of a scheduler that was sent away and doesn't read why: what it runs would keep its room. The lock is held.
+func (s *scheduler) part(now time.Time) {
+	if s.parting.IsZero() || now.Sub(s.parting) <= partingLimit {
+		return
+	}
+	s.parting = time.Time{}
+	if s.executor != nil {
+		s.executor.stop() // it may be what the connection waits for
+	}
+	s.n.serving.Go(s.conn.Close)
 }
 
 // send sends what say was given.
@@ -255,8 +274,8 @@ const (
 func (s *scheduler) probe(m *wire.Probe) error {
 	n := s.n
 	switch {
-	case m.Count == 0 || m.Count > mostProbes:
-		return fmt.Errorf("%d probes of job %d at once: 1 to %d are possible", m.Count, m.Job, mostProbes)
+	case m.Count == 0 || m.Count > mostTasks:
+		return fmt.Errorf("%d probes of job %d at once: 1 to %d are possible", m.Count, m.Job, mostTasks)
 	case m.Left == 0 || m.Left > mostTasks:
 		return fmt.Errorf("probes of job %d, of which %d tasks wait: 1 to %d are possible", m.Job, m.Left, mostTasks)
 	case m.MemoryMB == 0 || m.VCores == 0 || m.MemoryMB > mostSize || m.VCores > mostSize:
@@ -372,6 +391,10 @@ func (s *scheduler) bind(m *wire.Task) *executor {
 
 // check looks what is late. The lock is held.
 func (s *scheduler) check(now time.Time) {
+	if s.last {
+		s.part(now)
+		return
+	}
 	for _, r := range s.runs {
 		if !r.bound && now.Sub(r.at) > answerLimit {
 			s.refuse(fmt.Sprintf("it hasn't answered within %v when it was asked for a task", answerLimit))

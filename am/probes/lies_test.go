@@ -1,0 +1,224 @@
+package probes
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"heddle/am/pool"
+	"heddle/internal/await"
+	"heddle/yarn/wire"
+)
+
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
+
+// fake is a node that the test plays.
+type fake struct {
+	Target
+	t     *testing.T
+	conns chan *wire.Conn // of schedulers that have come
+}
+
+func newFake(t *testing.T, name string) *fake {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{t: t, conns: make(chan *wire.Conn, 10), Target: Target{Node: name, Address: l.Addr().String(), Name: []byte("a token"), Secret: wire.NewSecret()}}
+	accepter := wire.NewNamedAccepter(func(name []byte) ([]byte, error) {
+		if string(name) != "a token" {
+			return nil, errors.New("a stranger")
+		}
+		return f.Secret, nil
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			raw, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if c, _, err := accepter.Accept(ctx, raw); err == nil {
+				f.conns <- c
+			}
+		}
+	})
+	t.Cleanup(func() {
+		cancel()
+		l.Close()
+		serving.Wait()
+		for len(f.conns) > 0 {
+			(<-f.conns).Close()
+		}
+	})
+	return f
+}
+
+// take returns the next connection of a scheduler, which is let in.
+func (f *fake) take() *wire.Conn {
+	f.t.Helper()
+	c := <-f.conns
+	f.t.Cleanup(c.Close)
+	hear[*wire.Greeting](f.t, c)
+	say(f.t, c, &wire.Lent{MemoryMB: 1 << 20, VCores: 100})
+	return c
+}
+
+func say(t *testing.T, c *wire.Conn, all ...wire.Message) {
+	t.Helper()
+	for _, m := range all {
+		if err := c.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// hear returns the next message, which is of a kind.
+func hear[M wire.Message](t *testing.T, c *wire.Conn) M {
+	t.Helper()
+	m, err := c.Receive()
+	if err != nil {
+		t.Fatalf("%v instead of %T", err, *new(M))
+	}
+	got, ok := m.(M)
+	if !ok {
+		t.Fatalf("%T %+v instead of %T", m, m, *new(M))
+	}
+	return got
+}
+
+func newScheduler(t *testing.T, o Options, on ...*fake) *Scheduler {
+	t.Helper()
+	s := New(o)
+	t.Cleanup(s.Close)
+	for _, f := range on {
+		s.Offer(f.Target)
+	}
+	return s
+}
+
+// end is how a task has ended.
+type end struct {
+	wire.Ended
+	err error
+}
+
+// task is one whose ends can be counted.
+func task(t wire.Task) (*pool.Task, <-chan end) {
+	ends := make(chan end, 2)
+	return &pool.Task{Task: t, Done: func(e wire.Ended, err error) { ends <- end{e, err} }}, ends
+}
+
+// What a node says that can't be, or that isn't its business, changes nothing. If it asks twice with one number, it is left, and what it was
+// given runs elsewhere. Each task ends once.
+func TestANodeThatLies(t *testing.T) {
+	f := newFake(t, "liar")
+	s := newScheduler(t, Options{}, f)
+	c := f.take()
+	await.Until(t, "the node is up", func() bool { return s.State().Nodes == 1 })
+	one, ends := task(wire.Task{What: wire.Nothing})
+	s.Submit(one)
+	p := hear[*wire.Probe](t, c)
+	for _, lie := range []wire.Message{
+		&wire.Verdict{Job: 1 << 50, Accepted: 1 << 60, Rejected: 1 << 60, GaveBack: 1 << 60}, &wire.Verdict{Job: p.Job, Accepted: 1 << 62, P50US: 1 << 63},
+		&wire.Ended{ID: 77}, &wire.Output{ID: 77, Data: []byte("x")}, &wire.Ask{ID: 1, Job: 1 << 40, Others: 1 << 63},
+	} {
+		say(t, c, lie)
+	}
+	if m := hear[*wire.NoTask](t, c); m.ID != 1 {
+		t.Errorf("%+v", m)
+	}
+	say(t, c, &wire.Ask{ID: 2, Job: p.Job})
+	if m := hear[*wire.Task](t, c); m.ID != 2 || m.Left != 0 {
+		t.Errorf("%+v", m)
+	}
+	say(t, c, &wire.Output{ID: 2, Stream: 9, Data: []byte("x")}, &wire.Ask{ID: 2, Job: p.Job})
+	if m, err := c.Receive(); err == nil {
+		t.Errorf("it is told %T", m)
+	}
+	c = f.take() // again
+	p = hear[*wire.Probe](t, c)
+	say(t, c, &wire.Verdict{Job: p.Job, Accepted: p.Count}, &wire.Ask{ID: 1, Job: p.Job})
+	m := hear[*wire.Task](t, c)
+	say(t, c, &wire.Ended{ID: m.ID}, &wire.Ended{ID: m.ID, Exit: 3})
+	if e := <-ends; e.err != nil || e.Why != wire.Ran || e.Exit != 0 {
+		t.Errorf("%+v", e)
+	}
+	hear[*wire.Drop](t, c)
+	say(t, c, &wire.Probe{Job: 1})
+	if m, err := c.Receive(); err == nil {
+		t.Errorf("who says what only schedulers say is told %T", m)
+	}
+	if len(ends) > 0 {
+		t.Error("the task has ended twice")
+	}
+}
+
+// A node for which a scheduler has no good token stays out, and so does one that refuses; both are tried again until Close.
+func TestNodesThatDontLetUsIn(t *testing.T) {
+	f, refusing := newFake(t, "strange"), newFake(t, "full")
+	wrong := *f
+	wrong.Target.Secret = wire.NewSecret()
+	s := newScheduler(t, Options{ID: "mine"}, &wrong, refusing)
+	for range 2 {
+		c := <-refusing.conns
+		if g := hear[*wire.Greeting](t, c); g.Scheduler != "mine" {
+			t.Errorf("%+v", g)
+		}
+		say(t, c, &wire.Refusal{Reason: "we are full"})
+		c.Close()
+	}
+	await.Until(t, "the reason is known", func() bool { return strings.Contains(s.State().Refused, "node full: we are full") })
+	x, ends := task(wire.Task{})
+	s.Submit(x)
+	if st := s.State(); st.Nodes != 0 || st.Tasks != 1 {
+		t.Errorf("%+v", st)
+	}
+	s.Close()
+	if e := <-ends; !errors.Is(e.err, pool.ErrClosed) {
+		t.Errorf("%+v", e)
+	}
+	late, ends := task(wire.Task{})
+	s.Submit(late)
+	if e := <-ends; !errors.Is(e.err, pool.ErrClosed) {
+		t.Errorf("after Close: %+v", e)
+	}
+}
+
+// A job of no task is nothing. One of half a million is probed by messages that every node takes.
+func TestJobsOfAnySize(t *testing.T) {
+	f := newFake(t, "one")
+	s := newScheduler(t, Options{Ratio: 2}, f)
+	c := f.take()
+	await.Until(t, "the node is up", func() bool { return s.State().Nodes == 1 })
+	s.Submit()
+	s.Job().Submit()
+	if st := s.State(); st.Tasks != 0 {
+		t.Errorf("%+v", st)
+	}
+	const n = 500_000
+	tasks := make([]*pool.Task, n)
+	var ended sync.WaitGroup
+	ended.Add(n)
+	for i := range tasks {
+		tasks[i] = &pool.Task{Done: func(wire.Ended, error) { ended.Done() }}
+	}
+	s.Submit(tasks...)
+	sum := uint64(0)
+	for sum < 2*n {
+		p := hear[*wire.Probe](t, c)
+		if p.Count > mostAtOnce || p.Left != n {
+			t.Fatalf("%+v", p)
+		}
+		sum += p.Count
+		say(t, c, &wire.Verdict{Job: p.Job, Accepted: 1, Rejected: p.Count - 1, Reason: "the queue is full"})
+	}
+	s.Close()
+	ended.Wait()
+}

@@ -1,0 +1,200 @@
+package shorttasks
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/internal/await"
+	"heddle/yarn/wire"
+)
+
+// Who isn't let in hears why, and leaves nothing.
+func TestWhoIsNotLetIn(t *testing.T) {
+	for name, test := range map[string]struct {
+		id   string
+		with func(*lab)
+		why  string
+	}{
+		"a second of its id":          {"one", func(l *lab) { l.scheduler("one") }, "each needs an id of its own"},
+		"an id that is a book":        {strings.Repeat("x", 1<<20), func(*lab) {}, "an id of 1048576 bytes"},
+		"an application that is over": {"one", func(l *lab) { l.EndApplication(attempt.App) }, "is over"},
+		"a node whose disk is full":   {"one", func(l *lab) { l.admit = errors.New("no space") }, "can't note that"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, 1)
+			test.with(l)
+			c := l.dial()
+			say(t, c, &wire.Greeting{Scheduler: test.id})
+			if got := hear[*wire.Refusal](t, c); !strings.Contains(got.Reason, test.why) {
+				t.Errorf("%.300s", got.Reason)
+			}
+		})
+	}
+}
+
+// A job may have any number of tasks. Probes beyond what the queue takes are sent back, and the connection stays.
+func TestAJobOfAMillionTasks(t *testing.T) {
+	l := newLab(t, 1)
+	c := l.scheduler("one")
+	say(t, c, of(1, 2_000_000, 1_000_000))
+	v := hear[*wire.Verdict](t, c)
+	if v.Accepted != mostOfUser || v.Accepted+v.Rejected != 2_000_000 || !strings.Contains(v.Reason, "full") {
+		t.Errorf("%+v", v)
+	}
+	ask := hear[*wire.Ask](t, c)
+	say(t, c, &wire.NoTask{ID: ask.ID}, &wire.Drop{Job: 1})
+	await.Until(t, "all probes are gone", func() bool { _, _, waiting := l.Use(); return waiting == 0 })
+	say(t, c, of(2, 1, 1)) // the node is as good as before
+	for ask = hear[*wire.Ask](t, c); ask.Job != 2; ask = hear[*wire.Ask](t, c) {
+		say(t, c, &wire.NoTask{ID: ask.ID})
+	}
+	c.Close()
+	l.empty()
+}
+
+// A scheduler whose task floods it with output, and that doesn't read, is sent away when it leaves an ask unanswered. Its room is others' then.
+func TestASchedulerThatDoesNotRead(t *testing.T) {
+	l := newLab(t, 2)
+	flooded := make(chan struct{})
+	l.run = func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		m, err := c.Receive()
+		task, ok := m.(*wire.Task)
+		if err != nil || !ok {
+			return
+		}
+		for i := 0; c.Send(&wire.Output{ID: task.ID, Data: bytes.Repeat([]byte("flood"), 10000)}) == nil; i++ {
+			if i == 500 { // 25 MB
+				close(flooded)
+			}
+		}
+	}
+	c := l.scheduler("one")
+	say(t, c, of(1, 2, 2))
+	first := hear[*wire.Ask](t, c)
+	hear[*wire.Ask](t, c) // is never answered
+	say(t, c, &wire.Task{ID: first.ID, What: wire.Command, Left: 1})
+	for flooding := true; flooding; {
+		select {
+		case <-flooded: // more than buffers hold
+			flooding = false
+		default:
+			hear[*wire.Output](t, c)
+		}
+	}
+	other := l.scheduler("other")
+	say(t, other, of(7, 1, 1))
+	l.later(answerLimit + time.Second)
+	await.Until(t, "it is sent away", func() bool {
+		l.Node.mu.Lock()
+		defer l.Node.mu.Unlock()
+		for _, s := range l.schedulers {
+			if s.id.name == "one" {
+				return s.last
+			}
+		}
+		return false
+	})
+	l.later(partingLimit + time.Second)
+	if ask := hear[*wire.Ask](t, other); ask.Job != 7 {
+		t.Errorf("%+v", ask)
+	}
+	other.Close()
+	l.empty()
+}
+
+// What an executor says of tasks that aren't its own changes nothing; when it hangs up, its tasks are given back.
+func TestAnExecutorThatLies(t *testing.T) {
+	l := newLab(t, 2)
+	l.run = func(_ context.Context, c *wire.Conn) {
+		m, err := c.Receive()
+		task, ok := m.(*wire.Task)
+		if err != nil || !ok {
+			return
+		}
+		for _, lie := range []wire.Message{
+			&wire.Ended{ID: task.ID + 1}, &wire.Ended{ID: 1 << 40}, &wire.Output{ID: 99, Stream: 7}, &wire.Refusal{Reason: "mine"}, &wire.Lent{}, &wire.Drop{Job: 1},
+		} {
+			_ = c.Send(lie)
+		}
+	}
+	c := l.scheduler("one")
+	say(t, c, of(1, 2, 2))
+	first, second := hear[*wire.Ask](t, c).ID, hear[*wire.Ask](t, c).ID
+	say(t, c, &wire.Task{ID: first, Left: 1})
+	if e := hear[*wire.Ended](t, c); e.ID != first || e.Why != wire.Gone {
+		t.Errorf("%+v", e)
+	}
+	say(t, c, &wire.NoTask{ID: second}, &wire.NoTask{ID: second}, &wire.Task{ID: second}, &wire.Cancel{ID: 5}) // nobody waits for them
+	c.Close()
+	l.empty()
+}
+
+// An executor that can't say its own name, or comes twice, gets nothing.
+func TestAStrangerWithAnExecutorsSecret(t *testing.T) {
+	l := newLab(t, 1)
+	c := l.scheduler("one")
+	say(t, c, of(1, 1, 1))
+	ask := hear[*wire.Ask](t, c)
+	x := await.Value(t, "an executor", func() (Executor, bool) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if len(l.started) == 0 {
+			return Executor{}, false
+		}
+		return l.started[0], true
+	})
+	await.Until(t, "it has come", func() bool {
+		l.Node.mu.Lock()
+		defer l.Node.mu.Unlock()
+		return l.executors[x.ID.String()].came
+	})
+	for _, name := range []string{x.ID.String(), "another"} {
+		again, err := wire.Dial(t.Context(), fmt.Sprintf("127.0.0.1:%d", l.Port()), []byte(x.ID.String()), x.Secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		say(t, again, &wire.Hello{Container: name})
+		if m, err := again.Receive(); err == nil {
+			t.Errorf("%q gets %T", name, m)
+		}
+		again.Close()
+	}
+	say(t, c, &wire.Task{ID: ask.ID})
+	await.Until(t, "the task runs", func() bool { _, used, _ := l.Use(); return used.VCores == 1 })
+	l.EndApplication(attempt.App)
+	if r := hear[*wire.Refusal](t, c); !strings.Contains(r.Reason, "over") {
+		t.Errorf("%+v", r)
+	}
+	l.empty()
+}
+
+// Nothing depends on what time others think it is: a node whose clock is an hour off runs tasks.
+func TestAClockThatIsAnHourOff(t *testing.T) {
+	for _, off := range []time.Duration{time.Hour, -time.Hour} {
+		l := newLab(t, 1)
+		l.later(off)
+		l.run = func(ctx context.Context, c *wire.Conn) {
+			defer context.AfterFunc(ctx, c.Close)()
+			for m, err := c.Receive(); err == nil; m, err = c.Receive() {
+				if task, ok := m.(*wire.Task); ok {
+					_ = c.Send(&wire.Ended{ID: task.ID})
+				}
+			}
+		}
+		c := l.scheduler("one")
+		say(t, c, of(1, 1, 1))
+		ask := hear[*wire.Ask](t, c)
+		say(t, c, &wire.Task{ID: ask.ID})
+		if e := hear[*wire.Ended](t, c); e.ID != ask.ID || e.Why != wire.Ran {
+			t.Errorf("%v: %+v", off, e)
+		}
+		c.Close()
+		l.empty()
+	}
+}
