@@ -77,6 +77,12 @@ type ContainersSuspended struct{ IDs []records.ContainerID }
 // ContainersResumed says that suspended containers go on. One that ends while it is suspended isn't named: ContainerCompleted says so.
 type ContainersResumed struct{ IDs []records.ContainerID }
 
+// SwapRefused says that a container runs on though Master.Swap wanted it to stand still, and why.
+type SwapRefused struct {
+	ID     records.ContainerID
+	Reason string
+}
+
 // ContainersRecovered says that further containers of earlier attempts were reported after registration.
 type ContainersRecovered struct{ Containers []Container }
 
@@ -106,6 +112,7 @@ func (PreemptionRequested) event()  {}
 func (RequestsRefused) event()      {}
 func (ContainersSuspended) event()  {}
 func (ContainersResumed) event()    {}
+func (SwapRefused) event()          {}
 func (ContainersRecovered) event()  {}
 func (Hinted) event()               {}
 func (Resynced) event()             {}
@@ -124,6 +131,7 @@ type Callbacks struct {
 	RequestsRefused      func(RequestsRefused)
 	ContainersSuspended  func(ContainersSuspended)
 	ContainersResumed    func(ContainersResumed)
+	SwapRefused          func(SwapRefused)
 	ContainersRecovered  func(ContainersRecovered)
 	Hinted               func(Hinted)
 	Resynced             func(Resynced)
@@ -154,6 +162,8 @@ func (c *Callbacks) Dispatch(e Event) {
 		call(c.ContainersSuspended, e)
 	case ContainersResumed:
 		call(c.ContainersResumed, e)
+	case SwapRefused:
+		call(c.SwapRefused, e)
 	case ContainersRecovered:
 		call(c.ContainersRecovered, e)
 	case Hinted:

@@ -120,6 +120,9 @@ func (m *Master) report(a *client.Allocation) {
 	if len(a.Resumed) > 0 {
 		m.events.put(ContainersResumed{a.Resumed})
 	}
+	for _, r := range a.RefusedSwaps {
+		m.events.put(SwapRefused(r))
+	}
 	if len(a.Nodes) > 0 {
 		m.events.put(NodesUpdated{a.Nodes})
 	}

@@ -19,6 +19,7 @@ type outgoing struct {
 	releases []records.ContainerID
 	add, del []string
 	stages   stageNews
+	swaps    []*swapping
 }
 
 // Allocate sends what has changed since the last call, and returns what has happened. If there is nothing to send, a
@@ -143,6 +144,7 @@ func (m *Master) collect() outgoing {
 	if m.hold > 0 { // others than Heddle's would skip it
 		o.stages = m.stages.news()
 	}
+	o.swaps = m.swaps.news()
 	return o
 }
 
@@ -172,6 +174,7 @@ func (m *Master) message(o *outgoing) *pb.AllocateRequest {
 	if m.o.Probes {
 		req.SetHeddleProbes(true)
 	}
+	writeSwaps(req, o.swaps)
 	o.stages.write(req, m.hold > 0 && m.stages.wants)
 	if m.hold > 0 && !m.unsure {
 		req.SetHeddleWaitMs(int32(m.hold / time.Millisecond))
@@ -183,6 +186,7 @@ func (m *Master) message(o *outgoing) *pb.AllocateRequest {
 func (m *Master) markSent(o *outgoing) {
 	m.asks.markSent(o.changes)
 	m.stages.markSent(o.stages)
+	m.markSwapsSent(o.swaps)
 	for _, id := range o.releases {
 		if _, waits := m.releases[id]; waits {
 			m.releases[id] = true
@@ -244,6 +248,7 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 		}
 		delete(m.known, done.ID)
 		delete(m.suspended, done.ID)
+		delete(m.swaps.of, done.ID)
 		out.Completed = append(out.Completed, done)
 	}
 	out.Previous = append(out.Previous, m.previous(resp.GetContainersFromPreviousAttempts())...)
@@ -257,6 +262,7 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 		out.ProbesGone = append(out.ProbesGone, records.NodeIDFrom(id))
 	}
 	m.standing(resp, out)
+	m.unswapped(resp, out)
 	out.Preemption = append(out.Preemption, preemption(resp.GetPreempt())...)
 	hinted(resp, out)
 	limit, err := m.types.From(resp.GetLimit())
@@ -286,6 +292,7 @@ func (m *Master) standing(resp *pb.AllocateResponse, out *Allocation) {
 	for id := range m.suspended {
 		if !now[id] {
 			out.Resumed = append(out.Resumed, id)
+			m.swaps.resumed(id)
 		}
 	}
 	slices.SortFunc(out.Resumed, records.ContainerID.Compare)

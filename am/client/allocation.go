@@ -23,6 +23,8 @@ type Allocation struct {
 	// Suspended are containers that stand still from now on, until they are among Resumed. They keep their files, memory and connections,
 	// but may not answer for a long time. Only Heddle's ResourceManager tells.
 	Suspended, Resumed []records.ContainerID
+	// RefusedSwaps are containers that run on though Swap wanted them to stand still.
+	RefusedSwaps []RefusedSwap
 	// Resynced says that another ResourceManager has taken over, and that the Master has sent it everything again.
 	Resynced bool
 

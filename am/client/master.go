@@ -65,6 +65,7 @@ type Master struct {
 	maximum      records.Resource
 	backlog      []*pb.AllocateResponse // not applied yet
 	stages       stages
+	swaps        swaps
 }
 
 // Master returns the dialogue of an ApplicationMaster. Call Register first. Master fails if the configuration lacks a
@@ -137,6 +138,7 @@ func (m *Master) register(ctx context.Context) (Registration, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.responseID, m.unsure, m.fresh = 0, false, true
+	m.swaps.taken = resp.GetHeddleTakesSwaps()
 	m.hold = min(m.o.Hold, time.Duration(resp.GetHeddleMaxWaitMs())*time.Millisecond)
 	if !r.Maximum.IsZero() {
 		m.maximum = r.Maximum
@@ -167,6 +169,7 @@ func (m *Master) resync(ctx context.Context) ([]Container, error) {
 	}
 	clear(m.unlist)
 	m.stages.forget()
+	m.swaps.forget()
 	return r.Previous, nil
 }
 

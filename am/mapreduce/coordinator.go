@@ -27,6 +27,8 @@ type containers interface {
 	Start(id records.ContainerID, l am.Launch)
 	Blacklist(add, remove []string)
 	ClusterNodes() int
+	Swap(id records.ContainerID, to am.RequestID) error
+	Unswap(id records.ContainerID)
 	SetStages(r am.StageReport)
 	SetPerformance(p am.Performance)
 }
@@ -114,7 +116,7 @@ func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID
 	of := stage.Job{
 		Maps: len(splits), Reduces: s.Job.Reduces, Hosts: func(i int) []string { return splits[i].Hosts },
 		ReduceMemory: s.ReduceSize.MemoryMB, Tries: [2]int{s.MapTries, s.ReduceTries}, NodeFailures: s.NodeFailures, Silence: silence,
-		Starter: starter(s),
+		Starter: starter(s), Freezes: s.Job.Freeze,
 	}
 	of.Speculator, of.Splitter = speculator(s)
 	c.machine = stage.New(of)
@@ -217,6 +219,10 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 			wake(&w.wake)
 		case stage.Divide:
 			c.divide(a)
+		case stage.Freeze:
+			freeze(c, a)
+		case stage.Thaw:
+			c.cluster.Unswap(c.slots[a.Slot].ID)
 		case stage.Accept:
 			c.accept(a)
 		case stage.Revoke:

@@ -32,7 +32,18 @@ type fakeCluster struct {
 	stages   am.StageReport
 	ran      []am.Performance
 	err      error
+	swaps    map[records.ContainerID]am.RequestID // containers that are to stand still
 }
+
+func (f *fakeCluster) Swap(id records.ContainerID, to am.RequestID) error {
+	if f.swaps == nil {
+		f.swaps = map[records.ContainerID]am.RequestID{}
+	}
+	f.swaps[id] = to
+	return nil
+}
+
+func (f *fakeCluster) Unswap(id records.ContainerID) { delete(f.swaps, id) }
 
 func (f *fakeCluster) Request(r am.Request) (am.RequestID, error) {
 	if f.err != nil {

@@ -66,7 +66,7 @@ func (c *coordinator) attempts() (out []job.Attempt) {
 				}
 				out = append(out, job.Attempt{
 					ID: idOf(a.ID), Host: w.host, Container: w.ID.String(), State: state, Copy: a.Copy, Begun: a.Begun.Seconds(),
-					Fetched: a.Fetched.Seconds(), Ended: ended.Seconds(), Progress: progress,
+					Fetched: a.Fetched.Seconds(), Ended: ended.Seconds(), Progress: progress, Stood: a.Paused.Seconds(),
 				})
 			}
 		}

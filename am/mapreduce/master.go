@@ -217,6 +217,7 @@ func (m *master) listen(ctx context.Context, a *am.Master) {
 		ContainerCompleted:  func(e am.ContainerCompleted) { m.tasks.completed(e.ID, e.ExitStatus, e.Diagnostics) },
 		ContainersSuspended: func(e am.ContainersSuspended) { m.tasks.suspended(e.IDs, true) },
 		ContainersResumed:   func(e am.ContainersResumed) { m.tasks.suspended(e.IDs, false) },
+		SwapRefused:         func(e am.SwapRefused) { unfrozen(m.tasks, e.ID, e.Reason) },
 		Hinted:              func(e am.Hinted) { m.tasks.hinted(e) },
 		RequestsRefused:     func(e am.RequestsRefused) { m.tasks.refused(e.Err) },
 		Resynced:            func(am.Resynced) { m.log.Info("Another ResourceManager has taken over") },

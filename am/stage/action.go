@@ -56,7 +56,7 @@ type (
 	}
 
 	// Freeze has a slot stand still with its attempt, if whoever decides on that allows it. What it leaves is for a request, or for whoever is
-	// next if that is 0. Suspended says that it stands still; if it can't, nothing comes.
+	// next if that is 0. Suspended says that it stands still. If it can't, Unfrozen says so, or nothing comes.
 	Freeze struct {
 		Slot    SlotID
 		Attempt AttemptID

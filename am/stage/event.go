@@ -70,6 +70,9 @@ type (
 	Suspended struct{ Slot SlotID }
 	Resumed   struct{ Slot SlotID }
 
+	// Unfrozen says that a container doesn't stand still as the Machine wanted: whoever decides on that has refused it.
+	Unfrozen struct{ Slot SlotID }
+
 	// NodeLost says that a host is lost with the outputs that it serves. Gone tells of its containers.
 	NodeLost struct{ Host string }
 
@@ -102,6 +105,7 @@ func (Failed) event()      {}
 func (Gone) event()        {}
 func (Suspended) event()   {}
 func (Resumed) event()     {}
+func (Unfrozen) event()    {}
 func (NodeLost) event()    {}
 func (Hinted) event()      {}
 func (Unfetchable) event() {}

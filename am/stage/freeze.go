@@ -114,6 +114,18 @@ func (f *freezes) returned(id SlotID) {
 	}
 }
 
+// refused takes in that a slot doesn't stand still as it was to. Its attempt isn't asked again.
+func (f *freezes) refused(id SlotID) {
+	i := slices.IndexFunc(f.held, func(h hold) bool { return h.slot == id && h.lent == none })
+	if i < 0 || f.m.slots[id].frozen {
+		return
+	}
+	if h := &f.held[i]; h.of.TaskID != h.copy {
+		f.vain++
+	}
+	f.held = slices.Delete(f.held, i, i+1)
+}
+
 func (f *freezes) thawAll() {
 	for len(f.held) > 0 {
 		f.thaw(0)

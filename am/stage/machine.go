@@ -134,6 +134,8 @@ func (m *Machine) Step(now time.Duration, e Event) []Action {
 		m.freezes.suspended(e.Slot)
 	case Resumed:
 		m.freezes.resumed(e.Slot)
+	case Unfrozen:
+		m.freezes.refused(e.Slot)
 	case NodeLost:
 		m.nodeLost(e)
 	case Hinted:

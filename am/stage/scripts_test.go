@@ -193,6 +193,8 @@ func eventIn(f []string) Event {
 		return Suspended{slot()}
 	case "resumed":
 		return Resumed{slot()}
+	case "unfrozen":
+		return Unfrozen{slot()}
 	case "lost":
 		return NodeLost{f[1]}
 	case "stopped": // slot, attempt, kept, hosts of parts separated by /

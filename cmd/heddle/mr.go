@@ -151,6 +151,7 @@ func mrOptions() *mrJob {
 	f.Var(&o.definitions, "D", "setting of the job, `KEY=VALUE`; may be repeated")
 	f.Var(&o.definitions, "jobconf", "the same as -D, `KEY=VALUE`")
 	f.StringVar(&o.job.Speculation, "speculation", "", "`RULE` for slow tasks: esplash or late starts copies of them, split has idle containers do the rest of their input; none (default)")
+	f.BoolVar(&o.job.Freeze, "freeze", false, "where a copy of a slow task finds no container, have a task that has time stand still and give it its room; in jobs without reduces, and queues that suspend")
 	f.StringVar(&o.job.SlowStart, "slowstart", "", "`RULE` that says when reduces begin: omo (as late as their shuffle allows), or the share of maps that have ended, 0.05 to 1.0")
 	f.StringVar(&o.job.Name, "name", "", "`NAME` of the job")
 	f.StringVar(&o.conf, "conf", "", "configuration folder `DIR` (default $HADOOP_CONF_DIR), or a file of settings for the job")

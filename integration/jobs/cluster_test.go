@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"heddle/am/client"
+	task "heddle/am/mapreduce/job"
 	"heddle/conf"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
@@ -288,6 +289,7 @@ type report struct {
 		Task, Host, Error string
 		Stderr            []string
 	}
+	Tasks []task.Attempt
 }
 
 const (

@@ -10,6 +10,18 @@ import (
 	"heddle/internal/swapfile"
 )
 
+// pagesOut skips the test where nodes can't page out what stands still.
+func (c *cluster) pagesOut() {
+	c.t.Helper()
+	said, err := os.ReadFile(filepath.Join(c.dir, "nm1.log"))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if strings.Contains(string(said), "the memory of suspended containers stays where it is") {
+		c.t.Skipf("this machine can't page containers out: %s", said)
+	}
+}
+
 // A short job gets its share of a full cluster, half of it, from containers of a long one, which go on where they stopped: the long job can't end,
 // or even go on, before the short one has ended. The leader is killed while they are suspended. Both jobs end under the next one, and nothing is
 // run twice.
@@ -27,13 +39,7 @@ func TestAShortJobSuspendsALongOne(t *testing.T) {
 		"yarn.scheduler.capacity.root.short.capacity":                    "50",
 		"yarn.scheduler.capacity.root.short.maximum-am-resource-percent": "0.8",
 	})
-	said, err := os.ReadFile(filepath.Join(c.dir, "nm1.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if strings.Contains(string(said), "the memory of suspended containers stays where it is") {
-		t.Skipf("this machine can't page containers out: %s", said)
-	}
+	c.pagesOut()
 	const tasks, fit = 12, 7 // of 512 MB, beside the ApplicationMaster
 	in, want := c.numbered(tasks)
 	// A job's tasks leave files in its folder when they begin, and wait for a gate.

@@ -15,6 +15,7 @@ import (
 	"heddle/rm/leader/resize"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/speed"
+	"heddle/rm/leader/swap"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
@@ -120,6 +121,7 @@ type AllocateCall struct {
 	Wait time.Duration
 	// Probes says whether it wants to know of nodes that take probes.
 	Probes bool
+	Swaps  []swap.Wish
 }
 
 // StageReport is what an ApplicationMaster tells of the stages of its work, in all.
@@ -146,10 +148,11 @@ type AllocateReply struct {
 	Hints      hints.Hints        // all that hold now, if they aren't what was told; else none
 	Levels     []speed.Level      // that have changed since the last answer
 	Suspended  *session.Suspended // the application's containers that stand still; nil if that is no news
+	Unswapped  []swap.Refused
 }
 
 func (r *AllocateReply) empty() bool {
-	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0 && len(r.Resized) == 0 && len(r.Unresized) == 0 &&
+	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0 && len(r.Resized) == 0 && len(r.Unresized) == 0 && len(r.Unswapped) == 0 &&
 		!r.Preemption.New && r.Suspended == nil && len(r.ProbeNodes)+len(r.ProbesGone) == 0
 }
 
@@ -267,7 +270,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		ms.meters.Want(app.Queue, ms.Now().Sub(ms.began))
 	}
 	reply.Hints = soft.told.Hints
-	ms.containers.schedule()
+	reply.Unswapped = append(reply.Unswapped, ms.swaps.Carry(app, call.Swaps, ms.containers.schedule)...)
 	ms.showProgress(soft, call.Progress)
 	limit, nodes, priority := ms.sched.HeadroomOf(soft.handle), ms.sched.OpenNodes(), app.Priority
 	reply.Preemption = ms.preempting.message(soft, id)

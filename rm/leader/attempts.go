@@ -181,6 +181,7 @@ func (at *attempts) endAttempt(app *ledger.Application, attempt *ledger.Attempt,
 	soft := at.apps[app.ID]
 	at.sched.ClearAsks(soft.handle)
 	soft.box.EndAttempt(keep)
+	at.swaps.Abandon(app)
 	soft.warnings.Clear()
 	at.Enter(&ledgerpb.Command{AttemptEnded: &ledgerpb.AttemptEnded{
 		Attempt: ledger.AttemptRef(attempt.ID), State: int32(end.state), Diagnostics: end.diagnostics,

@@ -24,6 +24,7 @@ import (
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/speed"
 	"heddle/rm/leader/startrefusal"
+	"heddle/rm/leader/swap"
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -162,6 +163,7 @@ type core struct {
 	nodes    map[records.NodeID]*nodeSoft
 	nodeOf   map[scheduler.NodeHandle]*nodeSoft
 	inputs   *warming.Warming
+	swaps    swap.Swaps
 
 	masterSessions session.Registry[records.AttemptID, *amSession]
 	nodeSessions   session.Registry[records.NodeID, *nodeSession]
@@ -256,6 +258,7 @@ func newCore(cfg Config) *core {
 	}, cfg.Record, cfg.RecordedQueues, eventlog.Header{Heddle: conf.Version, Time: c.Now().UnixMilli()}); err != nil {
 		cfg.Log.WithError(err).Error("the scheduler's events are not recorded")
 	}
+	c.swaps = swap.Swaps{Scheduler: c.sched, HandleOf: handleOf, Log: cfg.Log}
 	return c
 }
 

@@ -79,6 +79,7 @@ func (s *Service) registerMaster(
 	})
 	resp.SetResourceTypes(s.resourceTypes())
 	resp.SetHeddleMaxWaitMs(int32(maxWait / time.Millisecond))
+	resp.SetHeddleTakesSwaps(true)
 	if s.ClientTokens {
 		resp.SetClientToAmTokenMasterKey(clientKey(l, id.Attempt).Secret())
 	}
@@ -125,6 +126,7 @@ func (s *Service) allocate(ctx context.Context, req *pb.AllocateRequest) (*pb.Al
 		Performance:     stages.PerformanceFrom(req.GetHeddlePerformance()),
 		WantsHints:      req.GetHeddleWantsHints(),
 		WantsLevels:     req.GetHeddleWantsLevels(),
+		Swaps:           stages.SwapsFrom(req.GetHeddleSwaps()),
 		Wait:            min(time.Duration(req.GetHeddleWaitMs())*time.Millisecond, maxWait),
 	}
 	for _, c := range req.GetRelease() {

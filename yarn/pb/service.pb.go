@@ -368,6 +368,7 @@ type RegisterApplicationMasterResponse struct {
 	xxx_hidden_ResourceProfiles               *ResourceProfiles        `protobuf:"bytes,8,opt,name=resource_profiles,json=resourceProfiles"`
 	xxx_hidden_ResourceTypes                  *[]*ResourceTypeInfo     `protobuf:"bytes,9,rep,name=resource_types,json=resourceTypes"`
 	xxx_hidden_HeddleMaxWaitMs                int32                    `protobuf:"varint,20000,opt,name=heddle_max_wait_ms,json=heddleMaxWaitMs"`
+	xxx_hidden_HeddleTakesSwaps               bool                     `protobuf:"varint,20001,opt,name=heddle_takes_swaps,json=heddleTakesSwaps"`
 	XXX_raceDetectHookData                    protoimpl.RaceDetectHookData
 	XXX_presence                              [1]uint32
 	unknownFields                             protoimpl.UnknownFields
@@ -480,6 +481,13 @@ func (x *RegisterApplicationMasterResponse) GetHeddleMaxWaitMs() int32 {
 	return 0
 }
 
+func (x *RegisterApplicationMasterResponse) GetHeddleTakesSwaps() bool {
+	if x != nil {
+		return x.xxx_hidden_HeddleTakesSwaps
+	}
+	return false
+}
+
 func (x *RegisterApplicationMasterResponse) SetMaximumCapability(v *Resource) {
 	x.xxx_hidden_MaximumCapability = v
 }
@@ -489,7 +497,7 @@ func (x *RegisterApplicationMasterResponse) SetClientToAmTokenMasterKey(v []byte
 		v = []byte{}
 	}
 	x.xxx_hidden_ClientToAmTokenMasterKey = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 10)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 11)
 }
 
 func (x *RegisterApplicationMasterResponse) SetApplication_ACLs(v []*ApplicationACLMap) {
@@ -502,7 +510,7 @@ func (x *RegisterApplicationMasterResponse) SetContainersFromPreviousAttempts(v 
 
 func (x *RegisterApplicationMasterResponse) SetQueue(v string) {
 	x.xxx_hidden_Queue = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 10)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 11)
 }
 
 func (x *RegisterApplicationMasterResponse) SetNmTokensFromPreviousAttempts(v []*NMToken) {
@@ -523,7 +531,12 @@ func (x *RegisterApplicationMasterResponse) SetResourceTypes(v []*ResourceTypeIn
 
 func (x *RegisterApplicationMasterResponse) SetHeddleMaxWaitMs(v int32) {
 	x.xxx_hidden_HeddleMaxWaitMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 10)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 11)
+}
+
+func (x *RegisterApplicationMasterResponse) SetHeddleTakesSwaps(v bool) {
+	x.xxx_hidden_HeddleTakesSwaps = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 11)
 }
 
 func (x *RegisterApplicationMasterResponse) HasMaximumCapability() bool {
@@ -561,6 +574,13 @@ func (x *RegisterApplicationMasterResponse) HasHeddleMaxWaitMs() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 9)
 }
 
+func (x *RegisterApplicationMasterResponse) HasHeddleTakesSwaps() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 10)
+}
+
 func (x *RegisterApplicationMasterResponse) ClearMaximumCapability() {
 	x.xxx_hidden_MaximumCapability = nil
 }
@@ -584,6 +604,11 @@ func (x *RegisterApplicationMasterResponse) ClearHeddleMaxWaitMs() {
 	x.xxx_hidden_HeddleMaxWaitMs = 0
 }
 
+func (x *RegisterApplicationMasterResponse) ClearHeddleTakesSwaps() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 10)
+	x.xxx_hidden_HeddleTakesSwaps = false
+}
+
 type RegisterApplicationMasterResponse_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -599,6 +624,8 @@ type RegisterApplicationMasterResponse_builder struct {
 	// Heddle only: the longest time, in ms, for which answers to allocate are held back (heddle_wait_ms). A ResourceManager
 	// that doesn't set it holds none back and must not be sent a nudge, which it would take for an ordinary call.
 	HeddleMaxWaitMs *int32
+	// Heddle only: the ResourceManager understands heddle_swaps. Others ignore them.
+	HeddleTakesSwaps *bool
 }
 
 func (b0 RegisterApplicationMasterResponse_builder) Build() *RegisterApplicationMasterResponse {
@@ -607,13 +634,13 @@ func (b0 RegisterApplicationMasterResponse_builder) Build() *RegisterApplication
 	_, _ = b, x
 	x.xxx_hidden_MaximumCapability = b.MaximumCapability
 	if b.ClientToAmTokenMasterKey != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 10)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 11)
 		x.xxx_hidden_ClientToAmTokenMasterKey = b.ClientToAmTokenMasterKey
 	}
 	x.xxx_hidden_Application_ACLs = &b.Application_ACLs
 	x.xxx_hidden_ContainersFromPreviousAttempts = &b.ContainersFromPreviousAttempts
 	if b.Queue != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 10)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 11)
 		x.xxx_hidden_Queue = b.Queue
 	}
 	x.xxx_hidden_NmTokensFromPreviousAttempts = &b.NmTokensFromPreviousAttempts
@@ -621,8 +648,12 @@ func (b0 RegisterApplicationMasterResponse_builder) Build() *RegisterApplication
 	x.xxx_hidden_ResourceProfiles = b.ResourceProfiles
 	x.xxx_hidden_ResourceTypes = &b.ResourceTypes
 	if b.HeddleMaxWaitMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 10)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 11)
 		x.xxx_hidden_HeddleMaxWaitMs = *b.HeddleMaxWaitMs
+	}
+	if b.HeddleTakesSwaps != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 11)
+		x.xxx_hidden_HeddleTakesSwaps = *b.HeddleTakesSwaps
 	}
 	return m0
 }
@@ -1189,6 +1220,7 @@ type AllocateRequest struct {
 	xxx_hidden_HeddlePerformance  *[]*NodePerformance        `protobuf:"bytes,20003,rep,name=heddle_performance,json=heddlePerformance"`
 	xxx_hidden_HeddleWantsHints   bool                       `protobuf:"varint,20004,opt,name=heddle_wants_hints,json=heddleWantsHints"`
 	xxx_hidden_HeddleWantsLevels  bool                       `protobuf:"varint,20005,opt,name=heddle_wants_levels,json=heddleWantsLevels"`
+	xxx_hidden_HeddleSwaps        *[]*ContainerSwap          `protobuf:"bytes,20006,rep,name=heddle_swaps,json=heddleSwaps"`
 	xxx_hidden_HeddleProbes       bool                       `protobuf:"varint,20010,opt,name=heddle_probes,json=heddleProbes"`
 	XXX_raceDetectHookData        protoimpl.RaceDetectHookData
 	XXX_presence                  [1]uint32
@@ -1332,6 +1364,15 @@ func (x *AllocateRequest) GetHeddleWantsLevels() bool {
 	return false
 }
 
+func (x *AllocateRequest) GetHeddleSwaps() []*ContainerSwap {
+	if x != nil {
+		if x.xxx_hidden_HeddleSwaps != nil {
+			return *x.xxx_hidden_HeddleSwaps
+		}
+	}
+	return nil
+}
+
 func (x *AllocateRequest) GetHeddleProbes() bool {
 	if x != nil {
 		return x.xxx_hidden_HeddleProbes
@@ -1353,12 +1394,12 @@ func (x *AllocateRequest) SetBlacklistRequest(v *ResourceBlacklistRequest) {
 
 func (x *AllocateRequest) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 16)
 }
 
 func (x *AllocateRequest) SetProgress(v float32) {
 	x.xxx_hidden_Progress = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 16)
 }
 
 func (x *AllocateRequest) SetUpdateRequests(v []*UpdateContainerRequest) {
@@ -1371,17 +1412,17 @@ func (x *AllocateRequest) SetSchedulingRequests(v []*SchedulingRequest) {
 
 func (x *AllocateRequest) SetTrackingUrl(v string) {
 	x.xxx_hidden_TrackingUrl = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 16)
 }
 
 func (x *AllocateRequest) SetHeddleWaitMs(v int32) {
 	x.xxx_hidden_HeddleWaitMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 16)
 }
 
 func (x *AllocateRequest) SetHeddleNudge(v bool) {
 	x.xxx_hidden_HeddleNudge = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 16)
 }
 
 func (x *AllocateRequest) SetHeddleStages(v *StageReport) {
@@ -1394,17 +1435,21 @@ func (x *AllocateRequest) SetHeddlePerformance(v []*NodePerformance) {
 
 func (x *AllocateRequest) SetHeddleWantsHints(v bool) {
 	x.xxx_hidden_HeddleWantsHints = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 16)
 }
 
 func (x *AllocateRequest) SetHeddleWantsLevels(v bool) {
 	x.xxx_hidden_HeddleWantsLevels = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 16)
+}
+
+func (x *AllocateRequest) SetHeddleSwaps(v []*ContainerSwap) {
+	x.xxx_hidden_HeddleSwaps = &v
 }
 
 func (x *AllocateRequest) SetHeddleProbes(v bool) {
 	x.xxx_hidden_HeddleProbes = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 14, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 15, 16)
 }
 
 func (x *AllocateRequest) HasBlacklistRequest() bool {
@@ -1474,7 +1519,7 @@ func (x *AllocateRequest) HasHeddleProbes() bool {
 	if x == nil {
 		return false
 	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 14)
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 15)
 }
 
 func (x *AllocateRequest) ClearBlacklistRequest() {
@@ -1521,7 +1566,7 @@ func (x *AllocateRequest) ClearHeddleWantsLevels() {
 }
 
 func (x *AllocateRequest) ClearHeddleProbes() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 14)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 15)
 	x.xxx_hidden_HeddleProbes = false
 }
 
@@ -1546,6 +1591,8 @@ type AllocateRequest_builder struct {
 	// Heddle only: wants heddle_hints, and heddle_levels, in the answer if there is something new.
 	HeddleWantsHints  *bool
 	HeddleWantsLevels *bool
+	// Heddle only: what is new since the call before, and to a ResourceManager that has taken over all that holds.
+	HeddleSwaps []*ContainerSwap
 	// Heddle only: whether the ApplicationMaster wants to know of the nodes that take probes of short tasks.
 	HeddleProbes *bool
 }
@@ -1558,39 +1605,40 @@ func (b0 AllocateRequest_builder) Build() *AllocateRequest {
 	x.xxx_hidden_Release = &b.Release
 	x.xxx_hidden_BlacklistRequest = b.BlacklistRequest
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 16)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	if b.Progress != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 16)
 		x.xxx_hidden_Progress = *b.Progress
 	}
 	x.xxx_hidden_UpdateRequests = &b.UpdateRequests
 	x.xxx_hidden_SchedulingRequests = &b.SchedulingRequests
 	if b.TrackingUrl != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 16)
 		x.xxx_hidden_TrackingUrl = b.TrackingUrl
 	}
 	if b.HeddleWaitMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 16)
 		x.xxx_hidden_HeddleWaitMs = *b.HeddleWaitMs
 	}
 	if b.HeddleNudge != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 16)
 		x.xxx_hidden_HeddleNudge = *b.HeddleNudge
 	}
 	x.xxx_hidden_HeddleStages = b.HeddleStages
 	x.xxx_hidden_HeddlePerformance = &b.HeddlePerformance
 	if b.HeddleWantsHints != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 16)
 		x.xxx_hidden_HeddleWantsHints = *b.HeddleWantsHints
 	}
 	if b.HeddleWantsLevels != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 16)
 		x.xxx_hidden_HeddleWantsLevels = *b.HeddleWantsLevels
 	}
+	x.xxx_hidden_HeddleSwaps = &b.HeddleSwaps
 	if b.HeddleProbes != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 14, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 15, 16)
 		x.xxx_hidden_HeddleProbes = *b.HeddleProbes
 	}
 	return m0
@@ -2046,6 +2094,7 @@ type AllocateResponse struct {
 	xxx_hidden_HeddleProbeNodes               *[]*ProbeNode                 `protobuf:"bytes,20010,rep,name=heddle_probe_nodes,json=heddleProbeNodes"`
 	xxx_hidden_HeddleProbeNodesGone           *[]*NodeId                    `protobuf:"bytes,20011,rep,name=heddle_probe_nodes_gone,json=heddleProbeNodesGone"`
 	xxx_hidden_HeddleSuspended                *SuspendedContainers          `protobuf:"bytes,20002,opt,name=heddle_suspended,json=heddleSuspended"`
+	xxx_hidden_HeddleRefusedSwaps             *[]*RefusedSwap               `protobuf:"bytes,20003,rep,name=heddle_refused_swaps,json=heddleRefusedSwaps"`
 	XXX_raceDetectHookData                    protoimpl.RaceDetectHookData
 	XXX_presence                              [1]uint32
 	unknownFields                             protoimpl.UnknownFields
@@ -2255,14 +2304,23 @@ func (x *AllocateResponse) GetHeddleSuspended() *SuspendedContainers {
 	return nil
 }
 
+func (x *AllocateResponse) GetHeddleRefusedSwaps() []*RefusedSwap {
+	if x != nil {
+		if x.xxx_hidden_HeddleRefusedSwaps != nil {
+			return *x.xxx_hidden_HeddleRefusedSwaps
+		}
+	}
+	return nil
+}
+
 func (x *AllocateResponse) SetAMCommand(v AMCommand) {
 	x.xxx_hidden_AMCommand = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 22)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 23)
 }
 
 func (x *AllocateResponse) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 22)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 23)
 }
 
 func (x *AllocateResponse) SetAllocatedContainers(v []*Container) {
@@ -2283,7 +2341,7 @@ func (x *AllocateResponse) SetUpdatedNodes(v []*NodeReport) {
 
 func (x *AllocateResponse) SetNumClusterNodes(v int32) {
 	x.xxx_hidden_NumClusterNodes = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 22)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 23)
 }
 
 func (x *AllocateResponse) SetPreempt(v *PreemptionMessage) {
@@ -2344,6 +2402,10 @@ func (x *AllocateResponse) SetHeddleProbeNodesGone(v []*NodeId) {
 
 func (x *AllocateResponse) SetHeddleSuspended(v *SuspendedContainers) {
 	x.xxx_hidden_HeddleSuspended = v
+}
+
+func (x *AllocateResponse) SetHeddleRefusedSwaps(v []*RefusedSwap) {
+	x.xxx_hidden_HeddleRefusedSwaps = &v
 }
 
 func (x *AllocateResponse) HasAMCommand() bool {
@@ -2500,6 +2562,8 @@ type AllocateResponse_builder struct {
 	// Heddle only: which containers of the application stand still. In the first answer after a registration it is left out if none does, in
 	// later ones if nothing has changed.
 	HeddleSuspended *SuspendedContainers
+	// Heddle only: of the heddle_swaps of this call.
+	HeddleRefusedSwaps []*RefusedSwap
 }
 
 func (b0 AllocateResponse_builder) Build() *AllocateResponse {
@@ -2507,11 +2571,11 @@ func (b0 AllocateResponse_builder) Build() *AllocateResponse {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.AMCommand != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 23)
 		x.xxx_hidden_AMCommand = *b.AMCommand
 	}
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 23)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	x.xxx_hidden_AllocatedContainers = &b.AllocatedContainers
@@ -2519,7 +2583,7 @@ func (b0 AllocateResponse_builder) Build() *AllocateResponse {
 	x.xxx_hidden_Limit = b.Limit
 	x.xxx_hidden_UpdatedNodes = &b.UpdatedNodes
 	if b.NumClusterNodes != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 23)
 		x.xxx_hidden_NumClusterNodes = *b.NumClusterNodes
 	}
 	x.xxx_hidden_Preempt = b.Preempt
@@ -2537,6 +2601,7 @@ func (b0 AllocateResponse_builder) Build() *AllocateResponse {
 	x.xxx_hidden_HeddleProbeNodes = &b.HeddleProbeNodes
 	x.xxx_hidden_HeddleProbeNodesGone = &b.HeddleProbeNodesGone
 	x.xxx_hidden_HeddleSuspended = b.HeddleSuspended
+	x.xxx_hidden_HeddleRefusedSwaps = &b.HeddleRefusedSwaps
 	return m0
 }
 
@@ -9495,7 +9560,7 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x19\n" +
 	"\brpc_port\x18\x02 \x01(\x05R\arpcPort\x12!\n" +
 	"\ftracking_url\x18\x03 \x01(\tR\vtrackingUrl\x12]\n" +
-	"\x15placement_constraints\x18\x04 \x03(\v2(.heddle.yarn.PlacementConstraintMapEntryR\x14placementConstraints\"\xeb\x05\n" +
+	"\x15placement_constraints\x18\x04 \x03(\v2(.heddle.yarn.PlacementConstraintMapEntryR\x14placementConstraints\"\x9b\x06\n" +
 	"!RegisterApplicationMasterResponse\x12C\n" +
 	"\x11maximumCapability\x18\x01 \x01(\v2\x15.heddle.yarn.ResourceR\x11maximumCapability\x12?\n" +
 	"\x1dclient_to_am_token_master_key\x18\x02 \x01(\fR\x18clientToAmTokenMasterKey\x12I\n" +
@@ -9506,7 +9571,8 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x18scheduler_resource_types\x18\a \x03(\x0e2#.heddle.yarn.SchedulerResourceTypesR\x16schedulerResourceTypes\x12J\n" +
 	"\x11resource_profiles\x18\b \x01(\v2\x1d.heddle.yarn.ResourceProfilesR\x10resourceProfiles\x12D\n" +
 	"\x0eresource_types\x18\t \x03(\v2\x1d.heddle.yarn.ResourceTypeInfoR\rresourceTypes\x12-\n" +
-	"\x12heddle_max_wait_ms\x18\xa0\x9c\x01 \x01(\x05R\x0fheddleMaxWaitMs\"\xc4\x01\n" +
+	"\x12heddle_max_wait_ms\x18\xa0\x9c\x01 \x01(\x05R\x0fheddleMaxWaitMs\x12.\n" +
+	"\x12heddle_takes_swaps\x18\xa1\x9c\x01 \x01(\bR\x10heddleTakesSwaps\"\xc4\x01\n" +
 	"\x1eFinishApplicationMasterRequest\x12 \n" +
 	"\vdiagnostics\x18\x01 \x01(\tR\vdiagnostics\x12!\n" +
 	"\ftracking_url\x18\x02 \x01(\tR\vtrackingUrl\x12]\n" +
@@ -9525,7 +9591,7 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x14UpdateContainerError\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12J\n" +
 	"\x0eupdate_request\x18\x02 \x01(\v2#.heddle.yarn.UpdateContainerRequestR\rupdateRequest\x12:\n" +
-	"\x19current_container_version\x18\x03 \x01(\x05R\x17currentContainerVersion\"\xae\x06\n" +
+	"\x19current_container_version\x18\x03 \x01(\x05R\x17currentContainerVersion\"\xef\x06\n" +
 	"\x0fAllocateRequest\x12.\n" +
 	"\x03ask\x18\x01 \x03(\v2\x1c.heddle.yarn.ResourceRequestR\x03ask\x122\n" +
 	"\arelease\x18\x02 \x03(\v2\x18.heddle.yarn.ContainerIdR\arelease\x12R\n" +
@@ -9542,7 +9608,8 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\rheddle_stages\x18\xa2\x9c\x01 \x01(\v2\x18.heddle.yarn.StageReportR\fheddleStages\x12M\n" +
 	"\x12heddle_performance\x18\xa3\x9c\x01 \x03(\v2\x1c.heddle.yarn.NodePerformanceR\x11heddlePerformance\x12.\n" +
 	"\x12heddle_wants_hints\x18\xa4\x9c\x01 \x01(\bR\x10heddleWantsHints\x120\n" +
-	"\x13heddle_wants_levels\x18\xa5\x9c\x01 \x01(\bR\x11heddleWantsLevels\x12%\n" +
+	"\x13heddle_wants_levels\x18\xa5\x9c\x01 \x01(\bR\x11heddleWantsLevels\x12?\n" +
+	"\fheddle_swaps\x18\xa6\x9c\x01 \x03(\v2\x1a.heddle.yarn.ContainerSwapR\vheddleSwaps\x12%\n" +
 	"\rheddle_probes\x18\xaa\x9c\x01 \x01(\bR\fheddleProbes\"w\n" +
 	"\tProbeNode\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12\x12\n" +
@@ -9557,7 +9624,7 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\tcontainer\x18\x02 \x02(\v2\x16.heddle.yarn.ContainerR\tcontainer\"p\n" +
 	"\x10EnhancedHeadroom\x12.\n" +
 	"\x13total_pending_count\x18\x01 \x01(\x05R\x11totalPendingCount\x12,\n" +
-	"\x12total_active_cores\x18\x02 \x01(\x05R\x10totalActiveCores\"\xec\v\n" +
+	"\x12total_active_cores\x18\x02 \x01(\x05R\x10totalActiveCores\"\xba\f\n" +
 	"\x10AllocateResponse\x126\n" +
 	"\va_m_command\x18\x01 \x01(\x0e2\x16.heddle.yarn.AMCommandR\taMCommand\x12\x1f\n" +
 	"\vresponse_id\x18\x02 \x01(\x05R\n" +
@@ -9581,7 +9648,8 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\rheddle_levels\x18\xa1\x9c\x01 \x03(\v2\x16.heddle.yarn.NodeLevelR\fheddleLevels\x12F\n" +
 	"\x12heddle_probe_nodes\x18\xaa\x9c\x01 \x03(\v2\x16.heddle.yarn.ProbeNodeR\x10heddleProbeNodes\x12L\n" +
 	"\x17heddle_probe_nodes_gone\x18\xab\x9c\x01 \x03(\v2\x13.heddle.yarn.NodeIdR\x14heddleProbeNodesGone\x12M\n" +
-	"\x10heddle_suspended\x18\xa2\x9c\x01 \x01(\v2 .heddle.yarn.SuspendedContainersR\x0fheddleSuspended\"R\n" +
+	"\x10heddle_suspended\x18\xa2\x9c\x01 \x01(\v2 .heddle.yarn.SuspendedContainersR\x0fheddleSuspended\x12L\n" +
+	"\x14heddle_refused_swaps\x18\xa3\x9c\x01 \x03(\v2\x18.heddle.yarn.RefusedSwapR\x12heddleRefusedSwaps\"R\n" +
 	"\x13SuspendedContainers\x12;\n" +
 	"\fcontainer_id\x18\x01 \x03(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\"\x1a\n" +
 	"\x18GetNewApplicationRequest\"\xa3\x01\n" +
@@ -9959,44 +10027,46 @@ var file_yarn_pb_service_proto_goTypes = []any{
 	(*SchedulingRequest)(nil),                   // 124: heddle.yarn.SchedulingRequest
 	(*StageReport)(nil),                         // 125: heddle.yarn.StageReport
 	(*NodePerformance)(nil),                     // 126: heddle.yarn.NodePerformance
-	(*NodeId)(nil),                              // 127: heddle.yarn.NodeId
-	(*Token)(nil),                               // 128: heddle.yarn.Token
-	(AMCommand)(0),                              // 129: heddle.yarn.AMCommand
-	(*ContainerStatus)(nil),                     // 130: heddle.yarn.ContainerStatus
-	(*NodeReport)(nil),                          // 131: heddle.yarn.NodeReport
-	(*PreemptionMessage)(nil),                   // 132: heddle.yarn.PreemptionMessage
-	(*Priority)(nil),                            // 133: heddle.yarn.Priority
-	(*CollectorInfo)(nil),                       // 134: heddle.yarn.CollectorInfo
-	(*RejectedSchedulingRequest)(nil),           // 135: heddle.yarn.RejectedSchedulingRequest
-	(*StageHints)(nil),                          // 136: heddle.yarn.StageHints
-	(*NodeLevel)(nil),                           // 137: heddle.yarn.NodeLevel
-	(*ApplicationId)(nil),                       // 138: heddle.yarn.ApplicationId
-	(*ApplicationReport)(nil),                   // 139: heddle.yarn.ApplicationReport
-	(*ApplicationSubmissionContext)(nil),        // 140: heddle.yarn.ApplicationSubmissionContext
-	(*ApplicationAttemptId)(nil),                // 141: heddle.yarn.ApplicationAttemptId
-	(*YarnClusterMetrics)(nil),                  // 142: heddle.yarn.YarnClusterMetrics
-	(YarnApplicationState)(0),                   // 143: heddle.yarn.YarnApplicationState
-	(NodeState)(0),                              // 144: heddle.yarn.NodeState
-	(*QueueInfo)(nil),                           // 145: heddle.yarn.QueueInfo
-	(*QueueUserACLInfo)(nil),                    // 146: heddle.yarn.QueueUserACLInfo
-	(*NodeIdToLabels)(nil),                      // 147: heddle.yarn.NodeIdToLabels
-	(*LabelsToNodeIds)(nil),                     // 148: heddle.yarn.LabelsToNodeIds
-	(*NodeLabel)(nil),                           // 149: heddle.yarn.NodeLabel
-	(*NodeAttributeInfo)(nil),                   // 150: heddle.yarn.NodeAttributeInfo
-	(*NodeAttributeKey)(nil),                    // 151: heddle.yarn.NodeAttributeKey
-	(*AttributeToNodes)(nil),                    // 152: heddle.yarn.AttributeToNodes
-	(*NodeToAttributes)(nil),                    // 153: heddle.yarn.NodeToAttributes
-	(SignalContainerCommand)(0),                 // 154: heddle.yarn.SignalContainerCommand
-	(*ApplicationUpdateTimeoutMap)(nil),         // 155: heddle.yarn.ApplicationUpdateTimeoutMap
-	(*ContainerLaunchContext)(nil),              // 156: heddle.yarn.ContainerLaunchContext
-	(*StringBytesMap)(nil),                      // 157: heddle.yarn.StringBytesMap
-	(*StringLocalResourceMap)(nil),              // 158: heddle.yarn.StringLocalResourceMap
-	(*SerializedException)(nil),                 // 159: heddle.yarn.SerializedException
-	(*ApplicationAttemptReport)(nil),            // 160: heddle.yarn.ApplicationAttemptReport
-	(*ContainerReport)(nil),                     // 161: heddle.yarn.ContainerReport
-	(*ReservationId)(nil),                       // 162: heddle.yarn.ReservationId
-	(*ReservationDefinition)(nil),               // 163: heddle.yarn.ReservationDefinition
-	(*ReservationAllocationState)(nil),          // 164: heddle.yarn.ReservationAllocationState
+	(*ContainerSwap)(nil),                       // 127: heddle.yarn.ContainerSwap
+	(*NodeId)(nil),                              // 128: heddle.yarn.NodeId
+	(*Token)(nil),                               // 129: heddle.yarn.Token
+	(AMCommand)(0),                              // 130: heddle.yarn.AMCommand
+	(*ContainerStatus)(nil),                     // 131: heddle.yarn.ContainerStatus
+	(*NodeReport)(nil),                          // 132: heddle.yarn.NodeReport
+	(*PreemptionMessage)(nil),                   // 133: heddle.yarn.PreemptionMessage
+	(*Priority)(nil),                            // 134: heddle.yarn.Priority
+	(*CollectorInfo)(nil),                       // 135: heddle.yarn.CollectorInfo
+	(*RejectedSchedulingRequest)(nil),           // 136: heddle.yarn.RejectedSchedulingRequest
+	(*StageHints)(nil),                          // 137: heddle.yarn.StageHints
+	(*NodeLevel)(nil),                           // 138: heddle.yarn.NodeLevel
+	(*RefusedSwap)(nil),                         // 139: heddle.yarn.RefusedSwap
+	(*ApplicationId)(nil),                       // 140: heddle.yarn.ApplicationId
+	(*ApplicationReport)(nil),                   // 141: heddle.yarn.ApplicationReport
+	(*ApplicationSubmissionContext)(nil),        // 142: heddle.yarn.ApplicationSubmissionContext
+	(*ApplicationAttemptId)(nil),                // 143: heddle.yarn.ApplicationAttemptId
+	(*YarnClusterMetrics)(nil),                  // 144: heddle.yarn.YarnClusterMetrics
+	(YarnApplicationState)(0),                   // 145: heddle.yarn.YarnApplicationState
+	(NodeState)(0),                              // 146: heddle.yarn.NodeState
+	(*QueueInfo)(nil),                           // 147: heddle.yarn.QueueInfo
+	(*QueueUserACLInfo)(nil),                    // 148: heddle.yarn.QueueUserACLInfo
+	(*NodeIdToLabels)(nil),                      // 149: heddle.yarn.NodeIdToLabels
+	(*LabelsToNodeIds)(nil),                     // 150: heddle.yarn.LabelsToNodeIds
+	(*NodeLabel)(nil),                           // 151: heddle.yarn.NodeLabel
+	(*NodeAttributeInfo)(nil),                   // 152: heddle.yarn.NodeAttributeInfo
+	(*NodeAttributeKey)(nil),                    // 153: heddle.yarn.NodeAttributeKey
+	(*AttributeToNodes)(nil),                    // 154: heddle.yarn.AttributeToNodes
+	(*NodeToAttributes)(nil),                    // 155: heddle.yarn.NodeToAttributes
+	(SignalContainerCommand)(0),                 // 156: heddle.yarn.SignalContainerCommand
+	(*ApplicationUpdateTimeoutMap)(nil),         // 157: heddle.yarn.ApplicationUpdateTimeoutMap
+	(*ContainerLaunchContext)(nil),              // 158: heddle.yarn.ContainerLaunchContext
+	(*StringBytesMap)(nil),                      // 159: heddle.yarn.StringBytesMap
+	(*StringLocalResourceMap)(nil),              // 160: heddle.yarn.StringLocalResourceMap
+	(*SerializedException)(nil),                 // 161: heddle.yarn.SerializedException
+	(*ApplicationAttemptReport)(nil),            // 162: heddle.yarn.ApplicationAttemptReport
+	(*ContainerReport)(nil),                     // 163: heddle.yarn.ContainerReport
+	(*ReservationId)(nil),                       // 164: heddle.yarn.ReservationId
+	(*ReservationDefinition)(nil),               // 165: heddle.yarn.ReservationDefinition
+	(*ReservationAllocationState)(nil),          // 166: heddle.yarn.ReservationAllocationState
 }
 var file_yarn_pb_service_proto_depIdxs = []int32{
 	113, // 0: heddle.yarn.RegisterApplicationMasterRequest.placement_constraints:type_name -> heddle.yarn.PlacementConstraintMapEntry
@@ -10020,121 +10090,123 @@ var file_yarn_pb_service_proto_depIdxs = []int32{
 	124, // 18: heddle.yarn.AllocateRequest.scheduling_requests:type_name -> heddle.yarn.SchedulingRequest
 	125, // 19: heddle.yarn.AllocateRequest.heddle_stages:type_name -> heddle.yarn.StageReport
 	126, // 20: heddle.yarn.AllocateRequest.heddle_performance:type_name -> heddle.yarn.NodePerformance
-	127, // 21: heddle.yarn.ProbeNode.node_id:type_name -> heddle.yarn.NodeId
-	128, // 22: heddle.yarn.ProbeNode.token:type_name -> heddle.yarn.Token
-	127, // 23: heddle.yarn.NMToken.nodeId:type_name -> heddle.yarn.NodeId
-	128, // 24: heddle.yarn.NMToken.token:type_name -> heddle.yarn.Token
-	0,   // 25: heddle.yarn.UpdatedContainer.update_type:type_name -> heddle.yarn.ContainerUpdateType
-	116, // 26: heddle.yarn.UpdatedContainer.container:type_name -> heddle.yarn.Container
-	129, // 27: heddle.yarn.AllocateResponse.a_m_command:type_name -> heddle.yarn.AMCommand
-	116, // 28: heddle.yarn.AllocateResponse.allocated_containers:type_name -> heddle.yarn.Container
-	130, // 29: heddle.yarn.AllocateResponse.completed_container_statuses:type_name -> heddle.yarn.ContainerStatus
-	114, // 30: heddle.yarn.AllocateResponse.limit:type_name -> heddle.yarn.Resource
-	131, // 31: heddle.yarn.AllocateResponse.updated_nodes:type_name -> heddle.yarn.NodeReport
-	132, // 32: heddle.yarn.AllocateResponse.preempt:type_name -> heddle.yarn.PreemptionMessage
-	12,  // 33: heddle.yarn.AllocateResponse.nm_tokens:type_name -> heddle.yarn.NMToken
-	128, // 34: heddle.yarn.AllocateResponse.am_rm_token:type_name -> heddle.yarn.Token
-	133, // 35: heddle.yarn.AllocateResponse.application_priority:type_name -> heddle.yarn.Priority
-	134, // 36: heddle.yarn.AllocateResponse.collector_info:type_name -> heddle.yarn.CollectorInfo
-	9,   // 37: heddle.yarn.AllocateResponse.update_errors:type_name -> heddle.yarn.UpdateContainerError
-	13,  // 38: heddle.yarn.AllocateResponse.updated_containers:type_name -> heddle.yarn.UpdatedContainer
-	116, // 39: heddle.yarn.AllocateResponse.containers_from_previous_attempts:type_name -> heddle.yarn.Container
-	135, // 40: heddle.yarn.AllocateResponse.rejected_scheduling_requests:type_name -> heddle.yarn.RejectedSchedulingRequest
-	14,  // 41: heddle.yarn.AllocateResponse.enhanced_headroom:type_name -> heddle.yarn.EnhancedHeadroom
-	136, // 42: heddle.yarn.AllocateResponse.heddle_hints:type_name -> heddle.yarn.StageHints
-	137, // 43: heddle.yarn.AllocateResponse.heddle_levels:type_name -> heddle.yarn.NodeLevel
-	11,  // 44: heddle.yarn.AllocateResponse.heddle_probe_nodes:type_name -> heddle.yarn.ProbeNode
-	127, // 45: heddle.yarn.AllocateResponse.heddle_probe_nodes_gone:type_name -> heddle.yarn.NodeId
-	16,  // 46: heddle.yarn.AllocateResponse.heddle_suspended:type_name -> heddle.yarn.SuspendedContainers
-	120, // 47: heddle.yarn.SuspendedContainers.container_id:type_name -> heddle.yarn.ContainerId
-	138, // 48: heddle.yarn.GetNewApplicationResponse.application_id:type_name -> heddle.yarn.ApplicationId
-	114, // 49: heddle.yarn.GetNewApplicationResponse.maximumCapability:type_name -> heddle.yarn.Resource
-	138, // 50: heddle.yarn.GetApplicationReportRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	139, // 51: heddle.yarn.GetApplicationReportResponse.application_report:type_name -> heddle.yarn.ApplicationReport
-	140, // 52: heddle.yarn.SubmitApplicationRequest.application_submission_context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	141, // 53: heddle.yarn.FailApplicationAttemptRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
-	138, // 54: heddle.yarn.KillApplicationRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	142, // 55: heddle.yarn.GetClusterMetricsResponse.cluster_metrics:type_name -> heddle.yarn.YarnClusterMetrics
-	138, // 56: heddle.yarn.MoveApplicationAcrossQueuesRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	143, // 57: heddle.yarn.GetApplicationsRequest.application_states:type_name -> heddle.yarn.YarnApplicationState
-	2,   // 58: heddle.yarn.GetApplicationsRequest.scope:type_name -> heddle.yarn.ApplicationsRequestScope
-	139, // 59: heddle.yarn.GetApplicationsResponse.applications:type_name -> heddle.yarn.ApplicationReport
-	144, // 60: heddle.yarn.GetClusterNodesRequest.nodeStates:type_name -> heddle.yarn.NodeState
-	131, // 61: heddle.yarn.GetClusterNodesResponse.nodeReports:type_name -> heddle.yarn.NodeReport
-	145, // 62: heddle.yarn.GetQueueInfoResponse.queueInfo:type_name -> heddle.yarn.QueueInfo
-	146, // 63: heddle.yarn.GetQueueUserAclsInfoResponse.queueUserAcls:type_name -> heddle.yarn.QueueUserACLInfo
-	147, // 64: heddle.yarn.GetNodesToLabelsResponse.nodeToLabels:type_name -> heddle.yarn.NodeIdToLabels
-	148, // 65: heddle.yarn.GetLabelsToNodesResponse.labelsToNodes:type_name -> heddle.yarn.LabelsToNodeIds
-	149, // 66: heddle.yarn.GetClusterNodeLabelsResponse.nodeLabels:type_name -> heddle.yarn.NodeLabel
-	150, // 67: heddle.yarn.GetClusterNodeAttributesResponse.nodeAttributes:type_name -> heddle.yarn.NodeAttributeInfo
-	151, // 68: heddle.yarn.GetAttributesToNodesRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributeKey
-	152, // 69: heddle.yarn.GetAttributesToNodesResponse.attributesToNodes:type_name -> heddle.yarn.AttributeToNodes
-	153, // 70: heddle.yarn.GetNodesToAttributesResponse.nodesToAttributes:type_name -> heddle.yarn.NodeToAttributes
-	138, // 71: heddle.yarn.UpdateApplicationPriorityRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	133, // 72: heddle.yarn.UpdateApplicationPriorityRequest.applicationPriority:type_name -> heddle.yarn.Priority
-	133, // 73: heddle.yarn.UpdateApplicationPriorityResponse.applicationPriority:type_name -> heddle.yarn.Priority
-	120, // 74: heddle.yarn.SignalContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
-	154, // 75: heddle.yarn.SignalContainerRequest.command:type_name -> heddle.yarn.SignalContainerCommand
-	138, // 76: heddle.yarn.UpdateApplicationTimeoutsRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	155, // 77: heddle.yarn.UpdateApplicationTimeoutsRequest.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
-	155, // 78: heddle.yarn.UpdateApplicationTimeoutsResponse.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
-	117, // 79: heddle.yarn.GetAllResourceProfilesResponse.resource_profiles:type_name -> heddle.yarn.ResourceProfiles
-	114, // 80: heddle.yarn.GetResourceProfileResponse.resources:type_name -> heddle.yarn.Resource
-	118, // 81: heddle.yarn.GetAllResourceTypeInfoResponse.resource_type_info:type_name -> heddle.yarn.ResourceTypeInfo
-	156, // 82: heddle.yarn.StartContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
-	128, // 83: heddle.yarn.StartContainerRequest.container_token:type_name -> heddle.yarn.Token
-	157, // 84: heddle.yarn.StartContainerResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
-	120, // 85: heddle.yarn.StopContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
-	120, // 86: heddle.yarn.ResourceLocalizationRequest.container_id:type_name -> heddle.yarn.ContainerId
-	158, // 87: heddle.yarn.ResourceLocalizationRequest.local_resources:type_name -> heddle.yarn.StringLocalResourceMap
-	120, // 88: heddle.yarn.ReInitializeContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
-	156, // 89: heddle.yarn.ReInitializeContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
-	63,  // 90: heddle.yarn.StartContainersRequest.start_container_request:type_name -> heddle.yarn.StartContainerRequest
-	120, // 91: heddle.yarn.ContainerExceptionMap.container_id:type_name -> heddle.yarn.ContainerId
-	159, // 92: heddle.yarn.ContainerExceptionMap.exception:type_name -> heddle.yarn.SerializedException
-	157, // 93: heddle.yarn.StartContainersResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
-	120, // 94: heddle.yarn.StartContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	75,  // 95: heddle.yarn.StartContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	120, // 96: heddle.yarn.StopContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	120, // 97: heddle.yarn.StopContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	75,  // 98: heddle.yarn.StopContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	120, // 99: heddle.yarn.GetContainerStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
-	130, // 100: heddle.yarn.GetContainerStatusesResponse.status:type_name -> heddle.yarn.ContainerStatus
-	75,  // 101: heddle.yarn.GetContainerStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	128, // 102: heddle.yarn.IncreaseContainersResourceRequest.increase_containers:type_name -> heddle.yarn.Token
-	120, // 103: heddle.yarn.IncreaseContainersResourceResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	75,  // 104: heddle.yarn.IncreaseContainersResourceResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	128, // 105: heddle.yarn.ContainerUpdateRequest.update_container_token:type_name -> heddle.yarn.Token
-	120, // 106: heddle.yarn.ContainerUpdateResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	75,  // 107: heddle.yarn.ContainerUpdateResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	141, // 108: heddle.yarn.GetApplicationAttemptReportRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
-	160, // 109: heddle.yarn.GetApplicationAttemptReportResponse.application_attempt_report:type_name -> heddle.yarn.ApplicationAttemptReport
-	138, // 110: heddle.yarn.GetApplicationAttemptsRequest.application_id:type_name -> heddle.yarn.ApplicationId
-	160, // 111: heddle.yarn.GetApplicationAttemptsResponse.application_attempts:type_name -> heddle.yarn.ApplicationAttemptReport
-	120, // 112: heddle.yarn.GetContainerReportRequest.container_id:type_name -> heddle.yarn.ContainerId
-	161, // 113: heddle.yarn.GetContainerReportResponse.container_report:type_name -> heddle.yarn.ContainerReport
-	141, // 114: heddle.yarn.GetContainersRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
-	161, // 115: heddle.yarn.GetContainersResponse.containers:type_name -> heddle.yarn.ContainerReport
-	138, // 116: heddle.yarn.UseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	138, // 117: heddle.yarn.ReleaseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
-	162, // 118: heddle.yarn.GetNewReservationResponse.reservation_id:type_name -> heddle.yarn.ReservationId
-	163, // 119: heddle.yarn.ReservationSubmissionRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
-	162, // 120: heddle.yarn.ReservationSubmissionRequest.reservation_id:type_name -> heddle.yarn.ReservationId
-	163, // 121: heddle.yarn.ReservationUpdateRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
-	162, // 122: heddle.yarn.ReservationUpdateRequest.reservation_id:type_name -> heddle.yarn.ReservationId
-	162, // 123: heddle.yarn.ReservationDeleteRequest.reservation_id:type_name -> heddle.yarn.ReservationId
-	164, // 124: heddle.yarn.ReservationListResponse.reservations:type_name -> heddle.yarn.ReservationAllocationState
-	120, // 125: heddle.yarn.GetLocalizationStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
-	112, // 126: heddle.yarn.GetLocalizationStatusesResponse.cntn_localization_statuses:type_name -> heddle.yarn.ContainerLocalizationStatuses
-	75,  // 127: heddle.yarn.GetLocalizationStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	3,   // 128: heddle.yarn.LocalizationStatus.localization_state:type_name -> heddle.yarn.LocalizationState
-	120, // 129: heddle.yarn.ContainerLocalizationStatuses.container_id:type_name -> heddle.yarn.ContainerId
-	111, // 130: heddle.yarn.ContainerLocalizationStatuses.localization_statuses:type_name -> heddle.yarn.LocalizationStatus
-	131, // [131:131] is the sub-list for method output_type
-	131, // [131:131] is the sub-list for method input_type
-	131, // [131:131] is the sub-list for extension type_name
-	131, // [131:131] is the sub-list for extension extendee
-	0,   // [0:131] is the sub-list for field type_name
+	127, // 21: heddle.yarn.AllocateRequest.heddle_swaps:type_name -> heddle.yarn.ContainerSwap
+	128, // 22: heddle.yarn.ProbeNode.node_id:type_name -> heddle.yarn.NodeId
+	129, // 23: heddle.yarn.ProbeNode.token:type_name -> heddle.yarn.Token
+	128, // 24: heddle.yarn.NMToken.nodeId:type_name -> heddle.yarn.NodeId
+	129, // 25: heddle.yarn.NMToken.token:type_name -> heddle.yarn.Token
+	0,   // 26: heddle.yarn.UpdatedContainer.update_type:type_name -> heddle.yarn.ContainerUpdateType
+	116, // 27: heddle.yarn.UpdatedContainer.container:type_name -> heddle.yarn.Container
+	130, // 28: heddle.yarn.AllocateResponse.a_m_command:type_name -> heddle.yarn.AMCommand
+	116, // 29: heddle.yarn.AllocateResponse.allocated_containers:type_name -> heddle.yarn.Container
+	131, // 30: heddle.yarn.AllocateResponse.completed_container_statuses:type_name -> heddle.yarn.ContainerStatus
+	114, // 31: heddle.yarn.AllocateResponse.limit:type_name -> heddle.yarn.Resource
+	132, // 32: heddle.yarn.AllocateResponse.updated_nodes:type_name -> heddle.yarn.NodeReport
+	133, // 33: heddle.yarn.AllocateResponse.preempt:type_name -> heddle.yarn.PreemptionMessage
+	12,  // 34: heddle.yarn.AllocateResponse.nm_tokens:type_name -> heddle.yarn.NMToken
+	129, // 35: heddle.yarn.AllocateResponse.am_rm_token:type_name -> heddle.yarn.Token
+	134, // 36: heddle.yarn.AllocateResponse.application_priority:type_name -> heddle.yarn.Priority
+	135, // 37: heddle.yarn.AllocateResponse.collector_info:type_name -> heddle.yarn.CollectorInfo
+	9,   // 38: heddle.yarn.AllocateResponse.update_errors:type_name -> heddle.yarn.UpdateContainerError
+	13,  // 39: heddle.yarn.AllocateResponse.updated_containers:type_name -> heddle.yarn.UpdatedContainer
+	116, // 40: heddle.yarn.AllocateResponse.containers_from_previous_attempts:type_name -> heddle.yarn.Container
+	136, // 41: heddle.yarn.AllocateResponse.rejected_scheduling_requests:type_name -> heddle.yarn.RejectedSchedulingRequest
+	14,  // 42: heddle.yarn.AllocateResponse.enhanced_headroom:type_name -> heddle.yarn.EnhancedHeadroom
+	137, // 43: heddle.yarn.AllocateResponse.heddle_hints:type_name -> heddle.yarn.StageHints
+	138, // 44: heddle.yarn.AllocateResponse.heddle_levels:type_name -> heddle.yarn.NodeLevel
+	11,  // 45: heddle.yarn.AllocateResponse.heddle_probe_nodes:type_name -> heddle.yarn.ProbeNode
+	128, // 46: heddle.yarn.AllocateResponse.heddle_probe_nodes_gone:type_name -> heddle.yarn.NodeId
+	16,  // 47: heddle.yarn.AllocateResponse.heddle_suspended:type_name -> heddle.yarn.SuspendedContainers
+	139, // 48: heddle.yarn.AllocateResponse.heddle_refused_swaps:type_name -> heddle.yarn.RefusedSwap
+	120, // 49: heddle.yarn.SuspendedContainers.container_id:type_name -> heddle.yarn.ContainerId
+	140, // 50: heddle.yarn.GetNewApplicationResponse.application_id:type_name -> heddle.yarn.ApplicationId
+	114, // 51: heddle.yarn.GetNewApplicationResponse.maximumCapability:type_name -> heddle.yarn.Resource
+	140, // 52: heddle.yarn.GetApplicationReportRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	141, // 53: heddle.yarn.GetApplicationReportResponse.application_report:type_name -> heddle.yarn.ApplicationReport
+	142, // 54: heddle.yarn.SubmitApplicationRequest.application_submission_context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	143, // 55: heddle.yarn.FailApplicationAttemptRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
+	140, // 56: heddle.yarn.KillApplicationRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	144, // 57: heddle.yarn.GetClusterMetricsResponse.cluster_metrics:type_name -> heddle.yarn.YarnClusterMetrics
+	140, // 58: heddle.yarn.MoveApplicationAcrossQueuesRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	145, // 59: heddle.yarn.GetApplicationsRequest.application_states:type_name -> heddle.yarn.YarnApplicationState
+	2,   // 60: heddle.yarn.GetApplicationsRequest.scope:type_name -> heddle.yarn.ApplicationsRequestScope
+	141, // 61: heddle.yarn.GetApplicationsResponse.applications:type_name -> heddle.yarn.ApplicationReport
+	146, // 62: heddle.yarn.GetClusterNodesRequest.nodeStates:type_name -> heddle.yarn.NodeState
+	132, // 63: heddle.yarn.GetClusterNodesResponse.nodeReports:type_name -> heddle.yarn.NodeReport
+	147, // 64: heddle.yarn.GetQueueInfoResponse.queueInfo:type_name -> heddle.yarn.QueueInfo
+	148, // 65: heddle.yarn.GetQueueUserAclsInfoResponse.queueUserAcls:type_name -> heddle.yarn.QueueUserACLInfo
+	149, // 66: heddle.yarn.GetNodesToLabelsResponse.nodeToLabels:type_name -> heddle.yarn.NodeIdToLabels
+	150, // 67: heddle.yarn.GetLabelsToNodesResponse.labelsToNodes:type_name -> heddle.yarn.LabelsToNodeIds
+	151, // 68: heddle.yarn.GetClusterNodeLabelsResponse.nodeLabels:type_name -> heddle.yarn.NodeLabel
+	152, // 69: heddle.yarn.GetClusterNodeAttributesResponse.nodeAttributes:type_name -> heddle.yarn.NodeAttributeInfo
+	153, // 70: heddle.yarn.GetAttributesToNodesRequest.nodeAttributes:type_name -> heddle.yarn.NodeAttributeKey
+	154, // 71: heddle.yarn.GetAttributesToNodesResponse.attributesToNodes:type_name -> heddle.yarn.AttributeToNodes
+	155, // 72: heddle.yarn.GetNodesToAttributesResponse.nodesToAttributes:type_name -> heddle.yarn.NodeToAttributes
+	140, // 73: heddle.yarn.UpdateApplicationPriorityRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	134, // 74: heddle.yarn.UpdateApplicationPriorityRequest.applicationPriority:type_name -> heddle.yarn.Priority
+	134, // 75: heddle.yarn.UpdateApplicationPriorityResponse.applicationPriority:type_name -> heddle.yarn.Priority
+	120, // 76: heddle.yarn.SignalContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	156, // 77: heddle.yarn.SignalContainerRequest.command:type_name -> heddle.yarn.SignalContainerCommand
+	140, // 78: heddle.yarn.UpdateApplicationTimeoutsRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	157, // 79: heddle.yarn.UpdateApplicationTimeoutsRequest.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
+	157, // 80: heddle.yarn.UpdateApplicationTimeoutsResponse.application_timeouts:type_name -> heddle.yarn.ApplicationUpdateTimeoutMap
+	117, // 81: heddle.yarn.GetAllResourceProfilesResponse.resource_profiles:type_name -> heddle.yarn.ResourceProfiles
+	114, // 82: heddle.yarn.GetResourceProfileResponse.resources:type_name -> heddle.yarn.Resource
+	118, // 83: heddle.yarn.GetAllResourceTypeInfoResponse.resource_type_info:type_name -> heddle.yarn.ResourceTypeInfo
+	158, // 84: heddle.yarn.StartContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
+	129, // 85: heddle.yarn.StartContainerRequest.container_token:type_name -> heddle.yarn.Token
+	159, // 86: heddle.yarn.StartContainerResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
+	120, // 87: heddle.yarn.StopContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	120, // 88: heddle.yarn.ResourceLocalizationRequest.container_id:type_name -> heddle.yarn.ContainerId
+	160, // 89: heddle.yarn.ResourceLocalizationRequest.local_resources:type_name -> heddle.yarn.StringLocalResourceMap
+	120, // 90: heddle.yarn.ReInitializeContainerRequest.container_id:type_name -> heddle.yarn.ContainerId
+	158, // 91: heddle.yarn.ReInitializeContainerRequest.container_launch_context:type_name -> heddle.yarn.ContainerLaunchContext
+	63,  // 92: heddle.yarn.StartContainersRequest.start_container_request:type_name -> heddle.yarn.StartContainerRequest
+	120, // 93: heddle.yarn.ContainerExceptionMap.container_id:type_name -> heddle.yarn.ContainerId
+	161, // 94: heddle.yarn.ContainerExceptionMap.exception:type_name -> heddle.yarn.SerializedException
+	159, // 95: heddle.yarn.StartContainersResponse.services_meta_data:type_name -> heddle.yarn.StringBytesMap
+	120, // 96: heddle.yarn.StartContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 97: heddle.yarn.StartContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	120, // 98: heddle.yarn.StopContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	120, // 99: heddle.yarn.StopContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 100: heddle.yarn.StopContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	120, // 101: heddle.yarn.GetContainerStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
+	131, // 102: heddle.yarn.GetContainerStatusesResponse.status:type_name -> heddle.yarn.ContainerStatus
+	75,  // 103: heddle.yarn.GetContainerStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	129, // 104: heddle.yarn.IncreaseContainersResourceRequest.increase_containers:type_name -> heddle.yarn.Token
+	120, // 105: heddle.yarn.IncreaseContainersResourceResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 106: heddle.yarn.IncreaseContainersResourceResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	129, // 107: heddle.yarn.ContainerUpdateRequest.update_container_token:type_name -> heddle.yarn.Token
+	120, // 108: heddle.yarn.ContainerUpdateResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	75,  // 109: heddle.yarn.ContainerUpdateResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	143, // 110: heddle.yarn.GetApplicationAttemptReportRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
+	162, // 111: heddle.yarn.GetApplicationAttemptReportResponse.application_attempt_report:type_name -> heddle.yarn.ApplicationAttemptReport
+	140, // 112: heddle.yarn.GetApplicationAttemptsRequest.application_id:type_name -> heddle.yarn.ApplicationId
+	162, // 113: heddle.yarn.GetApplicationAttemptsResponse.application_attempts:type_name -> heddle.yarn.ApplicationAttemptReport
+	120, // 114: heddle.yarn.GetContainerReportRequest.container_id:type_name -> heddle.yarn.ContainerId
+	163, // 115: heddle.yarn.GetContainerReportResponse.container_report:type_name -> heddle.yarn.ContainerReport
+	143, // 116: heddle.yarn.GetContainersRequest.application_attempt_id:type_name -> heddle.yarn.ApplicationAttemptId
+	163, // 117: heddle.yarn.GetContainersResponse.containers:type_name -> heddle.yarn.ContainerReport
+	140, // 118: heddle.yarn.UseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	140, // 119: heddle.yarn.ReleaseSharedCacheResourceRequest.applicationId:type_name -> heddle.yarn.ApplicationId
+	164, // 120: heddle.yarn.GetNewReservationResponse.reservation_id:type_name -> heddle.yarn.ReservationId
+	165, // 121: heddle.yarn.ReservationSubmissionRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
+	164, // 122: heddle.yarn.ReservationSubmissionRequest.reservation_id:type_name -> heddle.yarn.ReservationId
+	165, // 123: heddle.yarn.ReservationUpdateRequest.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
+	164, // 124: heddle.yarn.ReservationUpdateRequest.reservation_id:type_name -> heddle.yarn.ReservationId
+	164, // 125: heddle.yarn.ReservationDeleteRequest.reservation_id:type_name -> heddle.yarn.ReservationId
+	166, // 126: heddle.yarn.ReservationListResponse.reservations:type_name -> heddle.yarn.ReservationAllocationState
+	120, // 127: heddle.yarn.GetLocalizationStatusesRequest.container_id:type_name -> heddle.yarn.ContainerId
+	112, // 128: heddle.yarn.GetLocalizationStatusesResponse.cntn_localization_statuses:type_name -> heddle.yarn.ContainerLocalizationStatuses
+	75,  // 129: heddle.yarn.GetLocalizationStatusesResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	3,   // 130: heddle.yarn.LocalizationStatus.localization_state:type_name -> heddle.yarn.LocalizationState
+	120, // 131: heddle.yarn.ContainerLocalizationStatuses.container_id:type_name -> heddle.yarn.ContainerId
+	111, // 132: heddle.yarn.ContainerLocalizationStatuses.localization_statuses:type_name -> heddle.yarn.LocalizationStatus
+	133, // [133:133] is the sub-list for method output_type
+	133, // [133:133] is the sub-list for method input_type
+	133, // [133:133] is the sub-list for extension type_name
+	133, // [133:133] is the sub-list for extension extendee
+	0,   // [0:133] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_service_proto_init() }

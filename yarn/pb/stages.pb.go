@@ -815,6 +815,274 @@ func (b0 NodeLevel_builder) Build() *NodeLevel {
 	return m0
 }
 
+// What an application wants done with one of its own containers: it is to stand still, so that one of the application's requests gets its
+// room, or to go on. The last word on a container holds, until it is over.
+type ContainerSwap struct {
+	state                          protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ContainerId         *ContainerId           `protobuf:"bytes,1,opt,name=container_id,json=containerId"`
+	xxx_hidden_Resume              bool                   `protobuf:"varint,2,opt,name=resume"`
+	xxx_hidden_Priority            int32                  `protobuf:"varint,3,opt,name=priority"`
+	xxx_hidden_AllocationRequestId int64                  `protobuf:"varint,4,opt,name=allocation_request_id,json=allocationRequestId"`
+	XXX_raceDetectHookData         protoimpl.RaceDetectHookData
+	XXX_presence                   [1]uint32
+	unknownFields                  protoimpl.UnknownFields
+	sizeCache                      protoimpl.SizeCache
+}
+
+func (x *ContainerSwap) Reset() {
+	*x = ContainerSwap{}
+	mi := &file_yarn_pb_stages_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ContainerSwap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ContainerSwap) ProtoMessage() {}
+
+func (x *ContainerSwap) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_stages_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ContainerSwap) GetContainerId() *ContainerId {
+	if x != nil {
+		return x.xxx_hidden_ContainerId
+	}
+	return nil
+}
+
+func (x *ContainerSwap) GetResume() bool {
+	if x != nil {
+		return x.xxx_hidden_Resume
+	}
+	return false
+}
+
+func (x *ContainerSwap) GetPriority() int32 {
+	if x != nil {
+		return x.xxx_hidden_Priority
+	}
+	return 0
+}
+
+func (x *ContainerSwap) GetAllocationRequestId() int64 {
+	if x != nil {
+		return x.xxx_hidden_AllocationRequestId
+	}
+	return 0
+}
+
+func (x *ContainerSwap) SetContainerId(v *ContainerId) {
+	x.xxx_hidden_ContainerId = v
+}
+
+func (x *ContainerSwap) SetResume(v bool) {
+	x.xxx_hidden_Resume = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
+}
+
+func (x *ContainerSwap) SetPriority(v int32) {
+	x.xxx_hidden_Priority = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+}
+
+func (x *ContainerSwap) SetAllocationRequestId(v int64) {
+	x.xxx_hidden_AllocationRequestId = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
+}
+
+func (x *ContainerSwap) HasContainerId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ContainerId != nil
+}
+
+func (x *ContainerSwap) HasResume() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *ContainerSwap) HasPriority() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *ContainerSwap) HasAllocationRequestId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *ContainerSwap) ClearContainerId() {
+	x.xxx_hidden_ContainerId = nil
+}
+
+func (x *ContainerSwap) ClearResume() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Resume = false
+}
+
+func (x *ContainerSwap) ClearPriority() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Priority = 0
+}
+
+func (x *ContainerSwap) ClearAllocationRequestId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_AllocationRequestId = 0
+}
+
+type ContainerSwap_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ContainerId *ContainerId
+	// The container is to go on as soon as its node has room for it. The other fields say nothing then.
+	Resume *bool
+	// Of the request that gets the room. Without an allocation request id whoever is next gets it.
+	Priority            *int32
+	AllocationRequestId *int64
+}
+
+func (b0 ContainerSwap_builder) Build() *ContainerSwap {
+	m0 := &ContainerSwap{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ContainerId = b.ContainerId
+	if b.Resume != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
+		x.xxx_hidden_Resume = *b.Resume
+	}
+	if b.Priority != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		x.xxx_hidden_Priority = *b.Priority
+	}
+	if b.AllocationRequestId != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		x.xxx_hidden_AllocationRequestId = *b.AllocationRequestId
+	}
+	return m0
+}
+
+// A container that doesn't stand still though its application wants that, and why, for people. It is not tried again.
+type RefusedSwap struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ContainerId *ContainerId           `protobuf:"bytes,1,opt,name=container_id,json=containerId"`
+	xxx_hidden_Reason      *string                `protobuf:"bytes,2,opt,name=reason"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *RefusedSwap) Reset() {
+	*x = RefusedSwap{}
+	mi := &file_yarn_pb_stages_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefusedSwap) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefusedSwap) ProtoMessage() {}
+
+func (x *RefusedSwap) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_stages_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *RefusedSwap) GetContainerId() *ContainerId {
+	if x != nil {
+		return x.xxx_hidden_ContainerId
+	}
+	return nil
+}
+
+func (x *RefusedSwap) GetReason() string {
+	if x != nil {
+		if x.xxx_hidden_Reason != nil {
+			return *x.xxx_hidden_Reason
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *RefusedSwap) SetContainerId(v *ContainerId) {
+	x.xxx_hidden_ContainerId = v
+}
+
+func (x *RefusedSwap) SetReason(v string) {
+	x.xxx_hidden_Reason = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 2)
+}
+
+func (x *RefusedSwap) HasContainerId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ContainerId != nil
+}
+
+func (x *RefusedSwap) HasReason() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *RefusedSwap) ClearContainerId() {
+	x.xxx_hidden_ContainerId = nil
+}
+
+func (x *RefusedSwap) ClearReason() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Reason = nil
+}
+
+type RefusedSwap_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ContainerId *ContainerId
+	Reason      *string
+}
+
+func (b0 RefusedSwap_builder) Build() *RefusedSwap {
+	m0 := &RefusedSwap{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ContainerId = b.ContainerId
+	if b.Reason != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 2)
+		x.xxx_hidden_Reason = b.Reason
+	}
+	return m0
+}
+
 var File_yarn_pb_stages_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_stages_proto_rawDesc = "" +
@@ -843,13 +1111,21 @@ const file_yarn_pb_stages_proto_rawDesc = "" +
 	"\tbandwidth\x18\x04 \x01(\x01R\tbandwidth\"5\n" +
 	"\tNodeLevel\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x14\n" +
-	"\x05level\x18\x02 \x01(\x05R\x05level*)\n" +
+	"\x05level\x18\x02 \x01(\x05R\x05level\"\xb4\x01\n" +
+	"\rContainerSwap\x12;\n" +
+	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x12\x16\n" +
+	"\x06resume\x18\x02 \x01(\bR\x06resume\x12\x1a\n" +
+	"\bpriority\x18\x03 \x01(\x05R\bpriority\x122\n" +
+	"\x15allocation_request_id\x18\x04 \x01(\x03R\x13allocationRequestId\"b\n" +
+	"\vRefusedSwap\x12;\n" +
+	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason*)\n" +
 	"\bTaskType\x12\f\n" +
 	"\bTASK_MAP\x10\x00\x12\x0f\n" +
 	"\vTASK_REDUCE\x10\x01B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_stages_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_yarn_pb_stages_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_yarn_pb_stages_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_yarn_pb_stages_proto_goTypes = []any{
 	(TaskType)(0),           // 0: heddle.yarn.TaskType
 	(*MapOutputs)(nil),      // 1: heddle.yarn.MapOutputs
@@ -857,16 +1133,21 @@ var file_yarn_pb_stages_proto_goTypes = []any{
 	(*NodePerformance)(nil), // 3: heddle.yarn.NodePerformance
 	(*StageHints)(nil),      // 4: heddle.yarn.StageHints
 	(*NodeLevel)(nil),       // 5: heddle.yarn.NodeLevel
-	(*ApplicationId)(nil),   // 6: heddle.yarn.ApplicationId
+	(*ContainerSwap)(nil),   // 6: heddle.yarn.ContainerSwap
+	(*RefusedSwap)(nil),     // 7: heddle.yarn.RefusedSwap
+	(*ApplicationId)(nil),   // 8: heddle.yarn.ApplicationId
+	(*ContainerId)(nil),     // 9: heddle.yarn.ContainerId
 }
 var file_yarn_pb_stages_proto_depIdxs = []int32{
-	6, // 0: heddle.yarn.MapOutputs.application_id:type_name -> heddle.yarn.ApplicationId
+	8, // 0: heddle.yarn.MapOutputs.application_id:type_name -> heddle.yarn.ApplicationId
 	0, // 1: heddle.yarn.NodePerformance.type:type_name -> heddle.yarn.TaskType
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	9, // 2: heddle.yarn.ContainerSwap.container_id:type_name -> heddle.yarn.ContainerId
+	9, // 3: heddle.yarn.RefusedSwap.container_id:type_name -> heddle.yarn.ContainerId
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_stages_proto_init() }
@@ -881,7 +1162,7 @@ func file_yarn_pb_stages_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_stages_proto_rawDesc), len(file_yarn_pb_stages_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -36,6 +36,9 @@ type Job struct {
 	// Speculation is the rule by which tasks that get on slowly are done twice: esplash, late, or none, which "" stands for. With split
 	// they leave the rest of their input to others.
 	Speculation string
+	// Freeze has tasks stand still for copies of slow ones that find no container: one that has time gives the copy its room. Only the tasks of
+	// jobs without reduces do, in queues whose containers are suspended by preemption.
+	Freeze bool
 	// SlowStart says when reduces begin: "omo", as late as their shuffle allows; a number, when this part of the maps is done;
 	// "", when the part that the configuration says is done and all other maps run.
 	SlowStart string
@@ -236,6 +239,9 @@ func (r *reader) rules(s *Spec) {
 	case "", SpeculateNone, SpeculateESplash, SpeculateLate, SpeculateSplit:
 	default:
 		r.fail("-speculation", s.Job.Speculation, "esplash, late, split or none")
+	}
+	if s.Job.Freeze && (s.Job.Speculation == "" || s.Job.Speculation == SpeculateNone) {
+		r.fail("-speculation", SpeculateNone, "esplash, late or split, as there is -freeze,")
 	}
 	switch text := s.Job.SlowStart; text {
 	case "":

@@ -1,4 +1,5 @@
-// Package stages translates what nodes and ApplicationMasters of Heddle tell of stages of work, and are told. Whoever takes it in checks numbers.
+// Package stages translates what nodes and ApplicationMasters of Heddle tell of stages of work, want for it, and are told. Whoever takes it in
+// checks numbers.
 package stages
 
 import (
@@ -6,6 +7,8 @@ import (
 	"heddle/rm/leader/hints"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/speed"
+	"heddle/rm/leader/swap"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -51,8 +54,29 @@ func PerformanceFrom(list []*pb.NodePerformance) []speed.Report {
 	return out
 }
 
-// Hint adds what such an ApplicationMaster is told of its queue and of nodes.
+// SwapsFrom is what such an ApplicationMaster wants done with its containers, so that its own requests get their room.
+func SwapsFrom(list []*pb.ContainerSwap) []swap.Wish {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]swap.Wish, len(list))
+	for i, m := range list {
+		out[i] = swap.Wish{Container: records.ContainerIDFrom(m.GetContainerId()), Resume: m.GetResume(), Priority: m.GetPriority(), Request: drive.AnyRequest}
+		if m.HasAllocationRequestId() {
+			out[i].Request = m.GetAllocationRequestId()
+		}
+	}
+	return out
+}
+
+// Hint adds what such an ApplicationMaster is told of its queue, of nodes, and of containers that can't stand still.
 func Hint(resp *pb.AllocateResponse, reply *leader.AllocateReply) {
+	for i := range reply.Unswapped {
+		m := &pb.RefusedSwap{}
+		m.SetContainerId(reply.Unswapped[i].Container.PB())
+		m.SetReason(reply.Unswapped[i].Reason)
+		resp.SetHeddleRefusedSwaps(append(resp.GetHeddleRefusedSwaps(), m))
+	}
 	if h := &reply.Hints; *h != (hints.Hints{}) {
 		m := &pb.StageHints{}
 		m.SetFrequency(h.Frequency)

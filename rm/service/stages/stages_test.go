@@ -1,6 +1,7 @@
 package stages
 
 import (
+	"slices"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -9,7 +10,10 @@ import (
 	"heddle/rm/leader/hints"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/speed"
+	"heddle/rm/leader/swap"
+	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
+	"heddle/yarn/records"
 )
 
 // An answer without news is no longer for that there could be some.
@@ -19,7 +23,7 @@ func TestNothingNew(t *testing.T) {
 	if proto.Size(resp) > 0 {
 		t.Errorf("an answer says %v", resp)
 	}
-	if OutputsFrom(nil) != nil || ReportFrom(nil) != nil || PerformanceFrom(nil) != nil {
+	if OutputsFrom(nil) != nil || ReportFrom(nil) != nil || PerformanceFrom(nil) != nil || SwapsFrom(nil) != nil {
 		t.Error("nothing is something")
 	}
 }
@@ -29,6 +33,36 @@ func TestHint(t *testing.T) {
 	Hint(resp, &leader.AllocateReply{Hints: hints.Hints{Frequency: 1.5, Available: 2.5, Jobs: 3, Bandwidth: 4}, Levels: []speed.Level{{Host: "n1", Level: 2}}})
 	h, l := resp.GetHeddleHints(), resp.GetHeddleLevels()
 	if h.GetFrequency() != 1.5 || h.GetAvailable() != 2.5 || h.GetJobs() != 3 || h.GetBandwidth() != 4 || len(l) != 1 || l[0].GetHost() != "n1" || l[0].GetLevel() != 2 {
+		t.Errorf("told %v", resp)
+	}
+}
+
+// Without an allocation request id the room is for whoever is next; 0 is an id.
+func TestSwaps(t *testing.T) {
+	id := records.ContainerID{Attempt: records.AttemptID{App: records.ApplicationID{ClusterTimestamp: 1, ID: 2}, Attempt: 3}, ID: 4}
+	of := func(set func(*pb.ContainerSwap)) *pb.ContainerSwap {
+		m := &pb.ContainerSwap{}
+		m.SetContainerId(id.PB())
+		set(m)
+		return m
+	}
+	got := SwapsFrom([]*pb.ContainerSwap{
+		of(func(m *pb.ContainerSwap) { m.SetPriority(20); m.SetAllocationRequestId(0) }),
+		of(func(m *pb.ContainerSwap) { m.SetPriority(20) }), of(func(m *pb.ContainerSwap) { m.SetResume(true) }),
+		{},
+	})
+	want := []swap.Wish{
+		{Container: id, Priority: 20},
+		{Container: id, Priority: 20, Request: drive.AnyRequest},
+		{Container: id, Resume: true, Request: drive.AnyRequest},
+		{Request: drive.AnyRequest},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	resp := &pb.AllocateResponse{}
+	Hint(resp, &leader.AllocateReply{Unswapped: []swap.Refused{{Container: id, Reason: "why"}}})
+	if r := resp.GetHeddleRefusedSwaps(); len(r) != 1 || records.ContainerIDFrom(r[0].GetContainerId()) != id || r[0].GetReason() != "why" {
 		t.Errorf("told %v", resp)
 	}
 }
@@ -44,6 +78,7 @@ func FuzzReports(f *testing.F) {
 	req := &pb.AllocateRequest{}
 	req.SetHeddleStages(r)
 	req.SetHeddlePerformance([]*pb.NodePerformance{p})
+	req.SetHeddleSwaps([]*pb.ContainerSwap{{}})
 	beat := &pb.NodeHeartbeatRequest{}
 	for range outputs.MaxPerCall + 1 {
 		beat.SetHeddleMapOutputs(append(beat.GetHeddleMapOutputs(), &pb.MapOutputs{}))
@@ -60,6 +95,9 @@ func FuzzReports(f *testing.F) {
 		if proto.Unmarshal(b, req) == nil {
 			if r := ReportFrom(req.GetHeddleStages()); (r != nil) != req.HasHeddleStages() {
 				t.Errorf("a report of %v", r)
+			}
+			if swaps := SwapsFrom(req.GetHeddleSwaps()); len(swaps) != len(req.GetHeddleSwaps()) {
+				t.Errorf("%d swaps", len(swaps))
 			}
 			list := PerformanceFrom(req.GetHeddlePerformance())
 			if len(list) != min(len(req.GetHeddlePerformance()), speed.MaxPerCall) {

@@ -1,0 +1,141 @@
+// Package swap has containers stand still for the sake of their own applications, as their ApplicationMasters want: a request gets the room,
+// or just nobody loses what was done so far. The driver decides (drive.Driver.Swap), and package level carries out what it has decided. Wishes
+// that can't be met come back with the reason; the application goes on without.
+//
+// Nothing is kept here. For whom a container stands still is on record, and an ApplicationMaster tells the next leader again what it wants.
+package swap
+
+import (
+	"github.com/sirupsen/logrus"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// Wish is what an application wants done with one of its containers.
+type Wish struct {
+	Container records.ContainerID
+	Resume    bool  // it is to go on; else to stand still
+	Priority  int32 // of the request that gets the room, and its allocation request id
+	Request   int64 // drive.AnyRequest: whoever is next gets it
+}
+
+// Refused is a container that doesn't stand still, and why.
+type Refused struct {
+	Container records.ContainerID
+	Reason    string
+}
+
+// MaxTogether is how many wishes one call may have.
+const MaxTogether = 64
+
+// Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
+type Scheduler interface {
+	Swap(h scheduler.ContainerHandle, priority int32, request int64) error
+	Unswap(h scheduler.ContainerHandle)
+	Suspended(h scheduler.ContainerHandle) (since int64, by string, ok bool)
+}
+
+// Swaps are those of a leadership. The methods are for the loop's operations.
+type Swaps struct {
+	Scheduler Scheduler
+	// HandleOf is what the scheduler knows a container by, if it does.
+	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
+	Log      *logrus.Entry
+}
+
+// Carry tells the driver what an application wants, has it decide by decide, and returns what it doesn't do.
+func (s *Swaps) Carry(app *ledger.Application, wishes []Wish, decide func()) (out []Refused) {
+	if len(wishes) == 0 {
+		decide()
+		return nil
+	}
+	refuse := func(id records.ContainerID, reason string) {
+		s.Log.WithField("container", id).Info("it doesn't stand still for its application: " + reason)
+		out = append(out, Refused{id, reason})
+	}
+	entered := map[records.ContainerID]bool{}
+	for i := range wishes {
+		w := &wishes[i]
+		delete(entered, w.Container)
+		reason := "these are too many at once"
+		if w.Resume || i < MaxTogether {
+			reason = s.enter(app, w)
+		}
+		switch {
+		case w.Resume:
+		case reason != "":
+			refuse(w.Container, reason)
+		default:
+			entered[w.Container] = true
+		}
+	}
+	decide()
+	for i := range wishes {
+		id := wishes[i].Container
+		if !entered[id] {
+			continue
+		}
+		delete(entered, id)
+		if c := app.Containers.Get(id); c != nil && c.Live() && !s.stands(c) {
+			refuse(id, "that would not make enough room for the request, or it has been served")
+		}
+	}
+	return out
+}
+
+// enter tells the driver of a wish. It returns why that can't be.
+func (s *Swaps) enter(app *ledger.Application, w *Wish) string {
+	var c *ledger.Container
+	if w.Container.Attempt.App == app.ID {
+		c = app.Containers.Get(w.Container)
+	}
+	if c == nil || !c.Live() {
+		return "it is no container of the application, or has ended"
+	}
+	h, ok := s.HandleOf(c)
+	switch {
+	case !ok:
+		return "its node isn't there"
+	case w.Resume:
+		if s.own(c) {
+			s.Scheduler.Unswap(h)
+		}
+		return ""
+	case s.stands(c) && s.own(c):
+		return "" // the answer was lost, or an earlier leader has done it
+	case c.State == ledger.ContainerAllocated:
+		return "it has not been started yet"
+	}
+	if err := s.Scheduler.Swap(h, w.Priority, w.Request); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// stands reports whether the driver has a container stand still.
+func (s *Swaps) stands(c *ledger.Container) bool {
+	h, ok := s.HandleOf(c)
+	if ok {
+		_, _, ok = s.Scheduler.Suspended(h)
+	}
+	return ok
+}
+
+// own reports whether a container stands still for its own application, or for nobody, by the record. Earlier releases don't record for
+// whom: then the driver knows.
+func (s *Swaps) own(c *ledger.Container) bool {
+	by := c.Suspension().App
+	return c.Level == ledgerpb.Level_RUNNING || by == c.ID.Attempt.App || by == (records.ApplicationID{})
+}
+
+// Abandon has those containers of an application go on that stand still for it, as its ApplicationMaster is gone.
+func (s *Swaps) Abandon(app *ledger.Application) {
+	for c := range app.Containers.All() {
+		if h, ok := s.HandleOf(c); ok && c.Live() && c.Level != ledgerpb.Level_RUNNING && s.own(c) {
+			s.Scheduler.Unswap(h)
+		}
+	}
+}

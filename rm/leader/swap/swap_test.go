@@ -1,0 +1,188 @@
+package swap_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/rm/leader/loop/looptest"
+	"heddle/rm/leader/swap"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// world is an application with five containers: 1 runs the ApplicationMaster, 2 to 4 run tasks, 5 isn't started.
+type world struct {
+	swap.Swaps
+	loop *looptest.Loop
+	app  *ledger.Application
+
+	refuses map[scheduler.ContainerHandle]bool
+	useless map[scheduler.ContainerHandle]bool // what it gives wouldn't be enough
+	wanted  map[scheduler.ContainerHandle]string
+	still   map[scheduler.ContainerHandle]bool
+	calls   []string
+}
+
+func begin(t *testing.T) *world {
+	w := &world{
+		loop: looptest.New(t), refuses: map[scheduler.ContainerHandle]bool{}, useless: map[scheduler.ContainerHandle]bool{},
+		wanted: map[scheduler.ContainerHandle]string{}, still: map[scheduler.ContainerHandle]bool{},
+	}
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	w.Swaps = swap.Swaps{
+		Scheduler: w, Log: logrus.NewEntry(log),
+		HandleOf: func(c *ledger.Container) (scheduler.ContainerHandle, bool) {
+			return scheduler.ContainerHandle(c.ID.ID), true
+		},
+	}
+	node, id, size := records.NodeID{Host: "n", Port: 1}, appID(1), records.NewResource(1024, 1)
+	attempt := records.AttemptID{App: id, Attempt: 1}
+	var grants []*ledgerpb.Grant
+	for n := range int64(4) {
+		grants = append(grants, &ledgerpb.Grant{Id: n + 2, Node: ledger.NodeRef(node), Resource: ledger.Amounts(size)})
+	}
+	w.do(func() {
+		for _, c := range []*ledgerpb.Command{
+			{LeaderStarted: &ledgerpb.LeaderStarted{RmId: "rm1"}},
+			{ClusterCreated: &ledgerpb.ClusterCreated{Timestamp: 1}},
+			{LedgerVersionRaised: &ledgerpb.LedgerVersionRaised{Version: ledger.Version}},
+			{NodeRegistered: &ledgerpb.NodeRegistered{Node: ledger.NodeRef(node), Capability: ledger.Amounts(size.Times(9))}},
+			{ApplicationSubmitted: &ledgerpb.ApplicationSubmitted{
+				App: ledger.AppRef(id), User: "u", Queue: "root.a", MaxAttempts: 1, Context: &pb.ApplicationSubmissionContext{}, AmResource: ledger.Amounts(size),
+			}},
+			{AttemptStarted: &ledgerpb.AttemptStarted{Attempt: ledger.AttemptRef(attempt)}},
+			{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ledger.AttemptRef(attempt), Grants: []*ledgerpb.Grant{
+				{Id: 1, Node: ledger.NodeRef(node), Resource: ledger.Amounts(size), Am: true},
+			}}},
+			{AttemptRegistered: &ledgerpb.AttemptRegistered{Attempt: ledger.AttemptRef(attempt)}},
+			{ContainersAllocated: &ledgerpb.ContainersAllocated{Attempt: ledger.AttemptRef(attempt), Grants: grants}},
+			{ContainersRunning: &ledgerpb.ContainersRunning{Containers: ledger.ContainerRefs(w.id(2), w.id(3), w.id(4))}},
+		} {
+			w.loop.Enter(c)
+		}
+		w.app = w.loop.State.Apps[id]
+	})
+	return w
+}
+
+func appID(n int32) records.ApplicationID { return records.ApplicationID{ClusterTimestamp: 1, ID: n} }
+
+func (*world) id(n int64) records.ContainerID {
+	return records.ContainerID{Attempt: records.AttemptID{App: appID(1), Attempt: 1}, ID: n}
+}
+
+func (w *world) do(f func()) { _ = w.loop.Do(func() error { f(); return nil }) }
+
+// record has it be on record that a container stands still for an application.
+func (w *world) record(n int64, by records.ApplicationID) {
+	w.still[scheduler.ContainerHandle(n)] = true
+	w.do(func() {
+		c := w.app.Containers.Get(w.id(n))
+		w.loop.Enter(c.ChangeLevel(ledgerpb.Level_FROZEN, c.Resource.Sub(records.NewResource(0, 1)), ledger.Cause{Queue: "root.a", App: by}))
+	})
+}
+
+func (w *world) Swap(h scheduler.ContainerHandle, priority int32, request int64) error {
+	if w.refuses[h] {
+		return errors.New("it may not")
+	}
+	w.wanted[h] = fmt.Sprintf("%d for %d/%d", h, priority, request)
+	return nil
+}
+
+func (w *world) Unswap(h scheduler.ContainerHandle) {
+	delete(w.wanted, h)
+	w.calls = append(w.calls, fmt.Sprint(h, " goes on"))
+}
+
+func (w *world) Suspended(h scheduler.ContainerHandle) (int64, string, bool) {
+	return 0, "root.a", w.still[h]
+}
+
+// decide is a step of the driver.
+func (w *world) decide() {
+	for h, what := range w.wanted {
+		if !w.useless[h] {
+			w.still[h] = true
+		}
+		w.calls = append(w.calls, what)
+	}
+	clear(w.wanted)
+}
+
+// carry has wishes carried out, and compares what the driver did, and what was refused.
+func (w *world) carry(t *testing.T, wishes []swap.Wish, want []string, refused ...string) {
+	t.Helper()
+	w.calls = nil
+	var got []string
+	w.do(func() {
+		for _, r := range w.Carry(w.app, wishes, w.decide) {
+			got = append(got, fmt.Sprint(r.Container.ID, ": ", r.Reason))
+		}
+	})
+	slices.Sort(w.calls)
+	if !slices.Equal(w.calls, want) || !slices.Equal(got, refused) {
+		t.Errorf("did %q, refused %q; want %q and %q", w.calls, got, want, refused)
+	}
+}
+
+func TestWishes(t *testing.T) {
+	w := begin(t)
+	of := func(n int64) swap.Wish { return swap.Wish{Container: w.id(n), Priority: 20, Request: 3} }
+	on := func(n int64) swap.Wish { return swap.Wish{Container: w.id(n), Resume: true} }
+	w.carry(t, nil, nil)
+	w.refuses[4], w.useless[3] = true, true
+	w.carry(t, []swap.Wish{of(2), of(3), of(4), of(5), of(6)}, []string{"2 for 20/3", "3 for 20/3"}, "4: it may not", "5: it has not been started yet",
+		"6: it is no container of the application, or has ended", "3: that would not make enough room for the request, or it has been served")
+	other := of(2)
+	other.Container.Attempt.App = appID(2)
+	w.carry(t, []swap.Wish{other}, nil, "2: it is no container of the application, or has ended")
+	// The last word on a container holds, and one that isn't the application's doesn't matter.
+	w.useless[3] = false
+	other.Resume = true
+	w.carry(t, []swap.Wish{of(3), on(3), other, on(5), on(7)}, []string{"3 goes on", "5 goes on"})
+}
+
+// What is told again, as an answer or a leader was lost, changes nothing.
+func TestWishesAreRepeated(t *testing.T) {
+	w := begin(t)
+	w.record(2, appID(1))
+	w.carry(t, []swap.Wish{{Container: w.id(2), Priority: 20, Request: 3}}, nil)
+	w.carry(t, []swap.Wish{{Container: w.id(2), Resume: true}}, []string{"2 goes on"})
+}
+
+// Only what stands still for the application itself goes on as it wants, and when its ApplicationMaster is gone.
+func TestOthersSuspensions(t *testing.T) {
+	w := begin(t)
+	w.record(2, appID(1))
+	w.record(3, appID(2))
+	w.refuses[3] = true
+	w.carry(t, []swap.Wish{{Container: w.id(3), Resume: true}, {Container: w.id(3)}}, nil, "3: it may not")
+	w.do(func() { w.Abandon(w.app) })
+	if !slices.Equal(w.calls, []string{"2 goes on"}) {
+		t.Errorf("%q", w.calls)
+	}
+}
+
+func TestTooManyAtOnce(t *testing.T) {
+	w := begin(t)
+	wishes := make([]swap.Wish, swap.MaxTogether+1)
+	for i := range wishes {
+		wishes[i] = swap.Wish{Container: w.id(99)}
+	}
+	wishes[swap.MaxTogether].Container = w.id(2)
+	var got []swap.Refused
+	w.do(func() { got = w.Carry(w.app, wishes, w.decide) })
+	if n := len(got); n != len(wishes) || got[n-1].Reason != "these are too many at once" {
+		t.Errorf("%v", got)
+	}
+}
