@@ -211,6 +211,9 @@ func (v *validation) suspension() {
 func (v *validation) probes() {
 	const prefix = "heddle.probes."
 	c := v.c
+	if _, err := c.Shares(prefix + "users"); err != nil {
+		v.problem(Error, prefix+"users", err.Error(), "")
+	}
 	for _, of := range []string{"memory-mb", "vcores"} {
 		least, most := prefix+of, prefix+"most-"+of
 		switch {

@@ -73,6 +73,7 @@ func TestValidation(t *testing.T) {
 		{"heddle.scheduler.stage-policy=omo|" + rm + "scheduler.class=fifo", Warning, "heddle.scheduler.stage-policy", "capacity or fair"},
 		{"heddle.probes.memory-mb=512|heddle.probes.most-memory-mb=511", Error, "heddle.probes.most-memory-mb", "below heddle.probes.memory-mb (512)"},
 		{"heddle.probes.most-vcores=2", Error, "heddle.probes.most-vcores", "heddle.probes.memory-mb is 0"},
+		{"heddle.probes.users=anna:0", Error, "heddle.probes.users", "above 0"},
 		{"heddle.probes.sizing=cubic", Error, "heddle.probes.sizing", "square"},
 		{"heddle.scheduler.stage-policy=lazy", Error, "heddle.scheduler.stage-policy", "omo"},
 		{"heddle.scheduler.preemption=suspend", Warning, "heddle.scheduler.preemption", rm + "scheduler.monitor.enable=true"},

@@ -27,6 +27,7 @@ import (
 	"heddle/nm/localizer"
 	"heddle/nm/monitor"
 	"heddle/nm/runas"
+	"heddle/nm/shorttasks"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -92,6 +93,7 @@ type settings struct {
 	accounts      *accounts     // of users whom containers run as
 	notes         []string      // what an administrator should know of the configuration
 	probes        *conf.Address // where probes are taken; nil: nowhere
+	share         func(user string) shorttasks.Share
 }
 
 func readSettings(c *conf.Config) (settings, error) {
@@ -165,6 +167,9 @@ func readSettings(c *conf.Config) (settings, error) {
 	s.archives = archiveConfig(c, s.disks.Local)
 	if c.Int("heddle.probes.memory-mb") > 0 {
 		s.probes = &conf.Address{Host: s.listen.Host, Port: c.Int("heddle.nodemanager.probes.port")}
+	}
+	if s.share, err = shares(c); err != nil {
+		return s, err
 	}
 	return s, nil
 }

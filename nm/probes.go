@@ -2,6 +2,7 @@ package nm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -9,9 +10,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/conf"
 	"heddle/internal/connections"
 	"heddle/nm/allocation"
 	"heddle/nm/container"
@@ -65,28 +68,59 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 	var stop context.CancelFunc
 	x.ctx, stop = context.WithCancel(context.Background())
 	n.shortTasks = shorttasks.New(shorttasks.Options{
-		Listener: counter.Listen(l, "heddle.nodemanager.probes.port"), Bearer: n.keys.Bearer, Admitted: n.keys.Started, Executors: x, Log: n.log,
+		Listener: counter.Listen(l, "heddle.nodemanager.probes.port"), Bearer: n.keys.Bearer, Admitted: n.keys.Started, Executors: x, Share: n.s.share, Log: n.log,
 	})
 	n.closing(func() {
 		n.shortTasks.Close()
 		stop()
 	})
+	if err := n.countProbes(); err != nil {
+		return p, err
+	}
 	capable.SetProbePort(int32(at.Port))
 	p.ended = n.shortTasks.EndApplication
 	p.lend = func(r records.Resource) {
 		n.shortTasks.Lend(probe.Amount{MemoryMB: r.MemoryMB(), VCores: r.VCores()})
 	}
+	var told shorttasks.Counts // heartbeats come one after the other
 	p.state = func() *pb.NodeShortTasks {
 		m := &pb.NodeShortTasks{}
 		lent, used, _ := n.shortTasks.Use()
 		m.SetLent(n.s.types.PB(records.NewResource(lent.MemoryMB, lent.VCores)))
 		m.SetUsed(n.s.types.PB(records.NewResource(used.MemoryMB, used.VCores)))
-		started, waited := n.shortTasks.Started()
-		m.SetStarted(started)
-		m.SetWaitedMs(waited.Milliseconds())
+		all := n.shortTasks.Counts()
+		news := all.Since(told)
+		told = all
+		m.SetStarted(news.Started)
+		m.SetWaitedMs(news.Waited.Milliseconds())
+		m.SetQuotes(news.Quotes)
+		m.SetBrokenQuotes(news.Broken)
 		return m
 	}
 	return p, nil
+}
+
+// countProbes adds the metrics of short tasks.
+func (n *NodeManager) countProbes() (err error) {
+	add := func(name, help string, value func(shorttasks.Counts) float64) {
+		err = errors.Join(err, n.metrics.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{Namespace: "heddle", Subsystem: "nm", Name: name, Help: help},
+			func() float64 { return value(n.shortTasks.Counts()) })))
+	}
+	add("short_tasks_started_total", "Short tasks that have started.", func(c shorttasks.Counts) float64 { return float64(c.Started) })
+	add("short_task_wait_seconds_total", "How long these have waited since their probes came.", func(c shorttasks.Counts) float64 { return c.Waited.Seconds() })
+	add("probe_quotes_total", "Quotes of when a probe has its turn, of which it is known whether they came true.", func(c shorttasks.Counts) float64 { return float64(c.Quotes) })
+	add("probe_quotes_broken_total", "Quotes whose 95th percentile was too early.", func(c shorttasks.Counts) float64 { return float64(c.Broken) })
+	return err
+}
+
+// shares reads what users have of a node.
+func shares(c *conf.Config) (func(user string) shorttasks.Share, error) {
+	const key = "heddle.probes.users"
+	of, err := c.Shares(key)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", key, err)
+	}
+	return func(user string) shorttasks.Share { return shorttasks.Share(of[user]) }, nil
 }
 
 // executors starts executors of short tasks as containers that the ResourceManager doesn't know.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"heddle/am/pool"
 	"heddle/internal/await"
@@ -221,4 +222,75 @@ func TestJobsOfAnySize(t *testing.T) {
 	}
 	s.Close()
 	ended.Wait()
+}
+
+// Probes that would wait for long go elsewhere.
+func TestLongQuotesAreDeclined(t *testing.T) {
+	slow, fast := newFake(t, "slow"), newFake(t, "fast")
+	s := newScheduler(t, Options{Decline: time.Second, Ratio: 2, Nice: 4}, slow, fast)
+	a, b := slow.take(), fast.take()
+	await.Until(t, "both are up", func() bool { return s.State().Nodes == 2 })
+	x, ends := task(wire.Task{What: wire.Nothing})
+	s.Submit(x)
+	p := hear[*wire.Probe](t, b)
+	if p.Nice != 4 {
+		t.Errorf("%+v", p)
+	}
+	say(t, b, &wire.Verdict{Job: p.Job, Accepted: 1})
+	await.Until(t, "it is known that a node has a probe", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.of["fast"].unanswered) == 0
+	})
+	hear[*wire.Probe](t, a)
+	say(t, a, &wire.Verdict{Job: p.Job, Accepted: 1, P50US: 5_000_000, P95US: 9_000_000})
+	if d := hear[*wire.Drop](t, a); d.Job != p.Job {
+		t.Errorf("%+v", d)
+	}
+	p = hear[*wire.Probe](t, b)
+	say(t, b, &wire.Verdict{Job: p.Job, Accepted: 1}, &wire.Ask{ID: 1, Job: p.Job}, &wire.Ended{ID: 1})
+	if e := <-ends; e.err != nil || e.Why != wire.Ran {
+		t.Errorf("%+v", e)
+	}
+}
+
+// Where clones may run, a task that floods is told apart by its first megabyte: its copy is ended, and no other one begins.
+func TestAFloodIsNotKept(t *testing.T) {
+	f, g := newFake(t, "one"), newFake(t, "two")
+	s := newScheduler(t, Options{CloneBelow: time.Minute}, f, g)
+	a, b := f.take(), g.take()
+	await.Until(t, "both are up", func() bool { return s.State().Nodes == 2 })
+	x, ends := task(wire.Task{})
+	got := make(chan int, 100)
+	x.Output = func(_ int, p []byte) { got <- len(p) }
+	s.Submit(x)
+	p := hear[*wire.Probe](t, a)
+	hear[*wire.Probe](t, b)
+	say(t, a, &wire.Verdict{Job: p.Job, Accepted: 1}, &wire.Ask{ID: 1, Job: p.Job})
+	if m := hear[*wire.Task](t, a); m.Clone {
+		t.Errorf("%+v", m)
+	}
+	say(t, b, &wire.Verdict{Job: p.Job, Accepted: 1}, &wire.Ask{ID: 1, Job: p.Job})
+	if m := hear[*wire.Task](t, b); !m.Clone {
+		t.Errorf("%+v", m)
+	}
+	say(t, a, &wire.Output{ID: 1, Data: []byte("the first one is lost")})
+	say(t, b, &wire.Output{ID: 1, Data: make([]byte, 1000)}, &wire.Output{ID: 1, Data: make([]byte, mostKept)})
+	if one, two := <-got, <-got; one != 1000 || two != mostKept {
+		t.Errorf("%d and %d bytes", one, two)
+	}
+	if m := hear[*wire.Cancel](t, a); m.ID != 1 {
+		t.Errorf("%+v", m)
+	}
+	say(t, a, &wire.Ended{ID: 1, Why: wire.Canceled}, &wire.Ask{ID: 2, Job: p.Job})
+	if m := hear[*wire.NoTask](t, a); m.ID != 2 {
+		t.Errorf("%+v", m)
+	}
+	say(t, b, &wire.Output{ID: 1, Data: []byte("more")}, &wire.Ended{ID: 1, Exit: 2})
+	if e := <-ends; e.err != nil || e.Exit != 2 {
+		t.Errorf("%+v", e)
+	}
+	if n := <-got; n != 4 || len(got) > 0 {
+		t.Errorf("%d bytes, and %d times more", n, len(got))
+	}
 }

@@ -316,10 +316,20 @@ func (n *node) verdict(m *wire.Verdict) {
 		next, _ := s.sched.Answered(id, n.at, i < accepted, sched.Bitmap{})
 		s.probe(j, next)
 	}
+	if accepted > 0 && n.unanswered[id] == 0 { // else the node would drop more than is known of
+		if next, declined := s.sched.Quoted(id, n.at, sched.Quote{P50: microseconds(m.P50US), P95: microseconds(m.P95US)}); declined {
+			delete(n.probed, id)
+			n.say(&wire.Drop{Job: m.Job})
+			s.probe(j, next)
+		}
+	}
 	if m.Reason != "" {
 		s.refused = fmt.Sprintf("node %s: %s", n.Node, m.Reason)
 	}
 }
+
+// microseconds is a time that a node has said, of which anything may be too long.
+func microseconds(us uint64) time.Duration { return time.Duration(min(us, 1<<50)) * time.Microsecond }
 
 // ask answers a node that has room for a task. The lock is held.
 func (n *node) ask(m *wire.Ask) error {
@@ -339,6 +349,11 @@ func (n *node) ask(m *wire.Ask) error {
 	}
 	j.wait, j.again = 0, time.Time{}
 	p := j.tasks[got.Task]
+	if got.Kind == sched.Clone && p.alone {
+		s.sched.Failed(id, got.Task, n.at) // it isn't repeated, as another one runs
+		n.say(&wire.NoTask{ID: m.ID})
+		return nil
+	}
 	a := &attempt{place: p, node: n, id: m.ID, at: time.Now()}
 	n.attempts[m.ID] = a
 	s.lastTask = a.at
@@ -361,9 +376,42 @@ func (n *node) output(m *wire.Output) {
 	}
 	if n.s.o.CloneBelow > 0 {
 		a.output = append(a.output, chunk{int(m.Stream), bytes.Clone(m.Data)})
+		if a.kept += len(m.Data); a.kept > mostKept && n.s.choose(a) {
+			a.flush()
+		}
 		return
 	}
 	a.place.task.Output(int(m.Stream), m.Data)
+}
+
+// mostKept is how much output of an attempt is kept in memory. One that writes more is that which counts, if none did before.
+const mostKept = 1 << 20
+
+// choose has an attempt be the only one of its task. It reports false if another one was chosen, or has ended.
+func (s *Scheduler) choose(a *attempt) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := a.place
+	if p.over || a.node.attempts[a.id] != a {
+		return false
+	}
+	p.alone = true
+	for _, other := range slices.Clone(p.attempts) {
+		if other != a {
+			p.drop(other)
+			other.node.say(&wire.Cancel{ID: other.id})
+			s.sched.Failed(p.job.id, p.number, other.node.at) // it isn't repeated, as one runs
+		}
+	}
+	return true
+}
+
+// flush passes on what was kept.
+func (a *attempt) flush() {
+	for _, c := range a.output {
+		a.place.task.Output(c.stream, c.bytes)
+	}
+	a.output = nil
 }
 
 // awaitOutput returns when Output isn't called any more for tasks that were taken from the node.

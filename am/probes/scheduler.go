@@ -28,9 +28,12 @@ type Options struct {
 	Estimate time.Duration
 	// CloneBelow is the mean wait of tasks below which a second copy of them runs where nothing else waits, and the first result counts. 0: never.
 	CloneBelow time.Duration
-	Losses     int // a task that was lost so often is given up; 4 by default
-	Nodes      int // most nodes that it connects to; 1000 by default
-	Log        *logrus.Entry
+	// Decline is the wait that a node expects above which its probes go elsewhere, if they can. 0: never.
+	Decline time.Duration
+	Nice    int // by how much the priority of its tasks is below that of the user, 0 to 1000
+	Losses  int // a task that was lost so often is given up; 4 by default
+	Nodes   int // most nodes that it connects to; 1000 by default
+	Log     *logrus.Entry
 }
 
 // Target is a node that takes probes.
@@ -85,6 +88,7 @@ type place struct {
 	losses   int
 	attempts []*attempt // that run
 	canceled bool
+	alone    bool // it gets no clones any more
 	over     bool
 }
 
@@ -95,6 +99,7 @@ type attempt struct {
 	id     uint64 // of the node's ask
 	at     time.Time
 	output []chunk // kept until it is known whether it counts, if there may be clones
+	kept   int     // bytes of output
 }
 
 type chunk struct {
@@ -118,7 +123,7 @@ func New(o Options) *Scheduler {
 		o: o, log: o.Log, began: time.Now(), of: map[string]*node{}, jobs: map[sched.ID]*Job{}, places: map[*pool.Task]*place{},
 		took: float64(o.Estimate), changed: make(chan struct{}, 1),
 	}
-	s.sched = sched.New(sched.Config{Ratio: o.Ratio, Sticky: true, CloneBelow: o.CloneBelow}, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	s.sched = sched.New(sched.Config{Ratio: o.Ratio, Sticky: true, CloneBelow: o.CloneBelow, Decline: o.Decline}, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.going.Go(s.nurse)
 	return s
@@ -257,7 +262,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 			n.batch -= count
 			n.say(&wire.Probe{
 				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(time.Duration(s.took).Microseconds()),
-				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores),
+				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)),
 			})
 		}
 	}
@@ -364,9 +369,7 @@ func (s *Scheduler) ended(a *attempt, m *wire.Ended) {
 	}
 	s.finish(p)
 	s.mu.Unlock()
-	for _, c := range a.output {
-		p.task.Output(c.stream, c.bytes)
-	}
+	a.flush()
 	p.task.Done(*m, nil)
 	s.change()
 }

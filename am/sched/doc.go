@@ -35,6 +35,8 @@
 // with long work. When all probes of a round are answered, as many as were rejected go to nodes that the newest bitmap shows free of
 // long work, and after the last round to the short partition.
 //
+// Nodes may quote when a probe has its turn (Quoted). With Config.Decline probes that would wait for long are withdrawn, and others drawn.
+//
 // # Clones
 //
 // If Config.CloneBelow is set and tasks wait for less than that in the mean, a node that asks after the last task was launched gets a clone of

@@ -56,6 +56,9 @@ type job struct {
 	rejected   int32 // probes of this round
 	short      int32 // probes that nobody accepted
 	out        int32 // probes that nodes accepted since a task waits and haven't asked with; with Config.Sticky, that haven't got a no-op
+	quotes     int32
+	declined   int32   // probes
+	quoted     float64 // ns: mean of the quotes
 	submitted  time.Duration
 	tasks      []task
 	retry      []int32 // tasks to be repeated

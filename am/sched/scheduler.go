@@ -16,6 +16,8 @@ type Config struct {
 	Rounds int     // rounds after which what was rejected goes to the short partition (Eagle: 2); 0: nodes don't reject for long work
 	// CloneBelow is the mean time from a job's submission to the start of its tasks below which late probes get clones; 0: never.
 	CloneBelow time.Duration
+	// Decline is the quoted wait (Quoted) above which probes go elsewhere, if they can; 0: never.
+	Decline time.Duration
 }
 
 // Scheduler places the tasks of its jobs. It isn't safe for concurrent use.

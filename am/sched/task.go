@@ -114,7 +114,7 @@ func (j *job) start(n Node) int32 {
 
 // toClone returns a task of which a node gets a clone; −1: none.
 func (s *Scheduler) toClone(j *job, a Asking) int32 {
-	if s.cfg.CloneBelow <= 0 || j.alone || a.Others > 0 || s.wait >= float64(s.cfg.CloneBelow) {
+	if s.cfg.CloneBelow <= 0 || j.alone || a.Others > 0 || max(s.wait, j.quoted) >= float64(s.cfg.CloneBelow) {
 		return -1
 	}
 	fit := func(x task) bool { return x.state == running && x.clone == nowhere && x.first != a.Node }

@@ -52,6 +52,8 @@ type Place struct {
 	Env      []string // names of variables that commands inherit on other machines
 	Dir      string   // where commands run; "" is this process's folder where the node has it
 	Probes   bool     // on the cluster, by probes of its nodes
+	Clone    bool     // with Probes: commands may run twice at a time, on nodes that have nothing else to do
+	Nice     int      // with Probes: by how much their priority is below that of the user
 }
 
 // Bar says whether a progress bar is shown.
@@ -124,6 +126,8 @@ func options() []option {
 		{0, "queue", required, text(func(o *Options) *string { return &o.Place.Queue }), "NAME", "queue of the cluster"},
 		{0, "memory", required, number("--memory", 1, 1<<20, func(o *Options) *int { return &o.Place.Memory }), "MB", "memory for each command that runs at a time on the cluster (default 512)"},
 		{0, "probes", none, flag(func(o *Options) *bool { return &o.Place.Probes }), "", "place each command by probes of nodes, in what these are lent for short tasks, instead of holding containers"},
+		{0, "clone", none, flag(func(o *Options) *bool { return &o.Place.Clone }), "", "with --probes: where nothing else waits, run a second copy of a command; the first result counts"},
+		{0, "nice", required, number("--nice", 0, 1000, func(o *Options) *int { return &o.Place.Nice }), "N", "with --probes: let commands of less N, of all users, go first (default 0)"},
 		{0, "env", required, func(o *Options, v string) error {
 			o.Place.Env = append(o.Place.Env, strings.Split(v, ",")...)
 			return nil

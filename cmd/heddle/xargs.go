@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -153,7 +154,11 @@ func startTasks(ctx context.Context, c *conf.Config, from *source, o *xargs.Opti
 	}
 	log := clusterLog(c)
 	c.CloseUp() // as the daemons of this machine do
-	s := probes.New(probes.Options{MemoryMB: int64(o.Place.Memory), Log: log})
+	so := probes.Options{MemoryMB: int64(o.Place.Memory), Nice: o.Place.Nice, Decline: longQueue, Log: log}
+	if o.Place.Clone {
+		so.CloneBelow = idleWait
+	}
+	s := probes.New(so)
 	running, err := probes.Cluster{
 		Conf: c, Name: "heddle xargs " + o.Command[0], Queue: o.Place.Queue, Address: o.Place.Address, Log: log,
 	}.Start(ctx, s)
@@ -163,6 +168,13 @@ func startTasks(ctx context.Context, c *conf.Config, from *source, o *xargs.Opti
 	}
 	return s, stopper(ctx, from, running, s.Close, log), nil
 }
+
+// Commands by probes go to other nodes than those that expect to begin with them later than longQueue, and are cloned while they wait for less than
+// idleWait in the mean.
+const (
+	longQueue = 2 * time.Second
+	idleWait  = 100 * time.Millisecond
+)
 
 // clusterLog is where tools tell what happens on the cluster: warnings only, unless somebody wants more.
 func clusterLog(c *conf.Config) *logrus.Entry {

@@ -28,7 +28,7 @@ func TestWhoIsNotLetIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, 1)
 			test.with(l)
-			c := l.dial()
+			c := l.dial("anna")
 			say(t, c, &wire.Greeting{Scheduler: test.id})
 			if got := hear[*wire.Refusal](t, c); !strings.Contains(got.Reason, test.why) {
 				t.Errorf("%.300s", got.Reason)
@@ -179,14 +179,7 @@ func TestAClockThatIsAnHourOff(t *testing.T) {
 	for _, off := range []time.Duration{time.Hour, -time.Hour} {
 		l := newLab(t, 1)
 		l.later(off)
-		l.run = func(ctx context.Context, c *wire.Conn) {
-			defer context.AfterFunc(ctx, c.Close)()
-			for m, err := c.Receive(); err == nil; m, err = c.Receive() {
-				if task, ok := m.(*wire.Task); ok {
-					_ = c.Send(&wire.Ended{ID: task.ID})
-				}
-			}
-		}
+		l.run = runAll
 		c := l.scheduler("one")
 		say(t, c, of(1, 1, 1))
 		ask := hear[*wire.Ask](t, c)

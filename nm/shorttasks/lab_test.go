@@ -36,8 +36,10 @@ type lab struct {
 
 	mu      sync.Mutex
 	ahead   time.Duration // of the node's clock
+	frozen  time.Time     // if set, the node's clock stands still there
 	started []Executor
 	live    int // executors that haven't ended
+	shares  map[string]Share
 	// run is what executors do, until the context ends. Without it they take tasks, and never end them.
 	run func(ctx context.Context, c *wire.Conn)
 }
@@ -61,15 +63,26 @@ func newLab(t *testing.T, slots int64) *lab {
 			}
 			return ipc.Bearer{Password: l.key.Sign(b), Identifier: id}, nil
 		},
+		Share: func(user string) Share { return l.shares[user] },
 		Now: func() time.Time {
 			l.mu.Lock()
 			defer l.mu.Unlock()
+			if !l.frozen.IsZero() {
+				return l.frozen.Add(l.ahead)
+			}
 			return time.Now().Add(l.ahead)
 		},
 	})
 	t.Cleanup(l.Close)
 	l.Lend(probe.Amount{MemoryMB: slots, VCores: slots})
 	return l
+}
+
+// freeze has only later move the node's clock.
+func (l *lab) freeze() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frozen = time.Now()
 }
 
 // later moves the node's clock.
@@ -108,9 +121,9 @@ func (l *lab) Start(x Executor, ended func(string)) (func(), error) {
 }
 
 // dial connects with the token of a user.
-func (l *lab) dial() *wire.Conn {
+func (l *lab) dial(user string) *wire.Conn {
 	l.t.Helper()
-	id := token.NM{Attempt: attempt, Node: here, Submitter: "anna", KeyID: l.key.ID()}.Encode()
+	id := token.NM{Attempt: attempt, Node: here, Submitter: user, KeyID: l.key.ID()}.Encode()
 	c, err := wire.Dial(l.t.Context(), fmt.Sprintf("127.0.0.1:%d", l.Port()), id, wire.SecretOf(l.key.Sign(id)))
 	if err != nil {
 		l.t.Fatal(err)
@@ -122,7 +135,12 @@ func (l *lab) dial() *wire.Conn {
 // scheduler connects one that the node has taken.
 func (l *lab) scheduler(id string) *wire.Conn {
 	l.t.Helper()
-	c := l.dial()
+	return l.schedulerOf("anna", id)
+}
+
+func (l *lab) schedulerOf(user, id string) *wire.Conn {
+	l.t.Helper()
+	c := l.dial(user)
 	say(l.t, c, &wire.Greeting{Scheduler: id})
 	hear[*wire.Lent](l.t, c)
 	return c
@@ -163,6 +181,16 @@ func (l *lab) empty() {
 		defer l.mu.Unlock()
 		return used == probe.Amount{} && waiting == 0 && known == 0 && l.live == 0
 	})
+}
+
+// runAll is an executor that ends all tasks at once.
+func runAll(ctx context.Context, c *wire.Conn) {
+	defer context.AfterFunc(ctx, c.Close)()
+	for m, err := c.Receive(); err == nil; m, err = c.Receive() {
+		if task, ok := m.(*wire.Task); ok {
+			_ = c.Send(&wire.Ended{ID: task.ID}) // if it fails, Receive does
+		}
+	}
 }
 
 // of is a probe of tasks of 1 MB and a vcore.

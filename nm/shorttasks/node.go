@@ -18,7 +18,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// Options of a Node. All must be set but for Now.
+// Options of a Node. All must be set but for Share and Now.
 type Options struct {
 	// Listener is where schedulers and executors connect. The Node closes it.
 	Listener net.Listener
@@ -27,8 +27,16 @@ type Options struct {
 	// Admitted notes that an attempt works here with the key of its token.
 	Admitted  func(token.NM) error
 	Executors Executors
-	Log       *logrus.Entry
-	Now       func() time.Time // time.Now if nil
+	// Share is what a user has where several wait; nil: all have the same.
+	Share func(user string) Share
+	Log   *logrus.Entry
+	Now   func() time.Time // time.Now if nil
+}
+
+// Share is what a user has of a node.
+type Share struct {
+	Weight   float64 // what isn't a positive number stands for 1
+	Priority int32   // higher goes first, strictly
 }
 
 // Executors starts executors.
@@ -86,8 +94,20 @@ type Node struct {
 	users      map[string]int32
 	ended      map[records.ApplicationID]time.Time
 	nextID     int64
-	started    int64 // tasks since Started was called
-	waited     time.Duration
+	counts     Counts
+}
+
+// Counts are of all that was since a Node began.
+type Counts struct {
+	Started int64         // tasks
+	Waited  time.Duration // by these together, since probes of their jobs came
+	// Quotes are those that have come true or not, and Broken those that have not: an ask came after the 95th percentile of its quote.
+	Quotes, Broken int64
+}
+
+// Since is what has come since earlier Counts.
+func (c Counts) Since(before Counts) Counts {
+	return Counts{c.Started - before.Started, c.Waited - before.Waited, c.Quotes - before.Quotes, c.Broken - before.Broken}
 }
 
 // identity is what no two schedulers share.
@@ -100,6 +120,9 @@ type identity struct {
 func New(o Options) *Node {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Share == nil {
+		o.Share = func(string) Share { return Share{} }
 	}
 	n := &Node{
 		o: o, log: o.Log, began: o.Now(), schedulers: map[identity]*scheduler{}, executors: map[string]*executor{}, users: map[string]int32{},
@@ -157,13 +180,11 @@ func (n *Node) Use() (lent, used probe.Amount, waiting int) {
 	return lent, used, waiting
 }
 
-// Started returns how many tasks have started since it was last called, and how long all of them had waited together since probes of their jobs came.
-func (n *Node) Started() (tasks int64, waited time.Duration) {
+// Counts returns what has happened so far.
+func (n *Node) Counts() Counts {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	tasks, waited = n.started, n.waited
-	n.started, n.waited = 0, 0
-	return tasks, waited
+	return n.counts
 }
 
 // EndApplication ends what there is of an application, for good.

@@ -36,6 +36,8 @@ type job struct {
 	id     uint64
 	handle probe.Handle
 	came   time.Duration // when its last probes came, or a task of it started since
+	quoted bool          // that its probes have their turn until then. The node hasn't asked since
+	until  time.Duration
 }
 
 // run is an ask, or the task that has come for it.
@@ -268,6 +270,7 @@ const (
 	mostTasks    = 1 << 30
 	mostEstimate = 1 << 50 // µs
 	mostSize     = 1 << 40 // MiB, or vcores
+	mostNice     = 1000
 )
 
 // probe takes probes of a job.
@@ -287,8 +290,10 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	}
 	j := s.jobs[m.Job]
 	if j == nil {
+		share := n.o.Share(s.user)
 		j = &job{s: s, id: m.Job, handle: n.jobs.Add(probe.Job{
 			Estimate: time.Duration(m.EstimateUS) * time.Microsecond, Left: int(m.Left), User: n.userOf(s.user),
+			Priority: share.Priority - int32(min(m.Nice, mostNice)), Weight: share.Weight,
 			Size: probe.Amount{MemoryMB: int64(m.MemoryMB), VCores: int64(m.VCores)},
 		})}
 		for len(n.of) <= int(j.handle) {
@@ -311,6 +316,9 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	}
 	if v.Accepted > 0 {
 		v.P50US, v.P95US = uint64(q.P50.Microseconds()), uint64(q.P95.Microseconds())
+		if !j.quoted {
+			j.quoted, j.until = true, n.now()+q.P95
+		}
 		s.idle = time.Time{}
 		if s.executor == nil {
 			s.start() // so that it is there when the first task comes
@@ -338,6 +346,7 @@ func (n *Node) pump() {
 			break
 		}
 		j := n.of[ask.Job]
+		j.settle(n.now())
 		s := j.s
 		s.asked++
 		r := &run{s: s, id: s.asked, slot: ask.Slot, job: j, at: n.o.Now()}
@@ -353,6 +362,19 @@ func (n *Node) pump() {
 			x, id := r.s.executor, r.id
 			n.serving.Go(func() { x.cancel(id) })
 		}
+	}
+}
+
+// settle counts whether a quote of the job has come true, as the node asks for a task of it now. The lock is held.
+func (j *job) settle(now time.Duration) {
+	if !j.quoted {
+		return
+	}
+	j.quoted = false
+	c := &j.s.n.counts
+	c.Quotes++
+	if now > j.until {
+		c.Broken++
 	}
 }
 
@@ -375,8 +397,8 @@ func (s *scheduler) bind(m *wire.Task) *executor {
 	}
 	r.bound = true
 	now := s.n.now()
-	s.n.started++
-	s.n.waited += now - r.job.came
+	s.n.counts.Started++
+	s.n.counts.Waited += now - r.job.came
 	r.job.came = now
 	s.n.worker.Bind(s.n.now(), r.slot, answer)
 	s.learn(r.job, m.Left)

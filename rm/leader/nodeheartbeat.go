@@ -3,10 +3,10 @@ package leader
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/session"
@@ -51,8 +51,7 @@ type NodeCall struct {
 // ShortTasks is what a node does with what it was lent for them.
 type ShortTasks struct {
 	Lent, Used records.Resource
-	Started    int64         // tasks, since its last heartbeat
-	Waited     time.Duration // by all of them together
+	News       lending.News // since its last heartbeat
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -101,7 +100,7 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	call.Outputs = call.Outputs[:min(len(call.Outputs), outputs.MaxPerCall)]
 	lent := false
 	if t := call.ShortTasks; t != nil {
-		ns.loans.Waited(t.Waited, t.Started)
+		ns.loans.Told(t.News)
 		lent = t.Lent != s.lent && t.Used.FitsIn(t.Lent)
 	}
 	refused := call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]

@@ -6,6 +6,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/leader"
+	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/leader/warming"
@@ -186,10 +187,12 @@ func shortTasks(m *pb.NodeShortTasks, types records.ResourceTypes) *leader.Short
 	const longest = 1 << 40 // ms
 	lent, err := types.From(m.GetLent())
 	used, err2 := types.From(m.GetUsed())
-	if m == nil || err != nil || err2 != nil || m.GetStarted() < 0 || m.GetWaitedMs() < 0 || m.GetWaitedMs() > longest {
+	if m == nil || err != nil || err2 != nil || min(m.GetStarted(), m.GetWaitedMs(), m.GetBrokenQuotes(), m.GetQuotes()-m.GetBrokenQuotes()) < 0 || m.GetWaitedMs() > longest {
 		return nil
 	}
-	return &leader.ShortTasks{Lent: lent, Used: used, Started: m.GetStarted(), Waited: time.Duration(m.GetWaitedMs()) * time.Millisecond}
+	return &leader.ShortTasks{Lent: lent, Used: used, News: lending.News{
+		Started: m.GetStarted(), Waited: time.Duration(m.GetWaitedMs()) * time.Millisecond, Quotes: m.GetQuotes(), Broken: m.GetBrokenQuotes(),
+	}}
 }
 
 // pressure is a percentage, whatever a node says.

@@ -1597,15 +1597,17 @@ func (b0 NodeCapabilities_builder) Build() *NodeCapabilities {
 
 // What a node does with what it was lent for short tasks, in registrations and heartbeats of nodes that take probes.
 type NodeShortTasks struct {
-	state                  protoimpl.MessageState `protogen:"opaque.v1"`
-	xxx_hidden_Lent        *Resource              `protobuf:"bytes,1,opt,name=lent"`
-	xxx_hidden_Used        *Resource              `protobuf:"bytes,2,opt,name=used"`
-	xxx_hidden_Started     int64                  `protobuf:"varint,3,opt,name=started"`
-	xxx_hidden_WaitedMs    int64                  `protobuf:"varint,4,opt,name=waited_ms,json=waitedMs"`
-	XXX_raceDetectHookData protoimpl.RaceDetectHookData
-	XXX_presence           [1]uint32
-	unknownFields          protoimpl.UnknownFields
-	sizeCache              protoimpl.SizeCache
+	state                   protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Lent         *Resource              `protobuf:"bytes,1,opt,name=lent"`
+	xxx_hidden_Used         *Resource              `protobuf:"bytes,2,opt,name=used"`
+	xxx_hidden_Started      int64                  `protobuf:"varint,3,opt,name=started"`
+	xxx_hidden_WaitedMs     int64                  `protobuf:"varint,4,opt,name=waited_ms,json=waitedMs"`
+	xxx_hidden_Quotes       int64                  `protobuf:"varint,5,opt,name=quotes"`
+	xxx_hidden_BrokenQuotes int64                  `protobuf:"varint,6,opt,name=broken_quotes,json=brokenQuotes"`
+	XXX_raceDetectHookData  protoimpl.RaceDetectHookData
+	XXX_presence            [1]uint32
+	unknownFields           protoimpl.UnknownFields
+	sizeCache               protoimpl.SizeCache
 }
 
 func (x *NodeShortTasks) Reset() {
@@ -1661,6 +1663,20 @@ func (x *NodeShortTasks) GetWaitedMs() int64 {
 	return 0
 }
 
+func (x *NodeShortTasks) GetQuotes() int64 {
+	if x != nil {
+		return x.xxx_hidden_Quotes
+	}
+	return 0
+}
+
+func (x *NodeShortTasks) GetBrokenQuotes() int64 {
+	if x != nil {
+		return x.xxx_hidden_BrokenQuotes
+	}
+	return 0
+}
+
 func (x *NodeShortTasks) SetLent(v *Resource) {
 	x.xxx_hidden_Lent = v
 }
@@ -1671,12 +1687,22 @@ func (x *NodeShortTasks) SetUsed(v *Resource) {
 
 func (x *NodeShortTasks) SetStarted(v int64) {
 	x.xxx_hidden_Started = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 6)
 }
 
 func (x *NodeShortTasks) SetWaitedMs(v int64) {
 	x.xxx_hidden_WaitedMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 6)
+}
+
+func (x *NodeShortTasks) SetQuotes(v int64) {
+	x.xxx_hidden_Quotes = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+}
+
+func (x *NodeShortTasks) SetBrokenQuotes(v int64) {
+	x.xxx_hidden_BrokenQuotes = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
 }
 
 func (x *NodeShortTasks) HasLent() bool {
@@ -1707,6 +1733,20 @@ func (x *NodeShortTasks) HasWaitedMs() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
 }
 
+func (x *NodeShortTasks) HasQuotes() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *NodeShortTasks) HasBrokenQuotes() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
 func (x *NodeShortTasks) ClearLent() {
 	x.xxx_hidden_Lent = nil
 }
@@ -1725,6 +1765,16 @@ func (x *NodeShortTasks) ClearWaitedMs() {
 	x.xxx_hidden_WaitedMs = 0
 }
 
+func (x *NodeShortTasks) ClearQuotes() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_Quotes = 0
+}
+
+func (x *NodeShortTasks) ClearBrokenQuotes() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_BrokenQuotes = 0
+}
+
 type NodeShortTasks_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -1734,6 +1784,10 @@ type NodeShortTasks_builder struct {
 	// Short tasks that have started since the last heartbeat, and how long they had waited together, in ms.
 	Started  *int64
 	WaitedMs *int64
+	// Quotes of when a probe would have its turn that have come true or false since the last heartbeat, and how many of them were false: it was later
+	// than the 95th percentile.
+	Quotes       *int64
+	BrokenQuotes *int64
 }
 
 func (b0 NodeShortTasks_builder) Build() *NodeShortTasks {
@@ -1743,12 +1797,20 @@ func (b0 NodeShortTasks_builder) Build() *NodeShortTasks {
 	x.xxx_hidden_Lent = b.Lent
 	x.xxx_hidden_Used = b.Used
 	if b.Started != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 6)
 		x.xxx_hidden_Started = *b.Started
 	}
 	if b.WaitedMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 6)
 		x.xxx_hidden_WaitedMs = *b.WaitedMs
+	}
+	if b.Quotes != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
+		x.xxx_hidden_Quotes = *b.Quotes
+	}
+	if b.BrokenQuotes != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		x.xxx_hidden_BrokenQuotes = *b.BrokenQuotes
 	}
 	return m0
 }
@@ -2793,12 +2855,14 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\tR\binstance\x12\x1d\n" +
 	"\n" +
-	"probe_port\x18\x04 \x01(\x05R\tprobePort\"\x9d\x01\n" +
+	"probe_port\x18\x04 \x01(\x05R\tprobePort\"\xda\x01\n" +
 	"\x0eNodeShortTasks\x12)\n" +
 	"\x04lent\x18\x01 \x01(\v2\x15.heddle.yarn.ResourceR\x04lent\x12)\n" +
 	"\x04used\x18\x02 \x01(\v2\x15.heddle.yarn.ResourceR\x04used\x12\x18\n" +
 	"\astarted\x18\x03 \x01(\x03R\astarted\x12\x1b\n" +
-	"\twaited_ms\x18\x04 \x01(\x03R\bwaitedMs\"i\n" +
+	"\twaited_ms\x18\x04 \x01(\x03R\bwaitedMs\x12\x16\n" +
+	"\x06quotes\x18\x05 \x01(\x03R\x06quotes\x12#\n" +
+	"\rbroken_quotes\x18\x06 \x01(\x03R\fbrokenQuotes\"i\n" +
 	"\fStartRefusal\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xa2\x01\n" +

@@ -15,6 +15,7 @@ type Probe struct {
 	Left             uint64 // tasks of the job that wait
 	EstimateUS       uint64 // mean duration of its tasks; 0: not known
 	MemoryMB, VCores uint64 // of one task
+	Nice             uint64 // by how much its priority is below that of its user
 }
 
 // Verdict answers a Probe. It comes again, with nothing accepted, for probes that the node gives back.
@@ -64,7 +65,8 @@ func (m *Probe) append(b []byte) []byte {
 	b = number(b, 3, m.Left)
 	b = number(b, 4, m.EstimateUS)
 	b = number(b, 5, m.MemoryMB)
-	return number(b, 6, m.VCores)
+	b = number(b, 6, m.VCores)
+	return number(b, 7, m.Nice)
 }
 
 func (m *Verdict) append(b []byte) []byte {
@@ -121,7 +123,7 @@ func (m *Greeting) set(x field) {
 func (m *Lent) set(x field) { assign(x, &m.MemoryMB, &m.VCores) }
 
 func (m *Probe) set(x field) {
-	assign(x, &m.Job, &m.Count, &m.Left, &m.EstimateUS, &m.MemoryMB, &m.VCores)
+	assign(x, &m.Job, &m.Count, &m.Left, &m.EstimateUS, &m.MemoryMB, &m.VCores, &m.Nice)
 }
 
 func (m *Verdict) set(x field) {

@@ -65,7 +65,7 @@ var messages = []Message{
 	&Task{ID: 6, Left: 9, Clone: true},
 	&Greeting{Scheduler: "s1"},
 	&Lent{MemoryMB: 4096, VCores: 4},
-	&Probe{Job: 7, Count: 3, Left: 10, EstimateUS: 1000, MemoryMB: 512, VCores: 1},
+	&Probe{Job: 7, Count: 3, Left: 10, EstimateUS: 1000, MemoryMB: 512, VCores: 1, Nice: 3},
 	&Verdict{Job: 7, Accepted: 2, Rejected: 1, Reason: "the queue is full", P50US: 5, P95US: 9},
 	&Ask{ID: 8, Job: 7, Others: 2},
 	&NoTask{ID: 8, Left: 1},

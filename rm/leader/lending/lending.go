@@ -7,6 +7,7 @@ package lending
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -39,12 +40,17 @@ func (s *Settings) Check() error {
 	return nil
 }
 
-// Want is what each node is to be lent after a window with a mean wait.
-func (s *Settings) Want(wait time.Duration) records.Resource {
+// Want is what each node is to be lent after a window: by the mean wait, or by how many quotes were broken, whichever is worse. Nodes that
+// promise in vain have more to do than they know.
+func (s *Settings) Want(news News) records.Resource {
 	if s.Most.IsZero() {
 		return s.Least
 	}
-	p := s.Model.Of(float64(wait) / float64(s.Longest))
+	x := float64(news.wait()) / float64(s.Longest)
+	if news.Quotes >= fewestQuotes {
+		x = max(x, (float64(news.Broken)/float64(news.Quotes)-brokenAnyway)/(1-brokenAnyway))
+	}
+	p := s.Model.Of(x)
 	want := s.Least
 	for i := range want {
 		want[i] += int64(p * float64(s.Most[i]-s.Least[i]))
@@ -52,38 +58,53 @@ func (s *Settings) Want(wait time.Duration) records.Resource {
 	return want
 }
 
-// Windows collects how long short tasks wait. It is safe for concurrent use.
+// Broken quotes say something if there are some, and more are broken than their 95th percentile allows.
+const (
+	fewestQuotes = 20
+	brokenAnyway = 0.05
+)
+
+// News is what nodes tell of short tasks that have started. None is negative.
+type News struct {
+	Started int64
+	Waited  time.Duration // by all of them together
+	// Quotes are those of which it is known by now whether they have come true, and Broken those that have not.
+	Quotes, Broken int64
+}
+
+// wait is the mean of waits.
+func (n News) wait() time.Duration { return n.Waited / time.Duration(max(n.Started, 1)) }
+
+// Windows collects what nodes tell. It is safe for concurrent use.
 type Windows struct {
 	mu   sync.Mutex
 	ends time.Time
-	sum  float64 // ns
-	n    int64
+	news News
 }
 
-// Waited says that so many tasks started, after so long a wait together.
-func (w *Windows) Waited(sum time.Duration, tasks int64) {
+// Heard takes what a node has told.
+func (w *Windows) Heard(n News) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.sum += float64(sum)
-	w.n += tasks
+	w.news.Started += n.Started
+	w.news.Waited += min(n.Waited, math.MaxInt64-w.news.Waited)
+	w.news.Quotes += n.Quotes
+	w.news.Broken += n.Broken
 }
 
-// Next ends the window if its time has come, and returns the mean wait in it.
-func (w *Windows) Next(now time.Time, window time.Duration) (wait time.Duration, ended bool) {
+// Next ends the window if its time has come, and returns what was told in it.
+func (w *Windows) Next(now time.Time, window time.Duration) (told News, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ends.IsZero() {
 		w.ends = now.Add(window)
 	}
 	if now.Before(w.ends) {
-		return 0, false
+		return News{}, false
 	}
 	w.ends = now.Add(window)
-	if w.n > 0 {
-		wait = time.Duration(w.sum / float64(w.n))
-	}
-	w.sum, w.n = 0, 0
-	return wait, true
+	told, w.news = w.news, News{}
+	return told, true
 }
 
 // Node is what one node was lent.

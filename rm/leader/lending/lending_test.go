@@ -1,6 +1,7 @@
 package lending
 
 import (
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -30,13 +31,26 @@ func TestWhatIsWanted(t *testing.T) {
 	} {
 		s := settings()
 		s.Model = test.model
-		if got := s.Want(test.wait); got != test.want {
+		if got := s.Want(News{Started: 2, Waited: 2 * test.wait}); got != test.want {
 			t.Errorf("%v after %v: %v, not %v", test.model, test.wait, got, test.want)
 		}
 	}
 	fixed := Settings{Least: size(7, 7)}
-	if got := fixed.Want(time.Hour); got != fixed.Least {
+	if got := fixed.Want(News{Started: 1, Waited: time.Hour}); got != fixed.Least {
 		t.Errorf("%v", got)
+	}
+}
+
+// Nodes that promise in vain are lent more, however short the waits that they tell of. A few promises prove nothing, and one in twenty may be broken.
+func TestBrokenQuotes(t *testing.T) {
+	s := settings()
+	for _, test := range []struct{ quotes, broken, want int64 }{{1000, 50, 1}, {1000, 525, 5}, {1000, 1000, 9}, {19, 19, 1}, {20, 20, 9}} {
+		if got := s.Want(News{Started: 5, Waited: time.Millisecond, Quotes: test.quotes, Broken: test.broken}); got.VCores() != test.want {
+			t.Errorf("%+v: %v", test, got)
+		}
+	}
+	if got := s.Want(News{Started: 1, Waited: time.Hour, Quotes: 100}); got != s.Most {
+		t.Errorf("long waits that were promised: %v", got)
 	}
 }
 
@@ -62,16 +76,21 @@ func TestWindowsEnd(t *testing.T) {
 	if _, ended := w.Next(now, time.Minute); ended {
 		t.Error("the first window ends when it begins")
 	}
-	w.Waited(6*time.Second, 2)
-	w.Waited(0, 1)
+	w.Heard(News{Started: 2, Waited: 6 * time.Second, Quotes: 5})
+	w.Heard(News{Started: 1, Broken: 2})
 	if _, ended := w.Next(now.Add(59*time.Second), time.Minute); ended {
 		t.Error("a window ends early")
 	}
-	if wait, ended := w.Next(now.Add(time.Minute), time.Minute); !ended || wait != 2*time.Second {
-		t.Errorf("%v, %v", wait, ended)
+	if told, ended := w.Next(now.Add(time.Minute), time.Minute); !ended || told != (News{3, 6 * time.Second, 5, 2}) || told.wait() != 2*time.Second {
+		t.Errorf("%+v, %v", told, ended)
 	}
-	if wait, ended := w.Next(now.Add(2*time.Minute), time.Minute); !ended || wait != 0 {
-		t.Errorf("without tasks: %v, %v", wait, ended)
+	if told, ended := w.Next(now.Add(2*time.Minute), time.Minute); !ended || told != (News{}) || told.wait() != 0 {
+		t.Errorf("without tasks: %+v, %v", told, ended)
+	}
+	w.Heard(News{Started: 1, Waited: math.MaxInt64})
+	w.Heard(News{Started: 1, Waited: math.MaxInt64})
+	if told, _ := w.Next(now.Add(time.Hour), time.Minute); told.wait() <= 0 {
+		t.Errorf("waits of centuries: %+v", told)
 	}
 }
 

@@ -35,14 +35,14 @@ type Nodes interface {
 	Tell(id records.NodeID, rest, lent records.Resource)
 }
 
-// Loans are what nodes were lent in a leadership. Methods are the loop's, but for Waited and News.
+// Loans are what nodes were lent in a leadership. Methods are the loop's, but for Told and News.
 type Loans struct {
 	Config
-	loop  Loop
-	work  *ledger.State
-	nodes map[records.NodeID]*loan
-	waits Windows
-	ports Ports
+	loop    Loop
+	work    *ledger.State
+	nodes   map[records.NodeID]*loan
+	windows Windows
+	ports   Ports
 }
 
 type loan struct {
@@ -81,8 +81,8 @@ func (l *Loans) Use(id records.NodeID, usable bool) {
 	l.loop.AfterCommit(func() { l.ports.Set(id, port) })
 }
 
-// Waited says that short tasks started, after so long a wait together. It may be called from any goroutine.
-func (l *Loans) Waited(sum time.Duration, tasks int64) { l.waits.Waited(sum, tasks) }
+// Told takes what a node tells of short tasks that have started. It may be called from any goroutine.
+func (l *Loans) Told(n News) { l.windows.Heard(n) }
 
 // News returns the nodes that take probes of which an ApplicationMaster hasn't been told, and those that don't any more. It may be called from any
 // goroutine.
@@ -93,11 +93,11 @@ func (l *Loans) Tick(now time.Time) {
 	if l.Most.IsZero() {
 		return
 	}
-	wait, ended := l.waits.Next(now, l.Window)
+	told, ended := l.windows.Next(now, l.Window)
 	if !ended {
 		return
 	}
-	want := l.Want(wait)
+	want := l.Want(told)
 	ids := make([]records.NodeID, 0, len(l.nodes))
 	for id := range l.nodes {
 		ids = append(ids, id)
