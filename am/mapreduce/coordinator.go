@@ -129,7 +129,7 @@ func starter(s *job.Spec) stage.Starter {
 	case job.StartLazily:
 		return &slowstart.OMO{}
 	case job.StartAtFraction:
-		return slowstart.Fraction(s.SlowStart)
+		return slowstart.Ramp{Fraction: slowstart.Fraction(s.SlowStart)}
 	}
 	return slowstart.AfterMaps(s.SlowStart)
 }

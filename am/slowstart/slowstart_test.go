@@ -37,6 +37,18 @@ func TestFractions(t *testing.T) {
 	}
 }
 
+// With 250 reduces on 40 slots those took all slots, and all maps but one waited.
+func TestReducesRampUp(t *testing.T) {
+	for _, c := range []struct{ slots, waiting, running, done, want int }{
+		{40, 900, 40, 60, 2}, {40, 560, 40, 400, 16}, {40, 260, 40, 700, 20}, {40, 1, 20, 979, 20}, {40, 1, 9, 990, 30}, {2, 2, 1, 1, 1}, {40, 100, 40, 0, 1}, {0, 1, 0, 1, 1},
+	} {
+		f := &stage.Facts{Slots: c.slots, Maps: stage.Stat{Tasks: c.waiting + c.running + c.done, Waiting: c.waiting, Running: c.running, Done: c.done}}
+		if got := (Ramp{0.05}).Most(f); got != c.want {
+			t.Errorf("%+v: %d reduces", c, got)
+		}
+	}
+}
+
 // T_s = d·m/(B·r) (section 4.3.2.2).
 func TestShuffleTimeOfSection4322(t *testing.T) {
 	if got := Shuffle(facts(10)); got != 20 {

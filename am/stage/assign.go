@@ -93,9 +93,9 @@ func (m *Machine) pick(s *slot) *task {
 		}
 		return nil
 	}
-	// Once reduces begin, all of them do in a row. Maps that have to be repeated go first, as all reduces wait for them; and
-	// at least one slot goes on with maps.
-	if fits && maps.redo == 0 && maps.count[waiting] > 0 && maps.count[running] > 0 {
+	// Once reduces begin, all of them do in a row, or as many as the rule allows. Maps that have to be repeated go first, as all reduces wait
+	// for them; and at least one slot goes on with maps.
+	if fits && maps.redo == 0 && maps.count[waiting] > 0 && maps.count[running] > 0 && mayBegin(m) > 0 {
 		if t := reduces.next(s.host, may); t != nil {
 			return t
 		}

@@ -28,6 +28,7 @@ type Machine struct {
 	names    map[string]host // only looked up
 	hosts    int             // that have slots
 	requests []request       // by RequestID
+	asking   [stages]int     // of them that are open and for no copies
 	copies   copies
 	freezes  freezes
 	cuts     cuts

@@ -9,6 +9,12 @@ type Starter interface {
 	Due(f *Facts) bool
 }
 
+// Limiter is a Starter that lets not all reduces begin while maps wait.
+type Limiter interface {
+	// Most is how many reduces may run as long as maps wait. Those that run go on.
+	Most(f *Facts) int
+}
+
 // Facts are what a Starter decides by.
 type Facts struct {
 	Now           time.Duration

@@ -45,8 +45,21 @@ func (m *Machine) wanted(pool int) (n int) {
 	if pool == m.poolOf(Map) {
 		n += m.tables[Map].count[waiting]
 	}
-	if pool == m.poolOf(Reduce) && m.due {
-		n += m.tables[Reduce].count[waiting]
+	if pool == m.poolOf(Reduce) {
+		n += mayBegin(m)
+	}
+	return n
+}
+
+// mayBegin is how many of the reduces that wait may begin now.
+func mayBegin(m *Machine) int {
+	if !m.due {
+		return 0
+	}
+	b := &m.tables[Reduce]
+	n := b.count[waiting]
+	if l, limits := m.job.Starter.(Limiter); limits && n > 0 && m.tables[Map].count[waiting] > 0 {
+		n = min(n, max(0, l.Most(m.Facts())-b.count[running]))
 	}
 	return n
 }
@@ -89,7 +102,7 @@ func (m *Machine) adjust() {
 // unasked returns a task that waits and for which no container was asked for: reduces first, if they begin before the maps end.
 func (m *Machine) unasked(pool int) *task {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
-	ofMaps, ofReduces := pool == m.poolOf(Map), pool == m.poolOf(Reduce) && m.due
+	ofMaps, ofReduces := pool == m.poolOf(Map), pool == m.poolOf(Reduce) && m.asking[Reduce] < mayBegin(m)
 	if ofReduces && (!ofMaps || maps.redo == 0) {
 		if t := reduces.firstOf(&reduces.unasked, unasked); t != nil {
 			return t
@@ -113,6 +126,7 @@ func (m *Machine) ask(r request) RequestID {
 		p := &m.pools[m.poolOf(r.task.Stage)]
 		p.asked = append(p.asked, id)
 		p.open++
+		m.asking[r.task.Stage]++
 	}
 	return id
 }
@@ -122,6 +136,7 @@ func (m *Machine) served(id RequestID) {
 	r := &m.requests[id]
 	r.open = false
 	m.pools[m.poolOf(r.task.Stage)].open--
+	m.asking[r.task.Stage]--
 	t := m.task(r.task)
 	t.request = 0
 	if t.phase == waiting {

@@ -107,14 +107,18 @@ func (j *master) submitted(seq int64) {
 }
 
 func starter(s *Settings) stage.Starter {
-	switch s.SlowStart {
-	case "omo":
+	if s.SlowStart == "omo" {
 		return &slowstart.OMO{}
-	case "":
-		return slowstart.Fraction(defaultSlowStart)
 	}
-	f, _ := strconv.ParseFloat(s.SlowStart, 64) // it was checked
-	return slowstart.Fraction(f)
+	part := slowstart.Fraction(defaultSlowStart)
+	if s.SlowStart != "" {
+		f, _ := strconv.ParseFloat(s.SlowStart, 64) // it was checked
+		part = slowstart.Fraction(f)
+	}
+	if s.RampUp {
+		return slowstart.Ramp{Fraction: part}
+	}
+	return part
 }
 
 func speculator(s *Settings) (stage.Speculator, stage.Splitter) {

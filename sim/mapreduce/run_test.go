@@ -59,6 +59,19 @@ func TestReduceFetchesWhileMapsRun(t *testing.T) {
 	}
 }
 
+// 250 reduces take all of 40 containers but one as soon as they may, and wait for maps that have nowhere to run; or they leave half of them.
+func TestReducesRampUp(t *testing.T) {
+	done := map[bool]float64{}
+	for _, limited := range []bool{false, true} {
+		s := simple(400, 250)
+		s.Nodes[0].Count, s.Settings.SlowStart, s.Settings.RampUp = 20, "0.05", limited
+		done[limited] = run(t, s).Jobs[0].MapsDone
+	}
+	if done[true] > 0.5*done[false] {
+		t.Errorf("maps are done at %v s, and at %v without a limit", done[true], done[false])
+	}
+}
+
 // A node of half the speed takes twice as long, also for a type of tasks alone; and one that becomes slow does the rest more slowly.
 func TestSpeedsOfNodes(t *testing.T) {
 	for name, x := range map[string]struct {

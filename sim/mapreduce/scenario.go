@@ -27,6 +27,8 @@ type Scenario struct {
 type Settings struct {
 	// SlowStart is omo, or the part of the maps that is done when reduces may begin; "" is 0.05.
 	SlowStart string `json:"slowstart"`
+	// RampUp has not all reduces begin at once while maps wait, as heddle mr and Hadoop's MapReduce do on YARN.
+	RampUp bool `json:"rampUp"`
 	// StagePolicy is fresh, omo or none, the ResourceManager's for all queues that name no other in Properties or Allocations; "" is none.
 	// It makes reduces wait that a job has asked for; with a slowstart of 0 the job leaves it to the policy.
 	StagePolicy string `json:"stagePolicy"`
