@@ -106,9 +106,9 @@ func (s *Core) fillOnce() {
 			i++
 			continue
 		}
-		a := &s.Apps[app]
+		a, wait := &s.Apps[app], s.HoldsBack(&s.Apps[app], d)
 		switch {
-		case a.Bars(d, n) || !d.Size.FitsIn(s.Calc.Measure(*s.Nodes.Capability(n))) || !s.within(app, d):
+		case wait.Policy != "" && !wait.Capped || a.Bars(d, n) || !d.Size.FitsIn(s.Calc.Measure(*s.Nodes.Capability(n))) || !s.within(app, d):
 			s.Withdraw(c)
 		case s.fitsOn(n, d):
 			s.dropReservation(c)

@@ -93,9 +93,27 @@ func (p *hostile) Tick(int64, leaf.Queue) []handle.App {
 	return []handle.App{handle.App(p.next(9)), -1, math.MaxInt32}
 }
 
-var latest *smallestFirst
+// changing holds requests of priority 10 back from when it is told to.
+type changing struct{ holds bool }
+
+func (*changing) Ratio(leaf.App) float64                    { return 0 }
+func (*changing) Cap(leaf.App) records.Resource             { return leaf.Uncapped() }
+func (p *changing) Hold(k leaf.Ask) (bool, int64)           { return p.holds && k.Priority == 10, math.MaxInt64 }
+func (*changing) Granted(leaf.App, leaf.Grant)              {}
+func (*changing) Ended(leaf.App, leaf.Node, leaf.Outcome)   {}
+func (*changing) Left(handle.App)                           {}
+func (*changing) Tick(int64, leaf.Queue) (all []handle.App) { return []handle.App{0, 1} }
+
+var (
+	latest *smallestFirst
+	minded *changing
+)
 
 func init() {
+	leaf.Register("changing", func() leaf.Policy {
+		minded = &changing{}
+		return minded
+	})
 	leaf.Register("smallest-first", func() leaf.Policy {
 		latest = &smallestFirst{started: map[handle.App]bool{}}
 		return latest
@@ -206,6 +224,37 @@ func TestHoldOfAnAddedPolicy(t *testing.T) {
 	}
 	if want := []int32{0, 20, 11}; !slices.Equal(priorities, want) { // the first one makes the application active
 		t.Errorf("priorities %v are served, not %v", priorities, want)
+	}
+}
+
+// A reservation that was made before its request is held isn't filled: others get the room, until the request may go on.
+func TestHoldAfterAReservation(t *testing.T) {
+	for _, holds := range []bool{false, true} {
+		d := driver(t, "changing", 3)
+		d.AddNode(scheduler.NodeSpec{Host: "n1", Rack: "/r", Capability: gb(3)})
+		other, reduces := app(d, 1), app(d, 2)
+		d.UpdateAsks(other, []scheduler.Ask{row(1, 2, 2)})
+		_, held := grants(d, 1)
+		d.UpdateAsks(reduces, []scheduler.Ask{row(10, 1, 2)})
+		reserved := false
+		for _, x := range d.Step(2) {
+			reserved = reserved || x.Kind == drive.Reserve && x.App == reduces
+		}
+		if len(held) != 2 || !reserved {
+			t.Fatalf("%d containers run, and a node is reserved: %v", len(held), reserved)
+		}
+		minded.holds = holds
+		d.Free(held[0])
+		d.Free(held[1])
+		d.UpdateAsks(other, []scheduler.Ask{row(1, 2, 3)})
+		got, _ := grants(d, 3)
+		want := []handle.App{reduces, other}
+		if holds {
+			want = []handle.App{other, other}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("held %v: %v are served, want %v", holds, got, want)
+		}
 	}
 }
 
