@@ -30,9 +30,11 @@ import (
 //	stopped NAME/N       its ApplicationMaster has it stand still; off: it goes on
 //	swap NAME/N          it is to stand still, so that a request of its application gets its room; more: priority=N, any. unswap NAME/N
 //	held NAME            what its containers hold that hold less than they claim
+//	bounds …             settings of suspension: tries=N most=N longest=TIME age=TIME
+//	lead                 a new leader takes over what it knows from the ledger; asks are gone. past NAME/N TIMES TIME: and what was before
 //	app NAME QUEUE       an application comes; more: am=SIZE spared never (it isn't suspended). end NAME
 //	ask NAME COUNT SIZE  more: at=HOST strict priority=N
-//	free NAME [COUNT]    its oldest containers end
+//	free NAME [COUNT]    its oldest containers end. fail NAME: its oldest one ends without success. leave NODE: it goes, empty
 //	again NAME           its two newest containers are freed and entered anew, as when their node's rack has changed
 //	grow NAME/N SIZE     a container is to grow; growing NAME lists those of an application that wait for that
 //	step TIME            decides; what is killed is freed, and decided again. Containers are called NAME/NUMBER
@@ -49,13 +51,21 @@ type script struct {
 	nodes map[string]scheduler.NodeHandle
 	held  map[scheduler.AppHandle][]drive.Decision
 	last  map[scheduler.AppHandle]int64 // number of its last container
+	since map[records.ContainerID]int64
+	now   int64
 	cost  bool
+	gone  map[string]bool // applications
+
+	specs     []drive.AppSpec
+	hosts     []scheduler.NodeSpec
+	abilities map[string]drive.Ability
 }
 
 func play(t *testing.T, text string) string {
 	p := &script{
 		t: t, apps: map[string]scheduler.AppHandle{}, names: map[scheduler.AppHandle]string{}, nodes: map[string]scheduler.NodeHandle{},
 		held: map[scheduler.AppHandle][]drive.Decision{}, last: map[scheduler.AppHandle]int64{},
+		since: map[records.ContainerID]int64{}, abilities: map[string]drive.Ability{}, gone: map[string]bool{},
 	}
 	var out strings.Builder
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -82,7 +92,27 @@ func play(t *testing.T, text string) string {
 			out.WriteString("  " + answer + "\n")
 		}
 	}
+	p.end()
 	return out.String()
+}
+
+// end has everything go. Nothing is remembered of it then.
+func (p *script) end() {
+	for name, h := range p.apps {
+		for len(p.held[h]) > 0 {
+			p.free(p.held[h][0].Container)
+		}
+		if !p.gone[name] {
+			p.d.RemoveApp(h)
+		}
+	}
+	for _, n := range p.hosts {
+		p.d.RemoveNode(p.nodes[n.Host])
+	}
+	p.d.Step(p.now)
+	if left := p.d.Remembered(); len(left) > 0 {
+		p.t.Errorf("when all have gone it remembers %v", left)
+	}
 }
 
 func (p *script) configure(kind string, lines []string) {
@@ -167,11 +197,23 @@ func (p *script) command(w []string) []string {
 	case "preemption":
 		p.preemption(w)
 	case "node":
-		p.nodes[w[1]] = p.d.AddNode(scheduler.NodeSpec{Host: w[1], Rack: "/r", Capability: gb(p.number(w[2]))})
-		p.d.SetAbility(p.nodes[w[1]], drive.Ability{
+		p.hosts = append(p.hosts, scheduler.NodeSpec{Host: w[1], Rack: "/r", Capability: gb(p.number(w[2]))})
+		p.abilities[w[1]] = drive.Ability{
 			Suspend: slices.Contains(w, "suspends"), Shrink: slices.Contains(w, "shrinks"), Reclaim: slices.Contains(w, "reclaims"),
 			Out: p.number(option(w, "out", "0")) << 20, In: p.number(option(w, "in", "0")) << 20,
-		})
+		}
+		p.join(p.hosts[len(p.hosts)-1])
+	case "leave":
+		p.d.RemoveNode(p.nodes[w[1]])
+		p.hosts = slices.DeleteFunc(p.hosts, func(n scheduler.NodeSpec) bool { return n.Host == w[1] })
+	case "bounds":
+		b := &p.tree.Settings.Suspension
+		b.Tries, b.Most = int(p.number(option(w, "tries", "3"))), int(p.number(option(w, "most", "0")))
+		b.Longest, b.MinimumAge = p.duration(option(w, "longest", "0s")), p.duration(option(w, "age", "0s"))
+	case "lead":
+		p.lead()
+	case "past":
+		p.d.SetPast(p.container(w[1]).Container, int(p.number(w[2])), p.duration(w[3]).Milliseconds())
 	case "cost":
 		p.cost, p.tree.Settings.Suspension.Order = true, suspension.ByCost
 	case "uses":
@@ -204,10 +246,11 @@ func (p *script) command(w []string) []string {
 		p.d.SetOpen(p.nodes[w[1]], scheduler.NoWork)
 	case "app":
 		n := int64(len(p.names) + 1)
-		h := p.d.AddApp(drive.AppSpec{
+		p.specs = append(p.specs, drive.AppSpec{
 			AppSpec: scheduler.AppSpec{Seq: n, Queue: w[2], User: "u", AM: gb(p.number(option(w, "am", "1")))},
 			ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(n)}, SpareMaster: slices.Contains(w, "spared"), NeverSuspend: slices.Contains(w, "never"),
 		})
+		h := p.d.AddApp(p.specs[n-1])
 		p.apps[w[1]], p.names[h] = h, w[1]
 	case "end":
 		h := p.apps[w[1]]
@@ -216,6 +259,7 @@ func (p *script) command(w []string) []string {
 		}
 		delete(p.held, h)
 		p.d.RemoveApp(h)
+		p.gone[w[1]] = true
 	case "ask":
 		p.ask(w)
 	case "free":
@@ -226,6 +270,10 @@ func (p *script) command(w []string) []string {
 		for range n {
 			p.free(p.held[h][0].Container)
 		}
+	case "fail":
+		c := p.held[p.apps[w[1]]][0].Container
+		p.d.Fail(c)
+		p.ended(c)
 	case "again":
 		p.again(p.apps[w[1]])
 	case "step":
@@ -266,8 +314,48 @@ func (p *script) ask(w []string) {
 	p.d.UpdateAsks(p.apps[w[1]], rows)
 }
 
+func (p *script) join(spec scheduler.NodeSpec) {
+	p.nodes[spec.Host] = p.d.AddNode(spec)
+	p.d.SetAbility(p.nodes[spec.Host], p.abilities[spec.Host])
+}
+
+// lead has another Driver take over what a ledger holds: nodes, applications, containers, and which of them are suspended since when.
+func (p *script) lead() {
+	old, was := p.d, p.held
+	names := map[scheduler.NodeHandle]string{}
+	for name, h := range p.nodes {
+		names[h] = name
+	}
+	p.d, p.held = drive.New(scheduler.Config{Tree: p.tree, Minimum: gb(1), Heartbeat: time.Second}), map[scheduler.AppHandle][]drive.Decision{}
+	for _, spec := range p.hosts {
+		p.join(spec)
+	}
+	for i, spec := range p.specs {
+		a := scheduler.AppHandle(i)
+		if h := p.d.AddApp(spec); h != a {
+			p.t.Fatalf("application %d has handle %d now", a, h)
+		}
+		for _, c := range was[a] {
+			id := old.ContainerID(c.Container)
+			then := c.Container
+			c.Node = p.nodes[names[c.Node]]
+			c.Container = p.d.Restore(a, c.Node, c.Resource, drive.Container{Attempt: 1, ID: id.ID, Priority: c.Priority, AM: id.ID == 1, Since: p.since[id]})
+			p.held[a] = append(p.held[a], c)
+			since, by, suspended := old.Suspended(then)
+			if p.d.WasSuspended(c.Container, old.Held(then), since, by) != suspended || p.d.WasSuspended(c.Container, old.Held(then), since, by) {
+				p.t.Errorf("%s was suspended: %v", p.name(c), suspended)
+			}
+		}
+	}
+	p.d.Step(p.now)
+}
+
 func (p *script) free(h scheduler.ContainerHandle) {
 	p.d.Free(h)
+	p.ended(h)
+}
+
+func (p *script) ended(h scheduler.ContainerHandle) {
 	for a, list := range p.held {
 		p.held[a] = slices.DeleteFunc(list, func(d drive.Decision) bool { return d.Container == h })
 	}
@@ -288,6 +376,7 @@ func (p *script) again(h scheduler.AppHandle) {
 
 // step decides until nobody has to end any more.
 func (p *script) step(now int64) (out []string) {
+	p.now = now
 	for again := true; again; {
 		var kill []drive.Decision
 		for _, d := range p.d.Step(now) {
@@ -313,6 +402,7 @@ func (p *script) tell(d drive.Decision) (out []string) {
 		p.held[d.App] = append(p.held[d.App], d)
 		first := p.last[d.App] == 1
 		p.d.Identify(1, p.last[d.App], first, d.Container)
+		p.since[p.d.ContainerID(d.Container)] = p.now
 		out = append(out, fmt.Sprintf("%s gets %d GB on %s as %s", name, d.Resource.MemoryMB()/1024, p.node(d.Node), p.name(d)))
 	case drive.Activate:
 		return nil
@@ -336,6 +426,11 @@ func (p *script) tell(d drive.Decision) (out []string) {
 		out = append(out, fmt.Sprintf("%s is killable", p.name(d)))
 	case drive.Kill:
 		out = append(out, fmt.Sprintf("%s is killed", p.name(d)))
+	}
+	if d.Kind > drive.Kill {
+		if c := p.container(name + "/" + strconv.FormatInt(p.d.ContainerID(d.Container).ID, 10)); c.Priority != d.Priority {
+			p.t.Errorf("%v: priority %d, and it was granted for %d", out, d.Priority, c.Priority)
+		}
 	}
 	if d.Reason != "" {
 		out = append(out, "  "+d.Reason)

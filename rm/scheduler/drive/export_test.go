@@ -1,0 +1,15 @@
+package drive
+
+// Remembered names what is remembered of containers, applications and nodes, with how many there are of it.
+func (d *Driver) Remembered() map[string]int {
+	out := map[string]int{
+		"applications": len(d.byID), "killable": len(d.killable), "notes": len(d.notes), "growing": len(d.growing.list), "suspended": len(d.sus.of), "past": len(d.sus.past),
+		"abilities": len(d.sus.nodes), "rates": len(d.sus.slow), "used": len(d.sus.used), "progress": len(d.sus.nears), "begun": len(d.sus.begun), "swaps": len(d.wanted),
+	}
+	for what, n := range out {
+		if n == 0 {
+			delete(out, what)
+		}
+	}
+	return out
+}
