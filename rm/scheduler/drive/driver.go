@@ -1,6 +1,8 @@
 package drive
 
 import (
+	"cmp"
+
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/preempt"
@@ -58,7 +60,7 @@ type Driver struct {
 	*scheduler.Scheduler
 	swaps
 	cfg  scheduler.Config
-	tree *queue.Tree // nil: there are no rounds
+	tree *queue.Tree
 	now  int64
 
 	apps       []app // by handle
@@ -77,13 +79,14 @@ type Driver struct {
 	kills int // in out
 }
 
-// New returns a Driver of a new scheduler. Rounds are run as the settings of the queues say; a tree without them runs none.
+// New returns a Driver of a new scheduler. Rounds are run as the settings of the queues say; without a tree there are none.
 func New(cfg scheduler.Config) *Driver {
+	tree := cmp.Or(cfg.Tree, queue.Default(queue.FIFO))
 	d := &Driver{
-		Scheduler: scheduler.New(cfg), cfg: cfg, tree: cfg.Tree, byID: map[records.ApplicationID]scheduler.AppHandle{},
-		killable: map[scheduler.ContainerHandle]string{}, sus: suspender{any: cfg.Tree != nil && cfg.Tree.Suspends()},
+		Scheduler: scheduler.New(cfg), cfg: cfg, tree: tree, byID: map[records.ApplicationID]scheduler.AppHandle{},
+		killable: map[scheduler.ContainerHandle]string{}, growing: growths{at: map[records.ContainerID]scheduler.ContainerHandle{}},
 	}
-	d.sus.d, d.swaps.d = d, d
+	d.sus, d.swaps.d = newSuspender(d), d
 	return d
 }
 
@@ -92,7 +95,7 @@ func (d *Driver) SetTree(t *queue.Tree) error {
 	if err := d.Scheduler.SetTree(t); err != nil {
 		return err
 	}
-	d.tree, d.sus.any = t, t != nil && t.Suspends()
+	d.tree, d.sus.any = t, t.Suspends()
 	return nil
 }
 
@@ -102,21 +105,16 @@ func (d *Driver) SetTree(t *queue.Tree) error {
 func (d *Driver) Step(now int64) []Decision {
 	killed := d.killing() // what those held is for the applications for which they were killed
 	d.begin(now)
-	if len(d.growing.list) > 0 && !killed {
+	if !killed {
 		d.grow()
 	}
-	if len(d.sus.of) > 0 {
-		d.sus.resumeFirst()
-		d.sus.setAside()
-	}
+	d.sus.resumeFirst()
+	d.sus.setAside()
 	d.carryOut()
 	if d.place(); d.killing() {
 		return d.out
 	}
 	d.sus.try()
-	if d.tree == nil {
-		return d.out
-	}
 	again := false
 	d.sus.nextDemand = 0
 	switch {

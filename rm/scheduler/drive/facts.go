@@ -70,9 +70,7 @@ func (d *Driver) RemoveApp(h scheduler.AppHandle) {
 func (d *Driver) Restore(a scheduler.AppHandle, n scheduler.NodeHandle, r records.Resource, c Container) scheduler.ContainerHandle {
 	h := d.Scheduler.RestoreGrant(a, n, r, c.Priority, c.Since)
 	d.enter(h, container{app: a, attempt: c.Attempt, id: c.ID, priority: c.Priority, am: c.AM, since: c.Since, known: true})
-	if len(d.growing.list) > 0 {
-		d.growing.moved(d.ContainerID(h), h)
-	}
+	d.growing.moved(d.ContainerID(h), h)
 	return h
 }
 
@@ -98,15 +96,11 @@ func (d *Driver) Fail(h scheduler.ContainerHandle) {
 }
 
 func (d *Driver) forget(h scheduler.ContainerHandle) {
-	if len(d.killable) > 0 {
-		delete(d.killable, h)
-	}
+	delete(d.killable, h)
 	delete(d.sus.used, h)
 	d.swaps.forget(h)
-	if len(d.sus.past) > 0 {
-		d.sus.leaveSuspended(h)
-		delete(d.sus.past, d.ContainerID(h))
-	}
+	d.sus.leaveSuspended(h)
+	delete(d.sus.past, d.ContainerID(h))
 	if d.Growing(h) {
 		d.growing.moved(d.ContainerID(h), gone)
 	}

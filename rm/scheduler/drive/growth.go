@@ -34,9 +34,6 @@ const (
 // or has no name yet (Identify), doesn't.
 func (d *Driver) Grow(h scheduler.ContainerHandle, to records.Resource) bool {
 	g := &d.growing
-	if g.at == nil {
-		g.at = map[records.ContainerID]scheduler.ContainerHandle{}
-	}
 	id := d.ContainerID(h)
 	if _, waits := g.at[id]; waits || !d.containers[h].known {
 		return false
@@ -48,9 +45,6 @@ func (d *Driver) Grow(h scheduler.ContainerHandle, to records.Resource) bool {
 
 // Growing reports whether a container waits for room to grow.
 func (d *Driver) Growing(h scheduler.ContainerHandle) bool {
-	if len(d.growing.list) == 0 {
-		return false
-	}
 	at, waits := d.growing.at[d.ContainerID(h)]
 	return waits && at == h
 }

@@ -1,12 +1,9 @@
 package drive
 
 import (
-	"time"
-
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/preempt"
-	"heddle/yarn/records"
 )
 
 // fairInterval is the time between rounds with Fair queues, in ms.
@@ -29,7 +26,7 @@ func (d *Driver) round() bool {
 	switch s := &d.tree.Settings; {
 	case d.tree.Kind == queue.Capacity && s.Preemption.Enabled:
 		d.capacity.Settings = preempt.CapacityOf(&s.Preemption)
-		d.next = d.now + max(d.capacity.Settings.Interval, time.Millisecond).Milliseconds()
+		d.next = d.now + max(d.capacity.Settings.Interval.Milliseconds(), 1)
 		lazy = s.Preemption.Lazy
 		snap = d.sus.prepare(d.Snapshot(names{d}))
 		r = d.capacity.Round(d.now, snap)
@@ -55,7 +52,7 @@ func (d *Driver) round() bool {
 	for i := range r.Tell {
 		d.decide(Tell, &r.Tell[i])
 	}
-	if snap != nil && len(d.sus.nodes) > 0 && d.Suspends() {
+	if snap != nil && d.Suspends() {
 		d.sus.suspend(snap)
 	}
 	return spare || d.next > 0
@@ -101,7 +98,7 @@ func (d *Driver) makeKillable(v *preempt.Victim) {
 
 // kill takes a container. Its room goes to the application that it is taken for.
 func (d *Driver) kill(v *preempt.Victim) {
-	if to, there := d.byID[v.For]; there && v.For != (records.ApplicationID{}) {
+	if to, there := d.byID[v.For]; there {
 		d.PreemptFor(scheduler.ContainerHandle(v.Handle), to)
 	}
 	d.decide(Kill, v)
@@ -122,7 +119,7 @@ func (d *Driver) Loss(h scheduler.ContainerHandle) (until int64, reason string, 
 		return 0, reason, true
 	}
 	id := d.ContainerID(h)
-	if d.tree != nil && d.tree.Kind == queue.Fair {
+	if d.tree.Kind == queue.Fair {
 		return d.fair.Marked(id)
 	}
 	return d.capacity.Marked(id)

@@ -21,8 +21,8 @@ import (
 // two spaces. Amounts are GB and as many cores.
 //
 //	capacity | fair      the lines up to "end" are capacity settings key=value, or an allocation file
-//	preemption …         settings of rounds: every=1s wait=2s lazy underused periodic off
-//	node NAME SIZE       a node joins; more: suspends shrinks reclaims out=MB/S in=MB/S. close NAME
+//	preemption …         settings of rounds: every=1s wait=2s lazy underused periodic observe off
+//	node NAME SIZE       a node joins; more: suspends shrinks reclaims out=MB/S in=MB/S. able NAME …: it can do that now. close NAME
 //	cost                 those go first that cost least, and answers have quotes
 //	uses NAME/N MB       how much memory a container uses. took NAME/N TIME: how long its suspension took
 //	done NAME PERCENT    how far an application is
@@ -39,7 +39,7 @@ import (
 //	grow NAME/N SIZE     a container is to grow; growing NAME lists those of an application that wait for that
 //	step TIME            decides; what is killed is freed, and decided again. Containers are called NAME/NUMBER
 //	losses NAME          which of its containers are to go
-//	due                  when the next round is due
+//	due                  when the next round is due. suspends: whether containers are suspended at all
 func TestScripts(t *testing.T) { golden.Scripts(t, play) }
 
 type script struct {
@@ -52,6 +52,7 @@ type script struct {
 	held  map[scheduler.AppHandle][]drive.Decision
 	last  map[scheduler.AppHandle]int64 // number of its last container
 	since map[records.ContainerID]int64
+	by    map[records.ContainerID]string // for which queue it was suspended
 	now   int64
 	cost  bool
 	gone  map[string]bool // applications
@@ -65,7 +66,7 @@ func play(t *testing.T, text string) string {
 	p := &script{
 		t: t, apps: map[string]scheduler.AppHandle{}, names: map[scheduler.AppHandle]string{}, nodes: map[string]scheduler.NodeHandle{},
 		held: map[scheduler.AppHandle][]drive.Decision{}, last: map[scheduler.AppHandle]int64{},
-		since: map[records.ContainerID]int64{}, abilities: map[string]drive.Ability{}, gone: map[string]bool{},
+		since: map[records.ContainerID]int64{}, by: map[records.ContainerID]string{}, abilities: map[string]drive.Ability{}, gone: map[string]bool{},
 	}
 	var out strings.Builder
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -159,6 +160,7 @@ func (p *script) preemption(w []string) {
 	}
 	preempt(p.tree, p.duration(option(w, "every", "1s")), p.duration(option(w, "wait", "2s")), slices.Contains(w, "lazy"))
 	p.tree.Settings.Suspension.Periodic = slices.Contains(w, "periodic")
+	p.tree.Settings.Preemption.ObserveOnly = slices.Contains(w, "observe")
 	u := &p.tree.Settings.Preemption.Underused
 	u.Enabled = slices.Contains(w, "underused")
 	u.Move, u.Delay = u.Enabled, 0
@@ -198,11 +200,11 @@ func (p *script) command(w []string) []string {
 		p.preemption(w)
 	case "node":
 		p.hosts = append(p.hosts, scheduler.NodeSpec{Host: w[1], Rack: "/r", Capability: gb(p.number(w[2]))})
-		p.abilities[w[1]] = drive.Ability{
-			Suspend: slices.Contains(w, "suspends"), Shrink: slices.Contains(w, "shrinks"), Reclaim: slices.Contains(w, "reclaims"),
-			Out: p.number(option(w, "out", "0")) << 20, In: p.number(option(w, "in", "0")) << 20,
-		}
+		p.abilities[w[1]] = p.ability(w)
 		p.join(p.hosts[len(p.hosts)-1])
+	case "able":
+		p.abilities[w[1]] = p.ability(w)
+		p.d.SetAbility(p.nodes[w[1]], p.abilities[w[1]])
 	case "leave":
 		p.d.RemoveNode(p.nodes[w[1]])
 		p.hosts = slices.DeleteFunc(p.hosts, func(n scheduler.NodeSpec) bool { return n.Host == w[1] })
@@ -294,10 +296,19 @@ func (p *script) command(w []string) []string {
 		return []string{cmp.Or(strings.Join(names, " "), "none")}
 	case "due":
 		return []string{(time.Duration(p.d.NextRound()) * time.Millisecond).String()}
+	case "suspends":
+		return []string{fmt.Sprint(p.d.Suspends())}
 	default:
 		p.t.Fatalf("what is %s?", w[0])
 	}
 	return nil
+}
+
+func (p *script) ability(w []string) drive.Ability {
+	return drive.Ability{
+		Suspend: slices.Contains(w, "suspends"), Shrink: slices.Contains(w, "shrinks"), Reclaim: slices.Contains(w, "reclaims"),
+		Out: p.number(option(w, "out", "0")) << 20, In: p.number(option(w, "in", "0")) << 20,
+	}
 }
 
 func (p *script) ask(w []string) {
@@ -428,9 +439,7 @@ func (p *script) tell(d drive.Decision) (out []string) {
 		out = append(out, fmt.Sprintf("%s is killed", p.name(d)))
 	}
 	if d.Kind > drive.Kill {
-		if c := p.container(name + "/" + strconv.FormatInt(p.d.ContainerID(d.Container).ID, 10)); c.Priority != d.Priority {
-			p.t.Errorf("%v: priority %d, and it was granted for %d", out, d.Priority, c.Priority)
-		}
+		p.check(d, out)
 	}
 	if d.Reason != "" {
 		out = append(out, "  "+d.Reason)
@@ -439,6 +448,20 @@ func (p *script) tell(d drive.Decision) (out []string) {
 		out = append(out, "  "+d.Quote.String())
 	}
 	return out
+}
+
+// check holds a decision on a container against what was decided on it before.
+func (p *script) check(d drive.Decision, said []string) {
+	id := p.d.ContainerID(d.Container)
+	if c := p.container(p.name(d)); c.Priority != d.Priority {
+		p.t.Errorf("%v: priority %d, and it was granted for %d", said, d.Priority, c.Priority)
+	}
+	if d.Kind == drive.Resume && d.For != p.by[id] {
+		p.t.Errorf("%v for %q, and it was suspended for %s", said, d.For, p.by[id])
+	}
+	if d.Kind == drive.Suspend || d.Kind == drive.Shrink || d.Kind == drive.Charge {
+		p.by[id] = d.For
+	}
 }
 
 // container finds one by its name.

@@ -87,11 +87,16 @@ type suspender struct {
 	looked     int64 // the same, when room for returns was looked for
 }
 
+func newSuspender(d *Driver) suspender {
+	return suspender{
+		d: d, any: d.tree.Suspends(), past: map[records.ContainerID]past{},
+		nodes: map[scheduler.NodeHandle]Ability{}, slow: map[scheduler.NodeHandle]float64{}, used: map[scheduler.ContainerHandle]int64{},
+		nears: map[scheduler.AppHandle]float64{}, begun: map[scheduler.AppHandle]int64{},
+	}
+}
+
 // SetAbility says what a node can do. Of a node of which nothing was said, it can do nothing.
 func (d *Driver) SetAbility(n scheduler.NodeHandle, a Ability) {
-	if d.sus.nodes == nil {
-		d.sus.nodes = map[scheduler.NodeHandle]Ability{}
-	}
 	if a == (Ability{}) {
 		delete(d.sus.nodes, n)
 		return
@@ -109,10 +114,7 @@ func (d *Driver) RemoveNode(n scheduler.NodeHandle) {
 
 // SetMemory says how many bytes a container uses. Of one of which nothing is said, it is what it holds.
 func (d *Driver) SetMemory(h scheduler.ContainerHandle, bytes int64) {
-	if d.sus.used == nil {
-		d.sus.used = map[scheduler.ContainerHandle]int64{}
-	}
-	d.sus.used[h] = max(bytes, 0)
+	d.sus.used[h] = bytes
 }
 
 // Took says how many ms it took until a container that was suspended had let go of what it doesn't hold. The node's later quotes take
@@ -122,9 +124,6 @@ func (d *Driver) Took(h scheduler.ContainerHandle, ms int64) {
 	if i < 0 || d.sus.of[i].quoted == 0 {
 		return
 	}
-	if d.sus.slow == nil {
-		d.sus.slow = map[scheduler.NodeHandle]float64{}
-	}
 	s := &d.sus.of[i]
 	d.sus.slow[s.node] = preempt.Learn(d.sus.slow[s.node], s.quoted, float64(ms)/1000)
 	s.quoted = 0
@@ -132,9 +131,6 @@ func (d *Driver) Took(h scheduler.ContainerHandle, ms int64) {
 
 // SetProgress says how much of an application is done, 0 to 1. Those that need longest are suspended first.
 func (d *Driver) SetProgress(a scheduler.AppHandle, part float64) {
-	if d.sus.nears == nil {
-		d.sus.nears, d.sus.begun = map[scheduler.AppHandle]float64{}, map[scheduler.AppHandle]int64{}
-	}
 	if _, known := d.sus.begun[a]; !known {
 		d.sus.begun[a] = d.now
 	}
@@ -171,8 +167,8 @@ func (d *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
 		return
 	}
 	p := d.sus.past[d.ContainerID(h)]
-	p.times, p.total = max(times, 0), max(total, 0)
-	d.sus.keepPast(d.ContainerID(h), p)
+	p.times, p.total = times, total
+	d.sus.past[d.ContainerID(h)] = p
 	d.sus.findFirstDue()
 }
 
@@ -209,14 +205,7 @@ func (d *Driver) Refused(h scheduler.ContainerHandle) {
 	d.Return(h, true)
 	p := d.sus.past[d.ContainerID(h)]
 	p.refused = true
-	d.sus.keepPast(d.ContainerID(h), p)
-}
-
-func (x *suspender) keepPast(id records.ContainerID, p past) {
-	if x.past == nil {
-		x.past = map[records.ContainerID]past{}
-	}
-	x.past[id] = p
+	d.sus.past[d.ContainerID(h)] = p
 }
 
 func (x *suspender) index(h scheduler.ContainerHandle) int {
@@ -238,7 +227,7 @@ func (x *suspender) enterSuspended(h scheduler.ContainerHandle, since int64, by 
 	id := x.d.ContainerID(h)
 	p := x.past[id]
 	p.times++
-	x.keepPast(id, p)
+	x.past[id] = p
 	x.findFirstDue()
 }
 
@@ -251,7 +240,7 @@ func (x *suspender) leaveSuspended(h scheduler.ContainerHandle) {
 	id := x.d.ContainerID(h)
 	p := x.past[id]
 	p.total += max(x.d.now-x.of[i].since, 0)
-	x.keepPast(id, p)
+	x.past[id] = p
 	x.of = slices.Delete(x.of, i, i+1)
 	x.d.containers[h].suspended = false
 }
@@ -266,20 +255,17 @@ func (x *suspender) tryEvery() int64 {
 
 // exhausted reports whether a container was suspended as often, or for as long, as may be.
 func (x *suspender) exhausted(h scheduler.ContainerHandle) bool {
-	p, known := x.past[x.d.ContainerID(h)]
-	if !known {
-		return false
-	}
 	if i := x.index(h); i >= 0 {
-		return p.refused || x.d.now >= x.due(&x.of[i])
+		return x.d.now >= x.due(&x.of[i])
 	}
+	p := x.past[x.d.ContainerID(h)]
 	s := &x.d.tree.Settings.Suspension
 	return p.refused || s.Most > 0 && p.times >= s.Most || s.Longest > 0 && p.total >= s.Longest.Milliseconds()
 }
 
 // due is when a suspended container has been so for as long as may be, and gets its claim back before others get anything on its node.
 func (x *suspender) due(s *suspended) int64 {
-	if x.d.tree == nil || x.d.tree.Settings.Suspension.Longest <= 0 {
+	if x.d.tree.Settings.Suspension.Longest <= 0 {
 		return math.MaxInt64
 	}
 	return s.since + max(x.d.tree.Settings.Suspension.Longest.Milliseconds()-x.past[x.d.ContainerID(s.container)].total, 0)
@@ -295,7 +281,7 @@ func (x *suspender) findFirstDue() {
 // resumeFirst has those containers resume that go before newcomers: those that were suspended for as long as may be, which take what room
 // there is, and all where nothing delays them.
 func (x *suspender) resumeFirst() {
-	atOnce := x.d.tree != nil && x.d.tree.Settings.Suspension.Tries == 0
+	atOnce := x.d.tree.Settings.Suspension.Tries == 0
 	if !atOnce && x.d.now < x.firstDue && !x.wantedBack() {
 		return
 	}
@@ -305,18 +291,17 @@ func (x *suspender) resumeFirst() {
 		switch {
 		case x.d.now >= x.due(s):
 			held := x.d.Held(h)
-			by := s.by
 			if x.d.Regain(h) {
-				x.resumed(h, "it was suspended for as long as may be")
+				x.resumed(*s, "it was suspended for as long as may be")
 				i--
 			} else if now := x.d.Held(h); now != held {
-				x.change(Shrink, h, now, "it gets back what room there is, as it was suspended for as long as may be", by)
+				x.change(Shrink, h, now, "it gets back what room there is, as it was suspended for as long as may be", s.by)
 			}
 		case s.back && x.d.SetHeld(h, x.d.Claim(h)):
-			x.resumed(h, "its application wants it to go on")
+			x.resumed(*s, "its application wants it to go on")
 			i--
 		case atOnce && x.d.SetHeld(h, x.d.Claim(h)):
-			x.resumed(h, "its node has room for it")
+			x.resumed(*s, "its node has room for it")
 			i--
 		}
 	}
@@ -327,7 +312,7 @@ func (x *suspender) resumeFirst() {
 //
 // All of the claim is charged but a MB: by that a new leader tells a container that is to return from one that somebody has frozen.
 func (x *suspender) setAside() {
-	if x.d.tree == nil || x.d.tree.Settings.Suspension.Tries == 0 || x.d.Changes() == x.looked {
+	if x.d.Changes() == x.looked {
 		return
 	}
 	for i := range x.of {
@@ -348,36 +333,28 @@ func (x *suspender) setAside() {
 
 // try counts for which suspended containers there is room now, and has those resume for which there was room often enough in a row.
 func (x *suspender) try() {
-	if len(x.of) == 0 || x.d.now < x.nextTry {
+	if x.d.now < x.nextTry {
 		return
 	}
 	x.nextTry = x.d.now + x.tryEvery()
 	x.findFirstDue()
-	tries := 0
-	if x.d.tree != nil {
-		tries = x.d.tree.Settings.Suspension.Tries
-	}
 	for i := 0; i < len(x.of); i++ {
 		s := &x.of[i]
 		h := s.container
-		if !s.aside && tries > 0 || !x.d.CanHold(h, x.d.Claim(h)) {
+		if !s.aside || !x.d.CanHold(h, x.d.Claim(h)) {
 			s.tries = 0
 			continue
 		}
-		if s.tries++; s.tries >= tries && x.d.SetHeld(h, x.d.Claim(h)) {
-			x.resumed(h, fmt.Sprintf("its node had room for it %d times in a row", s.tries))
+		if s.tries++; s.tries >= x.d.tree.Settings.Suspension.Tries && x.d.SetHeld(h, x.d.Claim(h)) {
+			x.resumed(*s, fmt.Sprintf("its node had room for it %d times in a row", s.tries))
 			i--
 		}
 	}
 }
 
-func (x *suspender) resumed(h scheduler.ContainerHandle, reason string) {
-	var by beneficiary
-	if i := x.index(h); i >= 0 {
-		by = x.of[i].by
-	}
-	x.leaveSuspended(h)
-	x.change(Resume, h, x.d.Claim(h), reason, by)
+func (x *suspender) resumed(s suspended, reason string) {
+	x.leaveSuspended(s.container)
+	x.change(Resume, s.container, x.d.Claim(s.container), reason, s.by)
 }
 
 // change decides that a container holds another amount.
@@ -391,7 +368,7 @@ func (x *suspender) demanded() bool {
 	if !x.d.Suspends() || x.d.tree.Settings.Suspension.Periodic || len(x.nodes) == 0 || x.d.Changes() == x.changes || !x.d.Starving() {
 		return false
 	}
-	if next := x.lastDemand + (demandPause+int64(len(x.d.containers)/containersPerMs))<<x.fruitless; x.lastDemand > 0 && x.d.now < next {
+	if next := x.lastDemand + (demandPause+int64(len(x.d.containers)/containersPerMs))<<x.fruitless; x.d.now < next {
 		x.nextDemand = next
 		return false
 	}
@@ -435,9 +412,10 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 		if kind != Charge {
 			x.d.out[len(x.d.out)-1].Quote = &c.Quote
 		}
-		if i = x.index(h); kind == Suspend && i >= 0 {
-			node := scheduler.NodeHandle(c.Node)
-			x.of[i].node, x.of[i].quoted = node, c.Quote.Suspend.Room/cmp.Or(x.slow[node], 1)
+		if kind == Suspend {
+			s := &x.of[x.index(h)]
+			s.node = scheduler.NodeHandle(c.Node)
+			s.quoted = c.Quote.Suspend.Room / cmp.Or(x.slow[s.node], 1)
 		}
 	}
 	x.changes = x.d.Changes()
@@ -498,9 +476,6 @@ func (x *suspender) quote(c *preempt.Container, node int32, able Ability, remain
 	}
 	if used, known := x.used[scheduler.ContainerHandle(c.Handle)]; known {
 		f.Memory = min(f.Memory, used)
-	}
-	if !able.Reclaim {
-		f.Least = f.Memory
 	}
 	return f.Quote()
 }

@@ -79,9 +79,7 @@ func (x *suspender) own(s *suspended) bool {
 }
 
 func (w *swaps) forget(h scheduler.ContainerHandle) {
-	if len(w.wanted) > 0 {
-		w.wanted = slices.DeleteFunc(w.wanted, func(s swap) bool { return s.container == h })
-	}
+	w.wanted = slices.DeleteFunc(w.wanted, func(s swap) bool { return s.container == h })
 }
 
 func (x *suspender) wantedBack() bool {
