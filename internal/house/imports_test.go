@@ -202,3 +202,25 @@ func TestArchitectureNamesEveryPackage(t *testing.T) {
 		t.Errorf("the table of docs/architecture.md names %s, which is no package", name)
 	}
 }
+
+// Each row of the tables in docs/architecture.md says as much as its head: a package has its idea, a word its meaning and place.
+func TestRowsOfTheArchitectureAreWhole(t *testing.T) {
+	columns, rows := 0, 0
+	for i, line := range strings.Split(text(t, "docs/architecture.md"), "\n") {
+		if !strings.HasPrefix(line, "|") {
+			columns = 0
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "| "), "|")
+		if columns == 0 {
+			columns = len(cells)
+		}
+		rows++
+		if len(cells) != columns || slices.ContainsFunc(cells, func(c string) bool { return strings.TrimSpace(c) == "" }) {
+			t.Errorf("docs/architecture.md:%d has not the %d columns of its table: %s", i+1, columns, line)
+		}
+	}
+	if rows < 100 {
+		t.Errorf("only %d rows were found", rows)
+	}
+}
