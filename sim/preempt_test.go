@@ -38,7 +38,7 @@ func rivals() []sim.Job {
 	return []sim.Job{long, short}
 }
 
-// TestSuspension: who is promised half gets it at once, and what was suspended goes on where it stopped.
+// TestSuspension: who is guaranteed half gets it at once, and what was suspended goes on where it stopped.
 func TestSuspension(t *testing.T) {
 	for name, x := range map[string]struct {
 		means suspension.Means
@@ -83,7 +83,7 @@ func preempted(t *testing.T, tree *queue.Tree) *sim.Report {
 	return r
 }
 
-// TestPreemption: who is promised half gets it when the wait is over, and what was preempted is done again.
+// TestPreemption: who is guaranteed half gets it when the wait is over, and what was preempted is done again.
 func TestPreemption(t *testing.T) {
 	off := halves(t)
 	off.Settings.Preemption.Enabled = false

@@ -83,7 +83,7 @@ func TestSimulateQueues(t *testing.T) {
 	}
 }
 
-// TestSimulatePreemption: a queue gets what it is promised back, by the configuration's keys; what was recorded is replayed.
+// TestSimulatePreemption: a queue gets its guarantee back, by the configuration's keys; what was recorded is replayed.
 func TestSimulatePreemption(t *testing.T) {
 	for _, lazy := range []string{"false", "true"} {
 		dir := t.TempDir()

@@ -48,18 +48,18 @@ func to(queue string) func(*pb.ApplicationSubmissionContext) {
 
 // crowd has an application of the first queue fill the cluster, and one of the second wait for a container. It returns both,
 // and the node.
-func (w *world) crowd() (rich, poor, node *peer, held []records.ContainerID) {
+func (w *world) crowd() (rich, starved, node *peer, held []records.ContainerID) {
 	w.t.Helper()
 	node = &peer{w: w, node: w.nodeOf(1, records.NewResource(4096, 8))}
 	rich = w.am(to("root.a"))
 	for _, g := range rich.allocate(AllocateCall{Asks: ask(3)}).Grants {
 		held = append(held, g.ID)
 	}
-	poor = w.am(to("root.b"))
-	if r := poor.allocate(AllocateCall{Asks: ask(1)}); len(held) != 3 || len(r.Grants) != 0 {
-		w.t.Fatalf("the rich have %v, the poor %+v", held, r.Grants)
+	starved = w.am(to("root.b"))
+	if r := starved.allocate(AllocateCall{Asks: ask(1)}); len(held) != 3 || len(r.Grants) != 0 {
+		w.t.Fatalf("the rich have %v, the starved %+v", held, r.Grants)
 	}
-	return rich, poor, node, held
+	return rich, starved, node, held
 }
 
 // losses is what an application is said to be about to lose.
@@ -72,11 +72,11 @@ func (w *world) losses(p *peer) []preemption.Loss {
 	return list
 }
 
-// TestPreemption: who has more than is promised is told, loses the latest container when nothing is given back in time, and
+// TestPreemption: who has more than its guarantee is told, loses the latest container when nothing is given back in time, and
 // the other gets it.
 func TestPreemption(t *testing.T) {
 	runWorld(t, func(s *Settings) { s.Queues = halves(t) }, func(w *world) {
-		rich, poor, node, held := w.crowd()
+		rich, starved, node, held := w.crowd()
 		node.heartbeat(runs(held[0]), runs(held[1]), runs(held[2]))
 		time.Sleep(4 * time.Second)
 		r := rich.allocate(AllocateCall{})
@@ -99,8 +99,8 @@ func TestPreemption(t *testing.T) {
 		if app := w.app(rich.attempt.App); app.PreemptedContainers != 1 || app.PreemptedAMs != 0 || app.Preempted != records.NewResource(1024, 1) {
 			t.Errorf("%d containers with %v and %d masters count as preempted", app.PreemptedContainers, app.Preempted, app.PreemptedAMs)
 		}
-		if r := poor.allocate(AllocateCall{}); len(r.Grants) != 1 {
-			t.Errorf("the poor get %+v", r.Grants)
+		if r := starved.allocate(AllocateCall{}); len(r.Grants) != 1 {
+			t.Errorf("the starved get %+v", r.Grants)
 		}
 		if reply := node.heartbeat(runs(held[0]), runs(held[1]), runs(last)); !slices.Contains(reply.Cleanup, last) {
 			t.Errorf("the node is told %+v", reply)
@@ -111,14 +111,14 @@ func TestPreemption(t *testing.T) {
 // TestPreemptionGivenBack: an application that gives back what it is told of loses nothing.
 func TestPreemptionGivenBack(t *testing.T) {
 	runWorld(t, func(s *Settings) { s.Queues = halves(t) }, func(w *world) {
-		rich, poor, _, held := w.crowd()
+		rich, starved, _, held := w.crowd()
 		time.Sleep(4 * time.Second)
 		if r := rich.allocate(AllocateCall{}); len(r.Preemption.Containers) != 1 {
 			t.Fatalf("told: %+v", r.Preemption)
 		}
 		rich.allocate(AllocateCall{Releases: held[:1]})
-		if r := poor.allocate(AllocateCall{}); len(r.Grants) != 1 {
-			t.Errorf("the poor get %+v", r.Grants)
+		if r := starved.allocate(AllocateCall{}); len(r.Grants) != 1 {
+			t.Errorf("the starved get %+v", r.Grants)
 		}
 		time.Sleep(40 * time.Second)
 		for _, c := range rich.allocate(AllocateCall{}).Completed {
@@ -136,9 +136,9 @@ func TestLazyPreemption(t *testing.T) {
 		s.Queues.Settings.Preemption.Lazy = true
 	}
 	runWorld(t, lazy, func(w *world) {
-		rich, poor, node, held := w.crowd()
+		rich, starved, node, held := w.crowd()
 		host := node.node.Host
-		poor.allocate(AllocateCall{BlacklistAdd: []string{host}})
+		starved.allocate(AllocateCall{BlacklistAdd: []string{host}})
 		time.Sleep(40 * time.Second)
 		if r := rich.allocate(AllocateCall{}); len(r.Preemption.Containers) != 1 || len(r.Completed) != 0 {
 			t.Fatalf("told %+v, lost %+v", r.Preemption, r.Completed)
@@ -146,8 +146,8 @@ func TestLazyPreemption(t *testing.T) {
 		if l := w.losses(rich); len(l) != 1 || l[0].Container != held[2] || l[0].Until != 0 {
 			t.Errorf("explained as %+v", l)
 		}
-		if r := poor.allocate(AllocateCall{BlacklistRemove: []string{host}}); len(r.Grants) != 1 {
-			t.Errorf("the poor get %+v", r.Grants)
+		if r := starved.allocate(AllocateCall{BlacklistRemove: []string{host}}); len(r.Grants) != 1 {
+			t.Errorf("the starved get %+v", r.Grants)
 		}
 		r := rich.allocate(AllocateCall{})
 		if len(r.Completed) != 1 || r.Completed[0].ID != held[2] || r.Completed[0].ExitStatus != records.ExitPreempted ||
@@ -165,8 +165,8 @@ func TestLazyPreemptionOff(t *testing.T) {
 	tree := halves(t)
 	tree.Settings.Preemption.Lazy = true
 	runWorld(t, func(s *Settings) { s.Queues = tree }, func(w *world) {
-		rich, poor, node, _ := w.crowd()
-		poor.allocate(AllocateCall{BlacklistAdd: []string{node.node.Host}})
+		rich, starved, node, _ := w.crowd()
+		starved.allocate(AllocateCall{BlacklistAdd: []string{node.node.Host}})
 		time.Sleep(30 * time.Second)
 		if err := w.Do(func() error {
 			if l := preemption.Losses(w.work.Apps[rich.attempt.App], handleOf, w.sched.Loss); len(l) != 1 || l[0].Until != 0 {
@@ -230,7 +230,7 @@ func TestFairPreemption(t *testing.T) {
 	f := &tree.Settings.Fair
 	f.Preemption, f.UtilizationThreshold, f.Wait, f.StarvationInterval = true, 0.8, 5*time.Second, 10*time.Second
 	runWorld(t, func(s *Settings) { s.Queues = tree }, func(w *world) {
-		rich, poor, _, held := w.crowd()
+		rich, starved, _, held := w.crowd()
 		time.Sleep(3 * time.Second)
 		for range 2 {
 			if p := rich.allocate(AllocateCall{}).Preemption; !p.Strict || !slices.Equal(p.Containers, held[2:]) {
@@ -244,8 +244,8 @@ func TestFairPreemption(t *testing.T) {
 		if r := rich.allocate(AllocateCall{}); len(r.Completed) != 1 || r.Completed[0].ExitStatus != records.ExitPreempted || len(r.Preemption.Containers) != 0 {
 			t.Fatalf("lost %+v, told %+v", r.Completed, r.Preemption)
 		}
-		if r := poor.allocate(AllocateCall{}); len(r.Grants) != 1 {
-			t.Errorf("the poor get %+v", r.Grants)
+		if r := starved.allocate(AllocateCall{}); len(r.Grants) != 1 {
+			t.Errorf("the starved get %+v", r.Grants)
 		}
 	})
 }

@@ -55,8 +55,8 @@ func TestActivitiesOnNodes(t *testing.T) {
 			if i > 0 && a.Node.Compare(on[0][i-1].Node) <= 0 {
 				t.Errorf("%v comes after %v", a.Node, on[0][i-1].Node)
 			}
-			if kept := holds[0].Limit == explain.HasReservation && holds[0].At == a.Node; kept != (a.State == explain.ActivityReReserved) {
-				t.Errorf("%v is %s, and %v is kept", a.Node, a.State, holds[0].At)
+			if reserved := holds[0].Limit == explain.HasReservation && holds[0].At == a.Node; reserved != (a.State == explain.ActivityReReserved) {
+				t.Errorf("%v is %s, and %v is reserved", a.Node, a.State, holds[0].At)
 			}
 		}
 		if _, first, _ := w.AppActivities(am.attempt.App, 1); len(first) != 1 || len(first[0]) != 1 || first[0][0].Node != on[0][0].Node {

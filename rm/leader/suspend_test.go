@@ -59,7 +59,7 @@ var roomy = records.NewResource(4096+64, 8)
 var everything = []string{level.FeatureSuspend, level.FeatureLevels, level.FeatureReclaim}
 
 // full has an application of root.a fill a node, and one of root.b ask for a container that gets room by a suspension.
-func (w *world) full(features []string) (rich, poor, n *peer, victim *ledger.Container) {
+func (w *world) full(features []string) (rich, starved, n *peer, victim *ledger.Container) {
 	w.t.Helper()
 	w.raise()
 	n = w.ableNode(roomy, features)
@@ -72,15 +72,15 @@ func (w *world) full(features []string) (rich, poor, n *peer, victim *ledger.Con
 		w.t.Fatalf("%d containers", len(held))
 	}
 	n.heartbeat(runs(held[0]), runs(held[1]), runs(held[2]))
-	poor = w.am(to("root.b"))
-	return rich, poor, n, w.state().Container(held[2])
+	starved = w.am(to("root.b"))
+	return rich, starved, n, w.state().Container(held[2])
 }
 
 // A request that finds no room gets that of a suspended container with the same heartbeat. The suspension is on record before the node is
 // told, and the container resumes when room has waited for it for a while.
 func TestPreemptionSuspends(t *testing.T) {
 	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
-		_, poor, n, victim := w.full(everything)
+		_, starved, n, victim := w.full(everything)
 		told := 0
 		w.Launcher = answering{nodes{w}, func(id records.ContainerID) error {
 			if c := w.state().Container(id); c.Level != ledgerpb.Level_RECLAIMED && c.Level != ledgerpb.Level_RUNNING {
@@ -91,7 +91,7 @@ func TestPreemptionSuspends(t *testing.T) {
 			}
 			return nil
 		}}
-		r := poor.allocate(AllocateCall{Asks: ask(1)})
+		r := starved.allocate(AllocateCall{Asks: ask(1)})
 		if len(r.Grants) != 1 {
 			t.Fatalf("granted: %+v", r.Grants)
 		}
@@ -117,7 +117,7 @@ func TestPreemptionSuspends(t *testing.T) {
 // another leader or as another attempt, hears of all that do.
 func TestMastersHearOfSuspensions(t *testing.T) {
 	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
-		rich, poor, _, victim := w.full(everything)
+		rich, starved, _, victim := w.full(everything)
 		told := func(p *peer, want ...records.ContainerID) {
 			t.Helper()
 			r := p.allocate(AllocateCall{})
@@ -139,7 +139,7 @@ func TestMastersHearOfSuspensions(t *testing.T) {
 		waited := make(chan AllocateReply)
 		go func() { waited <- rich.allocate(AllocateCall{Wait: time.Minute}) }()
 		synctest.Wait()
-		grant := poor.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
+		grant := starved.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
 		if r := <-waited; r.Suspended == nil || !slices.Equal(r.Suspended.IDs, []records.ContainerID{victim.ID}) {
 			t.Errorf("a call that waits returns with %v", r.Suspended)
 		}
@@ -181,8 +181,8 @@ func TestMastersHearOfSuspensions(t *testing.T) {
 // A new leader knows who is suspended, has the node do so, and lets the container resume. Nobody can resume it before there is room.
 func TestSuspensionOutlivesALeader(t *testing.T) {
 	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
-		_, poor, _, victim := w.full(everything)
-		grant := poor.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
+		_, starved, _, victim := w.full(everything)
+		grant := starved.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
 		w.depose()
 		w.lead()
 		var all []NodeContainer
@@ -215,13 +215,13 @@ func TestSuspensionOutlivesALeader(t *testing.T) {
 // What a node can't do is taken back: the container runs on with its claim on record, and isn't chosen again.
 func TestSuspensionThatANodeRefuses(t *testing.T) {
 	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
-		_, poor, _, victim := w.full(everything)
+		_, starved, _, victim := w.full(everything)
 		asked := map[records.ContainerID]int{}
 		w.Launcher = answering{nodes{w}, func(id records.ContainerID) error {
 			asked[id]++
 			return refusal.New(refusal.Refused, "the swap file's disk is full")
 		}}
-		poor.allocate(AllocateCall{Asks: ask(1)})
+		starved.allocate(AllocateCall{Asks: ask(1)})
 		time.Sleep(10 * time.Second)
 		if c := w.state().Container(victim.ID); c.Level != ledgerpb.Level_RUNNING || c.Held() != c.Resource {
 			t.Errorf("%v with %v", c.Level, c.Held())
@@ -239,8 +239,8 @@ func TestSuspensionThatANodeRefuses(t *testing.T) {
 func TestNodesThatCannotSuspend(t *testing.T) {
 	for _, features := range [][]string{nil, {level.FeatureSuspend}} {
 		runWorld(t, suspending(t, suspension.Graceful), func(w *world) {
-			_, poor, _, _ := w.full(append(features, "cpu-limit"))
-			if r := poor.allocate(AllocateCall{Asks: ask(1)}); len(r.Grants) != 0 {
+			_, starved, _, _ := w.full(append(features, "cpu-limit"))
+			if r := starved.allocate(AllocateCall{Asks: ask(1)}); len(r.Grants) != 0 {
 				t.Errorf("with %v: %+v", features, r.Grants)
 			}
 			time.Sleep(40 * time.Second)
@@ -262,8 +262,8 @@ func TestBoundsOutliveALeader(t *testing.T) {
 		s.Queues.Settings.Suspension.Most = 1
 	}
 	runWorld(t, queues, func(w *world) {
-		_, poor, _, victim := w.full(everything)
-		grant := poor.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
+		_, starved, _, victim := w.full(everything)
+		grant := starved.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
 		began := w.state().Container(victim.ID).Suspension()
 		if began.Queue != "root.b" || began.App != grant.Attempt.App || began.Since == 0 || began.Times != 1 {
 			t.Errorf("%+v", began)
@@ -289,8 +289,8 @@ func TestBoundsOutliveALeader(t *testing.T) {
 		w.depose()
 		w.lead()
 		w.ableNode(roomy, everything, all...).heartbeat(all...)
-		must[Registration](t)(w.Register(poor.attempt, "host", 4711, "http://host:1/"))
-		(&peer{w: w, attempt: poor.attempt}).allocate(AllocateCall{Asks: ask(2)})
+		must[Registration](t)(w.Register(starved.attempt, "host", 4711, "http://host:1/"))
+		(&peer{w: w, attempt: starved.attempt}).allocate(AllocateCall{Asks: ask(2)})
 		time.Sleep(time.Second)
 		if c := w.state().Container(victim.ID); c.Level != ledgerpb.Level_RUNNING {
 			t.Errorf("it is suspended once more: %+v", c.Suspension())

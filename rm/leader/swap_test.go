@@ -36,7 +36,7 @@ func (p *peer) swapFor(id records.ContainerID) AllocateReply {
 // it go on as soon as there is room, before others.
 func TestApplicationsSwapTheirContainers(t *testing.T) {
 	runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
-		rich, poor, n, victim := w.full(everything)
+		rich, starved, n, victim := w.full(everything)
 		r := rich.swapFor(victim.ID)
 		if len(r.Grants) != 1 || r.Grants[0].Priority != 7 || len(r.Unswapped) > 0 || r.Suspended == nil || r.Suspended.IDs[0] != victim.ID {
 			t.Fatalf("%+v", r)
@@ -64,10 +64,10 @@ func TestApplicationsSwapTheirContainers(t *testing.T) {
 		if len(again.Unswapped) > 0 || again.Suspended == nil {
 			t.Errorf("told again: %+v", again)
 		}
-		if _, err := w.Register(poor.attempt, "h", 1, ""); err != nil {
+		if _, err := w.Register(starved.attempt, "h", 1, ""); err != nil {
 			t.Fatal(err)
 		}
-		poor.response = 0
+		starved.response = 0
 		rich.allocate(AllocateCall{Swaps: []swap.Wish{{Container: victim.ID, Resume: true}}, Releases: []records.ContainerID{lent}})
 		time.Sleep(2 * time.Second)
 		if c := w.state().Container(victim.ID); c.Level != ledgerpb.Level_RUNNING || c.Held() != c.Resource || w.isFrozen(c.ID) {

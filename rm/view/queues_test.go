@@ -11,7 +11,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Two GB and three vcores of eight each, in a queue that is promised half of the cluster.
+// Two GB and three vcores of eight each, in a queue that is guaranteed half of the cluster.
 func TestUsageIsMeasuredAsTheQueuesAre(t *testing.T) {
 	a := App{Queue: "root.a", Used: records.NewResource(2048, 3), Cluster: records.NewResource(8192, 8)}
 	for calculator, want := range map[string][2]float32{

@@ -39,7 +39,7 @@ const (
 
 const (
 	NodeTooFull      = "Initial check: node resource is insufficient for minimum allocation"
-	NodeKept         = "Queue skipped because node has been reserved"
+	NodeReserved     = "Queue skipped because node has been reserved"
 	QueueIdle        = "Queue does not need more resource"
 	QueueAtMaximum   = "Queue hits max-capacity limit"
 	UserAtLimit      = "Queue hits user max-capacity limit"

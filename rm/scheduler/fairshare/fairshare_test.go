@@ -210,15 +210,15 @@ func TestSharesOfUnequalBranches(t *testing.T) {
 		}
 		return list
 	}
-	many, one, poor := leaf(1, true), leaf(1, true), leaf(1, true)
+	many, one, last := leaf(1, true), leaf(1, true), leaf(1, true)
 	many.Apps, one.Apps = apps(5), apps(1)
 	many.Min, one.Max = all, records.Resource{}
 	one.Min = all
-	root := &fairshare.Queue{Kind: fairshare.DRF, Max: fairshare.NoLimit(), Children: []*fairshare.Queue{one, many, poor}}
+	root := &fairshare.Queue{Kind: fairshare.DRF, Max: fairshare.NoLimit(), Children: []*fairshare.Queue{one, many, last}}
 	many.Kind = fairshare.DRF
 	root.Compute(all)
-	if many.Fair != all || !one.Fair.IsZero() || !poor.Fair.IsZero() || many.Apps[4].Fair != each {
-		t.Errorf("%v, %v, %v, an application has %v", many.Fair, one.Fair, poor.Fair, many.Apps[4].Fair)
+	if many.Fair != all || !one.Fair.IsZero() || !last.Fair.IsZero() || many.Apps[4].Fair != each {
+		t.Errorf("%v, %v, %v, an application has %v", many.Fair, one.Fair, last.Fair, many.Apps[4].Fair)
 	}
 	many.Kind, root.Kind = fairshare.Fair, fairshare.Fair
 	one.Max = fairshare.NoLimit()

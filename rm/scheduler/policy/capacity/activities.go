@@ -21,7 +21,7 @@ func (p *Policy) Activities(h handle.Node) explain.Activity {
 	case !p.s.Calc.Fits(&least, &free):
 		out.Diagnostic = explain.NodeTooFull
 	case n.Reserved != handle.NoContainer && !p.s.Queues[core.Root].Pending.IsZero():
-		out.Diagnostic = explain.NodeKept
+		out.Diagnostic = explain.NodeReserved
 	default:
 		v := visit{p: p, s: p.s, node: n, blockers: p.findBlockers()}
 		out = v.queue(core.Root)

@@ -46,7 +46,7 @@ type walk struct {
 	// For explanations: nothing is found and no mask is lowered, and each leaf is told of, and each queue that has nothing left.
 	visit    func(h int32, at blocker)
 	by       *core.Demand     // the last that blocked a leaf
-	withheld records.Resource // what the queue that was looked in last keeps from its later siblings, if it is blocked
+	withheld records.Resource // what the queue that was looked in last withholds from its later siblings, if it is blocked
 }
 
 // scope is what is known of classes in the room that there is. What isn't told apart yet is compared when a queue is entered
