@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"heddle/am/process"
+	"heddle/internal/awake"
 	"heddle/yarn/wire"
 )
 
@@ -55,9 +56,9 @@ func (p *interpreters) call(ctx context.Context, t *wire.Task, output func(int, 
 	if err != nil {
 		return ended(t.ID, process.Result{}, err)
 	}
-	var late *time.Timer
+	var late *awake.Timer
 	if t.TimeoutMS > 0 {
-		late = time.AfterFunc(time.Duration(t.TimeoutMS)*time.Millisecond, func() { i.kill(errLate) })
+		late = awake.AfterFunc(time.Duration(t.TimeoutMS)*time.Millisecond, func() { i.kill(errLate) })
 		defer late.Stop()
 	}
 	stop := context.AfterFunc(ctx, func() { i.kill(context.Cause(ctx)) })

@@ -152,7 +152,9 @@ func (h *holder) run(ctx context.Context, stop <-chan struct{}) error {
 		ContainerCompleted: func(e am.ContainerCompleted) {
 			h.ended(e.ID, fmt.Sprintf("container %v has ended with exit code %d: %s", e.ID, e.ExitStatus, e.Diagnostics))
 		},
-		RequestsRefused: func(e am.RequestsRefused) { h.failed, h.last = startFailures, e.Err.Error() },
+		ContainersSuspended: func(e am.ContainersSuspended) { h.standstill(e.IDs, true) },
+		ContainersResumed:   func(e am.ContainersResumed) { h.standstill(e.IDs, false) },
+		RequestsRefused:     func(e am.RequestsRefused) { h.failed, h.last = startFailures, e.Err.Error() },
 	}
 	for {
 		if h.failed >= startFailures {
@@ -173,6 +175,15 @@ func (h *holder) run(ctx context.Context, stop <-chan struct{}) error {
 				return context.Cause(ctx)
 			}
 			events.Dispatch(e)
+		}
+	}
+}
+
+// standstill tells the pool of containers that are suspended, or go on.
+func (h *holder) standstill(ids []records.ContainerID, still bool) {
+	for _, id := range ids {
+		if h.held[id] {
+			h.pool.Standstill(id.String(), still)
 		}
 	}
 }
@@ -198,8 +209,9 @@ func (h *holder) adjust(now time.Time) error {
 	if h.asked == 0 {
 		h.asks = h.asks[:0]
 	}
-	want := min(h.Most, (s.Waiting+s.Running+h.Slots-1)/h.Slots)
-	have := len(h.held) + h.asked
+	want, useless := h.pool.demand(h.Slots)
+	want = min(h.Most, want)
+	have := len(h.held) - useless + h.asked
 	if want >= len(h.held) {
 		h.idle = now
 	}
@@ -216,6 +228,7 @@ func (h *holder) adjust(now time.Time) error {
 		for _, name := range h.pool.Leave(len(h.held) - want) {
 			if id, err := records.ParseContainerID(name); err == nil {
 				delete(h.held, id)
+				h.pool.Standstill(name, false)
 				h.master.Release(id)
 			}
 		}

@@ -3,7 +3,8 @@
 //
 // A Pool takes tasks (Submit) and connections of executors, and brings both together. An executor gets a task when it has a slot for it, so
 // that no task waits behind another while there is room elsewhere. When an executor is lost, its tasks run again on others: each task runs
-// at least once, and Done is called exactly once. A task that loses executor after executor is given up (Options.Losses).
+// at least once, and Done is called exactly once. A task that loses executor after executor is given up (Options.Losses). An executor whose
+// container is suspended isn't lost (Standstill): it gets no more tasks, and goes on with those that it has when its container resumes.
 //
 // Containers (containers.go) holds as many executors in the containers of a cluster as a pool has work for.
 package pool
@@ -70,6 +71,7 @@ type Pool struct {
 	executors []*executor
 	turn      int
 	reasons   map[string]string // of lost executors, by container
+	still     map[string]bool   // containers that stand still
 	err       error
 	changed   chan struct{}
 }
@@ -81,6 +83,7 @@ type executor struct {
 	last    uint64
 	tasks   map[uint64]*Task
 	leaving bool       // it gets no tasks
+	still   bool       // its container is suspended: the same, until it resumes
 	talk    sync.Mutex // held while Output of one of its tasks is called
 }
 
@@ -102,7 +105,7 @@ func New(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening for executors: %w", err)
 	}
-	p := &Pool{o: o, log: o.Log, listener: l, accepter: a, reasons: map[string]string{}, changed: make(chan struct{}, 1)}
+	p := &Pool{o: o, log: o.Log, listener: l, accepter: a, reasons: map[string]string{}, still: map[string]bool{}, changed: make(chan struct{}, 1)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.serving.Go(p.accept)
 	return p, nil
@@ -229,14 +232,16 @@ func (p *Pool) change() {
 	}
 }
 
-// Leave lets up to n executors without tasks end. It returns their containers.
+// Leave lets up to n executors without tasks end, those first that stand still. It returns their containers.
 func (p *Pool) Leave(n int) (containers []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, e := range p.executors {
-		if len(containers) < n && len(e.tasks) == 0 && !e.leaving {
-			e.leaving = true
-			containers = append(containers, e.Container)
+	for _, still := range []bool{true, false} {
+		for _, e := range p.executors {
+			if len(containers) < n && len(e.tasks) == 0 && !e.leaving && e.still == still {
+				e.leaving = true
+				containers = append(containers, e.Container)
+			}
 		}
 	}
 	return containers
@@ -244,6 +249,7 @@ func (p *Pool) Leave(n int) (containers []string) {
 
 // Explain says why the executor of a container is lost, for errors of its tasks.
 func (p *Pool) Explain(container, why string) {
+	p.Standstill(container, false) // it is lost also if it stood still
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.reasons) > 100 {
@@ -253,7 +259,7 @@ func (p *Pool) Explain(container, why string) {
 }
 
 func (e *executor) room(prefetch int) bool {
-	return !e.leaving && len(e.tasks) < int(e.Slots)+prefetch
+	return !e.leaving && !e.still && len(e.tasks) < int(e.Slots)+prefetch
 }
 
 // vacant returns an executor with room, one after the other.

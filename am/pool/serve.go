@@ -59,6 +59,8 @@ func (p *Pool) serve(c *wire.Conn) {
 		return
 	}
 	p.executors = append(p.executors, e)
+	e.still = p.still[e.Container]
+	c.Standstill(e.still)
 	p.mu.Unlock()
 	p.log.Debugf("Executor %s on %s has come", e.Container, e.Host)
 	p.fill(e)

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"heddle/internal/awake"
 )
 
 // Variable is the name of the variable in a command's environment by which its processes are known to be its own. Values
@@ -37,7 +39,7 @@ type Command struct {
 	Stdout  io.Writer
 	Stderr  io.Writer     // files are handed over as they are; the same as Stdout gets both in their order
 	Files   []*os.File    // its descriptors from 3 on
-	Timeout time.Duration // 0: none
+	Timeout time.Duration // 0: none. Time in which this process stands still doesn't count
 	// Attached lets the command stay in this process's group, as one that reads from the terminal must.
 	Attached bool
 }
@@ -206,7 +208,7 @@ func wait(ctx context.Context, x *exec.Cmd, c Command) (Result, error) {
 	defer e.over()
 	defer context.AfterFunc(ctx, func() { e.begin(false) })()
 	if c.Timeout > 0 {
-		defer time.AfterFunc(c.Timeout, func() { e.begin(true) }).Stop()
+		defer awake.AfterFunc(c.Timeout, func() { e.begin(true) }).Stop()
 	}
 	err := x.Wait()
 	var exit *exec.ExitError

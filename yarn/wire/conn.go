@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -17,7 +18,8 @@ import (
 const MaxFrame = 64 << 20
 
 // How a lost peer is noticed. A peer whose machine or network is gone acknowledges nothing: its kernel would, also while the
-// process has no time. A process that has hung up its connection is noticed at once, and one that hangs, after Silence.
+// process has no time. A process that has hung up its connection is noticed at once, and one that hangs, after Silence. The time in which this
+// process stands still itself doesn't count, nor that of a peer which is known to stand still (Conn.Standstill).
 const (
 	Unacknowledged = 100 * time.Millisecond
 	pingEvery      = 50 * time.Millisecond
@@ -29,6 +31,9 @@ const (
 // ErrTooLarge is wrapped by errors of messages above MaxFrame.
 var ErrTooLarge = errors.New("larger than a message may be")
 
+// ErrSilent is the error of a connection whose peer hangs.
+var ErrSilent = fmt.Errorf("the peer has said nothing for %v", Silence)
+
 // Conn sends and receives messages. Send may be called from any goroutine, Receive from one at a time.
 type Conn struct {
 	conn net.Conn
@@ -39,15 +44,21 @@ type Conn struct {
 	out     []byte
 	err     error
 	sent    bool // something was sent since the last ping
+	still   bool // the peer stands still
+	patient bool // the kernel doesn't end the connection when nothing is acknowledged
 	stop    chan struct{}
 	writing sync.WaitGroup
+
+	reading atomic.Bool  // Receive waits for the peer
+	quiet   atomic.Int32 // looks at whether anything has come since something has
 }
 
 // NewConn makes a connection of one that is authenticated.
 func NewConn(c net.Conn) *Conn {
-	w := &Conn{conn: c, in: bufio.NewReaderSize(c, 64<<10), stop: make(chan struct{})}
+	w := &Conn{conn: c, stop: make(chan struct{})}
+	w.in = bufio.NewReaderSize(heard{w}, 64<<10)
 	w.changed.L = &w.mu
-	noticeLoss(c)
+	noticeLoss(c, Unacknowledged)
 	w.writing.Go(w.write)
 	w.writing.Go(w.ping)
 	return w
@@ -156,7 +167,8 @@ func (c *Conn) write() {
 	}
 }
 
-// ping sends pings while nothing else is sent.
+// ping sends pings while nothing else is sent, and notices that a peer is silent. It counts its looks, and not the time: that passes
+// also while this process stands still.
 func (c *Conn) ping() {
 	t := time.NewTicker(pingEvery)
 	defer t.Stop()
@@ -166,27 +178,66 @@ func (c *Conn) ping() {
 			return
 		case <-t.C:
 		}
-		c.mu.Lock()
-		if !c.sent && len(c.out) == 0 && c.err == nil {
-			c.out, _ = appendFrame(c.out, nil) // a ping is small
-			c.changed.Broadcast()
+		if c.look() >= int(Silence/pingEvery) {
+			c.fail(ErrSilent)
 		}
-		c.sent = false
-		c.mu.Unlock()
 	}
+}
+
+// look sends a ping if nothing else was sent, and returns how many looks in a row nothing has come. A peer that stands still gets a ping only
+// when it has said something: it runs for a moment then. What it doesn't read would fill its buffer.
+func (c *Conn) look() (quiet int) {
+	if c.reading.Load() {
+		quiet = int(c.quiet.Add(1))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	spoke := quiet == 1
+	if !c.sent && len(c.out) == 0 && c.err == nil && (!c.still || spoke) {
+		c.out, _ = appendFrame(c.out, nil) // a ping is small
+		c.changed.Broadcast()
+	}
+	c.sent = false
+	switch {
+	case c.still:
+		return 0
+	case c.patient && spoke:
+		c.patient = false
+		noticeLoss(c.conn, Unacknowledged)
+	}
+	return quiet
+}
+
+// Standstill says that the peer stands still, or goes on, as its container is suspended, or resumes. As long as it stands still it may be silent.
+// What was sent to it before is received when it goes on.
+func (c *Conn) Standstill(still bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.still == still {
+		return
+	}
+	c.still = still
+	if still {
+		c.patient = true
+		noticeLoss(c.conn, 0) // a full buffer doesn't mean that its machine is lost, which the ResourceManager notices
+	}
+	c.quiet.Store(1) // it has said nothing just now
+}
+
+// heard reads what a peer says, and notes that it does.
+type heard struct{ c *Conn }
+
+func (h heard) Read(b []byte) (int, error) {
+	h.c.reading.Store(true)
+	n, err := h.c.conn.Read(b)
+	h.c.quiet.Store(0)
+	h.c.reading.Store(false)
+	return n, err
 }
 
 // Receive returns the next message that isn't a ping. The message is good until the next call, unless large.
 func (c *Conn) Receive() (Message, error) {
 	for {
-		// It is set anew with every few frames only, as that costs more than a frame does.
-		if c.in.Buffered() < 4 {
-			c.mu.Lock()
-			if c.err == nil {
-				_ = c.conn.SetReadDeadline(time.Now().Add(Silence))
-			}
-			c.mu.Unlock()
-		}
 		body, err := readFrame(c.in)
 		if err != nil {
 			c.mu.Lock()

@@ -2,7 +2,10 @@
 
 package wire
 
-import "net"
+import (
+	"net"
+	"time"
+)
 
 // noticeLoss does nothing on this system: a loss is noticed after Silence.
-func noticeLoss(net.Conn) {}
+func noticeLoss(net.Conn, time.Duration) {}

@@ -12,7 +12,10 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"heddle/internal/await"
 )
@@ -253,4 +256,92 @@ func BenchmarkTasks(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// near is one end of a connection in memory, and far what the other end says; all that it hears it counts.
+func near(t *testing.T) (c *Conn, far net.Conn, hears *atomic.Int64) {
+	ours, far := net.Pipe()
+	hears = new(atomic.Int64)
+	heard := make(chan struct{})
+	go func() {
+		defer close(heard)
+		b := make([]byte, 1<<10)
+		for {
+			n, err := far.Read(b)
+			if hears.Add(int64(n)); err != nil {
+				return
+			}
+		}
+	}()
+	c = NewConn(ours)
+	t.Cleanup(func() {
+		far.Close()
+		c.Close()
+		<-heard
+	})
+	return c, far, hears
+}
+
+// A peer that hangs is noticed. One that is known to stand still may be silent, and isn't talked to unless it talks.
+func TestPeersThatStandStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, far, hears := near(t)
+		received := make(chan error, 1)
+		go func() {
+			_, err := c.Receive()
+			received <- err
+		}()
+		speak := func() {
+			ping, _ := appendFrame(nil, nil)
+			if _, err := far.Write(ping); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(Silence - time.Second)
+		speak()
+		time.Sleep(Silence - time.Second)
+		if hears.Load() == 0 {
+			t.Error("no pings")
+		}
+		c.Standstill(true)
+		time.Sleep(pingEvery)
+		before := hears.Load()
+		time.Sleep(time.Hour)
+		if n := hears.Load() - before; n != 0 {
+			t.Errorf("%d bytes for one that stands still", n)
+		}
+		speak()
+		time.Sleep(time.Second)
+		if n := hears.Load() - before; n == 0 || n > 16 {
+			t.Errorf("%d bytes in answer to one that runs for a moment", n)
+		}
+		c.Standstill(false)
+		began := time.Now()
+		if err := <-received; !errors.Is(err, ErrSilent) {
+			t.Errorf("one that hangs: %v", err)
+		}
+		if took := time.Since(began); took < Silence-time.Second || took > Silence+time.Second {
+			t.Errorf("noticed after %v", took)
+		}
+	})
+}
+
+// Nobody is silent as long as nobody listens.
+func TestWhoIsBusyHearsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, far, _ := near(t)
+		time.Sleep(4 * Silence)
+		said := make(chan error, 1)
+		go func() {
+			b, _ := appendFrame(nil, &Cancel{ID: 3})
+			_, err := far.Write(b)
+			said <- err
+		}()
+		if m, err := c.Receive(); err != nil || m.(*Cancel).ID != 3 {
+			t.Errorf("%v, %v", m, err)
+		}
+		if err := <-said; err != nil {
+			t.Error(err)
+		}
+	})
 }
