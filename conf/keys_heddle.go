@@ -22,6 +22,7 @@ func heddleKeys() []Key {
 		millis("heddle.probes.longest-wait-ms", "10000", "mean wait of short tasks at which the most is lent").min(1),
 		millis("heddle.probes.window-ms", "60000", "how often it is decided anew how much is lent").min(1000),
 		enum("heddle.probes.sizing", "linear", "how what is lent grows with the mean wait, as a part of the longest: linear, by its square (a slow start), or by its square root (a fast start)", "linear", "square", "root"),
+		boolean("heddle.probes.steal", "true", "whether a NodeManager with room, where no short task waits, is sent those that wait for other nodes"),
 		list("heddle.probes.users", "", "what users have of NodeManagers where short tasks of several wait, as NAME:WEIGHT or NAME:WEIGHT:PRIORITY; others have the weight 1 and the priority 0. A higher priority goes first, strictly"),
 		integer("heddle.nodemanager.probes.port", "0", "port at which a NodeManager takes probes, on the host of yarn.nodemanager.address; 0 is any free one").min(0).max(65535),
 		millis("heddle.nodemanager.disk-patience-ms", "10000", "time after which a disk that doesn't answer counts as bad").min(1),

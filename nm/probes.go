@@ -68,7 +68,7 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 	var stop context.CancelFunc
 	x.ctx, stop = context.WithCancel(context.Background())
 	n.shortTasks = shorttasks.New(shorttasks.Options{
-		Listener: counter.Listen(l, "heddle.nodemanager.probes.port"), Bearer: n.keys.Bearer, Admitted: n.keys.Started, Executors: x, Share: n.s.share, Log: n.log,
+		Listener: counter.Listen(l, "heddle.nodemanager.probes.port"), Bearer: n.keys.Bearer, Admitted: n.keys.Started, Executors: x, Share: n.s.share, Steal: n.o.Conf.Bool("heddle.probes.steal"), Log: n.log,
 	})
 	n.closing(func() {
 		n.shortTasks.Close()

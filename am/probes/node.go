@@ -23,6 +23,7 @@ type node struct {
 	cancel context.CancelFunc // ends the dialogue
 	up     bool
 	batch  int // probes that are about to be sent
+	room   int // tasks that it has said it has room for, while nothing waits there
 
 	dialogue sync.Mutex // held by the one goroutine that talks
 
@@ -165,7 +166,7 @@ func (n *node) come() {
 	s := n.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n.up, n.outbox = true, nil
+	n.up, n.outbox, n.room = true, nil, 0
 	s.up = append(s.up, n.at)
 	s.sched.SetNodes(slices.Clone(s.up), nil)
 	s.change()
@@ -286,6 +287,11 @@ func (n *node) take(m wire.Message) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		n.verdict(m)
+	case *wire.Idle:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		n.room = int(min(m.MemoryMB/uint64(s.o.MemoryMB), m.VCores/uint64(s.o.VCores), mostAtOnce))
+		n.feed()
 	case *wire.Lent: // it is the node's business what runs when
 	case *wire.Refusal:
 		n.refused(m)
@@ -294,6 +300,30 @@ func (n *node) take(m wire.Message) error {
 		return fmt.Errorf("%w: a node doesn't say %T", wire.ErrMalformed, m)
 	}
 	return nil
+}
+
+// feed sends a node that has room probes of jobs that wait elsewhere. It reports whether there are no such jobs. The lock is held.
+func (n *node) feed() (none bool) {
+	s := n.s
+	if len(s.places) == 0 {
+		return true
+	}
+	if n.room <= 0 || !n.up {
+		return false
+	}
+	all := slices.Clone(s.sched.Steal(n.at, n.room))
+	if len(all) == 0 {
+		return true
+	}
+	for len(all) > 0 {
+		id, k := all[0].Job, 1
+		for k < len(all) && all[k].Job == id {
+			k++
+		}
+		s.probe(s.jobs[id], slices.Repeat([]sched.Node{n.at}, k))
+		all = all[k:]
+	}
+	return false
 }
 
 // verdict takes the answer to probes. The lock is held.

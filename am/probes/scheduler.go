@@ -255,7 +255,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 		n.batch++
 	}
 	for _, n := range first {
-		n.probed[j.id] = true
+		n.probed[j.id], n.room = true, 0
 		n.unanswered[j.id] += n.batch
 		for n.batch > 0 {
 			count := min(n.batch, mostAtOnce)
@@ -323,7 +323,7 @@ const (
 	mostNursed = time.Second
 )
 
-// nurse sends new probes for jobs whose probes were all rejected or lost.
+// nurse sends new probes for jobs whose probes were all rejected or lost, and to nodes that have said that they have room.
 func (s *Scheduler) nurse() {
 	for pause.For(s.ctx, nurseTime) == nil {
 		s.mu.Lock()
@@ -339,6 +339,11 @@ func (s *Scheduler) nurse() {
 				j.wait = min(max(2*j.wait, nurseTime), mostNursed)
 				j.again = now.Add(j.wait)
 				s.probe(j, s.sched.Reprobe(j.id))
+			}
+			for _, at := range s.up {
+				if s.nodes[at].feed() {
+					break
+				}
 			}
 		}
 		s.mu.Unlock()

@@ -37,6 +37,8 @@
 //
 // Nodes may quote when a probe has its turn (Quoted). With Config.Decline probes that would wait for long are withdrawn, and others drawn.
 //
+// A node that has room while nothing waits there says so. It gets probes of jobs that wait elsewhere (Steal).
+//
 // # Clones
 //
 // If Config.CloneBelow is set and tasks wait for less than that in the mean, a node that asks after the last task was launched gets a clone of

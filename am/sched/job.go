@@ -47,6 +47,7 @@ type job struct {
 	generation uint32
 	live       bool
 	alone      bool
+	stolen     bool // Steal has taken of it
 	round      int32
 	left       int32 // tasks that wait
 	ended      int32 // tasks that are done

@@ -46,7 +46,7 @@ func withProbes(ctx context.Context, o Options, f func(*probes.Scheduler) error)
 		}
 		node := records.NodeID{Host: "127.0.0.1", Port: int32(i + 1)}
 		n := shorttasks.New(shorttasks.Options{
-			Listener: l, Log: logrus.NewEntry(log), Admitted: func(token.NM) error { return nil },
+			Listener: l, Steal: true, Log: logrus.NewEntry(log), Admitted: func(token.NM) error { return nil },
 			Executors: &starter{o: o, dir: dir, at: l.Addr().String(), children: &children},
 			Bearer: func(b []byte) (ipc.Bearer, error) {
 				id, err := token.ParseNM(b)

@@ -45,7 +45,7 @@ type testNode struct {
 }
 
 // newNodes starts nodes that were lent so many slots of 512 MB and a vcore each.
-func newNodes(t testing.TB, n int, slots int64) *nodes {
+func newNodes(t testing.TB, n int, slots int64, with ...func(*shorttasks.Options)) *nodes {
 	ns := &nodes{t: t, key: token.NewMasterKey(7, []byte("the key of NMTokens"))}
 	for i := range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,7 +55,7 @@ func newNodes(t testing.TB, n int, slots int64) *nodes {
 		x := &testNode{id: records.NodeID{Host: "127.0.0.1", Port: int32(1000 + i)}}
 		log := logrus.New()
 		log.SetOutput(t.Output())
-		x.Node = shorttasks.New(shorttasks.Options{
+		o := shorttasks.Options{
 			Listener: l, Executors: x, Log: logrus.NewEntry(log), Admitted: func(token.NM) error { return nil },
 			Bearer: func(b []byte) (ipc.Bearer, error) {
 				id, err := token.ParseNM(b)
@@ -64,7 +64,11 @@ func newNodes(t testing.TB, n int, slots int64) *nodes {
 				}
 				return ipc.Bearer{Password: ns.key.Sign(b), Identifier: id}, nil
 			},
-		})
+		}
+		for _, set := range with {
+			set(&o)
+		}
+		x.Node = shorttasks.New(o)
 		x.Lend(probe.Amount{MemoryMB: 512 * slots, VCores: slots})
 		t.Cleanup(x.Close)
 		ns.all = append(ns.all, x)
@@ -368,4 +372,33 @@ func TestClonesOfSlowTasks(t *testing.T) {
 	for _, x := range ns.all {
 		await.Until(t, "the slow one is ended", func() bool { _, used, _ := x.Use(); return used == probe.Amount{} })
 	}
+}
+
+// A node that has nothing to do gets what waits for another one, whether it has said so before the tasks came or afterwards.
+func TestIdleNodesStealWhatWaits(t *testing.T) {
+	ns := newNodes(t, 3, 1, func(o *shorttasks.Options) { o.Steal = true })
+	s := probes.New(probes.Options{})
+	t.Cleanup(s.Close)
+	s.Offer(ns.target(ns.all[0], "anna"))
+	await.Until(t, "the first is connected", func() bool { return s.State().Nodes == 1 })
+	forever := wire.Task{What: wire.Nothing, TimeoutMS: 3_600_000}
+	s.Submit(&pool.Task{Task: forever, Done: func(wire.Ended, error) {}})
+	await.Until(t, "its slot is taken", func() bool { _, used, _ := ns.all[0].Use(); return used.VCores == 1 })
+	var o outcomes
+	for i := range 6 {
+		s.Submit(o.task(i, wire.Task{What: wire.Nothing}))
+	}
+	await.Until(t, "probes wait for it", func() bool { _, _, waiting := ns.all[0].Use(); return waiting >= 6 })
+	s.Offer(ns.target(ns.all[1], "anna"))
+	o.want(t, 6)
+	// Now the second one has told that it has room, and is not probed.
+	s.Withdraw(ns.all[1].id.String())
+	await.Until(t, "the second is gone", func() bool { return s.State().Nodes == 1 })
+	s.Offer(ns.target(ns.all[2], "anna"))
+	await.Until(t, "the third is connected", func() bool { return s.State().Nodes == 2 })
+	var late outcomes
+	for i := range 6 {
+		s.Job().Submit(late.task(i, wire.Task{What: wire.Nothing, TimeoutMS: 1}))
+	}
+	late.want(t, 6)
 }

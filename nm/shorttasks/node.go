@@ -18,7 +18,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// Options of a Node. All must be set but for Share and Now.
+// Options of a Node. All must be set but for Share, Steal and Now.
 type Options struct {
 	// Listener is where schedulers and executors connect. The Node closes it.
 	Listener net.Listener
@@ -29,6 +29,8 @@ type Options struct {
 	Executors Executors
 	// Share is what a user has where several wait; nil: all have the same.
 	Share func(user string) Share
+	// Steal has schedulers told of room while nothing waits, so that they send probes of what waits elsewhere.
+	Steal bool
 	Log   *logrus.Entry
 	Now   func() time.Time // time.Now if nil
 }
@@ -90,6 +92,7 @@ type Node struct {
 	of         []*job // by Handle
 	runs       []*run // by Slot
 	schedulers map[identity]*scheduler
+	untold     map[*scheduler]bool  // schedulers that would have to be told of room
 	executors  map[string]*executor // by name, also those that haven't come yet
 	users      map[string]int32
 	ended      map[records.ApplicationID]time.Time
@@ -125,7 +128,7 @@ func New(o Options) *Node {
 		o.Share = func(string) Share { return Share{} }
 	}
 	n := &Node{
-		o: o, log: o.Log, began: o.Now(), schedulers: map[identity]*scheduler{}, executors: map[string]*executor{}, users: map[string]int32{},
+		o: o, log: o.Log, began: o.Now(), schedulers: map[identity]*scheduler{}, untold: map[*scheduler]bool{}, executors: map[string]*executor{}, users: map[string]int32{},
 		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()),
 	}
 	cfg := &probe.Config{

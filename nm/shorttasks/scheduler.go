@@ -117,9 +117,10 @@ func (s *scheduler) enter() string {
 	case len(n.schedulers) >= mostSchedulers:
 		return fmt.Sprintf("%d schedulers are connected, and there can't be more", len(n.schedulers))
 	}
-	n.schedulers[s.id] = s
+	n.schedulers[s.id], n.untold[s] = s, true
 	amount, _ := n.worker.Use()
 	s.say(lent(amount))
+	n.offerRoom()
 	return ""
 }
 
@@ -134,6 +135,7 @@ func (s *scheduler) leave() {
 	defer n.mu.Unlock()
 	s.last = true
 	delete(n.schedulers, s.id)
+	delete(n.untold, s)
 	s.ring()
 	for _, j := range s.jobs {
 		n.worker.Cancel(j.handle)
@@ -302,6 +304,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 		n.of[j.handle], s.jobs[m.Job] = j, j
 	}
 	j.came = n.now()
+	n.untold[s] = true
 	n.jobs.SetLeft(j.handle, int(m.Left))
 	v := &wire.Verdict{Job: m.Job}
 	q := n.worker.Quote(n.now(), j.handle)
@@ -356,6 +359,7 @@ func (n *Node) pump() {
 		n.runs[ask.Slot], s.runs[r.id] = r, r
 		s.say(&wire.Ask{ID: r.id, Job: j.id, Others: uint64(n.worker.Others())})
 	}
+	n.offerRoom()
 	if slot, ok := n.worker.Crowding(); ok && n.ctx.Err() == nil {
 		if r := n.runs[slot]; !r.stopping && r.s.executor != nil {
 			r.stopping = true
@@ -363,6 +367,22 @@ func (n *Node) pump() {
 			n.serving.Go(func() { x.cancel(id) })
 		}
 	}
+}
+
+// offerRoom tells schedulers that nothing waits here, if so, and if they have sent a probe since they were told last. The lock is held.
+func (n *Node) offerRoom() {
+	if !n.o.Steal || len(n.untold) == 0 {
+		return
+	}
+	lent, used := n.worker.Use()
+	memory, vcores := lent.MemoryMB-used.MemoryMB, lent.VCores-used.VCores
+	if _, waiting := n.worker.Queued(); waiting > 0 || memory <= 0 || vcores <= 0 {
+		return
+	}
+	for s := range n.untold {
+		s.say(&wire.Idle{MemoryMB: uint64(memory), VCores: uint64(vcores)})
+	}
+	clear(n.untold)
 }
 
 // settle counts whether a quote of the job has come true, as the node asks for a task of it now. The lock is held.

@@ -28,6 +28,7 @@ const (
 	KindNoTask   Kind = 12 // to nodes
 	KindDrop     Kind = 13 // to nodes
 	KindRefusal  Kind = 14 // from nodes
+	KindIdle     Kind = 15 // from nodes
 )
 
 // Hello is the first message of an executor.

@@ -43,6 +43,9 @@ type NoTask struct {
 // Drop removes all probes of a job that wait. Tasks go on.
 type Drop struct{ Job uint64 }
 
+// Idle says that nothing waits at the node, and how much room it has. It comes again after a Probe at the earliest.
+type Idle struct{ MemoryMB, VCores uint64 }
+
 // Refusal is the last message of a node that closes the connection.
 type Refusal struct{ Reason string }
 
@@ -54,6 +57,7 @@ func (m *Ask) kind() Kind      { return KindAsk }
 func (m *NoTask) kind() Kind   { return KindNoTask }
 func (m *Drop) kind() Kind     { return KindDrop }
 func (m *Refusal) kind() Kind  { return KindRefusal }
+func (m *Idle) kind() Kind     { return KindIdle }
 
 func (m *Greeting) append(b []byte) []byte { return text(b, 1, m.Scheduler) }
 
@@ -91,6 +95,8 @@ func (m *Drop) append(b []byte) []byte { return number(b, 1, m.Job) }
 
 func (m *Refusal) append(b []byte) []byte { return text(b, 1, m.Reason) }
 
+func (m *Idle) append(b []byte) []byte { return number(number(b, 1, m.MemoryMB), 2, m.VCores) }
+
 // madeOfProbes is made for the messages of this file.
 func madeOfProbes(k Kind) settable {
 	switch k {
@@ -110,6 +116,8 @@ func madeOfProbes(k Kind) settable {
 		return &Drop{}
 	case KindRefusal:
 		return &Refusal{}
+	case KindIdle:
+		return &Idle{}
 	}
 	return nil
 }
@@ -139,6 +147,8 @@ func (m *Ask) set(x field) { assign(x, &m.ID, &m.Job, &m.Others) }
 func (m *NoTask) set(x field) { assign(x, &m.ID, &m.Left) }
 
 func (m *Drop) set(x field) { assign(x, &m.Job) }
+
+func (m *Idle) set(x field) { assign(x, &m.MemoryMB, &m.VCores) }
 
 func (m *Refusal) set(x field) {
 	if x.number == 1 {

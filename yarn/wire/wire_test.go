@@ -74,6 +74,7 @@ var messages = []Message{
 	&NoTask{ID: 8, Left: 1},
 	&Drop{Job: 7},
 	&Refusal{Reason: "no"},
+	&Idle{MemoryMB: 512, VCores: 2},
 }
 
 func TestMessagesArrive(t *testing.T) {
