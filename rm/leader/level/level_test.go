@@ -181,6 +181,10 @@ func (w *world) Refused(scheduler.ContainerHandle) {
 	w.calls, w.held = append(w.calls, "refused"), claim
 }
 
+func (w *world) NotBegun(scheduler.ContainerHandle) {
+	w.calls, w.held = append(w.calls, "not begun"), claim
+}
+
 func (w *world) Return(_ scheduler.ContainerHandle, forced bool) bool {
 	if forced || w.returns {
 		w.held, w.chosenBy = claim, ""
@@ -277,6 +281,20 @@ func TestRefusedOrders(t *testing.T) {
 		w.do(func() { w.Failed([]level.Failed{{Container: w.task, Version: 3, Reason: "the disk is full"}}) })
 		w.expect(ledgerpb.Level_RUNNING, claim, 4)
 		if !slices.Equal(w.calls, []string{"refused", "refused"}) {
+			t.Errorf("the driver hears %v", w.calls)
+		}
+	})
+}
+
+// A container that its ApplicationMaster has not started yet is unknown to its node. It may be chosen again.
+func TestOrdersForWhatHasNotBegun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, level.FeatureSuspend, level.FeatureLevels)
+		w.do(func() { w.State.Container(w.task).State = ledger.ContainerAllocated })
+		w.answers(refusal.New(refusal.Refused, "it is not handled by this node"))
+		w.decide(drive.Suspend, half)
+		w.expect(ledgerpb.Level_RUNNING, claim, 2)
+		if !slices.Equal(w.calls, []string{"not begun"}) {
 			t.Errorf("the driver hears %v", w.calls)
 		}
 	})

@@ -49,6 +49,7 @@ type Scheduler interface {
 	SetMemory(h scheduler.ContainerHandle, bytes int64)
 	Took(h scheduler.ContainerHandle, ms int64)
 	Refused(h scheduler.ContainerHandle)
+	NotBegun(h scheduler.ContainerHandle)
 }
 
 // Nodes carries orders to nodes. Its methods block until the node has answered.

@@ -150,13 +150,17 @@ func (l *Levels) settle(o *order, err error) {
 }
 
 // takeBack records that a container is where it was before an order that its node refuses. One that the driver has chosen holds its claim
-// then, as it runs on, and isn't chosen again.
+// then, as it runs on, and isn't chosen again, unless it has not even begun.
 func (l *Levels) takeBack(c *ledger.Container, o *order) {
 	h, ok := l.HandleOf(c)
 	cause := c.Suspension().Cause
 	switch {
 	case o.For != "" && ok && o.Level != ledgerpb.Level_RUNNING:
-		l.Scheduler.Refused(h)
+		if c.State == ledger.ContainerRunning {
+			l.Scheduler.Refused(h)
+		} else {
+			l.Scheduler.NotBegun(h)
+		}
 		if a := l.account(c.ID); a != nil {
 			l.books.Lock()
 			a.Refused, a.Lasted = true, 0

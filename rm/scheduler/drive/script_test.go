@@ -27,6 +27,7 @@ import (
 //	uses NAME/N MB       how much memory a container uses. took NAME/N TIME: how long its suspension took
 //	done NAME PERCENT    how far an application is
 //	return NAME/N        somebody lets a container go on; more: forced. refused NAME/N: its node can't suspend it
+//	unbegun NAME/N       it was to be suspended, and its node doesn't know it yet
 //	stopped NAME/N       its ApplicationMaster has it stand still; off: it goes on
 //	swap NAME/N          it is to stand still, so that a request of its application gets its room; more: priority=N, any. unswap NAME/N
 //	held NAME            what its containers hold that hold less than they claim
@@ -232,6 +233,8 @@ func (p *script) command(w []string) []string {
 		p.d.SetStopped(p.container(w[1]).Container, !slices.Contains(w, "off"))
 	case "refused":
 		p.d.Refused(p.container(w[1]).Container)
+	case "unbegun":
+		p.d.NotBegun(p.container(w[1]).Container)
 	case "swap":
 		request := int64(0)
 		if slices.Contains(w, "any") {

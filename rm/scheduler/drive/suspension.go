@@ -62,6 +62,7 @@ type past struct {
 	times   int
 	total   int64 // ms, without the present time
 	refused bool
+	later   int64 // ms: it isn't chosen before
 }
 
 // suspender decides who is suspended and who resumes, for its Driver.
@@ -208,6 +209,21 @@ func (d *Driver) Refused(h scheduler.ContainerHandle) {
 	d.sus.past[d.ContainerID(h)] = p
 }
 
+// unbegunPause is how long, in ms, a container isn't chosen that its ApplicationMaster had not started when it was to be suspended.
+const unbegunPause = 5000
+
+// NotBegun says that a container was to be suspended that its ApplicationMaster has not started yet. It takes its claim again, and may be chosen
+// again later: it may begin in a breath of its ApplicationMaster.
+func (d *Driver) NotBegun(h scheduler.ContainerHandle) {
+	if !d.containers[h].known {
+		return
+	}
+	d.Return(h, true)
+	p := d.sus.past[d.ContainerID(h)]
+	p.times, p.later = max(p.times-1, 0), d.now+unbegunPause
+	d.sus.past[d.ContainerID(h)] = p
+}
+
 func (x *suspender) index(h scheduler.ContainerHandle) int {
 	if !x.d.containers[h].suspended {
 		return -1
@@ -260,7 +276,7 @@ func (x *suspender) exhausted(h scheduler.ContainerHandle) bool {
 	}
 	p := x.past[x.d.ContainerID(h)]
 	s := &x.d.tree.Settings.Suspension
-	return p.refused || s.Most > 0 && p.times >= s.Most || s.Longest > 0 && p.total >= s.Longest.Milliseconds()
+	return p.refused || x.d.now < p.later || s.Most > 0 && p.times >= s.Most || s.Longest > 0 && p.total >= s.Longest.Milliseconds()
 }
 
 // due is when a suspended container has been so for as long as may be, and gets its claim back before others get anything on its node.
