@@ -201,7 +201,7 @@ func TestFoldersSwappedForLinks(t *testing.T) {
 	}()
 	d := open(t, base)
 	got := map[string]int{}
-	for range 1000 {
+	for i := 0; i < 1000 || got["mine"] == 0; i++ { // on a busy machine the other one may stand still between two of its steps for long
 		for _, how := range []func([]string, int) (int, error){d.openBelow, d.openStepwise} {
 			fd, err := how([]string{"a", "b", "f"}, fileFlags)
 			if err != nil {
@@ -220,7 +220,7 @@ func TestFoldersSwappedForLinks(t *testing.T) {
 	}
 	close(quit)
 	<-ended
-	if got["theirs"] > 0 || got["mine"] == 0 {
+	if got["theirs"] > 0 {
 		t.Error(got)
 	}
 	t.Log(got)
