@@ -88,10 +88,7 @@ func (s *Swaps) Carry(app *ledger.Application, wishes []Wish, decide func()) (ou
 
 // enter tells the driver of a wish. It returns why that can't be.
 func (s *Swaps) enter(app *ledger.Application, w *Wish) string {
-	var c *ledger.Container
-	if w.Container.Attempt.App == app.ID {
-		c = app.Containers.Get(w.Container)
-	}
+	c := app.Containers.Get(w.Container)
 	if c == nil || !c.Live() {
 		return "it is no container of the application, or has ended"
 	}

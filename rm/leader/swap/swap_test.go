@@ -26,6 +26,7 @@ type world struct {
 
 	refuses map[scheduler.ContainerHandle]bool
 	useless map[scheduler.ContainerHandle]bool // what it gives wouldn't be enough
+	lost    map[scheduler.ContainerHandle]bool // their node isn't there
 	wanted  map[scheduler.ContainerHandle]string
 	still   map[scheduler.ContainerHandle]bool
 	calls   []string
@@ -34,14 +35,15 @@ type world struct {
 func begin(t *testing.T) *world {
 	w := &world{
 		loop: looptest.New(t), refuses: map[scheduler.ContainerHandle]bool{}, useless: map[scheduler.ContainerHandle]bool{},
-		wanted: map[scheduler.ContainerHandle]string{}, still: map[scheduler.ContainerHandle]bool{},
+		lost: map[scheduler.ContainerHandle]bool{}, wanted: map[scheduler.ContainerHandle]string{}, still: map[scheduler.ContainerHandle]bool{},
 	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	w.Swaps = swap.Swaps{
 		Scheduler: w, Log: logrus.NewEntry(log),
 		HandleOf: func(c *ledger.Container) (scheduler.ContainerHandle, bool) {
-			return scheduler.ContainerHandle(c.ID.ID), true
+			h := scheduler.ContainerHandle(c.ID.ID)
+			return h, !w.lost[h]
 		},
 	}
 	node, id, size := records.NodeID{Host: "n", Port: 1}, appID(1), records.NewResource(1024, 1)
@@ -88,6 +90,15 @@ func (w *world) record(n int64, by records.ApplicationID) {
 	w.do(func() {
 		c := w.app.Containers.Get(w.id(n))
 		w.loop.Enter(c.ChangeLevel(ledgerpb.Level_FROZEN, c.Resource.Sub(records.NewResource(0, 1)), ledger.Cause{Queue: "root.a", App: by}))
+	})
+}
+
+// runs has it be on record that a container runs again.
+func (w *world) runs(n int64) {
+	delete(w.still, scheduler.ContainerHandle(n))
+	w.do(func() {
+		c := w.app.Containers.Get(w.id(n))
+		w.loop.Enter(c.ChangeLevel(ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{}))
 	})
 }
 
@@ -173,6 +184,44 @@ func TestOthersSuspensions(t *testing.T) {
 	}
 }
 
+// A container that was suspended for others, and runs again, is its application's to have stand still and go on. Earlier releases don't record
+// for whom a container stands still: then the driver knows.
+func TestWhoseSuspensionItIs(t *testing.T) {
+	w := begin(t)
+	w.record(3, appID(2))
+	w.runs(3)
+	w.carry(t, []swap.Wish{{Container: w.id(3)}, {Container: w.id(3), Resume: true}}, []string{"3 goes on"})
+	w.record(2, records.ApplicationID{})
+	w.carry(t, []swap.Wish{{Container: w.id(2), Resume: true}}, []string{"2 goes on"})
+}
+
+// While its node isn't there, nothing is done to a container: the driver doesn't know it.
+func TestNodesThatAreAway(t *testing.T) {
+	w := begin(t)
+	w.record(3, appID(1))
+	w.lost[2], w.lost[3] = true, true
+	w.carry(t, []swap.Wish{{Container: w.id(2)}, {Container: w.id(3), Resume: true}}, nil, "2: its node isn't there")
+	w.do(func() { w.Abandon(w.app) })
+	if w.calls != nil {
+		t.Errorf("%q", w.calls)
+	}
+}
+
+// A container that ends as the driver decides needs no room any more, and the ApplicationMaster learns of its end anyway.
+func TestEndsMeanwhile(t *testing.T) {
+	w := begin(t)
+	w.useless[2], w.useless[3] = true, true
+	w.do(func() {
+		got := w.Carry(w.app, []swap.Wish{{Container: w.id(2)}, {Container: w.id(3)}, {Container: w.id(3)}}, func() {
+			w.decide()
+			w.loop.Enter(&ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{Completions: []*ledgerpb.Completion{{Container: ledger.ContainerRef(w.id(2))}}}})
+		})
+		if len(got) != 1 || got[0].Container != w.id(3) {
+			t.Errorf("refused %v, and once for container 3 is enough", got)
+		}
+	})
+}
+
 func TestTooManyAtOnce(t *testing.T) {
 	w := begin(t)
 	wishes := make([]swap.Wish, swap.MaxTogether+1)
@@ -184,5 +233,12 @@ func TestTooManyAtOnce(t *testing.T) {
 	w.do(func() { got = w.Carry(w.app, wishes, w.decide) })
 	if n := len(got); n != len(wishes) || got[n-1].Reason != "these are too many at once" {
 		t.Errorf("%v", got)
+	}
+	// However many there are, what is to go on does.
+	wishes[swap.MaxTogether].Resume = true
+	w.calls = nil
+	w.do(func() { got = w.Carry(w.app, wishes, w.decide) })
+	if len(got) != swap.MaxTogether || !slices.Equal(w.calls, []string{"2 goes on"}) {
+		t.Errorf("did %q, refused %v", w.calls, got)
 	}
 }
