@@ -96,6 +96,7 @@ func (d *Driver) SetTree(t *queue.Tree) error {
 		return err
 	}
 	d.tree, d.sus.any = t, t.Suspends()
+	d.sus.findFirstDue()
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/rm/queue"
+	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/handle"
@@ -76,7 +77,10 @@ func TestContainersWithoutNames(t *testing.T) {
 	if left := d.Remembered(); left["past"]+left["suspended"]+left["swaps"] > 0 {
 		t.Errorf("of containers without names %v are remembered", left)
 	}
-	d.Identify(1, 1, true, c[0].Container, h)
+	d.Identify(3, 5, true, c[0].Container, h)
+	if id := d.ContainerID(h); id.Attempt.Attempt != 3 || id.ID != 6 {
+		t.Errorf("the second container of the third attempt's fifth and sixth is called %v", id)
+	}
 	if err := d.Swap(h, 1, drive.AnyRequest); err != nil {
 		t.Errorf("it has a name now, and can't stand still: %v", err)
 	}
@@ -106,6 +110,19 @@ func TestWithoutQueues(t *testing.T) {
 	}
 	if returned != 4000 || d.NextRound() != 0 {
 		t.Errorf("what was suspended returns at %d ms, and a round is due at %d", returned, d.NextRound())
+	}
+}
+
+// There is nothing to divide between queues of YARN's FifoScheduler, whatever is configured for preemption.
+func TestRoundsNeedQueues(t *testing.T) {
+	tree := queue.Default(queue.FIFO)
+	tree.Settings.Preemption.Enabled, tree.Settings.Suspension.Means = true, suspension.Graceful
+	d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1)})
+	granted(t, d, "default", 2)
+	for now := int64(1000); now < 5000; now += 1000 {
+		if out := d.Step(now); len(out) > 0 {
+			t.Errorf("at %d ms it was decided %v", now, out)
+		}
 	}
 }
 

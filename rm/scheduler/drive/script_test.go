@@ -213,6 +213,9 @@ func (p *script) command(w []string) []string {
 		b := &p.tree.Settings.Suspension
 		b.Tries, b.Most = int(p.number(option(w, "tries", "3"))), int(p.number(option(w, "most", "0")))
 		b.Longest, b.MinimumAge = p.duration(option(w, "longest", "0s")), p.duration(option(w, "age", "0s"))
+		if err := p.d.SetTree(p.tree); err != nil {
+			p.t.Fatal(err)
+		}
 	case "lead":
 		p.lead()
 	case "past":

@@ -266,7 +266,7 @@ func (x *suspender) tryEvery() int64 {
 	if x.d.cfg.Heartbeat <= 0 {
 		return time.Second.Milliseconds()
 	}
-	return max(x.d.cfg.Heartbeat.Milliseconds(), 1)
+	return x.d.cfg.Heartbeat.Milliseconds()
 }
 
 // exhausted reports whether a container was suspended as often, or for as long, as may be.
@@ -353,7 +353,6 @@ func (x *suspender) try() {
 		return
 	}
 	x.nextTry = x.d.now + x.tryEvery()
-	x.findFirstDue()
 	for i := 0; i < len(x.of); i++ {
 		s := &x.of[i]
 		h := s.container
