@@ -71,6 +71,8 @@ mutants:
 	$(MUTATE) -min 85 ./rm/ledger ./rm/ledger/limit
 	$(MUTATE) -min 85 ./rm/leader/pipeline
 	$(MUTATE) -min 85 ./rm/leader/placement ./rm/leader/request ./rm/leader/report
+	$(MUTATE) -min 85 ./rm/leader/swap
+	$(MUTATE) -min 85 ./rm/scheduler/drive
 	$(MUTATE) -min 85 ./rm/scheduler/eventlog
 	$(MUTATE) -min 85 -tags invariants ./rm/scheduler/preempt
 	$(MUTATE) -min 85 -tags invariants $$($(GO) list ./rm/scheduler/... | grep -v -e /drive -e /eventlog -e /preempt)

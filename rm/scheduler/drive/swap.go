@@ -65,7 +65,6 @@ func (w *swaps) Unswap(h scheduler.ContainerHandle) {
 	w.forget(h)
 	if i := d.sus.index(h); i >= 0 && d.sus.own(&d.sus.of[i]) {
 		d.sus.of[i].back = true
-		d.sus.looked = -1
 	}
 }
 
