@@ -81,11 +81,10 @@ type record struct {
 	ExitCode    int            `json:"exit"`
 	Complete    bool           `json:"complete,omitempty"`
 	Diagnostics string         `json:"diagnostics,omitempty"`
-	Suspended   bool           `json:"suspended,omitempty"`
-	Order       *suspend.Order `json:"order,omitempty"`      // the last one; nil if there was none
-	Retries     int            `json:"retries,omitempty"`    // made so far
-	RetryTimes  []int64        `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
-	Peak        int64          `json:"peak,omitempty"`
+	suspend.Wishes
+	Retries    int     `json:"retries,omitempty"`    // made so far
+	RetryTimes []int64 `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
+	Peak       int64   `json:"peak,omitempty"`
 
 	GPUs []gpu.Device `json:"gpus,omitempty"` // nil until it has those that it will have
 }

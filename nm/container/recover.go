@@ -102,7 +102,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 	}
 	// It counts from now on, before new ones are let in, whatever it takes to find its processes.
 	c.place.Restore()
-	c.place.Change(c.grant.Resource, r.lastOrder(c).Held)
+	c.place.Change(c.grant.Resource, r.Wanted(c.box.Size(), m.Groups.Capabilities().Reclaim).Held)
 	if m.cfg.GPUs != nil {
 		m.cfg.GPUs.Restore(c.ID(), r.GPUs)
 		c.mu.Lock()
@@ -115,7 +115,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 		from, ok := c.reattach(r, boot)
 		c.log.WithFields(logrus.Fields{"state": c.State().String(), "keeper": r.Keeper.PID}).Info("Recovered")
 		c.mu.Lock()
-		wanted := c.record.lastOrder(c.Container)
+		wanted := c.record.Wanted(c.box.Size(), m.Groups.Capabilities().Reclaim)
 		c.mu.Unlock()
 		reattached.Done()
 		if !ok {

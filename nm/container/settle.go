@@ -116,10 +116,7 @@ func (c suspension) breathe(ctx context.Context, allowance int64) {
 // unsuspend notes that the processes from which something was taken are no more. The lock is not held.
 func (c suspension) unsuspend() {
 	c.mu.Lock()
-	c.record.Suspended = false
-	if c.record.Order != nil {
-		c.record.Order = &suspend.Order{Held: c.grant.Resource, Version: c.record.Order.Version}
-	}
+	c.record.Wishes = c.record.Reset(c.grant.Resource)
 	c.mu.Unlock()
 	c.box.Release()
 	c.ladder.Reset()
@@ -173,7 +170,7 @@ func (c life) recoverLevel(o suspend.Order) {
 		return
 	}
 	running := suspend.Order{Held: c.box.Size(), Version: o.Version}
-	c.logged(x.wanted(running))
+	c.logged(x.wanted(suspend.Wishes{}.Ask(running)))
 	c.undo(Pausing)
 	c.log.WithError(err).Warn("Could not suspend the container again; it runs")
 	if err = x.withGroup(func(g cgroup.Group) error { return g.Thaw(x.ctx) }, Running); err == nil {
@@ -182,24 +179,4 @@ func (c life) recoverLevel(o suspend.Order) {
 	if err != nil && c.ctx.Err() == nil {
 		c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
 	}
-}
-
-// lastOrder is what the container was to be when the NodeManager ended.
-func (r *record) lastOrder(c *Container) suspend.Order {
-	size := c.box.Size()
-	o := suspend.Order{Held: size}
-	if r.Order != nil {
-		o = *r.Order
-	} else if r.Suspended {
-		o.Level = suspend.Frozen
-	}
-	if o.Check(size, c.m.Groups.Capabilities().Reclaim) != nil { // the machine has lost its swap, or the size was changed later
-		o.Held = size
-		if !o.Level.Still() {
-			o.Level = suspend.Running
-		} else {
-			o.Level = suspend.Frozen
-		}
-	}
-	return o
 }

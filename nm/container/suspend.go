@@ -12,16 +12,13 @@ import (
 )
 
 // Suspend stops the container's processes where they are, without their noticing, and returns when they have stopped.
-// It keeps its memory. Suspending a suspended container is no error.
+// It keeps its memory. Suspending a suspended container is no error: it then goes on when whoever else has suspended it wants that, too.
 func (c *Container) Suspend(ctx context.Context) error {
 	return suspension{c}.to(ctx, func(x command) error {
-		if x.isSuspended() {
+		if own := x.wishes().Own; own != nil && own.Level.Still() && x.isSuspended() {
 			return nil
 		}
-		if err := x.ownToMove(); err != nil {
-			return err
-		}
-		return x.climb(suspend.Order{Level: suspend.Frozen, Held: c.box.Size(), Version: c.ladder.State().Version})
+		return x.climb(x.ask(&suspend.Order{Level: suspend.Frozen, Held: c.box.Size()}))
 	})
 }
 
@@ -31,15 +28,12 @@ const ErrCannot = worded("can't be done")
 // SuspendTo is Suspend to any level, where the container holds what that leaves. Memory is taken from it after the call, as by Order.
 func (c *Container) SuspendTo(ctx context.Context, level suspend.Level, breathEvery time.Duration) error {
 	return suspension{c}.to(ctx, func(x command) error {
-		if err := x.ownToMove(); err != nil {
-			return err
-		}
 		size := c.box.Size()
-		o := suspend.Order{Level: level, BreathEvery: breathEvery, Version: c.ladder.State().Version}.Fill(nil, size)
-		if err := o.Check(size, c.m.Groups.Capabilities().Reclaim); err != nil {
+		o := suspend.Order{Level: level, BreathEvery: breathEvery}.Fill(nil, size)
+		if err := o.Check(size, x.reclaims()); err != nil {
 			return fmt.Errorf("it %w: %w", ErrCannot, err)
 		}
-		return x.climb(o)
+		return x.climb(x.ask(&o))
 	})
 }
 
@@ -47,7 +41,11 @@ func (c suspension) to(ctx context.Context, to func(command) error) error {
 	x, err := c.command(ctx)
 	if err == nil {
 		defer x.release()
-		err = to(x)
+		if state := c.State(); state.is(inProcess...) {
+			err = to(x)
+		} else {
+			err = fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("suspend container %s: %w", c.ID(), err)
@@ -58,17 +56,8 @@ func (c suspension) to(ctx context.Context, to func(command) error) error {
 // ErrLent says that the ResourceManager has given what a container holds to somebody else for a while.
 const ErrLent = worded("is lent")
 
-// ownToMove returns an error while the container is below its grant for somebody else. Its ApplicationMaster and its owner can't take
-// back then what others were given: only the next order can.
-func (c command) ownToMove() error {
-	if s := c.ladder.State(); s.For != "" && s.Level != suspend.Running {
-		return fmt.Errorf("it %w: the ResourceManager has it %v for %s, and lets it go on when there is room", ErrLent, s.Level, s.For)
-	}
-	return nil
-}
-
-// Resume lets a suspended or shrunk container go on with all that it was granted, and returns when it does. Resuming a running
-// container is no error. The error wraps ErrLent if only the ResourceManager can do it.
+// Resume lets a container go on that was suspended or shrunk, with all that it was granted but what the ResourceManager has lent. It returns when
+// it does. Resuming a running container is no error. The error wraps ErrLent if only the ResourceManager can do it.
 func (c *Container) Resume(ctx context.Context) error {
 	x, err := c.command(ctx)
 	if err == nil {
@@ -90,11 +79,28 @@ func (c command) resume() error {
 	} else if !state.is(inProcess...) {
 		return fmt.Errorf("it %w but %s", ErrNotSuspended, state.describe())
 	}
-	if err := c.ownToMove(); err != nil {
-		return err
+	w := c.ask(nil)
+	if by := w.Order; c.wishes().Own == nil && by.Level != suspend.Running {
+		if by.For != "" {
+			return fmt.Errorf("it %w: the ResourceManager has it %v for %s, and lets it go on when there is room", ErrLent, by.Level, by.For)
+		}
+		w = w.Ask(suspend.Order{Held: c.box.Size(), Version: now.Version}) // people have it so, who may do it here as well
 	}
-	return c.climb(suspend.Order{Level: suspend.Running, Held: c.box.Size(), Version: now.Version})
+	return c.climb(w)
 }
+
+// wishes are what is wanted of the container, ask what is if its own application wants something, or that it runs (nil).
+func (c command) wishes() suspend.Wishes {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.record.Wishes
+}
+
+func (c command) ask(own *suspend.Order) suspend.Wishes {
+	return c.wishes().AskOwn(own, c.box.Size(), c.reclaims())
+}
+
+func (c command) reclaims() bool { return c.m.Groups.Capabilities().Reclaim }
 
 // Order brings the container to a level. It returns when the container has the CPU of that level, and stands still if it is to. Memory
 // is taken from it after that (Status.Suspension). An order whose version is not above that of the last one, or of the one that is being
@@ -144,31 +150,29 @@ func (c command) order(o suspend.Order) error {
 	if state := c.State(); !state.is(inProcess...) {
 		return fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
 	}
-	if err := o.Check(c.box.Size(), c.m.Groups.Capabilities().Reclaim); err != nil {
+	if err := o.Check(c.box.Size(), c.reclaims()); err != nil {
 		c.refuse(o.Version, err)
 		return err
 	}
-	return c.climb(o)
+	return c.climb(c.wishes().Ask(o))
 }
 
 // refuse notes that an order of a version is not carried out.
 func (c command) refuse(version int32, why error) {
 	c.ladder.Refuse(version, why.Error())
 	c.mu.Lock()
-	last := suspend.Order{Held: c.grant.Resource}
-	if c.record.Order != nil {
-		last = *c.record.Order
-	}
+	last := c.record.ByManager(c.grant.Resource, c.reclaims())
 	last.Version = version
-	c.record.Order = &last
+	c.record.Wishes = c.record.Ask(last)
 	saved := c.begin()
 	c.mu.Unlock()
 	c.logged(saved)
 	c.m.changed()
 }
 
-// climb brings the container to the level of an order that makes sense. On failure it is what it was, as far as that is known.
-func (c command) climb(o suspend.Order) error {
+// climb brings the container to the level that comes of what is wanted. On failure it is what it was, as far as that is known.
+func (c command) climb(w suspend.Wishes) error {
+	o, was := *w.Order, c.wishes()
 	before, undo := c.ladder.State(), State(-1)
 	switch state := c.State(); {
 	case o.Level.Still() && !c.isSuspended(): // one that could not be resumed is Paused nevertheless
@@ -186,10 +190,10 @@ func (c command) climb(o suspend.Order) error {
 	}
 	err := c.admitted(o, before)
 	if err == nil {
-		err = c.want(o)
+		err = c.want(w)
 	}
 	if err != nil {
-		c.logged(c.wanted(before.Order))
+		c.logged(c.wanted(was))
 		c.back(undo)
 		return err
 	}
@@ -198,7 +202,7 @@ func (c command) climb(o suspend.Order) error {
 			err = c.interrupted()
 		}
 		if undo == Pausing {
-			c.logged(c.wanted(before.Order))
+			c.logged(c.wanted(was))
 			_ = c.ladder.Step(c.ctx, before.Order) // it runs, and has what it had
 		}
 		// That one is to run stays on record. Nobody knows whether it does: whoever asks again has it tried again.
@@ -264,9 +268,9 @@ func (c command) isSuspended() bool {
 }
 
 // want notes down what the container is to be, and returns when that is on disk.
-func (c command) want(o suspend.Order) error {
+func (c command) want(w suspend.Wishes) error {
 	select {
-	case err := <-c.wanted(o):
+	case err := <-c.wanted(w):
 		return err
 	case <-c.ctx.Done():
 		return c.interrupted()
@@ -274,11 +278,11 @@ func (c command) want(o suspend.Order) error {
 }
 
 // wanted is want for who doesn't wait. It has no effect once the process is being ended: nothing is suspended any more then.
-func (c command) wanted(o suspend.Order) <-chan error {
+func (c command) wanted(w suspend.Wishes) <-chan error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.state.is(inProcess...) {
-		c.record.Suspended, c.record.Order = o.Level.Still(), &o
+		c.record.Wishes = w
 	}
 	return c.begin()
 }

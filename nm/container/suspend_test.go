@@ -226,7 +226,7 @@ func TestRecoverySuspendsWhatWasToBe(t *testing.T) {
 	l := newLab(t)
 	c, _ := l.counter()
 	// the last life died when that was on disk, and not yet done
-	if err := <-(command{Container: c}).wanted(suspend.Order{Level: suspend.Frozen, Held: c.box.Size()}); err != nil {
+	if err := <-(command{Container: c}).wanted(suspend.Wishes{}.Ask(suspend.Order{Level: suspend.Frozen, Held: c.box.Size()})); err != nil {
 		t.Fatal(err)
 	}
 	l.restart()

@@ -99,6 +99,7 @@ func (c command) adoptSize(g allocation.Grant) error {
 		return errors.Join(err, c.box.Change(old, before, paged))
 	}
 	c.ladder.Resize(old, g.Resource)
+	c.record.Wishes = c.record.Resize(old, g.Resource)
 	// What a token for an update says besides is not for a container that was placed long ago.
 	c.grant.Resource, c.grant.Version, c.grant.ExecutionType = g.Resource, g.Version, g.ExecutionType
 	if old != g.Resource && old.FitsIn(g.Resource) {

@@ -34,7 +34,8 @@ type world struct {
 	mu     sync.Mutex
 	orders []level.Order
 	frozen bool
-	answer error // of the node
+	thawed []records.ContainerID // by Resume
+	answer error                 // of the node
 
 	able     drive.Ability
 	held     records.Resource
@@ -118,8 +119,17 @@ func (w *world) Suspend(context.Context, records.NodeID, records.AttemptID, reco
 	return w.freeze(true)
 }
 
-func (w *world) Resume(context.Context, records.NodeID, records.AttemptID, records.ContainerID) error {
+func (w *world) Resume(_ context.Context, _ records.NodeID, _ records.AttemptID, id records.ContainerID) error {
+	w.mu.Lock()
+	w.thawed = append(w.thawed, id)
+	w.mu.Unlock()
 	return w.freeze(false)
+}
+
+func (w *world) resumed() []records.ContainerID {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.thawed)
 }
 
 func (w *world) freeze(to bool) error {

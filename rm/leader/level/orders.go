@@ -37,6 +37,7 @@ type order struct {
 	was     ledgerpb.Level // before it
 	number  int64
 	leveled bool // its node knows levels
+	all     bool // the container is to go on also where its application has it stand still
 	asking  bool
 	again   time.Time // when to send it once more
 }
@@ -121,7 +122,13 @@ func (l *Levels) carry(ctx context.Context, node records.NodeID, o *order) error
 	id := o.Container
 	switch {
 	case o.leveled:
-		return l.Nodes().Order(ctx, node, o.Order)
+		if err := l.Nodes().Order(ctx, node, o.Order); err != nil || !o.all {
+			return err
+		}
+		if err := l.Nodes().Resume(ctx, node, id.Attempt, id); !refusal.Is(err, refusal.Refused) {
+			return err
+		}
+		return nil // it is about to end
 	case o.Level == ledgerpb.Level_FROZEN || o.Level == ledgerpb.Level_RECLAIMED:
 		return l.Nodes().Suspend(ctx, node, id.Attempt, id)
 	}
@@ -243,6 +250,12 @@ func (l *Levels) Reported(c *ledger.Container, sub pb.ContainerSubState, first b
 		return
 	}
 	same := suspended == c.Suspended()
+	switch {
+	case suspended && c.Level == ledgerpb.Level_SHRUNK && !first:
+		return // its application has it stand still, and when that is over it is shrunk as before
+	case !suspended && c.Level == ledgerpb.Level_FROZEN && l.work.Version >= ledger.CauseVersion && c.Suspension().Cause == (ledger.Cause{}):
+		first = false // its application had it so: the node knows better than the record
+	}
 	if first && (!same || c.Level == ledgerpb.Level_SHRUNK) {
 		l.want(c, c.Level, c.Held(), c.Suspension().Cause).again = l.loop.Now()
 		return

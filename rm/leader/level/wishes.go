@@ -85,7 +85,7 @@ func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish)
 	})
 }
 
-// Resume lets a suspended or shrunk container go on with all that it claims. It is refused where its node or a queue hasn't room for
+// Resume lets a suspended or shrunk container go on with all that it claims, whoever has it so. It is refused where its node or a queue hasn't room for
 // that. Of a container that runs with its claim, nothing changes.
 func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 	return l.ask(ctx, id, func(c *ledger.Container) (*order, error) {
@@ -95,6 +95,7 @@ func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 		l.countPast(c)
 		delete(l.clings, id)
 		o := l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
+		o.all = true
 		l.goesOn(id, c.LevelVersion)
 		return o, nil
 	})
