@@ -52,7 +52,7 @@ func (d *Driver) round() bool {
 	for i := range r.Tell {
 		d.decide(Tell, &r.Tell[i])
 	}
-	if snap != nil && d.Suspends() {
+	if snap != nil && len(d.sus.nodes) > 0 && d.Suspends() {
 		d.sus.suspend(snap)
 	}
 	return spare || d.next > 0
