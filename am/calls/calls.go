@@ -1,4 +1,4 @@
-// Package calls is the pipe between a program in another language and a pool of executors: `heddle calls` reads calls from
+// Package calls is the pipe between a program in another language and executors: `heddle calls` reads calls from
 // standard input and writes what becomes of them to standard output. heddle's Python library uses it.
 //
 // A frame is a length of four bytes, big-endian, of what follows: a byte that says what it is, a number of eight bytes that the program has given
@@ -51,10 +51,13 @@ type Interpreter struct {
 	TimeoutMS uint64
 }
 
-// Serve passes on calls until the input or ctx ends. It returns when all calls have been answered. The error is that of the input or the
+// Serve passes on calls until the input or ctx ends, no more than most at a time (0: any number). It returns when all calls have been answered. The error is that of the input or the
 // output, or the cause of ctx's end. After that end somebody may still wait for the input, which nobody can hasten.
-func Serve(ctx context.Context, in io.Reader, out io.Writer, p *pool.Pool, i Interpreter) error {
-	s := &server{pool: p, i: i, out: bufio.NewWriterSize(out, 64<<10), open: map[uint64]*pool.Task{}}
+func Serve(ctx context.Context, in io.Reader, out io.Writer, to Executors, i Interpreter, most int) error {
+	if most > 0 {
+		to = newWindow(to, most)
+	}
+	s := &server{to: to, i: i, out: bufio.NewWriterSize(out, 64<<10), open: map[uint64]*pool.Task{}}
 	read := make(chan error, 1)
 	go func() { read <- s.read(bufio.NewReaderSize(in, 64<<10)) }()
 	var err error
@@ -73,7 +76,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, p *pool.Pool, i Int
 	}
 	s.mu.Unlock()
 	for _, t := range rest {
-		p.Cancel(t)
+		to.Cancel(t)
 	}
 	s.calls.Wait()
 	s.mu.Lock()
@@ -82,11 +85,11 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, p *pool.Pool, i Int
 }
 
 type server struct {
-	pool  *pool.Pool
+	to    Executors
 	i     Interpreter
 	calls sync.WaitGroup
 
-	submitting sync.Mutex // held while a call is entered and handed to the pool
+	submitting sync.Mutex // held while a call is entered and handed to executors
 	over       bool       // no call is taken any more
 
 	mu   sync.Mutex
@@ -114,7 +117,7 @@ func (s *server) read(in *bufio.Reader) error {
 			t := s.open[id]
 			s.mu.Unlock()
 			if t != nil {
-				s.pool.Cancel(t)
+				s.to.Cancel(t)
 			}
 		default:
 			return fmt.Errorf("a frame is of kind %d: 0 and 1 are known", what)
@@ -151,7 +154,7 @@ func (s *server) submit(id uint64, payload []byte) error {
 		return fmt.Errorf("call %d is there already", id)
 	}
 	s.calls.Add(1)
-	s.pool.Submit(t)
+	s.to.Submit(t)
 	return nil
 }
 

@@ -42,7 +42,7 @@ func TestServe(t *testing.T) {
 			t.Fatal(err)
 		}
 		var out bytes.Buffer
-		err = Serve(context.Background(), bytes.NewReader(test.in), &out, p, Interpreter{Args: []string{"none"}})
+		err = Serve(context.Background(), bytes.NewReader(test.in), &out, p, Interpreter{Args: []string{"none"}}, 0)
 		if (err != nil) != test.fails || !bytes.Equal(out.Bytes(), test.out) {
 			t.Errorf("%q: %q, %v", test.in, out.Bytes(), err)
 		}
@@ -63,7 +63,7 @@ func TestInterrupt(t *testing.T) {
 	defer program.Close()
 	var out bytes.Buffer
 	done := make(chan error, 1)
-	go func() { done <- Serve(ctx, in, &out, p, Interpreter{Args: []string{"none"}}) }()
+	go func() { done <- Serve(ctx, in, &out, p, Interpreter{Args: []string{"none"}}, 0) }()
 	if _, err := program.Write(frame(submit, 7, "call")); err != nil {
 		t.Fatal(err)
 	}

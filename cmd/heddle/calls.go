@@ -38,6 +38,7 @@ func newCalls(s *source) *cobra.Command {
 	f.BoolVar(&place.Local, "local", false, "on this machine")
 	f.StringVar(&place.Queue, "queue", "", "queue of the cluster")
 	f.IntVar(&place.Memory, "memory", 0, "MB for each call that runs")
+	f.BoolVar(&place.Probes, "probes", false, "by probes of nodes")
 	f.IntVar(&workers, "workers", 0, "calls that run at a time")
 	f.DurationVar(&timeout, "timeout", 0, "of each call")
 	return c
@@ -69,15 +70,15 @@ func runCalls(ctx context.Context, s *source, place xargs.Place, i calls.Interpr
 		}
 		return localCalls(ctx, i, workers)
 	}
-	if workers == 0 {
+	if workers == 0 && !place.Probes {
 		workers = 64
 	}
-	p, stop, err := startPool(ctx, c, s, &xargs.Options{Command: []string{"python"}, Procs: workers, Place: place})
+	x, stop, err := startTasks(ctx, c, s, &xargs.Options{Command: []string{"python"}, Procs: workers, Place: place})
 	if err != nil {
 		return err
 	}
 	defer stop()
-	return calls.Serve(ctx, os.Stdin, os.Stdout, p, i)
+	return calls.Serve(ctx, os.Stdin, os.Stdout, x, i, workers)
 }
 
 // localCalls has one executor, in this process.
@@ -99,7 +100,7 @@ func localCalls(ctx context.Context, i calls.Interpreter, workers int) error {
 		defer e.Close()
 		_ = executor.Serve(ctx, conn, wire.Hello{Slots: uint64(workers)}, e) // it ends with the pool
 	}()
-	err = calls.Serve(ctx, os.Stdin, os.Stdout, p, i)
+	err = calls.Serve(ctx, os.Stdin, os.Stdout, p, i, 0)
 	p.Close()
 	<-done
 	conn.Close()

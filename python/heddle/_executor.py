@@ -53,18 +53,19 @@ class _Future(concurrent.futures.Future):
 class Executor(concurrent.futures.Executor):
     """Runs calls in interpreters on the nodes of a cluster, or on this machine.
 
-    max_workers is how many calls run at a time (default: 64 on a cluster, the number of processors here).
+    max_workers is how many calls run at a time (default: 64 on a cluster, the number of processors here, and what nodes lend with probes).
     local runs calls on this machine; by default that is so if no cluster is configured. conf is the
     configuration folder (default $HADOOP_CONF_DIR), settings are keys above it. memory is in MB for each call.
-    python is the interpreter on the nodes. initializer runs once in each interpreter. timeout, in seconds, bounds
+    probes sends calls straight to nodes of the cluster, which have lent something for short tasks
+    (heddle.probes.memory-mb), instead of holding containers: they begin in milliseconds. python is the interpreter on the nodes. initializer runs once in each interpreter. timeout, in seconds, bounds
     each call. env has variables for the calls. binary is heddle's (default: $HEDDLE_BINARY, or heddle in $PATH).
 
     Functions, lambdas and classes of the program itself are sent by value, what is in modules by name: nodes must
     have the modules. They see this program's sys.path.
     """
 
-    def __init__(self, max_workers=None, *, local=None, conf=None, settings=None, queue=None, memory=None, python=None,
-                 initializer=None, initargs=(), timeout=None, env=None, binary=None):
+    def __init__(self, max_workers=None, *, local=None, probes=False, conf=None, settings=None, queue=None, memory=None,
+                 python=None, initializer=None, initargs=(), timeout=None, env=None, binary=None):
         if max_workers is not None and max_workers <= 0:
             raise ValueError("max_workers must be greater than 0")
         if initializer is not None and not callable(initializer):
@@ -73,8 +74,12 @@ class Executor(concurrent.futures.Executor):
         if not binary:
             raise FileNotFoundError("heddle is not in $PATH: name it with binary= or $HEDDLE_BINARY")
         args = [binary, "calls", "--workers", str(max_workers or 0)]
+        if local and probes:
+            raise ValueError("there are no nodes to be probed on this machine: leave out local or probes")
         if local:
             args.append("--local")
+        if probes:
+            args.append("--probes")
         for name, value in (("--conf", conf), ("--queue", queue), ("--memory", memory)):
             if value is not None:
                 args += [name, str(value)]

@@ -1,4 +1,5 @@
-"""Tests of heddle.Executor. $HEDDLE_BINARY is the program; $HEDDLE_TEST_CONF a cluster's configuration, without it calls run here."""
+"""Tests of heddle.Executor. $HEDDLE_BINARY is the program; $HEDDLE_TEST_CONF a cluster's configuration, without it calls run here;
+with $HEDDLE_TEST_PROBES they go by probes."""
 
 import concurrent.futures
 import io
@@ -19,7 +20,7 @@ FACTOR = 3
 
 def executor(workers=2, **more):
     if CONF:
-        more = {"python": sys.executable, **more}
+        more = {"python": sys.executable, "probes": "HEDDLE_TEST_PROBES" in os.environ, **more}
     return heddle.Executor(workers, local=CONF is None, conf=CONF, **more)
 
 
@@ -59,6 +60,10 @@ class ExecutorTest(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         cls.e.shutdown()
+
+    def test_probes_of_this_machine(self):
+        with self.assertRaisesRegex(ValueError, "leave out local or probes"):
+            heddle.Executor(local=True, probes=True)
 
     def test_is_an_executor(self):
         self.assertIsInstance(self.e, concurrent.futures.Executor)
