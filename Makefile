@@ -77,7 +77,7 @@ mutants:
 	$(MUTATE) -min 85 -tags invariants ./rm/scheduler/preempt
 	$(MUTATE) -min 85 -tags invariants $$($(GO) list ./rm/scheduler/... | grep -v -e /drive -e /eventlog -e /preempt)
 	$(MUTATE) -min 85 ./am/sched
-	$(MUTATE) -min 85 ./nm/staging
+	$(MUTATE) -min 85 ./nm/probe ./nm/staging
 
 virtual-machines:
 	@command -v qemu-system-x86_64 >/dev/null || \

@@ -16,7 +16,6 @@ type class struct {
 type user struct {
 	line
 	id     int32
-	held   int // probes that slots have
 	weight float64
 	next   float64 // virtual time at which the user's next task is to start
 }
@@ -91,12 +90,8 @@ func (w *Worker) ofUser(id int32) (n int) {
 const shortest = time.Millisecond
 
 // charge has a user pay for a task that starts.
-func (w *Worker) charge(priority int32, u *user, estimate time.Duration) {
-	for c := range w.classes {
-		if w.classes[c].priority == priority {
-			w.classes[c].clock = max(w.classes[c].clock, u.next)
-		}
-	}
+func (c *class) charge(u *user, estimate time.Duration) {
+	c.clock = max(c.clock, u.next)
 	u.next += float64(max(estimate, shortest)) / u.weight
 }
 
@@ -118,8 +113,7 @@ func (w *Worker) pick() (*user, int) {
 		for last := -1; ; {
 			best := -1
 			for i := range users {
-				u := &users[i]
-				if u.len() == u.held || last >= 0 && !after(users, i, last) {
+				if last >= 0 && !after(users, i, last) {
 					continue
 				}
 				if best < 0 || after(users, best, i) {

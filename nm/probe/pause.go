@@ -11,14 +11,14 @@ type pause struct {
 // the task hasn't been suspended Config.Suspensions times (Dice's conditions).
 func (w *Worker) Suspendable() (Slot, bool) {
 	if w.pause.is || w.longRuns == 0 || w.queued-w.held-w.longs <= 0 {
-		return 0, false
+		return -1, false
 	}
 	for s := range w.runs {
 		if r := &w.runs[s]; r.phase == running && r.times < w.cfg.Suspensions && w.jobs.hot[r.job].long {
 			return Slot(s), true
 		}
 	}
-	return 0, false
+	return -1, false
 }
 
 // Suspend says that the long task of a slot is suspended. Its room is for short probes, until it resumes.
@@ -37,12 +37,12 @@ func (w *Worker) Expire() { w.pause.expired = w.pause.is }
 // Resume returns the suspended task, if its time is up and there is room for it. It takes the room.
 func (w *Worker) Resume() (Slot, bool) {
 	if !w.pause.expired {
-		return 0, false
+		return -1, false
 	}
 	r := &w.runs[w.pause.slot]
 	size := w.jobs.rest[r.job].Size
 	if !w.used.add(size).Fits(w.lent) {
-		return 0, false
+		return -1, false
 	}
 	s := w.pause.slot
 	w.used = w.used.add(size)

@@ -53,9 +53,6 @@ func (w *Worker) Quote(now time.Duration, h Handle) Quote {
 	// Sums of durations are skewed: a gamma distribution with the same mean and deviation, by Wilson and Hilferty.
 	shape := mean * mean / max(deviation*deviation, 1)
 	at := func(z float64) time.Duration {
-		if mean == 0 {
-			return 0
-		}
 		x := 1 - 1/(9*shape) + z/(3*math.Sqrt(shape))
 		return time.Duration(mean * max(0, x*x*x))
 	}

@@ -74,7 +74,6 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 		w.runs = append(w.runs, run{})
 	}
 	e.held = true
-	u.held++
 	w.held++
 	w.jobs.refs[e.job]++
 	if j.Long {
@@ -86,13 +85,14 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 }
 
 // probeOf finds the probe of a slot. Its place is −1 if it was cancelled.
-func (w *Worker) probeOf(r *run) (*user, int) {
-	c, i := w.at(r.priority, r.user)
+func (w *Worker) probeOf(r *run) (c *class, u *user, place int) {
+	at, i := w.at(r.priority, r.user)
 	if i < 0 {
-		return nil, -1
+		return nil, nil, -1
 	}
-	u := &w.classes[c].users[i]
-	return u, u.find(r.id, int(r.place))
+	c = &w.classes[at]
+	u = &c.users[i]
+	return c, u, u.find(r.id, int(r.place))
 }
 
 // Bind says what the scheduler answered to the ask of a slot. After None the caller calls Free when the room is to be given back; a Task or a
@@ -111,13 +111,13 @@ func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
 	default:
 		w.noOps -= w.noOps / lately
 	}
-	u, place := w.probeOf(r)
+	c, u, place := w.probeOf(r)
 	if place < 0 {
 		return
 	}
 	j := &w.jobs.rest[r.job]
 	if a == Task {
-		w.charge(r.priority, u, j.Estimate)
+		c.charge(u, j.Estimate)
 		r.charged = true
 		if w.cfg.Order == Shortest && !j.Long {
 			u.overtake(place, j.Estimate)
@@ -140,11 +140,10 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 	}
 	j := &w.jobs.rest[r.job]
 	if r.queued {
-		if u, place := w.probeOf(r); place >= 0 && r.phase == asked {
+		if _, u, place := w.probeOf(r); place >= 0 && r.phase == asked {
 			w.drop(u, place)
 		} else if place >= 0 {
 			u.all()[place].held = false
-			u.held--
 			w.held--
 		}
 	}
@@ -169,22 +168,19 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 
 // Crowding returns a clone that runs in the room that a waiting probe needs. The caller stops it, and calls Free.
 func (w *Worker) Crowding() (Slot, bool) {
-	if w.queued == w.held {
-		return 0, false
-	}
 	u, place := w.pick()
 	if place < 0 {
-		return 0, false
+		return -1, false
 	}
 	h := u.all()[place].job
 	need := w.used.add(w.jobs.rest[h].Size)
 	if need.Fits(w.lent) || w.jobs.hot[h].remaining < 0 {
-		return 0, false
+		return -1, false
 	}
 	for s := range w.runs {
 		if r := &w.runs[s]; r.phase == cloned {
 			return Slot(s), true
 		}
 	}
-	return 0, false
+	return -1, false
 }

@@ -169,7 +169,6 @@ func (w *Worker) drop(u *user, place int) {
 	switch {
 	case e.held:
 		w.held--
-		u.held--
 	case w.jobs.hot[e.job].long:
 		w.longs--
 	}
