@@ -104,7 +104,7 @@ func (c command) reclaims() bool { return c.m.Groups.Capabilities().Reclaim }
 
 // Order brings the container to a level. It returns when the container has the CPU of that level, and stands still if it is to. Memory
 // is taken from it after that (Status.Suspension). An order whose version is not above that of the last one, or of the one that is being
-// carried out, is no error and changes nothing. One that can't be carried out counts as the last one, too, and changes nothing else.
+// carried out, is no error and changes nothing, unless the last one was to let the container go on and failed: it is tried again. One that can't be carried out counts as the last one, too, and changes nothing else.
 //
 // What is wanted is on disk before the kernel is told of it: whenever the NodeManager dies, Recover makes the container what was wanted
 // last.
@@ -144,7 +144,7 @@ func (c suspension) taken(version int32) {
 }
 
 func (c command) order(o suspend.Order) error {
-	if o.Version <= c.ladder.State().Version {
+	if now := c.ladder.State(); o.Version < now.Version || o.Version == now.Version && !now.Stuck() {
 		return nil
 	}
 	if state := c.State(); !state.is(inProcess...) {

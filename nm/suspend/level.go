@@ -124,6 +124,9 @@ type State struct {
 // Lags reports whether something is left to do.
 func (s State) Lags() bool { return s.Have != s.Level || s.Holds != s.Held }
 
+// Stuck reports whether a container stands still that is to go on: that has failed, or is under way.
+func (s State) Stuck() bool { return s.Have.Still() && !s.Level.Still() }
+
 // Squeezed reports whether a container of a size runs, or is to run, with less memory than that.
 func (s State) Squeezed(size records.Resource) bool {
 	return !s.Have.Still() && s.Have != Running && s.Holds.MemoryMB() < size.MemoryMB()
