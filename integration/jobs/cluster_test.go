@@ -42,6 +42,10 @@ var binary = sync.OnceValues(func() (string, error) {
 var cleanUp func() // what binary has made
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(rememberVariable); dir != "" {
+		remember(dir)
+		return
+	}
 	code := m.Run()
 	if cleanUp != nil {
 		cleanUp()

@@ -53,6 +53,7 @@ var skips = map[string]map[string]int{
 		"integration/shorttasks/formulas_test.go": 1,
 		"integration/vm/cgroup_test.go":           1,
 		"integration/jobs/standstill_test.go":     1,
+		"integration/jobs/rungs_test.go":          1,
 		"nm/container/order_test.go":              1,
 	},
 	"HEDDLE_TEST_STOCK=1 tests a stock Hadoop, which can't do it": {
