@@ -50,6 +50,9 @@ type longShort struct {
 	costPerMB   float64
 	shortAskAt  string
 	nodesClosed bool
+	fair        bool // the queues' shares are fair ones
+	ignored     float64
+	edit        func(*Snapshot)
 }
 
 // onNode is a container of an application, by their numbers.
@@ -95,6 +98,9 @@ func (x *longShort) snapshot() *Snapshot {
 		{Path: "root.long", Used: used, Guaranteed: x.long, Maximum: s.Cluster, Means: x.means},
 		{Path: "root.short", Guaranteed: x.short, Maximum: s.Cluster, Pending: wants},
 	}
+	if x.fair {
+		s.Queues[1].Share.Fair, s.Queues[2].Share.Fair, s.Queues[2].Asked = x.long, x.short, wants
+	}
 	name := anywhere
 	if x.shortAskAt != "" {
 		name = x.shortAskAt
@@ -102,6 +108,9 @@ func (x *longShort) snapshot() *Snapshot {
 	s.Apps = append(s.Apps, App{
 		ID: records.ApplicationID{ID: 99}, Queue: 2, Asks: []Ask{{Name: name, Relax: name == anywhere, Capability: x.ask, Count: x.count}},
 	})
+	if x.edit != nil {
+		x.edit(s)
+	}
 	return s
 }
 
@@ -110,7 +119,7 @@ func (x *longShort) round() (out []string) {
 	if perRound == 0 {
 		perRound = 1
 	}
-	p := Suspension{Order: x.order, Step: x.step, PerRound: perRound, MinimumAge: x.minimumAge}
+	p := Suspension{Order: x.order, Step: x.step, PerRound: perRound, MinimumAge: x.minimumAge, Fair: x.fair, Ignored: x.ignored}
 	for _, c := range p.Round(1000, x.snapshot()) {
 		text := fmt.Sprintf("%d: %d MB, %d cores", c.ID.ID, c.To[records.Memory], c.To[records.VCores])
 		if c.All {
@@ -148,6 +157,71 @@ func TestWhoIsSuspended(t *testing.T) {
 			}
 			x.containers[0].wait, x.containers[1].wait = 9, 12
 		}, []string{"2"}},
+		"the cheapest set of cores": {func(x *longShort) { // what isn't cut costs nothing
+			x.order, x.keepsMemory, x.free = suspension.ByCost, true, amount(8, 0)
+			x.containers[0].costs, x.containers[1].costs, x.containers[2].costs, x.containers[3].costs = 1, 100, 20, 20
+		}, []string{"1"}},
+		"above its fair share":       {func(x *longShort) { x.fair = true }, []string{"4"}},
+		"all that fair shares owe":   {func(x *longShort) { x.fair, x.count, x.short = true, 9, amount(14, 14) }, []string{"4", "3"}},
+		"nobody: within fair shares": {func(x *longShort) { x.fair, x.long = true, amount(32, 32) }, nil},
+		"nobody: nothing is due":     {func(x *longShort) { x.fair, x.short = true, amount(0, 0) }, nil},
+		"nobody: spared":             {func(x *longShort) { x.edit = func(s *Snapshot) { s.Queues[1].Disabled = true } }, nil},
+		"nobody: spared by fair shares": {func(x *longShort) {
+			x.fair, x.edit = true, func(s *Snapshot) { s.Queues[1].Disabled = true }
+		}, nil},
+		"a little over":               {func(x *longShort) { x.long, x.short = amount(30, 30), amount(2, 2) }, []string{"4"}},
+		"nobody: a little is ignored": {func(x *longShort) { x.long, x.short, x.ignored = amount(30, 30), amount(2, 2), 0.1 }, nil},
+		"not what is killable":        {func(x *longShort) { x.edit = func(s *Snapshot) { s.Apps[1].Containers[1].Killable = true } }, []string{"2"}},
+		"whose room is idle": {func(x *longShort) {
+			x.edit = func(s *Snapshot) { s.Apps[0].Containers[0].Idle = true }
+		}, []string{"1"}},
+		"whose room is idle, however young": {func(x *longShort) {
+			x.minimumAge, x.containers[0].since = 500, 900
+			x.edit = func(s *Snapshot) { s.Apps[0].Containers[0].Idle = true }
+		}, []string{"1"}},
+		"in the rack where it is asked for": {func(x *longShort) {
+			x.shortAskAt, x.edit = "/r", func(s *Snapshot) { s.Nodes[0].Rack = "/r" }
+		}, []string{"2"}},
+		"room where it isn't asked for": {func(x *longShort) {
+			x.shortAskAt, x.edit = "n0", func(s *Snapshot) { s.Nodes[1].Free = amount(2, 2) }
+		}, []string{"2"}},
+		"room that is reserved": {func(x *longShort) {
+			x.edit = func(s *Snapshot) {
+				s.Nodes[1].Free = amount(2, 2)
+				s.Apps[0].Containers = append(s.Apps[0].Containers, Container{Node: 1, Resource: amount(2, 2), Reserved: true})
+			}
+		}, []string{"4"}},
+		"room that is reserved for who has its fair share": {func(x *longShort) {
+			x.fair, x.edit = true, func(s *Snapshot) {
+				s.Nodes[1].Free = amount(2, 2)
+				s.Apps[0].Containers = append(s.Apps[0].Containers, Container{Node: 1, Resource: amount(2, 2), Reserved: true})
+			}
+		}, []string{"4"}},
+		"nobody: room is reserved for who waits": {func(x *longShort) {
+			x.fair, x.edit = true, func(s *Snapshot) {
+				s.Nodes[1].Free = amount(2, 2)
+				s.Apps[2].Containers = []Container{{Node: 1, Resource: amount(2, 2), Reserved: true}}
+			}
+		}, nil},
+		"as much as is owed": {func(x *longShort) { x.ask, x.count, x.short = amount(7, 7), 9, amount(8, 8) }, []string{"4", "3"}},
+		"a request behind one that fits nowhere": {func(x *longShort) {
+			x.short, x.edit = amount(10, 10), func(s *Snapshot) {
+				a := &s.Apps[2]
+				a.Asks = append([]Ask{{Name: anywhere, Relax: true, Capability: amount(17, 17), Count: 1}}, a.Asks...)
+			}
+		}, []string{"4"}},
+		"all where steps can't be taken": {func(x *longShort) {
+			x.means, x.edit = suspension.Graceful, func(s *Snapshot) { s.Apps[1].Containers[1].Whole = true }
+		}, []string{"4"}},
+		"all where a step leaves too little memory": {func(x *longShort) {
+			x.means, x.step = suspension.Graceful, records.NewResource(8192-64, 2)
+		}, []string{"4"}},
+		"steps from one application after the other": {func(x *longShort) {
+			x.means, x.containers = suspension.Graceful, []onNode{
+				{node: 0, app: 1, size: amount(8, 8)}, {node: 0, app: 1, size: amount(8, 8)}, {node: 0, app: 0, size: amount(8, 8)},
+			}
+			x.ask = amount(10, 6)
+		}, []string{"2", "1: 4096 MB, 6 cores"}},
 		"too young":                  {func(x *longShort) { x.minimumAge, x.containers[3].since = 500, 900 }, []string{"2"}},
 		"ApplicationMasters last":    {func(x *longShort) { x.containers[3].am, x.containers[1].am = true, true }, []string{"3"}},
 		"an ApplicationMaster":       {func(x *longShort) { x.count, x.ask, x.containers[1].am = 2, amount(15, 15), true }, []string{"4", "3", "1", "2"}},
