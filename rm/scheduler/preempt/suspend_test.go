@@ -142,10 +142,11 @@ func TestWhoIsSuspended(t *testing.T) {
 		change func(*longShort)
 		want   []string
 	}{
-		"who needs longest":         {func(*longShort) {}, []string{"4"}},
-		"who needs it not known":    {func(x *longShort) { x.apps[0] = math.Inf(1) }, []string{"3"}},
-		"the youngest":              {func(x *longShort) { x.order, x.containers[0].since = suspension.ByLeastAttained, 900 }, []string{"1"}},
-		"the cheapest for its gain": {func(x *longShort) { x.order, x.costPerMB, x.containers[2].size = suspension.ByCost, 1, amount(4, 8) }, []string{"3"}},
+		"who needs longest":                    {func(*longShort) {}, []string{"4"}},
+		"who needs it not known":               {func(x *longShort) { x.apps[0] = math.Inf(1) }, []string{"3"}},
+		"who needs longest, whatever it costs": {func(x *longShort) { x.containers[3].costs, x.containers[1].costs = 100, 100 }, []string{"4"}},
+		"the youngest":                         {func(x *longShort) { x.order, x.containers[0].since = suspension.ByLeastAttained, 900 }, []string{"1"}},
+		"the cheapest for its gain":            {func(x *longShort) { x.order, x.costPerMB, x.containers[2].size = suspension.ByCost, 1, amount(4, 8) }, []string{"3"}},
 		"the cheapest set": {func(x *longShort) { // the cheapest of all stands on a node where another one must go, too
 			x.order, x.ask = suspension.ByCost, amount(12, 12)
 			x.containers[0].costs, x.containers[1].costs, x.containers[2].costs, x.containers[3].costs = 1, 100, 20, 20
