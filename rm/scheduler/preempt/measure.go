@@ -78,6 +78,16 @@ func (m measure) measured(i int) bool {
 	return i == records.Memory || m.dominant && m.cluster[i] > 0
 }
 
+// countedOf is what an amount has of the types that count.
+func (m measure) countedOf(r records.Resource) records.Resource {
+	for i := range r {
+		if !m.measured(i) {
+			r[i] = 0
+		}
+	}
+	return r
+}
+
 // fits reports whether one amount is within another, of the types that count.
 func (m measure) fits(a, b records.Resource) bool {
 	for i := range a {

@@ -99,7 +99,8 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 		due: make([]records.Resource, len(snap.Queues)), onNode: make([][]int, len(snap.Nodes)), room: make([]records.Resource, len(snap.Nodes)),
 		reasons: make([]string, len(snap.Queues)),
 	}
-	c.allowed = c.allowed.Max(c.smallest())
+	smallest := c.smallest()
+	c.allowed = c.allowed.Max(smallest)
 	var over []records.Resource
 	over, c.owed = c.shares()
 	var owed records.Resource
@@ -115,7 +116,8 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 		}
 		c.due[i] = owed.Min(over[i])
 		if !c.fits(owed, over[i]) {
-			c.due[i] = ComputeDR(owed, over[i], snap.Cluster)
+			// Too little to make room for one request would be nothing: a round undoes that.
+			c.due[i] = ComputeDR(owed, over[i], c.countedOf(snap.Cluster)).Max(over[i].Min(smallest))
 		}
 		if owed = atLeast0(owed.Sub(c.due[i])); !c.anyPositive(owed) {
 			break

@@ -53,6 +53,7 @@ type longShort struct {
 	fair        bool // the queues' shares are fair ones
 	ignored     float64
 	edit        func(*Snapshot)
+	memoryAlone bool // counts, as in a tree with the DefaultResourceCalculator
 }
 
 // onNode is a container of an application, by their numbers.
@@ -66,7 +67,7 @@ type onNode struct {
 }
 
 func (x *longShort) snapshot() *Snapshot {
-	s := &Snapshot{Dominant: true, Minimum: amount(1, 1)}
+	s := &Snapshot{Dominant: !x.memoryAlone, Minimum: amount(1, 1)}
 	used := records.Resource{}
 	nodes := 0
 	for i := range x.apps {
@@ -250,6 +251,20 @@ func TestWhoIsSuspended(t *testing.T) {
 		x.change(&y)
 		if got := y.round(); !slices.Equal(got, x.want) {
 			t.Errorf("%s: %q, want %q", name, got, x.want)
+		}
+	}
+}
+
+// A queue that owes much memory and hardly any cores gives room for a request all the same, though several containers have to be cut for that. Where
+// cores don't count, that there are few doesn't matter at all.
+func TestLittleOfOneTypeIsOwed(t *testing.T) {
+	x := longShort{
+		means: suspension.Immediate, long: amount(1, 3), short: amount(3, 97), ask: amount(1, 1), count: 90, free: amount(0, 96), apps: []float64{50}, perRound: 0.1,
+		containers: []onNode{{size: amount(1, 1)}, {size: amount(1, 1)}, {size: amount(1, 1)}, {size: amount(1, 1)}},
+	}
+	for _, x.memoryAlone = range []bool{false, true} {
+		if got := x.round(); !slices.Equal(got, []string{"4", "3"}) {
+			t.Errorf("memory alone counts: %v: %q", x.memoryAlone, got)
 		}
 	}
 }
