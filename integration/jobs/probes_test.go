@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -43,32 +42,13 @@ func TestXargsByProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.feed(140, 300)
-	x.in.Close()
-	if code := x.code(); code != 0 {
-		t.Fatalf("exit code %d: %s", code, x.stderr)
-	}
-	var got []int
-	for _, l := range lines(x.stdout.String()) {
-		got = append(got, must(strconv.Atoi(l)))
-	}
-	slices.Sort(got)
-	for i, n := range got {
-		if n != i {
-			t.Fatalf("%d is there twice, or a number below is missing", n)
-		}
-	}
-	if len(got) != 300 {
-		t.Errorf("%d results instead of 300", len(got))
-	}
+	x.eachOnce(300)
 	c.again("nm1")
 	c.ready(2)
 	for _, pid := range each {
 		gone(t, pid)
 	}
-	list := must(c.applications().List(t.Context(), nil))
-	if len(list) != 1 || !list[0].Succeeded() {
-		t.Errorf("applications: %+v", list)
-	}
+	c.oneSucceeded()
 }
 
 // Commands flood their output, leave daemons, and take more memory than their executor's cgroup has: users hear what was wrong, others go on,

@@ -69,6 +69,36 @@ func (x *xargs) code() int {
 	}
 }
 
+// eachOnce ends the input. Commands print numbers: those below n must come once each.
+func (x *xargs) eachOnce(n int) {
+	x.c.t.Helper()
+	x.in.Close()
+	if code := x.code(); code != 0 {
+		x.c.t.Fatalf("exit code %d: %s", code, x.stderr)
+	}
+	var got []int
+	for _, l := range lines(x.stdout.String()) {
+		got = append(got, must(strconv.Atoi(l)))
+	}
+	slices.Sort(got)
+	for i, k := range got {
+		if k != i {
+			x.c.t.Fatalf("%d is there twice, or a number below is missing", k)
+		}
+	}
+	if len(got) != n {
+		x.c.t.Errorf("%d results instead of %d", len(got), n)
+	}
+}
+
+// oneSucceeded asserts that there was one application, which has succeeded.
+func (c *cluster) oneSucceeded() {
+	c.t.Helper()
+	if list := must(c.applications().List(c.t.Context(), nil)); len(list) != 1 || !list[0].Succeeded() {
+		c.t.Errorf("applications: %+v", list)
+	}
+}
+
 // numbers reads files of numbers, one for each command that waits.
 func numbers(t *testing.T, pattern string, n int) []int {
 	t.Helper()
@@ -121,32 +151,13 @@ func TestXargsOutlivesFailures(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.feed(140, 400)
-	x.in.Close()
-	if code := x.code(); code != 0 {
-		t.Fatalf("exit code %d: %s", code, x.stderr)
-	}
-	var got []int
-	for _, l := range lines(x.stdout.String()) {
-		got = append(got, must(strconv.Atoi(l)))
-	}
-	slices.Sort(got)
-	for i, n := range got {
-		if n != i {
-			t.Fatalf("%d is there twice, or a number below is missing", n)
-		}
-	}
-	if len(got) != 400 {
-		t.Errorf("%d results instead of 400", len(got))
-	}
+	x.eachOnce(400)
 	c.again("nm1")
 	c.ready(2)
 	for _, pid := range executors {
 		gone(t, pid)
 	}
-	list := must(c.applications().List(t.Context(), nil))
-	if len(list) != 1 || !list[0].Succeeded() {
-		t.Errorf("applications: %+v", list)
-	}
+	c.oneSucceeded()
 }
 
 // Ctrl-C and a kill −9 end all commands with their daemons, and the application.
