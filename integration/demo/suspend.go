@@ -38,7 +38,8 @@ func suspendable(conf map[string]string) {
 		"yarn.resourcemanager.scheduler.monitor.enable": "true",
 		"heddle.scheduler.preemption":                   "suspend-immediate",
 		"heddle.scheduler.preemption.resume-tries":      "1",
-		// Where there is no swap, suspension frees vcores only.
+		// Where there is no swap, suspension frees vcores only: these are to be what the cluster lacks.
+		"yarn.scheduler.minimum-allocation-mb":      "256",
 		capacity + "resource-calculator":            "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
 		capacity + "maximum-am-resource-percent":    "1.0",
 		capacity + "root.queues":                    "default,long,short",
