@@ -3,24 +3,19 @@ package collector
 
 import (
 	"context"
-	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
 	"time"
-
-	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 // A ResourceManager collects its garbage when the heap has grown by growthPercent of what lives and by extraHeap. A collection delays
-// requests, so it is to be rare. But when the process has its share of the machine's memory it collects earlier, though not before the heap is
-// twice of what lives and extraHeap. Its share is one in shareOfMemory, and at least leastShare.
+// requests, so it is to be rare. But from usualMemory on it collects earlier, though not before the heap is twice of what lives and extraHeap.
 const (
-	growthPercent = 700
+	growthPercent = 300
 	extraHeap     = 160 << 20
-	shareOfMemory = 8
-	leastShare    = 1536 << 20 // of the process, in bytes
+	usualMemory   = 1536 << 20 // of the process, in bytes
 )
 
 // ballastSize is the size of a block that makes Go let a heap grow by extraHeap more.
@@ -51,9 +46,8 @@ func Pace(ctx context.Context) {
 	}
 	tick := time.NewTicker(reviewInterval)
 	defer tick.Stop()
-	share := share(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))
 	for {
-		debug.SetMemoryLimit(memoryLimit(liveHeap(), share))
+		debug.SetMemoryLimit(memoryLimit(liveHeap()))
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -62,20 +56,11 @@ func Pace(ctx context.Context) {
 	}
 }
 
-// share returns the bytes that the process may usually take of a machine, or of a cgroup, with so much memory.
-func share(memory memlimit.Provider) int64 {
-	all, err := memory()
-	if err != nil {
-		return leastShare
-	}
-	return max(leastShare, int64(min(all, math.MaxInt64)/shareOfMemory))
-}
-
 // memoryLimit returns the limit for a process whose heap had so many live bytes at its latest collection, the ballast included.
-func memoryLimit(live, share int64) int64 {
+func memoryLimit(live int64) int64 {
 	const beside = 16 // stacks and the collector's own data, as a part of the heap
 	least := 2*max(live-ballastSize, 0) + extraHeap
-	return ballastSize + max(share, least+least/beside)
+	return ballastSize + max(usualMemory, least+least/beside)
 }
 
 // liveHeap returns the bytes that lived at the latest collection; 0 before the first.

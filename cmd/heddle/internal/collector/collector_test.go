@@ -2,8 +2,6 @@ package collector
 
 import (
 	"context"
-	"errors"
-	"math"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
@@ -41,8 +39,8 @@ func TestAResourceManagersHeapMayGrow(t *testing.T) {
 	t.Setenv("GOGC", "")
 	t.Setenv("GOMEMLIMIT", "")
 	release := pace(t)
-	await.Until(t, "the heap may grow", func() bool { return goal() >= extraHeap && goal() < 64<<20*(100+growthPercent)/100+extraHeap })
-	await.Until(t, "the process has a bound", func() bool { return debug.SetMemoryLimit(-1) < math.MaxInt64/2 })
+	await.Until(t, "the heap may grow", func() bool { return goal() >= extraHeap && goal() < extraHeap+usualMemory })
+	await.Until(t, "the process has a bound", func() bool { return debug.SetMemoryLimit(-1) == memoryLimit(liveHeap()) })
 	release()
 
 	t.Setenv("GOMEMLIMIT", "3GiB") // which the runtime has read at its start, not now
@@ -61,35 +59,17 @@ func TestAResourceManagersHeapMayGrow(t *testing.T) {
 	}
 }
 
-// The limit is the share, if that leaves room for twice of what lives, and for extraHeap.
+// The limit leaves room for twice of what lives, and for extraHeap.
 func TestTheMemoryLimitFollowsWhatLives(t *testing.T) {
-	for _, share := range []int64{leastShare, 3 << 30} {
-		for _, live := range []int64{0, ballastSize, 400<<20 + ballastSize} {
-			if got, want := memoryLimit(live, share), share+ballastSize; got != want {
-				t.Errorf("%d MB instead of %d MB for %d MB that live", got>>20, want>>20, live>>20)
-			}
-		}
-		for live := share; live < 64<<30; live *= 2 {
-			if got := memoryLimit(live+ballastSize, share); got < 2*live+extraHeap+ballastSize || got > 2*live+2*extraHeap+live/4 {
-				t.Errorf("%d MB for %d MB that live", got>>20, live>>20)
-			}
+	const usual = usualMemory + ballastSize
+	for live, want := range map[int64]int64{0: usual, ballastSize: usual, 400<<20 + ballastSize: usual} {
+		if got := memoryLimit(live); got != want {
+			t.Errorf("%d MB for %d MB that live", got>>20, live>>20)
 		}
 	}
-}
-
-func TestAProcessTakesItsShareOfTheMachine(t *testing.T) {
-	for _, c := range []struct {
-		memory uint64
-		err    error
-		want   int64
-	}{
-		{64 << 30, nil, 8 << 30},
-		{4 << 30, nil, leastShare},
-		{math.MaxUint64, nil, math.MaxInt64 / shareOfMemory},
-		{0, errors.New("no /proc"), leastShare},
-	} {
-		if got := share(func() (uint64, error) { return c.memory, c.err }); got != c.want {
-			t.Errorf("%d MB instead of %d MB for %d MB", got>>20, c.want>>20, c.memory>>20)
+	for live := int64(800 << 20); live < 64<<30; live *= 2 {
+		if got := memoryLimit(live + ballastSize); got < 2*live+extraHeap+ballastSize || got > 2*live+2*extraHeap+live/4 {
+			t.Errorf("%d MB for %d MB that live", got>>20, live>>20)
 		}
 	}
 }
