@@ -56,7 +56,7 @@ type ContainerCompleted struct {
 // NodesUpdated says that nodes have joined, left, or are about to leave.
 type NodesUpdated struct{ Nodes []NodeUpdate }
 
-// ProbeNodesChanged says which nodes take probes of short tasks now, and which don't any more (Options.Probes).
+// ProbeNodesChanged says which nodes take probes of short tasks now, and whether they are busy with long ones, and which don't any more (Options.Probes).
 type ProbeNodesChanged struct {
 	Come []ProbeNode
 	Gone []records.NodeID

@@ -207,12 +207,16 @@ func (v *validation) suspension() {
 	}
 }
 
-// probes checks how much nodes are lent for short tasks.
+// probes checks how much nodes are lent for short tasks, and what is said of long ones.
 func (v *validation) probes() {
 	const prefix = "heddle.probes."
 	c := v.c
 	if _, err := c.Shares(prefix + "users"); err != nil {
 		v.problem(Error, prefix+"users", err.Error(), "")
+	}
+	const times = "heddle.scheduler.partition.task-times"
+	if _, err := c.TaskTimes(times); err != nil {
+		v.problem(Error, times, err.Error(), "")
 	}
 	for _, of := range []string{"memory-mb", "vcores"} {
 		least, most := prefix+of, prefix+"most-"+of

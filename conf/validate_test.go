@@ -74,6 +74,7 @@ func TestValidation(t *testing.T) {
 		{"heddle.probes.memory-mb=512|heddle.probes.most-memory-mb=511", Error, "heddle.probes.most-memory-mb", "below heddle.probes.memory-mb (512)"},
 		{"heddle.probes.most-vcores=2", Error, "heddle.probes.most-vcores", "heddle.probes.memory-mb is 0"},
 		{"heddle.probes.users=anna:0", Error, "heddle.probes.users", "above 0"},
+		{"heddle.scheduler.partition.task-times=root.a=soon", Error, "heddle.scheduler.partition.task-times", "QUEUE=TIME"},
 		{"heddle.probes.sizing=cubic", Error, "heddle.probes.sizing", "square"},
 		{"heddle.scheduler.stage-policy=lazy", Error, "heddle.scheduler.stage-policy", "omo"},
 		{"heddle.scheduler.preemption=suspend", Warning, "heddle.scheduler.preemption", rm + "scheduler.monitor.enable=true"},

@@ -14,6 +14,7 @@ import (
 	"heddle/rm/hosts"
 	"heddle/rm/leader"
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/division"
 	"heddle/rm/leader/lending"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
@@ -35,6 +36,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		MinAllocation:     c.MinimumAllocation(types),
 		MaxAllocation:     c.MaximumAllocation(types),
 		Lending:           lendingSettings(c),
+		Division:          divisionSettings(c),
 		MaxAttempts:       min(attempts, global),
 		GlobalMaxAttempts: global,
 		MaxCompleted:      c.Int(rm + "max-completed-applications"),
@@ -84,6 +86,17 @@ func lendingSettings(c *conf.Config) lending.Settings {
 	}
 	s.Model, _ = partition.ParseModel(c.Text(prefix + "sizing")) // the registry lists the names
 	return s
+}
+
+// divisionSettings says how the cluster is divided between long and short tasks.
+func divisionSettings(c *conf.Config) division.Settings {
+	const prefix = "heddle.scheduler.partition."
+	rules := partition.Eagle
+	if c.Text(prefix+"rules") == "hawk" {
+		rules = partition.Hawk
+	}
+	times, _ := c.TaskTimes(prefix + "task-times") // the configuration was checked
+	return division.Settings{Settings: rules(c.Duration(prefix+"cutoff-ms"), 0), TaskTimes: times}
 }
 
 // hostFiles returns the files that list nodes which may join, or must leave. File names are relative to the configuration's

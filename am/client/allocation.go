@@ -17,7 +17,7 @@ type Allocation struct {
 	Previous []Container
 	// Refused are requests that the ResourceManager rejected. They are no longer outstanding.
 	Refused []Refusal
-	// ProbeNodes are nodes that take probes of short tasks since the last call, and ProbesGone those that don't any more.
+	// ProbeNodes are nodes that take probes of short tasks, or are busy with long ones or not, since the last call, and ProbesGone those that don't any more.
 	ProbeNodes []ProbeNode
 	ProbesGone []records.NodeID
 	// Suspended are containers that stand still from now on, until they are among Resumed. They keep their files, memory and connections,
@@ -99,6 +99,7 @@ type ProbeNode struct {
 	Node  records.NodeID
 	Port  int
 	Token token.Token
+	Long  bool // it is busy with long tasks
 }
 
 // Preemption names a container that the ResourceManager wants back.

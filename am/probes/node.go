@@ -43,6 +43,7 @@ func (s *Scheduler) Offer(targets ...Target) {
 	if s.ctx.Err() != nil {
 		return
 	}
+	defer s.learn()
 	rand.Shuffle(len(targets), func(i, k int) { targets[i], targets[k] = targets[k], targets[i] })
 	for _, t := range targets {
 		n := s.of[t.Node]
@@ -64,6 +65,17 @@ func (s *Scheduler) Offer(targets ...Target) {
 		n.cancel = cancel
 		s.going.Go(func() { n.attend(ctx) })
 	}
+}
+
+// learn makes the bitmap of nodes with long tasks (Eagle's succinct state sharing). The lock is held.
+func (s *Scheduler) learn() {
+	words := make([]uint64, (len(s.nodes)+63)/64)
+	for _, n := range s.nodes {
+		if n.Long {
+			words[n.at/64] |= 1 << (n.at % 64)
+		}
+	}
+	s.sched.Learn(sched.Bitmap{Words: words, At: s.now()})
 }
 
 // connecting is how many nodes are connected, or are to be.

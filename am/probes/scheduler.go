@@ -42,6 +42,7 @@ type Target struct {
 	Address string // host:port for probes
 	Name    []byte // the identifier of the token for it
 	Secret  []byte // that of the token's password (wire.SecretOf)
+	Long    bool   // it is busy with long tasks: probes go elsewhere, as long as there is another node
 }
 
 // Scheduler runs tasks. Its methods may be called from any goroutine.

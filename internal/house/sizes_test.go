@@ -23,7 +23,7 @@ var largePackages = map[string]large{
 	"rm/service":                  {3100, "it translates the calls of four protocols, and holds nothing itself"},
 	"rm/scheduler/core":           {3350, "it is one search: who is next and where it fits, with the state that both change"},
 	"yarn/ipc":                    {3900, "client and server of one protocol share its frames and its security"},
-	"conf":                        {3700, "one Config reads files, expands, checks, reports and dumps them, and a good part of it is tables of keys"},
+	"conf":                        {3800, "one Config reads files, expands, checks, reports and dumps them, and a good part of it is tables of keys"},
 	"rm/queue":                    {3500, "it parses the files of two schedulers with all that they can say"},
 	"nm/container":                {3350, "a life, a kill, a command and a recovery meet in one container, under its locks and its table of states"},
 	"nm/localizer":                {3300, "downloads, archives, recovery and room all work on one cache of files, under its locks"},

@@ -53,6 +53,7 @@ type appSoft struct {
 	session *amSession       // of the current attempt
 	asked   asktime.Times
 	nodes   map[records.NodeID]bool // that have, or had, containers of it
+	long    bool                    // its tasks are
 	// Hosts on which its ApplicationMaster couldn't be launched, those of them that are on its blacklist now, and how many launches in
 	// a row nodes have not answered.
 	shunned, avoided []string
@@ -261,6 +262,10 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, Type: app.Context.GetApplicationType(), AM: request.MasterSize(asks)},
 			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(), NeverSuspend: slices.Contains(app.Context.GetApplicationTags(), NeverSuspend),
 		}),
+	}
+	var err error
+	if a.long, err = as.Settings.Division.Long(app.Context.GetApplicationTags(), app.Queue); err != nil {
+		as.Log.WithField("application", app.ID).WithError(err).Warn("how long its tasks take isn't known")
 	}
 	as.apps[app.ID] = a
 	as.byHandle[a.handle] = a

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/hosts"
 	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/division"
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/loop"
@@ -39,9 +40,10 @@ type Settings struct {
 	ID    string // of this ResourceManager
 	Types records.ResourceTypes
 
-	MinAllocation records.Resource // asks are rounded up to multiples of it
-	MaxAllocation records.Resource // of one container
-	Lending       lending.Settings // to nodes that take probes, for short tasks
+	MinAllocation records.Resource  // asks are rounded up to multiples of it
+	MaxAllocation records.Resource  // of one container
+	Lending       lending.Settings  // to nodes that take probes, for short tasks
+	Division      division.Settings // of the cluster between long and short tasks
 
 	MaxAttempts       int32 // that an application has when it says nothing
 	GlobalMaxAttempts int32 // that it may ask for

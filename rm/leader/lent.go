@@ -1,6 +1,9 @@
 package leader
 
-import "heddle/yarn/records"
+import (
+	"heddle/rm/ledger"
+	"heddle/yarn/records"
+)
 
 // lentNodes carries what is lent to the scheduler and to nodes.
 type lentNodes struct{ *core }
@@ -16,6 +19,20 @@ func (l lentNodes) Tell(id records.NodeID, rest, lent records.Resource) {
 		n.session.box.Offer(rest)
 		n.session.box.Lend(lent)
 	}
+}
+
+// markLong notes whether a node has containers with long tasks, where short ones avoid these. ApplicationMasters don't count: they wait, mostly.
+func (ns *nodeManagers) markLong(n *nodeSoft, node *ledger.Node) {
+	if !ns.Settings.Division.On() || !ns.Settings.Division.Rules.AvoidLong {
+		return
+	}
+	for c := range ns.work.On(node) {
+		if soft := ns.apps[c.ID.Attempt.App]; soft != nil && soft.long && c.Live() && !c.AM {
+			ns.loans.SetLong(n.id, true)
+			return
+		}
+	}
+	ns.loans.SetLong(n.id, false)
 }
 
 // tellOfProbes adds the nodes that take probes and that an ApplicationMaster hasn't been told of. They hear when the application ends.

@@ -182,6 +182,7 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 	ns.outputs.Fetched(n.id, call.FetchRate)
 	ns.applications.logReports(call.Logs)
 	ns.inputs.Learn(n.id, call.Inputs)
+	ns.markLong(n, node)
 	ns.refusedStarts(n, call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)])
 	return nil
 }

@@ -155,6 +155,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	ns.applications.logReports(r.Logs)
 	if !leaving {
 		ns.tellNodes(r.Node, pb.NodeUpdateType_NODE_USABLE)
+		ns.markLong(n, ns.work.Nodes[r.Node])
 	}
 	ns.Log.WithField("node", r.Node).WithField("capability", ns.Settings.Types.Format(r.Capability)).
 		WithField("containers", len(r.Containers)).Info("node registered")

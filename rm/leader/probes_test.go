@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/rm/leader/lending"
+	"heddle/rm/scheduler/policy/partition"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -95,6 +96,61 @@ func TestMastersAreToldOfProbeNodes(t *testing.T) {
 			t.Errorf("a node that the application knows isn't told of its end, but of %v", told)
 		}
 	})
+}
+
+// ApplicationMasters of short tasks are told which nodes have long ones, and when these have ended. Of applications that say that theirs are short,
+// and where short tasks may go anywhere, they aren't told.
+func TestMastersAreToldOfLongTasks(t *testing.T) {
+	all := records.NewResource(8192, 8)
+	for _, c := range []struct {
+		rules func(time.Duration, float64) partition.Settings
+		tag   string
+		want  bool
+	}{
+		{partition.Eagle, "heddle-task-time:2m", true},
+		{partition.Eagle, "", true},
+		{partition.Eagle, "heddle-task-time:1m", false},
+		{partition.Hawk, "heddle-task-time:2m", false},
+	} {
+		runWorld(t, func(s *Settings) {
+			s.Lending.Least = records.NewResource(1024, 2)
+			s.Division.Settings = c.rules(time.Minute, 0)
+		}, func(w *world) {
+			_, n := w.probing(1, 7001, all)
+			n.heartbeat()
+			am := w.am(func(ctx *pb.ApplicationSubmissionContext) {
+				if c.tag != "" {
+					ctx.SetApplicationTags([]string{c.tag})
+				}
+			})
+			master := w.state().Container(w.app(am.attempt.App).Current().AMContainer).ID
+			want := func(when string, told []lending.ProbeNode) {
+				t.Helper()
+				if r := am.allocate(AllocateCall{Probes: true}); !slices.Equal(r.ProbeNodes, told) {
+					t.Errorf("%+v: %s told of %v, not of %v", c.tag, when, r.ProbeNodes, told)
+				}
+			}
+			n.heartbeat(runs(master))
+			want("at first", []lending.ProbeNode{{ID: n.node, Port: 7001}})
+			var id records.ContainerID
+			grants := am.allocate(AllocateCall{Asks: ask(1)}).Grants
+			for len(grants) == 0 {
+				n.heartbeat(runs(master))
+				grants = am.allocate(AllocateCall{}).Grants
+			}
+			id = grants[0].ID
+			n.heartbeat(runs(master), runs(id))
+			if !c.want {
+				want("while the container runs", nil)
+				return
+			}
+			want("while the container runs", []lending.ProbeNode{{ID: n.node, Port: 7001, Long: true}})
+			n.heartbeat(runs(master), runs(id))
+			want("when nothing is new", nil)
+			n.heartbeat(runs(master), ended(id, 0))
+			want("when it has ended", []lending.ProbeNode{{ID: n.node, Port: 7001}})
+		})
+	}
 }
 
 // While short tasks wait, nodes are lent more of what is free, and give it back when they don't use it any more.

@@ -291,6 +291,7 @@ func probeNodes(s *Service, l *leader.Leader, resp *pb.AllocateResponse, attempt
 		m := &pb.ProbeNode{}
 		m.SetNodeId(s.forms(n.ID).id)
 		m.SetPort(n.Port)
+		m.SetLong(n.Long)
 		m.SetToken(s.nmToken(l, attempt, n.ID, user).PB())
 		come = append(come, m)
 	}

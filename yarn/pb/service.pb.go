@@ -1650,6 +1650,7 @@ type ProbeNode struct {
 	xxx_hidden_NodeId      *NodeId                `protobuf:"bytes,1,opt,name=node_id,json=nodeId"`
 	xxx_hidden_Port        int32                  `protobuf:"varint,2,opt,name=port"`
 	xxx_hidden_Token       *Token                 `protobuf:"bytes,3,opt,name=token"`
+	xxx_hidden_Long        bool                   `protobuf:"varint,4,opt,name=long"`
 	XXX_raceDetectHookData protoimpl.RaceDetectHookData
 	XXX_presence           [1]uint32
 	unknownFields          protoimpl.UnknownFields
@@ -1702,17 +1703,29 @@ func (x *ProbeNode) GetToken() *Token {
 	return nil
 }
 
+func (x *ProbeNode) GetLong() bool {
+	if x != nil {
+		return x.xxx_hidden_Long
+	}
+	return false
+}
+
 func (x *ProbeNode) SetNodeId(v *NodeId) {
 	x.xxx_hidden_NodeId = v
 }
 
 func (x *ProbeNode) SetPort(v int32) {
 	x.xxx_hidden_Port = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 3)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
 }
 
 func (x *ProbeNode) SetToken(v *Token) {
 	x.xxx_hidden_Token = v
+}
+
+func (x *ProbeNode) SetLong(v bool) {
+	x.xxx_hidden_Long = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
 }
 
 func (x *ProbeNode) HasNodeId() bool {
@@ -1736,6 +1749,13 @@ func (x *ProbeNode) HasToken() bool {
 	return x.xxx_hidden_Token != nil
 }
 
+func (x *ProbeNode) HasLong() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
 func (x *ProbeNode) ClearNodeId() {
 	x.xxx_hidden_NodeId = nil
 }
@@ -1749,12 +1769,19 @@ func (x *ProbeNode) ClearToken() {
 	x.xxx_hidden_Token = nil
 }
 
+func (x *ProbeNode) ClearLong() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Long = false
+}
+
 type ProbeNode_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
 	NodeId *NodeId
 	Port   *int32
 	Token  *Token
+	// Whether it is busy with long tasks. A node is named again when that has changed.
+	Long *bool
 }
 
 func (b0 ProbeNode_builder) Build() *ProbeNode {
@@ -1763,10 +1790,14 @@ func (b0 ProbeNode_builder) Build() *ProbeNode {
 	_, _ = b, x
 	x.xxx_hidden_NodeId = b.NodeId
 	if b.Port != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 3)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
 		x.xxx_hidden_Port = *b.Port
 	}
 	x.xxx_hidden_Token = b.Token
+	if b.Long != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		x.xxx_hidden_Long = *b.Long
+	}
 	return m0
 }
 
@@ -9610,11 +9641,12 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x12heddle_wants_hints\x18\xa4\x9c\x01 \x01(\bR\x10heddleWantsHints\x120\n" +
 	"\x13heddle_wants_levels\x18\xa5\x9c\x01 \x01(\bR\x11heddleWantsLevels\x12?\n" +
 	"\fheddle_swaps\x18\xa6\x9c\x01 \x03(\v2\x1a.heddle.yarn.ContainerSwapR\vheddleSwaps\x12%\n" +
-	"\rheddle_probes\x18\xaa\x9c\x01 \x01(\bR\fheddleProbes\"w\n" +
+	"\rheddle_probes\x18\xaa\x9c\x01 \x01(\bR\fheddleProbes\"\x8b\x01\n" +
 	"\tProbeNode\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12(\n" +
-	"\x05token\x18\x03 \x01(\v2\x12.heddle.yarn.TokenR\x05token\"`\n" +
+	"\x05token\x18\x03 \x01(\v2\x12.heddle.yarn.TokenR\x05token\x12\x12\n" +
+	"\x04long\x18\x04 \x01(\bR\x04long\"`\n" +
 	"\aNMToken\x12+\n" +
 	"\x06nodeId\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12(\n" +
 	"\x05token\x18\x02 \x01(\v2\x12.heddle.yarn.TokenR\x05token\"\x8b\x01\n" +

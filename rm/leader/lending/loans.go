@@ -43,6 +43,7 @@ type Loans struct {
 	nodes   map[records.NodeID]*loan
 	windows Windows
 	ports   Ports
+	long    map[records.NodeID]bool // nodes with long tasks
 }
 
 type loan struct {
@@ -52,7 +53,7 @@ type loan struct {
 
 // New returns Loans without nodes. work is the working copy.
 func New(loop Loop, work *ledger.State, cfg Config) *Loans {
-	return &Loans{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*loan{}}
+	return &Loans{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*loan{}, long: map[records.NodeID]bool{}}
 }
 
 // Register enters a node that takes probes at a port (0: it takes none), has so much in all, and says what it was lent before. It returns what the node may use
@@ -79,6 +80,22 @@ func (l *Loans) Use(id records.NodeID, usable bool) {
 		port = n.port
 	}
 	l.loop.AfterCommit(func() { l.ports.Set(id, port) })
+	if port == 0 {
+		l.SetLong(id, false)
+	}
+}
+
+// SetLong says whether a node has containers with long tasks. ApplicationMasters are told, so that their short tasks avoid it.
+func (l *Loans) SetLong(id records.NodeID, long bool) {
+	if l.long[id] == long || long && l.nodes[id] == nil {
+		return
+	}
+	if long {
+		l.long[id] = true
+	} else {
+		delete(l.long, id)
+	}
+	l.loop.AfterCommit(func() { l.ports.SetLong(id, long) })
 }
 
 // Told takes what a node tells of short tasks that have started. It may be called from any goroutine.

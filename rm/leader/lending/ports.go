@@ -11,6 +11,7 @@ import (
 type ProbeNode struct {
 	ID   records.NodeID
 	Port int32
+	Long bool // it has containers with long tasks: a bit of the bitmap of Eagle's succinct state sharing
 }
 
 // Ports are where probes are taken now. They are safe for concurrent use. The zero value has none.
@@ -18,12 +19,31 @@ type Ports struct {
 	mu      sync.Mutex
 	changes uint64
 	of      map[records.NodeID]int32
+	long    map[records.NodeID]bool // nodes with long tasks
 }
 
 // Told is what one ApplicationMaster was told. The zero value was told nothing.
 type Told struct {
 	changes uint64
-	of      map[records.NodeID]int32
+	of      map[records.NodeID]ProbeNode
+}
+
+// SetLong says whether a node has long tasks.
+func (p *Ports) SetLong(id records.NodeID, long bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.long[id] == long {
+		return
+	}
+	p.changes++
+	if !long {
+		delete(p.long, id)
+		return
+	}
+	if p.long == nil {
+		p.long = map[records.NodeID]bool{}
+	}
+	p.long[id] = true
 }
 
 // Set says where a node takes probes; port 0: it doesn't.
@@ -53,12 +73,12 @@ func (p *Ports) News(t *Told) (come []ProbeNode, gone []records.NodeID) {
 	}
 	t.changes = p.changes
 	if t.of == nil {
-		t.of = map[records.NodeID]int32{}
+		t.of = map[records.NodeID]ProbeNode{}
 	}
 	for id, port := range p.of {
-		if t.of[id] != port {
-			t.of[id] = port
-			come = append(come, ProbeNode{id, port})
+		if now := (ProbeNode{id, port, p.long[id]}); t.of[id] != now {
+			t.of[id] = now
+			come = append(come, now)
 		}
 	}
 	for id := range t.of {

@@ -1,0 +1,48 @@
+// Package division says which applications have long tasks, for the division of a cluster between long and short work (Hawk, Eagle). It is pure.
+// Package partition has the rules; this one knows what applications and queues say of themselves.
+package division
+
+import (
+	"strings"
+	"time"
+
+	"heddle/rm/scheduler/policy/partition"
+)
+
+// Settings say what is long, and what follows from it. The zero value: nothing is long.
+type Settings struct {
+	partition.Settings
+	// TaskTimes is the mean task time of applications of a queue, by the queue's path, of those below it too. A queue's own entry wins.
+	TaskTimes map[string]time.Duration
+}
+
+// On reports whether anything is long. Without a cutoff nothing is.
+func (s *Settings) On() bool { return s.Cutoff > 0 }
+
+// Long reports whether the tasks of an application are long, by its tags (partition.Tag), else by its queue. Those of which nobody says how long they
+// take are. A tag that can't be read is an error; such applications count as those without a tag.
+func (s *Settings) Long(tags []string, queue string) (bool, error) {
+	if !s.On() {
+		return false, nil
+	}
+	inQueue := s.taskTime(queue)
+	d, known, err := partition.Estimate(0, tags, inQueue)
+	if err != nil {
+		d, known = inQueue, inQueue > 0
+	}
+	return !known || s.Settings.Long(d), err
+}
+
+// taskTime is that of the nearest queue, upwards, of which one is known; 0: of none.
+func (s *Settings) taskTime(queue string) time.Duration {
+	for {
+		if d, ok := s.TaskTimes[queue]; ok {
+			return d
+		}
+		up := strings.LastIndexByte(queue, '.')
+		if up < 0 {
+			return 0
+		}
+		queue = queue[:up]
+	}
+}
