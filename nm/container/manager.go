@@ -183,7 +183,7 @@ func NewManager(o Options) *Manager {
 		resource:   o.Config.Resource,
 		breaths:    suspend.NewBreaths(o.Config.BreathAllowance),
 	}
-	m.ladders.Full = m.full
+	m.ladders.Full, m.ladders.Due = m.full, m.breaths.Due
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.apps = application.NewSet(m.ctx, application.Options{
 		Folders: o.Localizer, Logs: o.Logs, Services: o.Aux, Records: o.AppRecords, DeleteDelay: m.cfg.DeleteDelay,

@@ -105,7 +105,7 @@ func (c suspension) breathe(ctx context.Context, allowance int64) {
 		c.log.WithError(err).Warn("The suspended container could not run for a moment")
 	}
 	s := c.ladder.State()
-	if s.Unheard {
+	if s.Again {
 		c.m.breaths.Again(c.ID().String())
 	}
 	if s.Lags() {

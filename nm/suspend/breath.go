@@ -15,10 +15,15 @@ import (
 // looks in a row it has used next to no CPU, has read nothing back from swap, and no thread of it waits for a processor or a disk: on a busy
 // machine it may not get any for a while. One that always has something to do runs for longest. That much
 // an executor of Spark takes to page in the thread that sends its heartbeats, and to send one.
+//
+// A container that has used little CPU so far may be a Java process that starts, and has sent nothing yet: a task of MapReduce that has not
+// reported after 600 s is given up. Seconds that are far apart don't get it there. So its breath lasts for as long as it works, up to extended, or to
+// longest if others wait for theirs, and the next one comes soon.
 const (
 	shortestBreath = 200 * time.Millisecond
 	longestBreath  = time.Second
 	extendedBreath = 5 * time.Second
+	beginning      = 10 * time.Second // of CPU
 	look           = 50 * time.Millisecond
 	idleCPU        = 2 * time.Millisecond // used between two looks
 	idlePaging     = 1 << 20              // bytes read between two looks
@@ -41,7 +46,7 @@ func (l *Ladder) Breathe(ctx context.Context, allowance int64, stop <-chan struc
 		}
 	}
 	l.mu.Lock()
-	l.state.LastBreath, l.state.Unheard = time.Now(), false
+	l.state.LastBreath, l.state.Again = time.Now(), false
 	l.mu.Unlock()
 	heard := l.beats.listen(l.p)
 	cpu, _ := l.p.CPU()
@@ -82,23 +87,18 @@ func (l *Ladder) exhaled(begun time.Time, cpu time.Duration) {
 	l.state.Breathed = time.Since(begun)
 }
 
-// unheard notes whether a breath has waited in vain for a heartbeat. The next one is to come soon then.
-func (l *Ladder) unheard(vain bool) {
+// again notes whether the next breath is to come soon.
+func (l *Ladder) again(soon bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.state.Unheard = vain
+	l.state.Again = soon
 }
 
 // inhale returns when a container that runs has nothing more to do, has run for longest, or is to stop. heard is nil where nothing is known of its
 // connections.
 func (l *Ladder) inhale(ctx context.Context, stop <-chan struct{}, heard *listening) {
-	if heard != nil {
-		defer func() {
-			if heard != nil {
-				l.unheard(heard.end())
-			}
-		}()
-	}
+	begins := false // and has something to do
+	defer func() { l.again(heard != nil && heard.end() || begins) }()
 	end := time.NewTimer(extendedBreath)
 	defer end.Stop()
 	ticker := time.NewTicker(look)
@@ -108,10 +108,10 @@ func (l *Ladder) inhale(ctx context.Context, stop <-chan struct{}, heard *listen
 	for {
 		select {
 		case <-ctx.Done():
-			heard = nil // it was cut short
+			heard, begins = nil, false // it was cut short
 			return
 		case <-stop:
-			heard = nil
+			heard, begins = nil, false
 			return
 		case <-end.C:
 			return
@@ -125,7 +125,10 @@ func (l *Ladder) inhale(ctx context.Context, stop <-chan struct{}, heard *listen
 		}
 		cpu, swapped, known = c, s, ok
 		lasted := time.Since(begun)
-		switch idle := quiet >= 2; {
+		idle := quiet >= 2
+		begins = ok && c < beginning && !idle
+		switch {
+		case begins && (lasted < longestBreath || !l.node.others()):
 		case heard == nil && (idle && lasted >= shortestBreath || lasted >= longestBreath):
 			return
 		case heard != nil && (heard.done() || idle && lasted >= longestBreath):

@@ -147,8 +147,8 @@ func TestABreathReadsWhatHasCome(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := l.State()
-			if got = append(got, s.Breathed); s.Unheard != unheard {
-				t.Errorf("breath %d: unheard %v", len(got), s.Unheard)
+			if got = append(got, s.Breathed); s.Again != unheard {
+				t.Errorf("breath %d: unheard %v", len(got), s.Again)
 			}
 		}
 		comes := func() { task.unread, task.heard = 5, task.heard+5 }
@@ -185,7 +185,7 @@ func TestUnheardHeartbeats(t *testing.T) {
 			if err := l.Breathe(t.Context(), 0, stop); err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, l.State().Unheard)
+			got = append(got, l.State().Again)
 		}
 		breathe(nil)
 		cut := make(chan struct{})
@@ -232,6 +232,110 @@ func TestBreathsAgain(t *testing.T) {
 		<-done
 		if !slices.Equal(slow, []int{45, 55, 100}) || !slices.Equal(quick[:3], []int{7, 14, 21}) {
 			t.Errorf("%v, %v", slow, quick)
+		}
+	})
+}
+
+// A container that has only begun to work breathes for longer while nobody else waits, even after it has sent something, and again soon: unless it
+// has nothing to do, or was cut short.
+func TestBreathsOfOneThatBegins(t *testing.T) {
+	works := func(long time.Duration) func(f *fake) func() time.Duration {
+		return func(f *fake) func() time.Duration {
+			return func() time.Duration { return min(long, time.Since(f.thawed)) }
+		}
+	}
+	const said = 80 * time.Millisecond
+	for name, c := range map[string]struct {
+		used  time.Duration
+		cpu   func(f *fake) func() time.Duration
+		talks bool
+		due   time.Duration // others wait from then on; 0: never
+		stop  time.Duration // 0: never
+		want  time.Duration
+		again bool
+	}{
+		"it starts":                        {0, works(time.Minute), false, 0, 0, extendedBreath, true},
+		"it starts, and others come":       {0, works(time.Minute), false, 3 * time.Second, 0, 3 * time.Second, true},
+		"it starts, and others have come":  {0, works(time.Minute), false, look, 0, longestBreath, true},
+		"it talks while it starts":         {0, works(time.Minute), true, 0, 0, extendedBreath, true},
+		"it talks, and others have come":   {0, works(time.Minute), true, look, 0, longestBreath, true},
+		"it is done with its start":        {0, works(2 * time.Second), false, 0, 0, 2*time.Second + 2*look, false},
+		"it waits for others to let it go": {0, works(0), false, 0, 0, shortestBreath, false},
+		"somebody wants it back":           {0, works(time.Minute), false, 0, 2 * time.Second, 2 * time.Second, false},
+		"it has begun within the breath":   {beginning - 2*time.Second, works(time.Minute), false, 0, 0, 2 * time.Second, false},
+		"it had begun before":              {beginning, works(time.Minute), false, 0, 0, longestBreath, false},
+		"it had begun before, and talks":   {beginning, works(time.Minute), true, 0, 0, 2 * look, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				f.used, f.cpu = c.used, c.cpu(f)
+				if c.talks {
+					f.talks = []*peer{{says: said, hears: said, saidAt: time.Now()}}
+				}
+				l := NewLadder(f, &Node{Due: func() bool { return c.due > 0 && time.Since(f.thawed) >= c.due }})
+				if err := l.Set(t.Context(), at(Frozen, 1024, 0)); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(45 * time.Second)
+				stop := make(chan struct{})
+				if c.stop > 0 {
+					time.AfterFunc(c.stop, func() { close(stop) })
+				}
+				if err := l.Breathe(t.Context(), 0, stop); err != nil {
+					t.Fatal(err)
+				}
+				if s := l.State(); s.Breathed != c.want || s.Again != c.again {
+					t.Errorf("it breathed for %v, and again soon: %v", s.Breathed, s.Again)
+				}
+			})
+		})
+	}
+}
+
+// Containers that begin leave the others their period, however many they are.
+func TestBeginnersLeaveOthersTheirBreaths(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := NewBreaths(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			b.Run(ctx)
+		}()
+		const beginners = 20
+		alone := 0
+		for _, name := range strings.Split("abcdefghijklmnopqrst", "")[:beginners] {
+			b.Set(name, 45*time.Second, func(ctx context.Context, _ int64) {
+				f := newFake()
+				f.used, f.cpu = 0, func() time.Duration { return time.Since(f.thawed) }
+				l := NewLadder(f, &Node{Due: b.Due})
+				if err := l.Set(ctx, at(Frozen, 1024, 0)); err != nil {
+					return
+				}
+				if err := l.Breathe(ctx, 0, nil); err != nil {
+					return
+				}
+				if s := l.State(); s.Again {
+					b.Again(name)
+					alone++
+				}
+			})
+		}
+		begun := time.Now()
+		var longest, last time.Duration
+		b.Set("executor", 45*time.Second, func(context.Context, int64) {
+			longest, last = max(longest, time.Since(begun)-last), time.Since(begun)
+		})
+		time.Sleep(10 * time.Minute)
+		cancel()
+		<-done
+		// It waits for each of them once at most.
+		if longest > 45*time.Second+beginners*(longestBreath+look) || last == 0 {
+			t.Errorf("it once had no breath for %v", longest)
+		}
+		if alone < 10*beginners {
+			t.Errorf("those that begin have breathed %d times in ten minutes", alone)
 		}
 	})
 }

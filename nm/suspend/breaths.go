@@ -44,7 +44,7 @@ func (b *Breaths) Set(name string, every time.Duration, breathe func(ctx context
 	}
 }
 
-// Retry is when a container breathes again whose breath has waited in vain for a heartbeat, if its period isn't shorter.
+// Retry is when a container breathes again whose breath was too short (State.Again), if its period isn't shorter.
 const Retry = 10 * time.Second
 
 // Again has a container breathe again soon (Retry).
@@ -56,6 +56,19 @@ func (b *Breaths) Again(name string) {
 			x.due = soon
 		}
 	}
+}
+
+// Due reports whether a container waits for its breath.
+func (b *Breaths) Due() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Now()
+	for _, x := range b.all {
+		if !x.due.After(now) {
+			return true
+		}
+	}
+	return false
 }
 
 // Run lets containers breathe until ctx ends. Where more are due than there is time for, the one that has waited longest is next.

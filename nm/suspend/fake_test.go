@@ -24,9 +24,10 @@ type fake struct {
 	held      records.Resource
 	page      bool
 	did       []string
-	let       []int64          // MB that it holds, whenever that becomes less
-	before    func(did string) // called before anything is done
-	cpu       func() time.Duration
+	let       []int64              // MB that it holds, whenever that becomes less
+	before    func(did string)     // called before anything is done
+	cpu       func() time.Duration // beyond what it has used before
+	used      time.Duration
 	thawed    time.Time
 	pagesBack func(since time.Duration) int64 // bytes that are read back while it runs
 	working   func() bool                     // nil: never
@@ -46,7 +47,7 @@ type peer struct {
 
 func newFake() *fake {
 	size := records.NewResource(1024, 2)
-	return &fake{size: size, held: size, anon: 600 << 20}
+	return &fake{size: size, held: size, anon: 600 << 20, used: beginning}
 }
 
 func (f *fake) Size() records.Resource { return f.size }
@@ -125,9 +126,9 @@ func (f *fake) Memory() (cgroup.Memory, error) {
 
 func (f *fake) CPU() (time.Duration, error) {
 	if f.cpu == nil {
-		return 0, nil
+		return f.used, nil
 	}
-	return f.cpu(), nil
+	return f.used + f.cpu(), nil
 }
 
 // talk has the connections do what is due by now.

@@ -41,10 +41,15 @@ type Processes interface {
 // Node is what the ladders of a node share. The zero Node keeps nobody from taking memory back.
 type Node struct {
 	// Full returns why no memory should be taken back at present, or "". Nil: it may always.
-	Full   func() string
+	Full func() string
+	// Due returns whether a container waits for its breath. Nil: none does.
+	Due    func() bool
 	Rates  Rates
 	Totals Totals
 }
+
+// others reports whether others wait for the end of a breath.
+func (n *Node) others() bool { return n.Due != nil && n.Due() }
 
 // slice is how many bytes are taken back between two looks at whether more should be.
 const slice = 256 << 20

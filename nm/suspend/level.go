@@ -114,7 +114,7 @@ type State struct {
 	Swapped    int64            // bytes that are paged out; 0 where the kernel doesn't say
 	LastBreath time.Time        // when it last began to breathe; zero: not since it was suspended
 	Breathed   time.Duration    // how long its last breath was
-	Unheard    bool             // its last breath has waited in vain for a heartbeat
+	Again      bool             // it is to breathe again soon: it has waited in vain for a heartbeat, or had only begun to work
 	Took       time.Duration    // that the last change of its level took
 	Stopped    time.Time        // when it began to stand still, of one that does
 	Failed     bool             // the order was refused, and the container stays as it is
