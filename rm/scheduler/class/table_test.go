@@ -107,3 +107,11 @@ func TestNodesOpenWhatFits(t *testing.T) {
 		t.Errorf("up to 3 MB there is room: %b are open", c.Opened())
 	}
 }
+
+// Before anything is asked for, only the shared class is open.
+func TestANewTableIsOpenToTheSharedClassOnly(t *testing.T) {
+	c := class.New()
+	if c.Opened() != 1<<class.Shared || c.Taken() != 0 {
+		t.Errorf("%b are open, %b taken", c.Opened(), c.Taken())
+	}
+}

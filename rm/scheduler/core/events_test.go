@@ -577,3 +577,44 @@ func TestDecisionsTellWhatTheyAreFor(t *testing.T) {
 		t.Errorf("%d requests for %d places are left", requests, places)
 	}
 }
+
+// A path need not begin with the root. Where a queue with applications in it is in the way, that one takes the application, and what was made
+// for applications that have gone is made anew.
+func TestLeavesThatAreMadeForApplications(t *testing.T) {
+	fair, err := queue.ParseFair([]byte(`<allocations><queueMaxAMShareDefault>-1</queueMaxAMShareDefault><queue name="a"/><queue name="p" type="parent"/></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cluster{t: t}
+	c.Core = core.NewCore(core.Config{Tree: fair, Minimum: gb(1), Heartbeat: time.Second}, func(s *core.Core, k queue.Kind) core.Policy {
+		return policy.New(k, s)
+	})
+	c.AddNode(nodeset.Spec{Host: "n0", Rack: "/r", Capability: gb(10)})
+	var last handle.App
+	var held []handle.Container
+	for _, x := range [][2]string{
+		{"new", "root.new"},
+		{"root.new.below", "root.new"},
+		{"root.a.below", "root.a"},
+		{"root", "root.default"},
+		{"root.p", "root.p.default"},
+		{"root.x.y.z", "root.x.y.z"},
+		{"rootless", "root.rootless"},
+	} {
+		last = c.app(x[0], "u", 0, row(1, 1))
+		if got := c.Queues[c.Apps[last].Leaf].Cfg.Path; got != x[1] {
+			t.Errorf("an application for %s is in %s, not in %s", x[0], got, x[1])
+		}
+		_, granted := c.run(0)
+		if held = granted[last]; len(held) != 1 {
+			t.Fatalf("an application for %s is granted %v", x[0], granted)
+		}
+	}
+	c.Free(held[0])
+	c.RemoveApp(last)
+	again := c.app("root.rootless.deeper", "u", 0)
+	if got := c.Queues[c.Apps[again].Leaf].Cfg.Path; got != "root.rootless.deeper" {
+		t.Errorf("it is in %s", got)
+	}
+	c.run(0)
+}

@@ -1,0 +1,88 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"heddle/rm/scheduler/schedulertest"
+	"heddle/yarn/records"
+)
+
+// exchange is a scheduler with a node of 4 GB, which is full: an application has two containers of 2 GB, and asks for one of 1 GB.
+func exchange(t *testing.T) (s *Scheduler, h AppHandle, held []ContainerHandle) {
+	t.Helper()
+	gb := schedulertest.GB
+	s = New(Config{Tree: schedulertest.Halves(t, nil), Minimum: gb(1), Heartbeat: time.Second})
+	s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: gb(4)})
+	h = s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, AM: gb(1)})
+	s.UpdateAsks(h, []Ask{schedulertest.Row(2, 2)})
+	for _, d := range s.Schedule(0) {
+		if d.Kind == Allocate {
+			held = append(held, d.Container)
+		}
+	}
+	more := schedulertest.Row(1, 1)
+	more.Priority, more.AllocationRequestID = 5, 6
+	s.UpdateAsks(h, []Ask{more})
+	if len(held) != 2 {
+		t.Fatalf("%d containers", len(held))
+	}
+	return s, h, held
+}
+
+// What a container gives up goes to the request that it was given up for, and to nobody else. Where there is no such request, the container
+// holds what it held.
+func TestRoomIsExchangedForARequest(t *testing.T) {
+	gb := schedulertest.GB
+	s, h, held := exchange(t)
+	for _, x := range []struct {
+		to                records.Resource
+		priority, request int64
+	}{{gb(1), 5, 7}, {gb(1), 4, 6}, {gb(3), 5, 6}} {
+		if s.Exchange(held[0], x.to, int32(x.priority), x.request) {
+			t.Errorf("%+v is exchanged", x)
+		}
+		if got := s.Held(held[0]); got != gb(2) {
+			t.Errorf("after %+v it holds %v", x, got)
+		}
+	}
+	if !s.Exchange(held[0], gb(1), 5, 6) || s.Held(held[0]) != gb(1) {
+		t.Fatalf("nothing is exchanged; it holds %v", s.Held(held[0]))
+	}
+	if got := s.Withheld("root.a"); got != gb(1) {
+		t.Errorf("%v are withheld", got)
+	}
+	if got := s.Withheld("root.none"); !got.IsZero() {
+		t.Errorf("%v are withheld in a queue that there isn't", got)
+	}
+	got := s.Schedule(1)
+	if len(got) != 1 || got[0].Kind != Allocate || got[0].App != h || got[0].Priority != 5 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Whether a container could hold an amount is known before it does.
+func TestWhatContainersCanHold(t *testing.T) {
+	gb := schedulertest.GB
+	s, _, held := exchange(t)
+	for to, can := range map[records.Resource]bool{gb(1): true, gb(0): true, gb(3): false} {
+		if got := s.CanHold(held[0], to); got != can {
+			t.Errorf("it can hold %v: %t", to, got)
+		}
+	}
+	if s.Held(held[0]) != gb(2) || s.Claim(held[0]) != gb(2) {
+		t.Errorf("asking has changed it to %v of %v", s.Held(held[0]), s.Claim(held[0]))
+	}
+}
+
+// Each change of what queues are charged is counted, so that others see that something has changed.
+func TestSchedulersCountChanges(t *testing.T) {
+	s, _, held := exchange(t)
+	before := s.Changes()
+	if before == 0 {
+		t.Error("two containers were granted, and nothing has changed")
+	}
+	if s.Free(held[0]); s.Changes() <= before {
+		t.Errorf("%d changes, as before", s.Changes())
+	}
+}
