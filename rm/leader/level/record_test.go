@@ -404,3 +404,21 @@ func TestNewsInAnotherOrder(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// What a node says of another container, or of one that runs while it is to stand still, is no answer to what a suspension came to.
+func TestReportsThatMeasureNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.suspend(preempt.Quote{})
+		other := w.task
+		other.ID = 1
+		const reclaimed, running = pb.ContainerLevel_LEVEL_RECLAIMED, pb.ContainerLevel_LEVEL_RUNNING
+		w.do(func() {
+			w.Heard([]level.Report{{Container: other, Version: 1, Wanted: reclaimed, Level: reclaimed, Held: half, Took: 5}})
+		})
+		w.hear(level.Report{Version: 1, Wanted: running, Level: running, Held: claim, Took: 6})
+		if a, sums := w.only(); a.Out != -1 || a.Back != -1 || sums.Took != 0 {
+			t.Errorf("%+v, %+v", a, sums)
+		}
+	})
+}

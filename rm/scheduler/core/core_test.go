@@ -359,7 +359,7 @@ func TestReservationsAreMovedAndUndone(t *testing.T) {
 	if c.Apps[h].Reserved != gb(5) || c.Queues[core.Root].Reserved != gb(5) || c.Queues[core.Root].Used != gb(23) {
 		t.Errorf("reserved: %v, and below the root %v of %v", c.Apps[h].Reserved, c.Queues[core.Root].Reserved, c.Queues[core.Root].Used)
 	}
-	if r = c.Reserved[0]; !c.Unreserve(r) || c.Unreserve(r) || c.Unreserve(-1) || c.Unreserve(1000) || len(c.Reserved) != 0 || c.Apps[h].Pending != 1 {
+	if r = c.Reserved[0]; !c.Unreserve(r) || c.Unreserve(r) || c.Unreserve(-1) || c.Unreserve(1000) || c.Unreserve(handle.Container(len(c.Containers))) || len(c.Reserved) != 0 || c.Apps[h].Pending != 1 {
 		t.Errorf("%d reservations for %d requests", len(c.Reserved), c.Apps[h].Pending)
 	}
 	c.run(0)
