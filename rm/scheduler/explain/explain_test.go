@@ -367,3 +367,17 @@ func TestNothingHoldsARequest(t *testing.T) {
 		Text: "the limit of queue root.a on ApplicationMasters admits it now", Free: "the next look at the limit, at most half a second from now",
 	})
 }
+
+// A queue at its maximum is said to be so also by what is reserved for it on nodes.
+func TestReservationsCountInWhatAQueueHas(t *testing.T) {
+	s := halves(t, map[string]string{"root.a.maximum-capacity": "60"})
+	for _, host := range []string{"n0", "n1"} {
+		hold(t, s, "root.b", "v", only(row(1, 7)), at(row(1, 7), host))
+	}
+	hold(t, s, "root.a", "u", row(1, 5)) // is reserved, as no node has 5 GB free
+	got := s.Explain(hold(t, s, "root.a", "u", row(1, 8)))
+	if len(got) != 1 || got[0].Limit != explain.QueueMaximum || got[0].Used != gb(5) ||
+		!strings.HasSuffix(got[0].Text, "(<memory:5120, vCores:5> of it is reserved on nodes)") {
+		t.Errorf("%+v", got)
+	}
+}
