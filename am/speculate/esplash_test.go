@@ -1,6 +1,7 @@
 package speculate
 
 import (
+	"fmt"
 	"math"
 	"reflect"
 	"testing"
@@ -346,24 +347,30 @@ func TestCopiesAreSaneWhateverIsObserved(t *testing.T) {
 	})
 }
 
-// BenchmarkRound is a round over 10,000 running tasks on 1,000 nodes, with straggler values updated and nodes sorted into levels
-// each time.
+// BenchmarkRound is a round over 10,000 running tasks, with straggler values updated and nodes sorted into levels each time. No two nodes
+// are quite alike.
 func BenchmarkRound(b *testing.B) {
-	e := &ESplash{}
-	r := &stage.Round{Slots: make([]int, 1000)}
-	for i := range 10_000 {
-		r.Running = append(r.Running, stage.Running{ID: id(i), Node: i % 1000, Attempts: 1})
-		e.Ended(stage.Stage(i%2), i%1000, time.Duration(20+i%4*20+i%7)*time.Second)
+	for _, nodes := range []int{1000, 10_000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			e := &ESplash{}
+			r := &stage.Round{Slots: make([]int, nodes)}
+			for i := range 10_000 {
+				r.Running = append(r.Running, stage.Running{ID: id(i), Node: i % nodes, Attempts: 1})
+			}
+			for i := range r.Slots {
+				r.Slots[i] = 10
+				for s := range stage.Stage(stages) {
+					e.Ended(s, i, time.Duration(20+i%4*20)*time.Second+time.Duration((i*(31+17*int(s)))%7919)*time.Millisecond)
+				}
+			}
+			for b.Loop() {
+				r.Now += relevel
+				for i := range r.Running {
+					r.Running[i].Progress = math.Mod(r.Running[i].Progress+0.01, 1)
+				}
+				e.Round(r)
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/1000/float64(b.N), "ms/round")
+		})
 	}
-	for i := range r.Slots {
-		r.Slots[i] = 10
-	}
-	for b.Loop() {
-		r.Now += relevel
-		for i := range r.Running {
-			r.Running[i].Progress = math.Mod(r.Running[i].Progress+0.01, 1)
-		}
-		e.Round(r)
-	}
-	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N), "ms/round")
 }

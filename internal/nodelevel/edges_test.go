@@ -6,16 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever is unknown is left out of a mean, a distance and a minimum.
+// Whatever is unknown is left out of a mean and a distance.
 func TestVectorsWithUnknownTimes(t *testing.T) {
-	for _, c := range [][3]float64{{none, 3, 3}, {3, none, 3}, {2, 3, 2}, {3, 2, 2}} {
-		if got := least(c[0], c[1]); got != c[2] {
-			t.Errorf("least of %v and %v: %v", c[0], c[1], got)
-		}
-	}
-	if got := least(none, none); !math.IsNaN(got) {
-		t.Errorf("least of nothing: %v", got)
-	}
 	for _, c := range []struct {
 		of   Vector
 		want float64
@@ -92,10 +84,5 @@ func TestGroupingDoesNotDependOnTheOrder(t *testing.T) {
 		if got := group(nodes, c.at); len(got) != c.want {
 			t.Errorf("%s: %+v", name, got)
 		}
-	}
-	g := box{[]int{0}, Vector{2, none}, Vector{3, none}}
-	g.absorb(&box{[]int{1}, Vector{1, 5}, Vector{1, 6}})
-	if g.min != (Vector{1, 5}) || g.max != (Vector{3, 6}) {
-		t.Errorf("%+v", g)
 	}
 }

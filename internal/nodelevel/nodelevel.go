@@ -14,76 +14,6 @@ const Types = 2
 // Vector is a node's performance: its mean execution time by task type, in any unit; NaN where it has finished none.
 type Vector [Types]float64
 
-// box is a group of nodes with the range of their times (algorithm 5.2.1, lines 3 to 6).
-type box struct {
-	nodes    []int
-	min, max Vector
-}
-
-// clash reports whether two groups are each better in some dimension: neither dominates the other (line 8).
-func (g *box) clash(o *box) bool {
-	worse, better := false, false
-	for d := range g.min {
-		worse = worse || g.min[d] > o.max[d] // false if either is NaN
-		better = better || o.min[d] > g.max[d]
-	}
-	return worse && better
-}
-
-// overlaps reports whether the ranges of two groups meet in any dimension (line 10).
-func (g *box) overlaps(o *box) bool {
-	for d := range g.min {
-		if g.min[d] <= o.max[d] && o.min[d] <= g.max[d] {
-			return true
-		}
-	}
-	return false
-}
-
-func (g *box) absorb(o *box) {
-	g.nodes = append(g.nodes, o.nodes...)
-	for d := range g.min {
-		g.min[d], g.max[d] = least(g.min[d], o.min[d]), -least(-g.max[d], -o.max[d])
-	}
-}
-
-// least is the smaller number; NaN only if both are.
-func least(a, b float64) float64 {
-	if math.IsNaN(a) || b < a {
-		return b
-	}
-	return a
-}
-
-// group merges nodes until the groups are in order: of any two one is at least as fast in every dimension (algorithm 5.2.1).
-func group(nodes []int, at []Vector) []box {
-	groups := make([]box, len(nodes))
-	for i, n := range nodes {
-		groups[i] = box{[]int{n}, at[n], at[n]}
-	}
-	for i := 0; i < len(groups); i++ {
-		for j := i + 1; j < len(groups); j++ {
-			if !groups[i].clash(&groups[j]) {
-				continue
-			}
-			groups[i].absorb(&groups[j])
-			groups = slices.Delete(groups, j, j+1)
-			for k := 0; k < len(groups); k++ {
-				if k != i && groups[i].overlaps(&groups[k]) {
-					groups[i].absorb(&groups[k])
-					groups = slices.Delete(groups, k, k+1)
-					if k < i {
-						i--
-					}
-					k = -1 // the group has grown
-				}
-			}
-			i, j = -1, len(groups) // from the beginning
-		}
-	}
-	return groups
-}
-
 // Bounds of levels.
 const (
 	Most     = 4    // in the paper's experiments
@@ -99,18 +29,15 @@ func Cluster(at []Vector, k int) (levels []int, highest int) {
 		return levels, 0
 	}
 	groups := group(nodes, norm)
-	slices.SortStableFunc(nodes, func(a, b int) int { return cmp.Compare(pace(norm[b]), pace(norm[a])) }) // the slowest first
 	k = max(1, min(k, len(groups)))
-	centres := make([]Vector, k)
-	for c := range centres {
-		centres[c] = norm[nodes[(2*c+1)*len(nodes)/(2*k)]]
-	}
+	centres := spread(nodes, norm, k)
 	of := make([]int, len(groups))
+	votes := make([]int, k)
 	for range rounds {
 		moved := false
 		for i := range groups {
-			votes := make([]int, k)
-			for _, n := range groups[i].nodes {
+			clear(votes)
+			for _, n := range groups[i] {
 				votes[nearest(norm[n], centres)]++
 			}
 			if c := slices.Index(votes, slices.Max(votes)); c != of[i] {
@@ -141,11 +68,35 @@ func Cluster(at []Vector, k int) (levels []int, highest int) {
 		level[c] = highest
 	}
 	for i := range groups {
-		for _, n := range groups[i].nodes {
+		for _, n := range groups[i] {
 			levels[n] = level[of[i]]
 		}
 	}
 	return levels, highest
+}
+
+// spread returns the vectors of k nodes as the first centres: by how fast the nodes are they stand in the middle of k equal parts, the
+// slowest first.
+func spread(nodes []int, norm []Vector, k int) []Vector {
+	type rank struct {
+		node int
+		pace float64
+	}
+	order := make([]rank, len(nodes))
+	for i, n := range nodes {
+		order[i] = rank{n, pace(norm[n])}
+	}
+	slices.SortFunc(order, func(a, b rank) int {
+		if a.pace == b.pace {
+			return a.node - b.node
+		}
+		return cmp.Compare(b.pace, a.pace) // NaN, of which there are no times at all, is the last
+	})
+	centres := make([]Vector, k)
+	for c := range centres {
+		centres[c] = norm[order[(2*c+1)*len(order)/(2*k)].node]
+	}
+	return centres
 }
 
 // normalized divides times by the mean of their type, so that types weigh the same, and lists nodes that have any.
@@ -207,14 +158,14 @@ func nearest(v Vector, centres []Vector) int {
 }
 
 // mean is the centre of the nodes of a cluster's groups.
-func mean(groups []box, of []int, c int, norm []Vector) (Vector, bool) {
+func mean(groups [][]int, of []int, c int, norm []Vector) (Vector, bool) {
 	var sum, n Vector
 	found := false
 	for i := range groups {
 		if of[i] != c {
 			continue
 		}
-		for _, node := range groups[i].nodes {
+		for _, node := range groups[i] {
 			found = true
 			for d, x := range norm[node] {
 				if !math.IsNaN(x) {

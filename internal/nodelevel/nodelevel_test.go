@@ -24,18 +24,14 @@ func TestGroupingOfAlgorithm521(t *testing.T) {
 		"one meets in one dimension only": {[]Vector{{1, 4}, {4, 1}, {3, 5}, {9, 9}}, [][]int{{0, 1, 2}, {3}}},
 		"what grows meets more":           {[]Vector{{1, 4}, {4, 1}, {3, 7}, {8, 6}, {9, 9}}, [][]int{{0, 1, 2, 3}, {4}}},
 		"one touches the edge":            {[]Vector{{1, 4}, {4, 1}, {4, 9}, {10, 10}}, [][]int{{0, 1, 2}, {3}}},
+		"what touches it touches more":    {[]Vector{{1, 4}, {4, 1}, {4, 9}, {5, 9}, {10, 10}}, [][]int{{0, 1, 2, 3}, {4}}},
 		"one type only":                   {[]Vector{{1, none}, {2, none}, {3, none}}, [][]int{{0}, {1}, {2}}},
 	} {
 		nodes := make([]int, len(c.at))
 		for i := range nodes {
 			nodes[i] = i
 		}
-		var got [][]int
-		for _, g := range group(nodes, c.at) {
-			slices.Sort(g.nodes)
-			got = append(got, g.nodes)
-		}
-		slices.SortFunc(got, slices.Compare[[]int])
+		got := group(nodes, c.at)
 		if !slices.EqualFunc(got, c.want, slices.Equal[[]int]) {
 			t.Errorf("%s: %v instead of %v", name, got, c.want)
 		}
