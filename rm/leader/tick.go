@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"time"
@@ -23,6 +24,9 @@ func (l *Leader) tick() {
 	l.applications.expireApps(now)
 	l.applications.outputs.Tell(l.sched)
 	l.masters.meters.Measure(now.Sub(l.began), l.applications.outputs.Bandwidth(), l.inQueues())
+	if speeds := l.masters.speeds; speeds.Due() {
+		l.Go(func(context.Context) { speeds.Sort() }) // it takes long, and everybody goes on meanwhile
+	}
 	l.levels.Repeat(now)
 	l.carried.RenewDue(now)
 	if !l.justBegun(now) {

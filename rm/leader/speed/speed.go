@@ -12,6 +12,8 @@
 // of for hours is nothing any more.
 //
 // All of it is soft state: a new leader begins with nothing, and ApplicationMasters tell it again.
+//
+// Sorting takes long. So it works on copies, beside the leader's loop and its heartbeats (Due, Sort); these read what the latest one found.
 package speed
 
 import (
@@ -79,18 +81,16 @@ type Speeds struct {
 	dirty   bool
 	next    time.Time // of a sorting
 	version int64
-	fades   []float64 // by age in minutes: how much a report counts
 
-	// Kept for their memory.
-	voices [][]voice
+	sorting bool // Due has said so, and Sort hasn't ended yet
+	sorter  sorter
 }
 
 type host struct {
 	name    string
-	nodes   int            // of this host, on different ports
-	slow    [types]float64 // ln of how many times as long tasks take; 0 if nobody knows
-	known   [types]bool
+	nodes   int // of this host, on different ports
 	level   int32
+	came    int64 // version
 	changed int64 // version
 }
 
@@ -126,7 +126,7 @@ func (s *Speeds) Joined(name string) {
 		}
 		s.index[name] = i
 		s.version++
-		s.hosts[i] = host{name: name, changed: s.version} // who knows an earlier machine of this name hears that it is another one
+		s.hosts[i] = host{name: name, came: s.version, changed: s.version} // who knows an earlier machine of this name hears that it is another one
 	}
 	s.hosts[i].nodes++
 }
@@ -197,63 +197,37 @@ func (s *Speeds) app(id records.ApplicationID, user string, now time.Time) *app 
 	return a
 }
 
-// Since returns the levels that have changed after a version, by host, and the version that they are of. All that are known have after 0.
+// Since returns the levels that have changed after a version, by host in no order, and the version that they are of. All that are known have
+// after 0. It is part of a heartbeat: it sorts nothing.
 func (s *Speeds) Since(version int64) (changed []Level, upTo int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if now := s.now(); s.dirty && !now.Before(s.next) {
-		s.dirty = false
-		s.estimate(now)
-		s.sort()
-		s.next = now.Add(max(interval, seldom*s.now().Sub(now)))
-	}
 	if version == s.version {
 		return nil, version
 	}
+	news, n := func(h *host) bool { return h.changed > version && (h.level > 0 || version > 0) }, 0
 	for i := range s.hosts {
-		if h := &s.hosts[i]; h.changed > version && (h.level > 0 || version > 0) {
+		if news(&s.hosts[i]) {
+			n++
+		}
+	}
+	changed = slices.Grow(changed, n)
+	for i := range s.hosts {
+		if h := &s.hosts[i]; news(h) {
 			changed = append(changed, Level{h.name, h.level})
 		}
 	}
-	slices.SortFunc(changed, func(a, b Level) int { return cmp.Compare(a.Host, b.Host) })
 	return changed, s.version
 }
 
-// sort gives nodes levels.
-func (s *Speeds) sort() {
-	places, kinds := map[nodelevel.Vector]int{}, []nodelevel.Vector(nil) // nodes that are alike are one
-	of := make([]int, len(s.hosts))
-	for i := range s.hosts {
-		h := &s.hosts[i]
-		var key nodelevel.Vector
-		for t := range key {
-			if key[t] = math.Inf(1); h.known[t] { // NaN isn't equal to itself
-				key[t] = math.Round(h.slow[t] / grain)
-			}
-		}
-		p, ok := places[key]
-		if !ok {
-			p = len(kinds)
-			places[key] = p
-			v := key
-			for t := range v {
-				if v[t] = math.Exp(v[t] * grain); !h.known[t] {
-					v[t] = math.NaN()
-				}
-			}
-			kinds = append(kinds, v)
-		}
-		of[i] = p
+// Due reports whether something has been told since the latest sorting, and that was long enough ago. If so, the caller calls Sort, once. None
+// is due again until that has ended.
+func (s *Speeds) Due() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.sorting || !s.dirty || s.now().Before(s.next) {
+		return false
 	}
-	levels, _ := nodelevel.Cluster(kinds, nodelevel.Most)
-	news := false
-	for i := range s.hosts {
-		h := &s.hosts[i]
-		if l := int32(levels[of[i]]); h.name != "" && l != h.level {
-			h.level, h.changed, news = l, s.version+1, true
-		}
-	}
-	if news {
-		s.version++
-	}
+	s.dirty, s.sorting = false, true
+	return true
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +49,9 @@ func (b *bench) ran(id int, user string, kind Type, took map[int]float64) {
 // levels are those of nodes from 0 on, as one knows who asks each time.
 func (b *bench) levels(nodes int) (out []int32) {
 	b.at = b.at.Add(interval)
+	if b.Due() {
+		b.Sort()
+	}
 	var news []Level
 	news, b.upTo = b.Since(b.upTo)
 	for _, l := range news {
@@ -188,8 +192,72 @@ func TestAnyReports(t *testing.T) {
 	})
 }
 
+// A machine that comes while nodes are sorted doesn't get the level of the one that had its place; it has none until it has run tasks.
+func TestMachinesComeWhileNodesAreSorted(t *testing.T) {
+	b := newBench(3)
+	b.ran(1, "alice", Map, map[int]float64{0: 10, 1: 20, 2: 20})
+	b.at = b.at.Add(interval)
+	if !b.Due() || b.Due() {
+		t.Fatal("one sorting is due")
+	}
+	version := b.sorter.estimate(b.Speeds, b.at)
+	b.Left(hostName(0))
+	b.Joined(hostName(7))
+	b.Left(hostName(1))
+	if b.Due() {
+		t.Error("another sorting is due before this one has ended")
+	}
+	b.publish(b.sorter.levels(), version)
+	if all, _ := b.Since(0); !slices.Equal(all, []Level{{hostName(2), 1}}) {
+		t.Errorf("levels %v", all)
+	}
+	b.sorting = false
+	b.ran(1, "alice", Map, map[int]float64{2: 20, 7: 40})
+	b.check(t, "when it has run tasks", 0, 0, 2, 0, 0, 0, 0, 1)
+}
+
+// Nobody has to wait for a sorting: all methods may be called meanwhile.
+func TestSortingBesideHeartbeats(t *testing.T) {
+	b := newBench(4)
+	var all sync.WaitGroup
+	for id := range 3 {
+		all.Go(func() {
+			for range 200 {
+				b.ran(id, "alice", Map, map[int]float64{0: 10, 1: 10, 2: 40, 3: 40})
+				b.Left(hostName(4 + id))
+				b.Joined(hostName(4 + id))
+				b.Since(0)
+			}
+		})
+	}
+	for range 200 {
+		b.Sort()
+	}
+	all.Wait()
+	b.check(t, "after all", 2, 2, 1, 1)
+}
+
 // The bound of a sorting: 10,000 nodes, of which 100 applications have seen all.
 func BenchmarkSort(b *testing.B) {
+	x := seenByAll()
+	for b.Loop() {
+		x.Sort()
+	}
+}
+
+// The bound of a heartbeat: an ApplicationMaster hears of the levels of 10,000 nodes for the first time.
+func BenchmarkSince(b *testing.B) {
+	x := seenByAll()
+	x.Sort()
+	for b.Loop() {
+		if all, _ := x.Since(0); len(all) != 10_000 {
+			b.Fatal(len(all))
+		}
+	}
+}
+
+// seenByAll are 10,000 nodes of which 100 applications have seen all.
+func seenByAll() *bench {
 	x := newBench(10_000)
 	for a := range 100 {
 		var list []Report
@@ -200,9 +268,5 @@ func BenchmarkSort(b *testing.B) {
 			}
 		}
 	}
-	for b.Loop() {
-		x.dirty = true
-		x.at = x.at.Add(interval)
-		x.Since(0)
-	}
+	return x
 }

@@ -1,0 +1,66 @@
+package speed
+
+import (
+	"math"
+
+	"heddle/internal/nodelevel"
+)
+
+// Sort finds out how slow nodes are, by all that is known of them, and gives them levels. With 10,000 nodes and 100 applications it takes some
+// 100 ms. It never holds up other methods for longer than it takes to copy what one application has seen.
+func (s *Speeds) Sort() {
+	begun := s.now()
+	version := s.sorter.estimate(s, begun)
+	levels := s.sorter.levels()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.publish(levels, version)
+	s.sorting, s.next = false, begun.Add(max(interval, seldom*s.now().Sub(begun)))
+}
+
+// publish takes over the levels of hosts that came up to a version. Those that came later have none yet.
+func (s *Speeds) publish(levels []int32, version int64) {
+	news := false
+	for i, l := range levels {
+		if h := &s.hosts[i]; h.name != "" && h.came <= version && l != h.level {
+			h.level, h.changed, news = l, s.version+1, true
+		}
+	}
+	if news {
+		s.version++
+	}
+}
+
+// levels are those of the hosts, by index.
+func (s *sorter) levels() []int32 {
+	places, kinds := map[nodelevel.Vector]int{}, []nodelevel.Vector(nil) // nodes that are alike are one
+	of := make([]int, len(s.hosts))
+	for i := range s.hosts {
+		h := &s.hosts[i]
+		var key nodelevel.Vector
+		for t := range key {
+			if key[t] = math.Inf(1); h.known[t] { // NaN isn't equal to itself
+				key[t] = math.Round(h.slow[t] / grain)
+			}
+		}
+		p, ok := places[key]
+		if !ok {
+			p = len(kinds)
+			places[key] = p
+			v := key
+			for t := range v {
+				if v[t] = math.Exp(v[t] * grain); !h.known[t] {
+					v[t] = math.NaN()
+				}
+			}
+			kinds = append(kinds, v)
+		}
+		of[i] = p
+	}
+	found, _ := nodelevel.Cluster(kinds, nodelevel.Most)
+	levels := make([]int32, len(s.hosts))
+	for i := range levels {
+		levels[i] = int32(found[of[i]])
+	}
+	return levels
+}
