@@ -118,11 +118,15 @@ func (m *Machine) dispensable(s *slot) bool {
 		(m.tables[Reduce].count[waiting] == 0 || s.memory < m.job.ReduceMemory)
 }
 
-// fetched reports whether nobody needs the outputs of maps any more: all reduces have them. Where one has failed, others may as
-// well, and where tasks are copied, a copy needs them again.
+// fetched reports whether nobody needs the outputs of maps any more: all reduces have them, and none is worth a copy, which would need
+// them again. Where a reduce has failed, others may as well.
 func (m *Machine) fetched() bool {
+	return m.allFetched() && (m.job.Speculator == nil || m.copies.spare)
+}
+
+func (m *Machine) allFetched() bool {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
-	return m.job.Speculator == nil && maps.count[done] == len(maps.all) && reduces.count[waiting] == 0 && m.fetching == 0 && reduces.failed == 0
+	return maps.count[done] == len(maps.all) && reduces.count[waiting] == 0 && m.fetching == 0 && reduces.failed == 0
 }
 
 // launch has a slot begin with a task.

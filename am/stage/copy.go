@@ -18,6 +18,7 @@ type copies struct {
 	m       *Machine
 	pending []pendingCopy
 	shown   Round
+	spare   bool // reduces get no copies any more: slots may go with the outputs that these would need
 }
 
 // round drops copies that aren't worth while any more, and has new ones made.
@@ -25,6 +26,10 @@ func (c *copies) round() {
 	m, p := c.m, c.m.job.Speculator
 	if p == nil {
 		return
+	}
+	if spare := !m.job.PerTask && m.allFetched() && (c.spare || c.late()); spare != c.spare {
+		c.spare = spare
+		m.stirred = true
 	}
 	for i := 0; i < len(c.pending); i++ {
 		if r, ok := c.original(c.pending[i].Of); !ok || !p.Worth(c.pending[i].Copy, m.now, r, -1) {
@@ -51,6 +56,27 @@ func (c *copies) round() {
 			c.ask(x)
 		}
 	}
+}
+
+// late reports whether it is too late for copies of all reduces that run.
+func (c *copies) late() bool {
+	return !slices.ContainsFunc(c.m.tables[Reduce].active, func(id AttemptID) bool {
+		return !slices.ContainsFunc(c.m.task(id.TaskID).attempts, c.nearEnd)
+	})
+}
+
+// nearEnd reports whether an attempt that runs should be done in at most the time that it has worked since it fetched, at the rate at
+// which it got on so far (as LATE estimates: OSDI 2008, section 4). A copy fetches, and works from the beginning: it could
+// overtake such an attempt only on a node more than twice as fast.
+func (c *copies) nearEnd(a Attempt) bool {
+	s := &c.m.slots[a.Slot]
+	p := a.Progress()
+	if a.State != Active || s.frozen || a.Phase == Shuffling || !(p > 0) {
+		return false
+	}
+	now := c.m.now
+	left := (now - a.Begun - s.paused(&a, now)).Seconds() * (1 - p) / p
+	return left <= (now - a.Fetched).Seconds()
 }
 
 // look gathers what runs.
@@ -90,7 +116,8 @@ func (c *copies) running(id AttemptID) Running {
 	}
 }
 
-// original returns an attempt that may have a copy: it runs, no other one of its task does, and it wasn't told to stop or to stand still.
+// original returns an attempt that may have a copy: it runs, no other one of its task does, it wasn't told to stop or to stand still, and what a
+// copy has to fetch is still there.
 func (c *copies) original(id AttemptID) (Running, bool) {
 	m := c.m
 	if int(id.Stage) >= stages || id.Index < 0 || id.Index >= len(m.tables[id.Stage].all) {
@@ -98,7 +125,7 @@ func (c *copies) original(id AttemptID) (Running, bool) {
 	}
 	t := m.task(id.TaskID)
 	if id.Number < 0 || id.Number >= len(t.attempts) || t.attempts[id.Number].State != Active || t.active != 1 || t.attempts[id.Number].stopping ||
-		m.freezes.still(id) {
+		m.freezes.still(id) || id.Stage == Reduce && m.fetched() {
 		return Running{}, false
 	}
 	return c.running(id), true

@@ -124,6 +124,45 @@ func TestSlotGoesWhenItsOutputIsFetched(t *testing.T) {
 	}
 }
 
+// Where tasks are copied, a slot keeps its output for copies of reduces until none of these could gain by one. From then on reduces
+// get no copies, as long as none has failed.
+func TestSlotGoesWhenNoReduceIsWorthACopy(t *testing.T) {
+	p := &scripted{due: true}
+	s := tell(t, Job{Maps: 1, Reduces: 2, ReduceMemory: int64(Reduce), Starter: p, Speculator: p})
+	p.m = s.m
+	m, _ := s.grant(Map, "a") // too small for a reduce
+	s.step(Finished{Slot: m, Attempt: attempt(Map, 0, 0)})
+	a, _ := s.grant(Reduce, "b")
+	b, _ := s.grant(Reduce, "c")
+	s.step(Ready{m})
+	s.now = time.Second
+	progress := func(slot SlotID, index int, done int64) []Action {
+		return s.step(Progressed{Slot: slot, Attempt: attempt(Reduce, index, 0), Phase: Reducing, Done: done, Total: 100})
+	}
+	s.want(nil, progress(a, 0, 1))
+	s.want(nil, progress(b, 1, 0))
+	s.want(nil, s.step(Tick{}))
+	s.now += 10 * time.Second
+	s.want(nil, progress(a, 0, 80))
+	s.want(nil, progress(b, 1, 40)) // 16.5 s to go after 10 s
+	s.want(nil, s.step(Tick{}))
+	if len(s.asks[Reduce]) != 0 {
+		t.Fatalf("asked for: %v", s.asks)
+	}
+	s.now += 5 * time.Second
+	s.want(nil, progress(b, 1, 60)) // 10.7 s to go after 15 s
+	p.copies = []Copy{{Of: attempt(Reduce, 1, 0)}}
+	s.want([]Action{GiveBack{Slot: m}}, s.step(Tick{}))
+	if len(s.asks[Reduce]) != 0 {
+		t.Errorf("a reduce is copied whose inputs have gone: %v", s.asks)
+	}
+	s.want(nil, s.step(Gone{Slot: m}))
+	did := s.step(Failed{Slot: b, Attempt: attempt(Reduce, 1, 0), Err: errors.New("it failed")})
+	if !slices.Contains(did, Action(Revoke{attempt(Map, 0, 0)})) || s.m.Facts().Maps.Waiting != 1 {
+		t.Errorf("%+v, and %+v", did, s.m.Facts())
+	}
+}
+
 // shown is what policies were shown last.
 type shown struct {
 	reckless
