@@ -34,6 +34,8 @@ func heddleKeys() []Key {
 		integer("heddle.nodemanager.warming.window-mb", "1024", "size of what may have been read ahead of maps that still wait, in MB; it should fit into the memory that containers leave free").min(1).max(1 << 20),
 		integer("heddle.nodemanager.warming.mb-per-second", "200", "rate at which input is read ahead, in MB a second").min(1).max(1 << 20),
 		integer("heddle.nodemanager.warming.readers", "2", "ranges that are read ahead at the same time").min(1).max(64),
+		boolean("heddle.nodemanager.staging.enabled", "false", "copy the HDFS files that waiting short tasks name as their input to a RAM disk, as far as they have one block"),
+		integer("heddle.nodemanager.staging.size-mb", "1024", "size of that RAM disk, in MB; containers and the rest of the node must leave it free").min(1).max(1 << 20),
 		integer("heddle.application.max-requests", "10000", "requests of one application at a time that differ in priority or allocation request id; 0 is no limit").min(0),
 		integer("heddle.application.max-places", "100000", "hosts and racks that one application may name at a time, in its requests and on its blacklist; 0 is no limit").min(0),
 		enum("heddle.scheduler.preemption", "kill", "how preemption takes resources from containers: kill ends them; suspend shrinks many of them by a step, until there is enough, and suspend-immediate suspends one after the other; a queue sets it for itself and those below it with heddle-preemption, which may also be none", "kill", "suspend", "suspend-immediate"),

@@ -44,6 +44,10 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 			return p, fmt.Errorf("the program for executors of short tasks: %w", err)
 		}
 	}
+	staging, err := n.openStager(binary)
+	if err != nil {
+		return p, err
+	}
 	l, err := net.Listen("tcp", n.s.probes.String())
 	if err != nil {
 		return p, fmt.Errorf("heddle.nodemanager.probes.port: %w", err)
@@ -68,7 +72,7 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 	var stop context.CancelFunc
 	x.ctx, stop = context.WithCancel(context.Background())
 	n.shortTasks = shorttasks.New(shorttasks.Options{
-		Listener: counter.Listen(l, "heddle.nodemanager.probes.port"), Bearer: n.keys.Bearer, Admitted: n.keys.Started, Executors: x, Share: n.s.share, Steal: n.o.Conf.Bool("heddle.probes.steal"), Log: n.log,
+		Listener: counter.Listen(l, "heddle.nodemanager.probes.port"), Bearer: n.keys.Bearer, Admitted: n.keys.Started, Executors: x, Share: n.s.share, Steal: n.o.Conf.Bool("heddle.probes.steal"), Stager: staging, Log: n.log,
 	})
 	n.closing(func() {
 		n.shortTasks.Close()
@@ -110,6 +114,8 @@ func (n *NodeManager) countProbes() (err error) {
 	add("short_task_wait_seconds_total", "How long these have waited since their probes came.", func(c shorttasks.Counts) float64 { return c.Waited.Seconds() })
 	add("probe_quotes_total", "Quotes of when a probe has its turn, of which it is known whether they came true.", func(c shorttasks.Counts) float64 { return float64(c.Quotes) })
 	add("probe_quotes_broken_total", "Quotes whose 95th percentile was too early.", func(c shorttasks.Counts) float64 { return float64(c.Broken) })
+	add("staged_hits_total", "Short tasks whose input was in memory when they started.", func(c shorttasks.Counts) float64 { return float64(c.Hits) })
+	add("staged_misses_total", "Short tasks that have named an input which was not in memory, while inputs are staged.", func(c shorttasks.Counts) float64 { return float64(c.Misses) })
 	return err
 }
 

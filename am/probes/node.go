@@ -384,7 +384,7 @@ func (n *node) ask(m *wire.Ask) error {
 		n.say(&wire.NoTask{ID: m.ID})
 		return nil
 	}
-	got := s.sched.Ask(s.now(), id, sched.Asking{Node: n.at, Others: int(min(m.Others, 1<<30))})
+	got := s.sched.Ask(s.now(), id, sched.Asking{Node: n.at, Staged: j.readers(m.Staged), Others: int(min(m.Others, 1<<30))})
 	if got.Kind == sched.None {
 		n.say(&wire.NoTask{ID: m.ID, Left: uint64(got.Left)})
 		return nil

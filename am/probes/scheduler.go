@@ -77,8 +77,9 @@ type Job struct {
 	tasks []*place // by number; nil: it is over
 	open  int      // tasks that aren't over
 	begun bool
-	again time.Time     // when it is probed again if nobody has its probes
-	wait  time.Duration // from then to the next time
+	again time.Time          // when it is probed again if nobody has its probes
+	wait  time.Duration      // from then to the next time
+	reads map[string][]int32 // which tasks read a file, of those that name one
 }
 
 // place is a task in a job.
@@ -185,7 +186,7 @@ func (s *Scheduler) finish(p *place) {
 	}
 	s.sched.Forget(j.id)
 	delete(s.jobs, j.id)
-	j.begun, j.tasks = false, nil
+	j.begun, j.tasks, j.reads = false, nil, nil
 }
 
 func (s *Scheduler) now() time.Duration { return time.Since(s.began) }
@@ -228,6 +229,7 @@ func (j *Job) Submit(tasks ...*pool.Task) {
 		p := &place{task: t, job: j, number: int32(len(j.tasks))}
 		j.tasks = append(j.tasks, p)
 		s.places[t] = p
+		j.note(p)
 	}
 	if len(s.places) == len(tasks) {
 		s.lastTask = time.Now()
@@ -263,7 +265,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 			n.batch -= count
 			n.say(&wire.Probe{
 				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(time.Duration(s.took).Microseconds()),
-				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)),
+				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)), Inputs: j.inputs(count),
 			})
 		}
 	}

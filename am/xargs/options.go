@@ -53,6 +53,7 @@ type Place struct {
 	Dir      string   // where commands run; "" is this process's folder where the node has it
 	Probes   bool     // on the cluster, by probes of its nodes
 	Clone    bool     // with Probes: commands may run twice at a time, on nodes that have nothing else to do
+	Stage    bool     // with Probes: the last argument names a file that a node may copy to memory while the command waits
 	Nice     int      // with Probes: by how much their priority is below that of the user
 }
 
@@ -127,6 +128,7 @@ func options() []option {
 		{0, "memory", required, number("--memory", 1, 1<<20, func(o *Options) *int { return &o.Place.Memory }), "MB", "memory for each command that runs at a time on the cluster (default 512)"},
 		{0, "probes", none, flag(func(o *Options) *bool { return &o.Place.Probes }), "", "place each command by probes of nodes, in what these are lent for short tasks, instead of holding containers"},
 		{0, "clone", none, flag(func(o *Options) *bool { return &o.Place.Clone }), "", "with --probes: where nothing else waits, run a second copy of a command; the first result counts"},
+		{0, "stage", none, flag(func(o *Options) *bool { return &o.Place.Stage }), "", "with --probes: the last argument is the name of a file on HDFS; where a node has copied it to memory meanwhile, HEDDLE_STAGED_INPUT names the copy"},
 		{0, "nice", required, number("--nice", 0, 1000, func(o *Options) *int { return &o.Place.Nice }), "N", "with --probes: let commands of less N, of all users, go first (default 0)"},
 		{0, "env", required, func(o *Options, v string) error {
 			o.Place.Env = append(o.Place.Env, strings.Split(v, ",")...)

@@ -26,6 +26,8 @@ type Remote struct {
 	Dir  string   // where they run; a node that lacks it runs them in its executor's folder, unless NeedDir
 	// NeedDir says that commands fail on nodes without Dir.
 	NeedDir bool
+	// Stage says that the last argument of a command is the name of its input.
+	Stage bool
 }
 
 // Run implements Runner. What a command has written doesn't count if it runs again because an executor was lost; stdout then is told so
@@ -52,6 +54,9 @@ func (r *Remote) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Out
 			}
 		},
 		Done: func(e wire.Ended, err error) { done <- end{e, err} },
+	}
+	if r.Stage && len(t.Args) > 1 {
+		x.Input = t.Args[len(t.Args)-1]
 	}
 	if t.SlotVar != "" {
 		x.Env = append(r.Env[:len(r.Env):len(r.Env)], t.SlotVar+"="+strconv.Itoa(t.Slot))

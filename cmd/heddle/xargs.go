@@ -107,7 +107,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		}
 		defer stop()
 		o.Again = true
-		runner = &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != ""}
+		runner = &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != "", Stage: o.Place.Stage}
 	}
 	if code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr}); code != 0 {
 		return exitCode(code)

@@ -18,7 +18,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// Options of a Node. All must be set but for Share, Steal and Now.
+// Options of a Node. All must be set but for Share, Steal, Stager and Now.
 type Options struct {
 	// Listener is where schedulers and executors connect. The Node closes it.
 	Listener net.Listener
@@ -31,8 +31,10 @@ type Options struct {
 	Share func(user string) Share
 	// Steal has schedulers told of room while nothing waits, so that they send probes of what waits elsewhere.
 	Steal bool
-	Log   *logrus.Entry
-	Now   func() time.Time // time.Now if nil
+	// Stager copies inputs of waiting tasks to memory; nil: none are copied.
+	Stager Stager
+	Log    *logrus.Entry
+	Now    func() time.Time // time.Now if nil
 }
 
 // Share is what a user has of a node.
@@ -98,6 +100,7 @@ type Node struct {
 	ended      map[records.ApplicationID]time.Time
 	nextID     int64
 	counts     Counts
+	copying    chan struct{} // has room for another copy of an input
 }
 
 // Counts are of all that was since a Node began.
@@ -106,11 +109,13 @@ type Counts struct {
 	Waited  time.Duration // by these together, since probes of their jobs came
 	// Quotes are those that have come true or not, and Broken those that have not: an ask came after the 95th percentile of its quote.
 	Quotes, Broken int64
+	// Hits are tasks whose input was in memory when they started, and Misses those that have named one that wasn't.
+	Hits, Misses int64
 }
 
 // Since is what has come since earlier Counts.
 func (c Counts) Since(before Counts) Counts {
-	return Counts{c.Started - before.Started, c.Waited - before.Waited, c.Quotes - before.Quotes, c.Broken - before.Broken}
+	return Counts{c.Started - before.Started, c.Waited - before.Waited, c.Quotes - before.Quotes, c.Broken - before.Broken, c.Hits - before.Hits, c.Misses - before.Misses}
 }
 
 // identity is what no two schedulers share.
@@ -129,7 +134,7 @@ func New(o Options) *Node {
 	}
 	n := &Node{
 		o: o, log: o.Log, began: o.Now(), schedulers: map[identity]*scheduler{}, untold: map[*scheduler]bool{}, executors: map[string]*executor{}, users: map[string]int32{},
-		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()),
+		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()), copying: make(chan struct{}, mostCopying),
 	}
 	cfg := &probe.Config{
 		Order: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: mostProbes, PerUser: mostOfUser,
@@ -276,6 +281,7 @@ func (n *Node) sweep() {
 		}
 		n.jobs.Sweep(func(h probe.Handle) {
 			j := n.of[h]
+			j.dropInputs()
 			if n.of[h] = nil; j.s.jobs[j.id] == j {
 				delete(j.s.jobs, j.id)
 			}

@@ -38,6 +38,7 @@ type job struct {
 	came   time.Duration // when its last probes came, or a task of it started since
 	quoted bool          // that its probes have their turn until then. The node hasn't asked since
 	until  time.Duration
+	inputs map[string]*input // that are in memory, or on their way there; nil: there were none, or nothing is staged any more
 }
 
 // run is an ask, or the task that has come for it.
@@ -49,6 +50,7 @@ type run struct {
 	at       time.Time // when it was asked
 	bound    bool      // a task has come
 	stopping bool
+	input    *input // in memory, which the task reads; nil: none
 }
 
 // serveScheduler talks to a scheduler until one of them ends the connection.
@@ -139,6 +141,7 @@ func (s *scheduler) leave() {
 	s.ring()
 	for _, j := range s.jobs {
 		n.worker.Cancel(j.handle)
+		j.dropInputs()
 	}
 	for _, r := range s.runs {
 		if !r.bound || s.executor == nil {
@@ -226,6 +229,7 @@ func (s *scheduler) take(m wire.Message) error {
 	case *wire.Drop:
 		if j := s.jobs[m.Job]; j != nil {
 			delete(s.jobs, m.Job)
+			j.dropInputs()
 			n.worker.Cancel(j.handle)
 			n.pump()
 		}
@@ -318,6 +322,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 		v.Accepted++
 	}
 	if v.Accepted > 0 {
+		j.stage(m.Inputs)
 		v.P50US, v.P95US = uint64(q.P50.Microseconds()), uint64(q.P95.Microseconds())
 		if !j.quoted {
 			j.quoted, j.until = true, n.now()+q.P95
@@ -357,7 +362,7 @@ func (n *Node) pump() {
 			n.runs = append(n.runs, nil)
 		}
 		n.runs[ask.Slot], s.runs[r.id] = r, r
-		s.say(&wire.Ask{ID: r.id, Job: j.id, Others: uint64(n.worker.Others())})
+		s.say(&wire.Ask{ID: r.id, Job: j.id, Others: uint64(n.worker.Others()), Staged: j.staged()})
 	}
 	n.offerRoom()
 	if slot, ok := n.worker.Crowding(); ok && n.ctx.Err() == nil {
@@ -400,6 +405,7 @@ func (j *job) settle(now time.Duration) {
 
 // end frees the room of a run. The lock is held.
 func (r *run) end() {
+	r.leaveInput()
 	r.s.n.worker.Free(r.s.n.now(), r.slot)
 	r.s.n.runs[r.slot] = nil
 	delete(r.s.runs, r.id)
@@ -416,6 +422,7 @@ func (s *scheduler) bind(m *wire.Task) *executor {
 		answer = probe.Clone
 	}
 	r.bound = true
+	r.takeInput(m)
 	now := s.n.now()
 	s.n.counts.Started++
 	s.n.counts.Waited += now - r.job.came

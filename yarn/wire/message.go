@@ -58,6 +58,7 @@ type Task struct {
 	// For nodes: tasks of the job that wait, and whether the task is a copy of one that runs. Its ID is that of the Ask.
 	Left  uint64
 	Clone bool
+	Input string // file that the task reads, which the node may have staged
 }
 
 // Cancel ends a task. It is still answered with Ended.
@@ -109,17 +110,14 @@ func (m *Hello) append(b []byte) []byte {
 func (m *Task) append(b []byte) []byte {
 	b = number(b, 1, m.ID)
 	b = number(b, 2, m.What)
-	for _, a := range m.Args {
-		b = protowire.AppendString(protowire.AppendTag(b, 3, protowire.BytesType), a)
-	}
-	for _, e := range m.Env {
-		b = protowire.AppendString(protowire.AppendTag(b, 4, protowire.BytesType), e)
-	}
+	b = texts(b, 3, m.Args)
+	b = texts(b, 4, m.Env)
 	b = text(b, 5, m.Dir)
 	b = number(b, 6, m.TimeoutMS)
 	b = blob(b, 7, m.Payload)
 	b = number(b, 8, m.Left)
 	b = flag(b, 9, m.Clone)
+	b = text(b, 10, m.Input)
 	return flag(b, 20, m.NeedDir)
 }
 
@@ -161,6 +159,14 @@ func text(b []byte, field protowire.Number, v string) []byte {
 		return b
 	}
 	return protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), v)
+}
+
+// texts keeps empty ones: their number and order count.
+func texts(b []byte, field protowire.Number, all []string) []byte {
+	for _, v := range all {
+		b = protowire.AppendString(protowire.AppendTag(b, field, protowire.BytesType), v)
+	}
+	return b
 }
 
 func blob(b []byte, field protowire.Number, v []byte) []byte {
@@ -290,6 +296,8 @@ func (m *Task) set(x field) {
 		m.Left = x.value
 	case 9:
 		m.Clone = x.value != 0
+	case 10:
+		m.Input = string(x.bytes)
 	case 20:
 		m.NeedDir = x.value != 0
 	}

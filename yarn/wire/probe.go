@@ -11,11 +11,12 @@ type Lent struct{ MemoryMB, VCores uint64 }
 // Probe places probes of a job in a node's queue, and tells what is known of the job.
 type Probe struct {
 	Job              uint64
-	Count            uint64 // of probes
-	Left             uint64 // tasks of the job that wait
-	EstimateUS       uint64 // mean duration of its tasks; 0: not known
-	MemoryMB, VCores uint64 // of one task
-	Nice             uint64 // by how much its priority is below that of its user
+	Count            uint64   // of probes
+	Left             uint64   // tasks of the job that wait
+	EstimateUS       uint64   // mean duration of its tasks; 0: not known
+	MemoryMB, VCores uint64   // of one task
+	Nice             uint64   // by how much its priority is below that of its user
+	Inputs           []string // names of files that some of these tasks will read, which the node may stage
 }
 
 // Verdict answers a Probe. It comes again, with nothing accepted, for probes that the node gives back.
@@ -31,7 +32,8 @@ type Verdict struct {
 type Ask struct {
 	ID     uint64 // never used again on a connection
 	Job    uint64
-	Others uint64 // other probes that wait at the node
+	Others uint64   // other probes that wait at the node
+	Staged []string // inputs of the job that the node has in memory
 }
 
 // NoTask says that there is no task for an Ask.
@@ -70,7 +72,8 @@ func (m *Probe) append(b []byte) []byte {
 	b = number(b, 4, m.EstimateUS)
 	b = number(b, 5, m.MemoryMB)
 	b = number(b, 6, m.VCores)
-	return number(b, 7, m.Nice)
+	b = number(b, 7, m.Nice)
+	return texts(b, 8, m.Inputs)
 }
 
 func (m *Verdict) append(b []byte) []byte {
@@ -86,7 +89,8 @@ func (m *Verdict) append(b []byte) []byte {
 func (m *Ask) append(b []byte) []byte {
 	b = number(b, 1, m.ID)
 	b = number(b, 2, m.Job)
-	return number(b, 3, m.Others)
+	b = number(b, 3, m.Others)
+	return texts(b, 4, m.Staged)
 }
 
 func (m *NoTask) append(b []byte) []byte { return number(number(b, 1, m.ID), 2, m.Left) }
@@ -131,6 +135,10 @@ func (m *Greeting) set(x field) {
 func (m *Lent) set(x field) { assign(x, &m.MemoryMB, &m.VCores) }
 
 func (m *Probe) set(x field) {
+	if x.number == 8 {
+		m.Inputs = append(m.Inputs, string(x.bytes))
+		return
+	}
 	assign(x, &m.Job, &m.Count, &m.Left, &m.EstimateUS, &m.MemoryMB, &m.VCores, &m.Nice)
 }
 
@@ -142,7 +150,13 @@ func (m *Verdict) set(x field) {
 	assign(x, &m.Job, &m.Accepted, &m.Rejected, nil, &m.P50US, &m.P95US, &m.GaveBack)
 }
 
-func (m *Ask) set(x field) { assign(x, &m.ID, &m.Job, &m.Others) }
+func (m *Ask) set(x field) {
+	if x.number == 4 {
+		m.Staged = append(m.Staged, string(x.bytes))
+		return
+	}
+	assign(x, &m.ID, &m.Job, &m.Others)
+}
 
 func (m *NoTask) set(x field) { assign(x, &m.ID, &m.Left) }
 

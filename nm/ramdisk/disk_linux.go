@@ -1,0 +1,176 @@
+package ramdisk
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Config of a Disk. All must be set.
+type Config struct {
+	Dir  string // where it is mounted, a folder of the daemon's that users can reach
+	Size int64  // bytes, more than 0
+	// Helper is the command that calls Helper, to which the file's name and size are added.
+	Helper []string
+	// Join puts a process into the memory group that is to be charged.
+	Join func(pid int) error
+}
+
+// Disk is a RAM disk. Its methods may be called from any goroutine.
+type Disk struct {
+	c Config
+
+	mu   sync.Mutex
+	used int64 // bytes of copies, those under way included
+}
+
+// ErrFull says that a copy has no room.
+var ErrFull = errors.New("the RAM disk is full")
+
+// Open mounts an empty disk. One that an earlier daemon has left in the folder goes.
+func Open(c Config) (d *Disk, err error) {
+	if err := Clear(c.Dir); err != nil {
+		return nil, err
+	}
+	d = &Disk{c: c}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, d.Close())
+		}
+	}()
+	// Users pass through the folder, but can't list it.
+	for _, dir := range []string{c.Dir, d.in(), d.out()} {
+		if err := os.Mkdir(dir, 0o711); err != nil {
+			return d, err
+		}
+		if err := os.Chmod(dir, 0o711); err != nil { // whatever the umask is
+			return d, err
+		}
+	}
+	// The mount's own folder is closed to users only where files are written.
+	if err := os.Chmod(d.in(), 0o700); err != nil {
+		return d, err
+	}
+	const safe = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
+	files := filepath.Join(d.in(), "files")
+	if err := os.Mkdir(files, 0o711); err != nil {
+		return d, err
+	}
+	if err := unix.Mount("heddle", files, "tmpfs", safe, "size="+strconv.FormatInt(c.Size, 10)+",mode=0711"); err != nil {
+		return d, fmt.Errorf("mount a tmpfs of %d bytes at %s: %w", c.Size, files, err)
+	}
+	if err := unix.Mount(files, d.out(), "", unix.MS_BIND, ""); err != nil {
+		return d, fmt.Errorf("bind %s to %s: %w", files, d.out(), err)
+	}
+	if err := unix.Mount("", d.out(), "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|safe, ""); err != nil {
+		return d, fmt.Errorf("make %s read-only: %w", d.out(), err)
+	}
+	return d, nil
+}
+
+func (d *Disk) in() string  { return filepath.Join(d.c.Dir, "in") }
+func (d *Disk) out() string { return filepath.Join(d.c.Dir, "out") }
+
+// Clear unmounts and removes what an earlier daemon has left in a folder. Its files live on for those who have them open.
+func Clear(dir string) error {
+	for _, at := range []string{filepath.Join(dir, "out"), filepath.Join(dir, "in", "files")} {
+		for {
+			err := unix.Unmount(at, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
+			if errors.Is(err, unix.EINVAL) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+				break // nothing is mounted there, or not by us
+			}
+			if err != nil {
+				return fmt.Errorf("unmount %s: %w", at, err)
+			}
+		}
+	}
+	// A folder that isn't empty is still mounted, or not ours: nothing in it is removed.
+	for _, at := range []string{"out", "in/files", "in", ""} {
+		if err := os.Remove(filepath.Join(dir, at)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Close unmounts the disk. Files that are open live on until they are closed.
+func (d *Disk) Close() error { return Clear(d.c.Dir) }
+
+// Used is how many bytes the copies have, those under way included.
+func (d *Disk) Used() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.used
+}
+
+// take takes room; a negative size gives it back.
+func (d *Disk) take(size int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if size > d.c.Size-d.used {
+		return ErrFull
+	}
+	d.used += size
+	return nil
+}
+
+// Copy writes size bytes, more than 0, to a new file that only a user may read, and returns its name and what removes it, which may be called once. ErrFull means that there
+// is no room for it.
+func (d *Disk) Copy(ctx context.Context, uid int, from io.Reader, size int64) (path string, remove func(), err error) {
+	if size <= 0 {
+		return "", nil, fmt.Errorf("a copy of %d bytes: it needs at least one", size)
+	}
+	page := int64(os.Getpagesize())
+	room := (size + page - 1) / page * page
+	if err := d.take(room); err != nil {
+		return "", nil, err
+	}
+	name := rand.Text()
+	inside := filepath.Join(d.in(), "files", name)
+	remove = func() {
+		_ = os.Remove(inside) // one that can't be removed is on a disk that is gone
+		_ = d.take(-room)     // giving back never fails
+	}
+	if err = d.write(ctx, inside, from, size); err == nil {
+		err = os.Lchown(inside, uid, -1)
+	}
+	if err != nil {
+		remove()
+		return "", nil, err
+	}
+	return filepath.Join(d.out(), name), remove, nil
+}
+
+// write has a helper write a file.
+func (d *Disk) write(ctx context.Context, file string, from io.Reader, size int64) error {
+	args := append(d.c.Helper[1:len(d.c.Helper):len(d.c.Helper)], file, strconv.FormatInt(size, 10))
+	c := exec.CommandContext(ctx, d.c.Helper[0], args...)
+	var said bytes.Buffer
+	c.Stderr = &said
+	to, err := c.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	if err = d.c.Join(c.Process.Pid); err == nil {
+		_, err = io.CopyBuffer(struct{ io.Writer }{to}, io.LimitReader(from, size), make([]byte, 1<<20))
+	}
+	err = errors.Join(err, to.Close(), c.Wait())
+	if err != nil && said.Len() > 0 {
+		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
+	}
+	return err
+}

@@ -1,0 +1,94 @@
+package shorttasks
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"heddle/internal/await"
+	"heddle/yarn/wire"
+)
+
+// memory is a Stager that has all files but one.
+type memory struct {
+	l    *lab
+	here []string
+}
+
+func (m *memory) Stage(_ context.Context, user, file string) (string, func(), error) {
+	if file == "/missing" {
+		return "", nil, context.Canceled
+	}
+	m.l.mu.Lock()
+	defer m.l.mu.Unlock()
+	m.here = append(m.here, user+file)
+	return "/memory" + file, func() {
+		m.l.mu.Lock()
+		defer m.l.mu.Unlock()
+		m.here = slices.DeleteFunc(m.here, func(x string) bool { return x == user+file })
+	}, nil
+}
+
+func (m *memory) has() int {
+	m.l.mu.Lock()
+	defer m.l.mu.Unlock()
+	return len(m.here)
+}
+
+// Inputs of tasks are staged while these wait. An ask names them, the task that gets one learns where it is, and all of them go.
+func TestInputsAreStagedWhileTasksWait(t *testing.T) {
+	l := newLab(t, 1)
+	m := &memory{l: l}
+	l.Node.o.Stager = m
+	got := make(chan []string, 3)
+	l.run = func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		for {
+			x, err := c.Receive()
+			if err != nil {
+				return
+			}
+			if task, ok := x.(*wire.Task); ok {
+				got <- task.Env
+				_ = c.Send(&wire.Ended{ID: task.ID})
+			}
+		}
+	}
+	c := l.scheduler("one")
+	probe := of(1, 3, 3)
+	probe.Inputs = []string{"/a", "/b", "/missing", "/a", ""}
+	say(t, c, probe)
+	first := hear[*wire.Ask](t, c)
+	await.Until(t, "two files are staged", func() bool { return m.has() == 2 })
+	say(t, c, &wire.Task{ID: first.ID, Left: 2, Input: "/missing"})
+	if env := <-got; len(env) > 0 {
+		t.Errorf("%q", env)
+	}
+	second := hear[*wire.Ask](t, c)
+	if !slices.Equal(second.Staged, []string{"/a", "/b"}) {
+		t.Errorf("%q", second.Staged)
+	}
+	say(t, c, &wire.Task{ID: second.ID, Left: 1, Input: "/b", Env: []string{"A=b"}})
+	if env := <-got; !slices.Equal(env, []string{"A=b", InputVariable + "=/memory/b"}) {
+		t.Errorf("%q", env)
+	}
+	third := hear[*wire.Ask](t, c)
+	if !slices.Equal(third.Staged, []string{"/a"}) {
+		t.Errorf("%q", third.Staged)
+	}
+	if n := l.Counts(); n.Hits != 1 || n.Misses != 1 {
+		t.Errorf("%+v", n)
+	}
+	say(t, c, &wire.NoTask{ID: third.ID}, &wire.Drop{Job: 1})
+	await.Until(t, "nothing is staged", func() bool { return m.has() == 0 })
+	again := of(2, 1, 1)
+	again.Inputs = []string{"/c"}
+	say(t, c, again)
+	for ask := hear[*wire.Ask](t, c); ask.Job != 2; ask = hear[*wire.Ask](t, c) {
+		say(t, c, &wire.NoTask{ID: ask.ID})
+	}
+	await.Until(t, "it is staged", func() bool { return m.has() == 1 })
+	c.Close()
+	l.empty()
+	await.Until(t, "nothing is left", func() bool { return m.has() == 0 })
+}

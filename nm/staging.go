@@ -1,0 +1,138 @@
+package nm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"heddle/hdfsadapter"
+	"heddle/nm/cgroup"
+	"heddle/nm/ramdisk"
+	"heddle/nm/shorttasks"
+)
+
+// stager copies inputs of short tasks from HDFS to the node's RAM disk.
+type stager struct {
+	n      *NodeManager
+	files  *hdfsadapter.Adapter
+	root   hdfsadapter.Location
+	disk   *ramdisk.Disk
+	copied atomic.Int64 // bytes
+}
+
+// stagingGroup is the memory group of the helpers and of what they have written.
+const stagingGroup = "ramdisk"
+
+// helpersMemory is what the helpers may take beside what is on the disk.
+const helpersMemory = 512 << 20
+
+// openStager makes what stages inputs. Where it can't be, tasks read from HDFS, and the log says why. What an earlier life has left goes in any case.
+func (n *NodeManager) openStager(binary string) (shorttasks.Stager, error) {
+	const key = "heddle.nodemanager.staging."
+	dir := filepath.Join(n.disks.Local.All()[0], "ramdisk")
+	if err := ramdisk.Clear(dir); err != nil {
+		n.log.WithError(err).Warnf("What an earlier NodeManager has staged in %s stays, and nothing more is staged", dir)
+		return nil, nil
+	}
+	if !n.o.Conf.Bool(key + "enabled") {
+		return nil, nil
+	}
+	s, err := n.newStager(binary, dir, int64(n.o.Conf.Int(key+"size-mb"))<<20)
+	if err != nil {
+		n.log.WithError(err).Warnf("No input is staged (%senabled), and short tasks read from HDFS", key)
+		return nil, nil
+	}
+	return s, n.metrics.Register(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: "heddle", Subsystem: "nm", Name: "staged_bytes_total", Help: "Bytes of short tasks' inputs that were copied to the RAM disk.",
+	}, func() float64 { return float64(s.copied.Load()) }))
+}
+
+func (n *NodeManager) newStager(binary, dir string, size int64) (*stager, error) {
+	if !n.groups.Capabilities().MemoryLimit {
+		return nil, fmt.Errorf("cgroups of kind %s have no memory groups, and what is staged would be charged to the NodeManager", n.groups.Kind())
+	}
+	files, err := hdfsadapter.New(n.o.Conf, hdfsadapter.Options{Host: n.identity.Host, Log: n.log})
+	if err != nil {
+		return nil, err
+	}
+	n.closing(func() { files.Close() })
+	root, err := files.As("").Locate("/")
+	if err != nil {
+		return nil, err
+	}
+	if root.Scheme != hdfsadapter.SchemeHDFS {
+		return nil, fmt.Errorf("fs.defaultFS is %s, and not HDFS", root)
+	}
+	group, err := n.groups.Create(stagingGroup, cgroup.Limits{Memory: size + helpersMemory})
+	if err != nil {
+		return nil, err
+	}
+	n.closing(func() { n.leaveGroup(group) })
+	disk, err := ramdisk.Open(ramdisk.Config{Dir: dir, Size: size, Helper: []string{binary, "stager"}, Join: group.Add})
+	if err != nil {
+		return nil, err
+	}
+	n.closing(func() {
+		if err := disk.Close(); err != nil {
+			n.log.WithError(err).Warn("Could not unmount the RAM disk")
+		}
+	})
+	return &stager{n: n, files: files, root: root, disk: disk}, nil
+}
+
+// leaveGroup removes the group of the helpers.
+func (n *NodeManager) leaveGroup(g cgroup.Group) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := g.Kill(ctx)
+	if err == nil {
+		err = g.Destroy(ctx)
+	}
+	if err != nil {
+		n.log.WithError(err).Warn("Could not remove the memory group of the RAM disk")
+	}
+}
+
+// Stage implements shorttasks.Stager. hdfsadapter verifies checksums, and refuses files that are encrypted or erasure coded.
+func (s *stager) Stage(ctx context.Context, user, file string) (string, func(), error) {
+	if user == "" { // which would be the NodeManager's own
+		return "", nil, fmt.Errorf("%s: nobody reads it", file)
+	}
+	uid := os.Geteuid()
+	if s.n.s.container.Owner != nil {
+		owner, err := s.n.s.container.Owner(user)
+		if err != nil {
+			return "", nil, err
+		}
+		if owner != nil {
+			uid = owner.UID
+		}
+	}
+	as := s.files.As(user)
+	at, err := as.Locate(file)
+	if err != nil {
+		return "", nil, err
+	}
+	if at.Scheme != s.root.Scheme || at.Authority != s.root.Authority {
+		return "", nil, fmt.Errorf("%s is not on %s", at, s.root)
+	}
+	r, err := as.Open(ctx, at.String())
+	if err != nil {
+		return "", nil, err
+	}
+	defer r.Close()
+	info := r.Info()
+	if info.Size > info.BlockSize {
+		return "", nil, fmt.Errorf("%s has more than one block", at)
+	}
+	path, remove, err := s.disk.Copy(ctx, uid, r, info.Size)
+	if err == nil {
+		s.copied.Add(info.Size)
+	}
+	return path, remove, err
+}
