@@ -11,12 +11,14 @@ import (
 	"heddle/internal/swapfile"
 	"heddle/internal/timeline"
 	"heddle/internal/timeline/timelinetest"
+	"heddle/nm/nmtest"
 	"heddle/yarn/records"
 )
 
 // Short jobs get the room of long containers, which go on later, lose nothing, and have in their memory what they had.
 func TestRun(t *testing.T) {
 	swapfile.On(t, 1<<30)
+	nmtest.RealGroups(t)
 	binary := os.Getenv("HEDDLE_BINARY")
 	if binary == "" {
 		b, remove, err := hadooplab.BuildHeddle()

@@ -12,6 +12,7 @@ import (
 	"heddle/am/client"
 	"heddle/conf/conftest"
 	"heddle/internal/await"
+	"heddle/nm/nmtest"
 	"heddle/yarn/records"
 )
 
@@ -89,6 +90,7 @@ func (m *master) container(cores int64) (id records.ContainerID) {
 // What `heddle container` suspends and resumes, its ApplicationMaster hears of; and what it refuses, it gives the reason for. The groups of
 // processes are this machine's.
 func TestContainersAreSuspendedByHand(t *testing.T) {
+	nmtest.RealGroups(t)
 	a := newAlone(t, map[string]string{
 		"yarn.acl.enable": "true", "yarn.admin.acl": "root", "yarn.nodemanager.resource.memory-mb": "4096", "yarn.nodemanager.resource.cpu-vcores": "5",
 		"yarn.scheduler.capacity.resource-calculator":         "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",

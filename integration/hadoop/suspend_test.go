@@ -11,6 +11,7 @@ import (
 
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
+	"heddle/nm/nmtest"
 )
 
 // control has the NodeManager do something with a container, and returns its answer.
@@ -67,6 +68,7 @@ func TestSuspendedMap(t *testing.T) {
 	if !onHeddle {
 		t.Skip("Hadoop can't suspend")
 	}
+	nmtest.RealGroups(t)
 	c, app := begin(t, l, sleeper, "-m", "1", "-r", "0", "-mt", "20000")
 	first := master(t, l, app, 1)
 	var id string

@@ -9,12 +9,14 @@ import (
 
 	"heddle/internal/await"
 	"heddle/internal/swapfile"
+	"heddle/nm/nmtest"
 )
 
 // On a full cluster the copy of a stuck task gets the room of a task of the same job that has time. That one stands still meanwhile, and goes on from
 // where it was. Both are done once, and nobody is killed but the stuck one.
 func TestACopyRunsInPlaceOfATask(t *testing.T) {
 	swapfile.On(t, 1<<30)
+	nmtest.RealGroups(t)
 	c := startCluster(t, 1, 2, map[string]string{
 		"yarn.nodemanager.resource.memory-mb":                 "1088", // two containers, and what one is left that stands still
 		"yarn.scheduler.minimum-allocation-mb":                "64",

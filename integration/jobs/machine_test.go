@@ -12,6 +12,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/internal/swapfile"
+	"heddle/nm/nmtest"
 )
 
 // hogVariable has the test's own program take memory until it is killed.
@@ -39,6 +40,7 @@ func TestOnAMachineOfItsOwn(t *testing.T) {
 		return
 	}
 	swapfile.On(t, 256<<20)
+	nmtest.RealGroups(t)
 	c := startCluster(t, 1, 1, map[string]string{"yarn.nodemanager.resource.memory-mb": "1024"})
 	l := c.climber(t)
 	down := func() {

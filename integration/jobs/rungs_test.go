@@ -16,6 +16,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/internal/swapfile"
+	"heddle/nm/nmtest"
 )
 
 // rememberVariable has the test's own program hold random memory. Its value is a folder: a file ask there is answered by a file sum with the
@@ -195,6 +196,7 @@ func TestKilledOnEachRung(t *testing.T) {
 		t.Skip("HEDDLE_TEST_FULL=1 runs it: it takes minutes")
 	}
 	swapfile.On(t, 512<<20)
+	nmtest.RealGroups(t)
 	c := startCluster(t, 3, 1, nil)
 	c.pagesOut()
 	l := c.climber(t)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"heddle/internal/await"
+	"heddle/nm/nmtest"
 	"heddle/yarn/wire"
 )
 
@@ -18,6 +19,7 @@ func TestASuspendedExecutorIsntLost(t *testing.T) {
 	if os.Getenv("HEDDLE_TEST_FULL") == "" {
 		t.Skip("HEDDLE_TEST_FULL=1 runs it: it takes a minute")
 	}
+	nmtest.RealGroups(t)
 	c := startCluster(t, 1, 1, nil)
 	marks := t.TempDir()
 	x := c.xargs("-P", "1", "-I{}", "--timeout", "30", "sh", "-c",

@@ -8,6 +8,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/internal/swapfile"
+	"heddle/nm/nmtest"
 )
 
 // pagesOut skips the test where nodes can't page out what stands still.
@@ -27,6 +28,7 @@ func (c *cluster) pagesOut() {
 // run twice.
 func TestAShortJobSuspendsALongOne(t *testing.T) {
 	swapfile.On(t, 1<<30)
+	nmtest.RealGroups(t)
 	c := startCluster(t, 3, 1, map[string]string{
 		"yarn.nodemanager.resource.memory-mb":                            "4096",
 		"yarn.scheduler.minimum-allocation-mb":                           "256",

@@ -11,6 +11,7 @@ import (
 	"heddle/integration/hadooplab"
 	"heddle/internal/swapfile"
 	"heddle/nm/cgroup"
+	"heddle/nm/nmtest"
 )
 
 // childArgument has the test's own program be a Child.
@@ -34,6 +35,7 @@ func TestMain(m *testing.M) {
 // Every row is measured, on whatever groups this machine has, and the contents of memory stay.
 func TestRun(t *testing.T) {
 	swapfile.On(t, 256<<20)
+	nmtest.RealGroups(t)
 	o := Options{
 		Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{1, 3}, Rounds: 3, Bytes: 96 << 20, Moves: 1, Swap: []string{"own"},
 	}
@@ -58,6 +60,7 @@ func TestRun(t *testing.T) {
 // A gigabyte of random memory goes out to a file and to compressed memory and comes back as it was, on whatever groups this machine has.
 func TestAGigabyteSurvives(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
+	nmtest.RealGroups(t)
 	o := Options{
 		Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{1}, Rounds: 1, Bytes: 1 << 30, Moves: 1, Swap: []string{"file", "zram"},
 	}

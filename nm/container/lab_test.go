@@ -82,6 +82,7 @@ func newLab(t testing.TB, tweak ...func(*Options)) *lab {
 		}
 	}}
 	l.start()
+	t.Logf("cgroups %s real", l.node.Groups.Kind())
 	t.Cleanup(func() {
 		if l.node != nil {
 			l.shutdown()

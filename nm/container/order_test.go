@@ -190,7 +190,6 @@ func survives(t *testing.T, remembered int, size int64) {
 	if !l.node.Groups.Capabilities().Reclaim {
 		return // it says so: see nm/cgroup
 	}
-	t.Logf("groups of kind %s", l.node.Groups.Kind())
 	c := l.run(job{id: containerID(1, 1), memory: size, command: "exec " + os.Args[0], env: map[string]string{rememberVariable: strconv.Itoa(remembered), "GOGC": "off"}})
 	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
 	dir := c.Status().WorkDir

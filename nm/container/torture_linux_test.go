@@ -52,7 +52,6 @@ func TestCycledTreeLosesNothing(t *testing.T) {
 	if !l.node.Groups.Capabilities().KillTree {
 		return // its forks would escape: see nm/cgroup
 	}
-	t.Logf("groups of kind %s", l.node.Groups.Kind())
 	script := filepath.Join(t.TempDir(), "torture")
 	if err := os.WriteFile(script, fmt.Appendf(nil, torture, listener.Addr().(*net.TCPAddr).Port), 0o644); err != nil {
 		t.Fatal(err)
@@ -124,7 +123,6 @@ func TestManySuspended(t *testing.T) {
 		many = 200
 	}
 	l := newLab(t)
-	t.Logf("groups of kind %s", l.node.Groups.Kind())
 	for i := range many {
 		c := l.run(job{id: containerID(1, int64(i+1)), memory: 32, command: "exec sleep 600"})
 		await.Until(t, "RUNNING", func() bool { return c.State() == Running })
@@ -172,7 +170,6 @@ func TestSuspendedWhereSwapIsFull(t *testing.T) {
 	if !l.node.Groups.Capabilities().Reclaim {
 		return // it says so: see nm/cgroup
 	}
-	t.Logf("groups of kind %s", l.node.Groups.Kind())
 	const remembered = 160 << 20
 	c := l.run(job{
 		id: containerID(1, 1), memory: 512, command: "exec " + os.Args[0], env: map[string]string{rememberVariable: strconv.Itoa(remembered), "GOGC": "off"},
