@@ -27,12 +27,16 @@ var (
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
-	path, remove, err := hadooplab.BuildHeddle()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	path := os.Getenv("HEDDLE_BINARY")
+	if path == "" {
+		built, remove, err := hadooplab.BuildHeddle()
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer remove()
+		path = built
 	}
-	defer remove()
 	heddle = path
 	logs, err := os.MkdirTemp("", "heddle-cli-logs-")
 	if err != nil {
