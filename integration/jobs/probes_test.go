@@ -79,3 +79,46 @@ func TestHostileCommandsByProbes(t *testing.T) {
 		await.Until(t, "neither processes nor cgroups are left", func() bool { return len(processes(id)) == 0 && len(groups(t, id)) == 0 })
 	}
 }
+
+// While a node has a container with a long task, short tasks go to the other one.
+func TestShortTasksAvoidLongOnes(t *testing.T) {
+	c := startCluster(t, 1, 2, map[string]string{
+		"heddle.probes.memory-mb": "2048", "heddle.probes.vcores": "4", "heddle.probes.steal": "false", "heddle.scheduler.partition.cutoff-ms": "60000",
+	})
+	proceed, busy := filepath.Join(c.dir, "go"), filepath.Join(c.dir, "busy")
+	x := c.xargs("--probes", "-P", "8", "-I{}", "sh", "-c", `case {} in ?) touch held-{}; while ! test -e go; do sleep 0.02; done;; esac; echo {} $NM_PORT`)
+	x.feed(0, 8) // and so both nodes are connected: each was lent four slots
+	await.Until(t, "eight commands run", func() bool {
+		held, err := filepath.Glob(filepath.Join(c.dir, "held-?"))
+		return err == nil && len(held) == 8
+	})
+	long := c.xargs("-P", "1", "-I{}", "sh", "-c", `echo $NM_PORT >busy.part; mv busy.part busy; while ! test -e end; do sleep 0.02; done`)
+	long.feed(0, 1)
+	await.Until(t, "the long command runs", func() bool { _, err := os.Stat(busy); return err == nil })
+	port := strings.TrimSpace(string(must(os.ReadFile(busy))))
+	if err := os.WriteFile(proceed, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	done, elsewhere := 8, 0
+	lines := func() []string { return strings.Fields(x.stdout.String()) }
+	await.Until(t, "twenty short commands in a row run elsewhere", func() bool {
+		x.feed(done, done+1)
+		done++
+		await.Until(t, "the command has ended", func() bool { return len(lines()) == 2*done })
+		if last := lines(); last[len(last)-1] == port {
+			elsewhere = 0
+		} else {
+			elsewhere++
+		}
+		return elsewhere == 20
+	})
+	if err := os.WriteFile(filepath.Join(c.dir, "end"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []*xargs{long, x} {
+		x.in.Close()
+		if code := x.code(); code != 0 {
+			t.Errorf("exit code %d: %s", code, x.stderr)
+		}
+	}
+}
