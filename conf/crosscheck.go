@@ -218,6 +218,14 @@ func (v *validation) probes() {
 	if _, err := c.TaskTimes(times); err != nil {
 		v.problem(Error, times, err.Error(), "")
 	}
+	const division = "heddle.scheduler.partition."
+	short := c.Int(division + "short")
+	if short > 0 && c.Duration(division+"cutoff-ms") == 0 {
+		v.problem(Warning, division+"short", "has no effect, as no task is long: set "+division+"cutoff-ms", "")
+	}
+	if most := c.Int(division + "most"); most > 0 && most < short {
+		v.problem(Error, division+"most", fmt.Sprintf("is below %sshort (%d)", division, short), "")
+	}
 	for _, of := range []string{"memory-mb", "vcores"} {
 		least, most := prefix+of, prefix+"most-"+of
 		switch {

@@ -91,12 +91,22 @@ func lendingSettings(c *conf.Config) lending.Settings {
 // divisionSettings says how the cluster is divided between long and short tasks.
 func divisionSettings(c *conf.Config) division.Settings {
 	const prefix = "heddle.scheduler.partition."
-	rules := partition.Eagle
+	rules, short := partition.Eagle, c.Int(prefix+"short")
 	if c.Text(prefix+"rules") == "hawk" {
 		rules = partition.Hawk
 	}
 	times, _ := c.TaskTimes(prefix + "task-times") // the configuration was checked
-	return division.Settings{Settings: rules(c.Duration(prefix+"cutoff-ms"), 0), TaskTimes: times}
+	s := division.Settings{Settings: rules(c.Duration(prefix+"cutoff-ms"), float64(short)), TaskTimes: times}
+	if c.Text(prefix+"rules") == "dice" {
+		s.Dice = partition.Study(float64(short))
+		s.Dice.Most = min(s.Dice.Most, 99)
+		if most := c.Int(prefix + "most"); most > 0 {
+			s.Dice.Most = float64(max(most, short))
+		}
+		s.Dice.Longest, s.Dice.NoRequests = c.Duration(prefix+"longest-wait-ms"), true
+		s.Dice.Sizing, _ = partition.ParseModel(c.Text(prefix + "sizing")) // the registry lists the names
+	}
+	return s
 }
 
 // hostFiles returns the files that list nodes which may join, or must leave. File names are relative to the configuration's

@@ -19,7 +19,7 @@ type large struct {
 var largePackages = map[string]large{
 	"rm/rest":                     {5000, "YARN's REST API is wide: it renders one kind of document a file"},
 	"cmd/heddle/internal/command": {4400, "there are many commands: one a file, which share nothing but their session"},
-	"rm/leader":                   {3200, "what nodes, ApplicationMasters and clients say meets in one working copy; what stands alone has a package below"},
+	"rm/leader":                   {3300, "what nodes, ApplicationMasters and clients say meets in one working copy; what stands alone has a package below"},
 	"rm/service":                  {3100, "it translates the calls of four protocols, and holds nothing itself"},
 	"rm/scheduler/core":           {3350, "it is one search: who is next and where it fits, with the state that both change"},
 	"yarn/ipc":                    {3900, "client and server of one protocol share its frames and its security"},

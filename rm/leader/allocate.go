@@ -258,6 +258,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		ms.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
 	}
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
+		ms.markWork(soft, asks)
 		ms.sched.UpdateAsks(soft.handle, asks)
 		soft.asked.Update(asks, ms.Now().UnixMilli())
 		ms.inputs.Asked(id.App, call.Asks)

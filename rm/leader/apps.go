@@ -267,6 +267,7 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 	if a.long, err = as.Settings.Division.Long(app.Context.GetApplicationTags(), app.Queue); err != nil {
 		as.Log.WithField("application", app.ID).WithError(err).Warn("how long its tasks take isn't known")
 	}
+	as.markWork(a, a.amAsks)
 	as.apps[app.ID] = a
 	as.byHandle[a.handle] = a
 	as.carried.Add(app)

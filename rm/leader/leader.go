@@ -170,6 +170,7 @@ type core struct {
 	masterSessions session.Registry[records.AttemptID, *amSession]
 	nodeSessions   session.Registry[records.NodeID, *nodeSession]
 	loans          *lending.Loans
+	division       *division.Nodes
 }
 
 // New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.
@@ -250,6 +251,7 @@ func newCore(cfg Config) *core {
 		nodeOf:   map[scheduler.NodeHandle]*nodeSoft{},
 	}
 	c.began = c.Now()
+	c.division = division.NewNodes(cfg.Settings.Division, 0)
 	c.inputs = warming.New(c, c.work, func(id records.NodeID, o warming.Order) { c.toNode(id).Warm(o) })
 	c.loans = lending.New(c, c.work, lending.Config{
 		Settings: cfg.Settings.Lending, Nodes: lentNodes{c}, Smallest: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Log: cfg.Log,

@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -35,7 +34,7 @@ func (l listedNodes) Used(id records.NodeID) bool {
 
 // SetOpen opens or closes a node.
 func (l listedNodes) SetOpen(id records.NodeID, open bool) {
-	l.ns.sched.SetOpen(l.ns.nodes[id].handle, scheduler.OpenIf(open))
+	l.ns.setOpen(l.ns.nodes[id], open)
 }
 
 // Tell lets ApplicationMasters know of a node.

@@ -14,7 +14,6 @@ import (
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
-	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -101,6 +100,7 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	lent := false
 	if t := call.ShortTasks; t != nil {
 		ns.loans.Told(t.News)
+		ns.division.Waited(t.News.Waited, t.News.Started)
 		lent = t.Lent != s.lent && t.Used.FitsIn(t.Lent)
 	}
 	refused := call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]
@@ -163,7 +163,7 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 		ns.health(n, node, call.Status)
 	}
 	if call.ResponseID == 0 && node.State == pb.NodeState_NS_RUNNING {
-		ns.sched.SetOpen(n.handle, scheduler.AllWork)
+		ns.setOpen(n, true)
 	}
 	ns.levels.Show(n.id, n.handle, call.Memory)
 	if call.ShortTasks != nil {
@@ -193,12 +193,12 @@ func (ns *nodeManagers) health(n *nodeSoft, node *ledger.Node, status NodeStatus
 	switch {
 	case !status.Healthy && node.State == pb.NodeState_NS_RUNNING:
 		update.State = proto.Int32(int32(pb.NodeState_NS_UNHEALTHY))
-		ns.sched.SetOpen(n.handle, scheduler.NoWork)
+		ns.setOpen(n, false)
 		ns.tellNodes(n.id, pb.NodeUpdateType_NODE_UNUSABLE)
 		ns.containers.endAllOn(node, "Container released on an *unhealthy* or unschedulable node")
 	case status.Healthy && node.State == pb.NodeState_NS_UNHEALTHY:
 		update.State = proto.Int32(int32(pb.NodeState_NS_RUNNING))
-		ns.sched.SetOpen(n.handle, scheduler.AllWork)
+		ns.setOpen(n, true)
 		ns.tellNodes(n.id, pb.NodeUpdateType_NODE_USABLE)
 	}
 	ns.Enter(&ledgerpb.Command{NodeUpdated: update})

@@ -10,7 +10,6 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
-	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -145,7 +144,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 		}})
 	}
 	// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
-	ns.sched.SetOpen(n.handle, scheduler.OpenIf(!leaving && len(r.Features) > 0))
+	ns.setOpen(n, !leaving && len(r.Features) > 0)
 	ns.refusals.Replace(n.id, nil) // its heartbeats tell
 	ns.outputs.NodeLeft(n.id)      // likewise
 	ns.reconcile(n, r.Containers)

@@ -41,6 +41,7 @@ type nodeSoft struct {
 	ref     *ledgerpb.NodeRef // id in commands
 	handle  scheduler.NodeHandle
 	session *nodeSession
+	open    bool // to new containers
 }
 
 func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
@@ -52,6 +53,7 @@ func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
 	ns.nodes[n.ID] = soft
 	ns.nodeOf[soft.handle] = soft
 	ns.speeds.Joined(n.ID.Host)
+	ns.redivide(ns.division.Add(n.ID))
 	return soft
 }
 
@@ -107,12 +109,13 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 	if n == nil || node == nil {
 		return
 	}
-	ns.sched.SetOpen(n.handle, scheduler.NoWork)
+	ns.setOpen(n, false)
 	ns.refusals.Replace(id, nil)
 	ns.containers.endAllOn(node, "Container released on a *lost* node")
 	ns.sched.RemoveNode(n.handle)
 	delete(ns.nodeOf, n.handle)
 	delete(ns.nodes, id)
+	ns.redivide(ns.division.Remove(id))
 	ns.levels.Forget(id)
 	ns.outputs.NodeLeft(id)
 	ns.speeds.Left(id.Host)

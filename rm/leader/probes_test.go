@@ -153,6 +153,38 @@ func TestMastersAreToldOfLongTasks(t *testing.T) {
 	}
 }
 
+// Long work isn't placed on nodes of the short partition, not even ApplicationMasters; short work is. It waits if no other node has room.
+func TestShortPartitionTakesNoLongWork(t *testing.T) {
+	const nodes = 10
+	all := records.NewResource(4000, 4)
+	for tag, want := range map[string]int{"heddle-task-time:2m": 9, "heddle-task-time:1s": 10} {
+		runWorld(t, func(s *Settings) { s.Division.Settings = partition.Eagle(time.Minute, 10) }, func(w *world) {
+			var peers []*peer
+			for i := range nodes {
+				_, n := w.probing(i+1, 0, all)
+				n.heartbeat()
+				peers = append(peers, n)
+			}
+			am := w.am(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetApplicationTags([]string{tag}) })
+			held := map[records.NodeID]bool{}
+			call := AllocateCall{Asks: ask(100)}
+			for range 20 {
+				for _, g := range am.allocate(call).Grants {
+					held[g.Node] = true
+				}
+				call = AllocateCall{}
+				for _, n := range peers {
+					n.heartbeat()
+				}
+			}
+			held[w.state().Container(w.app(am.attempt.App).Current().AMContainer).Node] = true
+			if len(held) != want {
+				t.Errorf("%s: containers are on %d of %d nodes, not on %d", tag, len(held), nodes, want)
+			}
+		})
+	}
+}
+
 // While short tasks wait, nodes are lent more of what is free, and give it back when they don't use it any more.
 func TestLentAmountsFollowWaits(t *testing.T) {
 	all := records.NewResource(4096, 4)

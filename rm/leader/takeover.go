@@ -8,7 +8,6 @@ import (
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
-	"heddle/rm/scheduler"
 	"heddle/yarn/pb"
 )
 
@@ -81,7 +80,7 @@ func (l *Leader) takeNode(node *ledger.Node) {
 	n := l.nodeManagers.addNode(node)
 	l.hosts.Inherit(n.id)
 	l.levels.Show(n.id, n.handle, level.Memory{})
-	l.sched.SetOpen(n.handle, scheduler.OpenIf(node.State == pb.NodeState_NS_RUNNING))
+	l.setOpen(n, node.State == pb.NodeState_NS_RUNNING)
 	n.session = &nodeSession{id: node.ID}
 	n.session.seen.At(l.Now())
 	session := n.session

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"time"
 
 	"heddle/rm/leader/hints"
@@ -17,6 +18,7 @@ func (l *Leader) tick() {
 	now := l.Now()
 	l.nodeManagers.expireNodes(now)
 	l.loans.Tick(now)
+	l.redivide(l.division.Tick(now.Sub(l.began), rand.IntN))
 	l.hosts.Expire()
 	l.attempts.expireAttempts(now)
 	l.containers.expireUnstarted(now)

@@ -1,5 +1,5 @@
-// Package division says which applications have long tasks, for the division of a cluster between long and short work (Hawk, Eagle). It is pure.
-// Package partition has the rules; this one knows what applications and queues say of themselves.
+// Package division divides a cluster between long and short work, as Hawk, Eagle and Dice do: which applications have long tasks (Settings.Long), and
+// which nodes take none (Nodes). It is pure. Package partition has the rules; this one knows applications, queues and nodes.
 package division
 
 import (

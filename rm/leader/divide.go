@@ -1,0 +1,36 @@
+package leader
+
+import (
+	"heddle/rm/leader/division"
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// setOpen opens a node to new containers, other than long ones if it has none of these, or closes it.
+func (c *core) setOpen(n *nodeSoft, open bool) {
+	n.open = open
+	works := scheduler.NoWork
+	if open {
+		works = c.division.Works(n.id)
+	}
+	c.sched.SetOpen(n.handle, works)
+}
+
+// redivide opens nodes to long work, or closes them, as the division has it now.
+func (c *core) redivide(changed []records.NodeID) {
+	for _, id := range changed {
+		if n := c.nodes[id]; n != nil && n.open {
+			c.setOpen(n, true)
+		}
+	}
+}
+
+// markWork says of what kind an application's asks are.
+func (c *core) markWork(a *appSoft, asks []scheduler.Ask) {
+	if !a.long {
+		return
+	}
+	for i := range asks {
+		asks[i].Work = division.LongWork
+	}
+}

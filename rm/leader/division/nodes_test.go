@@ -1,0 +1,113 @@
+package division
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/policy/partition"
+	"heddle/yarn/records"
+)
+
+func id(i int) records.NodeID { return records.NodeID{Host: "n", Port: int32(i)} }
+
+// closedOf are the nodes of so many that take no long work. Nobody is closed to other work.
+func closedOf(t *testing.T, d *Nodes, n int) (closed []records.NodeID) {
+	t.Helper()
+	for i := range n {
+		w := d.Works(id(i))
+		if w&scheduler.WorkOf(ShortWork) == 0 {
+			t.Errorf("%v takes no short work", id(i))
+		}
+		if w&scheduler.WorkOf(LongWork) == 0 {
+			closed = append(closed, id(i))
+		}
+	}
+	return closed
+}
+
+// The short partition is as large as it should be whatever order nodes come in, and is the same for every leader. Callers are told of each node that moves.
+func TestShortPartition(t *testing.T) {
+	const n = 200
+	s := Settings{Settings: partition.Eagle(time.Minute, 10)}
+	up, down := NewNodes(s, 0), NewNodes(s, 0)
+	told := map[records.NodeID]scheduler.Works{}
+	hear := func(d *Nodes, changed []records.NodeID) {
+		if len(changed) > 4 {
+			t.Errorf("%d nodes move at once", len(changed))
+		}
+		for _, x := range changed {
+			told[x] = d.Works(x)
+		}
+	}
+	for i := range n {
+		changed := up.Add(id(i))
+		told[id(i)] = up.Works(id(i))
+		hear(up, changed)
+		down.Add(id(n - 1 - i))
+		if got := len(closedOf(t, up, i+1)); got != (i+1)/10 {
+			t.Fatalf("%d of %d nodes are the short partition", got, i+1)
+		}
+	}
+	if a, b := closedOf(t, up, n), closedOf(t, down, n); !slices.Equal(a, b) {
+		t.Errorf("two leaders differ: %v and %v", a, b)
+	}
+	for i := range n / 2 {
+		hear(up, up.Remove(id(i)))
+		delete(told, id(i))
+	}
+	if got := closedOf(t, up, n); len(got) != n/20 {
+		t.Errorf("%d of %d nodes are left in the short partition", len(got), n/2)
+	}
+	for x, w := range told {
+		if w != up.Works(x) {
+			t.Errorf("nobody was told that %v is of another partition", x)
+		}
+	}
+	off := NewNodes(Settings{Settings: partition.Eagle(0, 10)}, 0)
+	for i := range n {
+		off.Add(id(i))
+	}
+	if got := closedOf(t, off, n); len(got) > 0 {
+		t.Errorf("without a cutoff, %v are closed", got)
+	}
+}
+
+// Dice closes a part of the general partition for a window, by the mean wait (section 3.3.2), and opens it again.
+func TestDiceClosesNodesForAWindow(t *testing.T) {
+	const n = 100
+	s := Settings{Settings: partition.Eagle(time.Minute, 2)}
+	s.Dice = partition.Study(2)
+	d := NewNodes(s, 0)
+	for i := range n {
+		d.Add(id(i))
+	}
+	first := func(int) int { return 0 }
+	want := func(when string, closed int) {
+		t.Helper()
+		if got := len(closedOf(t, d, n)); got != closed {
+			t.Errorf("%s, %d nodes are closed to long work, not %d", when, got, closed)
+		}
+	}
+	d.Waited(2000*time.Second, 4) // 500 s each: half of the 8 % more
+	d.Waited(0, 0)
+	if d.Tick(59*time.Second, first) != nil {
+		t.Error("the window ends early")
+	}
+	want("in the first window", 2)
+	if changed := d.Tick(60*time.Second, first); len(changed) != 4 {
+		t.Errorf("%v change", changed)
+	}
+	want("in the second one", 6)
+	for x := range d.closed {
+		d.Remove(x)
+		d.Add(x) // it has registered again
+		break
+	}
+	want("when one comes again", 5)
+	if changed := d.Tick(120*time.Second, first); len(changed) != 3 {
+		t.Errorf("%v change", changed)
+	}
+	want("after one without waits", 2)
+}
