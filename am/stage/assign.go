@@ -121,10 +121,11 @@ func (m *Machine) dispensable(s *slot) bool {
 // fetched reports whether nobody needs the outputs of maps any more: all reduces have them, and none is worth a copy, which would need
 // them again. Where a reduce has failed, others may as well.
 func (m *Machine) fetched() bool {
-	return m.allFetched() && (m.job.Speculator == nil || m.copies.spare)
+	return allFetched(m) && (m.job.Speculator == nil || m.copies.spare)
 }
 
-func (m *Machine) allFetched() bool {
+// allFetched reports whether all reduces have the outputs of all maps, and none has failed.
+func allFetched(m *Machine) bool {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
 	return maps.count[done] == len(maps.all) && reduces.count[waiting] == 0 && m.fetching == 0 && reduces.failed == 0
 }
