@@ -422,3 +422,134 @@ func TestReportsThatMeasureNothing(t *testing.T) {
 		}
 	})
 }
+
+// remember are nodes that write down which of them got an order.
+type remember struct {
+	*world
+	to *[]records.NodeID
+}
+
+func (r remember) Order(ctx context.Context, n records.NodeID, o level.Order) error {
+	*r.to = append(*r.to, n)
+	return r.world.Order(ctx, n, o)
+}
+
+// Orders go to the container's node, whoever gives them.
+func TestOrdersGoToTheNodeOfTheContainer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		var to []records.NodeID
+		w.Levels.Nodes = func() level.Nodes { return remember{w, &to} }
+		if err := w.Levels.Suspend(t.Context(), w.task, level.Wish{Level: ledgerpb.Level_FROZEN}); err != nil {
+			t.Fatal(err)
+		}
+		w.decide(drive.Resume, claim)
+		if !slices.Equal(to, []records.NodeID{w.node, w.node}) {
+			t.Errorf("they went to %v", to)
+		}
+	})
+}
+
+// A container that has ended, or of an application that is gone, is neither decided on nor charged, nor is anybody told of it.
+func TestContainersThatAreGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		log := w.logs()
+		w.ends()
+		w.suspend(preempt.Quote{})
+		w.decide(drive.Charge, half)
+		if len(w.Accounts()) > 0 || len(w.sent()) > 0 || log.Len() > 0 {
+			t.Errorf("%v; sent %v; %s", w.Accounts(), w.sent(), log)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		s := slow{w, make(chan struct{})}
+		w.Levels.Nodes = func() level.Nodes { return s }
+		w.answers(refusal.New(refusal.Refused, "it is gone"))
+		w.suspend(preempt.Quote{})
+		w.do(func() { delete(w.State.Apps, w.task.Attempt.App) })
+		close(s.answer)
+		synctest.Wait()
+		w.later(time.Minute)
+		w.suspend(preempt.Quote{})
+		w.hear(level.Report{Version: 1, Wanted: pb.ContainerLevel_LEVEL_RECLAIMED, Level: pb.ContainerLevel_LEVEL_RECLAIMED, Took: 5})
+		if a, sums := w.only(); sums.Took != 0 || a.Refused || len(w.sent()) != 1 || len(w.calls) > 0 {
+			t.Errorf("%+v, %+v; sent %v; the driver hears %v", a, sums, w.sent(), w.calls)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.Tell = func(*ledger.Container, bool) { t.Error("somebody is told of a container that has ended by then") }
+		w.do(func() {
+			w.Decided(&drive.Decision{Kind: drive.Suspend, Container: 7, Resource: half, For: "root.b"})
+			w.Enter(&ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{Completions: []*ledgerpb.Completion{{Container: ledger.ContainerRef(w.task)}}}})
+		})
+		synctest.Wait()
+	})
+}
+
+// Memory that can't be taken counts as it grows, until what was to be taken first is taken. The log says so.
+func TestMemoryThatGrowsWhileItCannotBeTaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		log := w.logs()
+		w.suspend(preempt.Quote{})
+		for _, x := range []struct {
+			held, charged int64
+			reason        string
+		}{{500, 500, "swap is full"}, {700, 700, "swap is full"}, {600, 700, ""}, {64, 64, ""}} {
+			w.hear(level.Report{Version: 1, Held: records.NewResource(x.held, 0), Reason: x.reason})
+			w.do(func() {
+				if got := w.State.Container(w.task).Held().MemoryMB(); got != x.charged {
+					t.Errorf("it holds %d MB, and is charged %d", x.held, got)
+				}
+			})
+		}
+		if n := strings.Count(log.String(), "its memory can't be taken, and counts as held: swap is full"); n != 2 {
+			t.Errorf("%d times in\n%s", n, log)
+		}
+	})
+}
+
+// stubborn is a scheduler that charges nothing.
+type stubborn struct{ *world }
+
+func (stubborn) NoteHeld(scheduler.ContainerHandle, records.Resource) bool { return false }
+
+// What the scheduler doesn't charge isn't on record either.
+func TestChargesThatTheSchedulerRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.suspend(preempt.Quote{})
+		w.Scheduler = stubborn{w}
+		w.hear(level.Report{Version: 1, Held: half, Reason: "swap is full"})
+		w.expect(ledgerpb.Level_RECLAIMED, records.NewResource(64, 0), 1)
+	})
+}
+
+// The log says what was shrunk, and what a node couldn't do.
+func TestDecisionsAreLogged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		log := w.logs()
+		w.answers(refusal.New(refusal.Refused, "no"))
+		w.decide(drive.Shrink, half)
+		if got := log.String(); got != "shrunk: why\nits node can't bring it to level SHRUNK\n" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// How long an ApplicationMaster had a container stand still counts, when it goes on.
+func TestSuspensionsByApplicationsCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.report(pb.ContainerSubState_CSS_PAUSED, false)
+		time.Sleep(3 * time.Second)
+		w.report(pb.ContainerSubState_CSS_RUNNING, false)
+		if w.past != [2]int64{1, 3000} {
+			t.Errorf("the driver counts %v", w.past)
+		}
+	})
+}

@@ -53,3 +53,18 @@ func TestContainersThatHaveEndedAreForgotten(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 }
+
+// Containers are looked through when there are more than 64, and after that when there are twice as many as ran then.
+func TestHowManyEndedContainersAreRemembered(t *testing.T) {
+	var u Unasked
+	enter := func(from, to int64) {
+		for n := from; n <= to; n++ {
+			u.Ask(false, []Used{{records.ContainerID{ID: n}, n}}, running(1, 51))
+		}
+	}
+	for _, x := range []struct{ from, to, remembered int64 }{{1, 64, 64}, {65, 65, 50}, {66, 115, 100}, {116, 116, 50}} {
+		if enter(x.from, x.to); int64(len(u.bytes)) != x.remembered {
+			t.Errorf("after %d: %d are remembered, not %d", x.to, len(u.bytes), x.remembered)
+		}
+	}
+}
