@@ -86,3 +86,25 @@ func TestSchedulersCountChanges(t *testing.T) {
 		t.Errorf("%d changes, as before", s.Changes())
 	}
 }
+
+// Preemption hears of queues' priorities where queues are served by them, and nowhere else.
+func TestSnapshotsHavePrioritiesThatCount(t *testing.T) {
+	for policy, want := range map[string]int32{"utilization": 0, "priority-utilization": 7} {
+		s := New(Config{
+			Tree:    schedulertest.Halves(t, map[string]string{"root.ordering-policy": policy, "root.a.priority": "7"}),
+			Minimum: schedulertest.GB(1), Heartbeat: time.Second,
+		})
+		s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: schedulertest.GB(4)})
+		found := false
+		for _, q := range s.Snapshot(nil).Queues {
+			if q.Path == "root.a" {
+				if found = true; q.Priority != want {
+					t.Errorf("with %s, root.a has priority %d", policy, q.Priority)
+				}
+			}
+		}
+		if !found {
+			t.Error("root.a is missing")
+		}
+	}
+}

@@ -237,3 +237,23 @@ func TestPoliciesKnowTheKindOfWork(t *testing.T) {
 		t.Errorf("%+v", p.granted)
 	}
 }
+
+// An application waits for its policy from when it asks, not from when it came.
+func TestIdleApplicationsDoNotWait(t *testing.T) {
+	c, _ := listen(t, "n0")
+	h := c.app("root.a", "u", 0)
+	c.run(0)
+	const late = leaf.Bound + 5000
+	c.run(late)
+	r := row(1, 1)
+	r.Priority = 7
+	c.UpdateAsks(h, []core.Ask{r})
+	for _, now := range []int64{late, late + 1000, late + leaf.Bound - 1} {
+		if _, got := c.run(now); len(got) > 0 {
+			t.Fatalf("granted %v at %d", got, now)
+		}
+	}
+	if _, got := c.run(late + leaf.Bound); len(got[h]) != 1 {
+		t.Errorf("granted %v after the bound", got)
+	}
+}
