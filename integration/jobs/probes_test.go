@@ -3,6 +3,7 @@ package jobs
 import (
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -120,5 +121,33 @@ func TestShortTasksAvoidLongOnes(t *testing.T) {
 		if code := x.code(); code != 0 {
 			t.Errorf("exit code %d: %s", code, x.stderr)
 		}
+	}
+}
+
+// One of two nodes is the short partition: a long application's containers go to the other one, where two of four find no room.
+func TestLongWorkStaysOffTheShortPartition(t *testing.T) {
+	c := startCluster(t, 1, 2, map[string]string{"heddle.scheduler.partition.cutoff-ms": "60000", "heddle.scheduler.partition.short": "50"})
+	x := c.xargs("-P", "4", "--memory", "3000", "-I{}", "sh", "-c", `while ! test -e go; do sleep 0.02; done; echo $NM_PORT`)
+	x.feed(0, 8)
+	await.Slowly(t, "two of four containers find no room on the other node", func() bool {
+		list := must(c.applications().List(t.Context(), nil))
+		if len(list) == 0 {
+			return false
+		}
+		out, err := exec.Command(c.binary, "app", "--conf", c.conf, "-why", list[0].ID.String()).CombinedOutput()
+		t.Logf("%s %v", out, err)
+		return err == nil && strings.Contains(string(out), "waits for 2 containers")
+	})
+	if err := os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x.in.Close()
+	if code := x.code(); code != 0 {
+		t.Errorf("exit code %d: %s", code, x.stderr)
+	}
+	ports := strings.Fields(x.stdout.String())
+	slices.Sort(ports)
+	if len(ports) != 8 || len(slices.Compact(ports)) != 1 {
+		t.Errorf("the commands ran on %v", ports)
 	}
 }

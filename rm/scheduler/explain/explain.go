@@ -380,6 +380,9 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 			s.core.Nodes.Name(s.core.Nodes.At[freest].Host), s.core.Format(r.Short))
 		r.Free = "the end of containers on a node that is large enough, or another node"
 	}
+	if places > 0 && closed > 0 {
+		r.Text += fmt.Sprintf("; %d nodes more are closed to its kind of work", closed)
+	}
 	return true
 }
 

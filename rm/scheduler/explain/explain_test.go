@@ -180,6 +180,15 @@ func TestReasons(t *testing.T) {
 				r.Free = "a node that registers"
 			}),
 		},
+		"one node that is closed to the work, one that is too small": {
+			before: func(s *scheduler.Scheduler) { s.SetOpen(0, scheduler.WorkOf(1)); s.SetCapability(1, gb(4)) },
+			rows:   []scheduler.Ask{row(1, 5)},
+			want: with(func(r *explain.Reason) {
+				r.Limit, r.Node, r.Host, r.Short = explain.TooLarge, 1, "n1", records.NewResource(1024, 0)
+				r.Text = "no node is large enough for <memory:5120, vCores:5>: n1, the largest, lacks <memory:1024, vCores:0>; 1 nodes more are closed to its kind of work"
+				r.Free = "a larger node, or a smaller request"
+			}),
+		},
 		"one node that takes nothing, one that is too small": {
 			before: func(s *scheduler.Scheduler) { s.SetOpen(0, scheduler.NoWork); s.SetCapability(1, gb(4)) },
 			rows:   []scheduler.Ask{row(1, 5)},
