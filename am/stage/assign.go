@@ -111,7 +111,7 @@ func (m *Machine) dispensable(s *slot) bool {
 	if len(s.outputs) > 0 && !m.fetched() {
 		return false
 	}
-	if s.spent || m.job.PerTask && m.wanted(s.pool) == 0 {
+	if s.spent || (m.job.PerTask || m.job.NodesServe) && m.wanted(s.pool) == 0 {
 		return true
 	}
 	return m.nodes[s.host].bad || m.tables[Map].count[waiting] == 0 &&
@@ -259,9 +259,10 @@ func (m *Machine) notePhase(a *Attempt, p Phase) {
 	}
 }
 
-// outputsAt are the outputs of maps that are where a slot is: its own, or its node's.
-func (m *Machine) outputsAt(s *slot) *[]AttemptID {
-	if m.job.PerTask {
+// outputsAt are the outputs of maps that are where an attempt's is: its slot's, or its node's.
+func (m *Machine) outputsAt(a *Attempt) *[]AttemptID {
+	s := &m.slots[a.Slot]
+	if a.onNode {
 		return &m.nodes[s.host].outputs
 	}
 	return &s.outputs
@@ -295,7 +296,9 @@ func (m *Machine) finished(e Finished) {
 	m.shift(t, done)
 	m.do(Accept{Slot: e.Slot, Attempt: e.Attempt})
 	if t.id.Stage == Map && len(m.tables[Reduce].all) > 0 {
-		at := m.outputsAt(s)
+		a.onNode = m.job.NodesServe && !e.Held
+		m.holds = m.holds || !a.onNode
+		at := m.outputsAt(a)
 		*at = append(*at, e.Attempt)
 	}
 	for i := range t.attempts {

@@ -27,7 +27,7 @@ func (c *copies) round() {
 	if p == nil {
 		return
 	}
-	if spare := !m.job.PerTask && allFetched(m) && (c.spare || c.late()); spare != c.spare {
+	if spare := m.holds && allFetched(m) && (c.spare || c.late()); spare != c.spare {
 		c.spare = spare
 		m.stirred = true
 	}

@@ -17,7 +17,8 @@
 // they say later isn't taken.
 //
 // The output of a map is on the slot that made it, as long as reduces may need it. It is lost with its slot, and made again. A slot
-// that is only held for its outputs goes when all reduces have fetched them. With Job.PerTask outputs are on nodes instead.
+// that is only held for its outputs goes when all reduces have fetched them. With Job.NodesServe outputs are on nodes instead, and lost with
+// these; a slot goes when nothing waits for it.
 //
 // # Policies
 //

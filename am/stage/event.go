@@ -44,11 +44,13 @@ type (
 		Hosts   [][]string
 	}
 
-	// Finished says that an attempt is done. OutBytes is the size of what it has made.
+	// Finished says that an attempt is done. OutBytes is the size of what it has made. Held says that the slot itself serves that, though nodes
+	// serve outputs (Job.NodesServe): this node doesn't.
 	Finished struct {
 		Slot     SlotID
 		Attempt  AttemptID
 		OutBytes int64
+		Held     bool
 	}
 
 	// Failed says that an attempt is over without success.

@@ -71,7 +71,7 @@ func (m *Machine) lose(id AttemptID) {
 		return
 	}
 	a := m.attempt(id)
-	at := m.outputsAt(&m.slots[a.Slot])
+	at := m.outputsAt(a)
 	*at = slices.DeleteFunc(*at, func(o AttemptID) bool { return o == id })
 	m.tables[Map].outBytes -= a.OutBytes
 	t.winner = -1
@@ -120,7 +120,7 @@ func (m *Machine) unfetchable(e Unfetchable) {
 	}
 	t := &m.tables[Map].all[e.Map]
 	made := &t.attempts[t.winner]
-	if !e.Missing && !m.job.PerTask && m.slots[made.Slot].frozen {
+	if !e.Missing && !made.onNode && m.slots[made.Slot].frozen {
 		return // it answers when it goes on
 	}
 	r := m.attempt(s.task)
@@ -146,5 +146,9 @@ func (m *Machine) Disputed(e Unfetchable) bool {
 		return false
 	}
 	t := &m.tables[Map].all[e.Map]
-	return t.phase == done && t.winner == e.Number && (m.job.PerTask || m.slots[t.attempts[t.winner].Slot].known)
+	if t.phase != done || t.winner != e.Number {
+		return false
+	}
+	made := &t.attempts[t.winner]
+	return made.onNode || m.slots[made.Slot].known
 }

@@ -35,6 +35,7 @@ type Machine struct {
 	fetching int      // attempts at reduces that shuffle
 	deserted []SlotID // that were given up with outputs which nobody needed any more
 	leveled  bool     // the levels of nodes are known
+	holds    bool     // a slot serves an output of a map, or has done so
 
 	clusterNodes int
 	bad          int // nodes

@@ -391,7 +391,7 @@ func play(t *rapid.T, j Job, most int, draw func(n int, what string) int) *clust
 			}
 			delete(c.doing, s)
 			c.waits = append(c.waits, s)
-			c.step(Finished{Slot: s, Attempt: id, OutBytes: int64(draw(100, "bytes"))})
+			c.step(Finished{Slot: s, Attempt: id, OutBytes: int64(draw(100, "bytes")), Held: draw(3, "held") == 0})
 		case 3, 4:
 			if len(busy) > 0 {
 				s := busy[draw(len(busy), "busy")]
@@ -465,7 +465,8 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := Job{
 			Maps: rapid.IntRange(0, 8).Draw(t, "maps"), Reduces: rapid.IntRange(0, 3).Draw(t, "reduces"), Tries: [2]int{1000, 1000},
-			NodeFailures: 3, ReduceMemory: 1, PerTask: rapid.Bool().Draw(t, "one task for each slot"), Starter: rapid.SampledFrom([]Starter{always{}, afterMaps{}}).Draw(t, "starter"),
+			NodeFailures: 3, ReduceMemory: 1, PerTask: rapid.Bool().Draw(t, "one task for each slot"),
+			NodesServe: rapid.Bool().Draw(t, "nodes serve outputs"), Starter: rapid.SampledFrom([]Starter{always{}, afterMaps{}}).Draw(t, "starter"),
 			Hosts: func(i int) []string { return []string{fmt.Sprint("h", i%3)} },
 		}
 		want := rapid.SliceOfN(rapid.Bool(), 0, 5).Draw(t, "copies")
@@ -483,7 +484,7 @@ func TestWhatStandsStillGoesOnOrEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		j := Job{
 			Maps: rapid.IntRange(4, 8).Draw(t, "maps"), Reduces: rapid.IntRange(0, 2).Draw(t, "reduces"), Tries: [2]int{1000, 1000}, NodeFailures: 1000,
-			PerTask: rapid.Bool().Draw(t, "one task for each slot"), Starter: afterMaps{}, Speculator: &reckless{[]bool{true, false}}, Freezes: true,
+			PerTask: rapid.Bool().Draw(t, "one task for each slot"), NodesServe: rapid.Bool().Draw(t, "nodes serve outputs"), Starter: afterMaps{}, Speculator: &reckless{[]bool{true, false}}, Freezes: true,
 		}
 		c := playTwice(t, j, 5)
 		froze, lent = froze+c.froze, lent+c.lent

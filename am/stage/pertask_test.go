@@ -68,7 +68,7 @@ func attempt(s Stage, index, number int) AttemptID { return AttemptID{TaskID{s, 
 
 // A slot that is for one task does one of the stage that it was asked for, and goes. Its output stays on its node, until that is lost.
 func TestSlotsForOneTask(t *testing.T) {
-	s := tell(t, Job{Maps: 2, Reduces: 1, PerTask: true, Starter: always{}})
+	s := tell(t, Job{Maps: 2, Reduces: 1, PerTask: true, NodesServe: true, Starter: always{}})
 	if len(s.asks[Map]) != 2 || len(s.asks[Reduce]) != 1 {
 		t.Fatalf("requests: %v", s.asks)
 	}
@@ -91,7 +91,7 @@ func TestSlotsForOneTask(t *testing.T) {
 
 // Where all slots are with reduces that wait for a map, one of them goes over to it.
 func TestReduceMakesRoomForAMapInItsOwnSlot(t *testing.T) {
-	s := tell(t, Job{Maps: 1, Reduces: 1, PerTask: true, Starter: always{}})
+	s := tell(t, Job{Maps: 1, Reduces: 1, PerTask: true, NodesServe: true, Starter: always{}})
 	r, _ := s.grant(Reduce, "a")
 	s.step(Tick{})
 	s.now += starving

@@ -77,6 +77,7 @@ func TestDecisionsStaySaneWhateverIsTold(t *testing.T) {
 		l := &liar{t: t, doing: map[SlotID]AttemptID{}, accepted: map[TaskID]int{}}
 		j := Job{
 			Maps: maps, Reduces: reduces, Tries: [2]int{4, 4}, NodeFailures: 3, PerTask: rapid.Bool().Draw(t, "one task for each container"),
+			NodesServe: rapid.Bool().Draw(t, "nodes serve outputs"),
 			Starter:    rapid.SampledFrom([]func() Starter{func() Starter { return &slowstart.OMO{} }, func() Starter { return slowstart.Fraction(0.5) }}).Draw(t, "starter")(),
 			Speculator: rapid.SampledFrom([]func() Speculator{func() Speculator { return &speculate.ESplash{} }, func() Speculator { return &speculate.Late{} }}).Draw(t, "speculator")(),
 		}

@@ -13,7 +13,7 @@ import (
 func TestReducesRampUp(t *testing.T) {
 	for _, perTask := range []bool{false, true} {
 		const maps, reduces, slots = 400, 250, 40
-		m := New(Job{Maps: maps, Reduces: reduces, Tries: [2]int{4, 4}, NodeFailures: 3, PerTask: perTask, Starter: slowstart.Ramp{Fraction: 0.05}})
+		m := New(Job{Maps: maps, Reduces: reduces, Tries: [2]int{4, 4}, NodeFailures: 3, PerTask: perTask, NodesServe: perTask, Starter: slowstart.Ramp{Fraction: 0.05}})
 		asked, running := [2]map[RequestID]bool{{}, {}}, [2]map[SlotID]AttemptID{{}, {}}
 		next, most, held := SlotID(0), 0, 0
 		var freed []SlotID

@@ -144,6 +144,8 @@ func scriptedJob(t *testing.T, p *scripted, words []string) Job {
 			j.Silence = time.Duration(number(v)) * time.Second
 		case "per-task":
 			j.PerTask = true
+		case "nodes-serve":
+			j.NodesServe = true
 		case "freezes":
 			j.Freezes = true
 		case "copies":
@@ -183,8 +185,8 @@ func eventIn(f []string) Event {
 			e.Phase = map[string]Phase{"shuffles": Shuffling, "reduces": Reducing}[f[4]]
 		}
 		return e
-	case "finished": // slot, attempt, bytes
-		return Finished{slot(), attemptIn(f[2]), int64(number(f[3]))}
+	case "finished": // slot, attempt, bytes, and "held" if the slot has the output
+		return Finished{Slot: slot(), Attempt: attemptIn(f[2]), OutBytes: int64(number(f[3])), Held: len(f) > 4}
 	case "failed":
 		return Failed{slot(), attemptIn(f[2]), errors.New("it failed")}
 	case "gone":

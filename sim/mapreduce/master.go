@@ -96,7 +96,7 @@ func (j *master) submitted(seq int64) {
 	set := &j.c.s.Settings
 	spec := stage.Job{
 		Maps: j.is.Maps.Tasks, Reduces: j.is.Reduces.Tasks, ReduceMemory: j.is.Reduces.Memory, Tries: [2]int{4, 4}, NodeFailures: 3,
-		PerTask: set.Containers != "reused", Starter: starter(set), Freezes: set.Freezes,
+		PerTask: set.Containers != "reused", NodesServe: set.Containers != "reused", Starter: starter(set), Freezes: set.Freezes,
 	}
 	spec.Speculator, spec.Splitter = speculator(set)
 	j.machine = stage.New(spec)
