@@ -75,6 +75,25 @@ func TestWhatContainersCanHold(t *testing.T) {
 	}
 }
 
+// Preemption asks where a container is, and how its queue wants to be taken from.
+func TestWhereContainersAre(t *testing.T) {
+	s, h, held := exchange(t)
+	other := s.AddNode(NodeSpec{Host: "n1", Rack: "/r", Capability: schedulertest.GB(4)})
+	k := s.Restore(h, other, schedulertest.GB(1))
+	for c, want := range map[ContainerHandle]NodeHandle{held[0]: 0, k: other} {
+		if got := s.NodeOf(c); got != want {
+			t.Errorf("container %d is on node %d, not on %d", c, got, want)
+		}
+		if _, path := s.Means(c); path != "root.a" {
+			t.Errorf("container %d is of queue %q", c, path)
+		}
+	}
+	s.SetHeld(k, schedulertest.GB(0))
+	if !s.Regain(k) || s.Held(k) != schedulertest.GB(1) {
+		t.Errorf("it holds %v again", s.Held(k))
+	}
+}
+
 // Each change of what queues are charged is counted, so that others see that something has changed.
 func TestSchedulersCountChanges(t *testing.T) {
 	s, _, held := exchange(t)

@@ -166,6 +166,45 @@ func TestHeldAmounts(t *testing.T) {
 	c.run(0)
 }
 
+// A container that is to have its claim again takes what its node has free, as far as its queues may have that.
+func TestContainersRegainWhatIsFree(t *testing.T) {
+	for name, x := range map[string]struct {
+		maximum  string // of the queue, in percent
+		own      int64  // what another container of the queue has
+		other    int64  // and one of another queue
+		held     int64  // afterwards, of 6 GB
+		complete bool
+	}{
+		"all is free":               {"100", 0, 0, 6, true},
+		"just enough":               {"100", 0, 4, 6, true},
+		"a part":                    {"100", 0, 7, 3, false},
+		"nothing":                   {"100", 0, 9, 1, false},
+		"the node has too much":     {"100", 0, 12, 1, false},
+		"the queue may have it all": {"80", 2, 0, 6, true},
+		"the queue may not have it": {"80", 4, 0, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, map[string]string{"root.a.maximum-capacity": x.maximum}, "n0")
+			a := c.app("root.a", "u", 0, row(1, 6))
+			_, got := c.run(0)
+			k := got[a][0]
+			c.SetHeld(k, gb(1))
+			if x.own > 0 {
+				c.Restore(a, 0, gb(x.own))
+			}
+			if x.other > 0 {
+				c.Restore(c.app("root.b", "v", 0), 0, gb(x.other))
+			}
+			for range 2 { // the second time nothing is left to take
+				if done := c.Regain(k); done != x.complete || c.Held(k)[records.Memory] != x.held<<10 {
+					t.Errorf("it holds %v, which is all: %t", c.Held(k), done)
+				}
+			}
+			c.run(0)
+		})
+	}
+}
+
 // What an application lacks of its claims goes with it into another queue. A container gets nothing back that its queue may not have,
 // unless its node says that it has it.
 func TestQueuesAreChargedWhatIsHeld(t *testing.T) {
