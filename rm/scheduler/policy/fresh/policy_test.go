@@ -1,0 +1,245 @@
+package fresh
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/policy/leaf"
+	"heddle/rm/scheduler/policy/stages"
+	"heddle/yarn/records"
+)
+
+// Priorities at which Hadoop's MapReduce asks.
+const (
+	reruns  = 5
+	reduces = 10
+	maps    = 20
+)
+
+var slot = records.NewResource(1024, 1)
+
+// bench is a leaf of 10 slots of one size under a policy.
+type bench struct {
+	*Policy
+	now  int64
+	free int64
+	next handle.Container
+	asks map[handle.App]map[int32]int32
+}
+
+func newBench(now int64) *bench {
+	b := &bench{Policy: New(), free: 10, asks: map[handle.App]map[int32]int32{}}
+	b.tick(now)
+	return b
+}
+
+func app(h handle.App) leaf.App { return leaf.App{Handle: h, Seq: int64(h), Type: stages.Type} }
+
+func (b *bench) tick(now int64) []handle.App {
+	b.now = now
+	return slices.Clone(b.Tick(now, leaf.Queue{Free: slot.Times(b.free), Types: 2}))
+}
+
+func (b *bench) request(h handle.App, priority int32) leaf.Ask {
+	return leaf.Ask{App: app(h), Priority: priority, Count: b.asks[h][priority], Capability: slot}
+}
+
+func (b *bench) ask(h handle.App, priority, count int32) {
+	if b.asks[h] == nil {
+		b.asks[h] = map[int32]int32{}
+	}
+	b.asks[h][priority] = count
+	b.Asked(b.request(h, priority))
+}
+
+// grant returns the last of so many containers.
+func (b *bench) grant(h handle.App, priority int32, n int) handle.Container {
+	for range n {
+		b.asks[h][priority]--
+		b.free--
+		k := b.request(h, priority)
+		b.Granted(k.App, leaf.Grant{Container: b.next, Resource: slot, Since: b.now, Ask: k})
+		b.next++
+	}
+	return b.next - 1
+}
+
+func (b *bench) end(c handle.Container) {
+	b.free++
+	b.Ended(leaf.App{}, leaf.Node{}, leaf.Outcome{Container: c, Resource: slot})
+}
+
+func (b *bench) held(h handle.App, priority int32) bool {
+	held, _ := b.Hold(b.request(h, priority))
+	return held
+}
+
+// turns compares what is held: of job 0, which has reduces only, and of job 1, which has maps only.
+func (b *bench) turns(t *testing.T, when string, want stages.Stage) {
+	t.Helper()
+	heldReduces, heldMaps := want == stages.Map, want == stages.Reduce
+	if b.held(0, reduces) != heldReduces || b.held(1, maps) != heldMaps {
+		t.Errorf("%s: reduces are held: %t, maps: %t; want the turn of %v", when, b.held(0, reduces), b.held(1, maps), want)
+	}
+}
+
+// both is a leaf in which 10 reduces of job 0 wait and 30 maps of job 1. Nobody knows how long any take, so that maps are to have 3/4.
+func both(now int64) *bench {
+	b := newBench(now)
+	b.ask(0, reduces, 10)
+	b.ask(1, maps, 30)
+	b.tick(now)
+	return b
+}
+
+// Algorithm 3.3.2: the next slot goes to maps while they have less than they should, and to reduces otherwise.
+func TestStagesTakeTurns(t *testing.T) {
+	b := both(1000)
+	b.turns(t, "at first", stages.Map)
+	b.grant(1, maps, 7)
+	b.turns(t, "maps have 7 of 10 slots", stages.Map)
+	last := b.grant(1, maps, 1)
+	b.turns(t, "maps have 8", stages.Reduce)
+	const why = "it is the turn of reduces: of the queue maps have 80 % and should have 75 %, as what is left of all maps is 75 % of the work"
+	if got := b.Why(b.request(1, maps)); got != why {
+		t.Errorf("it says %q", got)
+	}
+	b.tick(1500)
+	b.turns(t, "by new sums", stages.Reduce)
+	b.end(last)
+	b.tick(2000)
+	b.turns(t, "one has ended after 1 s", stages.Map) // 29 of 39 are left
+	b.ask(0, reduces, 0)
+	b.tick(2001)
+	b.turns(t, "no reduce waits", stages.None)
+	b.ask(0, reduces, 1)
+	b.tick(2002)
+	b.turns(t, "one waits", stages.Map)
+	b.grant(0, reduces, 1) // what waits is known without new sums
+	b.turns(t, "none waits", stages.None)
+}
+
+// A stage that takes nothing loses its turn: 10 s after the first container has ended that it could have, and 120 s after it got its turn
+// or took something. It gets none again until it takes something.
+func TestTurnsAreLost(t *testing.T) {
+	b := both(1000)
+	b.tick(120_999)
+	b.turns(t, "119.999 s", stages.Map)
+	b.tick(121_000)
+	b.turns(t, "120 s", stages.None)
+	b.tick(125_000)
+	b.turns(t, "later", stages.None)
+	b.grant(1, maps, 1)
+	b.turns(t, "it takes something", stages.Map)
+	b.tick(200_000)
+	b.grant(1, maps, 1)
+	b.tick(319_999)
+	b.turns(t, "119.999 s after a container", stages.Map)
+	b.tick(320_000)
+	b.turns(t, "120 s after it", stages.None)
+
+	b = both(1000)
+	c := b.grant(1, maps, 3)
+	b.tick(5000)
+	b.end(c)
+	b.tick(9000)
+	b.end(c - 1)
+	b.tick(15_000)
+	b.turns(t, "10 s after the first end", stages.Map)
+	b.tick(15_001)
+	b.turns(t, "10.001 s after it", stages.None)
+
+	b = both(1000)
+	c = b.grant(1, maps, 3)
+	b.tick(5000)
+	b.end(c)
+	b.tick(8000)
+	b.grant(1, maps, 1)
+	b.tick(30_000)
+	b.turns(t, "a slot that ended was taken", stages.Map)
+	b.grant(0, reduces, 1)
+	b.end(c - 1)
+	b.tick(35_000)
+	b.grant(0, reduces, 1) // the other stage takes something
+	b.tick(40_001)
+	b.turns(t, "the other stage took a slot that ended", stages.None)
+}
+
+// A turn that comes back isn't lost by what ended in an earlier one.
+func TestTurnsBeginAnew(t *testing.T) {
+	b := both(1000)
+	c := b.grant(1, maps, 8)
+	b.turns(t, "maps have 8 slots", stages.Reduce)
+	b.tick(2000)
+	b.end(c)
+	b.tick(2000)
+	b.turns(t, "one has ended", stages.Map)
+	b.tick(12_001)
+	b.turns(t, "10.001 s after it", stages.Map)
+	b.tick(121_999)
+	b.turns(t, "119.999 s after the turn has changed", stages.Map)
+	b.tick(122_000)
+	b.turns(t, "120 s after it", stages.None)
+}
+
+// Reduces of a job with maps left wait for these and for nothing else. Reruns of maps and what is of no stage never wait.
+func TestWhoNeverWaitsForATurn(t *testing.T) {
+	b := both(1000)
+	b.ask(1, reduces, 2)
+	b.ask(1, reruns, 1)
+	b.ask(0, 0, 1)
+	b.grant(1, maps, 9)
+	b.tick(1001)
+	b.turns(t, "maps have 9 slots", stages.Reduce)
+	if !b.held(1, reduces) || b.held(1, reruns) || b.held(0, 0) {
+		t.Errorf("held are reduces with maps: %t, reruns: %t, ApplicationMasters: %t", b.held(1, reduces), b.held(1, reruns), b.held(0, 0))
+	}
+	if until := func() int64 { _, until := b.Hold(b.request(1, reduces)); return until }(); until != math.MaxInt64 {
+		t.Errorf("held until %d", until)
+	}
+	const why = "its reduces wait for its maps: 31 of 30 haven't ended, and 22 of these are pending"
+	if got := b.Why(b.request(1, reduces)); got != why {
+		t.Errorf("it says %q", got)
+	}
+	other := leaf.Ask{App: leaf.App{Handle: 7, Seq: 7, Type: "SPARK"}, Priority: maps, Count: 1, Capability: slot}
+	unknown := b.request(9, maps)
+	for _, k := range []leaf.Ask{other, unknown} {
+		if held, _ := b.Hold(k); held || b.Why(k) != "" || b.Ratio(k.App) != 0 {
+			t.Errorf("application %d: held %t by %q with ratio %v", k.App.Handle, held, b.Why(k), b.Ratio(k.App))
+		}
+	}
+	if !strings.Contains(b.Why(b.request(1, maps)), "turn of reduces") {
+		t.Errorf("it says %q", b.Why(b.request(1, maps)))
+	}
+}
+
+// Equation 3.1: who has had least by time comes first. Rates are computed anew each interval, and all are looked at again then.
+func TestRatesAreOfEachInterval(t *testing.T) {
+	b := newBench(1000)
+	b.ask(0, maps, 3)
+	b.ask(1, maps, 3)
+	if got := b.tick(1000 + leaf.Interval); !slices.Equal(got, []handle.App{0, 1}) {
+		t.Errorf("looked at again: %v", got)
+	}
+	begun := b.now
+	b.grant(0, maps, 2)
+	if got := b.tick(begun + leaf.Interval - 1); !slices.Equal(got, []handle.App{0}) || b.Ratio(app(0)) != 0 {
+		t.Errorf("looked at again: %v; the ratio is %v", got, b.Ratio(app(0)))
+	}
+	if got := b.tick(begun + leaf.Interval); !slices.Equal(got, []handle.App{0, 1}) {
+		t.Errorf("looked at again after an interval: %v", got)
+	}
+	if r := [2]float64{b.Ratio(app(0)), b.Ratio(app(1))}; math.Abs(r[0]-0.2) > 1e-9 || r[1] != 0 {
+		t.Errorf("rates are %v", r)
+	}
+	if got := b.tick(begun + leaf.Interval); len(got) != 0 {
+		t.Errorf("looked at again without a reason: %v", got)
+	}
+	b.Left(0)
+	if b.Ratio(app(0)) != 0 {
+		t.Errorf("an application that has gone has the ratio %v", b.Ratio(app(0)))
+	}
+}
