@@ -201,6 +201,64 @@ func TestOrderOfTheRulesOfSection434(t *testing.T) {
 	}
 }
 
+// Why reduces wait: nobody knows how long maps take, or the maps take longer than the shuffle, also when all of them run.
+func TestWhyReducesWait(t *testing.T) {
+	b := lazy(t)
+	const unknown = "its reduces wait: 40 maps are pending, and none of 60 has ended yet"
+	if got := b.whyAfter(1000); got != unknown {
+		t.Errorf("at first it says %q", got)
+	}
+	b.tick(9_999)
+	b.end(0, 20, 20)
+	b.tick(10_000)
+	b.grant(0, 20, 20)
+	b.tick(20_000)
+	b.end(0, 20, 20)
+	b.Outputs(app(0), 40, 40<<20) // 1 MB of each: the shuffle takes half a second
+	b.tick(20_000)
+	b.grant(0, 20, 20)
+	for i, want := range []string{"the last maps need 8 s", "the last maps need 5 s"} {
+		now := 22_000 + int64(i)*3000
+		if got := b.whyAfter(now); !strings.Contains(got, "its reduces wait: no map is pending, the shuffle needs 0 s, "+want) || !b.held(0) {
+			t.Errorf("after %d ms they wait: %t; it says %q, not %q", now, b.held(0), got, want)
+		}
+	}
+	b.tick(29_900)
+	if b.held(0) {
+		t.Errorf("they wait, though the last maps need no longer than the shuffle: %q", b.Why(b.request(0, 10)))
+	}
+	if got := b.Why(leaf.Ask{App: leaf.App{Handle: 5, Type: "SPARK"}, Priority: 10}); got != "" {
+		t.Errorf("of an application without stages it says %q", got)
+	}
+}
+
+// Applications without stages are served by what they hold, and never wait. One that has gone is forgotten.
+func TestApplicationsWithoutStages(t *testing.T) {
+	b := newBench(t)
+	other := leaf.App{Handle: 1, Seq: 1, Type: "SPARK", Used: slot.Times(5)}
+	k := leaf.Ask{App: other, Priority: 10, Count: 1, Capability: slot}
+	b.Asked(k)
+	b.tick(1000)
+	if held, _ := b.Hold(k); held || b.Ratio(other) != 0.25 {
+		t.Errorf("held: %t; the ratio is %v", held, b.Ratio(other))
+	}
+	b.ask(0, 20, 2)
+	b.ask(0, 10, 1)
+	b.tick(2000)
+	b.grant(0, 20, 2)
+	b.end(0, 20, 2)
+	b.tick(3000)
+	b.grant(0, 10, 1)
+	if x := b.jobs[0]; !x.begun {
+		t.Error("its reduces haven't begun")
+	}
+	b.Left(0)
+	b.Left(7)
+	if x := b.jobs[0]; x.begun {
+		t.Error("the next one with its handle has begun its reduces")
+	}
+}
+
 // Reduces whose maps haven't ended leave room for a map.
 func TestReducesLeaveRoomForMaps(t *testing.T) {
 	b := newBench(t)
