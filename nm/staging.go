@@ -131,8 +131,20 @@ func (s *stager) Stage(ctx context.Context, user, file string) (string, func(), 
 		return "", nil, fmt.Errorf("%s has more than one block", at)
 	}
 	path, remove, err := s.disk.Copy(ctx, uid, r, info.Size)
-	if err == nil {
-		s.copied.Add(info.Size)
+	if err != nil {
+		return "", nil, err
 	}
-	return path, remove, err
+	now, err := as.Stat(ctx, at.String())
+	if err == nil && (now.ModTime != info.ModTime || now.Size != info.Size) {
+		err = fmt.Errorf("%s has changed while it was copied", at)
+	}
+	if err != nil {
+		remove()
+		return "", nil, err
+	}
+	s.copied.Add(info.Size)
+	return path, remove, nil
 }
+
+// Holds implements shorttasks.Stager.
+func (s *stager) Holds(path string) bool { return s.disk.Has(path) }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,7 +30,8 @@ type Config struct {
 
 // Disk is a RAM disk. Its methods may be called from any goroutine.
 type Disk struct {
-	c Config
+	c      Config
+	device uint64 // of the tmpfs
 
 	mu   sync.Mutex
 	used int64 // bytes of copies, those under way included
@@ -37,6 +39,9 @@ type Disk struct {
 
 // ErrFull says that a copy has no room.
 var ErrFull = errors.New("the RAM disk is full")
+
+// ErrLost says that somebody has unmounted the disk, or mounted something else over it.
+var ErrLost = errors.New("the RAM disk is not mounted any more")
 
 // Open mounts an empty disk. One that an earlier daemon has left in the folder goes.
 func Open(c Config) (d *Disk, err error) {
@@ -76,7 +81,8 @@ func Open(c Config) (d *Disk, err error) {
 	if err := unix.Mount("", d.out(), "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|safe, ""); err != nil {
 		return d, fmt.Errorf("make %s read-only: %w", d.out(), err)
 	}
-	return d, nil
+	d.device, err = device(files)
+	return d, err
 }
 
 func (d *Disk) in() string  { return filepath.Join(d.c.Dir, "in") }
@@ -104,6 +110,21 @@ func Clear(dir string) error {
 	return nil
 }
 
+// device is the number of the file system that has a file.
+func device(path string) (uint64, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	return uint64(info.Sys().(*syscall.Stat_t).Dev), nil
+}
+
+// Has reports whether a copy can be read by its path: it is there, and on the disk.
+func (d *Disk) Has(path string) bool {
+	at, err := device(path)
+	return err == nil && at == d.device
+}
+
 // Close unmounts the disk. Files that are open live on until they are closed.
 func (d *Disk) Close() error { return Clear(d.c.Dir) }
 
@@ -126,7 +147,7 @@ func (d *Disk) take(size int64) error {
 }
 
 // Copy writes size bytes, more than 0, to a new file that only a user may read, and returns its name and what removes it, which may be called once. ErrFull means that there
-// is no room for it.
+// is no room for it, ErrLost that a mount of the disk is gone: nothing stays below it then.
 func (d *Disk) Copy(ctx context.Context, uid int, from io.Reader, size int64) (path string, remove func(), err error) {
 	if size <= 0 {
 		return "", nil, fmt.Errorf("a copy of %d bytes: it needs at least one", size)
@@ -135,6 +156,11 @@ func (d *Disk) Copy(ctx context.Context, uid int, from io.Reader, size int64) (p
 	room := (size + page - 1) / page * page
 	if err := d.take(room); err != nil {
 		return "", nil, err
+	}
+	// Without its mount the folder is one of a local disk, which isn't to be filled.
+	if !d.Has(filepath.Join(d.in(), "files")) || !d.Has(d.out()) {
+		_ = d.take(-room) // giving back never fails
+		return "", nil, ErrLost
 	}
 	name := rand.Text()
 	inside := filepath.Join(d.in(), "files", name)
@@ -145,11 +171,15 @@ func (d *Disk) Copy(ctx context.Context, uid int, from io.Reader, size int64) (p
 	if err = d.write(ctx, inside, from, size); err == nil {
 		err = os.Lchown(inside, uid, -1)
 	}
+	path = filepath.Join(d.out(), name)
+	if err == nil && !d.Has(path) {
+		err = ErrLost // while it was written
+	}
 	if err != nil {
 		remove()
 		return "", nil, err
 	}
-	return filepath.Join(d.out(), name), remove, nil
+	return path, remove, nil
 }
 
 // write has a helper write a file.

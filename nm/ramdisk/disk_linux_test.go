@@ -13,10 +13,19 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"heddle/internal/await"
 )
 
-// TestMain is the helper as well.
+// TestMain is the helper as well, and a daemon that is killed.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "daemon" {
+		if err := daemon(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if len(os.Args) == 4 && os.Args[1] == "helper" {
 		size, err := strconv.ParseInt(os.Args[3], 10, 64)
 		if err == nil {
@@ -29,6 +38,43 @@ func TestMain(m *testing.M) {
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// daemon makes a copy, and begins another one of what its standard input has, which doesn't end.
+func daemon(dir string) error {
+	var helper int
+	c := Config{Dir: dir, Size: 1 << 20, Helper: []string{os.Args[0], "helper"}, Join: func(pid int) error {
+		helper = pid
+		return nil
+	}}
+	d, err := Open(c)
+	if err != nil {
+		return err
+	}
+	path, _, err := d.Copy(context.Background(), reader, strings.NewReader("abc"), 3)
+	if err != nil {
+		return err
+	}
+	_, _, err = d.Copy(context.Background(), reader, &saying{path: path, helper: &helper}, 1<<19)
+	return err
+}
+
+// saying gives one byte, says then who copies it, and gives nothing more.
+type saying struct {
+	path   string
+	helper *int
+	given  bool
+}
+
+func (s *saying) Read(b []byte) (int, error) {
+	if !s.given {
+		s.given = true
+		b[0] = 'x'
+		return 1, nil
+	}
+	fmt.Println(s.path, *s.helper)
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return 0, err
 }
 
 const reader = 12345 // a uid
@@ -185,5 +231,132 @@ func TestAHelperEndsWithItsPipe(t *testing.T) {
 	}
 	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// A daemon that is killed with a copy made and another one under way leaves mounts and files, which its successor removes. Its helper ends by itself.
+func TestAKilledDaemonLeavesNothing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ramdisk")
+	t.Cleanup(func() {
+		if err := Clear(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	c := exec.Command(os.Args[0], "daemon", dir)
+	c.Stderr = os.Stderr
+	if _, err := c.StdinPipe(); err != nil { // it stays open until the daemon is dead
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var path string
+	var helper int
+	_, err = fmt.Fscan(out, &path, &helper)
+	killed := c.Process.Kill()
+	_ = c.Wait() // it was killed
+	if err = errors.Join(err, killed); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the helper has ended", func() bool {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", helper))
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
+	if left, err := os.ReadDir(filepath.Join(dir, "out")); err != nil || len(left) != 1 || mounts(t, dir) != 2 {
+		t.Errorf("the copy that was made should be all that is left: %v, %v, %d mounts", left, err, mounts(t, dir))
+	}
+	if err := Clear(dir); err != nil || mounts(t, dir) != 0 {
+		t.Errorf("%v, %d mounts", err, mounts(t, dir))
+	}
+	for _, gone := range []string{path, dir} {
+		if _, err := os.Stat(gone); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", gone, err)
+		}
+	}
+}
+
+// second calls do at its second read: the first part of a copy is written, or on its way.
+type second struct {
+	do    func()
+	reads int
+}
+
+func (s *second) Read(b []byte) (int, error) {
+	if s.reads++; s.reads == 2 {
+		s.do()
+	}
+	clear(b)
+	return len(b), nil
+}
+
+// A helper that is killed leaves neither a file nor taken room, and the next copy is made.
+func TestAKilledHelperLeavesNothing(t *testing.T) {
+	d, _ := open(t, 8<<20)
+	var helper int
+	d.c.Join = func(pid int) error {
+		helper = pid
+		return nil
+	}
+	kill := &second{do: func() {
+		if err := syscall.Kill(helper, syscall.SIGKILL); err != nil {
+			t.Error(err)
+		}
+	}}
+	if _, _, err := d.Copy(t.Context(), reader, kill, 6<<20); err == nil {
+		t.Error("no error")
+	}
+	left, err := os.ReadDir(d.out())
+	if err != nil || len(left) > 0 || d.Used() != 0 {
+		t.Errorf("%v, %v, %d bytes", left, err, d.Used())
+	}
+	if path, _, err := d.Copy(t.Context(), reader, strings.NewReader("abc"), 3); err != nil || !d.Has(path) {
+		t.Errorf("%s, %v", path, err)
+	}
+}
+
+// Without one of its mounts there is no copy, before it is written or while it is, and nothing is written to the disk below. Copies of before aren't there any more.
+func TestALostMount(t *testing.T) {
+	for _, mount := range []string{"out", "in/files"} {
+		t.Run(mount, func(t *testing.T) {
+			d, c := open(t, 8<<20)
+			before, _, err := d.Copy(t.Context(), reader, strings.NewReader("abc"), 3)
+			if err != nil || !d.Has(before) {
+				t.Fatalf("%s, %v", before, err)
+			}
+			used := d.Used()
+			lose := &second{do: func() {
+				if err := syscall.Unmount(filepath.Join(c.Dir, mount), syscall.MNT_DETACH); err != nil {
+					t.Error(err)
+				}
+			}}
+			// Whether the helper has opened its file before the mount went isn't known: where only "in/files" is gone, the copy may be a good one.
+			path, _, err := d.Copy(t.Context(), reader, lose, 2<<20)
+			if (err == nil) != d.Has(path) || mount == "out" && !errors.Is(err, ErrLost) {
+				t.Errorf("while it was written: %q, %v", path, err)
+			}
+			if err == nil {
+				used = d.Used()
+			}
+			d.c.Join = func(int) error {
+				t.Error("a helper writes to the disk below")
+				return nil
+			}
+			if _, _, err := d.Copy(t.Context(), reader, strings.NewReader("abc"), 3); !errors.Is(err, ErrLost) || d.Used() != used {
+				t.Errorf("afterwards: %v, %d bytes instead of %d", err, d.Used(), used)
+			}
+			if left, err := os.ReadDir(filepath.Join(c.Dir, mount)); err != nil || len(left) > 0 {
+				t.Errorf("below the mount: %v, %v", left, err)
+			}
+			if mount == "out" && d.Has(before) {
+				t.Error("a copy is there that can't be read")
+			}
+			if err := d.Close(); err != nil || mounts(t, c.Dir) != 0 {
+				t.Errorf("%v, %d mounts", err, mounts(t, c.Dir))
+			}
+		})
 	}
 }

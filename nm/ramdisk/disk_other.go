@@ -33,5 +33,8 @@ func (*Disk) Copy(context.Context, int, io.Reader, int64) (string, func(), error
 	return "", nil, errors.ErrUnsupported
 }
 
+// Has has nothing.
+func (*Disk) Has(string) bool { return false }
+
 // Used is nothing.
 func (*Disk) Used() int64 { return 0 }

@@ -12,6 +12,8 @@ type Stager interface {
 	// Stage copies a file with a user's rights, and returns the copy's name and what removes it. It fails if the file can't be staged, or there
 	// is no room for it: tasks then read the file itself.
 	Stage(ctx context.Context, user, file string) (path string, remove func(), err error)
+	// Holds reports whether a copy can still be read by its path.
+	Holds(path string) bool
 }
 
 // InputVariable is the environment variable by which a task learns where its input is in memory. It isn't set if that is nowhere.
@@ -92,14 +94,14 @@ func (j *job) staged() (files []string) {
 	return files
 }
 
-// takeInput tells a task where its input is. One that isn't in memory yet isn't waited for, nor of use any more. The lock is held.
+// takeInput tells a task where its input is. One that isn't in memory yet isn't waited for, and one that has got lost isn't named: neither is of use any more. The lock is held.
 func (r *run) takeInput(m *wire.Task) {
 	n := r.s.n
 	if m.Input == "" || n.o.Stager == nil {
 		return
 	}
 	in := r.job.inputs[m.Input]
-	if in == nil || in.path == "" {
+	if in == nil || in.path == "" || !n.o.Stager.Holds(in.path) {
 		n.counts.Misses++
 		if in != nil {
 			in.drop()

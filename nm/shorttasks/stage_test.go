@@ -13,6 +13,7 @@ import (
 type memory struct {
 	l    *lab
 	here []string
+	lost map[string]bool // paths
 }
 
 func (m *memory) Stage(_ context.Context, user, file string) (string, func(), error) {
@@ -27,6 +28,19 @@ func (m *memory) Stage(_ context.Context, user, file string) (string, func(), er
 		defer m.l.mu.Unlock()
 		m.here = slices.DeleteFunc(m.here, func(x string) bool { return x == user+file })
 	}, nil
+}
+
+// Holds reports whether a file is still there: a test may have taken it away.
+func (m *memory) Holds(path string) bool {
+	m.l.mu.Lock()
+	defer m.l.mu.Unlock()
+	return !m.lost[path]
+}
+
+func (m *memory) lose(path string) {
+	m.l.mu.Lock()
+	defer m.l.mu.Unlock()
+	m.lost = map[string]bool{path: true}
 }
 
 func (m *memory) has() int {
@@ -91,4 +105,44 @@ func TestInputsAreStagedWhileTasksWait(t *testing.T) {
 	c.Close()
 	l.empty()
 	await.Until(t, "nothing is left", func() bool { return m.has() == 0 })
+}
+
+// A copy that is lost while its task waits isn't named to the task, and is done with: the next task that reads the file isn't told either.
+func TestALostCopyIsNotNamed(t *testing.T) {
+	l := newLab(t, 1)
+	m := &memory{l: l}
+	l.Node.o.Stager = m
+	got := make(chan []string, 1)
+	l.run = func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		for {
+			x, err := c.Receive()
+			if err != nil {
+				return
+			}
+			if task, ok := x.(*wire.Task); ok {
+				got <- task.Env
+				_ = c.Send(&wire.Ended{ID: task.ID})
+			}
+		}
+	}
+	c := l.scheduler("one")
+	probe := of(1, 2, 2)
+	probe.Inputs = []string{"/a"}
+	say(t, c, probe)
+	first := hear[*wire.Ask](t, c)
+	await.Until(t, "the file is staged", func() bool { return m.has() == 1 })
+	m.lose("/memory/a")
+	say(t, c, &wire.Task{ID: first.ID, Left: 1, Input: "/a"})
+	if env := <-got; len(env) > 0 {
+		t.Errorf("%q", env)
+	}
+	second := hear[*wire.Ask](t, c)
+	if len(second.Staged) > 0 || m.has() != 0 {
+		t.Errorf("%q is named, %d copies are left", second.Staged, m.has())
+	}
+	say(t, c, &wire.NoTask{ID: second.ID}, &wire.Drop{Job: 1})
+	if n := l.Counts(); n.Hits != 0 || n.Misses != 1 {
+		t.Errorf("%+v", n)
+	}
 }
