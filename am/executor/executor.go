@@ -199,6 +199,10 @@ func (s *server) cancel(id uint64) {
 	}
 }
 
+// farewell is how long the end of a command by SIGTERM isn't reported. A node that ends the executor's container sends that signal to each of its
+// processes, to the executor maybe last. It is a variable for tests.
+var farewell = 250 * time.Millisecond
+
 // largest is the most that one message of output carries.
 const largest = 64 << 10
 
@@ -222,6 +226,12 @@ func (s *server) run(ctx context.Context, t *wire.Task) {
 	s.mu.Lock()
 	delete(s.running, t.ID)
 	s.mu.Unlock()
+	if syscall.Signal(e.Signal) == syscall.SIGTERM {
+		select {
+		case <-s.ctx.Done():
+		case <-time.After(farewell):
+		}
+	}
 	if s.ctx.Err() != nil {
 		return // the executor is ending, not the task: it runs again elsewhere
 	}

@@ -29,7 +29,10 @@ type startRequest struct {
 func newStarter() *starter {
 	s := &starter{requests: make(chan startRequest), done: make(chan struct{})}
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		// The thread must not end before all that it has ever started: other goroutines may have used it before, and started processes
+		// that die with it. So it is given back.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		defer close(s.done)
 		for r := range s.requests {
 			r.reply <- r.cmd.Start()
