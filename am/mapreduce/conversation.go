@@ -192,7 +192,7 @@ func (c *coordinator) finished(_ context.Context, r *job.DoneReport) (struct{}, 
 		return struct{}{}, nil
 	}
 	c.report = r
-	c.step(stage.Finished{Slot: w.slot, Attempt: attemptOf(r.ID), OutBytes: r.OutBytes})
+	c.step(stage.Finished{Slot: w.slot, Attempt: attemptOf(r.ID), OutBytes: r.OutBytes, Held: nodeServing(c, w, r) == ""})
 	c.report = nil
 	return struct{}{}, nil
 }
@@ -210,6 +210,9 @@ func (c *coordinator) unfetchable(_ context.Context, f *job.FetchFailure) (job.F
 	}
 	e := stage.Unfetchable{Slot: w.slot, Map: f.Map, Number: f.Attempt, Missing: f.Gone, Err: errors.New(f.Error)}
 	before := c.machine.Disputed(e)
+	if before && f.Gone {
+		distrust(c, f)
+	}
 	c.step(e)
 	// If it isn't disputed any more, events tell what has become of it.
 	return job.FetchVerdict{Again: before && c.machine.Disputed(e)}, nil

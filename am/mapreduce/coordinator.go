@@ -49,6 +49,7 @@ type coordinator struct {
 	output  string        // folder for parts of the output; the task's name is added
 	cluster containers
 	launch  am.Launch // of workers
+	shuffle []byte    // what nodes' shuffle services are told; nil: they serve no outputs
 	app     records.ApplicationID
 	log     *logrus.Entry
 	now     func() time.Time
@@ -62,6 +63,7 @@ type coordinator struct {
 	nodes    int
 	workers  map[string]*workerState // by container, those that the machine has
 	slots    []*workerState          // by slot
+	unserved map[string]bool         // hosts that don't serve outputs, or have refused one
 	requests map[am.RequestID]stage.RequestID
 	asks     map[stage.RequestID]am.RequestID
 	events   []job.MapOutput
@@ -106,7 +108,7 @@ func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID
 	c := &coordinator{
 		spec: s, splits: splits, app: app, log: log, now: time.Now, began: time.Now(),
 		changed: make(chan struct{}), news: make(chan struct{}),
-		workers: map[string]*workerState{}, requests: map[am.RequestID]stage.RequestID{}, asks: map[stage.RequestID]am.RequestID{},
+		workers: map[string]*workerState{}, unserved: map[string]bool{}, requests: map[am.RequestID]stage.RequestID{}, asks: map[stage.RequestID]am.RequestID{},
 		counters: job.Counters{}, finals: job.Counters{}, results: map[stage.TaskID]result{},
 	}
 	silence := s.Timeout
@@ -116,7 +118,7 @@ func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID
 	of := stage.Job{
 		Maps: len(splits), Reduces: s.Job.Reduces, Hosts: func(i int) []string { return splits[i].Hosts },
 		ReduceMemory: s.ReduceSize.MemoryMB, Tries: [2]int{s.MapTries, s.ReduceTries}, NodeFailures: s.NodeFailures, Silence: silence,
-		Starter: starter(s), Freezes: s.Job.Freeze,
+		Starter: starter(s), Freezes: s.Job.Freeze, NodesServe: s.NodesServe,
 	}
 	of.Speculator, of.Splitter = speculator(s)
 	c.machine = stage.New(of)
@@ -202,7 +204,7 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 			w.started = true
 			c.workers[w.ID.String()] = w
 			c.counters.Add(job.JobGroup, job.LaunchedWorkers, 1)
-			c.cluster.Start(w.ID, c.launch)
+			c.cluster.Start(w.ID, launchOn(c, w.host))
 		case stage.GiveBack:
 			c.giveBack(a)
 		case stage.Launch:
@@ -310,7 +312,7 @@ func (c *coordinator) accept(a stage.Accept) {
 	c.results[a.Attempt.TaskID] = result{c.report.Counters, c.report.Output}
 	c.finals.AddAll(c.report.Counters)
 	if a.Attempt.Stage == stage.Map && c.spec.Job.Reduces > 0 {
-		c.tell(job.MapOutput{Map: a.Attempt.Index, Attempt: a.Attempt.Number, URL: w.url})
+		c.tell(job.MapOutput{Map: a.Attempt.Index, Attempt: a.Attempt.Number, URL: w.url, Node: nodeServing(c, w, c.report)})
 	}
 }
 

@@ -33,6 +33,7 @@ type fakeCluster struct {
 	ran      []am.Performance
 	err      error
 	swaps    map[records.ContainerID]am.RequestID // containers that are to stand still
+	launch   am.Launch                            // the latest
 }
 
 func (f *fakeCluster) Swap(id records.ContainerID, to am.RequestID) error {
@@ -64,7 +65,9 @@ func (f *fakeCluster) Withdraw(id am.RequestID, _ int) int {
 
 func (f *fakeCluster) Release(ids ...records.ContainerID) { f.released = append(f.released, ids...) }
 
-func (f *fakeCluster) Start(id records.ContainerID, _ am.Launch) { f.started = append(f.started, id) }
+func (f *fakeCluster) Start(id records.ContainerID, l am.Launch) {
+	f.started, f.launch = append(f.started, id), l
+}
 
 func (f *fakeCluster) Blacklist(add, remove []string) {
 	f.bad = append(f.bad, add...)
@@ -97,8 +100,10 @@ func newPatientPlay(tries, maps, reduces int, hosts ...string) *play {
 }
 
 func newPlayOf(j job.Job, tries, maps int, hosts ...string) *play {
-	log := logrus.New()
-	log.SetOutput(io.Discard)
+	return newPlayBy(specOf(j, tries), maps, hosts...)
+}
+
+func specOf(j job.Job, tries int) *job.Spec {
 	s := &job.Spec{
 		Job: j, MapSize: job.Size{MemoryMB: 1024, Cores: 1}, ReduceSize: job.Size{MemoryMB: 1024, Cores: 1}, MapTries: tries, ReduceTries: tries, SlowStart: 0.05,
 		NodeFailures: 3, Timeout: 10 * time.Minute,
@@ -106,6 +111,12 @@ func newPlayOf(j job.Job, tries, maps int, hosts ...string) *play {
 	if j.SlowStart == "1.0" {
 		s.Start, s.SlowStart = job.StartAtFraction, 1
 	}
+	return s
+}
+
+func newPlayBy(s *job.Spec, maps int, hosts ...string) *play {
+	log := logrus.New()
+	log.SetOutput(io.Discard)
 	splits := make([]input.Split, maps)
 	for i := range hosts {
 		splits[i].Hosts = []string{hosts[i]}
@@ -373,7 +384,7 @@ func TestReduceMakesRoomForALostMap(t *testing.T) {
 		t.Error(err)
 	}
 	events, err := p.c.whereabouts(t.Context(), &job.OutputsRequest{Worker: a})
-	if err != nil || fmt.Sprint(events.Events) != "[{0 0 http://"+a+" false} {0 0  true} {0 1 http://"+a+" false}]" {
+	if err != nil || fmt.Sprint(events.Events) != "[{0 0 http://"+a+"  false} {0 0   true} {0 1 http://"+a+"  false}]" {
 		t.Errorf("%+v, %v", events, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"heddle/am/mapreduce/commit"
 	"heddle/am/mapreduce/input"
 	"heddle/am/mapreduce/job"
+	"heddle/am/mapreduce/served"
 	"heddle/am/mapreduce/signed"
 	"heddle/conf"
 	"heddle/hdfsadapter"
@@ -146,6 +147,9 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	case begun != nil:
 		err = x.Finish(ctx, begun)
 	default:
+		if m.spec.NodesServe {
+			c.shuffle = served.Data(attempt.App, served.Secret(m.spec.Key))
+		}
 		if c.launch, err = m.workerLaunch(ctx); err == nil {
 			err = x.Prepare(ctx)
 		}
@@ -210,17 +214,16 @@ func (m *master) listen(ctx context.Context, a *am.Master) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	events := am.Callbacks{
-		ContainersAllocated: func(e am.ContainersAllocated) { m.tasks.allocated(e.Containers) },
-		ContainerStartFailed: func(e am.ContainerStartFailed) {
-			m.tasks.completed(e.Container.ID, -1, fmt.Sprintf("it could not be started: %v", e.Err))
-		},
-		ContainerCompleted:  func(e am.ContainerCompleted) { m.tasks.completed(e.ID, e.ExitStatus, e.Diagnostics) },
-		ContainersSuspended: func(e am.ContainersSuspended) { m.tasks.suspended(e.IDs, true) },
-		ContainersResumed:   func(e am.ContainersResumed) { m.tasks.suspended(e.IDs, false) },
-		SwapRefused:         func(e am.SwapRefused) { unfrozen(m.tasks, e.ID, e.Reason) },
-		Hinted:              func(e am.Hinted) { m.tasks.hinted(e) },
-		RequestsRefused:     func(e am.RequestsRefused) { m.tasks.refused(e.Err) },
-		Resynced:            func(am.Resynced) { m.log.Info("Another ResourceManager has taken over") },
+		ContainersAllocated:  func(e am.ContainersAllocated) { m.tasks.allocated(e.Containers) },
+		ContainerStartFailed: func(e am.ContainerStartFailed) { notStarted(m.tasks, e) },
+		NodesUpdated:         func(e am.NodesUpdated) { nodesChanged(m.tasks, e.Nodes) },
+		ContainerCompleted:   func(e am.ContainerCompleted) { m.tasks.completed(e.ID, e.ExitStatus, e.Diagnostics) },
+		ContainersSuspended:  func(e am.ContainersSuspended) { m.tasks.suspended(e.IDs, true) },
+		ContainersResumed:    func(e am.ContainersResumed) { m.tasks.suspended(e.IDs, false) },
+		SwapRefused:          func(e am.SwapRefused) { unfrozen(m.tasks, e.ID, e.Reason) },
+		Hinted:               func(e am.Hinted) { m.tasks.hinted(e) },
+		RequestsRefused:      func(e am.RequestsRefused) { m.tasks.refused(e.Err) },
+		Resynced:             func(am.Resynced) { m.log.Info("Another ResourceManager has taken over") },
 	}
 	for {
 		select {

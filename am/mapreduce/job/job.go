@@ -9,10 +9,12 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"heddle/am/mapreduce/lines"
+	"heddle/am/mapreduce/served"
 	"heddle/conf"
 	"heddle/yarn/records"
 )
@@ -102,6 +104,8 @@ type Spec struct {
 	Maps      int
 	Alone     bool       // nobody follows the job
 	Resources []Resource // for workers
+	// NodesServe has the shuffle services of nodes serve the outputs of maps, where nodes have them: the user's configuration says so.
+	NodesServe bool
 
 	MapSize, ReduceSize Size
 	SortMB              int
@@ -189,12 +193,19 @@ func NewSpec(j Job, c *conf.Config) (*Spec, error) {
 	s.KeyFields = int(r.number(KeyFields, 1, 1, math.MaxInt32))
 	s.SlowStart = r.fraction(KeySlowStart, 0.05)
 	r.rules(s)
+	s.NodesServe = j.Reduces > 0 && nodesServe(c)
 	s.Separator = "\t"
 	if v, ok := c.Verbatim(KeySeparator); ok && v != "" {
 		s.Separator = v
 	}
 	s.Priority = r.priority()
 	return s, r.err
+}
+
+// nodesServe reports whether nodes have a shuffle service by the user's configuration, and one that speaks no TLS, which reduces don't.
+func nodesServe(c *conf.Config) bool {
+	secured, _ := c.Get("mapreduce.shuffle.ssl.enabled")
+	return slices.Contains(c.Strings("yarn.nodemanager.aux-services"), served.Service) && (secured == "" || strings.EqualFold(secured, "false"))
 }
 
 // reader reads settings and keeps the first error.

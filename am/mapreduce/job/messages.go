@@ -128,13 +128,15 @@ type (
 		Stderr   []string
 		Output   string // file that is to become part of the job's output
 		OutBytes int64  // size of what reduces are going to fetch
-		Stopped  *Stopped
+		// Shuffle is the port of the node's shuffle service, if that serves the output of a map task; 0: the worker does.
+		Shuffle int
+		Stopped *Stopped
 	}
 	FetchFailure struct {
 		Worker  string
 		Map     int
 		Attempt int
-		Gone    bool // its worker says that it doesn't have it
+		Gone    bool // its worker, or its node, says that it doesn't have it, or refuses it
 		Error   string
 	}
 	FetchVerdict struct{ Again bool } // it is to be fetched from the same worker once more
@@ -142,7 +144,8 @@ type (
 	MapOutput struct {
 		Map     int
 		Attempt int
-		URL     string
+		URL     string // of the worker that has made it
+		Node    string `json:",omitempty"` // host:port of the shuffle service that serves it; "": the worker does
 		Lost    bool
 	}
 	OutputsRequest struct {

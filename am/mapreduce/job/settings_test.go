@@ -60,12 +60,39 @@ func TestSpecRefusesImpossibleSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, err := NewSpec(good, cfg)
+	if err == nil && s.NodesServe {
+		t.Error("nodes without a shuffle service serve outputs")
+	}
 	if err != nil || s.MapSize.MemoryMB != 1024 || s.Priority != 4 || s.Timeout != 0 || s.Separator != ":" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	again, err := s.Config()
 	if err != nil || !again.IsSet(KeyMapMemory) || again.IsSet(KeyReduces) {
 		t.Errorf("the configuration doesn't come through: %v", err)
+	}
+}
+
+func TestNodesServeWhereTheyAreConfiguredTo(t *testing.T) {
+	for _, x := range []struct {
+		set     []string
+		reduces int
+		want    bool
+	}{
+		{nil, 1, false},
+		{[]string{"yarn.nodemanager.aux-services=spark_shuffle,mapreduce_shuffle"}, 1, true},
+		{[]string{"yarn.nodemanager.aux-services=mapreduce_shuffle"}, 0, false},
+		{[]string{"yarn.nodemanager.aux-services=spark_shuffle"}, 1, false},
+		{[]string{"yarn.nodemanager.aux-services=mapreduce_shuffle", "mapreduce.shuffle.ssl.enabled=true"}, 1, false},
+		{[]string{"yarn.nodemanager.aux-services=mapreduce_shuffle", "mapreduce.shuffle.ssl.enabled=False"}, 1, true},
+	} {
+		c, err := conf.Load(conf.Options{Overrides: x.set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewSpec(Job{Inputs: []string{"in"}, Output: "out", Mapper: "cat", Reduces: x.reduces}, c)
+		if err != nil || s.NodesServe != x.want {
+			t.Errorf("%v with %d reduces: %v, %v", x.set, x.reduces, s.NodesServe, err)
+		}
 	}
 }
 

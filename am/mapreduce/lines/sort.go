@@ -51,6 +51,7 @@ type Sorter struct {
 	File       func(name string) string // where a file may be written
 	Combine    Combine                  // nil: nothing is combined
 	Alive      func()                   // called while it works, if it isn't nil
+	Sealed     bool                     // the Sum of each segment follows it in the file: four bytes, big-endian
 
 	Counts Counts
 
@@ -314,6 +315,8 @@ type outputWriter struct {
 	segments []Segment
 	current  int
 	offset   int64 // of what is in buf
+	sealed   bool  // sums follow segments
+	begun    bool  // there is a segment
 }
 
 func (s *Sorter) create(name string) (*outputWriter, error) {
@@ -325,14 +328,25 @@ func (s *Sorter) create(name string) (*outputWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &outputWriter{f: f, to: Touching{W: f, Alive: s.Alive}, buf: make([]byte, 0, Chunk), segments: make([]Segment, s.Partitions)}, nil
+	return &outputWriter{f: f, to: Touching{W: f, Alive: s.Alive}, buf: make([]byte, 0, Chunk), segments: make([]Segment, s.Partitions), sealed: s.Sealed}, nil
 }
 
 // begin begins with the segment of a partition. Partitions come in order.
 func (w *outputWriter) begin(p int) error {
-	err := w.flush()
-	w.current = p
+	err := w.seal()
+	w.current, w.begun = p, true
 	w.segments[p].Offset = w.offset
+	return err
+}
+
+// seal ends a segment.
+func (w *outputWriter) seal() error {
+	if err := w.flush(); err != nil || !w.sealed || !w.begun {
+		return err
+	}
+	sum := binary.BigEndian.AppendUint32(nil, w.segments[w.current].Sum)
+	w.offset += int64(len(sum))
+	_, err := w.to.Write(sum)
 	return err
 }
 
@@ -369,7 +383,7 @@ func (w *outputWriter) put(b []byte) error {
 }
 
 func (w *outputWriter) close() (File, error) {
-	err := w.flush()
+	err := w.seal()
 	if e := w.f.Close(); err == nil {
 		err = e
 	}

@@ -3,6 +3,7 @@ package lines
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -216,6 +217,41 @@ func BenchmarkSort(b *testing.B) {
 		}
 		if _, err := s.Finish(b.Context()); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// The sum of each segment follows it, whether lines were merged or not, and isn't a part of it.
+func TestSealedSegments(t *testing.T) {
+	for _, limit := range []int64{1, 1 << 20} {
+		s := testSorter(t.TempDir(), 3, limit, 2)
+		s.Sealed = true
+		for i := range 20 {
+			if err := s.Add(t.Context(), []byte(strings.Repeat("x", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f, err := s.Finish(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, records := int64(0), int64(0)
+		for i, g := range f.Segments {
+			if g.Offset != at || g.Offset+g.Length+4 > int64(len(b)) {
+				t.Fatalf("segment %d is %+v of %d bytes, and should begin at %d", i, g, len(b), at)
+			}
+			at += g.Length + 4
+			records += g.Records
+			if sum := crc32.Checksum(b[g.Offset:g.Offset+g.Length], Castagnoli); sum != g.Sum || binary.BigEndian.Uint32(b[at-4:]) != sum {
+				t.Errorf("segment %d: sum %x, noted %x, in the file %x", i, sum, g.Sum, b[at-4:at])
+			}
+		}
+		if at != int64(len(b)) || records != 20 || f.Size() != at-3*4 {
+			t.Errorf("%d bytes of %d, %d records", at, len(b), records)
 		}
 	}
 }

@@ -17,8 +17,10 @@ import (
 
 	"heddle/am/mapreduce/job"
 	"heddle/am/mapreduce/lines"
+	"heddle/am/mapreduce/served"
 	"heddle/am/mapreduce/signed"
 	"heddle/internal/pause"
+	"heddle/yarn/records"
 )
 
 // outputs are the outputs of map tasks that a worker has, and serves.
@@ -79,6 +81,8 @@ func (o *outputs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // shuffle collects what the map tasks have for one reduce task.
 type shuffle struct {
 	reduce   int
+	by       records.AttemptID // that has had the outputs made
+	secret   []byte            // for the shuffle services of nodes
 	spec     *job.Spec
 	maps     int // so many; there may be more to come, as long as they haven't all been fetched
 	copies   int
@@ -296,7 +300,42 @@ var errNotThere = errors.New("it isn't there any more")
 // fetchStall is how long no byte may come.
 const fetchStall = 30 * time.Second
 
+// part is what a map has for a reduce, on its way here: sorted lines.
+type part interface {
+	io.Reader
+	Sum() (uint32, error) // of the lines, after these
+}
+
+// fetchOnce fetches an output from the node that serves it, or else from its worker, which may be there, too.
 func (s *shuffle) fetchOnce(ctx context.Context, from job.MapOutput) error {
+	if from.Node == "" {
+		return s.fetchFromWorker(ctx, from)
+	}
+	err := s.fetchFromNode(ctx, from)
+	var refused *served.Refusal
+	if !errors.As(err, &refused) {
+		return err
+	}
+	if s.fetchFromWorker(ctx, from) == nil {
+		return nil
+	}
+	return errors.Join(err, errNotThere)
+}
+
+func (s *shuffle) fetchFromNode(ctx context.Context, from job.MapOutput) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stall := time.AfterFunc(fetchStall, cancel)
+	defer stall.Stop()
+	p, err := served.Get(ctx, s.http, from.Node, s.secret, s.by.App, served.Name(s.by, from.Map, from.Attempt), s.reduce)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return s.take(p, p.Length, stall, fmt.Sprintf("%s: output of map task %d", from.Node, from.Map))
+}
+
+func (s *shuffle) fetchFromWorker(ctx context.Context, from job.MapOutput) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stall := time.AfterFunc(fetchStall, cancel)
@@ -324,19 +363,44 @@ func (s *shuffle) fetchOnce(ctx context.Context, from job.MapOutput) error {
 	if err != nil || a.ContentLength < 0 {
 		return fmt.Errorf("%s: not the answer of a worker", url)
 	}
-	body := &watchedReader{r: a.Body, stall: stall}
+	return s.take(announced{a.Body, uint32(want)}, a.ContentLength, stall, url)
+}
+
+// announced is a part whose sum is known before it comes.
+type announced struct {
+	io.Reader
+	sum uint32
+}
+
+func (a announced) Sum() (uint32, error) { return a.sum, nil }
+
+// take takes a part in. what is for errors.
+func (s *shuffle) take(p part, length int64, stall *time.Timer, what string) error {
+	body := &watchedReader{r: p, stall: stall}
 	// Those that are on their way at once must not take more than the limit, either.
-	if a.ContentLength > s.limit/int64(max(8, s.copies)) {
-		return s.toDisk(body, url, a.ContentLength, uint32(want))
+	if length > s.limit/int64(max(8, s.copies)) {
+		return s.toDisk(body, p, what, length)
 	}
-	data := make([]byte, a.ContentLength)
+	data := make([]byte, length)
 	if _, err := io.ReadFull(body, data); err != nil {
-		return fmt.Errorf("%s: %w", url, err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	if got := crc32.Checksum(data, lines.Castagnoli); got != uint32(want) {
-		return fmt.Errorf("%s: checksum %08x, not %08x", url, got, want)
+	if err := checkSum(p, what, crc32.Checksum(data, lines.Castagnoli)); err != nil {
+		return err
 	}
 	return s.keep(data)
+}
+
+// checkSum compares the sum of what has come with that of what was sent.
+func checkSum(p part, what string, got uint32) error {
+	want, err := p.Sum()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", what, err)
+	case got != want:
+		return fmt.Errorf("%s: checksum %08x, not %08x", what, got, want)
+	}
+	return nil
 }
 
 type watchedReader struct {
@@ -355,7 +419,7 @@ func (s *shuffle) newFile() (*os.File, error) {
 	return os.OpenFile(s.file(fmt.Sprintf("fetched%d", s.spills)), os.O_CREATE|os.O_TRUNC|os.O_RDWR, 0o600)
 }
 
-func (s *shuffle) toDisk(r io.Reader, url string, length int64, want uint32) error {
+func (s *shuffle) toDisk(r io.Reader, p part, what string, length int64) error {
 	s.mu.Lock()
 	f, err := s.newFile()
 	s.mu.Unlock()
@@ -370,8 +434,8 @@ func (s *shuffle) toDisk(r io.Reader, url string, length int64, want uint32) err
 		err = &localError{w.err}
 	case err == nil && n != length:
 		err = io.ErrUnexpectedEOF
-	case err == nil && sum.Sum32() != want:
-		err = fmt.Errorf("%s: checksum %08x, not %08x", url, sum.Sum32(), want)
+	case err == nil:
+		err = checkSum(p, what, sum.Sum32())
 	}
 	if e := f.Close(); err == nil && e != nil {
 		err = &localError{e}

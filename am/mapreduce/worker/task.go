@@ -30,6 +30,7 @@ type task struct {
 	temp   func(name string) string
 	log    *stderr
 	memory *lines.Memory
+	sealed bool         // sums are in the file with the output
 	stats  job.Counters // only changed by the task itself
 
 	gauge  atomic.Pointer[gauge] // of what runs now
@@ -114,7 +115,7 @@ func (t *task) runMap(ctx context.Context) (lines.File, string, error) {
 	}
 	s := &lines.Sorter{
 		Partitions: t.spec.Job.Reduces, Key: t.spec.KeyOf, Limit: int64(t.spec.SortMB) << 20, Factor: t.spec.Factor,
-		File: t.temp, Alive: t.touch, Memory: t.memory,
+		File: t.temp, Alive: t.touch, Memory: t.memory, Sealed: t.sealed,
 	}
 	if t.spec.Job.Combiner != "" {
 		s.Combine = t.command("combiner", t.spec.Job.Combiner, t.Split.Pieces).run

@@ -20,6 +20,7 @@ import (
 	"heddle/am/client"
 	"heddle/am/mapreduce/job"
 	"heddle/am/mapreduce/lines"
+	"heddle/am/mapreduce/served"
 	"heddle/am/mapreduce/signed"
 	"heddle/hdfsadapter"
 	"heddle/yarn/records"
@@ -53,6 +54,10 @@ type worker struct {
 	sorting   lines.Memory
 	url       string
 	memory    int64 // bytes for the shuffle
+	attempt   records.AttemptID
+	locals    []string // the application's folders on the disks, where the node's shuffle service finds outputs
+	shuffle   int      // port of that service; 0: the worker serves outputs itself
+	proven    bool     // it has given an output
 }
 
 func newWorker(master string, log *logrus.Entry) (*worker, error) {
@@ -61,7 +66,7 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	if err != nil {
 		return nil, fmt.Errorf("CONTAINER_ID: %w: a worker has to be started by a NodeManager", err)
 	}
-	w.app = id.Attempt.App
+	w.app, w.attempt = id.Attempt.App, id.Attempt
 	if w.folder, err = os.Getwd(); err != nil {
 		return nil, err
 	}
@@ -79,7 +84,11 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	for _, dir := range strings.Split(os.Getenv("LOCAL_DIRS"), ",") {
 		if dir != "" {
 			w.disks = append(w.disks, filepath.Join(dir, "mapreduce", w.container))
+			w.locals = append(w.locals, dir)
 		}
+	}
+	if w.spec.NodesServe && len(w.locals) > 0 {
+		w.shuffle = served.Port(os.Getenv)
 	}
 	if len(w.disks) == 0 {
 		w.disks = []string{filepath.Join(w.folder, "tmp")}
@@ -140,7 +149,7 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 	name := a.ID.Name(w.app)
 	t := &task{
 		Assignment: *a, spec: w.spec, app: w.app, files: w.files.As(w.spec.User, client.Tokens(w.creds)...),
-		log: newStderr(os.Stderr), stats: job.Counters{}, memory: &w.sorting,
+		log: newStderr(os.Stderr), stats: job.Counters{}, memory: &w.sorting, sealed: w.shuffle > 0,
 	}
 	t.temp = func(file string) string { return filepath.Join(w.disk(a.ID), name, file) }
 	if a.Split != nil && len(a.Split.Pieces) > 0 && w.spec.Divides() {
@@ -171,6 +180,7 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 	} else {
 		log.Info("Done")
 		if output.Path != "" {
+			report.Shuffle = w.leave(context.WithoutCancel(ctx), a.ID, &output)
 			w.outputs.put(a.ID.Index, a.ID.Attempt, output)
 			report.OutBytes = output.Size()
 		}
@@ -187,7 +197,9 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 	return err
 }
 
-func (w *worker) disk(id job.TaskID) string { return w.disks[(id.Index+id.Attempt)%len(w.disks)] }
+func (w *worker) disk(id job.TaskID) string { return w.disks[diskOf(id, len(w.disks))] }
+
+func diskOf(id job.TaskID, disks int) int { return (id.Index + id.Attempt) % disks }
 
 func (w *worker) clean(id job.TaskID, name string) {
 	os.RemoveAll(filepath.Join(w.disk(id), name))
@@ -207,7 +219,7 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output line
 	}
 	w.sorting = lines.Memory{} // the shuffle needs it
 	s := &shuffle{
-		reduce: t.ID.Index, spec: w.spec, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
+		reduce: t.ID.Index, by: w.attempt, secret: served.Secret(w.spec.Key), spec: w.spec, maps: w.spec.Maps, copies: w.spec.Copies, factor: w.spec.Factor, limit: w.memory, signer: w.master.Signer,
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: w.spec.Copies}},
 		outputs: func(ctx context.Context, from int) (resp job.OutputsResponse, err error) {
 			err = w.master.Insist(ctx, "/worker/outputs", job.OutputsRequest{Worker: w.container, From: from}, &resp)
