@@ -14,6 +14,7 @@ func exchange(t *testing.T) (s *Scheduler, h AppHandle, held []ContainerHandle) 
 	gb := schedulertest.GB
 	s = New(Config{Tree: schedulertest.Halves(t, nil), Minimum: gb(1), Heartbeat: time.Second})
 	s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: gb(4)})
+	s.AddApp(AppSpec{Queue: "root.b", User: "v", Seq: 0, AM: gb(1)}) // it asks for nothing
 	h = s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, AM: gb(1)})
 	s.UpdateAsks(h, []Ask{schedulertest.Row(2, 2)})
 	for _, d := range s.Schedule(0) {

@@ -118,6 +118,7 @@ func TestSnapshotsOfApplicationsAndNodes(t *testing.T) {
 	idle := s.AddApp(AppSpec{Queue: "root.b", User: "w", Seq: 4, AM: gb(1)})
 	s.Schedule(800)
 	s.UpdateAsks(strict, []Ask{schedulertest.Only(schedulertest.Row(3, 9)), func() Ask { r := schedulertest.At(schedulertest.Row(5, 9), "n1"); return r }()})
+	s.UpdateAsks(idle, []Ask{schedulertest.At(schedulertest.Row(2, 9), "n1")}) // no container yet
 	s.SetOpen(1, 0)
 	snap := s.Snapshot(known{})
 	asks := map[int64][]preempt.Ask{}

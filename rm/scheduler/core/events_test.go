@@ -618,3 +618,61 @@ func TestLeavesThatAreMadeForApplications(t *testing.T) {
 	}
 	c.run(0)
 }
+
+// A request whose size or kind of work changes has no node reserved any more, as that was for another one.
+func TestReservationsEndWithTheRequestThatTheyWereFor(t *testing.T) {
+	for name, change := range map[string]func(*core.Ask){
+		"another size":         func(r *core.Ask) { r.Capability = gb(6) },
+		"another kind of work": func(r *core.Ask) { r.Work = 1 },
+	} {
+		c := start(t, nil, "n0", "n1")
+		for n := range handle.Node(2) {
+			c.Restore(c.app("root.b", "v", 0), n, gb(5))
+		}
+		r := row(1, 7)
+		h := c.app("root.a", "u", 0, r)
+		c.run(0)
+		c.UpdateAsks(h, []core.Ask{r})
+		if len(c.Reserved) != 1 {
+			t.Fatalf("%s: %d reservations, and the request is the same", name, len(c.Reserved))
+		}
+		change(&r)
+		if c.UpdateAsks(h, []core.Ask{r}); len(c.Reserved) != 0 {
+			t.Errorf("%s: %d reservations", name, len(c.Reserved))
+		}
+	}
+}
+
+// A container that takes more on its node, as the node says, may leave its queue nothing of what is reserved in it.
+func TestReservationsEndWhenTheirQueueHoldsTooMuch(t *testing.T) {
+	c := start(t, map[string]string{"root.a.maximum-capacity": "50"}, "n0", "n1")
+	h := c.app("root.a", "u", 0, row(1, 8))
+	_, got := c.run(0)
+	k := got[h][0]
+	n := c.Containers[k].Node
+	c.SetHeld(k, gb(1))
+	b := c.app("root.b", "v", 0)
+	c.Restore(b, n, gb(8))
+	c.Restore(b, 1-n, gb(6))
+	c.UpdateAsks(h, []core.Ask{only(row(1, 5)), at(row(1, 5), []string{"n0", "n1"}[n])})
+	if c.run(0); len(c.Reserved) != 1 {
+		t.Fatalf("%d reservations", len(c.Reserved))
+	}
+	c.NoteHeld(k, gb(8))
+	if c.run(0); len(c.Reserved) != 0 {
+		t.Error("the queue has 13 of 10 GB with what is reserved")
+	}
+}
+
+// A request that found no better node waits for one when one has come.
+func TestHostsThatComeAreWaitedFor(t *testing.T) {
+	c := start(t, map[string]string{"node-locality-delay": "40"}, "n0", "n1")
+	k := c.Restore(c.app("root.b", "v", 0), 1, gb(10))
+	h := c.app("root.a", "u", 0)
+	c.UpdateBlacklist(h, []string{"n0"}, nil)
+	c.UpdateAsks(h, []core.Ask{row(1, 2), at(row(1, 2), "n2")})
+	c.gets(h, 0, "while there is room on a node only that it excludes")
+	c.AddNode(nodeset.Spec{Host: "n2", Rack: "/r", Capability: gb(1)})
+	c.Free(k)
+	c.gets(h, 0, "while it may wait for the host that has come")
+}

@@ -257,3 +257,24 @@ func TestIdleApplicationsDoNotWait(t *testing.T) {
 		t.Errorf("granted %v after the bound", got)
 	}
 }
+
+// deaf is a policy that doesn't watch what applications ask for.
+type deaf struct{ leaf.Policy }
+
+func init() { leaf.Register("deaf", func() leaf.Policy { return deaf{&listener{}} }) }
+
+// A policy need not hear of requests and outputs.
+func TestPoliciesThatDoNotWatch(t *testing.T) {
+	c := start(t, map[string]string{"root.a.ordering-policy": "deaf"}, "n0")
+	h := c.app("root.b", "u", 0, row(1, 20))
+	c.NoteOutputs(h, 1, 10)
+	c.MoveApp(h, "root.a")
+	c.NoteOutputs(h, 2, 20)
+	c.UpdateAsks(h, []core.Ask{row(1, 3)})
+	if _, got := c.run(0); len(got[h]) != 1 {
+		t.Errorf("granted %v", got)
+	}
+	c.ClearAsks(h)
+	c.NoteBandwidth(1e6)
+	c.run(1000)
+}
