@@ -157,7 +157,8 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 	}
 	t.gauge.Store(&gauge{})
 	t.touch()
-	ctx, cancel := context.WithCancelCause(ctx)
+	working := ctx
+	ctx, cancel := context.WithCancelCause(working)
 	defer cancel(nil)
 	var reporting sync.WaitGroup
 	reporting.Go(func() { w.report(ctx, cancel, t) })
@@ -172,6 +173,11 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 		log.Info("Abandoned")
 		w.clean(a.ID, name)
 		return nil
+	}
+	if err != nil && ends(working, err) {
+		log.Info("Ends with its worker")
+		w.clean(a.ID, name)
+		return working.Err()
 	}
 	if err != nil {
 		log.WithError(err).Error("Failed")
