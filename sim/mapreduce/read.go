@@ -52,6 +52,9 @@ func Read(name string, text []byte) (*Scenario, error) {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
 			line = p.lineAt(syntax.Offset)
+			if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && !bytes.ContainsAny(start[:1], "{[") {
+				return fail(line, "a scenario is a JSON object, which begins with {; YAML isn't read")
+			}
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return fail(p.lineAt(int64(len(text))), "it ends in the middle")

@@ -117,3 +117,12 @@ func FuzzRead(f *testing.F) {
 		}
 	})
 }
+
+// A file of another kind, such as YAML, is refused with what is expected instead of with the parser's view of its first letters.
+func TestOtherKindsOfFilesAreRefused(t *testing.T) {
+	for _, text := range []string{"nodes:\n - name: n\n", "# comment\nnodes: []\n", "---\njobs: []\n", "\xff\xfe{"} {
+		if _, err := Read("it", []byte(text)); err == nil || err.Error() != "it:1: a scenario is a JSON object, which begins with {; YAML isn't read" {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
