@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // Commands whose input lies on HDFS wait for room. Nodes stage what they read meanwhile: each reads its own file, from memory or not, and neither mounts nor files are left.
@@ -47,5 +48,55 @@ func TestStagedInputs(t *testing.T) {
 	b, err := os.ReadFile("/proc/mounts")
 	if err != nil || strings.Contains(string(b), filepath.Join(c.dir)) {
 		t.Errorf("mounts are left: %v", err)
+	}
+}
+
+// A node is killed while inputs are in its memory, and another one takes its place: each command has one result, and neither mounts, groups, helpers nor files are left. It isn't
+// parallel: it looks at all groups of RAM disks.
+func TestAKilledNodeLeavesNothingStaged(t *testing.T) {
+	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1})
+	c := startCluster(t, 1, 1, map[string]string{
+		"fs.defaultFS": lab.URI(), "dfs.client.use.datanode.hostname": "true", "yarn.app.mapreduce.am.staging-dir": "/staging",
+		"heddle.probes.memory-mb": "512", "heddle.probes.vcores": "1", "heddle.nodemanager.staging.enabled": "true", "heddle.nodemanager.staging.size-mb": "16",
+	})
+	fs := files(t, c.conf)
+	var names strings.Builder
+	for i := range 10 {
+		put(t, fs, fmt.Sprintf("/in/%02d", i), fmt.Sprintf("file %02d\n", i))
+		fmt.Fprintf(&names, "/in/%02d\n", i)
+	}
+	x := c.xargs("--probes", "--stage", "-P10", "-n1", "sh", "-c", `until test -e go; do sleep 0.02; done; if [ -n "$HEDDLE_STAGED_INPUT" ]; then cat "$HEDDLE_STAGED_INPUT" >/dev/null || exit 1; fi; echo "$0"`)
+	if _, err := x.in.Write([]byte(names.String())); err != nil {
+		t.Fatal(err)
+	}
+	x.in.Close()
+	disk := filepath.Join(c.dir, "nm1", "local", "ramdisk")
+	await.Until(t, "inputs are in memory", func() bool {
+		staged, err := filepath.Glob(filepath.Join(disk, "out", "*"))
+		return err == nil && len(staged) > 0
+	})
+	c.kill("nm1")
+	c.again("nm1")
+	if err := os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := x.code(); code != 0 {
+		t.Errorf("%d: %s", code, x.stderr)
+	}
+	for i := range 10 {
+		if n := strings.Count(x.stdout.String(), fmt.Sprintf("/in/%02d\n", i)); n != 1 {
+			t.Errorf("file %d has %d results", i, n)
+		}
+	}
+	c.stop()
+	b, err := os.ReadFile("/proc/mounts")
+	if err != nil || strings.Contains(string(b), c.dir) {
+		t.Errorf("mounts are left: %v", err)
+	}
+	if _, err := os.Stat(disk); !os.IsNotExist(err) {
+		t.Errorf("files are left: %v", err)
+	}
+	if g, p := groups(t, "ramdisk"), processes("stager", c.dir); len(g)+len(p) > 0 {
+		t.Errorf("groups %q and helpers %v are left", g, p)
 	}
 }
