@@ -99,7 +99,6 @@ func divisionSettings(c *conf.Config) division.Settings {
 	s := division.Settings{Settings: rules(c.Duration(prefix+"cutoff-ms"), float64(short)), TaskTimes: times}
 	if c.Text(prefix+"rules") == "dice" {
 		s.Dice = partition.Study(float64(short))
-		s.Dice.Most = min(s.Dice.Most, 99)
 		if most := c.Int(prefix + "most"); most > 0 {
 			s.Dice.Most = float64(max(most, short))
 		}

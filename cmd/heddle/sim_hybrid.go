@@ -29,6 +29,7 @@ type hybridSim struct {
 	requests  string
 	eirene    bool
 	json      bool
+	given     func(flag string) bool // reports whether a flag was given
 }
 
 // newSimHybrid simulates schedulers of short tasks.
@@ -64,6 +65,7 @@ func newSimHybrid() *cobra.Command {
 		if help, err := parseDashes(cmd, args); err != nil || help {
 			return err
 		}
+		o.given = f.Changed
 		return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	return c
@@ -139,10 +141,13 @@ func (o *hybridSim) run(out, progress io.Writer) error {
 // setDice takes over the flags of Dice.
 func (o *hybridSim) setDice() (err error) {
 	if o.dice == "" {
+		if o.given("dice-most") || o.given("dice-preemption") {
+			return errors.New("-dice-most and -dice-preemption say nothing without Dice: give -dice too")
+		}
 		return nil
 	}
 	d := partition.Study(o.options.Short)
-	if o.most > 0 {
+	if o.given("dice-most") {
 		d.Most = o.most
 	}
 	if d.Sizing, err = partition.ParseModel(o.dice); err != nil {

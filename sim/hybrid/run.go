@@ -20,6 +20,7 @@ const (
 	heartbeat = sim.Time(8 * time.Second) // of DLWL
 	victims   = 10                        // workers that one which has nothing to do tries to steal from
 	most      = 10_000                    // probes that are stolen at once
+	largest   = 1_000_000                 // workers of a cluster: each takes memory from the beginning
 )
 
 // Options are a simulation's parameters.
@@ -41,8 +42,11 @@ type Options struct {
 // settings divide the workers. They are checked.
 func (o *Options) settings() (partition.Settings, error) {
 	s := partition.Settings{Cutoff: o.Cutoff, Short: o.Short, Dice: o.Dice}
-	if o.Workers < 1 {
+	switch {
+	case o.Workers < 1:
 		return s, fmt.Errorf("a cluster of %d workers: there must be one at least", o.Workers)
+	case o.Workers > largest:
+		return s, fmt.Errorf("a cluster of %d workers: there can be %d at most", o.Workers, largest)
 	}
 	return s, s.Check()
 }

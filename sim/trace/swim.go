@@ -16,8 +16,8 @@ const mebibyte = 1 << 20
 // output, and optionally input and output paths. The format has no tasks. So there is a map for each block of input,
 // and a reduce for each block of shuffled data; Options.RateMB determines their durations.
 func readSWIM(r io.Reader, o Options) ([]sim.Job, error) {
-	if !(o.BlockMB > 0 && o.RateMB > 0) {
-		return nil, fmt.Errorf("a SWIM trace needs a block size and a rate above 0, not %g MB and %g MB/s", o.BlockMB, o.RateMB)
+	if !(o.BlockMB > 0 && o.RateMB > 0) || math.IsInf(o.BlockMB, 1) || math.IsInf(o.RateMB, 1) {
+		return nil, fmt.Errorf("a SWIM trace needs a finite block size and rate above 0, not %g MB and %g MB/s", o.BlockMB, o.RateMB)
 	}
 	var jobs []sim.Job
 	err := lines(r, func(line string) error {

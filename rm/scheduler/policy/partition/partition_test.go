@@ -3,6 +3,7 @@ package partition_test
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -214,8 +215,15 @@ func TestEdgesOfSettings(t *testing.T) {
 	}
 	for _, short := range []float64{-.1, 100, math.NaN()} {
 		s := partition.Hawk(0, short)
-		if s.Check() == nil {
-			t.Errorf("a short partition of %g %% is accepted", short)
+		if err := s.Check(); err == nil || strings.Contains(err.Error(), "long work needs") != (short == 100) {
+			t.Errorf("a short partition of %g %%: %v", short, err)
+		}
+	}
+	for short, most := range map[float64]float64{0: 8, 2: 10, 95: 99, 99.5: 99.5} {
+		s := partition.Hawk(0, short)
+		s.Dice = partition.Study(short)
+		if err := s.Check(); err != nil || s.Dice.Most != most {
+			t.Errorf("with %g %%, Dice grows to %g, not %g: %v", short, s.Dice.Most, most, err)
 		}
 	}
 	for ok, changes := range map[bool][]func(*partition.Dice){

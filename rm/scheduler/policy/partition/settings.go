@@ -54,10 +54,11 @@ func Eagle(cutoff time.Duration, short float64) Settings {
 	}}
 }
 
-// Study returns Dice as its authors measured it: room for 8 % more nodes, linear sizing, requests by the square.
+// Study returns Dice as its authors measured it: room for 8 % more nodes, linear sizing, requests by the square. Long work keeps 1 % of the
+// nodes, or what a short partition that is larger leaves to it.
 func Study(short float64) *Dice {
 	return &Dice{
-		Most: short + 8, Longest: 1000 * time.Second, Window: time.Minute, Sizing: Linear, Preemption: Square, Multiplier: 1,
+		Most: max(short, min(short+8, 99)), Longest: 1000 * time.Second, Window: time.Minute, Sizing: Linear, Preemption: Square, Multiplier: 1,
 		Times: 2, Timeout: 100 * time.Second, SuspendCost: 3 * time.Second, ResumeCost: 10 * time.Second,
 	}
 }
@@ -67,7 +68,9 @@ func (s *Settings) Check() error {
 	switch d := s.Dice; {
 	case s.Cutoff < 0:
 		return fmt.Errorf("the cutoff between short and long tasks is %v: it can't be negative", s.Cutoff)
-	case !(s.Short >= 0 && s.Short < 100):
+	case !(s.Short >= 0):
+		return fmt.Errorf("a short partition of %g percent: give 0 or more, and less than 100", s.Short)
+	case s.Short >= 100:
 		return fmt.Errorf("a short partition of %g percent: long work needs some of the nodes, so give less than 100", s.Short)
 	case d == nil:
 		return nil
