@@ -157,21 +157,28 @@ def main():
             answers.flush()
 
     sys.stdout, sys.stderr = _Stream(say, 1), _Stream(say, 2)
-    initialized = set()
+    initialized, me = set(), os.getpid()
     while True:
         head = calls.read(4)
         if len(head) < 4:
             return
+        status, text = 0, ""
         try:
             answer = dumps((True, _answer(calls.read(struct.unpack(">I", head)[0]), initialized), None))
         except BaseException as e:
             text = "".join(traceback.format_exception(type(e), e, e.__traceback__))
             e.__traceback__ = None
+            status = 0 if isinstance(e, SystemExit) and not e.code else 1
             try:
                 answer = dumps((False, e, text))
                 pickle.loads(answer)
             except BaseException:
                 answer = dumps((False, RuntimeError(repr(e)), text))
+        forked = os.getpid() != me
+        if forked and status:
+            sys.stderr.write(text)
         sys.stdout.flush()
         sys.stderr.flush()
+        if forked:  # by the call, and comes back from it too: its parent answers, and a second answer would be taken for the next call's
+            os._exit(status)
         say(0, answer)

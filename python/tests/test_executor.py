@@ -154,6 +154,18 @@ class ExecutorTest(unittest.TestCase):
 
 
 class LifeTest(unittest.TestCase):
+    def test_forks_do_not_answer(self):
+        def forks(end):
+            pid = os.fork()
+            if pid:
+                return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            return end()
+
+        with executor(1) as e:
+            for end, exit in (lambda: "child", 0), (lambda: sys.exit(0), 0), (lambda: sys.exit(3), 1), (lambda: 1 / 0, 1):
+                self.assertEqual(e.submit(forks, end).result(timeout=60), exit)
+                self.assertEqual(e.submit(times, 4).result(timeout=60), 12)
+
     def test_initializer(self):
         def begin(value):
             import builtins
