@@ -282,8 +282,8 @@ func (o *mrJob) decideReduces(c *conf.Config) error {
 	given := false
 	o.flags.Visit(func(f *flag.Flag) { given = given || f.Name == "numReduceTasks" })
 	if given {
-		if o.reduces < 0 {
-			return fmt.Errorf("mr: -numReduceTasks is %d: it must be at least 0", o.reduces)
+		if o.reduces < 0 || o.reduces > 1e6 {
+			return fmt.Errorf("mr: -numReduceTasks is %d: it must be an integer from 0 to 1000000", o.reduces)
 		}
 		o.job.Reduces = o.reduces
 	}

@@ -69,6 +69,8 @@ func TestReduceTasksByHadoopsRules(t *testing.T) {
 		{"-D mapreduce.job.reduces=4 -numReduceTasks 2", 2, "", ""},
 		{"-D mapreduce.job.reduces=many", 0, "", "many"},
 		{"-numReduceTasks -1", 0, "", "-1"},
+		{"-numReduceTasks 1000000", 1000000, "", ""},
+		{"-numReduceTasks 1000001", 0, "", "to 1000000"},
 		{"-reducer aggregate", 0, "", "aggregate"},
 		{"-reducer org.apache.hadoop.mapred.lib.IdentityReducer", 1, "", ""},
 	} {
