@@ -13,19 +13,20 @@ import (
 )
 
 var (
+	// options are those of the lab that tests share.
+	options  = hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}
 	lab      *hadooplab.Shared
 	onHeddle = hadooplab.OnHeddle()
 )
 
 func TestMain(m *testing.M) {
-	o := hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1}
 	if onHeddle {
-		o.Site = map[string]string{ // which Hadoops that run Spark often have
+		options.Site = map[string]string{ // which Hadoops that run Spark often have
 			"yarn.nodemanager.aux-services":                     "mapreduce_shuffle,spark_shuffle",
 			"yarn.nodemanager.aux-services.spark_shuffle.class": "org.apache.spark.network.yarn.YarnShuffleService",
 		}
 	}
-	os.Exit(hadooplab.Main(m, &o, &lab))
+	os.Exit(hadooplab.Main(m, &options, &lab))
 }
 
 // home returns where a version of Spark is installed; the first time it is fetched from PyPI (400 MB).

@@ -64,6 +64,7 @@ var skips = map[string]map[string]int{
 		"integration/rest/probes_test.go":     1,
 		"integration/spark/options_test.go":   1,
 		"integration/spark/pages_test.go":     1,
+		"integration/spark/suspended_test.go": 1,
 		"integration/hadoop/pages_test.go":    1,
 		"integration/hadoop/timeline_test.go": 1,
 		"integration/hadoop/restart_test.go":  2,

@@ -1,0 +1,305 @@
+package spark
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"heddle/integration/hadooplab"
+	"heddle/internal/await"
+	"heddle/internal/swapfile"
+	"heddle/nm/nmtest"
+)
+
+// goesOn has cached rows and Python workers, and counts the rows again and again until a file is there.
+const goesOn = `
+import os, sys, time
+from pyspark.sql import SparkSession
+gate, cached, log = sys.argv[1:]
+spark = (SparkSession.builder.appName("long").config("spark.eventLog.enabled", "true").config("spark.eventLog.dir", "file://" + log)
+    .config("spark.eventLog.compress", "false").config("spark.eventLog.rolling.enabled", "false").getOrCreate())
+sc = spark.sparkContext
+seen = sc.accumulator(0)
+parts, each = 4, 20000
+rows = sc.parallelize(range(parts * each), parts).map(lambda i: (i % 100, "%0100d" % i)).cache()
+def count(it):
+    n = 0
+    for _ in it:
+        n += 1
+        seen.add(1)
+        if n % 1000 == 0:
+            time.sleep(0.05)
+    return [n]
+rounds = 0
+while rounds == 0 or not os.path.exists(gate):
+    counts = rows.mapPartitions(count).collect()
+    rounds += 1
+    assert counts == [each] * parts, counts
+    assert seen.value == rounds * parts * each, (seen.value, rounds)
+    open(cached, "w").close()
+assert rows.map(lambda kv: int(kv[1])).sum() == sum(range(parts * each))
+spark.stop()
+`
+
+const (
+	sortedMaps  = 24
+	shortMaps   = 15
+	standsStill = 10 * time.Minute
+)
+
+// twoQueues is a lab of which a job in the queue short may have nearly everything: whoever is in the queue long has only what nobody else wants.
+func twoQueues(t *testing.T) *hadooplab.Lab {
+	t.Helper()
+	o := options
+	o.HistoryServer = true
+	const capacity = "yarn.scheduler.capacity.root."
+	o.Site = map[string]string{
+		"yarn.nodemanager.resource.memory-mb":           "18432",
+		"yarn.nodemanager.resource.cpu-vcores":          "1800", // the long queue's hundredth is more than nothing
+		"yarn.resourcemanager.scheduler.monitor.enable": "true",
+		"heddle.scheduler.preemption":                   "suspend-immediate",
+		"heddle.scheduler.preemption.minimum-runtime":   "20000",
+		capacity + "queues":                             "long,short",
+		capacity + "long.capacity":                      "1",
+		capacity + "long.user-limit-factor":             "100",
+		capacity + "long.maximum-am-resource-percent":   "1",
+		capacity + "short.capacity":                     "99",
+		capacity + "short.maximum-am-resource-percent":  "1",
+		"mapreduce.job.reduce.slowstart.completedmaps":  "1",
+		"mapreduce.map.speculative":                     "false",
+		"mapreduce.reduce.speculative":                  "false",
+		"mapreduce.jobhistory.move.interval-ms":         "1000",
+	}
+	return hadooplab.Start(t, o)
+}
+
+// TestSuspendedSparkAndTerasort: a Spark job with cached rows and Python workers and a terasort, both unmodified, fill a cluster, and stand still for ten
+// minutes while a job of another queue has it. They end as if nothing had been: no executor is lost, and no task fails, is killed or runs again.
+func TestSuspendedSparkAndTerasort(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	if !onHeddle {
+		t.Skip("Hadoop can't suspend")
+	}
+	swapfile.On(t, 8<<30)
+	nmtest.RealGroups(t)
+	l := twoQueues(t)
+	dir := t.TempDir()
+	gate, cached, events := filepath.Join(dir, "gate"), filepath.Join(dir, "cached"), t.TempDir()
+	run(t, mapReduce(t, l, "teragen", "long", "-Dmapreduce.job.maps="+strconv.Itoa(sortedMaps), "24000000", "/tera/in"))
+
+	spark, sparkID := begin(t, l, "--deploy-mode", "cluster", "--queue", "long", "--num-executors", "2", program(t, goesOn), gate, cached, events)
+	await.Slowly(t, "Spark's rows are cached", func() bool {
+		_, err := os.Stat(cached)
+		return err == nil || spark.Ended()
+	})
+	sort := mapReduce(t, l, "terasort", "long", "-Dmapreduce.job.reduces=2", "/tera/in", "/tera/out")
+	progress := regexp.MustCompile(` map ([1-9]\d*)%`)
+	await.Slowly(t, "terasort is on its way", func() bool { return progress.MatchString(sort.Stderr()) || sort.Ended() })
+
+	arrived := time.Now()
+	short, begun := shortJob(t, l)
+	await.Slowly(t, "the short job has all that it asks for", func() bool { return begun() == shortMaps || short.Ended() })
+	t.Logf("the short job's maps were on their way %v after its submission began", time.Since(arrived).Round(100*time.Millisecond))
+	before := suspended(t, l)
+	t.Logf("%d containers are suspended", len(before))
+	if executors := ofApplication(before, sparkID); len(before) < sortedMaps/2 || len(executors) == 0 {
+		t.Fatalf("suspended are %v, of Spark %v", before, executors)
+	}
+	run(t, short)
+	if n := begun(); n != shortMaps {
+		t.Errorf("maps of the short job were begun %d times", n)
+	}
+	if lasted := time.Since(arrived); lasted < standsStill {
+		t.Errorf("the short job took %v", lasted)
+	}
+	if spark.Ended() || sort.Ended() {
+		t.Error("a long job has ended while it had next to nothing")
+	}
+	if err := os.WriteFile(gate, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	run(t, sort)
+	if a := end(t, spark, sparkID); a.Code != 0 || !strings.Contains(a.Stderr, "final status: SUCCEEDED") {
+		t.Errorf("Spark: exit code %d\n%s", a.Code, a.Stderr)
+	}
+	checkEvents(t, events)
+	checkAttempts(t, l, regexp.MustCompile(`application_\d+_\d+`).FindString(sort.Stderr()))
+	run(t, mapReduce(t, l, "teravalidate", "short", "/tera/out", "/tera/report"))
+	if report, err := l.Run(t.Context(), "hdfs", "dfs", "-cat", "/tera/report/part-*"); err != nil || !strings.HasPrefix(report, "checksum\t") || strings.Count(report, "\n") != 1 {
+		t.Errorf("misordered: %s, %v", report, err)
+	}
+}
+
+// shortJob begins a job whose maps last for standsStill. begun is how many of them have begun.
+func shortJob(t *testing.T, l *hadooplab.Lab) (c *hadooplab.Command, begun func() int) {
+	t.Helper()
+	var lines strings.Builder
+	for i := range shortMaps {
+		fmt.Fprintf(&lines, "%02d\n", i)
+	}
+	l.Put(t, "/short/in", lines.String())
+	marks := t.TempDir()
+	mapper := fmt.Sprintf("mktemp %s/XXXXXX >/dev/null; for i in $(seq %d); do echo reporter:status:$i >&2; sleep 10; done; cat", marks, standsStill/(10*time.Second))
+	c, err := l.BeginCommand(exec.Command(options.Heddle, "mr", "-conf", l.Conf(), "-input", "/short/in", "-output", "/short/out", "-mapper", mapper,
+		"-numReduceTasks", "0", "-D", "mapreduce.job.queuename=short", "-D", "mapreduce.input.fileinputformat.split.maxsize=3", "-D", "mapreduce.map.memory.mb=1024"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.EndWith(t)
+	return c, func() int {
+		list, err := os.ReadDir(marks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+}
+
+// mapReduce begins one of Hadoop's examples.
+func mapReduce(t *testing.T, l *hadooplab.Lab, name, queue string, args ...string) *hadooplab.Command {
+	t.Helper()
+	jar, err := l.Jar("hadoop-mapreduce-examples")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Begin("", append([]string{"hadoop", "jar", jar, name, "-Dmapreduce.job.queuename=" + queue}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.EndWith(t)
+	return c
+}
+
+// run waits for a command, which must succeed.
+func run(t *testing.T, c *hadooplab.Command) {
+	t.Helper()
+	r, err := c.Wait(t.Context())
+	if err != nil || r.Code != 0 {
+		t.Fatalf("exit code %d, %v\n%s", r.Code, err, r.Stderr)
+	}
+	if m := regexp.MustCompile(`(Failed|Killed) (map|reduce) tasks=`).FindString(r.Stderr); m != "" {
+		t.Errorf("%s\n%s", m, r.Stderr)
+	}
+}
+
+// page returns what a URL answers.
+func page(t *testing.T, url string) []byte {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("%s: %s, %v\n%s", url, resp.Status, err, b)
+	}
+	return b
+}
+
+// suspended are the ids of the containers that are suspended now.
+func suspended(t *testing.T, l *hadooplab.Lab) []string {
+	t.Helper()
+	text := page(t, fmt.Sprintf("http://localhost:%d/ws/v1/heddle/containers?suspended=true&user.name=root", l.Port("rm-http")))
+	ids := regexp.MustCompile(`container_\d+_\d+_\d+_\d+`).FindAllString(string(text), -1)
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+func ofApplication(containers []string, app string) (own []string) {
+	for _, id := range containers {
+		if strings.HasPrefix(id, strings.Replace(app, "application", "container", 1)+"_") {
+			own = append(own, id)
+		}
+	}
+	return own
+}
+
+// checkEvents reads what a Spark application has written of itself until its end: each task was run once, and no executor was lost.
+func checkEvents(t *testing.T, dir string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "application_*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("event logs %v, %v", files, err)
+	}
+	f, err := os.Open(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tasks := 0
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var e struct {
+			Event    string
+			Executor string `json:"Executor ID"`
+			Removed  string `json:"Removed Reason"`
+			End      struct {
+				Reason string
+			} `json:"Task End Reason"`
+			Task struct {
+				Attempt int
+			} `json:"Task Info"`
+		}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			t.Fatalf("%v: %s", err, lines.Bytes())
+		}
+		switch e.Event {
+		case "SparkListenerTaskEnd":
+			if tasks++; e.End.Reason != "Success" || e.Task.Attempt != 0 {
+				t.Errorf("a task: %s", lines.Bytes())
+			}
+		case "SparkListenerExecutorRemoved":
+			t.Errorf("executor %s was lost: %s", e.Executor, e.Removed)
+		case "SparkListenerApplicationEnd":
+			t.Logf("Spark ran %d tasks", tasks)
+			return
+		}
+	}
+	t.Errorf("%s has no end: %v", files[0], lines.Err())
+}
+
+// checkAttempts asks the history server for a job's counts of attempts.
+func checkAttempts(t *testing.T, l *hadooplab.Lab, app string) {
+	t.Helper()
+	url := fmt.Sprintf("http://localhost:%d/ws/v1/history/mapreduce/jobs/%s", l.Port("history-http"), strings.Replace(app, "application", "job", 1))
+	var got struct {
+		Job struct {
+			State                string `json:"state"`
+			Maps                 int    `json:"successfulMapAttempts"`
+			Reduces              int    `json:"successfulReduceAttempts"`
+			FailedMapAttempts    int    `json:"failedMapAttempts"`
+			KilledMapAttempts    int    `json:"killedMapAttempts"`
+			FailedReduceAttempts int    `json:"failedReduceAttempts"`
+			KilledReduceAttempts int    `json:"killedReduceAttempts"`
+		} `json:"job"`
+	}
+	await.Slowly(t, "the history server has "+app, func() bool {
+		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		resp, err := client.Get(url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		return resp.StatusCode == http.StatusOK && json.NewDecoder(resp.Body).Decode(&got) == nil
+	})
+	want := got
+	want.Job.State, want.Job.Maps, want.Job.Reduces = "SUCCEEDED", sortedMaps, 2
+	want.Job.FailedMapAttempts, want.Job.KilledMapAttempts, want.Job.FailedReduceAttempts, want.Job.KilledReduceAttempts = 0, 0, 0, 0
+	if got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
