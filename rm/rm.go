@@ -382,7 +382,7 @@ func (r *ResourceManager) abdicate(term context.Context, cause error) error {
 	r.log.WithError(cause).Error("this member was elected, and can't lead")
 	var err error
 	if r.HA() && errors.Is(cause, raft.ErrNotLeader) { // else Close hands leadership over
-		if err = r.transferWithin(term, homePatience, ""); err == nil || term.Err() != nil {
+		if err = r.transferWithin(term, homePatience, ""); err == nil {
 			return nil
 		}
 	}

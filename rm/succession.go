@@ -83,11 +83,15 @@ func (r *ResourceManager) giveWay(term context.Context, s *ledger.State) bool {
 	return false
 }
 
-// transferWithin tries to hand leadership over within a time.
-func (r *ResourceManager) transferWithin(ctx context.Context, patience time.Duration, to string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+// transferWithin tries to hand leadership over within a time. It has succeeded when the term ends, too: whoever takes over ends it, often before
+// this member hears of that.
+func (r *ResourceManager) transferWithin(term context.Context, patience time.Duration, to string) error {
+	ctx, cancel := context.WithTimeout(term, patience)
 	defer cancel()
-	return r.raft.Transfer(ctx, to)
+	if err := r.raft.Transfer(ctx, to); err != nil && term.Err() == nil {
+		return err
+	}
+	return nil
 }
 
 // stands reports whether a member answers and can lead.

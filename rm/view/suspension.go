@@ -92,7 +92,15 @@ func (s *Suspended) Text(now int64) string {
 	case s.Short == records.Resource{}:
 		return text + " for queue " + x.Queue + ", resumes as soon as there was room for it on " + s.Node.Host + " for a moment"
 	}
-	return text + " for queue " + x.Queue + ", resumes when " + amount(s.Short) + " free up on " + s.Node.Host
+	return text + " for queue " + x.Queue + ", resumes when " + amount(s.Short) + " " + frees(s.Short) + " up on " + s.Node.Host
+}
+
+// frees is the verb that agrees with amount(r).
+func frees(r records.Resource) string {
+	if r.MemoryMB() == 0 && r.VCores() == 1 {
+		return "frees"
+	}
+	return "free"
 }
 
 // amount is memory and vcores for people.

@@ -112,3 +112,20 @@ func TestContainersThatAnEarlierReleaseHasSuspended(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 }
+
+// An amount of one vcore is singular, as in "1 vcore frees up"; all others are plural.
+func TestFrees(t *testing.T) {
+	for _, x := range []struct {
+		short records.Resource
+		want  string
+	}{
+		{records.NewResource(0, 1), "frees"},
+		{records.NewResource(0, 2), "free"},
+		{records.NewResource(2048, 0), "free"},
+		{records.NewResource(960, 1), "free"},
+	} {
+		if got := frees(x.short); got != x.want {
+			t.Errorf("%s %s up, want %s", amount(x.short), got, x.want)
+		}
+	}
+}

@@ -25,7 +25,7 @@ export function draw({ metrics: m, nodes }) {
       { head: 'VCores', cell: (n) => `${n.usedVirtualCores} of ${n.usedVirtualCores + n.availableVirtualCores}` },
       { head: 'Labels', cell: (n) => list(n.nodeLabels).join(', ') },
       { head: 'Version', cell: (n) => n.version },
-      { head: 'Last heard of', cell: (n) => time(n.lastHealthUpdate) },
+      { head: 'Last health report', cell: (n) => time(n.lastHealthUpdate) },
       { head: 'Health', wide: true, cell: (n) => n.healthReport },
     ], nodes, 'No node has joined. Start one with `heddle nm` and the same configuration folder.'),
   ];

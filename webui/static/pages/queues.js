@@ -5,6 +5,9 @@ export async function load(_, signal) {
   return (await get('/ws/v1/cluster/scheduler', signal)).scheduler.schedulerInfo;
 }
 
+/** short leaves out the digits that a float of 32 bits makes up: 15.000001 is 15. */
+const short = (percent) => Number(Number(percent).toFixed(3));
+
 /** queue draws a queue and those below it, whichever scheduler described it. */
 function queue(q, depth) {
   const children = [...list(q.queues?.queue), ...list(q.childQueues?.queue ?? q.childQueues)];
@@ -12,8 +15,8 @@ function queue(q, depth) {
   return el('details', { open: depth < 3 },
     el('summary', {}, el('b', {}, q.queuePath ?? q.queueName ?? 'root'), ' ', used === null ? null : bar(used), ' ', q.state ? badge(q.state) : null),
     facts([
-      ['Capacity', q.capacity === undefined ? '' : `${q.capacity} % (at most ${q.maxCapacity} %)`],
-      ['Used', q.usedCapacity === undefined ? '' : `${q.usedCapacity} % of its capacity, ${q.absoluteUsedCapacity ?? 0} % of the cluster`],
+      ['Capacity', q.capacity === undefined ? '' : `${short(q.capacity)} % (at most ${short(q.maxCapacity)} %)`],
+      ['Used', q.usedCapacity === undefined ? '' : `${short(q.usedCapacity)} % of its capacity, ${short(q.absoluteUsedCapacity ?? 0)} % of the cluster`],
       ['Applications', q.numApplications ?? q.numActiveApps],
       ['Containers', q.numContainers], ['Resources', q.resourcesUsed ? `${memory(q.resourcesUsed.memory)}, ${q.resourcesUsed.vCores} vcores` : ''],
     ]),
