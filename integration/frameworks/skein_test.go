@@ -29,26 +29,13 @@ func TestSkein(t *testing.T) {
 	if err != nil {
 		t.Fatal("fetching Skein: ", err)
 	}
-	jar, err := l.Jar("hadoop-common")
-	if err != nil {
+	env, dir := skeinEnv(t, l, site)
+	spec := filepath.Join(dir, "spec.yaml")
+	if err := os.WriteFile(spec, []byte(skeinSpec), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	jars, err := filepath.Glob(filepath.Join(filepath.Dir(jar), "*.jar"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	for path, content := range map[string]string{
-		"spec.yaml": skeinSpec,
-		"yarn":      "#!/bin/sh\n[ \"$1\" = classpath ] && echo '" + l.Conf() + ":" + strings.Join(jars, ":") + "'\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, path), []byte(content), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	cmd := exec.Command("python3", "testdata/play_skein.py", filepath.Join(dir, "spec.yaml"))
-	cmd.Env = append(os.Environ(), "PYTHONPATH="+site, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python", "HADOOP_CONF_DIR="+l.Conf(),
-		"PATH="+dir+":"+os.Getenv("PATH"), "SKEIN_CONFIG="+filepath.Join(dir, "skein"))
+	cmd := exec.Command("python3", "testdata/play_skein.py", spec)
+	cmd.Env = env
 	r := succeed(t, l, cmd)
 	contains(t, r.Stdout,
 		"queues [('default', 'RUNNING', 100.0)]\nnodes [('RUNNING', 8192, 8)]\n",
@@ -60,4 +47,24 @@ func TestSkein(t *testing.T) {
 	if t.Failed() {
 		t.Log(r.Stderr)
 	}
+}
+
+// skeinEnv is the environment of a program that uses the Skein in site, and a folder for the test's files. Skein asks a command yarn for the class path.
+func skeinEnv(t *testing.T, l *hadooplab.Lab, site string) (env []string, dir string) {
+	t.Helper()
+	jar, err := l.Jar("hadoop-common")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jars, err := filepath.Glob(filepath.Join(filepath.Dir(jar), "*.jar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	yarn := "#!/bin/sh\n[ \"$1\" = classpath ] && echo '" + l.Conf() + ":" + strings.Join(jars, ":") + "'\n"
+	if err := os.WriteFile(filepath.Join(dir, "yarn"), []byte(yarn), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return append(os.Environ(), "PYTHONPATH="+site, "PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python", "HADOOP_CONF_DIR="+l.Conf(),
+		"PATH="+dir+":"+os.Getenv("PATH"), "SKEIN_CONFIG="+filepath.Join(dir, "skein")), dir
 }
