@@ -37,6 +37,8 @@ type Options struct {
 }
 
 // Config is a loaded configuration. It is safe for concurrent use, except during Set.
+//
+// It has many methods because each kind of value has its own way to be read.
 type Config struct {
 	dir      string
 	props    *Properties

@@ -17,6 +17,8 @@
 // Empty values count as not set. ${name} and ${env.NAME} are replaced when a value is read. Deprecated names stand for
 // their replacements. Two things differ on purpose. A variable that refers to itself is an error rather than text. And
 // defaults rank below all files, so that a yarn.* key in core-site.xml counts (Hadoop's yarn-default.xml hides it).
+//
+// It is large because one Config reads files, expands, checks, reports and dumps them. A good part of it is tables of keys.
 package conf
 
 // HadoopVersion is the release whose protocols, configuration and REST answers Heddle follows.

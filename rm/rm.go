@@ -56,6 +56,8 @@ const (
 )
 
 // ResourceManager is one of a cluster's ResourceManagers.
+//
+// It has many methods because RPC, REST and administration see it by their interfaces.
 type ResourceManager struct {
 	conf     *conf.Config
 	id       string

@@ -12,7 +12,7 @@ const never time.Duration = -1 << 62
 
 // Machine is the state of a job. It may be used by one goroutine at a time.
 //
-// It has a method for each event of a job and for each decision. They change the same slots, tasks and requests, so that only what has
+// It has many methods because each event of a job and each decision is one. They change the same slots, tasks and requests, so that only what has
 // a state of its own is a part: a table of tasks, a pool of slots and requests, and the copies that are pending.
 type Machine struct {
 	job  Job

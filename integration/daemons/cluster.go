@@ -51,6 +51,8 @@ var (
 const raftKey = "heddle.raft.address"
 
 // Cluster has the daemons and the switch between them.
+//
+// It has many methods because each harm that tests do to daemons is one.
 type Cluster struct {
 	// ResourceManagers and NodeManagers are the names of the daemons: rm1, …, nm1, ….
 	ResourceManagers, NodeManagers []string

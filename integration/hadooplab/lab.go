@@ -48,6 +48,8 @@ type Options struct {
 }
 
 // Lab is a running Hadoop.
+//
+// It has many methods because each daemon and client of Hadoop's that tests start is one.
 type Lab struct {
 	options Options
 	dir     string

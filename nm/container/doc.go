@@ -19,4 +19,6 @@
 // any later command comes before it.
 //
 // Statuses and diagnostics are worded as Hadoop's: AMs and people parse them.
+//
+// It is large because a life, a kill, a command and a recovery meet in one container, under its locks and its table of states.
 package container

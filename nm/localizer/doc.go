@@ -23,4 +23,6 @@
 // the NodeManager is root and a container's user is somebody else, the directories that decide where data goes belong
 // to the NodeManager. Everything below them is reached without following links, and the user gets files only when they
 // are complete.
+//
+// It is large because downloads, archives, recovery and the search for room all work on one cache of files, under its locks.
 package localizer

@@ -54,6 +54,8 @@ type Options struct {
 }
 
 // Server answers web requests.
+//
+// It has many methods because each path of the API is one.
 type Server struct {
 	Options
 	traffic daemon.Traffic

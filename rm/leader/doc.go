@@ -7,9 +7,9 @@
 // what is in them until they are committed. When leadership is lost, all of it is thrown away; the next leader begins with
 // what is committed.
 //
-// Applications, attempts, containers, nodes and the dialogues with their owners change together, in one operation of the loop, and are told
-// together when it is committed. So they are parts of one package, one thing a file. What needs less than that stands in packages below it, each
-// of which names the few methods that it needs of the loop, of the scheduler and of the parts.
+// It is large because applications, attempts, containers, nodes and the dialogues with their owners change together, in one
+// operation of the loop, and are told together. Each file has one of them. What needs less than that stands in packages
+// below, each of which names the few methods that it needs of the loop, of the scheduler and of the parts.
 //
 // Soft state (heartbeats, progress, pending asks, utilisation) lives in sessions, which nodes and ApplicationMasters open by
 // registering with this leader.

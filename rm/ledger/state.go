@@ -12,6 +12,8 @@ import (
 )
 
 // State is everything that the members of a cluster agree on. It is not safe for concurrent use.
+//
+// It has many methods because each kind of command is one.
 type State struct {
 	// Version is the version of the ledger that all members can apply. Release is the release of Heddle that raised it, "" for version 1.
 	Version int32

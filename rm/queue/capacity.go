@@ -128,6 +128,8 @@ func ParseCapacity(settings map[string]string) (*Tree, error) {
 }
 
 // parser reads settings. It goes on after an error, to find all of them at once.
+//
+// It has many methods because each setting of a queue is one.
 type parser struct {
 	settings map[string]string
 	types    records.ResourceTypes

@@ -3,6 +3,8 @@
 //
 // The package makes no scheduling decision. rm/scheduler and its policies, rm/access, rm/view and rm/rest read the tree, which nobody changes
 // once it is built.
+//
+// It is large because it parses the files of two schedulers with all that they can say.
 package queue
 
 import (

@@ -71,6 +71,8 @@ type Config struct {
 }
 
 // Node is a member of the group.
+//
+// It has many methods because a member's log, membership, transfer and proposals share its locks.
 type Node struct {
 	cfg       Config
 	raft      *hraft.Raft

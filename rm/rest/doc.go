@@ -9,4 +9,6 @@
 //
 // To add a path, add a route in cluster.go (YARN's API) or heddle.go (ours) and a handler in a file named after what it shows; New puts
 // them together. Handlers read views (rm/view) and ask the leader; they hold no state.
+//
+// It is large because YARN's REST API is wide. Each file renders one kind of document, and shares little with the others.
 package rest

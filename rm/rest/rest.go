@@ -70,6 +70,8 @@ type Config struct {
 }
 
 // server handles the requests of the web port.
+//
+// It has many methods because each path of the API is one.
 type server struct {
 	Config
 	traffic daemon.Traffic

@@ -62,6 +62,8 @@ const (
 )
 
 // Scheduler is the queues, nodes, applications and containers of a cluster: events in, decisions out. Make it with New.
+//
+// It has many methods because it is what callers see of the scheduler. Most of them hand on to the Core.
 type Scheduler struct {
 	*explain.Explainer
 	*Holdings

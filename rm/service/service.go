@@ -70,6 +70,8 @@ const (
 )
 
 // Service answers for one ResourceManager.
+//
+// It has many methods because each method of the protocols is one.
 type Service struct {
 	Config
 	keys  keyCache

@@ -16,4 +16,6 @@
 //
 // Errors on the wire are a Java class and a text. A handler that returns an *Exception chooses both. The caller gets them
 // as a *RemoteError, and IsClass tells them apart.
+//
+// It is large because client and server share the protocol's frames, headers and security.
 package ipc

@@ -15,7 +15,7 @@ import (
 
 // Core holds queues, nodes, applications and containers, and decides what is the same for all policies. Make it with NewCore.
 //
-// It has many methods, and its package is large: each decision changes applications, users, queues, orders and nodes together, and
+// It has many methods because each decision changes applications, users, queues, orders and nodes together, and
 // the sums over them must agree at the end of each call. What stands alone is in packages of its own (nodeset, demand, order, class).
 type Core struct {
 	Config Config

@@ -12,4 +12,7 @@
 //
 // A decision allocates nothing. What it touches stands first in each struct, and structs fill whole lines of the
 // processor's cache.
+//
+// It is large because it is one search, who is next and where it fits, with the state that both change. Ideas with a state of their own
+// are packages beside it: order, demand, class, nodeset, nodeindex.
 package core

@@ -5,6 +5,8 @@
 // Like yarn's, tables come from YARN's client protocol, because REST lacks some of their contents: the addresses of
 // applications' own web pages, the states of attempts, and one form for the queues of all schedulers. With --json a
 // command prints REST's answer unchanged.
+//
+// It is large because there are many commands. Each has its file, and they share nothing but their session.
 package command
 
 import (
@@ -64,6 +66,8 @@ type verb struct {
 }
 
 // session is one run of a command.
+//
+// It has many methods because each command is one.
 type session struct {
 	context.Context
 	out, err io.Writer

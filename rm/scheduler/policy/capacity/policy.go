@@ -15,6 +15,8 @@ import (
 )
 
 // Policy is YARN's CapacityScheduler. Make it with New.
+//
+// It has many methods because each hook of the search is one.
 type Policy struct {
 	s        *core.Core
 	killable []handle.Container // see MakeKillable

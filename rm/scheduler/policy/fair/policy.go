@@ -17,6 +17,8 @@ import (
 )
 
 // Policy is YARN's FairScheduler. Make it with New.
+//
+// It has many methods because each hook of the search is one.
 type Policy struct {
 	s         *core.Core
 	shares    fairShares
