@@ -41,7 +41,7 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 		p := preempt.Container{Node: nodes[c.Node], Resource: *s.core.Holds(c), Handle: int32(h), Killable: killable[handle.Container(h)]}
 		if !c.Reserved() {
 			p.Held = s.core.Held(handle.Container(h))
-			p.Least = p.Held
+			p.Footprint = p.Held
 		}
 		a := &out.Apps[apps[c.App]]
 		if p.Killable {

@@ -61,8 +61,8 @@ func TestSnapshotsOfContainers(t *testing.T) {
 		t.Fatalf("%d applications", len(snap.Apps))
 	}
 	want := []preempt.Container{
-		{ID: records.ContainerID{ID: 8}, Handle: int32(held[1]), Resource: gb(2), Held: gb(2), Least: gb(2), Killable: true},
-		{ID: records.ContainerID{ID: 9}, Handle: int32(held[0]), Resource: gb(4), Held: gb(1), Least: gb(1)},
+		{ID: records.ContainerID{ID: 8}, Handle: int32(held[1]), Resource: gb(2), Held: gb(2), Footprint: gb(2), Killable: true},
+		{ID: records.ContainerID{ID: 9}, Handle: int32(held[0]), Resource: gb(4), Held: gb(1), Footprint: gb(1)},
 	}
 	if diff := cmp.Diff(want, snap.Apps[0].Containers); diff != "" {
 		t.Errorf("of root.a (- wanted)\n%s", diff)

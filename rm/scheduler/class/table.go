@@ -71,9 +71,9 @@ func (c *Table) Size(i int) *records.Resource { return &c.size[i] }
 func (c *Table) Close(i uint8) { c.open &^= 1 << i }
 
 // CloseFrom closes the classes that are not smaller than an amount.
-func (c *Table) CloseFrom(least *records.Resource) {
+func (c *Table) CloseFrom(smallest *records.Resource) {
 	for m := c.open &^ (1 << Shared); m != 0; m &= m - 1 {
-		if i := bits.TrailingZeros64(m); fitsIn(least, &c.size[i]) {
+		if i := bits.TrailingZeros64(m); fitsIn(smallest, &c.size[i]) {
 			c.open &^= 1 << i
 		}
 	}

@@ -68,7 +68,7 @@ func (s *Core) NodeFreed(h handle.Node) {
 	}
 	free := s.Nodes.Free(n)
 	s.Classes.Open(&free)
-	if s.reserves() && s.Calc.Fits(&s.Calc.Least, &free) {
+	if s.reserves() && s.Calc.Fits(&s.Calc.Smallest, &free) {
 		most := s.Calc.Measure(*s.Nodes.Capability(n))
 		s.Classes.Open(&most) // it may be reserved for what doesn't fit yet
 	}

@@ -77,7 +77,7 @@ func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
 	case d.Class == class.Shared || s.Rules.OnePerContainer && d.Reservations >= d.Pending || s.BarsSome(a) || !d.RelaxAny:
 		s.park(d, demand.NoRoom)
 	case none:
-		s.Classes.CloseFrom(&s.Calc.Least)
+		s.Classes.CloseFrom(&s.Calc.Smallest)
 	default:
 		s.Classes.Close(d.Class)
 	}

@@ -44,8 +44,8 @@ func (s *Core) reserveAnywhere(h handle.App, a *App, d *Demand) (done, none bool
 	}
 	at := 0
 	for {
-		if at = s.Nodes.Index.Next(at, &s.Calc.Least); at < 0 {
-			return false, !s.Nodes.Index.Has(&s.Calc.Least)
+		if at = s.Nodes.Index.Next(at, &s.Calc.Smallest); at < 0 {
+			return false, !s.Nodes.Index.Has(&s.Calc.Smallest)
 		}
 		n := &s.Nodes.At[at]
 		if s.Reservable(n, &d.Size) && !a.Bars(d, n) {
@@ -86,7 +86,7 @@ func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool
 // mayWaitOn reports whether a node has something left that could be reserved, and is large enough.
 func (s *Core) mayWaitOn(n *nodeset.Node, a *App, d *Demand) bool {
 	free := s.Nodes.Free(n)
-	return s.Calc.Fits(&s.Calc.Least, &free) && s.Reservable(n, &d.Size) && !a.Bars(d, n)
+	return s.Calc.Fits(&s.Calc.Smallest, &free) && s.Reservable(n, &d.Size) && !a.Bars(d, n)
 }
 
 func (s *Core) Reserve(h handle.App, a *App, d *Demand, nh handle.Node) {

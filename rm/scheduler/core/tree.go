@@ -52,7 +52,7 @@ type leafState struct {
 
 	// What it hangs on in a cluster of the present size: what is guaranteed, and the least and the most that a user can have
 	// while no more than that is used.
-	Capacity, UserLeast, UserMost records.Resource
+	Capacity, UserMinimum, UserMaximum records.Resource
 
 	Names   map[string]int32 // users
 	Waiting []handle.App     // runnable applications that aren't active, most urgent first

@@ -25,8 +25,8 @@ type Ability struct {
 	Pressure float64 `json:",omitempty"`
 }
 
-// footprint is the memory in MB that a suspended container is left (BIG-C).
-const footprint = 64
+// footprintMB is the memory in MB that a suspended container is left (BIG-C).
+const footprintMB = 64
 
 // demandPause is the time in ms between two rounds that are run because requests find no room. Where there are very many containers,
 // it is longer: a ms for each containersPerMs of them.
@@ -43,7 +43,7 @@ type suspended struct {
 	since     int64            // ms
 	tries     int              // how many times in a row there was room for its return
 	aside     bool             // room waits for its return
-	least     records.Resource // that it holds on its node then
+	footprint records.Resource // that it holds on its node then
 	by        beneficiary
 	node      scheduler.NodeHandle
 	quoted    float64 // seconds until its room is there, by the node's rates alone; 0: no longer of interest
@@ -339,7 +339,7 @@ func (x *suspender) setAside() {
 		}
 		held := x.d.Held(s.container)
 		if claim[records.Memory]--; x.d.SetHeld(s.container, claim) {
-			if s.aside, s.tries, s.least = true, 0, held; claim != held {
+			if s.aside, s.tries, s.footprint = true, 0, held; claim != held {
 				x.change(Charge, s.container, claim, "there is room for its return", s.by)
 			}
 		}
@@ -476,17 +476,17 @@ func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, nod
 	case i < 0 && (c.Held != c.Resource || x.d.containers[c.Handle].stopped):
 		return // somebody has suspended it, who doesn't want it to resume by itself
 	case i >= 0 && x.of[i].aside:
-		c.Least, c.Idle, c.Whole = x.of[i].least, true, true
+		c.Footprint, c.Idle, c.Whole = x.of[i].footprint, true, true
 		return
 	}
-	c.Least, c.Whole = least(c.Held, able), !able.Shrink
+	c.Footprint, c.Whole = footprint(c.Held, able), !able.Shrink
 	c.Quote = x.quote(c, node, able, remaining)
 }
 
 // quote prices a container. What it holds but doesn't use needn't be moved.
 func (x *suspender) quote(c *preempt.Container, node int32, able Ability, remaining float64) preempt.Quote {
 	f := preempt.Facts{
-		Memory: c.Held[records.Memory] << 20, Least: c.Least[records.Memory] << 20, Out: able.Out, In: able.In, Pressure: able.Pressure,
+		Memory: c.Held[records.Memory] << 20, Footprint: c.Footprint[records.Memory] << 20, Out: able.Out, In: able.In, Pressure: able.Pressure,
 		Past: x.slow[scheduler.NodeHandle(node)], Age: float64(x.d.now-c.Since) / 1000, Remaining: remaining,
 	}
 	if used, known := x.used[scheduler.ContainerHandle(c.Handle)]; known {

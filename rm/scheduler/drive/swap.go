@@ -92,7 +92,7 @@ func (w *swaps) carryOut() {
 		h := s.container
 		_, queue := x.d.Means(h)
 		by := beneficiary{queue, x.d.apps[x.d.containers[h].app].id}
-		to := x.least(h)
+		to := x.footprint(h)
 		if x.d.containers[h].stopped || s.request == AnyRequest && !x.d.SetHeld(h, to) || s.request != AnyRequest && !x.d.Exchange(h, to, s.priority, s.request) {
 			continue
 		}
@@ -106,15 +106,15 @@ func (w *swaps) carryOut() {
 	w.wanted = w.wanted[:0]
 }
 
-// least is what a container holds that is suspended.
-func (x *suspender) least(h scheduler.ContainerHandle) records.Resource {
-	return least(x.d.Held(h), x.nodes[x.d.NodeOf(h)])
+// footprint is what a container holds that is suspended.
+func (x *suspender) footprint(h scheduler.ContainerHandle) records.Resource {
+	return footprint(x.d.Held(h), x.nodes[x.d.NodeOf(h)])
 }
 
-func least(held records.Resource, able Ability) records.Resource {
+func footprint(held records.Resource, able Ability) records.Resource {
 	held[records.VCores] = 0
 	if able.Reclaim {
-		held[records.Memory] = min(footprint, held[records.Memory])
+		held[records.Memory] = min(footprintMB, held[records.Memory])
 	}
 	return held
 }

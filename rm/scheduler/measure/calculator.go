@@ -11,19 +11,19 @@ type Calculator struct {
 	types      int
 	MemoryOnly bool             // only memory is measured; see SetMemoryOnly
 	Minimum    records.Resource // the smallest container
-	Least      records.Resource // the smallest container, as it is measured
+	Smallest   records.Resource // the smallest container, as it is measured
 	Cluster    records.Resource // the size of the cluster, of which amounts are shares; its owner sets it
 }
 
 // New returns a calculator that measures all of so many types of resources, for an empty cluster.
 func New(types int, minimum records.Resource) Calculator {
-	return Calculator{types: types, Minimum: minimum, Least: minimum}
+	return Calculator{types: types, Minimum: minimum, Smallest: minimum}
 }
 
 // SetMemoryOnly says whether only memory is measured (YARN: DefaultResourceCalculator), or every type of resource.
 func (c *Calculator) SetMemoryOnly(only bool) {
 	c.MemoryOnly = only
-	c.Least = c.Measure(c.Minimum)
+	c.Smallest = c.Measure(c.Minimum)
 }
 
 // Shares is a part of the cluster for each type of resource.

@@ -19,8 +19,8 @@ func calculators() (memory, dominant measure.Calculator) {
 
 func TestWhatIsMeasured(t *testing.T) {
 	memory, dominant := calculators()
-	if memory.Least != r(1024, 0) || dominant.Least != r(1024, 1) {
-		t.Errorf("the smallest containers are %v and %v", memory.Least, dominant.Least)
+	if memory.Smallest != r(1024, 0) || dominant.Smallest != r(1024, 1) {
+		t.Errorf("the smallest containers are %v and %v", memory.Smallest, dominant.Smallest)
 	}
 	for _, c := range []struct {
 		size, in      records.Resource

@@ -180,7 +180,7 @@ func (r *selection) owner(queue int, c *Container) *App {
 	return nil
 }
 
-// taking is a hunt for an amount.
+// taking chooses containers until an amount is reached.
 type taking struct {
 	*selection
 	due          records.Resource

@@ -57,7 +57,7 @@ func (f *Fair) Round(now int64, s *Snapshot) (r Round) {
 		f.minSince, f.since = map[string]int64{}, map[records.ApplicationID]int64{}
 		f.next, f.marked = map[records.ApplicationID]int64{}, map[records.ContainerID]scheduledKill{}
 	}
-	h := newHunt(f, s)
+	h := newFairVictims(f, s)
 	r.Kill = f.due(now, h)
 	starving := f.starving(now, s)
 	if !f.busy(s) {
@@ -80,7 +80,7 @@ func (f *Fair) Marked(id records.ContainerID) (until int64, reason string, ok bo
 }
 
 // due are the marked containers whose time is up. Marks of containers that are gone are dropped.
-func (f *Fair) due(now int64, h *hunt) (kill []Victim) {
+func (f *Fair) due(now int64, h *fairVictims) (kill []Victim) {
 	for id, k := range f.marked {
 		c, there := h.known[id]
 		switch {

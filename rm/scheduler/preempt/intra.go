@@ -215,7 +215,7 @@ func (d *division) take() {
 		if !d.positive(s.due) {
 			continue
 		}
-		hunt := taking{
+		from := taking{
 			selection: d.selection, due: s.due, conservative: d.settings.Intra.Conservative,
 			reason: fmt.Sprintf("%v of queue %s and user %s uses %v and should have %v of it, as others of the queue wait",
 				s.ID, d.queue.Path, s.User, s.Used, s.ideal.Add(s.master)),
@@ -229,7 +229,7 @@ func (d *division) take() {
 			if !d.settings.Intra.PriorityFirst && !d.more(left, limit) {
 				break
 			}
-			if hunt.try(s.App, c) {
+			if from.try(s.App, c) {
 				s.user.all = left
 			}
 		}

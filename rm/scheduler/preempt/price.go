@@ -11,8 +11,8 @@ const unmeasured = 1 << 30 / 3
 
 // Facts are what is known of a container and its node when preemption asks what taking its resources would cost.
 type Facts struct {
-	Memory int64 // bytes that it uses
-	Least  int64 // bytes that it would be left
+	Memory    int64 // bytes that it uses
+	Footprint int64 // bytes that it would be left
 	// Out and In are how quickly its node pages memory out and in, in bytes a second; 0: not measured.
 	Out, In int64
 	// Pressure is the percentage of time in which processes of the node wait for memory.
@@ -39,7 +39,7 @@ type Quote struct{ Wait, Suspend, Kill Price }
 
 // Quote prices a container. A killed one begins anew, in another container: all of its work is lost.
 func (f Facts) Quote() Quote {
-	moved := max(f.Memory-f.Least, 0)
+	moved := max(f.Memory-f.Footprint, 0)
 	slow := max(f.Past, 0)
 	if slow == 0 {
 		slow = 1

@@ -10,7 +10,7 @@ import (
 // did those before. A kill costs all of the container's work.
 func TestQuotes(t *testing.T) {
 	const gb = 1 << 30
-	base := Facts{Memory: 3 * gb, Least: gb, Out: gb / 2, In: 2 * gb, Age: 41, Remaining: 7}
+	base := Facts{Memory: 3 * gb, Footprint: gb, Out: gb / 2, In: 2 * gb, Age: 41, Remaining: 7}
 	for name, x := range map[string]struct {
 		change func(*Facts)
 		want   Price // of suspending it

@@ -82,11 +82,11 @@ type Container struct {
 	Handle   int32 // of whoever made the snapshot
 	Spared   bool  // may not be taken, such as one that ends already
 
-	// Held is what it takes on its node now, Least what it can be left: less only where it may be suspended, or shrunk.
-	Held, Least records.Resource
-	Quote       Quote // what taking its resources costs
-	Whole       bool  // its node can't shrink it: it is suspended at once
-	Idle        bool  // it holds the least on its node already, and is charged more as room waits for its return
+	// Held is what it takes on its node now, Footprint what it can be left: less only where it may be suspended, or shrunk.
+	Held, Footprint records.Resource
+	Quote           Quote // what taking its resources costs
+	Whole           bool  // its node can't shrink it: it is suspended at once
+	Idle            bool  // it holds the least on its node already, and is charged more as room waits for its return
 }
 
 // Node is a node at this moment.

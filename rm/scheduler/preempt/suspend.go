@@ -137,7 +137,7 @@ func (c *cutting) smallest() records.Resource {
 		}
 		for k := range c.Apps[i].Containers {
 			x := &c.Apps[i].Containers[k]
-			gain = gain.Max(x.Held.Sub(x.Least))
+			gain = gain.Max(x.Held.Sub(x.Footprint))
 		}
 	}
 	return request.Add(gain)
@@ -195,7 +195,7 @@ func (c *cutting) collect(now int64) {
 			case x.Reserved && c.settings.Fair && c.anyPositive(c.owed[a.Queue]): // room is made for that
 			case x.Reserved:
 				c.room[x.Node] = atLeast0(c.room[x.Node].Sub(x.Resource))
-			case x.Killable || x.Held == x.Least || !x.Idle && now-x.Since < c.settings.MinimumAge || !c.anyPositive(c.due[a.Queue]):
+			case x.Killable || x.Held == x.Footprint || !x.Idle && now-x.Since < c.settings.MinimumAge || !c.anyPositive(c.due[a.Queue]):
 			case c.settings.Order == suspension.ByCost && x.Quote.Wait.Cost() < x.Quote.Suspend.Room: // it ends before it has let go
 			default:
 				c.candidates = append(c.candidates, candidate{app: a, c: x, held: x.Held})
@@ -243,7 +243,7 @@ func (c *cutting) compare(x, y candidate) int {
 // price is the cost of suspending a container, for the part of the cluster that this frees.
 func (c *cutting) price(x *candidate) float64 {
 	share := 0.0
-	for i, v := range x.held.Sub(x.c.Least) {
+	for i, v := range x.held.Sub(x.c.Footprint) {
 		if c.measured(i) && c.cluster[i] > 0 {
 			share = max(share, float64(v)/float64(c.cluster[i]))
 		}
@@ -331,7 +331,7 @@ func (c *cutting) priceOf(before saved, node int) (sum float64) {
 			continue
 		}
 		part := 1.0
-		if all := x.c.Held.Sub(x.c.Least); all[records.Memory] > 0 {
+		if all := x.c.Held.Sub(x.c.Footprint); all[records.Memory] > 0 {
 			part = float64(was.held.Sub(x.held)[records.Memory]) / float64(all[records.Memory])
 		}
 		sum += part * x.c.Quote.Suspend.Cost()
@@ -351,7 +351,7 @@ func (c *cutting) possible(w *want, node int) bool {
 		if !seen {
 			left = c.due[x.app.Queue]
 		}
-		if gain := x.held.Sub(x.c.Least); c.helps(gain, left, allowed) {
+		if gain := x.held.Sub(x.c.Footprint); c.helps(gain, left, allowed) {
 			most, allowed, due[x.app.Queue] = most.Add(gain), allowed.Sub(gain), left.Sub(gain)
 		}
 	}
@@ -421,7 +421,7 @@ func (c *cutting) takeFrom(list []int, w *want, node int, steps bool) bool {
 
 // bite takes from a container once, and reports whether it could.
 func (c *cutting) bite(x *candidate, w *want, steps bool) bool {
-	to := x.c.Least
+	to := x.c.Footprint
 	if steps && c.Queues[x.app.Queue].Means == suspension.Graceful && !x.c.Whole {
 		to = c.stepDown(x)
 	}
@@ -439,14 +439,14 @@ func (c *cutting) bite(x *candidate, w *want, steps bool) bool {
 // would only swap.
 func (c *cutting) stepDown(x *candidate) records.Resource {
 	to := x.held.Sub(c.settings.Step)
-	swaps := x.c.Least[records.Memory] < x.c.Resource[records.Memory] && to[records.Memory] <= x.c.Least[records.Memory]
-	if swaps || to.FitsIn(x.c.Least) {
-		return x.c.Least
+	swaps := x.c.Footprint[records.Memory] < x.c.Resource[records.Memory] && to[records.Memory] <= x.c.Footprint[records.Memory]
+	if swaps || to.FitsIn(x.c.Footprint) {
+		return x.c.Footprint
 	}
-	to = to.Max(x.c.Least)
+	to = to.Max(x.c.Footprint)
 	to[records.VCores] = max(to[records.VCores], min(x.held[records.VCores], 1))
 	if to == x.held { // there is nothing left but that core
-		return x.c.Least
+		return x.c.Footprint
 	}
 	return to
 }
@@ -464,7 +464,7 @@ func (c *cutting) result() (cuts []Cut) {
 				App: x.app.ID, ID: x.c.ID, Queue: c.Queues[x.app.Queue].Path, Resource: x.c.Resource, AM: x.c.AM, Handle: x.c.Handle,
 				Reason: c.reasons[x.app.Queue] + "; " + by + " waits below its share" + c.why(x),
 			},
-			To: x.held, All: x.held == x.c.Least, By: by, ByApp: x.by.ID, Quote: x.c.Quote, Node: c.Nodes[x.c.Node].Handle,
+			To: x.held, All: x.held == x.c.Footprint, By: by, ByApp: x.by.ID, Quote: x.c.Quote, Node: c.Nodes[x.c.Node].Handle,
 		})
 	}
 	return cuts

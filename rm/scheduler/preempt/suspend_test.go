@@ -81,7 +81,7 @@ func (x *longShort) snapshot() *Snapshot {
 		}
 		a.Containers = append(a.Containers, Container{
 			ID: records.ContainerID{Attempt: records.AttemptID{App: a.ID, Attempt: 1}, ID: int64(i + 1)}, Node: c.node, Resource: c.size,
-			Handle: int32(i), Held: c.size, Least: least, Since: c.since, AM: c.am,
+			Handle: int32(i), Held: c.size, Footprint: least, Since: c.since, AM: c.am,
 			Quote: Quote{Wait: Price{Room: math.Inf(1)}, Suspend: Price{Room: x.costPerMB*float64(c.size[records.Memory]) + c.costs}},
 		})
 		if c.wait > 0 {
@@ -354,7 +354,7 @@ func TestCutsAreWithinWhatIsOwed(t *testing.T) {
 		var gain records.Resource
 		for i := range s.Apps {
 			for _, c := range s.Apps[i].Containers {
-				gain = gain.Max(c.Held.Sub(c.Least))
+				gain = gain.Max(c.Held.Sub(c.Footprint))
 			}
 		}
 		most := scaled(s.Cluster, x.perRound).Max(x.ask.Add(gain))

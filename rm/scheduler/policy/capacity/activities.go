@@ -15,10 +15,10 @@ import (
 func (p *Policy) Activities(h handle.Node) explain.Activity {
 	p.s.Refresh()
 	n := &p.s.Nodes.At[h]
-	least, free := p.s.Calc.Measure(p.s.Config.Minimum), p.s.Nodes.Free(n)
+	smallest, free := p.s.Calc.Measure(p.s.Config.Minimum), p.s.Nodes.Free(n)
 	out := explain.Activity{Queue: p.s.Queues[core.Root].Cfg.Path, App: handle.NoApp, From: handle.NoApp, State: explain.ActivityRejected}
 	switch {
-	case !p.s.Calc.Fits(&least, &free):
+	case !p.s.Calc.Fits(&smallest, &free):
 		out.Diagnostic = explain.NodeTooFull
 	case n.Reserved != handle.NoContainer && !p.s.Queues[core.Root].Pending.IsZero():
 		out.Diagnostic = explain.NodeReserved

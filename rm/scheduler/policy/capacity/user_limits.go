@@ -12,7 +12,7 @@ import (
 func (p *Policy) OverUserLimit(q *core.Queue, u *core.User) bool {
 	if u.Weight == 1 {
 		// Most have no more than what they get in any case, whatever the others have.
-		if !q.LimitKnown && p.s.Calc.Fits(&u.Used, &q.UserLeast) && p.s.Calc.Fits(&u.Used, &q.UserMost) {
+		if !q.LimitKnown && p.s.Calc.Fits(&u.Used, &q.UserMinimum) && p.s.Calc.Fits(&u.Used, &q.UserMaximum) {
 			return false
 		}
 		return p.s.Calc.Less(p.limitOfUsers(q), &u.Used)
@@ -32,27 +32,27 @@ func (p *Policy) limitOfUsers(q *core.Queue) *records.Resource {
 // BoundUsers computes what limits of users hang on that stays as it is while the cluster does.
 func (p *Policy) BoundUsers(q *core.Queue) {
 	q.Capacity = p.s.Calc.Larger(q.Guaranteed, p.s.Config.Minimum)
-	q.UserLeast = p.leastOfUser(q, &q.Capacity)
+	q.UserMinimum = p.minimumOfUser(q, &q.Capacity)
 	if q.Cfg.UserLimitFactor == -1 || q.Guaranteed.IsZero() {
-		q.UserMost = q.Maximum
+		q.UserMaximum = q.Maximum
 		return
 	}
 	for i := range p.s.Calc.Types() {
-		q.UserMost[i] = int64(math.Floor(float64(q.Capacity[i])*float64(q.Cfg.UserLimitFactor) + 1e-6))
+		q.UserMaximum[i] = int64(math.Floor(float64(q.Capacity[i])*float64(q.Cfg.UserLimitFactor) + 1e-6))
 	}
 }
 
-// leastOfUser is the part of an amount that a user gets in any case.
-func (p *Policy) leastOfUser(q *core.Queue, of *records.Resource) (least records.Resource) {
+// minimumOfUser is the part of an amount that a user gets in any case.
+func (p *Policy) minimumOfUser(q *core.Queue, of *records.Resource) (minimum records.Resource) {
 	for i := range p.s.Calc.Types() {
-		least[i] = int64(math.Ceil(math.Floor(float64(of[i])*float64(q.Cfg.UserLimit)+1e-6)/100 - 1e-6))
+		minimum[i] = int64(math.Ceil(math.Floor(float64(of[i])*float64(q.Cfg.UserLimit)+1e-6)/100 - 1e-6))
 	}
-	return least
+	return minimum
 }
 
 // UserLimit is what a user of weight 1 may have while it asks for more (Hadoop: UsersManager.computeUserLimit). What
 // active users have and one smallest container more is divided among them; minimum-user-limit-percent of the queue is the
-// least, and user-limit-factor times the queue's capacity the most.
+// minimum, and user-limit-factor times the queue's capacity the most.
 func (p *Policy) UserLimit(q *core.Queue) records.Resource {
 	return p.userLimitOf(q, &q.ActiveUsed, q.Wanting)
 }
@@ -83,17 +83,17 @@ func (p *Policy) userLimitOf(q *core.Queue, have *records.Resource, weights floa
 			limit[i] = int64(math.Ceil(float64(have[i]+p.s.Config.Minimum[i])/weights - 1e-6))
 		}
 	}
-	least := &q.UserLeast
+	minimum := &q.UserMinimum
 	if !p.s.Calc.Less(&current, &q.Capacity) { // the queue has more than it is guaranteed
 		p.s.Calc.Add(&current, &p.s.Config.Minimum)
-		current = p.leastOfUser(q, &current)
-		least = &current
+		current = p.minimumOfUser(q, &current)
+		minimum = &current
 	}
-	if p.s.Calc.Less(&limit, least) {
-		limit = *least
+	if p.s.Calc.Less(&limit, minimum) {
+		limit = *minimum
 	}
-	if p.s.Calc.Less(&q.UserMost, &limit) {
-		limit = q.UserMost
+	if p.s.Calc.Less(&q.UserMaximum, &limit) {
+		limit = q.UserMaximum
 	}
 	for i := range p.s.Calc.Types() {
 		limit[i] = p.s.Calc.StepUp(i, float64(limit[i]))

@@ -8,9 +8,9 @@ import (
 )
 
 // fairKey is YARN's FairSharePolicy: those below their minimum share first, by how far; then by memory over weight.
-func (p *Policy) fairKey(k *order.Key, used, pending, least *records.Resource, weight float64) {
+func (p *Policy) fairKey(k *order.Key, used, pending, minimum *records.Resource, weight float64) {
 	m := used[records.Memory]
-	low := min(least[records.Memory], m+pending[records.Memory])
+	low := min(minimum[records.Memory], m+pending[records.Memory])
 	switch {
 	case m < low:
 		k.Rank, k.Ratio = 0, float64(m)/float64(max(low, 1))
@@ -23,7 +23,7 @@ func (p *Policy) fairKey(k *order.Key, used, pending, least *records.Resource, w
 
 // dominantKey is YARN's DominantResourceFairnessPolicy: those first whose dominant resource is below its minimum share; then
 // by shares of the cluster over weight, the largest first. It reports whether that has changed.
-func (p *Policy) dominantKey(k *order.Key, was *measure.Shares, used, least *records.Resource, weight float64) bool {
+func (p *Policy) dominantKey(k *order.Key, was *measure.Shares, used, minimum *records.Resource, weight float64) bool {
 	var shares measure.Shares
 	dominant, rank := 0, k.Rank
 	for i, n := range used {
@@ -35,12 +35,12 @@ func (p *Policy) dominantKey(k *order.Key, was *measure.Shares, used, least *rec
 		}
 	}
 	k.Rank = 1
-	if least[dominant] > used[dominant] {
+	if minimum[dominant] > used[dominant] {
 		k.Rank = 0
 		for i, n := range used {
 			shares[i] = 1
-			if least[i] > 0 {
-				shares[i] = float64(n) / float64(least[i])
+			if minimum[i] > 0 {
+				shares[i] = float64(n) / float64(minimum[i])
 			}
 		}
 	} else if weight > 0 {

@@ -104,11 +104,11 @@ func (p *Policy) wantsLarge(a *core.App) bool {
 // isLarge reports whether nodes are reserved for a demand of this size. Where dominant resources count, the others decide among
 // equals.
 func (p *Policy) isLarge(a *core.App, d *core.Demand) bool {
-	least := &p.s.Tree.Settings.Fair.ReservedFrom
+	threshold := &p.s.Tree.Settings.Fair.ReservedFrom
 	if p.s.Queues[a.Leaf].Apps == order.ByDominance {
-		return !p.s.Calc.Less(&d.Capability, least)
+		return !p.s.Calc.Less(&d.Capability, threshold)
 	}
-	return d.Capability[records.Memory] >= least[records.Memory]
+	return d.Capability[records.Memory] >= threshold[records.Memory]
 }
 
 // isBelow reports whether an application has less than an amount by its leaf's policy: of the dominant resource, or of memory.

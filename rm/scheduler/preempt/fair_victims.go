@@ -7,28 +7,28 @@ import (
 	"heddle/yarn/records"
 )
 
-// hunt looks for containers whose end makes room on one node for one that a starving application asks for.
-type hunt struct {
+// fairVictims finds containers whose end makes room on one node for one that a starving application asks for.
+type fairVictims struct {
 	*Snapshot
 	fair     *Fair
 	known    map[records.ContainerID]*Container // that there are
 	dying    map[records.ContainerID]bool       // to be killed in this round
-	onNode   [][]prey                           // ApplicationMasters last
+	onNode   [][]ofApp                          // ApplicationMasters last
 	free     []records.Resource                 // of a node, beside what it is reserved for
 	assigned []records.Resource                 // of a node's free room: spoken for by asks of this round
 	marked   []records.Resource                 // of an application's use: of marked containers
 	off      []bool                             // a queue, or one above it, from which nothing may be taken
 }
 
-type prey struct {
+type ofApp struct {
 	app       int
 	container *Container
 }
 
-func newHunt(f *Fair, s *Snapshot) *hunt {
-	h := &hunt{
+func newFairVictims(f *Fair, s *Snapshot) *fairVictims {
+	h := &fairVictims{
 		Snapshot: s, fair: f, known: map[records.ContainerID]*Container{}, dying: map[records.ContainerID]bool{},
-		onNode: make([][]prey, len(s.Nodes)), free: make([]records.Resource, len(s.Nodes)), assigned: make([]records.Resource, len(s.Nodes)),
+		onNode: make([][]ofApp, len(s.Nodes)), free: make([]records.Resource, len(s.Nodes)), assigned: make([]records.Resource, len(s.Nodes)),
 		marked: make([]records.Resource, len(s.Apps)), off: make([]bool, len(s.Queues)),
 	}
 	for i := range s.Nodes {
@@ -49,11 +49,11 @@ func newHunt(f *Fair, s *Snapshot) *hunt {
 			if _, ok := f.marked[c.ID]; ok {
 				h.marked[i] = h.marked[i].Add(c.Resource)
 			}
-			h.onNode[c.Node] = append(h.onNode[c.Node], prey{app: i, container: c})
+			h.onNode[c.Node] = append(h.onNode[c.Node], ofApp{app: i, container: c})
 		}
 	}
 	for _, list := range h.onNode {
-		slices.SortStableFunc(list, func(a, b prey) int {
+		slices.SortStableFunc(list, func(a, b ofApp) int {
 			switch {
 			case a.container.AM == b.container.AM:
 				return b.container.ID.Compare(a.container.ID) // the latest first
@@ -67,7 +67,7 @@ func newHunt(f *Fair, s *Snapshot) *hunt {
 }
 
 // satisfy marks containers for as many of an application's asks as it starves for.
-func (h *hunt) satisfy(st starved) (victims []Victim) {
+func (h *fairVictims) satisfy(st starved) (victims []Victim) {
 	lacks := st.lacks
 	seen := map[Ask]bool{}
 	for _, ask := range st.app.Asks {
@@ -115,7 +115,7 @@ func fits(ask, into records.Resource) float64 {
 	return min(n, 1<<30)
 }
 
-func masters(list []prey) (n int) {
+func masters(list []ofApp) (n int) {
 	for _, p := range list {
 		if p.container.AM {
 			n++
@@ -125,7 +125,7 @@ func masters(list []prey) (n int) {
 }
 
 // best finds the node on which fewest ApplicationMasters have to go for an ask, the first without any; -1 is none.
-func (h *hunt) best(a *App, ask Ask, name string) (node int, best []prey) {
+func (h *fairVictims) best(a *App, ask Ask, name string) (node int, best []ofApp) {
 	node = -1
 	for i := range h.Nodes {
 		if n := &h.Nodes[i]; name != anywhere && name != n.Host && name != n.Rack {
@@ -143,7 +143,7 @@ func (h *hunt) best(a *App, ask Ask, name string) (node int, best []prey) {
 }
 
 // onOne finds the containers that have to go from a node so that an ask fits.
-func (h *hunt) onOne(a *App, node int, need records.Resource) (list []prey, ok bool) {
+func (h *fairVictims) onOne(a *App, node int, need records.Resource) (list []ofApp, ok bool) {
 	room := h.free[node].Sub(h.assigned[node])
 	if need.FitsIn(room) {
 		return nil, true
@@ -164,7 +164,7 @@ func (h *hunt) onOne(a *App, node int, need records.Resource) (list []prey, ok b
 }
 
 // spare reports whether an application keeps its fair share without a container.
-func (h *hunt) spare(p prey, considered records.Resource) bool {
+func (h *fairVictims) spare(p ofApp, considered records.Resource) bool {
 	a := &h.Apps[p.app]
 	if _, marked := h.fair.marked[p.container.ID]; marked || h.dying[p.container.ID] || p.container.Spared || h.off[a.Queue] {
 		return false
@@ -177,7 +177,7 @@ func (h *hunt) spare(p prey, considered records.Resource) bool {
 	return !m.less(after, a.Fair)
 }
 
-func (h *hunt) take(p prey, st starved) Victim {
+func (h *fairVictims) take(p ofApp, st starved) Victim {
 	a, c := &h.Apps[p.app], p.container
 	h.marked[p.app] = h.marked[p.app].Add(c.Resource)
 	h.dying[c.ID] = true
