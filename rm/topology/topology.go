@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -42,12 +43,15 @@ const (
 	maxKnown   = 100_000 // hosts in the cache
 )
 
-// New reads the configuration. A table that can't be read is an error.
+// New reads the configuration. It is an error if the script can't be run, the table can't be read, or a rack in it doesn't begin with a slash.
 func New(c *conf.Config, log *logrus.Entry) (*Mapping, error) {
 	m := &Mapping{
 		known: map[string]string{}, asked: map[string]chan struct{}{}, running: make(chan struct{}, maxScripts), log: log,
 	}
 	if path, _ := c.Get("net.topology.script.file.name"); path != "" {
+		if _, err := exec.LookPath(path); err != nil {
+			return nil, fmt.Errorf("net.topology.script.file.name: %w; it must be a program that prints the rack of the host in its first argument", err)
+		}
 		m.script = path
 		return m, nil
 	}
@@ -60,21 +64,52 @@ func New(c *conf.Config, log *logrus.Entry) (*Mapping, error) {
 	return m, nil
 }
 
-// readTable reads lines with a host and its rack. As Hadoop's TableMapping does, it skips other lines.
+// readTable reads a file with racks.
 func readTable(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	table := map[string]string{}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		line := strings.TrimSpace(s.Text())
-		if fields := strings.Fields(line); len(fields) == 2 && line[0] != '#' {
-			table[fields[0]] = fields[1]
-		}
+	defer func() { _ = f.Close() }() // only read from
+	table, err := parseTable(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return table, nil
+}
+
+// maxLine bounds a line of a table, in bytes.
+const maxLine = 1 << 20
+
+// parseTable reads lines with a host and its rack. As Hadoop's TableMapping does, it skips other lines.
+func parseTable(r io.Reader) (map[string]string, error) {
+	table := map[string]string{}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
+	n := 1
+	for ; lines.Scan(); n++ {
+		fields := strings.Fields(lines.Text())
+		if len(fields) != 2 || fields[0][0] == '#' {
+			continue
+		}
+		if err := checkRack(fields[1]); err != nil {
+			return nil, fmt.Errorf("line %d: %w", n, err)
+		}
+		table[fields[0]] = fields[1]
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("line %d: %w", n, err)
+	}
+	return table, nil
+}
+
+// checkRack says what is wrong with the name of a rack. Applications ask for racks by names that begin with a slash, as Hadoop's
+// NodeBase.normalize demands; one without would never be found.
+func checkRack(rack string) error {
+	if rack[0] != '/' {
+		return fmt.Errorf("the rack %q must begin with a slash, as in /rack1", rack)
+	}
+	return nil
 }
 
 // Rack returns the rack of a host, or DefaultRack if it can't be found. It may wait for the script to look this host up. It doesn't wait
@@ -132,13 +167,18 @@ func (m *Mapping) find(host string) (string, error) {
 	defer func() { <-m.running }()
 	ctx, cancel := context.WithTimeout(context.Background(), scriptPatience)
 	defer cancel()
-	out, err := exec.CommandContext(ctx, m.script, host).Output()
+	cmd := exec.CommandContext(ctx, m.script, host)
+	cmd.WaitDelay = time.Second // for what the script started and left behind with its output
+	out, err := cmd.Output()
 	if err != nil {
 		return "", fmt.Errorf("net.topology.script.file.name: %s %s: %w", m.script, host, err)
 	}
 	racks := strings.Fields(string(out))
 	if len(racks) != 1 {
 		return "", fmt.Errorf("net.topology.script.file.name: %s %s printed %d racks instead of one", m.script, host, len(racks))
+	}
+	if err := checkRack(racks[0]); err != nil {
+		return "", fmt.Errorf("net.topology.script.file.name: %s %s: %w", m.script, host, err)
 	}
 	return racks[0], nil
 }

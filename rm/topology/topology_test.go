@@ -1,9 +1,11 @@
 package topology
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -44,6 +46,9 @@ func TestRacks(t *testing.T) {
 		"from the script":        {script, "#!/bin/sh\necho /dc1/$1\n", "a", "/dc1/a"},
 		"script prints nothing":  {script, "#!/bin/sh\n", "a", DefaultRack},
 		"script prints too much": {script, "#!/bin/sh\necho /a /b\n", "a", DefaultRack},
+		"a comment":              {table, "#a /r1\n", "#a", DefaultRack},
+		"a long line":            {table, strings.Repeat("x", 100_000) + "\na /r1\n", "a", "/r1"},
+		"script prints no rack":  {script, "#!/bin/sh\necho r1\n", "a", DefaultRack},
 		"script fails":           {script, "#!/bin/sh\necho /a\nexit 1\n", "a", DefaultRack},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,15 +72,53 @@ func TestScriptRunsOncePerHost(t *testing.T) {
 	}
 }
 
-func TestMissingTableIsAnError(t *testing.T) {
-	c, err := conf.Load(conf.Options{})
-	if err != nil {
-		t.Fatal(err)
+// A ResourceManager doesn't start with racks that it could never find.
+func TestUselessSettingsAreErrors(t *testing.T) {
+	write := func(content string) string {
+		path := filepath.Join(t.TempDir(), "racks")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
-	c.Set("net.topology.table.file.name", "/nowhere/racks")
-	if _, err := New(c, nil); err == nil {
-		t.Error("accepted")
+	const table = "net.topology.table.file.name"
+	const script = "net.topology.script.file.name"
+	for name, c := range map[string]struct{ key, path, want string }{
+		"no table":              {table, "/nowhere/racks", "no such file"},
+		"a folder":              {table, t.TempDir(), "is a directory"},
+		"a rack without slash":  {table, write("a /r1\nb r2\n"), `line 2: the rack "r2" must begin with a slash`},
+		"a line without end":    {table, write("a /r1\nb /" + strings.Repeat("r", maxLine)), "line 2: "},
+		"no script":             {script, "/nowhere/racks", "no such file"},
+		"a script without mode": {script, write("#!/bin/sh\necho /r\n"), "permission denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conf, err := conf.Load(conf.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			conf.Set(c.key, c.path)
+			if _, err := New(conf, nil); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), c.key) {
+				t.Errorf("the error is %v, and should name %s and %q", err, c.key, c.want)
+			}
+		})
 	}
+}
+
+// A table is any bytes. What comes out can be asked for.
+func FuzzParseTable(f *testing.F) {
+	f.Add([]byte("# racks\na /r1\nb\t/r2\n\nodd line here\n"))
+	f.Add([]byte("a r1\n"))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		table, err := parseTable(bytes.NewReader(raw))
+		if err != nil {
+			return
+		}
+		for host, rack := range table {
+			if host == "" || host[0] == '#' || rack[0] != '/' || !bytes.Contains(raw, []byte(host)) {
+				t.Errorf("%q is in rack %q", host, rack)
+			}
+		}
+	})
 }
 
 // A script that takes its time about one host keeps nobody waiting who asks about another, and is run once for all who ask about the

@@ -1,8 +1,6 @@
 package command
 
 import (
-	"bufio"
-	"bytes"
 	"fmt"
 	"net/url"
 	"strings"
@@ -70,8 +68,8 @@ func (s *session) daemonLog(l *option.Line) error {
 		return err
 	}
 	const marker = "<!-- OUTPUT -->"
-	for lines := bufio.NewScanner(bytes.NewReader(a.Body)); lines.Scan(); {
-		if _, text, ok := strings.Cut(lines.Text(), marker); ok {
+	for line := range strings.Lines(string(a.Body)) {
+		if _, text, ok := strings.Cut(strings.TrimRight(line, "\r\n"), marker); ok {
 			s.print("%s\n", withoutTags(text))
 		}
 	}
