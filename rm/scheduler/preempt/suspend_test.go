@@ -31,6 +31,10 @@ func TestComputeDR(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, got, x.want)
 		}
 	}
+	// What the cluster has nothing of doesn't dominate.
+	if got, want := ComputeDR(amount(40, 40), amount(10, 20), amount(200, 0)), amount(10, 10); got != want {
+		t.Errorf("without cores: %v, want %v", got, want)
+	}
 }
 
 // longShort is what a round of suspension looks at: queues long and short, one node for each list of containers.
@@ -244,6 +248,44 @@ func TestWhoIsSuspended(t *testing.T) {
 			}
 			x.ask = amount(6, 4)
 		}, []string{"2: 4096 MB, 6 cores", "1: 4096 MB, 6 cores"}},
+		"the root is no leaf": {func(x *longShort) {
+			x.fair, x.edit = true, func(s *Snapshot) { s.Queues[0].Means = suspension.Immediate }
+		}, []string{"4"}},
+		"no more than the shape of what is owed": {func(x *longShort) { // of 20 cores over the share as many as fit the 2 GB over it
+			x.fair, x.keepsMemory, x.free, x.ask, x.count = true, true, amount(8, 0), amount(1, 1), 8
+			x.long, x.short, x.apps, x.containers = amount(6, 12), amount(8, 8), []float64{50}, nil
+			for range 16 {
+				x.containers = append(x.containers, onNode{size: records.NewResource(512, 2)})
+			}
+		}, []string{"16", "15"}},
+		"not where nothing is left to take": {func(x *longShort) { // the first one's node isn't the first for that
+			x.apps, x.containers = []float64{100, 70, 50}, []onNode{
+				{node: 0, app: 0, size: amount(8, 8)}, {node: 0, app: 2, size: amount(8, 8)}, {node: 1, app: 1, size: amount(8, 8)},
+			}
+			x.edit = func(s *Snapshot) { c := &s.Apps[0].Containers[0]; c.Footprint = c.Held }
+		}, []string{"3"}},
+		"the cheapest for what it frees, not the cheapest": {func(x *longShort) {
+			x.order, x.ask = suspension.ByCost, amount(1, 1)
+			x.containers = []onNode{{app: 0, size: amount(2, 2), costs: 5}, {app: 1, size: amount(8, 8), costs: 10}}
+		}, []string{"2"}},
+		"the cheapest of 64 nodes": {func(x *longShort) {
+			x.order, x.ask, x.containers = suspension.ByCost, amount(1, 1), nil
+			for i := range 63 {
+				x.containers = append(x.containers, onNode{node: i, size: amount(8, 8), costs: 10})
+			}
+			x.containers = append(x.containers, onNode{node: 63, size: amount(3, 3), costs: 5}, onNode{node: 64, size: amount(2, 2), costs: 4})
+		}, []string{"64"}},
+		"a part of a dear one, not all of a cheap one": {func(x *longShort) {
+			x.means, x.order, x.ask = suspension.Graceful, suspension.ByCost, amount(4, 2)
+			x.containers = []onNode{{node: 0, app: 0, size: amount(8, 8), costs: 10}, {node: 1, app: 1, size: amount(8, 8), costs: 7}}
+			x.edit = func(s *Snapshot) { s.Apps[1].Containers[0].Whole = true }
+		}, []string{"1: 4096 MB, 6 cores"}},
+		"steps from the others, where one has no more to give": {func(x *longShort) {
+			x.means, x.ask, x.containers = suspension.Graceful, amount(15, 7), []onNode{{size: amount(4, 2)}, {size: amount(16, 8)}}
+		}, []string{"2: 4096 MB, 2 cores", "1"}},
+		"steps leave a core": {func(x *longShort) {
+			x.means, x.ask, x.containers = suspension.Graceful, amount(8, 2), []onNode{{size: amount(16, 3)}}
+		}, []string{"1: 8192 MB, 1 cores"}},
 		"steps down to the least": {func(x *longShort) { x.means, x.ask = suspension.Graceful, amount(9, 9) }, []string{"4", "3: 4096 MB, 6 cores"}},
 	} {
 		y := base
@@ -251,6 +293,20 @@ func TestWhoIsSuspended(t *testing.T) {
 		x.change(&y)
 		if got := y.round(); !slices.Equal(got, x.want) {
 			t.Errorf("%s: %q, want %q", name, got, x.want)
+		}
+	}
+}
+
+// Idle room is taken first, whoever has it.
+func TestIdleRoomGoesFirst(t *testing.T) {
+	x := longShort{
+		means: suspension.Immediate, long: amount(1, 1), short: amount(31, 31), ask: amount(2, 2), count: 1, apps: []float64{50},
+		containers: []onNode{{size: amount(8, 8)}, {size: amount(8, 8)}, {size: amount(8, 8)}, {size: amount(8, 8)}},
+	}
+	for i := range x.containers {
+		x.edit = func(s *Snapshot) { s.Apps[0].Containers[i].Idle = true }
+		if got, want := x.round(), []string{fmt.Sprint(i + 1)}; !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
