@@ -79,7 +79,7 @@ func (c *coordinator) next(ctx context.Context, r *job.NextRequest) (job.NextRes
 	defer deadline.Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := c.workers[r.Worker]
+	w := speaking(c, r.Worker)
 	if w == nil {
 		return job.NextResponse{}, signed.ErrGone
 	}
@@ -93,6 +93,7 @@ func (c *coordinator) next(ctx context.Context, r *job.NextRequest) (job.NextRes
 			break
 		}
 	}
+	noteBroken(ctx, c, w)
 	if !w.exit {
 		c.step(stage.Heard{Slot: w.slot})
 	}
@@ -127,7 +128,7 @@ const ofProgress = 1_000_000
 func (c *coordinator) progress(ctx context.Context, r *job.ProgressReport) (job.ProgressResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := c.workers[r.Worker]
+	w := speaking(c, r.Worker)
 	if w == nil {
 		return job.ProgressResponse{}, signed.ErrGone
 	}
@@ -151,6 +152,7 @@ func (c *coordinator) progress(ctx context.Context, r *job.ProgressReport) (job.
 	goesOn := func() bool { return w.task != nil && w.task.ID == r.ID && !c.over }
 	for goesOn() && w.stop == nil && c.wait(ctx, w.wake, due.C) {
 	}
+	noteBroken(ctx, c, w)
 	if !goesOn() {
 		return job.ProgressResponse{Abandon: true}, nil
 	}
@@ -171,7 +173,7 @@ func phaseOf(r *job.ProgressReport) stage.Phase {
 func (c *coordinator) finished(_ context.Context, r *job.DoneReport) (struct{}, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := c.workers[r.Worker]
+	w := speaking(c, r.Worker)
 	if w == nil {
 		return struct{}{}, signed.ErrGone
 	}
@@ -204,7 +206,7 @@ func (c *coordinator) unfetchable(_ context.Context, f *job.FetchFailure) (job.F
 	if f.Map < 0 || f.Map >= len(c.splits) {
 		return job.FetchVerdict{}, fmt.Errorf("no map task %d", f.Map)
 	}
-	w := c.workers[f.Worker]
+	w := speaking(c, f.Worker)
 	if w == nil {
 		return job.FetchVerdict{}, signed.ErrGone
 	}
@@ -238,7 +240,7 @@ func (c *coordinator) whereabouts(ctx context.Context, r *job.OutputsRequest) (j
 	defer deadline.Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := c.workers[r.Worker]
+	w := speaking(c, r.Worker)
 	if w == nil {
 		return job.OutputsResponse{}, signed.ErrGone
 	}

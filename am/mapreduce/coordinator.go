@@ -63,7 +63,9 @@ type coordinator struct {
 	nodes    int
 	workers  map[string]*workerState // by container, those that the machine has
 	slots    []*workerState          // by slot
-	unserved map[string]bool         // hosts that don't serve outputs, or have refused one
+	hosts    neighbours
+	knock    func(ports []string) answer // at ports of a host
+	unserved map[string]bool             // hosts that don't serve outputs, or have refused one
 	requests map[am.RequestID]stage.RequestID
 	asks     map[stage.RequestID]am.RequestID
 	events   []job.MapOutput
@@ -102,13 +104,15 @@ type workerState struct {
 	exit    bool            // it is to go
 	wake    chan struct{}   // closed when it has got a task, or lost one that it may still do, or is to go
 	toldAt  time.Time       // when it was last told of events
+	heard   time.Time       // when it last said something
+	broken  time.Time       // when a connection of its last broke that was to bring it an answer
 }
 
 func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID, log *logrus.Entry) *coordinator {
 	c := &coordinator{
 		spec: s, splits: splits, app: app, log: log, now: time.Now, began: time.Now(),
 		changed: make(chan struct{}), news: make(chan struct{}),
-		workers: map[string]*workerState{}, unserved: map[string]bool{}, requests: map[am.RequestID]stage.RequestID{}, asks: map[stage.RequestID]am.RequestID{},
+		workers: map[string]*workerState{}, unserved: map[string]bool{}, hosts: neighbours{}, knock: knock, requests: map[am.RequestID]stage.RequestID{}, asks: map[stage.RequestID]am.RequestID{},
 		counters: job.Counters{}, finals: job.Counters{}, results: map[stage.TaskID]result{},
 	}
 	silence := s.Timeout
@@ -232,10 +236,18 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 		case stage.Fault:
 			c.fault(a.AttemptError)
 		case stage.Avoid:
-			c.log.WithField("host", a.Host).Warnf("%d failures: no more tasks there", a.Failures)
+			if a.Failures == 0 {
+				c.log.WithField("host", a.Host).Warn("Neither its workers nor its NodeManager answer, and others do: what it has and does is made elsewhere")
+			} else {
+				c.log.WithField("host", a.Host).Warnf("%d failures: no more tasks there", a.Failures)
+			}
 			c.cluster.Blacklist([]string{a.Host}, nil)
 		case stage.Forgive:
-			c.log.Warnf("No other nodes give containers: tasks go to %v again, where they have failed", a.Hosts)
+			if a.Answers {
+				c.log.Infof("%v answers again, and may have tasks", a.Hosts)
+			} else {
+				c.log.Warnf("No other nodes give containers: tasks go to %v again, where they have failed", a.Hosts)
+			}
 			c.cluster.Blacklist(nil, a.Hosts)
 		case stage.End:
 			c.err, c.over, c.overAt = a.Err, true, c.now().Sub(c.began)
@@ -268,7 +280,7 @@ func (c *coordinator) giveBack(a stage.GiveBack) {
 	w := c.slots[a.Slot]
 	delete(c.workers, w.ID.String())
 	if a.Lost {
-		c.log.WithField("container", w.ID.String()).Warnf("The worker on %s was silent for too long: it is given up", w.host)
+		c.log.WithField("container", w.ID.String()).Warnf("The worker on %s doesn't answer any more: it is given up", w.host)
 	}
 	if a.Lost || !w.started {
 		c.cluster.Release(w.ID)
@@ -402,6 +414,7 @@ func (c *coordinator) relieve() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.step(stage.Tick{})
+	reach(c)
 	c.course.note(c)
 	if c.spec.Job.Reduces > 0 {
 		c.cluster.SetStages(reportOf(c.machine.Facts()))

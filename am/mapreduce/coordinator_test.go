@@ -124,6 +124,7 @@ func newPlayBy(s *job.Spec, maps int, hosts ...string) *play {
 	p := &play{cluster: &fakeCluster{asks: map[am.RequestID]am.Request{}}, now: time.Unix(1e9, 0)}
 	p.c = newCoordinator(s, splits, testApp, logrus.NewEntry(log))
 	p.c.cluster, p.c.output = p.cluster, "out"
+	p.c.knock = func([]string) answer { return unknown }
 	p.c.now, p.c.began = func() time.Time { return p.now }, p.now
 	p.c.begin()
 	return p
@@ -363,7 +364,7 @@ func TestReduceMakesRoomForALostMap(t *testing.T) {
 	p.c.unfetchable(t.Context(), &job.FetchFailure{Worker: a, Map: 0, Attempt: 0, Gone: true})
 	for range 10 {
 		p.c.relieve()
-		p.now = p.now.Add(time.Second)
+		p.later(time.Second)
 	}
 	resp, err := p.report(&job.ProgressReport{Worker: a, ID: reduce})
 	if err != nil || !resp.Abandon {
@@ -444,7 +445,7 @@ func TestJobsEndWhateverHappens(t *testing.T) {
 					continue
 				}
 			}
-			p.now = p.now.Add(time.Second)
+			p.later(time.Second)
 			p.c.relieve()
 			p.check(t)
 			switch {

@@ -19,7 +19,7 @@ func TestWhatIsLearnedIsReported(t *testing.T) {
 		if err != nil || r.Task == nil {
 			t.Fatalf("%+v, %v", r, err)
 		}
-		p.now = p.now.Add(took)
+		p.later(took)
 		if _, err := p.c.finished(t.Context(), &job.DoneReport{Worker: worker, ID: r.Task.ID, OutBytes: 100}); err != nil {
 			t.Fatal(err)
 		}

@@ -21,10 +21,17 @@ func (p *play) report(r *job.ProgressReport) (job.ProgressResponse, error) {
 	return p.c.progress(ctx, r)
 }
 
+// later lets time pass.
+func (p *play) later(d time.Duration) {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	p.now = p.now.Add(d)
+}
+
 // pass lets time pass, a second at a time; alive are workers that go on talking.
 func (p *play) pass(d time.Duration, alive ...string) {
 	for range int(d / time.Second) {
-		p.now = p.now.Add(time.Second)
+		p.later(time.Second)
 		for _, w := range alive {
 			p.c.mu.Lock()
 			t := p.c.workers[w].task

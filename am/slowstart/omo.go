@@ -14,6 +14,9 @@ import (
 // The paper starts at the pending count for which the gap α is least (algorithm 4.3.1). α only decreases in that count, so
 // that the condition is never met before the last map is launched. What it means is built here: the gap is as small as can be
 // without being negative, which is when the time that the maps still take is no longer than the shuffle.
+//
+// The paper's slots are there. A container has to start first, so that its shuffle begins later by that time. To end with the maps, it is asked
+// for earlier by as much.
 type OMO struct {
 	Release omo.Release
 	begun   bool
@@ -35,13 +38,13 @@ func (o *OMO) Due(f *stage.Facts) bool {
 	return o.begun
 }
 
-// Gap is α: how much longer the shuffle takes than the maps, if reduces begin now, in seconds (equation 4.3). It is −Inf as
-// long as nothing is known.
+// Gap is α: how much longer the shuffle takes than the maps, if reduces begin now, in seconds (equation 4.3), with the start of their containers.
+// It is −Inf as long as nothing is known.
 func (o *OMO) Gap(f *stage.Facts) float64 {
 	if f.Maps.Done == 0 || f.Reduces.Tasks == 0 {
 		return math.Inf(-1)
 	}
-	return Shuffle(f) - o.maps(f)
+	return f.Start.Seconds() + Shuffle(f) - o.maps(f)
 }
 
 // Shuffle is T_s, how long the shuffle of a reduce takes, in seconds: d·m/(B·r).

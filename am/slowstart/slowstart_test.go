@@ -78,6 +78,12 @@ func TestGapOfEquation43(t *testing.T) {
 			t.Errorf("%+v: due is %v", c, got)
 		}
 	}
+	// Containers that take 3 s to start have to be asked for so much earlier.
+	starts := facts(16)
+	starts.Start = 3 * time.Second
+	if got := o.Gap(starts); math.Abs(got+5) > 1e-9 {
+		t.Errorf("α is %v with the start of containers", got)
+	}
 	// Where nobody knows of releases, the job's own maps are what releases slots.
 	own := facts(16)
 	own.Hints.Frequency, own.Hints.Available, own.Hints.Bandwidth = 0, 0, 25e6
@@ -144,6 +150,8 @@ func TestLazyStartIsNeverAfterTheLastMap(t *testing.T) {
 func TestWhyReducesWait(t *testing.T) {
 	f := facts(16)
 	f.Hints.Bandwidth = 250e6 // 4 s
+	started := facts(16)
+	started.Hints.Bandwidth, started.Start = 250e6, 1200*time.Millisecond
 	for _, c := range []struct {
 		of   stage.Explainer
 		f    *stage.Facts
@@ -153,6 +161,7 @@ func TestWhyReducesWait(t *testing.T) {
 		{AfterMaps(0.05), f, "16 maps pending, whose places reduces must not take"},
 		{AfterMaps(0.5), facts(0), "50 of 100 maps have to be done, and 50 are"},
 		{&OMO{}, f, "16 maps pending, 50 running; the shuffle needs 4 s, maps need 28 s"},
+		{&OMO{}, started, "16 maps pending, 50 running; a container's start takes 1.2 s, the shuffle needs 4 s, maps need 28 s"},
 		{&OMO{}, &stage.Facts{Maps: stage.Stat{Tasks: 9, Waiting: 9}, Reduces: stage.Stat{Tasks: 1}}, "9 maps pending, 0 running; none is done, so nobody knows how long they take"},
 		{&OMO{}, func() *stage.Facts { f := facts(1); f.Reduces.Tasks = 50; return f }(), "1 maps pending, 50 running; with 50 reduces no container would be left to maps"},
 	} {

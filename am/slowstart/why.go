@@ -27,7 +27,11 @@ func (o *OMO) Why(s *stage.Facts) string {
 		return pending + "; none is done, so nobody knows how long they take"
 	}
 	if maps := o.maps(s); !math.IsInf(maps, 0) {
-		return fmt.Sprintf("%s; the shuffle needs %.0f s, maps need %.0f s", pending, Shuffle(s), maps)
+		start := ""
+		if s.Start > 0 {
+			start = fmt.Sprintf("a container's start takes %.1f s, ", s.Start.Seconds())
+		}
+		return fmt.Sprintf("%s; %sthe shuffle needs %.0f s, maps need %.0f s", pending, start, Shuffle(s), maps)
 	}
 	return fmt.Sprintf("%s; with %d reduces no container would be left to maps", pending, s.Reduces.Tasks)
 }

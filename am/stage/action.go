@@ -81,14 +81,17 @@ type (
 	// Fault tells of an attempt that has failed.
 	Fault struct{ *AttemptError }
 
-	// Avoid has no more containers granted on a host that has failed so often.
+	// Avoid has no more containers granted on a host that has failed so often, or that doesn't answer if Failures is 0.
 	Avoid struct {
 		Host     string
 		Failures int
 	}
 
-	// Forgive takes hosts into use again that were avoided: no others give containers.
-	Forgive struct{ Hosts []string }
+	// Forgive takes hosts into use again that were avoided: no others give containers, or, with Answers, this one answers again.
+	Forgive struct {
+		Hosts   []string
+		Answers bool
+	}
 
 	// End says that the job is over. It comes once.
 	End struct{ Err error }

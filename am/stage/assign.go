@@ -78,7 +78,7 @@ func (m *Machine) may(s *slot, t *task) bool {
 
 // pick returns a task for a slot: a map whose input is on its host, another one, or a reduce.
 func (m *Machine) pick(s *slot) *task {
-	if m.over || s.spent || s.frozen || m.nodes[s.host].bad {
+	if m.over || s.spent || s.frozen || m.nodes[s.host].shunned() {
 		return nil
 	}
 	may := func(t *task) bool { return m.may(s, t) }
@@ -114,7 +114,7 @@ func (m *Machine) dispensable(s *slot) bool {
 	if s.spent || (m.job.PerTask || m.job.NodesServe) && m.wanted(s.pool) == 0 {
 		return true
 	}
-	return m.nodes[s.host].bad || m.tables[Map].count[waiting] == 0 &&
+	return m.nodes[s.host].shunned() || m.tables[Map].count[waiting] == 0 &&
 		(m.tables[Reduce].count[waiting] == 0 || s.memory < m.job.ReduceMemory)
 }
 

@@ -163,7 +163,7 @@ func (c *copies) ask(x *pendingCopy) {
 	}
 	w := Want{Task: x.Of.TaskID, Strict: true}
 	for i := range m.nodes {
-		if n := &m.nodes[i]; n.most > 0 && !n.bad && m.job.Speculator.Worth(x.Copy, m.now, r, i) {
+		if n := &m.nodes[i]; n.most > 0 && !n.shunned() && m.job.Speculator.Worth(x.Copy, m.now, r, i) {
 			w.Hosts = append(w.Hosts, n.name)
 		}
 	}
@@ -179,7 +179,7 @@ func (c *copies) ask(x *pendingCopy) {
 func (c *copies) takenBy(id SlotID) bool {
 	m := c.m
 	s := &m.slots[id]
-	if m.over || s.spent || s.frozen || m.nodes[s.host].bad {
+	if m.over || s.spent || s.frozen || m.nodes[s.host].shunned() {
 		return false
 	}
 	for i := range c.pending {

@@ -14,7 +14,8 @@ type NodeState struct {
 	Slots     int // now
 	Failures  int
 	Avoided   bool
-	Level     int // of speed, higher ones are faster; 0: it isn't known
+	Away      bool // nothing there answers
+	Level     int  // of speed, higher ones are faster; 0: it isn't known
 	Straggles bool
 }
 
@@ -43,7 +44,7 @@ func Describe(m *Machine) Description {
 		if n.most == 0 && n.strikes == 0 {
 			continue
 		}
-		x := NodeState{Name: n.name, Slots: n.slots, Failures: n.strikes, Avoided: n.bad}
+		x := NodeState{Name: n.name, Slots: n.slots, Failures: n.strikes, Avoided: n.bad, Away: n.away}
 		if levels != nil {
 			x.Level, x.Straggles = levels.Level(i)
 		}

@@ -78,6 +78,11 @@ type (
 	// NodeLost says that a host is lost with the outputs that it serves. Gone tells of its containers.
 	NodeLost struct{ Host string }
 
+	// Unreachable says that neither a host's workers nor its NodeManager answer, while other hosts do. What the job has there is given up.
+	// Reachable says that it answers again.
+	Unreachable struct{ Host string }
+	Reachable   struct{ Host string }
+
 	// Hinted says what the ResourceManager knows of the whole cluster: all of it that holds now.
 	Hinted struct {
 		Hints  Hints
@@ -109,5 +114,7 @@ func (Suspended) event()   {}
 func (Resumed) event()     {}
 func (Unfrozen) event()    {}
 func (NodeLost) event()    {}
+func (Unreachable) event() {}
+func (Reachable) event()   {}
 func (Hinted) event()      {}
 func (Unfetchable) event() {}

@@ -205,7 +205,7 @@ func (f *freezes) victim(x *pendingCopy, original *Running) *Attempt {
 		left := f.remaining(a)
 		switch {
 		case id.TaskID == x.Of.TaskID || a.Copy || a.tried || a.stopping || s.frozen || m.task(id.TaskID).active > 1:
-		case int(s.host) == original.Node || m.nodes[s.host].bad || x.Of.Stage == Reduce && s.memory < m.job.ReduceMemory:
+		case int(s.host) == original.Node || m.nodes[s.host].shunned() || x.Of.Stage == Reduce && s.memory < m.job.ReduceMemory:
 		case left < m.starts.mean() || left+took >= until || left >= least || m.copies.asks(id.TaskID) != 0:
 		case m.job.Speculator.Worth(x.Copy, m.now, *original, int(s.host)):
 			best, least = a, left

@@ -140,6 +140,10 @@ func (m *Machine) Step(now time.Duration, e Event) []Action {
 		m.freezes.refused(e.Slot)
 	case NodeLost:
 		m.nodeLost(e)
+	case Unreachable:
+		unreachable(m, e)
+	case Reachable:
+		reachable(m, e)
 	case Hinted:
 		m.hinted(e)
 	case Unfetchable:
@@ -204,7 +208,7 @@ func (m *Machine) Facts() *Facts {
 	f := &m.facts
 	f.Now, f.Slots, f.Released = m.now, len(m.live), m.released
 	f.Maps, f.Reduces = m.tables[Map].stat(), m.tables[Reduce].stat()
-	f.Available = f.Maps.Running
+	f.Available, f.Start = f.Maps.Running, m.starts.mean()
 	if f.Maps.Done == f.Maps.Tasks {
 		f.Available += f.Reduces.Running
 	}

@@ -64,7 +64,7 @@ func TestNodeOnWhichTasksFailIsAvoided(t *testing.T) {
 	s.now += forgiving - 1
 	s.want(nil, s.step(Tick{}))
 	s.now++
-	s.want([]Action{Forgive{[]string{"bad"}}}, s.step(Tick{}))
+	s.want([]Action{Forgive{Hosts: []string{"bad"}}}, s.step(Tick{}))
 	s.run("bad")
 	if _, did := s.fail("bad", 1); avoided(did) != nil {
 		t.Error("a node that was forgiven is avoided again, though there are no others")

@@ -19,9 +19,10 @@ type Limiter interface {
 type Facts struct {
 	Now           time.Duration
 	Maps, Reduces Stat
-	Slots         int // containers that the job has
-	Released      int // how often a slot has become free, since the beginning
-	Available     int // slots that will become free by themselves: those of maps, and of reduces when all maps are done
+	Slots         int           // containers that the job has
+	Released      int           // how often a slot has become free, since the beginning
+	Available     int           // slots that will become free by themselves: those of maps, and of reduces when all maps are done
+	Start         time.Duration // mean from a container's grant to its worker's first word; 0 if none has said one
 	Hints         Hints
 }
 

@@ -199,6 +199,10 @@ func eventIn(f []string) Event {
 		return Unfrozen{slot()}
 	case "lost":
 		return NodeLost{f[1]}
+	case "unreachable":
+		return Unreachable{f[1]}
+	case "reachable":
+		return Reachable{f[1]}
 	case "stopped": // slot, attempt, kept, hosts of parts separated by /
 		e := Stopped{Slot: slot(), Attempt: attemptIn(f[2]), Kept: float(f[3])}
 		if len(f) > 4 {
@@ -259,8 +263,14 @@ func actionText(a Action) string {
 	case Fault:
 		return "fault: " + a.Error()
 	case Avoid:
+		if a.Failures == 0 {
+			return fmt.Sprintf("avoid %s, which doesn't answer", a.Host)
+		}
 		return fmt.Sprintf("avoid %s, %d failures", a.Host, a.Failures)
 	case Forgive:
+		if a.Answers {
+			return fmt.Sprintf("use %s again, which answers", strings.Join(a.Hosts, ","))
+		}
 		return "forgive " + strings.Join(a.Hosts, ",")
 	case End:
 		return fmt.Sprintf("end: %v", a.Err)

@@ -43,7 +43,7 @@ const (
 
 func (m *Machine) classify(s *slot) class {
 	switch {
-	case !s.idle || s.spent || s.overdue || s.frozen || s.lent || m.nodes[s.host].bad:
+	case !s.idle || s.spent || s.overdue || s.frozen || s.lent || m.nodes[s.host].shunned():
 		return busy
 	case !s.heard:
 		return coming
@@ -173,6 +173,7 @@ type node struct {
 	frozen  int // slots
 	strikes int // tasks that have failed there
 	bad     bool
+	away    bool        // nothing there answers
 	level   int         // 0: it isn't known
 	outputs []AttemptID // that it serves
 }
@@ -242,12 +243,16 @@ func (m *Machine) forgive() {
 	for i := range m.nodes {
 		if m.nodes[i].bad {
 			m.nodes[i].bad = false
-			hosts = append(hosts, m.nodes[i].name)
+			if !m.nodes[i].away {
+				hosts = append(hosts, m.nodes[i].name)
+			}
 		}
 	}
 	slices.Sort(hosts)
 	m.forgiven, m.bad = true, 0
-	m.do(Forgive{Hosts: hosts})
+	if len(hosts) > 0 {
+		m.do(Forgive{Hosts: hosts})
+	}
 	for _, id := range m.live {
 		m.reckon(&m.slots[id])
 	}

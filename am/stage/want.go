@@ -162,7 +162,7 @@ func (m *Machine) granted(e Granted) {
 		}
 	}
 	h, pool := m.host(e.Host), m.poolOf(asked)
-	if m.over || m.nodes[h].bad || m.wanted(pool) <= m.free(pool) && !forCopy {
+	if m.over || m.nodes[h].shunned() || m.wanted(pool) <= m.free(pool) && !forCopy {
 		m.do(GiveBack{Slot: e.Slot})
 		return
 	}

@@ -28,11 +28,18 @@ type Node struct {
 	Dies  bool    // with all that runs there
 }
 
-// Sizes of containers, in MB. ApplicationMasters are so large that they fit on the last node only, which none of the others disturbs.
+// Sizes of containers, in MB. ApplicationMasters are so large that they fit on the last node only, which none of the others disturbs. Tasks need
+// so many cores that they fit on the others only.
 const (
 	taskMB   = 256
 	masterMB = 1 << 20
 )
+
+// groupsID is the folder of the nodes' groups below the root.
+const groupsID = "nm-x"
+
+// taskCores is how many cores the ResourceManager counts for a task: one more than all of the last node's.
+func taskCores(jobs int) int { return jobs + 1 }
 
 // cluster is a ResourceManager, the nodes, and one more for ApplicationMasters.
 type cluster struct {
@@ -49,20 +56,26 @@ func startCluster(ctx context.Context, binary, dir string, nodes []Node, jobs in
 	o := daemons.Options{
 		Binary: binary, Dir: dir, ResourceManagers: 1, NodeManagers: len(nodes) + 1, Direct: true,
 		Set: map[string]string{
-			"heddle.cgroup.kind":                                  "none", // containers stay in the groups of their nodes
-			"yarn.nm.liveness-monitor.expiry-interval-ms":         "10000",
-			"yarn.nodemanager.pmem-check-enabled":                 "false",
-			"yarn.nodemanager.vmem-check-enabled":                 "false",
-			"yarn.scheduler.minimum-allocation-mb":                strconv.Itoa(taskMB),
-			"yarn.scheduler.maximum-allocation-mb":                strconv.Itoa(masterMB),
-			"yarn.scheduler.capacity.maximum-am-resource-percent": "1.0",
-			"heddle.log.level":                                    "warn",
+			"yarn.nodemanager.aux-services":                         "mapreduce_shuffle", // so that containers go when no task is left for them
+			"yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
+			"yarn.nm.liveness-monitor.expiry-interval-ms":           "10000",
+			"yarn.nodemanager.pmem-check-enabled":                   "false",
+			"yarn.nodemanager.vmem-check-enabled":                   "false",
+			"yarn.scheduler.minimum-allocation-mb":                  strconv.Itoa(taskMB),
+			"yarn.scheduler.maximum-allocation-mb":                  strconv.Itoa(masterMB),
+			"yarn.scheduler.maximum-allocation-vcores":              strconv.Itoa(taskCores(jobs)),
+			"yarn.scheduler.capacity.resource-calculator":           "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+			"yarn.scheduler.capacity.maximum-am-resource-percent":   "1.0",
+			"heddle.log.level":                                      "warn",
 		},
 		NodeSet: map[string]map[string]string{},
 	}
+	root := fmt.Sprintf("/heddle-bench-%d", os.Getpid())
 	for i, n := range nodes {
-		o.NodeSet[fmt.Sprintf("nm%d", i+1)] = map[string]string{
-			"yarn.nodemanager.resource.memory-mb": strconv.Itoa(n.Slots * taskMB), "yarn.nodemanager.resource.cpu-vcores": strconv.Itoa(n.Slots),
+		name := fmt.Sprintf("nm%d", i+1)
+		o.NodeSet[name] = map[string]string{
+			"heddle.cgroup.root":                  filepath.Join(root, groupsID, name, "containers"), // below the group of the node
+			"yarn.nodemanager.resource.memory-mb": strconv.Itoa(n.Slots * taskMB), "yarn.nodemanager.resource.cpu-vcores": strconv.Itoa(n.Slots * taskCores(jobs)),
 		}
 	}
 	o.NodeSet[fmt.Sprintf("nm%d", len(nodes)+1)] = map[string]string{
@@ -78,7 +91,7 @@ func startCluster(ctx context.Context, binary, dir string, nodes []Node, jobs in
 	}()
 	log := logrus.New()
 	log.SetLevel(logrus.ErrorLevel)
-	if c.groups, err = cgroup.Detect(cgroup.Options{Root: fmt.Sprintf("/heddle-bench-%d", os.Getpid()), Log: logrus.NewEntry(log)}); err != nil {
+	if c.groups, err = cgroup.Detect(cgroup.Options{Root: root, ID: "x", Log: logrus.NewEntry(log)}); err != nil {
 		return nil, err
 	}
 	if !c.groups.Capabilities().CPULimit || !c.groups.Capabilities().KillTree {

@@ -174,6 +174,7 @@ func (o *Options) submit(ctx context.Context, c *cluster, rule Rule, j Job, in, 
 		"-reducer", fmt.Sprintf("sleep %v; exec cat", j.ReduceSleep.Seconds()),
 		"-D", fmt.Sprintf("mapreduce.input.fileinputformat.split.maxsize=%d", size), "-D", fmt.Sprintf("mapreduce.map.memory.mb=%d", taskMB),
 		"-D", fmt.Sprintf("mapreduce.reduce.memory.mb=%d", taskMB), "-D", fmt.Sprintf("yarn.app.mapreduce.am.resource.mb=%d", masterMB),
+		"-D", fmt.Sprintf("mapreduce.map.cpu.vcores=%d", taskCores(len(o.Jobs))), "-D", fmt.Sprintf("mapreduce.reduce.cpu.vcores=%d", taskCores(len(o.Jobs))),
 		"-D", "mapreduce.task.io.sort.mb=16", "-D", "mapreduce.task.timeout=120000",
 	}
 	cmd := exec.CommandContext(ctx, o.Binary, append(args, rule.Args...)...)
