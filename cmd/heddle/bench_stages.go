@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,7 @@ func (x *stagesFlags) run(cmd *cobra.Command) (err error) {
 func newBenchSpeculate() *cobra.Command {
 	var x stagesFlags
 	var core float64
-	var jobs, maps, lines, slots int
+	var jobs, maps, lines, slots, reduces int
 	var disk int64
 	var line time.Duration
 	var healthy bool
@@ -76,34 +77,35 @@ func newBenchSpeculate() *cobra.Command {
 slow disk, and one of the others dies. Each line of a map costs processor time and a small write to the disk.
 
 Runs the same jobs of heddle mr under one rule after the other, --runs times, and prints a table in Markdown: medians (least–most). p99 is that
-of all jobs of a rule. It needs root, for the cgroups. A slow disk needs the controller blkio of version 1, and a disk of the kernel's.`,
+of all jobs of a rule. It needs root, for the cgroups. Rules with +freeze switch suspension and a swap file on, for all rules. A slow disk needs the controller blkio of version 1, and a disk of the kernel's.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !(core > 0 && core <= 64) || jobs < 1 || maps < 1 || lines < 1 || slots < 1 {
-				return errors.New("--core must be above 0, and --jobs, --maps, --lines and --slots at least 1")
+			if !(core > 0 && core <= 64) || jobs < 1 || maps < 1 || lines < 1 || slots < 1 || reduces < 0 {
+				return errors.New("--core must be above 0, --jobs, --maps, --lines and --slots at least 1, and --reduces at least 0")
 			}
-			for _, share := range []float64{1, 1, 0.5, 0.5, 0.25, 0.25} {
-				x.o.Nodes = append(x.o.Nodes, stages.Node{Cores: share * core, Slots: slots})
-			}
+			x.o.Nodes = stages.SixNodes(core, slots)
 			if !healthy {
 				x.o.Nodes[1].Disk, x.o.Nodes[3].Dies = disk, true
 			}
 			for i := range jobs {
 				x.o.Jobs = append(x.o.Jobs, stages.Job{
-					After: time.Duration(i) * time.Second, Maps: maps, Lines: lines, Map: stages.Work{CPU: line, Disk: 4096}, Reduces: 1,
+					After: time.Duration(i) * time.Second, Maps: maps, Lines: lines, Map: stages.Work{CPU: line, Disk: 4096}, Reduces: reduces,
 				})
 			}
 			for _, name := range x.rules {
-				x.o.Rules = append(x.o.Rules, stages.Rule{Name: name, Args: []string{"-speculation", name, "-slowstart", "1.0"}})
+				if err := x.o.Speculate(name); err != nil {
+					return err
+				}
 			}
 			return x.run(cmd)
 		},
 	}
-	x.add(c, []string{"none", "late", "esplash", "split"}, "values of heddle mr -speculation")
+	x.add(c, []string{"none", "late", "esplash", "split"}, "values of heddle mr -speculation; with +freeze behind them heddle mr -freeze, too, which needs --reduces 0")
 	f := c.Flags()
 	f.Float64Var(&core, "core", 0.3, "what stands for a core: six nodes have 3.5 times as much together")
 	f.IntVar(&jobs, "jobs", 3, "jobs of a run, one submitted a second")
 	f.IntVar(&maps, "maps", 18, "maps of a job")
+	f.IntVar(&reduces, "reduces", 1, "reduces of a job")
 	f.IntVar(&lines, "lines", 60, "lines of a map")
 	f.DurationVar(&line, "line-cpu", 10*time.Millisecond, "processor time of a line")
 	f.IntVar(&slots, "slots", 2, "containers of a node")
@@ -129,9 +131,7 @@ needs root, for the cgroups.`,
 			if nodes < 1 || slots < 1 || jobs < 1 || maps < 1 || reduces < 1 {
 				return errors.New("--nodes, --slots, --jobs, --maps and --reduces must be at least 1")
 			}
-			for range nodes {
-				x.o.Nodes = append(x.o.Nodes, stages.Node{Slots: slots})
-			}
+			x.o.Nodes = slices.Repeat([]stages.Node{{Slots: slots}}, nodes)
 			const lines = 10
 			for i := range jobs {
 				x.o.Jobs = append(x.o.Jobs, stages.Job{

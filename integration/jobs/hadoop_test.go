@@ -110,7 +110,8 @@ func TestHDFS(t *testing.T) {
 	}
 }
 
-// heddle mr on a stock Hadoop.
+// heddle mr on a stock Hadoop, with each of its rules for slow tasks and for when reduces begin: its ResourceManager says nothing of nodes and other
+// jobs, and can't suspend a container.
 func TestStockHadoop(t *testing.T) {
 	t.Parallel() // most of it waits
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 2})
@@ -122,12 +123,12 @@ func TestStockHadoop(t *testing.T) {
 	fs := files(t, c.conf)
 	text := numbered(100_000)
 	put(t, fs, "/in/large", text)
-	r := c.mr("-input", "/in", "-output", "/out/sorted", "-mapper", "cat", "-reducer", "cat").end()
+	r := c.mr("-input", "/in", "-output", "/out/sorted", "-mapper", "cat", "-reducer", "cat", "-speculation", "esplash", "-slowstart", "omo").end()
 	if got, want := get(t, fs, "/out/sorted"), pipe(t, text, "sort"); got != want {
 		t.Errorf("%d bytes instead of %d: %v", len(got), len(want), r.Counters)
 	}
 	fail := `case $mapreduce_task_attempt_id in *_0) exit 7;; esac; cat`
-	r = c.mr("-input", "/in", "-output", "/out/failed", "-mapper", fail, "-reducer", "wc -l", "-numReduceTasks", "3").end()
+	r = c.mr("-input", "/in", "-output", "/out/failed", "-mapper", fail, "-reducer", "wc -l", "-numReduceTasks", "3", "-speculation", "late", "-slowstart", "0.5").end()
 	total := 0
 	for _, l := range strings.Fields(get(t, fs, "/out/failed")) {
 		var n int
@@ -138,6 +139,10 @@ func TestStockHadoop(t *testing.T) {
 	}
 	if total != 100_000 || r.Counters[jobCounters]["NUM_FAILED_MAPS"] == 0 {
 		t.Errorf("%d lines; %v", total, r.Counters)
+	}
+	c.mr("-input", "/in", "-output", "/out/mapped", "-mapper", "cat", "-numReduceTasks", "0", "-speculation", "split", "-freeze").end()
+	if got := get(t, fs, "/out/mapped"); got != text {
+		t.Errorf("%d bytes instead of %d", len(got), len(text))
 	}
 	j := c.mr("-input", "/in", "-output", "/out/none", "-mapper", "exit 5")
 	if r, err := j.wait(); err == nil || r.FinalStatus != "FAILED" || !strings.Contains(j.stderr.String(), "exit status 5") {

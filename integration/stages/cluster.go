@@ -16,6 +16,7 @@ import (
 	"heddle/conf"
 	"heddle/integration/daemons"
 	"heddle/internal/pause"
+	"heddle/internal/swapfile"
 	"heddle/nm/cgroup"
 	"heddle/yarn/pb"
 )
@@ -28,11 +29,22 @@ type Node struct {
 	Dies  bool    // with all that runs there
 }
 
+// SixNodes are two each with one, half and a quarter of so many cores.
+func SixNodes(cores float64, slots int) (out []Node) {
+	for _, share := range []float64{1, 1, 0.5, 0.5, 0.25, 0.25} {
+		out = append(out, Node{Cores: share * cores, Slots: slots})
+	}
+	return out
+}
+
 // Sizes of containers, in MB. ApplicationMasters are so large that they fit on the last node only, which none of the others disturbs. Tasks need
 // so many cores that they fit on the others only.
 const (
 	taskMB   = 256
 	masterMB = 1 << 20
+
+	standingMB = 64 // what a container keeps that stands still
+	swapMB     = 1 << 10
 )
 
 // groupsID is the folder of the nodes' groups below the root.
@@ -49,19 +61,25 @@ type cluster struct {
 	group  []cgroup.Group // by node
 	disks  []string       // folders of blkio groups, by node
 	conf   *conf.Config
+
+	swapOff func() error
 }
 
-func startCluster(ctx context.Context, binary, dir string, nodes []Node, jobs int) (_ *cluster, err error) {
+func startCluster(ctx context.Context, options *Options) (_ *cluster, err error) {
+	nodes, jobs, least, spare := options.Nodes, len(options.Jobs), taskMB, 0
+	if options.Suspends {
+		least, spare = standingMB, 2*standingMB
+	}
 	c := &cluster{nodes: nodes, group: make([]cgroup.Group, len(nodes)), disks: make([]string, len(nodes))}
 	o := daemons.Options{
-		Binary: binary, Dir: dir, ResourceManagers: 1, NodeManagers: len(nodes) + 1, Direct: true,
+		Binary: options.Binary, Dir: options.Dir, ResourceManagers: 1, NodeManagers: len(nodes) + 1, Direct: true,
 		Set: map[string]string{
 			"yarn.nodemanager.aux-services":                         "mapreduce_shuffle", // so that containers go when no task is left for them
 			"yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
 			"yarn.nm.liveness-monitor.expiry-interval-ms":           "10000",
 			"yarn.nodemanager.pmem-check-enabled":                   "false",
 			"yarn.nodemanager.vmem-check-enabled":                   "false",
-			"yarn.scheduler.minimum-allocation-mb":                  strconv.Itoa(taskMB),
+			"yarn.scheduler.minimum-allocation-mb":                  strconv.Itoa(least),
 			"yarn.scheduler.maximum-allocation-mb":                  strconv.Itoa(masterMB),
 			"yarn.scheduler.maximum-allocation-vcores":              strconv.Itoa(taskCores(jobs)),
 			"yarn.scheduler.capacity.resource-calculator":           "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
@@ -70,19 +88,26 @@ func startCluster(ctx context.Context, binary, dir string, nodes []Node, jobs in
 		},
 		NodeSet: map[string]map[string]string{},
 	}
+	if options.Suspends {
+		o.Set["yarn.resourcemanager.scheduler.monitor.enable"] = "true"
+		o.Set["heddle.scheduler.preemption"] = "suspend-immediate"
+		if c.swapOff, err = swapfile.File(filepath.Join(options.Dir, "swap"), swapMB<<20); err != nil {
+			return nil, fmt.Errorf("suspended tasks need swap: %w", err)
+		}
+	}
 	root := fmt.Sprintf("/heddle-bench-%d", os.Getpid())
 	for i, n := range nodes {
 		name := fmt.Sprintf("nm%d", i+1)
 		o.NodeSet[name] = map[string]string{
 			"heddle.cgroup.root":                  filepath.Join(root, groupsID, name, "containers"), // below the group of the node
-			"yarn.nodemanager.resource.memory-mb": strconv.Itoa(n.Slots * taskMB), "yarn.nodemanager.resource.cpu-vcores": strconv.Itoa(n.Slots * taskCores(jobs)),
+			"yarn.nodemanager.resource.memory-mb": strconv.Itoa(n.Slots*taskMB + spare), "yarn.nodemanager.resource.cpu-vcores": strconv.Itoa(n.Slots * taskCores(jobs)),
 		}
 	}
 	o.NodeSet[fmt.Sprintf("nm%d", len(nodes)+1)] = map[string]string{
 		"yarn.nodemanager.resource.memory-mb": strconv.Itoa(jobs * masterMB), "yarn.nodemanager.resource.cpu-vcores": strconv.Itoa(jobs),
 	}
 	if c.Cluster, err = daemons.New(o); err != nil {
-		return nil, err
+		return nil, errors.Join(err, c.close())
 	}
 	defer func() {
 		if err != nil {
@@ -203,11 +228,13 @@ func (c *cluster) close() error {
 	defer cancel()
 	var errs []error
 	for i, g := range c.group {
-		if g != nil && c.PID(c.NodeManagers[i]) != 0 {
+		if g != nil && c.Cluster != nil && c.PID(c.NodeManagers[i]) != 0 {
 			errs = append(errs, c.kill(ctx, i))
 		}
 	}
-	errs = append(errs, c.Close())
+	if c.Cluster != nil {
+		errs = append(errs, c.Close())
+	}
 	for _, d := range c.disks {
 		if d != "" {
 			errs = append(errs, os.Remove(d))
@@ -215,6 +242,9 @@ func (c *cluster) close() error {
 	}
 	if c.groups != nil {
 		errs = append(errs, c.groups.Close())
+	}
+	if c.swapOff != nil {
+		errs = append(errs, c.swapOff())
 	}
 	return errors.Join(errs...)
 }

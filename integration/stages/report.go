@@ -17,6 +17,7 @@ type Outcome struct {
 	Copies   int             // that were launched
 	Useful   int             // of these, those that won
 	Cuts     int             // of maps, whose rest others did
+	Stood    int             // attempts that have stood still
 	Wasted   float64         // on copies that didn't win
 	Lost     float64         // by other attempts whose results nobody used
 	Work     float64         // of all attempts
@@ -37,7 +38,7 @@ type Results struct {
 
 // Print prints a table in Markdown: medians (least–most) of the runs; of p99, over the jobs of all runs.
 func (r *Results) Print(w io.Writer) error {
-	rows := [][]string{{"rule", "n", "makespan (s)", "mean job (s)", "p99 job (s)", "copies", "won", "cuts", "wasted on copies (s)", "lost otherwise (s)", "container-seconds", "fairness"}}
+	rows := [][]string{{"rule", "n", "makespan (s)", "mean job (s)", "p99 job (s)", "copies", "won", "cuts", "stood still", "wasted on copies (s)", "lost otherwise (s)", "container-seconds", "fairness"}}
 	for _, rule := range r.Rules {
 		list := r.Runs[rule.Name]
 		if len(list) == 0 {
@@ -57,7 +58,7 @@ func (r *Results) Print(w io.Writer) error {
 		rows = append(rows, []string{
 			rule.Name, fmt.Sprint(len(list)), of("%.1f", func(x Outcome) float64 { return x.Makespan }), of("%.1f", func(x Outcome) float64 { return mean(x.Jobs) }),
 			fmt.Sprintf("%.1f", quantile(jobs, 0.99)), of("%.0f", func(x Outcome) float64 { return float64(x.Copies) }), won,
-			of("%.0f", func(x Outcome) float64 { return float64(x.Cuts) }), of("%.1f", func(x Outcome) float64 { return x.Wasted }),
+			of("%.0f", func(x Outcome) float64 { return float64(x.Cuts) }), of("%.0f", func(x Outcome) float64 { return float64(x.Stood) }), of("%.1f", func(x Outcome) float64 { return x.Wasted }),
 			of("%.1f", func(x Outcome) float64 { return x.Lost }), of("%.0f", func(x Outcome) float64 { return x.Work }),
 			of("%.3f", func(x Outcome) float64 { return x.Fairness }),
 		})

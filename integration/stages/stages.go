@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,6 +54,22 @@ type Options struct {
 	// SlowAfter and DieAfter the beginning of a run disks become slow and nodes die.
 	SlowAfter, DieAfter time.Duration
 	Tell                func(string)
+	Suspends            bool // containers may be suspended, as heddle mr -freeze needs it
+}
+
+// Speculate adds the rule of that name for slow tasks: a value of heddle mr -speculation, with +freeze behind it where copies get the room of
+// others. The jobs are there by then.
+func (o *Options) Speculate(name string) error {
+	rule, freezes := strings.CutSuffix(name, "+freeze")
+	args := []string{"-speculation", rule, "-slowstart", "1.0"}
+	if freezes {
+		if slices.ContainsFunc(o.Jobs, func(j Job) bool { return j.Reduces > 0 }) {
+			return fmt.Errorf("rule %s: heddle mr -freeze has an effect in jobs without reduces only: add --reduces 0", name)
+		}
+		args, o.Suspends = append(args, "-freeze"), true
+	}
+	o.Rules = append(o.Rules, Rule{Name: name, Args: args})
+	return nil
 }
 
 // report is what heddle mr -json prints.
@@ -71,7 +88,7 @@ func Run(ctx context.Context, o Options) (_ *Results, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := startCluster(ctx, o.Binary, o.Dir, o.Nodes, len(o.Jobs))
+	c, err := startCluster(ctx, &o)
 	if err != nil {
 		return nil, err
 	}
@@ -226,6 +243,9 @@ func (x *Outcome) count(a *job.Attempt) {
 	took := a.Ended - a.Begun
 	x.Work += took
 	won := a.State == "succeeded"
+	if a.Stood > 0 {
+		x.Stood++
+	}
 	switch {
 	case a.Copy:
 		x.Copies++

@@ -41,14 +41,14 @@ func TestFiguresOfARun(t *testing.T) {
 func TestTableAndPicture(t *testing.T) {
 	r := &Results{Rules: []Rule{{Name: "none"}, {Name: "late"}, {Name: "not run"}}, Slots: 4, Runs: map[string][]Outcome{
 		"none": {{Makespan: 10, Jobs: []float64{1, 3}, Fairness: 1}, {Makespan: 30, Jobs: []float64{5, 100}, Fairness: 0.5}},
-		"late": {{Makespan: 7, Jobs: []float64{7}, Copies: 4, Useful: 3, Wasted: 2.5}},
+		"late": {{Makespan: 7, Jobs: []float64{7}, Copies: 4, Useful: 3, Stood: 1, Wasted: 2.5}},
 	}}
 	var b strings.Builder
 	if err := r.Print(&b); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"| none | 2 | 20.0 (10.0–30.0) | 27.2 (2.0–52.5) | 100.0 | 0 (0–0) |  |", "| 0.750 (0.500–1.000) |", "| late | 1 | 7.0 | 7.0 | 7.0 | 4 | 75 % | 0 | 2.5 |",
+		"| none | 2 | 20.0 (10.0–30.0) | 27.2 (2.0–52.5) | 100.0 | 0 (0–0) |  |", "| 0.750 (0.500–1.000) |", "| late | 1 | 7.0 | 7.0 | 7.0 | 4 | 75 % | 0 | 1 | 2.5 |",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("without %q:\n%s", want, b.String())
@@ -121,5 +121,19 @@ func TestWorkOfALine(t *testing.T) {
 	}
 	if err := (Work{Disk: 1}).Do(filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("in a folder that isn't there: %v", err)
+	}
+}
+
+func TestRulesForSlowTasks(t *testing.T) {
+	o := &Options{Jobs: []Job{{Maps: 1, Reduces: 1}}}
+	if err := o.Speculate("late+freeze"); err == nil || o.Suspends {
+		t.Errorf("jobs with reduces stand still: %v", err)
+	}
+	o.Jobs[0].Reduces = 0
+	if err := errors.Join(o.Speculate("late"), o.Speculate("late+freeze")); err != nil || !o.Suspends || len(o.Rules) != 2 {
+		t.Fatalf("%v, %+v", err, o)
+	}
+	if got := strings.Join(o.Rules[1].Args, " "); got != "-speculation late -slowstart 1.0 -freeze" || o.Rules[1].Name != "late+freeze" {
+		t.Errorf("%+v", o.Rules)
 	}
 }

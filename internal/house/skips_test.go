@@ -55,6 +55,7 @@ var skips = map[string]map[string]int{
 		"integration/vm/ladder_test.go":           1,
 		"integration/jobs/standstill_test.go":     1,
 		"integration/jobs/rungs_test.go":          1,
+		"integration/jobs/node_test.go":           1,
 		"nm/container/order_test.go":              1,
 	},
 	"HEDDLE_TEST_STOCK=1 tests a stock Hadoop, which can't do it": {
@@ -71,6 +72,7 @@ var skips = map[string]map[string]int{
 		"integration/hadoop/mixed_test.go":    1,
 		"integration/hadoop/suspend_test.go":  1,
 		"integration/hadoop/stages_test.go":   1,
+		"integration/hadoop/mix_test.go":      1,
 	},
 	"rapid or the fuzzer draws another input": {
 		"nm/gpu/gpu_test.go":     1,
