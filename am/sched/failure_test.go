@@ -278,6 +278,22 @@ func TestStarvingAfterProbesWereDropped(t *testing.T) {
 	}
 }
 
+// What is done gets no clone, nor does what its own node runs already.
+func TestOnlyWhatRunsIsCloned(t *testing.T) {
+	s := with(sched.Config{Ratio: 2, CloneBelow: time.Second}, 3)
+	id, _ := s.Submit(0, sched.Job{Tasks: 3})
+	for n := range sched.Node(3) {
+		s.Ask(0, id, sched.Asking{Node: n})
+	}
+	s.Finished(id, 1, 1)
+	if a := s.Ask(0, id, sched.Asking{Node: 0, Staged: []int32{0, 1}}); a.Kind != sched.Clone || a.Task != 2 {
+		t.Errorf("node 0 gets %+v", a)
+	}
+	if a := s.Ask(0, id, sched.Asking{Node: 0}); a.Kind != sched.None {
+		t.Errorf("node 0 gets another: %+v", a)
+	}
+}
+
 // A job whose probes a node has given back is starving, unless other nodes have some.
 func TestProbesThatWereGivenBack(t *testing.T) {
 	s := with(sched.Config{Ratio: 2}, 2)
@@ -290,12 +306,20 @@ func TestProbesThatWereGivenBack(t *testing.T) {
 		return n
 	}
 	s.GaveBack(id, 0, 1)
+	if at := s.Probed(id); len(at) != 3 {
+		t.Errorf("one of four was given back: %v", at)
+	}
 	s.GaveBack(id, 0, 5) // it had two
 	s.GaveBack(id+1, 0, 5)
 	if n := starving(); n != 0 || len(s.Probed(id)) != 2 {
 		t.Errorf("%d jobs are starving, probes are at %v", n, s.Probed(id))
 	}
 	s.GaveBack(id, 1, 2)
+	s.Starving(func(which sched.ID) {
+		if which != id {
+			t.Errorf("job %d is starving, not %d", which, id)
+		}
+	})
 	if n := starving(); n != 1 || len(s.Reprobe(id)) != 4 {
 		t.Errorf("%d jobs are starving", n)
 	}

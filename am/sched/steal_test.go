@@ -30,6 +30,9 @@ func TestSteal(t *testing.T) {
 		t.Errorf("%v for no room", got)
 	}
 	before := s.find(small).unanswered
+	if before != 4+2+2+2 { // its own, and what was stolen
+		t.Errorf("%d probes are unanswered", before)
+	}
 	s.Answered(small, 1, false, Bitmap{})
 	if after := s.find(small).unanswered; after != before-1 {
 		t.Errorf("%d probes are unanswered after %d", after, before)

@@ -77,6 +77,37 @@ func TestWhatSuspensionsComeTo(t *testing.T) {
 	})
 }
 
+// What a node says of an earlier order, or of one that somebody else gave later, is no measure of a suspension.
+func TestNewsOfOtherOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.suspend(preempt.Quote{})
+		const reclaimed = pb.ContainerLevel_LEVEL_RECLAIMED
+		w.hear(level.Report{Version: 0, Wanted: reclaimed, Level: reclaimed, Held: w.held, Took: 5})
+		if a, _ := w.only(); a.Out != -1 {
+			t.Errorf("before the order came: %+v", a)
+		}
+		w.decide(drive.Resume, claim)
+		if err := w.Levels.Suspend(t.Context(), w.task, level.Wish{}); err != nil {
+			t.Fatal(err)
+		}
+		w.hear(level.Report{Version: 3, Wanted: reclaimed, Level: reclaimed, Held: w.held, Took: 5})
+		if a, _ := w.only(); a.Out != -1 || a.Lasted != 0 {
+			t.Errorf("after it had resumed: %+v", a)
+		}
+	})
+}
+
+// A container that gives nothing holds its claim, and reports of that change nothing.
+func TestSuspendedWithAllThatItHas(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.decide(drive.Suspend, claim)
+		w.hear(level.Report{Version: 1, Wanted: pb.ContainerLevel_LEVEL_RECLAIMED, Level: pb.ContainerLevel_LEVEL_RECLAIMED, Held: claim})
+		w.expect(ledgerpb.Level_RECLAIMED, claim, 1)
+	})
+}
+
 // Memory that the node can't take counts as held until it can.
 func TestMemoryThatCannotBeTakenCountsAsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -115,6 +115,8 @@ func TestOrdersAfterRegistration(t *testing.T) {
 		}
 		w.report(pb.ContainerSubState_CSS_RUNNING, true)
 		w.later(0)
+		w.report(pb.ContainerSubState_CSS_PAUSED, true) // its application has it stand still, too
+		w.later(0)
 		w.decide(drive.Suspend, records.NewResource(64, 0))
 		w.report(pb.ContainerSubState_CSS_RUNNING, true)
 		w.later(0)
@@ -124,7 +126,7 @@ func TestOrdersAfterRegistration(t *testing.T) {
 		for _, o := range w.sent() {
 			got = append(got, o.Level)
 		}
-		if want := []ledgerpb.Level{ledgerpb.Level_SHRUNK, ledgerpb.Level_SHRUNK, ledgerpb.Level_RECLAIMED, ledgerpb.Level_RECLAIMED}; !slices.Equal(got, want) {
+		if want := []ledgerpb.Level{ledgerpb.Level_SHRUNK, ledgerpb.Level_SHRUNK, ledgerpb.Level_SHRUNK, ledgerpb.Level_RECLAIMED, ledgerpb.Level_RECLAIMED}; !slices.Equal(got, want) {
 			t.Errorf("sent %v, not %v", got, want)
 		}
 		w.expect(ledgerpb.Level_RECLAIMED, records.NewResource(64, 0), 2)

@@ -91,7 +91,7 @@ const manyPercent = 20
 
 // Differs reports whether two reports differ so much that decisions do: rates by more than a quarter, pressures by much.
 func (m Memory) Differs(from Memory) bool {
-	far := func(a, b int64) bool { return (a == 0) != (b == 0) || 4*max(a, b) > 5*min(a, b) }
+	far := func(a, b int64) bool { return 4*max(a, b) > 5*min(a, b) }
 	return m.Full != from.Full || far(m.Out, from.Out) || far(m.In, from.In) || math.Abs(m.Pressure-from.Pressure) >= manyPercent
 }
 

@@ -40,6 +40,18 @@ func TestMemoryIsKnownWhenSuspensionIsSwitchedOn(t *testing.T) {
 	}
 }
 
+// What is told comes in the order of ids, whatever order it came in.
+func TestMemoryIsToldInTheOrderOfIds(t *testing.T) {
+	var u Unasked
+	for n := int64(40); n > 2; n-- {
+		u.Ask(false, []Used{{records.ContainerID{ID: n}, n}}, running(1, 40))
+	}
+	got := u.Ask(true, nil, running(1, 40))
+	if len(got) != 38 || !slices.IsSortedFunc(got, func(a, b Used) int { return a.ID.Compare(b.ID) }) {
+		t.Errorf("%v", got)
+	}
+}
+
 // However many containers come and go, only so many are remembered.
 func TestContainersThatHaveEndedAreForgotten(t *testing.T) {
 	var u Unasked
