@@ -361,7 +361,7 @@ func (c *cutting) possible(w *want, node int) bool {
 // helps reports whether taking an amount is within what a leaf owes and what the round may take. The last container may give more than
 // is owed.
 func (c *cutting) helps(gain, due, allowed records.Resource) bool {
-	return c.anyPositive(gain) && c.anyPositive(atLeast0(due).Min(gain)) && c.fits(gain, allowed)
+	return c.anyPositive(atLeast0(due).Min(gain)) && c.fits(gain, allowed)
 }
 
 // clear takes from the containers on a node until a request fits, and reports whether it does: a step from each container of an application

@@ -248,6 +248,15 @@ func TestWhoIsSuspended(t *testing.T) {
 			}
 			x.ask = amount(6, 4)
 		}, []string{"2: 4096 MB, 6 cores", "1: 4096 MB, 6 cores"}},
+		"nobody: there is room for what is owed": {func(x *longShort) {
+			x.fair, x.ask, x.count, x.short, x.free = true, amount(7, 7), 9, amount(8, 8), amount(8, 8)
+		}, nil},
+		"one request after the other": {func(x *longShort) {
+			x.fair, x.edit = true, func(s *Snapshot) {
+				s.Queues[2].Asked = amount(20, 20)
+				s.Apps[2].Asks = []Ask{{Name: "n0", Capability: amount(2, 2), Count: 1}, {Name: "n1", Capability: amount(2, 2), Count: 1}}
+			}
+		}, []string{"4", "2"}},
 		"the root is no leaf": {func(x *longShort) {
 			x.fair, x.edit = true, func(s *Snapshot) { s.Queues[0].Means = suspension.Immediate }
 		}, []string{"4"}},
@@ -294,6 +303,17 @@ func TestWhoIsSuspended(t *testing.T) {
 		if got := y.round(); !slices.Equal(got, x.want) {
 			t.Errorf("%s: %q, want %q", name, got, x.want)
 		}
+	}
+}
+
+// A round makes room for so many requests, and the next one goes on.
+func TestMostRequests(t *testing.T) {
+	x := longShort{means: suspension.Immediate, fair: true, short: amount(2400, 2400), ask: amount(7, 7), count: 300, apps: []float64{50}}
+	for i := range 300 {
+		x.containers = append(x.containers, onNode{node: i, size: amount(8, 8)})
+	}
+	if got := x.round(); len(got) != mostRequests {
+		t.Errorf("%d containers for %d requests", len(got), x.count)
 	}
 }
 
