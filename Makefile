@@ -72,6 +72,7 @@ mutants:
 	$(MUTATE) -min 85 ./rm/leader/pipeline
 	$(MUTATE) -min 85 ./rm/leader/placement ./rm/leader/request ./rm/leader/report
 	$(MUTATE) -min 85 ./rm/leader/swap
+	$(MUTATE) -min 85 ./rm/leader/level
 	$(MUTATE) -min 85 ./rm/scheduler/drive
 	$(MUTATE) -min 85 ./rm/scheduler/eventlog
 	$(MUTATE) -min 85 -tags invariants ./rm/scheduler/preempt
