@@ -1,6 +1,6 @@
 // Package topology finds the racks of hosts, as Hadoop's DNSToSwitchMapping does: by a script
-// (net.topology.script.file.name), a table (net.topology.table.file.name), or not at all. rm asks it when nodes register
-// and when applications ask for hosts.
+// (net.topology.script.file.name), a table (net.topology.table.file.name), or not at all. rm/leader asks it when
+// nodes register.
 package topology
 
 import (

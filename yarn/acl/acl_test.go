@@ -2,6 +2,7 @@ package acl
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -39,4 +40,27 @@ func TestAllows(t *testing.T) {
 	if (List{}).Allows("alice", groups) {
 		t.Error("the zero list admits somebody")
 	}
+}
+
+// FuzzParse reads lists that users submit: a list admits whom it names, keeps its text, and never a user without a name.
+func FuzzParse(f *testing.F) {
+	f.Add("alice,bob ops", "bob")
+	f.Add(" * ", "eve")
+	f.Add(",,  ,", "")
+	f.Fuzz(func(t *testing.T, text, user string) {
+		l := Parse(text)
+		if l.String() != text {
+			t.Errorf("%q became %q", text, l)
+		}
+		none := func(string) ([]string, error) { return nil, nil }
+		if l.AllowsAll() != l.Allows("nobody\x00named", none) {
+			t.Errorf("%q: everybody may: %v", text, l.AllowsAll())
+		}
+		if l.Allows(user, none) && !l.AllowsAll() && !strings.Contains(text, user) {
+			t.Errorf("%q admits %q", text, user)
+		}
+		if l.Allows("", none) && !l.AllowsAll() {
+			t.Errorf("%q admits nobody in particular", text)
+		}
+	})
 }
