@@ -30,7 +30,7 @@ func unreachable(m *Machine, e Unreachable) {
 			m.leave(id, &UnreachableError{e.Host}, false)
 		}
 	}
-	m.nodeLost(NodeLost{e.Host})
+	m.nodeLost(NodeLost(e))
 	m.stirred = true
 }
 

@@ -9,7 +9,8 @@ import (
 
 // mutant is one change of the code.
 type mutant struct {
-	id   int32 // from 1, across all packages of a run
+	id   int32  // from 1, across all packages of a run
+	pkg  string // import path
 	dir  string
 	file string // name within dir
 	fn   string // function or method around it, "" for a variable of the package
@@ -29,8 +30,8 @@ func (m *mutant) String() string {
 // squeeze returns a text on one line.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// sample draws n of the mutants. The seed and a mutant's own name decide. So after a change elsewhere it draws the same
-// ones. 0 draws all of them.
+// sample draws n of the mutants. The seed and a mutant's own name decide, with its package's. So after a change elsewhere, and in
+// another folder, it draws the same ones. 0 draws all of them.
 func sample(all []*mutant, n int, seed int64) []*mutant {
 	if n <= 0 || n >= len(all) {
 		return all
@@ -38,7 +39,7 @@ func sample(all []*mutant, n int, seed int64) []*mutant {
 	rank := make(map[*mutant]uint64, len(all))
 	count := map[string]int{}
 	for _, m := range all {
-		name := m.dir + "/" + m.String()
+		name := m.pkg + "/" + m.String()
 		count[name]++
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%d %d %s", seed, count[name], name)

@@ -175,6 +175,12 @@ func TestSampleIsTheSameForASeed(t *testing.T) {
 	}
 	// One more mutant somewhere replaces one of the sample at most.
 	kept := 0
+	for i := range all {
+		all[i].dir = "/elsewhere"
+	}
+	if moved := sample(all, 10, 1); !slices.Equal(first, moved) {
+		t.Errorf("in another folder %v are drawn instead of %v", moved, first)
+	}
 	for _, m := range sample(append(all, &mutant{id: 100, file: "y.go"}), 10, 1) {
 		if slices.Contains(first, m) {
 			kept++

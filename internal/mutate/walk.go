@@ -99,7 +99,7 @@ func (w *walker) add(from, to int, now string) int32 {
 	first := strings.LastIndexByte(string(text[:from]), '\n') + 1
 	last := to + strings.IndexByte(string(text[to:])+"\n", '\n')
 	w.mutants = append(w.mutants, &mutant{
-		id: id, dir: w.Dir, file: w.file, fn: w.fn, line: 1 + strings.Count(string(text[:from]), "\n"),
+		id: id, pkg: w.ImportPath, dir: w.Dir, file: w.file, fn: w.fn, line: 1 + strings.Count(string(text[:from]), "\n"),
 		was: string(text[from:to]), now: now,
 		before: string(text[first:last]),
 		after:  string(text[first:from]) + now + string(text[to:last]),
