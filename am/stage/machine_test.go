@@ -161,6 +161,7 @@ type cluster struct {
 
 	wishes []Freeze          // that nobody has decided on
 	frozen map[SlotID]Freeze // what stands still
+	away   []string          // hosts that do not answer
 	thawed map[SlotID]bool   // of these, what is to go on
 	froze  int
 	lent   int
@@ -314,7 +315,7 @@ func play(t *rapid.T, j Job, most int, draw func(n int, what string) int) *clust
 			if _, still := c.frozen[s]; still {
 				s = -1 // it says nothing
 			}
-			switch draw(8, "what") {
+			switch draw(9, "what") {
 			case 0:
 				c.drop(s)
 				c.step(Gone{Slot: s, Fault: draw(2, "fault") == 0, Err: errors.New("it is gone")})
@@ -346,7 +347,19 @@ func play(t *rapid.T, j Job, most int, draw func(n int, what string) int) *clust
 				c.step(NodeLost{c.hosts[max(s, 0)]})
 			case 7:
 				c.stop(s, draw(11, "kept"), draw(4, "parts"))
+			case 8:
+				host := c.hosts[max(s, 0)]
+				c.away = append(c.away, host)
+				c.step(Unreachable{host})
 			}
+			if c.ended {
+				break
+			}
+		}
+		if len(c.away) > 0 && (trouble == 0 || draw(3, "answers") == 0) {
+			host := c.away[0]
+			c.away = c.away[1:]
+			c.step(Reachable{host})
 			if c.ended {
 				break
 			}

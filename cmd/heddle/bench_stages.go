@@ -132,6 +132,7 @@ needs root, for the cgroups.`,
 				return errors.New("--nodes, --slots, --jobs, --maps and --reduces must be at least 1")
 			}
 			x.o.Nodes = slices.Repeat([]stages.Node{{Slots: slots}}, nodes)
+			x.o.NodesServe = true
 			const lines = 10
 			for i := range jobs {
 				x.o.Jobs = append(x.o.Jobs, stages.Job{

@@ -74,19 +74,20 @@ func startCluster(ctx context.Context, options *Options) (_ *cluster, err error)
 	o := daemons.Options{
 		Binary: options.Binary, Dir: options.Dir, ResourceManagers: 1, NodeManagers: len(nodes) + 1, Direct: true,
 		Set: map[string]string{
-			"yarn.nodemanager.aux-services":                         "mapreduce_shuffle", // so that containers go when no task is left for them
-			"yarn.nodemanager.aux-services.mapreduce_shuffle.class": "org.apache.hadoop.mapred.ShuffleHandler",
-			"yarn.nm.liveness-monitor.expiry-interval-ms":           "10000",
-			"yarn.nodemanager.pmem-check-enabled":                   "false",
-			"yarn.nodemanager.vmem-check-enabled":                   "false",
-			"yarn.scheduler.minimum-allocation-mb":                  strconv.Itoa(least),
-			"yarn.scheduler.maximum-allocation-mb":                  strconv.Itoa(masterMB),
-			"yarn.scheduler.maximum-allocation-vcores":              strconv.Itoa(taskCores(jobs)),
-			"yarn.scheduler.capacity.resource-calculator":           "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
-			"yarn.scheduler.capacity.maximum-am-resource-percent":   "1.0",
-			"heddle.log.level":                                      "warn",
+			"yarn.nm.liveness-monitor.expiry-interval-ms":         "10000",
+			"yarn.nodemanager.pmem-check-enabled":                 "false",
+			"yarn.nodemanager.vmem-check-enabled":                 "false",
+			"yarn.scheduler.minimum-allocation-mb":                strconv.Itoa(least),
+			"yarn.scheduler.maximum-allocation-mb":                strconv.Itoa(masterMB),
+			"yarn.scheduler.maximum-allocation-vcores":            strconv.Itoa(taskCores(jobs)),
+			"yarn.scheduler.capacity.resource-calculator":         "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+			"yarn.scheduler.capacity.maximum-am-resource-percent": "1.0",
+			"heddle.log.level":                                    "warn",
 		},
 		NodeSet: map[string]map[string]string{},
+	}
+	if options.NodesServe {
+		o.Set["yarn.nodemanager.aux-services"] = "mapreduce_shuffle"
 	}
 	if options.Suspends {
 		o.Set["yarn.resourcemanager.scheduler.monitor.enable"] = "true"
@@ -176,7 +177,11 @@ func (c *cluster) slow(i int, bytesPerSecond int64) error {
 
 // kill ends a node with all that runs there.
 func (c *cluster) kill(ctx context.Context, i int) error {
-	err := c.group[i].Kill(ctx)
+	var err error
+	if c.nodes[i].Disk > 0 {
+		err = c.slow(i, 0) // what waits for the disk can't die
+	}
+	err = errors.Join(err, c.group[i].Kill(ctx))
 	c.Kill(c.NodeManagers[i])
 	return errors.Join(err, c.group[i].Destroy(ctx))
 }

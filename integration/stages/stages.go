@@ -54,6 +54,7 @@ type Options struct {
 	// SlowAfter and DieAfter the beginning of a run disks become slow and nodes die.
 	SlowAfter, DieAfter time.Duration
 	Tell                func(string)
+	NodesServe          bool // the outputs of maps, so that containers go when no task is left for them
 	Suspends            bool // containers may be suspended, as heddle mr -freeze needs it
 }
 
