@@ -103,7 +103,7 @@ of all jobs of a rule. It needs root, for the cgroups. Rules with +freeze switch
 	x.add(c, []string{"none", "late", "esplash", "split"}, "values of heddle mr -speculation; with +freeze behind them heddle mr -freeze, too, which needs --reduces 0")
 	f := c.Flags()
 	f.Float64Var(&core, "core", 0.3, "what stands for a core: six nodes have 3.5 times as much together")
-	f.IntVar(&jobs, "jobs", 3, "jobs of a run, one submitted a second")
+	f.IntVar(&jobs, "jobs", 1, "jobs of a run, one submitted a second; workers keep their containers while a reduce may fetch from them, so that others wait")
 	f.IntVar(&maps, "maps", 18, "maps of a job")
 	f.IntVar(&reduces, "reduces", 1, "reduces of a job")
 	f.IntVar(&lines, "lines", 60, "lines of a map")
@@ -131,8 +131,7 @@ needs root, for the cgroups.`,
 			if nodes < 1 || slots < 1 || jobs < 1 || maps < 1 || reduces < 1 {
 				return errors.New("--nodes, --slots, --jobs, --maps and --reduces must be at least 1")
 			}
-			x.o.Nodes = slices.Repeat([]stages.Node{{Slots: slots}}, nodes)
-			x.o.NodesServe = true
+			x.o.Nodes, x.o.NodesServe = slices.Repeat([]stages.Node{{Slots: slots}}, nodes), true
 			const lines = 10
 			for i := range jobs {
 				x.o.Jobs = append(x.o.Jobs, stages.Job{
