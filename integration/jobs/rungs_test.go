@@ -63,6 +63,14 @@ func (c *cluster) climber(t *testing.T) *ladder {
 	l := &ladder{cluster: c, t: t, dir: t.TempDir()}
 	l.xargs = c.xargs("-P", "1", "--memory", "512", "-I{}", "sh", "-c",
 		`echo $CONTAINER_ID >`+l.dir+`/id.part; mv `+l.dir+`/id.part `+l.dir+`/id; `+rememberVariable+`=`+l.dir+` exec "$0"`, os.Args[0])
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("heddle xargs says: %s", l.stderr)
+			for _, f := range must(filepath.Glob(c.dir + "/nm1/log/*/*/std*")) {
+				t.Logf("%s: %s", f, must(os.ReadFile(f)))
+			}
+		}
+	})
 	l.feed(0, 1)
 	l.id = await.Value(t, "the command begins", func() (string, bool) {
 		b, err := os.ReadFile(filepath.Join(l.dir, "id"))

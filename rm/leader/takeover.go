@@ -106,7 +106,7 @@ func (l *Leader) takeApp(app *ledger.Application) {
 		case c.State == ledger.ContainerAllocated && !c.AM:
 			l.containers.unstarted.Add(c.ID, deadline, l.containers.waitsForStart)
 		}
-		if c.Suspended() {
+		if c.Starved() {
 			soft.box.Suspend(c.ID, true)
 		}
 		l.sizes.Restore(c)

@@ -32,6 +32,12 @@ func (c *Container) Suspended() bool {
 	return c.Level == ledgerpb.Level_FROZEN || c.Level == ledgerpb.Level_RECLAIMED
 }
 
+// Starved reports whether the container stands still, or runs with no vcore at all, of which its node leaves it a hundredth. Its application
+// is to expect nothing of it then.
+func (c *Container) Starved() bool {
+	return c.Suspended() || c.Held().VCores() == 0 && c.Resource.VCores() > 0
+}
+
 // ChangeLevel returns the command by which a live container goes to a level, and holds so much then. The cause is of a level other than
 // RUNNING; before CauseVersion there must be none.
 func (c *Container) ChangeLevel(level ledgerpb.Level, held records.Resource, cause Cause) *ledgerpb.Command {

@@ -2590,8 +2590,8 @@ type AllocateResponse_builder struct {
 	// Heddle only. Nodes that take probes of short tasks since the last answer, and those that don't any more.
 	HeddleProbeNodes     []*ProbeNode
 	HeddleProbeNodesGone []*NodeId
-	// Heddle only: which containers of the application stand still. In the first answer after a registration it is left out if none does, in
-	// later ones if nothing has changed.
+	// Heddle only: which containers of the application stand still, or nearly: they run with no vcore, of which they get a hundredth. In the first
+	// answer after a registration it is left out if none does, in later ones if nothing has changed.
 	HeddleSuspended *SuspendedContainers
 	// Heddle only: of the heddle_swaps of this call.
 	HeddleRefusedSwaps []*RefusedSwap

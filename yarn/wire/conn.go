@@ -24,6 +24,8 @@ const (
 	Unacknowledged = 100 * time.Millisecond
 	pingEvery      = 50 * time.Millisecond
 	Silence        = 15 * time.Second
+	// Waking is Silence of a peer that stood still, until it says something: it may have to be paged in from a slow disk first.
+	Waking = 2 * time.Minute
 	// backlog is how many bytes may wait to be sent before Send waits.
 	backlog = 1 << 20
 )
@@ -32,7 +34,7 @@ const (
 var ErrTooLarge = errors.New("larger than a message may be")
 
 // ErrSilent is the error of a connection whose peer hangs.
-var ErrSilent = fmt.Errorf("the peer has said nothing for %v", Silence)
+var ErrSilent = fmt.Errorf("the peer has said nothing for %v, or %v after it stood still", Silence, Waking)
 
 // Conn sends and receives messages. Send may be called from any goroutine, Receive from one at a time.
 type Conn struct {
@@ -45,7 +47,8 @@ type Conn struct {
 	err     error
 	sent    bool // something was sent since the last ping
 	still   bool // the peer stands still
-	patient bool // the kernel doesn't end the connection when nothing is acknowledged
+	patient bool // it stood still, and has said nothing since: the kernel doesn't end the connection when nothing is acknowledged
+	cut     bool // a message was sent in part
 	stop    chan struct{}
 	writing sync.WaitGroup
 
@@ -75,6 +78,11 @@ func (c *Conn) Close() {
 	c.mu.Unlock()
 	_ = c.conn.SetDeadline(time.Now().Add(time.Second))
 	c.writing.Wait()
+	if t, ok := c.conn.(interface{ NetConn() net.Conn }); ok && c.cut {
+		// TLS would send its last record after a part of another one, and the peer would take the connection for forged.
+		t.NetConn().Close()
+		return
+	}
 	c.conn.Close()
 }
 
@@ -158,6 +166,7 @@ func (c *Conn) write() {
 		c.changed.Broadcast()
 		c.mu.Unlock()
 		if _, err := c.conn.Write(buf); err != nil {
+			c.cut = true
 			c.fail(err)
 			return
 		}
@@ -178,15 +187,16 @@ func (c *Conn) ping() {
 			return
 		case <-t.C:
 		}
-		if c.look() >= int(Silence/pingEvery) {
+		if c.look() {
 			c.fail(ErrSilent)
 		}
 	}
 }
 
-// look sends a ping if nothing else was sent, and returns how many looks in a row nothing has come. A peer that stands still gets a ping only
+// look sends a ping if nothing else was sent, and returns whether nothing has come for too many looks in a row. A peer that stands still gets a ping only
 // when it has said something: it runs for a moment then. What it doesn't read would fill its buffer.
-func (c *Conn) look() (quiet int) {
+func (c *Conn) look() (silent bool) {
+	quiet := 0
 	if c.reading.Load() {
 		quiet = int(c.quiet.Add(1))
 	}
@@ -200,12 +210,14 @@ func (c *Conn) look() (quiet int) {
 	c.sent = false
 	switch {
 	case c.still:
-		return 0
-	case c.patient && spoke:
+		return false
+	case c.patient && !spoke:
+		return quiet >= int(Waking/pingEvery)
+	case c.patient:
 		c.patient = false
 		noticeLoss(c.conn, Unacknowledged)
 	}
-	return quiet
+	return quiet >= int(Silence/pingEvery)
 }
 
 // Standstill says that the peer stands still, or goes on, as its container is suspended, or resumes. As long as it stands still it may be silent.

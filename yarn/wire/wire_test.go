@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -317,6 +318,8 @@ func TestPeersThatStandStill(t *testing.T) {
 			t.Errorf("%d bytes in answer to one that runs for a moment", n)
 		}
 		c.Standstill(false)
+		time.Sleep(Waking - time.Second) // it may be paged in all that time
+		speak()
 		began := time.Now()
 		if err := <-received; !errors.Is(err, ErrSilent) {
 			t.Errorf("one that hangs: %v", err)
@@ -325,6 +328,40 @@ func TestPeersThatStandStill(t *testing.T) {
 			t.Errorf("noticed after %v", took)
 		}
 	})
+}
+
+// One that stood still and never says anything again is noticed, too.
+func TestPeersThatNeverWake(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _ := near(t)
+		c.Standstill(true)
+		began := time.Now()
+		time.AfterFunc(time.Hour, func() { c.Standstill(false) })
+		_, err := c.Receive()
+		if took := time.Since(began) - time.Hour; !errors.Is(err, ErrSilent) || took < Waking-time.Second || took > Waking+time.Second {
+			t.Errorf("%v after %v", err, took)
+		}
+	})
+}
+
+// When a connection ends in the middle of a message, the other side is told the truth: it has ended. It isn't told that somebody forges records.
+func TestACutConnectionHasEnded(t *testing.T) {
+	secret := NewSecret()
+	executor, pool, err := pair(t, secret, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.conn.SetWriteDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := pool.Send(&Cancel{ID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "it can't be sent", func() bool { return errors.Is(pool.Send(&Cancel{ID: 2}), os.ErrDeadlineExceeded) })
+	pool.Close()
+	if _, err := executor.Receive(); !errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("it ends with %v", err)
+	}
 }
 
 // Nobody is silent as long as nobody listens.

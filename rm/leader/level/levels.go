@@ -72,7 +72,7 @@ type Config struct {
 	Footprint func() bool
 	// HandleOf is what the scheduler knows a container by, if it does.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
-	// Tell is called after the commit, when a container is on record as suspended, and when its node has let it go on. It may be called
+	// Tell is called after the commit, when a container is on record as suspended or starved, and when its node has let it go on. It may be called
 	// again for what it was told already.
 	Tell func(c *ledger.Container, suspended bool)
 	Log  *logrus.Entry

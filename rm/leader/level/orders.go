@@ -84,14 +84,14 @@ func (l *Levels) record(c *ledger.Container, level ledgerpb.Level, held records.
 	default:
 		l.loop.Enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ledger.ContainerRefs(c.ID)}})
 	}
-	if c.Suspended() {
+	if c.Starved() {
 		l.tell(c)
 	}
 }
 
-// tell says whether a container stands still. It does so from the moment that this is on record until its node says that it goes on.
+// tell says whether a container stands still, or nearly. It does so from the moment that this is on record until its node says that it goes on.
 func (l *Levels) tell(c *ledger.Container) {
-	suspended := c.Suspended()
+	suspended := c.Starved()
 	if l.Tell == nil || !suspended && l.orders[c.ID] != nil {
 		return
 	}

@@ -310,6 +310,22 @@ func TestContainersThatEndUnderWay(t *testing.T) {
 	})
 }
 
+// A container that runs with no vcore at all can do as little as one that stands still, and whoever waits for it is told so.
+func TestStarvedContainers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		var told []bool
+		w.Tell = func(_ *ledger.Container, suspended bool) { told = append(told, suspended) }
+		w.decide(drive.Shrink, half)
+		w.decide(drive.Shrink, records.NewResource(64, 0))
+		w.decide(drive.Resume, claim)
+		told = slices.Compact(told)
+		if want := []bool{false, true, false}; !slices.Equal(told, want) {
+			t.Errorf("told %v, want %v", told, want)
+		}
+	})
+}
+
 // A shrunk container that its node can't suspend counts as shrunk again, not as running.
 func TestRefusalsLeaveTheLevelBefore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
