@@ -76,12 +76,19 @@ func newFlink(t *testing.T, l *hadooplab.Lab) flink {
 			t.Fatal(err)
 		}
 	}
+	compile(t, "testdata/Words.java", filepath.Join(f.lib, "*"), f.words)
+	return f
+}
+
+// compile makes a jar of a source.
+func compile(t *testing.T, source, classpath, to string) {
+	t.Helper()
 	classes := t.TempDir()
-	javac := exec.Command("javac", "--release", "11", "-cp", filepath.Join(f.lib, "*"), "-d", classes, "testdata/Words.java")
+	javac := exec.Command("javac", "--release", "11", "-cp", classpath, "-d", classes, source)
 	if out, err := javac.CombinedOutput(); err != nil {
 		t.Fatalf("%s: %v\n%s", javac, err, out)
 	}
-	jar, err := os.Create(f.words)
+	jar, err := os.Create(to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +100,6 @@ func newFlink(t *testing.T, l *hadooplab.Lab) flink {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return f
 }
 
 // command is a command of Flink's, such as run, or the one that starts a session.

@@ -24,8 +24,8 @@ var tezOptions = []string{
 	"-Dtez.runtime.optimize.local.fetch=false",
 }
 
-// tez returns a function that makes commands of Tez's examples.
-func tez(t *testing.T, l *hadooplab.Lab) func(program string, args ...string) *exec.Cmd {
+// tezJars is the folder of Tez's jars, which are in HDFS then, too.
+func tezJars(t *testing.T, l *hadooplab.Lab) string {
 	t.Helper()
 	jars, err := hadooplab.Maven(t.Context(), "tez", tezPOM)
 	if err != nil {
@@ -38,6 +38,13 @@ func tez(t *testing.T, l *hadooplab.Lab) func(program string, args ...string) *e
 			t.Fatal(err)
 		}
 	}
+	return jars
+}
+
+// tez returns a function that makes commands of Tez's examples.
+func tez(t *testing.T, l *hadooplab.Lab) func(program string, args ...string) *exec.Cmd {
+	t.Helper()
+	jars := tezJars(t, l)
 	return func(program string, args ...string) *exec.Cmd {
 		return l.JavaCommand(filepath.Join(jars, "*"), "org.apache.tez.examples.ExampleDriver", append(append([]string{program}, tezOptions...), args...)...)
 	}

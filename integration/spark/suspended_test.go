@@ -4,13 +4,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -58,42 +55,29 @@ const (
 	standsStill = 10 * time.Minute
 )
 
-// twoQueues is a lab of which a job in the queue short may have nearly everything: whoever is in the queue long has only what nobody else wants.
-func twoQueues(t *testing.T) *hadooplab.Lab {
-	t.Helper()
-	o := options
-	o.HistoryServer = true
-	const capacity = "yarn.scheduler.capacity.root."
-	o.Site = map[string]string{
-		"yarn.nodemanager.resource.memory-mb":           "18432",
-		"yarn.nodemanager.resource.cpu-vcores":          "1800", // the long queue's hundredth is more than nothing
-		"yarn.resourcemanager.scheduler.monitor.enable": "true",
-		"heddle.scheduler.preemption":                   "suspend-immediate",
-		"heddle.scheduler.preemption.minimum-runtime":   "20000",
-		capacity + "queues":                             "long,short",
-		capacity + "long.capacity":                      "1",
-		capacity + "long.user-limit-factor":             "100",
-		capacity + "long.maximum-am-resource-percent":   "1",
-		capacity + "short.capacity":                     "99",
-		capacity + "short.maximum-am-resource-percent":  "1",
-		"mapreduce.job.reduce.slowstart.completedmaps":  "1",
-		"mapreduce.map.speculative":                     "false",
-		"mapreduce.reduce.speculative":                  "false",
-		"mapreduce.jobhistory.move.interval-ms":         "1000",
-	}
-	return hadooplab.Start(t, o)
-}
-
 // TestSuspendedSparkAndTerasort: a Spark job with cached rows and Python workers and a terasort, both unmodified, fill a cluster, and stand still for ten
 // minutes while a job of another queue has it. They end as if nothing had been: no executor is lost, and no task fails, is killed or runs again.
-func TestSuspendedSparkAndTerasort(t *testing.T) {
+func TestSuspendedSparkAndTerasort(t *testing.T) { suspendSparkAndTerasort(t, 0, standsStill) }
+
+// TestSuspendedSparkAndTerasortNextLeader: the same under three ResourceManagers, of which the leader is killed when the short job has just got a part of what it asks for: about
+// half of the containers that it needs are suspended.
+func TestSuspendedSparkAndTerasortNextLeader(t *testing.T) { suspendSparkAndTerasort(t, 3, 2*time.Minute) }
+
+func suspendSparkAndTerasort(t *testing.T, resourceManagers int, lasts time.Duration) {
 	hadooplab.SkipUnlessFull(t)
 	if !onHeddle {
 		t.Skip("Hadoop can't suspend")
 	}
 	swapfile.On(t, 8<<30)
 	nmtest.RealGroups(t)
-	l := twoQueues(t)
+	o := options
+	o.HistoryServer, o.ResourceManagers = true, resourceManagers
+	l := hadooplab.TwoQueues(t, o, 18432, map[string]string{
+		"mapreduce.job.reduce.slowstart.completedmaps": "1",
+		"mapreduce.map.speculative":                    "false",
+		"mapreduce.reduce.speculative":                 "false",
+		"mapreduce.jobhistory.move.interval-ms":        "1000",
+	})
 	dir := t.TempDir()
 	gate, cached, events := filepath.Join(dir, "gate"), filepath.Join(dir, "cached"), t.TempDir()
 	run(t, mapReduce(t, l, "teragen", "long", "-Dmapreduce.job.maps="+strconv.Itoa(sortedMaps), "24000000", "/tera/in"))
@@ -107,22 +91,19 @@ func TestSuspendedSparkAndTerasort(t *testing.T) {
 	progress := regexp.MustCompile(` map ([1-9]\d*)%`)
 	await.Slowly(t, "terasort is on its way", func() bool { return progress.MatchString(sort.Stderr()) || sort.Ended() })
 
-	arrived := time.Now()
-	short, begun := shortJob(t, l)
-	await.Slowly(t, "the short job has all that it asks for", func() bool { return begun() == shortMaps || short.Ended() })
-	t.Logf("the short job's maps were on their way %v after its submission began", time.Since(arrived).Round(100*time.Millisecond))
-	before := suspended(t, l)
+	short := l.Intrude(t, shortMaps, lasts)
+	if n := l.Leader(t); n > 0 {
+		await.Slowly(t, "some of the short job's maps run", func() bool { return short.Begun() >= shortMaps/3 || short.Ended() })
+		t.Logf("%s is killed when %d of %d maps of the short job run, and %v are suspended", fmt.Sprint("rm", n), short.Begun(), shortMaps, l.Suspended(t))
+		l.Daemon(fmt.Sprint("resourcemanager", n)).Kill()
+	}
+	short.Settles()
+	before := l.Suspended(t)
 	t.Logf("%d containers are suspended", len(before))
-	if executors := ofApplication(before, sparkID); len(before) < sortedMaps/2 || len(executors) == 0 {
+	if executors := hadooplab.OfApplication(before, sparkID); len(before) < sortedMaps/2 || len(executors) == 0 {
 		t.Fatalf("suspended are %v, of Spark %v", before, executors)
 	}
-	run(t, short)
-	if n := begun(); n != shortMaps {
-		t.Errorf("maps of the short job were begun %d times", n)
-	}
-	if lasted := time.Since(arrived); lasted < standsStill {
-		t.Errorf("the short job took %v", lasted)
-	}
+	short.Leaves()
 	if spark.Ended() || sort.Ended() {
 		t.Error("a long job has ended while it had next to nothing")
 	}
@@ -138,31 +119,6 @@ func TestSuspendedSparkAndTerasort(t *testing.T) {
 	run(t, mapReduce(t, l, "teravalidate", "short", "/tera/out", "/tera/report"))
 	if report, err := l.Run(t.Context(), "hdfs", "dfs", "-cat", "/tera/report/part-*"); err != nil || !strings.HasPrefix(report, "checksum\t") || strings.Count(report, "\n") != 1 {
 		t.Errorf("misordered: %s, %v", report, err)
-	}
-}
-
-// shortJob begins a job whose maps last for standsStill. begun is how many of them have begun.
-func shortJob(t *testing.T, l *hadooplab.Lab) (c *hadooplab.Command, begun func() int) {
-	t.Helper()
-	var lines strings.Builder
-	for i := range shortMaps {
-		fmt.Fprintf(&lines, "%02d\n", i)
-	}
-	l.Put(t, "/short/in", lines.String())
-	marks := t.TempDir()
-	mapper := fmt.Sprintf("mktemp %s/XXXXXX >/dev/null; for i in $(seq %d); do echo reporter:status:$i >&2; sleep 10; done; cat", marks, standsStill/(10*time.Second))
-	c, err := l.BeginCommand(exec.Command(options.Heddle, "mr", "-conf", l.Conf(), "-input", "/short/in", "-output", "/short/out", "-mapper", mapper,
-		"-numReduceTasks", "0", "-D", "mapreduce.job.queuename=short", "-D", "mapreduce.input.fileinputformat.split.maxsize=3", "-D", "mapreduce.map.memory.mb=1024"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.EndWith(t)
-	return c, func() int {
-		list, err := os.ReadDir(marks)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return len(list)
 	}
 }
 
@@ -191,40 +147,6 @@ func run(t *testing.T, c *hadooplab.Command) {
 	if m := regexp.MustCompile(`(Failed|Killed) (map|reduce) tasks=`).FindString(r.Stderr); m != "" {
 		t.Errorf("%s\n%s", m, r.Stderr)
 	}
-}
-
-// page returns what a URL answers.
-func page(t *testing.T, url string) []byte {
-	t.Helper()
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	resp, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	b, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %s, %v\n%s", url, resp.Status, err, b)
-	}
-	return b
-}
-
-// suspended are the ids of the containers that are suspended now.
-func suspended(t *testing.T, l *hadooplab.Lab) []string {
-	t.Helper()
-	text := page(t, fmt.Sprintf("http://localhost:%d/ws/v1/heddle/containers?suspended=true&user.name=root", l.Port("rm-http")))
-	ids := regexp.MustCompile(`container_\d+_\d+_\d+_\d+`).FindAllString(string(text), -1)
-	slices.Sort(ids)
-	return slices.Compact(ids)
-}
-
-func ofApplication(containers []string, app string) (own []string) {
-	for _, id := range containers {
-		if strings.HasPrefix(id, strings.Replace(app, "application", "container", 1)+"_") {
-			own = append(own, id)
-		}
-	}
-	return own
 }
 
 // checkEvents reads what a Spark application has written of itself until its end: each task was run once, and no executor was lost.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -36,6 +37,63 @@ func On(t testing.TB, size int64) {
 	})
 }
 
+// Overcommitted has the machine swap to size bytes of a disk that has room for fewer, until the test ends: what is written beyond that fails. It is a
+// sparse file on a small file system, and preferred to other swap. It skips the test where On does, and where the machine has no loop devices.
+func Overcommitted(t testing.TB, size, room int64) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root may turn swap on")
+	}
+	dir := t.TempDir()
+	disk, mount := filepath.Join(dir, "disk"), filepath.Join(dir, "mount")
+	run := func(args ...string) string {
+		t.Helper()
+		out, err := exec.Command(args[0], args[1:]...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v: %s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	loop := func(file string) (device string) {
+		t.Helper()
+		device = run("losetup", "--find", "--show", file)
+		t.Cleanup(func() { run("losetup", "--detach", device) })
+		return device
+	}
+	if _, err := os.Stat("/dev/loop-control"); err != nil {
+		t.Skipf("%v: %v", errRefused, err)
+	}
+	if err := errors.Join(os.Mkdir(mount, 0o700), sparse(disk, room)); err != nil {
+		t.Fatal(err)
+	}
+	device := loop(disk)
+	run("mkfs.ext4", "-q", "-m", "0", device)
+	run("mount", device, mount)
+	t.Cleanup(func() { run("umount", mount) })
+	if err := sparse(filepath.Join(mount, "swap"), size); err != nil {
+		t.Fatal(err)
+	}
+	device = loop(filepath.Join(mount, "swap"))
+	// A request that doesn't fit as a whole is written in part, and the kernel (6.18) takes it for done. One page fits, or doesn't.
+	queue := filepath.Join("/sys/block", filepath.Base(device), "queue/max_sectors_kb")
+	if err := os.WriteFile(queue, []byte(strconv.Itoa(os.Getpagesize()>>10)), 0o200); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(label(device, size), on(device, preferred)); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if err := swapoff(device); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// sparse makes a file that takes no room yet.
+func sparse(path string, size int64) error {
+	return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, size))
+}
+
 // errRefused says that the kernel doesn't swap to a file.
 var errRefused = errors.New("this machine can't swap")
 
@@ -44,7 +102,7 @@ func File(path string, size int64) (off func() error, err error) {
 	if err := write(path, size); err != nil {
 		return nil, errors.Join(err, os.Remove(path))
 	}
-	if err := on(path); err != nil {
+	if err := on(path, 0); err != nil {
 		return nil, errors.Join(err, os.Remove(path))
 	}
 	return func() error { return errors.Join(swapoff(path), os.Remove(path)) }, nil
@@ -68,7 +126,7 @@ func Zram(size int64, algorithm string) (off func() error, err error) {
 		err = label(device, size)
 	}
 	if err == nil {
-		err = on(device)
+		err = on(device, 0)
 	}
 	if err != nil {
 		return nil, errors.Join(err, remove())
@@ -78,26 +136,29 @@ func Zram(size int64, algorithm string) (off func() error, err error) {
 	}, nil
 }
 
-func on(path string) error {
-	if e := call(unix.SYS_SWAPON, path); e != nil {
+// preferred has the kernel fill this swap first: SWAP_FLAG_PREFER, and the highest priority.
+const preferred = 0x8000 | 0x7fff
+
+func on(path string, flags uintptr) error {
+	if e := call(unix.SYS_SWAPON, path, flags); e != nil {
 		return fmt.Errorf("%w to %s: %w", errRefused, path, e)
 	}
 	return nil
 }
 
 func swapoff(path string) error {
-	if e := call(unix.SYS_SWAPOFF, path); e != nil {
+	if e := call(unix.SYS_SWAPOFF, path, 0); e != nil {
 		return fmt.Errorf("swapoff %s: %w", path, e)
 	}
 	return nil
 }
 
-func call(number uintptr, path string) error {
+func call(number uintptr, path string, flags uintptr) error {
 	name, err := unix.BytePtrFromString(path)
 	if err != nil {
 		return err
 	}
-	if _, _, e := unix.Syscall(number, uintptr(unsafe.Pointer(name)), 0, 0); e != 0 {
+	if _, _, e := unix.Syscall(number, uintptr(unsafe.Pointer(name)), flags, 0); e != 0 {
 		return e
 	}
 	return nil

@@ -13,6 +13,9 @@ func On(t testing.TB, _ int64) {
 	t.Skip("only Linux has groups that swap")
 }
 
+// Overcommitted skips the test: only Linux swaps containers.
+func Overcommitted(t testing.TB, _, _ int64) { On(t, 0) }
+
 // File fails: only Linux has groups that swap.
 func File(string, int64) (func() error, error) { return nil, errors.ErrUnsupported }
 
