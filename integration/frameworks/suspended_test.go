@@ -1,6 +1,7 @@
 package frameworks
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,8 +20,8 @@ import (
 const waitingTasks = 5
 
 // TestSuspendedFlinkAndTez: a Flink application and a DAG of Tez, both unmodified and with their own time-outs, fill a cluster, and all of their containers
-// stand still for ten minutes while a job of another queue has it, on whatever groups this machine has. Flink's ends as if nothing had been: no TaskManager is
-// lost, as its job would fail then. The DAG succeeds with the right result, but Tez may run an attempt again that it has not heard of for five minutes.
+// stand still for ten minutes while a job of another queue has it, on whatever groups this machine has. They end as if nothing had been: no TaskManager is
+// lost, as Flink's job would fail then, and no attempt of Tez's fails or is killed.
 func TestSuspendedFlinkAndTez(t *testing.T) {
 	if options.Heddle == "" {
 		t.Skip("Hadoop can't suspend")
@@ -72,8 +73,13 @@ func TestSuspendedFlinkAndTez(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := tez.Wait(t.Context())
-	t.Logf("Tez: %s", r.Stdout)
-	if want := fmt.Sprintf("SUCCEEDED sum=%d succeeded=%d ", waitingTasks*9999*10000/2, waitingTasks+2); err != nil || !strings.HasPrefix(r.Stdout, want) {
+	t.Cleanup(func() {
+		if t.Failed() {
+			logs, err := l.Try(context.Background(), "", "yarn", "logs", "-applicationId", tezID[1])
+			t.Logf("Tez's logs: %v\n%s%s", err, logs.Stdout, logs.Stderr)
+		}
+	})
+	if want := fmt.Sprintf("SUCCEEDED sum=%d succeeded=%d failed=0 killed=0\n", waitingTasks*9999*10000/2, waitingTasks+2); err != nil || !strings.HasSuffix(r.Stdout, want) {
 		t.Errorf("Tez: %v, %q, want %q\n%s", err, r.Stdout, want, r.Stderr)
 	}
 	await.Slowly(t, "Flink's application has ended", func() bool { return strings.Contains(l.Status(t, flinkID), "State : FINISHED\n") })
@@ -85,5 +91,8 @@ func TestSuspendedFlinkAndTez(t *testing.T) {
 	sameCounts(t, lines(t, l, "/gate/flink/*/*"), want.String())
 	if n := begun("flink"); n != 2 {
 		t.Errorf("Flink's tasks came to the gate %d times", n)
+	}
+	if n := begun("tez"); n != waitingTasks {
+		t.Errorf("Tez's tasks came to the gate %d times", n)
 	}
 }

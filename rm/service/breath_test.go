@@ -14,6 +14,7 @@ func TestTimeBetweenBreaths(t *testing.T) {
 	}{
 		{level.Order{Type: "SPARK"}, 45_000},
 		{level.Order{Type: "Apache Flink"}, 20_000},
+		{level.Order{Type: "TEZ"}, 20_000},
 		{level.Order{Type: "Apache Flink", BreathEvery: 90_000}, 90_000},
 		{level.Order{Type: "Apache Flink", BreathEvery: -1}, 0},
 		{level.Order{BreathEvery: -1}, 0},

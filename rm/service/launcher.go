@@ -186,8 +186,10 @@ func (c *Launcher) Resume(ctx context.Context, node records.NodeID, attempt reco
 // wait for them for two minutes (Spark) and more. Those of quickBreaths don't.
 const breathEvery = 45_000
 
-// quickBreaths are the same times for applications of types that wait less. Flink sends heartbeats 10 s apart and gives up after 50 s.
-var quickBreaths = map[string]int64{"Apache Flink": 20_000}
+// quickBreaths are the same times for applications of types that wait less. Flink sends heartbeats 10 s apart and gives up after 50 s. Tez gives up after
+// 300 s (tez.task.timeout-ms). But its tasks close a connection that they have not used for 10 s, so that each heartbeat connects anew: it takes three
+// breaths of the task, and three of an ApplicationMaster that is suspended, too. At 45 s those are 135 s, and two breaths that come too late are too many.
+var quickBreaths = map[string]int64{"Apache Flink": 20_000, "TEZ": 20_000}
 
 // breathPeriod is the time in ms between two breaths of a container; 0: it never breathes.
 func breathPeriod(o level.Order) int64 {
