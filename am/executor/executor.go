@@ -53,7 +53,7 @@ var errCanceled = errors.New("canceled")
 func (e *Engine) Run(ctx context.Context, t *wire.Task, output func(stream int, b []byte) error) *wire.Ended {
 	switch t.What {
 	case wire.Nothing:
-		if err := pause.For(ctx, time.Duration(t.TimeoutMS)*time.Millisecond); err != nil {
+		if err := pause.Exactly(ctx, time.Duration(t.TimeoutMS)*time.Millisecond); err != nil {
 			return &wire.Ended{ID: t.ID, Why: wire.Canceled}
 		}
 		return &wire.Ended{ID: t.ID}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -17,9 +18,10 @@ func newBenchProbes() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "probes",
 		Short: "Measure how fast warm executors get short tasks",
-		Long: `Starts executors as processes of this machine, as a cluster's containers have them, and gives them tasks over their connections: first as many
-as possible that end at once, then jobs at random times that keep the executors as busy as --load says. Then the same jobs are placed by probes of as many
-nodes, each with an executor of its own.`,
+		Long: `Starts nodes and executors as processes of this machine and gives them tasks over the connections that a cluster's use, by a pool of executors and by
+probes of nodes: first as many as possible that end at once, then jobs at random times that keep the slots as busy as --load says. Then jobs of processes
+that are started (sleep) come at random times, beside a process that works all the time: once each task starts as soon as a slot is free, in this process
+(omniscient), and once they are placed by probes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Binary, err = os.Executable(); err != nil {
@@ -40,30 +42,62 @@ nodes, each with an executor of its own.`,
 				e.SetIndent("", "  ")
 				return e.Encode(r)
 			}
-			_, err = fmt.Fprintf(w, `%d executors of %d slots
-tasks that end at once: %.0f/s; processor time for each: pool %.1f µs, executors %.1f µs
-jobs of %d tasks of %v, %.1f a second, load %.0f %%: %d jobs, p50 %.1f ms, p99 %.1f ms; ideal for the same arrivals: p50 %.1f ms, p99 %.1f ms
-the same by probes of %d nodes: %d jobs, p50 %.1f ms, p99 %.1f ms; ideal: p50 %.1f ms, p99 %.1f ms
-`, r.Executors, r.Slots, r.TasksPerSecond, r.PoolCPU, r.ExecutorCPU, o.Tasks, o.Task, r.JobsPerSecond, 100*r.Load, r.Jobs, r.P50, r.P99, r.IdealP50, r.IdealP99,
-				r.Executors, r.Probes.Jobs, r.Probes.P50, r.Probes.P99, r.Probes.IdealP50, r.Probes.IdealP99)
-			for _, x := range r.Rivals {
-				if err == nil {
-					_, err = fmt.Fprintf(w, "%s %s, as many processes and slots: %.0f/s; %d jobs at the same times, p50 %.1f ms, p99 %.1f ms\n",
-						x.Name, x.Version, x.TasksPerSecond, x.Jobs, x.P50, x.P99)
-				}
-			}
-			return err
+			return printProbes(w, o, r)
 		},
 	}
 	f := c.Flags()
-	f.IntVar(&o.Executors, "executors", 2, "processes")
-	f.IntVar(&o.Slots, "slots", 8, "tasks that an executor runs at a time")
-	f.DurationVar(&o.Duration, "duration", 10*time.Second, "of each of the three parts")
-	f.Float64Var(&o.Load, "load", 0.8, "share of the slots that the jobs need")
-	f.IntVar(&o.Tasks, "tasks", 10, "of a job")
-	f.DurationVar(&o.Task, "task", 10*time.Millisecond, "time of a job's task")
+	f.IntVar(&o.Nodes, "nodes", 2, "processes that take tasks")
+	f.IntVar(&o.Slots, "slots", 8, "tasks that each of them runs at a time")
+	f.DurationVar(&o.Duration, "duration", 10*time.Second, "of each of the seven parts")
+	f.Float64Var(&o.Short.Share, "load", 0.8, "share of the slots that the jobs need")
+	f.IntVar(&o.Short.Tasks, "tasks", 10, "of a job")
+	f.DurationVar(&o.Short.Task, "task", 10*time.Millisecond, "time of a job's task")
+	f.Float64Var(&o.Forked.Share, "process-load", 0.9, "share of the slots that the jobs of processes need")
+	f.IntVar(&o.Forked.Tasks, "processes", 10, "of such a job")
+	f.DurationVar(&o.Forked.Task, "process-time", 100*time.Millisecond, "time for which each of them sleeps")
 	f.Uint64Var(&o.Seed, "seed", 1, "of the times at which jobs come")
 	f.BoolVar(&rivals, "rivals", false, "give the same tasks to Ray and Dask as well, which are installed from PyPI into a temporary folder")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
+	c.AddCommand(&cobra.Command{
+		Use: shorttasks.NodeCommand, Short: "Run a node, for heddle bench probes", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return shorttasks.Node(cmd.InOrStdin(), cmd.OutOrStdout()) },
+	}, &cobra.Command{
+		Use: shorttasks.LongCommand, Short: "Work all the time, for heddle bench probes", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return shorttasks.Long(cmd.InOrStdin(), cmd.OutOrStdout()) },
+	})
 	return c
+}
+
+func printProbes(w io.Writer, o shorttasks.Options, r shorttasks.Report) (err error) {
+	line := func(format string, args ...any) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, format+"\n", args...)
+		}
+	}
+	cpu := func(c shorttasks.CPU) string {
+		us := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
+		return fmt.Sprintf("processor time for each: client %.1f µs, nodes %.1f µs, executors %.1f µs", us(c.Client), us(c.Nodes), us(c.Executors))
+	}
+	jobs := func(j shorttasks.Jobs) string {
+		return fmt.Sprintf("%d jobs, p50 %.1f ms, p99 %.1f ms; without any delay %.1f and %.1f ms", j.Jobs, j.P50, j.P99, j.IdealP50, j.IdealP99)
+	}
+	line("%d nodes of %d slots", r.Nodes, r.Slots)
+	for _, x := range []struct {
+		name string
+		way  shorttasks.Way
+	}{{"pool of executors", r.Pool}, {"probes", r.Probes}} {
+		line("%s:", x.name)
+		line("  tasks that end at once: %.0f/s; %s", x.way.TasksPerSecond, cpu(x.way.CPU))
+		line("  jobs of %d tasks of %v, %.1f a second, load %.0f %%: %s; %s", o.Short.Tasks, o.Short.Task, x.way.Jobs.PerSecond, 100*o.Short.Share, jobs(x.way.Jobs), cpu(x.way.JobCPU))
+	}
+	f := r.Forked
+	line("jobs of %d processes of %v, %.1f a second, load %.0f %%; one takes %.1f ms:", o.Forked.Tasks, o.Forked.Task, f.Probes.PerSecond, 100*o.Forked.Share, f.Probes.Task)
+	line("  omniscient: %s", jobs(f.Omniscient))
+	line("  probes: %s; %s", jobs(f.Probes), cpu(f.CPU))
+	line("  the long task got %.1f %% of its work done beside the omniscient placement, %.1f %% beside probes", 100*f.LongOmniscient/f.LongAlone, 100*f.LongProbes/f.LongAlone)
+	for _, x := range r.Rivals {
+		line("%s %s, as many processes and slots: %.0f/s; %d jobs at the same times, p50 %.1f ms, p99 %.1f ms",
+			x.Name, x.Version, x.TasksPerSecond, x.Jobs, x.P50, x.P99)
+	}
+	return err
 }

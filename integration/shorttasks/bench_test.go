@@ -21,16 +21,28 @@ func TestRun(t *testing.T) {
 		defer remove()
 		binary = b
 	}
-	o := Options{Binary: binary, Executors: 2, Slots: 4, Duration: 200 * time.Millisecond, Load: 0.5, Tasks: 4, Task: 5 * time.Millisecond, Seed: 1}
+	o := Options{
+		Binary: binary, Nodes: 2, Slots: 4, Duration: 200 * time.Millisecond, Seed: 1,
+		Short: Load{Share: 0.5, Tasks: 4, Task: 5 * time.Millisecond}, Forked: Load{Share: 0.5, Tasks: 4, Task: 10 * time.Millisecond},
+	}
 	r, err := Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.TasksPerSecond <= 0 || r.Jobs < 1 || r.IdealP50 < 5 || r.P50 < 5 || r.P99 < r.P50 ||
-		r.Probes.Jobs < 1 || r.Probes.P50 < 5 || r.Probes.P99 < r.Probes.P50 {
+	for _, w := range []Way{r.Pool, r.Probes} {
+		if w.TasksPerSecond <= 0 || w.CPU.Client <= 0 || w.JobCPU.Executors < 0 {
+			t.Errorf("%+v", w)
+		}
+	}
+	if r.Pool.CPU.Nodes != 0 || r.Probes.CPU.Nodes <= 0 || r.Forked.LongAlone <= 0 || r.Forked.LongProbes <= 0 || r.Forked.LongOmniscient <= 0 {
 		t.Errorf("%+v", r)
 	}
-	o.Load = 1.5
+	for _, j := range []Jobs{r.Pool.Jobs, r.Probes.Jobs, r.Forked.Omniscient, r.Forked.Probes} {
+		if j.Jobs < 1 || j.IdealP50 < 5 || j.P50 < 5 || j.P99 < j.P50 {
+			t.Errorf("%+v", j)
+		}
+	}
+	o.Short.Share = 1.5
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "1.5") {
 		t.Errorf("a load of 1.5: %v", err)
 	}
@@ -59,9 +71,9 @@ func TestReportsOfRivals(t *testing.T) {
 
 // Everybody gets jobs at the same times, as many as the load asks for.
 func TestArrivals(t *testing.T) {
-	o := Options{Executors: 2, Slots: 8, Duration: time.Minute, Load: 0.8, Tasks: 10, Task: 10 * time.Millisecond, Seed: 1}
-	got := arrivals(o)
-	if !slices.Equal(got, arrivals(o)) || !slices.IsSorted(got) {
+	l := Load{Share: 0.8, Tasks: 10, Task: 10 * time.Millisecond}
+	got := l.arrivals(16, time.Minute, 1)
+	if !slices.Equal(got, l.arrivals(16, time.Minute, 1)) || !slices.IsSorted(got) {
 		t.Error("they differ, or have no order")
 	}
 	const want = 128 * 60 // of 16 slots, 80 % in jobs of 100 ms

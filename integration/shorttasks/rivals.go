@@ -76,13 +76,13 @@ func quietly(ctx context.Context, name string, args ...string) error {
 
 // rival measures one program.
 func rival(ctx context.Context, o Options, python, program, name string) (Rival, error) {
-	at := arrivals(o)
+	at := o.Short.arrivals(o.Nodes*o.Slots, o.Duration, o.Seed)
 	seconds := make([]float64, len(at))
 	for i, a := range at {
 		seconds[i] = a.Seconds()
 	}
 	wish, err := json.Marshal(map[string]any{
-		"processes": o.Executors, "slots": o.Slots, "seconds": o.Duration.Seconds(), "tasks": o.Tasks, "task": o.Task.Seconds(), "arrivals": seconds,
+		"processes": o.Nodes, "slots": o.Slots, "seconds": o.Duration.Seconds(), "tasks": o.Short.Tasks, "task": o.Short.Task.Seconds(), "arrivals": seconds,
 	})
 	if err != nil {
 		return Rival{}, err

@@ -26,6 +26,9 @@
 // between a no-op and Free; a live node calls both. With Config.Sticky the probe of a task keeps its place, and asks again when the task
 // has ended, until the job has no task left.
 //
+// A caller may let Next ask ahead of the room for a task (SetAhead), so that no slot is idle while its next task is on the way. Start says when such
+// a task has its room.
+//
 // When a slot was freed and nothing waits, the node may steal: the caller draws other nodes by chance, and a node that is asked gives
 // the probes that Steal removes. They are added here with Add.
 //

@@ -79,7 +79,7 @@ func (w *Worker) ofUser(id int32) (n int) {
 	for c := range w.classes {
 		for u := range w.classes[c].users {
 			if x := &w.classes[c].users[u]; x.id == id {
-				n += x.len()
+				n += x.probes
 			}
 		}
 	}

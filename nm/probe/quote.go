@@ -35,11 +35,11 @@ func (w *Worker) Quote(now time.Duration, h Handle) Quote {
 		for u := range w.classes[c].users {
 			for _, e := range w.classes[c].users[u].all() {
 				if x := &w.jobs.hot[e.job]; !e.held && x.remaining >= 0 {
-					d := float64(x.estimate)
-					sum += d
-					mean += w.yield() * d
-					variance += w.yield() * (2 - w.yield()) * d * d
-					front++
+					d, n := float64(x.estimate), 1+int(e.more)
+					sum += float64(n) * d
+					mean += float64(n) * w.yield() * d
+					variance += float64(n) * w.yield() * (2 - w.yield()) * d * d
+					front += n
 				}
 			}
 		}

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -37,6 +38,7 @@ type run struct {
 	begun    time.Duration
 	times    int  // how often it was suspended
 	charged  bool // its user has paid for a task
+	early    bool // it has no room yet
 }
 
 type phase uint8
@@ -49,7 +51,7 @@ const (
 	suspended // a long task that waits for short ones
 )
 
-// Next returns the next ask, if a probe waits and there is room for its task. It takes the room until Free.
+// Next returns the next ask, if a probe waits and there is room for its task, or it is asked for ahead (SetAhead). It takes the room until Free.
 func (w *Worker) Next(now time.Duration) (Ask, bool) {
 	w.dropped = w.dropped[:0]
 	if w.queued == w.held || w.pause.expired {
@@ -59,13 +61,18 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 	if place < 0 {
 		return Ask{}, false
 	}
-	e := &u.all()[place]
-	j := &w.jobs.rest[e.job]
+	j := &w.jobs.rest[u.all()[place].job]
 	used := w.used.add(j.Size)
-	if !used.Fits(w.lent) {
+	early := len(w.early) > 0 || !used.Fits(w.lent)
+	switch {
+	case !early:
+		w.used = used
+	case len(w.early) >= w.ahead || j.Long || w.jobs.hot[u.all()[place].job].remaining < 0 || !j.Size.Fits(w.lent):
 		return Ask{}, false
 	}
-	w.used = used
+	e := u.single(place)
+	w.ids++
+	e.id = w.ids
 	var s Slot
 	if n := len(w.vacant); n > 0 {
 		s, w.vacant = w.vacant[n-1], w.vacant[:n-1]
@@ -80,7 +87,10 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 		w.longs--
 		w.longRuns++
 	}
-	w.runs[s] = run{job: e.job, id: e.id, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, begun: now}
+	w.runs[s] = run{job: e.job, id: e.id, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, begun: now, early: early}
+	if early {
+		w.early = append(w.early, s)
+	}
 	return Ask{Slot: s, Job: e.job, Sticky: e.sticks}, true
 }
 
@@ -153,6 +163,8 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 		}
 	}
 	switch {
+	case r.early:
+		w.early = slices.DeleteFunc(w.early, func(x Slot) bool { return x == s })
 	case r.phase == suspended:
 		w.pause = pause{}
 	case j.Long:
@@ -168,17 +180,19 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 
 // Crowding returns a clone that runs in the room that a waiting probe needs. The caller stops it, and calls Free.
 func (w *Worker) Crowding() (Slot, bool) {
-	u, place := w.pick()
-	if place < 0 {
-		return -1, false
-	}
-	h := u.all()[place].job
-	need := w.used.add(w.jobs.rest[h].Size)
-	if need.Fits(w.lent) || w.jobs.hot[h].remaining < 0 {
-		return -1, false
+	if len(w.early) == 0 {
+		u, place := w.pick()
+		if place < 0 {
+			return -1, false
+		}
+		h := u.all()[place].job
+		need := w.used.add(w.jobs.rest[h].Size)
+		if need.Fits(w.lent) || w.jobs.hot[h].remaining < 0 {
+			return -1, false
+		}
 	}
 	for s := range w.runs {
-		if r := &w.runs[s]; r.phase == cloned {
+		if r := &w.runs[s]; r.phase == cloned && !r.early {
 			return Slot(s), true
 		}
 	}

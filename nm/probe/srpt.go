@@ -25,8 +25,10 @@ func (w *Worker) pickShortest(u *user) int {
 				}
 				continue
 			}
-			w.dropped = append(w.dropped, e.job)
-			w.drop(u, i)
+			h := e.job
+			for range w.dropAll(u, i) {
+				w.dropped = append(w.dropped, h)
+			}
 			i--
 			continue
 		}

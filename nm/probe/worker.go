@@ -62,6 +62,8 @@ type Worker struct {
 	outside  bool
 	pause    pause
 	dropped  []Handle
+	ahead    int
+	early    []Slot  // that have no room yet, in the order of their asks
 	noOps    float64 // part of the asks lately that got no task
 }
 
@@ -88,8 +90,9 @@ func (w *Worker) Evict(dst []Handle) []Handle {
 			u := &w.classes[c].users[i]
 			for i := u.len() - 1; i >= 0; i-- {
 				if e := u.all()[i]; !e.held && !w.jobs.rest[e.job].Size.Fits(w.lent) {
-					dst = append(dst, e.job)
-					w.drop(u, i)
+					for range w.dropAll(u, i) {
+						dst = append(dst, e.job)
+					}
 				}
 			}
 		}
@@ -112,7 +115,7 @@ func (w *Worker) Others() (n int) {
 		for u := range w.classes[c].users {
 			for _, e := range w.classes[c].users[u].all() {
 				if !e.held && w.jobs.hot[e.job].remaining >= 0 {
-					n++
+					n += 1 + int(e.more)
 				}
 			}
 		}
@@ -152,8 +155,7 @@ func (w *Worker) Offer(h Handle) Verdict {
 
 // Add puts a probe of a job into the queue, whatever Offer says. Next may have an ask afterwards.
 func (w *Worker) Add(h Handle) {
-	w.ids++
-	w.userOf(&w.jobs.rest[h]).push(entry{job: h, id: w.ids})
+	w.userOf(&w.jobs.rest[h]).push(h)
 	w.queued++
 	w.jobs.refs[h]++
 	if w.jobs.hot[h].long {
@@ -161,7 +163,16 @@ func (w *Worker) Add(h Handle) {
 	}
 }
 
-// drop takes the probe at a place out of a user's queue.
+// dropAll takes all probes of the entry at a place out of a user's queue, and returns how many there were.
+func (w *Worker) dropAll(u *user, place int) int {
+	n := 1 + int(u.all()[place].more)
+	for range n {
+		w.drop(u, place)
+	}
+	return n
+}
+
+// drop takes the first probe of the entry at a place out of a user's queue.
 func (w *Worker) drop(u *user, place int) {
 	e := &u.all()[place]
 	w.queued--
@@ -186,8 +197,7 @@ func (w *Worker) Cancel(h Handle) (n int) {
 	queue := &w.classes[c].users[u]
 	for i := queue.len() - 1; i >= 0; i-- {
 		if queue.all()[i].job == h {
-			w.drop(queue, i)
-			n++
+			n += w.dropAll(queue, i)
 		}
 	}
 	return n

@@ -2,6 +2,8 @@ package shorttasks
 
 import (
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"heddle/nm/allocation"
@@ -15,10 +17,10 @@ type executor struct {
 	name   string
 	secret []byte
 	end    func() // has it ended
-	conn   *wire.Conn
 	came   bool
-	over   bool         // it is to end, or has ended: it gets no more tasks
-	early  []*wire.Task // that wait until it has come
+	over   bool           // it is to end, or has ended: it gets no more tasks
+	outbox []wire.Message // that wait to be sent, also until it has come
+	more   chan struct{}  // there is something in the outbox
 }
 
 // firstID is the number of the first executor of a node. Those of an earlier life are below it, unless it started a thousand a second.
@@ -35,7 +37,7 @@ func (s *scheduler) start() {
 	n := s.n
 	n.nextID++
 	id := records.ContainerID{Attempt: s.id.attempt, ID: allocation.OnLent(n.nextID)}
-	x := &executor{s: s, name: id.String(), secret: wire.NewSecret()}
+	x := &executor{s: s, name: id.String(), secret: wire.NewSecret(), more: make(chan struct{}, 1)}
 	most, _ := n.worker.Use()
 	n.executors[x.name] = x
 	s.executor = x
@@ -80,7 +82,7 @@ func (x *executor) ended(why string) {
 	stopped := x.over
 	x.over = true
 	for id, r := range s.runs {
-		if mine && r.bound {
+		if mine && r.bound && r.task == nil {
 			s.say(&wire.Ended{ID: id, Why: wire.Gone, Fault: why})
 			r.end()
 		}
@@ -93,42 +95,54 @@ func (x *executor) ended(why string) {
 	n.pump()
 }
 
-// give has the executor run a task.
-func (x *executor) give(t *wire.Task) {
-	n := x.s.n
-	n.mu.Lock()
-	if !x.came {
-		x.early = append(x.early, t)
-		n.mu.Unlock()
-		return
+// say has a message sent soon. The lock is held.
+func (x *executor) say(m wire.Message) {
+	x.outbox = append(x.outbox, m)
+	select {
+	case x.more <- struct{}{}:
+	default:
 	}
-	c := x.conn
-	n.mu.Unlock()
-	_ = c.Send(t) // if it fails, the executor is gone, and its tasks are given back
 }
 
-// cancel has a task ended.
-func (x *executor) cancel(id uint64) {
-	n := x.s.n
-	n.mu.Lock()
-	c := x.conn
-	for i, t := range x.early {
-		if t.ID == id {
-			x.early = append(x.early[:i], x.early[i+1:]...)
-			x.done(&wire.Ended{ID: id, Why: wire.Canceled})
-			break
+// send sends what say was given, until the connection ends. If that fails, the executor is gone, and its tasks are given back.
+func (x *executor) send(c *wire.Conn, ended <-chan struct{}) {
+	for {
+		x.s.n.mu.Lock()
+		all := x.outbox
+		x.outbox = nil
+		x.s.n.mu.Unlock()
+		for _, m := range all {
+			if c.Send(m) != nil {
+				return
+			}
+		}
+		if len(all) > 0 {
+			continue
+		}
+		select {
+		case <-x.more:
+		case <-ended:
+			return
 		}
 	}
-	n.mu.Unlock()
-	if c != nil {
-		_ = c.Send(&wire.Cancel{ID: id}) // likewise
+}
+
+// cancel has a task ended that the executor has, or is to get. The lock is held.
+func (x *executor) cancel(id uint64) {
+	for i, m := range x.outbox {
+		if t, ok := m.(*wire.Task); ok && t.ID == id {
+			x.outbox = slices.Delete(x.outbox, i, i+1)
+			x.done(&wire.Ended{ID: id, Why: wire.Canceled})
+			return
+		}
 	}
+	x.say(&wire.Cancel{ID: id})
 }
 
 // done tells the scheduler of a task's end, and gives its room to others. The lock is held.
 func (x *executor) done(m *wire.Ended) {
 	r := x.s.runs[m.ID]
-	if r == nil || !r.bound {
+	if r == nil || !r.bound || r.task != nil {
 		return
 	}
 	x.s.say(m)
@@ -148,20 +162,14 @@ func (n *Node) serveExecutor(c *wire.Conn, x *executor) {
 		n.mu.Unlock()
 		return
 	}
-	// Tasks that come meanwhile wait behind those that have come before.
-	for len(x.early) > 0 {
-		early := x.early
-		x.early = nil
-		n.mu.Unlock()
-		for _, t := range early {
-			if c.Send(t) != nil {
-				return
-			}
-		}
-		n.mu.Lock()
-	}
-	x.came, x.conn, x.s.failures = true, c, 0
+	x.came, x.s.failures = true, 0
 	n.mu.Unlock()
+	ended := make(chan struct{})
+	var sending sync.WaitGroup
+	sending.Go(func() { x.send(c, ended) })
+	defer sending.Wait()
+	defer c.Close() // Send may wait for an executor that reads nothing
+	defer close(ended)
 	for {
 		m, err := c.Receive()
 		if err != nil {

@@ -100,6 +100,7 @@ type Node struct {
 	ended      map[records.ApplicationID]time.Time
 	nextID     int64
 	counts     Counts
+	pace       pace
 	copying    chan struct{} // has room for another copy of an input
 }
 

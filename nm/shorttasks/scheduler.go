@@ -50,7 +50,8 @@ type run struct {
 	at       time.Time // when it was asked
 	bound    bool      // a task has come
 	stopping bool
-	input    *input // in memory, which the task reads; nil: none
+	task     *wire.Task // that has come before there was room for it
+	input    *input     // in memory, which the task reads; nil: none
 }
 
 // serveScheduler talks to a scheduler until one of them ends the connection.
@@ -144,7 +145,7 @@ func (s *scheduler) leave() {
 		j.dropInputs()
 	}
 	for _, r := range s.runs {
-		if !r.bound || s.executor == nil {
+		if !r.bound || r.task != nil || s.executor == nil {
 			r.end()
 		}
 	}
@@ -235,25 +236,16 @@ func (s *scheduler) take(m wire.Message) error {
 		}
 	case *wire.NoTask:
 		if r := s.runs[m.ID]; r != nil && !r.bound {
+			n.pace.answered(n.o.Now().Sub(r.at))
 			n.worker.Bind(n.now(), r.slot, probe.None)
 			s.learn(r.job, m.Left)
 			r.end()
 			n.pump()
 		}
 	case *wire.Task:
-		x := s.bind(m)
-		n.mu.Unlock()
-		if x != nil {
-			x.give(m)
-		}
-		return nil
+		s.bind(m)
 	case *wire.Cancel:
-		x := s.executor
-		n.mu.Unlock()
-		if x != nil {
-			x.cancel(m.ID)
-		}
-		return nil
+		s.cancel(m.ID)
 	default:
 		n.mu.Unlock()
 		return fmt.Errorf("%w: a scheduler doesn't say %T", wire.ErrMalformed, m)
@@ -349,6 +341,14 @@ func (n *Node) userOf(name string) int32 {
 // pump asks for tasks as long as there is room, and ends clones that are in the way. The lock is held.
 func (n *Node) pump() {
 	for {
+		slot, ok := n.worker.Start(n.now())
+		if !ok {
+			break
+		}
+		n.runs[slot].start()
+	}
+	n.worker.SetAhead(n.pace.ahead(n.now()))
+	for {
 		ask, ok := n.worker.Next(n.now())
 		if !ok {
 			break
@@ -368,8 +368,7 @@ func (n *Node) pump() {
 	if slot, ok := n.worker.Crowding(); ok && n.ctx.Err() == nil {
 		if r := n.runs[slot]; !r.stopping && r.s.executor != nil {
 			r.stopping = true
-			x, id := r.s.executor, r.id
-			n.serving.Go(func() { x.cancel(id) })
+			r.s.cancel(r.id)
 		}
 	}
 }
@@ -406,36 +405,72 @@ func (j *job) settle(now time.Duration) {
 // end frees the room of a run. The lock is held.
 func (r *run) end() {
 	r.leaveInput()
+	if n := r.s.n; r.bound && !n.worker.Early(r.slot) {
+		n.pace.freed(n.now())
+	}
 	r.s.n.worker.Free(r.s.n.now(), r.slot)
 	r.s.n.runs[r.slot] = nil
 	delete(r.s.runs, r.id)
 }
 
-// bind gives an ask its task, and returns who is to run it. The lock is held.
-func (s *scheduler) bind(m *wire.Task) *executor {
-	r := s.runs[m.ID]
+// bind gives an ask its task. The lock is held.
+func (s *scheduler) bind(m *wire.Task) {
+	r, n := s.runs[m.ID], s.n
 	if r == nil || r.bound {
-		return nil // nobody waits for it: the scheduler took too long, and has been told so
+		return // nobody waits for it: the scheduler took too long, and has been told so
 	}
+	n.pace.answered(n.o.Now().Sub(r.at))
 	answer := probe.Task
 	if m.Clone {
 		answer = probe.Clone
 	}
-	r.bound = true
+	r.bound, r.task = true, m
+	n.worker.Bind(n.now(), r.slot, answer)
+	s.learn(r.job, m.Left)
+	switch early := n.worker.Early(r.slot); {
+	case early && m.Clone:
+		r.giveBack() // it would be in the way of others
+	case !early:
+		r.start()
+	}
+}
+
+// start has the executor run the task. The lock is held.
+func (r *run) start() {
+	s, m := r.s, r.task
+	r.task = nil
 	r.takeInput(m)
 	now := s.n.now()
 	s.n.counts.Started++
 	s.n.counts.Waited += now - r.job.came
 	r.job.came = now
-	s.n.worker.Bind(s.n.now(), r.slot, answer)
-	s.learn(r.job, m.Left)
 	if s.executor == nil {
 		s.start()
 	}
 	if s.executor == nil { // it can't be started, and the connection ends
 		r.end()
+		return
 	}
-	return s.executor
+	s.executor.say(m)
+}
+
+// giveBack ends a run whose task hasn't started: it is to run elsewhere. The lock is held.
+func (r *run) giveBack() {
+	r.task = nil
+	r.s.say(&wire.Ended{ID: r.id, Why: wire.Canceled})
+	r.end()
+}
+
+// cancel ends a task. The lock is held.
+func (s *scheduler) cancel(id uint64) {
+	r := s.runs[id]
+	switch {
+	case r != nil && r.task != nil:
+		r.giveBack()
+		s.n.pump()
+	case s.executor != nil:
+		s.executor.cancel(id)
+	}
 }
 
 // check looks what is late. The lock is held.
@@ -448,6 +483,9 @@ func (s *scheduler) check(now time.Time) {
 		if !r.bound && now.Sub(r.at) > answerLimit {
 			s.refuse(fmt.Sprintf("it hasn't answered within %v when it was asked for a task", answerLimit))
 			return
+		}
+		if r.task != nil && now.Sub(r.at) > aheadLimit {
+			r.giveBack() // there may be room elsewhere
 		}
 	}
 	switch {
