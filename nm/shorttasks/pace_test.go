@@ -1,0 +1,115 @@
+package shorttasks
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"heddle/yarn/wire"
+)
+
+// A node asks ahead for as many tasks as end within a round trip, and for none where tasks are long, or none has ended for long.
+func TestPace(t *testing.T) {
+	const ms = time.Millisecond
+	of := func(trip, gap time.Duration) (p pace, now time.Duration) {
+		for range 200 {
+			now += gap
+			p.answered(trip)
+			p.freed(now)
+		}
+		return p, now
+	}
+	for _, x := range []struct {
+		trip, gap, idle time.Duration
+		want            int
+	}{
+		{ms, ms / 2, 0, 2}, {ms, 7 * ms, 0, 1}, {ms, 9 * ms, 0, 0}, {ms, ms, 9 * ms, 0}, {ms, time.Microsecond, 0, mostAhead}, {0, ms, 0, 0},
+	} {
+		p, now := of(x.trip, x.gap+x.gap/100) // so that rounding doesn't matter
+		if got := p.ahead(now + x.idle); got != x.want {
+			t.Errorf("%+v: %d", x, got)
+		}
+	}
+	var p pace
+	if got := p.ahead(0); got != 0 {
+		t.Errorf("of nothing known: %d", got)
+	}
+}
+
+// askedAhead is a node whose one slot is asked for, and that has asked for another task ahead. The node's clock stands still.
+func askedAhead(t *testing.T, run func(context.Context, *wire.Conn)) (l *lab, c *wire.Conn, first, second uint64) {
+	l = newLab(t, 1)
+	l.run = run
+	l.freeze()
+	c = l.scheduler("one")
+	l.Node.mu.Lock()
+	l.pace = pace{trip: time.Second, gap: time.Second, last: l.now()}
+	l.Node.mu.Unlock()
+	say(t, c, of(1, 3, 3))
+	first = hear[*wire.Ask](t, c).ID
+	return l, c, first, hear[*wire.Ask](t, c).ID
+}
+
+// A task that was asked for ahead goes to another node if its room doesn't come soon, or if it is cancelled.
+func TestATaskAheadIsGivenBack(t *testing.T) {
+	for _, how := range []string{"late", "canceled"} {
+		l, c, first, second := askedAhead(t, nil)
+		say(t, c, &wire.Task{ID: first, Left: 2}, &wire.Task{ID: second, Left: 1})
+		if _, used, _ := l.Use(); used.VCores != 1 {
+			t.Errorf("%s: %v is used", how, used)
+		}
+		if how == "late" {
+			say(t, c, of(2, 1, 1))
+			hear[*wire.Verdict](t, c) // the tasks were taken before
+			l.later(aheadLimit + time.Millisecond)
+		} else {
+			say(t, c, &wire.Cancel{ID: second})
+		}
+		if e := hear[*wire.Ended](t, c); e.ID != second || e.Why != wire.Canceled {
+			t.Errorf("%s: %+v", how, e)
+		}
+		c.Close()
+		l.empty()
+	}
+}
+
+// It starts as soon as the one before it has ended, and not before.
+func TestATaskAheadStarts(t *testing.T) {
+	given, end := make(chan uint64, 3), make(chan uint64)
+	l, c, first, second := askedAhead(t, func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		go func() {
+			for id := range end {
+				_ = c.Send(&wire.Ended{ID: id}) // if it fails, Receive does
+			}
+		}()
+		for m, err := c.Receive(); err == nil; m, err = c.Receive() {
+			if task, ok := m.(*wire.Task); ok {
+				given <- task.ID
+			}
+		}
+	})
+	defer close(end)
+	say(t, c, &wire.Task{ID: first, Left: 1}, &wire.Task{ID: second})
+	if id := <-given; id != first {
+		t.Errorf("%d starts", id)
+	}
+	say(t, c, of(2, 1, 1))
+	hear[*wire.Verdict](t, c) // the second task was taken before
+	if len(given) > 0 {
+		t.Error("two run at once")
+	}
+	end <- first
+	if e := hear[*wire.Ended](t, c); e.ID != first {
+		t.Errorf("%+v", e)
+	}
+	if id := <-given; id != second {
+		t.Errorf("%d starts", id)
+	}
+	end <- second
+	if e := hear[*wire.Ended](t, c); e.ID != second || e.Why != wire.Ran {
+		t.Errorf("%+v", e)
+	}
+	c.Close()
+	l.empty()
+}
