@@ -425,6 +425,7 @@ func (s *scheduler) bind(m *wire.Task) {
 		answer = probe.Clone
 	}
 	r.bound, r.task = true, m
+	r.takeInput(m) // before another task is told of it
 	n.worker.Bind(n.now(), r.slot, answer)
 	s.learn(r.job, m.Left)
 	switch early := n.worker.Early(r.slot); {
@@ -439,7 +440,6 @@ func (s *scheduler) bind(m *wire.Task) {
 func (r *run) start() {
 	s, m := r.s, r.task
 	r.task = nil
-	r.takeInput(m)
 	now := s.n.now()
 	s.n.counts.Started++
 	s.n.counts.Waited += now - r.job.came
