@@ -13,7 +13,7 @@ func (w *Worker) Early(s Slot) bool { return w.runs[s].early }
 // Start gives room to slots that were asked for ahead, in their order. It returns the next one that was bound to a task, which starts now. Those that wait for
 // an answer start with it. A caller that asks ahead calls it before Next, until there is no other.
 func (w *Worker) Start(now time.Duration) (Slot, bool) {
-	for len(w.early) > 0 {
+	for len(w.early) > 0 && !w.pause.expired {
 		s := w.early[0]
 		r := &w.runs[s]
 		used := w.used.add(w.jobs.rest[r.job].Size)

@@ -1,6 +1,7 @@
 package probe_test
 
 import (
+	"slices"
 	"testing"
 
 	"heddle/nm/probe"
@@ -66,6 +67,91 @@ func TestAnAskAheadThatIsAnsweredLate(t *testing.T) {
 	n.Free(0, x.Slot)
 	if _, used := n.Use(); used != (probe.Amount{}) {
 		t.Errorf("%v is used", used)
+	}
+}
+
+// What is asked for ahead has the order of all asks: a probe of higher priority waits for what was asked for before it, and users take turns.
+func TestTurnsOfTasksAhead(t *testing.T) {
+	for _, x := range []struct {
+		name   string
+		change func(*probe.Job)
+		want   []string
+	}{
+		{"priority", func(j *probe.Job) { j.Priority = 1 }, []string{"a", "a", "b", "b", "b", "a", "a", "a"}},
+		{"users", func(j *probe.Job) { j.User = 2 }, []string{"a", "a", "b", "a", "b", "a", "b", "a"}},
+	} {
+		n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).knows("b", 1, 9, x.change).add("a", "a", "a", "a", "a")
+		n.SetAhead(1)
+		order := []string{}
+		first, running := n.next(probe.Task)
+		ahead, _ := n.next(probe.Task)
+		order = append(order, first)
+		n.add("b", "b", "b")
+		for now := second; ; now += second {
+			n.Free(now, running)
+			s, ok := n.Start(now)
+			if !ok {
+				break
+			}
+			running, order = s, append(order, ahead)
+			if a, ok := n.Next(now); ok {
+				n.Bind(now, a.Slot, probe.Task)
+				ahead = n.name[a.Job]
+			}
+		}
+		if !slices.Equal(order, x.want) {
+			t.Errorf("%s: %v, not %v", x.name, order, x.want)
+		}
+	}
+}
+
+// A task that never got its room costs its user no more than the least, however long it waited.
+func TestATaskThatWaitedInVainIsNotPaid(t *testing.T) {
+	n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).knows("b", 1, 9, func(j *probe.Job) { j.User = 2 })
+	n.SetAhead(1)
+	n.add("b", "a", "a", "b", "b")
+	x, first := n.next(probe.Task)
+	y, ahead := n.next(probe.Task)
+	n.Free(second, first)
+	n.Free(60*second, ahead)
+	if got, _ := n.next(probe.Task); got != y || x == y {
+		t.Errorf("%s ran and %s waited in vain, and %s is next", x, y, got)
+	}
+}
+
+// What is asked for ahead and larger than what is left is in the way until it is given back. Nothing starts once a suspended task has waited long enough.
+func TestNothingStartsAheadOutOfTurn(t *testing.T) {
+	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).knows("large", 1, 9, func(j *probe.Job) { j.Size = probe.Amount{MemoryMB: 2048, VCores: 2} })
+	n.SetAhead(2)
+	n.add("a", "large", "a")
+	n.next(probe.Task)
+	_, large := n.next(probe.Task)
+	_, small := n.next(probe.Task)
+	if s, ok := n.Start(0); ok {
+		t.Errorf("slot %d starts before what came before it", s)
+	}
+	n.Free(0, large)
+	if s, ok := n.Start(0); !ok || s != small {
+		t.Errorf("slot %d starts (%v)", s, ok)
+	}
+
+	n = newNode(t, probe.Config{Suspensions: 2}, 1).knows("long", 100, 9, long).knows("a", 1, 9).add("long", "a", "a")
+	_, slot := n.next(probe.Task)
+	n.Suspend(slot)
+	_, running := n.next(probe.Task)
+	n.SetAhead(1)
+	_, ahead := n.next(probe.Task)
+	n.Expire()
+	n.Free(0, running)
+	if s, ok := n.Start(0); ok {
+		t.Errorf("slot %d takes the room of the task that is to go on", s)
+	}
+	if s, ok := n.Resume(); !ok || s != slot {
+		t.Error("it doesn't go on")
+	}
+	n.Free(0, slot)
+	if s, ok := n.Start(0); !ok || s != ahead {
+		t.Errorf("slot %d starts (%v)", s, ok)
 	}
 }
 

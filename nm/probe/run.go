@@ -71,7 +71,9 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 		return Ask{}, false
 	}
 	e := u.single(place)
-	w.ids++
+	if w.ids++; w.ids == 0 {
+		w.ids++ // those that no slot ever had have 0
+	}
 	e.id = w.ids
 	var s Slot
 	if n := len(w.vacant); n > 0 {
@@ -159,7 +161,11 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 	}
 	if r.phase == running && r.charged { // else there was no task, and nothing was paid
 		if c, u := w.at(r.priority, r.user); u >= 0 {
-			w.classes[c].users[u].settle(now-r.begun, j.Estimate)
+			took := now - r.begun
+			if r.early {
+				took = 0 // it has waited only
+			}
+			w.classes[c].users[u].settle(took, j.Estimate)
 		}
 	}
 	switch {

@@ -113,3 +113,96 @@ func TestATaskAheadStarts(t *testing.T) {
 	c.Close()
 	l.empty()
 }
+
+// hearing is an executor that tells of all it hears, and ends nothing.
+func hearing(heard chan<- wire.Message) func(context.Context, *wire.Conn) {
+	return func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		for m, err := c.Receive(); err == nil; m, err = c.Receive() {
+			heard <- m
+		}
+	}
+}
+
+// A task that waits for its room stays when the executor dies, which never had it: it runs in the next one. The task of the executor is given back.
+func TestATaskAheadOutlivesTheExecutor(t *testing.T) {
+	heard := make(chan wire.Message, 9)
+	l, c, first, second := askedAhead(t, func(ctx context.Context, c *wire.Conn) {
+		if m, err := c.Receive(); err == nil {
+			heard <- m
+		}
+	})
+	say(t, c, &wire.Task{ID: second, Left: 1}, &wire.Task{ID: first})
+	if e := hear[*wire.Ended](t, c); e.ID != first || e.Why != wire.Gone {
+		t.Errorf("%+v", e)
+	}
+	for _, id := range []uint64{first, second} {
+		if m, ok := (<-heard).(*wire.Task); !ok || m.ID != id {
+			t.Errorf("%+v starts, not %d", m, id)
+		}
+	}
+	if e := hear[*wire.Ended](t, c); e.ID != second || e.Why != wire.Gone {
+		t.Errorf("%+v", e)
+	}
+	c.Close()
+	l.empty()
+}
+
+// When a task ahead is given back because it is large, one behind it starts that has room.
+func TestATaskBehindALargeOneStarts(t *testing.T) {
+	heard := make(chan wire.Message, 9)
+	l := newLab(t, 2)
+	l.run = hearing(heard)
+	l.freeze()
+	c := l.scheduler("one")
+	l.Node.mu.Lock()
+	l.pace = pace{trip: 2 * time.Second, gap: time.Second, last: l.now()}
+	l.Node.mu.Unlock()
+	large := of(2, 1, 1)
+	large.MemoryMB = 2
+	var ids []uint64
+	for _, p := range []*wire.Probe{of(1, 1, 1), large, of(3, 1, 1)} {
+		say(t, c, p)
+		id := hear[*wire.Ask](t, c).ID
+		say(t, c, &wire.Task{ID: id})
+		ids = append(ids, id)
+		say(t, c, &wire.Drop{Job: 99}, &wire.Probe{Job: 50, Count: 1, Left: 1, MemoryMB: 99, VCores: 1})
+		for v := hear[*wire.Verdict](t, c); v.Job != 50; v = hear[*wire.Verdict](t, c) { // the task was taken before
+		}
+		l.later(aheadLimit * 2 / 5)
+	}
+	l.later(aheadLimit * 2 / 5)
+	if e := hear[*wire.Ended](t, c); e.ID != ids[1] || e.Why != wire.Canceled {
+		t.Errorf("%+v", e)
+	}
+	for _, id := range []uint64{ids[0], ids[2]} {
+		if m, ok := (<-heard).(*wire.Task); !ok || m.ID != id {
+			t.Errorf("%+v starts, not %d", m, id)
+		}
+	}
+	c.Close()
+	l.empty()
+}
+
+// An executor is told once that a task is cancelled, and of no task that it doesn't have: a scheduler could fill the node's memory.
+func TestATaskIsCanceledOnce(t *testing.T) {
+	heard := make(chan wire.Message, 9)
+	l := newLab(t, 2)
+	l.run = hearing(heard)
+	c := l.scheduler("one")
+	say(t, c, of(1, 2, 2))
+	first, second := hear[*wire.Ask](t, c).ID, hear[*wire.Ask](t, c).ID
+	say(t, c, &wire.Task{ID: first, Left: 1})
+	if m, ok := (<-heard).(*wire.Task); !ok || m.ID != first {
+		t.Fatalf("%+v", m)
+	}
+	say(t, c, &wire.Cancel{ID: 99}, &wire.Cancel{ID: second}, &wire.Cancel{ID: first}, &wire.Cancel{ID: first}, &wire.Task{ID: second})
+	if m, ok := (<-heard).(*wire.Cancel); !ok || m.ID != first {
+		t.Errorf("%+v", m)
+	}
+	if m, ok := (<-heard).(*wire.Task); !ok || m.ID != second {
+		t.Errorf("%+v", m)
+	}
+	c.Close()
+	l.empty()
+}

@@ -367,7 +367,6 @@ func (n *Node) pump() {
 	n.offerRoom()
 	if slot, ok := n.worker.Crowding(); ok && n.ctx.Err() == nil {
 		if r := n.runs[slot]; !r.stopping && r.s.executor != nil {
-			r.stopping = true
 			r.s.cancel(r.id)
 		}
 	}
@@ -431,6 +430,7 @@ func (s *scheduler) bind(m *wire.Task) {
 	switch early := n.worker.Early(r.slot); {
 	case early && m.Clone:
 		r.giveBack() // it would be in the way of others
+		n.pump()
 	case !early:
 		r.start()
 	}
@@ -465,10 +465,12 @@ func (r *run) giveBack() {
 func (s *scheduler) cancel(id uint64) {
 	r := s.runs[id]
 	switch {
-	case r != nil && r.task != nil:
+	case r == nil || !r.bound || r.stopping: // there is nothing to end, or it was told so before
+	case r.task != nil:
 		r.giveBack()
 		s.n.pump()
 	case s.executor != nil:
+		r.stopping = true
 		s.executor.cancel(id)
 	}
 }
@@ -479,6 +481,7 @@ func (s *scheduler) check(now time.Time) {
 		s.part(now)
 		return
 	}
+	late := false
 	for _, r := range s.runs {
 		if !r.bound && now.Sub(r.at) > answerLimit {
 			s.refuse(fmt.Sprintf("it hasn't answered within %v when it was asked for a task", answerLimit))
@@ -486,7 +489,11 @@ func (s *scheduler) check(now time.Time) {
 		}
 		if r.task != nil && now.Sub(r.at) > aheadLimit {
 			r.giveBack() // there may be room elsewhere
+			late = true
 		}
+	}
+	if late {
+		s.n.pump() // what was asked for behind it may have room
 	}
 	switch {
 	case s.executor == nil || len(s.runs) > 0 || len(s.jobs) > 0:
