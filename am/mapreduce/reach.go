@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -180,7 +181,7 @@ func knock(ports []string) answer {
 				a = refused
 			case errors.As(err, new(*net.DNSError)):
 				a = unknown
-			case isTimeout(err), errors.Is(err, unix.EHOSTUNREACH), errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTDOWN), errors.Is(err, unix.ECONNRESET):
+			case os.IsTimeout(err), errors.Is(err, unix.EHOSTUNREACH), errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTDOWN), errors.Is(err, unix.ECONNRESET):
 				a = nothing
 			default:
 				a = unknown
@@ -203,9 +204,4 @@ func (a answer) and(b answer) answer {
 		}
 	}
 	return refused
-}
-
-func isTimeout(err error) bool {
-	var e net.Error
-	return errors.As(err, &e) && e.Timeout()
 }
