@@ -18,9 +18,8 @@ type executor struct {
 	secret []byte
 	end    func() // has it ended
 	came   bool
-	over   bool           // it is to end, or has ended: it gets no more tasks
-	outbox []wire.Message // that wait to be sent, also until it has come
-	more   chan struct{}  // there is something in the outbox
+	over   bool // it is to end, or has ended: it gets no more tasks
+	outbox      // of what waits until it has come, too
 }
 
 // firstID is the number of the first executor of a node. Those of an earlier life are below it, unless it started a thousand a second.
@@ -37,7 +36,7 @@ func (s *scheduler) start() {
 	n := s.n
 	n.nextID++
 	id := records.ContainerID{Attempt: s.id.attempt, ID: allocation.OnLent(n.nextID)}
-	x := &executor{s: s, name: id.String(), secret: wire.NewSecret(), more: make(chan struct{}, 1)}
+	x := &executor{s: s, name: id.String(), secret: wire.NewSecret(), outbox: newOutbox()}
 	most, _ := n.worker.Use()
 	n.executors[x.name] = x
 	s.executor = x
@@ -95,43 +94,11 @@ func (x *executor) ended(why string) {
 	n.pump()
 }
 
-// say has a message sent soon. The lock is held.
-func (x *executor) say(m wire.Message) {
-	x.outbox = append(x.outbox, m)
-	select {
-	case x.more <- struct{}{}:
-	default:
-	}
-}
-
-// send sends what say was given, until the connection ends. If that fails, the executor is gone, and its tasks are given back.
-func (x *executor) send(c *wire.Conn, ended <-chan struct{}) {
-	for {
-		x.s.n.mu.Lock()
-		all := x.outbox
-		x.outbox = nil
-		x.s.n.mu.Unlock()
-		for _, m := range all {
-			if c.Send(m) != nil {
-				return
-			}
-		}
-		if len(all) > 0 {
-			continue
-		}
-		select {
-		case <-x.more:
-		case <-ended:
-			return
-		}
-	}
-}
-
 // cancel has a task ended that the executor has, or is to get. The lock is held.
 func (x *executor) cancel(id uint64) {
-	for i, m := range x.outbox {
+	for i, m := range x.unsent {
 		if t, ok := m.(*wire.Task); ok && t.ID == id {
-			x.outbox = slices.Delete(x.outbox, i, i+1)
+			x.unsent = slices.Delete(x.unsent, i, i+1)
 			x.done(&wire.Ended{ID: id, Why: wire.Canceled})
 			return
 		}
@@ -164,12 +131,15 @@ func (n *Node) serveExecutor(c *wire.Conn, x *executor) {
 	}
 	x.came, x.s.failures = true, 0
 	n.mu.Unlock()
-	ended := make(chan struct{})
 	var sending sync.WaitGroup
-	sending.Go(func() { x.send(c, ended) })
-	defer sending.Wait()
-	defer c.Close() // Send may wait for an executor that reads nothing
-	defer close(ended)
+	sending.Go(func() { x.send(&n.mu, c) }) // if it fails, the executor is gone, and its tasks are given back
+	defer func() {
+		n.mu.Lock()
+		x.finish()
+		n.mu.Unlock()
+		c.Close() // Send may wait for an executor that reads nothing
+		sending.Wait()
+	}()
 	for {
 		m, err := c.Receive()
 		if err != nil {

@@ -23,9 +23,7 @@ type scheduler struct {
 	failures int       // executors in a row that have never come
 	idle     time.Time // since when it has nothing to do; zero: it has
 
-	outbox  []wire.Message
-	more    chan struct{} // there is something in the outbox, or it is to end
-	last    bool          // the connection ends when the outbox is empty
+	outbox
 	parting time.Time     // when it was sent away; zero: it wasn't
 	sent    chan struct{} // closed when nothing is sent any more
 }
@@ -66,7 +64,7 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 	}
 	s := &scheduler{
 		n: n, id: identity{who.Attempt, greeting.Scheduler}, user: who.Submitter, conn: c,
-		jobs: map[uint64]*job{}, runs: map[uint64]*run{}, more: make(chan struct{}, 1), sent: make(chan struct{}),
+		jobs: map[uint64]*job{}, runs: map[uint64]*run{}, outbox: newOutbox(), sent: make(chan struct{}),
 	}
 	if why := s.enter(); why != "" {
 		_ = c.Send(&wire.Refusal{Reason: why}) // the connection ends anyway
@@ -79,7 +77,7 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 	}
 	n.serving.Go(func() {
 		defer close(s.sent)
-		s.send()
+		s.send(&n.mu, c)
 	})
 	for {
 		m, err := c.Receive()
@@ -136,10 +134,9 @@ func (s *scheduler) leave() {
 	n := s.n
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s.last = true
+	s.finish()
 	delete(n.schedulers, s.id)
 	delete(n.untold, s)
-	s.ring()
 	for _, j := range s.jobs {
 		n.worker.Cancel(j.handle)
 		j.dropInputs()
@@ -153,19 +150,6 @@ func (s *scheduler) leave() {
 		s.executor.stop()
 	}
 	n.pump()
-}
-
-// say has a message sent soon. The lock is held.
-func (s *scheduler) say(m wire.Message) {
-	s.outbox = append(s.outbox, m)
-	s.ring()
-}
-
-func (s *scheduler) ring() {
-	select {
-	case s.more <- struct{}{}:
-	default:
-	}
 }
 
 // refuse has the connection end, after the reason. The lock is held.
@@ -188,28 +172,6 @@ func (s *scheduler) part(now time.Time) {
 	s.n.serving.Go(s.conn.Close)
 }
 
-// send sends what say was given.
-func (s *scheduler) send() {
-	for {
-		s.n.mu.Lock()
-		all, last := s.outbox, s.last
-		s.outbox = nil
-		s.n.mu.Unlock()
-		for _, m := range all {
-			if s.conn.Send(m) != nil {
-				return // Receive fails as well
-			}
-		}
-		if last {
-			s.conn.Close()
-			return
-		}
-		if len(all) == 0 {
-			<-s.more
-		}
-	}
-}
-
 // mostUnsent is how many messages may wait for a scheduler before nothing more is taken from it.
 const mostUnsent = 4096
 
@@ -217,7 +179,7 @@ const mostUnsent = 4096
 func (s *scheduler) take(m wire.Message) error {
 	n := s.n
 	n.mu.Lock()
-	if len(s.outbox) > mostUnsent {
+	if len(s.unsent) > mostUnsent {
 		n.mu.Unlock()
 		return fmt.Errorf("it doesn't read what it is told: %d messages wait", mostUnsent)
 	}

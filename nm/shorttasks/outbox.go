@@ -1,0 +1,57 @@
+package shorttasks
+
+import (
+	"sync"
+
+	"heddle/yarn/wire"
+)
+
+// outbox is the messages for a scheduler or an executor. They are sent without the node's lock, in their order.
+type outbox struct {
+	unsent []wire.Message
+	more   chan struct{} // there is something unsent, or it is to end
+	last   bool          // the connection ends when all is sent
+}
+
+func newOutbox() outbox { return outbox{more: make(chan struct{}, 1)} }
+
+// say has a message sent soon. The node's lock is held.
+func (o *outbox) say(m wire.Message) {
+	o.unsent = append(o.unsent, m)
+	o.ring()
+}
+
+// finish has the connection end when all is sent. The node's lock is held.
+func (o *outbox) finish() {
+	o.last = true
+	o.ring()
+}
+
+func (o *outbox) ring() {
+	select {
+	case o.more <- struct{}{}:
+	default:
+	}
+}
+
+// send sends what say was given, until finish or the end of the connection, which Receive notices as well. The node's lock is mu.
+func (o *outbox) send(mu *sync.Mutex, c *wire.Conn) {
+	for {
+		mu.Lock()
+		all, last := o.unsent, o.last
+		o.unsent = nil
+		mu.Unlock()
+		for _, m := range all {
+			if c.Send(m) != nil {
+				return
+			}
+		}
+		if last {
+			c.Close()
+			return
+		}
+		if len(all) == 0 {
+			<-o.more
+		}
+	}
+}
