@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 )
 
@@ -38,6 +39,7 @@ func TestLogs(t *testing.T) {
 }
 
 func TestLogsOfARunningJob(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	c, app := begin(t, l, sleeper, "-m", "1", "-r", "0", "-mt", "600000")

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/integration/hadooplab"
 )
 
 // script writes an executable file and returns its path.
@@ -33,6 +35,7 @@ for word, group in itertools.groupby(pairs, lambda p: p[0]):
 `
 
 func TestStreaming(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	in := text(1000)
@@ -92,6 +95,7 @@ ls *examples*.jar
 }
 
 func TestFailingTasks(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
 	t.Parallel()
 	l := lab.Lab(t)
 	l.Put(t, "/failing/in", "one line\n")

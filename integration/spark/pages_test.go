@@ -32,6 +32,9 @@ func TestPagesInABrowser(t *testing.T) {
 	l := lab.Lab(t)
 	for _, mode := range []string{"client", "cluster"} {
 		t.Run(mode, func(t *testing.T) {
+			if mode == "cluster" {
+				hadooplab.SkipUnlessFull(t) // Nothing differs for the proxy but the driver's host.
+			}
 			ready := filepath.Join(t.TempDir(), "ready")
 			c, id := begin(t, l, "--deploy-mode", mode, "--conf", "spark.ui.enabled=true", "--conf", "spark.ui.port=0",
 				program(t, fmt.Sprintf(waiting, ready)))
