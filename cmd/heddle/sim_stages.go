@@ -18,7 +18,7 @@ func newSimRun() *cobra.Command {
 		Use:   "run FILE",
 		Short: "Simulate MapReduce jobs on nodes that differ and fail, as a file says",
 		Long: "Simulates the jobs of a scenario, with the decisions of the scheduler and of heddle mr in virtual time, and prints as JSON what\n" +
-			"became of each job, task and attempt. docs/scenarios.md describes the file. The same file gives the same output.",
+			"became of each job, task and attempt. docs/scenarios.md describes the file, which is JSON or YAML. The same file gives the same output.",
 		Args:    cobra.ExactArgs(1),
 		Example: "  heddle sim run docs/scenarios/stragglers.json",
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -143,6 +143,13 @@ func TestSimulateAScenario(t *testing.T) {
 	if _, err := heddle(t, "sim", "run", wrong); err == nil || err.Error() != wrong+":2: nodes must be a list" {
 		t.Errorf("%v", err)
 	}
+	wrong = filepath.Join(t.TempDir(), "it.yaml")
+	if err := os.WriteFile(wrong, []byte("seed: 1\nnodes: 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := heddle(t, "sim", "run", wrong); err == nil || err.Error() != wrong+":2: nodes must be a list" {
+		t.Errorf("%v", err)
+	}
 	endless := write(`{"nodes": [{"name": "n", "memory": 1024, "vcores": 1}], "changes": [{"at": 5, "node": "n", "speed": 0}],
 		"jobs": [{"name": "j", "maps": {"tasks": 1, "seconds": 10, "memory": 1024}}]}`)
 	if out, err := heddle(t, "sim", "run", endless); err == nil || !strings.Contains(err.Error(), endless) || !strings.Contains(out, "it hasn't ended") {

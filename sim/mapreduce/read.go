@@ -40,9 +40,17 @@ func ReadFile(name string) (*Scenario, error) {
 	return Read(name, b)
 }
 
-// Read reads a scenario, which is JSON. The name is for errors, which are of type FileError.
+// Read reads a scenario, which is JSON or YAML. The name tells which, where the text leaves it open, and is for errors, which are of
+// type FileError.
 func Read(name string, text []byte) (*Scenario, error) {
-	p := &parser{text: text, lines: map[string]int{}}
+	if isYAML(name, text) {
+		b, err := fromYAML(name, text)
+		if err != nil {
+			return nil, err
+		}
+		text = b
+	}
+	p := &parser{text: text, line: 1, lines: map[string]int{}}
 	p.d = json.NewDecoder(bytes.NewReader(text))
 	fail := func(line int, what string) (*Scenario, error) {
 		return nil, &FileError{name, line, what}
@@ -52,9 +60,6 @@ func Read(name string, text []byte) (*Scenario, error) {
 		var syntax *json.SyntaxError
 		if errors.As(err, &syntax) {
 			line = p.lineAt(syntax.Offset)
-			if start := bytes.TrimLeft(text, " \t\r\n"); len(start) > 0 && !bytes.ContainsAny(start[:1], "{[") {
-				return fail(line, "a scenario is a JSON object, which begins with {; YAML isn't read")
-			}
 		}
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return fail(p.lineAt(int64(len(text))), "it ends in the middle")
@@ -68,7 +73,7 @@ func Read(name string, text []byte) (*Scenario, error) {
 	if err := json.Unmarshal(text, s); err != nil {
 		var kind *json.UnmarshalTypeError
 		if errors.As(err, &kind) {
-			return fail(p.lineAt(kind.Offset), fmt.Sprintf("%s: a JSON %s is no %v", kind.Field, kind.Value, kind.Type))
+			return fail(p.lineAt(kind.Offset), fmt.Sprintf("%s: %s is no %s", kind.Field, strings.TrimPrefix(kind.Value, "number "), numberOf(kind.Type)))
 		}
 		return fail(1, err.Error())
 	}
@@ -82,7 +87,8 @@ func Read(name string, text []byte) (*Scenario, error) {
 type parser struct {
 	d     *json.Decoder
 	text  []byte
-	line  int
+	line  int            // of what was read last
+	upTo  int64          // what line counts: each letter is looked at once
 	lines map[string]int // by path
 }
 
@@ -103,7 +109,9 @@ func (p *parser) lineOf(path string) int {
 
 func (p *parser) token() (json.Token, error) {
 	t, err := p.d.Token()
-	p.line = p.lineAt(p.d.InputOffset())
+	at := p.d.InputOffset()
+	p.line += bytes.Count(p.text[p.upTo:at], []byte("\n"))
+	p.upTo = at
 	return t, err
 }
 
@@ -163,7 +171,7 @@ func (p *parser) value(path string, t reflect.Type, depth int) error {
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Struct, reflect.Map:
-		return "a JSON object"
+		return "an object with keys"
 	case reflect.Slice:
 		return "a list"
 	case reflect.String:
@@ -172,6 +180,16 @@ func kindOf(t reflect.Type) string {
 		return "true or false"
 	}
 	return "a number"
+}
+
+func numberOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Uint64:
+		return "whole number from 0"
+	case reflect.Int, reflect.Int64:
+		return "whole number"
+	}
+	return t.String()
 }
 
 // object reads the fields of a struct or the entries of a map.
