@@ -56,6 +56,12 @@ func (b *bench) ask(h handle.App, priority, count int32) {
 }
 
 func (b *bench) grant(h handle.App, priority int32, n int) {
+	b.hand(h, priority, n)
+	b.tick(b.now)
+}
+
+// hand grants between two ticks.
+func (b *bench) hand(h handle.App, priority int32, n int) {
 	for range n {
 		b.asks[h][priority]--
 		b.runs[h][priority] = append(b.runs[h][priority], b.next)
@@ -64,7 +70,6 @@ func (b *bench) grant(h handle.App, priority int32, n int) {
 		b.Granted(k.App, leaf.Grant{Container: b.next, Resource: slot, Since: b.now, Ask: k})
 		b.next++
 	}
-	b.tick(b.now)
 }
 
 func (b *bench) end(h handle.App, priority int32, n int) {
