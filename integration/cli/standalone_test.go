@@ -84,16 +84,26 @@ func (a *alone) run(name string, args ...string) string {
 }
 
 func (a *alone) get(path string) string {
-	resp, err := http.Get("http://" + a.web + path)
+	_, text := a.ask(http.MethodGet, path)
+	return text
+}
+
+// ask sends a request without a body, and returns the status and text of the answer, or 0 and why there is none.
+func (a *alone) ask(method, path string) (status int, text string) {
+	req, err := http.NewRequestWithContext(a.t.Context(), method, "http://"+a.web+path, nil)
 	if err != nil {
-		return err.Error()
+		return 0, err.Error()
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err.Error()
 	}
 	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
+	body, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return err.Error()
+		return 0, err.Error()
 	}
-	return string(text)
+	return resp.StatusCode, string(body)
 }
 
 func (a *alone) post(path, body string) string {

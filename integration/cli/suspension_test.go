@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -150,6 +151,21 @@ func TestContainersAreSuspendedByHand(t *testing.T) {
 	refused(`doesn't exist`, "-suspend", strings.TrimSuffix(id, "2")+"9")
 	refused(`invalid container id "container_7"`, "-suspend", "container_7")
 
+	refused(`can't hold <memory:-1, vCores:3>|"memory-mb=-1"`, "-suspend", id, "-level", "shrunk", "-hold", "memory-mb=-1")
+	does("runs already: it was not suspended", "-resume", id)
+	for request, says := range map[string]string{
+		"/containers/" + leads + "/suspend?user.name=root":                                           "which would count as dead",
+		"/containers/" + id + "/suspend?user.name=mallory":                                           "User mallory may not suspend container " + id + " of user root",
+		"/containers/" + id + "/suspend":                                                             "User dr.who may not suspend",
+		"/containers/" + id + "/resume?user.name=mallory":                                            "User mallory may not resume container " + id + " of user root",
+		"/containers/" + id + "/suspend?level=deep&user.name=root":                                   `level \"deep\" is not one of shrunk, frozen, reclaimed`,
+		"/containers/" + id + "/suspend?level=shrunk&hold=memory-mb%3D256,vcores%3D3&user.name=root": "can't be shrunk by nothing",
+		"/containers/" + id + "/suspend?hold=memory-mb%3D63&user.name=root":                          "63 ",
+	} {
+		if status, text := a.ask(http.MethodPost, "/ws/v1/heddle"+request); status < 400 || status > 499 || !strings.Contains(text, says) {
+			t.Errorf("%s: %d, want %q: %s", request, status, says, text)
+		}
+	}
 	does("is suspended", "-suspend", id, "-level", "frozen", "-breathe", "never")
 	m.heard("it is suspended", func(*client.Allocation) bool { return slices.Contains(m.suspended, wide) })
 	refused(`is frozen already for \d+ s, by user root: resume it first`, "-suspend", id)
@@ -158,6 +174,15 @@ func TestContainersAreSuspendedByHand(t *testing.T) {
 	}
 	if out, _ := try("mallory", "-listSuspended"); strings.Contains(out, id) {
 		t.Errorf("another user sees:\n%s", out)
+	}
+	for user, want := range map[string]int{"": http.StatusUnauthorized, "?": http.StatusOK} {
+		query := strings.ReplaceAll(user, "?", "&user.name=mallory")
+		if status, text := a.ask(http.MethodGet, "/ws/v1/heddle/containers?suspended=true"+query); status != want || want != http.StatusOK && !strings.Contains(text, "1 suspended containers are hidden") {
+			t.Errorf("listed for %q: %d, want %d: %s", query, status, want, text)
+		}
+	}
+	if status, text := a.ask(http.MethodPost, "/ws/v1/heddle/containers/"+id+"/suspend?user.name=root"); status != http.StatusBadRequest || !strings.Contains(text, "is frozen already") {
+		t.Errorf("suspended twice: %d: %s", status, text)
 	}
 	other := m.container(2)
 	refused(`can't resume: it holds <memory:256, vCores:0> of <memory:256, vCores:3>, and node \S+ has <memory:\d+, vCores:2> free`, "-resume", id)

@@ -8,6 +8,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/view"
 	yarnrest "heddle/yarn/rest"
+	"heddle/yarn/rest/auth"
 )
 
 type appState struct {
@@ -38,6 +39,17 @@ func noCaller(c *yarnrest.Call) error {
 		return yarnrest.Unauthorized("Unable to obtain user name, user not authenticated")
 	}
 	return nil
+}
+
+// unnamed reports whether the request doesn't say who makes it. Then the caller may be nobody, or hadoop.http.staticuser.user.
+func unnamed(c *yarnrest.Call) bool { return auth.From(c.Context()).Method == auth.Unnamed }
+
+// hidden refuses an unknown caller a list from which things are missing, as only those who may see their applications are shown them.
+func hidden(c *yarnrest.Call, missing int, things string) error {
+	if !unnamed(c) || missing == 0 {
+		return nil
+	}
+	return yarnrest.Unauthorized("%d %s are hidden from callers without a name, as yarn.acl.enable is true: say who you are, for instance with ?user.name=", missing, things)
 }
 
 // change reads the wanted change of an application, and finds the application.

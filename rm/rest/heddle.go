@@ -79,7 +79,9 @@ func (s *server) transfer(c *yarnrest.Call) (yarnrest.Reply, error) {
 func (s *server) findVisible(c *yarnrest.Call) (view.App, error) {
 	a, err := s.findApp(c)
 	if err == nil && !s.Access.MayView(caller(c), rights(&a)) {
-		err = yarnrest.Forbidden("User %s does not have privilege to see application %v", caller(c), a.ID)
+		if err = yarnrest.Forbidden("User %s does not have privilege to see application %v", caller(c), a.ID); unnamed(c) {
+			err = yarnrest.Unauthorized("Application %v is hidden from callers without a name, as yarn.acl.enable is true: say who you are, for instance with ?user.name=", a.ID)
+		}
 	}
 	return a, err
 }
@@ -118,6 +120,7 @@ type ownContainer struct {
 	Logs      string       `yarn:"logUrl"`
 
 	Suspension *suspensionInfo `yarn:"suspension"`
+	Ran        bool            `yarn:"ranAlready,omitempty"` // when it was to resume
 }
 
 func (s *server) ownContainerInfo(c *view.Container) ownContainer {
@@ -130,7 +133,7 @@ func (s *server) ownContainerInfo(c *view.Container) ownContainer {
 	}
 	return ownContainer{
 		c.ID.String(), c.Node.String(), c.NodeHTTPAddress, c.User, s.resource(c.Resource), c.Priority, c.AM, c.Suspended(), c.Level.String(), s.resource(c.Held()), state,
-		c.Allocated, c.Started, logsURL(c.NodeHTTPAddress, c.ID, c.User), s.suspension(c),
+		c.Allocated, c.Started, logsURL(c.NodeHTTPAddress, c.ID, c.User), s.suspension(c), false,
 	}
 }
 
@@ -181,29 +184,30 @@ func (s *server) ownContainer(c *yarnrest.Call) (yarnrest.Reply, error) {
 // onContainer asks the container's node for an operation on it, and answers when that is done.
 func (s *server) onContainer(
 	c *yarnrest.Call, what string, do func(*leader.Leader, records.ContainerID) error,
-) (yarnrest.Reply, error) {
+) (before view.Container, after ownContainer, err error) {
 	if err := noCaller(c); err != nil {
-		return yarnrest.Reply{}, err
+		return before, after, err
 	}
-	found, a, err := s.findContainer(c)
+	before, a, err := s.findContainer(c)
 	if err != nil {
-		return yarnrest.Reply{}, err
+		return before, after, err
 	}
 	if !s.mayModify(c, &a) {
-		return yarnrest.Reply{}, yarnrest.Forbidden("User %s may not %s container %v of user %s: only its owner, users on the application's modify ACL, "+
-			"administrators of queue %s, and administrators may", caller(c), what, found.ID, a.User, a.Queue)
+		return before, after, yarnrest.Forbidden("User %s may not %s container %v of user %s: only its owner, users on the application's modify ACL, "+
+			"administrators of queue %s, and administrators may", caller(c), what, before.ID, a.User, a.Queue)
 	}
 	l, err := s.leader()
 	if err != nil {
-		return yarnrest.Reply{}, err
+		return before, after, err
 	}
-	if err := do(l, found.ID); err != nil {
-		return yarnrest.Reply{}, refusalReply(err)
+	if err := do(l, before.ID); err != nil {
+		return before, after, refusalReply(err)
 	}
-	if again, ok := s.View.Container(found.ID); ok {
-		found = again
+	found, ok := s.View.Container(before.ID)
+	if !ok {
+		found = before
 	}
-	return yarnrest.OK("container", yarnrest.Natural, s.ownContainerInfo(&found)), nil
+	return before, s.ownContainerInfo(&found), nil
 }
 
 type ownNodeList struct {

@@ -56,6 +56,9 @@ func (s *server) preemptions(c *yarnrest.Call) (yarnrest.Reply, error) {
 			out.Preemption = append(out.Preemption, s.preemptionInfo(&list[i]))
 		}
 	}
+	if err := hidden(c, len(list)-len(out.Preemption), "decisions"); err != nil {
+		return yarnrest.Reply{}, err
+	}
 	return yarnrest.OK("preemptions", yarnrest.Natural, out), nil
 }
 

@@ -80,6 +80,9 @@ func (s *server) suspendedContainers(c *yarnrest.Call) (yarnrest.Reply, error) {
 			out.Container = append(out.Container, s.ownContainerInfo(&list[i]))
 		}
 	}
+	if err := hidden(c, len(list)-len(out.Container), "suspended containers"); err != nil {
+		return yarnrest.Reply{}, err
+	}
 	return yarnrest.OK("containers", yarnrest.Natural, out), nil
 }
 
@@ -106,9 +109,19 @@ func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
 		}
 		wish.Held = &held
 	}
-	return s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error { return l.Suspend(c.Context(), id, wish) })
+	_, after, err := s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error { return l.Suspend(c.Context(), id, wish) })
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	return yarnrest.OK("container", yarnrest.Natural, after), nil
 }
 
+// resume answers POST /containers/{container}/resume. Whoever asks again, as an answer was lost, isn't refused, but told that the container ran already.
 func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
-	return s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error { return l.Resume(c.Context(), id) })
+	before, after, err := s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error { return l.Resume(c.Context(), id) })
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	after.Ran = before.Level == ledgerpb.Level_RUNNING
+	return yarnrest.OK("container", yarnrest.Natural, after), nil
 }

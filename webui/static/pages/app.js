@@ -1,11 +1,21 @@
-import { get, optional } from '../api.js';
+import { get, Refused } from '../api.js';
 import { badge, bar, el, facts, link, list, memory, span, table, time } from '../dom.js';
+
+/** reasons says why an application waits, or why that isn't shown: who asks may have no right to see it. */
+async function reasons(id, signal) {
+  try {
+    return (await get(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/pending`, signal)).pending;
+  } catch (e) {
+    if (e instanceof Refused) return e.status === 401 || e.status === 403 ? { hidden: e.message } : null;
+    throw e;
+  }
+}
 
 export async function load(id, signal) {
   const base = `/ws/v1/cluster/apps/${encodeURIComponent(id)}`;
   const [app, attempts, why] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
-    optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/pending`, signal)]);
-  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why: why?.pending };
+    reasons(id, signal)]);
+  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why };
 }
 
 function lasted(a) {
@@ -38,7 +48,7 @@ export function draw({ app: a, attempts, why }) {
       ['Master’s logs', link(a.amContainerLogs)],
       ['Running', `${Math.max(0, a.runningContainers)} containers, ${memory(Math.max(0, a.allocatedMB))}, ${Math.max(0, a.allocatedVCores)} vcores`],
       ['Used in all', `${a.memorySeconds} MB·s, ${a.vcoreSeconds} vcore·s`],
-      ['In a word', !a.finishedTime && why?.summary !== 'waits for nothing' ? why?.summary : ''], ['Diagnostics', a.diagnostics?.trim()],
+      ['Why it waits', why?.hidden], ['In a word', !a.finishedTime && why?.summary !== 'waits for nothing' ? why?.summary : ''], ['Diagnostics', a.diagnostics?.trim()],
     ]),
     explanation(why),
     el('h2', {}, 'Attempts'),

@@ -21,6 +21,9 @@ type Identity struct {
 	Method string // YARN's name of the method of authentication: SIMPLE, simple, TOKEN or null
 }
 
+// Unnamed is YARN's name of the method of requests that don't say who makes them.
+const Unnamed = "null"
+
 type contextKey struct{}
 
 // From returns the identity that the Filter found.
@@ -105,7 +108,7 @@ func (f *Filter) Wrap(next http.Handler) http.Handler {
 			f.refuse(w, r, bad)
 			return
 		}
-		id := Identity{User: f.Static, Method: "null"}
+		id := Identity{User: f.Static, Method: Unnamed}
 		if known {
 			id = Identity{User: t.user, Method: f.method()}
 			if as, ok := query.first(isDoAs); ok && as != "" && f.Delegation {

@@ -40,17 +40,25 @@ func (s *session) containerControl(text, verb string, query url.Values) error {
 	if s.json {
 		return s.printJSON(a.Body)
 	}
-	state := "running again"
-	if verb == "suspend" {
-		state = "suspended"
-		var answer struct {
-			Container struct{ Level string } `json:"container"`
-		}
-		if json.Unmarshal(a.Body, &answer) == nil && answer.Container.Level == "SHRUNK" {
-			state = "shrunk"
-		}
+	var answer struct {
+		Container struct {
+			Level      string
+			RanAlready bool
+		} `json:"container"`
 	}
-	s.print("Container %s is %s\n", id, state)
+	if err := json.Unmarshal(a.Body, &answer); err != nil {
+		return fmt.Errorf("the ResourceManager's answer about container %s: %w", id, err)
+	}
+	state := "is running again"
+	switch {
+	case answer.Container.RanAlready:
+		state = "runs already: it was not suspended"
+	case verb == "suspend" && answer.Container.Level == "SHRUNK":
+		state = "is shrunk"
+	case verb == "suspend":
+		state = "is suspended"
+	}
+	s.print("Container %s %s\n", id, state)
 	return nil
 }
 
