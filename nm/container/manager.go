@@ -158,9 +158,10 @@ type Manager struct {
 	cancel context.CancelFunc
 	lives  sync.WaitGroup
 
-	ladders suspend.Node
-	breaths *suspend.Breaths
-	inhale  sync.Once // begins the breaths
+	ladders  suspend.Node
+	breaths  *suspend.Breaths
+	inhale   sync.Once // begins the breaths
+	watching sync.Once // begins to look after containers that stand still
 
 	apps     *application.Set
 	room     *admission.Room
@@ -181,8 +182,8 @@ func NewManager(o Options) *Manager {
 		stopped:    make(map[records.ContainerID]time.Time),
 		room:       admission.New(o.Config.Resource),
 		resource:   o.Config.Resource,
-		breaths:    suspend.NewBreaths(o.Config.BreathAllowance),
 	}
+	m.breaths = suspend.NewBreaths(o.Config.BreathAllowance, m.spares)
 	m.ladders.Full, m.ladders.Due = m.full, m.breaths.Due
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.apps = application.NewSet(m.ctx, application.Options{

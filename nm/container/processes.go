@@ -60,6 +60,14 @@ func (p processes) Thaw(ctx context.Context) error {
 	})
 }
 
+func (p processes) Frozen() (bool, error) {
+	group := p.box.Group()
+	if group == nil {
+		return false, fmt.Errorf("container %s has no processes", p.ID())
+	}
+	return group.Frozen()
+}
+
 func (p processes) Reclaim(ctx context.Context, bytes int64) (taken int64, err error) {
 	err = p.with(ctx, func(g cgroup.Group, _ State) error {
 		taken, err = g.Reclaim(ctx, bytes)

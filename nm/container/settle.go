@@ -113,6 +113,56 @@ func (c suspension) breathe(ctx context.Context, allowance int64) {
 	}
 }
 
+// watchPause is the time between two looks at whether containers that are suspended stand still and hold what they were left. Each look at a container reads
+// a few small files of the kernel.
+const watchPause = 2 * time.Second
+
+// watchStill looks after containers that stand still, until the NodeManager ends.
+func (m *Manager) watchStill() {
+	for {
+		select {
+		case <-time.After(watchPause):
+		case <-m.ctx.Done():
+			return
+		}
+		for _, c := range m.Containers() {
+			if c.State() == Paused {
+				suspension{c}.watch(m.ctx)
+			}
+		}
+	}
+}
+
+// watch looks after a container that stands still, unless somebody does something to it: then it does so another time.
+func (c suspension) watch(ctx context.Context) {
+	select {
+	case c.commanding <- struct{}{}:
+		<-c.commanding
+	default:
+		return
+	}
+	x, err := c.command(ctx)
+	if err != nil {
+		return // it is to end
+	}
+	defer x.release()
+	if !x.isSuspended() {
+		return
+	}
+	found, err := c.ladder.Watch(x.ctx)
+	for _, what := range found {
+		c.log.Warnf("The suspended container was changed from outside: %s", what)
+	}
+	if err != nil && x.ctx.Err() == nil {
+		c.log.WithError(err).Warn("Could not look whether the suspended container stands still")
+	}
+	if s := c.ladder.State(); s.Lags() {
+		c.place.Change(c.box.Size(), s.Holds)
+		c.settle()
+		c.m.changed()
+	}
+}
+
 // unsuspend notes that the processes from which something was taken are no more. The lock is not held.
 func (c suspension) unsuspend() {
 	c.mu.Lock()
@@ -133,6 +183,15 @@ func (m *Manager) full() string {
 		return err.Error()
 	}
 	return p.Refusal()
+}
+
+// spares reports whether the machine has so many bytes of memory that nobody needs, and as many again.
+func (m *Manager) spares(bytes int64) bool {
+	if m.Pressure == nil {
+		return false
+	}
+	p, err := m.Pressure()
+	return err == nil && p.Refusal() == "" && p.Available >= 2*bytes
 }
 
 // Suspensions are sums over all containers.

@@ -254,6 +254,9 @@ func (c command) arrived() {
 		every = 0
 	}
 	c.m.breathe(c.Container, every)
+	if s.Level.Still() {
+		c.m.watching.Do(func() { c.m.background(c.m.watchStill) })
+	}
 	if s.Lags() || s.Squeezed(c.box.Size()) {
 		suspension{c.Container}.settle()
 	}

@@ -3,8 +3,10 @@ package suspend
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -207,7 +209,7 @@ func TestUnheardHeartbeats(t *testing.T) {
 // Who has waited in vain breathes again soon, but never later than at its period.
 func TestBreathsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBreaths(0)
+		b := NewBreaths(0, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -296,7 +298,7 @@ func TestBreathsOfOneThatBegins(t *testing.T) {
 // Containers that begin leave the others their period, however many they are.
 func TestBeginnersLeaveOthersTheirBreaths(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBreaths(0)
+		b := NewBreaths(0, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -391,7 +393,7 @@ func TestBreathsOfOthers(t *testing.T) {
 // Containers breathe one after the other, each at its period. Where there is no time for all, all get their share of it.
 func TestBreathsOneAfterTheOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := NewBreaths(7)
+		b := NewBreaths(7, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
@@ -440,4 +442,53 @@ func TestBreathsOneAfterTheOther(t *testing.T) {
 			t.Error("one that has gone still breathes")
 		}
 	})
+}
+
+// Breaths that are so slow that all of them together would take too long overlap, where the machine has memory for that.
+func TestSlowBreathsOfMany(t *testing.T) {
+	const many, slow, every, allowance = 27, 5 * time.Second, 45 * time.Second, 7
+	for memory, want := range map[int64]struct {
+		most int32
+		last time.Duration // the longest time between two breaths
+	}{
+		0: {1, many * slow}, 2 * allowance: {2, 75 * time.Second}, 100 * allowance: {atOnce, 60 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := NewBreaths(allowance, func(bytes int64) bool { return bytes <= memory })
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				b.Run(ctx)
+			}()
+			var at, most atomic.Int32
+			var mu sync.Mutex
+			last, longest := make(map[int]time.Time), time.Duration(0)
+			for i := range many {
+				b.Set(fmt.Sprint(i), every, func(ctx context.Context, _ int64) {
+					most.Store(max(most.Load(), at.Add(1)))
+					mu.Lock()
+					if before, ok := last[i]; ok {
+						longest = max(longest, time.Since(before))
+					}
+					last[i] = time.Now()
+					mu.Unlock()
+					select {
+					case <-time.After(slow):
+					case <-ctx.Done():
+					}
+					at.Add(-1)
+				})
+			}
+			time.Sleep(10 * time.Minute)
+			cancel()
+			<-done
+			if n := at.Load(); n != 0 {
+				t.Errorf("%d still breathe at the end", n)
+			}
+			if len(last) != many || most.Load() != want.most || longest > want.last || want.most == 1 && longest != want.last {
+				t.Errorf("with memory for %d bytes %d have breathed, %d at once, and each again after %v", memory, len(last), most.Load(), longest)
+			}
+		})
+	}
 }

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Breaths lets a node's suspended containers breathe one after the other. Its methods may be called from several goroutines.
+// Breaths lets a node's suspended containers breathe, as far as possible one after the other. Its methods may be called from several goroutines.
 type Breaths struct {
 	allowance int64
+	spare     func(bytes int64) bool
 	changed   chan struct{}
 
 	mu  sync.Mutex
@@ -22,11 +23,14 @@ type breather struct {
 	every   time.Duration
 	due     time.Time
 	breathe func(ctx context.Context, allowance int64)
+	// breathes is whether it does so now.
+	breathes bool
 }
 
-// NewBreaths returns breaths for which the node keeps so many bytes of memory in hand. Run takes them.
-func NewBreaths(allowance int64) *Breaths {
-	return &Breaths{allowance: allowance, changed: make(chan struct{}, 1), all: make(map[string]*breather)}
+// NewBreaths returns breaths for which the node keeps so many bytes of memory in hand. spare reports whether the machine has so many bytes more; nil: it
+// never has. Run takes the breaths.
+func NewBreaths(allowance int64, spare func(bytes int64) bool) *Breaths {
+	return &Breaths{allowance: allowance, spare: spare, changed: make(chan struct{}, 1), all: make(map[string]*breather)}
 }
 
 // Set has a container breathe at a period from now on; 0 means never again. A breath that is under way goes on.
@@ -35,7 +39,7 @@ func (b *Breaths) Set(name string, every time.Duration, breathe func(ctx context
 	if every <= 0 {
 		delete(b.all, name)
 	} else {
-		b.all[name] = &breather{name, every, time.Now().Add(every), breathe}
+		b.all[name] = &breather{name: name, every: every, due: time.Now().Add(every), breathe: breathe}
 	}
 	b.mu.Unlock()
 	select {
@@ -71,17 +75,37 @@ func (b *Breaths) Due() bool {
 	return false
 }
 
-// Run lets containers breathe until ctx ends. Where more are due than there is time for, the one that has waited longest is next.
+// atOnce is how many containers breathe at once at most, where breaths are late.
+const atOnce = 4
+
+// spareLook is the time between two looks at whether the machine has memory for one more that is late.
+const spareLook = time.Second
+
+// Run lets containers breathe until ctx ends. Where more are due than there is time for, the one that has waited longest is next. One that is late by a quarter of
+// its period doesn't wait until another's breath is over, up to atOnce, if the machine has memory to spare: many breaths that are slow, as on a busy machine, would
+// else take longer together than frameworks wait.
 func (b *Breaths) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	over, running := make(chan struct{}), 0
+	defer func() {
+		for range running {
+			<-over
+		}
+	}()
 	for {
-		next, wait := b.next()
+		next, wait := b.next(running)
 		if next != nil && wait <= 0 {
 			if ctx.Err() != nil {
+				b.exhale(next)
 				return
 			}
-			next.breathe(ctx, b.allowance)
+			running++
+			go func() {
+				next.breathe(ctx, b.allowance)
+				b.exhale(next)
+				over <- struct{}{}
+			}()
 			continue
 		}
 		var due <-chan time.Time
@@ -93,18 +117,31 @@ func (b *Breaths) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-b.changed:
+		case <-over:
+			running--
 		case <-due:
 		}
 	}
 }
 
-// next returns the container that is due first, and in how long. If that is now its next breath is counted from now.
-func (b *Breaths) next() (*breather, time.Duration) {
+// exhale notes that a breath is over.
+func (b *Breaths) exhale(x *breather) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	x.breathes = false
+}
+
+// next returns the container that is due first of those that don't breathe, and in how long that is to be looked at again, while so many breathe. If that is now its next breath is
+// counted from now.
+func (b *Breaths) next(running int) (*breather, time.Duration) {
+	if running >= atOnce {
+		return nil, 0
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var first *breather
 	for _, x := range b.all {
-		if first == nil || x.due.Before(first.due) || x.due.Equal(first.due) && strings.Compare(x.name, first.name) < 0 {
+		if !x.breathes && (first == nil || x.due.Before(first.due) || x.due.Equal(first.due) && strings.Compare(x.name, first.name) < 0) {
 			first = x
 		}
 	}
@@ -113,8 +150,14 @@ func (b *Breaths) next() (*breather, time.Duration) {
 	}
 	now := time.Now()
 	wait := first.due.Sub(now)
+	if running > 0 {
+		wait += first.every / 4
+		if wait <= 0 && (b.spare == nil || !b.spare(int64(running+1)*b.allowance)) {
+			return first, spareLook
+		}
+	}
 	if wait <= 0 {
-		first.due = now.Add(first.every)
+		first.due, first.breathes = now.Add(first.every), true
 	}
 	return first, wait
 }

@@ -96,6 +96,8 @@ func (f *fake) Thaw(ctx context.Context) error {
 	return err
 }
 
+func (f *fake) Frozen() (bool, error) { return f.frozen, nil }
+
 func (f *fake) Reclaim(ctx context.Context, bytes int64) (int64, error) {
 	if err := f.do(ctx, "reclaim %d", bytes>>20); err != nil {
 		return 0, err

@@ -23,6 +23,8 @@ type Processes interface {
 	Hold(ctx context.Context, held records.Resource, page bool) error
 	Freeze(ctx context.Context) error
 	Thaw(ctx context.Context) error
+	// Frozen reports whether all of them stand still, also where somebody else has thawed or frozen them.
+	Frozen() (bool, error)
 	// Reclaim pages out so many bytes, and returns how many it were. The error is EBUSY where no more can be.
 	Reclaim(ctx context.Context, bytes int64) (int64, error)
 	PageIn(ctx context.Context) error
