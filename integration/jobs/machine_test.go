@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -32,7 +33,36 @@ func hog() {
 	}
 }
 
-// A container goes to each rung of the ladder. When it is suspended and paged out it outlives that its machine runs out of memory. Then the test leaves it suspended, and waits until the
+// clockSteps has the machine's clock step forward and back while the container is suspended. It goes on breathing, and nobody takes it, its node or its ApplicationMaster for lost.
+func (l *ladder) clockSteps() {
+	l.t.Helper()
+	breathes := func(what string) {
+		l.t.Helper()
+		before, _ := l.state()
+		await.Slowly(l.t, "it breathes "+what, func() bool {
+			s, known := l.state()
+			return known && s.LastBreathTime != before.LastBreathTime
+		})
+		l.agree("reclaimed")
+	}
+	if out, err := l.begin("-resume", l.id)(); err != nil {
+		l.t.Fatalf("%v: %s", err, out)
+	}
+	l.agree("running")
+	if out, err := l.begin("-suspend", l.id, "-level", "reclaimed", "-breathe", "5s")(); err != nil {
+		l.t.Fatalf("%v: %s", err, out)
+	}
+	breathes("as ever")
+	for _, by := range []time.Duration{3 * time.Hour, -5 * time.Hour, 2 * time.Hour} {
+		at := time.Now().Add(by)
+		if out, err := exec.Command("date", "-s", "@"+strconv.FormatInt(at.Unix(), 10)).CombinedOutput(); err != nil {
+			l.t.Fatalf("the clock can't be set: %v: %s", err, out)
+		}
+		breathes("when the clock has stepped by " + by.String())
+	}
+}
+
+// A container goes to each rung of the ladder. When it is suspended and paged out it outlives that its machine runs out of memory, and that its clock steps. Then the test leaves it suspended, and waits until the
 // power is cut. This is for a machine that nobody else needs: integration/vm runs it, in a folder that this variable names.
 func TestOnAMachineOfItsOwn(t *testing.T) {
 	home := os.Getenv("JOBS_TEST_MACHINE")
@@ -70,6 +100,7 @@ func TestOnAMachineOfItsOwn(t *testing.T) {
 		t.Fatalf("the machine has not run out of memory: %v", err)
 	}
 	l.agree("reclaimed")
+	l.clockSteps()
 	await.Slowly(t, "it resumes", func() bool { _, err := l.begin("-resume", l.id)(); return err == nil })
 	l.agree("running")
 	l.progress()

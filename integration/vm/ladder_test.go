@@ -19,7 +19,7 @@ func built(t *testing.T, args ...string) {
 }
 
 // On a machine with nothing but cgroups v2 a container of a real NodeManager and ResourceManager goes down the ladder and up, the machine runs out of
-// memory, and the power is cut while the container is suspended. After that nothing is left of it, on the machine and on record.
+// memory, its clock steps while the container is suspended, and the power is cut while the container is suspended. After that nothing is left of it, on the machine and on record.
 func TestLadderV2(t *testing.T) {
 	if os.Getenv("HEDDLE_TEST_FULL") == "" {
 		t.Skip("HEDDLE_TEST_FULL=1 runs a cluster in a virtual machine, which takes many minutes")
