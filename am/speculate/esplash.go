@@ -301,10 +301,7 @@ func (e *ESplash) remaining(now time.Duration, x *stage.Running) float64 {
 	p := sane(x.Progress)
 	left := max(0, estimate(x.Elapsed(now), p)-x.Elapsed(now).Seconds())
 	if t := e.track(x.ID); e.rated(x.ID) && p < 1 {
-		if t.rate <= 0 {
-			return forever
-		}
-		left = max(left, min((1-p)/t.rate, forever))
+		left = max(left, min((1-p)/t.rate, forever)) // for ever at a rate of 0
 	}
 	return left
 }
@@ -379,7 +376,7 @@ func leastLevel(containers, means []float64, from int, remaining float64) (minL 
 
 // Worth implements stage.Speculator.
 func (e *ESplash) Worth(_ stage.Copy, now time.Duration, x stage.Running, node int) bool {
-	if x.Node < 0 || x.Node >= len(e.nodes) || !e.straggles(x.Node) || !e.rated(x.ID) {
+	if !e.straggles(x.Node) || !e.rated(x.ID) {
 		return false // its node has recovered
 	}
 	minL, value := e.plan(now, &x)

@@ -107,7 +107,7 @@ func (s *Split) free(r *stage.Round) (well free) {
 // while. All of them are to end at the same time t: the attempt does v·t of the work W that is left, each of n others does pace·(t − beginning).
 func (s *Split) cut(now time.Duration, x *stage.Running, idle free) (c stage.Cut, gain float64) {
 	p, pace := sane(x.Progress), idle.pace
-	if x.Fixed || x.ID.Stage != stage.Map || idle.slots == 0 || !(pace > 0) || p >= 1 || !s.rated(x.ID) {
+	if x.Fixed || x.ID.Stage != stage.Map || !(pace > 0) || !s.rated(x.ID) {
 		return c, 0
 	}
 	left := s.remaining(now, x)
