@@ -78,6 +78,9 @@ mutants:
 	$(MUTATE) -min 85 -tags invariants ./rm/scheduler/preempt
 	$(MUTATE) -min 85 -tags invariants $$($(GO) list ./rm/scheduler/... | grep -v -e /drive -e /eventlog -e /preempt)
 	$(MUTATE) -min 85 ./am/sched
+	$(MUTATE) -min 85 ./am/slowstart
+	$(MUTATE) -min 85 ./am/speculate
+	$(MUTATE) -min 85 ./am/stage
 	$(MUTATE) -min 85 ./nm/probe ./nm/staging
 
 virtual-machines:

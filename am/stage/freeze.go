@@ -217,7 +217,7 @@ func (f *freezes) victim(x *pendingCopy, original *Running) *Attempt {
 // still reports whether an attempt stands still, or is to.
 func (f *freezes) still(id AttemptID) bool {
 	m := f.m
-	return m.slots[m.attempt(id).Slot].frozen || len(f.held) > 0 && f.of(id) >= 0
+	return m.slots[m.attempt(id).Slot].frozen || f.of(id) >= 0
 }
 
 // leader is the attempt at a task that is expected to end first, of those that run beside a certain one; nil if there is none.

@@ -185,6 +185,7 @@ func TestHintsReachThePolicies(t *testing.T) {
 	h := Hints{Frequency: 2, Available: 30, Jobs: 3, Bandwidth: 1e6}
 	s.step(Hinted{h, map[string]int{"fast": 2, "slow": 1, "fastest": 3}})
 	s.step(Tick{})
+	s.step(Tick{})
 	if p.hints != h || !slices.Equal(p.levels, []int{1, 2, 3}) {
 		t.Errorf("%+v, levels %v", p.hints, p.levels)
 	}

@@ -141,3 +141,20 @@ func TestPartsOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// The parts of a task are all of its work, to the millionth, however it is divided.
+func TestPartsAreTheWhole(t *testing.T) {
+	for _, kept := range []float64{0, 0.3, 1. / 3, 1, math.NaN()} {
+		for n := 1; n <= MostParts; n++ {
+			m := New(Job{Maps: 1, Tries: [2]int{4, 4}, Starter: &scripted{}})
+			m.cuts.divide(m.task(TaskID{Map, 0}), kept, make([][]string, n))
+			sum := int64(0)
+			for i := range m.tables[Map].all {
+				sum += m.tables[Map].all[i].share
+			}
+			if over := max(0, int64(n)-(millionths-m.tables[Map].all[0].share)); sum != millionths+over { // none is nothing
+				t.Errorf("of %v and %d parts there are %d millionths", kept, n, sum)
+			}
+		}
+	}
+}
