@@ -22,14 +22,15 @@ import (
 // DefaultRack is the rack of unknown hosts (Hadoop: NetworkTopology.DEFAULT_RACK).
 const DefaultRack = "/default-rack"
 
-// scriptPatience limits a run of the script.
+// scriptPatience limits a run of the script. What it has started is given up a second later.
 const scriptPatience = 30 * time.Second
 
 // Mapping finds racks and caches them. It is safe for concurrent use.
 type Mapping struct {
-	script string
-	table  map[string]string
-	log    *logrus.Entry
+	script   string
+	patience time.Duration // with a run of the script
+	table    map[string]string
+	log      *logrus.Entry
 
 	running chan struct{} // has an element for each script that runs
 
@@ -46,7 +47,7 @@ const (
 // New reads the configuration. It is an error if the script can't be run, the table can't be read, or a rack in it doesn't begin with a slash.
 func New(c *conf.Config, log *logrus.Entry) (*Mapping, error) {
 	m := &Mapping{
-		known: map[string]string{}, asked: map[string]chan struct{}{}, running: make(chan struct{}, maxScripts), log: log,
+		known: map[string]string{}, asked: map[string]chan struct{}{}, running: make(chan struct{}, maxScripts), patience: scriptPatience, log: log,
 	}
 	if path, _ := c.Get("net.topology.script.file.name"); path != "" {
 		if _, err := exec.LookPath(path); err != nil {
@@ -165,7 +166,7 @@ func (m *Mapping) find(host string) (string, error) {
 	}
 	m.running <- struct{}{}
 	defer func() { <-m.running }()
-	ctx, cancel := context.WithTimeout(context.Background(), scriptPatience)
+	ctx, cancel := context.WithTimeout(context.Background(), m.patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, m.script, host)
 	cmd.WaitDelay = time.Second // for what the script started and left behind with its output

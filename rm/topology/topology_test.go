@@ -5,13 +5,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/internal/await"
 )
 
 func mapping(t *testing.T, key, file, content string) *Mapping {
@@ -148,5 +152,71 @@ func TestSlowScriptHoldsUpNobodyElse(t *testing.T) {
 	}
 	if raw, err := os.ReadFile(dir + "/runs"); err != nil || len(raw) != 2 {
 		t.Errorf("the script ran %d times, %v", len(raw)/2, err)
+	}
+}
+
+// A script that doesn't end is killed. Its host is in the default rack until it is asked about again, and others are looked up meanwhile.
+func TestScriptThatDoesNotEnd(t *testing.T) {
+	dir := t.TempDir()
+	m := mapping(t, "net.topology.script.file.name", "racks",
+		"#!/bin/sh\nif [ ! -e "+dir+"/asked ]; then echo $$ > "+dir+"/asked; exec sleep 1000; fi\necho /rack-of-$1\n")
+	m.patience = 500 * time.Millisecond
+	if got := m.Rack("stuck"); got != DefaultRack {
+		t.Errorf("rack of the host whose script hangs: %s", got)
+	}
+	raw, err := os.ReadFile(dir + "/asked")
+	if err != nil {
+		t.Fatalf("the script wasn't started in time: %v", err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(raw)))
+	if err != nil || syscall.Kill(pid, 0) != syscall.ESRCH {
+		t.Errorf("the script %q is still there: %v", raw, err)
+	}
+	m.patience = scriptPatience
+	for _, host := range []string{"stuck", "other"} {
+		if got := m.Rack(host); got != "/rack-of-"+host {
+			t.Errorf("rack of %s afterwards: %s", host, got)
+		}
+	}
+}
+
+// However many hosts are asked about, only so many scripts run at once.
+func TestScriptsAtOnce(t *testing.T) {
+	const hosts = maxScripts + 8
+	dir := t.TempDir()
+	fifo := filepath.Join(dir, "go")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := mapping(t, "net.topology.script.file.name", "racks",
+		"#!/bin/sh\necho begin >> "+dir+"/runs\nread line < "+fifo+"\necho end >> "+dir+"/runs\necho /r\n")
+	racks := make(chan string, hosts)
+	for i := range hosts {
+		go func() { racks <- m.Rack("n" + strconv.Itoa(i)) }()
+	}
+	runs := func() []string {
+		raw, _ := os.ReadFile(dir + "/runs")
+		return strings.Fields(string(raw))
+	}
+	await.Until(t, "as many scripts run as may", func() bool { return len(runs()) >= maxScripts })
+	var got []string
+	for len(got) < hosts {
+		if err := os.WriteFile(fifo, []byte("\n"), 0); err != nil { // waits for a script to read
+			t.Fatal(err)
+		}
+		got = append(got, <-racks)
+	}
+	if slices.ContainsFunc(got, func(r string) bool { return r != "/r" }) {
+		t.Errorf("racks: %v", got)
+	}
+	now, most := 0, 0
+	for _, x := range runs() {
+		if now++; x == "end" {
+			now -= 2
+		}
+		most = max(most, now)
+	}
+	if most != maxScripts {
+		t.Errorf("%d scripts ran at once, not %d", most, maxScripts)
 	}
 }

@@ -297,4 +297,9 @@ func TestDaemonLog(t *testing.T) {
 	if !strings.HasSuffix(r.out, "Effective Level: heddle \n") {
 		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
 	}
+	long := strings.Repeat("x", 100_000) // a line is above the 64 KiB that a bufio.Scanner takes
+	r = run(t, nil, "daemonlog", "-getlevel", web.host(), long)
+	if !strings.HasSuffix(r.out, "Effective Level: "+long+" \n") || r.code != 0 {
+		t.Errorf("of a line of %d bytes come %d; exit code %d (%v)", len(long), len(r.out), r.code, r.failure)
+	}
 }
