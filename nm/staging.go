@@ -22,6 +22,7 @@ type stager struct {
 	files  *hdfsadapter.Adapter
 	root   hdfsadapter.Location
 	disk   *ramdisk.Disk
+	size   int64        // bytes of the disk
 	copied atomic.Int64 // bytes
 }
 
@@ -82,7 +83,7 @@ func (n *NodeManager) newStager(binary, dir string, size int64) (*stager, error)
 			n.log.WithError(err).Warn("Could not unmount the RAM disk")
 		}
 	})
-	return &stager{n: n, files: files, root: root, disk: disk}, nil
+	return &stager{n: n, files: files, root: root, disk: disk, size: size}, nil
 }
 
 // leaveGroup removes the group of the helpers.
@@ -98,11 +99,48 @@ func (n *NodeManager) leaveGroup(g cgroup.Group) {
 	}
 }
 
-// Stage implements shorttasks.Stager. hdfsadapter verifies checksums, and refuses files that are encrypted or erasure coded.
-func (s *stager) Stage(ctx context.Context, user, file string) (string, func(), error) {
-	if user == "" { // which would be the NodeManager's own
-		return "", nil, fmt.Errorf("%s: nobody reads it", file)
+// Capacity implements shorttasks.Stager.
+func (s *stager) Capacity() int64 { return s.size }
+
+// Look implements shorttasks.Stager.
+func (s *stager) Look(ctx context.Context, user, file string) (int64, error) {
+	as, at, err := s.locate(user, file)
+	if err != nil {
+		return 0, err
 	}
+	info, err := as.Stat(ctx, at)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case info.IsDir():
+		return 0, fmt.Errorf("%s is a folder", at)
+	case info.Size == 0:
+		return 0, fmt.Errorf("%s is empty", at)
+	case info.Size > info.BlockSize:
+		return 0, fmt.Errorf("%s has more than one block", at)
+	}
+	return ramdisk.Room(info.Size), nil
+}
+
+// locate finds a file, and who reads it.
+func (s *stager) locate(user, file string) (as *hdfsadapter.FS, at string, err error) {
+	if user == "" { // which would be the NodeManager's own
+		return nil, "", fmt.Errorf("%s: nobody reads it", file)
+	}
+	as = s.files.As(user)
+	l, err := as.Locate(file)
+	if err != nil {
+		return nil, "", err
+	}
+	if l.Scheme != s.root.Scheme || l.Authority != s.root.Authority {
+		return nil, "", fmt.Errorf("%s is not on %s", l, s.root)
+	}
+	return as, l.String(), nil
+}
+
+// Stage implements shorttasks.Stager. hdfsadapter verifies checksums, and refuses files that are encrypted or erasure coded.
+func (s *stager) Stage(ctx context.Context, user, file string, size int64) (string, func(), error) {
 	uid := os.Geteuid()
 	if s.n.s.container.Owner != nil {
 		owner, err := s.n.s.container.Owner(user)
@@ -113,28 +151,24 @@ func (s *stager) Stage(ctx context.Context, user, file string) (string, func(), 
 			uid = owner.UID
 		}
 	}
-	as := s.files.As(user)
-	at, err := as.Locate(file)
+	as, at, err := s.locate(user, file)
 	if err != nil {
 		return "", nil, err
 	}
-	if at.Scheme != s.root.Scheme || at.Authority != s.root.Authority {
-		return "", nil, fmt.Errorf("%s is not on %s", at, s.root)
-	}
-	r, err := as.Open(ctx, at.String())
+	r, err := as.Open(ctx, at)
 	if err != nil {
 		return "", nil, err
 	}
 	defer r.Close()
 	info := r.Info()
-	if info.Size > info.BlockSize {
-		return "", nil, fmt.Errorf("%s has more than one block", at)
+	if ramdisk.Room(info.Size) != size || info.Size > info.BlockSize {
+		return "", nil, fmt.Errorf("%s has %d bytes now, and had others before", at, info.Size)
 	}
 	path, remove, err := s.disk.Copy(ctx, uid, r, info.Size)
 	if err != nil {
 		return "", nil, err
 	}
-	now, err := as.Stat(ctx, at.String())
+	now, err := as.Stat(ctx, at)
 	if err == nil && (now.ModTime != info.ModTime || now.Size != info.Size) {
 		err = fmt.Errorf("%s has changed while it was copied", at)
 	}

@@ -1,6 +1,11 @@
 package probes
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+
+	"heddle/yarn/wire"
+)
 
 // perProbe is for how many waiting tasks a probe has inputs staged (Eirene's MPP), mostNamed is how many files a message names at most.
 const (
@@ -37,6 +42,33 @@ func (j *Job) inputs(probes int) (files []string) {
 		}
 	}
 	return files
+}
+
+// stages says what a node that has staged some files should do about the job's inputs now. The Scheduler's lock is held.
+func (j *Job) stages(staged []string) (s wire.Stages) {
+	if len(j.reads) == 0 {
+		return s
+	}
+	for _, file := range staged {
+		if !slices.ContainsFunc(j.reads[file], j.waits) {
+			s.Gone = append(s.Gone, file)
+		}
+	}
+	last := j.tasks[max(0, len(j.tasks)-looked):]
+	from := rand.IntN(len(last))
+	for i := range last {
+		if p := last[(from+i)%len(last)]; p != nil && len(p.attempts) == 0 && p.task.Input != "" && !slices.Contains(staged, p.task.Input) {
+			s.Next = p.task.Input
+			break
+		}
+	}
+	return s
+}
+
+// waits reports whether a task of the job runs nowhere, and isn't over. The Scheduler's lock is held.
+func (j *Job) waits(number int32) bool {
+	p := j.tasks[number]
+	return p != nil && len(p.attempts) == 0
 }
 
 // readers are the tasks that read one of some files. The Scheduler's lock is held.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -292,5 +293,46 @@ func TestAFloodIsNotKept(t *testing.T) {
 	}
 	if n := <-got; n != 4 || len(got) > 0 {
 		t.Errorf("%d bytes, and %d times more", n, len(got))
+	}
+}
+
+// Answers to asks tell a node which of its copies nobody waits for any more, and what to stage at once for the task that comes next.
+func TestAnswersSayWhatToStage(t *testing.T) {
+	f := newFake(t, "a")
+	s := New(Options{})
+	t.Cleanup(s.Close)
+	s.Offer(f.Target)
+	c := f.take()
+	var tasks []*pool.Task
+	for _, file := range []string{"/a", "/b", "/b", "/c"} {
+		tasks = append(tasks, &pool.Task{Task: wire.Task{What: wire.Nothing, Input: file}, Done: func(wire.Ended, error) {}})
+	}
+	await.Until(t, "it is connected", func() bool { return s.State().Nodes == 1 })
+	s.Submit(tasks...)
+	p := hear[*wire.Probe](t, c)
+	say(t, c, &wire.Verdict{Job: p.Job, Accepted: p.Count})
+	ask := func(id uint64, staged ...string) *wire.Task {
+		say(t, c, &wire.Ask{ID: id, Job: p.Job, Staged: staged})
+		return hear[*wire.Task](t, c)
+	}
+	waiting := map[string]int{"/a": 1, "/b": 2, "/c": 1}
+	for i, staged := range [][]string{{"/a", "/c"}, {"/b"}, {"/a", "/b"}, {}} {
+		m := ask(uint64(i+1), staged...)
+		waiting[m.Input]--
+		var gone []string
+		for _, file := range staged {
+			if waiting[file] == 0 {
+				gone = append(gone, file)
+			}
+		}
+		next := ""
+		for file, n := range waiting {
+			if n > 0 && !slices.Contains(staged, file) && (next == "" || file == m.Next) {
+				next = file
+			}
+		}
+		if m.Next != next || !slices.Equal(m.Gone, gone) {
+			t.Errorf("answer %d: %q, %+v, while %v wait", i+1, m.Input, m.Stages, waiting)
+		}
 	}
 }

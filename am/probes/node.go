@@ -386,7 +386,7 @@ func (n *node) ask(m *wire.Ask) error {
 	}
 	got := s.sched.Ask(s.now(), id, sched.Asking{Node: n.at, Staged: j.readers(m.Staged), Others: int(min(m.Others, 1<<30))})
 	if got.Kind == sched.None {
-		n.say(&wire.NoTask{ID: m.ID, Left: uint64(got.Left)})
+		n.say(&wire.NoTask{ID: m.ID, Left: uint64(got.Left), Stages: j.stages(m.Staged)})
 		return nil
 	}
 	j.wait, j.again = 0, time.Time{}
@@ -401,7 +401,7 @@ func (n *node) ask(m *wire.Ask) error {
 	s.lastTask = a.at
 	p.attempts = append(p.attempts, a)
 	t := p.task.Task
-	t.ID, t.Left, t.Clone = m.ID, uint64(got.Left), got.Kind == sched.Clone
+	t.ID, t.Left, t.Clone, t.Stages = m.ID, uint64(got.Left), got.Kind == sched.Clone, j.stages(m.Staged)
 	n.say(&t)
 	return nil
 }

@@ -152,8 +152,7 @@ func (d *Disk) Copy(ctx context.Context, uid int, from io.Reader, size int64) (p
 	if size <= 0 {
 		return "", nil, fmt.Errorf("a copy of %d bytes: it needs at least one", size)
 	}
-	page := int64(os.Getpagesize())
-	room := (size + page - 1) / page * page
+	room := Room(size)
 	if err := d.take(room); err != nil {
 		return "", nil, err
 	}

@@ -7,6 +7,12 @@ import (
 	"os"
 )
 
+// Room is how many bytes of a disk a copy of so many bytes takes: whole pages.
+func Room(size int64) int64 {
+	page := int64(os.Getpagesize())
+	return (size + page - 1) / page * page
+}
+
 // Helper is the main function of a helper: it writes size bytes from a pipe to a new file. Without all of them there is no file in the end.
 func Helper(from io.Reader, file string, size int64) (err error) {
 	// Its bytes come when the daemon has put this process into the group. Before that nothing may be written, so that the first is waited for.

@@ -101,7 +101,7 @@ type Node struct {
 	nextID     int64
 	counts     Counts
 	pace       pace
-	copying    chan struct{} // has room for another copy of an input
+	staged     *staged // nil: nothing is
 }
 
 // Counts are of all that was since a Node began.
@@ -135,7 +135,7 @@ func New(o Options) *Node {
 	}
 	n := &Node{
 		o: o, log: o.Log, began: o.Now(), schedulers: map[identity]*scheduler{}, untold: map[*scheduler]bool{}, executors: map[string]*executor{}, users: map[string]int32{},
-		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()), copying: make(chan struct{}, mostCopying),
+		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()), staged: newStaged(o.Stager),
 	}
 	cfg := &probe.Config{
 		Order: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: mostProbes, PerUser: mostOfUser,

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/nm/probe"
+	"heddle/nm/staging"
 	"heddle/yarn/token"
 	"heddle/yarn/wire"
 )
@@ -30,13 +31,15 @@ type scheduler struct {
 
 // job is a job whose probes the node has.
 type job struct {
-	s      *scheduler
-	id     uint64
-	handle probe.Handle
-	came   time.Duration // when its last probes came, or a task of it started since
-	quoted bool          // that its probes have their turn until then. The node hasn't asked since
-	until  time.Duration
-	inputs map[string]*input // that are in memory, or on their way there; nil: there were none, or nothing is staged any more
+	s       *scheduler
+	id      uint64
+	handle  probe.Handle
+	came    time.Duration // when its last probes came, or a task of it started since
+	quoted  bool          // that its probes have their turn until then. The node hasn't asked since
+	until   time.Duration
+	inputs  map[string]*input // that may be staged, by file; nil: there were none, or the job is over
+	staging staging.Job       // with inputs
+	named   int32             // so many inputs were named so far
 }
 
 // run is an ask, or the task that has come for it.
@@ -200,6 +203,7 @@ func (s *scheduler) take(m wire.Message) error {
 		if r := s.runs[m.ID]; r != nil && !r.bound {
 			n.pace.answered(n.o.Now().Sub(r.at))
 			n.worker.Bind(n.now(), r.slot, probe.None)
+			r.job.heed(m.Stages)
 			s.learn(r.job, m.Left)
 			r.end()
 			n.pump()
@@ -276,7 +280,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 		v.Accepted++
 	}
 	if v.Accepted > 0 {
-		j.stage(m.Inputs)
+		j.stage(false, m.Inputs...)
 		v.P50US, v.P95US = uint64(q.P50.Microseconds()), uint64(q.P95.Microseconds())
 		if !j.quoted {
 			j.quoted, j.until = true, n.now()+q.P95
@@ -324,7 +328,7 @@ func (n *Node) pump() {
 			n.runs = append(n.runs, nil)
 		}
 		n.runs[ask.Slot], s.runs[r.id] = r, r
-		s.say(&wire.Ask{ID: r.id, Job: j.id, Others: uint64(n.worker.Others()), Staged: j.staged()})
+		s.say(&wire.Ask{ID: r.id, Job: j.id, Others: uint64(n.worker.Others()), Staged: j.inMemory()})
 	}
 	n.offerRoom()
 	if slot, ok := n.worker.Crowding(); ok && n.ctx.Err() == nil {
@@ -387,6 +391,8 @@ func (s *scheduler) bind(m *wire.Task) {
 	}
 	r.bound, r.task = true, m
 	r.takeInput(m) // before another task is told of it
+	r.job.heed(m.Stages)
+	m.Stages = wire.Stages{}
 	n.worker.Bind(n.now(), r.slot, answer)
 	s.learn(r.job, m.Left)
 	switch early := n.worker.Early(r.slot); {

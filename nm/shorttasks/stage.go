@@ -4,14 +4,19 @@ import (
 	"context"
 	"slices"
 
+	"heddle/nm/staging"
 	"heddle/yarn/wire"
 )
 
 // Stager copies inputs of tasks to memory.
 type Stager interface {
-	// Stage copies a file with a user's rights, and returns the copy's name and what removes it. It fails if the file can't be staged, or there
-	// is no room for it: tasks then read the file itself.
-	Stage(ctx context.Context, user, file string) (path string, remove func(), err error)
+	// Capacity is how many bytes there can be.
+	Capacity() int64
+	// Look returns how much memory a copy of a file takes, in bytes, above 0. It fails if the user may not know, or the file can't be staged.
+	Look(ctx context.Context, user, file string) (size int64, err error)
+	// Stage copies a file of this size with a user's rights, and returns the copy's name and what removes it. It fails if the file can't be staged, has
+	// changed, or there is no room for it: tasks then read the file itself.
+	Stage(ctx context.Context, user, file string, size int64) (path string, remove func(), err error)
 	// Holds reports whether a copy can still be read by its path.
 	Holds(path string) bool
 }
@@ -21,94 +26,232 @@ const InputVariable = "HEDDLE_STAGED_INPUT"
 
 // Limits of what is staged.
 const (
-	mostCopying = 10 // copies under way at a time (Eirene's CM)
-	mostInputs  = 64 // of a job, at a time
+	copiesAtATime = 10   // Eirene's CM
+	mostLooking   = 4    // sizes that are asked for at a time
+	mostInputs    = 64   // of a job, at a time
+	mostKnown     = 8192 // of all jobs
 )
 
-// input is a file that is in memory, or on its way there. The Node's lock guards it.
-type input struct {
-	job    *job
-	file   string
-	path   string // of the copy; "" while it is made
-	remove func()
-	users  int // tasks that read it
-	gone   bool
-	cancel context.CancelFunc
+// staged is what a node stages: the rules are staging's, and this is what they are done with. The Node's lock guards it.
+type staged struct {
+	rules   *staging.Manager
+	inputs  map[place]*input
+	jobs    staging.Job // so many had inputs
+	looking chan struct{}
 }
 
-// stage begins to copy files that aren't known. The lock is held.
-func (j *job) stage(files []string) {
+// place is an input's place in the rules.
+type place struct {
+	job  staging.Job
+	task int32
+}
+
+// input is a file that is in memory, or may come there.
+type input struct {
+	at     place
+	job    *job
+	file   string
+	size   int64
+	waits  bool   // a task that reads it waits, as far as known
+	path   string // of the copy; "" while there is none
+	remove func()
+	users  int                // tasks that read the copy
+	cancel context.CancelFunc // of the copy that is being made; nil: none is
+}
+
+// table is what the rules ask about a job's inputs.
+type table struct {
+	of  *staged
+	job staging.Job
+}
+
+func (table) Tasks() int { return 0 } // the scheduler draws
+
+func (t table) Waits(task int32) bool {
+	in := t.of.inputs[place{t.job, task}]
+	return in != nil && in.waits
+}
+
+func (t table) Size(task int32) int64 {
+	if in := t.of.inputs[place{t.job, task}]; in != nil {
+		return in.size
+	}
+	return 0
+}
+
+func newStaged(s Stager) *staged {
+	if s == nil {
+		return nil
+	}
+	// Nothing is drawn here.
+	return &staged{
+		rules:  staging.New(staging.Config{Concurrent: copiesAtATime, Capacity: s.Capacity(), Named: true}, nil),
+		inputs: map[place]*input{}, looking: make(chan struct{}, mostLooking),
+	}
+}
+
+// stage has files staged that aren't known yet. fast: before those that wait, as a task will soon begin that may read it. The lock is held.
+func (j *job) stage(fast bool, files ...string) {
 	n := j.s.n
-	if n.o.Stager == nil || n.ctx.Err() != nil {
+	st := n.staged
+	if st == nil || n.ctx.Err() != nil {
 		return
 	}
 	for _, file := range files {
-		if file == "" || j.inputs[file] != nil || len(j.inputs) >= mostInputs {
+		if file == "" {
+			continue
+		}
+		if in := j.inputs[file]; in != nil {
+			in.waits = true
+			st.rules.Wanted(in.at.job, in.at.task, fast)
+			continue
+		}
+		if len(j.inputs) >= mostInputs || len(st.inputs) >= mostKnown {
 			continue
 		}
 		if j.inputs == nil {
 			j.inputs = map[string]*input{}
+			st.jobs++
+			j.staging = st.jobs
+			st.rules.Probed(j.staging, table{st, j.staging})
 		}
-		ctx, cancel := context.WithCancel(n.ctx)
-		in := &input{job: j, file: file, cancel: cancel}
-		j.inputs[file] = in
-		n.serving.Go(func() {
-			defer cancel()
-			in.copy(ctx)
-		})
+		j.named++
+		in := &input{at: place{j.staging, j.named}, job: j, file: file, waits: true}
+		j.inputs[file], st.inputs[in.at] = in, in
+		n.serving.Go(func() { in.look(fast) })
 	}
+	n.doStaging()
 }
 
-// copy makes the copy. If that fails, nothing more is done about it: the task reads the file itself.
-func (in *input) copy(ctx context.Context) {
+// look finds out how large a file is, and has it staged. One that can't be staged is forgotten: the task reads the file itself.
+func (in *input) look(fast bool) {
 	n := in.job.s.n
+	st := n.staged
 	select {
-	case n.copying <- struct{}{}:
-	case <-ctx.Done():
+	case st.looking <- struct{}{}:
+	case <-n.ctx.Done():
 		return
 	}
-	path, remove, err := n.o.Stager.Stage(ctx, in.job.s.user, in.file)
-	<-n.copying
-	if err != nil {
-		if ctx.Err() == nil {
-			n.log.WithError(err).Debugf("%s is not staged", in.file)
-		}
-		return
-	}
+	size, err := n.o.Stager.Look(n.ctx, in.job.s.user, in.file)
+	<-st.looking
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	in.path, in.remove = path, remove
-	if in.gone {
-		remove()
+	switch {
+	case st.inputs[in.at] != in: // its job is over
+	case err != nil:
+		n.log.WithError(err).Debugf("%s is not staged", in.file)
+		in.forget()
+	default:
+		in.size = size
+		st.rules.Wanted(in.at.job, in.at.task, fast)
+		n.doStaging()
 	}
 }
 
-// staged are the files that a task could read in memory. The lock is held.
-func (j *job) staged() (files []string) {
-	for file, in := range j.inputs {
-		if in.path != "" && in.users == 0 {
-			files = append(files, file)
+// doStaging does what the rules say is to be done now. The lock is held.
+func (n *Node) doStaging() {
+	st := n.staged
+	for st != nil {
+		a, more := st.rules.Next()
+		if !more {
+			return
 		}
+		in := st.inputs[place{a.Job, a.Task}]
+		switch {
+		case in == nil && !a.Delete: // can't be: what is forgotten isn't in the queues
+			st.rules.Copied(a.Job, a.Task, false)
+		case in == nil:
+		case a.Delete:
+			if in.path != "" {
+				in.path = ""
+				in.remove()
+			}
+			if !in.waits {
+				in.forget()
+			}
+		default:
+			ctx, cancel := context.WithCancel(n.ctx)
+			in.cancel = cancel
+			n.serving.Go(func() { in.copy(ctx) })
+		}
+	}
+}
+
+// copy makes the copy. If that fails, it isn't tried again.
+func (in *input) copy(ctx context.Context) {
+	n := in.job.s.n
+	path, remove, err := n.o.Stager.Stage(ctx, in.job.s.user, in.file, in.size)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if err != nil && ctx.Err() == nil {
+		n.log.WithError(err).Debugf("%s is not staged", in.file)
+	}
+	in.cancel()
+	in.cancel = nil
+	if err == nil {
+		in.path, in.remove = path, remove
+	}
+	n.staged.rules.Copied(in.at.job, in.at.task, err == nil)
+	n.doStaging()
+}
+
+// forget drops an input of which the rules know nothing any more, or soon won't. The lock is held.
+func (in *input) forget() {
+	st := in.job.s.n.staged
+	st.rules.Ended(in.at.job, in.at.task) // if it has failed, it is still known there
+	delete(st.inputs, in.at)
+	if in.job.inputs[in.file] == in {
+		delete(in.job.inputs, in.file)
+	}
+}
+
+// inMemory are the files that a task could read in memory. The lock is held.
+func (j *job) inMemory() (files []string) {
+	st := j.s.n.staged
+	if st == nil || j.inputs == nil {
+		return nil
+	}
+	for _, task := range st.rules.Staged(j.staging, nil) {
+		files = append(files, st.inputs[place{j.staging, task}].file)
 	}
 	slices.Sort(files)
 	return files
 }
 
+// heed takes note of what a scheduler's answer says of a job's inputs. What no task of it waits for makes room for others first. The lock is held.
+func (j *job) heed(m wire.Stages) {
+	for _, file := range m.Gone {
+		if in := j.inputs[file]; in != nil {
+			in.waits = false
+		}
+	}
+	if m.Next != "" && j.s.jobs[j.id] == j {
+		j.stage(true, m.Next)
+	}
+}
+
 // takeInput tells a task where its input is. One that isn't in memory yet isn't waited for, and one that has got lost isn't named: neither is of use any more. The lock is held.
 func (r *run) takeInput(m *wire.Task) {
-	n := r.s.n
-	if m.Input == "" || n.o.Stager == nil {
+	n, j := r.s.n, r.job
+	if m.Input == "" || n.staged == nil {
 		return
 	}
-	in := r.job.inputs[m.Input]
-	if in == nil || in.path == "" || !n.o.Stager.Holds(in.path) {
+	in := j.inputs[m.Input]
+	if in == nil {
 		n.counts.Misses++
-		if in != nil {
+		return
+	}
+	in.waits = false
+	hit := n.staged.rules.Took(in.at.job, in.at.task, table{n.staged, in.at.job})
+	if !hit || !n.o.Stager.Holds(in.path) {
+		n.counts.Misses++
+		if in.users == 0 {
 			in.drop()
 		}
 		return
 	}
 	n.counts.Hits++
+	n.staged.rules.Probed(in.at.job, table{n.staged, in.at.job}) // what it reads stays, also after the job's last probe has gone
 	in.users++
 	r.input = in
 	m.Env = append(m.Env, InputVariable+"="+in.path)
@@ -121,31 +264,44 @@ func (r *run) leaveInput() {
 		return
 	}
 	r.input = nil
+	st := r.s.n.staged
 	if in.users--; in.users == 0 {
 		in.drop()
 	}
+	st.rules.Released(in.at.job)
+	r.s.n.doStaging()
 }
 
-// drop removes a copy that nobody reads, or ends its making. The lock is held.
+// drop is for an input that nobody reads any more: its copy goes, or isn't made. The lock is held.
 func (in *input) drop() {
-	if in.gone {
+	n := in.job.s.n
+	in.waits = false
+	n.staged.rules.Ended(in.at.job, in.at.task)
+	switch {
+	case in.cancel != nil:
+		in.cancel() // and Copied follows
+	case in.path == "":
+		in.forget()
+	}
+	n.doStaging()
+}
+
+// dropInputs has the copies of a job go, when the last of those that are read isn't read any more. The lock is held.
+func (j *job) dropInputs() {
+	st := j.s.n.staged
+	if j.inputs == nil {
 		return
 	}
-	in.gone = true
-	in.cancel()
-	if in.job.inputs[in.file] == in {
-		delete(in.job.inputs, in.file)
-	}
-	if in.path != "" {
-		in.remove()
-	}
-}
-
-// dropInputs removes the copies of a job but for those that tasks read. The lock is held.
-func (j *job) dropInputs() {
-	for _, in := range j.inputs {
-		if in.users == 0 {
-			in.drop()
+	all := j.inputs
+	j.inputs = nil
+	for _, in := range all {
+		in.waits = false
+		if in.cancel != nil {
+			in.cancel()
+		} else if in.path == "" {
+			in.forget()
 		}
 	}
+	st.rules.Released(j.staging)
+	j.s.n.doStaging()
 }

@@ -1,7 +1,9 @@
 package shorttasks
 
 import (
+	"cmp"
 	"context"
+	"io/fs"
 	"slices"
 	"testing"
 
@@ -11,14 +13,29 @@ import (
 
 // memory is a Stager that has all files but one.
 type memory struct {
-	l    *lab
-	here []string
-	lost map[string]bool // paths
+	l     *lab
+	here  []string
+	lost  map[string]bool // paths
+	room  int64           // 0: 100 files
+	tried int
 }
 
-func (m *memory) Stage(_ context.Context, user, file string) (string, func(), error) {
+func (m *memory) Capacity() int64 { return cmp.Or(m.room, 100) }
+
+// Look says that all files have one byte.
+func (m *memory) Look(_ context.Context, _, file string) (int64, error) {
 	if file == "/missing" {
-		return "", nil, context.Canceled
+		return 0, fs.ErrNotExist
+	}
+	return 1, nil
+}
+
+func (m *memory) Stage(_ context.Context, user, file string, _ int64) (string, func(), error) {
+	if file == "/unreadable" {
+		m.l.mu.Lock()
+		defer m.l.mu.Unlock()
+		m.tried++
+		return "", nil, fs.ErrPermission
 	}
 	m.l.mu.Lock()
 	defer m.l.mu.Unlock()
@@ -53,7 +70,7 @@ func (m *memory) has() int {
 func TestInputsAreStagedWhileTasksWait(t *testing.T) {
 	l := newLab(t, 1)
 	m := &memory{l: l}
-	l.Node.o.Stager = m
+	l.stageBy(m)
 	got := make(chan []string, 3)
 	l.run = func(ctx context.Context, c *wire.Conn) {
 		defer context.AfterFunc(ctx, c.Close)()
@@ -112,7 +129,7 @@ func TestInputsAreStagedWhileTasksWait(t *testing.T) {
 func TestALostCopyIsNotNamed(t *testing.T) {
 	l := newLab(t, 1)
 	m := &memory{l: l}
-	l.Node.o.Stager = m
+	l.stageBy(m)
 	got := make(chan []string, 1)
 	l.run = func(ctx context.Context, c *wire.Conn) {
 		defer context.AfterFunc(ctx, c.Close)()
@@ -146,4 +163,103 @@ func TestALostCopyIsNotNamed(t *testing.T) {
 	if n := l.Counts(); n.Hits != 0 || n.Misses != 1 {
 		t.Errorf("%+v", n)
 	}
+}
+
+// stageBy gives a node its Stager, before it has any job.
+func (l *lab) stageBy(m *memory) { l.Node.o.Stager, l.Node.staged = m, newStaged(m) }
+
+// The RAM disk is full of what waits, so that nothing more is staged. What no task waits for any more makes room for the task that is about to begin.
+func TestWhatStartedElsewhereMakesRoom(t *testing.T) {
+	l := newLab(t, 1)
+	m := &memory{l: l, room: 2}
+	l.stageBy(m)
+	l.run = func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		for {
+			x, err := c.Receive()
+			if err != nil {
+				return
+			}
+			if task, ok := x.(*wire.Task); ok {
+				if len(task.Gone)+len(task.Next) > 0 {
+					t.Errorf("an executor gets %+v", task.Stages)
+				}
+				_ = c.Send(&wire.Ended{ID: task.ID})
+			}
+		}
+	}
+	l.freeze()
+	c := l.scheduler("one")
+	probe := of(1, 3, 3)
+	probe.Inputs = []string{"/a", "/b"}
+	say(t, c, probe)
+	first := hear[*wire.Ask](t, c)
+	await.Until(t, "two files are staged", func() bool { return m.has() == 2 })
+	say(t, c, &wire.Task{ID: first.ID, Left: 2, Input: "/unknown", Stages: wire.Stages{Next: "/c"}})
+	second := hear[*wire.Ask](t, c)
+	if !slices.Equal(second.Staged, []string{"/a", "/b"}) {
+		t.Errorf("%q", second.Staged)
+	}
+	say(t, c, &wire.Task{ID: second.ID, Left: 1, Stages: wire.Stages{Gone: []string{"/a", "/never"}, Next: "/d"}})
+	await.Until(t, "the next one is staged in place of what nobody waits for", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return slices.Equal(m.here, []string{"anna/b", "anna/d"})
+	})
+	third := hear[*wire.Ask](t, c)
+	say(t, c, &wire.NoTask{ID: third.ID, Stages: wire.Stages{Gone: []string{"/b", "/d"}}}, &wire.Drop{Job: 1})
+	await.Until(t, "nothing is staged", func() bool { return m.has() == 0 })
+	l.Node.mu.Lock()
+	defer l.Node.mu.Unlock()
+	if n := len(l.Node.staged.inputs); n != 0 || l.Node.staged.rules.Used() != 0 {
+		t.Errorf("%d inputs of %d bytes are known after their job", n, l.Node.staged.rules.Used())
+	}
+}
+
+// A copy that fails isn't tried again, its task runs without it, and nothing is left of it.
+func TestACopyThatFailsIsNotTriedAgain(t *testing.T) {
+	l := newLab(t, 1)
+	m := &memory{l: l}
+	l.stageBy(m)
+	got := make(chan []string, 2)
+	l.run = func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		for {
+			x, err := c.Receive()
+			if err != nil {
+				return
+			}
+			if task, ok := x.(*wire.Task); ok {
+				got <- task.Env
+				_ = c.Send(&wire.Ended{ID: task.ID})
+			}
+		}
+	}
+	l.freeze()
+	c := l.scheduler("one")
+	probe := of(1, 2, 2)
+	probe.Inputs = []string{"/unreadable"}
+	say(t, c, probe)
+	first := hear[*wire.Ask](t, c)
+	await.Until(t, "it was tried", func() bool { return m.tries() == 1 })
+	say(t, c, &wire.Task{ID: first.ID, Left: 1, Stages: wire.Stages{Next: "/unreadable"}})
+	<-got
+	second := hear[*wire.Ask](t, c)
+	say(t, c, &wire.Task{ID: second.ID, Input: "/unreadable"})
+	if env := <-got; len(env) > 0 || m.tries() != 1 {
+		t.Errorf("%q after %d tries", env, m.tries())
+	}
+	say(t, c, &wire.Drop{Job: 1})
+	await.Until(t, "nothing is known of it", func() bool {
+		l.Node.mu.Lock()
+		defer l.Node.mu.Unlock()
+		return len(l.Node.staged.inputs) == 0 && l.Node.staged.rules.Used() == 0
+	})
+}
+
+// tries is how often a copy of a file was tried that can't be read.
+func (m *memory) tries() int {
+	m.l.mu.Lock()
+	defer m.l.mu.Unlock()
+	return m.tried
 }

@@ -18,6 +18,8 @@
 //	}
 //	m.Copied(job, task, err == nil)
 //
+// With Config.Named the caller draws: it calls m.Wanted(job, task, fast) after Probed and Took, for the tasks that its scheduler has named.
+//
 // A Table is what the scheduler has said of a job's tasks with the probe and with each answer: which ones wait, and how large their inputs are.
 //
 // # What is staged, and what goes

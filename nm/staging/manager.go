@@ -10,6 +10,8 @@ type Config struct {
 	Concurrent int   // copies at a time for waiting probes (CM): 10
 	PerProbe   int   // tasks that are staged for a probe (MPP): 2
 	Capacity   int64 // bytes of the RAM disk
+	// Named has nothing drawn by chance: the caller says by Wanted what is to be staged, as its schedulers draw for their probes.
+	Named bool
 }
 
 // Job is a job at a node, by a number of the caller's.
@@ -104,8 +106,17 @@ func (m *Manager) Probed(id Job, t Table) {
 	}
 	j.table = t
 	j.refs++
-	for range m.cfg.PerProbe {
-		m.request(id, j, false)
+	if !m.cfg.Named {
+		for range m.cfg.PerProbe {
+			m.request(id, j, false)
+		}
+	}
+}
+
+// Wanted has the input of a waiting task of a job staged, in the fast lane or not. One that is staged, or that was tried in vain, isn't again.
+func (m *Manager) Wanted(id Job, task int32, fast bool) {
+	if j := m.jobs[id]; j != nil && j.table.Waits(task) && j.table.Size(task) > 0 && j.find(task) == nil {
+		m.enter(id, j, task, fast)
 	}
 }
 
@@ -132,9 +143,13 @@ func (m *Manager) request(id Job, j *job, fast bool) {
 			}
 		}
 	}
-	if task < 0 {
-		return
+	if task >= 0 {
+		m.enter(id, j, task, fast)
 	}
+}
+
+// enter puts a task into one of the queues.
+func (m *Manager) enter(id Job, j *job, task int32, fast bool) {
 	j.inputs = append(j.inputs, input{task: task, fast: fast, bytes: j.table.Size(task)})
 	if fast {
 		m.fast = append(m.fast, request{id, task})
@@ -157,7 +172,7 @@ func (m *Manager) Staged(id Job, dst []int32) []int32 {
 	return dst
 }
 
-// Took says that a task of a job starts here. It reports whether the task's input is in memory; that stays there until Read or Ended. The job's next task goes to the fast lane. The table has what the scheduler's answer said.
+// Took says that a task of a job starts here. It reports whether the task's input is in memory; that stays there until Read or Ended. The job's next task goes to the fast lane, unless the caller names it (Config.Named). The table has what the scheduler's answer said.
 func (m *Manager) Took(id Job, task int32, t Table) (hit bool) {
 	j := m.jobs[id]
 	if j == nil {
@@ -168,7 +183,9 @@ func (m *Manager) Took(id Job, task int32, t Table) (hit bool) {
 		x.taken = true
 		hit = x.status == staged
 	}
-	m.request(id, j, true)
+	if !m.cfg.Named {
+		m.request(id, j, true)
+	}
 	return hit
 }
 
@@ -181,7 +198,7 @@ func (m *Manager) Read(id Job, task int32) {
 	}
 }
 
-// Ended says that a task which started here has ended. Its copy goes; one that is under way goes once it is made.
+// Ended says that a task is over for this node. Its copy goes; one that is under way goes once it is made.
 func (m *Manager) Ended(id Job, task int32) {
 	j := m.jobs[id]
 	if j == nil {
@@ -194,6 +211,8 @@ func (m *Manager) Ended(id Job, task int32) {
 		m.remove(id, j, i)
 	case j.inputs[i].status == copying:
 		j.inputs[i].ended = true
+	default: // one that waits is dropped when its turn comes
+		j.inputs = slices.Delete(j.inputs, i, i+1)
 	}
 }
 

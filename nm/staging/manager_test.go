@@ -377,3 +377,29 @@ func TestNewestTable(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+// A caller that names what is to be staged gets that, once, and nothing that is drawn.
+func TestNamedInputs(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 1, PerProbe: 2, Capacity: 10, Named: true}, 1)
+	all := tableOf(1, 1, 1, 0)
+	n.Probed(1, all)
+	n.step().finish(true)
+	n.staged(1)
+	all.started[2] = true
+	for _, task := range []int32{0, 0, 2, 3} { // 2 has started, 3 has nothing to be staged
+		n.Wanted(1, task, false)
+	}
+	n.Wanted(2, 0, false) // a job that isn't here
+	n.Wanted(1, 1, true)
+	n.step()
+	if len(n.copies) != 2 { // one of the queue, and the fast lane's
+		t.Errorf("%+v are copied", n.copies)
+	}
+	n.finish(true).step()
+	n.staged(1, 0, 1)
+	n.Took(1, 0, all)
+	n.step()
+	if len(n.copies) != 0 {
+		t.Errorf("%+v are copied, which nobody has named", n.copies)
+	}
+}

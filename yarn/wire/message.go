@@ -59,6 +59,7 @@ type Task struct {
 	Left  uint64
 	Clone bool
 	Input string // file that the task reads, which the node may have staged
+	Stages
 }
 
 // Cancel ends a task. It is still answered with Ended.
@@ -118,6 +119,7 @@ func (m *Task) append(b []byte) []byte {
 	b = number(b, 8, m.Left)
 	b = flag(b, 9, m.Clone)
 	b = text(b, 10, m.Input)
+	b = m.Stages.append(b, 11)
 	return flag(b, 20, m.NeedDir)
 }
 
@@ -298,6 +300,8 @@ func (m *Task) set(x field) {
 		m.Clone = x.value != 0
 	case 10:
 		m.Input = string(x.bytes)
+	case 11, 12:
+		m.Stages.set(x, 11)
 	case 20:
 		m.NeedDir = x.value != 0
 	}

@@ -1,5 +1,7 @@
 package wire
 
+import "google.golang.org/protobuf/encoding/protowire"
+
 // Greeting is the first message of a scheduler. The other side then knows its application by the token that it has come with.
 type Greeting struct {
 	Scheduler string // tells the schedulers of an application attempt apart
@@ -40,6 +42,25 @@ type Ask struct {
 type NoTask struct {
 	ID   uint64
 	Left uint64 // tasks of the job that wait
+	Stages
+}
+
+// Stages is what an answer to an Ask says of the job's inputs, for a node that stages them.
+type Stages struct {
+	Next string   // file that one of the waiting tasks reads and the node lacks: to be staged at once, as the node is about to ask for another task
+	Gone []string // files among Ask.Staged that no waiting task reads any more
+}
+
+func (m *Stages) append(b []byte, from protowire.Number) []byte {
+	return texts(text(b, from, m.Next), from+1, m.Gone)
+}
+
+func (m *Stages) set(x field, from protowire.Number) {
+	if x.number == from {
+		m.Next = string(x.bytes)
+	} else {
+		m.Gone = append(m.Gone, string(x.bytes))
+	}
 }
 
 // Drop removes all probes of a job that wait. Tasks go on.
@@ -93,7 +114,9 @@ func (m *Ask) append(b []byte) []byte {
 	return texts(b, 4, m.Staged)
 }
 
-func (m *NoTask) append(b []byte) []byte { return number(number(b, 1, m.ID), 2, m.Left) }
+func (m *NoTask) append(b []byte) []byte {
+	return m.Stages.append(number(number(b, 1, m.ID), 2, m.Left), 3)
+}
 
 func (m *Drop) append(b []byte) []byte { return number(b, 1, m.Job) }
 
@@ -158,7 +181,13 @@ func (m *Ask) set(x field) {
 	assign(x, &m.ID, &m.Job, &m.Others)
 }
 
-func (m *NoTask) set(x field) { assign(x, &m.ID, &m.Left) }
+func (m *NoTask) set(x field) {
+	if x.number == 3 || x.number == 4 {
+		m.Stages.set(x, 3)
+		return
+	}
+	assign(x, &m.ID, &m.Left)
+}
 
 func (m *Drop) set(x field) { assign(x, &m.Job) }
 
