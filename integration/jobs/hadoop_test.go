@@ -14,7 +14,7 @@ import (
 )
 
 // files is the file system that a configuration has as its default.
-func files(t *testing.T, dir string) *hdfsadapter.FS {
+func files(t testing.TB, dir string) *hdfsadapter.FS {
 	t.Helper()
 	c, err := conf.Load(conf.Options{Dir: dir})
 	if err != nil {
@@ -28,7 +28,7 @@ func files(t *testing.T, dir string) *hdfsadapter.FS {
 	return a.As("")
 }
 
-func put(t *testing.T, fs *hdfsadapter.FS, name, text string) {
+func put(t testing.TB, fs *hdfsadapter.FS, name, text string) {
 	t.Helper()
 	w, err := fs.Create(t.Context(), name, hdfsadapter.CreateOptions{BlockSize: 1 << 20, Replication: 1})
 	if err != nil {

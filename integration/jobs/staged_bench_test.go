@@ -1,0 +1,292 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"heddle/am/probes"
+	"heddle/conf"
+	"heddle/hdfsadapter"
+	"heddle/integration/hadooplab"
+)
+
+// readVariable makes the test's program a task that reads its input: a time to work for, and a folder with the configuration.
+const readVariable = "HEDDLE_JOBS_READ"
+
+// readInput reads a file, works as long as it is told, and prints whether the file was in memory, its bytes, and the ms that reading has taken.
+func readInput(task, name string) int {
+	work, dir, _ := strings.Cut(task, ",")
+	err := func() error {
+		d, err := time.ParseDuration(work)
+		if err != nil {
+			return err
+		}
+		began := time.Now()
+		c, err := conf.Load(conf.Options{Dir: dir})
+		if err != nil {
+			return err
+		}
+		a, err := hdfsadapter.New(c, hdfsadapter.Options{})
+		if err != nil {
+			return err
+		}
+		defer a.Close()
+		in, staged, err := probes.OpenInput(context.Background(), a.As(""), name)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		n, err := io.Copy(io.Discard, in)
+		if err != nil {
+			return err
+		}
+		took := time.Since(began)
+		time.Sleep(d) // a slot that works, not a processor
+		_, err = fmt.Println(staged, n, took.Milliseconds())
+		return err
+	}()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// source is an HDFS whose DataNode reads its disk as slowly as is wanted, and can forget what it has read.
+type source struct {
+	lab   *hadooplab.Lab
+	group string
+	names []string
+	bytes int64
+}
+
+// sourceRate is how fast a DataNode reads here, in bytes a second: a disk that others use too.
+const sourceRate = 60 << 20
+
+// newSource starts an HDFS with so many files of so many bytes of one block each.
+func newSource(b *testing.B, n, size int) *source {
+	s := &source{lab: hadooplab.Start(b, hadooplab.Options{DataNodes: 1}), bytes: int64(n) * int64(size)}
+	s.group = filepath.Join("/sys/fs/cgroup/blkio", fmt.Sprintf("heddle-bench-%d-source", os.Getpid()))
+	if err := os.Mkdir(s.group, 0o755); err != nil {
+		b.Fatalf("a slow disk needs the cgroup controller blkio of version 1: %v", err)
+	}
+	daemon := s.lab.Daemon("datanode1")
+	b.Cleanup(func() {
+		err := errors.Join(os.WriteFile("/sys/fs/cgroup/blkio/cgroup.procs", []byte(strconv.Itoa(daemon.PID())), 0), os.Remove(s.group))
+		if err != nil {
+			b.Error(err)
+		}
+	})
+	var disk syscall.Stat_t
+	if err := syscall.Stat(s.lab.Dir(), &disk); err != nil {
+		b.Fatal(err)
+	}
+	limit := fmt.Sprintf("%d:%d %d", unix.Major(disk.Dev), unix.Minor(disk.Dev), sourceRate)
+	for file, text := range map[string]string{"blkio.throttle.read_bps_device": limit, "cgroup.procs": strconv.Itoa(daemon.PID())} {
+		if err := os.WriteFile(filepath.Join(s.group, file), []byte(text), 0); err != nil {
+			b.Fatal(err)
+		}
+	}
+	data := make([]byte, size)
+	draw := rand.New(rand.NewPCG(1, 2))
+	for i := range data {
+		data[i] = byte(draw.Uint32())
+	}
+	return s.fill(b, n, data)
+}
+
+// fill writes the files.
+func (s *source) fill(b *testing.B, n int, data []byte) *source {
+	dir := filepath.Join(b.TempDir(), "conf")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	site := fmt.Sprintf("<configuration><property><name>fs.defaultFS</name><value>%s</value></property><property><name>dfs.client.use.datanode.hostname</name><value>true</value></property></configuration>", s.lab.URI())
+	if err := os.WriteFile(filepath.Join(dir, "core-site.xml"), []byte(site), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	fs := files(b, dir)
+	for i := range n {
+		name := fmt.Sprintf("/in/%03d", i)
+		w, err := fs.Create(b.Context(), name, hdfsadapter.CreateOptions{BlockSize: 64 << 20, Replication: 1})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err = w.Write(data); err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.names = append(s.names, name)
+	}
+	return s
+}
+
+// cool drops what the page cache has of HDFS's blocks.
+func (s *source) cool(b *testing.B) {
+	n := 0
+	err := filepath.WalkDir(s.lab.Dir(), func(path string, e os.DirEntry, err error) error {
+		if err != nil || !strings.HasPrefix(e.Name(), "blk_") {
+			return nil // what comes and goes there is none of them
+		}
+		n++
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
+	})
+	if err != nil || n < len(s.names) {
+		b.Fatalf("%d blocks: %v", n, err)
+	}
+}
+
+// read is how many bytes the DataNode has read from the disk so far.
+func (s *source) read(b *testing.B) (n int64) {
+	text, err := os.ReadFile(filepath.Join(s.group, "blkio.throttle.io_service_bytes"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		if f := strings.Fields(string(line)); len(f) == 3 && f[1] == "Read" {
+			x, err := strconv.ParseInt(f[2], 10, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			n += x
+		}
+	}
+	return n
+}
+
+// stagedRun is what came of a job.
+type stagedRun struct {
+	took, task time.Duration // of the job, and of a task in the mean: reading and working
+	hits       int
+	memory     int64 // bytes that tasks have read from memory
+	disk       int64 // bytes that the DataNode has read from the disk
+}
+
+// stagedJob runs a task for each file. cold: nothing of it is in memory before.
+func (c *cluster) stagedJob(b *testing.B, s *source, work time.Duration, cold, stage bool) (r stagedRun) {
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if cold {
+		s.cool(b)
+	}
+	args := []string{"--probes", "-P", strconv.Itoa(len(s.names)), "-n1", "env", fmt.Sprintf("%s=%v,%s", readVariable, work, c.conf), self}
+	if stage {
+		args = slices.Insert(args, 1, "--stage")
+	}
+	before, began := s.read(b), time.Now()
+	x := c.xargs(args...)
+	if _, err := io.WriteString(x.in, strings.Join(s.names, "\n")+"\n"); err != nil {
+		b.Fatal(err)
+	}
+	x.in.Close()
+	if code := x.code(); code != 0 {
+		b.Fatalf("%d: %s", code, x.stderr)
+	}
+	r.took, r.disk = time.Since(began), s.read(b)-before
+	lines := strings.Split(strings.TrimSpace(x.stdout.String()), "\n")
+	if len(lines) != len(s.names) {
+		b.Fatalf("%d results of %d tasks", len(lines), len(s.names))
+	}
+	for _, line := range lines {
+		var staged bool
+		var n, ms int64
+		if _, err := fmt.Sscan(line, &staged, &n, &ms); err != nil {
+			b.Fatalf("%q: %v", line, err)
+		}
+		if staged {
+			r.hits++
+			r.memory += n
+		}
+		r.task += (time.Duration(ms)*time.Millisecond + work) / time.Duration(len(lines))
+	}
+	if cold && r.disk < s.bytes {
+		b.Errorf("only %d of %d bytes were cold", r.disk, s.bytes)
+	}
+	return r
+}
+
+// BenchmarkStaging compares jobs with and without --stage in turn, off on on off …, each $HEDDLE_STAGING_RUNS (5) times. The RAM disk has a tenth of the data.
+func BenchmarkStaging(b *testing.B) {
+	runs := 5
+	if text := os.Getenv("HEDDLE_STAGING_RUNS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			b.Fatalf("HEDDLE_STAGING_RUNS=%s: give a number of runs", text)
+		}
+		runs = n
+	}
+	s := newSource(b, 40, 4<<20)
+	for _, slots := range []int{1, 2} {
+		c := startCluster(b, 1, 1, map[string]string{
+			"fs.defaultFS": s.lab.URI(), "dfs.client.use.datanode.hostname": "true", "yarn.app.mapreduce.am.staging-dir": "/staging",
+			"heddle.probes.memory-mb": strconv.Itoa(512 * slots), "heddle.probes.vcores": strconv.Itoa(slots),
+			"heddle.nodemanager.staging.enabled": "true", "heddle.nodemanager.staging.size-mb": "16",
+		})
+		for _, x := range []struct {
+			name string
+			work time.Duration
+			cold bool
+		}{{"cold", 75 * time.Millisecond, true}, {"cold", 150 * time.Millisecond, true}, {"warm", 75 * time.Millisecond, false}} {
+			b.Run(fmt.Sprintf("%s/slots=%d/work=%v", x.name, slots, x.work), func(b *testing.B) {
+				for range b.N {
+					compareStaging(b, c, s, x.work, x.cold, runs)
+				}
+			})
+		}
+		c.stop()
+	}
+}
+
+// compareStaging runs jobs in turn, and reports their means.
+func compareStaging(b *testing.B, c *cluster, s *source, work time.Duration, cold bool, runs int) {
+	c.stagedJob(b, s, work, cold, false) // the first one has to start what is kept
+	var of [2][]stagedRun
+	for i := range 2 * runs {
+		on := (i+1)/2%2 == 1
+		r := c.stagedJob(b, s, work, cold, on)
+		b.Logf("stage %t: job %v, task %v, %d in memory, %d MB from memory, %d MB from disk", on, r.took, r.task, r.hits, r.memory>>20, r.disk>>20)
+		if on {
+			of[1] = append(of[1], r)
+		} else {
+			of[0] = append(of[0], r)
+		}
+	}
+	mean := func(all []stagedRun, of func(stagedRun) float64) (m float64) {
+		for _, r := range all {
+			m += of(r) / float64(len(all))
+		}
+		return m
+	}
+	job := func(r stagedRun) float64 { return r.took.Seconds() }
+	task := func(r stagedRun) float64 { return r.task.Seconds() }
+	memory := func(r stagedRun) float64 { return float64(r.memory) / float64(s.bytes) }
+	b.ReportMetric(mean(of[0], job), "s/job-off")
+	b.ReportMetric(mean(of[1], job), "s/job-on")
+	b.ReportMetric(100*(1-mean(of[1], job)/mean(of[0], job)), "%-faster-job")
+	b.ReportMetric(100*(1-mean(of[1], task)/mean(of[0], task)), "%-faster-task")
+	b.ReportMetric(100*mean(of[1], memory), "%-from-memory")
+	b.ReportMetric(0, "ns/op")
+}
