@@ -10,7 +10,7 @@ import (
 
 	"heddle/am/probes"
 	"heddle/hdfsadapter/hdfstest"
-	"heddle/nm/shorttasks"
+	"heddle/yarn/wire"
 )
 
 // A task reads the copy, and the file itself if there is none or it has got lost.
@@ -24,7 +24,7 @@ func TestInputsFallBack(t *testing.T) {
 	}
 	files := hdfstest.Local(t)
 	for variable, want := range map[string]string{"": "file", copied: "copy", copied + "lost": "file"} {
-		t.Setenv(shorttasks.InputVariable, variable)
+		t.Setenv(wire.InputVariable, variable)
 		in, staged, err := probes.OpenInput(t.Context(), files, name)
 		if err != nil {
 			t.Fatal(err)

@@ -56,6 +56,7 @@ var skips = map[string]map[string]int{
 		"integration/jobs/standstill_test.go":     1,
 		"integration/jobs/rungs_test.go":          1,
 		"integration/jobs/node_test.go":           1,
+		"integration/jobs/probes_many_test.go":    1,
 		"nm/container/order_test.go":              1,
 		"nm/container/torture_linux_test.go":      1,
 	},

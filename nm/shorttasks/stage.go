@@ -21,9 +21,6 @@ type Stager interface {
 	Holds(path string) bool
 }
 
-// InputVariable is the environment variable by which a task learns where its input is in memory. It isn't set if that is nowhere.
-const InputVariable = "HEDDLE_STAGED_INPUT"
-
 // Limits of what is staged.
 const (
 	copiesAtATime = 10   // Eirene's CM
@@ -254,7 +251,7 @@ func (r *run) takeInput(m *wire.Task) {
 	n.staged.rules.Probed(in.at.job, table{n.staged, in.at.job}) // what it reads stays, also after the job's last probe has gone
 	in.users++
 	r.input = in
-	m.Env = append(m.Env, InputVariable+"="+in.path)
+	m.Env = append(m.Env, wire.InputVariable+"="+in.path)
 }
 
 // leaveInput removes a copy that the last of its readers has read. The lock is held.

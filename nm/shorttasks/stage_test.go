@@ -101,7 +101,7 @@ func TestInputsAreStagedWhileTasksWait(t *testing.T) {
 		t.Errorf("%q", second.Staged)
 	}
 	say(t, c, &wire.Task{ID: second.ID, Left: 1, Input: "/b", Env: []string{"A=b"}})
-	if env := <-got; !slices.Equal(env, []string{"A=b", InputVariable + "=/memory/b"}) {
+	if env := <-got; !slices.Equal(env, []string{"A=b", wire.InputVariable + "=/memory/b"}) {
 		t.Errorf("%q", env)
 	}
 	third := hear[*wire.Ask](t, c)

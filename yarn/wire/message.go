@@ -62,6 +62,9 @@ type Task struct {
 	Stages
 }
 
+// InputVariable is the environment variable by which a task learns where its input is in memory. It isn't set if that is nowhere.
+const InputVariable = "HEDDLE_STAGED_INPUT"
+
 // Cancel ends a task. It is still answered with Ended.
 type Cancel struct{ ID uint64 }
 
