@@ -72,19 +72,7 @@ func TestInputsAreStagedWhileTasksWait(t *testing.T) {
 	m := &memory{l: l}
 	l.stageBy(m)
 	got := make(chan []string, 3)
-	l.run = func(ctx context.Context, c *wire.Conn) {
-		defer context.AfterFunc(ctx, c.Close)()
-		for {
-			x, err := c.Receive()
-			if err != nil {
-				return
-			}
-			if task, ok := x.(*wire.Task); ok {
-				got <- task.Env
-				_ = c.Send(&wire.Ended{ID: task.ID})
-			}
-		}
-	}
+	l.endEach(func(task *wire.Task) { got <- task.Env })
 	l.freeze() // so that no task is asked for ahead: its ask would name what the task before it takes away
 	c := l.scheduler("one")
 	probe := of(1, 3, 3)
@@ -131,19 +119,7 @@ func TestALostCopyIsNotNamed(t *testing.T) {
 	m := &memory{l: l}
 	l.stageBy(m)
 	got := make(chan []string, 1)
-	l.run = func(ctx context.Context, c *wire.Conn) {
-		defer context.AfterFunc(ctx, c.Close)()
-		for {
-			x, err := c.Receive()
-			if err != nil {
-				return
-			}
-			if task, ok := x.(*wire.Task); ok {
-				got <- task.Env
-				_ = c.Send(&wire.Ended{ID: task.ID})
-			}
-		}
-	}
+	l.endEach(func(task *wire.Task) { got <- task.Env })
 	c := l.scheduler("one")
 	probe := of(1, 2, 2)
 	probe.Inputs = []string{"/a"}
@@ -173,21 +149,11 @@ func TestWhatStartedElsewhereMakesRoom(t *testing.T) {
 	l := newLab(t, 1)
 	m := &memory{l: l, room: 2}
 	l.stageBy(m)
-	l.run = func(ctx context.Context, c *wire.Conn) {
-		defer context.AfterFunc(ctx, c.Close)()
-		for {
-			x, err := c.Receive()
-			if err != nil {
-				return
-			}
-			if task, ok := x.(*wire.Task); ok {
-				if len(task.Gone)+len(task.Next) > 0 {
-					t.Errorf("an executor gets %+v", task.Stages)
-				}
-				_ = c.Send(&wire.Ended{ID: task.ID})
-			}
+	l.endEach(func(task *wire.Task) {
+		if len(task.Gone)+len(task.Next) > 0 {
+			t.Errorf("an executor gets %+v", task.Stages)
 		}
-	}
+	})
 	l.freeze()
 	c := l.scheduler("one")
 	probe := of(1, 3, 3)
@@ -222,19 +188,7 @@ func TestACopyThatFailsIsNotTriedAgain(t *testing.T) {
 	m := &memory{l: l}
 	l.stageBy(m)
 	got := make(chan []string, 2)
-	l.run = func(ctx context.Context, c *wire.Conn) {
-		defer context.AfterFunc(ctx, c.Close)()
-		for {
-			x, err := c.Receive()
-			if err != nil {
-				return
-			}
-			if task, ok := x.(*wire.Task); ok {
-				got <- task.Env
-				_ = c.Send(&wire.Ended{ID: task.ID})
-			}
-		}
-	}
+	l.endEach(func(task *wire.Task) { got <- task.Env })
 	l.freeze()
 	c := l.scheduler("one")
 	probe := of(1, 2, 2)
@@ -262,4 +216,21 @@ func (m *memory) tries() int {
 	m.l.mu.Lock()
 	defer m.l.mu.Unlock()
 	return m.tried
+}
+
+// endEach has executors show tasks to a test and end them.
+func (l *lab) endEach(see func(*wire.Task)) {
+	l.run = func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		for {
+			m, err := c.Receive()
+			if err != nil {
+				return
+			}
+			if task, ok := m.(*wire.Task); ok {
+				see(task)
+				_ = c.Send(&wire.Ended{ID: task.ID})
+			}
+		}
+	}
 }
