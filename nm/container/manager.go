@@ -124,7 +124,7 @@ type Options struct {
 	ContainerRecords, AppRecords Bucket
 
 	// Pressure tells how the machine's memory is; nil: nobody asks.
-	Pressure func() (suspend.Pressure, error)
+	Pressure suspend.PressureReader
 
 	// Changed is called, from any goroutine and with no lock held, when a status has changed in a way that the
 	// ResourceManager should know of soon.
@@ -183,8 +183,8 @@ func NewManager(o Options) *Manager {
 		room:       admission.New(o.Config.Resource),
 		resource:   o.Config.Resource,
 	}
-	m.breaths = suspend.NewBreaths(o.Config.BreathAllowance, m.spares)
-	m.ladders.Full, m.ladders.Due = m.full, m.breaths.Due
+	m.breaths = suspend.NewBreaths(o.Config.BreathAllowance, o.Pressure.Spares)
+	m.ladders.Full, m.ladders.Due = o.Pressure.Full, m.breaths.Due
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.apps = application.NewSet(m.ctx, application.Options{
 		Folders: o.Localizer, Logs: o.Logs, Services: o.Aux, Records: o.AppRecords, DeleteDelay: m.cfg.DeleteDelay,

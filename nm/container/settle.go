@@ -86,16 +86,22 @@ func (m *Manager) breathe(c *Container, every time.Duration) {
 	m.breaths.Set(c.ID().String(), every, suspension{c}.breathe)
 }
 
-// breathe lets the container run for a moment, unless somebody does something to it: then it breathes another time.
-func (c suspension) breathe(ctx context.Context, allowance int64) {
+// unhurried begins a command, unless another one is under way or the container is to end.
+func (c suspension) unhurried(ctx context.Context) (x command, ok bool) {
 	select {
 	case c.commanding <- struct{}{}:
 		<-c.commanding
 	default:
-		return
+		return x, false
 	}
 	x, err := c.command(ctx)
-	if err != nil {
+	return x, err == nil
+}
+
+// breathe lets the container run for a moment, unless somebody does something to it: then it breathes another time.
+func (c suspension) breathe(ctx context.Context, allowance int64) {
+	x, ok := c.unhurried(ctx)
+	if !ok {
 		return
 	}
 	defer x.release()
@@ -135,15 +141,9 @@ func (m *Manager) watchStill() {
 
 // watch looks after a container that stands still, unless somebody does something to it: then it does so another time.
 func (c suspension) watch(ctx context.Context) {
-	select {
-	case c.commanding <- struct{}{}:
-		<-c.commanding
-	default:
+	x, ok := c.unhurried(ctx)
+	if !ok {
 		return
-	}
-	x, err := c.command(ctx)
-	if err != nil {
-		return // it is to end
 	}
 	defer x.release()
 	if !x.isSuspended() {
@@ -171,27 +171,6 @@ func (c suspension) unsuspend() {
 	c.box.Release()
 	c.ladder.Reset()
 	c.m.breathe(c.Container, 0)
-}
-
-// full returns why no memory should be taken from containers at present, or "".
-func (m *Manager) full() string {
-	if m.Pressure == nil {
-		return ""
-	}
-	p, err := m.Pressure()
-	if err != nil {
-		return err.Error()
-	}
-	return p.Refusal()
-}
-
-// spares reports whether the machine has so many bytes of memory that nobody needs, and as many again.
-func (m *Manager) spares(bytes int64) bool {
-	if m.Pressure == nil {
-		return false
-	}
-	p, err := m.Pressure()
-	return err == nil && p.Refusal() == "" && p.Available >= 2*bytes
 }
 
 // Suspensions are sums over all containers.

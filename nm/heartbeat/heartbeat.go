@@ -66,10 +66,10 @@ type Options struct {
 	Keys       *service.Keys
 	Health     func() health.Status
 	Use        func() machine.Use
-	Pressure   func() (suspend.Pressure, error) // how the machine's memory is; nil: nobody says
-	Logs       LogReports                       // nil: no logs are aggregated
-	Outputs    Outputs                          // nil: the node has no shuffle
-	Warming    *warming.Warmer                  // nil: nothing is read ahead of maps
+	Pressure   suspend.PressureReader // how the machine's memory is; nil: nobody says
+	Logs       LogReports             // nil: no logs are aggregated
+	Outputs    Outputs                // nil: the node has no shuffle
+	Warming    *warming.Warmer        // nil: nothing is read ahead of maps
 	Log        *logrus.Entry
 
 	// ShortTasks says how the node uses what it was lent; nil: it takes no probes.

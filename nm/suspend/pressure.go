@@ -98,3 +98,27 @@ func (p Pressure) Refusal() string {
 	}
 	return ""
 }
+
+// PressureReader tells how the machine's memory is; nil: nobody asks.
+type PressureReader func() (Pressure, error)
+
+// Full returns why no memory should be taken from containers at present, or "".
+func (r PressureReader) Full() string {
+	if r == nil {
+		return ""
+	}
+	p, err := r()
+	if err != nil {
+		return err.Error()
+	}
+	return p.Refusal()
+}
+
+// Spares reports whether the machine has so many bytes of memory that nobody needs, and as many again.
+func (r PressureReader) Spares(bytes int64) bool {
+	if r == nil {
+		return false
+	}
+	p, err := r()
+	return err == nil && p.Refusal() == "" && p.Available >= 2*bytes
+}

@@ -110,18 +110,12 @@ func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
 		wish.Held = &held
 	}
 	_, after, err := s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error { return l.Suspend(c.Context(), id, wish) })
-	if err != nil {
-		return yarnrest.Reply{}, err
-	}
-	return yarnrest.OK("container", yarnrest.Natural, after), nil
+	return yarnrest.OK("container", yarnrest.Natural, after), err
 }
 
 // resume answers POST /containers/{container}/resume. Whoever asks again, as an answer was lost, isn't refused, but told that the container ran already.
 func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
 	before, after, err := s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error { return l.Resume(c.Context(), id) })
-	if err != nil {
-		return yarnrest.Reply{}, err
-	}
 	after.Ran = before.Level == ledgerpb.Level_RUNNING
-	return yarnrest.OK("container", yarnrest.Natural, after), nil
+	return yarnrest.OK("container", yarnrest.Natural, after), err
 }
