@@ -22,7 +22,6 @@ type stager struct {
 	files  *hdfsadapter.Adapter
 	root   hdfsadapter.Location
 	disk   *ramdisk.Disk
-	size   int64        // bytes of the disk
 	copied atomic.Int64 // bytes
 }
 
@@ -83,7 +82,7 @@ func (n *NodeManager) newStager(binary, dir string, size int64) (*stager, error)
 			n.log.WithError(err).Warn("Could not unmount the RAM disk")
 		}
 	})
-	return &stager{n: n, files: files, root: root, disk: disk, size: size}, nil
+	return &stager{n: n, files: files, root: root, disk: disk}, nil
 }
 
 // leaveGroup removes the group of the helpers.
@@ -100,7 +99,7 @@ func (n *NodeManager) leaveGroup(g cgroup.Group) {
 }
 
 // Capacity implements shorttasks.Stager.
-func (s *stager) Capacity() int64 { return s.size }
+func (s *stager) Capacity() int64 { return s.disk.Size() }
 
 // Look implements shorttasks.Stager.
 func (s *stager) Look(ctx context.Context, user, file string) (int64, error) {

@@ -1,6 +1,7 @@
 package probes
 
 import (
+	"iter"
 	"math/rand/v2"
 	"slices"
 
@@ -31,17 +32,26 @@ func (j *Job) inputs(probes int) (files []string) {
 		return nil
 	}
 	want := min(perProbe*probes, mostNamed)
-	last := j.tasks[max(0, len(j.tasks)-looked):]
-	from := rand.IntN(len(last))
-	for i := range last {
+	for file := range j.awaited() {
 		if len(files) == want {
 			break
 		}
-		if p := last[(from+i)%len(last)]; p != nil && len(p.attempts) == 0 && p.task.Input != "" {
-			files = append(files, p.task.Input)
-		}
+		files = append(files, file)
 	}
 	return files
+}
+
+// awaited are the inputs of tasks that wait, of the last ones, from one on that is drawn by chance. The Scheduler's lock is held.
+func (j *Job) awaited() iter.Seq[string] {
+	return func(yield func(string) bool) {
+		last := j.tasks[max(0, len(j.tasks)-looked):]
+		from := rand.IntN(len(last))
+		for i := range last {
+			if p := last[(from+i)%len(last)]; p.waits() && p.task.Input != "" && !yield(p.task.Input) {
+				return
+			}
+		}
+	}
 }
 
 // stages says what a node that has staged some files should do about the job's inputs now. The Scheduler's lock is held.
@@ -50,26 +60,21 @@ func (j *Job) stages(staged []string) (s wire.Stages) {
 		return s
 	}
 	for _, file := range staged {
-		if !slices.ContainsFunc(j.reads[file], j.waits) {
+		if !slices.ContainsFunc(j.reads[file], func(number int32) bool { return j.tasks[number].waits() }) {
 			s.Gone = append(s.Gone, file)
 		}
 	}
-	last := j.tasks[max(0, len(j.tasks)-looked):]
-	from := rand.IntN(len(last))
-	for i := range last {
-		if p := last[(from+i)%len(last)]; p != nil && len(p.attempts) == 0 && p.task.Input != "" && !slices.Contains(staged, p.task.Input) {
-			s.Next = p.task.Input
+	for file := range j.awaited() {
+		if !slices.Contains(staged, file) {
+			s.Next = file
 			break
 		}
 	}
 	return s
 }
 
-// waits reports whether a task of the job runs nowhere, and isn't over. The Scheduler's lock is held.
-func (j *Job) waits(number int32) bool {
-	p := j.tasks[number]
-	return p != nil && len(p.attempts) == 0
-}
+// waits reports whether a task runs nowhere, and isn't over. The Scheduler's lock is held.
+func (p *place) waits() bool { return p != nil && len(p.attempts) == 0 }
 
 // readers are the tasks that read one of some files. The Scheduler's lock is held.
 func (j *Job) readers(files []string) (tasks []int32) {

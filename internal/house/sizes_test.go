@@ -22,7 +22,7 @@ var largePackages = map[string]int{
 	"yarn/ipc":                    3900,
 	"conf":                        3800,
 	"rm/queue":                    3510,
-	"nm/container":                3385,
+	"nm/container":                3368,
 	"nm/localizer":                3300,
 }
 

@@ -60,13 +60,16 @@ func (p processes) Thaw(ctx context.Context) error {
 	})
 }
 
-func (p processes) Frozen() (bool, error) {
+// ask asks the container's group for what needs no command.
+func ask[T any](p processes, get func(cgroup.Group) (T, error)) (answer T, err error) {
 	group := p.box.Group()
 	if group == nil {
-		return false, fmt.Errorf("container %s has no processes", p.ID())
+		return answer, fmt.Errorf("container %s has no processes", p.ID())
 	}
-	return group.Frozen()
+	return get(group)
 }
+
+func (p processes) Frozen() (bool, error) { return ask(p, cgroup.Group.Frozen) }
 
 func (p processes) Reclaim(ctx context.Context, bytes int64) (taken int64, err error) {
 	err = p.with(ctx, func(g cgroup.Group, _ State) error {
@@ -82,38 +85,20 @@ func (p processes) PageIn(ctx context.Context) error {
 
 func (p processes) Holds(now records.Resource) { p.place.Change(p.box.Size(), now) }
 
-func (p processes) Memory() (cgroup.Memory, error) {
-	group := p.box.Group()
-	if group == nil {
-		return cgroup.Memory{}, fmt.Errorf("container %s has no processes", p.ID())
-	}
-	return group.Memory()
-}
+func (p processes) Memory() (cgroup.Memory, error) { return ask(p, cgroup.Group.Memory) }
 
 func (p processes) CPU() (time.Duration, error) {
-	group := p.box.Group()
-	if group == nil {
-		return 0, fmt.Errorf("container %s has no processes", p.ID())
-	}
-	use, err := group.Usage()
+	use, err := ask(p, cgroup.Group.Usage)
 	return use.CPU, err
 }
 
 func (p processes) Working() bool {
-	group := p.box.Group()
-	if group == nil {
-		return false
-	}
-	pids, err := group.Processes()
+	pids, err := ask(p, cgroup.Group.Processes)
 	return err == nil && proc.Working(pids)
 }
 
 func (p processes) Connections() ([]sockets.Connection, error) {
-	group := p.box.Group()
-	if group == nil {
-		return nil, fmt.Errorf("container %s has no processes", p.ID())
-	}
-	pids, err := group.Processes()
+	pids, err := ask(p, cgroup.Group.Processes)
 	if err != nil {
 		return nil, err
 	}

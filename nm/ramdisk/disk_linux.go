@@ -128,6 +128,9 @@ func (d *Disk) Has(path string) bool {
 // Close unmounts the disk. Files that are open live on until they are closed.
 func (d *Disk) Close() error { return Clear(d.c.Dir) }
 
+// Size is how many bytes there can be.
+func (d *Disk) Size() int64 { return d.c.Size }
+
 // Used is how many bytes the copies have, those under way included.
 func (d *Disk) Used() int64 {
 	d.mu.Lock()

@@ -36,5 +36,8 @@ func (*Disk) Copy(context.Context, int, io.Reader, int64) (string, func(), error
 // Has has nothing.
 func (*Disk) Has(string) bool { return false }
 
+// Size is nothing.
+func (*Disk) Size() int64 { return 0 }
+
 // Used is nothing.
 func (*Disk) Used() int64 { return 0 }

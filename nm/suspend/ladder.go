@@ -292,7 +292,7 @@ func (l *Ladder) Relieve(ctx context.Context) error {
 		return nil
 	}
 	m, err := l.p.Memory()
-	if limit := s.Holds.MemoryMB() << 20; err != nil || max(0, m.Anon)+max(0, m.File) < limit-limit/16 {
+	if limit := s.Holds.MemoryMB() << 20; err != nil || m.Used() < limit-limit/16 {
 		return err
 	}
 	return l.stop(ctx, s.Order, "it needs more memory than it is to hold, and none can be paged out: "+why)
@@ -315,12 +315,15 @@ func (l *Ladder) stop(ctx context.Context, o Order, reason string) error {
 	return nil
 }
 
+// megabytes rounds up.
+func megabytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
+
 // uses notes that a container has no more than so many bytes. If it stands still, it takes no more of its node until it goes on: others need not
 // wait until the rest is paged out.
 func (l *Ladder) uses(bytes int64) {
 	l.mu.Lock()
 	s := &l.state
-	mb := max((bytes+1<<20-1)>>20, s.Held.MemoryMB())
+	mb := max(megabytes(bytes), s.Held.MemoryMB())
 	less := s.Have.Still() && s.Level.Still() && mb < s.Holds.MemoryMB()
 	if less {
 		s.Holds[records.Memory] = mb
@@ -339,7 +342,7 @@ func (l *Ladder) shrink(ctx context.Context, left int64) (reason string, err err
 		if err != nil {
 			return "", err
 		}
-		used := max(0, m.Anon) + max(0, m.File)
+		used := m.Used()
 		over := used - left
 		if over <= 0 {
 			return "", nil

@@ -34,7 +34,7 @@ func (l *Ladder) Watch(ctx context.Context) (found []string, err error) {
 	if err != nil {
 		return found, err
 	}
-	used := min((max(0, m.Anon)+max(0, m.File)+1<<20-1)>>20, l.p.Size().MemoryMB())
+	used := min(megabytes(m.Used()), l.p.Size().MemoryMB())
 	if held := s.Holds.MemoryMB(); used > held+held/16 { // the kernel counts a little late
 		l.mu.Lock()
 		l.state.Holds[records.Memory], l.state.Reason = used, foundGrown

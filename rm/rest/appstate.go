@@ -44,12 +44,15 @@ func noCaller(c *yarnrest.Call) error {
 // unnamed reports whether the request doesn't say who makes it. Then the caller may be nobody, or hadoop.http.staticuser.user.
 func unnamed(c *yarnrest.Call) bool { return auth.From(c.Context()).Method == auth.Unnamed }
 
+// sayWho ends the answers to callers without a name.
+const sayWho = "hidden from callers without a name, as yarn.acl.enable is true: say who you are, for instance with ?user.name="
+
 // hidden refuses an unknown caller a list from which things are missing, as only those who may see their applications are shown them.
 func hidden(c *yarnrest.Call, missing int, things string) error {
 	if !unnamed(c) || missing == 0 {
 		return nil
 	}
-	return yarnrest.Unauthorized("%d %s are hidden from callers without a name, as yarn.acl.enable is true: say who you are, for instance with ?user.name=", missing, things)
+	return yarnrest.Unauthorized("%d %s are "+sayWho, missing, things)
 }
 
 // change reads the wanted change of an application, and finds the application.

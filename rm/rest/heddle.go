@@ -80,7 +80,7 @@ func (s *server) findVisible(c *yarnrest.Call) (view.App, error) {
 	a, err := s.findApp(c)
 	if err == nil && !s.Access.MayView(caller(c), rights(&a)) {
 		if err = yarnrest.Forbidden("User %s does not have privilege to see application %v", caller(c), a.ID); unnamed(c) {
-			err = yarnrest.Unauthorized("Application %v is hidden from callers without a name, as yarn.acl.enable is true: say who you are, for instance with ?user.name=", a.ID)
+			err = yarnrest.Unauthorized("Application %v is "+sayWho, a.ID)
 		}
 	}
 	return a, err
