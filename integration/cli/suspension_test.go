@@ -175,8 +175,7 @@ func TestContainersAreSuspendedByHand(t *testing.T) {
 	if out, _ := try("mallory", "-listSuspended"); strings.Contains(out, id) {
 		t.Errorf("another user sees:\n%s", out)
 	}
-	for user, want := range map[string]int{"": http.StatusUnauthorized, "?": http.StatusOK} {
-		query := strings.ReplaceAll(user, "?", "&user.name=mallory")
+	for query, want := range map[string]int{"": http.StatusUnauthorized, "&user.name=mallory": http.StatusOK} {
 		if status, text := a.ask(http.MethodGet, "/ws/v1/heddle/containers?suspended=true"+query); status != want || want != http.StatusOK && !strings.Contains(text, "1 suspended containers are hidden") {
 			t.Errorf("listed for %q: %d, want %d: %s", query, status, want, text)
 		}

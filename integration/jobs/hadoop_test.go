@@ -16,11 +16,7 @@ import (
 // files is the file system that a configuration has as its default.
 func files(t testing.TB, dir string) *hdfsadapter.FS {
 	t.Helper()
-	c, err := conf.Load(conf.Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := hdfsadapter.New(c, hdfsadapter.Options{})
+	a, err := adapter(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,9 +24,23 @@ func files(t testing.TB, dir string) *hdfsadapter.FS {
 	return a.As("")
 }
 
+func adapter(dir string) (*hdfsadapter.Adapter, error) {
+	c, err := conf.Load(conf.Options{Dir: dir})
+	if err != nil {
+		return nil, err
+	}
+	return hdfsadapter.New(c, hdfsadapter.Options{})
+}
+
 func put(t testing.TB, fs *hdfsadapter.FS, name, text string) {
 	t.Helper()
-	w, err := fs.Create(t.Context(), name, hdfsadapter.CreateOptions{BlockSize: 1 << 20, Replication: 1})
+	putBlocks(t, fs, name, text, 1<<20)
+}
+
+// putBlocks writes a file with blocks of so many bytes.
+func putBlocks(t testing.TB, fs *hdfsadapter.FS, name, text string, block int64) {
+	t.Helper()
+	w, err := fs.Create(t.Context(), name, hdfsadapter.CreateOptions{BlockSize: block, Replication: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,8 +19,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/am/probes"
-	"heddle/conf"
-	"heddle/hdfsadapter"
 	"heddle/integration/hadooplab"
 )
 
@@ -36,11 +34,7 @@ func readInput(task, name string) int {
 			return err
 		}
 		began := time.Now()
-		c, err := conf.Load(conf.Options{Dir: dir})
-		if err != nil {
-			return err
-		}
-		a, err := hdfsadapter.New(c, hdfsadapter.Options{})
+		a, err := adapter(dir)
 		if err != nil {
 			return err
 		}
@@ -106,33 +100,10 @@ func newSource(b *testing.B, n, size int) *source {
 	for i := range data {
 		data[i] = byte(draw.Uint32())
 	}
-	return s.fill(b, n, data)
-}
-
-// fill writes the files.
-func (s *source) fill(b *testing.B, n int, data []byte) *source {
-	dir := filepath.Join(b.TempDir(), "conf")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		b.Fatal(err)
-	}
-	site := fmt.Sprintf("<configuration><property><name>fs.defaultFS</name><value>%s</value></property><property><name>dfs.client.use.datanode.hostname</name><value>true</value></property></configuration>", s.lab.URI())
-	if err := os.WriteFile(filepath.Join(dir, "core-site.xml"), []byte(site), 0o644); err != nil {
-		b.Fatal(err)
-	}
-	fs := files(b, dir)
+	fs := files(b, s.lab.Conf())
 	for i := range n {
-		name := fmt.Sprintf("/in/%03d", i)
-		w, err := fs.Create(b.Context(), name, hdfsadapter.CreateOptions{BlockSize: 64 << 20, Replication: 1})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err = w.Write(data); err == nil {
-			err = w.Close()
-		}
-		if err != nil {
-			b.Fatal(err)
-		}
-		s.names = append(s.names, name)
+		s.names = append(s.names, fmt.Sprintf("/in/%03d", i))
+		putBlocks(b, fs, s.names[i], string(data), 64<<20)
 	}
 	return s
 }
@@ -240,11 +211,7 @@ func BenchmarkStaging(b *testing.B) {
 	}
 	s := newSource(b, 40, 4<<20)
 	for _, slots := range []int{1, 2} {
-		c := startCluster(b, 1, 1, map[string]string{
-			"fs.defaultFS": s.lab.URI(), "dfs.client.use.datanode.hostname": "true", "yarn.app.mapreduce.am.staging-dir": "/staging",
-			"heddle.probes.memory-mb": strconv.Itoa(512 * slots), "heddle.probes.vcores": strconv.Itoa(slots),
-			"heddle.nodemanager.staging.enabled": "true", "heddle.nodemanager.staging.size-mb": "16",
-		})
+		c := startStaging(b, s.lab, slots)
 		for _, x := range []struct {
 			name string
 			work time.Duration

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,14 +12,21 @@ import (
 	"heddle/internal/await"
 )
 
+// startStaging starts a cluster of one node, with so many slots, that stages inputs from an HDFS on a RAM disk of 16 MB.
+func startStaging(t testing.TB, lab *hadooplab.Lab, slots int) *cluster {
+	t.Helper()
+	return startCluster(t, 1, 1, map[string]string{
+		"fs.defaultFS": lab.URI(), "dfs.client.use.datanode.hostname": "true", "yarn.app.mapreduce.am.staging-dir": "/staging",
+		"heddle.probes.memory-mb": strconv.Itoa(512 * slots), "heddle.probes.vcores": strconv.Itoa(slots),
+		"heddle.nodemanager.staging.enabled": "true", "heddle.nodemanager.staging.size-mb": "16",
+	})
+}
+
 // Commands whose input lies on HDFS wait for room. Nodes stage what they read meanwhile: each reads its own file, from memory or not, and neither mounts nor files are left.
 func TestStagedInputs(t *testing.T) {
 	t.Parallel() // most of it waits
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1})
-	c := startCluster(t, 1, 1, map[string]string{
-		"fs.defaultFS": lab.URI(), "dfs.client.use.datanode.hostname": "true", "yarn.app.mapreduce.am.staging-dir": "/staging",
-		"heddle.probes.memory-mb": "512", "heddle.probes.vcores": "1", "heddle.nodemanager.staging.enabled": "true", "heddle.nodemanager.staging.size-mb": "16",
-	})
+	c := startStaging(t, lab, 1)
 	fs := files(t, c.conf)
 	var names strings.Builder
 	for i := range 20 {
@@ -55,10 +63,7 @@ func TestStagedInputs(t *testing.T) {
 // parallel: it looks at all groups of RAM disks.
 func TestAKilledNodeLeavesNothingStaged(t *testing.T) {
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1})
-	c := startCluster(t, 1, 1, map[string]string{
-		"fs.defaultFS": lab.URI(), "dfs.client.use.datanode.hostname": "true", "yarn.app.mapreduce.am.staging-dir": "/staging",
-		"heddle.probes.memory-mb": "512", "heddle.probes.vcores": "1", "heddle.nodemanager.staging.enabled": "true", "heddle.nodemanager.staging.size-mb": "16",
-	})
+	c := startStaging(t, lab, 1)
 	fs := files(t, c.conf)
 	var names strings.Builder
 	for i := range 10 {

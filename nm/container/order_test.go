@@ -172,6 +172,28 @@ func randomBytes(n int) []byte {
 
 func sumOf(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 
+// rememberer runs a container of so many MB that holds so many bytes of random memory.
+func (l *lab) rememberer(size int64, bytes int) *Container {
+	l.t.Helper()
+	c := l.run(job{id: containerID(1, 1), memory: size, command: "exec " + os.Args[0], env: map[string]string{rememberVariable: strconv.Itoa(bytes), "GOGC": "off"}})
+	await.Until(l.t, "RUNNING", func() bool { return c.State() == Running })
+	waitFile(l.t, c.Status().WorkDir+"/ready")
+	return c
+}
+
+// remembers verifies that the memory of a rememberer, which runs, is what it was.
+func remembers(t *testing.T, c *Container, bytes int) {
+	t.Helper()
+	dir := c.Status().WorkDir
+	if err := os.WriteFile(dir+"/go", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	want := sumOf(randomBytes(bytes))
+	if got := waitFile(t, dir+"/sum"); got != want {
+		t.Errorf("its memory has the sum %s, and should have %s", got, want)
+	}
+}
+
 // What is paged out of a container, also across a restart of its NodeManager, is what it was. The node has room for others meanwhile.
 func TestContentsSurviveTheLadder(t *testing.T) { survives(t, 96<<20, 512) }
 
@@ -190,10 +212,7 @@ func survives(t *testing.T, remembered int, size int64) {
 	if !l.node.Groups.Capabilities().Reclaim {
 		return // it says so: see nm/cgroup
 	}
-	c := l.run(job{id: containerID(1, 1), memory: size, command: "exec " + os.Args[0], env: map[string]string{rememberVariable: strconv.Itoa(remembered), "GOGC": "off"}})
-	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
-	dir := c.Status().WorkDir
-	waitFile(t, dir+"/ready")
+	c := l.rememberer(size, remembered)
 	memory := func() cgroup.Memory {
 		m, err := c.Group().Memory()
 		if err != nil {
@@ -231,13 +250,7 @@ func survives(t *testing.T, remembered int, size int64) {
 	if used := l.node.room.Used().MemoryMB(); used != size {
 		t.Errorf("at last %d MB are in use", used)
 	}
-	if err := os.WriteFile(dir+"/go", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	want := sumOf(randomBytes(remembered))
-	if got := waitFile(t, dir+"/sum"); got != want {
-		t.Errorf("its memory has the sum %s, and should have %s", got, want)
-	}
+	remembers(t, c, remembered)
 }
 
 // A kill waits for no step of the ladder, and nothing of the container is left. newLab checks the latter.

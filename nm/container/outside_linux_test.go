@@ -3,7 +3,6 @@ package container
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"heddle/internal/await"
@@ -53,12 +52,7 @@ func TestSwapIsRemovedWhileSuspended(t *testing.T) {
 	if !l.node.Groups.Capabilities().Reclaim {
 		return // it says so: see nm/cgroup
 	}
-	c := l.run(job{
-		id: containerID(1, 1), memory: 512, command: "exec " + os.Args[0], env: map[string]string{rememberVariable: strconv.Itoa(remembered), "GOGC": "off"},
-	})
-	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
-	dir := c.Status().WorkDir
-	waitFile(t, dir+"/ready")
+	c := l.rememberer(512, remembered)
 	order(t, c, level(suspend.Reclaimed, 64, 0, 1))
 	settled(t, c, suspend.Reclaimed)
 	err = off()
@@ -76,10 +70,5 @@ func TestSwapIsRemovedWhileSuspended(t *testing.T) {
 	}
 	order(t, c, level(suspend.Running, 512, 1, 2))
 	settled(t, c, suspend.Running)
-	if err := os.WriteFile(dir+"/go", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got := waitFile(t, dir+"/sum"); got != sumOf(randomBytes(remembered)) {
-		t.Errorf("its memory has the sum %s", got)
-	}
+	remembers(t, c, remembered)
 }

@@ -186,12 +186,7 @@ func pagesOutInPart(t *testing.T) {
 		return // it says so: see nm/cgroup
 	}
 	const remembered = 160 << 20
-	c := l.run(job{
-		id: containerID(1, 1), memory: 512, command: "exec " + os.Args[0], env: map[string]string{rememberVariable: strconv.Itoa(remembered), "GOGC": "off"},
-	})
-	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
-	dir := c.Status().WorkDir
-	waitFile(t, dir+"/ready")
+	c := l.rememberer(512, remembered)
 	order(t, c, level(suspend.Reclaimed, 64, 0, 1))
 	s := await.Value(t, "all is paged out, or why not is known", func() (suspend.State, bool) {
 		s := c.Status().Suspension
@@ -206,10 +201,5 @@ func pagesOutInPart(t *testing.T) {
 	}
 	order(t, c, level(suspend.Running, 512, 1, 2))
 	settled(t, c, suspend.Running)
-	if err := os.WriteFile(dir+"/go", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if got := waitFile(t, dir+"/sum"); got != sumOf(randomBytes(remembered)) {
-		t.Errorf("its memory has the sum %s", got)
-	}
+	remembers(t, c, remembered)
 }
