@@ -2,9 +2,7 @@ package house
 
 import (
 	"go/ast"
-	"io/fs"
 	"path"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -224,42 +222,5 @@ func TestRowsOfTheArchitectureAreWhole(t *testing.T) {
 	}
 	if rows < 100 {
 		t.Errorf("only %d rows were found", rows)
-	}
-}
-
-// filesInDocs are the source files that a document names in backticks, whole or by the end of their paths.
-var filesInDocs = regexp.MustCompile("`([a-zA-Z0-9_./-]+\\.(?:go|proto|py))`")
-
-// A document names no file that isn't there, so that whoever adds something by docs/architecture.md finds the places.
-func TestDocumentsNameFilesThatExist(t *testing.T) {
-	var files, pages []string
-	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		name = filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator)))
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && (name == "bin" || strings.HasPrefix(path.Base(name), ".") && name != root):
-			return fs.SkipDir
-		case strings.HasSuffix(name, ".md"):
-			pages = append(pages, name)
-		case !d.IsDir():
-			files = append(files, "/"+name)
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	named := 0
-	for _, page := range pages {
-		for _, m := range filesInDocs.FindAllStringSubmatch(text(t, page), -1) {
-			named++
-			if !slices.ContainsFunc(files, func(f string) bool { return strings.HasSuffix(f, "/"+m[1]) }) {
-				t.Errorf("%s names %s, which is no file", page, m[1])
-			}
-		}
-	}
-	if named < 20 {
-		t.Errorf("only %d names of files were found in %d pages", named, len(pages))
 	}
 }

@@ -1,0 +1,96 @@
+package house
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// documents lists the files of the repository: the pages, and all others with a slash in front.
+func documents(t *testing.T) (pages, files []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		name = filepath.ToSlash(strings.TrimPrefix(name, root+string(filepath.Separator)))
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (name == "bin" || strings.HasPrefix(path.Base(name), ".") && name != root):
+			return fs.SkipDir
+		case strings.HasSuffix(name, ".md"):
+			pages = append(pages, name)
+		case !d.IsDir():
+			files = append(files, "/"+name)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages, files
+}
+
+// filesInDocs are the source files that a document names in backticks, whole or by the end of their paths.
+var filesInDocs = regexp.MustCompile("`([a-zA-Z0-9_./-]+\\.(?:go|proto|py))`")
+
+// A document names no file that isn't there, so that whoever adds something by docs/architecture.md finds the places.
+func TestDocumentsNameFilesThatExist(t *testing.T) {
+	pages, files := documents(t)
+	named := 0
+	for _, page := range pages {
+		for _, m := range filesInDocs.FindAllStringSubmatch(text(t, page), -1) {
+			named++
+			if !slices.ContainsFunc(files, func(f string) bool { return strings.HasSuffix(f, "/"+m[1]) }) {
+				t.Errorf("%s names %s, which is no file", page, m[1])
+			}
+		}
+	}
+	if named < 20 {
+		t.Errorf("only %d names of files were found in %d pages", named, len(pages))
+	}
+}
+
+var (
+	links    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	headings = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped  = regexp.MustCompile(`[^\pL\pN_ -]`) // of a heading in its anchor
+)
+
+// Links from one document to another, and to their headings, lead somewhere.
+func TestLinksOfDocumentsLeadSomewhere(t *testing.T) {
+	pages, _ := documents(t)
+	followed := 0
+	for _, page := range pages {
+		for _, m := range links.FindAllStringSubmatch(text(t, page), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			followed++
+			name, anchor, _ := strings.Cut(m[1], "#")
+			to := path.Join(path.Dir(page), name)
+			if name == "" {
+				to = page
+			}
+			if _, err := os.Stat(filepath.Join(root, to)); err != nil {
+				t.Errorf("%s links to %s: %v", page, m[1], err)
+			} else if anchor != "" && !slices.Contains(anchors(text(t, to)), anchor) {
+				t.Errorf("%s links to %s, which has no such heading", page, m[1])
+			}
+		}
+	}
+	if followed < 50 {
+		t.Errorf("only %d links were found in %d pages", followed, len(pages))
+	}
+}
+
+// anchors are the names by which links lead to the headings of a page.
+func anchors(page string) (names []string) {
+	for _, m := range headings.FindAllStringSubmatch(page, -1) {
+		names = append(names, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return names
+}
