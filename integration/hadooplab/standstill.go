@@ -71,12 +71,12 @@ func (l *Lab) Intrude(t testing.TB, maps int, lasts time.Duration) *Intruder {
 // Settles waits until all of its maps run.
 func (x *Intruder) Settles() {
 	x.t.Helper()
-	await.Slowly(x.t, "the short job has all that it asks for", func() bool { return x.begun() == x.maps || x.Ended() })
+	await.Slowly(x.t, "the short job has all that it asks for", func() bool { return x.Begun() == x.maps || x.Ended() })
 	x.t.Logf("the short job's maps were on their way %v after its submission began", time.Since(x.arrived).Round(100*time.Millisecond))
 }
 
-// begun is how many of its maps have begun.
-func (x *Intruder) begun() int {
+// Begun is how many of its maps have begun.
+func (x *Intruder) Begun() int {
 	list, err := os.ReadDir(x.dir)
 	if err != nil {
 		x.t.Fatal(err)
@@ -91,7 +91,7 @@ func (x *Intruder) Leaves() {
 	if err != nil || r.Code != 0 {
 		x.t.Fatalf("the short job: exit code %d, %v\n%s", r.Code, err, r.Stderr)
 	}
-	if n := x.begun(); n != x.maps {
+	if n := x.Begun(); n != x.maps {
 		x.t.Errorf("maps of the short job were begun %d times", n)
 	}
 	if lasted := time.Since(x.arrived); lasted < x.lasts {
@@ -99,22 +99,48 @@ func (x *Intruder) Leaves() {
 	}
 }
 
+// Leader is the number of the ResourceManager that leads a group, 0 where there is only one.
+func (l *Lab) Leader(t testing.TB) (n int) {
+	t.Helper()
+	if l.options.ResourceManagers == 0 {
+		return 0
+	}
+	await.Slowly(t, "a ResourceManager leads", func() bool {
+		for n = range l.options.ResourceManagers {
+			n++
+			var info struct {
+				ClusterInfo struct{ HAState string }
+			}
+			if err := l.get(t.Context(), fmt.Sprint("rm-http", n), "/ws/v1/cluster/info", &info); err == nil && info.ClusterInfo.HAState == "ACTIVE" {
+				return true
+			}
+		}
+		return false
+	})
+	return n
+}
+
 // Suspended are the ids of the containers that are suspended now, in order.
 func (l *Lab) Suspended(t testing.TB) []string {
 	t.Helper()
-	text, err := l.fetch(t.Context(), "rm-http", "/ws/v1/heddle/containers?suspended=true&user.name=root", "application/json")
+	service := "rm-http"
+	if n := l.Leader(t); n > 0 {
+		service += strconv.Itoa(n)
+	}
+	text, err := l.fetch(t.Context(), service, "/ws/v1/heddle/containers?suspended=true&user.name=root", "application/json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := regexp.MustCompile(`container_\d+_\d+_\d+_\d+`).FindAllString(string(text), -1)
+	ids := regexp.MustCompile(`container_(e\d+_)?\d+_\d+_\d+_\d+`).FindAllString(string(text), -1)
 	slices.Sort(ids)
 	return slices.Compact(ids)
 }
 
-// OfApplication are those of some containers that belong to an application.
+// OfApplication are those of some containers that belong to an application. After a change of leaders ids have an epoch.
 func OfApplication(containers []string, app string) (own []string) {
+	of := regexp.MustCompile(`^container_(e\d+_)?` + regexp.QuoteMeta(strings.TrimPrefix(app, "application_")) + "_")
 	for _, id := range containers {
-		if strings.HasPrefix(id, strings.Replace(app, "application", "container", 1)+"_") {
+		if of.MatchString(id) {
 			own = append(own, id)
 		}
 	}

@@ -57,7 +57,15 @@ const (
 
 // TestSuspendedSparkAndTerasort: a Spark job with cached rows and Python workers and a terasort, both unmodified, fill a cluster, and stand still for ten
 // minutes while a job of another queue has it. They end as if nothing had been: no executor is lost, and no task fails, is killed or runs again.
-func TestSuspendedSparkAndTerasort(t *testing.T) {
+func TestSuspendedSparkAndTerasort(t *testing.T) { suspendSparkAndTerasort(t, 0, standsStill) }
+
+// TestSuspendedSparkAndTerasortNextLeader: the same under three ResourceManagers, of which the leader is killed when the short job has just got a part of what it asks for: about
+// half of the containers that it needs are suspended.
+func TestSuspendedSparkAndTerasortNextLeader(t *testing.T) {
+	suspendSparkAndTerasort(t, 3, 2*time.Minute)
+}
+
+func suspendSparkAndTerasort(t *testing.T, resourceManagers int, lasts time.Duration) {
 	hadooplab.SkipUnlessFull(t)
 	if !onHeddle {
 		t.Skip("Hadoop can't suspend")
@@ -65,7 +73,7 @@ func TestSuspendedSparkAndTerasort(t *testing.T) {
 	swapfile.On(t, 8<<30)
 	nmtest.RealGroups(t)
 	o := options
-	o.HistoryServer = true
+	o.HistoryServer, o.ResourceManagers = true, resourceManagers
 	l := hadooplab.TwoQueues(t, o, 18432, map[string]string{
 		"mapreduce.job.reduce.slowstart.completedmaps": "1",
 		"mapreduce.map.speculative":                    "false",
@@ -85,7 +93,12 @@ func TestSuspendedSparkAndTerasort(t *testing.T) {
 	progress := regexp.MustCompile(` map ([1-9]\d*)%`)
 	await.Slowly(t, "terasort is on its way", func() bool { return progress.MatchString(sort.Stderr()) || sort.Ended() })
 
-	short := l.Intrude(t, shortMaps, standsStill)
+	short := l.Intrude(t, shortMaps, lasts)
+	if n := l.Leader(t); n > 0 {
+		await.Slowly(t, "some of the short job's maps run", func() bool { return short.Begun() >= shortMaps/3 || short.Ended() })
+		t.Logf("%s is killed when %d of %d maps of the short job run, and %v are suspended", fmt.Sprint("rm", n), short.Begun(), shortMaps, l.Suspended(t))
+		l.Daemon(fmt.Sprint("resourcemanager", n)).Kill()
+	}
 	short.Settles()
 	before := l.Suspended(t)
 	t.Logf("%d containers are suspended", len(before))
