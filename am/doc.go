@@ -34,8 +34,8 @@
 // back a container whose start failed as well.
 //
 // On Heddle a container that runs may be suspended for a while. Between ContainersSuspended and ContainersResumed it stands still and loses
-// nothing: a program that watches over its containers stops their clocks meanwhile. Another ResourceManager that takes over, or a later
-// attempt, hears of all containers that stand still then.
+// nothing: a program that watches over its containers stops their clocks meanwhile. After a change of ResourceManagers, and in a later
+// attempt, events name all containers that stand still then.
 //
 // Nothing is lost when another ResourceManager takes over: the Master repeats what is outstanding, and Resynced is only for
 // information. The Master waits for a NodeManager that restarts.

@@ -1,6 +1,5 @@
-// Package executor runs short tasks: the process that a pool of executors holds in a container for a long time, so that a task
-// costs no container's start. A task is a command, which is run with all that it starts (heddle/am/process), or a call that is handed to
-// an interpreter which is kept warm (interpreter.go).
+// Package executor runs short tasks in a long-lived process. A pool holds such processes in containers, so that a task costs no container's
+// start. A task is a command, run as a tree of processes (heddle/am/process), or a call in a warm interpreter (interpreter.go).
 //
 // Serve is an executor's main function. An Engine alone runs tasks in the caller's process, as heddle does without a cluster.
 // Package wire has the messages, heddle/am/pool is the other side.

@@ -10,8 +10,8 @@
 //     HTTP until no reduce task needs them any more. That takes no auxiliary service of the NodeManager: a job runs on any
 //     cluster as it is (docs/decisions/mapreduce-workers.md).
 //
-// The processes share packages job (what a job is, and what its processes tell each other), signed (how they prove who they
-// are), input (files and splits), lines (sorting) and commit (the output).
+// The processes share packages job (a job's description, and their messages), signed (their signatures), input (files and splits), lines
+// (sorting) and commit (the output).
 //
 // # Data
 //

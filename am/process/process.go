@@ -1,6 +1,5 @@
-// Package process runs commands, each as a tree of processes that ends as a whole: with its first process, with its
-// context, or at its timeout. What a command has left behind in the background is killed then, daemons too (on Linux).
-// heddle xargs and executors use it.
+// Package process runs commands, each as a tree of processes that ends as a whole: with its first process, with its context, or at its
+// timeout. Processes that a command has left in the background are killed then, daemons too (on Linux). heddle xargs and executors use it.
 //
 // A Runner makes its process the adopter of orphans ("child subreaper"). It spares children that others have started,
 // if they are in the process group of their parent.

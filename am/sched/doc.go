@@ -1,6 +1,6 @@
 // Package sched is a scheduler of short tasks: the application's side of Sparrow, Hawk and Eagle. It does no I/O, has no clock and starts
-// no goroutine; random numbers come from the generator that the caller passes in. So the same code runs live and in simulations. Any number of
-// schedulers work side by side, each for its own jobs, and none knows the state of the cluster. Package nm/probe is the other side.
+// no goroutine; random numbers come from the generator that the caller passes in. So the same code runs live and in simulations. Any number
+// of schedulers work side by side, each for its own jobs and without the state of the cluster. Package nm/probe is the other side.
 //
 // # How a caller drives a Scheduler
 //
@@ -37,7 +37,7 @@
 //
 // Nodes may quote when a probe has its turn (Quoted). With Config.Decline probes that would wait for long are withdrawn, and others drawn.
 //
-// A node that has room while nothing waits there says so. It gets probes of jobs that wait elsewhere (Steal).
+// A node with room and no waiting probe reports that. It gets probes of jobs that wait elsewhere (Steal).
 //
 // # Clones
 //

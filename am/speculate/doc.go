@@ -3,7 +3,8 @@
 //
 //   - ESplash is for clusters whose nodes differ. It sorts nodes into levels of speed, finds those that are slow for their
 //     level, and copies their tasks to nodes that are fast enough to win (Wang et al., eSplash).
-//   - Split has maps stop early where slots are idle, which do the rest of their input. Nothing is done twice. Where that can't be, it is ESplash.
+//   - Split stops maps early while slots are idle; new tasks do the rest of their input, so that nothing is done twice. For tasks that
+//     can't be split it is ESplash.
 //   - Late is what Hadoop does: it compares tasks with the mean of all others, whatever node they run on.
 //
 // # Where this isn't what the paper prints
@@ -19,13 +20,13 @@
 // A reduce that fetches while maps still run waits for them. Its pace says nothing of its node, and a copy would wait as well:
 // such a reduce is neither part of a straggler value nor copied.
 //
-// EstEnd of equation 5.1 knows nothing of a task that stopped when it was almost done. What remains is therefore the larger
-// one of that estimate and of what the rate of the last epoch gives.
+// EstEnd of equation 5.1 doesn't allow for a task that stopped when it was almost done. So the remaining time is the larger of that
+// estimate and of one by the rate of the last epoch.
 //
 // C(m), the containers of level m, leaves out straggling nodes, which never get copies.
 //
-// Where no other node of a straggler's level or above is left, algorithm 5.2.3 goes on with the lower levels: a slower node is
-// better than one that is stuck. The value says whether it is.
+// Where no other node of a straggler's level or above is left, algorithm 5.2.3 goes on with the lower levels: a slower node may be better
+// than a stuck one, as the value shows.
 //
 // Algorithm 5.2.2 begins with random centres. Here they are spread evenly over the nodes by speed, so that results repeat; and
 // levels that hardly differ are one, so that noise among equal nodes makes none.

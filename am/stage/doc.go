@@ -2,7 +2,7 @@
 // outputs. It decides which containers are wanted, which task a container gets, and what becomes of failures. It does no I/O,
 // has no clock and starts no goroutine, so that the same code runs live and in simulations.
 //
-// A Machine is told what happens and answers with what is to be done:
+// A Machine takes events and returns actions:
 //
 //	actions := m.Step(now, stage.Granted{Request: r, Slot: 7, Host: "node-3", Memory: 1024})
 //
@@ -11,10 +11,10 @@
 //
 // # Words
 //
-// A slot is a container that the job has. It does one task after the other or, with Job.PerTask, one alone. Its worker says Ready when
-// it wants a task, and gets it by a Launch; it says Finished or Failed when it is done with it. A task may have several attempts at
-// once: one that was launched because no other ran, and copies of it. The first that finishes wins; the others are cancelled, and what
-// they say later isn't taken.
+// A slot is a container that the job has. It does one task after the other or, with Job.PerTask, one alone. Its worker says Ready when it
+// wants a task, and gets it by a Launch; it says Finished or Failed when it is done with it. A task may have several attempts at once: one
+// that was launched because no other ran, and copies of it. The first that finishes wins; the others are cancelled, and their later
+// messages are ignored.
 //
 // The output of a map is on the slot that made it, as long as reduces may need it. It is lost with its slot, and made again. A slot
 // that is only held for its outputs goes when all reduces have fetched them. With Job.NodesServe outputs are on nodes instead, and lost with

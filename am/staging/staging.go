@@ -1,8 +1,8 @@
 // Package staging finds and makes the folders for files that users hand to the containers of their applications. `heddle mr` puts
 // jobs there, a pool of executors its program.
 //
-// A user's folder is <yarn.app.mapreduce.am.staging-dir>/<user>, as Hadoop's is. Everybody may make folders in the folder of all users, as
-// in /tmp; a user's own is nobody else's business.
+// A user's folder is <yarn.app.mapreduce.am.staging-dir>/<user>, as Hadoop's is. Everybody may make folders in the common folder, as in
+// /tmp; nobody else may enter a user's own.
 package staging
 
 import (

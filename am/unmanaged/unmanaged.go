@@ -1,5 +1,5 @@
-// Package unmanaged runs an application whose ApplicationMaster is this process: the ResourceManager starts nothing for it. Tools that use a
-// cluster while somebody waits for them do so (heddle/am/pool, heddle/am/probes).
+// Package unmanaged runs an application whose ApplicationMaster is this process: the ResourceManager starts nothing for it. Interactive
+// tools use it (heddle/am/pool, heddle/am/probes).
 package unmanaged
 
 import (

@@ -1,6 +1,6 @@
-// Package xargs runs one command for each item or group of items that it reads, as GNU xargs does, and some more that
-// users of GNU parallel expect: outputs that don't mix, in the order of the input if wanted, tries, timeouts, and a
-// progress bar. Where the commands run is the business of a Runner: on this machine, or on a cluster.
+// Package xargs runs one command for each item or group of items that it reads, as GNU xargs does, and some more that users of GNU parallel
+// expect: outputs that don't mix, in the order of the input if wanted, tries, timeouts, and a progress bar. A Runner runs the commands: on
+// this machine, or on a cluster.
 //
 // Parse reads a command line. Run then works in three steps, each in a goroutine of its own:
 //

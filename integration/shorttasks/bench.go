@@ -1,6 +1,5 @@
-// Package shorttasks is `heddle bench probes`: how fast warm executors get short tasks, and how long small jobs take on a loaded cluster, by a
-// pool of executors and by probes of nodes. Nodes and executors are processes of the program; they are reached by the connections that a cluster's
-// use.
+// Package shorttasks is `heddle bench probes`: how fast warm executors get short tasks, and how long small jobs take on a loaded cluster,
+// by a pool of executors and by probes of nodes. Nodes and executors are processes of the program, over the connections of a real cluster.
 package shorttasks
 
 import (

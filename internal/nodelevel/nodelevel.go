@@ -1,5 +1,5 @@
 // Package nodelevel sorts nodes into levels of speed (Wang et al., eSplash, section 5.2.1), for ApplicationMasters that speculate
-// (am/speculate) and for the ResourceManager, which knows what all of them have learned (rm/leader/speed).
+// (am/speculate) and for the ResourceManager, which has the reports of all of them (rm/leader/speed).
 package nodelevel
 
 import (

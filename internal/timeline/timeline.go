@@ -1,6 +1,6 @@
-// Package timeline draws what there is over time, as SVG, in stacked areas: of what the containers of MapReduce jobs do (maps, reduces that
-// fetch and that work, copies), or of other kinds, such as what queues use. Studies, benchmarks and the page of heddle mr's ApplicationMaster
-// give it spans of time. It does no I/O but for writing the picture.
+// Package timeline draws stacked areas over time, as SVG: the work of MapReduce jobs' containers (maps, reduces that fetch and that work,
+// copies), or amounts of other kinds, such as those that queues use. Studies, benchmarks and the page of heddle mr's ApplicationMaster give
+// it spans of time. It does no I/O but for writing the picture.
 package timeline
 
 import (

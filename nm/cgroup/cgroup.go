@@ -8,7 +8,7 @@
 //	v1      v1 hierarchies only, with the v1 freezer
 //	none    no cgroups to write to: members are found in the process table, stopped and killed by signals
 //
-// What the chosen driver can't promise it says in words (Capabilities.Missing), for the node's report and for people.
+// Capabilities.Missing lists in words what the chosen driver can't promise, for the node's report and for people.
 //
 // Groups lie at MOUNT/ROOT/ID/NAME: ROOT is heddle.cgroup.root, ID tells several NodeManagers of a machine apart, NAME
 // is a container's id. A group has no owner but the file system: a NodeManager that was killed finds its groups again

@@ -1,6 +1,6 @@
-// Package enclosure is the group that all processes of a container live in, with the amounts that decide its limits: what the container
-// was granted, and what it holds at the moment. They are the same but for one that is suspended with less. Grants and holds go in, and the
-// kernel is told limits. Nobody else on the node writes any, so that an update of a container's size can't undo what was taken from it.
+// Package enclosure is the group that all processes of a container live in, with the amounts that decide its limits: what the container was
+// granted, and what it holds at the moment. They differ only for a suspended or shrunk container. Callers set grants and holds, and the
+// package writes limits. Nothing else on the node writes any, so an update of a container's size can't undo a suspension.
 //
 // Each container (nm/container) has one Enclosure. A group is made by nm/cgroup.
 package enclosure

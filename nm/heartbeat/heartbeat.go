@@ -1,6 +1,5 @@
-// Package heartbeat connects a node with the ResourceManager (YARN's ResourceTracker protocol). It registers. Each
-// heartbeat reports which containers run and which have ended, the node's health, and what it uses. Then it carries out
-// what the reply asks for.
+// Package heartbeat connects a node with the ResourceManager (YARN's ResourceTracker protocol). It registers. Each heartbeat reports which
+// containers run and which have ended, the node's health, and what it uses. Then it carries out the reply's orders.
 //
 // Heartbeats wait for nothing but the ResourceManager: replies only start actions, and writes to disk don't hold
 // heartbeats up.

@@ -7,7 +7,7 @@
 //
 // # How a caller drives a Worker
 //
-// There is one Worker for a node, and it is used by one goroutine at a time. Jobs has what the node knows of the jobs whose probes it has.
+// There is one Worker for a node, and it is used by one goroutine at a time. Jobs has the node's data on the jobs of its probes.
 //
 //	h := jobs.Add(probe.Job{Estimate: 80 * time.Millisecond, Left: 40, User: 3, Size: size})
 //	switch w.Offer(h) {                    // a probe has arrived
@@ -22,9 +22,9 @@
 //	w.Bind(now, slot, probe.Task)          // its answer; jobs.SetLeft(h, left) with what it says of the job
 //	w.Free(now, slot)                      // after the task's end, or at once after a no-op
 //
-// Bind tells what became of the probe: a Task starts, a Clone starts, or there was None. Free gives the room back. A simulation lets time pass
-// between a no-op and Free; a live node calls both. With Config.Sticky the probe of a task keeps its place, and asks again when the task
-// has ended, until the job has no task left.
+// Bind returns the fate of the probe: a Task starts, a Clone starts, or there was None. Free gives the room back. A simulation lets time
+// pass between a no-op and Free; a live node calls both. With Config.Sticky the probe of a task keeps its place, and asks again when the
+// task has ended, until the job has no task left.
 //
 // A caller may let Next ask ahead of the room for a task (SetAhead), so that no slot is idle while its next task is on the way. Start says when such
 // a task has its room.

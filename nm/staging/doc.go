@@ -20,13 +20,15 @@
 //
 // With Config.Named the caller draws: it calls m.Wanted(job, task, fast) after Probed and Took, for the tasks that its scheduler has named.
 //
-// A Table is what the scheduler has said of a job's tasks with the probe and with each answer: which ones wait, and how large their inputs are.
+// A Table has the scheduler's data on a job's tasks, which come with the probe and with each answer: which ones wait, and how large their
+// inputs are.
 //
 // # What is staged, and what goes
 //
 // Requests of probes wait in the migration queue (MQ), of which Concurrent copies are made at a time, to spare the disks. The next task of a job of
 // which one runs here goes to the fast lane (MFL), which doesn't wait. A request whose task has started meanwhile is dropped.
 //
-// The RAM disk has a hard size. What was read, or whose task started elsewhere, makes room for others; if that isn't enough, there is no copy. With
-// the last probe of a job all of its copies go. A copy that fails, for whatever reason, isn't tried again: the task reads from HDFS.
+// The RAM disk has a hard size. Copies that were read, or whose task started elsewhere, make room for others; if that isn't enough, there
+// is no new copy. With the last probe of a job all of its copies go. A copy that fails, for whatever reason, isn't tried again: the task
+// reads from HDFS.
 package staging

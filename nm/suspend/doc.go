@@ -12,15 +12,15 @@
 // comes before CPU, and what was paged out is read ahead. Every step can be cut short: the context of a call ends when the container is
 // to be killed.
 //
-// A container that stands still for long loses what others wait for, for instance its heartbeats. So Breaths lets it run for a moment now
-// and then, until its heartbeats have gone out. There is one for a node. Containers breathe one after the other, each with so much memory on top of what it holds as the
-// node keeps in hand for that.
+// A container that stands still sends no heartbeats, so its peers would give it up. So Breaths lets it run for a moment now and then, until
+// its heartbeats have gone out. There is one for a node. Containers breathe one after the other; each may use a set amount of memory on top
+// of what it holds.
 //
-// One that stands still holds what memory it has, and less with every part of that which is paged out: it can't take more. One that runs holds what
-// it was granted until all is out that is to go.
+// A container that stands still holds its used memory, and less with every part that is paged out, because it can't take more. One that
+// runs holds its grant until paging out is complete.
 //
-// Memory that can't be taken, as swap is full or the machine has too little memory, stays with the container: a State says what it
-// really holds, and why. Nobody is killed for memory that was promised to it.
+// Memory that can't be taken, because swap is full or the machine has too little memory, stays with the container: a State has the amount
+// that it really holds, and the reason. No container is killed for using memory that it was granted.
 //
 // The caller (nm/container) has written an order to the disk before a ladder sees it, composes limits of what is granted and held, and
 // gives each container's ladder to one goroutine at a time.

@@ -1,5 +1,5 @@
 // Package warming reads the input of MapReduce's maps into memory while they wait, so that they find it in the page cache of the node's
-// DataNode instead of on its disk. It needs nothing of the jobs, which are Hadoop's own.
+// DataNode instead of on its disk. Jobs are Hadoop's own, unmodified.
 //
 // # How a job's input becomes known
 //
@@ -14,5 +14,5 @@
 // What was read for maps that still wait is at most Config.Window bytes; a range goes when its map has started. Readers together read
 // Config.Rate bytes a second at most.
 //
-// Warming is a favour: nobody waits for it, nothing depends on it, and a job whose input can't be read is simply not warmed any more.
+// Nothing waits for warming or depends on it. It ends for a job whose input can't be read.
 package warming

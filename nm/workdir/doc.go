@@ -1,4 +1,4 @@
-// Package workdir makes the folders in which a container works, and knows their contents.
+// Package workdir makes the folders in which a container works, and reads their contents.
 //
 // A container has a work folder on one disk, a log folder on every disk, and a private one that only the NodeManager
 // can enter (Places). Users own work and log folders, so the package reaches everything there by descriptors

@@ -2,7 +2,7 @@
 // write-ahead log, snapshots, membership from configuration, and a transport that refuses members of other clusters.
 //
 // Open starts a Node. Propose appends an entry; committed entries go to the FSM. Terms delivers a context for each term that this member
-// leads. The package doesn't know what the commands mean. A single ResourceManager is a group of one, with the same code.
+// leads. Entries are opaque to the package. A single ResourceManager is a group of one, with the same code.
 //
 // rm is the only caller. docs/decisions/raft-groups.md says how groups are formed and changed.
 package raft

@@ -4,15 +4,15 @@
 // clock, goroutine or randomness, so that the same events always give the same decisions. Its owner, package drive,
 // enters events as they happen, in one goroutine, and takes the decisions from Schedule.
 //
-// Scheduler is a façade. Package core has the running state and the search for who is next and where it fits; the packages
-// below policy are what YARN's schedulers (capacity, fair, FIFO) differ in: limits, by what queues and applications are
-// ordered, activation, who has nodes reserved. Package explain says what holds a request. Here are the events, and views of
-// queues and applications for people and for preemption.
+// Scheduler is a façade. Package core has the running state and the search for who is next and where it fits; the packages below policy
+// have the differences between YARN's schedulers (capacity, fair, FIFO): limits, orders of queues and applications, activation,
+// reservations. Package explain says what holds a request. Here are the events, and views of queues and applications for people and for
+// preemption.
 //
-// Queues form the tree of rm/queue. Its leaves hold users, and users hold applications. Every order is a balanced tree (package
-// order) whose elements know which classes of asks (package class) are pending below them. What holds a queue, user or
-// application back clears its classes, so a search finds the next one to serve in a logarithmic descent per level. Such
-// knowledge is an upper bound: a search that finds nothing lowers it, and whatever loosens a limit raises it.
+// Queues form the tree of rm/queue. Its leaves hold users, and users hold applications. Every order is a balanced tree (package order)
+// whose elements know which classes of asks (package class) are pending below them. A limit that holds a queue, user or application back
+// clears its classes, so a search finds the next one to serve in a logarithmic descent per level. The classes are an upper bound: a search
+// that finds nothing lowers it, and an event that loosens a limit raises it.
 //
 // Placement is driven by events, not by heartbeats: a new ask is tried on all nodes at once, and resources that become
 // free go to the application whose turn it is. Between two events nothing waits that could be placed.

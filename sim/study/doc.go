@@ -1,4 +1,4 @@
-// Package study has experiments of the texts that the techniques come from, and prints what comes out beside what the texts report:
+// Package study has the experiments of the techniques' papers, and prints its results beside theirs:
 //
 //   - OMO and eSplash (Wang, chapters 3 to 5), as scenarios of package sim/mapreduce: their nodes, slots, jobs and disturbances;
 //   - BIG-C's preemption by suspension, by package sim, on a trace like the one that its text replays;
@@ -7,6 +7,6 @@
 //
 // `heddle sim study` is the command line; docs/studies has the results.
 //
-// What a text doesn't say is chosen once, by what is plain, and stands at the constant. No parameter is tuned to a figure: what is to
-// be reproduced is who wins, and by about how much.
+// Parameters that a text doesn't give are chosen once, with the reason at the constant. None is tuned to a figure: the studies reproduce
+// who wins, and by about how much.
 package study

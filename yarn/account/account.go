@@ -1,7 +1,7 @@
 // Package account looks up the machine's users: their ids and their groups.
 //
-// It runs the command id, as Hadoop's ShellBasedUnixGroupsMapping does. Go's os/user reads /etc/passwd and /etc/group only,
-// unless the program is linked with the C library, and doesn't know the users of LDAP.
+// It runs the command id, as Hadoop's ShellBasedUnixGroupsMapping does. Go's os/user reads /etc/passwd and /etc/group only, unless the
+// program is linked with the C library, and doesn't find users of LDAP.
 package account
 
 import (

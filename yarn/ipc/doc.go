@@ -1,5 +1,5 @@
-// Package ipc is Hadoop's remote procedure call, IPC version 9 with protobuf messages (RPC_PROTOCOL_BUFFER), client and
-// server. It doesn't know which protocols and methods exist; package protocol does.
+// Package ipc is Hadoop's remote procedure call, IPC version 9 with protobuf messages (RPC_PROTOCOL_BUFFER), client and server. It carries
+// any protocol; package protocol has YARN's.
 //
 // A connection begins with seven bytes from the client: "hrpc", version, service class and whether it will use SASL.
 // Packets follow, in both directions: four bytes of length, then protobufs, each after its own length:

@@ -1,5 +1,5 @@
-// Package commit makes the files that a job's tasks have written its output, once, whichever attempts at the application live at
-// the same time. It needs a file system in which a rename happens once, and nothing else.
+// Package commit makes the files of a job's tasks its output. It does that once, even if several attempts of the application live at the
+// same time. It needs only a file system in which a rename succeeds once.
 package commit
 
 import (

@@ -1,5 +1,5 @@
-// Package job says what a streaming MapReduce job is: what its user wants, the settings that it follows, its counters, and the
-// messages between its processes. It is data with checks; package mapreduce and its workers act on it.
+// Package job describes a streaming MapReduce job: its commands, settings and counters, and the messages between its processes. It is data
+// with checks; package mapreduce and its workers act on it.
 package job
 
 import (

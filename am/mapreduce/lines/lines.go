@@ -1,6 +1,6 @@
-// Package lines reads, cuts, sorts and merges lines of text: the records of a streaming job. A line is bytes up to a line feed;
-// one without is ended. Sorter sorts more lines than fit in memory by partition and bytes, and Merge merges sorted runs. The
-// order is that of the C locale. Nothing here knows of tasks or networks; its callers are map and reduce tasks.
+// Package lines reads, cuts, sorts and merges lines of text: the records of a streaming job. A line is bytes up to a line feed; one without
+// is ended. Sorter sorts more lines than fit in memory by partition and bytes, and Merge merges sorted runs. The order is that of the C
+// locale. It depends on neither tasks nor networks; its callers are map and reduce tasks.
 package lines
 
 import (

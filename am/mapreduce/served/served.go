@@ -1,7 +1,7 @@
-// Package served is about outputs of maps that the shuffle service of a node serves: where they have to lie, and how reduces fetch them.
-// The service is Hadoop's ShuffleHandler, or Heddle's. It needs no container, so that workers can go when their maps are done.
+// Package served has the paths of map outputs that a node's shuffle service serves, and fetches them for reduces. The service is Hadoop's
+// ShuffleHandler, or Heddle's. It needs no container, so workers can end when their maps are done.
 //
-// What it serves are bytes to it. Here they are the sorted lines for a reduce, and their CRC-32C in four bytes, big-endian.
+// The service doesn't interpret the bytes. They are the sorted lines for a reduce, and their CRC-32C in four bytes, big-endian.
 package served
 
 import (

@@ -1,5 +1,5 @@
-// Package signed is how the processes of a job talk: JSON in HTTP posts, signed with the job's key in both directions. A Caller
-// calls; Serve answers what a Guard lets through. Requests are taken once and in time. Nothing is encrypted.
+// Package signed carries calls between the processes of a job: JSON in HTTP posts, signed with the job's key in both directions. A Caller
+// calls; Serve answers requests that a Guard accepts, each once and in time. Nothing is encrypted.
 package signed
 
 import (

@@ -1,5 +1,5 @@
-// Package worker is what runs in a job's containers: it asks the ApplicationMaster for tasks, runs the user's commands over
-// their input, sorts and shuffles, and serves map outputs to other workers. Run is its main function.
+// Package worker is the process in a job's containers: it asks the ApplicationMaster for tasks, runs the user's commands over their input,
+// sorts and shuffles, and serves map outputs to other workers. Run is its main function.
 package worker
 
 import (

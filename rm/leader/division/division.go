@@ -1,5 +1,6 @@
-// Package division divides a cluster between long and short work, as Hawk, Eagle and Dice do: which applications have long tasks (Settings.Long), and
-// which nodes take none (Nodes). It is pure. Package partition has the rules; this one knows applications, queues and nodes.
+// Package division divides a cluster between long and short work, as Hawk, Eagle and Dice do: which applications have long tasks
+// (Settings.Long), and which nodes take none (Nodes). It is pure. Package partition has the rules; this one applies them to applications,
+// queues and nodes.
 package division
 
 import (

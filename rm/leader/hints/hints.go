@@ -1,9 +1,9 @@
 // Package hints measures how often containers of a leaf queue are released, and how many will be, as moving averages over windows: F_o and
-// A_o of OMO (section 4.3.1). ApplicationMasters of Heddle's library are told, as each sees its own containers only.
+// A_o of OMO (section 4.3.1). ApplicationMasters of Heddle's library get both, because each sees its own containers only.
 //
-// Only queues are measured in which somebody wants to know. Containers differ in size: amounts are measured, and whoever is told gets them in
-// containers of his own size. What is released is the size of a container when it ends and, where an ApplicationMaster has its containers
-// do one task after the other, whenever it says that one has become free. All containers will be released by themselves but those of reduces
+// Only queues with such an ApplicationMaster are measured. Containers differ in size: the package measures amounts, and an
+// ApplicationMaster gets them in containers of its own size. A container counts as released when it ends and, if its ApplicationMaster runs
+// one task after the other in it, whenever that reports it as free. All containers will be released by themselves, except those of reduces
 // whose application has maps running: they wait for these.
 package hints
 

@@ -1,5 +1,5 @@
-// Package lending says how much of each node is for short tasks that come by probes: a least amount always, and up to a most while short tasks
-// wait. That is Dice's elastic sizing (Dice, §4.2), of amounts instead of whole nodes. It is pure but for a lock.
+// Package lending decides how much of each node is lent to short tasks that come by probes: a least amount always, and up to a most while
+// short tasks wait. That is Dice's elastic sizing (Dice, §4.2), of amounts instead of whole nodes. It is pure but for a lock.
 //
 // What is lent is charged before a node hears of it, and given back to containers when the node has said that it uses no more than it was
 // told. So nothing is ever given away twice.

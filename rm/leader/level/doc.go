@@ -4,6 +4,6 @@
 // registered, its containers are brought to what is on record: the last leader may have died before it sent the order. What a node refuses is
 // taken back. A container that changes without an order was changed by its ApplicationMaster, and the change goes on record.
 //
-// Who is to be suspended is decided by rm/scheduler/drive (Decided), or by people (Suspend, Resume). The leader's loop passes on what nodes
-// say: what they can do (Show), where their containers are (Reported), and which orders they can't carry out (Failed).
+// Who is to be suspended is decided by rm/scheduler/drive (Decided), or by people (Suspend, Resume). The leader's loop passes on the nodes'
+// reports: their features (Show), the levels of their containers (Reported), and orders that they can't carry out (Failed).
 package level

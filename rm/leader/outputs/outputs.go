@@ -1,6 +1,6 @@
-// Package outputs sums up what nodes and ApplicationMasters tell of the outputs of maps, and how fast nodes have seen them fetched. The
-// scheduler's stage policies estimate by it how long shuffles take. They are told once per tick of what has changed, so that thousands of
-// nodes cost no more than a few. It is soft state: after a change of leaders nodes and ApplicationMasters tell all of it again.
+// Package outputs sums up the reports of nodes and ApplicationMasters on map outputs, and on how fast these are fetched. The scheduler's
+// stage policies use the sums to estimate how long shuffles take. They get changes once per tick, so thousands of nodes cost no more than a
+// few. It is soft state: after a change of leaders nodes and ApplicationMasters report everything again.
 //
 // Numbers come from outside: what is out of bounds is left out, and no node moves the rate of all by more than its share.
 package outputs

@@ -1,6 +1,5 @@
-// Package placement finds the queues of applications, when they are submitted and when they are moved. Names of queues, users
-// and applications go in. Paths of queues come out, or what speaks against them, in the words of the YARN scheduler whose queues these
-// are.
+// Package placement finds the queues of applications, when they are submitted and when they are moved. Names of queues, users and
+// applications go in. Paths of queues come out, or a refusal in the words of the YARN scheduler whose queues these are.
 //
 // A leader has one Placement.
 package placement

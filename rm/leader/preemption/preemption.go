@@ -1,5 +1,5 @@
-// Package preemption is the ApplicationMaster's side of preemption: what it is told of the containers that its application will lose, and
-// what people see of that. Which containers these are is the driver's decision (rm/scheduler/drive).
+// Package preemption is the ApplicationMaster's side of preemption: it warns of containers that the application will lose, and shows these
+// warnings to people. The driver (rm/scheduler/drive) chooses the containers.
 //
 // A leader has one Warnings for each live application. It adds containers as the driver decides, and puts a Message into each
 // answer to the ApplicationMaster's heartbeats.

@@ -1,5 +1,5 @@
-// Package queueconf deals with the configuration of queues for a leader: which one holds when a leadership begins, and how it is read
-// anew (rmadmin -refreshQueues), changed at run time (YARN's mutable configuration of the scheduler) and reset. What holds is in the
+// Package queueconf deals with the configuration of queues for a leader: it chooses the one for a new leadership, reads it anew (rmadmin
+// -refreshQueues), changes it at run time (YARN's mutable configuration of the scheduler) and resets it. The one in effect is in the
 // ledger, so that another leader goes on with it. A configuration changes as a whole or not at all.
 package queueconf
 

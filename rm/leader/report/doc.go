@@ -1,5 +1,5 @@
-// Package report tells people what only a leader knows: what applications and queues have pending and reserved, why requests
-// wait, what would hold a new one, and what a look at a node comes to. Questions by the ids of applications, nodes and queues go in, from
+// Package report answers questions from the leader's soft state: what applications and queues have pending and reserved, why requests wait,
+// what would hold a new one, and whether a node could serve a request. Questions by the ids of applications, nodes and queues go in, from
 // package view and REST. Answers of the scheduler come out, with its handles turned back into ids. Nothing changes by asking.
 //
 // A leader has one Reports. Questions wait for their turn in the leader's loop, and those about many things are answered in slices, so that

@@ -1,7 +1,7 @@
-// Package resize gives containers other sizes, as their ApplicationMasters wish (YARN: UpdateContainerRequest). Wishes go in, and
-// what nodes say that they give containers. What has changed goes to the ledger, to ApplicationMasters and to nodes, and wishes that can't be
-// met come back with Hadoop's reasons.
+// Package resize changes the sizes of containers, as their ApplicationMasters ask (YARN: UpdateContainerRequest). Requests go in, and the
+// sizes that nodes report. Changes go to the ledger, to ApplicationMasters and to nodes; requests that can't be met come back with Hadoop's
+// reasons.
 //
-// A container shrinks at once. It grows when the driver decides so, and its ApplicationMaster brings its node word of that within a
-// time; then the node confirms it. A growth that is never confirmed is taken back. A leader has one Sizes.
+// A container shrinks at once. It grows when the driver decides so and its ApplicationMaster passes that on to its node within a time
+// limit; then the node confirms it. A growth that is never confirmed is taken back. A leader has one Sizes.
 package resize

@@ -1,17 +1,16 @@
 // Package speed keeps the cluster-wide performance vectors of eSplash (section 5.2.1): how long tasks take on each node, by type, as
-// ApplicationMasters of Heddle's library report what they have seen. By these it sorts nodes into levels (internal/nodelevel), and tells
+// reported by ApplicationMasters of Heddle's library. By these it sorts nodes into levels (internal/nodelevel), and tells
 // ApplicationMasters which levels have changed.
 //
 // Tasks of different applications take different times. So each application's times are compared with each other only: a node is as much
-// slower as an application's tasks took longer there than they would on other nodes, by what all applications know of those. These are two
+// slower as an application's tasks took longer there than on other nodes, by the reports of all applications on those. These are two
 // unknowns, a size for each application and a slowness for each node, found in turns.
 //
-// Nobody has to tell the truth. Numbers out of bounds, and nodes that aren't there, are left out; each difference is bounded; all that the
-// applications of one user say of a node counts as one voice; and a node is as slow as the middle one of the voices says. So what one
-// user claims counts little where others have run tasks too. What was said fades, and what a user says of a node that hasn't been heard
-// of for hours is nothing any more.
+// Reports may be false. The package ignores numbers out of bounds, and unknown nodes; it bounds each difference; all reports of one user's
+// applications on a node count as one voice; and a node's slowness is the median of the voices. So one user's reports count little where
+// others have run tasks too. Reports fade, and a user's reports on a node lapse when no new one has come for hours.
 //
-// All of it is soft state: a new leader begins with nothing, and ApplicationMasters tell it again.
+// All of it is soft state: a new leader begins with nothing, and ApplicationMasters report again.
 //
 // Sorting takes long. So it works on copies, beside the leader's loop and its heartbeats (Due, Sort); these read what the latest one found.
 package speed

@@ -1,8 +1,9 @@
-// Package swap has containers stand still for the sake of their own applications, as their ApplicationMasters want: a request gets the room,
-// or just nobody loses what was done so far. The driver decides (drive.Driver.Swap), and package level carries out what it has decided. Wishes
-// that can't be met come back with the reason; the application goes on without.
+// Package swap suspends containers at the request of their own ApplicationMasters: to give another request the room, or to keep an attempt
+// that its copy has overtaken. The driver decides (drive.Driver.Swap), and package level carries the decision out. Wishes that can't be met
+// come back with the reason; the application goes on without.
 //
-// Nothing is kept here. For whom a container stands still is on record, and an ApplicationMaster tells the next leader again what it wants.
+// The package keeps no state. The ledger records for whom a container stands still, and ApplicationMasters repeat their wishes to the next
+// leader.
 package swap
 
 import (

@@ -1,8 +1,8 @@
 // Package unstarted lists granted containers that must be started by a deadline, the soonest first. A leader adds what it grants, and once a
 // second takes out what is due.
 //
-// Most containers are started within seconds, and the deadline is minutes away. So those that wait no more are dropped before, a few with
-// each that is added: to look at all of them at once would stall the loop where hundreds of thousands wait.
+// Most containers are started within seconds, and the deadline is minutes away. So the package drops started containers earlier, a few with
+// each addition: a look at hundreds of thousands at once would stall the loop.
 package unstarted
 
 import (

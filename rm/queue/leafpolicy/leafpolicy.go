@@ -1,6 +1,6 @@
-// Package leafpolicy knows the words for what orders the applications of a leaf: YARN's orders and others (ordering-policy), and stage
-// policies, which decide by the maps and reduces of MapReduce applications and take the place of an order (heddle-stage-policy). Package
-// queue reads them from files, and refuses words that aren't known. Package rm/scheduler/policy/leaf knows what each does.
+// Package leafpolicy has the names of the policies of a leaf: YARN's orders and others (ordering-policy), and stage policies, which decide
+// by the maps and reduces of MapReduce applications and take the place of an order (heddle-stage-policy). Package queue reads them from
+// files, and refuses unknown names. Package rm/scheduler/policy/leaf has the policies.
 package leafpolicy
 
 import (

@@ -1,5 +1,5 @@
-// Package suspension says how preemption takes resources from the containers of queues: it ends them, as YARN does, or suspends them. It reads
-// the keys heddle.scheduler.preemption.* and the words that settings of single queues may be. Package queue has each queue inherit them.
+// Package suspension says how preemption takes resources from the containers of queues: it ends them, as YARN does, or suspends them. It
+// reads the keys heddle.scheduler.preemption.* and checks the settings of single queues. Package queue lets queues inherit them.
 package suspension
 
 import (

@@ -1,5 +1,5 @@
-// Package drive runs a scheduler together with the rounds of preemption beside it. The leader, the simulator and the replay of
-// recorded events are its callers, and none of them does anything of a policy itself.
+// Package drive runs a scheduler together with the rounds of preemption beside it. The leader, the simulator and the replay of recorded
+// events are its callers, and none of them implements policy itself.
 //
 // Events go in by the methods of Driver. Step returns the decisions, each with its kind and, where preemption made it, the
 // reason. The caller carries decisions out:
@@ -10,8 +10,8 @@
 //   - Suspend, Shrink, Resume: it puts on record what the container is to hold and whether it stands still, then tells its node. If the
 //     node can't (Refused) or the container goes on without an order (Return), it says so.
 //   - Charge: it puts on record what the container is to hold. The node isn't told.
-//   - Tell: it has the application learn that it will lose the container.
-//   - The others ask for nothing; they are for whoever shows or logs them.
+//   - Tell: it warns the application that it will lose the container.
+//   - The others need no action; they are for display and logs.
 //
 // The package is pure, as rm/scheduler is: it has no I/O, no clock and no log, and the same events lead to the same decisions.
 // Its owner calls it from one goroutine. Time is in ms and never goes back.

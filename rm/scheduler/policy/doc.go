@@ -1,8 +1,8 @@
-// Package policy knows the policies by which queues are scheduled: YARN's CapacityScheduler, FairScheduler and
-// FifoScheduler, each a package below this one.
+// Package policy has the policies by which queues are scheduled: YARN's CapacityScheduler, FairScheduler and FifoScheduler, each a package
+// below this one.
 //
-// A policy decides on limits of queues and users, by what queues and applications are ordered, when an application becomes
-// active, who has nodes reserved, and how all that is explained. The search for who is next and where it fits is that of
-// package core, which asks the policy. To add one, implement Policy in a package here, give its queues a kind in rm/queue,
-// which refuses names that it doesn't know, and add its line to known. Package leaf has the interface of leaf policies.
+// A policy decides on limits of queues and users, by what queues and applications are ordered, when an application becomes active, who has
+// nodes reserved, and how all that is explained. The search for who is next and where it fits is that of package core, which asks the
+// policy. To add one, implement Policy in a package here, give its queues a kind in rm/queue, which refuses unknown names, and add its line
+// to known. Package leaf has the interface of leaf policies.
 package policy

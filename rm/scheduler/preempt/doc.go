@@ -1,8 +1,8 @@
 // Package preempt decides which containers must go so that queues and applications get what they are guaranteed.
 //
-// It is pure: a Snapshot of queues, applications and containers in, Victims with their reasons out; time is an argument. A
-// Capacity finds victims as YARN's ProportionalCapacityPreemptionPolicy does, a Fair as its FSPreemptionThread. Both keep
-// nothing but since when somebody starves or is marked, so that a new leader starts over with the patience of a new one.
+// It is pure: a Snapshot of queues, applications and containers in, Victims with their reasons out; time is an argument. A Capacity finds
+// victims as YARN's ProportionalCapacityPreemptionPolicy does, a Fair as its FSPreemptionThread. Both keep only the times since when queues
+// starve or containers are marked; a new leader starts over.
 //
 // A round answers with two lists: victims whose ApplicationMaster is to be told now, and those whose time is up. What then
 // happens to a container (it is killed with the exit status for preemption) is its owner's business.

@@ -1,5 +1,5 @@
-// Package stages translates what nodes and ApplicationMasters of Heddle tell of stages of work, want for it, and are told. Whoever takes it in
-// checks numbers.
+// Package stages translates the messages of Heddle's nodes and ApplicationMasters about stages of work, in both directions. Receivers check
+// the numbers.
 package stages
 
 import (

@@ -7,9 +7,9 @@
 // that ends its maps first is nearly there, FRESH predicts what the work will be then, and goes by that where the difference is large
 // (algorithm 3.3.3).
 //
-// Only what is asked for is known. A job that still has to ask for its reduces counts none. The text admits k jobs at a time, so that it
-// knows which one begins its maps next (J_b). Here the queue's limits on ApplicationMasters admit jobs, and all maps of an admitted job count at once. Nothing
-// is known of jobs that still wait for admission, so w_m(b) is 0.
+// Only requests count: a job that still has to ask for its reduces has none. The text admits k jobs at a time, and so determines which one
+// begins its maps next (J_b). Here the queue's limits on ApplicationMasters admit jobs, and all maps of an admitted job count at once. Jobs
+// that still wait for admission don't count, so w_m(b) is 0.
 //
 // If nobody waits for the share of one stage, the other stage takes the containers. FRESH never leaves a container free that somebody
 // could take.
