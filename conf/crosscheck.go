@@ -134,7 +134,7 @@ func (v *validation) reported(key string) bool {
 func (v *validation) clusterSecret() {
 	const key, file = "heddle.cluster.stock-daemons", "heddle.cluster.secret-file"
 	if v.c.Text(key) == "refuse" && v.c.Text(file) == "" {
-		v.problem(Error, key, "no daemon could join: daemons must prove that they know the cluster's secret, but there is none ("+file+" is not set)", "")
+		v.problem(Error, key, "no daemon could join: daemons must prove that they have the cluster's secret, but there is none ("+file+" is not set)", "")
 	}
 }
 
@@ -231,7 +231,7 @@ func (v *validation) probes() {
 		switch {
 		case c.Int(most) == 0:
 		case c.Int(prefix+"memory-mb") == 0:
-			v.problem(Error, most, "nodes are lent nothing that could grow, as "+prefix+"memory-mb is 0", "")
+			v.problem(Error, most, "there is no lent amount that could grow, as "+prefix+"memory-mb is 0", "")
 		case c.Int(most) < c.Int(least):
 			v.problem(Error, most, fmt.Sprintf("is below %s (%d), which is always lent", least, c.Int(least)), "")
 		}
@@ -243,7 +243,7 @@ func (v *validation) stages() {
 	const key = "heddle.scheduler.stage-policy"
 	class := v.c.Text(rmPrefix + "scheduler.class")
 	if v.c.IsSet(key) && v.c.Text(key) != "none" && (class == "fifo" || strings.HasSuffix(class, ".FifoScheduler")) {
-		v.problem(Warning, key, "has no effect, as the FifoScheduler knows no stages: set "+rmPrefix+"scheduler.class to capacity or fair", "")
+		v.problem(Warning, key, "has no effect, as the FifoScheduler has no stage policies: set "+rmPrefix+"scheduler.class to capacity or fair", "")
 	}
 }
 

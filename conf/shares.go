@@ -28,7 +28,7 @@ func (c *Config) Shares(key string) (map[string]Share, error) {
 			return nil, fmt.Errorf("%q is no share: write NAME:WEIGHT or NAME:WEIGHT:PRIORITY", item)
 		}
 		if _, twice := of[words[0]]; twice {
-			return nil, fmt.Errorf("user %q is there twice", words[0])
+			return nil, fmt.Errorf("user %q is named twice", words[0])
 		}
 		weight, err := strconv.ParseFloat(words[1], 64)
 		if err != nil || math.IsNaN(weight) || weight <= 0 || weight > mostWeight {

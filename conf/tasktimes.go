@@ -16,7 +16,7 @@ func (c *Config) TaskTimes(key string) (map[string]time.Duration, error) {
 			return nil, fmt.Errorf("%q doesn't say how long the tasks of a queue take: write QUEUE=TIME, such as root.batch=10m", item)
 		}
 		if _, twice := times[queue]; twice {
-			return nil, fmt.Errorf("queue %q is there twice", queue)
+			return nil, fmt.Errorf("queue %q is named twice", queue)
 		}
 		times[queue] = d
 	}

@@ -290,7 +290,7 @@ func (r *hdfsReader) block(off int64) (*pb.LocatedBlock, error) {
 			return b, nil
 		}
 		if asked {
-			return nil, fmt.Errorf("the NameNode knows no block at offset %d", off)
+			return nil, fmt.Errorf("the NameNode has no block at offset %d", off)
 		}
 		if err := r.locate(off); err != nil {
 			return nil, err

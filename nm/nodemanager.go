@@ -552,7 +552,7 @@ func (n *NodeManager) unregister() {
 	ctx, cancel := context.WithTimeout(context.Background(), unregisterLimit)
 	defer cancel()
 	if err := n.updater.Load().Unregister(ctx); err != nil {
-		n.log.WithError(err).Warn("The ResourceManager could not be told that the node goes away")
+		n.log.WithError(err).Warn("Could not unregister the node from the ResourceManager")
 	}
 }
 
@@ -562,7 +562,7 @@ func (n *NodeManager) sample(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if _, err := n.sampler.Sample(); err != nil {
-			n.log.WithError(err).Warn("Could not measure what is in use on the machine")
+			n.log.WithError(err).Warn("Could not measure the use of the machine")
 		}
 		select {
 		case <-ctx.Done():

@@ -54,7 +54,7 @@ func (n *NodeManager) openStager(binary string) (shorttasks.Stager, error) {
 
 func (n *NodeManager) newStager(binary, dir string, size int64) (*stager, error) {
 	if !n.groups.Capabilities().MemoryLimit {
-		return nil, fmt.Errorf("cgroups of kind %s have no memory groups, and what is staged would be charged to the NodeManager", n.groups.Kind())
+		return nil, fmt.Errorf("cgroups of kind %s have no memory groups, so copies would be charged to the NodeManager", n.groups.Kind())
 	}
 	files, err := hdfsadapter.New(n.o.Conf, hdfsadapter.Options{Host: n.identity.Host, Log: n.log})
 	if err != nil {

@@ -54,7 +54,7 @@ func (r *ResourceManager) RemoveMember(ctx context.Context, id string) error {
 func (r *ResourceManager) leadersControl() (ipc.Invoker, error) {
 	leads := r.LeaderID()
 	if leads == "" || leads == r.id {
-		return nil, errors.New("nobody leads the group of ResourceManagers")
+		return nil, errors.New("the group of ResourceManagers has no leader")
 	}
 	a, err := r.conf.RMAddress(AdminAddress, leads)
 	if err != nil {

@@ -61,7 +61,7 @@ func (e *Engine) Run(ctx context.Context, t *wire.Task, output func(stream int, 
 	case wire.Call:
 		return e.warm.call(ctx, t, output)
 	}
-	return &wire.Ended{ID: t.ID, Why: wire.Faulty, Fault: fmt.Sprintf("this executor knows no tasks of kind %d: its heddle is another version than the client's", t.What)}
+	return &wire.Ended{ID: t.ID, Why: wire.Faulty, Fault: fmt.Sprintf("this executor runs no tasks of kind %d: its heddle is of another version than the client's", t.What)}
 }
 
 // writer passes on what one stream of a task gets.

@@ -237,7 +237,7 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 			c.fault(a.AttemptError)
 		case stage.Avoid:
 			if a.Failures == 0 {
-				c.log.WithField("host", a.Host).Warn("Neither its workers nor its NodeManager answer, and others do: what it has and does is made elsewhere")
+				c.log.WithField("host", a.Host).Warn("Neither its workers nor its NodeManager answer, and others do: its outputs and tasks are made elsewhere")
 			} else {
 				c.log.WithField("host", a.Host).Warnf("%d failures: no more tasks there", a.Failures)
 			}

@@ -58,7 +58,7 @@ func notStarted(c *coordinator, e am.ContainerStartFailed) {
 		return
 	}
 	c.unserved[w.host] = true
-	c.log.Infof("%s has no shuffle service: workers there serve what they have made", w.host)
+	c.log.Infof("%s has no shuffle service: workers there serve their own outputs", w.host)
 	delete(c.workers, e.Container.ID.String())
 	w.exit = true
 	wake(&w.wake)

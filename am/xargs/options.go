@@ -125,11 +125,11 @@ func options() []option {
 		{'D', "define", required, func(o *Options, v string) error { o.Place.Settings = append(o.Place.Settings, v); return nil }, "KEY=VALUE", "set a configuration key"},
 		{0, "address", required, text(func(o *Options) *string { return &o.Place.Address }), "HOST", "name or address by which the cluster's nodes reach this machine"},
 		{0, "queue", required, text(func(o *Options) *string { return &o.Place.Queue }), "NAME", "queue of the cluster"},
-		{0, "memory", required, number("--memory", 1, 1<<20, func(o *Options) *int { return &o.Place.Memory }), "MB", "memory for each command that runs at a time on the cluster (default 512)"},
-		{0, "probes", none, flag(func(o *Options) *bool { return &o.Place.Probes }), "", "place each command by probes of nodes, in what these are lent for short tasks, instead of holding containers"},
-		{0, "clone", none, flag(func(o *Options) *bool { return &o.Place.Clone }), "", "with --probes: where nothing else waits, run a second copy of a command; the first result counts"},
-		{0, "stage", none, flag(func(o *Options) *bool { return &o.Place.Stage }), "", "with --probes: the last argument is the name of a file on HDFS; where a node has copied it to memory meanwhile, HEDDLE_STAGED_INPUT names the copy"},
-		{0, "nice", required, number("--nice", 0, 1000, func(o *Options) *int { return &o.Place.Nice }), "N", "with --probes: let commands of less N, of all users, go first (default 0)"},
+		{0, "memory", required, number("--memory", 1, 1<<20, func(o *Options) *int { return &o.Place.Memory }), "MB", "memory of each command on the cluster (default 512)"},
+		{0, "probes", none, flag(func(o *Options) *bool { return &o.Place.Probes }), "", "send commands straight to nodes by probes, within what is lent to short tasks, instead of holding containers"},
+		{0, "clone", none, flag(func(o *Options) *bool { return &o.Place.Clone }), "", "with --probes: run second copies of commands on nodes without other work; the first result counts"},
+		{0, "stage", none, flag(func(o *Options) *bool { return &o.Place.Stage }), "", "with --probes: the last argument names a file on HDFS; HEDDLE_STAGED_INPUT names its copy in memory, if the node has made one"},
+		{0, "nice", required, number("--nice", 0, 1000, func(o *Options) *int { return &o.Place.Nice }), "N", "with --probes: commands with a smaller N go first, of all users (default 0)"},
 		{0, "env", required, func(o *Options, v string) error {
 			o.Place.Env = append(o.Place.Env, strings.Split(v, ",")...)
 			return nil

@@ -22,17 +22,17 @@ func newBenchPreempt() *cobra.Command {
 	var stock, asJSON bool
 	c := &cobra.Command{
 		Use:   "preempt",
-		Short: "Compare what a burst of short jobs on a cluster full of long containers meets, when these are killed or suspended",
+		Short: "Compare how long a burst of short jobs waits on a full cluster, when long containers are killed or suspended",
 		Long: `Starts a ResourceManager and --nodes NodeManagers on this machine, anew for each run. Long jobs fill them. Then short jobs come to another queue,
 which is guaranteed --guarantee percent of the cluster. Prints a table in Markdown: how long a short job waits for its first container, from
-its submission and from when its ApplicationMaster asks for it, what becomes of the long jobs, and their longest delay beyond suspension.
+its submission and from its ApplicationMaster's request, how long the long jobs take, and their longest delay beyond suspension.
 
---modes are values of heddle.scheduler.preemption. none is without preemption, and big-c is suspend as BIG-C's authors built it: rounds every 3 s
+--modes are values of heddle.scheduler.preemption, none (no preemption), and big-c, which is suspend as BIG-C's authors built it: rounds every 3 s
 only, and containers that run on with 1 % of a core. --stock adds YARN's own preemption on a YARN that is started from Maven's jars (it needs a
 JDK, and mvn the first time). A round may take all that is due.
 
-Long tasks use --memory, and look whether it stays what it was. --swap file makes a swap file in --folder, zram a compressed device, and takes it
-away again; own is what the machine swaps to anyway, and with none suspended memory stays held. It needs root, for cgroups.`,
+Long tasks use --memory, and check that it stays unchanged. --swap file makes a swap file in --folder, zram a compressed device, and removes it
+afterwards; own is the machine's own swap; with none suspended memory stays held. It needs root, for cgroups.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if stock && !slices.Contains(modes, "stock") {

@@ -16,10 +16,9 @@ func newBenchProbes() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "probes",
 		Short: "Measure how fast warm executors get short tasks",
-		Long: `Starts nodes and executors as processes of this machine and gives them tasks over the connections that a cluster's use, by a pool of executors and by
-probes of nodes: first as many as possible that end at once, then jobs at random times that keep the slots as busy as --load says. Then jobs of processes
-that are started (sleep) come at random times, beside a process that works all the time: once each task starts as soon as a slot is free, in this process
-(omniscient), and once they are placed by probes.`,
+		Long: `Starts nodes and executors as processes of this machine, and gives them tasks over a cluster's connections, by a pool of executors and by probes of
+nodes: first as many empty tasks as possible, then jobs at random times that load the slots to --load. Then jobs of processes (sleep) come at random
+times, beside a process that works all the time: once each process starts as soon as a slot is free (omniscient), and once by probes.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Binary, err = os.Executable(); err != nil {

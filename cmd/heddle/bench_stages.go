@@ -77,7 +77,8 @@ func newBenchSpeculate() *cobra.Command {
 slow disk, and one of the others dies. Each line of a map costs processor time and a small write to the disk.
 
 Runs the same jobs of heddle mr under one rule after the other, --runs times, and prints a table in Markdown: medians (least–most). p99 is that
-of all jobs of a rule. It needs root, for the cgroups. Rules with +freeze switch suspension and a swap file on, for all rules. A slow disk needs the controller blkio of version 1, and a disk of the kernel's.`,
+of all jobs of a rule. It needs root, for the cgroups. If one of the rules has +freeze, all run with suspension and a swap file. The slow disk needs the
+controller blkio of version 1, and a folder on a block device.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !(core > 0 && core <= 64) || jobs < 1 || maps < 1 || lines < 1 || slots < 1 || reduces < 0 {
@@ -100,9 +101,9 @@ of all jobs of a rule. It needs root, for the cgroups. Rules with +freeze switch
 			return x.run(cmd)
 		},
 	}
-	x.add(c, []string{"none", "late", "esplash", "split"}, "values of heddle mr -speculation; with +freeze behind them heddle mr -freeze, too, which needs --reduces 0")
+	x.add(c, []string{"none", "late", "esplash", "split"}, "values of heddle mr -speculation; +freeze behind one adds heddle mr -freeze, which needs --reduces 0")
 	f := c.Flags()
-	f.Float64Var(&core, "core", 0.3, "what stands for a core: six nodes have 3.5 times as much together")
+	f.Float64Var(&core, "core", 0.3, "processors of a whole node; the six nodes have 3.5 times as much together")
 	f.IntVar(&jobs, "jobs", 1, "jobs of a run, one submitted a second; workers keep their containers while a reduce may fetch from them, so that others wait")
 	f.IntVar(&maps, "maps", 18, "maps of a job")
 	f.IntVar(&reduces, "reduces", 1, "reduces of a job")

@@ -29,7 +29,7 @@ func newBenchSuspend() *cobra.Command {
 The first rows move no memory. Then a process that holds --memory is paged out to the 64 MB that a suspended container keeps, and
 goes on: after it has written all of its memory (dirty), and after it has only read it (clean). "back" is until it may run,
 "back and read" until it has read all of its memory. Its checksum must be the same. --swap file makes a swap file of three times --memory
-in --dir, --swap zram a compressed device, and takes it away again; own is what the machine swaps to anyway.`,
+in --dir, --swap zram a compressed device, and removes it afterwards; own is the machine's own swap.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if o.Rounds < 1 || o.Moves < 1 || megabytes < 128 {

@@ -142,7 +142,7 @@ func (o *hybridSim) run(out, progress io.Writer) error {
 func (o *hybridSim) setDice() (err error) {
 	if o.dice == "" {
 		if o.given("dice-most") || o.given("dice-preemption") {
-			return errors.New("-dice-most and -dice-preemption say nothing without Dice: give -dice too")
+			return errors.New("-dice-most and -dice-preemption have no effect without Dice: give -dice too")
 		}
 		return nil
 	}

@@ -17,8 +17,8 @@ func newSimRun() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE",
 		Short: "Simulate MapReduce jobs on nodes that differ and fail, as a file says",
-		Long: "Simulates the jobs of a scenario, with the decisions of the scheduler and of heddle mr in virtual time, and prints as JSON what\n" +
-			"became of each job, task and attempt. docs/scenarios.md describes the file, which is JSON or YAML. The same file gives the same output.",
+		Long: "Simulates the jobs of a scenario, with the decisions of the scheduler and of heddle mr in virtual time, and prints as JSON the times\n" +
+			"and outcomes of all jobs, tasks and attempts. docs/scenarios.md describes the file, which is JSON or YAML. The same file gives the same output.",
 		Args:    cobra.ExactArgs(1),
 		Example: "  heddle sim run docs/scenarios/stragglers.json",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,8 +55,8 @@ func newSimStudy() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "study " + strings.Join(study.Names(), "|"),
 		Short: "Repeat the experiments that a technique's authors report",
-		Long: "Simulates the nodes, jobs and disturbances of the experiments with a technique, and prints what comes out beside what its\n" +
-			"authors report. docs/studies has the results. Sparrow and what followed it run on a synthetic trace, and on those in Hawk's format\n" +
+		Long: "Simulates the nodes, jobs and disturbances of the experiments with a technique, and prints the results beside its\n" +
+			"authors' figures. docs/studies has the results. Sparrow and what followed it run on a synthetic trace, and on those in Hawk's format\n" +
 			"that HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE name.",
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: study.Names(),

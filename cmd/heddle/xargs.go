@@ -29,7 +29,7 @@ func newXargs() *cobra.Command {
 	return &cobra.Command{
 		Use:   "xargs [options] COMMAND [ARGUMENT...]",
 		Short: "Run a command for each item of the input",
-		Long: `Runs a command for each item, or group of items, that standard input has: on the cluster, or on this machine if no cluster is
+		Long: `Runs a command for each item, or group of items, of standard input: on the cluster, or on this machine if no cluster is
 configured. It takes the options of GNU xargs, and has its exit codes:
 123 if a command has failed, 124 if one has exited with 255, 125 if a signal has ended one, 126 or 127 if the command can't be run or
 is missing, 1 for other errors. {} as an argument stands for the items; without it they are added at the end. Outputs of commands that

@@ -253,7 +253,7 @@ func (c *cluster) environment() {
 	}
 	if onHeddle { // Hadoop takes what its RPC takes
 		refused(c, "more than the log takes", protocol.SubmitApplication, c.as("alice"), submitRequest(with(10<<20)), ipc.YarnException,
-			"and may have 983040. Put what is large into files (local resources)")
+			"and may have 983040. Put large content into files (local resources)")
 	}
 	big := with(512 << 10) // the kernel takes 128 KiB
 	id := c.submit("alice", big)

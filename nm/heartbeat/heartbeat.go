@@ -269,7 +269,7 @@ func (u *Updater) lend(m *pb.Resource) {
 	}
 	lent, err := u.o.Types.From(m)
 	if err != nil {
-		u.o.Log.WithError(err).Error("The ResourceManager lends resources that this node doesn't know")
+		u.o.Log.WithError(err).Error("The ResourceManager lends resources of types that this node doesn't have")
 	}
 	u.o.Lend(lent)
 }

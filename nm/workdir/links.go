@@ -38,7 +38,7 @@ func links(paths map[string]string, list func(folder string) ([]os.FileInfo, err
 		}
 		inside, err := list(target)
 		if err != nil {
-			return nil, fmt.Errorf("resource %q: what is in it can't be linked: %w", name, err)
+			return nil, fmt.Errorf("resource %q: its contents can't be linked: %w", name, err)
 		}
 		for _, entry := range inside {
 			all = append(all, launch.Link{Name: entry.Name(), Target: filepath.Join(target, entry.Name())})

@@ -128,7 +128,7 @@ func (as *applications) checkSubmission(id records.ApplicationID, user string, c
 		most = min(most, limit)
 	}
 	if size := proto.Size(ctx); size > most {
-		return refusal.New(refusal.Refused, "%v can't be submitted: its submission context has %d bytes, and may have %d. Put what is large into files "+
+		return refusal.New(refusal.Refused, "%v can't be submitted: its submission context has %d bytes, and may have %d. Put large content into files "+
 			"(local resources), or have the ResourceManager's administrator raise heddle.submission.max-bytes", id, size, most)
 	}
 	return as.checkTags(ctx.GetApplicationTags())

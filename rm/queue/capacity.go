@@ -306,7 +306,7 @@ func (p *parser) children(q *Queue) (names []string) {
 	for _, key := range []string{"auto-create-child-queue.enabled", "auto-queue-creation-v2.enabled"} {
 		if p.truth(q.Path+"."+key, false) {
 			q.managed = true
-			p.warn(q.Path+"."+key, "true", "queues aren't made as applications need them: what is submitted to one below "+q.Path+" that isn't declared is refused")
+			p.warn(q.Path+"."+key, "true", "queues aren't created on demand: submissions to an undeclared queue below "+q.Path+" are refused")
 		}
 	}
 	if q.Reservable {

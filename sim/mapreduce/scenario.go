@@ -140,7 +140,7 @@ func (s *Scenario) check() *flaw {
 	r.word("scheduler", s.Scheduler, "fair", "capacity", "fifo")
 	s.Settings.check(r)
 	if p := s.Settings.StagePolicy; s.Scheduler == "fifo" && p != "" && p != "none" {
-		r.bad("settings.stagePolicy", "%s needs fair or capacity as the scheduler: fifo knows no stages", p)
+		r.bad("settings.stagePolicy", "%s needs fair or capacity as the scheduler: fifo has no stage policies", p)
 	}
 	names, nodes := map[string]bool{}, 0
 	var memory, cores int64

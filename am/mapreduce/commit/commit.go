@@ -106,7 +106,7 @@ func (c *Commit) Claim(ctx context.Context) (begun []Moved, err error) {
 		case kind == begunFile:
 			return c.parts(ctx, attempt)
 		case kind == failedFile:
-			return nil, fmt.Errorf("attempt %d has failed, and removed what it had written", attempt)
+			return nil, fmt.Errorf("attempt %d has failed, and removed its files", attempt)
 		case kind == turnFile && attempt > c.Attempt:
 			return nil, ErrFenced
 		case kind == turnFile && attempt == c.Attempt:
@@ -118,7 +118,7 @@ func (c *Commit) Claim(ctx context.Context) (begun []Moved, err error) {
 		}
 		// Somebody else has been quicker, or the file was renamed while the folder was read.
 		if try == claimTries {
-			return nil, fmt.Errorf("%s says of no attempt that it may commit", c.Folder)
+			return nil, fmt.Errorf("%s gives no attempt the right to commit", c.Folder)
 		}
 		if err := pause.For(ctx, claimPause); err != nil {
 			return nil, err

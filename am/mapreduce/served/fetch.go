@@ -96,7 +96,7 @@ func answer(a *http.Response, hash string, secret []byte, name string, reduce in
 		text, _ := io.ReadAll(io.LimitReader(a.Body, 500))
 		return nil, &Refusal{URL: at, Status: a.Status, Text: string(text)}
 	case !hmac.Equal([]byte(a.Header.Get("ReplyHash")), []byte(sign(secret, hash))):
-		return nil, fmt.Errorf("%s: the answer isn't that of somebody who knows the job", at)
+		return nil, fmt.Errorf("%s: the answer isn't signed with the job's secret", at)
 	}
 	in := bufio.NewReader(a.Body)
 	length, size, err := head(in, name, reduce)

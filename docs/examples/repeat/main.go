@@ -1,4 +1,4 @@
-// Command repeat runs a shell command in so many containers of a YARN cluster, and those again that fail. It is an example of an
+// Command repeat runs a shell command in a number of containers of a YARN cluster, and repeats those that fail. It is an example of an
 // application: one program that submits itself, and is its own ApplicationMaster.
 //
 //	repeat -n 10 -memory 256 'echo hello from $CONTAINER_ID'

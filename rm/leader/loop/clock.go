@@ -43,7 +43,7 @@ func (c *clock) Now() time.Time {
 	passed := max(now-c.read, 0)
 	c.read = now
 	if passed > maxPause {
-		c.log.WithField("pause", passed).Warn("this process stood still, or its machine slept: nobody's silence counts meanwhile")
+		c.log.WithField("pause", passed).Warn("this process stood still, or its machine slept: silence in that time doesn't count")
 		passed = TickInterval
 	}
 	c.at = c.at.Add(passed)

@@ -174,7 +174,7 @@ func (s *Sizes) resized(c *ledger.Container, to records.Resource, kind pb.Contai
 func (s *Sizes) Confirm(c *ledger.Container, given *pb.Resource) {
 	size, err := s.cfg.Requests.Size(given)
 	if err != nil {
-		s.cfg.Log.WithField("container", c.ID).WithField("node", c.Node).WithError(err).Warn("its node tells a size that can't be read")
+		s.cfg.Log.WithField("container", c.ID).WithField("node", c.Node).WithError(err).Warn("its node reports a size that can't be read")
 		return
 	}
 	if confirmed := size.Min(c.Resource).Max(c.Confirmed()); confirmed != c.Confirmed() {

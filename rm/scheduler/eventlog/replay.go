@@ -171,7 +171,7 @@ func (p *Replay) play(r *Record) error {
 	case SetTree:
 		err = p.setTree(r)
 	default:
-		err = errors.New("this program doesn't know such events")
+		err = errors.New("this program has no such event")
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", r.Op, err)

@@ -107,8 +107,8 @@ func (c *Cluster) GetInto(ctx context.Context, path string, query url.Values, to
 	return nil
 }
 
-// errStandby is the answer of a ResourceManager that isn't active and doesn't know which one is.
-var errStandby = errors.New("it is on standby and doesn't know which one is active")
+// errStandby is the answer of a ResourceManager that isn't active and names no active one.
+var errStandby = errors.New("it is on standby and names no active one")
 
 // REST makes a request to the active ResourceManager. It tries each in turn, several times if none is active, and
 // follows a standby's redirect. A refusal by the server is a *RESTError.

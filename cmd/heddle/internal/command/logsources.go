@@ -148,7 +148,7 @@ func (v *liveLogs) ended(w *wanted, found []place) ([]place, error) {
 			continue
 		}
 		if w.node == "" {
-			return nil, fmt.Errorf("%v has ended, and the ResourceManager doesn't know on which node: give -nodeAddress, or wait until the application has ended", id)
+			return nil, fmt.Errorf("%v has ended, and the ResourceManager has no record of its node: give -nodeAddress, or wait until the application has ended", id)
 		}
 		nodes, err := v.s.nodes(nil)
 		if err != nil {

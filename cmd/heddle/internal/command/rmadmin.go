@@ -26,12 +26,12 @@ var rmadmin = verb{
 func rmadminOptions() []option.Option {
 	return []option.Option{
 		{Name: "getServiceState", Arg: "Id", Help: "Shows whether a ResourceManager is active or on standby."},
-		{Name: "getAllServiceState", Help: "Shows that for all ResourceManagers."},
+		{Name: "getAllServiceState", Help: "Shows which ResourceManagers are active or on standby."},
 		{Name: "transitionToActive", Arg: "Id", Optional: true, Help: "Makes a ResourceManager lead."},
 		{Name: "transitionToStandby", Arg: "Id", Optional: true, Help: "Makes the leading ResourceManager hand over to another one."},
 		{Name: "checkHealth", Arg: "Id", Help: "Exits with 0 if a ResourceManager is healthy."},
 		{Name: "members", Help: "Lists the members of the group that replicates the ResourceManagers' state."},
-		{Name: "removeMember", Arg: "Id", Help: "Removes a ResourceManager from that group for good. Stop it first; it can return only with an empty state folder."},
+		{Name: "removeMember", Arg: "Id", Help: "Removes a ResourceManager from the replicating group for good. Stop it first; it can return only with an empty state folder."},
 		{Name: "refreshQueues", Help: "Rereads the queues."},
 		{Name: "refreshNodes", Help: "Rereads the lists of included and excluded nodes. With -g excluded nodes may finish their work."},
 		{Name: "g", Long: "graceful", Arg: "Timeout", Optional: true, Help: "With -refreshNodes: how many seconds nodes have; -1 or no value: no limit. -client or -server says who keeps the time."},
