@@ -110,3 +110,46 @@ func FuzzFrames(f *testing.F) {
 		}
 	})
 }
+
+// lost ends each task as one that nobody takes.
+type lost struct{}
+
+func (lost) Submit(tasks ...*pool.Task) {
+	for _, t := range tasks {
+		t.Done(wire.Ended{}, errors.New("nobody takes it"))
+	}
+}
+
+func (lost) Cancel(*pool.Task) {}
+
+// However a program's frames come, each call that was taken has one answer.
+func FuzzServe(f *testing.F) {
+	f.Add(append(frame(submit, 1, "call"), frame(cancel, 1, "")...))
+	f.Add(append(frame(submit, 7, ""), frame(submit, 7, "")...))
+	f.Add(append(frame(submit, 7, ""), frame(9, 8, "")...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		calls := 0
+		for in := bufio.NewReader(bytes.NewReader(b)); ; calls++ {
+			what, _, _, err := readFrame(in)
+			if err != nil || what > cancel {
+				break
+			}
+			if what == cancel {
+				calls--
+			}
+		}
+		var out bytes.Buffer
+		Serve(t.Context(), bytes.NewReader(b), &out, lost{}, Interpreter{Args: []string{"none"}}, 0)
+		answers := 0
+		for in := bufio.NewReader(&out); ; answers++ {
+			if _, _, _, err := readFrame(in); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%q: what comes back is broken off: %v", b, err)
+			}
+		}
+		if answers != calls {
+			t.Errorf("%q: %d calls have %d answers", b, calls, answers)
+		}
+	})
+}

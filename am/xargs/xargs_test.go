@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -468,5 +469,27 @@ func FuzzItems(f *testing.F) {
 			}
 		}
 		t.Error("more commands than bytes")
+	})
+}
+
+// Words are options or the command, and none is lost or made up. The numbers are in their bounds.
+func FuzzParse(f *testing.F) {
+	for _, line := range []string{
+		"-0rn1\x00echo", "-I{}\x00sh\x00-c\x00{}", "--max-lines=3\x00-P\x004", "-d\\x0a\x00--\x00-x", "-L\x00", "--timeout=1e300", "-n\x00-1", "--ma=1",
+	} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		words := strings.Split(line, "\x00")
+		o, err := Parse(words)
+		if err != nil {
+			return
+		}
+		if o.MaxArgs < 0 || o.MaxLines < 0 || o.Procs < 0 || o.Timeout < 0 || o.Tries < 1 || len(o.Command) == 0 {
+			t.Errorf("%q: %+v", words, o)
+		}
+		if tail := words[max(0, len(words)-len(o.Command)):]; !slices.Equal(o.Command, tail) && !slices.Equal(o.Command, []string{"echo"}) {
+			t.Errorf("%q: the command is %q", words, o.Command)
+		}
 	})
 }

@@ -60,8 +60,8 @@ func parseBound(text string) (b bound, err error) {
 		return b, nil
 	}
 	t, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		return b, fmt.Errorf("--until %s: give a time such as 2026-11-20T08:30:00Z, ms since 1970, or line:1200", text)
+	if err != nil || t.UnixMilli() <= 0 {
+		return bound{}, fmt.Errorf("--until %s: give a time after 1970 such as 2026-11-20T08:30:00Z, ms since 1970, or line:1200", text)
 	}
 	return bound{time: t.UnixMilli()}, nil
 }

@@ -1,6 +1,7 @@
 package localizer
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -266,4 +267,39 @@ func TestRecoveryWithADiskThatHangs(t *testing.T) {
 	}
 	release()
 	await.Until(t, "the end of the recovery", func() bool { return len(n.usable([]string{hung})) == 1 })
+}
+
+// A damaged record is an error, and no record counts whose key isn't the place that it tells of. What counts stays in the caches.
+func FuzzRecord(f *testing.F) {
+	n := newNode(f)
+	base := n.cfg.Dirs.Readable()[0]
+	for _, s := range []saved{
+		{Visibility: Public, Dir: base, Number: 10, Location: Location{Scheme: "hdfs", Host: "nn", Port: 8020, Path: "/a"}, Done: true, Bytes: 7},
+		{Visibility: Private, User: "alice", Dir: base, Sub: "0/1", Number: 11, Location: Location{Scheme: "file", Path: "/a"}, Done: true},
+		{Visibility: Application, User: "alice", App: app(1).String(), Dir: base, Number: 12, Location: Location{Scheme: "file", Path: "/a"}},
+		{Visibility: Private, User: "../bob", Dir: base, Number: 12},
+	} {
+		value, err := json.Marshal(s)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(value)
+	}
+	f.Add([]byte("{"))
+	f.Fuzz(func(t *testing.T, value []byte) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		r := &recorded{}
+		err := n.parse(r, value)
+		if err == nil {
+			t.Fatalf("%q counts without a key", value)
+		}
+		if r.cache == nil {
+			return
+		}
+		r = &recorded{key: r.storeKey()}
+		if err := n.parse(r, value); err == nil && (r.number <= firstSlot || !strings.HasPrefix(filepath.Clean(r.path), filepath.Clean(r.dir))) {
+			t.Errorf("%q is at %s", value, r.path)
+		}
+	})
 }

@@ -369,6 +369,11 @@ func FuzzIdentifiers(f *testing.F) {
 				t.Errorf("%+v came back as %+v, %v", id, again, err)
 			}
 		}
+		if id, err := ParseClientToAM(b); err == nil {
+			if again, err := ParseClientToAM(id.Encode()); err != nil || again != id {
+				t.Errorf("%+v came back as %+v, %v", id, again, err)
+			}
+		}
 		if id, err := ParseContainer(b); err == nil {
 			if _, err := Encode(id); err != nil {
 				t.Errorf("%v: %v", id, err)

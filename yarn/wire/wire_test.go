@@ -384,3 +384,21 @@ func TestWhoIsBusyHearsLater(t *testing.T) {
 		}
 	})
 }
+
+// What comes before the proof of a secret takes no more than a name, and begins with the word that we know.
+func FuzzReadName(f *testing.F) {
+	f.Add([]byte(magic + "\x00\x04annarest"))
+	f.Add([]byte(magic + "\xff\xffab"))
+	f.Add([]byte("GET / HTTP/1.1\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in := bytes.NewReader(b)
+		name, err := readName(in)
+		if err != nil {
+			return
+		}
+		head := append(binary.BigEndian.AppendUint16([]byte(magic), uint16(len(name))), name...)
+		if len(name) > maxName || !bytes.Equal(head, b[:len(b)-in.Len()]) {
+			t.Errorf("%q begins with the name %q", b, name)
+		}
+	})
+}

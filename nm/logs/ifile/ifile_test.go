@@ -138,3 +138,18 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+func FuzzParseChecksum(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x04name\x00\x00\x00\x00\x00\x00\x01\x02"))
+	f.Add([]byte("\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		name, good, err := ParseChecksum(b)
+		if err != nil {
+			return
+		}
+		again := append(binary.BigEndian.AppendUint32(nil, uint32(len(name))), name...)
+		if again = binary.BigEndian.AppendUint64(again, uint64(good)); good < 0 || !bytes.HasPrefix(b, again) {
+			t.Errorf("%q became %q and %d", b, name, good)
+		}
+	})
+}

@@ -226,3 +226,17 @@ func TestWordsOfWishes(t *testing.T) {
 		}
 	}
 }
+
+func FuzzParseBreathe(f *testing.F) {
+	for _, text := range []string{"", "never", "45s", "1h30m", "-5s", "1e9h"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		switch d, err := level.ParseBreathe(text); {
+		case err != nil && (d != 0 || !strings.Contains(err.Error(), "breathe")):
+			t.Errorf("%q: %v, %v", text, d, err)
+		case err == nil && (d == 0) != (text == ""), err == nil && (d == -1) != (text == "never"), err == nil && d > 0 && (d < level.ShortestBreath || d > 24*time.Hour):
+			t.Errorf("%q is %v", text, d)
+		}
+	})
+}
