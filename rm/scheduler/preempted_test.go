@@ -49,4 +49,13 @@ func TestPreemptedRoom(t *testing.T) {
 	if got := grants(s); len(got) != 1 || got[0].App != turn {
 		t.Fatalf("no room is set aside for an application that is gone: %v", got)
 	}
+	s, held, turn, starved = setup()
+	s.RemoveApp(starved)
+	s.PreemptFor(held[0].Container, starved)
+	next := s.AddApp(AppSpec{Queue: "root.c", User: "u", Seq: 4})
+	s.UpdateAsks(next, []Ask{row(1, Any, 1, true)})
+	s.Free(held[0].Container)
+	if got := grants(s); next != starved || len(got) != 1 || got[0].App != turn {
+		t.Fatalf("no room is set aside for who comes in the place of an application that is gone: %v", got)
+	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"heddle/rm/queue"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/preempt"
@@ -145,5 +146,56 @@ func TestSnapshotsOfApplicationsAndNodes(t *testing.T) {
 	s.RemoveApp(idle)
 	if n := len(s.Snapshot(known{}).Apps); n != 3 {
 		t.Errorf("%d applications after one has gone", n)
+	}
+}
+
+// Nothing is taken from Fair queues that say so, nor from those below them.
+func TestSnapshotsOfFairQueuesThatGiveNothing(t *testing.T) {
+	tree, err := queue.ParseFair([]byte(`<allocations><queue name="a"><allowPreemptionFrom>false</allowPreemptionFrom><queue name="x"/></queue><queue name="b"/></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{Tree: tree})
+	s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(4, 4)})
+	got := map[string]bool{}
+	for _, q := range s.Snapshot(known{}).Queues {
+		got[q.Path] = q.Disabled
+	}
+	if diff := cmp.Diff(map[string]bool{"root": false, "root.a": true, "root.a.x": true, "root.b": false}, got); diff != "" {
+		t.Errorf("(- wanted)\n%s", diff)
+	}
+}
+
+// No room is made for requests that the policy of their leaf holds back: reduces whose job has maps left.
+func TestSnapshotsLeaveOutWhatPoliciesHoldBack(t *testing.T) {
+	gb := schedulertest.GB
+	s := New(Config{Tree: schedulertest.Halves(t, map[string]string{"root.a.heddle-stage-policy": "fresh"}), Minimum: gb(1), Heartbeat: time.Second})
+	s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: gb(2)})
+	a := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, Type: "MAPREDUCE", AM: gb(1)})
+	maps, reduces := schedulertest.Row(4, 1), schedulertest.Row(3, 2)
+	maps.Priority, reduces.Priority = 20, 10
+	s.UpdateAsks(a, []Ask{maps, reduces})
+	s.Schedule(0)
+	s.Schedule(5000)
+	snap := s.Snapshot(known{})
+	if diff := cmp.Diff([]preempt.Ask{{Name: core.Any, Relax: true, Capability: gb(1), Count: 2}}, snap.Apps[0].Asks); diff != "" {
+		t.Errorf("(- wanted)\n%s", diff)
+	}
+}
+
+// What was killable is not any more when it is spared; a tree of another scheduler is refused.
+func TestContainersAreSpared(t *testing.T) {
+	s, held := lent(t)
+	s.SpareKillable()
+	for _, q := range s.Snapshot(known{held[1]: 8}).Queues {
+		if !q.Killable.IsZero() {
+			t.Errorf("of %s %v are killable", q.Path, q.Killable)
+		}
+	}
+	if !s.MakeKillable(held[1]) {
+		t.Error("a container that was spared can't be killable again")
+	}
+	if err := s.SetTree(queue.Default(queue.FIFO)); err == nil {
+		t.Error("a tree of another scheduler is accepted")
 	}
 }

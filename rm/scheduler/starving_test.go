@@ -43,6 +43,14 @@ func TestWhoStarves(t *testing.T) {
 			if ask("root.b", 3, 1); !s.Starving() {
 				t.Error("who waits and has nothing doesn't starve")
 			}
+
+			s = New(Config{Tree: tree})
+			s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(4, 4)})
+			ask("root.a", 1, 2)
+			ask("root.b", 2, 2)
+			if ask("root.a", 3, 1); s.Starving() != c.above {
+				t.Errorf("who waits and has its guarantee, no more and no less, starves: %v", s.Starving())
+			}
 		})
 	}
 }

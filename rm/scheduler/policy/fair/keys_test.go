@@ -3,6 +3,7 @@ package fair
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/measure"
@@ -140,5 +141,26 @@ func TestPoliciesOfQueuesOrderChildrenAndApplications(t *testing.T) {
 	}
 	if !slices.Equal(names, []string{"a", "b", "c"}) {
 		t.Errorf("equal queues are served in the order %v, want by name", names)
+	}
+}
+
+// An application weighs 1, or by what it asks for. A threshold of 0 is no delay, whatever the delay by time is.
+func TestWeightsOfApplications(t *testing.T) {
+	for bySize, want := range map[bool]float64{false: 1, true: 12} { // log2(1 + 4095)
+		c := start(t, `<queue name="a"/>`, func(f *queue.FairSettings) { f.SizeBasedWeight = bySize })
+		a := c.app("a", "root.a")
+		c.ask("a", row(1, 1, 4))
+		if got := c.p.appWeight(a); got < want-0.01 || got > want+0.01 {
+			t.Errorf("by size %t: it weighs %v", bySize, got)
+		}
+	}
+	for _, x := range []struct {
+		threshold float64
+		delay     time.Duration
+		want      int64
+	}{{0, 5 * time.Second, 0}, {0.5, 5 * time.Second, 500}, {1, 0, 1000}, {-1, 5 * time.Second, 5000}, {-1, -1, 0}} {
+		if got := fairDelay(1000, x.threshold, x.delay); got != x.want {
+			t.Errorf("a threshold of %v and %v: %d ms", x.threshold, x.delay, got)
+		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
+	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/fifo"
 	"heddle/rm/scheduler/schedulertest"
 	"heddle/yarn/records"
@@ -103,13 +104,41 @@ func TestNothingIsLimited(t *testing.T) {
 	if p.OverUserLimit(q, u) || p.UserLimitsOfAll() != nil || p.Shares() != nil || !q.Guaranteed.IsZero() || q.AbsoluteCapacity != 0 {
 		t.Errorf("there are limits of users, or shares: %v is guaranteed", q.Guaranteed)
 	}
+	if p.Shuns(&c.Nodes.At[0]) || p.QueueKey(q, order.ByPlace) || p.AppKey(a, order.ByPriority) {
+		t.Error("a node is shunned, or a key changes")
+	}
+	if am := gb(3); p.Master(am) != am {
+		t.Errorf("an ApplicationMaster of %v counts as %v", am, p.Master(am))
+	}
+	if children, apps := p.Order(q.Cfg); children != order.ByPlace || apps != order.ByPriority {
+		t.Errorf("queues are in the order %v, applications in the order %v", children, apps)
+	}
 	for d := range c.Demands(a) {
 		var r explain.Reason
-		if p.ExplainMasters(a, u, &r) || p.ExplainTurn(a, u, d, &r) {
+		if p.ExplainMasters(a, u, &r) || p.ExplainTurn(a, u, d, &r) || p.HeldByOwn(a, d) {
 			t.Errorf("held by %v", r)
 		}
 		if rack, anywhere := p.Delays(d); rack != 0 || anywhere != 0 {
 			t.Errorf("waits %d and %d ms for a better node", rack, anywhere)
 		}
+	}
+}
+
+// The only queue may have a maximum in the Fair part of its configuration no more than the cluster has; a path of no queue stays as it is.
+func TestTheOnlyLeafTakesAll(t *testing.T) {
+	c, p := start("n0")
+	for _, path := range []string{"", "root", "root.x.y"} {
+		if got := p.LeafFor(path); got != "root.default" {
+			t.Errorf("%q is served in %q", path, got)
+		}
+	}
+	if got := p.Next(); got != order.Nothing {
+		t.Errorf("application %d is next, and there is none", got)
+	}
+	h := c.AddApp(core.AppSpec{User: "u"})
+	c.UpdateAsks(h, []core.Ask{ask(1, 1)})
+	c.Schedule(0)
+	if err := p.Check(); err != nil || c.Apps[h].Used != gb(1) {
+		t.Errorf("the application has %v, %v", c.Apps[h].Used, err)
 	}
 }

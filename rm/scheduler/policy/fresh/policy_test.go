@@ -81,7 +81,7 @@ func (b *bench) held(h handle.App, priority int32) bool {
 func (b *bench) turns(t *testing.T, when string, want stages.Stage) {
 	t.Helper()
 	heldReduces, heldMaps := want == stages.Map, want == stages.Reduce
-	if b.held(0, reduces) != heldReduces || b.held(1, maps) != heldMaps {
+	if b.turn != want || b.held(0, reduces) != heldReduces || b.held(1, maps) != heldMaps {
 		t.Errorf("%s: reduces are held: %t, maps: %t; want the turn of %v", when, b.held(0, reduces), b.held(1, maps), want)
 	}
 }
@@ -115,6 +115,9 @@ func TestStagesTakeTurns(t *testing.T) {
 	b.ask(0, reduces, 0)
 	b.tick(2001)
 	b.turns(t, "no reduce waits", stages.None)
+	if b.ask(0, 0, 1); b.held(0, 0) {
+		t.Error("an ApplicationMaster waits for nobody's turn")
+	}
 	b.ask(0, reduces, 1)
 	b.tick(2002)
 	b.turns(t, "one waits", stages.Map)
@@ -241,5 +244,70 @@ func TestRatesAreOfEachInterval(t *testing.T) {
 	b.Left(0)
 	if b.Ratio(app(0)) != 0 {
 		t.Errorf("an application that has gone has the ratio %v", b.Ratio(app(0)))
+	}
+}
+
+// What goes into algorithm 3.3.3: the work that is left of jobs with maps and of those without, in parts of the leaf times seconds, of the
+// former the one with the least map work left, and how fast reduce slots are released. Other applications count for nothing.
+func TestWorkIsSummedUp(t *testing.T) {
+	b := both(1000)
+	b.ask(2, maps, 8)
+	b.ask(2, reduces, 6)
+	b.ask(3, maps, 20)
+	spark := leaf.App{Handle: 4, Seq: 4, Type: "SPARK"}
+	b.Asked(leaf.Ask{App: spark, Priority: maps, Count: 7, Capability: slot})
+	first := b.grant(2, maps, 4) // the first to end its maps has index 2 of 4
+	b.grant(0, reduces, 2)
+	b.tick(5000)
+	b.end(first)
+	b.end(first - 1)
+	b.tick(6000)
+	if got := b.ready; got != [2]int64{30 + 4 + 20, 8} {
+		t.Errorf("%v wait", got)
+	}
+	w := b.work
+	near := func(what string, got, want float64) {
+		t.Helper()
+		if math.Abs(got-want) > 1e-9 {
+			t.Errorf("%s is %v, not %v", what, got, want)
+		}
+	}
+	near("S", w.total, 1)
+	near("k", w.jobs, 3)
+	near("s_m", w.mapSlots, 0.2) // of 10
+	near("the maps' work", w.maps, (30+6+20)*0.1*5)
+	near("the reduces' work", w.reduces, 10*0.1*b.book.Mean(b.book.Job(0), stages.Reduce))
+	near("the progress of the first job", w.first.progress, 0.25)
+	near("the map work of the first job", w.first.left, 6*0.1*5)
+	near("its slots", w.first.slots, 0.2)
+	near("its reduces' work", w.first.reduces, 6*0.1*b.book.Mean(b.book.Job(2), stages.Reduce))
+	near("reduce slots released per second", w.releasing, 0.2/b.book.Mean(b.book.Job(0), stages.Reduce))
+	near("the maps' share", b.share, w.expected())
+	if !w.hasMaps {
+		t.Error("no job has maps")
+	}
+	b.Left(1)
+	b.Left(2)
+	b.Left(3)
+	b.tick(8000)
+	if w := b.work; w.hasMaps || w.jobs != 0 || w.maps != 0 || !math.IsInf(w.first.left, 1) || b.ready != [2]int64{0, 8} {
+		t.Errorf("without jobs in their map phase: %+v, %v wait", w, b.ready)
+	}
+}
+
+// Why a stage waits is said in parts of the work that is left.
+func TestNoContainerOfAnotherAppMakesAStageLose(t *testing.T) {
+	b := both(1000)
+	b.grant(1, maps, 3)
+	b.tick(2000)
+	if b.Ended(leaf.App{}, leaf.Node{}, leaf.Outcome{Container: 99, Resource: slot}); b.freed != 2001 {
+		t.Errorf("room has been there since %d", b.freed)
+	}
+	b.tick(3000)
+	if b.Ended(leaf.App{}, leaf.Node{}, leaf.Outcome{Container: 98, Resource: slot}); b.freed != 2001 {
+		t.Errorf("room has been there since %d, after more came", b.freed)
+	}
+	if got := b.Cap(app(1)); got != leaf.Uncapped() {
+		t.Errorf("an application may have %v", got)
 	}
 }

@@ -99,3 +99,20 @@ func TestRestoredContainers(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+// The size of a stage is that which was asked for last; of what was never asked for, that of its first container. Whoever asks has a job.
+func TestBookKnowsSizesOfStages(t *testing.T) {
+	var b Book
+	a := job(0)
+	b.Tick(1000, &leaf.Queue{Free: records.NewResource(9*1024, 9), Types: 2})
+	if j := b.Asked(ask(a, 0, 0, 1, wide)); j == nil || j != b.Job(0) {
+		t.Errorf("an application that asks for its master has the job %v", j)
+	}
+	j := b.Asked(ask(a, 20, 0, 2, small))
+	b.Granted(a, leaf.Grant{Container: 0, Resource: wide, Since: 1000, Ask: ask(a, 20, 0, 1, small)})
+	b.Granted(a, leaf.Grant{Container: 1, Resource: wide, Since: 1000, Restored: true, Ask: ask(a, 10, 0, 0, small)})
+	b.Granted(a, leaf.Grant{Container: 2, Resource: small, Since: 1000, Restored: true, Ask: ask(a, 10, 0, 0, small)})
+	if j.Of[Map].Size != small || j.Of[Reduce].Size != wide {
+		t.Errorf("maps have %v, reduces %v", j.Of[Map].Size, j.Of[Reduce].Size)
+	}
+}
