@@ -100,7 +100,7 @@ func (x *Intruder) Leaves() {
 }
 
 // Leader is the number of the ResourceManager that leads a group, 0 where there is only one.
-func (l *Lab) Leader(t testing.TB) (n int) {
+func Leader(t testing.TB, l *Lab) (n int) {
 	t.Helper()
 	if l.options.ResourceManagers == 0 {
 		return 0
@@ -124,7 +124,7 @@ func (l *Lab) Leader(t testing.TB) (n int) {
 func (l *Lab) Suspended(t testing.TB) []string {
 	t.Helper()
 	service := "rm-http"
-	if n := l.Leader(t); n > 0 {
+	if n := Leader(t, l); n > 0 {
 		service += strconv.Itoa(n)
 	}
 	text, err := l.fetch(t.Context(), service, "/ws/v1/heddle/containers?suspended=true&user.name=root", "application/json")

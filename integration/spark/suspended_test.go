@@ -94,7 +94,7 @@ func suspendSparkAndTerasort(t *testing.T, resourceManagers int, lasts time.Dura
 	await.Slowly(t, "terasort is on its way", func() bool { return progress.MatchString(sort.Stderr()) || sort.Ended() })
 
 	short := l.Intrude(t, shortMaps, lasts)
-	if n := l.Leader(t); n > 0 {
+	if n := hadooplab.Leader(t, l); n > 0 {
 		await.Slowly(t, "some of the short job's maps run", func() bool { return short.Begun() >= shortMaps/3 || short.Ended() })
 		t.Logf("%s is killed when %d of %d maps of the short job run, and %v are suspended", fmt.Sprint("rm", n), short.Begun(), shortMaps, l.Suspended(t))
 		l.Daemon(fmt.Sprint("resourcemanager", n)).Kill()
