@@ -27,9 +27,10 @@ type node struct {
 
 	dialogue sync.Mutex // held by the one goroutine that talks
 
-	attempts   map[uint64]*attempt // by the node's number
-	probed     map[sched.ID]bool   // jobs of which it may have probes
-	unanswered map[sched.ID]int    // probes
+	attempts   map[uint64]*attempt  // by the node's number
+	bids       map[uint64]*wire.Ask // likewise: asks that wait for those of other nodes (early binding)
+	probed     map[sched.ID]bool    // jobs of which it may have probes
+	unanswered map[sched.ID]int     // probes
 
 	outbox []wire.Message
 	more   chan struct{}
@@ -55,7 +56,7 @@ func (s *Scheduler) Offer(targets ...Target) {
 			continue
 		case n == nil:
 			n = &node{
-				Target: t, s: s, at: sched.Node(len(s.nodes)), attempts: map[uint64]*attempt{}, probed: map[sched.ID]bool{},
+				Target: t, s: s, at: sched.Node(len(s.nodes)), attempts: map[uint64]*attempt{}, bids: map[uint64]*wire.Ask{}, probed: map[sched.ID]bool{},
 				unanswered: map[sched.ID]int{}, more: make(chan struct{}, 1),
 			}
 			s.nodes = append(s.nodes, n)
@@ -201,6 +202,8 @@ func (n *node) gone(why error) {
 	unanswered := n.unanswered
 	n.unanswered = map[sched.ID]int{}
 	clear(n.probed)
+	clear(n.bids)
+	s.sched.Unbid(n.at)
 	for id, count := range unanswered {
 		for range count {
 			if next, _ := s.sched.Answered(id, n.at, false, sched.Bitmap{}); len(next) > 0 && s.jobs[id] != nil {
@@ -302,6 +305,9 @@ func (n *node) take(m wire.Message) error {
 	case *wire.Idle:
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		if s.o.Early {
+			break // nothing waits elsewhere
+		}
 		n.room = int(min(m.MemoryMB/uint64(s.o.MemoryMB), m.VCores/uint64(s.o.VCores), mostAtOnce))
 		n.feed()
 	case *wire.Lent: // it is the node's business what runs when
@@ -376,7 +382,7 @@ func microseconds(us uint64) time.Duration { return time.Duration(min(us, 1<<50)
 // ask answers a node that has room for a task. The lock is held.
 func (n *node) ask(m *wire.Ask) error {
 	s, id := n.s, sched.ID(m.Job)
-	if n.attempts[m.ID] != nil {
+	if n.attempts[m.ID] != nil || n.bids[m.ID] != nil {
 		return errDuplicate
 	}
 	j := s.jobs[id]
@@ -384,17 +390,51 @@ func (n *node) ask(m *wire.Ask) error {
 		n.say(&wire.NoTask{ID: m.ID})
 		return nil
 	}
-	got := s.sched.Ask(s.now(), id, sched.Asking{Node: n.at, Staged: j.readers(m.Staged), Others: int(min(m.Others, 1<<30))})
+	a := sched.Asking{Node: n.at, Staged: j.readers(m.Staged), Others: int(min(m.Others, 1<<30))}
+	if s.o.Early {
+		vcores := float64(max(m.VCores, 1))
+		a.Load, a.Step = float64(m.Bound)/vcores, float64(s.o.VCores)/vcores
+		n.bids[m.ID] = m
+		s.grant(s.sched.Bid(s.now(), id, a, m.ID))
+		return nil
+	}
+	n.answer(m, j, s.sched.Ask(s.now(), id, a))
+	return nil
+}
+
+// grant answers the asks of nodes that were waited for. The lock is held.
+func (s *Scheduler) grant(all []sched.Grant) {
+	for _, g := range all {
+		n := s.nodes[g.Node]
+		m := n.bids[g.Ticket]
+		delete(n.bids, g.Ticket)
+		n.answer(m, s.jobs[sched.ID(m.Job)], g.Answer)
+	}
+}
+
+// decline answers the asks for tasks of a job that is over. The Scheduler's lock is held.
+func (n *node) decline(id sched.ID) {
+	for ticket, m := range n.bids {
+		if m.Job == uint64(id) {
+			delete(n.bids, ticket)
+			n.say(&wire.NoTask{ID: ticket})
+		}
+	}
+}
+
+// answer gives a node what it gets for its ask. The Scheduler's lock is held.
+func (n *node) answer(m *wire.Ask, j *Job, got sched.Answer) {
+	s, id := n.s, sched.ID(m.Job)
 	if got.Kind == sched.None {
 		n.say(&wire.NoTask{ID: m.ID, Left: uint64(got.Left), Stages: j.stages(m.Staged)})
-		return nil
+		return
 	}
 	j.wait, j.again = 0, time.Time{}
 	p := j.tasks[got.Task]
 	if got.Kind == sched.Clone && p.alone {
 		s.sched.Failed(id, got.Task, n.at) // it isn't repeated, as another one runs
 		n.say(&wire.NoTask{ID: m.ID})
-		return nil
+		return
 	}
 	a := &attempt{place: p, node: n, id: m.ID, at: time.Now()}
 	n.attempts[m.ID] = a
@@ -403,7 +443,6 @@ func (n *node) ask(m *wire.Ask) error {
 	t := p.task.Task
 	t.ID, t.Left, t.Clone, t.Stages = m.ID, uint64(got.Left), got.Kind == sched.Clone, j.stages(m.Staged)
 	n.say(&t)
-	return nil
 }
 
 // output passes on what a task has written.

@@ -30,10 +30,13 @@ type Options struct {
 	CloneBelow time.Duration
 	// Decline is the wait that a node expects above which its probes go elsewhere, if they can. 0: never.
 	Decline time.Duration
-	Nice    int // by how much the priority of its tasks is below that of the user, 0 to 1000
-	Losses  int // a task that was lost so often is given up; 4 by default
-	Nodes   int // most nodes that it connects to; 1000 by default
-	Log     *logrus.Entry
+	// Early binds tasks as soon as the nodes that were probed have said what they have to do, to those with the least. There they share the processors, and need no more
+	// than memory (early binding with processor sharing). Otherwise a node asks for a task when it has room for it (late binding).
+	Early  bool
+	Nice   int // by how much the priority of its tasks is below that of the user, 0 to 1000
+	Losses int // a task that was lost so often is given up; 4 by default
+	Nodes  int // most nodes that it connects to; 1000 by default
+	Log    *logrus.Entry
 }
 
 // Target is a node that takes probes.
@@ -125,7 +128,11 @@ func New(o Options) *Scheduler {
 		o: o, log: o.Log, began: time.Now(), of: map[string]*node{}, jobs: map[sched.ID]*Job{}, places: map[*pool.Task]*place{},
 		took: float64(o.Estimate), changed: make(chan struct{}, 1),
 	}
-	s.sched = sched.New(sched.Config{Ratio: o.Ratio, Sticky: true, CloneBelow: o.CloneBelow, Decline: o.Decline}, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
+	cfg := sched.Config{Ratio: o.Ratio, Sticky: !o.Early, CloneBelow: o.CloneBelow, Decline: o.Decline}
+	if o.Early {
+		cfg.Early = nurseTime
+	}
+	s.sched = sched.New(cfg, rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64())))
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.going.Go(s.nurse)
 	return s
@@ -183,6 +190,7 @@ func (s *Scheduler) finish(p *place) {
 			delete(n.probed, j.id)
 			n.say(&wire.Drop{Job: uint64(j.id)})
 		}
+		n.decline(j.id)
 	}
 	s.sched.Forget(j.id)
 	delete(s.jobs, j.id)
@@ -265,7 +273,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 			n.batch -= count
 			n.say(&wire.Probe{
 				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(time.Duration(s.took).Microseconds()),
-				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)), Inputs: j.inputs(count),
+				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)), Inputs: j.inputs(count), Early: s.o.Early,
 			})
 		}
 	}
@@ -330,6 +338,7 @@ const (
 func (s *Scheduler) nurse() {
 	for pause.For(s.ctx, nurseTime) == nil {
 		s.mu.Lock()
+		s.grant(s.sched.Settle(s.now()))
 		if len(s.up) > 0 {
 			var hungry []*Job
 			now := time.Now()

@@ -20,6 +20,9 @@
 //	probes = s.Failed(now, id, task, node)             // an attempt has failed and is to be repeated
 //	probes = s.Lost(now, node)                         // a node is lost: what ran there runs again
 //
+// With Config.Early tasks are bound before there is room: nodes bid for them (Bid), and those with the least to do get them (batch sampling without late binding). There
+// they share the processors.
+//
 // # What it promises
 //
 // Every task runs at least once, and Finished returns First for exactly one of its attempts. A job with tasks that wait always has probes

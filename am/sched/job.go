@@ -61,6 +61,7 @@ type job struct {
 	declined   int32   // probes
 	quoted     float64 // ns: mean of the quotes
 	submitted  time.Duration
+	bids       []bid
 	tasks      []task
 	retry      []int32 // tasks to be repeated
 	nodes      []Node

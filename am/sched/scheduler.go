@@ -18,6 +18,8 @@ type Config struct {
 	CloneBelow time.Duration
 	// Decline is the quoted wait (Quoted) above which probes go elsewhere, if they can; 0: never.
 	Decline time.Duration
+	// Early is how long bids of nodes are collected at most before tasks are bound (early binding, Bid); 0: tasks are bound when nodes have room (late binding, Ask).
+	Early time.Duration
 }
 
 // Scheduler places the tasks of its jobs. It isn't safe for concurrent use.
@@ -262,7 +264,7 @@ func (s *Scheduler) Waits(id ID, t int32) bool {
 func (s *Scheduler) Forget(id ID) {
 	if j := s.find(id); j != nil {
 		j.live, j.where, j.byNode, j.nodes, j.allowed = false, nil, nil, nil, nil
-		j.newest = Bitmap{}
+		j.newest, j.bids = Bitmap{}, nil
 		s.free = append(s.free, int32(uint32(id)))
 	}
 }

@@ -27,6 +27,8 @@ type Asking struct {
 	Node   Node
 	Staged []int32 // tasks whose input the node has in memory
 	Others int     // other probes that wait at the node
+	// Load is what was bound to the node, as a part of its processors, and Step what a task adds to it. Both are for Bid.
+	Load, Step float64
 }
 
 // Ask answers a node that has room for a task of a job. A task whose input the node has in memory goes first, drawn by chance; else tasks go

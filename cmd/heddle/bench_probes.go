@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +17,8 @@ func newBenchProbes() *cobra.Command {
 		Short: "Measure how fast warm executors get short tasks",
 		Long: `Starts nodes and executors as processes of this machine, and gives them tasks over a cluster's connections, by a pool of executors and by probes of
 nodes: first as many empty tasks as possible, then jobs at random times that load the slots to --load. Then jobs of processes (sleep) come at random
-times, beside a process that works all the time: once each process starts as soon as a slot is free (omniscient), and once by probes.`,
+times, beside a process that works all the time: once each process starts as soon as a slot is free (omniscient), and once by probes.
+With --bindings, jobs of processes that work are placed with late binding and with early binding, where they share the processors.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if o.Binary, err = os.Executable(); err != nil {
@@ -43,16 +43,7 @@ times, beside a process that works all the time: once each process starts as soo
 		},
 	}
 	f := c.Flags()
-	f.IntVar(&o.Nodes, "nodes", 2, "processes that take tasks")
-	f.IntVar(&o.Slots, "slots", 8, "tasks that each of them runs at a time")
-	f.DurationVar(&o.Duration, "duration", 10*time.Second, "of each of the seven parts")
-	f.Float64Var(&o.Short.Share, "load", 0.8, "share of the slots that the jobs need")
-	f.IntVar(&o.Short.Tasks, "tasks", 10, "of a job")
-	f.DurationVar(&o.Short.Task, "task", 10*time.Millisecond, "time of a job's task")
-	f.Float64Var(&o.Forked.Share, "process-load", 0.9, "share of the slots that the jobs of processes need")
-	f.IntVar(&o.Forked.Tasks, "processes", 10, "of such a job")
-	f.DurationVar(&o.Forked.Task, "process-time", 100*time.Millisecond, "time for which each of them sleeps")
-	f.Uint64Var(&o.Seed, "seed", 1, "of the times at which jobs come")
+	o.AddFlags(f)
 	f.BoolVar(&rivals, "rivals", false, "give the same tasks to Ray and Dask as well, which are installed from PyPI into a temporary folder")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	c.AddCommand(&cobra.Command{

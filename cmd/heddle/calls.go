@@ -39,6 +39,7 @@ func newCalls(s *source) *cobra.Command {
 	f.StringVar(&place.Queue, "queue", "", "queue of the cluster")
 	f.IntVar(&place.Memory, "memory", 0, "MB for each call that runs")
 	f.BoolVar(&place.Probes, "probes", false, "by probes of nodes")
+	f.Func("binding", "with probes: late or early", place.SetBinding)
 	f.IntVar(&workers, "workers", 0, "calls that run at a time")
 	f.DurationVar(&timeout, "timeout", 0, "of each call")
 	return c

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"heddle/am/xargs"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim/hybrid"
 	"heddle/sim/trace"
@@ -56,6 +57,10 @@ func newSimHybrid() *cobra.Command {
 	f.Float64Var(&o.options.Short, "short-partition", 2, "percent of the workers that long jobs may not use; sparrow uses none")
 	f.Uint64Var(&o.options.Seed, "seed", 1, "seed of random numbers")
 	f.StringVar(&o.durations, "durations", "cut", "cut: durations are cut to whole seconds, as in the papers' simulator; exact: they aren't")
+	f.Func("binding", "late (the default): a worker asks for a task when it has room; early: tasks are bound to the probed workers with the least to do, and share their processors", func(when string) (err error) {
+		o.options.Early, err = xargs.BindsEarly(when)
+		return err
+	})
 	f.StringVar(&o.dice, "dice", "", "Dice's elastic short partition: linear, square or root; hawk and eagle have one")
 	f.Float64Var(&o.most, "dice-most", 0, "percent to which Dice lets the short partition grow (default: 8 more than -short-partition)")
 	f.StringVar(&o.requests, "dice-preemption", "square", "Dice's preemption of long tasks: linear, square, root or none")

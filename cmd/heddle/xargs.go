@@ -154,7 +154,7 @@ func startTasks(ctx context.Context, c *conf.Config, from *source, o *xargs.Opti
 	}
 	log := clusterLog(c)
 	c.CloseUp() // as the daemons of this machine do
-	so := probes.Options{MemoryMB: int64(o.Place.Memory), Nice: o.Place.Nice, Decline: longQueue, Log: log}
+	so := probes.Options{MemoryMB: int64(o.Place.Memory), Nice: o.Place.Nice, Decline: longQueue, Early: o.Place.Early, Log: log}
 	if o.Place.Clone {
 		so.CloneBelow = idleWait
 	}

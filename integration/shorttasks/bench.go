@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"heddle/am/pool"
 	"heddle/am/probes"
 	"heddle/yarn/wire"
@@ -24,7 +26,26 @@ type Options struct {
 	Duration time.Duration // of each part
 	Short    Load          // jobs of tasks that an executor's timer ends
 	Forked   Load          // jobs of processes
+	Bindings bool          // whether jobs of processes that work are placed with late and with early binding, too
+	Working  Load          // these, of as many tasks as Short
 	Seed     uint64
+}
+
+// AddFlags adds the flags of all options but Binary.
+func (o *Options) AddFlags(f *pflag.FlagSet) {
+	f.IntVar(&o.Nodes, "nodes", 2, "processes that take tasks")
+	f.IntVar(&o.Slots, "slots", 8, "tasks that each of them runs at a time")
+	f.DurationVar(&o.Duration, "duration", 10*time.Second, "of each of the seven parts")
+	f.Float64Var(&o.Short.Share, "load", 0.8, "share of the slots that the jobs need")
+	f.IntVar(&o.Short.Tasks, "tasks", 10, "of a job")
+	f.DurationVar(&o.Short.Task, "task", 10*time.Millisecond, "time of a job's task")
+	f.Float64Var(&o.Forked.Share, "process-load", 0.9, "share of the slots that the jobs of processes need")
+	f.IntVar(&o.Forked.Tasks, "processes", 10, "of such a job")
+	f.DurationVar(&o.Forked.Task, "process-time", 100*time.Millisecond, "time for which each of them sleeps")
+	f.Uint64Var(&o.Seed, "seed", 1, "of the times at which jobs come")
+	f.BoolVar(&o.Bindings, "bindings", false, "compare late and early binding as well, with jobs of --tasks processes that work")
+	f.Float64Var(&o.Working.Share, "work-load", 0.5, "share of the processors that these jobs need")
+	f.DurationVar(&o.Working.Task, "work", 10*time.Millisecond, "time for which each of their processes works")
 }
 
 func (o *Options) check() error {
@@ -34,7 +55,12 @@ func (o *Options) check() error {
 	if o.Duration <= 0 {
 		return fmt.Errorf("the duration is %v: it must be above 0", o.Duration)
 	}
-	for _, l := range []Load{o.Short, o.Forked} {
+	loads := []Load{o.Short, o.Forked}
+	if o.Bindings {
+		o.Working.Tasks = o.Short.Tasks
+		loads = append(loads, o.Working)
+	}
+	for _, l := range loads {
 		if !(l.Share > 0 && l.Share < 1) {
 			return fmt.Errorf("the load is %v: it must be above 0 and below 1", l.Share)
 		}
@@ -50,7 +76,8 @@ type Report struct {
 	Nodes, Slots int
 	Pool, Probes Way
 	Forked       Forked
-	Rivals       []Rival `json:",omitempty"` // of the same tasks
+	Bindings     *Bindings `json:",omitempty"` // if jobs of processes that work were wanted
+	Rivals       []Rival   `json:",omitempty"` // of the same tasks
 }
 
 // Way is a way in which tasks are placed.
@@ -124,7 +151,7 @@ func Run(ctx context.Context, o Options) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	err = withProbes(ctx, o, 0, func(p *probes.Scheduler, s spent) (err error) {
+	err = withProbes(ctx, o, probes.Options{}, func(p *probes.Scheduler, s spent) (err error) {
 		r.Probes.CPU, err = s.each(func() (n int, err error) {
 			r.Probes.TasksPerSecond, n, err = throughput(ctx, o, p.Job().Submit)
 			return n, err
@@ -134,7 +161,7 @@ func Run(ctx context.Context, o Options) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	err = withProbes(ctx, o, o.Short.Task, func(p *probes.Scheduler, s spent) (err error) {
+	err = withProbes(ctx, o, probes.Options{Estimate: o.Short.Task}, func(p *probes.Scheduler, s spent) (err error) {
 		r.Probes.JobCPU, err = s.each(func() (n int, err error) {
 			r.Probes.Jobs, err = o.Short.run(ctx, o, o.Short.Task, ofJobs(p))
 			return r.Probes.Jobs.Jobs * o.Short.Tasks, err
@@ -144,7 +171,10 @@ func Run(ctx context.Context, o Options) (r Report, err error) {
 	if err != nil {
 		return r, err
 	}
-	r.Forked, err = forked(ctx, o)
+	if r.Forked, err = forked(ctx, o); err != nil || !o.Bindings {
+		return r, err
+	}
+	r.Bindings, err = bindings(ctx, o)
 	return r, err
 }
 

@@ -24,6 +24,7 @@ func TestRun(t *testing.T) {
 	o := Options{
 		Binary: binary, Nodes: 2, Slots: 4, Duration: 200 * time.Millisecond, Seed: 1,
 		Short: Load{Share: 0.5, Tasks: 4, Task: 5 * time.Millisecond}, Forked: Load{Share: 0.5, Tasks: 4, Task: 10 * time.Millisecond},
+		Bindings: true, Working: Load{Share: 0.3, Task: 5 * time.Millisecond},
 	}
 	r, err := Run(t.Context(), o)
 	if err != nil {
@@ -37,7 +38,7 @@ func TestRun(t *testing.T) {
 	if r.Pool.CPU.Nodes != 0 || r.Probes.CPU.Nodes <= 0 || r.Forked.LongAlone <= 0 || r.Forked.LongProbes <= 0 || r.Forked.LongOmniscient <= 0 {
 		t.Errorf("%+v", r)
 	}
-	for _, j := range []Jobs{r.Pool.Jobs, r.Probes.Jobs, r.Forked.Omniscient, r.Forked.Probes} {
+	for _, j := range []Jobs{r.Pool.Jobs, r.Probes.Jobs, r.Forked.Omniscient, r.Forked.Probes, r.Bindings.Late, r.Bindings.Early} {
 		if j.Jobs < 1 || j.IdealP50 < 5 || j.P50 < 5 || j.P99 < j.P50 {
 			t.Errorf("%+v", j)
 		}

@@ -56,7 +56,7 @@ func forked(ctx context.Context, o Options) (r Forked, err error) {
 		return r, err
 	}
 	r.LongProbes, err = beside(o, func() error {
-		return withProbes(ctx, o, each, func(p *probes.Scheduler, s spent) (err error) {
+		return withProbes(ctx, o, probes.Options{Estimate: each}, func(p *probes.Scheduler, s spent) (err error) {
 			r.CPU, err = s.each(func() (n int, err error) {
 				r.Probes, err = o.Forked.run(ctx, o, each, ofJobs(p))
 				return r.Probes.Jobs * o.Forked.Tasks, err

@@ -20,6 +20,7 @@ type Load struct {
 	Tasks int           // of a job
 	Task  time.Duration // time of a task
 	Fork  bool          // a task is a process that is started (sleep), and not a timer of the executor
+	Args  []string      // with Fork: of another program than sleep, which takes the time of a task
 }
 
 // Jobs is how long jobs took, in ms, and how long they would have taken without any delay: what slots that know all and take no time for it make of
@@ -54,7 +55,12 @@ func (l Load) task() wire.Task {
 	return wire.Task{What: wire.Nothing, TimeoutMS: uint64(l.Task.Milliseconds())}
 }
 
-func (l Load) command() []string { return []string{"sleep", fmtSeconds(l.Task)} }
+func (l Load) command() []string {
+	if l.Args != nil {
+		return l.Args
+	}
+	return []string{"sleep", fmtSeconds(l.Task)}
+}
 
 // alone is how long a task takes that has the machine for itself: for a process, what this process needs to start one and to wait for it, in the mean.
 func (l Load) alone(ctx context.Context) (time.Duration, error) {

@@ -73,7 +73,7 @@ func Node(in io.Reader, out io.Writer) error {
 		},
 	})
 	defer n.Close()
-	n.Lend(probe.Amount{MemoryMB: int64(o.Slots), VCores: int64(o.Slots)})
+	n.Lend(probe.Amount{MemoryMB: 1000 * int64(o.Slots), VCores: int64(o.Slots)})
 	say := json.NewEncoder(out)
 	for {
 		cpu, err := x.spent()

@@ -19,15 +19,16 @@ import (
 	"heddle/yarn/wire"
 )
 
-// withProbes runs f with a scheduler and nodes that take its probes. Each node is a process that was lent so many slots of 1 MB and a vcore, and its
+// withProbes runs f with a scheduler and nodes that take its probes. Each node is a process that was lent so many vcores, with room for many tasks of 1 MB, and its
 // executors are other ones. spent is the processor time of all nodes and executors so far.
-func withProbes(ctx context.Context, o Options, estimate time.Duration, f func(s *probes.Scheduler, spent spent) error) (err error) {
+func withProbes(ctx context.Context, o Options, po probes.Options, f func(s *probes.Scheduler, spent spent) error) (err error) {
 	log := logrus.New()
 	log.SetLevel(logrus.WarnLevel)
 	secret := wire.NewSecret()
 	key := masterKey(secret)
 	attempt := records.AttemptID{App: records.ApplicationID{ClusterTimestamp: 1, ID: 1}, Attempt: 1}
-	s := probes.New(probes.Options{MemoryMB: 1, Estimate: estimate, Log: logrus.NewEntry(log)})
+	po.MemoryMB, po.Log = 1, logrus.NewEntry(log)
+	s := probes.New(po)
 	var nodes []*node
 	defer func() {
 		s.Close()

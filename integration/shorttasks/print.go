@@ -34,6 +34,11 @@ func (r Report) Print(w io.Writer, o Options) (err error) {
 	line("  omniscient: %s", jobs(f.Omniscient))
 	line("  probes: %s; %s", jobs(f.Probes), cpu(f.CPU))
 	line("  the long task got %.1f %% of its work done beside the omniscient placement, %.1f %% beside probes", 100*f.LongOmniscient/f.LongAlone, 100*f.LongProbes/f.LongAlone)
+	if b := r.Bindings; b != nil {
+		line("jobs of %d processes that work for %v, %.1f a second, load %.0f %%, a vcore for each processor; one takes %.1f ms:", o.Short.Tasks, o.Working.Task, b.Late.PerSecond, 100*o.Working.Share, b.Late.Task)
+		line("  late binding: %s; %s", jobs(b.Late), cpu(b.CPU.Late))
+		line("  early binding: %s; %s", jobs(b.Early), cpu(b.CPU.Early))
+	}
 	for _, x := range r.Rivals {
 		line("%s %s, as many processes and slots: %.0f/s; %d jobs at the same times, p50 %.1f ms, p99 %.1f ms",
 			x.Name, x.Version, x.TasksPerSecond, x.Jobs, x.P50, x.P99)

@@ -212,6 +212,49 @@ func TestTasksRunWhereProbesFindRoom(t *testing.T) {
 	}
 }
 
+// With early binding tasks need no vcores of their own: more of them run at a time than a node was lent, as long as there is memory. Those of a lost node run again.
+func TestEarlyTasksShareProcessors(t *testing.T) {
+	ns := newNodes(t, 3, 4)
+	for _, x := range ns.all {
+		x.Lend(probe.Amount{MemoryMB: 512 * 4, VCores: 1})
+	}
+	s := ns.scheduler(probes.Options{Early: true, Losses: 100})
+	await.Until(t, "all are connected", func() bool { return s.State().Nodes == 3 })
+	held := make(chan wire.Ended, 12)
+	var tasks []*pool.Task
+	for range 12 {
+		tasks = append(tasks, &pool.Task{Task: wire.Task{What: wire.Nothing, TimeoutMS: 3_600_000}, Done: func(e wire.Ended, _ error) { held <- e }})
+	}
+	s.Job().Submit(tasks...)
+	await.Until(t, "twelve run on three vcores", func() bool {
+		n := 0
+		for _, x := range ns.all {
+			_, used, _ := x.Use()
+			n += int(used.MemoryMB / 512)
+		}
+		return n == 12
+	})
+	for _, x := range tasks {
+		s.Cancel(x)
+	}
+	for range tasks {
+		if e := <-held; e.Why != wire.Canceled {
+			t.Errorf("%+v", e)
+		}
+	}
+	var o outcomes
+	for i := range 200 { // also one by one: bids of some wait for those of others
+		s.Submit(o.task(i, wire.Task{What: wire.Nothing, TimeoutMS: 2}))
+	}
+	ns.all[0].killExecutors()
+	ns.all[1].Close()
+	o.want(t, 200)
+	s.Close()
+	for _, x := range ns.all {
+		await.Until(t, "no room is used", func() bool { _, used, _ := x.Use(); return used == probe.Amount{} })
+	}
+}
+
 // Executors die and nodes are lost: each task still ends once.
 func TestTasksOfTheLostRunAgain(t *testing.T) {
 	ns := newNodes(t, 4, 2)

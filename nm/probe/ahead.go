@@ -8,15 +8,20 @@ import "time"
 func (w *Worker) SetAhead(n int) { w.ahead = n }
 
 // Early reports whether a slot has no room yet: what it was bound to waits until Start returns the slot.
-func (w *Worker) Early(s Slot) bool { return w.runs[s].early }
+func (w *Worker) Early(s Slot) bool { return w.slots.runs[s].early }
+
+// Hopeless reports whether a slot can't have room any more, as its task takes more than all that is lent.
+func (w *Worker) Hopeless(s Slot) bool {
+	return w.slots.runs[s].early && !w.jobs.rest[w.slots.runs[s].job].room().Fits(w.lent)
+}
 
 // Start gives room to slots that were asked for ahead, in their order. It returns the next one that was bound to a task, which starts now. Those that wait for
 // an answer start with it. A caller that asks ahead calls it before Next, until there is no other.
 func (w *Worker) Start(now time.Duration) (Slot, bool) {
 	for len(w.early) > 0 && !w.pause.expired {
 		s := w.early[0]
-		r := &w.runs[s]
-		used := w.used.add(w.jobs.rest[r.job].Size)
+		r := &w.slots.runs[s]
+		used := w.used.add(w.jobs.rest[r.job].room())
 		if !used.Fits(w.lent) {
 			break
 		}

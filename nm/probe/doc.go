@@ -29,6 +29,8 @@
 // A caller may let Next ask ahead of the room for a task (SetAhead), so that no slot is idle while its next task is on the way. Start says when such
 // a task has its room.
 //
+// With early binding the caller calls Claim instead of Add and Next, and tells the scheduler of the node's Load with the ask.
+//
 // When a slot was freed and nothing waits, the node may steal: the caller draws other nodes by chance, and a node that is asked gives
 // the probes that Steal removes. They are added here with Add.
 //

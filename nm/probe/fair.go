@@ -74,8 +74,13 @@ func (w *Worker) enter(j *Job) (c, u int) {
 	return c, len(class.users) - 1
 }
 
-// ofUser returns how many probes a user has here.
+// ofUser returns how many probes a user has here, and asks for which there is no room yet.
 func (w *Worker) ofUser(id int32) (n int) {
+	for _, s := range w.early {
+		if w.slots.runs[s].user == id {
+			n++
+		}
+	}
 	for c := range w.classes {
 		for u := range w.classes[c].users {
 			if x := &w.classes[c].users[u]; x.id == id {

@@ -5,6 +5,18 @@ import (
 	"time"
 )
 
+// times is how many of a size there is room for.
+func (a Amount) times(size Amount) int {
+	n := int64(math.MaxInt32)
+	if size.MemoryMB > 0 {
+		n = min(n, a.MemoryMB/size.MemoryMB)
+	}
+	if size.VCores > 0 {
+		n = min(n, a.VCores/size.VCores)
+	}
+	return int(n)
+}
+
 // Handle is a job at a node: its number in a Jobs table.
 type Handle int32
 
@@ -27,6 +39,16 @@ type Job struct {
 	User     int32         // whose share it takes
 	Weight   float64       // the user's weight; what isn't a positive number stands for 1. The latest that a probe of the user has is valid
 	Size     Amount        // of one task
+	// Early has tasks bound as soon as its probes come (Claim). They share the processors: of Size only the memory is taken.
+	Early bool
+}
+
+// room is what one of its tasks takes of what is lent.
+func (j *Job) room() Amount {
+	if j.Early {
+		return Amount{MemoryMB: j.Size.MemoryMB}
+	}
+	return j.Size
 }
 
 // Jobs are the jobs that a node knows. In a simulation all nodes may share one. The zero value has none.

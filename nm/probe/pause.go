@@ -13,8 +13,8 @@ func (w *Worker) Suspendable() (Slot, bool) {
 	if w.pause.is || w.longRuns == 0 || w.queued-w.held-w.longs <= 0 {
 		return -1, false
 	}
-	for s := range w.runs {
-		if r := &w.runs[s]; r.phase == running && r.times < w.cfg.Suspensions && w.jobs.hot[r.job].long {
+	for s := range w.slots.runs {
+		if r := &w.slots.runs[s]; r.phase == running && r.times < w.cfg.Suspensions && w.jobs.hot[r.job].long {
 			return Slot(s), true
 		}
 	}
@@ -23,7 +23,7 @@ func (w *Worker) Suspendable() (Slot, bool) {
 
 // Suspend says that the long task of a slot is suspended. Its room is for short probes, until it resumes.
 func (w *Worker) Suspend(s Slot) {
-	r := &w.runs[s]
+	r := &w.slots.runs[s]
 	r.phase = suspended
 	r.times++
 	w.longRuns--
@@ -39,7 +39,7 @@ func (w *Worker) Resume() (Slot, bool) {
 	if !w.pause.expired {
 		return -1, false
 	}
-	r := &w.runs[w.pause.slot]
+	r := &w.slots.runs[w.pause.slot]
 	size := w.jobs.rest[r.job].Size
 	if !w.used.add(size).Fits(w.lent) {
 		return -1, false

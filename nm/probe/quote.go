@@ -15,19 +15,20 @@ type Quote struct {
 // It takes a time in proportion to the queue.
 func (w *Worker) Quote(now time.Duration, h Handle) Quote {
 	j := &w.jobs.rest[h]
-	slots := w.slots(j.Size)
+	slots := w.lent.times(j.Size)
 	if slots == 0 {
 		return Quote{P50: math.MaxInt64, P95: math.MaxInt64} // nothing is lent that it fits in
 	}
 	mean, variance, busy := 0., 0., 0
-	for i := range w.runs {
-		if r := &w.runs[i]; r.phase == asked || r.phase == running {
+	for i := range w.slots.runs {
+		if r := &w.slots.runs[i]; (r.phase == asked || r.phase == running) && !w.jobs.rest[r.job].Early {
 			// The rest of an exponential duration is as long as the whole, and the first of several rests so many times shorter.
 			e := float64(w.jobs.hot[r.job].estimate) / float64(slots)
 			mean, variance, busy = mean+e, variance+float64(slots)*e*e, busy+1
 		}
 	}
 	front, sum := 0, 0.
+	yield := 1 - w.noOps // the part of asks that got a task lately
 	for c := range w.classes {
 		if w.classes[c].priority < j.Priority {
 			break
@@ -37,8 +38,8 @@ func (w *Worker) Quote(now time.Duration, h Handle) Quote {
 				if x := &w.jobs.hot[e.job]; !e.held && x.remaining >= 0 {
 					d, n := float64(x.estimate), 1+int(e.more)
 					sum += float64(n) * d
-					mean += float64(n) * w.yield() * d
-					variance += float64(n) * w.yield() * (2 - w.yield()) * d * d
+					mean += float64(n) * yield * d
+					variance += float64(n) * yield * (2 - yield) * d * d
 					front += n
 				}
 			}
@@ -47,7 +48,7 @@ func (w *Worker) Quote(now time.Duration, h Handle) Quote {
 	if busy+front < slots {
 		return Quote{}
 	}
-	variance += w.yield() * w.noOps / (2*lately - 1) * sum * sum // as the part that gets tasks isn't known any better
+	variance += yield * w.noOps / (2*lately - 1) * sum * sum // as the part that gets tasks isn't known any better
 	k := float64(slots)
 	mean, deviation := mean/k, math.Sqrt(variance)/k
 	// Sums of durations are skewed: a gamma distribution with the same mean and deviation, by Wilson and Hilferty.
@@ -59,20 +60,5 @@ func (w *Worker) Quote(now time.Duration, h Handle) Quote {
 	return Quote{P50: at(0), P95: at(1.645)}
 }
 
-// slots is how many tasks of a size the node may run.
-func (w *Worker) slots(size Amount) int {
-	n := int64(math.MaxInt32)
-	if size.MemoryMB > 0 {
-		n = min(n, w.lent.MemoryMB/size.MemoryMB)
-	}
-	if size.VCores > 0 {
-		n = min(n, w.lent.VCores/size.VCores)
-	}
-	return int(n)
-}
-
 // lately is over how many asks the part of those with a task is averaged.
 const lately = 32
-
-// yield is the part of asks that got a task lately.
-func (w *Worker) yield() float64 { return 1 - w.noOps }

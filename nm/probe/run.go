@@ -36,9 +36,10 @@ type run struct {
 	phase    phase
 	queued   bool // the probe is queued, unless it was cancelled
 	begun    time.Duration
-	times    int  // how often it was suspended
-	charged  bool // its user has paid for a task
-	early    bool // it has no room yet
+	times    int   // how often it was suspended
+	charged  bool  // its user has paid for a task
+	early    bool  // it has no room yet
+	bound    int64 // vcores of its task; 0: it has none
 }
 
 type phase uint8
@@ -75,13 +76,6 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 		w.ids++ // those that no slot ever had have 0
 	}
 	e.id = w.ids
-	var s Slot
-	if n := len(w.vacant); n > 0 {
-		s, w.vacant = w.vacant[n-1], w.vacant[:n-1]
-	} else {
-		s = Slot(len(w.runs))
-		w.runs = append(w.runs, run{})
-	}
 	e.held = true
 	w.held++
 	w.jobs.refs[e.job]++
@@ -89,7 +83,7 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 		w.longs--
 		w.longRuns++
 	}
-	w.runs[s] = run{job: e.job, id: e.id, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, begun: now, early: early}
+	s := w.slots.take(run{job: e.job, id: e.id, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, begun: now, early: early})
 	if early {
 		w.early = append(w.early, s)
 	}
@@ -110,7 +104,7 @@ func (w *Worker) probeOf(r *run) (c *class, u *user, place int) {
 // Bind says what the scheduler answered to the ask of a slot. After None the caller calls Free when the room is to be given back; a Task or a
 // Clone runs until Free.
 func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
-	r := &w.runs[s]
+	r := &w.slots.runs[s]
 	if r.phase != asked {
 		panic(fmt.Sprintf("nm/probe: slot %d hasn't asked for a task", s))
 	}
@@ -123,11 +117,18 @@ func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
 	default:
 		w.noOps -= w.noOps / lately
 	}
+	j := &w.jobs.rest[r.job]
+	if a != None {
+		r.bound = j.Size.VCores
+		w.bound += r.bound
+	}
+	if !r.queued {
+		return // it was claimed
+	}
 	c, u, place := w.probeOf(r)
 	if place < 0 {
 		return
 	}
-	j := &w.jobs.rest[r.job]
 	if a == Task {
 		c.charge(u, j.Estimate)
 		r.charged = true
@@ -146,7 +147,7 @@ func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
 // Free gives a slot back: its task has ended, or there was none. A probe that sticks waits again, at its place. If an ask was never answered,
 // Free drops its probe.
 func (w *Worker) Free(now time.Duration, s Slot) {
-	r := &w.runs[s]
+	r := &w.slots.runs[s]
 	if r.phase == vacant {
 		panic(fmt.Sprintf("nm/probe: slot %d is freed twice", s))
 	}
@@ -177,11 +178,11 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 		w.longRuns--
 		fallthrough
 	default:
-		w.used = w.used.sub(j.Size)
+		w.used = w.used.sub(j.room())
 	}
 	w.jobs.refs[r.job]--
-	*r = run{}
-	w.vacant = append(w.vacant, s)
+	w.bound -= r.bound
+	w.slots.give(s)
 }
 
 // Crowding returns a clone that runs in the room that a waiting probe needs. The caller stops it, and calls Free.
@@ -197,8 +198,8 @@ func (w *Worker) Crowding() (Slot, bool) {
 			return -1, false
 		}
 	}
-	for s := range w.runs {
-		if r := &w.runs[s]; r.phase == cloned && !r.early {
+	for s := range w.slots.runs {
+		if r := &w.slots.runs[s]; r.phase == cloned && !r.early {
 			return Slot(s), true
 		}
 	}

@@ -49,8 +49,7 @@ type Worker struct {
 	cfg     *Config
 	jobs    *Jobs
 	classes []class // the highest priority first
-	runs    []run   // by Slot
-	vacant  []Slot
+	slots   slots
 	lent    Amount
 	used    Amount
 
@@ -64,6 +63,7 @@ type Worker struct {
 	dropped  []Handle
 	ahead    int
 	early    []Slot  // that have no room yet, in the order of their asks
+	bound    int64   // vcores of tasks
 	noOps    float64 // part of the asks lately that got no task
 }
 
@@ -100,8 +100,15 @@ func (w *Worker) Evict(dst []Handle) []Handle {
 	return dst
 }
 
-// Use returns what the node may use, and what asks and tasks use of it.
-func (w *Worker) Use() (lent, used Amount) { return w.lent, w.used }
+// Use returns what the node may use, and what asks and tasks use of it. Tasks that share the processors use what is left of the vcores, as far as they have any use
+// for it.
+func (w *Worker) Use() (lent, used Amount) {
+	used = w.used
+	if w.bound > used.VCores {
+		used.VCores = max(used.VCores, min(w.bound, w.lent.VCores))
+	}
+	return w.lent, used
+}
 
 // SetLongOutside says whether long work runs on the node that no probe brought, such as containers of the ResourceManager.
 func (w *Worker) SetLongOutside(has bool) { w.outside = has }
@@ -132,7 +139,7 @@ func (w *Worker) Dropped() []Handle {
 }
 
 // Running returns how many slots are taken, by asks or by tasks.
-func (w *Worker) Running() int { return len(w.runs) - len(w.vacant) }
+func (w *Worker) Running() int { return len(w.slots.runs) - len(w.slots.vacant) }
 
 // HasLong reports whether long work runs, is suspended or waits here.
 func (w *Worker) HasLong() bool { return w.longRuns > 0 || w.longs > 0 || w.outside || w.pause.is }
@@ -143,7 +150,7 @@ func (w *Worker) Offer(h Handle) Verdict {
 	switch {
 	case w.cfg.AvoidLong && !j.Long && w.HasLong():
 		return HasLong
-	case w.cfg.Probes > 0 && w.queued >= w.cfg.Probes:
+	case w.cfg.Probes > 0 && w.queued+len(w.early) >= w.cfg.Probes:
 		return Full
 	case w.cfg.PerUser > 0 && w.ofUser(j.User) >= w.cfg.PerUser:
 		return UserIsFull

@@ -1,6 +1,8 @@
 package shorttasks
 
 import (
+	"heddle/internal/await"
+	"heddle/nm/probe"
 	"testing"
 	"time"
 
@@ -118,6 +120,52 @@ func TestQuotesAreCounted(t *testing.T) {
 	before := l.Counts()
 	if got := l.Counts().Since(before); got != (Counts{}) {
 		t.Errorf("%+v", got)
+	}
+	c.Close()
+	l.empty()
+}
+
+// With early binding a node asks as soon as probes have come, says what it has to do, and has tasks share its vcore. They wait for memory alone, and are given back if they can't have it.
+func TestEarlyProbesAskAtOnce(t *testing.T) {
+	l := newLab(t, 1)
+	l.Lend(probe.Amount{MemoryMB: 2, VCores: 1})
+	c := l.scheduler("one")
+	early := func(job, count uint64) []*wire.Ask {
+		t.Helper()
+		m := of(job, count, count)
+		m.Early = true
+		say(t, c, m)
+		if v := hear[*wire.Verdict](t, c); v.Accepted != count || v.P95US != 0 {
+			t.Errorf("%+v", v)
+		}
+		var asks []*wire.Ask
+		for range count {
+			asks = append(asks, hear[*wire.Ask](t, c))
+		}
+		return asks
+	}
+	for i := range 2 {
+		a := early(uint64(i), 1)[0]
+		if a.Bound != uint64(i) || a.VCores != 1 {
+			t.Errorf("%+v", a)
+		}
+		say(t, c, &wire.Task{ID: a.ID, What: wire.Nothing})
+		await.Until(t, "it runs", func() bool { return l.Counts().Started == int64(i+1) })
+	}
+	third := early(2, 1)[0]
+	if third.Bound != 2 {
+		t.Errorf("%+v", third)
+	}
+	say(t, c, &wire.Task{ID: third.ID, What: wire.Nothing}, &wire.NoTask{ID: 99})
+	l.later(2 * sweepTime) // it was bound here, and isn't given back
+	a := early(3, 1)[0]
+	say(t, c, &wire.NoTask{ID: a.ID})
+	if n := l.Counts().Started; n != 2 {
+		t.Errorf("%d tasks of 1 MB run on 2 MB", n)
+	}
+	l.Lend(probe.Amount{})
+	if e := hear[*wire.Ended](t, c); e.ID != third.ID || e.Why != wire.Canceled {
+		t.Errorf("%+v, not %d", e, third.ID)
 	}
 	c.Close()
 	l.empty()

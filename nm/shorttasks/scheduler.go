@@ -201,7 +201,7 @@ func (s *scheduler) take(m wire.Message) error {
 		}
 	case *wire.NoTask:
 		if r := s.runs[m.ID]; r != nil && !r.bound {
-			n.pace.answered(n.o.Now().Sub(r.at))
+			r.answered()
 			n.worker.Bind(n.now(), r.slot, probe.None)
 			r.job.heed(m.Stages)
 			s.learn(r.job, m.Left)
@@ -258,7 +258,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 		j = &job{s: s, id: m.Job, handle: n.jobs.Add(probe.Job{
 			Estimate: time.Duration(m.EstimateUS) * time.Microsecond, Left: int(m.Left), User: n.userOf(s.user),
 			Priority: share.Priority - int32(min(m.Nice, mostNice)), Weight: share.Weight,
-			Size: probe.Amount{MemoryMB: int64(m.MemoryMB), VCores: int64(m.VCores)},
+			Size: probe.Amount{MemoryMB: int64(m.MemoryMB), VCores: int64(m.VCores)}, Early: m.Early,
 		})}
 		for len(n.of) <= int(j.handle) {
 			n.of = append(n.of, nil)
@@ -269,20 +269,31 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	n.untold[s] = true
 	n.jobs.SetLeft(j.handle, int(m.Left))
 	v := &wire.Verdict{Job: m.Job}
-	q := n.worker.Quote(n.now(), j.handle)
+	var q probe.Quote
+	if !m.Early { // else each has its turn now
+		q = n.worker.Quote(n.now(), j.handle)
+	}
+	var claims []*wire.Ask
 	for range m.Count {
 		verdict := n.worker.Offer(j.handle)
 		if verdict != probe.Accepted {
 			v.Rejected, v.Reason = m.Count-v.Accepted, verdict.String()
 			break
 		}
-		n.worker.Add(j.handle)
+		if m.Early {
+			a, load := n.worker.Claim(n.now(), j.handle)
+			ask := s.ask(a)
+			ask.Bound, ask.VCores = uint64(load.Bound), uint64(load.Of)
+			claims = append(claims, ask)
+		} else {
+			n.worker.Add(j.handle)
+		}
 		v.Accepted++
 	}
 	if v.Accepted > 0 {
 		j.stage(false, m.Inputs...)
 		v.P50US, v.P95US = uint64(q.P50.Microseconds()), uint64(q.P95.Microseconds())
-		if !j.quoted {
+		if !j.quoted && !m.Early {
 			j.quoted, j.until = true, n.now()+q.P95
 		}
 		s.idle = time.Time{}
@@ -291,7 +302,22 @@ func (s *scheduler) probe(m *wire.Probe) error {
 		}
 	}
 	s.say(v)
+	for _, ask := range claims {
+		s.say(ask)
+	}
 	return nil
+}
+
+// ask is the message for an ask, whose answer is waited for from now on. The lock is held.
+func (s *scheduler) ask(a probe.Ask) *wire.Ask {
+	n, j := s.n, s.n.of[a.Job]
+	s.asked++
+	r := &run{s: s, id: s.asked, slot: a.Slot, job: j, at: n.o.Now()}
+	for len(n.runs) <= int(a.Slot) {
+		n.runs = append(n.runs, nil)
+	}
+	n.runs[a.Slot], s.runs[r.id] = r, r
+	return &wire.Ask{ID: r.id, Job: j.id, Others: uint64(n.worker.Others()), Staged: j.inMemory()}
 }
 
 // userOf returns the number of a user.
@@ -321,14 +347,7 @@ func (n *Node) pump() {
 		}
 		j := n.of[ask.Job]
 		j.settle(n.now())
-		s := j.s
-		s.asked++
-		r := &run{s: s, id: s.asked, slot: ask.Slot, job: j, at: n.o.Now()}
-		for len(n.runs) <= int(ask.Slot) {
-			n.runs = append(n.runs, nil)
-		}
-		n.runs[ask.Slot], s.runs[r.id] = r, r
-		s.say(&wire.Ask{ID: r.id, Job: j.id, Others: uint64(n.worker.Others()), Staged: j.inMemory()})
+		j.s.say(j.s.ask(ask))
 	}
 	n.offerRoom()
 	if slot, ok := n.worker.Crowding(); ok && n.ctx.Err() == nil {
@@ -370,11 +389,12 @@ func (j *job) settle(now time.Duration) {
 // end frees the room of a run. The lock is held.
 func (r *run) end() {
 	r.leaveInput()
-	if n := r.s.n; r.bound && !n.worker.Early(r.slot) {
+	n := r.s.n
+	if r.bound && !n.worker.Early(r.slot) {
 		n.pace.freed(n.now())
 	}
-	r.s.n.worker.Free(r.s.n.now(), r.slot)
-	r.s.n.runs[r.slot] = nil
+	n.worker.Free(n.now(), r.slot)
+	n.runs[r.slot] = nil
 	delete(r.s.runs, r.id)
 }
 
@@ -384,7 +404,7 @@ func (s *scheduler) bind(m *wire.Task) {
 	if r == nil || r.bound {
 		return // nobody waits for it: the scheduler took too long, and has been told so
 	}
-	n.pace.answered(n.o.Now().Sub(r.at))
+	r.answered()
 	answer := probe.Task
 	if m.Clone {
 		answer = probe.Clone
@@ -402,6 +422,19 @@ func (s *scheduler) bind(m *wire.Task) {
 	case !early:
 		r.start()
 	}
+}
+
+// answered takes note of how long an answer took. With early binding a scheduler compares nodes meanwhile. The lock is held.
+func (r *run) answered() {
+	if n := r.s.n; !n.jobs.Of(r.job.handle).Early {
+		n.pace.answered(n.o.Now().Sub(r.at))
+	}
+}
+
+// outstays reports whether a task that has no room should run elsewhere: it was asked for ahead and waits for too long, or it can't have room here any more. The lock is held.
+func (r *run) outstays(now time.Time) bool {
+	n := r.s.n
+	return r.task != nil && (n.worker.Hopeless(r.slot) || now.Sub(r.at) > aheadLimit && !n.jobs.Of(r.job.handle).Early)
 }
 
 // start has the executor run the task. The lock is held.
@@ -455,7 +488,7 @@ func (s *scheduler) check(now time.Time) {
 			s.refuse(fmt.Sprintf("it hasn't answered within %v when it was asked for a task", answerLimit))
 			return
 		}
-		if r.task != nil && now.Sub(r.at) > aheadLimit {
+		if r.outstays(now) {
 			r.giveBack() // there may be room elsewhere
 			late = true
 		}

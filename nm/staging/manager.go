@@ -1,6 +1,7 @@
 package staging
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"slices"
 )
@@ -56,6 +57,8 @@ type job struct {
 	table  Table
 	refs   int // probes and running tasks
 	inputs []input
+	first  uint64 // the number of its first probe
+	staged int    // inputs that are
 }
 
 type request struct {
@@ -68,7 +71,8 @@ type Manager struct {
 	cfg     Config
 	rng     *rand.Rand
 	jobs    map[Job]*job
-	order   []Job     // of their first probes, for evictions
+	holders []Job     // that have staged inputs, in the order of their first probes, for evictions
+	probes  uint64    // so many jobs have come
 	queue   []request // MQ
 	fast    []request // MFL
 	deletes []Action
@@ -100,9 +104,9 @@ func (j *job) find(task int32) *input {
 func (m *Manager) Probed(id Job, t Table) {
 	j := m.jobs[id]
 	if j == nil {
-		j = &job{}
+		m.probes++
+		j = &job{first: m.probes}
 		m.jobs[id] = j
-		m.order = append(m.order, id)
 	}
 	j.table = t
 	j.refs++
@@ -239,6 +243,9 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 		m.forget(id, j)
 	default:
 		x.status = staged
+		if j.staged++; j.staged == 1 {
+			m.holders = slices.Insert(m.holders, m.holderOf(j), id)
+		}
 	}
 	if !ok && j.refs == 0 {
 		m.forget(id, j)
@@ -249,6 +256,12 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 func (m *Manager) remove(id Job, j *job, i int) {
 	x := j.inputs[i]
 	m.used -= x.bytes
+	if x.status == staged {
+		if j.staged--; j.staged == 0 {
+			at := m.holderOf(j)
+			m.holders = slices.Delete(m.holders, at, at+1)
+		}
+	}
 	m.deletes = append(m.deletes, Action{Job: id, Task: x.task, Bytes: x.bytes, Delete: true})
 	j.inputs = slices.Delete(j.inputs, i, i+1)
 }
@@ -279,7 +292,12 @@ func (m *Manager) forget(id Job, j *job) {
 		return
 	}
 	delete(m.jobs, id)
-	m.order = slices.DeleteFunc(m.order, func(x Job) bool { return x == id })
+}
+
+// holderOf is the place of a job among the holders, or where it would be.
+func (m *Manager) holderOf(j *job) int {
+	at, _ := slices.BinarySearchFunc(m.holders, j.first, func(h Job, first uint64) int { return cmp.Compare(m.jobs[h].first, first) })
+	return at
 }
 
 // Next returns what is to be done next. Deletions come first, as copies may need their room.
@@ -330,16 +348,22 @@ func (m *Manager) fits(bytes int64) bool {
 	if bytes > m.cfg.Capacity {
 		return false
 	}
+	if m.used+bytes <= m.cfg.Capacity {
+		return true
+	}
 	for _, useless := range []func(*job, *input) bool{
 		func(_ *job, x *input) bool { return x.read },
 		func(j *job, x *input) bool { return !x.taken && !j.table.Waits(x.task) },
 	} {
-		for _, id := range m.order {
+		for _, id := range slices.Clone(m.holders) {
 			j := m.jobs[id]
 			for i := len(j.inputs) - 1; i >= 0 && m.used+bytes > m.cfg.Capacity; i-- {
 				if x := &j.inputs[i]; x.status == staged && useless(j, x) {
 					m.remove(id, j, i)
 				}
+			}
+			if m.used+bytes <= m.cfg.Capacity {
+				return true
 			}
 		}
 	}

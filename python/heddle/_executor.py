@@ -57,14 +57,15 @@ class Executor(concurrent.futures.Executor):
     local runs calls on this machine; by default that is so if no cluster is configured. conf is the
     configuration folder (default $HADOOP_CONF_DIR), settings are keys above it. memory is in MB for each call.
     probes sends calls straight to nodes of the cluster, which have lent something for short tasks
-    (heddle.probes.memory-mb), instead of holding containers: they begin in milliseconds. python is the interpreter on the nodes. initializer runs once in each interpreter. timeout, in seconds, bounds
+    (heddle.probes.memory-mb), instead of holding containers: they begin in milliseconds. With binding="early" they
+    go to the nodes with the least to do at once, and share the processors there; "late": when a node has room. python is the interpreter on the nodes. initializer runs once in each interpreter. timeout, in seconds, bounds
     each call. env has variables for the calls. binary is heddle's (default: $HEDDLE_BINARY, or heddle in $PATH).
 
     Functions, lambdas and classes of the program itself are sent by value, what is in modules by name: nodes must
     have the modules. They see this program's sys.path.
     """
 
-    def __init__(self, max_workers=None, *, local=None, probes=False, conf=None, settings=None, queue=None, memory=None,
+    def __init__(self, max_workers=None, *, local=None, probes=False, binding="late", conf=None, settings=None, queue=None, memory=None,
                  python=None, initializer=None, initargs=(), timeout=None, env=None, binary=None):
         if max_workers is not None and max_workers <= 0:
             raise ValueError("max_workers must be greater than 0")
@@ -76,10 +77,12 @@ class Executor(concurrent.futures.Executor):
         args = [binary, "calls", "--workers", str(max_workers or 0)]
         if local and probes:
             raise ValueError("there are no nodes to be probed on this machine: leave out local or probes")
+        if binding not in ("early", "late"):
+            raise ValueError("binding is %r: give early or late" % (binding,))
         if local:
             args.append("--local")
         if probes:
-            args.append("--probes")
+            args += ["--probes", "--binding", binding]
         for name, value in (("--conf", conf), ("--queue", queue), ("--memory", memory)):
             if value is not None:
                 args += [name, str(value)]

@@ -13,6 +13,8 @@ const (
 	copied              // a task's input, to a worker's RAM disk
 	pausing             // a worker has suspended a long task
 	expired             // a suspended task has waited long enough
+	bids                // a worker, for a task; with early binding
+	bound               // the answer to that, at the worker
 )
 
 // event is something that happens at a worker.

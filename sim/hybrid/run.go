@@ -2,6 +2,7 @@ package hybrid
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -33,6 +34,8 @@ type Options struct {
 	Exact   bool // durations aren't cut to whole seconds
 	// Ratio is how many probes a job sends for each task, drawn without repetition; 0: as many as the mode does, with repetition.
 	Ratio float64
+	// Early binds tasks to probed workers as soon as these have said what they have to do. All tasks of a worker share its processor.
+	Early bool
 	// Dice grows the short partition, and suspends long tasks; nil: it doesn't. It takes a mode with a short partition.
 	Dice *partition.Dice
 	// Eirene stages inputs and clones tasks of short jobs; nil: it doesn't.
@@ -94,6 +97,7 @@ type cluster struct {
 	sched    *sched.Scheduler
 	central  *central
 	workers  []worker
+	shares   []sharing // with early binding, by worker: all its tasks
 	node     probe.Config
 	known    probe.Jobs
 	jobs     []job
@@ -147,6 +151,13 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 			return nil, err
 		}
 	}
+	lent := slot
+	if o.Early {
+		if err := c.setEarly(); err != nil {
+			return nil, err
+		}
+		lent.MemoryMB = math.MaxInt32 // memory is no limit
+	}
 	if o.Ratio > 0 {
 		c.mode.sched.Ratio, c.mode.sched.Least, c.mode.sched.Repeat = o.Ratio, 1, false
 	}
@@ -155,11 +166,15 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 	for i := range nodes {
 		nodes[i] = sched.Node(i)
 	}
-	c.sched.SetNodes(nodes, nodes[:c.general])
+	short := nodes[:c.general]
+	if c.general == 0 {
+		short = nodes // what all rejected has to go somewhere, and waits behind long work
+	}
+	c.sched.SetNodes(nodes, short)
 	c.central = newCentral(o.Workers, c.general)
 	c.workers = make([]worker, o.Workers)
 	for i := range c.workers {
-		c.workers[i].queue.Init(&c.node, &c.known, slot)
+		c.workers[i].queue.Init(&c.node, &c.known, lent)
 	}
 	c.records = make([]record, len(jobs))
 	for i := range jobs {
@@ -256,6 +271,10 @@ func (c *cluster) handle(e *event) {
 	switch e.kind {
 	case arrives:
 		w := &c.workers[e.worker]
+		if c.Early && !c.jobs[e.job].central {
+			c.claim(e.worker, e.job)
+			break
+		}
 		if c.jobs[e.job].central && c.mode.sched.Rounds > 0 {
 			w.seen = c.central.bitmap(c.now)
 		}
@@ -275,6 +294,10 @@ func (c *cluster) handle(e *event) {
 		c.count(e.job)
 	case copied:
 		c.copied(e)
+	case bids:
+		c.bid(e)
+	case bound:
+		c.bind(e)
 	case pausing:
 		c.suspend(e.worker)
 	case expired:
@@ -300,13 +323,16 @@ func (c *cluster) submit(n int32, number int) {
 	}
 	var targets []sched.Node
 	j.id, targets = c.sched.Submit(time.Duration(c.now), sched.Job{Tasks: len(durations), Placed: j.central, Alone: r.long})
-	h := c.known.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(durations), Long: r.long && !c.mode.all, Size: slot})
+	h := c.known.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(durations), Long: r.long && !c.mode.all, Size: slot, Early: c.Early && !j.central})
 	c.jobs = append(c.jobs, j)
 	switch {
 	case j.central:
 		c.place(&j, int32(h))
 	case c.mode.sched.Rounds == 0:
 		for _, w := range targets {
+			if c.Early { // else nobody counts them
+				c.sched.Answered(j.id, w, true, sched.Bitmap{})
+			}
 			c.send(&c.agenda.oneWay, oneWay, int32(w), int32(h))
 		}
 	default:
@@ -340,17 +366,17 @@ func (c *cluster) place(j *job, h int32) {
 // negotiate offers probes to workers in rounds, until they are accepted.
 func (c *cluster) negotiate(j *job, h probe.Handle, targets []sched.Node) {
 	lane, delay := &c.agenda.oneWay, oneWay
-	for len(targets) > 0 {
+	for last := false; len(targets) > 0; {
 		c.targets = append(c.targets[:0], targets...)
 		targets = nil
 		for _, w := range c.targets {
 			x := &c.workers[w]
-			accepted := c.accepts(x, h)
+			accepted := last || c.accepts(x, h)
 			if accepted {
 				c.send(lane, delay, int32(w), int32(h))
 			}
-			if more, _ := c.sched.Answered(j.id, w, accepted, x.seen); more != nil {
-				targets = more
+			if more, end := c.sched.Answered(j.id, w, accepted, x.seen); more != nil {
+				targets, last = more, end
 			}
 		}
 		lane, delay = &c.agenda.round, roundTrip
@@ -372,7 +398,9 @@ func (c *cluster) start(n int32) bool {
 	if !ok {
 		return false
 	}
-	c.taken(1)
+	if !c.Early {
+		c.taken(1)
+	}
 	j := &c.jobs[ask.Job]
 	if j.central {
 		c.central.began[n], c.central.runs[n] = c.now, j.estimate
@@ -425,6 +453,10 @@ type running struct {
 
 // endAt has a task end.
 func (c *cluster) endAt(at sim.Time, w int32, r running) {
+	if c.Early {
+		c.share(w, r, at-c.now)
+		return
+	}
 	if c.jobs[r.job].long && c.sizer != nil {
 		c.workers[w].held.runs(r, at)
 	}
@@ -450,6 +482,10 @@ func (c *cluster) count(n int32) {
 func (c *cluster) end(e *event) {
 	j := &c.jobs[e.job]
 	switch w := &c.workers[e.worker]; {
+	case c.Early && e.turn != w.turn:
+		return // other tasks have come or gone since, so that it ends at another time
+	case c.Early:
+		c.shareEnds(e.worker)
 	case j.long && e.turn != w.held.turn:
 		return // it was suspended
 	case !j.long && c.Eirene != nil && e.turn != w.turn:
@@ -478,7 +514,9 @@ func (c *cluster) end(e *event) {
 func (c *cluster) free(n int32, s probe.Slot) {
 	w := &c.workers[n]
 	w.queue.Free(time.Duration(c.now), s)
-	c.taken(-1)
+	if !c.Early {
+		c.taken(-1)
+	}
 	if c.resume(n) || c.start(n) || c.mode.steals == never {
 		return
 	}

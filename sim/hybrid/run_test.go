@@ -92,6 +92,16 @@ func TestLongJobsStayOutOfTheShortPartition(t *testing.T) {
 	}
 }
 
+// Without a short partition probes that all workers have rejected wait behind long work in the end.
+func TestShortJobsWithoutAShortPartition(t *testing.T) {
+	for _, mode := range []string{"eagle", "eagle-sss", "eagle-sss-sbp"} {
+		r := must(t, jobsOf([]float64{0, 100, 100, 100}, []float64{1, 10, 10}), Options{Mode: mode, Workers: 3})
+		if got := r.ShortJobs; got.Jobs != 1 || math.Round(got.Completion.P50) < 109 {
+			t.Errorf("%s: %+v", mode, got)
+		}
+	}
+}
+
 // Stages run one after the other, and a job ends with its last.
 func TestStages(t *testing.T) {
 	j := sim.Job{Estimate: 7 * second, Stages: []sim.Stage{

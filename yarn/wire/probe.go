@@ -19,6 +19,7 @@ type Probe struct {
 	MemoryMB, VCores uint64   // of one task
 	Nice             uint64   // by how much its priority is below that of its user
 	Inputs           []string // names of files that some of these tasks will read, which the node may stage
+	Early            bool     // the node asks at once, whatever runs there, and the tasks share its processors (early binding)
 }
 
 // Verdict answers a Probe. It comes again, with nothing accepted, for probes that the node gives back.
@@ -36,6 +37,8 @@ type Ask struct {
 	Job    uint64
 	Others uint64   // other probes that wait at the node
 	Staged []string // inputs of the job that the node has in memory
+	// Bound are the vcores of tasks that were given to the node, and VCores those that it was lent. They come with asks for early binding.
+	Bound, VCores uint64
 }
 
 // NoTask says that there is no task for an Ask.
@@ -94,7 +97,11 @@ func (m *Probe) append(b []byte) []byte {
 	b = number(b, 5, m.MemoryMB)
 	b = number(b, 6, m.VCores)
 	b = number(b, 7, m.Nice)
-	return texts(b, 8, m.Inputs)
+	b = texts(b, 8, m.Inputs)
+	if m.Early {
+		b = number(b, 9, 1)
+	}
+	return b
 }
 
 func (m *Verdict) append(b []byte) []byte {
@@ -111,7 +118,9 @@ func (m *Ask) append(b []byte) []byte {
 	b = number(b, 1, m.ID)
 	b = number(b, 2, m.Job)
 	b = number(b, 3, m.Others)
-	return texts(b, 4, m.Staged)
+	b = texts(b, 4, m.Staged)
+	b = number(b, 5, m.Bound)
+	return number(b, 6, m.VCores)
 }
 
 func (m *NoTask) append(b []byte) []byte {
@@ -158,8 +167,12 @@ func (m *Greeting) set(x field) {
 func (m *Lent) set(x field) { assign(x, &m.MemoryMB, &m.VCores) }
 
 func (m *Probe) set(x field) {
-	if x.number == 8 {
+	switch x.number {
+	case 8:
 		m.Inputs = append(m.Inputs, string(x.bytes))
+		return
+	case 9:
+		m.Early = x.value != 0
 		return
 	}
 	assign(x, &m.Job, &m.Count, &m.Left, &m.EstimateUS, &m.MemoryMB, &m.VCores, &m.Nice)
@@ -178,7 +191,7 @@ func (m *Ask) set(x field) {
 		m.Staged = append(m.Staged, string(x.bytes))
 		return
 	}
-	assign(x, &m.ID, &m.Job, &m.Others)
+	assign(x, &m.ID, &m.Job, &m.Others, nil, &m.Bound, &m.VCores)
 }
 
 func (m *NoTask) set(x field) {

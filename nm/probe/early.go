@@ -1,0 +1,50 @@
+package probe
+
+import "time"
+
+// Load is what a node has to do.
+type Load struct {
+	Bound int64 // vcores of tasks that were bound there
+	Of    int64 // vcores that it was lent, at least 1
+}
+
+// Claim asks for a task of a job as soon as its probe has come, whatever runs and waits here (early binding): the job's scheduler binds its tasks to those nodes
+// among the probed ones that have the least to do. A task that comes shares the processors with all that runs here (processor sharing). So it needs the
+// memory of its size alone, and starts as soon as that is free: before Start gives it room, the slot is Early. The queue has no probe of it, and no order,
+// priority or weight applies.
+func (w *Worker) Claim(now time.Duration, h Handle) (Ask, Load) {
+	j := &w.jobs.rest[h]
+	used := w.used.add(j.room())
+	early := len(w.early) > 0 || !used.Fits(w.lent)
+	s := w.slots.take(run{job: h, priority: j.Priority, user: j.User, phase: asked, begun: now, early: early})
+	w.jobs.refs[h]++
+	if early {
+		w.early = append(w.early, s)
+	} else {
+		w.used = used
+	}
+	return Ask{Slot: s, Job: h}, Load{w.bound, max(w.lent.VCores, 1)}
+}
+
+// slots are the runs of a node, by Slot.
+type slots struct {
+	runs   []run
+	vacant []Slot
+}
+
+// take gives a run a slot.
+func (x *slots) take(r run) (s Slot) {
+	if n := len(x.vacant); n > 0 {
+		s, x.vacant = x.vacant[n-1], x.vacant[:n-1]
+		x.runs[s] = r
+		return s
+	}
+	x.runs = append(x.runs, r)
+	return Slot(len(x.runs) - 1)
+}
+
+// give makes a slot vacant.
+func (x *slots) give(s Slot) {
+	x.runs[s] = run{}
+	x.vacant = append(x.vacant, s)
+}

@@ -1,0 +1,94 @@
+package probe
+
+import (
+	"testing"
+	"time"
+)
+
+// A claimed task needs memory alone, whatever uses the vcores, and leaves them to late binding.
+func TestClaimsShareProcessors(t *testing.T) {
+	jobs := &Jobs{}
+	w := New(&Config{Sticky: true}, jobs, Amount{MemoryMB: 3, VCores: 1})
+	size := Amount{MemoryMB: 1, VCores: 1}
+	early := jobs.Add(Job{Left: 9, Size: size, Early: true})
+	late := jobs.Add(Job{Left: 9, Size: size})
+	var slots []Slot
+	for i := range 2 {
+		a, load := w.Claim(0, early)
+		if w.Early(a.Slot) || a.Job != early {
+			t.Errorf("claim %d has no room", i)
+		}
+		if load != (Load{Bound: int64(i), Of: 1}) {
+			t.Errorf("claim %d is told of %+v", i, load)
+		}
+		w.Bind(0, a.Slot, Task)
+		slots = append(slots, a.Slot)
+	}
+	if _, used := w.Use(); used != (Amount{MemoryMB: 2, VCores: 1}) {
+		t.Errorf("%+v is used", used)
+	}
+	w.Add(late)
+	a, ok := w.Next(0)
+	if !ok || a.Job != late {
+		t.Fatal("a late one has no room beside early ones")
+	}
+	w.Bind(0, a.Slot, Task)
+	// The memory is used up. The next claim waits for room, and gets it when a task ends.
+	x, load := w.Claim(0, early)
+	if load.Bound != 3 {
+		t.Errorf("%+v", load)
+	}
+	w.Bind(0, x.Slot, Task)
+	if _, ok := w.Start(0); ok {
+		t.Error("there is room without memory")
+	}
+	if !w.Early(x.Slot) || w.Hopeless(x.Slot) {
+		t.Errorf("it waits: %t, without hope: %t", w.Early(x.Slot), w.Hopeless(x.Slot))
+	}
+	w.Free(time.Second, slots[0])
+	if s, ok := w.Start(time.Second); !ok || s != x.Slot {
+		t.Errorf("%d starts, %t", s, ok)
+	}
+	w.Lend(Amount{})
+	y, _ := w.Claim(time.Second, early)
+	for s, want := range map[Slot]bool{x.Slot: false, y.Slot: true} {
+		if w.Early(s) != want || w.Hopeless(s) != want {
+			t.Errorf("slot %d waits: %t, without hope: %t", s, w.Early(s), w.Hopeless(s))
+		}
+	}
+	w.Bind(time.Second, y.Slot, None)
+	for _, s := range []Slot{slots[1], x.Slot, y.Slot, a.Slot} {
+		w.Free(2*time.Second, s)
+	}
+	w.Cancel(late)
+	if _, used := w.Use(); used != (Amount{}) || w.bound != 0 || w.Running() != 0 {
+		t.Errorf("%+v is used, %d vcores are bound, %d run", used, w.bound, w.Running())
+	}
+	swept := 0
+	jobs.Sweep(func(Handle) { swept++ })
+	if swept != 2 {
+		t.Errorf("%d of 2 jobs are forgotten", swept)
+	}
+}
+
+// Claims without room count against the limits of the queue.
+func TestClaimsAreLimited(t *testing.T) {
+	jobs := &Jobs{}
+	w := New(&Config{Probes: 3, PerUser: 2}, jobs, Amount{MemoryMB: 1, VCores: 1})
+	a := jobs.Add(Job{Left: 9, Size: Amount{MemoryMB: 1, VCores: 1}, Early: true, User: 1})
+	b := jobs.Add(Job{Left: 9, Size: Amount{MemoryMB: 1, VCores: 1}, Early: true, User: 2})
+	w.Claim(0, a) // has room
+	for _, want := range []Verdict{Accepted, Accepted, UserIsFull} {
+		v := w.Offer(a)
+		if v != want {
+			t.Fatalf("%v, not %v", v, want)
+		}
+		if v == Accepted {
+			w.Claim(0, a)
+		}
+	}
+	w.Claim(0, b)
+	if v := w.Offer(b); v != Full {
+		t.Errorf("%v, not full", v)
+	}
+}
