@@ -99,8 +99,10 @@ func (d *Driver) forget(h scheduler.ContainerHandle) {
 	delete(d.killable, h)
 	delete(d.sus.used, h)
 	d.swaps.forget(h)
-	d.sus.leaveSuspended(h)
-	delete(d.sus.past, d.ContainerID(h))
+	if len(d.sus.past) > 0 { // what a container was is far from the processor by now, and mostly nobody was ever suspended
+		d.sus.leaveSuspended(h)
+		delete(d.sus.past, d.ContainerID(h))
+	}
 	if d.Growing(h) {
 		d.growing.moved(d.ContainerID(h), gone)
 	}

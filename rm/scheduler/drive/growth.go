@@ -45,6 +45,9 @@ func (d *Driver) Grow(h scheduler.ContainerHandle, to records.Resource) bool {
 
 // Growing reports whether a container waits for room to grow.
 func (d *Driver) Growing(h scheduler.ContainerHandle) bool {
+	if len(d.growing.at) == 0 { // as in forget
+		return false
+	}
 	at, waits := d.growing.at[d.ContainerID(h)]
 	return waits && at == h
 }
