@@ -124,7 +124,7 @@ func TestNothingIsLimited(t *testing.T) {
 	}
 }
 
-// The only queue may have a maximum in the Fair part of its configuration no more than the cluster has; a path of no queue stays as it is.
+// Whatever queue is named, the only one serves it.
 func TestTheOnlyLeafTakesAll(t *testing.T) {
 	c, p := start("n0")
 	for _, path := range []string{"", "root", "root.x.y"} {

@@ -14,16 +14,18 @@ func TestExpectedSlotsOfAlgorithm333(t *testing.T) {
 		work work
 		want float64
 	}{
-		"in proportion to what is left":                     {work{total: 40, maps: 300, reduces: 100, hasMaps: true}, 30},
-		"no reduces":                                        {work{total: 40, maps: 300, hasMaps: true}, 40},
-		"no maps":                                           {work{total: 40, reduces: 5}, 0},
-		"nothing is left":                                   {work{total: 40}, 40},
-		"below τ1 nothing is predicted":                     {work{total: 40, maps: 300, reduces: 100, hasMaps: true, jobs: 2, first: ending{left: 100, progress: 0.79, reduces: 800}}, 30},
-		"a sudden change, lines 7 to 12":                    {work{total: 40, maps: 300, reduces: 100, mapSlots: 30, hasMaps: true, jobs: 2, first: ending{left: 100, progress: 0.8, reduces: 800}}, 40 * 100. / 1000},
-		"the next job's maps count, line 7":                 {work{total: 40, maps: 300, reduces: 100, mapSlots: 30, hasMaps: true, jobs: 2, next: 300, first: ending{left: 100, progress: 0.8, reduces: 1500}}, 40 * 400. / 2000},
-		"no sudden change: |33 − 27|/27 isn't above 0.6":    {work{total: 40, maps: 300, reduces: 100, mapSlots: 33, hasMaps: true, jobs: 1, first: ending{left: 100, progress: 0.9}}, 30},
-		"slots that are released become the maps', line 11": {work{total: 40, maps: 300, reduces: 100, mapSlots: 30, releasing: 1e6, hasMaps: true, jobs: 1, first: ending{left: 100, progress: 0.9}}, 40 * 200. / 300},
-		"maps of all jobs end with the first":               {work{total: 40, maps: 150, reduces: 100, mapSlots: 30, hasMaps: true, jobs: 2, first: ending{left: 100, progress: 0.9}}, 0},
+		"in proportion to what is left":                       {work{total: 40, maps: 300, reduces: 100, hasMaps: true}, 30},
+		"no reduces":                                          {work{total: 40, maps: 300, hasMaps: true}, 40},
+		"no maps":                                             {work{total: 40, reduces: 5}, 0},
+		"nothing is left":                                     {work{total: 40}, 40},
+		"below τ1 nothing is predicted":                       {work{total: 40, maps: 300, reduces: 100, hasMaps: true, jobs: 2, first: ending{left: 100, progress: 0.79, reduces: 800}}, 30},
+		"a sudden change, lines 7 to 12":                      {work{total: 40, maps: 300, reduces: 100, mapSlots: 30, hasMaps: true, jobs: 2, first: ending{left: 100, progress: 0.8, reduces: 800}}, 40 * 100. / 1000},
+		"the next job's maps count, line 7":                   {work{total: 40, maps: 300, reduces: 100, mapSlots: 30, hasMaps: true, jobs: 2, next: 300, first: ending{left: 100, progress: 0.8, reduces: 1500}}, 40 * 400. / 2000},
+		"no sudden change: |33 − 27|/27 isn't above 0.6":      {work{total: 40, maps: 300, reduces: 100, mapSlots: 33, hasMaps: true, jobs: 1, first: ending{left: 100, progress: 0.9}}, 30},
+		"slots that are released become the maps', line 11":   {work{total: 40, maps: 300, reduces: 100, mapSlots: 30, releasing: 1e6, hasMaps: true, jobs: 1, first: ending{left: 100, progress: 0.9}}, 40 * 200. / 300},
+		"released slots decide: |43.8 − 26.7|/26.7 is sudden": {work{total: 40, maps: 300, reduces: 100, mapSlots: 30, releasing: 2, hasMaps: true, jobs: 1, first: ending{left: 100, progress: 0.9, slots: 4}}, 40 * 200. / 300},
+		"with five less, |38.8 − 26.7|/26.7 is not":           {work{total: 40, maps: 300, reduces: 100, mapSlots: 25, releasing: 2, hasMaps: true, jobs: 1, first: ending{left: 100, progress: 0.9, slots: 4}}, 30},
+		"maps of all jobs end with the first":                 {work{total: 40, maps: 150, reduces: 100, mapSlots: 30, hasMaps: true, jobs: 2, first: ending{left: 100, progress: 0.9}}, 0},
 	} {
 		if got := c.work.expected(); math.Abs(got-c.want) > 1e-9 {
 			t.Errorf("%s: %v slots, not %v", name, got, c.want)
