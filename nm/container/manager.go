@@ -158,10 +158,10 @@ type Manager struct {
 	cancel context.CancelFunc
 	lives  sync.WaitGroup
 
-	ladders  suspend.Node
-	breaths  *suspend.Breaths
-	inhale   sync.Once // begins the breaths
-	watching sync.Once // begins to look after containers that stand still
+	ladders suspend.Node
+	breaths *suspend.Breaths
+	inhale  sync.Once // begins the breaths
+	vigil   suspend.Vigil
 
 	apps     *application.Set
 	room     *admission.Room

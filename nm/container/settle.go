@@ -119,24 +119,15 @@ func (c suspension) breathe(ctx context.Context, allowance int64) {
 	}
 }
 
-// watchPause is the time between two looks at whether containers that are suspended stand still and hold what they were left. Each look at a container reads
-// a few small files of the kernel.
-const watchPause = 2 * time.Second
-
-// watchStill looks after containers that stand still, until the NodeManager ends.
-func (m *Manager) watchStill() {
-	for {
-		select {
-		case <-time.After(watchPause):
-		case <-m.ctx.Done():
-			return
-		}
-		for _, c := range m.Containers() {
-			if c.State() == Paused {
-				suspension{c}.watch(m.ctx)
-			}
+// watchStill looks after containers that stand still, and reports whether there are any.
+func (m *Manager) watchStill() (any bool) {
+	for _, c := range m.Containers() {
+		if c.State() == Paused {
+			suspension{c}.watch(m.ctx)
+			any = true
 		}
 	}
+	return any
 }
 
 // watch looks after a container that stands still, unless somebody does something to it: then it does so another time.
@@ -156,8 +147,7 @@ func (c suspension) watch(ctx context.Context) {
 	if err != nil && x.ctx.Err() == nil {
 		c.log.WithError(err).Warn("Could not look whether the suspended container stands still")
 	}
-	if s := c.ladder.State(); s.Lags() {
-		c.place.Change(c.box.Size(), s.Holds)
+	if c.ladder.State().Lags() {
 		c.settle()
 		c.m.changed()
 	}

@@ -255,7 +255,7 @@ func (c command) arrived() {
 	}
 	c.m.breathe(c.Container, every)
 	if s.Level.Still() {
-		c.m.watching.Do(func() { c.m.background(c.m.watchStill) })
+		c.m.vigil.Begin(c.m.ctx, c.m.background, c.m.watchStill)
 	}
 	if s.Lags() || s.Squeezed(c.box.Size()) {
 		suspension{c.Container}.settle()

@@ -28,7 +28,7 @@ type Processes interface {
 	// Reclaim pages out so many bytes, and returns how many it were. The error is EBUSY where no more can be.
 	Reclaim(ctx context.Context, bytes int64) (int64, error)
 	PageIn(ctx context.Context) error
-	// Holds hears what the container takes of its node, whenever it has let go of some memory.
+	// Holds hears what the container takes of its node, whenever it has let go of some memory, or got some back past the NodeManager.
 	Holds(now records.Resource)
 	Memory() (cgroup.Memory, error)
 	// CPU is the time that the processes have used so far.

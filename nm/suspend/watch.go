@@ -2,9 +2,58 @@ package suspend
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"heddle/yarn/records"
 )
+
+// VigilPause is the time between two looks of a Vigil. Each look at a container reads a few small files of the kernel.
+const VigilPause = 2 * time.Second
+
+// Vigil looks at a node's suspended containers again and again, as long as there are any. The zero value is for use, by several goroutines.
+type Vigil struct {
+	mu          sync.Mutex
+	keeps, anew bool // anew: it was to begin since the last look began
+}
+
+// Begin has look called every VigilPause until it returns false, as nothing is left to look at, or ctx ends. Where that is under way already it goes on. background runs a
+// function beside the caller.
+func (v *Vigil) Begin(ctx context.Context, background func(func()), look func() bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.anew = true; v.keeps {
+		return
+	}
+	v.keeps = true
+	background(func() {
+		for v.pause(ctx) && (look() || v.goesOn()) {
+		}
+	})
+}
+
+// pause waits for the next look, and reports whether there is to be one.
+func (v *Vigil) pause(ctx context.Context) bool {
+	timer := time.NewTimer(VigilPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return false
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.anew = false
+	return true
+}
+
+// goesOn reports whether the vigil was to begin during a look that has found nothing.
+func (v *Vigil) goesOn() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.keeps = v.anew
+	return v.keeps
+}
 
 // What Watch finds.
 const (
@@ -13,8 +62,8 @@ const (
 )
 
 // Watch sees to it that a container that stands still is as it was left. Others with the rights of root may have thawed its group, or removed the swap in which its
-// memory lay. It has the processes stand still again, and the state says what they hold now; Settle takes that from them again. found is what it has
-// found, as people are told it.
+// memory lay. It has the processes stand still again, and the state and the node's room say what they hold now; Settle takes that from them again. found is
+// what it has found, as people are told it.
 func (l *Ladder) Watch(ctx context.Context) (found []string, err error) {
 	s := l.State()
 	if !s.Have.Still() || !s.Level.Still() {
@@ -38,7 +87,9 @@ func (l *Ladder) Watch(ctx context.Context) (found []string, err error) {
 	if held := s.Holds.MemoryMB(); used > held+held/16 { // the kernel counts a little late
 		l.mu.Lock()
 		l.state.Holds[records.Memory], l.state.Reason = used, foundGrown
+		now := l.state.Holds
 		l.mu.Unlock()
+		l.p.Holds(now)
 		found = append(found, foundGrown)
 	}
 	return found, nil

@@ -1,9 +1,61 @@
 package suspend
 
 import (
+	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 )
+
+// A vigil ends when there is nothing to look at, and begins again with what stands still later, also if that comes during its last look.
+func TestVigilsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var v Vigil
+		ctx, cancel := context.WithCancel(t.Context())
+		looks, runs, left := 0, 0, 3
+		var begin func()
+		during := false
+		begin = func() {
+			v.Begin(ctx, func(f func()) {
+				runs++
+				go func() {
+					f()
+					runs--
+				}()
+			}, func() bool {
+				looks++
+				left--
+				if during {
+					during = false
+					begin()
+				}
+				return left > 0
+			})
+		}
+		expect := func(after time.Duration, wantLooks, wantRuns int) {
+			t.Helper()
+			time.Sleep(after)
+			synctest.Wait()
+			if looks != wantLooks || runs != wantRuns {
+				t.Errorf("%d looks, %d under way; want %d and %d", looks, runs, wantLooks, wantRuns)
+			}
+		}
+		begin()
+		begin()
+		expect(VigilPause-1, 0, 1)
+		expect(1, 1, 1)
+		expect(10*VigilPause, 3, 0)
+		begin()
+		during = true
+		expect(10*VigilPause, 5, 0) // the look that finds nothing, and one more
+		left = 100
+		begin()
+		expect(VigilPause, 6, 1)
+		cancel()
+		expect(10*VigilPause, 6, 0)
+	})
+}
 
 // What somebody has done to a container that stands still past the NodeManager is found, and undone as far as that can be.
 func TestDoneToPastTheNodeManager(t *testing.T) {
@@ -29,8 +81,11 @@ func TestDoneToPastTheNodeManager(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.past(f)
-			f.did = nil
+			f.did, f.let = nil, nil
 			found, err := l.Watch(t.Context())
+			if grown := slices.Contains(found, foundGrown); grown && !slices.Equal(f.let, []int64{c.holds}) || !grown && len(f.let) > 0 {
+				t.Errorf("the node's room hears of %v", f.let)
+			}
 			if s := l.State(); err != nil || !slices.Equal(found, c.found) || !slices.Equal(f.did, c.did) || s.Holds.MemoryMB() != c.holds || s.Lags() != (c.holds != c.order.Held.MemoryMB()) {
 				t.Errorf("found %q, %v; did %q; it is %+v", found, err, f.did, s)
 			}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
 )
 
@@ -85,6 +87,56 @@ func TestMachineThatSlept(t *testing.T) {
 		time.Sleep(3 * time.Minute)
 		if s := w.state().Nodes[n.node].State; s != pb.NodeState_NS_LOST {
 			t.Errorf("a node that is really silent is %v", s)
+		}
+	})
+}
+
+// An ApplicationMaster that is suspended for long isn't given up, and keeps what it was granted and couldn't start. Neither is it by the next leader. Once it goes on it has time
+// to speak, and only then is taken for dead.
+func TestSuspendedMastersAreNotSilent(t *testing.T) {
+	run(t, func(w *world) {
+		n := &peer{w: w, node: w.node(1)}
+		p := w.am(nil)
+		c := p.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
+		am := w.app(p.attempt.App).Current().AMContainer
+		n.heartbeat(runs(am))
+		stands := func(minutes int) {
+			t.Helper()
+			for range minutes {
+				time.Sleep(time.Minute)
+				n.heartbeat(runs(am))
+			}
+			if a := w.app(p.attempt.App); a.State.Ended() || len(a.Attempts) != 1 || !a.Containers.Get(am).Live() {
+				t.Fatalf("the application is %v, in its attempt %d", a.State, len(a.Attempts))
+			}
+			if s := w.state().Container(c).State; s != ledger.ContainerAllocated {
+				t.Fatalf("what was granted is %v", s)
+			}
+		}
+		w.raise()
+		level := func(l ledgerpb.Level) { // as preemption has it
+			t.Helper()
+			if err := w.Do(func() error {
+				c := w.work.Container(am)
+				w.Enter(c.ChangeLevel(l, c.Resource, ledger.Cause{}))
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		level(ledgerpb.Level_FROZEN)
+		stands(12)
+		w.depose()
+		w.lead()
+		n = &peer{w: w, node: w.node(1, runs(am))}
+		n.heartbeat(runs(am))
+		stands(12)
+		level(ledgerpb.Level_RUNNING)
+		time.Sleep(29 * time.Second)
+		stands(0)
+		time.Sleep(32 * time.Second)
+		if a := w.app(p.attempt.App); len(a.Attempts) != 2 {
+			t.Errorf("after it was silent for a minute it is still in its attempt %d", len(a.Attempts))
 		}
 	})
 }

@@ -68,12 +68,20 @@ func (ns *nodeManagers) expireNodes(now time.Time) {
 	ns.nextExpiry = longest.Add(ns.Settings.NodeExpiry)
 }
 
-// expireAttempts ends attempts whose ApplicationMaster is silent, or that has unregistered and still runs.
+// expireAttempts ends attempts whose ApplicationMaster is silent, or that has unregistered and still runs. One that is suspended can't be heard: when it goes on it has at least
+// half of the time left.
 func (at *attempts) expireAttempts(now time.Time) {
 	for id, soft := range at.apps {
 		app := at.work.Apps[id]
 		attempt := app.Current()
 		if soft.session == nil || attempt.State < ledger.AttemptLaunched || attempt.State.Ended() {
+			continue
+		}
+		if !soft.session.seen.SilentFor(now, at.Settings.AMExpiry/2) {
+			continue
+		}
+		if at.starved(app) {
+			soft.session.seen.At(now)
 			continue
 		}
 		if !soft.session.seen.SilentFor(now, at.Settings.AMExpiry) {
@@ -91,10 +99,24 @@ func (at *attempts) expireAttempts(now time.Time) {
 	}
 }
 
-// expireUnstarted takes back containers that were granted and never started.
+// starved reports whether the container of an application's ApplicationMaster is suspended.
+func (c *core) starved(app *ledger.Application) bool {
+	attempt := app.Current()
+	if attempt == nil {
+		return false
+	}
+	am := app.Containers.Get(attempt.AMContainer)
+	return am != nil && am.Live() && am.Starved()
+}
+
+// expireUnstarted takes back containers that were granted and never started. Those of an ApplicationMaster that is suspended get the time once more.
 func (cs *containers) expireUnstarted(now time.Time) {
 	for _, id := range cs.unstarted.Due(now) {
 		if !cs.waitsForStart(id) {
+			continue
+		}
+		if cs.starved(cs.work.Apps[id.Attempt.App]) {
+			cs.unstarted.Add(id, now.Add(cs.Settings.AllocationExpiry), cs.waitsForStart)
 			continue
 		}
 		c := cs.work.Container(id)
