@@ -15,6 +15,7 @@ func heddleKeys() []Key {
 		list("heddle.container.banned-users", "yarn,mapred,hdfs,bin", "users who may not run containers, whatever their ids; takes precedence over banned.users of container-executor.cfg"),
 		millis("heddle.container.suspend-timeout-ms", "5000", "how long suspending a container may take").min(1),
 		integer("heddle.container.breath-memory-mb", "512", "memory that suspended containers may use while they breathe, on top of what they hold, in MB; leave as much of the machine's memory unassigned").min(0).max(1 << 20),
+		millis("heddle.container.breath-ms", "0", "how long a suspended container runs when it breathes; 0 lets it run until its heartbeats have gone out, or a second where these aren't known").min(0).max(60000),
 		integer("heddle.probes.memory-mb", "0", "memory of each node that is lent to short tasks, in MB; containers don't get it. 0 lends nothing, and NodeManagers take no probes. ResourceManagers and NodeManagers both read this key").min(0).max(1 << 30),
 		integer("heddle.probes.vcores", "1", "vcores of each node that are lent to short tasks").min(1).max(1 << 20),
 		integer("heddle.probes.most-memory-mb", "0", "most memory of a node that is lent while short tasks wait, in MB; 0: never more than heddle.probes.memory-mb").min(0).max(1 << 30),

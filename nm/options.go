@@ -246,6 +246,7 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		TrackStopped:   track,
 
 		BreathAllowance: int64(c.Int("heddle.container.breath-memory-mb")) << 20,
+		BreathLength:    c.Duration("heddle.container.breath-ms"),
 
 		Owner: owner,
 		GPUs:  s.gpus,

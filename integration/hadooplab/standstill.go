@@ -120,14 +120,29 @@ func Leader(t testing.TB, l *Lab) (n int) {
 	return n
 }
 
+// Attempts is what the ResourceManager tells of an application's attempts, as JSON.
+func Attempts(t testing.TB, l *Lab, app string) string {
+	t.Helper()
+	text, err := l.fetch(t.Context(), leading(t, l), "/ws/v1/cluster/apps/"+app+"/appattempts?user.name=root", "application/json")
+	if err != nil {
+		t.Error(err)
+	}
+	return string(text)
+}
+
+// leading is the web service of the ResourceManager that leads.
+func leading(t testing.TB, l *Lab) string {
+	t.Helper()
+	if n := Leader(t, l); n > 0 {
+		return fmt.Sprint("rm-http", n)
+	}
+	return "rm-http"
+}
+
 // Suspended are the ids of the containers that are suspended now, in order.
 func (l *Lab) Suspended(t testing.TB) []string {
 	t.Helper()
-	service := "rm-http"
-	if n := Leader(t, l); n > 0 {
-		service += strconv.Itoa(n)
-	}
-	text, err := l.fetch(t.Context(), service, "/ws/v1/heddle/containers?suspended=true&user.name=root", "application/json")
+	text, err := l.fetch(t.Context(), leading(t, l), "/ws/v1/heddle/containers?suspended=true&user.name=root", "application/json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -169,12 +169,14 @@ func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string
 				return fmt.Errorf("%d MB are still held: %s", s.Holds.MemoryMB(), s.Reason)
 			}
 			begun = time.Now()
-			if err := l.Set(ctx, suspend.Order{Held: e.size}); err != nil {
+			if err := l.Step(ctx, suspend.Order{Held: e.size}); err != nil {
 				return err
 			}
 			took["back"] = append(took["back"], time.Since(begun))
+			settled := make(chan error, 1)
+			go func() { settled <- l.Settle(ctx) }() // what isn't read yet, as the process reads it, too
 			got, err := e.tell(look)
-			if err != nil {
+			if err = errors.Join(err, <-settled); err != nil {
 				return err
 			}
 			took["back and read"] = append(took["back and read"], time.Since(begun))

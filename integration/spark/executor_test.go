@@ -90,7 +90,7 @@ func TestAnExecutorGivesItsMemory(t *testing.T) {
 	order(t, l, container, "suspend?level=reclaimed&breathe=20s&")
 	is := await.Value(t, "it is paged out", func() (executor, bool) {
 		x := ofNode(t, web, container)
-		return x, x.Level == "reclaimed" && x.Held <= 64 && x.Used < was.Used
+		return x, x.Level == "reclaimed" && x.Held <= 64 && x.Used < was.Used/2 // the node looks at what containers use every few seconds
 	})
 	freed := 1 - float64(max(is.Held<<20, is.Used))/float64(was.Used)
 	t.Logf("of %d MB that it used it holds %d MB, and uses %d MB: %.0f %% are free for others", was.Used>>20, is.Held, is.Used>>20, 100*freed)

@@ -116,6 +116,9 @@ func suspendSparkAndTerasort(t *testing.T, resourceManagers int, lasts time.Dura
 	if a := end(t, spark, sparkID); a.Code != 0 || !strings.Contains(a.Stderr, "final status: SUCCEEDED") {
 		t.Errorf("Spark: exit code %d\n%s", a.Code, a.Stderr)
 	}
+	if files, _ := filepath.Glob(filepath.Join(events, "application_*")); len(files) != 1 {
+		t.Logf("attempts of Spark's ApplicationMaster: %s", hadooplab.Attempts(t, l, sparkID))
+	}
 	checkEvents(t, events)
 	checkAttempts(t, l, regexp.MustCompile(`application_\d+_\d+`).FindString(sort.Stderr()))
 	run(t, mapReduce(t, l, "teravalidate", "short", "/tera/out", "/tera/report"))

@@ -99,6 +99,8 @@ type Config struct {
 
 	// BreathAllowance is how many bytes of memory the node keeps in hand for suspended containers that run for a moment.
 	BreathAllowance int64
+	// BreathLength is how long such a container runs; 0: as long as its heartbeats need.
+	BreathLength time.Duration
 
 	// GPUs are handed to containers; nil: the node has none, or doesn't mind who uses them.
 	GPUs *gpu.Pool
@@ -184,7 +186,7 @@ func NewManager(o Options) *Manager {
 		resource:   o.Config.Resource,
 	}
 	m.breaths = suspend.NewBreaths(o.Config.BreathAllowance, o.Pressure.Spares)
-	m.ladders.Full, m.ladders.Due = o.Pressure.Full, m.breaths.Due
+	m.ladders.Full, m.ladders.Due, m.ladders.BreathLength = o.Pressure.Full, m.breaths.Due, o.Config.BreathLength
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.apps = application.NewSet(m.ctx, application.Options{
 		Folders: o.Localizer, Logs: o.Logs, Services: o.Aux, Records: o.AppRecords, DeleteDelay: m.cfg.DeleteDelay,

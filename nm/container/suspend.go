@@ -257,7 +257,7 @@ func (c command) arrived() {
 	if s.Level.Still() {
 		c.m.vigil.Begin(c.m.ctx, c.m.background, c.m.watchStill)
 	}
-	if s.Lags() || s.Squeezed(c.box.Size()) {
+	if s.Lags() || s.Ahead || s.Squeezed(c.box.Size()) {
 		suspension{c.Container}.settle()
 	}
 	c.m.changed()

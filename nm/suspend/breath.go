@@ -94,9 +94,20 @@ func (l *Ladder) again(soon bool) {
 	l.state.Again = soon
 }
 
-// inhale returns when a container that runs has nothing more to do, has run for longest, or is to stop. heard is nil where nothing is known of its
+// inhale returns when a container that runs has nothing more to do, has run for longest or for the node's BreathLength, or is to stop. heard is nil where nothing is known of its
 // connections.
 func (l *Ladder) inhale(ctx context.Context, stop <-chan struct{}, heard *listening) {
+	if fixed := l.node.BreathLength; fixed > 0 {
+		l.again(false)
+		over := time.NewTimer(fixed)
+		defer over.Stop()
+		select {
+		case <-ctx.Done():
+		case <-stop:
+		case <-over.C:
+		}
+		return
+	}
 	begins := false // and has something to do
 	defer func() { l.again(heard != nil && heard.end() || begins) }()
 	end := time.NewTimer(extendedBreath)

@@ -66,6 +66,32 @@ func TestLengthOfABreath(t *testing.T) {
 	}
 }
 
+// Where the node says how long breaths are, that is so, whatever the container does and says.
+func TestBreathsOfAFixedLength(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake()
+		f.cpu = func() time.Duration { return time.Since(f.thawed) }
+		l := NewLadder(f, &Node{BreathLength: 300 * time.Millisecond})
+		if err := l.Set(t.Context(), at(Reclaimed, 64, 0)); err != nil {
+			t.Fatal(err)
+		}
+		stop := make(chan struct{})
+		for _, want := range []time.Duration{300 * time.Millisecond, 70 * time.Millisecond} {
+			begun := time.Now()
+			if err := l.Breathe(t.Context(), 0, stop); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); took != want {
+				t.Errorf("it took %v, want %v", took, want)
+			}
+			time.AfterFunc(70*time.Millisecond, func() { close(stop) })
+		}
+		if s := l.State(); s.Again || s.Have != Reclaimed || !f.frozen {
+			t.Errorf("%+v, frozen %v", s, f.frozen)
+		}
+	})
+}
+
 // A breath lasts until each connection that was in use when the container was stopped has said something and heard the answer, whatever else the
 // container does; one that isn't used any more is waited for twice.
 func TestABreathWaitsForHeartbeats(t *testing.T) {

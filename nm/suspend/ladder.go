@@ -45,7 +45,10 @@ type Node struct {
 	// Full returns why no memory should be taken back at present, or "". Nil: it may always.
 	Full func() string
 	// Due returns whether a container waits for its breath. Nil: none does.
-	Due    func() bool
+	Due func() bool
+	// BreathLength is how long breaths last; 0: as long as the heartbeats need.
+	BreathLength time.Duration
+
 	Rates  Rates
 	Totals Totals
 }
@@ -56,7 +59,7 @@ func (n *Node) others() bool { return n.Due != nil && n.Due() }
 // slice is how many bytes are taken back between two looks at whether more should be.
 const slice = 256 << 20
 
-// aheadPatience is how long a container that is resumed waits for what was paged out. It fetches the rest as it needs it.
+// aheadPatience is how long a container that is resumed waits for what was paged out. Settle reads the rest while the container runs, and fetches what it needs meanwhile.
 const aheadPatience = time.Second
 
 // Ladder brings a container to levels. State may be called at any time, everything else by one goroutine at a time.
@@ -143,7 +146,7 @@ func (l *Ladder) Set(ctx context.Context, o Order) error {
 func (l *Ladder) Step(ctx context.Context, o Order) error {
 	l.mu.Lock()
 	have, still := l.state.Have, l.state.Have.Still() && l.state.Level.Still() // one that was to go on may have been let go
-	l.state.Order, l.state.Failed, l.state.Reason = o, false, ""
+	l.state.Order, l.state.Failed, l.state.Reason, l.state.Ahead = o, false, "", false
 	begun := time.Now()
 	l.begun = begun
 	l.mu.Unlock()
@@ -222,10 +225,12 @@ func (l *Ladder) open(ctx context.Context, have Level) error {
 		begun := time.Now()
 		brief, cancel := context.WithTimeout(ctx, aheadPatience)
 		err := l.p.PageIn(brief)
+		late := brief.Err() != nil
 		cancel()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		l.readsAhead(late)
 		if after, e := l.p.Memory(); err == nil && e == nil {
 			l.node.pagedIn(before.Swapped-after.Swapped, time.Since(begun))
 		}
@@ -236,9 +241,24 @@ func (l *Ladder) open(ctx context.Context, have Level) error {
 	return l.p.Hold(ctx, size, false)
 }
 
-// Settle takes the memory from the container that it isn't to hold. It does nothing where nothing is left to do.
+func (l *Ladder) readsAhead(still bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state.Ahead = still
+}
+
+// Settle takes the memory from the container that it isn't to hold, and reads what was paged out of one that runs again. It does nothing where nothing is left to do.
 func (l *Ladder) Settle(ctx context.Context) error {
 	s := l.State()
+	if s.Ahead {
+		err := l.p.PageIn(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if l.readsAhead(false); err != nil {
+			return err
+		}
+	}
 	if !s.Lags() {
 		return nil
 	}

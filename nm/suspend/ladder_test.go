@@ -63,6 +63,47 @@ func TestStepsOfTheLadder(t *testing.T) {
 	}
 }
 
+// A container that resumes waits a second for what was paged out, and runs. The rest is read while it does, unless it is stopped again.
+func TestTheRestIsReadWhileItRuns(t *testing.T) {
+	for name, last := range map[string]Order{"runs on": {}, "stopped again": at(Frozen, 1024, 0)} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				l := NewLadder(f, &Node{})
+				if err := l.Set(t.Context(), at(Reclaimed, 64, 0)); err != nil {
+					t.Fatal(err)
+				}
+				f.did = nil
+				f.before = func(did string) {
+					if did == "page in" {
+						time.Sleep(2 * aheadPatience)
+					}
+				}
+				if err := l.Step(t.Context(), Order{Held: f.size}); err != nil {
+					t.Fatal(err)
+				}
+				if s := l.State(); !s.Ahead || s.Have != Running || s.Lags() {
+					t.Errorf("at first %+v", s)
+				}
+				f.before = nil
+				want := "hold 1024/2, thaw, page in"
+				if last.Level == Frozen {
+					if err := l.Step(t.Context(), last); err != nil {
+						t.Fatal(err)
+					}
+					want = "hold 1024/2, thaw, freeze"
+				}
+				if err := l.Settle(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if got := strings.Join(f.did, ", "); got != want || l.State().Ahead {
+					t.Errorf("it did %s, want %s; %+v", got, want, l.State())
+				}
+			})
+		})
+	}
+}
+
 // What can't be paged out stays with the container: it keeps all of its memory, doesn't run into a limit, and another try goes on.
 func TestMemoryThatCannotBeTaken(t *testing.T) {
 	var why string

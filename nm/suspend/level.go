@@ -117,6 +117,7 @@ type State struct {
 	Again      bool             // it is to breathe again soon: it has waited in vain for a heartbeat, or had only begun to work
 	Took       time.Duration    // that the last change of its level took
 	Stopped    time.Time        // when it began to stand still, of one that does
+	Ahead      bool             // it runs, and what was paged out is still to be read
 	Failed     bool             // the order was refused, and the container stays as it is
 	Reason     string           // why it holds more than wanted, or hasn't got the wanted level
 }
