@@ -68,6 +68,7 @@ var skips = map[string]map[string]int{
 		"integration/faults/node_test.go":          1,
 		"integration/rest/probes_test.go":          1,
 		"integration/spark/options_test.go":        1,
+		"integration/spark/executor_test.go":       1,
 		"integration/spark/pages_test.go":          1,
 		"integration/spark/suspended_test.go":      1,
 		"integration/frameworks/suspended_test.go": 1,

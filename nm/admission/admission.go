@@ -60,6 +60,13 @@ func (r *Room) Used() records.Resource {
 	return r.used
 }
 
+// Awaited reports whether a container waits until it fits.
+func (r *Room) Awaited() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.queue) > 0
+}
+
 // Resize changes what the node has. It removes nobody, even if the containers no longer fit.
 func (r *Room) Resize(total records.Resource) {
 	r.mu.Lock()

@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"testing"
+	"time"
 
 	"heddle/internal/await"
 	"heddle/nm/cgroup"
@@ -42,4 +43,17 @@ func TestAnOrderToGoOnIsTriedAgain(t *testing.T) {
 	if s := c.State(); s != Running {
 		t.Errorf("another order of the same version counts: %s", s)
 	}
+}
+
+// A container that runs with less memory is looked after once in a while. When it is to stand still with less, that isn't waited for.
+func TestSuspendedAfterItWasShrunk(t *testing.T) {
+	l := newLab(t, (&hooked{}).able(true))
+	l.node.settlePause = time.Hour
+	c, _ := l.counter()
+	order(t, c, level(suspend.Shrunk, 128, 1, 1))
+	settled(t, c, suspend.Shrunk)
+	order(t, c, level(suspend.Reclaimed, 64, 0, 2))
+	settled(t, c, suspend.Reclaimed)
+	order(t, c, level(suspend.Running, 256, 1, 3))
+	settled(t, c, suspend.Running)
 }

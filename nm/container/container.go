@@ -34,6 +34,7 @@ type Container struct {
 	done chan struct{} // closed when the state is Done
 
 	commanding chan struct{} // held during a command; see command.go
+	unsettled  chan struct{} // has something if there is more to settle
 
 	box   *enclosure.Enclosure // of its processes
 	place *admission.Place     // in the node's room
@@ -100,7 +101,7 @@ func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchCon
 		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
 		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
-		place:  m.room.Place(g.Counted()), commanding: make(chan struct{}, 1),
+		place:  m.room.Place(g.Counted()), commanding: make(chan struct{}, 1), unsettled: make(chan struct{}, 1),
 		box: enclosure.New(m.Groups, &m.cfg.Rules, g.ID.String(), g.Resource),
 	}
 	c.ladder = suspend.NewLadder(processes{c}, &m.ladders)

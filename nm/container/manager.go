@@ -165,6 +165,8 @@ type Manager struct {
 	inhale  sync.Once // begins the breaths
 	vigil   suspend.Vigil
 
+	settlePause time.Duration // settlePause but in tests
+
 	apps     *application.Set
 	room     *admission.Room
 	counters counters
@@ -183,10 +185,10 @@ func NewManager(o Options) *Manager {
 		containers: make(map[records.ContainerID]*Container),
 		stopped:    make(map[records.ContainerID]time.Time),
 		room:       admission.New(o.Config.Resource),
-		resource:   o.Config.Resource,
+		resource:   o.Config.Resource, settlePause: settlePause,
 	}
 	m.breaths = suspend.NewBreaths(o.Config.BreathAllowance, o.Pressure.Spares)
-	m.ladders.Full, m.ladders.Due, m.ladders.BreathLength = o.Pressure.Full, m.breaths.Due, o.Config.BreathLength
+	m.ladders.Full, m.ladders.Due, m.ladders.Awaited, m.ladders.BreathLength = o.Pressure.Full, m.breaths.Due, m.room.Awaited, o.Config.BreathLength
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.apps = application.NewSet(m.ctx, application.Options{
 		Folders: o.Localizer, Logs: o.Logs, Services: o.Aux, Records: o.AppRecords, DeleteDelay: m.cfg.DeleteDelay,

@@ -23,12 +23,17 @@ func (c suspension) settle() {
 	c.settling = true
 	c.mu.Unlock()
 	if already {
+		select {
+		case c.unsettled <- struct{}{}:
+		default:
+		}
 		return
 	}
 	c.m.background(func() {
 		for c.settleOnce() {
 			select {
-			case <-time.After(settlePause):
+			case <-time.After(c.m.settlePause):
+			case <-c.unsettled:
 			case <-c.ctx.Done():
 			}
 		}
@@ -60,7 +65,7 @@ func (c suspension) settleOnce() (again bool) {
 			continue // who has come between is served first
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
-			c.log.WithError(err).Warnf("Could not bring the container to level %v; trying again in %v", s.Level, settlePause)
+			c.log.WithError(err).Warnf("Could not bring the container to level %v; trying again in %v", s.Level, c.m.settlePause)
 		}
 		if lagged || s.Lags() {
 			c.m.changed()

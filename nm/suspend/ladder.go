@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/internal/pause"
 	"heddle/nm/cgroup"
 	"heddle/nm/sockets"
 	"heddle/yarn/records"
@@ -46,6 +47,9 @@ type Node struct {
 	Full func() string
 	// Due returns whether a container waits for its breath. Nil: none does.
 	Due func() bool
+	// Awaited returns whether somebody waits for memory that is to be taken back. Where nobody does, it is taken in small pieces, with pauses in which others have the
+	// disk: those who start just now, in room that is there already. Nil: somebody always does.
+	Awaited func() bool
 	// BreathLength is how long breaths last; 0: as long as the heartbeats need.
 	BreathLength time.Duration
 
@@ -56,8 +60,13 @@ type Node struct {
 // others reports whether others wait for the end of a breath.
 func (n *Node) others() bool { return n.Due != nil && n.Due() }
 
-// slice is how many bytes are taken back between two looks at whether more should be.
-const slice = 256 << 20
+// slice is how many bytes are taken back between two looks at whether more should be, and smallSlice the same where nobody waits for them. longestPause bounds
+// a pause after such a one, which is as long as it took.
+const (
+	slice        = 256 << 20
+	smallSlice   = 16 << 20
+	longestPause = 200 * time.Millisecond
+)
 
 // aheadPatience is how long a container that is resumed waits for what was paged out. Settle reads the rest while the container runs, and fetches what it needs meanwhile.
 const aheadPatience = time.Second
@@ -373,8 +382,13 @@ func (l *Ladder) shrink(ctx context.Context, left int64) (reason string, err err
 				return why, nil
 			}
 		}
+		piece := min(over, slice)
+		unhurried := l.node.Awaited != nil && !l.node.Awaited()
+		if unhurried {
+			piece = min(over, smallSlice)
+		}
 		begun := time.Now()
-		taken, err := l.p.Reclaim(ctx, min(over, slice))
+		taken, err := l.p.Reclaim(ctx, piece)
 		if err == nil || errors.Is(err, syscall.EBUSY) {
 			l.node.pagedOut(taken, time.Since(begun))
 		}
@@ -383,6 +397,11 @@ func (l *Ladder) shrink(ctx context.Context, left int64) (reason string, err err
 		}
 		if err != nil && !errors.Is(err, syscall.EBUSY) {
 			return "", err
+		}
+		if unhurried && over > piece {
+			if err := pause.For(ctx, min(time.Since(begun), longestPause)); err != nil {
+				return "", err
+			}
 		}
 	}
 }

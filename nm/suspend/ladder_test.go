@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"heddle/yarn/records"
 )
@@ -100,6 +101,34 @@ func TestTheRestIsReadWhileItRuns(t *testing.T) {
 					t.Errorf("it did %s, want %s; %+v", got, want, l.State())
 				}
 			})
+		})
+	}
+}
+
+// Memory that nobody waits for is taken in small pieces, with pauses as long as these take.
+func TestMemoryThatNobodyWaitsFor(t *testing.T) {
+	for awaited, want := range map[bool]struct {
+		first string
+		took  time.Duration
+	}{
+		true:  {"reclaim 256", 3 * 50 * time.Millisecond},
+		false: {"reclaim 16", (34 + 33) * 50 * time.Millisecond},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake()
+			f.before = func(did string) {
+				if strings.HasPrefix(did, "reclaim") {
+					time.Sleep(50 * time.Millisecond)
+				}
+			}
+			l := NewLadder(f, &Node{Awaited: func() bool { return awaited }})
+			begun := time.Now()
+			if err := l.Set(t.Context(), at(Reclaimed, 64, 0)); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(begun); took != want.took || !slices.Contains(f.did, want.first) || l.State().Lags() {
+				t.Errorf("awaited %v: it took %v, and did %v", awaited, took, f.did)
+			}
 		})
 	}
 }

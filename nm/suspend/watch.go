@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"heddle/internal/pause"
 	"heddle/yarn/records"
 )
 
@@ -34,11 +35,7 @@ func (v *Vigil) Begin(ctx context.Context, background func(func()), look func() 
 
 // pause waits for the next look, and reports whether there is to be one.
 func (v *Vigil) pause(ctx context.Context) bool {
-	timer := time.NewTimer(VigilPause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+	if pause.For(ctx, VigilPause) != nil {
 		return false
 	}
 	v.mu.Lock()
