@@ -7,6 +7,7 @@
 """
 
 from ._executor import Executor, TimedOut
+from ._input import open_input
 
-__all__ = ["Executor", "TimedOut"]
+__all__ = ["Executor", "TimedOut", "open_input"]
 __version__ = "0.1.0"
