@@ -125,13 +125,13 @@ func TestBadProbesOfACluster(t *testing.T) {
 			t.Skip("HEDDLE_TEST_FULL=1 runs it, as it takes half a minute")
 		}
 		const n = 1_000_000
-		var ended atomic.Int64
+		var ended, failed atomic.Int64
 		done := make(chan struct{})
 		tasks := make([]*pool.Task, n)
 		for i := range tasks {
 			tasks[i] = &pool.Task{Task: wire.Task{What: wire.Nothing}, Done: func(e wire.Ended, err error) {
 				if err != nil || e.Why != wire.Ran {
-					t.Errorf("%+v, %v", e, err)
+					failed.Add(1)
 				}
 				if ended.Add(1) == n {
 					close(done)
@@ -140,11 +140,9 @@ func TestBadProbesOfACluster(t *testing.T) {
 		}
 		began := time.Now()
 		one.Job().Submit(tasks...)
-		select {
-		case <-done:
-			t.Logf("in %v", time.Since(began))
-		case <-time.After(patience):
-			t.Fatalf("%d of a million have ended", ended.Load())
+		<-done
+		if t.Logf("in %v", time.Since(began)); failed.Load() > 0 {
+			t.Errorf("%d of a million have failed", failed.Load())
 		}
 	})
 	one.Close()
