@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
+	"heddle/internal/needs"
 )
 
 // startStaging starts a cluster of one node, with so many slots, that stages inputs from an HDFS on a RAM disk of 16 MB.
@@ -51,6 +53,21 @@ func TestStagedInputs(t *testing.T) {
 	}
 	if hits == 0 {
 		t.Error("no command has had its input in memory")
+	}
+	// Python's reader reads the same, from memory or by WebHDFS.
+	for _, stage := range []string{"--stage", "--nice=0"} {
+		x := c.xargs("--probes", stage, "-P20", "-n1", "env", "PYTHONPATH="+must(filepath.Abs("../../python")), "HADOOP_CONF_DIR="+lab.Conf(), needs.Program(t, "python3"), "-B", "-c",
+			"import heddle, sys, time; time.sleep(0.2); sys.stdout.write(heddle.open_input(sys.argv[1]).read().decode())")
+		if _, err := x.in.Write([]byte("/in/03\n/in/07\n/in/11\n")); err != nil {
+			t.Fatal(err)
+		}
+		x.in.Close()
+		if code := x.code(); code != 0 {
+			t.Fatalf("%d: %s", code, x.stderr)
+		}
+		if got := slices.Sorted(slices.Values(lines(x.stdout.String()))); !slices.Equal(got, []string{"file 03", "file 07", "file 11"}) {
+			t.Errorf("%s: %q", stage, got)
+		}
 	}
 	c.stop()
 	b, err := os.ReadFile("/proc/mounts")
