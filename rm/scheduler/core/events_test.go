@@ -678,31 +678,6 @@ func TestHostsThatComeAreWaitedFor(t *testing.T) {
 	c.gets(h, 0, "while it may wait for the host that has come")
 }
 
-// Queues that have equal parts of their guarantees are served in the order of the configuration, also after one has come in between.
-func TestEqualQueuesAreServedInTheirOrder(t *testing.T) {
-	c := start(t, nil, "n0")
-	b := c.app("root.b", "u", 0, row(1, 1))
-	tree, err := queue.ParseCapacity(map[string]string{
-		"root.queues": "a,aa,b", "root.a.capacity": "30", "root.aa.capacity": "40", "root.b.capacity": "30", "maximum-am-resource-percent": "1",
-	})
-	if err == nil {
-		err = c.SetTree(tree)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	a := c.app("root.a", "u", 0, row(1, 1))
-	var got []handle.App
-	for _, d := range c.Schedule(0) {
-		if d.Kind == core.Allocate {
-			got = append(got, d.App)
-		}
-	}
-	if !slices.Equal(got, []handle.App{a, b}) {
-		t.Errorf("%v are served, want %d and then %d", got, a, b)
-	}
-}
-
 // A reservation says what it is for, as a container does.
 func TestReservationsTellWhatTheyAreFor(t *testing.T) {
 	c := start(t, nil, "n0", "n1")

@@ -37,6 +37,7 @@ func FuzzQueueSettings(f *testing.F) {
 	for _, text := range []string{"root.a:capacity=50,state=RUNNING;root.b:x=", `root.a:acl=x\,y`, "root", ":a=b", "root.a:=b", ";;"} {
 		f.Add(text)
 	}
+	f.Add(`a:x=\`)
 	f.Fuzz(func(t *testing.T, text string) {
 		queues, err := parseQueueSettings(text)
 		if err != nil {
@@ -46,6 +47,9 @@ func FuzzQueueSettings(f *testing.F) {
 		for _, q := range queues {
 			b.WriteString(q.Queue + ":")
 			for _, s := range q.Params.Entry {
+				if strings.HasSuffix(s.Key, `\`) || s.Value != nil && strings.HasSuffix(*s.Value, `\`) {
+					return // only the last setting can end so
+				}
 				b.WriteString(strings.ReplaceAll(s.Key, ",", `\,`) + "=")
 				if s.Value != nil {
 					b.WriteString(strings.ReplaceAll(*s.Value, ",", `\,`))
