@@ -7,4 +7,10 @@ import (
 	"heddle/internal/await"
 )
 
-func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
+func TestMain(m *testing.M) {
+	if os.Getenv(coordinates) != "" {
+		coordinate()
+		return
+	}
+	os.Exit(await.NoGoroutines(m.Run()))
+}

@@ -210,7 +210,7 @@ func (e *ESplash) measure(r *stage.Round) {
 		x := &r.Running[i]
 		t := e.track(x.ID)
 		now := track{number: x.ID.Number, seen: true, at: r.Now, paused: x.Paused, progress: sane(x.Progress), share: share(x)}
-		if worked := r.Now - t.at - (x.Paused - t.paused); t.seen && t.number == x.ID.Number && t.share == now.share && worked > 0 && !x.Waits && !x.Suspended {
+		if worked := r.Now - t.at - (x.Paused - t.paused); t.seen && t.number == x.ID.Number && t.share == now.share && worked > 0 && !x.Waits {
 			now.rated = true
 			now.rate = max(0, now.progress-t.progress) / worked.Seconds()
 			for _, l := range []int{0, e.levels[x.Node]} {

@@ -56,10 +56,17 @@ func (s *Split) Split(r *stage.Round) []stage.Cut {
 			best, most = c, gain
 		}
 	}
-	if most > 0 {
-		return []stage.Cut{best}
+	if most == 0 {
+		return nil
 	}
-	return nil
+	if !idle.sick {
+		for n := range s.nodes {
+			if s.straggles(n) {
+				best.Avoid = append(best.Avoid, n)
+			}
+		}
+	}
+	return []stage.Cut{best}
 }
 
 // free is slots without a task.

@@ -2,6 +2,7 @@ package speculate
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -48,6 +49,13 @@ func TestAllPartsEndTogether(t *testing.T) {
 		if len(cuts) != 1 || cuts[0].Of != id(0) {
 			t.Fatalf("%s: %+v", name, cuts)
 		}
+		if len(cuts[0].Avoid) > 0 {
+			t.Errorf("%s: parts avoid %v, and nobody straggles", name, cuts[0].Avoid)
+		}
+		s.nodes[0].straggles = true
+		if cuts := s.Split(r); len(cuts) != 1 || !slices.Equal(cuts[0].Avoid, []int{0}) {
+			t.Errorf("%s: the node straggles: %+v", name, cuts)
+		}
 		x := cuts[0]
 		u, v, n := c.speed/20/c.share, 1/20., float64(x.Parts)
 		own := (x.At - r.Running[0].Progress) / u
@@ -80,7 +88,7 @@ func TestSlotsOfStragglersHelpIfThereAreNoOthers(t *testing.T) {
 		t.Fatal("the only node doesn't straggle")
 	}
 	cuts := s.Split(r)
-	if len(cuts) != 1 || cuts[0].Parts != 3 {
+	if len(cuts) != 1 || cuts[0].Parts != 3 || len(cuts[0].Avoid) != 0 {
 		t.Fatalf("%+v", cuts)
 	}
 	v := 0.1 / 20

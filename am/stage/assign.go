@@ -58,13 +58,13 @@ func (m *Machine) match() {
 	}
 }
 
-// elsewhere is how long a task that has failed on a host waits for a slot on another one, where there are such: what is
-// missing on a node, or broken, is so the next time as well.
+// elsewhere is how long a task that avoids hosts waits for a slot on another one, where there are such: what is missing on a node where it has
+// failed, or broken, is so the next time as well.
 const elsewhere = 3 * time.Second
 
 // may reports whether a slot may have a task that waits.
 func (m *Machine) may(s *slot, t *task) bool {
-	if !slices.Contains(t.avoid, s.host) || m.now-t.failedAt >= elsewhere {
+	if !slices.Contains(t.avoid, s.host) || m.now-t.avoids >= elsewhere {
 		return true
 	}
 	others := m.hosts

@@ -75,7 +75,7 @@ func (c *copies) nearEnd(a Attempt) bool {
 		return false
 	}
 	now := c.m.now
-	left := (now - a.Begun - s.paused(&a, now)).Seconds() * (1 - p) / p
+	left := (now - a.Begun - a.Paused).Seconds() * (1 - p) / p
 	return left <= (now - a.Fetched).Seconds()
 }
 
@@ -110,8 +110,8 @@ func (c *copies) running(id AttemptID) Running {
 	a, maps := m.attempt(id), &m.tables[Map]
 	s := &m.slots[a.Slot]
 	return Running{
-		ID: id, Node: int(s.host), Begun: a.Begun, Paused: s.paused(a, m.now), Suspended: s.frozen, Progress: a.Progress(), Attempts: m.task(id.TaskID).active,
-		Share: float64(m.task(id.TaskID).share) / millionths, Fixed: id.Stage != Map || a.fixed || s.frozen,
+		ID: id, Node: int(s.host), Begun: a.Begun, Paused: a.Paused, Progress: a.Progress(), Attempts: m.task(id.TaskID).active,
+		Share: float64(m.task(id.TaskID).share) / millionths, Fixed: id.Stage != Map || a.fixed,
 		Waits: id.Stage == Reduce && a.Phase == Shuffling && maps.count[done] < len(maps.all),
 	}
 }

@@ -24,7 +24,7 @@ func (m *Machine) fail(id AttemptID, why error, counts bool) {
 		if !slices.Contains(t.avoid, h) {
 			t.avoid = append(t.avoid, h)
 		}
-		t.failedAt = m.now
+		t.avoids = m.now
 	}
 	if t.active == 0 && t.phase == running {
 		m.shift(t, waiting)

@@ -293,14 +293,6 @@ func (f *freezes) goOn(s *slot) {
 	m.nodes[s.host].frozen--
 }
 
-// paused is for how long an attempt that runs has stood still up to now.
-func (s *slot) paused(a *Attempt, now time.Duration) time.Duration {
-	if !s.frozen {
-		return a.Paused
-	}
-	return a.Paused + now - max(s.since, a.Begun)
-}
-
 // IsSuspended reports whether a slot's container stands still.
 func IsSuspended(m *Machine, id SlotID) bool {
 	s := m.slot(id)

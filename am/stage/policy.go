@@ -62,6 +62,7 @@ type Cut struct {
 	Of    AttemptID
 	At    float64 // progress at which the attempt is to stop
 	Parts int     // tasks that do the rest
+	Avoid []int   // nodes that these are not for. They go there only if no others take them for seconds
 }
 
 // Round is what a Speculator sees.
@@ -75,16 +76,15 @@ type Round struct {
 
 // Running is an attempt that runs.
 type Running struct {
-	ID        AttemptID
-	Node      int
-	Begun     time.Duration
-	Paused    time.Duration // of the time since then
-	Suspended bool          // its container stands still now
-	Progress  float64       // as it was told: usually from 0 to 1
-	Attempts  int           // of its task that run
-	Share     float64       // of the work of a task as it was submitted: less than 1 where others do a part of it
-	Fixed     bool          // it can't be told to stop early
-	Waits     bool          // a reduce that shuffles before all maps are done: how it gets on is up to them, not to its node
+	ID       AttemptID
+	Node     int
+	Begun    time.Duration
+	Paused   time.Duration // of the time since then, in which its container stood still. It goes on now
+	Progress float64       // as it was told: usually from 0 to 1
+	Attempts int           // of its task that run
+	Share    float64       // of the work of a task as it was submitted: less than 1 where others do a part of it
+	Fixed    bool          // it can't be told to stop early
+	Waits    bool          // a reduce that shuffles before all maps are done: how it gets on is up to them, not to its node
 }
 
 // Elapsed is how long an attempt has been at work.

@@ -13,8 +13,9 @@ type cuts struct {
 
 // order is what an attempt was told.
 type order struct {
-	of AttemptID
-	at time.Duration
+	of    AttemptID
+	at    time.Duration
+	avoid []host // that its rest isn't for
 }
 
 // answering is how long an attempt may take to answer. One that is stuck doesn't, and may have a copy.
@@ -42,7 +43,13 @@ func (c *cuts) round() {
 		}
 		a := m.attempt(x.Of)
 		a.stopping = true
-		c.open = append(c.open, order{x.Of, m.now})
+		o := order{of: x.Of, at: m.now}
+		for _, n := range x.Avoid {
+			if n >= 0 && n < len(m.nodes) {
+				o.avoid = append(o.avoid, host(n))
+			}
+		}
+		c.open = append(c.open, o)
 		m.copies.dropOf(x.Of.TaskID)
 		m.do(Stop{Slot: a.Slot, Attempt: x.Of, At: x.At, Parts: min(x.Parts, MostParts)})
 	}
@@ -82,13 +89,23 @@ func (c *cuts) stopped(e Stopped) {
 		}
 	}
 	m.copies.dropOf(t.id)
-	first := c.divide(t, e.Kept, e.Hosts)
+	first := c.divide(t, e.Kept, e.Hosts, c.avoided(a.ID))
 	m.do(Divide{Attempt: e.Attempt, First: first, Parts: len(e.Hosts)})
 	m.stirred = true
 }
 
+// avoided are the hosts that the rest of an attempt isn't for.
+func (c *cuts) avoided(id AttemptID) []host {
+	for i := range c.open {
+		if c.open[i].of == id {
+			return c.open[i].avoid
+		}
+	}
+	return nil
+}
+
 // divide leaves a task a part of its work, makes tasks of the rest, and returns the first one's index.
-func (c *cuts) divide(t *task, kept float64, rest [][]string) (first int) {
+func (c *cuts) divide(t *task, kept float64, rest [][]string, avoid []host) (first int) {
 	b := &c.m.tables[Map]
 	if !(kept > 0) { // nor NaN
 		kept = 0
@@ -99,7 +116,7 @@ func (c *cuts) divide(t *task, kept float64, rest [][]string) (first int) {
 	left, n := whole-t.share, int64(len(rest))
 	first = len(b.all)
 	for i, hosts := range rest {
-		x := task{id: TaskID{Map, len(b.all)}, winner: -1, share: max(1, left/n)}
+		x := task{id: TaskID{Map, len(b.all)}, winner: -1, share: max(1, left/n), avoid: slices.Clone(avoid), avoids: c.m.now}
 		if i == 0 {
 			x.share = max(1, left-(n-1)*(left/n))
 		}

@@ -142,12 +142,36 @@ func TestPartsOfNothing(t *testing.T) {
 	}
 }
 
+// Parts go to nodes that they are for. If none of these takes them for a while, another one does.
+func TestPartsAvoidNodes(t *testing.T) {
+	for _, waits := range []time.Duration{0, elsewhere} {
+		h := &halving{told: map[TaskID]time.Duration{}, cuts: []Cut{{Of: attempt(Map, 0, 0), At: 0.5, Parts: 1, Avoid: []int{-1, 0, 99}}}}
+		s := tell(t, Job{Maps: 2, Starter: afterMaps{}, Speculator: h, Splitter: h})
+		a, first := s.run("a")
+		b, second := s.run("b")
+		s.step(Tick{})
+		h.cuts = nil
+		s.step(Stopped{Slot: a, Attempt: first, Kept: 0.5, Hosts: [][]string{nil}})
+		s.step(Finished{Slot: a, Attempt: first})
+		s.want(nil, s.step(Ready{a}))
+		if waits == 0 {
+			s.step(Finished{Slot: b, Attempt: second})
+			s.want([]Action{Launch{Slot: b, Attempt: attempt(Map, 2, 0)}, GiveBack{Slot: a}}, s.step(Ready{b}))
+			continue
+		}
+		s.now += waits - 1
+		s.want(nil, s.step(Tick{}))
+		s.now++
+		s.want([]Action{Launch{Slot: a, Attempt: attempt(Map, 2, 0)}}, s.step(Tick{}))
+	}
+}
+
 // The parts of a task are all of its work, to the millionth, however it is divided.
 func TestPartsAreTheWhole(t *testing.T) {
 	for _, kept := range []float64{0, 0.3, 1. / 3, 1, math.NaN()} {
 		for n := 1; n <= MostParts; n++ {
 			m := New(Job{Maps: 1, Tries: [2]int{4, 4}, Starter: &scripted{}})
-			m.cuts.divide(m.task(TaskID{Map, 0}), kept, make([][]string, n))
+			m.cuts.divide(m.task(TaskID{Map, 0}), kept, make([][]string, n), nil)
 			sum := int64(0)
 			for i := range m.tables[Map].all {
 				sum += m.tables[Map].all[i].share

@@ -79,9 +79,9 @@ type task struct {
 	share    int64 // of the work of a task as it was submitted, in millionths
 	progress int64 // millionths of that
 	request  RequestID
-	avoid    []host // on which it has failed
-	failedAt time.Duration
-	blamed   []blame // of a map that is done: hosts of reduces that couldn't fetch its output
+	avoid    []host        // on which it has failed, or that it isn't for as a part of another one
+	avoids   time.Duration // since when
+	blamed   []blame       // of a map that is done: hosts of reduces that couldn't fetch its output
 }
 
 type phase uint8
@@ -128,7 +128,7 @@ type table struct {
 	anywhere queue   // those whose input is on no host in particular
 	remote   queue   // those whose input is on some hosts
 	unasked  queue   // those for which no container was asked for
-	picky    []int   // those that have failed somewhere; few
+	picky    []int   // those that avoid hosts; few
 }
 
 // queue is a heap of tasks by number.
@@ -184,7 +184,7 @@ func plain(t *task) bool { return t.phase == waiting && len(t.avoid) == 0 }
 
 func unasked(t *task) bool { return t.phase == waiting && t.request == 0 }
 
-// next returns the task to begin with on a host: one that has failed elsewhere, if it may, or one whose input is there, or any.
+// next returns the task to begin with on a host: one that avoids others, if it may, or one whose input is there, or any.
 func (b *table) next(h host, may func(*task) bool) *task {
 	b.picky = slices.DeleteFunc(b.picky, func(i int) bool { return b.all[i].phase != waiting })
 	for _, i := range b.picky {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/am/mapreduce/job"
 	"heddle/internal/timeline"
 )
 
@@ -23,6 +24,7 @@ type Outcome struct {
 	Work     float64         // of all attempts
 	Fairness float64         // Jain's index of what jobs had of the cluster per second of their lives
 	Spans    []timeline.Span `json:"-"`
+	Attempts [][]job.Attempt // by job; times are from the beginning of the run
 }
 
 func (x Outcome) String() string {

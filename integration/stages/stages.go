@@ -228,6 +228,7 @@ func outcome(began time.Time, submitted []time.Time, reports []report) (x Outcom
 		}
 		x.Cuts += int(r.Counters.Get(job.JobGroup, job.DividedMaps))
 		x.Spans = append(x.Spans, mapreduce.Spans(r.Tasks)...)
+		x.Attempts = append(x.Attempts, r.Tasks)
 		x.Makespan = max(x.Makespan, end)
 		x.Jobs = append(x.Jobs, end-submit)
 		rate := work / max(end-submit, 1e-3)

@@ -131,6 +131,16 @@ func TestReportsOutOfBounds(t *testing.T) {
 	b.check(t, "nothing good", 0, 0)
 	b.Take(appID(1), "alice", append(slices.Repeat([]Report{{"nowhere", Map, 1, 1}}, MaxPerCall), Report{hostName(0), Map, 1, 1}))
 	b.check(t, "too much", 0, 0)
+	for i := range 1_000_000 / MaxPerCall { // of nodes that aren't there
+		million := make([]Report, MaxPerCall)
+		for k := range million {
+			million[k] = Report{hostName(2 + i*MaxPerCall + k), Type(k), 1, 1}
+		}
+		b.Take(appID(1), "alice", million)
+	}
+	if kept := len(b.apps); kept > 0 || len(b.hosts) != 2 || len(b.index) != 2 {
+		t.Errorf("%d applications and %d hosts are kept", kept, len(b.hosts))
+	}
 	b.Left("nowhere")
 }
 

@@ -11,10 +11,10 @@
 // begins its maps next (J_b). Here the queue's limits on ApplicationMasters admit jobs, and all maps of an admitted job count at once. Jobs
 // that still wait for admission don't count, so w_m(b) is 0.
 //
-// If nobody waits for the share of one stage, the other stage takes the containers. FRESH never leaves a container free that somebody
-// could take.
+// If nobody waits for the share of one stage, the other stage takes the containers.
 //
-// What is not in the text: containers differ in size, so that slots are shares of the leaf (package stages). A stage whose turn it is,
-// and which takes nothing though containers end, loses its turn until it does: its requests may be too large, or above a limit. So a
-// request waits for seconds, not minutes, for a stage that can't use what it waits for; package leaf bounds the rest.
+// What is not in the text: containers differ in size, so that slots are shares of the leaf (package stages). And FRESH leaves no container
+// free that somebody could take. Where there has been room for three seconds, and who should have it has taken nothing meanwhile (its requests
+// may be too large, or above a limit), it loses its turn until it takes something. Reduces then needn't wait for the maps of their job either,
+// as long as room for a map is left beside them (stages.Crowd): they fetch while the last maps run. Package leaf bounds the rest.
 package fresh

@@ -3,6 +3,7 @@ package fresh
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/policy/leaf"
@@ -15,10 +16,10 @@ const Name = "fresh"
 
 func init() { leaf.RegisterStage(Name, func() leaf.Policy { return New() }) }
 
-// Bounds of how long a stage keeps its turn without taking anything, in ms.
+// Bounds of how long others wait for a stage that takes nothing, in ms.
 const (
-	unused = 10_000  // since a container has ended that it could have
-	idle   = 120_000 // since it had its turn, or took something
+	patience = 3 * leaf.Interval // while there is room that others could take: nodes offer it each second
+	idle     = 120_000           // in any case
 )
 
 // Policy is FRESH for one leaf. It implements leaf.Policy, leaf.Watcher and leaf.Explainer.
@@ -29,9 +30,12 @@ type Policy struct {
 	share   float64            // of the leaf that maps should have
 	turn    stages.Stage       // whose turn it is; None: anybody's
 	since   int64              // it has been since, or since it took something
-	freed   int64              // when a container ended since then; 0: none
+	room    [stages.None]int64 // since when there is room for what a stage asks for, whether that is held or not; 0: there is none
+	taken   int64              // when something was taken that didn't wait for maps
+	spare   bool               // nobody takes the room that there is: reduces needn't wait for maps
+	crowd   stages.Crowd
 	lost    [stages.None]bool  // stages that lost their turn, until they take something
-	unlike  bool               // the turn has changed since the last Tick
+	unlike  bool               // the turn has changed since the last Tick, or what is spare
 	ready   [stages.None]int64 // requests that wait: reduces whose job has maps left don't count
 	changes stages.Changes
 }
@@ -51,7 +55,7 @@ func (p *Policy) Ratio(a leaf.App) float64 {
 // Cap is none.
 func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
 
-// Hold has reduces wait for the maps of their job, and a stage for the other's turn.
+// Hold has reduces wait for the maps of their job, unless room is spare, and a stage for the other's turn.
 func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 	s, rerun := stages.Of(&k.App, k.Priority)
 	j := p.book.Job(k.App.Handle)
@@ -59,7 +63,7 @@ func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 		return false, 0
 	}
 	if s == stages.Reduce && j.MapsLeft() {
-		return true, math.MaxInt64
+		return !p.spare || p.crowd.Full(p.book.Share(&k.Capability)), math.MaxInt64
 	}
 	return p.turn == s.Other(), math.MaxInt64
 }
@@ -71,6 +75,8 @@ func (p *Policy) Why(k leaf.Ask) string {
 	switch {
 	case j == nil || s == stages.None:
 		return ""
+	case s == stages.Reduce && j.MapsLeft() && p.spare:
+		return p.crowd.Why()
 	case s == stages.Reduce && j.MapsLeft():
 		m := &j.Of[stages.Map]
 		return fmt.Sprintf("its reduces wait for its maps: %d of %d haven't ended, and %d of these are pending", m.Left(), m.Tasks(), m.Pending)
@@ -88,11 +94,16 @@ func (p *Policy) Outputs(leaf.App, int64, int64) {}
 // Granted takes in a container.
 func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	j, s := p.book.Granted(a, g)
-	if s != stages.None {
+	switch {
+	case s == stages.None:
+	case s == stages.Reduce && j.MapsLeft():
+		p.crowd.Waits += p.book.Share(&g.Resource)
+	default:
 		p.ready[s] = max(0, p.ready[s]-1)
 		p.lost[s] = false
+		p.taken = p.book.Now
 		if s == p.turn {
-			p.since, p.freed = p.book.Now, 0
+			p.since = p.book.Now
 		}
 		p.decide()
 	}
@@ -101,11 +112,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 
 // Ended takes in the end of a container.
 func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
-	j := p.book.Ended(o)
-	if p.freed == 0 {
-		p.freed = p.book.Now + 1
-	}
-	p.changes.Note(j)
+	p.changes.Note(p.book.Ended(o))
 }
 
 // Left forgets an application.
@@ -116,6 +123,7 @@ func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 	p.book.Tick(now, &q)
 	if p.book.Due(now) {
 		p.sum()
+		p.look(&q)
 	}
 	p.decide()
 	if now-p.rated >= leaf.Interval {
@@ -132,13 +140,14 @@ func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 func (p *Policy) sum() {
 	b := &p.book
 	w := work{total: 1, first: ending{left: math.Inf(1)}, mapSlots: b.Used(stages.Map)}
-	p.ready = [stages.None]int64{}
+	p.ready, p.crowd = [stages.None]int64{}, stages.Crowd{}
 	for _, j := range b.Jobs {
 		if !j.Stages {
 			continue
 		}
 		m, r := &j.Of[stages.Map], &j.Of[stages.Reduce]
 		p.ready[stages.Map] += m.Pending
+		p.crowd.Add(b, j)
 		if !j.MapsLeft() {
 			w.reduces += b.Work(j, stages.Reduce)
 			p.ready[stages.Reduce] += r.Pending
@@ -154,6 +163,32 @@ func (p *Policy) sum() {
 	p.work, p.share = w, w.expected()
 }
 
+// look finds out for which stages there is room, and whether nobody takes it who comes before reduces that wait for maps.
+func (p *Policy) look(q *leaf.Queue) {
+	now := p.book.Now
+	for s := range p.room {
+		fits := slices.ContainsFunc(p.book.Jobs, func(j *stages.Job) bool {
+			t := &j.Of[s]
+			return j.Stages && t.Pending > 0 && t.Size.FitsIn(q.Free)
+		})
+		switch {
+		case !fits:
+			p.room[s] = 0
+		case p.room[s] == 0:
+			p.room[s] = leaf.Moment(now)
+		}
+	}
+	if spare := p.stands(stages.Reduce); spare != p.spare {
+		p.spare, p.unlike = spare, true
+	}
+}
+
+// stands reports whether there has been room for a stage for so long, and nothing was taken meanwhile, that nobody but that stage can be
+// expected to take it.
+func (p *Policy) stands(s stages.Stage) bool {
+	return p.room[s] != 0 && p.book.Now-max(p.room[s], p.taken) >= patience
+}
+
 // decide says whose turn it is: algorithm 3.3.2, where both stages wait.
 func (p *Policy) decide() {
 	turn := stages.None
@@ -167,12 +202,11 @@ func (p *Policy) decide() {
 		}
 	}
 	if turn != p.turn {
-		p.turn, p.since, p.freed, p.unlike = turn, p.book.Now, 0, true
+		p.turn, p.since, p.unlike = turn, p.book.Now, true
 	}
 }
 
 // loses reports whether a stage that has its turn has taken nothing for too long.
 func (p *Policy) loses(turn stages.Stage) bool {
-	now := p.book.Now
-	return turn == p.turn && (p.freed != 0 && now-p.freed >= unused || now-p.since >= idle)
+	return turn == p.turn && (p.stands(turn.Other()) || p.book.Now-p.since >= idle)
 }

@@ -28,10 +28,11 @@ type bench struct {
 	free int64
 	next handle.Container
 	asks map[handle.App]map[int32]int32
+	size map[int32]records.Resource // by priority, if it isn't a slot's
 }
 
 func newBench(now int64) *bench {
-	b := &bench{Policy: New(), free: 10, asks: map[handle.App]map[int32]int32{}}
+	b := &bench{Policy: New(), free: 10, asks: map[handle.App]map[int32]int32{}, size: map[int32]records.Resource{}}
 	b.tick(now)
 	return b
 }
@@ -44,7 +45,11 @@ func (b *bench) tick(now int64) []handle.App {
 }
 
 func (b *bench) request(h handle.App, priority int32) leaf.Ask {
-	return leaf.Ask{App: app(h), Priority: priority, Count: b.asks[h][priority], Capability: slot}
+	size, ok := b.size[priority]
+	if !ok {
+		size = slot
+	}
+	return leaf.Ask{App: app(h), Priority: priority, Count: b.asks[h][priority], Capability: size}
 }
 
 func (b *bench) ask(h handle.App, priority, count int32) {
@@ -128,54 +133,63 @@ func TestStagesTakeTurns(t *testing.T) {
 	b.turns(t, "none waits", stages.None)
 }
 
-// A stage that takes nothing loses its turn: 10 s after the first container has ended that it could have, and 120 s after it got its turn
-// or took something. It gets none again until it takes something.
+// A stage that takes nothing loses its turn: when there has been room for 3 s that the other could take, and after 120 s in any case. It gets
+// none again until it takes something.
 func TestTurnsAreLost(t *testing.T) {
 	b := both(1000)
-	b.tick(120_999)
-	b.turns(t, "119.999 s", stages.Map)
-	b.tick(121_000)
-	b.turns(t, "120 s", stages.None)
-	b.tick(125_000)
+	b.tick(3999)
+	b.turns(t, "2.999 s of room", stages.Map)
+	b.tick(4000)
+	b.turns(t, "3 s of room", stages.None)
+	b.tick(8000)
 	b.turns(t, "later", stages.None)
 	b.grant(1, maps, 1)
 	b.turns(t, "it takes something", stages.Map)
-	b.tick(200_000)
-	b.grant(1, maps, 1)
-	b.tick(319_999)
-	b.turns(t, "119.999 s after a container", stages.Map)
-	b.tick(320_000)
-	b.turns(t, "120 s after it", stages.None)
-
-	b = both(1000)
-	c := b.grant(1, maps, 3)
-	b.tick(5000)
-	b.end(c)
-	b.tick(9000)
-	b.end(c - 1)
-	b.tick(15_000)
-	b.turns(t, "10 s after the first end", stages.Map)
-	b.tick(15_001)
-	b.turns(t, "10.001 s after it", stages.None)
-
-	b = both(1000)
-	c = b.grant(1, maps, 3)
-	b.tick(5000)
-	b.end(c)
-	b.tick(8000)
-	b.grant(1, maps, 1)
-	b.tick(30_000)
-	b.turns(t, "a slot that ended was taken", stages.Map)
-	b.grant(0, reduces, 1)
-	b.end(c - 1)
-	b.tick(35_000)
+	b.tick(10_999)
+	b.turns(t, "2.999 s after that", stages.Map)
+	b.tick(11_000)
+	b.turns(t, "3 s after it", stages.None)
 	b.grant(0, reduces, 1) // the other stage takes something
-	b.tick(40_001)
-	b.turns(t, "the other stage took a slot that ended", stages.None)
+	b.tick(11_001)
+	b.turns(t, "the other stage took something", stages.None)
+
+	b = both(1000)
+	b.free = 0
+	b.tick(1001)
+	b.tick(50_000)
+	b.turns(t, "there is no room", stages.Map)
+	b.free = 1
+	b.tick(51_000)
+	b.tick(53_999)
+	b.turns(t, "2.999 s after there is room", stages.Map)
+	b.free = 0
+	b.tick(53_999)
+	b.free = 1
+	b.tick(54_000)
+	b.tick(56_999)
+	b.turns(t, "that was taken meanwhile", stages.Map)
+	b.tick(57_000)
+	b.turns(t, "3 s after that", stages.None)
+
+	b = both(1000)
+	b.free = 0
+	b.tick(1001)
+	b.tick(120_999)
+	b.turns(t, "119.999 s without room", stages.Map)
+	b.tick(121_000)
+	b.turns(t, "120 s", stages.None)
+
+	b = both(1000)
+	b.size[reduces] = slot.Times(4)
+	b.ask(0, reduces, 10)
+	b.free = 3
+	b.tick(1001)
+	b.tick(60_000)
+	b.turns(t, "no reduce fits in", stages.Map)
 }
 
-// A turn that comes back isn't lost by what ended in an earlier one.
-func TestTurnsBeginAnew(t *testing.T) {
+// Room that nobody takes is free for both stages after 3 s, whoever's turn it was meanwhile. A turn that comes back lasts from then on.
+func TestTurnsChangeWhileThereIsRoom(t *testing.T) {
 	b := both(1000)
 	c := b.grant(1, maps, 8)
 	b.turns(t, "maps have 8 slots", stages.Reduce)
@@ -183,12 +197,61 @@ func TestTurnsBeginAnew(t *testing.T) {
 	b.end(c)
 	b.tick(2000)
 	b.turns(t, "one has ended", stages.Map)
-	b.tick(12_001)
-	b.turns(t, "10.001 s after it", stages.Map)
-	b.tick(121_999)
-	b.turns(t, "119.999 s after the turn has changed", stages.Map)
-	b.tick(122_000)
-	b.turns(t, "120 s after it", stages.None)
+	b.tick(3999)
+	b.turns(t, "2.999 s after the last grant", stages.Map)
+	b.tick(4000)
+	b.turns(t, "3 s after it", stages.None)
+}
+
+// Where nobody has taken the room for 3 s, reduces needn't wait for the maps of their job, as long as there is room for a map beside them.
+func TestSpareRoomIsForReducesThatWaitForMaps(t *testing.T) {
+	b := newBench(0)
+	b.ask(1, maps, 2)
+	b.ask(1, reduces, 20)
+	b.tick(1000)
+	b.grant(1, maps, 1)
+	b.tick(2000)
+	last := b.grant(1, maps, 1)
+	b.tick(4999)
+	if !b.held(1, reduces) {
+		t.Error("reduces begin 2.999 s after the last map")
+	}
+	if got := b.tick(5000); b.held(1, reduces) || !slices.Contains(got, 1) {
+		t.Errorf("reduces wait though nobody has taken anything for 3 s; looked at again: %v", got)
+	}
+	b.grant(1, reduces, 1)
+	b.tick(5001)
+	if b.held(1, reduces) {
+		t.Error("the second one waits")
+	}
+	b.grant(1, reduces, 7)
+	b.tick(6000)
+	if b.free != 0 || !b.held(1, reduces) {
+		t.Errorf("%d slots are free; held: %t", b.free, b.held(1, reduces))
+	}
+	b.end(last)
+	b.tick(7000)
+	b.tick(10_000)
+	if b.held(1, reduces) {
+		t.Error("the ninth one waits, though one map needs no more than it has")
+	}
+	b.grant(1, reduces, 1)
+	b.end(0)
+	b.ask(1, reruns, 1) // it has failed
+	b.tick(10_001)
+	b.tick(20_000)
+	if b.free != 1 || !b.held(1, reduces) {
+		t.Errorf("%d slots are free; held: %t: nothing is left for the map", b.free, b.held(1, reduces))
+	}
+	const why = "reduces that wait for maps have 90 % of the queue, and no room would be left for a map"
+	if got := b.Why(b.request(1, reduces)); got != why {
+		t.Errorf("it says %q", got)
+	}
+	b.grant(1, reruns, 1)
+	b.tick(20_001)
+	if !b.held(1, reduces) {
+		t.Error("reduces begin though a map has just begun")
+	}
 }
 
 // Reduces of a job with maps left wait for these and for nothing else. Reruns of maps and what is of no stage never wait.

@@ -24,7 +24,8 @@ import (
 const (
 	second   = 1000
 	preempts = 20 * second // how long maps find no room until a reduce is ended
-	idle     = 14 * second // for how long nothing may happen: package fresh gives up a turn after 10 s
+	idle     = 14 * second // for how long nothing may happen
+	vacant   = 4 * second  // for how long FRESH may leave room that somebody waits for: it waits for 3 s itself
 )
 
 type kind string
@@ -43,6 +44,8 @@ type task struct {
 	ends   int64 // 0: never, as it waits for maps
 	takes  int64
 	handle scheduler.ContainerHandle
+	node   scheduler.NodeHandle
+	size   records.Resource
 }
 
 type job struct {
@@ -68,6 +71,10 @@ type world struct {
 	running []*task
 	random  func(name string, least, most int) int
 	touched int64 // when something was granted or ended last
+
+	fresh bool // the policy
+	free  map[scheduler.NodeHandle]records.Resource
+	held  int64 // since when a request is held though a node has room for it, and nothing was granted; 0: none is
 }
 
 func gb(n int) records.Resource { return records.NewResource(int64(n)<<10, int64(n)) }
@@ -96,6 +103,9 @@ func (w *world) run() {
 		if w.now%(3*second) == 0 {
 			w.check()
 		}
+		if w.fresh {
+			w.vacancy()
+		}
 	}
 }
 
@@ -105,8 +115,9 @@ func (w *world) job(app scheduler.AppHandle) *job {
 
 func (w *world) granted(x drive.Decision) {
 	j := w.job(x.App)
-	t := &task{job: j, reduce: x.Priority == 10, handle: x.Container, takes: int64(w.random("s", 1, 30)) * second}
-	w.touched = w.now
+	t := &task{job: j, reduce: x.Priority == 10, handle: x.Container, node: x.Node, size: x.Resource, takes: int64(w.random("s", 1, 30)) * second}
+	w.touched, w.held = w.now, 0
+	w.free[x.Node] = w.free[x.Node].Sub(x.Resource)
 	j.asked[x.Priority]--
 	switch {
 	case t.reduce:
@@ -140,7 +151,7 @@ func (w *world) ended(t *task) {
 	case !t.reduce && j.failures > 0:
 		j.failures--
 		j.reruns++
-		w.d.Fail(t.handle)
+		w.release(t, w.d.Fail)
 		return
 	case t.reduce:
 		j.left[1]--
@@ -148,7 +159,7 @@ func (w *world) ended(t *task) {
 		j.left[0]--
 		w.d.NoteOutputs(j.app, int64(w.random("maps", 0, 5)), int64(w.random("MB", 0, 5000))<<20)
 	}
-	w.d.Free(t.handle)
+	w.release(t, w.d.Free)
 	if !t.reduce && j.left[0] == 0 {
 		j.since = w.now
 		for _, x := range w.running {
@@ -156,6 +167,36 @@ func (w *world) ended(t *task) {
 				x.ends = w.now + x.takes
 			}
 		}
+	}
+}
+
+func (w *world) release(t *task, how func(scheduler.ContainerHandle)) {
+	w.free[t.node] = w.free[t.node].Add(t.size)
+	how(t.handle)
+}
+
+// vacancy looks whether room is kept from those who wait for it.
+func (w *world) vacancy() {
+	keeps := ""
+	for _, j := range w.jobs {
+		for _, r := range w.d.Explain(j.app) {
+			if r.Limit != explain.LeafPolicy || strings.Contains(r.Text, "no room would be left for a map") {
+				continue
+			}
+			for _, free := range w.free {
+				if r.Ask.Capability.FitsIn(free) {
+					keeps = r.Text
+				}
+			}
+		}
+	}
+	switch {
+	case keeps == "":
+		w.held = 0
+	case w.held == 0:
+		w.held = w.now
+	case w.now-w.held > vacant:
+		w.t.Fatalf("%d ms: for %d ms room is kept from who waits for it: %s", w.now, w.now-w.held, keeps)
 	}
 }
 
@@ -175,7 +216,7 @@ func (w *world) ask(j *job) {
 		for _, x := range w.running {
 			if x.job == j && x.reduce {
 				w.running = slices.DeleteFunc(w.running, func(y *task) bool { return y == x })
-				w.d.Fail(x.handle)
+				w.release(x, w.d.Fail)
 				j.reduces++
 				j.starved, w.touched = w.now, w.now
 				break
@@ -281,9 +322,10 @@ func randomJobs(t *rapid.T, queues *eventlog.Source) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &world{t: t, d: d, random: func(name string, least, most int) int { return rapid.IntRange(least, most).Draw(t, name) }}
+	w := &world{t: t, d: d, fresh: queues.Keys["heddle.scheduler.stage-policy"] == "fresh", free: map[scheduler.NodeHandle]records.Resource{}, random: func(name string, least, most int) int { return rapid.IntRange(least, most).Draw(t, name) }}
 	for i := range w.random("nodes", 1, 3) {
-		d.AddNode(scheduler.NodeSpec{Host: fmt.Sprint("n", i), Rack: "/r", Capability: gb(w.random("GB", 3, 6))})
+		size := gb(w.random("GB", 3, 6))
+		w.free[d.AddNode(scheduler.NodeSpec{Host: fmt.Sprint("n", i), Rack: "/r", Capability: size})] = size
 	}
 	for i := range w.random("jobs", 1, 4) {
 		j := &job{
