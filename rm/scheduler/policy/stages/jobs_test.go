@@ -179,6 +179,9 @@ func (w *world) release(t *task, how func(scheduler.ContainerHandle)) {
 func (w *world) vacancy() {
 	keeps := ""
 	for _, j := range w.jobs {
+		if len(w.d.Reservations()) > 0 {
+			break // a request larger than any room has what there is
+		}
 		for _, r := range w.d.Explain(j.app) {
 			if r.Limit != explain.LeafPolicy || strings.Contains(r.Text, "no room would be left for a map") {
 				continue
