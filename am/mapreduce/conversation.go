@@ -75,6 +75,9 @@ func (c *coordinator) suspended(ids []records.ContainerID, suspended bool) {
 
 // next gives a worker something to do.
 func (c *coordinator) next(ctx context.Context, r *job.NextRequest) (job.NextResponse, error) {
+	if len(r.URL) > longestText {
+		return job.NextResponse{}, fmt.Errorf("the worker's URL has %d bytes, more than %d", len(r.URL), longestText)
+	}
 	deadline := time.NewTimer(job.LongPoll)
 	defer deadline.Stop()
 	c.mu.Lock()
@@ -171,6 +174,7 @@ func phaseOf(r *job.ProgressReport) stage.Phase {
 
 // finished takes in that a task is done, or has failed.
 func (c *coordinator) finished(_ context.Context, r *job.DoneReport) (struct{}, error) {
+	bounded(r)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := speaking(c, r.Worker)
@@ -210,7 +214,7 @@ func (c *coordinator) unfetchable(_ context.Context, f *job.FetchFailure) (job.F
 	if w == nil {
 		return job.FetchVerdict{}, signed.ErrGone
 	}
-	e := stage.Unfetchable{Slot: w.slot, Map: f.Map, Number: f.Attempt, Missing: f.Gone, Err: errors.New(f.Error)}
+	e := stage.Unfetchable{Slot: w.slot, Map: f.Map, Number: f.Attempt, Missing: f.Gone, Err: errors.New(clipped(f.Error))}
 	before := c.machine.Disputed(e)
 	if before && f.Gone {
 		distrust(c, f)

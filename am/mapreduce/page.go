@@ -139,7 +139,7 @@ func shown(a *job.Attempt) pageAttempt {
 func progressPicture(samples []sample, until time.Duration, reduces bool) string {
 	const left, top, wide, high = 50., 8., 830., 110.
 	var b strings.Builder
-	fmt.Fprint(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="900" height="142" font-family="sans-serif" font-size="12">`)
+	fmt.Fprint(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="900" height="142" viewBox="0 0 900 142" font-family="sans-serif" font-size="12">`)
 	end := max(until.Seconds(), 1)
 	line := func(color string, of func(sample) float64) {
 		fmt.Fprintf(&b, `<polyline fill="none" stroke="%s" stroke-width="2" points="`, color)

@@ -67,7 +67,7 @@ func DrawKinds(w io.Writer, looks []Look, lines []Line) error {
 		longest = max(longest, lines[i].end())
 	}
 	longest = max(longest, 1e-3)
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", width, 40+len(lines)*height)
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%[1]d" height="%[2]d" viewBox="0 0 %[1]d %[2]d" font-family="sans-serif" font-size="12">`+"\n", width, 40+len(lines)*height)
 	fmt.Fprintln(out, `<rect width="100%" height="100%" fill="white"/>`)
 	for i, k := range looks {
 		fmt.Fprintf(out, `<rect x="%d" y="8" width="12" height="12" fill="%s"/><text x="%d" y="18">%s</text>`+"\n", left+i*180, k.Color, left+i*180+18, html.EscapeString(k.Name))
