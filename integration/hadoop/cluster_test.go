@@ -32,20 +32,15 @@ var options = hadooplab.Options{
 		// NodeManagers of Heddle read ahead of maps.
 		"heddle.nodemanager.warming.enabled": "true",
 		// Queues with stage policies, which have no share of their own.
-		"yarn.scheduler.capacity.root.queues":                      "default,fresh,omo,narrow",
-		"yarn.scheduler.capacity.root.fresh.capacity":              "0",
-		"yarn.scheduler.capacity.root.fresh.user-limit-factor":     "-1",
-		"yarn.scheduler.capacity.root.fresh.maximum-applications":  "100",
-		"yarn.scheduler.capacity.root.fresh.heddle-stage-policy":   "fresh",
-		"yarn.scheduler.capacity.root.narrow.capacity":             "0", // three containers of 512 MB at most
-		"yarn.scheduler.capacity.root.narrow.maximum-capacity":     "30",
-		"yarn.scheduler.capacity.root.narrow.user-limit-factor":    "-1",
-		"yarn.scheduler.capacity.root.narrow.maximum-applications": "100",
-		"yarn.scheduler.capacity.root.narrow.heddle-stage-policy":  "fresh",
-		"yarn.scheduler.capacity.root.omo.capacity":                "0",
-		"yarn.scheduler.capacity.root.omo.user-limit-factor":       "-1",
-		"yarn.scheduler.capacity.root.omo.maximum-applications":    "100",
-		"yarn.scheduler.capacity.root.omo.heddle-stage-policy":     "omo",
+		"yarn.scheduler.capacity.root.queues":                     "default,fresh,omo",
+		"yarn.scheduler.capacity.root.fresh.capacity":             "0",
+		"yarn.scheduler.capacity.root.fresh.user-limit-factor":    "-1",
+		"yarn.scheduler.capacity.root.fresh.maximum-applications": "100",
+		"yarn.scheduler.capacity.root.fresh.heddle-stage-policy":  "fresh",
+		"yarn.scheduler.capacity.root.omo.capacity":               "0",
+		"yarn.scheduler.capacity.root.omo.user-limit-factor":      "-1",
+		"yarn.scheduler.capacity.root.omo.maximum-applications":   "100",
+		"yarn.scheduler.capacity.root.omo.heddle-stage-policy":    "omo",
 	},
 }
 

@@ -13,8 +13,10 @@
 //
 // If nobody waits for the share of one stage, the other stage takes the containers.
 //
-// What is not in the text: containers differ in size, so that slots are shares of the leaf (package stages). And FRESH leaves no container
-// free that somebody could take. Where there has been room for three seconds, and who should have it has taken nothing meanwhile (its requests
-// may be too large, or above a limit), it loses its turn until it takes something. Reduces then needn't wait for the maps of their job either,
-// as long as room for a map is left beside them (stages.Crowd): they fetch while the last maps run. Package leaf bounds the rest.
+// What is not in the text: containers differ in size, so that slots are shares of the leaf (package stages). And a turn leaves no container free
+// that the other stage could take: where there has been room for it for three seconds, and nothing was taken meanwhile, the stage whose turn it
+// is loses that until it takes something. Its requests may be too large, or above a limit. Package leaf bounds the rest.
+//
+// Reduces whose job has maps left wait even where room is free. They could only fetch, and hold what the next job's maps need: with room that
+// nobody takes for three seconds they made set A, one job at a time in each stage, take 23 % longer than without (sim study fresh).
 package fresh

@@ -30,12 +30,10 @@ type Policy struct {
 	share   float64            // of the leaf that maps should have
 	turn    stages.Stage       // whose turn it is; None: anybody's
 	since   int64              // it has been since, or since it took something
-	room    [stages.None]int64 // since when there is room for what a stage asks for, whether that is held or not; 0: there is none
-	taken   int64              // when something was taken that didn't wait for maps
-	spare   bool               // nobody takes the room that there is: reduces needn't wait for maps
-	crowd   stages.Crowd
+	room    [stages.None]int64 // since when there is room for what a stage waits for; 0: there is none
+	taken   int64              // when something was taken
 	lost    [stages.None]bool  // stages that lost their turn, until they take something
-	unlike  bool               // the turn has changed since the last Tick, or what is spare
+	unlike  bool               // the turn has changed since the last Tick
 	ready   [stages.None]int64 // requests that wait: reduces whose job has maps left don't count
 	changes stages.Changes
 }
@@ -55,7 +53,7 @@ func (p *Policy) Ratio(a leaf.App) float64 {
 // Cap is none.
 func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
 
-// Hold has reduces wait for the maps of their job, unless room is spare, and a stage for the other's turn.
+// Hold has reduces wait for the maps of their job, and a stage for the other's turn.
 func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 	s, rerun := stages.Of(&k.App, k.Priority)
 	j := p.book.Job(k.App.Handle)
@@ -63,7 +61,7 @@ func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 		return false, 0
 	}
 	if s == stages.Reduce && j.MapsLeft() {
-		return !p.spare || p.crowd.Full(p.book.Share(&k.Capability)), math.MaxInt64
+		return true, math.MaxInt64
 	}
 	return p.turn == s.Other(), math.MaxInt64
 }
@@ -75,8 +73,6 @@ func (p *Policy) Why(k leaf.Ask) string {
 	switch {
 	case j == nil || s == stages.None:
 		return ""
-	case s == stages.Reduce && j.MapsLeft() && p.spare:
-		return p.crowd.Why()
 	case s == stages.Reduce && j.MapsLeft():
 		m := &j.Of[stages.Map]
 		return fmt.Sprintf("its reduces wait for its maps: %d of %d haven't ended, and %d of these are pending", m.Left(), m.Tasks(), m.Pending)
@@ -94,11 +90,7 @@ func (p *Policy) Outputs(leaf.App, int64, int64) {}
 // Granted takes in a container.
 func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	j, s := p.book.Granted(a, g)
-	switch {
-	case s == stages.None:
-	case s == stages.Reduce && j.MapsLeft():
-		p.crowd.Waits += p.book.Share(&g.Resource)
-	default:
+	if s != stages.None {
 		p.ready[s] = max(0, p.ready[s]-1)
 		p.lost[s] = false
 		p.taken = p.book.Now
@@ -140,14 +132,13 @@ func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 func (p *Policy) sum() {
 	b := &p.book
 	w := work{total: 1, first: ending{left: math.Inf(1)}, mapSlots: b.Used(stages.Map)}
-	p.ready, p.crowd = [stages.None]int64{}, stages.Crowd{}
+	p.ready = [stages.None]int64{}
 	for _, j := range b.Jobs {
 		if !j.Stages {
 			continue
 		}
 		m, r := &j.Of[stages.Map], &j.Of[stages.Reduce]
 		p.ready[stages.Map] += m.Pending
-		p.crowd.Add(b, j)
 		if !j.MapsLeft() {
 			w.reduces += b.Work(j, stages.Reduce)
 			p.ready[stages.Reduce] += r.Pending
@@ -163,13 +154,13 @@ func (p *Policy) sum() {
 	p.work, p.share = w, w.expected()
 }
 
-// look finds out for which stages there is room, and whether nobody takes it who comes before reduces that wait for maps.
+// look finds out for which stages there is room.
 func (p *Policy) look(q *leaf.Queue) {
 	now := p.book.Now
 	for s := range p.room {
 		fits := slices.ContainsFunc(p.book.Jobs, func(j *stages.Job) bool {
 			t := &j.Of[s]
-			return j.Stages && t.Pending > 0 && t.Size.FitsIn(q.Free)
+			return j.Stages && t.Pending > 0 && t.Size.FitsIn(q.Free) && (stages.Stage(s) == stages.Map || !j.MapsLeft())
 		})
 		switch {
 		case !fits:
@@ -177,9 +168,6 @@ func (p *Policy) look(q *leaf.Queue) {
 		case p.room[s] == 0:
 			p.room[s] = leaf.Moment(now)
 		}
-	}
-	if spare := p.stands(stages.Reduce); spare != p.spare {
-		p.spare, p.unlike = spare, true
 	}
 }
 

@@ -203,57 +203,6 @@ func TestTurnsChangeWhileThereIsRoom(t *testing.T) {
 	b.turns(t, "3 s after it", stages.None)
 }
 
-// Where nobody has taken the room for 3 s, reduces needn't wait for the maps of their job, as long as there is room for a map beside them.
-func TestSpareRoomIsForReducesThatWaitForMaps(t *testing.T) {
-	b := newBench(0)
-	b.ask(1, maps, 2)
-	b.ask(1, reduces, 20)
-	b.tick(1000)
-	b.grant(1, maps, 1)
-	b.tick(2000)
-	last := b.grant(1, maps, 1)
-	b.tick(4999)
-	if !b.held(1, reduces) {
-		t.Error("reduces begin 2.999 s after the last map")
-	}
-	if got := b.tick(5000); b.held(1, reduces) || !slices.Contains(got, 1) {
-		t.Errorf("reduces wait though nobody has taken anything for 3 s; looked at again: %v", got)
-	}
-	b.grant(1, reduces, 1)
-	b.tick(5001)
-	if b.held(1, reduces) {
-		t.Error("the second one waits")
-	}
-	b.grant(1, reduces, 7)
-	b.tick(6000)
-	if b.free != 0 || !b.held(1, reduces) {
-		t.Errorf("%d slots are free; held: %t", b.free, b.held(1, reduces))
-	}
-	b.end(last)
-	b.tick(7000)
-	b.tick(10_000)
-	if b.held(1, reduces) {
-		t.Error("the ninth one waits, though one map needs no more than it has")
-	}
-	b.grant(1, reduces, 1)
-	b.end(0)
-	b.ask(1, reruns, 1) // it has failed
-	b.tick(10_001)
-	b.tick(20_000)
-	if b.free != 1 || !b.held(1, reduces) {
-		t.Errorf("%d slots are free; held: %t: nothing is left for the map", b.free, b.held(1, reduces))
-	}
-	const why = "reduces that wait for maps have 90 % of the queue, and no room would be left for a map"
-	if got := b.Why(b.request(1, reduces)); got != why {
-		t.Errorf("it says %q", got)
-	}
-	b.grant(1, reruns, 1)
-	b.tick(20_001)
-	if !b.held(1, reduces) {
-		t.Error("reduces begin though a map has just begun")
-	}
-}
-
 // Reduces of a job with maps left wait for these and for nothing else. Reruns of maps and what is of no stage never wait.
 func TestWhoNeverWaitsForATurn(t *testing.T) {
 	b := both(1000)

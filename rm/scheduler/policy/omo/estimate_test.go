@@ -274,8 +274,8 @@ func TestRoomForMapsBetweenTicks(t *testing.T) {
 		t.Error("the 19th reduce waits, though there is room for a map")
 	}
 	b.hand(0, 10, 1)
-	if b.crowd.Waits < 0.95-1e-9 {
-		t.Errorf("reduces that wait for maps have %v of the leaf", b.crowd.Waits)
+	if b.waits < 0.95-1e-9 {
+		t.Errorf("reduces that wait for maps have %v of the leaf", b.waits)
 	}
 	b.says(t, 0, "reduces that wait for maps have 95 % of the queue, and no room would be left for a map")
 }

@@ -23,7 +23,8 @@ type Policy struct {
 	release omo.Release
 	jobs    []job   // by handle of the application
 	running float64 // K
-	crowd   stages.Crowd
+	waits   float64 // share of the leaf that reduces hold whose maps haven't ended
+	largest float64 // share of the largest map that hasn't ended
 	ahead   float64 // share that pending maps of jobs take whose reduces have begun
 	changes stages.Changes
 
@@ -88,7 +89,12 @@ func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 	if j == nil || s != stages.Reduce || !j.MapsLeft() {
 		return false, 0
 	}
-	return !x.begun || p.crowd.Full(p.book.Share(&k.Capability)), math.MaxInt64
+	return !x.begun || p.crowds(&k), math.MaxInt64
+}
+
+// crowds reports whether one more reduce that waits for maps would leave no room for these.
+func (p *Policy) crowds(k *leaf.Ask) bool {
+	return p.waits+p.book.Share(&k.Capability)+p.largest > 1+1e-9
 }
 
 // Why explains a hold.
@@ -100,7 +106,7 @@ func (p *Policy) Why(k leaf.Ask) string {
 	m := &j.Of[stages.Map]
 	switch {
 	case x.begun:
-		return p.crowd.Why()
+		return fmt.Sprintf("reduces that wait for maps have %.0f %% of the queue, and no room would be left for a map", 100*p.waits)
 	case !m.Known():
 		return fmt.Sprintf("its reduces wait: %d maps are pending, and none of %d has ended yet", m.Pending, m.Tasks())
 	case m.Pending == 0:
@@ -145,7 +151,7 @@ func (p *Policy) Bandwidth(rate float64) { p.bandwidth = rate }
 func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	j, s := p.book.Granted(a, g)
 	if s == stages.Reduce && j.MapsLeft() {
-		p.crowd.Waits += p.book.Share(&g.Resource)
+		p.waits += p.book.Share(&g.Resource)
 	}
 	if _, x := p.of(a.Handle); x != nil && s == stages.Reduce {
 		x.begun = true
@@ -179,7 +185,7 @@ func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 func (p *Policy) estimate() {
 	b := &p.book
 	available := 0.
-	p.running, p.crowd, p.ahead = 0, stages.Crowd{}, 0
+	p.running, p.waits, p.largest, p.ahead = 0, 0, 0, 0
 	for _, j := range b.Jobs {
 		if !j.Stages {
 			continue
@@ -189,8 +195,9 @@ func (p *Policy) estimate() {
 			p.running++
 		}
 		available += b.Holds(j, stages.Map)
-		p.crowd.Add(b, j)
 		if j.MapsLeft() {
+			p.waits += b.Holds(j, stages.Reduce)
+			p.largest = max(p.largest, b.Share(&m.Size))
 			if _, x := p.of(j.Handle); x.begun {
 				p.ahead += float64(m.Pending) * b.Share(&m.Size)
 			}
