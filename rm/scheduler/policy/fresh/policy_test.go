@@ -313,17 +313,21 @@ func TestWorkIsSummedUp(t *testing.T) {
 	}
 }
 
-// Room is there since the first container ended, whoever's it was, and applications have no maximum.
-func TestNoContainerOfAnotherAppMakesAStageLose(t *testing.T) {
+// Room has been there since it came first, whoever's it was and however much comes later. Reduces whose job has maps left have no use for it. And
+// applications have no maximum.
+func TestSinceWhenThereIsRoom(t *testing.T) {
 	b := both(1000)
-	b.grant(1, maps, 3)
-	b.tick(2000)
-	if b.Ended(leaf.App{}, leaf.Node{}, leaf.Outcome{Container: 99, Resource: slot}); b.freed != 2001 {
-		t.Errorf("room has been there since %d", b.freed)
-	}
-	b.tick(3000)
-	if b.Ended(leaf.App{}, leaf.Node{}, leaf.Outcome{Container: 98, Resource: slot}); b.freed != 2001 {
-		t.Errorf("room has been there since %d, after more came", b.freed)
+	b.free = 0
+	b.tick(1500)
+	b.ask(1, reduces, 1)
+	b.ask(0, reduces, 0)
+	for _, now := range []int64{2000, 3000} {
+		b.free++
+		b.Ended(leaf.App{}, leaf.Node{}, leaf.Outcome{Container: handle.Container(now), Resource: slot})
+		b.tick(now)
+		if b.room != [2]int64{stages.Map: 2000} {
+			t.Errorf("at %d: room has been there since %v", now, b.room)
+		}
 	}
 	if got := b.Cap(app(1)); got != leaf.Uncapped() {
 		t.Errorf("an application may have %v", got)
