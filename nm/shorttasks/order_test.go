@@ -1,10 +1,11 @@
 package shorttasks
 
 import (
-	"heddle/internal/await"
-	"heddle/nm/probe"
 	"testing"
 	"time"
+
+	"heddle/internal/await"
+	"heddle/nm/probe"
 
 	"heddle/yarn/wire"
 )

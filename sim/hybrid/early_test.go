@@ -55,8 +55,10 @@ func TestEarlyBindingOfAWorkload(t *testing.T) {
 
 func TestEarlyBindingWithoutProbes(t *testing.T) {
 	for _, o := range []Options{
-		{Mode: "clwl", Workers: 1, Early: true}, {Mode: "dlwl-srpt", Workers: 1, Early: true},
-		{Mode: "eagle", Workers: 50, Short: 5, Cutoff: time.Minute, Early: true, Dice: partition.Study(5)}, {Mode: "eagle", Workers: 3, Early: true, Eirene: EireneStudy()},
+		{Mode: "clwl", Workers: 1, Early: true},
+		{Mode: "dlwl-srpt", Workers: 1, Early: true},
+		{Mode: "eagle", Workers: 50, Short: 5, Cutoff: time.Minute, Early: true, Dice: partition.Study(5)},
+		{Mode: "eagle", Workers: 3, Early: true, Eirene: EireneStudy()},
 	} {
 		if _, err := Run(nil, o); err == nil {
 			t.Errorf("%+v is accepted", o)
