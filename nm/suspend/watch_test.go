@@ -3,6 +3,7 @@ package suspend
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,32 +14,32 @@ func TestVigilsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var v Vigil
 		ctx, cancel := context.WithCancel(t.Context())
-		looks, runs, left := 0, 0, 3
+		var looks, runs, left atomic.Int64
+		left.Store(3)
 		var begin func()
-		during := false
+		var during atomic.Bool
 		begin = func() {
 			v.Begin(ctx, func(f func()) {
-				runs++
+				runs.Add(1)
 				go func() {
 					f()
-					runs--
+					runs.Add(-1)
 				}()
 			}, func() bool {
-				looks++
-				left--
-				if during {
-					during = false
+				looks.Add(1)
+				left.Add(-1)
+				if during.Swap(false) {
 					begin()
 				}
-				return left > 0
+				return left.Load() > 0
 			})
 		}
-		expect := func(after time.Duration, wantLooks, wantRuns int) {
+		expect := func(after time.Duration, wantLooks, wantRuns int64) {
 			t.Helper()
 			time.Sleep(after)
 			synctest.Wait()
-			if looks != wantLooks || runs != wantRuns {
-				t.Errorf("%d looks, %d under way; want %d and %d", looks, runs, wantLooks, wantRuns)
+			if looks.Load() != wantLooks || runs.Load() != wantRuns {
+				t.Errorf("%d looks, %d under way; want %d and %d", looks.Load(), runs.Load(), wantLooks, wantRuns)
 			}
 		}
 		begin()
@@ -47,9 +48,9 @@ func TestVigilsEnd(t *testing.T) {
 		expect(1, 1, 1)
 		expect(10*VigilPause, 3, 0)
 		begin()
-		during = true
+		during.Store(true)
 		expect(10*VigilPause, 5, 0) // the look that finds nothing, and one more
-		left = 100
+		left.Store(100)
 		begin()
 		expect(VigilPause, 6, 1)
 		cancel()
