@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -149,14 +150,10 @@ func runLarge(b *testing.B, speculation string, sent *atomic.Int64) (cpu, simula
 	if err := cmd.Start(); err != nil {
 		b.Fatal(err)
 	}
-	ended := false
-	end := func() {
-		if !ended {
-			ended = true
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // it was killed
-		}
-	}
+	end := sync.OnceFunc(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait() // it was killed
+	})
 	defer end()
 	var l large
 	if err := json.NewDecoder(out).Decode(&l); err != nil {

@@ -37,6 +37,9 @@ func (s *Scheduler) Bid(now time.Duration, id ID, a Asking, ticket uint64) []Gra
 
 // Settle answers the bids of jobs whose first one has waited for Config.Early: other nodes are slow, or lost, or tasks are added all the time.
 func (s *Scheduler) Settle(now time.Duration) (all []Grant) {
+	if s.cfg.Early == 0 {
+		return nil // there are no bids
+	}
 	for i := range s.jobs {
 		if j := &s.jobs[i]; j.live && len(j.bids) > 0 && now-j.bids[0].at >= s.cfg.Early {
 			all = s.settle(now, ID(j.generation)<<32|ID(i), j, all)

@@ -57,10 +57,8 @@ func (c *cuts) round() {
 
 // resumed gives an attempt that was told to stop as long to answer as if it had been told just now.
 func (c *cuts) resumed(id AttemptID) {
-	for i := range c.open {
-		if c.open[i].of == id {
-			c.open[i].at = c.m.now
-		}
+	if o := c.find(id); o != nil {
+		o.at = c.m.now
 	}
 }
 
@@ -89,16 +87,20 @@ func (c *cuts) stopped(e Stopped) {
 		}
 	}
 	m.copies.dropOf(t.id)
-	first := c.divide(t, e.Kept, e.Hosts, c.avoided(a.ID))
+	var avoid []host
+	if o := c.find(a.ID); o != nil {
+		avoid = o.avoid
+	}
+	first := c.divide(t, e.Kept, e.Hosts, avoid)
 	m.do(Divide{Attempt: e.Attempt, First: first, Parts: len(e.Hosts)})
 	m.stirred = true
 }
 
-// avoided are the hosts that the rest of an attempt isn't for.
-func (c *cuts) avoided(id AttemptID) []host {
+// find returns what an attempt was told, nil if nothing is open.
+func (c *cuts) find(id AttemptID) *order {
 	for i := range c.open {
 		if c.open[i].of == id {
-			return c.open[i].avoid
+			return &c.open[i]
 		}
 	}
 	return nil

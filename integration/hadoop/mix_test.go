@@ -2,10 +2,8 @@ package hadoop
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -100,16 +98,11 @@ func BenchmarkMixUnderStagePolicies(b *testing.B) {
 // idleWhilePending looks at the ResourceManager until ctx ends. It returns for how many container-seconds there was room for containers of some
 // MB that were pending.
 func idleWhilePending(ctx context.Context, l *hadooplab.Lab, mb float64) (idle float64, err error) {
-	url := fmt.Sprintf("http://localhost:%d/ws/v1/cluster/metrics", l.Port("rm-http"))
 	for last := time.Now(); pause.For(ctx, time.Second/4) == nil; {
-		resp, err := http.Get(url)
-		if err != nil {
-			return idle, err
-		}
 		var m struct {
 			ClusterMetrics struct{ AvailableMB, ContainersPending float64 }
 		}
-		if err := errors.Join(json.NewDecoder(resp.Body).Decode(&m), resp.Body.Close()); err != nil {
+		if err := l.Get(context.WithoutCancel(ctx), "rm-http", "/ws/v1/cluster/metrics", &m); err != nil {
 			return idle, err
 		}
 		now := time.Now()

@@ -191,7 +191,7 @@ func toBeKilled(dir string) int {
 				App []struct{ RunningContainers int }
 			}
 		}
-		if err := lab.get(ctx, "rm-http", "/ws/v1/cluster/apps", &page); err != nil {
+		if err := lab.Get(ctx, "rm-http", "/ws/v1/cluster/apps", &page); err != nil {
 			return err
 		}
 		for _, app := range page.Apps.App {
@@ -275,7 +275,7 @@ func TestConfAgreesWithHadoop(t *testing.T) {
 			IsFinal              bool
 		}
 	}
-	if err := lab.get(t.Context(), "rm-http", "/conf?format=json", &theirs); err != nil {
+	if err := lab.Get(t.Context(), "rm-http", "/conf?format=json", &theirs); err != nil {
 		t.Fatal(err)
 	}
 	c, err := conf.Load(conf.Options{Dir: lab.Conf()})

@@ -52,7 +52,8 @@ func (l *Lab) poll(ctx context.Context, what string, ready func(ctx context.Cont
 }
 
 // get fetches JSON from a daemon's web server.
-func (l *Lab) get(ctx context.Context, service, path string, into any) error {
+// Get has the web service of a daemon answer with JSON.
+func (l *Lab) Get(ctx context.Context, service, path string, into any) error {
 	body, err := l.fetch(ctx, service, path, "application/json")
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func (l *Lab) nameNode(ctx context.Context, name string) (nameNodeState, error) 
 	var all nameNodeState
 	for _, bean := range []string{"FSNamesystemState", "NameNodeStatus"} { // others are up to 10 s old
 		var page struct{ Beans []json.RawMessage }
-		if err := l.get(ctx, name+"-http", "/jmx?qry=Hadoop:service=NameNode,name="+bean, &page); err != nil {
+		if err := l.Get(ctx, name+"-http", "/jmx?qry=Hadoop:service=NameNode,name="+bean, &page); err != nil {
 			return all, err
 		}
 		if len(page.Beans) == 0 {
@@ -157,6 +158,6 @@ func (l *Lab) WaitYARN(ctx context.Context, nodes int) error {
 func (l *Lab) waitHistory(ctx context.Context) error {
 	return l.poll(ctx, "the history server", func(ctx context.Context) error {
 		var page map[string]any
-		return l.get(ctx, "history-http", "/ws/v1/history/info", &page)
+		return l.Get(ctx, "history-http", "/ws/v1/history/info", &page)
 	})
 }

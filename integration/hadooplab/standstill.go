@@ -111,7 +111,7 @@ func Leader(t testing.TB, l *Lab) (n int) {
 			var info struct {
 				ClusterInfo struct{ HAState string }
 			}
-			if err := l.get(t.Context(), fmt.Sprint("rm-http", n), "/ws/v1/cluster/info", &info); err == nil && info.ClusterInfo.HAState == "ACTIVE" {
+			if err := l.Get(t.Context(), fmt.Sprint("rm-http", n), "/ws/v1/cluster/info", &info); err == nil && info.ClusterInfo.HAState == "ACTIVE" {
 				return true
 			}
 		}

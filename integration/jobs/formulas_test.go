@@ -13,6 +13,7 @@ import (
 	"heddle/am/pool"
 	"heddle/am/probes"
 	"heddle/conf"
+	"heddle/integration/shorttasks"
 	"heddle/internal/await"
 	"heddle/yarn/wire"
 )
@@ -126,22 +127,7 @@ func (o offered) run(t *testing.T, s *probes.Scheduler, seed uint64) (m measured
 	}
 	all.Wait()
 	warm := o.jobs / 5 // the cluster fills up meanwhile
-	return measured{waits[warm:], took[warm:], placed(at, durations, o.slots)[warm:]}
-}
-
-// placed returns how long jobs take if each task gets the first slot that is free.
-func placed(at []time.Duration, durations [][]time.Duration, slots int) (took []time.Duration) {
-	free := make([]time.Duration, slots)
-	for j, tasks := range durations {
-		end := at[j]
-		for _, d := range tasks {
-			i := slices.Index(free, slices.Min(free))
-			free[i] = max(free[i], at[j]) + d
-			end = max(end, free[i])
-		}
-		took = append(took, end-at[j])
-	}
-	return took
+	return measured{waits[warm:], took[warm:], shorttasks.Ideal(at, durations, o.slots)[warm:]}
 }
 
 func average(all []time.Duration) (mean time.Duration) {

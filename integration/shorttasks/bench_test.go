@@ -52,7 +52,8 @@ func TestRun(t *testing.T) {
 // Two jobs of three tasks of 10 ms on two slots: the second one waits for the first.
 func TestIdeal(t *testing.T) {
 	const ms = time.Millisecond
-	got := ideal([]time.Duration{0, 5 * ms, 100 * ms}, 2, 3, 10*ms)
+	job := slices.Repeat([]time.Duration{10 * ms}, 3)
+	got := Ideal([]time.Duration{0, 5 * ms, 100 * ms}, [][]time.Duration{job, job, job}, 2)
 	if want := []time.Duration{20 * ms, 25 * ms, 20 * ms}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

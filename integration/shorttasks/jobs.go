@@ -125,7 +125,7 @@ func (l Load) run(ctx context.Context, o Options, each time.Duration, submit fun
 	}
 	j.Jobs, j.PerSecond, j.Task = len(took), l.rate(slots), each.Seconds()*1000
 	j.P50, j.P99 = quantiles(took)
-	j.IdealP50, j.IdealP99 = quantiles(ideal(came, slots, l.Tasks, each))
+	j.IdealP50, j.IdealP99 = quantiles(Ideal(came, slices.Repeat([][]time.Duration{slices.Repeat([]time.Duration{each}, l.Tasks)}, len(came)), slots))
 	return j, nil
 }
 
@@ -136,19 +136,14 @@ func quantiles(took []time.Duration) (p50, p99 float64) {
 	return at(0.5), at(0.99)
 }
 
-// ideal returns how long jobs take if each task gets the first slot that is free, and nothing else takes time.
-func ideal(arrivals []time.Duration, slots, tasks int, each time.Duration) (took []time.Duration) {
+// Ideal returns how long jobs take if each task, of the duration given for its job, gets the first slot that is free, and nothing else takes time.
+func Ideal(arrivals []time.Duration, durations [][]time.Duration, slots int) (took []time.Duration) {
 	free := make([]time.Duration, slots)
-	for _, at := range arrivals {
+	for j, at := range arrivals {
 		end := at
-		for range tasks {
-			first := 0
-			for i, f := range free {
-				if f < free[first] {
-					first = i
-				}
-			}
-			free[first] = max(free[first], at) + each
+		for _, d := range durations[j] {
+			first := slices.Index(free, slices.Min(free))
+			free[first] = max(free[first], at) + d
 			end = max(end, free[first])
 		}
 		took = append(took, end-at)

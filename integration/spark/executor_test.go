@@ -48,9 +48,9 @@ type executor struct {
 	Breath   int64 `json:"lastBreathMs"`
 }
 
-// TestAnExecutorGivesItsMemory: of the memory that an unmodified executor of Spark's default size, with cached rows and Python workers, uses, suspension frees at least 85 % for others (it
-// keeps 64 MB, whatever its size). It isn't lost,
-// and the test says how soon after its return its tasks are as quick as before.
+// TestAnExecutorGivesItsMemory: an unmodified executor of Spark's default size has cached rows and Python workers. Suspension frees at least 85 % of the
+// memory that it uses for others (it keeps 64 MB, whatever its size). It isn't lost, and the test says how soon after its return its tasks are as quick as
+// before.
 func TestAnExecutorGivesItsMemory(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	if !onHeddle {
@@ -181,7 +181,9 @@ func onlyExecutor(t *testing.T, l *hadooplab.Lab, app string) (id, web string) {
 			}
 		}
 	}
-	answer(t, http.MethodGet, fmt.Sprintf("http://localhost:%d/ws/v1/heddle/apps/%s/containers?user.name=root", l.Port("rm-http"), app), &got)
+	if err := l.Get(t.Context(), "rm-http", "/ws/v1/heddle/apps/"+app+"/containers?user.name=root", &got); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range got.Containers.Container {
 		if c.ApplicationMaster {
 			continue

@@ -5,18 +5,6 @@ import (
 	"time"
 )
 
-// times is how many of a size there is room for.
-func (a Amount) times(size Amount) int {
-	n := int64(math.MaxInt32)
-	if size.MemoryMB > 0 {
-		n = min(n, a.MemoryMB/size.MemoryMB)
-	}
-	if size.VCores > 0 {
-		n = min(n, a.VCores/size.VCores)
-	}
-	return int(n)
-}
-
 // Handle is a job at a node: its number in a Jobs table.
 type Handle int32
 
@@ -29,6 +17,18 @@ func (a Amount) Fits(free Amount) bool { return a.MemoryMB <= free.MemoryMB && a
 func (a Amount) add(b Amount) Amount { return Amount{a.MemoryMB + b.MemoryMB, a.VCores + b.VCores} }
 
 func (a Amount) sub(b Amount) Amount { return Amount{a.MemoryMB - b.MemoryMB, a.VCores - b.VCores} }
+
+// times is how many of a size there is room for.
+func (a Amount) times(size Amount) int {
+	n := int64(math.MaxInt32)
+	if size.MemoryMB > 0 {
+		n = min(n, a.MemoryMB/size.MemoryMB)
+	}
+	if size.VCores > 0 {
+		n = min(n, a.VCores/size.VCores)
+	}
+	return int(n)
+}
 
 // Job is what probes of a job say of it.
 type Job struct {

@@ -6,7 +6,6 @@ import (
 
 	"heddle/internal/await"
 	"heddle/nm/probe"
-
 	"heddle/yarn/wire"
 )
 

@@ -348,7 +348,8 @@ func (m *Manager) fits(bytes int64) bool {
 	if bytes > m.cfg.Capacity {
 		return false
 	}
-	if m.used+bytes <= m.cfg.Capacity {
+	room := func() bool { return m.used+bytes <= m.cfg.Capacity }
+	if room() {
 		return true
 	}
 	for _, useless := range []func(*job, *input) bool{
@@ -357,15 +358,15 @@ func (m *Manager) fits(bytes int64) bool {
 	} {
 		for _, id := range slices.Clone(m.holders) {
 			j := m.jobs[id]
-			for i := len(j.inputs) - 1; i >= 0 && m.used+bytes > m.cfg.Capacity; i-- {
+			for i := len(j.inputs) - 1; i >= 0 && !room(); i-- {
 				if x := &j.inputs[i]; x.status == staged && useless(j, x) {
 					m.remove(id, j, i)
 				}
 			}
-			if m.used+bytes <= m.cfg.Capacity {
+			if room() {
 				return true
 			}
 		}
 	}
-	return m.used+bytes <= m.cfg.Capacity
+	return false
 }

@@ -250,6 +250,7 @@ func (l *Ladder) open(ctx context.Context, have Level) error {
 	return l.p.Hold(ctx, size, false)
 }
 
+// readsAhead notes whether what was paged out of a container that runs is still to be read.
 func (l *Ladder) readsAhead(still bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

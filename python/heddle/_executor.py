@@ -58,8 +58,8 @@ class Executor(concurrent.futures.Executor):
     configuration folder (default $HADOOP_CONF_DIR), settings are keys above it. memory is in MB for each call.
     probes sends calls straight to nodes of the cluster, which have lent something for short tasks
     (heddle.probes.memory-mb), instead of holding containers: they begin in milliseconds. With binding="early" they
-    go to the nodes with the least to do at once, and share the processors there; "late": when a node has room. python is the interpreter on the nodes. initializer runs once in each interpreter. timeout, in seconds, bounds
-    each call. env has variables for the calls. binary is heddle's (default: $HEDDLE_BINARY, or heddle in $PATH).
+    go to the nodes with the least to do at once, and share the processors there; "late": when a node has room. python
+    is the interpreter on the nodes. initializer runs once in each interpreter. timeout, in seconds, bounds each call. env has variables for the calls. binary is heddle's (default: $HEDDLE_BINARY, or heddle in $PATH).
 
     Functions, lambdas and classes of the program itself are sent by value, what is in modules by name: nodes must
     have the modules. They see this program's sys.path.

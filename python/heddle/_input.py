@@ -35,7 +35,7 @@ def open_input(name, *, webhdfs=None, user=None, conf=None, timeout=60):
     path = urllib.parse.unquote(parts.path) if parts.scheme else name
     if not path.startswith("/"):
         raise ValueError("%s: give the whole path, from / on" % name)
-    address = (webhdfs or os.environ.get(_ADDRESS) or _of_conf(conf or os.environ.get("HADOOP_CONF_DIR")))
+    address = webhdfs or os.environ.get(_ADDRESS) or _of_conf(conf or os.environ.get("HADOOP_CONF_DIR"))
     if not address:
         raise FileNotFoundError("%s isn't in memory here, and the NameNode isn't known: set webhdfs= or $%s to http://HOST:PORT, "
                                 "or $HADOOP_CONF_DIR to a folder whose hdfs-site.xml has dfs.namenode.http-address" % (name, _ADDRESS))
