@@ -166,8 +166,6 @@ func (s *Core) wakeUp() {
 	s.wakeup = 0
 	s.wakeLate()
 	for h := range s.Queues {
-		if q := &s.Queues[h]; q.Live && len(q.Waiting) > 0 {
-			s.retryActivation(int32(h))
-		}
+		s.retryActivation(int32(h))
 	}
 }

@@ -114,7 +114,7 @@ func (s *Core) checkQueues() error {
 		has := sums{used: u.Used, am: u.AmUsed, total: u.Total, active: u.Active, wanting: u.Wanting}
 		want := ofUser[h]
 		want.reserved, want.pending, want.containers = has.reserved, has.pending, has.containers
-		if u.Total > 0 && has != want {
+		if has != want {
 			return fmt.Errorf("user %s in %s has %+v, the applications %+v", u.Name, s.Queues[u.Leaf].Cfg.Path, has, want)
 		}
 	}

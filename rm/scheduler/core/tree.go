@@ -249,8 +249,6 @@ func (s *Core) Refresh() {
 	s.rebuild()
 	s.unparkLimited() // not before, as another configuration may have taken everything out of its order
 	for h := range s.Queues {
-		if q := &s.Queues[h]; q.Live && q.Leaf {
-			s.retryActivation(int32(h))
-		}
+		s.retryActivation(int32(h))
 	}
 }

@@ -1,8 +1,6 @@
 package capacity
 
 import (
-	"slices"
-
 	"heddle/rm/scheduler/nodeset"
 
 	"heddle/rm/scheduler/core"
@@ -20,7 +18,7 @@ func (p *Policy) Activities(h handle.Node) explain.Activity {
 	switch {
 	case !p.s.Calc.Fits(&smallest, &free):
 		out.Diagnostic = explain.NodeTooFull
-	case n.Reserved != handle.NoContainer && !p.s.Queues[core.Root].Pending.IsZero():
+	case n.Reserved != handle.NoContainer:
 		out.Diagnostic = explain.NodeReserved
 	default:
 		v := visit{p: p, s: p.s, node: n, blockers: p.findBlockers()}
@@ -60,7 +58,7 @@ func (v *visit) queue(h int32) explain.Activity {
 	switch {
 	case at.spent:
 		out.State, out.Diagnostic = explain.ActivityRejected, explain.QueueAtMaximum
-		if apps := v.inOrder(h); len(apps) > 0 {
+		if apps := v.p.inOrder(h, false); len(apps) > 0 {
 			first := v.app(apps[0])
 			first.State, first.Diagnostic = explain.ActivityRejected, explain.QueueAtMaximum
 			out.Children = []explain.Activity{first}
@@ -76,29 +74,6 @@ func (v *visit) queue(h int32) explain.Activity {
 	return out
 }
 
-// inOrder is the active applications of a leaf in the order in which they are served.
-func (v *visit) inOrder(leaf int32) (apps []handle.App) {
-	s := v.s
-	q := &s.Queues[leaf]
-	if !q.Leaf {
-		return nil
-	}
-	s.Orders.All(&q.Inner, func(u int32) bool {
-		s.Orders.All(&s.Users[s.Orders.Ref(u)].Apps, func(a int32) bool {
-			apps = append(apps, handle.App(s.Orders.Ref(a)))
-			return true
-		})
-		return true
-	})
-	slices.SortFunc(apps, func(a, b handle.App) int {
-		if s.Orders.Less(q.Apps, s.Apps[a].El, s.Apps[b].El) {
-			return -1
-		}
-		return 1
-	})
-	return apps
-}
-
 func (v *visit) app(h handle.App) explain.Activity {
 	return explain.Activity{App: h, From: handle.NoApp, Priority: v.s.Apps[h].Spec.Priority, State: explain.ActivitySkipped}
 }
@@ -106,7 +81,7 @@ func (v *visit) app(h handle.App) explain.Activity {
 func (v *visit) leaf(h int32, out *explain.Activity, at *blocker) {
 	s := v.s
 	q := &s.Queues[h]
-	for _, ref := range v.inOrder(h) {
+	for _, ref := range v.p.inOrder(h, false) {
 		a := &s.Apps[ref]
 		act := v.app(ref)
 		blocks := false

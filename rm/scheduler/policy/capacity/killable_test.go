@@ -6,6 +6,7 @@ import (
 
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/schedulertest"
 )
 
 // Containers become killable once, while they are there and no reservations, and stop to be when they end or are spared.
@@ -166,6 +167,199 @@ func TestWhichContainersAreTaken(t *testing.T) {
 			}
 			if granted != (len(want) > 0) {
 				t.Errorf("it gets its container when these have ended: %t", granted)
+			}
+		})
+	}
+}
+
+// Where a queue would get above its maximum, killable containers below it end, no more than are needed; of others none do. They are not of
+// the leaf itself. A request for which not enough may end holds those behind it, unless it waits for something else.
+func TestKillingBelowMaxima(t *testing.T) {
+	type held struct {
+		path     string
+		gb       int64
+		killable bool
+	}
+	for name, x := range map[string]struct {
+		held   []held
+		asks   []core.Ask // of root.p.x: each of another application, of its own user
+		killed []int
+		nodes  int64
+	}{
+		"one for each request": {
+			[]held{{"root.p.y", 10, true}, {"root.p.y", 10, true}, {"root.p.y", 10, true}, {"root.p.y", 30, false}},
+			[]core.Ask{row(2, 10)},
+			[]int{0, 1},
+			4,
+		},
+		"two for a large one": {
+			[]held{{"root.p.y", 10, true}, {"root.p.y", 10, true}, {"root.p.y", 10, true}, {"root.p.y", 30, false}},
+			[]core.Ask{row(1, 20)},
+			[]int{0, 1},
+			1,
+		},
+		"none of the same leaf": {
+			[]held{{"root.p.x", 10, true}, {"root.p.y", 10, true}, {"root.p.y", 40, false}},
+			[]core.Ask{row(1, 10)},
+			[]int{1},
+			1,
+		},
+		"none of another family": {
+			[]held{{"root.c", 10, true}, {"root.p.y", 60, false}},
+			[]core.Ask{row(1, 10)},
+			nil, 1,
+		},
+		"those that make room on the node count for the maximum": {
+			[]held{{"root.c", 40, false}, {"root.p.y", 10, true}, {"root.p.y", 10, true}, {"root.p.y", 40, false}},
+			[]core.Ask{row(1, 10)},
+			[]int{1},
+			1,
+		},
+		"room on the node, and room below the maximum": {
+			[]held{{"root.c", 40, true}, {"root.p.y", 10, true}, {"root.p.y", 50, false}},
+			[]core.Ask{row(1, 10)},
+			[]int{0, 1},
+			1,
+		},
+		"behind one for which there isn't enough": {
+			[]held{{"root.p.y", 10, true}, {"root.p.y", 50, false}},
+			[]core.Ask{row(1, 30), row(1, 10)},
+			nil, 1,
+		},
+		"behind one that is larger than the maximum": {
+			[]held{{"root.p.y", 10, true}, {"root.p.y", 50, false}},
+			[]core.Ask{row(1, 61), row(1, 10)},
+			[]int{0},
+			1,
+		},
+		"behind one that may go nowhere": {
+			[]held{{"root.p.y", 10, true}, {"root.p.y", 50, false}},
+			[]core.Ask{schedulertest.Only(row(1, 10)), row(1, 10)},
+			[]int{0},
+			1,
+		},
+		"behind one that may go nowhere, and for which there isn't enough": {
+			[]held{{"root.p.y", 10, true}, {"root.p.y", 50, false}},
+			[]core.Ask{schedulertest.Only(row(1, 30)), row(1, 10)},
+			nil, 1,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, x.nodes, families)
+			var all []handle.Container
+			for i, k := range x.held {
+				all = append(all, c.Restore(c.app(k.path, "v", 0, 0), handle.Node(int64(i)%x.nodes), gb(k.gb)))
+			}
+			var apps []handle.App
+			for i := range x.asks {
+				apps = append(apps, c.app("root.p.x", string(rune('a'+i)), 0, 0))
+			}
+			c.Schedule(0)
+			for i, ask := range x.asks {
+				c.UpdateAsks(apps[i], []core.Ask{ask})
+			}
+			for i, k := range x.held {
+				if k.killable {
+					c.p.MakeKillable(all[i])
+				}
+			}
+			var want []handle.Container
+			for _, i := range x.killed {
+				want = append(want, all[i])
+			}
+			if got := c.killed(0); !slices.Equal(got, want) {
+				t.Errorf("%v end, want %v", got, want)
+			}
+			if err := c.Check(); err != nil {
+				t.Error(err)
+			}
+			for _, k := range want {
+				c.Free(k)
+			}
+			granted := 0
+			for _, d := range c.Schedule(0) {
+				if d.Kind == core.Allocate {
+					granted++
+				}
+			}
+			if (granted > 0) != (len(want) > 0) {
+				t.Errorf("%d containers are granted when these have ended", granted)
+			}
+		})
+	}
+}
+
+// The decision tells which container must end, on which node, and whose it is.
+func TestKillsTellWhatTheyAreFor(t *testing.T) {
+	c := start(t, 2, nil)
+	b := c.app("root.b", "v", 0, 0)
+	c.Restore(b, 0, gb(50))
+	k := c.Restore(b, 1, gb(50))
+	c.p.MakeKillable(k)
+	c.UpdateAsks(c.app("root.a", "u", 0, 0), []core.Ask{row(1, 10)})
+	want := core.Decision{Kind: core.Kill, Container: k, App: b, Node: 1, Resource: gb(50)}
+	if got := c.Schedule(0); got[len(got)-1] != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// A user above its limit has no containers ended for it; the next user has.
+func TestUsersAboveTheirLimitKillNothing(t *testing.T) {
+	c := start(t, 1, map[string]string{"root.a.user-limit-factor": "0.5"})
+	b := c.app("root.b", "w", 0, 0)
+	k := c.Restore(b, 0, gb(40))
+	over := c.app("root.a", "u", 40, 0) // of 30
+	v := c.app("root.a", "v", 15, 0)
+	c.Restore(b, 0, gb(5))
+	c.Schedule(0)
+	c.p.MakeKillable(k)
+	c.UpdateAsks(over, []core.Ask{row(1, 1)})
+	if got := c.killed(0); len(got) > 0 {
+		t.Errorf("%v end for a user above its limit", got)
+	}
+	c.UpdateAsks(v, []core.Ask{row(1, 1)})
+	if got := c.killed(0); len(got) != 1 || c.Containers[c.Nodes.At[0].Reserved].App != v {
+		t.Errorf("%v end", got)
+	}
+}
+
+// A request that has a node reserved takes killable containers there, and otherwise moves to a node where there are enough. That takes nothing
+// more of its queue. A node that is reserved for another request is none of its.
+func TestReservationsMoveToKillableContainers(t *testing.T) {
+	for name, x := range map[string]struct {
+		killable handle.Node
+		want     handle.Node
+	}{
+		"on its node":       {0, 0},
+		"on another one":    {1, 1},
+		"on another's node": {2, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := start(t, 4, map[string]string{"root.a.capacity": "12.5", "root.b.capacity": "87.5", "root.a.maximum-capacity": "12.5"}) // nodes of 25 GB
+			b := c.app("root.b", "v", 0, 0)
+			var on []handle.Container
+			for n := range handle.Node(4) {
+				on = append(on, c.Restore(b, n, gb(20)))
+			}
+			h := c.app("root.a", "u", 0, 0)
+			c.UpdateAsks(h, []core.Ask{row(1, 12)})
+			c.Schedule(0)
+			strict := schedulertest.Only(row(1, 6))
+			c.UpdateAsks(b, []core.Ask{strict, schedulertest.At(row(1, 6), "n2")})
+			c.Schedule(0)
+			if len(c.Reserved) != 2 || c.Containers[c.Nodes.At[0].Reserved].App != h || c.Nodes.At[2].Reserved == handle.NoContainer {
+				t.Fatalf("reserved: %v", c.Reserved)
+			}
+			c.p.MakeKillable(on[x.killable])
+			ended := c.killed(0)
+			if k := c.Nodes.At[x.want].Reserved; k == handle.NoContainer || c.Containers[k].App != h {
+				t.Errorf("node %d isn't reserved for it", x.want)
+			}
+			if took := len(ended) == 1 && ended[0] == on[x.killable]; took != (x.killable == x.want) {
+				t.Errorf("%v end", ended)
+			}
+			if c.Apps[h].Reserved != gb(12) {
+				t.Errorf("%v are reserved", c.Apps[h].Reserved)
 			}
 		})
 	}

@@ -78,7 +78,7 @@ func (c *claims) below(h int32) (done bool) {
 func (c *claims) inLeaf(leaf int32, q *core.Queue) bool {
 	used := q.Used.Sub(c.gone[leaf])
 	starved := c.Calc.Less(&used, &q.Guaranteed)
-	for _, h := range c.waiting(q) {
+	for _, h := range c.p.inOrder(leaf, true) {
 		a := &c.Apps[h]
 		if c.p.OverUserLimit(q, &c.Users[a.User]) {
 			continue
@@ -109,29 +109,6 @@ func (c *claims) blocks(leaf int32, a *core.App, d *core.Demand) bool {
 	}
 	_, ok := c.enforce(leaf, &d.Size, nil)
 	return !ok
-}
-
-// waiting are the applications of a leaf that want something, in their order.
-func (c *claims) waiting(q *core.Queue) (list []handle.App) {
-	c.Orders.All(&q.Inner, func(i int32) bool {
-		c.Orders.All(&c.Users[c.Orders.Ref(i)].Apps, func(k int32) bool {
-			if h := handle.App(c.Orders.Ref(k)); c.Apps[h].Wants {
-				list = append(list, h)
-			}
-			return true
-		})
-		return true
-	})
-	slices.SortFunc(list, func(x, y handle.App) int {
-		switch {
-		case c.Orders.Less(q.Apps, c.Apps[x].El, c.Apps[y].El):
-			return -1
-		case x == y:
-			return 0
-		}
-		return 1
-	})
-	return list
 }
 
 // claimFor claims for an ask: on the node that is reserved for it, or on another one, which is reserved for it then. Asks of leaves that

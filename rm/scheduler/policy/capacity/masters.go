@@ -48,7 +48,7 @@ func (p *Policy) wishes(q *core.Queue) map[int32]int {
 func (p *Policy) activeUsersWith(q *core.Queue, wishes map[int32]int) (n int) {
 	p.s.Orders.All(&q.Inner, func(i int32) bool {
 		ref := p.s.Orders.Ref(i)
-		if u := &p.s.Users[ref]; u.Wanting > 0 || u.Active == 0 && u.Total > 0 || wishes[ref] > 0 {
+		if u := &p.s.Users[ref]; u.Wanting > 0 || u.Active == 0 || wishes[ref] > 0 {
 			n++
 		}
 		return true

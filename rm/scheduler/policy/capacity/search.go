@@ -2,9 +2,11 @@ package capacity
 
 import (
 	"math/bits"
+	"slices"
 
 	"heddle/rm/scheduler/class"
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
@@ -276,4 +278,29 @@ func (p *Policy) findBlockers() map[int32]blocker {
 	}
 	w.all(1 << class.Shared)
 	return out
+}
+
+// inOrder is the active applications of a queue in the order in which they are served, or those among them that want something. A queue that
+// isn't a leaf has none.
+func (p *Policy) inOrder(leaf int32, wanting bool) (apps []handle.App) {
+	q := &p.s.Queues[leaf]
+	if !q.Leaf {
+		return nil
+	}
+	p.s.Orders.All(&q.Inner, func(u int32) bool {
+		p.s.Orders.All(&p.s.Users[p.s.Orders.Ref(u)].Apps, func(a int32) bool {
+			if h := handle.App(p.s.Orders.Ref(a)); p.s.Apps[h].Wants || !wanting {
+				apps = append(apps, h)
+			}
+			return true
+		})
+		return true
+	})
+	slices.SortFunc(apps, func(a, b handle.App) int {
+		if p.s.Orders.Less(q.Apps, p.s.Apps[a].El, p.s.Apps[b].El) {
+			return -1
+		}
+		return 1
+	})
+	return apps
 }
