@@ -53,7 +53,7 @@ func (p *Policy) Ratio(a leaf.App) float64 {
 // Cap is none.
 func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
 
-// Hold has reduces wait for the maps of their job, and a stage for the other's turn.
+// Hold has reduces wait for the maps of their job, unless there is spare room at the end of these, and a stage for the other's turn.
 func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 	s, rerun := stages.Of(&k.App, k.Priority)
 	j := p.book.Job(k.App.Handle)
@@ -61,7 +61,7 @@ func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 		return false, 0
 	}
 	if s == stages.Reduce && j.MapsLeft() {
-		return true, math.MaxInt64
+		return !j.Spare, math.MaxInt64
 	}
 	return p.turn == s.Other(), math.MaxInt64
 }
@@ -136,6 +136,9 @@ func (p *Policy) sum() {
 	for _, j := range b.Jobs {
 		if !j.Stages {
 			continue
+		}
+		if b.Early(j, 0) {
+			p.changes.Note(j)
 		}
 		m, r := &j.Of[stages.Map], &j.Of[stages.Reduce]
 		p.ready[stages.Map] += m.Pending

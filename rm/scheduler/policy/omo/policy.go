@@ -38,6 +38,7 @@ type job struct {
 	shuffle float64 // T_s, in seconds
 	maps    float64 // how long they still take, in seconds
 	gain    float64 // t_fair − t_batch; above 0, its maps come first
+	stops   bool    // no map of it can run if a reduce takes what is free
 }
 
 // New returns the policy of a leaf.
@@ -55,7 +56,7 @@ func (p *Policy) of(h handle.App) (*stages.Job, *job) {
 	return j, &p.jobs[h]
 }
 
-// Ratio puts the three rules in their order: from -3 on jobs whose reduces are to get slots, from -2 those whose maps come first, and from 0
+// Ratio puts the three rules in their order: at -4 jobs that must have a map, from -3 on jobs whose reduces are to get slots, from -2 those whose maps come first, and from 0
 // all others by what they hold.
 func (p *Policy) Ratio(a leaf.App) float64 {
 	held := p.book.Share(&a.Used)
@@ -63,6 +64,8 @@ func (p *Policy) Ratio(a leaf.App) float64 {
 	switch {
 	case j == nil || !x.begun:
 		return held
+	case p.stops(j):
+		return -4
 	case j.Of[stages.Reduce].Pending > 0 && j.MapsLeft():
 		return -3 + squash(math.Round(math.Abs(x.gap))+squash(held))
 	case x.gain > 0 && j.Of[stages.Map].Pending > 0:
@@ -82,19 +85,27 @@ func squash(x float64) float64 {
 // Cap is none.
 func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
 
-// Hold has reduces wait until they are to begin, and until there is room for a map beside them.
+// Hold has reduces wait until they are to begin, while no map runs that would let them go on, and until there is room for a map beside them.
 func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 	s, _ := stages.Of(&k.App, k.Priority)
 	j, x := p.of(k.App.Handle)
 	if j == nil || s != stages.Reduce || !j.MapsLeft() {
 		return false, 0
 	}
-	return !x.begun || p.crowds(&k), math.MaxInt64
+	return !x.begun && !j.Spare || p.stops(j) || p.crowds(&k), math.MaxInt64
 }
 
 // crowds reports whether one more reduce that waits for maps would leave no room for these.
 func (p *Policy) crowds(k *leaf.Ask) bool {
 	return p.waits+p.book.Share(&k.Capability)+p.largest > 1+1e-9
+}
+
+// stops reports whether one more reduce of a job would leave its maps without any room: maps are pending, none runs, and nothing is free for one
+// beside the reduce. Hadoop's ApplicationMaster, told that there is no room, ends a reduce at once then. The room went to the next
+// reduce, as these come first, and so on.
+func (p *Policy) stops(j *stages.Job) bool {
+	m, r := &j.Of[stages.Map], &j.Of[stages.Reduce]
+	return m.Pending > 0 && m.Running == 0 && m.Tasks() > m.Pending && !m.Size.Add(r.Size).FitsIn(p.book.Free)
 }
 
 // Why explains a hold.
@@ -105,7 +116,9 @@ func (p *Policy) Why(k leaf.Ask) string {
 	}
 	m := &j.Of[stages.Map]
 	switch {
-	case x.begun:
+	case x.begun && p.stops(j) && !p.crowds(&k):
+		return fmt.Sprintf("its reduces wait: %d maps are pending, none runs, and there is no room for a map and a reduce", m.Pending)
+	case x.begun || j.Spare:
 		return fmt.Sprintf("reduces that wait for maps have %.0f %% of the queue, and no room would be left for a map", 100*p.waits)
 	case !m.Known():
 		return fmt.Sprintf("its reduces wait: %d maps are pending, and none of %d has ended yet", m.Pending, m.Tasks())
@@ -153,7 +166,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	if s == stages.Reduce && j.MapsLeft() {
 		p.waits += p.book.Share(&g.Resource)
 	}
-	if _, x := p.of(a.Handle); x != nil && s == stages.Reduce {
+	if _, x := p.of(a.Handle); x != nil && s == stages.Reduce && !j.Spare {
 		x.begun = true
 	}
 	p.changes.Note(j)
@@ -229,7 +242,7 @@ func (p *Policy) consider(j *stages.Job, available float64) {
 	switch {
 	case m.Left() == 0:
 	case m.Pending == 0:
-		x.maps = max(0, mean-p.book.SinceLastMap(j))
+		x.maps = p.book.Rest(j)
 	case !(pending > 0): // nothing of the leaf is there, so that maps have no share of it
 		x.maps = math.Inf(1)
 	default:
@@ -244,7 +257,8 @@ func (p *Policy) consider(j *stages.Job, available float64) {
 	case r.Left() > 0 && (m.Left() == 0 || m.Known() && x.shuffle >= x.maps):
 		x.begun, x.gap = true, x.shuffle-x.maps
 	}
-	if x.begun != before.begun || math.Round(x.gain) != math.Round(before.gain) || (x.gain > 0) != (before.gain > 0) {
+	x.stops = p.stops(j)
+	if p.book.Early(j, x.shuffle) || x.stops != before.stops || x.begun != before.begun || math.Round(x.gain) != math.Round(before.gain) || (x.gain > 0) != (before.gain > 0) {
 		p.changes.Note(j)
 	}
 }

@@ -12,8 +12,9 @@ import (
 // Book is what is known of the applications of a leaf. Its zero value is ready. It is told what a leaf.Watcher is told, and read
 // between that. The same calls lead to the same Book.
 type Book struct {
-	Now  int64  // of the last Tick, in ms
-	Jobs []*Job // all applications of the leaf, by submission; only those with Stages have Tallies
+	Now  int64            // of the last Tick, in ms
+	Free records.Resource // in the leaf, as of the last Tick
+	Jobs []*Job           // all applications of the leaf, by submission; only those with Stages have Tallies
 
 	of         []*Job // by handle
 	containers []held // by handle
@@ -23,7 +24,8 @@ type Book struct {
 	types      int
 	used       [None + 1]amounts
 	all        [None]Tally // of all jobs: what they took
-	released   float64     // share of the leaf that stages have given back in all
+	spare      spare
+	released   float64 // share of the leaf that stages have given back in all
 }
 
 // Job is an application.
@@ -33,6 +35,7 @@ type Job struct {
 	Stages  bool // it is a MapReduce application
 	Of      [None]Tally
 	Outputs struct{ Maps, Bytes int64 } // of maps, as far as nodes tell
+	Spare   bool                        // reduces may begin in spare room, as Early has found
 
 	pending  map[request]int64
 	began    int64 // when it was heard of first, in ms
@@ -212,6 +215,8 @@ func (b *Book) Tick(now int64, q *leaf.Queue) {
 			j.waiting, j.began = false, b.Now
 		}
 	}
+	b.Free = q.Free
+	b.spare.note(b.Now, q.Free)
 	b.types, b.size = q.Types, amounts{}
 	for i := range b.types {
 		b.size[i] = b.used[Map][i] + b.used[Reduce][i] + float64(max(0, q.Free[i]))
