@@ -102,7 +102,8 @@ func suspendSparkAndTerasort(t *testing.T, resourceManagers int, lasts time.Dura
 	short.Settles()
 	before := l.Suspended(t)
 	t.Logf("%d containers are suspended", len(before))
-	if executors := hadooplab.OfApplication(before, sparkID); len(before) < sortedMaps/2 || len(executors) == 0 {
+	// On a busy machine many maps of terasort end before the short job asks for its containers.
+	if executors := hadooplab.OfApplication(before, sparkID); len(before) < len(executors)+sortedMaps/6 || len(executors) == 0 {
 		t.Fatalf("suspended are %v, of Spark %v", before, executors)
 	}
 	short.Leaves()

@@ -21,6 +21,9 @@ import (
 
 // Room is what a node has for containers. It is safe for concurrent use.
 type Room struct {
+	// Waits is called when a container has to wait for room. It is set before the first Enter; nil: nothing is.
+	Waits func()
+
 	mu    sync.Mutex
 	total records.Resource
 	used  records.Resource // sum of what all places hold
@@ -91,7 +94,11 @@ func (p *Place) Enter(ctx context.Context) error {
 	w := &waiter{place: p, admitted: make(chan struct{})}
 	r.queue = append(r.queue, w)
 	r.admit()
+	waits := slices.Contains(r.queue, w)
 	r.mu.Unlock()
+	if waits && r.Waits != nil {
+		r.Waits()
+	}
 	select {
 	case <-w.admitted:
 		return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/turn"
 )
 
 // command is the turn of somebody who wants a container suspended, resumed or resized. Such commands come one after the other: the
@@ -17,49 +18,24 @@ type command struct {
 
 // command waits for a command's turn.
 func (c *Container) command(ctx context.Context) (command, error) {
+	return suspension{c}.turn(ctx, turn.Command)
+}
+
+func (c suspension) turn(ctx context.Context, u turn.Urgency) (command, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(c.ctx, cancel)
-	x := command{Container: c, ctx: ctx}
-	suspension{c}.wait(1)
-	defer suspension{c}.wait(-1)
-	select {
-	case c.commanding <- struct{}{}:
-		x.release = func() {
-			<-c.commanding
-			stop()
-			cancel()
-		}
-		return x, nil
-	case <-ctx.Done():
+	x := command{Container: c.Container, ctx: ctx}
+	if c.turns.Take(ctx, u) != nil {
 		defer cancel()
 		stop()
 		return x, x.interrupted()
 	}
-}
-
-// wait counts those who wait for a command's turn, and has what gives way to them end.
-func (c suspension) wait(more int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.waiting += more; more > 0 && c.hurry != nil {
-		c.hurry()
-	}
-}
-
-// yielding returns a context for the part of a command that gives way to the next one. done has to follow.
-func (c command) yielding() (ctx context.Context, done func()) {
-	ctx, cancel := context.WithCancel(c.ctx)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.hurry = cancel; c.waiting > 0 {
+	x.release = func() {
+		c.turns.Leave()
+		stop()
 		cancel()
 	}
-	return ctx, func() {
-		c.mu.Lock()
-		c.hurry = nil
-		c.mu.Unlock()
-		cancel()
-	}
+	return x, nil
 }
 
 // interrupted is why a command was cut short.

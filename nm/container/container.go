@@ -19,6 +19,7 @@ import (
 	"heddle/nm/monitor"
 	"heddle/nm/proc"
 	"heddle/nm/suspend"
+	"heddle/nm/turn"
 	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -33,8 +34,8 @@ type Container struct {
 	stop context.CancelFunc
 	done chan struct{} // closed when the state is Done
 
-	commanding chan struct{} // held during a command; see command.go
-	unsettled  chan struct{} // has something if there is more to settle
+	turns     *turn.Queue   // of commands; see command.go
+	unsettled chan struct{} // has something if there is more to settle
 
 	box   *enclosure.Enclosure // of its processes
 	place *admission.Place     // in the node's room
@@ -61,10 +62,8 @@ type Container struct {
 	usage     monitor.Usage
 	archived  func() // to be called when the container has ended; see JavaArchives
 
-	ordering int32              // version of the order that is being carried out; 0: none is
-	waiting  int                // commands that wait for their turn
-	hurry    context.CancelFunc // ends what gives way to them; nil: nothing does at present
-	settling bool               // somebody sees to it that the ladder gets where it is to be
+	ordering int32 // version of the order that is being carried out; 0: none is
+	settling bool  // somebody sees to it that the ladder gets where it is to be
 
 	interrupt context.CancelFunc // makes the goroutine look whether there is another launch context
 }
@@ -101,7 +100,7 @@ func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchCon
 		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
 		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
-		place:  m.room.Place(g.Counted()), commanding: make(chan struct{}, 1), unsettled: make(chan struct{}, 1),
+		place:  m.room.Place(g.Counted()), turns: turn.New(), unsettled: make(chan struct{}, 1),
 		box: enclosure.New(m.Groups, &m.cfg.Rules, g.ID.String(), g.Resource),
 	}
 	c.ladder = suspend.NewLadder(processes{c}, &m.ladders)

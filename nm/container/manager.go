@@ -189,6 +189,7 @@ func NewManager(o Options) *Manager {
 	}
 	m.breaths = suspend.NewBreaths(o.Config.BreathAllowance, o.Pressure.Spares)
 	m.ladders.Full, m.ladders.Due, m.ladders.Awaited, m.ladders.BreathLength = o.Pressure.Full, m.breaths.Due, m.room.Awaited, o.Config.BreathLength
+	m.room.Waits = func() { cool(m) }
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.apps = application.NewSet(m.ctx, application.Options{
 		Folders: o.Localizer, Logs: o.Logs, Services: o.Aux, Records: o.AppRecords, DeleteDelay: m.cfg.DeleteDelay,

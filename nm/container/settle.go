@@ -7,6 +7,7 @@ import (
 
 	"heddle/nm/cgroup"
 	"heddle/nm/suspend"
+	"heddle/nm/turn"
 )
 
 // suspension is a container as far as its ladder is concerned.
@@ -43,11 +44,11 @@ func (c suspension) settle() {
 // settleOnce reports whether something was left to do, and should be tried again in a while.
 func (c suspension) settleOnce() (again bool) {
 	for {
-		x, err := c.command(c.ctx)
+		x, err := c.turn(c.ctx, turn.Chore)
 		if err != nil {
 			return c.settled() // it is to end
 		}
-		ctx, done := x.yielding()
+		ctx, done := c.turns.Yield(x.ctx, turn.Breath)
 		lagged := c.ladder.State().Lags()
 		if err = c.ladder.Settle(ctx); err == nil {
 			err = c.ladder.Relieve(ctx)
@@ -91,26 +92,19 @@ func (m *Manager) breathe(c *Container, every time.Duration) {
 	m.breaths.Set(c.ID().String(), every, suspension{c}.breathe)
 }
 
-// unhurried begins a command, unless another one is under way or the container is to end.
-func (c suspension) unhurried(ctx context.Context) (x command, ok bool) {
-	select {
-	case c.commanding <- struct{}{}:
-		<-c.commanding
-	default:
-		return x, false
-	}
-	x, err := c.command(ctx)
-	return x, err == nil
-}
-
-// breathe lets the container run for a moment, unless somebody does something to it: then it breathes another time.
+// breathe lets the container run for a moment, unless somebody does something to it: then it breathes another time. Its memory may be paged out for minutes: that
+// is interrupted.
 func (c suspension) breathe(ctx context.Context, allowance int64) {
-	x, ok := c.unhurried(ctx)
-	if !ok {
+	if c.turns.Blocks(turn.Breath) {
+		c.m.breaths.Again(c.ID().String())
+		return
+	}
+	x, err := c.turn(ctx, turn.Breath)
+	if err != nil {
 		return
 	}
 	defer x.release()
-	stop, done := x.yielding()
+	stop, done := c.turns.Yield(x.ctx, turn.Command)
 	defer done()
 	if err := c.ladder.Breathe(x.ctx, allowance, stop.Done()); err != nil && x.ctx.Err() == nil {
 		c.log.WithError(err).Warn("The suspended container could not run for a moment")
@@ -137,8 +131,11 @@ func (m *Manager) watchStill() (any bool) {
 
 // watch looks after a container that stands still, unless somebody does something to it: then it does so another time.
 func (c suspension) watch(ctx context.Context) {
-	x, ok := c.unhurried(ctx)
-	if !ok {
+	if c.turns.Blocks(turn.Chore) {
+		return
+	}
+	x, err := c.turn(ctx, turn.Chore)
+	if err != nil {
 		return
 	}
 	defer x.release()
@@ -155,6 +152,39 @@ func (c suspension) watch(ctx context.Context) {
 	if c.ladder.State().Lags() {
 		c.settle()
 		c.m.changed()
+	}
+}
+
+// warmTime is how long a container that stands still keeps what was read ahead of its return.
+const warmTime = time.Minute
+
+// Ahead says whether room waits for the return of a container that stands still. What was paged out of it is read then, and taken again when others wait for room,
+// and after warmTime: who asked may be gone.
+func (m *Manager) Ahead(c *Container, room bool) {
+	if room && !m.Pressure.Spares(c.ladder.State().Swapped) {
+		return
+	}
+	m.background(func() { suspension{c}.await(room && !m.room.Awaited()) })
+	if room {
+		time.AfterFunc(warmTime, func() { m.Ahead(c, false) })
+	}
+}
+
+func (c suspension) await(room bool) {
+	if x, err := c.command(c.ctx); err == nil {
+		defer x.release()
+		if c.ladder.Await(room) {
+			c.settle()
+		}
+	}
+}
+
+// cool takes back what was read ahead, as others wait for room.
+func cool(m *Manager) {
+	for _, c := range m.Containers() {
+		if c.State() == Paused && c.ladder.State().Warm {
+			m.Ahead(c, false)
+		}
 	}
 }
 
@@ -187,29 +217,28 @@ func (c life) recoverLevel(o suspend.Order) {
 		return // it is to be killed
 	}
 	defer x.release()
-	if !o.Level.Still() {
+	goesOn := func(o suspend.Order) (err error) {
 		if err = x.withGroup(func(g cgroup.Group) error { return g.Thaw(x.ctx) }, Running); err == nil {
 			err = c.ladder.Step(x.ctx, o)
 		}
-		if err == nil {
-			x.arrived()
-		} else if c.ctx.Err() == nil {
+		if err != nil && c.ctx.Err() == nil {
 			c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
 		}
-		return
+		return err
 	}
-	if err = c.ladder.Step(x.ctx, o); err == nil {
+	if o.Level.Still() {
+		err = c.ladder.Step(x.ctx, o)
+	} else {
+		err = goesOn(o)
+	}
+	switch {
+	case err == nil:
 		x.arrived()
-		return
-	}
-	running := suspend.Order{Held: c.box.Size(), Version: o.Version}
-	c.logged(x.wanted(suspend.Wishes{}.Ask(running)))
-	c.undo(Pausing)
-	c.log.WithError(err).Warn("Could not suspend the container again; it runs")
-	if err = x.withGroup(func(g cgroup.Group) error { return g.Thaw(x.ctx) }, Running); err == nil {
-		err = c.ladder.Step(x.ctx, running)
-	}
-	if err != nil && c.ctx.Err() == nil {
-		c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
+	case o.Level.Still():
+		running := suspend.Order{Held: c.box.Size(), Version: o.Version}
+		c.logged(x.wanted(suspend.Wishes{}.Ask(running)))
+		c.undo(Pausing)
+		c.log.WithError(err).Warn("Could not suspend the container again; it runs")
+		_ = goesOn(running)
 	}
 }

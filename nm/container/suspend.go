@@ -8,6 +8,7 @@ import (
 
 	"heddle/nm/launch"
 	"heddle/nm/suspend"
+	"heddle/nm/turn"
 	"heddle/yarn/pb"
 )
 
@@ -113,10 +114,13 @@ func (c *Container) Order(ctx context.Context, o suspend.Order) error {
 		return nil
 	}
 	defer suspension{c}.taken(o.Version)
-	x, err := c.command(ctx)
-	if err == nil {
-		defer x.release()
-		err = x.order(o)
+	err := error(errOvertaken)
+	for errors.Is(err, errOvertaken) { // who came between is served first
+		var x command
+		if x, err = c.command(ctx); err == nil {
+			err = x.order(o)
+			x.release()
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("bring container %s to level %v: %w", c.ID(), o.Level, err)
@@ -173,7 +177,7 @@ func (c command) refuse(version int32, why error) {
 // climb brings the container to the level that comes of what is wanted. On failure it is what it was, as far as that is known.
 func (c command) climb(w suspend.Wishes) error {
 	o, was := *w.Order, c.wishes()
-	before, undo := c.ladder.State(), State(-1)
+	before, undo := c.ladder.State(), State(-1) // none
 	switch state := c.State(); {
 	case o.Level.Still() && !c.isSuspended(): // one that could not be resumed is Paused nevertheless
 		undo = Pausing
@@ -194,7 +198,7 @@ func (c command) climb(w suspend.Wishes) error {
 	}
 	if err != nil {
 		c.logged(c.wanted(was))
-		c.back(undo)
+		c.undo(undo)
 		return err
 	}
 	if err = c.ladder.Step(c.ctx, o); err != nil {
@@ -206,7 +210,7 @@ func (c command) climb(w suspend.Wishes) error {
 			_ = c.ladder.Step(c.ctx, before.Order) // it runs, and has what it had
 		}
 		// That one is to run stays on record. Nobody knows whether it does: whoever asks again has it tried again.
-		c.back(undo)
+		c.undo(undo)
 		return err
 	}
 	switch undo {
@@ -219,19 +223,12 @@ func (c command) climb(w suspend.Wishes) error {
 	return nil
 }
 
-// back undoes a transition to one of the states between, if one was made.
-func (c command) back(from State) {
-	if from >= 0 {
-		c.undo(from)
-	}
-}
-
 // admitted waits until the node has room for what a container is to hold, if that is more than it holds: others may use the rest by now.
 func (c command) admitted(o suspend.Order, before suspend.State) error {
 	if o.Level.Still() || o.Held.MemoryMB() <= before.Holds.MemoryMB() && c.State() != Resuming {
 		return nil
 	}
-	ctx, done := c.yielding() // who doesn't want it to go on any more doesn't wait for room
+	ctx, done := c.turns.Yield(c.ctx, turn.Command) // who doesn't want it to go on any more doesn't wait for room
 	defer done()
 	switch {
 	case c.place.Enter(ctx) == nil:

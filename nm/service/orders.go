@@ -21,6 +21,10 @@ func (s *Service) Order(ctx context.Context, m *pb.ContainerOrder) error {
 }
 
 func (s *Service) order(ctx context.Context, c *container.Container, m *pb.ContainerOrder) error {
+	if m.HasAhead() {
+		s.Containers.Ahead(c, m.GetAhead())
+		return nil
+	}
 	o, err := orderFrom(m, s.Types, c.Grant().Resource)
 	if err != nil {
 		return fmt.Errorf("order for container %s: %w", c.ID(), err)

@@ -155,7 +155,7 @@ func (l *Ladder) Set(ctx context.Context, o Order) error {
 func (l *Ladder) Step(ctx context.Context, o Order) error {
 	l.mu.Lock()
 	have, still := l.state.Have, l.state.Have.Still() && l.state.Level.Still() // one that was to go on may have been let go
-	l.state.Order, l.state.Failed, l.state.Reason, l.state.Ahead = o, false, "", false
+	l.state.Order, l.state.Failed, l.state.Reason, l.state.Ahead, l.state.Warm = o, false, "", false, false
 	begun := time.Now()
 	l.begun = begun
 	l.mu.Unlock()
@@ -261,11 +261,7 @@ func (l *Ladder) readsAhead(still bool) {
 func (l *Ladder) Settle(ctx context.Context) error {
 	s := l.State()
 	if s.Ahead {
-		err := l.p.PageIn(ctx)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if l.readsAhead(false); err != nil {
+		if err := l.read(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -308,6 +304,45 @@ func (l *Ladder) Settle(ctx context.Context) error {
 	l.reached(s.Level)
 	l.node.Totals.Shrink.add(begun)
 	return nil
+}
+
+// read reads what was paged out of a container that runs again, or is about to.
+func (l *Ladder) read(ctx context.Context, s State) error {
+	if s.Warm {
+		holds := s.Held
+		holds[records.Memory] = l.p.Size().MemoryMB()
+		if err := l.p.Hold(ctx, holds, true); err != nil {
+			return err
+		}
+		l.holds(holds)
+		l.p.Holds(holds)
+	}
+	begun := time.Now()
+	err := l.p.PageIn(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if l.readsAhead(false); err != nil {
+		return err
+	}
+	if after, err := l.p.Memory(); err == nil {
+		l.node.pagedIn(s.Swapped-after.Swapped, time.Since(begun))
+	}
+	return nil
+}
+
+// Await says whether room waits for the return of a container that stands still. Settle reads what was paged out then, so that it is there when the container is to go
+// on; where room waits no more, Settle takes the memory again, most of which swap still has. It reports whether Settle has something to do.
+func (l *Ladder) Await(room bool) bool {
+	size := l.p.Size()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &l.state
+	if !s.Have.Still() || s.Level != Reclaimed || s.Held.MemoryMB() >= size.MemoryMB() || s.Warm == room {
+		return false
+	}
+	s.Warm, s.Ahead = room, room
+	return true
 }
 
 // Relieve gives a container that runs with less memory than it was granted all of that, if it needs more than it holds and none of what it has

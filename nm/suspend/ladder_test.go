@@ -64,6 +64,59 @@ func TestStepsOfTheLadder(t *testing.T) {
 	}
 }
 
+// What was paged out is read when room waits for the container's return, which finds it in memory. It stays until the container goes on, also over a breath, or until no room
+// waits any more.
+func TestReadAhead(t *testing.T) {
+	const down, warm = "hold 1024/0 page, reclaim 256, reclaim 256, reclaim 24, hold 64/0 page", "hold 1024/0 page, page in"
+	await := func(room bool) func(*Ladder) error {
+		return func(l *Ladder) error {
+			if !l.Await(room) || l.Await(room) {
+				return errors.New("there is something to do once")
+			}
+			return l.Settle(context.Background())
+		}
+	}
+	set := func(o Order) func(*Ladder) error {
+		return func(l *Ladder) error { return l.Set(context.Background(), o) }
+	}
+	for name, c := range map[string]struct {
+		steps []func(*Ladder) error
+		want  string // what is done after it was paged out
+		holds int64
+	}{
+		"it goes on":           {[]func(*Ladder) error{await(true), set(Order{Held: r(1024, 2)})}, warm + ", hold 1024/2, thaw", 1024},
+		"no room waits":        {[]func(*Ladder) error{await(true), await(false)}, warm + ", " + down, 64},
+		"it is ordered again":  {[]func(*Ladder) error{await(true), set(at(Reclaimed, 64, 0))}, warm + ", " + down, 64},
+		"it breathes":          {[]func(*Ladder) error{await(true), func(l *Ladder) error { return l.Breathe(context.Background(), 256<<20, nil) }}, warm + ", thaw, freeze", 1024},
+		"it waits a long time": {[]func(*Ladder) error{await(true), func(l *Ladder) error { return l.Settle(context.Background()) }}, warm, 1024},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFake()
+				l := NewLadder(f, &Node{})
+				if l.Await(true) {
+					t.Error("a container that runs is to return")
+				}
+				if err := l.Set(t.Context(), at(Reclaimed, 64, 0)); err != nil {
+					t.Fatal(err)
+				}
+				f.did = nil
+				for _, step := range c.steps {
+					if err := step(l); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if got := strings.Join(f.did, ", "); got != c.want {
+					t.Errorf("it did %s\nwant %s", got, c.want)
+				}
+				if s := l.State(); s.Lags() || s.Ahead || s.Holds.MemoryMB() != c.holds || s.Warm != (c.holds == 1024 && s.Have.Still()) {
+					t.Errorf("%+v", s)
+				}
+			})
+		})
+	}
+}
+
 // A container that resumes waits a second for what was paged out, and runs. The rest is read while it does, unless it is stopped again.
 func TestTheRestIsReadWhileItRuns(t *testing.T) {
 	for name, last := range map[string]Order{"runs on": {}, "stopped again": at(Frozen, 1024, 0)} {

@@ -117,13 +117,14 @@ type State struct {
 	Again      bool             // it is to breathe again soon: it has waited in vain for a heartbeat, or had only begun to work
 	Took       time.Duration    // that the last change of its level took
 	Stopped    time.Time        // when it began to stand still, of one that does
-	Ahead      bool             // it runs, and what was paged out is still to be read
+	Ahead      bool             // what was paged out is still to be read: it runs, or is about to (Warm)
+	Warm       bool             // it stands still, and has its memory: room waits for its return
 	Failed     bool             // the order was refused, and the container stays as it is
 	Reason     string           // why it holds more than wanted, or hasn't got the wanted level
 }
 
-// Lags reports whether something is left to do.
-func (s State) Lags() bool { return s.Have != s.Level || s.Holds != s.Held }
+// Lags reports whether something is left to do to get it where it is to be. What was read ahead isn't taken from it before room waits for it no more.
+func (s State) Lags() bool { return !s.Warm && (s.Have != s.Level || s.Holds != s.Held) }
 
 // Stuck reports whether a container stands still that is to go on: that has failed, or is under way.
 func (s State) Stuck() bool { return s.Have.Still() && !s.Level.Still() }

@@ -190,6 +190,8 @@ func (w nodes) Order(_ context.Context, _ records.NodeID, o level.Order) error {
 	return nil
 }
 
+func (w nodes) Ahead(context.Context, records.NodeID, records.ContainerID, bool) error { return nil }
+
 func (w *world) ordersSent() []level.Order {
 	w.mu.Lock()
 	defer w.mu.Unlock()

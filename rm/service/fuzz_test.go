@@ -97,6 +97,9 @@ func (c *cluster) Resume(context.Context, records.NodeID, records.AttemptID, rec
 }
 
 func (c *cluster) Order(context.Context, records.NodeID, level.Order) error { return nil }
+func (c *cluster) Ahead(context.Context, records.NodeID, records.ContainerID, bool) error {
+	return nil
+}
 
 // The cluster has a node, and an application of alice's whose ApplicationMaster has registered.
 var (

@@ -212,9 +212,7 @@ func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order
 	m.SetBreathEveryMs(breathPeriod(o))
 	m.SetVersion(o.Version)
 	m.SetBeneficiary(o.For)
-	req := &pb.OrderContainersRequest{}
-	req.SetOrder([]*pb.ContainerOrder{m})
-	resp, err := protocol.OrderContainers.Call(ctx, to, req)
+	resp, err := protocol.OrderContainers.Call(ctx, to, orders(m))
 	if err != nil {
 		return c.nodeError(node, err)
 	}
@@ -222,6 +220,29 @@ func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order
 		if s.GetFailed() && s.GetVersion() == o.Version {
 			return &refusal.Error{Reason: refusal.Refused, Text: fmt.Sprintf("node %v: %s", node, s.GetReason())}
 		}
+	}
+	return failure(node, resp.GetFailedRequests())
+}
+
+func orders(m *pb.ContainerOrder) *pb.OrderContainersRequest {
+	req := &pb.OrderContainersRequest{}
+	req.SetOrder([]*pb.ContainerOrder{m})
+	return req
+}
+
+// Ahead implements leader.Launcher.
+func (c *Launcher) Ahead(ctx context.Context, node records.NodeID, id records.ContainerID, waits bool) error {
+	to, _, err := c.node(node, records.AttemptID{App: id.Attempt.App}, protocol.ContainerControl)
+	if err != nil {
+		return err
+	}
+	m := &pb.ContainerOrder{}
+	m.SetContainerId(id.PB())
+	m.SetLevel(pb.ContainerLevel_LEVEL_RECLAIMED)
+	m.SetAhead(waits)
+	resp, err := protocol.OrderContainers.Call(ctx, to, orders(m))
+	if err != nil {
+		return c.nodeError(node, err)
 	}
 	return failure(node, resp.GetFailedRequests())
 }

@@ -358,6 +358,7 @@ type ContainerOrder struct {
 	xxx_hidden_BreathEveryMs int64                  `protobuf:"varint,4,opt,name=breath_every_ms,json=breathEveryMs"`
 	xxx_hidden_Version       int32                  `protobuf:"varint,5,opt,name=version"`
 	xxx_hidden_Beneficiary   *string                `protobuf:"bytes,6,opt,name=beneficiary"`
+	xxx_hidden_Ahead         bool                   `protobuf:"varint,7,opt,name=ahead"`
 	XXX_raceDetectHookData   protoimpl.RaceDetectHookData
 	XXX_presence             [1]uint32
 	unknownFields            protoimpl.UnknownFields
@@ -436,13 +437,20 @@ func (x *ContainerOrder) GetBeneficiary() string {
 	return ""
 }
 
+func (x *ContainerOrder) GetAhead() bool {
+	if x != nil {
+		return x.xxx_hidden_Ahead
+	}
+	return false
+}
+
 func (x *ContainerOrder) SetContainerId(v *ContainerId) {
 	x.xxx_hidden_ContainerId = v
 }
 
 func (x *ContainerOrder) SetLevel(v ContainerLevel) {
 	x.xxx_hidden_Level = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 7)
 }
 
 func (x *ContainerOrder) SetHeld(v *Resource) {
@@ -451,17 +459,22 @@ func (x *ContainerOrder) SetHeld(v *Resource) {
 
 func (x *ContainerOrder) SetBreathEveryMs(v int64) {
 	x.xxx_hidden_BreathEveryMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 7)
 }
 
 func (x *ContainerOrder) SetVersion(v int32) {
 	x.xxx_hidden_Version = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 7)
 }
 
 func (x *ContainerOrder) SetBeneficiary(v string) {
 	x.xxx_hidden_Beneficiary = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 7)
+}
+
+func (x *ContainerOrder) SetAhead(v bool) {
+	x.xxx_hidden_Ahead = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 7)
 }
 
 func (x *ContainerOrder) HasContainerId() bool {
@@ -506,6 +519,13 @@ func (x *ContainerOrder) HasBeneficiary() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
 }
 
+func (x *ContainerOrder) HasAhead() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
+}
+
 func (x *ContainerOrder) ClearContainerId() {
 	x.xxx_hidden_ContainerId = nil
 }
@@ -534,6 +554,11 @@ func (x *ContainerOrder) ClearBeneficiary() {
 	x.xxx_hidden_Beneficiary = nil
 }
 
+func (x *ContainerOrder) ClearAhead() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
+	x.xxx_hidden_Ahead = false
+}
+
 type ContainerOrder_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -546,6 +571,9 @@ type ContainerOrder_builder struct {
 	Version       *int32
 	// For whom its resources were taken, as people are shown it: a queue, or an administrator.
 	Beneficiary *string
+	// Set: this is no order, but says whether room waits on the node for the return of a container that stands still. The node may read what was
+	// paged out before the container is to go on. Its version is 0, which changes nothing on nodes that don't know the field.
+	Ahead *bool
 }
 
 func (b0 ContainerOrder_builder) Build() *ContainerOrder {
@@ -554,21 +582,25 @@ func (b0 ContainerOrder_builder) Build() *ContainerOrder {
 	_, _ = b, x
 	x.xxx_hidden_ContainerId = b.ContainerId
 	if b.Level != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 7)
 		x.xxx_hidden_Level = *b.Level
 	}
 	x.xxx_hidden_Held = b.Held
 	if b.BreathEveryMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 7)
 		x.xxx_hidden_BreathEveryMs = *b.BreathEveryMs
 	}
 	if b.Version != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 7)
 		x.xxx_hidden_Version = *b.Version
 	}
 	if b.Beneficiary != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 7)
 		x.xxx_hidden_Beneficiary = b.Beneficiary
+	}
+	if b.Ahead != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 7)
+		x.xxx_hidden_Ahead = *b.Ahead
 	}
 	return m0
 }
@@ -2807,14 +2839,15 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\fcontainer_id\x18\x01 \x03(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\"\xb0\x01\n" +
 	"\x18ResumeContainersResponse\x12G\n" +
 	"\x12succeeded_requests\x18\x01 \x03(\v2\x18.heddle.yarn.ContainerIdR\x11succeededRequests\x12K\n" +
-	"\x0ffailed_requests\x18\x02 \x03(\v2\".heddle.yarn.ContainerExceptionMapR\x0efailedRequests\"\x8f\x02\n" +
+	"\x0ffailed_requests\x18\x02 \x03(\v2\".heddle.yarn.ContainerExceptionMapR\x0efailedRequests\"\xa5\x02\n" +
 	"\x0eContainerOrder\x12;\n" +
 	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x121\n" +
 	"\x05level\x18\x02 \x01(\x0e2\x1b.heddle.yarn.ContainerLevelR\x05level\x12)\n" +
 	"\x04held\x18\x03 \x01(\v2\x15.heddle.yarn.ResourceR\x04held\x12&\n" +
 	"\x0fbreath_every_ms\x18\x04 \x01(\x03R\rbreathEveryMs\x12\x18\n" +
 	"\aversion\x18\x05 \x01(\x05R\aversion\x12 \n" +
-	"\vbeneficiary\x18\x06 \x01(\tR\vbeneficiary\"K\n" +
+	"\vbeneficiary\x18\x06 \x01(\tR\vbeneficiary\x12\x14\n" +
+	"\x05ahead\x18\a \x01(\bR\x05ahead\"K\n" +
 	"\x16OrderContainersRequest\x121\n" +
 	"\x05order\x18\x01 \x03(\v2\x1b.heddle.yarn.ContainerOrderR\x05order\"\xa8\x01\n" +
 	"\x17OrderContainersResponse\x12@\n" +

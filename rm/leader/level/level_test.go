@@ -33,6 +33,7 @@ type world struct {
 
 	mu     sync.Mutex
 	orders []level.Order
+	ahead  []bool // what its node was told of room that waits
 	frozen bool
 	thawed []records.ContainerID // by Resume
 	answer error                 // of the node
@@ -145,6 +146,15 @@ func (w *world) Order(_ context.Context, _ records.NodeID, o level.Order) error 
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.orders = append(w.orders, o)
+	return w.answer
+}
+
+func (w *world) Ahead(_ context.Context, node records.NodeID, id records.ContainerID, waits bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if node == w.node && id == w.task {
+		w.ahead = append(w.ahead, waits)
+	}
 	return w.answer
 }
 

@@ -59,6 +59,8 @@ type Nodes interface {
 	Resume(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
 	// Order brings a container to a level, on a node that knows levels.
 	Order(ctx context.Context, node records.NodeID, o Order) error
+	// Ahead tells such a node whether room waits for the return of a container that stands still.
+	Ahead(ctx context.Context, node records.NodeID, id records.ContainerID, waits bool) error
 }
 
 // Config is what Levels works with.
@@ -180,7 +182,9 @@ func (l *Levels) Decided(d *drive.Decision) {
 	}
 	delete(l.clings, id)
 	if d.Kind == drive.Charge {
+		waits := d.Resource.MemoryMB() > c.Held().MemoryMB()
 		l.record(c, c.Level, d.Resource, causeOf(c, d))
+		tellAhead(l, c, waits)
 		return
 	}
 	log := l.Log.WithField("container", id).WithField("node", c.Node).WithField("holds", d.Resource)

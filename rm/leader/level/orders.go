@@ -135,6 +135,24 @@ func (l *Levels) carry(ctx context.Context, node records.NodeID, o *order) error
 	return l.Nodes().Resume(ctx, node, id.Attempt, id)
 }
 
+// tellAhead tells a container's node whether room waits for its return, so that the node reads what was paged out before it is to go on. If the node doesn't hear of
+// that, the container only takes longer to come back.
+func tellAhead(l *Levels, c *ledger.Container, waits bool) {
+	if n := l.work.Nodes[c.Node]; c.Level != ledgerpb.Level_RECLAIMED || n == nil || !slices.Contains(n.Features, FeatureLevels) {
+		return
+	}
+	node, id := c.Node, c.ID
+	l.loop.AfterCommit(func() {
+		l.loop.Go(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, patience)
+			defer cancel()
+			if err := l.Nodes().Ahead(ctx, node, id, waits); err != nil {
+				l.Log.WithField("container", id).WithField("node", node).WithError(err).Debug("its node wasn't told whether room waits for its return")
+			}
+		})
+	})
+}
+
 // settle records the answer of a node to an order. What the node refuses is taken back, and what it did not receive is sent again.
 func (l *Levels) settle(o *order, err error) {
 	id := o.Container
@@ -148,6 +166,8 @@ func (l *Levels) settle(o *order, err error) {
 	case err == nil:
 		delete(l.orders, id)
 		l.tell(c)
+	case refusal.Is(err, refusal.Refused) && o.For != "" && o.Level == ledgerpb.Level_RUNNING: // it has its room, and nobody else would have it go on
+		l.Log.WithField("container", id).WithField("node", c.Node).WithError(err).Warn("its node can't let it go on yet; it is told again")
 	case refusal.Is(err, refusal.Refused):
 		delete(l.orders, id)
 		l.Log.WithField("container", id).WithField("node", c.Node).WithError(err).Warn("its node can't bring it to level " + o.Level.String())

@@ -9,7 +9,7 @@
 //   - Grow: it tells the application and the node, and puts on record what the container holds now.
 //   - Suspend, Shrink, Resume: it puts on record what the container is to hold and whether it stands still, then tells its node. If the
 //     node can't (Refused) or the container goes on without an order (Return), it says so.
-//   - Charge: it puts on record what the container is to hold. The node isn't told.
+//   - Charge: it puts on record what the container is to hold. The node isn't told that, but whether room waits: it may read ahead what was paged out.
 //   - Tell: it warns the application that it will lose the container.
 //   - The others need no action; they are for display and logs.
 //

@@ -1,0 +1,51 @@
+package container
+
+import (
+	"context"
+	"testing"
+
+	"heddle/internal/await"
+	"heddle/nm/cgroup"
+	"heddle/nm/suspend"
+	"heddle/yarn/records"
+)
+
+// The ResourceManager lets a container go on whose memory is still being paged out. Until there is room for it neither that nor what its application asks for has the order fail.
+func TestNothingOvertakesAResume(t *testing.T) {
+	h := &hooked{}
+	l := newLab(t, h.able(true))
+	c := l.run(job{id: containerID(1, 1), memory: 8000, command: "while :; do sleep 0.1; done"})
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
+	taking := make(chan struct{}, 1)
+	h.set(func(h *hooked) {
+		h.memory = &cgroup.Memory{Anon: 1000 << 20}
+		h.reclaim = func(ctx context.Context, _ cgroup.Group, _ int64) (int64, error) {
+			select {
+			case taking <- struct{}{}:
+			default:
+			}
+			<-ctx.Done()
+			return 0, ctx.Err()
+		}
+	})
+	order(t, c, level(suspend.Reclaimed, 64, 0, 1))
+	second := l.run(job{id: containerID(1, 2), memory: 7000, command: "while :; do sleep 0.1; done"})
+	await.Until(t, "RUNNING", func() bool { return second.State() == Running })
+	<-taking
+	result := make(chan error, 1)
+	go func() { result <- c.Order(context.Background(), level(suspend.Running, 8000, 1, 2)) }()
+	await.Until(t, "RESUMING", func() bool { return c.State() == Resuming })
+	if err := c.Suspend(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := <-result; err != nil {
+		t.Error(err)
+	}
+	if s := c.Status(); s.State != Paused || s.Suspension.Version != 2 {
+		t.Errorf("its application has it stand still: %s, %+v", s.State, s.Suspension)
+	}
+	second.Kill(records.ExitKilledByAppMaster, "")
+	if err := c.Resume(t.Context()); err != nil || c.State() != Running {
+		t.Errorf("%v, it is %s", err, c.State())
+	}
+}

@@ -1,0 +1,85 @@
+// Package turn gives those who want something of one thing their turns, one after the other.
+//
+// A container (nm/container) has a Queue for those who want it suspended, resumed or resized. A part of a turn that may take long gives way to who
+// waits, if that is urgent enough (Yield): paging out what a suspended container doesn't hold gives way to its breath, and a resume that waits for room
+// gives way to another command only.
+package turn
+
+import (
+	"context"
+	"sync"
+)
+
+// Urgency is what those have who wait. The more urgent don't come sooner: but what is under way may give way to them.
+type Urgency int
+
+// The urgencies.
+const (
+	Chore   Urgency = iota // it can be done at any time
+	Breath                 // frameworks give a container up that has none for long
+	Command                // somebody waits for it
+	urgencies
+)
+
+// Queue is where they wait. Make it with New. It is safe for concurrent use.
+type Queue struct {
+	held chan struct{}
+
+	mu      sync.Mutex
+	waiting [urgencies]int
+	yield   context.CancelFunc // ends what gives way; nil: nothing does at present
+	to      Urgency            // and those above
+}
+
+// New returns a Queue in which it is nobody's turn.
+func New() *Queue { return &Queue{held: make(chan struct{}, 1)} }
+
+// Take waits for a turn. It returns ctx's error if that ends before. Leave has to follow a success.
+func (q *Queue) Take(ctx context.Context, u Urgency) error {
+	q.wait(u, 1)
+	defer q.wait(u, -1)
+	select {
+	case q.held <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Leave ends a turn.
+func (q *Queue) Leave() { <-q.held }
+
+// Blocks reports whether it is somebody's turn, and nothing is done at present that gives way to one who waits.
+func (q *Queue) Blocks(u Urgency) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.held) > 0 && (q.yield == nil || u < q.to)
+}
+
+// wait counts those who wait, and has what gives way to them end.
+func (q *Queue) wait(u Urgency, more int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.waiting[u] += more; more > 0 && q.yield != nil && u >= q.to {
+		q.yield()
+	}
+}
+
+// Yield returns a context for the part of a turn that gives way to who waits, or comes, with this urgency or a higher one. done has to follow.
+func (q *Queue) Yield(ctx context.Context, to Urgency) (part context.Context, done func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.yield, q.to = cancel, to
+	for u := to; u < urgencies; u++ {
+		if q.waiting[u] > 0 {
+			cancel()
+		}
+	}
+	return ctx, func() {
+		q.mu.Lock()
+		q.yield = nil
+		q.mu.Unlock()
+		cancel()
+	}
+}
