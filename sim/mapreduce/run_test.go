@@ -192,6 +192,24 @@ func TestCopiesThatSuspensionPaysFor(t *testing.T) {
 	}
 }
 
+// The scenario of the documentation in which suspension pays for copies: the job with the straggler ends at least a third earlier, and the other one at
+// most a twentieth later.
+func TestScenarioOfPaidCopies(t *testing.T) {
+	var ends [2][2]float64
+	for i, freezes := range []bool{false, true} {
+		s, err := ReadFile("../../docs/scenarios/paid-copies.yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Settings.Freezes = freezes
+		r := run(t, s)
+		ends[i] = [2]float64{r.Jobs[0].End, r.Jobs[1].End}
+	}
+	if ends[1][1] > ends[0][1]*2/3 || ends[1][0] > ends[0][0]*1.05 {
+		t.Errorf("the jobs end at %v s, and at %v s if nothing stands still", ends[1], ends[0])
+	}
+}
+
 // Jobs that nothing can end are reported, and so is a scenario that takes too long.
 func TestJobsThatDoNotEnd(t *testing.T) {
 	s := simple(1, 0)
