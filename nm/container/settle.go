@@ -164,18 +164,15 @@ func (m *Manager) Ahead(c *Container, room bool) {
 	if room && !m.Pressure.Spares(c.ladder.State().Swapped) {
 		return
 	}
-	m.background(func() { suspension{c}.await(room && !m.room.Awaited()) })
+	m.background(func() {
+		if x, err := c.command(c.ctx); err == nil {
+			defer x.release()
+			c.ladder.Await(room && !m.room.Awaited())
+			suspension{c}.settle()
+		}
+	})
 	if room {
 		time.AfterFunc(warmTime, func() { m.Ahead(c, false) })
-	}
-}
-
-func (c suspension) await(room bool) {
-	if x, err := c.command(c.ctx); err == nil {
-		defer x.release()
-		if c.ladder.Await(room) {
-			c.settle()
-		}
 	}
 }
 

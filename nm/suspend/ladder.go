@@ -332,17 +332,16 @@ func (l *Ladder) read(ctx context.Context, s State) error {
 }
 
 // Await says whether room waits for the return of a container that stands still. Settle reads what was paged out then, so that it is there when the container is to go
-// on; where room waits no more, Settle takes the memory again, most of which swap still has. It reports whether Settle has something to do.
-func (l *Ladder) Await(room bool) bool {
+// on; where room waits no more, Settle takes the memory again, most of which swap still has.
+func (l *Ladder) Await(room bool) {
 	size := l.p.Size()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.state
 	if !s.Have.Still() || s.Level != Reclaimed || s.Held.MemoryMB() >= size.MemoryMB() || s.Warm == room {
-		return false
+		return
 	}
 	s.Warm, s.Ahead = room, room
-	return true
 }
 
 // Relieve gives a container that runs with less memory than it was granted all of that, if it needs more than it holds and none of what it has
