@@ -157,3 +157,16 @@ func TestDelays(t *testing.T) {
 		}
 	}
 }
+
+// No queue is due more than its maximum.
+func TestMaximaBoundFairShares(t *testing.T) {
+	c := start(t, `<queue name="a"><maxResources>2048 mb, 8 vcores</maxResources></queue><queue name="b"/>`, nil)
+	c.node("n", "/r", 8)
+	c.app("a", "root.a")
+	c.app("b", "root.b")
+	c.run(0)
+	of := c.p.Shares()
+	if a, b := of[c.ByPath["root.a"]].Fair, of[c.ByPath["root.b"]].Fair; a[0] != 2<<10 || b[0] != 6<<10 {
+		t.Errorf("due are %v and %v", a, b)
+	}
+}

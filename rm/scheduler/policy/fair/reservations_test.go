@@ -333,3 +333,25 @@ func TestDelaysBeginAtTimeZero(t *testing.T) {
 		t.Errorf("the delay begins anew at %d", d.Since)
 	}
 }
+
+// Nothing is reserved for what a queue may not have, and nothing for a request that a more urgent one of its application keeps from all nodes.
+func TestRequestsThatReserveNothing(t *testing.T) {
+	c := full(t, `<queue name="a"><maxResources>3072 mb, 8 vcores</maxResources></queue>`, func(f *queue.FairSettings) { f.ReservableNodes = 1 })
+	c.app("a", "root.a")
+	c.free("hog")
+	c.free("hog")
+	c.ask("a", row(1, 2, 1))
+	c.must(0, "a on n1", "a on n2")
+	c.ask("a", row(1, 1, 2))
+	c.must(500)
+	c.ask("a", row(1, 0, 2))
+	c.free("a")
+	c.free("a")
+	c.ask("a", row(1, 1, 3), row(2, 1, 2))
+	c.must(1000, "a reserves n1", "a reserves n2", "a reserves n3", "a reserves n4")
+	for d := range c.Demands(&c.Apps[c.apps["a"]]) {
+		if d.Priority == 2 && d.Reservations != 0 {
+			t.Errorf("the less urgent request has %d reservations", d.Reservations)
+		}
+	}
+}

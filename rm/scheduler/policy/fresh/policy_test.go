@@ -333,3 +333,75 @@ func TestSinceWhenThereIsRoom(t *testing.T) {
 		t.Errorf("an application may have %v", got)
 	}
 }
+
+// A stage keeps its turn for 120 s after it took something, and not after the other one did.
+func TestTurnsLastFromWhatAStageTakes(t *testing.T) {
+	for takes, want := range map[int32]stages.Stage{maps: stages.Map, reduces: stages.None} {
+		b := both(1000)
+		b.size[reduces] = slot.Times(20) // for which there is no room
+		b.ask(0, reduces, 10)
+		b.tick(100_000)
+		b.grant(map[int32]handle.App{maps: 1, reduces: 0}[takes], takes, 1)
+		b.tick(121_000)
+		b.turns(t, "120 s after its turn began", want)
+		b.tick(219_999)
+		b.turns(t, "119.999 s after the grant", want)
+		b.tick(220_000)
+		b.turns(t, "120 s after the grant", stages.None)
+	}
+}
+
+// A turn that begins isn't lost for what was before it.
+func TestTurnsThatBeginAreNotLost(t *testing.T) {
+	b := newBench(1000)
+	b.ask(1, maps, 30)
+	b.tick(1000)
+	b.grant(1, maps, 8)
+	b.tick(1001)
+	b.ask(0, reduces, 10)
+	b.tick(6000)
+	b.turns(t, "the first reduces ask while maps have had room for 5 s", stages.Reduce)
+}
+
+// It is nobody's turn unless requests of both stages wait, of which those count that were granted since the sums.
+func TestTurnsAreOfStagesThatBothWait(t *testing.T) {
+	b := both(1000)
+	b.ask(0, reduces, 2)
+	b.tick(2000)
+	b.grant(0, reduces, 1)
+	b.turns(t, "one of two reduces waits", stages.Map)
+	b.ask(1, maps, 0)
+	b.tick(3000)
+	b.turns(t, "no map waits", stages.None)
+}
+
+// All applications are looked at again as soon as it is another stage's turn, and told why they wait; what is of no stage isn't.
+func TestWhoIsLookedAtWhenTheTurnChanges(t *testing.T) {
+	b := both(1000)
+	b.tick(1000 + leaf.Interval)
+	now := b.now
+	b.grant(1, maps, 8)
+	if got := b.tick(now + 1); !slices.Equal(got, []handle.App{0, 1}) {
+		t.Errorf("looked at again: %v", got)
+	}
+	if got := b.tick(now + 2); len(got) != 0 {
+		t.Errorf("looked at again without a reason: %v", got)
+	}
+	b = both(1000)
+	const why = "it is the turn of maps: of the queue maps have 0 % and should have 75 %, as what is left of all maps is 75 % of the work"
+	if got := b.Why(b.request(0, reduces)); got != why {
+		t.Errorf("it says %q", got)
+	}
+	b.ask(0, 0, 1)
+	b.grant(0, 0, 1)
+	if got := b.Why(b.request(0, 0)); got != "" {
+		t.Errorf("of an ApplicationMaster it says %q", got)
+	}
+}
+
+// Leaves find the policy by its name.
+func TestPolicyIsRegistered(t *testing.T) {
+	if g := leaf.New(Name); g.Name != Name || !g.Watches() {
+		t.Errorf("%q watches: %t", g.Name, g.Watches())
+	}
+}

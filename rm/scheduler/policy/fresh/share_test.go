@@ -41,13 +41,16 @@ func TestReleasedSlotsOfTheorem331(t *testing.T) {
 		t.Errorf("in %v s %v slot-seconds are done", x, done)
 	}
 	w.maps = 0 // θ is 0: no more slots
-	if got := w.released(); math.Abs(got-0.5*100/4) > 1e-9 {
+	if got := w.released(); !(math.Abs(got-0.5*100/4) <= 1e-9) {
 		t.Errorf("without further slots %v are released", got)
 	}
-	for _, w := range []work{{first: ending{left: 1}}, {releasing: 1}, {releasing: 1, first: ending{left: 1}}} {
-		if got := w.released(); !(got >= 0) || math.IsInf(got, 0) {
-			t.Errorf("%+v: %v", w, got)
+	for _, w := range []work{{maps: 1, first: ending{left: 1}}, {releasing: 1}, {reduces: 1, releasing: 1, first: ending{left: 1}}} {
+		if got := w.released(); got != 0 {
+			t.Errorf("%+v: %v are released", w, got)
 		}
+	}
+	if got := (&work{releasing: 1, first: ending{left: 1}}).released(); !(got > 0) || math.IsInf(got, 0) {
+		t.Errorf("without jobs %v are released", got)
 	}
 }
 
