@@ -24,8 +24,8 @@ func TestStreamingOptions(t *testing.T) {
 		"<property><name>a.b</name><value>file</value></property></configuration>"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	o, s := mrOptions(), &source{dir: dir}
-	err := o.parse(s, []string{
+	o, s := &mrJob{}, &source{dir: dir}
+	err := o.take(s, []string{
 		"-conf", file, "-Da.b=c=d", "-D", "e=", "-jobconf", "mapreduce.map.memory.mb=512", "-input", "x,y/{a,b}", "-input", "z", "-output", "out",
 		"-mapper", "a -D b | c", "-combiner", "d", "-reducer", "e", "-file", "f1", "-files", "f2#g,f3", "-archives", "h.zip", "-cmdenv", "K=v=w", "--name", "n",
 	})
@@ -74,8 +74,8 @@ func TestReduceTasksByHadoopsRules(t *testing.T) {
 		{"-reducer aggregate", 0, "", "aggregate"},
 		{"-reducer org.apache.hadoop.mapred.lib.IdentityReducer", 1, "", ""},
 	} {
-		o, s := mrOptions(), &source{}
-		if err := o.parse(s, strings.Fields(x.args)); err != nil {
+		o, s := &mrJob{}, &source{}
+		if err := o.take(s, strings.Fields(x.args)); err != nil {
 			t.Errorf("%s: %v", x.args, err)
 			continue
 		}
@@ -105,11 +105,11 @@ func TestWrongStreamingOptions(t *testing.T) {
 		{"-no such", "-no"},
 		{"stray", "stray"},
 	} {
-		if err := mrOptions().parse(&source{}, strings.Fields(x.args)); err == nil || !strings.Contains(err.Error(), x.want) {
+		if err := (&mrJob{}).take(&source{}, strings.Fields(x.args)); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v", x.args, err)
 		}
 	}
-	if err := mrOptions().parse(&source{}, []string{"-help"}); !errors.Is(err, flag.ErrHelp) {
+	if err := (&mrJob{}).take(&source{}, []string{"-help"}); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("-help: %v", err)
 	}
 }

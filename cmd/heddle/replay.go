@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/heddle/internal/bound"
 	"heddle/rm/scheduler/eventlog"
 )
 
@@ -41,33 +40,8 @@ func newReplay() *cobra.Command {
 	return c
 }
 
-// bound says where a replay ends.
-type bound struct {
-	line int
-	time int64 // ms since 1970
-}
-
-func parseBound(text string) (b bound, err error) {
-	if text == "" {
-		return b, nil
-	}
-	if line, ok := strings.CutPrefix(text, "line:"); ok {
-		if b.line, err = strconv.Atoi(line); err == nil && b.line > 0 {
-			return b, nil
-		}
-	}
-	if b.time, err = strconv.ParseInt(text, 10, 64); err == nil && b.time > 0 {
-		return b, nil
-	}
-	t, err := time.Parse(time.RFC3339, text)
-	if err != nil || t.UnixMilli() <= 0 {
-		return bound{}, fmt.Errorf("--until %s: give a time after 1970 such as 2026-11-20T08:30:00Z, ms since 1970, or line:1200", text)
-	}
-	return bound{time: t.UnixMilli()}, nil
-}
-
 func (o *replay) run(out io.Writer, file string) error {
-	stop, err := parseBound(o.until)
+	stop, err := bound.Parse(o.until)
 	if err != nil {
 		return err
 	}
@@ -78,7 +52,7 @@ func (o *replay) run(out io.Writer, file string) error {
 	defer f.Close()
 	p := eventlog.NewReplay(f)
 	print := json.NewEncoder(out)
-	for stop.line == 0 || p.Line < stop.line {
+	for stop.Line == 0 || p.Line < stop.Line {
 		e, err := p.Step()
 		if errors.Is(err, io.EOF) {
 			break
@@ -91,7 +65,7 @@ func (o *replay) run(out io.Writer, file string) error {
 				return err
 			}
 		}
-		if stop.time > 0 && p.Time >= stop.time {
+		if stop.Time > 0 && p.Time >= stop.Time {
 			break
 		}
 	}
