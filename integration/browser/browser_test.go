@@ -48,6 +48,17 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s ran what an application called itself", path)
 		}
 	}
+	large, _, err := apps.New(t.Context())
+	if err == nil {
+		err = apps.Submit(t.Context(), client.Submission{ID: large, Name: "large", Resource: records.NewResource(8192, 1)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const held = "ApplicationMaster's container"
+	if page := Shows(t, leader+"/cluster/app/"+large.String(), large.String(), held); strings.Count(page, held) != 1 {
+		t.Errorf("it says %d times what the application waits for: %s", strings.Count(page, held), page)
+	}
 	follower := "http://" + web((c.Leader()+1)%3)
 	Shows(t, follower+"/cluster", id.String())
 }

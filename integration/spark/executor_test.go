@@ -116,8 +116,8 @@ func TestAnExecutorGivesItsMemory(t *testing.T) {
 	}
 	t.Logf("%d breaths took %d ms each, and %d ms of CPU", breaths, lasted/breaths, used/breaths)
 	still := len(ended())
-	order(t, l, container, "resume?")
 	resumed := time.Now()
+	order(t, l, container, "resume?")
 	var back time.Duration
 	await.Slowly(t, "its tasks are at their rate again", func() bool {
 		const window = 2 * time.Second

@@ -35,6 +35,14 @@ function explanation(why) {
   ], waiting, '')];
 }
 
+/** diagnostics says what holds the application now, and then what else its diagnostics have: they name the same holds, perhaps a moment earlier. */
+function diagnostics(a, why) {
+  const now = !a.finishedTime && why?.summary && why.summary !== 'waits for nothing' ? why.summary : '';
+  const bare = (text) => text.toLowerCase().replace(/ \d+ s\b/g, '').replace(/^(application|container) /, '').trim();
+  const others = (a.diagnostics ?? '').split('\n').filter((line) => !bare(now).includes(bare(line)));
+  return (now ? [now, ...others] : [a.diagnostics ?? '']).join('\n').trim();
+}
+
 export function draw({ app: a, attempts, why }) {
   document.title = `${a.name} – Heddle`;
   return [
@@ -48,7 +56,7 @@ export function draw({ app: a, attempts, why }) {
       ['Master’s logs', link(a.amContainerLogs)],
       ['Running', `${Math.max(0, a.runningContainers)} containers, ${memory(Math.max(0, a.allocatedMB))}, ${Math.max(0, a.allocatedVCores)} vcores`],
       ['Used in all', `${a.memorySeconds} MB·s, ${a.vcoreSeconds} vcore·s`],
-      ['Why it waits', why?.hidden], ['In a word', !a.finishedTime && why?.summary !== 'waits for nothing' ? why?.summary : ''], ['Diagnostics', a.diagnostics?.trim()],
+      ['Why it waits', why?.hidden], ['Diagnostics', diagnostics(a, why)],
     ]),
     explanation(why),
     el('h2', {}, 'Attempts'),
