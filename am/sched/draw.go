@@ -1,6 +1,9 @@
 package sched
 
-import "math"
+import (
+	"math"
+	"math/bits"
+)
 
 // draw returns n nodes by chance among those that a job may use and that a bitmap shows free of long work.
 func (s *Scheduler) draw(j *job, n int, avoid Bitmap) []Node {
@@ -26,13 +29,7 @@ func (s *Scheduler) drawFrom(from []Node, n int, avoid Bitmap) {
 		if n == 0 {
 			return
 		}
-		s.clear = s.clear[:0]
-		for _, node := range from {
-			if !avoid.Has(node) {
-				s.clear = append(s.clear, node)
-			}
-		}
-		if len(s.clear) > 0 {
+		if s.findClear(from, avoid); len(s.clear) > 0 {
 			from = s.clear
 		}
 	}
@@ -50,6 +47,27 @@ func (s *Scheduler) drawFrom(from []Node, n int, avoid Bitmap) {
 		}
 		s.draws = append(s.draws, from[:k]...)
 		n -= k
+	}
+}
+
+// findClear collects the nodes that a bitmap shows free of long work.
+func (s *Scheduler) findClear(from []Node, avoid Bitmap) {
+	s.clear = s.clear[:0]
+	if s.dense && s.cfg.Repeat && &from[0] == &s.nodes[0] {
+		for i := 0; i < len(from); i += 64 { // word by word: where clusters are busy, few of tens of thousands are clear
+			word := ^avoid.word(i / 64)
+			for ; word != 0; word &= word - 1 {
+				if node := i + bits.TrailingZeros64(word); node < len(from) {
+					s.clear = append(s.clear, Node(node))
+				}
+			}
+		}
+		return
+	}
+	for _, node := range from {
+		if !avoid.Has(node) {
+			s.clear = append(s.clear, node)
+		}
 	}
 }
 

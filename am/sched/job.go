@@ -114,7 +114,12 @@ type Bitmap struct {
 }
 
 // Has reports whether a node's bit is set.
-func (b Bitmap) Has(n Node) bool {
-	word := int(n) / 64
-	return word < len(b.Words) && b.Words[word]&(1<<(uint(n)%64)) != 0
+func (b Bitmap) Has(n Node) bool { return b.word(int(n)/64)&(1<<(uint(n)%64)) != 0 }
+
+// word has the bits of 64 nodes. Beyond the last one there is no long work.
+func (b Bitmap) word(i int) uint64 {
+	if i < len(b.Words) {
+		return b.Words[i]
+	}
+	return 0
 }

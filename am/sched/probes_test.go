@@ -1,6 +1,7 @@
 package sched_test
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -176,5 +177,29 @@ func TestQuotesThatAreNotDeclined(t *testing.T) {
 		if declined != c.want || (len(next) > 0) != c.want || (len(s.Probed(id)) < before) != c.want {
 			t.Errorf("%s: declined: %t, for %v; %d of %d probes are left", name, declined, next, len(s.Probed(id)), before)
 		}
+	}
+}
+
+// Where nearly all nodes have long work, the few others are found, also those of which the bitmap says nothing.
+func TestDrawsFindTheLastClearNodes(t *testing.T) {
+	const most = 200 * 64
+	words := slices.Repeat([]uint64{math.MaxUint64}, most/64)
+	words[0], words[1] = ^uint64(1<<5|1<<63), ^uint64(1)
+	all := nodes(most + 2)
+	for _, name := range []string{"all nodes", "without the first"} {
+		s := sched.New(sched.Config{Ratio: 400, Repeat: true}, rand.New(rand.NewPCG(1, 2)))
+		s.SetNodes(all, nil)
+		s.Learn(sched.Bitmap{Words: words})
+		count := map[sched.Node]int{}
+		_, probes := s.Submit(0, sched.Job{Tasks: 1})
+		for _, n := range probes {
+			count[n]++
+		}
+		for _, n := range []sched.Node{5, 63, 64, most, most + 1} {
+			if count[n] < 40 || len(count) != 5 {
+				t.Errorf("%s: node %d has %d of %d probes, and %d nodes have some", name, n, count[n], len(probes), len(count))
+			}
+		}
+		all = all[1:]
 	}
 }

@@ -28,6 +28,7 @@ type Scheduler struct {
 	rng   *rand.Rand
 	nodes []Node // that are up, in any order
 	short []Node // of these, the short partition
+	dense bool   // nodes are 0, 1, 2 and so on, as long as no draw changes their order
 	known Bitmap // from the ResourceManager
 	jobs  []job
 	free  []int32
@@ -47,7 +48,12 @@ type Probe struct {
 func New(cfg Config, rng *rand.Rand) *Scheduler { return &Scheduler{cfg: cfg, rng: rng} }
 
 // SetNodes says which nodes are up, and which of them are the short partition. It keeps the slices.
-func (s *Scheduler) SetNodes(nodes, short []Node) { s.nodes, s.short = nodes, short }
+func (s *Scheduler) SetNodes(nodes, short []Node) {
+	s.nodes, s.short, s.dense = nodes, short, true
+	for i, n := range nodes {
+		s.dense = s.dense && n == Node(i)
+	}
+}
 
 // Learn takes in the bitmap of nodes with long work that the ResourceManager made. First rounds of probes avoid these nodes.
 func (s *Scheduler) Learn(b Bitmap) {

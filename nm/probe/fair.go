@@ -42,7 +42,7 @@ func (w *Worker) userOf(j *Job) *user {
 		c, u = w.enter(j)
 	}
 	queue := &w.classes[c].users[u]
-	if queue.len() == 0 {
+	if queue.probes == 0 {
 		queue.next = max(queue.next, w.classes[c].clock) // nobody saves up for later by staying away
 	}
 	queue.weight = j.Weight
@@ -61,16 +61,24 @@ func (w *Worker) enter(j *Job) (c, u int) {
 		return 0
 	})
 	if !found {
-		w.classes = slices.Insert(w.classes, c, class{priority: j.Priority})
+		made := class{priority: j.Priority}
+		if len(w.classes) == 0 {
+			made.users = w.first.user[:0]
+		}
+		w.classes = slices.Insert(w.classes, c, made)
 	}
 	class := &w.classes[c]
 	for u := range class.users {
-		if old := &class.users[u]; old.len() == 0 && old.next <= class.clock {
-			*old = user{line: line{entries: old.entries[:0]}, id: j.User}
+		if old := &class.users[u]; old.probes == 0 && old.next <= class.clock {
+			*old = user{line: line{entries: old.entries[:0], late: old.late[:0]}, id: j.User}
 			return c, u
 		}
 	}
-	class.users = append(class.users, user{id: j.User})
+	made := user{id: j.User}
+	if len(w.classes) == 1 && len(class.users) == 0 {
+		made.entries = w.first.entries[:0]
+	}
+	class.users = append(class.users, made)
 	return c, len(class.users) - 1
 }
 
@@ -105,20 +113,21 @@ func (u *user) settle(took, estimate time.Duration) {
 	u.next += float64(max(took, shortest)-max(estimate, shortest)) / u.weight
 }
 
-// pick chooses the probe that is next. Its place is −1 if there is none. Probes of jobs without tasks may be dropped on the way.
+// pick chooses the probe that is next. Its place may be none, or last. Probes of jobs without tasks may be dropped or laid by on the way.
 func (w *Worker) pick() (*user, int) {
+	w.recall()
 	for c := range w.classes {
 		users := w.classes[c].users
 		if len(users) == 1 {
-			if place := w.pickOf(&users[0]); place >= 0 {
+			if place := w.pickOf(&users[0]); place != none {
 				return &users[0], place
 			}
 			continue
 		}
-		for last := -1; ; {
+		for before := -1; ; {
 			best := -1
 			for i := range users {
-				if last >= 0 && !after(users, i, last) {
+				if before >= 0 && !after(users, i, before) {
 					continue
 				}
 				if best < 0 || after(users, best, i) {
@@ -128,13 +137,13 @@ func (w *Worker) pick() (*user, int) {
 			if best < 0 {
 				break
 			}
-			if place := w.pickOf(&users[best]); place >= 0 {
+			if place := w.pickOf(&users[best]); place != none {
 				return &users[best], place
 			}
-			last = best
+			before = best
 		}
 	}
-	return nil, -1
+	return nil, none
 }
 
 // after reports whether user a is served after user b.
@@ -152,5 +161,5 @@ func (w *Worker) pickOf(u *user) int {
 			return i
 		}
 	}
-	return -1
+	return none
 }

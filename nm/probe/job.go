@@ -57,6 +57,8 @@ type Jobs struct {
 	rest []Job
 	refs []int32 // probes in queues and slots; −1: the handle is free
 	free []Handle
+	// revived is how often a job of which all tasks were launched had one again that waits.
+	revived uint32
 }
 
 // hot is what a search through a queue needs of a job.
@@ -91,6 +93,9 @@ func (t *Jobs) Add(j Job) Handle {
 // SetLeft says how many tasks of a job haven't been launched yet.
 func (t *Jobs) SetLeft(h Handle, left int) {
 	t.rest[h].Left = left
+	if t.hot[h].remaining < 0 && left >= 0 {
+		t.revived++
+	}
 	t.hot[h].remaining = float64(left) * float64(t.hot[h].estimate)
 }
 

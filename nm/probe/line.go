@@ -11,7 +11,7 @@ type entry struct {
 	passed time.Duration // estimates of what overtook it
 	job    Handle
 	more   int32  // probes behind it that are the same; 0 for one that a slot has
-	id     uint32 // tells the probes apart that slots have, or had
+	number uint32 // of the first of them: a worker numbers its probes as they come
 	held   bool   // a slot has it: its task is asked for or, as it sticks, runs
 	sticks bool   // it has had a task
 }
@@ -19,8 +19,9 @@ type entry struct {
 // line is probes in the order of their arrival.
 type line struct {
 	head    int // where the first one is
-	probes  int
+	probes  int // with those laid by
 	entries []entry
+	late    []entry // laid by (layBy), in the same order
 }
 
 // len is how many entries there are.
@@ -30,10 +31,10 @@ func (l *line) len() int { return len(l.entries) - l.head }
 func (l *line) all() []entry { return l.entries[l.head:] }
 
 // push adds a probe of a job at the end.
-func (l *line) push(h Handle) {
+func (l *line) push(h Handle, number uint32) {
 	l.probes++
 	if n := len(l.entries); n > l.head {
-		if last := &l.entries[n-1]; *last == (entry{job: h, more: last.more}) && last.more < math.MaxInt32 {
+		if last := &l.entries[n-1]; *last == (entry{job: h, more: last.more, number: last.number}) && last.more < math.MaxInt32 {
 			last.more++
 			return
 		}
@@ -42,7 +43,7 @@ func (l *line) push(h Handle) {
 		n := copy(l.entries, l.entries[l.head:])
 		l.entries, l.head = l.entries[:n], 0
 	}
-	l.entries = append(l.entries, entry{job: h})
+	l.entries = append(l.entries, entry{job: h, number: number})
 }
 
 // single makes the first probe of an entry an entry of its own, at the same place.
@@ -51,26 +52,42 @@ func (l *line) single(i int) *entry {
 	if l.entries[at].more == 0 {
 		return &l.entries[at]
 	}
-	one := l.entries[at]
+	one := l.entries[at].first()
+	l.insert(i, one)
+	return &l.entries[l.head+i]
+}
+
+// first takes the first probe off an entry of several.
+func (e *entry) first() entry {
+	one := *e
 	one.more = 0
-	l.entries[at].more--
+	e.more--
+	e.number++ // below that of the next entry, as each of these probes had one of its own
+	return one
+}
+
+// insert puts an entry in front of that at a place.
+func (l *line) insert(i int, e entry) {
 	if i == 0 && l.head > 0 {
 		l.head--
-		at--
-		l.entries[at] = one
-	} else {
-		l.entries = slices.Insert(l.entries, at, one)
+		l.entries[l.head] = e
+		return
 	}
-	return &l.entries[at]
+	l.entries = slices.Insert(l.entries, l.head+i, e)
 }
 
 // remove takes out the first probe of the entry at a place, counted from the first.
 func (l *line) remove(i int) {
 	l.probes--
-	if l.entries[l.head+i].more > 0 {
-		l.entries[l.head+i].more--
+	if e := &l.entries[l.head+i]; e.more > 0 {
+		e.first()
 		return
 	}
+	l.cut(i)
+}
+
+// cut takes out the entry at a place.
+func (l *line) cut(i int) {
 	if i == 0 {
 		if l.head++; l.head == len(l.entries) {
 			l.head, l.entries = 0, l.entries[:0]
@@ -83,13 +100,13 @@ func (l *line) remove(i int) {
 }
 
 // find returns the place of a probe that was at a given one before, or −1.
-func (l *line) find(id uint32, before int) int {
+func (l *line) find(number uint32, before int) int {
 	all := l.all()
-	if before < len(all) && all[before].id == id {
+	if before < len(all) && all[before].number == number {
 		return before
 	}
 	for i := range all {
-		if all[i].id == id {
+		if all[i].number == number {
 			return i
 		}
 	}

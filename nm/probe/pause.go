@@ -10,11 +10,11 @@ type pause struct {
 // Suspendable returns a long task that may be suspended for short ones. That is so if short probes wait, no other task is suspended here, and
 // the task hasn't been suspended Config.Suspensions times (Dice's conditions).
 func (w *Worker) Suspendable() (Slot, bool) {
-	if w.pause.is || w.longRuns == 0 || w.queued-w.held-w.longs <= 0 {
+	if w.pause.is || w.longRuns == 0 || !w.shortWaits() {
 		return -1, false
 	}
 	for s := range w.slots.runs {
-		if r := &w.slots.runs[s]; r.phase == running && r.times < w.cfg.Suspensions && w.jobs.hot[r.job].long {
+		if r := &w.slots.runs[s]; r.phase == running && int(r.times) < w.cfg.Suspensions && w.jobs.hot[r.job].long {
 			return Slot(s), true
 		}
 	}

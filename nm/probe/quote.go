@@ -14,6 +14,7 @@ type Quote struct {
 // arrival, by estimates, and supposes that durations vary as exponential ones do. Of the probes in front only as many count as got tasks lately.
 // It takes a time in proportion to the queue.
 func (w *Worker) Quote(now time.Duration, h Handle) Quote {
+	w.recall()
 	j := &w.jobs.rest[h]
 	slots := w.lent.times(j.Size)
 	if slots == 0 {

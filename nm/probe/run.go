@@ -29,17 +29,17 @@ type Ask struct {
 // run is what a slot is for.
 type run struct {
 	job      Handle
-	id       uint32 // of its probe
+	number   uint32 // of its probe
 	place    int32  // of its probe in the user's queue, when it was chosen
 	priority int32
 	user     int32
+	times    int32 // how often it was suspended
+	begun    time.Duration
+	bound    int64 // vcores of its task; 0: it has none
 	phase    phase
 	queued   bool // the probe is queued, unless it was cancelled
-	begun    time.Duration
-	times    int   // how often it was suspended
-	charged  bool  // its user has paid for a task
-	early    bool  // it has no room yet
-	bound    int64 // vcores of its task; 0: it has none
+	charged  bool // its user has paid for a task
+	early    bool // it has no room yet
 }
 
 type phase uint8
@@ -59,23 +59,22 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 		return Ask{}, false
 	}
 	u, place := w.pick()
-	if place < 0 {
+	if place == none {
 		return Ask{}, false
 	}
-	j := &w.jobs.rest[u.all()[place].job]
+	j := &w.jobs.rest[u.jobAt(place)]
 	used := w.used.add(j.Size)
 	early := len(w.early) > 0 || !used.Fits(w.lent)
 	switch {
 	case !early:
 		w.used = used
-	case len(w.early) >= w.ahead || j.Long || w.jobs.hot[u.all()[place].job].remaining < 0 || !j.Size.Fits(w.lent):
+	case len(w.early) >= w.ahead || j.Long || w.jobs.hot[u.jobAt(place)].remaining < 0 || !j.Size.Fits(w.lent):
 		return Ask{}, false
 	}
-	e := u.single(place)
-	if w.ids++; w.ids == 0 {
-		w.ids++ // those that no slot ever had have 0
+	if place == last {
+		place = u.wake()
 	}
-	e.id = w.ids
+	e := u.single(place)
 	e.held = true
 	w.held++
 	w.jobs.refs[e.job]++
@@ -83,7 +82,7 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 		w.longs--
 		w.longRuns++
 	}
-	s := w.slots.take(run{job: e.job, id: e.id, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, begun: now, early: early})
+	s := w.slots.take(run{job: e.job, number: e.number, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, begun: now, early: early})
 	if early {
 		w.early = append(w.early, s)
 	}
@@ -98,7 +97,7 @@ func (w *Worker) probeOf(r *run) (c *class, u *user, place int) {
 	}
 	c = &w.classes[at]
 	u = &c.users[i]
-	return c, u, u.find(r.id, int(r.place))
+	return c, u, u.find(r.number, int(r.place))
 }
 
 // Bind says what the scheduler answered to the ask of a slot. After None the caller calls Free when the room is to be given back; a Task or a
@@ -190,7 +189,7 @@ func (w *Worker) Crowding() (Slot, bool) {
 	if len(w.early) == 0 {
 		u, place := w.pick()
 		if place < 0 {
-			return -1, false
+			return -1, false // those that come last have no tasks that wait
 		}
 		h := u.all()[place].job
 		need := w.used.add(w.jobs.rest[h].Size)

@@ -7,10 +7,9 @@ import (
 
 // pickShortest chooses the probe whose job has the least work left, among those that may overtake everything in front of them. A long
 // probe at the head is always taken; one behind it ends the search if it is chosen. Probes of jobs that have launched all tasks are dropped or, with
-// Config.Late, come last.
+// Config.Late, laid by: these come last.
 func (w *Worker) pickShortest(u *user) int {
-	best, least := -1, math.Inf(1)
-	late := -1
+	best, least := none, math.Inf(1)
 	slack := math.Inf(1) // the least that anything in front may still be overtaken by
 	for i := 0; i < u.len(); i++ {
 		e := &u.all()[i]
@@ -19,39 +18,36 @@ func (w *Worker) pickShortest(u *user) int {
 		}
 		j := &w.jobs.hot[e.job]
 		if j.remaining < 0 {
-			if w.cfg.Late {
-				if late < 0 {
-					late = i
+			if h := e.job; w.cfg.Late {
+				u.layBy(i)
+			} else {
+				for range w.dropAll(u, i) {
+					w.dropped = append(w.dropped, h)
 				}
-				continue
-			}
-			h := e.job
-			for range w.dropAll(u, i) {
-				w.dropped = append(w.dropped, h)
 			}
 			i--
 			continue
 		}
 		if j.long {
-			if !w.pause.is && (best < 0 || j.remaining < least && w.passes(j.estimate, slack)) {
+			if !w.pause.is && (best == none || j.remaining < least && w.cfg.passes(j.estimate, slack)) {
 				return i
 			}
 			continue
 		}
-		if j.remaining < least && w.passes(j.estimate, slack) {
+		if j.remaining < least && w.cfg.passes(j.estimate, slack) {
 			best, least = i, j.remaining
 		}
 		slack = min(slack, w.cfg.Bound*float64(j.estimate)-float64(e.passed))
 	}
-	if best < 0 {
-		return late
+	if best == none && len(u.late) > 0 {
+		return last
 	}
 	return best
 }
 
 // passes reports whether a task may overtake probes of which one may be overtaken by so much more.
-func (w *Worker) passes(estimate time.Duration, slack float64) bool {
-	return float64(estimate) < slack || float64(estimate) == slack && !w.cfg.Strict
+func (c *Config) passes(estimate time.Duration, slack float64) bool {
+	return float64(estimate) < slack || float64(estimate) == slack && !c.Strict
 }
 
 // overtake charges the probes in front of a place with a task that starts before them.

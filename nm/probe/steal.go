@@ -3,6 +3,9 @@ package probe
 // Steal removes the probes that another node gets which has nothing to do: the first group of short probes behind long work that runs or
 // waits, at most limit. It appends their jobs to dst.
 func (w *Worker) Steal(dst []Handle, limit int) []Handle {
+	if !w.shortWaits() || w.longRuns == 0 && w.longs == 0 && !w.outside {
+		return dst
+	}
 	before := len(dst)
 	for c := range w.classes {
 		for i := range w.classes[c].users {
@@ -33,6 +36,9 @@ func (w *Worker) Steal(dst []Handle, limit int) []Handle {
 
 // StealAny removes short probes wherever they are, the oldest first, at most limit. It appends their jobs to dst.
 func (w *Worker) StealAny(dst []Handle, limit int) []Handle {
+	if !w.shortWaits() {
+		return dst
+	}
 	before := len(dst)
 	for c := range w.classes {
 		for i := range w.classes[c].users {

@@ -46,25 +46,44 @@ func (v Verdict) String() string {
 
 // Worker is the queue of a node and what runs there. It isn't safe for concurrent use.
 type Worker struct {
-	cfg     *Config
-	jobs    *Jobs
+	cfg  *Config
+	jobs *Jobs
+	counts
+	numbers uint32 // of probes, so far
+	revived uint32 // that of the jobs, when recall looked last
+	outside bool
+	pause   pause
 	classes []class // the highest priority first
 	slots   slots
 	lent    Amount
 	used    Amount
+	dropped []Handle
+	ahead   int
+	early   []Slot  // that have no room yet, in the order of their asks
+	bound   int64   // vcores of tasks
+	noOps   float64 // part of the asks lately that got no task
 
-	ids      uint32
-	queued   int // probes, with those that slots have
-	held     int // probes that slots have
-	longs    int // probes of long jobs that wait
-	longRuns int // slots with long jobs
-	outside  bool
-	pause    pause
-	dropped  []Handle
-	ahead    int
-	early    []Slot  // that have no room yet, in the order of their asks
-	bound    int64   // vcores of tasks
-	noOps    float64 // part of the asks lately that got no task
+	first room
+}
+
+// counts are of probes, and of what runs.
+type counts struct {
+	queued   int32 // probes, with those that slots have
+	held     int32 // probes that slots have
+	longs    int32 // probes of long jobs that wait
+	longRuns int32 // slots with long jobs
+}
+
+// shortWaits reports whether a probe of a short job waits. Most nodes of which others want to steal have none.
+func (c *counts) shortWaits() bool { return c.queued-c.held-c.longs > 0 }
+
+// room is what a node with one slot and one user needs. It lies beside the rest, as simulations of many nodes wait for memory most of the time.
+type room struct {
+	class   [1]class
+	user    [1]user
+	run     [1]run
+	vacant  [1]Slot
+	entries [4]entry
 }
 
 // New returns the queue of a node that was lent an amount. Workers may share a Config and, in simulations, Jobs.
@@ -74,9 +93,11 @@ func New(cfg *Config, jobs *Jobs, lent Amount) *Worker {
 	return w
 }
 
-// Init makes a Worker what New returns.
+// Init makes a Worker what New returns. It must not be copied then.
 func (w *Worker) Init(cfg *Config, jobs *Jobs, lent Amount) {
 	*w = Worker{cfg: cfg, jobs: jobs, lent: lent}
+	w.classes = w.first.class[:0]
+	w.slots = slots{runs: w.first.run[:0], vacant: w.first.vacant[:0]}
 }
 
 // Lend sets what the node may use for short tasks. What runs goes on, even if it is more than that. A caller who lends less calls Evict.
@@ -88,6 +109,7 @@ func (w *Worker) Evict(dst []Handle) []Handle {
 	for c := range w.classes {
 		for i := range w.classes[c].users {
 			u := &w.classes[c].users[i]
+			u.recall(func(h Handle) bool { return !w.jobs.rest[h].Size.Fits(w.lent) })
 			for i := u.len() - 1; i >= 0; i-- {
 				if e := u.all()[i]; !e.held && !w.jobs.rest[e.job].Size.Fits(w.lent) {
 					for range w.dropAll(u, i) {
@@ -114,10 +136,11 @@ func (w *Worker) Use() (lent, used Amount) {
 func (w *Worker) SetLongOutside(has bool) { w.outside = has }
 
 // Queued returns how many probes are queued, and how many of them wait. The others are asked for, or their tasks run.
-func (w *Worker) Queued() (all, waiting int) { return w.queued, w.queued - w.held }
+func (w *Worker) Queued() (all, waiting int) { return int(w.queued), int(w.queued - w.held) }
 
 // Others returns how many probes wait whose jobs have waiting tasks, as far as known.
 func (w *Worker) Others() (n int) {
+	w.recall()
 	for c := range w.classes {
 		for u := range w.classes[c].users {
 			for _, e := range w.classes[c].users[u].all() {
@@ -150,7 +173,7 @@ func (w *Worker) Offer(h Handle) Verdict {
 	switch {
 	case w.cfg.AvoidLong && !j.Long && w.HasLong():
 		return HasLong
-	case w.cfg.Probes > 0 && w.queued+len(w.early) >= w.cfg.Probes:
+	case w.cfg.Probes > 0 && int(w.queued)+len(w.early) >= w.cfg.Probes:
 		return Full
 	case w.cfg.PerUser > 0 && w.ofUser(j.User) >= w.cfg.PerUser:
 		return UserIsFull
@@ -162,7 +185,8 @@ func (w *Worker) Offer(h Handle) Verdict {
 
 // Add puts a probe of a job into the queue, whatever Offer says. Next may have an ask afterwards.
 func (w *Worker) Add(h Handle) {
-	w.userOf(&w.jobs.rest[h]).push(h)
+	w.numbers++
+	w.userOf(&w.jobs.rest[h]).push(h, w.numbers)
 	w.queued++
 	w.jobs.refs[h]++
 	if w.jobs.hot[h].long {
@@ -202,6 +226,7 @@ func (w *Worker) Cancel(h Handle) (n int) {
 		return 0
 	}
 	queue := &w.classes[c].users[u]
+	queue.recall(func(x Handle) bool { return x == h })
 	for i := queue.len() - 1; i >= 0; i-- {
 		if queue.all()[i].job == h {
 			n += w.dropAll(queue, i)

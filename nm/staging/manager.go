@@ -54,11 +54,19 @@ type input struct {
 }
 
 type job struct {
+	id     Job
 	table  Table
 	refs   int // probes and running tasks
 	inputs []input
-	first  uint64 // the number of its first probe
-	staged int    // inputs that are
+	first  uint64   // the number of its first probe
+	staged int      // inputs that are
+	few    [2]input // room for inputs: most jobs have no more on a node
+}
+
+// known is a job by its id.
+type known struct {
+	id Job
+	*job
 }
 
 type request struct {
@@ -70,23 +78,37 @@ type request struct {
 type Manager struct {
 	cfg     Config
 	rng     *rand.Rand
-	jobs    map[Job]*job
-	holders []Job     // that have staged inputs, in the order of their first probes, for evictions
+	jobs    []known   // in the order of their ids: a node of a simulation has a few, and is one of many
+	holders []*job    // that have staged inputs, in the order of their first probes, for evictions
 	probes  uint64    // so many jobs have come
 	queue   []request // MQ
 	fast    []request // MFL
 	deletes []Action
 	slow    int   // copies under way that the queue asked for
+	reads   bool  // some copy was read before its task ended
 	used    int64 // bytes of copies, made or under way
 }
 
 // New returns a Manager with nothing staged.
 func New(cfg Config, rng *rand.Rand) *Manager {
-	return &Manager{cfg: cfg, rng: rng, jobs: map[Job]*job{}}
+	return &Manager{cfg: cfg, rng: rng}
 }
 
 // Used returns the bytes of copies, those under way included.
 func (m *Manager) Used() int64 { return m.used }
+
+// job returns what is known of a job; nil: nothing is.
+func (m *Manager) job(id Job) *job {
+	if at, found := m.placeOf(id); found {
+		return m.jobs[at].job
+	}
+	return nil
+}
+
+// placeOf is where a job is among all, or would be.
+func (m *Manager) placeOf(id Job) (int, bool) {
+	return slices.BinarySearchFunc(m.jobs, id, func(k known, id Job) int { return cmp.Compare(k.id, id) })
+}
 
 // index is where the input of a task is in j.inputs; below 0, it isn't.
 func (j *job) index(task int32) int {
@@ -102,12 +124,14 @@ func (j *job) find(task int32) *input {
 
 // Probed says that a probe of a job was queued.
 func (m *Manager) Probed(id Job, t Table) {
-	j := m.jobs[id]
-	if j == nil {
+	at, found := m.placeOf(id)
+	if !found {
 		m.probes++
-		j = &job{first: m.probes}
-		m.jobs[id] = j
+		j := &job{id: id, first: m.probes}
+		j.inputs = j.few[:0]
+		m.jobs = slices.Insert(m.jobs, at, known{id, j})
 	}
+	j := m.jobs[at].job
 	j.table = t
 	j.refs++
 	if !m.cfg.Named {
@@ -119,7 +143,7 @@ func (m *Manager) Probed(id Job, t Table) {
 
 // Wanted has the input of a waiting task of a job staged, in the fast lane or not. One that is staged, or that was tried in vain, isn't again.
 func (m *Manager) Wanted(id Job, task int32, fast bool) {
-	if j := m.jobs[id]; j != nil && j.table.Waits(task) && j.table.Size(task) > 0 && j.find(task) == nil {
+	if j := m.job(id); j != nil && j.table.Waits(task) && j.table.Size(task) > 0 && j.find(task) == nil {
 		m.enter(id, j, task, fast)
 	}
 }
@@ -164,7 +188,7 @@ func (m *Manager) enter(id Job, j *job, task int32, fast bool) {
 
 // Staged appends the waiting tasks of a job whose inputs are in memory here.
 func (m *Manager) Staged(id Job, dst []int32) []int32 {
-	j := m.jobs[id]
+	j := m.job(id)
 	if j == nil {
 		return dst
 	}
@@ -178,7 +202,7 @@ func (m *Manager) Staged(id Job, dst []int32) []int32 {
 
 // Took says that a task of a job starts here. It reports whether the task's input is in memory; that stays there until Read or Ended. The job's next task goes to the fast lane, unless the caller names it (Config.Named). The table has what the scheduler's answer said.
 func (m *Manager) Took(id Job, task int32, t Table) (hit bool) {
-	j := m.jobs[id]
+	j := m.job(id)
 	if j == nil {
 		return false
 	}
@@ -195,16 +219,16 @@ func (m *Manager) Took(id Job, task int32, t Table) (hit bool) {
 
 // Read says that a task which started here has read its input, so that the copy may make room for others.
 func (m *Manager) Read(id Job, task int32) {
-	if j := m.jobs[id]; j != nil {
+	if j := m.job(id); j != nil {
 		if x := j.find(task); x != nil && x.taken {
-			x.read = true
+			x.read, m.reads = true, true
 		}
 	}
 }
 
 // Ended says that a task is over for this node. Its copy goes; one that is under way goes once it is made.
 func (m *Manager) Ended(id Job, task int32) {
-	j := m.jobs[id]
+	j := m.job(id)
 	if j == nil {
 		return
 	}
@@ -222,7 +246,7 @@ func (m *Manager) Ended(id Job, task int32) {
 
 // Copied says that a copy was made, or that it failed.
 func (m *Manager) Copied(id Job, task int32, ok bool) {
-	j := m.jobs[id]
+	j := m.job(id)
 	if j == nil {
 		return
 	}
@@ -244,7 +268,7 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 	default:
 		x.status = staged
 		if j.staged++; j.staged == 1 {
-			m.holders = slices.Insert(m.holders, m.holderOf(j), id)
+			m.holders = slices.Insert(m.holders, m.holderOf(j), j)
 		}
 	}
 	if !ok && j.refs == 0 {
@@ -268,7 +292,7 @@ func (m *Manager) remove(id Job, j *job, i int) {
 
 // Released says that a probe of a job has left, and that its task, if it had one, has ended. With the last one all copies go.
 func (m *Manager) Released(id Job) {
-	j := m.jobs[id]
+	j := m.job(id)
 	if j == nil {
 		return
 	}
@@ -291,12 +315,13 @@ func (m *Manager) forget(id Job, j *job) {
 	if j.refs > 0 || slices.ContainsFunc(j.inputs, func(x input) bool { return x.status == copying }) {
 		return
 	}
-	delete(m.jobs, id)
+	at, _ := m.placeOf(id)
+	m.jobs = slices.Delete(m.jobs, at, at+1)
 }
 
 // holderOf is the place of a job among the holders, or where it would be.
 func (m *Manager) holderOf(j *job) int {
-	at, _ := slices.BinarySearchFunc(m.holders, j.first, func(h Job, first uint64) int { return cmp.Compare(m.jobs[h].first, first) })
+	at, _ := slices.BinarySearchFunc(m.holders, j.first, func(h *job, first uint64) int { return cmp.Compare(h.first, first) })
 	return at
 }
 
@@ -316,7 +341,7 @@ func (m *Manager) Next() (Action, bool) {
 			from = &m.queue
 		}
 		r := (*from)[0]
-		j := m.jobs[r.job]
+		j := m.job(r.job)
 		var x *input
 		if j != nil {
 			x = j.find(r.task)
@@ -345,27 +370,32 @@ func (m *Manager) Next() (Action, bool) {
 
 // fits reports whether a copy fits in, and evicts for it what nobody will read here: what was read first, then what started elsewhere.
 func (m *Manager) fits(bytes int64) bool {
-	if bytes > m.cfg.Capacity {
+	switch {
+	case bytes > m.cfg.Capacity:
 		return false
-	}
-	room := func() bool { return m.used+bytes <= m.cfg.Capacity }
-	if room() {
+	case m.room(bytes):
+		return true
+	case m.reads && m.evict(bytes, func(_ *job, x *input) bool { return x.read }):
 		return true
 	}
-	for _, useless := range []func(*job, *input) bool{
-		func(_ *job, x *input) bool { return x.read },
-		func(j *job, x *input) bool { return !x.taken && !j.table.Waits(x.task) },
-	} {
-		for _, id := range slices.Clone(m.holders) {
-			j := m.jobs[id]
-			for i := len(j.inputs) - 1; i >= 0 && !room(); i-- {
-				if x := &j.inputs[i]; x.status == staged && useless(j, x) {
-					m.remove(id, j, i)
+	return m.evict(bytes, func(j *job, x *input) bool { return !x.taken && !j.table.Waits(x.task) })
+}
+
+func (m *Manager) room(bytes int64) bool { return m.used+bytes <= m.cfg.Capacity }
+
+// evict removes copies that are useless until there is room. It reports whether there is.
+func (m *Manager) evict(bytes int64, useless func(*job, *input) bool) bool {
+	for k := 0; k < len(m.holders); {
+		j := m.holders[k]
+		for i := len(j.inputs) - 1; i >= 0; i-- {
+			if x := &j.inputs[i]; x.status == staged && useless(j, x) {
+				if m.remove(j.id, j, i); m.room(bytes) {
+					return true
 				}
 			}
-			if room() {
-				return true
-			}
+		}
+		if j.staged > 0 { // else it holds nothing any more, and the next one has its place
+			k++
 		}
 	}
 	return false

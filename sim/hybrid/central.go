@@ -1,6 +1,8 @@
 package hybrid
 
 import (
+	"math"
+	"math/bits"
 	"math/rand/v2"
 	"time"
 
@@ -17,9 +19,10 @@ type central struct {
 	runs   []sim.Time // its estimate
 	closed []bool     // to new long work
 
-	words   []uint64 // a bit for each worker with long work
-	copied  []uint64 // the words as they were passed on last; nil: they have changed since
-	waits   []waiting
+	words   []uint64  // a bit for each worker with long work
+	copied  []uint64  // the words as they were passed on last; nil: they have changed since
+	waits   []waiting // those that wait for the least time: one for each task is enough. Inverse while they are collected
+	most    int
 	targets []int32
 	// For DLWL: what it knows of queued is that of the last heartbeat.
 	seen []sim.Time
@@ -46,10 +49,57 @@ func newCentral(workers, first int) *central {
 	return c
 }
 
+// inverse comes before others that it came after.
+func (a waiting) inverse() waiting { return waiting{-a.time, -a.worker} }
+
+// begin forgets what was collected, and has so many workers collected.
+func (c *central) begin(tasks int) {
+	c.targets, c.waits, c.most = c.targets[:0], c.waits[:0], tasks
+}
+
+// limit is a time that a worker with a higher number than all that were collected must wait for less than, to be among them.
+func (c *central) limit() sim.Time {
+	if len(c.waits) < c.most {
+		return math.MaxInt64
+	}
+	return -c.waits[0].time
+}
+
+// below draws a number below n, as rand.Rand does: all are as likely, as what falls into an incomplete row is drawn again (Lemire, Fast Random Integer Generation in an
+// Interval). There is a draw for each worker and job, and a generator behind an interface would take a third of the simulation.
+func below(rng *rand.PCG, n uint64) uint64 {
+	for {
+		if number, row := bits.Mul64(rng.Uint64(), n); row >= n || row >= -n%n {
+			return number
+		}
+	}
+}
+
+// offer takes a worker in, in place of the one that waits for longest if there are enough.
+func (c *central) offer(a waiting) {
+	x := a.inverse()
+	if len(c.waits) < c.most {
+		c.waits = append(c.waits, x)
+		for i := len(c.waits) - 1; i > 0; {
+			p := (i - 1) / 2
+			if !c.waits[i].before(c.waits[p]) {
+				break
+			}
+			c.waits[i], c.waits[p] = c.waits[p], c.waits[i]
+			i = p
+		}
+		return
+	}
+	if c.waits[0].before(x) {
+		c.waits[0] = x
+		c.sink(0)
+	}
+}
+
 // place returns the workers of a job's tasks, from a number on. It stops at the first ones that are free of long work, if there are enough.
 // Else those count as if they had one of the tasks, and the queue is filled lowest first.
 func (c *central) place(now sim.Time, from, tasks int, estimate sim.Time) []int32 {
-	c.targets, c.waits = c.targets[:0], c.waits[:0]
+	c.begin(tasks)
 	for w := from; w < len(c.queued); w++ {
 		if c.closed[w] {
 			continue
@@ -64,30 +114,36 @@ func (c *central) place(now sim.Time, from, tasks int, estimate sim.Time) []int3
 		if c.began[w] >= 0 {
 			wait += roundTrip - min(now-c.began[w], c.runs[w])
 		}
-		c.waits = append(c.waits, waiting{wait, int32(w)})
+		c.offer(waiting{wait, int32(w)})
 	}
 	for _, w := range c.targets {
-		c.waits = append(c.waits, waiting{estimate, w})
+		c.offer(waiting{estimate, w})
 	}
 	return c.fill(tasks, estimate)
 }
 
 // placeLate is place by what the last heartbeat said, with noise of so much.
-func (c *central) placeLate(now sim.Time, from, tasks int, estimate, noise sim.Time, rng *rand.Rand) []int32 {
-	c.targets, c.waits = c.targets[:0], c.waits[:0]
+func (c *central) placeLate(now sim.Time, from, tasks int, estimate, noise sim.Time, rng *rand.PCG) []int32 {
+	c.begin(tasks)
+	steps := uint64(noise/sim.Time(time.Second)) + 1
 	for w := from; w < len(c.seen); w++ {
 		wait := c.seen[w]
 		if c.began[w] >= 0 {
 			wait = max(0, wait+roundTrip-min(now-c.began[w], c.runs[w]))
 		}
-		wait += sim.Time(rng.IntN(int(noise/sim.Time(time.Second))+1)) * sim.Time(time.Second)
-		c.waits = append(c.waits, waiting{wait, int32(w)})
+		wait += sim.Time(below(rng, steps)) * sim.Time(time.Second)
+		if wait < c.limit() {
+			c.offer(waiting{wait, int32(w)})
+		}
 	}
 	return c.fill(tasks, estimate)
 }
 
 // fill adds targets until there is one for each task: always the worker with the shortest wait, which gets longer by that.
 func (c *central) fill(tasks int, estimate sim.Time) []int32 {
+	for i := range c.waits {
+		c.waits[i] = c.waits[i].inverse()
+	}
 	for i := len(c.waits)/2 - 1; i >= 0; i-- {
 		c.sink(i)
 	}

@@ -48,14 +48,12 @@ type table struct {
 	tasks int
 }
 
-func (t table) Tasks() int            { return t.tasks }
-func (t table) Waits(task int32) bool { return t.sched.Waits(t.id, task) }
-func (t table) Size(int32) int64      { return 1 }
+func (t *table) Tasks() int            { return t.tasks }
+func (t *table) Waits(task int32) bool { return t.sched.Waits(t.id, task) }
+func (t *table) Size(int32) int64      { return 1 }
 
 // stages reports whether inputs of a job's tasks are staged.
 func (c *cluster) stages(j *job) bool { return c.Eirene != nil && !c.Eirene.NoStaging && !j.long }
-
-func (c *cluster) table(j *job) table { return table{c.sched, j.id, len(j.durations)} }
 
 // probed has a worker stage inputs for a probe that has arrived.
 func (c *cluster) probed(n, h int32) {
@@ -67,7 +65,7 @@ func (c *cluster) probed(n, h int32) {
 	if w.stage == nil {
 		w.stage = staging.New(c.Eirene.Staging, c.rng)
 	}
-	w.stage.Probed(staging.Job(h), c.table(j))
+	w.stage.Probed(staging.Job(h), j.table)
 	c.copy(n)
 }
 
@@ -80,7 +78,7 @@ func (c *cluster) copy(n int32) {
 		}
 		if !a.Delete {
 			c.metrics.eirene.Copies++
-			c.agenda.others.push(c.agenda.next(event{at: c.now + sim.Time(c.Eirene.Copy), kind: copied, worker: n, job: int32(a.Job), task: a.Task}))
+			c.agenda.copies.push(c.agenda.next(event{at: c.now + sim.Time(c.Eirene.Copy), kind: copied, worker: n, job: int32(a.Job), task: a.Task}))
 		}
 	}
 }
@@ -119,7 +117,7 @@ func (c *cluster) duration(n int32, r running) sim.Time {
 		d = j.durations[c.rng.IntN(len(j.durations))]
 	}
 	if c.stages(j) && c.workers[n].stage != nil {
-		if c.workers[n].stage.Took(staging.Job(r.job), r.task, c.table(j)) {
+		if c.workers[n].stage.Took(staging.Job(r.job), r.task, j.table) {
 			c.metrics.eirene.Hits++
 			d -= sim.Time(c.Eirene.Faster * float64(d))
 		}
@@ -137,6 +135,9 @@ func (c *cluster) release(w *worker, h int32) {
 
 // released does so for the probes that a worker has dropped by itself.
 func (c *cluster) released(w *worker) {
+	if c.Eirene == nil {
+		return // nobody asks
+	}
 	for _, h := range w.queue.Dropped() {
 		c.release(w, int32(h))
 	}
@@ -144,8 +145,11 @@ func (c *cluster) released(w *worker) {
 
 // vacate says that a task has ended at a worker, or was stopped. Its probe has left, unless it sticks.
 func (c *cluster) vacate(n int32, r running) {
+	if c.Eirene == nil || c.jobs[r.job].long {
+		return
+	}
 	w := &c.workers[n]
-	if w.stage == nil || c.jobs[r.job].long {
+	if w.stage == nil {
 		return
 	}
 	w.stage.Ended(staging.Job(r.job), r.task)

@@ -116,6 +116,7 @@ type agenda struct {
 	seq    uint64
 	oneWay lane
 	round  lane // a round trip
+	copies lane // of Eirene, which all take the same time
 	others heap
 }
 
@@ -134,6 +135,9 @@ func (a *agenda) pop(until sim.Time) (e event, ok bool) {
 	}
 	if x := a.round.first(); x != nil && (first == nil || x.before(first)) {
 		first, from = x, &a.round
+	}
+	if x := a.copies.first(); x != nil && (first == nil || x.before(first)) {
+		first, from = x, &a.copies
 	}
 	if first == nil || first.at >= until {
 		return event{}, false

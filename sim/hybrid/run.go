@@ -64,6 +64,7 @@ type job struct {
 	submit    sim.Time
 	estimate  sim.Time
 	durations []sim.Time
+	table     *table // with Eirene
 }
 
 // record is a job of the trace.
@@ -93,7 +94,8 @@ type cluster struct {
 	sizer    *partition.Sizer
 	now      sim.Time
 	agenda   agenda
-	rng      *rand.Rand
+	pcg      *rand.PCG
+	rng      *rand.Rand // by it
 	sched    *sched.Scheduler
 	central  *central
 	workers  []worker
@@ -132,7 +134,8 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{Options: o, mode: m, settings: settings, rng: rand.New(rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15)), node: m.node}
+	c := &cluster{Options: o, mode: m, settings: settings, pcg: rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15), node: m.node}
+	c.rng = rand.New(c.pcg)
 	if !m.whole {
 		c.general = settings.Size(o.Workers)
 	}
@@ -263,7 +266,7 @@ func (c *cluster) run() *Report {
 }
 
 func (a *agenda) empty() bool {
-	return a.oneWay.first() == nil && a.round.first() == nil && a.others.first() == nil
+	return a.oneWay.first() == nil && a.round.first() == nil && a.copies.first() == nil && a.others.first() == nil
 }
 
 // handle does what an event is for.
@@ -324,6 +327,9 @@ func (c *cluster) submit(n int32, number int) {
 	var targets []sched.Node
 	j.id, targets = c.sched.Submit(time.Duration(c.now), sched.Job{Tasks: len(durations), Placed: j.central, Alone: r.long})
 	h := c.known.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(durations), Long: r.long && !c.mode.all, Size: slot, Early: c.Early && !j.central})
+	if c.Eirene != nil {
+		j.table = &table{c.sched, j.id, len(durations)}
+	}
 	c.jobs = append(c.jobs, j)
 	switch {
 	case j.central:
@@ -353,7 +359,7 @@ func (c *cluster) place(j *job, h int32) {
 	}
 	var workers []int32
 	if c.mode.central == late {
-		workers = c.central.placeLate(c.now, from, len(j.durations), j.estimate, heartbeat, c.rng)
+		workers = c.central.placeLate(c.now, from, len(j.durations), j.estimate, heartbeat, c.pcg)
 	} else {
 		workers = c.central.place(c.now, from, len(j.durations), j.estimate)
 	}

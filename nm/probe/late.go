@@ -1,0 +1,69 @@
+package probe
+
+import "slices"
+
+// Places in a queue that aren't one.
+const (
+	none = -1 // no probe may ask
+	last = -2 // the first of those that are laid by
+)
+
+// layBy takes the entry at a place out of the way: all tasks of its job were launched, so that it asks when nothing else waits, and nothing overtakes it. A
+// queue may have hundreds of these, and each search for the next probe would pass them.
+func (l *line) layBy(i int) {
+	e := l.all()[i]
+	l.cut(i)
+	l.late = slices.Insert(l.late, placeOf(l.late, e.number), e)
+}
+
+// placeOf is where a number is among entries, or would be.
+func placeOf(entries []entry, number uint32) int {
+	at, _ := slices.BinarySearchFunc(entries, number, func(e entry, number uint32) int { return int(int32(e.number - number)) })
+	return at
+}
+
+// wake puts the first entry of those laid by back to its place, which it returns.
+func (l *line) wake() int {
+	e := l.late[0]
+	l.late = slices.Delete(l.late, 0, 1)
+	return l.back(e)
+}
+
+// back puts an entry to its place, which it returns.
+func (l *line) back(e entry) int {
+	at := placeOf(l.all(), e.number)
+	l.insert(at, e)
+	return at
+}
+
+// recall puts those laid by back of which the job is one of these.
+func (l *line) recall(of func(Handle) bool) {
+	l.late = slices.DeleteFunc(l.late, func(e entry) bool {
+		is := of(e.job)
+		if is {
+			l.back(e)
+		}
+		return is
+	})
+}
+
+// recall puts the probes back that were laid by, and of whose jobs tasks wait again: some have failed.
+func (w *Worker) recall() {
+	if w.revived == w.jobs.revived {
+		return
+	}
+	w.revived = w.jobs.revived
+	for c := range w.classes {
+		for u := range w.classes[c].users {
+			w.classes[c].users[u].recall(func(h Handle) bool { return w.jobs.hot[h].remaining >= 0 })
+		}
+	}
+}
+
+// jobAt is the job of the probe at a place that pick has found.
+func (l *line) jobAt(place int) Handle {
+	if place == last {
+		return l.late[0].job
+	}
+	return l.all()[place].job
+}
