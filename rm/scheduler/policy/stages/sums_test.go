@@ -38,6 +38,9 @@ func TestSharesAreOfTheDominantResource(t *testing.T) {
 		if got := b.Share(&x.of); math.Abs(got-x.want) > 1e-9 {
 			t.Errorf("%s: %v, want %v", name, got, x.want)
 		}
+		if got := b.Used(Map); x.types > 0 && math.Abs(got-b.Share(&small)) > 1e-9 || b.Used(Reduce) != 0 {
+			t.Errorf("%s: maps have %v and reduces %v of the leaf, which has one container of maps and one of no stage", name, got, b.Used(Reduce))
+		}
 	}
 }
 
