@@ -139,6 +139,23 @@ func leading(t testing.TB, l *Lab) string {
 	return "rm-http"
 }
 
+// RunningIn is how many containers run in a queue.
+func RunningIn(t testing.TB, l *Lab, queue string) (n int) {
+	t.Helper()
+	var got struct {
+		Apps struct {
+			App []struct{ RunningContainers int }
+		}
+	}
+	if err := l.Get(t.Context(), leading(t, l), "/ws/v1/cluster/apps?states=RUNNING&queue="+queue+"&user.name=root", &got); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range got.Apps.App {
+		n += a.RunningContainers
+	}
+	return n
+}
+
 // Suspended are the ids of the containers that are suspended now, in order.
 func (l *Lab) Suspended(t testing.TB) []string {
 	t.Helper()

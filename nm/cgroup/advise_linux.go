@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,9 +25,9 @@ type area struct{ from, to uint64 }
 // errEnough ends advise before it is through.
 var errEnough = errors.New("enough")
 
-// pageIn has the kernel read a process's private memory back from swap. A process that has ended is no error.
+// pageIn has the kernel read a process's memory back from swap, also what it shares with others. A process that has ended is no error.
 func pageIn(ctx context.Context, pid int) error {
-	err := advise(ctx, pid, unix.MADV_WILLNEED, 0, func(area) error { return nil })
+	err := advise(ctx, pid, unix.MADV_WILLNEED, true, 0, func(area) error { return nil })
 	if err != nil {
 		return fmt.Errorf("page in process %d: %w", pid, err)
 	}
@@ -38,7 +39,7 @@ func pageIn(ctx context.Context, pid int) error {
 // (before Linux 5.10).
 func pageOut(ctx context.Context, pid int, from uint64, enough func() error) (at uint64, err error) {
 	var got atomic.Uint64
-	err = advise(ctx, pid, unix.MADV_PAGEOUT, from, func(done area) error {
+	err = advise(ctx, pid, unix.MADV_PAGEOUT, false, from, func(done area) error {
 		err := enough()
 		for was := got.Load(); was < done.to && !got.CompareAndSwap(was, done.to); was = got.Load() {
 		}
@@ -50,8 +51,8 @@ func pageOut(ctx context.Context, pid int, from uint64, enough func() error) (at
 	return got.Load(), err
 }
 
-// advise tells the kernel what will happen to a process's private memory from an address on, part by part, and calls then after each.
-func advise(ctx context.Context, pid, advice int, from uint64, then func(done area) error) error {
+// advise tells the kernel what will happen to a process's private memory from an address on, and to what it shares if shared is set, part by part, and calls then after each.
+func advise(ctx context.Context, pid, advice int, shared bool, from uint64, then func(done area) error) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOSYS) {
 		return nil
@@ -68,7 +69,7 @@ func advise(ctx context.Context, pid, advice int, from uint64, then func(done ar
 		return err
 	}
 	defer f.Close()
-	areas, err := parseMaps(f)
+	areas, err := parseMaps(f, shared)
 	if errors.Is(err, unix.ESRCH) {
 		return nil
 	}
@@ -179,8 +180,11 @@ func processMadvise(pidfd int, a area, advice int) error {
 	return nil
 }
 
-// parseMaps reads /proc/PID/maps and returns the areas that swap may have parts of: those that are writable and of no file.
-func parseMaps(r io.Reader) ([]area, error) {
+// memoryFiles are how the names begin of files that are in memory, and in swap: those that a process has made without a name, and those that processes share by one.
+var memoryFiles = []string{"/dev/zero", "/memfd:", "/SYSV", "/dev/shm/"}
+
+// parseMaps reads /proc/PID/maps and returns the areas that swap may have parts of: those that are writable and of no file, and if shared is set those of memoryFiles.
+func parseMaps(r io.Reader, shared bool) ([]area, error) {
 	var out []area
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -188,7 +192,8 @@ func parseMaps(r io.Reader) ([]area, error) {
 		if len(f) < 5 {
 			return nil, fmt.Errorf("line %q has fewer than 5 fields", lines.Text())
 		}
-		if !strings.HasPrefix(f[1], "rw") || f[4] != "0" {
+		of := func(prefix string) bool { return len(f) > 5 && strings.HasPrefix(f[5], prefix) }
+		if !strings.HasPrefix(f[1], "rw") || f[4] != "0" && !(shared && slices.ContainsFunc(memoryFiles, of)) {
 			continue
 		}
 		from, to, _ := strings.Cut(f[0], "-")

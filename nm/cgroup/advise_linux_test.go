@@ -15,13 +15,22 @@ func TestParseMaps(t *testing.T) {
 55d0c1000000-55d0c1021000 rw-p 00000000 00:00 0      [heap]
 7f0000000000-7f0040000000 rw-p 00000000 00:00 0
 7f0040000000-7f0040001000 ---p 00000000 00:00 0
+7f0050000000-7f0050001000 rw-s 00000000 00:01 2053    /dev/zero (deleted)
+7f0060000000-7f0060001000 r--s 00000000 00:01 2054    /memfd:heap (deleted)
+7f0070000000-7f0070001000 rw-s 00000000 00:1a 3       /dev/shm/x
+7f0080000000-7f0080001000 rw-s 00000000 fe:00 124    /data/base
 `
-	got, err := parseMaps(strings.NewReader(maps))
-	if err != nil || !slices.Equal(got, []area{{0x55d0c1000000, 0x55d0c1021000}, {0x7f0000000000, 0x7f0040000000}}) {
+	private := []area{{0x55d0c1000000, 0x55d0c1021000}, {0x7f0000000000, 0x7f0040000000}}
+	got, err := parseMaps(strings.NewReader(maps), false)
+	if err != nil || !slices.Equal(got, private) {
 		t.Errorf("%x, %v", got, err)
 	}
+	got, err = parseMaps(strings.NewReader(maps), true)
+	if err != nil || !slices.Equal(got, append(private, area{0x7f0050000000, 0x7f0050001000}, area{0x7f0070000000, 0x7f0070001000})) {
+		t.Errorf("with what is shared %x, %v", got, err)
+	}
 	for _, bad := range []string{"x", "1-0 rw-p 0 00:00 0", "5 rw-p 0 00:00 0", "q-r rw-p 0 00:00 0"} {
-		if got, err := parseMaps(strings.NewReader(bad)); err == nil {
+		if got, err := parseMaps(strings.NewReader(bad), true); err == nil {
 			t.Errorf("%q gave %x", bad, got)
 		}
 	}
@@ -30,7 +39,7 @@ func TestParseMaps(t *testing.T) {
 func FuzzParseMaps(f *testing.F) {
 	f.Add("7f0000000000-7f0040000000 rw-p 00000000 00:00 0\n55d0c0000000-55d0c0001000 r--p 00000000 fe:00 123 /bin/x\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := parseMaps(strings.NewReader(text))
+		got, err := parseMaps(strings.NewReader(text), true)
 		for _, a := range got {
 			if err == nil && a.from >= a.to {
 				t.Errorf("area %x", a)

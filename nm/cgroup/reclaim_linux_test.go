@@ -24,11 +24,19 @@ import (
 const holdVariable = "HEDDLE_TEST_HOLD"
 
 func hold(size string) {
+	size, shared := strings.CutPrefix(size, "shared ")
 	n, err := strconv.Atoi(size)
 	if err != nil {
 		panic(err)
 	}
-	memory := make([]byte, n)
+	var memory []byte
+	if shared {
+		if memory, err = syscall.Mmap(-1, 0, n, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED|syscall.MAP_ANON); err != nil {
+			panic(err)
+		}
+	} else {
+		memory = make([]byte, n)
+	}
 	rand.NewChaCha8([32]byte{1}).Read(memory)
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		fmt.Printf("%x\n", sha256.Sum256(memory))
@@ -55,12 +63,18 @@ func (h heldMemory) sum() string {
 
 func holding(t *testing.T, d Driver, l Limits, bytes int) (Group, heldMemory) {
 	t.Helper()
+	return holdingWhat(t, d, l, strconv.Itoa(bytes))
+}
+
+// holdingWhat is a process of the test's own program that holds memory.
+func holdingWhat(t *testing.T, d Driver, l Limits, what string) (Group, heldMemory) {
+	t.Helper()
 	g, err := d.Create("c", l)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command("/bin/bash", "-c", `read; exec "$0"`, os.Args[0])
-	cmd.Env = []string{Marker + "=c", holdVariable + "=" + strconv.Itoa(bytes), "GOGC=off"}
+	cmd.Env = []string{Marker + "=c", holdVariable + "=" + what, "GOGC=off"}
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +152,38 @@ func TestContentsSurviveReclaim(t *testing.T) {
 		}
 		if use, err := g.Usage(); err != nil || use.OOMKills > 0 {
 			t.Errorf("%+v, %v", use, err)
+		}
+	})
+}
+
+// Memory that a process shares, as those do that fork, is paged out and read back like its own.
+func TestSharedMemoryIsReadBack(t *testing.T) {
+	swapfile.On(t, 256<<20)
+	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Driver) {
+		const size = 64 << 20
+		g, held := holdingWhat(t, d, Limits{Memory: 256 << 20, Swap: 256 << 20}, fmt.Sprint("shared ", size))
+		want := held.sum()
+		ctx := deadline(t)
+		if err := g.Freeze(ctx); err != nil {
+			t.Fatal(err)
+		}
+		before := memory(t, g)
+		if _, err := g.Reclaim(ctx, before.Anon+before.File); err != nil && !errors.Is(err, syscall.EBUSY) {
+			t.Fatal(err)
+		}
+		out := memory(t, g)
+		if before.File < size || out.File > size/2 || out.Swapped < size/2 {
+			t.Fatalf("of %+v it has %+v", before, out)
+		}
+		if err := g.PageIn(ctx); err != nil {
+			t.Fatal(err)
+		}
+		await.Until(t, "it is read", func() bool { use, err := g.Usage(); return err == nil && use.Memory > size })
+		if err := g.Thaw(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := held.sum(); got != want {
+			t.Errorf("its memory has the sum %s, and had %s", got, want)
 		}
 	})
 }

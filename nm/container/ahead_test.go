@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/internal/await"
+	"heddle/internal/swapfile"
 	"heddle/nm/cgroup"
 	"heddle/nm/suspend"
 	"heddle/yarn/records"
@@ -59,6 +60,35 @@ func TestReadAheadGivesWayToOthers(t *testing.T) {
 			order(t, c, level(suspend.Running, 8000, 1, 2))
 		})
 	}
+}
+
+// The contents are what they were when the memory was read ahead, paged out again and read ahead once more.
+func TestContentsSurviveReadAhead(t *testing.T) {
+	const bytes = 128 << 20
+	swapfile.On(t, 512<<20)
+	l := newLab(t, pressure(12<<30))
+	if !l.node.Groups.Capabilities().Reclaim {
+		return // it says so: see nm/cgroup
+	}
+	c := l.rememberer(512, bytes)
+	order(t, c, level(suspend.Reclaimed, 64, 0, 1))
+	settled(t, c, suspend.Reclaimed)
+	for range 2 {
+		l.node.Ahead(c, true)
+		await.Until(t, "it is read", func() bool {
+			use, err := c.Group().Usage()
+			return err == nil && use.Memory > bytes*9/10 && !c.Status().Suspension.Ahead && l.node.room.Used().MemoryMB() == 512
+		})
+		l.node.Ahead(c, false)
+		await.Until(t, "it is paged out again", func() bool {
+			use, err := c.Group().Usage()
+			s := c.Status().Suspension
+			return err == nil && use.Memory <= 64<<20 && !s.Warm && !s.Lags() && l.node.room.Used().MemoryMB() == 64
+		})
+	}
+	l.node.Ahead(c, true)
+	order(t, c, level(suspend.Running, 512, 1, 2))
+	remembers(t, c, bytes)
 }
 
 // Paging out may take longer than frameworks wait: it is interrupted for a breath.
