@@ -2,6 +2,7 @@ package stage
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -183,10 +184,15 @@ func TestHintsReachThePolicies(t *testing.T) {
 	s := tell(t, Job{Maps: 2, Reduces: 1, Starter: p, Speculator: p})
 	s.grant(Map, "slow")
 	h := Hints{Frequency: 2, Available: 30, Jobs: 3, Bandwidth: 1e6}
-	s.step(Hinted{h, map[string]int{"fast": 2, "slow": 1, "fastest": 3}})
+	levels, want := map[string]int{"fast": 2, "slow": 1, "fastest": 3}, []int{1, 2, 3}
+	for i := range 20 { // new nodes have numbers in the order of their names, whatever order a map has
+		levels[fmt.Sprintf("node%02d", i)] = i + 4
+		want = append(want, i+4)
+	}
+	s.step(Hinted{h, levels})
 	s.step(Tick{})
 	s.step(Tick{})
-	if p.hints != h || !slices.Equal(p.levels, []int{1, 2, 3}) {
+	if p.hints != h || !slices.Equal(p.levels, want) {
 		t.Errorf("%+v, levels %v", p.hints, p.levels)
 	}
 	s.step(Hinted{})
