@@ -44,6 +44,7 @@ var skips = map[string]map[string]int{
 		"integration/archives/archives_test.go": 1,
 		"integration/faults/node_test.go":       1,
 		"integration/jobs/suspension_test.go":   1,
+		"integration/jobs/full_test.go":         1,
 		"integration/vm/vm_test.go":             1, // only root, on Linux and amd64
 		"integration/campaign/machine_test.go":  1,
 	},
