@@ -365,7 +365,7 @@ func (n *node) verdict(m *wire.Verdict) {
 		s.probe(j, next)
 	}
 	if accepted > 0 && n.unanswered[id] == 0 { // else the node would drop more than is known of
-		if next, declined := s.sched.Quoted(id, n.at, sched.Quote{P50: microseconds(m.P50US), P95: microseconds(m.P95US)}); declined {
+		if next, declined := s.sched.Quoted(id, n.at, sched.Quote{P50: microseconds(m.P50US), P95: microseconds(m.P95US), Memory: m.Memory}); declined {
 			delete(n.probed, id)
 			n.say(&wire.Drop{Job: m.Job})
 			s.probe(j, next)

@@ -69,3 +69,25 @@ func TestQuotesForbidClones(t *testing.T) {
 		}
 	}
 }
+
+// A node that will have an input in memory keeps its probes for up to twice the bound.
+func TestQuotesOfMemoryAreTaken(t *testing.T) {
+	for _, c := range []struct {
+		quote Quote
+		want  bool
+	}{
+		{Quote{P50: 2 * time.Second, Memory: true}, false},
+		{Quote{P50: 2 * time.Second}, true},
+		{Quote{P50: 2*time.Second + 1, Memory: true}, true},
+	} {
+		s := New(Config{Ratio: 2, Decline: time.Second}, rand.New(rand.NewPCG(1, 2)))
+		s.SetNodes([]Node{0, 1, 2}, nil)
+		id, to := s.Submit(0, Job{Tasks: 2})
+		for _, n := range to {
+			s.Answered(id, n, true, Bitmap{})
+		}
+		if _, declined := s.Quoted(id, 0, c.quote); declined != c.want {
+			t.Errorf("%+v is declined: %t", c.quote, declined)
+		}
+	}
+}

@@ -168,3 +168,17 @@ func TestRandomInputsAsGNUXargs(t *testing.T) {
 		}
 	}
 }
+
+// As much as possible is enough where more is wanted.
+func TestLongCommandLinesAreAsLongAsPossible(t *testing.T) {
+	for _, size := range []string{"99999999999", "99999999999999999999999", fmt.Sprint(maxChars + 1), fmt.Sprint(maxChars)} {
+		if o, err := Parse([]string{"-s", size, "echo"}); err != nil || o.MaxChars != maxChars {
+			t.Errorf("-s %s: %d bytes, %v", size, o.MaxChars, err)
+		}
+	}
+	for _, size := range []string{"0", "-99999999999999999999999", "x"} {
+		if _, err := Parse([]string{"-s", size, "echo"}); err == nil {
+			t.Errorf("-s %s is taken", size)
+		}
+	}
+}

@@ -109,7 +109,7 @@ func options() []option {
 		{'p', "interactive", none, func(*Options, string) error { return errors.New("-p is not supported: commands run without questions") }, "", ""},
 		{0, "process-slot-var", required, text(func(o *Options) *string { return &o.SlotVar }), "NAME", "commands that run at a time have different numbers in the variable NAME"},
 		{'r', "no-run-if-empty", none, flag(func(o *Options) *bool { return &o.SkipEmpty }), "", "run nothing if there are no items"},
-		{'s', "max-chars", required, number("-s", 1, maxChars, func(o *Options) *int { return &o.MaxChars }), "N", "command lines of at most N bytes (default 131072)"},
+		{'s', "max-chars", required, (*Options).maxBytes, "N", "command lines of at most N bytes (default 131072)"},
 		{'t', "verbose", none, flag(func(o *Options) *bool { return &o.Verbose }), "", "show each command on standard error"},
 		{'x', "exit", none, flag(func(o *Options) *bool { return &o.Exit }), "", "end if the items that -n or -L ask for don't fit into -s"},
 
@@ -246,6 +246,17 @@ func (o *Options) maxArgs(v string) error {
 		return err // as in GNU xargs: -I takes one line anyway
 	}
 	o.MaxArgs, o.MaxLines, o.Replace = n, 0, ""
+	return err
+}
+
+// maxBytes takes more than possible for as much as possible, as GNU xargs does.
+func (o *Options) maxBytes(v string) error {
+	if n, err := strconv.Atoi(strings.TrimSpace(v)); n > maxChars && (err == nil || errors.Is(err, strconv.ErrRange)) {
+		o.MaxChars = maxChars
+		return nil
+	}
+	n, err := parseNumber("-s", v, 1, maxChars)
+	o.MaxChars = n
 	return err
 }
 

@@ -99,7 +99,7 @@ func TestASchedulerThatDoesNotRead(t *testing.T) {
 				return s.last
 			}
 		}
-		return false
+		return true // and it has gone
 	})
 	l.later(partingLimit + time.Second)
 	if ask := hear[*wire.Ask](t, other); ask.Job != 7 {

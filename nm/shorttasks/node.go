@@ -112,11 +112,13 @@ type Counts struct {
 	Quotes, Broken int64
 	// Hits are tasks whose input was in memory when they started, and Misses those that have named one that wasn't.
 	Hits, Misses int64
+	// Promises are quotes that an input would be in memory, of which it is known whether it was, and Unkept those of which it was not.
+	Promises, Unkept int64
 }
 
 // Since is what has come since earlier Counts.
 func (c Counts) Since(before Counts) Counts {
-	return Counts{c.Started - before.Started, c.Waited - before.Waited, c.Quotes - before.Quotes, c.Broken - before.Broken, c.Hits - before.Hits, c.Misses - before.Misses}
+	return Counts{c.Started - before.Started, c.Waited - before.Waited, c.Quotes - before.Quotes, c.Broken - before.Broken, c.Hits - before.Hits, c.Misses - before.Misses, c.Promises - before.Promises, c.Unkept - before.Unkept}
 }
 
 // identity is what no two schedulers share.
@@ -193,7 +195,11 @@ func (n *Node) Use() (lent, used probe.Amount, waiting int) {
 func (n *Node) Counts() Counts {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.counts
+	c := n.counts
+	if n.staged != nil {
+		c.Promises, c.Unkept = n.staged.promises.Made, n.staged.promises.Broken
+	}
+	return c
 }
 
 // EndApplication ends what there is of an application, for good.
@@ -277,6 +283,10 @@ func (n *Node) sweep() {
 	for pause.For(n.ctx, sweepTime) == nil {
 		n.mu.Lock()
 		now := n.o.Now()
+		if n.staged != nil {
+			n.staged.promises.Size(n.now(), n.staged.rules)
+			n.doStaging()
+		}
 		for _, s := range n.schedulers {
 			s.check(now)
 		}

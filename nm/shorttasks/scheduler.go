@@ -37,6 +37,7 @@ type job struct {
 	came    time.Duration // when its last probes came, or a task of it started since
 	quoted  bool          // that its probes have their turn until then. The node hasn't asked since
 	until   time.Duration
+	promise time.Duration     // an input is in memory from then on, by a quote; 0: there was no such quote, or it is settled
 	inputs  map[string]*input // that may be staged, by file; nil: there were none, or the job is over
 	staging staging.Job       // with inputs
 	named   int32             // so many inputs were named so far
@@ -296,6 +297,9 @@ func (s *scheduler) probe(m *wire.Probe) error {
 		if !j.quoted && !m.Early {
 			j.quoted, j.until = true, n.now()+q.P95
 		}
+		if v.Memory = !m.Early && j.inMemoryBy(m.Inputs, q.P50); v.Memory && j.promise == 0 {
+			j.promise = n.now() + q.P50
+		}
 		s.idle = time.Time{}
 		if s.executor == nil {
 			s.start() // so that it is there when the first task comes
@@ -375,6 +379,7 @@ func (n *Node) offerRoom() {
 
 // settle counts whether a quote of the job has come true, as the node asks for a task of it now. The lock is held.
 func (j *job) settle(now time.Duration) {
+	j.settlePromise(now)
 	if !j.quoted {
 		return
 	}

@@ -3,6 +3,7 @@ package shorttasks
 import (
 	"context"
 	"slices"
+	"time"
 
 	"heddle/nm/staging"
 	"heddle/yarn/wire"
@@ -35,6 +36,10 @@ type staged struct {
 	inputs  map[place]*input
 	jobs    staging.Job // so many had inputs
 	looking chan struct{}
+
+	promises staging.Promises
+	each     time.Duration // what a copy takes, from when its size is asked for: a moving mean. 0: none was made yet
+	size     int64         // bytes of the newest copy
 }
 
 // place is an input's place in the rules.
@@ -54,6 +59,7 @@ type input struct {
 	remove func()
 	users  int                // tasks that read the copy
 	cancel context.CancelFunc // of the copy that is being made; nil: none is
+	began  time.Duration      // when it began to be made
 }
 
 // table is what the rules ask about a job's inputs.
@@ -168,7 +174,7 @@ func (n *Node) doStaging() {
 			}
 		default:
 			ctx, cancel := context.WithCancel(n.ctx)
-			in.cancel = cancel
+			in.cancel, in.began = cancel, n.now()
 			n.serving.Go(func() { in.copy(ctx) })
 		}
 	}
@@ -187,6 +193,7 @@ func (in *input) copy(ctx context.Context) {
 	in.cancel = nil
 	if err == nil {
 		in.path, in.remove = path, remove
+		n.staged.learn(n.now()-in.began, in.size)
 	}
 	n.staged.rules.Copied(in.at.job, in.at.task, err == nil)
 	n.doStaging()

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"testing"
+	"time"
 
 	"heddle/internal/await"
 	"heddle/yarn/wire"
@@ -232,5 +233,41 @@ func (l *lab) endEach(see func(*wire.Task)) {
 				_ = c.Send(&wire.Ended{ID: task.ID})
 			}
 		}
+	}
+}
+
+// A quote says whether an input will be in memory when the probe has its turn, and the node counts whether that came true.
+func TestQuotesPromiseInputs(t *testing.T) {
+	l := newLab(t, 1)
+	m := &memory{l: l}
+	l.stageBy(m)
+	l.freeze()
+	c := l.scheduler("one")
+	reading := func(job uint64, files ...string) *wire.Probe {
+		p := of(job, 1, 1)
+		p.Inputs = files
+		return p
+	}
+	promised := func(p *wire.Probe, want bool) {
+		t.Helper()
+		if say(t, c, p); hear[*wire.Verdict](t, c).Memory != want {
+			t.Errorf("job %d is promised %q in memory: %t", p.Job, p.Inputs, !want)
+		}
+	}
+	promised(reading(1, "/a"), false) // at once, and nothing is known of copies
+	first := hear[*wire.Ask](t, c)
+	await.Until(t, "it is staged", func() bool { return m.has() == 1 })
+	promised(reading(2, "/b"), true)       // behind one of a millisecond, while copies take no time
+	promised(reading(3, "/missing"), true) // nobody knows yet that it is
+	promised(reading(4), false)
+	await.Until(t, "the other is staged", func() bool { return m.has() == 2 })
+	l.later(time.Second)
+	for k, ask := 0, first; k < 4; k++ {
+		if say(t, c, &wire.NoTask{ID: ask.ID}, &wire.Drop{Job: ask.Job}); k < 3 {
+			ask = hear[*wire.Ask](t, c)
+		}
+	}
+	if got := l.Counts(); got.Promises != 2 || got.Unkept != 1 {
+		t.Errorf("%+v", got)
 	}
 }

@@ -85,13 +85,14 @@ type Manager struct {
 	fast    []request // MFL
 	deletes []Action
 	slow    int   // copies under way that the queue asked for
+	copies  int   // for the queue at a time
 	reads   bool  // some copy was read before its task ended
 	used    int64 // bytes of copies, made or under way
 }
 
 // New returns a Manager with nothing staged.
 func New(cfg Config, rng *rand.Rand) *Manager {
-	return &Manager{cfg: cfg, rng: rng}
+	return &Manager{cfg: cfg, rng: rng, copies: cfg.Concurrent}
 }
 
 // Used returns the bytes of copies, those under way included.
@@ -335,7 +336,7 @@ func (m *Manager) Next() (Action, bool) {
 		}
 		from := &m.fast
 		if len(m.fast) == 0 {
-			if len(m.queue) == 0 || m.slow >= m.cfg.Concurrent {
+			if len(m.queue) == 0 || m.slow >= m.copies {
 				return Action{}, false
 			}
 			from = &m.queue

@@ -29,6 +29,7 @@ type Verdict struct {
 	GaveBack           uint64 // probes that it had accepted
 	Reason             string // of the rejection
 	P50US, P95US       uint64 // when the first of the accepted ones is expected to have a task, from now on; 0: at once
+	Memory             bool   // an input that the Probe named is expected to be in memory by then
 }
 
 // Ask asks for a task of a job. It is answered by a Task, or by NoTask, of the same ID.
@@ -111,7 +112,11 @@ func (m *Verdict) append(b []byte) []byte {
 	b = text(b, 4, m.Reason)
 	b = number(b, 5, m.P50US)
 	b = number(b, 6, m.P95US)
-	return number(b, 7, m.GaveBack)
+	b = number(b, 7, m.GaveBack)
+	if m.Memory {
+		b = number(b, 8, 1)
+	}
+	return b
 }
 
 func (m *Ask) append(b []byte) []byte {
@@ -179,8 +184,12 @@ func (m *Probe) set(x field) {
 }
 
 func (m *Verdict) set(x field) {
-	if x.number == 4 {
+	switch x.number {
+	case 4:
 		m.Reason = string(x.bytes)
+		return
+	case 8:
+		m.Memory = x.value != 0
 		return
 	}
 	assign(x, &m.Job, &m.Accepted, &m.Rejected, nil, &m.P50US, &m.P95US, &m.GaveBack)

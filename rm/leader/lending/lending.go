@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"heddle/internal/quotes"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/yarn/records"
 )
@@ -46,23 +47,13 @@ func (s *Settings) Want(news News) records.Resource {
 	if s.Most.IsZero() {
 		return s.Least
 	}
-	x := float64(news.wait()) / float64(s.Longest)
-	if news.Quotes >= fewestQuotes {
-		x = max(x, (float64(news.Broken)/float64(news.Quotes)-brokenAnyway)/(1-brokenAnyway))
-	}
-	p := s.Model.Of(x)
+	p := s.Model.Of(max(float64(news.wait())/float64(s.Longest), quotes.Broken(news.Quotes, news.Broken)))
 	want := s.Least
 	for i := range want {
 		want[i] += int64(p * float64(s.Most[i]-s.Least[i]))
 	}
 	return want
 }
-
-// Broken quotes say something if there are some, and more are broken than their 95th percentile allows.
-const (
-	fewestQuotes = 20
-	brokenAnyway = 0.05
-)
 
 // News is what nodes tell of short tasks that have started. None is negative.
 type News struct {
