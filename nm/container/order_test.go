@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -140,12 +141,19 @@ func TestOrdersThatAreRefused(t *testing.T) {
 // is a file go.
 const rememberVariable = "CONTAINER_TEST_REMEMBER"
 
+// With "locked " before the number it locks the memory: the kernel doesn't page that out.
 func remember(size string) {
+	size, locked := strings.CutPrefix(size, "locked ")
 	n, err := strconv.Atoi(size)
 	if err != nil {
 		panic(err)
 	}
 	memory := randomBytes(n)
+	if locked {
+		if err := syscall.Mlock(memory); err != nil {
+			panic(err)
+		}
+	}
 	write := func(name, text string) {
 		if err := os.WriteFile(name+".part", []byte(text), 0o644); err != nil {
 			panic(err)
@@ -175,7 +183,12 @@ func sumOf(b []byte) string { return fmt.Sprintf("%x", sha256.Sum256(b)) }
 // rememberer runs a container of so many MB that holds so many bytes of random memory.
 func (l *lab) rememberer(size int64, bytes int) *Container {
 	l.t.Helper()
-	c := l.run(job{id: containerID(1, 1), memory: size, command: "exec " + os.Args[0], env: map[string]string{rememberVariable: strconv.Itoa(bytes), "GOGC": "off"}})
+	return l.remembers(size, strconv.Itoa(bytes))
+}
+
+func (l *lab) remembers(size int64, what string) *Container {
+	l.t.Helper()
+	c := l.run(job{id: containerID(1, 1), memory: size, command: "exec " + os.Args[0], env: map[string]string{rememberVariable: what, "GOGC": "off"}})
 	await.Until(l.t, "RUNNING", func() bool { return c.State() == Running })
 	waitFile(l.t, c.Status().WorkDir+"/ready")
 	return c
