@@ -116,13 +116,87 @@ func TestWithoutQueues(t *testing.T) {
 // There is nothing to divide between queues of YARN's FifoScheduler, whatever is configured for preemption.
 func TestRoundsNeedQueues(t *testing.T) {
 	tree := queue.Default(queue.FIFO)
-	tree.Settings.Preemption.Enabled, tree.Settings.Suspension.Means = true, suspension.Graceful
+	tree.Settings.Preemption.Enabled, tree.Settings.Fair.Preemption, tree.Settings.Suspension.Means = true, true, suspension.Graceful
 	d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1)})
 	granted(t, d, "default", 2)
 	for now := int64(1000); now < 5000; now += 1000 {
 		if out := d.Step(now); len(out) > 0 {
 			t.Errorf("at %d ms it was decided %v", now, out)
 		}
+		if d.NextRound() != 0 {
+			t.Errorf("a round is due at %d", d.NextRound())
+		}
+	}
+}
+
+// A round is due only where the scheduler's own preemption is on, whatever is set for the other one's.
+func TestRoundsNeedPreemption(t *testing.T) {
+	fair, err := queue.ParseFair([]byte(`<allocations><queue name="a"/></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	capacity := suspendingQueue(t)
+	for name, x := range map[string]struct {
+		tree                        *queue.Tree
+		ofCapacity, ofFair, isItDue bool
+	}{
+		"capacity queues":                        {capacity, true, false, true},
+		"capacity queues, and the other is on":   {capacity, false, true, false},
+		"Fair queues":                            {fair, false, true, true},
+		"Fair queues, where the other is on":     {fair, true, false, false},
+		"Fair queues, where no preemption is on": {fair, false, false, false},
+	} {
+		x.tree.Settings.Preemption.Enabled, x.tree.Settings.Fair.Preemption = x.ofCapacity, x.ofFair
+		d := drive.New(scheduler.Config{Tree: x.tree, Minimum: gb(1), Heartbeat: time.Second})
+		if d.Step(1000); (d.NextRound() > 1000) != x.isItDue {
+			t.Errorf("%s: a round is due at %d", name, d.NextRound())
+		}
+	}
+}
+
+// Queues that can't take what runs are refused, and those that there were stay.
+func TestQueuesThatAreRefused(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	granted(t, d, "root.a", 1)
+	fair, err := queue.ParseFair([]byte(`<allocations><queue name="a"/></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SetTree(fair); err == nil || !d.Suspends() {
+		t.Errorf("%v; containers are suspended as before: %t", err, d.Suspends())
+	}
+	if err := d.SetTree(suspendingQueue(t, "root.a.heddle-preemption", "kill")); err != nil || d.Suspends() {
+		t.Errorf("%v; containers are suspended: %t", err, d.Suspends())
+	}
+}
+
+// A node that can't do anything any more is as one of which nothing was said.
+func TestAbilitiesAreForgotten(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	granted(t, d, "root.a", 1)
+	if n := d.Remembered()["abilities"]; n != 1 {
+		t.Fatalf("%d nodes can do something", n)
+	}
+	d.SetAbility(0, drive.Ability{})
+	if n := d.Remembered()["abilities"]; n != 0 {
+		t.Errorf("%d nodes can do something", n)
+	}
+}
+
+// Who waits to grow is told from who doesn't. A growth says whose container has grown, to what.
+func TestGrowthsNameTheirContainers(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "v", AM: gb(1)}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 2}})
+	x := granted(t, d, "root.a", 3)
+	d.Identify(1, 1, true, x[0].Container, x[1].Container, x[2].Container)
+	d.Step(2000)
+	if !d.Grow(x[1].Container, gb(2)) || !d.Growing(x[1].Container) || d.Growing(x[0].Container) || d.Growing(x[2].Container) {
+		t.Errorf("it waits: %t; others do: %t, %t", d.Growing(x[1].Container), d.Growing(x[0].Container), d.Growing(x[2].Container))
+	}
+	d.Free(x[2].Container)
+	want := drive.Decision{Kind: drive.Grow, Container: x[1].Container, App: x[1].App, Resource: gb(2), Priority: 1}
+	if got := d.Step(3000); len(got) != 1 || got[0] != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
@@ -198,5 +272,46 @@ func TestPoliciesLearnOfFailures(t *testing.T) {
 	d.Step(2000)
 	if *counts != (failures{ended: 2, failed: 1}) {
 		t.Errorf("it has learned %+v", *counts)
+	}
+}
+
+// For how long a container was suspended adds up from one suspension to the next. One that hadn't begun isn't counted, and is left alone for 5 s.
+func TestSuspensionsAddUp(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	x := granted(t, d, "root.a", 2)
+	d.Identify(1, 1, true, x[0].Container, x[1].Container)
+	h := x[1].Container
+	for _, c := range []struct{ at, since, total int64 }{{3000, 500, 2500}, {3000, 3000, 2500}, {4000, 3990, 2510}} {
+		d.Step(c.at)
+		if !d.WasSuspended(h, records.Resource{}, c.since, "root.a") || !d.Return(h, true) {
+			t.Fatalf("at %d it wasn't suspended, or doesn't return", c.at)
+		}
+		if _, total, _ := d.Past(h); total != c.total {
+			t.Errorf("at %d ms it was suspended for %d ms, want %d", c.at, total, c.total)
+		}
+	}
+	before, _, _ := d.Past(h)
+	d.WasSuspended(h, records.Resource{}, 4000, "root.a")
+	d.NotBegun(h)
+	if times, _, later := d.Past(h); times != before || later != 9000 {
+		t.Errorf("it was suspended %d times after %d, and is left alone until %d", times, before, later)
+	}
+}
+
+// A container that an earlier leader granted is as old as it was then.
+func TestRestoredContainersKeepTheirAge(t *testing.T) {
+	tree := suspendingQueue(t)
+	tree.Settings.Suspension.Most, tree.Settings.Suspension.MinimumAge = 1, 10*time.Second
+	d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1)})
+	x := granted(t, d, "root.a", 1)
+	d.Free(x[0].Container)
+	h := d.Restore(x[0].App, 0, gb(1), drive.Container{Attempt: 1, ID: 2, Since: 5000})
+	d.Step(14_999)
+	if d.Swap(h, 1, drive.AnyRequest) == nil {
+		t.Error("a container that is too young is to stand still")
+	}
+	d.Step(15_000)
+	if err := d.Swap(h, 1, drive.AnyRequest); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,5 +1,7 @@
 package drive
 
+import "heddle/rm/scheduler"
+
 // Remembered names what is remembered of containers, applications and nodes, with how many there are of it.
 func (d *Driver) Remembered() map[string]int {
 	out := map[string]int{
@@ -12,4 +14,10 @@ func (d *Driver) Remembered() map[string]int {
 		}
 	}
 	return out
+}
+
+// Past is what is remembered of a container's suspensions: how many there were, for how many ms together, and until when it isn't chosen.
+func (d *Driver) Past(h scheduler.ContainerHandle) (times int, total, later int64) {
+	p := d.sus.past[d.ContainerID(h)]
+	return p.times, p.total, p.later
 }
