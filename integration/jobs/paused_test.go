@@ -48,27 +48,35 @@ func signal(t *testing.T, s syscall.Signal, pids []int) {
 	}
 }
 
-// The node of the ApplicationMaster stands still until it counts as lost, and a second attempt works. Then the first ApplicationMaster and its
-// workers go on, where nobody can end them, so that both attempts live. The output is of the second one, whole and once, and the first one ends by itself.
+// The only node stands still until it counts as lost, and a second attempt works on another one. Then the first ApplicationMaster and its workers go on, where
+// nobody can end them, and while no ResourceManager answers: it does all of its tasks, and could commit. The output is of the second attempt, whole and
+// once, and the first one ends by itself.
 func TestPausedMaster(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
-	c := startCluster(t, 1, 2, map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "5000", "yarn.am.liveness-monitor.expiry-interval-ms": "5000"})
+	c := startCluster(t, 1, 1, map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "5000", "yarn.am.liveness-monitor.expiry-interval-ms": "5000"})
 	const maps = 6
 	in, _ := c.numbered(maps)
 	out := filepath.Join(c.dir, "out")
 	wait, open := gate(t)
 	j := c.mr("-input", in, "-output", out, "-mapper", wait+"echo $CONTAINER_ID", "-numReduceTasks", "0", "-D", "mapreduce.input.fileinputformat.split.maxsize=3")
 	attempt := "container_" + strings.TrimPrefix(j.application(), "application_")
-	node, _ := c.nodeOf(attempt + "_01_")
 	await.Slowly(t, "mappers run", func() bool { return len(processes("while [ ! -e", attempt+"_01_")) >= maps })
-	manager := c.run[node].Process
-	manager.Signal(syscall.SIGSTOP)
-	t.Cleanup(func() { manager.Signal(syscall.SIGCONT) }) // or it doesn't end
-	first := c.on(node, processes(attempt+"_01_"))
+	c.node(1)
+	c.ready(2)
+	node, manager := c.run["nm1"].Process, c.run["rm1"].Process
+	node.Signal(syscall.SIGSTOP)
+	t.Cleanup(func() { node.Signal(syscall.SIGCONT) }) // or it doesn't end
+	first := processes(attempt + "_01_")
 	signal(t, syscall.SIGSTOP, first)
-	await.Slowly(t, "mappers of the second attempt run", func() bool { return len(processes("while [ ! -e", attempt+"_02_")) >= 1 })
+	await.Slowly(t, "mappers of the second attempt run", func() bool { return len(processes("while [ ! -e", attempt+"_02_")) >= maps })
+	manager.Signal(syscall.SIGSTOP)
+	t.Cleanup(func() { manager.Signal(syscall.SIGCONT) })
 	signal(t, syscall.SIGCONT, first)
 	open()
+	await.Slowly(t, "the tasks of the first attempt are done", func() bool {
+		return len(processes("echo $CONTAINER_ID", attempt+"_01_")) == 0
+	})
+	manager.Signal(syscall.SIGCONT)
 	if r := j.end(); r.Attempts != 2 || r.FinalStatus != "SUCCEEDED" {
 		t.Errorf("%+v", r)
 	}
