@@ -49,8 +49,8 @@ func signal(t *testing.T, s syscall.Signal, pids []int) {
 }
 
 // The only node stands still until it counts as lost, and a second attempt works on another one. Then the first ApplicationMaster and its workers go on, where
-// nobody can end them, and while no ResourceManager answers: it does all of its tasks, and could commit. The output is of the second attempt, whole and
-// once, and the first one ends by itself.
+// nobody can end them, and while no ResourceManager answers, which would tell it to stop. The output is of the second attempt, whole and once, and the
+// first one ends by itself. That only one commits whenever the other one stands still, package commit tests at each of its operations.
 func TestPausedMaster(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	c := startCluster(t, 1, 1, map[string]string{"yarn.nm.liveness-monitor.expiry-interval-ms": "5000", "yarn.am.liveness-monitor.expiry-interval-ms": "5000"})
