@@ -363,6 +363,22 @@ func TestCutsHaveReasons(t *testing.T) {
 	}
 }
 
+// Each cut says whose container it is, and whether that runs its ApplicationMaster.
+func TestCutsNameTheirContainers(t *testing.T) {
+	for _, am := range []bool{false, true} {
+		x := longShort{
+			means: suspension.Immediate, long: amount(1, 1), short: amount(15, 15), ask: amount(2, 2), count: 1, apps: []float64{50, 60},
+			containers: []onNode{{app: 1, size: amount(8, 8), am: am}},
+		}
+		s := x.snapshot()
+		c := s.Apps[1].Containers[0]
+		cuts := (&Suspension{PerRound: 1}).Round(0, s)
+		if len(cuts) != 1 || cuts[0].App != s.Apps[1].ID || cuts[0].AM != am || cuts[0].ID != c.ID || cuts[0].Resource != c.Resource || cuts[0].Handle != c.Handle {
+			t.Errorf("%+v", cuts)
+		}
+	}
+}
+
 // A tenth of a small cluster, which a round may take by YARN's default, is less than a container. A request gets room nevertheless.
 func TestARoundMayAlwaysMakeRoomForOneRequest(t *testing.T) {
 	x := longShort{
