@@ -282,6 +282,9 @@ func (c *coordinator) giveBack(a stage.GiveBack) {
 	if a.Lost {
 		c.log.WithField("container", w.ID.String()).Warnf("The worker on %s doesn't answer any more: it is given up", w.host)
 	}
+	if a.Room {
+		c.log.WithField("container", w.ID.String()).Warnf("The container on %s is given up with the outputs of its maps: nothing runs, and what waits may need its room", w.host)
+	}
 	if a.Lost || !w.started {
 		c.cluster.Release(w.ID)
 	}

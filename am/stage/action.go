@@ -23,6 +23,7 @@ type (
 	GiveBack struct {
 		Slot SlotID
 		Lost bool // it doesn't answer, or stands still
+		Room bool // it has outputs, and what waits may need its room
 	}
 
 	// Launch has a slot begin with an attempt.

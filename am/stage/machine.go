@@ -42,6 +42,8 @@ type Machine struct {
 	forgiven     bool
 	barren       time.Duration // since when nothing can run because of bad nodes
 	starved      time.Duration // since when maps wait and only reduces run
+	idleSince    time.Duration // since when nothing runs and slots hold outputs
+	rooms        int           // how often such slots have made room
 	starts       moments       // from a container's grant to its worker's first word
 	useless      int           // containers in a row that ended before their worker said a word
 	released     int           // how often a slot has become free
@@ -68,7 +70,7 @@ type request struct {
 // New returns a machine for a job. It does nothing before its first Step.
 func New(j Job) *Machine {
 	m := &Machine{
-		job: j, names: map[string]host{}, requests: make([]request, 1), inputs: make([][]host, j.Maps), barren: never, starved: never,
+		job: j, names: map[string]host{}, requests: make([]request, 1), inputs: make([][]host, j.Maps), barren: never, starved: never, idleSince: never,
 	}
 	m.copies.m, m.freezes.m, m.cuts.m = m, m, m
 	for s, n := range [stages]int{j.Maps, j.Reduces} {
@@ -194,10 +196,10 @@ func (m *Machine) settle() {
 	}
 }
 
-// reducesDue reports whether reduces may begin. When all maps are done nothing else can.
+// reducesDue reports whether reduces may begin. When all maps are done, or were before outputs made room, nothing else can.
 func (m *Machine) reducesDue() bool {
 	maps := &m.tables[Map]
-	if maps.count[done] == len(maps.all) {
+	if maps.count[done] == len(maps.all) || m.rooms > 0 { // where room is made for reduces, they are to have it
 		return true
 	}
 	return m.job.Starter.Due(m.Facts())
@@ -247,6 +249,7 @@ func (m *Machine) tick() {
 		m.stirred = true
 	}
 	m.relieve()
+	makeRoom(m)
 	m.copies.round()
 	m.freezes.round()
 	m.cuts.round()

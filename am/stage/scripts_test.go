@@ -237,6 +237,9 @@ func actionText(a Action) string {
 		if a.Lost {
 			return fmt.Sprintf("give back %d, which is lost", a.Slot)
 		}
+		if a.Room {
+			return fmt.Sprintf("give back %d for its room", a.Slot)
+		}
 		return fmt.Sprintf("give back %d", a.Slot)
 	case Launch:
 		if a.Copy {

@@ -42,7 +42,7 @@ func (m *Machine) wanted(pool int) (n int) {
 	if m.over {
 		return 0
 	}
-	if pool == m.poolOf(Map) {
+	if pool == m.poolOf(Map) && !roomIsForReduces(m) {
 		n += m.tables[Map].count[waiting]
 	}
 	if pool == m.poolOf(Reduce) {
@@ -68,7 +68,7 @@ func mayBegin(m *Machine) int {
 func (m *Machine) free(pool int) int {
 	idle := &m.pools[pool].idle
 	n := idle[coming] + idle[able]
-	if pool == m.poolOf(Map) && m.tables[Map].count[waiting] > 0 {
+	if pool == m.poolOf(Map) && m.tables[Map].count[waiting] > 0 && !roomIsForReduces(m) {
 		n += idle[small]
 	}
 	return n
@@ -103,7 +103,7 @@ func (m *Machine) adjust() {
 func (m *Machine) unasked(pool int) *task {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
 	ofMaps, ofReduces := pool == m.poolOf(Map), pool == m.poolOf(Reduce) && m.asking[Reduce] < mayBegin(m)
-	if ofReduces && (!ofMaps || maps.redo == 0) {
+	if ofReduces && (!ofMaps || maps.redo == 0 || roomIsForReduces(m)) {
 		if t := reduces.firstOf(&reduces.unasked, unasked); t != nil {
 			return t
 		}

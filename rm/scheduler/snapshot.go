@@ -176,12 +176,14 @@ func snapAsks(a *core.App, s *Scheduler) (asks []preempt.Ask, held records.Resou
 			continue
 		}
 		if d.RelaxAny {
-			asks = append(asks, preempt.Ask{Name: core.Any, Relax: true, Capability: d.Capability, Count: int64(d.Pending)})
+			asks = append(asks, preempt.Ask{Name: core.Any, Relax: true, Capability: d.Capability, Count: int64(d.Pending), Priority: d.Priority})
 			continue
 		}
 		for i := range d.Places {
 			if p := &d.Places[i]; p.Count > 0 {
-				asks = append(asks, preempt.Ask{Name: s.core.Nodes.Name(p.Name), Capability: d.Capability, Count: int64(min(p.Count, d.Pending))})
+				asks = append(asks, preempt.Ask{
+					Name: s.core.Nodes.Name(p.Name), Capability: d.Capability, Count: int64(min(p.Count, d.Pending)), Priority: d.Priority,
+				})
 			}
 		}
 	}

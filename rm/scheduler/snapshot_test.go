@@ -128,7 +128,7 @@ func TestSnapshotsOfApplicationsAndNodes(t *testing.T) {
 	}
 	want := map[int64][]preempt.Ask{
 		1: {{Name: core.Any, Relax: true, Capability: gb(50), Count: 2}},
-		2: {{Name: core.Any, Relax: true, Capability: gb(4), Count: 1}},
+		2: {{Name: core.Any, Relax: true, Capability: gb(4), Count: 1, Priority: 7}},
 		3: {{Name: "n1", Capability: gb(9), Count: 3}}, // no more than it asks for in all
 		4: nil,
 	}
@@ -178,7 +178,7 @@ func TestSnapshotsLeaveOutWhatPoliciesHoldBack(t *testing.T) {
 	s.Schedule(0)
 	s.Schedule(5000)
 	snap := s.Snapshot(known{})
-	if diff := cmp.Diff([]preempt.Ask{{Name: core.Any, Relax: true, Capability: gb(1), Count: 2}}, snap.Apps[0].Asks); diff != "" {
+	if diff := cmp.Diff([]preempt.Ask{{Name: core.Any, Relax: true, Capability: gb(1), Count: 2, Priority: 20}}, snap.Apps[0].Asks); diff != "" {
 		t.Errorf("(- wanted)\n%s", diff)
 	}
 }

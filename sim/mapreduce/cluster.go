@@ -28,7 +28,7 @@ const (
 const (
 	second   = sim.Time(time.Second)
 	report   = 3           // seconds between two reports of an attempt's progress
-	patience = 600         // seconds for which nothing may happen that was to happen
+	patience = 10_800      // seconds for which nothing may happen that was to happen: longer than a suspension, or a job's patience with itself
 	megabyte = 1024 * 1024 // bytes
 )
 
@@ -150,7 +150,7 @@ func (c *cluster) schedule() {
 			case drive.Suspend:
 				again = true
 				c.stands(d.Container, true)
-			case drive.Resume:
+			case drive.Resume, drive.Shrink: // what is shrunk runs
 				again = true
 				c.stands(d.Container, false)
 			case drive.Kill:

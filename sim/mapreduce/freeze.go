@@ -23,6 +23,9 @@ func (j *master) freeze(f stage.Freeze) {
 func (c *cluster) stands(h scheduler.ContainerHandle, still bool) {
 	j, slot := c.holders[h].job, c.holders[h].slot
 	x := &j.slots[slot]
+	if x.still == still {
+		return // it was shrunk, or isn't any more
+	}
 	x.still = still
 	if a := x.attempt; a != nil {
 		a.settle()

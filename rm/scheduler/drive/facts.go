@@ -30,6 +30,7 @@ type app struct {
 	id           records.ApplicationID
 	spareMaster  bool
 	neverSuspend bool
+	granted      int64 // containers, ever
 }
 
 type container struct {

@@ -72,6 +72,7 @@ type suspender struct {
 	of    []suspended // longest suspended first
 	past  map[records.ContainerID]past
 	nodes map[scheduler.NodeHandle]Ability
+	vain  vain
 	slow  map[scheduler.NodeHandle]float64    // what suspensions came to, as a multiple of what was quoted
 	used  map[scheduler.ContainerHandle]int64 // bytes that containers use
 	nears map[scheduler.AppHandle]float64     // part of an application that is done
@@ -91,7 +92,7 @@ type suspender struct {
 func newSuspender(d *Driver) suspender {
 	return suspender{
 		d: d, any: d.tree.Suspends(), past: map[records.ContainerID]past{},
-		nodes: map[scheduler.NodeHandle]Ability{}, slow: map[scheduler.NodeHandle]float64{}, used: map[scheduler.ContainerHandle]int64{},
+		nodes: map[scheduler.NodeHandle]Ability{}, slow: map[scheduler.NodeHandle]float64{}, vain: vain{}, used: map[scheduler.ContainerHandle]int64{},
 		nears: map[scheduler.AppHandle]float64{}, begun: map[scheduler.AppHandle]int64{},
 	}
 }
@@ -110,6 +111,7 @@ func (d *Driver) SetAbility(n scheduler.NodeHandle, a Ability) {
 func (d *Driver) RemoveNode(n scheduler.NodeHandle) {
 	delete(d.sus.nodes, n)
 	delete(d.sus.slow, n)
+	delete(d.sus.vain, n)
 	d.Scheduler.RemoveNode(n)
 }
 
@@ -365,6 +367,9 @@ func (x *suspender) try() {
 			i--
 		}
 	}
+	if x.d.now >= x.firstDue {
+		x.exchange()
+	}
 }
 
 func (x *suspender) resumed(s suspended, reason string) {
@@ -408,6 +413,7 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 			continue
 		}
 		done = true
+		x.tookFor(scheduler.NodeHandle(c.Node), c.ByApp)
 		kind := Shrink
 		if c.All {
 			kind = Suspend
@@ -468,7 +474,8 @@ func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, nod
 	able := x.nodes[scheduler.NodeHandle(node)]
 	spared := c.Spared
 	c.Spared = spared || !q.Means.Suspends() || q.Unable != suspension.Kill || able.Suspend
-	if spared || !q.Means.Suspends() || !able.Suspend || x.d.apps[x.d.containers[c.Handle].app].neverSuspend || x.exhausted(scheduler.ContainerHandle(c.Handle)) {
+	if spared || !q.Means.Suspends() || !able.Suspend || x.d.apps[x.d.containers[c.Handle].app].neverSuspend ||
+		x.exhausted(scheduler.ContainerHandle(c.Handle)) || x.vain.closed(scheduler.NodeHandle(node), x.d.now) {
 		return
 	}
 	i := x.index(scheduler.ContainerHandle(c.Handle))

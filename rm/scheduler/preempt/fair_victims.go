@@ -75,7 +75,7 @@ func (h *fairVictims) satisfy(st starved) (victims []Victim) {
 			break
 		}
 		key := ask
-		key.Name, key.Relax = "", false
+		key.Name, key.Relax, key.Priority = "", false, 0
 		if seen[key] { // the same containers, at another level of locality
 			continue
 		}

@@ -66,6 +66,7 @@ type Ask struct {
 	Relax      bool   // another node does as well
 	Capability records.Resource
 	Count      int64
+	Priority   int32 // lower numbers are more urgent
 }
 
 // Container is one that can be taken.

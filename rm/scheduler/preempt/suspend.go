@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"heddle/rm/queue/suspension"
+	"heddle/rm/scheduler/fairshare"
 	"heddle/yarn/records"
 )
 
@@ -54,7 +55,7 @@ func (s *Suspension) Round(now int64, snap *Snapshot) []Cut {
 	for left := mostRequests; left > 0 && c.wanted() && c.anyPositive(c.allowed); left-- {
 		w := &c.wants[0]
 		if !c.fit(w) && !c.makeRoom(w) {
-			c.wants = c.wants[1:]
+			c.giveUp(w)
 			continue
 		}
 		c.owed[w.app.Queue] = c.owed[w.app.Queue].Sub(w.ask.Capability)
@@ -63,6 +64,16 @@ func (s *Suspension) Round(now int64, snap *Snapshot) []Cut {
 		}
 	}
 	return c.result()
+}
+
+// giveUp drops a request for which no room can be made. Less urgent ones of its application go with it, if any node would do for it: the
+// scheduler serves it first, reserves a node for it, and gives them nothing of the room that is made for them.
+func (c *cutting) giveUp(w *want) {
+	app, ask := w.app, w.ask
+	c.wants = c.wants[1:]
+	for ask.Relax && len(c.wants) > 0 && c.wants[0].app == app && c.wants[0].ask.Priority > ask.Priority {
+		c.wants = c.wants[1:]
+	}
 }
 
 // cutting is the work of one round.
@@ -114,10 +125,14 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 		if !c.anyPositive(over[i]) || !snap.Queues[i].Means.Suspends() {
 			continue
 		}
-		c.due[i] = owed.Min(over[i])
-		if !c.fits(owed, over[i]) {
+		others := atLeast0(owed.Sub(c.owed[i]))
+		if !c.anyPositive(others) {
+			continue
+		}
+		c.due[i] = others.Min(over[i])
+		if !c.fits(others, over[i]) {
 			// Too little to make room for one request would be nothing: a round undoes that.
-			c.due[i] = ComputeDR(owed, over[i], c.countedOf(snap.Cluster)).Max(over[i].Min(smallest))
+			c.due[i] = ComputeDR(others, over[i], c.countedOf(snap.Cluster)).Max(over[i].Min(smallest))
 		}
 		if owed = atLeast0(owed.Sub(c.due[i])); !c.anyPositive(owed) {
 			break
@@ -159,9 +174,9 @@ func (c *cutting) shares() (over, owed []records.Resource) {
 				continue
 			}
 			// FairScheduler reserves nodes for the starved at once, and counts that as used: they wait nevertheless.
-			owed[i] = q.Asked.Min(atLeast0(q.Share.Fair.Sub(q.Used.Sub(q.Reserved))))
+			owed[i] = c.divided(q, q.Asked.Min(atLeast0(q.Share.Fair.Sub(q.Used.Sub(q.Reserved)))))
 			if !q.Disabled {
-				over[i] = atLeast0(q.Used.Sub(q.Share.Fair))
+				over[i] = c.divided(q, atLeast0(q.Used.Sub(q.Share.Fair)))
 			}
 			c.reasons[i] = fmt.Sprintf("queue %s holds %v, and its fair share is %v", q.Path, q.Used, q.Share.Fair)
 		}
@@ -180,6 +195,16 @@ func (c *cutting) shares() (over, owed []records.Resource) {
 		c.reasons[i] = fmt.Sprintf("queue %s holds %v, and is guaranteed %v", q.Path, q.Used, q.Guaranteed)
 	}
 	return over, owed
+}
+
+// divided is what an amount has of the types that a Fair queue's parent divides among its children: nobody has a share of the others, and
+// nobody is over it.
+func (c *cutting) divided(q *Queue, r records.Resource) (d records.Resource) {
+	if q.Parent < 0 || c.Queues[q.Parent].Share.Kind == fairshare.DRF {
+		return r
+	}
+	d[records.Memory] = r[records.Memory]
+	return d
 }
 
 // collect lists who waits, from whom resources can be taken, and how much room there is.
@@ -286,7 +311,7 @@ func (c *cutting) makeRoom(w *want) bool {
 	best, least, sets := -1, math.Inf(1), 0
 	for i := range c.candidates {
 		at := c.candidates[i].c.Node
-		if tried[at] || !c.takes(w, at) {
+		if tried[at] || c.own(w, i) || !c.takes(w, at) {
 			continue
 		}
 		tried[at] = true
@@ -311,6 +336,12 @@ func (c *cutting) makeRoom(w *want) bool {
 		}
 	}
 	return best >= 0 && c.take(w, best)
+}
+
+// own reports whether a candidate is of the leaf that a request waits in: that can be over its share of one type and below that of another,
+// and would be none the better for it.
+func (c *cutting) own(w *want, candidate int) bool {
+	return c.candidates[candidate].app.Queue == w.app.Queue
 }
 
 // take takes from the containers on a node what a request needs, and gives it that.
@@ -345,6 +376,9 @@ func (c *cutting) possible(w *want, node int) bool {
 	for _, i := range c.onNode[node] {
 		if c.fits(w.ask.Capability, most) {
 			return true
+		}
+		if c.own(w, i) {
+			continue
 		}
 		x := &c.candidates[i]
 		left, seen := due[x.app.Queue]
@@ -410,6 +444,9 @@ func (c *cutting) takeFrom(list []int, w *want, node int, steps bool) bool {
 			for _, i := range list[from:to] {
 				if c.fits(w.ask.Capability, c.room[node]) {
 					return true
+				}
+				if c.own(w, i) {
+					continue
 				}
 				taken = c.bite(&c.candidates[i], w, steps) || taken
 			}

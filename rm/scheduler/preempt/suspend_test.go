@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/rm/queue/suspension"
+	"heddle/rm/scheduler/fairshare"
 	"heddle/yarn/records"
 )
 
@@ -104,6 +105,7 @@ func (x *longShort) snapshot() *Snapshot {
 		{Path: "root.short", Guaranteed: x.short, Maximum: s.Cluster, Pending: wants},
 	}
 	if x.fair {
+		s.Queues[0].Share.Kind = fairshare.DRF
 		s.Queues[1].Share.Fair, s.Queues[2].Share.Fair, s.Queues[2].Asked = x.long, x.short, wants
 	}
 	name := anywhere
@@ -260,6 +262,42 @@ func TestWhoIsSuspended(t *testing.T) {
 		"the root is no leaf": {func(x *longShort) {
 			x.fair, x.edit = true, func(s *Snapshot) { s.Queues[0].Means = suspension.Immediate }
 		}, []string{"4"}},
+		"nothing for what a request holds up for which no room can be made": {func(x *longShort) {
+			x.edit = func(s *Snapshot) {
+				a := &s.Apps[len(s.Apps)-1]
+				a.Asks = []Ask{{Name: anywhere, Relax: true, Capability: amount(500, 1), Count: 1, Priority: 10}, {Name: anywhere, Relax: true, Capability: amount(7, 7), Count: 1, Priority: 20}}
+			}
+		}, nil},
+		"for one as urgent": {func(x *longShort) {
+			x.edit = func(s *Snapshot) {
+				a := &s.Apps[len(s.Apps)-1]
+				a.Asks = []Ask{{Name: anywhere, Relax: true, Capability: amount(500, 1), Count: 1, Priority: 10}, {Name: anywhere, Relax: true, Capability: amount(7, 7), Count: 1, Priority: 10}}
+			}
+		}, []string{"4"}},
+		"for a less urgent one, where the other waits for a node": {func(x *longShort) {
+			x.edit = func(s *Snapshot) {
+				a := &s.Apps[len(s.Apps)-1]
+				a.Asks = []Ask{{Name: "n9", Capability: amount(7, 7), Count: 1, Priority: 10}, {Name: anywhere, Relax: true, Capability: amount(7, 7), Count: 1, Priority: 20}}
+			}
+		}, []string{"4"}},
+		"nobody is over a share of cores where only memory is divided": {func(x *longShort) {
+			x.fair, x.long, x.edit = true, amount(64, 0), func(s *Snapshot) { s.Queues[0].Share.Kind = fairshare.Fair }
+		}, nil},
+		"a queue is over its share of memory alone": {func(x *longShort) {
+			x.fair, x.long, x.short, x.edit = true, amount(1, 0), amount(31, 0), func(s *Snapshot) { s.Queues[0].Share.Kind = fairshare.Fair }
+		}, []string{"4"}},
+		"not from the queue that waits": {func(x *longShort) { // it is over its share of cores, and below that of memory
+			x.fair, x.long, x.edit = true, amount(64, 16), func(s *Snapshot) {
+				s.Queues[1].Asked, s.Queues[2].Asked = amount(9, 0), amount(0, 0)
+				s.Apps[len(s.Apps)-1].Queue = 1
+			}
+		}, nil},
+		"not from the queue that waits, though another one waits as well": {func(x *longShort) {
+			x.fair, x.long, x.short, x.edit = true, amount(64, 16), amount(8, 8), func(s *Snapshot) {
+				s.Queues[1].Asked, s.Queues[2].Asked = amount(9, 0), amount(8, 8)
+				s.Apps[len(s.Apps)-1].Queue = 1
+			}
+		}, nil},
 		"no more than the shape of what is owed": {func(x *longShort) { // of 20 cores over the share as many as fit the 2 GB over it
 			x.fair, x.keepsMemory, x.free, x.ask, x.count = true, true, amount(8, 0), amount(1, 1), 8
 			x.long, x.short, x.apps, x.containers = amount(6, 12), amount(8, 8), []float64{50}, nil

@@ -1,0 +1,116 @@
+package stage
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// How long nothing of a job may run while slots without a task hold the outputs of maps, until some of them go: what waits may wait for their
+// room. Each time doubles it, as what goes has to be made again.
+const (
+	roomSuffices = 30 * time.Second // if the room of those on one host is enough
+	roomHelps    = 5 * time.Minute  // if others have to make room as well
+	roomDoubles  = 4                // times at most
+)
+
+// makeRoom gives up slots that only hold outputs of maps, if a reduce that needs more memory than they have finds no room beside them, or
+// a slot that stands still finds none to go on. Nobody else may ever make room for these.
+func makeRoom(m *Machine) {
+	if !wedged(m) {
+		m.idleSince = never
+		return
+	}
+	if m.idleSince == never {
+		m.idleSince = m.now
+	}
+	ids, suffices := inTheWay(m)
+	patience := roomHelps
+	if suffices {
+		patience = roomSuffices
+	}
+	if len(ids) == 0 || m.now-m.idleSince < patience<<min(m.rooms, roomDoubles) {
+		return
+	}
+	m.rooms++
+	m.idleSince = never
+	for _, id := range ids {
+		m.do(GiveBack{Slot: id, Room: true})
+		m.leave(id, nil, false)
+	}
+}
+
+// wedged reports whether nothing runs or is about to, though there is something to do and slots without a task.
+func wedged(m *Machine) bool {
+	if m.over {
+		return false
+	}
+	holds, frozen := false, false
+	for _, id := range m.live {
+		switch s := &m.slots[id]; {
+		case s.frozen:
+			frozen = true
+		case s.ready:
+			holds = holds || len(s.outputs) > 0
+		default:
+			return false
+		}
+	}
+	if frozen {
+		return holds
+	}
+	for p := range m.pools {
+		if holds && m.pools[p].open > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// inTheWay returns the slots with the fewest outputs that are to go: all on one host. It reports whether their room suffices for a reduce.
+// If slots stand still, it returns one beside them, and whether its room is enough isn't known.
+func inTheWay(m *Machine) (ids []SlotID, suffices bool) {
+	least := 0
+	byHost := map[host][]SlotID{}
+	for _, id := range m.live {
+		if s := &m.slots[id]; s.ready && !s.frozen {
+			byHost[s.host] = append(byHost[s.host], id)
+		}
+	}
+	frozen := hostsOfFrozen(m)
+	for h := range m.nodes { // in their order, so that the same events have the same slots go
+		slots := byHost[host(h)]
+		if len(slots) == 0 || len(frozen) > 0 && !frozen[host(h)] {
+			continue
+		}
+		slices.SortStableFunc(slots, func(a, b SlotID) int { return cmp.Compare(len(m.slots[a].outputs), len(m.slots[b].outputs)) })
+		memory, outputs, n := int64(0), 0, 0
+		for n == 0 || n < len(slots) && memory < m.job.ReduceMemory && len(frozen) == 0 {
+			memory += m.slots[slots[n]].memory
+			outputs += len(m.slots[slots[n]].outputs)
+			n++
+		}
+		enough := len(frozen) == 0 && memory >= m.job.ReduceMemory
+		if ids == nil || enough && !suffices || enough == suffices && outputs < least {
+			ids, suffices, least = slots[:n], enough, outputs
+		}
+	}
+	return ids, suffices
+}
+
+func hostsOfFrozen(m *Machine) map[host]bool {
+	hosts := map[host]bool{}
+	for _, id := range m.live {
+		if s := &m.slots[id]; s.frozen {
+			hosts[s.host] = true
+		}
+	}
+	return hosts
+}
+
+// roomIsForReduces reports whether room was made and the job has no slot yet that does for reduces. It asks for such a slot alone then, which
+// does for maps as well: slots for maps would take the room, and hold it again.
+func roomIsForReduces(m *Machine) bool {
+	return m.rooms > 0 && !m.job.PerTask && len(m.tables[Reduce].all) > 0 &&
+		!slices.ContainsFunc(m.live, func(id SlotID) bool { return m.slots[id].memory >= m.job.ReduceMemory })
+}
