@@ -38,8 +38,9 @@ const (
 const storeMemory = 64 << 20
 
 func newPrinter(o *Options, out, errs io.Writer, b *bar) *printer {
+	again := o.Again || o.Tries > 1
 	p := &printer{
-		keepOrder: o.KeepOrder, lines: o.LineBuffer, alone: o.Procs == 1 && !o.Again, again: o.Again, bar: b,
+		keepOrder: o.KeepOrder, lines: o.LineBuffer, alone: o.Procs == 1 && !again, again: again, bar: b,
 		to: [2]io.Writer{out, errs}, store: store{budget: storeMemory}, begun: map[int]*output{},
 	}
 	p.next.L = &p.mu

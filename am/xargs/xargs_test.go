@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -304,6 +305,24 @@ func TestRetries(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "\n"); n != 4 {
 		t.Errorf("outputs of failed tries are printed: %q", out.String())
+	}
+}
+
+// Outputs of failed tries aren't printed, though the command's turn to print has come.
+func TestOnlyTheLastTryIsPrinted(t *testing.T) {
+	for _, how := range []string{"-P1", "-kP2", "-kP1"} {
+		var tries atomic.Int32
+		r := scripted(func(_ context.Context, t *Task, stdout, stderr io.Writer) Outcome {
+			try := tries.Add(1)
+			fmt.Fprintln(stdout, "try", try)
+			fmt.Fprintln(stderr, "fault", try)
+			return Outcome{Exit: 1}
+		})
+		var out, errs bytes.Buffer
+		Run(t.Context(), parsed(t, how, "--retries=3"), r, Streams{In: strings.NewReader("a"), Out: &out, Err: &errs})
+		if out.String() != "try 3\n" || errs.String() != "fault 3\n" {
+			t.Errorf("%s: %q, %q", how, out.String(), errs.String())
+		}
 	}
 }
 
