@@ -94,3 +94,60 @@ func TestMissingBids(t *testing.T) {
 		t.Errorf("a bid for what is over: %+v", g)
 	}
 }
+
+// Nodes that haven't said yet whether they take their probe are waited for. When no task waits, a bid is answered at once.
+func TestBidsWaitForVerdicts(t *testing.T) {
+	s := New(Config{Ratio: 2, Early: time.Second}, rand.New(rand.NewPCG(1, 2)))
+	s.SetNodes([]Node{0, 1, 2, 3}, nil)
+	id, to := s.Submit(0, Job{Tasks: 1})
+	first, second := to[0], to[1]
+	s.Answered(id, first, true, Bitmap{})
+	if g := s.Bid(0, id, Asking{Node: first, Load: 9}, 1); len(g) > 0 {
+		t.Errorf("%+v, though another node has said nothing", g)
+	}
+	s.Answered(id, second, true, Bitmap{})
+	if g := s.Bid(0, id, Asking{Node: second}, 2); len(g) != 2 || g[0].Node != second || g[0].Answer.Kind != Task {
+		t.Errorf("%+v", g)
+	}
+	s.find(id).unanswered = 1 // a probe of those that another round sends
+	if g := s.Bid(0, id, Asking{Node: 3}, 3); len(g) != 1 || g[0].Answer.Kind != None {
+		t.Errorf("when nothing waits: %+v", g)
+	}
+}
+
+// Config.Early counts from the first bid of several.
+func TestTheFirstBidWaitsForLongest(t *testing.T) {
+	s, id, to := early(t, 2)
+	s.Bid(0, id, Asking{Node: to[0]}, 1)
+	s.Bid(time.Second/2, id, Asking{Node: to[1]}, 2)
+	if g := s.Settle(time.Second); len(g) != 2 {
+		t.Errorf("%+v", g)
+	}
+}
+
+// A task adds its part of a node's processors: a large node may get two before a small one with a higher load gets any. Bids of nodes with as much to do are
+// answered in their order.
+func TestStepsOfNodes(t *testing.T) {
+	s, id, _ := early(t, 2)
+	s.Bid(0, id, Asking{Node: 0, Step: .25}, 0)
+	s.Bid(0, id, Asking{Node: 0, Step: .25}, 1)
+	s.Bid(0, id, Asking{Node: 1, Load: .5, Step: 1}, 2)
+	for _, g := range s.Bid(0, id, Asking{Node: 1, Load: .5, Step: 1}, 3) {
+		if want := g.Ticket < 2; (g.Answer.Kind == Task) != want {
+			t.Errorf("bid %d: %+v", g.Ticket, g.Answer)
+		}
+	}
+	s, id, to := early(t, 20)
+	var grants []Grant
+	for i := range to {
+		grants = s.Bid(0, id, Asking{Node: Node(i % 2), Load: float64(1 - i%2)}, uint64(i))
+	}
+	for i, g := range grants {
+		if want := uint64(2*i+1) % 40; i < 20 && g.Ticket != want || i >= 20 && g.Ticket != uint64(2*(i-20)) {
+			t.Fatalf("bid %d is answered in place %d", g.Ticket, i)
+		}
+	}
+	if len(grants) != 40 {
+		t.Errorf("%d grants", len(grants))
+	}
+}

@@ -50,13 +50,18 @@ func TestClaimsShareProcessors(t *testing.T) {
 		t.Errorf("%d starts, %t", s, ok)
 	}
 	w.Lend(Amount{})
-	y, _ := w.Claim(time.Second, early)
+	y, load := w.Claim(time.Second, early)
+	if load != (Load{Bound: 3, Of: 1}) {
+		t.Errorf("when nothing is lent: %+v", load)
+	}
 	for s, want := range map[Slot]bool{x.Slot: false, y.Slot: true} {
 		if w.Early(s) != want || w.Hopeless(s) != want {
 			t.Errorf("slot %d waits: %t, without hope: %t", s, w.Early(s), w.Hopeless(s))
 		}
 	}
-	w.Bind(time.Second, y.Slot, None)
+	if w.Bind(time.Second, y.Slot, None); w.bound != 3 {
+		t.Errorf("%d vcores are bound after a claim without a task", w.bound)
+	}
 	for _, s := range []Slot{slots[1], x.Slot, y.Slot, a.Slot} {
 		w.Free(2*time.Second, s)
 	}
@@ -90,5 +95,36 @@ func TestClaimsAreLimited(t *testing.T) {
 	w.Claim(0, b)
 	if v := w.Offer(b); v != Full {
 		t.Errorf("%v, not full", v)
+	}
+}
+
+// A small claim doesn't overtake a large one that waits for memory.
+func TestClaimsDoNotOvertake(t *testing.T) {
+	jobs := &Jobs{}
+	w := New(&Config{}, jobs, Amount{MemoryMB: 3, VCores: 1})
+	large := jobs.Add(Job{Left: 9, Size: Amount{MemoryMB: 2, VCores: 1}, Early: true})
+	small := jobs.Add(Job{Left: 9, Size: Amount{MemoryMB: 1, VCores: 1}, Early: true})
+	w.Claim(0, large)
+	for _, h := range []Handle{large, small} {
+		if a, _ := w.Claim(0, h); !w.Early(a.Slot) {
+			t.Errorf("job %d has room before one that came earlier", h)
+		}
+	}
+}
+
+// Claimed tasks take no slot from late ones, so that these wait for none of them; and vcores that aren't lent are no hindrance for a claim.
+func TestClaimsDoNotDelayLateTasks(t *testing.T) {
+	jobs := &Jobs{}
+	w := New(&Config{}, jobs, Amount{MemoryMB: 2, VCores: 1})
+	size := Amount{MemoryMB: 1, VCores: 1}
+	early := jobs.Add(Job{Left: 9, Size: size, Early: true, Estimate: time.Hour})
+	a, _ := w.Claim(0, early)
+	w.Bind(0, a.Slot, Task)
+	if q := w.Quote(0, jobs.Add(Job{Left: 9, Size: size})); q != (Quote{}) {
+		t.Errorf("beside a claimed task %+v", q)
+	}
+	w.Lend(Amount{MemoryMB: 1})
+	if b, _ := w.Claim(0, early); !w.Early(b.Slot) || w.Hopeless(b.Slot) {
+		t.Error("without vcores a claim has no hope")
 	}
 }
