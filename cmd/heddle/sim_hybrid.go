@@ -167,14 +167,17 @@ func (o *hybridSim) setDice() (err error) {
 	return nil
 }
 
-// secondsOf reads a number of seconds, or a duration with a unit.
+// mostSeconds is as many as a duration holds, nearly.
+const mostSeconds = 9e9
+
+// secondsOf reads a number of seconds, or a duration with a unit. More than a duration holds is as much as it holds.
 func secondsOf(text string) (time.Duration, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return d, nil
 	}
 	s, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(s >= 0 && s < 1e9) {
+	if err != nil || !(s >= 0) {
 		return 0, fmt.Errorf("%q is not a number of seconds, such as 90.58", text)
 	}
-	return time.Duration(s * float64(time.Second)), nil
+	return time.Duration(min(s, mostSeconds) * float64(time.Second)), nil
 }
