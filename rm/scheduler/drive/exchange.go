@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/rm/scheduler"
+	"heddle/yarn/records"
 )
 
 // exchangeAfter is how long, in ms, a container waits for room that becomes free when it was suspended for as long as may be.
@@ -61,7 +62,7 @@ func (x *suspender) siblings(h scheduler.ContainerHandle) (list []scheduler.Cont
 		if c := &d.containers[i]; o == h || !c.known || c.am || c.suspended || c.stopped || c.app != app || d.NodeOf(o) != node {
 			continue
 		}
-		if d.Held(o) == d.Claim(o) && !x.exhausted(o) {
+		if runs := d.CanHold(o, records.Resource{}); runs && d.Held(o) == d.Claim(o) && !x.exhausted(o) {
 			list = append(list, o)
 		}
 	}
