@@ -2,6 +2,8 @@ package suspend
 
 import (
 	"context"
+	"errors"
+	"syscall"
 	"time"
 
 	"heddle/yarn/records"
@@ -41,7 +43,8 @@ func (l *Ladder) Breathe(ctx context.Context, allowance int64, stop <-chan struc
 	if squeezed {
 		open := size
 		open[records.Memory] = min(size.MemoryMB(), s.Holds.MemoryMB()+allowance>>20)
-		if err := l.p.Hold(ctx, open, true); err != nil {
+		// EBUSY: it has more than that already, which can't be taken from it.
+		if err := l.p.Hold(ctx, open, true); err != nil && !errors.Is(err, syscall.EBUSY) {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -62,6 +63,31 @@ func TestLengthOfABreath(t *testing.T) {
 					t.Errorf("after it: %+v, limited to %v, frozen %v", s, f.held, f.frozen)
 				}
 			})
+		})
+	}
+}
+
+// A container that has more than a breath would give it, as its memory can't be paged out, breathes with that. Where the limit can't be changed for another
+// reason, it doesn't breathe.
+func TestBreathsOfOneThatHasMore(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want string
+	}{{syscall.EBUSY, "hold 64/2 page, thaw, freeze"}, {syscall.EIO, "hold 64/2 page"}} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFake()
+			l := NewLadder(f, &Node{})
+			if err := l.Set(t.Context(), at(Reclaimed, 64, 0)); err != nil {
+				t.Fatal(err)
+			}
+			f.did, f.denies = nil, fmt.Errorf("limit group: %w", c.err)
+			err := l.Breathe(t.Context(), 0, nil)
+			if breathed := !l.State().LastBreath.IsZero(); breathed != (c.err == syscall.EBUSY) || breathed != (err == nil) {
+				t.Errorf("%v: it breathed: %v, %v", c.err, breathed, err)
+			}
+			if first := strings.Join(f.did[:min(len(f.did), 3)], ", "); first != c.want {
+				t.Errorf("%v: it did %s", c.err, first)
+			}
 		})
 	}
 }

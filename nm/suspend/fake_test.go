@@ -32,6 +32,7 @@ type fake struct {
 	pagesBack func(since time.Duration) int64 // bytes that are read back while it runs
 	working   func() bool                     // nil: never
 	talks     []*peer                         // nil: the kernel doesn't tell of connections
+	denies    error                           // the next Hold
 }
 
 // peer is a connection on which a container says something at a time after each thaw, and hears something a while after that.
@@ -74,6 +75,9 @@ func (f *fake) Hold(ctx context.Context, held records.Resource, page bool) error
 		word = " page"
 	}
 	err := f.do(ctx, "hold %d/%d%s", held.MemoryMB(), held.VCores(), word)
+	if f.denies != nil {
+		err, f.denies = f.denies, nil
+	}
 	if err == nil {
 		f.held, f.page = held, page
 	}
