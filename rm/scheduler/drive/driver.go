@@ -162,7 +162,9 @@ func (d *Driver) add(x *scheduler.Decision) {
 	})
 	switch x.Kind {
 	case scheduler.Allocate:
-		d.apps[x.App].granted++
+		if len(d.sus.vain) > 0 { // else nobody compares it
+			d.apps[x.App].granted++
+		}
 		d.enter(x.Container, container{app: x.App, priority: x.Priority, since: d.now})
 	case scheduler.Kill:
 		d.out[len(d.out)-1].Reason = d.killable[x.Container] + "; its room is needed now"

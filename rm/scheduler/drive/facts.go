@@ -30,7 +30,7 @@ type app struct {
 	id           records.ApplicationID
 	spareMaster  bool
 	neverSuspend bool
-	granted      int64 // containers, ever
+	granted      int64 // containers, while rounds have taken room somewhere
 }
 
 type container struct {

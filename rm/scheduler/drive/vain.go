@@ -16,7 +16,7 @@ const (
 // vanity is what the last rounds have come to on a node.
 type vanity struct {
 	app     scheduler.AppHandle // for which the last one took room
-	granted int64               // of its containers, ever, when it did
+	granted int64               // its containers, as they are counted, when it did
 	at      int64               // ms: when it did
 	times   int                 // how many rounds in a row were in vain
 	until   int64               // ms: when the node is open to rounds again
