@@ -16,13 +16,12 @@ const exchangeAfter = 60_000
 func (x *suspender) exchange() {
 	for i := 0; i < len(x.of); i++ {
 		s := x.of[i]
-		if x.d.now-exchangeAfter < x.due(&s) || !x.nodes[x.d.NodeOf(s.container)].Suspend {
+		if x.d.now-exchangeAfter < x.due(&s) {
 			continue
 		}
 		if taken, ok := x.makeWay(s.container); ok {
 			x.resumed(s, "it was suspended for as long as may be, and another container of its application makes way")
-			by := beneficiary{app: x.d.apps[x.d.containers[s.container].app].id}
-			_, by.queue = x.d.Means(s.container)
+			by := x.itself(s.container)
 			for _, h := range taken {
 				x.enterSuspended(h, x.d.now, by)
 				x.change(Suspend, h, x.d.Held(h), "a container of its application goes on that was suspended for as long as may be", by)
@@ -50,19 +49,15 @@ func (x *suspender) makeWay(h scheduler.ContainerHandle) (taken []scheduler.Cont
 	return nil, false
 }
 
-// siblings are the containers of a container's application that run on its node and may be suspended, the newest first.
+// siblings are the containers of a container's application that run on its node and may stand still for it, the newest first.
 func (x *suspender) siblings(h scheduler.ContainerHandle) (list []scheduler.ContainerHandle) {
 	d := x.d
-	node, app := d.NodeOf(h), d.containers[h].app
-	if d.apps[app].neverSuspend {
-		return nil
-	}
 	for i := range d.containers {
 		o := scheduler.ContainerHandle(i)
-		if c := &d.containers[i]; o == h || !c.known || c.am || c.suspended || c.stopped || c.app != app || d.NodeOf(o) != node {
+		if o == h || d.containers[o].app != d.containers[h].app || d.NodeOf(o) != d.NodeOf(h) {
 			continue
 		}
-		if runs := d.CanHold(o, records.Resource{}); runs && d.Held(o) == d.Claim(o) && !x.exhausted(o) {
+		if runs := d.CanHold(o, records.Resource{}); runs && mayStand(d, o) == nil {
 			list = append(list, o)
 		}
 	}

@@ -32,7 +32,16 @@ type swaps struct {
 // containers are suspended is bounded as by preemption. The container resumes as those do, when its node has room, or after Unswap as
 // soon as there is room.
 func (w *swaps) Swap(h scheduler.ContainerHandle, priority int32, request int64) error {
-	d := w.d
+	if err := mayStand(w.d, h); err != nil {
+		return err
+	}
+	w.forget(h)
+	w.wanted = append(w.wanted, swap{h, priority, request})
+	return nil
+}
+
+// mayStand returns why a container that runs can't stand still for its own application; nil: it can.
+func mayStand(d *Driver, h scheduler.ContainerHandle) error {
 	c := &d.containers[h]
 	means, queue := d.Means(h)
 	able := d.sus.nodes[d.NodeOf(h)]
@@ -54,8 +63,6 @@ func (w *swaps) Swap(h scheduler.ContainerHandle, priority int32, request int64)
 	case d.now-c.since < d.tree.Settings.Suspension.MinimumAge.Milliseconds():
 		return errors.New("it is younger than containers are that may be suspended")
 	}
-	w.forget(h)
-	w.wanted = append(w.wanted, swap{h, priority, request})
 	return nil
 }
 
@@ -66,6 +73,12 @@ func (w *swaps) Unswap(h scheduler.ContainerHandle) {
 	if i := d.sus.index(h); i >= 0 && d.sus.own(&d.sus.of[i]) {
 		d.sus.of[i].back = true
 	}
+}
+
+// itself is a container's own application.
+func (x *suspender) itself(h scheduler.ContainerHandle) beneficiary {
+	_, queue := x.d.Means(h)
+	return beneficiary{queue, x.d.apps[x.d.containers[h].app].id}
 }
 
 // own reports whether a container stands still for its own application. What an earlier leader decided names the queue only.
@@ -90,8 +103,7 @@ func (w *swaps) carryOut() {
 	x := &w.d.sus
 	for _, s := range w.wanted {
 		h := s.container
-		_, queue := x.d.Means(h)
-		by := beneficiary{queue, x.d.apps[x.d.containers[h].app].id}
+		by := x.itself(h)
 		to := x.footprint(h)
 		if x.d.containers[h].stopped || s.request == AnyRequest && !x.d.SetHeld(h, to) || s.request != AnyRequest && !x.d.Exchange(h, to, s.priority, s.request) {
 			continue
