@@ -77,35 +77,25 @@ func inTheWay(m *Machine) (ids []SlotID, suffices bool) {
 			byHost[s.host] = append(byHost[s.host], id)
 		}
 	}
-	frozen := hostsOfFrozen(m)
+	frozen := slices.ContainsFunc(m.nodes, func(n node) bool { return n.frozen > 0 })
 	for h := range m.nodes { // in their order, so that the same events have the same slots go
 		slots := byHost[host(h)]
-		if len(slots) == 0 || len(frozen) > 0 && !frozen[host(h)] {
+		if len(slots) == 0 || frozen && m.nodes[h].frozen == 0 {
 			continue
 		}
 		slices.SortStableFunc(slots, func(a, b SlotID) int { return cmp.Compare(len(m.slots[a].outputs), len(m.slots[b].outputs)) })
 		memory, outputs, n := int64(0), 0, 0
-		for n == 0 || n < len(slots) && memory < m.job.ReduceMemory && len(frozen) == 0 {
+		for n == 0 || n < len(slots) && memory < m.job.ReduceMemory && !frozen {
 			memory += m.slots[slots[n]].memory
 			outputs += len(m.slots[slots[n]].outputs)
 			n++
 		}
-		enough := len(frozen) == 0 && memory >= m.job.ReduceMemory
+		enough := !frozen && memory >= m.job.ReduceMemory
 		if ids == nil || enough && !suffices || enough == suffices && outputs < least {
 			ids, suffices, least = slots[:n], enough, outputs
 		}
 	}
 	return ids, suffices
-}
-
-func hostsOfFrozen(m *Machine) map[host]bool {
-	hosts := map[host]bool{}
-	for _, id := range m.live {
-		if s := &m.slots[id]; s.frozen {
-			hosts[s.host] = true
-		}
-	}
-	return hosts
 }
 
 // roomIsForReduces reports whether room was made and the job has no slot yet that does for reduces. It asks for such a slot alone then, which

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -84,18 +83,8 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	local := filepath.Join(c.Dir(), "nodemanager1", "local")
-	if err := os.MkdirAll(local, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=16m,mode=755", "tmpfs", local).CombinedOutput(); err != nil {
-		t.Skipf("no disk can be mounted here: %s", out)
-	}
-	t.Cleanup(func() {
-		node.Kill()
-		if out, err := exec.Command("umount", "-l", local).CombinedOutput(); err != nil {
-			t.Errorf("umount: %s", out)
-		}
-	})
+	hadooplab.SmallDisk(t, local, 16)
+	t.Cleanup(node.Kill) // before its disk goes
 	if err := node.Restart(); err != nil {
 		t.Fatal(err)
 	}

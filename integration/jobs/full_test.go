@@ -3,7 +3,6 @@ package jobs
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -16,18 +15,7 @@ import (
 // small has a node keep its containers' files on a disk that has room for little more than the program. The node doesn't run yet.
 func (c *cluster) small(t *testing.T, node string, mb int) {
 	t.Helper()
-	local := filepath.Join(c.dir, node, "local")
-	if err := os.MkdirAll(local, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", fmt.Sprintf("size=%dm,mode=755", mb), "tmpfs", local).CombinedOutput(); err != nil {
-		t.Skipf("no disk can be mounted here: %s", out)
-	}
-	t.Cleanup(func() {
-		if out, err := exec.Command("umount", "-l", local).CombinedOutput(); err != nil {
-			t.Errorf("umount: %s", out)
-		}
-	})
+	hadooplab.SmallDisk(t, filepath.Join(c.dir, node, "local"), mb)
 }
 
 // fill leaves some MB of a small disk.

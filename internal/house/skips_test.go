@@ -42,9 +42,8 @@ var skips = map[string]map[string]int{
 		"internal/swapfile/swapfile_linux.go":   3,
 		"internal/swapfile/swapfile_other.go":   1,
 		"integration/archives/archives_test.go": 1,
-		"integration/faults/node_test.go":       1,
+		"integration/hadooplab/disk.go":         1,
 		"integration/jobs/suspension_test.go":   1,
-		"integration/jobs/full_test.go":         1,
 		"integration/vm/vm_test.go":             1, // only root, on Linux and amd64
 		"integration/campaign/machine_test.go":  1,
 	},

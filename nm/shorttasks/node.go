@@ -283,9 +283,8 @@ func (n *Node) sweep() {
 	for pause.For(n.ctx, sweepTime) == nil {
 		n.mu.Lock()
 		now := n.o.Now()
-		if n.staged != nil {
-			n.staged.promises.Size(n.now(), n.staged.rules)
-			n.doStaging()
+		if n.staged != nil && n.staged.promises.Size(n.now(), n.staged.rules) {
+			n.doStaging() // there may be more at a time
 		}
 		for _, s := range n.schedulers {
 			s.check(now)

@@ -137,7 +137,7 @@ func (m *Manager) Probed(id Job, t Table) {
 	j.refs++
 	if !m.cfg.Named {
 		for range m.cfg.PerProbe {
-			m.request(id, j, false)
+			m.request(j, false)
 		}
 	}
 }
@@ -145,12 +145,12 @@ func (m *Manager) Probed(id Job, t Table) {
 // Wanted has the input of a waiting task of a job staged, in the fast lane or not. One that is staged, or that was tried in vain, isn't again.
 func (m *Manager) Wanted(id Job, task int32, fast bool) {
 	if j := m.job(id); j != nil && j.table.Waits(task) && j.table.Size(task) > 0 && j.find(task) == nil {
-		m.enter(id, j, task, fast)
+		m.enter(j, task, fast)
 	}
 }
 
 // request enters one of the waiting tasks that aren't staged, drawn by chance.
-func (m *Manager) request(id Job, j *job, fast bool) {
+func (m *Manager) request(j *job, fast bool) {
 	n := j.table.Tasks()
 	if n == 0 {
 		return
@@ -173,17 +173,17 @@ func (m *Manager) request(id Job, j *job, fast bool) {
 		}
 	}
 	if task >= 0 {
-		m.enter(id, j, task, fast)
+		m.enter(j, task, fast)
 	}
 }
 
 // enter puts a task into one of the queues.
-func (m *Manager) enter(id Job, j *job, task int32, fast bool) {
+func (m *Manager) enter(j *job, task int32, fast bool) {
 	j.inputs = append(j.inputs, input{task: task, fast: fast, bytes: j.table.Size(task)})
 	if fast {
-		m.fast = append(m.fast, request{id, task})
+		m.fast = append(m.fast, request{j.id, task})
 	} else {
-		m.queue = append(m.queue, request{id, task})
+		m.queue = append(m.queue, request{j.id, task})
 	}
 }
 
@@ -213,7 +213,7 @@ func (m *Manager) Took(id Job, task int32, t Table) (hit bool) {
 		hit = x.status == staged
 	}
 	if !m.cfg.Named {
-		m.request(id, j, true)
+		m.request(j, true)
 	}
 	return hit
 }
@@ -237,7 +237,7 @@ func (m *Manager) Ended(id Job, task int32) {
 	switch {
 	case i < 0:
 	case j.inputs[i].status == staged:
-		m.remove(id, j, i)
+		m.remove(j, i)
 	case j.inputs[i].status == copying:
 		j.inputs[i].ended = true
 	default: // one that waits is dropped when its turn comes
@@ -264,8 +264,8 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 		m.used -= x.bytes
 		m.deletes = append(m.deletes, Action{Job: id, Task: task, Delete: true})
 	case j.refs == 0 || x.ended:
-		m.remove(id, j, j.index(task))
-		m.forget(id, j)
+		m.remove(j, j.index(task))
+		m.forget(j)
 	default:
 		x.status = staged
 		if j.staged++; j.staged == 1 {
@@ -273,12 +273,12 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 		}
 	}
 	if !ok && j.refs == 0 {
-		m.forget(id, j)
+		m.forget(j)
 	}
 }
 
 // remove deletes a copy.
-func (m *Manager) remove(id Job, j *job, i int) {
+func (m *Manager) remove(j *job, i int) {
 	x := j.inputs[i]
 	m.used -= x.bytes
 	if x.status == staged {
@@ -287,7 +287,7 @@ func (m *Manager) remove(id Job, j *job, i int) {
 			m.holders = slices.Delete(m.holders, at, at+1)
 		}
 	}
-	m.deletes = append(m.deletes, Action{Job: id, Task: x.task, Bytes: x.bytes, Delete: true})
+	m.deletes = append(m.deletes, Action{Job: j.id, Task: x.task, Bytes: x.bytes, Delete: true})
 	j.inputs = slices.Delete(j.inputs, i, i+1)
 }
 
@@ -303,20 +303,20 @@ func (m *Manager) Released(id Job) {
 	for i := len(j.inputs) - 1; i >= 0; i-- {
 		switch j.inputs[i].status {
 		case staged:
-			m.remove(id, j, i)
+			m.remove(j, i)
 		case queued, failed:
 			j.inputs = slices.Delete(j.inputs, i, i+1)
 		}
 	}
-	m.forget(id, j)
+	m.forget(j)
 }
 
 // forget drops a job of which nothing is left. Copies under way are waited for.
-func (m *Manager) forget(id Job, j *job) {
+func (m *Manager) forget(j *job) {
 	if j.refs > 0 || slices.ContainsFunc(j.inputs, func(x input) bool { return x.status == copying }) {
 		return
 	}
-	at, _ := m.placeOf(id)
+	at, _ := m.placeOf(j.id)
 	m.jobs = slices.Delete(m.jobs, at, at+1)
 }
 
@@ -390,7 +390,7 @@ func (m *Manager) evict(bytes int64, useless func(*job, *input) bool) bool {
 		j := m.holders[k]
 		for i := len(j.inputs) - 1; i >= 0; i-- {
 			if x := &j.inputs[i]; x.status == staged && useless(j, x) {
-				if m.remove(j.id, j, i); m.room(bytes) {
+				if m.remove(j, i); m.room(bytes) {
 					return true
 				}
 			}

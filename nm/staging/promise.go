@@ -41,13 +41,14 @@ func (p *Promises) Due(kept bool) {
 }
 
 // Size has a Manager make up to twice as many copies at a time in the next window as Config says, by how many promises of this one were broken. Copies come too late
-// then, and a task that reads its file itself costs the disk as much.
-func (p *Promises) Size(now time.Duration, m *Manager) {
+// then, and a task that reads its file itself costs the disk as much. Size reports whether a window has begun.
+func (p *Promises) Size(now time.Duration, m *Manager) bool {
 	if now < p.ends {
-		return
+		return false
 	}
 	if p.ends > 0 {
 		m.copies = m.cfg.Concurrent + int(quotes.Broken(p.made, p.broken)*float64(m.cfg.Concurrent))
 	}
 	p.ends, p.made, p.broken = now+promiseWindow, 0, 0
+	return true
 }

@@ -199,22 +199,17 @@ func breathPeriod(o level.Order) int64 {
 	return cmp.Or(quickBreaths[o.Type], breathEvery)
 }
 
-// Order implements leader.Launcher. Its token names no attempt: no ApplicationMaster has such a token, and nodes take orders from nobody else.
+// Order implements leader.Launcher.
 func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order) error {
-	to, _, err := c.node(node, records.AttemptID{App: o.Container.Attempt.App}, protocol.ContainerControl)
-	if err != nil {
-		return err
-	}
 	m := &pb.ContainerOrder{}
-	m.SetContainerId(o.Container.PB())
 	m.SetLevel(levelPB(o.Level))
 	m.SetHeld(c.Types.PB(o.Held))
 	m.SetBreathEveryMs(breathPeriod(o))
 	m.SetVersion(o.Version)
 	m.SetBeneficiary(o.For)
-	resp, err := protocol.OrderContainers.Call(ctx, to, orders(m))
+	resp, err := c.order(ctx, node, o.Container, m)
 	if err != nil {
-		return c.nodeError(node, err)
+		return err
 	}
 	for _, s := range resp.GetSuspension() {
 		if s.GetFailed() && s.GetVersion() == o.Version {
@@ -224,27 +219,32 @@ func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order
 	return failure(node, resp.GetFailedRequests())
 }
 
-func orders(m *pb.ContainerOrder) *pb.OrderContainersRequest {
-	req := &pb.OrderContainersRequest{}
-	req.SetOrder([]*pb.ContainerOrder{m})
-	return req
-}
-
 // Ahead implements leader.Launcher.
 func (c *Launcher) Ahead(ctx context.Context, node records.NodeID, id records.ContainerID, waits bool) error {
-	to, _, err := c.node(node, records.AttemptID{App: id.Attempt.App}, protocol.ContainerControl)
+	m := &pb.ContainerOrder{}
+	m.SetLevel(pb.ContainerLevel_LEVEL_RECLAIMED)
+	m.SetAhead(waits)
+	resp, err := c.order(ctx, node, id, m)
 	if err != nil {
 		return err
 	}
-	m := &pb.ContainerOrder{}
-	m.SetContainerId(id.PB())
-	m.SetLevel(pb.ContainerLevel_LEVEL_RECLAIMED)
-	m.SetAhead(waits)
-	resp, err := protocol.OrderContainers.Call(ctx, to, orders(m))
-	if err != nil {
-		return c.nodeError(node, err)
-	}
 	return failure(node, resp.GetFailedRequests())
+}
+
+// order sends a node one order for a container. Its token names no attempt: no ApplicationMaster has such a token, and nodes take orders from nobody else.
+func (c *Launcher) order(ctx context.Context, node records.NodeID, id records.ContainerID, m *pb.ContainerOrder) (*pb.OrderContainersResponse, error) {
+	to, _, err := c.node(node, records.AttemptID{App: id.Attempt.App}, protocol.ContainerControl)
+	if err != nil {
+		return nil, err
+	}
+	m.SetContainerId(id.PB())
+	req := &pb.OrderContainersRequest{}
+	req.SetOrder([]*pb.ContainerOrder{m})
+	resp, err := protocol.OrderContainers.Call(ctx, to, req)
+	if err != nil {
+		return nil, c.nodeError(node, err)
+	}
+	return resp, nil
 }
 
 // levelPB is a level on the wire.

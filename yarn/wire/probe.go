@@ -99,10 +99,7 @@ func (m *Probe) append(b []byte) []byte {
 	b = number(b, 6, m.VCores)
 	b = number(b, 7, m.Nice)
 	b = texts(b, 8, m.Inputs)
-	if m.Early {
-		b = number(b, 9, 1)
-	}
-	return b
+	return flag(b, 9, m.Early)
 }
 
 func (m *Verdict) append(b []byte) []byte {
@@ -113,10 +110,7 @@ func (m *Verdict) append(b []byte) []byte {
 	b = number(b, 5, m.P50US)
 	b = number(b, 6, m.P95US)
 	b = number(b, 7, m.GaveBack)
-	if m.Memory {
-		b = number(b, 8, 1)
-	}
-	return b
+	return flag(b, 8, m.Memory)
 }
 
 func (m *Ask) append(b []byte) []byte {

@@ -311,7 +311,7 @@ func (c *cutting) makeRoom(w *want) bool {
 	best, least, sets := -1, math.Inf(1), 0
 	for i := range c.candidates {
 		at := c.candidates[i].c.Node
-		if tried[at] || c.own(w, i) || !c.takes(w, at) {
+		if tried[at] || own(w, &c.candidates[i]) || !c.takes(w, at) {
 			continue
 		}
 		tried[at] = true
@@ -340,9 +340,7 @@ func (c *cutting) makeRoom(w *want) bool {
 
 // own reports whether a candidate is of the leaf that a request waits in: that can be over its share of one type and below that of another,
 // and would be none the better for it.
-func (c *cutting) own(w *want, candidate int) bool {
-	return c.candidates[candidate].app.Queue == w.app.Queue
-}
+func own(w *want, x *candidate) bool { return x.app.Queue == w.app.Queue }
 
 // take takes from the containers on a node what a request needs, and gives it that.
 func (c *cutting) take(w *want, node int) bool {
@@ -377,10 +375,10 @@ func (c *cutting) possible(w *want, node int) bool {
 		if c.fits(w.ask.Capability, most) {
 			return true
 		}
-		if c.own(w, i) {
+		x := &c.candidates[i]
+		if own(w, x) {
 			continue
 		}
-		x := &c.candidates[i]
 		left, seen := due[x.app.Queue]
 		if !seen {
 			left = c.due[x.app.Queue]
@@ -445,9 +443,6 @@ func (c *cutting) takeFrom(list []int, w *want, node int, steps bool) bool {
 				if c.fits(w.ask.Capability, c.room[node]) {
 					return true
 				}
-				if c.own(w, i) {
-					continue
-				}
 				taken = c.bite(&c.candidates[i], w, steps) || taken
 			}
 		}
@@ -463,7 +458,7 @@ func (c *cutting) bite(x *candidate, w *want, steps bool) bool {
 		to = c.stepDown(x)
 	}
 	gain := x.held.Sub(to)
-	if !c.helps(gain, c.due[x.app.Queue], c.allowed) {
+	if own(w, x) || !c.helps(gain, c.due[x.app.Queue], c.allowed) {
 		return false
 	}
 	x.held, x.by = to, w.app
