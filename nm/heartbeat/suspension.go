@@ -27,14 +27,15 @@ func (u *Updater) suspensions() []*pb.ContainerSuspension {
 // leastChange is how many bytes a container must use more or less to be worth a word.
 const leastChange = 16 << 20
 
-// differs reports whether a container uses much more or less memory than before.
-func differs(before, now int64) bool {
+// isNews reports whether the ResourceManager should hear how much memory a container uses: the first figure, however small, because until then
+// it takes the container to use all that it holds; and later ones that are much higher or lower.
+func isNews(told map[records.ContainerID]int64, id records.ContainerID, now int64) bool {
+	before, known := told[id]
 	change := max(now-before, before-now)
-	return change >= leastChange && 4*change >= before
+	return !known || change >= leastChange && 4*change >= before
 }
 
-// containerMemory adds how much memory containers use, of those for which that has changed much since it was told. It returns what is known
-// then. Suspending a container costs what its memory takes to be moved.
+// containerMemory adds how much memory containers use, of those for which that is news. It returns what is known then. Suspending a container costs what its memory takes to be moved.
 func (u *Updater) containerMemory(req *pb.NodeHeartbeatRequest) map[records.ContainerID]int64 {
 	known := make(map[records.ContainerID]int64, len(u.memory))
 	var out []*pb.ContainerMemory
@@ -43,9 +44,9 @@ func (u *Updater) containerMemory(req *pb.NodeHeartbeatRequest) map[records.Cont
 		if s.State == container.Done || s.Usage.At.IsZero() || allocation.IsOnLent(c.ID()) {
 			continue
 		}
-		id, before, now := c.ID(), u.memory[c.ID()], s.Usage.Physical
-		known[id] = before
-		if !differs(before, now) {
+		id, now := c.ID(), s.Usage.Physical
+		if !isNews(u.memory, id, now) {
+			known[id] = u.memory[id]
 			continue
 		}
 		known[id] = now

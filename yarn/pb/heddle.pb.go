@@ -1385,7 +1385,7 @@ func (b0 NodeMemory_builder) Build() *NodeMemory {
 	return m0
 }
 
-// How much memory a container uses, in heartbeats: of those for which that has changed by a quarter since it was last told.
+// How much memory a container uses, in heartbeats: the first figure, and then those that differ by a quarter from what was last told.
 type ContainerMemory struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
 	xxx_hidden_ContainerId *ContainerId           `protobuf:"bytes,1,opt,name=container_id,json=containerId"`
