@@ -112,7 +112,7 @@ func (d *kernelDriver) Open(name string) (Group, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	_, err := d.holder.pids(name)
+	pids, err := d.holder.pids(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("group %s: %w", name, ErrNotFound)
 	}
@@ -126,6 +126,10 @@ func (d *kernelDriver) Open(name string) (Group, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open group %s: %w", name, err)
+	}
+	g.loose = len(pids) == 0 // who was in it may have left
+	for _, pid := range pids {
+		g.noteOwner(pid)
 	}
 	return g, nil
 }
@@ -211,6 +215,7 @@ type kernelGroup struct {
 	mu    sync.Mutex
 	kills int64
 	paged cursor // up to where it is paged out
+	loose bool   // its processes may leave it
 }
 
 func (g *kernelGroup) Name() string         { return g.name }
@@ -224,6 +229,11 @@ func (g *kernelGroup) wrap(doing string, err error) error {
 }
 
 func (g *kernelGroup) Add(pid int) error {
+	g.noteOwner(pid)
+	return g.put(pid)
+}
+
+func (g *kernelGroup) put(pid int) error {
 	// Into the holder last: what is not limited yet must not be findable, or a kill in between would leave the rest
 	// of the hierarchies to a process that is no more.
 	if err := g.d.limiter.admit(g.name, pid); err != nil {
@@ -257,7 +267,13 @@ func (g *kernelGroup) Processes() ([]int, error) {
 }
 
 func (g *kernelGroup) Freeze(ctx context.Context) error {
-	err := g.d.holder.freeze(ctx, g.name)
+	freeze := func() error { return g.d.holder.freeze(ctx, g.name) }
+	err := freeze()
+	if err == nil {
+		if err = g.gather(ctx, freeze); err != nil {
+			err = errors.Join(err, g.d.holder.thaw(context.WithoutCancel(ctx), g.name))
+		}
+	}
 	if err == nil {
 		err = g.spare(true)
 	}
@@ -292,7 +308,8 @@ func (g *kernelGroup) Signal(sig syscall.Signal, except ...int) error {
 }
 
 func (g *kernelGroup) Kill(ctx context.Context) error {
-	return g.wrap("kill", g.d.holder.kill(ctx, g.name))
+	kill := func() error { return g.d.holder.kill(ctx, g.name) }
+	return g.wrap("kill", errors.Join(kill(), g.gather(ctx, kill)))
 }
 
 func (g *kernelGroup) Destroy(ctx context.Context) error {

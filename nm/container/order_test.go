@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"strconv"
@@ -141,40 +142,57 @@ func TestOrdersThatAreRefused(t *testing.T) {
 // is a file go.
 const rememberVariable = "CONTAINER_TEST_REMEMBER"
 
-// With "locked " before the number it locks the memory: the kernel doesn't page that out.
+// With "locked " before the number it locks the memory: the kernel doesn't page that out. With "half " half of it is a file in memory, which no process has mapped.
 func remember(size string) {
 	size, locked := strings.CutPrefix(size, "locked ")
+	size, half := strings.CutPrefix(size, "half ")
 	n, err := strconv.Atoi(size)
-	if err != nil {
-		panic(err)
-	}
-	memory := randomBytes(n)
-	if locked {
-		if err := syscall.Mlock(memory); err != nil {
+	check := func(err error) {
+		if err != nil {
 			panic(err)
 		}
+	}
+	check(err)
+	random, own := random(), n
+	if half {
+		own = n / 2
+	}
+	memory := make([]byte, own)
+	random.Read(memory)
+	if locked {
+		check(syscall.Mlock(memory))
+	}
+	file, err := os.CreateTemp("/dev/shm", "remember")
+	check(err)
+	check(os.Remove(file.Name()))
+	for piece := make([]byte, 1<<20); own < n; own += len(piece) {
+		random.Read(piece)
+		_, err := file.Write(piece)
+		check(err)
 	}
 	write := func(name, text string) {
-		if err := os.WriteFile(name+".part", []byte(text), 0o644); err != nil {
-			panic(err)
-		}
-		if err := os.Rename(name+".part", name); err != nil {
-			panic(err)
-		}
+		check(os.WriteFile(name+".part", []byte(text), 0o644))
+		check(os.Rename(name+".part", name))
 	}
 	write("ready", "")
 	for !exists("go") {
 		time.Sleep(10 * time.Millisecond)
 	}
-	write("sum", sumOf(memory))
+	sum := sha256.New()
+	sum.Write(memory)
+	_, err = io.Copy(sum, io.NewSectionReader(file, 0, int64(n)))
+	check(err)
+	write("sum", fmt.Sprintf("%x", sum.Sum(nil)))
 	for {
 		time.Sleep(time.Hour)
 	}
 }
 
+func random() *rand.ChaCha8 { return rand.NewChaCha8([32]byte{1}) }
+
 func randomBytes(n int) []byte {
 	memory := make([]byte, n)
-	rand.NewChaCha8([32]byte{1}).Read(memory)
+	random().Read(memory)
 	return memory
 }
 
@@ -225,7 +243,7 @@ func survives(t *testing.T, remembered int, size int64) {
 	if !l.node.Groups.Capabilities().Reclaim {
 		return // it says so: see nm/cgroup
 	}
-	c := l.rememberer(size, remembered)
+	c := l.remembers(size, fmt.Sprint("half ", remembered))
 	memory := func() cgroup.Memory {
 		m, err := c.Group().Memory()
 		if err != nil {
@@ -233,7 +251,7 @@ func survives(t *testing.T, remembered int, size int64) {
 		}
 		return m
 	}
-	if m := memory(); m.Anon < int64(remembered)*9/10 || m.Swapped > 0 {
+	if m := memory(); m.Used() < int64(remembered)*9/10 || m.File < int64(remembered)/2 || m.Swapped > 0 {
 		t.Fatalf("at first %+v", m)
 	}
 	o := level(suspend.Reclaimed, 64, 0, 1)

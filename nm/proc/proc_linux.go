@@ -24,14 +24,9 @@ const Root = "/proc"
 
 // Snapshot reads the table of all processes. It omits those that end while it reads.
 func Snapshot() (*Table, error) {
-	dir, err := os.Open(Root)
+	names, err := pidNames()
 	if err != nil {
-		return nil, fmt.Errorf("read the process table: %w", err)
-	}
-	names, err := dir.Readdirnames(-1)
-	dir.Close()
-	if err != nil {
-		return nil, fmt.Errorf("read the process table: %w", err)
+		return nil, err
 	}
 	var all []Process
 	for _, name := range names {
@@ -49,6 +44,20 @@ func Snapshot() (*Table, error) {
 		all = append(all, p)
 	}
 	return newTable(all), nil
+}
+
+// pidNames are the names in the process table: numbers, and some others.
+func pidNames() ([]string, error) {
+	dir, err := os.Open(Root)
+	if err != nil {
+		return nil, fmt.Errorf("read the process table: %w", err)
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return nil, fmt.Errorf("read the process table: %w", err)
+	}
+	return names, nil
 }
 
 // Read returns one process, or ErrGone.
@@ -75,6 +84,26 @@ func Environ(pid int) ([]string, error) {
 		return nil, nil
 	}
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), nil
+}
+
+// Marked returns the processes that were started with an entry "NAME=value" in their environment. It omits those whose environment this process may not read.
+func Marked(entry string) (pids []int, err error) {
+	names, err := pidNames()
+	if err != nil {
+		return nil, err
+	}
+	mark := []byte("\x00" + entry + "\x00")
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil {
+			continue
+		}
+		env, err := os.ReadFile(filepath.Join(Root, name, "environ"))
+		if err == nil && (bytes.HasPrefix(env, mark[1:]) || bytes.Contains(env, mark)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
 }
 
 // Signal sends sig to exactly the process that id names. It returns ErrGone if that process has ended.

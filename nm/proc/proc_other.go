@@ -55,6 +55,9 @@ func Read(pid int) (Process, error) {
 	return p, nil
 }
 
+// Marked is not supported here.
+func Marked(string) ([]int, error) { return nil, errors.ErrUnsupported }
+
 // Environ is not supported here.
 func Environ(int) ([]string, error) { return nil, errors.ErrUnsupported }
 

@@ -1,0 +1,63 @@
+package cgroup
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/internal/await"
+	"heddle/nm/proc"
+)
+
+// leave has each of a script's children go to another group before it does anything.
+const leave = `while :; do (for to in %s; do echo $BASHPID >$to/cgroup.procs; done; echo >>%s; sleep 0.02); done`
+
+// Processes of root that leave their container's group, for the top of the hierarchies or another container's group, stand still and end with their container. Those
+// of the other go on.
+func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		k, ok := d.(*kernelDriver)
+		if !ok || os.Geteuid() != 0 {
+			return // members are found anywhere, or can't leave
+		}
+		dir := t.TempDir()
+		sibling, _ := run(t, d, "container_1_1_1_21", Limits{}, "while :; do echo >>"+dir+"/sibling; sleep 0.01; done")
+		other := append(k.holder.folders(sibling.Name()), k.limiter.limited(sibling.Name())...)
+		var top []string
+		for _, folder := range other {
+			top = append(top, folder+"/../../..") // of the hierarchy
+		}
+		for i, to := range [][]string{top, other} {
+			name, file := fmt.Sprint("container_1_1_1_", 22+i), filepath.Join(dir, fmt.Sprint("left", i))
+			g, _ := run(t, d, name, Limits{}, "sleep 600 & "+fmt.Sprintf(leave, strings.Join(to, " "), file))
+			await.Until(t, "some have left", func() bool { return size(t, file) > 3 })
+			if err := g.Freeze(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+			marked, err := proc.Marked(Marker + "=" + name)
+			if inside := processes(t, g); err != nil || len(marked) < 2 || len(inside) != len(marked) {
+				t.Errorf("%v, %v are to be in the group, and %v are", err, marked, inside)
+			}
+			before, others := size(t, file), size(t, dir+"/sibling")
+			await.Until(t, "the other container goes on", func() bool { return size(t, dir+"/sibling") > others+3 })
+			if now := size(t, file); now != before {
+				t.Errorf("%d bytes were written while it stood still", now-before)
+			}
+			if err := g.Thaw(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+			await.Until(t, "some more have left", func() bool { return size(t, file) > before+3 })
+			if err := g.Kill(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+			if left, err := proc.Marked(Marker + "=" + name); err != nil || len(left) > 0 {
+				t.Errorf("%v, processes %v are left", err, left)
+			}
+			if len(processes(t, sibling)) == 0 {
+				t.Error("the other container has ended")
+			}
+		}
+	})
+}
