@@ -166,7 +166,7 @@ func TestKillReachesDaemons(t *testing.T) {
 
 func TestKillEndsAForkingTree(t *testing.T) {
 	onEach(t, func(t *testing.T, d Driver) {
-		g, _ := run(t, d, "container_1_1_1_2", Limits{Pids: 200}, "while :; do (sleep 0.01 & sleep 0.01 &) ; done 2>/dev/null")
+		g, _ := run(t, d, "container_1_1_1_2", Limits{Pids: 200}, "while :; do (sleep 0.01 & sleep 0.1 &) ; done 2>/dev/null")
 		await.Until(t, "some processes", func() bool { return len(processes(t, g)) > 3 })
 		if err := g.Kill(deadline(t)); err != nil {
 			t.Fatal(err)
