@@ -156,6 +156,29 @@ func TestContentsSurviveReclaim(t *testing.T) {
 	})
 }
 
+// However quickly the disk writes what a frozen group is to page out, the answer says how much it uses less.
+func TestReclaimSaysWhatItTook(t *testing.T) {
+	swapfile.On(t, 256<<20)
+	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Driver) {
+		const size, slack = 128 << 20, 4 << 20
+		g, held := holding(t, d, Limits{Memory: 256 << 20, Swap: 256 << 20}, size)
+		held.sum()
+		ctx := deadline(t)
+		if err := g.Freeze(ctx); err != nil {
+			t.Fatal(err)
+		}
+		before := memory(t, g)
+		taken, err := g.Reclaim(ctx, size/4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		gone := before.Used() - memory(t, g).Used()
+		if gone < size/4-slack || taken < gone-slack || taken > gone+slack {
+			t.Errorf("it says that it took %d bytes, and %d are gone", taken, gone)
+		}
+	})
+}
+
 // Memory that a process shares, as those do that fork, is paged out and read back like its own.
 func TestSharedMemoryIsReadBack(t *testing.T) {
 	swapfile.On(t, 256<<20)

@@ -44,7 +44,8 @@ func (f Facts) Quote() Quote {
 	if slow == 0 {
 		slow = 1
 	}
-	slow /= 1 - min(max(f.Pressure, 0), 90)/100 // the disk is busy with others
+	// While others wait for memory, too, the disk has two to serve. More would count twice what the node's measured rates have in them.
+	slow *= 1 + min(max(f.Pressure, 0), 100)/100
 	return Quote{
 		Wait:    Price{Room: f.Remaining},
 		Suspend: Price{Room: float64(moved) / rate(f.Out) * slow, Moved: moved, Back: float64(moved) / rate(f.In) * slow},
