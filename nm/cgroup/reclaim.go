@@ -87,7 +87,7 @@ func (g *kernelGroup) Memory() (Memory, error) {
 // for pages, and wait for each (docs/decisions/suspension.md). What is left to do then is to let go of what was written. Where the kernel doesn't
 // let us do that, as it takes CAP_SYS_NICE, limits alone take the memory.
 //
-// What was taken is what the group uses less, by both together: the first part alone may take all of it.
+// What was taken is what the group uses less, by both together: the first part alone may take all of it, before the second begins to count.
 func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) (int64, error) {
 	before, unknown := g.d.limiter.memory(g.name)
 	if frozen, err := g.Frozen(); err == nil && frozen {
@@ -97,7 +97,7 @@ func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) (int64, error) {
 	}
 	taken, err := g.d.limiter.reclaim(ctx, g.name, bytes)
 	if after, e := g.d.limiter.memory(g.name); unknown == nil && e == nil {
-		taken = max(0, before.Used()-after.Used())
+		taken = max(taken, before.Used()-after.Used())
 	}
 	return taken, g.wrap("take memory back from", err)
 }
