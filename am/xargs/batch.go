@@ -2,7 +2,10 @@ package xargs
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"math"
+	"os"
 	"slices"
 	"strings"
 )
@@ -167,4 +170,18 @@ func (b *batcher) replaced() ([]string, error) {
 		line = append(line, strings.ReplaceAll(arg, b.o.Replace, it.text))
 	}
 	return line, nil
+}
+
+// limits says what limits the length of command lines.
+func limits(o *Options) string {
+	env := 0
+	for _, v := range os.Environ() {
+		env += len(v) + 1
+	}
+	return fmt.Sprintf(`environment variables: %d bytes
+POSIX lower limit of command lines on any system: 4096 bytes
+upper limit of a command line here, with the environment: %d bytes (-s)
+limit of a command line now: %d bytes
+upper limit of commands at a time: %d (-P)
+`, env, maxChars, o.MaxChars, math.MaxInt32)
 }

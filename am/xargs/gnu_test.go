@@ -2,8 +2,10 @@ package xargs
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -45,7 +47,7 @@ func gnus(t *testing.T, args []string, input string) ran {
 	t.Helper()
 	c := exec.Command(needs.Program(t, "xargs"), args...)
 	c.Stdin = strings.NewReader(input)
-	c.Env = append(os.Environ(), "LC_ALL=C")
+	c.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	err := c.Run()
@@ -134,6 +136,10 @@ func TestBehavesAsGNUXargs(t *testing.T) {
 		{"a b", "--no-such"},
 		{"a b", "--null=1"},
 		{"a b", "--max-args"},
+		{"a b\nc\n", "--max-lines echo"},
+		{"a b\nc\n", "--max-lines=2 echo"},
+		{"'a\tb' \\\x01 é \xff\xc3x 'it\"'s'\v'\\\\", "-t -n1 true"},
+		{"'a\rb'\"'\"c", "-t -n1 true"},
 		{"a b", "--max-args 1 --verb -- echo -n"},
 		{"a b", "--max-args=1 --arg-file=/dev/null echo"},
 		{"a b", "--process-slot-var=S sh -c echo_$S"},
@@ -159,12 +165,16 @@ func TestRandomInputsAsGNUXargs(t *testing.T) {
 		n := draw.IntN(40)
 		var input strings.Builder
 		for range n {
-			input.WriteByte("aab E\t\n\n\\\"'\v"[draw.IntN(12)])
+			input.WriteByte("aab E\t\n\n\\\"'\v\xc3\xa9"[draw.IntN(14)])
 		}
-		args := [][]string{{}, {"-n1"}, {"-n3"}, {"-L1"}, {"-L2"}, {"-d", "\n"}, {"-d", " ", "-L2"}, {"-E", "E"}, {"-I", "E"}, {"-s60"}, {"-x", "-n2"}}[draw.IntN(11)]
+		args := [][]string{{}, {"-n1"}, {"-n3"}, {"-L1"}, {"-L2"}, {"-d", "\n"}, {"-d", " ", "-L2"}, {"-E", "E"}, {"-I", "E"}, {"-s60"}, {"-x", "-n2"}, {"-t", "-d,"}}[draw.IntN(12)]
 		args = append(slices.Clone(args), "sh", "-c", `for a; do printf '<%s>' "$a"; done; echo`, "sh", "E")
-		if want, got := gnus(t, args, input.String()), ours(t, args, input.String()); got != want {
-			t.Errorf("seed %d: %q | xargs %q:\n%v\nGNU's: %v", seed, input.String(), args, got, want)
+		text := input.String()
+		if args[0] == "-t" {
+			text = strings.ReplaceAll(text, "'", "") // GNU's leaves out a quote where an apostrophe meets an escape
+		}
+		if want, got := gnus(t, args, text), ours(t, args, text); got != want {
+			t.Errorf("seed %d: %q | xargs %q:\n%v\nGNU's: %v", seed, text, args, got, want)
 		}
 	}
 }
@@ -180,5 +190,28 @@ func TestLongCommandLinesAreAsLongAsPossible(t *testing.T) {
 		if _, err := Parse([]string{"-s", size, "echo"}); err == nil {
 			t.Errorf("-s %s is taken", size)
 		}
+	}
+}
+
+// With -p only what somebody agrees to runs; others leave no gap.
+func TestCommandsThatAreAskedFor(t *testing.T) {
+	o, err := Parse([]string{"-p", "-n1", "-k", "-P2", "echo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := scripted(func(_ context.Context, t *Task, stdout, _ io.Writer) Outcome {
+		fmt.Fprintln(stdout, t.Number, t.Args)
+		return Outcome{}
+	})
+	var out, errs bytes.Buffer
+	code := Run(t.Context(), o, r, Streams{In: strings.NewReader("a b c d e"), Out: &out, Err: &errs, Answers: strings.NewReader("n\nyes\n\nY\n")})
+	if code != 0 || out.String() != "0 [echo b]\n1 [echo d]\n" || errs.String() != "echo a?...echo b?...echo c?...echo d?...echo e?..." {
+		t.Errorf("%d, %q, %q", code, &out, &errs)
+	}
+}
+
+func TestLimitsAreShown(t *testing.T) {
+	if got := ours(t, []string{"--show-limits", "-s", "4000", "true"}, ""); got.code != 0 || !strings.Contains(got.err, "limit of a command line now: 4000 bytes\n") {
+		t.Error(got)
 	}
 }

@@ -25,6 +25,8 @@ type Options struct {
 	SkipEmpty bool   // -r: run nothing for an empty input
 	Procs     int    // at most so many commands at a time, 0 if there is no limit
 	Verbose   bool   // -t: show each command line
+	Ask       bool   // -p: a command runs only if somebody says so
+	Limits    bool   // --show-limits
 	OpenTTY   bool   // -o: the commands' standard input is the terminal
 	SlotVar   string // a variable of the commands' environment, different for those that run at a time
 
@@ -101,15 +103,16 @@ func options() []option {
 		{'e', "eof", optional, text(func(o *Options) *string { return &o.EOF }), "END", "the same; without END no line ends the input"},
 		{'I', "", required, (*Options).replace, "R", "replace R in the arguments with a line of the input; one command for each line"},
 		{'i', "replace", optional, (*Options).replace, "R", "the same; R is {} by default"},
-		{'L', "max-lines", required, (*Options).maxLines, "N", "at most N lines that aren't blank for a command; implies -x"},
-		{'l', "", optional, (*Options).maxLines, "N", "the same; N is 1 by default"},
+		{'L', "", required, (*Options).maxLines, "N", "at most N lines that aren't blank for a command; implies -x"},
+		{'l', "max-lines", optional, (*Options).maxLines, "N", "the same; N is 1 by default"},
 		{'n', "max-args", required, (*Options).maxArgs, "N", "at most N items for a command"},
 		{'o', "open-tty", none, flag(func(o *Options) *bool { return &o.OpenTTY }), "", "the commands' standard input is the terminal (on this machine only)"},
 		{'P', "max-procs", required, number("-P", 0, math.MaxInt32, func(o *Options) *int { return &o.Procs }), "N", "run at most N commands at a time; 0: as many as possible (default 1)"},
-		{'p', "interactive", none, func(*Options, string) error { return errors.New("-p is not supported: commands run without questions") }, "", ""},
+		{'p', "interactive", none, flag(func(o *Options) *bool { return &o.Ask }), "", "ask on the terminal before each command; it runs if the answer begins with y"},
 		{0, "process-slot-var", required, text(func(o *Options) *string { return &o.SlotVar }), "NAME", "commands that run at a time have different numbers in the variable NAME"},
 		{'r', "no-run-if-empty", none, flag(func(o *Options) *bool { return &o.SkipEmpty }), "", "run nothing if there are no items"},
 		{'s', "max-chars", required, (*Options).maxBytes, "N", "command lines of at most N bytes (default 131072)"},
+		{0, "show-limits", none, flag(func(o *Options) *bool { return &o.Limits }), "", "show what limits the length of command lines, on standard error"},
 		{'t', "verbose", none, flag(func(o *Options) *bool { return &o.Verbose }), "", "show each command on standard error"},
 		{'x', "exit", none, flag(func(o *Options) *bool { return &o.Exit }), "", "end if the items that -n or -L ask for don't fit into -s"},
 
@@ -325,7 +328,11 @@ func (o *Options) long(list []option, word string, rest []string) ([]string, err
 	case len(found) == 0:
 		return nil, fmt.Errorf("unrecognized option '--%s'", name)
 	case len(found) > 1:
-		return nil, fmt.Errorf("option '--%s' is ambiguous; possibilities: '--%s' and '--%s'", name, found[0].long, found[1].long)
+		var names []string
+		for _, x := range found {
+			names = append(names, "'--"+x.long+"'")
+		}
+		return nil, fmt.Errorf("option '--%s' is ambiguous; possibilities: %s", name, strings.Join(names, " "))
 	}
 	x := found[0]
 	switch {

@@ -1,6 +1,7 @@
 package xargs
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -58,6 +60,7 @@ type Runner interface {
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
+	Answers  io.Reader // with -p: a line for each command
 }
 
 // ErrLost is wrapped by the Err of a command whose outcome nobody knows, although it may have been run.
@@ -71,6 +74,9 @@ func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	x := &run{o: o, runner: r, cancel: cancel, bar: newBar(o.Bar, s)}
+	if o.Ask {
+		x.answers = bufio.NewReader(s.Answers)
+	}
 	x.printer = newPrinter(&o, s.Out, s.Err, x.bar)
 	defer x.printer.store.close()
 	b, err := newBatcher(&o, s.In, func(text string) { x.say("%s", text) })
@@ -80,6 +86,9 @@ func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 	if err != nil {
 		x.say("%v", err)
 		return exitFault
+	}
+	if o.Limits {
+		x.printer.message([]byte(limits(&o)))
 	}
 	x.bar.begin(&x.printer.mu)
 	x.work(ctx, b)
@@ -94,6 +103,7 @@ type run struct {
 	bar     *bar
 	cancel  context.CancelCauseFunc
 	halt    context.CancelFunc // no further command begins
+	answers *bufio.Reader      // to -p; nil: commands run without questions
 
 	mu     sync.Mutex
 	slots  []bool // in use
@@ -151,7 +161,7 @@ func (x *run) work(ctx context.Context, b *batcher) {
 // read makes commands of the input.
 func (x *run) read(ctx context.Context, b *batcher, tasks chan<- *Task) {
 	defer close(tasks)
-	for number := 0; ; number++ {
+	for number := 0; ; {
 		args, err := b.command()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
@@ -160,20 +170,34 @@ func (x *run) read(ctx context.Context, b *batcher, tasks chan<- *Task) {
 			x.bar.count(number, true)
 			return
 		}
+		if !x.wanted(args) {
+			continue
+		}
 		select {
 		case tasks <- &Task{Number: number, Args: args, SlotVar: x.o.SlotVar, Timeout: x.o.Timeout}:
-			x.bar.count(number+1, false)
+			number++
+			x.bar.count(number, false)
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
+// wanted asks whether a command is to run, if -p says so.
+func (x *run) wanted(args []string) bool {
+	if x.answers == nil {
+		return true
+	}
+	x.printer.message([]byte(Quote(args) + "?..."))
+	answer, _ := x.answers.ReadString('\n') // at its end nobody says yes
+	return strings.HasPrefix(strings.ToLower(answer), "y")
+}
+
 // do runs a command until it has succeeded, or has had all its tries.
 func (x *run) do(ctx context.Context, t *Task) {
 	t.Slot = x.take()
 	defer x.release(t.Slot)
-	if x.o.Verbose {
+	if x.o.Verbose && x.answers == nil { // else the question was the same
 		x.printer.message([]byte(Quote(t.Args) + "\n"))
 	}
 	out := x.printer.output(t.Number)

@@ -76,6 +76,15 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		defer tty.Close()
 		local.Stdin, local.Attached, o.Place.Local = tty, true, true
 	}
+	var answers io.Reader
+	if o.Ask {
+		tty, err := os.Open("/dev/tty")
+		if err != nil {
+			return fmt.Errorf("xargs: -p asks on the terminal: %w", err)
+		}
+		defer tty.Close()
+		answers = tty
+	}
 	s := &source{dir: o.Place.Conf, overrides: o.Place.Settings}
 	c, err := s.valid()
 	if err == nil {
@@ -109,7 +118,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		o.Again = true
 		runner = &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != "", Stage: o.Place.Stage}
 	}
-	if code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr}); code != 0 {
+	if code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr, Answers: answers}); code != 0 {
 		return exitCode(code)
 	}
 	return nil
