@@ -44,23 +44,23 @@ const (
 )
 
 type input struct {
+	bytes  int64
 	task   int32
 	status status
 	fast   bool // it is in the fast lane
 	taken  bool // its task has started here
 	read   bool // its task has read it
 	ended  bool // its task has started here, and ended while it was copied
-	bytes  int64
 }
 
 type job struct {
 	id     Job
+	refs   int32 // probes and running tasks
+	staged int32 // inputs that are
 	table  Table
-	refs   int // probes and running tasks
 	inputs []input
 	first  uint64   // the number of its first probe
-	staged int      // inputs that are
-	few    [2]input // room for inputs: most jobs have no more on a node
+	few    [3]input // room for inputs: most jobs have no more on a node
 }
 
 // known is a job by its id.
@@ -78,22 +78,82 @@ type request struct {
 type Manager struct {
 	cfg     Config
 	rng     *rand.Rand
-	jobs    []known   // in the order of their ids: a node of a simulation has a few, and is one of many
-	holders []*job    // that have staged inputs, in the order of their first probes, for evictions
-	probes  uint64    // so many jobs have come
-	queue   []request // MQ
-	fast    []request // MFL
-	deletes []Action
-	slow    int   // copies under way that the queue asked for
-	copies  int   // for the queue at a time
-	reads   bool  // some copy was read before its task ended
-	used    int64 // bytes of copies, made or under way
+	jobs    []known       // in the order of their ids: a node of a simulation has a few, and is one of many
+	holders []*job        // that have staged inputs, in the order of their first probes, for evictions
+	probes  uint64        // so many jobs have come
+	queue   fifo[request] // MQ
+	fast    fifo[request] // MFL
+	deletes fifo[Action]
+	spare   []*job // that are forgotten
+	slow    int    // copies under way that the queue asked for
+	copies  int    // for the queue at a time
+	reads   bool   // some copy was read before its task ended
+	used    int64  // bytes of copies, made or under way
+
+	few struct { // room for what most nodes of a simulation have, beside the rest, as these wait for memory most of the time
+		known   [4]known
+		holders [4]*job
+		jobs    [2]job
+	}
+}
+
+// fifo is what waits, in the order in which it came.
+type fifo[T any] struct {
+	items []T
+	head  int
+}
+
+func (f *fifo[T]) len() int { return len(f.items) - f.head }
+
+func (f *fifo[T]) push(x T) {
+	if f.head > 32 && 2*f.head > len(f.items) {
+		f.items, f.head = f.items[:copy(f.items, f.items[f.head:])], 0
+	}
+	f.items = append(f.items, x)
+}
+
+func (f *fifo[T]) pop() (x T) {
+	x = f.items[f.head]
+	if f.head++; f.head == len(f.items) {
+		f.items, f.head = f.items[:0], 0
+	}
+	return x
 }
 
 // New returns a Manager with nothing staged.
 func New(cfg Config, rng *rand.Rand) *Manager {
-	return &Manager{cfg: cfg, rng: rng, copies: cfg.Concurrent}
+	m := &Manager{}
+	m.Init(cfg, rng)
+	return m
 }
+
+// Init makes a Manager what New returns. It must not be copied then.
+func (m *Manager) Init(cfg Config, rng *rand.Rand) {
+	*m = Manager{cfg: cfg, rng: rng, copies: cfg.Concurrent}
+	m.jobs, m.holders = m.few.known[:0], m.few.holders[:0]
+	for i := range m.few.jobs {
+		m.spare = append(m.spare, &m.few.jobs[i])
+	}
+}
+
+// enlist makes the entry of a job of which nothing is known.
+func (m *Manager) enlist(at int, id Job) {
+	m.probes++
+	var j *job
+	if n := len(m.spare); n > 0 {
+		j, m.spare = m.spare[n-1], m.spare[:n-1]
+		*j = job{id: id, first: m.probes, inputs: j.inputs[:0]}
+	} else {
+		j = &job{id: id, first: m.probes}
+	}
+	if cap(j.inputs) == 0 {
+		j.inputs = j.few[:0]
+	}
+	m.jobs = slices.Insert(m.jobs, at, known{id, j})
+}
+
+// Waiting reports whether a request waits for the end of a copy. Next may have more to do then.
+func (m *Manager) Waiting() bool { return m.queue.len()+m.fast.len() > 0 }
 
 // Used returns the bytes of copies, those under way included.
 func (m *Manager) Used() int64 { return m.used }
@@ -127,10 +187,7 @@ func (j *job) find(task int32) *input {
 func (m *Manager) Probed(id Job, t Table) {
 	at, found := m.placeOf(id)
 	if !found {
-		m.probes++
-		j := &job{id: id, first: m.probes}
-		j.inputs = j.few[:0]
-		m.jobs = slices.Insert(m.jobs, at, known{id, j})
+		m.enlist(at, id)
 	}
 	j := m.jobs[at].job
 	j.table = t
@@ -181,9 +238,9 @@ func (m *Manager) request(j *job, fast bool) {
 func (m *Manager) enter(j *job, task int32, fast bool) {
 	j.inputs = append(j.inputs, input{task: task, fast: fast, bytes: j.table.Size(task)})
 	if fast {
-		m.fast = append(m.fast, request{j.id, task})
+		m.fast.push(request{j.id, task})
 	} else {
-		m.queue = append(m.queue, request{j.id, task})
+		m.queue.push(request{j.id, task})
 	}
 }
 
@@ -262,7 +319,7 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 	case !ok:
 		x.status = failed
 		m.used -= x.bytes
-		m.deletes = append(m.deletes, Action{Job: id, Task: task, Delete: true})
+		m.deletes.push(Action{Job: id, Task: task, Delete: true})
 	case j.refs == 0 || x.ended:
 		m.remove(j, j.index(task))
 		m.forget(j)
@@ -287,7 +344,7 @@ func (m *Manager) remove(j *job, i int) {
 			m.holders = slices.Delete(m.holders, at, at+1)
 		}
 	}
-	m.deletes = append(m.deletes, Action{Job: j.id, Task: x.task, Bytes: x.bytes, Delete: true})
+	m.deletes.push(Action{Job: j.id, Task: x.task, Bytes: x.bytes, Delete: true})
 	j.inputs = slices.Delete(j.inputs, i, i+1)
 }
 
@@ -318,6 +375,7 @@ func (m *Manager) forget(j *job) {
 	}
 	at, _ := m.placeOf(j.id)
 	m.jobs = slices.Delete(m.jobs, at, at+1)
+	m.spare = append(m.spare, j)
 }
 
 // holderOf is the place of a job among the holders, or where it would be.
@@ -329,37 +387,35 @@ func (m *Manager) holderOf(j *job) int {
 // Next returns what is to be done next. Deletions come first, as copies may need their room.
 func (m *Manager) Next() (Action, bool) {
 	for {
-		if n := len(m.deletes); n > 0 {
-			a := m.deletes[0]
-			m.deletes = m.deletes[1:]
-			return a, true
+		if m.deletes.len() > 0 {
+			return m.deletes.pop(), true
 		}
 		from := &m.fast
-		if len(m.fast) == 0 {
-			if len(m.queue) == 0 || m.slow >= m.copies {
+		if m.fast.len() == 0 {
+			if m.queue.len() == 0 || m.slow >= m.copies {
 				return Action{}, false
 			}
 			from = &m.queue
 		}
-		r := (*from)[0]
+		r := from.items[from.head]
 		j := m.job(r.job)
 		var x *input
 		if j != nil {
 			x = j.find(r.task)
 		}
 		if x == nil || x.status != queued {
-			*from = (*from)[1:]
+			from.pop()
 			continue
 		}
 		if !j.table.Waits(r.task) || !m.fits(x.bytes) {
-			*from = (*from)[1:]
+			from.pop()
 			j.inputs = slices.DeleteFunc(j.inputs, func(x input) bool { return x.task == r.task })
 			continue
 		}
-		if len(m.deletes) > 0 {
+		if m.deletes.len() > 0 {
 			continue // room was made
 		}
-		*from = (*from)[1:]
+		from.pop()
 		x.status = copying
 		m.used += x.bytes
 		if !x.fast {

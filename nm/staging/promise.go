@@ -9,7 +9,7 @@ import (
 // Soon is after how long a copy would be made that was asked for now, if each takes so long; false: there is no room for it without evicting others.
 func (m *Manager) Soon(bytes int64, each time.Duration) (time.Duration, bool) {
 	ahead := m.slow
-	for _, r := range m.queue {
+	for _, r := range m.queue.items[m.queue.head:] {
 		if j := m.job(r.job); j != nil {
 			if x := j.find(r.task); x != nil && x.status == queued {
 				ahead++

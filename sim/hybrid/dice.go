@@ -72,7 +72,7 @@ func (c *cluster) suspend(n int32) {
 	w.held.pausing, w.held.is = false, true
 	w.queue.Suspend(probe.Slot(w.held.task.slot))
 	c.taken(-1)
-	c.central.began[n] = -1
+	c.central.runsSince(n, -1, 0)
 	c.metrics.suspensions++
 	c.agenda.others.push(c.agenda.next(event{at: c.now + sim.Time(c.Dice.Timeout), kind: expired, worker: n}))
 	c.start(n)
@@ -89,8 +89,8 @@ func (c *cluster) resume(n int32) bool {
 	}
 	c.taken(1)
 	r, left := w.held.task, w.held.left
-	c.central.began[n] = c.now - (c.jobs[r.job].durations[r.task] - min(left, c.jobs[r.job].durations[r.task]))
-	c.central.runs[n] = c.jobs[r.job].estimate
+	done := c.jobs[r.job].durations[r.task] - min(left, c.jobs[r.job].durations[r.task])
+	c.central.runsSince(n, c.now-done, c.jobs[r.job].estimate)
 	c.endAt(c.now+sim.Time(c.Dice.ResumeCost)+left, n, r)
 	return true
 }

@@ -63,29 +63,59 @@ func (c *cluster) probed(n, h int32) {
 	}
 	w := &c.workers[n]
 	if w.stage == nil {
-		w.stage = staging.New(c.Eirene.Staging, c.rng)
+		w.stage = &stage{}
+		w.stage.Init(c.Eirene.Staging, c.rng)
 	}
-	w.stage.Probed(staging.Job(h), j.table)
+	c.staged(w).Probed(staging.Job(h), j.table)
 	c.copy(n)
+}
+
+// stage is the inputs of a worker in a simulation.
+type stage struct {
+	staging.Manager
+	copies lane // under way. Of these, an event is on the agenda only for the first, and only if another copy waits for its end
+	waits  bool // there is
+}
+
+// staged is what a worker has in memory now: copies that have ended since it was looked at are entered first. Most copies end while nothing else happens at their worker, and an event for each would
+// fetch the worker from memory in vain.
+func (c *cluster) staged(w *worker) *stage {
+	x := w.stage
+	for e := x.copies.first(); e != nil && e.before(&c.event); e = x.copies.first() {
+		x.Copied(staging.Job(e.job), e.task, true)
+		x.copies.pop()
+	}
+	return x
 }
 
 // copy begins the copies that a worker can make now.
 func (c *cluster) copy(n int32) {
+	x := c.workers[n].stage
 	for {
-		a, ok := c.workers[n].stage.Next()
+		a, ok := x.Next()
 		if !ok {
-			return
+			break
 		}
 		if !a.Delete {
 			c.metrics.eirene.Copies++
-			c.agenda.copies.push(c.agenda.next(event{at: c.now + sim.Time(c.Eirene.Copy), kind: copied, worker: n, job: int32(a.Job), task: a.Task}))
+			x.copies.push(c.agenda.next(event{at: c.now + sim.Time(c.Eirene.Copy), kind: copied, worker: n, job: int32(a.Job), task: a.Task}))
+			c.agenda.copying = c.now + sim.Time(c.Eirene.Copy)
 		}
+	}
+	if x.Waiting() && !x.waits {
+		x.waits = true
+		e := *x.copies.first()
+		c.agenda.others.push(e)
 	}
 }
 
-// copied ends a copy.
+// copied ends a copy for which another one waits.
 func (c *cluster) copied(e *event) {
-	c.workers[e.worker].stage.Copied(staging.Job(e.job), e.task, true)
+	w := &c.workers[e.worker]
+	x := c.staged(w)
+	x.waits = false
+	x.Copied(staging.Job(e.job), e.task, true)
+	x.copies.pop()
 	c.copy(e.worker)
 }
 
@@ -97,7 +127,7 @@ func (c *cluster) asking(n int32, h probe.Handle) sched.Asking {
 	}
 	w := &c.workers[n]
 	if w.stage != nil {
-		c.inMemory = w.stage.Staged(staging.Job(h), c.inMemory[:0])
+		c.inMemory = c.staged(w).Staged(staging.Job(h), c.inMemory[:0])
 		a.Staged = c.inMemory
 	}
 	if !c.Eirene.NoClones {
@@ -117,7 +147,7 @@ func (c *cluster) duration(n int32, r running) sim.Time {
 		d = j.durations[c.rng.IntN(len(j.durations))]
 	}
 	if c.stages(j) && c.workers[n].stage != nil {
-		if c.workers[n].stage.Took(staging.Job(r.job), r.task, j.table) {
+		if c.staged(&c.workers[n]).Took(staging.Job(r.job), r.task, j.table) {
 			c.metrics.eirene.Hits++
 			d -= sim.Time(c.Eirene.Faster * float64(d))
 		}
@@ -129,7 +159,7 @@ func (c *cluster) duration(n int32, r running) sim.Time {
 // release says that a probe of a job has left a worker.
 func (c *cluster) release(w *worker, h int32) {
 	if w.stage != nil {
-		w.stage.Released(staging.Job(h))
+		c.staged(w).Released(staging.Job(h))
 	}
 }
 
@@ -152,7 +182,7 @@ func (c *cluster) vacate(n int32, r running) {
 	if w.stage == nil {
 		return
 	}
-	w.stage.Ended(staging.Job(r.job), r.task)
+	c.staged(w).Ended(staging.Job(r.job), r.task)
 	if r.clone || !c.node.Sticky {
 		c.release(w, r.job)
 	}

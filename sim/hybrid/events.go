@@ -39,7 +39,7 @@ type lane struct {
 }
 
 func (l *lane) push(e event) {
-	if l.head > 1024 && 2*l.head > len(l.events) {
+	if l.head > 32 && 2*l.head > len(l.events) {
 		n := copy(l.events, l.events[l.head:])
 		l.events, l.head = l.events[:n], 0
 	}
@@ -113,11 +113,12 @@ func (h *heap) pop() {
 
 // agenda is all events that are to come.
 type agenda struct {
-	seq    uint64
-	oneWay lane
-	round  lane // a round trip
-	copies lane // of Eirene, which all take the same time
-	others heap
+	seq     uint64
+	oneWay  lane
+	round   lane // a round trip
+	others  heap
+	copying sim.Time // when the last copy of Eirene ends
+	fetched int      // of no meaning; without it nothing would be fetched
 }
 
 func (a *agenda) next(e event) event {
@@ -135,9 +136,6 @@ func (a *agenda) pop(until sim.Time) (e event, ok bool) {
 	}
 	if x := a.round.first(); x != nil && (first == nil || x.before(first)) {
 		first, from = x, &a.round
-	}
-	if x := a.copies.first(); x != nil && (first == nil || x.before(first)) {
-		first, from = x, &a.copies
 	}
 	if first == nil || first.at >= until {
 		return event{}, false

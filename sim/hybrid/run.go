@@ -8,7 +8,6 @@ import (
 
 	"heddle/am/sched"
 	"heddle/nm/probe"
-	"heddle/nm/staging"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim"
 )
@@ -83,7 +82,7 @@ type worker struct {
 	held  held         // the long task that is suspended, or about to be
 	runs  running      // with Eirene: the task that runs; it ends early if its copy elsewhere was faster
 	turn  int32
-	stage *staging.Manager // with Eirene
+	stage *stage // with Eirene
 }
 
 // cluster is a simulation under way.
@@ -93,8 +92,9 @@ type cluster struct {
 	settings partition.Settings
 	sizer    *partition.Sizer
 	now      sim.Time
+	event    event // that is handled
 	agenda   agenda
-	pcg      *rand.PCG
+	pcg      *pcg
 	rng      *rand.Rand // by it
 	sched    *sched.Scheduler
 	central  *central
@@ -134,7 +134,7 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &cluster{Options: o, mode: m, settings: settings, pcg: rand.NewPCG(o.Seed, 0x9e3779b97f4a7c15), node: m.node}
+	c := &cluster{Options: o, mode: m, settings: settings, pcg: &pcg{wide{o.Seed, 0x9e3779b97f4a7c15}}, node: m.node}
 	c.rng = rand.New(c.pcg)
 	if !m.whole {
 		c.general = settings.Size(o.Workers)
@@ -174,21 +174,21 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 		short = nodes // what all rejected has to go somewhere, and waits behind long work
 	}
 	c.sched.SetNodes(nodes, short)
-	c.central = newCentral(o.Workers, c.general)
+	c.central = newCentral(o.Workers, c.general, m.central)
 	c.workers = make([]worker, o.Workers)
 	for i := range c.workers {
 		c.workers[i].queue.Init(&c.node, &c.known, lent)
 	}
 	c.records = make([]record, len(jobs))
 	for i := range jobs {
-		c.records[i] = c.read(&jobs[i])
+		c.records[i] = c.record(&jobs[i])
 	}
 	c.metrics.begin(c)
 	return c, nil
 }
 
-// read makes a record of a job.
-func (c *cluster) read(j *sim.Job) record {
+// record makes a record of a job.
+func (c *cluster) record(j *sim.Job) record {
 	r := record{submit: j.Submit, end: -1, estimate: c.cut(j.Estimate), stages: make([][]sim.Time, 0, len(j.Stages))}
 	r.long = c.settings.Long(time.Duration(r.estimate))
 	for i := range j.Stages {
@@ -234,16 +234,17 @@ func (c *cluster) run() *Report {
 			if !ok {
 				break
 			}
-			c.now = e.at
+			c.now, c.event = e.at, e
+			c.agenda.fetch(c.workers)
 			c.handle(&e)
 		}
-		if arrival == forever && c.agenda.empty() {
+		if arrival == forever && c.agenda.empty(until) {
 			break
 		}
-		c.now = until
+		c.now, c.event = until, event{at: until}
 		switch until {
 		case beat:
-			c.central.seen = append(c.central.seen[:0], c.central.queued...)
+			c.central.beat()
 			beat += heartbeat
 		case window:
 			c.resize()
@@ -265,8 +266,21 @@ func (c *cluster) run() *Report {
 	return c.metrics.report(c)
 }
 
-func (a *agenda) empty() bool {
-	return a.oneWay.first() == nil && a.round.first() == nil && a.copies.first() == nil && a.others.first() == nil
+// empty reports whether nothing is to come from a time on.
+func (a *agenda) empty(from sim.Time) bool {
+	return a.oneWay.first() == nil && a.round.first() == nil && a.others.first() == nil && a.copying < from
+}
+
+// fetch reads from memory what the next events need.
+func (a *agenda) fetch(workers []worker) {
+	for _, l := range [...]*lane{&a.oneWay, &a.round} {
+		if i := l.head + 2; i < len(l.events) {
+			a.fetched += probe.Fetch(&workers[l.events[i].worker].queue)
+		}
+	}
+	if e := a.others.first(); e != nil {
+		a.fetched += probe.Fetch(&workers[e.worker].queue)
+	}
 }
 
 // handle does what an event is for.
@@ -409,9 +423,9 @@ func (c *cluster) start(n int32) bool {
 	}
 	j := &c.jobs[ask.Job]
 	if j.central {
-		c.central.began[n], c.central.runs[n] = c.now, j.estimate
+		c.central.runsSince(n, c.now, j.estimate)
 	} else {
-		c.central.began[n] = -1
+		c.central.runsSince(n, -1, 0)
 	}
 	a := c.sched.Ask(time.Duration(c.now), j.id, c.asking(n, ask.Job))
 	if a.Kind == sched.None {
@@ -501,7 +515,7 @@ func (c *cluster) end(e *event) {
 	if j.central {
 		c.central.done(e.worker, j.estimate)
 	}
-	c.central.began[e.worker] = -1
+	c.central.runsSince(e.worker, -1, 0)
 	r := c.sched.Finished(j.id, e.task, sched.Node(e.worker))
 	if r.First && e.clone {
 		c.metrics.eirene.Won++

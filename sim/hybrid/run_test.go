@@ -155,14 +155,14 @@ func TestCentralPlacement(t *testing.T) {
 			t.Errorf("%s: %v, not %v", what, got, want)
 		}
 	}
-	c := newCentral(6, 2)
+	c := newCentral(6, 2, current)
 	want("the first free ones", place(c, 0, 2, 100), 2, 3)
 	want("all that are free", place(c, 0, 2, 50), 4, 5)
 	want("lowest first, and equal ones again", place(c, 0, 3, 10), 4, 5, 5)
-	c.began[2], c.runs[2] = 0, 100*second
+	c.runsSince(2, 0, 100*second)
 	// Worker 2 waits for another 100 − 85 s and a round trip, worker 3 for 100 s, 4 for 60 s, 5 for 70 s.
 	want("what runs counts less", place(c, 85, 1, 10), 2)
-	c.began[2], c.runs[2] = 0, 40*second
+	c.runsSince(2, 0, 40*second)
 	want("not more than its estimate", place(c, 85, 1, 10), 4)
 	c.done(3, 100*second)
 	if b := c.bitmap(7); b.Has(3) || !b.Has(2) || b.Has(0) || b.At != 7 {
@@ -175,7 +175,7 @@ func TestCentralPlacement(t *testing.T) {
 	if !old.Has(4) || c.bitmap(9).Has(4) {
 		t.Error("a bitmap that was passed on has changed")
 	}
-	one := newCentral(1, 0)
+	one := newCentral(1, 0, current)
 	want("one worker", place(one, 0, 3, 5), 0, 0, 0)
 	want("one worker with work", place(one, 0, 2, 5), 0, 0)
 }
