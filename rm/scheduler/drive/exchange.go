@@ -11,15 +11,35 @@ import (
 // exchangeAfter is how long, in ms, a container waits for room that becomes free when it was suspended for as long as may be.
 const exchangeAfter = 60_000
 
+// A family is the containers of an application on a node.
+type family struct {
+	app  scheduler.AppHandle
+	node scheduler.NodeHandle
+}
+
+func (x *suspender) family(h scheduler.ContainerHandle) family {
+	return family{x.d.containers[h].app, x.d.NodeOf(h)}
+}
+
 // exchange has containers that were suspended for as long as may be go on in the room of others of their application on the same node, which
 // are suspended for it. Those may wait for them: reduces that run wait for the output of a suspended map, and would keep its room for ever.
 func (x *suspender) exchange() {
+	families := map[family][]scheduler.ContainerHandle{}
+	for i := range x.of {
+		if s := &x.of[i]; x.overdue(s) {
+			families[x.family(s.container)] = nil
+		}
+	}
+	if len(families) == 0 {
+		return
+	}
+	x.gather(families)
 	for i := 0; i < len(x.of); i++ {
 		s := x.of[i]
-		if x.d.now-exchangeAfter < x.due(&s) {
+		if !x.overdue(&s) {
 			continue
 		}
-		if taken, ok := x.makeWay(s.container); ok {
+		if taken, ok := x.makeWay(s.container, families[x.family(s.container)]); ok {
 			x.resumed(s, "it was suspended for as long as may be, and another container of its application makes way")
 			by := x.itself(s.container)
 			for _, h := range taken {
@@ -31,12 +51,34 @@ func (x *suspender) exchange() {
 	}
 }
 
-// makeWay takes from containers what a suspended one of their application lacks, the newest first, and gives it that. It returns from
-// which. Nothing changes if that isn't enough.
-func (x *suspender) makeWay(h scheduler.ContainerHandle) (taken []scheduler.ContainerHandle, ok bool) {
+func (x *suspender) overdue(s *suspended) bool { return x.d.now-exchangeAfter >= x.due(s) }
+
+// gather finds the containers of families that run and may stand still, the newest first. It looks at all containers once, however many are
+// overdue.
+func (x *suspender) gather(families map[family][]scheduler.ContainerHandle) {
+	d := x.d
+	for i := range d.containers {
+		h := scheduler.ContainerHandle(i)
+		if !d.CanHold(h, records.Resource{}) { // the handle is none of a container that may change
+			continue
+		}
+		if list, wanted := families[x.family(h)]; wanted && mayStand(d, h) == nil {
+			families[x.family(h)] = append(list, h)
+		}
+	}
+	for _, list := range families {
+		slices.SortFunc(list, func(a, b scheduler.ContainerHandle) int {
+			return cmp.Or(cmp.Compare(d.containers[b].since, d.containers[a].since), cmp.Compare(d.containers[b].id, d.containers[a].id))
+		})
+	}
+}
+
+// makeWay takes from the containers of its family what a suspended one lacks, in their order, and gives it that. It returns from which.
+// Nothing changes if that isn't enough.
+func (x *suspender) makeWay(h scheduler.ContainerHandle, family []scheduler.ContainerHandle) (taken []scheduler.ContainerHandle, ok bool) {
 	claim := x.d.Claim(h)
-	for _, o := range x.siblings(h) {
-		if x.d.SetHeld(o, x.footprint(o)) {
+	for _, o := range family {
+		if mayStand(x.d, o) == nil && x.d.SetHeld(o, x.footprint(o)) {
 			taken = append(taken, o)
 		}
 		if x.d.SetHeld(h, claim) {
@@ -47,22 +89,4 @@ func (x *suspender) makeWay(h scheduler.ContainerHandle) (taken []scheduler.Cont
 		x.d.SetHeld(o, x.d.Claim(o))
 	}
 	return nil, false
-}
-
-// siblings are the containers of a container's application that run on its node and may stand still for it, the newest first.
-func (x *suspender) siblings(h scheduler.ContainerHandle) (list []scheduler.ContainerHandle) {
-	d := x.d
-	for i := range d.containers {
-		o := scheduler.ContainerHandle(i)
-		if o == h || d.containers[o].app != d.containers[h].app || d.NodeOf(o) != d.NodeOf(h) {
-			continue
-		}
-		if runs := d.CanHold(o, records.Resource{}); runs && mayStand(d, o) == nil {
-			list = append(list, o)
-		}
-	}
-	slices.SortStableFunc(list, func(a, b scheduler.ContainerHandle) int {
-		return cmp.Or(cmp.Compare(d.containers[b].since, d.containers[a].since), cmp.Compare(d.containers[b].id, d.containers[a].id))
-	})
-	return list
 }
