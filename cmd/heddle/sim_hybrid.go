@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"heddle/am/xargs"
+	"heddle/cmd/heddle/internal/dashes"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim/hybrid"
 	"heddle/sim/trace"
@@ -42,7 +42,7 @@ func newSimHybrid() *cobra.Command {
 		Long: "Runs the jobs of a trace on workers with one slot each. Short jobs send probes to workers, as in Sparrow; long ones go to a central\n" +
 			"scheduler, as in Hawk and Eagle. It prints how long short and long jobs took, how long their tasks waited, and the utilisation.\n" +
 			"The same trace, options and seed give the same output. The speed goes to stderr. Flags may have one dash or two.",
-		Args:               cobra.ArbitraryArgs, // parseDashes looks at them
+		Args:               cobra.ArbitraryArgs, // dashes.Parse looks at them
 		DisableFlagParsing: true,                // for flags with one dash
 		Example:            "  heddle sim hybrid -trace YH1.tr.gz -mode eagle -workers 4000 -cutoff 90.5811 -short-partition 2 -seed 1 --json",
 	}
@@ -67,34 +67,17 @@ func newSimHybrid() *cobra.Command {
 	f.BoolVar(&o.eirene, "eirene", false, "Eirene's staging of inputs and cloning of tasks, for short jobs")
 	f.BoolVar(&o.json, "json", false, "print JSON")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if help, err := parseDashes(cmd, args); err != nil || help {
+		help, err := dashes.Parse(cmd.CommandPath(), f, args)
+		if help {
+			return cmd.Help()
+		}
+		if err != nil {
 			return err
 		}
 		o.given = f.Changed
 		return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
 	}
 	return c
-}
-
-// parseDashes parses flags with one dash or two. It prints the help if that is asked for.
-func parseDashes(cmd *cobra.Command, args []string) (help bool, err error) {
-	given := make([]string, len(args))
-	for i, a := range args {
-		name, _, _ := strings.Cut(strings.TrimLeft(a, "-"), "=")
-		if given[i] = a; strings.HasPrefix(a, "-") && cmd.Flags().Lookup(name) != nil {
-			given[i] = "--" + strings.TrimLeft(a, "-")
-		}
-	}
-	cmd.DisableFlagParsing = false
-	defer func() { cmd.DisableFlagParsing = true }()
-	err = cmd.ParseFlags(given)
-	if errors.Is(err, pflag.ErrHelp) || err == nil && cmd.Flags().Lookup("help") != nil && cmd.Flags().Lookup("help").Changed {
-		return true, cmd.Help()
-	}
-	if rest := cmd.Flags().Args(); err == nil && len(rest) > 0 {
-		err = fmt.Errorf("%s doesn't take the argument %q", cmd.CommandPath(), rest[0])
-	}
-	return false, err
 }
 
 func (o *hybridSim) run(out, progress io.Writer) error {

@@ -7,6 +7,7 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
+	"heddle/cmd/heddle/internal/queuesettings"
 )
 
 var schedulerConf = verb{
@@ -25,26 +26,12 @@ var schedulerConf = verb{
 	run: (*session).schedulerConf,
 }
 
-type setting struct {
-	Key   string  `json:"key"`
-	Value *string `json:"value"`
-}
-
-type settings struct {
-	Entry []setting `json:"entry"`
-}
-
-type queueSettings struct {
-	Queue  string   `json:"queue-name"`
-	Params settings `json:"params"`
-}
-
 // schedulerChange is a change of the scheduler's configuration in the form of the REST API.
 type schedulerChange struct {
-	Add    []queueSettings `json:"add-queue,omitempty"`
-	Remove []string        `json:"remove-queue,omitempty"`
-	Update []queueSettings `json:"update-queue,omitempty"`
-	Global *settings       `json:"global-updates,omitempty"`
+	Add    []queuesettings.Queue `json:"add-queue,omitempty"`
+	Remove []string              `json:"remove-queue,omitempty"`
+	Update []queuesettings.Queue `json:"update-queue,omitempty"`
+	Global *queuesettings.List   `json:"global-updates,omitempty"`
 }
 
 func (s *session) schedulerConf(l *option.Line) error {
@@ -60,10 +47,10 @@ func (s *session) schedulerConf(l *option.Line) error {
 	case l.Has("getconf"):
 		return s.schedulerShow(path)
 	case l.Has("add"), l.Has("remove"), l.Has("update"), l.Has("global"):
-		if change.Add, err = parseQueueSettings(l.Value("add")); err != nil {
+		if change.Add, err = queuesettings.Parse(l.Value("add")); err != nil {
 			return fmt.Errorf("-add: %w", err)
 		}
-		if change.Update, err = parseQueueSettings(l.Value("update")); err != nil {
+		if change.Update, err = queuesettings.Parse(l.Value("update")); err != nil {
 			return fmt.Errorf("-update: %w", err)
 		}
 		for q := range strings.SplitSeq(l.Value("remove"), ";") {
@@ -72,10 +59,11 @@ func (s *session) schedulerConf(l *option.Line) error {
 			}
 		}
 		if text := l.Value("global"); text != "" {
-			change.Global = &settings{}
-			if change.Global.Entry, err = parseSettings(text); err != nil {
+			global, err := queuesettings.ParseList(text)
+			if err != nil {
 				return fmt.Errorf("-global: %w", err)
 			}
+			change.Global = &global
 		}
 	default:
 		fmt.Fprintln(s.err, "Invalid Command Usage:")
@@ -131,46 +119,4 @@ func (s *session) schedulerShow(path string) error {
 	}
 	s.print("</configuration>\n")
 	return nil
-}
-
-// parseQueueSettings reads queue:key=value,…;queue:….
-func parseQueueSettings(text string) ([]queueSettings, error) {
-	var out []queueSettings
-	for part := range strings.SplitSeq(text, ";") {
-		if strings.TrimSpace(part) == "" {
-			continue
-		}
-		name, rest, _ := strings.Cut(part, ":")
-		q := queueSettings{Queue: strings.TrimSpace(name)}
-		if q.Queue == "" {
-			return nil, fmt.Errorf("%q doesn't name a queue", part)
-		}
-		var err error
-		if q.Params.Entry, err = parseSettings(rest); err != nil {
-			return nil, fmt.Errorf("queue %s: %w", q.Queue, err)
-		}
-		out = append(out, q)
-	}
-	return out, nil
-}
-
-// parseSettings reads key=value,… A comma after a backslash belongs to the value.
-func parseSettings(text string) ([]setting, error) {
-	const kept = "\x00"
-	out := []setting{}
-	for pair := range strings.SplitSeq(strings.ReplaceAll(text, `\,`, kept), ",") {
-		if pair = strings.ReplaceAll(strings.TrimSpace(pair), kept, ","); pair == "" {
-			continue
-		}
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || strings.TrimSpace(key) == "" {
-			return nil, fmt.Errorf("specify configuration key value as confKey=confVal, not %q", pair)
-		}
-		entry := setting{Key: strings.TrimSpace(key)}
-		if value = strings.TrimSpace(value); value != "" {
-			entry.Value = &value
-		}
-		out = append(out, entry)
-	}
-	return out, nil
 }
