@@ -96,7 +96,7 @@ func validAppStates() string {
 // appStates reads the states to list. By default they are those of applications that haven't ended.
 func (s *session) appStates(values []string) ([]pb.YarnApplicationState, error) {
 	var wanted []pb.YarnApplicationState
-	for _, name := range words(values) {
+	for _, name := range option.Words(values) {
 		if strings.EqualFold(name, "ALL") {
 			return allAppStates, nil
 		}
@@ -126,11 +126,11 @@ func (s *session) appList(l *option.Line) error {
 		return err
 	}
 	var types []string
-	for _, t := range words(l.Values("appTypes")) {
+	for _, t := range option.Words(l.Values("appTypes")) {
 		types = append(types, strings.ToUpper(t))
 	}
 	types = javafmt.Set(types)
-	tags := javafmt.Set(words(l.Values("appTags")))
+	tags := javafmt.Set(option.Words(l.Values("appTags")))
 	var stateNames []string
 	for _, st := range states {
 		stateNames = append(stateNames, st.String())

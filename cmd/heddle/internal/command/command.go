@@ -239,16 +239,3 @@ func (s *session) invalid() error {
 func (s *session) print(format string, args ...any) {
 	fmt.Fprintf(s.out, format, args...)
 }
-
-// words splits the values of an option at commas, and removes blanks and empty words.
-func words(values []string) []string {
-	var out []string
-	for _, v := range values {
-		for w := range strings.SplitSeq(v, ",") {
-			if w = strings.TrimSpace(w); w != "" {
-				out = append(out, w)
-			}
-		}
-	}
-	return out
-}

@@ -192,14 +192,14 @@ func (s *session) wantedLogs(l *option.Line) (*wanted, error) {
 	case l.Has("log_files") && l.Has("log_files_pattern"):
 		return complain("Invalid options. Can only accept one of log_files/log_files_pattern.")
 	}
-	for _, name := range words(l.Values("log_files")) {
+	for _, name := range option.Words(l.Values("log_files")) {
 		if name == "ALL" || name == "*" {
 			w.files = nil
 			break
 		}
 		w.files = append(w.files, name)
 	}
-	for _, text := range words(l.Values("log_files_pattern")) {
+	for _, text := range option.Words(l.Values("log_files_pattern")) {
 		p, err := regexp.Compile("^(?:" + text + ")$")
 		if err != nil {
 			return complain("-log_files_pattern %s is not a regular expression: %v", text, err)

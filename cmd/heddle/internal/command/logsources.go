@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/option"
+	"heddle/cmd/heddle/internal/restlist"
 	"heddle/hdfsadapter"
 	"heddle/nm/logs"
 	"heddle/yarn/ipc"
@@ -70,7 +72,7 @@ func (s *session) onlyMasters(w *wanted, which []string) error {
 	}
 	slices.SortFunc(masters, records.ContainerID.Compare)
 	w.containers = []records.ContainerID{}
-	for _, text := range words(which) {
+	for _, text := range option.Words(which) {
 		if text == "ALL" {
 			w.containers = masters
 			return nil
@@ -174,30 +176,15 @@ func hostOf(address string) string {
 // containerLogs is a NodeManager's answer about the logs of a container. Some versions write a list of one as an
 // object.
 type containerLogs struct {
-	Kind  string                `json:"logAggregationType"`
-	Node  string                `json:"nodeId"`
-	Files oneOrMore[remoteFile] `json:"containerLogInfo"`
+	Kind  string                    `json:"logAggregationType"`
+	Node  string                    `json:"nodeId"`
+	Files restlist.List[remoteFile] `json:"containerLogInfo"`
 }
 
 type remoteFile struct {
 	Name     string      `json:"fileName"`
 	Size     json.Number `json:"fileSize"`
 	Modified string      `json:"lastModifiedTime"`
-}
-
-// oneOrMore is a list that may be written as its only element.
-type oneOrMore[T any] []T
-
-func (l *oneOrMore[T]) UnmarshalJSON(data []byte) error {
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		return json.Unmarshal(data, (*[]T)(l))
-	}
-	var one T
-	if err := json.Unmarshal(data, &one); err != nil {
-		return err
-	}
-	*l = oneOrMore[T]{one}
-	return nil
 }
 
 func (v *liveLogs) each(w *wanted, visit func(*logFile) error) error {
@@ -219,7 +206,7 @@ func (v *liveLogs) eachOf(p place, w *wanted, visit func(*logFile) error) error 
 		return err
 	}
 	var answer struct {
-		Info oneOrMore[containerLogs] `json:"containerLogsInfo"`
+		Info restlist.List[containerLogs] `json:"containerLogsInfo"`
 	}
 	if err := json.Unmarshal(a.Body, &answer); err != nil {
 		return fmt.Errorf("the NodeManager's list of logs: %w", err)

@@ -58,7 +58,7 @@ func (s *session) nodeStates(l *option.Line) ([]pb.NodeState, error) {
 		return allNodeStates, nil
 	}
 	var wanted []pb.NodeState
-	for _, name := range words(l.Values("states")) {
+	for _, name := range option.Words(l.Values("states")) {
 		i := slices.IndexFunc(allNodeStates, func(st pb.NodeState) bool {
 			return strings.EqualFold(records.NodeStateName(st), name)
 		})

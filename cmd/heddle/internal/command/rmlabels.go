@@ -2,10 +2,10 @@ package command
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/nodelabels"
 	"heddle/cmd/heddle/internal/option"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -17,17 +17,20 @@ func (s *session) noLabels() error {
 }
 
 func (s *session) addLabels(l *option.Line) error {
-	names := words(l.Values("addToClusterNodeLabels"))
+	names := option.Words(l.Values("addToClusterNodeLabels"))
 	if len(names) == 0 {
 		return s.noLabels()
 	}
 	req := &pb.AddToClusterNodeLabelsRequest{}
 	for _, text := range names {
-		label, err := parseLabel(text)
+		label, err := nodelabels.Parse(text)
 		if err != nil {
 			return err
 		}
-		req.SetNodeLabels(append(req.GetNodeLabels(), label))
+		m := &pb.NodeLabel{}
+		m.SetName(label.Name)
+		m.SetIsExclusive(label.Exclusive)
+		req.SetNodeLabels(append(req.GetNodeLabels(), m))
 	}
 	c, err := s.cluster()
 	if err != nil {
@@ -37,28 +40,8 @@ func (s *session) addLabels(l *option.Line) error {
 	return err
 }
 
-// parseLabel reads name or name(exclusive=true).
-func parseLabel(text string) (*pb.NodeLabel, error) {
-	name, property, has := strings.Cut(text, "(")
-	label := &pb.NodeLabel{}
-	label.SetIsExclusive(true)
-	if has {
-		key, value, _ := strings.Cut(strings.TrimSuffix(property, ")"), "=")
-		exclusive, err := strconv.ParseBool(strings.TrimSpace(value))
-		if strings.TrimSpace(key) != "exclusive" || err != nil || !strings.HasSuffix(property, ")") {
-			return nil, fmt.Errorf("%q is not a label: want name, name(exclusive=true) or name(exclusive=false)", text)
-		}
-		label.SetIsExclusive(exclusive)
-	}
-	if name = strings.TrimSpace(name); name == "" {
-		return nil, fmt.Errorf("%q is a label without a name", text)
-	}
-	label.SetName(name)
-	return label, nil
-}
-
 func (s *session) removeLabels(l *option.Line) error {
-	names := words(l.Values("removeFromClusterNodeLabels"))
+	names := option.Words(l.Values("removeFromClusterNodeLabels"))
 	if len(names) == 0 {
 		return s.noLabels()
 	}
@@ -75,9 +58,17 @@ func (s *session) removeLabels(l *option.Line) error {
 func (s *session) replaceLabels(l *option.Line) error {
 	req := &pb.ReplaceLabelsOnNodeRequest{}
 	for _, text := range strings.Fields(strings.Join(l.Values("replaceLabelsOnNode"), " ")) {
-		m, err := parseNodeLabels(text)
+		node, err := nodelabels.ParseNode(text)
 		if err != nil {
 			return err
+		}
+		id := &pb.NodeId{}
+		id.SetHost(node.Host)
+		id.SetPort(node.Port)
+		m := &pb.NodeIdToLabels{}
+		m.SetNodeId(id)
+		if node.Label != "" {
+			m.SetNodeLabels([]string{node.Label})
 		}
 		req.SetNodeToLabels(append(req.GetNodeToLabels(), m))
 	}
@@ -92,35 +83,4 @@ func (s *session) replaceLabels(l *option.Line) error {
 	}
 	_, err = cluster.Admin(s, c, protocol.ReplaceLabelsOnNodes, req)
 	return err
-}
-
-// parseNodeLabels reads node[:port]=label, or the older form node[:port],label. Without a label the node loses its
-// labels. A node without a port stands for all NodeManagers of the host.
-func parseNodeLabels(text string) (*pb.NodeIdToLabels, error) {
-	node, label, ok := strings.Cut(text, "=")
-	if !ok {
-		node, label, _ = strings.Cut(text, ",")
-	}
-	host, port, hasPort := strings.Cut(node, ":")
-	if host == "" {
-		return nil, fmt.Errorf("node name cannot be empty: %q", text)
-	}
-	id := &pb.NodeId{}
-	id.SetHost(host)
-	id.SetPort(0)
-	if hasPort {
-		n, err := strconv.ParseUint(port, 10, 16)
-		if err != nil {
-			return nil, fmt.Errorf("%q: port %q is not a number below 65536", text, port)
-		}
-		id.SetPort(int32(n))
-	}
-	labels := words([]string{label})
-	if len(labels) > 1 {
-		return nil, fmt.Errorf("%d labels specified on host=%s, please note that we do not support specifying multiple labels on a single host for now", len(labels), host)
-	}
-	m := &pb.NodeIdToLabels{}
-	m.SetNodeId(id)
-	m.SetNodeLabels(labels)
-	return m, nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
+	"heddle/cmd/heddle/internal/restlist"
 )
 
 var top = verb{
@@ -63,10 +64,10 @@ func (s *session) top(l *option.Line) error {
 		}
 		v.delay = time.Duration(seconds * float64(time.Second))
 	}
-	if types := words(l.Values("types")); len(types) > 0 {
+	if types := option.Words(l.Values("types")); len(types) > 0 {
 		v.filter.Set("applicationTypes", strings.Join(types, ","))
 	}
-	users, queues := words(l.Values("users")), words(l.Values("queues"))
+	users, queues := option.Words(l.Values("users")), option.Words(l.Values("queues"))
 	keep := func(a topApp) bool {
 		return (len(users) == 0 || slices.Contains(users, a.User)) &&
 			(len(queues) == 0 || slices.ContainsFunc(queues, func(q string) bool { return inQueue(a.Queue, q) }))
@@ -173,7 +174,7 @@ func (s *session) look(c *cluster.Cluster, filter url.Values, keep func(topApp) 
 		return nil, err
 	}
 	var list struct {
-		App oneOrMore[topApp] `json:"app"`
+		App restlist.List[topApp] `json:"app"`
 	}
 	if len(apps.Apps) > 0 && apps.Apps[0] == '{' { // null, or "", if there are none
 		if err := json.Unmarshal(apps.Apps, &list); err != nil {

@@ -235,3 +235,16 @@ func wrap(text string, width int) []string {
 	}
 	return append(lines, line)
 }
+
+// Words splits the values of an option at commas, and removes blanks and empty words.
+func Words(values []string) []string {
+	var out []string
+	for _, v := range values {
+		for w := range strings.SplitSeq(v, ",") {
+			if w = strings.TrimSpace(w); w != "" {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
