@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -161,6 +162,25 @@ func TestEquivalentMutantsDontCount(t *testing.T) {
 		if _, err := measure(options{list: true}, []string{"."}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
 		}
+	}
+}
+
+// The lists of this repository name mutants of its code as it is. Otherwise `make mutants` would stop.
+func TestEveryListOfEquivalentMutantsFitsTheCode(t *testing.T) {
+	t.Chdir("../..")
+	lists, err := exec.Command("git", "ls-files", "*/"+equivalentFile).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dirs []string
+	for name := range strings.FieldsSeq(string(lists)) {
+		dirs = append(dirs, "./"+filepath.Dir(name))
+	}
+	if len(dirs) < 10 {
+		t.Fatalf("there are lists in %q only", dirs)
+	}
+	if _, err := measure(options{list: true}, dirs, io.Discard, io.Discard); err != nil {
+		t.Error(err)
 	}
 }
 
