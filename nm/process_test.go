@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"heddle/internal/await"
+	"heddle/internal/needs"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
@@ -231,7 +232,7 @@ func TestAKilledProcess(t *testing.T) {
 	if err := os.WriteFile(p.dir+"/daemonize.py", []byte(daemonize), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	daemon := "python3 " + p.dir + "/daemonize.py " + p.dir
+	daemon := needs.Program(t, "python3") + " " + p.dir + "/daemonize.py " + p.dir
 	p.begin(leaves, daemon+"/daemon1; echo $$ > "+p.dir+"/leaves; "+wait("leave"))
 	p.begin(dies, daemon+"/daemon2; echo $$ > "+p.dir+"/dies; sleep 1000; :")
 	living, ending := p.pid("lives"), p.pid("ends")
@@ -332,10 +333,11 @@ func TestTwoProcessesOfOneNode(t *testing.T) {
 }
 
 func TestKillsOfAProcess(t *testing.T) {
+	python := needs.Program(t, "python3")
 	p := newProcess(t, "yarn.nodemanager.sleep-delay-before-sigkill.ms=300")
 	p.launch()
 	greedy, stubborn := containerID(1, 1), containerID(1, 2)
-	p.begin(greedy, "exec python3 -c 'x = [bytearray(1 << 20) for i in range(1024)]'")
+	p.begin(greedy, "exec "+python+" -c 'x = [bytearray(1 << 20) for i in range(1024)]'")
 	code, text := p.exit(greedy)
 	if code != records.ExitKilledExceededPMem || !strings.Contains(text, "beyond the 'PHYSICAL' memory limit") || !strings.Contains(text, "256.0 MB. Killing container.") ||
 		!strings.Contains(text, "Exit code is 137") {
