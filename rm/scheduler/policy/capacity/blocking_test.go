@@ -84,6 +84,21 @@ func TestWhoIsHeldByALargeRequest(t *testing.T) {
 	}
 }
 
+// What is withheld for the requests of several queues adds up: x and y may have 10 GB more each, and wait for 20.
+func TestWhatIsWithheldAddsUp(t *testing.T) {
+	c := start(t, 1, map[string]string{
+		"root.queues": "x,y,z", "root.x.capacity": "40", "root.y.capacity": "40", "root.z.capacity": "20", "root.x.maximum-capacity": "40",
+		"root.y.maximum-capacity": "40", "root.x.user-limit-factor": "100", "root.y.user-limit-factor": "100", "root.z.user-limit-factor": "100",
+	})
+	x, y, z := c.active("root.x", "u", 0, 30), c.active("root.y", "u", 0, 30), c.active("root.z", "u", 0, 16)
+	c.UpdateAsks(x, []core.Ask{row(1, 20)})
+	c.UpdateAsks(y, []core.Ask{row(1, 20)})
+	c.UpdateAsks(z, []core.Ask{row(30, 1)})
+	if diff := cmp.Diff([]int{0, 0, 4}, c.granted(x, y, z)); diff != "" { // of the 24 GB that are free
+		t.Errorf("(- wanted, + granted)\n%s", diff)
+	}
+}
+
 // An application's own reservations count as used by its queue. Where a reservation may be filled on any node they are undone then, and so
 // they make no request of the application too large.
 func TestOwnReservationsHoldNobody(t *testing.T) {

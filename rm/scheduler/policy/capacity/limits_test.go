@@ -113,8 +113,11 @@ func TestUserLimit(t *testing.T) {
 		"the most is the factor":                        {with("root.a.user-limit-factor", "1"), []has{{"u", 90, false}}, 60, 60},
 		"a factor with a fraction":                      {with("root.a.user-limit-factor", "1.51"), []has{{"u", 95, false}}, 91, 91}, // 90.6
 		"no factor: the maximum":                        {with("root.a.user-limit-factor", "-1", "root.a.maximum-capacity", "80"), []has{{"u", 80, false}}, 80, 80},
-		"weights":                                       {with("root.a.user-settings.v.weight", "2"), []has{{"u", 20, false}, {"v", 40, false}}, 21, 21}, // 61/3
-		"weights of those who ask":                      {with("root.a.user-settings.v.weight", "2"), []has{{"u", 40, false}, {"v", 20, true}}, 41, 21},
+		"without a guarantee: the maximum, whatever the factor": {
+			with("root.a.capacity", "0", "root.b.capacity", "100", "root.a.maximum-capacity", "80", "root.a.user-limit-factor", "1"), []has{{"u", 30, false}}, 31, 31,
+		},
+		"weights":                  {with("root.a.user-settings.v.weight", "2"), []has{{"u", 20, false}, {"v", 40, false}}, 21, 21}, // 61/3
+		"weights of those who ask": {with("root.a.user-settings.v.weight", "2"), []has{{"u", 40, false}, {"v", 20, true}}, 41, 21},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := start(t, 1, x.settings)

@@ -45,6 +45,26 @@ func TestUsersWhoCountForMasters(t *testing.T) {
 	}
 }
 
+// From its second try on, an application makes its user one of those who count, though it still waits.
+func TestAWaitingApplicationMakesItsUserCount(t *testing.T) {
+	c := start(t, 1, map[string]string{
+		"root.a.minimum-user-limit-percent": "25", "root.a.user-limit-factor": "1", "root.a.maximum-am-resource-percent": "0.1",
+	})
+	c.Restore(c.app("root.b", "full", 0, 0), 0, gb(100)) // nobody gets what it asks for
+	c.master("u", 1, 0)
+	c.master("v", 1, 1)
+	w := c.entered("w", 1, 1)
+	c.Schedule(c.Now)
+	h := c.entered("u", 4, 1)
+	if c.Schedule(c.Now); c.Apps[h].Active {
+		t.Fatal("masters of a user have 5 GB, beside two users who want something")
+	}
+	c.RemoveApp(w)
+	if c.Schedule(c.Now); c.Apps[h].Active {
+		t.Error("masters of a user have 5 GB, beside one who wants something")
+	}
+}
+
 // entered enters an application of root.a with a master of so many GB, which asks for so many containers.
 func (c *cluster) entered(user string, am int64, asks int32) handle.App {
 	c.apps++
