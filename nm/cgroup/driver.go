@@ -54,6 +54,7 @@ type kernelDriver struct {
 	limiter limiter
 	missing []string
 	made    []string // folders above the groups, which Close removes when they are empty; deepest first
+	origins origins
 
 	mu   sync.Mutex
 	open map[*kernelGroup]struct{}

@@ -158,7 +158,8 @@ func TestKillReachesDaemons(t *testing.T) {
 			t.Errorf("the daemon lives: %+v", p)
 		}
 		cmd.Wait()
-		if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signal() != syscall.SIGKILL {
+		// Without groups one is killed after the other: the shell may see its child end.
+		if ws := cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signal() != syscall.SIGKILL && d.Kind() != None {
 			t.Errorf("the shell ended with %v", cmd.ProcessState)
 		}
 	})

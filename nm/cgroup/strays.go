@@ -6,10 +6,80 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 	"syscall"
 
 	"heddle/nm/proc"
 )
+
+// origins knows of all processes of the machine in which group they were started, by their environment (Marker). It reads the environment of each once: that takes longer than to
+// list them, and brings a page of the process back from swap. The zero value is for use.
+type origins struct {
+	mu   sync.Mutex
+	seen map[int]bool       // by pid
+	of   map[string]members // by group
+}
+
+// members are processes by their pids, with the time of their start.
+type members map[int]uint64
+
+// started returns the processes that were started in a group, wherever they are.
+func (o *origins) started(group string) ([]proc.ID, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	pids, err := proc.PIDs()
+	if err != nil {
+		return nil, err
+	}
+	now := make(map[int]bool, len(pids))
+	for _, pid := range pids {
+		now[pid] = true
+		if !o.seen[pid] {
+			o.note(pid)
+		}
+	}
+	o.seen = now
+	var out []proc.ID
+	for name, list := range o.of {
+		for pid, start := range list {
+			switch {
+			case !now[pid]:
+				delete(list, pid)
+			case name == group:
+				out = append(out, proc.ID{PID: pid, Start: start})
+			}
+		}
+		if len(list) == 0 {
+			delete(o.of, name)
+		}
+	}
+	return out, nil
+}
+
+// note notes where a process was started. The lock is held.
+func (o *origins) note(pid int) {
+	env, err := proc.Environ(pid) // other users' can't be read, and are none of ours
+	if err != nil {
+		return
+	}
+	i := slices.IndexFunc(env, func(entry string) bool { return strings.HasPrefix(entry, Marker+"=") })
+	if i < 0 {
+		return
+	}
+	p, err := proc.Read(pid)
+	if err != nil {
+		return
+	}
+	name := strings.TrimPrefix(env[i], Marker+"=")
+	if o.of == nil {
+		o.of = make(map[string]members)
+	}
+	if o.of[name] == nil {
+		o.of[name] = make(members)
+	}
+	o.of[name][pid] = p.Start
+}
 
 // strayPatience is how many times in a row those that left a group are put back: one that forks all the time may have left once more meanwhile.
 const strayPatience = 100
@@ -29,20 +99,45 @@ func (g *kernelGroup) noteOwner(pid int) {
 	g.loose = true
 }
 
-// strays returns the processes that were started in the group, by their environment (Marker), and are in another one.
-func (g *kernelGroup) strays() ([]int, error) {
+// strays returns the processes that were started in the group, and are in another one.
+func (g *kernelGroup) strays() ([]proc.ID, error) {
 	g.mu.Lock()
 	loose := g.loose
 	g.mu.Unlock()
 	if !loose {
 		return nil, nil
 	}
-	marked, err := proc.Marked(Marker + "=" + g.name)
-	if err != nil || len(marked) == 0 {
+	started, err := g.d.origins.started(g.name)
+	if err != nil || len(started) == 0 {
 		return nil, err
 	}
-	pids, err := g.d.holder.pids(g.name)
-	return slices.DeleteFunc(marked, func(pid int) bool { return slices.Contains(pids, pid) }), err
+	inside, err := g.d.holder.pids(g.name)
+	return slices.DeleteFunc(started, func(p proc.ID) bool {
+		if slices.Contains(inside, p.PID) {
+			return true
+		}
+		now, err := proc.Read(p.PID)
+		return err != nil || now.Start != p.Start || now.Dead() || g.isNamesake(p.PID)
+	}), err
+}
+
+// isNamesake reports whether a process is in a group of the same name, of another NodeManager: its container has the same id, as in another cluster.
+func (g *kernelGroup) isNamesake(pid int) bool {
+	text, err := g.d.tree.read(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return true // it has ended
+	}
+	hierarchy := "" // the unified one
+	if _, v1 := g.d.holder.(*freezer); v1 {
+		hierarchy = "freezer"
+	}
+	for line := range strings.Lines(text) { // NUMBER:CONTROLLERS:PATH
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) == 3 && f[1] == hierarchy {
+			return slices.Contains(strings.Split(f[2], "/"), g.name)
+		}
+	}
+	return false
 }
 
 // gather puts processes back that have left the group, and calls then after each time that there were any, until there are none.
@@ -52,9 +147,9 @@ func (g *kernelGroup) gather(ctx context.Context, then func() error) error {
 		if err != nil || len(strays) == 0 {
 			return err
 		}
-		for _, pid := range strays {
-			if err := g.put(pid); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("process %d has left the group, and can't be put back: %w", pid, err)
+		for _, p := range strays {
+			if err := g.put(p.PID); err != nil && !errors.Is(err, syscall.ESRCH) {
+				return fmt.Errorf("process %d has left the group, and can't be put back: %w", p.PID, err)
 			}
 		}
 		if err := errors.Join(ctx.Err(), then()); err != nil {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"heddle/internal/await"
-	"heddle/nm/proc"
 )
 
 // leave has each of a script's children go to another group before it does anything.
@@ -36,7 +35,7 @@ func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
 			if err := g.Freeze(deadline(t)); err != nil {
 				t.Fatal(err)
 			}
-			marked, err := proc.Marked(Marker + "=" + name)
+			marked, err := new(origins).started(name)
 			if inside := processes(t, g); err != nil || len(marked) < 2 || len(inside) != len(marked) {
 				t.Errorf("%v, %v are to be in the group, and %v are", err, marked, inside)
 			}
@@ -52,12 +51,39 @@ func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
 			if err := g.Kill(deadline(t)); err != nil {
 				t.Fatal(err)
 			}
-			if left, err := proc.Marked(Marker + "=" + name); err != nil || len(left) > 0 {
+			if left, err := new(origins).started(name); err != nil || len(left) > 0 {
 				t.Errorf("%v, processes %v are left", err, left)
 			}
 			if len(processes(t, sibling)) == 0 {
 				t.Error("the other container has ended")
 			}
+		}
+	})
+}
+
+// Two NodeManagers of a machine may have containers of the same id, in different clusters. What one does to its own leaves the other's alone.
+func TestNamesakesAreLeftAlone(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		if d.Kind() == None {
+			return // it can't tell them apart
+		}
+		const name = "container_1_1_1_24"
+		other, err := Detect(Options{Kind: d.Kind(), ID: fmt.Sprintf("other:%d", os.Getpid()), Log: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { other.Close() })
+		g, _ := run(t, d, name, Limits{}, "sleep 600; :")
+		namesake, _ := run(t, other, name, Limits{}, "sleep 600; :")
+		await.Until(t, "the processes", func() bool { return len(processes(t, g)) == 2 && len(processes(t, namesake)) == 2 })
+		if err := g.Freeze(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Kill(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if frozen, err := namesake.Frozen(); err != nil || frozen || len(processes(t, namesake)) != 2 {
+			t.Errorf("the other one has %v, frozen %v, %v", processes(t, namesake), frozen, err)
 		}
 	})
 }

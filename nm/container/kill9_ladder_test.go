@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 // climb takes a container down the ladder and up again, in a node that is to be killed, and returns when a step is next, which is not taken.
 func (n *node) climb(h *hooked, c *Container, to string) {
 	var mu sync.Mutex
-	reclaimed, up, reached := false, false, make(chan struct{})
+	reclaimed, warm, up, reached := false, false, false, make(chan struct{})
 	step := func(name string) {
 		mu.Lock()
 		switch {
@@ -28,6 +29,10 @@ func (n *node) climb(h *hooked, c *Container, to string) {
 			reclaimed = true
 		case name == "limit" && up:
 			name = "let go"
+		case name == "limit" && warm:
+			name = "make room ahead"
+		case name == "page in" && warm:
+			name = "read ahead"
 		case name == "limit" && reclaimed:
 			name = "squeeze"
 		case name == "limit":
@@ -60,13 +65,20 @@ func (n *node) climb(h *hooked, c *Container, to string) {
 			for c.Status().Suspension.Lags() {
 				time.Sleep(time.Millisecond)
 			}
+			if strings.HasSuffix(to, " ahead") {
+				mu.Lock()
+				warm = true
+				mu.Unlock()
+				n.Ahead(c, true)
+				return
+			}
 		}
 	}()
 	<-reached
 }
 
 // stepsOfClimb are what the kernel is told, one after the other.
-var stepsOfClimb = []string{"freeze", "let it swap", "reclaim", "squeeze", "let go", "page in", "thaw"}
+var stepsOfClimb = []string{"freeze", "let it swap", "reclaim", "squeeze", "make room ahead", "read ahead", "let go", "page in", "thaw"}
 
 // A NodeManager is killed before each thing that it tells the kernel on the way of a container down the ladder and up. The next one brings
 // the container where it was to be, and its memory is what it was.

@@ -13,7 +13,7 @@ func (m *Manager) Targets() []monitor.Target {
 	var out []monitor.Target
 	for _, c := range m.Containers() {
 		c.mu.Lock()
-		t, ok := targetOf(c), c.state.is(observable...)
+		t, ok := targetOf(c), c.state.is(inProcess...)
 		t.Memory = c.grant.Resource.MemoryMB() << 20
 		c.mu.Unlock()
 		if ok && t.Group != nil {

@@ -66,7 +66,7 @@ func TestOwnersOfASuspensionAreCountedApart(t *testing.T) {
 				t.Helper()
 				await.Until(t, s.what+": level "+s.have.String(), func() bool {
 					at := c.Status()
-					return at.Suspension.Have == s.have && !at.Suspension.Lags() && at.Suspended == s.still
+					return c.Group() != nil && at.Suspension.Have == s.have && !at.Suspension.Lags() && at.Suspended == s.still
 				})
 				if frozen, err := c.Group().Frozen(); err != nil || frozen != s.still {
 					t.Errorf("%s: frozen %v, %v", s.what, frozen, err)

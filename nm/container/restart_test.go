@@ -22,7 +22,7 @@ import (
 // runNode is the body of a child process: a life of a node that starts what its parent says, until it is killed.
 func runNode(dir string) {
 	h := &hooked{}
-	n, err := startNode(dir, h.tweak)
+	n, err := startNode(dir, func(o *Options) { h.tweak(o); pressure(12 << 30)(o) })
 	if err != nil {
 		fmt.Println("error:", err)
 		os.Exit(1)

@@ -80,12 +80,10 @@ var transitions = [...][]State{
 
 // Sets of states.
 var (
-	// inProcess are those in which a process is alive that nobody ends.
+	// inProcess are those in which a process is alive that nobody ends: it can be measured, and sent signals.
 	inProcess = []State{Running, Reinitializing, Pausing, Paused, Resuming}
 	// resizable are those in which a container's size can be changed.
 	resizable = []State{New, Localizing, Scheduled, Running, Reinitializing, Paused}
-	// observable are those in which a container's processes can be measured and sent signals.
-	observable = []State{Running, Reinitializing, Paused}
 )
 
 // mayBecome reports whether a container in state s may become one in state to.

@@ -303,7 +303,7 @@ func (c *Container) Signal(command pb.SignalContainerCommand) error {
 	c.mu.Lock()
 	session, state := c.session, c.state
 	c.mu.Unlock()
-	if !state.is(observable...) || session == nil {
+	if !state.is(inProcess...) || session == nil {
 		return fmt.Errorf("signal container %s: it %w but %s", c.ID(), ErrNotRunning, state)
 	}
 	err = session.Signal(signal)

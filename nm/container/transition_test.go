@@ -392,6 +392,15 @@ func init() {
 			leave()
 			tr.done()
 		}
+		trips["signalled while "+s.String()] = func(tr *trip) {
+			leave := reach(tr)
+			if err := tr.c.Signal(pb.SignalContainerCommand_FORCEFUL_SHUTDOWN); err != nil {
+				tr.Error(err)
+			}
+			tr.until(Exited)
+			leave()
+			tr.done()
+		}
 		trips["killed while "+s.String()] = func(tr *trip) {
 			leave := reach(tr)
 			tr.kill().until(Killing)

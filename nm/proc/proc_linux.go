@@ -24,16 +24,12 @@ const Root = "/proc"
 
 // Snapshot reads the table of all processes. It omits those that end while it reads.
 func Snapshot() (*Table, error) {
-	names, err := pidNames()
+	pids, err := PIDs()
 	if err != nil {
 		return nil, err
 	}
 	var all []Process
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
+	for _, pid := range pids {
 		p, err := Read(pid)
 		if err != nil {
 			if errors.Is(err, ErrGone) {
@@ -46,18 +42,24 @@ func Snapshot() (*Table, error) {
 	return newTable(all), nil
 }
 
-// pidNames are the names in the process table: numbers, and some others.
-func pidNames() ([]string, error) {
+// PIDs are those of all processes.
+func PIDs() ([]int, error) {
 	dir, err := os.Open(Root)
 	if err != nil {
 		return nil, fmt.Errorf("read the process table: %w", err)
 	}
-	defer dir.Close()
 	names, err := dir.Readdirnames(-1)
+	dir.Close()
 	if err != nil {
 		return nil, fmt.Errorf("read the process table: %w", err)
 	}
-	return names, nil
+	pids := make([]int, 0, len(names))
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
 }
 
 // Read returns one process, or ErrGone.
@@ -84,26 +86,6 @@ func Environ(pid int) ([]string, error) {
 		return nil, nil
 	}
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), nil
-}
-
-// Marked returns the processes that were started with an entry "NAME=value" in their environment. It omits those whose environment this process may not read.
-func Marked(entry string) (pids []int, err error) {
-	names, err := pidNames()
-	if err != nil {
-		return nil, err
-	}
-	mark := []byte("\x00" + entry + "\x00")
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		env, err := os.ReadFile(filepath.Join(Root, name, "environ"))
-		if err == nil && (bytes.HasPrefix(env, mark[1:]) || bytes.Contains(env, mark)) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids, nil
 }
 
 // Signal sends sig to exactly the process that id names. It returns ErrGone if that process has ended.

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -55,8 +57,14 @@ func Read(pid int) (Process, error) {
 	return p, nil
 }
 
-// Marked is not supported here.
-func Marked(string) ([]int, error) { return nil, errors.ErrUnsupported }
+// PIDs are those of all processes.
+func PIDs() ([]int, error) {
+	t, err := Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	return slices.Collect(maps.Keys(t.byPID)), nil
+}
 
 // Environ is not supported here.
 func Environ(int) ([]string, error) { return nil, errors.ErrUnsupported }

@@ -190,8 +190,11 @@ func (s *Server) control(c *rest.Call, what string, do func(*container.Container
 		return rest.Reply{}, rest.NotFound("application %s of container %s is no longer on this node", at.ID().Attempt.App, at.ID())
 	}
 	if !s.mayModify(c.Request, app) {
-		return rest.Reply{}, rest.Forbidden("User %s may not %s container %s: only its owner %s, users on the application's modify ACL, and administrators may",
-			caller(c.Request), what, at.ID(), app.User)
+		who := "User " + caller(c.Request)
+		if caller(c.Request) == "" {
+			who = "Who doesn't say who he is (user.name)"
+		}
+		return rest.Reply{}, rest.Forbidden("%s may not %s container %s: only its owner %s, users on the application's modify ACL, and administrators may", who, what, at.ID(), app.User)
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), s.SuspendTimeout)
 	defer cancel()

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,15 @@ var container = verb{
 		}
 	},
 	run: func(s *session, l *option.Line) error {
+		for _, name := range []string{"level", "hold", "breathe", "resume"} {
+			switch {
+			case !l.Has(name):
+			case name == "resume" && l.Has("suspend"):
+				return errors.New("-suspend and -resume exclude each other")
+			case name != "resume" && !l.Has("suspend"):
+				return fmt.Errorf("-%s goes with -suspend only", name)
+			}
+		}
 		switch {
 		case len(l.Args) > 0:
 			return s.usage()

@@ -215,6 +215,8 @@ func TestHeddlesOwnAPI(t *testing.T) {
 		{"container -suspend " + container + " --json", 0, "{\n  \"container\": {\n    \"suspended\": true\n  }\n}\n"},
 		{"container -suspend " + container + " -level shrunk -hold memory-mb=512,vcores=1 -breathe never", 0, "Container " + container + " is shrunk\n"},
 		{"container -suspend " + container + " -level deep", 1, "is not one of shrunk"},
+		{"container -suspend " + container + " -resume " + container, 1, "exclude each other"},
+		{"container -resume " + container + " -level frozen", 1, "-level goes with -suspend only"},
 		{"container -listSuspended", 0, "Total number of suspended containers :2\n" +
 			"                            Container-Id\t     Level\t                        Held\t   Swapped\t                         For\t               Since\t   Times\t                       Node-Id\n" +
 			"              " + container + "\t RECLAIMED\t       <memory:64, vCores:0>\t    300 MB\t            queue root.short\t " + clock(1795284934900)[:19] + "\t       2\t                       n1:8041\n" +
