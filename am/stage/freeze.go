@@ -270,6 +270,9 @@ func (f *freezes) resumed(id SlotID) {
 	} else {
 		s.seen += m.now - since // when it was granted, for its worker's clock
 	}
+	if m.idleSince != never {
+		m.idleSince = min(m.now, m.idleSince+m.now-s.since) // somebody else had its room meanwhile
+	}
 	f.goOn(s)
 	if s.busy {
 		m.attempt(s.task).Seen = m.now

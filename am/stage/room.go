@@ -7,7 +7,7 @@ import (
 )
 
 // How long nothing of a job may run while slots without a task hold the outputs of maps, until some of them go: what waits may wait for their
-// room. Each time doubles it, as what goes has to be made again.
+// room. Each time doubles it, as what goes has to be made again; and as many hosts are freed where one isn't enough.
 const (
 	roomSuffices = 30 * time.Second // if the room of those on one host is enough
 	roomHelps    = 5 * time.Minute  // if others have to make room as well
@@ -29,14 +29,21 @@ func makeRoom(m *Machine) {
 	if suffices {
 		patience = roomSuffices
 	}
-	if len(ids) == 0 || m.now-m.idleSince < patience<<min(m.rooms, roomDoubles) {
+	doubled := 1 << min(m.rooms, roomDoubles)
+	if len(ids) == 0 || m.now-m.idleSince < patience*time.Duration(doubled) {
 		return
 	}
 	m.rooms++
 	m.idleSince = never
-	for _, id := range ids {
-		m.do(GiveBack{Slot: id, Room: true})
-		m.leave(id, nil, false)
+	for hosts := 0; len(ids) > 0 && hosts < doubled; hosts++ {
+		for _, id := range ids {
+			m.do(GiveBack{Slot: id, Room: true})
+			m.leave(id, nil, false)
+		}
+		if suffices || m.over {
+			return
+		}
+		ids, suffices = inTheWay(m)
 	}
 }
 
@@ -48,8 +55,8 @@ func wedged(m *Machine) bool {
 	holds, frozen := false, false
 	for _, id := range m.live {
 		switch s := &m.slots[id]; {
-		case s.frozen:
-			frozen = true
+		case s.frozen: // it may hold outputs again in a moment
+			frozen, holds = true, holds || len(s.outputs) > 0
 		case s.ready:
 			holds = holds || len(s.outputs) > 0
 		default:

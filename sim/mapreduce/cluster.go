@@ -47,13 +47,15 @@ type cluster struct {
 	holders []holder  // by container's handle
 	active  int       // jobs that run
 	arrived int
-	changes int // that were made
-	frozen  int // containers that stood still
+	changes int            // that were made
+	levels  map[string]int // of nodes, if they are configured
+	frozen  int            // containers that stood still
 
 	attempts []*attempt
 	granted  int64
 	release  omo.Release
 	released int
+	seen     int // of these, by the last tick
 	quiet    int // ticks in which nothing was under way
 	failure  error
 
@@ -214,7 +216,8 @@ func (c tick) Handle(n int64) {
 		}
 	}
 	c.release.Observe(time.Duration(now), float64(c.released), float64(available))
-	busy := c.arrived < len(c.jobs) || c.changes < len(c.s.Changes)
+	busy := c.arrived < len(c.jobs) || c.changes < len(c.s.Changes) || c.released > c.seen // short attempts run between two ticks
+	c.seen = c.released
 	for _, j := range c.jobs {
 		if j.runs {
 			busy = j.tick(int(n)) || busy
@@ -264,11 +267,6 @@ func (c *cluster) hints() stage.Hinted {
 			h.Hints.Frequency, h.Hints.Available = c.release.Frequency, c.release.Available
 		}
 	}
-	if set.Levels == "configured" {
-		h.Levels = map[string]int{}
-		for _, n := range c.nodes {
-			h.Levels[n.name] = n.is.Level
-		}
-	}
+	h.Levels = c.levels
 	return h
 }

@@ -43,7 +43,9 @@ type master struct {
 	open    [2][]stage.RequestID       // requests for any node, the oldest first
 	strict  map[stage.RequestID]strict // requests for some nodes only
 	changed [2]bool                    // what the scheduler doesn't know of open
-	asks    []scheduler.Ask            // of strict, likewise
+	hinted  stage.Hints                // what the job has heard last, if it has heard anything
+	heard   bool
+	asks    []scheduler.Ask // of strict, likewise
 }
 
 type strict struct {
@@ -102,8 +104,18 @@ func (j *master) submitted(seq int64) {
 	j.machine = stage.New(spec)
 	j.runs = true
 	j.step(stage.Nodes{Count: len(j.c.nodes)})
-	j.step(j.c.hints())
+	j.hear()
 	j.step(stage.Tick{})
+}
+
+// hear has the job hear of the cluster, if anything is new.
+func (j *master) hear() {
+	h := j.c.hints()
+	if j.heard && h.Hints == j.hinted {
+		return // levels don't change
+	}
+	j.heard, j.hinted = true, h.Hints
+	j.step(h)
 }
 
 func starter(s *Settings) stage.Starter {
@@ -246,7 +258,7 @@ func (j *master) outputs(id stage.AttemptID, more int) {
 
 // tick lets a second pass, and reports whether anything is under way.
 func (j *master) tick(n int) (busy bool) {
-	j.step(j.c.hints())
+	j.hear()
 	now := j.c.engine.Now()
 	for _, a := range slices.Clone(j.running) {
 		busy = busy || a.moves

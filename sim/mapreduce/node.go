@@ -23,6 +23,12 @@ type node struct {
 func (c *cluster) addNode(is *Nodes, name string) {
 	n := &node{name: name, is: is, factor: 1}
 	c.nodes = append(c.nodes, n)
+	if c.s.Settings.Levels == "configured" {
+		if c.levels == nil {
+			c.levels = map[string]int{}
+		}
+		c.levels[name] = is.Level
+	}
 	c.enter(n)
 	c.capacity = c.capacity.Add(records.NewResource(is.Memory, is.VCores))
 }

@@ -56,6 +56,7 @@ func TestWrongScenariosAreRefused(t *testing.T) {
 		{`"down": true`, `"down": "yes"`, "it:10: changes[1].down must be true or false"},
 		{`"tasks": 4`, `"tasks": 0`, ""},
 		{`"seconds": 10, "memory": 1024`, `"seconds": 10, "memory": 8192`, "it:13: jobs[0].maps.memory: 8192 is out of range: give a number from 1 to 4096"},
+		{`"output": 64}`, `"vcores": 5}`, "it:13: jobs[0].maps.vcores: 5 is out of range: give a number from 0 to 4"},
 		{`"reduces": {`, `"reduces": [{`, "it:14: jobs[0].reduces must be an object with keys, not a list"},
 		{`"seconds": 5,`, `"seconds": 5, "output": 9,`, "it:14: jobs[0].reduces.output: only maps have outputs"},
 		{"\n}", "", "it:15: it ends in the middle"},
@@ -76,6 +77,16 @@ func TestWrongScenariosAreRefused(t *testing.T) {
 	}
 	if _, err := ReadFile(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that isn't there: %v", err)
+	}
+}
+
+// A container's memory and vcores have to be on the same node.
+func TestContainersThatNoNodeHasRoomFor(t *testing.T) {
+	text := strings.Replace(valid, `"name": "slow", "memory": 4096, "vcores": 4`, `"name": "slow", "memory": 512, "vcores": 9`, 1)
+	text = strings.Replace(text, `"memory": 1024}`, `"memory": 1024, "vcores": 9}`, 1)
+	want := "it:14: jobs[0].reduces: no node has both 1024 MB and 9 vcores for a container"
+	if _, err := Read("it", []byte(text)); err == nil || err.Error() != want {
+		t.Errorf("%v instead of %s", err, want)
 	}
 }
 
@@ -103,11 +114,12 @@ func FuzzRead(f *testing.F) {
 	f.Add(`{"nodes":[{"name":"n","memory":1,"vcores":1}],"jobs":[{"name":"j","maps":{"tasks":1,"memory":1}}]}`)
 	f.Add(`[[[[`)
 	f.Add(`{"nodes": null}`)
+	f.Add("\r\r0")
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Read("file", []byte(text))
 		if err != nil {
 			var where *FileError
-			if !errors.As(err, &where) || where.Line < 1 || where.Line > 1+strings.Count(text, "\n") || where.What == "" {
+			if !errors.As(err, &where) || where.Line < 1 || where.Line > linesOf(text) || where.What == "" {
 				t.Fatalf("%v", err)
 			}
 			return

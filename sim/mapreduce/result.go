@@ -66,7 +66,7 @@ func (c *cluster) result() *Result {
 	sum, squares, lived := 0., 0., 0.
 	for _, j := range c.jobs {
 		x := j.result()
-		r.Makespan = max(r.Makespan, x.End)
+		r.Makespan = max(r.Makespan, min(x.End, c.engine.Now().Seconds())) // a job may have been to come later
 		r.MeanJob += (x.End - x.Submit) / float64(len(c.jobs))
 		r.Copies += x.Copies
 		r.Wasted += x.Wasted
@@ -110,7 +110,7 @@ func (j *master) result() JobResult {
 		Maps: j.tasks[stage.Map], Reduces: j.tasks[stage.Reduce],
 	}
 	if !j.over {
-		x.End, x.Error = j.c.engine.Now().Seconds(), "it hasn't ended"
+		x.End, x.Error = max(j.submit, j.c.engine.Now()).Seconds(), "it hasn't ended"
 	} else if j.err != nil {
 		x.Error = j.err.Error()
 	}

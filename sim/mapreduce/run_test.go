@@ -2,7 +2,6 @@ package mapreduce
 
 import (
 	"bytes"
-	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -292,75 +291,4 @@ func TestResultsAreSane(t *testing.T) {
 			}
 		}
 	})
-}
-
-// Whatever the nodes, queues, policies and faults are, all jobs end: a reduce that is larger than the containers that hold outputs, and
-// containers that stand still, get room. Links are fast and tasks short enough for that.
-func TestAnyScenarioEnds(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := drawScenario(t)
-		if f := s.check(); f != nil {
-			t.Fatal(f.text)
-		}
-		if _, err := Run(s); err != nil {
-			text, _ := json.Marshal(s)
-			t.Fatalf("%v\n%s", err, text)
-		}
-	})
-}
-
-func drawScenario(t *rapid.T) *Scenario {
-	seconds := rapid.SampledFrom([]float64{0.1, 1, 10, 60})
-	s := &Scenario{
-		Seed: rapid.Uint64().Draw(t, "seed"), Scheduler: rapid.SampledFrom([]string{"fair", "capacity"}).Draw(t, "scheduler"), Limit: 1_000_000,
-		Settings: Settings{
-			SlowStart:   rapid.SampledFrom([]string{"omo", "0", "0.05", "1.0"}).Draw(t, "slowstart"),
-			RampUp:      rapid.Bool().Draw(t, "ramp up"),
-			StagePolicy: rapid.SampledFrom([]string{"none", "fresh", "omo"}).Draw(t, "stage policy"),
-			Speculation: rapid.SampledFrom([]string{"none", "esplash", "late", "split"}).Draw(t, "speculation"),
-			Containers:  rapid.SampledFrom([]string{"task", "reused"}).Draw(t, "containers"),
-			Freezes:     rapid.Bool().Draw(t, "freezes"),
-			Hints:       rapid.Bool().Draw(t, "hints"),
-			Noise:       rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "noise"),
-			Stragglers:  Stragglers{Share: rapid.SampledFrom([]float64{0, 0.05, 1}).Draw(t, "stragglers"), Factor: 4},
-			Expiry:      rapid.SampledFrom([]float64{1, 10, 100}).Draw(t, "expiry"),
-		},
-	}
-	for i := range rapid.IntRange(1, 3).Draw(t, "kinds of nodes") {
-		s.Nodes = append(s.Nodes, Nodes{
-			Name: string(rune('a' + i)), Memory: rapid.SampledFrom([]int64{1024, 2048, 4096}).Draw(t, "memory"), VCores: rapid.Int64Range(1, 4).Draw(t, "vcores"),
-			Speed: rapid.SampledFrom([]float64{0.25, 1, 4}).Draw(t, "speed"),
-		})
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "changes") {
-		at, name, down := rapid.Float64Range(0, 200).Draw(t, "at"), s.Nodes[rapid.IntRange(0, len(s.Nodes)-1).Draw(t, "node")].Name, true
-		s.Changes = append(s.Changes, Change{At: at, Node: name, Down: &down}, Change{At: at + rapid.Float64Range(1, 200).Draw(t, "away"), Node: name, Down: new(bool)})
-	}
-	var queues []string
-	if s.Scheduler == "fair" {
-		queues = []string{"root.a", "root.b"}
-		s.Allocations = `<allocations><queue name="a"><weight>4</weight></queue><queue name="b"/></allocations>`
-		if rapid.Bool().Draw(t, "drf") {
-			s.Allocations = strings.Replace(s.Allocations, "</allocations>", "<defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy></allocations>", 1)
-		}
-	} else {
-		queues = []string{"root.a", "root.b"}
-		s.Properties = map[string]string{
-			"yarn.scheduler.capacity.root.queues": "a,b", "yarn.scheduler.capacity.root.a.capacity": "80", "yarn.scheduler.capacity.root.b.capacity": "20",
-		}
-	}
-	for i := range rapid.IntRange(1, 3).Draw(t, "kinds of jobs") {
-		s.Jobs = append(s.Jobs, Jobs{
-			Name: string(rune('a' + i)), Count: rapid.IntRange(1, 3).Draw(t, "jobs"), Every: rapid.SampledFrom([]float64{0, 20}).Draw(t, "every"),
-			Queue: rapid.SampledFrom(queues).Draw(t, "queue"),
-			Maps: Tasks{
-				Tasks: rapid.IntRange(1, 12).Draw(t, "maps"), Seconds: seconds.Draw(t, "seconds of a map"), Memory: rapid.SampledFrom([]int64{256, 512, 1024}).Draw(t, "memory of a map"),
-				Output: rapid.SampledFrom([]float64{0, 100}).Draw(t, "output"),
-			},
-			Reduces: Tasks{
-				Tasks: rapid.IntRange(0, 6).Draw(t, "reduces"), Seconds: seconds.Draw(t, "seconds of a reduce"), Memory: 1024,
-			},
-		})
-	}
-	return s
 }

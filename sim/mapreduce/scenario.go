@@ -184,6 +184,7 @@ func (s *Scenario) check() *flaw {
 	for i := range s.Jobs {
 		j, path := &s.Jobs[i], fmt.Sprintf("jobs[%d]", i)
 		j.check(r, path, memory, cores)
+		s.checkRoom(r, j, path)
 		if r.first != nil {
 			return r.first
 		}
@@ -252,6 +253,20 @@ func (j *Jobs) check(r *review, path string, memory, cores int64) {
 		r.number(at+".vcores", float64(t.VCores), 0, float64(cores))
 		if stage == "reduces" && t.Output > 0 {
 			r.bad(at+".output", "only maps have outputs that others fetch")
+		}
+	}
+}
+
+// checkRoom finds containers that no node has room for, though one has the memory and another one the vcores.
+func (s *Scenario) checkRoom(r *review, j *Jobs, path string) {
+	for _, stage := range []struct {
+		name string
+		of   *Tasks
+	}{{"maps", &j.Maps}, {"reduces", &j.Reduces}} {
+		t := stage.of
+		fits := func(n Nodes) bool { return n.Memory >= t.Memory && n.VCores >= t.VCores }
+		if t.Tasks > 0 && !slices.ContainsFunc(s.Nodes, fits) {
+			r.bad(path+"."+stage.name, "no node has both %d MB and %d vcores for a container", t.Memory, t.VCores)
 		}
 	}
 }
