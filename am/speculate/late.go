@@ -8,10 +8,9 @@ import (
 
 // Settings of Late: Hadoop's mapreduce.job.speculative.…
 const (
-	retryAfter   = 15 * time.Second // retry-after-speculate
-	leastCopies  = 10               // minimum-allowed-tasks
-	ofRunning    = 0.1              // speculative-cap-running-tasks
-	slowestOfAll = 1e6              // seconds that a task without progress takes
+	retryAfter  = 15 * time.Second // retry-after-speculate
+	leastCopies = 10               // minimum-allowed-tasks
+	ofRunning   = 0.1              // speculative-cap-running-tasks
 )
 
 // Late is what Hadoop's speculator does: a task is copied if it is expected to end later than a copy that begins now and takes
@@ -51,7 +50,7 @@ func (l *Late) Round(r *stage.Round) []stage.Copy {
 		}
 		// EstEnd − EstRepEnd
 		elapsed := x.Elapsed(r.Now)
-		if win := min(estimate(elapsed, sane(x.Progress)), slowestOfAll) - elapsed.Seconds() - d.sum/d.n*share(x); win > best.Value {
+		if win := estimate(elapsed, sane(x.Progress)) - elapsed.Seconds() - d.sum/d.n*share(x); win > best.Value {
 			best = stage.Copy{Of: x.ID, Value: win}
 		}
 	}
