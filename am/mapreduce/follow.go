@@ -85,7 +85,7 @@ func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, er
 			x.TrackingURL = r.TrackingURL
 		}
 		if r.Ended() {
-			x.clean(context.WithoutCancel(ctx))
+			x.clean(context.WithoutCancel(ctx), r.Succeeded())
 			return Result{r, p.Status, p.Known && p.Status.Ended}, nil
 		}
 		tell(p)

@@ -149,7 +149,7 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	s.Staging = root.folder(x.ID)
 	defer func() {
 		if err != nil {
-			x.clean(context.WithoutCancel(ctx))
+			x.clean(context.WithoutCancel(ctx), true) // nothing has written an output yet
 		}
 	}()
 	resources, err := x.stage(ctx, splits, o.Binary)
@@ -296,10 +296,16 @@ func (x *Submitted) write(ctx context.Context, from io.Reader, to, name string, 
 	return job.Resource{Name: name, URL: info.Path, Size: info.Size, ModTime: info.ModTime}, nil
 }
 
-// clean removes the staged files.
-func (x *Submitted) clean(ctx context.Context) {
+// clean removes the staged files, and what is left of the output of a job that hasn't succeeded: its ApplicationMaster may have been killed.
+func (x *Submitted) clean(ctx context.Context, succeeded bool) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
+	if !succeeded {
+		c := &commit.Commit{Files: x.files, Folder: x.spec.CommitFolder(), Output: x.spec.Output}
+		if err := c.Abandon(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been removed with the staged files
+			x.log.WithError(err).Warn("Parts of the output are left behind")
+		}
+	}
 	if err := x.files.RemoveAll(ctx, x.spec.Staging); err != nil {
 		x.log.WithError(err).Warn("Staged files are left behind")
 	}

@@ -41,7 +41,7 @@ type files interface {
 //   - turn.N: attempt N may commit. A later attempt takes the turn by renaming the file, by which N has lost it.
 //   - begun.N: attempt N has begun to commit what parts.N lists, and nobody can take that from it. Whoever comes later does the
 //     rest; each step can be done by several at once, and again.
-//   - failed.N: attempt N has given up, and removed what it had written.
+//   - failed.N: attempt N has given up, and removes what was written. Whoever comes later does the rest.
 type Commit struct {
 	Files   files
 	Folder  string
@@ -95,7 +95,7 @@ func (c *Commit) write(ctx context.Context, name string, b []byte) error {
 	return nil
 }
 
-// Claim takes the turn. If a commit has begun it returns its parts instead. It fails with errFenced if the attempt isn't the
+// Claim takes the turn. If a commit has begun it returns its parts instead. It fails with ErrFenced if the attempt isn't the
 // latest one.
 func (c *Commit) Claim(ctx context.Context) (begun []Moved, err error) {
 	for try := 0; ; try++ {
@@ -106,7 +106,8 @@ func (c *Commit) Claim(ctx context.Context) (begun []Moved, err error) {
 		case kind == begunFile:
 			return c.parts(ctx, attempt)
 		case kind == failedFile:
-			return nil, fmt.Errorf("attempt %d has failed, and removed its files", attempt)
+			// It may have been killed before it had removed them all.
+			return nil, errors.Join(fmt.Errorf("attempt %d has failed, and its files are removed", attempt), c.remove(ctx))
 		case kind == turnFile && attempt > c.Attempt:
 			return nil, ErrFenced
 		case kind == turnFile && attempt == c.Attempt:
@@ -202,7 +203,7 @@ func (c *Commit) Prepare(ctx context.Context) error {
 // atOnce is how many files are looked at or moved at a time.
 const atOnce = 16
 
-// Begin makes the commit of these files irrevocable. It fails with errFenced if the attempt has lost its turn.
+// Begin makes the commit of these files irrevocable. It fails with ErrFenced if the attempt has lost its turn.
 func (c *Commit) Begin(ctx context.Context, from []string) ([]Moved, error) {
 	list := make([]Moved, len(from))
 	g, each := errgroup.WithContext(ctx)
@@ -273,9 +274,15 @@ func (c *Commit) Discard(ctx context.Context) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		_, err = c.Files.Stat(ctx, c.Folder+"/"+madeFile)
+	if err != nil {
+		return err
 	}
+	return c.remove(ctx)
+}
+
+// remove removes the output folder, if it is this job's, and what tasks have written there.
+func (c *Commit) remove(ctx context.Context) error {
+	_, err := c.Files.Stat(ctx, c.Folder+"/"+madeFile)
 	if err == nil {
 		err = c.Files.RemoveAll(ctx, c.temporary())
 	}
@@ -286,4 +293,21 @@ func (c *Commit) Discard(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// Abandon discards what attempts have left of an application that is over without success: the last one may have been killed. A commit that has begun
+// is left as it is.
+func (c *Commit) Abandon(ctx context.Context) error {
+	kind, attempt, err := c.state(ctx)
+	switch {
+	case err != nil:
+		return err
+	case kind == turnFile:
+		latest := *c
+		latest.Attempt = attempt
+		return latest.Discard(ctx)
+	case kind == failedFile:
+		return c.remove(ctx)
+	}
+	return nil
 }

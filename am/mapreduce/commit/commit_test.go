@@ -51,11 +51,47 @@ func (f *frozen) List(ctx context.Context, name string) ([]hdfsadapter.Info, err
 	return f.files.List(ctx, name)
 }
 
+func (f *frozen) Open(ctx context.Context, name string) (hdfsadapter.Reader, error) {
+	if err := f.stop(ctx); err != nil {
+		return nil, err
+	}
+	return f.files.Open(ctx, name)
+}
+
 func (f *frozen) Create(ctx context.Context, name string, o hdfsadapter.CreateOptions) (hdfsadapter.Writer, error) {
 	if err := f.stop(ctx); err != nil {
 		return nil, err
 	}
-	return f.files.Create(ctx, name, o)
+	w, err := f.files.Create(ctx, name, o)
+	return &frozenWriter{w, f, ctx}, err
+}
+
+// frozenWriter may stop in the middle of a file, of which half of each Write is there.
+type frozenWriter struct {
+	hdfsadapter.Writer
+	f   *frozen
+	ctx context.Context
+}
+
+func (w *frozenWriter) Write(b []byte) (int, error) {
+	half, err := w.Writer.Write(b[:len(b)/2])
+	if err == nil {
+		err = w.f.stop(w.ctx)
+	}
+	if err != nil {
+		return half, err
+	}
+	rest, err := w.Writer.Write(b[half:])
+	return half + rest, err
+}
+
+func (w *frozenWriter) Close() error { return errors.Join(w.f.stop(w.ctx), w.Writer.Close()) }
+
+func (f *frozen) Remove(ctx context.Context, name string) error {
+	if err := f.stop(ctx); err != nil {
+		return err
+	}
+	return f.files.Remove(ctx, name)
 }
 
 func (f *frozen) Rename(ctx context.Context, from, to string, overwrite bool) error {
@@ -183,6 +219,71 @@ func TestOneAttemptMakesTheOutputWheneverAnotherFreezes(t *testing.T) {
 	if committed["attempt 1"] < testParts || committed["attempt 2"] < testParts {
 		t.Errorf("outputs: %v", committed)
 	}
+}
+
+// An attempt that fails is killed at each of the operations by which it gives up, or before. Whether another attempt comes, or nobody does and the
+// application is over: nothing of the output is left.
+func TestNothingIsLeftOfAFailedJobWheneverItIsKilled(t *testing.T) {
+	for _, another := range []bool{true, false} {
+		for at, finished := 1, false; !finished; at++ {
+			dir := t.TempDir()
+			output, folder := filepath.Join(dir, "out"), filepath.Join(dir, "commit")
+			local := hdfstest.Local(t)
+			c := &Commit{Files: local, Folder: folder, Output: output}
+			if err := c.Offer(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			dead := errors.New("dead")
+			f := &frozen{files: local, left: at, reached: make(chan struct{}), thaw: make(chan error, 1)}
+			f.thaw <- dead
+			fails := func(c *Commit) error {
+				if _, err := c.Claim(t.Context()); err != nil {
+					return err
+				}
+				if err := c.Prepare(t.Context()); err != nil {
+					return err
+				}
+				if err := c.write(t.Context(), c.Work()+"/part-00000", []byte("a part")); err != nil {
+					return err
+				}
+				return c.Discard(t.Context())
+			}
+			err := fails(&Commit{Files: f, Folder: folder, Attempt: 1, Output: output})
+			if finished = err == nil; !finished && !errors.Is(err, dead) {
+				t.Fatalf("killed at operation %d: %v", at, err)
+			}
+			if another {
+				err = fails(&Commit{Files: local, Folder: folder, Attempt: 2, Output: output})
+				if err != nil && !strings.Contains(err.Error(), "attempt 1 has failed") {
+					t.Errorf("killed at operation %d: the next attempt says %v", at, err)
+				}
+			} else if err := c.Abandon(t.Context()); err != nil {
+				t.Errorf("killed at operation %d: %v", at, err)
+			}
+			if _, err := os.Stat(output); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("killed at operation %d, another attempt comes: %v. Of the output there is %v", at, another, err)
+			}
+			if finished && at < 10 {
+				t.Errorf("it has %d operations", at-1)
+			}
+		}
+	}
+}
+
+// A commit that has begun isn't undone: somebody may do the rest of it.
+func TestAbandonLeavesACommitThatHasBegun(t *testing.T) {
+	dir := t.TempDir()
+	c := &Commit{Files: hdfstest.Local(t), Folder: filepath.Join(dir, "commit"), Output: filepath.Join(dir, "out"), Attempt: 1}
+	if err := c.Offer(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := live(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Abandon(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	outcome(t, c.Output)
 }
 
 // One that fails late must not remove what its successor has written.
