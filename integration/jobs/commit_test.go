@@ -122,9 +122,8 @@ func (d *doorkeeper) lead(client net.Conn) {
 	}
 }
 
-// The ApplicationMaster is killed in the middle of its commit, with the files on HDFS: the output is of one attempt, whole, and
-// made once.
-func TestMasterKilledWhileItCommits(t *testing.T) {
+// The ApplicationMaster is killed at a write, with the files on HDFS: the output is of one attempt, whole, and made once.
+func TestMasterKilledAtAWrite(t *testing.T) {
 	t.Parallel() // most of it waits
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1})
 	door := newDoorkeeper(t, fmt.Sprintf("localhost:%d", lab.Port("namenode")))
@@ -137,15 +136,15 @@ func TestMasterKilledWhileItCommits(t *testing.T) {
 	for i := range parts {
 		put(t, fs, fmt.Sprintf("/in/%d", i), "line\n")
 	}
-	begins := func(call string) bool {
-		return strings.Contains(call, "rename") && strings.Contains(call, "/commit/begun.1")
+	does := func(what, to string) func(string) bool {
+		return func(call string) bool { return strings.Contains(call, what) && strings.Contains(call, to) }
 	}
 	// moves is the call that has the nth part moved, counted from 0.
 	moves := func(n int) func(string) bool {
 		begun := false
 		return func(call string) bool {
-			begun = begun || begins(call)
-			if begun && strings.Contains(call, "rename") && strings.Contains(call, "/part-") {
+			begun = begun || does("rename", "/commit/begun.1")(call)
+			if begun && does("rename", "/part-")(call) {
 				n--
 			}
 			return n < 0
@@ -156,16 +155,27 @@ func TestMasterKilledWhileItCommits(t *testing.T) {
 		at    func(call string) bool
 		made  int32 // by which attempt
 		moved int   // parts that are in their place when the ApplicationMaster dies
+		often bool  // with each run of the tests; the others are all other writes of an ApplicationMaster
 	}{
-		{"before it begins", begins, 2, 0},
-		{"when it has begun", moves(0), 1, 0},
-		{"when some parts have moved", moves(4), 1, 4},
-		{"while it says that the output is complete", func(call string) bool {
-			return strings.Contains(call, "complete") && strings.Contains(call, "/_SUCCESS")
-		}, 1, parts},
+		{"when it takes its turn", does("rename", "/commit/turn.1"), 2, 0, false},
+		{"when it says that the output folder is its own", does("create", "/commit/made"), 2, 0, false},
+		{"while it says so", does("complete", "/commit/made"), 2, 0, false},
+		{"when it makes the folder", does("mkdirs", "/_temporary/1"), 2, 0, false},
+		{"when it lists the parts", does("create", "/commit/parts.1"), 2, 0, false},
+		{"while it lists them", does("addBlock", "/commit/parts.1"), 2, 0, false},
+		{"when it has listed them", does("complete", "/commit/parts.1"), 2, 0, false},
+		{"before it begins", does("rename", "/commit/begun.1"), 2, 0, true},
+		{"when it has begun", moves(0), 1, 0, true},
+		{"when some parts have moved", moves(4), 1, 4, true},
+		{"when it removes the rest", does("delete", "/_temporary"), 1, parts, false},
+		{"when it says that the output is complete", does("create", "/_SUCCESS"), 1, parts, false},
+		{"while it says that the output is complete", does("complete", "/_SUCCESS"), 1, parts, true},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c.t = t
+			if !x.often {
+				hadooplab.SkipUnlessFull(t)
+			}
 			out := fmt.Sprint("/out", i)
 			stopped := door.at(x.at)
 			j := c.mr("-input", "/in", "-output", out, "-mapper", "echo $CONTAINER_ID", "-numReduceTasks", "0",
