@@ -9,6 +9,7 @@ import (
 	"os"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 )
 
 // mostBytes is how large a scenario's file may be.
@@ -69,6 +70,9 @@ func Read(name string, text []byte) (*Scenario, error) {
 	if _, err := p.d.Token(); !errors.Is(err, io.EOF) {
 		return fail(p.lineAt(p.d.InputOffset()), "there is more after the scenario")
 	}
+	if !utf8.Valid(text) { // the decoder would take it, with other letters
+		return fail(p.lineAt(notUTF8(text)), "it is no UTF-8")
+	}
 	s := &Scenario{}
 	if err := json.Unmarshal(text, s); err != nil {
 		var kind *json.UnmarshalTypeError
@@ -81,6 +85,18 @@ func Read(name string, text []byte) (*Scenario, error) {
 		return fail(p.lineOf(f.path), f.path+": "+f.text)
 	}
 	return s, nil
+}
+
+// notUTF8 is where a text has the first byte that is no part of a letter.
+func notUTF8(text []byte) (at int64) {
+	for len(text) > 0 {
+		r, n := utf8.DecodeRune(text)
+		if r == utf8.RuneError && n == 1 {
+			return at
+		}
+		at, text = at+int64(n), text[n:]
+	}
+	return at
 }
 
 // parser finds out where the parts of a scenario are in its text, and refuses those that it doesn't know.

@@ -59,6 +59,8 @@ func TestWrongScenariosAreRefused(t *testing.T) {
 		{`"output": 64}`, `"vcores": 5}`, "it:13: jobs[0].maps.vcores: 5 is out of range: give a number from 0 to 4"},
 		{`"reduces": {`, `"reduces": [{`, "it:14: jobs[0].reduces must be an object with keys, not a list"},
 		{`"seconds": 5,`, `"seconds": 5, "output": 9,`, "it:14: jobs[0].reduces.output: only maps have outputs"},
+		{`"name": "slow", "memory"`, "\"name\": \"sl\xe9w\", \"memory\"", "it:6: it is no UTF-8"},
+		{`"name": "slow", "memory"`, "\"name\": \"sl�w\", \"memory\"", `it:9: changes[0].node: there is no node "slow"`},
 		{"\n}", "", "it:15: it ends in the middle"},
 		{"\n}", "\n}\n{", "it:17: there is more after the scenario"},
 	} {
