@@ -18,7 +18,7 @@ import (
 const MaxFrame = 64 << 20
 
 // How a lost peer is noticed. A peer whose machine or network is gone acknowledges nothing: its kernel would, also while the
-// process has no time. A process that has hung up its connection is noticed at once, and one that hangs, after Silence. The time in which this
+// process has no time. We look at that every pingEvery, and it takes some 0.3 s, as the first thing that the kernel does is to send again. A process that has hung up its connection is noticed at once, and one that hangs, after Silence. The time in which this
 // process stands still itself doesn't count, nor that of a peer which is known to stand still (Conn.Standstill).
 const (
 	Unacknowledged = 100 * time.Millisecond
@@ -32,6 +32,9 @@ const (
 
 // ErrTooLarge is wrapped by errors of messages above MaxFrame.
 var ErrTooLarge = errors.New("larger than a message may be")
+
+// ErrLost is the error of a connection whose peer's machine or network is gone.
+var ErrLost = errors.New("the peer's machine acknowledges nothing")
 
 // ErrSilent is the error of a connection whose peer hangs.
 var ErrSilent = fmt.Errorf("the peer has said nothing for %v, or %v after it stood still", Silence, Waking)
@@ -47,7 +50,8 @@ type Conn struct {
 	err     error
 	sent    bool // something was sent since the last ping
 	still   bool // the peer stands still
-	patient bool // it stood still, and has said nothing since: the kernel doesn't end the connection when nothing is acknowledged
+	patient bool // it stood still, and has said nothing since
+	deaf    bool // its kernel acknowledged nothing when looked at last
 	cut     bool // a message was sent in part
 	stop    chan struct{}
 	writing sync.WaitGroup
@@ -61,7 +65,6 @@ func NewConn(c net.Conn) *Conn {
 	w := &Conn{conn: c, stop: make(chan struct{})}
 	w.in = bufio.NewReaderSize(heard{w}, 64<<10)
 	w.changed.L = &w.mu
-	noticeLoss(c, Unacknowledged)
 	w.writing.Go(w.write)
 	w.writing.Go(w.ping)
 	return w
@@ -187,37 +190,42 @@ func (c *Conn) ping() {
 			return
 		case <-t.C:
 		}
-		if c.look() {
-			c.fail(ErrSilent)
+		if err := c.look(); err != nil {
+			c.fail(err)
 		}
 	}
 }
 
-// look sends a ping if nothing else was sent, and returns whether nothing has come for too many looks in a row. A peer that stands still gets a ping only
+// look sends a ping if nothing else was sent, and returns an error if nothing has come for too many looks in a row, or if the peer's kernel has acknowledged nothing at two looks. A peer that stands still gets a ping only
 // when it has said something: it runs for a moment then. What it doesn't read would fill its buffer.
-func (c *Conn) look() (silent bool) {
+func (c *Conn) look() error {
 	quiet := 0
 	if c.reading.Load() {
 		quiet = int(c.quiet.Add(1))
 	}
+	unheard := deaf(c.conn, Unacknowledged)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	spoke := quiet == 1
+	if unheard && c.deaf && !c.still && !c.patient { // else its machine's loss is for the ResourceManager to notice
+		return ErrLost
+	}
+	c.deaf = unheard
+	spoke, most := quiet == 1, Silence
 	if !c.sent && len(c.out) == 0 && c.err == nil && (!c.still || spoke) {
 		c.out, _ = appendFrame(c.out, nil) // a ping is small
 		c.changed.Broadcast()
 	}
 	c.sent = false
-	switch {
-	case c.still:
-		return false
-	case c.patient && !spoke:
-		return quiet >= int(Waking/pingEvery)
-	case c.patient:
-		c.patient = false
-		noticeLoss(c.conn, Unacknowledged)
+	if c.still {
+		return nil
 	}
-	return quiet >= int(Silence/pingEvery)
+	if c.patient = c.patient && !spoke; c.patient {
+		most = Waking
+	}
+	if quiet >= int(most/pingEvery) {
+		return ErrSilent
+	}
+	return nil
 }
 
 // Standstill says that the peer stands still, or goes on, as its container is suspended, or resumes. As long as it stands still it may be silent.
@@ -231,7 +239,6 @@ func (c *Conn) Standstill(still bool) {
 	c.still = still
 	if still {
 		c.patient = true
-		noticeLoss(c.conn, 0) // a full buffer doesn't mean that its machine is lost, which the ResourceManager notices
 	}
 	c.quiet.Store(1) // it has said nothing just now
 }

@@ -8,20 +8,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noticeLoss makes the kernel end a connection whose peer acknowledges nothing, or takes nothing, for so long; 0: it never does.
-func noticeLoss(c net.Conn, after time.Duration) {
+// deaf reports whether a peer's kernel has said nothing for so long though what was sent was sent again, or doesn't answer when it is asked for room. A peer that takes nothing, as it is busy or
+// waits for somebody itself, has a kernel that answers, and drops what it has no room for: where more than a little waits to be sent, that means nothing, and only Silence says that it is lost. TCP_USER_TIMEOUT would end it.
+func deaf(c net.Conn, since time.Duration) (is bool) {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = t.NetConn()
 	}
 	s, ok := c.(syscall.Conn)
 	if !ok {
-		return
+		return false
 	}
 	raw, err := s.SyscallConn()
 	if err != nil {
-		return
+		return false
 	}
-	_ = raw.Control(func(fd uintptr) { // without it, a loss is noticed after Silence
-		_ = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(after.Milliseconds()))
+	err = raw.Control(func(fd uintptr) {
+		i, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
+		again := err == nil && i.Retransmits > 0 && i.Notsent_bytes < little && time.Duration(i.Last_ack_recv)*time.Millisecond >= since
+		is = again || err == nil && i.Probes >= unanswered
 	})
+	return is && err == nil
 }
+
+// little is how many bytes fill no peer's buffer.
+const little = 16 << 10
+
+// unanswered is how many questions for room a peer's kernel may leave unanswered: the last one may be on its way.
+const unanswered = 3
