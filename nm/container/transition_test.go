@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"heddle/internal/await"
 	"heddle/nm/cgroup"
 	"heddle/nm/gpu"
 	"heddle/nm/localizer"
@@ -394,6 +395,7 @@ func init() {
 		}
 		trips["signalled while "+s.String()] = func(tr *trip) {
 			leave := reach(tr)
+			await.Until(tr.T, "its process has begun", func() bool { return tr.c.Status().PID != 0 })
 			if err := tr.c.Signal(pb.SignalContainerCommand_FORCEFUL_SHUTDOWN); err != nil {
 				tr.Error(err)
 			}
