@@ -209,7 +209,8 @@ func (c *central) free(from, tasks int) {
 	}
 }
 
-// placeLate is place by what the last heartbeat said, with noise of so much. Where no noise makes a worker one of those that wait for the least time, its draw is left out.
+// placeLate is place by what the last heartbeat said, with noise of so much. Where no noise makes a worker one of those that wait for the
+// least time, its draw is left out.
 func (c *central) placeLate(now sim.Time, from, tasks int, estimate, noise sim.Time, rng *pcg) []int32 {
 	c.begin(tasks)
 	steps := uint64(noise/sim.Time(time.Second)) + 1

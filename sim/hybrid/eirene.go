@@ -77,8 +77,8 @@ type stage struct {
 	waits  bool // there is
 }
 
-// staged is what a worker has in memory now: copies that have ended since it was looked at are entered first. Most copies end while nothing else happens at their worker, and an event for each would
-// fetch the worker from memory in vain.
+// staged is what a worker has in memory now: copies that have ended since it was looked at are entered first. Most copies end while nothing
+// else happens at their worker, and an event for each would fetch the worker from memory in vain.
 func (c *cluster) staged(w *worker) *stage {
 	x := w.stage
 	for e := x.copies.first(); e != nil && e.before(&c.event); e = x.copies.first() {

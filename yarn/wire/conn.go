@@ -18,8 +18,9 @@ import (
 const MaxFrame = 64 << 20
 
 // How a lost peer is noticed. A peer whose machine or network is gone acknowledges nothing: its kernel would, also while the
-// process has no time. We look at that every pingEvery, and it takes some 0.3 s, as the first thing that the kernel does is to send again. A process that has hung up its connection is noticed at once, and one that hangs, after Silence. The time in which this
-// process stands still itself doesn't count, nor that of a peer which is known to stand still (Conn.Standstill).
+// process has no time. We look at that every pingEvery, and it takes some 0.3 s, as the kernel first sends again. A process that has hung up
+// its connection is noticed at once, and one that hangs, after Silence. The time in which this process stands still itself doesn't count,
+// nor that of a peer which is known to stand still (Conn.Standstill).
 const (
 	Unacknowledged = 100 * time.Millisecond
 	pingEvery      = 50 * time.Millisecond
@@ -196,8 +197,9 @@ func (c *Conn) ping() {
 	}
 }
 
-// look sends a ping if nothing else was sent, and returns an error if nothing has come for too many looks in a row, or if the peer's kernel has acknowledged nothing at two looks. A peer that stands still gets a ping only
-// when it has said something: it runs for a moment then. What it doesn't read would fill its buffer.
+// look sends a ping if nothing else was sent. It returns an error if nothing has come for too many looks in a row, or if the peer's kernel has
+// acknowledged nothing at two looks. A peer that stands still gets a ping only when it has said something: it runs for a moment then. What it
+// doesn't read would fill its buffer.
 func (c *Conn) look() error {
 	quiet := 0
 	if c.reading.Load() {

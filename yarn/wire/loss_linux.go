@@ -8,8 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// deaf reports whether a peer's kernel has said nothing for so long though what was sent was sent again, or doesn't answer when it is asked for room. A peer that takes nothing, as it is busy or
-// waits for somebody itself, has a kernel that answers, and drops what it has no room for: where more than a little waits to be sent, that means nothing, and only Silence says that it is lost. TCP_USER_TIMEOUT would end it.
+// deaf reports whether a peer's kernel has said nothing for so long though what was sent was sent again, or doesn't answer when it is asked
+// for room. A peer may take nothing because it is busy, or waits for somebody itself. Its kernel answers then, and drops what it has no room
+// for: where more than a little waits to be sent, lost packets mean nothing, and only Silence says that it is lost. TCP_USER_TIMEOUT would
+// end such connections.
 func deaf(c net.Conn, since time.Duration) (is bool) {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = t.NetConn()

@@ -30,8 +30,8 @@ func full(t *testing.T, c *Conn) bool {
 	return probes
 }
 
-// A peer that takes nothing for a while isn't lost, whether it is known to stand still, or is busy or waits for somebody itself: its kernel answers. What is sent to it and is more than
-// its kernel takes gets there when it goes on.
+// A peer that takes nothing for a while isn't lost, whether it is known to stand still, or is busy or waits for somebody itself: its kernel
+// answers. What is sent to it and is more than its kernel takes gets there when it goes on.
 func TestAFullBufferIsNoLoss(t *testing.T) {
 	secret := NewSecret()
 	large := &Task{ID: 5, Payload: make([]byte, 32<<20)}
