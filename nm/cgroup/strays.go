@@ -13,8 +13,8 @@ import (
 	"heddle/nm/proc"
 )
 
-// origins knows of all processes of the machine in which group they were started, by their environment (Marker). It reads the environment of each once: that takes longer than to
-// list them, and brings a page of the process back from swap. The zero value is for use.
+// origins knows of all processes of the machine in which group they were started, by their environment (Marker). It reads the environment of
+// each once: that takes longer than to list them, and brings a page of the process back from swap. The zero value is for use.
 type origins struct {
 	mu   sync.Mutex
 	seen map[int]bool       // by pid
@@ -81,7 +81,8 @@ func (o *origins) note(pid int) {
 	o.of[name][pid] = p.Start
 }
 
-// strayPatience is how many times in a row those that left a group are put back: one that forks all the time may have left once more meanwhile.
+// strayPatience is how many times in a row those that left a group are put back: one that forks all the time may have left once more
+// meanwhile.
 const strayPatience = 100
 
 // noteOwner notes whether a process may leave the group: root may, and so may the user to whom the groups belong.
@@ -121,7 +122,8 @@ func (g *kernelGroup) strays() ([]proc.ID, error) {
 	}), err
 }
 
-// isNamesake reports whether a process is in a group of the same name, of another NodeManager: its container has the same id, as in another cluster.
+// isNamesake reports whether a process is in a group of the same name, of another NodeManager: its container has the same id, as in another
+// cluster.
 func (g *kernelGroup) isNamesake(pid int) bool {
 	text, err := g.d.tree.read(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {

@@ -14,8 +14,6 @@ from . import _worker
 
 sys.modules.setdefault("_heddle_worker", _worker)
 
-# The most that heddle takes as one message, less room for what goes with a call.
-_LARGEST = (64 << 20) - (1 << 20)
 # Begins the names under which heddle is handed the calls' variables: its command line is for everybody to see.
 _VARIABLE = "HEDDLE_CALLS_ENV_"
 
@@ -115,8 +113,8 @@ class Executor(concurrent.futures.Executor):
 
     def submit(self, fn, /, *args, **kwargs):
         call = pickle.dumps((sys.version_info[:2], self._init, _worker.dumps((fn, args, kwargs))), pickle.HIGHEST_PROTOCOL)
-        if len(call) > _LARGEST:
-            raise ValueError("the call and its arguments have %d bytes, at most %d are allowed: write large arguments to a file that nodes can read" % (len(call), _LARGEST))
+        if len(call) > _worker.LARGEST:
+            raise ValueError("the call and its arguments have %d bytes, at most %d are allowed: write large arguments to a file that nodes can read" % (len(call), _worker.LARGEST))
         future = _Future()
         with self._lock:
             if self._broken is not None:

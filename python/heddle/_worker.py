@@ -19,6 +19,9 @@ import types
 
 __name__ = "_heddle_worker"
 
+# The most bytes that a call with its arguments, or its answer, may have: what heddle takes as one message, less room for what goes with it.
+LARGEST = (64 << 20) - (1 << 20)
+
 _on_node = False  # where the program's own classes have come from elsewhere, and go back by their names
 
 
@@ -174,6 +177,10 @@ def main():
                 pickle.loads(answer)
             except BaseException:
                 answer = dumps((False, RuntimeError(repr(e)), text))
+        if len(answer) > LARGEST:
+            e = ValueError("the result or exception has %d bytes, at most %d are allowed: write large results to a file that the program can read"
+                           % (len(answer), LARGEST))
+            status, answer = 1, dumps((False, e, text[:1 << 16]))  # a traceback shows the exception's text
         forked = os.getpid() != me
         if forked and status:
             sys.stderr.write(text)

@@ -117,6 +117,14 @@ class ExecutorTest(unittest.TestCase):
             self.e.submit(len, bytes(64 << 20))
         self.assertEqual(self.e.submit(times, 2).result(), 6)
 
+    def test_large_results(self):
+        def fail(size):
+            raise OSError("x" * size)
+        for call, arg in ((bytes, 64 << 20), (fail, 64 << 20)):
+            with self.assertRaisesRegex(ValueError, "at most"):
+                self.e.submit(call, arg).result()
+        self.assertEqual(self.e.submit(times, 2).result(), 6)
+
     def test_interpreters_are_kept(self):
         pids = {self.e.submit(process).result() for _ in range(10)}
         self.assertLess(len(pids), 10)
