@@ -62,7 +62,7 @@ func (x *suspender) gather(families map[family][]scheduler.ContainerHandle) {
 		if !d.CanHold(h, records.Resource{}) { // the handle is none of a container that may change
 			continue
 		}
-		if list, wanted := families[x.family(h)]; wanted && mayStand(d, h) == nil {
+		if list, wanted := families[x.family(h)]; wanted && x.mayMakeWay(h) {
 			families[x.family(h)] = append(list, h)
 		}
 	}
@@ -73,12 +73,19 @@ func (x *suspender) gather(families map[family][]scheduler.ContainerHandle) {
 	}
 }
 
+// mayMakeWay reports whether a container may stand still for an overdue one of its family. One that was overdue itself has its turn for some time,
+// and makes way then: what it waits for may be the output of the others.
+func (x *suspender) mayMakeWay(h scheduler.ContainerHandle) bool {
+	p := x.past[x.d.ContainerID(h)]
+	return canStand(x.d, h) == nil && !p.refused && x.d.now >= p.later && (p.back == 0 || x.d.now-p.back >= exchangeAfter)
+}
+
 // makeWay takes from the containers of its family what a suspended one lacks, in their order, and gives it that. It returns from which.
 // Nothing changes if that isn't enough.
 func (x *suspender) makeWay(h scheduler.ContainerHandle, family []scheduler.ContainerHandle) (taken []scheduler.ContainerHandle, ok bool) {
 	claim := x.d.Claim(h)
 	for _, o := range family {
-		if mayStand(x.d, o) == nil && x.d.SetHeld(o, x.footprint(o)) {
+		if x.mayMakeWay(o) && x.d.SetHeld(o, x.footprint(o)) {
 			taken = append(taken, o)
 		}
 		if x.d.SetHeld(h, claim) {

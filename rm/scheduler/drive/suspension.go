@@ -63,6 +63,7 @@ type past struct {
 	total   int64 // ms, without the present time
 	refused bool
 	later   int64 // ms: it isn't chosen before
+	back    int64 // ms: when it last resumed; 0: never
 }
 
 // suspender decides who is suspended and who resumes, for its Driver.
@@ -258,6 +259,7 @@ func (x *suspender) leaveSuspended(h scheduler.ContainerHandle) {
 	id := x.d.ContainerID(h)
 	p := x.past[id]
 	p.total += max(x.d.now-x.of[i].since, 0)
+	p.back = x.d.now
 	x.past[id] = p
 	x.of = slices.Delete(x.of, i, i+1)
 	x.d.containers[h].suspended = false

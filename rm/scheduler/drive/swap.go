@@ -42,6 +42,17 @@ func (w *swaps) Swap(h scheduler.ContainerHandle, priority int32, request int64)
 
 // mayStand returns why a container that runs can't stand still for its own application; nil: it can.
 func mayStand(d *Driver, h scheduler.ContainerHandle) error {
+	if err := canStand(d, h); err != nil {
+		return err
+	}
+	if d.sus.exhausted(h) {
+		return errors.New("it was suspended as often, or for as long, as may be")
+	}
+	return nil
+}
+
+// canStand is mayStand without regard to how often and for how long the container was suspended.
+func canStand(d *Driver, h scheduler.ContainerHandle) error {
 	c := &d.containers[h]
 	means, queue := d.Means(h)
 	able := d.sus.nodes[d.NodeOf(h)]
@@ -58,8 +69,6 @@ func mayStand(d *Driver, h scheduler.ContainerHandle) error {
 		return errors.New("its application may not be suspended")
 	case d.Held(h) != d.Claim(h) || d.sus.index(h) >= 0 || c.stopped:
 		return errors.New("it stands still already, or holds less than it claims")
-	case d.sus.exhausted(h):
-		return errors.New("it was suspended as often, or for as long, as may be")
 	case d.now-c.since < d.tree.Settings.Suspension.MinimumAge.Milliseconds():
 		return errors.New("it is younger than containers are that may be suspended")
 	}
