@@ -54,24 +54,14 @@ func wedged(m *Machine) bool {
 	}
 	holds, frozen := false, false
 	for _, id := range m.live {
-		switch s := &m.slots[id]; {
-		case s.frozen: // it may hold outputs again in a moment
-			frozen, holds = true, holds || len(s.outputs) > 0
-		case s.ready:
-			holds = holds || len(s.outputs) > 0
-		default:
+		s := &m.slots[id]
+		if !s.frozen && !s.ready {
 			return false
 		}
+		holds = holds || len(s.outputs) > 0 // one that stands still may hold them again in a moment
+		frozen = frozen || s.frozen
 	}
-	if frozen {
-		return holds
-	}
-	for p := range m.pools {
-		if holds && m.pools[p].open > 0 {
-			return true
-		}
-	}
-	return false
+	return holds && (frozen || slices.ContainsFunc(m.pools[:], func(p pool) bool { return p.open > 0 }))
 }
 
 // inTheWay returns the slots with the fewest outputs that are to go: all on one host. It reports whether their room suffices for a reduce.

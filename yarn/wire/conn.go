@@ -205,14 +205,14 @@ func (c *Conn) look() error {
 	if c.reading.Load() {
 		quiet = int(c.quiet.Add(1))
 	}
-	unheard := deaf(c.conn, Unacknowledged)
+	spoke := quiet == 1
+	unheard := !spoke && deaf(c.conn, Unacknowledged) // who has just spoken acknowledges what he hears
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if unheard && c.deaf && !c.still && !c.patient { // else its machine's loss is for the ResourceManager to notice
 		return ErrLost
 	}
 	c.deaf = unheard
-	spoke, most := quiet == 1, Silence
 	if !c.sent && len(c.out) == 0 && c.err == nil && (!c.still || spoke) {
 		c.out, _ = appendFrame(c.out, nil) // a ping is small
 		c.changed.Broadcast()
@@ -221,6 +221,7 @@ func (c *Conn) look() error {
 	if c.still {
 		return nil
 	}
+	most := Silence
 	if c.patient = c.patient && !spoke; c.patient {
 		most = Waking
 	}

@@ -77,7 +77,7 @@ func (x *suspender) gather(families map[family][]scheduler.ContainerHandle) {
 // and makes way then: what it waits for may be the output of the others.
 func (x *suspender) mayMakeWay(h scheduler.ContainerHandle) bool {
 	p := x.past[x.d.ContainerID(h)]
-	return canStand(x.d, h) == nil && !p.refused && x.d.now >= p.later && (p.back == 0 || x.d.now-p.back >= exchangeAfter)
+	return canStand(x.d, h) == nil && !p.barred(x.d.now) && (p.back == 0 || x.d.now-p.back >= exchangeAfter)
 }
 
 // makeWay takes from the containers of its family what a suspended one lacks, in their order, and gives it that. It returns from which.

@@ -66,6 +66,9 @@ type past struct {
 	back    int64 // ms: when it last resumed; 0: never
 }
 
+// barred reports whether nobody may suspend the container now.
+func (p *past) barred(now int64) bool { return p.refused || now < p.later }
+
 // suspender decides who is suspended and who resumes, for its Driver.
 type suspender struct {
 	d *Driver
@@ -280,7 +283,7 @@ func (x *suspender) exhausted(h scheduler.ContainerHandle) bool {
 	}
 	p := x.past[x.d.ContainerID(h)]
 	s := &x.d.tree.Settings.Suspension
-	return p.refused || x.d.now < p.later || s.Most > 0 && p.times >= s.Most || s.Longest > 0 && p.total >= s.Longest.Milliseconds()
+	return p.barred(x.d.now) || s.Most > 0 && p.times >= s.Most || s.Longest > 0 && p.total >= s.Longest.Milliseconds()
 }
 
 // due is when a suspended container has been so for as long as may be, and gets its claim back before others get anything on its node.

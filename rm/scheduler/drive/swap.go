@@ -32,26 +32,18 @@ type swaps struct {
 // containers are suspended is bounded as by preemption. The container resumes as those do, when its node has room, or after Unswap as
 // soon as there is room.
 func (w *swaps) Swap(h scheduler.ContainerHandle, priority int32, request int64) error {
-	if err := mayStand(w.d, h); err != nil {
+	if err := canStand(w.d, h); err != nil {
 		return err
+	}
+	if w.d.sus.exhausted(h) {
+		return errors.New("it was suspended as often, or for as long, as may be")
 	}
 	w.forget(h)
 	w.wanted = append(w.wanted, swap{h, priority, request})
 	return nil
 }
 
-// mayStand returns why a container that runs can't stand still for its own application; nil: it can.
-func mayStand(d *Driver, h scheduler.ContainerHandle) error {
-	if err := canStand(d, h); err != nil {
-		return err
-	}
-	if d.sus.exhausted(h) {
-		return errors.New("it was suspended as often, or for as long, as may be")
-	}
-	return nil
-}
-
-// canStand is mayStand without regard to how often and for how long the container was suspended.
+// canStand returns why a container that runs can't stand still for its own application, whatever its past; nil: it can.
 func canStand(d *Driver, h scheduler.ContainerHandle) error {
 	c := &d.containers[h]
 	means, queue := d.Means(h)
