@@ -12,38 +12,53 @@ import (
 	"heddle/nm/nmtest"
 )
 
-// On a full cluster the copy of a stuck task gets the room of a task of the same job that has time. That one stands still meanwhile, and goes on from
-// where it was. Both are done once, and nobody is killed but the stuck one.
-func TestACopyRunsInPlaceOfATask(t *testing.T) {
+// startFreezing starts nodes of so many MB on a cluster whose applications may have containers of theirs stand still for others.
+func startFreezing(t *testing.T, memory string, hosts ...string) *cluster {
+	t.Helper()
 	swapfile.On(t, 1<<30)
 	nmtest.RealGroups(t)
-	c := startCluster(t, 1, 2, map[string]string{
-		"yarn.nodemanager.resource.memory-mb":                 "1088", // two containers, and what one is left that stands still
+	c := startCluster(t, 1, len(hosts), map[string]string{
+		"yarn.nodemanager.resource.memory-mb":                 memory,
 		"yarn.scheduler.minimum-allocation-mb":                "64",
 		"yarn.resourcemanager.scheduler.monitor.enable":       "true",
 		"heddle.scheduler.preemption":                         "suspend-immediate",
 		"yarn.scheduler.capacity.root.queues":                 "default",
 		"yarn.scheduler.capacity.root.default.capacity":       "100",
 		"yarn.scheduler.capacity.maximum-am-resource-percent": "0.8",
-	}, "127.0.0.1", "127.0.0.2")
+	}, hosts...)
 	c.pagesOut()
-	// Map 0 is stuck, 1 is short, and so tells how long a map takes. 2 and 3 have time: they are half done, and wait for a gate.
-	const maps, lines = 4, 40
-	in, out, marks := filepath.Join(c.dir, "in"), filepath.Join(c.dir, "out"), t.TempDir()
-	if err := os.Mkdir(in, 0o755); err != nil {
-		t.Fatal(err)
+	return c
+}
+
+// input makes a folder with a file of so many lines for each map, and returns all of the text. The number of a map has so many digits.
+func (c *cluster) input(maps, lines, digits int) (folder, all string) {
+	c.t.Helper()
+	folder = filepath.Join(c.dir, "in")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		c.t.Fatal(err)
 	}
-	want := ""
 	for m := range maps {
+		name := fmt.Sprintf("%0*d", digits, m)
 		var text strings.Builder
 		for i := range lines {
-			fmt.Fprintf(&text, "%d.%02d %01000d\n", m, i, 0)
+			fmt.Fprintf(&text, "%s.%02d %01000d\n", name, i, 0)
 		}
-		if err := os.WriteFile(filepath.Join(in, fmt.Sprint(m)), []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text.String()), 0o644); err != nil {
+			c.t.Fatal(err)
 		}
-		want += text.String()
+		all += text.String()
 	}
+	return folder, all
+}
+
+// On a full cluster the copy of a stuck task gets the room of a task of the same job that has time. That one stands still meanwhile, and goes on from
+// where it was. Both are done once, and nobody is killed but the stuck one.
+func TestACopyRunsInPlaceOfATask(t *testing.T) {
+	c := startFreezing(t, "1088", "127.0.0.1", "127.0.0.2") // two containers, and what one is left that stands still
+	// Map 0 is stuck, 1 is short, and so tells how long a map takes. 2 and 3 have time: they are half done, and wait for a gate.
+	const maps, lines = 4, 40
+	in, want := c.input(maps, lines, 1)
+	out, marks := filepath.Join(c.dir, "out"), t.TempDir()
 	wait, open := gate(t)
 	waitCopy, openCopy := gate(t)
 	script := filepath.Join(c.dir, "task")

@@ -11,8 +11,6 @@ import (
 
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
-	"heddle/internal/swapfile"
-	"heddle/nm/nmtest"
 )
 
 // throttle lets all containers of a node have so many ms of a core in a second; 0: all that they want.
@@ -66,34 +64,9 @@ func (c *cluster) stood(container string) bool {
 // original's result counts. Each line of the output is there once in any case.
 func TestCopiesOfAStragglersTasksArePaidBySuspension(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
-	swapfile.On(t, 1<<30)
-	nmtest.RealGroups(t)
-	c := startCluster(t, 1, 3, map[string]string{
-		"yarn.nodemanager.resource.memory-mb":                 "1152", // two containers, and what those are left that stand still
-		"yarn.scheduler.minimum-allocation-mb":                "64",
-		"yarn.resourcemanager.scheduler.monitor.enable":       "true",
-		"heddle.scheduler.preemption":                         "suspend-immediate",
-		"yarn.scheduler.capacity.root.queues":                 "default",
-		"yarn.scheduler.capacity.root.default.capacity":       "100",
-		"yarn.scheduler.capacity.maximum-am-resource-percent": "0.8",
-	}, "127.0.0.1", "127.0.0.2", "127.0.0.3")
-	c.pagesOut()
+	c := startFreezing(t, "1152", "127.0.0.1", "127.0.0.2", "127.0.0.3") // two containers, and what those are left that stand still
 	const maps, lines = 25, 50
-	in := filepath.Join(c.dir, "in")
-	if err := os.Mkdir(in, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	want := ""
-	for m := range maps {
-		var text strings.Builder
-		for i := range lines {
-			fmt.Fprintf(&text, "%02d.%02d %01000d\n", m, i, 0)
-		}
-		if err := os.WriteFile(filepath.Join(in, fmt.Sprintf("%02d", m)), []byte(text.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		want += text.String()
-	}
+	in, want := c.input(maps, lines, 2)
 	work := "exec " + c.binary + " bench-work --cpu 10ms --sleep 70ms"
 	type counts struct{ originals, others, won int } // of attempts that have stood still and succeeded, and of copies that have won
 	for _, x := range []struct {
