@@ -189,35 +189,87 @@ func TestNobodyWaitsForBatchesOfADeposedLeader(t *testing.T) {
 	})
 }
 
-// FuzzNodeReports tries some hundred inputs a second only: each has a leadership of its own, which grants up to 255 containers and hears of
-// all their ends.
+// lasting is a leadership that many inputs of a fuzz target share: to begin one takes longer than all that an input does. It runs in real time.
+type lasting struct {
+	f     *testing.F
+	begin func(w *world) // prepares a new one
+	w     *world
+	left  int // inputs that it takes
+}
+
+// next returns the leadership for the next input. After some hundred it is another one, so that what inputs leave behind stays small.
+func (l *lasting) next(t *testing.T) *world {
+	if l.left == 0 {
+		l.end()
+		l.w, l.left = newWorld(t), 200
+		l.w.lead()
+		l.begin(l.w)
+	}
+	l.left--
+	l.w.t = t
+	return l.w
+}
+
+// end deposes the leader, and checks what it has left in the ledger.
+func (l *lasting) end() {
+	if l.w == nil {
+		return
+	}
+	l.w.depose()
+	if err := l.w.state().Check(); err != nil {
+		l.f.Error(err)
+	}
+}
+
+// holds checks that what was committed can be read, is small, and is what the leader believes.
+func (l *lasting) holds(t *testing.T) {
+	t.Helper()
+	if _, _, err := l.w.NewApplication("alice"); err != nil { // comes behind everything
+		t.Fatalf("it doesn't go on: %v", err)
+	}
+	l.w.small()
+	l.w.mu.Lock()
+	l.w.batches = nil
+	l.w.mu.Unlock()
+	l.w.compare()
+}
+
+// FuzzNodeReports has a node tell of containers that have ended, and another one register.
 func FuzzNodeReports(f *testing.F) {
 	f.Add("n1", "3.4.2", "/rack", "said so", "well", int32(0), 3)
-	f.Add(latin1, latin1, latin1, latin1, latin1, int32(-1), 200)
+	f.Add(latin1, latin1, latin1, latin1, latin1, int32(-1), 40)
 	f.Add(strings.Repeat("ü", 2000), "", "", strings.Repeat("\xff", 70_000), strings.Repeat("日", 40_000), int32(1), 40)
+	l := &lasting{f: f}
+	var n *peer
+	l.begin = func(w *world) { n = &peer{w: w, node: w.nodeOf(1, records.NewResource(1<<20, 1000))} }
+	f.Cleanup(l.end)
 	f.Fuzz(func(t *testing.T, host, version, feature, diagnostics, health string, exit int32, many int) {
-		run(t, func(w *world) {
-			n := &peer{w: w, node: w.nodeOf(1, records.NewResource(1<<20, 1000))}
-			am := w.am(func(ctx *pb.ApplicationSubmissionContext) { ctx.SetApplicationName(host) })
-			grants := am.allocate(AllocateCall{Asks: ask(int32(many & 0xff)), TrackingURL: health, BlacklistAdd: []string{feature}}).Grants
-			var ends []NodeContainer
-			for i := range grants {
-				ends = append(ends, NodeContainer{
-					ID: grants[i].ID, State: pb.ContainerState_C_COMPLETE, ExitStatus: exit, Diagnostics: diagnostics,
-				})
-			}
-			must[NodeReply](t)(w.HeartbeatNode(NodeCall{
-				NodeCaller: atHome, Node: n.node, ResponseID: n.response, Containers: ends, Status: NodeStatus{Healthy: exit == 0, HealthReport: health},
-			}))
-			must[NodeReply](t)(w.RegisterNode(NodeRegistration{
-				Node: records.NodeID{Host: host, Port: exit}, Capability: records.NewResource(1024, 1), Version: version, NodeCaller: NodeCaller{Address: host},
-				Features: []string{feature, version}, Missing: []string{diagnostics}, Instance: feature,
-			}))
-			_ = w.UnregisterNode(records.NodeID{Host: host, Port: exit}, NodeCaller{Address: host})
-			_, _, _ = w.NewApplication("alice") // comes behind everything
-			w.small()
-			w.same()
-		})
+		w := l.next(t)
+		other := records.NodeID{Host: host, Port: exit}
+		if other == n.node {
+			return // it would take the place of the first one
+		}
+		am := &peer{w: w, attempt: records.AttemptID{App: w.submit(func(ctx *pb.ApplicationSubmissionContext) {
+			ctx.SetApplicationName(host)
+			ctx.SetUnmanagedAm(true)
+		}), Attempt: 1}}
+		must[Registration](t)(w.Register(am.attempt, "host", 4711, ""))
+		grants := am.allocate(AllocateCall{Asks: ask(int32(many & 0x3f)), TrackingURL: health, BlacklistAdd: []string{feature}}).Grants
+		var ends []NodeContainer
+		for i := range grants {
+			ends = append(ends, NodeContainer{
+				ID: grants[i].ID, State: pb.ContainerState_C_COMPLETE, ExitStatus: exit, Diagnostics: diagnostics,
+			})
+		}
+		n.tell(NodeStatus{Healthy: exit == 0, HealthReport: health}, ends...)
+		must[NodeReply](t)(w.RegisterNode(NodeRegistration{
+			Node: other, Capability: records.NewResource(1024, 1), Version: version, NodeCaller: NodeCaller{Address: host},
+			Features: []string{feature, version}, Missing: []string{diagnostics}, Instance: feature,
+		}))
+		_ = w.UnregisterNode(other, NodeCaller{Address: host})
+		_ = w.Kill(am.attempt.App, diagnostics)
+		n.tell(NodeStatus{Healthy: true}) // for the next input
+		l.holds(t)
 	})
 }
 
@@ -225,29 +277,28 @@ func FuzzSubmit(f *testing.F) {
 	f.Add("alice", "default", "sleep", "http://host:1/", "done", int32(0))
 	f.Add(latin1, latin1, latin1, latin1, latin1, int32(5))
 	f.Add("alice", strings.Repeat("a.", 600), "x", strings.Repeat("ü", 10_000), strings.Repeat("\xff", 90_000), int32(-1))
+	l := &lasting{f: f, begin: func(*world) {}}
+	f.Cleanup(l.end)
 	f.Fuzz(func(t *testing.T, user, queue, name, url, diagnostics string, number int32) {
-		run(t, func(w *world) {
-			id, _, err := w.NewApplication("alice")
-			if err != nil {
-				t.Fatal(err)
-			}
-			_ = w.Submit(user, submission(id, func(ctx *pb.ApplicationSubmissionContext) {
-				ctx.SetQueue(queue)
-				ctx.SetApplicationName(name)
-				ctx.SetApplicationTags([]string{url})
-				ctx.SetUnmanagedAm(number&1 == 0)
-				ctx.SetMaxAppAttempts(number)
-			}))
-			attempt := records.AttemptID{App: id, Attempt: 1}
-			_, _ = w.Register(attempt, url, number, url)
-			_ = w.Finish(attempt, pb.FinalApplicationStatus(number), diagnostics, url)
-			_ = w.Kill(id, diagnostics)
-			_, _ = w.Move(id, queue)
-			_ = w.Delegations().Issue(func(delegation.Draft) ([]byte, []byte) { return []byte(user), []byte(name) })
-			_ = w.Hosts().RefreshNodes(&hosts.Lists{}, true, 0)
-			_, _, _ = w.NewApplication("alice")
-			w.small()
-			w.same()
-		})
+		w := l.next(t)
+		id, _, err := w.NewApplication("alice")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = w.Submit(user, submission(id, func(ctx *pb.ApplicationSubmissionContext) {
+			ctx.SetQueue(queue)
+			ctx.SetApplicationName(name)
+			ctx.SetApplicationTags([]string{url})
+			ctx.SetUnmanagedAm(number&1 == 0)
+			ctx.SetMaxAppAttempts(number)
+		}))
+		attempt := records.AttemptID{App: id, Attempt: 1}
+		_, _ = w.Register(attempt, url, number, url)
+		_ = w.Finish(attempt, pb.FinalApplicationStatus(number), diagnostics, url)
+		_ = w.Kill(id, diagnostics)
+		_, _ = w.Move(id, queue)
+		_ = w.Delegations().Issue(func(delegation.Draft) ([]byte, []byte) { return []byte(user), []byte(name) })
+		_ = w.Hosts().RefreshNodes(&hosts.Lists{}, true, 0)
+		l.holds(t)
 	})
 }

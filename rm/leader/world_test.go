@@ -209,8 +209,14 @@ func (w nodes) Resume(_ context.Context, _ records.NodeID, _ records.AttemptID, 
 // same checks that the working copy is what was committed, once nothing is under way.
 func (w *world) same() {
 	w.t.Helper()
-	var working, committed bytes.Buffer
 	synctest.Wait() // nothing is under way
+	w.compare()
+}
+
+// compare is same in real time, where the caller has waited for all that it has begun.
+func (w *world) compare() {
+	w.t.Helper()
+	var working, committed bytes.Buffer
 	err := w.Do(func() error { return w.work.WriteSnapshot(&working) })
 	if err == nil {
 		w.mu.Lock()
@@ -300,8 +306,13 @@ type peer struct {
 
 func (p *peer) heartbeat(containers ...NodeContainer) NodeReply {
 	p.w.t.Helper()
+	return p.tell(NodeStatus{Healthy: true}, containers...)
+}
+
+func (p *peer) tell(status NodeStatus, containers ...NodeContainer) NodeReply {
+	p.w.t.Helper()
 	r := must[NodeReply](p.w.t)(p.w.HeartbeatNode(NodeCall{
-		NodeCaller: atHome, Node: p.node, ResponseID: p.response, Containers: containers, Status: NodeStatus{Healthy: true},
+		NodeCaller: atHome, Node: p.node, ResponseID: p.response, Containers: containers, Status: status,
 	}))
 	p.response = r.ResponseID
 	return r
