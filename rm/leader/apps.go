@@ -1,11 +1,8 @@
 package leader
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
@@ -22,8 +19,6 @@ import (
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
-	"heddle/rm/ledger/limit"
-	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
@@ -65,190 +60,6 @@ type appSoft struct {
 
 	box      session.MasterBox // for the ApplicationMaster's next heartbeat
 	warnings preemption.Warnings
-}
-
-// NewApplication hands out an id, and says how large a container can be.
-// Only its user may submit under it.
-func (as *applications) NewApplication(user string) (id records.ApplicationID, maximum records.Resource, err error) {
-	err = as.Do(func() error {
-		as.Enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
-		id = records.ApplicationID{ClusterTimestamp: as.work.Timestamp, ID: as.work.LastApplication}
-		as.issued.Add(id, user)
-		maximum = as.requests.Maximum()
-		return nil
-	})
-	return id, maximum, err
-}
-
-// Submit takes an application. An application that is known already is left as it is, as clients submit again when they
-// didn't hear the answer. One that names an unknown queue is taken, and fails with that reason, as in YARN.
-func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext) error {
-	if !ctx.HasApplicationId() {
-		return refusal.New(refusal.NoApplicationID, "ApplicationId cannot be null")
-	}
-	id := records.ApplicationIDFrom(ctx.GetApplicationId())
-	if id.ID <= 0 || id.ClusterTimestamp <= 0 {
-		return refusal.New(refusal.NoApplicationID, "%v is not an application id", id)
-	}
-	if err := as.checkSubmission(id, user, ctx); err != nil {
-		return err
-	}
-	if ctx.HasQueue() && ctx.GetQueue() == "" {
-		return refusal.New(refusal.Refused, "Failed to place application %v in a queue and submit context queue is null or empty", id)
-	}
-	path, against, err := as.placement.Place(id, user, ctx.GetApplicationName(), queueOf(ctx))
-	if err != nil {
-		return err
-	}
-	if !limit.IsName(path) { // a mapping may have put the application's name into it
-		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
-	}
-	if as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, path) {
-		return refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, as.placement.Closed(path, queueOf(ctx)))
-	}
-	return as.Do(func() error { return as.submit(id, user, path, against, ctx) })
-}
-
-// notAName says why a string is no name.
-var notAName = fmt.Sprintf("names are UTF-8 of 1 to %d bytes", limit.MaxName)
-
-// checkSubmission refuses what can't be in the log.
-func (as *applications) checkSubmission(id records.ApplicationID, user string, ctx *pb.ApplicationSubmissionContext) error {
-	if !limit.IsName(user) {
-		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a user, as %s", id, user, notAName)
-	}
-	if queue := queueOf(ctx); !limit.IsName(queue) {
-		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, queue, notAName)
-	}
-	if err := proto.CheckInitialized(ctx); err != nil {
-		return refusal.New(refusal.Refused, "%v can't be submitted: %v", id, err)
-	}
-	most := limit.MaxCommand - 4*limit.MaxName
-	if limit := as.Settings.MaxSubmission; limit > 0 {
-		most = min(most, limit)
-	}
-	if size := proto.Size(ctx); size > most {
-		return refusal.New(refusal.Refused, "%v can't be submitted: its submission context has %d bytes, and may have %d. Put large content into files "+
-			"(local resources), or have the ResourceManager's administrator raise heddle.submission.max-bytes", id, size, most)
-	}
-	return as.checkTags(ctx.GetApplicationTags())
-}
-
-// checkTags has the words of Hadoop's ApplicationSubmissionContext, to which tags are a set: the same one again doesn't count.
-func (as *applications) checkTags(tags []string) error {
-	tags = slices.Compact(slices.Sorted(slices.Values(tags)))
-	if most := as.Settings.MaxTags; most > 0 && len(tags) > most {
-		return refusal.New(refusal.InvalidTag, "Too many applicationTags, a maximum of only %d are allowed!", most)
-	}
-	for _, tag := range tags {
-		if most := as.Settings.MaxTagLength; most > 0 && utf8.RuneCountInString(tag) > most {
-			return refusal.New(refusal.InvalidTag, "Tag %s is too long, maximum allowed length of a tag is %d", tag, most)
-		}
-		if strings.ContainsFunc(tag, func(r rune) bool { return r > unicode.MaxASCII }) {
-			return refusal.New(refusal.InvalidTag, "A tag can only have ASCII characters! Invalid tag - %s", tag)
-		}
-	}
-	return nil
-}
-
-// queueOf is the name of the queue that an application asks for.
-func queueOf(ctx *pb.ApplicationSubmissionContext) string {
-	if name := ctx.GetQueue(); name != "" {
-		return name
-	}
-	return "default"
-}
-
-// submit enters an application for a queue; against is why it fails at once, "" if nothing is.
-func (as *applications) submit(id records.ApplicationID, user, path, against string, ctx *pb.ApplicationSubmissionContext) error {
-	if as.work.Apps[id] != nil {
-		return nil
-	}
-	if to, known := as.issued.To(id); known && to != user {
-		return refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as that id was given to another user. Ask for a new one", user, id)
-	}
-	asks, err := as.requests.ForMaster(ctx, path)
-	if err != nil {
-		return err
-	}
-	if against == "" {
-		against = as.placement.Full(id, user, path)
-	}
-	var asked *int32
-	if ctx.HasPriority() {
-		asked = proto.Int32(ctx.GetPriority().GetPriority())
-	}
-	priority, err := as.priority(id, user, path, asked)
-	if err != nil {
-		return err
-	}
-	cmd := &ledgerpb.ApplicationSubmitted{
-		App: ledger.AppRef(id), User: user, Queue: path, Context: ctx,
-		Priority:    priority,
-		MaxAttempts: as.maxAttempts(ctx.GetMaxAppAttempts()),
-		AmResource:  ledger.Amounts(request.MasterSize(asks)),
-	}
-	life, err := as.lifetime(path, ctx.GetApplicationTimeouts())
-	if err != nil {
-		return err
-	}
-	if life > 0 {
-		cmd.Expires = as.Time() + 1000*life
-	}
-	as.Enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
-	as.Log.WithField("application", id).WithField("user", user).WithField("queue", path).Info("application submitted")
-	if against != "" {
-		as.carried.Add(as.work.Apps[id])
-		as.endApp(as.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, against)
-		return nil
-	}
-	as.addApp(as.work.Apps[id], asks)
-	as.attempts.startAttempt(as.work.Apps[id])
-	return nil
-}
-
-// lifetime is how long an application may live that asks for some time, in seconds; what isn't above 0 is for ever.
-func (as *applications) lifetime(path string, asked []*pb.ApplicationTimeoutMap) (life int64, err error) {
-	for _, to := range asked {
-		if to.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
-			continue
-		}
-		if life = to.GetTimeout(); life <= 0 {
-			return 0, refusal.New(refusal.Refused, "Invalid application timeout, value=%d for type=LIFETIME", life)
-		}
-	}
-	if q, ok := as.Settings.Queues.Find(path); ok {
-		return q.Lifetime(life), nil
-	}
-	return life, nil
-}
-
-// priority is what the cluster makes of the priority that an application asks for. Of YARN's schedulers only the
-// priority is the priority of an application of a user in a queue that asks for one, or for none. Only capacity queues have any.
-func (as *applications) priority(id records.ApplicationID, user, path string, asked *int32) (int32, error) {
-	if as.Settings.Queues.Kind != queue.Capacity {
-		return 0, nil
-	}
-	q, ok := as.Settings.Queues.Find(path)
-	if !ok {
-		q = &queue.Queue{} // which says nothing of priorities
-	}
-	p, may := q.PriorityOf(user, asked, as.Settings.MaxPriority, as.Settings.ACLs, as.Settings.Groups)
-	if !may {
-		return 0, refusal.New(refusal.Refused, "org.apache.hadoop.security.AccessControlException: User %s (auth:SIMPLE) does not have permission to "+
-			"submit/update %v for %d", user, id, p)
-	}
-	return p, nil
-}
-
-func (as *applications) maxAttempts(asked int32) int32 {
-	switch {
-	case asked <= 0:
-		return as.Settings.MaxAttempts
-	case asked > as.Settings.GlobalMaxAttempts:
-		return as.Settings.GlobalMaxAttempts
-	}
-	return asked
 }
 
 // NeverSuspend is the tag of applications whose containers preemption doesn't suspend, as they can't stand still for long.
@@ -333,52 +144,6 @@ func (as *applications) endApp(
 	as.forgetOld()
 }
 
-// releaseAll gives back what an application's containers hold in the scheduler and has the nodes end them; the ledger's
-// own record of it is up to the command that the caller enters.
-func (cs *containers) releaseAll(app *ledger.Application) {
-	for c := range app.Containers.All() {
-		if c.Live() {
-			cs.free(c)
-			cs.cleanUp(c)
-		}
-	}
-}
-
-// handle has a container know what the scheduler knows it by.
-func handle(c *ledger.Container, h scheduler.ContainerHandle) { c.Handle = int64(h) + 1 }
-
-// handleOf is what the scheduler knows a container by, if it does.
-func handleOf(c *ledger.Container) (h scheduler.ContainerHandle, ok bool) {
-	return scheduler.ContainerHandle(c.Handle - 1), c.Handle > 0
-}
-
-// free takes a live container out of the scheduler.
-func (cs *containers) free(c *ledger.Container) {
-	if h, ok := handleOf(c); ok {
-		c.Handle = 0
-		cs.sched.Free(h)
-	}
-}
-
-// freeEnded takes a container out of the scheduler that has ended, with its work done if it says so by its exit status.
-func (cs *containers) freeEnded(c *ledger.Container, exit int32) {
-	if h, ok := handleOf(c); ok && exit != 0 {
-		c.Handle = 0
-		cs.sched.Fail(h)
-		return
-	}
-	cs.free(c)
-}
-
-// cleanUp has a container's node end it, once that is committed.
-func (cs *containers) cleanUp(c *ledger.Container) {
-	id, n := c.ID, cs.nodes[c.Node]
-	if n == nil {
-		return
-	}
-	cs.AfterCommit(func() { n.session.box.EndContainers(id) })
-}
-
 // forgetOld drops the applications that ended longest ago when there are too many.
 func (as *applications) forgetOld() {
 	ended := len(as.work.Apps) - len(as.apps)
@@ -391,7 +156,9 @@ func (as *applications) forgetOld() {
 			oldest = append(oldest, app)
 		}
 	}
-	sortByEnd(oldest)
+	slices.SortFunc(oldest, func(a, b *ledger.Application) int {
+		return cmp.Or(cmp.Compare(a.FinishTime, b.FinishTime), a.ID.Compare(b.ID))
+	})
 	var refs []*ledgerpb.AppRef
 	for _, app := range oldest[:len(oldest)-as.Settings.MaxCompleted] {
 		refs = append(refs, ledger.AppRef(app.ID))
@@ -426,7 +193,7 @@ func (as *applications) SetExpiry(id records.ApplicationID, expires int64) (int6
 		if err != nil {
 			return err
 		}
-		if q, ok := as.Settings.Queues.Find(app.Queue); ok && q.MaxLifetime > 0 {
+		if q, ok := as.tree.Find(app.Queue); ok && q.MaxLifetime > 0 {
 			expires = min(expires, app.SubmitTime+1000*q.MaxLifetime)
 		}
 		as.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
@@ -448,4 +215,18 @@ func (c *core) liveApp(id records.ApplicationID) (*ledger.Application, error) {
 		return nil, refusal.New(refusal.Refused, "Application %v is in %v state and can't be changed any more", id, app.State)
 	}
 	return app, nil
+}
+
+// logReports records the state of an application's log aggregation, as nodes report it.
+func (as *applications) logReports(reports []*pb.LogAggregationReport) {
+	for _, r := range reports {
+		app := as.work.Apps[records.ApplicationIDFrom(r.GetApplicationId())]
+		status := r.GetLogAggregationStatus()
+		if app == nil || app.LogAggregation == status {
+			continue
+		}
+		as.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
+			App: ledger.AppRef(app.ID), LogAggregation: proto.Int32(int32(status)),
+		}})
+	}
 }

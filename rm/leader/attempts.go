@@ -1,13 +1,9 @@
 package leader
 
 import (
-	"context"
 	"fmt"
-	"slices"
-	"time"
 
 	"heddle/rm/leader/refusal"
-	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -19,23 +15,6 @@ type attempts struct {
 	*core
 	applications *applications
 	containers   *containers
-}
-
-// Launch is what starts an ApplicationMaster.
-type Launch struct {
-	Container Grant
-	User      string
-	Context   *pb.ApplicationSubmissionContext // not to be changed
-	Submitted int64                            // when the application was, in ms since 1970
-}
-
-func sortByEnd(apps []*ledger.Application) {
-	slices.SortFunc(apps, func(a, b *ledger.Application) int {
-		if a.FinishTime != b.FinishTime {
-			return int(a.FinishTime - b.FinishTime)
-		}
-		return a.ID.Compare(b.ID)
-	})
 }
 
 // startAttempt begins the next attempt: it asks for a container, or, when the ApplicationMaster runs elsewhere, waits for
@@ -53,23 +32,8 @@ func (at *attempts) startAttempt(app *ledger.Application) {
 		at.Enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(id)}})
 		return
 	}
-	at.avoid(soft)
+	at.excludeShunned(soft)
 	at.sched.UpdateAsks(soft.handle, soft.amAsks)
-}
-
-// avoid excludes the hosts that are shunned while an ApplicationMaster's container is asked for, and spare ends it once there is one.
-func (at *attempts) avoid(soft *appSoft) {
-	if len(soft.shunned) > 0 {
-		soft.avoided = slices.Clone(soft.shunned)
-		at.sched.UpdateBlacklist(soft.handle, soft.avoided, nil)
-	}
-}
-
-func (at *attempts) spare(soft *appSoft) {
-	if len(soft.avoided) > 0 {
-		at.sched.UpdateBlacklist(soft.handle, nil, soft.avoided)
-		soft.avoided = nil
-	}
 }
 
 func (at *attempts) openSession(soft *appSoft, id records.AttemptID) {
@@ -78,86 +42,6 @@ func (at *attempts) openSession(soft *appSoft, id records.AttemptID) {
 	soft.box.Open(soft.session.wake)
 	session := soft.session
 	at.AfterCommit(func() { at.masterSessions.Put(id, session) })
-}
-
-// launch has a node start the ApplicationMaster that it was chosen for. It is tried for a while, as the node may just be
-// restarting; then the attempt fails, which isn't held against the application.
-func (at *attempts) launch(app *ledger.Application, c *ledger.Container) {
-	l := Launch{Container: session.GrantOf(c), User: app.User, Context: app.Context, Submitted: app.SubmitTime}
-	at.AfterCommit(func() {
-		at.Go(func(ctx context.Context) { at.tryLaunch(ctx, l) })
-	})
-}
-
-const (
-	launchPatience = 30 * time.Second
-	launchPause    = 500 * time.Millisecond
-)
-
-func (at *attempts) tryLaunch(ctx context.Context, launch Launch) {
-	log := at.Log.WithField("container", launch.Container.ID).WithField("node", launch.Container.Node)
-	leading := ctx
-	ctx, cancel := context.WithTimeout(ctx, launchPatience)
-	defer cancel()
-	var err error
-	for ctx.Err() == nil {
-		if err = at.Launcher.Launch(ctx, launch); err == nil || refusal.Is(err, refusal.Refused) {
-			break
-		}
-		log.WithError(err).Warn("launching an ApplicationMaster failed, trying again")
-		pause := time.NewTimer(launchPause)
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			pause.Stop()
-		}
-	}
-	if leading.Err() != nil {
-		return
-	}
-	if err != nil {
-		log.WithError(err).Error("launching an ApplicationMaster failed")
-	}
-	_ = at.Do(func() error { // a deposed leader's successor launches again
-		at.launched(launch.Container.ID, err)
-		return nil
-	})
-}
-
-func (at *attempts) launched(id records.ContainerID, failure error) {
-	app := at.work.Apps[id.Attempt.App]
-	if app == nil || app.State.Ended() {
-		return
-	}
-	attempt := app.Current()
-	if attempt == nil || attempt.AMContainer != id || attempt.State != ledger.AttemptAllocated {
-		return
-	}
-	soft := at.apps[app.ID]
-	if failure == nil {
-		soft.misfires = 0
-		at.Enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(attempt.ID)}})
-		at.apps[app.ID].session.seen.At(at.Now())
-		return
-	}
-	soft.misfires++
-	at.shunForMaster(soft, attempt.AMNode.Host)
-	at.failAttempt(app, attempt, attemptEnd{
-		diagnostics: fmt.Sprintf("Error launching %v. Got exception: %v", attempt.ID, failure),
-		exit:        records.ExitAborted, excused: !refusal.Is(failure, refusal.Refused) && soft.misfires <= maxMisfires,
-	})
-}
-
-// maxMisfires is how many launches in a row may fail on nodes that don't answer before they count as the application's failures.
-const maxMisfires = 10
-
-// shunForMaster has an application's next ApplicationMaster started elsewhere than on a host on which that has failed, as long as a
-// fifth of the nodes are left (Hadoop: yarn.am.blacklisting.disable-failure-threshold). The host's other containers aren't concerned.
-func (at *attempts) shunForMaster(soft *appSoft, host string) {
-	soft.shunned = append(soft.shunned, host)
-	if 5*len(soft.shunned) > 4*at.sched.OpenNodes() {
-		soft.shunned = nil
-	}
 }
 
 // attemptEnd says how an attempt ended.
@@ -268,25 +152,6 @@ func (at *attempts) finish(app *ledger.Application, attempt *ledger.Attempt, exi
 		state: pb.YarnApplicationAttemptState_APP_ATTEMPT_FINISHED, exit: exit,
 	})
 	at.applications.endApp(app, pb.YarnApplicationState_FINISHED, final, diagnostics)
-}
-
-// stopAM has the node end the ApplicationMaster's container at once, rather than with its next heartbeat.
-func (at *attempts) stopAM(app *ledger.Application, attempt *ledger.Attempt) {
-	id := attempt.AMContainer
-	c := app.Containers.Get(id)
-	if c == nil || !c.Live() {
-		return
-	}
-	node := c.Node
-	at.AfterCommit(func() {
-		at.Go(func(ctx context.Context) {
-			ctx, cancel := context.WithTimeout(ctx, launchPatience)
-			defer cancel()
-			if err := at.Launcher.Stop(ctx, node, id.Attempt, id); err != nil {
-				at.Log.WithError(err).WithField("container", id).Info("stopping it is left to the node's next heartbeat")
-			}
-		})
-	})
 }
 
 // FailAttempt ends an attempt as failed on somebody's wish.

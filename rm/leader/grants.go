@@ -3,36 +3,12 @@ package leader
 import (
 	"slices"
 
-	"heddle/rm/leader/hints"
-	"heddle/rm/leader/level"
-	"heddle/rm/leader/report"
-	"heddle/rm/leader/resize"
 	"heddle/rm/leader/session"
-	"heddle/rm/leader/unstarted"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
-	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
-
-// containers are allocated, started and ended here, in the ledger and in the scheduler.
-type containers struct {
-	*core
-	attempts   *attempts
-	preempting *preempting
-	sizes      *resize.Sizes
-	levels     *level.Levels
-	reports    *report.Reports
-	meters     *hints.Meters
-	unstarted  unstarted.List
-	refs       ledger.Refs
-
-	// Kept for their memory.
-	granted []*appSoft                  // to whom step gives containers
-	killed  []preempted                 // that step has chosen
-	handles []scheduler.ContainerHandle // of containers that are granted
-}
 
 // schedule has the driver decide, and carries its decisions out. Where containers must end, it decides again.
 func (cs *containers) schedule() {
@@ -121,7 +97,7 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 		return c
 	}
 	if am {
-		cs.attempts.spare(soft)
+		cs.attempts.admitShunned(soft)
 		cs.attempts.launch(app, granted(0))
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/division"
+	"heddle/rm/leader/ledgerversion"
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/loop"
@@ -139,7 +140,6 @@ type Leader struct {
 	*nodeManagers
 	*preempting
 	*report.Reports
-	*versions
 	hosts       *decommission.Hosts
 	placement   *placement.Placement
 	requests    *request.Checker
@@ -149,6 +149,7 @@ type Leader struct {
 	keys        *masterkey.Keys
 	delegations *delegation.Issuer
 	carried     *delegation.Carried
+	version     *ledgerversion.Raiser
 }
 
 // core is what all parts work with, as YARN's RMContext: the log, the scheduler, the clock, and who is there.
@@ -157,8 +158,9 @@ type core struct {
 	*loop.Loop
 	work  *ledger.State
 	sched *eventlog.Driver
-	epoch int64     // of this leadership's container ids
-	began time.Time // when New was called
+	tree  *queue.Tree // in effect: an administrator may have changed it since the beginning
+	epoch int64       // of this leadership's container ids
+	began time.Time   // when New was called
 
 	apps     map[records.ApplicationID]*appSoft
 	byHandle map[scheduler.AppHandle]*appSoft
@@ -218,7 +220,8 @@ func New(cfg Config) *Leader {
 		containers: &containers{core: c}, nodeManagers: managers,
 		hosts: leaving, levels: levels, sizes: sizes, preempting: &preempting{core: c},
 		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: placed,
-		requests: requests, Reports: reports, versions: &versions{core: c},
+		requests: requests, Reports: reports,
+		version: ledgerversion.New(c, c.work, ledgerversion.Config{Ask: cfg.Versions, Raised: levels.ShowAll, Log: cfg.Log}),
 	}
 	l.applications.attempts, l.applications.carried, l.applications.containers = l.attempts, l.carried, l.containers
 	l.applications.placement, l.applications.requests = l.placement, l.requests
@@ -229,7 +232,6 @@ func New(cfg Config) *Leader {
 	l.containers.levels, l.containers.reports, l.containers.meters = l.levels, l.Reports, &l.masters.meters
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
 	l.nodeManagers.hosts, l.nodeManagers.sizes, l.nodeManagers.levels = l.hosts, l.sizes, l.levels
-	l.versions.levels = l.levels
 	l.preempting.containers = l.containers
 	return l
 }
@@ -245,6 +247,7 @@ func newCore(cfg Config) *core {
 		Config:   cfg,
 		Loop:     loop.New(loop.Config{State: cfg.State, Propose: cfg.Propose, Wall: cfg.Wall, Elapsed: cfg.Elapsed, Log: cfg.Log}),
 		work:     cfg.State,
+		tree:     cfg.Settings.Queues,
 		apps:     map[records.ApplicationID]*appSoft{},
 		byHandle: map[scheduler.AppHandle]*appSoft{},
 		nodes:    map[records.NodeID]*nodeSoft{},

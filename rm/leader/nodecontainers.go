@@ -1,12 +1,8 @@
 package leader
 
 import (
-	"cmp"
-
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
-	"heddle/rm/scheduler"
-	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -20,40 +16,6 @@ type NodeContainer struct {
 	Sub         pb.ContainerSubState     // of one that runs
 	Resource    *pb.Resource             // that the node gives it
 	Times       *ledgerpb.ContainerTimes // of one that has ended; nil: the node doesn't tell
-}
-
-// restore enters a live container of the ledger in the scheduler.
-func (cs *containers) restore(c *ledger.Container) {
-	soft := cs.apps[c.ID.Attempt.App]
-	h := cs.sched.Restore(soft.handle, cs.nodes[c.Node].handle, c.Resource, drive.Container{
-		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: c.Allocated,
-	})
-	handle(c, h)
-	cs.restoreHeld(c, h)
-	soft.nodes[c.Node] = true
-}
-
-// restoreHeld tells the scheduler how a container was suspended so far. Those that an earlier leader has chosen resume by themselves. So do
-// those of releases that don't say for whom they were suspended, if they hold less than their claim.
-func (cs *containers) restoreHeld(c *ledger.Container, h scheduler.ContainerHandle) {
-	s, held := c.Suspension(), c.Held()
-	chosen := s.Queue != "" && c.Level != ledgerpb.Level_RUNNING || s.Times == 0 && held != c.Resource
-	times, since := int(s.Times), cmp.Or(s.Since, cs.Time())
-	if chosen {
-		times = max(times-1, 0) // this one is counted below
-	}
-	if times > 0 {
-		cs.sched.SetPast(h, times, s.Total)
-	}
-	switch {
-	case chosen:
-		cs.sched.WasSuspended(h, held, since, s.Queue)
-	case held != c.Resource:
-		cs.sched.NoteHeld(h, held)
-	}
-	if !chosen && c.Suspended() {
-		cs.sched.SetStopped(h, true)
-	}
 }
 
 // containerReport takes what a node says of a container into account.

@@ -93,20 +93,17 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	}
 	s.seen.At(ns.Now())
 	news := ns.news(s, call.Containers)
-	turned := s.status.Healthy != call.Status.Healthy || s.status.HealthReport != call.Status.HealthReport
 	levels := level.News(s.levels, call.Levels)
 	call.Used = s.unasked.Ask(ns.Settings.Live.Tree().Suspends(), call.Used, s.running)
 	call.Outputs = call.Outputs[:min(len(call.Outputs), outputs.MaxPerCall)]
+	call.Refused = call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]
 	lent := false
 	if t := call.ShortTasks; t != nil {
 		ns.loans.Told(t.News)
 		ns.division.Waited(t.News.Waited, t.News.Started)
 		lent = t.Lent != s.lent && t.Used.FitsIn(t.Lent)
 	}
-	refused := call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]
-	if len(news)+len(call.Increased)+len(call.Logs) > 0 || turned || call.ResponseID == 0 || !slices.Equal(s.refused, refused) ||
-		call.Memory.Differs(s.memory) || len(call.Failed)+len(levels)+len(call.Used) > 0 ||
-		len(call.Outputs)+len(call.Inputs) > 0 || call.FetchRate > 0 || lent {
+	if turned := s.turned(call.Status); turned || lent || len(news)+len(levels) > 0 || s.differs(&call) {
 		s.memory = call.Memory
 		call := call // what the loop reads is allocated for those that bring news alone
 		call.Levels = levels
@@ -117,13 +114,25 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	if lent {
 		s.lent = call.ShortTasks.Lent
 	}
-	s.status, s.refused, s.levels = call.Status, refused, call.Levels
+	s.status, s.refused, s.levels = call.Status, call.Refused, call.Levels
 	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver()}
 	for _, id := range reply.Cleanup {
 		delete(s.running, id) // if it still runs, it is news again
 	}
 	s.dialogue.Answered(reply)
 	return reply, nil
+}
+
+// turned reports whether a node's health, or the reason of it, has changed.
+func (s *nodeSession) turned(now NodeStatus) bool {
+	return s.status.Healthy != now.Healthy || s.status.HealthReport != now.HealthReport
+}
+
+// differs reports whether a heartbeat has anything that the loop doesn't know, besides containers, levels, health and what is lent. The
+// first one after a registration always has.
+func (s *nodeSession) differs(call *NodeCall) bool {
+	return call.ResponseID == 0 || call.FetchRate > 0 || call.Memory.Differs(s.memory) || !slices.Equal(s.refused, call.Refused) ||
+		len(call.Increased)+len(call.Logs)+len(call.Failed)+len(call.Used)+len(call.Outputs)+len(call.Inputs) > 0
 }
 
 func resync(format string, args ...any) NodeReply {
@@ -183,7 +192,7 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 	ns.applications.logReports(call.Logs)
 	ns.inputs.Learn(n.id, call.Inputs)
 	ns.markLong(n, node)
-	ns.refusedStarts(n, call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)])
+	ns.refusedStarts(n, call.Refused)
 	return nil
 }
 
@@ -219,18 +228,4 @@ func (ns *nodeManagers) refusedStarts(n *nodeSoft, all []startrefusal.Refusal) {
 // RefusedStarts says which nodes refuse to start containers of a live application, and why; "" if none does.
 func (ns *nodeManagers) RefusedStarts(app records.ApplicationID) string {
 	return ns.refusals.Diagnostics(app)
-}
-
-// logReports records the state of an application's log aggregation, as nodes report it.
-func (as *applications) logReports(reports []*pb.LogAggregationReport) {
-	for _, r := range reports {
-		app := as.work.Apps[records.ApplicationIDFrom(r.GetApplicationId())]
-		status := r.GetLogAggregationStatus()
-		if app == nil || app.LogAggregation == status {
-			continue
-		}
-		as.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
-			App: ledger.AppRef(app.ID), LogAggregation: proto.Int32(int32(status)),
-		}})
-	}
 }

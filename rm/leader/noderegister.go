@@ -179,8 +179,3 @@ func (ns *nodeManagers) reconcile(n *nodeSoft, reported []NodeContainer) {
 		ns.containers.containerEnded(c, records.ExitAborted, "Container lost: its node registered again without it")
 	}
 }
-
-func (at *attempts) launchedAM(c *ledger.Container) bool {
-	a := at.work.Attempt(c.ID.Attempt)
-	return a != nil && a.State >= ledger.AttemptLaunched
-}

@@ -79,7 +79,7 @@ func (pr *preempting) killPreempted(p *preempted) {
 
 // message is what the answer to an ApplicationMaster's heartbeat says of preemption.
 func (pr *preempting) message(soft *appSoft, attempt records.AttemptID) preemption.Message {
-	return soft.warnings.Tell(attempt, pr.Settings.Queues.Kind, pr.Settings.MinAllocation, func(id records.ContainerID) *ledger.Container {
+	return soft.warnings.Tell(attempt, pr.tree.Kind, pr.Settings.MinAllocation, func(id records.ContainerID) *ledger.Container {
 		if c := pr.work.Container(id); c != nil && c.Live() {
 			return c
 		}

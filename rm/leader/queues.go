@@ -5,18 +5,18 @@ import (
 	"heddle/rm/queue"
 )
 
-// heldQueues is the tree of queues that the scheduler and the parts of the leader work with.
+// heldQueues shows the queues to the parts of the leader, and changes them.
 type heldQueues struct{ *core }
 
 // Tree implements queueconf.Scheduler.
-func (h heldQueues) Tree() *queue.Tree { return h.Settings.Queues }
+func (h heldQueues) Tree() *queue.Tree { return h.tree }
 
 // SetTree implements queueconf.Scheduler.
 func (h heldQueues) SetTree(tree *queue.Tree, settings map[string]string) error {
 	if err := h.sched.SetTree(tree, h.RecordedQueues.With(settings)); err != nil {
 		return err
 	}
-	h.Settings.Queues = tree
+	h.tree = tree
 	return nil
 }
 

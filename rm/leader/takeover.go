@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"cmp"
 	"slices"
 
 	"heddle/rm/leader/level"
@@ -36,7 +37,7 @@ func (l *Leader) takeOver() error {
 	}
 	l.Log.WithField("epoch", l.epoch).WithField("applications", len(l.core.apps)).WithField("nodes", len(l.core.nodes)).
 		WithField("containers", live).Info("leading")
-	l.versions.raiseVersion(l.Now()) // a new cluster writes the newest version before it has anything to write
+	l.version.Raise(l.Now()) // a new cluster writes the newest version before it has anything to write
 	return nil
 }
 
@@ -65,10 +66,7 @@ func (c *core) appsInOrder() []*ledger.Application {
 		}
 	}
 	slices.SortFunc(apps, func(a, b *ledger.Application) int {
-		if a.SubmitTime != b.SubmitTime {
-			return int(a.SubmitTime - b.SubmitTime)
-		}
-		return a.ID.Compare(b.ID)
+		return cmp.Or(cmp.Compare(a.SubmitTime, b.SubmitTime), a.ID.Compare(b.ID))
 	})
 	return apps
 }

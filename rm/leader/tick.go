@@ -34,7 +34,7 @@ func (l *Leader) tick() {
 	if !l.justBegun(now) {
 		l.delegations.Expire(now)
 	}
-	l.versions.raiseVersion(now)
+	l.version.Raise(now)
 	if err := l.keys.Roll(now); err != nil {
 		l.Log.WithError(err).Error("master keys are not rolled, to be tried again")
 	}
@@ -68,8 +68,8 @@ func (ns *nodeManagers) expireNodes(now time.Time) {
 	ns.nextExpiry = longest.Add(ns.Settings.NodeExpiry)
 }
 
-// expireAttempts ends attempts whose ApplicationMaster is silent, or that has unregistered and still runs. One that is suspended can't be heard: when it goes on it has at least
-// half of the time left.
+// expireAttempts ends attempts whose ApplicationMaster is silent, or has unregistered and still runs. A suspended one can't be heard:
+// when it goes on, at least half of the time is left to it.
 func (at *attempts) expireAttempts(now time.Time) {
 	for id, soft := range at.apps {
 		app := at.work.Apps[id]
@@ -99,7 +99,7 @@ func (at *attempts) expireAttempts(now time.Time) {
 	}
 }
 
-// starved reports whether the container of an application's ApplicationMaster is suspended.
+// starved reports whether the container of an application's ApplicationMaster is suspended, so that nobody can hear it.
 func (c *core) starved(app *ledger.Application) bool {
 	attempt := app.Current()
 	if attempt == nil {
@@ -109,7 +109,8 @@ func (c *core) starved(app *ledger.Application) bool {
 	return am != nil && am.Live() && am.Starved()
 }
 
-// expireUnstarted takes back containers that were granted and never started. Those of an ApplicationMaster that is suspended get the time once more.
+// expireUnstarted takes back containers that were granted and never started. If their ApplicationMaster is suspended, they get the time
+// once more.
 func (cs *containers) expireUnstarted(now time.Time) {
 	for _, id := range cs.unstarted.Due(now) {
 		if !cs.waitsForStart(id) {

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"heddle/rm/leader/ledgerversion"
 	"heddle/rm/ledger"
 )
 
@@ -19,7 +20,7 @@ func TestVersionIsRaisedOnceAllMembersCanApplyIt(t *testing.T) {
 		defer w.depose()
 		say := func(v int32, err error) {
 			answers <- func() (int32, error) { return v, err }
-			time.Sleep(2 * versionInterval) // virtual
+			time.Sleep(2 * ledgerversion.Interval) // virtual
 			synctest.Wait()
 		}
 		say(1, nil)

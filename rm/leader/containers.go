@@ -1,0 +1,113 @@
+package leader
+
+import (
+	"cmp"
+
+	"heddle/rm/leader/hints"
+	"heddle/rm/leader/level"
+	"heddle/rm/leader/report"
+	"heddle/rm/leader/resize"
+	"heddle/rm/leader/unstarted"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
+)
+
+// containers are allocated, started and ended here, in the ledger and in the scheduler.
+type containers struct {
+	*core
+	attempts   *attempts
+	preempting *preempting
+	sizes      *resize.Sizes
+	levels     *level.Levels
+	reports    *report.Reports
+	meters     *hints.Meters
+	unstarted  unstarted.List
+	refs       ledger.Refs
+
+	// Kept for their memory.
+	granted []*appSoft                  // to whom step gives containers
+	killed  []preempted                 // that step has chosen
+	handles []scheduler.ContainerHandle // of containers that are granted
+}
+
+// handle has a container know what the scheduler knows it by.
+func handle(c *ledger.Container, h scheduler.ContainerHandle) { c.Handle = int64(h) + 1 }
+
+// handleOf is what the scheduler knows a container by, if it does.
+func handleOf(c *ledger.Container) (h scheduler.ContainerHandle, ok bool) {
+	return scheduler.ContainerHandle(c.Handle - 1), c.Handle > 0
+}
+
+// free takes a live container out of the scheduler.
+func (cs *containers) free(c *ledger.Container) {
+	if h, ok := handleOf(c); ok {
+		c.Handle = 0
+		cs.sched.Free(h)
+	}
+}
+
+// freeEnded takes a container out of the scheduler that has ended, with its work done if it says so by its exit status.
+func (cs *containers) freeEnded(c *ledger.Container, exit int32) {
+	if h, ok := handleOf(c); ok && exit != 0 {
+		c.Handle = 0
+		cs.sched.Fail(h)
+		return
+	}
+	cs.free(c)
+}
+
+// cleanUp has a container's node end it, once that is committed.
+func (cs *containers) cleanUp(c *ledger.Container) {
+	id, n := c.ID, cs.nodes[c.Node]
+	if n == nil {
+		return
+	}
+	cs.AfterCommit(func() { n.session.box.EndContainers(id) })
+}
+
+// releaseAll gives back what an application's containers hold in the scheduler and has the nodes end them; the ledger's
+// own record of it is up to the command that the caller enters.
+func (cs *containers) releaseAll(app *ledger.Application) {
+	for c := range app.Containers.All() {
+		if c.Live() {
+			cs.free(c)
+			cs.cleanUp(c)
+		}
+	}
+}
+
+// restore enters a live container of the ledger in the scheduler.
+func (cs *containers) restore(c *ledger.Container) {
+	soft := cs.apps[c.ID.Attempt.App]
+	h := cs.sched.Restore(soft.handle, cs.nodes[c.Node].handle, c.Resource, drive.Container{
+		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: c.Allocated,
+	})
+	handle(c, h)
+	cs.restoreHeld(c, h)
+	soft.nodes[c.Node] = true
+}
+
+// restoreHeld tells the scheduler how a container was suspended so far. Those that an earlier leader has chosen resume by themselves. So do
+// those of releases that don't say for whom they were suspended, if they hold less than their claim.
+func (cs *containers) restoreHeld(c *ledger.Container, h scheduler.ContainerHandle) {
+	s, held := c.Suspension(), c.Held()
+	chosen := s.Queue != "" && c.Level != ledgerpb.Level_RUNNING || s.Times == 0 && held != c.Resource
+	times, since := int(s.Times), cmp.Or(s.Since, cs.Time())
+	if chosen {
+		times = max(times-1, 0) // this one is counted below
+	}
+	if times > 0 {
+		cs.sched.SetPast(h, times, s.Total)
+	}
+	switch {
+	case chosen:
+		cs.sched.WasSuspended(h, held, since, s.Queue)
+	case held != c.Resource:
+		cs.sched.NoteHeld(h, held)
+	}
+	if !chosen && c.Suspended() {
+		cs.sched.SetStopped(h, true)
+	}
+}

@@ -1,0 +1,143 @@
+package leader
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"heddle/rm/leader/refusal"
+	"heddle/rm/leader/session"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Launch is what starts an ApplicationMaster.
+type Launch struct {
+	Container Grant
+	User      string
+	Context   *pb.ApplicationSubmissionContext // not to be changed
+	Submitted int64                            // when the application was, in ms since 1970
+}
+
+// excludeShunned has the scheduler pass over the shunned hosts while an ApplicationMaster's container is pending.
+func (at *attempts) excludeShunned(soft *appSoft) {
+	if len(soft.shunned) > 0 {
+		soft.avoided = slices.Clone(soft.shunned)
+		at.sched.UpdateBlacklist(soft.handle, soft.avoided, nil)
+	}
+}
+
+// admitShunned admits these hosts again, once the ApplicationMaster has its container.
+func (at *attempts) admitShunned(soft *appSoft) {
+	if len(soft.avoided) > 0 {
+		at.sched.UpdateBlacklist(soft.handle, nil, soft.avoided)
+		soft.avoided = nil
+	}
+}
+
+// launch has a node start the ApplicationMaster that it was chosen for. It is tried for a while, as the node may just be
+// restarting; then the attempt fails, which isn't held against the application.
+func (at *attempts) launch(app *ledger.Application, c *ledger.Container) {
+	l := Launch{Container: session.GrantOf(c), User: app.User, Context: app.Context, Submitted: app.SubmitTime}
+	at.AfterCommit(func() {
+		at.Go(func(ctx context.Context) { at.tryLaunch(ctx, l) })
+	})
+}
+
+const (
+	launchPatience = 30 * time.Second
+	launchPause    = 500 * time.Millisecond
+)
+
+func (at *attempts) tryLaunch(ctx context.Context, launch Launch) {
+	log := at.Log.WithField("container", launch.Container.ID).WithField("node", launch.Container.Node)
+	leading := ctx
+	ctx, cancel := context.WithTimeout(ctx, launchPatience)
+	defer cancel()
+	var err error
+	for ctx.Err() == nil {
+		if err = at.Launcher.Launch(ctx, launch); err == nil || refusal.Is(err, refusal.Refused) {
+			break
+		}
+		log.WithError(err).Warn("launching an ApplicationMaster failed, trying again")
+		pause := time.NewTimer(launchPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+		}
+	}
+	if leading.Err() != nil {
+		return
+	}
+	if err != nil {
+		log.WithError(err).Error("launching an ApplicationMaster failed")
+	}
+	_ = at.Do(func() error { // a deposed leader's successor launches again
+		at.launched(launch.Container.ID, err)
+		return nil
+	})
+}
+
+func (at *attempts) launched(id records.ContainerID, failure error) {
+	app := at.work.Apps[id.Attempt.App]
+	if app == nil || app.State.Ended() {
+		return
+	}
+	attempt := app.Current()
+	if attempt == nil || attempt.AMContainer != id || attempt.State != ledger.AttemptAllocated {
+		return
+	}
+	soft := at.apps[app.ID]
+	if failure == nil {
+		soft.misfires = 0
+		at.Enter(&ledgerpb.Command{AttemptLaunched: &ledgerpb.AttemptLaunched{Attempt: ledger.AttemptRef(attempt.ID)}})
+		soft.session.seen.At(at.Now())
+		return
+	}
+	soft.misfires++
+	at.shunForMaster(soft, attempt.AMNode.Host)
+	at.failAttempt(app, attempt, attemptEnd{
+		diagnostics: fmt.Sprintf("Error launching %v. Got exception: %v", attempt.ID, failure),
+		exit:        records.ExitAborted, excused: !refusal.Is(failure, refusal.Refused) && soft.misfires <= maxMisfires,
+	})
+}
+
+// maxMisfires is how many launches in a row may fail on nodes that don't answer before they count as the application's failures.
+const maxMisfires = 10
+
+// shunForMaster has an application's next ApplicationMaster started elsewhere than on a host on which that has failed, as long as a
+// fifth of the nodes are left (Hadoop: yarn.am.blacklisting.disable-failure-threshold). The host's other containers aren't concerned.
+func (at *attempts) shunForMaster(soft *appSoft, host string) {
+	soft.shunned = append(soft.shunned, host)
+	if 5*len(soft.shunned) > 4*at.sched.OpenNodes() {
+		soft.shunned = nil
+	}
+}
+
+// stopAM has the node end the ApplicationMaster's container at once, rather than with its next heartbeat.
+func (at *attempts) stopAM(app *ledger.Application, attempt *ledger.Attempt) {
+	id := attempt.AMContainer
+	c := app.Containers.Get(id)
+	if c == nil || !c.Live() {
+		return
+	}
+	node := c.Node
+	at.AfterCommit(func() {
+		at.Go(func(ctx context.Context) {
+			ctx, cancel := context.WithTimeout(ctx, launchPatience)
+			defer cancel()
+			if err := at.Launcher.Stop(ctx, node, id.Attempt, id); err != nil {
+				at.Log.WithError(err).WithField("container", id).Info("stopping it is left to the node's next heartbeat")
+			}
+		})
+	})
+}
+
+func (at *attempts) launchedAM(c *ledger.Container) bool {
+	a := at.work.Attempt(c.ID.Attempt)
+	return a != nil && a.State >= ledger.AttemptLaunched
+}

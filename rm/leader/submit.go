@@ -1,0 +1,204 @@
+package leader
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/leader/refusal"
+	"heddle/rm/leader/request"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
+	"heddle/rm/queue"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// NewApplication hands out an id, and says how large a container can be.
+// Only its user may submit under it.
+func (as *applications) NewApplication(user string) (id records.ApplicationID, maximum records.Resource, err error) {
+	err = as.Do(func() error {
+		as.Enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
+		id = records.ApplicationID{ClusterTimestamp: as.work.Timestamp, ID: as.work.LastApplication}
+		as.issued.Add(id, user)
+		maximum = as.requests.Maximum()
+		return nil
+	})
+	return id, maximum, err
+}
+
+// Submit takes an application. An application that is known already is left as it is, as clients submit again when they
+// didn't hear the answer. One that names an unknown queue is taken, and fails with that reason, as in YARN.
+func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext) error {
+	if !ctx.HasApplicationId() {
+		return refusal.New(refusal.NoApplicationID, "ApplicationId cannot be null")
+	}
+	id := records.ApplicationIDFrom(ctx.GetApplicationId())
+	if id.ID <= 0 || id.ClusterTimestamp <= 0 {
+		return refusal.New(refusal.NoApplicationID, "%v is not an application id", id)
+	}
+	if err := as.checkSubmission(id, user, ctx); err != nil {
+		return err
+	}
+	if ctx.HasQueue() && ctx.GetQueue() == "" {
+		return refusal.New(refusal.Refused, "Failed to place application %v in a queue and submit context queue is null or empty", id)
+	}
+	path, against, err := as.placement.Place(id, user, ctx.GetApplicationName(), queueOf(ctx))
+	if err != nil {
+		return err
+	}
+	if !limit.IsName(path) { // a mapping may have put the application's name into it
+		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
+	}
+	if as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, path) {
+		return refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, as.placement.Closed(path, queueOf(ctx)))
+	}
+	return as.Do(func() error { return as.submit(id, user, path, against, ctx) })
+}
+
+// notAName says why a string is no name.
+var notAName = fmt.Sprintf("names are UTF-8 of 1 to %d bytes", limit.MaxName)
+
+// checkSubmission refuses what can't be in the log.
+func (as *applications) checkSubmission(id records.ApplicationID, user string, ctx *pb.ApplicationSubmissionContext) error {
+	if !limit.IsName(user) {
+		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a user, as %s", id, user, notAName)
+	}
+	if queue := queueOf(ctx); !limit.IsName(queue) {
+		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, queue, notAName)
+	}
+	if err := proto.CheckInitialized(ctx); err != nil {
+		return refusal.New(refusal.Refused, "%v can't be submitted: %v", id, err)
+	}
+	most := limit.MaxCommand - 4*limit.MaxName
+	if limit := as.Settings.MaxSubmission; limit > 0 {
+		most = min(most, limit)
+	}
+	if size := proto.Size(ctx); size > most {
+		return refusal.New(refusal.Refused, "%v can't be submitted: its submission context has %d bytes, and may have %d. Put large content into files "+
+			"(local resources), or have the ResourceManager's administrator raise heddle.submission.max-bytes", id, size, most)
+	}
+	return as.checkTags(ctx.GetApplicationTags())
+}
+
+// checkTags has the words of Hadoop's ApplicationSubmissionContext, to which tags are a set: the same one again doesn't count.
+func (as *applications) checkTags(tags []string) error {
+	tags = slices.Compact(slices.Sorted(slices.Values(tags)))
+	if most := as.Settings.MaxTags; most > 0 && len(tags) > most {
+		return refusal.New(refusal.InvalidTag, "Too many applicationTags, a maximum of only %d are allowed!", most)
+	}
+	for _, tag := range tags {
+		if most := as.Settings.MaxTagLength; most > 0 && utf8.RuneCountInString(tag) > most {
+			return refusal.New(refusal.InvalidTag, "Tag %s is too long, maximum allowed length of a tag is %d", tag, most)
+		}
+		if strings.ContainsFunc(tag, func(r rune) bool { return r > unicode.MaxASCII }) {
+			return refusal.New(refusal.InvalidTag, "A tag can only have ASCII characters! Invalid tag - %s", tag)
+		}
+	}
+	return nil
+}
+
+// queueOf is the name of the queue that an application asks for.
+func queueOf(ctx *pb.ApplicationSubmissionContext) string {
+	if name := ctx.GetQueue(); name != "" {
+		return name
+	}
+	return "default"
+}
+
+// submit enters an application for a queue; against is why it fails at once, "" if nothing is.
+func (as *applications) submit(id records.ApplicationID, user, path, against string, ctx *pb.ApplicationSubmissionContext) error {
+	if as.work.Apps[id] != nil {
+		return nil
+	}
+	if to, known := as.issued.To(id); known && to != user {
+		return refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as that id was given to another user. Ask for a new one", user, id)
+	}
+	asks, err := as.requests.ForMaster(ctx, path)
+	if err != nil {
+		return err
+	}
+	if against == "" {
+		against = as.placement.Full(id, user, path)
+	}
+	var asked *int32
+	if ctx.HasPriority() {
+		asked = proto.Int32(ctx.GetPriority().GetPriority())
+	}
+	priority, err := as.priority(id, user, path, asked)
+	if err != nil {
+		return err
+	}
+	cmd := &ledgerpb.ApplicationSubmitted{
+		App: ledger.AppRef(id), User: user, Queue: path, Context: ctx,
+		Priority:    priority,
+		MaxAttempts: as.maxAttempts(ctx.GetMaxAppAttempts()),
+		AmResource:  ledger.Amounts(request.MasterSize(asks)),
+	}
+	life, err := as.lifetime(path, ctx.GetApplicationTimeouts())
+	if err != nil {
+		return err
+	}
+	if life > 0 {
+		cmd.Expires = as.Time() + 1000*life
+	}
+	as.Enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
+	as.Log.WithField("application", id).WithField("user", user).WithField("queue", path).Info("application submitted")
+	if against != "" {
+		as.carried.Add(as.work.Apps[id])
+		as.endApp(as.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, against)
+		return nil
+	}
+	as.addApp(as.work.Apps[id], asks)
+	as.attempts.startAttempt(as.work.Apps[id])
+	return nil
+}
+
+// lifetime is how long an application may live that asks for some time, in seconds; what isn't above 0 is for ever.
+func (as *applications) lifetime(path string, asked []*pb.ApplicationTimeoutMap) (life int64, err error) {
+	for _, to := range asked {
+		if to.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
+			continue
+		}
+		if life = to.GetTimeout(); life <= 0 {
+			return 0, refusal.New(refusal.Refused, "Invalid application timeout, value=%d for type=LIFETIME", life)
+		}
+	}
+	if q, ok := as.tree.Find(path); ok {
+		return q.Lifetime(life), nil
+	}
+	return life, nil
+}
+
+// priority returns the priority of a user's application in a queue. asked is nil if the application asks for none. Only YARN's
+// CapacityScheduler has priorities; with the other schedulers the answer is 0.
+func (as *applications) priority(id records.ApplicationID, user, path string, asked *int32) (int32, error) {
+	if as.tree.Kind != queue.Capacity {
+		return 0, nil
+	}
+	q, ok := as.tree.Find(path)
+	if !ok {
+		q = &queue.Queue{} // which says nothing of priorities
+	}
+	p, may := q.PriorityOf(user, asked, as.Settings.MaxPriority, as.Settings.ACLs, as.Settings.Groups)
+	if !may {
+		return 0, refusal.New(refusal.Refused, "org.apache.hadoop.security.AccessControlException: User %s (auth:SIMPLE) does not have permission to "+
+			"submit/update %v for %d", user, id, p)
+	}
+	return p, nil
+}
+
+func (as *applications) maxAttempts(asked int32) int32 {
+	switch {
+	case asked <= 0:
+		return as.Settings.MaxAttempts
+	case asked > as.Settings.GlobalMaxAttempts:
+		return as.Settings.GlobalMaxAttempts
+	}
+	return asked
+}
