@@ -1,5 +1,6 @@
 """The executor: starts `heddle calls`, which holds interpreters on the nodes, and talks to it through a pipe."""
 
+import atexit
 import concurrent.futures
 import itertools
 import os
@@ -46,6 +47,19 @@ class _Future(concurrent.futures.Future):
             self._give_up()
             self.set_running_or_notify_cancel()
         return True
+
+
+_open = set()  # executors that weren't shut down
+
+
+def _at_exit():
+    """A program that ends without a shutdown ends when its calls have, as with other executors. What it has forked has none."""
+    for e in list(_open):
+        if e._owner == os.getpid():
+            e.shutdown()
+
+
+atexit.register(_at_exit)
 
 
 class Executor(concurrent.futures.Executor):
@@ -110,22 +124,34 @@ class Executor(concurrent.futures.Executor):
         self._listener.start()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+        self._owner = os.getpid()
+        _open.add(self)
 
     def submit(self, fn, /, *args, **kwargs):
-        call = pickle.dumps((sys.version_info[:2], self._init, _worker.dumps((fn, args, kwargs))), pickle.HIGHEST_PROTOCOL)
-        if len(call) > _worker.LARGEST:
-            raise ValueError("the call and its arguments have %d bytes, at most %d are allowed: write large arguments to a file that nodes can read" % (len(call), _worker.LARGEST))
         future = _Future()
         with self._lock:
-            if self._broken is not None:
-                raise concurrent.futures.BrokenExecutor(self._broken)
-            if self._down:
-                raise RuntimeError("cannot schedule new futures after shutdown")
+            self._check()
+        try:
+            call = pickle.dumps((sys.version_info[:2], self._init, _worker.dumps((fn, args, kwargs))), pickle.HIGHEST_PROTOCOL)
+            if len(call) > _worker.LARGEST:
+                raise ValueError("the call and its arguments have %d bytes, at most %d are allowed: write large arguments to a file that nodes can read" % (len(call), _worker.LARGEST))
+        except Exception as e:
+            future.set_running_or_notify_cancel()
+            future.set_exception(e)
+            return future
+        with self._lock:
+            self._check()
             number = next(self._ids)
             self._futures[number] = future
             future._give_up = lambda: self._cancel(number)
         self._write(_SUBMIT, number, call)
         return future
+
+    def _check(self):
+        if self._broken is not None:
+            raise concurrent.futures.BrokenExecutor(self._broken)
+        if self._down:
+            raise RuntimeError("cannot schedule new futures after shutdown")
 
     def map(self, fn, *iterables, timeout=None, chunksize=1):
         """As Executor.map. chunksize items make one call."""
@@ -152,6 +178,7 @@ class Executor(concurrent.futures.Executor):
             threading.Thread(target=lambda: (concurrent.futures.wait(rest), self._end()), daemon=True).start()
 
     def _end(self):
+        _open.discard(self)
         with self._writing:
             try:
                 self._process.stdin.close()

@@ -5,7 +5,12 @@ _heddle_worker. It also pickles functions and classes by value that nodes can't 
 itself, lambdas, and what is defined within functions.
 """
 
+import _abc
+import abc
 import builtins
+import enum
+import functools
+import hashlib
 import importlib
 import io
 import marshal
@@ -16,6 +21,7 @@ import sys
 import threading
 import traceback
 import types
+import weakref
 
 __name__ = "_heddle_worker"
 
@@ -45,64 +51,226 @@ def _importable(obj):
     return found is obj
 
 
-def _function(code, name, cells):
-    return types.FunctionType(marshal.loads(code), {"__builtins__": builtins}, name, None,
-                              tuple(types.CellType() for _ in range(cells)) or None)
+def _function(code, name, cells, module):
+    return types.FunctionType(marshal.loads(code), _space(module), name, None, tuple(types.CellType() for _ in range(cells)) or None)
+
+
+# On a node: the globals of functions that came by value, by the module that they come from. So what one call leaves there, an initializer for
+# instance, others find.
+_spaces = {}
+_shipped = {}  # module and name of such a global: a digest of the value that came last
+
+
+def _space(module):
+    if not _on_node:
+        return {"__builtins__": builtins}
+    if module == "__main__":
+        return sys.modules["__main__"].__dict__
+    return _spaces.setdefault(module, {"__builtins__": builtins})
 
 
 def _fill_function(f, state):
     for cell, value in zip(f.__closure__ or (), state["cells"]):
         if value is not None:
             cell.cell_contents = value[0]
-    f.__globals__.update(state["globals"])
-    f.__globals__["__name__"] = state["module"]
-    for name in ("__defaults__", "__kwdefaults__", "__module__", "__qualname__", "__doc__", "__annotations__"):
+    space, module = f.__globals__, state["module"]
+    if module != "__main__" or not _on_node:
+        space["__name__"] = module
+    space.update(state["globals"])
+    for name, pickled in state["data"].items():
+        digest = hashlib.blake2b(pickled, digest_size=16).digest()
+        if name not in space or not _on_node or _shipped.get((module, name)) != digest:
+            space[name] = pickle.loads(pickled)
+            _shipped[module, name] = digest
+    for name in _FUNCTION:
         setattr(f, name, state[name])
     f.__dict__.update(state["dict"])
 
 
-def _class(meta, name, bases, module, qualname):
-    made = types.new_class(name, bases, {"metaclass": meta})
-    made.__module__, made.__qualname__ = module, qualname
+_FUNCTION = ("__defaults__", "__kwdefaults__", "__module__", "__qualname__", "__doc__", "__annotations__")
+
+# A class that comes by value again is the same one: instances that have stayed on the node are of the class that later calls know.
+_classes = weakref.WeakValueDictionary()  # by their keys
+_keys = weakref.WeakKeyDictionary()
+
+
+def _key(made):
+    return _keys.setdefault(made, os.urandom(16))
+
+
+def _class(key, meta, name, bases, module, qualname, first):
+    made = _classes.get(key)
+    if made is None:
+        first = {**first, "__module__": module, "__qualname__": qualname}
+        if issubclass(meta, enum.EnumMeta):
+            made = _enum(meta, name, bases, first)
+        else:
+            made = types.new_class(name, bases, {"metaclass": meta}, lambda space: space.update(first))
+        _classes[key] = made
+        _keys[made] = key
     # Results and exceptions of the class go back by its name.
-    if module == "__main__" and "." not in qualname:
+    if module == "__main__" and "." not in qualname and _on_node:
         setattr(sys.modules["__main__"], name, made)
     return made
 
 
-def _fill_class(made, members):
-    for name, value in members.items():
+def _enum(meta, name, bases, first):
+    space = meta.__prepare__(name, bases)
+    for k, v in first.items():
+        space[k] = v
+    return meta(name, bases, space)
+
+
+def _fill_class(made, state):
+    for name, value in state["members"].items():
         setattr(made, name, value)
+    for name, attributes in state["enum"].items():  # that __init__ has set
+        made[name].__dict__.update(attributes)
+    for virtual in state["registered"]:
+        made.register(virtual)
+
+
+def _lru_cache(f, maxsize, typed):
+    return functools.lru_cache(maxsize, typed)(f)
+
+
+def _proxy(d):
+    return types.MappingProxyType(d)
+
+
+def _cached_property(f, attrname):
+    made = functools.cached_property(f)
+    made.attrname = attrname
+    return made
+
+
+def _of_typing(kind, module, args, options):
+    made = getattr(importlib.import_module("typing"), kind)(*args, **options)
+    made.__module__ = module
+    return made
+
+
+def _of_class(obj):
+    """What makes a class: before it is known to others, and after."""
+    first, skip = {}, {"__dict__", "__weakref__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
+    for name in ("__slots__", "__orig_bases__"):
+        if name in obj.__dict__:
+            first[name] = obj.__dict__[name]
+            skip.add(name)
+    of_members, plain = {}, {}
+    if isinstance(obj, enum.EnumMeta):
+        first = {name: m.value for name, m in obj.__members__.items()}
+        skip.update(first)
+        plain = _enum(type(obj), obj.__name__, obj.__bases__, {**first, "__module__": obj.__module__, "__qualname__": obj.__qualname__}).__dict__
+        for name, m in obj.__members__.items():
+            of_members[name] = {k: v for k, v in m.__dict__.items() if not (k.startswith("_") and k.endswith("_"))}
+    members = {}
+    for name, value in obj.__dict__.items():
+        made_by_enum = name in plain and not (isinstance(value, types.FunctionType) and not _importable(value))
+        if name not in skip and not made_by_enum and not isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
+            members[name] = value
+    registered = []
+    if isinstance(obj, abc.ABCMeta):
+        registered = [c for c in (ref() for ref in _abc._get_dump(obj)[0]) if c is not None]
+    return first, {"members": members, "enum": of_members, "registered": registered}
 
 
 class Pickler(pickle.Pickler):
     """Pickles as the standard one does, and by value what can't be imported."""
 
+    def __init__(self, buffer, within=None):
+        super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
+        # Globals that are being pickled by themselves, and those that were. Picklers of such globals share both.
+        self._open, self._data = (within._open, within._data) if within else (set(), {})
+
     def reducer_override(self, obj):
         if isinstance(obj, types.ModuleType):
             return importlib.import_module, (obj.__name__,)
         if isinstance(obj, types.FunctionType) and not _importable(obj):
-            cells = []
-            for cell in obj.__closure__ or ():
-                try:
-                    cells.append((cell.cell_contents,))
-                except ValueError:  # not assigned yet
-                    cells.append(None)
-            used = {n: obj.__globals__[n] for n in _globals_of(obj.__code__) if n in obj.__globals__}
-            state = {"globals": used, "cells": cells, "dict": obj.__dict__, "module": obj.__globals__.get("__name__")}
-            for name in ("__defaults__", "__kwdefaults__", "__module__", "__qualname__", "__doc__", "__annotations__"):
-                state[name] = getattr(obj, name)
-            return (_function, (marshal.dumps(obj.__code__), obj.__name__, len(cells)), state, None, None, _fill_function)
+            return self._by_value(obj)
         if isinstance(obj, type) and obj.__module__ not in ("builtins", __name__) and not _importable(obj):
-            skip = ("__dict__", "__weakref__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__")
-            members = {k: v for k, v in obj.__dict__.items() if k not in skip and not isinstance(v, types.GetSetDescriptorType)}
-            return (_class, (type(obj), obj.__name__, obj.__bases__, obj.__module__, obj.__qualname__), members, None, None, _fill_class)
-        return NotImplemented
+            first, rest = _of_class(obj)
+            return (_class, (_key(obj), type(obj), obj.__name__, obj.__bases__, obj.__module__, obj.__qualname__, first), rest, None, None, _fill_class)
+        kind = type(obj)
+        reduce = _reducers.get((kind.__module__, kind.__qualname__))
+        return NotImplemented if reduce is None else reduce(obj)
+
+    def _by_value(self, f):
+        cells = []
+        for cell in f.__closure__ or ():
+            try:
+                cells.append((cell.cell_contents,))
+            except ValueError:  # not assigned yet
+                cells.append(None)
+        direct, data = {}, {}
+        for name in _globals_of(f.__code__):
+            if name not in f.__globals__:
+                continue
+            value = f.__globals__[name]
+            if isinstance(value, (types.FunctionType, types.ModuleType, type)):
+                direct[name] = value
+                continue
+            # Data is pickled by itself, so that the node sees whether it has changed since another call.
+            at = (id(f.__globals__), name)
+            if at in self._open:
+                continue  # who pickles it sets it
+            if at not in self._data:
+                self._open.add(at)
+                try:
+                    self._data[at] = dumps(value, self)
+                finally:
+                    self._open.discard(at)
+            data[name] = self._data[at]
+        module = f.__globals__.get("__name__")
+        state = {"globals": direct, "data": data, "cells": cells, "dict": f.__dict__, "module": module}
+        for name in _FUNCTION:
+            state[name] = getattr(f, name)
+        return (_function, (marshal.dumps(f.__code__), f.__name__, len(cells), module), state, None, None, _fill_function)
 
 
-def dumps(obj):
+def _named(make):
+    """A reducer of what has a name in a module, and is made anew where that isn't found."""
+    return lambda obj: NotImplemented if _known(obj) else make(obj)
+
+
+def _known(obj):
+    module, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
+    if module == "__main__" and not _on_node:
+        return False
+    return getattr(sys.modules.get(module), name or "", None) is obj
+
+
+def _sentinel(obj):
+    """What the library dataclasses compares by identity."""
+    dataclasses = sys.modules["dataclasses"]
+    for name in ("MISSING", "KW_ONLY", "_FIELD", "_FIELD_CLASSVAR", "_FIELD_INITVAR", "_HAS_DEFAULT_FACTORY"):
+        if getattr(dataclasses, name, None) is obj:
+            return getattr, (dataclasses, name)
+    return NotImplemented
+
+
+# How objects are made again that the standard pickler can't take, by the names of their types. Interpreters don't import what only some programs use.
+_reducers = {
+    ("builtins", "staticmethod"): lambda m: (staticmethod, (m.__func__,)),
+    ("builtins", "classmethod"): lambda m: (classmethod, (m.__func__,)),
+    ("builtins", "property"): lambda p: (property, (p.fget, p.fset, p.fdel, p.__doc__)),
+    ("builtins", "mappingproxy"): lambda m: (_proxy, (dict(m),)),
+    ("functools", "cached_property"): lambda p: (_cached_property, (p.func, p.attrname)),
+    ("functools", "_lru_cache_wrapper"): _named(lambda f: (_lru_cache, (
+        f.__wrapped__, f.cache_info().maxsize, f.cache_parameters()["typed"] if hasattr(f, "cache_parameters") else False))),
+    ("typing", "TypeVar"): _named(lambda v: (_of_typing, (
+        "TypeVar", v.__module__, (v.__name__, *v.__constraints__), {"bound": v.__bound__, "covariant": v.__covariant__, "contravariant": v.__contravariant__}))),
+    ("typing", "NewType"): _named(lambda t: (_of_typing, ("NewType", t.__module__, (t.__name__, t.__supertype__), {}))),
+    ("dataclasses", "_MISSING_TYPE"): _sentinel,
+    ("dataclasses", "_KW_ONLY_TYPE"): _sentinel,
+    ("dataclasses", "_FIELD_BASE"): _sentinel,
+    ("dataclasses", "_HAS_DEFAULT_FACTORY_CLASS"): _sentinel,
+}
+
+
+def dumps(obj, within=None):
     buffer = io.BytesIO()
-    Pickler(buffer, protocol=pickle.HIGHEST_PROTOCOL).dump(obj)
+    Pickler(buffer, within).dump(obj)
     return buffer.getvalue()
 
 
@@ -149,6 +317,9 @@ def main():
     """Takes calls from descriptor 3 and answers on descriptor 4."""
     global _on_node
     _on_node = True
+    space = sys.modules["__main__"].__dict__
+    for name in [n for n in space if not n.startswith("__")]:
+        del space[name]  # what has started this: the program's own names come here
     calls, answers, lock = os.fdopen(3, "rb"), os.fdopen(4, "wb"), threading.Lock()
     for f in (3, 4):
         os.set_inheritable(f, False)

@@ -114,7 +114,7 @@ class ExecutorTest(unittest.TestCase):
 
     def test_large_arguments(self):
         with self.assertRaisesRegex(ValueError, "at most"):
-            self.e.submit(len, bytes(64 << 20))
+            self.e.submit(len, bytes(64 << 20)).result()
         self.assertEqual(self.e.submit(times, 2).result(), 6)
 
     def test_large_results(self):
