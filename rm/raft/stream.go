@@ -136,7 +136,7 @@ func (s *stream) receive(c net.Conn) (net.Conn, error) {
 	if err := s.answer(talk, g, answer); err != nil {
 		return nil, err
 	}
-	return accepted{talk, c, s}, talk.SetDeadline(time.Time{})
+	return &accepted{Conn: talk, raw: c, stream: s}, talk.SetDeadline(time.Time{})
 }
 
 // judge checks who a caller is, and whether it belongs to this group.
@@ -347,20 +347,6 @@ type addr string
 
 func (addr) Network() string  { return "tcp" }
 func (a addr) String() string { return string(a) }
-
-// accepted is a connection that closes with its stream.
-type accepted struct {
-	net.Conn
-	raw    net.Conn
-	stream *stream
-}
-
-// Close implements net.Conn.
-func (a accepted) Close() error {
-	err := a.Conn.Close()
-	a.stream.forget(a.raw)
-	return err
-}
 
 // refusals logs refused connections, at most one line a second: strangers must not fill the disk.
 type refusals struct {
