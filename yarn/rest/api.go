@@ -81,7 +81,13 @@ func (c *Call) Body() ([]byte, error) {
 		c.body = c.api.bodies.open(func() { _ = control.SetReadDeadline(longAgo) })
 	}
 	defer c.body.settle()
-	if c.Header.Get("Content-Encoding") == "gzip" {
+	switch encoding := strings.ToLower(c.Header.Get("Content-Encoding")); {
+	case strings.Contains(encoding, ",") || slices.Contains(compressions, encoding):
+		return nil, &Error{
+			http.StatusUnsupportedMediaType, WebApplicationException,
+			fmt.Sprintf("Content-Encoding is %.100q: send the body as it is, or compressed once by gzip", encoding),
+		}
+	case encoding == "gzip", encoding == "x-gzip":
 		gz, err := gzip.NewReader(http.MaxBytesReader(nil, in, c.api.MaxBody))
 		if err != nil {
 			return nil, badBody("the body doesn't match its Content-Encoding: %v", err)
@@ -103,6 +109,9 @@ func (c *Call) Body() ([]byte, error) {
 	}
 	return body, nil
 }
+
+// compressions are the others that clients may use. What is none, such as a character set, counts as no encoding, as in Hadoop.
+var compressions = []string{"br", "compress", "deflate", "x-compress", "zstd"}
 
 // bodyFootprint estimates how many bytes of memory a byte of a body takes until the request is answered.
 const bodyFootprint = 4

@@ -1,8 +1,11 @@
 package rest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"io"
 	"math"
 	"net/http"
@@ -324,6 +327,46 @@ func TestAPI(t *testing.T) {
 				t.Errorf("%s: got %q, want %q", c.header, got.Header.Get(c.header), c.value)
 			}
 		})
+	}
+}
+
+// A body is compressed once, by gzip; no other compression is mistaken for a document. What is none counts as no encoding.
+func TestCompressedBodies(t *testing.T) {
+	zip := func(s string) string {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, err := w.Write([]byte(s))
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	const document = `{"n":1}`
+	for _, c := range []struct {
+		encoding, body string
+		status         int
+		says           string
+	}{
+		{"gzip", zip(document), 202, ""},
+		{"GZIP", zip(document), 202, ""},
+		{"x-gzip", zip(document), 202, ""},
+		{"identity", document, 202, ""},
+		{"utf-8", document, 202, ""},
+		{"gzip", document, 400, "Content-Encoding"},
+		{"gzip", zip(document)[:20], 400, "can't be read"},
+		{"gzip", zip(strings.Repeat(" ", 101)), 413, "larger than 100 bytes"},
+		{"gzip, gzip", zip(zip(document)), 415, "gzip, gzip"},
+		{"br", document, 415, "br"},
+		{"Deflate", document, 415, "compressed once by gzip"},
+	} {
+		r := httptest.NewRequest("PUT", "/v1/things/abc", strings.NewReader(c.body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Content-Encoding", c.encoding)
+		w := httptest.NewRecorder()
+		Headers(testAPI()).ServeHTTP(w, r)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s: %d %s", c.encoding, w.Code, w.Body)
+		}
 	}
 }
 
