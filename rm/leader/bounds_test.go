@@ -121,6 +121,20 @@ func (w *world) small() {
 	}
 }
 
+// The leader remembers who asked for the last hundred thousand ids. So nobody with a long name gets one.
+func TestNobodyWithALongNameGetsAnID(t *testing.T) {
+	run(t, func(w *world) {
+		for n, refused := range map[int]bool{limit.MaxName: false, limit.MaxName + 1: true} {
+			if _, _, err := w.NewApplication(strings.Repeat("u", n)); refusal.Is(err, refusal.Refused) != refused {
+				t.Errorf("a name of %d bytes: %v", n, err)
+			}
+		}
+		if n := w.state().LastApplication; n != 1 {
+			t.Errorf("%d ids were given", n)
+		}
+	})
+}
+
 func TestManySubmissionsAtOnceComeIntoSeveralBatches(t *testing.T) {
 	run(t, func(w *world) {
 		var all sync.WaitGroup

@@ -22,6 +22,9 @@ import (
 // NewApplication hands out an id, and says how large a container can be.
 // Only its user may submit under it.
 func (as *applications) NewApplication(user string) (id records.ApplicationID, maximum records.Resource, err error) {
+	if len(user) > limit.MaxName { // who may submit nothing, and would be remembered
+		return id, maximum, refusal.New(refusal.Refused, "%.100q can't be a user, as %s", user, notAName)
+	}
 	err = as.Do(func() error {
 		as.Enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
 		id = records.ApplicationID{ClusterTimestamp: as.work.Timestamp, ID: as.work.LastApplication}

@@ -35,6 +35,7 @@ type Directory struct {
 	known map[string]*entry
 	asked int64
 	took  time.Duration
+	slots chan struct{} // of look-ups that run
 }
 
 type entry struct {
@@ -44,8 +45,13 @@ type entry struct {
 	until  time.Time
 }
 
-// maxKnown bounds how many users are remembered, because callers choose the names.
-const maxKnown = 10000
+// Callers choose the names of users. So these bound how many users are remembered, their names in bytes (as Linux does: LOGIN_NAME_MAX),
+// and how many look-ups run at a time.
+const (
+	maxKnown = 10000
+	maxName  = 256
+	atOnce   = 32
+)
 
 // System is this machine's directory, with Hadoop's default times.
 var System = &Directory{Keep: 5 * time.Minute, KeepNone: 30 * time.Second, Patience: 10 * time.Second, Now: time.Now}
@@ -66,6 +72,9 @@ func (d *Directory) Asked() (n int64, took time.Duration) {
 
 // Groups returns the names of a user's groups, the primary one first.
 func (d *Directory) Groups(name string) ([]string, error) {
+	if err := check(name); err != nil {
+		return nil, err // without remembering it
+	}
 	now := d.Now()
 	d.mu.Lock()
 	e := d.known[name]
@@ -125,22 +134,51 @@ func (d *Directory) numbers(name, flag string) ([]int, error) {
 	return out, nil
 }
 
-// words returns the words that id prints for a user.
-func (d *Directory) words(name, flag string) ([]string, error) {
-	if name == "" || strings.ContainsRune(name, 0) {
-		return nil, fmt.Errorf("%q can't be the name of a user", name)
+// check refuses what can't be a user's name.
+func check(name string) error {
+	if name == "" || len(name) > maxName || strings.ContainsRune(name, 0) {
+		return fmt.Errorf("%.100q can't be the name of a user: names have 1 to %d bytes, none of them 0", name, maxName)
 	}
 	if _, err := strconv.Atoi(name); err == nil {
 		// id would read the name as a user's number.
-		return nil, fmt.Errorf("user %q: a name that is a number can't be looked up", name)
+		return fmt.Errorf("user %q: a name that is a number can't be looked up", name)
+	}
+	return nil
+}
+
+// enter waits until a look-up may run. leave ends it.
+func (d *Directory) enter(ctx context.Context) (leave func(), err error) {
+	d.mu.Lock()
+	if d.slots == nil {
+		d.slots = make(chan struct{}, atOnce)
+	}
+	slots := d.slots
+	d.mu.Unlock()
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%d look-ups of other users had not ended after %v", atOnce, d.Patience)
+	}
+}
+
+// words returns the words that id prints for a user.
+func (d *Directory) words(name, flag string) ([]string, error) {
+	if err := check(name); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), d.Patience)
 	defer cancel()
+	leave, err := d.enter(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("user %q: %w", name, err)
+	}
+	defer leave()
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, "id", flag, "--", name)
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
-	err := cmd.Run()
+	err = cmd.Run()
 	words := strings.Fields(out.String())
 	var exit *exec.ExitError
 	switch {

@@ -3,6 +3,7 @@ package account
 import (
 	"os/user"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -38,13 +39,35 @@ func TestUsersOfThisMachine(t *testing.T) {
 }
 
 func TestNamesThatAreNone(t *testing.T) {
-	for _, name := range []string{"", "no-such-user-here", "-u", "--help", "0", "a\x00b", "root; echo root"} {
+	for _, name := range []string{"", "no-such-user-here", "-u", "--help", "0", "a\x00b", "root; echo root", strings.Repeat("u", maxName+1)} {
 		if groups, err := directory().Groups(name); err == nil {
 			t.Errorf("%q has groups %v", name, groups)
 		}
 		if a, err := directory().Lookup(name); err == nil {
 			t.Errorf("%q is %+v", name, a)
 		}
+	}
+}
+
+// Whoever makes names up gets no memory for those that nobody can have, and no more than some processes at a time.
+func TestNamesThatCallersMakeUp(t *testing.T) {
+	d := directory()
+	for i := range 3 {
+		if _, err := d.Groups(strings.Repeat("u", maxName+i)); err == nil {
+			t.Error("there is such a user")
+		}
+	}
+	if len(d.known) != 1 { // the first is short enough
+		t.Errorf("%d are remembered", len(d.known))
+	}
+	d.Patience = time.Millisecond
+	for range atOnce {
+		if _, err := d.enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := d.Lookup("root"); err == nil || !strings.Contains(err.Error(), "32 look-ups") {
+		t.Errorf("one more: %v", err)
 	}
 }
 
