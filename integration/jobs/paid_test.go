@@ -61,13 +61,15 @@ func (c *cluster) stood(container string) bool {
 
 // A node becomes slow on a full cluster. eSplash copies its tasks in the room of others of the same job, which stand still meanwhile and go on; so does an
 // original that its copy has overtaken, until the copy is done. A wrong guess costs nothing but time: if the original ends first, or its copy gets stuck, the
-// original's result counts. Each line of the output is there once in any case.
+// original's result counts. Each line of the output is there once in any case. The second wave of maps begins when the node is slow, so that a copy
+// overtakes its original however long the test takes to notice that wave.
 func TestCopiesOfAStragglersTasksArePaidBySuspension(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	c := startFreezing(t, "1152", "127.0.0.1", "127.0.0.2", "127.0.0.3") // two containers, and what those are left that stand still
 	const maps, lines = 25, 50
 	in, want := c.input(maps, lines, 2)
 	work := "exec " + c.binary + " bench-work --cpu 10ms --sleep 70ms"
+	const firstWave = 5                              // one container is the ApplicationMaster's
 	type counts struct{ originals, others, won int } // of attempts that have stood still and succeeded, and of copies that have won
 	for _, x := range []struct {
 		name, copy string // what a copy does
@@ -78,7 +80,7 @@ func TestCopiesOfAStragglersTasksArePaidBySuspension(t *testing.T) {
 		{"the guess is right", work, false, false, func(n counts) bool { return n.others > 0 && n.won > 0 }},
 		{"the original ends first", "while :; do sleep 0.1; done", true, false, func(n counts) bool { return n.others > 0 && n.won == 0 }},
 		{
-			"the copy gets stuck when it has overtaken the original", "for i in $(seq 12); do read -r l; echo \"$l\"; done; while :; do sleep 0.1; done", true, true,
+			"the copy gets stuck when it has overtaken the original", "while [ ! -e $marks/overtaken ] && read -r l; do echo \"$l\"; sleep 0.2; done; while :; do sleep 0.1; done", true, true,
 			func(n counts) bool { return n.originals > 0 && n.won == 0 },
 		},
 	} {
@@ -86,8 +88,15 @@ func TestCopiesOfAStragglersTasksArePaidBySuspension(t *testing.T) {
 			c.t = t
 			marks, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
 			script := filepath.Join(t.TempDir(), "task")
-			if err := os.WriteFile(script, []byte("a=$mapreduce_task_attempt_id\ncase $a in *_0) echo $CONTAINER_ID > "+marks+"/begun.$a; "+work+
-				";; esac\n: > "+marks+"/copy.$a\n"+x.copy+"\n"), 0o755); err != nil {
+			if err := os.WriteFile(script, []byte("marks="+marks+`
+a=$mapreduce_task_attempt_id
+case $a in *_0)
+echo $CONTAINER_ID > $marks/begun.$a
+[ $mapreduce_task_partition -lt `+fmt.Sprint(firstWave)+` ] || until [ -e $marks/slow ]; do sleep 0.1; done
+`+work+`;;
+esac
+: > $marks/copy.$a
+`+x.copy+"\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
 			j := c.mr("-speculation", "esplash", "-freeze", "-numReduceTasks", "0", "-input", in, "-output", out, "-mapper", "bash "+script,
@@ -103,14 +112,21 @@ func TestCopiesOfAStragglersTasksArePaidBySuspension(t *testing.T) {
 				return slow != ""
 			})
 			count := func(pattern string) int { return len(must(filepath.Glob(filepath.Join(marks, pattern)))) }
-			await.Slowly(t, "the second wave of maps runs", func() bool { return count("begun.*") >= 9 })
+			await.Slowly(t, "the second wave of maps runs", func() bool { return count("begun.*") == 2*firstWave })
 			c.throttle(slow, 10)
 			t.Cleanup(func() { c.throttle(slow, 0) })
+			mark := func(name string) {
+				if err := os.WriteFile(filepath.Join(marks, name), nil, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			mark("slow")
 			await.Slowly(t, "a copy runs", func() bool { return count("copy.*") > 0 })
 			if x.after {
 				name := filepath.Base(must(filepath.Glob(filepath.Join(marks, "copy.*")))[0])
 				its := strings.TrimSpace(string(must(os.ReadFile(filepath.Join(marks, "begun"+strings.TrimPrefix(name, "copy")[:len(name)-len("copy")-1]+"0")))))
 				await.Slowly(t, "the original has stood still", func() bool { return c.stood(its) })
+				mark("overtaken")
 			}
 			if x.recovers {
 				c.throttle(slow, 0)
