@@ -255,6 +255,12 @@ func (m *Machine) tick() {
 	m.cuts.round()
 }
 
+// Rests reports whether Ticks change nothing until the machine hears of something else, given that the last step was one: the job has no slot, no
+// node is to be forgiven, and nobody looks at what runs. Its Starter must not count time.
+func Rests(m *Machine) bool {
+	return len(m.live) == 0 && m.bad == 0 && m.job.Speculator == nil && m.job.Splitter == nil && len(m.tables[Map].picky)+len(m.tables[Reduce].picky) == 0
+}
+
 // hinted takes in what the ResourceManager knows.
 func (m *Machine) hinted(e Hinted) {
 	m.facts.Hints, m.leveled = e.Hints, e.Levels != nil

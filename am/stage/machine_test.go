@@ -592,3 +592,46 @@ func TestReducesThatShuffleWaitForMaps(t *testing.T) {
 	m.Step(0, Gone{Slot: 1 - on})
 	look("its output is lost", true)
 }
+
+// Ticks change nothing while a machine rests: one that has had an hour of them does the same afterwards as one that has had none.
+func TestAMachineThatRests(t *testing.T) {
+	with := func(change func(*Job)) Job {
+		j := Job{Maps: 2, Reduces: 1, Tries: [2]int{4, 4}, Starter: &patient{due: true}}
+		change(&j)
+		return j
+	}
+	for name, x := range map[string]struct {
+		job   Job
+		rests bool
+	}{
+		"maps and a reduce": {with(func(*Job) {}), true},
+		"a task each":       {with(func(j *Job) { j.PerTask, j.NodesServe = true, true }), true},
+		"copies":            {with(func(j *Job) { j.Speculator = &patient{} }), false},
+	} {
+		var after [2][]string
+		for i, ticks := range []int{0, 3600} {
+			m := New(x.job)
+			m.Step(0, Nodes{2})
+			m.Step(0, Tick{})
+			if Rests(m) != x.rests {
+				t.Errorf("%s: it rests: %v", name, !x.rests)
+			}
+			for s := range ticks {
+				if acts := m.Step(time.Duration(s)*time.Second, Tick{}); len(acts) > 0 && x.rests {
+					t.Errorf("%s: %+v", name, acts)
+				}
+			}
+			for k, e := range []Event{
+				Granted{Request: 1, Slot: 0, Host: "a", Memory: 1}, Ready{0}, Tick{}, Gone{Slot: 0, Fault: true}, Tick{}, Granted{Request: 2, Slot: 1, Host: "a", Memory: 1}, Ready{1}, Tick{},
+			} {
+				if k == 1 && Rests(m) {
+					t.Errorf("%s: it rests with a container", name)
+				}
+				after[i] = append(after[i], fmt.Sprintf("%+v", m.Step(time.Hour+time.Duration(k)*time.Second, e)))
+			}
+		}
+		if !slices.Equal(after[0], after[1]) {
+			t.Errorf("%s: %q, and without ticks %q", name, after[1], after[0])
+		}
+	}
+}

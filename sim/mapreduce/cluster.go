@@ -1,6 +1,7 @@
 package mapreduce
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,7 +12,6 @@ import (
 	"heddle/internal/omo"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
-	"heddle/rm/scheduler/eventlog"
 	"heddle/sim"
 	"heddle/yarn/records"
 )
@@ -43,9 +43,11 @@ type cluster struct {
 	nodes   []*node
 	at      []*node // by handle of the scheduler
 	jobs    []*master
+	live    []*master // jobs that run, in their order among all
+	awake   []*master // those of them for which a second means something
+	asking  []*master // those that want something of which the scheduler hasn't heard
 	apps    []*master // by handle
 	holders []holder  // by container's handle
-	active  int       // jobs that run
 	arrived int
 	changes int            // that were made
 	levels  map[string]int // of nodes, if they are configured
@@ -60,6 +62,7 @@ type cluster struct {
 	failure  error
 
 	used, capacity records.Resource
+	vcores         bool // they are measured, not memory alone
 	usedAt         sim.Time
 	dominant       float64 // share of the resource that is used most, by time
 }
@@ -72,14 +75,26 @@ type holder struct {
 
 // Run simulates a scenario, which must be one that Read takes. The error says what keeps jobs from ending.
 func Run(s *Scenario) (*Result, error) {
+	c, err := newCluster(s)
+	if err != nil {
+		return nil, err
+	}
+	for c.failure == nil && c.engine.Step() {
+		c.schedule()
+	}
+	return c.result(), c.failure
+}
+
+func newCluster(s *Scenario) (*cluster, error) {
 	if f := s.check(); f != nil {
 		return nil, fmt.Errorf("%s: %s", f.path, f.text)
 	}
 	c := &cluster{s: s, engine: &sim.Engine{}, random: rand.New(rand.NewPCG(s.Seed, 0x5ce7a210))}
-	tree, types, err := c.queues().Tree()
-	if err != nil {
-		return nil, err
+	tree, types, f := s.tree()
+	if f != nil {
+		return nil, fmt.Errorf("%s: %s", f.path, f.text)
 	}
+	c.vcores = tree.CountsVCores()
 	c.sched = drive.New(scheduler.Config{Tree: tree, Types: types, Minimum: records.NewResource(1, 1)})
 	for i := range s.Nodes {
 		for _, name := range s.Nodes[i].names() {
@@ -92,41 +107,14 @@ func Run(s *Scenario) (*Result, error) {
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		for k, name := range numbered(j.Name, j.Count) {
-			c.jobs = append(c.jobs, c.newMaster(j, name, seconds(j.Submit+float64(k)*j.Every)))
+			c.jobs = append(c.jobs, c.newMaster(j, name, len(c.jobs), seconds(j.Submit+float64(k)*j.Every)))
 		}
 	}
 	for i, j := range c.jobs {
 		c.engine.At(j.submit, arrival{c}, int64(i))
 	}
 	c.engine.At(0, tick{c}, 0)
-	for c.failure == nil && c.engine.Step() {
-		c.schedule()
-	}
-	return c.result(), c.failure
-}
-
-// queues are what the scheduler is made from.
-func (c *cluster) queues() *eventlog.Source {
-	kind := c.s.Scheduler
-	if kind == "" {
-		kind = "fair"
-	}
-	src := &eventlog.Source{Keys: map[string]string{"yarn.resourcemanager.scheduler.class": kind}, Allocation: c.s.Allocations}
-	if kind == "fair" && src.Allocation == "" {
-		src.Allocation = "<allocations><queue name=\"default\"/></allocations>"
-	}
-	if c.s.Settings.StagePolicy != "" {
-		src.Keys["heddle.scheduler.stage-policy"] = c.s.Settings.StagePolicy
-	}
-	if c.s.Settings.Freezes {
-		src.Keys["heddle.scheduler.preemption"] = "suspend"
-		src.Keys["yarn.resourcemanager.scheduler.monitor.enable"] = "true"
-		src.Keys["yarn.scheduler.fair.preemption"] = "true"
-	}
-	for k, v := range c.s.Properties {
-		src.Keys[k] = v
-	}
-	return src
+	return c, nil
 }
 
 func (c *cluster) setting(given, otherwise float64) float64 {
@@ -140,9 +128,11 @@ func (c *cluster) setting(given, otherwise float64) float64 {
 func (c *cluster) schedule() {
 	now := c.engine.Now()
 	for again := true; again && c.failure == nil; {
-		for _, j := range c.jobs {
+		slices.SortFunc(c.asking, byNumber)
+		for _, j := range c.asking {
 			j.tellAsks()
 		}
+		c.asking = c.asking[:0]
 		again = false
 		for _, d := range slices.Clone(c.sched.Step(now.Millis())) {
 			switch d.Kind {
@@ -151,9 +141,11 @@ func (c *cluster) schedule() {
 				c.allocated(&d)
 			case drive.Suspend:
 				again = true
+				c.holds(d.Container, d.Resource)
 				c.stands(d.Container, true)
 			case drive.Resume, drive.Shrink: // what is shrunk runs
 				again = true
+				c.holds(d.Container, d.Resource)
 				c.stands(d.Container, false)
 			case drive.Kill:
 				again = true
@@ -177,12 +169,20 @@ func (c *cluster) allocated(d *drive.Decision) {
 	j.granted(d, c.at[d.Node])
 }
 
-// use counts resources that are taken, or freed if they are negative.
+// holds notes that a container holds another amount now.
+func (c *cluster) holds(h scheduler.ContainerHandle, amount records.Resource) {
+	x := &c.holders[h].job.slots[c.holders[h].slot]
+	c.use(amount.Sub(x.held))
+	x.held = amount
+}
+
+// use counts resources that are taken, or freed if they are negative. Where memory alone is measured, nodes may have more vcores in use than they
+// have.
 func (c *cluster) use(r records.Resource) {
 	now := c.engine.Now()
 	share := 0.
 	for i := range c.capacity {
-		if c.capacity[i] > 0 {
+		if c.capacity[i] > 0 && (i == records.Memory || c.vcores) {
 			share = max(share, float64(c.used[i])/float64(c.capacity[i]))
 		}
 	}
@@ -196,8 +196,9 @@ type arrival struct{ *cluster }
 
 func (c arrival) Handle(i int64) {
 	c.arrived++
-	c.active++
-	c.jobs[i].submitted(int64(i) + 1)
+	j := c.jobs[i]
+	c.live = with(c.live, j)
+	j.submitted(i + 1)
 }
 
 // tick is what happens every second: jobs hear of the cluster, attempts report, and machines do what is due.
@@ -210,17 +211,15 @@ func (c tick) Handle(n int64) {
 		return
 	}
 	available := 0
-	for _, j := range c.jobs {
-		if j.runs {
-			available += j.machine.Facts().Available
-		}
+	for _, j := range c.awake { // others have nothing
+		available += j.machine.Facts().Available
 	}
 	c.release.Observe(time.Duration(now), float64(c.released), float64(available))
 	busy := c.arrived < len(c.jobs) || c.changes < len(c.s.Changes) || c.released > c.seen // short attempts run between two ticks
 	c.seen = c.released
-	for _, j := range c.jobs {
+	for _, j := range slices.Clone(c.awake) { // some may end, or rest
 		if j.runs {
-			busy = j.tick(int(n)) || busy
+			busy = j.tick() || busy
 		}
 	}
 	if c.quiet++; busy {
@@ -230,9 +229,24 @@ func (c tick) Handle(n int64) {
 		c.failure = fmt.Errorf("nothing happens any more after %v s, and %d of %d jobs haven't ended: %s", now.Seconds(), c.unfinished(), len(c.jobs), c.stuck())
 		return
 	}
-	if c.active > 0 || c.arrived < len(c.jobs) {
+	if len(c.live) > 0 || c.arrived < len(c.jobs) {
 		c.engine.At(now+second, c, n+1)
 	}
+}
+
+func byNumber(a, b *master) int { return cmp.Compare(a.number, b.number) }
+
+// with is a list of jobs in their order among all with another one, and without a list without it.
+func with(list []*master, j *master) []*master {
+	at, _ := slices.BinarySearchFunc(list, j, byNumber)
+	return slices.Insert(list, at, j)
+}
+
+func without(list []*master, j *master) []*master {
+	if at, there := slices.BinarySearchFunc(list, j, byNumber); there {
+		return slices.Delete(list, at, at+1)
+	}
+	return list
 }
 
 func (c *cluster) unfinished() (n int) {
@@ -246,12 +260,11 @@ func (c *cluster) unfinished() (n int) {
 
 // stuck says what a job that doesn't end waits for.
 func (c *cluster) stuck() string {
-	for _, j := range c.jobs {
-		if j.runs {
-			f := j.machine.Facts()
-			return fmt.Sprintf("job %s has %d maps and %d reduces that wait, and %d and %d that run", j.name, f.Maps.Waiting, f.Reduces.Waiting,
-				f.Maps.Running, f.Reduces.Running)
-		}
+	if len(c.live) > 0 {
+		j := c.live[0]
+		f := j.machine.Facts()
+		return fmt.Sprintf("job %s has %d maps and %d reduces that wait, and %d and %d that run", j.name, f.Maps.Waiting, f.Reduces.Waiting,
+			f.Maps.Running, f.Reduces.Running)
 	}
 	return "its queue's limits don't admit one"
 }
@@ -262,7 +275,7 @@ func (c *cluster) hints() stage.Hinted {
 	set := &c.s.Settings
 	h.Hints.Bandwidth = c.setting(set.Bandwidth, defaultBandwidth) * megabyte
 	if set.Hints {
-		h.Hints.Jobs = c.active
+		h.Hints.Jobs = len(c.live)
 		if c.release.Known {
 			h.Hints.Frequency, h.Hints.Available = c.release.Frequency, c.release.Available
 		}

@@ -9,7 +9,7 @@ import (
 // freeze asks that a container stands still, so that a request gets its room. Nothing happens where that can't be.
 func (j *master) freeze(f stage.Freeze) {
 	x := &j.slots[f.Slot]
-	if !x.held {
+	if !x.known {
 		return
 	}
 	request, of := drive.AnyRequest, stage.Map

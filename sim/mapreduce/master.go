@@ -20,10 +20,12 @@ type master struct {
 	c       *cluster
 	is      *Jobs
 	name    string
+	number  int // among all
 	submit  sim.Time
 	machine *stage.Machine
 	app     scheduler.AppHandle
 	runs    bool
+	awake   bool // it is among those of the cluster that are
 	over    bool
 	err     error
 	slots   []container
@@ -43,9 +45,10 @@ type master struct {
 	open    [2][]stage.RequestID       // requests for any node, the oldest first
 	strict  map[stage.RequestID]strict // requests for some nodes only
 	changed [2]bool                    // what the scheduler doesn't know of open
+	asks    []scheduler.Ask            // of strict, likewise
+	asking  bool                       // it is among those of the cluster that have something to tell the scheduler
 	hinted  stage.Hints                // what the job has heard last, if it has heard anything
 	heard   bool
-	asks    []scheduler.Ask // of strict, likewise
 }
 
 type strict struct {
@@ -57,9 +60,8 @@ type strict struct {
 type container struct {
 	handle  scheduler.ContainerHandle
 	node    *node
-	size    records.Resource
-	since   sim.Time
-	held    bool
+	known   bool
+	held    records.Resource
 	started bool
 	useful  bool     // an attempt has succeeded there
 	attempt *attempt // that runs there
@@ -69,9 +71,14 @@ type container struct {
 // strictID is the allocation request id of the first request for some nodes only; those of the stages are below.
 const strictID = 16
 
-func (c *cluster) newMaster(is *Jobs, name string, submit sim.Time) *master {
-	j := &master{c: c, is: is, name: name, submit: submit, first: -1, strict: map[stage.RequestID]strict{}}
+func (c *cluster) newMaster(is *Jobs, name string, number int, submit sim.Time) *master {
+	j := &master{c: c, is: is, name: name, number: number, submit: submit, first: -1, strict: map[stage.RequestID]strict{}}
 	j.tasks = [2][]TaskResult{make([]TaskResult, is.Maps.Tasks), make([]TaskResult, is.Reduces.Tasks)}
+	for _, list := range j.tasks {
+		for i := range list {
+			list[i].Attempts = []AttemptResult{} // a list also where there is none
+		}
+	}
 	for range is.Maps.Tasks {
 		j.share = append(j.share, 1)
 	}
@@ -82,7 +89,7 @@ func (c *cluster) newMaster(is *Jobs, name string, submit sim.Time) *master {
 func (j *master) submitted(seq int64) {
 	queue, user := j.is.Queue, j.is.User
 	if queue == "" {
-		queue = "root.default"
+		queue = defaultQueue
 	}
 	if user == "" {
 		user = "user"
@@ -106,6 +113,11 @@ func (j *master) submitted(seq int64) {
 	j.step(stage.Nodes{Count: len(j.c.nodes)})
 	j.hear()
 	j.step(stage.Tick{})
+}
+
+// restless reports whether each second counts for a job, though it has nothing: its rules for reduces or copies look at the time.
+func (s *Settings) restless() bool {
+	return s.SlowStart == "omo" || s.Speculation != "" && s.Speculation != "none"
 }
 
 // hear has the job hear of the cluster, if anything is new.
@@ -161,6 +173,9 @@ func (j *master) complete() bool { return j.done == len(j.share) }
 // step tells the machine of an event, and does what it wants.
 func (j *master) step(e stage.Event) {
 	now := j.c.engine.Now()
+	if !j.awake && j.runs {
+		j.awake, j.c.awake = true, with(j.c.awake, j)
+	}
 	for _, a := range j.machine.Step(time.Duration(now), e) {
 		switch a := a.(type) {
 		case stage.Want:
@@ -187,7 +202,7 @@ func (j *master) step(e stage.Event) {
 		case stage.Freeze:
 			j.freeze(a)
 		case stage.Thaw:
-			if x := &j.slots[a.Slot]; x.held {
+			if x := &j.slots[a.Slot]; x.known {
 				j.c.sched.Unswap(x.handle)
 			}
 		case stage.Accept:
@@ -211,7 +226,7 @@ type readies struct{ *master }
 func (j readies) Handle(slot int64) {
 	x := &j.slots[slot]
 	switch {
-	case !x.held || x.attempt != nil || x.still:
+	case !x.known || x.attempt != nil || x.still:
 	case !x.node.down:
 		x.started = true
 		j.step(stage.Ready{Slot: stage.SlotID(slot)})
@@ -228,7 +243,7 @@ const connecting = 180
 type unreachable struct{ *master }
 
 func (j unreachable) Handle(slot int64) {
-	if x := &j.slots[slot]; x.held && !x.started {
+	if x := &j.slots[slot]; x.known && !x.started {
 		j.drop(stage.SlotID(slot))
 		j.step(stage.Gone{Slot: stage.SlotID(slot), Fault: true, Err: fmt.Errorf("%s can't be reached", x.node.name)})
 	}
@@ -257,7 +272,7 @@ func (j *master) outputs(id stage.AttemptID, more int) {
 }
 
 // tick lets a second pass, and reports whether anything is under way.
-func (j *master) tick(n int) (busy bool) {
+func (j *master) tick() (busy bool) {
 	j.hear()
 	now := j.c.engine.Now()
 	for _, a := range slices.Clone(j.running) {
@@ -270,13 +285,16 @@ func (j *master) tick(n int) (busy bool) {
 	if j.runs {
 		j.step(stage.Tick{})
 	}
+	if j.runs && !j.c.s.Settings.restless() && stage.Rests(j.machine) {
+		j.awake, j.c.awake = false, without(j.c.awake, j)
+	}
 	return busy
 }
 
 // granted takes a container in.
 func (j *master) granted(d *drive.Decision, n *node) {
 	slot := stage.SlotID(len(j.slots))
-	j.slots = append(j.slots, container{handle: d.Container, node: n, size: d.Resource, since: j.c.engine.Now(), held: true})
+	j.slots = append(j.slots, container{handle: d.Container, node: n, held: d.Resource, known: true})
 	n.slots = append(n.slots, holder{j, slot})
 	var r stage.RequestID
 	if d.AllocationRequestID >= strictID {
@@ -295,11 +313,11 @@ func (j *master) granted(d *drive.Decision, n *node) {
 // drop gives a container back. Its work is done if an attempt has succeeded there.
 func (j *master) drop(slot stage.SlotID) {
 	x := &j.slots[slot]
-	if !x.held {
+	if !x.known {
 		return
 	}
-	x.held = false
-	j.c.use(records.Resource{}.Sub(x.size))
+	x.known = false
+	j.c.use(records.Resource{}.Sub(x.held))
 	if x.useful {
 		j.c.sched.Free(x.handle)
 	} else {
@@ -311,7 +329,7 @@ func (j *master) drop(slot stage.SlotID) {
 // lost is told that a container is over: its node is lost, or somebody took it.
 func (j *master) lost(slot stage.SlotID, node bool) {
 	x := &j.slots[slot]
-	if !x.held {
+	if !x.known {
 		return
 	}
 	if x.attempt != nil {
@@ -368,7 +386,7 @@ func (j *master) finished(a *attempt) {
 		out = j.is.Maps.Output * megabyte * j.share[a.id.Index]
 	}
 	j.step(stage.Finished{Slot: a.slot, Attempt: a.id, OutBytes: int64(out)})
-	if j.slots[a.slot].held && j.runs {
+	if j.slots[a.slot].known && j.runs {
 		j.c.engine.At(j.c.engine.Now(), readies{j}, int64(a.slot))
 	}
 }
@@ -395,7 +413,7 @@ func (j *master) stop(id stage.AttemptID, outcome string) {
 func (j *master) want(w stage.Want) {
 	if !w.Strict {
 		j.open[w.Task.Stage] = append(j.open[w.Task.Stage], w.Request)
-		j.changed[w.Task.Stage] = true
+		j.change(w.Task.Stage)
 		return
 	}
 	x := strict{w.Task.Stage, w.Hosts}
@@ -405,9 +423,9 @@ func (j *master) want(w stage.Want) {
 
 func (j *master) withdraw(r stage.RequestID) {
 	for s := range j.open {
-		if i := slices.Index(j.open[s], r); i >= 0 {
+		if i, open := slices.BinarySearch(j.open[s], r); open { // they are numbered in the order in which they were made
 			j.open[s] = slices.Delete(j.open[s], i, i+1)
-			j.changed[s] = true
+			j.change(stage.Stage(s))
 			return
 		}
 	}
@@ -424,6 +442,21 @@ func (j *master) askStrictly(r stage.RequestID, x strict, count int32) {
 	for _, name := range append([]string{scheduler.Any, rack}, x.hosts...) {
 		a.Name = name
 		j.asks = append(j.asks, a)
+	}
+	j.note()
+}
+
+// change notes that the scheduler doesn't know of all requests for any node.
+func (j *master) change(s stage.Stage) {
+	j.changed[s] = true
+	j.note()
+}
+
+// note notes that the job has something to tell the scheduler.
+func (j *master) note() {
+	if !j.asking {
+		j.asking = true
+		j.c.asking = append(j.c.asking, j)
 	}
 }
 
@@ -446,6 +479,7 @@ func (j *master) size(s stage.Stage) records.Resource {
 
 // tellAsks tells the scheduler what has changed of what the job wants.
 func (j *master) tellAsks() {
+	j.asking = false
 	if !j.runs {
 		return
 	}
@@ -471,5 +505,5 @@ func (j *master) close() {
 		j.drop(stage.SlotID(i))
 	}
 	j.c.sched.RemoveApp(j.app)
-	j.c.active--
+	j.c.live, j.c.awake = without(j.c.live, j), without(j.c.awake, j)
 }

@@ -1,6 +1,8 @@
 package mapreduce
 
 import (
+	"slices"
+
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/sim"
@@ -140,7 +142,7 @@ func (c *cluster) lose(n *node) {
 	for _, h := range slots {
 		h.job.lost(h.slot, true)
 	}
-	for _, j := range c.jobs {
+	for _, j := range slices.Clone(c.live) { // some may end
 		j.nodeLost(n)
 	}
 }

@@ -35,8 +35,8 @@ func (r *Result) sane() error {
 			return fmt.Errorf("%s is %v", name, x)
 		}
 	}
-	if r.Fairness > 1+1e-9 || r.Useful > r.Copies || r.WastedOn > r.Wasted+1e-6 { // nodes have more vcores in use than they have where only memory counts
-		return fmt.Errorf("fairness %v, %d of %d copies useful, %v s of %v wasted on them", r.Fairness, r.Useful, r.Copies, r.WastedOn, r.Wasted)
+	if r.Fairness > 1+1e-9 || r.Utilization > 1+1e-9 || r.Useful > r.Copies || r.WastedOn > r.Wasted+1e-6 {
+		return fmt.Errorf("fairness %v, utilisation %v, %d of %d copies useful, %v s of %v wasted on them", r.Fairness, r.Utilization, r.Useful, r.Copies, r.WastedOn, r.Wasted)
 	}
 	for i := range r.Jobs {
 		if err := r.Jobs[i].sane(); err != nil {

@@ -81,7 +81,11 @@ func Read(name string, text []byte) (*Scenario, error) {
 		}
 		return fail(1, err.Error())
 	}
-	if f := s.check(); f != nil {
+	f := s.check()
+	if f == nil {
+		_, _, f = s.tree()
+	}
+	if f != nil {
 		return fail(p.lineOf(f.path), f.path+": "+f.text)
 	}
 	return s, nil

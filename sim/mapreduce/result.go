@@ -82,6 +82,7 @@ func (c *cluster) result() *Result {
 		}
 		r.Jobs = append(r.Jobs, x)
 	}
+	r.Fairness = 1 // of jobs that have all had nothing
 	if squares > 0 {
 		r.Fairness = sum * sum / (lived * squares)
 	}

@@ -2,6 +2,7 @@ package mapreduce
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -217,10 +218,64 @@ func TestJobsThatDoNotEnd(t *testing.T) {
 	if r, err := Run(s); err == nil || !strings.Contains(err.Error(), "nothing happens any more") || r.Jobs[0].Error == "" {
 		t.Errorf("%v", err)
 	}
-	s = simple(1, 0)
+	s = simple(9, 0)
 	s.Limit = 5
-	if _, err := Run(s); err == nil || !strings.Contains(err.Error(), "the limit") {
+	r, err := Run(s)
+	if err == nil || !strings.Contains(err.Error(), "the limit") {
 		t.Errorf("%v", err)
+	}
+	if text, err := json.Marshal(r); err != nil || strings.Contains(string(text), "null") {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
+// A job that has nothing isn't looked at in each second: where very many wait, all others would take as long as these.
+func TestJobsThatWaitTakeNoTime(t *testing.T) {
+	for _, late := range []bool{false, true} {
+		s := simple(2, 1)
+		s.Jobs[0].Count = 50
+		if late {
+			s.Settings.Speculation = "late" // looks at the time
+		}
+		c, err := newCluster(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 0
+		for c.engine.Now() < 60*second && c.engine.Step() {
+			c.schedule()
+			if c.engine.Now() > 2*second {
+				most = max(most, len(c.awake))
+			}
+		}
+		if len(c.live) < 40 || most > 5 != late {
+			t.Errorf("%d of %d jobs are looked at (%v)", most, len(c.live), late)
+		}
+	}
+}
+
+// Jobs without work have had equally much.
+func TestFairnessOfJobsWithoutWork(t *testing.T) {
+	s := simple(2, 0)
+	s.Jobs[0].Count, s.Jobs[0].Maps.Seconds = 2, 0
+	if r := run(t, s); r.Fairness != 1 || r.Wasted != 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A container that stands still uses what it holds, and where memory alone is measured vcores don't count.
+func TestNoMoreIsUsedThanThereIs(t *testing.T) {
+	s := simple(8, 0)
+	s.Scheduler, s.Jobs[0].Maps.VCores = "fifo", 2
+	if r := run(t, s); !near(r.Utilization, 1) {
+		t.Errorf("%v of the memory is used", r.Utilization)
+	}
+	s, err := ReadFile("../../docs/scenarios/paid-copies.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := run(t, s); !(r.Utilization <= 1) || r.Frozen == 0 {
+		t.Errorf("%v is used with %d containers that stood still", r.Utilization, r.Frozen)
 	}
 }
 

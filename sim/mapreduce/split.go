@@ -39,7 +39,7 @@ func (j *master) divide(d stage.Divide) {
 	for range d.Parts {
 		share := whole * (1 - j.kept) / float64(d.Parts)
 		j.share = append(j.share, share)
-		j.tasks[stage.Map] = append(j.tasks[stage.Map], TaskResult{Share: share})
+		j.tasks[stage.Map] = append(j.tasks[stage.Map], TaskResult{Share: share, Attempts: []AttemptResult{}})
 	}
 	j.cuts++
 }
