@@ -30,7 +30,7 @@ type pageData struct {
 	Stages                      []pageStage
 	Timeline, Progress          template.HTML
 	Copies, Attempts            []pageAttempt
-	Nodes                       []stage.NodeState
+	Nodes                       []pageNode
 	Failures                    []job.Failure
 	From, To, All               int
 	Earlier, Later              bool
@@ -42,6 +42,33 @@ type pageStage struct {
 	Name                                  string
 	Total, Waiting, Running, Done, Failed int
 	Percent                               float64
+}
+
+type pageNode struct {
+	stage.NodeState
+	Slow string // what it is slow for; "": it isn't
+}
+
+// nodesOf says of nodes that straggle what they were compared with: other nodes of their level, or what they did before.
+func nodesOf(list []stage.NodeState) (out []pageNode) {
+	levels := map[int]int{}
+	for i := range list {
+		levels[list[i].Level]++
+	}
+	for _, n := range list {
+		x := pageNode{NodeState: n}
+		switch {
+		case !n.Straggles:
+		case n.Level == 0:
+			x.Slow = "hardly gets on"
+		case levels[n.Level] == 1:
+			x.Slow = "slower than before"
+		default:
+			x.Slow = "slow for its level"
+		}
+		out = append(out, x)
+	}
+	return out
 }
 
 type pageAttempt struct {
@@ -87,7 +114,7 @@ func (c *coordinator) pageData() (d pageData, list []job.Attempt, samples []samp
 	about := stage.Describe(c.machine)
 	d = pageData{
 		App: c.app.String(), Name: c.spec.Job.Name, User: c.spec.User, Why: about.Reduces, Error: s.Error, Elapsed: c.now().Sub(c.began), Refresh: 5,
-		Nodes: about.Nodes, Failures: s.Failures,
+		Nodes: nodesOf(about.Nodes), Failures: s.Failures,
 	}
 	if c.over {
 		d.Elapsed, d.Refresh = c.overAt, 0
@@ -154,8 +181,9 @@ func progressPicture(samples []sample, until time.Duration, reduces bool) string
 	}
 	fmt.Fprintf(&b, `<path d="M%v %v V%v H%v" stroke="black" fill="none"/>`, left, top, top+high, left+wide)
 	fmt.Fprintf(&b, `<text x="%v" y="%v" text-anchor="end">100 %%</text><text x="%v" y="%v" text-anchor="end">0 %%</text>`, left-4, top+10, left-4, top+high)
-	for i := range 5 {
-		fmt.Fprintf(&b, `<text x="%.1f" y="%v" text-anchor="middle">%.0f s</text>`, left+wide*float64(i)/4, top+high+16, end*float64(i)/4)
+	for _, at := range timeline.Marks(end) {
+		x := left + wide*at/end
+		fmt.Fprintf(&b, `<path d="M%.1f %v v4" stroke="black"/><text x="%.1f" y="%v" text-anchor="middle">%g s</text>`, x, top+high, x, top+high+17, at)
 	}
 	fmt.Fprint(&b, "</svg>")
 	return b.String()

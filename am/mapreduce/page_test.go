@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"heddle/am/mapreduce/job"
+	"heddle/am/stage"
 )
 
 func (p *play) page(path string) (int, string) {
@@ -70,6 +72,19 @@ func TestPageOfManyTasks(t *testing.T) {
 	if _, text := p.page("/?from=300"); strings.Count(text, "succeeded") != attemptsOfPage || !strings.Contains(text, "301 to 500 of 1000") ||
 		!strings.Contains(text, `?from=100"`) || !strings.Contains(text, `?from=500"`) {
 		t.Errorf("%d attempts", strings.Count(text, "succeeded"))
+	}
+}
+
+// A node that straggles is slow for its level only if others are of that level.
+func TestWhatASlowNodeIsComparedWith(t *testing.T) {
+	got := []string{}
+	for _, n := range nodesOf([]stage.NodeState{
+		{Name: "unknown", Straggles: true}, {Name: "alone", Level: 1, Straggles: true}, {Name: "of two", Level: 2, Straggles: true}, {Name: "well", Level: 2},
+	}) {
+		got = append(got, n.Name+": "+n.Slow)
+	}
+	if want := []string{"unknown: hardly gets on", "alone: slower than before", "of two: slow for its level", "well: "}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
 

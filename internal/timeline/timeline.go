@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"html"
 	"io"
+	"math"
 	"strings"
 )
 
@@ -113,9 +114,36 @@ func (l *Line) draw(w io.Writer, looks []Look, y int, longest float64) {
 	}
 	fmt.Fprintf(w, `<path d="M%d %.1f H%.1f M%d %.1f V%.1f" stroke="black" fill="none"/>`+"\n", left, base, left+wide, left, base, base-high)
 	fmt.Fprintf(w, `<text x="%d" y="%.1f" text-anchor="end">%.0f</text>`+"\n", left-4, base-high+10, slots)
-	for i := range 5 {
-		at := longest * float64(i) / 4
-		fmt.Fprintf(w, `<text x="%.1f" y="%.1f" text-anchor="middle">%.0f s</text>`+"\n", left+wide*float64(i)/4, base+15, at)
+	for _, at := range Marks(longest) {
+		x := left + wide*at/longest
+		fmt.Fprintf(w, `<path d="M%.1f %.1f v4" stroke="black"/><text x="%.1f" y="%.1f" text-anchor="middle">%g s</text>`+"\n", x, base, x, base+16, at)
+	}
+}
+
+// Marks are what an axis of time that begins at 0 is marked with: up to six multiples of 1, 2 or 5 seconds, or of ten times, a tenth, … of
+// these.
+func Marks(end float64) (at []float64) {
+	if !(end > 0) || math.IsInf(end, 0) {
+		return []float64{0}
+	}
+	const most = 5 // steps
+	power := int(math.Floor(math.Log10(end / most)))
+	for ; ; power++ {
+		for _, digit := range []float64{1, 2, 5} {
+			times := func(n float64) float64 { // without the error of a product
+				if power < 0 {
+					return n * digit / math.Pow10(-power)
+				}
+				return n * digit * math.Pow10(power)
+			}
+			if times(most+1) <= end {
+				continue
+			}
+			for n := 0.; times(n) <= end; n++ {
+				at = append(at, times(n))
+			}
+			return at
+		}
 	}
 }
 
