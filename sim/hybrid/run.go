@@ -213,7 +213,7 @@ func (c *cluster) cut(t sim.Time) sim.Time {
 	return t - t%sim.Time(time.Second)
 }
 
-// run handles all events. Heartbeats, windows, samples and arrivals of jobs come before other events of the same time.
+// run handles all events. Windows, samples, arrivals of jobs and heartbeats come in this order, before other events of the same time.
 func (c *cluster) run() *Report {
 	const forever = sim.Time(1 << 62)
 	next, sample, beat, window := 0, sim.Time(0), forever, forever
@@ -243,15 +243,12 @@ func (c *cluster) run() *Report {
 		}
 		c.now, c.event = until, event{at: until}
 		switch until {
-		case beat:
-			c.central.beat()
-			beat += heartbeat
 		case window:
 			c.resize()
 		case sample:
 			c.metrics.sample(c.busy)
 			sample += sampling
-		default:
+		case arrival:
 			if next == len(c.records)/10 {
 				c.metrics.area, c.metrics.since, c.metrics.warm = 0, c.now, c.now
 			}
@@ -261,6 +258,9 @@ func (c *cluster) run() *Report {
 				c.metrics.busy = c.metrics.area / float64(max(1, c.now-c.metrics.warm)) / float64(c.Workers)
 				sample = forever // reports are of the time until now
 			}
+		default:
+			c.central.beat()
+			beat += heartbeat
 		}
 	}
 	return c.metrics.report(c)

@@ -189,6 +189,21 @@ func TestLateKnowledge(t *testing.T) {
 	}
 }
 
+// A job that comes at the time of a heartbeat is placed by what the one before said, as in the authors' simulator.
+func TestArrivalsPrecedeHeartbeats(t *testing.T) {
+	long, short := []float64{1}, []float64{8}
+	for range 12 {
+		long, short = append(long, 500), append(short, 1)
+	}
+	for at, behind := range map[float64]bool{8: true, 8.001: false} {
+		short[0] = at
+		r := must(t, jobsOf(long, short), Options{Mode: "dlwl-srpt", Workers: 24, Cutoff: 90 * time.Second})
+		if got := r.ShortJobs.Completion.Mean; got > 400 != behind {
+			t.Errorf("a job that comes at %g s takes %g s; it waits behind the first one: %v", at, got, behind)
+		}
+	}
+}
+
 func TestPercentilesAreInterpolated(t *testing.T) {
 	f := figures([]sim.Time{4 * second, 1 * second, 2 * second, 3 * second})
 	if f != (Figures{P50: 2.5, P75: 3.25, P90: 3.7, P99: 3.97, Mean: 2.5}) {

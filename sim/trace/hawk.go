@@ -15,7 +15,7 @@ import (
 // the same submission, the later one comes 10 ms after the other, as in the simulators that defined the format.
 func readHawk(r io.Reader, o Options) ([]sim.Job, error) {
 	var jobs []sim.Job
-	last, shift := math.Inf(-1), sim.Time(0)
+	same := map[sim.Time]sim.Time{} // what the next job with the same submission is late by
 	err := lines(r, func(line string) error {
 		fields := strings.Fields(line)
 		if len(fields) < 3 {
@@ -29,13 +29,12 @@ func readHawk(r io.Reader, o Options) ([]sim.Job, error) {
 		if err != nil || n < 0 || n != len(fields)-3 {
 			return fmt.Errorf("announces %s tasks but has %d", fields[1], len(fields)-3)
 		}
-		if shift += 10 * sim.Time(time.Millisecond); at != last {
-			last, shift = at, 0
-		}
 		submit, err := seconds(at)
 		if err != nil {
 			return err
 		}
+		shift := same[submit]
+		same[submit] = shift + 10*sim.Time(time.Millisecond)
 		j := sim.Job{
 			Name: fmt.Sprintf("job%d", len(jobs)+1), Submit: submit + shift, Queue: o.Queue, User: o.User, AM: o.AM,
 		}

@@ -31,6 +31,9 @@ type Options struct {
 // Formats are the values of Options.Format.
 var Formats = []string{"hawk", "swim", "sls", "synth", "rumen"}
 
+// gzipped begins each file that gzip has compressed.
+const gzipped = "\x1f\x8b"
+
 // Open reads a file. It returns jobs in the order of their submission; times count from the first one.
 func Open(path string, o Options) ([]sim.Job, error) {
 	f, err := os.Open(path)
@@ -38,14 +41,14 @@ func Open(path string, o Options) ([]sim.Job, error) {
 		return nil, err
 	}
 	defer f.Close()
-	var r io.Reader = bufio.NewReaderSize(f, 1<<20)
-	name := path
-	if strings.HasSuffix(name, ".gz") {
-		name = strings.TrimSuffix(name, ".gz")
-		if r, err = gzip.NewReader(r); err != nil {
+	in := bufio.NewReaderSize(f, 1<<20)
+	var r io.Reader = in
+	if begin, _ := in.Peek(len(gzipped)); string(begin) == gzipped { // whatever the name says
+		if r, err = gzip.NewReader(in); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
+	name := strings.TrimSuffix(path, ".gz")
 	var text []byte // of JSON whose format its content tells
 	if o.Format == "" {
 		switch {

@@ -2,8 +2,10 @@ package trace_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +74,44 @@ func TestOpen(t *testing.T) {
 		if d := cmp.Diff(want, got, near); d != "" {
 			t.Errorf("%s: %s", file, d)
 		}
+	}
+}
+
+// Compressed files are told by how they begin, whatever their names are. Jobs of one time come 10 ms after each other, also if others stand between them.
+func TestCompressedAndUnsorted(t *testing.T) {
+	dir := t.TempDir()
+	const text = "7 1 1 1\n5 1 2 2\n7 1 3 3\n7 1 4 4\n"
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{"a.tr": []byte(text), "b.tr.gz": packed.Bytes(), "c.tr": packed.Bytes(), "d.tr.gz": []byte(text)} {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		jobs, err := trace.Open(file, options)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		var at []sim.Time
+		for _, j := range jobs {
+			at = append(at, j.Submit)
+		}
+		if want := []sim.Time{0, 2 * second, 2010e6, 2020e6}; !slices.Equal(at, want) {
+			t.Errorf("%s: jobs come at %v, not %v", name, at, want)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "e.tr"), packed.Bytes()[:packed.Len()-9], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trace.Open(filepath.Join(dir, "e.tr"), options); err == nil || !strings.Contains(err.Error(), "e.tr: ") {
+		t.Errorf("a part of a file: %v", err)
 	}
 }
 
