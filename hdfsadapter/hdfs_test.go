@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/internal/await"
 	"heddle/yarn/ipc"
 )
 
@@ -59,11 +60,19 @@ func TestHadoopsClientAgrees(t *testing.T) {
 func TestBlockLocations(t *testing.T) {
 	_, f, dir := onHDFS(t)
 	put(t, f, dir+"/f", randomBytes(10*4096+1, 5), CreateOptions{BlockSize: 4096, Replication: 2})
-	blocks, err := f.Blocks(t.Context(), dir+"/f", 0, 1<<40)
-	if err != nil || len(blocks) != 11 {
-		t.Fatalf("%d blocks, %v", len(blocks), err)
-	}
+	// A file is complete when one DataNode has reported its last block.
+	blocks := await.Value(t, "both replicas of each block are known", func() ([]Block, bool) {
+		blocks, err := f.Blocks(t.Context(), dir+"/f", 0, 1<<40)
+		if err != nil || len(blocks) != 11 {
+			t.Fatalf("%d blocks, %v", len(blocks), err)
+		}
+		return blocks, !slices.ContainsFunc(blocks, func(b Block) bool { return len(b.Hosts) < 2 })
+	})
+	ids := map[uint64]bool{}
 	for i, b := range blocks {
+		if ids[b.ID] = true; b.Stamp == 0 || len(ids) != i+1 {
+			t.Errorf("block %d: %+v", i, b)
+		}
 		want := int64(4096)
 		if i == 10 {
 			want = 1

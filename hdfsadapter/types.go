@@ -58,4 +58,7 @@ type Block struct {
 	Racks   []string // topology path of each: /rack/ip:port
 	Cached  []string // those of Hosts that have it in memory
 	Corrupt bool     // no good replica is known
+	// ID and Stamp name what is in the block: a file that is replaced has other IDs, one that is appended to or cut another Stamp (the generation
+	// stamp). Both are 0 of a local file.
+	ID, Stamp uint64
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,15 @@ type stager struct {
 	root   hdfsadapter.Location
 	disk   *ramdisk.Disk
 	copied atomic.Int64 // bytes
+
+	mu sync.Mutex
+	of map[string]version // what was copied, by the copy's path
+}
+
+// version is what a file of one block holds: whatever changes it changes one of these.
+type version struct {
+	block, stamp uint64
+	size         int64
 }
 
 // stagingGroup is the memory group of the helpers and of what they have written.
@@ -82,7 +92,7 @@ func (n *NodeManager) newStager(binary, dir string, size int64) (*stager, error)
 			n.log.WithError(err).Warn("Could not unmount the RAM disk")
 		}
 	})
-	return &stager{n: n, files: files, root: root, disk: disk}, nil
+	return &stager{n: n, files: files, root: root, disk: disk, of: map[string]version{}}, nil
 }
 
 // leaveGroup removes the group of the helpers.
@@ -154,30 +164,69 @@ func (s *stager) Stage(ctx context.Context, user, file string, size int64) (stri
 	if err != nil {
 		return "", nil, err
 	}
+	was, err := s.version(ctx, as, at, size)
+	if err != nil {
+		return "", nil, err
+	}
 	r, err := as.Open(ctx, at)
 	if err != nil {
 		return "", nil, err
 	}
 	defer r.Close()
-	info := r.Info()
-	if ramdisk.Room(info.Size) != size || info.Size > info.BlockSize {
-		return "", nil, fmt.Errorf("%s has %d bytes now, and had others before", at, info.Size)
+	if n := r.Info().Size; ramdisk.Room(n) != size || n != was.size {
+		return "", nil, fmt.Errorf("%s has %d bytes now, and had others before", at, n)
 	}
-	path, remove, err := s.disk.Copy(ctx, uid, r, info.Size)
+	path, free, err := s.disk.Copy(ctx, uid, r, was.size)
 	if err != nil {
 		return "", nil, err
 	}
-	now, err := as.Stat(ctx, at)
-	if err == nil && (now.ModTime != info.ModTime || now.Size != info.Size) {
+	now, err := s.version(ctx, as, at, size)
+	if err == nil && now != was {
 		err = fmt.Errorf("%s has changed while it was copied", at)
 	}
 	if err != nil {
-		remove()
+		free()
 		return "", nil, err
 	}
-	s.copied.Add(info.Size)
-	return path, remove, nil
+	s.copied.Add(was.size)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of[path] = was
+	return path, func() {
+		s.mu.Lock()
+		delete(s.of, path)
+		s.mu.Unlock()
+		free()
+	}, nil
 }
 
-// Holds implements shorttasks.Stager.
-func (s *stager) Holds(path string) bool { return s.disk.Has(path) }
+// version asks for that of a file of at most so many bytes. Only a user who may read the file is told.
+func (s *stager) version(ctx context.Context, as *hdfsadapter.FS, at string, size int64) (version, error) {
+	blocks, err := as.Blocks(ctx, at, 0, size+1)
+	if err != nil {
+		return version{}, err
+	}
+	if len(blocks) != 1 {
+		return version{}, fmt.Errorf("%s has %d blocks within %d bytes", at, len(blocks), size+1)
+	}
+	return version{blocks[0].ID, blocks[0].Stamp, blocks[0].Length}, nil
+}
+
+// Current implements shorttasks.Stager.
+func (s *stager) Current(ctx context.Context, user, file, path string) error {
+	if !s.disk.Has(path) {
+		return fmt.Errorf("the copy %s is gone", path)
+	}
+	as, at, err := s.locate(user, file)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	was := s.of[path]
+	s.mu.Unlock()
+	now, err := s.version(ctx, as, at, ramdisk.Room(was.size))
+	if err == nil && now != was {
+		err = fmt.Errorf("%s has changed since it was copied", at)
+	}
+	return err
+}

@@ -30,7 +30,7 @@ type Cluster struct {
 const patience = 10 * time.Second
 
 // ErrNoNodes says that no node of the cluster takes probes.
-var ErrNoNodes = errors.New("no node of the cluster takes probes of short tasks: set heddle.probes.memory-mb for ResourceManagers and NodeManagers")
+var ErrNoNodes = errors.New("no node of the cluster takes probes of short tasks: set heddle.probes.memory-mb for ResourceManagers and NodeManagers, and not more than nodes can spare: the ResourceManager's log names those that are lent nothing")
 
 // Start submits the application, and returns when the ResourceManager has accepted it. If the application ends by itself, the Scheduler
 // fails.

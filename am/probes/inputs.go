@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"heddle/am/sched"
 	"heddle/yarn/wire"
 )
 
@@ -26,19 +27,37 @@ func (j *Job) note(p *place) {
 	j.reads[p.task.Input] = append(j.reads[p.task.Input], p.number)
 }
 
-// inputs names files that waiting tasks read, drawn by chance, for so many probes. The Scheduler's lock is held.
-func (j *Job) inputs(probes int) (files []string) {
+// inputs names files that waiting tasks read and that a node wasn't told of yet, drawn by chance, for so many probes. The Scheduler's lock is held.
+func (j *Job) inputs(n *node, probes int) (files []string) {
 	if len(j.reads) == 0 {
 		return nil
+	}
+	known := j.named[n]
+	if known == nil {
+		if known = map[string]bool{}; j.named == nil {
+			j.named = map[*node]map[string]bool{}
+		}
+		j.named[n] = known
 	}
 	want := min(perProbe*probes, mostNamed)
 	for file := range j.awaited() {
 		if len(files) == want {
 			break
 		}
-		files = append(files, file)
+		if !known[file] {
+			known[file] = true
+			files = append(files, file)
+		}
 	}
 	return files
+}
+
+// unprobed takes note that a node has no probes of a job any more, and with them no inputs of it. The Scheduler's lock is held.
+func (n *node) unprobed(id sched.ID) {
+	delete(n.probed, id)
+	if j := n.s.jobs[id]; j != nil {
+		delete(j.named, n)
+	}
 }
 
 // awaited are the inputs of tasks that wait, of the last ones, from one on that is drawn by chance. The Scheduler's lock is held.

@@ -3,6 +3,7 @@ package probes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -293,6 +294,28 @@ func TestAFloodIsNotKept(t *testing.T) {
 	}
 	if n := <-got; n != 4 || len(got) > 0 {
 		t.Errorf("%d bytes, and %d times more", n, len(got))
+	}
+}
+
+// Each probe names inputs that the node doesn't know yet. One that is connected anew knows none.
+func TestProbesNameWhatANodeDoesNotKnow(t *testing.T) {
+	f := newFake(t, "a")
+	s := newScheduler(t, Options{}, f)
+	c := f.take()
+	await.Until(t, "it is connected", func() bool { return s.State().Nodes == 1 })
+	for i := range 4 {
+		file := fmt.Sprintf("/%d", i)
+		x, _ := task(wire.Task{What: wire.Nothing, Input: file})
+		s.Submit(x)
+		p := hear[*wire.Probe](t, c)
+		if !slices.Equal(p.Inputs, []string{file}) {
+			t.Errorf("probe %d names %q", i, p.Inputs)
+		}
+		say(t, c, &wire.Verdict{Job: p.Job, Accepted: p.Count})
+	}
+	c.Close()
+	if p := hear[*wire.Probe](t, f.take()); len(p.Inputs) == 0 {
+		t.Error("after a new connection it is told of none")
 	}
 }
 

@@ -201,7 +201,9 @@ func (n *node) gone(why error) {
 	}
 	unanswered := n.unanswered
 	n.unanswered = map[sched.ID]int{}
-	clear(n.probed)
+	for id := range n.probed {
+		n.unprobed(id)
+	}
 	clear(n.bids)
 	s.sched.Unbid(n.at)
 	for id, count := range unanswered {
@@ -366,7 +368,7 @@ func (n *node) verdict(m *wire.Verdict) {
 	}
 	if accepted > 0 && n.unanswered[id] == 0 { // else the node would drop more than is known of
 		if next, declined := s.sched.Quoted(id, n.at, sched.Quote{P50: microseconds(m.P50US), P95: microseconds(m.P95US), Memory: m.Memory}); declined {
-			delete(n.probed, id)
+			n.unprobed(id)
 			n.say(&wire.Drop{Job: m.Job})
 			s.probe(j, next)
 		}

@@ -80,9 +80,10 @@ type Job struct {
 	tasks []*place // by number; nil: it is over
 	open  int      // tasks that aren't over
 	begun bool
-	again time.Time          // when it is probed again if nobody has its probes
-	wait  time.Duration      // from then to the next time
-	reads map[string][]int32 // which tasks read a file, of those that name one
+	again time.Time                 // when it is probed again if nobody has its probes
+	wait  time.Duration             // from then to the next time
+	reads map[string][]int32        // which tasks read a file, of those that name one
+	named map[*node]map[string]bool // what probes have named to a node, which may have it by now
 }
 
 // place is a task in a job.
@@ -187,14 +188,14 @@ func (s *Scheduler) finish(p *place) {
 	// Its probes are of no use any more. Tasks that come later are another job.
 	for _, n := range s.nodes {
 		if n.probed[j.id] {
-			delete(n.probed, j.id)
+			n.unprobed(j.id)
 			n.say(&wire.Drop{Job: uint64(j.id)})
 		}
 		n.decline(j.id)
 	}
 	s.sched.Forget(j.id)
 	delete(s.jobs, j.id)
-	j.begun, j.tasks, j.reads = false, nil, nil
+	j.begun, j.tasks, j.reads, j.named = false, nil, nil, nil
 }
 
 func (s *Scheduler) now() time.Duration { return time.Since(s.began) }
@@ -273,7 +274,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 			n.batch -= count
 			n.say(&wire.Probe{
 				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(time.Duration(s.took).Microseconds()),
-				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)), Inputs: j.inputs(count), Early: s.o.Early,
+				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)), Inputs: j.inputs(n, count), Early: s.o.Early,
 			})
 		}
 	}

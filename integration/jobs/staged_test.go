@@ -1,7 +1,9 @@
 package jobs
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -69,11 +71,122 @@ func TestStagedInputs(t *testing.T) {
 			t.Errorf("%s: %q", stage, got)
 		}
 	}
+	t.Run("what has changed since it was copied", func(t *testing.T) { staleCopies(t, c) })
 	c.stop()
 	b, err := os.ReadFile("/proc/mounts")
 	if err != nil || strings.Contains(string(b), filepath.Join(c.dir)) {
 		t.Errorf("mounts are left: %v", err)
 	}
+}
+
+// held are commands whose inputs are staged while one of them has the node's only slot.
+type held struct {
+	*xargs
+	proceed string
+}
+
+// hold starts commands of a user, one for each file, that say what they have read. If first is set, its command takes the slot before others come.
+func (c *cluster) hold(user, first string, files ...string) *held {
+	c.t.Helper()
+	dir := must(os.MkdirTemp(c.dir, "held-"))
+	h := &held{proceed: filepath.Join(dir, "go")}
+	h.xargs = c.startXargs(user, nil, "--probes", "--stage", "-P50", "-n1", "sh", "-c",
+		`: >`+dir+`/begun; until test -e `+h.proceed+`; do sleep 0.02; done; if [ -n "$HEDDLE_STAGED_INPUT" ]; then echo "$0: $(sha256sum <"$HEDDLE_STAGED_INPUT")"; else echo "$0: not in memory"; fi`)
+	if first != "" {
+		fmt.Fprintln(h.in, first)
+		await.Slowly(c.t, "the first command has the slot", func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
+	}
+	if _, err := h.in.Write([]byte(strings.Join(files, "\n") + "\n")); err != nil {
+		c.t.Fatal(err)
+	}
+	h.in.Close()
+	return h
+}
+
+// staged waits until so many copies are on the RAM disk.
+func (c *cluster) staged(n int) {
+	c.t.Helper()
+	await.Slowly(c.t, fmt.Sprintf("%d files are in memory", n), func() bool {
+		copies, err := filepath.Glob(filepath.Join(c.dir, "nm1", "local", "ramdisk", "out", "*"))
+		return err == nil && len(copies) == n
+	})
+}
+
+// sum is what sha256sum says of a text.
+func sum(text string) string { return fmt.Sprintf("%x  -", sha256.Sum256([]byte(text))) }
+
+// proceeds lets the commands go on. All succeed; what they have read is in memory if want has its text.
+func (h *held) proceeds(want map[string]string) {
+	t := h.c.t
+	t.Helper()
+	if err := os.WriteFile(h.proceed, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if code := h.code(); code != 0 || h.stderr.String() != "" {
+		t.Errorf("exit code %d: %s", code, h.stderr)
+	}
+	got := map[string]string{}
+	for _, line := range lines(h.stdout.String()) {
+		name, text, _ := strings.Cut(line, ": ")
+		got[name] = text
+	}
+	for name, text := range want {
+		if text == "" {
+			want[name] = "not in memory"
+		} else {
+			want[name] = sum(text)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// Between the copy and its reader a file is replaced, grows, goes, or has another name, and rights are taken away: then the reader doesn't get the copy. Another user gets none either.
+func staleCopies(t *testing.T, c *cluster) {
+	fs := files(t, c.conf)
+	const text = "a text of one length\n"
+	names := []string{"/own/first", "/own/same", "/own/replaced", "/own/longer", "/own/gone", "/own/renamed", "/own/closed", "/own/secret"}
+	want := map[string]string{}
+	for _, name := range names {
+		put(t, fs, name, text)
+		want[name] = ""
+	}
+	want["/own/same"], want["/own/secret"] = text, text
+	for what, err := range map[string]error{
+		"chown": fs.Chown(t.Context(), "/own/secret", "anna", ""), "chmod": fs.Chmod(t.Context(), "/own/secret", 0o400),
+	} {
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	anna := c.hold("anna", names[0], names[1:]...)
+	c.staged(len(names) - 1)
+	bob := c.hold("bob", "", "/own/secret", "/own/same")
+	await.Until(t, "a file has another copy for another user", func() bool {
+		copies, err := filepath.Glob(filepath.Join(c.dir, "nm1", "local", "ramdisk", "out", "*"))
+		return err == nil && len(copies) == len(names)
+	})
+	put(t, fs, "/own/other", "a text of that length\n"[:len(text)])
+	longer, err := fs.Append(t.Context(), "/own/longer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, wrote := longer.Write([]byte("more\n"))
+	for what, err := range map[string]error{
+		"write":  wrote,
+		"append": longer.Close(), "replace": fs.Rename(t.Context(), "/own/other", "/own/replaced", true), "remove": fs.Remove(t.Context(), "/own/gone"),
+		"rename": fs.Rename(t.Context(), "/own/renamed", "/own/another", false), "chmod": fs.Chmod(t.Context(), "/own/closed", 0o600),
+	} {
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	if err := os.WriteFile(bob.proceed, nil, 0o644); err != nil { // his commands may have the slot next
+		t.Fatal(err)
+	}
+	anna.proceeds(want)
+	bob.proceeds(map[string]string{"/own/secret": "", "/own/same": text})
 }
 
 // A node is killed while inputs are in its memory, and another one takes its place: each command has one result, and neither mounts, groups, helpers nor files are left. It isn't

@@ -27,10 +27,22 @@ type xargs struct {
 
 func (c *cluster) xargs(args ...string) *xargs {
 	c.t.Helper()
+	return c.startXargs("", nil, args...)
+}
+
+// startXargs starts one of a user; "" is whoever runs the tests. Its standard output goes to a file, if there is one.
+func (c *cluster) startXargs(user string, to *os.File, args ...string) *xargs {
+	c.t.Helper()
 	j := &job{c: c, stdout: &output.Buffer{}, stderr: &output.Buffer{}, done: make(chan error, 1)}
 	j.cmd = exec.Command(c.binary, append([]string{"xargs", "--conf", c.conf}, args...)...)
 	j.cmd.Dir = c.dir
+	if user != "" {
+		j.cmd.Env = append(os.Environ(), "HADOOP_USER_NAME="+user)
+	}
 	j.cmd.Stdout, j.cmd.Stderr = j.stdout, j.stderr
+	if to != nil {
+		j.cmd.Stdout = to
+	}
 	j.cmd.SysProcAttr = attributes()
 	in, err := j.cmd.StdinPipe()
 	if err != nil {

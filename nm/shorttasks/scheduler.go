@@ -54,6 +54,8 @@ type run struct {
 	stopping bool
 	task     *wire.Task // that has come before there was room for it
 	input    *input     // in memory, which the task reads; nil: none
+	checking bool       // nobody knows yet whether the task may read it
+	due      bool       // there is room for the task, which begins when that is known
 }
 
 // serveScheduler talks to a scheduler until one of them ends the connection.
@@ -439,11 +441,14 @@ func (r *run) answered() {
 // outstays reports whether a task that has no room should run elsewhere: it was asked for ahead and waits for too long, or it can't have room here any more. The lock is held.
 func (r *run) outstays(now time.Time) bool {
 	n := r.s.n
-	return r.task != nil && (n.worker.Hopeless(r.slot) || now.Sub(r.at) > aheadLimit && !n.jobs.Of(r.job.handle).Early)
+	return r.task != nil && !r.due && (n.worker.Hopeless(r.slot) || now.Sub(r.at) > aheadLimit && !n.jobs.Of(r.job.handle).Early)
 }
 
 // start has the executor run the task. The lock is held.
 func (r *run) start() {
+	if r.due = r.checking; r.due {
+		return
+	}
 	s, m := r.s, r.task
 	r.task = nil
 	now := s.n.now()

@@ -18,8 +18,8 @@ type Stager interface {
 	// Stage copies a file of this size with a user's rights, and returns the copy's name and what removes it. It fails if the file can't be staged, has
 	// changed, or there is no room for it: tasks then read the file itself.
 	Stage(ctx context.Context, user, file string, size int64) (path string, remove func(), err error)
-	// Holds reports whether a copy can still be read by its path.
-	Holds(path string) bool
+	// Current fails unless a user may read a copy in place of the file now: the user may read the file, it is what was copied, and the copy is still there.
+	Current(ctx context.Context, user, file, path string) error
 }
 
 // Limits of what is staged.
@@ -28,6 +28,8 @@ const (
 	mostLooking   = 4    // sizes that are asked for at a time
 	mostInputs    = 64   // of a job, at a time
 	mostKnown     = 8192 // of all jobs
+	// checkLimit is how long a task waits until it is known whether its input is what was copied. Its own reader would ask the NameNode as well.
+	checkLimit = 500 * time.Millisecond
 )
 
 // staged is what a node stages: the rules are staging's, and this is what they are done with. The Node's lock guards it.
@@ -234,7 +236,7 @@ func (j *job) heed(m wire.Stages) {
 	}
 }
 
-// takeInput tells a task where its input is. One that isn't in memory yet isn't waited for, and one that has got lost isn't named: neither is of use any more. The lock is held.
+// takeInput has a task begin with its input in memory, if that is there. One that isn't in memory yet isn't waited for: it is of no use any more. The lock is held.
 func (r *run) takeInput(m *wire.Task) {
 	n, j := r.s.n, r.job
 	if m.Input == "" || n.staged == nil {
@@ -246,19 +248,44 @@ func (r *run) takeInput(m *wire.Task) {
 		return
 	}
 	in.waits = false
-	hit := n.staged.rules.Took(in.at.job, in.at.task, table{n.staged, in.at.job})
-	if !hit || !n.o.Stager.Holds(in.path) {
+	if !n.staged.rules.Took(in.at.job, in.at.task, table{n.staged, in.at.job}) {
 		n.counts.Misses++
 		if in.users == 0 {
 			in.drop()
 		}
 		return
 	}
-	n.counts.Hits++
 	n.staged.rules.Probed(in.at.job, table{n.staged, in.at.job}) // what it reads stays, also after the job's last probe has gone
 	in.users++
-	r.input = in
-	m.Env = append(m.Env, wire.InputVariable+"="+in.path)
+	r.input, r.checking = in, true
+	path := in.path
+	n.serving.Go(func() { r.check(m, path) })
+}
+
+// check names the copy to the task if it may be read in place of the file. Since it was made, rights may have been taken away, the file may have changed, and the
+// disk may have got lost.
+func (r *run) check(m *wire.Task, path string) {
+	n := r.s.n
+	ctx, cancel := context.WithTimeout(n.ctx, checkLimit)
+	defer cancel()
+	err := n.o.Stager.Current(ctx, r.s.user, m.Input, path)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if r.s.runs[r.id] != r {
+		return // it was given back meanwhile
+	}
+	r.checking = false
+	if err == nil {
+		n.counts.Hits++
+		m.Env = append(m.Env, wire.InputVariable+"="+path)
+	} else {
+		n.log.WithError(err).Debugf("The copy of %s is not read", m.Input)
+		n.counts.Misses++
+		r.leaveInput()
+	}
+	if r.due {
+		r.start()
+	}
 }
 
 // leaveInput removes a copy that the last of its readers has read. The lock is held.

@@ -14,11 +14,12 @@ import (
 
 // memory is a Stager that has all files but one.
 type memory struct {
-	l     *lab
-	here  []string
-	lost  map[string]bool // paths
-	room  int64           // 0: 100 files
-	tried int
+	l      *lab
+	here   []string
+	lost   map[string]bool // paths
+	room   int64           // 0: 100 files
+	tried  int
+	answer chan struct{} // nil: Current answers at once
 }
 
 func (m *memory) Capacity() int64 { return cmp.Or(m.room, 100) }
@@ -48,11 +49,21 @@ func (m *memory) Stage(_ context.Context, user, file string, _ int64) (string, f
 	}, nil
 }
 
-// Holds reports whether a file is still there: a test may have taken it away.
-func (m *memory) Holds(path string) bool {
+// Current says that a file is still what it was, unless a test has taken it away. It answers when the test lets it.
+func (m *memory) Current(ctx context.Context, _, _, path string) error {
+	if m.answer != nil {
+		select {
+		case <-m.answer:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 	m.l.mu.Lock()
 	defer m.l.mu.Unlock()
-	return !m.lost[path]
+	if m.lost[path] {
+		return fs.ErrNotExist
+	}
+	return nil
 }
 
 func (m *memory) lose(path string) {
@@ -139,6 +150,51 @@ func TestALostCopyIsNotNamed(t *testing.T) {
 	say(t, c, &wire.NoTask{ID: second.ID}, &wire.Drop{Job: 1})
 	if n := l.Counts(); n.Hits != 0 || n.Misses != 1 {
 		t.Errorf("%+v", n)
+	}
+}
+
+// Nothing begins before it is known whether its input may be read. Meanwhile its room is taken, it can be canceled, and its scheduler may leave.
+func TestATaskWaitsUntilItsInputIsKnownToBeCurrent(t *testing.T) {
+	l := newLab(t, 1)
+	m := &memory{l: l, answer: make(chan struct{})}
+	l.stageBy(m)
+	got := make(chan []string, 4)
+	l.endEach(func(task *wire.Task) { got <- task.Env })
+	l.freeze()
+	c := l.scheduler("one")
+	probe := of(1, 3, 3)
+	probe.Inputs = []string{"/a", "/b", "/c"}
+	say(t, c, probe)
+	first := hear[*wire.Ask](t, c)
+	await.Until(t, "all are staged", func() bool { return m.has() == 3 })
+	say(t, c, &wire.Task{ID: first.ID, Left: 2, Input: "/a"}, &wire.Cancel{ID: first.ID})
+	if e := hear[*wire.Ended](t, c); e.ID != first.ID || e.Why != wire.Canceled {
+		t.Errorf("%+v", e)
+	}
+	second := hear[*wire.Ask](t, c)
+	if !slices.Equal(second.Staged, []string{"/b", "/c"}) {
+		t.Errorf("%q", second.Staged)
+	}
+	say(t, c, &wire.Task{ID: second.ID, Left: 1, Input: "/b"})
+	m.answer <- struct{}{} // of the task that was canceled
+	m.answer <- struct{}{}
+	if env := <-got; !slices.Equal(env, []string{wire.InputVariable + "=/memory/b"}) {
+		t.Errorf("%q", env)
+	}
+	third := hear[*wire.Ask](t, c)
+	say(t, c, &wire.Task{ID: third.ID, Input: "/c"}, &wire.Drop{Job: 1})
+	await.Until(t, "the copy is about to be read", func() bool {
+		l.Node.mu.Lock()
+		defer l.Node.mu.Unlock()
+		return slices.ContainsFunc(l.Node.runs, func(r *run) bool { return r != nil && r.due })
+	})
+	c.Close()
+	l.empty()
+	await.Until(t, "nothing is staged", func() bool { return m.has() == 0 })
+	m.answer <- struct{}{}
+	l.Node.Close()
+	if n := l.Counts(); len(got) > 0 || n.Hits != 1 || n.Started != 1 {
+		t.Errorf("%d tasks more, %+v", len(got), n)
 	}
 }
 
