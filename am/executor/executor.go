@@ -130,6 +130,8 @@ func ended(id uint64, r process.Result, err error) *wire.Ended {
 		e.Why = wire.Missing
 	case errors.Is(err, fs.ErrPermission):
 		e.Why = wire.Forbidden
+	case errors.Is(err, syscall.E2BIG):
+		e.Why, e.Fault = wire.TooLong, err.Error()
 	default:
 		e.Why, e.Fault = wire.Faulty, err.Error()
 	}

@@ -30,13 +30,20 @@ func (p *Pool) accept() {
 		p.serving.Go(func() {
 			c, _, err := p.accepter.Accept(p.ctx, raw)
 			if err != nil {
-				p.log.WithError(err).Warn("A connection was refused")
+				p.complain(err, "A connection was refused")
 				return
 			}
 			defer c.Close()
 			defer context.AfterFunc(p.ctx, c.Close)()
 			p.serve(c)
 		})
+	}
+}
+
+// complain tells of an executor that can't be used. One that comes while the pool is closed isn't at fault.
+func (p *Pool) complain(err error, what string) {
+	if p.ctx.Err() == nil {
+		p.log.WithError(err).Warn(what)
 	}
 }
 
@@ -48,7 +55,7 @@ func (p *Pool) serve(c *wire.Conn) {
 	m, err := c.Receive()
 	hello, ok := m.(*wire.Hello)
 	if err != nil || !ok || hello.Slots == 0 || hello.Slots > maxSlots {
-		p.log.WithError(err).Warn("An executor has not said who it is")
+		p.complain(err, "An executor has not said who it is")
 		return
 	}
 	e := &executor{Hello: *hello, conn: c, tasks: map[uint64]*Task{}}

@@ -21,6 +21,7 @@ type batcher struct {
 	o     *Options
 	items *reader
 	fixed int // bytes of the command and its initial arguments, each with a NUL
+	room  int // bytes that the kernel has for a command line and its pointers
 	times int // how often the items appear in the command line
 	spots int // arguments of the command that stand for all items
 
@@ -31,7 +32,10 @@ type batcher struct {
 
 // newBatcher fails if the command alone is too long.
 func newBatcher(o *Options, in io.Reader, warn func(string)) (*batcher, error) {
-	b := &batcher{o: o, times: 1}
+	b := &batcher{o: o, times: 1, room: kernelChars - slack}
+	for _, v := range os.Environ() {
+		b.room -= len(v) + 1 + pointer
+	}
 	for i, arg := range o.Command {
 		if i > 0 && o.Replace != "" {
 			break // the arguments are made anew for each item
@@ -88,7 +92,8 @@ func (b *batcher) command() ([]string, error) {
 			break
 		}
 		size := (len(it.text) + 1) * b.times
-		if chars+size > b.o.MaxChars {
+		// A single item that the kernel doesn't take is tried: it says so.
+		if chars+size > b.o.MaxChars || len(args) > 0 && chars+size+b.pointers(len(args)+1) > b.room {
 			if len(args) == 0 {
 				b.ended = errNoRoom
 				break
@@ -123,6 +128,11 @@ func (b *batcher) command() ([]string, error) {
 	}
 	b.made = true
 	return b.line(args), nil
+}
+
+// pointers are the bytes of those that a command line with so many items needs.
+func (b *batcher) pointers(items int) int {
+	return pointer * (len(b.o.Command) + b.times*items)
 }
 
 func (b *batcher) take() (item, error) {

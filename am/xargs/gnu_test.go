@@ -9,9 +9,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	notify "os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"heddle/am/process"
@@ -143,6 +145,9 @@ func TestBehavesAsGNUXargs(t *testing.T) {
 		{"a b", "--max-args 1 --verb -- echo -n"},
 		{"a b", "--max-args=1 --arg-file=/dev/null echo"},
 		{"a b", "--process-slot-var=S sh -c echo_$S"},
+		{"a b", "--process-slot-var=S=T echo"},
+		{strings.Repeat("a", 140000), "-s 1000000 echo"},
+		{"x\n" + strings.Repeat("a", 140000) + "\ny", "-n1 -s 1000000 echo"},
 	} {
 		var args []string
 		for _, a := range strings.Fields(test.args) {
@@ -186,10 +191,99 @@ func TestLongCommandLinesAreAsLongAsPossible(t *testing.T) {
 			t.Errorf("-s %s: %d bytes, %v", size, o.MaxChars, err)
 		}
 	}
+	// Many short arguments have as many pointers, for which the kernel needs room as well.
+	var input strings.Builder
+	for i := range 200000 {
+		fmt.Fprintln(&input, i)
+	}
+	got := ours(t, []string{"-s", fmt.Sprint(maxChars), "sh", "-c", "echo $#"}, input.String())
+	sum, lines := 0, strings.Fields(got.out)
+	for _, line := range lines {
+		n := 0
+		if _, err := fmt.Sscan(line, &n); err != nil {
+			t.Fatal(err)
+		}
+		sum += n + 1 // $0 is one as well
+	}
+	if got.code != 0 || sum != 200000 || len(lines) > 3 {
+		t.Errorf("%d arguments in %d command lines: %v", sum, len(lines), got)
+	}
 	for _, size := range []string{"0", "-99999999999999999999999", "x"} {
 		if _, err := Parse([]string{"-s", size, "echo"}); err == nil {
 			t.Errorf("-s %s is taken", size)
 		}
+	}
+}
+
+// Where nobody reads what standard error should tell, the exit code does.
+func TestMessagesThatNobodyReads(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for _, test := range []struct{ args, input string }{
+		{"-n1 true", "a"}, {"-t -n1 true", "a"}, {"-n1 sh -c exit_3", "a"}, {"-n1 true", "a 'b"}, {"no-such-program", "a"},
+	} {
+		args := strings.Fields(test.args)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "_", " ")
+		}
+		c := exec.Command(needs.Program(t, "xargs"), args...)
+		c.Stdin, c.Stderr = strings.NewReader(test.input), full
+		_ = c.Run() // its exit code says it
+		o, err := Parse(args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		processes := process.New()
+		defer processes.Close()
+		code := Run(t.Context(), o, &Local{Processes: processes}, Streams{In: strings.NewReader(test.input), Out: io.Discard, Err: full})
+		if want := c.ProcessState.ExitCode(); code != want {
+			t.Errorf("%q | xargs %s: exit code %d, GNU's %d", test.input, test.args, code, want)
+		}
+	}
+}
+
+// A fault of the input is told after what -t shows of the commands before it, as in GNU xargs.
+func TestFaultsComeAfterTheCommandsBeforeThem(t *testing.T) {
+	for _, procs := range []string{"-P1", "-P3"} {
+		if got := ours(t, []string{"-t", "-n1", procs, "true"}, "a b c 'd"); got.code != exitFault || !strings.HasPrefix(got.err, "true a\ntrue b\ntrue c\nxargs: unmatched single quote") {
+			t.Errorf("%s: %v", procs, got)
+		}
+	}
+}
+
+// GNU xargs goes on with a size that it has refused, to say that nothing fits into it.
+func TestSizesThatAreNone(t *testing.T) {
+	for _, size := range []string{"0", "-1"} {
+		want, got := gnus(t, []string{"-s", size, "echo"}, "a"), ours(t, []string{"-s", size, "echo"}, "a")
+		want.err, _, _ = strings.Cut(want.err, "\n")
+		if want.err += "\n"; got != want {
+			t.Errorf("-s %s: %v\nGNU's: %v", size, got, want)
+		}
+	}
+}
+
+// Who ends xargs by a signal learns from the exit code which one it was.
+func TestExitCodesOfSignals(t *testing.T) {
+	for signal, want := range map[syscall.Signal]int{syscall.SIGTERM: exitEnded, syscall.SIGINT: exitBreak} {
+		ctx, stop := notify.NotifyContext(t.Context(), signal)
+		r := scripted(func(ctx context.Context, _ *Task, _, _ io.Writer) Outcome {
+			if err := syscall.Kill(os.Getpid(), signal); err != nil {
+				t.Error(err)
+			}
+			<-ctx.Done()
+			return Outcome{Err: context.Canceled}
+		})
+		o, err := Parse([]string{"true"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code := Run(ctx, o, r, Streams{In: strings.NewReader("a"), Out: io.Discard, Err: io.Discard}); code != want {
+			t.Errorf("%v: exit code %d", signal, code)
+		}
+		stop()
 	}
 }
 

@@ -73,6 +73,10 @@ const (
 const (
 	defaultChars = 128 << 10
 	maxChars     = 2<<20 - 2048
+
+	kernelChars = 2 << 20 // with the environment, and a pointer to each argument and variable
+	pointer     = 8
+	slack       = 8192 // for what the kernel and an executor add
 )
 
 // argument says whether an option has an argument.
@@ -109,7 +113,7 @@ func options() []option {
 		{'o', "open-tty", none, flag(func(o *Options) *bool { return &o.OpenTTY }), "", "the commands' standard input is the terminal (on this machine only)"},
 		{'P', "max-procs", required, number("-P", 0, math.MaxInt32, func(o *Options) *int { return &o.Procs }), "N", "run at most N commands at a time; 0: as many as possible (default 1)"},
 		{'p', "interactive", none, flag(func(o *Options) *bool { return &o.Ask }), "", "ask on the terminal before each command; it runs if the answer begins with y"},
-		{0, "process-slot-var", required, text(func(o *Options) *string { return &o.SlotVar }), "NAME", "commands that run at a time have different numbers in the variable NAME"},
+		{0, "process-slot-var", required, (*Options).slotVar, "NAME", "commands that run at a time have different numbers in the variable NAME"},
 		{'r', "no-run-if-empty", none, flag(func(o *Options) *bool { return &o.SkipEmpty }), "", "run nothing if there are no items"},
 		{'s', "max-chars", required, (*Options).maxBytes, "N", "command lines of at most N bytes (default 131072)"},
 		{0, "show-limits", none, flag(func(o *Options) *bool { return &o.Limits }), "", "show what limits the length of command lines, on standard error"},
@@ -261,6 +265,14 @@ func (o *Options) maxBytes(v string) error {
 	n, err := parseNumber("-s", v, 1, maxChars)
 	o.MaxChars = n
 	return err
+}
+
+func (o *Options) slotVar(v string) error {
+	if strings.Contains(v, "=") {
+		return errors.New("option --process-slot-var may not be set to a value which includes `='")
+	}
+	o.SlotVar = v
+	return nil
 }
 
 func (o *Options) timeout(v string) error {

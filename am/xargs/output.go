@@ -26,6 +26,7 @@ type printer struct {
 	begun map[int]*output // those that have begun, of which the ones before turn are printed
 	err   error           // of writing; nothing is written after it
 	over  bool            // no further command begins
+	mute  bool            // a message couldn't be written
 }
 
 // Streams of an output.
@@ -223,7 +224,16 @@ func (p *printer) message(b []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bar.wipe()
-	_, _ = p.to[stderr].Write(b) // there is nobody else to tell
+	if _, err := p.to[stderr].Write(b); err != nil {
+		p.mute = true // there is nobody else to tell
+	}
+}
+
+// unsaid reports whether messages were lost.
+func (p *printer) unsaid() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mute
 }
 
 func (p *printer) write(which int, b []byte) error {

@@ -75,9 +75,7 @@ func (r *Remote) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Out
 func outcome(e *wire.Ended, err error) Outcome {
 	o := Outcome{Exit: int(e.Exit), Signal: syscall.Signal(e.Signal), TimedOut: e.TimedOut}
 	switch {
-	case errors.Is(err, pool.ErrLost):
-		o.Err = fmt.Errorf("%w: %w", ErrLost, err)
-	case errors.Is(err, wire.ErrTooLarge):
+	case errors.Is(err, ErrLost), errors.Is(err, wire.ErrTooLarge):
 		o.Err = err
 	case err != nil:
 		o.Err = fmt.Errorf("%w: %w", ErrNowhere, err)
@@ -85,6 +83,8 @@ func outcome(e *wire.Ended, err error) Outcome {
 		o.Err = fs.ErrNotExist
 	case e.Why == wire.Forbidden:
 		o.Err = fs.ErrPermission
+	case e.Why == wire.TooLong:
+		o.Err = syscall.E2BIG
 	case e.Why == wire.Canceled:
 		o.Err = context.Canceled
 	case e.Why != wire.Ran:

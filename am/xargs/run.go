@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"heddle/am/pool"
 )
 
 // Exit codes of xargs.
@@ -25,6 +27,7 @@ const (
 	exitNotFound = 127
 	exitBreak    = 130 // interrupted, as a shell has it
 	exitPipe     = 141 // nobody reads the output any more, likewise
+	exitEnded    = 143 // by SIGTERM, likewise
 )
 
 // stopAll is the exit status by which a command asks that no further ones begin.
@@ -64,7 +67,7 @@ type Streams struct {
 }
 
 // ErrLost is wrapped by the Err of a command whose outcome nobody knows, although it may have been run.
-var ErrLost = errors.New("lost")
+var ErrLost = pool.ErrLost
 
 // ErrNowhere is wrapped by the Err of a command when there is nothing left that could run any: the cluster gives no containers.
 var ErrNowhere = errors.New("commands can't be run any more")
@@ -105,7 +108,10 @@ type run struct {
 	halt    context.CancelFunc // no further command begins
 	answers *bufio.Reader      // to -p; nil: commands run without questions
 
+	begun sync.WaitGroup // commands that were handed to a worker, until they have begun
+
 	mu     sync.Mutex
+	fault  error  // of the input, after its last command
 	slots  []bool // in use
 	failed bool
 	code   int // the first reason to stop
@@ -132,9 +138,14 @@ func (x *run) work(ctx context.Context, b *batcher) {
 		case t = <-tasks:
 		case <-going.Done():
 		}
-		if t == nil || going.Err() != nil {
+		if going.Err() != nil {
 			return
 		}
+		if t == nil {
+			x.complain()
+			return
+		}
+		x.begun.Add(1)
 		select {
 		case hand <- t:
 			continue
@@ -146,6 +157,8 @@ func (x *run) work(ctx context.Context, b *batcher) {
 				for t := range hand {
 					if x.printer.await(t.Number, ahead); going.Err() == nil {
 						x.do(ctx, t)
+					} else {
+						x.begun.Done()
 					}
 				}
 			})
@@ -158,6 +171,17 @@ func (x *run) work(ctx context.Context, b *batcher) {
 	}
 }
 
+// complain tells of a fault of the input: when the commands before it have begun, so that it comes after what -t shows of them.
+func (x *run) complain() {
+	x.mu.Lock()
+	err := x.fault
+	x.mu.Unlock()
+	if err != nil {
+		x.begun.Wait()
+		x.stop(exitFault, "%v", err)
+	}
+}
+
 // read makes commands of the input.
 func (x *run) read(ctx context.Context, b *batcher, tasks chan<- *Task) {
 	defer close(tasks)
@@ -165,7 +189,9 @@ func (x *run) read(ctx context.Context, b *batcher, tasks chan<- *Task) {
 		args, err := b.command()
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				x.stop(exitFault, "%v", err)
+				x.mu.Lock()
+				x.fault = err // tasks is closed after that
+				x.mu.Unlock()
 			}
 			x.bar.count(number, true)
 			return
@@ -200,6 +226,7 @@ func (x *run) do(ctx context.Context, t *Task) {
 	if x.o.Verbose && x.answers == nil { // else the question was the same
 		x.printer.message([]byte(Quote(t.Args) + "\n"))
 	}
+	x.begun.Done()
 	out := x.printer.output(t.Number)
 	var got Outcome
 	for try := 1; ; try++ {
@@ -249,6 +276,9 @@ func (x *run) judge(t *Task, got Outcome) {
 		x.fail()
 	case errors.Is(got.Err, ErrNowhere):
 		x.stop(exitFault, "%v", got.Err)
+		x.halt()
+	case errors.Is(got.Err, syscall.E2BIG):
+		x.stop(exitFault, "can't call exec() due to argument size restrictions")
 		x.halt()
 	case errors.Is(got.Err, fs.ErrNotExist):
 		x.stop(exitNotFound, "%s: No such file or directory", name)
@@ -302,13 +332,18 @@ func (x *run) exit(ctx context.Context) int {
 	case err != nil:
 		x.say("%v", err)
 		return exitFault
+	case ctx.Err() != nil && strings.Contains(context.Cause(ctx).Error(), syscall.SIGTERM.String()): // signal.NotifyContext says so
+		return exitEnded
 	case ctx.Err() != nil:
 		return exitBreak
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.code == 0 && x.failed {
+	switch {
+	case x.code == 0 && x.failed:
 		return exitFailed
+	case x.code == 0 && x.printer.unsaid():
+		return exitFault // as GNU xargs has it: somebody lacks what standard error should have told
 	}
 	return x.code
 }

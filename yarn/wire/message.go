@@ -83,6 +83,7 @@ const (
 	Faulty    = 3 // anything else; Fault says what
 	Canceled  = 4
 	Gone      = 5 // nobody knows how it ended: its executor is gone, for the reason that Fault says. Only nodes say so
+	TooLong   = 6 // its command line is longer than the system allows
 )
 
 // Ended says how a task has ended.
