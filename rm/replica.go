@@ -10,6 +10,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/invariants"
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
@@ -23,6 +24,8 @@ import (
 type replica struct {
 	log  *logrus.Entry
 	halt func(error) // called once, when it stops
+
+	times loop.Chronicle // of what is applied
 
 	mu     sync.RWMutex
 	state  *ledger.State
@@ -49,6 +52,7 @@ func (r *replica) Apply(e raft.Entry) any {
 	var diverged *ledger.DivergedError
 	switch {
 	case err == nil:
+		r.times.Note(b.GetTime())
 		if invariants.Checked {
 			r.mustHold(b)
 		}

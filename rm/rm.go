@@ -344,7 +344,7 @@ func (r *ResourceManager) lead(term context.Context) error {
 	}
 	r.refreshAll()
 	l := leader.New(leader.Config{
-		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Wall: time.Now,
+		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Wall: time.Now, Past: &r.replica.times,
 		NewKey: r.newKey, Versions: r.versions, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
 		Record: r.record, RecordedQueues: r.source,
 	})

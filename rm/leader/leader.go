@@ -119,10 +119,12 @@ type Config struct {
 	Wall func() time.Time
 	// Elapsed is how much time has passed since any time, and never goes back; nil is the machine's monotonic clock.
 	Elapsed func() time.Duration
-	NewKey  func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // a random master key
-	Rack    func(host string) string                                         // rack of a host, such as /default-rack; may be slow
-	Hosts   *hosts.Lists                                                     // that may be nodes; nil admits all
-	Log     *logrus.Entry
+	// Past is the time of the leaderships before; nil: nothing is known of it.
+	Past   *loop.Chronicle
+	NewKey func(kind ledgerpb.KeyKind) (id int32, secret []byte, err error) // a random master key
+	Rack   func(host string) string                                         // rack of a host, such as /default-rack; may be slow
+	Hosts  *hosts.Lists                                                     // that may be nodes; nil admits all
+	Log    *logrus.Entry
 	// Record is where the scheduler's events are written to; nil if they aren't. RecordedQueues is what Settings.Queues are
 	// made from, for whoever replays them.
 	Record         *eventlog.Writer
@@ -245,7 +247,7 @@ func newCore(cfg Config) *core {
 	}
 	c := &core{
 		Config:   cfg,
-		Loop:     loop.New(loop.Config{State: cfg.State, Propose: cfg.Propose, Wall: cfg.Wall, Elapsed: cfg.Elapsed, Log: cfg.Log}),
+		Loop:     loop.New(loop.Config{State: cfg.State, Propose: cfg.Propose, Wall: cfg.Wall, Elapsed: cfg.Elapsed, Past: cfg.Past, Log: cfg.Log}),
 		work:     cfg.State,
 		tree:     cfg.Settings.Queues,
 		apps:     map[records.ApplicationID]*appSoft{},

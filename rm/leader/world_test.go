@@ -18,6 +18,7 @@ import (
 
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler/eventlog"
@@ -49,6 +50,7 @@ type world struct {
 	ahead    atomic.Int64         // ns: by which the clock on the wall was set forward
 	passes   func() time.Duration // the time that passes, if it isn't the test's
 	versions func(context.Context) (int32, error)
+	times    loop.Chronicle
 }
 
 func run(t *testing.T, test func(w *world)) {
@@ -102,7 +104,7 @@ func (w *world) lead() {
 	state := w.committed.Clone()
 	w.mu.Unlock()
 	w.Leader = New(Config{
-		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Elapsed: w.passes,
+		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Elapsed: w.passes, Past: &w.times,
 		Wall: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }, NewKey: w.newKey,
 		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log), Tokens: w.tokens, Versions: w.versions,
 		Record: w.record, RecordedQueues: &eventlog.Source{Keys: map[string]string{"yarn.resourcemanager.scheduler.class": "capacity"}},
@@ -140,6 +142,7 @@ func (w *world) propose(batch *ledgerpb.Batch) func() error {
 			return err
 		}
 		w.batches = append(w.batches, b)
+		w.times.Note(b.GetTime())
 		return w.committed.Apply(b)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // clock is a leadership's clock. It measures silence, deadlines and delays, and dates what is recorded. It follows the time that
 // passes, whatever happens to the clock on the wall: it never goes back, and approaches the wall clock by going a tenth faster or
-// slower, so that it makes up for an hour in ten. It stands still while the process does (SIGSTOP, a machine asleep, a paused virtual
+// slower, so that it makes up for an hour in ten. It goes on from the time of the leadership before, as far as the member knows that. It stands still while the process does (SIGSTOP, a machine asleep, a paused virtual
 // machine): nobody was silent while nobody listened.
 type clock struct {
 	wall    func() time.Time
@@ -27,12 +27,18 @@ const maxPause = 5 * TickInterval
 // slew is the inverse of how much faster or slower the clock may go than the time that passes.
 const slew = 10
 
-func newClock(wall func() time.Time, elapsed func() time.Duration, log *logrus.Entry) *clock {
+func newClock(wall func() time.Time, elapsed func() time.Duration, past *Chronicle, log *logrus.Entry) *clock {
 	if elapsed == nil {
 		begun := time.Now()
 		elapsed = func() time.Duration { return time.Since(begun) }
 	}
-	return &clock{wall: wall, elapsed: elapsed, log: log, read: elapsed(), at: wall().Round(0)}
+	c := &clock{wall: wall, elapsed: elapsed, log: log, read: elapsed(), at: wall().Round(0)}
+	if past != nil {
+		if at, known := past.Now(); known {
+			c.at = at
+		}
+	}
+	return c
 }
 
 // Now is what the clock shows.

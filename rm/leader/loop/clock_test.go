@@ -95,3 +95,58 @@ func TestClockOfTheMachine(t *testing.T) {
 		}
 	})
 }
+
+// The time of a leadership is known once it has gone with the member's own for a while, and not from what a member reads from its disk when it begins.
+func TestChronicle(t *testing.T) {
+	const s, ms = time.Second, time.Millisecond
+	type seen struct{ elapsed, time time.Duration } // since the one before
+	for name, x := range map[string]struct {
+		notes []seen
+		later time.Duration
+		want  time.Duration // since the first note; 0: it isn't known
+	}{
+		"nothing":                       {},
+		"one note":                      {[]seen{{s, s}}, time.Hour, 0},
+		"steady":                        {[]seen{{s, 0}, {5 * s, 5 * s}, {5 * s, 5 * s}}, 3 * s, 13 * s},
+		"nearly steady":                 {[]seen{{s, 0}, {5 * s, 5 * s}, {5*s - ms, 5*s - ms}}, 3 * s, 0},
+		"a tenth faster":                {[]seen{{s, 0}, {100 * s, 110 * s}, {100 * s, 110 * s}}, s, 221 * s},
+		"a tenth slower":                {[]seen{{s, 0}, {100 * s, 90 * s}, {100 * s, 90 * s}}, s, 181 * s},
+		"read from the disk":            {[]seen{{s, 0}, {ms, s}, {ms, s}, {ms, s}, {ms, s}, {ms, s}, {20 * s, 0}}, time.Hour, 0},
+		"another leader's":              {[]seen{{s, 0}, {20 * s, 20 * s}, {s, time.Hour}}, s, 0},
+		"steady after another leader's": {[]seen{{s, 0}, {20 * s, 20 * s}, {s, time.Hour}, {11 * s, 11 * s}}, s, time.Hour + 32*s},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var elapsed, at time.Duration
+			c := Chronicle{Elapsed: func() time.Duration { return elapsed }}
+			for _, n := range x.notes {
+				elapsed, at = elapsed+n.elapsed, at+n.time
+				c.Note(1_000_000 + at.Milliseconds())
+			}
+			elapsed += x.later
+			first := time.UnixMilli(1_000_000)
+			if len(x.notes) > 0 {
+				first = first.Add(x.notes[0].time)
+			}
+			if now, known := c.Now(); known != (x.want > 0) || known && now.Sub(first) != x.want {
+				t.Errorf("%v after the first, known %v, want %v", now.Sub(first), known, x.want)
+			}
+		})
+	}
+}
+
+// A leadership goes on from the time of the one before, wherever the clock on the wall is by then.
+func TestClockGoesOnFromTheLastLeadership(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var past Chronicle
+		log, _ := logtest.NewNullLogger()
+		begun := time.Now()
+		for range 12 {
+			past.Note(time.Now().UnixMilli())
+			time.Sleep(time.Second)
+		}
+		l := New(Config{State: ledger.New(), Log: logrus.NewEntry(log), Past: &past, Wall: func() time.Time { return time.Now().Add(time.Hour) }})
+		if got := l.Now().Sub(begun); got.Round(time.Millisecond) != 12*time.Second {
+			t.Errorf("it is %v later", got)
+		}
+	})
+}

@@ -27,6 +27,7 @@ type Config struct {
 	Propose func(*ledgerpb.Batch) (wait func() error)
 	Wall    func() time.Time     // the clock on the wall
 	Elapsed func() time.Duration // time since any moment, which never goes back; nil is the machine's monotonic clock
+	Past    *Chronicle           // of the leaderships before; nil: nothing is known
 	Log     *logrus.Entry
 }
 
@@ -62,7 +63,7 @@ func newOp(run func() error) *op { return &op{run: run, done: make(chan error, 1
 func New(cfg Config) *Loop {
 	l := &Loop{
 		propose: cfg.Propose,
-		clock:   newClock(cfg.Wall, cfg.Elapsed, cfg.Log),
+		clock:   newClock(cfg.Wall, cfg.Elapsed, cfg.Past, cfg.Log),
 		ops:     make(chan *op, 4096),
 		ended:   make(chan struct{}),
 	}
