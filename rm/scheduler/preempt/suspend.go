@@ -220,7 +220,7 @@ func (c *cutting) collect(now int64) {
 			case x.Reserved && c.settings.Fair && c.anyPositive(c.owed[a.Queue]): // room is made for that
 			case x.Reserved:
 				c.room[x.Node] = atLeast0(c.room[x.Node].Sub(x.Resource))
-			case x.Killable || x.Held == x.Footprint || !x.Idle && now-x.Since < c.settings.MinimumAge || !c.anyPositive(c.due[a.Queue]):
+			case x.Killable || x.Held == x.Footprint || !x.Idle && now-x.Since < c.settings.MinimumAge || !x.Idle && !c.anyPositive(c.due[a.Queue]):
 			case c.settings.Order == suspension.ByCost && x.Quote.Wait.Cost() < x.Quote.Suspend.Room: // it ends before it has let go
 			default:
 				c.candidates = append(c.candidates, candidate{app: a, c: x, held: x.Held})
@@ -383,16 +383,19 @@ func (c *cutting) possible(w *want, node int) bool {
 		if !seen {
 			left = c.due[x.app.Queue]
 		}
-		if gain := x.held.Sub(x.c.Footprint); c.helps(gain, left, allowed) {
+		if gain := x.held.Sub(x.c.Footprint); c.helps(x, gain, left, allowed) {
 			most, allowed, due[x.app.Queue] = most.Add(gain), allowed.Sub(gain), left.Sub(gain)
 		}
 	}
 	return c.fits(w.ask.Capability, most)
 }
 
-// helps reports whether taking an amount is within what a leaf owes and what the round may take. The last container may give more than
-// is owed.
-func (c *cutting) helps(gain, due, allowed records.Resource) bool {
+// helps reports whether taking an amount from a container is within what its leaf owes and what the round may take. The last container may give
+// more than is owed. Idle room is for whoever waits below its share, whatever the leaf owes: it may be all that fits a request.
+func (c *cutting) helps(x *candidate, gain, due, allowed records.Resource) bool {
+	if x.c.Idle {
+		due = gain
+	}
 	return c.anyPositive(atLeast0(due).Min(gain)) && c.fits(gain, allowed)
 }
 
@@ -458,7 +461,7 @@ func (c *cutting) bite(x *candidate, w *want, steps bool) bool {
 		to = c.stepDown(x)
 	}
 	gain := x.held.Sub(to)
-	if own(w, x) || !c.helps(gain, c.due[x.app.Queue], c.allowed) {
+	if own(w, x) || !c.helps(x, gain, c.due[x.app.Queue], c.allowed) {
 		return false
 	}
 	x.held, x.by = to, w.app
