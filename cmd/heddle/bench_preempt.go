@@ -75,7 +75,7 @@ afterwards; own is the machine's own swap; with none suspended memory stays held
 	f.DurationVar(&o.Gap, "gap", 400*time.Millisecond, "time between two submissions of the burst")
 	f.DurationVar(&o.Settle, "settle", 3*time.Second, "from when the cluster is full to the burst")
 	f.IntVar(&o.Guarantee, "guarantee", 75, "percent of the cluster that short jobs are guaranteed")
-	f.StringVar(&o.Swap, "swap", "file", "what nodes page out to: file, zram, own, none")
+	f.StringVar(&o.Swap, "swap", "file", "what nodes page out to: file, zram, zswap, own, none")
 	f.StringToStringVar(&o.Set, "set", nil, "further settings of all clusters, as KEY=VALUE")
 	f.StringVar(&o.Dir, "folder", "", "parent of the folder for all files (default $TMPDIR)")
 	f.StringVar(&picture, "svg", "", "file for a picture of what queues use over time, in the first run of each mode")

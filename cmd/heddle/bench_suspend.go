@@ -29,11 +29,15 @@ func newBenchSuspend() *cobra.Command {
 The first rows move no memory. Then a process that holds --memory is paged out to the 64 MB that a suspended container keeps, and
 goes on: after it has written all of its memory (dirty), and after it has only read it (clean). "back" is until it may run,
 "back and read" until it has read all of its memory. Its checksum must be the same. --swap file makes a swap file of three times --memory
-in --dir, --swap zram a compressed device, and removes it afterwards; own is the machine's own swap.`,
+in --dir, --swap zram a compressed device, and removes it afterwards; --swap zswap is such a file with compressed memory before it; own is the machine's own
+swap. --random is how much of the memory can't be compressed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.Rounds < 1 || o.Moves < 1 || megabytes < 128 {
+			switch {
+			case o.Rounds < 1 || o.Moves < 1 || megabytes < 128:
 				return fmt.Errorf("--rounds %d --moves %d --memory %d: at least one round, one move and 128 MB are needed", o.Rounds, o.Moves, megabytes)
+			case o.Random < 0 || o.Random > 100:
+				return fmt.Errorf("--random %d: it is a percentage, 0 to 100", o.Random)
 			}
 			self, err := os.Executable()
 			if err != nil {
@@ -55,18 +59,23 @@ in --dir, --swap zram a compressed device, and removes it afterwards; own is the
 	f.IntVar(&o.Rounds, "rounds", 200, "how often processes are suspended")
 	f.Int64Var(&megabytes, "memory", 1024, "memory of the process that is paged out, in MB")
 	f.IntVar(&o.Moves, "moves", 5, "how often it is paged out when dirty, and when clean")
-	f.StringSliceVar(&o.Swap, "swap", []string{"file"}, "what to swap to: file, zram, own")
+	f.StringSliceVar(&o.Swap, "swap", []string{"file"}, "what to swap to: file, zram, zswap, own")
+	f.IntVar(&o.Random, "random", 100, "percentage of each page that can't be compressed")
 	f.StringVar(&o.Dir, "dir", os.TempDir(), "folder of the swap file")
 	f.StringVar(&kind, "kind", "auto", "which cgroups to use: auto, v2, hybrid, v1")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	c.AddCommand(&cobra.Command{
-		Use: holdCommand + " BYTES", Short: "Hold memory, for heddle bench suspend", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: holdCommand + " BYTES RANDOM", Short: "Hold memory, for heddle bench suspend", Hidden: true, Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[0])
 			if err != nil || n < 0 {
 				return fmt.Errorf("%q is no number of bytes", args[0])
 			}
-			return ladder.Child(cmd.InOrStdin(), cmd.OutOrStdout(), n)
+			random, err := strconv.Atoi(args[1])
+			if err != nil || random < 0 || random > 100 {
+				return fmt.Errorf("%q is no percentage", args[1])
+			}
+			return ladder.Child(cmd.InOrStdin(), cmd.OutOrStdout(), n, random)
 		},
 	})
 	return c

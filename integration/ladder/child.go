@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"math/rand/v2"
+	"os"
 )
 
 // What a Child is told, a word a line. It answers each with the checksum of its memory, or "-".
@@ -17,8 +18,9 @@ const (
 
 var table = crc32.MakeTable(crc32.Castagnoli)
 
-// Child is a process that holds so many bytes of memory, which it first touches when it is told to fill them. It ends with its input.
-func Child(in io.Reader, out io.Writer, bytes int) error {
+// Child is a process that holds so many bytes of memory, which it first touches when it is told to fill them. random is the percentage of each page
+// that can't be compressed. It ends with its input.
+func Child(in io.Reader, out io.Writer, bytes, random int) error {
 	memory := make([]byte, bytes)
 	words := make(chan string)
 	go func() {
@@ -39,11 +41,21 @@ func Child(in io.Reader, out io.Writer, bytes int) error {
 			return nil
 		}
 		if word == fill {
-			rand.NewChaCha8([32]byte{seed}).Read(memory)
+			fillWith(memory, rand.NewChaCha8([32]byte{seed}), random)
 		}
 		if _, err := fmt.Fprintf(out, "%x\n", crc32.Checksum(memory, table)); err != nil {
 			return err
 		}
+	}
+}
+
+// fillWith fills memory page by page. The part of each page that isn't random is zero.
+func fillWith(memory []byte, source *rand.ChaCha8, random int) {
+	page := os.Getpagesize()
+	for ; len(memory) > 0; memory = memory[min(page, len(memory)):] {
+		this := memory[:min(page, len(memory))]
+		source.Read(this[:len(this)*random/100])
+		clear(this[len(this)*random/100:])
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,7 @@ type process struct {
 }
 
 // enclose starts n children that hold so many bytes together, in a group of a size that leaves room for them.
-func enclose(ctx context.Context, d cgroup.Driver, command []string, n int, bytes int64) (_ *enclosed, err error) {
+func enclose(ctx context.Context, d cgroup.Driver, o *Options, n int, bytes int64) (_ *enclosed, err error) {
 	e := &enclosed{size: records.NewResource(bytes>>20*5/4+256+int64(n)*16, int64(runtime.NumCPU()))}
 	rules := &enclosure.Rules{Resource: e.size, Cores: float64(runtime.NumCPU()), LimitMemory: true}
 	e.box = enclosure.New(d, rules, fmt.Sprintf("bench-%d", n), e.size)
@@ -49,7 +50,7 @@ func enclose(ctx context.Context, d cgroup.Driver, command []string, n int, byte
 		}
 	}()
 	for range n {
-		p := &process{cmd: exec.CommandContext(ctx, command[0], append(command[1:], fmt.Sprint(bytes/int64(n)))...)}
+		p := &process{cmd: exec.CommandContext(ctx, o.Command[0], slices.Concat(o.Command[1:], []string{fmt.Sprint(bytes / int64(n)), fmt.Sprint(o.Random)})...)}
 		p.cmd.Env = append(p.cmd.Environ(), cgroup.Marker+"="+e.Name(), "GOGC=off")
 		if p.in, err = p.cmd.StdinPipe(); err != nil {
 			return nil, err

@@ -19,13 +19,14 @@ import (
 
 // Options of a measurement.
 type Options struct {
-	Command   []string // starts a Child; the number of bytes is its last argument
+	Command   []string // starts a Child; the number of bytes, and Random, are its last arguments
 	Kind      cgroup.Kind
 	Processes []int
 	Rounds    int // of the part that moves no memory
 	Bytes     int64
+	Random    int      // percentage of each page that can't be compressed
 	Moves     int      // of all memory out and back, for each kind of swap
-	Swap      []string // file, zram, or own: what the machine has
+	Swap      []string // file, zram, zswap, or own: what the machine has
 	Dir       string   // for the file
 }
 
@@ -41,6 +42,13 @@ type Result struct {
 	Kind    cgroup.Kind
 	Missing []string // what the machine can't do, with the reason
 	Rows    []Row
+	Kept    []Kept
+}
+
+// Kept is how much of what was paged out the machine keeps in memory, compressed.
+type Kept struct {
+	What    string
+	P50, Of int64 // bytes
 }
 
 func (r *Result) add(what string, all []time.Duration) {
@@ -82,7 +90,7 @@ func Run(ctx context.Context, o Options) (r *Result, err error) {
 
 // measureCPU suspends and resumes processes that compute, and moves no memory.
 func measureCPU(ctx context.Context, d cgroup.Driver, o *Options, n int, r *Result) (err error) {
-	e, err := enclose(ctx, d, o.Command, n, 1<<20*int64(n))
+	e, err := enclose(ctx, d, o, n, 1<<20*int64(n))
 	if err != nil {
 		return err
 	}
@@ -118,18 +126,26 @@ func set(ctx context.Context, l *suspend.Ladder, o suspend.Order) (time.Duration
 	return took, l.Settle(ctx)
 }
 
-// SwapTo has the machine swap to a kind of area of so many bytes, until off is called: a file in a folder, zram, or what the machine has of
-// its own.
+// SwapTo has the machine swap to a kind of area of so many bytes, until off is called: a file in a folder, the same with zswap before it, zram, or
+// what the machine has of its own.
 func SwapTo(kind, dir string, bytes int64) (off func() error, err error) {
 	switch kind {
 	case "own":
 		return func() error { return nil }, nil
 	case "zram":
 		return swapfile.Zram(bytes, "lz4")
-	case "file":
-		return swapfile.File(filepath.Join(dir, fmt.Sprintf("heddle-bench-%d.swap", os.Getpid())), bytes)
+	case "file", "zswap":
+		file, err := swapfile.File(filepath.Join(dir, fmt.Sprintf("heddle-bench-%d.swap", os.Getpid())), bytes)
+		if err != nil || kind == "file" {
+			return file, err
+		}
+		zswap, err := swapfile.Zswap()
+		if err != nil {
+			return nil, errors.Join(err, file())
+		}
+		return func() error { return errors.Join(file(), zswap()) }, nil
 	}
-	return nil, errors.New("it is not one of file, zram, own")
+	return nil, errors.New("it is not one of file, zram, zswap, own")
 }
 
 // measureMemory pages a process out to the footprint, and lets it go on. Dirty memory was written since it was last paged out; clean
@@ -143,12 +159,13 @@ func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string
 	if !d.Capabilities().Reclaim {
 		return fmt.Errorf("%v can't take memory back here", d.Kind())
 	}
-	e, err := enclose(ctx, d, o.Command, 1, o.Bytes)
+	e, err := enclose(ctx, d, o, 1, o.Bytes)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.end()) }()
 	took := map[string][]time.Duration{}
+	var kept []int64
 	l := suspend.NewLadder(e, &suspend.Node{})
 	for range o.Moves {
 		for _, state := range []string{"dirty", "clean"} {
@@ -160,11 +177,20 @@ func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string
 			if err != nil {
 				return err
 			}
+			before, err := swapfile.Compressed()
+			if err != nil {
+				return err
+			}
 			begun := time.Now()
 			if err := l.Set(ctx, suspend.Order{Level: suspend.Reclaimed}.Fill(nil, e.size)); err != nil {
 				return err
 			}
 			took[state+" out"] = append(took[state+" out"], time.Since(begun))
+			after, err := swapfile.Compressed()
+			if err != nil {
+				return err
+			}
+			kept = append(kept, after-before)
 			if s := l.State(); s.Lags() {
 				return fmt.Errorf("%d MB are still held: %s", s.Holds.MemoryMB(), s.Reason)
 			}
@@ -188,6 +214,8 @@ func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string
 	for _, what := range []string{"dirty out", "clean out", "back", "back and read"} {
 		r.add(fmt.Sprintf("%d MB %s, swap: %s", o.Bytes>>20, what, kind), took[what])
 	}
+	slices.Sort(kept)
+	r.Kept = append(r.Kept, Kept{What: kind, P50: Percentile(kept, 50), Of: o.Bytes})
 	return nil
 }
 
@@ -197,6 +225,12 @@ func (r *Result) Print(w io.Writer) error {
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
 	for _, x := range r.Rows {
 		fmt.Fprintf(w, "| %s | %d | %s | %s | %s |\n", x.What, x.Count, ms(x.P50), ms(x.P99), ms(x.Most))
+	}
+	if len(r.Kept) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, x := range r.Kept {
+		fmt.Fprintf(w, "swap: %s: of %d MB that are paged out the machine keeps %d MB in memory\n", x.What, x.Of>>20, x.P50>>20)
 	}
 	for _, m := range r.Missing {
 		fmt.Fprintln(w, m)

@@ -1,6 +1,7 @@
 package ladder
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -18,10 +19,11 @@ import (
 const childArgument = "ladder-child"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == childArgument {
+	if len(os.Args) == 4 && os.Args[1] == childArgument {
 		n, err := strconv.Atoi(os.Args[2])
-		if err == nil {
-			err = Child(os.Stdin, os.Stdout, n)
+		random, e := strconv.Atoi(os.Args[3])
+		if err = errors.Join(err, e); err == nil {
+			err = Child(os.Stdin, os.Stdout, n, random)
 		}
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -37,7 +39,7 @@ func TestRun(t *testing.T) {
 	swapfile.On(t, 256<<20)
 	nmtest.RealGroups(t)
 	o := Options{
-		Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{1, 3}, Rounds: 3, Bytes: 96 << 20, Moves: 1, Swap: []string{"own"},
+		Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{1, 3}, Rounds: 3, Bytes: 96 << 20, Random: 50, Moves: 1, Swap: []string{"own"},
 	}
 	r, err := Run(t.Context(), o)
 	if err != nil {
@@ -47,7 +49,7 @@ func TestRun(t *testing.T) {
 	if err := r.Print(&text); err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Rows) != 8 {
+	if len(r.Rows) != 8 || len(r.Kept) != 1 || r.Kept[0].Of != 96<<20 {
 		t.Fatalf("%s", &text)
 	}
 	for _, row := range r.Rows {
@@ -57,12 +59,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// A gigabyte of random memory goes out to a file and to compressed memory and comes back as it was, on whatever groups this machine has.
+// A gigabyte of random memory goes out to a file, to compressed memory, and to both, and comes back as it was, on whatever groups this machine has.
 func TestAGigabyteSurvives(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	nmtest.RealGroups(t)
 	o := Options{
-		Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{1}, Rounds: 1, Bytes: 1 << 30, Moves: 1, Swap: []string{"file", "zram"},
+		Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{1}, Rounds: 1, Bytes: 1 << 30, Random: 100, Moves: 1, Swap: []string{"file", "zram", "zswap"},
 	}
 	if _, err := Run(t.Context(), o); err != nil {
 		t.Fatal(err)
@@ -80,7 +82,7 @@ func TestPercentile(t *testing.T) {
 }
 
 func TestUnknownSwap(t *testing.T) {
-	if _, err := SwapTo("tape", "", 1); err == nil || !strings.Contains(err.Error(), "file, zram, own") {
+	if _, err := SwapTo("tape", "", 1); err == nil || !strings.Contains(err.Error(), "file, zram, zswap, own") {
 		t.Error(err)
 	}
 }

@@ -136,6 +136,49 @@ func Zram(size int64, algorithm string) (off func() error, err error) {
 	}, nil
 }
 
+// Zswap has the kernel keep in memory, compressed, what it would write to swap, as long as there is room. off ends that for what comes later: turn the
+// swap off before it.
+func Zswap() (off func() error, err error) {
+	const file = "/sys/module/zswap/parameters/enabled"
+	was, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(file, []byte("Y"), 0o200)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("this machine has no zswap: %w", err)
+	}
+	return func() error { return os.WriteFile(file, was, 0o200) }, nil
+}
+
+// Compressed is how many bytes of memory zram and zswap take.
+func Compressed() (bytes int64, err error) {
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(text)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] == "Zswap:" {
+			kb, err := strconv.ParseInt(f[1], 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("/proc/meminfo: %w", err)
+			}
+			bytes += kb << 10
+		}
+	}
+	devices, err := filepath.Glob("/sys/block/zram*/mm_stat")
+	for _, name := range devices {
+		text, e := os.ReadFile(name)
+		if f := strings.Fields(string(text)); e == nil && len(f) > 2 { // the third is all that the device takes
+			n, e := strconv.ParseInt(f[2], 10, 64)
+			if e != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", name, e))
+			}
+			bytes += n
+		}
+	}
+	return bytes, err
+}
+
 // preferred has the kernel fill this swap first: SWAP_FLAG_PREFER, and the highest priority.
 const preferred = 0x8000 | 0x7fff
 

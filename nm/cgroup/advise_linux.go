@@ -51,7 +51,8 @@ func pageOut(ctx context.Context, pid int, from uint64, enough func() error) (at
 	return got.Load(), err
 }
 
-// advise tells the kernel what will happen to a process's private memory from an address on, and to what it shares if shared is set, part by part, and calls then after each.
+// advise tells the kernel what will happen to a process's private memory from an address on, and to what it shares if shared is set. It calls then after
+// each part.
 func advise(ctx context.Context, pid, advice int, shared bool, from uint64, then func(done area) error) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if errors.Is(err, unix.ESRCH) || errors.Is(err, unix.ENOSYS) {
@@ -180,10 +181,11 @@ func processMadvise(pidfd int, a area, advice int) error {
 	return nil
 }
 
-// memoryFiles are how the names begin of files that are in memory, and in swap: those that a process has made without a name, and those that processes share by one.
+// memoryFiles are the beginnings of the names of files that are in memory, and in swap: those without a name of their own, and those that processes share.
 var memoryFiles = []string{"/dev/zero", "/memfd:", "/SYSV", "/dev/shm/"}
 
-// parseMaps reads /proc/PID/maps and returns the areas that swap may have parts of: those that are writable and of no file, and if shared is set those of memoryFiles.
+// parseMaps reads /proc/PID/maps and returns the areas that may be in swap: those that are writable and of no file, and if shared is set those of
+// memoryFiles.
 func parseMaps(r io.Reader, shared bool) ([]area, error) {
 	var out []area
 	lines := bufio.NewScanner(r)

@@ -132,10 +132,10 @@ type Group interface {
 	// Memory returns what the group's memory is made of.
 	Memory() (Memory, error)
 
-	// Reclaim takes so many bytes of memory back, page cache first, and returns how many it were. Where no more can be taken the error is
-	// EBUSY. It may be called while the group is frozen. Without Limits.Swap only page cache is taken. It leaves the limits as they
-	// were; other calls of Reclaim and SetLimits must wait until it has returned.
-	Reclaim(ctx context.Context, bytes int64) (taken int64, err error)
+	// Reclaim takes so many bytes of memory back, page cache first. Where no more can be taken the error is EBUSY. It may be called while
+	// the group is frozen. Without Limits.Swap only page cache is taken. It leaves the limits as they were; other calls of Reclaim and
+	// SetLimits must wait until it has returned.
+	Reclaim(ctx context.Context, bytes int64) error
 
 	// PageIn begins to read back what was paged out, ahead of need.
 	PageIn(ctx context.Context) error

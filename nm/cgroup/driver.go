@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"heddle/nm/proc"
 )
 
 // holder is the hierarchy by which groups are listed, frozen and killed. Names are of groups below its top.
@@ -19,7 +21,8 @@ type holder interface {
 	add(name string, pid int) error
 	pids(name string) ([]int, error)
 	list() ([]string, error)
-	frozen(name string) (bool, error)
+	frozen(name string) (bool, error)              // whether the kernel says that all stand still
+	toldToFreeze(name string) (bool, error)        // whether they are to
 	freeze(ctx context.Context, name string) error // undone if it fails
 	thaw(ctx context.Context, name string) error
 	kill(ctx context.Context, name string) error // returns when no process is left
@@ -38,7 +41,7 @@ type limiter interface {
 	capable(c *Capabilities)
 	swaps() bool // whether Limits.High and .Swap have an effect, given a machine with swap
 	memory(name string) (Memory, error)
-	reclaim(ctx context.Context, name string, bytes int64) (taken int64, err error)
+	reclaim(ctx context.Context, name string, bytes int64) error
 	limited(name string) []string // what to remove at the end besides the holder's folders
 	// watch calls changed from another goroutine after the kernel killed for memory, perhaps more often, until stop.
 	// changed reports whether there was a kill that it did not know of.
@@ -296,8 +299,24 @@ func (g *kernelGroup) spare(still bool) error {
 }
 
 func (g *kernelGroup) Frozen() (bool, error) {
-	frozen, err := g.d.holder.frozen(g.name)
+	frozen, err := g.d.holder.toldToFreeze(g.name)
 	return frozen, g.wrap("look at", err)
+}
+
+// callPatience is how long a freeze waits for system calls to end. A process in one that doesn't, as of a disk that doesn't answer or of a group that
+// waits for memory, stands still as well: the kernel freezes it before it returns to its program.
+const callPatience = 200 * time.Millisecond
+
+// stand waits until the processes of a group that is told to freeze stand still.
+func stand(ctx context.Context, h holder, name string) error {
+	begun := time.Now()
+	return poll(ctx, func() (bool, error) {
+		if frozen, err := h.frozen(name); frozen || err != nil || time.Since(begun) < callPatience {
+			return frozen, err
+		}
+		pids, err := h.pids(name)
+		return err == nil && !proc.Running(pids), err
+	})
 }
 
 func (g *kernelGroup) Signal(sig syscall.Signal, except ...int) error {

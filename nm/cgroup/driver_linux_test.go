@@ -18,6 +18,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/await"
+	"heddle/internal/hungdisk"
 	"heddle/nm/proc"
 )
 
@@ -450,6 +451,63 @@ func TestFreezeOfWhatCannotBeFrozenIsUndone(t *testing.T) {
 		} else if err := g.Thaw(deadline(t)); err != nil {
 			t.Fatal(err)
 		}
+	})
+}
+
+// A group whose process is in a call that doesn't end is frozen nevertheless: the others stand still at once, and that one when the call ends. All go on
+// when they are thawed, also beside one that has stopped itself.
+func TestFreezeWhileACallDoesNotEnd(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		dir := t.TempDir()
+		hung, file, back := filepath.Join(dir, "hung"), filepath.Join(dir, "count"), filepath.Join(dir, "back")
+		release := hungdisk.Mount(t, hung)
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		g, _ := run(t, d, "container_1_1_1_d", Limits{}, "(cat "+hung+"/file; echo > "+back+") 2>/dev/null & sh -c 'kill -STOP $$' & while :; do echo; done > "+file)
+		await.Until(t, "progress, and one that stops itself", func() bool {
+			return size(t, file) > 0 && len(processes(t, g)) >= 3 && inState(t, g, 'T')
+		})
+		for range 2 {
+			if err := g.Freeze(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+			if frozen, err := g.Frozen(); err != nil || !frozen {
+				t.Fatalf("frozen %v, %v", frozen, err)
+			}
+			before := size(t, file)
+			busy(50 * time.Millisecond)
+			if after := size(t, file); after != before {
+				t.Fatalf("wrote %d bytes while frozen", after-before)
+			}
+			if _, err := os.Stat(back); err == nil {
+				t.Fatal("it returned from its call while frozen")
+			}
+			if err := g.Thaw(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+			await.Until(t, "progress", func() bool { return size(t, file) > before })
+		}
+		if err := g.Freeze(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		release()
+		busy(50 * time.Millisecond)
+		if _, err := os.Stat(back); err == nil {
+			t.Error("its call has ended, and it went on while frozen")
+		}
+		if err := g.Thaw(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		await.Until(t, "the call's end", func() bool { _, err := os.Stat(back); return err == nil })
+	})
+}
+
+// inState reports whether a process of a group is in a state.
+func inState(t *testing.T, g Group, state byte) bool {
+	return slices.ContainsFunc(processes(t, g), func(pid int) bool {
+		p, err := proc.Read(pid)
+		return err == nil && p.State == state
 	})
 }
 

@@ -27,30 +27,30 @@ const reclaimPatience = 3
 
 // reclaim takes bytes back from a group in small steps. use tells what it uses, and lower has the kernel bring that down to an amount, as
 // far as it can. The error is EBUSY where no more can be taken back.
-func reclaim(ctx context.Context, bytes int64, use func() (int64, error), lower func(to int64) error) (taken int64, err error) {
-	begun, err := use()
+func reclaim(ctx context.Context, bytes int64, use func() (int64, error), lower func(to int64) error) error {
+	now, err := use()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	goal, now, vain := max(0, begun-bytes), begun, 0
+	goal, vain := max(0, now-bytes), 0
 	for now > goal {
 		if err := ctx.Err(); err != nil {
-			return begun - now, err
+			return err
 		}
 		if err := lower(max(goal, now-reclaimStep)); err != nil {
-			return begun - now, err
+			return err
 		}
 		before := now
 		if now, err = use(); err != nil {
-			return begun - before, err
+			return err
 		}
 		if now < before {
 			vain = 0
 		} else if vain++; vain == reclaimPatience {
-			return max(0, begun-now), fmt.Errorf("%d of %d bytes can't be taken back: %w", now-goal, bytes, syscall.EBUSY)
+			return fmt.Errorf("%d of %d bytes can't be taken back: %w", now-goal, bytes, syscall.EBUSY)
 		}
 	}
-	return begun - now, nil
+	return nil
 }
 
 // swap returns the bytes of swap that the machine has.
@@ -83,23 +83,16 @@ func (g *kernelGroup) Memory() (Memory, error) {
 	return m, g.wrap("measure the memory of", err)
 }
 
-// Reclaim first has the kernel write out memory of processes that stand still, as it does that in large pieces: limits alone have it look
-// for pages, and wait for each (docs/decisions/suspension.md). What is left to do then is to let go of what was written. Where the kernel doesn't
-// let us do that, as it takes CAP_SYS_NICE, limits alone take the memory.
-//
-// What was taken is what the group uses less, by both together: the first part alone may take all of it, before the second begins to count.
-func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) (int64, error) {
-	before, unknown := g.d.limiter.memory(g.name)
+// Reclaim first has the kernel write out memory of processes that stand still, in large pieces: limits alone have it look for pages, and wait for
+// each (docs/decisions/suspension.md). What is left then is to let go of what was written. Where the kernel refuses the first part, which takes
+// CAP_SYS_NICE, limits alone take the memory.
+func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) error {
 	if frozen, err := g.Frozen(); err == nil && frozen {
 		if err := g.pageOut(ctx, bytes); err != nil && ctx.Err() != nil {
-			return 0, g.wrap("page out", err)
+			return g.wrap("page out", err)
 		}
 	}
-	taken, err := g.d.limiter.reclaim(ctx, g.name, bytes)
-	if after, e := g.d.limiter.memory(g.name); unknown == nil && e == nil {
-		taken = max(taken, before.Used()-after.Used())
-	}
-	return taken, g.wrap("take memory back from", err)
+	return g.wrap("take memory back from", g.d.limiter.reclaim(ctx, g.name, bytes))
 }
 
 // cursor is a place in the memory of a group that stands still: what lies before it is paged out, as far as that can be. The zero value is
@@ -142,7 +135,7 @@ func (g *kernelGroup) pageOut(ctx context.Context, bytes int64) error {
 	for _, p := range places {
 		at, err := pageOut(ctx, p.pid, p.at, func() error {
 			now, err := g.d.limiter.memory(g.name)
-			if err == nil && now.Swapped-before.Swapped >= bytes {
+			if err == nil && before.Anon-now.Anon >= bytes { // v1 counts as paged out only what is written and let go of
 				return errEnough
 			}
 			return err

@@ -121,13 +121,12 @@ func TestContentsSurviveReclaim(t *testing.T) {
 		if err := g.SetLimits(Limits{Memory: 256 << 20, Swap: 256 << 20}); err != nil {
 			t.Fatal(err)
 		}
-		taken, err := g.Reclaim(ctx, before.Anon+before.File-least)
-		if err != nil && !errors.Is(err, syscall.EBUSY) {
+		if err := g.Reclaim(ctx, before.Anon+before.File-least); err != nil && !errors.Is(err, syscall.EBUSY) {
 			t.Fatal(err)
 		}
 		after := memory(t, g)
-		if after.Anon > 2*least || after.Swapped < size-2*least || taken < size/2 {
-			t.Errorf("after %d bytes were taken it has %+v", taken, after)
+		if after.Anon > 2*least || after.Swapped < size-2*least {
+			t.Errorf("after its memory was taken it has %+v", after)
 		}
 		if err := g.SetLimits(Limits{Memory: 256 << 20, High: 2 * least, Swap: 256 << 20}); err != nil {
 			t.Error(err)
@@ -156,11 +155,11 @@ func TestContentsSurviveReclaim(t *testing.T) {
 	})
 }
 
-// However quickly the disk writes what a frozen group is to page out, the answer says how much it uses less.
-func TestReclaimSaysWhatItTook(t *testing.T) {
+// No more of a frozen group is written than was asked for, though the disk may be slow: others need it, too.
+func TestReclaimLeavesTheRest(t *testing.T) {
 	swapfile.On(t, 256<<20)
 	limitedKinds(t, func(c Capabilities) bool { return c.Reclaim }, func(t *testing.T, d Driver) {
-		const size, slack = 128 << 20, 4 << 20
+		const size = 128 << 20
 		g, held := holding(t, d, Limits{Memory: 256 << 20, Swap: 256 << 20}, size)
 		held.sum()
 		ctx := deadline(t)
@@ -168,13 +167,11 @@ func TestReclaimSaysWhatItTook(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := memory(t, g)
-		taken, err := g.Reclaim(ctx, size/4)
-		if err != nil {
+		if err := g.Reclaim(ctx, size/4); err != nil {
 			t.Fatal(err)
 		}
-		gone := before.Used() - memory(t, g).Used()
-		if gone < size/4-slack || taken < gone-slack || taken > gone+slack {
-			t.Errorf("it says that it took %d bytes, and %d are gone", taken, gone)
+		if gone := before.Anon - memory(t, g).Anon; gone < size/4-4<<20 || gone > size/2 {
+			t.Errorf("of %d bytes %d are gone", size, gone)
 		}
 	})
 }
@@ -191,7 +188,7 @@ func TestSharedMemoryIsReadBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := memory(t, g)
-		if _, err := g.Reclaim(ctx, before.Anon+before.File); err != nil && !errors.Is(err, syscall.EBUSY) {
+		if err := g.Reclaim(ctx, before.Anon+before.File); err != nil && !errors.Is(err, syscall.EBUSY) {
 			t.Fatal(err)
 		}
 		out := memory(t, g)

@@ -29,7 +29,8 @@ func TestReclaimInSteps(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var steps []int64
-			taken, err := reclaim(ctx, c.bytes, func() (int64, error) { return c.use, nil }, func(to int64) error {
+			before := c.use
+			err := reclaim(ctx, c.bytes, func() (int64, error) { return c.use, nil }, func(to int64) error {
 				steps = append(steps, to)
 				c.use = max(to, c.floor)
 				if len(steps) == c.cancel {
@@ -37,7 +38,7 @@ func TestReclaimInSteps(t *testing.T) {
 				}
 				return nil
 			})
-			if taken != c.taken || !errors.Is(err, c.err) || !slices.Equal(steps, c.steps) {
+			if taken := before - c.use; taken != c.taken || !errors.Is(err, c.err) || !slices.Equal(steps, c.steps) {
 				t.Errorf("it took %d, %v, in steps to %d", taken, err, steps)
 			}
 		})
@@ -57,8 +58,8 @@ func TestV2SqueezesAndLetsGo(t *testing.T) {
 	}
 	defer g.Destroy(t.Context())
 	files := f.groups[sys+"/heddle/nm-h_1/c"].files // it uses 5000 bytes, 3000 of them anonymous
-	if taken, err := g.Reclaim(t.Context(), 4000); taken != 2000 || !errors.Is(err, syscall.EBUSY) {
-		t.Errorf("it may not swap, and lost %d, %v", taken, err)
+	if err := g.Reclaim(t.Context(), 4000); files["memory.current"] != "3000" || !errors.Is(err, syscall.EBUSY) {
+		t.Errorf("it may not swap, and is left %s, %v", files["memory.current"], err)
 	}
 	files["memory.current"] = "5000"
 	if err := g.SetLimits(Limits{Memory: 8000, High: 1000, Swap: 8000}); err != nil {
@@ -67,8 +68,8 @@ func TestV2SqueezesAndLetsGo(t *testing.T) {
 	if files["memory.high"] != "1000" || files["memory.swap.max"] != "8000" || files["memory.max"] != "8000" {
 		t.Errorf("squeezed: high %s, swap %s, max %s", files["memory.high"], files["memory.swap.max"], files["memory.max"])
 	}
-	if taken, err := g.Reclaim(t.Context(), 4000); taken != 4000 || err != nil {
-		t.Errorf("it may swap, and lost %d, %v", taken, err)
+	if err := g.Reclaim(t.Context(), 4000); files["memory.current"] != "1000" || err != nil {
+		t.Errorf("it may swap, and is left %s, %v", files["memory.current"], err)
 	}
 	if files["memory.high"] != "1000" {
 		t.Errorf("after reclaim memory.high is %s", files["memory.high"])
@@ -103,20 +104,27 @@ func TestWhyNothingCanBeReclaimed(t *testing.T) {
 // noAdvice is a holder of a frozen group whose processes can't be reached.
 type noAdvice struct{ holder }
 
-func (noAdvice) frozen(string) (bool, error) { return true, nil }
-func (noAdvice) pids(string) ([]int, error)  { return nil, syscall.EPERM }
+func (noAdvice) toldToFreeze(string) (bool, error) { return true, nil }
+func (noAdvice) pids(string) ([]int, error)        { return nil, syscall.EPERM }
 
-// takesAll takes back what it is told to.
-type takesAll struct{ limiter }
+// takes notes down how much it is to take back.
+type takes struct {
+	limiter
+	bytes int64
+}
 
-func (takesAll) memory(string) (Memory, error) { return Memory{}, nil }
+func (*takes) memory(string) (Memory, error) { return Memory{}, nil }
 
-func (takesAll) reclaim(_ context.Context, _ string, bytes int64) (int64, error) { return bytes, nil }
+func (x *takes) reclaim(_ context.Context, _ string, bytes int64) error {
+	x.bytes = bytes
+	return nil
+}
 
 // Where processes can't be told to be paged out, limits take their memory.
 func TestMemoryIsTakenWithoutAdvice(t *testing.T) {
-	g := &kernelGroup{d: &kernelDriver{holder: noAdvice{}, limiter: takesAll{}}, name: "g"}
-	if taken, err := g.Reclaim(t.Context(), 5); taken != 5 || err != nil {
-		t.Errorf("%d, %v", taken, err)
+	limits := &takes{}
+	g := &kernelGroup{d: &kernelDriver{holder: noAdvice{}, limiter: limits}, name: "g"}
+	if err := g.Reclaim(t.Context(), 5); limits.bytes != 5 || err != nil {
+		t.Errorf("%d, %v", limits.bytes, err)
 	}
 }

@@ -84,8 +84,8 @@ func (g *signalGroup) SetLimits(Limits) error { return nil }
 // Memory can't be told apart in the process table.
 func (g *signalGroup) Memory() (Memory, error) { return Memory{-1, -1, -1}, nil }
 
-func (g *signalGroup) Reclaim(context.Context, int64) (int64, error) {
-	return 0, fmt.Errorf("take memory back from group %s: that takes cgroups: %w", g.name, errors.ErrUnsupported)
+func (g *signalGroup) Reclaim(context.Context, int64) error {
+	return fmt.Errorf("take memory back from group %s: that takes cgroups: %w", g.name, errors.ErrUnsupported)
 }
 
 func (g *signalGroup) PageIn(context.Context) error { return nil }
@@ -184,15 +184,19 @@ func (g *signalGroup) Signal(sig syscall.Signal, except ...int) error {
 func stopped(p proc.Process) bool { return p.State == 'T' || p.State == 't' }
 
 // Freeze stops what it finds until a look finds nothing that runs: a process can fork before its own turn comes, but
-// not after.
+// not after. One in a system call that doesn't end stops when it returns from that (callPatience).
 func (g *signalGroup) Freeze(ctx context.Context) error {
+	begun := time.Now()
 	err := poll(ctx, func() (bool, error) {
 		members, err := g.members()
 		if err != nil {
 			return false, err
 		}
 		running := slices.DeleteFunc(members, stopped)
-		return len(running) == 0, g.send(running, syscall.SIGSTOP)
+		if err := g.send(running, syscall.SIGSTOP); err != nil {
+			return false, err
+		}
+		return len(running) == 0 || time.Since(begun) >= callPatience && !slices.ContainsFunc(running, func(p proc.Process) bool { return p.State != 'D' }), nil
 	})
 	if err != nil {
 		return errors.Join(fmt.Errorf("freeze group %s: %w", g.name, err), g.Signal(syscall.SIGCONT))
@@ -200,14 +204,19 @@ func (g *signalGroup) Freeze(ctx context.Context) error {
 	return nil
 }
 
+// Thaw goes on until nothing is stopped, or what is stops itself again and again. What a debugger holds goes on when that lets it.
 func (g *signalGroup) Thaw(ctx context.Context) error {
+	begun := time.Now()
 	err := poll(ctx, func() (bool, error) {
 		members, err := g.members()
 		if err != nil {
 			return false, err
 		}
 		still := slices.DeleteFunc(members, func(p proc.Process) bool { return !stopped(p) })
-		return len(still) == 0, g.send(still, syscall.SIGCONT)
+		if err := g.send(still, syscall.SIGCONT); err != nil {
+			return false, err
+		}
+		return time.Since(begun) >= callPatience || !slices.ContainsFunc(still, func(p proc.Process) bool { return p.State == 'T' }), nil
 	})
 	if err != nil {
 		return fmt.Errorf("thaw group %s: %w", g.name, err)
@@ -220,7 +229,7 @@ func (g *signalGroup) Frozen() (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return len(members) > 0 && !slices.ContainsFunc(members, func(p proc.Process) bool { return !stopped(p) }), nil
+	return len(members) > 0 && !slices.ContainsFunc(members, func(p proc.Process) bool { return !stopped(p) && p.State != 'D' }), nil
 }
 
 // Kill stops everything first, so that nothing forks away under its hands.

@@ -137,31 +137,31 @@ func (l *legacy) memory(name string) (m Memory, err error) {
 
 // reclaim lowers the limit step by step and puts it back. Nobody is killed meanwhile: those that need more wait. A NodeManager that dies
 // in between leaves the limit where it is, until its next life sets the group's limits.
-func (l *legacy) reclaim(ctx context.Context, name string, bytes int64) (taken int64, err error) {
+func (l *legacy) reclaim(ctx context.Context, name string, bytes int64) error {
 	if !l.has("memory") {
-		return 0, fmt.Errorf("no controller memory: %w", errors.ErrUnsupported)
+		return fmt.Errorf("no controller memory: %w", errors.ErrUnsupported)
 	}
 	limit, oom := l.path("memory", name, "memory.limit_in_bytes"), l.path("memory", name, "memory.oom_control")
 	before, err := number(l.tree, limit)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	disabled, err := keyed(l.tree, oom, "oom_kill_disable")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := l.tree.write(oom, "1"); err != nil {
-		return 0, err
+		return err
 	}
 	use := func() (int64, error) { return number(l.tree, l.path("memory", name, "memory.usage_in_bytes")) }
-	taken, err = reclaim(ctx, bytes, use, func(to int64) error {
+	err = reclaim(ctx, bytes, use, func(to int64) error {
 		err := l.tree.write(limit, strconv.FormatInt(to, 10))
 		if errors.Is(err, syscall.EBUSY) { // it took less
 			return nil
 		}
 		return err
 	})
-	return taken, errors.Join(err, l.tree.write(limit, strconv.FormatInt(before, 10)), l.tree.write(oom, strconv.FormatInt(disabled, 10)))
+	return errors.Join(err, l.tree.write(limit, strconv.FormatInt(before, 10)), l.tree.write(oom, strconv.FormatInt(disabled, 10)))
 }
 
 // setCPU writes quota and period. The kernel checks their ratio at every write, so the quota is lifted in between.
@@ -255,11 +255,16 @@ func (f *freezer) frozen(name string) (bool, error) {
 	return s == "FROZEN", err
 }
 
+func (f *freezer) toldToFreeze(name string) (bool, error) {
+	s, err := f.state(name)
+	return s == "FROZEN" || s == "FREEZING", err
+}
+
 func (f *freezer) freeze(ctx context.Context, name string) error {
 	if err := f.tree.write(f.path(name, "freezer.state"), "FROZEN"); err != nil {
 		return err
 	}
-	err := poll(ctx, func() (bool, error) { return f.frozen(name) })
+	err := stand(ctx, f, name)
 	if err != nil {
 		return errors.Join(err, f.tree.write(f.path(name, "freezer.state"), "THAWED"))
 	}

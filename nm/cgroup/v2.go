@@ -43,12 +43,17 @@ func (u *unified) event(name, key string) (bool, error) {
 
 func (u *unified) frozen(name string) (bool, error) { return u.event(name, "frozen") }
 
-// freeze waits for cgroup.events: cgroup.freeze only reads back what was asked for.
+// toldToFreeze reads what was asked for: cgroup.freeze doesn't say what came of it, as cgroup.events does.
+func (u *unified) toldToFreeze(name string) (bool, error) {
+	s, err := u.tree.read(u.path(name, "cgroup.freeze"))
+	return strings.TrimSpace(s) == "1", err
+}
+
 func (u *unified) freeze(ctx context.Context, name string) error {
 	if err := u.tree.write(u.path(name, "cgroup.freeze"), "1"); err != nil {
 		return err
 	}
-	err := poll(ctx, func() (bool, error) { return u.frozen(name) })
+	err := stand(ctx, u, name)
 	if err != nil {
 		return errors.Join(err, u.tree.write(u.path(name, "cgroup.freeze"), "0"))
 	}
@@ -197,18 +202,18 @@ func (u *unified) memory(name string) (m Memory, err error) {
 }
 
 // reclaim uses memory.reclaim, or memory.high where the kernel is older than Linux 5.19.
-func (u *unified) reclaim(ctx context.Context, name string, bytes int64) (taken int64, err error) {
+func (u *unified) reclaim(ctx context.Context, name string, bytes int64) error {
 	if !u.has("memory") {
-		return 0, fmt.Errorf("no controller memory: %w", errors.ErrUnsupported)
+		return fmt.Errorf("no controller memory: %w", errors.ErrUnsupported)
 	}
 	use := func() (int64, error) { return number(u.tree, u.path(name, "memory.current")) }
 	high := u.path(name, "memory.high")
 	before, err := u.tree.read(high)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	lowered := false
-	taken, err = reclaim(ctx, bytes, use, func(to int64) error {
+	err = reclaim(ctx, bytes, use, func(to int64) error {
 		now, err := use()
 		if err != nil || now <= to {
 			return err
@@ -225,7 +230,7 @@ func (u *unified) reclaim(ctx context.Context, name string, bytes int64) (taken 
 	if lowered {
 		err = errors.Join(err, u.tree.write(high, strings.TrimSpace(before)))
 	}
-	return taken, err
+	return err
 }
 
 func (u *unified) usage(name string) (Usage, error) {

@@ -37,9 +37,9 @@ func TestReadAheadGivesWayToOthers(t *testing.T) {
 					h.set(func(h *hooked) { h.memory = &cgroup.Memory{Anon: 3 << 30} })
 					return nil
 				}
-				h.reclaim = func(_ context.Context, _ cgroup.Group, bytes int64) (int64, error) {
+				h.reclaim = func(_ context.Context, _ cgroup.Group, _ int64) error {
 					h.set(func(h *hooked) { h.memory = &cgroup.Memory{Swapped: 3 << 30} })
-					return bytes, nil
+					return nil
 				}
 			})
 			l.node.Ahead(c, true)
@@ -98,9 +98,9 @@ func TestBreathsInterruptPagingOut(t *testing.T) {
 	c, _ := l.counter()
 	h.set(func(h *hooked) {
 		h.memory = &cgroup.Memory{Anon: 200 << 20}
-		h.reclaim = func(ctx context.Context, _ cgroup.Group, _ int64) (int64, error) {
+		h.reclaim = func(ctx context.Context, _ cgroup.Group, _ int64) error {
 			<-ctx.Done()
-			return 0, ctx.Err()
+			return ctx.Err()
 		}
 	})
 	o := level(suspend.Reclaimed, 64, 0, 1)

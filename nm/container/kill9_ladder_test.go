@@ -47,7 +47,7 @@ func (n *node) climb(h *hooked, c *Container, to string) {
 	h.set(func(h *hooked) {
 		h.freeze = func(ctx context.Context, g cgroup.Group) error { step("freeze"); return g.Freeze(ctx) }
 		h.limit = func(l cgroup.Limits, g cgroup.Group) error { step("limit"); return g.SetLimits(l) }
-		h.reclaim = func(ctx context.Context, g cgroup.Group, bytes int64) (int64, error) {
+		h.reclaim = func(ctx context.Context, g cgroup.Group, bytes int64) error {
 			step("reclaim")
 			return g.Reclaim(ctx, bytes)
 		}

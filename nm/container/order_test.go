@@ -295,10 +295,10 @@ func TestKilledOnEachRung(t *testing.T) {
 			}
 		},
 		"while its memory is taken": func(h *hooked, reached chan struct{}) {
-			h.reclaim = func(ctx context.Context, _ cgroup.Group, _ int64) (int64, error) {
+			h.reclaim = func(ctx context.Context, _ cgroup.Group, _ int64) error {
 				close(reached)
 				<-ctx.Done()
-				return 0, ctx.Err()
+				return ctx.Err()
 			}
 		},
 		"while it is read back": func(h *hooked, reached chan struct{}) {

@@ -8,6 +8,7 @@ import (
 	"heddle/internal/await"
 	"heddle/internal/swapfile"
 	"heddle/nm/suspend"
+	"heddle/yarn/records"
 )
 
 // An operator thaws the group of a suspended container, on whatever groups this machine has, past the NodeManager. It soon stands still again, and resumes as ever.
@@ -29,10 +30,9 @@ func TestThawedFromOutside(t *testing.T) {
 	await.Until(t, "progress", func() bool { return size(t, file) > before })
 }
 
-// Swap is removed while a container is paged out, on whatever groups this machine has: it holds what came back, or, where the kernel finds no room for that within the
-// container's limit, swap stays. Either way it is alive, and nothing is lost.
-func TestSwapIsRemovedWhileSuspended(t *testing.T) {
-	const remembered = 96 << 20
+// removable turns swap on that a test may remove before it ends.
+func removable(t *testing.T) (remove func() error) {
+	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root may turn swap on")
 	}
@@ -42,12 +42,25 @@ func TestSwapIsRemovedWhileSuspended(t *testing.T) {
 	}
 	removed := false
 	t.Cleanup(func() {
-		if !removed {
-			if err := off(); err != nil {
-				t.Error(err)
-			}
+		if removed {
+			return
+		}
+		if err := off(); err != nil {
+			t.Error(err)
 		}
 	})
+	return func() error {
+		err := off()
+		removed = err == nil
+		return err
+	}
+}
+
+// Swap is removed while a container is paged out, on whatever groups this machine has: it holds what came back, or, where the kernel finds no room for that within the
+// container's limit, swap stays. Either way it is alive, and nothing is lost.
+func TestSwapIsRemovedWhileSuspended(t *testing.T) {
+	const remembered = 96 << 20
+	remove := removable(t)
 	l := newLab(t)
 	if !l.node.Groups.Capabilities().Reclaim {
 		return // it says so: see nm/cgroup
@@ -55,9 +68,7 @@ func TestSwapIsRemovedWhileSuspended(t *testing.T) {
 	c := l.rememberer(512, remembered)
 	order(t, c, level(suspend.Reclaimed, 64, 0, 1))
 	settled(t, c, suspend.Reclaimed)
-	err = off()
-	removed = err == nil
-	t.Logf("swap is removed: %v", err)
+	t.Logf("swap is removed: %v", remove())
 	await.Until(t, "it is known what it holds", func() bool {
 		m, err := c.Group().Memory()
 		s := c.Status().Suspension
@@ -68,6 +79,37 @@ func TestSwapIsRemovedWhileSuspended(t *testing.T) {
 	if frozen, err := c.Group().Frozen(); err != nil || !frozen {
 		t.Errorf("frozen %v, %v", frozen, err)
 	}
+	order(t, c, level(suspend.Running, 512, 1, 2))
+	settled(t, c, suspend.Running)
+	remembers(t, c, remembered)
+}
+
+// Between two lives of the NodeManager swap is removed, where the kernel allows that, and the node gets less memory than a suspended container was granted. The container
+// stands still as before, counts for what it holds, and goes on when it is told to.
+func TestANodeThatBeginsWithLess(t *testing.T) {
+	const remembered = 96 << 20
+	remove := removable(t)
+	memory := int64(8192)
+	l := newLab(t, func(o *Options) { o.Config.Resource = records.NewResource(memory, 8) })
+	if !l.node.Groups.Capabilities().Reclaim {
+		return // it says so: see nm/cgroup
+	}
+	c := l.rememberer(512, remembered)
+	order(t, c, level(suspend.Reclaimed, 64, 0, 1))
+	settled(t, c, suspend.Reclaimed)
+	l.node.close()
+	t.Logf("swap is removed: %v", remove())
+	memory = 256
+	l.start()
+	c = l.container(c.ID())
+	await.Until(t, "it stands still, and it is known what it holds", func() bool {
+		s := c.Status()
+		if s.State != Paused || !s.Suspension.Have.Still() || s.Suspension.Lags() {
+			return false
+		}
+		m, err := c.Group().Memory()
+		return err == nil && m.Used() <= s.Suspension.Holds.MemoryMB()<<20+4<<20 && l.node.room.Used().MemoryMB() == s.Suspension.Holds.MemoryMB()
+	})
 	order(t, c, level(suspend.Running, 512, 1, 2))
 	settled(t, c, suspend.Running)
 	remembers(t, c, remembered)

@@ -19,13 +19,13 @@ func TestNothingOvertakesAResume(t *testing.T) {
 	taking := make(chan struct{}, 1)
 	h.set(func(h *hooked) {
 		h.memory = &cgroup.Memory{Anon: 1000 << 20}
-		h.reclaim = func(ctx context.Context, _ cgroup.Group, _ int64) (int64, error) {
+		h.reclaim = func(ctx context.Context, _ cgroup.Group, _ int64) error {
 			select {
 			case taking <- struct{}{}:
 			default:
 			}
 			<-ctx.Done()
-			return 0, ctx.Err()
+			return ctx.Err()
 		}
 	})
 	order(t, c, level(suspend.Reclaimed, 64, 0, 1))

@@ -71,12 +71,8 @@ func ask[T any](p processes, get func(cgroup.Group) (T, error)) (answer T, err e
 
 func (p processes) Frozen() (bool, error) { return ask(p, cgroup.Group.Frozen) }
 
-func (p processes) Reclaim(ctx context.Context, bytes int64) (taken int64, err error) {
-	err = p.with(ctx, func(g cgroup.Group, _ State) error {
-		taken, err = g.Reclaim(ctx, bytes)
-		return err
-	})
-	return taken, err
+func (p processes) Reclaim(ctx context.Context, bytes int64) error {
+	return p.with(ctx, func(g cgroup.Group, _ State) error { return g.Reclaim(ctx, bytes) })
 }
 
 func (p processes) PageIn(ctx context.Context) error {

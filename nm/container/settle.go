@@ -92,7 +92,7 @@ func (m *Manager) breathe(c *Container, every time.Duration) {
 	m.breaths.Set(c.ID().String(), every, suspension{c}.breathe)
 }
 
-// breathe lets the container run for a moment, unless somebody does something to it: then it breathes another time. Its memory may be paged out for minutes: that
+// breathe lets the container run for a moment, unless somebody does something to it: then it breathes another time. Paging out, which may take minutes,
 // is interrupted.
 func (c suspension) breathe(ctx context.Context, allowance int64) {
 	if c.turns.Blocks(turn.Breath) {
@@ -155,25 +155,27 @@ func (c suspension) watch(ctx context.Context) {
 	}
 }
 
-// warmTime is how long a container that stands still keeps what was read ahead of its return.
-const warmTime = time.Minute
-
-// Ahead says whether room waits for the return of a container that stands still. What was paged out of it is read then, and taken again when others wait for room,
-// and after warmTime: who asked may be gone.
+// Ahead says whether room waits for the return of a container that stands still. What was paged out of it is read then, and taken again when others wait
+// for room, and after suspend.WarmTime.
 func (m *Manager) Ahead(c *Container, room bool) {
 	if room && !m.Pressure.Spares(c.ladder.State().Swapped) {
 		return
 	}
-	m.background(func() {
+	suspension{c}.inTurn(func() { c.ladder.Await(room && !m.room.Awaited()) })
+	if room {
+		time.AfterFunc(suspend.WarmTime, func() { suspension{c}.inTurn(c.ladder.Expire) })
+	}
+}
+
+// inTurn changes what the ladder is to do, in the background.
+func (c suspension) inTurn(change func()) {
+	c.m.background(func() {
 		if x, err := c.command(c.ctx); err == nil {
 			defer x.release()
-			c.ladder.Await(room && !m.room.Awaited())
-			suspension{c}.settle()
+			change()
+			c.settle()
 		}
 	})
-	if room {
-		time.AfterFunc(warmTime, func() { m.Ahead(c, false) })
-	}
 }
 
 // cool takes back what was read ahead, as others wait for room.

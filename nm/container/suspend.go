@@ -103,12 +103,11 @@ func (c command) ask(own *suspend.Order) suspend.Wishes {
 
 func (c command) reclaims() bool { return c.m.Groups.Capabilities().Reclaim }
 
-// Order brings the container to a level. It returns when the container has the CPU of that level, and stands still if it is to. Memory
-// is taken from it after that (Status.Suspension). An order whose version is not above that of the last one, or of the one that is being
-// carried out, is no error and changes nothing, unless the last one was to let the container go on and failed: it is tried again. One that can't be carried out counts as the last one, too, and changes nothing else.
+// Order brings the container to a level. It returns when the container has the CPU of that level, and stands still if it is to. Memory is taken from it
+// after that (Status.Suspension). An order changes nothing if its version is not above that of the last one, or of the one that is being carried out, unless
+// the last one was to let the container go on and failed. One that can't be carried out counts as the last one, too.
 //
-// What is wanted is on disk before the kernel is told of it: whenever the NodeManager dies, Recover makes the container what was wanted
-// last.
+// What is wanted is on disk before the kernel is told of it: whenever the NodeManager dies, Recover makes the container what was wanted last.
 func (c *Container) Order(ctx context.Context, o suspend.Order) error {
 	if s := (suspension{c}); !s.takes(o.Version) {
 		return nil

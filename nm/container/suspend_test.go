@@ -27,7 +27,7 @@ type hooked struct {
 
 	reclaims *bool          // what the driver says that it can; nil: what is so
 	memory   *cgroup.Memory // nil: what is so
-	reclaim  func(context.Context, cgroup.Group, int64) (int64, error)
+	reclaim  func(context.Context, cgroup.Group, int64) error
 	pageIn   func(context.Context, cgroup.Group) error
 }
 
@@ -98,7 +98,7 @@ func (g *hookedGroup) Memory() (cgroup.Memory, error) {
 	return g.Group.Memory()
 }
 
-func (g *hookedGroup) Reclaim(ctx context.Context, bytes int64) (int64, error) {
+func (g *hookedGroup) Reclaim(ctx context.Context, bytes int64) error {
 	g.h.mu.Lock()
 	reclaim := g.h.reclaim
 	g.h.mu.Unlock()

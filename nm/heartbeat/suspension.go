@@ -27,15 +27,16 @@ func (u *Updater) suspensions() []*pb.ContainerSuspension {
 // leastChange is how many bytes a container must use more or less to be worth a word.
 const leastChange = 16 << 20
 
-// isNews reports whether the ResourceManager should hear how much memory a container uses: the first figure, however small, because until then
-// it takes the container to use all that it holds; and later ones that are much higher or lower.
+// isNews reports whether the ResourceManager should hear how much memory a container uses: the first figure, as it counts all that the container
+// holds until then, and later ones that differ much.
 func isNews(told map[records.ContainerID]int64, id records.ContainerID, now int64) bool {
 	before, known := told[id]
 	change := max(now-before, before-now)
 	return !known || change >= leastChange && 4*change >= before
 }
 
-// containerMemory adds how much memory containers use, of those for which that is news. It returns what is known then. Suspending a container costs what its memory takes to be moved.
+// containerMemory adds the memory that containers use, where that is news: what suspending them costs depends on it. It returns what the
+// ResourceManager knows then.
 func (u *Updater) containerMemory(req *pb.NodeHeartbeatRequest) map[records.ContainerID]int64 {
 	known := make(map[records.ContainerID]int64, len(u.memory))
 	var out []*pb.ContainerMemory

@@ -5,11 +5,18 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 )
 
 // Working reports whether a thread of one of the processes runs, waits for a processor, or waits for a disk, such as for memory that was paged
 // out. Those of processes that have ended don't.
-func Working(pids []int) bool {
+func Working(pids []int) bool { return anyThread(pids, "RD") }
+
+// Running reports whether a thread of one of the processes runs, or waits for a processor.
+func Running(pids []int) bool { return anyThread(pids, "R") }
+
+// anyThread reports whether a thread of one of the processes is in one of some states.
+func anyThread(pids []int, states string) bool {
 	for _, pid := range pids {
 		dir := filepath.Join(Root, strconv.Itoa(pid), "task")
 		f, err := os.Open(dir)
@@ -19,7 +26,7 @@ func Working(pids []int) bool {
 		names, _ := f.Readdirnames(-1)
 		f.Close()
 		for _, name := range names {
-			if stat, err := os.ReadFile(filepath.Join(dir, name, "stat")); err == nil && works(stat) {
+			if stat, err := os.ReadFile(filepath.Join(dir, name, "stat")); err == nil && strings.IndexByte(states, stateOf(stat)) >= 0 {
 				return true
 			}
 		}
@@ -27,9 +34,10 @@ func Working(pids []int) bool {
 	return false
 }
 
-// works reports whether a line of a thread's stat says that it runs or waits for a disk. The state stands behind the name, which may have
-// parentheses in it.
-func works(stat []byte) bool {
-	i := bytes.LastIndexByte(stat, ')')
-	return i >= 0 && i+2 < len(stat) && (stat[i+2] == 'R' || stat[i+2] == 'D')
+// stateOf is the state in a line of a thread's stat, or 0. It stands behind the name, which may have parentheses in it.
+func stateOf(stat []byte) byte {
+	if i := bytes.LastIndexByte(stat, ')'); i >= 0 && i+2 < len(stat) {
+		return stat[i+2]
+	}
+	return 0
 }

@@ -18,16 +18,16 @@ func TestWorking(t *testing.T) {
 			t.Fatal(err)
 		}
 		pids := []int{cmd.Process.Pid}
-		await.Until(t, c.command, func() bool { return Working(pids) == c.want })
+		await.Until(t, c.command, func() bool { return Working(pids) == c.want && Running(pids) == c.want })
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		if Working(pids) {
+		if Working(pids) || Running(pids) {
 			t.Errorf("%s has ended, and works", c.command)
 		}
 	}
-	for stat, want := range map[string]bool{"7 (a) R) S 1": false, "7 (a) S) R 1": true, "7 (a) D 1": true, "7 (a)": false, "7 (a) ": false, "": false} {
-		if got := works([]byte(stat)); got != want {
-			t.Errorf("%q: %v", stat, got)
+	for stat, want := range map[string]byte{"7 (a) R) S 1": 'S', "7 (a) S) R 1": 'R', "7 (a) D 1": 'D', "7 (a)": 0, "7 (a) ": 0, "": 0} {
+		if got := stateOf([]byte(stat)); got != want {
+			t.Errorf("%q: %q", stat, got)
 		}
 	}
 }

@@ -9,18 +9,16 @@ import (
 	"heddle/yarn/records"
 )
 
-// A breath lasts until the container's heartbeats have gone out: until each connection with others on which it sent something shortly before it
-// was stopped has sent something again, and has heard the answer. At most it lasts for longest, or for extended while such a connection is silent and
-// the container works or waits for its memory.
+// A breath lasts until the container's heartbeats have gone out: until each connection on which it sent something shortly before it was stopped has
+// sent something again, and has heard the answer. It lasts for longest at most, or for extended while such a connection is silent and the container
+// works or waits for its memory.
 //
-// Where no connection is known, a breath lasts until the container has done what there was to do, as far as one can see from outside: for two
-// looks in a row it has used next to no CPU, has read nothing back from swap, and no thread of it waits for a processor or a disk: on a busy
-// machine it may not get any for a while. One that always has something to do runs for longest. That much
-// an executor of Spark takes to page in the thread that sends its heartbeats, and to send one.
+// Where no connection is known, a breath lasts until the container is idle: for two looks in a row it has used next to no CPU and read nothing back
+// from swap, and no thread of it waits for a processor or a disk. One that is never idle runs for longest: time enough for an executor of Spark to page
+// in the thread that sends its heartbeats.
 //
-// A container that has used little CPU so far may be a Java process that starts, and has sent nothing yet: a task of MapReduce that has not
-// reported after 600 s is given up. Seconds that are far apart don't get it there. So its breath lasts for as long as it works, up to extended, or to
-// longest if others wait for theirs, and the next one comes soon.
+// A container that has used little CPU may be a Java process that starts, and has sent nothing yet. Seconds that are far apart would not get it there
+// before MapReduce gives its task up. So its breath lasts as long as it works, up to extended, or to longest if others wait, and the next one comes soon.
 const (
 	shortestBreath = 200 * time.Millisecond
 	longestBreath  = time.Second
@@ -97,8 +95,8 @@ func (l *Ladder) again(soon bool) {
 	l.state.Again = soon
 }
 
-// inhale returns when a container that runs has nothing more to do, has run for longest or for the node's BreathLength, or is to stop. heard is nil where nothing is known of its
-// connections.
+// inhale returns when a container that runs has nothing more to do, has run for as long as it may, or is to stop. heard is nil where nothing is known of
+// its connections.
 func (l *Ladder) inhale(ctx context.Context, stop <-chan struct{}, heard *listening) {
 	if fixed := l.node.BreathLength; fixed > 0 {
 		l.again(false)

@@ -27,8 +27,8 @@ type breather struct {
 	breathes bool
 }
 
-// NewBreaths returns breaths for which the node keeps so many bytes of memory in hand. spare reports whether the machine has so many bytes more; nil: it
-// never has. Run takes the breaths.
+// NewBreaths returns breaths for which the node keeps so many bytes of memory in hand. spare reports whether the machine has so many bytes more; nil:
+// never. Run takes the breaths.
 func NewBreaths(allowance int64, spare func(bytes int64) bool) *Breaths {
 	return &Breaths{allowance: allowance, spare: spare, changed: make(chan struct{}, 1), all: make(map[string]*breather)}
 }
@@ -81,9 +81,9 @@ const atOnce = 4
 // spareLook is the time between two looks at whether the machine has memory for one more that is late.
 const spareLook = time.Second
 
-// Run lets containers breathe until ctx ends. Where more are due than there is time for, the one that has waited longest is next. One that is late by a quarter of
-// its period doesn't wait until another's breath is over, up to atOnce, if the machine has memory to spare: many breaths that are slow, as on a busy machine, would
-// else take longer together than frameworks wait.
+// Run lets containers breathe until ctx ends. Where several are due, the one that has waited longest is next. One that is late by a quarter of its period
+// breathes beside others, up to atOnce, if the machine has memory to spare: on a busy machine slow breaths would take longer together than frameworks
+// wait.
 func (b *Breaths) Run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -131,8 +131,8 @@ func (b *Breaths) exhale(x *breather) {
 	x.breathes = false
 }
 
-// next returns the container that is due first of those that don't breathe, and in how long that is to be looked at again, while so many breathe. If that is now its next breath is
-// counted from now.
+// next returns the container that is due first of those that don't breathe, while so many breathe, and in how long that is to be looked at again. If that
+// is now, its next breath is counted from now.
 func (b *Breaths) next(running int) (*breather, time.Duration) {
 	if running >= atOnce {
 		return nil, 0

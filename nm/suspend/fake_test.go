@@ -102,16 +102,16 @@ func (f *fake) Thaw(ctx context.Context) error {
 
 func (f *fake) Frozen() (bool, error) { return f.frozen, nil }
 
-func (f *fake) Reclaim(ctx context.Context, bytes int64) (int64, error) {
+func (f *fake) Reclaim(ctx context.Context, bytes int64) error {
 	if err := f.do(ctx, "reclaim %d", bytes>>20); err != nil {
-		return 0, err
+		return err
 	}
 	taken := min(bytes, f.anon-f.stuck)
 	f.anon, f.swapped = f.anon-taken, f.swapped+taken
 	if taken < bytes {
-		return taken, syscall.EBUSY
+		return syscall.EBUSY
 	}
-	return taken, nil
+	return nil
 }
 
 func (f *fake) PageIn(ctx context.Context) error {

@@ -26,8 +26,8 @@ type Processes interface {
 	Thaw(ctx context.Context) error
 	// Frozen reports whether all of them stand still, also where somebody else has thawed or frozen them.
 	Frozen() (bool, error)
-	// Reclaim pages out so many bytes, and returns how many it were. The error is EBUSY where no more can be.
-	Reclaim(ctx context.Context, bytes int64) (int64, error)
+	// Reclaim pages out so many bytes. The error is EBUSY where no more can be.
+	Reclaim(ctx context.Context, bytes int64) error
 	PageIn(ctx context.Context) error
 	// Holds hears what the container takes of its node, whenever it has let go of some memory, or got some back past the NodeManager.
 	Holds(now records.Resource)
@@ -47,8 +47,8 @@ type Node struct {
 	Full func() string
 	// Due returns whether a container waits for its breath. Nil: none does.
 	Due func() bool
-	// Awaited returns whether somebody waits for memory that is to be taken back. Where nobody does, it is taken in small pieces, with pauses in which others have the
-	// disk: those who start just now, in room that is there already. Nil: somebody always does.
+	// Awaited returns whether somebody waits for memory that is to be taken back; nil: somebody always does. Where nobody does, it is taken in small
+	// pieces, with pauses that leave the disk to those who start in room that is there.
 	Awaited func() bool
 	// BreathLength is how long breaths last; 0: as long as the heartbeats need.
 	BreathLength time.Duration
@@ -60,15 +60,15 @@ type Node struct {
 // others reports whether others wait for the end of a breath.
 func (n *Node) others() bool { return n.Due != nil && n.Due() }
 
-// slice is how many bytes are taken back between two looks at whether more should be, and smallSlice the same where nobody waits for them. longestPause bounds
-// a pause after such a one, which is as long as it took.
+// slice is how many bytes are taken back between two looks at whether more should be, and smallSlice the same where nobody waits for them. A pause
+// after a small one lasts as long as it took, longestPause at most.
 const (
 	slice        = 256 << 20
 	smallSlice   = 16 << 20
 	longestPause = 200 * time.Millisecond
 )
 
-// aheadPatience is how long a container that is resumed waits for what was paged out. Settle reads the rest while the container runs, and fetches what it needs meanwhile.
+// aheadPatience is how long a container that is resumed waits for what was paged out. Settle reads the rest while the container runs.
 const aheadPatience = time.Second
 
 // Ladder brings a container to levels. State may be called at any time, everything else by one goroutine at a time.
@@ -77,9 +77,10 @@ type Ladder struct {
 	node  *Node
 	beats heartbeats // for the goroutine that has the ladder
 
-	mu    sync.Mutex
-	state State
-	begun time.Time // when the last order came; zero: its level has been reached
+	mu      sync.Mutex
+	state   State
+	begun   time.Time // when the last order came; zero: its level has been reached
+	awaited time.Time // when it was last said that room waits (Await)
 }
 
 // NewLadder returns the ladder of a container that runs.
@@ -257,7 +258,7 @@ func (l *Ladder) readsAhead(still bool) {
 	l.state.Ahead = still
 }
 
-// Settle takes the memory from the container that it isn't to hold, and reads what was paged out of one that runs again. It does nothing where nothing is left to do.
+// Settle takes the memory from the container that it isn't to hold, and reads what was paged out of one that runs again, as far as either is to be done.
 func (l *Ladder) Settle(ctx context.Context) error {
 	s := l.State()
 	if s.Ahead {
@@ -331,17 +332,33 @@ func (l *Ladder) read(ctx context.Context, s State) error {
 	return nil
 }
 
-// Await says whether room waits for the return of a container that stands still. Settle reads what was paged out then, so that it is there when the container is to go
-// on; where room waits no more, Settle takes the memory again, most of which swap still has.
+// WarmTime is how long a container that stands still keeps what was read ahead since it was last said that room waits: who said so may be gone.
+const WarmTime = time.Minute
+
+// Await says whether room waits for the return of a container that stands still. If so, Settle reads what was paged out; if not, Settle takes it again,
+// most of which swap still has.
 func (l *Ladder) Await(room bool) {
 	size := l.p.Size()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if room {
+		l.awaited = time.Now()
+	}
 	s := &l.state
 	if !s.Have.Still() || s.Level != Reclaimed || s.Held.MemoryMB() >= size.MemoryMB() || s.Warm == room {
 		return
 	}
 	s.Warm, s.Ahead = room, room
+}
+
+// Expire is Await(false) if nobody has said for WarmTime that room waits.
+func (l *Ladder) Expire() {
+	l.mu.Lock()
+	over := time.Since(l.awaited) >= WarmTime
+	l.mu.Unlock()
+	if over {
+		l.Await(false)
+	}
 }
 
 // Relieve gives a container that runs with less memory than it was granted all of that, if it needs more than it holds and none of what it has
@@ -401,11 +418,8 @@ func (l *Ladder) uses(bytes int64) {
 
 // shrink takes memory back until no more than so many bytes are left. reason is why it stopped before.
 func (l *Ladder) shrink(ctx context.Context, left int64) (reason string, err error) {
-	for {
-		m, err := l.p.Memory()
-		if err != nil {
-			return "", err
-		}
+	m, err := l.p.Memory()
+	for err == nil {
 		used := m.Used()
 		over := used - left
 		if over <= 0 {
@@ -423,22 +437,26 @@ func (l *Ladder) shrink(ctx context.Context, left int64) (reason string, err err
 			piece = min(over, smallSlice)
 		}
 		begun := time.Now()
-		taken, err := l.p.Reclaim(ctx, piece)
-		if err == nil || errors.Is(err, syscall.EBUSY) {
-			l.node.pagedOut(taken, time.Since(begun))
+		reclaimed := l.p.Reclaim(ctx, piece)
+		took := time.Since(begun)
+		if reclaimed != nil && !errors.Is(reclaimed, syscall.EBUSY) {
+			return "", reclaimed
 		}
-		if errors.Is(err, syscall.EBUSY) && taken <= 0 {
-			return fmt.Sprintf("%d MB of its memory can't be paged out", over>>20), nil
-		}
-		if err != nil && !errors.Is(err, syscall.EBUSY) {
+		if m, err = l.p.Memory(); err != nil {
 			return "", err
 		}
+		taken := used - m.Used()
+		l.node.pagedOut(taken, took)
+		if reclaimed != nil && taken <= 0 {
+			return fmt.Sprintf("%d MB of its memory can't be paged out", over>>20), nil
+		}
 		if unhurried && over > piece {
-			if err := pause.For(ctx, min(time.Since(begun), longestPause)); err != nil {
+			if err := pause.For(ctx, min(took, longestPause)); err != nil {
 				return "", err
 			}
 		}
 	}
+	return "", err
 }
 
 // reached notes that the container has a level.

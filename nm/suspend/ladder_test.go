@@ -113,6 +113,35 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
+// What was read ahead is taken again a minute after it was last said that room waits: the end of an earlier minute changes nothing.
+func TestReadAheadExpires(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := NewLadder(newFake(), &Node{})
+		if err := l.Set(t.Context(), at(Reclaimed, 64, 0)); err != nil {
+			t.Fatal(err)
+		}
+		at := func(after time.Duration, do func(), warm bool) {
+			t.Helper()
+			time.Sleep(after)
+			do()
+			if err := l.Settle(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if s := l.State(); s.Warm != warm || (s.Swapped == 0) != warm {
+				t.Errorf("%+v", s)
+			}
+		}
+		at(0, l.Expire, false)
+		at(0, func() { l.Await(true) }, true)
+		at(20*time.Second, func() { l.Await(false) }, false)
+		at(20*time.Second, func() { l.Await(true) }, true)
+		at(20*time.Second, l.Expire, true) // the first minute is over
+		at(30*time.Second, func() { l.Await(true) }, true)
+		at(10*time.Second, l.Expire, true) // the second one, and it was said again
+		at(50*time.Second, l.Expire, false)
+	})
+}
+
 // A container that resumes waits a second for what was paged out, and runs. The rest is read while it does, unless it is stopped again.
 func TestTheRestIsReadWhileItRuns(t *testing.T) {
 	for name, last := range map[string]Order{"runs on": {}, "stopped again": at(Frozen, 1024, 0)} {

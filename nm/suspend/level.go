@@ -123,7 +123,7 @@ type State struct {
 	Reason     string           // why it holds more than wanted, or hasn't got the wanted level
 }
 
-// Lags reports whether something is left to do to get it where it is to be. What was read ahead isn't taken from it before room waits for it no more.
+// Lags reports whether something is left to do to get it where it is to be. What was read ahead stays as long as room waits.
 func (s State) Lags() bool { return !s.Warm && (s.Have != s.Level || s.Holds != s.Held) }
 
 // Stuck reports whether a container stands still that is to go on: that has failed, or is under way.

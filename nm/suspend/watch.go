@@ -18,8 +18,8 @@ type Vigil struct {
 	keeps, anew bool // anew: it was to begin since the last look began
 }
 
-// Begin has look called every VigilPause until it returns false, as nothing is left to look at, or ctx ends. Where that is under way already it goes on. background runs a
-// function beside the caller.
+// Begin has look called every VigilPause until it returns false, as nothing is left to look at, or ctx ends. A vigil that is under way goes on.
+// background runs a function beside the caller.
 func (v *Vigil) Begin(ctx context.Context, background func(func()), look func() bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -58,9 +58,9 @@ const (
 	foundGrown  = "memory that was paged out came back, as it does when swap is removed"
 )
 
-// Watch sees to it that a container that stands still is as it was left. Others with the rights of root may have thawed its group, or removed the swap in which its
-// memory lay. It has the processes stand still again, and the state and the node's room say what they hold now; Settle takes that from them again. found is
-// what it has found, as people are told it.
+// Watch sees to it that a container that stands still is as it was left. Root may have thawed its group, or removed the swap in which its memory lay.
+// Watch has the processes stand still again, and the state and the node's room say what they hold now; Settle takes that from them. found is what it has
+// found, for people.
 func (l *Ladder) Watch(ctx context.Context) (found []string, err error) {
 	s := l.State()
 	if !s.Have.Still() || !s.Level.Still() {
