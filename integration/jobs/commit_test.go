@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/hdfsadapter"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/yarn/records"
@@ -122,9 +123,16 @@ func (d *doorkeeper) lead(client net.Conn) {
 	}
 }
 
-// The ApplicationMaster is killed at a write, with the files on HDFS: the output is of one attempt, whole, and made once.
-func TestMasterKilledAtAWrite(t *testing.T) {
-	t.Parallel() // most of it waits
+// does picks the calls that do something to a path.
+func does(what, to string) func(call string) bool {
+	return func(call string) bool { return strings.Contains(call, what) && strings.Contains(call, to) }
+}
+
+const parts = 6 // of the outputs of jobs behind a door
+
+// behindADoor starts a cluster whose files are on HDFS behind a doorkeeper, with a line in each file of the folder /in.
+func behindADoor(t *testing.T) (*cluster, *doorkeeper, *hdfsadapter.FS) {
+	t.Helper()
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1})
 	door := newDoorkeeper(t, fmt.Sprintf("localhost:%d", lab.Port("namenode")))
 	c := startCluster(t, 1, 1, map[string]string{
@@ -132,13 +140,85 @@ func TestMasterKilledAtAWrite(t *testing.T) {
 		"yarn.app.mapreduce.am.staging-dir": "/staging",
 	})
 	fs := files(t, c.conf)
-	const parts = 6
 	for i := range parts {
 		put(t, fs, fmt.Sprintf("/in/%d", i), "line\n")
 	}
-	does := func(what, to string) func(string) bool {
-		return func(call string) bool { return strings.Contains(call, what) && strings.Contains(call, to) }
+	return c, door, fs
+}
+
+// stopped waits until the doorkeeper has stopped somebody, and kills the processes of a role in the job's containers that begin with id.
+func (j *job) stopped(stopped <-chan struct{}, role, id string) {
+	j.c.t.Helper()
+	select {
+	case <-stopped:
+	case err := <-j.done:
+		j.c.t.Fatalf("the job is over, and nobody was stopped: %v\n%s", err, j.stderr)
 	}
+	killed := 0
+	for _, pid := range processes(role, id) {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err == nil {
+			killed++
+		}
+	}
+	if killed == 0 {
+		j.c.t.Fatalf("no %s of %s runs", role, id)
+	}
+}
+
+// All workers are killed while one of them writes its output: the tasks are done again, and each line is there once.
+func TestWorkersKilledAtAWrite(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	t.Parallel() // most of it waits
+	c, door, fs := behindADoor(t)
+	for i, call := range []string{"create", "addBlock", "complete"} {
+		t.Run(call, func(t *testing.T) {
+			c.t = t
+			out := fmt.Sprint("/out", i)
+			stopped := door.at(does(call, out+"/_temporary/1/attempt_"))
+			j := c.mr("-input", "/in", "-output", out, "-mapper", "cat", "-numReduceTasks", "0", "-D", "mapreduce.input.fileinputformat.split.maxsize=5")
+			j.stopped(stopped, "mr-worker", "container_"+strings.TrimPrefix(j.application(), "application_"))
+			r := j.end()
+			if r.Attempts != 1 || r.FinalStatus != "SUCCEEDED" || len(r.Failures) == 0 {
+				t.Errorf("%+v", r)
+			}
+			if got := get(t, fs, out); got != strings.Repeat("line\n", parts) {
+				t.Errorf("%q", got)
+			}
+			if left, err := fs.Glob(t.Context(), out+"/_temporary*"); err != nil || len(left) > 0 {
+				t.Errorf("left in the output: %v, %v", left, err)
+			}
+		})
+	}
+	c.t = t
+}
+
+// All attempts of an ApplicationMaster are killed before the commit. The client that waits for the job removes what they have left.
+func TestNothingIsLeftOfAJobWhoseMastersWereKilled(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	t.Parallel() // most of it waits
+	c, door, fs := behindADoor(t)
+	stopped := door.at(does("create", "/commit/parts.1"))
+	j := c.mr("-input", "/in", "-output", "/out", "-mapper", "cat", "-numReduceTasks", "0", "-D", "yarn.resourcemanager.am.max-attempts=2")
+	attempt := "container_" + strings.TrimPrefix(j.application(), "application_")
+	for i := 1; i <= 2; i++ {
+		j.stopped(stopped, "mr-master", fmt.Sprintf("%s_%02d_", attempt, i))
+		stopped = door.at(does("create", "/commit/parts.2"))
+	}
+	if r, err := j.wait(); err == nil || r.FinalStatus != "FAILED" {
+		t.Errorf("%v: %+v", err, r)
+	}
+	for _, folder := range []string{"/out*", "/staging/*/.staging/*"} {
+		if left, err := fs.Glob(t.Context(), folder); err != nil || len(left) > 0 {
+			t.Errorf("left of %s: %v, %v", folder, left, err)
+		}
+	}
+	await.Slowly(t, "no process of the job is left", func() bool { return len(processes(attempt)) == 0 })
+}
+
+// The ApplicationMaster is killed at a write, with the files on HDFS: the output is of one attempt, whole, and made once.
+func TestMasterKilledAtAWrite(t *testing.T) {
+	t.Parallel() // most of it waits
+	c, door, fs := behindADoor(t)
 	// moves is the call that has the nth part moved, counted from 0.
 	moves := func(n int) func(string) bool {
 		begun := false
@@ -191,11 +271,7 @@ func TestMasterKilledAtAWrite(t *testing.T) {
 				moved, err := fs.Glob(t.Context(), out+"/part-*")
 				return err == nil && len(moved) == x.moved
 			})
-			for _, pid := range processes("mr-master", attempt+"_01_") {
-				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
-					t.Fatal(err)
-				}
-			}
+			j.stopped(stopped, "mr-master", attempt+"_01_")
 			if r := j.end(); r.Attempts != 2 || r.FinalStatus != "SUCCEEDED" {
 				t.Errorf("%+v", r)
 			}
