@@ -164,6 +164,10 @@ func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string
 		return err
 	}
 	defer func() { err = errors.Join(err, e.end()) }()
+	before, err := swapfile.Compressed()
+	if err != nil {
+		return err
+	}
 	took := map[string][]time.Duration{}
 	var kept []int64
 	l := suspend.NewLadder(e, &suspend.Node{})
@@ -174,10 +178,6 @@ func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string
 				word = fill
 			}
 			want, err := e.tell(word)
-			if err != nil {
-				return err
-			}
-			before, err := swapfile.Compressed()
 			if err != nil {
 				return err
 			}
