@@ -50,6 +50,7 @@ func TestWrongScenariosAreRefused(t *testing.T) {
 		{"\"settings\": {\"slowstart\": \"omo\"", "\"scheduler\": \"fifo\", \"settings\": {\"stagePolicy\": \"omo\"", "it:3: settings.stagePolicy: omo needs fair or capacity as the scheduler"},
 		{`"omo"`, `0.5`, `it:3: settings.slowstart must be text in quotes`},
 		{`"name": "slow", "memory"`, `"name": "fast2", "memory"`, `it:6: nodes[1].name: there are two nodes "fast2"`},
+		{`{"name": "sort",`, "{\"name\": \"sort2\", \"maps\": {\"tasks\": 1, \"seconds\": 1, \"memory\": 1}},\n{\"name\": \"sort\", \"count\": 2,", `it:14: jobs[1].name: there are two jobs "sort2"`},
 		{`"sort.map": 2`, `"sort.map": 0`, "it:5: nodes[0].speeds.sort.map: 0 is out of range"},
 		{`"node": "slow", "speed"`, `"node": "slwo", "speed"`, `it:9: changes[0].node: there is no node "slwo"`},
 		{`, "down": true`, ``, "it:10: changes[1]: nothing changes: give speed or down"},

@@ -312,7 +312,7 @@ func TestResultsAreSane(t *testing.T) {
 		}
 		for range number("jobs", 1, 3) {
 			s.Jobs = append(s.Jobs, Jobs{
-				Name: "j", Submit: float64(number("submit", 0, 50)), Maps: Tasks{Tasks: number("maps", 1, 10), Seconds: 20, Memory: 1024, Output: float64(number("MB", 0, 500))},
+				Name: strings.Repeat("j", len(s.Jobs)+1), Submit: float64(number("submit", 0, 50)), Maps: Tasks{Tasks: number("maps", 1, 10), Seconds: 20, Memory: 1024, Output: float64(number("MB", 0, 500))},
 				Reduces: Tasks{Tasks: number("reduces", 0, 3), Seconds: 20, Memory: 1024},
 			})
 		}

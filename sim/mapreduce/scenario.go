@@ -180,13 +180,19 @@ func (s *Scenario) check() *flaw {
 	if len(s.Jobs) == 0 {
 		r.bad("jobs", "there are none: give at least one")
 	}
-	tasks := 0
+	tasks, jobs := 0, map[string]bool{}
 	for i := range s.Jobs {
 		j, path := &s.Jobs[i], fmt.Sprintf("jobs[%d]", i)
 		j.check(r, path, memory, cores)
 		s.checkRoom(r, j, path)
 		if r.first != nil {
 			return r.first
+		}
+		for _, name := range numbered(j.Name, j.Count) {
+			if jobs[name] {
+				r.bad(path+".name", "there are two jobs %q", name)
+			}
+			jobs[name] = true
 		}
 		if tasks += max(j.Count, 1) * (j.Maps.Tasks + j.Reduces.Tasks); tasks > mostTasks {
 			r.bad(path, "these are more than %d tasks in all", mostTasks)
