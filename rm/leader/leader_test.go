@@ -52,6 +52,58 @@ func TestNewLeaderKeepsContainers(t *testing.T) {
 	})
 }
 
+// An ApplicationMaster never hears of a container if the leader that granted it was lost before it answered. A new leader takes back what isn't
+// started soon, and waits longer where it can't know yet, because the node has not come back.
+func TestNewLeaderTakesBackWhatNobodyStarts(t *testing.T) {
+	run(t, func(w *world) {
+		there := &peer{w: w, node: w.node(1)}
+		am := w.am(nil)
+		away, amc := w.node(2), w.app(am.attempt.App).Current().AMContainer
+		for len(w.onNode(there.node)) < 2 || len(w.onNode(away)) == 0 {
+			am.allocate(AllocateCall{Asks: ask(1)})
+		}
+		started := w.onNode(there.node)[0]
+		there.heartbeat(runs(amc), runs(started))
+
+		w.depose()
+		w.lead()
+		am.response = 0
+		must[Registration](t)(w.Register(am.attempt, "host", 4711, ""))
+		w.node(1, runs(amc), runs(started))
+		there.response = 0
+		within := func(d time.Duration) (done []records.ContainerID) {
+			for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+				there.heartbeat()
+				for _, c := range am.allocate(AllocateCall{}).Completed {
+					done = append(done, c.ID)
+				}
+			}
+			return done
+		}
+		unused, elsewhere := len(w.onNode(there.node))-1, len(w.onNode(away))
+		if done := within(inheritedExpiry - 2*time.Second); len(done) > 0 {
+			t.Errorf("taken back too soon: %v", done)
+		}
+		if done := within(5 * time.Second); len(done) != unused || slices.Contains(done, started) {
+			t.Errorf("taken back: %v, where %d are unused beside %v", done, unused, started)
+		}
+		if n := len(w.onNode(away)); n != elsewhere {
+			t.Errorf("%d containers on a node that isn't back, want %d", n, elsewhere)
+		}
+	})
+}
+
+// onNode returns the containers on a node, but for those of ApplicationMasters.
+func (w *world) onNode(id records.NodeID) (ids []records.ContainerID) {
+	state := w.state()
+	for c := range state.On(state.Nodes[id]) {
+		if !c.AM {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
 func TestTwinsAreRefused(t *testing.T) {
 	run(t, func(w *world) {
 		w.node(1)

@@ -33,6 +33,9 @@ type nodeSession struct {
 	box session.NodeBox // for its next heartbeat
 }
 
+// back reports whether the node has registered with this leader.
+func (s *nodeSession) back() bool { return s.caller.Load() != nil }
+
 // Signal is a command for a container (YARN: signalToContainer).
 type Signal = session.Signal
 

@@ -3,6 +3,7 @@ package leader
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/request"
@@ -40,6 +41,11 @@ func (l *Leader) takeOver() error {
 	l.version.Raise(l.Now()) // a new cluster writes the newest version before it has anything to write
 	return nil
 }
+
+// inheritedExpiry is how soon a container must be started that an earlier leader granted. Its ApplicationMaster may not know of it, because
+// that leader was lost before it answered, and has asked for another: nobody can use the room in that time. It is long enough for those
+// who know of it and start many. (YARN gives up all containers that no node knows of when the leader changes.)
+const inheritedExpiry = 30 * time.Second
 
 // OfferLeadership puts on record that an administrator wants a member to lead next.
 func (l *Leader) OfferLeadership(to string) error {
@@ -94,7 +100,7 @@ func (l *Leader) takeApp(app *ledger.Application) {
 	}
 	soft := l.applications.addApp(app, asks)
 	soft.inherited = true
-	deadline := l.Now().Add(l.Settings.AllocationExpiry)
+	deadline := l.Now().Add(min(l.Settings.AllocationExpiry, inheritedExpiry))
 	var ended []Completion
 	for c := range app.Containers.All() {
 		switch {

@@ -109,18 +109,18 @@ func (c *core) starved(app *ledger.Application) bool {
 	return am != nil && am.Live() && am.Starved()
 }
 
-// expireUnstarted takes back containers that were granted and never started. If their ApplicationMaster is suspended, they get the time
-// once more.
+// expireUnstarted takes back containers that were granted and never started. If their ApplicationMaster is suspended, or their node has not
+// registered with this leader yet, they get the time once more.
 func (cs *containers) expireUnstarted(now time.Time) {
 	for _, id := range cs.unstarted.Due(now) {
 		if !cs.waitsForStart(id) {
 			continue
 		}
-		if cs.starved(cs.work.Apps[id.Attempt.App]) {
+		c := cs.work.Container(id)
+		if cs.starved(cs.work.Apps[id.Attempt.App]) || !cs.nodes[c.Node].session.back() {
 			cs.unstarted.Add(id, now.Add(cs.Settings.AllocationExpiry), cs.waitsForStart)
 			continue
 		}
-		c := cs.work.Container(id)
 		cs.Log.WithField("container", c.ID).Warn("a granted container was never started")
 		cs.cleanUp(c)
 		cs.complete(cs.work.Apps[c.ID.Attempt.App], c, records.ExitAborted, "Container expired since it was unused")
