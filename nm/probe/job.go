@@ -57,6 +57,8 @@ type Jobs struct {
 	rest []Job
 	refs []int32 // probes in queues and slots; −1: the handle is free
 	free []Handle
+	// watchers are the probes in long queues, by job: these are told when all tasks are launched (watch.go).
+	watchers [][]watcher
 	// revived is how often a job of which all tasks were launched had one again that waits.
 	revived uint32
 }
@@ -80,10 +82,10 @@ func (t *Jobs) Add(j Job) Handle {
 	if n := len(t.free); n > 0 {
 		h = t.free[n-1]
 		t.free = t.free[:n-1]
-		t.rest[h], t.refs[h] = j, 0
+		t.rest[h], t.refs[h], t.watchers[h] = j, 0, t.watchers[h][:0]
 	} else {
 		h = Handle(len(t.rest))
-		t.hot, t.rest, t.refs = append(t.hot, hot{}), append(t.rest, j), append(t.refs, 0)
+		t.hot, t.rest, t.refs, t.watchers = append(t.hot, hot{}), append(t.rest, j), append(t.refs, 0), append(t.watchers, nil)
 	}
 	t.hot[h] = hot{estimate: j.Estimate, long: j.Long}
 	t.SetLeft(h, j.Left)
@@ -102,7 +104,13 @@ func (t *Jobs) SetLeft(h Handle, left int) {
 // SetLaunched says that all tasks of a job were launched. The order by remaining work drops its probes.
 func (t *Jobs) SetLaunched(h Handle) {
 	t.rest[h].Left = 0
+	if t.hot[h].remaining < 0 {
+		return
+	}
 	t.hot[h].remaining = -1
+	for _, x := range t.watchers[h] {
+		x.tell(&t.rest[h])
+	}
 }
 
 // Of returns what is known of a job.

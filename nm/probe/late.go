@@ -33,6 +33,7 @@ func (l *line) wake() int {
 func (l *line) back(e entry) int {
 	at := placeOf(l.all(), e.number)
 	l.insert(at, e)
+	l.least = 0 // unknown
 	return at
 }
 

@@ -22,6 +22,7 @@ type line struct {
 	probes  int // with those laid by
 	entries []entry
 	late    []entry // laid by (layBy), in the same order
+	watch
 }
 
 // len is how many entries there are.
@@ -68,9 +69,11 @@ func (e *entry) first() entry {
 
 // insert puts an entry in front of that at a place.
 func (l *line) insert(i int, e entry) {
-	if i == 0 && l.head > 0 {
+	if l.head > 0 && i <= l.len()/2 {
 		l.head--
-		l.entries[l.head] = e
+		all := l.all()
+		copy(all, all[1:i+1])
+		all[i] = e
 		return
 	}
 	l.entries = slices.Insert(l.entries, l.head+i, e)
@@ -88,7 +91,8 @@ func (l *line) remove(i int) {
 
 // cut takes out the entry at a place.
 func (l *line) cut(i int) {
-	if i == 0 {
+	if all := l.all(); i < len(all)/2 || i == 0 {
+		copy(all[1:], all[:i])
 		if l.head++; l.head == len(l.entries) {
 			l.head, l.entries = 0, l.entries[:0]
 		}
@@ -105,10 +109,8 @@ func (l *line) find(number uint32, before int) int {
 	if before < len(all) && all[before].number == number {
 		return before
 	}
-	for i := range all {
-		if all[i].number == number {
-			return i
-		}
+	if at := placeOf(all, number); at < len(all) && all[at].number == number {
+		return at
 	}
 	return -1
 }

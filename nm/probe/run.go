@@ -113,6 +113,7 @@ func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
 		w.noOps += (1 - w.noOps) / lately
 	case Clone:
 		r.phase = cloned
+		w.clones++
 	default:
 		w.noOps -= w.noOps / lately
 	}
@@ -150,6 +151,9 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 	if r.phase == vacant {
 		panic(fmt.Sprintf("nm/probe: slot %d is freed twice", s))
 	}
+	if r.phase == cloned {
+		w.clones--
+	}
 	j := &w.jobs.rest[r.job]
 	if r.queued {
 		if _, u, place := w.probeOf(r); place >= 0 && r.phase == asked {
@@ -157,6 +161,9 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 		} else if place >= 0 {
 			u.all()[place].held = false
 			w.held--
+			if w.cfg.Order == Shortest && w.jobs.hot[r.job].remaining < 0 {
+				u.launched = append(u.launched, r.number)
+			}
 		}
 	}
 	if r.phase == running && r.charged { // else there was no task, and nothing was paid
@@ -186,6 +193,9 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 
 // Crowding returns a clone that runs in the room that a waiting probe needs. The caller stops it, and calls Free.
 func (w *Worker) Crowding() (Slot, bool) {
+	if w.clones == 0 {
+		return -1, false
+	}
 	if len(w.early) == 0 {
 		u, place := w.pick()
 		if place < 0 {

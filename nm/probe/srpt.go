@@ -7,24 +7,24 @@ import (
 
 // pickShortest chooses the probe whose job has the least work left, among those that may overtake everything in front of them. A long
 // probe at the head is always taken; one behind it ends the search if it is chosen. Probes of jobs that have launched all tasks are dropped or, with
-// Config.Late, laid by: these come last.
+// Config.Late, laid by: these come last. The search ends where no task may overtake what is in front, as a long queue has hundreds of probes.
 func (w *Worker) pickShortest(u *user) int {
 	best, least := none, math.Inf(1)
 	slack := math.Inf(1) // the least that anything in front may still be overtaken by
+	shortest := time.Duration(math.MaxInt64)
 	for i := 0; i < u.len(); i++ {
 		e := &u.all()[i]
+		j := &w.jobs.hot[e.job]
+		if best != none && slack < float64(u.least) && u.watches(e) {
+			u.sweep(w)
+			return best
+		}
+		shortest = min(shortest, j.estimate)
 		if e.held {
 			continue
 		}
-		j := &w.jobs.hot[e.job]
 		if j.remaining < 0 {
-			if h := e.job; w.cfg.Late {
-				u.layBy(i)
-			} else {
-				for range w.dropAll(u, i) {
-					w.dropped = append(w.dropped, h)
-				}
-			}
+			u.setAside(w, i)
 			i--
 			continue
 		}
@@ -39,6 +39,7 @@ func (w *Worker) pickShortest(u *user) int {
 		}
 		slack = min(slack, w.cfg.Bound*float64(j.estimate)-float64(e.passed))
 	}
+	u.least, u.launched = shortest, u.launched[:0]
 	if best == none && len(u.late) > 0 {
 		return last
 	}

@@ -72,6 +72,7 @@ type counts struct {
 	held     int32 // probes that slots have
 	longs    int32 // probes of long jobs that wait
 	longRuns int32 // slots with long jobs
+	clones   int32 // slots with clones
 }
 
 // shortWaits reports whether a probe of a short job waits. Most nodes of which others want to steal have none.
@@ -193,7 +194,10 @@ func (w *Worker) Offer(h Handle) Verdict {
 // Add puts a probe of a job into the queue, whatever Offer says. Next may have an ask afterwards.
 func (w *Worker) Add(h Handle) {
 	w.numbers++
-	w.userOf(&w.jobs.rest[h]).push(h, w.numbers)
+	u := w.userOf(&w.jobs.rest[h])
+	if u.push(h, w.numbers); w.cfg.Order == Shortest {
+		u.note(w, h)
+	}
 	w.queued++
 	w.jobs.refs[h]++
 	if w.jobs.hot[h].long {

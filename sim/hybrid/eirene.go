@@ -130,7 +130,7 @@ func (c *cluster) asking(n int32, h probe.Handle) sched.Asking {
 		c.inMemory = c.staged(w).Staged(staging.Job(h), c.inMemory[:0])
 		a.Staged = c.inMemory
 	}
-	if !c.Eirene.NoClones {
+	if wait, _ := c.sched.Left(c.jobs[h].id); wait == 0 && !c.Eirene.NoClones { // else it gets no clone anyway
 		if a.Others = w.queue.Others(); w.held.is {
 			a.Others++ // a suspended task waits
 		}

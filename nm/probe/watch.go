@@ -1,0 +1,111 @@
+package probe
+
+import (
+	"slices"
+	"time"
+)
+
+// watch is what the order by remaining work knows of a queue without looking at all of it.
+type watch struct {
+	least     time.Duration // no job in the queue has a lower estimate; 0 if nothing is known
+	unwatched uint32        // the number of the last probe that came to a short queue: whether its job has waiting tasks is looked up
+	launched  []uint32      // numbers of later probes whose jobs have launched all tasks; some may have left
+}
+
+// few is how many entries of a queue are looked at each time. A simulation has many short queues, to which telling is dearer than looking.
+const few = 16
+
+// watcher is a probe in a long queue.
+type watcher struct {
+	worker *Worker
+	number uint32
+}
+
+// note says that a probe of a job was added.
+func (u *user) note(w *Worker, h Handle) {
+	j := &w.jobs.hot[h]
+	all := u.all()
+	if u.probes == 1 {
+		u.least = j.estimate
+	}
+	u.least = min(u.least, j.estimate)
+	switch {
+	case len(all) <= few, !u.watches(&all[len(all)-1]):
+		u.unwatched = w.numbers
+	case all[len(all)-1].number != w.numbers: // it is one of several, of which the first is noted
+	case j.remaining < 0:
+		u.launched = append(u.launched, w.numbers)
+		fallthrough
+	default:
+		list := w.jobs.watchers[h]
+		if len(list) == cap(list) && len(list) > 2*int(w.jobs.refs[h]) {
+			list = w.jobs.present(h)
+		}
+		w.jobs.watchers[h] = append(list, watcher{w, w.numbers})
+	}
+}
+
+// watches reports whether the queue is told when the job of an entry, or of one behind it, has launched all tasks.
+func (l *line) watches(e *entry) bool { return int32(e.number-l.unwatched) > 0 }
+
+// tell says that all tasks of a job were launched.
+func (x watcher) tell(j *Job) {
+	if c, u := x.worker.at(j.Priority, j.User); u >= 0 {
+		queue := &x.worker.classes[c].users[u]
+		queue.launched = append(queue.launched, x.number)
+	}
+}
+
+// present are the watchers of a job without the probes that have left.
+func (t *Jobs) present(h Handle) []watcher {
+	kept := t.watchers[h][:0:0]
+	for _, x := range t.watchers[h] {
+		c, u := x.worker.at(t.rest[h].Priority, t.rest[h].User)
+		if u < 0 {
+			continue
+		}
+		queue := &x.worker.classes[c].users[u]
+		for _, entries := range [...][]entry{queue.all(), queue.late} {
+			at := placeOf(entries, x.number) // or those that were like it
+			if at == len(entries) || entries[at].job != h {
+				continue
+			}
+			if x := (watcher{x.worker, entries[at].number}); len(kept) == 0 || kept[len(kept)-1] != x {
+				kept = append(kept, x)
+			}
+		}
+	}
+	return kept
+}
+
+// sweep sets those probes aside of which the queue was told, in their order.
+func (u *user) sweep(w *Worker) {
+	slices.SortFunc(u.launched, func(a, b uint32) int { return int(int32(a - b)) })
+	for _, number := range u.launched {
+		at := placeOf(u.all(), number)
+		if at == u.len() {
+			continue
+		}
+		h := u.all()[at].job
+		for at < u.len() && u.all()[at].job == h && w.jobs.hot[h].remaining < 0 {
+			if u.all()[at].held {
+				at++
+			} else {
+				u.setAside(w, at)
+			}
+		}
+	}
+	u.launched = u.launched[:0]
+}
+
+// setAside drops the probes of an entry, as all tasks of its job were launched, or lays it by.
+func (u *user) setAside(w *Worker, at int) {
+	if w.cfg.Late {
+		u.layBy(at)
+		return
+	}
+	h := u.all()[at].job
+	for range w.dropAll(u, at) {
+		w.dropped = append(w.dropped, h)
+	}
+}
