@@ -72,6 +72,8 @@ type table struct {
 
 func (table) Tasks() int { return 0 } // the scheduler draws
 
+func (table) Next(int32) int32 { return 0 }
+
 func (t table) Waits(task int32) bool {
 	in := t.of.inputs[place{t.job, task}]
 	return in != nil && in.waits

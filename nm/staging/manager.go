@@ -2,6 +2,7 @@ package staging
 
 import (
 	"cmp"
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -22,6 +23,7 @@ type Job int32
 type Table interface {
 	Tasks() int
 	Waits(task int32) bool // it hasn't been launched anywhere
+	Next(task int32) int32 // the first one from this on that waits; Tasks() if none does
 	Size(task int32) int64 // bytes of its input; 0: it has none that could be staged
 }
 
@@ -152,6 +154,14 @@ func (m *Manager) enlist(at int, id Job) {
 	m.jobs = slices.Insert(m.jobs, at, known{id, j})
 }
 
+// Fetch reads what most methods of a Manager read, and returns a number that means nothing (see probe.Fetch).
+func Fetch(m *Manager) int {
+	f := &m.few
+	return m.slow + m.queue.head + len(m.holders) + int(f.known[0].id) + f.jobs[0].few[0].wide() + f.jobs[0].few[2].wide() + f.jobs[1].few[0].wide() + f.jobs[1].few[2].wide()
+}
+
+func (x *input) wide() int { return int(x.bytes) }
+
 // Waiting reports whether a request waits for the end of a copy. Next may have more to do then.
 func (m *Manager) Waiting() bool { return m.queue.len()+m.fast.len() > 0 }
 
@@ -168,12 +178,25 @@ func (m *Manager) job(id Job) *job {
 
 // placeOf is where a job is among all, or would be.
 func (m *Manager) placeOf(id Job) (int, bool) {
-	return slices.BinarySearchFunc(m.jobs, id, func(k known, id Job) int { return cmp.Compare(k.id, id) })
+	low, high := 0, len(m.jobs)
+	for low < high {
+		if at := (low + high) / 2; m.jobs[at].id < id {
+			low = at + 1
+		} else {
+			high = at
+		}
+	}
+	return low, low < len(m.jobs) && m.jobs[low].id == id
 }
 
 // index is where the input of a task is in j.inputs; below 0, it isn't.
 func (j *job) index(task int32) int {
-	return slices.IndexFunc(j.inputs, func(x input) bool { return x.task == task })
+	for i := range j.inputs {
+		if j.inputs[i].task == task {
+			return i
+		}
+	}
+	return -1
 }
 
 func (j *job) find(task int32) *input {
@@ -222,8 +245,11 @@ func (m *Manager) request(j *job, fast bool) {
 	}
 	if task < 0 {
 		from := m.rng.IntN(n)
-		for i := range min(n, 256) {
-			if x := int32((from + i) % n); fits(x) {
+		for i := 0; i < min(n, 256); i++ {
+			x := int32((from + i) % n)
+			if next := j.table.Next(x); next > x {
+				i += int(next-x) - 1
+			} else if fits(x) {
 				task = x
 				break
 			}
@@ -247,7 +273,7 @@ func (m *Manager) enter(j *job, task int32, fast bool) {
 // Staged appends the waiting tasks of a job whose inputs are in memory here.
 func (m *Manager) Staged(id Job, dst []int32) []int32 {
 	j := m.job(id)
-	if j == nil {
+	if j == nil || j.staged == 0 {
 		return dst
 	}
 	for _, x := range j.inputs {
@@ -386,6 +412,7 @@ func (m *Manager) holderOf(j *job) int {
 
 // Next returns what is to be done next. Deletions come first, as copies may need their room.
 func (m *Manager) Next() (Action, bool) {
+	full := int64(math.MaxInt64) // what takes so much has found no room
 	for {
 		if m.deletes.len() > 0 {
 			return m.deletes.pop(), true
@@ -407,7 +434,11 @@ func (m *Manager) Next() (Action, bool) {
 			from.pop()
 			continue
 		}
-		if !j.table.Waits(r.task) || !m.fits(x.bytes) {
+		waits := j.table.Waits(r.task)
+		if !waits || x.bytes >= full || !m.fits(x.bytes) {
+			if waits {
+				full = min(full, x.bytes)
+			}
 			from.pop()
 			j.inputs = slices.DeleteFunc(j.inputs, func(x input) bool { return x.task == r.task })
 			continue
@@ -432,20 +463,20 @@ func (m *Manager) fits(bytes int64) bool {
 		return false
 	case m.room(bytes):
 		return true
-	case m.reads && m.evict(bytes, func(_ *job, x *input) bool { return x.read }):
+	case m.reads && m.evict(bytes, true):
 		return true
 	}
-	return m.evict(bytes, func(j *job, x *input) bool { return !x.taken && !j.table.Waits(x.task) })
+	return m.evict(bytes, false)
 }
 
 func (m *Manager) room(bytes int64) bool { return m.used+bytes <= m.cfg.Capacity }
 
-// evict removes copies that are useless until there is room. It reports whether there is.
-func (m *Manager) evict(bytes int64, useless func(*job, *input) bool) bool {
+// evict removes copies until there is room: those that were read, or whose task started elsewhere. It reports whether there is.
+func (m *Manager) evict(bytes int64, read bool) bool {
 	for k := 0; k < len(m.holders); {
 		j := m.holders[k]
 		for i := len(j.inputs) - 1; i >= 0; i-- {
-			if x := &j.inputs[i]; x.status == staged && useless(j, x) {
+			if x := &j.inputs[i]; x.status == staged && (read && x.read || !read && !x.taken && !j.table.Waits(x.task)) {
 				if m.remove(j, i); m.room(bytes) {
 					return true
 				}

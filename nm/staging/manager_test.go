@@ -16,6 +16,13 @@ type table struct {
 
 func (t *table) Tasks() int            { return len(t.sizes) }
 func (t *table) Waits(task int32) bool { return !t.started[task] }
+
+func (t *table) Next(task int32) int32 {
+	for int(task) < t.Tasks() && t.started[task] {
+		task++
+	}
+	return task
+}
 func (t *table) Size(task int32) int64 { return t.sizes[task] }
 
 func tableOf(sizes ...int64) *table { return &table{sizes, map[int32]bool{}} }

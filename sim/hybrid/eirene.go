@@ -2,6 +2,7 @@ package hybrid
 
 import (
 	"fmt"
+	"math/bits"
 	"time"
 
 	"heddle/am/sched"
@@ -41,16 +42,39 @@ func (c *cluster) setEirene() error {
 	return nil
 }
 
-// table is what a worker knows of a job's tasks.
+// table is what a worker knows of a job's tasks. It is asked for most of what a simulation does, so it has what its scheduler would say: none of these tasks waits
+// again once it was launched.
 type table struct {
-	sched *sched.Scheduler
-	id    sched.ID
 	tasks int
+	waits []uint64 // a bit for each
+}
+
+func newTable(tasks int) *table {
+	t := &table{tasks, make([]uint64, (tasks+63)/64)}
+	for i := range tasks {
+		t.waits[i/64] |= 1 << (i % 64)
+	}
+	return t
 }
 
 func (t *table) Tasks() int            { return t.tasks }
-func (t *table) Waits(task int32) bool { return t.sched.Waits(t.id, task) }
+func (t *table) Waits(task int32) bool { return t.waits[task/64]>>(task%64)&1 != 0 }
 func (t *table) Size(int32) int64      { return 1 }
+
+func (t *table) Next(task int32) int32 {
+	word := t.waits[task/64] >> (task % 64) << (task % 64)
+	for i := task / 64; ; word = t.waits[i] {
+		if word != 0 {
+			return i*64 + int32(bits.TrailingZeros64(word))
+		}
+		if i++; int(i) == len(t.waits) {
+			return int32(t.tasks)
+		}
+	}
+}
+
+// launched notes that a task was.
+func (t *table) launched(task int32) { t.waits[task/64] &^= 1 << (task % 64) }
 
 // stages reports whether inputs of a job's tasks are staged.
 func (c *cluster) stages(j *job) bool { return c.Eirene != nil && !c.Eirene.NoStaging && !j.long }

@@ -8,6 +8,7 @@ import (
 
 	"heddle/am/sched"
 	"heddle/nm/probe"
+	"heddle/nm/staging"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim"
 )
@@ -275,12 +276,20 @@ func (a *agenda) empty(from sim.Time) bool {
 func (a *agenda) fetch(workers []worker) {
 	for _, l := range [...]*lane{&a.oneWay, &a.round} {
 		if i := l.head + 2; i < len(l.events) {
-			a.fetched += probe.Fetch(&workers[l.events[i].worker].queue)
+			a.fetched += workers[l.events[i].worker].fetch()
 		}
 	}
 	if e := a.others.first(); e != nil {
-		a.fetched += probe.Fetch(&workers[e.worker].queue)
+		a.fetched += workers[e.worker].fetch()
 	}
+}
+
+func (w *worker) fetch() int {
+	n := probe.Fetch(&w.queue)
+	if w.stage != nil {
+		n += staging.Fetch(&w.stage.Manager) + w.stage.copies.head
+	}
+	return n
 }
 
 // handle does what an event is for.
@@ -342,7 +351,7 @@ func (c *cluster) submit(n int32, number int) {
 	j.id, targets = c.sched.Submit(time.Duration(c.now), sched.Job{Tasks: len(durations), Placed: j.central, Alone: r.long})
 	h := c.known.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(durations), Long: r.long && !c.mode.all, Size: slot, Early: c.Early && !j.central})
 	if c.Eirene != nil {
-		j.table = &table{c.sched, j.id, len(durations)}
+		j.table = newTable(len(durations))
 	}
 	c.jobs = append(c.jobs, j)
 	switch {
@@ -440,6 +449,9 @@ func (c *cluster) start(n int32) bool {
 		r.clone = true
 		c.endAt(c.now+roundTrip+c.duration(n, r), n, r)
 		return true
+	}
+	if j.table != nil {
+		j.table.launched(a.Task)
 	}
 	w.queue.Bind(time.Duration(c.now), ask.Slot, probe.Task)
 	c.begun(j)
