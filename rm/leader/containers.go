@@ -24,6 +24,7 @@ type containers struct {
 	reports    *report.Reports
 	meters     *hints.Meters
 	unstarted  unstarted.List
+	inherited  unstarted.List // those that an earlier leader granted, and whose time is shorter
 	refs       ledger.Refs
 
 	// Kept for their memory.

@@ -53,7 +53,7 @@ func TestNewLeaderKeepsContainers(t *testing.T) {
 }
 
 // An ApplicationMaster never hears of a container if the leader that granted it was lost before it answered. A new leader takes back what isn't
-// started soon, and waits longer where it can't know yet, because the node has not come back.
+// started soon, and waits as long again where it can't know yet, because the node has not come back.
 func TestNewLeaderTakesBackWhatNobodyStarts(t *testing.T) {
 	run(t, func(w *world) {
 		there := &peer{w: w, node: w.node(1)}
@@ -89,6 +89,10 @@ func TestNewLeaderTakesBackWhatNobodyStarts(t *testing.T) {
 		}
 		if n := len(w.onNode(away)); n != elsewhere {
 			t.Errorf("%d containers on a node that isn't back, want %d", n, elsewhere)
+		}
+		w.node(2)
+		if done := within(inheritedExpiry); len(done) != elsewhere || len(w.onNode(away)) > 0 {
+			t.Errorf("taken back after its node has come: %v, want %d", done, elsewhere)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
+	"heddle/yarn/records"
 )
 
 // takeOver begins the leadership: it goes on record, and the scheduler is filled from the ledger, so that containers go on
@@ -46,6 +47,11 @@ func (l *Leader) takeOver() error {
 // that leader was lost before it answered, and has asked for another: nobody can use the room in that time. It is long enough for those
 // who know of it and start many. (YARN gives up all containers that no node knows of when the leader changes.)
 const inheritedExpiry = 30 * time.Second
+
+// inherit has a container expire soon, unless it is started.
+func (cs *containers) inherit(id records.ContainerID, now time.Time) {
+	cs.inherited.Add(id, now.Add(min(cs.Settings.AllocationExpiry, inheritedExpiry)), cs.waitsForStart)
+}
 
 // OfferLeadership puts on record that an administrator wants a member to lead next.
 func (l *Leader) OfferLeadership(to string) error {
@@ -100,7 +106,6 @@ func (l *Leader) takeApp(app *ledger.Application) {
 	}
 	soft := l.applications.addApp(app, asks)
 	soft.inherited = true
-	deadline := l.Now().Add(min(l.Settings.AllocationExpiry, inheritedExpiry))
 	var ended []Completion
 	for c := range app.Containers.All() {
 		switch {
@@ -108,7 +113,7 @@ func (l *Leader) takeApp(app *ledger.Application) {
 			ended = append(ended, session.CompletionOf(c))
 			continue
 		case c.State == ledger.ContainerAllocated && !c.AM:
-			l.containers.unstarted.Add(c.ID, deadline, l.containers.waitsForStart)
+			l.containers.inherit(c.ID, l.Now())
 		}
 		if c.Starved() {
 			soft.box.Suspend(c.ID, true)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"heddle/rm/leader/hints"
@@ -110,15 +111,19 @@ func (c *core) starved(app *ledger.Application) bool {
 }
 
 // expireUnstarted takes back containers that were granted and never started. If their ApplicationMaster is suspended, or their node has not
-// registered with this leader yet, they get the time once more.
+// registered with this leader yet, they get some more time.
 func (cs *containers) expireUnstarted(now time.Time) {
-	for _, id := range cs.unstarted.Due(now) {
+	for _, id := range slices.Concat(cs.inherited.Due(now), cs.unstarted.Due(now)) {
 		if !cs.waitsForStart(id) {
 			continue
 		}
 		c := cs.work.Container(id)
-		if cs.starved(cs.work.Apps[id.Attempt.App]) || !cs.nodes[c.Node].session.back() {
+		switch {
+		case cs.starved(cs.work.Apps[id.Attempt.App]):
 			cs.unstarted.Add(id, now.Add(cs.Settings.AllocationExpiry), cs.waitsForStart)
+			continue
+		case !cs.nodes[c.Node].session.back():
+			cs.inherit(id, now)
 			continue
 		}
 		cs.Log.WithField("container", c.ID).Warn("a granted container was never started")
