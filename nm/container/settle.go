@@ -161,7 +161,8 @@ func (m *Manager) Ahead(c *Container, room bool) {
 	if room && !m.Pressure.Spares(c.ladder.State().Swapped) {
 		return
 	}
-	suspension{c}.inTurn(func() { c.ladder.Await(room && !m.room.Awaited()) })
+	said := time.Now()
+	suspension{c}.inTurn(func() { c.ladder.Await(room && !m.room.Awaited(), said) })
 	if room {
 		time.AfterFunc(suspend.WarmTime, func() { suspension{c}.inTurn(c.ladder.Expire) })
 	}

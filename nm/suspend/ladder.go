@@ -335,14 +335,15 @@ func (l *Ladder) read(ctx context.Context, s State) error {
 // WarmTime is how long a container that stands still keeps what was read ahead since it was last said that room waits: who said so may be gone.
 const WarmTime = time.Minute
 
-// Await says whether room waits for the return of a container that stands still. If so, Settle reads what was paged out; if not, Settle takes it again,
-// most of which swap still has.
-func (l *Ladder) Await(room bool) {
+// Await says whether room waits for the return of a container that stands still, as was said at a time. If so, Settle reads what was paged out; if not,
+// or if that is WarmTime ago, Settle takes it again, most of which swap still has.
+func (l *Ladder) Await(room bool, said time.Time) {
 	size := l.p.Size()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if room {
-		l.awaited = time.Now()
+	room = room && time.Since(said) < WarmTime
+	if room && said.After(l.awaited) {
+		l.awaited = said
 	}
 	s := &l.state
 	if !s.Have.Still() || s.Level != Reclaimed || s.Held.MemoryMB() >= size.MemoryMB() || s.Warm == room {
@@ -351,13 +352,13 @@ func (l *Ladder) Await(room bool) {
 	s.Warm, s.Ahead = room, room
 }
 
-// Expire is Await(false) if nobody has said for WarmTime that room waits.
+// Expire has Settle take back what was read ahead if nobody has said for WarmTime that room waits.
 func (l *Ladder) Expire() {
 	l.mu.Lock()
 	over := time.Since(l.awaited) >= WarmTime
 	l.mu.Unlock()
 	if over {
-		l.Await(false)
+		l.Await(false, time.Time{})
 	}
 }
 

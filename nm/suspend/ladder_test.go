@@ -70,7 +70,7 @@ func TestReadAhead(t *testing.T) {
 	const down, warm = "hold 1024/0 page, reclaim 256, reclaim 256, reclaim 24, hold 64/0 page", "hold 1024/0 page, page in"
 	await := func(room bool) func(*Ladder) error {
 		return func(l *Ladder) error {
-			l.Await(room)
+			l.Await(room, time.Now())
 			return l.Settle(context.Background())
 		}
 	}
@@ -92,7 +92,7 @@ func TestReadAhead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFake()
 				l := NewLadder(f, &Node{})
-				l.Await(true) // it runs
+				l.Await(true, time.Now()) // it runs
 				if err := l.Set(t.Context(), at(Reclaimed, 64, 0)); err != nil {
 					t.Fatal(err)
 				}
@@ -132,13 +132,19 @@ func TestReadAheadExpires(t *testing.T) {
 			}
 		}
 		at(0, l.Expire, false)
-		at(0, func() { l.Await(true) }, true)
-		at(20*time.Second, func() { l.Await(false) }, false)
-		at(20*time.Second, func() { l.Await(true) }, true)
+		at(0, func() { l.Await(true, time.Now()) }, true)
+		at(20*time.Second, func() { l.Await(false, time.Now()) }, false)
+		at(20*time.Second, func() { l.Await(true, time.Now()) }, true)
 		at(20*time.Second, l.Expire, true) // the first minute is over
-		at(30*time.Second, func() { l.Await(true) }, true)
+		at(30*time.Second, func() { l.Await(true, time.Now()) }, true)
 		at(10*time.Second, l.Expire, true) // the second one, and it was said again
 		at(50*time.Second, l.Expire, false)
+
+		// What was said may be heard of late, when the container's turn comes.
+		said := time.Now()
+		at(20*time.Second, func() { l.Await(true, said) }, true)
+		at(40*time.Second, l.Expire, false)
+		at(0, func() { l.Await(true, said) }, false)
 	})
 }
 
