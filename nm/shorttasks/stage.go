@@ -2,6 +2,8 @@ package shorttasks
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,6 +32,8 @@ const (
 	mostKnown     = 8192 // of all jobs
 	// checkLimit is how long a task waits until it is known whether its input is what was copied. Its own reader would ask the NameNode as well.
 	checkLimit = 500 * time.Millisecond
+	// checkPause is how long nobody is asked after such an answer didn't come: else each task would wait for checkLimit while a NameNode hangs.
+	checkPause = 5 * time.Second
 )
 
 // staged is what a node stages: the rules are staging's, and this is what they are done with. The Node's lock guards it.
@@ -42,6 +46,7 @@ type staged struct {
 	promises staging.Promises
 	each     time.Duration // what a copy takes, from when its size is asked for: a moving mean. 0: none was made yet
 	size     int64         // bytes of the newest copy
+	silent   time.Duration // until then nobody is asked whether a copy is current: the last answer didn't come in time
 }
 
 // place is an input's place in the rules.
@@ -250,7 +255,8 @@ func (r *run) takeInput(m *wire.Task) {
 		return
 	}
 	in.waits = false
-	if !n.staged.rules.Took(in.at.job, in.at.task, table{n.staged, in.at.job}) {
+	hit := n.staged.rules.Took(in.at.job, in.at.task, table{n.staged, in.at.job})
+	if !hit || n.now() < n.staged.silent {
 		n.counts.Misses++
 		if in.users == 0 {
 			in.drop()
@@ -271,6 +277,9 @@ func (r *run) check(m *wire.Task, path string) {
 	ctx, cancel := context.WithTimeout(n.ctx, checkLimit)
 	defer cancel()
 	err := n.o.Stager.Current(ctx, r.s.user, m.Input, path)
+	if err != nil && ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if r.s.runs[r.id] != r {
@@ -282,6 +291,9 @@ func (r *run) check(m *wire.Task, path string) {
 		m.Env = append(m.Env, wire.InputVariable+"="+path)
 	} else {
 		n.log.WithError(err).Debugf("The copy of %s is not read", m.Input)
+		if errors.Is(err, context.DeadlineExceeded) {
+			n.staged.silent = n.now() + checkPause
+		}
 		n.counts.Misses++
 		r.leaveInput()
 	}

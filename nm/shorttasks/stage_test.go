@@ -3,6 +3,7 @@ package shorttasks
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"slices"
 	"testing"
@@ -20,6 +21,8 @@ type memory struct {
 	room   int64           // 0: 100 files
 	tried  int
 	answer chan struct{} // nil: Current answers at once
+	asked  int           // Current
+	silent error         // of Current, if there is one
 }
 
 func (m *memory) Capacity() int64 { return cmp.Or(m.room, 100) }
@@ -60,6 +63,9 @@ func (m *memory) Current(ctx context.Context, _, _, path string) error {
 	}
 	m.l.mu.Lock()
 	defer m.l.mu.Unlock()
+	if m.asked++; m.silent != nil {
+		return m.silent
+	}
 	if m.lost[path] {
 		return fs.ErrNotExist
 	}
@@ -195,6 +201,49 @@ func TestATaskWaitsUntilItsInputIsKnownToBeCurrent(t *testing.T) {
 	l.Node.Close()
 	if n := l.Counts(); len(got) > 0 || n.Hits != 1 || n.Started != 1 {
 		t.Errorf("%d tasks more, %+v", len(got), n)
+	}
+}
+
+// While the NameNode doesn't answer, one task waits for it at a time of some seconds, and the others read the files themselves at once.
+func TestANameNodeThatHangsDoesNotDelayEachTask(t *testing.T) {
+	l := newLab(t, 1)
+	m := &memory{l: l, silent: fmt.Errorf("no answer: %w", context.DeadlineExceeded)}
+	l.stageBy(m)
+	got := make(chan []string, 1)
+	l.endEach(func(task *wire.Task) { got <- task.Env })
+	l.freeze()
+	c := l.scheduler("one")
+	probe := of(1, 4, 4)
+	probe.Inputs = []string{"/a", "/b", "/c", "/d"}
+	say(t, c, probe)
+	ask := hear[*wire.Ask](t, c)
+	await.Until(t, "all are staged", func() bool { return m.has() == 4 })
+	for i, x := range []struct {
+		later  time.Duration
+		silent error
+		asked  int
+		staged bool
+	}{
+		{0, m.silent, 1, false}, {0, nil, 1, false}, {checkPause, nil, 2, true}, {0, nil, 3, true},
+	} {
+		l.later(x.later)
+		l.mu.Lock()
+		m.silent = x.silent
+		l.mu.Unlock()
+		say(t, c, &wire.Task{ID: ask.ID, Left: uint64(3 - i), Input: probe.Inputs[i]})
+		env := <-got
+		l.mu.Lock()
+		asked := m.asked
+		l.mu.Unlock()
+		if asked != x.asked || len(env) > 0 != x.staged {
+			t.Errorf("task %d: asked %d times, its environment is %q", i, asked, env)
+		}
+		if i < 3 {
+			ask = hear[*wire.Ask](t, c)
+		}
+	}
+	if n := l.Counts(); n.Hits != 2 || n.Misses != 2 {
+		t.Errorf("%+v", n)
 	}
 }
 
