@@ -314,7 +314,7 @@ func (r *ResourceManager) followTerms(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-r.raft.Failed():
-			return fmt.Errorf("the replicated log in %s can't be written: %w; nothing that was acknowledged is lost: make room on the disk, then start this ResourceManager again",
+			return fmt.Errorf("the replicated log in %s can't be written: %w; nothing that was acknowledged is lost: mend the disk, or make room on it, then start this ResourceManager again",
 				r.conf.StateDir("rm", r.id), r.raft.Failure())
 		case term := <-r.raft.Terms():
 			if term.Err() != nil {

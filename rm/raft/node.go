@@ -1,6 +1,7 @@
 package raft
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -67,7 +68,8 @@ type Config struct {
 	TLS      *tls.Config  // from CertificateTLS or SecretTLS; nil is plain, which reaches members on this machine only
 	Log      *logrus.Entry
 
-	disk func(*disk) // lets tests make it fail
+	disk         func(*disk)   // lets tests make it fail
+	diskPatience time.Duration // 0 for the default
 }
 
 // Node is a member of the group.
@@ -83,7 +85,9 @@ type Node struct {
 	transport transport
 	dir       *folder
 	terms     *terms
-	down      chan struct{} // closed when raft has stopped
+	down      chan struct{} // closed when raft has stopped, or does nothing more
+	halt      func()        // closes down
+	shutdown  func() hraft.Future
 	flying    flying
 	sources   sources
 	// gate blocks proposals while leadership is handed over.
@@ -103,6 +107,8 @@ func Open(cfg Config, fsm FSM) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{cfg: cfg, dir: dir, up: make(chan struct{}), down: make(chan struct{}), ending: func() {}}
+	n.halt = sync.OnceFunc(func() { close(n.down) })
+	n.shutdown = sync.OnceValue(func() hraft.Future { return n.raft.Shutdown() }) // a second future wouldn't wait
 	if err := n.open(fsm); err != nil {
 		n.release()
 		return nil, fmt.Errorf("raft member %s in %s: %w", cfg.ID, cfg.Dir, err)
@@ -129,6 +135,8 @@ func (n *Node) open(fsm FSM) error {
 	}
 	n.transport = n.newTransport(logger)
 	n.terms = newTerms()
+	n.log.patience = cmp.Or(n.cfg.diskPatience, diskPatience)
+	n.log.hangs = n.diskHangs
 	conf := n.raftConfig()
 	conf.Logger = logger
 	conf.NotifyCh = n.terms.in
@@ -253,7 +261,7 @@ func (n *Node) Barrier() error { return n.await(n.raft.Barrier(0)) }
 func (n *Node) VerifyLeader() error { return n.await(n.raft.VerifyLeader()) }
 
 // IsLeader reports whether this member leads, as far as it knows.
-func (n *Node) IsLeader() bool { return n.raft.State() == hraft.Leader }
+func (n *Node) IsLeader() bool { return n.raft.State() == hraft.Leader && n.Failure() == nil }
 
 // Leader returns the id of the leading member, "" if none is known.
 func (n *Node) Leader() string {
@@ -281,8 +289,11 @@ func (n *Node) Close() error {
 		cancel()
 	}
 	n.flying.land(landingPatience)
-	err := n.raft.Shutdown().Error()
-	close(n.down)
+	err, stopped := n.stopRaft()
+	if !stopped {
+		return err
+	}
+	n.halt()
 	n.terms.close()
 	err = errors.Join(err, n.release())
 	n.background.Wait()

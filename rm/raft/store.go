@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 	hraft "github.com/hashicorp/raft"
@@ -23,10 +24,16 @@ type store struct {
 	disk
 	log    hclog.Logger
 	failed chan struct{} // closed with the first failure
+	// hangs is called when a write has taken longer than patience, and goes on.
+	hangs    func()
+	patience time.Duration
 
 	mu  sync.Mutex
 	err error
 }
+
+// errHangs is the failure of a log whose disk doesn't answer.
+var errHangs = errors.New("its disk doesn't answer")
 
 // disk is what a store writes to; tests make it fail.
 type disk struct {
@@ -48,7 +55,7 @@ func openStore(dir string, d disk, logger hclog.Logger) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &store{disk: d, log: logger, failed: make(chan struct{})}
+	s := &store{disk: d, log: logger, failed: make(chan struct{}), hangs: func() {}, patience: time.Hour}
 	state, err := d.meta.Load(dir)
 	if err == nil {
 		err = mend(dir, state, d.meta, logger)
@@ -88,6 +95,7 @@ func (s *store) write(f func() error) error {
 	if err := s.failure(); err != nil {
 		return err
 	}
+	defer time.AfterFunc(s.patience, s.hangs).Stop()
 	return s.fail(f())
 }
 

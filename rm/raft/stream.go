@@ -162,6 +162,9 @@ func (s *stream) answer(c net.Conn, g greeting, w welcome) error {
 
 // Dial implements hraft.StreamLayer.
 func (s *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	if s.isClosed() {
+		return nil, net.ErrClosed
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	if s.isOld(string(address)) {
@@ -301,6 +304,12 @@ func (s *stream) Accept() (net.Conn, error) {
 	case <-s.done:
 		return nil, net.ErrClosed
 	}
+}
+
+func (s *stream) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
 }
 
 func (s *stream) track(c net.Conn) bool {

@@ -1,0 +1,54 @@
+package raft
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	hraft "github.com/hashicorp/raft"
+)
+
+// diskPatience is how long a leader waits for its disk before it lets others lead.
+const diskPatience = 10 * time.Second
+
+// diskHangs is called when a write of the log takes too long. Raft waits for it, and can't even stop leading meanwhile, but goes on to send
+// heartbeats: the group would have a leader that commits nothing for as long as the disk doesn't answer. So a leader of others falls silent. It
+// ends with its process, as after other failures of the disk. A member that doesn't lead, or is alone, waits.
+func (n *Node) diskHangs() {
+	t, ok := n.transport.(*hraft.NetworkTransport)
+	begun := false
+	select {
+	case <-n.up:
+		begun = true
+	default:
+	}
+	if !ok || !begun || !n.IsLeader() {
+		n.cfg.Log.Warnf("the disk of the log has not answered for %v", n.log.patience)
+		return
+	}
+	_ = n.log.fail(fmt.Errorf("%w for %v", errHangs, n.log.patience))
+	_ = t.Close()
+	t.CloseStreams() // which heartbeats would go on to use
+	n.shutdown()     // or proposals would wait until they are accepted,
+	n.halt()         // and for answers
+	select {
+	case n.terms.in <- false:
+	case <-n.terms.done:
+	}
+}
+
+// stopRaft waits until raft has stopped. It gives up, and reports false, if raft waits for a disk that doesn't answer.
+func (n *Node) stopRaft() (err error, stopped bool) {
+	end := n.shutdown()
+	if !errors.Is(n.Failure(), errHangs) {
+		return end.Error(), true
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- end.Error() }()
+	select {
+	case err := <-ended:
+		return err, true
+	case <-time.After(landingPatience):
+		return fmt.Errorf("raft member %s can't be stopped: %w", n.cfg.ID, n.Failure()), false
+	}
+}
