@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,17 +10,24 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"heddle/nm/proc"
 )
 
 // origins knows of all processes of the machine in which group they were started, by their environment (Marker). It reads the environment of
-// each once: that takes longer than to list them, and brings a page of the process back from swap. The zero value is for use.
+// each once: that takes longer than to list them, and brings a page of the process back from swap. Only processes that are new and of no group
+// are looked at again: until a program has begun they have the environment of another, or none. The zero value is for use.
 type origins struct {
 	mu   sync.Mutex
-	seen map[int]bool       // by pid
+	seen map[int]time.Time  // by pid: until when it is new; 0 if it isn't
 	of   map[string]members // by group
+
+	newFor time.Duration // 0 for the default
 }
+
+// newFor is for how long a process that was first seen may be about to begin another program.
+const newFor = time.Second
 
 // members are processes by their pids, with the time of their start.
 type members map[int]uint64
@@ -32,19 +40,26 @@ func (o *origins) started(group string) ([]proc.ID, error) {
 	if err != nil {
 		return nil, err
 	}
-	now := make(map[int]bool, len(pids))
+	begin := time.Now()
+	now := make(map[int]time.Time, len(pids))
 	for _, pid := range pids {
-		now[pid] = true
-		if !o.seen[pid] {
-			o.note(pid)
+		until, known := o.seen[pid]
+		switch {
+		case known && until.IsZero():
+		case o.note(pid), known && begin.After(until):
+			until = time.Time{}
+		case !known:
+			until = begin.Add(cmp.Or(o.newFor, newFor))
 		}
+		now[pid] = until
 	}
 	o.seen = now
 	var out []proc.ID
 	for name, list := range o.of {
 		for pid, start := range list {
+			_, lives := now[pid]
 			switch {
-			case !now[pid]:
+			case !lives:
 				delete(list, pid)
 			case name == group:
 				out = append(out, proc.ID{PID: pid, Start: start})
@@ -57,19 +72,19 @@ func (o *origins) started(group string) ([]proc.ID, error) {
 	return out, nil
 }
 
-// note notes where a process was started. The lock is held.
-func (o *origins) note(pid int) {
+// note notes where a process was started, and reports whether it was in a group. The lock is held.
+func (o *origins) note(pid int) bool {
 	env, err := proc.Environ(pid) // other users' can't be read, and are none of ours
 	if err != nil {
-		return
+		return false
 	}
 	i := slices.IndexFunc(env, func(entry string) bool { return strings.HasPrefix(entry, Marker+"=") })
 	if i < 0 {
-		return
+		return false
 	}
 	p, err := proc.Read(pid)
 	if err != nil {
-		return
+		return false
 	}
 	name := strings.TrimPrefix(env[i], Marker+"=")
 	if o.of == nil {
@@ -79,6 +94,7 @@ func (o *origins) note(pid int) {
 		o.of[name] = make(members)
 	}
 	o.of[name][pid] = p.Start
+	return true
 }
 
 // strayPatience is how many times in a row those that left a group are put back: one that forks all the time may have left once more

@@ -2,10 +2,13 @@ package cgroup
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"heddle/internal/await"
 )
@@ -58,6 +61,31 @@ func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
 				t.Error("the other container has ended")
 			}
 		}
+	})
+}
+
+// A process that is about to begin a container's program still has the environment of who forked it, and has none for a moment.
+func TestOriginsSeeWhoBeginsAProgram(t *testing.T) {
+	const name = "container_1_1_1_25"
+	cmd := exec.Command("sh", "-c", "read line; exec env "+Marker+"="+name+" sleep 600")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	o := origins{newFor: time.Hour}
+	if found, err := o.started(name); err != nil || len(found) > 0 {
+		t.Fatalf("%v, %v before it begins", found, err)
+	}
+	if _, err := io.WriteString(in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "it is found", func() bool {
+		found, err := o.started(name)
+		return err == nil && len(found) == 1 && found[0].PID == cmd.Process.Pid
 	})
 }
 
