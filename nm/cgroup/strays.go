@@ -32,29 +32,34 @@ const newFor = time.Second
 // members are processes by their pids, with the time of their start.
 type members map[int]uint64
 
-// started returns the processes that were started in a group, wherever they are.
-func (o *origins) started(group string) ([]proc.ID, error) {
+// started returns the processes that were started in a group, wherever they are. It is unsure if it has found one for the first time that has no
+// environment: it may be about to begin a program.
+func (o *origins) started(group string) (out []proc.ID, unsure bool, err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	pids, err := proc.PIDs()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	begin := time.Now()
 	now := make(map[int]time.Time, len(pids))
 	for _, pid := range pids {
 		until, known := o.seen[pid]
+		if known && until.IsZero() {
+			now[pid] = until
+			continue
+		}
+		noted, blank := o.note(pid)
 		switch {
-		case known && until.IsZero():
-		case o.note(pid), known && begin.After(until):
+		case noted, known && begin.After(until):
 			until = time.Time{}
 		case !known:
 			until = begin.Add(cmp.Or(o.newFor, newFor))
+			unsure = unsure || blank
 		}
 		now[pid] = until
 	}
 	o.seen = now
-	var out []proc.ID
 	for name, list := range o.of {
 		for pid, start := range list {
 			_, lives := now[pid]
@@ -69,22 +74,29 @@ func (o *origins) started(group string) ([]proc.ID, error) {
 			delete(o.of, name)
 		}
 	}
-	return out, nil
+	return out, unsure, nil
 }
 
-// note notes where a process was started, and reports whether it was in a group. The lock is held.
-func (o *origins) note(pid int) bool {
+// forget forgets a process that has ended: nobody may have reaped it yet.
+func (o *origins) forget(group string, pid int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.of[group], pid)
+}
+
+// note notes where a process was started, and reports whether it was in a group, and whether it has no environment. The lock is held.
+func (o *origins) note(pid int) (noted, blank bool) {
 	env, err := proc.Environ(pid) // other users' can't be read, and are none of ours
-	if err != nil {
-		return false
+	if err != nil || len(env) == 0 {
+		return false, err == nil
 	}
 	i := slices.IndexFunc(env, func(entry string) bool { return strings.HasPrefix(entry, Marker+"=") })
 	if i < 0 {
-		return false
+		return false, false
 	}
 	p, err := proc.Read(pid)
 	if err != nil {
-		return false
+		return false, false
 	}
 	name := strings.TrimPrefix(env[i], Marker+"=")
 	if o.of == nil {
@@ -94,7 +106,7 @@ func (o *origins) note(pid int) bool {
 		o.of[name] = make(members)
 	}
 	o.of[name][pid] = p.Start
-	return true
+	return true, false
 }
 
 // strayPatience is how many times in a row those that left a group are put back: one that forks all the time may have left once more
@@ -116,26 +128,35 @@ func (g *kernelGroup) noteOwner(pid int) {
 	g.loose = true
 }
 
-// strays returns the processes that were started in the group, and are in another one.
-func (g *kernelGroup) strays() ([]proc.ID, error) {
+// strays returns the processes that were started in the group, and are in another one. There may be others if it is unsure: some that were there
+// when it looked have ended since, and may have left others behind, or one is just beginning a program.
+func (g *kernelGroup) strays() (out []proc.ID, unsure bool, err error) {
 	g.mu.Lock()
 	loose := g.loose
 	g.mu.Unlock()
 	if !loose {
-		return nil, nil
+		return nil, false, nil
 	}
-	started, err := g.d.origins.started(g.name)
+	started, unsure, err := g.d.origins.started(g.name)
 	if err != nil || len(started) == 0 {
-		return nil, err
+		return nil, unsure, err
 	}
 	inside, err := g.d.holder.pids(g.name)
-	return slices.DeleteFunc(started, func(p proc.ID) bool {
-		if slices.Contains(inside, p.PID) {
-			return true
-		}
+	if err != nil {
+		return nil, false, err
+	}
+	for _, p := range started {
 		now, err := proc.Read(p.PID)
-		return err != nil || now.Start != p.Start || now.Dead() || g.isNamesake(p.PID)
-	}), err
+		switch {
+		case slices.Contains(inside, p.PID):
+		case err != nil || now.Start != p.Start || now.Dead():
+			g.d.origins.forget(g.name, p.PID)
+			unsure = true
+		case !g.isNamesake(p.PID):
+			out = append(out, p)
+		}
+	}
+	return out, unsure, nil
 }
 
 // isNamesake reports whether a process is in a group of the same name, of another NodeManager: its container has the same id, as in another
@@ -143,7 +164,7 @@ func (g *kernelGroup) strays() ([]proc.ID, error) {
 func (g *kernelGroup) isNamesake(pid int) bool {
 	text, err := g.d.tree.read(fmt.Sprintf("/proc/%d/cgroup", pid))
 	if err != nil {
-		return true // it has ended
+		return false // it has ended, which putting it back shows
 	}
 	hierarchy := "" // the unified one
 	if _, v1 := g.d.holder.(*freezer); v1 {
@@ -161,8 +182,8 @@ func (g *kernelGroup) isNamesake(pid int) bool {
 // gather puts processes back that have left the group, and calls then after each time that there were any, until there are none.
 func (g *kernelGroup) gather(ctx context.Context, then func() error) error {
 	for range strayPatience {
-		strays, err := g.strays()
-		if err != nil || len(strays) == 0 {
+		strays, unsure, err := g.strays()
+		if err != nil || len(strays) == 0 && !unsure {
 			return err
 		}
 		for _, p := range strays {

@@ -38,7 +38,7 @@ func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
 			if err := g.Freeze(deadline(t)); err != nil {
 				t.Fatal(err)
 			}
-			marked, err := new(origins).started(name)
+			marked, _, err := new(origins).started(name)
 			if inside := processes(t, g); err != nil || len(marked) < 2 || len(inside) != len(marked) {
 				t.Errorf("%v, %v are to be in the group, and %v are", err, marked, inside)
 			}
@@ -54,7 +54,7 @@ func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
 			if err := g.Kill(deadline(t)); err != nil {
 				t.Fatal(err)
 			}
-			if left, err := new(origins).started(name); err != nil || len(left) > 0 {
+			if left, _, err := new(origins).started(name); err != nil || len(left) > 0 {
 				t.Errorf("%v, processes %v are left", err, left)
 			}
 			if len(processes(t, sibling)) == 0 {
@@ -77,14 +77,14 @@ func TestOriginsSeeWhoBeginsAProgram(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	o := origins{newFor: time.Hour}
-	if found, err := o.started(name); err != nil || len(found) > 0 {
+	if found, _, err := o.started(name); err != nil || len(found) > 0 {
 		t.Fatalf("%v, %v before it begins", found, err)
 	}
 	if _, err := io.WriteString(in, "go\n"); err != nil {
 		t.Fatal(err)
 	}
 	await.Until(t, "it is found", func() bool {
-		found, err := o.started(name)
+		found, _, err := o.started(name)
 		return err == nil && len(found) == 1 && found[0].PID == cmd.Process.Pid
 	})
 }
