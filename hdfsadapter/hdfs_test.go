@@ -57,17 +57,22 @@ func TestHadoopsClientAgrees(t *testing.T) {
 	}
 }
 
-func TestBlockLocations(t *testing.T) {
-	_, f, dir := onHDFS(t)
-	put(t, f, dir+"/f", randomBytes(10*4096+1, 5), CreateOptions{BlockSize: 4096, Replication: 2})
-	// A file is complete when one DataNode has reported its last block.
-	blocks := await.Value(t, "both replicas of each block are known", func() ([]Block, bool) {
-		blocks, err := f.Blocks(t.Context(), dir+"/f", 0, 1<<40)
-		if err != nil || len(blocks) != 11 {
+// replicated returns the blocks of a file when two replicas of each are known: a file is complete when one DataNode has reported its last block.
+func replicated(t *testing.T, f *FS, path string, n int) []Block {
+	t.Helper()
+	return await.Value(t, "both replicas of each block are known", func() ([]Block, bool) {
+		blocks, err := f.Blocks(t.Context(), path, 0, 1<<40)
+		if err != nil || len(blocks) != n {
 			t.Fatalf("%d blocks, %v", len(blocks), err)
 		}
 		return blocks, !slices.ContainsFunc(blocks, func(b Block) bool { return len(b.Hosts) < 2 })
 	})
+}
+
+func TestBlockLocations(t *testing.T) {
+	_, f, dir := onHDFS(t)
+	put(t, f, dir+"/f", randomBytes(10*4096+1, 5), CreateOptions{BlockSize: 4096, Replication: 2})
+	blocks := replicated(t, f, dir+"/f", 11)
 	ids := map[uint64]bool{}
 	for i, b := range blocks {
 		if ids[b.ID] = true; b.Stamp == 0 || len(ids) != i+1 {
@@ -98,6 +103,7 @@ func TestOnlyReplicasOnThisHostAreReadIfThatIsAsked(t *testing.T) {
 	a, f, dir := onHDFS(t)
 	data := randomBytes(3*4096, 6)
 	put(t, f, dir+"/f", data, CreateOptions{BlockSize: 4096, Replication: 2})
+	replicated(t, f, dir+"/f", 3)
 	read := func(host string) ([]byte, error) {
 		a.options.Host = host
 		r, err := f.OpenHere(t.Context(), dir+"/f")

@@ -125,9 +125,7 @@ func TestTasksRun(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	if s := b.State(); s != (State{Executors: 2}) {
-		t.Errorf("%+v", s)
-	}
+	await.Until(t, "both executors are there, and nothing waits", func() bool { return b.State() == State{Executors: 2} })
 }
 
 // An executor gets a task when it has room, and in the order in which they came.
