@@ -181,10 +181,7 @@ func progressPicture(samples []sample, until time.Duration, reduces bool) string
 	}
 	fmt.Fprintf(&b, `<path d="M%v %v V%v H%v" stroke="black" fill="none"/>`, left, top, top+high, left+wide)
 	fmt.Fprintf(&b, `<text x="%v" y="%v" text-anchor="end">100 %%</text><text x="%v" y="%v" text-anchor="end">0 %%</text>`, left-4, top+10, left-4, top+high)
-	for _, at := range timeline.Marks(end) {
-		x := left + wide*at/end
-		fmt.Fprintf(&b, `<path d="M%.1f %v v4" stroke="black"/><text x="%.1f" y="%v" text-anchor="middle">%g s</text>`, x, top+high, x, top+high+17, at)
-	}
+	timeline.Axis(&b, left, wide, top+high, end)
 	fmt.Fprint(&b, "</svg>")
 	return b.String()
 }

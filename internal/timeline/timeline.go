@@ -114,15 +114,20 @@ func (l *Line) draw(w io.Writer, looks []Look, y int, longest float64) {
 	}
 	fmt.Fprintf(w, `<path d="M%d %.1f H%.1f M%d %.1f V%.1f" stroke="black" fill="none"/>`+"\n", left, base, left+wide, left, base, base-high)
 	fmt.Fprintf(w, `<text x="%d" y="%.1f" text-anchor="end">%.0f</text>`+"\n", left-4, base-high+10, slots)
-	for _, at := range Marks(longest) {
-		x := left + wide*at/longest
-		fmt.Fprintf(w, `<path d="M%.1f %.1f v4" stroke="black"/><text x="%.1f" y="%.1f" text-anchor="middle">%g s</text>`+"\n", x, base, x, base+16, at)
+	Axis(w, left, wide, base, longest)
+}
+
+// Axis writes the marks of an axis of time, from 0 to end in seconds, which begins at left and is as long as wide.
+func Axis(w io.Writer, left, wide, y, end float64) {
+	for _, at := range marks(end) {
+		x := left + wide*at/end
+		fmt.Fprintf(w, `<path d="M%.1f %.1f v4" stroke="black"/><text x="%.1f" y="%.1f" text-anchor="middle">%g s</text>`+"\n", x, y, x, y+16, at)
 	}
 }
 
-// Marks are what an axis of time that begins at 0 is marked with: up to six multiples of 1, 2 or 5 seconds, or of ten times, a tenth, … of
+// marks are what an axis of time that begins at 0 is marked with: up to six multiples of 1, 2 or 5 seconds, or of ten times, a tenth, … of
 // these.
-func Marks(end float64) (at []float64) {
+func marks(end float64) (at []float64) {
 	if !(end > 0) || math.IsInf(end, 0) {
 		return []float64{0}
 	}

@@ -51,12 +51,12 @@ func TestMarksAreRound(t *testing.T) {
 		0: {0}, math.NaN(): {0}, math.Inf(1): {0}, 0.01: {0, 0.002, 0.004, 0.006, 0.008, 0.01}, 1: {0, 0.2, 0.4, 0.6, 0.8, 1}, 11: {0, 2, 4, 6, 8, 10}, 14.2: {0, 5, 10},
 		5.99: {0, 1, 2, 3, 4, 5}, 6: {0, 2, 4, 6}, 59: {0, 10, 20, 30, 40, 50}, 3600: {0, 1000, 2000, 3000}, 1e6: {0, 2e5, 4e5, 6e5, 8e5, 1e6},
 	} {
-		if got := Marks(end); !slices.Equal(got, want) {
+		if got := marks(end); !slices.Equal(got, want) {
 			t.Errorf("up to %v: %v", end, got)
 		}
 	}
 	for end := 1e-3; end < 1e7; end *= 1.03 {
-		if n := len(Marks(end)); n < 3 || n > 6 {
+		if n := len(marks(end)); n < 3 || n > 6 {
 			t.Errorf("%d marks up to %v", n, end)
 		}
 	}

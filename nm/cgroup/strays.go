@@ -179,7 +179,8 @@ func (g *kernelGroup) isNamesake(pid int) bool {
 	return false
 }
 
-// gather puts processes back that have left the group, and calls then after each time that there were any, until there are none.
+// gather puts processes back that have left the group, and calls then after each look that has found any, or isn't sure, until one is sure that there
+// are none.
 func (g *kernelGroup) gather(ctx context.Context, then func() error) error {
 	for range strayPatience {
 		strays, unsure, err := g.strays()

@@ -176,7 +176,7 @@ func (m *Manager) job(id Job) *job {
 	return nil
 }
 
-// placeOf is where a job is among all, or would be.
+// placeOf is where a job is among all, or would be. It and index make no call for each comparison: simulations come here with each ask.
 func (m *Manager) placeOf(id Job) (int, bool) {
 	low, high := 0, len(m.jobs)
 	for low < high {

@@ -15,14 +15,14 @@ const diskPatience = 10 * time.Second
 // heartbeats: the group would have a leader that commits nothing for as long as the disk doesn't answer. So a leader of others falls silent. It
 // ends with its process, as after other failures of the disk. A member that doesn't lead, or is alone, waits.
 func (n *Node) diskHangs() {
-	t, ok := n.transport.(*hraft.NetworkTransport)
-	begun := false
+	t, leads := n.transport.(*hraft.NetworkTransport) // else it is alone
 	select {
 	case <-n.up:
-		begun = true
-	default:
+		leads = leads && n.IsLeader()
+	default: // raft is being opened
+		leads = false
 	}
-	if !ok || !begun || !n.IsLeader() {
+	if !leads {
 		n.cfg.Log.Warnf("the disk of the log has not answered for %v", n.log.patience)
 		return
 	}
@@ -38,17 +38,17 @@ func (n *Node) diskHangs() {
 }
 
 // stopRaft waits until raft has stopped. It gives up, and reports false, if raft waits for a disk that doesn't answer.
-func (n *Node) stopRaft() (err error, stopped bool) {
+func (n *Node) stopRaft() (stopped bool, err error) {
 	end := n.shutdown()
 	if !errors.Is(n.Failure(), errHangs) {
-		return end.Error(), true
+		return true, end.Error()
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- end.Error() }()
 	select {
 	case err := <-ended:
-		return err, true
+		return true, err
 	case <-time.After(landingPatience):
-		return fmt.Errorf("raft member %s can't be stopped: %w", n.cfg.ID, n.Failure()), false
+		return false, fmt.Errorf("raft member %s can't be stopped: %w", n.cfg.ID, n.Failure())
 	}
 }

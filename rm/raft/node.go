@@ -289,7 +289,7 @@ func (n *Node) Close() error {
 		cancel()
 	}
 	n.flying.land(landingPatience)
-	err, stopped := n.stopRaft()
+	stopped, err := n.stopRaft()
 	if !stopped {
 		return err
 	}

@@ -9,8 +9,8 @@ import (
 
 // clock is a leadership's clock. It measures silence, deadlines and delays, and dates what is recorded. It follows the time that
 // passes, whatever happens to the clock on the wall: it never goes back, and approaches the wall clock by going a tenth faster or
-// slower, so that it makes up for an hour in ten. It goes on from the time of the leadership before, as far as the member knows that. It stands still while the process does (SIGSTOP, a machine asleep, a paused virtual
-// machine): nobody was silent while nobody listened.
+// slower, so that it makes up for an hour in ten. It goes on from the time of the leadership before, as far as the member knows that. It
+// stands still while the process does (SIGSTOP, a machine asleep, a paused virtual machine): nobody was silent while nobody listened.
 type clock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // since any time; never goes back
