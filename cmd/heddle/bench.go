@@ -61,11 +61,13 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 			if err != nil {
 				return err
 			}
+			pid := 0
 			if !s.named() {
-				stop, e := startOwn(cmd.Context(), config)
+				own, stop, e := startOwn(cmd.Context(), config)
 				if e != nil {
 					return e
 				}
+				pid = own
 				defer func() { err = errors.Join(err, stop()) }()
 			}
 			if err := fillAddresses(config, &o); err != nil {
@@ -73,12 +75,15 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 			}
 			collector.Rarely()
 			res, err := load.Run(cmd.Context(), o)
-			if res.Duration > 0 {
-				if e := printLoad(cmd.OutOrStdout(), &res, asJSON); e != nil {
-					return e
-				}
+			if res.Duration == 0 {
+				return err
 			}
-			return err
+			if pid != 0 {
+				var e error
+				res.PeakMemory, e = peakMemory(pid)
+				err = errors.Join(err, e)
+			}
+			return errors.Join(err, printLoad(cmd.OutOrStdout(), &res, asJSON))
 		},
 	}
 	f := c.Flags()
@@ -130,6 +135,10 @@ heartbeats     %.0f/s  p50 %s  p99 %s  max %s
 `, r.Grants, r.Duration.Seconds(), r.PerSecond,
 		ms(r.Latency.P50), ms(r.Latency.P90), ms(r.Latency.P99), ms(r.Latency.Max),
 		r.BeatsPerSecond, ms(r.Heartbeats.P50), ms(r.Heartbeats.P99), ms(r.Heartbeats.Max))
+	if err != nil || r.PeakMemory == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "memory         at most %d MB of the ResourceManager\n", r.PeakMemory>>20)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,16 +23,16 @@ const ownPatience = 20 * time.Second
 func (s *source) named() bool { return conf.Locate(s.dir, nil) != "" || len(s.overrides) > 0 }
 
 // startOwn starts a ResourceManager of this program on free ports, with its state in a temporary folder, and sets its
-// addresses in the configuration. stop ends it and removes the folder.
-func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error) {
+// addresses in the configuration. stop ends it and removes the folder. pid is its process.
+func startOwn(ctx context.Context, c *conf.Config) (pid int, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "heddle-bench-")
 	if err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	remove := func() error { return os.RemoveAll(dir) }
 	self, err := os.Executable()
 	if err != nil {
-		return nil, errors.Join(err, remove())
+		return 0, nil, errors.Join(err, remove())
 	}
 	args := []string{"rm", "-D", "heddle.state.dir=" + dir, "-D", "heddle.log.level=warn"}
 	var ports []string
@@ -39,7 +40,7 @@ func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error
 	for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return nil, errors.Join(err, remove())
+			return 0, nil, errors.Join(err, remove())
 		}
 		held = append(held, l)
 		ports = append(ports, l.Addr().String())
@@ -52,13 +53,13 @@ func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error
 	logFile := filepath.Join(dir, "log")
 	log, err := os.Create(logFile)
 	if err != nil {
-		return nil, errors.Join(err, remove())
+		return 0, nil, errors.Join(err, remove())
 	}
 	defer log.Close()
 	cmd := exec.Command(self, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(err, remove())
+		return 0, nil, errors.Join(err, remove())
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -70,16 +71,31 @@ func startOwn(ctx context.Context, c *conf.Config) (stop func() error, err error
 		select {
 		case err := <-ended:
 			said, _ := os.ReadFile(logFile)
-			return nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has ended (%w): %s", err, said), remove())
+			return 0, nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has ended (%w): %s", err, said), remove())
 		case <-ctx.Done():
-			return nil, errors.Join(ctx.Err(), stop())
+			return 0, nil, errors.Join(ctx.Err(), stop())
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has not opened its ports after %v", ownPatience), stop())
+			return 0, nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has not opened its ports after %v", ownPatience), stop())
 		}
 	}
-	return stop, nil
+	return cmd.Process.Pid, stop, nil
+}
+
+// peakMemory returns the most memory that a running process has had resident, in bytes.
+func peakMemory(pid int) (int64, error) {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(raw)) {
+		var kB int64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kB); n == 1 {
+			return kB << 10, nil
+		}
+	}
+	return 0, fmt.Errorf("/proc/%d/status has no VmHWM", pid)
 }
 
 // open reports whether all addresses accept connections.

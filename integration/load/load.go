@@ -48,6 +48,7 @@ type Result struct {
 	Latency        Distribution // time from asking for a container to getting it
 	Heartbeats     Distribution // round-trip times of nodes' heartbeats
 	BeatsPerSecond float64
+	PeakMemory     int64 `json:",omitempty"` // bytes that a ResourceManager of this machine had resident at most; 0 = unknown. Run leaves it
 }
 
 // Distribution summarizes durations.
