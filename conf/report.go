@@ -31,6 +31,15 @@ type Problem struct {
 	Suggestion string // a key that may have been meant; "" if none is near
 }
 
+// Shorten keeps messages readable if a file has absurd names or values.
+func Shorten(s string) string {
+	const longest = 200
+	if len(s) <= longest {
+		return s
+	}
+	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:longest], ""), len(s))
+}
+
 // String returns one line: place, key and value, what is wrong, and how to mend it.
 func (p Problem) String() string {
 	var b strings.Builder

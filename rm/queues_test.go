@@ -14,7 +14,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/await"
-	"heddle/rm/queue"
+	"heddle/rm/queue/edit"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -41,14 +41,14 @@ func TestChangedQueuesSurvive(t *testing.T) {
 	}
 	lead := leaderOf(t, members)
 	l := lead.Leader()
-	add := &queue.Change{Add: []queue.QueueChange{{Queue: "root.night", Params: []queue.Setting{{Key: "capacity", Value: value("25")}}}}}
+	add := &edit.Change{Add: []edit.Queue{{Path: "root.night", Params: []edit.Setting{{Key: "capacity", Value: value("25")}}}}}
 	if err := l.QueueConf().Change(add); err == nil || !strings.Contains(err.Error(), "add up to") {
 		t.Errorf("capacities that don't add up: got %v", err)
 	}
 	if got := queueNames(lead); strings.Contains(got, "night") {
 		t.Errorf("what was refused holds: %s", got)
 	}
-	add.Add = append(add.Add, queue.QueueChange{Queue: "root.default", Params: []queue.Setting{{Key: "capacity", Value: value("75")}}})
+	add.Add = append(add.Add, edit.Queue{Path: "root.default", Params: []edit.Setting{{Key: "capacity", Value: value("75")}}})
 	if err := l.QueueConf().Change(add); err != nil {
 		t.Fatal(err)
 	}

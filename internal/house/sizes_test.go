@@ -21,7 +21,6 @@ var largePackages = map[string]int{
 	"rm/scheduler/core":           3355,
 	"yarn/ipc":                    3900,
 	"conf":                        3800,
-	"rm/queue":                    3510,
 	"nm/container":                3368,
 	"nm/localizer":                3300,
 }

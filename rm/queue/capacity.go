@@ -203,17 +203,8 @@ func (p *parser) dominant() bool {
 func (p *parser) problem(severity conf.Severity, key, value, reason string) {
 	source, _ := p.conf.Where(key)
 	p.problems = append(p.problems, conf.Problem{
-		Severity: severity, Source: source, Key: shorten(key), Value: shorten(value), Message: reason,
+		Severity: severity, Source: source, Key: conf.Shorten(key), Value: conf.Shorten(value), Message: reason,
 	})
-}
-
-// shorten keeps messages readable if a file has absurd names or values.
-func shorten(s string) string {
-	const longest = 200
-	if len(s) <= longest {
-		return s
-	}
-	return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:longest], ""), len(s))
 }
 
 // failWith records an error for which Hadoop has a wording.
@@ -226,7 +217,7 @@ func (p *parser) failWith(words, key, value, reason string) {
 
 // failNumber records a value that isn't a number, with the wording of Java's parsers.
 func (p *parser) failNumber(key, value, reason string) {
-	p.failWith(fmt.Sprintf("For input string: \"%s\"", shorten(value)), key, value, reason)
+	p.failWith(fmt.Sprintf("For input string: \"%s\"", conf.Shorten(value)), key, value, reason)
 }
 
 // fail records an error about a key.
@@ -247,11 +238,6 @@ func (p *parser) err() error {
 		return nil
 	}
 	return &Invalid{p.problems, p.words}
-}
-
-// joined joins the errors among problems.
-func joined(problems []conf.Problem) error {
-	return conf.Report{Problems: problems}.Err()
 }
 
 func (p *parser) warnings() []conf.Problem {
@@ -290,11 +276,11 @@ func (p *parser) children(q *Queue) (names []string) {
 	for _, name := range conf.ParseList(text) {
 		switch {
 		case slices.Contains(names, name):
-			p.fail(key, text, fmt.Sprintf("%q is named twice", shorten(name)))
+			p.fail(key, text, fmt.Sprintf("%q is named twice", conf.Shorten(name)))
 		case strings.ContainsAny(name, ". \t[]") || name != strings.TrimSpace(name):
-			p.fail(key, text, fmt.Sprintf("%q can't name a queue: names have no dots, blanks or brackets", shorten(name)))
+			p.fail(key, text, fmt.Sprintf("%q can't name a queue: names have no dots, blanks or brackets", conf.Shorten(name)))
 		case len(name) > maxName:
-			p.fail(key, text, fmt.Sprintf("%q can't name a queue: names have at most %d bytes", shorten(name), maxName))
+			p.fail(key, text, fmt.Sprintf("%q can't name a queue: names have at most %d bytes", conf.Shorten(name), maxName))
 		default:
 			names = append(names, name)
 		}

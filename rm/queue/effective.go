@@ -3,6 +3,7 @@ package queue
 import (
 	"math"
 
+	"heddle/rm/queue/quantity"
 	"heddle/yarn/records"
 )
 
@@ -75,12 +76,12 @@ func (e *effective) uniform(parent *Queue) {
 	scale := e.scale(parent, above.Min)
 	for _, q := range parent.Children {
 		s := &e.shares[q.Index]
-		if q.Unit == ByAmount {
-			least, most := q.Vector.amounts(), q.MaximumVector.amounts()
+		if q.Unit == quantity.ByAmount {
+			least, most := q.Vector.Amounts(), q.MaximumVector.Amounts()
 			for i, n := range least {
 				s.Min[i] = int64(float64(n) * scale[i])
 			}
-			bound := parent.MaximumVector.amounts() // as configured, else as computed
+			bound := parent.MaximumVector.Amounts() // as configured, else as computed
 			if parent.Parent == nil || bound.IsZero() {
 				bound = above.Max
 			}
@@ -95,7 +96,7 @@ func (e *effective) uniform(parent *Queue) {
 			Capacity: q.Capacity, Maximum: q.Maximum,
 			AbsoluteCapacity: q.Capacity * above.AbsoluteCapacity, AbsoluteMaximum: q.Maximum * above.AbsoluteMaximum,
 		}
-		if q.Unit == ByWeight {
+		if q.Unit == quantity.ByWeight {
 			s.Capacity = 0
 		}
 		s.Min, s.Max = times(e.cluster, s.AbsoluteCapacity), times(e.cluster, s.AbsoluteMaximum)
@@ -108,7 +109,7 @@ func (e *effective) uniform(parent *Queue) {
 func (e *effective) scale(parent *Queue, has records.Resource) (out [records.MaxResourceTypes]float64) {
 	var sum records.Resource
 	for _, q := range parent.Children {
-		sum = sum.Add(q.Vector.amounts())
+		sum = sum.Add(q.Vector.Amounts())
 	}
 	short := e.share(has) < e.share(sum)
 	for i := range out {
@@ -166,30 +167,30 @@ func (e *effective) mixed(parent *Queue) {
 		for _, q := range parent.Children {
 			s := &e.shares[q.Index]
 			switch a := q.Vector[i]; a.Unit {
-			case ByAmount:
+			case quantity.ByAmount:
 				s.Min[i] = min(int64(a.Value*scale[i]), left)
 				left -= s.Min[i]
-			case ByWeight:
+			case quantity.ByWeight:
 				weights += a.Value
 			}
 			switch a := q.MaximumVector[i]; {
-			case a.Unit == ByAmount && a.Value > 0:
+			case a.Unit == quantity.ByAmount && a.Value > 0:
 				s.Max[i] = min(int64(a.Value), above.Max[i])
-			case a.Unit == ByPercent:
+			case a.Unit == quantity.ByPercent:
 				s.Max[i] = int64(float64(above.Max[i]) * a.Value / 100)
 			default:
 				s.Max[i] = above.Max[i]
 			}
 		}
-		for _, unit := range []Unit{ByPercent, ByWeight} {
+		for _, unit := range []quantity.Unit{quantity.ByPercent, quantity.ByWeight} {
 			whole, rest := 100.0, left
-			if unit == ByWeight {
+			if unit == quantity.ByWeight {
 				whole = weights
 			}
 			for _, q := range parent.Children {
 				if a := q.Vector[i]; a.Unit == unit && whole > 0 {
 					n := float64(rest) * a.Value / whole
-					if unit == ByWeight { // Hadoop: DefaultQueueResourceRoundingStrategy
+					if unit == quantity.ByWeight { // Hadoop: DefaultQueueResourceRoundingStrategy
 						n = math.Round(n)
 					}
 					e.shares[q.Index].Min[i] = min(int64(n), left)

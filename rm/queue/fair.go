@@ -13,6 +13,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/queue/leafpolicy"
+	"heddle/rm/queue/quantity"
 	"heddle/rm/queue/suspension"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
@@ -21,10 +22,10 @@ import (
 // FairShares are the settings of a queue of YARN's FairScheduler, which has no capacities.
 type FairShares struct {
 	Weight   float64
-	Min, Max Limit
-	MaxChild Limit // Max of children that the scheduler creates
+	Min, Max quantity.Limit
+	MaxChild quantity.Limit // Max of children that the scheduler creates
 	// MaxContainer is the largest container (maxContainerAllocation).
-	MaxContainer Limit
+	MaxContainer quantity.Limit
 	Policy       string // fair, DRF or FIFO
 	Parent       bool   // it holds queues and no applications, even without children
 	NoPreemption bool   // allowPreemptionFrom is false, here or in an ancestor
@@ -121,13 +122,13 @@ func (p *fairParser) fail(e *conf.Element, q *Queue, reason string) {
 
 func (p *fairParser) note(severity conf.Severity, e *conf.Element, q *Queue, reason string) {
 	if q != nil {
-		reason = "queue " + shorten(q.Path) + ": " + reason
+		reason = "queue " + conf.Shorten(q.Path) + ": " + reason
 	}
 	value := strings.TrimSpace(e.Text())
 	if len(e.Children) > 0 {
 		value = e.Attrs["name"]
 	}
-	p.problems = append(p.problems, conf.Problem{Severity: severity, Source: e.Source, Key: "<" + shorten(e.Name) + ">", Value: shorten(value), Message: reason})
+	p.problems = append(p.problems, conf.Problem{Severity: severity, Source: e.Source, Key: "<" + conf.Shorten(e.Name) + ">", Value: conf.Shorten(value), Message: reason})
 }
 
 // fairDefaults are elements of the file with the defaults of all queues.
@@ -189,13 +190,7 @@ func (p *fairParser) root(file *conf.Element, queues []*conf.Element) *Queue {
 			if len(queues) > 1 {
 				p.fail(e, root, "if the file has a queue named root, all other queues must be inside it")
 			}
-			given = e
-			queues = nil
-			for _, c := range e.Children {
-				if c.Name == "queue" || c.Name == "pool" {
-					queues = append(queues, c)
-				}
-			}
+			given, queues = e, queuesIn(e)
 			break
 		}
 	}
@@ -203,6 +198,16 @@ func (p *fairParser) root(file *conf.Element, queues []*conf.Element) *Queue {
 	root.Fair.Parent = true
 	p.children(root, queues, 1)
 	return root
+}
+
+// queuesIn returns the queues within an element.
+func queuesIn(e *conf.Element) (queues []*conf.Element) {
+	for _, c := range e.Children {
+		if c.Name == "queue" || c.Name == "pool" {
+			queues = append(queues, c)
+		}
+	}
+	return queues
 }
 
 func (q *Queue) has(name string) bool {
@@ -217,7 +222,7 @@ func (p *fairParser) children(parent *Queue, list []*conf.Element, depth int) {
 			p.fail(given, parent, fmt.Sprintf("queues are nested deeper than %d", maxDepth))
 			return
 		case name == "" || strings.Contains(name, ".") || len(name) > maxName:
-			p.fail(given, parent, fmt.Sprintf("it has a child named %q: names must not be empty, have no dots, and at most %d bytes", shorten(given.Attrs["name"]), maxName))
+			p.fail(given, parent, fmt.Sprintf("it has a child named %q: names must not be empty, have no dots, and at most %d bytes", conf.Shorten(given.Attrs["name"]), maxName))
 			continue
 		case parent.has(name):
 			p.fail(given, parent, fmt.Sprintf("it has two children named %q", name))
@@ -230,12 +235,7 @@ func (p *fairParser) children(parent *Queue, list []*conf.Element, depth int) {
 		q := openQueue(name, parent)
 		parent.Children = append(parent.Children, q)
 		p.read(q, given)
-		var below []*conf.Element
-		for _, c := range given.Children {
-			if c.Name == "queue" || c.Name == "pool" {
-				below = append(below, c)
-			}
-		}
+		below := queuesIn(given)
 		q.Fair.Parent = given.Attrs["type"] == "parent" || len(below) > 0
 		if q.Fair.Parent && q.Reservable {
 			p.fail(given, q, "a queue that holds queues can't have a <reservation>")
@@ -258,66 +258,72 @@ func (p *fairParser) read(q *Queue, given *conf.Element) {
 	inheritMeans(q, &p.suspension)
 	inheritStagePolicy(q, p.stages)
 	for _, e := range given.Children {
-		text := strings.TrimSpace(e.Text())
-		switch e.Name {
-		case "queue", "pool":
-		case "minResources":
-			if f.Min = p.limit(e, q); f.Min.ofCluster() {
-				p.note(conf.Warning, e, q, "minResources in percent have no effect, as in YARN")
-				f.Min = Limit{}
-			}
-		case "maxResources":
-			f.Max = p.limit(e, q)
-		case "maxChildResources":
-			f.MaxChild = p.limit(e, q)
-		case "maxContainerAllocation":
-			f.MaxContainer = p.limit(e, q)
-		case "maxRunningApps":
-			q.MaxParallelApps = p.integer(e, q)
-		case "maxAMShare":
-			q.MaxAMShare = float32(min(1, p.number(e, q, -1)))
-		case "weight":
-			f.Weight = p.number(e, q, 0)
-		case "minSharePreemptionTimeout":
-			f.MinTimeout = p.seconds(e, q)
-		case "fairSharePreemptionTimeout":
-			f.FairTimeout = p.seconds(e, q)
-		case "fairSharePreemptionThreshold":
-			f.FairThreshold = min(1, p.number(e, q, 0))
-		case "schedulingPolicy", "schedulingMode":
-			f.Policy = p.policy(e, q)
-		case "aclSubmitApps":
-			q.Submit = acl.Parse(e.Text())
-		case "aclAdministerApps":
-			q.Administer = acl.Parse(e.Text())
-		case "reservation":
-			q.Reservable = true
-			p.note(conf.Warning, e, q, "reservations aren't supported: the queue takes no applications")
-		case "allowPreemptionFrom":
-			f.NoPreemption = !strings.EqualFold(text, "true")
-			if f.NoPreemption && !strings.EqualFold(text, "false") {
-				p.note(conf.Warning, e, q, "it must be true or false, and counts as false")
-			}
-		case leafpolicy.StageKey:
-			var err error
-			if q.StagePolicy, err = leafpolicy.ParseStage(text); err != nil {
-				p.fail(e, q, err.Error())
-			}
-		case suspension.MeansKey:
-			q.Means = p.means(e, q)
-		case suspension.UnableKey:
-			q.Unable = p.means(e, q)
-		case "aclAdministerReservations", "aclListReservations", "aclSubmitReservations":
-			p.note(conf.Warning, e, q, "has no effect: reservations aren't supported")
-		default:
-			p.note(conf.Warning, e, q, "is unknown to YARN's FairScheduler, and has no effect")
-		}
+		p.setting(e, q)
 	}
 	if least, most := f.Min, f.Max; least.Set() && most.Set() && !most.Holds(&least) {
 		p.note(conf.Warning, given, q, "maxResources are less than minResources, which take precedence")
 	}
 	q.OrderingPolicy = f.Policy
 	inheritNoPreemption(q)
+}
+
+// setting reads one element of a queue.
+func (p *fairParser) setting(e *conf.Element, q *Queue) {
+	f := &q.Fair
+	text := strings.TrimSpace(e.Text())
+	switch e.Name {
+	case "queue", "pool":
+	case "minResources":
+		if f.Min = p.limit(e, q); f.Min.OfCluster() {
+			p.note(conf.Warning, e, q, "minResources in percent have no effect, as in YARN")
+			f.Min = quantity.Limit{}
+		}
+	case "maxResources":
+		f.Max = p.limit(e, q)
+	case "maxChildResources":
+		f.MaxChild = p.limit(e, q)
+	case "maxContainerAllocation":
+		f.MaxContainer = p.limit(e, q)
+	case "maxRunningApps":
+		q.MaxParallelApps = p.integer(e, q)
+	case "maxAMShare":
+		q.MaxAMShare = float32(min(1, p.number(e, q, -1)))
+	case "weight":
+		f.Weight = p.number(e, q, 0)
+	case "minSharePreemptionTimeout":
+		f.MinTimeout = p.seconds(e, q)
+	case "fairSharePreemptionTimeout":
+		f.FairTimeout = p.seconds(e, q)
+	case "fairSharePreemptionThreshold":
+		f.FairThreshold = min(1, p.number(e, q, 0))
+	case "schedulingPolicy", "schedulingMode":
+		f.Policy = p.policy(e, q)
+	case "aclSubmitApps":
+		q.Submit = acl.Parse(e.Text())
+	case "aclAdministerApps":
+		q.Administer = acl.Parse(e.Text())
+	case "reservation":
+		q.Reservable = true
+		p.note(conf.Warning, e, q, "reservations aren't supported: the queue takes no applications")
+	case "allowPreemptionFrom":
+		f.NoPreemption = !strings.EqualFold(text, "true")
+		if f.NoPreemption && !strings.EqualFold(text, "false") {
+			p.note(conf.Warning, e, q, "it must be true or false, and counts as false")
+		}
+	case leafpolicy.StageKey:
+		var err error
+		if q.StagePolicy, err = leafpolicy.ParseStage(text); err != nil {
+			p.fail(e, q, err.Error())
+		}
+	case suspension.MeansKey:
+		q.Means = p.means(e, q)
+	case suspension.UnableKey:
+		q.Unable = p.means(e, q)
+	case "aclAdministerReservations", "aclListReservations", "aclSubmitReservations":
+		p.note(conf.Warning, e, q, "has no effect: reservations aren't supported")
+	default:
+		p.note(conf.Warning, e, q, "is unknown to YARN's FairScheduler, and has no effect")
+	}
 }
 
 // fromDefaults sets the file's defaults of all queues.
@@ -407,8 +413,17 @@ func (p *fairParser) policies(file *conf.Element, root *Queue) {
 	})
 }
 
+// limit reads an amount of resources, or a share of the cluster.
+func (p *fairParser) limit(e *conf.Element, q *Queue) quantity.Limit {
+	l, err := quantity.ParseLimit(e.Text(), p.types)
+	if err != nil {
+		p.fail(e, q, err.Error())
+	}
+	return l
+}
+
 func (p *fairParser) number(e *conf.Element, q *Queue, least float64) float64 {
-	f, err := parseFloat(strings.TrimSpace(e.Text()))
+	f, err := quantity.ParseNumber(strings.TrimSpace(e.Text()))
 	if err != nil || f < least {
 		p.fail(e, q, fmt.Sprintf("it must be a number, at least %g", least))
 		return 0

@@ -75,7 +75,7 @@ func (p *fairParser) rule(e *conf.Element, t *Tree, nested bool) fairRule {
 		}
 		if q := strings.TrimSpace(e.Attrs["queue"]); q != "" {
 			if r.queue = rooted(q); !validName(r.queue) {
-				p.fail(e, nil, fmt.Sprintf("%q is not a valid path of a queue", shorten(q)))
+				p.fail(e, nil, fmt.Sprintf("%q is not a valid path of a queue", conf.Shorten(q)))
 			}
 		}
 		if q := t.byPath[r.queue]; q != nil && !q.Leaf() && !nested {
@@ -83,7 +83,7 @@ func (p *fairParser) rule(e *conf.Element, t *Tree, nested bool) fairRule {
 		}
 	default:
 		p.fail(e, nil, fmt.Sprintf("there is no rule %q; there are specified, user, primaryGroup, secondaryGroupExistingQueue, nestedUserQueue, default and reject",
-			shorten(r.kind)))
+			conf.Shorten(r.kind)))
 	}
 	if len(parents) > 1 {
 		p.fail(e, nil, "it takes no more than one rule within it")
@@ -124,7 +124,7 @@ func (t *Tree) placeFair(app App, groups func(string) ([]string, error)) (string
 		}
 		if path != "" {
 			if !t.possible(path) {
-				return path, fails("%s is not a leaf queue", shorten(path))
+				return path, fails("%s is not a leaf queue", conf.Shorten(path))
 			}
 			return path, nil
 		}
@@ -150,7 +150,7 @@ func (t *Tree) apply(r *fairRule, app App, groups func(string) ([]string, error)
 		return t.ifThere(r.queue, r.create), nil
 	case "specified":
 		if !validName(app.Queue) {
-			return "", &Refusal{Text: fmt.Sprintf("Application submitted by user %s with illegal queue name '%s'.", app.User, shorten(app.Queue))}
+			return "", &Refusal{Text: fmt.Sprintf("Application submitted by user %s with illegal queue name '%s'.", app.User, conf.Shorten(app.Queue))}
 		}
 		if app.Queue == "default" {
 			return "", nil

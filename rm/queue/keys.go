@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/queue/quantity"
 )
 
 // own returns a setting that only single queues have, without white space around it.
@@ -46,7 +47,7 @@ func (p *parser) truth(key string, def bool) bool {
 
 // number reads a number with a minimum.
 func (p *parser) number(name, value string, least float64) float64 {
-	f, err := parseFloat(value)
+	f, err := quantity.ParseNumber(value)
 	if err != nil {
 		p.failNumber(name, value, fmt.Sprintf("it must be a number, at least %g", least))
 		return least
@@ -180,7 +181,7 @@ func (p *parser) queueKey(t *Tree, key, value string) {
 	default:
 		dot := max(0, strings.LastIndexByte(rest, '.'))
 		if queueKeys[rest[dot:]] || dot > 0 && queueKeys[rest[dot+1:]] {
-			p.warn(key, value, fmt.Sprintf("has no effect: there is no queue %s", shorten(q.Path+"."+rest[:dot])))
+			p.warn(key, value, fmt.Sprintf("has no effect: there is no queue %s", conf.Shorten(q.Path+"."+rest[:dot])))
 			return
 		}
 		p.warn(key, value, "is unknown to YARN's CapacityScheduler, and has no effect")

@@ -8,6 +8,8 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/queue/leafpolicy"
+	"heddle/rm/queue/priority"
+	"heddle/rm/queue/quantity"
 	"heddle/rm/queue/suspension"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
@@ -129,8 +131,8 @@ func (p *parser) allocation(q *Queue) {
 	if name, v := p.own(q.Path, "maximum-allocation", ""); v != "" {
 		for part := range strings.SplitSeq(strings.Trim(v, "[]"), ",") {
 			resource, amount, _ := strings.Cut(part, "=")
-			i, known := resourceIndex(p.types, strings.TrimSpace(resource))
-			n, err := parseQuantity(strings.TrimSpace(amount), i)
+			i, known := quantity.Index(p.types, strings.TrimSpace(resource))
+			n, err := quantity.ParseAmount(strings.TrimSpace(amount), i)
 			if !known || err != nil {
 				p.fail(name, v, "it must be such as memory-mb=4096,vcores=4")
 				return
@@ -250,7 +252,7 @@ func (p *parser) state(q *Queue) {
 	case "STOPPED":
 		q.Stopped = true
 	default:
-		p.failWith("No enum constant org.apache.hadoop.yarn.api.records.QueueState."+shorten(strings.ToUpper(state)),
+		p.failWith("No enum constant org.apache.hadoop.yarn.api.records.QueueState."+conf.Shorten(strings.ToUpper(state)),
 			name, state, "it must be RUNNING or STOPPED")
 	}
 }
@@ -283,7 +285,11 @@ func (p *parser) lists(q *Queue) {
 	q.Submit = list("acl_submit_applications", def)
 	q.Administer = list("acl_administer_queue", def)
 	q.MaxPriority = list("acl_application_max_priority", everybody)
-	p.priorityACLs(q)
+	name, v := p.own(q.Path, "acl_application_max_priority", "")
+	var ok bool
+	if q.PriorityACLs, ok = priority.Parse(v); !ok {
+		p.fail(name, v, "it must be such as [user=ann,bob group=staff max_priority=5 default_priority=1], as often as needed")
+	}
 }
 
 var everybody = acl.Parse("*")

@@ -62,7 +62,7 @@ func (t *Tree) Place(app App, groups func(user string) ([]string, error)) (path 
 	case !ok && len(t.byName[name]) > 1:
 		return name, fails("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", app.ID, app.User, name)
 	case !ok:
-		return name, fails("Application %s submitted by user %s to unknown queue: %s", app.ID, app.User, shorten(name))
+		return name, fails("Application %s submitted by user %s to unknown queue: %s", app.ID, app.User, conf.Shorten(name))
 	case !q.Leaf():
 		return q.Path, fails("Application %s submitted by user : %s to non-leaf queue : %s", app.ID, app.User, name)
 	}
@@ -146,7 +146,7 @@ func (p *parser) mappable(t *Tree, key, text, queue string) {
 			reason = fmt.Sprintf("there is no queue %s with others below it", parent)
 		}
 	} else if q, known := t.Find(queue); !known {
-		reason = fmt.Sprintf("there is no queue %s, or more than one", shorten(queue))
+		reason = fmt.Sprintf("there is no queue %s, or more than one", conf.Shorten(queue))
 	} else if !q.Leaf() {
 		reason = fmt.Sprintf("queue %s holds queues, and no applications", q.Path)
 	}

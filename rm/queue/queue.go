@@ -1,10 +1,9 @@
 // Package queue is the configured tree of queues: names, states, access control lists, capacities and limits. FromConf reads it from
-// capacity-scheduler.xml or fair-scheduler.xml. Place decides which queue an application goes to, and Change edits settings at run time.
+// capacity-scheduler.xml or fair-scheduler.xml. Place decides which queue an application goes to.
 //
 // The package makes no scheduling decision. rm/scheduler and its policies, rm/access, rm/view and rm/rest read the tree, which nobody changes
-// once it is built.
-//
-// It is large because it parses the files of two schedulers with all that they can say.
+// once it is built. Small packages below it read single values: quantity, priority, suspension and leafpolicy. Package edit changes settings at
+// run time.
 package queue
 
 import (
@@ -12,6 +11,8 @@ import (
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue/priority"
+	"heddle/rm/queue/quantity"
 	"heddle/rm/queue/suspension"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
@@ -38,12 +39,12 @@ type Queue struct {
 	ownState           bool // a state is configured for this queue
 	Submit, Administer acl.List
 	MaxPriority        acl.List
-	PriorityACLs       []PriorityACL // of a leaf, the lowest maximum first; none: everybody may have any priority
+	PriorityACLs       []priority.ACL // of a leaf, the lowest maximum first; none: everybody may have any priority
 
-	// Unit is how the capacity is configured: ByPercent, ByWeight, ByAmount, or Mixed if resources differ.
-	Unit Unit
+	// Unit is how the capacity is configured; quantity.Mixed if resources differ.
+	Unit quantity.Unit
 	// Vector and MaximumVector are capacity and maximum-capacity by resource, as configured.
-	Vector, MaximumVector Vector
+	Vector, MaximumVector quantity.Vector
 	// Weight is the configured weight, NormalizedWeight its share of the siblings' sum; -1 and 0 without a weight.
 	Weight, NormalizedWeight float32
 	// Capacity is the guaranteed share of the parent, 0 to 1; Maximum is the largest share of the parent.
@@ -96,12 +97,12 @@ type Queue struct {
 
 // ConfiguredMin and ConfiguredMax are the configured amounts of the queue's capacity and maximum, 0 if they are
 // configured otherwise.
-func (q *Queue) ConfiguredMin() records.Resource { return q.Vector.amounts() }
+func (q *Queue) ConfiguredMin() records.Resource { return q.Vector.Amounts() }
 
 // ConfiguredMax: see ConfiguredMin. A queue with amounts but no maximum has its parent's.
 func (q *Queue) ConfiguredMax() records.Resource {
-	most := q.MaximumVector.amounts()
-	if most.IsZero() && q.Unit == ByAmount && q.Parent != nil {
+	most := q.MaximumVector.Amounts()
+	if most.IsZero() && q.Unit == quantity.ByAmount && q.Parent != nil {
 		return q.Parent.ConfiguredMax()
 	}
 	return most
@@ -109,7 +110,7 @@ func (q *Queue) ConfiguredMax() records.Resource {
 
 // ShownWeight is the configured weight, or -1.
 func (q *Queue) ShownWeight() float32 {
-	if q.Unit == ByWeight {
+	if q.Unit == quantity.ByWeight {
 		return q.Weight
 	}
 	return -1
@@ -281,7 +282,7 @@ func openQueue(name string, parent *Queue) *Queue {
 		Capacity: 1, Percent: 100, Maximum: 1, AbsoluteCapacity: 1, AbsoluteMaximum: 1, MaxAMShare: 0.1, UserLimit: 100, UserLimitFactor: 1,
 		MaxApplications: maxApplications, MaxApplicationsPerUser: maxApplications, MaxParallelApps: math.MaxInt32,
 		MaxLifetime: -1, DefaultLifetime: -1, OrderingPolicy: "fifo", Labels: []string{"*"},
-		Weight: -1, Vector: uniform(100, ByPercent), MaximumVector: uniform(100, ByPercent), maxApps: -1, sharedApps: true,
+		Weight: -1, Vector: quantity.Uniform(100, quantity.ByPercent), MaximumVector: quantity.Uniform(100, quantity.ByPercent), maxApps: -1, sharedApps: true,
 		clusterApps: maxApplications, NoPreemption: true, NoIntraPreemption: true,
 	}
 	if parent != nil {

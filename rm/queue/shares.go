@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"heddle/conf"
+	"heddle/rm/queue/quantity"
 	"heddle/yarn/records"
 )
 
@@ -16,51 +18,51 @@ func (p *parser) capacities(q *Queue) {
 		text = p.text(key, "100")
 	}
 	q.Vector = p.quantity(key, text, true)
-	q.Unit = q.Vector.unit(p.types.Len())
+	q.Unit = q.Vector.Unit(p.types.Len())
 	key, text = p.own(q.Path, "maximum-capacity", "100")
 	if text == "-1" || text == "-1.0" { // undefined
 		text = "100"
 	}
 	q.MaximumVector = p.quantity(key, text, false)
-	most := q.MaximumVector.unit(p.types.Len())
-	if !p.vector && most == ByAmount && q.Unit != ByAmount && q.Parent != nil {
+	most := q.MaximumVector.Unit(p.types.Len())
+	if !p.vector && most == quantity.ByAmount && q.Unit != quantity.ByAmount && q.Parent != nil {
 		p.warn(key, text, "has no effect: the capacity isn't an amount of resources, and so the maximum can't be one")
 	}
 	if q.Parent == nil {
 		p.rootCapacity(q)
 		return
 	}
-	if most == ByPercent {
+	if most == quantity.ByPercent {
 		q.Maximum = float32(q.MaximumVector[0].Value) / 100
 	}
 	q.Percent, q.Capacity = 0, 0
 	switch q.Unit {
-	case ByPercent:
+	case quantity.ByPercent:
 		q.Percent = q.Vector[0].Value
 		q.Capacity = float32(q.Percent) / 100
-	case ByWeight:
+	case quantity.ByWeight:
 		q.Weight = float32(q.Vector[0].Value)
 	}
 }
 
 func (p *parser) rootCapacity(q *Queue) {
-	if q.Unit == ByPercent && q.Vector[0].Value != 100 {
+	if q.Unit == quantity.ByPercent && q.Vector[0].Value != 100 {
 		p.warn("root.capacity", strconv.FormatFloat(q.Vector[0].Value, 'g', -1, 64), "has no effect, as in YARN: root is the whole cluster")
-		q.Vector = uniform(100, ByPercent)
+		q.Vector = quantity.Uniform(100, quantity.ByPercent)
 	}
-	if q.Unit == ByWeight {
+	if q.Unit == quantity.ByWeight {
 		q.Weight = float32(q.Vector[0].Value)
 	}
 	q.Maximum = 1
-	if q.MaximumVector.unit(p.types.Len()) == ByPercent {
+	if q.MaximumVector.Unit(p.types.Len()) == quantity.ByPercent {
 		q.Maximum = float32(q.MaximumVector[0].Value) / 100
 	}
 	q.AbsoluteMaximum = q.Maximum
 }
 
 // quantity reads a capacity. A maximum can't be a weight.
-func (p *parser) quantity(key, text string, weights bool) Vector {
-	v, err := parseVector(text, p.types)
+func (p *parser) quantity(key, text string, weights bool) quantity.Vector {
+	v, err := quantity.ParseVector(text, p.types)
 	if err != nil {
 		reason := err.Error() + "; it must be a percentage, a weight such as 2w, or [memory=…,vcores=…]"
 		if strings.ContainsAny(text, "[]%") {
@@ -68,18 +70,18 @@ func (p *parser) quantity(key, text string, weights bool) Vector {
 		} else {
 			p.failNumber(key, text, reason)
 		}
-		return uniform(0, ByPercent)
+		return quantity.Uniform(0, quantity.ByPercent)
 	}
-	unit := v.unit(p.types.Len())
+	unit := v.Unit(p.types.Len())
 	for _, a := range v[:p.types.Len()] {
 		switch {
-		case a.Unit == ByPercent && (a.Value < 0 || a.Value > 100):
+		case a.Unit == quantity.ByPercent && (a.Value < 0 || a.Value > 100):
 			p.fail(key, text, "a percentage is from 0 to 100")
-		case a.Unit == ByWeight && !weights:
+		case a.Unit == quantity.ByWeight && !weights:
 			p.fail(key, text, "a maximum can't be a weight")
 		}
 	}
-	if !p.vector && (unit == Mixed || strings.HasPrefix(text, "[") && unit != ByAmount) {
+	if !p.vector && (unit == quantity.Mixed || strings.HasPrefix(text, "[") && unit != quantity.ByAmount) {
 		p.fail(key, text, "percentages and weights of single resources need "+Prefix+"legacy-queue-mode.enabled to be false")
 	}
 	return v
@@ -96,16 +98,16 @@ func (p *parser) shares(q *Queue) {
 	}
 	var weights float32
 	for _, c := range q.Children {
-		if c.Unit == ByWeight {
+		if c.Unit == quantity.ByWeight {
 			weights += c.Weight
 		}
 	}
 	for _, c := range q.Children {
-		if c.Unit == ByWeight && weights > 0 && !p.vector {
+		if c.Unit == quantity.ByWeight && weights > 0 && !p.vector {
 			c.NormalizedWeight = c.Weight / weights
 			c.Capacity = c.NormalizedWeight
 		}
-		if c.Unit != ByAmount && c.Unit != Mixed && !p.vector && c.Capacity*(1-1e-5) > c.Maximum && c.Unit == ByPercent {
+		if c.Unit != quantity.ByAmount && c.Unit != quantity.Mixed && !p.vector && c.Capacity*(1-1e-5) > c.Maximum && c.Unit == quantity.ByPercent {
 			p.warn(c.Path+".maximum-capacity", p.settings[c.Path+".maximum-capacity"],
 				fmt.Sprintf("it is less than the queue's capacity, which is %g%%; the queue never gets more than its maximum", c.Percent))
 		}
@@ -124,11 +126,11 @@ func (p *parser) sums(q *Queue) {
 	var total records.Resource
 	for _, c := range q.Children {
 		switch {
-		case c.Unit == ByWeight:
+		case c.Unit == quantity.ByWeight:
 			weight = c.Path
-		case c.Unit == ByAmount && !c.Vector.amounts().IsZero():
+		case c.Unit == quantity.ByAmount && !c.Vector.Amounts().IsZero():
 			amount = c.Path
-			total = total.Add(c.Vector.amounts())
+			total = total.Add(c.Vector.Amounts())
 		case c.Capacity > 0:
 			percent = c.Path
 		}
@@ -142,17 +144,17 @@ func (p *parser) sums(q *Queue) {
 			list = append(list, c.Name+"="+p.text(c.Path+".capacity", "0"))
 		}
 		p.fail(first, p.settings[first], fmt.Sprintf("the children of %s mix weights, percentages and amounts of resources: %s",
-			q.Path, shorten(strings.Join(list, " "))))
+			q.Path, conf.Shorten(strings.Join(list, " "))))
 		return
 	case weight != "":
-		if q.Parent != nil && q.Unit == ByAmount {
+		if q.Parent != nil && q.Unit == quantity.ByAmount {
 			p.fail(weight+".capacity", p.settings[weight+".capacity"], "it is a weight below "+q.Path+", whose capacity is an amount of resources")
 		}
 		return
 	case amount != "":
 		p.amountsFit(q, amount, total)
 		return
-	case q.Parent != nil && q.Unit == ByAmount && !q.Vector.amounts().IsZero():
+	case q.Parent != nil && q.Unit == quantity.ByAmount && !q.Vector.Amounts().IsZero():
 		p.fail(first, p.settings[first], "it must be an amount of resources, as the capacity of "+q.Path+" is one")
 		return
 	}
@@ -162,17 +164,17 @@ func (p *parser) sums(q *Queue) {
 func (p *parser) percentages(q *Queue, first string, sum float32) {
 	zero := p.truth(q.Path+".allow-zero-capacity-sum", false)
 	illegal := fmt.Sprintf("Illegal capacity sum of %s for children of queue %s for label=. ", javaFloat(sum), q.Name)
-	ownZero := q.Unit == ByPercent && math.Abs(float64(q.Capacity)) <= precision
+	ownZero := q.Unit == quantity.ByPercent && math.Abs(float64(q.Capacity)) <= precision
 	switch {
 	case math.Abs(float64(1-sum)) <= precision:
-		if q.Unit == ByPercent && q.Capacity <= 0 && !zero {
+		if q.Unit == quantity.ByPercent && q.Capacity <= 0 && !zero {
 			p.failWith(illegal+"queue="+q.Name+" has zero capacity, but childqueues have positive capacities", first, p.settings[first],
 				fmt.Sprintf("the capacities of the children of %s add up to 100%%, but it has none itself", q.Path))
 		}
 	case math.Abs(float64(sum)) > precision:
 		p.failWith(illegal+"It should be either 0 or 1.0", first, p.settings[first],
 			fmt.Sprintf("the capacities of the children of %s add up to %g%%; they must add up to 100%%", q.Path, math.Round(float64(sum)*1e5)/1e3))
-	case q.Unit == ByPercent && !ownZero && !zero:
+	case q.Unit == quantity.ByPercent && !ownZero && !zero:
 		p.failWith(illegal+"It is set to 0, but parent percent != 0, and doesn't allow children capacity to set to 0", first, p.settings[first],
 			fmt.Sprintf("the capacities of the children of %s add up to 0, which %s.allow-zero-capacity-sum doesn't allow", q.Path, q.Path))
 	}
@@ -190,35 +192,31 @@ func javaFloat(f float32) string {
 // amountsFit checks that children get no more than their parent has.
 func (p *parser) amountsFit(q *Queue, child string, total records.Resource) {
 	key := child + ".capacity"
-	own := q.Vector.amounts()
+	own := q.Vector.Amounts()
 	switch {
-	case q.Parent != nil && (q.Unit != ByAmount || own.IsZero()):
+	case q.Parent != nil && (q.Unit != quantity.ByAmount || own.IsZero()):
 		p.fail(key, p.settings[key], fmt.Sprintf("it is an amount of resources below %s, whose capacity is none", q.Path))
-	case q.Unit == ByAmount && !own.IsZero() && !p.fits(total, own):
+	case q.Unit == quantity.ByAmount && !own.IsZero() && !p.fits(total, own):
 		p.fail(key, p.settings[key], fmt.Sprintf("the children of %s get %s together, which has %s", q.Path, p.types.Format(total), p.types.Format(own)))
 	}
 }
 
 // fits compares like the resource calculator: by memory alone, or by all resources.
 func (p *parser) fits(part, whole records.Resource) bool {
-	if p.dominantCalculator() {
+	if strings.HasSuffix(p.text("resource-calculator", ""), "DominantResourceCalculator") {
 		return part.FitsIn(whole)
 	}
 	return part.MemoryMB() <= whole.MemoryMB()
 }
 
-func (p *parser) dominantCalculator() bool {
-	return strings.HasSuffix(p.settings["resource-calculator"], "DominantResourceCalculator")
-}
-
 // amounts checks the limits of a queue whose capacity is an amount.
 func (p *parser) amounts(q *Queue) {
-	least, most := q.Vector.amounts(), q.MaximumVector.amounts()
+	least, most := q.Vector.Amounts(), q.MaximumVector.Amounts()
 	key := q.Path + ".maximum-capacity"
 	if !most.IsZero() && !p.fits(least, most) {
 		p.fail(key, p.settings[key], fmt.Sprintf("it is less than the queue's capacity, which is %s", p.types.Format(least)))
 	}
-	if above := q.Parent.MaximumVector.amounts(); !most.IsZero() && !above.IsZero() && !p.fits(most, above) {
+	if above := q.Parent.MaximumVector.Amounts(); !most.IsZero() && !above.IsZero() && !p.fits(most, above) {
 		p.fail(key, p.settings[key], fmt.Sprintf("it is more than the maximum of %s, which is %s", q.Parent.Path, p.types.Format(above)))
 	}
 }
@@ -233,7 +231,7 @@ func (q *Queue) applicationsOf(share float32) (all, perUser int32) {
 	all = q.maxApps
 	switch {
 	case all >= 0:
-	case q.sharedApps || q.Unit == ByAmount:
+	case q.sharedApps || q.Unit == quantity.ByAmount:
 		all = int32(float32(q.clusterApps) * share)
 	default:
 		all = q.clusterApps

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 )
 
@@ -57,3 +58,10 @@ func (t *Tree) KeepStopped(before *Tree) {
 		}
 	}
 }
+
+// words are errors in Hadoop's wording, which may begin with a capital letter.
+type words string
+
+func (w words) Error() string { return string(w) }
+
+func inWords(format string, args ...any) error { return words(fmt.Sprintf(format, args...)) }

@@ -7,6 +7,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/queue"
+	"heddle/rm/queue/quantity"
 	"heddle/rm/view"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
@@ -231,9 +232,9 @@ func kindOf(q *queue.Queue) queueKind {
 		kind = "leaf"
 	}
 	switch q.Unit {
-	case queue.ByWeight:
+	case quantity.ByWeight:
 		mode = "weight"
-	case queue.ByAmount:
+	case quantity.ByAmount:
 		mode = "absolute"
 	}
 	return queueKind{Mode: mode, QueueType: kind, CreationMethod: "static", AutoCreation: "off"}
@@ -268,7 +269,7 @@ func (t *capacityTree) vector(q *queue.Queue) capacityVector {
 // configured is the configured capacity of a resource.
 func (t *capacityTree) configured(q *queue.Queue, resource int) string {
 	amount := q.Vector[resource]
-	if amount.Unit == queue.ByPercent {
+	if amount.Unit == quantity.ByPercent {
 		amount.Value = q.Percent
 		if q.Reservable {
 			amount.Value = float64(100 * q.Capacity)
@@ -278,7 +279,7 @@ func (t *capacityTree) configured(q *queue.Queue, resource int) string {
 	if !strings.Contains(value, ".") {
 		value += ".0"
 	}
-	return value + map[queue.Unit]string{queue.ByPercent: "%", queue.ByWeight: "w"}[amount.Unit]
+	return value + map[quantity.Unit]string{quantity.ByPercent: "%", quantity.ByWeight: "w"}[amount.Unit]
 }
 
 func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
@@ -344,7 +345,7 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 	own := &caps.Partitions[0]
 	out := capacityQueue{
 		Path: q.Path, Capacity: own.Capacity, UsedCapacity: own.UsedCapacity, MaxCapacity: own.MaxCapacity,
-		AbsoluteCapacity: own.AbsoluteCapacity, AbsoluteMax: own.AbsoluteMax, Absolute: q.Unit == queue.ByAmount,
+		AbsoluteCapacity: own.AbsoluteCapacity, AbsoluteMax: own.AbsoluteMax, Absolute: q.Unit == quantity.ByAmount,
 		AbsoluteUsed: own.AbsoluteUsed, Weight: own.Weight, NormalizedWeight: own.NormalizedWeight, Applications: len(u.Apps), MaxParallelApps: q.MaxParallelApps,
 		Name: q.Name, State: state, Used: t.resource(u.Used), HideReservations: q.Reservable, Labels: q.Labels,
 		AllocatedContainer: u.Containers, PendingContainers: u.Waiting, Capacities: caps,

@@ -3,10 +3,10 @@ package rest
 import (
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
+	"heddle/rm/rest/submission"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -158,49 +158,9 @@ func (s *server) node(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("node", yarnrest.Natural, s.nodeInfo(&n)), nil
 }
 
-// givenResource is an amount of resources in a request.
-type givenResource struct {
-	Memory       int64             `yarn:"memory"`
-	VCores       int64             `yarn:"vCores"`
-	Informations givenInformations `yarn:"resourceInformations"`
-}
-
-type givenInformations struct {
-	Information []givenInformation `yarn:"resourceInformation"`
-}
-
-type givenInformation struct {
-	Name  string `yarn:"name"`
-	Units string `yarn:"units"`
-	Value int64  `yarn:"value"`
-}
-
-// amountOf converts a client's amount to a resource. Types that it doesn't list are 0.
-func (s *server) amountOf(g givenResource) (records.Resource, error) {
-	r := records.NewResource(g.Memory, g.VCores)
-	for _, info := range g.Informations.Information {
-		i := slices.IndexFunc(s.typeList(), func(name string) bool { return name == info.Name })
-		if i < 0 {
-			return r, yarnrest.BadRequest("Unknown resource '%s'. The resources are %s", info.Name, strings.Join(s.typeList(), ", "))
-		}
-		if i > records.VCores {
-			r[i] = info.Value
-		}
-	}
-	return r, nil
-}
-
-func (s *server) typeList() []string {
-	names := make([]string, s.Types.Len())
-	for i := range names {
-		names[i] = s.Types.At(i).Name
-	}
-	return names
-}
-
 type resourceOption struct {
-	Resource          givenResource `yarn:"resource"`
-	OverCommitTimeout int32         `yarn:"overCommitTimeout"`
+	Resource          submission.Amount `yarn:"resource"`
+	OverCommitTimeout int32             `yarn:"overCommitTimeout"`
 }
 
 // setNodeResource changes what a node offers. A stock ResourceManager lets anybody do that. With access control lists on, only
@@ -217,7 +177,7 @@ func (s *server) setNodeResource(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	r, err := s.amountOf(option.Resource)
+	r, err := option.Resource.Of(s.Types)
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/leader/queueconf"
 	"heddle/rm/queue"
+	"heddle/rm/queue/edit"
 	yarnrest "heddle/yarn/rest"
 )
 
@@ -35,18 +36,18 @@ type confEntry struct {
 	Value *string `yarn:"value"`
 }
 
-func settingsOf(params []confParams) (out []queue.Setting) {
+func settingsOf(params []confParams) (out []edit.Setting) {
 	for _, p := range params {
 		for _, e := range p.Entry {
-			out = append(out, queue.Setting{Key: e.Key, Value: e.Value})
+			out = append(out, edit.Setting{Key: e.Key, Value: e.Value})
 		}
 	}
 	return out
 }
 
-func queueChanges(list []queueParams) (out []queue.QueueChange) {
+func queueChanges(list []queueParams) (out []edit.Queue) {
 	for _, q := range list {
-		out = append(out, queue.QueueChange{Queue: q.Queue, Params: settingsOf(q.Params)})
+		out = append(out, edit.Queue{Path: q.Queue, Params: settingsOf(q.Params)})
 	}
 	return out
 }
@@ -133,12 +134,12 @@ func (s *server) schedulerConfVersion(_ *yarnrest.Call, l *leader.Leader) (yarnr
 }
 
 // readChange reads a change of queues.
-func (s *server) readChange(c *yarnrest.Call) (*queue.Change, error) {
+func (s *server) readChange(c *yarnrest.Call) (*edit.Change, error) {
 	var in schedulerChange
 	if err := c.Decode(yarnrest.Target{Root: "sched-conf", Value: &in}); err != nil {
 		return nil, err
 	}
-	return &queue.Change{Remove: in.Remove, Add: queueChanges(in.Add), Update: queueChanges(in.Update), Global: settingsOf(in.Global)}, nil
+	return &edit.Change{Remove: in.Remove, Add: queueChanges(in.Add), Update: queueChanges(in.Update), Global: settingsOf(in.Global)}, nil
 }
 
 func (s *server) changeSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {

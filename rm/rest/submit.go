@@ -3,6 +3,7 @@ package rest
 import (
 	"net/http"
 
+	"heddle/rm/rest/submission"
 	yarnrest "heddle/yarn/rest"
 )
 
@@ -27,7 +28,7 @@ func (s *server) newApplication(c *yarnrest.Call) (yarnrest.Reply, error) {
 }
 
 func (s *server) submit(c *yarnrest.Call) (yarnrest.Reply, error) {
-	given := newSubmission()
+	given := submission.New()
 	if err := c.Decode(yarnrest.Target{Root: "application-submission-context", Value: &given}); err != nil {
 		return yarnrest.Reply{}, err
 	}
@@ -37,7 +38,7 @@ func (s *server) submit(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if !s.Conf.Bool("yarn.webapp.enable-rest-app-submissions") {
 		return yarnrest.Say(http.StatusForbidden, "App submission via REST is disabled."), nil
 	}
-	ctx, err := s.context(&given)
+	ctx, err := given.Context(s.Types, s.MaxAllocation)
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}

@@ -18,6 +18,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
 	"heddle/rm/queue"
+	"heddle/rm/queue/edit"
 )
 
 // Loop is the leader's loop, as far as this package needs it (loop.Loop).
@@ -211,9 +212,9 @@ func readTree(source Source) (settings map[string]string, tree *queue.Tree, err 
 	return settings, tree, nil
 }
 
-// Change changes the configuration. Errors are an *Error, those of queue.Change, or
+// Change changes the configuration. Errors are an *Error, those of edit.Change, or
 // ErrFixed.
-func (a *Admin) Change(change *queue.Change) error {
+func (a *Admin) Change(change *edit.Change) error {
 	source := a.Source
 	if source == nil || !source.Mutable() {
 		return ErrFixed
@@ -228,7 +229,7 @@ func (a *Admin) Change(change *queue.Change) error {
 }
 
 // CheckChange returns the settings that a change would lead to, or why it would be refused.
-func (a *Admin) CheckChange(change *queue.Change) (settings map[string]string, err error) {
+func (a *Admin) CheckChange(change *edit.Change) (settings map[string]string, err error) {
 	source := a.Source
 	if source == nil || !source.Mutable() {
 		return nil, ErrFixed
@@ -247,7 +248,7 @@ func (a *Admin) CheckChange(change *queue.Change) (settings map[string]string, e
 	return settings, err
 }
 
-func (a *Admin) changed(change *queue.Change) (map[string]string, *queue.Tree, error) {
+func (a *Admin) changed(change *edit.Change) (map[string]string, *queue.Tree, error) {
 	settings, err := change.Apply(a.work.Queues.Settings)
 	if err != nil {
 		return nil, nil, err

@@ -16,6 +16,7 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
+	"heddle/rm/queue/edit"
 	"heddle/yarn/records"
 )
 
@@ -115,11 +116,11 @@ func (b *bench) expect(when, want string) {
 func value(s string) *string { return &s }
 
 // addC is a change that adds a queue c, with a share of its own.
-func addC(capacity string) *queue.Change {
-	set := func(name, capacity string) queue.QueueChange {
-		return queue.QueueChange{Queue: "root." + name, Params: []queue.Setting{{Key: "capacity", Value: value(capacity)}}}
+func addC(capacity string) *edit.Change {
+	set := func(name, capacity string) edit.Queue {
+		return edit.Queue{Path: "root." + name, Params: []edit.Setting{{Key: "capacity", Value: value(capacity)}}}
 	}
-	return &queue.Change{Add: []queue.QueueChange{set("c", capacity)}, Update: []queue.QueueChange{set("a", "25"), set("b", "25")}}
+	return &edit.Change{Add: []edit.Queue{set("c", capacity)}, Update: []edit.Queue{set("a", "25"), set("b", "25")}}
 }
 
 func TestRefreshReadsTheFiles(t *testing.T) {
@@ -203,10 +204,10 @@ func TestChange(t *testing.T) {
 
 func TestApplicationsStandInTheWay(t *testing.T) {
 	run(t, true, func(b *bench) {
-		remove := &queue.Change{Remove: []string{"root.b"}, Update: []queue.QueueChange{
-			{Queue: "root.a", Params: []queue.Setting{{Key: "capacity", Value: value("100")}}},
+		remove := &edit.Change{Remove: []string{"root.b"}, Update: []edit.Queue{
+			{Path: "root.a", Params: []edit.Setting{{Key: "capacity", Value: value("100")}}},
 		}}
-		stop := &queue.Change{Update: []queue.QueueChange{{Queue: "root.b", Params: []queue.Setting{{Key: "state", Value: value("STOPPED")}}}}}
+		stop := &edit.Change{Update: []edit.Queue{{Path: "root.b", Params: []edit.Setting{{Key: "state", Value: value("STOPPED")}}}}}
 		if err := b.admin.Change(stop); err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +227,7 @@ func TestApplicationsStandInTheWay(t *testing.T) {
 
 func TestFormatReturnsToTheFiles(t *testing.T) {
 	run(t, true, func(b *bench) {
-		stop := &queue.Change{Update: []queue.QueueChange{{Queue: "root.b", Params: []queue.Setting{{Key: "state", Value: value("STOPPED")}}}}}
+		stop := &edit.Change{Update: []edit.Queue{{Path: "root.b", Params: []edit.Setting{{Key: "state", Value: value("STOPPED")}}}}}
 		if err := b.admin.Change(stop); err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +251,7 @@ func TestWhatIsRefusedLeavesAllAsItWas(t *testing.T) {
 		}
 		b.scheduler.err = nil
 		change := addC("50")
-		change.Global = []queue.Setting{{Key: "heddle.note", Value: value("\xff")}}
+		change.Global = []edit.Setting{{Key: "heddle.note", Value: value("\xff")}}
 		var wrong *Error
 		if err := b.admin.Change(change); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "UTF-8") {
 			t.Errorf("%v", err)

@@ -28,36 +28,6 @@ func fairQueueOf(body string, top ...string) (*Queue, error) {
 	return q, nil
 }
 
-func TestFairLimits(t *testing.T) {
-	cluster := records.Resource{10000, 100, 8}
-	for text, want := range map[string]records.Resource{
-		"1024 mb, 2 vcores":       {1024, 2, 8},
-		"2 vcores, 1024mb":        {1024, 2, 8},
-		"1024.7 MB,3 vcores":      {1024, 3, 8},
-		"1024 mb 2 vcores":        {1024, 2, 8},
-		"50%":                     {5000, 50, 4},
-		"50 % memory, 25.5% cpu":  {5000, 25, 8},
-		"memory-mb=2048,vcores=4": {2048, 4, 8},
-		"vcores=4, memory-mb=4Gi , yarn.io/gpu = 2": {4096, 4, 2},
-		"memory-mb=10%,vcores=20%,yarn.io/gpu=50%":  {1000, 20, 4},
-		"vcores=20%": {0, 20, 0},
-	} {
-		q, err := fairQueueOf("<maxResources>" + text + "</maxResources>")
-		if err != nil {
-			t.Errorf("%s: %v", text, err)
-			continue
-		}
-		if got := q.Fair.Max.Of(cluster, cluster); got != want {
-			t.Errorf("%s: got %v, want %v", text, got, want)
-		}
-	}
-	for _, text := range []string{"", "1024", "1024 mb", "2 vcores", "memory-mb", "memory-mb=x,vcores=1", "-1 mb, 1 vcores", "fpga=1", "10%,20 vcores", "memory-mb=10%,vcores=2", "NaN%", "1e400 mb, 1 vcores"} {
-		if _, err := fairQueueOf("<maxResources>" + text + "</maxResources>"); err == nil || !strings.Contains(err.Error(), "<maxResources>") {
-			t.Errorf("%q: got %v", text, err)
-		}
-	}
-}
-
 func TestFairSettingsOfAQueue(t *testing.T) {
 	q, err := fairQueueOf(`<maxAMShare>-1.0</maxAMShare><minSharePreemptionTimeout>7</minSharePreemptionTimeout>
 		<fairSharePreemptionThreshold>3</fairSharePreemptionThreshold><allowPreemptionFrom>false</allowPreemptionFrom>

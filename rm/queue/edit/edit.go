@@ -1,4 +1,6 @@
-package queue
+// Package edit changes the settings of queues at run time, as clients ask by REST or on a command line: it adds, removes and updates queues
+// in the settings of capacity-scheduler.xml. It returns new settings, of which package queue makes a tree, or says why not.
+package edit
 
 import (
 	"fmt"
@@ -7,19 +9,20 @@ import (
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue"
 )
 
 // Change is a change of a configuration at run time: queues to remove, to add and to update, and other
 // settings, applied in this order (Hadoop: SchedConfUpdateInfo).
 type Change struct {
 	Remove      []string // paths
-	Add, Update []QueueChange
+	Add, Update []Queue
 	Global      []Setting
 }
 
-// QueueChange sets a queue's properties, by keys without the queue's path.
-type QueueChange struct {
-	Queue  string // path
+// Queue sets a queue's properties, by keys without the queue's path.
+type Queue struct {
+	Path   string
 	Params []Setting
 }
 
@@ -50,7 +53,7 @@ func (c *Change) Apply(settings map[string]string) (map[string]string, error) {
 		}
 	}
 	for _, q := range c.Update {
-		set(out, Prefix+q.Queue+".", q.Params)
+		set(out, queue.Prefix+q.Path+".", q.Params)
 	}
 	for _, s := range c.Global {
 		if s.Key = strings.TrimSpace(s.Key); s.Key == "" {
@@ -81,70 +84,56 @@ func set(settings map[string]string, prefix string, params []Setting) {
 	}
 }
 
-func addQueue(settings map[string]string, q QueueChange) error {
-	parent, name, ok := cutLast(q.Queue)
+func addQueue(settings map[string]string, q Queue) error {
+	parent, name, ok := cut(q.Path)
 	if !ok {
-		return inWords("Can't add invalid queue %s", shorten(q.Queue))
+		return refuse("Can't add invalid queue %s", conf.Shorten(q.Path))
 	}
-	siblings := conf.ParseList(settings[Prefix+parent+".queues"])
+	siblings := conf.ParseList(settings[queue.Prefix+parent+".queues"])
 	if slices.Contains(siblings, name) {
-		return inWords("Can't add existing queue %s", shorten(q.Queue))
+		return refuse("Can't add existing queue %s", conf.Shorten(q.Path))
 	}
-	settings[Prefix+parent+".queues"] = strings.Join(append(siblings, name), ",")
-	set(settings, Prefix+q.Queue+".", q.Params)
+	settings[queue.Prefix+parent+".queues"] = strings.Join(append(siblings, name), ",")
+	set(settings, queue.Prefix+q.Path+".", q.Params)
 	if len(siblings) == 0 { // a queue with children has no order of applications
-		delete(settings, Prefix+parent+".ordering-policy")
+		delete(settings, queue.Prefix+parent+".ordering-policy")
 	}
 	return nil
 }
 
 func removeQueue(settings map[string]string, path string) error {
-	parent, name, ok := cutLast(path)
+	parent, name, ok := cut(path)
 	if !ok {
-		return inWords("Can't remove queue %s", shorten(path))
+		return refuse("Can't remove queue %s", conf.Shorten(path))
 	}
-	siblings := conf.ParseList(settings[Prefix+parent+".queues"])
+	siblings := conf.ParseList(settings[queue.Prefix+parent+".queues"])
 	i := slices.Index(siblings, name)
 	if i < 0 {
-		return inWords("Queue %s not found", shorten(path))
+		return refuse("Queue %s not found", conf.Shorten(path))
 	}
 	if siblings = slices.Delete(siblings, i, i+1); len(siblings) == 0 {
-		delete(settings, Prefix+parent+".queues")
-		delete(settings, Prefix+parent+".ordering-policy")
+		delete(settings, queue.Prefix+parent+".queues")
+		delete(settings, queue.Prefix+parent+".ordering-policy")
 	} else {
-		settings[Prefix+parent+".queues"] = strings.Join(siblings, ",")
+		settings[queue.Prefix+parent+".queues"] = strings.Join(siblings, ",")
 	}
 	for key := range settings {
-		if strings.HasPrefix(key, Prefix+path+".") {
+		if strings.HasPrefix(key, queue.Prefix+path+".") {
 			delete(settings, key)
 		}
 	}
 	return nil
 }
 
-// words are errors in Hadoop's wording, which may begin with a capital letter.
-type words string
-
-func (w words) Error() string { return string(w) }
-
-func inWords(format string, args ...any) error { return words(fmt.Sprintf(format, args...)) }
-
-// Invalid says why a configuration can't be used.
-type Invalid struct {
-	Problems []conf.Problem
-	// Words is Hadoop's wording of the first problem, "" where it says less than the problem itself.
-	Words string
+// cut splits the last part off a path; ok is false if there is only one.
+func cut(path string) (parent, name string, ok bool) {
+	i := strings.LastIndexByte(path, '.')
+	return path[:max(i, 0)], path[i+1:], i >= 0
 }
 
-func (e *Invalid) Error() string { return joined(e.Problems).Error() }
+// refusal is an error in Hadoop's wording, which may begin with a capital letter.
+type refusal string
 
-// Unwrap returns all problems.
-func (e *Invalid) Unwrap() []error { return []error{joined(e.Problems)} }
+func (r refusal) Error() string { return string(r) }
 
-// Brief is the message for the client that made the change: Hadoop's wording if there is one.
-func (e *Invalid) Brief() string {
-	if e.Words != "" {
-		return e.Words
-	}
-	return e.Error()
-}
+func refuse(format string, args ...any) error { return refusal(fmt.Sprintf(format, args...)) }

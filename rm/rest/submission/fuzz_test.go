@@ -1,4 +1,4 @@
-package rest
+package submission
 
 import (
 	"errors"
@@ -36,13 +36,12 @@ func FuzzSubmission(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s := &server{Config: Config{Types: types, MaxAllocation: records.NewResource(8192, 4)}}
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
-		given := newSubmission()
+		given := New()
 		err := yarnrest.Decode(contentType, body, yarnrest.Target{Root: "application-submission-context", Value: &given})
 		var ctx *pb.ApplicationSubmissionContext
 		if err == nil {
-			ctx, err = s.context(&given)
+			ctx, err = given.Context(types, records.NewResource(8192, 4))
 		}
 		if err != nil {
 			var e *yarnrest.Error

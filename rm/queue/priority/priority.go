@@ -1,0 +1,71 @@
+// Package priority reads which priorities users may have in a leaf of YARN's CapacityScheduler.
+package priority
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/yarn/acl"
+)
+
+// ACL says which priorities some users may have in a leaf, and which one they have if they ask for none.
+type ACL struct {
+	Who          acl.List
+	Max, Default int32
+}
+
+// Parse reads a leaf's acl_application_max_priority: [user=NAME,… group=NAME,… max_priority=N default_priority=N] for each of the lists. It
+// returns the lowest maximum first (Hadoop: AppPriorityACLConfigurationParser); ok is false if the text is something else. A value without
+// brackets applies to everybody, and is no list of this kind.
+func Parse(text string) (all []ACL, ok bool) {
+	if !strings.Contains(text, "[") {
+		return nil, true
+	}
+	for group := range strings.SplitSeq(text, "[") {
+		group, _, _ = strings.Cut(group, "]")
+		if strings.TrimSpace(group) == "" {
+			continue
+		}
+		entry, ok := parse(group)
+		if !ok {
+			return nil, false
+		}
+		all = append(all, entry)
+	}
+	slices.SortStableFunc(all, func(a, b ACL) int { return cmp.Compare(a.Max, b.Max) })
+	return all, true
+}
+
+func parse(text string) (a ACL, ok bool) {
+	users, groups := "", ""
+	for _, word := range strings.Fields(text) {
+		key, value, _ := strings.Cut(word, "=")
+		var n int64
+		var err error
+		switch strings.ToLower(key) {
+		case "user":
+			users = value
+		case "group":
+			groups = value
+		case "max_priority":
+			n, err = strconv.ParseInt(value, 10, 32)
+			a.Max = int32(n)
+		case "default_priority":
+			n, err = strconv.ParseInt(value, 10, 32)
+			a.Default = max(0, int32(n))
+		default:
+			return a, false
+		}
+		if err != nil {
+			return a, false
+		}
+	}
+	if users == "*" || groups == "*" {
+		a.Who = acl.Parse("*")
+	} else {
+		a.Who = acl.Parse(users + " " + groups)
+	}
+	return a, users != "" || groups != ""
+}
