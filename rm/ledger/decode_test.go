@@ -191,7 +191,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		s := New()
 		_ = s.Apply(commands{cluster(), register(node1, small), submit(1), start(attempt(1, 1))}.at(0))
-		b.Leadership = s.expected(b)
+		b.Leadership = expected(b, s.Leaders)
 		_ = s.Apply(b)
 		_ = snapshot(t, s)
 	})

@@ -121,7 +121,7 @@ func (h *history) batch(t *rapid.T, now int64) *ledgerpb.Batch {
 		}
 	}
 	b := c.at(now)
-	b.Leadership = h.s.expected(b)
+	b.Leadership = expected(b, h.s.Leaders)
 	return b
 }
 

@@ -189,7 +189,7 @@ func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
 	s.LastApplication, s.Submitted = c.GetLastApplication(), c.GetSubmitted()
 	s.LastDelegation, s.Offered = c.GetLastDelegation(), c.GetOffered()
 	if c.GetQueues() != nil {
-		s.queuesConfigured(c.GetQueuesTime(), c.GetQueues())
+		s.Queues = newQueueConf(c.GetQueues(), c.GetQueuesTime())
 	}
 	for _, e := range c.GetEnded() {
 		s.Ended[endState(pb.YarnApplicationState(e.GetState()))] = e.GetCount()

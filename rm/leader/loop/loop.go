@@ -108,18 +108,10 @@ func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 	propose()
 	tick := time.NewTicker(TickInterval)
 	defer tick.Stop()
-	wake := time.NewTimer(0)
+	wake := newAlarm()
 	defer wake.Stop()
-	wake.Stop() // until there is a date
-	var due int64
 	for {
-		if next := hooks.NextWake(); next != due {
-			if due = next; due > 0 {
-				wake.Reset(time.UnixMilli(due).Sub(l.Now()))
-			} else {
-				wake.Stop()
-			}
-		}
+		wake.set(hooks.NextWake(), l.clock)
 		ops := l.ops
 		if l.Congested() {
 			ops = nil // the log comes first
@@ -135,7 +127,7 @@ func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 			run(o)
 			l.drain(run)
 		case <-wake.C:
-			due = 0
+			wake.due = 0
 			unheard(func() {})
 		case <-tick.C:
 			l.Now() // so that the clock knows that the process runs

@@ -1,3 +1,7 @@
+// Package limit bounds what others can make the ledger keep: how long texts and how large commands may be. It is pure.
+//
+// A leader cleans each command before it applies it (Clean), so that a batch can be written whatever clients, ApplicationMasters and nodes
+// send, and fills batches by upper bounds of the sizes of commands (SizeBound).
 package limit
 
 import (
@@ -57,8 +61,7 @@ func valid(s string) string { return strings.ToValidUTF8(s, string(utf8.RuneErro
 // long or isn't UTF-8 is refused, not changed.
 func IsName(s string) bool { return s != "" && len(s) <= MaxName && utf8.ValidString(s) }
 
-// Clean makes every string of a command encodable, and cuts those that are too long. A leader cleans each command
-// before it applies it, so that a batch can be written whatever clients, ApplicationMasters and nodes send.
+// Clean makes every string of a command encodable, and cuts those that are too long.
 func Clean(c *ledgerpb.Command) {
 	switch {
 	case c.ContainersAllocated != nil:
