@@ -395,6 +395,26 @@ func TestReservationsAreLookedAtAgain(t *testing.T) {
 	})
 }
 
+// Room on another node goes to a reservation before it goes to anybody whose turn comes first, whether or not its size has a class of its own.
+func TestReservationsComeFirstElsewhere(t *testing.T) {
+	plainAndCrowded(t, func(t *testing.T, crowd func(*cluster)) {
+		c := start(t, nil, "n0", "n1", "n2")
+		crowd(c)
+		for n := range handle.Node(3) {
+			c.Restore(c.app("root.b", "v", 0), n, gb(6))
+		}
+		h := c.app("root.a", "u", 0, row(1, 5))
+		if c.run(0); len(c.Reserved) != 1 {
+			t.Fatalf("%d reservations", len(c.Reserved))
+		}
+		urgent := c.app("root.a", "u", 9, row(1, 5))
+		c.AddNode(nodeset.Spec{Host: "n3", Rack: "/r", Capability: gb(5)})
+		if _, granted := c.run(c.Now); len(granted[h]) != 1 || len(granted[urgent]) != 0 {
+			t.Errorf("who has a reservation got %d containers, and who is more urgent got %d", len(granted[h]), len(granted[urgent]))
+		}
+	})
+}
+
 // A request that its queue's maximum keeps waiting is served as soon as the queue has less, or may have more.
 func TestRequestsAboveAMaximumAreTriedAgain(t *testing.T) {
 	plainAndCrowded(t, func(t *testing.T, crowd func(*cluster)) {

@@ -2,7 +2,6 @@ package core
 
 import (
 	"heddle/internal/invariants"
-	"heddle/rm/queue"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
@@ -133,11 +132,10 @@ func (s *Core) Regain(h handle.Container) bool {
 }
 
 // Starving reports whether a leaf waits for something that is below its guarantee, and for which there was no room when Schedule was
-// called last. Of Fair queues it reports whether any leaf waits: what each is due takes longer to find out.
+// called last. Under Rules.DueByRound it reports whether any leaf waits.
 func (s *Core) Starving() bool {
-	fair := s.Tree != nil && s.Tree.Kind == queue.Fair
 	for i := range s.Queues {
-		if q := &s.Queues[i]; q.Live && q.Leaf && !q.Pending.IsZero() && (fair || s.Calc.Share(&q.Used) < s.Calc.Share(&q.Guaranteed)) {
+		if q := &s.Queues[i]; q.Live && q.Leaf && !q.Pending.IsZero() && (s.Rules.DueByRound || s.Calc.Share(&q.Used) < s.Calc.Share(&q.Guaranteed)) {
 			return true
 		}
 	}

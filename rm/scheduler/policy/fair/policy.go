@@ -36,7 +36,7 @@ func New(s *core.Core) *Policy {
 }
 
 func (p *Policy) Rules() core.Rules {
-	return core.Rules{Parallel: true, OwnFirst: true, RackResets: true}
+	return core.Rules{Parallel: true, OwnFirst: true, RackResets: true, DueByRound: true}
 }
 
 func (p *Policy) Order(cfg *queue.Queue) (children, apps order.Rule) {
