@@ -2,6 +2,7 @@ package leader
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -205,10 +206,19 @@ func TestNobodyWaitsForBatchesOfADeposedLeader(t *testing.T) {
 
 // lasting is a leadership that many inputs of a fuzz target share: to begin one takes longer than all that an input does. It runs in real time.
 type lasting struct {
-	f     *testing.F
+	tb    testing.TB
 	begin func(w *world) // prepares a new one
 	w     *world
 	left  int // inputs that it takes
+}
+
+// fuzzedLength is the length of the texts that are fuzzed. The fuzzer tries thousands of variations of an input that it shrinks, and would take
+// minutes for each long one: tests have these.
+const fuzzedLength = 1 << 10
+
+// fuzzed reports whether texts are short enough.
+func fuzzed(texts ...string) bool {
+	return !slices.ContainsFunc(texts, func(s string) bool { return len(s) > fuzzedLength })
 }
 
 // next returns the leadership for the next input. After some hundred it is another one, so that what inputs leave behind stays small.
@@ -231,7 +241,7 @@ func (l *lasting) end() {
 	}
 	l.w.depose()
 	if err := l.w.state().Check(); err != nil {
-		l.f.Error(err)
+		l.tb.Error(err)
 	}
 }
 
@@ -248,71 +258,102 @@ func (l *lasting) holds(t *testing.T) {
 	l.w.compare()
 }
 
-// FuzzNodeReports has a node tell of containers that have ended, and another one register.
+// reports are of nodes that tell of containers that have ended, and that register.
+type reports struct {
+	lasting
+	n *peer
+}
+
+func newReports(tb testing.TB) *reports {
+	r := &reports{lasting: lasting{tb: tb}}
+	r.begin = func(w *world) { r.n = &peer{w: w, node: w.nodeOf(1, records.NewResource(1<<20, 1000))} }
+	tb.Cleanup(r.end)
+	return r
+}
+
+// try has one node tell of ends, and another one register.
+func (r *reports) try(t *testing.T, host, version, feature, diagnostics, health string, exit int32, many int) {
+	w := r.next(t)
+	other := records.NodeID{Host: host, Port: exit}
+	if other == r.n.node {
+		return // it would take the place of the first one
+	}
+	am := &peer{w: w, attempt: records.AttemptID{App: w.submit(func(ctx *pb.ApplicationSubmissionContext) {
+		ctx.SetApplicationName(host)
+		ctx.SetUnmanagedAm(true)
+	}), Attempt: 1}}
+	must[Registration](t)(w.Register(am.attempt, "host", 4711, ""))
+	grants := am.allocate(AllocateCall{Asks: ask(int32(many & 0x3f)), TrackingURL: health, BlacklistAdd: []string{feature}}).Grants
+	var ends []NodeContainer
+	for i := range grants {
+		ends = append(ends, NodeContainer{
+			ID: grants[i].ID, State: pb.ContainerState_C_COMPLETE, ExitStatus: exit, Diagnostics: diagnostics,
+		})
+	}
+	r.n.tell(NodeStatus{Healthy: exit == 0, HealthReport: health}, ends...)
+	must[NodeReply](t)(w.RegisterNode(NodeRegistration{
+		Node: other, Capability: records.NewResource(1024, 1), Version: version, NodeCaller: NodeCaller{Address: host},
+		Features: []string{feature, version}, Missing: []string{diagnostics}, Instance: feature,
+	}))
+	_ = w.UnregisterNode(other, NodeCaller{Address: host})
+	_ = w.Kill(am.attempt.App, diagnostics)
+	r.n.tell(NodeStatus{Healthy: true}) // for the next input
+	r.holds(t)
+}
+
 func FuzzNodeReports(f *testing.F) {
 	f.Add("n1", "3.4.2", "/rack", "said so", "well", int32(0), 3)
 	f.Add(latin1, latin1, latin1, latin1, latin1, int32(-1), 40)
-	f.Add(strings.Repeat("ü", 2000), "", "", strings.Repeat("\xff", 70_000), strings.Repeat("日", 40_000), int32(1), 40)
-	l := &lasting{f: f}
-	var n *peer
-	l.begin = func(w *world) { n = &peer{w: w, node: w.nodeOf(1, records.NewResource(1<<20, 1000))} }
-	f.Cleanup(l.end)
+	r := newReports(f)
 	f.Fuzz(func(t *testing.T, host, version, feature, diagnostics, health string, exit int32, many int) {
-		w := l.next(t)
-		other := records.NodeID{Host: host, Port: exit}
-		if other == n.node {
-			return // it would take the place of the first one
+		if fuzzed(host, version, feature, diagnostics, health) {
+			r.try(t, host, version, feature, diagnostics, health, exit, many)
 		}
-		am := &peer{w: w, attempt: records.AttemptID{App: w.submit(func(ctx *pb.ApplicationSubmissionContext) {
-			ctx.SetApplicationName(host)
-			ctx.SetUnmanagedAm(true)
-		}), Attempt: 1}}
-		must[Registration](t)(w.Register(am.attempt, "host", 4711, ""))
-		grants := am.allocate(AllocateCall{Asks: ask(int32(many & 0x3f)), TrackingURL: health, BlacklistAdd: []string{feature}}).Grants
-		var ends []NodeContainer
-		for i := range grants {
-			ends = append(ends, NodeContainer{
-				ID: grants[i].ID, State: pb.ContainerState_C_COMPLETE, ExitStatus: exit, Diagnostics: diagnostics,
-			})
-		}
-		n.tell(NodeStatus{Healthy: exit == 0, HealthReport: health}, ends...)
-		must[NodeReply](t)(w.RegisterNode(NodeRegistration{
-			Node: other, Capability: records.NewResource(1024, 1), Version: version, NodeCaller: NodeCaller{Address: host},
-			Features: []string{feature, version}, Missing: []string{diagnostics}, Instance: feature,
-		}))
-		_ = w.UnregisterNode(other, NodeCaller{Address: host})
-		_ = w.Kill(am.attempt.App, diagnostics)
-		n.tell(NodeStatus{Healthy: true}) // for the next input
-		l.holds(t)
 	})
+}
+
+func TestLongReportsOfNodes(t *testing.T) {
+	newReports(t).try(t, strings.Repeat("ü", 2000), "", "", strings.Repeat("\xff", 70_000), strings.Repeat("日", 40_000), 1, 40)
+}
+
+// trySubmission has a user submit an application, which registers and ends.
+func (l *lasting) trySubmission(t *testing.T, user, queue, name, url, diagnostics string, number int32) {
+	w := l.next(t)
+	id, _, err := w.NewApplication("alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = w.Submit(user, submission(id, func(ctx *pb.ApplicationSubmissionContext) {
+		ctx.SetQueue(queue)
+		ctx.SetApplicationName(name)
+		ctx.SetApplicationTags([]string{url})
+		ctx.SetUnmanagedAm(number&1 == 0)
+		ctx.SetMaxAppAttempts(number)
+	}))
+	attempt := records.AttemptID{App: id, Attempt: 1}
+	_, _ = w.Register(attempt, url, number, url)
+	_ = w.Finish(attempt, pb.FinalApplicationStatus(number), diagnostics, url)
+	_ = w.Kill(id, diagnostics)
+	_, _ = w.Move(id, queue)
+	_ = w.Delegations().Issue(func(delegation.Draft) ([]byte, []byte) { return []byte(user), []byte(name) })
+	_ = w.Hosts().RefreshNodes(&hosts.Lists{}, true, 0)
+	l.holds(t)
 }
 
 func FuzzSubmit(f *testing.F) {
 	f.Add("alice", "default", "sleep", "http://host:1/", "done", int32(0))
 	f.Add(latin1, latin1, latin1, latin1, latin1, int32(5))
-	f.Add("alice", strings.Repeat("a.", 600), "x", strings.Repeat("ü", 10_000), strings.Repeat("\xff", 90_000), int32(-1))
-	l := &lasting{f: f, begin: func(*world) {}}
+	l := &lasting{tb: f, begin: func(*world) {}}
 	f.Cleanup(l.end)
 	f.Fuzz(func(t *testing.T, user, queue, name, url, diagnostics string, number int32) {
-		w := l.next(t)
-		id, _, err := w.NewApplication("alice")
-		if err != nil {
-			t.Fatal(err)
+		if fuzzed(user, queue, name, url, diagnostics) {
+			l.trySubmission(t, user, queue, name, url, diagnostics, number)
 		}
-		_ = w.Submit(user, submission(id, func(ctx *pb.ApplicationSubmissionContext) {
-			ctx.SetQueue(queue)
-			ctx.SetApplicationName(name)
-			ctx.SetApplicationTags([]string{url})
-			ctx.SetUnmanagedAm(number&1 == 0)
-			ctx.SetMaxAppAttempts(number)
-		}))
-		attempt := records.AttemptID{App: id, Attempt: 1}
-		_, _ = w.Register(attempt, url, number, url)
-		_ = w.Finish(attempt, pb.FinalApplicationStatus(number), diagnostics, url)
-		_ = w.Kill(id, diagnostics)
-		_, _ = w.Move(id, queue)
-		_ = w.Delegations().Issue(func(delegation.Draft) ([]byte, []byte) { return []byte(user), []byte(name) })
-		_ = w.Hosts().RefreshNodes(&hosts.Lists{}, true, 0)
-		l.holds(t)
 	})
+}
+
+func TestLongSubmissions(t *testing.T) {
+	l := &lasting{tb: t, begin: func(*world) {}}
+	t.Cleanup(l.end)
+	l.trySubmission(t, "alice", strings.Repeat("a.", 600), "x", strings.Repeat("ü", 10_000), strings.Repeat("\xff", 90_000), -1)
 }
