@@ -86,7 +86,7 @@ func (r Report) Err() error {
 // Add adds problems that others than Validate have found, and an error, which may come from Err. It skips problems that
 // the report has already.
 func (r *Report) Add(problems []Problem, err error) {
-	for _, p := range append(slices.Clone(problems), problemsOf(err)...) {
+	for _, p := range append(slices.Clone(problems), Problems(err)...) {
 		if !slices.Contains(r.Problems, p) {
 			r.Problems = append(r.Problems, p)
 		}
@@ -99,14 +99,15 @@ type problemError Problem
 
 func (p problemError) Error() string { return Problem(p).String() }
 
-func problemsOf(err error) (all []Problem) {
+// Problems are those that an error of this package, or of others that join theirs as Err does, has. What is none of them is one without a place.
+func Problems(err error) (all []Problem) {
 	switch e := err.(type) {
 	case nil:
 	case problemError:
 		all = append(all, Problem(e))
 	case interface{ Unwrap() []error }:
 		for _, one := range e.Unwrap() {
-			all = append(all, problemsOf(one)...)
+			all = append(all, Problems(one)...)
 		}
 	default:
 		all = append(all, asProblem(err))

@@ -26,6 +26,9 @@ func newSimRun() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, w := range s.Warnings() {
+				fmt.Fprintln(cmd.ErrOrStderr(), &w)
+			}
 			r, failure := mapreduce.Run(s)
 			if r == nil {
 				return failure

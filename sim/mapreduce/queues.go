@@ -2,9 +2,11 @@ package mapreduce
 
 import (
 	"fmt"
-	"regexp"
+	"maps"
+	"slices"
 	"strings"
 
+	"heddle/conf"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/records"
@@ -36,6 +38,9 @@ func (s *Scenario) queues() *eventlog.Source {
 
 // tree makes the queues, and the types of resources. It returns what is wrong with them, or with the queue of a job.
 func (s *Scenario) tree() (*queue.Tree, records.ResourceTypes, *flaw) {
+	if wrong, _ := s.properties(); wrong != nil {
+		return nil, records.ResourceTypes{}, wrong
+	}
 	tree, types, err := s.queues().Tree()
 	if err != nil {
 		return nil, types, s.wrongQueues(err)
@@ -81,24 +86,92 @@ func notALeaf(t *queue.Tree, name string) string {
 	return ""
 }
 
-// inFile is what errors call the text of allocations: it is in a file while it is read.
-var inFile = regexp.MustCompile(`(yarn\.scheduler\.fair\.allocation\.file: )?\S*/fair-scheduler\.xml(:(\d+))?: `)
-
 // wrongQueues says what is wrong with properties or allocations.
 func (s *Scenario) wrongQueues(err error) *flaw {
-	text := strings.TrimPrefix(err.Error(), "<program>: ")
-	if m := inFile.FindStringSubmatchIndex(text); m != nil {
-		what := text[:m[0]] + text[m[1]:]
-		if m[6] >= 0 {
-			what = "line " + text[m[6]:m[7]] + " of its text: " + what
+	f := s.about(conf.Problems(err)[0])
+	return &f
+}
+
+// about says what a problem is, and of which part of the scenario.
+func (s *Scenario) about(p conf.Problem) flaw {
+	if p.Source.File == queue.FairFileKey {
+		where := ""
+		if p.Source.Line > 0 {
+			where = fmt.Sprintf("line %d of its text: ", p.Source.Line)
 		}
-		return &flaw{"allocations", what}
+		p.Source = conf.Source{}
+		return flaw{"allocations", where + p.String()}
 	}
-	path := "properties"
+	p.Source = conf.Source{}
+	path, text := "properties", p.String()
 	for key := range s.Properties {
-		if strings.Contains(text, key) && len(key) > len(path)-len("properties.") {
+		if key == p.Key || p.Key == "" && strings.Contains(text, key) && len(key) > len(path)-len("properties.") {
 			path = "properties." + key
 		}
 	}
-	return &flaw{path, text}
+	return flaw{path, text}
+}
+
+// properties is what keeps the ResourceManager from starting with the properties, and what it would warn of.
+func (s *Scenario) properties() (wrong *flaw, odd []flaw) {
+	if len(s.Properties) == 0 {
+		return nil, nil
+	}
+	c, err := s.queues().Conf()
+	if err != nil {
+		return &flaw{"properties", err.Error()}, nil
+	}
+	for _, p := range c.Validate().Problems { // errors come first
+		f := s.about(p)
+		if p.Severity == conf.Error {
+			return &f, nil
+		}
+		if _, given := s.Properties[p.Key]; given && eventlog.Heeds(p.Key) {
+			odd = append(odd, f)
+		}
+	}
+	return nil, odd
+}
+
+// odd is what is probably a mistake: what the ResourceManager would warn of when it starts, and what has no effect.
+func (s *Scenario) odd(t *queue.Tree) []flaw {
+	_, odd := s.properties()
+	for _, p := range t.Problems {
+		odd = append(odd, s.about(p))
+	}
+	for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
+		if why := unused(key, t.Kind); why != "" {
+			odd = append(odd, flaw{"properties." + key, "it has no effect: " + why})
+		}
+	}
+	if s.Allocations != "" && t.Kind != queue.Fair {
+		odd = append(odd, flaw{"allocations", "it has no effect: only the scheduler fair heeds it"})
+	}
+	return odd
+}
+
+// instead is what scenarios have in place of some keys.
+var instead = map[string]string{
+	"yarn.scheduler.fair.allocation.file":      "the text of that file belongs in allocations",
+	"yarn.scheduler.minimum-allocation-mb":     sizes,
+	"yarn.scheduler.minimum-allocation-vcores": sizes,
+	"yarn.scheduler.maximum-allocation-mb":     sizes,
+	"yarn.scheduler.maximum-allocation-vcores": sizes,
+}
+
+const sizes = "containers have the sizes that jobs give"
+
+// unused says why a property has no effect in a simulation; "" if it may have one.
+func unused(key string, kind queue.Kind) string {
+	switch {
+	case instead[key] != "":
+		return instead[key]
+	case !eventlog.Heeds(key):
+		return "only those of the scheduler have one"
+	case strings.HasPrefix(key, queue.Prefix) && kind != queue.Capacity:
+		return "it is one of the scheduler capacity"
+	case strings.HasPrefix(key, "yarn.scheduler.fair.") && kind != queue.Fair:
+		return "it is one of the scheduler fair"
+	}
+	return ""
 }

@@ -10,10 +10,15 @@ import (
 	"reflect"
 	"strings"
 	"unicode/utf8"
+
+	"heddle/rm/queue"
 )
 
 // mostBytes is how large a scenario's file may be.
 const mostBytes = 64 << 20
+
+// nothing is what is wrong with a blank file.
+const nothing = "there is nothing in it: docs/scenarios.md says what a scenario has"
 
 // FileError is what is wrong with a scenario's file.
 type FileError struct {
@@ -44,6 +49,9 @@ func ReadFile(name string) (*Scenario, error) {
 // Read reads a scenario, which is JSON or YAML. The name tells which, where the text leaves it open, and is for errors, which are of
 // type FileError.
 func Read(name string, text []byte) (*Scenario, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, &FileError{name, 1, nothing}
+	}
 	if isYAML(name, text) {
 		b, err := fromYAML(name, text)
 		if err != nil {
@@ -82,14 +90,21 @@ func Read(name string, text []byte) (*Scenario, error) {
 		return fail(1, err.Error())
 	}
 	f := s.check()
+	var tree *queue.Tree
 	if f == nil {
-		_, _, f = s.tree()
+		tree, _, f = s.tree()
 	}
 	if f != nil {
 		return fail(p.lineOf(f.path), f.path+": "+f.text)
 	}
+	for _, f := range s.odd(tree) {
+		s.warnings = append(s.warnings, FileError{name, p.lineOf(f.path), f.path + ": " + f.text})
+	}
 	return s, nil
 }
+
+// Warnings are what is probably a mistake in the file that the scenario was read from.
+func (s *Scenario) Warnings() []FileError { return s.warnings }
 
 // notUTF8 is where a text has the first byte that is no part of a letter.
 func notUTF8(text []byte) (at int64) {
@@ -253,7 +268,7 @@ func describe(path string) string {
 
 func field(t reflect.Type, name string) reflect.Type {
 	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("json") == name {
+		if f := t.Field(i); f.IsExported() && f.Tag.Get("json") == name {
 			return t.Field(i).Type
 		}
 	}
@@ -262,7 +277,9 @@ func field(t reflect.Type, name string) reflect.Type {
 
 func fields(t reflect.Type) (out []string) {
 	for i := range t.NumField() {
-		out = append(out, t.Field(i).Tag.Get("json"))
+		if f := t.Field(i); f.IsExported() {
+			out = append(out, f.Tag.Get("json"))
+		}
 	}
 	return out
 }

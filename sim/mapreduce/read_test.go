@@ -2,6 +2,7 @@ package mapreduce
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,6 +71,10 @@ func TestWrongScenariosAreRefused(t *testing.T) {
 		{`{"name": "sort",`, `{"name": "sort", "queue": "root.default.x",`, "it:13: jobs[0].queue: root.default.x can't be below root.default"},
 		{`{"name": "sort",`, `{"name": "sort", "queue": "root..x",`, `it:13: jobs[0].queue: "root..x" is no name of a queue`},
 		{`{"name": "sort",`, `{"name": "sort", "queue": "made.by.job",`, ""},
+		{"\"seed\": 7,", preempts("nope"), `it:3: properties.heddle.scheduler.preemption: heddle.scheduler.preemption = "nope": `},
+		{"\"seed\": 7,", "\"properties\": {\n\n\"heddle.scheduler.preemption.free-swap\": \"-1\"},", `it:4: properties.heddle.scheduler.preemption.free-swap: `},
+		{"\"seed\": 7,", "\"properties\": {\n\"heddle.scheduler.premption\": \"kill\"},", `it:3: properties.heddle.scheduler.premption: heddle.scheduler.premption = "kill": Heddle has no such key; did you mean heddle.scheduler.preemption?`},
+		{"\"seed\": 7,", "\"properties\": {\n\"yarn.resourcemanager.scheduler.class\": \"mine\"},", `it:3: properties.yarn.resourcemanager.scheduler.class: `},
 		{"\n}", "", "it:15: it ends in the middle"},
 		{"\n}", "\n}\n{", "it:17: there is more after the scenario"},
 	} {
@@ -88,6 +93,49 @@ func TestWrongScenariosAreRefused(t *testing.T) {
 	}
 	if _, err := ReadFile(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that isn't there: %v", err)
+	}
+}
+
+func preempts(how string) string {
+	return fmt.Sprintf("\"properties\": {\n\"heddle.scheduler.preemption\": %q},", how)
+}
+
+// What is probably a mistake is told by file, line and reason, and the scenario is read.
+func TestOddScenariosAreWarnedOf(t *testing.T) {
+	for _, x := range []struct{ to, want string }{
+		{preempts("kill"), ""},
+		{preempts("suspend"), `it:3: properties.heddle.scheduler.preemption: heddle.scheduler.preemption = "suspend": has no effect, as preemption is turned off`},
+		{`"properties": {"yarn.scheduler.fair.sizebaseweight": "true"},`, `it:2: properties.yarn.scheduler.fair.sizebaseweight: yarn.scheduler.fair.sizebaseweight = "true": YARN has no such key; did you mean yarn.scheduler.fair.sizebasedweight?`},
+		{`"properties": {"yarn.scheduler.minimum-allocation-mb": "512"},`, "it:2: properties.yarn.scheduler.minimum-allocation-mb: it has no effect: containers have the sizes that jobs give"},
+		{`"properties": {"yarn.nodemanager.resource.memory-mb": "512"},`, "it:2: properties.yarn.nodemanager.resource.memory-mb: it has no effect: only those of the scheduler have one"},
+		{`"properties": {"yarn.scheduler.capacity.root.default.capacity": "50"},`, "it:2: properties.yarn.scheduler.capacity.root.default.capacity: it has no effect: it is one of the scheduler capacity"},
+		{`"scheduler": "fifo", "properties": {"yarn.scheduler.fair.preemption": "true"},`, "it:2: properties.yarn.scheduler.fair.preemption: it has no effect: it is one of the scheduler fair"},
+		{"\"scheduler\": \"fifo\",\n\"allocations\": \"<allocations/>\",", "it:3: allocations: it has no effect: only the scheduler fair heeds it"},
+		{"\"allocations\": \"<allocations>\\n<queue name='default'><wieght>1</wieght></queue></allocations>\",", `it:2: allocations: line 2 of its text: <wieght> = "1": `},
+	} {
+		s, err := Read("it", []byte(strings.Replace(valid, `"seed": 7,`, x.to, 1)))
+		if err != nil {
+			t.Errorf("%s: %v", x.to, err)
+			continue
+		}
+		var got []string
+		for _, w := range s.Warnings() {
+			got = append(got, w.Error())
+		}
+		if x.want == "" && len(got) > 0 || x.want != "" && (len(got) == 0 || !strings.HasPrefix(got[0], x.want)) {
+			t.Errorf("%s: %q instead of %s…", x.to, got, x.want)
+		}
+	}
+}
+
+// A blank file says nothing.
+func TestBlankFiles(t *testing.T) {
+	for _, name := range []string{"it", "it.json", "it.yaml"} {
+		for _, text := range []string{"", " \n\t\n"} {
+			if _, err := Read(name, []byte(text)); err == nil || err.Error() != name+":1: "+nothing {
+				t.Errorf("%s %q: %v", name, text, err)
+			}
+		}
 	}
 }
 

@@ -21,6 +21,8 @@ type Scenario struct {
 	Nodes       []Nodes           `json:"nodes"`
 	Changes     []Change          `json:"changes"`
 	Jobs        []Jobs            `json:"jobs"`
+
+	warnings []FileError
 }
 
 // Settings are of all jobs.
@@ -247,7 +249,8 @@ func (j *Jobs) check(r *review, path string, memory, cores int64) {
 	if j.Maps.Tasks+j.Reduces.Tasks <= 0 {
 		r.bad(path, "it has no tasks")
 	}
-	for stage, t := range map[string]*Tasks{"maps": &j.Maps, "reduces": &j.Reduces} {
+	for i, t := range []*Tasks{&j.Maps, &j.Reduces} {
+		stage := []string{"maps", "reduces"}[i]
 		at := path + "." + stage
 		r.number(at+".tasks", float64(t.Tasks), 0, mostTasks)
 		r.number(at+".seconds", t.Seconds, 0, mostSeconds)

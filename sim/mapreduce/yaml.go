@@ -32,7 +32,7 @@ func fromYAML(name string, text []byte) ([]byte, error) {
 	var document yaml.Node
 	if err := d.Decode(&document); err != nil {
 		if errors.Is(err, io.EOF) {
-			return nil, &FileError{name, 1, "there is nothing in it"}
+			return nil, &FileError{name, 1, nothing}
 		}
 		return nil, yamlError(name, text, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"heddle/conf"
@@ -68,7 +69,7 @@ func (s *Source) With(settings map[string]string) *Source {
 		return nil
 	}
 	next := &Source{Keys: maps.Clone(s.Keys), Allocation: s.Allocation}
-	if text, fair := settings["fair-scheduler.xml"]; fair {
+	if text, fair := settings[queue.FairFileKey]; fair {
 		next.Allocation = text
 		return next
 	}
@@ -77,42 +78,51 @@ func (s *Source) With(settings map[string]string) *Source {
 	return next
 }
 
-// Tree makes the queues, and the types of resources that they are measured by.
+// Heeds reports whether a key is one of those that schedulers heed.
+func Heeds(key string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(key, p) })
+}
+
+// Tree makes the queues, and the types of resources that they are measured by. Its errors call the allocation file queue.FairFileKey.
 func (s *Source) Tree() (*queue.Tree, records.ResourceTypes, error) {
 	var types records.ResourceTypes
 	if s == nil {
 		return nil, types, nil
 	}
-	dir, err := os.MkdirTemp("", "heddle-queues-")
-	if err != nil {
-		return nil, types, err
-	}
-	defer os.RemoveAll(dir)
-	c, err := s.load(dir)
+	c, err := s.Conf()
 	if err != nil {
 		return nil, types, err
 	}
 	if types, err = c.ResourceTypes(); err != nil {
 		return nil, types, err
 	}
-	tree, err := queue.FromConf(c)
+	tree, err := s.tree(c)
 	return tree, types, err
 }
 
-func (s *Source) load(dir string) (*conf.Config, error) {
-	c, err := conf.Load(conf.Options{Dir: dir})
+func (s *Source) tree(c *conf.Config) (*queue.Tree, error) {
+	kind, err := queue.KindOf(c)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case queue.FIFO:
+		return queue.Default(queue.FIFO), nil
+	case queue.Fair:
+		return queue.FairFromText(c, s.Allocation)
+	}
+	return queue.CapacityFromConf(c)
+}
+
+// Conf is a configuration with the keys.
+func (s *Source) Conf() (*conf.Config, error) {
+	c, err := conf.Load(conf.Options{})
 	if err != nil {
 		return nil, err
 	}
 	for key, value := range s.Keys {
 		c.Set(key, value)
 	}
-	file := filepath.Join(dir, "fair-scheduler.xml")
-	c.Set(allocationFile, file)
-	if s.Allocation != "" {
-		if err := os.WriteFile(file, []byte(s.Allocation), 0o600); err != nil {
-			return nil, err
-		}
-	}
+	c.Set(allocationFile, queue.FairFileKey)
 	return c, nil
 }
