@@ -21,6 +21,7 @@ type Table struct {
 	size    [Shared]records.Resource // as it is measured on nodes
 	full    [Shared]records.Resource // as it is asked for
 	demands [Shared]int32
+	shared  int32 // demands of the class Shared
 	taken   order.Mask
 	open    order.Mask // classes that some node may have room for
 }
@@ -36,6 +37,7 @@ func (c *Table) Hold(capability, size records.Resource) uint8 {
 	}
 	i := uint8(bits.TrailingZeros64(^c.taken))
 	if i >= Shared-1 {
+		c.shared++
 		return Shared
 	}
 	c.of[capability] = i
@@ -48,6 +50,7 @@ func (c *Table) Hold(capability, size records.Resource) uint8 {
 // Drop counts one demand less of a class.
 func (c *Table) Drop(i uint8) {
 	if i == Shared {
+		c.shared--
 		return
 	}
 	if c.demands[i]--; c.demands[i] > 0 {
@@ -63,6 +66,16 @@ func (c *Table) Opened() order.Mask { return c.open }
 
 // Taken are the classes that are asked for, without Shared.
 func (c *Table) Taken() order.Mask { return c.taken }
+
+// Some reports whether a capability that is asked for meets a condition. Where capabilities share a class, one of them may.
+func (c *Table) Some(meets func(capability *records.Resource) bool) bool {
+	for m := c.taken; m != 0; m &= m - 1 {
+		if meets(&c.full[bits.TrailingZeros64(m)]) {
+			return true
+		}
+	}
+	return c.shared > 0
+}
 
 // Size is the amount of a class as it is measured on nodes. It is not to be changed.
 func (c *Table) Size(i int) *records.Resource { return &c.size[i] }

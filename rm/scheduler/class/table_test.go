@@ -115,3 +115,35 @@ func TestANewTableIsOpenToTheSharedClassOnly(t *testing.T) {
 		t.Errorf("%b are open, %b taken", c.Opened(), c.Taken())
 	}
 }
+
+// Whoever looks for large requests doesn't look at each of very many small ones.
+func TestSomeCapabilityMeetsACondition(t *testing.T) {
+	c := class.New()
+	large := func(r *records.Resource) bool { return r[records.Memory] >= 70 }
+	some := func(want bool, when string) {
+		t.Helper()
+		if got := c.Some(large); got != want {
+			t.Errorf("%s: %t", when, got)
+		}
+	}
+	some(false, "nothing is asked for")
+	small := c.Hold(size(1), size(100)) // what is asked for counts, not what is measured
+	some(false, "1 MB is asked for")
+	big := c.Hold(size(70), size(1))
+	some(true, "70 MB are asked for")
+	c.Drop(big)
+	some(false, "and no longer")
+	c.Drop(small)
+	for i := range int64(class.Shared) - 1 {
+		c.Hold(size(i), size(i))
+	}
+	some(false, "each size has a class")
+	for range 2 {
+		c.Hold(size(69), size(69))
+	}
+	some(true, "any of those that share a class may be large")
+	c.Drop(class.Shared)
+	some(true, "one of them is left")
+	c.Drop(class.Shared)
+	some(false, "none of them is left")
+}

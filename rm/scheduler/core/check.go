@@ -58,14 +58,19 @@ func (s *Core) checkContainers() error {
 	if partly != s.Nodes.PartlyOpen {
 		return fmt.Errorf("%d nodes are open to some kinds of work only, not %d", partly, s.Nodes.PartlyOpen)
 	}
+	var blocked int32
 	for h := range s.Apps {
 		a := &s.Apps[h]
+		blocked += a.Blocked
 		if s.withheld[handle.App(h)] != lack[h] {
 			return fmt.Errorf("application %d lacks %v, its containers %v", h, s.withheld[handle.App(h)], lack[h])
 		}
 		if a.Live && (a.Used != ofApp[h] || a.Reserved != reserved[h]) {
 			return fmt.Errorf("application %d has %v (%v reserved), its containers %v (%v)", h, a.Used, a.Reserved, ofApp[h], reserved[h])
 		}
+	}
+	if blocked != s.Demanded.Blocked {
+		return fmt.Errorf("%d requests wait for others of their applications or for the policy of their leaf, not %d", blocked, s.Demanded.Blocked)
 	}
 	return nil
 }

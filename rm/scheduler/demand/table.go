@@ -22,9 +22,10 @@ func NewSet() Set { return Set{order: order.New(order.ByPriority)} }
 
 // Table holds the demands of all applications. The zero value is empty and ready.
 type Table struct {
-	arena  order.Arena
-	of     []*Demand // by their elements in the arena
-	Passed int64     // demands that were gone through one by one, which tests hold down
+	arena   order.Arena
+	of      []*Demand // by their elements in the arena
+	Passed  int64     // demands that were gone through one by one, which tests hold down
+	Blocked int32     // Set.Blocked of all sets. It is for reading
 }
 
 // All returns a set's demands, the most urgent first. None may be entered or taken out meanwhile.
@@ -120,7 +121,7 @@ func (t *Table) Clear(s *Set, classes *class.Table) {
 func (t *Table) release(s *Set, d *Demand, classes *class.Table) {
 	d.declass(classes)
 	if d.Why.Counts() {
-		s.Blocked--
+		t.block(s, -1)
 	}
 	d.gone = true
 	s.Requests--
@@ -137,12 +138,18 @@ func (t *Table) SetWhy(s *Set, d *Demand, w Blocked) {
 		return
 	}
 	if d.Why.Counts() {
-		s.Blocked--
+		t.block(s, -1)
 	}
 	if d.Why = w; w.Counts() {
-		s.Blocked++
+		t.block(s, 1)
 	}
 	t.Show(d)
+}
+
+// block counts demands of a set that wait.
+func (t *Table) block(s *Set, more int32) {
+	s.Blocked += more
+	t.Blocked += more
 }
 
 // Offers is the classes of the demands of a set that may be tried.

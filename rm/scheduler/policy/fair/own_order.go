@@ -60,6 +60,9 @@ func (p *Policy) everywhere(e *core.Demand) bool {
 func (p *Policy) unblockAll() {
 	for h := range p.s.Apps {
 		a := &p.s.Apps[h]
+		if p.s.Demanded.Blocked == 0 {
+			break // nobody's, of very many who may be there
+		}
 		if !a.Active || a.Blocked == 0 {
 			continue
 		}

@@ -67,6 +67,9 @@ func (p *Policy) review() bool {
 func (p *Policy) reserveForStarved() {
 	w := &p.starve
 	w.starving = w.starving[:0]
+	if !p.s.Classes.Some(p.maybeLarge) {
+		return // nobody wants anything large, and there may be very many who want something
+	}
 	for h := range p.s.Apps {
 		if a := &p.s.Apps[h]; a.Active && a.Pending > 0 && p.wantsLarge(a) {
 			w.starving = append(w.starving, handle.App(h))
@@ -109,6 +112,12 @@ func (p *Policy) isLarge(a *core.App, d *core.Demand) bool {
 		return !p.s.Calc.Less(&d.Capability, threshold)
 	}
 	return d.Capability[records.Memory] >= threshold[records.Memory]
+}
+
+// maybeLarge reports whether isLarge may be true of a capability, whatever leaf asks for it.
+func (p *Policy) maybeLarge(capability *records.Resource) bool {
+	threshold := &p.s.Tree.Settings.Fair.ReservedFrom
+	return capability[records.Memory] >= threshold[records.Memory] || !p.s.Calc.Less(capability, threshold)
 }
 
 // isBelow reports whether an application has less than an amount by its leaf's policy: of the dominant resource, or of memory.

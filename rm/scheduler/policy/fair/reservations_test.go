@@ -355,3 +355,22 @@ func TestRequestsThatReserveNothing(t *testing.T) {
 		}
 	}
 }
+
+// With each look the requests of all are gone through only if some are large enough for reservations.
+func TestSmallRequestsAreNotLookedAt(t *testing.T) {
+	c := full(t, `<queue name="a"/>`, nil)
+	for i := range 50 {
+		name := fmt.Sprint("a", i)
+		c.app(name, "root.a")
+		c.ask(name, row(1, 1, 1))
+	}
+	c.run(500)
+	c.Demanded.Passed = 0
+	c.run(1000)
+	c.run(1500)
+	if n := c.Demanded.Passed; n > 0 {
+		t.Errorf("%d small requests were gone through in two looks", n)
+	}
+	c.ask("a7", row(1, 1, 2))
+	c.must(2000, "a7 reserves n1")
+}

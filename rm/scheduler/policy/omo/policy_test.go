@@ -322,7 +322,7 @@ func TestLazyStartIsNeverAfterTheLastMap(t *testing.T) {
 			if held, _ := b.Hold(b.request(h, 20)); held {
 				t.Errorf("maps of job %d wait", h)
 			}
-			if r := b.ratio(h); math.IsNaN(r) || r < -3 {
+			if r := b.ratio(h); math.IsNaN(r) || r < -4 {
 				t.Errorf("the ratio of job %d is %v", h, r)
 			}
 			_ = b.Why(b.request(h, 10))
