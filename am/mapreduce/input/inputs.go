@@ -118,6 +118,11 @@ const (
 	slop        = 1.1      // a last split may be that much longer than the others (Hadoop: SPLIT_SLOP)
 )
 
+// MostSplits is how many splits a job's inputs are cut into at most: more would take the memory of everybody who has to know of them.
+const MostSplits = 1_000_000
+
+var errManySplits = fmt.Errorf("the input would be cut into more than %d splits: set mapreduce.input.fileinputformat.split.maxsize or .minsize higher", MostSplits)
+
 // Cut makes splits of files. Large files give splits of a block each; small ones, and the ends of large ones, are put
 // together with others of the same hosts (Hadoop: FileInputFormat, CombineFileInputFormat).
 func Cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, least, most int64) ([]Split, error) {
@@ -156,6 +161,9 @@ func Cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, 
 			})
 			continue
 		}
+		if in.Size/target+int64(len(splits)) > MostSplits {
+			return nil, errManySplits
+		}
 		var at int64
 		for float64(in.Size-at) > slop*float64(target) {
 			splits = append(splits, Split{Pieces: []Piece{{in.Path, at, target}}, Length: target, Hosts: hostsAt(blocks[i], at)})
@@ -168,7 +176,9 @@ func Cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, 
 			splits = append(splits, *full)
 		}
 	}
-	splits = append(splits, p.rest()...)
+	if splits = append(splits, p.rest()...); len(splits) > MostSplits {
+		return nil, errManySplits
+	}
 	slices.SortStableFunc(splits, func(a, b Split) int { return cmp.Compare(b.Length, a.Length) })
 	return splits, nil
 }
