@@ -19,7 +19,11 @@ import (
 // the mix has jobs: a queue without a share of its own would let in one after the other.
 var mixQueues = []string{"none", "fresh", "omo"}
 
-func mixLab(b *testing.B) *hadooplab.Lab {
+// small are settings of jobs whose containers have 512 MB, of which the node has room for ten.
+var small = []string{"-Dyarn.app.mapreduce.am.resource.mb=512", "-Dmapreduce.map.memory.mb=512", "-Dmapreduce.reduce.memory.mb=512", "-Dmapreduce.task.io.sort.mb=64"}
+
+func mixLab(b testing.TB) *hadooplab.Lab {
+	b.Helper()
 	const capacity = "yarn.scheduler.capacity.root."
 	site := map[string]string{
 		"yarn.nodemanager.resource.memory-mb":  "5120",
@@ -55,9 +59,8 @@ func BenchmarkMixUnderStagePolicies(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sizes := []string{"-Dyarn.app.mapreduce.am.resource.mb=512", "-Dmapreduce.map.memory.mb=512", "-Dmapreduce.reduce.memory.mb=512", "-Dmapreduce.task.io.sort.mb=64"}
 	run := func(name string, args ...string) (job, error) {
-		r, err := l.Try(b.Context(), "", append(slices.Concat([]string{"hadoop", "jar", path, name}, sizes), args...)...)
+		r, err := l.Try(b.Context(), "", append(slices.Concat([]string{"hadoop", "jar", path, name}, small), args...)...)
 		if err == nil && r.Code != 0 {
 			err = fmt.Errorf("%s: exit code %d\n%s", name, r.Code, r.Stderr)
 		}

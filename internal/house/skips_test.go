@@ -82,6 +82,7 @@ var skips = map[string]map[string]int{
 		"integration/hadoop/mixed_test.go":         1,
 		"integration/hadoop/suspend_test.go":       1,
 		"integration/hadoop/stages_test.go":        1,
+		"integration/hadoop/starvation_test.go":    1,
 		"integration/hadoop/mix_test.go":           1,
 	},
 	"rapid or the fuzzer draws another input": {
