@@ -177,6 +177,7 @@ type stderr struct {
 	names    int // of counters
 	status   string
 	partial  []byte
+	passed   bytes.Buffer // to be passed on
 	tail     []string
 	seen     time.Time // when something was written
 }
@@ -192,6 +193,7 @@ func (s *stderr) Write(b []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.seen = time.Now()
+	defer s.pass()
 	for rest := b; len(rest) > 0; {
 		i := bytes.IndexByte(rest, '\n')
 		if i < 0 {
@@ -213,6 +215,15 @@ func (s *stderr) flush() {
 		s.line(string(s.partial))
 		s.partial = s.partial[:0]
 	}
+	s.pass()
+}
+
+// pass passes on all at once: a command may write millions of lines.
+func (s *stderr) pass() {
+	if s.passed.Len() > 0 {
+		_, _ = s.passed.WriteTo(s.to) // whoever doesn't take it doesn't hold up the command
+		s.passed.Reset()
+	}
 }
 
 func (s *stderr) line(line string) {
@@ -229,7 +240,7 @@ func (s *stderr) line(line string) {
 		s.status = text
 		return
 	}
-	fmt.Fprintln(s.to, line)
+	fmt.Fprintln(&s.passed, line)
 	if s.tail = append(s.tail, line); len(s.tail) > tailLines {
 		s.tail = s.tail[1:]
 	}
@@ -242,7 +253,7 @@ const maxCounters = 1000
 func (s *stderr) count(group, name string, n int64) {
 	if _, ok := s.counters[group][name]; !ok {
 		if s.names++; s.names == maxCounters+1 {
-			fmt.Fprintf(s.to, "more than %d counters: %s,%s and further ones are not counted\n", maxCounters, group, name)
+			fmt.Fprintf(&s.passed, "more than %d counters: %s,%s and further ones are not counted\n", maxCounters, group, name)
 		}
 		if s.names > maxCounters {
 			return

@@ -134,6 +134,35 @@ func TestStandardError(t *testing.T) {
 	}
 }
 
+// writes counts what it is written, and takes it or not.
+type writes struct {
+	n   int
+	err error
+}
+
+func (w *writes) Write(b []byte) (int, error) {
+	w.n++
+	if w.err != nil {
+		return 0, w.err
+	}
+	return len(b), nil
+}
+
+// A command may write millions of lines: those that come together are passed on together. What nobody takes is not kept.
+func TestLinesArePassedOnTogether(t *testing.T) {
+	for _, w := range []*writes{{}, {err: errors.New("full")}} {
+		s := newStderr(w)
+		for range 3 {
+			if n, err := s.Write(bytes.Repeat([]byte("line\n"), 1000)); n != 5000 || err != nil {
+				t.Errorf("%d bytes, %v", n, err)
+			}
+		}
+		if s.flush(); w.n != 3 || s.passed.Len() > 0 {
+			t.Errorf("3000 lines in 3 pieces are %d writes; %d bytes are kept", w.n, s.passed.Len())
+		}
+	}
+}
+
 func FuzzStderr(f *testing.F) {
 	f.Add([]byte("reporter:counter:a,b,1\nreporter:status:x\n"), 3)
 	f.Add([]byte("x\n\n\xff"), 1)
