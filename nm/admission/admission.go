@@ -2,7 +2,8 @@
 //
 // A Room is the node. Each container has a Place in it, with two amounts: what it was granted, and what it holds. They
 // differ only for a suspended container, which may hold less. A container that starts enters. A suspended one has its
-// amounts changed. A resumed one enters again: it waits, like one that starts, until the rest of its grant fits.
+// amounts changed. A resumed one enters again: it waits, like one that starts, until the rest of its grant fits. If the
+// node has shrunk and it can never fit, it gets in when all others stand still.
 //
 // The ResourceManager ensures that containers fit. But it may give away a released container's room before that
 // container is dead. Waiting is for this case.
@@ -27,6 +28,7 @@ type Room struct {
 	mu    sync.Mutex
 	total records.Resource
 	used  records.Resource // sum of what all places hold
+	run   int              // places that are in and don't stand still: they may make room
 	queue []*waiter        // in the order of arrival
 }
 
@@ -36,6 +38,7 @@ type Place struct {
 	grant records.Resource
 	held  records.Resource // zero before Enter and after Leave
 	in    bool
+	still bool // it is in, and makes no room as long as it stays
 }
 
 // waiter is a waiting call of Enter.
@@ -122,11 +125,26 @@ func (p *Place) Restore() {
 	p.hold(p.grant)
 }
 
+// Stand is Change for one that may stand still, and then will let go of nothing more. One that enters again does so no more.
+func (p *Place) Stand(grant, held records.Resource, still bool) {
+	p.room.mu.Lock()
+	defer p.room.mu.Unlock()
+	if p.in {
+		p.stand(still)
+	}
+	p.change(grant, held)
+}
+
 // Change sets a container's grant, and what it holds if it has entered. It never waits. To hold more than before, call
 // Enter if the container must wait for room.
 func (p *Place) Change(grant, held records.Resource) {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
+	p.change(grant, held)
+}
+
+// change is Change. The caller has the lock.
+func (p *Place) change(grant, held records.Resource) {
 	p.grant = counted(grant)
 	if p.in {
 		p.hold(counted(held))
@@ -138,27 +156,54 @@ func (p *Place) Change(grant, held records.Resource) {
 func (p *Place) Leave() {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
-	p.hold(records.Resource{})
-	p.in = false
+	if p.in {
+		p.stand(true)
+		p.hold(records.Resource{})
+		p.in, p.still = false, false
+	}
 	p.room.admit()
 }
 
 // hold changes what a container holds. The caller has the lock.
 func (p *Place) hold(amount records.Resource) {
 	p.room.used = p.room.used.Sub(p.held).Add(amount)
-	p.held, p.in = amount, true
+	if p.held = amount; !p.in {
+		p.in = true
+		p.room.run++
+	}
 }
 
-// admit admits waiters that fit, first come, first served: small ones don't overtake a large one. If the node has
-// shrunk and a container can never fit, it is admitted when it is alone. The caller has the lock.
+// stand notes whether a container that is in stands still. The caller has the lock.
+func (p *Place) stand(still bool) {
+	if p.still == still {
+		return
+	}
+	if p.still = still; still {
+		p.room.run--
+	} else {
+		p.room.run++
+	}
+}
+
+// others is how many containers run beside one. The caller has the lock.
+func (p *Place) others() int {
+	if p.in && !p.still {
+		return p.room.run - 1
+	}
+	return p.room.run
+}
+
+// admit admits waiters that fit, first come, first served: small ones don't overtake a large one. The first one is also
+// admitted when nobody else runs who could make room: the node has shrunk. The caller has the lock.
 func (r *Room) admit() {
 	for len(r.queue) > 0 {
 		w := r.queue[0]
 		others := r.used.Sub(w.place.held)
-		if !others.Add(w.place.grant).FitsIn(r.total) && !others.IsZero() {
+		if !others.Add(w.place.grant).FitsIn(r.total) && w.place.others() > 0 {
 			return
 		}
 		w.place.hold(w.place.grant)
+		w.place.stand(false)
 		r.queue = r.queue[1:]
 		close(w.admitted)
 	}

@@ -125,6 +125,43 @@ func TestWhatNeverFitsGetsInAlone(t *testing.T) {
 	})
 }
 
+// A container that the node has become too small for runs beside those that stand still: they may have to wait for it. As long as memory is
+// taken from one of them, it waits.
+func TestWhatNeverFitsGetsInBesideThoseWhoStandStill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(mb(100))
+		first, second, third := r.Place(mb(90)), r.Place(mb(90)), r.Place(mb(80))
+		for _, p := range []*Place{first, second} {
+			if err := p.Enter(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			p.Stand(mb(90), mb(10), true)
+		}
+		third.Stand(mb(80), mb(80), true) // it isn't in
+		if err := third.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		r.Resize(mb(50))
+		firstIn, _ := entering(t.Context(), t, first)
+		secondIn, _ := entering(t.Context(), t, second)
+		if firstIn() || secondIn() {
+			t.Errorf("in beside one that runs: %v, %v", firstIn(), secondIn())
+		}
+		third.Change(mb(80), mb(40))
+		if firstIn() {
+			t.Error("it is in while memory is taken from another one")
+		}
+		third.Stand(mb(80), mb(40), true)
+		if !firstIn() || secondIn() {
+			t.Errorf("the first one in: %v, the second one beside it: %v", firstIn(), secondIn())
+		}
+		third.Leave()
+		if first.Leave(); !secondIn() || r.Used().MemoryMB() != 90 {
+			t.Errorf("the second one in: %v, used %v", secondIn(), r.Used())
+		}
+	})
+}
+
 // A size that changes while its container waits counts once it is let in. vcores don't count.
 func TestChangeWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +191,7 @@ func TestAllIsGivenBack(t *testing.T) {
 					cancel()
 				}
 				if p.Enter(ctx) == nil {
-					p.Change(mb(200), mb(random.Int64N(50)))
+					p.Stand(mb(200), mb(random.Int64N(50)), random.IntN(2) == 0)
 					_ = p.Enter(ctx)
 				}
 				cancel()
@@ -163,7 +200,7 @@ func TestAllIsGivenBack(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if !r.Used().IsZero() || len(r.queue) > 0 {
-		t.Errorf("used %v, %d wait", r.Used(), len(r.queue))
+	if !r.Used().IsZero() || len(r.queue) > 0 || r.run != 0 {
+		t.Errorf("used %v by %d, %d wait", r.Used(), r.run, len(r.queue))
 	}
 }

@@ -55,8 +55,7 @@ func (c suspension) settleOnce() (again bool) {
 		}
 		yielded := ctx.Err() != nil && x.ctx.Err() == nil
 		done()
-		s := c.ladder.State()
-		c.place.Change(c.box.Size(), s.Holds)
+		s := c.seat()
 		if !s.Lags() && !s.Squeezed(c.box.Size()) || x.ctx.Err() != nil {
 			defer x.release()
 			return c.settled()
@@ -73,6 +72,13 @@ func (c suspension) settleOnce() (again bool) {
 		}
 		return true
 	}
+}
+
+// seat has the node's room know what the container holds, and whether it stands still and has let go of what can be taken from it.
+func (c suspension) seat() suspend.State {
+	s := c.ladder.State()
+	c.place.Stand(c.box.Size(), s.Holds, s.Have.Still() && !s.Warm && (!s.Lags() || s.Reason != ""))
+	return s
 }
 
 // settled notes that nobody settles the container any more. Whoever has it settled anew waits for the command to be over.

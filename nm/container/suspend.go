@@ -243,8 +243,7 @@ var errOvertaken = errors.New("something else was asked for meanwhile")
 
 // arrived is called when the container has the CPU of its level.
 func (c command) arrived() {
-	s := c.ladder.State()
-	c.place.Change(c.box.Size(), s.Holds)
+	s := suspension{c.Container}.seat()
 	every := s.BreathEvery
 	if !s.Level.Still() {
 		every = 0

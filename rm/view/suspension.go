@@ -89,6 +89,8 @@ func (s *Suspended) Text(now int64) string {
 		return text + " by its ApplicationMaster"
 	case x.Queue == "":
 		return text + " by user " + x.User
+	case !s.Resource.FitsIn(s.offered):
+		return text + " for queue " + x.Queue + ", resumes when nothing else runs on " + s.Node.Host + ", which has become too small for it"
 	case s.Short == records.Resource{}:
 		return text + " for queue " + x.Queue + ", resumes as soon as there was room for it on " + s.Node.Host + " for a moment"
 	}

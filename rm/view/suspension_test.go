@@ -78,6 +78,14 @@ func TestSuspendedContainers(t *testing.T) {
 		{Id: 4, Node: ledger.NodeRef(records.NodeID{Host: "n7", Port: 1}), Resource: ledger.Amounts(records.NewResource(960, 2))},
 	}}})
 	expect("suspended 41 s for queue root.short, resumes when 960 MB and 1 vcore free up on n7", "suspended 11 s by user ann")
+	smaller := func(mb int64) {
+		change(40_000, &ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
+			Node: ledger.NodeRef(records.NodeID{Host: "n7", Port: 1}), Capability: ledger.Amounts(records.NewResource(mb, 3)),
+		}})
+	}
+	smaller(1000)
+	expect("suspended 41 s for queue root.short, resumes when nothing else runs on n7, which has become too small for it", "suspended 11 s by user ann")
+	smaller(3072)
 	a, _ := v.App(tasks[0].Attempt.App)
 	if got := v.Summary(&a, nil); !strings.HasPrefix(got, tasks[0].String()+" is suspended 11 s by user ann; "+tasks[1].String()+" is suspended 41 s for queue root.short, resumes when") {
 		t.Errorf("%q", got)

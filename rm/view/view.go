@@ -74,7 +74,8 @@ type Container struct {
 	User            string
 	NodeHTTPAddress string // host:port
 
-	free records.Resource // on its node
+	free    records.Resource // on its node
+	offered records.Resource // by its node, to all containers
 }
 
 // Containers returns an attempt's live containers, by id; ok is false if there is no such attempt.
@@ -110,6 +111,7 @@ func container(s *ledger.State, a *ledger.Application, c *ledger.Container) Cont
 	out := Container{Container: *c, User: a.User}
 	if n := s.Nodes[c.Node]; n != nil {
 		out.NodeHTTPAddress = n.HTTPAddress()
+		out.offered = n.Capability
 		out.free = n.Capability.Sub(n.Used).Max(records.Resource{})
 	}
 	return out

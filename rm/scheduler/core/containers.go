@@ -88,7 +88,7 @@ func (s *Core) Fail(h handle.Container) {
 
 // ResizeContainer changes a container's claim, and what it takes on its node with it, and reports whether it could: more is refused
 // where its node hasn't room for it or a queue would get above its maximum. Where it holds less on its node (SetHeld), only a claim
-// that is less than that changes it.
+// that is less than that changes it, and its node must be large enough for it to return.
 func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
 	c := &s.Containers[h]
 	more := to.Sub(*s.Holds(c))
@@ -98,7 +98,8 @@ func (s *Core) ResizeContainer(h handle.Container, to records.Resource) bool {
 		room = held.Min(to).Sub(held)
 	}
 	if size := s.Calc.Measure(more).Max(records.Resource{}); !size.IsZero() {
-		if !other && !s.Nodes.HasRoom(n, &size) || !s.BelowMaximum(s.Apps[c.App].Leaf, &size) {
+		whole := s.Calc.Measure(to)
+		if !other && !s.Nodes.HasRoom(n, &size) || other && !s.Calc.Fits(&whole, s.Nodes.Capability(n)) || !s.BelowMaximum(s.Apps[c.App].Leaf, &size) {
 			return false
 		}
 	}

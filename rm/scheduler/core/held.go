@@ -20,6 +20,9 @@ func (s *Core) Held(h handle.Container) records.Resource {
 	return *s.Holds(&s.Containers[h])
 }
 
+// Lowered is the containers that hold less than they claim. It isn't to be changed.
+func (s *Core) Lowered() map[handle.Container]records.Resource { return s.held }
+
 // SetHeld changes what a running container takes on its node, and reports whether it could. It may be anything up to the container's
 // claim. More than now is refused where the node hasn't room for it, or a queue would get above its maximum. Whether the node is open
 // or reserved for another container doesn't matter, as the container is there already.

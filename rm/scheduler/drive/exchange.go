@@ -83,17 +83,16 @@ func (x *suspender) mayMakeWay(h scheduler.ContainerHandle) bool {
 // makeWay takes from the containers of its family what a suspended one lacks, in their order, and gives it that. It returns from which.
 // Nothing changes if that isn't enough.
 func (x *suspender) makeWay(h scheduler.ContainerHandle, family []scheduler.ContainerHandle) (taken []scheduler.ContainerHandle, ok bool) {
-	claim := x.d.Claim(h)
 	for _, o := range family {
 		if x.mayMakeWay(o) && x.d.SetHeld(o, x.footprint(o)) {
 			taken = append(taken, o)
 		}
-		if x.d.SetHeld(h, claim) {
+		if x.regain(h) {
 			return taken, true
 		}
 	}
 	for _, o := range slices.Backward(taken) {
-		x.d.SetHeld(o, x.d.Claim(o))
+		x.d.NoteHeld(o, x.d.Claim(o)) // also on a node that has become too small
 	}
 	return nil, false
 }

@@ -43,7 +43,7 @@ type container struct {
 	known    bool // it was identified; others are never taken
 
 	suspended bool // it is among those of suspension
-	stopped   bool // somebody else has it stand still (SetStopped)
+	stuck     bool // for suspender.standing
 }
 
 // AddApp enters an application, as the scheduler's method does.
@@ -99,6 +99,7 @@ func (d *Driver) Fail(h scheduler.ContainerHandle) {
 func (d *Driver) forget(h scheduler.ContainerHandle) {
 	delete(d.killable, h)
 	delete(d.sus.used, h)
+	delete(d.sus.stopped, h)
 	d.swaps.forget(h)
 	if len(d.sus.past) > 0 { // what a container was is far from the processor by now, and mostly nobody was ever suspended
 		d.sus.leaveSuspended(h)

@@ -23,6 +23,7 @@ import (
 //	capacity | fair      the lines up to "end" are capacity settings key=value, or an allocation file
 //	preemption …         settings of rounds: every=1s wait=2s lazy underused periodic observe off
 //	node NAME SIZE       a node joins; more: suspends shrinks reclaims out=MB/S in=MB/S. able NAME …: it can do that now. close NAME
+//	resize NAME SIZE     a node is made larger or smaller
 //	cost                 those go first that cost least, and answers have quotes
 //	uses NAME/N MB       how much memory a container uses. took NAME/N TIME: how long its suspension took
 //	done NAME PERCENT    how far an application is
@@ -206,6 +207,13 @@ func (p *script) command(w []string) []string {
 	case "able":
 		p.abilities[w[1]] = p.ability(w)
 		p.d.SetAbility(p.nodes[w[1]], p.abilities[w[1]])
+	case "resize":
+		p.d.SetCapability(p.nodes[w[1]], gb(p.number(w[2])))
+		for i := range p.hosts {
+			if p.hosts[i].Host == w[1] {
+				p.hosts[i].Capability = gb(p.number(w[2]))
+			}
+		}
 	case "leave":
 		p.d.RemoveNode(p.nodes[w[1]])
 		p.hosts = slices.DeleteFunc(p.hosts, func(n scheduler.NodeSpec) bool { return n.Host == w[1] })

@@ -22,7 +22,7 @@ func suspendingTree(t *rapid.T) *queue.Tree {
 	share := rapid.IntRange(5, 95).Draw(t, "share")
 	tree, err := queue.ParseCapacity(map[string]string{
 		"maximum-am-resource-percent": "1", "root.queues": "a,b", "root.a.user-limit-factor": "9", "root.b.user-limit-factor": "9",
-		"root.a.capacity": fmt.Sprint(share), "root.b.capacity": fmt.Sprint(100 - share), "root.b.maximum-capacity": "100",
+		"root.a.capacity": fmt.Sprint(share), "root.b.capacity": fmt.Sprint(100 - share), "root.b.maximum-capacity": fmt.Sprint(rapid.IntRange(100-share, 100).Draw(t, "most")),
 		"root.a.heddle-preemption": rapid.SampledFrom([]string{"suspend", "suspend-immediate"}).Draw(t, "means"),
 		"root.b.heddle-preemption": rapid.SampledFrom([]string{"suspend", "suspend-immediate", "none", "kill"}).Draw(t, "other means"),
 		"resource-calculator":      "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
@@ -57,7 +57,7 @@ type leading struct {
 	apps  map[int]scheduler.AppHandle
 	where map[int]string // queues of applications
 	live  map[scheduler.ContainerHandle]place
-	over  map[int]bool   // nodes that hold more than they have, as they said so
+	over  map[int]bool   // nodes that may hold more than they have: they said so, or were made smaller
 	by    map[int64]bool // numbers of containers that people have suspended: they don't resume by themselves
 	// stopped are those that their ApplicationMasters have frozen: they are never chosen.
 	stopped map[int64]bool
@@ -130,7 +130,7 @@ func (l *leading) step(t *rapid.T) {
 		h = rapid.SampledFrom(all).Draw(t, "container")
 		c = l.live[h]
 	}
-	switch event := draw("event", 27); {
+	switch event := draw("event", 30); {
 	case event == 0 || len(l.nodes) == 0:
 		l.next++
 		l.sizes[l.next] = gb(int64(2 + draw("size", 8)))
@@ -162,6 +162,16 @@ func (l *leading) step(t *rapid.T) {
 		i := rapid.SampledFrom(sorted(l.apps)).Draw(t, "app")
 		l.where[i] = rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue")
 		l.d.MoveApp(l.apps[i], l.where[i])
+	case event == 26 || event == 27:
+		n := rapid.SampledFrom(sorted(l.nodes)).Draw(t, "node")
+		l.sizes[n] = gb(int64(draw("new size", 10)))
+		l.d.SetCapability(l.nodes[n], l.sizes[n])
+		l.over[n] = true
+	case event == 28:
+		l.tree = suspendingTree(t)
+		if err := l.d.SetTree(l.tree); err != nil {
+			t.Fatal(err)
+		}
 	case c.number == 0:
 	case event == 11 || event == 12:
 		l.d.Free(h)
@@ -169,6 +179,7 @@ func (l *leading) step(t *rapid.T) {
 	case event == 13:
 		if l.d.Return(h, false) {
 			delete(l.by, c.number)
+			l.mayExceed(h)
 		}
 	case event == 17:
 		if _, _, chosen := l.d.Suspended(h); !chosen && l.d.Held(h) == c.claim {
@@ -250,6 +261,9 @@ func (l *leading) decide() (again bool) {
 				l.fault("a node that can %+v is to take %+v", able, d)
 			}
 		case drive.Charge:
+			if d.Reason == "nothing else runs where it lacks room" {
+				l.mayExceed(d.Container)
+			}
 			if !live || !d.Resource.FitsIn(c.claim) || d.Resource == c.claim {
 				l.fault("%+v; there is %+v", d, c)
 			}
@@ -262,6 +276,17 @@ func (l *leading) decide() (again bool) {
 		delete(l.live, h)
 	}
 	return len(kill) > 0
+}
+
+// mayExceed notes that a container may bring its node above what it has, if all others there stand still.
+func (l *leading) mayExceed(h scheduler.ContainerHandle) {
+	at := l.live[h].node
+	for k, c := range l.live {
+		if k != h && c.node == at && l.d.Held(k) == c.claim && !l.stopped[c.number] {
+			return
+		}
+	}
+	l.over[at] = true
 }
 
 // check compares what nodes, queues and users are charged to what containers claim and hold.
@@ -295,21 +320,59 @@ func (l *leading) check() {
 	}
 }
 
-// rest lets time pass until each suspended container that has room for good must have resumed.
-func (l *leading) rest() {
-	for _, i := range sorted(l.apps) {
-		l.d.ClearAsks(l.apps[i])
-	}
-	for range 2 * (len(l.live) + 1) * (l.tree.Settings.Suspension.Tries + 2) {
+// pass lets time pass, a heartbeat at a time.
+func (l *leading) pass(heartbeats int) {
+	for range heartbeats {
 		l.now += 1000
 		for l.decide() {
 			continue
 		}
 	}
+	l.check()
+}
+
+// runs is who may end by himself: of those who run with what they claim one, else one who runs with less.
+func (l *leading) runs() (one scheduler.ContainerHandle, ok bool) {
+	whole := false
+	for _, h := range sorted(l.live) {
+		c := l.live[h]
+		_, _, suspended := l.d.Suspended(h)
+		switch {
+		case l.by[c.number] || l.stopped[c.number]:
+		case !suspended:
+			one, ok, whole = h, true, true
+		case !whole && l.d.Held(h)[records.VCores] > 0:
+			one, ok = h, true
+		}
+	}
+	return one, ok
+}
+
+// rest has those that run end, one after the other: then each suspended container has its claim again, whatever nodes and queues have become.
+func (l *leading) rest() {
+	for _, i := range sorted(l.apps) {
+		l.d.ClearAsks(l.apps[i])
+	}
+	tries := l.tree.Settings.Suspension.Tries + 2
+	l.pass(2 * (len(l.live) + 1) * tries)
 	for _, h := range sorted(l.live) {
 		_, _, suspended := l.d.Suspended(h)
 		if c := l.live[h]; suspended && l.d.CanHold(h, c.claim) {
 			l.fault("%v has room for its claim, and holds %v of %v", l.d.ContainerID(h), l.d.Held(h), c.claim)
+		}
+	}
+	for h, ok := l.runs(); ok; h, ok = l.runs() {
+		l.d.Free(h)
+		delete(l.live, h)
+		l.pass(tries)
+	}
+	l.nobodyWaits()
+}
+
+func (l *leading) nobodyWaits() {
+	for _, h := range sorted(l.live) {
+		if _, _, suspended := l.d.Suspended(h); suspended {
+			l.fault("%v holds %v of %v, and nobody runs who could make room for it", l.d.ContainerID(h), l.d.Held(h), l.live[h].claim)
 		}
 	}
 }

@@ -43,6 +43,7 @@ type suspended struct {
 	since     int64            // ms
 	tries     int              // how many times in a row there was room for its return
 	aside     bool             // room waits for its return
+	exceeds   bool             // its return brings its node or queue above what they have
 	footprint records.Resource // that it holds on its node then
 	by        beneficiary
 	node      scheduler.NodeHandle
@@ -82,6 +83,8 @@ type suspender struct {
 	nears map[scheduler.AppHandle]float64     // part of an application that is done
 	begun map[scheduler.AppHandle]int64       // ms: when that was told first
 
+	stopped map[scheduler.ContainerHandle]bool // who stands still as somebody else wants that (SetStopped)
+
 	any bool // some queue's settings suspend
 
 	nextTry    int64 // ms
@@ -97,7 +100,7 @@ func newSuspender(d *Driver) suspender {
 	return suspender{
 		d: d, any: d.tree.Suspends(), past: map[records.ContainerID]past{},
 		nodes: map[scheduler.NodeHandle]Ability{}, slow: map[scheduler.NodeHandle]float64{}, vain: vain{}, used: map[scheduler.ContainerHandle]int64{},
-		nears: map[scheduler.AppHandle]float64{}, begun: map[scheduler.AppHandle]int64{},
+		nears: map[scheduler.AppHandle]float64{}, begun: map[scheduler.AppHandle]int64{}, stopped: map[scheduler.ContainerHandle]bool{},
 	}
 }
 
@@ -182,7 +185,11 @@ func (d *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
 // SetStopped says that somebody who isn't asked for reasons has a container stand still, or lets it go on: its ApplicationMaster, or people. As
 // long as it stands still it isn't chosen: it would resume by itself then, against their wish.
 func (d *Driver) SetStopped(h scheduler.ContainerHandle, stopped bool) {
-	d.containers[h].stopped = stopped
+	if stopped {
+		d.sus.stopped[h] = true
+	} else {
+		delete(d.sus.stopped, h)
+	}
 }
 
 // Suspended says since when a container is suspended or shrunk so that queues get their shares (ms), and for which queue.
@@ -194,10 +201,9 @@ func (d *Driver) Suspended(h scheduler.ContainerHandle) (since int64, by string,
 }
 
 // Return has a suspended container take its claim again, as somebody wants that who isn't asked for reasons. It is refused where its
-// node or a queue hasn't room for it; forced, it isn't, as the container runs already.
+// node or a queue hasn't room for it, and others may make some; forced, it isn't, as the container runs already.
 func (d *Driver) Return(h scheduler.ContainerHandle, forced bool) bool {
-	claim := d.Claim(h)
-	if forced && !d.NoteHeld(h, claim) || !forced && !d.SetHeld(h, claim) {
+	if forced && !d.NoteHeld(h, d.Claim(h)) || !forced && !d.sus.regain(h) {
 		return false
 	}
 	d.sus.leaveSuspended(h)
@@ -335,23 +341,27 @@ func (x *suspender) resumeFirst() {
 //
 // All of the claim is charged but a MB: by that a new leader tells a container that is to return from one that somebody has frozen.
 func (x *suspender) setAside() {
-	if x.d.Changes() == x.looked {
+	if x.d.Changes() == x.looked && x.d.now < x.nextTry {
 		return
 	}
 	for i := range x.of {
 		s := &x.of[i]
-		claim := x.d.Claim(s.container)
-		if s.aside || claim[records.Memory] == 0 || !x.d.CanHold(s.container, claim) {
-			continue
-		}
-		held := x.d.Held(s.container)
-		if claim[records.Memory]--; x.d.SetHeld(s.container, claim) {
-			if s.aside, s.tries, s.footprint = true, 0, held; claim != held {
-				x.change(Charge, s.container, claim, "there is room for its return", s.by)
-			}
+		if claim := x.d.Claim(s.container); !s.aside && claim[records.Memory] > 0 && x.d.CanHold(s.container, claim) {
+			x.wait(s, "there is room for its return")
 		}
 	}
+	x.setAsideStuck()
 	x.looked = x.d.Changes()
+}
+
+// wait has room wait for the return of a container.
+func (x *suspender) wait(s *suspended, why string) {
+	held, claim := x.d.Held(s.container), x.d.Claim(s.container)
+	claim[records.Memory]--
+	x.d.NoteHeld(s.container, claim)
+	if s.aside, s.tries, s.footprint = true, 0, held; claim != held {
+		x.change(Charge, s.container, claim, why, s.by)
+	}
 }
 
 // try counts for which suspended containers there is room now, and has those resume for which there was room often enough in a row.
@@ -363,18 +373,26 @@ func (x *suspender) try() {
 	for i := 0; i < len(x.of); i++ {
 		s := &x.of[i]
 		h := s.container
-		if !s.aside || !x.d.CanHold(h, x.d.Claim(h)) {
+		if !x.returns(s) {
 			s.tries = 0
 			continue
 		}
-		if s.tries++; s.tries >= x.d.tree.Settings.Suspension.Tries && x.d.SetHeld(h, x.d.Claim(h)) {
-			x.resumed(*s, fmt.Sprintf("its node had room for it %d times in a row", s.tries))
+		if s.tries++; s.tries >= x.d.tree.Settings.Suspension.Tries && x.d.NoteHeld(h, x.d.Claim(h)) {
+			x.resumed(*s, s.why())
 			i--
 		}
 	}
 	if x.d.now >= x.firstDue {
 		x.exchange()
 	}
+}
+
+// why says why a container resumes for which room has waited.
+func (s *suspended) why() string {
+	if s.exceeds {
+		return "nothing else runs where it lacks room"
+	}
+	return fmt.Sprintf("its node had room for it %d times in a row", s.tries)
 }
 
 func (x *suspender) resumed(s suspended, reason string) {
@@ -432,7 +450,7 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 			if s.aside {
 				kind = Charge
 			}
-			s.tries, s.aside, s.back, s.by = 0, false, false, by
+			s.tries, s.aside, s.exceeds, s.back, s.by = 0, false, false, false, by
 		}
 		x.change(kind, h, c.To, c.Reason, by)
 		if kind != Charge {
@@ -485,7 +503,7 @@ func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, nod
 	}
 	i := x.index(scheduler.ContainerHandle(c.Handle))
 	switch {
-	case i < 0 && (c.Held != c.Resource || x.d.containers[c.Handle].stopped):
+	case i < 0 && (c.Held != c.Resource || x.stopped[scheduler.ContainerHandle(c.Handle)]):
 		return // somebody has suspended it, who doesn't want it to resume by itself
 	case i >= 0 && x.of[i].aside:
 		c.Footprint, c.Idle, c.Whole = x.of[i].footprint, true, true

@@ -59,7 +59,7 @@ func canStand(d *Driver, h scheduler.ContainerHandle) error {
 		return errors.New("its node can't suspend containers")
 	case d.apps[c.app].neverSuspend:
 		return errors.New("its application may not be suspended")
-	case d.Held(h) != d.Claim(h) || d.sus.index(h) >= 0 || c.stopped:
+	case d.Held(h) != d.Claim(h) || d.sus.index(h) >= 0 || d.sus.stopped[h]:
 		return errors.New("it stands still already, or holds less than it claims")
 	case d.now-c.since < d.tree.Settings.Suspension.MinimumAge.Milliseconds():
 		return errors.New("it is younger than containers are that may be suspended")
@@ -106,7 +106,7 @@ func (w *swaps) carryOut() {
 		h := s.container
 		by := x.itself(h)
 		to := x.footprint(h)
-		if x.d.containers[h].stopped || s.request == AnyRequest && !x.d.SetHeld(h, to) || s.request != AnyRequest && !x.d.Exchange(h, to, s.priority, s.request) {
+		if x.stopped[h] || s.request == AnyRequest && !x.d.SetHeld(h, to) || s.request != AnyRequest && !x.d.Exchange(h, to, s.priority, s.request) {
 			continue
 		}
 		x.enterSuspended(h, x.d.now, by)

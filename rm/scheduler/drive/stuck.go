@@ -1,0 +1,57 @@
+package drive
+
+import (
+	"heddle/rm/scheduler"
+	"heddle/yarn/records"
+)
+
+// Containers that run when their node or queue is made smaller run on, as in YARN, though they hold more than there is. Those that stand still at that
+// time have the same right: one whose claim doesn't fit any more gets it nevertheless, once nobody else can make room for it. Else it would stand still
+// for ever. It has to wait for those that run on its node, or in the queue whose maximum it exceeds, as they end some day; not for others that stand still.
+
+// returns reports whether room waits for a container, and it resumes in a moment.
+func (x *suspender) returns(s *suspended) bool {
+	return s.aside && (s.exceeds || x.d.CanHold(s.container, x.d.Claim(s.container)))
+}
+
+// setAsideStuck has those containers return that would stand still for ever, the longest suspended first. One at a time on each node, and in each
+// queue: the next one has to wait for it.
+func (x *suspender) setAsideStuck() {
+	for i := 0; i < len(x.of); {
+		standing := x.standing(true)
+		for again := false; i < len(x.of) && !again; i++ {
+			s := &x.of[i]
+			if again = !x.returns(s) && x.d.Claim(s.container)[records.Memory] > 0 && x.d.Stuck(s.container, standing); !again {
+				continue
+			}
+			s.exceeds = true
+			if !s.aside {
+				x.wait(s, "nothing else runs where it lacks room")
+			}
+		}
+	}
+}
+
+// standing lists who makes no room: containers that others have suspended or frozen, and those of the list that stand still. One that returns makes
+// room when it ends. Those that get their claim part by part run, maybe with far too little; overdue says that they are listed, too.
+func (x *suspender) standing(overdue bool) scheduler.Standing {
+	for i := range x.of {
+		s := &x.of[i]
+		held, waiting := x.d.Held(s.container), x.d.Claim(s.container)
+		waiting[records.Memory]-- // also where an earlier leader has set its room aside
+		idle := held == waiting || held[records.VCores] == 0 || overdue && x.d.now >= x.due(s)
+		x.d.containers[s.container].stuck = idle && !x.returns(s)
+	}
+	return x.d.Standing(func(h scheduler.ContainerHandle) bool {
+		if c := &x.d.containers[h]; c.suspended {
+			return c.stuck
+		}
+		return x.d.Held(h)[records.VCores] == 0
+	}, x.stopped)
+}
+
+// regain has a container take its claim, if there is room, or nobody else will make any.
+func (x *suspender) regain(h scheduler.ContainerHandle) bool {
+	claim := x.d.Claim(h)
+	return x.d.SetHeld(h, claim) || x.d.Stuck(h, x.standing(false)) && x.d.NoteHeld(h, claim)
+}

@@ -1,0 +1,66 @@
+package scheduler
+
+import (
+	"heddle/rm/scheduler/order"
+	"heddle/yarn/records"
+)
+
+// Standing is who stands still, and how many do so on each node, and in each queue with those below it.
+type Standing struct {
+	who    map[ContainerHandle]bool
+	nodes  map[NodeHandle]int32
+	queues map[int32]int32
+}
+
+// Standing lists who stands still: of the containers that hold less than they claim, those of which stands says so, and more.
+func (s *Holdings) Standing(stands func(ContainerHandle) bool, more map[ContainerHandle]bool) Standing {
+	st := Standing{who: map[ContainerHandle]bool{}, nodes: map[NodeHandle]int32{}, queues: map[int32]int32{}}
+	for h := range s.core.Lowered() {
+		if stands(h) {
+			s.count(&st, h)
+		}
+	}
+	for h := range more {
+		if !st.who[h] {
+			s.count(&st, h)
+		}
+	}
+	return st
+}
+
+func (s *Holdings) count(st *Standing, h ContainerHandle) {
+	c := &s.core.Containers[h]
+	st.who[h] = true
+	st.nodes[c.Node]++
+	for q := s.core.Apps[c.App].Leaf; q != order.Nothing; q = s.core.Queues[q].Parent {
+		st.queues[q]++
+	}
+}
+
+// Stuck reports whether a container lacks room for its claim where nobody else will make any: on its node, or in queues with a maximum, all
+// others stand still.
+func (s *Holdings) Stuck(h ContainerHandle, st Standing) bool {
+	claim := s.Claim(h)
+	if s.CanHold(h, claim) {
+		return false
+	}
+	core, self := s.core, int32(1)
+	if st.who[h] {
+		self = 0
+	}
+	c := &core.Containers[h]
+	lacks := core.Calc.Measure(claim.Sub(s.Held(h))).Max(records.Resource{})
+	n := &core.Nodes.At[c.Node]
+	if free := core.Nodes.Free(n); !core.Calc.Fits(&lacks, &free) && n.Containers > st.nodes[c.Node]+self {
+		return false
+	}
+	for i := core.Apps[c.App].Leaf; i != order.Nothing; i = core.Queues[i].Parent {
+		q := &core.Queues[i]
+		left := q.Maximum
+		core.Calc.Sub(&left, &q.Used)
+		if q.Bounded && !core.Calc.Fits(&lacks, &left) && q.Containers > st.queues[i]+self {
+			return false
+		}
+	}
+	return true
+}
