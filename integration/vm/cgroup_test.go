@@ -27,8 +27,8 @@ func TestCgroupsV2(t *testing.T) {
 		least         int    // tests that pass
 		limit         string // beyond which they stand still, and say where
 	}{
-		{"nm/cgroup", ".", 10, "3m"},
-		{"nm/container", "Suspend|Order|Cycled|Resume|Lent|Recovery|Outside", 10, "12m"},
+		{"nm/cgroup", ".", 10, "4m"},
+		{"nm/container", "Suspend|Order|Cycled|Resume|Lent|Recovery|Outside", 10, "5m"},
 	} {
 		t.Run(x.source, func(t *testing.T) {
 			program := filepath.Join(dir, filepath.Base(x.source)+".test")

@@ -27,6 +27,10 @@ func TestMain(m *testing.M) {
 		hold(size)
 		return
 	}
+	if how := os.Getenv(waitVariable); how != "" {
+		wait(how)
+		return
+	}
 	os.Exit(await.NoGoroutines(m.Run()))
 }
 
