@@ -144,11 +144,10 @@ func Serve(ctx context.Context, c *wire.Conn, hello wire.Hello, e *Engine) error
 	defer cancel(nil)
 	defer context.AfterFunc(ctx, c.Close)()
 	s := &server{ctx: ctx, conn: c, engine: e, slots: make(chan struct{}, max(hello.Slots, 1)), running: map[uint64]context.CancelCauseFunc{}}
+	defer s.tasks.Wait()
 	if err := c.Send(&hello); err != nil {
 		return err
 	}
-	var tasks sync.WaitGroup
-	defer tasks.Wait()
 	for {
 		m, err := c.Receive()
 		if err != nil {
@@ -164,14 +163,21 @@ func Serve(ctx context.Context, c *wire.Conn, hello wire.Hello, e *Engine) error
 				}
 				continue
 			}
-			task, end := context.WithCancelCause(ctx)
-			s.enter(m.ID, end)
-			tasks.Go(func() {
-				defer end(nil)
-				s.run(task, m)
-			})
+			if m.Ahead {
+				s.keep(m)
+			} else {
+				s.begin(m)
+			}
+		case *wire.Begin:
+			if t := s.take(m.ID); t != nil {
+				s.begin(t)
+			}
+		case *wire.Recall:
+			s.recall(m.ID)
 		case *wire.Cancel:
-			s.cancel(m.ID)
+			if !s.recall(m.ID) {
+				s.cancel(m.ID)
+			}
 		}
 	}
 }
@@ -182,8 +188,20 @@ type server struct {
 	engine *Engine
 	slots  chan struct{}
 
+	tasks   sync.WaitGroup
 	mu      sync.Mutex
 	running map[uint64]context.CancelCauseFunc
+	ahead   []*wire.Task // that wait for the end of another one
+}
+
+// begin has a task begin.
+func (s *server) begin(t *wire.Task) {
+	ctx, end := context.WithCancelCause(s.ctx)
+	s.enter(t.ID, end)
+	s.tasks.Go(func() {
+		defer end(nil)
+		s.run(ctx, t)
+	})
 }
 
 func (s *server) enter(id uint64, end context.CancelCauseFunc) {
@@ -227,7 +245,9 @@ func (s *server) run(ctx context.Context, t *wire.Task) {
 	s.mu.Lock()
 	delete(s.running, t.ID)
 	s.mu.Unlock()
-	if syscall.Signal(e.Signal) == syscall.SIGTERM {
+	if syscall.Signal(e.Signal) != syscall.SIGTERM {
+		e.Began = s.succeed()
+	} else {
 		select {
 		case <-s.ctx.Done():
 		case <-time.After(farewell):
@@ -238,6 +258,6 @@ func (s *server) run(ctx context.Context, t *wire.Task) {
 	}
 	if err := s.conn.Send(e); errors.Is(err, wire.ErrTooLarge) {
 		// The connection is good, and has room for the reason.
-		_ = s.conn.Send(&wire.Ended{ID: t.ID, Why: wire.Faulty, Fault: "the result is too large: " + err.Error()})
+		_ = s.conn.Send(&wire.Ended{ID: t.ID, Why: wire.Faulty, Fault: "the result is too large: " + err.Error(), Began: e.Began})
 	}
 }

@@ -141,6 +141,7 @@ func TestANodeThatLies(t *testing.T) {
 	if m := hear[*wire.Task](t, c); m.ID != 2 || m.Left != 0 {
 		t.Errorf("%+v", m)
 	}
+	hear[*wire.Drop](t, c)
 	say(t, c, &wire.Output{ID: 2, Stream: 9, Data: []byte("x")}, &wire.Ask{ID: 2, Job: p.Job})
 	if m, err := c.Receive(); err == nil {
 		t.Errorf("it is told %T", m)
@@ -250,6 +251,37 @@ func TestLongQuotesAreDeclined(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	p = hear[*wire.Probe](t, b)
+	say(t, b, &wire.Verdict{Job: p.Job, Accepted: 1}, &wire.Ask{ID: 1, Job: p.Job}, &wire.Ended{ID: 1})
+	if e := <-ends; e.err != nil || e.Why != wire.Ran {
+		t.Errorf("%+v", e)
+	}
+}
+
+// When all tasks of a job were given out, its probes are removed: of a node that hasn't said yet how many it took, when it has. A task that fails is probed for again.
+func TestProbesWithoutTasksAreRemoved(t *testing.T) {
+	f, g := newFake(t, "one"), newFake(t, "two")
+	s := newScheduler(t, Options{}, f, g)
+	a, b := f.take(), g.take()
+	await.Until(t, "both are up", func() bool { return s.State().Nodes == 2 })
+	x, ends := task(wire.Task{})
+	s.Submit(x)
+	p := hear[*wire.Probe](t, a)
+	hear[*wire.Probe](t, b)
+	say(t, a, &wire.Verdict{Job: p.Job, Accepted: 1}, &wire.Ask{ID: 1, Job: p.Job})
+	hear[*wire.Task](t, a)
+	if m := hear[*wire.Drop](t, a); m.Job != p.Job {
+		t.Errorf("%+v", m)
+	}
+	say(t, b, &wire.Verdict{Job: p.Job, Accepted: 1})
+	if m := hear[*wire.Drop](t, b); m.Job != p.Job {
+		t.Errorf("%+v", m)
+	}
+	say(t, a, &wire.Ended{ID: 1, Why: wire.Gone})
+	for _, c := range []*wire.Conn{a, b} {
+		hear[*wire.Probe](t, c)
+		say(t, c, &wire.Verdict{Job: p.Job, Rejected: 1, Reason: "the queue is full"})
+	}
+	hear[*wire.Probe](t, b) // again, as no probe is out
 	say(t, b, &wire.Verdict{Job: p.Job, Accepted: 1}, &wire.Ask{ID: 1, Job: p.Job}, &wire.Ended{ID: 1})
 	if e := <-ends; e.err != nil || e.Why != wire.Ran {
 		t.Errorf("%+v", e)

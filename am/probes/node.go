@@ -244,9 +244,11 @@ func (n *node) send(c *wire.Conn, ended <-chan struct{}) {
 		all := n.outbox
 		n.outbox = nil
 		n.s.mu.Unlock()
-		for _, m := range all {
-			if err := c.Send(m); err != nil {
-				n.unsent(m, err)
+		for rest := all; len(rest) > 0; {
+			sent, err := c.Write(rest...)
+			if rest = rest[sent:]; err != nil {
+				n.unsent(rest[0], err)
+				rest = rest[1:]
 			}
 		}
 		if len(all) > 0 {
@@ -373,6 +375,9 @@ func (n *node) verdict(m *wire.Verdict) {
 			s.probe(j, next)
 		}
 	}
+	if left, _ := s.sched.Left(id); left == 0 {
+		n.withdraw(id)
+	}
 	if m.Reason != "" {
 		s.refused = fmt.Sprintf("node %s: %s", n.Node, m.Reason)
 	}
@@ -445,6 +450,9 @@ func (n *node) answer(m *wire.Ask, j *Job, got sched.Answer) {
 	t := p.task.Task
 	t.ID, t.Left, t.Clone, t.Stages = m.ID, uint64(got.Left), got.Kind == sched.Clone, j.stages(m.Staged)
 	n.say(&t)
+	if got.Left == 0 {
+		j.withdraw()
+	}
 }
 
 // output passes on what a task has written.

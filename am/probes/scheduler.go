@@ -198,6 +198,24 @@ func (s *Scheduler) finish(p *place) {
 	j.begun, j.tasks, j.reads, j.named = false, nil, nil, nil
 }
 
+// withdraw removes the probes of a job all of whose tasks were given out: nodes would ask for others, and keep room free until they hear that there are none. A task
+// that fails is probed for again. The lock is held.
+func (j *Job) withdraw() {
+	for _, n := range j.s.nodes {
+		n.withdraw(j.id)
+	}
+}
+
+// withdraw removes the probes of a job at a node, unless clones may be given for them. The lock is held.
+func (n *node) withdraw(id sched.ID) {
+	if !n.probed[id] || n.unanswered[id] > 0 || n.s.o.CloneBelow > 0 || n.s.o.Early {
+		return // the verdict that is still to come would count probes that aren't there any more
+	}
+	n.s.sched.GaveBack(id, n.at, 1<<30)
+	n.unprobed(id)
+	n.say(&wire.Drop{Job: uint64(id)})
+}
+
 func (s *Scheduler) now() time.Duration { return time.Since(s.began) }
 
 // Submit takes tasks. Tasks of one call are placed together.

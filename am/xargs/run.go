@@ -145,6 +145,9 @@ func (x *run) work(ctx context.Context, b *batcher) {
 			x.complain()
 			return
 		}
+		if x.o.Verbose {
+			x.begun.Wait() // so that -t shows commands in their order
+		}
 		x.begun.Add(1)
 		select {
 		case hand <- t:

@@ -206,3 +206,28 @@ func BenchmarkNextOfMany(b *testing.B) {
 		w.Free(0, a.Slot)
 	}
 }
+
+// A task that its node had begin in the place of another one has the room of that, and no other task gets it.
+func TestATaskAheadBeginsByItself(t *testing.T) {
+	n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).add("a", "a", "a")
+	n.SetAhead(2)
+	_, first := n.next(probe.Task)
+	_, x := n.next(probe.Task)
+	_, y := n.next(probe.Task)
+	if got := n.Ahead(); !slices.Equal(got, []probe.Slot{x, y}) {
+		t.Errorf("%v wait, not %v", got, []probe.Slot{x, y})
+	}
+	n.Free(second, first)
+	n.Began(second, y)
+	if s, ok := n.Start(second); ok || n.Early(y) {
+		t.Errorf("slot %d starts (%v), too", s, ok)
+	}
+	n.Began(second, y) // changes nothing
+	if _, used := n.Use(); used != one || !slices.Equal(n.Ahead(), []probe.Slot{x}) {
+		t.Errorf("%v is used, and %v wait", used, n.Ahead())
+	}
+	n.Free(2*second, y)
+	if s, ok := n.Start(2 * second); !ok || s != x {
+		t.Errorf("slot %d starts (%v), not %d", s, ok, x)
+	}
+}

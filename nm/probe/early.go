@@ -15,11 +15,11 @@ type Load struct {
 func (w *Worker) Claim(now time.Duration, h Handle) (Ask, Load) {
 	j := &w.jobs.rest[h]
 	used := w.used.add(j.room())
-	early := len(w.early) > 0 || !used.Fits(w.lent)
+	early := len(w.roomless) > 0 || !used.Fits(w.lent)
 	s := w.slots.take(run{job: h, priority: j.Priority, user: j.User, phase: asked, begun: now, early: early})
 	w.jobs.refs[h]++
 	if early {
-		w.early = append(w.early, s)
+		w.roomless = append(w.roomless, s)
 	} else {
 		w.used = used
 	}

@@ -70,7 +70,7 @@ func (w *Worker) enter(j *Job) (c, u int) {
 	class := &w.classes[c]
 	for u := range class.users {
 		if old := &class.users[u]; old.probes == 0 && old.next <= class.clock {
-			*old = user{line: line{entries: old.entries[:0], late: old.late[:0]}, id: j.User}
+			*old = user{line: line{entries: old.entries[:0]}, id: j.User}
 			return c, u
 		}
 	}
@@ -84,7 +84,7 @@ func (w *Worker) enter(j *Job) (c, u int) {
 
 // ofUser returns how many probes a user has here, and asks for which there is no room yet.
 func (w *Worker) ofUser(id int32) (n int) {
-	for _, s := range w.early {
+	for _, s := range w.roomless {
 		if w.slots.runs[s].user == id {
 			n++
 		}

@@ -13,7 +13,8 @@ const (
 func (l *line) layBy(i int) {
 	e := l.all()[i]
 	l.cut(i)
-	l.late = slices.Insert(l.late, placeOf(l.late, e.number), e)
+	late := l.more.late
+	l.more.late = slices.Insert(late, placeOf(late, e.number), e)
 }
 
 // placeOf is where a number is among entries, or would be.
@@ -24,8 +25,8 @@ func placeOf(entries []entry, number uint32) int {
 
 // wake puts the first entry of those laid by back to its place, which it returns.
 func (l *line) wake() int {
-	e := l.late[0]
-	l.late = l.late[1:] // and not slices.Delete, which would move hundreds each time
+	e := l.more.late[0]
+	l.more.late = l.more.late[1:] // and not slices.Delete, which would move hundreds each time
 	return l.back(e)
 }
 
@@ -33,13 +34,16 @@ func (l *line) wake() int {
 func (l *line) back(e entry) int {
 	at := placeOf(l.all(), e.number)
 	l.insert(at, e)
-	l.least = 0 // unknown
+	l.more.least = 0 // unknown
 	return at
 }
 
 // recall puts those laid by back of which the job is one of these.
 func (l *line) recall(of func(Handle) bool) {
-	l.late = slices.DeleteFunc(l.late, func(e entry) bool {
+	if l.more == nil {
+		return
+	}
+	l.more.late = slices.DeleteFunc(l.more.late, func(e entry) bool {
 		is := of(e.job)
 		if is {
 			l.back(e)
@@ -64,7 +68,7 @@ func (w *Worker) recall() {
 // jobAt is the job of the probe at a place that pick has found.
 func (l *line) jobAt(place int) Handle {
 	if place == last {
-		return l.late[0].job
+		return l.more.late[0].job
 	}
 	return l.all()[place].job
 }

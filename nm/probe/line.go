@@ -21,8 +21,21 @@ type line struct {
 	head    int // where the first one is
 	probes  int // with those laid by
 	entries []entry
-	late    []entry // laid by (layBy), in the same order
+	more    *more // nil: it was always short, and nothing is laid by
+}
+
+// more is what few queues have. It is apart from the rest, as simulations of many nodes wait for memory most of the time.
+type more struct {
+	late []entry // laid by (layBy), in the order of their arrival
 	watch
+}
+
+// laidBy are the entries that are laid by.
+func (l *line) laidBy() []entry {
+	if l.more == nil {
+		return nil
+	}
+	return l.more.late
 }
 
 // len is how many entries there are.

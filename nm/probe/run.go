@@ -64,11 +64,11 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 	}
 	j := &w.jobs.rest[u.jobAt(place)]
 	used := w.used.add(j.Size)
-	early := len(w.early) > 0 || !used.Fits(w.lent)
+	early := len(w.roomless) > 0 || !used.Fits(w.lent)
 	switch {
 	case !early:
 		w.used = used
-	case len(w.early) >= w.ahead || j.Long || w.jobs.hot[u.jobAt(place)].remaining < 0 || !j.Size.Fits(w.lent):
+	case len(w.roomless) >= w.most || j.Long || w.jobs.hot[u.jobAt(place)].remaining < 0 || !j.Size.Fits(w.lent):
 		return Ask{}, false
 	}
 	if place == last {
@@ -84,7 +84,7 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 	}
 	s := w.slots.take(run{job: e.job, number: e.number, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, begun: now, early: early})
 	if early {
-		w.early = append(w.early, s)
+		w.roomless = append(w.roomless, s)
 	}
 	return Ask{Slot: s, Job: e.job, Sticky: e.sticks}, true
 }
@@ -161,8 +161,8 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 		} else if place >= 0 {
 			u.all()[place].held = false
 			w.held--
-			if w.cfg.Order == Shortest && w.jobs.hot[r.job].remaining < 0 {
-				u.launched = append(u.launched, r.number)
+			if u.more != nil && w.cfg.Order == Shortest && w.jobs.hot[r.job].remaining < 0 {
+				u.more.launched = append(u.more.launched, r.number)
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 	}
 	switch {
 	case r.early:
-		w.early = slices.DeleteFunc(w.early, func(x Slot) bool { return x == s })
+		w.roomless = slices.DeleteFunc(w.roomless, func(x Slot) bool { return x == s })
 	case r.phase == suspended:
 		w.pause = pause{}
 	case j.Long:
@@ -196,7 +196,7 @@ func (w *Worker) Crowding() (Slot, bool) {
 	if w.clones == 0 {
 		return -1, false
 	}
-	if len(w.early) == 0 {
+	if len(w.roomless) == 0 {
 		u, place := w.pick()
 		if place < 0 {
 			return -1, false // those that come last have no tasks that wait

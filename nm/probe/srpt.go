@@ -15,7 +15,7 @@ func (w *Worker) pickShortest(u *user) int {
 	for i := 0; i < u.len(); i++ {
 		e := &u.all()[i]
 		j := &w.jobs.hot[e.job]
-		if best != none && slack < float64(u.least) && u.watches(e) {
+		if best != none && u.more != nil && slack < float64(u.more.least) && u.more.watches(e) {
 			u.sweep(w)
 			return best
 		}
@@ -39,8 +39,10 @@ func (w *Worker) pickShortest(u *user) int {
 		}
 		slack = min(slack, w.cfg.Bound*float64(j.estimate)-float64(e.passed))
 	}
-	u.least, u.launched = shortest, u.launched[:0]
-	if best == none && len(u.late) > 0 {
+	if u.more != nil {
+		u.more.least, u.more.launched = shortest, u.more.launched[:0]
+	}
+	if best == none && len(u.laidBy()) > 0 {
 		return last
 	}
 	return best

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// watch is what the order by remaining work knows of a queue without looking at all of it.
+// watch is what the order by remaining work knows of a long queue without looking at all of it.
 type watch struct {
 	least     time.Duration // no job in the queue has a lower estimate; 0 if nothing is known
 	unwatched uint32        // the number of the last probe that came to a short queue: whether its job has waiting tasks is looked up
@@ -25,16 +25,23 @@ type watcher struct {
 func (u *user) note(w *Worker, h Handle) {
 	j := &w.jobs.hot[h]
 	all := u.all()
-	if u.probes == 1 {
-		u.least = j.estimate
+	if u.more == nil {
+		if len(all) <= few {
+			return
+		}
+		u.more = &more{watch: watch{unwatched: w.numbers - 1}}
 	}
-	u.least = min(u.least, j.estimate)
+	m := u.more
+	if u.probes == 1 {
+		m.least = j.estimate
+	}
+	m.least = min(m.least, j.estimate)
 	switch {
-	case len(all) <= few, !u.watches(&all[len(all)-1]):
-		u.unwatched = w.numbers
+	case len(all) <= few, !m.watches(&all[len(all)-1]):
+		m.unwatched = w.numbers
 	case all[len(all)-1].number != w.numbers: // it is one of several, of which the first is noted
 	case j.remaining < 0:
-		u.launched = append(u.launched, w.numbers)
+		m.launched = append(m.launched, w.numbers)
 		fallthrough
 	default:
 		list := w.jobs.watchers[h]
@@ -46,13 +53,14 @@ func (u *user) note(w *Worker, h Handle) {
 }
 
 // watches reports whether the queue is told when the job of an entry, or of one behind it, has launched all tasks.
-func (l *line) watches(e *entry) bool { return int32(e.number-l.unwatched) > 0 }
+func (x *watch) watches(e *entry) bool { return int32(e.number-x.unwatched) > 0 }
 
 // tell says that all tasks of a job were launched.
 func (x watcher) tell(j *Job) {
 	if c, u := x.worker.at(j.Priority, j.User); u >= 0 {
-		queue := &x.worker.classes[c].users[u]
-		queue.launched = append(queue.launched, x.number)
+		if m := x.worker.classes[c].users[u].more; m != nil { // else its user has left since
+			m.launched = append(m.launched, x.number)
+		}
 	}
 }
 
@@ -65,7 +73,7 @@ func (t *Jobs) present(h Handle) []watcher {
 			continue
 		}
 		queue := &x.worker.classes[c].users[u]
-		for _, entries := range [...][]entry{queue.all(), queue.late} {
+		for _, entries := range [...][]entry{queue.all(), queue.laidBy()} {
 			at := placeOf(entries, x.number) // or those that were like it
 			if at == len(entries) || entries[at].job != h {
 				continue
@@ -80,8 +88,9 @@ func (t *Jobs) present(h Handle) []watcher {
 
 // sweep sets those probes aside of which the queue was told, in their order.
 func (u *user) sweep(w *Worker) {
-	slices.SortFunc(u.launched, func(a, b uint32) int { return int(int32(a - b)) })
-	for _, number := range u.launched {
+	m := u.more
+	slices.SortFunc(m.launched, func(a, b uint32) int { return int(int32(a - b)) })
+	for _, number := range m.launched {
 		at := placeOf(u.all(), number)
 		if at == u.len() {
 			continue
@@ -95,12 +104,15 @@ func (u *user) sweep(w *Worker) {
 			}
 		}
 	}
-	u.launched = u.launched[:0]
+	m.launched = m.launched[:0]
 }
 
 // setAside drops the probes of an entry, as all tasks of its job were launched, or lays it by.
 func (u *user) setAside(w *Worker, at int) {
 	if w.cfg.Late {
+		if u.more == nil {
+			u.more = &more{watch: watch{unwatched: w.numbers}}
+		}
 		u.layBy(at)
 		return
 	}

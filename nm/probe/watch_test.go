@@ -20,7 +20,9 @@ func TestLongQueue(t *testing.T) {
 		both := func(do func(w *Worker, jobs *Jobs)) {
 			for _, c := range queues[1].classes {
 				for u := range c.users {
-					c.users[u].least = 0 // so that it looks at all
+					if m := c.users[u].more; m != nil {
+						m.least = 0 // so that it looks at all
+					}
 				}
 			}
 			for i := range queues {

@@ -58,10 +58,9 @@ type Worker struct {
 	lent    Amount
 	used    Amount
 	dropped []Handle
-	ahead   int
-	early   []Slot  // that have no room yet, in the order of their asks
-	bound   int64   // vcores of tasks
-	noOps   float64 // part of the asks lately that got no task
+	ahead
+	bound int64   // vcores of tasks
+	noOps float64 // part of the asks lately that got no task
 
 	first room
 }
@@ -105,7 +104,7 @@ func (w *Worker) Init(cfg *Config, jobs *Jobs, lent Amount) {
 // for memory once instead of several times.
 func Fetch(w *Worker) int {
 	r := &w.first
-	return int(w.queued) + len(w.slots.runs) + len(w.early) + int(r.class[0].priority) + int(r.user[0].id) + r.user[0].head + int(r.run[0].job) + int(r.entries[0].job) + int(r.entries[2].job)
+	return int(w.queued) + len(w.slots.runs) + len(w.roomless) + int(r.class[0].priority) + int(r.user[0].id) + r.user[0].head + int(r.run[0].job) + int(r.entries[0].job) + int(r.entries[2].job)
 }
 
 // Lend sets what the node may use for short tasks. What runs goes on, even if it is more than that. A caller who lends less calls Evict.
@@ -181,7 +180,7 @@ func (w *Worker) Offer(h Handle) Verdict {
 	switch {
 	case w.cfg.AvoidLong && !j.Long && w.HasLong():
 		return HasLong
-	case w.cfg.Probes > 0 && int(w.queued)+len(w.early) >= w.cfg.Probes:
+	case w.cfg.Probes > 0 && int(w.queued)+len(w.roomless) >= w.cfg.Probes:
 		return Full
 	case w.cfg.PerUser > 0 && w.ofUser(j.User) >= w.cfg.PerUser:
 		return UserIsFull

@@ -81,7 +81,10 @@ func (x *executor) ended(why string) {
 	stopped := x.over
 	x.over = true
 	for id, r := range s.runs {
-		if mine && r.bound && r.task == nil {
+		if mine && r.handed {
+			r.handed = false
+			r.giveBack() // it may have begun without our knowledge
+		} else if mine && r.bound && r.task == nil {
 			s.say(&wire.Ended{ID: id, Why: wire.Gone, Fault: why})
 			r.end()
 		}
@@ -108,13 +111,22 @@ func (x *executor) cancel(id uint64) {
 
 // done tells the scheduler of a task's end, and gives its room to others. The lock is held.
 func (x *executor) done(m *wire.Ended) {
-	r := x.s.runs[m.ID]
-	if r == nil || !r.bound || r.task != nil {
+	s := x.s
+	r := s.runs[m.ID]
+	if r == nil || !r.bound || r.task != nil && !r.handed {
 		return
 	}
-	x.s.say(m)
+	if r.handed && m.Why != wire.Canceled { // a task of no time
+		r.succeed()
+	}
+	next := s.runs[m.Began]
+	m.Began = 0
+	s.say(m)
 	r.end()
-	x.s.n.pump()
+	if next != nil && next.handed {
+		next.succeed()
+	}
+	s.n.pump()
 }
 
 // serveExecutor talks to an executor until it is gone.
@@ -130,6 +142,7 @@ func (n *Node) serveExecutor(c *wire.Conn, x *executor) {
 		return
 	}
 	x.came, x.s.failures = true, 0
+	n.hand()
 	n.mu.Unlock()
 	var sending sync.WaitGroup
 	sending.Go(func() { x.send(&n.mu, c) }) // if it fails, the executor is gone, and its tasks are given back

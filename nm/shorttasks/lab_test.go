@@ -47,7 +47,13 @@ type lab struct {
 // newLab starts a node that was lent so many slots of 1 MB and a vcore.
 func newLab(t *testing.T, slots int64) *lab {
 	t.Helper()
-	l := &lab{t: t, key: token.NewMasterKey(7, []byte("the key of NMTokens"))}
+	return newLabAt(t, slots, 0)
+}
+
+// newLabAt starts one whose clock is so far ahead.
+func newLabAt(t *testing.T, slots int64, ahead time.Duration) *lab {
+	t.Helper()
+	l := &lab{t: t, key: token.NewMasterKey(7, []byte("the key of NMTokens")), ahead: ahead}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -171,6 +171,7 @@ func (n *Node) Lend(a probe.Amount) {
 		return
 	}
 	n.worker.Lend(a)
+	n.recall()
 	for _, h := range n.worker.Evict(nil) {
 		j := n.of[h]
 		j.s.say(&wire.Verdict{Job: j.id, GaveBack: 1, Reason: probe.TooLarge.String()})

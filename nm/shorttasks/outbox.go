@@ -41,10 +41,8 @@ func (o *outbox) send(mu *sync.Mutex, c *wire.Conn) {
 		all, last := o.unsent, o.last
 		o.unsent = nil
 		mu.Unlock()
-		for _, m := range all {
-			if c.Send(m) != nil {
-				return
-			}
+		if _, err := c.Write(all...); err != nil {
+			return
 		}
 		if last {
 			c.Close()

@@ -2,9 +2,11 @@ package shorttasks
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
+	"heddle/nm/probe"
 	"heddle/yarn/wire"
 )
 
@@ -50,10 +52,44 @@ func askedAhead(t *testing.T, run func(context.Context, *wire.Conn)) (l *lab, c 
 	return l, c, first, hear[*wire.Ask](t, c).ID
 }
 
+// holding is an executor that tells of the tasks that begin, and ends none. It gives back those that wait.
+func holding(begun chan<- uint64) func(context.Context, *wire.Conn) {
+	return func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		waits := map[uint64]bool{}
+		begin := func(id uint64) {
+			delete(waits, id)
+			if begun != nil {
+				begun <- id
+			}
+		}
+		back := func(id uint64) {
+			if waits[id] {
+				delete(waits, id)
+				_ = c.Send(&wire.Ended{ID: id, Why: wire.Canceled}) // if it fails, Receive does
+			}
+		}
+		for m, err := c.Receive(); err == nil; m, err = c.Receive() {
+			switch m := m.(type) {
+			case *wire.Task:
+				if waits[m.ID] = m.Ahead; !m.Ahead {
+					begin(m.ID)
+				}
+			case *wire.Begin:
+				begin(m.ID)
+			case *wire.Recall:
+				back(m.ID)
+			case *wire.Cancel:
+				back(m.ID)
+			}
+		}
+	}
+}
+
 // A task that was asked for ahead goes to another node if its room doesn't come soon, or if it is cancelled.
 func TestATaskAheadIsGivenBack(t *testing.T) {
 	for _, how := range []string{"late", "canceled"} {
-		l, c, first, second := askedAhead(t, nil)
+		l, c, first, second := askedAhead(t, holding(nil))
 		say(t, c, &wire.Task{ID: first, Left: 2}, &wire.Task{ID: second, Left: 1})
 		if _, used, _ := l.Use(); used.VCores != 1 {
 			t.Errorf("%s: %v is used", how, used)
@@ -84,8 +120,13 @@ func TestATaskAheadStarts(t *testing.T) {
 			}
 		}()
 		for m, err := c.Receive(); err == nil; m, err = c.Receive() {
-			if task, ok := m.(*wire.Task); ok {
-				given <- task.ID
+			switch m := m.(type) {
+			case *wire.Task:
+				if !m.Ahead {
+					given <- m.ID
+				}
+			case *wire.Begin:
+				given <- m.ID
 			}
 		}
 	})
@@ -124,7 +165,123 @@ func hearing(heard chan<- wire.Message) func(context.Context, *wire.Conn) {
 	}
 }
 
-// A task that waits for its room stays when the executor dies, which never had it: it runs in the next one. The task of the executor is given back.
+// ending is an executor whose tasks end as the test says. It tells of all it hears.
+func ending(heard chan<- wire.Message, ends <-chan *wire.Ended) func(context.Context, *wire.Conn) {
+	return func(ctx context.Context, c *wire.Conn) {
+		defer context.AfterFunc(ctx, c.Close)()
+		go func() {
+			for e := range ends {
+				_ = c.Send(e) // if it fails, Receive does
+			}
+		}()
+		for m, err := c.Receive(); err == nil; m, err = c.Receive() {
+			heard <- m
+		}
+	}
+}
+
+// An executor has the task that gets the next room before there is room. If it begins in the place of another one, nobody asks the node. What was sent ahead is taken back
+// when less is lent.
+func TestATaskIsSentAhead(t *testing.T) {
+	heard, ends := make(chan wire.Message, 9), make(chan *wire.Ended)
+	defer close(ends)
+	l, c, first, second := askedAhead(t, ending(heard, ends))
+	say(t, c, &wire.Task{ID: first, Left: 3}, &wire.Task{ID: second, Left: 2})
+	for _, id := range []uint64{first, second} {
+		if m, ok := (<-heard).(*wire.Task); !ok || m.ID != id || m.Ahead != (id == second) {
+			t.Fatalf("%+v, not %d", m, id)
+		}
+	}
+	if n := l.Counts().Started; n != 1 {
+		t.Errorf("%d have started", n)
+	}
+	ends <- &wire.Ended{ID: first, Began: second}
+	if e := hear[*wire.Ended](t, c); e.ID != first || e.Why != wire.Ran || e.Began != 0 {
+		t.Errorf("%+v", e)
+	}
+	third := hear[*wire.Ask](t, c).ID
+	if _, used, _ := l.Use(); used.VCores != 1 || l.Counts().Started != 2 {
+		t.Errorf("%v is used, %d have started", used, l.Counts().Started)
+	}
+	say(t, c, &wire.Task{ID: third, Left: 1})
+	if m, ok := (<-heard).(*wire.Task); !ok || m.ID != third || !m.Ahead {
+		t.Errorf("%+v", m)
+	}
+	l.Lend(probe.Amount{MemoryMB: 1})
+	if m, ok := (<-heard).(*wire.Recall); !ok || m.ID != third {
+		t.Errorf("%+v", m)
+	}
+	ends <- &wire.Ended{ID: third, Why: wire.Canceled}
+	if e := hear[*wire.Ended](t, c); e.ID != third || e.Why != wire.Canceled {
+		t.Errorf("%+v", e)
+	}
+	c.Close()
+	l.empty()
+}
+
+// Only an executor whose tasks get the next room has them ahead: those of another scheduler would begin before one that waits for longer.
+func TestNoTaskIsSentAheadOfOthers(t *testing.T) {
+	heard := make(chan wire.Message, 9)
+	l, c, first, second := askedAhead(t, hearing(heard))
+	l.Node.mu.Lock()
+	l.pace.trip *= 3 // three are asked for ahead
+	l.Node.mu.Unlock()
+	other := l.schedulerOf("ben", "two")
+	say(t, other, of(1, 1, 1))
+	third, ask := hear[*wire.Ask](t, c).ID, hear[*wire.Ask](t, other).ID
+	say(t, other, &wire.Task{ID: ask}, &wire.Probe{Job: 9, Count: 1, Left: 1, MemoryMB: 99, VCores: 1})
+	for v := hear[*wire.Verdict](t, other); v.Job != 9; v = hear[*wire.Verdict](t, other) { // the task was taken before
+	}
+	say(t, c, &wire.Task{ID: first, Left: 2}, &wire.Task{ID: second, Left: 1})
+	for _, id := range []uint64{first, second} {
+		if m, ok := (<-heard).(*wire.Task); !ok || m.ID != id {
+			t.Errorf("%+v, not %d", m, id)
+		}
+	}
+	handed := func() (ids []uint64) {
+		l.Node.mu.Lock()
+		defer l.Node.mu.Unlock()
+		for _, slot := range l.worker.Ahead() {
+			if r := l.runs[slot]; r.handed {
+				ids = append(ids, r.id)
+			}
+		}
+		return ids
+	}
+	if got := handed(); !slices.Equal(got, []uint64{second}) {
+		t.Errorf("%d were sent ahead", got)
+	}
+	say(t, c, &wire.Task{ID: third})
+	if m, ok := (<-heard).(*wire.Task); !ok || m.ID != third || !m.Ahead {
+		t.Errorf("%+v, not %d", m, third)
+	}
+	if got := handed(); !slices.Equal(got, []uint64{second, third}) {
+		t.Errorf("%d were sent ahead", got)
+	}
+	c.Close()
+	other.Close()
+	l.empty()
+}
+
+// A task that was sent ahead runs elsewhere if the executor dies: it may have begun.
+func TestATaskAheadEndsWithTheExecutor(t *testing.T) {
+	l, c, first, second := askedAhead(t, func(ctx context.Context, c *wire.Conn) {
+		for range 2 {
+			_, _ = c.Receive() // it ends in any case
+		}
+	})
+	say(t, c, &wire.Task{ID: first, Left: 2}, &wire.Task{ID: second, Left: 1})
+	for range 2 {
+		e := hear[*wire.Ended](t, c)
+		if want := map[uint64]uint64{first: wire.Gone, second: wire.Canceled}[e.ID]; e.Why != want {
+			t.Errorf("%+v", e)
+		}
+	}
+	c.Close()
+	l.empty()
+}
+
+// A task that waits at the node stays when the executor dies, which never had it: it runs in the next one. The task of the executor is given back.
 func TestATaskAheadOutlivesTheExecutor(t *testing.T) {
 	heard := make(chan wire.Message, 9)
 	l, c, first, second := askedAhead(t, func(ctx context.Context, c *wire.Conn) {
@@ -132,6 +289,7 @@ func TestATaskAheadOutlivesTheExecutor(t *testing.T) {
 			heard <- m
 		}
 	})
+	say(t, c, &wire.Probe{Job: 2, Count: 1, Left: 1, MemoryMB: 1, VCores: 2}) // tasks of several sizes are not sent ahead
 	say(t, c, &wire.Task{ID: second, Left: 1}, &wire.Task{ID: first})
 	if e := hear[*wire.Ended](t, c); e.ID != first || e.Why != wire.Gone {
 		t.Errorf("%+v", e)

@@ -20,9 +20,11 @@ type scheduler struct {
 	jobs     map[uint64]*job
 	runs     map[uint64]*run // by the number of the ask
 	asked    uint64
-	executor *executor // nil: it has none at present
-	failures int       // executors in a row that have never come
-	idle     time.Time // since when it has nothing to do; zero: it has
+	executor *executor    // nil: it has none at present
+	failures int          // executors in a row that have never come
+	size     probe.Amount // of tasks; 0: none is known yet
+	uneven   bool         // tasks have several sizes, or share the processors
+	idle     time.Time    // since when it has nothing to do; zero: it has
 
 	outbox
 	parting time.Time     // when it was sent away; zero: it wasn't
@@ -56,6 +58,8 @@ type run struct {
 	input    *input     // in memory, which the task reads; nil: none
 	checking bool       // nobody knows yet whether the task may read it
 	due      bool       // there is room for the task, which begins when that is known
+	handed   bool       // the executor has the task, and begins it when another one ends (hand)
+	recalled bool       // and is to give it back
 }
 
 // serveScheduler talks to a scheduler until one of them ends the connection.
@@ -213,6 +217,7 @@ func (s *scheduler) take(m wire.Message) error {
 		}
 	case *wire.Task:
 		s.bind(m)
+		n.hand()
 	case *wire.Cancel:
 		s.cancel(m.ID)
 	default:
@@ -255,13 +260,18 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	case s.jobs[m.Job] == nil && len(s.jobs) >= mostJobs:
 		return fmt.Errorf("probes of %d jobs wait or run here, and there can't be more", len(s.jobs))
 	}
+	size := probe.Amount{MemoryMB: int64(m.MemoryMB), VCores: int64(m.VCores)}
+	if s.size == (probe.Amount{}) {
+		s.size = size
+	}
+	s.uneven = s.uneven || s.size != size || m.Early
 	j := s.jobs[m.Job]
 	if j == nil {
 		share := n.o.Share(s.user)
 		j = &job{s: s, id: m.Job, handle: n.jobs.Add(probe.Job{
 			Estimate: time.Duration(m.EstimateUS) * time.Microsecond, Left: int(m.Left), User: n.userOf(s.user),
 			Priority: share.Priority - int32(min(m.Nice, mostNice)), Weight: share.Weight,
-			Size: probe.Amount{MemoryMB: int64(m.MemoryMB), VCores: int64(m.VCores)}, Early: m.Early,
+			Size: size, Early: m.Early,
 		})}
 		for len(n.of) <= int(j.handle) {
 			n.of = append(n.of, nil)
@@ -345,6 +355,7 @@ func (n *Node) pump() {
 		}
 		n.runs[slot].start()
 	}
+	n.hand()
 	n.worker.SetAhead(n.pace.ahead(n.now()))
 	for {
 		ask, ok := n.worker.Next(n.now())
@@ -450,11 +461,12 @@ func (r *run) start() {
 		return
 	}
 	s, m := r.s, r.task
-	r.task = nil
-	now := s.n.now()
-	s.n.counts.Started++
-	s.n.counts.Waited += now - r.job.came
-	r.job.came = now
+	if r.handed {
+		r.begun()
+		s.executor.say(&wire.Begin{ID: r.id})
+		return
+	}
+	r.begun()
 	if s.executor == nil {
 		s.start()
 	}
@@ -465,8 +477,22 @@ func (r *run) start() {
 	s.executor.say(m)
 }
 
+// begun takes note that a task begins. The lock is held.
+func (r *run) begun() {
+	r.task, r.handed = nil, false
+	n := r.s.n
+	now := n.now()
+	n.counts.Started++
+	n.counts.Waited += now - r.job.came
+	r.job.came = now
+}
+
 // giveBack ends a run whose task hasn't started: it is to run elsewhere. The lock is held.
 func (r *run) giveBack() {
+	if r.handed {
+		r.recall()
+		return
+	}
 	r.task = nil
 	r.s.say(&wire.Ended{ID: r.id, Why: wire.Canceled})
 	r.end()
@@ -477,7 +503,7 @@ func (s *scheduler) cancel(id uint64) {
 	r := s.runs[id]
 	switch {
 	case r == nil || !r.bound || r.stopping: // there is nothing to end, or it was told so before
-	case r.task != nil:
+	case r.task != nil && !r.handed:
 		r.giveBack()
 		s.n.pump()
 	case s.executor != nil:

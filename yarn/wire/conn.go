@@ -24,7 +24,10 @@ const MaxFrame = 64 << 20
 const (
 	Unacknowledged = 100 * time.Millisecond
 	pingEvery      = 50 * time.Millisecond
-	Silence        = 15 * time.Second
+	// nearEvery is pingEvery of a peer on this machine, which can't be lost without this process: only one that hangs is to be noticed. With a node and its executors, looks twenty times a
+	// second would take some percent of a processor from what runs beside them.
+	nearEvery = time.Second
+	Silence   = 15 * time.Second
 	// Waking is Silence of a peer that stood still, until it says something: it may have to be paged in from a slow disk first.
 	Waking = 2 * time.Minute
 	// backlog is how many bytes may wait to be sent before Send waits.
@@ -46,15 +49,19 @@ type Conn struct {
 	in   *bufio.Reader
 
 	mu      sync.Mutex
-	changed sync.Cond
+	more    sync.Cond // something waits to be sent, for the one goroutine that sends what nobody else does
+	room    sync.Cond // for Send
 	out     []byte
+	spare   []byte // what out was before
 	err     error
 	sent    bool // something was sent since the last ping
 	still   bool // the peer stands still
 	patient bool // it stood still, and has said nothing since
 	deaf    bool // its kernel acknowledged nothing when looked at last
 	cut     bool // a message was sent in part
+	busy    bool // somebody writes what waits
 	stop    chan struct{}
+	every   time.Duration // looks
 	writing sync.WaitGroup
 
 	reading atomic.Bool  // Receive waits for the peer
@@ -63,12 +70,22 @@ type Conn struct {
 
 // NewConn makes a connection of one that is authenticated.
 func NewConn(c net.Conn) *Conn {
-	w := &Conn{conn: c, stop: make(chan struct{})}
+	w := &Conn{conn: c, stop: make(chan struct{}), every: pingEvery}
+	if isHere(c) {
+		w.every = nearEvery
+	}
 	w.in = bufio.NewReaderSize(heard{w}, 64<<10)
-	w.changed.L = &w.mu
+	w.more.L, w.room.L = &w.mu, &w.mu
 	w.writing.Go(w.write)
 	w.writing.Go(w.ping)
 	return w
+}
+
+// isHere reports whether the peer of a connection is on this machine.
+func isHere(c net.Conn) bool {
+	ours, ok := c.LocalAddr().(*net.TCPAddr)
+	theirs, also := c.RemoteAddr().(*net.TCPAddr)
+	return ok && also && ours.IP.Equal(theirs.IP)
 }
 
 // Close closes the connection. Receive returns then. What Send took before is sent, if the peer takes it.
@@ -77,7 +94,7 @@ func (c *Conn) Close() {
 	if c.err == nil {
 		c.err = net.ErrClosed
 		close(c.stop)
-		c.changed.Broadcast()
+		c.wake()
 	}
 	c.mu.Unlock()
 	_ = c.conn.SetDeadline(time.Now().Add(time.Second))
@@ -90,13 +107,19 @@ func (c *Conn) Close() {
 	c.conn.Close()
 }
 
+// wake has all who wait look again. The lock is held.
+func (c *Conn) wake() {
+	c.more.Signal()
+	c.room.Broadcast()
+}
+
 func (c *Conn) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
 		c.err = err
 		close(c.stop)
-		c.changed.Broadcast()
+		c.wake()
 		_ = c.conn.SetDeadline(time.Unix(1, 0)) // Receive returns
 	}
 }
@@ -106,21 +129,47 @@ func (c *Conn) fail(err error) {
 func (c *Conn) Send(m Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if err := c.add(m); err != nil {
+		return err
+	}
+	if !c.busy {
+		c.more.Signal()
+	}
+	return nil
+}
+
+// Write sends messages like Send, but now, unless others are just being sent: no other goroutine has to wake up for it. It returns how many were taken before an
+// error.
+func (c *Conn) Write(all ...Message) (n int, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for n < len(all) && err == nil {
+		if !c.busy && len(c.out) >= backlog {
+			c.flush()
+		}
+		if err = c.add(all[n]); err == nil {
+			n++
+		}
+	}
+	if !c.busy {
+		c.flush()
+	}
+	return n, err
+}
+
+// add has a message sent with what waits. The lock is held, but not while it waits for room.
+func (c *Conn) add(m Message) error {
 	for len(c.out) >= backlog && c.err == nil {
-		c.changed.Wait()
+		c.room.Wait()
 	}
 	if c.err != nil {
 		return c.err
 	}
-	before := len(c.out)
 	b, err := appendFrame(c.out, m)
 	if err != nil {
 		return err
 	}
 	c.out, c.sent = b, true
-	if before == 0 {
-		c.changed.Broadcast()
-	}
 	return nil
 }
 
@@ -154,36 +203,48 @@ func appendFrame(b []byte, m Message) ([]byte, error) {
 	return b, nil
 }
 
-// write sends what waits, all at once.
+// write sends what waits, until the connection is closed and all is sent, or it fails.
 func (c *Conn) write() {
-	var buf []byte
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	for {
-		c.mu.Lock()
-		for len(c.out) == 0 && c.err == nil {
-			c.changed.Wait()
+		for c.busy || len(c.out) == 0 && c.err == nil {
+			c.more.Wait()
 		}
-		if len(c.out) == 0 {
-			c.mu.Unlock()
+		if len(c.out) == 0 || c.cut {
 			return
 		}
-		buf, c.out = c.out, buf[:0]
-		c.changed.Broadcast()
+		c.flush()
+	}
+}
+
+// flush sends what waits, all at once, and what comes meanwhile. The lock is held, but not while it sends.
+func (c *Conn) flush() {
+	c.busy = true
+	for len(c.out) > 0 && !c.cut {
+		buf := c.out
+		c.out = c.spare[:0]
+		c.room.Broadcast()
 		c.mu.Unlock()
-		if _, err := c.conn.Write(buf); err != nil {
-			c.cut = true
+		_, err := c.conn.Write(buf)
+		if err != nil {
 			c.fail(err)
-			return
 		}
-		if cap(buf) > 2*backlog {
-			buf = nil
+		c.mu.Lock()
+		c.cut = err != nil
+		if c.spare = buf; cap(buf) > 2*backlog {
+			c.spare = nil
 		}
+	}
+	if c.busy = false; c.err != nil {
+		c.more.Signal() // nothing is sent any more
 	}
 }
 
 // ping sends pings while nothing else is sent, and notices that a peer is silent. It counts its looks, and not the time: that passes
 // also while this process stands still.
 func (c *Conn) ping() {
-	t := time.NewTicker(pingEvery)
+	t := time.NewTicker(c.every)
 	defer t.Stop()
 	for {
 		select {
@@ -215,7 +276,7 @@ func (c *Conn) look() error {
 	c.deaf = unheard
 	if !c.sent && len(c.out) == 0 && c.err == nil && (!c.still || spoke) {
 		c.out, _ = appendFrame(c.out, nil) // a ping is small
-		c.changed.Broadcast()
+		c.more.Signal()
 	}
 	c.sent = false
 	if c.still {
@@ -225,7 +286,7 @@ func (c *Conn) look() error {
 	if c.patient = c.patient && !spoke; c.patient {
 		most = Waking
 	}
-	if quiet >= int(most/pingEvery) {
+	if quiet >= int(most/c.every) {
 		return ErrSilent
 	}
 	return nil

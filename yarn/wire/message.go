@@ -29,6 +29,8 @@ const (
 	KindDrop     Kind = 13 // to nodes
 	KindRefusal  Kind = 14 // from nodes
 	KindIdle     Kind = 15 // from nodes
+	KindBegin    Kind = 16 // to executors of nodes
+	KindRecall   Kind = 17 // likewise
 )
 
 // Hello is the first message of an executor.
@@ -60,6 +62,8 @@ type Task struct {
 	Clone bool
 	Input string // file that the task reads, which the node may have staged
 	Stages
+	// For executors: the task waits until one that the executor has begun ends (Ended.Began), until Begin or until Recall.
+	Ahead bool
 }
 
 // InputVariable is the environment variable by which a task learns where its input is in memory. It isn't set if that is nowhere.
@@ -95,6 +99,8 @@ type Ended struct {
 	Why      uint64
 	Fault    string
 	Result   []byte // of a Call
+	// From executors: the task that has begun in place of this one, of those that were ahead; 0: none has.
+	Began uint64
 }
 
 // Message is one of the types above; nil is a ping.
@@ -124,7 +130,8 @@ func (m *Task) append(b []byte) []byte {
 	b = flag(b, 9, m.Clone)
 	b = text(b, 10, m.Input)
 	b = m.Stages.append(b, 11)
-	return flag(b, 20, m.NeedDir)
+	b = flag(b, 20, m.NeedDir)
+	return flag(b, 21, m.Ahead)
 }
 
 func (m *Cancel) append(b []byte) []byte { return number(b, 1, m.ID) }
@@ -142,7 +149,8 @@ func (m *Ended) append(b []byte) []byte {
 	b = flag(b, 4, m.TimedOut)
 	b = number(b, 5, m.Why)
 	b = text(b, 6, m.Fault)
-	return blob(b, 7, m.Result)
+	b = blob(b, 7, m.Result)
+	return number(b, 8, m.Began)
 }
 
 // number, flag, text and blob leave out what is zero, as proto3 does.
@@ -308,6 +316,8 @@ func (m *Task) set(x field) {
 		m.Stages.set(x, 11)
 	case 20:
 		m.NeedDir = x.value != 0
+	case 21:
+		m.Ahead = x.value != 0
 	}
 }
 
@@ -338,5 +348,7 @@ func (m *Ended) set(x field) {
 		m.Fault = string(x.bytes)
 	case 7:
 		m.Result = x.bytes
+	case 8:
+		m.Began = x.value
 	}
 }

@@ -73,6 +73,12 @@ type Drop struct{ Job uint64 }
 // Idle says that nothing waits at the node, and how much room it has. It comes again after a Probe at the earliest.
 type Idle struct{ MemoryMB, VCores uint64 }
 
+// Begin has a task begin that was sent ahead. One that has begun already goes on.
+type Begin struct{ ID uint64 }
+
+// Recall takes a task back that was sent ahead. It is answered with Ended. One that has begun goes on.
+type Recall struct{ ID uint64 }
+
 // Refusal is the last message of a node that closes the connection.
 type Refusal struct{ Reason string }
 
@@ -85,6 +91,8 @@ func (m *NoTask) kind() Kind   { return KindNoTask }
 func (m *Drop) kind() Kind     { return KindDrop }
 func (m *Refusal) kind() Kind  { return KindRefusal }
 func (m *Idle) kind() Kind     { return KindIdle }
+func (m *Begin) kind() Kind    { return KindBegin }
+func (m *Recall) kind() Kind   { return KindRecall }
 
 func (m *Greeting) append(b []byte) []byte { return text(b, 1, m.Scheduler) }
 
@@ -132,6 +140,10 @@ func (m *Refusal) append(b []byte) []byte { return text(b, 1, m.Reason) }
 
 func (m *Idle) append(b []byte) []byte { return number(number(b, 1, m.MemoryMB), 2, m.VCores) }
 
+func (m *Begin) append(b []byte) []byte { return number(b, 1, m.ID) }
+
+func (m *Recall) append(b []byte) []byte { return number(b, 1, m.ID) }
+
 // madeOfProbes is made for the messages of this file.
 func madeOfProbes(k Kind) settable {
 	switch k {
@@ -153,6 +165,10 @@ func madeOfProbes(k Kind) settable {
 		return &Refusal{}
 	case KindIdle:
 		return &Idle{}
+	case KindBegin:
+		return &Begin{}
+	case KindRecall:
+		return &Recall{}
 	}
 	return nil
 }
@@ -208,6 +224,10 @@ func (m *NoTask) set(x field) {
 func (m *Drop) set(x field) { assign(x, &m.Job) }
 
 func (m *Idle) set(x field) { assign(x, &m.MemoryMB, &m.VCores) }
+
+func (m *Begin) set(x field) { assign(x, &m.ID) }
+
+func (m *Recall) set(x field) { assign(x, &m.ID) }
 
 func (m *Refusal) set(x field) {
 	if x.number == 1 {

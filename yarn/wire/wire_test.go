@@ -78,6 +78,10 @@ var messages = []Message{
 	&NoTask{ID: 8, Left: 1},
 	&Drop{Job: 7},
 	&Refusal{Reason: "no"},
+	&Task{ID: 10, Ahead: true},
+	&Ended{ID: 10, Began: 11},
+	&Begin{ID: 10},
+	&Recall{ID: 10},
 	&Idle{MemoryMB: 512, VCores: 2},
 }
 
