@@ -11,7 +11,7 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: invariants campaign mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
+.PHONY: invariants campaign fuzz mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
@@ -71,23 +71,24 @@ prerequisites: virtual-machines
 campaign: build virtual-machines
 	nice $(GO) run ./integration/campaign -heddle bin/heddle -n $(or $(FAULTS),1000) -from $(or $(FROM),0) $(if $(SEED),-seed $(SEED)) -json campaign.json
 
-# What tests notice of small changes of the code. N=0 tries all of them, SEED=2 draws others; they must notice 85 %.
-MUTATE := nice $(GO) run ./internal/mutate -n $(or $(N),300) -seed $(or $(SEED),1)
+# Each fuzz target for ten seconds, which takes half an hour with the builds. A target must try some hundred inputs a second. The fuzzer would
+# spend a minute on shrinking each input that reaches new code, so it has ten tries for that.
+FUZZTIME ?= 10s
+fuzz:
+	@git grep -l '^func Fuzz' -- '*_test.go' | while read file; do for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$file); do \
+		echo "$$target in $$file"; \
+		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./$$(dirname $$file) || exit 1; done; done
+
+# What tests notice of small changes of the code. N mutants of each group of packages are tried: 200 take less than an hour on two processors,
+# and 60 a quarter of an hour. N=0 tries all of them, SEED=2 draws others. In each group tests must notice 85 %.
+MUTATE := nice $(GO) run ./internal/mutate -n $(or $(N),200) -seed $(or $(SEED),1) -min 85
+MUTATED := './rm/ledger ./rm/ledger/limit' ./rm/leader/pipeline './rm/leader/placement ./rm/leader/request ./rm/leader/report' ./rm/leader/swap ./rm/leader/level \
+	./rm/scheduler/drive ./rm/scheduler/eventlog '-tags invariants ./rm/scheduler/preempt' \
+	"-tags invariants $$($(GO) list ./rm/scheduler/... | grep -v -e /drive -e /eventlog -e /preempt)" \
+	./am/sched ./am/slowstart ./am/speculate ./am/stage './nm/probe ./nm/staging'
+
 mutants:
-	$(MUTATE) -min 85 ./rm/ledger ./rm/ledger/limit
-	$(MUTATE) -min 85 ./rm/leader/pipeline
-	$(MUTATE) -min 85 ./rm/leader/placement ./rm/leader/request ./rm/leader/report
-	$(MUTATE) -min 85 ./rm/leader/swap
-	$(MUTATE) -min 85 ./rm/leader/level
-	$(MUTATE) -min 85 ./rm/scheduler/drive
-	$(MUTATE) -min 85 ./rm/scheduler/eventlog
-	$(MUTATE) -min 85 -tags invariants ./rm/scheduler/preempt
-	$(MUTATE) -min 85 -tags invariants $$($(GO) list ./rm/scheduler/... | grep -v -e /drive -e /eventlog -e /preempt)
-	$(MUTATE) -min 85 ./am/sched
-	$(MUTATE) -min 85 ./am/slowstart
-	$(MUTATE) -min 85 ./am/speculate
-	$(MUTATE) -min 85 ./am/stage
-	$(MUTATE) -min 85 ./nm/probe ./nm/staging
+	@failed=0; for group in $(MUTATED); do echo "mutants of" $$group; $(MUTATE) $$group || failed=1; done; exit $$failed
 
 virtual-machines:
 	@command -v qemu-system-x86_64 >/dev/null || \

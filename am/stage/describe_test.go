@@ -36,6 +36,10 @@ func TestDescriptionOfAJob(t *testing.T) {
 	if got := Describe(s.m).Reduces; got != "" {
 		t.Errorf("at the end %q", got)
 	}
+	s = tell(t, Job{Maps: 1, Starter: &patient{}, Speculator: p})
+	if got := Describe(s.m).Reduces; got != "" {
+		t.Errorf("of a job without reduces %q", got)
+	}
 }
 
 // A suspended attempt's time doesn't count, and failures say what was behind them.

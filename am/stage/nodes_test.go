@@ -49,9 +49,15 @@ func TestNodeOnWhichTasksFailIsAvoided(t *testing.T) {
 	if got := avoided(did); got != nil {
 		t.Fatalf("%v is avoided after two failures", got)
 	}
+	if got := Describe(s.m).Nodes; len(got) != 1 || got[0].Failures != 2 || got[0].Avoided {
+		t.Errorf("after two failures it is described as %+v", got)
+	}
 	third, did := s.fail("bad", 1)
 	if got := avoided(did); !slices.Equal(got, []string{"bad"}) {
 		t.Fatalf("%v is avoided after three failures", got)
+	}
+	if got := Describe(s.m).Nodes; len(got) != 1 || got[0].Failures != 3 || !got[0].Avoided {
+		t.Errorf("after three failures it is described as %+v", got)
 	}
 	for _, x := range append(slots, third...) {
 		s.want([]Action{GiveBack{Slot: x}}, s.step(Ready{x}))

@@ -350,9 +350,10 @@ const fuzzedSize = 4 << 10
 
 // Whatever anybody asks for, the ResourceManager goes on, and what it writes is small and can be read.
 func FuzzHandlers(f *testing.F) {
+	requests := corpus()
 	for i, h := range New(Config{}).handlers() {
 		f.Add(byte(i), []byte(nil), byte(i), []byte(nil))
-		for _, request := range corpus()[h.name] {
+		for _, request := range requests[h.name] {
 			if len(request) <= fuzzedSize {
 				f.Add(byte(i), request, byte(i), request)
 			}
@@ -366,8 +367,9 @@ func FuzzHandlers(f *testing.F) {
 }
 
 func TestLargeRequests(t *testing.T) {
+	requests := corpus()
 	for i, h := range New(Config{}).handlers() {
-		for _, request := range corpus()[h.name] {
+		for _, request := range requests[h.name] {
 			if len(request) > fuzzedSize {
 				callTwice(t, byte(i), request, byte(i), request)
 			}

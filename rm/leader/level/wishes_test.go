@@ -11,6 +11,7 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -127,6 +128,25 @@ func TestWishesThatCannotBe(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{}), "is reclaimed already for 5 s, by user ann: resume it first")
+	})
+}
+
+// full is a scheduler in which a container can't hold anything else.
+type full struct{ *world }
+
+func (full) SetHeld(scheduler.ContainerHandle, records.Resource) bool { return false }
+
+// What the scheduler refuses isn't on record either, and nodes don't hear of it.
+func TestWishesThatTheSchedulerRefuses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.Scheduler = full{w}
+		held := records.NewResource(512, 1)
+		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{Level: ledgerpb.Level_SHRUNK, Held: &held}), "can't hold <memory:512, vCores:1>: it claims <memory:1024, vCores:2>")
+		w.expect(ledgerpb.Level_RUNNING, claim, 0)
+		if len(w.sent()) > 0 {
+			t.Errorf("its node heard of it: %v", w.sent())
+		}
 	})
 }
 

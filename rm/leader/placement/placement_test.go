@@ -256,6 +256,23 @@ func TestMovesThatAreRefused(t *testing.T) {
 	}
 }
 
+// A move to the queue where an application is changes nothing, and is no submission: the queue may be stopped or full.
+func TestApplicationsMayStayInClosedQueues(t *testing.T) {
+	w := newWorld(t, map[string]string{
+		"root.queues": "stopped,full", "root.stopped.capacity": "50", "root.full.capacity": "50",
+		"root.stopped.state": "STOPPED", "root.full.maximum-applications": "0",
+	})
+	for n, path := range []string{1: "root.stopped", 2: "root.full"} {
+		if path == "" {
+			continue
+		}
+		w.app(int32(n), "alice", path)
+		if got, err := w.Move(appID(int32(n)), path); got != path || err != nil || len(w.moved) != 0 {
+			t.Errorf("to %s, where it is: %q, %v, %v", path, got, err, w.moved)
+		}
+	}
+}
+
 // An application that runs may move among Fair queues within the limits of those to which it doesn't count yet.
 func TestFairQueuesLimitMoves(t *testing.T) {
 	amount := records.NewResource

@@ -400,15 +400,19 @@ func TestReservationsComeFirstElsewhere(t *testing.T) {
 	plainAndCrowded(t, func(t *testing.T, crowd func(*cluster)) {
 		c := start(t, nil, "n0", "n1", "n2")
 		crowd(c)
+		var held []handle.Container
 		for n := range handle.Node(3) {
-			c.Restore(c.app("root.b", "v", 0), n, gb(6))
+			held = append(held, c.Restore(c.app("root.b", "v", 0), n, gb(6)))
 		}
-		h := c.app("root.a", "u", 0, row(1, 5))
-		if c.run(0); len(c.Reserved) != 1 {
+		small := c.Restore(c.app("root.b", "v", 0), 2, gb(1))
+		h := c.app("root.a", "u", 0, row(1, 6))
+		if c.run(0); len(c.Reserved) != 1 || c.Containers[c.Reserved[0]].Node != 0 {
 			t.Fatalf("%d reservations", len(c.Reserved))
 		}
-		urgent := c.app("root.a", "u", 9, row(1, 5))
-		c.AddNode(nodeset.Spec{Host: "n3", Rack: "/r", Capability: gb(5)})
+		c.Free(small)
+		c.gets(h, 0, "too little is free")
+		urgent := c.app("root.a", "u", 9, row(1, 6))
+		c.Free(held[1])
 		if _, granted := c.run(c.Now); len(granted[h]) != 1 || len(granted[urgent]) != 0 {
 			t.Errorf("who has a reservation got %d containers, and who is more urgent got %d", len(granted[h]), len(granted[urgent]))
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 
@@ -58,11 +59,11 @@ func TestTornLinesAreCutOff(t *testing.T) {
 }
 
 func TestLogsThatCantBeCreated(t *testing.T) {
-	if w, err := eventlog.Create(filepath.Join(t.TempDir(), "none", "events")); err == nil {
-		t.Errorf("in a folder that isn't there: %v", w)
+	if w, err := eventlog.Create(filepath.Join(t.TempDir(), "none", "events")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("in a folder that isn't there: %v, %v", w, err)
 	}
-	if w, err := eventlog.Create("/dev/null/events"); err == nil {
-		t.Errorf("below a file: %v", w)
+	if w, err := eventlog.Create("/dev/null/events"); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("below a file: %v, %v", w, err)
 	}
 }
 
@@ -101,6 +102,11 @@ func TestNothingIsWrittenAfterAnError(t *testing.T) {
 	}
 	if _, err := eventlog.New(scheduler.Config{}, w, nil, eventlog.Header{}); !errors.Is(err, io.ErrShortWrite) {
 		t.Errorf("a driver that can't record says %v", err)
+	}
+	s := begin(t, &failing{at: 2})
+	s.Name(s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.a", User: "ann"}}), "lost")
+	if err := s.Close(); !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("a driver whose last events aren't on record says %v", err)
 	}
 }
 

@@ -190,6 +190,25 @@ func TestOrderAndCapOfAnAddedPolicy(t *testing.T) {
 	}
 }
 
+// A cap holds for no longer than the application may wait, counted from when it began to.
+func TestHowLongACapHolds(t *testing.T) {
+	g := leaf.New("smallest-first")
+	for _, c := range []struct {
+		since, now int64
+		most       records.Resource
+		until      int64
+	}{
+		{0, 5000, gb(2), 5000 + leaf.Bound}, // it doesn't wait
+		{1000, 5000, gb(2), 1000 + leaf.Bound},
+		{1000, 999 + leaf.Bound, gb(2), 1000 + leaf.Bound},
+		{1000, 1000 + leaf.Bound, leaf.Uncapped(), 1000 + leaf.Bound},
+	} {
+		if most, until := g.Cap(leaf.App{}, c.since, c.now); most != c.most || until != c.until {
+			t.Errorf("waiting since %d, at %d: %v until %d, want %v until %d", c.since, c.now, most, until, c.most, c.until)
+		}
+	}
+}
+
 // A request is held until the time that the policy says, at which the driver asks to be called; or until the policy says so.
 func TestHoldOfAnAddedPolicy(t *testing.T) {
 	d := driver(t, "smallest-first", 9)
