@@ -71,7 +71,14 @@ func TestReducesAreHeldBack(t *testing.T) {
 			c, app := begin(t, l, streaming(t, l), "-Dmapreduce.job.queuename="+policy, "-Dmapreduce.job.reduce.slowstart.completedmaps=0.05", "-Dmapreduce.job.reduces=1",
 				"-Dmapreduce.map.memory.mb=1536", "-files", g.mapper(t), "-input", "/held-"+policy+"/in", "-output", "/held-"+policy+"/out", "-mapper", "wait.sh", "-reducer", "cat")
 			said := regexp.MustCompile(why)
-			await.Slowly(t, "the reduce is held back", func() bool { return said.MatchString(explanation(t, l, app)) })
+			await.Slowly(t, "the reduce is held back", func() bool {
+				text := explanation(t, l, app)
+				found := said.MatchString(text)
+				if found {
+					t.Log(text)
+				}
+				return found
+			})
 			g.open(t)
 			if j := end(t, c, app); j.Code != 0 {
 				t.Fatalf("exit code %d\n%s\n%s", j.Code, j.Stdout, j.Stderr)
