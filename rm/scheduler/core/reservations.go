@@ -27,9 +27,7 @@ func (s *Core) ReservationOf(c handle.Container) *Reservation {
 }
 
 // reserves reports whether nodes are reserved for containers as soon as these find no room.
-func (s *Core) reserves() bool {
-	return s.Rules.ReserveAtOnce
-}
+func (s *Core) reserves() bool { return s.Rules.ReserveAtOnce }
 
 // Reservable reports whether a node could be reserved for a container, as far as the node goes.
 func (s *Core) Reservable(n *nodeset.Node, size *records.Resource) bool {
