@@ -267,6 +267,7 @@ func TestWarnings(t *testing.T) {
 	tree, err := CapacityFromConf(load(t, with(
 		"queues=a", "a.capacity=100", "/frobnicate=1", "a.colour=blue", "b.capacity=3", "a.accessible-node-labels.gpu.capacity=50",
 		"/mapping-rule-json={}", "/per-node-heartbeat.maximum-container-assignments=5", "/application.fail-fast=false", "a.maximum-capacity=[memory=5]",
+		"a.heddle-stage-policy=none", "a.heddle-preemption=suspend", "a.heddle-preemption-unable=kill", "c.heddle-preemption=suspend",
 	)))
 	if err != nil {
 		t.Fatal(err)
@@ -279,6 +280,7 @@ func TestWarnings(t *testing.T) {
 	want := []string{
 		"info application.fail-fast", "warning frobnicate", "warning mapping-rule-json", "warning root.a.accessible-node-labels.gpu.capacity",
 		"warning root.a.colour", "warning root.a.maximum-capacity", "warning root.b.capacity",
+		"warning root.c.heddle-preemption",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q\nwant %q", got, want)

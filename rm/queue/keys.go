@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/quantity"
+	"heddle/rm/queue/suspension"
 )
 
 // own returns a setting that only single queues have, without white space around it.
@@ -119,7 +121,7 @@ var (
 		acl_submit_applications acl_administer_queue acl_application_max_priority disable_preemption
 		intra-queue-preemption.disable_preemption maximum-application-lifetime default-application-lifetime
 		allow-zero-capacity-sum reservable accessible-node-labels acl_submit_reservations acl_administer_reservations
-		acl_list_reservations`)
+		acl_list_reservations ` + leafpolicy.StageKey + ` ` + suspension.MeansKey + ` ` + suspension.UnableKey)
 	laterQueueKeys = []string{
 		"accessible-node-labels.", "default-node-label-expression", "auto-create-child-queue.", "auto-queue-creation-v2.",
 		"leaf-queue-template.", "multi-node-sorting.", "average-capacity", "reservation-", "instantaneous-max-capacity",
