@@ -115,13 +115,11 @@ var (
 	laterKeys = []string{
 		"mapping-rule-", "workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh.",
 	}
-	queueKeys = wordSet(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications maximum-am-resource-percent
-		max-parallel-apps maximum-allocation maximum-allocation-mb maximum-allocation-vcores ordering-policy
-		ordering-policy.fair.enable-size-based-weight priority default-application-priority state acl_submit_applications
-		acl_administer_queue acl_application_max_priority disable_preemption intra-queue-preemption.disable_preemption
-		maximum-application-lifetime default-application-lifetime allow-zero-capacity-sum reservable accessible-node-labels
-		acl_submit_reservations acl_administer_reservations
-		acl_list_reservations ` + leafpolicy.StageKey + ` ` + suspension.MeansKey + ` ` + suspension.UnableKey)
+	queueKeys = wordSet(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications maximum-am-resource-percent max-parallel-apps
+		maximum-allocation maximum-allocation-mb maximum-allocation-vcores ordering-policy ordering-policy.fair.enable-size-based-weight priority
+		default-application-priority state acl_submit_applications acl_administer_queue acl_application_max_priority disable_preemption
+		intra-queue-preemption.disable_preemption maximum-application-lifetime default-application-lifetime allow-zero-capacity-sum reservable
+		accessible-node-labels acl_submit_reservations acl_administer_reservations acl_list_reservations ` + leafpolicy.StageKey + ` ` + suspension.MeansKey + ` ` + suspension.UnableKey)
 	laterQueueKeys = []string{
 		"accessible-node-labels.", "default-node-label-expression", "auto-create-child-queue.", "auto-queue-creation-v2.",
 		"leaf-queue-template.", "multi-node-sorting.", "average-capacity", "reservation-", "instantaneous-max-capacity",
