@@ -256,6 +256,7 @@ func (f *freezes) suspended(id SlotID) {
 	s.frozen, s.since = true, m.now
 	m.nodes[s.host].frozen++
 	m.reckon(s)
+	f.countIdle()
 }
 
 // resumed takes in that a slot goes on.
@@ -270,9 +271,6 @@ func (f *freezes) resumed(id SlotID) {
 	} else {
 		s.seen += m.now - since // when it was granted, for its worker's clock
 	}
-	if m.idleSince != never {
-		m.idleSince = min(m.now, m.idleSince+m.now-s.since) // somebody else had its room meanwhile
-	}
 	f.goOn(s)
 	if s.busy {
 		m.attempt(s.task).Seen = m.now
@@ -280,6 +278,13 @@ func (f *freezes) resumed(id SlotID) {
 	}
 	m.reckon(s)
 	m.stirred = true
+	f.countIdle()
+}
+
+func (f *freezes) countIdle() {
+	if f.m.idleSince != never {
+		countIdle(f.m)
+	}
 }
 
 // goOn notes that a slot doesn't stand still any more, and for how long its attempt has.

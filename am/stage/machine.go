@@ -43,6 +43,8 @@ type Machine struct {
 	barren       time.Duration // since when nothing can run because of bad nodes
 	starved      time.Duration // since when maps wait and only reduces run
 	idleSince    time.Duration // since when nothing runs and slots hold outputs
+	sought       time.Duration // when it last looked for slots that are to make room
+	helpless     bool          // it found none then
 	rooms        int           // how often such slots have made room
 	starts       moments       // from a container's grant to its worker's first word
 	useless      int           // containers in a row that ended before their worker said a word

@@ -22,9 +22,9 @@ func makeRoom(m *Machine) {
 		return
 	}
 	if m.idleSince == never {
-		m.idleSince = m.now
+		m.idleSince, m.helpless = m.now, false
 	}
-	ids, suffices := inTheWay(m)
+	ids, suffices := countIdle(m)
 	patience := roomHelps
 	if suffices {
 		patience = roomSuffices
@@ -45,6 +45,17 @@ func makeRoom(m *Machine) {
 		}
 		ids, suffices = inTheWay(m)
 	}
+}
+
+// countIdle leaves out the time for which no slot could make room, as others had that of slots that stood still. It returns which can now.
+// If the job's own slots stand still in turn, for one another, one always can.
+func countIdle(m *Machine) (ids []SlotID, suffices bool) {
+	if m.helpless {
+		m.idleSince += m.now - m.sought
+	}
+	ids, suffices = inTheWay(m)
+	m.sought, m.helpless = m.now, len(ids) == 0
+	return ids, suffices
 }
 
 // wedged reports whether nothing runs or is about to, though there is something to do and slots without a task.
