@@ -42,6 +42,7 @@ type Machine struct {
 	forgiven     bool
 	barren       time.Duration // since when nothing can run because of bad nodes
 	starved      time.Duration // since when maps wait and only reduces run
+	relieved     bool          // a reduce made way for maps, and none runs yet
 	idleSince    time.Duration // since when nothing runs and slots hold outputs
 	sought       time.Duration // when it last looked for slots that are to make room
 	helpless     bool          // it found none then
@@ -280,6 +281,9 @@ const starving = 5 * time.Second
 // relieve makes room for maps.
 func (m *Machine) relieve() {
 	maps, reduces := &m.tables[Map], &m.tables[Reduce]
+	if maps.count[waiting] == 0 || maps.count[running] > 0 {
+		m.relieved = false
+	}
 	stuck := !m.over && maps.count[waiting] > 0 && m.free(m.poolOf(Map)) == 0 && maps.count[running] == 0 && reduces.count[running] > 0
 	switch {
 	case !stuck:
@@ -287,7 +291,7 @@ func (m *Machine) relieve() {
 	case m.starved == never:
 		m.starved = m.now
 	case m.now-m.starved >= starving:
-		m.starved = never
+		m.starved, m.relieved = never, true
 		for i := len(reduces.all) - 1; i >= 0; i-- {
 			t := &reduces.all[i]
 			if t.phase != running {

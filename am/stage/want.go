@@ -53,7 +53,7 @@ func (m *Machine) wanted(pool int) (n int) {
 
 // mayBegin is how many of the reduces that wait may begin now.
 func mayBegin(m *Machine) int {
-	if !m.due {
+	if !m.due || m.relieved && !roomIsForReduces(m) { // a reduce would take the room again, where it needs less than a map
 		return 0
 	}
 	b := &m.tables[Reduce]
