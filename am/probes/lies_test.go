@@ -288,6 +288,26 @@ func TestProbesWithoutTasksAreRemoved(t *testing.T) {
 	}
 }
 
+// A node that comes when all probes of a job wait at others gets some, too.
+func TestANewNodeGetsProbesOfWaitingTasks(t *testing.T) {
+	f, g := newFake(t, "one"), newFake(t, "two")
+	s := newScheduler(t, Options{}, f, g)
+	a := f.take()
+	await.Until(t, "one is up", func() bool { return s.State().Nodes == 1 })
+	x, ends := task(wire.Task{})
+	s.Submit(x)
+	p := hear[*wire.Probe](t, a)
+	say(t, a, &wire.Verdict{Job: p.Job, Accepted: uint64(p.Count)})
+	b := g.take()
+	hear[*wire.Probe](t, b)
+	say(t, b, &wire.Verdict{Job: p.Job, Accepted: 1}, &wire.Ask{ID: 1, Job: p.Job})
+	hear[*wire.Task](t, b)
+	say(t, b, &wire.Ended{ID: 1})
+	if e := <-ends; e.err != nil || e.Why != wire.Ran {
+		t.Errorf("%+v", e)
+	}
+}
+
 // Where clones may run, a task that floods is told apart by its first megabyte: its copy is ended, and no other one begins.
 func TestAFloodIsNotKept(t *testing.T) {
 	f, g := newFake(t, "one"), newFake(t, "two")

@@ -182,6 +182,11 @@ func (n *node) come() {
 	n.up, n.outbox, n.room = true, nil, 0
 	s.up = append(s.up, n.at)
 	s.sched.SetNodes(slices.Clone(s.up), nil)
+	if !s.o.Early { // tasks may wait at others for long, and whoever got no probe never says that he has room
+		n.room = mostAtOnce
+		n.feed()
+		n.room = 0
+	}
 	s.change()
 }
 
