@@ -256,7 +256,7 @@ func (f *freezes) suspended(id SlotID) {
 	s.frozen, s.since = true, m.now
 	m.nodes[s.host].frozen++
 	m.reckon(s)
-	f.countIdle()
+	countIdle(m)
 }
 
 // resumed takes in that a slot goes on.
@@ -278,13 +278,7 @@ func (f *freezes) resumed(id SlotID) {
 	}
 	m.reckon(s)
 	m.stirred = true
-	f.countIdle()
-}
-
-func (f *freezes) countIdle() {
-	if f.m.idleSince != never {
-		countIdle(f.m)
-	}
+	countIdle(m)
 }
 
 // goOn notes that a slot doesn't stand still any more, and for how long its attempt has.

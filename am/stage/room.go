@@ -47,9 +47,12 @@ func makeRoom(m *Machine) {
 	}
 }
 
-// countIdle leaves out the time for which no slot could make room, as others had that of slots that stood still. It returns which can now.
-// If the job's own slots stand still in turn, for one another, one always can.
+// countIdle leaves out the time for which no slot could make room, as others had that of slots that stood still. It returns which can now,
+// if nothing runs. If the job's own slots stand still in turn, for one another, one always can.
 func countIdle(m *Machine) (ids []SlotID, suffices bool) {
+	if m.idleSince == never {
+		return nil, false
+	}
 	if m.helpless {
 		m.idleSince += m.now - m.sought
 	}

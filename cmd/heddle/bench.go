@@ -13,6 +13,7 @@ import (
 	"heddle/cmd/heddle/internal/collector"
 	"heddle/conf"
 	"heddle/integration/load"
+	"heddle/nm/proc"
 	"heddle/rm"
 	"heddle/yarn/records"
 )
@@ -61,14 +62,12 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 			if err != nil {
 				return err
 			}
-			pid := 0
+			var own *ownRM
 			if !s.named() {
-				own, stop, e := startOwn(cmd.Context(), config)
-				if e != nil {
-					return e
+				if own, err = startOwn(cmd.Context(), config); err != nil {
+					return err
 				}
-				pid = own
-				defer func() { err = errors.Join(err, stop()) }()
+				defer func() { err = errors.Join(err, own.stop()) }()
 			}
 			if err := fillAddresses(config, &o); err != nil {
 				return err
@@ -78,10 +77,11 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 			if res.Duration == 0 {
 				return err
 			}
-			if pid != 0 {
+			if own != nil {
 				var e error
-				res.PeakMemory, e = peakMemory(pid)
-				err = errors.Join(err, e)
+				if res.PeakMemory, e = proc.PeakMemory(own.pid); !errors.Is(e, errors.ErrUnsupported) {
+					err = errors.Join(err, e)
+				}
 			}
 			return errors.Join(err, printLoad(cmd.OutOrStdout(), &res, asJSON))
 		},

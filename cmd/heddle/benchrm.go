@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
@@ -22,17 +21,23 @@ const ownPatience = 20 * time.Second
 // named reports whether the command line or the environment names a cluster.
 func (s *source) named() bool { return conf.Locate(s.dir, nil) != "" || len(s.overrides) > 0 }
 
+// ownRM is a ResourceManager that was started for a measurement.
+type ownRM struct {
+	pid  int
+	stop func() error // ends it and removes its folder
+}
+
 // startOwn starts a ResourceManager of this program on free ports, with its state in a temporary folder, and sets its
-// addresses in the configuration. stop ends it and removes the folder. pid is its process.
-func startOwn(ctx context.Context, c *conf.Config) (pid int, stop func() error, err error) {
+// addresses in the configuration.
+func startOwn(ctx context.Context, c *conf.Config) (*ownRM, error) {
 	dir, err := os.MkdirTemp("", "heddle-bench-")
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	remove := func() error { return os.RemoveAll(dir) }
 	self, err := os.Executable()
 	if err != nil {
-		return 0, nil, errors.Join(err, remove())
+		return nil, errors.Join(err, remove())
 	}
 	args := []string{"rm", "-D", "heddle.state.dir=" + dir, "-D", "heddle.log.level=warn"}
 	var ports []string
@@ -40,7 +45,7 @@ func startOwn(ctx context.Context, c *conf.Config) (pid int, stop func() error, 
 	for _, key := range []string{rm.ClientAddress, rm.MasterAddress, rm.TrackerAddress, rm.AdminAddress, rm.WebAddress} {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
-			return 0, nil, errors.Join(err, remove())
+			return nil, errors.Join(err, remove())
 		}
 		held = append(held, l)
 		ports = append(ports, l.Addr().String())
@@ -53,17 +58,17 @@ func startOwn(ctx context.Context, c *conf.Config) (pid int, stop func() error, 
 	logFile := filepath.Join(dir, "log")
 	log, err := os.Create(logFile)
 	if err != nil {
-		return 0, nil, errors.Join(err, remove())
+		return nil, errors.Join(err, remove())
 	}
 	defer log.Close()
 	cmd := exec.Command(self, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
-		return 0, nil, errors.Join(err, remove())
+		return nil, errors.Join(err, remove())
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
-	stop = func() error {
+	stop := func() error {
 		_ = cmd.Process.Signal(syscall.SIGTERM)
 		return errors.Join(<-ended, remove())
 	}
@@ -71,31 +76,16 @@ func startOwn(ctx context.Context, c *conf.Config) (pid int, stop func() error, 
 		select {
 		case err := <-ended:
 			said, _ := os.ReadFile(logFile)
-			return 0, nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has ended (%w): %s", err, said), remove())
+			return nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has ended (%w): %s", err, said), remove())
 		case <-ctx.Done():
-			return 0, nil, errors.Join(ctx.Err(), stop())
+			return nil, errors.Join(ctx.Err(), stop())
 		case <-time.After(20 * time.Millisecond):
 		}
 		if time.Now().After(deadline) {
-			return 0, nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has not opened its ports after %v", ownPatience), stop())
+			return nil, errors.Join(fmt.Errorf("the benchmark's ResourceManager has not opened its ports after %v", ownPatience), stop())
 		}
 	}
-	return cmd.Process.Pid, stop, nil
-}
-
-// peakMemory returns the most memory that a running process has had resident, in bytes.
-func peakMemory(pid int) (int64, error) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(raw)) {
-		var kB int64
-		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kB); n == 1 {
-			return kB << 10, nil
-		}
-	}
-	return 0, fmt.Errorf("/proc/%d/status has no VmHWM", pid)
+	return &ownRM{cmd.Process.Pid, stop}, nil
 }
 
 // open reports whether all addresses accept connections.

@@ -16,6 +16,7 @@ import (
 	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
+	"heddle/nm/proc"
 	"heddle/rm"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -221,19 +222,14 @@ func (x *target) unharmed() {
 func (x *target) memory() {
 	x.t.Helper()
 	for _, name := range x.Daemons() {
-		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", x.PID(name)))
+		peak, err := proc.PeakMemory(x.PID(name))
 		if err != nil {
 			x.t.Error(err)
 			continue
 		}
-		_, rest, _ := strings.Cut(string(raw), "VmHWM:")
-		kb, err := strconv.Atoi(strings.Fields(rest)[0])
-		if err != nil {
-			x.t.Fatal(err)
-		}
-		x.t.Logf("%s has used at most %d MB", name, kb/1024)
-		if kb/1024 > memoryBound {
-			x.t.Errorf("%s has used %d MB; %d are allowed", name, kb/1024, memoryBound)
+		x.t.Logf("%s has used at most %d MB", name, peak>>20)
+		if peak == 0 || peak>>20 > memoryBound {
+			x.t.Errorf("%s has used %d MB; %d are allowed", name, peak>>20, memoryBound)
 		}
 	}
 }

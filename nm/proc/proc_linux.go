@@ -88,6 +88,21 @@ func Environ(pid int) ([]string, error) {
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), nil
 }
 
+// PeakMemory returns the most memory that a process has had resident, in bytes. It is 0 for kernel threads and zombies.
+func PeakMemory(pid int) (int64, error) {
+	b, err := os.ReadFile(filepath.Join(Root, strconv.Itoa(pid), "status"))
+	if err != nil {
+		return 0, goneOr(pid, err)
+	}
+	for line := range strings.Lines(string(b)) {
+		if kB, found := strings.CutPrefix(line, "VmHWM:"); found {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(kB), " kB"), 10, 64)
+			return n << 10, err
+		}
+	}
+	return 0, nil
+}
+
 // Signal sends sig to exactly the process that id names. It returns ErrGone if that process has ended.
 func Signal(id ID, sig syscall.Signal) error {
 	fd, err := open(id)

@@ -203,3 +203,12 @@ func TestAContainerIsNotSparedForItsNode(t *testing.T) {
 		t.Errorf("a process that has ended: %v", err)
 	}
 }
+
+func TestPeakMemory(t *testing.T) {
+	if n, err := PeakMemory(os.Getpid()); err != nil || n < 1<<20 || n%1024 != 0 {
+		t.Errorf("%d %v", n, err)
+	}
+	if n, err := PeakMemory(1 << 30); !errors.Is(err, ErrGone) {
+		t.Errorf("%d %v", n, err)
+	}
+}

@@ -69,6 +69,9 @@ func PIDs() ([]int, error) {
 // Environ is not supported here.
 func Environ(int) ([]string, error) { return nil, errors.ErrUnsupported }
 
+// PeakMemory is not supported here.
+func PeakMemory(int) (int64, error) { return 0, errors.ErrUnsupported }
+
 // Signal sends sig to a process. It returns ErrGone when that process has ended.
 func Signal(id ID, sig syscall.Signal) error {
 	err := syscall.Kill(id.PID, sig)
