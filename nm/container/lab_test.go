@@ -52,6 +52,7 @@ type lab struct {
 	dir   string
 	node  *node
 	tweak func(*Options)
+	app   int32 // of the container of counter, 1 if it is 0. Where labs run side by side, each needs its own
 }
 
 // node is one life of a NodeManager.

@@ -165,7 +165,7 @@ func (l *lab) recorded(c *Container) (r record) {
 // counter starts a container whose progress can be seen, and waits until there is some.
 func (l *lab) counter() (c *Container, file string) {
 	l.t.Helper()
-	c = l.run(job{id: containerID(1, 1), command: counting})
+	c = l.run(job{id: containerID(max(1, l.app), 1), command: counting})
 	await.Until(l.t, "RUNNING", func() bool { return c.State() == Running })
 	file = c.Status().WorkDir + "/count"
 	await.Until(l.t, "progress", func() bool { return exists(file) && size(l.t.(*testing.T), file) > 0 })
