@@ -157,6 +157,14 @@ func speculator(s *job.Spec) (stage.Speculator, stage.Splitter) {
 // leastSilence is how long a worker may be silent at least: it waits for answers for a third of that.
 const leastSilence = 3 * job.LongPoll
 
+// silenceSetting names the setting, and what it is where a worker may be silent for longer.
+func silenceSetting(set time.Duration) string {
+	if set < leastSilence {
+		return fmt.Sprintf("%s is %v; a worker may be silent for %v at least", job.KeyTimeout, set, leastSilence)
+	}
+	return job.KeyTimeout
+}
+
 // kindOf and idOf are how messages call what the machine calls otherwise.
 func kindOf(s stage.Stage) job.Kind {
 	if s == stage.Map {
@@ -333,7 +341,7 @@ func (c *coordinator) accept(a stage.Accept) {
 
 func (c *coordinator) revoke(id stage.AttemptID) {
 	c.log.WithField("task", id.String()).Warn("Its output is lost")
-	c.finals.AddTimes(c.results[id.TaskID].counters, -1)
+	c.finals.Sub(c.results[id.TaskID].counters)
 	delete(c.results, id.TaskID)
 	c.tell(job.MapOutput{Map: id.Index, Attempt: id.Number, Lost: true})
 	c.counters.Add(job.JobGroup, job.LostMaps, 1)
@@ -354,7 +362,7 @@ func (c *coordinator) fault(e *stage.AttemptError) {
 	case errors.As(e.Err, &told):
 		f.Error, f.Stderr = told.text, told.stderr
 	case errors.As(e.Err, &silent):
-		f.Error = fmt.Sprintf("its worker, %v, said nothing for %v (%s)", c.slots[silent.Slot].ID, silent.Limit, job.KeyTimeout)
+		f.Error = fmt.Sprintf("its worker, %v, said nothing for %v (%s)", c.slots[silent.Slot].ID, silent.Limit, silenceSetting(c.spec.Timeout))
 	}
 	if c.failures = append(c.failures, f); len(c.failures) > failuresKept {
 		c.failures = c.failures[1:]

@@ -313,6 +313,27 @@ func TestFailedTasksGoElsewhere(t *testing.T) {
 	}
 }
 
+// The message says what is set, also where a worker may be silent for longer.
+func TestSilentWorkerIsReportedWithTheSetting(t *testing.T) {
+	for set, want := range map[time.Duration]string{
+		15 * time.Second: "said nothing for 30s (mapreduce.task.timeout is 15s; a worker may be silent for 30s at least)",
+		time.Minute:      "said nothing for 1m0s (mapreduce.task.timeout)",
+	} {
+		s := specOf(job.Job{}, 3)
+		s.Timeout = set
+		p := newPlayBy(s, 1)
+		w := p.grant("a")
+		if r, err := p.next(w); err != nil || r.Task == nil {
+			t.Fatalf("%+v, %v", r, err)
+		}
+		p.now = p.now.Add(max(set, leastSilence) + time.Second)
+		p.c.relieve()
+		if f := p.c.failures; len(f) != 1 || !strings.Contains(f[0].Error, w) || !strings.HasSuffix(f[0].Error, want) {
+			t.Errorf("%v: %+v", set, f)
+		}
+	}
+}
+
 func TestPreemptedContainersCostNoAttempt(t *testing.T) {
 	p := newPlay(1, 0)
 	for i := range 10 {

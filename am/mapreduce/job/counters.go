@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 )
 
@@ -46,22 +47,37 @@ const (
 	LaunchedWorkers = "TOTAL_LAUNCHED_WORKERS"
 )
 
-// Add counts n more of something.
-func (c Counters) Add(group, name string, n int64) {
+// Add counts n more of something. It reports false if that is beyond 64 bits: the counter then stays at the limit. (Hadoop's wrap.)
+func (c Counters) Add(group, name string, n int64) bool {
 	if c[group] == nil {
 		c[group] = map[string]int64{}
 	}
-	c[group][name] += n
+	old := c[group][name]
+	sum := old + n
+	fits := (sum > old) == (n > 0)
+	if !fits && n > 0 {
+		sum = math.MaxInt64
+	} else if !fits {
+		sum = math.MinInt64
+	}
+	c[group][name] = sum
+	return fits
 }
 
 // AddAll adds all of other.
-func (c Counters) AddAll(other Counters) { c.AddTimes(other, 1) }
-
-// AddTimes adds all of other several times; -1 takes it away.
-func (c Counters) AddTimes(other Counters, times int64) {
+func (c Counters) AddAll(other Counters) {
 	for group, names := range other {
 		for name, n := range names {
-			c.Add(group, name, times*n)
+			c.Add(group, name, n)
+		}
+	}
+}
+
+// Sub takes all of other away.
+func (c Counters) Sub(other Counters) {
+	for group, names := range other {
+		for name, n := range names {
+			c.Add(group, name, -max(n, -math.MaxInt64))
 		}
 	}
 }

@@ -30,8 +30,9 @@ type command struct {
 	env  []string // in addition to that of this process
 	log  *stderr
 
-	gauge  *gauge // of what it reads; nil: nobody wants to know
-	atOnce int    // so much lies in its pipe and on the way there, in bytes; 0: as much as is quick
+	gauge  *gauge        // of what it reads; nil: nobody wants to know
+	atOnce int           // so much lies in its pipe and on the way there, in bytes; 0: as much as is quick
+	grace  time.Duration // how long its pipes may be open when it has ended, before it is asked who holds them; 0: lingering
 }
 
 // CommandError is the failure of a command.
@@ -107,16 +108,31 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 	}
 	defer input.Close()
 	cmd.Stdin = output
-	stdout, err := cmd.StdoutPipe()
+	stdout, write, err := os.Pipe()
 	if err != nil {
 		output.Close()
 		return err
 	}
+	defer stdout.Close()
+	cmd.Stdout = write
 	err = cmd.Start()
 	output.Close()
+	write.Close()
 	if err != nil {
 		return &CommandError{c.role, c.line, err}
 	}
+	defer context.AfterFunc(ctx, func() {
+		// Who isn't in the command's process group isn't killed, and may hold both pipes for ever.
+		input.Close()
+		_ = stdout.SetReadDeadline(time.Unix(1, 0))
+	})()
+	var watching sync.WaitGroup
+	finished := make(chan struct{})
+	watching.Go(func() {
+		if err := c.watchPipes(cmd.Process.Pid, input, stdout, finished); err != nil {
+			cancel(err)
+		}
+	})
 	if c.gauge != nil {
 		c.gauge.pipe.Store(input)
 		defer c.gauge.release()
@@ -149,20 +165,26 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 	if taken != nil {
 		cancel(taken)
 	}
-	exited := make(chan error, 1)
 	if taken == nil {
-		// Wait closes the pipes; the command may have closed its output and go on reading.
-		feeding.Wait()
+		feeding.Wait() // the command may have closed its output and go on reading
 	}
-	exited <- cmd.Wait()
+	close(finished)
+	watching.Wait() // it needs the process, which is gone once it was waited for
+	exited := cmd.Wait()
 	input.Close() // somebody else may hold the other end, and read nothing
 	feeding.Wait()
 	c.log.flush()
+	c.log.hold("")
+	var held *HeldError
+	var exit *exec.ExitError
+	if errors.As(context.Cause(ctx), &held) && errors.As(exited, &exit) {
+		return &CommandError{c.role, c.line, exited}
+	}
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	if err := <-exited; err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return &CommandError{c.role, c.line, err}
+	if exited != nil && !errors.Is(exited, exec.ErrWaitDelay) {
+		return &CommandError{c.role, c.line, exited}
 	}
 	return nil
 }
@@ -174,12 +196,14 @@ type stderr struct {
 
 	mu       sync.Mutex
 	counters job.Counters
-	names    int // of counters
+	names    int  // of counters
+	full     bool // one of them has reached its limit
 	status   string
 	partial  []byte
 	passed   bytes.Buffer // to be passed on
 	tail     []string
 	seen     time.Time // when something was written
+	held     string    // who holds the pipes of a command that has ended; "": nobody
 }
 
 func newStderr(to io.Writer) *stderr {
@@ -216,6 +240,17 @@ func (s *stderr) flush() {
 		s.partial = s.partial[:0]
 	}
 	s.pass()
+}
+
+// hold notes that somebody holds the pipes of a command that has ended, and says so once.
+func (s *stderr) hold(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text != "" && s.held == "" {
+		fmt.Fprintln(&s.passed, text)
+		s.pass()
+	}
+	s.held = text
 }
 
 // pass passes on all at once: a command may write millions of lines.
@@ -259,7 +294,10 @@ func (s *stderr) count(group, name string, n int64) {
 			return
 		}
 	}
-	s.counters.Add(group, name, n)
+	if !s.counters.Add(group, name, n) && !s.full {
+		s.full = true
+		fmt.Fprintf(&s.passed, "counter %s,%s stays at %d: 64 bits hold no more\n", group, name, s.counters.Get(group, name))
+	}
 }
 
 func (s *stderr) last() []string {

@@ -1,10 +1,12 @@
 package worker
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,6 +111,19 @@ func TestReduceThatWaitsForMapsIsAlive(t *testing.T) {
 			t.Errorf("%v after %d questions, a sign of life %v ago", err, polls, time.Since(last))
 		}
 	})
+}
+
+// Counters of a command wrapped: a large sum became a negative one.
+func TestCountersStayAtTheirLimits(t *testing.T) {
+	var out bytes.Buffer
+	s := newStderr(&out)
+	for _, n := range []string{"9223372036854775807", "1", "1", "-1", "9223372036854775808"} {
+		fmt.Fprintf(s, "reporter:counter:g,n,%s\n", n)
+	}
+	const want = "counter g,n stays at 9223372036854775807: 64 bits hold no more\nreporter:counter:g,n,9223372036854775808\n"
+	if got := s.counters.Get("g", "n"); got != math.MaxInt64-1 || out.String() != want {
+		t.Errorf("%d, %q", got, out.String())
+	}
 }
 
 func TestManyCountersAreBounded(t *testing.T) {

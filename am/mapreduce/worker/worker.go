@@ -263,11 +263,18 @@ func (w *worker) report(ctx context.Context, cancel context.CancelCauseFunc, t *
 		case <-tick.C:
 		}
 		t.log.mu.Lock()
-		status, heard := t.log.status, t.log.seen
+		status, heard, held := t.log.status, t.log.seen, t.log.held
 		t.log.mu.Unlock()
 		if limit := w.spec.Timeout; limit > 0 && time.Since(time.Unix(0, t.active.Load())) > limit && time.Since(heard) > limit {
-			cancel(fmt.Errorf("%w for %v (%s)", errStuck, limit, job.KeyTimeout))
+			err := fmt.Errorf("%w for %v (%s)", errStuck, limit, job.KeyTimeout)
+			if held != "" {
+				err = fmt.Errorf("%w: %s", err, held)
+			}
+			cancel(err)
 			return
+		}
+		if held != "" {
+			status = held
 		}
 		began := time.Now()
 		var resp job.ProgressResponse
