@@ -86,7 +86,8 @@ func logger(c *conf.Config) *logrus.Entry {
 	if c.Text("heddle.log.format") == "json" {
 		l.SetFormatter(&logrus.JSONFormatter{})
 	} else {
-		l.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "2006-01-02T15:04:05.000"})
+		// In colours, on a terminal, messages would not be quoted, and a name in one could command the terminal or forge a line.
+		l.SetFormatter(&logrus.TextFormatter{FullTimestamp: true, TimestampFormat: "2006-01-02T15:04:05.000", DisableColors: true})
 	}
 	return logrus.NewEntry(l)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/command"
+	"heddle/cmd/heddle/internal/plain"
 	"heddle/conf"
 )
 
@@ -36,7 +37,7 @@ func main() {
 	if errors.As(err, &exit) {
 		os.Exit(int(exit))
 	}
-	fmt.Fprintln(os.Stderr, "heddle:", err)
+	fmt.Fprintln(os.Stderr, "heddle:", plain.Text(err.Error()))
 	os.Exit(1)
 }
 

@@ -19,6 +19,7 @@ import (
 	"heddle/am/mapreduce"
 	"heddle/am/mapreduce/job"
 	"heddle/am/mapreduce/worker"
+	"heddle/cmd/heddle/internal/plain"
 	"heddle/cmd/heddle/internal/streaming"
 	"heddle/conf"
 	"heddle/yarn/pb"
@@ -212,7 +213,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 		return fmt.Errorf("mr: %v %s: %s", job.ID, ending(r.Report), p.reason(why, r.Status.Failures))
 	}
 	if !o.Quiet && r.Known {
-		if err := r.Status.Counters.Print(stderr); err != nil {
+		if err := r.Status.Counters.Print(plain.Writer{W: stderr}); err != nil {
 			return err
 		}
 	}
@@ -249,7 +250,10 @@ func printReport(w io.Writer, r *mapreduce.Result, took time.Duration) error {
 		r.Report.TrackingURL, r.Report.Attempt.Attempt, took.Seconds(), r.Status.Maps, r.Status.Reduces, r.Status.Counters, r.Status.Failures,
 		r.Status.Began, r.Status.Attempts,
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(out)
+	b, err := json.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, plain.JSON(string(b)))
+	return err
 }

@@ -10,6 +10,7 @@ import (
 
 	"heddle/am/mapreduce"
 	"heddle/am/mapreduce/job"
+	"heddle/cmd/heddle/internal/plain"
 )
 
 // mrProgress shows a job's progress: as a bar on a terminal, as lines elsewhere.
@@ -42,7 +43,7 @@ func (p *mrProgress) line(format string, args ...any) {
 		return
 	}
 	p.wipe()
-	fmt.Fprintf(p.w, format+"\n", args...)
+	fmt.Fprintln(p.w, plain.Text(fmt.Sprintf(format, args...)))
 }
 
 func (p *mrProgress) wipe() {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
@@ -99,7 +98,7 @@ func (as *applications) checkTags(tags []string) error {
 		if most := as.Settings.MaxTagLength; most > 0 && utf8.RuneCountInString(tag) > most {
 			return refusal.New(refusal.InvalidTag, "Tag %s is too long, maximum allowed length of a tag is %d", tag, most)
 		}
-		if strings.ContainsFunc(tag, func(r rune) bool { return r > unicode.MaxASCII }) {
+		if strings.ContainsFunc(tag, func(r rune) bool { return r < ' ' || r > '~' }) { // Hadoop refuses control characters in these words, too
 			return refusal.New(refusal.InvalidTag, "A tag can only have ASCII characters! Invalid tag - %s", tag)
 		}
 	}

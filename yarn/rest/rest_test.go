@@ -193,6 +193,19 @@ func TestDecode(t *testing.T) {
 			name: "numbers that are none count as 0", kind: "application/json", body: `{"memory":"plenty","priority":99999999999}`,
 			want: submission{Priority: new(int32)},
 		},
+		{name: "latin 1", kind: "application/json; charset=ISO-8859-1", body: "{\"application-id\":\"gr\xf6\xdfe\"}", want: submission{ID: "größe"}},
+		{name: "not latin 1", kind: "application/json; charset=iso-8859-1", body: `{"application-id":"größe"}`, want: submission{ID: "grÃ¶Ã\u009fe"}},
+		{name: "ascii", kind: "application/json; charset=us-ascii", body: `{"application-id":"größe"}`, want: submission{ID: "gr����e"}},
+		{name: "quoted", kind: `application/json; charset="utf-8"`, body: `{"application-id":"größe"}`, want: submission{ID: "größe"}},
+		{name: "utf-16", kind: "application/json; charset=UTF-16", body: "\xff\xfe{\x00\"\x00t\x00a\x00g\x00\"\x00:\x00\"\x00=\xd8\x00\xde\"\x00}\x00", want: submission{Tags: []string{"😀"}}},
+		{name: "utf-16be", kind: "application/json; charset=UTF-16BE", body: "\x00{\x00\"\x00t\x00a\x00g\x00\"\x00:\x00\"\x00\xf6\x00\"\x00}", want: submission{Tags: []string{"ö"}}},
+		{name: "half of utf-16", kind: "application/json; charset=UTF-16LE", body: "{\x00}\x00}", status: 400},
+		{name: "unknown charset", kind: "application/json; charset=nonsense", body: `{}`, status: 415},
+		{name: "unknown charset of xml", kind: "application/xml; charset=nonsense", body: `<s/>`, status: 415},
+		{name: "xml says which", kind: "application/xml; charset=ISO-8859-1", body: "<?xml version='1.0' encoding='UTF-8'?><s><tag>ö</tag></s>", want: submission{Tags: []string{"ö"}}},
+		{name: "xml of latin 1", kind: "application/xml", body: "<?xml version='1.0' encoding='ISO-8859-1'?><s><tag>\xf6</tag></s>", want: submission{Tags: []string{"ö"}}},
+		{name: "xml of an unknown charset", kind: "application/xml", body: "<?xml version='1.0' encoding='nonsense'?><s/>", status: 400},
+		{name: "xml of utf-16", kind: "application/xml", body: "\xfe\xff\x00<\x00s\x00>\x00<\x00t\x00a\x00g\x00>\x00\xf6\x00<\x00/\x00t\x00a\x00g\x00>\x00<\x00/\x00s\x00>", want: submission{Tags: []string{"ö"}}},
 		{name: "null is nothing", kind: "application/json", body: `{"application-id":null,"priority":null}`},
 		{name: "a bare text has no members", kind: "application/json", body: `"hello"`},
 		{name: "wrapped", kind: "application/json", body: `{"s":{"application-id":"a"}}`, wrapped: true, want: submission{ID: "a"}},
@@ -402,7 +415,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add(s, false)
 	}
 	f.Fuzz(func(t *testing.T, body string, wrapped bool) {
-		for _, kind := range []string{"application/json", "application/xml"} {
+		for _, kind := range []string{"application/json", "application/xml", "application/json; charset=utf-16"} {
 			var v submission
 			err := Decode(kind, []byte(body), Target{"s", wrapped, &v})
 			if err != nil {

@@ -159,10 +159,10 @@ func (s *session) appList(l *option.Line) error {
 	}
 	s.print("Total number of applications (application-types: %s, states: %s and tags: %s):%d\n",
 		list(types), list(stateNames), list(tags), len(resp.GetApplications()))
-	s.print("%s", javafmt.Row(appColumns, "Application-Id", "Application-Name", "Application-Type", "User", "Queue",
+	s.write(javafmt.Row(appColumns, "Application-Id", "Application-Name", "Application-Type", "User", "Queue",
 		"State", "Final-State", "Progress", "Tracking-URL"))
 	for _, a := range resp.GetApplications() {
-		s.print("%s", javafmt.Row(appColumns,
+		s.write(javafmt.Row(appColumns,
 			records.ApplicationIDFrom(a.GetApplicationId()).String(), a.GetName(), a.GetApplicationType(), a.GetUser(),
 			a.GetQueue(), a.GetYarnApplicationState().String(), records.FinalStatusName(a.GetFinalApplicationStatus()),
 			javafmt.Percent(a.GetProgress()), orNull(a.HasOriginalTrackingUrl(), a.GetOriginalTrackingUrl())))
@@ -226,31 +226,30 @@ func (s *session) appStatus(text string) error {
 		return err
 	}
 	s.print("Application Report : \n")
-	field := func(name, value string) { s.print("\t%s : %s\n", name, value) }
-	field("Application-Id", records.ApplicationIDFrom(a.GetApplicationId()).String())
-	field("Application-Name", a.GetName())
-	field("Application-Type", a.GetApplicationType())
-	field("User", a.GetUser())
-	field("Queue", a.GetQueue())
-	field("Application Priority", orNull(a.HasPriority(), fmt.Sprint(a.GetPriority().GetPriority())))
-	field("Start-Time", fmt.Sprint(a.GetStartTime()))
-	field("Finish-Time", fmt.Sprint(a.GetFinishTime()))
-	field("Progress", javafmt.Percent(a.GetProgress()))
-	field("State", a.GetYarnApplicationState().String())
-	field("Final-State", records.FinalStatusName(a.GetFinalApplicationStatus()))
-	field("Tracking-URL", orNull(a.HasOriginalTrackingUrl(), a.GetOriginalTrackingUrl()))
-	field("RPC Port", fmt.Sprint(a.GetRpcPort()))
-	field("AM Host", orNull(a.HasHost(), a.GetHost()))
+	field(s, "Application-Id", records.ApplicationIDFrom(a.GetApplicationId()).String())
+	field(s, "Application-Name", a.GetName())
+	field(s, "Application-Type", a.GetApplicationType())
+	field(s, "User", a.GetUser())
+	field(s, "Queue", a.GetQueue())
+	field(s, "Application Priority", orNull(a.HasPriority(), fmt.Sprint(a.GetPriority().GetPriority())))
+	field(s, "Start-Time", fmt.Sprint(a.GetStartTime()))
+	field(s, "Finish-Time", fmt.Sprint(a.GetFinishTime()))
+	field(s, "Progress", javafmt.Percent(a.GetProgress()))
+	field(s, "State", a.GetYarnApplicationState().String())
+	field(s, "Final-State", records.FinalStatusName(a.GetFinalApplicationStatus()))
+	field(s, "Tracking-URL", orNull(a.HasOriginalTrackingUrl(), a.GetOriginalTrackingUrl()))
+	field(s, "RPC Port", fmt.Sprint(a.GetRpcPort()))
+	field(s, "AM Host", orNull(a.HasHost(), a.GetHost()))
 	s.appUsage(a)
 	status := javafmt.NotAvailable
 	if a.HasLogAggregationStatus() {
 		status = records.LogAggregationName(a.GetLogAggregationStatus())
 	}
-	field("Log Aggregation Status", status)
-	field("Diagnostics", orNull(a.HasDiagnostics(), a.GetDiagnostics()))
-	field("Unmanaged Application", fmt.Sprint(a.GetUnmanagedApplication()))
-	field("Application Node Label Expression", orNull(a.HasAppNodeLabelExpression(), a.GetAppNodeLabelExpression()))
-	field("AM container Node Label Expression", orNull(a.HasAmNodeLabelExpression(), a.GetAmNodeLabelExpression()))
+	field(s, "Log Aggregation Status", status)
+	paragraph(s, "Diagnostics", orNull(a.HasDiagnostics(), a.GetDiagnostics()))
+	field(s, "Unmanaged Application", fmt.Sprint(a.GetUnmanagedApplication()))
+	field(s, "Application Node Label Expression", orNull(a.HasAppNodeLabelExpression(), a.GetAppNodeLabelExpression()))
+	field(s, "AM container Node Label Expression", orNull(a.HasAmNodeLabelExpression(), a.GetAmNodeLabelExpression()))
 	for _, t := range a.GetAppTimeouts() {
 		timeout := t.GetApplicationTimeout()
 		s.print("\tTimeoutType : %s\tExpiryTime : %s\tRemainingTime : %dseconds\n",
@@ -258,7 +257,7 @@ func (s *session) appStatus(text string) error {
 			timeout.GetExpireTime(), timeout.GetRemainingTime())
 	}
 	if a.HasRmClusterId() {
-		field("RMClusterId", a.GetRmClusterId())
+		field(s, "RMClusterId", a.GetRmClusterId())
 	}
 	s.print("\n")
 	return nil

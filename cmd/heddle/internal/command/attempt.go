@@ -58,9 +58,9 @@ func (s *session) attemptList(text string) error {
 		return err
 	}
 	s.print("Total number of application attempts :%d\n", len(resp.GetApplicationAttempts()))
-	s.print("%s", javafmt.Row(attemptColumns, "ApplicationAttempt-Id", "State", "AM-Container-Id", "Tracking-URL"))
+	s.write(javafmt.Row(attemptColumns, "ApplicationAttempt-Id", "State", "AM-Container-Id", "Tracking-URL"))
 	for _, a := range resp.GetApplicationAttempts() {
-		s.print("%s", javafmt.Row(attemptColumns, records.AttemptIDFrom(a.GetApplicationAttemptId()).String(),
+		s.write(javafmt.Row(attemptColumns, records.AttemptIDFrom(a.GetApplicationAttemptId()).String(),
 			records.AttemptStateName(a.GetYarnApplicationAttemptState()), amContainer(a),
 			orNull(a.HasTrackingUrl(), a.GetTrackingUrl())))
 	}
@@ -102,14 +102,13 @@ func (s *session) attemptStatus(text string) error {
 	}
 	a := resp.GetApplicationAttemptReport()
 	s.print("Application Attempt Report : \n")
-	field := func(name, value string) { s.print("\t%s : %s\n", name, value) }
-	field("ApplicationAttempt-Id", records.AttemptIDFrom(a.GetApplicationAttemptId()).String())
-	field("State", records.AttemptStateName(a.GetYarnApplicationAttemptState()))
-	field("AMContainer", amContainer(a))
-	field("Tracking-URL", orNull(a.HasTrackingUrl(), a.GetTrackingUrl()))
-	field("RPC Port", fmt.Sprint(a.GetRpcPort()))
-	field("AM Host", orNull(a.HasHost(), a.GetHost()))
-	field("Diagnostics", orNull(a.HasDiagnostics(), a.GetDiagnostics()))
+	field(s, "ApplicationAttempt-Id", records.AttemptIDFrom(a.GetApplicationAttemptId()).String())
+	field(s, "State", records.AttemptStateName(a.GetYarnApplicationAttemptState()))
+	field(s, "AMContainer", amContainer(a))
+	field(s, "Tracking-URL", orNull(a.HasTrackingUrl(), a.GetTrackingUrl()))
+	field(s, "RPC Port", fmt.Sprint(a.GetRpcPort()))
+	field(s, "AM Host", orNull(a.HasHost(), a.GetHost()))
+	paragraph(s, "Diagnostics", orNull(a.HasDiagnostics(), a.GetDiagnostics()))
 	return nil
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
+	"heddle/cmd/heddle/internal/plain"
 	"heddle/conf"
 	"heddle/yarn/ipc"
 )
@@ -87,7 +88,7 @@ func (v verb) command(load Load) *cobra.Command {
 		Use: v.name, Short: v.short, GroupID: Group,
 		DisableFlagParsing: true, // options with one dash
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s := &session{Context: cmd.Context(), out: cmd.OutOrStdout(), err: cmd.ErrOrStderr(), now: time.Now, zone: time.Local}
+			s := &session{Context: cmd.Context(), out: cmd.OutOrStdout(), err: plain.Writer{W: cmd.ErrOrStderr()}, now: time.Now, zone: time.Local}
 			return v.start(s, load, args)
 		},
 	}
@@ -235,7 +236,21 @@ func (s *session) invalid() error {
 	return s.usage()
 }
 
-// print writes to standard output.
+// print writes to standard output. A string among the arguments may be anybody's, and is printed on one line.
 func (s *session) print(format string, args ...any) {
+	for i, a := range args {
+		if text, ok := a.(string); ok {
+			args[i] = plain.Cell(text)
+		}
+	}
 	fmt.Fprintf(s.out, format, args...)
 }
+
+// write writes a text of several lines to standard output.
+func (s *session) write(text string) { fmt.Fprint(s.out, plain.Text(text)) }
+
+// field writes a line of a report.
+func field(s *session, name, value string) { s.print("\t%s : %s\n", name, value) }
+
+// paragraph is field for a value that may have several lines.
+func paragraph(s *session, name, value string) { s.write("\t" + name + " : " + value + "\n") }

@@ -96,10 +96,10 @@ func (s *session) containerList(text string) error {
 		return err
 	}
 	s.print("Total number of containers :%d\n", len(resp.GetContainers()))
-	s.print("%s", javafmt.Row(containerColumns, "Container-Id", "Start Time", "Finish Time", "State", "Host",
+	s.write(javafmt.Row(containerColumns, "Container-Id", "Start Time", "Finish Time", "State", "Host",
 		"Node Http Address", "LOG-URL"))
 	for _, r := range resp.GetContainers() {
-		s.print("%s", javafmt.Row(containerColumns, records.ContainerIDFrom(r.GetContainerId()).String(),
+		s.write(javafmt.Row(containerColumns, records.ContainerIDFrom(r.GetContainerId()).String(),
 			javafmt.Time(r.GetCreationTime(), s.zone), javafmt.Time(r.GetFinishTime(), s.zone),
 			containerState(r), containerHost(r), containerHTTP(r),
 			orNull(r.HasLogUrl(), r.GetLogUrl())))
@@ -168,17 +168,16 @@ func (s *session) containerStatus(text string) error {
 		return err
 	}
 	s.print("Container Report : \n")
-	field := func(name, value string) { s.print("\t%s : %s\n", name, value) }
-	field("Container-Id", records.ContainerIDFrom(r.GetContainerId()).String())
-	field("Start-Time", fmt.Sprint(r.GetCreationTime()))
-	field("Finish-Time", fmt.Sprint(r.GetFinishTime()))
-	field("State", containerState(r))
-	field("Execution-Type", r.GetExecutionType().String())
-	field("LOG-URL", orNull(r.HasLogUrl(), r.GetLogUrl()))
-	field("Host", containerHost(r))
-	field("NodeHttpAddress", containerHTTP(r))
-	field("ExposedPorts", r.GetExposedPorts())
-	field("Diagnostics", orNull(r.HasDiagnosticsInfo(), r.GetDiagnosticsInfo()))
+	field(s, "Container-Id", records.ContainerIDFrom(r.GetContainerId()).String())
+	field(s, "Start-Time", fmt.Sprint(r.GetCreationTime()))
+	field(s, "Finish-Time", fmt.Sprint(r.GetFinishTime()))
+	field(s, "State", containerState(r))
+	field(s, "Execution-Type", r.GetExecutionType().String())
+	field(s, "LOG-URL", orNull(r.HasLogUrl(), r.GetLogUrl()))
+	field(s, "Host", containerHost(r))
+	field(s, "NodeHttpAddress", containerHTTP(r))
+	field(s, "ExposedPorts", r.GetExposedPorts())
+	paragraph(s, "Diagnostics", orNull(r.HasDiagnosticsInfo(), r.GetDiagnosticsInfo()))
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/cmd/heddle/internal/plain"
 	"heddle/conf"
 	"heddle/internal/await"
 	"heddle/yarn/ipc"
@@ -417,7 +418,7 @@ func runIn(t *testing.T, dir string, args ...string) result {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s := &session{
-		Context: ctx, out: &out, err: &errs, zone: time.UTC,
+		Context: ctx, out: &out, err: plain.Writer{W: &errs}, zone: time.UTC,
 		now: func() time.Time { return time.UnixMilli(1795272305439) },
 	}
 	r := result{}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 
 	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/plain"
 	"heddle/yarn/records"
 )
 
@@ -34,16 +36,21 @@ func (s *session) printJSON(body []byte) error {
 		return fmt.Errorf("the answer is not JSON: %w", err)
 	}
 	b.WriteByte('\n')
-	_, err := b.WriteTo(s.out)
+	_, err := io.WriteString(s.out, plain.JSON(b.String()))
 	return err
 }
 
 // printValue prints one of our own values as JSON.
 func (s *session) printValue(v any) error {
-	e := json.NewEncoder(s.out)
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
 	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(s.out, plain.JSON(b.String()))
+	return err
 }
 
 // appPath returns an application's path in the REST API.

@@ -333,7 +333,7 @@ func (s *session) logNodes(source logSource, w *wanted) error {
 	if s.json {
 		return s.printValue(map[string]any{"nodes": nodes})
 	}
-	s.print("%s\n\n", strings.Join(nodes, "\n"))
+	s.write(strings.Join(nodes, "\n") + "\n\n")
 	return nil
 }
 

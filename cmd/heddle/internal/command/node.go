@@ -93,9 +93,9 @@ func (s *session) nodeList(l *option.Line) error {
 		return err
 	}
 	s.print("Total Nodes:%d\n", len(nodes))
-	s.print("%s", javafmt.Row(nodeColumns, "Node-Id", "Node-State", "Node-Http-Address", "Number-of-Running-Containers"))
+	s.write(javafmt.Row(nodeColumns, "Node-Id", "Node-State", "Node-Http-Address", "Number-of-Running-Containers"))
 	for _, n := range nodes {
-		s.print("%s", javafmt.Row(nodeColumns, records.NodeIDFrom(n.GetNodeId()).String(),
+		s.write(javafmt.Row(nodeColumns, records.NodeIDFrom(n.GetNodeId()).String(),
 			records.NodeStateName(n.GetNodeState()), n.GetHttpAddress(), fmt.Sprint(n.GetNumContainers())))
 		if l.Has("showDetails") {
 			s.print("Detailed Node Information :\n")
@@ -151,22 +151,21 @@ func (s *session) nodeStatus(text string) error {
 	}
 	n := nodes[i]
 	s.print("Node Report : \n")
-	field := func(name, value string) { s.print("\t%s : %s\n", name, value) }
-	field("Node-Id", id.String())
-	field("Rack", n.GetRackName())
-	field("Node-State", records.NodeStateName(n.GetNodeState()))
-	field("Node-Http-Address", n.GetHttpAddress())
-	field("Last-Health-Update", javafmt.HealthTime(n.GetLastHealthReportTime(), s.zone))
-	field("Health-Report", orNull(n.HasHealthReport(), n.GetHealthReport()))
-	field("Containers", fmt.Sprint(n.GetNumContainers()))
-	field("Memory-Used", fmt.Sprintf("%dMB", n.GetUsed().GetMemory()))
-	field("Memory-Capacity", fmt.Sprintf("%dMB", n.GetCapability().GetMemory()))
-	field("CPU-Used", fmt.Sprintf("%d vcores", n.GetUsed().GetVirtualCores()))
-	field("CPU-Capacity", fmt.Sprintf("%d vcores", n.GetCapability().GetVirtualCores()))
-	field("Node-Labels", labels(n))
+	field(s, "Node-Id", id.String())
+	field(s, "Rack", n.GetRackName())
+	field(s, "Node-State", records.NodeStateName(n.GetNodeState()))
+	field(s, "Node-Http-Address", n.GetHttpAddress())
+	field(s, "Last-Health-Update", javafmt.HealthTime(n.GetLastHealthReportTime(), s.zone))
+	field(s, "Health-Report", orNull(n.HasHealthReport(), n.GetHealthReport()))
+	field(s, "Containers", fmt.Sprint(n.GetNumContainers()))
+	field(s, "Memory-Used", fmt.Sprintf("%dMB", n.GetUsed().GetMemory()))
+	field(s, "Memory-Capacity", fmt.Sprintf("%dMB", n.GetCapability().GetMemory()))
+	field(s, "CPU-Used", fmt.Sprintf("%d vcores", n.GetUsed().GetVirtualCores()))
+	field(s, "CPU-Capacity", fmt.Sprintf("%d vcores", n.GetCapability().GetVirtualCores()))
+	field(s, "Node-Labels", labels(n))
 	s.nodeAttributes(n)
-	field("Resource Utilization by Node", utilization(n.GetNodeUtilization()))
-	field("Resource Utilization by Containers", utilization(n.GetContainersUtilization()))
+	field(s, "Resource Utilization by Node", utilization(n.GetNodeUtilization()))
+	field(s, "Resource Utilization by Containers", utilization(n.GetContainersUtilization()))
 	s.print("\n")
 	return nil
 }

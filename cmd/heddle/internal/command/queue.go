@@ -115,26 +115,25 @@ func (s *session) queueStatus(name string) error {
 		s.print("Scheduler Name : %s\n", q.GetSchedulerType())
 	}
 	s.print("Queue Name : %s\nQueue Path : %s\n", q.GetQueueName(), orNull(q.HasQueuePath(), q.GetQueuePath()))
-	field := func(name, value string) { s.print("\t%s : %s\n", name, value) }
-	field("State", queueState(q))
-	field("Capacity", share(q.GetCapacity()))
-	field("Current Capacity", share(q.GetCurrentCapacity()))
-	field("Maximum Capacity", share(q.GetMaximumCapacity()))
-	field("Weight", javafmt.Hundredths(q.GetWeight()))
-	field("Maximum Parallel Apps", fmt.Sprint(q.GetMaxParallelApps()))
+	field(s, "State", queueState(q))
+	field(s, "Capacity", share(q.GetCapacity()))
+	field(s, "Current Capacity", share(q.GetCurrentCapacity()))
+	field(s, "Maximum Capacity", share(q.GetMaximumCapacity()))
+	field(s, "Weight", javafmt.Hundredths(q.GetWeight()))
+	field(s, "Maximum Parallel Apps", fmt.Sprint(q.GetMaxParallelApps()))
 	label := q.GetDefaultNodeLabelExpression()
 	if strings.TrimSpace(label) == "" {
 		label = "<DEFAULT_PARTITION>"
 	}
-	field("Default Node Label expression", label)
+	field(s, "Default Node Label expression", label)
 	names := slices.Clone(q.GetAccessibleNodeLabels())
 	slices.Sort(names)
-	field("Accessible Node Labels", strings.Join(names, ","))
+	field(s, "Accessible Node Labels", strings.Join(names, ","))
 	if q.HasPreemptionDisabled() {
-		field("Preemption", enabled(!q.GetPreemptionDisabled()))
+		field(s, "Preemption", enabled(!q.GetPreemptionDisabled()))
 	}
 	if q.HasIntraQueuePreemptionDisabled() {
-		field("Intra-queue Preemption", enabled(!q.GetIntraQueuePreemptionDisabled()))
+		field(s, "Intra-queue Preemption", enabled(!q.GetIntraQueuePreemptionDisabled()))
 	}
 	return nil
 }
@@ -201,7 +200,7 @@ func (s *session) queueList(name string) error {
 		}
 	}
 	add(q)
-	s.print("%s", javafmt.Box(fmt.Sprintf("%d queues were found", len(rows)), queueHead, rows))
+	s.write(javafmt.Box(fmt.Sprintf("%d queues were found", len(rows)), queueHead, rows))
 	return nil
 }
 

@@ -93,7 +93,7 @@ func (s *session) schedulerAnswer(r cluster.Request) error {
 	if s.json {
 		return s.printValue(map[string]string{"message": text})
 	}
-	s.print("%s\n", text)
+	s.write(text + "\n")
 	return nil
 }
 
@@ -115,7 +115,8 @@ func (s *session) schedulerShow(path string) error {
 	s.print("<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>\n<configuration>\n")
 	escape := strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	for _, p := range answer.Property {
-		s.print("  <property>\n    <name>%s</name>\n    <value>%s</value>\n  </property>\n", escape.Replace(p.Name), escape.Replace(p.Value))
+		s.print("  <property>\n    <name>%s</name>\n    ", escape.Replace(p.Name))
+		s.write("<value>" + escape.Replace(p.Value) + "</value>\n  </property>\n") // it may have several lines
 	}
 	s.print("</configuration>\n")
 	return nil

@@ -94,7 +94,7 @@ func (s *session) containerListSuspended() error {
 	}
 	list := answer.Containers.Container
 	s.print("Total number of suspended containers :%d\n", len(list))
-	s.print("%s", javafmt.Row(suspendedColumns, "Container-Id", "Level", "Held", "Swapped", "For", "Since", "Times", "Node-Id"))
+	s.write(javafmt.Row(suspendedColumns, "Container-Id", "Level", "Held", "Swapped", "For", "Since", "Times", "Node-Id"))
 	for _, x := range list {
 		since, swapped := unknownTime, unknownTime
 		if ms := millis(x.Suspension.Since); ms > 0 {
@@ -103,7 +103,7 @@ func (s *session) containerListSuspended() error {
 		if n := x.Suspension.OnNode.SwappedBytes; n != "" {
 			swapped = fmt.Sprintf("%d MB", millis(n)>>20)
 		}
-		s.print("%s", javafmt.Row(suspendedColumns, x.ContainerID, x.Level, fmt.Sprintf("<memory:%s, vCores:%s>", x.Held.Memory, x.Held.VCores), swapped,
+		s.write(javafmt.Row(suspendedColumns, x.ContainerID, x.Level, fmt.Sprintf("<memory:%s, vCores:%s>", x.Held.Memory, x.Held.VCores), swapped,
 			x.Suspension.For, since, string(x.Suspension.Times), x.NodeID))
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"heddle/cmd/heddle/internal/plain"
 	"heddle/yarn/records"
 )
 
@@ -59,7 +60,12 @@ func (s *session) appTimeline(text string) error {
 	zero := millis(t.Submitted)
 	s.print("%s is %s, %s\n", id, t.State, t.FinalStatus)
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	row := func(cells ...string) { fmt.Fprintln(w, strings.Join(cells, "\t")+"\t") }
+	row := func(cells ...string) {
+		for _, c := range cells {
+			fmt.Fprint(w, plain.Cell(c), "\t")
+		}
+		fmt.Fprintln(w)
+	}
 	row("Time", "Seconds", "Event")
 	type event struct {
 		at   int64

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
+	"heddle/cmd/heddle/internal/plain"
 	"heddle/cmd/heddle/internal/restlist"
 )
 
@@ -213,9 +215,9 @@ func (l *look) lines() []string {
 			"PRIOR", "#CONT", "VCORES", "MEM(GB)", "VCORESECS", "GBSECS", "%PROGR", "TIME", "NAME"),
 	}
 	for _, a := range l.Apps {
-		out = append(out, fmt.Sprintf("%32s %10s %12s %20s %9s %5d %6d %7d %8s %12d %11d %7.2f %9s %s", a.ID, cut(a.User, 10),
-			cut(strings.ToLower(a.Type), 12), cut(a.Queue, 20), a.State, a.Priority, max(0, a.Containers), max(0, a.VCores), gb(max(0, a.Memory)),
-			a.VCoreSeconds, a.MemorySeconds/1024, a.Progress, elapsed(a.Elapsed), a.Name))
+		out = append(out, fmt.Sprintf("%32s %10s %12s %20s %9s %5d %6d %7d %8s %12d %11d %7.2f %9s %s", plain.Cell(a.ID), cut(plain.Cell(a.User), 10),
+			cut(strings.ToLower(plain.Cell(a.Type)), 12), cut(plain.Cell(a.Queue), 20), plain.Cell(a.State), a.Priority, max(0, a.Containers), max(0, a.VCores), gb(max(0, a.Memory)),
+			a.VCoreSeconds, a.MemorySeconds/1024, a.Progress, elapsed(a.Elapsed), plain.Cell(a.Name)))
 	}
 	return out
 }
@@ -250,7 +252,7 @@ func (s *session) topLines(c *cluster.Cluster, v topView, keep func(topApp) bool
 		if err != nil {
 			return err
 		}
-		s.print("%s\n", strings.Join(clip(l.lines(), v.rows, v.columns), "\n"))
+		s.write(strings.Join(clip(l.lines(), v.rows, v.columns), "\n") + "\n")
 	}
 	return nil
 }
@@ -301,8 +303,8 @@ func (s *session) topScreen(c *cluster.Cluster, v topView, keep func(topApp) boo
 	defer cancel()
 	keys, restore := readKeys(os.Stdin)
 	defer restore()
-	s.print("%s", enterScreen)
-	defer s.print("%s", leaveScreen)
+	io.WriteString(out, enterScreen)
+	defer io.WriteString(out, leaveScreen)
 	trouble := ""
 	for i := 1; ; i++ {
 		rows, columns := v.rows, v.columns
@@ -311,13 +313,13 @@ func (s *session) topScreen(c *cluster.Cluster, v topView, keep func(topApp) boo
 		}
 		lines := l.lines()
 		if trouble != "" {
-			lines[6] = trouble
+			lines[6] = plain.Cell(trouble)
 		}
 		lines = clip(lines, rows-1, columns)
 		if len(lines) > 7 {
 			lines[7] = fmt.Sprintf(inverse, lines[7])
 		}
-		s.print("%s%s%s%s", home, strings.Join(lines, clearLine), clearLine, clearBelow)
+		fmt.Fprint(out, home, strings.Join(lines, clearLine), clearLine, clearBelow)
 		if v.times > 0 && i >= v.times {
 			return nil
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf16"
+
+	"heddle/cmd/heddle/internal/plain"
 )
 
 // NotAvailable stands for a missing value.
@@ -106,7 +108,7 @@ func Row(widths []int, cells ...string) string {
 		if i > 0 {
 			b.WriteByte('\t')
 		}
-		fmt.Fprintf(&b, "%*s", widths[i], c)
+		fmt.Fprintf(&b, "%*s", widths[i], plain.Cell(c))
 	}
 	b.WriteByte('\n')
 	return b.String()
@@ -118,6 +120,7 @@ func Box(title string, head []string, rows [][]string) string {
 	for i, h := range head {
 		widths[i] = width(h)
 		for _, r := range rows {
+			r[i] = plain.Cell(r[i])
 			widths[i] = max(widths[i], width(r[i]))
 		}
 	}
