@@ -19,7 +19,9 @@ type executor struct {
 	end    func() // has it ended
 	came   bool
 	over   bool // it is to end, or has ended: it gets no more tasks
-	outbox      // of what waits until it has come, too
+	// disowned are tasks that it was to give back, and hasn't: they run elsewhere
+	disowned map[uint64]bool
+	outbox   // of what waits until it has come, too
 }
 
 // firstID is the number of the first executor of a node. Those of an earlier life are below it, unless it started a thousand a second.
@@ -36,7 +38,7 @@ func (s *scheduler) start() {
 	n := s.n
 	n.nextID++
 	id := records.ContainerID{Attempt: s.id.attempt, ID: allocation.OnLent(n.nextID)}
-	x := &executor{s: s, name: id.String(), secret: wire.NewSecret(), outbox: newOutbox()}
+	x := &executor{s: s, name: id.String(), secret: wire.NewSecret(), disowned: map[uint64]bool{}, outbox: newOutbox()}
 	most, _ := n.worker.Use()
 	n.executors[x.name] = x
 	s.executor = x
@@ -111,22 +113,22 @@ func (x *executor) cancel(id uint64) {
 
 // done tells the scheduler of a task's end, and gives its room to others. The lock is held.
 func (x *executor) done(m *wire.Ended) {
-	s := x.s
-	r := s.runs[m.ID]
-	if r == nil || !r.bound || r.task != nil && !r.handed {
-		return
-	}
-	if r.handed && m.Why != wire.Canceled { // a task of no time
-		r.succeed()
-	}
-	next := s.runs[m.Began]
+	began := m.Began
 	m.Began = 0
-	s.say(m)
-	r.end()
-	if next != nil && next.handed {
-		next.succeed()
+	delete(x.disowned, m.ID)
+	if r := x.s.runs[m.ID]; r != nil && r.bound && (r.task == nil || r.handed) {
+		if r.handed && m.Why != wire.Canceled { // a task of no time
+			r.succeed()
+		}
+		x.s.say(m)
+		r.end()
 	}
-	s.n.pump()
+	if r := x.s.runs[began]; r != nil && r.handed {
+		r.succeed()
+	} else if x.disowned[began] {
+		x.say(&wire.Cancel{ID: began})
+	}
+	x.s.n.pump()
 }
 
 // serveExecutor talks to an executor until it is gone.

@@ -282,26 +282,31 @@ func (n *Node) serve(c *wire.Conn, name []byte) {
 // sweep does what is to be done from time to time.
 func (n *Node) sweep() {
 	for pause.For(n.ctx, sweepTime) == nil {
-		n.mu.Lock()
-		now := n.o.Now()
-		if n.staged != nil && n.staged.promises.Size(n.now(), n.staged.rules) {
-			n.doStaging() // there may be more at a time
+		n.look()
+	}
+}
+
+// look looks what is late, and forgets what is over.
+func (n *Node) look() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	now := n.o.Now()
+	if n.staged != nil && n.staged.promises.Size(n.now(), n.staged.rules) {
+		n.doStaging() // there may be more at a time
+	}
+	for _, s := range n.schedulers {
+		s.check(now)
+	}
+	n.jobs.Sweep(func(h probe.Handle) {
+		j := n.of[h]
+		j.dropInputs()
+		if n.of[h] = nil; j.s.jobs[j.id] == j {
+			delete(j.s.jobs, j.id)
 		}
-		for _, s := range n.schedulers {
-			s.check(now)
+	})
+	for app, at := range n.ended {
+		if now.Sub(at) > endedKept {
+			delete(n.ended, app)
 		}
-		n.jobs.Sweep(func(h probe.Handle) {
-			j := n.of[h]
-			j.dropInputs()
-			if n.of[h] = nil; j.s.jobs[j.id] == j {
-				delete(j.s.jobs, j.id)
-			}
-		})
-		for app, at := range n.ended {
-			if now.Sub(at) > endedKept {
-				delete(n.ended, app)
-			}
-		}
-		n.mu.Unlock()
 	}
 }

@@ -2,6 +2,7 @@ package shorttasks
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -261,6 +262,56 @@ func TestNoTaskIsSentAheadOfOthers(t *testing.T) {
 	c.Close()
 	other.Close()
 	l.empty()
+}
+
+// A task that was sent ahead runs elsewhere if the executor hangs, which gives nothing back. Whether the executor begins that task when it goes on or not, nobody hears of it again, and
+// the executor gets no other one ahead until it has told.
+func TestATaskAheadOfAHungExecutor(t *testing.T) {
+	for _, begins := range []bool{true, false} {
+		heard, ends := make(chan wire.Message, 9), make(chan *wire.Ended)
+		l, c, first, second := askedAhead(t, ending(heard, ends))
+		expect := func(want wire.Message) {
+			t.Helper()
+			if m := <-heard; !reflect.DeepEqual(m, want) {
+				t.Fatalf("%+v, not %+v", m, want)
+			}
+		}
+		say(t, c, &wire.Task{ID: first, Left: 2}, &wire.Task{ID: second, Left: 1})
+		expect(&wire.Task{ID: first, Left: 2})
+		expect(&wire.Task{ID: second, Left: 1, Ahead: true})
+		l.later(aheadLimit + time.Millisecond)
+		l.look()
+		expect(&wire.Recall{ID: second})
+		l.later(recallLimit + time.Millisecond)
+		l.look()
+		if e := hear[*wire.Ended](t, c); e.ID != second || e.Why != wire.Canceled {
+			t.Fatalf("%+v", e)
+		}
+		third := hear[*wire.Ask](t, c).ID
+		say(t, c, &wire.Task{ID: third})
+		say(t, c, of(50, 1, 1))
+		for v := hear[*wire.Verdict](t, c); v.Job != 50; v = hear[*wire.Verdict](t, c) { // the task was taken before
+		}
+		if begins {
+			ends <- &wire.Ended{ID: first, Began: second}
+			expect(&wire.Cancel{ID: second})
+			expect(&wire.Task{ID: third})
+			ends <- &wire.Ended{ID: second}
+		} else {
+			ends <- &wire.Ended{ID: second, Why: wire.Canceled}
+			expect(&wire.Task{ID: third, Ahead: true})
+			ends <- &wire.Ended{ID: first, Began: third}
+		}
+		ends <- &wire.Ended{ID: third}
+		for _, id := range []uint64{first, third} {
+			if e := hear[*wire.Ended](t, c); e.ID != id || e.Why != wire.Ran {
+				t.Errorf("begins %t: %+v, not the end of %d", begins, e, id)
+			}
+		}
+		close(ends)
+		c.Close()
+		l.empty()
+	}
 }
 
 // A task that was sent ahead runs elsewhere if the executor dies: it may have begun.

@@ -59,7 +59,7 @@ type run struct {
 	checking bool       // nobody knows yet whether the task may read it
 	due      bool       // there is room for the task, which begins when that is known
 	handed   bool       // the executor has the task, and begins it when another one ends (hand)
-	recalled bool       // and is to give it back
+	recalled time.Time  // when it was told to give it back; zero: it wasn't
 }
 
 // serveScheduler talks to a scheduler until one of them ends the connection.
@@ -508,6 +508,9 @@ func (s *scheduler) cancel(id uint64) {
 		s.n.pump()
 	case s.executor != nil:
 		r.stopping = true
+		if r.handed {
+			r.recalled = s.n.o.Now()
+		}
 		s.executor.cancel(id)
 	}
 }
@@ -524,7 +527,11 @@ func (s *scheduler) check(now time.Time) {
 			s.refuse(fmt.Sprintf("it hasn't answered within %v when it was asked for a task", answerLimit))
 			return
 		}
-		if r.outstays(now) {
+		switch {
+		case r.overdue(now):
+			r.disown()
+			late = true
+		case r.outstays(now):
 			r.giveBack() // there may be room elsewhere
 			late = true
 		}
