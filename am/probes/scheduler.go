@@ -66,8 +66,8 @@ type Scheduler struct {
 	current *Job // of Submit
 	places  map[*pool.Task]*place
 	err     error
-	refused string  // why a node has last refused us
-	took    float64 // ns: moving mean of how long tasks run
+	refused string // why a node has last refused us
+	took    estimate
 	changed chan struct{}
 
 	lastTask time.Time // when a node has last got a task, or there was none
@@ -127,7 +127,7 @@ func New(o Options) *Scheduler {
 	o.Ratio, o.Losses, o.Nodes = cmp.Or(o.Ratio, 2), cmp.Or(o.Losses, 4), cmp.Or(o.Nodes, 1000)
 	s := &Scheduler{
 		o: o, log: o.Log, began: time.Now(), of: map[string]*node{}, jobs: map[sched.ID]*Job{}, places: map[*pool.Task]*place{},
-		took: float64(o.Estimate), changed: make(chan struct{}, 1),
+		took: estimate{mean: float64(o.Estimate)}, changed: make(chan struct{}, 1),
 	}
 	cfg := sched.Config{Ratio: o.Ratio, Sticky: !o.Early, CloneBelow: o.CloneBelow, Decline: o.Decline}
 	if o.Early {
@@ -291,7 +291,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 			count := min(n.batch, mostAtOnce)
 			n.batch -= count
 			n.say(&wire.Probe{
-				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(time.Duration(s.took).Microseconds()),
+				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(s.took.tell().Microseconds()),
 				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)), Inputs: j.inputs(n, count), Early: s.o.Early,
 			})
 		}
@@ -392,11 +392,7 @@ func (s *Scheduler) ended(a *attempt, m *wire.Ended) {
 		return
 	}
 	if m.Why == wire.Ran {
-		took := float64(time.Since(a.at))
-		s.took += (took - s.took) / 16
-		if s.took <= 0 {
-			s.took = took
-		}
+		s.took.learn(time.Since(a.at))
 	}
 	s.sched.Finished(p.job.id, p.number, n.at)
 	for _, other := range p.attempts { // a clone, or that of which this is one
