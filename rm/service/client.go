@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"heddle/rm/leader"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
@@ -158,11 +160,16 @@ func (s *Service) failAttempt(
 	return &pb.FailApplicationAttemptResponse{}, nil
 }
 
+// known omits values that have no name here, of a client with a newer version: as in Java they are as if the client had not sent them.
+func known[E protoreflect.Enum](values []E) []E {
+	return slices.DeleteFunc(slices.Clone(values), func(v E) bool { return v.Descriptor().Values().ByNumber(v.Number()) == nil })
+}
+
 func (s *Service) applications(
 	ctx context.Context, req *pb.GetApplicationsRequest,
 ) (*pb.GetApplicationsResponse, error) {
 	f := view.Filter{
-		Types: req.GetApplicationTypes(), States: req.GetApplicationStates(), Users: req.GetUsers(),
+		Types: req.GetApplicationTypes(), States: known(req.GetApplicationStates()), Users: req.GetUsers(),
 		Queues: s.queuePaths(req.GetQueues()), Tags: req.GetApplicationTags(),
 		Started:  view.Range{Begin: req.GetStartBegin(), End: req.GetStartEnd()},
 		Finished: view.Range{Begin: req.GetFinishBegin(), End: req.GetFinishEnd()},
@@ -281,7 +288,7 @@ func (s *Service) metrics(context.Context, *pb.GetClusterMetricsRequest) (*pb.Ge
 
 func (s *Service) nodes(_ context.Context, req *pb.GetClusterNodesRequest) (*pb.GetClusterNodesResponse, error) {
 	var out []*pb.NodeReport
-	for _, n := range s.View.Nodes(req.GetNodeStates()...) {
+	for _, n := range s.View.Nodes(known(req.GetNodeStates())...) {
 		out = append(out, s.nodeReport(&n))
 	}
 	resp := &pb.GetClusterNodesResponse{}
