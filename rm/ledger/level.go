@@ -19,12 +19,12 @@ func (c *Container) Held() records.Resource {
 	return c.Resource
 }
 
-// NodeFree is what the node of a live container has free.
-func (c *Container) NodeFree() records.Resource {
+// Room is what the node of a live container offers to all, and what of that is free.
+func (c *Container) Room() (offered, free records.Resource) {
 	if c.node == nil {
-		return records.Resource{}
+		return offered, free
 	}
-	return c.node.Capability.Sub(c.node.Used).Max(records.Resource{})
+	return c.node.Capability, c.node.Capability.Sub(c.node.Used).Max(records.Resource{})
 }
 
 // Suspended reports whether the container is to stand still.

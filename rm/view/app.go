@@ -114,7 +114,8 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 		if c.Live() {
 			app.ResourceSeconds = app.ResourceSeconds.Add(ledger.ResourceSeconds(c, now))
 			if c.Level != ledgerpb.Level_RUNNING {
-				app.Suspended = append(app.Suspended, suspended(Container{Container: *c, User: a.User, free: c.NodeFree()}))
+				offered, free := c.Room()
+				app.Suspended = append(app.Suspended, suspended(Container{Container: *c, User: a.User, offered: offered, free: free}))
 			}
 		}
 	}

@@ -88,7 +88,11 @@ func (s *Suspended) Text(now int64) string {
 	case x.Queue == "" && x.User == "":
 		return text + " by its ApplicationMaster"
 	case x.Queue == "":
-		return text + " by user " + x.User
+		text += " by user " + x.User
+		if !s.Resource.FitsIn(s.offered) {
+			text += ", can resume when nothing else runs on " + s.Node.Host + ", which has become too small for it"
+		}
+		return text
 	case !s.Resource.FitsIn(s.offered):
 		return text + " for queue " + x.Queue + ", resumes when nothing else runs on " + s.Node.Host + ", which has become too small for it"
 	case s.Short == records.Resource{}:

@@ -84,10 +84,10 @@ func TestSuspendedContainers(t *testing.T) {
 		}})
 	}
 	smaller(1000)
-	expect("suspended 41 s for queue root.short, resumes when nothing else runs on n7, which has become too small for it", "suspended 11 s by user ann")
+	expect("suspended 41 s for queue root.short, resumes when nothing else runs on n7, which has become too small for it", "suspended 11 s by user ann, can resume when nothing else runs on n7, which has become too small for it")
 	smaller(3072)
 	a, _ := v.App(tasks[0].Attempt.App)
-	if got := v.Summary(&a, nil); !strings.HasPrefix(got, tasks[0].String()+" is suspended 11 s by user ann; "+tasks[1].String()+" is suspended 41 s for queue root.short, resumes when") {
+	if got := v.Summary(&a, nil); !strings.HasPrefix(got, tasks[0].String()+" is suspended 11 s by user ann; "+tasks[1].String()+" is suspended 41 s for queue root.short, resumes when 960 MB and 1 vcore free up on n7") {
 		t.Errorf("%q", got)
 	}
 	apps := []App{a}
