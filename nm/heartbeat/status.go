@@ -2,7 +2,9 @@ package heartbeat
 
 import (
 	"context"
+	"errors"
 	"maps"
+	"syscall"
 	"time"
 
 	"heddle/nm/allocation"
@@ -201,7 +203,8 @@ func (u *Updater) signal(m *pb.SignalContainerRequest) {
 	}
 }
 
-// update changes a container's size by a decision of the ResourceManager.
+// update changes a container's size by a decision of the ResourceManager. The kernel refuses a size below what the container uses: it is tried again
+// until the container uses less, has yet another size, or ends. The ResourceManager says it only once.
 func (u *Updater) update(ctx context.Context, m *pb.Container) {
 	log := u.o.Log.WithField("container", records.ContainerIDFrom(m.GetId()).String())
 	token := m.GetContainerToken()
@@ -209,10 +212,22 @@ func (u *Updater) update(ctx context.Context, m *pb.Container) {
 	if err == nil {
 		err = u.o.Service.Update(ctx, id, token.GetIdentifier())
 	}
-	if err != nil {
-		log.WithError(err).Warn("Could not change the container's size")
+	if err == nil {
+		return
+	}
+	log.WithError(err).Warn("Could not change the container's size")
+	for errors.Is(err, syscall.EBUSY) {
+		select {
+		case <-time.After(sizeAgain):
+			err = u.o.Service.Update(ctx, id, token.GetIdentifier())
+		case <-ctx.Done():
+			return
+		}
 	}
 }
+
+// sizeAgain is the pause before a container's size is tried again.
+const sizeAgain = 2 * time.Second
 
 func (u *Updater) setResource(has bool, m *pb.Resource) {
 	if !has {
