@@ -116,17 +116,15 @@ func (a *appLogs) StartApplication(app application.Info) error {
 	return a.aggregator.StartApplication(logs.Start{App: app.ID, User: app.User, ACLs: acls, Wishes: logs.WishesFrom(app.LogContext)})
 }
 
-func isMaster(g allocation.Grant) bool { return g.Type == pb.ContainerType_APPLICATION_MASTER }
-
 func (a *appLogs) ContainerStarted(g allocation.Grant) {
 	if a.aggregator != nil {
-		a.aggregator.ContainerStarted(g.ID, isMaster(g))
+		a.aggregator.ContainerStarted(g.ID, g.Master())
 	}
 }
 
 func (a *appLogs) ContainerFinished(g allocation.Grant, exitCode int) {
 	if a.aggregator != nil {
-		a.aggregator.ContainerFinished(logs.Ended{ID: g.ID, Master: isMaster(g), ExitCode: exitCode})
+		a.aggregator.ContainerFinished(logs.Ended{ID: g.ID, Master: g.Master(), ExitCode: exitCode})
 	}
 }
 

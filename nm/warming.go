@@ -11,7 +11,6 @@ import (
 	"heddle/internal/within"
 	"heddle/nm/allocation"
 	"heddle/nm/warming"
-	"heddle/yarn/pb"
 )
 
 // openWarming makes what reads ahead of maps, if the configuration asks for it.
@@ -64,7 +63,7 @@ func (n *NodeManager) localized() func(allocation.Grant, map[string]string) {
 	return func(g allocation.Grant, paths map[string]string) {
 		app, uid := g.ID.Attempt.App, userfiles.Anybody
 		files := warming.Resources{List: paths[warming.ListLink], Splits: paths[warming.SplitLink]}
-		if g.Type != pb.ContainerType_APPLICATION_MASTER || files.List == "" || files.Splits == "" {
+		if !g.Master() || files.List == "" || files.Splits == "" {
 			return
 		}
 		if n.s.container.Owner != nil {

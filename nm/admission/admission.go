@@ -3,7 +3,7 @@
 // A Room is the node. Each container has a Place in it, with two amounts: what it was granted, and what it holds. They
 // differ only for a suspended container, which may hold less. A container that starts enters. A suspended one has its
 // amounts changed. A resumed one enters again: it waits, like one that starts, until the rest of its grant fits. If the
-// node has shrunk and it can never fit, it gets in when all others stand still.
+// node has shrunk and it can never fit, it gets in when all others stand still, or are ApplicationMasters: those wait for others to end.
 //
 // The ResourceManager ensures that containers fit. But it may give away a released container's room before that
 // container is dead. Waiting is for this case.
@@ -29,6 +29,7 @@ type Room struct {
 	total records.Resource
 	used  records.Resource // sum of what all places hold
 	run   int              // places that are in and don't stand still: they may make room
+	last  int              // of these, those that last
 	queue []*waiter        // in the order of arrival
 }
 
@@ -39,6 +40,7 @@ type Place struct {
 	held  records.Resource // zero before Enter and after Leave
 	in    bool
 	still bool // it is in, and makes no room as long as it stays
+	lasts bool // see Room.Place
 }
 
 // waiter is a waiting call of Enter.
@@ -56,8 +58,11 @@ func counted(r records.Resource) records.Resource {
 	return r
 }
 
-// Place returns a place for a container of a size, which has not entered yet.
-func (r *Room) Place(grant records.Resource) *Place { return &Place{room: r, grant: counted(grant)} }
+// Place returns a place for a container of a size, which has not entered yet. lasts says that it stays until others have ended, as an
+// ApplicationMaster does: one that resumes doesn't wait for it, one that starts does.
+func (r *Room) Place(grant records.Resource, lasts bool) *Place {
+	return &Place{room: r, grant: counted(grant), lasts: lasts}
+}
 
 // Used returns the sum of what all places hold.
 func (r *Room) Used() records.Resource {
@@ -169,7 +174,7 @@ func (p *Place) hold(amount records.Resource) {
 	p.room.used = p.room.used.Sub(p.held).Add(amount)
 	if p.held = amount; !p.in {
 		p.in = true
-		p.room.run++
+		p.runs(1)
 	}
 }
 
@@ -179,18 +184,30 @@ func (p *Place) stand(still bool) {
 		return
 	}
 	if p.still = still; still {
-		p.room.run--
+		p.runs(-1)
 	} else {
-		p.room.run++
+		p.runs(1)
 	}
 }
 
-// others is how many containers run beside one. The caller has the lock.
-func (p *Place) others() int {
-	if p.in && !p.still {
-		return p.room.run - 1
+// runs counts a container that runs from now on (1), or does no more (-1). The caller has the lock.
+func (p *Place) runs(n int) {
+	p.room.run += n
+	if p.lasts {
+		p.room.last += n
 	}
-	return p.room.run
+}
+
+// others is how many containers run beside one and may make room for it. The caller has the lock.
+func (p *Place) others() int {
+	n := p.room.run
+	if p.in {
+		n -= p.room.last
+	}
+	if p.in && !p.still && !p.lasts {
+		n--
+	}
+	return n
 }
 
 // admit admits waiters that fit, first come, first served: small ones don't overtake a large one. The first one is also

@@ -29,7 +29,7 @@ func entering(ctx context.Context, t *testing.T, p *Place) (in func() bool, resu
 func TestALargeOneIsNotOvertaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(mb(100))
-		first, large, small := r.Place(mb(60)), r.Place(mb(50)), r.Place(mb(10))
+		first, large, small := r.Place(mb(60), false), r.Place(mb(50), false), r.Place(mb(10), false)
 		if err := first.Enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestALargeOneIsNotOvertaken(t *testing.T) {
 func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(mb(100))
-		first, large, small := r.Place(mb(60)), r.Place(mb(50)), r.Place(mb(10))
+		first, large, small := r.Place(mb(60), false), r.Place(mb(50), false), r.Place(mb(10), false)
 		if err := first.Enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestGivingUp(t *testing.T) {
 func TestAResumeWaitsLikeAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(mb(100))
-		suspended, other, next := r.Place(mb(80)), r.Place(mb(70)), r.Place(mb(20))
+		suspended, other, next := r.Place(mb(80), false), r.Place(mb(70), false), r.Place(mb(20), false)
 		if err := suspended.Enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestAResumeWaitsLikeAStart(t *testing.T) {
 func TestWhatNeverFitsGetsInAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(mb(100))
-		small, large := r.Place(mb(10)), r.Place(mb(90))
+		small, large := r.Place(mb(10), false), r.Place(mb(90), false)
 		if err := small.Enter(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestWhatNeverFitsGetsInAlone(t *testing.T) {
 func TestWhatNeverFitsGetsInBesideThoseWhoStandStill(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(mb(100))
-		first, second, third := r.Place(mb(90)), r.Place(mb(90)), r.Place(mb(80))
+		first, second, third := r.Place(mb(90), false), r.Place(mb(90), false), r.Place(mb(80), false)
 		for _, p := range []*Place{first, second} {
 			if err := p.Enter(t.Context()); err != nil {
 				t.Fatal(err)
@@ -162,11 +162,42 @@ func TestWhatNeverFitsGetsInBesideThoseWhoStandStill(t *testing.T) {
 	})
 }
 
+// One that resumes where it never fits doesn't wait for an ApplicationMaster, which waits for others to end. One that starts does.
+func TestWhatResumesWaitsForNoMaster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(mb(100))
+		master, other, suspended, next := r.Place(mb(10), true), r.Place(mb(10), false), r.Place(mb(80), false), r.Place(mb(50), false)
+		for _, p := range []*Place{master, other, suspended} {
+			if err := p.Enter(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		suspended.Stand(mb(80), mb(5), true)
+		r.Resize(mb(50))
+		in, _ := entering(t.Context(), t, suspended)
+		if in() {
+			t.Error("it is in beside one that may end")
+		}
+		if other.Leave(); !in() || r.Used().MemoryMB() != 90 {
+			t.Errorf("it is in: %v, used %v", in(), r.Used())
+		}
+		suspended.Leave()
+		nextIn, _ := entering(t.Context(), t, next)
+		if nextIn() {
+			t.Error("one that starts doesn't wait for the ApplicationMaster")
+		}
+		if master.Leave(); !nextIn() {
+			t.Error("one that starts waits for nobody")
+		}
+		next.Leave()
+	})
+}
+
 // A size that changes while its container waits counts once it is let in. vcores don't count.
 func TestChangeWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(mb(100))
-		first, second := r.Place(mb(90)), r.Place(mb(50))
+		first, second := r.Place(mb(90), false), r.Place(mb(50), false)
 		first.Restore()
 		secondIn, _ := entering(t.Context(), t, second)
 		second.Change(records.NewResource(10, 1000), mb(10))
@@ -185,7 +216,7 @@ func TestAllIsGivenBack(t *testing.T) {
 		random := rand.New(rand.NewPCG(uint64(n), 1))
 		running.Go(func() {
 			for range 200 {
-				p := r.Place(mb(1 + random.Int64N(200)))
+				p := r.Place(mb(1+random.Int64N(200)), random.IntN(4) == 0)
 				ctx, cancel := context.WithCancel(t.Context())
 				if random.IntN(3) == 0 {
 					cancel()
@@ -200,7 +231,7 @@ func TestAllIsGivenBack(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if !r.Used().IsZero() || len(r.queue) > 0 || r.run != 0 {
+	if !r.Used().IsZero() || len(r.queue) > 0 || r.run != 0 || r.last != 0 {
 		t.Errorf("used %v by %d, %d wait", r.Used(), r.run, len(r.queue))
 	}
 }

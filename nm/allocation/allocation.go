@@ -67,3 +67,6 @@ func (g *Grant) Counted() records.Resource {
 	}
 	return g.Resource
 }
+
+// Master reports whether the container runs its application's ApplicationMaster.
+func (g *Grant) Master() bool { return g.Type == pb.ContainerType_APPLICATION_MASTER }

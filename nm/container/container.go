@@ -100,7 +100,7 @@ func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchCon
 		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
 		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
-		place:  m.room.Place(g.Counted()), turns: turn.New(), unsettled: make(chan struct{}, 1),
+		place:  m.room.Place(g.Counted(), g.Master()), turns: turn.New(), unsettled: make(chan struct{}, 1),
 		box: enclosure.New(m.Groups, &m.cfg.Rules, g.ID.String(), g.Resource),
 	}
 	c.ladder = suspend.NewLadder(processes{c}, &m.ladders)

@@ -26,11 +26,15 @@ type Container struct {
 	Since    int64 // when it was granted, in ms
 }
 
+// none is the container of an ApplicationMaster that has none.
+const none scheduler.ContainerHandle = -1
+
 type app struct {
 	id           records.ApplicationID
 	spareMaster  bool
 	neverSuspend bool
 	granted      int64 // containers, while rounds have taken room somewhere
+	master       scheduler.ContainerHandle
 }
 
 type container struct {
@@ -43,7 +47,8 @@ type container struct {
 	known    bool // it was identified; others are never taken
 
 	suspended bool // it is among those of suspension
-	stuck     bool // for suspender.standing
+	stuck     bool // for suspender.standing, as is returns
+	returns   bool
 }
 
 // AddApp enters an application, as the scheduler's method does.
@@ -52,7 +57,7 @@ func (d *Driver) AddApp(spec AppSpec) scheduler.AppHandle {
 	for len(d.apps) <= int(h) {
 		d.apps = append(d.apps, app{})
 	}
-	d.apps[h] = app{id: spec.ID, spareMaster: spec.SpareMaster, neverSuspend: spec.NeverSuspend}
+	d.apps[h] = app{id: spec.ID, spareMaster: spec.SpareMaster, neverSuspend: spec.NeverSuspend, master: none}
 	d.byID[spec.ID] = h
 	return h
 }
@@ -81,6 +86,9 @@ func (d *Driver) Identify(attempt int32, first int64, am bool, containers ...sch
 	for i, h := range containers {
 		c := &d.containers[h]
 		c.attempt, c.id, c.am, c.known = attempt, first+int64(i), am && i == 0, true
+		if c.am {
+			d.apps[c.app].master = h
+		}
 	}
 }
 
@@ -101,6 +109,9 @@ func (d *Driver) forget(h scheduler.ContainerHandle) {
 	delete(d.sus.used, h)
 	delete(d.sus.stopped, h)
 	d.swaps.forget(h)
+	if a := &d.apps[d.containers[h].app]; a.master == h {
+		a.master = none
+	}
 	if len(d.sus.past) > 0 { // what a container was is far from the processor by now, and mostly nobody was ever suspended
 		d.sus.leaveSuspended(h)
 		delete(d.sus.past, d.ContainerID(h))
@@ -115,6 +126,9 @@ func (d *Driver) enter(h scheduler.ContainerHandle, c container) {
 		d.containers = append(d.containers, container{})
 	}
 	d.containers[h] = c
+	if c.am {
+		d.apps[c.app].master = h
+	}
 }
 
 // ContainerID is what a container is called that Step has decided on, until the next call of Step.

@@ -1,13 +1,16 @@
 package drive
 
 import (
+	"maps"
+
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
 
 // Containers that run when their node or queue is made smaller run on, as in YARN, though they hold more than there is. Those that stand still at that
 // time have the same right: one whose claim doesn't fit any more gets it nevertheless, once nobody else can make room for it. Else it would stand still
-// for ever. It has to wait for those that run on its node, or in the queue whose maximum it exceeds, as they end some day; not for others that stand still.
+// for ever. It has to wait for those that run on its node, or in the queue whose maximum it exceeds, as they end some day; not for others that stand still,
+// nor for an ApplicationMaster that waits for such a container itself.
 
 // returns reports whether room waits for a container, and it resumes in a moment.
 func (x *suspender) returns(s *suspended) bool {
@@ -33,21 +36,29 @@ func (x *suspender) setAsideStuck() {
 }
 
 // standing lists who makes no room: containers that others have suspended or frozen, and those of the list that stand still. One that returns makes
-// room when it ends. Those that get their claim part by part run, maybe with far too little; overdue says that they are listed, too.
+// room when it ends. Those that get their claim part by part run, maybe with far too little; overdue says that they are listed, too. An
+// ApplicationMaster is listed as well while a container of its application lacks something: it doesn't end before that does.
 func (x *suspender) standing(overdue bool) scheduler.Standing {
+	still := maps.Clone(x.stopped)
 	for i := range x.of {
 		s := &x.of[i]
 		held, waiting := x.d.Held(s.container), x.d.Claim(s.container)
 		waiting[records.Memory]-- // also where an earlier leader has set its room aside
 		idle := held == waiting || held[records.VCores] == 0 || overdue && x.d.now >= x.due(s)
-		x.d.containers[s.container].stuck = idle && !x.returns(s)
+		c := &x.d.containers[s.container]
+		c.returns = x.returns(s)
+		c.stuck = idle && !c.returns
 	}
 	return x.d.Standing(func(h scheduler.ContainerHandle) bool {
-		if c := &x.d.containers[h]; c.suspended {
+		c := &x.d.containers[h]
+		if master := x.d.apps[c.app].master; master != none && !(c.suspended && c.returns) {
+			still[master] = true
+		}
+		if c.suspended {
 			return c.stuck
 		}
 		return x.d.Held(h)[records.VCores] == 0
-	}, x.stopped)
+	}, still)
 }
 
 // regain has a container take its claim, if there is room, or nobody else will make any.
