@@ -44,6 +44,17 @@ func TestWhoStarves(t *testing.T) {
 				t.Error("who waits and has nothing doesn't starve")
 			}
 
+			// What is reserved isn't there yet.
+			s = New(Config{Tree: tree, Minimum: res(1, 1)})
+			s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(2, 2)})
+			s.AddNode(NodeSpec{Host: "m", Rack: "/r", Capability: res(2, 2)})
+			ask("root.a", 1, 2)
+			b := s.AddApp(AppSpec{Queue: "root.b", User: "u", Seq: 2})
+			s.UpdateAsks(b, []Ask{{Priority: 1, Name: Any, Capability: res(2, 2), Count: 1, RelaxLocality: true}})
+			if s.Schedule(2); !s.Starving() {
+				t.Error("who has only a reservation doesn't starve")
+			}
+
 			s = New(Config{Tree: tree})
 			s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(4, 4)})
 			ask("root.a", 1, 2)

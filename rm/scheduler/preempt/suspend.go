@@ -54,10 +54,15 @@ func (s *Suspension) Round(now int64, snap *Snapshot) []Cut {
 	}
 	for left := mostRequests; left > 0 && c.wanted() && c.anyPositive(c.allowed); left-- {
 		w := &c.wants[0]
-		if !c.fit(w) && !c.makeRoom(w) {
+		at, found := c.fit(w)
+		if !found {
+			at, found = c.makeRoom(w)
+		}
+		if !found {
 			c.giveUp(w)
 			continue
 		}
+		c.unreserve(w, at)
 		c.owed[w.app.Queue] = c.owed[w.app.Queue].Sub(w.ask.Capability)
 		if w.ask.Count--; w.ask.Count == 0 || !c.anyPositive(c.owed[w.app.Queue]) {
 			c.wants = c.wants[1:]
@@ -81,6 +86,8 @@ type cutting struct {
 	*Snapshot
 	measure
 	settings   *Suspension
+	queues     []Queue            // without what is reserved
+	parent     []bool             // by queue
 	allowed    records.Resource   // that may still be taken in this round
 	owed       []records.Resource // what leaves wait for below their shares
 	due        []records.Resource // what is to be taken from leaves
@@ -88,13 +95,26 @@ type cutting struct {
 	candidates []candidate // in the order in which they are cut
 	onNode     [][]int     // candidates by node, in that order
 	room       []records.Resource
-	reasons    []string // of leaves
+	reserved   []reservation // by node: for whom it is, of those that wait below their shares
+	reasons    []string      // of leaves
 }
 
 // want is a request that waits, and for which room is made.
 type want struct {
 	app *App
 	ask Ask
+}
+
+// reservation is the request for which a node is reserved; zero: it is for none.
+type reservation struct {
+	app      *App
+	size     records.Resource
+	priority int32
+}
+
+// reservation is what a node has that is reserved for the request.
+func (w *want) reservation() reservation {
+	return reservation{w.app, w.ask.Capability, w.ask.Priority}
 }
 
 type candidate struct {
@@ -107,13 +127,18 @@ type candidate struct {
 func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 	c := &cutting{
 		Snapshot: snap, measure: measure{dominant: snap.Dominant, cluster: snap.Cluster}, settings: s, allowed: scaled(snap.Cluster, s.PerRound),
-		due: make([]records.Resource, len(snap.Queues)), onNode: make([][]int, len(snap.Nodes)), room: make([]records.Resource, len(snap.Nodes)),
+		due: make([]records.Resource, len(snap.Queues)), onNode: make([][]int, len(snap.Nodes)), room: make([]records.Resource, len(snap.Nodes)), reserved: make([]reservation, len(snap.Nodes)),
 		reasons: make([]string, len(snap.Queues)),
+	}
+	c.queues, c.parent = withoutReservations(snap.Queues, s.Fair), make([]bool, len(snap.Queues))
+	for i := range c.queues {
+		if p := c.queues[i].Parent; p >= 0 {
+			c.parent[p] = true
+		}
 	}
 	smallest := c.smallest()
 	c.allowed = c.allowed.Max(smallest)
-	var over []records.Resource
-	over, c.owed = c.shares()
+	c.owed = c.waiting()
 	var owed records.Resource
 	for _, r := range c.owed {
 		owed = owed.Add(r)
@@ -121,6 +146,8 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 	if !c.anyPositive(owed) {
 		return c
 	}
+	c.collectWants()
+	over := c.surplus()
 	for i := range over {
 		if !c.anyPositive(over[i]) || !snap.Queues[i].Means.Suspends() {
 			continue
@@ -138,7 +165,7 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 			break
 		}
 	}
-	c.collect(now)
+	c.collectCandidates(now)
 	return c
 }
 
@@ -158,43 +185,85 @@ func (c *cutting) smallest() records.Resource {
 	return request.Add(gain)
 }
 
-// shares is what leaves have over their shares, and what they wait for below them.
-func (c *cutting) shares() (over, owed []records.Resource) {
-	over, owed = make([]records.Resource, len(c.Queues)), make([]records.Resource, len(c.Queues))
-	if c.settings.Fair {
-		parent := make([]bool, len(c.Queues))
-		for i := range c.Queues {
-			if p := c.Queues[i].Parent; p >= 0 {
-				parent[p] = true
-			}
+// withoutReservations are queues as if no node were reserved for them. Schedulers reserve nodes for who finds no room, and don't count it as
+// waiting then. YARN's CapacityScheduler counts it as used instead. It waits nevertheless.
+func withoutReservations(queues []Queue, fair bool) []Queue {
+	queues = slices.Clone(queues)
+	for i := range queues {
+		q := &queues[i]
+		if q.Pending = q.Asked; !fair {
+			q.Used = q.Used.Sub(q.Reserved)
 		}
-		for i := range c.Queues {
-			q := &c.Queues[i]
-			if parent[i] {
+		q.Reserved = records.Resource{}
+	}
+	return queues
+}
+
+// waiting is what leaves wait for below their shares.
+func (c *cutting) waiting() (owed []records.Resource) {
+	owed = make([]records.Resource, len(c.queues))
+	for i := range c.queues {
+		switch q := &c.queues[i]; {
+		case c.parent[i]:
+		case c.settings.Fair:
+			owed[i] = c.divided(q, q.Pending.Min(atLeast0(q.Share.Fair.Sub(q.Used))))
+		default:
+			owed[i] = entitled(q)
+		}
+	}
+	return owed
+}
+
+// surplus is what leaves have over their shares.
+func (c *cutting) surplus() (over []records.Resource) {
+	over = make([]records.Resource, len(c.queues))
+	if c.settings.Fair {
+		for i := range c.queues {
+			q := &c.queues[i]
+			if c.parent[i] {
 				continue
 			}
-			// FairScheduler reserves nodes for the starved at once, and counts that as used: they wait nevertheless.
-			owed[i] = c.divided(q, q.Asked.Min(atLeast0(q.Share.Fair.Sub(q.Used.Sub(q.Reserved)))))
 			if !q.Disabled {
 				over[i] = c.divided(q, atLeast0(q.Used.Sub(q.Share.Fair)))
 			}
 			c.reasons[i] = fmt.Sprintf("queue %s holds %v, and its fair share is %v", q.Path, q.Used, q.Share.Fair)
 		}
-		return over, owed
+		return over
 	}
-	ideal := idealOf(c.Snapshot, c.measure, wish{}, c.allowed)
-	for i := range c.Queues {
-		q := &c.Queues[i]
-		if !ideal.leaf(i) {
+	// Room that is there, in pieces too small for those who wait, is nobody's share.
+	net := *c.Snapshot
+	net.Queues = slices.Clone(c.queues)
+	net.Queues[0].Guaranteed = c.Queues[0].Guaranteed.Min(c.queues[0].Used.Add(c.usable()))
+	ideal := idealOf(&net, c.measure, wish{}, c.allowed)
+	for i := range c.queues {
+		q := &c.queues[i]
+		if c.parent[i] {
 			continue
 		}
-		owed[i] = ideal.entitled[i]
 		if !q.Disabled && c.more(q.Used, scaled(q.Guaranteed, 1+c.settings.Ignored)) {
 			over[i] = atLeast0(ideal.surplus[i])
 		}
 		c.reasons[i] = fmt.Sprintf("queue %s holds %v, and is guaranteed %v", q.Path, q.Used, q.Guaranteed)
 	}
-	return over, owed
+	return over
+}
+
+// usable is how much of what is free those get who wait below their shares.
+func (c *cutting) usable() (sum records.Resource) {
+	room := slices.Clone(c.room)
+	defer func() { c.room = room }()
+	left := int64(mostRequests)
+	for i := range c.wants {
+		w := c.wants[i]
+		for ; w.ask.Count > 0 && left > 0; left-- {
+			if _, ok := c.fit(&w); !ok {
+				break
+			}
+			sum = sum.Add(w.ask.Capability)
+			w.ask.Count--
+		}
+	}
+	return sum
 }
 
 // divided is what an amount has of the types that a Fair queue's parent divides among its children: nobody has a share of the others, and
@@ -207,28 +276,55 @@ func (c *cutting) divided(q *Queue, r records.Resource) (d records.Resource) {
 	return d
 }
 
-// collect lists who waits, from whom resources can be taken, and how much room there is.
-func (c *cutting) collect(now int64) {
+// collectWants lists who waits, and how much room there is.
+func (c *cutting) collectWants() {
 	for i := range c.Nodes {
 		c.room[i] = c.Nodes[i].Free
 	}
+	var later []want
+	for i := range c.Apps {
+		a := &c.Apps[i]
+		owed := c.anyPositive(c.owed[a.Queue])
+		reserved := map[reservation]int64{}
+		for k := range a.Containers {
+			switch x := &a.Containers[k]; {
+			case x.Reserved && owed: // room is made for that
+				r := reservation{a, x.Resource, x.Priority}
+				c.reserved[x.Node] = r
+				reserved[r]++
+			case x.Reserved:
+				c.room[x.Node] = atLeast0(c.room[x.Node].Sub(x.Resource))
+			}
+		}
+		if !owed {
+			continue
+		}
+		for _, ask := range a.Asks {
+			now, rest := want{a, ask}, want{a, ask}
+			now.ask.Count = min(reserved[now.reservation()], ask.Count) // the scheduler gives others nothing of these nodes before
+			if rest.ask.Count -= now.ask.Count; now.ask.Count > 0 {
+				c.wants = append(c.wants, now)
+			}
+			if rest.ask.Count > 0 {
+				later = append(later, rest)
+			}
+		}
+	}
+	c.wants = append(c.wants, later...)
+}
+
+// collectCandidates lists from whom resources can be taken.
+func (c *cutting) collectCandidates(now int64) {
 	for i := range c.Apps {
 		a := &c.Apps[i]
 		for k := range a.Containers {
 			x := &a.Containers[k]
 			switch {
-			case x.Reserved && c.settings.Fair && c.anyPositive(c.owed[a.Queue]): // room is made for that
 			case x.Reserved:
-				c.room[x.Node] = atLeast0(c.room[x.Node].Sub(x.Resource))
 			case x.Killable || x.Held == x.Footprint || !x.Idle && now-x.Since < c.settings.MinimumAge || !x.Idle && !c.anyPositive(c.due[a.Queue]):
 			case c.settings.Order == suspension.ByCost && x.Quote.Wait.Cost() < x.Quote.Suspend.Room: // it ends before it has let go
 			default:
 				c.candidates = append(c.candidates, candidate{app: a, c: x, held: x.Held})
-			}
-		}
-		if c.anyPositive(c.owed[a.Queue]) {
-			for _, ask := range a.Asks {
-				c.wants = append(c.wants, want{a, ask})
 			}
 		}
 	}
@@ -236,6 +332,16 @@ func (c *cutting) collect(now int64) {
 	for i := range c.candidates {
 		at := c.candidates[i].c.Node
 		c.onNode[at] = append(c.onNode[at], i)
+	}
+}
+
+// unreserve opens a node to others for which a request was reserved that gets room on some node: on that one if possible.
+func (c *cutting) unreserve(w *want, node int) {
+	if c.reserved[node] != w.reservation() {
+		node = slices.Index(c.reserved, w.reservation())
+	}
+	if node >= 0 {
+		c.reserved[node] = reservation{}
 	}
 }
 
@@ -287,18 +393,21 @@ func (c *cutting) wanted() bool {
 // takes reports whether a request may have a container on a node.
 func (c *cutting) takes(w *want, node int) bool {
 	n := &c.Nodes[node]
+	if r := &c.reserved[node]; r.app != nil && *r != w.reservation() {
+		return false
+	}
 	return !n.Closed && (w.ask.Name == anywhere || w.ask.Name == n.Host || w.ask.Name == n.Rack)
 }
 
 // fit gives a request room that is there. It waits for something else then, such as a better node.
-func (c *cutting) fit(w *want) bool {
+func (c *cutting) fit(w *want) (node int, ok bool) {
 	for i := range c.Nodes {
 		if c.takes(w, i) && c.fits(w.ask.Capability, c.room[i]) {
 			c.room[i] = c.room[i].Sub(w.ask.Capability)
-			return true
+			return i, true
 		}
 	}
-	return false
+	return -1, false
 }
 
 // mostSets bounds the nodes whose prices are compared for one request.
@@ -306,7 +415,7 @@ const mostSets = 64
 
 // makeRoom makes room for a request, on the node of the first container in the order on whose node that is possible. In the order of cost it is the
 // node where all that has to be taken costs least.
-func (c *cutting) makeRoom(w *want) bool {
+func (c *cutting) makeRoom(w *want) (node int, ok bool) {
 	tried := make([]bool, len(c.Nodes))
 	best, least, sets := -1, math.Inf(1), 0
 	for i := range c.candidates {
@@ -320,7 +429,7 @@ func (c *cutting) makeRoom(w *want) bool {
 		}
 		if c.settings.Order != suspension.ByCost {
 			if c.take(w, at) {
-				return true
+				return at, true
 			}
 			continue
 		}
@@ -335,7 +444,7 @@ func (c *cutting) makeRoom(w *want) bool {
 			}
 		}
 	}
-	return best >= 0 && c.take(w, best)
+	return best, best >= 0 && c.take(w, best)
 }
 
 // own reports whether a candidate is of the leaf that a request waits in: that can be over its share of one type and below that of another,

@@ -100,13 +100,13 @@ func (x *longShort) snapshot() *Snapshot {
 	s.Cluster = used.Add(x.free.Times(int64(nodes)))
 	wants := x.ask.Times(x.count)
 	s.Queues = []Queue{
-		{Path: "root", Parent: -1, Used: used, Guaranteed: s.Cluster, Maximum: s.Cluster, Pending: wants},
+		{Path: "root", Parent: -1, Used: used, Guaranteed: s.Cluster, Maximum: s.Cluster, Pending: wants, Asked: wants},
 		{Path: "root.long", Used: used, Guaranteed: x.long, Maximum: s.Cluster, Means: x.means},
-		{Path: "root.short", Guaranteed: x.short, Maximum: s.Cluster, Pending: wants},
+		{Path: "root.short", Guaranteed: x.short, Maximum: s.Cluster, Pending: wants, Asked: wants},
 	}
 	if x.fair {
 		s.Queues[0].Share.Kind = fairshare.DRF
-		s.Queues[1].Share.Fair, s.Queues[2].Share.Fair, s.Queues[2].Asked = x.long, x.short, wants
+		s.Queues[1].Share.Fair, s.Queues[2].Share.Fair = x.long, x.short
 	}
 	name := anywhere
 	if x.shortAskAt != "" {
@@ -119,6 +119,16 @@ func (x *longShort) snapshot() *Snapshot {
 		x.edit(s)
 	}
 	return s
+}
+
+// reserveShort reserves a node for the request of an application of the short queue, as YARN's CapacityScheduler counts that.
+func (s *Snapshot) reserveShort(app, node int) {
+	a := &s.Apps[app]
+	size := a.Asks[0].Capability
+	a.Containers = []Container{{Node: node, Resource: size, Reserved: true}}
+	for _, q := range []*Queue{&s.Queues[0], &s.Queues[2]} {
+		q.Used, q.Reserved, q.Pending = q.Used.Add(size), q.Reserved.Add(size), atLeast0(q.Pending.Sub(size))
+	}
 }
 
 func (x *longShort) round() (out []string) {
@@ -211,7 +221,34 @@ func TestWhoIsSuspended(t *testing.T) {
 				s.Apps[2].Containers = []Container{{Node: 1, Resource: amount(2, 2), Reserved: true}}
 			}
 		}, nil},
-		"as much as is owed": {func(x *longShort) { x.ask, x.count, x.short = amount(7, 7), 9, amount(8, 8) }, []string{"4", "3"}},
+		"for whom a node is reserved": {func(x *longShort) {
+			x.edit = func(s *Snapshot) { s.reserveShort(2, 1) }
+		}, []string{"4"}},
+		"for whom a node is reserved, in that room": {func(x *longShort) {
+			x.edit = func(s *Snapshot) {
+				s.Nodes[1].Free = amount(2, 2)
+				s.reserveShort(2, 1)
+			}
+		}, nil},
+		"elsewhere than on a node that is reserved for another": {func(x *longShort) {
+			x.edit = func(s *Snapshot) {
+				other := s.Apps[2]
+				other.ID.ID, other.Asks = 100, []Ask{{Name: anywhere, Relax: true, Capability: amount(20, 20), Count: 1}}
+				s.Apps = append(s.Apps, other)
+				s.reserveShort(3, 1)
+			}
+		}, []string{"2"}},
+		"on the node that was reserved, once who had it so has room": {func(x *longShort) {
+			x.ask, x.count, x.edit = amount(4, 4), 3, func(s *Snapshot) {
+				other := s.Apps[2]
+				other.ID.ID, other.Asks = 100, []Ask{{Name: "n1", Capability: amount(4, 4), Count: 1}}
+				s.Apps = append(s.Apps, other)
+				s.Apps[2].Asks = []Ask{{Name: "n1", Capability: amount(5, 5), Count: 1}}
+				s.reserveShort(3, 1)
+			}
+		}, []string{"4", "3"}},
+		"where what is free is in pieces too small": {func(x *longShort) { x.free = amount(1, 1) }, []string{"4"}},
+		"as much as is owed":                        {func(x *longShort) { x.ask, x.count, x.short = amount(7, 7), 9, amount(8, 8) }, []string{"4", "3"}},
 		"a request behind one that fits nowhere": {func(x *longShort) {
 			x.short, x.edit = amount(10, 10), func(s *Snapshot) {
 				a := &s.Apps[2]
