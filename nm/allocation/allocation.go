@@ -31,7 +31,7 @@ func From(id *pb.ContainerTokenIdentifier, types records.ResourceTypes) (Grant, 
 	if err != nil {
 		return Grant{}, fmt.Errorf("container %s: %w", records.ContainerIDFrom(id.GetContainerId()), err)
 	}
-	g := Grant{
+	return Grant{
 		ID:                  records.ContainerIDFrom(id.GetContainerId()),
 		User:                id.GetAppSubmitter(),
 		Resource:            resource,
@@ -44,11 +44,8 @@ func From(id *pb.ContainerTokenIdentifier, types records.ResourceTypes) (Grant, 
 		AllocationTags:      id.GetAllocationTags(),
 		NodeLabel:           id.GetNodeLabelExpression(),
 		RMIdentifier:        id.GetRmIdentifier(),
-	}
-	if id.HasLogAggregationContext() {
-		g.LogContext = id.GetLogAggregationContext()
-	}
-	return g, nil
+		LogContext:          id.GetLogAggregationContext(),
+	}, nil
 }
 
 // onLent is the bit in a container's number that the ResourceManager never sets: it would have to start 2^39 containers in one of its lives.

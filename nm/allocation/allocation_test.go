@@ -103,6 +103,9 @@ func TestContainersOnLentRoom(t *testing.T) {
 			t.Errorf("%v is read as %v, %v", lent, again, err)
 		}
 	}
+	if later := (records.ContainerID{Attempt: id.Attempt, ID: 1<<records.EpochShift | 1}); IsOnLent(later) {
+		t.Errorf("%v, of a ResourceManager's second life, counts as the node's own", later)
+	}
 	if OnLent(OnLent(3)) != OnLent(3) {
 		t.Errorf("%x", OnLent(OnLent(3)))
 	}

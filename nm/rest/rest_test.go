@@ -99,7 +99,7 @@ func TestErrorsOfANodeWithoutContainers(t *testing.T) {
 	}{
 		{"GET", "/ws/v1/node/apps", 200, `{"apps":`},
 		{"GET", "/ws/v1/node/apps?state=nonsense", 200, `{"apps":`}, // as in Hadoop there is nothing to compare it with
-		{"GET", "/ws/v1/node/apps/nonsense", 400, "IllegalArgumentException"},
+		{"GET", "/ws/v1/node/apps/nonsense", 400, "Invalid ApplicationId prefix: nonsense"},
 		{"GET", "/ws/v1/node/apps/application_x", 400, "IllegalArgumentException"},
 		{"GET", "/ws/v1/node/apps/" + app, 404, "NotFoundException"},
 		{"GET", "/ws/v1/node/containers/nonsense", 400, "BadRequestException"},
@@ -139,6 +139,9 @@ func TestStrangersAreAskedWhoTheyAre(t *testing.T) {
 	}
 	if w := ask(server(t, false), http.MethodGet, logs); w.Code != http.StatusNotFound {
 		t.Errorf("without ACLs: %d %s", w.Code, w.Body)
+	}
+	if w := ask(server(t, false), http.MethodGet, "/logLevel?log=nm&level=debug"); w.Code != http.StatusOK {
+		t.Errorf("without ACLs nobody sets the level: %d %s", w.Code, w.Body)
 	}
 	for user, want := range map[string]int{"joe": http.StatusForbidden, "yarn": http.StatusOK} {
 		if w := ask(s, http.MethodGet, "/logLevel?log=nm&level=debug&user.name="+user); w.Code != want {
