@@ -28,7 +28,7 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const name = `<img src=x onerror="document.title='broken'">`
+	const name = `<img src=x onerror="document.title='broken'">` + "\x1b[2J\u202e"
 	if err := apps.Submit(t.Context(), client.Submission{ID: id, Name: name, Unmanaged: true, Resource: records.NewResource(512, 1)}); err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestPages(t *testing.T) {
 	for path, want := range map[string][]string{
 		"/":                               {id.String(), "alice", "ACCEPTED", `&lt;img src=x onerror=`},
 		"/cluster/apps/FINISHED":          {"No applications."},
-		"/cluster/app/" + id.String():     {"root.default", "appattempt_", "it is unmanaged"},
+		"/cluster/app/" + id.String():     {"root.default", "appattempt_", "it is unmanaged", "&gt;\x1b[2J\u202e</bdi> <small>" + id.String()},
 		"/cluster/app/application_1_0001": {"app with id: application_1_0001 not found"},
 		"/cluster/nodes":                  {"/default-rack", "RUNNING"},
 		"/cluster/scheduler":              {"root.default"},

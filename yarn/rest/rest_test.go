@@ -130,6 +130,22 @@ func TestStringsSurvive(t *testing.T) {
 	})
 }
 
+// Hadoop writes characters that XML can't have: then no parser reads anything of the answer.
+func TestXMLIsWellFormedWithAnyString(t *testing.T) {
+	v := struct {
+		Name string `yarn:"name"`
+	}{"a\x00\x01\x1b[2J\ufffe\uffff\xff\xed\xa0\x80😀\r\n\t\x7f\u0085<&>]]>"}
+	var got struct {
+		Name string `xml:"name"`
+	}
+	if err := xml.Unmarshal((Document{"it", Natural, &v}).XML(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if want := "a\ufffd\ufffd\ufffd[2J\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd😀\r\n\t\x7f\u0085<&>]]>"; got.Name != want {
+		t.Errorf("%q instead of %q", got.Name, want)
+	}
+}
+
 func TestNegotiate(t *testing.T) {
 	for _, c := range []struct {
 		accept []string

@@ -46,7 +46,7 @@ function diagnostics(a, why) {
 export function draw({ app: a, attempts, why }) {
   document.title = `${a.name} – Heddle`;
   return [
-    el('h1', {}, `${a.name} `, el('small', {}, a.id)),
+    el('h1', {}, el('bdi', {}, a.name), ' ', el('small', {}, a.id)), // a name may have characters that would turn the id round
     facts([
       ['State', badge(a.state)], ['Final status', badge(a.finalStatus)], ['Progress', bar(a.progress)],
       ['User', a.user], ['Queue', a.queue], ['Type', a.applicationType], ['Tags', a.applicationTags], ['Priority', a.priority],
