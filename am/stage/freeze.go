@@ -44,7 +44,7 @@ func (f *freezes) may() bool {
 func (f *freezes) round() {
 	for i := 0; i < len(f.held); i++ {
 		if h := &f.held[i]; !f.needed(h) {
-			if h.lent == none && h.of.TaskID != h.copy {
+			if h.of.TaskID != h.copy {
 				f.vain++
 			}
 			f.thaw(i)
@@ -65,7 +65,7 @@ func (f *freezes) needed(h *hold) bool {
 		return best != nil && f.remaining(best) < f.remaining(m.attempt(h.of))
 	}
 	if h.lent != none {
-		return m.slots[h.lent].known
+		return true // until that slot is gone (returned)
 	}
 	return m.now-h.asked < lending && m.copies.asks(h.copy) != 0
 }
@@ -134,20 +134,16 @@ func (f *freezes) thawAll() {
 
 // granted takes in that a slot has come for the copy of a task. The one that has room as another stands still is lent: it does the copy and goes.
 func (f *freezes) granted(id SlotID, copy TaskID) {
-	m := f.m
-	for i := range f.held {
-		h := &f.held[i]
-		if h.copy != copy || h.of.TaskID == copy || h.lent != none {
-			continue
-		}
-		f.vain = 0
-		if m.slots[h.slot].host != m.slots[id].host {
-			f.thaw(i) // there was a slot after all
-			return
-		}
-		h.lent = id
-		m.slots[id].lent = true
+	i := slices.IndexFunc(f.held, func(h hold) bool { return h.copy == copy && h.of.TaskID != copy && h.lent == none })
+	if i < 0 {
 		return
+	}
+	f.vain = 0
+	slots := f.m.slots
+	if slots[f.held[i].slot].host != slots[id].host {
+		f.thaw(i) // there was a slot after all
+	} else {
+		f.held[i].lent, slots[id].lent = id, true
 	}
 }
 

@@ -61,21 +61,21 @@ func countIdle(m *Machine) (ids []SlotID, suffices bool) {
 	return ids, suffices
 }
 
-// wedged reports whether nothing runs or is about to, though there is something to do and slots without a task.
+// wedged reports whether nothing runs or is about to, though there is something to do, and slots without a task hold outputs. What is to be done
+// then waits for containers, or for slots that stand still.
 func wedged(m *Machine) bool {
 	if m.over {
 		return false
 	}
-	holds, frozen := false, false
+	holds := false
 	for _, id := range m.live {
 		s := &m.slots[id]
 		if !s.frozen && !s.ready {
 			return false
 		}
 		holds = holds || len(s.outputs) > 0 // one that stands still may hold them again in a moment
-		frozen = frozen || s.frozen
 	}
-	return holds && (frozen || slices.ContainsFunc(m.pools[:], func(p pool) bool { return p.open > 0 }))
+	return holds
 }
 
 // inTheWay returns the slots with the fewest outputs that are to go: all on one host. It reports whether their room suffices for a reduce.

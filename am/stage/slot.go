@@ -224,12 +224,11 @@ const forgiving = 30 * time.Second
 
 // forgive takes bad nodes into use again, once and for all, if nothing runs without them.
 func (m *Machine) forgive() {
-	free, wanted := 0, 0
+	free := 0
 	for p := range m.pools {
 		free += m.pools[p].idle[coming] + m.pools[p].idle[able] + m.pools[p].idle[small]
-		wanted += m.wanted(p)
 	}
-	if m.over || m.bad == 0 || wanted == 0 || m.tables[Map].count[running]+m.tables[Reduce].count[running]+free > 0 {
+	if m.over || m.bad == 0 || m.tables[Map].count[running]+m.tables[Reduce].count[running]+free > 0 {
 		m.barren = never
 		return
 	}

@@ -231,3 +231,23 @@ func TestATaskAheadBeginsByItself(t *testing.T) {
 		t.Errorf("slot %d starts (%v), not %d", s, ok, x)
 	}
 }
+
+// Nothing is asked for ahead that can't run, and long work never is. A job of which nobody knows how many tasks are left is like others.
+func TestWhatIsAskedForAhead(t *testing.T) {
+	for name, x := range map[string]struct {
+		change func(*probe.Job)
+		want   bool
+	}{
+		"a task":                        {func(*probe.Job) {}, true},
+		"one of a job that says 0 left": {func(j *probe.Job) { j.Left = 0 }, true},
+		"a long one":                    {long, false},
+		"one that never fits":           {func(j *probe.Job) { j.Size = probe.Amount{MemoryMB: 2048, VCores: 1} }, false},
+	} {
+		n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).knows("b", 1, 9, x.change).add("a", "b")
+		n.next(probe.Task)
+		n.SetAhead(1)
+		if _, ok := n.Next(0); ok != x.want {
+			t.Errorf("%s is asked for ahead: %v", name, ok)
+		}
+	}
+}

@@ -108,3 +108,31 @@ func TestQuotesHold(t *testing.T) {
 		}
 	}
 }
+
+// Quotes are in proportion to estimates, down to the nanosecond.
+func TestQuotesAreInProportion(t *testing.T) {
+	const times = 1_000_000
+	of := func(estimate time.Duration) (quotes []probe.Quote) {
+		n := newNode(t, probe.Config{}, 1).knows("a", 0, 9, func(j *probe.Job) { j.Estimate = estimate })
+		n.add("a")
+		_, slot := n.next(probe.Task)
+		quotes = append(quotes, n.Quote(0, n.of["a"]))
+		n.Free(0, slot)
+		for range 20 { // so that nobody is sure how many get tasks
+			n.add("a")
+			_, slot := n.next(probe.None)
+			n.Free(0, slot)
+		}
+		for range 2000 {
+			n.add("a")
+			quotes = append(quotes, n.Quote(0, n.of["a"]))
+		}
+		return quotes
+	}
+	small, large := of(3), of(3*times)
+	for i := range small {
+		if s, l := small[i], large[i]; s.P50 != l.P50/times || s.P95 != l.P95/times {
+			t.Fatalf("%d probes wait: %v and %v, but %v and %v of estimates that are %d times as long", i, s.P50, s.P95, l.P50, l.P95, times)
+		}
+	}
+}

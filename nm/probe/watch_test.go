@@ -47,6 +47,8 @@ func TestLongQueue(t *testing.T) {
 				j := Job{Estimate: time.Duration(1+of%50) * time.Second, Left: 1 + of%9, Long: of%23 == 0, User: int32(of % 2), Size: Amount{MemoryMB: 1}}
 				both(func(_ *Worker, jobs *Jobs) { jobs.Add(j) })
 				jobs = append(jobs, Handle(len(jobs)))
+			case draw < 10 && seed%2 == 0 && queues[0].queued > 3*few: // half of the queues become long again and again
+				both(func(w *Worker, _ *Jobs) { w.StealAny(nil, few+of%(2*few)) })
 			case draw < 10:
 				both(func(w *Worker, _ *Jobs) {
 					for range n {

@@ -410,3 +410,17 @@ func TestNamedInputs(t *testing.T) {
 		t.Errorf("%+v are copied, which nobody has named", n.copies)
 	}
 }
+
+// That a copy was made is taken in once.
+func TestCopiesAreToldOfTwice(t *testing.T) {
+	for _, ok := range []bool{true, false} {
+		n := newNode(t, study, 1)
+		n.Probed(1, tableOf(3))
+		n.step().finish(true)
+		n.Copied(1, 0, ok)
+		n.step().staged(1, 0)
+		if n.Used() != 3 || len(n.disk) != 1 {
+			t.Errorf("%v: %d bytes are used, and %d inputs are there", ok, n.Used(), len(n.disk))
+		}
+	}
+}

@@ -28,15 +28,18 @@ func TestBrokenPromisesSizeStaging(t *testing.T) {
 	for _, c := range []struct{ kept, broken, want int }{{0, 0, 2}, {20, 0, 2}, {19, 1, 2}, {0, 19, 2}, {0, 20, 4}, {19, 21, 3}} {
 		n := newNode(t, staging.Config{Concurrent: 2, PerProbe: 9, Capacity: 100}, 1)
 		var p staging.Promises
-		p.Size(time.Second, n.Manager)
+		if !p.Size(time.Second, n.Manager) {
+			t.Error("no window begins")
+		}
 		for range c.kept {
 			p.Due(true)
 		}
 		for range c.broken {
 			p.Due(false)
 		}
-		p.Size(30*time.Second, n.Manager) // the window hasn't ended
-		p.Size(2*time.Minute, n.Manager)
+		if p.Size(30*time.Second, n.Manager) || !p.Size(2*time.Minute, n.Manager) {
+			t.Error("a window lasts no minute, or more than two")
+		}
 		n.Probed(1, tableOf(1, 1, 1, 1, 1, 1, 1, 1, 1))
 		if n.step(); len(n.copies) != c.want {
 			t.Errorf("%d kept and %d broken promises: %d copies at a time, not %d", c.kept, c.broken, len(n.copies), c.want)
