@@ -12,6 +12,7 @@ import (
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/policy/leaf"
+	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
@@ -74,6 +75,7 @@ func TestContainersWithoutNames(t *testing.T) {
 	}
 	d.SetPast(h, 9, 9)
 	d.Refused(h)
+	d.NotBegun(h)
 	if left := d.Remembered(); left["past"]+left["suspended"]+left["swaps"] > 0 {
 		t.Errorf("of containers without names %v are remembered", left)
 	}
@@ -83,6 +85,13 @@ func TestContainersWithoutNames(t *testing.T) {
 	}
 	if err := d.Swap(h, 1, drive.AnyRequest); err != nil {
 		t.Errorf("it has a name now, and can't stand still: %v", err)
+	}
+	if d.WasSuspended(h, gb(5), 10, "root.a") {
+		t.Error("it was suspended with more than it claims")
+	}
+	d.NotBegun(h)
+	if times, _, later := d.Past(h); times != 0 || later != 6000 {
+		t.Errorf("it was suspended %d times, and is left alone until %d", times, later)
 	}
 }
 
@@ -151,6 +160,16 @@ func TestRoundsNeedPreemption(t *testing.T) {
 		if d.Step(1000); (d.NextRound() > 1000) != x.isItDue {
 			t.Errorf("%s: a round is due at %d", name, d.NextRound())
 		}
+	}
+}
+
+// Without an interval a round is due each ms, and not without end at the same time.
+func TestRoundsWithoutInterval(t *testing.T) {
+	tree := suspendingQueue(t)
+	tree.Settings.Preemption.Interval = 0
+	d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second})
+	if d.Step(1000); d.NextRound() != 1001 {
+		t.Errorf("a round is due at %d", d.NextRound())
 	}
 }
 
@@ -313,5 +332,324 @@ func TestRestoredContainersKeepTheirAge(t *testing.T) {
 	d.Step(15_000)
 	if err := d.Swap(h, 1, drive.AnyRequest); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whether there is room is tried with each heartbeat of nodes, or each second where nothing is said of heartbeats.
+func TestTriesFollowTheHeartbeat(t *testing.T) {
+	for heartbeat, every := range map[time.Duration]int64{0: 1000, -time.Second: 1000, 250 * time.Millisecond: 250, time.Millisecond: 1} {
+		tree := suspendingQueue(t)
+		tree.Settings.Preemption.Interval = time.Hour
+		d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: heartbeat})
+		x := granted(t, d, "root.a", 2)
+		d.Identify(1, 1, true, x[0].Container, x[1].Container)
+		d.Step(1500)
+		d.WasSuspended(x[1].Container, records.Resource{}, 1500, "root.b")
+		var tries []int64
+		for len(tries) < 3 {
+			if since, by, ok := d.Suspended(x[1].Container); !ok || since != 1500 || by != "root.b" {
+				t.Fatalf("heartbeats of %v: after %v it is suspended: %t, since %d for %s", heartbeat, tries, ok, since, by)
+			}
+			tries = append(tries, d.NextRound())
+			d.Step(d.NextRound())
+		}
+		if want := []int64{1500 + every, 1500 + 2*every, 1500 + 3*every}; !slices.Equal(tries, want) {
+			t.Errorf("heartbeats of %v: it is tried at %v, want %v", heartbeat, tries, want)
+		}
+		if since, by, ok := d.Suspended(x[1].Container); ok || since != 0 || by != "" {
+			t.Errorf("heartbeats of %v: after %v it is suspended since %d for %q", heartbeat, tries, since, by)
+		}
+	}
+}
+
+// What is granted for opportunistic requests is told from what is guaranteed.
+func TestGrantsNameTheirExecution(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	d.AddNode(scheduler.NodeSpec{Host: "n1", Rack: "/r", Capability: gb(2)})
+	a := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: gb(1)}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1}})
+	d.UpdateAsks(a, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: gb(1), Count: 1, RelaxLocality: true, ExecutionType: pb.ExecutionType_OPPORTUNISTIC}})
+	out := d.Step(1000)
+	if i := slices.IndexFunc(out, func(x drive.Decision) bool { return x.Kind == drive.Allocate }); i < 0 || out[i].ExecutionType != pb.ExecutionType_OPPORTUNISTIC {
+		t.Errorf("%+v was decided", out)
+	}
+}
+
+// Of a container without memory no MB is left out when its room is set aside, so none is. It doesn't go on by itself then, but as somebody wants it.
+func TestSuspensionWithoutMemory(t *testing.T) {
+	core := records.NewResource(0, 1)
+	d := drive.New(scheduler.Config{
+		Tree: suspendingQueue(t, "resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"), Minimum: core, Heartbeat: time.Second,
+	})
+	x := granted(t, d, "root.a", 2)
+	d.Free(x[1].Container)
+	h := d.Restore(x[0].App, 0, core, drive.Container{Attempt: 1, ID: 2, Since: 1000})
+	if !d.WasSuspended(h, records.Resource{}, 1000, "root.a") {
+		t.Fatal("it can't be suspended")
+	}
+	for now := int64(2000); now < 8000; now += 1000 {
+		if now == 5000 { // from now on it is stuck
+			d.SetCapability(0, records.Resource{})
+			d.Free(x[0].Container)
+		}
+		for _, s := range d.Step(now) {
+			if s.Kind > drive.Kill {
+				t.Errorf("at %d ms it was decided %+v", now, s)
+			}
+		}
+	}
+	if !d.Return(h, false) || d.Held(h) != core {
+		t.Errorf("it holds %v", d.Held(h))
+	}
+}
+
+// Two containers that run with part of their claims on a node that has become too small for each of them make room for each other some day. When they
+// have been so for as long as may be, nobody waits for that any more: one has its claim, and then the other.
+func TestPartsOfClaims(t *testing.T) {
+	tree := suspendingQueue(t, "resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
+	tree.Settings.Suspension.Longest, tree.Settings.Suspension.Tries, tree.Settings.Preemption.Interval = 10*time.Second, 2, time.Hour
+	d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second})
+	x := granted(t, d, "root.a", 6)
+	for i := range x {
+		d.Free(x[i].Container)
+	}
+	var all []scheduler.ContainerHandle
+	for i := range int64(2) {
+		h := d.Restore(x[0].App, 0, gb(3), drive.Container{Attempt: 1, ID: 10 + i, Since: 1000})
+		if !d.WasSuspended(h, records.NewResource(64, 1), 1000, "root.a") {
+			t.Fatal("it can't be shrunk")
+		}
+		all = append(all, h)
+	}
+	d.SetCapability(0, records.NewResource(2048, 6))
+	step := func(now int64, want ...drive.Kind) {
+		t.Helper()
+		out := d.Step(now)
+		got := make([]drive.Kind, len(out))
+		for i := range out {
+			got[i] = out[i].Kind
+		}
+		if !slices.Equal(got, want) {
+			t.Fatalf("at %d ms it was decided %+v", now, out)
+		}
+	}
+	step(2000)
+	step(10_999)
+	if d.Return(all[0], false) {
+		t.Error("one goes on, and the other could make room")
+	}
+	step(11_000, drive.Shrink, drive.Shrink, drive.Charge)
+	if d.Return(all[0], false) || d.Return(all[1], false) {
+		t.Error("one goes on, and the other runs with what it has")
+	}
+	step(12_000)
+	step(13_000, drive.Resume)
+	if d.Held(all[0]) != gb(3) || d.Held(all[1]) == gb(3) {
+		t.Errorf("they hold %v and %v", d.Held(all[0]), d.Held(all[1]))
+	}
+	step(20_000)
+	d.Free(all[0])
+	step(21_000, drive.Shrink, drive.Charge)
+	step(22_000, drive.Resume)
+}
+
+// Whom somebody else has run with little makes room some day. Whom somebody else has stand still doesn't, so nobody waits for that.
+func TestLittleIsNotNothing(t *testing.T) {
+	tree := suspendingQueue(t, "resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator")
+	tree.Settings.Preemption.Interval = time.Hour
+	d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second})
+	x := granted(t, d, "root.a", 2)
+	d.Identify(1, 1, false, x[0].Container, x[1].Container)
+	other, h := x[0].Container, x[1].Container
+	d.SetCapability(0, records.NewResource(512, 2))
+	d.WasSuspended(other, records.Resource{}, 1000, "root.a")
+	if out := d.Step(1500); len(out) > 0 || !d.Return(other, true) {
+		t.Fatalf("it was decided %+v", out)
+	}
+	d.NoteHeld(other, records.NewResource(0, 1)) // it has stood still before
+	d.WasSuspended(h, records.Resource{}, 1000, "root.a")
+	for now := int64(2000); now < 10_000; now += 1000 {
+		if out := d.Step(now); len(out) > 0 {
+			t.Fatalf("at %d ms it was decided %+v", now, out)
+		}
+	}
+	d.NoteHeld(other, records.Resource{})
+	if out := d.Step(10_000); len(out) != 1 || out[0].Kind != drive.Charge || out[0].Container != h {
+		t.Errorf("it was decided %+v", out)
+	}
+}
+
+// What is suspended stands still, also where its claim was made as small as what it holds.
+func TestClaimsOfTheSuspended(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	x := granted(t, d, "root.a", 2)
+	d.Identify(1, 1, true, x[0].Container, x[1].Container)
+	h := x[1].Container
+	if !d.WasSuspended(h, records.NewResource(512, 1), 1000, "root.b") || !d.ResizeContainer(h, records.NewResource(512, 1)) {
+		t.Fatal("it isn't suspended, or can't claim less")
+	}
+	if err := d.Swap(h, 1, drive.AnyRequest); err == nil {
+		t.Error("it can be suspended twice")
+	}
+}
+
+// Who was suspended for an application of another queue can't be taken back by its own, after that has moved to that queue.
+func TestMovesTakeNothingBack(t *testing.T) {
+	tree, err := queue.ParseCapacity(map[string]string{
+		"maximum-am-resource-percent": "1", "root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "root.a.user-limit-factor": "9", "root.b.user-limit-factor": "9",
+		"root.a.heddle-preemption": "suspend-immediate", "root.b.heddle-preemption": "suspend-immediate",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	preempt(tree, time.Hour, wait, false)
+	d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second})
+	x := granted(t, d, "root.a", 2)
+	d.Identify(1, 1, true, x[0].Container, x[1].Container)
+	other := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 2, Queue: "root.b", User: "u", AM: gb(1)}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 2}})
+	d.UpdateAsks(other, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: gb(1), Count: 1, RelaxLocality: true}})
+	var got drive.Decision
+	for _, s := range d.Step(2000) {
+		if s.Kind == drive.Allocate {
+			got = s
+		}
+	}
+	if _, by, ok := d.Suspended(x[1].Container); !ok || by != "root.b" || got.App != other {
+		t.Fatalf("it is suspended: %t, for %s; %+v was granted", ok, by, got)
+	}
+	d.MoveApp(x[0].App, "root.b")
+	d.Unswap(x[1].Container)
+	d.Free(got.Container)
+	for _, s := range d.Step(2010) {
+		if s.Kind == drive.Resume {
+			t.Errorf("it goes on at once: %+v", s)
+		}
+	}
+}
+
+// The more containers there are, the longer is the pause between two rounds for requests that find no room: a ms for each 200 of them.
+func TestPausesOfRounds(t *testing.T) {
+	for many, pause := range map[int32]int64{199: 50, 200: 51, 399: 51, 400: 52, 995: 54, 1000: 55} {
+		tree := suspendingQueue(t, "root.queues", "a,b", "root.a.capacity", "50", "root.b.capacity", "50")
+		tree.Settings.Preemption.Interval, tree.Settings.Suspension.MinimumAge = time.Hour, time.Hour
+		d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second})
+		granted(t, d, "root.a", many)
+		a := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 2, Queue: "root.b", User: "u", AM: gb(1)}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 2}})
+		for i := range int32(2) {
+			d.UpdateAsks(a, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: gb(1), Count: 1 + i, RelaxLocality: true}})
+			d.Step(2000 + int64(i))
+		}
+		if got := d.NextRound() - 2000; got != pause {
+			t.Errorf("with %d containers it is %d ms, want %d", many, got, pause)
+		}
+	}
+}
+
+// A log in which rounds stand as events of their own is replayed without rounds.
+func TestPlaceRunsNoRounds(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	n := d.AddNode(scheduler.NodeSpec{Host: "n1", Rack: "/r", Capability: gb(1)})
+	a := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: gb(1)}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1}})
+	d.UpdateAsks(a, []scheduler.Ask{{Priority: 1, Name: scheduler.Any, Capability: gb(1), Count: 1, RelaxLocality: true}})
+	got := slices.DeleteFunc(slices.Clone(d.Place(1000)), func(x drive.Decision) bool { return x.Kind != drive.Allocate })
+	if len(got) != 1 || got[0].App != a || got[0].Node != n {
+		t.Fatalf("it was decided %+v", got)
+	}
+	if again := d.Place(2000); len(again) > 0 || d.NextRound() != 0 {
+		t.Errorf("it was decided %+v, and a round is due at %d", again, d.NextRound())
+	}
+	d.Identify(1, 1, true, got[0].Container)
+	if !d.WasSuspended(got[0].Container, records.Resource{}, 2000, "root.a") || d.NextRound() != 3000 {
+		t.Errorf("it is tried whether there is room at %d", d.NextRound())
+	}
+}
+
+// An application that was entered anew under its name stays known when the old one goes.
+func TestApplicationsEnteredAnew(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	spec := drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 1, Queue: "root.a", User: "u", AM: gb(1)}, ID: records.ApplicationID{ClusterTimestamp: 1, ID: 1}}
+	old, now := d.AddApp(spec), d.AddApp(spec)
+	d.RemoveApp(old)
+	if n := d.Remembered()["applications"]; n != 1 {
+		t.Errorf("%d applications are known", n)
+	}
+	d.RemoveApp(now)
+	if n := d.Remembered()["applications"]; n != 0 {
+		t.Errorf("%d applications are known when all have gone", n)
+	}
+}
+
+// A container that fails while it is suspended is forgotten as one that ends. The container of an ApplicationMaster is known as such to a new leader.
+func TestFailuresAndMasters(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	x := granted(t, d, "root.a", 2)
+	d.Identify(1, 1, true, x[0].Container, x[1].Container)
+	d.WasSuspended(x[1].Container, records.Resource{}, 1000, "root.a")
+	d.Grow(x[1].Container, gb(2))
+	d.Fail(x[1].Container)
+	d.Step(2000)
+	if left := d.Remembered(); left["suspended"]+left["past"]+left["growing"] > 0 {
+		t.Errorf("%v are remembered", left)
+	}
+	h := d.Restore(x[0].App, 0, gb(1), drive.Container{Attempt: 2, ID: 1, AM: true})
+	if err := d.Swap(h, 1, drive.AnyRequest); err == nil || err.Error() != "it runs the ApplicationMaster" {
+		t.Errorf("%v", err)
+	}
+}
+
+// Bounds are reached at their values, and not after them.
+func TestBoundsAreReached(t *testing.T) {
+	tree := suspendingQueue(t)
+	tree.Settings.Suspension.Longest, tree.Settings.Preemption.Interval = 10*time.Second, time.Hour
+	d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second})
+	x := granted(t, d, "root.a", 2)
+	d.Identify(1, 1, true, x[0].Container, x[1].Container)
+	h := x[1].Container
+	d.SetPast(h, 1, 10_000)
+	if d.Swap(h, 1, drive.AnyRequest) == nil {
+		t.Error("it was suspended for as long as may be, and can be suspended")
+	}
+	d.SetPast(h, 1, 9999)
+	if err := d.Swap(h, 1, drive.AnyRequest); err != nil {
+		t.Error(err)
+	}
+	d.Unswap(h)
+	d.SetPast(h, 1, 20_000)
+	d.WasSuspended(h, records.Resource{}, 2000, "root.a")
+	if out := d.Step(2000); len(out) != 1 || out[0].Kind != drive.Resume {
+		t.Errorf("it was suspended for more than may be before, and it was decided %+v", out)
+	}
+}
+
+// A container that waits to grow, and is entered anew before its old place is free, waits on.
+func TestGrowthsMove(t *testing.T) {
+	d := drive.New(scheduler.Config{Tree: suspendingQueue(t), Minimum: gb(1)})
+	x := granted(t, d, "root.a", 3)
+	d.Identify(1, 1, true, x[0].Container, x[1].Container)
+	d.Free(x[2].Container)
+	d.Grow(x[1].Container, gb(3))
+	h := d.Restore(x[0].App, 0, gb(1), drive.Container{Attempt: 1, ID: 2, Since: 1000})
+	if !d.Growing(h) || d.Growing(x[1].Container) {
+		t.Errorf("the new one waits: %t; the old one: %t", d.Growing(h), d.Growing(x[1].Container))
+	}
+	d.Free(x[1].Container)
+	if !d.Growing(h) {
+		t.Error("it doesn't wait any more")
+	}
+}
+
+// Where an earlier leader has set the room of a container aside, there is nothing to charge.
+func TestRoomThatWasSetAside(t *testing.T) {
+	tree := suspendingQueue(t)
+	tree.Settings.Preemption.Interval = time.Hour
+	d := drive.New(scheduler.Config{Tree: tree, Minimum: gb(1), Heartbeat: time.Second})
+	x := granted(t, d, "root.a", 2)
+	d.Identify(1, 1, true, x[0].Container, x[1].Container)
+	d.WasSuspended(x[1].Container, records.NewResource(1023, 1), 1000, "root.a")
+	for now := int64(1100); now < 4000; now += 100 {
+		for _, s := range d.Step(now) {
+			if s.Kind != drive.Resume || now < 3000 {
+				t.Errorf("at %d ms it was decided %+v", now, s)
+			}
+		}
 	}
 }

@@ -7,6 +7,7 @@ func (d *Driver) Remembered() map[string]int {
 	out := map[string]int{
 		"applications": len(d.byID), "killable": len(d.killable), "notes": len(d.notes), "growing": len(d.growing.list), "suspended": len(d.sus.of), "past": len(d.sus.past),
 		"abilities": len(d.sus.nodes), "rates": len(d.sus.slow), "used": len(d.sus.used), "progress": len(d.sus.nears), "begun": len(d.sus.begun), "swaps": len(d.wanted), "stopped": len(d.sus.stopped),
+		"vain": len(d.sus.vain), "where those grow": len(d.growing.at),
 	}
 	for what, n := range out {
 		if n == 0 {

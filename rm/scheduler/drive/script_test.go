@@ -21,8 +21,8 @@ import (
 // two spaces. Amounts are GB and as many cores.
 //
 //	capacity | fair      the lines up to "end" are capacity settings key=value, or an allocation file
-//	preemption …         settings of rounds: every=1s wait=2s lazy underused periodic observe off
-//	node NAME SIZE       a node joins; more: suspends shrinks reclaims out=MB/S in=MB/S. able NAME …: it can do that now. close NAME
+//	preemption …         settings of rounds: every=1s wait=2s per-round=PERCENT ignored=PERCENT lazy underused periodic observe off
+//	node NAME SIZE       a node joins; more: suspends shrinks reclaims out=MB/S in=MB/S pressure=PERCENT. able NAME …: it can do that now. close NAME
 //	resize NAME SIZE     a node is made larger or smaller
 //	cost                 those go first that cost least, and answers have quotes
 //	uses NAME/N MB       how much memory a container uses. took NAME/N TIME: how long its suspension took
@@ -55,6 +55,7 @@ type script struct {
 	last  map[scheduler.AppHandle]int64 // number of its last container
 	since map[records.ContainerID]int64
 	by    map[records.ContainerID]string // for which queue it was suspended
+	byApp map[records.ContainerID]records.ApplicationID
 	now   int64
 	cost  bool
 	gone  map[string]bool // applications
@@ -68,7 +69,7 @@ func play(t *testing.T, text string) string {
 	p := &script{
 		t: t, apps: map[string]scheduler.AppHandle{}, names: map[scheduler.AppHandle]string{}, nodes: map[string]scheduler.NodeHandle{},
 		held: map[scheduler.AppHandle][]drive.Decision{}, last: map[scheduler.AppHandle]int64{},
-		since: map[records.ContainerID]int64{}, by: map[records.ContainerID]string{}, abilities: map[string]drive.Ability{}, gone: map[string]bool{},
+		since: map[records.ContainerID]int64{}, by: map[records.ContainerID]string{}, byApp: map[records.ContainerID]records.ApplicationID{}, abilities: map[string]drive.Ability{}, gone: map[string]bool{},
 	}
 	var out strings.Builder
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -161,6 +162,8 @@ func (p *script) preemption(w []string) {
 		return
 	}
 	preempt(p.tree, p.duration(option(w, "every", "1s")), p.duration(option(w, "wait", "2s")), slices.Contains(w, "lazy"))
+	round := &p.tree.Settings.Preemption
+	round.PerRound, round.Ignored = float64(p.number(option(w, "per-round", "100")))/100, float64(p.number(option(w, "ignored", "0")))/100
 	p.tree.Settings.Suspension.Periodic = slices.Contains(w, "periodic")
 	p.tree.Settings.Preemption.ObserveOnly = slices.Contains(w, "observe")
 	u := &p.tree.Settings.Preemption.Underused
@@ -322,6 +325,7 @@ func (p *script) ability(w []string) drive.Ability {
 	return drive.Ability{
 		Suspend: slices.Contains(w, "suspends"), Shrink: slices.Contains(w, "shrinks"), Reclaim: slices.Contains(w, "reclaims"),
 		Out: p.number(option(w, "out", "0")) << 20, In: p.number(option(w, "in", "0")) << 20,
+		Pressure: float64(p.number(option(w, "pressure", "0"))),
 	}
 }
 
@@ -367,6 +371,7 @@ func (p *script) lead() {
 			c.Container = p.d.Restore(a, c.Node, c.Resource, drive.Container{Attempt: 1, ID: id.ID, Priority: c.Priority, AM: id.ID == 1, Since: p.since[id]})
 			p.held[a] = append(p.held[a], c)
 			since, by, suspended := old.Suspended(then)
+			p.byApp[id] = records.ApplicationID{}
 			if p.d.WasSuspended(c.Container, old.Held(then), since, by) != suspended || p.d.WasSuspended(c.Container, old.Held(then), since, by) {
 				p.t.Errorf("%s was suspended: %v", p.name(c), suspended)
 			}
@@ -473,8 +478,20 @@ func (p *script) check(d drive.Decision, said []string) {
 	if d.Kind == drive.Resume && d.For != p.by[id] {
 		p.t.Errorf("%v for %q, and it was suspended for %s", said, d.For, p.by[id])
 	}
-	if d.Kind == drive.Suspend || d.Kind == drive.Shrink || d.Kind == drive.Charge {
-		p.by[id] = d.For
+	if d.Kind == drive.Suspend || d.Kind == drive.Shrink || d.Kind == drive.Charge || d.Kind == drive.Resume {
+		p.checkFor(d, said)
+		p.by[id], p.byApp[id] = d.For, d.ForApp
+	}
+}
+
+// checkFor verifies that a container is suspended for an application of the queue that is named, and goes on as it was suspended. What an earlier
+// leader has suspended names none.
+func (p *script) checkFor(d drive.Decision, said []string) {
+	if was, known := p.byApp[p.d.ContainerID(d.Container)]; known && d.Kind != drive.Suspend && was == d.ForApp {
+		return
+	}
+	if !slices.ContainsFunc(p.specs, func(s drive.AppSpec) bool { return s.ID == d.ForApp && s.Queue == d.For }) {
+		p.t.Errorf("%v for %v, which isn't in %s", said, d.ForApp, d.For)
 	}
 }
 
