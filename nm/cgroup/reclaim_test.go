@@ -82,6 +82,32 @@ func TestV2SqueezesAndLetsGo(t *testing.T) {
 	}
 }
 
+// The kernel counts as paged out also what is in memory and on disk.
+func TestV2CountsWhatIsPagedOutOnly(t *testing.T) {
+	f := newFakeV2(sys, "memory")
+	d, err := v2Site(f, "/", "/heddle").driver(Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := d.Create("c", Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Destroy(t.Context())
+	if m, err := g.Memory(); err != nil || m.Swapped != -1 {
+		t.Errorf("without swap accounting: %+v, %v", m, err)
+	}
+	files := f.groups[sys+"/heddle/nm-h_1/c"].files
+	files["memory.swap.current"] = "7000"
+	if m, err := g.Memory(); err != nil || m.Swapped != 7000 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	files["memory.stat"] += "swapcached 2000\n"
+	if m, err := g.Memory(); err != nil || m.Swapped != 5000 {
+		t.Errorf("with 2000 in memory: %+v, %v", m, err)
+	}
+}
+
 func TestWhyNothingCanBeReclaimed(t *testing.T) {
 	f := newFakeV2(sys, "cpu", "memory", "pids")
 	d, err := v2Site(f, "/", "/heddle").driver(Auto)

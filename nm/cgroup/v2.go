@@ -196,7 +196,11 @@ func (u *unified) memory(name string) (m Memory, err error) {
 		return m, err
 	}
 	if m.Swapped, err = number(u.tree, u.path(name, "memory.swap.current")); errors.Is(err, fs.ErrNotExist) {
-		m.Swapped, err = -1, nil
+		m.Swapped = -1
+		return m, nil
+	}
+	if cached, err := inText(stat, text, "swapcached"); err == nil { // in memory again, or still: Linux 5.12 says so
+		m.Swapped = max(0, m.Swapped-cached)
 	}
 	return m, err
 }

@@ -67,14 +67,14 @@ func (c *Container) Update(ctx context.Context, g allocation.Grant, token []byte
 	return nil
 }
 
-// mayUpdate refuses an update that can't be made whatever the kernel says.
+// mayUpdate refuses an update that can't be made whatever the kernel says, before it is on disk.
 func (c command) mayUpdate(g allocation.Grant) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if g.Version <= c.grant.Version {
 		return &staleVersion{c.ID(), c.grant.Version, g.Version}
 	}
-	return c.checkGPUs(g)
+	return errors.Join(c.checkGPUs(g), c.box.Fits(g.Resource))
 }
 
 // checkGPUs refuses another number of GPUs to a container that has its own. The lock is held.

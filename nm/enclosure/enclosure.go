@@ -8,7 +8,9 @@ package enclosure
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
 	"heddle/nm/cgroup"
@@ -114,13 +116,32 @@ func (r *Rules) compose(grant, held records.Resource, page bool) cgroup.Limits {
 func (e *Enclosure) Change(grant, held records.Resource, page bool) error {
 	if group := e.Group(); group != nil {
 		if err := group.SetLimits(e.rules.compose(grant, held, page)); err != nil {
-			return err
+			return errors.Join(err, group.SetLimits(e.Limits())) // some of them may have been written
 		}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.grant, e.held, e.page = grant, held, page
 	return nil
+}
+
+// Fits refuses a grant below what processes have in memory and on disk: they would be ended when the latter is read. The kernel refuses by itself only
+// a limit below what is in memory. The error is EBUSY, as the kernel's.
+func (e *Enclosure) Fits(grant records.Resource) error {
+	group, limit := e.Group(), grant.MemoryMB()<<20
+	if group == nil || !e.rules.LimitMemory || grant.MemoryMB() >= e.Size().MemoryMB() {
+		return nil
+	}
+	m, err := group.Memory()
+	if err != nil || m.Swapped <= 0 {
+		return err
+	}
+	use, err := group.Usage()
+	if needs := use.Memory + m.Swapped; err == nil && needs > limit {
+		err = fmt.Errorf("change the size of container %s to %v: it has %d MB in memory and paged out, and would be ended when it goes on: %w",
+			e.name, grant, needs>>20, syscall.EBUSY)
+	}
+	return err
 }
 
 // Release forgets what was taken from processes that are no more. The next ones have limits of their own.

@@ -2,6 +2,7 @@ package enclosure
 
 import (
 	"errors"
+	"syscall"
 	"testing"
 
 	"heddle/nm/cgroup"
@@ -39,7 +40,12 @@ type group struct {
 	cgroup.Group
 	limits  cgroup.Limits
 	refuses error
+	memory  cgroup.Memory
+	used    int64
 }
+
+func (g *group) Memory() (cgroup.Memory, error) { return g.memory, nil }
+func (g *group) Usage() (cgroup.Usage, error)   { return cgroup.Usage{Memory: g.used}, nil }
 
 func (g *group) SetLimits(l cgroup.Limits) error {
 	if g.refuses == nil {
@@ -65,5 +71,53 @@ func TestAmountsThatTheKernelRefuses(t *testing.T) {
 	g.refuses = nil
 	if e.Release(); e.Limits() != (cgroup.Limits{Shares: 1, Memory: 200 << 20}) {
 		t.Errorf("the next processes would have %+v", e.Limits())
+	}
+}
+
+// A kernel that refuses memory may have taken the CPU already.
+func TestARefusedSizeLeavesNothingBehind(t *testing.T) {
+	g := &halfway{}
+	e := New(nil, &Rules{LimitMemory: true}, "x", records.NewResource(200, 2))
+	e.put(g)
+	before := e.Limits()
+	g.limits, g.refuses = before, syscall.EBUSY
+	if err := e.Change(records.NewResource(100, 1), records.NewResource(100, 1), false); !errors.Is(err, syscall.EBUSY) || g.limits != before {
+		t.Errorf("%v, %+v", err, g.limits)
+	}
+}
+
+// halfway takes the limits and refuses them nevertheless, once.
+type halfway struct{ group }
+
+func (g *halfway) SetLimits(l cgroup.Limits) error {
+	err := g.refuses
+	g.limits, g.refuses = l, nil
+	return err
+}
+
+func TestASizeBelowWhatIsPagedOut(t *testing.T) {
+	const mb = 1 << 20
+	for name, c := range map[string]struct {
+		memory cgroup.Memory
+		used   int64
+		to     int64
+		fits   bool
+	}{
+		"more than it needs":          {cgroup.Memory{Anon: 30 * mb, Swapped: 60 * mb}, 30 * mb, 90, true},
+		"less than it needs":          {cgroup.Memory{Anon: 30 * mb, Swapped: 60 * mb}, 30 * mb, 89, false},
+		"nothing is paged out":        {cgroup.Memory{Anon: 90 * mb}, 90 * mb, 50, true}, // the kernel says so
+		"the driver can't tell":       {cgroup.Memory{Anon: -1, File: -1, Swapped: -1}, -1, 50, true},
+		"it becomes no smaller":       {cgroup.Memory{Swapped: 300 * mb}, 0, 200, true},
+		"it becomes larger, too late": {cgroup.Memory{Swapped: 300 * mb}, 0, 250, true},
+	} {
+		e := New(nil, &Rules{LimitMemory: true}, "x", records.NewResource(200, 1))
+		e.put(&group{memory: c.memory, used: c.used})
+		if err := e.Fits(records.NewResource(c.to, 1)); (err == nil) != c.fits || !c.fits && !errors.Is(err, syscall.EBUSY) {
+			t.Errorf("%s: %v", name, err)
+		}
+		e.rules = &Rules{}
+		if err := e.Fits(records.NewResource(c.to, 1)); err != nil {
+			t.Errorf("%s, where nothing is limited: %v", name, err)
+		}
 	}
 }

@@ -46,13 +46,14 @@ func orderFrom(m *pb.ContainerOrder, types records.ResourceTypes, size records.R
 		return o, fmt.Errorf("a container can't breathe every %d ms: 0 means never, and at most %d ms may lie between two breaths", every, longest)
 	}
 	o.BreathEvery = time.Duration(every) * time.Millisecond
-	if !m.HasHeld() {
+	if !m.HasHeld() || o.Level == suspend.Running { // the ResourceManager may know of another size already, or still
 		return o.Fill(nil, size), nil
 	}
 	held, err := types.From(m.GetHeld())
 	if err != nil {
 		return o, err
 	}
+	held = held.Min(size)
 	return o.Fill(&held, size), nil
 }
 

@@ -34,6 +34,14 @@ func TestOrderFromTheWire(t *testing.T) {
 	if err != nil || o.Held != records.NewResource(64, 0) || o.BreathEvery != 0 {
 		t.Errorf("%+v, %v", o, err)
 	}
+	// Another size is on its way, or was refused: it has all of the one that it has.
+	other := records.NewResource(2048, 1)
+	if o, err = orderFrom(orderPB(pb.ContainerLevel_LEVEL_RUNNING, 0, &other), records.ResourceTypes{}, size); err != nil || o.Held != size {
+		t.Errorf("%+v, %v", o, err)
+	}
+	if o, err = orderFrom(orderPB(pb.ContainerLevel_LEVEL_FROZEN, 0, &other), records.ResourceTypes{}, size); err != nil || o.Held != records.NewResource(1024, 1) {
+		t.Errorf("%+v, %v", o, err)
+	}
 	for _, every := range []int64{-1, 1 << 60} {
 		if o, err := orderFrom(orderPB(pb.ContainerLevel_LEVEL_FROZEN, every, nil), records.ResourceTypes{}, size); err == nil || !strings.Contains(err.Error(), "breathe") {
 			t.Errorf("every %d ms: %+v, %v", every, o, err)
