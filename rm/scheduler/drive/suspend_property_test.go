@@ -254,6 +254,9 @@ func (l *leading) decide() (again bool) {
 			if l.stopped[c.number] {
 				l.fault("%+v: it stands still because somebody else wants that", d)
 			}
+			if strings.HasSuffix(d.Reason, "another container of its application makes way") {
+				l.mayExceed(d.Container)
+			}
 			if whole := d.Resource == c.claim; whole != (d.Kind == drive.Resume) {
 				l.fault("%+v of %v", d, c.claim)
 			}
