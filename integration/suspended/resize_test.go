@@ -10,6 +10,7 @@ import (
 
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
+	"heddle/internal/swapfile"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
@@ -134,6 +135,32 @@ func TestSizesChangeUnderPressure(t *testing.T) {
 	if s := m.completed[w.id].GetExitStatus(); s != records.ExitKilledExceededPMem {
 		t.Errorf("it ended with %d", s)
 	}
+	m.finish()
+	l.empty()
+}
+
+// A suspended container is to have less than it has in memory and paged out. It goes on with what it had, and gets its new size when it gives memory back.
+func TestSizesChangeWhileSuspended(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	swapfile.On(t, 1<<30)
+	l := start(t, 1, 1, map[string]string{
+		"yarn.nodemanager.resource.memory.enabled": "true", "yarn.nodemanager.resource.memory.enforced": "true",
+	})
+	m := l.submit(nil)
+	w := m.work(1, 1024)[0]
+	w.grow(400)
+	l.suspend(w.node, w.id, "-level", "reclaimed", "-breathe", "never")
+	if _, why := m.change(w, less, 256); why != "" {
+		t.Fatal(why)
+	}
+	await.Slowly(t, "its node has refused", func() bool {
+		b, err := os.ReadFile(l.LogFile(w.node))
+		return err == nil && strings.Contains(string(b), "change the size of container "+w.id)
+	})
+	m.resumes(w)
+	w.shrink()
+	l.sized(w, 256)
+	w.progress()
 	m.finish()
 	l.empty()
 }
