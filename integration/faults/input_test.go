@@ -62,9 +62,9 @@ func (c *cluster) submissions() {
 			r.SetResourceValueMap([]*pb.ResourceInformation{i})
 			x.SetResource(r)
 		}, "", "unicorn"},
-		"a long tag": {func(x *pb.ApplicationSubmissionContext) { x.SetApplicationTags([]string{strings.Repeat("x", 101)}) }, ipc.YarnException, "is too long, maximum allowed length of a tag is 100"},
+		"a long tag":          {func(x *pb.ApplicationSubmissionContext) { x.SetApplicationTags([]string{strings.Repeat("x", 101)}) }, ipc.YarnException, "is too long, maximum allowed length of a tag is 100"},
 		"a tag for terminals": {func(x *pb.ApplicationSubmissionContext) { x.SetApplicationTags([]string{"a\x1b[2J"}) }, ipc.YarnException, "java.lang.IllegalArgumentException: A tag can only have ASCII characters! Invalid tag - a\x1b[2J"},
-		"an odd tag": {func(x *pb.ApplicationSubmissionContext) { x.SetApplicationTags([]string{"größe"}) }, ipc.YarnException, "java.lang.IllegalArgumentException: A tag can only have ASCII characters! Invalid tag - größe"},
+		"an odd tag":          {func(x *pb.ApplicationSubmissionContext) { x.SetApplicationTags([]string{"größe"}) }, ipc.YarnException, "java.lang.IllegalArgumentException: A tag can only have ASCII characters! Invalid tag - größe"},
 		"tags galore": {func(x *pb.ApplicationSubmissionContext) {
 			x.SetApplicationTags(strings.Split("abcdefghijk", ""))
 		}, ipc.YarnException, "java.lang.IllegalArgumentException: Too many applicationTags, a maximum of only 10 are allowed!"},
