@@ -233,7 +233,12 @@ func (c *cutting) surplus() (over []records.Resource) {
 	// Room that is there, in pieces too small for those who wait, is nobody's share.
 	net := *c.Snapshot
 	net.Queues = slices.Clone(c.queues)
-	net.Queues[0].Guaranteed = c.Queues[0].Guaranteed.Min(c.queues[0].Used.Add(c.usable()))
+	usable := c.queues[0].Used.Add(c.usable())
+	for k := range usable {
+		if !c.lies(k) {
+			net.Queues[0].Guaranteed[k] = min(net.Queues[0].Guaranteed[k], usable[k])
+		}
+	}
 	ideal := idealOf(&net, c.measure, wish{}, c.allowed)
 	for i := range c.queues {
 		q := &c.queues[i]
@@ -246,6 +251,13 @@ func (c *cutting) surplus() (over []records.Resource) {
 		c.reasons[i] = fmt.Sprintf("queue %s holds %v, and is guaranteed %v", q.Path, q.Used, q.Guaranteed)
 	}
 	return over
+}
+
+// lies reports whether some node has enough free of a type for some request that waits: then another type is what it lacks there.
+func (c *cutting) lies(k int) bool {
+	return slices.ContainsFunc(c.wants, func(w want) bool {
+		return slices.ContainsFunc(c.room, func(r records.Resource) bool { return r[k] >= w.ask.Capability[k] })
+	})
 }
 
 // usable is how much of what is free those get who wait below their shares.
