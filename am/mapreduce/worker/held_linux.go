@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -70,13 +71,8 @@ func opens(table string, wanted []string) bool {
 	}
 	for _, fd := range fds {
 		name, err := os.Readlink(filepath.Join(table, fd.Name()))
-		if err != nil {
-			continue
-		}
-		for _, w := range wanted {
-			if name == w {
-				return true
-			}
+		if err == nil && slices.Contains(wanted, name) {
+			return true
 		}
 	}
 	return false

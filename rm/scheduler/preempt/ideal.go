@@ -64,11 +64,11 @@ func (x *ideal) sumUp(i int) {
 		extra = records.Resource{}
 	}
 	if x.leaf(i) {
-		x.pending[i], x.entitled[i] = q.Pending, entitled(q)
+		x.pending[i] = q.Pending
 		if x.reserved {
 			x.pending[i] = q.Asked
-			x.entitled[i] = x.pending[i].Min(atLeast0(q.Guaranteed.Sub(q.Used)))
 		}
+		x.entitled[i] = entitled(q, x.pending[i])
 		if q.Disabled {
 			x.protected[i] = extra
 		} else {
@@ -89,8 +89,10 @@ func (x *ideal) sumUp(i int) {
 	x.takeable[i] = x.min(takeable, extra)
 }
 
-// entitled is what a leaf waits for below its guarantee.
-func entitled(q *Queue) records.Resource { return q.Pending.Min(atLeast0(q.Guaranteed.Sub(q.Used))) }
+// entitled is how much of what a leaf waits for is below its guarantee.
+func entitled(q *Queue, pending records.Resource) records.Resource {
+	return pending.Min(atLeast0(q.Guaranteed.Sub(q.Used)))
+}
 
 // share divides what a parent should have among its children, those with guarantees first.
 func (x *ideal) share(parent int, allowed records.Resource) {

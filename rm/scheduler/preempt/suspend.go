@@ -208,7 +208,7 @@ func (c *cutting) waiting() (owed []records.Resource) {
 		case c.settings.Fair:
 			owed[i] = c.divided(q, q.Pending.Min(atLeast0(q.Share.Fair.Sub(q.Used))))
 		default:
-			owed[i] = entitled(q)
+			owed[i] = entitled(q, q.Pending)
 		}
 	}
 	return owed
