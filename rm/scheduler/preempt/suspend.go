@@ -235,7 +235,7 @@ func (c *cutting) surplus() (over []records.Resource) {
 	net.Queues = slices.Clone(c.queues)
 	usable := c.queues[0].Used.Add(c.usable())
 	for k := range usable {
-		if !c.lies(k) {
+		if !c.enough(k) {
 			net.Queues[0].Guaranteed[k] = min(net.Queues[0].Guaranteed[k], usable[k])
 		}
 	}
@@ -253,8 +253,8 @@ func (c *cutting) surplus() (over []records.Resource) {
 	return over
 }
 
-// lies reports whether some node has enough free of a type for some request that waits: then another type is what it lacks there.
-func (c *cutting) lies(k int) bool {
+// enough reports whether some node has enough free of a type for some request that waits: then another type is what it lacks there.
+func (c *cutting) enough(k int) bool {
 	return slices.ContainsFunc(c.wants, func(w want) bool {
 		return slices.ContainsFunc(c.room, func(r records.Resource) bool { return r[k] >= w.ask.Capability[k] })
 	})

@@ -248,7 +248,13 @@ func TestWhoIsSuspended(t *testing.T) {
 			}
 		}, []string{"4", "3"}},
 		"where what is free is in pieces too small": {func(x *longShort) { x.free = amount(1, 1) }, []string{"4"}},
-		"as much as is owed":                        {func(x *longShort) { x.ask, x.count, x.short = amount(7, 7), 9, amount(8, 8) }, []string{"4", "3"}},
+		"where memory alone lacks": {func(x *longShort) {
+			x.containers, x.free, x.long, x.short = four(amount(8, 1)), amount(0, 7), amount(16, 9), amount(16, 9)
+		}, []string{"4"}},
+		"where processors alone lack": {func(x *longShort) {
+			x.containers, x.free, x.long, x.short = four(amount(1, 8)), amount(7, 0), amount(9, 16), amount(9, 16)
+		}, []string{"4"}},
+		"as much as is owed": {func(x *longShort) { x.ask, x.count, x.short = amount(7, 7), 9, amount(8, 8) }, []string{"4", "3"}},
 		"a request behind one that fits nowhere": {func(x *longShort) {
 			x.short, x.edit = amount(10, 10), func(s *Snapshot) {
 				a := &s.Apps[2]
