@@ -31,7 +31,6 @@ type Table interface {
 type Action struct {
 	Job    Job
 	Task   int32
-	Bytes  int64
 	Delete bool
 }
 
@@ -348,16 +347,13 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 		m.deletes.push(Action{Job: id, Task: task, Delete: true})
 	case j.refs == 0 || x.ended:
 		m.remove(j, j.index(task))
-		m.forget(j)
 	default:
 		x.status = staged
 		if j.staged++; j.staged == 1 {
 			m.holders = slices.Insert(m.holders, m.holderOf(j), j)
 		}
 	}
-	if !ok && j.refs == 0 {
-		m.forget(j)
-	}
+	m.forget(j)
 }
 
 // remove deletes a copy.
@@ -370,7 +366,7 @@ func (m *Manager) remove(j *job, i int) {
 			m.holders = slices.Delete(m.holders, at, at+1)
 		}
 	}
-	m.deletes.push(Action{Job: j.id, Task: x.task, Bytes: x.bytes, Delete: true})
+	m.deletes.push(Action{Job: j.id, Task: x.task, Delete: true})
 	j.inputs = slices.Delete(j.inputs, i, i+1)
 }
 
@@ -394,7 +390,7 @@ func (m *Manager) Released(id Job) {
 	m.forget(j)
 }
 
-// forget drops a job of which nothing is left. Copies under way are waited for.
+// forget drops a job that has no probe left. Copies under way are waited for.
 func (m *Manager) forget(j *job) {
 	if j.refs > 0 || slices.ContainsFunc(j.inputs, func(x input) bool { return x.status == copying }) {
 		return
@@ -452,7 +448,7 @@ func (m *Manager) Next() (Action, bool) {
 		if !x.fast {
 			m.slow++
 		}
-		return Action{Job: r.job, Task: r.task, Bytes: x.bytes}, true
+		return Action{Job: r.job, Task: r.task}, true
 	}
 }
 

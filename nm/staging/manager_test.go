@@ -53,15 +53,18 @@ func (n *node) step() *node {
 	}
 }
 
+// copied ends a copy. One that fails leaves a part of the file.
+func (n *node) copied(a staging.Action, ok bool) {
+	n.disk[a] = true
+	n.Copied(a.Job, a.Task, ok)
+}
+
 // finish ends the copies under way.
 func (n *node) finish(ok bool) *node {
 	all := n.copies
 	n.copies = nil
 	for _, a := range all {
-		if ok {
-			n.disk[staging.Action{Job: a.Job, Task: a.Task}] = true
-		}
-		n.Copied(a.Job, a.Task, ok)
+		n.copied(a, ok)
 	}
 	return n.step()
 }
@@ -71,6 +74,15 @@ func (n *node) staged(job staging.Job, want ...int32) {
 	got := n.Staged(job, nil)
 	if slices.Sort(got); !slices.Equal(got, want) {
 		n.t.Errorf("job %d: %v are in memory, not %v", job, got, want)
+	}
+}
+
+// isUnknown checks that nothing of a job is copied.
+func (n *node) isUnknown(job staging.Job) {
+	n.t.Helper()
+	n.Wanted(job, 0, false)
+	if n.step(); len(n.copies) != 0 || n.Took(job, 0, nil) {
+		n.t.Errorf("job %d is known, and %v are copied", job, n.copies)
 	}
 }
 
@@ -165,10 +177,13 @@ func TestEviction(t *testing.T) {
 	probe(2, 4)
 	probe(3, 2)
 	n.staged(3) // neither of the others may go
-	probe(4, 11)
-	n.staged(4) // larger than the disk
 	tabs[1].started[0], tabs[2].started[0] = true, true
 	n.Took(2, 0, tabs[2])
+	probe(4, 11)
+	n.staged(4) // larger than the disk
+	if !n.disk[staging.Action{Job: 1}] {
+		t.Error("a copy went for one that never fits")
+	}
 	probe(5, 5)
 	n.staged(5, 0)
 	n.staged(1) // it started elsewhere
@@ -183,6 +198,50 @@ func TestEviction(t *testing.T) {
 	}
 }
 
+// The copies of two jobs fill the RAM disk, and a third one comes. What was read goes first, then what started elsewhere, the oldest job's before others'.
+func TestWhatMakesRoom(t *testing.T) {
+	for name, c := range map[string]struct {
+		states [2]string
+		size   int64
+		stay   [2]bool
+	}{
+		"read first":       {[2]string{"elsewhere", "read"}, 5, [2]bool{true, false}},
+		"then elsewhere":   {[2]string{"here", "elsewhere"}, 5, [2]bool{true, false}},
+		"not what waits":   {[2]string{"waits", "elsewhere"}, 5, [2]bool{true, false}},
+		"the oldest read":  {[2]string{"read", "read"}, 5, [2]bool{false, true}},
+		"the oldest":       {[2]string{"elsewhere", "elsewhere"}, 5, [2]bool{false, true}},
+		"both":             {[2]string{"elsewhere", "elsewhere"}, 10, [2]bool{false, false}},
+		"both in any way":  {[2]string{"elsewhere", "read"}, 10, [2]bool{false, false}},
+		"no room for both": {[2]string{"here", "waits"}, 5, [2]bool{true, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t, staging.Config{Concurrent: 10, PerProbe: 1, Capacity: 10}, 1)
+			jobs := [2]staging.Job{9, 3} // the higher number came first
+			for i, state := range c.states {
+				tab := tableOf(5)
+				n.Probed(jobs[i], tab)
+				n.step().finish(true)
+				if tab.started[0] = state != "waits"; state == "here" || state == "read" {
+					n.Took(jobs[i], 0, tab)
+				}
+				if state == "read" {
+					n.Read(jobs[i], 0)
+				}
+			}
+			n.Probed(5, tableOf(c.size))
+			n.step().finish(true)
+			for i, stays := range c.stay {
+				if n.disk[staging.Action{Job: jobs[i]}] != stays {
+					t.Errorf("copy %d stays: %t", i, !stays)
+				}
+			}
+			if n.disk[staging.Action{Job: 5}] == (c.stay == [2]bool{true, true}) {
+				t.Errorf("%v are there", n.disk)
+			}
+		})
+	}
+}
+
 func TestFailedCopies(t *testing.T) {
 	n := newNode(t, study, 1)
 	tab := tableOf(3, 0)
@@ -191,8 +250,8 @@ func TestFailedCopies(t *testing.T) {
 		t.Fatalf("a task without an input is staged: %v", n.copies)
 	}
 	n.finish(false).staged(1)
-	if n.Used() != 0 {
-		t.Errorf("%d bytes are used", n.Used())
+	if n.Used() != 0 || len(n.disk) != 0 {
+		t.Errorf("%d bytes are used, %v are left", n.Used(), n.disk)
 	}
 	n.Probed(1, tab)
 	if n.step(); len(n.copies) != 0 {
@@ -211,7 +270,25 @@ func TestCopiesOfJobsThatAreGone(t *testing.T) {
 		if n.Used() != 0 || len(n.disk) != 0 {
 			t.Errorf("%d bytes are used, %v are left", n.Used(), n.disk)
 		}
+		n.isUnknown(1)
 	}
+}
+
+// What waits goes with its job, though another copy is under way, and what failed is tried for the job's next probe.
+func TestJobsThatComeAgainWhileTheyAreCopied(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 1, Capacity: 9, Named: true}, 1)
+	tab := tableOf(1, 1, 1)
+	n.Probed(1, tab)
+	for task := range int32(3) {
+		n.Wanted(1, task, false)
+	}
+	n.step().finish(false).Released(1) // task 0 has failed, 1 is copied, and 2 waits
+	n.Probed(1, tab)
+	n.Wanted(1, 0, true)
+	if n.step(); len(n.copies) != 2 || n.copies[1].Task != 0 {
+		t.Errorf("%v are copied", n.copies)
+	}
+	n.finish(true).staged(1, 0, 1)
 }
 
 // A copy that is made only when its task has ended is of use to nobody, though the job has others here.
@@ -265,11 +342,7 @@ func TestSizeIsKept(t *testing.T) {
 				if len(n.copies) > 0 {
 					a := n.copies[0]
 					n.copies = n.copies[1:]
-					ok := rng.IntN(4) > 0
-					if ok {
-						n.disk[staging.Action{Job: a.Job, Task: a.Task}] = true
-					}
-					n.Copied(a.Job, a.Task, ok)
+					n.copied(a, rng.IntN(4) > 0)
 				}
 			}
 			n.step()
@@ -281,7 +354,7 @@ func TestSizeIsKept(t *testing.T) {
 				sum += tabs[a.Job].sizes[a.Task]
 			}
 			for _, a := range n.copies {
-				sum += a.Bytes
+				sum += tabs[a.Job].sizes[a.Task]
 			}
 			if sum != n.Used() {
 				t.Fatalf("seed %d: %d bytes are used, but %d counted", seed, sum, n.Used())
@@ -343,6 +416,7 @@ func TestLastProbe(t *testing.T) {
 	n.step().staged(1, 0, 1)
 	n.Released(1)
 	n.step().staged(1)
+	n.isUnknown(1)
 	n.Released(1)
 	n.Probed(1, tab)
 	if n.step(); len(n.copies) != 2 {
@@ -352,7 +426,7 @@ func TestLastProbe(t *testing.T) {
 	n.Released(1)
 	n.step()
 	n.Probed(1, tab)
-	if n.step(); len(n.copies) != 2 || n.copies[0].Bytes != 2 {
+	if n.step(); len(n.copies) != 2 {
 		t.Errorf("after failures and the last probe: %v", n.copies)
 	}
 }
@@ -366,7 +440,6 @@ func TestNewestTable(t *testing.T) {
 	newest.started[0], newest.started[1], newest.started[2] = true, true, true
 	n.Took(1, 0, newest)
 	n.Took(2, 0, tableOf())
-	n.Took(3, 0, newest)
 	if n.step(); len(n.copies) != 0 {
 		t.Errorf("%v is copied", n.copies)
 	}
@@ -388,27 +461,94 @@ func TestNewestTable(t *testing.T) {
 // A caller that names what is to be staged gets that, once, and nothing that is drawn.
 func TestNamedInputs(t *testing.T) {
 	n := newNode(t, staging.Config{Concurrent: 1, PerProbe: 2, Capacity: 10, Named: true}, 1)
-	all := tableOf(1, 1, 1, 0)
+	all := tableOf(1, 1, 1, 0, 1)
 	n.Probed(1, all)
 	n.step().finish(true)
 	n.staged(1)
 	all.started[2] = true
-	for _, task := range []int32{0, 0, 2, 3} { // 2 has started, 3 has nothing to be staged
-		n.Wanted(1, task, false)
-	}
+	n.Wanted(1, 2, false) // has started
+	n.Wanted(1, 3, false) // has nothing to be staged
 	n.Wanted(2, 0, false) // a job that isn't here
+	if n.Waiting() {
+		t.Error("something waits")
+	}
 	n.Wanted(1, 1, true)
+	if !n.Waiting() {
+		t.Error("the fast lane isn't looked at")
+	}
+	n.Wanted(1, 0, false)
 	n.step()
-	if len(n.copies) != 2 { // one of the queue, and the fast lane's
+	if len(n.copies) != 2 || n.Waiting() { // one of the queue, and the fast lane's
 		t.Errorf("%+v are copied", n.copies)
 	}
-	n.finish(true).step()
-	n.staged(1, 0, 1)
+	if n.Wanted(1, 0, false); n.Waiting() {
+		t.Error("what is copied is to be copied once more")
+	}
+	n.copied(n.copies[0], true)
+	n.copies = n.copies[1:]
+	n.staged(1, 1)
+	n.finish(true).staged(1, 0, 1)
 	n.Took(1, 0, all)
 	n.step()
 	if len(n.copies) != 0 {
 		t.Errorf("%+v are copied, which nobody has named", n.copies)
 	}
+}
+
+// The task of which nobody has asked for a copy is found among others, whatever is drawn.
+func TestTheLastTaskIsFound(t *testing.T) {
+	for seed := range uint64(100) {
+		n := newNode(t, study, seed)
+		tab := tableOf(1, 1, 0, 1, 1)
+		tab.started[0], tab.started[1] = true, true
+		n.Probed(1, tab)
+		n.step().finish(true).staged(1, 3, 4)
+		tab.started[0] = false
+		n.Probed(1, tab)
+		n.step().finish(true).staged(1, 0, 3, 4)
+	}
+}
+
+// Each task is drawn as often as others.
+func TestTasksAreDrawnByChance(t *testing.T) {
+	const draws = 3000
+	var count [3]int
+	for seed := range uint64(draws) {
+		n := newNode(t, staging.Config{Concurrent: 1, PerProbe: 1, Capacity: 1}, seed)
+		n.Probed(1, tableOf(1, 1, 1))
+		count[n.step().copies[0].Task]++
+	}
+	for task, k := range count {
+		if k < draws/4 {
+			t.Errorf("task %d is drawn %d times of %d", task, k, draws)
+		}
+	}
+}
+
+// One that has started takes no room, and lets a larger one behind it be copied. One that has ended isn't copied, though it failed and waits again.
+func TestRequestsThatAreOver(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 1, Capacity: 9, Named: true}, 1)
+	tab := tableOf(1, 1, 2, 1)
+	n.Probed(1, tab)
+	for task := range int32(4) {
+		n.Wanted(1, task, false)
+	}
+	n.step()
+	tab.started[1] = true
+	n.Ended(1, 3)
+	if n.finish(true); len(n.copies) != 1 || n.copies[0].Task != 2 {
+		t.Fatalf("%v are copied", n.copies)
+	}
+	n.finish(true).staged(1, 0, 2)
+}
+
+// Fetch only reads, whatever there is.
+func TestFetchChangesNothing(t *testing.T) {
+	n := newNode(t, study, 1)
+	staging.Fetch(n.Manager)
+	n.Probed(1, tableOf(1))
+	staging.Fetch(n.Manager)
+	n.step().finish(true).staged(1, 0)
 }
 
 // That a copy was made is taken in once.

@@ -46,9 +46,7 @@ func (p *Promises) Size(now time.Duration, m *Manager) bool {
 	if now < p.ends {
 		return false
 	}
-	if p.ends > 0 {
-		m.copies = m.cfg.Concurrent + int(quotes.Broken(p.made, p.broken)*float64(m.cfg.Concurrent))
-	}
+	m.copies = m.cfg.Concurrent + int(quotes.Broken(p.made, p.broken)*float64(m.cfg.Concurrent))
 	p.ends, p.made, p.broken = now+promiseWindow, 0, 0
 	return true
 }
