@@ -24,7 +24,7 @@ var lab *hadooplab.Shared
 
 func TestMain(m *testing.M) {
 	if !hadooplab.Full() {
-		fmt.Println("Tez, Hive, Pig, Flink, Skein, Dask and other Hadoops are not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
+		fmt.Println("Tez, Hive, Pig, Flink, TonY, Skein, Dask and other Hadoops are not tried: make integration-full does, with HEDDLE_TEST_FULL=1")
 		return
 	}
 	os.Exit(hadooplab.Main(m, &options, &lab))
