@@ -44,7 +44,7 @@ func newMetrics(jobs []Job) *metrics {
 func (m *metrics) started(job int32, waited Time) {
 	m.waited += waited
 	m.begun++
-	if o := &m.outcomes[job]; o.Start < 0 {
+	if o := &m.outcomes[job]; o.Start < 0 || o.Submit+waited < o.Start { // the one that is granted first may wait longest for its node
 		o.Start = o.Submit + waited
 	}
 }

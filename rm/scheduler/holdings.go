@@ -58,6 +58,12 @@ func (s *Holdings) Exchange(h ContainerHandle, to records.Resource, priority int
 	return false
 }
 
+// Offer offers room on a node, which containers there hold no more, to the applications of a leaf in their order, before others get it. That ends
+// with the next call of Schedule.
+func (s *Holdings) Offer(to AppHandle, n NodeHandle, room records.Resource) {
+	s.core.OfferRoom(to, true, n, room)
+}
+
 // Means is how preemption takes from the queue of a container, and that queue's path.
 func (s *Holdings) Means(h ContainerHandle) (suspension.Means, string) {
 	cfg := s.core.Queues[s.core.Apps[s.core.Containers[h].App].Leaf].Cfg

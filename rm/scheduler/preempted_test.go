@@ -38,6 +38,7 @@ func TestPreemptedRoom(t *testing.T) {
 	if got := grants(s); len(got) != 2 || got[0].App != starved || got[1].App != turn {
 		t.Fatalf("the room of one container is set aside and wanted, the other one is anybody's: %v", got)
 	}
+	s.PreemptFor(held[0].Container, starved) // what is gone leaves no room
 	s.Free(held[2].Container)
 	if got := grants(s); len(got) != 1 || got[0].App != turn {
 		t.Fatalf("room is set aside until the next call only: %v", got)

@@ -138,15 +138,29 @@ func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool
 	return s.core.ResizeContainer(h, to)
 }
 
-// Starving reports whether a leaf waits for something below its guarantee, and of Fair queues whether any waits.
-func (s *Scheduler) Starving() bool { return s.core.Starving() }
+// Starving reports whether a leaf waits for something that is below its guarantee, and for which there was no room when Schedule was
+// called last, as what is reserved isn't there yet. Of Fair queues it reports whether any leaf waits.
+func (s *Scheduler) Starving() bool {
+	rules, calc := &s.core.Rules, &s.core.Calc
+	for i := range s.core.Queues {
+		q, has := &s.core.Queues[i], s.core.Queues[i].Used.Sub(s.core.Queues[i].Reserved)
+		if q.Live && q.Leaf && !q.Pending.IsZero() && (rules.DueByRound || calc.Share(&has) < calc.Share(&q.Guaranteed)) {
+			return true
+		}
+	}
+	return false
+}
 
 // Changes counts changes of what applications ask for and hold, of limits and of nodes.
 func (s *Scheduler) Changes() int64 { return s.core.Changes }
 
 // PreemptFor has the room of a container, once it is freed, go to an application before others. That ends with the next call of
 // Schedule, and where the application or the node is removed.
-func (s *Scheduler) PreemptFor(h ContainerHandle, to AppHandle) { s.core.PreemptFor(h, to) }
+func (s *Scheduler) PreemptFor(h ContainerHandle, to AppHandle) {
+	if c := &s.core.Containers[h]; c.Live() && !c.Reserved() && s.core.Apps[to].Live {
+		s.core.OfferRoom(to, false, c.Node, s.core.Held(h))
+	}
+}
 
 // Unreserve undoes a reservation, so that others may have its node, and its application goes on asking. It reports whether
 // there is such a reservation.

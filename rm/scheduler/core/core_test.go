@@ -285,7 +285,7 @@ func TestPreemptedRoomGoesToItsApplication(t *testing.T) {
 		c.run(0)
 		c.UpdateAsks(to, x.rows)
 		for _, h := range got[hog][:2] {
-			c.PreemptFor(h, to)
+			c.OfferRoom(to, false, 0, c.Held(h))
 			c.Free(h)
 		}
 		if x.spoil != nil {
@@ -295,8 +295,6 @@ func TestPreemptedRoomGoesToItsApplication(t *testing.T) {
 			t.Errorf("%s: %d containers, want %d", name, len(now[to]), x.granted)
 		}
 		c.Free(k)
-		c.PreemptFor(k, to) // what is gone leaves no room
-		c.run(0)
 	}
 }
 

@@ -286,7 +286,7 @@ func TestPreemptedRoomIsSetAsideOnce(t *testing.T) {
 			c.Restore(hog, 0, gb(6))
 			to := c.app("root.b", "u", 0)
 			c.run(0)
-			c.PreemptFor(k, to)
+			c.OfferRoom(to, false, 0, c.Held(k))
 			x.spoil(c, to)
 			c.UpdateAsks(hog, []core.Ask{only(row(1, 4)), at(row(1, 4), "n0")})
 			c.UpdateAsks(to, []core.Ask{only(row(1, 2)), at(row(1, 2), "n0")})
@@ -311,7 +311,7 @@ func TestPreemptedRoomAndMaxima(t *testing.T) {
 		to := c.app("root.a", "u", 0)
 		c.run(0)
 		c.UpdateAsks(to, []core.Ask{only(row(1, 2)), at(row(1, 2), "n0")})
-		c.PreemptFor(k, to)
+		c.OfferRoom(to, false, 0, c.Held(k))
 		c.Free(k)
 		c.gets(to, want, fmt.Sprintf("of a queue that has %d of 10 GB", has))
 	}
@@ -324,7 +324,7 @@ func TestPreemptedRoomEndsWithItsNode(t *testing.T) {
 	k := c.Restore(hog, 0, gb(10))
 	to := c.app("root.b", "u", 0)
 	c.run(0)
-	c.PreemptFor(k, to)
+	c.OfferRoom(to, false, 0, c.Held(k))
 	c.Free(k)
 	c.RemoveNode(0)
 	if n := c.AddNode(nodeset.Spec{Host: "n1", Rack: "/r", Capability: gb(2)}); n != 0 {

@@ -132,15 +132,3 @@ func (s *Core) Regain(h handle.Container) bool {
 	part := held.Add(claim.Sub(held).Min(s.Nodes.Free(&s.Nodes.At[c.Node]).Max(records.Resource{})))
 	return part != held && s.SetHeld(h, part) && part == claim
 }
-
-// Starving reports whether a leaf waits for something that is below its guarantee, and for which there was no room when Schedule was
-// called last, as what is reserved isn't there yet. Under Rules.DueByRound it reports whether any leaf waits.
-func (s *Core) Starving() bool {
-	for i := range s.Queues {
-		q, has := &s.Queues[i], s.Queues[i].Used.Sub(s.Queues[i].Reserved)
-		if q.Live && q.Leaf && !q.Pending.IsZero() && (s.Rules.DueByRound || s.Calc.Share(&has) < s.Calc.Share(&q.Guaranteed)) {
-			return true
-		}
-	}
-	return false
-}

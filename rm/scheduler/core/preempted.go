@@ -4,23 +4,24 @@ import (
 	"slices"
 
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
 // preempted is room on a node that the next call of Schedule offers to one application before others. In Fair queues a container is killed for
-// a certain application; others below their fair share would take the room that it leaves (Hadoop: FairScheduler.assignPreemptedContainers).
+// a certain application; others below their fair share would take the room that it leaves (Hadoop: FairScheduler.assignPreemptedContainers). Room
+// that suspended containers leave is for a leaf.
 type preempted struct {
 	app  handle.App
+	leaf bool // the others of its leaf may have it, too
 	node handle.Node
 	room records.Resource
 	only *Demand // that gets it; nil: any of the application's
 }
 
-// PreemptFor has the room of a container, once it is freed, go to an application before others, until the next call of Schedule.
-func (s *Core) PreemptFor(h handle.Container, to handle.App) {
-	if c := &s.Containers[h]; c.Live() && !c.Reserved() && s.Apps[to].Live {
-		s.preempted = append(s.preempted, preempted{app: to, node: c.Node, room: s.Held(h)})
-	}
+// OfferRoom offers room on a node to an application before others, until the next call of Schedule; leaf: to those of its leaf, in their order.
+func (s *Core) OfferRoom(to handle.App, leaf bool, nh handle.Node, room records.Resource) {
+	s.preempted = append(s.preempted, preempted{app: to, leaf: leaf, node: nh, room: room})
 }
 
 // Offer offers room that is free to one demand before others, with the next call of Schedule, and reports whether it may have that.
@@ -39,18 +40,29 @@ func (s *Core) assignPreempted() {
 		p := &s.preempted[i]
 		for d := s.firstFor(p); d != nil && !p.room.IsZero(); d = s.firstFor(p) {
 			p.room = p.room.Sub(d.Capability).Max(records.Resource{})
-			s.allocate(p.app, d, p.node, d.Level(&s.Nodes.At[p.node]))
+			s.allocate(d.App, d, p.node, d.Level(&s.Nodes.At[p.node]))
 		}
 	}
 	s.preempted = s.preempted[:0]
 }
 
 // firstFor is the most urgent demand that room was taken for and that may have a container there now, nil if there is none.
-func (s *Core) firstFor(p *preempted) *Demand {
-	a, n := &s.Apps[p.app], &s.Nodes.At[p.node]
+func (s *Core) firstFor(p *preempted) (d *Demand) {
+	if !p.leaf {
+		return p.firstOf(s, p.app)
+	}
+	q, all := &s.Queues[s.Apps[p.app].Leaf], ^order.Mask(0)
+	for h := s.FirstInLeaf(q, all, order.Nothing); h != order.Nothing && d == nil; h = s.FirstInLeaf(q, all, s.Apps[h].El) {
+		d = p.firstOf(s, handle.App(h))
+	}
+	return d
+}
+
+func (p *preempted) firstOf(s *Core, h handle.App) *Demand {
+	a, n := &s.Apps[h], &s.Nodes.At[p.node]
 	for d := range s.Demands(a) {
 		if a.Active && (p.only == nil || p.only == d) && d.Pending > 0 && s.Nodes.HasRoom(n, &d.Size) && !a.Bars(d, n) &&
-			(d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) {
+			(d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) && (!p.leaf || s.HoldsBack(a, d).Policy == "") {
 			return d
 		}
 	}

@@ -38,6 +38,7 @@ import (
 //	ask NAME COUNT SIZE  more: at=HOST strict priority=N
 //	free NAME [COUNT]    its oldest containers end. fail NAME: its oldest one ends without success. leave NODE: it goes, empty
 //	again NAME           its two newest containers are freed and entered anew, as when their node's rack has changed
+//	shun NAME HOST       an application wants no containers there
 //	grow NAME/N SIZE     a container is to grow; growing NAME lists those of an application that wait for that
 //	step TIME            decides; what is killed is freed, and decided again. Containers are called NAME/NUMBER
 //	losses NAME          which of its containers are to go
@@ -293,6 +294,8 @@ func (p *script) command(w []string) []string {
 		c := p.held[p.apps[w[1]]][0].Container
 		p.d.Fail(c)
 		p.ended(c)
+	case "shun":
+		p.d.UpdateBlacklist(p.apps[w[1]], []string{w[2]}, nil)
 	case "again":
 		p.again(p.apps[w[1]])
 	case "step":

@@ -429,8 +429,9 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 	if policy.Fair {
 		policy.PerRound = 1
 	}
-	done := false
-	for _, c := range policy.Round(x.d.now, s) {
+	made := policy.Round(x.d.now, s)
+	done := len(made.Undo) > 0
+	for _, c := range made.Cuts {
 		h := scheduler.ContainerHandle(c.Handle)
 		if !x.d.SetHeld(h, c.To) {
 			continue
@@ -461,6 +462,10 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 			s.node = scheduler.NodeHandle(c.Node)
 			s.quoted = c.Quote.Suspend.Room / cmp.Or(x.slow[s.node], 1)
 		}
+	}
+	x.d.reserve(&preempt.Round{Undo: made.Undo})
+	for _, r := range made.Room {
+		x.d.Offer(x.d.byID[r.For], scheduler.NodeHandle(r.Node), r.Size)
 	}
 	x.changes = x.d.Changes()
 	return done

@@ -46,21 +46,45 @@ func ComputeDR(request, over, cluster records.Resource) (p records.Resource) {
 	return p
 }
 
-// Round decides at a time (ms) from which containers to take how much. A container is cut at most once.
-func (s *Suspension) Round(now int64, snap *Snapshot) []Cut {
+// Room is what a round makes for a request. It is for the leaf of an application: else whoever has least of its share would get it, such as the
+// leaf from which it was taken, and more would have to be taken for the request.
+type Room struct {
+	For  records.ApplicationID
+	Size records.Resource
+	Node int32 // Handle of the Node
+}
+
+// Made is what a round comes to.
+type Made struct {
+	Cuts []Cut
+	Undo []Victim // reservations of others, on nodes where those who wait below their shares have room
+	Room []Room
+}
+
+// Round decides at a time (ms) from which containers to take how much, and for whom. A container is cut at most once.
+func (s *Suspension) Round(now int64, snap *Snapshot) (m Made) {
 	c := s.begin(now, snap)
-	if len(c.candidates) == 0 {
-		return nil
+	if len(c.candidates) == 0 && len(c.yielding) == 0 {
+		return m
 	}
 	for left := mostRequests; left > 0 && c.wanted() && c.anyPositive(c.allowed); left-- {
 		w := &c.wants[0]
 		at, found := c.fit(w)
 		if !found {
-			at, found = c.makeRoom(w)
+			if at, found = c.makeRoom(w); found {
+				c.made[at] = true
+			}
 		}
 		if !found {
 			c.giveUp(w)
 			continue
+		}
+		if r, yields := c.yielding[at]; yields {
+			m.Undo, c.made[at] = append(m.Undo, c.undone(r, w)), true
+			delete(c.yielding, at)
+		}
+		if c.made[at] {
+			m.Room = append(m.Room, Room{w.app.ID, w.ask.Capability, c.Nodes[at].Handle})
 		}
 		c.unreserve(w, at)
 		c.owed[w.app.Queue] = c.owed[w.app.Queue].Sub(w.ask.Capability)
@@ -68,7 +92,16 @@ func (s *Suspension) Round(now int64, snap *Snapshot) []Cut {
 			c.wants = c.wants[1:]
 		}
 	}
-	return c.result()
+	m.Cuts = c.result()
+	return m
+}
+
+// undone is a reservation of others on a node where a request has room.
+func (c *cutting) undone(r owned, w *want) Victim {
+	return Victim{
+		App: r.app.ID, ID: r.ID, Queue: c.Queues[r.app.Queue].Path, Resource: r.Resource, Reserved: true, Handle: r.Handle, For: w.app.ID,
+		Reason: fmt.Sprintf("queue %s has its share without that; %s waits below its share", c.Queues[r.app.Queue].Path, c.Queues[w.app.Queue].Path),
+	}
 }
 
 // giveUp drops a request for which no room can be made. Less urgent ones of its application go with it, if any node would do for it: the
@@ -95,7 +128,9 @@ type cutting struct {
 	candidates []candidate // in the order in which they are cut
 	onNode     [][]int     // candidates by node, in that order
 	room       []records.Resource
+	made       []bool        // by node: room is made there in this round
 	reserved   []reservation // by node: for whom it is, of those that wait below their shares
+	yielding   map[int]owned // by node: the reservation there of a leaf that has its share
 	reasons    []string      // of leaves
 }
 
@@ -128,7 +163,7 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 	c := &cutting{
 		Snapshot: snap, measure: measure{dominant: snap.Dominant, cluster: snap.Cluster}, settings: s, allowed: scaled(snap.Cluster, s.PerRound),
 		due: make([]records.Resource, len(snap.Queues)), onNode: make([][]int, len(snap.Nodes)), room: make([]records.Resource, len(snap.Nodes)), reserved: make([]reservation, len(snap.Nodes)),
-		reasons: make([]string, len(snap.Queues)),
+		made: make([]bool, len(snap.Nodes)), yielding: map[int]owned{}, reasons: make([]string, len(snap.Queues)),
 	}
 	c.queues, c.parent = withoutReservations(snap.Queues, s.Fair), make([]bool, len(snap.Queues))
 	for i := range c.queues {
@@ -304,6 +339,8 @@ func (c *cutting) collectWants() {
 				r := reservation{a, x.Resource, x.Priority}
 				c.reserved[x.Node] = r
 				reserved[r]++
+			case x.Reserved && !c.queues[a.Queue].Disabled:
+				c.yielding[x.Node] = owned{a, x}
 			case x.Reserved:
 				c.room[x.Node] = atLeast0(c.room[x.Node].Sub(x.Resource))
 			}

@@ -131,13 +131,19 @@ func (s *Snapshot) reserveShort(app, node int) {
 	}
 }
 
+// reserveLong reserves room on a node for an application of the long queue.
+func reserveLong(s *Snapshot) {
+	s.Nodes[1].Free = amount(2, 2)
+	s.Apps[0].Containers = append(s.Apps[0].Containers, Container{Node: 1, Resource: amount(2, 2), Reserved: true, Handle: 77})
+}
+
 func (x *longShort) round() (out []string) {
 	perRound := x.perRound
 	if perRound == 0 {
 		perRound = 1
 	}
 	p := Suspension{Order: x.order, Step: x.step, PerRound: perRound, MinimumAge: x.minimumAge, Fair: x.fair, Ignored: x.ignored}
-	for _, c := range p.Round(1000, x.snapshot()) {
+	for _, c := range p.Round(1000, x.snapshot()).Cuts {
 		text := fmt.Sprintf("%d: %d MB, %d cores", c.ID.ID, c.To[records.Memory], c.To[records.VCores])
 		if c.All {
 			text = fmt.Sprint(c.ID.ID)
@@ -203,16 +209,14 @@ func TestWhoIsSuspended(t *testing.T) {
 		"room where it isn't asked for": {func(x *longShort) {
 			x.shortAskAt, x.edit = "n0", func(s *Snapshot) { s.Nodes[1].Free = amount(2, 2) }
 		}, []string{"2"}},
-		"room that is reserved": {func(x *longShort) {
+		"nobody: there is room that is reserved for who has its share":      {func(x *longShort) { x.edit = reserveLong }, nil},
+		"nobody: there is room that is reserved for who has its fair share": {func(x *longShort) { x.fair, x.edit = true, reserveLong }, nil},
+		"where nothing is taken from who has reserved room": {func(x *longShort) {
 			x.edit = func(s *Snapshot) {
-				s.Nodes[1].Free = amount(2, 2)
-				s.Apps[0].Containers = append(s.Apps[0].Containers, Container{Node: 1, Resource: amount(2, 2), Reserved: true})
-			}
-		}, []string{"4"}},
-		"room that is reserved for who has its fair share": {func(x *longShort) {
-			x.fair, x.edit = true, func(s *Snapshot) {
-				s.Nodes[1].Free = amount(2, 2)
-				s.Apps[0].Containers = append(s.Apps[0].Containers, Container{Node: 1, Resource: amount(2, 2), Reserved: true})
+				reserveLong(s)
+				s.Queues = append(s.Queues, Queue{Path: "root.kept", Maximum: s.Cluster, Disabled: true})
+				s.Apps = append(s.Apps, App{ID: records.ApplicationID{ID: 7}, Queue: 3, Containers: s.Apps[0].Containers[len(s.Apps[0].Containers)-1:]})
+				s.Apps[0].Containers = s.Apps[0].Containers[:len(s.Apps[0].Containers)-1]
 			}
 		}, []string{"4"}},
 		"nobody: room is reserved for who waits": {func(x *longShort) {
@@ -436,7 +440,7 @@ func TestCutsHaveReasons(t *testing.T) {
 		suspension.ByRemaining: "needs 50 s more", suspension.ByLeastAttained: "began last", suspension.ByCost: "costs 0.0 s",
 	} {
 		p := Suspension{Order: order, PerRound: 1}
-		cuts := p.Round(0, x.snapshot())
+		cuts := p.Round(0, x.snapshot()).Cuts
 		if len(cuts) != 1 || !strings.Contains(cuts[0].Reason, want) || cuts[0].By != "root.short" || cuts[0].Queue != "root.long" ||
 			!strings.Contains(cuts[0].Reason, "root.long holds "+x.snapshot().Queues[1].Used.String()) {
 			t.Errorf("%+v", cuts)
@@ -453,7 +457,7 @@ func TestCutsNameTheirContainers(t *testing.T) {
 		}
 		s := x.snapshot()
 		c := s.Apps[1].Containers[0]
-		cuts := (&Suspension{PerRound: 1}).Round(0, s)
+		cuts := (&Suspension{PerRound: 1}).Round(0, s).Cuts
 		if len(cuts) != 1 || cuts[0].App != s.Apps[1].ID || cuts[0].AM != am || cuts[0].ID != c.ID || cuts[0].Resource != c.Resource || cuts[0].Handle != c.Handle {
 			t.Errorf("%+v", cuts)
 		}
@@ -470,8 +474,31 @@ func TestARoundMayAlwaysMakeRoomForOneRequest(t *testing.T) {
 		x.containers = append(x.containers, onNode{size: amount(1, 1)})
 	}
 	p := Suspension{Order: x.order, Step: x.step, PerRound: x.perRound}
-	if cuts := p.Round(1000, x.snapshot()); len(cuts) != 2 { // of one stay 64 MB
+	if cuts := p.Round(1000, x.snapshot()).Cuts; len(cuts) != 2 { // of one stay 64 MB
 		t.Errorf("%+v", cuts)
+	}
+}
+
+// What is reserved for a queue that has its share gives way to a request of one below its share. What is made for a request, or gives way to it, is
+// for its queue: no more, and not what is free anyway.
+func TestRoomIsForWhomItIsMade(t *testing.T) {
+	x := longShort{
+		means: suspension.Immediate, long: amount(1, 1), short: amount(31, 31), ask: amount(2, 2), count: 3, apps: []float64{50},
+		containers: []onNode{{size: amount(8, 8)}, {node: 1, size: amount(8, 8)}}, step: amount(4, 2), edit: reserveLong,
+	}
+	p := Suspension{Step: x.step, PerRound: 1}
+	m := p.Round(1000, x.snapshot())
+	if len(m.Undo) != 1 || m.Undo[0].Handle != 77 || len(m.Cuts) != 1 || len(m.Room) != 3 {
+		t.Errorf("%d cuts, %d rooms, reservations %+v", len(m.Cuts), len(m.Room), m.Undo)
+	}
+	for _, r := range m.Room {
+		if r.Size != x.ask || r.For != (records.ApplicationID{ID: 99}) {
+			t.Errorf("%+v", r)
+		}
+	}
+	x.edit = func(s *Snapshot) { s.Nodes[1].Free = amount(6, 6) }
+	if m := p.Round(1000, x.snapshot()); len(m.Cuts)+len(m.Undo)+len(m.Room) > 0 {
+		t.Errorf("%+v of what is free", m)
 	}
 }
 
@@ -504,7 +531,7 @@ func TestCutsAreWithinWhatIsOwed(t *testing.T) {
 		x.long, x.short = scaled(all, part), scaled(all, 1-part)
 		s := x.snapshot()
 		p := Suspension{Order: x.order, Step: x.step, PerRound: x.perRound}
-		cuts := p.Round(1000, s)
+		cuts := p.Round(1000, s).Cuts
 		seen += len(cuts)
 		left, largest, room := s.Queues[1].Used, records.Resource{}, make([]records.Resource, len(s.Nodes))
 		for i := range room {
@@ -537,7 +564,7 @@ func TestCutsAreWithinWhatIsOwed(t *testing.T) {
 		if !slices.ContainsFunc(room, x.ask.FitsIn) {
 			t.Fatalf("nothing of %v fits into %v", x.ask, room)
 		}
-		if again := p.Round(1000, s); fmt.Sprint(again) != fmt.Sprint(cuts) {
+		if again := p.Round(1000, s).Cuts; fmt.Sprint(again) != fmt.Sprint(cuts) {
 			t.Fatalf("%v, and then %v", cuts, again)
 		}
 	})
