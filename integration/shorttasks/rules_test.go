@@ -162,7 +162,7 @@ func (s *rules) pump(n *simNode) {
 		ahead = int(math.Ceil(min(float64(n.trip)/float64(gap), 64)))
 	}
 	n.SetAhead(ahead)
-	for a, ok := n.Next(s.now); ok; a, ok = n.Next(s.now) {
+	for a, ok := n.Next(); ok; a, ok = n.Next() {
 		s.ask(n, a)
 	}
 	lent, used := n.Use()

@@ -11,11 +11,11 @@
 //
 //	h := jobs.Add(probe.Job{Estimate: 80 * time.Millisecond, Left: 40, User: 3, Size: size})
 //	switch w.Offer(h) {                    // a probe has arrived
-//	case probe.Accepted: w.Add(now, h)
+//	case probe.Accepted: w.Add(h)
 //	default:                               // tell the scheduler, with the newest bitmap of nodes with long work
 //	}
 //	for {                                  // after every call that may have made room or work
-//		ask, ok := w.Next(now)
+//		ask, ok := w.Next()
 //		if !ok { break }
 //		…                              // ask the job's scheduler for a task for ask.Slot
 //	}

@@ -1,7 +1,5 @@
 package probe
 
-import "time"
-
 // Load is what a node has to do.
 type Load struct {
 	Bound int64 // vcores of tasks that were bound there
@@ -12,11 +10,11 @@ type Load struct {
 // among the probed ones that have the least to do. A task that comes shares the processors with all that runs here (processor sharing). So it needs the
 // memory of its size alone, and starts as soon as that is free: before Start gives it room, the slot is Early. The queue has no probe of it, and no order,
 // priority or weight applies.
-func (w *Worker) Claim(now time.Duration, h Handle) (Ask, Load) {
+func (w *Worker) Claim(h Handle) (Ask, Load) {
 	j := &w.jobs.rest[h]
 	used := w.used.add(j.room())
 	early := len(w.roomless) > 0 || !used.Fits(w.lent)
-	s := w.slots.take(run{job: h, priority: j.Priority, user: j.User, phase: asked, begun: now, early: early})
+	s := w.slots.take(run{job: h, user: j.User, phase: asked, early: early})
 	w.jobs.refs[h]++
 	if early {
 		w.roomless = append(w.roomless, s)

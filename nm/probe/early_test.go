@@ -10,11 +10,11 @@ func TestClaimsShareProcessors(t *testing.T) {
 	jobs := &Jobs{}
 	w := New(&Config{Sticky: true}, jobs, Amount{MemoryMB: 3, VCores: 1})
 	size := Amount{MemoryMB: 1, VCores: 1}
-	early := jobs.Add(Job{Left: 9, Size: size, Early: true})
 	late := jobs.Add(Job{Left: 9, Size: size})
+	early := jobs.Add(Job{Left: 9, Size: size, Early: true})
 	var slots []Slot
 	for i := range 2 {
-		a, load := w.Claim(0, early)
+		a, load := w.Claim(early)
 		if w.Early(a.Slot) || a.Job != early {
 			t.Errorf("claim %d has no room", i)
 		}
@@ -28,13 +28,13 @@ func TestClaimsShareProcessors(t *testing.T) {
 		t.Errorf("%+v is used", used)
 	}
 	w.Add(late)
-	a, ok := w.Next(0)
+	a, ok := w.Next()
 	if !ok || a.Job != late {
 		t.Fatal("a late one has no room beside early ones")
 	}
 	w.Bind(0, a.Slot, Task)
 	// The memory is used up. The next claim waits for room, and gets it when a task ends.
-	x, load := w.Claim(0, early)
+	x, load := w.Claim(early)
 	if load.Bound != 3 {
 		t.Errorf("%+v", load)
 	}
@@ -50,7 +50,7 @@ func TestClaimsShareProcessors(t *testing.T) {
 		t.Errorf("%d starts, %t", s, ok)
 	}
 	w.Lend(Amount{})
-	y, load := w.Claim(time.Second, early)
+	y, load := w.Claim(early)
 	if load != (Load{Bound: 3, Of: 1}) {
 		t.Errorf("when nothing is lent: %+v", load)
 	}
@@ -79,20 +79,21 @@ func TestClaimsShareProcessors(t *testing.T) {
 // Claims without room count against the limits of the queue.
 func TestClaimsAreLimited(t *testing.T) {
 	jobs := &Jobs{}
-	w := New(&Config{Probes: 3, PerUser: 2}, jobs, Amount{MemoryMB: 1, VCores: 1})
+	w := New(&Config{Probes: 4, PerUser: 2}, jobs, Amount{MemoryMB: 1, VCores: 1})
 	a := jobs.Add(Job{Left: 9, Size: Amount{MemoryMB: 1, VCores: 1}, Early: true, User: 1})
 	b := jobs.Add(Job{Left: 9, Size: Amount{MemoryMB: 1, VCores: 1}, Early: true, User: 2})
-	w.Claim(0, a) // has room
+	w.Claim(a) // has room
+	w.Claim(b)
 	for _, want := range []Verdict{Accepted, Accepted, UserIsFull} {
 		v := w.Offer(a)
 		if v != want {
 			t.Fatalf("%v, not %v", v, want)
 		}
 		if v == Accepted {
-			w.Claim(0, a)
+			w.Claim(a)
 		}
 	}
-	w.Claim(0, b)
+	w.Claim(b)
 	if v := w.Offer(b); v != Full {
 		t.Errorf("%v, not full", v)
 	}
@@ -104,9 +105,9 @@ func TestClaimsDoNotOvertake(t *testing.T) {
 	w := New(&Config{}, jobs, Amount{MemoryMB: 3, VCores: 1})
 	large := jobs.Add(Job{Left: 9, Size: Amount{MemoryMB: 2, VCores: 1}, Early: true})
 	small := jobs.Add(Job{Left: 9, Size: Amount{MemoryMB: 1, VCores: 1}, Early: true})
-	w.Claim(0, large)
+	w.Claim(large)
 	for _, h := range []Handle{large, small} {
-		if a, _ := w.Claim(0, h); !w.Early(a.Slot) {
+		if a, _ := w.Claim(h); !w.Early(a.Slot) {
 			t.Errorf("job %d has room before one that came earlier", h)
 		}
 	}
@@ -118,13 +119,13 @@ func TestClaimsDoNotDelayLateTasks(t *testing.T) {
 	w := New(&Config{}, jobs, Amount{MemoryMB: 2, VCores: 1})
 	size := Amount{MemoryMB: 1, VCores: 1}
 	early := jobs.Add(Job{Left: 9, Size: size, Early: true, Estimate: time.Hour})
-	a, _ := w.Claim(0, early)
+	a, _ := w.Claim(early)
 	w.Bind(0, a.Slot, Task)
-	if q := w.Quote(0, jobs.Add(Job{Left: 9, Size: size})); q != (Quote{}) {
+	if q := w.Quote(jobs.Add(Job{Left: 9, Size: size})); q != (Quote{}) {
 		t.Errorf("beside a claimed task %+v", q)
 	}
 	w.Lend(Amount{MemoryMB: 1})
-	if b, _ := w.Claim(0, early); !w.Early(b.Slot) || w.Hopeless(b.Slot) {
+	if b, _ := w.Claim(early); !w.Early(b.Slot) || w.Hopeless(b.Slot) {
 		t.Error("without vcores a claim has no hope")
 	}
 }

@@ -42,12 +42,19 @@ func TestWorkThatIsLeft(t *testing.T) {
 	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 100}, 1).knows("many", 1, 9).knows("one", 5, 1).add("many", "one")
 	n.want(n.order(1), "one")
 	n.jobs.SetLeft(n.of["many"], 4)
+	if left := n.jobs.Of(n.of["many"]).Left; left != 4 {
+		t.Errorf("%d tasks are left, not 4", left)
+	}
 	n.add("one")
 	n.want(n.order(1), "many")
 	n.jobs.SetLaunched(n.of["many"])
 	if n.jobs.Of(n.of["many"]).Left != 0 {
 		t.Error("tasks are left of a job that has launched all")
 	}
+	n.add("many")
+	n.jobs.SetLeft(n.of["one"], 0)
+	n.jobs.SetLaunched(n.of["one"])
+	n.want(n.order(2))
 }
 
 // By the order of arrival nothing overtakes, however little work it is, and only its scheduler says that a job has no tasks.
@@ -59,18 +66,25 @@ func TestOrderOfArrival(t *testing.T) {
 
 // While a long task is suspended no other one starts, and a user who has only such lets the next user go first, and the priorities below.
 func TestUsersWithNothingToStart(t *testing.T) {
-	n := newNode(t, probe.Config{Suspensions: 1}, 1).knows("l", 99, 9, long).knows("m", 99, 9, long, user(1, 0)).knows("s", 1, 9, user(2, 0)).knows("low", 1, 9, user(2, -1))
-	n.add("l", "l", "m", "s", "low")
-	_, l := n.next(probe.Task)
-	n.Suspend(l)
-	n.want(n.order(9), "s", "low")
+	for _, order := range []probe.Order{probe.FIFO, probe.Shortest} {
+		n := newNode(t, probe.Config{Order: order, Suspensions: 1}, 1).knows("l", 99, 9, long).knows("m", 99, 9, long, user(1, 0)).knows("s", 1, 9, user(2, 0)).knows("low", 1, 9, user(2, -1))
+		n.add("l", "l", "m", "s", "low")
+		_, l := n.next(probe.Task)
+		n.Suspend(l)
+		n.want(n.order(9), "s", "low")
+	}
 }
 
 // A task that is suspended resumes in its own slot, and is long work again.
 func TestTheSuspendedTaskResumes(t *testing.T) {
 	n := newNode(t, probe.Config{Suspensions: 2}, 2).knows("l", 99, 9, long).knows("s", 1, 9).add("s", "l")
-	_, short := n.next(probe.Task)
+	ask, _ := n.Next()
+	short := ask.Slot
 	_, l := n.next(probe.Task)
+	if _, ok := n.Suspendable(); ok {
+		t.Error("no short probe waits, but one is asked for")
+	}
+	n.Bind(0, short, probe.Task)
 	if _, ok := n.Suspendable(); ok {
 		t.Error("no short probe waits")
 	}
@@ -104,9 +118,99 @@ func TestTheSuspendedTaskResumes(t *testing.T) {
 	}
 }
 
+// Of two long tasks one is suspended at a time. A user pays for one that was killed meanwhile what it took, and not what it was expected to.
+func TestOneLongTaskIsSuspended(t *testing.T) {
+	n := newNode(t, probe.Config{Suspensions: 2}, 2).knows("l", 5, 9, long).knows("s", 1, 9).knows("t", 1, 9, user(2, 0)).add("l", "l")
+	_, first := n.next(probe.Task)
+	n.next(probe.Task)
+	n.add("s", "t", "t", "t")
+	n.Suspend(first)
+	if s, ok := n.Suspendable(); ok {
+		t.Errorf("slot %d is suspended as well", s)
+	}
+	n.want(n.order(2), "t", "t")
+	n.Free(second, first) // the user of both has paid 1 s and 5 s now, and not twice 5 s
+	n.want(n.order(1), "s")
+}
+
+// A user may leave, and another one take his place, while a task runs. That one pays nothing for it.
+func TestTasksOfUsersWhoHaveLeft(t *testing.T) {
+	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).knows("b", 1, 9, user(2, 0)).knows("c", 1, 9, user(3, 0)).add("a", "b", "b", "b")
+	_, a := n.next(probe.Task)
+	n.want(n.order(3), "b", "b", "b")
+	n.add("c", "b", "c")
+	n.Free(60*second, a)
+	n.want(n.order(3), "c", "c", "b")
+}
+
+// A user who has a probe at a node keeps his turn. One who is away between his probes has no more of the node than others.
+func TestTurnsOfUsersWhoComeAndGo(t *testing.T) {
+	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).knows("b", 1, 9, user(2, 0)).add("a", "b", "b", "b", "b", "b")
+	ask, _ := n.Next()
+	n.want(n.order(4), "b", "b", "b", "b")
+	n.add("a", "a", "a")
+	n.want(n.order(3), "a", "a", "a")
+	n.Free(0, ask.Slot)
+
+	n = newNode(t, probe.Config{}, 1).knows("b", 1, 9).knows("late", 1, 9, user(2, 0))
+	for range 20 {
+		n.add("b")
+	}
+	n.order(10)
+	count := 0
+	n.add("late")
+	for range 6 {
+		if n.order(1)[0] == "late" {
+			n.add("late")
+			count++
+		}
+	}
+	if count > 4 {
+		t.Errorf("who comes again and again has %d of 6", count)
+	}
+}
+
+// Of what waits for room without a probe, clones make room for it, too. One that has none itself makes none.
+func TestClonesMakeRoomForWhatWasAskedForAhead(t *testing.T) {
+	n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).add("a", "a")
+	_, clone := n.next(probe.Clone)
+	n.SetAhead(1)
+	n.next(probe.Task)
+	if s, ok := n.Crowding(); !ok || s != clone {
+		t.Errorf("slot %d makes room, %v", s, ok)
+	}
+
+	n = newNode(t, probe.Config{}, 1).knows("a", 1, 9).add("a", "a")
+	n.SetAhead(1)
+	n.next(probe.Task)
+	n.next(probe.Clone)
+	if s, ok := n.Crowding(); ok {
+		t.Errorf("slot %d makes room, and has none", s)
+	}
+}
+
+// A clone makes room also after a suspended task has gone.
+func TestClonesMakeRoomAfterSuspensions(t *testing.T) {
+	n := newNode(t, probe.Config{Suspensions: 1}, 1).knows("l", 9, 9, long).knows("a", 1, 9).add("l", "a", "a")
+	_, l := n.next(probe.Task)
+	n.Suspend(l)
+	_, clone := n.next(probe.Clone)
+	n.Free(0, l)
+	if s, ok := n.Crowding(); !ok || s != clone {
+		t.Errorf("slot %d makes room, %v", s, ok)
+	}
+}
+
 // Clones make room only where there is none, and only for jobs that may have tasks.
 func TestClonesStayWhereThereIsRoom(t *testing.T) {
-	n := newNode(t, probe.Config{Order: probe.Shortest, Late: true}, 3).knows("a", 1, 9).knows("b", 1, 9).add("a", "a")
+	for _, cfg := range []probe.Config{{}, {Order: probe.Shortest, Late: true}} {
+		clonesStay(t, cfg)
+	}
+}
+
+func clonesStay(t *testing.T, cfg probe.Config) {
+	t.Helper()
+	n := newNode(t, cfg, 3).knows("a", 1, 9).knows("b", 1, 9).add("a", "a")
 	n.next(probe.Task)
 	_, clone := n.next(probe.Clone)
 	if _, ok := n.Crowding(); ok {
@@ -131,8 +235,8 @@ func TestClonesStayWhereThereIsRoom(t *testing.T) {
 // Probes are found where they are by then, when others have gone.
 func TestProbesMoveUp(t *testing.T) {
 	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).knows("b", 1, 9, user(0, 0)).add("a", "b", "b")
-	a, _ := n.Next(0)
-	b, _ := n.Next(0)
+	a, _ := n.Next()
+	b, _ := n.Next()
 	n.Bind(0, a.Slot, probe.None)
 	n.Bind(0, b.Slot, probe.Task)
 	if all, waiting := n.Queued(); all != 1 || waiting != 1 {
@@ -140,7 +244,7 @@ func TestProbesMoveUp(t *testing.T) {
 	}
 	n.Free(second, a.Slot)
 	n.Free(second, b.Slot)
-	if c, _ := n.Next(0); c.Slot != a.Slot && c.Slot != b.Slot {
+	if c, _ := n.Next(); c.Slot != a.Slot && c.Slot != b.Slot {
 		t.Errorf("slot %d is taken, and %d and %d are vacant", c.Slot, a.Slot, b.Slot)
 	}
 }
@@ -192,9 +296,27 @@ func TestStealingFromSeveralUsers(t *testing.T) {
 	if got := n.Steal(slices.Clone(mine), 9); len(got) != 3 || n.name[got[2]] != "a" {
 		t.Errorf("the group between long work is stolen: %v", got)
 	}
+	idle := newNode(t, probe.Config{}, 1)
+	for what, got := range map[string][]probe.Handle{"Steal": idle.Steal(slices.Clone(mine), 9), "StealAny": idle.StealAny(slices.Clone(mine), 9)} {
+		if !slices.Equal(got, mine) {
+			t.Errorf("%s of nothing: %v", what, got)
+		}
+	}
+	n = build()
+	n.SetLongOutside(false)
+	n.Cancel(n.of["b"])
+	n.Cancel(n.of["c"])
+	n.add("a")
+	if got := n.Steal(slices.Clone(mine), 9); len(got) != 3 || n.name[got[2]] != "a" {
+		t.Errorf("what waits behind one long probe is stolen: %v", got)
+	}
+	n.add("b") // behind no long work
+	if got := n.Steal(slices.Clone(mine), 9); !slices.Equal(got, mine) {
+		t.Errorf("what has nothing in front is stolen: %v", got)
+	}
 	n = build()
 	n.next(probe.Task)
-	ask, _ := n.Next(0)
+	ask, _ := n.Next()
 	if got := n.StealAny(slices.Clone(mine), 2); len(got) != 4 || n.name[got[2]] != "b" || n.name[got[3]] != "c" || n.name[ask.Job] != "b" {
 		t.Errorf("all but what is asked for is stolen: %v", got)
 	}
@@ -203,7 +325,7 @@ func TestStealingFromSeveralUsers(t *testing.T) {
 // What is asked for isn't removed when less is lent, and doesn't wait for others.
 func TestAskedForProbesStay(t *testing.T) {
 	n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).knows("big", 1, 9, func(j *probe.Job) { j.Size = probe.Amount{MemoryMB: 1, VCores: 2} }).add("a", "a", "big")
-	ask, _ := n.Next(0)
+	ask, _ := n.Next()
 	if n.Others() != 2 {
 		t.Errorf("%d others wait", n.Others())
 	}
@@ -239,7 +361,7 @@ func TestSlotsAreUsedInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).add("a")
-			ask, _ := n.Next(0)
+			ask, _ := n.Next()
 			defer func() {
 				if recover() == nil {
 					t.Error("nothing was said")
@@ -254,10 +376,10 @@ func TestSlotsAreUsedInOrder(t *testing.T) {
 func TestDroppedOfTheLastCall(t *testing.T) {
 	n := newNode(t, probe.Config{Order: probe.Shortest}, 2).knows("a", 1, 9).knows("b", 1, 9).knows("c", 1, 9).add("a", "c")
 	n.jobs.SetLaunched(n.of["a"])
-	n.Next(0)
+	n.Next()
 	n.add("b")
 	n.jobs.SetLaunched(n.of["b"])
-	n.Next(0)
+	n.Next()
 	if d := n.Dropped(); len(d) != 1 || n.name[d[0]] != "b" {
 		t.Errorf("%v were dropped", d)
 	}
@@ -281,13 +403,13 @@ func TestQuotesOfExponentialDurations(t *testing.T) {
 		want  probe.Quote
 	}{
 		"one runs":           {1, func(n *node) { n.add("ten"); n.next(probe.Task) }, "", about(10, 100)},
-		"one is asked":       {1, func(n *node) { n.add("ten"); n.Next(0) }, "", about(10, 100)},
+		"one is asked":       {1, func(n *node) { n.add("ten"); n.Next() }, "", about(10, 100)},
 		"two run":            {2, func(n *node) { n.add("ten", "ten"); n.next(probe.Task); n.next(probe.Task) }, "", about(5, 25)},
 		"one has room":       {2, func(n *node) { n.add("ten"); n.next(probe.Task) }, "", probe.Quote{}},
 		"a clone":            {1, func(n *node) { n.add("ten"); n.next(probe.Clone) }, "", probe.Quote{}},
 		"one in front":       {1, func(n *node) { n.add("ten", "twenty"); n.next(probe.Task) }, "", about(30, 500)},
 		"two in front":       {2, func(n *node) { n.add("ten", "ten", "twenty", "twenty"); n.next(probe.Task); n.next(probe.Task) }, "", about(25, 225)},
-		"one asked in front": {1, func(n *node) { n.add("twenty", "ten"); n.Next(0) }, "", about(30, 500)},
+		"one asked in front": {1, func(n *node) { n.add("twenty", "ten"); n.Next() }, "", about(30, 500)},
 		"a lower priority":   {1, func(n *node) { n.add("ten", "lower"); n.next(probe.Task) }, "", about(10, 100)},
 		"a higher priority":  {1, func(n *node) { n.add("ten", "higher"); n.next(probe.Task) }, "", about(20, 200)},
 		"launched":           {1, func(n *node) { n.add("ten", "twenty"); n.next(probe.Task); n.jobs.SetLaunched(n.of["twenty"]) }, "", about(10, 100)},
@@ -304,6 +426,23 @@ func TestQuotesOfExponentialDurations(t *testing.T) {
 			got := 1 - missed
 			return about(10+got*20, 100+got*(2-got)*400+got*missed/63*400)
 		}()},
+		// About half of the asks got none, and twenty probes are in front, of which nobody knows how many get one.
+		"few tasks lately": {1, func(n *node) {
+			for range 22 {
+				n.add("ten")
+				_, s := n.next(probe.None)
+				n.Free(0, s)
+			}
+			n.add("ten")
+			for range 20 {
+				n.add("twenty")
+			}
+			n.next(probe.Task)
+		}, "", func() probe.Quote {
+			missed := (1 - math.Pow(31./32, 22)) * 31 / 32
+			got := 1 - missed
+			return about(10+20*got*20, 100+20*got*(2-got)*400+got*missed/63*400*400)
+		}()},
 		"no memory":  {2, func(n *node) { n.add("ten", "ten"); n.next(probe.Task); n.next(probe.Task) }, "cores", about(5, 25)},
 		"no cores":   {2, func(n *node) { n.add("ten", "ten"); n.next(probe.Task); n.next(probe.Task) }, "memory", about(5, 25)},
 		"half of it": {2, func(n *node) { n.add("ten", "ten"); n.next(probe.Task); n.next(probe.Task) }, "both", about(20, 200)},
@@ -319,7 +458,7 @@ func TestQuotesOfExponentialDurations(t *testing.T) {
 			if of == "" {
 				of = "new"
 			}
-			if got := n.Quote(0, n.of[of]); (got.P50-c.want.P50).Abs() > time.Millisecond || (got.P95-c.want.P95).Abs() > time.Millisecond {
+			if got := n.Quote(n.of[of]); (got.P50-c.want.P50).Abs() > time.Millisecond || (got.P95-c.want.P95).Abs() > time.Millisecond {
 				t.Errorf("%v, not %v", got, c.want)
 			}
 		})

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -51,15 +52,7 @@ func (w *Worker) userOf(j *Job) *user {
 
 // enter makes the queue of a user. It may take the place of a user who has no probes, and isn't owed anything.
 func (w *Worker) enter(j *Job) (c, u int) {
-	c, found := slices.BinarySearchFunc(w.classes, j.Priority, func(c class, p int32) int {
-		switch {
-		case c.priority > p:
-			return -1
-		case c.priority < p:
-			return 1
-		}
-		return 0
-	})
+	c, found := slices.BinarySearchFunc(w.classes, j.Priority, func(c class, p int32) int { return cmp.Compare(p, c.priority) })
 	if !found {
 		made := class{priority: j.Priority}
 		if len(w.classes) == 0 {

@@ -95,7 +95,7 @@ func (t *Jobs) Add(j Job) Handle {
 // SetLeft says how many tasks of a job haven't been launched yet.
 func (t *Jobs) SetLeft(h Handle, left int) {
 	t.rest[h].Left = left
-	if t.hot[h].remaining < 0 && left >= 0 {
+	if t.hot[h].remaining < 0 {
 		t.revived++
 	}
 	t.hot[h].remaining = float64(left) * float64(t.hot[h].estimate)

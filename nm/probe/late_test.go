@@ -44,6 +44,21 @@ func TestLateProbesKeepTheirOrder(t *testing.T) {
 
 // Tasks of a launched job may fail, and wait again: its probes go first again, at the place that they had.
 func TestLateProbesWakeWhenTasksWaitAgain(t *testing.T) {
+	for name, wake := range map[string]func(*node) bool{
+		"Others": func(n *node) bool { return n.Others() == 4 },
+		"Quote": func(n *node) bool {
+			n.Lend(probe.Amount{MemoryMB: 4096, VCores: 4}) // four are in front
+			defer n.Lend(one)
+			return n.Quote(n.of["c"]).P50 > 0
+		},
+		"Next": func(*node) bool { return true },
+	} {
+		t.Run(name, func(t *testing.T) { lateProbesWake(t, wake) })
+	}
+}
+
+func lateProbesWake(t *testing.T, wake func(*node) bool) {
+	t.Helper()
 	n := late(t).add("b", "a", "a", "c")
 	n.jobs.SetLaunched(n.of["a"])
 	n.jobs.SetLaunched(n.of["b"])
@@ -52,8 +67,8 @@ func TestLateProbesWakeWhenTasksWaitAgain(t *testing.T) {
 	for _, job := range []string{"a", "b"} {
 		n.jobs.SetLeft(n.of[job], 1)
 	}
-	if k := n.Others(); k != 4 {
-		t.Errorf("%d probes wait for tasks", k)
+	if !wake(n) {
+		t.Error("those that wait for tasks aren't counted")
 	}
 	for _, want := range []string{"b", "a", "a", "c", ""} { // b has as much left as a, and came first
 		n.runNext(want, probe.None)
@@ -107,4 +122,17 @@ func TestLateProbesHaveTheirPlaceAgain(t *testing.T) {
 	n.Free(second, a)
 	n.jobs.SetLeft(n.of["b"], 1)
 	n.want(n.order(1), "a")
+}
+
+// A late probe waits for room for a task of its own job.
+func TestLateProbesWaitForRoom(t *testing.T) {
+	n := newNode(t, probe.Config{Order: probe.Shortest, Late: true}, 2).knows("a", 1, 2)
+	n.knows("large", 1, 1, func(j *probe.Job) { j.Size = probe.Amount{MemoryMB: 2048, VCores: 2} }).add("large", "a")
+	n.jobs.SetLaunched(n.of["large"])
+	_, a := n.next(probe.Task)
+	if name, _ := n.next(probe.Clone); name != "" {
+		t.Errorf("%q is asked for without room", name)
+	}
+	n.Free(second, a)
+	n.runNext("large", probe.Clone)
 }

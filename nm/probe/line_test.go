@@ -35,7 +35,7 @@ func TestClaimsAreNoProbes(t *testing.T) {
 	w.numbers = math.MaxUint32
 	size := Amount{MemoryMB: 1, VCores: 1}
 	w.Add(jobs.Add(Job{Left: 9, Size: size}))
-	claim, _ := w.Claim(0, jobs.Add(Job{Left: 9, Size: size, Early: true}))
+	claim, _ := w.Claim(jobs.Add(Job{Left: 9, Size: size, Early: true}))
 	w.Bind(0, claim.Slot, None)
 	if all, waiting := w.Queued(); all != 1 || waiting != 1 {
 		t.Errorf("of a queue of one probe %d are left, %d wait", all, waiting)
@@ -49,7 +49,7 @@ func TestFetchChangesNothing(t *testing.T) {
 	Fetch(w)
 	w.Add(jobs.Add(Job{Left: 1, Size: Amount{MemoryMB: 1, VCores: 1}}))
 	Fetch(w)
-	if a, ok := w.Next(0); !ok || a.Job != 0 {
+	if a, ok := w.Next(); !ok || a.Job != 0 {
 		t.Errorf("%+v, %v", a, ok)
 	}
 }
@@ -63,12 +63,12 @@ func TestShortQueuesBecomeLong(t *testing.T) {
 		all = append(all, jobs.Add(Job{Estimate: 1, Left: 1}))
 		w.Add(all[len(all)-1])
 	}
-	w.Next(0) // looks at all
+	w.Next() // looks at all
 	for _, h := range all[1 : few-2] {
 		w.Cancel(h)
 	}
 	jobs.SetLaunched(all[few-1])
-	if a, ok := w.Next(0); !ok || a.Job != all[few-2] {
+	if a, ok := w.Next(); !ok || a.Job != all[few-2] {
 		t.Fatalf("%+v, %v", a, ok)
 	}
 	if d := w.Dropped(); len(d) != 1 || d[0] != all[few-1] {
@@ -78,9 +78,23 @@ func TestShortQueuesBecomeLong(t *testing.T) {
 
 // The same for a probe that was put to one of the last entry while another entry was in two parts.
 func TestQueuesBecomeLongByParts(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		becomeLongByParts(t, again)
+	}
+}
+
+// becomeLongByParts has a queue become long, perhaps once more.
+func becomeLongByParts(t *testing.T, again bool) {
+	t.Helper()
 	jobs := &Jobs{}
 	w := New(&Config{Order: Shortest, Bound: 1}, jobs, Amount{MemoryMB: 9})
 	known := func(left int) Handle { return jobs.Add(Job{Estimate: 10, Left: left, Size: Amount{MemoryMB: 1}}) }
+	for range few + 1 {
+		if again {
+			w.Add(known(1))
+		}
+	}
+	w.StealAny(nil, 2*few)
 	first, last := known(1), known(2)
 	w.Add(first)
 	w.Add(first)
@@ -89,7 +103,7 @@ func TestQueuesBecomeLongByParts(t *testing.T) {
 	}
 	w.Add(last)
 	next := func(want Handle) Slot {
-		a, ok := w.Next(0)
+		a, ok := w.Next()
 		if !ok || a.Job != want {
 			t.Fatalf("%+v, %v", a, ok)
 		}
@@ -108,6 +122,14 @@ func TestQueuesBecomeLongByParts(t *testing.T) {
 
 // Nobody is told of a launched job whose user has left the node meanwhile.
 func TestWatchersOfUsersThatLeft(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		watchersOfUserThatLeft(t, back)
+	}
+}
+
+// watchersOfUserThatLeft has a user leave, and perhaps come back with a short queue.
+func watchersOfUserThatLeft(t *testing.T, back bool) {
+	t.Helper()
 	jobs := &Jobs{}
 	w := New(&Config{Order: Shortest, Bound: 5}, jobs, Amount{MemoryMB: 1})
 	var last Handle
@@ -118,8 +140,11 @@ func TestWatchersOfUsersThatLeft(t *testing.T) {
 	w.StealAny(nil, 2*few)
 	other := jobs.Add(Job{Left: 1, User: 2})
 	w.Add(other)
+	if back {
+		w.Add(jobs.Add(Job{Left: 1, User: 1}))
+	}
 	jobs.SetLaunched(last)
-	if a, ok := w.Next(0); !ok || a.Job != other {
+	if a, ok := w.Next(); !ok || a.Job != other {
 		t.Errorf("%+v, %v", a, ok)
 	}
 }

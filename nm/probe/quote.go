@@ -13,7 +13,7 @@ type Quote struct {
 // Quote says how long a probe of a job that arrived now would wait until it has a task. It counts what runs and what goes first in the order of
 // arrival, by estimates, and supposes that durations vary as exponential ones do. Of the probes in front only as many count as got tasks lately.
 // It takes a time in proportion to the queue.
-func (w *Worker) Quote(now time.Duration, h Handle) Quote {
+func (w *Worker) Quote(h Handle) Quote {
 	w.recall()
 	j := &w.jobs.rest[h]
 	slots := w.lent.times(j.Size)
@@ -53,7 +53,7 @@ func (w *Worker) Quote(now time.Duration, h Handle) Quote {
 	k := float64(slots)
 	mean, deviation := mean/k, math.Sqrt(variance)/k
 	// Sums of durations are skewed: a gamma distribution with the same mean and deviation, by Wilson and Hilferty.
-	shape := mean * mean / max(deviation*deviation, 1)
+	shape := mean * mean / (deviation * deviation)
 	at := func(z float64) time.Duration {
 		x := 1 - 1/(9*shape) + z/(3*math.Sqrt(shape))
 		return time.Duration(mean * max(0, x*x*x))

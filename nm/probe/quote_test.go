@@ -12,15 +12,15 @@ import (
 func TestQuotesOfANodeWithRoom(t *testing.T) {
 	n := newNode(t, probe.Config{}, 2).knows("a", 10, 9).knows("big", 10, 9, func(j *probe.Job) { j.Size.VCores = 3 })
 	n.add("a")
-	if q := n.Quote(0, n.of["a"]); q != (probe.Quote{}) {
+	if q := n.Quote(n.of["a"]); q != (probe.Quote{}) {
 		t.Errorf("there is room: %+v", q)
 	}
 	n.next(probe.Task)
 	n.add("a")
-	if q := n.Quote(0, n.of["a"]); q.P50 <= 0 || q.P95 <= q.P50 {
+	if q := n.Quote(n.of["a"]); q.P50 <= 0 || q.P95 <= q.P50 {
 		t.Errorf("there is no room: %+v", q)
 	}
-	if q := n.Quote(0, n.of["big"]); q.P50 != math.MaxInt64 {
+	if q := n.Quote(n.of["big"]); q.P50 != math.MaxInt64 || q.P95 != math.MaxInt64 {
 		t.Errorf("it never fits: %+v", q)
 	}
 }
@@ -28,12 +28,12 @@ func TestQuotesOfANodeWithRoom(t *testing.T) {
 func TestQuotesCountWhatGoesFirst(t *testing.T) {
 	n := newNode(t, probe.Config{}, 1).knows("a", 10, 9).knows("high", 10, 9, func(j *probe.Job) { j.Priority = 1 }).add("a")
 	n.next(probe.Task)
-	before := n.Quote(0, n.of["high"])
+	before := n.Quote(n.of["high"])
 	n.add("a", "a", "a")
-	if q := n.Quote(0, n.of["high"]); q != before {
+	if q := n.Quote(n.of["high"]); q != before {
 		t.Errorf("lower priorities count: %+v", q)
 	}
-	if q := n.Quote(0, n.of["a"]); q.P50 < 30*second || q.P50 > 40*second {
+	if q := n.Quote(n.of["a"]); q.P50 < 30*second || q.P50 > 40*second {
 		t.Errorf("with 40 s of work in front: %+v", q)
 	}
 }
@@ -54,7 +54,7 @@ func TestQuotesHold(t *testing.T) {
 			mine := time.Duration(-1)
 			pump := func() {
 				for {
-					ask, ok := n.Next(now)
+					ask, ok := n.Next()
 					if !ok {
 						return
 					}
@@ -79,7 +79,7 @@ func TestQuotesHold(t *testing.T) {
 						n.add([]string{"x", "y"}[rng.IntN(2)])
 					}
 				} else if i == 120 {
-					quote, from = n.Quote(now, n.of["mine"]), now
+					quote, from = n.Quote(n.of["mine"]), now
 					n.add("mine")
 				}
 				pump()
@@ -116,7 +116,7 @@ func TestQuotesAreInProportion(t *testing.T) {
 		n := newNode(t, probe.Config{}, 1).knows("a", 0, 9, func(j *probe.Job) { j.Estimate = estimate })
 		n.add("a")
 		_, slot := n.next(probe.Task)
-		quotes = append(quotes, n.Quote(0, n.of["a"]))
+		quotes = append(quotes, n.Quote(n.of["a"]))
 		n.Free(0, slot)
 		for range 20 { // so that nobody is sure how many get tasks
 			n.add("a")
@@ -125,7 +125,7 @@ func TestQuotesAreInProportion(t *testing.T) {
 		}
 		for range 2000 {
 			n.add("a")
-			quotes = append(quotes, n.Quote(0, n.of["a"]))
+			quotes = append(quotes, n.Quote(n.of["a"]))
 		}
 		return quotes
 	}

@@ -53,7 +53,7 @@ const (
 )
 
 // Next returns the next ask, if a probe waits and there is room for its task, or it is asked for ahead (SetAhead). It takes the room until Free.
-func (w *Worker) Next(now time.Duration) (Ask, bool) {
+func (w *Worker) Next() (Ask, bool) {
 	w.dropped = w.dropped[:0]
 	if w.queued == w.held || w.pause.expired {
 		return Ask{}, false
@@ -82,7 +82,7 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 		w.longs--
 		w.longRuns++
 	}
-	s := w.slots.take(run{job: e.job, number: e.number, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, begun: now, early: early})
+	s := w.slots.take(run{job: e.job, number: e.number, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, early: early})
 	if early {
 		w.roomless = append(w.roomless, s)
 	}
@@ -161,16 +161,16 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 		} else if place >= 0 {
 			u.all()[place].held = false
 			w.held--
-			if u.more != nil && w.cfg.Order == Shortest && w.jobs.hot[r.job].remaining < 0 {
+			if u.more != nil && w.jobs.hot[r.job].remaining < 0 {
 				u.more.launched = append(u.more.launched, r.number)
 			}
 		}
 	}
-	if r.phase == running && r.charged { // else there was no task, and nothing was paid
+	if r.charged { // else there was no task, and nothing was paid
 		if c, u := w.at(r.priority, r.user); u >= 0 {
-			took := now - r.begun
-			if r.early {
-				took = 0 // it has waited only
+			var took time.Duration
+			if !r.early { // else it has waited only
+				took = now - r.begun
 			}
 			w.classes[c].users[u].settle(took, j.Estimate)
 		}

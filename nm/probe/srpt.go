@@ -15,7 +15,7 @@ func (w *Worker) pickShortest(u *user) int {
 	for i := 0; i < u.len(); i++ {
 		e := &u.all()[i]
 		j := &w.jobs.hot[e.job]
-		if best != none && u.more != nil && slack < float64(u.more.least) && u.more.watches(e) {
+		if u.more != nil && slack < float64(u.more.least) && u.more.watches(e) {
 			u.sweep(w)
 			return best
 		}
@@ -29,7 +29,7 @@ func (w *Worker) pickShortest(u *user) int {
 			continue
 		}
 		if j.long {
-			if !w.pause.is && (best == none || j.remaining < least && w.cfg.passes(j.estimate, slack)) {
+			if !w.pause.is && j.remaining < least && w.cfg.passes(j.estimate, slack) {
 				return i
 			}
 			continue

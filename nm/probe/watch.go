@@ -26,10 +26,10 @@ func (u *user) note(w *Worker, h Handle) {
 	j := &w.jobs.hot[h]
 	all := u.all()
 	if u.more == nil {
-		if len(all) <= few {
-			return
+		if len(all) > few {
+			u.more = &more{watch: watch{unwatched: w.numbers}}
 		}
-		u.more = &more{watch: watch{unwatched: w.numbers - 1}}
+		return
 	}
 	m := u.more
 	if u.probes == 1 {

@@ -69,7 +69,7 @@ func TestLongQueue(t *testing.T) {
 				})
 			case draw < 17 || len(slots) == 0:
 				same("asks", func(w *Worker, _ *Jobs) []int32 {
-					ask, ok := w.Next(now)
+					ask, ok := w.Next()
 					if !ok {
 						ask = Ask{-1, -1, false}
 					}
@@ -98,15 +98,111 @@ func TestWatchersLeave(t *testing.T) {
 	var known Jobs
 	w := New(&Config{Order: Shortest, Bound: 5}, &known, Amount{MemoryMB: 1})
 	a, b := known.Add(Job{Left: 1}), known.Add(Job{Left: 1})
-	for range 2_000 {
+	left := New(&Config{Order: Shortest, Bound: 5}, &known, Amount{MemoryMB: 1})
+	for range few {
+		left.Add(a)
+		left.Add(b)
+	}
+	left.StealAny(nil, 2*few)
+	left.Add(known.Add(Job{Left: 1, User: 1})) // takes the user's place
+	for i := range 2_000 {
 		for range few {
 			w.Add(a)
 			w.Add(b)
 		}
 		w.StealAny(nil, few)
 		w.StealAny(nil, few-1)
+		if i%100 > 0 {
+			continue
+		}
+		u := &w.classes[0].users[0]
+		for _, e := range u.all() {
+			if x := (watcher{w, e.number}); u.more.watches(&e) && !slices.Contains(known.watchers[e.job], x) {
+				t.Fatalf("probe %d isn't watched any more", e.number)
+			}
+		}
 	}
 	if n := len(known.watchers[a]); n > 4*int(known.refs[a]) {
 		t.Errorf("%d probes are watched, %d wait", n, known.refs[a])
+	}
+	if slices.ContainsFunc(known.watchers[a], func(x watcher) bool { return x.worker == left }) {
+		t.Error("probes are watched of a user who has left")
+	}
+}
+
+// longQueue is a queue that is told of launched jobs. Its first probes are of a job whose tasks of 10 s may be overtaken by so much; those behind it take 20 s.
+type longQueue struct {
+	*Worker
+	t     *testing.T
+	known *Jobs
+	first Handle
+}
+
+func newLongQueue(t *testing.T, cfg Config) *longQueue {
+	q := &longQueue{t: t, known: &Jobs{}}
+	cfg.Order = Shortest
+	q.Worker = New(&cfg, q.known, Amount{MemoryMB: 9})
+	q.first = q.comes(10*time.Second, 1)
+	for range 8 {
+		q.Add(q.first)
+	}
+	for range few + 1 {
+		q.comes(20*time.Second, 9)
+	}
+	return q
+}
+
+// comes adds a probe of a job that has so many tasks left.
+func (q *longQueue) comes(estimate time.Duration, left int) Handle {
+	h := q.known.Add(Job{Estimate: estimate, Left: left, Size: Amount{MemoryMB: 1}})
+	q.Add(h)
+	return h
+}
+
+// next binds what is next, which must be of a job.
+func (q *longQueue) next(want Handle, a Answer) Slot {
+	q.t.Helper()
+	ask, ok := q.Next()
+	if !ok || ask.Job != want {
+		q.t.Fatalf("%+v is next (%v), not one of job %d", ask, ok, want)
+	}
+	q.Bind(0, ask.Slot, a)
+	if a == None {
+		q.Free(0, ask.Slot)
+	}
+	return ask.Slot
+}
+
+// A probe of a short task that waits again, or comes, is found where others need not be looked at.
+func TestShortTasksAreFoundInLongQueues(t *testing.T) {
+	q := newLongQueue(t, Config{Bound: .5, Late: true})
+	short := q.comes(time.Second, 1)
+	for range 3 {
+		q.comes(20*time.Second, 9)
+	}
+	q.known.SetLaunched(short)
+	q.next(q.first, None) // short is laid by
+	q.next(q.first, None) // now it is known that nothing else has tasks as short
+	q.known.SetLeft(short, 1)
+	q.next(short, None)
+	q.next(q.first, None)
+	q.next(q.first, None)
+	short = q.comes(time.Second, 1)
+	q.next(short, None)
+}
+
+// A probe whose job is launched while its task runs is dropped when the task has ended, though it isn't looked at.
+func TestStickyProbesInLongQueues(t *testing.T) {
+	q := newLongQueue(t, Config{Bound: 4.5, Sticky: true})
+	q.known.SetLeft(q.first, 9)
+	one, two := q.comes(20*time.Second, 1), q.comes(20*time.Second, 1)
+	slot := q.next(one, Task)
+	q.next(two, Task) // no other one may overtake the first
+	q.known.SetLaunched(one)
+	q.next(q.first, None)
+	q.Free(time.Second, slot)
+	q.next(q.first, None)
+	if d := q.Dropped(); !slices.Equal(d, []Handle{one}) {
+		t.Errorf("%v are dropped, not %d", d, one)
 	}
 }

@@ -133,9 +133,7 @@ func (w *Worker) Evict(dst []Handle) []Handle {
 // for it.
 func (w *Worker) Use() (lent, used Amount) {
 	used = w.used
-	if w.bound > used.VCores {
-		used.VCores = max(used.VCores, min(w.bound, w.lent.VCores))
-	}
+	used.VCores = max(used.VCores, min(w.bound, w.lent.VCores))
 	return w.lent, used
 }
 

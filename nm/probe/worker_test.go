@@ -51,7 +51,7 @@ func (n *node) add(names ...string) *node {
 
 // next binds what is next, and returns its job.
 func (n *node) next(a probe.Answer) (string, probe.Slot) {
-	ask, ok := n.Next(0)
+	ask, ok := n.Next()
 	if !ok {
 		return "", -1
 	}
@@ -81,9 +81,9 @@ func (n *node) want(got []string, want ...string) {
 
 func TestRoomIsTakenFromTheAskToTheEnd(t *testing.T) {
 	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).add("a", "a", "a", "a")
-	x, ok := n.Next(0)
-	y, ok2 := n.Next(0)
-	if _, third := n.Next(0); !ok || !ok2 || third || x.Slot == y.Slot {
+	x, ok := n.Next()
+	y, ok2 := n.Next()
+	if _, third := n.Next(); !ok || !ok2 || third || x.Slot == y.Slot {
 		t.Fatal("there is room for two asks")
 	}
 	if all, waiting := n.Queued(); all != 4 || waiting != 2 || n.Running() != 2 {
@@ -96,11 +96,11 @@ func TestRoomIsTakenFromTheAskToTheEnd(t *testing.T) {
 	}
 	n.Bind(0, y.Slot, probe.Task)
 	n.Lend(one)
-	if _, ok := n.Next(0); ok {
+	if _, ok := n.Next(); ok {
 		t.Error("a task starts in what isn't lent any more")
 	}
 	n.Free(second, y.Slot)
-	if _, ok := n.Next(0); !ok {
+	if _, ok := n.Next(); !ok {
 		t.Error("the room that is left isn't used")
 	}
 	if _, used := n.Use(); used != one {
@@ -123,7 +123,7 @@ func TestNoSmallerOneOvertakesForItsSize(t *testing.T) {
 func TestStickyProbesAskAgainAtTheirPlace(t *testing.T) {
 	n := newNode(t, probe.Config{Sticky: true}, 1).knows("a", 1, 2).knows("b", 1, 1).knows("l", 9, 1, long).add("a", "b", "l")
 	n.want(n.order(2), "a", "a")
-	ask, _ := n.Next(0)
+	ask, _ := n.Next()
 	if !ask.Sticky || n.name[ask.Job] != "a" {
 		t.Errorf("%+v", ask)
 	}
@@ -138,12 +138,12 @@ func TestAStickyProbeHasOneSlot(t *testing.T) {
 	n := newNode(t, probe.Config{Sticky: true}, 3).knows("a", 1, 9).knows("b", 1, 9).add("a", "b")
 	first, s := n.next(probe.Task)
 	second, _ := n.next(probe.Task)
-	if _, ok := n.Next(0); first != "a" || second != "b" || ok {
+	if _, ok := n.Next(); first != "a" || second != "b" || ok {
 		t.Fatalf("%s, %s, then one more: %v", first, second, ok)
 	}
 	n.Cancel(n.of["a"])
 	n.Free(0, s)
-	if _, ok := n.Next(0); ok {
+	if _, ok := n.Next(); ok {
 		t.Error("a cancelled probe asks again")
 	}
 }
@@ -184,6 +184,22 @@ func TestLongWorkUnderShortest(t *testing.T) {
 	n.add("l", "a", "m", "z")
 	// The head is long. Then m has less work left than a, and ends the search before z.
 	n.want(n.order(4), "l", "m", "z", "a")
+	for _, left := range []int{2, 3} { // as much as a, and more: a is next
+		n = newNode(t, probe.Config{Order: probe.Shortest, Bound: 5}, 1).knows("a", 30, 2).knows("m", 30, left, long).add("a", "m")
+		n.want(n.order(2), "a", "m")
+	}
+}
+
+// What a sticky probe's task took isn't waited for: nobody overtakes a probe while its task runs.
+func TestNobodyOvertakesWhatRuns(t *testing.T) {
+	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 1, Sticky: true}, 2).knows("a", 2, 5).knows("s", 2, 1).knows("t", 2, 1).add("a")
+	_, a := n.next(probe.Task)
+	n.add("s", "t")
+	if name, _ := n.next(probe.Task); name != "s" {
+		t.Fatalf("%q is next", name)
+	}
+	n.Free(second, a)
+	n.want(n.order(1), "t")
 }
 
 func TestPrioritiesAreStrict(t *testing.T) {
@@ -372,7 +388,7 @@ func TestLongTasksAreSuspendedForShortOnes(t *testing.T) {
 			t.Error("it resumes while the short one runs")
 		}
 		n.Free(second, a)
-		if _, ok := n.Next(0); ok {
+		if _, ok := n.Next(); ok {
 			t.Error("a short one starts after its time")
 		}
 		if s, ok := n.Resume(); !ok || s != l {
@@ -423,7 +439,7 @@ func TestCountsHold(t *testing.T) {
 			case 0, 1, 2:
 				n.Add(h)
 			case 3, 4:
-				if a, ok := n.Next(0); ok {
+				if a, ok := n.Next(); ok {
 					asked = append(asked, a.Slot)
 				}
 			case 5, 6:
@@ -557,7 +573,7 @@ func TestLongQueues(t *testing.T) {
 // An ask that is never answered takes its probe with it.
 func TestUnansweredAsk(t *testing.T) {
 	n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).add("a", "a")
-	ask, _ := n.Next(0)
+	ask, _ := n.Next()
 	n.Free(0, ask.Slot)
 	if all, waiting := n.Queued(); all != 1 || waiting != 1 || n.Others() != 1 {
 		t.Errorf("%d probes, %d wait, %d others", all, waiting, n.Others())
@@ -634,11 +650,11 @@ func TestNothingIsAllocated(t *testing.T) {
 			if n.Offer(h) == probe.Accepted {
 				n.Add(h)
 			}
-			if ask, ok := n.Next(0); ok {
+			if ask, ok := n.Next(); ok {
 				n.Bind(0, ask.Slot, probe.Task)
 				n.Free(0, ask.Slot)
 			}
-			if ask, ok := n.Next(0); ok {
+			if ask, ok := n.Next(); ok {
 				n.Bind(0, ask.Slot, probe.None)
 				n.Free(0, ask.Slot)
 			}

@@ -284,7 +284,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	v := &wire.Verdict{Job: m.Job}
 	var q probe.Quote
 	if !m.Early { // else each has its turn now
-		q = n.worker.Quote(n.now(), j.handle)
+		q = n.worker.Quote(j.handle)
 	}
 	var claims []*wire.Ask
 	for range m.Count {
@@ -294,7 +294,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 			break
 		}
 		if m.Early {
-			a, load := n.worker.Claim(n.now(), j.handle)
+			a, load := n.worker.Claim(j.handle)
 			ask := s.ask(a)
 			ask.Bound, ask.VCores = uint64(load.Bound), uint64(load.Of)
 			claims = append(claims, ask)
@@ -358,7 +358,7 @@ func (n *Node) pump() {
 	n.hand()
 	n.worker.SetAhead(n.pace.ahead(n.now()))
 	for {
-		ask, ok := n.worker.Next(n.now())
+		ask, ok := n.worker.Next()
 		if !ok {
 			break
 		}

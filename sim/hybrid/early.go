@@ -77,7 +77,7 @@ func (c *cluster) shareEnds(n int32) {
 // claim has a worker bid for a task of a job whose probe has arrived.
 func (c *cluster) claim(n, h int32) {
 	w := &c.workers[n]
-	ask, load := w.queue.Claim(time.Duration(c.now), probe.Handle(h))
+	ask, load := w.queue.Claim(probe.Handle(h))
 	c.agenda.oneWay.push(c.agenda.next(event{at: c.now + oneWay, kind: bids, worker: n, job: h, slot: int32(ask.Slot), task: int32(load.Bound)}))
 }
 

@@ -422,7 +422,7 @@ func (c *cluster) taken(n int) {
 // start has a worker ask for the next task, if it can.
 func (c *cluster) start(n int32) bool {
 	w := &c.workers[n]
-	ask, ok := w.queue.Next(time.Duration(c.now))
+	ask, ok := w.queue.Next()
 	c.released(w)
 	if !ok {
 		return false
