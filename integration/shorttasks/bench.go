@@ -5,6 +5,7 @@ package shorttasks
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -28,6 +29,7 @@ type Options struct {
 	Forked   Load          // jobs of processes
 	Bindings bool          // whether jobs of processes that work are placed with late and with early binding, too
 	Working  Load          // these, of as many tasks as Short
+	Only     []string      // parts; empty: all
 	Seed     uint64
 }
 
@@ -35,7 +37,8 @@ type Options struct {
 func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Nodes, "nodes", 2, "processes that take tasks")
 	f.IntVar(&o.Slots, "slots", 8, "tasks that each of them runs at a time")
-	f.DurationVar(&o.Duration, "duration", 10*time.Second, "of each of the seven parts")
+	f.DurationVar(&o.Duration, "duration", 10*time.Second, "of each measurement")
+	f.StringSliceVar(&o.Only, "only", nil, "measure these only, of "+partPool+", "+partProbes+" and "+partProcesses)
 	f.Float64Var(&o.Short.Share, "load", 0.8, "share of the slots that the jobs need")
 	f.IntVar(&o.Short.Tasks, "tasks", 10, "of a job")
 	f.DurationVar(&o.Short.Task, "task", 10*time.Millisecond, "time of a job's task")
@@ -54,6 +57,11 @@ func (o *Options) check() error {
 	}
 	if o.Duration <= 0 {
 		return fmt.Errorf("the duration is %v: it must be above 0", o.Duration)
+	}
+	for _, part := range o.Only {
+		if part != partPool && part != partProbes && part != partProcesses {
+			return fmt.Errorf("there is no part %q: there are %s, %s and %s", part, partPool, partProbes, partProcesses)
+		}
 	}
 	loads := []Load{o.Short, o.Forked}
 	if o.Bindings {
@@ -125,57 +133,76 @@ func (s spent) each(f func() (n int, err error)) (CPU, error) {
 	return after.over(before, float64(n)), err
 }
 
-// Run measures. It takes seven times the duration.
+// Parts of a measurement.
+const (
+	partPool      = "pool"
+	partProbes    = "probes"
+	partProcesses = "processes"
+)
+
+// does reports whether a part is measured.
+func (o *Options) does(part string) bool { return len(o.Only) == 0 || slices.Contains(o.Only, part) }
+
+// Run measures.
 func Run(ctx context.Context, o Options) (r Report, err error) {
 	if err := o.check(); err != nil {
 		return r, err
 	}
 	r.Nodes, r.Slots = o.Nodes, o.Slots
-	err = withPool(ctx, o, prefetch, func(p *pool.Pool, s spent) (err error) {
-		r.Pool.CPU, err = s.each(func() (n int, err error) {
-			r.Pool.TasksPerSecond, n, err = throughput(ctx, o, p.Submit)
-			return n, err
-		})
-		return err
-	})
-	if err != nil {
-		return r, err
+	if o.does(partPool) {
+		if r.Pool, err = byPool(ctx, o); err != nil {
+			return r, err
+		}
 	}
-	err = withPool(ctx, o, 0, func(p *pool.Pool, s spent) (err error) {
-		r.Pool.JobCPU, err = s.each(func() (n int, err error) {
-			r.Pool.Jobs, err = o.Short.run(ctx, o, o.Short.Task, p.Submit)
-			return r.Pool.Jobs.Jobs * o.Short.Tasks, err
-		})
-		return err
-	})
-	if err != nil {
-		return r, err
+	if o.does(partProbes) {
+		if r.Probes, err = byProbes(ctx, o); err != nil {
+			return r, err
+		}
 	}
-	err = withProbes(ctx, o, probes.Options{}, func(p *probes.Scheduler, s spent) (err error) {
-		r.Probes.CPU, err = s.each(func() (n int, err error) {
-			r.Probes.TasksPerSecond, n, err = throughput(ctx, o, p.Job().Submit)
-			return n, err
-		})
-		return err
-	})
-	if err != nil {
-		return r, err
+	if o.does(partProcesses) {
+		if r.Forked, err = forked(ctx, o); err != nil {
+			return r, err
+		}
 	}
-	err = withProbes(ctx, o, probes.Options{Estimate: o.Short.Task}, func(p *probes.Scheduler, s spent) (err error) {
-		r.Probes.JobCPU, err = s.each(func() (n int, err error) {
-			r.Probes.Jobs, err = o.Short.run(ctx, o, o.Short.Task, ofJobs(p))
-			return r.Probes.Jobs.Jobs * o.Short.Tasks, err
-		})
-		return err
-	})
-	if err != nil {
-		return r, err
+	if o.Bindings {
+		r.Bindings, err = bindings(ctx, o)
 	}
-	if r.Forked, err = forked(ctx, o); err != nil || !o.Bindings {
-		return r, err
-	}
-	r.Bindings, err = bindings(ctx, o)
 	return r, err
+}
+
+// byPool has a pool of executors place tasks.
+func byPool(ctx context.Context, o Options) (w Way, err error) {
+	if err := withPool(ctx, o, prefetch, func(p *pool.Pool, s spent) error { return w.flood(ctx, o, s, p.Submit) }); err != nil {
+		return w, err
+	}
+	return w, withPool(ctx, o, 0, func(p *pool.Pool, s spent) error { return w.load(ctx, o, s, p.Submit) })
+}
+
+// byProbes has nodes ask for tasks.
+func byProbes(ctx context.Context, o Options) (w Way, err error) {
+	err = withProbes(ctx, o, probes.Options{}, func(p *probes.Scheduler, s spent) error { return w.flood(ctx, o, s, p.Job().Submit) })
+	if err != nil {
+		return w, err
+	}
+	return w, withProbes(ctx, o, probes.Options{Estimate: o.Short.Task}, func(p *probes.Scheduler, s spent) error { return w.load(ctx, o, s, ofJobs(p)) })
+}
+
+// flood measures tasks that end at once.
+func (w *Way) flood(ctx context.Context, o Options, s spent, submit func(...*pool.Task)) (err error) {
+	w.CPU, err = s.each(func() (n int, err error) {
+		w.TasksPerSecond, n, err = throughput(ctx, o, submit)
+		return n, err
+	})
+	return err
+}
+
+// load measures jobs at the load.
+func (w *Way) load(ctx context.Context, o Options, s spent, submit func(...*pool.Task)) (err error) {
+	w.JobCPU, err = s.each(func() (n int, err error) {
+		w.Jobs, err = o.Short.run(ctx, o, o.Short.Task, submit)
+		return w.Jobs.Jobs * o.Short.Tasks, err
+	})
+	return err
 }
 
 // ofJobs places the tasks of each call together.

@@ -35,7 +35,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 	}
-	if r.Pool.CPU.Nodes != 0 || r.Probes.CPU.Nodes <= 0 || r.Forked.LongAlone <= 0 || r.Forked.LongProbes <= 0 || r.Forked.LongOmniscient <= 0 {
+	if r.Pool.CPU.Nodes != 0 || r.Probes.CPU.Nodes <= 0 || r.Forked.LongAlone <= 0 || r.Forked.LongProbes <= 0 || r.Forked.LongOmniscient <= 0 || r.Forked.OmniscientCPU.Client <= 0 {
 		t.Errorf("%+v", r)
 	}
 	for _, j := range []Jobs{r.Pool.Jobs, r.Probes.Jobs, r.Forked.Omniscient, r.Forked.Probes, r.Bindings.Late, r.Bindings.Early} {
@@ -43,7 +43,11 @@ func TestRun(t *testing.T) {
 			t.Errorf("%+v", j)
 		}
 	}
-	o.Short.Share = 1.5
+	o.Only = []string{"processes", "proces"}
+	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), `no part "proces"`) {
+		t.Errorf("a part that there isn't: %v", err)
+	}
+	o.Only, o.Short.Share = nil, 1.5
 	if _, err := Run(t.Context(), o); err == nil || !strings.Contains(err.Error(), "1.5") {
 		t.Errorf("a load of 1.5: %v", err)
 	}

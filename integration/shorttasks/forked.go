@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"heddle/am/executor"
@@ -28,9 +29,10 @@ type Forked struct {
 	// Omniscient is what one queue made of the jobs, in this process: each task is started as soon as one of as many slots is free. Probes is what probes made of
 	// jobs that came at the same times.
 	Omniscient, Probes Jobs
-	CPU                CPU // of each task by probes, without its own process
+	// Of each task, without its own process: by the omniscient placement (this process starts them), and by probes.
+	OmniscientCPU, CPU CPU
 	// Long is the work that the long task got done in a second, in units of its own: by itself, beside the short tasks that were placed omnisciently, and by
-	// probes.
+	// probes, from the first job's start to the last one's end.
 	LongAlone, LongOmniscient, LongProbes float64
 }
 
@@ -41,70 +43,128 @@ func forked(ctx context.Context, o Options) (r Forked, err error) {
 	if err != nil {
 		return r, err
 	}
-	if r.LongAlone, err = beside(o, func() error {
-		time.Sleep(min(o.Duration, 5*time.Second))
-		return nil
-	}); err != nil {
-		return r, err
-	}
-	if r.LongOmniscient, err = beside(o, func() (err error) {
-		q := newQueue(ctx, o.Nodes*o.Slots)
-		defer q.close()
-		r.Omniscient, err = o.Forked.run(ctx, o, each, q.submit)
+	if err := beside(o, func(l *long) error {
+		r.LongAlone, err = l.over(func() error {
+			time.Sleep(min(o.Duration, 5*time.Second))
+			return nil
+		})
 		return err
 	}); err != nil {
 		return r, err
 	}
-	r.LongProbes, err = beside(o, func() error {
+	if err := beside(o, func(l *long) error {
+		q := newQueue(ctx, o.Nodes*o.Slots)
+		defer q.close()
+		self := spent(func() (CPU, error) { return CPU{}, nil })
+		r.Omniscient, r.OmniscientCPU, r.LongOmniscient, err = o.processes(ctx, l, self, each, q.submit)
+		return err
+	}); err != nil {
+		return r, err
+	}
+	err = beside(o, func(l *long) error {
 		return withProbes(ctx, o, probes.Options{Estimate: each}, func(p *probes.Scheduler, s spent) (err error) {
-			r.CPU, err = s.each(func() (n int, err error) {
-				r.Probes, err = o.Forked.run(ctx, o, each, ofJobs(p))
-				return r.Probes.Jobs * o.Forked.Tasks, err
-			})
+			r.Probes, r.CPU, r.LongProbes, err = o.processes(ctx, l, s, each, ofJobs(p))
 			return err
 		})
 	})
 	return r, err
 }
 
-// beside runs f beside a process that works all the time, and returns what that one got done in a second.
-func beside(o Options, f func() error) (rate float64, err error) {
+// processes submits the jobs of processes. It returns what processor time each of them took of those that place them, and what the long task got done
+// in a second meanwhile: the starts of nodes and executors don't count, which are no task's.
+func (o Options) processes(ctx context.Context, l *long, s spent, each time.Duration, submit func(...*pool.Task)) (j Jobs, cpu CPU, rate float64, err error) {
+	cpu, err = s.each(func() (n int, err error) {
+		rate, err = l.over(func() error {
+			j, err = o.Forked.run(ctx, o, each, submit)
+			return err
+		})
+		return j.Jobs * o.Forked.Tasks, err
+	})
+	return j, cpu, rate, err
+}
+
+// long is a process that works all the time.
+type long struct {
+	in  io.Writer
+	out *json.Decoder
+}
+
+// beside runs f beside a long process.
+func beside(o Options, f func(*long) error) error {
 	c := exec.Command(o.Binary, "bench", "probes", LongCommand)
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	out, err := c.StdoutPipe()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := c.Start(); err != nil {
-		return 0, err
+		return err
 	}
-	err = f()
+	err = f(&long{in: in, out: json.NewDecoder(out)})
 	in.Close()
-	if e := json.NewDecoder(out).Decode(&rate); e != nil {
+	if e := c.Wait(); e != nil {
 		err = errors.Join(err, fmt.Errorf("the long task: %w", e))
 	}
-	return rate, errors.Join(err, c.Wait())
+	return err
 }
 
-// Long works until in ends, and then writes how much it has done in a second.
+// done is the work that it has got done so far.
+func (l *long) done() (units float64, err error) {
+	if _, err = io.WriteString(l.in, "?"); err == nil {
+		err = l.out.Decode(&units)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("the long task: %w", err)
+	}
+	return units, nil
+}
+
+// over runs f, and returns what the long process got done in a second of it.
+func (l *long) over(f func() error) (rate float64, err error) {
+	before, err := l.done()
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	if err := f(); err != nil {
+		return 0, err
+	}
+	took := time.Since(began)
+	after, err := l.done()
+	return (after - before) / took.Seconds(), err
+}
+
+// Long works until in ends. For each byte that it reads it writes how much it has done so far.
 func Long(in io.Reader, out io.Writer) error {
+	var units atomic.Int64
 	ended := make(chan error, 1)
 	go func() {
-		_, err := io.Copy(io.Discard, in)
-		ended <- err
+		say := json.NewEncoder(out)
+		for question := make([]byte, 1); ; {
+			_, err := in.Read(question)
+			if err == nil {
+				err = say.Encode(units.Load())
+			}
+			if err != nil {
+				ended <- err
+				return
+			}
+		}
 	}()
-	began := time.Now()
 	block := make([]byte, 64<<10)
-	for n := 0.; ; n++ {
+	for ; ; units.Add(1) {
 		sum := sha256.Sum256(block)
 		copy(block, sum[:])
 		select {
 		case err := <-ended:
-			return errors.Join(err, json.NewEncoder(out).Encode(n/time.Since(began).Seconds()))
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
 		default:
 		}
 	}
