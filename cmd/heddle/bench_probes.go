@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/integration/shorttasks"
+	"heddle/internal/processors"
 )
 
 func newBenchProbes() *cobra.Command {
@@ -24,6 +25,7 @@ With --bindings, jobs of processes that work are placed with late binding and wi
 			if o.Binary, err = os.Executable(); err != nil {
 				return err
 			}
+			defer processors.Spare(cmd.Context())()
 			r, err := shorttasks.Run(cmd.Context(), o)
 			if err != nil {
 				return err
@@ -48,7 +50,10 @@ With --bindings, jobs of processes that work are placed with late binding and wi
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	c.AddCommand(&cobra.Command{
 		Use: shorttasks.NodeCommand, Short: "Run a node, for heddle bench probes", Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return shorttasks.Node(cmd.InOrStdin(), cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			defer processors.Spare(cmd.Context())()
+			return shorttasks.Node(cmd.InOrStdin(), cmd.OutOrStdout())
+		},
 	}, &cobra.Command{
 		Use: shorttasks.LongCommand, Short: "Work all the time, for heddle bench probes", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return shorttasks.Long(cmd.InOrStdin(), cmd.OutOrStdout()) },

@@ -14,6 +14,7 @@ import (
 	"heddle/am/executor"
 	"heddle/am/pool"
 	"heddle/am/xargs"
+	"heddle/internal/processors"
 	"heddle/yarn/wire"
 )
 
@@ -61,6 +62,7 @@ func handedOver() (env []string) {
 }
 
 func runCalls(ctx context.Context, s *source, place xargs.Place, i calls.Interpreter, workers int) error {
+	defer processors.Spare(ctx)()
 	c, err := s.valid()
 	if err != nil {
 		return err

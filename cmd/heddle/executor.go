@@ -11,6 +11,7 @@ import (
 
 	"heddle/am/client"
 	"heddle/am/executor"
+	"heddle/internal/processors"
 	"heddle/yarn/wire"
 )
 
@@ -38,6 +39,7 @@ func newExecutor() *cobra.Command {
 }
 
 func runExecutor(ctx context.Context, address string, secret []byte, hello wire.Hello) error {
+	defer processors.Spare(ctx)()
 	conn, err := wire.Dial(ctx, address, []byte(hello.Container), secret)
 	if err != nil {
 		return fmt.Errorf("executor: the pool: %w", err)

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/conf"
+	"heddle/internal/processors"
 	"heddle/nm"
 	"heddle/rm"
 )
@@ -23,6 +24,7 @@ func newNM(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			defer processors.Spare(cmd.Context())()
 			return ended(runNode(cmd.Context(), c, log, true))
 		},
 	}

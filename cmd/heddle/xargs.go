@@ -22,6 +22,7 @@ import (
 	"heddle/am/unmanaged"
 	"heddle/am/xargs"
 	"heddle/conf"
+	"heddle/internal/processors"
 	"heddle/yarn/wire"
 )
 
@@ -56,6 +57,7 @@ Options:
 
 // runXargs runs the commands on the cluster, or on this machine.
 func runXargs(ctx context.Context, o xargs.Options) error {
+	defer processors.Spare(ctx)()
 	// Writing to a pipe that nobody reads is an error like others: commands are to be ended then.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	var in io.Reader = os.Stdin
