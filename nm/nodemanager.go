@@ -195,7 +195,7 @@ func (n *NodeManager) openGroups() (err error) {
 		return err
 	}
 	o := n.s.cgroup
-	o.ID, o.Log = id, n.log
+	o.ID, o.Log, o.First = id, n.log, true
 	if n.groups, err = cgroup.Detect(o); err != nil {
 		return err
 	}

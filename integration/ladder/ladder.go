@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"time"
 
@@ -68,7 +69,9 @@ func Percentile[T any](sorted []T, p int) T {
 func Run(ctx context.Context, o Options) (r *Result, err error) {
 	log := logrus.New()
 	log.Out = io.Discard
-	d, err := cgroup.Detect(cgroup.Options{Kind: o.Kind, ID: fmt.Sprintf("bench-%d", os.Getpid()), Log: logrus.NewEntry(log)})
+	d, err := cgroup.Detect(cgroup.Options{
+		Kind: o.Kind, ID: fmt.Sprintf("bench-%d", os.Getpid()), Total: cgroup.Limits{Shares: float64(runtime.NumCPU())}, First: true, Log: logrus.NewEntry(log),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@
 // Capabilities.Missing lists in words what the chosen driver can't promise, for the node's report and for people.
 //
 // Groups lie at MOUNT/ROOT/ID/NAME: ROOT is heddle.cgroup.root, ID tells several NodeManagers of a machine apart, NAME
-// is a container's id. A group has no owner but the file system: a NodeManager that was killed finds its groups again
+// is a container's id. The NodeManager itself has MOUNT/ROOT/nodemanager, as far as that gives it the CPU before its containers. A group has no owner but the file system: a NodeManager that was killed finds its groups again
 // with Groups and Open.
 //
 // A process is put into its group before it does any work (Group.Add), since v1 leaves memory charged to the group in

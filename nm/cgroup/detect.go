@@ -3,6 +3,8 @@ package cgroup
 import (
 	"fmt"
 
+	"heddle/nm/cgroup/mounts"
+
 	"github.com/sirupsen/logrus"
 )
 
@@ -16,6 +18,8 @@ type Options struct {
 
 	ID    string // of this NodeManager, on this machine
 	Total Limits // for all groups together; Shares is their weight against the machine's other processes
+
+	First bool // this process gets the CPU before all groups do
 
 	Log *logrus.Entry
 }
@@ -44,11 +48,11 @@ func Detect(o Options) (Driver, error) {
 }
 
 func detect(o Options) (Driver, error) {
-	mounts, own, err := look()
+	found, own, err := mounts.Look()
 	if err != nil {
 		return nil, err
 	}
-	s := site{tree: kernelTree{}, mounts: mounts, own: own, root: o.Root, id: o.ID}
+	s := site{tree: kernelTree{}, mounts: found, own: own, root: o.Root, id: o.ID}
 	d, err := s.driver(o.Kind)
 	if err != nil {
 		return nil, err
@@ -60,5 +64,8 @@ func detect(o Options) (Driver, error) {
 		}
 	}
 	d.weigh(o.Total.Shares)
+	if o.First {
+		s.first(d)
+	}
 	return d, nil
 }

@@ -58,6 +58,7 @@ type kernelDriver struct {
 	missing []string
 	made    []string // folders above the groups, which Close removes when they are empty; deepest first
 	origins origins
+	leave   func() // the seat; nil: this process has none
 
 	mu   sync.Mutex
 	open map[*kernelGroup]struct{}
@@ -177,6 +178,9 @@ func (d *kernelDriver) Close() error {
 		g.unwatch()
 	}
 	d.limiter.close()
+	if d.leave != nil {
+		d.leave()
+	}
 	for _, folder := range d.made {
 		_ = d.tree.rmdir(folder) // it stays while it has groups, ours or another NodeManager's
 	}

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"heddle/nm/cgroup/mounts"
+
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/await"
@@ -574,7 +576,7 @@ func TestWeightOfAllGroups(t *testing.T) {
 }
 
 func TestRelativeRootLiesInTheOwnGroup(t *testing.T) {
-	mounts, own, err := look()
+	found, own, err := mounts.Look()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -590,14 +592,14 @@ func TestRelativeRootLiesInTheOwnGroup(t *testing.T) {
 		}
 		return
 	}
-	for _, m := range mounts {
+	for _, m := range found {
 		c := ""
-		if !m.v2 {
-			c = m.controllers[0]
+		if !m.V2 {
+			c = m.Controllers[0]
 		}
-		base, ok := m.own(own[c])
+		base, ok := m.Own(own[c])
 		for _, f := range k.made {
-			if ok && strings.HasPrefix(f, m.point+"/") && !strings.HasPrefix(f, strings.TrimSuffix(base, "/"+leaf)) {
+			if ok && strings.HasPrefix(f, m.Point+"/") && !strings.HasPrefix(f, strings.TrimSuffix(base, "/"+leaf)) {
 				t.Errorf("%s is not below %s", f, base)
 			}
 		}
@@ -643,4 +645,35 @@ func BenchmarkFreezeThaw(b *testing.B) {
 		})
 		d.Close()
 	}
+}
+
+// This process gets the CPU first, on whatever groups this machine has, and is back where it was afterwards.
+func TestFirst(t *testing.T) {
+	before := ownGroups(t)
+	for _, k := range realKinds(t)[1:] {
+		t.Run(string(k)+" real", func(t *testing.T) {
+			d, err := Detect(Options{Kind: k, ID: fmt.Sprintf("first:%d", os.Getpid()), First: true, Log: quiet()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sits := strings.Contains(ownGroups(t), "/heddle/"+seat+"\n")
+			if can := d.Capabilities(); sits != can.Shares {
+				t.Errorf("it sits: %v, groups have weights: %v: %s", sits, can.Shares, ownGroups(t))
+			}
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+			if now := ownGroups(t); now != before {
+				t.Errorf("afterwards it is in\n%s instead of\n%s", now, before)
+			}
+		})
+	}
+}
+
+func ownGroups(t *testing.T) string {
+	b, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
 }

@@ -1,19 +1,23 @@
 package cgroup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"heddle/nm/cgroup/mounts"
 )
 
 // site is the machine as a driver finds it.
 type site struct {
 	tree   tree
-	mounts []mount
-	own    membership
+	mounts []mounts.Mount
+	own    mounts.Membership
 	root   string
 	id     string
 
@@ -36,7 +40,7 @@ func (s *site) driver(kind Kind) (*kernelDriver, error) {
 	legacyTops := make(map[string]string)
 	if kind != V2 {
 		for _, c := range append([]string{"cpuacct"}, "cpu", "memory", "pids") {
-			if m, ok := find(s.mounts, c); ok {
+			if m, ok := mounts.Find(s.mounts, c); ok {
 				top, _, err := s.place(m, c)
 				if err != nil {
 					s.lacks("controller %s: %v", c, err)
@@ -49,7 +53,7 @@ func (s *site) driver(kind Kind) (*kernelDriver, error) {
 
 	d := &kernelDriver{tree: s.tree, open: make(map[*kernelGroup]struct{})}
 	v2 := &unified{tree: s.tree}
-	if m, ok := find(s.mounts, ""); ok && kind != V1 {
+	if m, ok := mounts.Find(s.mounts, ""); ok && kind != V1 {
 		wanted := []string{"cpu", "memory", "pids"}
 		if len(legacyTops) > 0 {
 			wanted = nil
@@ -64,7 +68,7 @@ func (s *site) driver(kind Kind) (*kernelDriver, error) {
 		}
 	}
 	if d.holder == nil && kind != V2 && kind != Hybrid {
-		m, ok := find(s.mounts, "freezer")
+		m, ok := mounts.Find(s.mounts, "freezer")
 		if !ok {
 			return nil, errors.New("neither a unified hierarchy nor a v1 freezer is mounted")
 		}
@@ -100,29 +104,54 @@ func (s *site) driver(kind Kind) (*kernelDriver, error) {
 }
 
 // bases returns the folders of a hierarchy in which a NodeManager may have its own, the better first.
-func (s *site) bases(m mount, controller string) []string {
+func (s *site) bases(m mounts.Mount, controller string) []string {
 	root := s.root
 	if root == "" {
 		root = "heddle"
 	}
 	var out []string
 	if strings.HasPrefix(root, "/") || s.root == "" {
-		out = append(out, filepath.Join(m.point, root))
+		out = append(out, filepath.Join(m.Point, root))
 	}
 	if !strings.HasPrefix(root, "/") {
-		if own, ok := m.own(s.own[controller]); ok {
-			// After the NodeManager has moved down (see enable), its group is one below the one it was given.
-			own = strings.TrimSuffix(own, "/"+leaf)
+		if own, ok := s.given(m, controller); ok {
 			out = append(out, filepath.Join(own, root))
 		}
 	}
 	return out
 }
 
+// given returns the group that this process was given in a hierarchy. It may have moved down from there (see enable and sit).
+func (s *site) given(m mounts.Mount, controller string) (folder string, ok bool) {
+	own, ok := m.Own(s.own[controller])
+	root := cmp.Or(strings.TrimPrefix(s.root, "/"), "heddle")
+	return strings.TrimSuffix(strings.TrimSuffix(own, "/"+filepath.Join(root, seat)), "/"+leaf), ok
+}
+
+// first has this process get the CPU before all groups do.
+func (s *site) first(d *kernelDriver) {
+	controller := "cpu"
+	if d.kind == V2 {
+		controller = ""
+	}
+	_, own, err := mounts.Look() // it may have moved down
+	if err == nil {
+		m, _ := mounts.Find(s.mounts, controller)
+		from, ok := m.Own(own[controller])
+		if !ok {
+			return
+		}
+		err = d.sit(os.Getpid(), from)
+	}
+	if err != nil {
+		d.missing = append(d.missing, fmt.Sprintf("the NodeManager doesn't get the CPU before its containers do: %v", err))
+	}
+}
+
 // place makes the folder for groups in a hierarchy and tries it out with a group. It returns the folder and the base
 // it lies in.
-func (s *site) place(m mount, controller string) (top, base string, err error) {
-	err = fmt.Errorf("%s shows no group of this process", m.point)
+func (s *site) place(m mounts.Mount, controller string) (top, base string, err error) {
+	err = fmt.Errorf("%s shows no group of this process", m.Point)
 	for _, base = range s.bases(m, controller) {
 		top = folder(base, s.id)
 		if err = s.try(m, top); err == nil {
@@ -133,11 +162,11 @@ func (s *site) place(m mount, controller string) (top, base string, err error) {
 	return "", "", err
 }
 
-func (s *site) try(m mount, top string) error {
-	err := mkdirAll(s.tree, m.point, top)
+func (s *site) try(m mounts.Mount, top string) error {
+	err := mkdirAll(s.tree, m.Point, top)
 	// Another NodeManager that ends takes away what is empty, and that may be just what was made.
 	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < 100; tries++ {
-		err = mkdirAll(s.tree, m.point, top)
+		err = mkdirAll(s.tree, m.Point, top)
 	}
 	if err != nil {
 		return err
@@ -150,8 +179,8 @@ func (s *site) try(m mount, top string) error {
 }
 
 // remember notes the folders between mount point and groups for removal, deepest first.
-func (s *site) remember(m mount, top string) {
-	for f := top; f != m.point && len(f) > len(m.point); f = filepath.Dir(f) {
+func (s *site) remember(m mounts.Mount, top string) {
+	for f := top; f != m.Point && len(f) > len(m.Point); f = filepath.Dir(f) {
 		if !slices.Contains(s.made, f) {
 			s.made = append(s.made, f)
 		}
@@ -159,18 +188,18 @@ func (s *site) remember(m mount, top string) {
 	slices.SortFunc(s.made, func(a, b string) int { return len(b) - len(a) })
 }
 
-func (s *site) placeV2(v2 *unified, m mount, wanted []string) error {
+func (s *site) placeV2(v2 *unified, m mounts.Mount, wanted []string) error {
 	top, _, err := s.place(m, "")
 	if err != nil {
 		return err
 	}
 	v2.top = top
-	own, _ := m.own(s.own[""])
+	own, _ := s.given(m, "")
 	// Every group on the way down has to pass the controllers on.
 	var way []string
-	for f := top; len(f) >= len(m.point); f = filepath.Dir(f) {
+	for f := top; len(f) >= len(m.Point); f = filepath.Dir(f) {
 		way = append(way, f)
-		if f == own || f == m.point {
+		if f == own || f == m.Point {
 			break
 		}
 	}

@@ -1,15 +1,15 @@
-package cgroup
+package mounts
 
 import "os"
 
-// look reads which hierarchies are mounted and where in them this process is.
-func look() ([]mount, membership, error) {
+// Look reads which hierarchies are mounted and where in them this process is.
+func Look() ([]Mount, Membership, error) {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {
 		return nil, nil, err
 	}
 	defer f.Close()
-	mounts, err := parseMounts(f)
+	mounts, err := ParseMounts(f)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -18,6 +18,6 @@ func look() ([]mount, membership, error) {
 		return nil, nil, err
 	}
 	defer g.Close()
-	own, err := parseMembership(g)
+	own, err := ParseMembership(g)
 	return mounts, own, err
 }
