@@ -46,7 +46,7 @@ func TestQuotes(t *testing.T) {
 // What suspensions come to changes later quotes bit by bit, and within bounds.
 func TestQuotesLearn(t *testing.T) {
 	for x, want := range map[[3]float64]float64{
-		{0, 2, 3}: 1.5, {1, 2, 4}: 1.25, {2, 1, 1}: 1.75, {1, 0.05, 9}: 1, {0, 0.05, 9}: 0, {0, 1, 1000}: 10, {0, 100, 1}: 0.1, {1.5, 1, -1}: 1.5,
+		{0, 2, 3}: 1.5, {1, 2, 4}: 1.25, {2, 1, 1}: 1.75, {1, 0.05, 9}: 1, {0, 0.05, 9}: 0, {0, 0.1, 0.3}: 3, {0, 1, 1000}: 10, {0, 100, 1}: 0.1, {1.5, 1, -1}: 1.5,
 	} {
 		if got := Learn(x[0], x[1], x[2]); math.Abs(got-want) > 1e-9 {
 			t.Errorf("%v: %v, want %v", x, got, want)

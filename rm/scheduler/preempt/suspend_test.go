@@ -26,6 +26,7 @@ func TestComputeDR(t *testing.T) {
 		"nothing is asked":    {amount(0, 0), amount(50, 50), amount(0, 0)},
 		"memory alone":        {amount(80, 0), amount(50, 50), amount(50, 0)},
 		"nothing is over":     {amount(40, 40), amount(0, 0), amount(0, 0)},
+		"both dominate":       {amount(40, 20), amount(60, 20), amount(60, 20)},
 		"what doesn't divide": {amount(40, 30), amount(60, 7), records.NewResource(9558, 7)},
 	} {
 		if got := ComputeDR(x.request, x.over, cluster); got != x.want {
@@ -134,7 +135,8 @@ func (s *Snapshot) reserveShort(app, node int) {
 // reserveLong reserves room on a node for an application of the long queue.
 func reserveLong(s *Snapshot) {
 	s.Nodes[1].Free = amount(2, 2)
-	s.Apps[0].Containers = append(s.Apps[0].Containers, Container{Node: 1, Resource: amount(2, 2), Reserved: true, Handle: 77})
+	id := records.ContainerID{Attempt: records.AttemptID{App: s.Apps[0].ID, Attempt: 1}, ID: 77}
+	s.Apps[0].Containers = append(s.Apps[0].Containers, Container{ID: id, Node: 1, Resource: amount(2, 2), Reserved: true, Handle: 77})
 }
 
 func (x *longShort) round() (out []string) {
@@ -167,13 +169,19 @@ func TestWhoIsSuspended(t *testing.T) {
 	}{
 		"who needs longest":                    {func(*longShort) {}, []string{"4"}},
 		"who needs it not known":               {func(x *longShort) { x.apps[0] = math.Inf(1) }, []string{"3"}},
-		"who needs longest, whatever it costs": {func(x *longShort) { x.containers[3].costs, x.containers[1].costs = 100, 100 }, []string{"4"}},
+		"who needs longest, whatever it costs": {func(x *longShort) { x.containers[3].costs, x.containers[1].costs = 100, 1 }, []string{"4"}},
 		"the youngest":                         {func(x *longShort) { x.order, x.containers[0].since = suspension.ByLeastAttained, 900 }, []string{"1"}},
 		"the cheapest for its gain":            {func(x *longShort) { x.order, x.costPerMB, x.containers[2].size = suspension.ByCost, 1, amount(4, 8) }, []string{"3"}},
 		"the cheapest set": {func(x *longShort) { // the cheapest of all stands on a node where another one must go, too
 			x.order, x.ask = suspension.ByCost, amount(12, 12)
 			x.containers[0].costs, x.containers[1].costs, x.containers[2].costs, x.containers[3].costs = 1, 100, 20, 20
 		}, []string{"4", "3"}},
+		"the first of those that cost the same": {func(x *longShort) {
+			x.order = suspension.ByCost
+			for i := range x.containers {
+				x.containers[i].costs = 10
+			}
+		}, []string{"4"}},
 		"who ends before it lets go": {func(x *longShort) {
 			x.order = suspension.ByCost
 			for i := range x.containers {
@@ -185,6 +193,10 @@ func TestWhoIsSuspended(t *testing.T) {
 			x.order, x.keepsMemory, x.free = suspension.ByCost, true, amount(8, 0)
 			x.containers[0].costs, x.containers[1].costs, x.containers[2].costs, x.containers[3].costs = 1, 100, 20, 20
 		}, []string{"1"}},
+		"the cheapest set of several for their cores": {func(x *longShort) {
+			x.order, x.keepsMemory, x.free, x.ask = suspension.ByCost, true, amount(8, 0), amount(2, 10)
+			x.containers[0].costs, x.containers[1].costs, x.containers[2].costs, x.containers[3].costs = 1, 100, 20, 20
+		}, []string{"4", "3"}},
 		"above its fair share":       {func(x *longShort) { x.fair = true }, []string{"4"}},
 		"all that fair shares owe":   {func(x *longShort) { x.fair, x.count, x.short = true, 9, amount(14, 14) }, []string{"4", "3"}},
 		"nobody: within fair shares": {func(x *longShort) { x.fair, x.long = true, amount(32, 32) }, nil},
@@ -446,6 +458,10 @@ func TestCutsHaveReasons(t *testing.T) {
 			t.Errorf("%+v", cuts)
 		}
 	}
+	x.apps[0] = math.Inf(1)
+	if cuts := (&Suspension{PerRound: 1}).Round(0, x.snapshot()).Cuts; len(cuts) != 1 || !strings.Contains(cuts[0].Reason, "nobody knows when the application ends") {
+		t.Errorf("%+v", cuts)
+	}
 }
 
 // Each cut says whose container it is, and whether that runs its ApplicationMaster.
@@ -458,7 +474,7 @@ func TestCutsNameTheirContainers(t *testing.T) {
 		s := x.snapshot()
 		c := s.Apps[1].Containers[0]
 		cuts := (&Suspension{PerRound: 1}).Round(0, s).Cuts
-		if len(cuts) != 1 || cuts[0].App != s.Apps[1].ID || cuts[0].AM != am || cuts[0].ID != c.ID || cuts[0].Resource != c.Resource || cuts[0].Handle != c.Handle {
+		if len(cuts) != 1 || cuts[0].App != s.Apps[1].ID || cuts[0].AM != am || cuts[0].ID != c.ID || cuts[0].Resource != c.Resource || cuts[0].Handle != c.Handle || cuts[0].Quote != c.Quote {
 			t.Errorf("%+v", cuts)
 		}
 	}
@@ -488,7 +504,7 @@ func TestRoomIsForWhomItIsMade(t *testing.T) {
 	}
 	p := Suspension{Step: x.step, PerRound: 1}
 	m := p.Round(1000, x.snapshot())
-	if len(m.Undo) != 1 || m.Undo[0].Handle != 77 || len(m.Cuts) != 1 || len(m.Room) != 3 {
+	if len(m.Undo) != 1 || m.Undo[0].Handle != 77 || m.Undo[0].ID.ID != 77 || m.Undo[0].Queue != "root.long" || m.Undo[0].Resource != amount(2, 2) || len(m.Cuts) != 1 || len(m.Room) != 3 {
 		t.Errorf("%d cuts, %d rooms, reservations %+v", len(m.Cuts), len(m.Room), m.Undo)
 	}
 	for _, r := range m.Room {
@@ -499,6 +515,25 @@ func TestRoomIsForWhomItIsMade(t *testing.T) {
 	x.edit = func(s *Snapshot) { s.Nodes[1].Free = amount(6, 6) }
 	if m := p.Round(1000, x.snapshot()); len(m.Cuts)+len(m.Undo)+len(m.Room) > 0 {
 		t.Errorf("%+v of what is free", m)
+	}
+	x.edit, x.count = nil, 1
+	if m := p.Round(1000, x.snapshot()); len(m.Cuts) != 1 || len(m.Room) != 1 || len(m.Undo) != 0 {
+		t.Errorf("%+v of one container", m)
+	}
+}
+
+// A round changes nothing of what it looks at.
+func TestRoundsChangeNoSnapshot(t *testing.T) {
+	for _, fair := range []bool{false, true} {
+		x := longShort{
+			means: suspension.Immediate, long: amount(1, 1), short: amount(31, 31), ask: amount(2, 2), count: 3, apps: []float64{50}, fair: fair,
+			containers: []onNode{{size: amount(8, 8)}, {node: 1, size: amount(8, 8)}}, edit: func(s *Snapshot) { s.reserveShort(1, 1) },
+		}
+		s := x.snapshot()
+		before := fmt.Sprintf("%+v", s)
+		if m := (&Suspension{PerRound: 1, Fair: fair}).Round(0, s); len(m.Cuts) == 0 || fmt.Sprintf("%+v", s) != before {
+			t.Errorf("%d cuts, and the snapshot isn't what it was", len(m.Cuts))
+		}
 	}
 }
 
