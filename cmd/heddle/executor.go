@@ -30,7 +30,7 @@ func newExecutor() *cobra.Command {
 				return fmt.Errorf("executor: the container's credentials lack %s", wire.SecretAlias)
 			}
 			return runExecutor(cmd.Context(), args[0], secret, wire.Hello{
-				Container: os.Getenv("CONTAINER_ID"), Host: os.Getenv("NM_HOST"), Slots: slots,
+				Container: os.Getenv("CONTAINER_ID"), Host: os.Getenv("NM_HOST"), Slots: slots, PID: uint64(os.Getpid()),
 			})
 		},
 	}

@@ -52,7 +52,7 @@ func TestXargsByProbes(t *testing.T) {
 	c.oneSucceeded()
 }
 
-// Commands flood their output, leave daemons, and take more memory than their executor's cgroup has: users hear what was wrong, others go on,
+// Commands flood their output, stop their executor, leave daemons, and take more memory than their executor's cgroup has: users hear what was wrong, others go on,
 // and neither processes nor cgroups are left.
 func TestHostileCommandsByProbes(t *testing.T) {
 	c := startCluster(t, 1, 1, map[string]string{"heddle.probes.memory-mb": "512", "heddle.probes.vcores": "1"})
@@ -63,6 +63,8 @@ func TestHostileCommandsByProbes(t *testing.T) {
 		said                string
 	}{
 		{"a flood", "head -c 31457280 /dev/zero; head -c 31457280 /dev/zero >&2", "a", 0, flood, strings.Repeat("\x00", flood)},
+		// Its connection is good, but it tells nothing of the command's end.
+		{"one that stops its executor", "if mkdir stopped; then kill -STOP $PPID; else echo $0; fi", "a", 0, 2, "File exists"},
 		{"a daemon", "setsid sh -c 'echo $$ >daemon; exec sleep 10000' >/dev/null 2>&1 & until test -s daemon; do sleep 0.01; done; echo", "a", 0, 1, ""},
 		// tail keeps a line of 2 GB. The kernel or the NodeManager ends it, with its executor or without.
 		{"a hog", "case $0 in a) head -c 2000000000 /dev/zero | tail -n1 | wc -c | grep -q 2000000000;; *) echo $0;; esac", "a b", 123, 2, ""},

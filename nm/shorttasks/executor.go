@@ -18,7 +18,10 @@ type executor struct {
 	secret []byte
 	end    func() // has it ended
 	came   bool
-	over   bool // it is to end, or has ended: it gets no more tasks
+	over   bool   // it is to end, or has ended: it gets no more tasks
+	pid    int    // its process; 0: not known
+	halted int    // looks in a row at which it was stopped
+	why    string // it ends; "": for another reason than its own
 	// disowned are tasks that it was to give back, and hasn't: they run elsewhere
 	disowned map[uint64]bool
 	outbox   // of what waits until it has come, too
@@ -80,6 +83,9 @@ func (x *executor) ended(why string) {
 	if mine {
 		s.executor = nil
 	}
+	if x.why != "" {
+		why = x.why
+	}
 	stopped := x.over
 	x.over = true
 	for id, r := range s.runs {
@@ -134,7 +140,8 @@ func (x *executor) done(m *wire.Ended) {
 // serveExecutor talks to an executor until it is gone.
 func (n *Node) serveExecutor(c *wire.Conn, x *executor) {
 	m, err := c.Receive()
-	if hello, ok := m.(*wire.Hello); err != nil || !ok || hello.Container != x.name {
+	hello, ok := m.(*wire.Hello)
+	if err != nil || !ok || hello.Container != x.name {
 		n.log.WithError(err).Warnf("Executor %s hasn't said who it is", x.name)
 		return
 	}
@@ -143,7 +150,7 @@ func (n *Node) serveExecutor(c *wire.Conn, x *executor) {
 		n.mu.Unlock()
 		return
 	}
-	x.came, x.s.failures = true, 0
+	x.came, x.s.failures, x.pid = true, 0, int(min(hello.PID, 1<<30))
 	n.hand()
 	n.mu.Unlock()
 	var sending sync.WaitGroup

@@ -33,6 +33,7 @@ type lab struct {
 	t     *testing.T
 	key   *token.MasterKey
 	admit error
+	pid   int // that executors say is theirs
 
 	mu      sync.Mutex
 	ahead   time.Duration // of the node's clock
@@ -109,7 +110,7 @@ func (l *lab) Start(x Executor, ended func(string)) (func(), error) {
 	go func() {
 		c, err := wire.Dial(ctx, fmt.Sprintf("127.0.0.1:%d", l.Port()), []byte(x.ID.String()), x.Secret)
 		if err == nil {
-			if c.Send(&wire.Hello{Container: x.ID.String(), Slots: uint64(x.Slots)}) == nil {
+			if c.Send(&wire.Hello{Container: x.ID.String(), Slots: uint64(x.Slots), PID: uint64(l.pid)}) == nil {
 				if run == nil {
 					<-ctx.Done()
 				} else {

@@ -283,6 +283,7 @@ func (n *Node) serve(c *wire.Conn, name []byte) {
 func (n *Node) sweep() {
 	for pause.For(n.ctx, sweepTime) == nil {
 		n.look()
+		n.endStopped()
 	}
 }
 

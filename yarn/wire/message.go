@@ -38,6 +38,7 @@ type Hello struct {
 	Container string // the id of its container
 	Host      string
 	Slots     uint64 // tasks that it runs at a time
+	PID       uint64 // its process, which a node of its machine looks at; 0: not told
 }
 
 // What a task is.
@@ -115,7 +116,8 @@ func (m *Ended) kind() Kind  { return KindEnded }
 func (m *Hello) append(b []byte) []byte {
 	b = text(b, 1, m.Container)
 	b = text(b, 2, m.Host)
-	return number(b, 3, m.Slots)
+	b = number(b, 3, m.Slots)
+	return number(b, 4, m.PID)
 }
 
 func (m *Task) append(b []byte) []byte {
@@ -287,6 +289,8 @@ func (m *Hello) set(x field) {
 		m.Host = string(x.bytes)
 	case 3:
 		m.Slots = x.value
+	case 4:
+		m.PID = x.value
 	}
 }
 

@@ -60,7 +60,7 @@ func pair(t *testing.T, theirs, ours []byte) (executor, pool *Conn, err error) {
 }
 
 var messages = []Message{
-	&Hello{Container: "container_1_0001_01_000002", Host: "node7", Slots: 4},
+	&Hello{Container: "container_1_0001_01_000002", Host: "node7", Slots: 4, PID: 77},
 	&Task{ID: 1 << 40, What: Call, Args: []string{"python3", "", "-c\xff"}, Env: []string{"A=b"}, Dir: "/x", NeedDir: true, TimeoutMS: 5, Payload: []byte{0, 1}},
 	&Cancel{ID: 3},
 	&Output{ID: 4, Stream: 1, Data: bytes.Repeat([]byte("x"), 3<<20)},
