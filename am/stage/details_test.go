@@ -159,3 +159,50 @@ func TestMachineRestsWhenItHasForgiven(t *testing.T) {
 		t.Error("it doesn't rest, and nothing is to be forgiven")
 	}
 }
+
+// How long workers take to start is from the grant to their first word.
+func TestHowLongWorkersTakeToStart(t *testing.T) {
+	s := tell(t, Job{Maps: 1, Starter: afterMaps{}})
+	s.now = 2 * time.Second
+	s.step(Granted{Request: s.asks[Map][0], Slot: 0, Host: "a"})
+	s.now = 5 * time.Second
+	s.step(Ready{0})
+	if got := s.m.Facts().Start; got != 3*time.Second {
+		t.Errorf("a worker took %v, not 3 s", got)
+	}
+}
+
+// A job fails whose map's output is lost time and again.
+func TestOutputsThatAreLostTooOften(t *testing.T) {
+	s := tell(t, Job{Maps: 1, Reduces: 1, Starter: afterMaps{}})
+	for n := 1; ; n++ {
+		slot, id := s.run("a")
+		s.step(Finished{Slot: slot, Attempt: id, Held: true})
+		did := s.step(Gone{Slot: slot})
+		i := slices.IndexFunc(did, func(a Action) bool { _, ends := a.(End); return ends })
+		if want := n > lostLimit; (i >= 0) != want {
+			t.Fatalf("when it was lost %d times: %+v", n, did)
+		}
+		if i >= 0 {
+			if err := did[i].(End).Err; err == nil || err.Error() != "the output of map task 0 was lost 21 times" {
+				t.Error(err)
+			}
+			return
+		}
+	}
+}
+
+// A complaint about an output counts if a reduce that runs has it, of a map that the job relies on.
+func TestComplaintsThatCount(t *testing.T) {
+	s := tell(t, Job{Maps: 1, Reduces: 1, Starter: always{}})
+	maps, id := s.run("a")
+	reduces, _ := s.grant(Reduce, "b")
+	s.step(Finished{Slot: maps, Attempt: id, Held: true})
+	for e, want := range map[Unfetchable]bool{
+		{Slot: reduces}: true, {Slot: 99}: false, {Slot: maps}: false, {Slot: reduces, Map: 1}: false, {Slot: reduces, Map: -1}: false, {Slot: reduces, Number: 1}: false,
+	} {
+		if got := s.m.Disputed(e); got != want {
+			t.Errorf("%+v counts: %t", e, got)
+		}
+	}
+}
