@@ -2,14 +2,15 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"heddle/nm/cgroup"
 	"heddle/nm/turn"
 )
 
-// command is the turn of somebody who wants a container suspended, resumed or resized. Such commands come one after the other: the
-// next one begins when release was called. A command may wait for the disk. It is cut short by a kill.
+// command is the turn of somebody who wants a container suspended, resumed or resized. They come one after the other: the next one begins
+// when release was called. A command may wait for the disk. It is cut short by a kill.
 type command struct {
 	*Container
 	ctx     context.Context // ends when the container is to be killed, too
@@ -21,21 +22,31 @@ func (c *Container) command(ctx context.Context) (command, error) {
 	return suspension{c}.turn(ctx, turn.Command)
 }
 
-func (c suspension) turn(ctx context.Context, u turn.Urgency) (command, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(c.ctx, cancel)
-	x := command{Container: c.Container, ctx: ctx}
-	if c.turns.Take(ctx, u) != nil {
-		defer cancel()
-		stop()
-		return x, x.interrupted()
+func (c suspension) turn(ctx context.Context, u turn.Urgency) (x command, err error) {
+	x.Container = c.Container
+	if x.ctx, x.release, err = c.turns.Begin(ctx, c.ctx, u); err != nil {
+		err = x.interrupted()
 	}
-	x.release = func() {
-		c.turns.Leave()
-		stop()
-		cancel()
+	return x, err
+}
+
+// again calls f in a turn of its own, and once more after whatever it has given way to. It lets a later command have the last word, unless it insists.
+func (c suspension) again(ctx context.Context, insists bool, f func(command) error) (err error) {
+	for turns := 0; ; {
+		x, ended := c.command(ctx)
+		if ended != nil {
+			return ended
+		}
+		now := c.turns.Taken(turn.Command)
+		late := turns > 0 && now > turns+1 && !insists
+		if !late {
+			err = f(x)
+		}
+		if x.release(); late || !errors.Is(err, errOvertaken) {
+			return err
+		}
+		turns = now
 	}
-	return x, nil
 }
 
 // interrupted is why a command was cut short.

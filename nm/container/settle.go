@@ -110,7 +110,7 @@ func (c suspension) breathe(ctx context.Context, allowance int64) {
 		return
 	}
 	defer x.release()
-	stop, done := c.turns.Yield(x.ctx, turn.Command)
+	stop, done := c.turns.Yield(x.ctx, turn.Change)
 	defer done()
 	if err := c.ladder.Breathe(x.ctx, allowance, stop.Done()); err != nil && x.ctx.Err() == nil {
 		c.log.WithError(err).Warn("The suspended container could not run for a moment")
@@ -177,7 +177,7 @@ func (m *Manager) Ahead(c *Container, room bool) {
 // inTurn changes what the ladder is to do, in the background.
 func (c suspension) inTurn(change func()) {
 	c.m.background(func() {
-		if x, err := c.command(c.ctx); err == nil {
+		if x, err := c.turn(c.ctx, turn.Change); err == nil {
 			defer x.release()
 			change()
 			c.settle()

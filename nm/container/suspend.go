@@ -39,15 +39,12 @@ func (c *Container) SuspendTo(ctx context.Context, level suspend.Level, breathEv
 }
 
 func (c suspension) to(ctx context.Context, to func(command) error) error {
-	x, err := c.command(ctx)
-	if err == nil {
-		defer x.release()
-		if state := c.State(); state.is(inProcess...) {
-			err = to(x)
-		} else {
-			err = fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
+	err := c.again(ctx, false, func(x command) error {
+		if state := c.State(); !state.is(inProcess...) {
+			return fmt.Errorf("it %w but %s", ErrNotRunning, state.describe())
 		}
-	}
+		return to(x)
+	})
 	if err != nil {
 		return fmt.Errorf("suspend container %s: %w", c.ID(), err)
 	}
@@ -60,11 +57,8 @@ const ErrLent = worded("is lent")
 // Resume lets a container go on that was suspended or shrunk, with all that it was granted but what the ResourceManager has lent. It returns when
 // it does. Resuming a running container is no error. The error wraps ErrLent if only the ResourceManager can do it.
 func (c *Container) Resume(ctx context.Context) error {
-	x, err := c.command(ctx)
-	if err == nil {
-		defer x.release()
-		err = x.resume()
-	} else if state := c.State(); state != Paused {
+	err := suspension{c}.again(ctx, false, command.resume)
+	if state := c.State(); errors.Is(err, ErrNotRunning) && state != Paused {
 		err = fmt.Errorf("it %w but %s", ErrNotSuspended, state)
 	}
 	if err != nil {
@@ -113,15 +107,7 @@ func (c *Container) Order(ctx context.Context, o suspend.Order) error {
 		return nil
 	}
 	defer suspension{c}.taken(o.Version)
-	err := error(errOvertaken)
-	for errors.Is(err, errOvertaken) { // who came between is served first
-		var x command
-		if x, err = c.command(ctx); err == nil {
-			err = x.order(o)
-			x.release()
-		}
-	}
-	if err != nil {
+	if err := (suspension{c}).again(ctx, true, func(x command) error { return x.order(o) }); err != nil {
 		return fmt.Errorf("bring container %s to level %v: %w", c.ID(), o.Level, err)
 	}
 	return nil
@@ -227,7 +213,7 @@ func (c command) admitted(o suspend.Order, before suspend.State) error {
 	if o.Level.Still() || o.Held.MemoryMB() <= before.Holds.MemoryMB() && c.State() != Resuming {
 		return nil
 	}
-	ctx, done := c.turns.Yield(c.ctx, turn.Command) // who doesn't want it to go on any more doesn't wait for room
+	ctx, done := c.turns.Yield(c.ctx, turn.Change) // who doesn't want it to go on any more doesn't wait for room
 	defer done()
 	switch {
 	case c.place.Enter(ctx) == nil:

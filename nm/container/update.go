@@ -8,6 +8,7 @@ import (
 	"heddle/nm/allocation"
 	"heddle/nm/cgroup"
 	"heddle/nm/gpu"
+	"heddle/nm/turn"
 	"heddle/yarn/records"
 )
 
@@ -34,7 +35,7 @@ func (c *Container) Update(ctx context.Context, g allocation.Grant, token []byte
 	wrap := func(err error) error {
 		return fmt.Errorf("change the size of container %s to %v: %w", c.ID(), g.Resource, err)
 	}
-	x, err := c.command(ctx)
+	x, err := suspension{c}.turn(ctx, turn.Change)
 	if err != nil {
 		return wrap(err)
 	}

@@ -2,7 +2,7 @@
 //
 // A container (nm/container) has a Queue for those who want it suspended, resumed or resized. A part of a turn that may take long gives way to who
 // waits, if that is urgent enough (Yield): paging out what a suspended container doesn't hold gives way to its breath, and a resume that waits for room
-// gives way to another command only.
+// gives way to changes and commands only.
 package turn
 
 import (
@@ -17,6 +17,7 @@ type Urgency int
 const (
 	Chore   Urgency = iota // it can be done at any time
 	Breath                 // frameworks give a container up that has none for long
+	Change                 // it changes what others do, and doesn't put an end to it: they go on afterwards
 	Command                // somebody waits for it
 	urgencies
 )
@@ -27,6 +28,7 @@ type Queue struct {
 
 	mu      sync.Mutex
 	waiting [urgencies]int
+	taken   [urgencies]int     // turns so far
 	yield   context.CancelFunc // ends what gives way; nil: nothing does at present
 	to      Urgency            // and those above
 }
@@ -40,10 +42,38 @@ func (q *Queue) Take(ctx context.Context, u Urgency) error {
 	defer q.wait(u, -1)
 	select {
 	case q.held <- struct{}{}:
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.taken[u]++
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// Begin is Take for who goes on until either context ends. It returns what ends with them, and how to leave.
+func (q *Queue) Begin(ctx, life context.Context, u Urgency) (both context.Context, leave func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(life, cancel)
+	end := func() {
+		stop()
+		cancel()
+	}
+	if err := q.Take(ctx, u); err != nil {
+		end()
+		return ctx, nil, err
+	}
+	return ctx, func() {
+		q.Leave()
+		end()
+	}, nil
+}
+
+// Taken returns how many turns of an urgency there were, with one that is under way.
+func (q *Queue) Taken(u Urgency) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.taken[u]
 }
 
 // Leave ends a turn.

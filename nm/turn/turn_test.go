@@ -11,8 +11,8 @@ import (
 
 // A part of a turn that yields ends when somebody waits who is urgent enough, also if that one came before it.
 func TestYield(t *testing.T) {
-	for _, to := range []turn.Urgency{turn.Breath, turn.Command} {
-		for _, waits := range []turn.Urgency{turn.Chore, turn.Breath, turn.Command} {
+	for _, to := range []turn.Urgency{turn.Breath, turn.Change, turn.Command} {
+		for _, waits := range []turn.Urgency{turn.Chore, turn.Breath, turn.Change, turn.Command} {
 			synctest.Test(t, func(t *testing.T) {
 				q := turn.New()
 				if q.Blocks(waits) {
@@ -71,4 +71,39 @@ func TestTakeEndsWithItsContext(t *testing.T) {
 		}
 		done()
 	})
+}
+
+// A turn ends with either context, and is counted.
+func TestBegin(t *testing.T) {
+	for _, life := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			q := turn.New()
+			one, cancelOne := context.WithCancel(t.Context())
+			other, cancelOther := context.WithCancel(t.Context())
+			defer cancelOne()
+			both, leave, err := q.Begin(one, other, turn.Change)
+			if err != nil || both.Err() != nil {
+				t.Fatal(err, both.Err())
+			}
+			late := make(chan error)
+			go func() {
+				_, _, err := q.Begin(one, other, turn.Command)
+				late <- err
+			}()
+			synctest.Wait()
+			if life {
+				cancelOther()
+			} else {
+				cancelOne()
+			}
+			if err := <-late; !errors.Is(err, context.Canceled) || both.Err() == nil {
+				t.Errorf("%v, %v", err, both.Err())
+			}
+			leave()
+			cancelOther()
+			if q.Blocks(turn.Command) || q.Taken(turn.Change) != 1 || q.Taken(turn.Command) != 0 {
+				t.Errorf("%d changes, %d commands", q.Taken(turn.Change), q.Taken(turn.Command))
+			}
+		})
+	}
 }
