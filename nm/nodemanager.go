@@ -292,7 +292,7 @@ func (n *NodeManager) openContainers() error {
 	})
 	var archives container.JavaArchives
 	if cfg := n.s.archives; cfg != nil {
-		cfg.Log = n.log
+		cfg.Log, cfg.Unseat = n.log, n.groups.Unseat
 		ctx, cancel := context.WithTimeout(context.Background(), n.s.disks.Patience)
 		defer cancel()
 		if store, err := within.Do(ctx, func() (*jvmarchive.Store, error) { return openArchives(ctx, *cfg) }); err != nil {

@@ -111,6 +111,9 @@ type Driver interface {
 	// Groups returns the names of all groups there are. Driver none can't know and returns none.
 	Groups() ([]string, error)
 
+	// Unseat puts a program that this process runs for itself, and that may take its time, where Options.First found this process.
+	Unseat(pid int) error
+
 	// Close removes what the driver itself has made, as far as it is empty. Groups that are left stay as they are.
 	Close() error
 }

@@ -58,7 +58,8 @@ type kernelDriver struct {
 	missing []string
 	made    []string // folders above the groups, which Close removes when they are empty; deepest first
 	origins origins
-	leave   func() // the seat; nil: this process has none
+	seated  int    // process that has the seat; 0: none
+	from    string // its group before; "": the seat itself
 
 	mu   sync.Mutex
 	open map[*kernelGroup]struct{}
@@ -178,9 +179,7 @@ func (d *kernelDriver) Close() error {
 		g.unwatch()
 	}
 	d.limiter.close()
-	if d.leave != nil {
-		d.leave()
-	}
+	_ = d.Unseat(d.seated)
 	for _, folder := range d.made {
 		_ = d.tree.rmdir(folder) // it stays while it has groups, ours or another NodeManager's
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 )
 
 // seat is the group that a NodeManager has for itself, beside the folder of its containers' groups. It gets the CPU before these: when a container with
@@ -35,9 +36,20 @@ func (d *kernelDriver) sit(pid int, from string) error {
 			err = errors.Join(d.tree.write(filepath.Join(to, file), value), addPid(d.tree, to, pid))
 		}
 	}
-	d.made = slices.Insert(d.made, 0, to)
+	d.made, d.seated = slices.Insert(d.made, 0, to), pid
 	if from != to {
-		d.leave = func() { _ = d.tree.write(filepath.Join(from, "cgroup.procs"), strconv.Itoa(pid)) }
+		d.from = from
+	}
+	return err
+}
+
+func (d *kernelDriver) Unseat(pid int) error {
+	if d.from == "" {
+		return nil
+	}
+	err := d.tree.write(filepath.Join(d.from, "cgroup.procs"), strconv.Itoa(pid))
+	if errors.Is(err, syscall.ESRCH) { // it has ended
+		return nil
 	}
 	return err
 }

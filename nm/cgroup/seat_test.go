@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -50,6 +51,12 @@ func TestV2Seat(t *testing.T) {
 		_, stays := f.groups[sys+"/unit/heddle/"+seat]
 		if began := own == "/unit/heddle/"+seat; stays != began || f.groups[from].files["cgroup.procs"] != "77" {
 			t.Errorf("from %s: afterwards the seat is there: %v", own, stays)
+		}
+		if err := d.Unseat(88); err != nil {
+			t.Fatal(err)
+		}
+		if got := f.groups[from].files["cgroup.procs"]; from != sys+"/unit/heddle/"+seat && !strings.Contains(got, "88") {
+			t.Errorf("from %s: %q is there, where a program of the NodeManager's should be", own, got)
 		}
 	}
 }

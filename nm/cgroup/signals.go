@@ -67,6 +67,7 @@ func (s *signals) Open(name string) (Group, error) {
 }
 
 func (*signals) Groups() ([]string, error) { return nil, nil }
+func (*signals) Unseat(int) error          { return nil }
 func (*signals) Close() error              { return nil }
 
 type signalGroup struct {

@@ -236,7 +236,7 @@ func (s *Store) runLow(cmd *exec.Cmd) error {
 		yieldTo(cmd.SysProcAttr, s.cfg.Nice)
 		err := cmd.Start()
 		if err == nil {
-			err = errors.Join(proc.NotSpared(cmd.Process.Pid), cmd.Wait())
+			err = errors.Join(proc.NotSpared(cmd.Process.Pid), s.cfg.Unseat(cmd.Process.Pid), cmd.Wait())
 		}
 		result <- err
 	}()

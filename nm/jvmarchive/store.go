@@ -27,7 +27,8 @@ type Config struct {
 	MaxBytes int64    // limit of all files together, in bytes
 	MinFree  int64    // free bytes on the disk without which no archive is made
 	Timeout  time.Duration
-	Nice     int // by how much to lower the priority of making archives, 0 to 19
+	Nice     int                 // by how much to lower the priority of making archives, 0 to 19
+	Unseat   func(pid int) error // puts a process where it doesn't get the CPU before containers do; nil: it doesn't anyway
 	Log      *logrus.Entry
 }
 
@@ -91,6 +92,9 @@ func Open(cfg Config) (*Store, error) {
 	}
 	if err := os.Chmod(cfg.Dir, 0o711); err != nil {
 		return nil, fmt.Errorf("folder of archives of Java classes: %w", err)
+	}
+	if cfg.Unseat == nil {
+		cfg.Unseat = func(int) error { return nil }
 	}
 	s := &Store{cfg: cfg, work: make(chan struct{}, 1), done: make(chan struct{}), programs: make(map[string]*program), indexes: make(map[string]*index)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

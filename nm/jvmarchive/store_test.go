@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -171,8 +172,17 @@ func (b *bench) archives() []string {
 // The JVM accepts the archives: with -Xshare:on it would refuse to start otherwise. The output stays the same, and so it does
 // when an archive is broken or gone.
 func TestArchiveIsUsed(t *testing.T) {
-	b := newBench(t, nil)
+	var unseated atomic.Int32
+	b := newBench(t, func(c *Config) {
+		c.Unseat = func(pid int) error {
+			unseated.Store(int32(pid))
+			return nil
+		}
+	})
 	command := b.archived()
+	if unseated.Load() == 0 {
+		t.Error("the program that makes archives gets the CPU before containers do")
+	}
 	strict := exec.Command("/bin/bash", "-c", strings.NewReplacer("-Xshare:auto", "-Xshare:on -Xlog:class+load", "1>stdout 2>stderr", "").Replace(command))
 	strict.Dir = b.dir
 	for _, v := range strings.Split(os.Getenv("PATH"), "\x00") {
