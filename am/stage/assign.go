@@ -200,9 +200,7 @@ func (m *Machine) shift(t *task, to phase) {
 	t.blamed = t.blamed[:0]
 	switch to {
 	case waiting:
-		if t.again() {
-			b.redo++
-		}
+		b.redo++
 		b.advance(t, 0)
 		m.requests[t.request].stale = false
 		b.await(t, m.inputsOf(t))

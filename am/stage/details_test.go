@@ -162,10 +162,13 @@ func TestMachineRestsWhenItHasForgiven(t *testing.T) {
 
 // How long workers take to start is from the grant to their first word.
 func TestHowLongWorkersTakeToStart(t *testing.T) {
-	s := tell(t, Job{Maps: 1, Starter: afterMaps{}})
+	s := tell(t, Job{Maps: 1, Reduces: 1, Starter: afterMaps{}})
 	s.now = 2 * time.Second
 	s.step(Granted{Request: s.asks[Map][0], Slot: 0, Host: "a"})
 	s.now = 5 * time.Second
+	s.step(Ready{0})
+	s.step(Finished{Slot: 0, Attempt: attempt(Map, 0, 0)})
+	s.now = 9 * time.Second
 	s.step(Ready{0})
 	if got := s.m.Facts().Start; got != 3*time.Second {
 		t.Errorf("a worker took %v, not 3 s", got)
@@ -194,15 +197,29 @@ func TestOutputsThatAreLostTooOften(t *testing.T) {
 
 // A complaint about an output counts if a reduce that runs has it, of a map that the job relies on.
 func TestComplaintsThatCount(t *testing.T) {
-	s := tell(t, Job{Maps: 1, Reduces: 1, Starter: always{}})
+	s := tell(t, Job{Maps: 2, Reduces: 1, Starter: always{}})
 	maps, id := s.run("a")
 	reduces, _ := s.grant(Reduce, "b")
 	s.step(Finished{Slot: maps, Attempt: id, Held: true})
+	s.step(Ready{maps}) // gets the second map
 	for e, want := range map[Unfetchable]bool{
-		{Slot: reduces}: true, {Slot: 99}: false, {Slot: maps}: false, {Slot: reduces, Map: 1}: false, {Slot: reduces, Map: -1}: false, {Slot: reduces, Number: 1}: false,
+		{Slot: reduces}: true, {Slot: 99}: false, {Slot: maps}: false, {Slot: reduces, Map: 2}: false, {Slot: reduces, Map: 1, Number: -1}: false, {Slot: reduces, Map: -1}: false, {Slot: reduces, Number: 1}: false,
 	} {
 		if got := s.m.Disputed(e); got != want {
 			t.Errorf("%+v counts: %t", e, got)
+		}
+	}
+}
+
+// Only a container that stands still is suspended.
+func TestWhichSlotsAreSuspended(t *testing.T) {
+	s := tell(t, Job{Maps: 2, Starter: afterMaps{}})
+	a, _ := s.run("a")
+	b, _ := s.run("b")
+	s.step(Suspended{b})
+	for slot, want := range map[SlotID]bool{a: false, b: true, 9: false} {
+		if IsSuspended(s.m, slot) != want {
+			t.Errorf("slot %d is suspended: %t", slot, !want)
 		}
 	}
 }
