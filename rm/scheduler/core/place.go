@@ -78,6 +78,7 @@ func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
 		s.park(d, demand.NoRoom)
 	case none:
 		s.Classes.CloseFrom(&s.Calc.Smallest)
+		fallthrough // it may be smaller in some type
 	default:
 		s.Classes.Close(d.Class)
 	}

@@ -9,11 +9,10 @@ import (
 )
 
 // preempted is room on a node that the next call of Schedule offers to one application before others. In Fair queues a container is killed for
-// a certain application; others below their fair share would take the room that it leaves (Hadoop: FairScheduler.assignPreemptedContainers). Room
-// that suspended containers leave is for a leaf.
+// a certain application; others below their fair share would take the room that it leaves (Hadoop: FairScheduler.assignPreemptedContainers).
 type preempted struct {
 	app  handle.App
-	leaf bool // the others of its leaf may have it, too
+	leaf bool // the others of its leaf may have it, too, such as room of suspended containers
 	node handle.Node
 	room records.Resource
 	only *Demand // that gets it; nil: any of the application's

@@ -374,31 +374,35 @@ func TestGrantsNameTheirExecution(t *testing.T) {
 	}
 }
 
-// Of a container without memory no MB is left out when its room is set aside, so none is. It doesn't go on by itself then, but as somebody wants it.
+// Of a container without memory no MB is left out when its room is set aside, but a vcore. It goes on like others, also where its node becomes too
+// small for it meanwhile, and nobody else runs there.
 func TestSuspensionWithoutMemory(t *testing.T) {
-	core := records.NewResource(0, 1)
-	d := drive.New(scheduler.Config{
-		Tree: suspendingQueue(t, "resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"), Minimum: core, Heartbeat: time.Second,
-	})
-	x := granted(t, d, "root.a", 2)
-	d.Free(x[1].Container)
-	h := d.Restore(x[0].App, 0, core, drive.Container{Attempt: 1, ID: 2, Since: 1000})
-	if !d.WasSuspended(h, records.Resource{}, 1000, "root.a") {
-		t.Fatal("it can't be suspended")
-	}
-	for now := int64(2000); now < 8000; now += 1000 {
-		if now == 5000 { // from now on it is stuck
+	for shrinks, want := range map[bool]string{false: "its node had room for it 3 times in a row", true: "nothing else runs where it lacks room"} {
+		core := records.NewResource(0, 1)
+		d := drive.New(scheduler.Config{
+			Tree: suspendingQueue(t, "resource-calculator", "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator"), Minimum: core, Heartbeat: time.Second,
+		})
+		x := granted(t, d, "root.a", 2)
+		d.Free(x[1].Container)
+		h := d.Restore(x[0].App, 0, core, drive.Container{Attempt: 1, ID: 2, Since: 1000})
+		if !d.WasSuspended(h, records.Resource{}, 1000, "root.a") {
+			t.Fatal("it can't be suspended")
+		}
+		if shrinks {
 			d.SetCapability(0, records.Resource{})
 			d.Free(x[0].Container)
 		}
-		for _, s := range d.Step(now) {
-			if s.Kind > drive.Kill {
-				t.Errorf("at %d ms it was decided %+v", now, s)
+		var reasons []string
+		for now := int64(2000); now < 8000; now += 1000 {
+			for _, s := range d.Step(now) {
+				if s.Kind > drive.Kill {
+					reasons = append(reasons, s.Reason)
+				}
 			}
 		}
-	}
-	if !d.Return(h, false) || d.Held(h) != core {
-		t.Errorf("it holds %v", d.Held(h))
+		if !slices.Equal(reasons, []string{want}) || d.Held(h) != core {
+			t.Errorf("it holds %v, as %q", d.Held(h), reasons)
+		}
 	}
 }
 

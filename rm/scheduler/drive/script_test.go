@@ -35,7 +35,7 @@ import (
 //	bounds …             settings of suspension: tries=N most=N longest=TIME age=TIME
 //	lead                 a new leader takes over what it knows from the ledger; asks are gone. past NAME/N TIMES TIME: and what was before
 //	app NAME QUEUE       an application comes; more: am=SIZE spared never (it isn't suspended). end NAME
-//	ask NAME COUNT SIZE  more: at=HOST strict priority=N
+//	ask NAME COUNT SIZE  more: at=HOST strict priority=N cores (it asks for no memory)
 //	free NAME [COUNT]    its oldest containers end. fail NAME: its oldest one ends without success. leave NODE: it goes, empty
 //	again NAME           its two newest containers are freed and entered anew, as when their node's rack has changed
 //	shun NAME HOST       an application wants no containers there
@@ -336,6 +336,9 @@ func (p *script) ask(w []string) {
 	anywhere := scheduler.Ask{
 		Priority: int32(p.number(option(w, "priority", "1"))), Name: scheduler.Any, Capability: gb(p.number(w[3])), Count: int32(p.number(w[2])),
 		RelaxLocality: !slices.Contains(w, "strict"),
+	}
+	if slices.Contains(w, "cores") {
+		anywhere.Capability[records.Memory] = 0
 	}
 	rows := []scheduler.Ask{anywhere}
 	if host := option(w, "at", ""); host != "" {

@@ -24,7 +24,7 @@ func (x *suspender) setAsideStuck() {
 		standing := x.standing(true)
 		for again := false; i < len(x.of) && !again; i++ {
 			s := &x.of[i]
-			if again = !x.returns(s) && x.d.Claim(s.container)[records.Memory] > 0 && x.d.Stuck(s.container, standing); !again {
+			if again = !x.returns(s) && x.d.Stuck(s.container, standing); !again {
 				continue
 			}
 			s.exceeds = true
@@ -42,9 +42,8 @@ func (x *suspender) standing(overdue bool) scheduler.Standing {
 	still := maps.Clone(x.stopped)
 	for i := range x.of {
 		s := &x.of[i]
-		held, waiting := x.d.Held(s.container), x.d.Claim(s.container)
-		waiting[records.Memory]-- // also where an earlier leader has set its room aside
-		idle := held == waiting || held[records.VCores] == 0 || overdue && x.d.now >= x.due(s)
+		held := x.d.Held(s.container)
+		idle := held == waiting(x.d.Claim(s.container)) || held[records.VCores] == 0 || overdue && x.d.now >= x.due(s) // the first also where an earlier leader has set its room aside
 		c := &x.d.containers[s.container]
 		c.returns = x.returns(s)
 		c.stuck = idle && !c.returns

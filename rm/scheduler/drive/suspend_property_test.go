@@ -141,8 +141,12 @@ func (l *leading) step(t *rapid.T) {
 		l.where[l.next] = rapid.SampledFrom([]string{"root.a", "root.b"}).Draw(t, "queue")
 		l.addApp(l.next)
 	case event <= 6:
+		size := gb(int64(1 + draw("gb", 3)))
+		if draw("cores alone", 9) == 0 {
+			size[records.Memory] = 0
+		}
 		l.d.UpdateAsks(l.apps[rapid.SampledFrom(sorted(l.apps)).Draw(t, "app")], []scheduler.Ask{{
-			Priority: 1, Count: int32(draw("count", 6)), Name: scheduler.Any, Capability: gb(int64(1 + draw("gb", 3))), RelaxLocality: true,
+			Priority: 1, Count: int32(draw("count", 6)), Name: scheduler.Any, Capability: size, RelaxLocality: true,
 		}})
 	case event == 7:
 		l.d.SetProgress(l.apps[rapid.SampledFrom(sorted(l.apps)).Draw(t, "app")], float64(draw("percent", 100))/100)
@@ -209,7 +213,7 @@ func (l *leading) step(t *rapid.T) {
 	case event == 15:
 		l.d.Grow(h, c.claim.Add(gb(1)))
 	case event == 16 && c.claim[records.VCores] > 1:
-		if to := c.claim.Sub(gb(1)); l.d.ResizeContainer(h, to) {
+		if to := c.claim.Sub(gb(1)).Max(records.Resource{}); l.d.ResizeContainer(h, to) {
 			c.claim = to
 			l.live[h] = c
 		}

@@ -338,15 +338,13 @@ func (x *suspender) resumeFirst() {
 
 // setAside has room wait for the return of suspended containers. Newcomers get none of it; requests of queues below their guarantee do, as the
 // container holds no more on its node than before (suspend).
-//
-// All of the claim is charged but a MB: by that a new leader tells a container that is to return from one that somebody has frozen.
 func (x *suspender) setAside() {
 	if x.d.Changes() == x.looked && x.d.now < x.nextTry {
 		return
 	}
 	for i := range x.of {
 		s := &x.of[i]
-		if claim := x.d.Claim(s.container); !s.aside && claim[records.Memory] > 0 && x.d.CanHold(s.container, claim) {
+		if !s.aside && x.d.CanHold(s.container, x.d.Claim(s.container)) {
 			x.wait(s, "there is room for its return")
 		}
 	}
@@ -356,12 +354,23 @@ func (x *suspender) setAside() {
 
 // wait has room wait for the return of a container.
 func (x *suspender) wait(s *suspended, why string) {
-	held, claim := x.d.Held(s.container), x.d.Claim(s.container)
-	claim[records.Memory]--
-	x.d.NoteHeld(s.container, claim)
-	if s.aside, s.tries, s.footprint = true, 0, held; claim != held {
-		x.change(Charge, s.container, claim, why, s.by)
+	held, charged := x.d.Held(s.container), waiting(x.d.Claim(s.container))
+	x.d.NoteHeld(s.container, charged)
+	if s.aside, s.tries, s.footprint = true, 0, held; charged != held {
+		x.change(Charge, s.container, charged, why, s.by)
 	}
+}
+
+// waiting is what is charged for a container for whose return room waits: all of its claim but a MB, or a vcore where it claims no memory. By that a
+// new leader tells a container that is to return from one that somebody has frozen.
+func waiting(claim records.Resource) records.Resource {
+	for i, n := range claim {
+		if n > 0 {
+			claim[i]--
+			break
+		}
+	}
+	return claim
 }
 
 // try counts for which suspended containers there is room now, and has those resume for which there was room often enough in a row.
