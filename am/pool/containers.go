@@ -107,7 +107,7 @@ func (c *Containers) hold(ctx context.Context, m *am.Master, p *Pool, program cl
 	secret.SetSecret(wire.SecretAlias, c.Secret)
 	at := net.JoinHostPort(host, strconv.Itoa(p.Port()))
 	h := &holder{
-		Containers: c, pool: p, master: m, held: map[records.ContainerID]bool{},
+		Containers: c, pool: p, master: m, held: map[records.ContainerID]bool{}, lost: map[records.ContainerID]time.Time{},
 		launch: am.Launch{
 			Command: []string{
 				"exec ./" + BinaryFile + " executor --slots " + strconv.Itoa(c.Slots) + " " + at + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
@@ -125,7 +125,8 @@ type holder struct {
 	master *am.Master
 	launch am.Launch
 	held   map[records.ContainerID]bool
-	asked  int // containers that are asked for and have not been reported
+	lost   map[records.ContainerID]time.Time // those whose executor was lost, since when
+	asked  int                               // containers that are asked for and have not been reported
 	asks   []am.RequestID
 	failed int       // executors in a row that ended before they had come
 	idle   time.Time // since when there are more than are needed
@@ -205,6 +206,11 @@ func (h *holder) adjust(now time.Time) error {
 	s := h.pool.State()
 	if s.Executors > 0 {
 		h.failed = 0
+	}
+	for _, id := range h.overdue(now, h.pool.Lost()) {
+		h.pool.log.Infof("Container %v goes on without its executor, and is given back", id)
+		h.pool.Standstill(id.String(), false)
+		h.master.Release(id)
 	}
 	if h.asked == 0 {
 		h.asks = h.asks[:0]

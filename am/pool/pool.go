@@ -72,6 +72,7 @@ type Pool struct {
 	turn      int
 	reasons   map[string]string // of lost executors, by container
 	still     map[string]bool   // containers that stand still
+	gone      []string          // containers of lost executors, for Lost
 	err       error
 	changed   chan struct{}
 }

@@ -168,6 +168,9 @@ func (p *Pool) lost(e *executor, why error) {
 	p.running -= len(tasks)
 	closed := p.err
 	reason := p.reasons[e.Container]
+	if e.Container != "" && !e.leaving && closed == nil {
+		p.gone = append(p.gone, e.Container)
+	}
 	p.mu.Unlock()
 	if reason == "" {
 		reason = why.Error()

@@ -224,6 +224,21 @@ func TestXargsLeavesNothing(t *testing.T) {
 	gone(t, commands[0])
 }
 
+// The executor hangs, so that its connection is silent. Its container is given back, and the command runs in another one.
+func TestXargsOutlivesAStoppedExecutor(t *testing.T) {
+	if os.Getenv("HEDDLE_TEST_FULL") == "" {
+		t.Skip("HEDDLE_TEST_FULL=1 runs it, as a silent executor is lost after 15 s only")
+	}
+	c := startCluster(t, 1, 1, nil)
+	x := c.xargs("-n1", "sh", "-c", `if mkdir stopped; then echo $PPID >pid; kill -STOP $PPID; else echo $0; fi`)
+	x.feed(7, 8)
+	x.in.Close()
+	if code := x.code(); code != 0 || x.stdout.String() != "7\n" {
+		t.Errorf("exit code %d, output %q, %s", code, x.stdout.String(), x.stderr)
+	}
+	gone(t, numbers(t, filepath.Join(c.dir, "pid"), 1)[0])
+}
+
 // What can't run says why, and exits as GNU xargs does.
 func TestXargsRefusesWhatCannotRun(t *testing.T) {
 	c := startCluster(t, 1, 1, nil)
