@@ -198,7 +198,6 @@ func (j *job) gone(t int32, at Node) bool {
 		return false
 	}
 	x.state, x.first = waiting, nowhere
-	j.uncloned = min(j.uncloned, t)
 	j.left++
 	j.retry = append(j.retry, t)
 	return true

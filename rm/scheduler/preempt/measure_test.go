@@ -23,6 +23,20 @@ func TestRatios(t *testing.T) {
 	}
 }
 
+// Memory counts always, other types where dominant shares do and the cluster has any.
+func TestWhichTypesCount(t *testing.T) {
+	for _, x := range []struct {
+		dominant      bool
+		cluster, want records.Resource
+	}{
+		{false, amount(10, 10), amount(5, 0)}, {true, amount(10, 10), amount(5, 3)}, {true, amount(10, 0), amount(5, 0)},
+	} {
+		if got := (measure{x.dominant, x.cluster}).countedOf(amount(5, 3)); got != x.want {
+			t.Errorf("%+v: %v, not %v", x, got, x.want)
+		}
+	}
+}
+
 // Containers of queues of a higher priority come first, then older ones, then those of a lower id. A queue is above another where it, or one
 // above it, has a higher priority than its sibling there.
 func TestWhichContainersComeFirst(t *testing.T) {

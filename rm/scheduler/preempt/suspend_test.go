@@ -193,6 +193,14 @@ func TestWhoIsSuspended(t *testing.T) {
 			x.order, x.keepsMemory, x.free = suspension.ByCost, true, amount(8, 0)
 			x.containers[0].costs, x.containers[1].costs, x.containers[2].costs, x.containers[3].costs = 1, 100, 20, 20
 		}, []string{"1"}},
+		"what is idle costs nothing": {func(x *longShort) {
+			x.order, x.ask = suspension.ByCost, amount(10, 10)
+			x.containers[0].costs, x.containers[1].costs, x.containers[2].costs, x.containers[3].costs = 1000, 5, 10, 10
+			x.edit = func(s *Snapshot) { s.Apps[0].Containers[0].Idle = true }
+		}, []string{"1", "2"}},
+		"steps from one without cores": {func(x *longShort) {
+			x.means, x.ask, x.containers = suspension.Graceful, amount(4, 0), []onNode{{size: amount(16, 0)}}
+		}, []string{"1: 12288 MB, 0 cores"}},
 		"the cheapest set of several for their cores": {func(x *longShort) {
 			x.order, x.keepsMemory, x.free, x.ask = suspension.ByCost, true, amount(8, 0), amount(2, 10)
 			x.containers[0].costs, x.containers[1].costs, x.containers[2].costs, x.containers[3].costs = 1, 100, 20, 20
@@ -515,6 +523,15 @@ func TestRoomIsForWhomItIsMade(t *testing.T) {
 	x.edit = func(s *Snapshot) { s.Nodes[1].Free = amount(6, 6) }
 	if m := p.Round(1000, x.snapshot()); len(m.Cuts)+len(m.Undo)+len(m.Room) > 0 {
 		t.Errorf("%+v of what is free", m)
+	}
+	x.edit = func(s *Snapshot) { // room is made for who has a reservation before others of its queue
+		other := s.Apps[1]
+		other.ID.ID = 100
+		s.Apps = append(s.Apps, other)
+		s.reserveShort(2, 1)
+	}
+	if m := p.Round(1000, x.snapshot()); len(m.Room) == 0 || m.Room[0].For.ID != 100 {
+		t.Errorf("%+v where a node is reserved", m.Room)
 	}
 	x.edit, x.count = nil, 1
 	if m := p.Round(1000, x.snapshot()); len(m.Cuts) != 1 || len(m.Room) != 1 || len(m.Undo) != 0 {
