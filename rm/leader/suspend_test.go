@@ -335,3 +335,53 @@ func TestProgressThatIsNoNumber(t *testing.T) {
 		}
 	})
 }
+
+// A container ends in whatever way while its node has been told to suspend it, and hasn't answered. Its room is there as soon as the node says
+// that it has ended, and nothing is charged for it any more, whatever the node answers then.
+func TestContainersThatEndOnTheirWay(t *testing.T) {
+	kill := func(w *world, p *peer, _ records.ContainerID) { _ = w.Kill(p.attempt.App, "enough") }
+	release := func(_ *world, p *peer, id records.ContainerID) {
+		p.allocate(AllocateCall{Releases: []records.ContainerID{id}})
+	}
+	for name, ends := range map[string]func(*world, *peer, records.ContainerID){
+		"its application is killed": kill, "it is released": release, "it completes": func(*world, *peer, records.ContainerID) {},
+	} {
+		for _, answer := range []error{nil, errors.New("connection reset"), refusal.New(refusal.NoSuchContainer, "it has ended"), refusal.New(refusal.Refused, "its disk is full")} {
+			runWorld(t, suspending(t, suspension.Immediate), func(w *world) {
+				rich, starved, n, victim := w.full(everything)
+				asked, answers := make(chan struct{}), make(chan error)
+				first := true
+				w.Launcher = answering{nodes{w}, func(records.ContainerID) error {
+					if !first {
+						return answer
+					}
+					first = false
+					asked <- struct{}{}
+					return <-answers
+				}}
+				grants := starved.allocate(AllocateCall{Asks: ask(1)}).Grants
+				<-asked
+				ends(w, rich, victim.ID)
+				n.heartbeat(ended(victim.ID, 143))
+				grants = append(grants, starved.allocate(AllocateCall{Asks: ask(1)}).Grants...)
+				var left []NodeContainer
+				state := w.state()
+				for c := range state.On(state.Nodes[victim.Node]) {
+					if c.ID.Attempt == rich.attempt {
+						left = append(left, ended(c.ID, 143))
+					}
+				}
+				n.heartbeat(left...)
+				if grants = append(grants, starved.allocate(AllocateCall{}).Grants...); len(grants) != 2 {
+					t.Errorf("%s: %d containers in its room, and in that of the others", name, len(grants))
+				}
+				answers <- answer
+				time.Sleep(30 * time.Second)
+				if q, _ := w.containers.sched.Queue("root.a"); w.containers.sched.Withheld("root.a") != (records.Resource{}) || q.Used != w.state().Apps[rich.attempt.App].Used {
+					t.Errorf("%s: %+v is charged", name, q.Used)
+				}
+				w.same()
+			})
+		}
+	}
+}
