@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"heddle/am/client"
+	"heddle/integration/hadooplab"
 	"heddle/integration/ladder"
 	"heddle/yarn/records"
 )
@@ -44,6 +45,8 @@ type Options struct {
 	Swap      string        // what there is to swap to (ladder.SwapTo), or none
 	Set       map[string]string
 	Tell      func(string)
+
+	root string // of cgroups
 }
 
 func (o *Options) check() error {
@@ -71,10 +74,14 @@ func Run(ctx context.Context, o Options) (r *Results, err error) {
 	if o.Dir, err = os.MkdirTemp(o.Dir, "heddle-bench-"); err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(o.Dir)
 	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 		return nil, err
 	}
+	var sweep func() error
+	if o.root, sweep, err = hadooplab.Guard(o.Dir); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(o.Dir))
+	}
+	defer func() { err = errors.Join(err, sweep()) }()
 	if err := folder(o.Dir); err != nil {
 		return nil, err
 	}

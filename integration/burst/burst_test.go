@@ -3,35 +3,104 @@ package burst
 import (
 	"math"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/internal/swapfile"
 	"heddle/internal/timeline"
 	"heddle/internal/timeline/timelinetest"
+	"heddle/nm/cgroup"
 	"heddle/nm/nmtest"
 	"heddle/yarn/records"
 )
+
+// program is the binary.
+func program(t *testing.T) string {
+	t.Helper()
+	if b := os.Getenv("HEDDLE_BINARY"); b != "" {
+		return b
+	}
+	b, remove, err := hadooplab.BuildHeddle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	return b
+}
+
+// reachable is a folder that containers can reach.
+func reachable(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Nothing is left of a measurement that is killed while containers stand still: no process, group, swap file or folder.
+func TestKilledRun(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	nmtest.RealGroups(t)
+	dir := reachable(t)
+	cmd := exec.Command(program(t), "bench", "preempt", "--modes", "suspend-immediate", "--runs", "1", "--nodes", "1", "--long-jobs", "1", "--long-work", "10m",
+		"--memory", "64", "--short-jobs", "1", "--short-work", "10m", "--settle", "100ms", "--swap", "file", "--folder", dir)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var base string
+	still := func() bool {
+		found, _ := filepath.Glob(filepath.Join(dir, "heddle-bench-*")) // the pattern is valid
+		if len(found) == 0 {
+			return false
+		}
+		base = filepath.Base(found[0])
+		for _, group := range daemons.Groups("heddle-" + base) {
+			events, _ := os.ReadFile(filepath.Join(group, "cgroup.events")) // other hierarchies have none
+			state, _ := os.ReadFile(filepath.Join(group, "freezer.state"))
+			if strings.Contains(string(events), "frozen 1") || strings.HasPrefix(string(state), "FROZEN") {
+				return true
+			}
+		}
+		return false
+	}
+	await.Until(t, "a container stands still", still)
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	await.Until(t, "no file is left", func() bool {
+		left, err := os.ReadDir(dir)
+		return err == nil && len(left) == 0
+	})
+	swaps, err := os.ReadFile("/proc/swaps")
+	if err != nil || strings.Contains(string(swaps), dir) {
+		t.Errorf("%v: %s", err, swaps)
+	}
+	groups, _ := filepath.Glob("/sys/fs/cgroup/*/heddle-" + base)
+	environ, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range environ {
+		if b, err := os.ReadFile(file); err == nil && strings.Contains(string(b), dir+"/") && strings.Contains(string(b), cgroup.Marker+"=") {
+			t.Errorf("%s is left", file)
+		}
+	}
+	if len(groups) > 0 {
+		t.Errorf("groups %v are left", groups)
+	}
+}
 
 // Short jobs get the room of long containers, which go on later, lose nothing, and have in their memory what they had.
 func TestRun(t *testing.T) {
 	swapfile.On(t, 1<<30)
 	nmtest.RealGroups(t)
-	binary := os.Getenv("HEDDLE_BINARY")
-	if binary == "" {
-		b, remove, err := hadooplab.BuildHeddle()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer remove()
-		binary = b
-	}
-	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	binary, dir := program(t), reachable(t)
 	modes, err := ModesOf([]string{"suspend-immediate"})
 	if err != nil {
 		t.Fatal(err)

@@ -122,6 +122,7 @@ func (o *Options) start(ctx context.Context, m Mode, dir string) (c *cluster, er
 func (o *Options) startOurs(site map[string]string, dir string) (*cluster, error) {
 	// Nodes of one machine have its cores together.
 	site["yarn.nodemanager.resource.percentage-physical-cpu-limit"] = "100"
+	site["heddle.cgroup.root"] = o.root
 	d, err := daemons.New(daemons.Options{Binary: o.Binary, Dir: dir, ResourceManagers: 1, NodeManagers: o.Nodes, Direct: true, Set: site})
 	if err != nil {
 		return nil, err

@@ -43,8 +43,8 @@ type world struct {
 	peers  sync.WaitGroup
 }
 
-// newWorld starts everybody. They are stopped when the test ends.
-func newWorld(tb testing.TB) *world {
+// newWorld starts everybody, after the daemons' folders were prepared. They are stopped when the test ends.
+func newWorld(tb testing.TB, prepare ...func(*daemons.Cluster)) *world {
 	tb.Helper()
 	c, err := daemons.New(daemons.Options{
 		Binary: binary, Dir: tb.TempDir(), ResourceManagers: 3,
@@ -52,6 +52,9 @@ func newWorld(tb testing.TB) *world {
 	})
 	if err != nil {
 		tb.Fatal(err)
+	}
+	for _, f := range prepare {
+		f(c)
 	}
 	client := ipc.NewClient(ipc.ClientConfig{ConnectTimeout: time.Second, CallTimeout: 3 * time.Second})
 	w := &world{Cluster: c, tb: tb, World: history.New(history.Options{

@@ -268,6 +268,7 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
 		esac
 	done
 	for group in $(find /sys/fs/cgroup -depth -type d -path "*/$2" -o -type d -path "*/$2/*" 2>/dev/null); do
+		echo THAWED 2>/dev/null >"$group/freezer.state"
 		for p in $(cat "$group/cgroup.procs" 2>/dev/null); do
 			kill -9 "$p" 2>/dev/null && found=yes
 		done
@@ -275,11 +276,26 @@ for round in 1 2 3 4 5 6 7 8 9 10; do
 	done
 	[ -z "$found" ] && break
 done
+while read -r swap rest; do
+	case $swap in
+	"$1"/*) swapoff "$swap";;
+	esac
+done </proc/swaps
 rm -rf "$1"
 `
 
 // cgroupOf returns the name of the parent cgroup for the NodeManagers of a lab.
 func cgroupOf(dir string) string { return "heddle-" + filepath.Base(dir) }
+
+// Guard has a watchdog see to it that nothing is left of what works in a folder, or in the cgroups below root, when sweep is called, or this process ends. It
+// also removes swap files from there.
+func Guard(dir string) (root string, sweep func() error, err error) {
+	w, err := startWatchdog(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	return "/" + cgroupOf(dir), w.finish, nil
+}
 
 func startWatchdog(dir string) (*watchdog, error) {
 	cmd := exec.Command("/bin/sh", "-c", sweep, "sh", dir, cgroupOf(dir))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/swapfile"
 	"heddle/nm/cgroup"
 	"heddle/nm/suspend"
@@ -67,10 +68,21 @@ func Percentile[T any](sorted []T, p int) T {
 
 // Run measures. Of a failure it returns what it has measured before.
 func Run(ctx context.Context, o Options) (r *Result, err error) {
+	if o.Dir, err = os.MkdirTemp(o.Dir, "heddle-bench-"); err != nil {
+		return nil, err
+	}
+	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+		return nil, err
+	}
+	root, sweep, err := hadooplab.Guard(o.Dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(o.Dir))
+	}
+	defer func() { err = errors.Join(err, sweep()) }()
 	log := logrus.New()
 	log.Out = io.Discard
 	d, err := cgroup.Detect(cgroup.Options{
-		Kind: o.Kind, ID: fmt.Sprintf("bench-%d", os.Getpid()), Total: cgroup.Limits{Shares: float64(runtime.NumCPU())}, First: true, Log: logrus.NewEntry(log),
+		Kind: o.Kind, Root: root, ID: fmt.Sprintf("bench-%d", os.Getpid()), Total: cgroup.Limits{Shares: float64(runtime.NumCPU())}, First: true, Log: logrus.NewEntry(log),
 	})
 	if err != nil {
 		return nil, err

@@ -1,15 +1,20 @@
 package ladder
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 	"heddle/internal/swapfile"
 	"heddle/nm/cgroup"
 	"heddle/nm/nmtest"
@@ -31,7 +36,59 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if len(os.Args) == 3 && os.Args[1] == runArgument {
+		_, err := Run(context.Background(), Options{
+			Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{2}, Rounds: math.MaxInt, Bytes: 1 << 20, Dir: os.Args[2],
+		})
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(m.Run())
+}
+
+// runArgument has the test's own program measure without end, in a folder.
+const runArgument = "ladder-run"
+
+// Nothing is left of a measurement that is killed: no process, frozen or not, no group, no folder.
+func TestKilledMeasurement(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	nmtest.RealGroups(t)
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], runArgument, dir)
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	children := func() []string {
+		found, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", cmd.Process.Pid)) // the pattern is valid
+		var all []string
+		for _, f := range found {
+			b, err := os.ReadFile(f)
+			if err == nil {
+				all = append(all, strings.Fields(string(b))...)
+			}
+		}
+		return all
+	}
+	pids := await.Value(t, "the watchdog and two children", func() ([]string, bool) {
+		found := children()
+		return found, len(found) >= 3
+	})
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	for _, pid := range pids {
+		await.Until(t, "process "+pid+" has ended", func() bool {
+			_, err := os.Stat("/proc/" + pid)
+			return err != nil
+		})
+	}
+	left, err := os.ReadDir(dir)
+	groups, _ := filepath.Glob("/sys/fs/cgroup/*/heddle-heddle-bench-*/nm-bench-" + fmt.Sprint(cmd.Process.Pid)) // the pattern is valid
+	if err != nil || len(left) > 0 || len(groups) > 0 {
+		t.Errorf("%v, folders %v, groups %v", err, left, groups)
+	}
 }
 
 // Every row is measured, on whatever groups this machine has, and the contents of memory stay.
