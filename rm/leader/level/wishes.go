@@ -79,7 +79,7 @@ func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish)
 			return nil, err
 		}
 		if h, ok := l.HandleOf(c); ok && held != l.Scheduler.Held(h) && !l.Scheduler.SetHeld(h, held) {
-			return nil, refusal.New(refusal.Refused, "container %v can't hold %s: it claims %s", id, l.Types.Format(held), l.Types.Format(c.Resource))
+			return nil, refusal.New(refusal.Refused, "container %v can't hold %s: it claims %s, ask for less", id, l.Types.Format(held), l.Types.Format(c.Resource))
 		}
 		return l.want(c, level, held, ledger.Cause{User: wish.User, BreathEvery: wish.breathEvery()}), nil
 	})
@@ -113,7 +113,7 @@ func (l *Levels) noRoom(c *ledger.Container, held records.Resource) error {
 	if n := l.work.Nodes[c.Node]; n != nil {
 		free = n.Capability.Sub(n.Used).Max(free)
 	}
-	return refusal.New(refusal.Refused, "container %v can't resume: it holds %s of %s, and node %v has %s free. There is no room for the rest, or a queue is at its maximum",
+	return refusal.New(refusal.Refused, "container %v can't resume: it holds %s of %s, and node %v has %s free. There is no room for the rest, or a queue is at its maximum: try again when others have ended, or suspend one of them",
 		c.ID, l.Types.Format(held), l.Types.Format(c.Resource), c.Node, l.Types.Format(free))
 }
 
@@ -197,7 +197,7 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 	}
 	switch mb := held.MemoryMB(); {
 	case !held.FitsIn(now) || held != held.Max(records.Resource{}):
-		return refuse("can't hold %s: it holds %s now", l.Types.Format(held), l.Types.Format(now))
+		return refuse("can't hold %s: it holds %s now, leave it less", l.Types.Format(held), l.Types.Format(now))
 	case mb < min(now.MemoryMB(), footprint):
 		return refuse("can't hold %d MB: %d MB are the least that a container is left", mb, footprint)
 	case held == now && level == ledgerpb.Level_SHRUNK:
@@ -270,7 +270,7 @@ func (l *Levels) running(id records.ContainerID) (*ledger.Container, error) {
 		return nil, refusal.New(refusal.NoSuchContainer, "Container %v doesn't exist, or has ended", id)
 	}
 	if c.State == ledger.ContainerAllocated && !c.AM {
-		return nil, refusal.New(refusal.Refused, "Container %v has not been started yet", id)
+		return nil, refusal.New(refusal.Refused, "Container %v has not been started yet: suspend it when its ApplicationMaster has started it", id)
 	}
 	return c, nil
 }

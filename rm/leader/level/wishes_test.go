@@ -86,7 +86,7 @@ func TestWishesThatCannotBe(t *testing.T) {
 		why      string
 	}{
 		{all, level.Wish{Level: ledgerpb.Level_RECLAIMED, Held: amount(63, 0)}, "can't hold 63 MB: 64 MB are the least"},
-		{all, level.Wish{Level: ledgerpb.Level_SHRUNK, Held: amount(1025, 1)}, "it holds <memory:1024, vCores:2> now"},
+		{all, level.Wish{Level: ledgerpb.Level_SHRUNK, Held: amount(1025, 1)}, "it holds <memory:1024, vCores:2> now, leave it less"},
 		{all, level.Wish{Level: ledgerpb.Level_SHRUNK, Held: amount(-1, 1)}, "can't hold"},
 		{all, level.Wish{Level: ledgerpb.Level_SHRUNK, Held: &claim}, "can't be shrunk by nothing"},
 		{all, level.Wish{Level: ledgerpb.Level_FROZEN, Held: amount(512, 0)}, "a frozen container keeps its memory"},
@@ -142,7 +142,7 @@ func TestWishesThatTheSchedulerRefuses(t *testing.T) {
 		w := begin(t, all...)
 		w.Scheduler = full{w}
 		held := records.NewResource(512, 1)
-		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{Level: ledgerpb.Level_SHRUNK, Held: &held}), "can't hold <memory:512, vCores:1>: it claims <memory:1024, vCores:2>")
+		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{Level: ledgerpb.Level_SHRUNK, Held: &held}), "can't hold <memory:512, vCores:1>: it claims <memory:1024, vCores:2>, ask for less")
 		w.expect(ledgerpb.Level_RUNNING, claim, 0)
 		if len(w.sent()) > 0 {
 			t.Errorf("its node heard of it: %v", w.sent())
@@ -171,7 +171,7 @@ func TestPeopleAndTheDriver(t *testing.T) {
 		}
 		w.chosenBy, w.returns = "root.b", false
 		w.refused(w.Levels.Suspend(ctx, w.task, level.Wish{}), "for queue root.b, and resumes by itself")
-		w.refused(w.Levels.Resume(ctx, w.task), "no room for the rest")
+		w.refused(w.Levels.Resume(ctx, w.task), "no room for the rest, or a queue is at its maximum: try again when others have ended, or suspend one of them")
 		w.returns = true
 		if err := w.Levels.Resume(ctx, w.task); err != nil || w.frozen {
 			t.Errorf("resumed: %v, %v", !w.frozen, err)
