@@ -482,7 +482,7 @@ func TestCutsNameTheirContainers(t *testing.T) {
 		s := x.snapshot()
 		c := s.Apps[1].Containers[0]
 		cuts := (&Suspension{PerRound: 1}).Round(0, s).Cuts
-		if len(cuts) != 1 || cuts[0].App != s.Apps[1].ID || cuts[0].AM != am || cuts[0].ID != c.ID || cuts[0].Resource != c.Resource || cuts[0].Handle != c.Handle || cuts[0].Quote != c.Quote {
+		if len(cuts) != 1 || cuts[0].App != s.Apps[1].ID || cuts[0].AM != am || cuts[0].ID != c.ID || cuts[0].Resource != c.Resource || cuts[0].Handle != c.Handle || cuts[0].Quote != c.Quote || cuts[0].ByApp.ID != 99 {
 			t.Errorf("%+v", cuts)
 		}
 	}
@@ -512,7 +512,8 @@ func TestRoomIsForWhomItIsMade(t *testing.T) {
 	}
 	p := Suspension{Step: x.step, PerRound: 1}
 	m := p.Round(1000, x.snapshot())
-	if len(m.Undo) != 1 || m.Undo[0].Handle != 77 || m.Undo[0].ID.ID != 77 || m.Undo[0].Queue != "root.long" || m.Undo[0].Resource != amount(2, 2) || len(m.Cuts) != 1 || len(m.Room) != 3 {
+	if len(m.Undo) != 1 || m.Undo[0].Handle != 77 || m.Undo[0].ID.ID != 77 || m.Undo[0].Queue != "root.long" || m.Undo[0].Resource != amount(2, 2) ||
+		m.Undo[0].App.ID != 1 || m.Undo[0].For.ID != 99 || !m.Undo[0].Reserved || !strings.Contains(m.Undo[0].Reason, "root.short waits") || len(m.Cuts) != 1 || len(m.Room) != 3 {
 		t.Errorf("%d cuts, %d rooms, reservations %+v", len(m.Cuts), len(m.Room), m.Undo)
 	}
 	for _, r := range m.Room {
