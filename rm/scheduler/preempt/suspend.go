@@ -268,10 +268,9 @@ func (c *cutting) surplus() (over []records.Resource) {
 	// Room that is there, in pieces too small for those who wait, is nobody's share.
 	net := *c.Snapshot
 	net.Queues = slices.Clone(c.queues)
-	usable := c.queues[0].Used.Add(c.usable())
-	for k := range usable {
+	for k, used := range c.queues[0].Used {
 		if !c.enough(k) {
-			net.Queues[0].Guaranteed[k] = min(net.Queues[0].Guaranteed[k], usable[k])
+			net.Queues[0].Guaranteed[k] = min(net.Queues[0].Guaranteed[k], used)
 		}
 	}
 	ideal := idealOf(&net, c.measure, wish{}, c.allowed)
@@ -293,24 +292,6 @@ func (c *cutting) enough(k int) bool {
 	return slices.ContainsFunc(c.wants, func(w want) bool {
 		return slices.ContainsFunc(c.room, func(r records.Resource) bool { return r[k] >= w.ask.Capability[k] })
 	})
-}
-
-// usable is how much of what is free those get who wait below their shares.
-func (c *cutting) usable() (sum records.Resource) {
-	room := slices.Clone(c.room)
-	defer func() { c.room = room }()
-	left := int64(mostRequests)
-	for i := range c.wants {
-		w := c.wants[i]
-		for ; w.ask.Count > 0 && left > 0; left-- {
-			if _, ok := c.fit(&w); !ok {
-				break
-			}
-			sum = sum.Add(w.ask.Capability)
-			w.ask.Count--
-		}
-	}
-	return sum
 }
 
 // divided is what an amount has of the types that a Fair queue's parent divides among its children: nobody has a share of the others, and
