@@ -73,9 +73,10 @@ func (*signals) Close() error              { return nil }
 type signalGroup struct {
 	name string
 
-	mu    sync.Mutex
-	roots []proc.ID // put there with Add
-	cpu   time.Duration
+	mu      sync.Mutex
+	roots   []proc.ID // put there with Add
+	cpu     time.Duration
+	stopped map[proc.ID]bool // by Freeze, in this life; nil: it wasn't called
 }
 
 func (g *signalGroup) Name() string           { return g.name }
@@ -194,15 +195,35 @@ func (g *signalGroup) Freeze(ctx context.Context) error {
 			return false, err
 		}
 		running := slices.DeleteFunc(members, stopped)
+		g.note(running)
 		if err := g.send(running, syscall.SIGSTOP); err != nil {
 			return false, err
 		}
 		return len(running) == 0 || time.Since(begun) >= callPatience && !slices.ContainsFunc(running, func(p proc.Process) bool { return p.State != 'D' }), nil
 	})
 	if err != nil {
-		return errors.Join(fmt.Errorf("freeze group %s: %w", g.name, err), g.Signal(syscall.SIGCONT))
+		return errors.Join(fmt.Errorf("freeze group %s: %w", g.name, err), g.Thaw(context.WithoutCancel(ctx)))
 	}
 	return nil
+}
+
+// note notes who is stopped by Freeze.
+func (g *signalGroup) note(all []proc.Process) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.stopped == nil {
+		g.stopped = map[proc.ID]bool{}
+	}
+	for _, p := range all {
+		g.stopped[p.ID] = true
+	}
+}
+
+// mayGoOn reports whether a process was stopped by Freeze: who was stopped before stays so. After a restart nobody knows.
+func (g *signalGroup) mayGoOn(p proc.ID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.stopped == nil || g.stopped[p]
 }
 
 // Thaw goes on until nothing is stopped, or what is stops itself again and again. What a debugger holds goes on when that lets it.
@@ -213,7 +234,7 @@ func (g *signalGroup) Thaw(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		still := slices.DeleteFunc(members, func(p proc.Process) bool { return !stopped(p) })
+		still := slices.DeleteFunc(members, func(p proc.Process) bool { return !stopped(p) || !g.mayGoOn(p.ID) })
 		if err := g.send(still, syscall.SIGCONT); err != nil {
 			return false, err
 		}
@@ -222,6 +243,9 @@ func (g *signalGroup) Thaw(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("thaw group %s: %w", g.name, err)
 	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	clear(g.stopped)
 	return nil
 }
 

@@ -281,7 +281,19 @@ func (f *freezer) thaw(ctx context.Context, name string) error {
 	})
 }
 
-func (f *freezer) kill(ctx context.Context, name string) error { return killFrozen(ctx, f, name) }
+func (f *freezer) kill(ctx context.Context, name string) error {
+	return killFrozen(ctx, ending{f}, name)
+}
+
+// ending thaws groups with all below them, which their processes may have made and frozen: who is frozen can't end.
+type ending struct{ *freezer }
+
+func (f ending) thaw(ctx context.Context, name string) error {
+	err := walk(f.tree, f.path(name, ""), func(folder string) error {
+		return f.tree.write(filepath.Join(folder, "freezer.state"), "THAWED")
+	})
+	return errors.Join(err, f.freezer.thaw(ctx, name))
+}
 
 func addPid(t tree, folder string, pid int) error {
 	if err := t.write(filepath.Join(folder, "cgroup.procs"), strconv.Itoa(pid)); err != nil {

@@ -30,6 +30,15 @@ func wait(how string) {
 			_ = unix.Pause()
 		}
 	}
+	if how == "threads" {
+		for range 500 {
+			go func() {
+				runtime.LockOSThread()
+				_ = unix.Pause()
+			}()
+		}
+		_ = unix.Pause()
+	}
 	pid, _, _ := syscall.RawSyscall6(syscall.SYS_CLONE, syscall.CLONE_VFORK|uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	for pid == 0 { // else the kernel returns when the child has ended
 		syscall.RawSyscall(syscall.SYS_PAUSE, 0, 0, 0)
