@@ -1,6 +1,7 @@
 package cgroup
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -8,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // tree is what a driver uses of a cgroup file system. Tests put a fake kernel in its place.
@@ -27,18 +29,28 @@ func (kernelTree) read(path string) (string, error) {
 	return string(b), err
 }
 
-// write writes in one piece and without creating the file: what is not there is a controller that the kernel lacks.
+// write writes in one piece and without creating the file: what is not there is a controller that the kernel lacks. It asks the kernel once. A File
+// would wait after EAGAIN until the file can be written, which the kernel never says of such a file: memory.reclaim means by EAGAIN that it took less.
 func (kernelTree) write(path, value string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(value)
-	if e := f.Close(); err == nil {
-		err = e
-	}
+	defer f.Close()
+	conn, err := f.SyscallConn()
 	if err != nil {
-		return fmt.Errorf("write %q: %w", value, err)
+		return err
+	}
+	var said error
+	err = conn.Write(func(fd uintptr) bool {
+		said = syscall.EINTR
+		for said == syscall.EINTR {
+			_, said = syscall.Write(int(fd), []byte(value))
+		}
+		return true
+	})
+	if err = cmp.Or(said, err); err != nil {
+		return fmt.Errorf("write %q to %s: %w", value, path, err)
 	}
 	return nil
 }
