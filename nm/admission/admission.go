@@ -130,7 +130,7 @@ func (p *Place) Restore() {
 	p.hold(p.grant)
 }
 
-// Stand is Change for one that may stand still, and then will let go of nothing more. One that enters again does so no more.
+// Stand is Change for one that may stand still, or have no vcores, and then will let go of nothing more. One that enters again does so no more.
 func (p *Place) Stand(grant, held records.Resource, still bool) {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()

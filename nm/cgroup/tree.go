@@ -43,8 +43,7 @@ func (kernelTree) write(path, value string) error {
 	}
 	var said error
 	err = conn.Write(func(fd uintptr) bool {
-		said = syscall.EINTR
-		for said == syscall.EINTR {
+		for said = syscall.EINTR; said == syscall.EINTR; {
 			_, said = syscall.Write(int(fd), []byte(value))
 		}
 		return true
@@ -56,12 +55,7 @@ func (kernelTree) write(path, value string) error {
 }
 
 func (kernelTree) mkdir(path string) error { return os.Mkdir(path, 0o755) }
-func (kernelTree) rmdir(path string) error {
-	if err := os.Remove(path); err != nil {
-		return err
-	}
-	return nil
-}
+func (kernelTree) rmdir(path string) error { return os.Remove(path) }
 
 func (kernelTree) subdirs(path string) ([]string, error) {
 	entries, err := os.ReadDir(path)

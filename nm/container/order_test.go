@@ -368,6 +368,27 @@ func TestAResizeLeavesAShrunkContainerShrunk(t *testing.T) {
 	}
 }
 
+// The node has become too small for a container whose neighbour has let go, too: nobody makes room for it. It goes on.
+func TestAResumeDoesNotWaitForTheShrunk(t *testing.T) {
+	h := &hooked{}
+	l := newLab(t, h.able(true))
+	var all []*Container
+	for i := range int64(2) {
+		c := l.run(job{id: containerID(1, i+1), memory: 2048, command: "while :; do sleep 0.1; done"})
+		await.Until(t, "RUNNING", func() bool { return c.State() == Running })
+		order(t, c, level(suspend.Shrunk, 64, 0, 1))
+		settled(t, c, suspend.Shrunk)
+		all = append(all, c)
+	}
+	l.node.room.Resize(records.NewResource(1000, 8))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := all[0].Order(ctx, level(suspend.Running, 2048, 1, 2)); err != nil {
+		t.Fatal(err)
+	}
+	settled(t, all[0], suspend.Running)
+}
+
 // Others use by now what a suspended container held: it is resumed when it fits.
 func TestAResumeWaitsForRoom(t *testing.T) {
 	h := &hooked{}

@@ -74,10 +74,11 @@ func (c suspension) settleOnce() (again bool) {
 	}
 }
 
-// seat has the node's room know what the container holds, and whether it stands still and has let go of what can be taken from it.
+// seat has the node's room know what the container holds, and whether it stands still, or has no vcores, and has let go of what can be taken from it.
 func (c suspension) seat() suspend.State {
 	s := c.ladder.State()
-	c.place.Stand(c.box.Size(), s.Holds, s.Have.Still() && !s.Warm && (!s.Lags() || s.Reason != ""))
+	idle := s.Have.Still() || s.Have != suspend.Running && s.Holds.VCores() == 0
+	c.place.Stand(c.box.Size(), s.Holds, idle && !s.Warm && (!s.Lags() || s.Reason != ""))
 	return s
 }
 
