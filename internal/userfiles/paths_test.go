@@ -19,14 +19,15 @@ var guarded = []string{"rm/rest", "yarn/rest/daemon"}
 
 // exempt are the packages below nm that have nothing to do with users' folders.
 var exempt = map[string]string{
-	"nm/proc":   "files of /proc",
-	"nm/cgroup": "files of cgroups, /proc and /sys",
-	"nm/gpu":    "devices",
-	"nm/disks":  "the local and log folders themselves, which are the NodeManager's",
-	"nm/health": "the administrator's scripts",
-	"nm/runas":  "the administrator's container-executor.cfg",
-	"nm/store":  "the NodeManager's state",
-	"nm/nmtest": "for tests",
+	"nm/proc":          "files of /proc",
+	"nm/cgroup":        "files of cgroups, /proc and /sys",
+	"nm/cgroup/mounts": "files of /proc",
+	"nm/gpu":           "devices",
+	"nm/disks":         "the local and log folders themselves, which are the NodeManager's",
+	"nm/health":        "the administrator's scripts",
+	"nm/runas":         "the administrator's container-executor.cfg",
+	"nm/store":         "the NodeManager's state",
+	"nm/nmtest":        "for tests",
 }
 
 // byPath are the functions that take a path, by package.
