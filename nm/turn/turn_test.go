@@ -96,6 +96,7 @@ func TestBegin(t *testing.T) {
 			} else {
 				cancelOne()
 			}
+			synctest.Wait()
 			if err := <-late; !errors.Is(err, context.Canceled) || both.Err() == nil {
 				t.Errorf("%v, %v", err, both.Err())
 			}
