@@ -3,7 +3,6 @@ package process
 import (
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -121,13 +120,14 @@ func look(name, dir string, env []string) (string, error) {
 		if dir != "" && !filepath.IsAbs(d) {
 			at = filepath.Join(dir, file)
 		}
-		if err := syscall.Access(at, runs); errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTDIR) {
+		denied := syscall.Access(at, runs)
+		if errors.Is(denied, syscall.ENOENT) || errors.Is(denied, syscall.ENOTDIR) {
 			continue // most folders, in less time than Stat takes
 		}
 		info, err := os.Stat(at)
 		switch {
 		case err != nil || info.IsDir():
-		case executable(at, info):
+		case denied == nil && info.Mode().Perm()&0o111 != 0:
 			return file, nil
 		default:
 			missing = syscall.EACCES
@@ -138,7 +138,3 @@ func look(name, dir string, env []string) (string, error) {
 
 // runs asks whether a file may be executed.
 const runs = 1
-
-func executable(file string, info fs.FileInfo) bool {
-	return info.Mode().Perm()&0o111 != 0 && syscall.Access(file, runs) == nil
-}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -71,15 +70,9 @@ func Run(ctx context.Context, o Options) (r *Results, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if o.Dir, err = os.MkdirTemp(o.Dir, "heddle-bench-"); err != nil {
-		return nil, err
-	}
-	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return nil, err
-	}
 	var sweep func() error
-	if o.root, sweep, err = hadooplab.Guard(o.Dir); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(o.Dir))
+	if o.Dir, o.root, sweep, err = hadooplab.Guarded(o.Dir); err != nil {
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, sweep()) }()
 	if err := folder(o.Dir); err != nil {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,14 +63,7 @@ func TestKilledRun(t *testing.T) {
 			return false
 		}
 		base = filepath.Base(found[0])
-		for _, group := range daemons.Groups("heddle-" + base) {
-			events, _ := os.ReadFile(filepath.Join(group, "cgroup.events")) // other hierarchies have none
-			state, _ := os.ReadFile(filepath.Join(group, "freezer.state"))
-			if strings.Contains(string(events), "frozen 1") || strings.HasPrefix(string(state), "FROZEN") {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(daemons.Groups("heddle-"+base), daemons.Frozen)
 	}
 	await.Until(t, "a container stands still", still)
 	if err := cmd.Process.Kill(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"heddle/am"
 	"heddle/am/client"
+	"heddle/integration/daemons"
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/nm/nmtest"
@@ -25,10 +26,8 @@ func standing(t *testing.T) (n int) {
 		if err != nil || !d.IsDir() || !strings.HasPrefix(d.Name(), "container_") {
 			return nil // a group that has just gone doesn't stand still
 		}
-		for file, says := range map[string]string{"cgroup.events": "frozen 1", "freezer.state": "FROZEN"} {
-			if b, err := os.ReadFile(filepath.Join(path, file)); err == nil && strings.Contains(string(b), says) {
-				n++
-			}
+		if daemons.Frozen(path) {
+			n++
 		}
 		return nil
 	})

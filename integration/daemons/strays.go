@@ -61,6 +61,16 @@ func (c *Cluster) Strays() []Stray {
 	return out
 }
 
+// Frozen reports whether the kernel has frozen a cgroup, by its folder in a hierarchy that freezes.
+func Frozen(group string) bool {
+	for file, says := range map[string]string{"cgroup.events": "frozen 1", "freezer.state": "FROZEN"} {
+		if b, err := os.ReadFile(filepath.Join(group, file)); err == nil && strings.Contains(string(b), says) {
+			return true
+		}
+	}
+	return false
+}
+
 // Groups returns the cgroups of containers below a folder with the name root, in any hierarchy.
 func Groups(root string) []string {
 	var out []string

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"heddle/integration/hadooplab"
@@ -26,12 +25,10 @@ func TestTonY(t *testing.T) {
 	dir := t.TempDir()
 	classPath := l.Conf() + ":" + filepath.Join(jars, "*")
 	conf := filepath.Join(dir, "job.xml")
-	if err := os.WriteFile(conf, []byte(tonyConf(map[string]string{
+	writeSite(t, conf, map[string]string{
 		"tony.worker.instances": "2", "tony.worker.memory": "512m", "tony.ps.instances": "1", "tony.ps.memory": "512m", "tony.am.memory": "768m",
 		"tony.application.security.enabled": "false", "tony.application.hadoop.classpath": classPath, "tony.history.location": "/tony",
-	})), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	})
 	run := func(task string) hadooplab.Result {
 		t.Helper()
 		script := filepath.Join(dir, "task.sh")
@@ -77,14 +74,4 @@ func TestTonY(t *testing.T) {
 	if r.Code == 0 {
 		t.Error("a job whose chief failed succeeds")
 	}
-}
-
-func tonyConf(settings map[string]string) string {
-	var b strings.Builder
-	b.WriteString("<configuration>")
-	for key, value := range settings {
-		fmt.Fprintf(&b, "<property><name>%s</name><value>%s</value></property>", key, value)
-	}
-	b.WriteString("</configuration>")
-	return b.String()
 }

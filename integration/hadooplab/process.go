@@ -2,6 +2,7 @@ package hadooplab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -287,14 +288,21 @@ rm -rf "$1"
 // cgroupOf returns the name of the parent cgroup for the NodeManagers of a lab.
 func cgroupOf(dir string) string { return "heddle-" + filepath.Base(dir) }
 
-// Guard has a watchdog see to it that nothing is left of what works in a folder, or in the cgroups below root, when sweep is called, or this process ends. It
-// also removes swap files from there.
-func Guard(dir string) (root string, sweep func() error, err error) {
-	w, err := startWatchdog(dir)
-	if err != nil {
-		return "", nil, err
+// Guarded makes a folder in parent, "" being the system's for temporary files. A watchdog sees to it that nothing is left of what works there, or in the cgroups
+// below root, when sweep is called, or this process ends. It also removes swap files from there.
+func Guarded(parent string) (dir, root string, sweep func() error, err error) {
+	if dir, err = os.MkdirTemp(parent, "heddle-bench-"); err != nil {
+		return "", "", nil, err
 	}
-	return "/" + cgroupOf(dir), w.finish, nil
+	var w *watchdog
+	whole, err := filepath.Abs(dir)
+	if err == nil {
+		w, err = startWatchdog(whole)
+	}
+	if err != nil {
+		return "", "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return whole, "/" + cgroupOf(whole), w.finish, nil
 }
 
 func startWatchdog(dir string) (*watchdog, error) {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/internal/output"
 	"heddle/yarn/pb"
@@ -224,11 +225,9 @@ func TestXargsLeavesNothing(t *testing.T) {
 	gone(t, commands[0])
 }
 
-// The executor hangs, so that its connection is silent. Its container is given back, and the command runs in another one.
+// The executor hangs, so that its connection is silent: it is lost after 15 s. Its container is given back, and the command runs in another one.
 func TestXargsOutlivesAStoppedExecutor(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs it, as a silent executor is lost after 15 s only")
-	}
+	hadooplab.SkipUnlessFull(t)
 	c := startCluster(t, 1, 1, nil)
 	x := c.xargs("-n1", "sh", "-c", `if mkdir stopped; then echo $PPID >pid; kill -STOP $PPID; else echo $0; fi`)
 	x.feed(7, 8)

@@ -68,16 +68,11 @@ func Percentile[T any](sorted []T, p int) T {
 
 // Run measures. Of a failure it returns what it has measured before.
 func Run(ctx context.Context, o Options) (r *Result, err error) {
-	if o.Dir, err = os.MkdirTemp(o.Dir, "heddle-bench-"); err != nil {
-		return nil, err
-	}
-	if o.Dir, err = filepath.Abs(o.Dir); err != nil {
-		return nil, err
-	}
-	root, sweep, err := hadooplab.Guard(o.Dir)
+	dir, root, sweep, err := hadooplab.Guarded(o.Dir)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(o.Dir))
+		return nil, err
 	}
+	o.Dir = dir
 	defer func() { err = errors.Join(err, sweep()) }()
 	log := logrus.New()
 	log.Out = io.Discard

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -300,15 +301,8 @@ func (l *lab) running(name, id string) {
 }
 
 // frozen lists the groups of the lab that the kernel has frozen.
-func (l *lab) frozen() (out []string) {
-	for _, g := range daemons.Groups(l.group) {
-		for file, says := range map[string]string{"cgroup.events": "frozen 1", "freezer.state": "FROZEN"} {
-			if b, err := os.ReadFile(filepath.Join(g, file)); err == nil && strings.Contains(string(b), says) {
-				out = append(out, g)
-			}
-		}
-	}
-	return out
+func (l *lab) frozen() []string {
+	return slices.DeleteFunc(daemons.Groups(l.group), func(g string) bool { return !daemons.Frozen(g) })
 }
 
 // empty waits until nothing is left of any application, anywhere.

@@ -63,7 +63,6 @@ var skips = map[string]map[string]int{
 		"integration/jobs/formulas_test.go":    1,
 		"integration/jobs/lost_linux_test.go":  1,
 		"integration/jobs/xargs_gnu_test.go":   1,
-		"integration/jobs/xargs_test.go":       1,
 		"nm/container/order_test.go":           1,
 		"nm/container/resize_test.go":          1,
 		"nm/container/torture_linux_test.go":   1,

@@ -503,10 +503,17 @@ func TestFreezeWhileACallDoesNotEnd(t *testing.T) {
 
 // inState reports whether a process of a group that runs a program is in a state.
 func inState(t *testing.T, g Group, program string, state byte) bool {
-	return slices.ContainsFunc(processes(t, g), func(pid int) bool {
-		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return slices.ContainsFunc(running(t, g, program), func(pid int) bool {
 		p, err := proc.Read(pid)
-		return err == nil && p.State == state && strings.TrimSpace(string(name)) == program
+		return err == nil && p.State == state
+	})
+}
+
+// running lists the processes of a group that run a program.
+func running(t *testing.T, g Group, program string) []int {
+	return slices.DeleteFunc(processes(t, g), func(pid int) bool {
+		name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+		return strings.TrimSpace(string(name)) != program
 	})
 }
 

@@ -11,14 +11,12 @@ import (
 	"heddle/internal/await"
 )
 
-// Processes that were stopped before, thousands of threads, groups that processes made for themselves and froze, and a group that is full stand still, go on as they
-// were, and end.
+// Processes that were stopped before, hundreds of threads, and groups that processes made for themselves and froze stand still, go on as they were, and end.
 func TestFreezeAndKillOfTheUnusual(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	const threads = 500
 	onEach(t, func(t *testing.T, d Driver) {
 		script := waitVariable + "=threads " + self + " & bash -c 'kill -STOP $$' & tail -f /dev/null & read -r"
 		g, _ := run(t, d, "container_1_1_1_u", Limits{Pids: 2*threads + 100}, script)
@@ -69,12 +67,7 @@ func TestFreezeAndKillOfTheUnusual(t *testing.T) {
 // own makes a group below another one in all hierarchies, as a process in it might, moves one there and freezes it.
 func own(t *testing.T, d *kernelDriver, g Group) (folder string) {
 	t.Helper()
-	var tail int
-	for _, pid := range processes(t, g) {
-		if name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); strings.TrimSpace(string(name)) == "tail" {
-			tail = pid
-		}
-	}
+	tail := running(t, g, "tail")[0]
 	for _, folder = range append(d.limiter.limited(g.Name()), d.holder.folders(g.Name())...) {
 		folder = filepath.Join(folder, "own")
 		if err := os.Mkdir(folder, 0o755); err != nil {

@@ -30,12 +30,12 @@ func (d *kernelDriver) sit(pid int, from string) error {
 		value = seatShares
 	}
 	to := filepath.Join(filepath.Dir(top), seat)
-	err := error(fs.ErrNotExist)
-	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < 100; tries++ { // another NodeManager that ends takes away what is empty
-		if err = d.tree.mkdir(to); err == nil || errors.Is(err, fs.ErrExist) {
-			err = errors.Join(d.tree.write(filepath.Join(to, file), value), addPid(d.tree, to, pid))
+	err := again(func() error {
+		if err := d.tree.mkdir(to); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
 		}
-	}
+		return errors.Join(d.tree.write(filepath.Join(to, file), value), addPid(d.tree, to, pid))
+	})
 	d.made, d.seated = slices.Insert(d.made, 0, to), pid
 	if from != to {
 		d.from = from

@@ -163,12 +163,7 @@ func (s *site) place(m mounts.Mount, controller string) (top, base string, err e
 }
 
 func (s *site) try(m mounts.Mount, top string) error {
-	err := mkdirAll(s.tree, m.Point, top)
-	// Another NodeManager that ends takes away what is empty, and that may be just what was made.
-	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < 100; tries++ {
-		err = mkdirAll(s.tree, m.Point, top)
-	}
-	if err != nil {
+	if err := again(func() error { return mkdirAll(s.tree, m.Point, top) }); err != nil {
 		return err
 	}
 	probe := filepath.Join(top, "probe")
@@ -176,6 +171,15 @@ func (s *site) try(m mounts.Mount, top string) error {
 		return err
 	}
 	return s.tree.rmdir(probe)
+}
+
+// again calls f until what it makes and needs is there. Another NodeManager that ends takes away what is empty, and that may be just what was made.
+func again(f func() error) (err error) {
+	err = fs.ErrNotExist
+	for tries := 0; errors.Is(err, fs.ErrNotExist) && tries < 100; tries++ {
+		err = f()
+	}
+	return err
 }
 
 // remember notes the folders between mount point and groups for removal, deepest first.

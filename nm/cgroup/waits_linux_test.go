@@ -17,6 +17,9 @@ import (
 // waitVariable has the test's own program wait in a way that this names.
 const waitVariable = "CGROUP_TEST_WAIT"
 
+// threads is how many a process has that waits with threads.
+const threads = 500
+
 // wait doesn't return.
 func wait(how string) {
 	runtime.LockOSThread()
@@ -31,7 +34,7 @@ func wait(how string) {
 		}
 	}
 	if how == "threads" {
-		for range 500 {
+		for range threads {
 			go func() {
 				runtime.LockOSThread()
 				_ = unix.Pause()

@@ -41,7 +41,7 @@ func (d *Driver) round() bool {
 		d.SpareKillable()
 		clear(d.killable)
 	}
-	d.reserve(&r)
+	d.reserve(r.Undo, r.Move)
 	for i := range r.Kill {
 		if v := &r.Kill[i]; lazy {
 			d.makeKillable(v)
@@ -59,15 +59,15 @@ func (d *Driver) round() bool {
 }
 
 // reserve undoes and moves reservations. The scheduler announces that itself; only the reasons are missing then.
-func (d *Driver) reserve(r *preempt.Round) {
-	for i := range r.Undo {
-		v := &r.Undo[i]
+func (d *Driver) reserve(undo []preempt.Victim, move []preempt.Move) {
+	for i := range undo {
+		v := &undo[i]
 		if h := scheduler.ContainerHandle(v.Handle); d.Unreserve(h) {
 			d.notes = append(d.notes, note{kind: scheduler.Unreserve, container: h, reason: v.Reason})
 		}
 	}
-	for i := range r.Move {
-		m := &r.Move[i]
+	for i := range move {
+		m := &move[i]
 		if to := scheduler.NodeHandle(m.To); d.MoveReservation(scheduler.ContainerHandle(m.Handle), to) {
 			d.notes = append(d.notes, note{kind: scheduler.Reserve, node: to, reason: m.Reason})
 		}

@@ -472,7 +472,7 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 			s.quoted = c.Quote.Suspend.Room / cmp.Or(x.slow[s.node], 1)
 		}
 	}
-	x.d.reserve(&preempt.Round{Undo: made.Undo})
+	x.d.reserve(made.Undo, nil)
 	for _, r := range made.Room {
 		x.d.Offer(x.d.byID[r.For], scheduler.NodeHandle(r.Node), r.Size)
 	}
