@@ -105,7 +105,7 @@ func Dial(ctx context.Context, address string, name, secret []byte) (*Conn, erro
 		raw.Close()
 		return nil, err
 	}
-	return greet(ctx, raw, tls.Client(raw, c))
+	return greet(ctx, raw, tls.Client(lighten(raw), c))
 }
 
 // Accepter makes connections of those that a listener accepts.
@@ -142,7 +142,7 @@ func (a *Accepter) Accept(ctx context.Context, raw net.Conn) (*Conn, []byte, err
 		raw.Close()
 		return nil, nil, fmt.Errorf("%v: %w", raw.RemoteAddr(), err)
 	}
-	conn, err := greet(ctx, raw, tls.Server(raw, c))
+	conn, err := greet(ctx, raw, tls.Server(lighten(raw), c))
 	return conn, name, err
 }
 
