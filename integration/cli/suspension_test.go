@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -92,35 +93,19 @@ func (m *master) container(cores int64) (id records.ContainerID) {
 // processes are this machine's.
 func TestContainersAreSuspendedByHand(t *testing.T) {
 	nmtest.RealGroups(t)
-	a := newAlone(t, map[string]string{
-		"yarn.acl.enable": "true", "yarn.admin.acl": "root", "yarn.nodemanager.resource.memory-mb": "4096", "yarn.nodemanager.resource.cpu-vcores": "5",
+	a := byHand{newAlone(t, map[string]string{
+		"yarn.acl.enable": "true", "yarn.admin.acl": "root", "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "100", "yarn.nodemanager.resource.memory-mb": "4096", "yarn.nodemanager.resource.cpu-vcores": "5",
 		"yarn.scheduler.capacity.resource-calculator":         "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
 		"yarn.scheduler.capacity.maximum-am-resource-percent": "1", "yarn.scheduler.maximum-allocation-vcores": "4",
 		"yarn.scheduler.capacity.root.acl_administer_queue": "root", "yarn.scheduler.capacity.root.default.acl_administer_queue": "root",
-	})
-	try := func(user string, args ...string) (string, bool) {
-		cmd := a.command("container", append(slices.Clone(a.set), args...)...)
-		cmd.Env = append(cmd.Env, "HADOOP_USER_NAME="+user)
-		out, err := cmd.CombinedOutput()
-		return string(out), err == nil
-	}
-	refused := func(why string, args ...string) {
-		t.Helper()
-		if out, ok := try("root", args...); ok || !regexp.MustCompile(why).MatchString(out) {
-			t.Errorf("heddle container %v: succeeded %v, want %q:\n%s", args, ok, why, out)
-		}
-	}
-	does := func(says string, args ...string) {
-		t.Helper()
-		if out, ok := try("root", args...); !ok || !strings.Contains(out, says) {
-			t.Fatalf("heddle container %v: succeeded %v, want %q:\n%s", args, ok, says, out)
-		}
-	}
+	})}
+	try, refused, does := a.try, a.refused, a.does
 	await.Slowly(t, "the ledger records levels", func() bool {
 		said, err := os.ReadFile(filepath.Join(a.dir, "log"))
 		return err == nil && strings.Contains(string(said), "can apply a newer version of the ledger")
 	})
 	m := a.master()
+	a.notBegun(m)
 	wide := m.container(3)
 	id := wide.String()
 	await.Slowly(t, "the container runs", func() bool {
@@ -143,16 +128,22 @@ func TestContainersAreSuspendedByHand(t *testing.T) {
 		t.Errorf("another user's container: succeeded %v:\n%s", ok, out)
 	}
 	refused(`level "deep" is not one of shrunk, frozen, reclaimed`, "-suspend", id, "-level", "deep")
-	refused(`breathe "1s" is neither never nor a duration from 5s`, "-suspend", id, "-breathe", "1s")
+	for _, breath := range []string{"1s", "0", "-5s", "25h", "45", "often", "NEVER"} {
+		refused(`breathe "`+breath+`" is neither never nor a duration from 5s to 24h, such as 45s`, "-suspend", id, "-breathe", breath)
+	}
 	refused(`can't hold 63 MB: 64 MB are the least|pages no memory out`, "-suspend", id, "-level", "reclaimed", "-hold", "memory-mb=63")
 	refused(`can't be shrunk by nothing`, "-suspend", id, "-level", "shrunk", "-hold", "memory-mb=256,vcores=3")
 	refused(`can't hold <memory:256, vCores:4>: it holds <memory:256, vCores:3>`, "-suspend", id, "-level", "shrunk", "-hold", "vcores=4")
 	refused(`no resource type "gpus"`, "-suspend", id, "-hold", "gpus=1")
+	refused(`"much"`, "-suspend", id, "-hold", "much")
+	refused(`"memory-mb=lots"|"lots"`, "-suspend", id, "-hold", "memory-mb=lots")
+	refused(`level "running" is not one of shrunk`, "-suspend", id, "-level", "running")
 	refused(`doesn't exist`, "-suspend", strings.TrimSuffix(id, "2")+"9")
 	refused(`invalid container id "container_7"`, "-suspend", "container_7")
 
 	refused(`can't hold <memory:-1, vCores:3>|"memory-mb=-1"`, "-suspend", id, "-level", "shrunk", "-hold", "memory-mb=-1")
 	does("runs already: it was not suspended", "-resume", id)
+	a.unchanged(id)
 	for request, says := range map[string]string{
 		"/containers/" + leads + "/suspend?user.name=root":                                           "which would count as dead",
 		"/containers/" + id + "/suspend?user.name=mallory":                                           "User mallory may not suspend container " + id + " of user root",
@@ -166,6 +157,7 @@ func TestContainersAreSuspendedByHand(t *testing.T) {
 			t.Errorf("%s: %d, want %q: %s", request, status, says, text)
 		}
 	}
+	a.unchanged(id)
 	does("is suspended", "-suspend", id, "-level", "frozen", "-breathe", "never")
 	m.heard("it is suspended", func(*client.Allocation) bool { return slices.Contains(m.suspended, wide) })
 	refused(`is frozen already for \d+ s, by user root: resume it first`, "-suspend", id)
@@ -199,4 +191,68 @@ func TestContainersAreSuspendedByHand(t *testing.T) {
 	m.Release(wide)
 	m.heard("it is gone", func(got *client.Allocation) bool { return len(got.Completed) > 0 })
 	refused(`doesn't exist, or has ended`, "-suspend", id)
+}
+
+// byHand is a cluster whose containers people suspend.
+type byHand struct{ *alone }
+
+func (a byHand) try(user string, args ...string) (string, bool) {
+	cmd := a.command("container", append(slices.Clone(a.set), args...)...)
+	cmd.Env = append(cmd.Env, "HADOOP_USER_NAME="+user)
+	out, err := cmd.CombinedOutput()
+	return string(out), err == nil
+}
+
+func (a byHand) refused(why string, args ...string) {
+	a.t.Helper()
+	if out, ok := a.try("root", args...); ok || !regexp.MustCompile(why).MatchString(out) {
+		a.t.Errorf("heddle container %v: succeeded %v, want %q:\n%s", args, ok, why, out)
+	}
+}
+
+func (a byHand) does(says string, args ...string) {
+	a.t.Helper()
+	if out, ok := a.try("root", args...); !ok || !strings.Contains(out, says) {
+		a.t.Fatalf("heddle container %v: succeeded %v, want %q:\n%s", args, ok, says, out)
+	}
+}
+
+// unchanged expects that a container has never been suspended, and that nothing is under way.
+func (a byHand) unchanged(id string) {
+	a.t.Helper()
+	status, text := a.ask(http.MethodGet, "/ws/v1/heddle/containers/"+id+"?user.name=root")
+	if status != http.StatusOK || !strings.Contains(text, `"level":"RUNNING"`) || strings.Contains(text, `"suspension"`) {
+		a.t.Errorf("%d: %s", status, text)
+	}
+}
+
+// notBegun has containers that have not begun be suspended: one that was granted and not started, and one whose files are still localized, as the
+// NameNode that has them says nothing.
+func (a byHand) notBegun(m *master) {
+	a.t.Helper()
+	silent := must2(net.Listen("tcp", "127.0.0.1:0"))
+	defer silent.Close()
+	must2(m.Request(am.Request{Resource: records.NewResource(256, 1), Count: 2}))
+	var list []client.Container
+	m.heard("two containers", func(got *client.Allocation) bool {
+		list = append(list, got.Containers...)
+		return len(list) == 2
+	})
+	granted, localizing := list[0].ID.String(), &list[1]
+	waits := am.Launch{Command: []string{"sleep 600"}, Resources: map[string]client.Resource{
+		"x": {URL: "hdfs://" + silent.Addr().String() + "/x", Size: 1, ModTime: 1, Type: client.File, Visibility: client.Application},
+	}}
+	must2(m.nodes.Start(m.t.Context(), localizing, must2(waits.PB())))
+	a.refused(`Container `+granted+` has not been started by its ApplicationMaster yet: suspend it when it runs`, "-suspend", granted)
+	a.refused(`Container `+granted+` has not been started by its ApplicationMaster yet: there is nothing to resume`, "-resume", granted)
+	id := localizing.ID.String()
+	await.Slowly(m.t, "its node has told of it", func() bool {
+		out, ok := a.try("root", "-suspend", id)
+		return !ok && strings.Contains(out, "is localizing its files, or has it wait for room: suspend it when it runs")
+	})
+	a.refused(`Container `+id+` has not begun yet, as node .*: there is nothing to resume`, "-resume", id)
+	a.unchanged(id)
+	a.unchanged(granted)
+	m.Release(list[0].ID, list[1].ID)
+	m.heard("they are gone", func(got *client.Allocation) bool { return len(got.Completed) > 0 })
 }

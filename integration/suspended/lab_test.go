@@ -221,9 +221,12 @@ type box struct {
 	Suspended                 bool
 	Held, Resource            struct{ Memory, VCores int64 }
 	Suspension                *struct {
-		Times  int
-		For    string
-		Text   string
+		Times int
+		For   string
+		Text  string
+
+		UnreportedSince int64
+
 		OnNode *struct {
 			Level        string
 			SwappedBytes int64

@@ -270,7 +270,15 @@ func TestSuspendAndResume(t *testing.T) {
 		if err := w.Suspend(w.t.Context(), task, level.Wish{}); !refusal.Is(err, refusal.Refused) {
 			t.Errorf("suspended before its start: %v", err)
 		}
-		n.heartbeat(runs(task))
+		n.heartbeat(sub(task, pb.ContainerSubState_CSS_SCHEDULED))
+		for _, change := range []func() error{
+			func() error { return w.Suspend(w.t.Context(), task, level.Wish{}) }, func() error { return w.Resume(w.t.Context(), task) },
+		} {
+			if err := change(); !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), "has not begun yet") || w.state().Container(task).Suspension().Times > 0 {
+				t.Errorf("before it began: %v", err)
+			}
+		}
+		n.heartbeat(sub(task, pb.ContainerSubState_CSS_RUNNING))
 		if err := w.Suspend(w.t.Context(), task, level.Wish{}); err != nil || !w.frozen[task] || !w.state().Container(task).Suspended() {
 			t.Errorf("suspend: %v", err)
 		}

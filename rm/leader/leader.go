@@ -20,6 +20,7 @@ import (
 	"heddle/rm/leader/pipeline"
 	"heddle/rm/leader/placement"
 	"heddle/rm/leader/queueconf"
+	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/report"
 	"heddle/rm/leader/request"
 	"heddle/rm/leader/resize"
@@ -300,19 +301,35 @@ func (l *Leader) Delegations() *delegation.Issuer { return l.delegations }
 
 // Suspend suspends or shrinks a running container, and Resume lets it go on. They return when the node has done it.
 func (l *Leader) Suspend(ctx context.Context, id records.ContainerID, wish level.Wish) error {
+	if err := l.begun(id, "suspend it when it runs"); err != nil {
+		return err
+	}
 	return l.levels.Suspend(ctx, id, wish)
 }
 
-// Resume lets a suspended container go on.
 func (l *Leader) Resume(ctx context.Context, id records.ContainerID) error {
+	if err := l.begun(id, "there is nothing to resume"); err != nil {
+		return err
+	}
 	return l.levels.Resume(ctx, id)
 }
 
-// Suspensions returns the last decisions of preemption to suspend or shrink, the latest first.
-func (l *Leader) Suspensions() []level.Account { return l.levels.Accounts() }
+// begun says that a container that was started has not begun yet, if its node has last said so, and what to do about it.
+func (l *Leader) begun(id records.ContainerID, mend string) (err error) {
+	var node records.NodeID
+	if err = l.Do(func() error {
+		if c := l.work.Container(id); c != nil && !c.AM { // ApplicationMasters are refused in any case
+			node = c.Node
+		}
+		return nil
+	}); err == nil && l.begins(node, id) {
+		err = refusal.New(refusal.Refused, "Container %v has not begun yet, as node %v last said, which is localizing its files, or has it wait for room: %s", id, node, mend)
+	}
+	return err
+}
 
-// SuspensionTotals returns the sums over all decisions of preemption of this leadership.
-func (l *Leader) SuspensionTotals() level.Totals { return l.levels.Totals() }
+// Levels brings containers to their levels: call Accounts, Totals and UnderWay alone.
+func (l *Leader) Levels() *level.Levels { return l.levels }
 
 // Hosts decommissions nodes: call RefreshNodes, EndDecommissioning and Leaving alone.
 func (l *Leader) Hosts() *decommission.Hosts { return l.hosts }

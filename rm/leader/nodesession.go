@@ -64,3 +64,13 @@ func (ns *nodeManagers) LevelReport(node records.NodeID, id records.ContainerID)
 	}
 	return s.levels[i], true
 }
+
+// begins reports whether a container's process has not begun yet, as its node last said. It must not be called in the loop.
+func (ns *nodeManagers) begins(node records.NodeID, id records.ContainerID) bool {
+	if s := ns.nodeSessions.Get(node); s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.running[id] == pb.ContainerSubState_CSS_SCHEDULED
+	}
+	return false
+}

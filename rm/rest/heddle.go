@@ -1,9 +1,11 @@
 package rest
 
 import (
+	"errors"
 	"net/http"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/level"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -181,33 +183,31 @@ func (s *server) ownContainer(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("container", yarnrest.Natural, s.ownContainerInfo(&found)), nil
 }
 
-// onContainer asks the container's node for an operation on it, and answers when that is done.
-func (s *server) onContainer(
-	c *yarnrest.Call, what string, do func(*leader.Leader, records.ContainerID) error,
-) (before view.Container, after ownContainer, err error) {
+// onContainer asks the container's node for an operation on it, and answers when that is done, or its node doesn't say whether it is (level.Unconfirmed).
+func (s *server) onContainer(c *yarnrest.Call, what string, do func(*leader.Leader, records.ContainerID) error) (after ownContainer, err error) {
 	if err := noCaller(c); err != nil {
-		return before, after, err
+		return after, err
 	}
-	before, a, err := s.findContainer(c)
+	found, a, err := s.findContainer(c)
 	if err != nil {
-		return before, after, err
+		return after, err
 	}
 	if !s.mayModify(c, &a) {
-		return before, after, yarnrest.Forbidden("User %s may not %s container %v of user %s: only its owner, users on the application's modify ACL, "+
-			"administrators of queue %s, and administrators may", caller(c), what, before.ID, a.User, a.Queue)
+		return after, yarnrest.Forbidden("User %s may not %s container %v of user %s: only its owner, users on the application's modify ACL, "+
+			"administrators of queue %s, and administrators may", caller(c), what, found.ID, a.User, a.Queue)
 	}
 	l, err := s.leader()
 	if err != nil {
-		return before, after, err
+		return after, err
 	}
-	if err := do(l, before.ID); err != nil {
-		return before, after, refusalReply(err)
+	var unconfirmed *level.Unconfirmed
+	if err = do(l, found.ID); err != nil && !errors.As(err, &unconfirmed) {
+		return after, refusalReply(err)
 	}
-	found, ok := s.View.Container(before.ID)
-	if !ok {
-		found = before
+	if now, ok := s.View.Container(found.ID); ok {
+		found = now
 	}
-	return before, s.ownContainerInfo(&found), nil
+	return s.ownContainerInfo(&found), err
 }
 
 type ownNodeList struct {

@@ -91,7 +91,7 @@ func (c clusterCollector) suspensions(ch chan<- prometheus.Metric) {
 	if l == nil {
 		return
 	}
-	sums := l.SuspensionTotals()
+	sums := l.Levels().Totals()
 	counter := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v, labels...)
 	}

@@ -48,7 +48,7 @@ func (s *server) preemptions(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	list := l.Suspensions()
+	list := l.Levels().Accounts()
 	var out preemptionList
 	mayView := s.mayView(c)
 	for i := range list {

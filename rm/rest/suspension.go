@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"errors"
+	"net/http"
 	"strings"
 
 	"heddle/rm/leader"
@@ -21,7 +23,8 @@ type suspensionInfo struct {
 	User    string `yarn:"user,omitempty"`
 	For     string `yarn:"for,omitempty"`
 	Text    string `yarn:"text,omitempty"`
-	Breathe int64  `yarn:"breatheMs,omitempty"` // less than 0: never
+	Breathe int64  `yarn:"breatheMs,omitempty"`       // less than 0: never
+	Pending int64  `yarn:"unreportedSince,omitempty"` // ms since 1970: since when its node has not reported that it has its level
 
 	Short *resourceInfo `yarn:"short"` // what its node lacks for its return
 
@@ -38,10 +41,10 @@ type nodeLevel struct {
 }
 
 func (s *server) suspension(c *view.Container) *suspensionInfo {
-	if c.Level == ledgerpb.Level_RUNNING && c.Suspension().Times == 0 {
+	x := s.View.SuspendedOf(*c)
+	if c.Level == ledgerpb.Level_RUNNING && c.Suspension().Times == 0 && x.UnderWay == nil {
 		return nil
 	}
-	x := s.View.SuspendedOf(*c)
 	return s.suspensionInfo(&x)
 }
 
@@ -51,7 +54,9 @@ func (s *server) suspensionInfo(c *view.Suspended) *suspensionInfo {
 	if x.App != (records.ApplicationID{}) {
 		out.App = x.App.String()
 	}
-	if c.Level == ledgerpb.Level_RUNNING {
+	if c.UnderWay != nil {
+		out.Pending = c.UnderWay.Since
+	} else if c.Level == ledgerpb.Level_RUNNING {
 		return out
 	}
 	out.For, out.Text = c.For(), c.Text(now)
@@ -109,13 +114,29 @@ func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
 		}
 		wish.Held = &held
 	}
-	_, after, err := s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error { return l.Suspend(c.Context(), id, wish) })
-	return yarnrest.OK("container", yarnrest.Natural, after), err
+	after, err := s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error { return l.Suspend(c.Context(), id, wish) })
+	return confirmed(after, err)
 }
 
 // resume answers POST /containers/{container}/resume. Whoever asks again, as an answer was lost, isn't refused, but told that the container ran already.
 func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
-	before, after, err := s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error { return l.Resume(c.Context(), id) })
-	after.Ran = before.Level == ledgerpb.Level_RUNNING
-	return yarnrest.OK("container", yarnrest.Natural, after), err
+	ran := false
+	after, err := s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error {
+		_, underWay := l.Levels().UnderWay()[id]
+		before, ok := s.View.Container(id)
+		ran = ok && !underWay && before.Level == ledgerpb.Level_RUNNING
+		return l.Resume(c.Context(), id)
+	})
+	after.Ran = ran && err == nil
+	return confirmed(after, err)
+}
+
+// confirmed answers with a container. What is on record, and its node has not reported yet, is accepted.
+func confirmed(after ownContainer, err error) (yarnrest.Reply, error) {
+	reply := yarnrest.OK("container", yarnrest.Natural, after)
+	var e *level.Unconfirmed
+	if errors.As(err, &e) {
+		reply.Status, err = http.StatusAccepted, nil
+	}
+	return reply, err
 }

@@ -211,12 +211,23 @@ func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order
 	if err != nil {
 		return err
 	}
+	return carriedOut(node, resp, o.Version)
+}
+
+// carriedOut is why a node has not carried out an order of a version, by its answer; nil: it has.
+func carriedOut(node records.NodeID, resp *pb.OrderContainersResponse, version int32) error {
 	for _, s := range resp.GetSuspension() {
-		if s.GetFailed() && s.GetVersion() == o.Version {
+		if s.GetFailed() && s.GetVersion() == version {
 			return &refusal.Error{Reason: refusal.Refused, Text: fmt.Sprintf("node %v: %s", node, s.GetReason())}
 		}
 	}
-	return failure(node, resp.GetFailedRequests())
+	if err := failure(node, resp.GetFailedRequests()); err != nil {
+		return err
+	}
+	if level.StillAbout(resp.GetSuspension(), version) {
+		return fmt.Errorf("node %v is still about it", node)
+	}
+	return nil
 }
 
 // Ahead implements leader.Launcher.

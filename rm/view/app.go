@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/level"
 	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -80,6 +81,8 @@ const maxType = 20
 type soft struct {
 	leader *leader.Leader              // nil if another member leads
 	shares map[string]records.Resource // fair shares of queues by path
+
+	underWay map[records.ContainerID]level.UnderWay
 }
 
 // soft asks the leader. Don't call it while reading the ledger.
@@ -88,7 +91,7 @@ func (v *Viewer) soft() soft {
 	if l == nil {
 		return soft{}
 	}
-	return soft{l, l.FairShares()}
+	return soft{l, l.FairShares(), l.Levels().UnderWay()}
 }
 
 func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App {
@@ -113,9 +116,9 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	for c := range a.Containers.All() {
 		if c.Live() {
 			app.ResourceSeconds = app.ResourceSeconds.Add(ledger.ResourceSeconds(c, now))
-			if c.Level != ledgerpb.Level_RUNNING {
+			if _, underWay := by.underWay[c.ID]; underWay || c.Level != ledgerpb.Level_RUNNING {
 				offered, free := c.Room()
-				app.Suspended = append(app.Suspended, suspended(Container{Container: *c, User: a.User, offered: offered, free: free}))
+				app.Suspended = append(app.Suspended, suspended(Container{Container: *c, User: a.User, offered: offered, free: free}, by.underWay))
 			}
 		}
 	}

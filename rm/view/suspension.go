@@ -11,9 +11,11 @@ import (
 	"heddle/yarn/records"
 )
 
-// Suspended is a live container that is suspended or shrunk.
+// Suspended is a live container that is suspended or shrunk, or was, and its node has not reported yet that it goes on.
 type Suspended struct {
 	Container
+	// UnderWay is its level if its node has not reported yet that it has it.
+	UnderWay *level.UnderWay
 	// Short is what its node lacks for its return; zero: there is room.
 	Short records.Resource
 	// Report is what its node says of it, once the node has said something (Known).
@@ -21,9 +23,10 @@ type Suspended struct {
 	Known  bool
 }
 
-// Suspended returns the suspended and shrunk containers. The one that was suspended first comes first.
+// Suspended returns the suspended and shrunk containers, and those that have still to go on. The one that was suspended first comes first.
 func (v *Viewer) Suspended() []Container {
 	var list []Container
+	underWay := v.underWay()
 	v.Source.Read(func(s *ledger.State) {
 		for _, n := range s.Nodes {
 			if n.Lowered == 0 {
@@ -33,6 +36,11 @@ func (v *Viewer) Suspended() []Container {
 				if c.Level != ledgerpb.Level_RUNNING {
 					list = append(list, container(s, s.Apps[c.ID.Attempt.App], c))
 				}
+			}
+		}
+		for id := range underWay {
+			if c := s.Container(id); c != nil && c.Live() && c.Level == ledgerpb.Level_RUNNING {
+				list = append(list, container(s, s.Apps[id.Attempt.App], c))
 			}
 		}
 	})
@@ -47,16 +55,28 @@ func (v *Viewer) Suspended() []Container {
 
 // SuspendedOf completes the view of a container by how it is suspended.
 func (v *Viewer) SuspendedOf(c Container) Suspended {
-	s := suspended(c)
-	if l := v.Source.Leader(); l != nil && c.Level != ledgerpb.Level_RUNNING {
+	s := suspended(c, v.underWay())
+	if l := v.Source.Leader(); l != nil && (c.Level != ledgerpb.Level_RUNNING || s.UnderWay != nil) {
 		s.Report, s.Known = l.LevelReport(c.Node, c.ID)
 	}
 	return s
 }
 
-func suspended(c Container) Suspended {
+// underWay are the levels that nodes have not reported yet.
+func (v *Viewer) underWay() map[records.ContainerID]level.UnderWay {
+	if l := v.Source.Leader(); l != nil {
+		return l.Levels().UnderWay()
+	}
+	return nil
+}
+
+func suspended(c Container, underWay map[records.ContainerID]level.UnderWay) Suspended {
 	lacks := c.Resource.Sub(c.Held())
-	return Suspended{Container: c, Short: lacks.Sub(c.free).Max(records.Resource{})}
+	s := Suspended{Container: c, Short: lacks.Sub(c.free).Max(records.Resource{})}
+	if u, ok := underWay[c.ID]; ok {
+		s.UnderWay = &u
+	}
+	return s
 }
 
 // For is for whom the container is suspended, for people; "" if that isn't on record.
@@ -72,8 +92,18 @@ func (s *Suspended) For() string {
 	return "its ApplicationMaster"
 }
 
-// Text says in one line for people for how long and for whom the container is suspended, and when it resumes.
+// Text says in one line for people for how long and for whom the container is suspended, when it resumes, and what its node has not reported yet.
 func (s *Suspended) Text(now int64) string {
+	switch {
+	case s.UnderWay == nil:
+		return s.text(now)
+	case s.Level == ledgerpb.Level_RUNNING:
+		return s.UnderWay.Text(now)
+	}
+	return s.text(now) + " (" + s.UnderWay.Unreported() + ")"
+}
+
+func (s *Suspended) text(now int64) string {
 	x := s.Suspension()
 	text := "suspended"
 	if s.Level == ledgerpb.Level_SHRUNK {

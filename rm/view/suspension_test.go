@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
@@ -122,6 +123,21 @@ func TestContainersThatAnEarlierReleaseHasSuspended(t *testing.T) {
 }
 
 // An amount of one vcore is singular, as in "1 vcore frees up"; all others are plural.
+// What a node has not reported yet isn't said of its container as if it were so.
+func TestLevelsThatNodesHaveNotReported(t *testing.T) {
+	s, change, tasks := suspending(t)
+	change(2000, s.Container(tasks[0]).ChangeLevel(ledgerpb.Level_FROZEN, records.NewResource(1024, 0), ledger.Cause{User: "ann"}))
+	for id, want := range map[records.ContainerID]string{
+		tasks[0]: "suspended 8 s by user ann (n7 has not reported it yet)", tasks[1]: "resuming for 4 s; n7 has not reported it yet",
+	} {
+		c := s.Container(id)
+		x := suspended(container(s, s.Apps[id.Attempt.App], c), map[records.ContainerID]level.UnderWay{id: {To: c.Level, Node: c.Node, Since: 6000}})
+		if got := x.Text(10_000); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestFrees(t *testing.T) {
 	for _, x := range []struct {
 		short records.Resource

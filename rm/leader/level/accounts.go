@@ -147,7 +147,7 @@ func (l *Levels) measured(a *Account, r *Report) {
 // nobody else gets it before that. When it has let go, it is charged what it is to hold.
 func (l *Levels) charge(r *Report) {
 	c := l.work.Container(r.Container)
-	if c == nil || !c.Live() || c.Level == ledgerpb.Level_RUNNING || l.orders[c.ID] != nil {
+	if c == nil || !c.Live() || c.Level == ledgerpb.Level_RUNNING || l.byContainer[c.ID] != nil {
 		return
 	}
 	h, ok := l.HandleOf(c)

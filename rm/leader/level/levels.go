@@ -101,11 +101,11 @@ func (m Memory) Differs(from Memory) bool {
 // loop's operations.
 type Levels struct {
 	Config
-	loop   Loop
-	work   *ledger.State
-	nodes  map[records.NodeID]*node
-	orders map[records.ContainerID]*order // that nodes have not answered yet
-	number int64                          // of the last order
+	loop  Loop
+	work  *ledger.State
+	nodes map[records.NodeID]*node
+	openOrders
+	number int64 // of the last order
 	// clings are containers whose memory their nodes can't take, with what they are to hold.
 	clings map[records.ContainerID]records.Resource
 
@@ -127,7 +127,10 @@ type node struct {
 
 // New makes the Levels of a working copy.
 func New(loop Loop, work *ledger.State, cfg Config) *Levels {
-	return &Levels{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, orders: map[records.ContainerID]*order{}, clings: map[records.ContainerID]records.Resource{}, latest: map[records.ContainerID]int32{}}
+	return &Levels{
+		Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, openOrders: openOrders{byContainer: map[records.ContainerID]*order{}, underWay: map[records.ContainerID]UnderWay{}},
+		clings: map[records.ContainerID]records.Resource{}, latest: map[records.ContainerID]int32{},
+	}
 }
 
 // Show tells the driver what a node can do, by its features on record and what it says of its memory.

@@ -39,6 +39,7 @@ type order struct {
 	leveled bool // its node knows levels
 	all     bool // the container is to go on also where its application has it stand still
 	asking  bool
+	since   time.Time // when it was decided
 	again   time.Time // when to send it once more
 }
 
@@ -55,9 +56,10 @@ func (l *Levels) want(c *ledger.Container, level ledgerpb.Level, held records.Re
 	n := l.work.Nodes[c.Node]
 	o := &order{
 		Order: Order{Container: c.ID, Level: level, Held: held, Version: c.LevelVersion, For: cause.Queue, BreathEvery: cause.BreathEvery, Type: l.typeOf(c)},
-		was:   was, number: l.number, again: l.loop.Now().Add(pause), leveled: n != nil && slices.Contains(n.Features, FeatureLevels),
+		was:   was, number: l.number, since: l.loop.Now(), again: l.loop.Now().Add(pause), leveled: n != nil && slices.Contains(n.Features, FeatureLevels),
 	}
-	l.orders[c.ID], l.latest[c.ID] = o, c.LevelVersion
+	l.put(o, c.Node)
+	l.latest[c.ID] = c.LevelVersion
 	return o
 }
 
@@ -92,7 +94,7 @@ func (l *Levels) record(c *ledger.Container, level ledgerpb.Level, held records.
 // tell says whether a container stands still, or nearly. It does so from the moment that this is on record until its node says that it goes on.
 func (l *Levels) tell(c *ledger.Container) {
 	suspended := c.Starved()
-	if l.Tell == nil || !suspended && l.orders[c.ID] != nil {
+	if l.Tell == nil || !suspended && l.byContainer[c.ID] != nil {
 		return
 	}
 	l.loop.AfterCommit(func() {
@@ -156,20 +158,20 @@ func tellAhead(l *Levels, c *ledger.Container, waits bool) {
 // settle records the answer of a node to an order. What the node refuses is taken back, and what it did not receive is sent again.
 func (l *Levels) settle(o *order, err error) {
 	id := o.Container
-	if now := l.orders[id]; now == nil || now.number != o.number {
+	if now := l.byContainer[id]; now == nil || now.number != o.number {
 		return // there is a later one
 	}
 	o.asking, o.again = false, l.loop.Now().Add(pause)
 	switch c := l.work.Container(id); {
 	case c == nil, !c.Live():
-		delete(l.orders, id)
+		l.drop(id)
 	case err == nil:
-		delete(l.orders, id)
+		l.drop(id)
 		l.tell(c)
 	case refusal.Is(err, refusal.Refused) && o.For != "" && o.Level == ledgerpb.Level_RUNNING: // it has its room, and nobody else would have it go on
 		l.Log.WithField("container", id).WithField("node", c.Node).WithError(err).Warn("its node can't let it go on yet; it is told again")
 	case refusal.Is(err, refusal.Refused):
-		delete(l.orders, id)
+		l.drop(id)
 		l.Log.WithField("container", id).WithField("node", c.Node).WithError(err).Warn("its node can't bring it to level " + o.Level.String())
 		l.takeBack(c, o)
 		l.tell(c)
@@ -213,18 +215,18 @@ func (l *Levels) Failed(orders []Failed) {
 			continue
 		}
 		l.number++
-		o := &order{Order: Order{Container: c.ID, Level: c.Level}, number: l.number}
+		o := &order{Order: Order{Container: c.ID, Level: c.Level}, number: l.number, since: l.loop.Now()}
 		if h, ok := l.HandleOf(c); ok {
 			_, o.For, _ = l.Scheduler.Suspended(h)
 		}
-		l.orders[c.ID] = o
+		l.put(o, c.Node)
 		l.settle(o, refusal.New(refusal.Refused, "%s", f.Reason))
 	}
 }
 
 // Repeat sends the orders once more that nodes have not answered.
 func (l *Levels) Repeat(now time.Time) {
-	for id, o := range l.orders {
+	for id, o := range l.byContainer {
 		if !now.Before(o.again) {
 			l.send(id)
 		}
@@ -243,12 +245,12 @@ func (l *Levels) Repeat(now time.Time) {
 
 // send sends the order for a container, if there is one that isn't under way.
 func (l *Levels) send(id records.ContainerID) {
-	o, c := l.orders[id], l.work.Container(id)
+	o, c := l.byContainer[id], l.work.Container(id)
 	switch {
 	case o == nil || o.asking:
 		return
 	case c == nil || !c.Live():
-		delete(l.orders, id)
+		l.drop(id)
 		return
 	}
 	o.asking = true
@@ -266,7 +268,7 @@ func (l *Levels) send(id records.ContainerID) {
 // first after its registration.
 func (l *Levels) Reported(c *ledger.Container, sub pb.ContainerSubState, first bool) {
 	suspended := sub == pb.ContainerSubState_CSS_PAUSED
-	if l.orders[c.ID] != nil || !suspended && sub != pb.ContainerSubState_CSS_RUNNING || !l.suspends(c.Node) {
+	if l.byContainer[c.ID] != nil || !suspended && sub != pb.ContainerSubState_CSS_RUNNING || !l.suspends(c.Node) {
 		return
 	}
 	same := suspended == c.Suspended()

@@ -346,7 +346,7 @@ func TestContainersThatCannotBeAskedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t, all...)
 		w.do(func() { w.State.Container(w.task).State = ledger.ContainerAllocated })
-		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{}), "has not been started yet: suspend it when its ApplicationMaster has started it")
+		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{}), "has not been started by its ApplicationMaster yet: suspend it when it runs")
 		w.do(func() {
 			w.State.Container(w.task).State = ledger.ContainerRunning
 			delete(w.State.Nodes, w.node)

@@ -71,9 +71,12 @@ func ParseBreathe(text string) (time.Duration, error) {
 }
 
 // Suspend suspends or shrinks a running container. It returns when the node has taken its CPU. If the node doesn't answer, what is on
-// record still holds: the order is sent again.
+// record still holds: the order is sent again, and the error is an *Unconfirmed. Whoever asks for the same once more waits for that order.
 func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish) error {
-	return l.ask(ctx, id, func(c *ledger.Container) (*order, error) {
+	return l.ask(ctx, id, "suspend it when it runs", func(c *ledger.Container) (*order, error) {
+		if o := l.byContainer[id]; o != nil && o.isWished(c, wish) {
+			return o, nil
+		}
 		level, held, err := l.wanted(c, wish)
 		if err != nil {
 			return nil, err
@@ -86,9 +89,13 @@ func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish)
 }
 
 // Resume lets a suspended or shrunk container go on with all that it claims, whoever has it so. It is refused where its node or a queue hasn't room for
-// that. Of a container that runs with its claim, nothing changes.
+// that. Of a container that runs with its claim, nothing changes. If the node doesn't answer, the error is an *Unconfirmed.
 func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
-	return l.ask(ctx, id, func(c *ledger.Container) (*order, error) {
+	return l.ask(ctx, id, "there is nothing to resume", func(c *ledger.Container) (*order, error) {
+		if o := l.byContainer[id]; o != nil && o.Level == ledgerpb.Level_RUNNING && c.Level == o.Level {
+			o.all = true
+			return o, nil
+		}
 		if h, ok := l.HandleOf(c); ok && (l.Scheduler.Held(h) != c.Resource || l.chosen(h)) && !l.Scheduler.Return(h, false) {
 			return nil, l.noRoom(c, l.Scheduler.Held(h))
 		}
@@ -117,12 +124,13 @@ func (l *Levels) noRoom(c *ledger.Container, held records.Resource) error {
 		c.ID, l.Types.Format(held), l.Types.Format(c.Resource), c.Node, l.Types.Format(free))
 }
 
-// ask has the node of a container do what somebody wants, and returns when it has answered.
-func (l *Levels) ask(ctx context.Context, id records.ContainerID, decide func(*ledger.Container) (*order, error)) error {
+// ask has the node of a container do what somebody wants, and returns when it has answered. mend is what to do about one that has not begun.
+func (l *Levels) ask(ctx context.Context, id records.ContainerID, mend string, decide func(*ledger.Container) (*order, error)) error {
 	var node records.NodeID
 	var o *order
+	var sent order
 	err := l.loop.Do(func() error {
-		c, err := l.running(id)
+		c, err := l.running(id, mend)
 		if err != nil {
 			return err
 		}
@@ -134,14 +142,21 @@ func (l *Levels) ask(ctx context.Context, id records.ContainerID, decide func(*l
 			return err
 		}
 		o.asking = true
-		node = c.Node
+		node, sent = c.Node, *o
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	err = l.carry(ctx, node, o)
-	if over := l.loop.Do(func() error { l.settle(o, err); return nil }); err == nil {
+	err = l.carry(ctx, node, &sent)
+	over := l.loop.Do(func() error {
+		l.settle(o, err)
+		if err != nil && l.byContainer[id] == o {
+			err = &Unconfirmed{Container: id, UnderWay: l.underWay[id], Now: l.loop.Now().UnixMilli(), Err: err}
+		}
+		return nil
+	})
+	if err == nil {
 		err = over
 	}
 	return err
@@ -242,9 +257,12 @@ func (l *Levels) sinceAndFor(c *ledger.Container) string {
 	}
 	switch {
 	case s.Queue != "":
-		return text + ", for queue " + s.Queue + ", and resumes by itself when its node has room"
+		text += ", for queue " + s.Queue + ", and resumes by itself when its node has room"
 	case s.User != "":
-		return text + ", by user " + s.User
+		text += ", by user " + s.User
+	}
+	if u, ok := l.underWay[c.ID]; ok {
+		text += " (" + u.Unreported() + ")"
 	}
 	return text
 }
@@ -264,13 +282,13 @@ func (l *Levels) memoryOf(id records.NodeID) Memory {
 	return Memory{}
 }
 
-func (l *Levels) running(id records.ContainerID) (*ledger.Container, error) {
+func (l *Levels) running(id records.ContainerID, mend string) (*ledger.Container, error) {
 	c := l.work.Container(id)
 	if c == nil || !c.Live() {
 		return nil, refusal.New(refusal.NoSuchContainer, "Container %v doesn't exist, or has ended", id)
 	}
 	if c.State == ledger.ContainerAllocated && !c.AM {
-		return nil, refusal.New(refusal.Refused, "Container %v has not been started yet: suspend it when its ApplicationMaster has started it", id)
+		return nil, refusal.New(refusal.Refused, "Container %v has not been started by its ApplicationMaster yet: %s", id, mend)
 	}
 	return c, nil
 }

@@ -44,6 +44,10 @@ func (s *session) containerControl(text, verb string, query url.Values) error {
 		Container struct {
 			Level      string
 			RanAlready bool
+			Suspension struct {
+				Text            string
+				UnreportedSince json.Number
+			}
 		} `json:"container"`
 	}
 	if err := json.Unmarshal(a.Body, &answer); err != nil {
@@ -51,6 +55,8 @@ func (s *session) containerControl(text, verb string, query url.Values) error {
 	}
 	state := "is running again"
 	switch {
+	case millis(answer.Container.Suspension.UnreportedSince) > 0:
+		state = "is " + answer.Container.Suspension.Text
 	case answer.Container.RanAlready:
 		state = "runs already: it was not suspended"
 	case verb == "suspend" && answer.Container.Level == "SHRUNK":
@@ -64,7 +70,7 @@ func (s *session) containerControl(text, verb string, query url.Values) error {
 
 var suspendedColumns = []int{40, 10, 28, 10, 28, 20, 8, 30}
 
-// containerListSuspended prints the suspended and shrunk containers.
+// containerListSuspended prints the suspended and shrunk containers, and those whose nodes have not reported yet that they resume.
 func (s *session) containerListSuspended() error {
 	path, query := heddleAPI+"/containers", url.Values{"suspended": {"true"}}
 	if s.json {
@@ -85,6 +91,8 @@ func (s *session) containerListSuspended() error {
 					Since     json.Number
 					Times     json.Number
 					OnNode    struct{ SwappedBytes json.Number }
+
+					UnreportedSince json.Number
 				}
 			}
 		}
@@ -102,6 +110,9 @@ func (s *session) containerListSuspended() error {
 		}
 		if n := x.Suspension.OnNode.SwappedBytes; n != "" {
 			swapped = fmt.Sprintf("%d MB", millis(n)>>20)
+		}
+		if millis(x.Suspension.UnreportedSince) > 0 { // its node has not reported that level yet
+			x.Level = "to " + x.Level
 		}
 		s.write(javafmt.Row(suspendedColumns, x.ContainerID, x.Level, fmt.Sprintf("<memory:%s, vCores:%s>", x.Held.Memory, x.Held.VCores), swapped,
 			x.Suspension.For, since, string(x.Suspension.Times), x.NodeID))

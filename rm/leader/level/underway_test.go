@@ -1,0 +1,112 @@
+package level_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"heddle/rm/leader/level"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/preempt"
+	"heddle/yarn/records"
+)
+
+// unreported is what is to be known of the container: "": its node has reported the level on record.
+func (w *world) unreported(text string) {
+	w.t.Helper()
+	u, ok := w.UnderWay()[w.task]
+	if got := u.Text(w.Now().UnixMilli()); ok != (text != "") || ok && got != text {
+		w.t.Errorf("under way: %v, %q, want %q", ok, got, text)
+	}
+}
+
+// A node doesn't answer in time. What is wanted is on record, and isn't there: whoever asks for it once more waits for the same order, whoever asks for
+// something else is told. The order doesn't change by that, nor the time since when it is under way.
+func TestWhatNodesHaveNotReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.Levels.Nodes = func() level.Nodes { return silent{w} }
+		unconfirmed := func(err error, text string) {
+			t.Helper()
+			var e *level.Unconfirmed
+			if !errors.As(err, &e) || e.Container != w.task || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), text) {
+				t.Errorf("%v, want %q", err, text)
+			}
+			if u := w.UnderWay()[w.task]; e != nil && u != e.UnderWay {
+				t.Errorf("%+v, not %+v", e.UnderWay, u)
+			}
+		}
+		suspend := func(wish level.Wish) error { return w.Levels.Suspend(t.Context(), w.task, wish) }
+		resume := func() error { return w.Levels.Resume(t.Context(), w.task) }
+		w.unreported("")
+
+		shrink := level.Wish{Level: ledgerpb.Level_SHRUNK, User: "ann"}
+		held := records.NewResource(724, 1)
+		unconfirmed(suspend(shrink), "being shrunk for 10 s; n1 has not reported it yet")
+		unconfirmed(suspend(shrink), "for 20 s;")
+		w.expect(ledgerpb.Level_SHRUNK, held, 1) // not by another step
+		less := records.NewResource(500, 1)
+		shrink.Held = &less
+		unconfirmed(suspend(shrink), "for 10 s;") // that is another order
+		w.expect(ledgerpb.Level_SHRUNK, less, 2)
+
+		w.returns = true
+		unconfirmed(resume(), "container "+w.task.String()+" is resuming for 10 s; n1 has not reported it yet (context deadline exceeded). It is told again every 5 s")
+		w.expect(ledgerpb.Level_RUNNING, claim, 3)
+		w.later(3 * time.Second)
+		w.unreported("resuming for 13 s; n1 has not reported it yet")
+		unconfirmed(resume(), "resuming for 23 s")
+		w.expect(ledgerpb.Level_RUNNING, claim, 3)
+
+		deep := level.Wish{Breathe: -1, User: "ann"}
+		unconfirmed(suspend(deep), "being suspended for 10 s; n1 has not reported it yet")
+		w.expect(ledgerpb.Level_RECLAIMED, records.NewResource(64, 0), 4)
+		unconfirmed(suspend(deep), "being suspended for 20 s")
+		deep.Level = ledgerpb.Level_RECLAIMED
+		unconfirmed(suspend(deep), "being suspended for 30 s")
+		w.expect(ledgerpb.Level_RECLAIMED, records.NewResource(64, 0), 4)
+		for name, other := range map[string]level.Wish{
+			"another level": {Level: ledgerpb.Level_FROZEN, Breathe: -1}, "another breath": {}, "another amount": {Breathe: -1, Held: &less},
+		} {
+			t.Log(name)
+			w.refused(suspend(other), "is reclaimed already for 30 s, by user ann (n1 has not reported it yet): resume it first")
+		}
+		w.unreported("being suspended for 30 s; n1 has not reported it yet")
+
+		w.Levels.Nodes = func() level.Nodes { return w }
+		w.later(10 * time.Second)
+		w.unreported("")
+		w.refused(suspend(deep), "is reclaimed already for 40 s, by user ann: resume it first")
+		if err := resume(); err != nil {
+			t.Error(err)
+		}
+		w.unreported("")
+		w.Levels.Nodes = func() level.Nodes { return silent{w} }
+		unconfirmed(suspend(level.Wish{}), "for 10 s")
+		w.ends()
+		w.later(time.Minute)
+		w.unreported("")
+	})
+}
+
+// What preemption has decided isn't somebody's wish, also while the node has not reported it.
+func TestPreemptionIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.Levels.Nodes = func() level.Nodes { return silent{w} }
+		w.suspend(preempt.Quote{})
+		w.unreported("being suspended for 0 s; n1 has not reported it yet")
+		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{}),
+			"for queue root.b, and resumes by itself when its node has room (n1 has not reported it yet): resume it first")
+		w.later(11 * time.Second) // no call is left
+		w.decide(drive.Resume, claim)
+		w.unreported("resuming for 0 s; n1 has not reported it yet")
+		w.Levels.Nodes = func() level.Nodes { return w }
+		w.later(15 * time.Second)
+		w.unreported("")
+	})
+}
