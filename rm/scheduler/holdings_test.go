@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler/schedulertest"
 	"heddle/yarn/records"
 )
@@ -12,7 +13,9 @@ import (
 func exchange(t *testing.T) (s *Scheduler, h AppHandle, held []ContainerHandle) {
 	t.Helper()
 	gb := schedulertest.GB
-	s = New(Config{Tree: schedulertest.Halves(t, nil), Minimum: gb(1), Heartbeat: time.Second})
+	s = New(Config{
+		Tree: schedulertest.Halves(t, map[string]string{"root.a.heddle-preemption": "suspend-immediate"}), Minimum: gb(1), Heartbeat: time.Second,
+	})
 	s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: gb(4)})
 	s.AddApp(AppSpec{Queue: "root.b", User: "v", Seq: 0, AM: gb(1)}) // it asks for nothing
 	h = s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, AM: gb(1)})
@@ -36,10 +39,13 @@ func exchange(t *testing.T) (s *Scheduler, h AppHandle, held []ContainerHandle) 
 func TestRoomIsExchangedForARequest(t *testing.T) {
 	gb := schedulertest.GB
 	s, h, held := exchange(t)
+	large := schedulertest.Row(1, 2)
+	large.Priority, large.AllocationRequestID = 5, 8
+	s.UpdateAsks(h, []Ask{large}) // more than the container gives up
 	for _, x := range []struct {
 		to                records.Resource
 		priority, request int64
-	}{{gb(1), 5, 7}, {gb(1), 4, 6}, {gb(3), 5, 6}} {
+	}{{gb(1), 5, 7}, {gb(1), 4, 6}, {gb(1), 5, 8}, {gb(3), 5, 6}, {records.NewResource(-1, 1), 5, 6}} {
 		if s.Exchange(held[0], x.to, int32(x.priority), x.request) {
 			t.Errorf("%+v is exchanged", x)
 		}
@@ -59,6 +65,48 @@ func TestRoomIsExchangedForARequest(t *testing.T) {
 	got := s.Schedule(1)
 	if len(got) != 1 || got[0].Kind != Allocate || got[0].App != h || got[0].Priority != 5 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Nothing is exchanged for a container that would hold more then, though it could.
+func TestNothingIsExchangedForMore(t *testing.T) {
+	gb := schedulertest.GB
+	s, _, held := exchange(t)
+	if s.SetHeld(held[0], gb(0)); s.Exchange(held[0], gb(1), 5, 6) || s.Held(held[0]) != gb(0) {
+		t.Errorf("it holds %v", s.Held(held[0]))
+	}
+}
+
+// A container takes what its node says, and nobody else's containers can be noted so.
+func TestWhatNodesSayIsNoted(t *testing.T) {
+	gb := schedulertest.GB
+	s, _, held := exchange(t)
+	if !s.NoteHeld(held[0], gb(1)) || s.Held(held[0]) != gb(1) {
+		t.Errorf("it holds %v", s.Held(held[0]))
+	}
+	if s.NoteHeld(held[0], gb(3)) || s.Held(held[0]) != gb(1) {
+		t.Errorf("it holds %v, and claims %v", s.Held(held[0]), s.Claim(held[0]))
+	}
+}
+
+// Room that containers of a leaf give up goes to the applications of that leaf, in their order, though another queue comes first.
+func TestRoomIsOfferedToALeaf(t *testing.T) {
+	gb := schedulertest.GB
+	s, h, held := exchange(t)
+	later := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 9, AM: gb(1)})
+	other := s.AddApp(AppSpec{Queue: "root.b", User: "w", Seq: 10, AM: gb(1)}) // whose queue has nothing yet
+	for _, a := range []AppHandle{later, other} {
+		s.UpdateAsks(a, []Ask{schedulertest.Row(1, 1)})
+	}
+	s.Schedule(1)
+	s.SetHeld(held[0], gb(0))
+	s.Offer(later, 0, gb(2))
+	var apps []AppHandle
+	for _, d := range s.Schedule(2) {
+		apps = append(apps, d.App)
+	}
+	if len(apps) != 2 || apps[0] != h || apps[1] != later {
+		t.Errorf("the room went to %v, want %v and %v", apps, h, later)
 	}
 }
 
@@ -85,8 +133,8 @@ func TestWhereContainersAre(t *testing.T) {
 		if got := s.NodeOf(c); got != want {
 			t.Errorf("container %d is on node %d, not on %d", c, got, want)
 		}
-		if _, path := s.Means(c); path != "root.a" {
-			t.Errorf("container %d is of queue %q", c, path)
+		if means, path := s.Means(c); path != "root.a" || means != suspension.Immediate {
+			t.Errorf("container %d is of queue %q, from which preemption takes by %v", c, path, means)
 		}
 	}
 	s.SetHeld(k, schedulertest.GB(0))

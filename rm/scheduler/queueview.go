@@ -93,14 +93,14 @@ func (s *Scheduler) moment() (m moment) {
 // asked is what the applications of one user in a leaf wait for, and what is reserved for them.
 type asked struct{ pending, reserved records.Resource }
 
-// askedByUsers sums up what the applications of each user ask for, by the users' handles. The core has no such sums.
+// askedByUsers sums up what the applications of each user ask for, by the users' handles. The core has no such sums. Applications that are gone
+// ask for nothing.
 func (s *Scheduler) askedByUsers() []asked {
 	of := make([]asked, len(s.core.Users))
 	for i := range s.core.Apps {
-		if a := &s.core.Apps[i]; a.Live {
-			x := &of[a.User]
-			x.pending, x.reserved = x.pending.Add(a.PendingSum), x.reserved.Add(a.Reserved)
-		}
+		a := &s.core.Apps[i]
+		x := &of[a.User]
+		x.pending, x.reserved = x.pending.Add(a.PendingSum), x.reserved.Add(a.Reserved)
 	}
 	return of
 }

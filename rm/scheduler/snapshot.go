@@ -35,7 +35,7 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 	killable := s.killableSet()
 	for h := range s.core.Containers {
 		c := &s.core.Containers[h]
-		if !c.Live() || apps[c.App] < 0 || nodes[c.Node] < 0 {
+		if !c.Live() {
 			continue
 		}
 		p := preempt.Container{Node: nodes[c.Node], Resource: *s.core.Holds(c), Handle: int32(h), Killable: killable[handle.Container(h)]}
@@ -70,7 +70,7 @@ func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares
 	p := preempt.Queue{
 		Path: q.Cfg.Path, Parent: parent, Used: q.Used, Maximum: q.Maximum, Reserved: q.Reserved,
 		Guaranteed: q.Guaranteed.Min(q.Maximum), // as nothing is to be taken for what it can't have
-		Disabled:   q.Cfg.NoPreemption || q.Cfg.Fair.NoPreemption,
+		Disabled:   q.Cfg.NoPreemption,
 		IntraOff:   q.Cfg.NoIntraPreemption || q.Apps == order.ByRatio, // only the leaf's policy knows who comes first there
 		Means:      q.Cfg.Means, Unable: q.Cfg.Unable,
 		FairOrder:  q.Apps == order.ByAppUse || q.Apps == order.ByFairness,
@@ -100,11 +100,10 @@ func timeout(d time.Duration) int64 {
 	return d.Milliseconds()
 }
 
-// snapNodes returns the places of nodes by their handles.
+// snapNodes returns the places of nodes by their handles. Those that are gone have none.
 func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 	at := make([]int, len(s.core.Nodes.At))
 	for h := range s.core.Nodes.At {
-		at[h] = -1
 		if n := &s.core.Nodes.At[h]; n.Live {
 			at[h] = len(out.Nodes)
 			p := preempt.Node{Host: s.core.Nodes.Name(n.Host), Rack: s.core.Nodes.Name(n.Rack), Closed: n.Open == nodeset.NoWork, Handle: int32(h)}
@@ -117,25 +116,21 @@ func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 	return at
 }
 
-// snapApps returns the places of applications by their handles, and sums up what leaves wait for within users' limits
-// (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit).
+// snapApps returns the places of active applications by their handles, and sums up what leaves wait for within users' limits. Others have no
+// containers (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit).
 func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*fairshare.Queue, at map[int32]int) []int {
 	places := make([]int, len(s.core.Apps))
 	room, whole := map[int32]records.Resource{}, map[int32]records.Resource{} // of users, the latter with what is reserved
 	limits := s.policy.UserLimitsOfAll()
 	nth := map[int32]int{} // runnable applications of leaves so far, as shareFairly numbers them
 	for h := range s.core.Apps {
-		places[h] = -1
 		a := &s.core.Apps[h]
-		if !a.Live {
-			continue
-		}
 		var fair records.Resource
 		if share := shares[a.Leaf]; share != nil && a.Runnable {
 			fair = share.Apps[nth[a.Leaf]].Fair
 			nth[a.Leaf]++
 		}
-		if !a.Active && a.Running == 0 {
+		if !a.Active {
 			continue
 		}
 		q, u := &s.core.Queues[a.Leaf], &s.core.Users[a.User]
@@ -144,20 +139,18 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 			ID: names.App(handle.App(h)), Queue: at[a.Leaf], User: u.Name, Priority: a.Spec.Priority, Seq: a.Spec.Seq,
 			Used: a.Used, Fair: fair, UserLimit: s.core.Calc.Weighted(limits[a.Leaf], u.Weight),
 		}
-		if a.Active {
-			var held records.Resource
-			p.Asks, held = snapAsks(a, s)
-			if _, ok := room[a.User]; !ok {
-				room[a.User] = limit.Sub(u.Used).Max(records.Resource{})
-				whole[a.User] = room[a.User]
-			}
-			pending := a.PendingSum.Sub(held) // nothing is taken for what wouldn't be granted
-			wants := pending.Sub(a.Reserved).Max(records.Resource{}).Min(room[a.User])
-			asks := pending.Min(whole[a.User])
-			room[a.User], whole[a.User] = room[a.User].Sub(wants), whole[a.User].Sub(asks)
-			leaf := &out.Queues[at[a.Leaf]]
-			leaf.Pending, leaf.Asked = leaf.Pending.Add(wants), leaf.Asked.Add(asks)
+		var held records.Resource
+		p.Asks, held = snapAsks(a, s)
+		if _, ok := room[a.User]; !ok {
+			room[a.User] = limit.Sub(u.Used).Max(records.Resource{})
+			whole[a.User] = room[a.User]
 		}
+		pending := a.PendingSum.Sub(held) // nothing is taken for what wouldn't be granted
+		wants := pending.Sub(a.Reserved).Max(records.Resource{}).Min(room[a.User])
+		asks := pending.Min(whole[a.User])
+		room[a.User], whole[a.User] = room[a.User].Sub(wants), whole[a.User].Sub(asks)
+		leaf := &out.Queues[at[a.Leaf]]
+		leaf.Pending, leaf.Asked = leaf.Pending.Add(wants), leaf.Asked.Add(asks)
 		places[h] = len(out.Apps)
 		out.Apps = append(out.Apps, p)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/rm/queue"
+	"heddle/rm/queue/suspension"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/preempt"
@@ -170,8 +171,9 @@ func TestSnapshotsOfFairQueuesThatGiveNothing(t *testing.T) {
 func TestSnapshotsLeaveOutWhatPoliciesHoldBack(t *testing.T) {
 	gb := schedulertest.GB
 	s := New(Config{Tree: schedulertest.Halves(t, map[string]string{"root.a.heddle-stage-policy": "fresh"}), Minimum: gb(1), Heartbeat: time.Second})
-	s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: gb(2)})
+	s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: gb(40)})
 	a := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, Type: "MAPREDUCE", AM: gb(1)})
+	s.Restore(s.AddApp(AppSpec{Queue: "root.b", User: "v", Seq: 2, AM: gb(1)}), 0, gb(38))
 	maps, reduces := schedulertest.Row(4, 1), schedulertest.Row(3, 2)
 	maps.Priority, reduces.Priority = 20, 10
 	s.UpdateAsks(a, []Ask{maps, reduces})
@@ -180,6 +182,38 @@ func TestSnapshotsLeaveOutWhatPoliciesHoldBack(t *testing.T) {
 	snap := s.Snapshot(known{})
 	if diff := cmp.Diff([]preempt.Ask{{Name: core.Any, Relax: true, Capability: gb(1), Count: 2, Priority: 20}}, snap.Apps[0].Asks); diff != "" {
 		t.Errorf("(- wanted)\n%s", diff)
+	}
+	leaf := snap.Queues[1]
+	if leaf.Path != "root.a" || leaf.Pending != gb(2) || leaf.Asked != gb(2) {
+		t.Errorf("%s waits for %v, in all for %v", leaf.Path, leaf.Pending, leaf.Asked)
+	}
+	if !leaf.IntraOff { // only its policy knows who comes first there
+		t.Error("containers are taken from some applications of a leaf with a policy for others of it")
+	}
+}
+
+// Preemption sees how queues want to be taken from, also on nodes that can't suspend.
+func TestSnapshotsOfMeans(t *testing.T) {
+	s := New(Config{Tree: schedulertest.Halves(t, map[string]string{
+		"root.a.heddle-preemption": "suspend-immediate", "root.b.heddle-preemption-unable": "kill", "root.b.heddle-preemption": "none",
+	})})
+	s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(4, 4)})
+	got := map[string][2]suspension.Means{}
+	for _, q := range s.Snapshot(known{}).Queues {
+		got[q.Path] = [2]suspension.Means{q.Means, q.Unable}
+	}
+	want := map[string][2]suspension.Means{"root": got["root"], "root.a": {suspension.Immediate, got["root"][1]}, "root.b": {suspension.Spare, suspension.Kill}}
+	if diff := cmp.Diff(want, got); diff != "" || got["root"][1] == suspension.Kill {
+		t.Errorf("(- wanted)\n%s", diff)
+	}
+}
+
+// An application that waits to become active asks for nothing that is taken from others.
+func TestSnapshotsLeaveOutWhoWaits(t *testing.T) {
+	s, first, _ := reserving(t)
+	snap := s.Snapshot(known{})
+	if len(snap.Apps) != 2 || snap.Apps[1].ID != (known{}).App(first) {
+		t.Errorf("%d applications: %+v", len(snap.Apps), snap.Apps)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"heddle/yarn/records"
 )
 
+// mustHold checks the core at the end of a call of Schedule.
 func (s *Core) mustHold() {
 	if err := s.Check(); err != nil {
 		panic(fmt.Sprintf("scheduler: %v", err))

@@ -726,3 +726,85 @@ func TestReservationsTellWhatTheyAreFor(t *testing.T) {
 	}
 	t.Error("no node is reserved")
 }
+
+// Room is offered to a request on the node where it is, and only if the request may have it there.
+func TestRoomIsOfferedWhereItIs(t *testing.T) {
+	c := start(t, nil, "n0", "n1")
+	h := c.app("root.a", "u", 0)
+	c.Restore(c.app("root.b", "v", 0), 0, gb(10))
+	c.run(0)
+	c.UpdateAsks(h, []core.Ask{only(row(1, 2)), at(row(1, 2), "n1")})
+	d := request(c, h, 0)
+	if c.Offer(d, 0) {
+		t.Error("it is offered room on n0, which is full, and where it may not go")
+	}
+	if !c.Offer(d, 1) {
+		t.Fatal("it is offered no room on n1")
+	}
+	if k := c.gets(h, 1, "what it was offered"); c.Containers[k[0]].Node != 1 {
+		t.Errorf("it got it on node %d", c.Containers[k[0]].Node)
+	}
+}
+
+// A user's turn is that of the most urgent application that he has yet: when that ends, others may come first.
+func TestUsersLoseTheirTurnWithTheirApplication(t *testing.T) {
+	c := start(t, nil, "n0")
+	urgent := c.app("root.a", "u", 9)
+	second := c.app("root.a", "u", 0)
+	other := c.app("root.a", "v", 5)
+	hog := c.Restore(c.app("root.b", "w", 0), 0, gb(10))
+	c.run(0)
+	c.UpdateAsks(second, []core.Ask{row(1, 1)})
+	c.UpdateAsks(other, []core.Ask{row(1, 1)})
+	c.RemoveApp(urgent)
+	c.run(0)
+	c.ResizeContainer(hog, gb(9))
+	c.gets(other, 1, "the more urgent of two")
+}
+
+// In a preferred rack the next containers may go there at once. Elsewhere they go when the rest of the delay has passed since then.
+func TestARackLetsTheNextContainersComeAtOnce(t *testing.T) {
+	c := start(t, map[string]string{
+		"node-locality-delay": "1", "rack-locality-additional-delay": "1", "rack-locality-full-reset": "false",
+	}, "n0")
+	c.AddNode(nodeset.Spec{Host: "s0", Rack: "/s", Capability: gb(2)})
+	c.AddNode(nodeset.Spec{Host: "s1", Rack: "/s", Capability: gb(10)})
+	c.AddNode(nodeset.Spec{Host: "n1", Rack: "/r", Capability: gb(10)})
+	c.Restore(c.app("root.b", "v", 0), 2, gb(10))
+	c.run(1000)
+	h := c.app("root.a", "u", 0, row(3, 1), at(row(3, 1), "s1"), at(row(3, 1), "/s"))
+	c.gets(h, 0, "while it waits for its host")
+	c.Now = c.NextWake() // a delay of one node in four: 250 ms
+	if got := c.gets(h, 2, "in its rack"); c.Now != 1250 || c.Containers[got[0]].Node != 1 || c.Containers[got[1]].Node != 1 {
+		t.Errorf("at %d: %v", c.Now, got)
+	}
+	if wake := c.NextWake(); wake != 1500 {
+		t.Errorf("it may go anywhere at %d, want 1500: two of four nodes let pass", wake)
+	}
+	c.Now = 1499
+	c.gets(h, 0, "before that")
+	c.Now = 1500
+	c.gets(h, 1, "anywhere")
+}
+
+// In capacity queues applications may name a leaf without those above it.
+func TestLeavesGoByTheirNames(t *testing.T) {
+	c := start(t, nil, "n0")
+	if h := c.app("b", "u", 0); c.Queues[c.Apps[h].Leaf].Cfg.Path != "root.b" {
+		t.Errorf("an application of b is in %s", c.Queues[c.Apps[h].Leaf].Cfg.Path)
+	}
+}
+
+// Clients choose sizes. A size that no container has any more gives its number back, or ever new sizes would fill the memory.
+func TestSizesThatNobodyHasAreForgotten(t *testing.T) {
+	c := start(t, nil, "n0")
+	h := c.app("root.a", "u", 0)
+	for i := range int64(20) {
+		k := c.Restore(h, 0, gb(i))
+		c.ResizeContainer(k, gb(i+100))
+		if n := c.SizeNumber(k); n > 1 { // while it changes it has two
+			t.Fatalf("the only container's size is number %d", n)
+		}
+		c.Free(k)
+	}
+}

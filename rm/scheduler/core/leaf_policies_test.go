@@ -278,3 +278,66 @@ func TestPoliciesThatDoNotWatch(t *testing.T) {
 	c.NoteBandwidth(1e6)
 	c.run(1000)
 }
+
+// A policy hears that an application withdraws all that it asks for, request by request.
+func TestPoliciesHearOfWithdrawnRequests(t *testing.T) {
+	c, p := listen(t, "n0")
+	first, second := row(2, 20), row(3, 30)
+	second.Priority = 5
+	h := c.app("root.a", "u", 0, first, second)
+	p.asked = nil
+	c.ClearAsks(h)
+	if len(p.asked) != 2 {
+		t.Fatalf("told of %+v", p.asked)
+	}
+	for i, want := range []leaf.Ask{{Capability: gb(20)}, {Priority: 5, Capability: gb(30)}} {
+		if k := p.asked[i]; k.App.Handle != h || k.Count != 0 || k.Priority != want.Priority || k.Capability != want.Capability {
+			t.Errorf("told %+v", k)
+		}
+	}
+}
+
+// A policy that comes to a leaf hears nothing of applications that have left it.
+func TestPoliciesHearNothingOfWhoIsGone(t *testing.T) {
+	c := start(t, nil, "n0")
+	h := c.app("root.a", "u", 0, row(1, 1))
+	c.NoteOutputs(h, 3, 3000)
+	c.RemoveApp(h)
+	if err := c.SetTree(schedulertest.Halves(t, map[string]string{"root.a.ordering-policy": "listener"})); err != nil {
+		t.Fatal(err)
+	}
+	if p := listeners[len(listeners)-1]; len(p.asked) != 0 || len(p.outputs) != 0 {
+		t.Errorf("told of requests %+v and outputs %v", p.asked, p.outputs)
+	}
+}
+
+// pairs is a policy that lets an application's requests of priority 7 go on when it has got another container.
+type pairs struct {
+	listener
+	got map[handle.App]bool
+}
+
+func (p *pairs) Hold(k leaf.Ask) (bool, int64) {
+	return k.Priority == 7 && !p.got[k.App.Handle], math.MaxInt64
+}
+
+func (p *pairs) Granted(a leaf.App, _ leaf.Grant) {
+	p.got[a.Handle], p.askAgain = true, append(p.askAgain, a.Handle)
+}
+
+func init() { leaf.Register("pairs", func() leaf.Policy { return &pairs{got: map[handle.App]bool{}} }) }
+
+// What a policy lets go on as something else was granted gets what is left in the same call.
+func TestWhatAPolicyLetsGoOnIsServedAtOnce(t *testing.T) {
+	c := start(t, map[string]string{"root.a.ordering-policy": "pairs"}, "n0")
+	held, free := row(1, 1), row(1, 1)
+	held.Priority, free.Priority = 7, 9
+	h := c.app("root.a", "u", 0, held)
+	if _, got := c.run(1000); len(got) > 0 {
+		t.Fatalf("granted %v, though the policy holds it", got)
+	}
+	c.UpdateAsks(h, []core.Ask{free})
+	if _, got := c.run(1000); len(got[h]) != 2 {
+		t.Errorf("granted %v, want two containers", got)
+	}
+}

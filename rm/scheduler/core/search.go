@@ -20,7 +20,8 @@ func (s *Core) search(h int32, open order.Mask) int32 {
 		return order.Nothing
 	}
 	if q.Leaf {
-		return s.pickInLeaf(q, open)
+		s.Picked = open
+		return s.FirstInLeaf(q, open, order.Nothing)
 	}
 	for {
 		i := s.Orders.First(&q.Inner, open)
@@ -62,14 +63,8 @@ func (s *Core) BelowMaximum(h int32, size *records.Resource) bool {
 	return true
 }
 
-// pickInLeaf looks at the users by the first application that each has, so that the search ends when no later user can have
-// a better one.
-func (s *Core) pickInLeaf(q *Queue, open order.Mask) int32 {
-	s.Picked = open
-	return s.FirstInLeaf(q, open, order.Nothing)
-}
-
-// FirstInLeaf finds the first application of a leaf that has one of some classes, behind one if that is given, or nothing.
+// FirstInLeaf finds the first application of a leaf that has one of some classes, behind one if that is given, or nothing. It looks at the
+// users by the first application that each has, and ends when no later user can have a better one.
 func (s *Core) FirstInLeaf(q *Queue, want order.Mask, after int32) int32 {
 	best := order.Nothing
 	for i := s.Orders.First(&q.Inner, want); i != order.Nothing; i = s.Orders.Next(i, want) {

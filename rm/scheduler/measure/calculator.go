@@ -142,8 +142,8 @@ func (c *Calculator) Smaller(a, b records.Resource) records.Resource {
 // shares is what part of the cluster an amount is of each resource, the largest first.
 func (c *Calculator) shares(r *records.Resource) (out Shares) {
 	for i := range c.Types() {
-		if n := r[i]; n != 0 && c.Cluster[i] > 0 {
-			out[i] = float64(n) / float64(c.Cluster[i])
+		if c.Cluster[i] > 0 {
+			out[i] = float64(r[i]) / float64(c.Cluster[i])
 		}
 	}
 	Descend(out[:c.Types()])

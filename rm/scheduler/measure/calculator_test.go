@@ -69,9 +69,29 @@ func TestShares(t *testing.T) {
 	if m, d := memory.Share(&amount), dominant.Share(&amount); m != 0.1 || d != 0.5 {
 		t.Errorf("shares are %v and %v", m, d)
 	}
+	for _, x := range []struct {
+		cluster records.Resource
+		want    float64
+	}{{r(100, 0), 0.1}, {r(0, 10), 0}} {
+		memory.Cluster = x.cluster
+		if got := memory.Share(&amount); got != x.want {
+			t.Errorf("by memory it is %v of %v, want %v", got, x.cluster, x.want)
+		}
+	}
 	empty := measure.New(2, r(1, 1))
 	if got := empty.Share(&amount); got != 0 {
 		t.Errorf("of nothing it is %v", got)
+	}
+}
+
+// A type that the cluster lacks makes no amount larger.
+func TestTypesThatTheClusterLacks(t *testing.T) {
+	c := measure.New(3, r(1024, 1))
+	c.Cluster = r(100, 10)
+	a, b := r(20, 1), r(10, 5) // 20 % of the memory, and 50 % of the cores
+	a[2] = 7
+	if !c.Less(&a, &b) || c.Less(&b, &a) {
+		t.Errorf("%v is larger than %v", a, b)
 	}
 }
 

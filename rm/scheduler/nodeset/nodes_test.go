@@ -99,3 +99,33 @@ func check(t *rapid.T, s *nodeset.Set, has map[handle.Node]records.Resource, rac
 		}
 	}
 }
+
+// What no node has any more gives its number back, or a cluster whose nodes come, change and go would fill the memory.
+func TestKindsThatNoNodeHasAreForgotten(t *testing.T) {
+	calc := measure.New(2, records.NewResource(1, 1))
+	s := nodeset.New(&calc)
+	for i := range int64(20) {
+		h := s.Add(nodeset.Spec{Host: "n", Rack: "/r", Capability: records.NewResource(i, 1)})
+		s.SetCapability(h, records.NewResource(i, 2))
+		if n := s.KindNumber(h); n > 1 { // while it changes there are two
+			t.Fatalf("what the only node has is number %d", n)
+		}
+		s.Shut(h)
+		s.Remove(h)
+	}
+}
+
+// A node whose room changes often while nobody asks for its rack is noted once.
+func TestNodesAreNotedOnceForTheirRack(t *testing.T) {
+	calc := measure.New(2, records.NewResource(1, 1))
+	s := nodeset.New(&calc)
+	h := s.Add(nodeset.Spec{Host: "n", Rack: "/r", Capability: records.NewResource(10, 10)})
+	for range 5 {
+		if s.Reindex(h); s.Late(h) != 1 {
+			t.Fatalf("it is noted %d times", s.Late(h))
+		}
+	}
+	if s.IndexOf(s.Sites[s.At[h].Rack].Rack); s.Late(h) != 0 {
+		t.Error("it is noted still, though the index was asked for")
+	}
+}

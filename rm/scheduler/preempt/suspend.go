@@ -220,8 +220,8 @@ func (c *cutting) smallest() records.Resource {
 	return request.Add(gain)
 }
 
-// withoutReservations are queues as if no node were reserved for them. Schedulers reserve nodes for who finds no room, and don't count it as
-// waiting then. YARN's CapacityScheduler counts it as used instead. It waits nevertheless.
+// withoutReservations are queues that use and wait for what they would if no node were reserved for them. Schedulers reserve nodes for who
+// finds no room, and don't count it as waiting then. YARN's CapacityScheduler counts it as used instead. It waits nevertheless.
 func withoutReservations(queues []Queue, fair bool) []Queue {
 	queues = slices.Clone(queues)
 	for i := range queues {
@@ -229,7 +229,6 @@ func withoutReservations(queues []Queue, fair bool) []Queue {
 		if q.Pending = q.Asked; !fair {
 			q.Used = q.Used.Sub(q.Reserved)
 		}
-		q.Reserved = records.Resource{}
 	}
 	return queues
 }

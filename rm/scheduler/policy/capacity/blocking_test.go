@@ -8,6 +8,7 @@ import (
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
 
@@ -188,5 +189,54 @@ func TestWaitingBehindALargeRequestIsExplained(t *testing.T) {
 				t.Errorf("(- wanted, + told)\n%s", diff)
 			}
 		})
+	}
+}
+
+// A large request that the policy of its leaf makes wait holds nobody behind it.
+func TestRequestsThatAreHeldBackHoldNobody(t *testing.T) {
+	for policy, want := range map[string]int{"fifo": 0, "capped": 1} { // at 7 GB
+		c := start(t, 1, map[string]string{"root.a.maximum-capacity": "60", "root.a.ordering-policy": policy})
+		c.active("root.a", "w", 0, 50)
+		first, second := c.active("root.a", "u", 0, 0), c.active("root.a", "v", 0, 0)
+		c.UpdateAsks(first, []core.Ask{row(1, 20)}) // the queue may have 10 GB more
+		c.UpdateAsks(second, []core.Ask{row(1, 1)})
+		if got := c.granted(second); got[0] != want {
+			t.Errorf("in a leaf ordered by %s who comes behind a request of 20 GB gets %d containers, want %d", policy, got[0], want)
+		}
+	}
+}
+
+// Who blocks a leaf is looked for anew each time, unless something says that nothing changes meanwhile.
+func TestBlockersAreLookedForAnew(t *testing.T) {
+	c := start(t, 1, map[string]string{"root.a.maximum-capacity": "60"})
+	c.active("root.a", "w", 0, 50)
+	first, second := c.active("root.a", "u", 0, 0), c.active("root.a", "v", 0, 0)
+	c.UpdateAsks(first, []core.Ask{row(1, 20)})
+	c.UpdateAsks(second, []core.Ask{row(1, 1)})
+	behind := func() bool {
+		a := &c.Apps[second]
+		for d := range c.Demands(a) {
+			return c.p.ExplainTurn(a, &c.Users[a.User], d, &explain.Reason{})
+		}
+		return false
+	}
+	for when, want := range map[string]bool{"first": true, "again": true} {
+		if got := behind(); got != want {
+			t.Errorf("%s: it is behind others: %t", when, got)
+		}
+	}
+	c.ClearAsks(first)
+	if behind() {
+		t.Error("it is behind a request that was withdrawn")
+	}
+}
+
+// A queue without any guarantee, in a cluster where containers may be as small as nothing, uses none of it: it comes first.
+func TestQueuesWithoutAGuaranteeUseNoneOfIt(t *testing.T) {
+	c := start(t, 1, nil)
+	_, q := c.leaf("root.b")
+	q.GuaranteedShare = 0
+	if c.p.QueueKey(q, order.ByUse); c.Orders.Key(q.El).Ratio != 0 {
+		t.Errorf("it uses %v of nothing", c.Orders.Key(q.El).Ratio)
 	}
 }

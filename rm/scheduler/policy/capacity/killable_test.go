@@ -364,3 +364,20 @@ func TestReservationsMoveToKillableContainers(t *testing.T) {
 		})
 	}
 }
+
+// A request that the policy of its leaf makes wait takes nothing from others.
+func TestRequestsThatAreHeldBackTakeNothing(t *testing.T) {
+	for policy, want := range map[string]int{"fifo": 1, "capped": 0} { // at 7 GB
+		c := start(t, 1, map[string]string{"root.a.ordering-policy": policy})
+		b := c.app("root.b", "v", 0, 0)
+		c.Restore(b, 0, gb(60))
+		for range 4 {
+			c.p.MakeKillable(c.Restore(b, 0, gb(10)))
+		}
+		h := c.app("root.a", "u", 0, 0)
+		c.UpdateAsks(h, []core.Ask{row(1, 8)})
+		if got := c.killed(0); len(got) != want {
+			t.Errorf("in a leaf ordered by %s a request of 8 GB ends %d containers, want %d", policy, len(got), want)
+		}
+	}
+}

@@ -80,13 +80,7 @@ func (p *Policy) Activate(leaf int32) {
 			others--
 		}
 		a.Tried = true
-		if !p.mayActivate(q, a, &p.s.Users[a.User], &limit, others) {
-			return false
-		}
-		if a.Pending > 0 {
-			wishes[a.User]--
-		}
-		return true
+		return p.mayActivate(q, a, &p.s.Users[a.User], &limit, others)
 	})
 }
 

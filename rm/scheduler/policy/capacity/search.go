@@ -35,16 +35,17 @@ func (p *Policy) Next() int32 {
 		return order.Nothing
 	}
 	w := walk{s: s, p: p}
-	if a, v := w.all(open); v == found {
-		return a
+	if w.all(open) == found {
+		return w.app
 	}
 	return order.Nothing
 }
 
 // walk is a search for the application whose turn it is.
 type walk struct {
-	s *core.Core
-	p *Policy
+	s   *core.Core
+	p   *Policy
+	app int32 // that was found
 	// For explanations: nothing is found and no mask is lowered, and each leaf is told of, and each queue that has nothing left.
 	visit    func(h int32, at blocker)
 	by       *core.Demand     // the last that blocked a leaf
@@ -71,7 +72,7 @@ func (w *walk) compare(c scope, m order.Mask, room *records.Resource) scope {
 }
 
 // all looks in all queues.
-func (w *walk) all(open order.Mask) (a int32, v verdict) {
+func (w *walk) all(open order.Mask) verdict {
 	room := w.s.Calc.Cluster
 	if q := &w.s.Queues[core.Root]; !q.Bounded {
 		w.s.Calc.Sub(&room, &q.Used)
@@ -80,7 +81,7 @@ func (w *walk) all(open order.Mask) (a int32, v verdict) {
 }
 
 // in looks in a queue that has at most so much room left above it.
-func (w *walk) in(h int32, c scope, above *records.Resource) (a int32, v verdict) {
+func (w *walk) in(h int32, c scope, above *records.Resource) verdict {
 	s := w.s
 	q := &s.Queues[h]
 	if !q.Bounded {
@@ -90,7 +91,7 @@ func (w *walk) in(h int32, c scope, above *records.Resource) (a int32, v verdict
 	s.Calc.Sub(&room, &q.Used)
 	if s.Calc.Spent(&q.Used, &room) {
 		w.pass(h, &room)
-		return order.Nothing, idle
+		return idle
 	}
 	for i := range s.Calc.Types() {
 		room[i] = min(room[i], above[i])
@@ -100,21 +101,21 @@ func (w *walk) in(h int32, c scope, above *records.Resource) (a int32, v verdict
 }
 
 // within looks in a queue that has so much room.
-func (w *walk) within(h int32, q *core.Queue, c scope, room *records.Resource) (a int32, v verdict) {
+func (w *walk) within(h int32, q *core.Queue, c scope, room *records.Resource) verdict {
 	s := w.s
 	if s.Calc.Spent(&q.Used, room) {
 		w.pass(h, room)
-		return order.Nothing, shut
+		return shut
 	}
 	m := s.Orders.Offers(&q.Inner)
 	c = w.compare(c, m, room)
 	if !q.Leaf {
 		if w.vain(h, c, m) {
-			return order.Nothing, shut
+			return shut
 		}
 		return w.below(h, q, c, room)
 	}
-	a, v = w.inLeaf(h, q, c, room)
+	v := w.inLeaf(h, q, c, room)
 	if w.visit != nil {
 		at := blocker{room: *room}
 		if v == blocked {
@@ -125,7 +126,7 @@ func (w *walk) within(h int32, q *core.Queue, c scope, room *records.Resource) (
 	if v == blocked {
 		w.withheld = s.Calc.Measure(*room).Max(records.Resource{})
 	}
-	return a, v
+	return v
 }
 
 // pass tells of a queue that has nothing left, and so blocks nobody, and of those below it.
@@ -140,16 +141,15 @@ func (w *walk) pass(h int32, room *records.Resource) {
 }
 
 // below looks in the children of a queue.
-func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) (a int32, v verdict) {
+func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) verdict {
 	s := w.s
 	var own, withheld records.Resource
 	v, left := idle, room
 	want := w.wanted(c)
 	for i := s.Orders.First(&q.Inner, want); i != order.Nothing; i = s.Orders.Next(i, want) {
-		a, x := w.in(s.Orders.Ref(i), c, left)
-		switch x {
+		switch w.in(s.Orders.Ref(i), c, left) {
 		case found:
-			return a, found
+			return found
 		case idle:
 			if w.visit == nil {
 				s.Orders.SetMask(i, s.Orders.Own(i)&^want)
@@ -168,13 +168,13 @@ func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) (a
 			c = w.compare(c, m, left)
 			if w.visit == nil && (s.Calc.Spent(&q.Used, left) || w.vain(h, c, m)) {
 				w.withheld = withheld
-				return order.Nothing, blocked
+				return blocked
 			}
 			want = w.wanted(c)
 		}
 	}
 	w.withheld = withheld
-	return order.Nothing, v
+	return v
 }
 
 // wanted is the classes for which children are looked in.
@@ -192,7 +192,7 @@ func (w *walk) vain(h int32, c scope, m order.Mask) bool {
 }
 
 // inLeaf looks at the applications of a leaf in their order.
-func (w *walk) inLeaf(h int32, q *core.Queue, c scope, room *records.Resource) (int32, verdict) {
+func (w *walk) inLeaf(h int32, q *core.Queue, c scope, room *records.Resource) verdict {
 	s := w.s
 	for left := c.exceed & s.Orders.Offers(&q.Inner) & s.Classes.Taken(); left != 0; left &= left - 1 {
 		if i := bits.TrailingZeros64(left); !s.EverFits(h, s.Classes.Size(i)) {
@@ -204,14 +204,14 @@ func (w *walk) inLeaf(h int32, q *core.Queue, c scope, room *records.Resource) (
 	for {
 		a := s.FirstInLeaf(q, c.open|c.exceed, after)
 		if a == order.Nothing {
-			return order.Nothing, v
+			return v
 		}
 		switch w.judge(h, &s.Apps[a], c, room) {
 		case found:
-			s.Picked = c.open
-			return a, found
+			s.Picked, w.app = c.open, a
+			return found
 		case blocked:
-			return order.Nothing, blocked
+			return blocked
 		case shut:
 			v = shut
 		}

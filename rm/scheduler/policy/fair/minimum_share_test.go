@@ -53,6 +53,7 @@ func TestTheTimeoutBeginsAnewAfterTheLeafHadItsMinimumShare(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := belowMinimum(t, tenSeconds, func(*queue.FairSettings) {})
 			c.must(1000)
+			c.must(2000)
 			guaranteed := c.Queues[c.ByPath["root.a"]].Guaranteed
 			meanwhile(c)
 			c.must(6000)

@@ -375,3 +375,13 @@ func TestSmallRequestsAreNotLookedAt(t *testing.T) {
 	c.ask("a7", row(1, 1, 2))
 	c.must(2000, "a7 reserves n1")
 }
+
+// A host for which an application asks for no container any more is not reserved for it.
+func TestHostsThatAreNoLongerPreferredAreNotReserved(t *testing.T) {
+	c := full(t, `<queue name="a"/>`, nil)
+	c.app("a", "root.a")
+	r := row(1, 3, 2)
+	c.ask("a", only(r), at(r, "n1"), at(r, "n3"))
+	c.ask("a", at(row(1, 0, 2), "n1"))
+	c.must(500, "a reserves n3")
+}

@@ -22,6 +22,7 @@ type spy struct {
 	granted []leaf.Grant
 	asked   []leaf.Ask
 	outputs int
+	left    []handle.App
 	queue   leaf.Queue
 }
 
@@ -30,7 +31,7 @@ func (p *spy) Cap(leaf.App) records.Resource           { return p.cap }
 func (*spy) Hold(k leaf.Ask) (bool, int64)             { return k.Priority == 10, math.MaxInt64 }
 func (p *spy) Granted(_ leaf.App, g leaf.Grant)        { p.granted = append(p.granted, g) }
 func (*spy) Ended(leaf.App, leaf.Node, leaf.Outcome)   {}
-func (*spy) Left(handle.App)                           {}
+func (p *spy) Left(a handle.App)                       { p.left = append(p.left, a) }
 func (p *spy) Asked(k leaf.Ask)                        { p.asked = append(p.asked, k) }
 func (p *spy) Outputs(leaf.App, int64, int64)          { p.outputs++ }
 func (p *spy) Tick(_ int64, q leaf.Queue) []handle.App { p.queue = q; return []handle.App{0, 1} }

@@ -199,10 +199,7 @@ func (p *Policy) estimate() {
 	b := &p.book
 	available := 0.
 	p.running, p.waits, p.largest, p.ahead = 0, 0, 0, 0
-	for _, j := range b.Jobs {
-		if !j.Stages {
-			continue
-		}
+	for _, j := range b.Jobs { // of those without stages nothing counts
 		m, r := &j.Of[stages.Map], &j.Of[stages.Reduce]
 		if m.Left()+r.Left() > 0 {
 			p.running++

@@ -2,6 +2,7 @@ package stages
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"heddle/rm/scheduler/handle"
@@ -114,5 +115,20 @@ func TestBookKnowsSizesOfStages(t *testing.T) {
 	b.Granted(a, leaf.Grant{Container: 2, Resource: small, Since: 1000, Restored: true, Ask: ask(a, 10, 0, 0, small)})
 	if j.Of[Map].Size != small || j.Of[Reduce].Size != wide {
 		t.Errorf("maps have %v, reduces %v", j.Of[Map].Size, j.Of[Reduce].Size)
+	}
+}
+
+// Applications are listed by submission, in whatever order they are heard of, and each once.
+func TestJobsAreListedBySubmission(t *testing.T) {
+	var b Book
+	for _, seq := range []int64{5, 2, 9, 7, 2} {
+		b.Asked(ask(leaf.App{Handle: handle.App(seq), Seq: seq, Type: Type}, 20, 0, 1, small))
+	}
+	var got []int64
+	for _, j := range b.Jobs {
+		got = append(got, j.Seq)
+	}
+	if !slices.Equal(got, []int64{2, 5, 7, 9}) {
+		t.Errorf("listed as %v", got)
 	}
 }

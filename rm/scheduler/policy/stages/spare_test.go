@@ -66,3 +66,21 @@ func TestReducesBeginEarlyInRoomThatNobodyTakes(t *testing.T) {
 		})
 	}
 }
+
+// Intervals are whole seconds: room that was taken at the end of one counts for that one, and is forgotten two seconds later.
+func TestSpareRoomIsKnownBySeconds(t *testing.T) {
+	slot := records.NewResource(1024, 1)
+	var s spare
+	for _, x := range []struct {
+		at     int64
+		free   records.Resource
+		stands bool
+	}{
+		{0, slot, false}, {999, records.Resource{}, false}, {1000, slot, false}, {2000, slot, false}, {3000, slot, true}, {3999, slot, true},
+	} {
+		s.note(x.at, x.free)
+		if got := s.stands(&slot); got != x.stands {
+			t.Errorf("at %d ms room for two seconds: %t", x.at, got)
+		}
+	}
+}
