@@ -71,13 +71,20 @@ prerequisites: virtual-machines
 campaign: build virtual-machines
 	nice $(GO) run ./integration/campaign -heddle bin/heddle -n $(or $(FAULTS),1000) -from $(or $(FROM),0) $(if $(SEED),-seed $(SEED)) -json campaign.json
 
-# Each fuzz target for ten seconds, which takes half an hour with the builds. A target must try some hundred inputs a second. The fuzzer would
-# spend a minute on shrinking each input that reaches new code, so it has ten tries for that.
+# Each fuzz target for ten seconds, which takes half an hour with the builds; one binary for each package holds its targets. A target must try
+# some hundred inputs a second. The fuzzer would spend a minute on shrinking each input that reaches new code, so it has ten tries for that.
+# What it finds stays in the package's testdata, and what it has tried in bin/fuzz. FUZZ=rm/rest fuzzes one package.
 FUZZTIME ?= 10s
 fuzz:
-	@git grep -l '^func Fuzz' -- '*_test.go' | while read file; do for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$file); do \
-		echo "$$target in $$file"; \
-		$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./$$(dirname $$file) || exit 1; done; done
+	@mkdir -p bin/fuzz; failed=0; \
+	for package in $(or $(FUZZ),$$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n1 dirname | sort -u)); do \
+		$(GO) test -c -vet=off -fuzz=. -o bin/fuzz.test ./$$package || { failed=1; continue; }; \
+		for target in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\)(.*/\1/p' $$package/*_test.go); do \
+			echo "$$target in $$package"; \
+			(cd $$package && $(CURDIR)/bin/fuzz.test -test.run '^$$' -test.fuzz "^$$target\$$" -test.fuzztime $(FUZZTIME) \
+				-test.fuzzminimizetime 10x -test.fuzzcachedir $(CURDIR)/bin/fuzz/$$package) || failed=1; \
+		done; \
+	done; exit $$failed
 
 # What tests notice of small changes of the code. N mutants of each group of packages are tried: 200 take less than an hour on two processors,
 # and 60 a quarter of an hour. N=0 tries all of them, SEED=2 draws others. In each group tests must notice 85 %.

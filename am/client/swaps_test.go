@@ -155,10 +155,11 @@ func FuzzRefusedSwaps(f *testing.F) {
 	}
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		resp, m, out := &pb.AllocateResponse{}, newSwappingMaster(t), Allocation{}
+		resp := &pb.AllocateResponse{}
 		if proto.Unmarshal(b, resp) != nil {
 			return
 		}
+		m, out := newSwappingMaster(t), Allocation{}
 		m.Swap(swapped(1), 0)
 		m.Swap(swapped(2), 0)
 		m.swaps.of[swapped(1)].sent = true
