@@ -2,14 +2,14 @@ package conf
 
 import (
 	"flag"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"heddle/internal/documents"
 )
 
 var update = flag.Bool("update", false, "write docs/configuration.md")
@@ -63,17 +63,7 @@ var mentioned = regexp.MustCompile(`(?:^|[^\w.])((?:heddle|yarn)\.[a-z]+(?:[.-](
 // Documents mention no key that isn't there.
 func TestDocumentsMentionKeysThatExist(t *testing.T) {
 	found := 0
-	pages := []string{"../README.md"}
-	err := filepath.WalkDir("../docs", func(name string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(name, ".md") {
-			pages = append(pages, name)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range pages {
+	for _, name := range documents.Pages(t, "..") {
 		page, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

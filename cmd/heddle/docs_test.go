@@ -2,14 +2,14 @@ package main
 
 import (
 	"bytes"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"heddle/internal/documents"
 )
 
 var (
@@ -22,16 +22,7 @@ var (
 
 // Documents name no command and no option that isn't there.
 func TestDocumentsNameCommandsThatExist(t *testing.T) {
-	pages := []string{"../../README.md"}
-	err := filepath.WalkDir("../../docs", func(name string, _ fs.DirEntry, err error) error {
-		if strings.HasSuffix(name, ".md") {
-			pages = append(pages, name)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := documents.Pages(t, "../..")
 	root, lines := newRoot(), 0
 	for _, page := range pages {
 		text, err := os.ReadFile(page)

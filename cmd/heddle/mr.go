@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -250,10 +249,5 @@ func printReport(w io.Writer, r *mapreduce.Result, took time.Duration) error {
 		r.Report.TrackingURL, r.Report.Attempt.Attempt, took.Seconds(), r.Status.Maps, r.Status.Reduces, r.Status.Counters, r.Status.Failures,
 		r.Status.Began, r.Status.Attempts,
 	}
-	b, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(w, plain.JSON(string(b)))
-	return err
+	return plain.WriteJSON(w, out)
 }

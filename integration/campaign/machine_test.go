@@ -13,9 +13,7 @@ import (
 
 // What was acknowledged is there after the power was cut, and no step of the clock costs a container.
 func TestPowerCutsAndClockSteps(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 cuts the power of a virtual machine, which takes some minutes")
-	}
+	hadooplab.SkipUnlessFull(t) // it cuts the power of a virtual machine, which takes some minutes
 	if _, err := vm.Prepare(t.Context()); errors.Is(err, vm.ErrUnfit) {
 		t.Skip(err)
 	}

@@ -19,9 +19,7 @@ var seeds = []struct {
 
 // Episodes that have failed once don't fail again.
 func TestSeedsThatFailed(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 plays whole episodes, half a minute each")
-	}
+	hadooplab.SkipUnlessFull(t) // it plays whole episodes, half a minute each
 	if os.Geteuid() != 0 {
 		t.Skip("it takes root")
 	}

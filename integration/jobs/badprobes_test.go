@@ -18,6 +18,7 @@ import (
 	"heddle/am/probes"
 	"heddle/am/unmanaged"
 	"heddle/conf"
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/yarn/wire"
 )
@@ -121,9 +122,7 @@ func TestBadProbesOfACluster(t *testing.T) {
 		x.eachOnce(100)
 	})
 	t.Run("a million tasks", func(t *testing.T) {
-		if os.Getenv("HEDDLE_TEST_FULL") == "" {
-			t.Skip("HEDDLE_TEST_FULL=1 runs it, as it takes half a minute")
-		}
+		hadooplab.SkipUnlessFull(t) // it takes half a minute
 		const n = 1_000_000
 		var ended, failed atomic.Int64
 		done := make(chan struct{})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"heddle/am/pool"
 	"heddle/am/probes"
 	"heddle/conf"
+	"heddle/integration/hadooplab"
 	"heddle/integration/shorttasks"
 	"heddle/internal/await"
 	"heddle/yarn/wire"
@@ -24,9 +24,7 @@ const many = 24
 // startMany starts nodes that were lent so many slots each. Nodes steal nothing, as in Sparrow.
 func startMany(t *testing.T, slots int, set map[string]string) *cluster {
 	t.Helper()
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs it, as twenty-four nodes keep a small machine busy for minutes")
-	}
+	hadooplab.SkipUnlessFull(t) // twenty-four nodes keep a small machine busy for minutes
 	all := map[string]string{
 		"heddle.probes.memory-mb": fmt.Sprint(512 * slots), "heddle.probes.vcores": fmt.Sprint(slots), "heddle.probes.steal": "false",
 	}

@@ -15,9 +15,7 @@ import (
 
 // Inputs that can't be staged, and what is lost while they are: no command fails, none reads wrong bytes, and nothing is left. It isn't parallel: it looks at all groups of RAM disks.
 func TestStagingOutlivesWhatFails(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs it, as it takes a minute")
-	}
+	hadooplab.SkipUnlessFull(t) // it takes a minute
 	keys := filepath.Join(t.TempDir(), "keys.jceks")
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 3, Site: map[string]string{
 		"hadoop.security.key.provider.path": "jceks://file" + keys, "dfs.client.socket-timeout": "30000",

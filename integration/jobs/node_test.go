@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/yarn/pb"
 )
@@ -16,9 +17,7 @@ import (
 // A node dies with the maps that run there, and with a map's output that a reduce needs. The job ends without them, while the ResourceManager
 // still takes the node for alive, as it does for ten minutes.
 func TestJobsEndWithoutADeadNode(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs it: am/mapreduce tests what it decides, in less time")
-	}
+	hadooplab.SkipUnlessFull(t) // am/mapreduce tests what it decides, in less time
 	c := startCluster(t, 1, 2, map[string]string{"yarn.nodemanager.resource.memory-mb": "4096"}, "127.0.0.1", "127.0.0.2")
 	const maps = 7
 	in, want := c.numbered(maps)

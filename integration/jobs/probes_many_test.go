@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,15 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 )
 
 // Two schedulers keep twenty nodes busy, and everything is lost in turn: nodes, executors, leading ResourceManagers, and in the end one of the schedulers. Each command of the other one has one
 // result, and nothing of either is left.
 func TestProbesOfTwentyNodesThroughFailures(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs it, as twenty nodes keep a small machine busy for minutes")
-	}
+	hadooplab.SkipUnlessFull(t) // twenty nodes keep a small machine busy for minutes
 	const nodes, commands = 20, 4000
 	c := startCluster(t, 3, nodes, map[string]string{"heddle.probes.memory-mb": "1024", "heddle.probes.vcores": "2"})
 	// Its commands take a while, so that each loss meets some that run.

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/internal/swapfile"
 	"heddle/nm/nmtest"
@@ -202,9 +203,7 @@ func is(level, wanted string) func(s, _ state) bool {
 // has; in the virtual machine they are cgroups v2. Those that come after bring it to where it was to be, its memory is what it was, its socket and its
 // file go on, it resumes, and nothing is left in the end.
 func TestKilledOnEachRung(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs it: it takes minutes")
-	}
+	hadooplab.SkipUnlessFull(t) // it takes minutes
 	swapfile.On(t, 512<<20)
 	nmtest.RealGroups(t)
 	c := startCluster(t, 3, 1, nil)

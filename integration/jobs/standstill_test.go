@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/nm/nmtest"
 	"heddle/yarn/wire"
@@ -16,9 +17,7 @@ import (
 // A command of heddle xargs whose executor is suspended, on whatever groups this machine has, for longer than anybody may be silent, goes on
 // where it was: it isn't run again, and its time doesn't run out meanwhile.
 func TestASuspendedExecutorIsntLost(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs it: it takes a minute")
-	}
+	hadooplab.SkipUnlessFull(t) // it takes a minute
 	nmtest.RealGroups(t)
 	c := startCluster(t, 1, 1, nil)
 	marks := t.TempDir()

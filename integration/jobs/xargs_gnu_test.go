@@ -17,9 +17,7 @@ import (
 
 // What commands on a cluster get, print and return is what they do below GNU xargs; and what it has no case of ends with a reason.
 func TestXargsOnAClusterAsGNUXargs(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs it, as it takes a minute")
-	}
+	hadooplab.SkipUnlessFull(t) // it takes a minute
 	c := startCluster(t, 1, 1, map[string]string{"heddle.probes.memory-mb": "2048", "heddle.probes.vcores": "4"})
 	locked := filepath.Join(c.dir, "locked")
 	if err := os.WriteFile(locked, []byte("#!/bin/sh\n"), 0o600); err != nil {

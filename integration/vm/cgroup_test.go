@@ -6,14 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/integration/hadooplab"
 )
 
 // The tests of groups, and of suspended containers, pass on a machine that has nothing but cgroups v2, with all controllers, and swap. Those
 // of the ladder, which look at 100 MB of random memory again and again, take too long where processors are emulated.
 func TestCgroupsV2(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs the tests of cgroups in a virtual machine, which takes a minute or two")
-	}
+	hadooplab.SkipUnlessFull(t)                    // it runs the tests of cgroups in a virtual machine, which takes a minute or two
 	dir, err := os.MkdirTemp("/var/tmp", "cgroup") // the machine has a /tmp of its own
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"heddle/integration/hadooplab"
 )
 
 // built builds a program without C's library into a folder.
@@ -21,9 +23,7 @@ func built(t *testing.T, args ...string) {
 // On a machine with nothing but cgroups v2 a container of a real NodeManager and ResourceManager goes down the ladder and up, the machine runs out of
 // memory, its clock steps while the container is suspended, and the power is cut while the container is suspended. After that nothing is left of it, on the machine and on record.
 func TestLadderV2(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs a cluster in a virtual machine, which takes many minutes")
-	}
+	hadooplab.SkipUnlessFull(t)                    // it runs a cluster in a virtual machine, which takes many minutes
 	dir, err := os.MkdirTemp("/var/tmp", "ladder") // the machine has a /tmp of its own
 	if err != nil {
 		t.Fatal(err)

@@ -1,10 +1,8 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 
@@ -31,26 +29,15 @@ func (s *session) printREST(path string, query url.Values) error {
 
 // printJSON prints JSON with indentation. It fails if body isn't JSON.
 func (s *session) printJSON(body []byte) error {
-	var b bytes.Buffer
-	if err := json.Indent(&b, bytes.TrimSpace(body), "", "  "); err != nil {
-		return fmt.Errorf("the answer is not JSON: %w", err)
+	if !json.Valid(body) {
+		return fmt.Errorf("the answer is not JSON: %q", body[:min(len(body), 200)])
 	}
-	b.WriteByte('\n')
-	_, err := io.WriteString(s.out, plain.JSON(b.String()))
-	return err
+	return s.printValue(json.RawMessage(body))
 }
 
 // printValue prints one of our own values as JSON.
 func (s *session) printValue(v any) error {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetIndent("", "  ")
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return err
-	}
-	_, err := io.WriteString(s.out, plain.JSON(b.String()))
-	return err
+	return plain.WriteJSON(s.out, v)
 }
 
 // appPath returns an application's path in the REST API.

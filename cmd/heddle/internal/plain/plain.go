@@ -3,6 +3,8 @@
 package plain
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -24,8 +26,21 @@ func hidden(r rune) bool {
 	return unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control)
 }
 
-// JSON writes the characters that Text replaces as escape sequences, which mean the same. A document may hold them in strings as they are.
-func JSON(s string) string {
+// WriteJSON writes a value, which may be a document of others (json.RawMessage), as JSON with indentation.
+func WriteJSON(w io.Writer, v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, escaped(b.String()))
+	return err
+}
+
+// escaped writes the characters that Text replaces as escape sequences, which mean the same. A document may hold them in strings as they are.
+func escaped(s string) string {
 	if Text(s) == s {
 		return s
 	}

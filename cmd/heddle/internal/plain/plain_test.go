@@ -41,7 +41,7 @@ func TestJSON(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := JSON(string(b))
+	text := escaped(string(b))
 	if text != Text(text) {
 		t.Errorf("%q", text)
 	}
