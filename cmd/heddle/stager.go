@@ -3,23 +3,18 @@ package main
 import (
 	"fmt"
 	"os"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"heddle/nm/ramdisk"
 )
 
-// newStager is the helper that writes a file on a NodeManager's RAM disk from its standard input.
+// newStager is the helper that writes files on a NodeManager's RAM disk from its standard input.
 func newStager() *cobra.Command {
 	return &cobra.Command{
-		Use: "stager FILE SIZE", Hidden: true, Args: cobra.ExactArgs(2),
+		Use: "stager DIR", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			size, err := strconv.ParseInt(args[1], 10, 64)
-			if err == nil {
-				err = ramdisk.Helper(os.Stdin, args[0], size)
-			}
-			if err != nil {
+			if err := ramdisk.Helper(os.Stdin, os.Stdout, args[0]); err != nil {
 				return fmt.Errorf("stager: %w", err)
 			}
 			return nil

@@ -20,7 +20,7 @@ func TestStagingOutlivesWhatFails(t *testing.T) {
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 3, Site: map[string]string{
 		"hadoop.security.key.provider.path": "jceks://file" + keys, "dfs.client.socket-timeout": "30000",
 	}})
-	c := startStaging(t, lab, 1)
+	c := startStaging(t, lab, 1, 16)
 	fs := files(t, c.conf)
 	write := func(name, text string, replicas int) {
 		t.Helper()
@@ -76,6 +76,7 @@ func TestStagingOutlivesWhatFails(t *testing.T) {
 		dead := map[string]string{"localhost": "datanode1", "127.0.0.2": "datanode2", "127.0.0.3": "datanode3"}[only]
 		node := lab.Daemon(dead)
 		node.Pause()
+		await.Slowly(t, "helpers of earlier copies have ended", func() bool { return len(processes("stager", c.dir)) == 0 })
 		h := c.hold("", "/in/first", "/in/large", "/in/lost")
 		await.Slowly(t, "a file is being copied", func() bool { return len(processes("stager", c.dir)) > 0 })
 		node.Kill()

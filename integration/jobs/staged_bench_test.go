@@ -150,6 +150,7 @@ func (s *source) read(b *testing.B) (n int64) {
 type stagedRun struct {
 	took, task time.Duration // of the job, and of a task in the mean: reading and working
 	hits       int
+	read       [2]time.Duration // the mean of tasks that have read from HDFS, and from memory
 	memory     int64 // bytes that tasks have read from memory
 	disk       int64 // bytes that the DataNode has read from the disk
 }
@@ -187,12 +188,17 @@ func (c *cluster) stagedJob(b *testing.B, s *source, work time.Duration, cold, s
 		if _, err := fmt.Sscan(line, &staged, &n, &ms); err != nil {
 			b.Fatalf("%q: %v", line, err)
 		}
+		from := 0
 		if staged {
+			from = 1
 			r.hits++
 			r.memory += n
 		}
+		r.read[from] += time.Duration(ms) * time.Millisecond
 		r.task += (time.Duration(ms)*time.Millisecond + work) / time.Duration(len(lines))
 	}
+	r.read[0] /= time.Duration(max(1, len(lines)-r.hits))
+	r.read[1] /= time.Duration(max(1, r.hits))
 	if cold && r.disk < s.bytes {
 		b.Errorf("only %d of %d bytes were cold", r.disk, s.bytes)
 	}
@@ -209,21 +215,36 @@ func BenchmarkStaging(b *testing.B) {
 		}
 		runs = n
 	}
-	s := newSource(b, 40, 4<<20)
-	for _, slots := range []int{1, 2} {
-		c := startStaging(b, s.lab, slots)
-		for _, x := range []struct {
-			name string
-			work time.Duration
-			cold bool
-		}{{"cold", 75 * time.Millisecond, true}, {"cold", 150 * time.Millisecond, true}, {"warm", 75 * time.Millisecond, false}} {
-			b.Run(fmt.Sprintf("%s/slots=%d/work=%v", x.name, slots, x.work), func(b *testing.B) {
-				for range b.N {
-					compareStaging(b, c, s, x.work, x.cold, runs)
+	type run struct {
+		slots int
+		work  time.Duration
+		cold  bool
+	}
+	const ms = time.Millisecond
+	for _, x := range []struct {
+		size int // MB of an input
+		runs []run
+	}{
+		{4, []run{{1, 75 * ms, true}, {1, 150 * ms, true}, {1, 75 * ms, false}, {2, 75 * ms, true}, {2, 150 * ms, true}, {2, 75 * ms, false}}},
+		{16, []run{{1, 270 * ms, true}, {2, 540 * ms, true}, {2, 540 * ms, false}}},
+	} {
+		const inputs = 40
+		b.Run(fmt.Sprintf("input=%dMB", x.size), func(b *testing.B) {
+			s := newSource(b, inputs, x.size<<20)
+			for _, r := range x.runs {
+				name := "warm"
+				if r.cold {
+					name = "cold"
 				}
-			})
-		}
-		c.stop()
+				b.Run(fmt.Sprintf("%s/slots=%d/work=%v", name, r.slots, r.work), func(b *testing.B) {
+					c := startStaging(b, s.lab, r.slots, inputs*x.size/10)
+					for range b.N {
+						compareStaging(b, c, s, r.work, r.cold, runs)
+					}
+					c.stop()
+				})
+			}
+		})
 	}
 }
 
@@ -234,7 +255,7 @@ func compareStaging(b *testing.B, c *cluster, s *source, work time.Duration, col
 	for i := range 2 * runs {
 		on := (i+1)/2%2 == 1
 		r := c.stagedJob(b, s, work, cold, on)
-		b.Logf("stage %t: job %v, task %v, %d in memory, %d MB from memory, %d MB from disk", on, r.took, r.task, r.hits, r.memory>>20, r.disk>>20)
+		b.Logf("stage %t: job %v, task %v (reading from HDFS %v, from memory %v), %d in memory, %d MB from memory, %d MB from disk", on, r.took, r.task, r.read[0], r.read[1], r.hits, r.memory>>20, r.disk>>20)
 		if on {
 			of[1] = append(of[1], r)
 		} else {

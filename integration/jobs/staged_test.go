@@ -16,13 +16,13 @@ import (
 	"heddle/internal/needs"
 )
 
-// startStaging starts a cluster of one node, with so many slots, that stages inputs from an HDFS on a RAM disk of 16 MB.
-func startStaging(t testing.TB, lab *hadooplab.Lab, slots int) *cluster {
+// startStaging starts a cluster of one node, with so many slots, that stages inputs from an HDFS on a RAM disk of so many MB.
+func startStaging(t testing.TB, lab *hadooplab.Lab, slots, size int) *cluster {
 	t.Helper()
 	return startCluster(t, 1, 1, map[string]string{
 		"fs.defaultFS": lab.URI(), "dfs.client.use.datanode.hostname": "true", "yarn.app.mapreduce.am.staging-dir": "/staging",
 		"heddle.probes.memory-mb": strconv.Itoa(512 * slots), "heddle.probes.vcores": strconv.Itoa(slots),
-		"heddle.nodemanager.staging.enabled": "true", "heddle.nodemanager.staging.size-mb": "16",
+		"heddle.nodemanager.staging.enabled": "true", "heddle.nodemanager.staging.size-mb": strconv.Itoa(size),
 	})
 }
 
@@ -30,7 +30,7 @@ func startStaging(t testing.TB, lab *hadooplab.Lab, slots int) *cluster {
 func TestStagedInputs(t *testing.T) {
 	t.Parallel() // most of it waits
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1})
-	c := startStaging(t, lab, 1)
+	c := startStaging(t, lab, 1, 16)
 	fs := files(t, c.conf)
 	var names strings.Builder
 	for i := range 20 {
@@ -193,7 +193,7 @@ func staleCopies(t *testing.T, c *cluster) {
 // parallel: it looks at all groups of RAM disks.
 func TestAKilledNodeLeavesNothingStaged(t *testing.T) {
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1})
-	c := startStaging(t, lab, 1)
+	c := startStaging(t, lab, 1, 16)
 	fs := files(t, c.conf)
 	var names strings.Builder
 	for i := range 10 {

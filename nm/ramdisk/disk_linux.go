@@ -1,7 +1,6 @@
 package ramdisk
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -9,11 +8,11 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -22,7 +21,7 @@ import (
 type Config struct {
 	Dir  string // where it is mounted, a folder of the daemon's that users can reach
 	Size int64  // bytes, more than 0
-	// Helper is the command that calls Helper, to which the file's name and size are added.
+	// Helper is the command that calls Helper, to which the folder of its files is added.
 	Helper []string
 	// Join puts a process into the memory group that is to be charged.
 	Join func(pid int) error
@@ -33,8 +32,11 @@ type Disk struct {
 	c      Config
 	device uint64 // of the tmpfs
 
-	mu   sync.Mutex
-	used int64 // bytes of copies, those under way included
+	mu     sync.Mutex
+	used   int64 // bytes of copies, those under way included
+	idle   []*helper
+	rest   *time.Timer // ends idle helpers
+	closed bool
 }
 
 // ErrFull says that a copy has no room.
@@ -68,7 +70,7 @@ func Open(c Config) (d *Disk, err error) {
 		return d, err
 	}
 	const safe = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	files := filepath.Join(d.in(), "files")
+	files := d.files()
 	if err := os.Mkdir(files, 0o711); err != nil {
 		return d, err
 	}
@@ -85,8 +87,9 @@ func Open(c Config) (d *Disk, err error) {
 	return d, err
 }
 
-func (d *Disk) in() string  { return filepath.Join(d.c.Dir, "in") }
-func (d *Disk) out() string { return filepath.Join(d.c.Dir, "out") }
+func (d *Disk) in() string    { return filepath.Join(d.c.Dir, "in") }
+func (d *Disk) out() string   { return filepath.Join(d.c.Dir, "out") }
+func (d *Disk) files() string { return filepath.Join(d.in(), "files") }
 
 // Clear unmounts and removes what an earlier daemon has left in a folder. Its files live on for those who have them open.
 func Clear(dir string) error {
@@ -125,8 +128,14 @@ func (d *Disk) Has(path string) bool {
 	return err == nil && at == d.device
 }
 
-// Close unmounts the disk. Files that are open live on until they are closed.
-func (d *Disk) Close() error { return Clear(d.c.Dir) }
+// Close ends the helpers without work, and unmounts the disk. Files that are open live on until they are closed.
+func (d *Disk) Close() error {
+	d.mu.Lock()
+	d.closed = true
+	d.mu.Unlock()
+	d.endIdle()
+	return Clear(d.c.Dir)
+}
 
 // Size is how many bytes there can be.
 func (d *Disk) Size() int64 { return d.c.Size }
@@ -160,17 +169,17 @@ func (d *Disk) Copy(ctx context.Context, uid int, from io.Reader, size int64) (p
 		return "", nil, err
 	}
 	// Without its mount the folder is one of a local disk, which isn't to be filled.
-	if !d.Has(filepath.Join(d.in(), "files")) || !d.Has(d.out()) {
+	if !d.Has(d.files()) || !d.Has(d.out()) {
 		_ = d.take(-room) // giving back never fails
 		return "", nil, ErrLost
 	}
 	name := rand.Text()
-	inside := filepath.Join(d.in(), "files", name)
+	inside := filepath.Join(d.files(), name)
 	remove = func() {
 		_ = os.Remove(inside) // one that can't be removed is on a disk that is gone
 		_ = d.take(-room)     // giving back never fails
 	}
-	if err = d.write(ctx, inside, from, size); err == nil {
+	if err = d.write(ctx, name, from, size); err == nil {
 		err = os.Lchown(inside, uid, -1)
 	}
 	path = filepath.Join(d.out(), name)
@@ -182,27 +191,4 @@ func (d *Disk) Copy(ctx context.Context, uid int, from io.Reader, size int64) (p
 		return "", nil, err
 	}
 	return path, remove, nil
-}
-
-// write has a helper write a file.
-func (d *Disk) write(ctx context.Context, file string, from io.Reader, size int64) error {
-	args := append(d.c.Helper[1:len(d.c.Helper):len(d.c.Helper)], file, strconv.FormatInt(size, 10))
-	c := exec.CommandContext(ctx, d.c.Helper[0], args...)
-	var said bytes.Buffer
-	c.Stderr = &said
-	to, err := c.StdinPipe()
-	if err != nil {
-		return err
-	}
-	if err := c.Start(); err != nil {
-		return err
-	}
-	if err = d.c.Join(c.Process.Pid); err == nil {
-		_, err = io.CopyBuffer(struct{ io.Writer }{to}, io.LimitReader(from, size), make([]byte, 1<<20))
-	}
-	err = errors.Join(err, to.Close(), c.Wait())
-	if err != nil && said.Len() > 0 {
-		err = fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
-	}
-	return err
 }

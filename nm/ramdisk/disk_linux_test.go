@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -26,12 +25,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if len(os.Args) == 4 && os.Args[1] == "helper" {
-		size, err := strconv.ParseInt(os.Args[3], 10, 64)
-		if err == nil {
-			err = Helper(os.Stdin, os.Args[2], size)
-		}
-		if err != nil {
+	if len(os.Args) == 3 && os.Args[1] == "helper" {
+		if err := Helper(os.Stdin, os.Stdout, os.Args[2]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -213,8 +208,8 @@ func TestTheNextDaemonClears(t *testing.T) {
 
 // A helper whose daemon is gone before all bytes have come ends, and removes what it has written.
 func TestAHelperEndsWithItsPipe(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "x")
-	c := exec.Command(os.Args[0], "helper", file, "10")
+	dir := t.TempDir()
+	c := exec.Command(os.Args[0], "helper", dir)
 	in, err := c.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -222,15 +217,15 @@ func TestAHelperEndsWithItsPipe(t *testing.T) {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := io.WriteString(in, "abc"); err != nil {
+	if _, err := io.WriteString(in, "x 10\nabc"); err != nil {
 		t.Fatal(err)
 	}
 	in.Close()
 	if err := c.Wait(); err == nil {
 		t.Error("no error")
 	}
-	if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-		t.Error(err)
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
 	}
 }
 
@@ -262,10 +257,7 @@ func TestAKilledDaemonLeavesNothing(t *testing.T) {
 	if err = errors.Join(err, killed); err != nil {
 		t.Fatal(err)
 	}
-	await.Until(t, "the helper has ended", func() bool {
-		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", helper))
-		return err != nil || strings.Contains(string(stat), ") Z ")
-	})
+	await.Until(t, "the helper has ended", func() bool { return ended(helper) })
 	if left, err := os.ReadDir(filepath.Join(dir, "out")); err != nil || len(left) != 1 || mounts(t, dir) != 2 {
 		t.Errorf("the copy that was made should be all that is left: %v, %v, %d mounts", left, err, mounts(t, dir))
 	}
@@ -358,5 +350,78 @@ func TestALostMount(t *testing.T) {
 				t.Errorf("%v, %d mounts", err, mounts(t, c.Dir))
 			}
 		})
+	}
+}
+
+// joined counts the helpers that are started.
+func joined(d *Disk) *[]int {
+	var pids []int
+	d.c.Join = func(pid int) error {
+		pids = append(pids, pid)
+		return nil
+	}
+	return &pids
+}
+
+// ended reports whether a process is gone, or is only waited for. Its first thread may end before the others.
+func ended(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid)) // none if it is gone
+	return err != nil || strings.Contains(string(stat), ") Z ") && len(threads) <= 1
+}
+
+// One helper makes copy after copy. One that has died meanwhile is replaced, and nothing of the copy is lost. Without work it ends.
+func TestAHelperIsUsedAgain(t *testing.T) {
+	d, _ := open(t, 8<<20)
+	pids := joined(d)
+	data := bytes.Repeat([]byte("0123456789abcdef"), 100_000)
+	copies := func(n int) {
+		t.Helper()
+		for range n {
+			path, remove, err := d.Copy(t.Context(), reader, bytes.NewReader(data), int64(len(data)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+			remove()
+		}
+	}
+	copies(3)
+	if len(*pids) != 1 {
+		t.Fatalf("helpers %v made three copies in turn", *pids)
+	}
+	if err := syscall.Kill((*pids)[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "the helper has ended", func() bool { return ended((*pids)[0]) })
+	copies(2)
+	if len(*pids) != 2 {
+		t.Errorf("helpers %v", *pids)
+	}
+	await.Until(t, "the helper has ended without work", func() bool { return ended((*pids)[1]) })
+	copies(1)
+	if err := d.Close(); err != nil || !ended((*pids)[2]) {
+		t.Errorf("the helper should end with the disk: %v", err)
+	}
+}
+
+// A helper refuses what is no name and size of a file in its folder, and writes nothing.
+func TestAHelperWritesInItsFolderOnly(t *testing.T) {
+	above := t.TempDir()
+	dir := filepath.Join(above, "files")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, header := range []string{"../x 1", "a/b 1", ". 1", " 1", "x", "x 0", "x -1", "x 1e3", strings.Repeat("x", longestHeader)} {
+		if err := Helper(strings.NewReader(header+"\nabc"), io.Discard, dir); err == nil {
+			t.Errorf("%.20q: no error", header)
+		}
+	}
+	for _, at := range []string{dir, above} {
+		if left, err := os.ReadDir(at); err != nil || at == dir && len(left) > 0 || len(left) > 1 {
+			t.Errorf("%v, %v", left, err)
+		}
 	}
 }

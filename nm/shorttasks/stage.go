@@ -26,7 +26,7 @@ type Stager interface {
 
 // Limits of what is staged.
 const (
-	copiesAtATime = 10   // Eirene's CM
+	copiesAtATime = 10   // Eirene's CM, at most
 	mostLooking   = 4    // sizes that are asked for at a time
 	mostInputs    = 64   // of a job, at a time
 	mostKnown     = 8192 // of all jobs
@@ -43,6 +43,7 @@ type staged struct {
 	jobs    staging.Job // so many had inputs
 	looking chan struct{}
 
+	source   staging.Source
 	promises staging.Promises
 	each     time.Duration // what a copy takes, from when its size is asked for: a moving mean. 0: none was made yet
 	size     int64         // bytes of the newest copy
@@ -96,10 +97,12 @@ func newStaged(s Stager) *staged {
 		return nil
 	}
 	// Nothing is drawn here.
-	return &staged{
+	st := &staged{
 		rules:  staging.New(staging.Config{Concurrent: copiesAtATime, Capacity: s.Capacity(), Named: true}, nil),
 		inputs: map[place]*input{}, looking: make(chan struct{}, mostLooking),
 	}
+	st.rules.Limit(st.source.Copies())
+	return st
 }
 
 // stage has files staged that aren't known yet. fast: before those that wait, as a task will soon begin that may read it. The lock is held.
@@ -184,6 +187,7 @@ func (n *Node) doStaging() {
 		default:
 			ctx, cancel := context.WithCancel(n.ctx)
 			in.cancel, in.began = cancel, n.now()
+			st.source.Began(in.began)
 			n.serving.Go(func() { in.copy(ctx) })
 		}
 	}
@@ -200,10 +204,13 @@ func (in *input) copy(ctx context.Context) {
 	}
 	in.cancel()
 	in.cancel = nil
+	now, bytes := n.now(), int64(0)
 	if err == nil {
-		in.path, in.remove = path, remove
-		n.staged.learn(n.now()-in.began, in.size)
+		in.path, in.remove, bytes = path, remove, in.size
+		n.staged.learn(now-in.began, in.size)
 	}
+	n.staged.source.Copied(now, bytes, copiesAtATime)
+	n.staged.rules.Limit(n.staged.source.Copies())
 	n.staged.rules.Copied(in.at.job, in.at.task, err == nil)
 	n.doStaging()
 }

@@ -88,6 +88,7 @@ type Manager struct {
 	spare   []*job // that are forgotten
 	slow    int    // copies under way that the queue asked for
 	copies  int    // for the queue at a time
+	limit   int    // of these; 0: there is none
 	reads   bool   // some copy was read before its task ended
 	used    int64  // bytes of copies, made or under way
 
@@ -415,7 +416,7 @@ func (m *Manager) Next() (Action, bool) {
 		}
 		from := &m.fast
 		if m.fast.len() == 0 {
-			if m.queue.len() == 0 || m.slow >= m.copies {
+			if m.queue.len() == 0 || m.slow >= m.atATime() {
 				return Action{}, false
 			}
 			from = &m.queue
@@ -450,6 +451,17 @@ func (m *Manager) Next() (Action, bool) {
 		}
 		return Action{Job: r.job, Task: r.task}, true
 	}
+}
+
+// Limit has at most so many copies made at a time for waiting probes, whatever Config says: at least 1, or 0 for no limit.
+func (m *Manager) Limit(n int) { m.limit = n }
+
+// atATime is how many copies are made at a time for waiting probes.
+func (m *Manager) atATime() int {
+	if m.limit > 0 {
+		return min(m.copies, m.limit)
+	}
+	return m.copies
 }
 
 // fits reports whether a copy fits in, and evicts for it what nobody will read here: what was read first, then what started elsewhere.

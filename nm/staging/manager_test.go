@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"heddle/nm/staging"
 )
@@ -562,5 +563,29 @@ func TestCopiesAreToldOfTwice(t *testing.T) {
 		if n.Used() != 3 || len(n.disk) != 1 {
 			t.Errorf("%v: %d bytes are used, and %d inputs are there", ok, n.Used(), len(n.disk))
 		}
+	}
+}
+
+// A limit holds for the copies of waiting probes at once.
+func TestALimitOfCopies(t *testing.T) {
+	n := newNode(t, staging.Config{Concurrent: 10, PerProbe: 5, Capacity: 1 << 30, Named: true}, 1)
+	n.Limit(2)
+	n.Probed(1, tableOf(1, 1, 1, 1, 1, 1))
+	for i := range int32(6) {
+		n.Wanted(1, i, false)
+	}
+	if n.step(); len(n.copies) != 2 {
+		t.Errorf("%d copies instead of 2", len(n.copies))
+	}
+	if each, _ := n.Soon(1, time.Second); each != 4*time.Second {
+		t.Errorf("a copy behind six others, two at a time, is made in %v", each)
+	}
+	n.Limit(3)
+	if n.step(); len(n.copies) != 3 {
+		t.Errorf("%d copies instead of 3", len(n.copies))
+	}
+	n.Limit(0)
+	if n.step(); len(n.copies) != 6 {
+		t.Errorf("%d copies without a limit", len(n.copies))
 	}
 }

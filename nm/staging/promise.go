@@ -17,7 +17,7 @@ func (m *Manager) Soon(bytes int64, each time.Duration) (time.Duration, bool) {
 			}
 		}
 	}
-	return each * time.Duration(1+ahead/m.copies), m.room(bytes)
+	return each * time.Duration(1+ahead/m.atATime()), m.room(bytes)
 }
 
 // Promises size staging by quotes: that an input would be in memory when the task that reads it was expected to start. The zero value has none.
