@@ -34,6 +34,8 @@ const (
 	checkLimit = 500 * time.Millisecond
 	// checkPause is how long nobody is asked after such an answer didn't come: else each task would wait for checkLimit while a NameNode hangs.
 	checkPause = 5 * time.Second
+	// mostWay is for how long at most no copy begins as a task reads its own input.
+	mostWay = time.Second
 )
 
 // staged is what a node stages: the rules are staging's, and this is what they are done with. The Node's lock guards it.
@@ -47,6 +49,7 @@ type staged struct {
 	promises staging.Promises
 	each     time.Duration // what a copy takes, from when its size is asked for: a moving mean. 0: none was made yet
 	size     int64         // bytes of the newest copy
+	givesWay bool          // no copy begins, as a task reads its own input
 	silent   time.Duration // until then nobody is asked whether a copy is current: the last answer didn't come in time
 }
 
@@ -166,7 +169,7 @@ func (in *input) look(fast bool) {
 // doStaging does what the rules say is to be done now. The lock is held.
 func (n *Node) doStaging() {
 	st := n.staged
-	for st != nil {
+	for st != nil && !st.givesWay {
 		a, more := st.rules.Next()
 		if !more {
 			return
@@ -259,12 +262,14 @@ func (r *run) takeInput(m *wire.Task) {
 	in := j.inputs[m.Input]
 	if in == nil {
 		n.counts.Misses++
+		n.giveWay()
 		return
 	}
 	in.waits = false
 	hit := n.staged.rules.Took(in.at.job, in.at.task, table{n.staged, in.at.job})
 	if !hit || n.now() < n.staged.silent {
 		n.counts.Misses++
+		n.giveWay()
 		if in.users == 0 {
 			in.drop()
 		}
@@ -275,6 +280,29 @@ func (r *run) takeInput(m *wire.Task) {
 	r.input, r.checking = in, true
 	path := in.path
 	n.serving.Go(func() { r.check(m, path) })
+}
+
+// giveWay has no copy begin for about as long as a task needs to read its own input: else it would wait for the disk behind inputs of tasks that begin later. The lock is held.
+func (n *Node) giveWay() {
+	st := n.staged
+	if st.givesWay || st.each == 0 {
+		return
+	}
+	st.givesWay = true
+	way := time.NewTimer(min(st.each, mostWay))
+	n.serving.Go(func() {
+		select {
+		case <-way.C:
+		case <-n.ctx.Done():
+			way.Stop()
+		}
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		st.givesWay = false
+		if n.ctx.Err() == nil {
+			n.doStaging()
+		}
+	})
 }
 
 // check names the copy to the task if it may be read in place of the file. Since it was made, rights may have been taken away, the file may have changed, and the

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -375,4 +376,59 @@ func TestQuotesPromiseInputs(t *testing.T) {
 	if got := l.Counts(); got.Promises != 2 || got.Unkept != 1 {
 		t.Errorf("%+v", got)
 	}
+}
+
+// While a task reads its own input, no copy begins: both would wait for the same disk. Afterwards copies go on.
+func TestCopiesGiveWayToATaskThatReadsItself(t *testing.T) {
+	l := newLab(t, 1)
+	m := &memory{l: l}
+	l.stageBy(m)
+	l.endEach(func(*wire.Task) {})
+	l.freeze()
+	c := l.scheduler("one")
+	probe := of(1, 2, 2)
+	probe.Inputs = []string{"/a"}
+	say(t, c, probe)
+	ask := hear[*wire.Ask](t, c)
+	await.Until(t, "the file is staged", func() bool { return m.has() == 1 })
+	l.Node.mu.Lock()
+	l.Node.staged.each = time.Millisecond
+	l.Node.mu.Unlock()
+	say(t, c, &wire.Task{ID: ask.ID, Left: 1, Input: "/unknown", Stages: wire.Stages{Next: "/b"}})
+	await.Until(t, "the next one is staged a millisecond later", func() bool { return m.has() == 2 })
+
+	l.Node.mu.Lock()
+	st := l.Node.staged
+	st.givesWay = true // as if the task went on reading
+	l.Node.mu.Unlock()
+	ask = hear[*wire.Ask](t, c)
+	say(t, c, &wire.NoTask{ID: ask.ID, Stages: wire.Stages{Next: "/c"}})
+	again := of(2, 1, 1)
+	again.Inputs = []string{"/d"}
+	say(t, c, again)
+	await.Until(t, "the size of the file is known", func() bool {
+		l.Node.mu.Lock()
+		defer l.Node.mu.Unlock()
+		for _, in := range st.inputs {
+			if in.file == "/d" && in.size > 0 {
+				return true
+			}
+		}
+		return false
+	})
+	l.Node.mu.Lock()
+	if slices.ContainsFunc(slices.Collect(maps.Values(st.inputs)), func(in *input) bool { return in.file == "/d" && (in.cancel != nil || in.path != "") }) {
+		t.Error("a copy has begun")
+	}
+	st.givesWay, st.each = false, time.Millisecond
+	l.Node.giveWay()
+	if !st.givesWay {
+		t.Error("copies should give way to a task without a copy")
+	}
+	l.Node.mu.Unlock()
+	await.Until(t, "the copy is made afterwards", func() bool {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return slices.Contains(m.here, "anna/d")
+	})
 }
