@@ -1,14 +1,10 @@
 package process
 
 import (
-	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"reflect"
-	"strings"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -19,53 +15,33 @@ const (
 	escaped = time.Second
 )
 
-// pipe brings an output from a command to a writer. Nil is the pipe of an output that needs none.
-type pipe struct {
-	r, w *os.File
-	to   io.Writer
-	done chan struct{}
-}
+// buffers are for copying.
+var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-// outlet returns what a command is to write to.
-func outlet(to io.Writer) (io.Writer, *pipe, error) {
-	if _, ok := to.(*os.File); ok || to == nil {
-		return to, nil, nil
+// nothing is read and written by commands whose streams nobody named.
+var nothing = sync.OnceValues(func() (*os.File, error) { return os.OpenFile(os.DevNull, os.O_RDWR, 0) })
+
+// outlet returns what a command is to write to. The pipe of an output that needs none is nil.
+func (r *Runner) outlet(to io.Writer) (uintptr, *pipe, error) {
+	if to == nil {
+		f, err := nothing()
+		if err != nil {
+			return 0, nil, err
+		}
+		return f.Fd(), nil, nil
 	}
-	r, w, err := os.Pipe()
+	if f, ok := to.(*os.File); ok {
+		return f.Fd(), nil, nil
+	}
+	p, err := r.newPipe(to)
 	if err != nil {
-		return nil, nil, err
+		return 0, nil, err
 	}
-	return w, &pipe{r: r, w: w, to: to, done: make(chan struct{})}, nil
+	return p.end(), p, nil
 }
 
 // same reports whether two writers are one.
 func same(a, b io.Writer) bool { return a != nil && reflect.TypeOf(a).Comparable() && a == b }
-
-// begin copies, once the command has the other end.
-func (p *pipe) begin() {
-	if p == nil {
-		return
-	}
-	p.w.Close()
-	go func() {
-		defer close(p.done)
-		defer p.r.Close() // the command gets SIGPIPE if nobody wants its output
-		b := buffers.Get().(*[]byte)
-		defer buffers.Put(b)
-		// Both ends know their errors. Neither copies by itself, which would take a buffer for each command.
-		_, _ = io.CopyBuffer(struct{ io.Writer }{p.to}, struct{ io.Reader }{p.r}, *b)
-	}()
-}
-
-// buffers are for copying.
-var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
-
-func (p *pipe) abandon() {
-	if p != nil {
-		p.w.Close()
-		p.r.Close()
-	}
-}
 
 // drained waits for the end of the output.
 func (p *pipe) drained(within time.Duration) bool {
@@ -73,68 +49,16 @@ func (p *pipe) drained(within time.Duration) bool {
 		return true
 	}
 	select {
-	case <-p.done:
+	case <-p.ended():
 		return true
 	default:
 	}
 	t := time.NewTimer(within)
 	defer t.Stop()
 	select {
-	case <-p.done:
+	case <-p.ended():
 		return true
 	case <-t.C:
 		return false
 	}
 }
-
-// close stops reading, also if somebody has the pipe still open.
-func (p *pipe) close() {
-	if p == nil {
-		return
-	}
-	_ = p.r.SetReadDeadline(time.Unix(1, 0)) // an error if it is closed
-	<-p.done
-}
-
-// look finds a program as execvp does: a file that isn't executable is an error of its own.
-func look(name, dir string, env []string) (string, error) {
-	if name == "" {
-		return "", syscall.ENOENT
-	}
-	if strings.Contains(name, "/") {
-		return name, nil
-	}
-	path := "/usr/local/bin:/bin:/usr/bin"
-	for _, v := range env {
-		if rest, ok := strings.CutPrefix(v, "PATH="); ok {
-			path = rest
-		}
-	}
-	missing := error(syscall.ENOENT)
-	for _, d := range filepath.SplitList(path) {
-		if d == "" {
-			d = "."
-		}
-		file := d + "/" + name
-		at := file
-		if dir != "" && !filepath.IsAbs(d) {
-			at = filepath.Join(dir, file)
-		}
-		denied := syscall.Access(at, runs)
-		if errors.Is(denied, syscall.ENOENT) || errors.Is(denied, syscall.ENOTDIR) {
-			continue // most folders, in less time than Stat takes
-		}
-		info, err := os.Stat(at)
-		switch {
-		case err != nil || info.IsDir():
-		case denied == nil && info.Mode().Perm()&0o111 != 0:
-			return file, nil
-		default:
-			missing = syscall.EACCES
-		}
-	}
-	return "", missing
-}
-
-// runs asks whether a file may be executed.
-const runs = 1

@@ -6,15 +6,19 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -53,7 +57,10 @@ type Result struct {
 
 // Runner runs commands. Its methods may be called from any goroutine.
 type Runner struct {
-	prefix string
+	prefix   string
+	programs programs
+	watch    watch
+	fault    error // why nothing can be watched
 
 	mu      sync.Mutex
 	last    uint64
@@ -69,24 +76,31 @@ var (
 	first    = map[int]bool{}
 )
 
+// child is the first process of a command.
+type child struct {
+	pid   int
+	pidfd int // -1: this kernel has none
+}
+
 // begin starts a command and enters its process.
-func begin(x *exec.Cmd) error {
+func (r *Runner) begin(c Command, env []string, streams [3]uintptr) (child, error) {
 	starting.RLock()
 	defer starting.RUnlock()
-	if err := start(x); err != nil {
-		return err
+	x, err := r.start(c, env, streams)
+	if err != nil {
+		return x, err
 	}
 	firstMu.Lock()
 	defer firstMu.Unlock()
-	first[x.Process.Pid] = true
-	return nil
+	first[x.pid] = true
+	return x, nil
 }
 
 // reaped removes the process of a command, whose number may be given to another one now.
-func reaped(x *exec.Cmd) {
+func (x child) reaped() {
 	firstMu.Lock()
 	defer firstMu.Unlock()
-	delete(first, x.Process.Pid)
+	delete(first, x.pid)
 }
 
 // New makes a Runner.
@@ -94,17 +108,21 @@ func New() *Runner {
 	b := make([]byte, 6)
 	_, _ = rand.Read(b) // never fails
 	r := &Runner{prefix: hex.EncodeToString(b) + "-", running: map[uint64]bool{}}
+	r.fault = r.watch.begin()
 	r.strays.begin()
 	return r
 }
 
 // Close kills what commands have left behind. No command may run any more.
-func (r *Runner) Close() { r.closeStrays() }
+func (r *Runner) Close() {
+	r.closeStrays()
+	r.watch.close()
+}
 
 // Run runs a command until all its processes have ended. The error is that of the start, or the cause of ctx's end. An error of Stdout
 // or Stderr is theirs to remember: the command sees a closed pipe.
 func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
-	if err := context.Cause(ctx); err != nil {
+	if err := cmp.Or(context.Cause(ctx), r.fault); err != nil {
 		return Result{}, err
 	}
 	r.mu.Lock()
@@ -113,34 +131,40 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	r.running[id] = true
 	r.mu.Unlock()
 	defer r.leave(id)
-	x, err := command(c, Variable+"="+r.prefix+strconv.FormatUint(id, 10))
-	if err != nil {
-		return Result{}, err
+	stdin := c.Stdin
+	if stdin == nil {
+		var err error
+		if stdin, err = nothing(); err != nil {
+			return Result{}, err
+		}
 	}
+	streams := [3]uintptr{stdin.Fd()}
 	var pipes [2]*pipe
-	if x.Stdout, pipes[0], err = outlet(c.Stdout); err != nil {
+	var err error
+	if streams[1], pipes[0], err = r.outlet(c.Stdout); err != nil {
 		return Result{}, err
 	}
 	if same(c.Stdout, c.Stderr) {
-		x.Stderr = x.Stdout
-	} else if x.Stderr, pipes[1], err = outlet(c.Stderr); err != nil {
+		streams[2] = streams[1]
+	} else if streams[2], pipes[1], err = r.outlet(c.Stderr); err != nil {
 		pipes[0].abandon()
 		return Result{}, err
 	}
 	began := time.Now()
-	if err := begin(x); err != nil {
+	x, err := r.begin(c, environ(c.Env, Variable+"="+r.prefix+strconv.FormatUint(id, 10)), streams)
+	if err != nil {
 		pipes[0].abandon()
 		pipes[1].abandon()
 		return Result{}, err
 	}
 	pipes[0].begin()
 	pipes[1].begin()
-	result, err := wait(ctx, x, c)
-	reaped(x)
+	result, err := r.wait(ctx, x, c)
+	x.reaped()
 	result.Took = time.Since(began)
 	if !c.Attached {
 		// What is left of the group has no reason to run on. It is an error if nothing is left.
-		_ = syscall.Kill(-x.Process.Pid, syscall.SIGKILL)
+		_ = syscall.Kill(-x.pid, syscall.SIGKILL)
 	}
 	if !pipes[0].drained(briefly) || !pipes[1].drained(briefly) {
 		r.leave(id) // so that what has left the group is a stray now
@@ -161,46 +185,70 @@ func (r *Runner) leave(id uint64) {
 	r.sweepSoon()
 }
 
-// command looks the program up.
-func command(c Command, mark string) (*exec.Cmd, error) {
-	env := c.Env
+// environ adds a variable, and leaves of those of one name the last one.
+func environ(env []string, mark string) []string {
 	if env == nil {
 		env = os.Environ()
 	}
+	all := make([]string, 0, len(env)+1)
+	at := make(map[string]int, len(env)+1)
+	for i := range len(env) + 1 {
+		v := mark
+		if i < len(env) {
+			v = env[i]
+		}
+		name, _, ok := strings.Cut(v, "=")
+		if k, twice := at[name]; ok && twice {
+			all[k] = v
+			continue
+		}
+		if ok {
+			at[name] = len(all)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// start starts a command. A script without "#!" is run by the shell, as execvp does.
+func (r *Runner) start(c Command, env []string, streams [3]uintptr) (child, error) {
 	if len(c.Args) == 0 {
-		return nil, &exec.Error{Name: "", Err: syscall.ENOENT}
+		return child{}, &exec.Error{Name: "", Err: syscall.ENOENT}
 	}
-	path, err := look(c.Args[0], c.Dir, env)
+	for {
+		path, earlier, err := r.programs.of(c.Args[0], c.Dir, env)
+		if err != nil {
+			return child{}, &exec.Error{Name: c.Args[0], Err: err}
+		}
+		x, err := fork(path, c.Args, c, env, streams)
+		if errors.Is(err, syscall.ENOEXEC) {
+			x, err = fork("/bin/sh", append([]string{"sh", path}, c.Args[1:]...), c, env, streams)
+		}
+		if err == nil || !earlier {
+			return x, err
+		}
+		r.programs.forget() // it may be gone, and another one be there
+	}
+}
+
+func fork(path string, args []string, c Command, env []string, streams [3]uintptr) (child, error) {
+	x := child{pidfd: -1}
+	files := streams[:]
+	for _, f := range c.Files {
+		files = append(files, f.Fd())
+	}
+	var err error
+	x.pid, err = syscall.ForkExec(path, args, &syscall.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: attributes(!c.Attached, &x.pidfd)})
+	runtime.KeepAlive(c)
 	if err != nil {
-		return nil, &exec.Error{Name: c.Args[0], Err: err}
-	}
-	x := &exec.Cmd{
-		Path: path, Args: c.Args, Env: append(env[:len(env):len(env)], mark), Dir: c.Dir,
-		SysProcAttr: attributes(!c.Attached), ExtraFiles: c.Files,
-	}
-	if c.Stdin != nil {
-		x.Stdin = c.Stdin
+		return child{}, &fs.PathError{Op: "fork/exec", Path: path, Err: err}
 	}
 	return x, nil
 }
 
-// start starts a command. A script without "#!" is run by the shell, as execvp does.
-func start(x *exec.Cmd) error {
-	err := x.Start()
-	if !errors.Is(err, syscall.ENOEXEC) {
-		return err
-	}
-	y := &exec.Cmd{
-		Path: "/bin/sh", Args: append([]string{"sh", x.Path}, x.Args[1:]...), Env: x.Env, Dir: x.Dir, SysProcAttr: x.SysProcAttr,
-		Stdin: x.Stdin, Stdout: x.Stdout, Stderr: x.Stderr, ExtraFiles: x.ExtraFiles,
-	}
-	*x = *y //nolint:govet // x was never started
-	return x.Start()
-}
-
 // wait waits for the first process, and ends it if ctx or the timeout says so.
-func wait(ctx context.Context, x *exec.Cmd, c Command) (Result, error) {
-	e := &ending{pid: x.Process.Pid}
+func (r *Runner) wait(ctx context.Context, x child, c Command) (Result, error) {
+	e := &ending{pid: x.pid}
 	if !c.Attached {
 		e.pid = -e.pid
 	}
@@ -209,18 +257,30 @@ func wait(ctx context.Context, x *exec.Cmd, c Command) (Result, error) {
 	if c.Timeout > 0 {
 		defer awake.AfterFunc(c.Timeout, func() { e.begin(true) }).Stop()
 	}
-	err := x.Wait()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		return Result{}, fmt.Errorf("waiting for process %d: %w", x.Process.Pid, err)
+	r.watch.await(x.pidfd)
+	status, err := reap(x.pid)
+	if err != nil {
+		return Result{}, fmt.Errorf("waiting for process %d: %w", x.pid, err)
 	}
-	r := Result{TimedOut: e.timedOut()}
-	if status, ok := x.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
-		r.Signal = status.Signal()
+	result := Result{TimedOut: e.timedOut()}
+	if status.Signaled() {
+		result.Signal = status.Signal()
 	} else {
-		r.Exit = x.ProcessState.ExitCode()
+		result.Exit = status.ExitStatus()
 	}
-	return r, context.Cause(ctx)
+	return result, context.Cause(ctx)
+}
+
+// reap waits for a process, and asks for its status.
+func reap(pid int) (status syscall.WaitStatus, err error) {
+	if reapEnded(pid, &status) {
+		return status, nil
+	}
+	for {
+		if _, err = syscall.Wait4(pid, &status, 0, nil); err != syscall.EINTR { //nolint:errorlint // it is the kernel's
+			return status, err
+		}
+	}
 }
 
 // ending ends processes: first with SIGTERM, then with SIGKILL.

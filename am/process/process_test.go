@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -84,6 +87,88 @@ func TestFolder(t *testing.T) {
 		t.Errorf("%q, want %q", out.String(), dir)
 	}
 }
+
+// A program that is gone is looked for again, and one that wasn't there is found when it is.
+func TestAProgramMoves(t *testing.T) {
+	r := runner(t)
+	first, second := t.TempDir(), t.TempDir()
+	c := Command{Args: []string{"moves"}, Env: []string{"PATH=" + first + ":" + second + ":/bin:/usr/bin"}}
+	write := func(dir, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "moves"), []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ends := func(exit int, want error) {
+		t.Helper()
+		if got, err := r.Run(t.Context(), c); got.Exit != exit || !errors.Is(err, want) {
+			t.Errorf("%+v, %v; want %d, %v", got, err, exit, want)
+		}
+	}
+	ends(0, fs.ErrNotExist)
+	write(first, "exit 1")
+	ends(1, nil)
+	write(second, "exit 2")
+	if err := os.Remove(filepath.Join(first, "moves")); err != nil {
+		t.Fatal(err)
+	}
+	ends(2, nil)
+	if err := os.WriteFile(filepath.Join(second, "moves"), []byte("#!/no/such/interpreter\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ends(0, fs.ErrNotExist)
+}
+
+// Of variables of one name the last one counts.
+func TestTheLastVariableCounts(t *testing.T) {
+	var out bytes.Buffer
+	c := sh(`env | grep -c "^A="; echo "$A"`, &out)
+	c.Env = []string{"A=1", "PATH=/bin:/usr/bin", "A=2", "odd"}
+	if _, err := runner(t).Run(t.Context(), c); err != nil || out.String() != "1\n2\n" {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+// Much output comes whole and in its order, from several commands at once, to a writer that is slow at times.
+func TestMuchOutput(t *testing.T) {
+	r := runner(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			var out slow
+			c := sh("seq 50000; echo half; seq 50000 >&2", nil)
+			c.Stdout, c.Stderr = &out, &out
+			if _, err := r.Run(t.Context(), c); err != nil {
+				t.Error(err)
+			}
+			first, second, ok := strings.Cut(out.String(), "half\n")
+			if !ok || first != second || strings.Count(first, "\n") != 50000 {
+				t.Errorf("%d and %d bytes, %v", len(first), len(second), ok)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A command whose output nobody takes any more gets SIGPIPE.
+func TestOutputThatNobodyTakes(t *testing.T) {
+	c := sh("yes", nil)
+	c.Stdout = broken{}
+	if got, err := runner(t).Run(t.Context(), c); got.Signal != syscall.SIGPIPE && got.Exit != 128+int(syscall.SIGPIPE) || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+type slow struct{ bytes.Buffer }
+
+func (w *slow) Write(b []byte) (int, error) {
+	runtime.Gosched()
+	return w.Buffer.Write(b)
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 func TestTimeout(t *testing.T) {
 	r := runner(t)

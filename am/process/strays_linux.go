@@ -8,14 +8,15 @@ import (
 	"sync"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
 // attributes of a command's first process. It doesn't outlive this one, also if that is killed. (The kernel looks at the thread that
 // forked; Go's threads don't end unless goroutines are locked to them.)
-func attributes(group bool) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL}
+func attributes(group bool, pidfd *int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL, PidFD: pidfd}
 }
 
 // Strays are processes that have left their command's group, as daemons do. When their parent ends they become children of this
@@ -36,6 +37,14 @@ type strays struct {
 func (s *strays) begin() {
 	s.seen, s.group = map[int]uint64{}, syscall.Getpgrp()
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it, daemons are nobody's concern
+	quieten()
+}
+
+// quieten has ends of children send no signal, as in a program that doesn't ask for it: they are noticed otherwise (watch). Go takes all signals, and a thread would wake up
+// for each end. signal.Notify has it sent again. An error leaves it as it was.
+func quieten() {
+	var byDefault [32]byte // a sigaction of the kernel's
+	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGCHLD), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)
 }
 
 // sweepSoon makes a sweep happen, some time after commands have ended.

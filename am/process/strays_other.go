@@ -4,7 +4,7 @@ package process
 
 import "syscall"
 
-func attributes(group bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: group} }
+func attributes(group bool, _ *int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: group} }
 
 // strays are not known on this system: what leaves its process group runs on.
 type strays struct{}
