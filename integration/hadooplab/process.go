@@ -282,6 +282,14 @@ while read -r swap rest; do
 	"$1"/*) swapoff "$swap";;
 	esac
 done </proc/swaps
+for note in "$1"/zram-*; do # swapfile.Zram's
+	[ -e "$note" ] || continue
+	id=${note##*-}
+	swapoff "/dev/zram$id"
+	echo 1 >"/sys/block/zram$id/reset"
+	echo "$id" >/sys/class/zram-control/hot_remove
+done
+[ ! -s "$1/zswap" ] || cat "$1/zswap" >/sys/module/zswap/parameters/enabled
 rm -rf "$1"
 `
 
@@ -289,7 +297,7 @@ rm -rf "$1"
 func cgroupOf(dir string) string { return "heddle-" + filepath.Base(dir) }
 
 // Guarded makes a folder in parent, "" being the system's for temporary files. A watchdog sees to it that nothing is left of what works there, or in the cgroups
-// below root, when sweep is called, or this process ends. It also removes swap files from there.
+// below root, when sweep is called, or this process ends. It also removes swap files from there, and zram devices that swapfile.Zram has noted there.
 func Guarded(parent string) (dir, root string, sweep func() error, err error) {
 	if dir, err = os.MkdirTemp(parent, "heddle-bench-"); err != nil {
 		return "", "", nil, err

@@ -143,13 +143,13 @@ func SwapTo(kind, dir string, bytes int64) (off func() error, err error) {
 	case "own":
 		return func() error { return nil }, nil
 	case "zram":
-		return swapfile.Zram(bytes, "lz4")
+		return swapfile.Zram(bytes, "lz4", dir)
 	case "file", "zswap":
 		file, err := swapfile.File(filepath.Join(dir, fmt.Sprintf("heddle-bench-%d.swap", os.Getpid())), bytes)
 		if err != nil || kind == "file" {
 			return file, err
 		}
-		zswap, err := swapfile.Zswap()
+		zswap, err := swapfile.Zswap(dir)
 		if err != nil {
 			return nil, errors.Join(err, file())
 		}

@@ -36,17 +36,19 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	if len(os.Args) == 3 && os.Args[1] == runArgument {
-		_, err := Run(context.Background(), Options{
-			Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{2}, Rounds: math.MaxInt, Bytes: 1 << 20, Dir: os.Args[2],
-		})
+	if len(os.Args) >= 3 && os.Args[1] == runArgument {
+		o := Options{Command: []string{os.Args[0], childArgument}, Kind: cgroup.Auto, Processes: []int{2}, Rounds: math.MaxInt, Bytes: 1 << 20, Dir: os.Args[2]}
+		if swap := os.Args[3:]; len(swap) > 0 {
+			o.Rounds, o.Bytes, o.Moves, o.Swap = 1, 80<<20, math.MaxInt, swap
+		}
+		_, err := Run(context.Background(), o)
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
 
-// runArgument has the test's own program measure without end, in a folder.
+// runArgument has the test's own program measure without end, in a folder, and with a kind of swap if one is named.
 const runArgument = "ladder-run"
 
 // Nothing is left of a measurement that is killed: no process, frozen or not, no group, no folder.
@@ -89,6 +91,33 @@ func TestKilledMeasurement(t *testing.T) {
 	if err != nil || len(left) > 0 || len(groups) > 0 {
 		t.Errorf("%v, folders %v, groups %v", err, left, groups)
 	}
+}
+
+// The same where it swaps to a device of compressed memory: the machine has neither the swap nor the device afterwards.
+func TestKilledMeasurementOfZram(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	nmtest.RealGroups(t)
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0], runArgument, dir, "zram")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	device := await.Value(t, "the machine swaps to a device", func() (string, bool) {
+		notes, _ := filepath.Glob(filepath.Join(dir, "*", "zram-*")) // the pattern is valid
+		if len(notes) == 0 {
+			return "", false
+		}
+		name := "zram" + strings.TrimPrefix(filepath.Base(notes[0]), "zram-")
+		b, err := os.ReadFile("/proc/swaps")
+		return name, err == nil && strings.Contains(string(b), "/dev/"+name+" ")
+	})
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	await.Slowly(t, device+" is gone", func() bool { _, err := os.Stat("/sys/block/" + device); return os.IsNotExist(err) })
+	await.Slowly(t, "its folder is gone", func() bool { left, err := os.ReadDir(dir); return err == nil && len(left) == 0 })
 }
 
 // Every row is measured, on whatever groups this machine has, and the contents of memory stay.

@@ -108,15 +108,22 @@ func File(path string, size int64) (off func() error, err error) {
 	return func() error { return errors.Join(swapoff(path), os.Remove(path)) }, nil
 }
 
-// Zram has the machine swap to compressed memory: a new device of so many bytes. off ends that and removes the device.
-func Zram(size int64, algorithm string) (off func() error, err error) {
+// Zram has the machine swap to compressed memory: a new device of so many bytes. off ends that and removes the device. Until then a file zram-N in dir, N being
+// the device's number, lets others do so for a process that is killed (hadooplab.Guarded).
+func Zram(size int64, algorithm, dir string) (off func() error, err error) {
 	const control = "/sys/class/zram-control/"
 	b, err := os.ReadFile(control + "hot_add")
 	if err != nil {
 		return nil, fmt.Errorf("this machine has no zram: %w", err)
 	}
 	id := strings.TrimSpace(string(b))
-	remove := func() error { return os.WriteFile(control+"hot_remove", []byte(id), 0o200) }
+	note := filepath.Join(dir, "zram-"+id)
+	remove := func() error {
+		return errors.Join(os.WriteFile(control+"hot_remove", []byte(id), 0o200), os.Remove(note))
+	}
+	if err := os.WriteFile(note, nil, 0o600); err != nil {
+		return nil, errors.Join(err, os.WriteFile(control+"hot_remove", []byte(id), 0o200))
+	}
 	block, device := "/sys/block/zram"+id+"/", "/dev/zram"+id
 	err = os.WriteFile(block+"comp_algorithm", []byte(algorithm), 0o200)
 	if err == nil {
@@ -137,17 +144,21 @@ func Zram(size int64, algorithm string) (off func() error, err error) {
 }
 
 // Zswap has the kernel keep in memory, compressed, what it would write to swap, as long as there is room. off ends that for what comes later: turn the
-// swap off before it.
-func Zswap() (off func() error, err error) {
+// swap off before it. Until then a file zswap in dir has what the kernel did before, as Zram's.
+func Zswap(dir string) (off func() error, err error) {
 	const file = "/sys/module/zswap/parameters/enabled"
+	note := filepath.Join(dir, "zswap")
 	was, err := os.ReadFile(file)
+	if err == nil {
+		err = os.WriteFile(note, was, 0o600)
+	}
 	if err == nil {
 		err = os.WriteFile(file, []byte("Y"), 0o200)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("this machine has no zswap: %w", err)
 	}
-	return func() error { return os.WriteFile(file, was, 0o200) }, nil
+	return func() error { return errors.Join(os.WriteFile(file, was, 0o200), os.Remove(note)) }, nil
 }
 
 // Compressed is how many bytes of memory zram and zswap take.

@@ -23,7 +23,7 @@ func File(string, int64) (func() error, error) { return nil, errors.ErrUnsupport
 func Compressed() (int64, error) { return 0, nil }
 
 // Zswap fails: only Linux has it.
-func Zswap() (func() error, error) { return nil, errors.ErrUnsupported }
+func Zswap(string) (func() error, error) { return nil, errors.ErrUnsupported }
 
 // Zram fails: only Linux has it.
-func Zram(int64, string) (func() error, error) { return nil, errors.ErrUnsupported }
+func Zram(int64, string, string) (func() error, error) { return nil, errors.ErrUnsupported }
