@@ -40,7 +40,8 @@
 //
 // Probes of the highest priority go first, strictly. Within a priority users get slot time in proportion to their weights (start-time fair
 // queuing). Within a user probes go in the order of their arrival, or by Eagle's SRPT: that of the job with the least work left goes first, but a
-// probe may be overtaken only until the estimates that passed it add up to Config.Bound times its own.
+// probe may be overtaken only until the estimates that passed it add up to Config.Bound times its own. Long tasks, which wait as probes in
+// simulations only, aren't added: one that passes must fit what is left of the bound, and leaves it as it is.
 //
 // Quote says when a probe that came now would have its task, so that its scheduler may take, clone or decline.
 //
