@@ -71,10 +71,13 @@ func (n *node) register(ctx context.Context) error {
 	return nil
 }
 
-// live sends heartbeats until ctx ends. Nodes spread theirs over the interval, as in a real cluster.
+// live sends heartbeats until ctx ends. Nodes spread theirs over the interval, as in a real cluster. A heartbeat's date doesn't depend on when
+// the one before was sent: if this process once stood still, the heartbeats of many nodes would come together in each interval afterwards.
 func (n *node) live(ctx context.Context) {
 	defer n.client.Close()
-	timer := time.NewTimer(time.Duration(rand.Int64N(int64(n.run.o.Heartbeat))))
+	interval := n.run.o.Heartbeat
+	due := time.Now().Add(time.Duration(rand.Int64N(int64(interval))))
+	timer := time.NewTimer(time.Until(due))
 	defer timer.Stop()
 	for {
 		select {
@@ -82,7 +85,11 @@ func (n *node) live(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		timer.Reset(n.run.o.Heartbeat)
+		if late := time.Since(due); late > interval { // a NodeManager doesn't make up for heartbeats that it has missed
+			due = due.Add(late.Truncate(interval))
+		}
+		due = due.Add(interval)
+		timer.Reset(time.Until(due))
 		begin := time.Now()
 		if err := n.heartbeat(ctx); err != nil {
 			if ctx.Err() == nil {
