@@ -1,22 +1,16 @@
 package jobs
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"heddle/am/probes"
 	"heddle/integration/hadooplab"
@@ -60,41 +54,18 @@ func readInput(task, name string) int {
 	return 0
 }
 
-// source is an HDFS whose DataNode reads its disk as slowly as is wanted, and can forget what it has read.
+// source is an HDFS whose DataNode reads its disk slowly, with inputs of one block each.
 type source struct {
+	*hadooplab.SlowDisk
 	lab   *hadooplab.Lab
-	group string
 	names []string
 	bytes int64
 }
 
-// sourceRate is how fast a DataNode reads here, in bytes a second: a disk that others use too.
-const sourceRate = 60 << 20
-
-// newSource starts an HDFS with so many files of so many bytes of one block each.
+// newSource starts an HDFS with so many files of so many bytes.
 func newSource(b *testing.B, n, size int) *source {
-	s := &source{lab: hadooplab.Start(b, hadooplab.Options{DataNodes: 1}), bytes: int64(n) * int64(size)}
-	s.group = filepath.Join("/sys/fs/cgroup/blkio", fmt.Sprintf("heddle-bench-%d-source", os.Getpid()))
-	if err := os.Mkdir(s.group, 0o755); err != nil {
-		b.Fatalf("a slow disk needs the cgroup controller blkio of version 1: %v", err)
-	}
-	daemon := s.lab.Daemon("datanode1")
-	b.Cleanup(func() {
-		err := errors.Join(os.WriteFile("/sys/fs/cgroup/blkio/cgroup.procs", []byte(strconv.Itoa(daemon.PID())), 0), os.Remove(s.group))
-		if err != nil {
-			b.Error(err)
-		}
-	})
-	var disk syscall.Stat_t
-	if err := syscall.Stat(s.lab.Dir(), &disk); err != nil {
-		b.Fatal(err)
-	}
-	limit := fmt.Sprintf("%d:%d %d", unix.Major(disk.Dev), unix.Minor(disk.Dev), sourceRate)
-	for file, text := range map[string]string{"blkio.throttle.read_bps_device": limit, "cgroup.procs": strconv.Itoa(daemon.PID())} {
-		if err := os.WriteFile(filepath.Join(s.group, file), []byte(text), 0); err != nil {
-			b.Fatal(err)
-		}
-	}
+	lab := hadooplab.Start(b, hadooplab.Options{DataNodes: 1})
+	s := &source{SlowDisk: hadooplab.NewSlowDisk(b, lab, 60<<20), lab: lab, bytes: int64(n) * int64(size)}
 	data := make([]byte, size)
 	draw := rand.New(rand.NewPCG(1, 2))
 	for i := range data {
@@ -108,51 +79,13 @@ func newSource(b *testing.B, n, size int) *source {
 	return s
 }
 
-// cool drops what the page cache has of HDFS's blocks.
-func (s *source) cool(b *testing.B) {
-	n := 0
-	err := filepath.WalkDir(s.lab.Dir(), func(path string, e os.DirEntry, err error) error {
-		if err != nil || !strings.HasPrefix(e.Name(), "blk_") {
-			return nil // what comes and goes there is none of them
-		}
-		n++
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		return errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
-	})
-	if err != nil || n < len(s.names) {
-		b.Fatalf("%d blocks: %v", n, err)
-	}
-}
-
-// read is how many bytes the DataNode has read from the disk so far.
-func (s *source) read(b *testing.B) (n int64) {
-	text, err := os.ReadFile(filepath.Join(s.group, "blkio.throttle.io_service_bytes"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	for line := range bytes.Lines(text) {
-		if f := strings.Fields(string(line)); len(f) == 3 && f[1] == "Read" {
-			x, err := strconv.ParseInt(f[2], 10, 64)
-			if err != nil {
-				b.Fatal(err)
-			}
-			n += x
-		}
-	}
-	return n
-}
-
 // stagedRun is what came of a job.
 type stagedRun struct {
 	took, task time.Duration // of the job, and of a task in the mean: reading and working
 	hits       int
 	read       [2]time.Duration // the mean of tasks that have read from HDFS, and from memory
-	memory     int64 // bytes that tasks have read from memory
-	disk       int64 // bytes that the DataNode has read from the disk
+	memory     int64            // bytes that tasks have read from memory
+	disk       int64            // bytes that the DataNode has read from the disk
 }
 
 // stagedJob runs a task for each file. cold: nothing of it is in memory before.
@@ -162,13 +95,13 @@ func (c *cluster) stagedJob(b *testing.B, s *source, work time.Duration, cold, s
 		b.Fatal(err)
 	}
 	if cold {
-		s.cool(b)
+		s.Cool(b)
 	}
 	args := []string{"--probes", "-P", strconv.Itoa(len(s.names)), "-n1", "env", fmt.Sprintf("%s=%v,%s", readVariable, work, c.conf), self}
 	if stage {
 		args = slices.Insert(args, 1, "--stage")
 	}
-	before, began := s.read(b), time.Now()
+	before, began := s.Read(b), time.Now()
 	x := c.xargs(args...)
 	if _, err := io.WriteString(x.in, strings.Join(s.names, "\n")+"\n"); err != nil {
 		b.Fatal(err)
@@ -177,7 +110,7 @@ func (c *cluster) stagedJob(b *testing.B, s *source, work time.Duration, cold, s
 	if code := x.code(); code != 0 {
 		b.Fatalf("%d: %s", code, x.stderr)
 	}
-	r.took, r.disk = time.Since(began), s.read(b)-before
+	r.took, r.disk = time.Since(began), s.Read(b)-before
 	lines := strings.Split(strings.TrimSpace(x.stdout.String()), "\n")
 	if len(lines) != len(s.names) {
 		b.Fatalf("%d results of %d tasks", len(lines), len(s.names))

@@ -1,0 +1,85 @@
+package hadooplab
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// SlowDisk has the lab's DataNode read its disk as slowly as one that others use too, and forget what it has read. It needs the cgroup controller blkio of version 1.
+type SlowDisk struct{ dir, group string }
+
+// NewSlowDisk has a lab's only DataNode read so many bytes a second, until the test ends. The kernel lets it read the bytes of 100 ms at once when it hasn't read for a while.
+func NewSlowDisk(t testing.TB, lab *Lab, rate int) *SlowDisk {
+	t.Helper()
+	const controller = "/sys/fs/cgroup/blkio"
+	d := &SlowDisk{dir: lab.Dir(), group: filepath.Join(controller, fmt.Sprintf("heddle-bench-%d-source", os.Getpid()))}
+	if err := os.Mkdir(d.group, 0o755); err != nil {
+		t.Fatalf("a slow disk needs the cgroup controller blkio of version 1: %v", err)
+	}
+	pid := strconv.Itoa(lab.Daemon("datanode1").PID())
+	t.Cleanup(func() {
+		if err := errors.Join(os.WriteFile(filepath.Join(controller, "cgroup.procs"), []byte(pid), 0), os.Remove(d.group)); err != nil {
+			t.Error(err)
+		}
+	})
+	var disk syscall.Stat_t
+	if err := syscall.Stat(d.dir, &disk); err != nil {
+		t.Fatal(err)
+	}
+	limit := fmt.Sprintf("%d:%d %d", unix.Major(disk.Dev), unix.Minor(disk.Dev), rate)
+	for file, text := range map[string]string{"blkio.throttle.read_bps_device": limit, "cgroup.procs": pid} {
+		if err := os.WriteFile(filepath.Join(d.group, file), []byte(text), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+// Cool drops what the page cache has of HDFS's blocks.
+func (d *SlowDisk) Cool(t testing.TB) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(d.dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || !strings.HasPrefix(e.Name(), "blk_") {
+			return nil // what comes and goes there is none of them
+		}
+		n++
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
+	})
+	if err != nil || n == 0 {
+		t.Fatalf("%d blocks: %v", n, err)
+	}
+}
+
+// Read is how many bytes the DataNode has read from the disk so far.
+func (d *SlowDisk) Read(t testing.TB) (n int64) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(d.group, "blkio.throttle.io_service_bytes"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		if f := strings.Fields(string(line)); len(f) == 3 && f[1] == "Read" {
+			x, err := strconv.ParseInt(f[2], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += x
+		}
+	}
+	return n
+}
