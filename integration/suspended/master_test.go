@@ -35,6 +35,7 @@ type master struct {
 	updated   []*pb.UpdatedContainer
 	refused   []*pb.UpdateContainerError
 	workers   map[string]*worker
+	does      string // what its workers do besides: one of the misfits, or nothing
 }
 
 // submit has an ApplicationMaster run.
@@ -186,7 +187,7 @@ func (m *master) begin(list []*pb.Container) (out []*worker) {
 		if err := os.Mkdir(dir, 0o777); err != nil {
 			m.t.Fatal(err)
 		}
-		spec := must(client.Launch{Command: []string{"exec env " + workVariable + "=" + dir + " " + os.Args[0]}}.PB())
+		spec := must(client.Launch{Command: []string{"exec env " + workVariable + "=" + dir + " " + misfitVariable + "='" + m.does + "' " + os.Args[0]}}.PB())
 		one := &pb.StartContainerRequest{}
 		one.SetContainerLaunchContext(spec)
 		one.SetContainerToken(c.GetContainerToken())
