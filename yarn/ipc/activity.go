@@ -106,3 +106,11 @@ func (c countedConn) Write(b []byte) (int, error) {
 	c.to.sent.Add(int64(n))
 	return n, err
 }
+
+// CloseWrite ends the sending side, if the connection has one that ends by itself.
+func (c countedConn) CloseWrite() error {
+	if t, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return t.CloseWrite()
+	}
+	return nil
+}

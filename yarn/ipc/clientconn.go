@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/internal/light"
 	"heddle/yarn/pb"
 )
 
@@ -107,6 +108,7 @@ func (c *clientConn) connect() error {
 		return connectError(ctx, err)
 	}
 	// Close the connection if the client is closed before anything reads from it.
+	nc = light.Conn(nc)
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
 	defer stop()
 	c.nc = nc

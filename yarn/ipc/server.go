@@ -14,6 +14,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
+
+	"heddle/internal/light"
 )
 
 // AuthMode says which peers a server admits.
@@ -293,7 +295,7 @@ func (s *Server) accept(nc net.Conn) {
 		return
 	}
 	s.nextConn++
-	c := newServerConn(s, countedConn{nc, &s.activity}, s.nextConn)
+	c := newServerConn(s, countedConn{light.Conn(nc), &s.activity}, s.nextConn)
 	s.open[c] = struct{}{}
 	s.conns.Add(1)
 	go func() {

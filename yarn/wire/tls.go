@@ -15,6 +15,8 @@ import (
 	"math/big"
 	"net"
 	"time"
+
+	"heddle/internal/light"
 )
 
 // SecretBytes is the length of an application's secret.
@@ -105,7 +107,7 @@ func Dial(ctx context.Context, address string, name, secret []byte) (*Conn, erro
 		raw.Close()
 		return nil, err
 	}
-	return greet(ctx, raw, tls.Client(lighten(raw), c))
+	return greet(ctx, raw, tls.Client(light.Conn(raw), c))
 }
 
 // Accepter makes connections of those that a listener accepts.
@@ -142,7 +144,7 @@ func (a *Accepter) Accept(ctx context.Context, raw net.Conn) (*Conn, []byte, err
 		raw.Close()
 		return nil, nil, fmt.Errorf("%v: %w", raw.RemoteAddr(), err)
 	}
-	conn, err := greet(ctx, raw, tls.Server(lighten(raw), c))
+	conn, err := greet(ctx, raw, tls.Server(light.Conn(raw), c))
 	return conn, name, err
 }
 

@@ -1,24 +1,24 @@
-package wire
+package light
 
 import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"syscall"
 	"unsafe"
 )
 
-// light is a TCP connection whose reads and writes aren't announced to Go's runtime as calls that may block. They never do: its poller waits. A runtime that is told of
-// a call wakes a thread that looks after it every 20 µs ("sysmon"). In a process that mostly waits, and passes a message on now and then, that made two thirds of all
-// switches, each at the cost of who works beside it. Read has one caller at a time, and Write another one, as under TLS.
-type light struct {
+// conn is the connection that Conn returns.
+type conn struct {
 	*net.TCPConn
 	raw     syscall.RawConn
 	in, out transfer
 }
 
-// transfer is a call of Read or Write.
+// transfer is what all calls of Read, or of Write, are made with.
 type transfer struct {
+	mu   sync.Mutex // for one call at a time
 	call uintptr
 	name string // of the call
 	b    []byte // what is left
@@ -27,8 +27,8 @@ type transfer struct {
 	try  func(fd uintptr) (done bool)
 }
 
-// lighten returns a connection that does the same as c.
-func lighten(c net.Conn) net.Conn {
+// Conn returns a connection that does the same as c. Its reads and writes aren't announced to the runtime if c is one of TCP.
+func Conn(c net.Conn) net.Conn {
 	t, ok := c.(*net.TCPConn)
 	if !ok {
 		return c
@@ -37,9 +37,9 @@ func lighten(c net.Conn) net.Conn {
 	if err != nil {
 		return c
 	}
-	l := &light{TCPConn: t, raw: raw}
-	l.in = transfer{call: syscall.SYS_READ, name: "read", try: l.in.once}
-	l.out = transfer{call: syscall.SYS_WRITE, name: "write", try: l.out.all}
+	l := &conn{TCPConn: t, raw: raw}
+	l.in.call, l.in.name, l.in.try = syscall.SYS_READ, "read", l.in.once
+	l.out.call, l.out.name, l.out.try = syscall.SYS_WRITE, "write", l.out.all
 	return l
 }
 
@@ -70,11 +70,15 @@ func (t *transfer) all(fd uintptr) bool {
 	return true
 }
 
-// begin takes the bytes of a call.
-func (t *transfer) begin(b []byte) { t.b, t.n, t.err = b, 0, nil }
+// begin takes the bytes of a call when the call before has ended.
+func (t *transfer) begin(b []byte) {
+	t.mu.Lock()
+	t.b, t.n, t.err = b, 0, nil
+}
 
-// end returns the result of a call; err is the poller's.
+// end ends a call, and returns its result; err is the poller's.
 func (t *transfer) end(err error) (int, error) {
+	defer t.mu.Unlock()
 	if t.b = nil; t.err != nil {
 		err = t.err
 	}
@@ -82,7 +86,7 @@ func (t *transfer) end(err error) (int, error) {
 }
 
 // Read reads what has come.
-func (l *light) Read(b []byte) (int, error) {
+func (l *conn) Read(b []byte) (int, error) {
 	if len(b) == 0 {
 		return 0, nil
 	}
@@ -95,7 +99,7 @@ func (l *light) Read(b []byte) (int, error) {
 }
 
 // Write writes everything.
-func (l *light) Write(b []byte) (int, error) {
+func (l *conn) Write(b []byte) (int, error) {
 	l.out.begin(b)
 	return l.out.end(l.raw.Write(l.out.try))
 }

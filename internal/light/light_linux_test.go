@@ -1,4 +1,4 @@
-package wire
+package light
 
 import (
 	"bytes"
@@ -31,8 +31,8 @@ func lightPair(t *testing.T) (a, b net.Conn) {
 			t.Fatal(err)
 		}
 	}
-	a, b = lighten(a), lighten(b)
-	if _, ok := a.(*light); !ok {
+	a, b = Conn(a), Conn(b)
+	if _, ok := a.(*conn); !ok {
 		t.Fatalf("%T", a)
 	}
 	return a, b
@@ -80,7 +80,7 @@ func TestALightConnectionHasDeadlines(t *testing.T) {
 // The kernel's errors are passed on.
 func TestALightConnectionThatIsReset(t *testing.T) {
 	a, b := lightPair(t)
-	if err := errors.Join(b.(*light).SetLinger(0), b.Close()); err != nil {
+	if err := errors.Join(b.(*conn).SetLinger(0), b.Close()); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := a.Read(make([]byte, 1)); n != 0 || !errors.Is(err, syscall.ECONNRESET) {
