@@ -50,6 +50,16 @@ func TestXargsByProbes(t *testing.T) {
 		gone(t, pid)
 	}
 	c.oneSucceeded()
+	c.nothingIsLeft() // also of what the first life of the node that was killed has left
+}
+
+// nothingIsLeft waits until no application has processes or cgroups.
+func (c *cluster) nothingIsLeft() {
+	c.t.Helper()
+	for _, app := range must(c.applications().List(c.t.Context(), nil)) {
+		id := "container_" + strings.TrimPrefix(app.ID.String(), "application_")
+		await.Until(c.t, "neither processes nor cgroups are left", func() bool { return len(processes(id)) == 0 && len(groups(c.t, id)) == 0 })
+	}
 }
 
 // Commands flood their output, stop their executor, leave daemons, and take more memory than their executor's cgroup has: users hear what was wrong, others go on,
@@ -77,10 +87,7 @@ func TestHostileCommandsByProbes(t *testing.T) {
 		}
 	}
 	gone(t, numbers(t, filepath.Join(c.dir, "daemon"), 1)[0])
-	for _, app := range must(c.applications().List(t.Context(), nil)) {
-		id := "container_" + strings.TrimPrefix(app.ID.String(), "application_")
-		await.Until(t, "neither processes nor cgroups are left", func() bool { return len(processes(id)) == 0 && len(groups(t, id)) == 0 })
-	}
+	c.nothingIsLeft()
 }
 
 // While a node has a container with a long task, short tasks go to the other one.
