@@ -90,3 +90,16 @@ func TestALightConnectionThatIsReset(t *testing.T) {
 		t.Errorf("%d, %v", n, err)
 	}
 }
+
+// What somebody did before a write is done for whoever has read it, for the race detector as well.
+func TestALightConnectionOrders(t *testing.T) {
+	a, b := lightPair(t)
+	said := 0
+	go func() {
+		said = 1
+		_, _ = a.Write([]byte{1})
+	}()
+	if _, err := b.Read(make([]byte, 1)); err != nil || said != 1 {
+		t.Errorf("%v, %d", err, said)
+	}
+}
