@@ -122,7 +122,7 @@ func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
 func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
 	ran := false
 	after, err := s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error {
-		_, underWay := l.Levels().UnderWay()[id]
+		_, underWay := l.Levels().UnderWayOf(id)
 		before, ok := s.View.Container(id)
 		ran = ok && !underWay && before.Level == ledgerpb.Level_RUNNING
 		return l.Resume(c.Context(), id)

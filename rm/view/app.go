@@ -116,10 +116,16 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	for c := range a.Containers.All() {
 		if c.Live() {
 			app.ResourceSeconds = app.ResourceSeconds.Add(ledger.ResourceSeconds(c, now))
-			if _, underWay := by.underWay[c.ID]; underWay || c.Level != ledgerpb.Level_RUNNING {
-				offered, free := c.Room()
-				app.Suspended = append(app.Suspended, suspended(Container{Container: *c, User: a.User, offered: offered, free: free}, by.underWay))
+			u, underWay := by.underWay[c.ID]
+			if c.Level == ledgerpb.Level_RUNNING && !underWay {
+				continue
 			}
+			offered, free := c.Room()
+			x := suspended(Container{Container: *c, User: a.User, offered: offered, free: free})
+			if underWay {
+				x.UnderWay = &u
+			}
+			app.Suspended = append(app.Suspended, x)
 		}
 	}
 	if t := a.Current(); t != nil {

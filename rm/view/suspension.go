@@ -26,7 +26,10 @@ type Suspended struct {
 // Suspended returns the suspended and shrunk containers, and those that have still to go on. The one that was suspended first comes first.
 func (v *Viewer) Suspended() []Container {
 	var list []Container
-	underWay := v.underWay()
+	var underWay map[records.ContainerID]level.UnderWay
+	if l := v.Source.Leader(); l != nil {
+		underWay = l.Levels().UnderWay()
+	}
 	v.Source.Read(func(s *ledger.State) {
 		for _, n := range s.Nodes {
 			if n.Lowered == 0 {
@@ -55,28 +58,23 @@ func (v *Viewer) Suspended() []Container {
 
 // SuspendedOf completes the view of a container by how it is suspended.
 func (v *Viewer) SuspendedOf(c Container) Suspended {
-	s := suspended(c, v.underWay())
-	if l := v.Source.Leader(); l != nil && (c.Level != ledgerpb.Level_RUNNING || s.UnderWay != nil) {
+	l := v.Source.Leader()
+	if l == nil {
+		return suspended(c)
+	}
+	s := suspended(c)
+	if u, ok := l.Levels().UnderWayOf(c.ID); ok {
+		s.UnderWay = &u
+	}
+	if c.Level != ledgerpb.Level_RUNNING || s.UnderWay != nil {
 		s.Report, s.Known = l.LevelReport(c.Node, c.ID)
 	}
 	return s
 }
 
-// underWay are the levels that nodes have not reported yet.
-func (v *Viewer) underWay() map[records.ContainerID]level.UnderWay {
-	if l := v.Source.Leader(); l != nil {
-		return l.Levels().UnderWay()
-	}
-	return nil
-}
-
-func suspended(c Container, underWay map[records.ContainerID]level.UnderWay) Suspended {
+func suspended(c Container) Suspended {
 	lacks := c.Resource.Sub(c.Held())
-	s := Suspended{Container: c, Short: lacks.Sub(c.free).Max(records.Resource{})}
-	if u, ok := underWay[c.ID]; ok {
-		s.UnderWay = &u
-	}
-	return s
+	return Suspended{Container: c, Short: lacks.Sub(c.free).Max(records.Resource{})}
 }
 
 // For is for whom the container is suspended, for people; "" if that isn't on record.

@@ -122,7 +122,6 @@ func TestContainersThatAnEarlierReleaseHasSuspended(t *testing.T) {
 	}
 }
 
-// An amount of one vcore is singular, as in "1 vcore frees up"; all others are plural.
 // What a node has not reported yet isn't said of its container as if it were so.
 func TestLevelsThatNodesHaveNotReported(t *testing.T) {
 	s, change, tasks := suspending(t)
@@ -131,13 +130,15 @@ func TestLevelsThatNodesHaveNotReported(t *testing.T) {
 		tasks[0]: "suspended 8 s by user ann (n7 has not reported it yet)", tasks[1]: "resuming for 4 s; n7 has not reported it yet",
 	} {
 		c := s.Container(id)
-		x := suspended(container(s, s.Apps[id.Attempt.App], c), map[records.ContainerID]level.UnderWay{id: {To: c.Level, Node: c.Node, Since: 6000}})
+		x := suspended(container(s, s.Apps[id.Attempt.App], c))
+		x.UnderWay = &level.UnderWay{To: c.Level, Node: c.Node, Since: 6000}
 		if got := x.Text(10_000); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }
 
+// An amount of one vcore is singular, as in "1 vcore frees up"; all others are plural.
 func TestFrees(t *testing.T) {
 	for _, x := range []struct {
 		short records.Resource

@@ -63,6 +63,14 @@ func (l *openOrders) UnderWay() map[records.ContainerID]UnderWay {
 	return maps.Clone(l.underWay)
 }
 
+// UnderWayOf returns that of one container, if there is one. It is safe for concurrent use, and doesn't wait for the loop.
+func (l *openOrders) UnderWayOf(id records.ContainerID) (UnderWay, bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	u, ok := l.underWay[id]
+	return u, ok
+}
+
 // put remembers an order until its container's node has carried it out. It replaces an earlier one.
 func (l *openOrders) put(o *order, node records.NodeID) {
 	l.byContainer[o.Container] = o
