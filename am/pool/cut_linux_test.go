@@ -59,7 +59,8 @@ func TestACutNetworkIsNoticed(t *testing.T) {
 		t.Skip("only root can make networks")
 	}
 	ip := needs.Program(t, "ip")
-	runtime.LockOSThread() // whose network the cable leads to
+	_ = exec.Command(ip, "link", "del", cable).Run() // a test that was killed may have left it
+	runtime.LockOSThread()                           // whose network the cable leads to
 	defer runtime.UnlockOSThread()
 	secret := wire.NewSecret()
 	p, err := New(Options{Secret: secret, Listen: "0.0.0.0:0"})

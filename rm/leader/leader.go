@@ -307,7 +307,6 @@ func (l *Leader) Suspend(ctx context.Context, id records.ContainerID, wish level
 	return l.levels.Suspend(ctx, id, wish)
 }
 
-// Resume lets a suspended container go on.
 func (l *Leader) Resume(ctx context.Context, id records.ContainerID) error {
 	if err := l.begun(id, "there is nothing to resume"); err != nil {
 		return err
