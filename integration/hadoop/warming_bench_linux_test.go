@@ -16,14 +16,7 @@ import (
 // BenchmarkWarming compares jobs of Hadoop's examples over cold files on nodes that read maps' input ahead, and on nodes that don't, in turn: off on on off …, each
 // $HEDDLE_WARMING_RUNS (5) times. The DataNode reads 20 MB/s, as of a disk that others use as well.
 func BenchmarkWarming(b *testing.B) {
-	runs := 5
-	if text := os.Getenv("HEDDLE_WARMING_RUNS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			b.Fatalf("HEDDLE_WARMING_RUNS=%s: give a number of runs", text)
-		}
-		runs = n
-	}
+	runs := hadooplab.Runs(b, "HEDDLE_WARMING_RUNS")
 	binary, remove, err := hadooplab.BuildHeddle()
 	if err != nil {
 		b.Fatal(err)
@@ -68,7 +61,7 @@ func BenchmarkWarming(b *testing.B) {
 				var of [2][]warmedRun
 				for i := -1; i < 2*runs; i++ {
 					lab, kind := off, 0
-					if i >= 0 && (i+1)/2%2 == 1 {
+					if i >= 0 && hadooplab.SecondsTurn(i) {
 						lab, kind = on, 1
 					}
 					number++

@@ -140,14 +140,7 @@ func (c *cluster) stagedJob(b *testing.B, s *source, work time.Duration, cold, s
 
 // BenchmarkStaging compares jobs with and without --stage in turn, off on on off …, each $HEDDLE_STAGING_RUNS (5) times. The RAM disk has a tenth of the data.
 func BenchmarkStaging(b *testing.B) {
-	runs := 5
-	if text := os.Getenv("HEDDLE_STAGING_RUNS"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			b.Fatalf("HEDDLE_STAGING_RUNS=%s: give a number of runs", text)
-		}
-		runs = n
-	}
+	runs := hadooplab.Runs(b, "HEDDLE_STAGING_RUNS")
 	type run struct {
 		slots int
 		work  time.Duration
@@ -186,7 +179,7 @@ func compareStaging(b *testing.B, c *cluster, s *source, work time.Duration, col
 	c.stagedJob(b, s, work, cold, false) // the first one has to start what is kept
 	var of [2][]stagedRun
 	for i := range 2 * runs {
-		on := (i+1)/2%2 == 1
+		on := hadooplab.SecondsTurn(i)
 		r := c.stagedJob(b, s, work, cold, on)
 		b.Logf("stage %t: job %v, task %v (reading from HDFS %v, from memory %v), %d in memory, %d MB from memory, %d MB from disk", on, r.took, r.task, r.read[0], r.read[1], r.hits, r.memory>>20, r.disk>>20)
 		if on {
