@@ -5,9 +5,7 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
-	"unsafe"
 )
 
 // conn is the connection that Conn returns.
@@ -44,22 +42,13 @@ func Conn(c net.Conn) net.Conn {
 	return l
 }
 
-// sent tells the race detector that what was before a write comes before what is after the read of it, as package syscall does.
-var sent atomic.Uint32
-
 // once makes the call, and reports whether it is over: otherwise the kernel has nothing to give, or no room.
 func (t *transfer) once(fd uintptr) bool {
 	for {
-		if detects && t.call == syscall.SYS_WRITE {
-			sent.Add(1)
-		}
-		n, _, fault := syscall.RawSyscall(t.call, fd, uintptr(unsafe.Pointer(unsafe.SliceData(t.b))), uintptr(len(t.b)))
+		n, fault := t.ask(fd)
 		switch fault {
 		case 0:
-			if detects && t.call == syscall.SYS_READ {
-				sent.Load()
-			}
-			t.n, t.b = t.n+int(n), t.b[n:]
+			t.n, t.b = t.n+n, t.b[n:]
 			return true
 		case syscall.EINTR:
 		case syscall.EAGAIN:
