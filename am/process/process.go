@@ -16,7 +16,6 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,17 +77,22 @@ var (
 
 // child is the first process of a command.
 type child struct {
-	pid   int
-	pidfd int // -1: this kernel has none
+	pid    int
+	pidfd  int     // -1: this kernel has none
+	launch *launch // nil: it has executed its program
 }
 
-// begin starts a command and enters its process.
-func (r *Runner) begin(c Command, env []string, streams [3]uintptr) (child, error) {
+// begin starts a command and enters its process. What it is given from 3 on are the command's files.
+func (r *Runner) begin(path string, args []string, c Command, env []string, streams [3]uintptr) (child, error) {
+	files := streams[:]
+	for _, f := range c.Files {
+		files = append(files, f.Fd())
+	}
 	starting.RLock()
 	defer starting.RUnlock()
-	x, err := r.start(c, env, streams)
+	x, err := begin(path, args, c, env, files)
 	if err != nil {
-		return x, err
+		return child{}, err
 	}
 	firstMu.Lock()
 	defer firstMu.Unlock()
@@ -131,37 +135,68 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	r.running[id] = true
 	r.mu.Unlock()
 	defer r.leave(id)
+	if len(c.Args) == 0 {
+		return Result{}, &exec.Error{Name: "", Err: syscall.ENOENT}
+	}
+	env := environ(c.Env, Variable+"="+r.prefix+strconv.FormatUint(id, 10))
+	for {
+		path, earlier, err := r.programs.of(c.Args[0], c.Dir, env)
+		if err != nil {
+			return Result{}, &exec.Error{Name: c.Args[0], Err: err}
+		}
+		result, ran, err := r.once(ctx, id, path, c.Args, c, env)
+		if !ran && errors.Is(err, syscall.ENOEXEC) {
+			// A script without "#!" is run by the shell, as execvp does.
+			args := append([]string{"sh", path}, c.Args[1:]...)
+			path = "/bin/sh"
+			result, ran, err = r.once(ctx, id, path, args, c, env)
+		}
+		if ran {
+			return result, err
+		}
+		if !earlier {
+			return Result{}, &fs.PathError{Op: "fork/exec", Path: path, Err: err}
+		}
+		r.programs.forget() // it may be gone, and another one be there
+	}
+}
+
+// once runs a command, unless its program can't be executed. The error says why.
+func (r *Runner) once(ctx context.Context, id uint64, path string, args []string, c Command, env []string) (result Result, ran bool, err error) {
 	stdin := c.Stdin
 	if stdin == nil {
-		var err error
 		if stdin, err = nothing(); err != nil {
-			return Result{}, err
+			return Result{}, false, err
 		}
 	}
 	streams := [3]uintptr{stdin.Fd()}
 	var pipes [2]*pipe
-	var err error
 	if streams[1], pipes[0], err = r.outlet(c.Stdout); err != nil {
-		return Result{}, err
+		return Result{}, false, err
 	}
 	if same(c.Stdout, c.Stderr) {
 		streams[2] = streams[1]
 	} else if streams[2], pipes[1], err = r.outlet(c.Stderr); err != nil {
 		pipes[0].abandon()
-		return Result{}, err
+		return Result{}, false, err
 	}
 	began := time.Now()
-	x, err := r.begin(c, environ(c.Env, Variable+"="+r.prefix+strconv.FormatUint(id, 10)), streams)
+	x, err := r.begin(path, args, c, env, streams)
 	if err != nil {
 		pipes[0].abandon()
 		pipes[1].abandon()
-		return Result{}, err
+		return Result{}, false, err
 	}
 	pipes[0].begin()
 	pipes[1].begin()
-	result, err := r.wait(ctx, x, c)
+	result, err = r.wait(ctx, x, c)
 	x.reaped()
 	result.Took = time.Since(began)
+	if failed := x.launch.failed(); failed != nil {
+		pipes[0].close()
+		pipes[1].close()
+		return Result{}, false, failed
+	}
 	if !c.Attached {
 		// What is left of the group has no reason to run on. It is an error if nothing is left.
 		_ = syscall.Kill(-x.pid, syscall.SIGKILL)
@@ -174,7 +209,7 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 	}
 	pipes[0].close()
 	pipes[1].close()
-	return result, err
+	return result, true, err
 }
 
 // leave notes that a command has ended.
@@ -208,42 +243,6 @@ func environ(env []string, mark string) []string {
 		all = append(all, v)
 	}
 	return all
-}
-
-// start starts a command. A script without "#!" is run by the shell, as execvp does.
-func (r *Runner) start(c Command, env []string, streams [3]uintptr) (child, error) {
-	if len(c.Args) == 0 {
-		return child{}, &exec.Error{Name: "", Err: syscall.ENOENT}
-	}
-	for {
-		path, earlier, err := r.programs.of(c.Args[0], c.Dir, env)
-		if err != nil {
-			return child{}, &exec.Error{Name: c.Args[0], Err: err}
-		}
-		x, err := fork(path, c.Args, c, env, streams)
-		if errors.Is(err, syscall.ENOEXEC) {
-			x, err = fork("/bin/sh", append([]string{"sh", path}, c.Args[1:]...), c, env, streams)
-		}
-		if err == nil || !earlier {
-			return x, err
-		}
-		r.programs.forget() // it may be gone, and another one be there
-	}
-}
-
-func fork(path string, args []string, c Command, env []string, streams [3]uintptr) (child, error) {
-	x := child{pidfd: -1}
-	files := streams[:]
-	for _, f := range c.Files {
-		files = append(files, f.Fd())
-	}
-	var err error
-	x.pid, err = syscall.ForkExec(path, args, &syscall.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: attributes(!c.Attached, &x.pidfd)})
-	runtime.KeepAlive(c)
-	if err != nil {
-		return child{}, &fs.PathError{Op: "fork/exec", Path: path, Err: err}
-	}
-	return x, nil
 }
 
 // wait waits for the first process, and ends it if ctx or the timeout says so.

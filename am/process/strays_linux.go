@@ -13,12 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes of a command's first process. It doesn't outlive this one, also if that is killed. (The kernel looks at the thread that
-// forked; Go's threads don't end unless goroutines are locked to them.)
-func attributes(group bool, pidfd *int) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL, PidFD: pidfd}
-}
-
 // Strays are processes that have left their command's group, as daemons do. When their parent ends they become children of this
 // process. A stray is known by the variable in its environment. One without it is killed as soon as every command that it may belong
 // to has ended: those that ran when it was seen first.
