@@ -70,18 +70,20 @@ func (d *Dir) removeEmpty(name string) error {
 // remover removes the contents of a folder.
 type remover struct{ top *Dir }
 
-// clear removes the entries of d, which is depth levels below the top. If some can't be removed, it returns the first
-// reason.
+// clear removes the entries of d, which is depth levels below the top. If some can't be removed, it returns why. What others remove meanwhile is gone, too.
 func (r *remover) clear(d *Dir, depth int) error {
 	for {
 		names, err := d.names(batch)
+		if errors.Is(err, fs.ErrNotExist) { // d itself
+			return nil
+		}
 		if err != nil || len(names) == 0 {
 			return err
 		}
 		var failed error
 		gone := 0
 		for _, n := range names {
-			if err := r.remove(d, n, depth); err != nil {
+			if err := r.remove(d, n, depth); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				failed = errors.Join(failed, err)
 				continue
 			}

@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -147,5 +149,45 @@ func TestReadDir(t *testing.T) {
 	}
 	if _, err := ReadDir(base, "no"); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("missing: %v", err)
+	}
+}
+
+// Others may remove what is in a folder while it is removed: the NodeManager deletes an application's folder and its containers' at once.
+func TestSeveralRemoveTheSame(t *testing.T) {
+	base := t.TempDir()
+	if err := os.Mkdir(filepath.Join(base, "gone"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	gone := open(t, base, "gone")
+	defer gone.Close()
+	if err := os.Remove(filepath.Join(base, "gone")); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&remover{gone}).clear(gone, 0); err != nil {
+		t.Errorf("while it is cleared, somebody else has removed it: %v", err)
+	}
+	for range 40 {
+		var all sync.WaitGroup
+		begin := make(chan struct{})
+		removes := func(elems ...string) {
+			all.Go(func() {
+				<-begin
+				if err := RemoveAll(base, elems...); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for i := range 5 {
+			if err := os.MkdirAll(filepath.Join(base, "app", "container", strconv.Itoa(i)), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		removes("app", "container")
+		removes("app")
+		close(begin)
+		all.Wait()
+		if !missing(filepath.Join(base, "app")) {
+			t.Fatal("the folder is left")
+		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"heddle/rm/leader/level"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
@@ -135,7 +134,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 		ns.sched.SetCapability(n.handle, r.Capability)
 	}
 	n.session = s
-	ns.levels.Show(n.id, n.handle, level.Memory{})          // its heartbeats tell more
+	ns.levels.Begin(n.id, n.handle)
 	ns.AfterCommit(func() { ns.nodeSessions.Put(s.id, s) }) // in the loop's order, so that heartbeats find the session that the loop knows
 	if leaving {                                            // its NodeManager has started anew
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{

@@ -67,7 +67,7 @@ func (ns *nodeManagers) moveRack(n *nodeSoft) {
 	delete(ns.nodeOf, n.handle)
 	n.handle = ns.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability})
 	ns.nodeOf[n.handle] = n
-	ns.levels.Show(n.id, n.handle, level.Memory{}) // its heartbeats tell more
+	ns.levels.Begin(n.id, n.handle)
 	for c := range ns.work.On(node) {
 		ns.containers.restore(c)
 	}

@@ -16,6 +16,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue/suspension"
+	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
@@ -185,12 +186,27 @@ func TestSuspensionOutlivesALeader(t *testing.T) {
 		grant := starved.allocate(AllocateCall{Asks: ask(1)}).Grants[0].ID
 		w.depose()
 		w.lead()
+		unreported := func() bool {
+			_, is := w.Levels().UnderWayOf(victim.ID)
+			return is
+		}
+		if !unreported() {
+			t.Error("it counts as suspended before its node has registered")
+		}
 		var all []NodeContainer
 		state := w.state()
 		for c := range state.On(state.Nodes[victim.Node]) {
 			all = append(all, runs(c.ID))
 		}
 		n := w.ableNode(roomy, everything, all...)
+		if !unreported() {
+			t.Error("it counts as suspended before its node has told of it")
+		}
+		n.heartbeat(sub(victim.ID, pb.ContainerSubState_CSS_RUNNING))
+		time.Sleep(2 * time.Second)
+		if o := w.ordersSent(); unreported() || len(o) == 0 || o[len(o)-1].Container != victim.ID {
+			t.Errorf("its node has been told %v and has answered, and it doesn't count as suspended", o)
+		}
 		n.heartbeat(all...)
 		time.Sleep(10 * time.Second)
 		if c := w.state().Container(victim.ID); c.Level != ledgerpb.Level_RECLAIMED {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"heddle/rm/leader/level"
 	"heddle/rm/leader/request"
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
@@ -89,7 +88,7 @@ func (l *Leader) takeNode(node *ledger.Node) {
 	}
 	n := l.nodeManagers.addNode(node)
 	l.hosts.Inherit(n.id)
-	l.levels.Show(n.id, n.handle, level.Memory{})
+	l.levels.Begin(n.id, n.handle)
 	l.setOpen(n, node.State == pb.NodeState_NS_RUNNING)
 	n.session = &nodeSession{id: node.ID}
 	n.session.seen.At(l.Now())

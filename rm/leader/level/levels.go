@@ -147,6 +147,21 @@ func (l *Levels) Show(id records.NodeID, h scheduler.NodeHandle, m Memory) {
 	}
 }
 
+// Begin is Show for a node that an earlier leader knew, or that has just registered. Its containers may not have the levels that are on record: its
+// first heartbeat tells.
+func (l *Levels) Begin(id records.NodeID, h scheduler.NodeHandle) {
+	l.Show(id, h, Memory{})
+	n := l.work.Nodes[id]
+	if n == nil || !l.suspends(id) {
+		return
+	}
+	for c := range l.work.On(n) {
+		if c.LevelVersion > 0 && l.byContainer[c.ID] == nil {
+			inherit(&l.openOrders, c, l.loop.Now())
+		}
+	}
+}
+
 // ShowAll is Show for all nodes, as they say now, after the ledger's version was raised.
 func (l *Levels) ShowAll() {
 	for id, n := range l.nodes {

@@ -55,7 +55,7 @@ func (l *Levels) want(c *ledger.Container, level ledgerpb.Level, held records.Re
 	l.number++
 	n := l.work.Nodes[c.Node]
 	o := &order{
-		Order: Order{Container: c.ID, Level: level, Held: held, Version: c.LevelVersion, For: cause.Queue, BreathEvery: cause.BreathEvery, Type: l.typeOf(c)},
+		Order: l.tells(c, level, held, cause),
 		was:   was, number: l.number, since: l.loop.Now(), again: l.loop.Now().Add(pause), leveled: n != nil && slices.Contains(n.Features, FeatureLevels),
 	}
 	l.put(o, c.Node)
@@ -63,12 +63,20 @@ func (l *Levels) want(c *ledger.Container, level ledgerpb.Level, held records.Re
 	return o
 }
 
-// typeOf is the type of a container's application.
-func (l *Levels) typeOf(c *ledger.Container) string {
+// again orders what is on record. A container whose node refuses it then runs.
+func again(l *Levels, c *ledger.Container) *order {
+	o := l.want(c, c.Level, c.Held(), c.Suspension().Cause)
+	o.was = ledgerpb.Level_RUNNING
+	return o
+}
+
+// tells is what a container's node is told, or would be.
+func (l *Levels) tells(c *ledger.Container, level ledgerpb.Level, held records.Resource, cause ledger.Cause) Order {
+	framework := ""
 	if app := l.work.Apps[c.ID.Attempt.App]; app != nil {
-		return app.Context.GetApplicationType()
+		framework = app.Context.GetApplicationType()
 	}
-	return ""
+	return Order{Container: c.ID, Level: level, Held: held, Version: c.LevelVersion, For: cause.Queue, BreathEvery: cause.BreathEvery, Type: framework}
 }
 
 // record enters the level of a container, and what it holds there. The cause is of a level other than RUNNING.
@@ -241,6 +249,11 @@ func (l *Levels) Repeat(now time.Time) {
 			delete(l.latest, id)
 		}
 	}
+	for id := range l.underWay {
+		if c := l.work.Container(id); c == nil || !c.Live() {
+			l.drop(id)
+		}
+	}
 }
 
 // send sends the order for a container, if there is one that isn't under way.
@@ -279,9 +292,10 @@ func (l *Levels) Reported(c *ledger.Container, sub pb.ContainerSubState, first b
 		first = false // its application had it so: the node knows better than the record
 	}
 	if first && (!same || c.Level == ledgerpb.Level_SHRUNK) {
-		l.want(c, c.Level, c.Held(), c.Suspension().Cause).again = l.loop.Now()
+		again(l, c).again = l.loop.Now()
 		return
 	}
+	l.drop(c.ID) // it was inherited
 	if !same {
 		l.changed(c, suspended)
 	}

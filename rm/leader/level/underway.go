@@ -18,22 +18,31 @@ type UnderWay struct {
 	To    ledgerpb.Level
 	Node  records.NodeID
 	Since int64 // ms since 1970
+	// Inherited says that nobody gave an order since the leader changed, or the node registered: it may have the level already.
+	Inherited bool
 }
 
 // Text says in one line for people what the container is about, and for how long, as the end of a sentence that begins with "is".
 func (u UnderWay) Text(now int64) string {
 	what := "being suspended"
-	switch u.To {
-	case ledgerpb.Level_RUNNING:
+	switch {
+	case u.To == ledgerpb.Level_RUNNING && u.Inherited:
+		what = "to run"
+	case u.To == ledgerpb.Level_RUNNING:
 		what = "resuming"
-	case ledgerpb.Level_SHRUNK:
+	case u.To == ledgerpb.Level_SHRUNK:
 		what = "being shrunk"
 	}
 	return fmt.Sprintf("%s for %d s; %s", what, max(now-u.Since, 0)/1000, u.Unreported())
 }
 
 // Unreported says who has still to say that the level is reached.
-func (u UnderWay) Unreported() string { return u.Node.Host + " has not reported it yet" }
+func (u UnderWay) Unreported() string {
+	if u.Inherited {
+		return u.Node.Host + " has not reported it again yet"
+	}
+	return u.Node.Host + " has not reported it yet"
+}
 
 // Unconfirmed is the error of an order whose node has not said that it has carried it out. The order stands, and is sent again.
 type Unconfirmed struct {
@@ -53,14 +62,17 @@ func (e *Unconfirmed) Unwrap() error { return e.Err }
 type openOrders struct {
 	byContainer map[records.ContainerID]*order
 	mu          sync.RWMutex
-	underWay    map[records.ContainerID]UnderWay
+	underWay    map[records.ContainerID]UnderWay // also what is on record, and the node has not reported to this leader
 }
 
-// UnderWay returns the levels that nodes have not reported yet. It is safe for concurrent use, and doesn't wait for the loop.
+// UnderWay returns the levels that nodes have not reported yet, but for containers that run by all that is known. It is safe for concurrent use, and
+// doesn't wait for the loop.
 func (l *openOrders) UnderWay() map[records.ContainerID]UnderWay {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return maps.Clone(l.underWay)
+	out := maps.Clone(l.underWay)
+	maps.DeleteFunc(out, func(_ records.ContainerID, u UnderWay) bool { return u.Inherited && u.To == ledgerpb.Level_RUNNING })
+	return out
 }
 
 // UnderWayOf returns that of one container, if there is one. It is safe for concurrent use, and doesn't wait for the loop.
@@ -76,11 +88,21 @@ func (l *openOrders) put(o *order, node records.NodeID) {
 	l.byContainer[o.Container] = o
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.underWay[o.Container] = UnderWay{o.Level, node, o.since.UnixMilli()}
+	l.underWay[o.Container] = UnderWay{o.Level, node, o.since.UnixMilli(), false}
 }
 
-// drop forgets the order for a container.
+// inherit remembers that a container's node has still to report what is on record.
+func inherit(l *openOrders, c *ledger.Container, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.underWay[c.ID] = UnderWay{c.Level, c.Node, now.UnixMilli(), true}
+}
+
+// drop forgets the order for a container, or that it was inherited.
 func (l *openOrders) drop(id records.ContainerID) {
+	if _, known := l.underWay[id]; !known { // as of almost all containers that nodes report
+		return
+	}
 	delete(l.byContainer, id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +110,7 @@ func (l *openOrders) drop(id records.ContainerID) {
 }
 
 // isWished reports whether an order is to bring about what somebody wishes of its container, and was given for somebody, not by preemption.
-func (o *order) isWished(c *ledger.Container, wish Wish) bool {
+func (o *Order) isWished(c *ledger.Container, wish Wish) bool {
 	return c.Level == o.Level && o.Level != ledgerpb.Level_RUNNING && o.For == "" && (wish.Level == ledgerpb.Level_RUNNING || wish.Level == o.Level) &&
 		(wish.Held == nil || *wish.Held == o.Held) && wish.breathEvery() == o.BreathEvery
 }

@@ -9,9 +9,11 @@ import (
 	"time"
 
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/preempt"
+	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
@@ -108,5 +110,94 @@ func TestPreemptionIsUnderWay(t *testing.T) {
 		w.Levels.Nodes = func() level.Nodes { return w }
 		w.later(15 * time.Second)
 		w.unreported("")
+	})
+}
+
+// A new leader doesn't know whether nodes ever heard of what is on record. Until a node says it again, nobody is told that its container has its level; whoever
+// asks for that level waits for the node's answer, and whoever asks for another one is told. A container that runs on record isn't listed: mostly it does.
+func TestWhatAnEarlierLeaderHasRecorded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const again = "for 3 s; n1 has not reported it again yet"
+		frozen := level.Wish{Level: ledgerpb.Level_FROZEN, User: "ann"}
+		inherited := func(wish level.Wish) *world {
+			t.Helper()
+			w := begin(t, all...)
+			w.do(func() { w.Begin(w.node, 3) })
+			w.unreported("") // it was never suspended
+			for _, do := range []func() error{
+				func() error { return w.Levels.Suspend(t.Context(), w.task, wish) },
+				func() error { w.do(func() { w.Begin(w.node, 3) }); return nil },
+			} {
+				if err := do(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			w.later(3 * time.Second)
+			w.unreported("being suspended " + again)
+			return w
+		}
+		sent := func(w *world, n int) {
+			t.Helper()
+			if got := w.sent(); len(got) != n {
+				t.Errorf("sent %v", got)
+			}
+		}
+
+		w := inherited(frozen)
+		w.report(pb.ContainerSubState_CSS_PAUSED, true)
+		w.unreported("")
+		sent(w, 1)
+
+		w = inherited(frozen)
+		w.report(pb.ContainerSubState_CSS_RUNNING, true)
+		w.unreported("being suspended for 0 s; n1 has not reported it yet") // it is told now
+		w.later(0)
+		w.unreported("")
+		sent(w, 2)
+
+		w = inherited(frozen)
+		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{Breathe: -1}), "is frozen already for 3 s, by user ann (n1 has not reported it again yet): resume it first")
+		sent(w, 1)
+		if err := w.Levels.Suspend(t.Context(), w.task, frozen); err != nil {
+			t.Error(err)
+		}
+		w.expect(ledgerpb.Level_FROZEN, records.NewResource(1024, 0), 1)
+		w.unreported("")
+		sent(w, 2)
+
+		w = inherited(frozen)
+		w.answers(refusal.New(refusal.Refused, "no freezer"))
+		w.refused(w.Levels.Suspend(t.Context(), w.task, frozen), "no freezer")
+		w.expect(ledgerpb.Level_RUNNING, claim, 2)
+		w.unreported("")
+
+		w = inherited(frozen)
+		w.ends()
+		w.later(0)
+		w.unreported("")
+
+		w = inherited(frozen)
+		w.returns = true
+		if err := w.Levels.Resume(t.Context(), w.task); err != nil {
+			t.Error(err)
+		}
+		w.do(func() { w.Begin(w.node, 3) })
+		w.unreported("")
+		if u, ok := w.UnderWayOf(w.task); !ok || u.Text(u.Since) != "to run for 0 s; n1 has not reported it again yet" {
+			t.Errorf("%+v", u)
+		}
+		w.report(pb.ContainerSubState_CSS_RUNNING, true)
+		if u, ok := w.UnderWayOf(w.task); ok {
+			t.Errorf("%+v", u)
+		}
+
+		w = begin(t)
+		w.do(func() {
+			w.State.Container(w.task).LevelVersion = 3
+			w.Begin(w.node, 3)
+		})
+		if u, ok := w.UnderWayOf(w.task); ok {
+			t.Errorf("of a node that tells of no levels %+v is awaited", u)
+		}
 	})
 }

@@ -74,8 +74,12 @@ func ParseBreathe(text string) (time.Duration, error) {
 // record still holds: the order is sent again, and the error is an *Unconfirmed. Whoever asks for the same once more waits for that order.
 func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish) error {
 	return l.ask(ctx, id, "suspend it when it runs", func(c *ledger.Container) (*order, error) {
-		if o := l.byContainer[id]; o != nil && o.isWished(c, wish) {
+		record := l.tells(c, c.Level, c.Held(), c.Suspension().Cause)
+		switch o := l.byContainer[id]; {
+		case o != nil && o.isWished(c, wish):
 			return o, nil
+		case o == nil && l.underWay[id].Inherited && record.isWished(c, wish):
+			return again(l, c), nil
 		}
 		level, held, err := l.wanted(c, wish)
 		if err != nil {
@@ -175,7 +179,7 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 		return refuse("is %s already%s: resume it first", strings.ToLower(c.Level.String()), l.sinceAndFor(c))
 	}
 	n := l.work.Nodes[c.Node]
-	able := l.ability(c.Node, l.memoryOf(c.Node))
+	able := l.ability(c.Node, memoryOf(l, c.Node))
 	level := wish.Level
 	if level == ledgerpb.Level_RUNNING {
 		if level = ledgerpb.Level_FROZEN; able.Reclaim {
@@ -275,7 +279,7 @@ func (l *Levels) countPast(c *ledger.Container) {
 	}
 }
 
-func (l *Levels) memoryOf(id records.NodeID) Memory {
+func memoryOf(l *Levels, id records.NodeID) Memory {
 	if n := l.nodes[id]; n != nil {
 		return n.memory
 	}
