@@ -54,7 +54,7 @@ func readInput(task, name string) int {
 	return 0
 }
 
-// source is an HDFS whose DataNode reads its disk slowly, with inputs of one block each.
+// source is an HDFS whose DataNodes read their disks slowly, with inputs of one block each.
 type source struct {
 	*hadooplab.SlowDisk
 	lab   *hadooplab.Lab
@@ -62,9 +62,9 @@ type source struct {
 	bytes int64
 }
 
-// newSource starts an HDFS with so many files of so many bytes.
-func newSource(b *testing.B, n, size int) *source {
-	lab := hadooplab.Start(b, hadooplab.Options{DataNodes: 1})
+// newSource starts an HDFS with so many disks, and files of so many bytes.
+func newSource(b *testing.B, disks, n, size int) *source {
+	lab := hadooplab.Start(b, hadooplab.Options{DataNodes: disks})
 	s := &source{SlowDisk: hadooplab.NewSlowDisk(b, lab, 60<<20), lab: lab, bytes: int64(n) * int64(size)}
 	data := make([]byte, size)
 	draw := rand.New(rand.NewPCG(1, 2))
@@ -148,15 +148,17 @@ func BenchmarkStaging(b *testing.B) {
 	}
 	const ms = time.Millisecond
 	for _, x := range []struct {
-		size int // MB of an input
-		runs []run
+		disks int
+		size  int // MB of an input
+		runs  []run
 	}{
-		{4, []run{{1, 75 * ms, true}, {1, 150 * ms, true}, {1, 75 * ms, false}, {2, 75 * ms, true}, {2, 150 * ms, true}, {2, 75 * ms, false}}},
-		{16, []run{{1, 270 * ms, true}, {2, 540 * ms, true}, {2, 540 * ms, false}}},
+		{1, 4, []run{{1, 75 * ms, true}, {1, 150 * ms, true}, {1, 75 * ms, false}, {2, 75 * ms, true}, {2, 150 * ms, true}, {2, 75 * ms, false}}},
+		{1, 16, []run{{1, 270 * ms, true}, {2, 540 * ms, true}, {2, 540 * ms, false}}},
+		{2, 16, []run{{2, 400 * ms, true}}},
 	} {
-		const inputs = 40
-		b.Run(fmt.Sprintf("input=%dMB", x.size), func(b *testing.B) {
-			s := newSource(b, inputs, x.size<<20)
+		inputs := 40 * x.disks
+		b.Run(fmt.Sprintf("disks=%d/input=%dMB", x.disks, x.size), func(b *testing.B) {
+			s := newSource(b, x.disks, inputs, x.size<<20)
 			for _, r := range x.runs {
 				name := "warm"
 				if r.cold {

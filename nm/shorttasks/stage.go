@@ -34,7 +34,7 @@ const (
 	checkLimit = 500 * time.Millisecond
 	// checkPause is how long nobody is asked after such an answer didn't come: else each task would wait for checkLimit while a NameNode hangs.
 	checkPause = 5 * time.Second
-	// mostWay is for how long at most no copy begins as a task reads its own input.
+	// mostWay is for how long at most a copy less is made as a task reads its own input.
 	mostWay = time.Second
 )
 
@@ -49,7 +49,7 @@ type staged struct {
 	promises staging.Promises
 	each     time.Duration // what a copy takes, from when its size is asked for: a moving mean. 0: none was made yet
 	size     int64         // bytes of the newest copy
-	givesWay bool          // no copy begins, as a task reads its own input
+	reading  int           // tasks that read their own input: each has the place of a copy
 	silent   time.Duration // until then nobody is asked whether a copy is current: the last answer didn't come in time
 }
 
@@ -104,9 +104,12 @@ func newStaged(s Stager) *staged {
 		rules:  staging.New(staging.Config{Concurrent: copiesAtATime, Capacity: s.Capacity(), Named: true}, nil),
 		inputs: map[place]*input{}, looking: make(chan struct{}, mostLooking),
 	}
-	st.rules.Limit(st.source.Copies())
+	st.limit()
 	return st
 }
+
+// limit has as many copies made at a time as the source is worth, less those whose place a task has that reads its own input.
+func (st *staged) limit() { st.rules.Limit(max(1, st.source.Copies()-st.reading)) }
 
 // stage has files staged that aren't known yet. fast: before those that wait, as a task will soon begin that may read it. The lock is held.
 func (j *job) stage(fast bool, files ...string) {
@@ -169,7 +172,7 @@ func (in *input) look(fast bool) {
 // doStaging does what the rules say is to be done now. The lock is held.
 func (n *Node) doStaging() {
 	st := n.staged
-	for st != nil && !st.givesWay {
+	for st != nil && st.reading < st.source.Copies() {
 		a, more := st.rules.Next()
 		if !more {
 			return
@@ -213,7 +216,7 @@ func (in *input) copy(ctx context.Context) {
 		n.staged.learn(now-in.began, in.size)
 	}
 	n.staged.source.Copied(now, bytes, copiesAtATime)
-	n.staged.rules.Limit(n.staged.source.Copies())
+	n.staged.limit()
 	n.staged.rules.Copied(in.at.job, in.at.task, err == nil)
 	n.doStaging()
 }
@@ -282,13 +285,14 @@ func (r *run) takeInput(m *wire.Task) {
 	n.serving.Go(func() { r.check(m, path) })
 }
 
-// giveWay has no copy begin for about as long as a task needs to read its own input: else it would wait for the disk behind inputs of tasks that begin later. The lock is held.
+// giveWay has a copy less made for about as long as a task needs to read its own input: else it would wait for the disk behind inputs of tasks that begin later. The lock is held.
 func (n *Node) giveWay() {
 	st := n.staged
-	if st.givesWay || st.each == 0 {
+	if st.each == 0 || st.reading >= st.source.Copies() {
 		return
 	}
-	st.givesWay = true
+	st.reading++
+	st.limit()
 	way := time.NewTimer(min(st.each, mostWay))
 	n.serving.Go(func() {
 		select {
@@ -298,7 +302,8 @@ func (n *Node) giveWay() {
 		}
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		st.givesWay = false
+		st.reading--
+		st.limit()
 		if n.ctx.Err() == nil {
 			n.doStaging()
 		}

@@ -378,6 +378,33 @@ func TestQuotesPromiseInputs(t *testing.T) {
 	}
 }
 
+// A task that reads its own input takes the place of one copy, and of no more: the source may have several disks.
+func TestATaskThatReadsItselfTakesOnePlace(t *testing.T) {
+	l := newLab(t, 1)
+	m := &memory{l: l}
+	l.stageBy(m)
+	l.freeze()
+	l.Node.mu.Lock()
+	st := l.Node.staged
+	for now := time.Second; st.source.Copies() < 2; now += time.Second { // as many bytes come with each copy more
+		st.source.Began(now)
+		st.source.Copied(now+time.Millisecond, 1<<20, copiesAtATime)
+	}
+	st.each, st.reading = time.Hour, 1
+	l.Node.giveWay()
+	l.Node.giveWay()
+	if st.reading != 2 {
+		t.Errorf("%d places of 2 are taken", st.reading)
+	}
+	st.reading = 1
+	l.Node.mu.Unlock()
+	c := l.scheduler("one")
+	probe := of(1, 2, 2)
+	probe.Inputs = []string{"/a"}
+	say(t, c, probe)
+	await.Until(t, "the file is staged beside a task that reads", func() bool { return m.has() == 1 })
+}
+
 // While a task reads its own input, no copy begins: both would wait for the same disk. Afterwards copies go on.
 func TestCopiesGiveWayToATaskThatReadsItself(t *testing.T) {
 	l := newLab(t, 1)
@@ -399,7 +426,7 @@ func TestCopiesGiveWayToATaskThatReadsItself(t *testing.T) {
 
 	l.Node.mu.Lock()
 	st := l.Node.staged
-	st.givesWay = true // as if the task went on reading
+	st.reading = 1 // as if the task went on reading
 	l.Node.mu.Unlock()
 	ask = hear[*wire.Ask](t, c)
 	say(t, c, &wire.NoTask{ID: ask.ID, Stages: wire.Stages{Next: "/c"}})
@@ -420,9 +447,9 @@ func TestCopiesGiveWayToATaskThatReadsItself(t *testing.T) {
 	if slices.ContainsFunc(slices.Collect(maps.Values(st.inputs)), func(in *input) bool { return in.file == "/d" && (in.cancel != nil || in.path != "") }) {
 		t.Error("a copy has begun")
 	}
-	st.givesWay, st.each = false, time.Millisecond
+	st.reading, st.each = 0, time.Millisecond
 	l.Node.giveWay()
-	if !st.givesWay {
+	if st.reading != 1 {
 		t.Error("copies should give way to a task without a copy")
 	}
 	l.Node.mu.Unlock()
