@@ -110,7 +110,7 @@ func (c *Containers) hold(ctx context.Context, m *am.Master, p *Pool, program cl
 		Containers: c, pool: p, master: m, held: map[records.ContainerID]bool{}, lost: map[records.ContainerID]time.Time{},
 		launch: am.Launch{
 			Command: []string{
-				"exec ./" + BinaryFile + " executor --slots " + strconv.Itoa(c.Slots) + " " + at + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
+				"exec ./" + BinaryFile + " executor --watch --slots " + strconv.Itoa(c.Slots) + " " + at + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
 			},
 			Resources: map[string]client.Resource{BinaryFile: program}, Credentials: secret,
 		},

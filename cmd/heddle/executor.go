@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -18,9 +19,13 @@ import (
 // newExecutor is the command that containers of a pool run.
 func newExecutor() *cobra.Command {
 	var slots uint64
+	var watch bool
 	c := &cobra.Command{
-		Use: "executor [--slots N] HOST:PORT", Hidden: true, Args: cobra.ExactArgs(1),
+		Use: "executor [--slots N] [--watch] HOST:PORT", Hidden: true, Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if watch {
+				return watchExecutor(cmd.Context(), "--slots", strconv.FormatUint(slots, 10), args[0])
+			}
 			creds, err := client.LoadCredentials(nil)
 			if err != nil {
 				return fmt.Errorf("executor: %w", err)
@@ -35,7 +40,24 @@ func newExecutor() *cobra.Command {
 		},
 	}
 	c.Flags().Uint64Var(&slots, "slots", 1, "tasks that run at a time")
+	c.Flags().BoolVar(&watch, "watch", false, "run the executor as another process, and end it if a signal has stopped it")
 	return c
+}
+
+// watchExecutor runs an executor, and ends with it.
+func watchExecutor(ctx context.Context, args ...string) error {
+	self, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("executor: %w", err)
+	}
+	code, err := executor.Watch(ctx, append([]string{self, "executor"}, args...))
+	if err != nil {
+		return fmt.Errorf("executor: %w", err)
+	}
+	if code != 0 {
+		return exitCode(code)
+	}
+	return nil
 }
 
 func runExecutor(ctx context.Context, address string, secret []byte, hello wire.Hello) error {

@@ -225,7 +225,7 @@ func TestXargsLeavesNothing(t *testing.T) {
 	gone(t, commands[0])
 }
 
-// The executor hangs, so that its connection is silent: it is lost after 15 s. Its container is given back, and the command runs in another one.
+// An executor that a signal has stopped ends for it, with its container, and the command runs in another one.
 func TestXargsOutlivesAStoppedExecutor(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	c := startCluster(t, 1, 1, nil)
