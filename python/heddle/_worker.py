@@ -40,6 +40,25 @@ def _globals_of(code):
     return names
 
 
+def _submodules(f):
+    """The modules within packages that a function uses: with a package alone they wouldn't be imported."""
+    names, found = _globals_of(f.__code__), []
+    inner = [c.cell_contents for c in f.__closure__ or () if _holds(c)]
+    for package in [f.__globals__.get(n) for n in names] + inner:
+        if isinstance(package, types.ModuleType) and hasattr(package, "__path__"):
+            prefix = package.__name__ + "."
+            found += [m for n, m in list(sys.modules.items()) if n.startswith(prefix) and isinstance(m, types.ModuleType) and names.issuperset(n[len(prefix):].split("."))]
+    return found
+
+
+def _holds(cell):
+    try:
+        cell.cell_contents
+    except ValueError:  # not assigned yet
+        return False
+    return True
+
+
 def _importable(obj):
     """Whether a node finds obj by its name."""
     module = getattr(obj, "__module__", None)
@@ -196,12 +215,7 @@ class Pickler(pickle.Pickler):
         return NotImplemented if reduce is None else reduce(obj)
 
     def _by_value(self, f):
-        cells = []
-        for cell in f.__closure__ or ():
-            try:
-                cells.append((cell.cell_contents,))
-            except ValueError:  # not assigned yet
-                cells.append(None)
+        cells = [(c.cell_contents,) if _holds(c) else None for c in f.__closure__ or ()]
         direct, data = {}, {}
         for name in _globals_of(f.__code__):
             if name not in f.__globals__:
@@ -222,7 +236,7 @@ class Pickler(pickle.Pickler):
                     self._open.discard(at)
             data[name] = self._data[at]
         module = f.__globals__.get("__name__")
-        state = {"globals": direct, "data": data, "cells": cells, "dict": f.__dict__, "module": module}
+        state = {"globals": direct, "data": data, "cells": cells, "dict": f.__dict__, "module": module, "within": _submodules(f)}
         for name in _FUNCTION:
             state[name] = getattr(f, name)
         return (_function, (marshal.dumps(f.__code__), f.__name__, len(cells), module), state, None, None, _fill_function)
@@ -281,24 +295,55 @@ class _Stream(io.TextIOBase):
 
     def __init__(self, say, kind):
         self._say, self._kind, self._lock, self._parts, self._size = say, kind, threading.Lock(), [], 0
+        self.buffer = _Bytes(self)
 
     def writable(self):
         return True
 
     def write(self, text):
-        b = text.encode("utf-8", "surrogateescape")
+        self.put(text.encode("utf-8", "surrogateescape"))
+        return len(text)
+
+    def put(self, b):
         with self._lock:
             self._parts.append(b)
             self._size += len(b)
         if self._size > 1 << 16:
             self.flush()
-        return len(text)
 
     def flush(self):
         with self._lock:
             b, self._parts, self._size = b"".join(self._parts), [], 0
         for i in range(0, len(b), 1 << 16):
             self._say(self._kind, b[i:i + (1 << 16)])
+
+
+class _Bytes(io.RawIOBase):
+    """What takes the bytes of such a stream, in one order with its text."""
+
+    def __init__(self, stream):
+        self._stream = weakref.ref(stream)
+
+    def writable(self):
+        return True
+
+    def write(self, b):
+        b = bytes(b)
+        self._stream().put(b)
+        return len(b)
+
+    def flush(self):
+        stream = self._stream()
+        if stream is not None:
+            stream.flush()
+
+
+def _described(e):
+    """The repr of an exception, which may fail as well."""
+    try:
+        return repr(e)
+    except BaseException as why:
+        return "%s, whose repr fails with %s" % (type(e).__name__, type(why).__name__)
 
 
 def _answer(call, initialized):
@@ -330,7 +375,7 @@ def main():
             answers.write(b)
             answers.flush()
 
-    sys.stdout, sys.stderr = _Stream(say, 1), _Stream(say, 2)
+    out, err = sys.stdout, sys.stderr = _Stream(say, 1), _Stream(say, 2)  # a call may set others
     initialized, me = set(), os.getpid()
     while True:
         head = calls.read(4)
@@ -347,16 +392,21 @@ def main():
                 answer = dumps((False, e, text))
                 pickle.loads(answer)
             except BaseException:
-                answer = dumps((False, RuntimeError(repr(e)), text))
+                answer = dumps((False, RuntimeError(_described(e)), text))
         if len(answer) > LARGEST:
             e = ValueError("the result or exception has %d bytes, at most %d are allowed: write large results to a file that the program can read"
                            % (len(answer), LARGEST))
             status, answer = 1, dumps((False, e, text[:1 << 16]))  # a traceback shows the exception's text
         forked = os.getpid() != me
         if forked and status:
-            sys.stderr.write(text)
-        sys.stdout.flush()
-        sys.stderr.flush()
+            err.write(text)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except BaseException:
+                pass  # the call's own one, if any: it has done its work
+        out.flush()
+        err.flush()
         if forked:  # by the call, and comes back from it too: its parent answers, and a second answer would be taken for the next call's
             os._exit(status)
         say(0, answer)

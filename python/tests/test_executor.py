@@ -105,6 +105,17 @@ class ExecutorTest(unittest.TestCase):
             self.e.submit(lambda: (print("to out"), print("to err", file=__import__("sys").stderr))).result()
         self.assertEqual((out.getvalue(), err.getvalue()), ("to out\n", "to err\n"))
 
+    def test_bytes_of_output(self):
+        def work():
+            sys.stdout.write("text ")
+            sys.stdout.buffer.write(b"bytes \xff ")
+            sys.stdout.buffer.flush()
+            print("text")
+
+        with mock.patch("sys.stdout", io.StringIO()) as out:
+            self.e.submit(work).result()
+        self.assertEqual(out.getvalue(), "text bytes \ufffd text\n")
+
     def test_closed_output(self):
         closed = io.StringIO()
         closed.close()
@@ -166,7 +177,7 @@ class LifeTest(unittest.TestCase):
         def forks(end):
             pid = os.fork()
             if pid:
-                return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+                return os.WEXITSTATUS(os.waitpid(pid, 0)[1])
             return end()
 
         with executor(1) as e:

@@ -158,6 +158,16 @@ class TwoArguments(Exception):
         super().__init__("%s and %s" % (a, b))
 
 
+class Indescribable(Exception):
+    def __repr__(self):
+        raise ValueError("no words")
+
+    __str__ = __repr__
+
+    def __reduce__(self):
+        raise TypeError("no")
+
+
 class Unpicklable(Exception):
     def __init__(self):
         super().__init__("of no use elsewhere")
@@ -289,6 +299,7 @@ SHARED = {
     "SystemExit": lambda e: e.submit(sys.exit, 3).result(),
     "KeyboardInterrupt": lambda e: e.submit(raise_, KeyboardInterrupt).result(),
     "an exception that can't be pickled": lambda e: e.submit(raise_, Unpicklable).result(),
+    "an exception without words": lambda e: e.submit(raise_, Indescribable).result(),
     "a result that can't be pickled": lambda e: e.submit(threading.Lock).result(),
     "an argument that can't be pickled": lambda e: isinstance(e.submit(same, threading.Lock()), concurrent.futures.Future) and e.submit(same, threading.Lock()).result(),
     "among others": lambda e: [type(f.exception()).__name__ for f in [e.submit(same, x) for x in (1, threading.Lock(), 3)]],
@@ -316,7 +327,23 @@ SHARED = {
     "to cancel what runs": lambda e: (lambda f: (time.sleep(0.1), f.cancel(), f.cancelled()))(e.submit(slowly, 4)),
     "a callback": lambda e: (lambda f, seen: (f.result(), f.add_done_callback(lambda f: seen.append(f.result())), seen))(e.submit(same, 1), []),
     "a changed global": lambda e: changed(e),
+    "a module within a package": lambda e: e.submit(uses_a_module_within_a_package).result(),
 }
+
+
+def uses_a_module_within_a_package():
+    return concurrent.futures.CancelledError.__name__
+
+
+def mutes():
+    sys.stdout, sys.stderr = None, open(os.devnull, "w")
+    sys.stderr.close()
+    return 1
+
+
+def unmuted():
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
+    return 2
 
 
 def lambda_free():
@@ -365,6 +392,7 @@ def fails_to_begin(e):
 
 
 OWN = {
+    "streams that a call sets": (lambda e: [e.submit(f).result() for f in (mutes, mutes, unmuted)], {"max_workers": 1}),
     "a call after shutdown": (shut, {}),
     "shutdown that cancels": (cancels, {}),
     "a worker that dies": (dies, {}),
@@ -380,6 +408,7 @@ DIFFERENT = {
     "a lambda": "3",  # it is sent by value
     "a changed global": "1",  # values are those of when the call is submitted
     "an exception that can't be pickled": "RuntimeError: Unpicklable('of no use elsewhere')",  # the call's own failure, not that of pickling it
+    "an exception without words": "RuntimeError: Indescribable, whose repr fails with ValueError",  # the same
     "to cancel what runs": "(None, True, True)",  # the interpreter is killed
     "calls after a worker has died": "1",  # only its own call fails
     "an initializer that fails": "ZeroDivisionError: division by zero",  # each call says why, instead of a broken executor
@@ -453,7 +482,8 @@ class LikeProcessesTest(unittest.TestCase):
             self.skipTest("it is the same on a cluster")
         for how, code, calls in ("wait", 0, [0, 1, 2, 9]), ("fail", 3, [0, 1, 2]):
             text = LEAVES % (sys.path[0], how, how)
-            got = subprocess.run([sys.executable, "-B", "-c", text], capture_output=True, text=True, timeout=60)
+            # newer Pythons warn of its fork
+            got = subprocess.run([sys.executable, "-B", "-W", "ignore::DeprecationWarning", "-c", text], capture_output=True, text=True, timeout=60)
             self.assertEqual((sorted(got.stdout.split()), got.returncode, got.stderr), (sorted(["call"] * len(calls) + [str(n) for n in calls]), code, ""))
 
 
