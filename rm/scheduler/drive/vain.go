@@ -15,11 +15,11 @@ const (
 
 // vanity is what the last rounds have come to on a node.
 type vanity struct {
-	app     scheduler.AppHandle // for which the last one took room
-	granted int64               // its containers, as they are counted, when it did
-	at      int64               // ms: when it did
-	times   int                 // how many rounds in a row were in vain
-	until   int64               // ms: when the node is open to rounds again
+	app     records.ApplicationID // for which the last one took room; its handle is another's once it has ended
+	granted int64                 // its containers, as they are counted, when it did
+	at      int64                 // ms: when it did
+	times   int                   // how many rounds in a row were in vain
+	until   int64                 // ms: when the node is open to rounds again
 }
 
 // vain is that of nodes.
@@ -36,10 +36,10 @@ func (x *suspender) tookFor(n scheduler.NodeHandle, id records.ApplicationID) {
 		return
 	}
 	times := 0
-	if before && x.d.apps[last.app].granted == last.granted {
+	if h, waits := x.d.byID[last.app]; before && waits && x.d.apps[h].granted == last.granted {
 		times = last.times + 1
 	}
-	next := vanity{app: app, granted: x.d.apps[app].granted, at: x.d.now, times: times}
+	next := vanity{app: id, granted: x.d.apps[app].granted, at: x.d.now, times: times}
 	if times >= mostVain {
 		next.times, next.until = 0, x.d.now+vainPause
 	}
