@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"heddle/am"
 	"heddle/am/client"
@@ -131,8 +134,16 @@ func TestContainersAreSuspendedByHand(t *testing.T) {
 	for _, breath := range []string{"1s", "0", "-5s", "25h", "45", "often", "NEVER"} {
 		refused(`breathe "`+breath+`" is neither never nor a duration from 5s to 24h, such as 45s`, "-suspend", id, "-breathe", breath)
 	}
-	refused(`can't hold 63 MB: 64 MB are the least|pages no memory out`, "-suspend", id, "-level", "reclaimed", "-hold", "memory-mb=63")
-	refused(`can't be shrunk by nothing`, "-suspend", id, "-level", "shrunk", "-hold", "memory-mb=256,vcores=3")
+	for _, mb := range []string{"0", "1", "63"} {
+		refused(`can't hold `+mb+` MB: 64 MB are the least that a container is left`, "-suspend", id, "-level", "shrunk", "-hold", "memory-mb="+mb)
+	}
+	for _, option := range []string{"hold", "level", "breathe"} {
+		refused(option+` is empty: give it a value, or leave it out`, "-suspend", id, "-"+option, "")
+	}
+	a.withoutStep()
+	for _, all := range []string{"memory-mb=256,vcores=3", "memory-mb=256", "vcores=3"} {
+		refused(`can't be shrunk by nothing: it holds <memory:256, vCores:3> now, say how much it is to keep`, "-suspend", id, "-level", "shrunk", "-hold", all)
+	}
 	refused(`can't hold <memory:256, vCores:4>: it holds <memory:256, vCores:3>`, "-suspend", id, "-level", "shrunk", "-hold", "vcores=4")
 	refused(`no resource type "gpus"`, "-suspend", id, "-hold", "gpus=1")
 	refused(`"much"`, "-suspend", id, "-hold", "much")
@@ -214,6 +225,20 @@ func (a byHand) does(says string, args ...string) {
 	a.t.Helper()
 	if out, ok := a.try("root", args...); !ok || !strings.Contains(out, says) {
 		a.t.Fatalf("heddle container %v: succeeded %v, want %q:\n%s", args, ok, says, out)
+	}
+}
+
+// withoutStep has a daemon be refused whose preemption would take nothing of containers at a time.
+func (a byHand) withoutStep() {
+	a.t.Helper()
+	for _, key := range []string{"step", "unit.memory-mb", "unit.vcores"} {
+		key = "heddle.scheduler.preemption." + key
+		ctx, cancel := context.WithTimeout(a.t.Context(), time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, heddle, append([]string{"standalone", "-D", key + "=0"}, a.set...)...)
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), key+` = "0": must be an integer from 1 to `) {
+			a.t.Errorf("%v:\n%s", err, out)
+		}
 	}
 }
 

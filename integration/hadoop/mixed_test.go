@@ -1,10 +1,13 @@
 package hadoop
 
 import (
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // TestMixedClusters runs a job with map and reduce tasks, and so the shuffle, where one of YARN's daemons is Hadoop's and the other
@@ -19,6 +22,9 @@ func TestMixedClusters(t *testing.T) {
 			o := options
 			o.Stock, o.HistoryServer = role, false
 			l := hadooplab.Start(t, o)
+			if role == "nm" {
+				cannotSuspend(t, l)
+			}
 			c, app := begin(t, l, example(t, l, "pi"), "2", "100")
 			j := end(t, c, app)
 			if j.Code != 0 || !strings.Contains(j.Stdout, "Estimated value of Pi is 3.1") {
@@ -30,4 +36,33 @@ func TestMixedClusters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// cannotSuspend has people be refused who would suspend what runs on Hadoop's NodeManager.
+func cannotSuspend(t *testing.T, l *hadooplab.Lab) {
+	t.Helper()
+	c, app := begin(t, l, sleeper, "-m", "1", "-r", "0", "-mt", "600000")
+	task := strings.Replace(app, "application", "container", 1) + "_01_000002"
+	heddle := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), options.Heddle, append([]string{"container"}, args...)...)
+		cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+l.Conf())
+		out, err := cmd.CombinedOutput()
+		if err == nil && args[0] != "-status" {
+			t.Errorf("heddle container %v succeeds: %s", args, out)
+		}
+		return string(out)
+	}
+	await.Slowly(t, "its map runs", func() bool { return strings.Contains(heddle("-status", task), "State : RUNNING") })
+	for _, args := range [][]string{{"-suspend", task}, {"-suspend", task, "-level", "shrunk"}, {"-resume", task}} {
+		if said := heddle(args...); !strings.Contains(said, "can't suspend containers, nor resume them: it is a NodeManager of Hadoop's. Run one of Heddle's there (heddle nm), or end the container") {
+			t.Errorf("heddle container %v: %s", args, said)
+		}
+	}
+	if got := heddle("-status", task); !strings.Contains(got, "State : RUNNING") {
+		t.Error(got)
+	}
+	if _, err := l.Run(t.Context(), "yarn", "application", "-kill", app); err != nil {
+		t.Error(err)
+	}
+	end(t, c, app)
 }

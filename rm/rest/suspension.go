@@ -2,6 +2,7 @@ package rest
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 
@@ -99,6 +100,11 @@ func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
 	var err error
 	if wish.Level, err = level.ParseLevel(q.Get("level")); err == nil {
 		wish.Breathe, err = level.ParseBreathe(q.Get("breathe"))
+	}
+	for _, name := range [...]string{"level", "breathe", "hold"} {
+		if q.Has(name) && q.Get(name) == "" { // a variable of a script may have been unset
+			err = fmt.Errorf("%s is empty: give it a value, or leave it out", name)
+		}
 	}
 	if err != nil {
 		return yarnrest.Reply{}, yarnrest.BadRequest("container %s: %v", c.Var("container"), err)

@@ -349,8 +349,12 @@ func TestContainersThatCannotBeAskedFor(t *testing.T) {
 		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{}), "has not been started by its ApplicationMaster yet: suspend it when it runs")
 		w.do(func() {
 			w.State.Container(w.task).State = ledger.ContainerRunning
-			delete(w.State.Nodes, w.node)
+			w.State.Nodes[w.node].Features = []string{level.FeatureLevels}
 		})
+		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{}), "can't suspend containers, nor resume them: its machine lacks a cgroup freezer (it is a test). Mount cgroups there, or end the container")
+		w.do(func() { w.State.Nodes[w.node].Features = nil })
+		w.refused(w.Levels.Resume(t.Context(), w.task), "it is a NodeManager of Hadoop's. Run one of Heddle's there (heddle nm), or end the container")
+		w.do(func() { delete(w.State.Nodes, w.node) })
 		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{}), "can't suspend containers")
 		w.report(pb.ContainerSubState_CSS_PAUSED, false)
 		w.expect(ledgerpb.Level_RUNNING, claim, 0)

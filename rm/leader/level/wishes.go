@@ -138,10 +138,6 @@ func (l *Levels) ask(ctx context.Context, id records.ContainerID, mend string, d
 		if err != nil {
 			return err
 		}
-		if !l.suspends(c.Node) {
-			return refusal.New(refusal.Refused, "node %v of container %v can't suspend containers: it is no Heddle NodeManager, "+
-				"or its machine lacks a cgroup freezer", c.Node, id)
-		}
 		if o, err = decide(c); err != nil {
 			return err
 		}
@@ -244,6 +240,14 @@ func (l *Levels) stepDown(held records.Resource, reclaim bool) records.Resource 
 	return to
 }
 
+// unable says why a node can't suspend containers, and what to do about it.
+func unable(n *ledger.Node) string {
+	if n != nil && len(n.Features) == 0 {
+		return "it is a NodeManager of Hadoop's. Run one of Heddle's there (heddle nm), or end the container"
+	}
+	return "its machine lacks a cgroup freezer" + lacks(n) + ". Mount cgroups there, or end the container"
+}
+
 // lacks is what a node says that it can't do, as the end of a sentence.
 func lacks(n *ledger.Node) string {
 	if n == nil || len(n.Missing) == 0 {
@@ -290,6 +294,9 @@ func (l *Levels) running(id records.ContainerID, mend string) (*ledger.Container
 	c := l.work.Container(id)
 	if c == nil || !c.Live() {
 		return nil, refusal.New(refusal.NoSuchContainer, "Container %v doesn't exist, or has ended", id)
+	}
+	if !l.suspends(c.Node) {
+		return nil, refusal.New(refusal.Refused, "node %v of container %v can't suspend containers, nor resume them: %s", c.Node, id, unable(l.work.Nodes[c.Node]))
 	}
 	if c.State == ledger.ContainerAllocated && !c.AM {
 		return nil, refusal.New(refusal.Refused, "Container %v has not been started by its ApplicationMaster yet: %s", id, mend)

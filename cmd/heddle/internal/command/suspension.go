@@ -16,8 +16,8 @@ import (
 func (s *session) containerSuspend(l *option.Line) error {
 	query := url.Values{}
 	for _, name := range []string{"level", "hold", "breathe"} {
-		if v := l.Value(name); v != "" {
-			query.Set(name, v)
+		if l.Has(name) {
+			query.Set(name, l.Value(name))
 		}
 	}
 	return s.containerControl(l.Value("suspend"), "suspend", query)
