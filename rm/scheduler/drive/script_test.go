@@ -265,7 +265,7 @@ func (p *script) command(w []string) []string {
 	case "close":
 		p.d.SetOpen(p.nodes[w[1]], scheduler.NoWork)
 	case "app":
-		n := int64(len(p.names) + 1)
+		n := int64(len(p.specs) + 1) // handles, and so names, are used again
 		p.specs = append(p.specs, drive.AppSpec{
 			AppSpec: scheduler.AppSpec{Seq: n, Queue: w[2], User: "u", AM: gb(p.number(option(w, "am", "1")))},
 			ID:      records.ApplicationID{ClusterTimestamp: 1, ID: int32(n)}, SpareMaster: slices.Contains(w, "spared"), NeverSuspend: slices.Contains(w, "never"),
