@@ -149,6 +149,9 @@ func TestHeldAmounts(t *testing.T) {
 	if !c.SetHeld(k, gb(2)) || c.Held(k) != gb(2) || c.Nodes.At[0].Used != gb(2) || c.Queues[core.Root].Used != gb(2) || c.Apps[a].Used != gb(6) {
 		t.Fatalf("holds %v, its node %v, the root %v, its application %v", c.Held(k), c.Nodes.At[0].Used, c.Queues[core.Root].Used, c.Apps[a].Used)
 	}
+	if diff := cmp.Diff(map[handle.Container]records.Resource{k: gb(2)}, c.Lowered()); diff != "" {
+		t.Errorf("lowered (- wanted, + got)\n%s", diff)
+	}
 	other := c.Restore(c.app("root.b", "v", 0), 0, gb(5))
 	c.run(0)
 	if c.SetHeld(k, gb(6)) || !c.SetHeld(k, gb(5)) || c.Held(k) != gb(5) {
@@ -378,6 +381,9 @@ func TestReservationsAreMovedAndUndone(t *testing.T) {
 		t.Fatalf("%d reservations", len(c.Reserved))
 	}
 	r := c.Reserved[0]
+	if c.SetHeld(r, gb(1)) || c.NoteHeld(r, gb(1)) || len(c.Lowered()) > 0 {
+		t.Errorf("a reservation holds something: %v", c.Lowered())
+	}
 	from := c.Containers[r].Node
 	to := (from + 1) % 3
 	for _, n := range []handle.Node{from, -1, 3} {
