@@ -34,6 +34,7 @@ type limiter interface {
 	prepare(name string) error // makes what the holder has not made
 	admit(name string, pid int) error
 	set(name string, l Limits) error
+	setCPU(name string, cores float64) error
 	usage(name string) (Usage, error) // without Processes
 	// weight names the folder of all groups and, for it and those above, the file of their weight with the value that the
 	// kernel begins with and the one for so many vcores. The folder is "" where groups have no weight.
@@ -331,6 +332,7 @@ func (g *kernelGroup) Signal(sig syscall.Signal, except ...int) error {
 }
 
 func (g *kernelGroup) Kill(ctx context.Context) error {
+	_ = g.d.limiter.setCPU(g.name, 0) // the end of many threads takes minutes at 1 % of a core, and no longer than that where this fails
 	kill := func() error { return g.d.holder.kill(ctx, g.name) }
 	return g.wrap("kill", errors.Join(kill(), g.gather(ctx, kill)))
 }
@@ -344,12 +346,9 @@ func (g *kernelGroup) Destroy(ctx context.Context) error {
 	var last error
 	err := poll(ctx, func() (bool, error) {
 		last = g.d.remove(g.name)
-		if errors.Is(last, syscall.EBUSY) {
-			return false, nil
-		}
-		return true, last
+		return !errors.Is(last, syscall.EBUSY), nil
 	})
-	if err != nil && last != nil {
+	if last != nil {
 		err = last
 	}
 	return g.wrap("remove", err)

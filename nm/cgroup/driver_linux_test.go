@@ -185,6 +185,42 @@ func TestKillEndsAForkingTree(t *testing.T) {
 	})
 }
 
+// What has to end is not held to a bound of CPU: at the least one the end of many threads takes minutes.
+func TestKillLiftsTheBoundOfCPU(t *testing.T) {
+	f := newFakeV2(sys, "cpu", "memory", "pids")
+	fake, err := v2Site(f, "/", "/heddle").driver(V2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const name = "container_1_1_1_8"
+	if err := errors.Join(fake.holder.create(name), fake.limiter.set(name, Limits{CPU: 0.01})); err != nil {
+		t.Fatal(err)
+	}
+	f.writes = nil
+	if err := (&kernelGroup{d: fake, name: name}).Kill(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	if want := fake.holder.(*unified).path(name, "cpu.max=max 100000"); len(f.writes) == 0 || f.writes[0] != want {
+		t.Errorf("%q were written, and first is to be %s", f.writes, want)
+	}
+
+	onEach(t, func(t *testing.T, d Driver) {
+		g, _ := run(t, d, name, Limits{CPU: 0.01}, "sleep 600")
+		if err := g.Kill(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		k, ok := d.(*kernelDriver)
+		if !ok || !d.Capabilities().CPULimit {
+			return // nothing bounds it
+		}
+		if l, ok := k.limiter.(*legacy); ok {
+			if left, err := number(l.tree, l.path("cpu", name, "cpu.cfs_quota_us")); err != nil || left != -1 {
+				t.Errorf("quota %d, %v", left, err)
+			}
+		}
+	})
+}
+
 func TestAFrozenGroupMakesNoProgress(t *testing.T) {
 	spares := maySpare(t)
 	onEach(t, func(t *testing.T, d Driver) {

@@ -169,14 +169,11 @@ func (l *legacy) setCPU(name string, cores float64) error {
 	file := l.path("cpu", name, "cpu.cfs_quota_us")
 	q, period := quota(cores)
 	now, err := number(l.tree, file)
-	if errors.Is(err, fs.ErrNotExist) && q == 0 {
-		return nil // a kernel without CFS bandwidth control
+	if q == 0 && (errors.Is(err, fs.ErrNotExist) || err == nil && now < 0) {
+		return nil // there is no limit, or a kernel without CFS bandwidth control
 	}
 	if err != nil {
 		return err
-	}
-	if q == 0 && now < 0 {
-		return nil
 	}
 	if err := l.tree.write(file, "-1"); err != nil || q == 0 {
 		return err
@@ -264,8 +261,7 @@ func (f *freezer) freeze(ctx context.Context, name string) error {
 	if err := f.tree.write(f.path(name, "freezer.state"), "FROZEN"); err != nil {
 		return err
 	}
-	err := stand(ctx, f, name)
-	if err != nil {
+	if err := stand(ctx, f, name); err != nil {
 		return errors.Join(err, f.tree.write(f.path(name, "freezer.state"), "THAWED"))
 	}
 	return nil

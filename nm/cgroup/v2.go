@@ -125,6 +125,10 @@ func (u *unified) set(name string, l Limits) error {
 	return u.squeeze(name, l.High)
 }
 
+func (u *unified) setCPU(name string, cores float64) error {
+	return u.tree.write(u.path(name, "cpu.max"), cpuMaxV2(cores))
+}
+
 // roomPatience is how often the kernel is asked to take back memory that a group uses beyond a limit it is to get.
 const roomPatience = 8
 
