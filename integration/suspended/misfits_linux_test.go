@@ -3,8 +3,10 @@ package suspended
 import (
 	"bytes"
 	"crypto/sha256"
+	bytesof "encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -15,6 +17,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -28,13 +31,22 @@ var misfits = map[string]func(dir string) (intact func() error, err error){
 	"2000 threads":                     threads,
 	"little of much memory":            sparse,
 	"much shared memory":               shared,
-	"a thread with real-time priority": realTime,
+	"a thread with real-time priority": realTime(unix.SCHED_FIFO),
+	"a thread that takes turns":        realTime(unix.SCHED_RR),
 	"a child that is stopped":          stopped,
 	"a child that is traced":           traced,
 	"a child that holds a lock":        locks,
 	"groups of its own":                groups,
 	"children without end":             forks,
+	atLimit:                            limited,
+	"a file in memory":                 inShm,
+	"locked memory":                    locked,
+	"a token that goes to and fro":     passes,
+	"a process that waits for a vfork": vforks,
+	"reads in flight":                  ring,
 }
+
+const atLimit = "as many processes as it may have"
 
 func init() { misfit = answer }
 
@@ -148,25 +160,33 @@ func shared(string) (func() error, error) {
 	}, err
 }
 
-func realTime(string) (func() error, error) {
-	var turns atomic.Int64
-	set := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		set <- unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 10}, 0)
-		for {
-			turns.Add(1)
+func realTime(policy uint32) func(string) (func() error, error) {
+	return func(string) (func() error, error) {
+		var turns atomic.Int64
+		set := make(chan error)
+		var thread int
+		go func() {
+			runtime.LockOSThread()
+			thread = unix.Gettid()
+			set <- unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: policy, Priority: 10}, 0)
+			for {
+				turns.Add(1)
+			}
+		}()
+		refused := <-set
+		if refused != nil && !errors.Is(refused, unix.EPERM) { // groups may have no time for that
+			return nil, refused
 		}
-	}()
-	if err := <-set; err != nil && !errors.Is(err, unix.EPERM) { // groups may have no time for that
-		return nil, err
+		return func() error {
+			for was := turns.Load(); turns.Load() == was; {
+				runtime.Gosched()
+			}
+			if a, err := unix.SchedGetAttr(thread, 0); err != nil || refused == nil && a.Policy != policy {
+				return fmt.Errorf("its thread is scheduled by %+v (%v)", a, err)
+			}
+			return nil
+		}, nil
 	}
-	return func() error {
-		for was := turns.Load(); turns.Load() == was; {
-			runtime.Gosched()
-		}
-		return nil
-	}, nil
 }
 
 // state is what the kernel says a process does.
@@ -246,6 +266,20 @@ func locks(dir string) (func() error, error) {
 	}, nil
 }
 
+// ownGroups are the folders of the container's groups.
+func ownGroups() (dirs []string) {
+	for line := range strings.Lines(string(must(os.ReadFile("/proc/self/cgroup")))) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		for _, root := range []string{"/sys/fs/cgroup/" + f[1], "/sys/fs/cgroup/unified", "/sys/fs/cgroup"} {
+			dir := filepath.Join(root, f[2])
+			if _, err := os.Stat(dir); err == nil && strings.Contains(f[2], "container_") {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return dirs
+}
+
 // groups has a child in a group below each of the container's own.
 func groups(string) (func() error, error) {
 	cmd, err := sleeper(false)
@@ -253,14 +287,10 @@ func groups(string) (func() error, error) {
 		return nil, err
 	}
 	moved := 0
-	for line := range strings.Lines(string(must(os.ReadFile("/proc/self/cgroup")))) {
-		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
-		for _, root := range []string{"/sys/fs/cgroup/" + f[1], "/sys/fs/cgroup/unified", "/sys/fs/cgroup"} {
-			own := filepath.Join(root, f[2], "mine")
-			if strings.Contains(f[2], "container_") && os.Mkdir(own, 0o755) == nil &&
-				os.WriteFile(filepath.Join(own, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0) == nil {
-				moved++
-			}
+	for _, dir := range ownGroups() {
+		own := filepath.Join(dir, "mine")
+		if os.Mkdir(own, 0o755) == nil && os.WriteFile(filepath.Join(own, "cgroup.procs"), []byte(strconv.Itoa(cmd.Process.Pid)), 0) == nil {
+			moved++
 		}
 	}
 	if moved == 0 {
@@ -270,22 +300,171 @@ func groups(string) (func() error, error) {
 }
 
 func forks(string) (func() error, error) {
-	var ran atomic.Int64
+	ran, _ := forking()
+	return further(ran), nil
+}
+
+// forking has children without end, and counts those that ran and those that it could not have.
+func forking() (ran, refused *atomic.Int64) {
+	ran, refused = new(atomic.Int64), new(atomic.Int64)
 	for range 20 {
 		go func() {
 			for {
-				if exec.Command("true").Run() == nil {
+				switch err := exec.Command("true").Run(); {
+				case err == nil:
 					ran.Add(1)
+				case errors.Is(err, syscall.EAGAIN):
+					refused.Add(1)
 				}
 			}
 		}()
 	}
+	return ran, refused
+}
+
+// further waits until numbers have grown.
+func further(numbers ...*atomic.Int64) func() error {
 	return func() error {
-		for was := ran.Load(); ran.Load() < was+10; {
-			runtime.Gosched()
+		for _, n := range numbers {
+			for was := n.Load(); n.Load() < was+10; {
+				runtime.Gosched()
+			}
+		}
+		return nil
+	}
+}
+
+// limited fills the container's group, and forks where one more process fits. This program has threads enough before: Go ends when it can't have one.
+func limited(string) (func() error, error) {
+	const threads = 100
+	ready, enough := make(chan bool), make(chan bool)
+	for range threads {
+		go func() {
+			runtime.LockOSThread()
+			defer runtime.UnlockOSThread() // it stays, for whoever needs one
+			ready <- true
+			<-enough
+		}()
+	}
+	for range threads {
+		<-ready
+	}
+	close(enough)
+	var last *exec.Cmd
+	for {
+		cmd, err := sleeper(false)
+		if errors.Is(err, syscall.EAGAIN) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		last = cmd
+	}
+	if last == nil {
+		return nil, errors.New("there is no room for a process")
+	}
+	err := last.Process.Kill()
+	_ = last.Wait() // it was killed
+	return further(forking()), err
+}
+
+// shmFile is the file in memory of the container that works in a folder. It outlives the container.
+func shmFile(dir string) string { return filepath.Join("/dev/shm", filepath.Base(dir)) }
+
+func inShm(dir string) (func() error, error) {
+	b := memoryOf(rand.NewChaCha8([32]byte{8}), 64)
+	want := sha256.Sum256(b)
+	return func() error {
+		b, err := os.ReadFile(shmFile(dir))
+		if got := sha256.Sum256(b); err == nil && got != want {
+			err = errors.New("its file in memory is not what it was")
+		}
+		return err
+	}, os.WriteFile(shmFile(dir), b, 0o600)
+}
+
+func locked(string) (func() error, error) {
+	const mb = 32
+	b, err := unix.Mmap(-1, 0, mb<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, err
+	}
+	copy(b, memoryOf(rand.NewChaCha8([32]byte{9}), mb))
+	want := sha256.Sum256(b)
+	if err := unix.Mlock(b); err != nil {
+		return nil, err
+	}
+	return func() error {
+		in := make([]byte, mb<<20/os.Getpagesize())
+		if _, _, errno := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(unsafe.Pointer(&in[0]))); errno != 0 {
+			return errno
+		}
+		if out := bytes.Count(in, []byte{0}); out > 0 {
+			return fmt.Errorf("%d pages of its locked memory are not in memory", out)
+		}
+		if got := sha256.Sum256(b); got != want {
+			return errors.New("its locked memory is not what it was")
 		}
 		return nil
 	}, nil
+}
+
+// passes gives numbers to a process that gives them back.
+func passes(string) (func() error, error) {
+	cmd := exec.Command("cat")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	var passed atomic.Int64
+	go func() {
+		b := make([]byte, 8)
+		for n := uint64(1); ; n++ {
+			must(in.Write(bytesof.BigEndian.AppendUint64(nil, n)))
+			must(io.ReadFull(out, b))
+			if got := bytesof.BigEndian.Uint64(b); got != n {
+				panic(fmt.Sprintf("%d came back as %d", n, got))
+			}
+			passed.Add(1)
+		}
+	}()
+	return further(&passed), cmd.Start()
+}
+
+// vforkVariable has this program wait for a child that neither ends nor becomes another program. No signal but SIGKILL wakes such a process.
+const vforkVariable = "SUSPENDED_TEST_VFORK"
+
+func init() {
+	if os.Getenv(vforkVariable) == "" {
+		return
+	}
+	if child, _, _ := unix.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0); child != 0 {
+		os.Exit(1) // the child has ended, or there is none
+	}
+	for {
+		_, _, _ = unix.RawSyscall6(unix.SYS_PPOLL, 0, 0, 0, 0, 0, 0) // it waits for nothing; a signal may wake it
+	}
+}
+
+func vforks(string) (func() error, error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), vforkVariable+"=1")
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	waits := is(cmd.Process.Pid, "D")
+	for waits() != nil {
+		if state(cmd.Process.Pid) == "Z" {
+			return nil, errors.New("no vfork")
+		}
+		runtime.Gosched()
+	}
+	return waits, nil
 }
 
 // Programs that do what few do stand still, give back their memory, or their node says why they don't, go on as if nothing had been, and end while they stand
@@ -295,40 +474,87 @@ func TestMisfits(t *testing.T) {
 	swapfile.On(t, 1<<30)
 	l := start(t, 1, 1, nil)
 	for name := range misfits {
-		if !t.Run(name, func(t *testing.T) {
-			defer func(was *testing.T) { l.t = was }(l.t)
-			l.t = t
-			m := l.submit(nil)
-			m.does = name
-			w := m.work(1, 768)[0]
-			w.intact()
-			stands := func(level string) {
-				t.Helper()
-				if out, err := l.heddle("container", "-suspend", w.id, "-level", level, "-breathe", "never"); err != nil {
-					t.Fatalf("%v: %s", err, out)
-				}
-				await.Slowly(t, "it has the level, or a reason", func() bool {
-					s, known := l.onNode(w.node, w.id)
-					b, _ := l.box(w.id)
-					return known && s.Suspended && (s.Level == level || b.Suspension != nil && b.Suspension.OnNode != nil && b.Suspension.OnNode.Reason != "")
-				})
-				s, _ := l.onNode(w.node, w.id)
-				b, _ := l.box(w.id)
-				t.Logf("%+v; %+v", s, b.Suspension.OnNode)
-				if len(l.frozen()) == 0 {
-					t.Error("nothing is frozen")
-				}
-			}
-			for _, level := range []string{"frozen", "reclaimed", "reclaimed"} {
-				stands(level)
-				m.resumes(w)
-			}
-			stands("reclaimed")
-			m.release(w)
-			m.finish()
-			l.empty()
-		}) {
+		if name == atLimit {
+			continue // in a lab whose containers have one
+		}
+		if !t.Run(name, func(t *testing.T) { l.ladder(t, name) }) {
 			return
 		}
 	}
+}
+
+func TestMisfitAtItsLimitOfProcesses(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	swapfile.On(t, 1<<30)
+	start(t, 1, 1, map[string]string{"heddle.container.max-pids": "150"}).ladder(t, atLimit)
+}
+
+// ladder takes a misfit through all levels.
+func (l *lab) ladder(t *testing.T, name string) {
+	if name == "reads in flight" {
+		needsRings(t)
+	}
+	defer func(was *testing.T) { l.t = was }(l.t)
+	l.t = t
+	m := l.submit(nil)
+	m.does = name
+	w := m.work(1, 768)[0]
+	defer os.Remove(shmFile(w.dir)) // only one has it
+	w.intact()
+	stands := func(level string) {
+		t.Helper()
+		if out, err := l.heddle("container", "-suspend", w.id, "-level", level, "-breathe", "never"); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		await.Slowly(t, "it has the level, or a reason", func() bool {
+			s, known := l.onNode(w.node, w.id)
+			b, _ := l.box(w.id)
+			return known && b.Suspension != nil && s.Suspended == (level != "shrunk") && (s.Level == level || b.Suspension.OnNode != nil && b.Suspension.OnNode.Reason != "")
+		})
+		s, _ := l.onNode(w.node, w.id)
+		b, _ := l.box(w.id)
+		t.Logf("%+v; %+v", s, b.Suspension.OnNode)
+		if frozen := len(l.frozen()); (frozen == 0) != (level == "shrunk") {
+			t.Errorf("%d groups are frozen", frozen)
+		}
+	}
+	for _, level := range []string{"shrunk", "frozen", "reclaimed", "reclaimed"} {
+		stands(level)
+		m.resumes(w)
+		if frozen := l.frozen(); len(frozen) > 0 {
+			t.Errorf("%q are frozen", frozen)
+		}
+	}
+	stands("reclaimed")
+	m.release(w)
+	m.finish()
+	l.empty()
+}
+
+// A container whose level people change faster than its node follows has lost nothing, and goes on when they are done.
+func TestToggledQuickly(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	swapfile.On(t, 1<<30)
+	l := start(t, 1, 1, nil)
+	m := l.submit(nil)
+	w := m.work(1, 768)[0]
+	w.grow(64)
+	levels := []string{"shrunk", "frozen", "reclaimed"}
+	for i := range 100 {
+		for _, args := range [][]string{{"-suspend", w.id, "-level", levels[i%len(levels)], "-breathe", "never"}, {"-resume", w.id}} {
+			if out, err := l.heddle("container", args...); err != nil {
+				t.Errorf("%d: %q: %v: %s", i, args, err, out)
+			}
+		}
+	}
+	l.running(w.node, w.id)
+	w.progress()
+	w.intact()
+	if frozen := l.frozen(); len(frozen) > 0 {
+		t.Errorf("%q are frozen", frozen)
+	}
+	l.suspend(w.node, w.id, "-level", "reclaimed", "-breathe", "never")
+	m.release(w)
+	m.finish()
+	l.empty()
 }

@@ -34,19 +34,20 @@ var skips = map[string]map[string]int{
 		"integration/hadoop/restart_test.go":       1, // and Hadoop a program of root's
 	},
 	"the kernel lacks a feature, or lets nobody mount": {
-		"nm/cgroup/driver_linux_test.go":        2,
-		"nm/localizer/disk_linux_test.go":       1,
-		"nm/container/outside_linux_test.go":    1,
-		"nm/shuffle/load_test.go":               1,
-		"internal/hungdisk/hungdisk_linux.go":   2,
-		"internal/hungdisk/hungdisk_other.go":   1,
-		"internal/swapfile/swapfile_linux.go":   3,
-		"internal/swapfile/swapfile_other.go":   1,
-		"integration/archives/archives_test.go": 1,
-		"integration/hadooplab/disk.go":         1,
-		"integration/jobs/suspension_test.go":   1,
-		"integration/vm/vm_test.go":             1, // only root, on Linux and amd64
-		"integration/campaign/machine_test.go":  1,
+		"nm/cgroup/driver_linux_test.go":           2,
+		"integration/suspended/ring_linux_test.go": 1,
+		"nm/localizer/disk_linux_test.go":          1,
+		"nm/container/outside_linux_test.go":       1,
+		"nm/shuffle/load_test.go":                  1,
+		"internal/hungdisk/hungdisk_linux.go":      2,
+		"internal/hungdisk/hungdisk_other.go":      1,
+		"internal/swapfile/swapfile_linux.go":      3,
+		"internal/swapfile/swapfile_other.go":      1,
+		"integration/archives/archives_test.go":    1,
+		"integration/hadooplab/disk.go":            1,
+		"integration/jobs/suspension_test.go":      1,
+		"integration/vm/vm_test.go":                1, // only root, on Linux and amd64
+		"integration/campaign/machine_test.go":     1,
 	},
 	"HEDDLE_TEST_FULL=1 runs it, as it takes minutes": {
 		"integration/hadooplab/main.go":      1,
