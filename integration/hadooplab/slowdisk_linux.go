@@ -66,11 +66,13 @@ func (d *SlowDisk) Cool(t testing.TB) {
 		if err != nil || !strings.HasPrefix(e.Name(), "blk_") {
 			return nil // what comes and goes there is none of them
 		}
-		n++
 		f, err := os.Open(path)
-		if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // the DataNode has removed it meanwhile
+		} else if err != nil {
 			return err
 		}
+		n++
 		defer f.Close()
 		return errors.Join(f.Sync(), unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
 	})

@@ -134,7 +134,11 @@ func TestManySuspended(t *testing.T) {
 		agreed = true
 		for i := range many {
 			c := l.container(containerID(1, int64(i+1)))
-			still, err := c.Group().Frozen()
+			g := c.Group()
+			if g == nil { // it hasn't been found again yet
+				return n, false
+			}
+			still, err := g.Frozen()
 			if err != nil {
 				t.Fatalf("%v: %v", c.ID(), err)
 			}
