@@ -58,15 +58,9 @@ func begin(path string, args []string, c Command, env []string, files []uintptr)
 	return forkExec(path, args, c, env, files)
 }
 
-// forkExec has package syscall make the process, which waits until the program is executed.
-func forkExec(path string, args []string, c Command, env []string, files []uintptr) (child, error) {
-	x := child{pidfd: -1}
-	// The process doesn't outlive this one, also if that is killed. (The kernel looks at the thread that forked; Go's threads don't end unless goroutines are locked to them.)
-	sys := &syscall.SysProcAttr{Setpgid: !c.Attached, Pdeathsig: syscall.SIGKILL, PidFD: &x.pidfd}
-	var err error
-	x.pid, err = syscall.ForkExec(path, args, &syscall.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: sys})
-	runtime.KeepAlive(c)
-	return x, err
+// attributes are what forkExec asks of package syscall. The process doesn't outlive this one, also if that is killed. (The kernel looks at the thread that forked; Go's threads don't end unless goroutines are locked to them.)
+func attributes(group bool, pidfd *int) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL, PidFD: pidfd}
 }
 
 // newLaunch is for a process that does what that of forkExec does.

@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,6 +81,15 @@ type child struct {
 	pid    int
 	pidfd  int     // -1: this kernel has none
 	launch *launch // nil: it has executed its program
+}
+
+// forkExec has package syscall make the process, which waits until the program is executed.
+func forkExec(path string, args []string, c Command, env []string, files []uintptr) (child, error) {
+	x := child{pidfd: -1}
+	var err error
+	x.pid, err = syscall.ForkExec(path, args, &syscall.ProcAttr{Dir: c.Dir, Env: env, Files: files, Sys: attributes(!c.Attached, &x.pidfd)})
+	runtime.KeepAlive(c)
+	return x, err
 }
 
 // begin starts a command and enters its process. What it is given from 3 on are the command's files.
