@@ -3,7 +3,6 @@ package hadoop
 import (
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,7 +65,9 @@ func TestWordCount(t *testing.T) {
 			t.Error("the history server doesn't know of the job's success")
 		}
 		if onHeddle {
-			inputWasReadAhead(t, l)
+			if hadooplab.ReadAhead(t, l) == 0 { // while the ApplicationMaster was starting
+				t.Error("nothing was read ahead")
+			}
 		}
 	})
 	t.Run("uber", func(t *testing.T) {
@@ -85,16 +86,6 @@ func TestWordCount(t *testing.T) {
 			t.Errorf("%d\n%s", j.Code, j.Stderr)
 		}
 	})
-}
-
-// inputWasReadAhead checks that the node has read maps' input ahead, while their ApplicationMaster was starting.
-func inputWasReadAhead(t *testing.T, l *hadooplab.Lab) {
-	t.Helper()
-	metrics := get(t, fmt.Sprintf("http://localhost:%d/metrics", l.Port("nodemanager1-http")))
-	m := regexp.MustCompile(`(?m)^heddle_nm_warming_bytes_read_total (\S+)$`).FindStringSubmatch(metrics)
-	if m == nil || m[1] == "0" {
-		t.Errorf("nothing was read ahead: %q", m)
-	}
 }
 
 func TestGrep(t *testing.T) {

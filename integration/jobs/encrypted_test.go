@@ -7,9 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -128,7 +126,7 @@ func TestEncryptionZone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := readAhead(t, lab)
+		before := hadooplab.ReadAhead(t, lab)
 		for _, x := range []struct {
 			in, out, want string
 			ahead         bool
@@ -140,34 +138,11 @@ func TestEncryptionZone(t *testing.T) {
 			if words := strings.Fields(got); err != nil || !slices.Contains(words, x.want) || !slices.Contains(words, "zone") {
 				t.Errorf("%s: %q, %v", x.in, got, err)
 			}
-			after := readAhead(t, lab)
+			after := hadooplab.ReadAhead(t, lab)
 			if (after > before) != x.ahead {
 				t.Errorf("%s: %v bytes were read ahead", x.in, after-before)
 			}
 			before = after
 		}
 	})
-}
-
-// readAhead is how much a lab's node has read of maps' input before they began.
-func readAhead(t *testing.T, lab *hadooplab.Lab) float64 {
-	t.Helper()
-	r, err := http.Get(fmt.Sprintf("http://localhost:%d/metrics", lab.Port("nodemanager1-http")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Body.Close()
-	text, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := regexp.MustCompile(`(?m)^heddle_nm_warming_bytes_read_total (\S+)$`).FindSubmatch(text)
-	if m == nil {
-		t.Fatal("no metric of what was read ahead")
-	}
-	n, err := strconv.ParseFloat(string(m[1]), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
 }
