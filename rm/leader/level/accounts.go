@@ -2,6 +2,7 @@ package level
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"heddle/rm/ledger/ledgerpb"
@@ -40,47 +41,54 @@ type Totals struct {
 	QuotedBytes, PagedOutBytes int64         // of the same
 }
 
+// books keep the accounts of a leadership. Only the loop changes them.
+type books struct {
+	mu       sync.RWMutex
+	accounts []*Account // the last ones
+	totals   Totals
+}
+
 // Accounts returns the last decisions of preemption, the latest first. Some may not be committed yet. It is safe for concurrent use, and
 // doesn't wait for the loop.
-func (l *Levels) Accounts() []Account {
-	l.books.RLock()
-	defer l.books.RUnlock()
-	list := make([]Account, 0, len(l.accounts))
-	for _, a := range slices.Backward(l.accounts) {
+func (b *books) Accounts() []Account {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	list := make([]Account, 0, len(b.accounts))
+	for _, a := range slices.Backward(b.accounts) {
 		list = append(list, *a)
 	}
 	return list
 }
 
 // Totals returns the sums over the decisions of this leadership. It is safe for concurrent use, and doesn't wait for the loop.
-func (l *Levels) Totals() Totals {
-	l.books.RLock()
-	defer l.books.RUnlock()
-	return l.totals
+func (b *books) Totals() Totals {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.totals
 }
 
 // open begins the account of a decision.
-func (l *Levels) open(d *drive.Decision, id records.ContainerID, node records.NodeID, version int32) {
+func (b *books) open(d *drive.Decision, id records.ContainerID, node records.NodeID, version int32, now time.Time) {
 	if d.Quote == nil {
 		return
 	}
-	l.books.Lock()
-	defer l.books.Unlock()
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if d.Kind == drive.Suspend {
-		l.totals.Suspensions++
+		b.totals.Suspensions++
 	}
-	if len(l.accounts) >= maxAccounts {
-		l.accounts = slices.Delete(l.accounts, 0, 1)
+	if len(b.accounts) >= maxAccounts {
+		b.accounts = slices.Delete(b.accounts, 0, 1)
 	}
-	l.accounts = append(l.accounts, &Account{
-		Time: l.loop.Now().UnixMilli(), Container: id, Node: node, Queue: d.For, App: d.ForApp, Held: d.Resource, Reason: d.Reason, Quote: *d.Quote,
+	b.accounts = append(b.accounts, &Account{
+		Time: now.UnixMilli(), Container: id, Node: node, Queue: d.For, App: d.ForApp, Held: d.Resource, Reason: d.Reason, Quote: *d.Quote,
 		Out: -1, Moved: -1, Lasted: -1, Back: -1, version: version,
 	})
 }
 
 // account is the last one of a container.
-func (l *Levels) account(id records.ContainerID) *Account {
-	for _, a := range slices.Backward(l.accounts) {
+func (b *books) account(id records.ContainerID) *Account {
+	for _, a := range slices.Backward(b.accounts) {
 		if a.Container == id {
 			return a
 		}
@@ -89,22 +97,58 @@ func (l *Levels) account(id records.ContainerID) *Account {
 }
 
 // goesOn notes that a container was told to resume, or goes on without that.
-func (l *Levels) goesOn(id records.ContainerID, version int32) {
-	a := l.account(id)
+func (b *books) goesOn(id records.ContainerID, version int32, now time.Time) {
+	a := b.account(id)
 	if a == nil || a.Lasted >= 0 {
 		return
 	}
-	l.books.Lock()
-	defer l.books.Unlock()
-	a.Lasted, a.version = l.loop.Now().UnixMilli()-a.Time, version
-	l.totals.Resumes++
-	l.totals.Lasted += time.Duration(a.Lasted) * time.Millisecond
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a.Lasted, a.version = now.UnixMilli()-a.Time, version
+	b.totals.Resumes++
+	b.totals.Lasted += time.Duration(a.Lasted) * time.Millisecond
+}
+
+// refused notes that a container's node does not suspend it.
+func (b *books) refused(id records.ContainerID) {
+	a := b.account(id)
+	if a == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a.Refused, a.Lasted = true, 0
+}
+
+// out notes what a suspension has taken. counts says whether it is part of the sums.
+func (b *books) out(a *Account, r *Report, counts bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a.Out, a.Moved = r.Took, r.Swapped
+	if !counts {
+		return
+	}
+	b.totals.Quoted += time.Duration(a.Quote.Suspend.Room * float64(time.Second))
+	b.totals.Took += time.Duration(a.Out) * time.Millisecond
+	b.totals.QuotedBytes += a.Quote.Suspend.Moved
+	b.totals.PagedOutBytes += a.Moved
+}
+
+// back notes how long a resume has taken.
+func (b *books) back(a *Account, r *Report) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a.Back = r.Took
 }
 
 // Heard takes what nodes say of containers that there were orders for. Only what is new needs to be passed on.
 func (l *Levels) Heard(reports []Report) {
 	for i := range reports {
 		r := &reports[i]
+		if l.isBehind(r) {
+			l.again(l.work.Container(r.Container)).again = l.loop.Now()
+			continue
+		}
 		l.charge(r)
 		a := l.account(r.Container)
 		if a == nil || r.Version < a.version || r.Level != r.Wanted || r.Reason != "" {
@@ -117,9 +161,7 @@ func (l *Levels) Heard(reports []Report) {
 			log.Infof("its resources are there after %d ms, of %.0f ms that were quoted; %d MB were paged out, of %d MB",
 				a.Out, 1000*a.Quote.Suspend.Room, a.Moved>>20, a.Quote.Suspend.Moved>>20)
 		case a.Lasted >= 0 && a.Back < 0 && r.Level == pb.ContainerLevel_LEVEL_RUNNING:
-			l.books.Lock()
-			a.Back = r.Took
-			l.books.Unlock()
+			l.back(a, r)
 			log.Infof("it came back in %d ms, of %.0f ms that were quoted, after %d s", a.Back, 1000*a.Quote.Suspend.Back, a.Lasted/1000)
 		}
 	}
@@ -128,19 +170,25 @@ func (l *Levels) Heard(reports []Report) {
 // measured notes what a suspension has taken, and tells the driver: its next quotes take that into account.
 func (l *Levels) measured(a *Account, r *Report) {
 	c := l.work.Container(r.Container)
-	l.books.Lock()
-	defer l.books.Unlock()
-	a.Out, a.Moved = r.Took, r.Swapped
-	if c == nil || !c.Suspended() {
+	suspended := c != nil && c.Suspended()
+	l.out(a, r, suspended)
+	if !suspended {
 		return
 	}
-	l.totals.Quoted += time.Duration(a.Quote.Suspend.Room * float64(time.Second))
-	l.totals.Took += time.Duration(a.Out) * time.Millisecond
-	l.totals.QuotedBytes += a.Quote.Suspend.Moved
-	l.totals.PagedOutBytes += a.Moved
 	if h, ok := l.HandleOf(c); ok {
 		l.Scheduler.Took(h, a.Out)
 	}
+}
+
+// isBehind reports whether a node leaves a container more than is on record, by an older order: the leader of the newer one died before the node
+// heard of it. The rest counts as free meanwhile.
+func (l *Levels) isBehind(r *Report) bool {
+	c := l.work.Container(r.Container)
+	if c == nil || !c.Live() || c.Level == ledgerpb.Level_RUNNING || r.Version >= c.LevelVersion || r.Reason != "" || r.Held.FitsIn(c.Held()) {
+		return false
+	}
+	_, ordered := l.latest[c.ID] // by this leadership: the node has answered, or will
+	return !ordered && l.byContainer[c.ID] == nil
 }
 
 // charge has a container charged what its node says that it holds, if that is more memory than it is to hold: the node could not take it, and

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -105,17 +104,13 @@ type Levels struct {
 	work  *ledger.State
 	nodes map[records.NodeID]*node
 	openOrders
+	books
 	number int64 // of the last order
 	// clings are containers whose memory their nodes can't take, with what they are to hold.
 	clings map[records.ContainerID]records.Resource
 
 	// latest are the versions of the last orders of this leadership.
 	latest map[records.ContainerID]int32
-
-	// books guards accounts and totals, which only the loop changes.
-	books    sync.RWMutex
-	accounts []*Account // the last ones
-	totals   Totals
 }
 
 // node is what the driver knows of a node.
@@ -157,7 +152,7 @@ func (l *Levels) Begin(id records.NodeID, h scheduler.NodeHandle) {
 	}
 	for c := range l.work.On(n) {
 		if c.LevelVersion > 0 && l.byContainer[c.ID] == nil {
-			inherit(&l.openOrders, c, l.loop.Now())
+			l.inherit(c, l.loop.Now())
 		}
 	}
 }
@@ -202,7 +197,7 @@ func (l *Levels) Decided(d *drive.Decision) {
 	if d.Kind == drive.Charge {
 		waits := d.Resource.MemoryMB() > c.Held().MemoryMB()
 		l.record(c, c.Level, d.Resource, causeOf(c, d))
-		tellAhead(l, c, waits)
+		l.tellAhead(c, waits)
 		return
 	}
 	log := l.Log.WithField("container", id).WithField("node", c.Node).WithField("holds", d.Resource)
@@ -221,9 +216,9 @@ func (l *Levels) Decided(d *drive.Decision) {
 	}
 	l.want(c, level, d.Resource, causeOf(c, d))
 	if d.Kind == drive.Resume {
-		l.goesOn(id, c.LevelVersion)
+		l.goesOn(id, c.LevelVersion, l.loop.Now())
 	} else {
-		l.open(d, id, c.Node, c.LevelVersion)
+		l.open(d, id, c.Node, c.LevelVersion, l.loop.Now())
 	}
 	l.loop.AfterCommit(func() { l.send(id) })
 }

@@ -64,7 +64,7 @@ func (l *Levels) want(c *ledger.Container, level ledgerpb.Level, held records.Re
 }
 
 // again orders what is on record. A container whose node refuses it then runs.
-func again(l *Levels, c *ledger.Container) *order {
+func (l *Levels) again(c *ledger.Container) *order {
 	o := l.want(c, c.Level, c.Held(), c.Suspension().Cause)
 	o.was = ledgerpb.Level_RUNNING
 	return o
@@ -147,7 +147,7 @@ func (l *Levels) carry(ctx context.Context, node records.NodeID, o *order) error
 
 // tellAhead tells a container's node whether room waits for its return, so that the node reads what was paged out before it is to go on. If the node doesn't hear of
 // that, the container only takes longer to come back.
-func tellAhead(l *Levels, c *ledger.Container, waits bool) {
+func (l *Levels) tellAhead(c *ledger.Container, waits bool) {
 	if n := l.work.Nodes[c.Node]; c.Level != ledgerpb.Level_RECLAIMED || n == nil || !slices.Contains(n.Features, FeatureLevels) {
 		return
 	}
@@ -198,11 +198,7 @@ func (l *Levels) takeBack(c *ledger.Container, o *order) {
 		} else {
 			l.Scheduler.NotBegun(h)
 		}
-		if a := l.account(c.ID); a != nil {
-			l.books.Lock()
-			a.Refused, a.Lasted = true, 0
-			l.books.Unlock()
-		}
+		l.refused(c.ID)
 		l.record(c, ledgerpb.Level_RUNNING, c.Resource, cause)
 	case o.was == ledgerpb.Level_RUNNING && o.Level != ledgerpb.Level_RUNNING:
 		if ok {
@@ -292,7 +288,7 @@ func (l *Levels) Reported(c *ledger.Container, sub pb.ContainerSubState, first b
 		first = false // its application had it so: the node knows better than the record
 	}
 	if first && (!same || c.Level == ledgerpb.Level_SHRUNK) {
-		again(l, c).again = l.loop.Now()
+		l.again(c).again = l.loop.Now()
 		return
 	}
 	l.drop(c.ID) // it was inherited
@@ -317,6 +313,6 @@ func (l *Levels) changed(c *ledger.Container, suspended bool) {
 	}
 	l.countPast(c)
 	l.record(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
-	l.goesOn(c.ID, c.LevelVersion)
+	l.goesOn(c.ID, c.LevelVersion, l.loop.Now())
 	l.tell(c)
 }

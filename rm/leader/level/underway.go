@@ -92,7 +92,7 @@ func (l *openOrders) put(o *order, node records.NodeID) {
 }
 
 // inherit remembers that a container's node has still to report what is on record.
-func inherit(l *openOrders, c *ledger.Container, now time.Time) {
+func (l *openOrders) inherit(c *ledger.Container, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.underWay[c.ID] = UnderWay{c.Level, c.Node, now.UnixMilli(), true}

@@ -201,3 +201,45 @@ func TestWhatAnEarlierLeaderHasRecorded(t *testing.T) {
 		}
 	})
 }
+
+// A leader records that a suspended container holds less, and dies before the node hears of it. The next leader tells the node, which would hold more than
+// counts as taken otherwise. It says nothing to a node that has the latest order, that holds no more than is on record, or that can't do it.
+func TestNodesThatKnowAnOlderOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		least := records.NewResource(64, 0)
+		for name, x := range map[string]struct {
+			says   level.Report
+			behind bool
+		}{
+			"the older order":           {level.Report{Version: 1, Held: records.NewResource(512, 0)}, true},
+			"the older order, more cpu": {level.Report{Version: 1, Held: records.NewResource(64, 1)}, true},
+			"the latest order":          {level.Report{Version: 2, Held: records.NewResource(512, 0)}, false},
+			"less than is on record":    {level.Report{Version: 1, Held: least}, false},
+			"that it can't":             {level.Report{Version: 1, Held: records.NewResource(512, 0), Reason: "swap is full"}, false},
+		} {
+			w := begin(t, all...)
+			w.decide(drive.Suspend, records.NewResource(512, 0))
+			w.Levels.Nodes = func() level.Nodes { return silent{w} }
+			w.decide(drive.Shrink, least)
+			w.expect(ledgerpb.Level_RECLAIMED, least, 2)
+			w.later(11 * time.Second) // no call is left
+			w.Config.Nodes = func() level.Nodes { return w }
+			before := len(w.sent())
+			w.Levels = level.New(w.Loop, w.State, w.Config)
+			w.do(func() { w.Begin(w.node, 3) })
+			w.report(pb.ContainerSubState_CSS_PAUSED, true)
+			x.says.Wanted, x.says.Level = pb.ContainerLevel_LEVEL_RECLAIMED, pb.ContainerLevel_LEVEL_RECLAIMED
+			w.hear(x.says)
+			w.hear(x.says) // it is told once
+			w.later(time.Second)
+			w.later(time.Minute)
+			orders := w.sent()[before:]
+			switch {
+			case !x.behind && len(orders) > 0, x.behind && len(orders) != 1:
+				t.Errorf("a node that says %s is sent %v", name, orders)
+			case x.behind && (orders[0].Version != 2 || orders[0].Held != least || orders[0].Level != ledgerpb.Level_RECLAIMED):
+				t.Errorf("a node that says %s is told %+v", name, orders[0])
+			}
+		}
+	})
+}

@@ -79,7 +79,7 @@ func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish)
 		case o != nil && o.isWished(c, wish):
 			return o, nil
 		case o == nil && l.underWay[id].Inherited && record.isWished(c, wish):
-			return again(l, c), nil
+			return l.again(c), nil
 		}
 		level, held, err := l.wanted(c, wish)
 		if err != nil {
@@ -107,7 +107,7 @@ func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 		delete(l.clings, id)
 		o := l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
 		o.all = true
-		l.goesOn(id, c.LevelVersion)
+		l.goesOn(id, c.LevelVersion, l.loop.Now())
 		return o, nil
 	})
 }
@@ -175,7 +175,7 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 		return refuse("is %s already%s: resume it first", strings.ToLower(c.Level.String()), l.sinceAndFor(c))
 	}
 	n := l.work.Nodes[c.Node]
-	able := l.ability(c.Node, memoryOf(l, c.Node))
+	able := l.ability(c.Node, l.memoryOf(c.Node))
 	level := wish.Level
 	if level == ledgerpb.Level_RUNNING {
 		if level = ledgerpb.Level_FROZEN; able.Reclaim {
@@ -283,7 +283,7 @@ func (l *Levels) countPast(c *ledger.Container) {
 	}
 }
 
-func memoryOf(l *Levels, id records.NodeID) Memory {
+func (l *Levels) memoryOf(id records.NodeID) Memory {
 	if n := l.nodes[id]; n != nil {
 		return n.memory
 	}
