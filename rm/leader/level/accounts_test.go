@@ -121,7 +121,10 @@ func TestMemoryThatCannotBeTakenCountsAsHeld(t *testing.T) {
 		if w.held.MemoryMB() != 1000 {
 			t.Errorf("the scheduler has it hold %v", w.held)
 		}
-		r.Held, r.Reason, r.Level = records.NewResource(64, 0), "", r.Wanted
+		r.Held = records.NewResource(64, 0)
+		w.hear(r) // it may grow again while the node can't take it
+		w.expect(ledgerpb.Level_RECLAIMED, records.NewResource(1000, 0), 2)
+		r.Reason, r.Level = "", r.Wanted
 		w.hear(r)
 		w.expect(ledgerpb.Level_RECLAIMED, records.NewResource(64, 0), 3)
 		w.hear(r)
@@ -175,7 +178,7 @@ func TestForWhomRoomIsCharged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := begin(t, all...)
 		w.suspend(preempt.Quote{})
-		other := records.ApplicationID{ClusterTimestamp: 1, ID: 5}
+		other, third := records.ApplicationID{ClusterTimestamp: 1, ID: 5}, records.ApplicationID{ClusterTimestamp: 1, ID: 6}
 		for i, x := range []struct {
 			queue string
 			app   records.ApplicationID
@@ -184,6 +187,7 @@ func TestForWhomRoomIsCharged(t *testing.T) {
 			{"root.b", records.ApplicationID{}, ledger.Cause{Queue: "root.b"}},
 			{"root.c", other, ledger.Cause{Queue: "root.c", App: other}},
 			{"root.c", records.ApplicationID{}, ledger.Cause{Queue: "root.c", App: other}},
+			{"root.c", third, ledger.Cause{Queue: "root.c", App: third}},
 		} {
 			w.do(func() {
 				w.Decided(&drive.Decision{Kind: drive.Charge, Container: 7, Resource: records.NewResource(int64(500+i), 1), For: x.queue, ForApp: x.app})

@@ -131,6 +131,19 @@ func TestWishesThatCannotBe(t *testing.T) {
 	})
 }
 
+// A node that takes no more memory at present is told so, and freezes as far down as it can.
+func TestWishesOfAFullNode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := begin(t, all...)
+		w.do(func() { w.Show(w.node, 3, level.Memory{Full: true}) })
+		w.refused(w.Levels.Suspend(t.Context(), w.task, level.Wish{Level: ledgerpb.Level_RECLAIMED}), "can't be reclaimed")
+		if err := w.Levels.Suspend(t.Context(), w.task, level.Wish{}); err != nil {
+			t.Error(err)
+		}
+		w.expect(ledgerpb.Level_FROZEN, records.NewResource(1024, 0), 1)
+	})
+}
+
 // full is a scheduler in which a container can't hold anything else.
 type full struct{ *world }
 
