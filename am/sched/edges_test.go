@@ -73,26 +73,29 @@ func TestFreeTasksAfterConstrainedOnes(t *testing.T) {
 	}
 }
 
-// Where nearly all nodes of a job have long work, and others don't, the job stays among its own. So does one that may run everywhere.
+// Where nearly all nodes of a job have long work, and others don't, the job stays among its own. So it does where these are all nodes that are up.
 func TestClearNodesOfAJob(t *testing.T) {
-	const n, mine = 200, 100
+	const n, first, last, free = 200, 50, 149, 87
 	words := make([]uint64, (n+63)/64)
-	for i := range n {
-		if i != 37 && i < mine {
+	var nodes []Node
+	for i := Node(first); i <= last; i++ {
+		if nodes = append(nodes, i); i != free {
 			words[i/64] |= 1 << (i % 64)
 		}
 	}
-	var nodes []Node
-	for i := range mine {
-		nodes = append(nodes, Node(i))
-	}
 	for _, repeat := range []bool{true, false} {
-		for seed := range uint64(50) {
-			s := seeded(seed, Config{Ratio: 2, Repeat: repeat}, n)
-			s.Learn(Bitmap{Words: words})
-			_, to := s.Submit(0, Job{Tasks: 1, Nodes: slices.Clone(nodes)})
-			if !slices.Equal(to, []Node{37, 37}) {
-				t.Fatalf("seed %d: probes at %v", seed, to)
+		for _, up := range []bool{true, false} {
+			for seed := range uint64(50) {
+				s := seeded(seed, Config{Ratio: 2, Repeat: repeat}, n)
+				s.Learn(Bitmap{Words: words})
+				job := Job{Tasks: 1, Nodes: slices.Clone(nodes)}
+				if up {
+					s.SetNodes(job.Nodes, nil)
+					job.Nodes = nil
+				}
+				if _, to := s.Submit(0, job); !slices.Equal(to, []Node{free, free}) {
+					t.Fatalf("seed %d: probes at %v", seed, to)
+				}
 			}
 		}
 	}
