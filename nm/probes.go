@@ -99,6 +99,7 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 		m.SetWaitedMs(news.Waited.Milliseconds())
 		m.SetQuotes(news.Quotes)
 		m.SetBrokenQuotes(news.Broken)
+		m.SetWaiting(int32(n.shortTasks.Waiting()))
 		return m
 	}
 	return p, nil

@@ -102,7 +102,7 @@ func divisionSettings(c *conf.Config) division.Settings {
 		if most := c.Int(prefix + "most"); most > 0 {
 			s.Dice.Most = float64(max(most, short))
 		}
-		s.Dice.Longest, s.Dice.NoRequests = c.Duration(prefix+"longest-wait-ms"), true
+		s.Dice.Longest, s.Dice.Multiplier = c.Duration(prefix+"longest-wait-ms"), float64(c.Int(prefix+"multiplier"))
 		s.Dice.Sizing, _ = partition.ParseModel(c.Text(prefix + "sizing")) // the registry lists the names
 	}
 	return s

@@ -192,6 +192,13 @@ func (n *Node) Use() (lent, used probe.Amount, waiting int) {
 	return lent, used, waiting
 }
 
+// Waiting returns how many probes wait for room whose jobs have tasks.
+func (n *Node) Waiting() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.worker.Others()
+}
+
 // Counts returns what has happened so far.
 func (n *Node) Counts() Counts {
 	n.mu.Lock()

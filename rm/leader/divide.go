@@ -16,13 +16,14 @@ func (c *core) setOpen(n *nodeSoft, open bool) {
 	c.sched.SetOpen(n.handle, works)
 }
 
-// redivide opens nodes to long work, or closes them, as the division has it now.
-func (c *core) redivide(changed []records.NodeID) {
+// redivide opens nodes to long work, or closes them, as the division has it now. It returns them.
+func (c *core) redivide(changed []records.NodeID) []records.NodeID {
 	for _, id := range changed {
 		if n := c.nodes[id]; n != nil && n.open {
 			c.setOpen(n, true)
 		}
 	}
+	return changed
 }
 
 // markWork says of what kind an application's asks are.

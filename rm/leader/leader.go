@@ -16,6 +16,7 @@ import (
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/masterkey"
+	"heddle/rm/leader/opportunity"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/pipeline"
 	"heddle/rm/leader/placement"
@@ -236,6 +237,9 @@ func New(cfg Config) *Leader {
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
 	l.nodeManagers.hosts, l.nodeManagers.sizes, l.nodeManagers.levels = l.hosts, l.sizes, l.levels
 	l.preempting.containers = l.containers
+	managers.opportunity = opportunity.New(c.work, opportunity.Config{
+		Settings: &cfg.Settings.Division, Levels: level.Room{Levels: levels}, Loans: c.loans, Asked: c.division.Asked, Long: c.isLong, Now: c.Now, Log: cfg.Log,
+	})
 	return l
 }
 

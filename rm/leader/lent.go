@@ -1,7 +1,8 @@
 package leader
 
 import (
-	"heddle/rm/ledger"
+	"slices"
+
 	"heddle/yarn/records"
 )
 
@@ -21,18 +22,10 @@ func (l lentNodes) Tell(id records.NodeID, rest, lent records.Resource) {
 	}
 }
 
-// markLong notes whether a node has containers with long tasks, where short ones avoid these. ApplicationMasters don't count: they wait, mostly.
-func (ns *nodeManagers) markLong(n *nodeSoft, node *ledger.Node) {
-	if !ns.Settings.Division.On() || !ns.Settings.Division.Rules.AvoidLong {
-		return
-	}
-	for c := range ns.work.On(node) {
-		if soft := ns.apps[c.ID.Attempt.App]; soft != nil && soft.long && c.Live() && !c.AM {
-			ns.loans.SetLong(n.id, true)
-			return
-		}
-	}
-	ns.loans.SetLong(n.id, false)
+// isLong reports whether an application's tasks are long, and may be suspended.
+func (c *core) isLong(id records.ApplicationID) (long, may bool) {
+	long = c.apps[id] != nil && c.apps[id].long
+	return long, long && !slices.Contains(c.work.Apps[id].Context.GetApplicationTags(), NeverSuspend)
 }
 
 // tellOfProbes adds the nodes that take probes and that an ApplicationMaster hasn't been told of. They hear when the application ends.

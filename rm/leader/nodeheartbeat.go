@@ -45,6 +45,7 @@ type NodeCall struct {
 	FetchRate  int64           // at which they are fetched, in bytes per second; 0: nothing is new
 	Inputs     []warming.Input // of jobs, that the node hasn't told yet
 	ShortTasks *ShortTasks     // nil: it takes no probes
+	Waiting    int             // probes for which there is no room
 }
 
 // ShortTasks is what a node does with what it was lent for them.
@@ -103,7 +104,7 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 		ns.division.Waited(t.News.Waited, t.News.Started)
 		lent = t.Lent != s.lent && t.Used.FitsIn(t.Lent)
 	}
-	if turned := s.turned(call.Status); turned || lent || len(news)+len(levels) > 0 || s.differs(&call) {
+	if turned := s.turned(call.Status); turned || lent || (call.Waiting > 0) != s.waits || len(news)+len(levels) > 0 || s.differs(&call) {
 		s.memory = call.Memory
 		call := call // what the loop reads is allocated for those that bring news alone
 		call.Levels = levels
@@ -114,7 +115,7 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	if lent {
 		s.lent = call.ShortTasks.Lent
 	}
-	s.status, s.refused, s.levels = call.Status, call.Refused, call.Levels
+	s.status, s.refused, s.levels, s.waits = call.Status, call.Refused, call.Levels, call.Waiting > 0
 	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver()}
 	for _, id := range reply.Cleanup {
 		delete(s.running, id) // if it still runs, it is news again
@@ -191,7 +192,7 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 	ns.outputs.Fetched(n.id, call.FetchRate)
 	ns.applications.logReports(call.Logs)
 	ns.inputs.Learn(n.id, call.Inputs)
-	ns.markLong(n, node)
+	ns.opportunity.Heard(n.id, call.Waiting, call.Levels)
 	ns.refusedStarts(n, call.Refused)
 	return nil
 }

@@ -83,7 +83,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	s.dialogue.Register()
 	s.instance = r.Instance
 	s.running = map[records.ContainerID]pb.ContainerSubState{}
-	s.refused, s.lent = nil, records.Resource{}
+	s.refused, s.lent, s.waits = nil, records.Resource{}, false
 	if r.Status != nil {
 		s.status = *r.Status
 	} else {
@@ -153,7 +153,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	ns.applications.logReports(r.Logs)
 	if !leaving {
 		ns.tellNodes(r.Node, pb.NodeUpdateType_NODE_USABLE)
-		ns.markLong(n, ns.work.Nodes[r.Node])
+		ns.opportunity.Registered(n.id)
 	}
 	ns.Log.WithField("node", r.Node).WithField("capability", ns.Settings.Types.Format(r.Capability)).
 		WithField("containers", len(r.Containers)).Info("node registered")

@@ -8,6 +8,7 @@ import (
 
 	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/opportunity"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/resize"
@@ -32,6 +33,7 @@ type nodeManagers struct {
 	levels       *level.Levels
 	outputs      *outputs.Outputs
 	speeds       *speed.Speeds
+	opportunity  *opportunity.Preemption
 	nextExpiry   time.Time // no node expires before
 }
 

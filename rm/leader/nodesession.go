@@ -27,6 +27,7 @@ type nodeSession struct {
 	refused  []startrefusal.Refusal                       // known to the loop
 	memory   level.Memory                                 // known to the loop
 	lent     records.Resource                             // for short tasks, as the loop has heard
+	waits    bool                                         // short tasks have no room; the loop knows
 	levels   []level.Report                               // the last ones; the loop knows them but for what is paged out
 	unasked  level.Unasked                                // what containers use, which the loop hasn't asked for
 

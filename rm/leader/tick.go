@@ -19,7 +19,7 @@ func (l *Leader) tick() {
 	now := l.Now()
 	l.nodeManagers.expireNodes(now)
 	l.loans.Tick(now)
-	l.redivide(l.division.Tick(now.Sub(l.began), rand.IntN))
+	l.opportunity.Tick(l.redivide(l.division.Tick(now.Sub(l.began), rand.IntN)))
 	l.hosts.Expire()
 	l.attempts.expireAttempts(now)
 	l.containers.expireUnstarted(now)

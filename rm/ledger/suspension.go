@@ -22,6 +22,9 @@ type Cause struct {
 	BreathEvery int64
 }
 
+// ForShortTasks is the User of suspensions for short tasks that wait on the container's node (rm/leader/opportunity). No user has such a name.
+const ForShortTasks = "(short tasks)"
+
 // Suspension is how a container was suspended or shrunk so far. The zero value is of one that never was.
 type Suspension struct {
 	Cause       // the present one's, or the last one's

@@ -62,7 +62,7 @@ func nodeCallFrom(req *pb.NodeHeartbeatRequest, types records.ResourceTypes) lea
 		},
 		Outputs: stages.OutputsFrom(req.GetHeddleMapOutputs()), FetchRate: req.GetHeddleFetchRate(),
 		Inputs:     warming.Inputs(req.GetHeddleJobInputs()),
-		ShortTasks: shortTasks(req.GetHeddleShortTasks(), types),
+		ShortTasks: shortTasks(req.GetHeddleShortTasks(), types), Waiting: int(max(req.GetHeddleShortTasks().GetWaiting(), 0)),
 	}
 	for _, c := range status.GetContainersStatuses() {
 		call.Containers = append(call.Containers, leader.NodeContainer{

@@ -84,6 +84,8 @@ func (s *Suspended) For() string {
 		return ""
 	case cause.Queue != "":
 		return "queue " + cause.Queue
+	case cause.User == ledger.ForShortTasks:
+		return "short tasks of its node"
 	case cause.User != "":
 		return "user " + cause.User
 	}
@@ -115,6 +117,8 @@ func (s *Suspended) text(now int64) string {
 		return text + " by an earlier release, which didn't record for whom"
 	case x.Queue == "" && x.User == "":
 		return text + " by its ApplicationMaster"
+	case x.User == ledger.ForShortTasks:
+		return text + " for short tasks of its node, resumes by itself"
 	case x.Queue == "":
 		text += " by user " + x.User
 		if !s.Resource.FitsIn(s.offered) {

@@ -1636,6 +1636,7 @@ type NodeShortTasks struct {
 	xxx_hidden_WaitedMs     int64                  `protobuf:"varint,4,opt,name=waited_ms,json=waitedMs"`
 	xxx_hidden_Quotes       int64                  `protobuf:"varint,5,opt,name=quotes"`
 	xxx_hidden_BrokenQuotes int64                  `protobuf:"varint,6,opt,name=broken_quotes,json=brokenQuotes"`
+	xxx_hidden_Waiting      int32                  `protobuf:"varint,7,opt,name=waiting"`
 	XXX_raceDetectHookData  protoimpl.RaceDetectHookData
 	XXX_presence            [1]uint32
 	unknownFields           protoimpl.UnknownFields
@@ -1709,6 +1710,13 @@ func (x *NodeShortTasks) GetBrokenQuotes() int64 {
 	return 0
 }
 
+func (x *NodeShortTasks) GetWaiting() int32 {
+	if x != nil {
+		return x.xxx_hidden_Waiting
+	}
+	return 0
+}
+
 func (x *NodeShortTasks) SetLent(v *Resource) {
 	x.xxx_hidden_Lent = v
 }
@@ -1719,22 +1727,27 @@ func (x *NodeShortTasks) SetUsed(v *Resource) {
 
 func (x *NodeShortTasks) SetStarted(v int64) {
 	x.xxx_hidden_Started = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 7)
 }
 
 func (x *NodeShortTasks) SetWaitedMs(v int64) {
 	x.xxx_hidden_WaitedMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 7)
 }
 
 func (x *NodeShortTasks) SetQuotes(v int64) {
 	x.xxx_hidden_Quotes = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 7)
 }
 
 func (x *NodeShortTasks) SetBrokenQuotes(v int64) {
 	x.xxx_hidden_BrokenQuotes = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 7)
+}
+
+func (x *NodeShortTasks) SetWaiting(v int32) {
+	x.xxx_hidden_Waiting = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 7)
 }
 
 func (x *NodeShortTasks) HasLent() bool {
@@ -1779,6 +1792,13 @@ func (x *NodeShortTasks) HasBrokenQuotes() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
 }
 
+func (x *NodeShortTasks) HasWaiting() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
+}
+
 func (x *NodeShortTasks) ClearLent() {
 	x.xxx_hidden_Lent = nil
 }
@@ -1807,6 +1827,11 @@ func (x *NodeShortTasks) ClearBrokenQuotes() {
 	x.xxx_hidden_BrokenQuotes = 0
 }
 
+func (x *NodeShortTasks) ClearWaiting() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
+	x.xxx_hidden_Waiting = 0
+}
+
 type NodeShortTasks_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -1820,6 +1845,8 @@ type NodeShortTasks_builder struct {
 	// than the 95th percentile.
 	Quotes       *int64
 	BrokenQuotes *int64
+	// Probes of jobs with tasks for which there is no room now.
+	Waiting *int32
 }
 
 func (b0 NodeShortTasks_builder) Build() *NodeShortTasks {
@@ -1829,20 +1856,24 @@ func (b0 NodeShortTasks_builder) Build() *NodeShortTasks {
 	x.xxx_hidden_Lent = b.Lent
 	x.xxx_hidden_Used = b.Used
 	if b.Started != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 7)
 		x.xxx_hidden_Started = *b.Started
 	}
 	if b.WaitedMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 7)
 		x.xxx_hidden_WaitedMs = *b.WaitedMs
 	}
 	if b.Quotes != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 7)
 		x.xxx_hidden_Quotes = *b.Quotes
 	}
 	if b.BrokenQuotes != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 7)
 		x.xxx_hidden_BrokenQuotes = *b.BrokenQuotes
+	}
+	if b.Waiting != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 7)
+		x.xxx_hidden_Waiting = *b.Waiting
 	}
 	return m0
 }
@@ -2888,14 +2919,15 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\tR\binstance\x12\x1d\n" +
 	"\n" +
-	"probe_port\x18\x04 \x01(\x05R\tprobePort\"\xda\x01\n" +
+	"probe_port\x18\x04 \x01(\x05R\tprobePort\"\xf4\x01\n" +
 	"\x0eNodeShortTasks\x12)\n" +
 	"\x04lent\x18\x01 \x01(\v2\x15.heddle.yarn.ResourceR\x04lent\x12)\n" +
 	"\x04used\x18\x02 \x01(\v2\x15.heddle.yarn.ResourceR\x04used\x12\x18\n" +
 	"\astarted\x18\x03 \x01(\x03R\astarted\x12\x1b\n" +
 	"\twaited_ms\x18\x04 \x01(\x03R\bwaitedMs\x12\x16\n" +
 	"\x06quotes\x18\x05 \x01(\x03R\x06quotes\x12#\n" +
-	"\rbroken_quotes\x18\x06 \x01(\x03R\fbrokenQuotes\"i\n" +
+	"\rbroken_quotes\x18\x06 \x01(\x03R\fbrokenQuotes\x12\x18\n" +
+	"\awaiting\x18\a \x01(\x05R\awaiting\"i\n" +
 	"\fStartRefusal\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xa2\x01\n" +

@@ -27,6 +27,7 @@ type Nodes struct {
 	order    []ranked                // by hash
 	short    int                     // how many of these, from the first one, are the short partition
 	closed   map[records.NodeID]bool // by Dice
+	asked    map[records.NodeID]bool // by Dice, to suspend a long task if short ones wait there
 
 	mu    sync.Mutex
 	sizer *partition.Sizer // nil: without Dice
@@ -88,6 +89,7 @@ func (d *Nodes) Add(id records.NodeID) []records.NodeID {
 // Remove forgets a node, and returns the nodes whose Works may have changed.
 func (d *Nodes) Remove(id records.NodeID) []records.NodeID {
 	delete(d.closed, id)
+	delete(d.asked, id)
 	if i, found := slices.BinarySearchFunc(d.order, rank(id), ranked.compare); found {
 		d.order = slices.Delete(d.order, i, i+1)
 	}
@@ -127,14 +129,22 @@ func (d *Nodes) Tick(now time.Duration, random func(below int) int) []records.No
 	plan := d.sizer.Next(now, len(d.order))
 	d.mu.Unlock()
 	var changed []records.NodeID
-	for id := range d.closed {
-		changed = append(changed, id)
+	draw := func(before map[records.NodeID]bool, n int) (now map[records.NodeID]bool) {
+		for id := range before {
+			changed = append(changed, id)
+		}
+		now = map[records.NodeID]bool{}
+		for _, r := range partition.Draw(slices.Clone(d.order[d.short:]), n, random) {
+			now[r.id] = true
+			changed = append(changed, r.id)
+		}
+		return now
 	}
+	d.closed = draw(d.closed, plan.Closed)
+	d.asked = draw(d.asked, plan.Requests)
 	slices.SortFunc(changed, records.NodeID.Compare)
-	d.closed = map[records.NodeID]bool{}
-	for _, r := range partition.Draw(slices.Clone(d.order[d.short:]), plan.Closed, random) {
-		d.closed[r.id] = true
-		changed = append(changed, r.id)
-	}
-	return changed
+	return slices.Compact(changed)
 }
+
+// Asked reports whether a node is to suspend a long task in this window, if short ones wait there.
+func (d *Nodes) Asked(id records.NodeID) bool { return d.asked[id] }

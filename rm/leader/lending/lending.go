@@ -102,6 +102,9 @@ func (w *Windows) Next(now time.Time, window time.Duration) (told News, ended bo
 type Node struct {
 	Charged records.Resource // containers can't have it
 	Told    records.Resource // what the node is to use at most. Never more than Charged
+	// Room is what a container there has left that is suspended for short tasks. It is lent, too, as soon as it is there.
+	Room  records.Resource
+	Ready bool // it is
 }
 
 // Begin is a node that registers, has so much in all, and was lent an amount before, by another leader perhaps. The rest must hold a container of the
@@ -110,30 +113,47 @@ func Begin(s *Settings, total, before, smallest records.Resource) Node {
 	if s.Least.IsZero() || !smallest.FitsIn(total.Sub(s.Least)) {
 		return Node{}
 	}
-	n := Node{Charged: s.Least, Told: s.Least}
-	if most := before.Max(s.Least); smallest.FitsIn(total.Sub(most)) {
-		n.Charged = most // until it says that it uses less
-	}
-	return n
+	return Node{Charged: before.Min(total).Max(s.Least), Told: s.Least} // until it says that it uses less
 }
 
-// Set has a node be lent what is wanted, as far as it is free. It reports whether what is charged has changed.
+// Set has a node be lent what is wanted beside what a suspended container has left, as far as it is free. It reports whether what is charged has changed.
 func (n *Node) Set(want, free records.Resource) bool {
 	before := n.Charged
 	for i := range want {
-		if more := want[i] - n.Charged[i]; more > 0 {
+		if more := want[i] + n.Room[i] - n.Charged[i]; more > 0 {
 			n.Charged[i] += min(more, max(free[i], 0))
 		}
-		n.Told[i] = min(want[i], n.Charged[i])
+		n.Told[i] = min(want[i], n.Charged[i]-min(n.Room[i], n.Charged[i]))
+	}
+	if n.Ready {
+		n.Told = n.Told.Add(n.Room).Min(n.Charged)
 	}
 	return n.Charged != before
 }
 
+// SetRoom says what a suspended container has left, and whether it is there. Less than before is charged until the node has said that it uses no more.
+func (n *Node) SetRoom(room, free records.Resource, ready bool) {
+	want := n.Told
+	if n.Ready {
+		want = want.Sub(n.Room).Max(records.Resource{})
+	}
+	n.Room, n.Ready = room, ready
+	n.Set(want, free)
+}
+
 // Heard takes what a node says that it was lent and uses. It reports whether what is charged has changed.
 func (n *Node) Heard(lent, used records.Resource) bool {
-	if n.Charged == n.Told || lent != n.Told || !used.FitsIn(n.Told) {
+	if lent != n.Told || !used.FitsIn(n.Told) {
 		return false
 	}
-	n.Charged = n.Told
-	return true
+	to := n.Told
+	if !n.Ready {
+		to = to.Add(n.Room)
+	}
+	before := n.Charged
+	n.Charged = n.Charged.Min(to)
+	return n.Charged != before
 }
+
+// Settled reports whether nothing is charged but what the node is to use at most.
+func (n *Node) Settled() bool { return n.Charged == n.Told }

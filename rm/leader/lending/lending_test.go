@@ -99,7 +99,7 @@ func TestNodesBegin(t *testing.T) {
 	for _, test := range []struct{ total, before, charged, told records.Resource }{
 		{total, size(0, 0), s.Least, s.Least},
 		{total, size(3000, 1), size(3000, 1), s.Least}, // it may still use it
-		{total, size(9000, 1), s.Least, s.Least},
+		{total, size(9000, 1), size(8000, 1), s.Least},
 		{size(1400, 8), size(0, 0), size(0, 0), size(0, 0)},
 	} {
 		if n := Begin(&s, test.total, test.before, smallest); n.Charged != test.charged || n.Told != test.told {
@@ -117,9 +117,10 @@ func TestNothingIsGivenTwice(t *testing.T) {
 		var lent, used records.Resource // at the node
 		var containers records.Resource
 		for range 500 {
-			switch r.IntN(5) {
+			free := total.Sub(n.Charged).Sub(containers)
+			switch r.IntN(7) {
 			case 0:
-				n.Set(size(r.Int64N(10000), r.Int64N(10)), total.Sub(n.Charged).Sub(containers))
+				n.Set(size(r.Int64N(10000), r.Int64N(10)), free)
 			case 1: // the node hears, and uses what it may
 				lent = n.Told
 				if used.FitsIn(lent) {
@@ -130,8 +131,12 @@ func TestNothingIsGivenTwice(t *testing.T) {
 			case 3:
 				n.Heard(lent, used)
 			case 4: // the scheduler gives containers what is free
-				free := total.Sub(n.Charged)
-				containers = size(r.Int64N(free[0]+1), r.Int64N(free[1]+1))
+				rest := total.Sub(n.Charged)
+				containers = size(r.Int64N(rest[0]+1), r.Int64N(rest[1]+1))
+			case 5: // a container is suspended, and has its room there later; or another one ends
+				n.SetRoom(size(r.Int64N(containers[0]+1), r.Int64N(containers[1]+1)), free, false)
+			case 6:
+				n.SetRoom(n.Room, free, r.IntN(2) == 0)
 			}
 			if !n.Told.FitsIn(n.Charged) || !used.Add(containers).FitsIn(total) {
 				t.Fatalf("seed %d: %+v, the node uses %v of %v, containers %v of %v", seed, n, used, lent, containers, total)

@@ -142,6 +142,23 @@ func (l *Loans) Heard(id records.NodeID, lent, used records.Resource) {
 	l.changed(id, node, before)
 }
 
+// Lends reports whether a node was lent anything.
+func (l *Loans) Lends(id records.NodeID) bool { return l.nodes[id] != nil }
+
+// SetRoom says what a container has left that is suspended for short tasks of its node, and whether it is there. Nobody else gets it.
+func (l *Loans) SetRoom(id records.NodeID, room records.Resource, ready bool) {
+	n, node := l.nodes[id], l.work.Nodes[id]
+	if n == nil || node == nil || n.Room == room && n.Ready == ready {
+		return
+	}
+	before := n.Node
+	n.SetRoom(room, node.Capability.Sub(node.Used), ready)
+	l.changed(id, node, before)
+}
+
+// Settled reports whether a node has given back all that it isn't to use any more.
+func (l *Loans) Settled(id records.NodeID) bool { return l.nodes[id] == nil || l.nodes[id].Settled() }
+
 // changed has a node offer to containers what isn't charged for short tasks any more, or not offer what is, and tells it.
 func (l *Loans) changed(id records.NodeID, node *ledger.Node, before Node) {
 	now := l.nodes[id].Node

@@ -266,6 +266,8 @@ func (l *Levels) sinceAndFor(c *ledger.Container) string {
 	switch {
 	case s.Queue != "":
 		text += ", for queue " + s.Queue + ", and resumes by itself when its node has room"
+	case s.User == ledger.ForShortTasks:
+		text += ", for short tasks that wait on its node, and resumes by itself soon"
 	case s.User != "":
 		text += ", by user " + s.User
 	}
@@ -302,4 +304,38 @@ func (l *Levels) running(id records.ContainerID, mend string) (*ledger.Container
 		return nil, refusal.New(refusal.Refused, "Container %v has not been started by its ApplicationMaster yet: %s", id, mend)
 	}
 	return c, nil
+}
+
+// Room takes room from containers in the loop, and gives it back. It doesn't wait for nodes.
+type Room struct{ *Levels }
+
+// Take suspends a container as far down as its node can, like Suspend.
+func (l Room) Take(c *ledger.Container, by string) error {
+	if _, err := l.running(c.ID, "suspend it when it runs"); err != nil {
+		return err
+	}
+	wish := Wish{User: by}
+	level, held, err := l.wanted(c, wish)
+	if err != nil {
+		return err
+	}
+	if h, ok := l.HandleOf(c); ok && held != l.Scheduler.Held(h) && !l.Scheduler.SetHeld(h, held) {
+		return refusal.New(refusal.Refused, "container %v can't hold %s", c.ID, l.Types.Format(held))
+	}
+	l.want(c, level, held, ledger.Cause{User: by, BreathEvery: wish.breathEvery()})
+	l.loop.AfterCommit(func() { l.send(c.ID) })
+	return nil
+}
+
+// Give has a container resume that was taken, if its node has room for all that it claims; a queue may be above its maximum for that.
+func (l Room) Give(c *ledger.Container) error {
+	h, ok := l.HandleOf(c)
+	if _, free := c.Room(); !c.Resource.Sub(c.Held()).FitsIn(free) || ok && !l.Scheduler.Return(h, true) {
+		return l.noRoom(c, c.Held())
+	}
+	l.countPast(c)
+	delete(l.clings, c.ID)
+	l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
+	l.loop.AfterCommit(func() { l.send(c.ID) })
+	return nil
 }

@@ -9,8 +9,9 @@
 //   - how many nodes of the general partition are closed to new long work until the next one (elastic sizing);
 //   - how many nodes of the general partition are asked to suspend a long task, if short ones wait there (opportunistic preemption).
 //
-// The caller draws the nodes by chance (Draw). A node decides by itself whether it honours a request (nm/probe, Worker.Suspendable); Suspensions are the
-// same limits at the ResourceManager, for containers: twice a task, one on a node, 100 s at most.
+// The caller draws the nodes by chance (Draw). Simulated nodes decide by themselves whether they honour a request (nm/probe, Worker.Suspendable). Live,
+// long tasks are containers, and rm/leader/opportunity decides by what a node says of its queue. The limits are the same (Dice.Request): twice a task,
+// one on a node, 100 s at most.
 //
 // The source is chapter 3 of the dissertation on Dice, Eirene and Eunomia.
 package partition

@@ -139,35 +139,30 @@ func TestBadSettings(t *testing.T) {
 	}
 }
 
-// The cases of figure 3.7, and what follows from the timeout.
+// The cases of figure 3.7, and the timeout.
 func TestLimitsOfSuspensions(t *testing.T) {
-	s := partition.NewSuspensions[string, string](*partition.Study(2))
-	ask := func(now int, node, task string, long bool, probes int, want partition.Refusal) {
-		t.Helper()
-		if got := s.Request(time.Duration(now)*time.Second, node, task, long, probes); got != want {
-			t.Errorf("%s on %s: %v, not %v", task, node, got, want)
+	d := partition.Study(2)
+	for name, test := range map[string]struct {
+		c    partition.Candidate
+		want partition.Refusal
+	}{
+		"a":                {partition.Candidate{Long: true, Times: 1, Waiting: 2}, partition.Granted},
+		"b":                {partition.Candidate{Long: true, Another: true, Waiting: 2}, partition.Another},
+		"c":                {partition.Candidate{Long: true}, partition.NobodyWaits},
+		"d":                {partition.Candidate{Waiting: 2}, partition.NotLong},
+		"e":                {partition.Candidate{Long: true, Times: 2, Waiting: 2}, partition.TooOften},
+		"an absurd number": {partition.Candidate{Long: true, Waiting: -1}, partition.NobodyWaits},
+	} {
+		got := d.Request(test.c)
+		if got != test.want {
+			t.Errorf("case %s: %v, not %v", name, got, test.want)
+		}
+		if got.String() == "" {
+			t.Errorf("refusal %d has no words", got)
 		}
 	}
-	ask(0, "d", "short", false, 2, partition.NotLong)
-	ask(0, "c", "l", true, 0, partition.NobodyWaits)
-	ask(0, "a", "l", true, 2, partition.Granted)
-	ask(0, "b", "m", true, 2, partition.Granted)
-	ask(1, "b", "n", true, 2, partition.Another)
-	if _, due := s.Due(99*time.Second, "a"); due {
-		t.Error("it is due after 99 s")
-	}
-	if task, due := s.Due(100*time.Second, "a"); !due || task != "l" {
-		t.Error("it isn't due after 100 s")
-	}
-	s.Resumed("a")
-	ask(101, "a", "l", true, 2, partition.Granted)
-	s.Resumed("a")
-	ask(300, "a", "l", true, 2, partition.TooOften)
-	s.Ended("l")
-	s.Ended("m")
-	ask(301, "b", "l", true, 1, partition.Granted)
-	if partition.TooOften.String() == "" {
-		t.Error("a refusal has no words")
+	if d.Due(100*time.Second-1) || !d.Due(100*time.Second) {
+		t.Error("a suspended task isn't due after 100 s")
 	}
 }
 

@@ -20,56 +20,28 @@ func (r Refusal) String() string {
 	}[r]
 }
 
-// Suspensions keeps the limits of opportunistic preemption, for nodes and tasks of any kind of id.
-type Suspensions[Node, Task comparable] struct {
-	dice  Dice
-	nodes map[Node]suspension[Task]
-	times map[Task]int
+// Candidate is a task that runs on a node which was asked to suspend one.
+type Candidate struct {
+	Long    bool
+	Another bool // another task is suspended there
+	Times   int  // how often it was suspended for short tasks
+	Waiting int  // short probes there
 }
 
-type suspension[Task comparable] struct {
-	task  Task
-	until time.Duration
-}
-
-// NewSuspensions returns the limits of Dice, with nothing suspended.
-func NewSuspensions[Node, Task comparable](d Dice) *Suspensions[Node, Task] {
-	return &Suspensions[Node, Task]{dice: d, nodes: map[Node]suspension[Task]{}, times: map[Task]int{}}
-}
-
-// Request asks whether the long task that runs on a node may be suspended now, as so many short probes wait there. If it is granted, the
-// suspension counts.
-func (s *Suspensions[Node, Task]) Request(now time.Duration, n Node, t Task, long bool, probes int) Refusal {
-	switch _, other := s.nodes[n]; {
-	case !long:
+// Request says whether a task may be suspended (opportunistic preemption).
+func (d *Dice) Request(c Candidate) Refusal {
+	switch {
+	case !c.Long:
 		return NotLong
-	case other:
+	case c.Another:
 		return Another
-	case s.times[t] >= s.dice.Times:
+	case c.Times >= d.Times:
 		return TooOften
-	case probes <= 0:
+	case c.Waiting <= 0:
 		return NobodyWaits
 	}
-	s.nodes[n] = suspension[Task]{t, now + s.dice.Timeout}
-	s.times[t]++
 	return Granted
 }
 
-// Due reports whether the task that is suspended on a node has to resume as soon as the short one that runs there has ended.
-func (s *Suspensions[Node, Task]) Due(now time.Duration, n Node) (Task, bool) {
-	x, ok := s.nodes[n]
-	return x.task, ok && now >= x.until
-}
-
-// Resumed says that nothing is suspended on a node any more.
-func (s *Suspensions[Node, Task]) Resumed(n Node) { delete(s.nodes, n) }
-
-// Ended forgets a task.
-func (s *Suspensions[Node, Task]) Ended(t Task) {
-	delete(s.times, t)
-	for n, x := range s.nodes {
-		if x.task == t {
-			delete(s.nodes, n)
-		}
-	}
-}
+// Due reports whether a task has to resume that was suspended for so long: as soon as the short ones that run in its room have ended.
+func (d *Dice) Due(suspended time.Duration) bool { return suspended >= d.Timeout }
