@@ -133,7 +133,7 @@ func ended(id uint64, r process.Result, err error) *wire.Ended {
 	case errors.Is(err, syscall.E2BIG):
 		e.Why, e.Fault = wire.TooLong, err.Error()
 	default:
-		e.Why, e.Fault = wire.Faulty, err.Error()
+		e.Why, e.Fault = wire.Faulty, process.Reason(err)
 	}
 	return e
 }

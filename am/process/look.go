@@ -69,7 +69,7 @@ func (p *programs) forget() {
 	p.found = nil
 }
 
-// look finds a program as execvp does: a file that isn't executable is an error of its own.
+// look finds a program as execvp does: a file that isn't executable, or a folder, is an error of its own.
 func look(name, dir, path string) (string, error) {
 	missing := error(syscall.ENOENT)
 	for _, d := range filepath.SplitList(path) {
@@ -87,8 +87,8 @@ func look(name, dir, path string) (string, error) {
 		}
 		info, err := os.Stat(at)
 		switch {
-		case err != nil || info.IsDir():
-		case denied == nil && info.Mode().Perm()&0o111 != 0:
+		case err != nil:
+		case denied == nil && !info.IsDir() && info.Mode().Perm()&0o111 != 0:
 			return file, nil
 		default:
 			missing = syscall.EACCES

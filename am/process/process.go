@@ -43,7 +43,8 @@ type Command struct {
 	Stderr  io.Writer     // files are handed over as they are; the same as Stdout gets both in their order
 	Files   []*os.File    // its descriptors from 3 on
 	Timeout time.Duration // 0: none. Time in which this process stands still doesn't count
-	// Attached lets the command stay in this process's group, as one that reads from the terminal must.
+	// Attached lets the command stay in this process's group, as one that uses the terminal must: others are stopped there, or hang. A Ctrl-C
+	// then reaches it as well. See OwnAll.
 	Attached bool
 }
 
@@ -65,6 +66,8 @@ type Runner struct {
 	mu      sync.Mutex
 	last    uint64
 	running map[uint64]bool
+	live    int           // commands that have begun
+	end     chan struct{} // closed when the next of them has ended, if somebody waits for that
 	strays  strays
 }
 
@@ -164,11 +167,61 @@ func (r *Runner) Run(ctx context.Context, c Command) (Result, error) {
 		if ran {
 			return result, err
 		}
-		if !earlier {
+		if scarce(err) && r.another(ctx) {
+			continue
+		}
+		if cause := context.Cause(ctx); cause != nil {
+			return Result{}, cause
+		}
+		if !earlier || scarce(err) {
 			return Result{}, &fs.PathError{Op: "fork/exec", Path: path, Err: err}
 		}
 		r.programs.forget() // it may be gone, and another one be there
 	}
+}
+
+// scarce reports whether a command may be able to start when another one has ended.
+func scarce(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN)
+}
+
+// another waits until a command that runs has ended. It returns false if none does.
+func (r *Runner) another(ctx context.Context) bool {
+	r.mu.Lock()
+	if r.end == nil {
+		r.end = make(chan struct{})
+	}
+	live, end := r.live, r.end
+	r.mu.Unlock()
+	if live == 0 {
+		return false
+	}
+	select {
+	case <-end:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// lives counts a command that has begun, or one that has ended and given back what it had.
+func (r *Runner) lives(n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.live += n; n < 0 && r.end != nil {
+		close(r.end)
+		r.end = nil
+	}
+}
+
+// Reason says why a command couldn't be run, as other programs do.
+func Reason(err error) string {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return err.Error()
+	}
+	text := errno.Error()
+	return strings.ToUpper(text[:1]) + text[1:]
 }
 
 // once runs a command, unless its program can't be executed. The error says why.
@@ -197,6 +250,8 @@ func (r *Runner) once(ctx context.Context, id uint64, path string, args []string
 		pipes[1].abandon()
 		return Result{}, false, err
 	}
+	r.lives(1)
+	defer r.lives(-1)
 	pipes[0].begin()
 	pipes[1].begin()
 	result, err = r.wait(ctx, x, c)

@@ -42,6 +42,9 @@ func TestHowCommandsEnd(t *testing.T) {
 	if err := os.Chmod(filepath.Join(dir, "locked"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
 	env := []string{"PATH=/nowhere:" + dir + ":/bin:/usr/bin"}
 	for _, test := range []struct {
 		args []string
@@ -54,6 +57,7 @@ func TestHowCommandsEnd(t *testing.T) {
 		{[]string{"sh", "-c", "kill -11 $$"}, Result{Signal: syscall.SIGSEGV}, "", nil},
 		{[]string{"plain", "a", "b"}, Result{}, "plain a b\n", nil},
 		{[]string{"locked"}, Result{}, "", fs.ErrPermission},
+		{[]string{"folder"}, Result{}, "", fs.ErrPermission},
 		{[]string{dir + "/locked"}, Result{}, "", fs.ErrPermission},
 		{[]string{"missing"}, Result{}, "", fs.ErrNotExist},
 		{[]string{dir + "/missing"}, Result{}, "", fs.ErrNotExist},

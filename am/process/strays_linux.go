@@ -26,7 +26,12 @@ type strays struct {
 	timer  *time.Timer
 	closed bool
 	group  int // of this process
+	all    bool
 }
+
+// OwnAll says that nobody but the Runner starts processes here. So all children are its commands', those too that are in this process's group, as attached
+// commands are, and have another environment. It comes before the first command.
+func (r *Runner) OwnAll() { r.strays.all = true }
 
 func (s *strays) begin() {
 	s.seen, s.group = map[int]uint64{}, syscall.Getpgrp()
@@ -80,18 +85,20 @@ func (r *Runner) sweep() int {
 		if own {
 			continue
 		}
-		if group, err := syscall.Getpgid(pid); err != nil || group == s.group {
+		group, err := syscall.Getpgid(pid)
+		if err != nil {
 			continue
+		}
+		id, marked := r.mark(pid)
+		if !marked && group == s.group && !s.all || marked && id == 0 {
+			continue // somebody else's
 		}
 		upTo, known := s.seen[pid]
 		if !known {
 			upTo = last
 		}
 		ended := upTo < oldest
-		if id, marked := r.mark(pid); marked {
-			if id == 0 {
-				continue // another Runner's
-			}
+		if marked {
 			ended = !r.runs(id)
 		}
 		if ended {

@@ -2,10 +2,16 @@ package process
 
 import (
 	"bytes"
+	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"heddle/internal/await"
 )
@@ -20,12 +26,20 @@ var daemons = map[string]string{
 
 // What a command leaves behind ends soon after it, although another command runs on.
 func TestNothingIsLeftBehind(t *testing.T) {
+	ways := maps.Clone(daemons)
 	for name, script := range daemons {
+		ways["attached, "+name] = script
+	}
+	ways["attached, all, without a name"] = `env -i sleep 1000 & echo $! > $1`
+	for name, script := range ways {
 		t.Run(name, func(t *testing.T) {
 			r := runner(t)
+			if strings.HasPrefix(name, "attached, all") {
+				r.OwnAll()
+			}
 			pid := filepath.Join(t.TempDir(), "pid")
 			var out bytes.Buffer
-			if _, err := r.Run(t.Context(), Command{Args: []string{"sh", "-c", script, "sh", pid}, Stdout: &out, Stderr: &out}); err != nil {
+			if _, err := r.Run(t.Context(), Command{Args: []string{"sh", "-c", script, "sh", pid}, Stdout: &out, Stderr: &out, Attached: strings.HasPrefix(name, "attached")}); err != nil {
 				t.Fatal(err)
 			}
 			text, err := os.ReadFile(pid)
@@ -67,6 +81,55 @@ func TestADaemonOfARunningCommandGoesOn(t *testing.T) {
 	r.Close()
 	if alive(text) {
 		t.Error("it runs on after Close")
+	}
+}
+
+// Commands that find no descriptor left wait for the end of others. If none runs, that is an error.
+func TestCommandsThatFindNoDescriptor(t *testing.T) {
+	r := runner(t)
+	var old unix.Rlimit
+	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &old); err != nil {
+		t.Fatal(err)
+	}
+	// leave leaves so many descriptors that may be opened.
+	leave := func(free int) {
+		t.Helper()
+		now := old
+		for now.Cur = 0; free > 0; now.Cur++ {
+			if _, err := unix.FcntlInt(uintptr(now.Cur), unix.F_GETFD, 0); err != nil {
+				free--
+			}
+		}
+		if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &now, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer func() {
+		if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &old, nil); err != nil {
+			t.Error(err)
+		}
+	}()
+	run := func() error {
+		var out, errs bytes.Buffer
+		_, err := r.Run(t.Context(), Command{Args: []string{"sh", "-c", "echo; sleep 0.01"}, Stdout: &out, Stderr: &errs})
+		return err
+	}
+	if err := run(); err != nil { // which opens what stays open
+		t.Fatal(err)
+	}
+	leave(12)
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			if err := run(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	leave(2)
+	if err := run(); !errors.Is(err, syscall.EMFILE) || Reason(err) != "Too many open files" {
+		t.Errorf("without any: %v", err)
 	}
 }
 

@@ -7,6 +7,9 @@ type strays struct{}
 
 func (*strays) begin() {}
 
+// OwnAll changes nothing here.
+func (*Runner) OwnAll() {}
+
 func (*Runner) sweepSoon() {}
 
 func (*Runner) sweep() int { return 0 }

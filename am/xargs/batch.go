@@ -1,6 +1,7 @@
 package xargs
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,7 @@ type batcher struct {
 
 // newBatcher fails if the command alone is too long.
 func newBatcher(o *Options, in io.Reader, warn func(string)) (*batcher, error) {
-	b := &batcher{o: o, times: 1, room: kernelChars - slack}
+	b := &batcher{o: o, times: 1, room: cmp.Or(o.kernelChars, kernelChars) - slack}
 	for _, v := range os.Environ() {
 		b.room -= len(v) + 1 + pointer
 	}

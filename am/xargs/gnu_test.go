@@ -15,9 +15,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"heddle/am/process"
 	"heddle/internal/needs"
+	outputs "heddle/internal/output"
 )
 
 // ran is what a run has printed, and its exit code.
@@ -60,7 +63,7 @@ func gnus(t *testing.T, args []string, input string) ran {
 	var said []string
 	for line := range strings.Lines(errs.String()) {
 		line = strings.Replace(line, c.Path+": ", "xargs: ", 1)
-		if !strings.HasPrefix(line, "xargs: warning: ") && !strings.HasPrefix(line, "Try '") {
+		if line != "\n" && !strings.HasPrefix(line, "Try '") {
 			said = append(said, line)
 		}
 	}
@@ -146,6 +149,28 @@ func TestBehavesAsGNUXargs(t *testing.T) {
 		{"a b", "--max-args=1 --arg-file=/dev/null echo"},
 		{"a b", "--process-slot-var=S sh -c echo_$S"},
 		{"a b", "--process-slot-var=S=T echo"},
+		{"1 255 2", "-n1 sh -c exit_$0"},
+		{"255 1", "-n1 sh -c exit_$0"},
+		{"3 9 0", "-n1 sh -c [_$0_=_9_]_&&_kill_-9_$$;_exit_$0"},
+		{"a 'b", "-n1 false"},
+		{"a bbbbbbbbbb c", "-n1 -s 12 false"},
+		{"a b", "-n 3_"},
+		{"a b", "-n _2"},
+		{"a b", "-L ~"},
+		{"a b", "-l0"},
+		{"a b", "-lx"},
+		{"a b\nc", "-n1 -l"},
+		{"a b\nc", "-n1 -L2 -n2 -I{} -L1 echo x"},
+		{"a b\nc", "-n2 -i -l2 echo x"},
+		{"a b\nc", "-l -L2 -n1"},
+		{"a\nE\nb", "-E E -0"},
+		{"a\nE\nb", "-d, -e"},
+		{"", "--no"},
+		{"a b", "--r echo {}"},
+		{"a b", "--p=S sh -c echo_$S"},
+		{"a b", "--v"},
+		{"a b", "/etc/passwd/x"},
+		{"a b", "/"},
 		{strings.Repeat("a", 140000), "-s 1000000 echo"},
 		{"x\n" + strings.Repeat("a", 140000) + "\ny", "-n1 -s 1000000 echo"},
 	} {
@@ -311,6 +336,89 @@ func TestCommandsThatAreAskedFor(t *testing.T) {
 	code := Run(t.Context(), o, r, Streams{In: strings.NewReader("a b c d e"), Out: &out, Err: &errs, Answers: strings.NewReader("n\nyes\n\nY\n")})
 	if code != 0 || out.String() != "0 [echo b]\n1 [echo d]\n" || errs.String() != "echo a?...echo b?...echo c?...echo d?...echo e?..." {
 		t.Errorf("%d, %q, %q", code, &out, &errs)
+	}
+}
+
+// Who is asked by -p sees what the commands before have printed: as many run as -P says.
+func TestQuestionsWaitUntilCommandsCanRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errs outputs.Buffer
+		r := scripted(func(_ context.Context, task *Task, _, _ io.Writer) Outcome {
+			time.Sleep(time.Second)
+			if n := strings.Count(errs.String(), "?..."); n > task.Number/2*2+2 {
+				t.Errorf("command %d runs, and %d were asked for", task.Number, n)
+			}
+			time.Sleep(time.Second)
+			return Outcome{}
+		})
+		code := Run(t.Context(), parsed(t, "-p", "-n1", "-P2", "echo"), r, Streams{In: strings.NewReader("a b c d e f"), Out: io.Discard, Err: &errs, Answers: strings.NewReader(strings.Repeat("y\n", 6))})
+		if code != 0 || strings.Count(errs.String(), "?...") != 6 {
+			t.Errorf("%d, %q", code, &errs)
+		}
+	})
+}
+
+// What xargs hasn't needed of a file is left to whoever reads on, as GNU xargs leaves it.
+func TestTheRestOfAFileIsLeftToOthers(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "input")
+	if err := os.WriteFile(name, []byte(lines(100000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range []string{"-E7", "-n1 -E7 true", "-n1 sh -c [_$0_-lt_5_]||exit_255", "-n3 -s9 echo", "true", "-n1 no-such-program"} {
+		args := strings.Fields(args)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "_", " ")
+		}
+		at := func(run func(f *os.File)) int64 {
+			f, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			if _, err := f.Seek(2, io.SeekStart); err != nil {
+				t.Fatal(err)
+			}
+			run(f)
+			n, err := f.Seek(0, io.SeekCurrent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+		want := at(func(f *os.File) {
+			c := exec.Command(needs.Program(t, "xargs"), args...)
+			c.Stdin = f
+			_ = c.Run() // it may fail
+		})
+		got := at(func(f *os.File) {
+			processes := process.New()
+			defer processes.Close()
+			Run(t.Context(), parsed(t, args...), &Local{Processes: processes}, Streams{In: f, Out: io.Discard, Err: io.Discard})
+		})
+		if got != want {
+			t.Errorf("xargs %q leaves off at %d, GNU's at %d", args, got, want)
+		}
+	}
+}
+
+// Where the stack is small, command lines are shorter: the kernel takes a quarter of it.
+func TestCommandLinesFitTheStack(t *testing.T) {
+	var old, small syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_STACK, &old); err != nil {
+		t.Fatal(err)
+	}
+	small = old
+	small.Cur = 800 << 10
+	if err := syscall.Setrlimit(syscall.RLIMIT_STACK, &small); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_STACK, &old); err != nil {
+			t.Error(err)
+		}
+	}()
+	if got := ours(t, []string{"-s2000000", "true"}, lines(60000)); got.code != 0 {
+		t.Error(got)
 	}
 }
 

@@ -22,7 +22,8 @@ type reader struct {
 	// warn is called once, if an item holds a NUL that isn't its end.
 	warn       func(string)
 	warned     bool
-	lineBegins bool // the item is the first of its line
+	lineBegins bool  // the item is the first of its line
+	taken      int64 // bytes of the input
 }
 
 // An inputError is a fault of the input. Items before it are good.
@@ -65,6 +66,7 @@ func (r *reader) byte() (byte, bool, error) {
 		r.over = true
 		return 0, true, nil
 	}
+	r.taken++
 	return c, false, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"syscall"
+	"time"
 
 	"heddle/am/process"
 )
@@ -19,6 +21,19 @@ type Local struct {
 	Attached bool
 }
 
+// kernelChars is how many bytes Linux takes for a command line with its environment and pointers: a quarter of the stack, but not less than 128 kB nor more
+// than 6 MB.
+func (*Local) kernelChars() int {
+	var stack syscall.Rlimit
+	if syscall.Getrlimit(syscall.RLIMIT_STACK, &stack) != nil {
+		return 0
+	}
+	return int(min(max(stack.Cur/4, 128<<10), 6<<20))
+}
+
+// again is how long a command that a Ctrl-C has ended waits for that to reach this process too: its end is none of its own failures.
+const again = 100 * time.Millisecond
+
 // Run implements Runner.
 func (l *Local) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Outcome {
 	c := process.Command{Args: t.Args, Stdin: l.Stdin, Stdout: stdout, Stderr: stderr, Timeout: t.Timeout, Attached: l.Attached, Dir: l.Dir}
@@ -26,5 +41,11 @@ func (l *Local) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Outc
 		c.Env = append(os.Environ(), t.SlotVar+"="+strconv.Itoa(t.Slot))
 	}
 	r, err := l.Processes.Run(ctx, c)
+	if l.Attached && (r.Signal == syscall.SIGINT || r.Signal == syscall.SIGQUIT) {
+		select {
+		case <-ctx.Done():
+		case <-time.After(again):
+		}
+	}
 	return Outcome{Exit: r.Exit, Signal: r.Signal, TimedOut: r.TimedOut, Err: err}
 }

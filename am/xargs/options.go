@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,6 +42,11 @@ type Options struct {
 	// Again says that commands may run again though they have printed something: outputs are printed when commands have ended.
 	Again bool
 	Help  bool
+
+	Version  bool
+	Warnings []string // of options that have no effect
+
+	kernelChars int // as the constant, if it isn't that
 }
 
 // Place says where commands run.
@@ -108,7 +114,7 @@ func options() []option {
 		{'I', "", required, (*Options).replace, "R", "replace R in the arguments with a line of the input; one command for each line"},
 		{'i', "replace", optional, (*Options).replace, "R", "the same; R is {} by default"},
 		{'L', "", required, (*Options).maxLines, "N", "at most N lines that aren't blank for a command; implies -x"},
-		{'l', "max-lines", optional, (*Options).maxLines, "N", "the same; N is 1 by default"},
+		{'l', "max-lines", optional, (*Options).maxLinesOr1, "N", "the same; N is 1 by default"},
 		{'n', "max-args", required, (*Options).maxArgs, "N", "at most N items for a command"},
 		{'o', "open-tty", none, flag(func(o *Options) *bool { return &o.OpenTTY }), "", "the commands' standard input is the terminal (on this machine only)"},
 		{'P', "max-procs", required, number("-P", 0, math.MaxInt32, func(o *Options) *int { return &o.Procs }), "N", "run at most N commands at a time; 0: as many as possible (default 1)"},
@@ -118,6 +124,7 @@ func options() []option {
 		{'s', "max-chars", required, (*Options).maxBytes, "N", "command lines of at most N bytes (default 131072)"},
 		{0, "show-limits", none, flag(func(o *Options) *bool { return &o.Limits }), "", "show what limits the length of command lines, on standard error"},
 		{'t', "verbose", none, flag(func(o *Options) *bool { return &o.Verbose }), "", "show each command on standard error"},
+		{0, "version", none, flag(func(o *Options) *bool { return &o.Version }), "", "show the version"},
 		{'x', "exit", none, flag(func(o *Options) *bool { return &o.Exit }), "", "end if the items that -n or -L ask for don't fit into -s"},
 
 		{'k', "keep-order", none, flag(func(o *Options) *bool { return &o.KeepOrder }), "", "print outputs in the order of the input, not as commands end"},
@@ -187,9 +194,10 @@ func number(name string, low, high int, at func(*Options) *int) func(*Options, s
 }
 
 func parseNumber(name, v string, low, high int) (int, error) {
-	n, err := strconv.Atoi(strings.TrimSpace(v))
+	digits := strings.TrimLeft(v, " \t\n\v\f\r") // as strtol has it: blanks behind a number are none of it
+	n, err := strconv.Atoi(digits)
 	switch {
-	case errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(strings.TrimSpace(v), "-"), err == nil && n > high:
+	case errors.Is(err, strconv.ErrRange) && !strings.HasPrefix(digits, "-"), err == nil && n > high:
 		return 0, fmt.Errorf("value %s for %s option should be <= %d", v, name, high)
 	case errors.Is(err, strconv.ErrRange), err == nil && n < low:
 		return 0, fmt.Errorf("value %s for %s option should be >= %d", v, name, low)
@@ -234,16 +242,43 @@ func (o *Options) replace(v string) error {
 	if v == "" {
 		v = "{}"
 	}
-	o.Replace, o.MaxLines, o.MaxArgs = v, 0, 0
+	o.only("--replace/-I/-i", &o.Replace)
+	o.Replace = v
 	return nil
 }
 
-func (o *Options) maxLines(v string) error {
+// only forgets those of the options that exclude each other which came before one of them, and says so.
+func (o *Options) only(name string, own any) {
+	forget := func(other string, is bool) {
+		if is {
+			o.warn("options %s and %s are mutually exclusive, ignoring previous %s value", other, name, other)
+		}
+	}
+	forget("--replace", o.Replace != "" && own != &o.Replace)
+	forget("--max-lines", o.MaxLines != 0 && own != &o.MaxLines)
+	forget("--max-args", o.MaxArgs != 0 && own != &o.MaxArgs)
+	o.Replace, o.MaxLines, o.MaxArgs = "", 0, 0
+}
+
+func (o *Options) warn(format string, args ...any) {
+	o.Warnings = append(o.Warnings, fmt.Sprintf(format, args...))
+}
+
+func (o *Options) maxLines(v string) error { return o.lines(v, "-L", "-L") }
+
+func (o *Options) maxLinesOr1(v string) error {
 	if v == "" {
 		v = "1"
 	}
-	n, err := parseNumber("-L", v, 1, math.MaxInt32)
-	o.MaxLines, o.MaxArgs, o.Replace, o.Exit = n, 0, "", true
+	return o.lines(v, "-l", "--max-lines/-l")
+}
+
+func (o *Options) lines(v, short, name string) error {
+	n, err := parseNumber(short, v, 1, math.MaxInt32)
+	if err == nil {
+		o.only(name, &o.MaxLines)
+		o.MaxLines, o.Exit = n, true
+	}
 	return err
 }
 
@@ -252,7 +287,10 @@ func (o *Options) maxArgs(v string) error {
 	if n == 1 && o.Replace != "" {
 		return err // as in GNU xargs: -I takes one line anyway
 	}
-	o.MaxArgs, o.MaxLines, o.Replace = n, 0, ""
+	if err == nil {
+		o.only("--max-args/-n", &o.MaxArgs)
+		o.MaxArgs = n
+	}
 	return err
 }
 
@@ -313,6 +351,9 @@ func Parse(args []string) (Options, error) {
 	if o.Command = args; len(args) == 0 {
 		o.Command = []string{"echo"}
 	}
+	if o.Delimited && o.EOF != "" {
+		o.warn("the -E option has no effect if -0 or -d is used.")
+	}
 	if o.KeepOrder && o.LineBuffer {
 		return o, errors.New("--keep-order and --line-buffer exclude each other")
 	}
@@ -336,6 +377,7 @@ func (o *Options) long(list []option, word string, rest []string) ([]string, err
 			found = append(found, x)
 		}
 	}
+	found = gnusFirst(found)
 	switch {
 	case len(found) == 0:
 		return nil, fmt.Errorf("unrecognized option '--%s'", name)
@@ -356,6 +398,25 @@ func (o *Options) long(list []option, word string, rest []string) ([]string, err
 		value, rest = rest[0], rest[1:]
 	}
 	return rest, x.set(o, value)
+}
+
+// gnusFirst leaves only options of GNU xargs, if there are any: the beginning of a name means what it means there.
+func gnusFirst(found []option) (gnus []option) {
+	for _, x := range found {
+		if !slices.Contains(notGNUs, x.long) {
+			gnus = append(gnus, x)
+		}
+	}
+	if len(gnus) > 0 {
+		return gnus
+	}
+	return found
+}
+
+// notGNUs are the options that GNU xargs hasn't.
+var notGNUs = []string{
+	"keep-order", "line-buffer", "retries", "timeout", "results", "bar", "no-bar", "local", "conf", "define", "address", "queue", "memory", "probes", "clone",
+	"binding", "stage", "nice", "env", "workdir",
 }
 
 // short reads a word of options of one letter, the last of which may have an argument: -0rn1.

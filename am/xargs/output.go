@@ -57,6 +57,13 @@ func (p *printer) await(number, ahead int) {
 	}
 }
 
+// several says that more than one command runs at a time from now on.
+func (p *printer) several() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.alone = false
+}
+
 // halt says that no further command begins. The turn of those that don't never ends, so that nobody may wait for it.
 func (p *printer) halt() {
 	p.mu.Lock()
@@ -108,7 +115,10 @@ func (o *output) kept(which int) io.Writer {
 
 // writer returns what a command writes to: the file itself where nothing can mix, so that a command sees the terminal.
 func (o *output) writer(which int) io.Writer {
-	if f, ok := o.p.to[which].(*os.File); ok && o.p.alone && o.kept(which) == nil && o.p.bar == nil {
+	o.p.mu.Lock()
+	alone := o.p.alone
+	o.p.mu.Unlock()
+	if f, ok := o.p.to[which].(*os.File); ok && alone && o.kept(which) == nil && o.p.bar == nil {
 		return f
 	}
 	return stream{o, which}

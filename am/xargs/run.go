@@ -2,6 +2,7 @@ package xargs
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"heddle/am/pool"
+	"heddle/am/process"
 )
 
 // Exit codes of xargs.
@@ -40,6 +42,8 @@ type Task struct {
 	Slot    int // different for all tasks that run at a time, below their number
 	SlotVar string
 	Timeout time.Duration
+
+	taken int64 // bytes of the input up to here
 }
 
 // Outcome is how a command has ended.
@@ -63,7 +67,8 @@ type Runner interface {
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	Answers  io.Reader // with -p: a line for each command
+	Answers  io.Reader  // with -p: a line for each command
+	Procs    <-chan int // by how many more or fewer commands than so far may run at a time from now on; nil: -P stays
 }
 
 // ErrLost is wrapped by the Err of a command whose outcome nobody knows, although it may have been run.
@@ -76,12 +81,18 @@ var ErrNowhere = errors.New("commands can't be run any more")
 func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x := &run{o: o, runner: r, cancel: cancel, bar: newBar(o.Bar, s)}
+	x := &run{o: o, runner: r, cancel: cancel, bar: newBar(o.Bar, s), procs: o.Procs, read: make(chan struct{})}
 	if o.Ask {
 		x.answers = bufio.NewReader(s.Answers)
 	}
+	if o.Ask && o.Procs > 0 {
+		x.asked = make(chan struct{}, o.Procs)
+	}
 	x.printer = newPrinter(&o, s.Out, s.Err, x.bar)
 	defer x.printer.store.close()
+	if l, ok := r.(*Local); ok {
+		o.kernelChars = l.kernelChars()
+	}
 	b, err := newBatcher(&o, s.In, func(text string) { x.say("%s", text) })
 	if err == nil && o.Results != "" {
 		err = os.MkdirAll(o.Results, 0o777)
@@ -90,13 +101,47 @@ func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 		x.say("%v", err)
 		return exitFault
 	}
+	for _, w := range o.Warnings {
+		x.say("warning: %s", w)
+	}
 	if o.Limits {
 		x.printer.message([]byte(limits(&o)))
 	}
 	x.bar.begin(&x.printer.mu)
-	x.work(ctx, b)
+	from, seekable := offset(s.In)
+	x.work(ctx, b, s.Procs)
 	x.bar.end()
+	if seekable {
+		if err := x.giveBack(s.In, from); err != nil {
+			x.say("%v", err)
+			return exitFault
+		}
+	}
 	return x.exit(ctx)
+}
+
+// offset is how far an input has been read. Pipes and terminals can't tell.
+func offset(in io.Reader) (at int64, ok bool) {
+	f, ok := in.(io.Seeker)
+	if !ok {
+		return 0, false
+	}
+	at, err := f.Seek(0, io.SeekCurrent)
+	return at, err == nil
+}
+
+// giveBack leaves a file as if only what was needed of it had been read: whoever reads on in it wants what was read ahead.
+func (x *run) giveBack(in io.Reader, from int64) error {
+	if x.answers == nil {
+		<-x.read // soon, as files don't wait for anybody
+	}
+	select {
+	case <-x.read:
+		_, err := in.(io.Seeker).Seek(from+x.taken, io.SeekStart)
+		return err
+	default:
+		return nil // somebody is still asked
+	}
 }
 
 type run struct {
@@ -108,13 +153,19 @@ type run struct {
 	halt    context.CancelFunc // no further command begins
 	answers *bufio.Reader      // to -p; nil: commands run without questions
 
+	read  chan struct{}  // closed when nothing is read any more
 	begun sync.WaitGroup // commands that were handed to a worker, until they have begun
+	asked chan struct{}  // with -p: has as much as commands that run or are asked for; nil: -P has no limit
 
-	mu     sync.Mutex
-	fault  error  // of the input, after its last command
-	slots  []bool // in use
-	failed bool
-	code   int // the first reason to stop
+	mu      sync.Mutex
+	fault   error  // of the input, after its last command
+	slots   []bool // in use
+	procs   int    // so many commands may run at a time, 0: any number
+	workers int
+	taken   int64 // bytes of the input that commands needed which have begun, and the next one; or all
+	stopped bool  // a message has said why no further command begins
+	code    int   // of the first failure of a command
+	faulty  bool  // the input, or what is to run commands: that counts if no command has failed
 }
 
 // ahead is how many commands are made before they can run, so that the progress bar knows how many there will be. As many
@@ -122,17 +173,17 @@ type run struct {
 const ahead = 10000
 
 // work runs all commands.
-func (x *run) work(ctx context.Context, b *batcher) {
+func (x *run) work(ctx context.Context, b *batcher, procs <-chan int) {
 	going, halt := context.WithCancel(ctx)
 	defer halt()
 	x.halt = halt
 	defer context.AfterFunc(going, x.printer.halt)()
 	tasks, hand := make(chan *Task, ahead), make(chan *Task)
-	go x.read(going, b, tasks) // ends when the input does, which nobody can hasten
+	go x.makeTasks(going, b, tasks) // ends when the input does, which nobody can hasten
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer close(hand)
-	for running := 0; ; {
+	for {
 		var t *Task
 		select {
 		case t = <-tasks:
@@ -142,36 +193,91 @@ func (x *run) work(ctx context.Context, b *batcher) {
 			return
 		}
 		if t == nil {
+			x.took(b.items.taken)
 			x.complain()
 			return
 		}
+		x.took(t.taken)
 		if x.o.Verbose {
 			x.begun.Wait() // so that -t shows commands in their order
 		}
 		x.begun.Add(1)
-		select {
-		case hand <- t:
-			continue
-		default:
+		for handed := false; !handed; {
+			select {
+			case hand <- t:
+				handed = true
+				continue
+			default:
+			}
+			if x.another() {
+				workers.Go(func() { x.serve(ctx, going, hand) })
+			}
+			select {
+			case hand <- t:
+				handed = true
+			case n := <-procs:
+				x.change(n)
+			case <-going.Done():
+				return
+			}
 		}
-		if x.o.Procs == 0 || running < x.o.Procs {
-			running++
-			workers.Go(func() {
-				for t := range hand {
-					if x.printer.await(t.Number, ahead); going.Err() == nil {
-						x.do(ctx, t)
-					} else {
-						x.begun.Done()
-					}
-				}
-			})
+	}
+}
+
+// serve runs the commands that are handed to it.
+func (x *run) serve(ctx, going context.Context, hand <-chan *Task) {
+	for t := range hand {
+		if x.printer.await(t.Number, ahead); going.Err() == nil {
+			x.do(ctx, t)
+		} else {
+			x.begun.Done()
 		}
-		select {
-		case hand <- t:
-		case <-going.Done():
+		if x.surplus() {
 			return
 		}
 	}
+}
+
+// another counts one more worker, if there may be one.
+func (x *run) another() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.procs > 0 && x.workers >= x.procs {
+		return false
+	}
+	x.workers++
+	return true
+}
+
+// surplus counts one worker less, if there are too many.
+func (x *run) surplus() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.procs == 0 || x.workers <= x.procs {
+		return false
+	}
+	x.workers--
+	return true
+}
+
+// change lets more or fewer commands run at a time, one at least.
+func (x *run) change(n int) {
+	x.mu.Lock()
+	if x.procs > 0 {
+		x.procs = max(x.procs+n, 1)
+	}
+	several := x.procs > 1
+	x.mu.Unlock()
+	if several {
+		x.printer.several()
+	}
+}
+
+// took notes that so much of the input was needed.
+func (x *run) took(bytes int64) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.taken = max(x.taken, bytes)
 }
 
 // complain tells of a fault of the input: when the commands before it have begun, so that it comes after what -t shows of them.
@@ -185,8 +291,9 @@ func (x *run) complain() {
 	}
 }
 
-// read makes commands of the input.
-func (x *run) read(ctx context.Context, b *batcher, tasks chan<- *Task) {
+// makeTasks makes commands of the input.
+func (x *run) makeTasks(ctx context.Context, b *batcher, tasks chan<- *Task) {
+	defer close(x.read)
 	defer close(tasks)
 	for number := 0; ; {
 		args, err := b.command()
@@ -199,11 +306,11 @@ func (x *run) read(ctx context.Context, b *batcher, tasks chan<- *Task) {
 			x.bar.count(number, true)
 			return
 		}
-		if !x.wanted(args) {
+		if !x.wanted(ctx, args) {
 			continue
 		}
 		select {
-		case tasks <- &Task{Number: number, Args: args, SlotVar: x.o.SlotVar, Timeout: x.o.Timeout}:
+		case tasks <- &Task{Number: number, Args: args, SlotVar: x.o.SlotVar, Timeout: x.o.Timeout, taken: b.items.taken}:
 			number++
 			x.bar.count(number, false)
 		case <-ctx.Done():
@@ -212,10 +319,22 @@ func (x *run) read(ctx context.Context, b *batcher, tasks chan<- *Task) {
 	}
 }
 
-// wanted asks whether a command is to run, if -p says so.
-func (x *run) wanted(args []string) bool {
+// wanted asks whether a command is to run, if -p says so: when it could run.
+func (x *run) wanted(ctx context.Context, args []string) (yes bool) {
 	if x.answers == nil {
 		return true
+	}
+	if x.asked != nil {
+		select {
+		case x.asked <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
+		defer func() {
+			if !yes {
+				<-x.asked
+			}
+		}()
 	}
 	x.printer.message([]byte(Quote(args) + "?..."))
 	answer, _ := x.answers.ReadString('\n') // at its end nobody says yes
@@ -224,6 +343,9 @@ func (x *run) wanted(args []string) bool {
 
 // do runs a command until it has succeeded, or has had all its tries.
 func (x *run) do(ctx context.Context, t *Task) {
+	if x.asked != nil {
+		defer func() { <-x.asked }()
+	}
 	t.Slot = x.take()
 	defer x.release(t.Slot)
 	if x.o.Verbose && x.answers == nil { // else the question was the same
@@ -279,7 +401,7 @@ func (x *run) judge(t *Task, got Outcome) {
 		x.fail()
 	case errors.Is(got.Err, ErrNowhere):
 		x.stop(exitFault, "%v", got.Err)
-		x.halt()
+		x.nowhere()
 	case errors.Is(got.Err, syscall.E2BIG):
 		x.stop(exitFault, "can't call exec() due to argument size restrictions")
 		x.halt()
@@ -288,7 +410,7 @@ func (x *run) judge(t *Task, got Outcome) {
 	case errors.Is(got.Err, fs.ErrPermission):
 		x.stop(exitNoExec, "%s: Permission denied", name)
 	case got.Err != nil:
-		x.stop(exitNoExec, "%s: %v", name, got.Err)
+		x.stop(exitNoExec, "%s: %s", name, process.Reason(got.Err))
 	case got.TimedOut:
 		x.say("%s: ended after %v", name, t.Timeout)
 		x.fail()
@@ -301,19 +423,31 @@ func (x *run) judge(t *Task, got Outcome) {
 	}
 }
 
+// fail notes that a command has failed. As with GNU xargs the first failure, of whatever kind, chooses the exit code.
 func (x *run) fail() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.failed = true
+	x.code = cmp.Or(x.code, exitFailed)
 }
 
-// stop lets no further command begin. The first code is the exit code.
+// nowhere gives up, whatever commands have done so far.
+func (x *run) nowhere() {
+	x.mu.Lock()
+	x.code = exitFault
+	x.mu.Unlock()
+	x.halt()
+}
+
+// stop lets no further command begin, and says why if nobody has.
 func (x *run) stop(code int, format string, args ...any) {
 	x.mu.Lock()
-	first := x.code == 0
-	if first {
-		x.code = code
+	if code == exitFault {
+		x.faulty = true
+	} else {
+		x.code = cmp.Or(x.code, code)
 	}
+	first := !x.stopped
+	x.stopped = true
 	x.mu.Unlock()
 	if first {
 		x.say(format, args...)
@@ -335,20 +469,25 @@ func (x *run) exit(ctx context.Context) int {
 	case err != nil:
 		x.say("%v", err)
 		return exitFault
-	case ctx.Err() != nil && strings.Contains(context.Cause(ctx).Error(), syscall.SIGTERM.String()): // signal.NotifyContext says so
-		return exitEnded
 	case ctx.Err() != nil:
-		return exitBreak
+		return ended(ctx)
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	switch {
-	case x.code == 0 && x.failed:
-		return exitFailed
-	case x.code == 0 && x.printer.unsaid():
+	if x.code == 0 && (x.faulty || x.printer.unsaid()) {
 		return exitFault // as GNU xargs has it: somebody lacks what standard error should have told
 	}
 	return x.code
+}
+
+// ended is the exit code of a run that a signal has ended, as a shell has it.
+func ended(ctx context.Context) int {
+	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
+		if strings.Contains(context.Cause(ctx).Error(), s.String()) { // signal.NotifyContext says so
+			return 128 + int(s)
+		}
+	}
+	return exitBreak
 }
 
 // take returns the lowest slot that is free.

@@ -226,8 +226,10 @@ func TestExitCodes(t *testing.T) {
 	}{
 		{outcome(Outcome{}), 0, ""},
 		{outcome(Outcome{Exit: 1}), 123, ""},
-		{outcome(Outcome{Exit: 254}, Outcome{Exit: 255}), 124, "xargs: CMD: exited with status 255; aborting\n"},
-		{outcome(Outcome{Exit: 7}, Outcome{Signal: syscall.SIGSEGV}), 125, "xargs: CMD: terminated by signal 11\n"},
+		{outcome(Outcome{}, Outcome{Exit: 255}), 124, "xargs: CMD: exited with status 255; aborting\n"},
+		{outcome(Outcome{}, Outcome{Signal: syscall.SIGSEGV}), 125, "xargs: CMD: terminated by signal 11\n"},
+		{outcome(Outcome{Exit: 254}, Outcome{Exit: 255}), 123, "xargs: CMD: exited with status 255; aborting\n"},
+		{outcome(Outcome{Exit: 7}, Outcome{Err: fmt.Errorf("%w: no containers", ErrNowhere)}), 1, "xargs: commands can't be run any more: no containers\n"},
 		{outcome(Outcome{Err: os.ErrPermission}), 126, "xargs: CMD: Permission denied\n"},
 		{outcome(Outcome{Err: errors.New("odd")}), 126, "xargs: CMD: odd\n"},
 		{outcome(Outcome{Err: os.ErrNotExist}), 127, "xargs: CMD: No such file or directory\n"},
@@ -330,7 +332,7 @@ func TestOnlyTheLastTryIsPrinted(t *testing.T) {
 func TestNobodyWaitsForATurnAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := parsed(t, "-k", "-P0", "-n1")
-		x := &run{o: o, printer: newPrinter(&o, io.Discard, io.Discard, nil)}
+		x := &run{o: o, read: make(chan struct{}), printer: newPrinter(&o, io.Discard, io.Discard, nil)}
 		x.runner = scripted(func(context.Context, *Task, io.Writer, io.Writer) Outcome { return Outcome{Exit: stopAll} })
 		b, err := newBatcher(&o, strings.NewReader("a"), nil)
 		if err != nil {
@@ -339,7 +341,7 @@ func TestNobodyWaitsForATurnAfterTheEnd(t *testing.T) {
 		var waits sync.WaitGroup
 		waits.Go(func() { x.printer.await(3*ahead, ahead) })
 		synctest.Wait()
-		x.work(t.Context(), b)
+		x.work(t.Context(), b, nil)
 		waits.Wait()
 	})
 }
@@ -405,6 +407,43 @@ func TestSlots(t *testing.T) {
 	if got := play(t, lines(500), r, "-n1", "-P4", "--process-slot-var=S"); got.code != 0 {
 		t.Error(got)
 	}
+}
+
+// More or fewer commands run at a time while somebody says so, but one at least.
+func TestMoreOrFewerCommandsAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		running, most := 0, 0
+		var mu sync.Mutex
+		r := scripted(func(context.Context, *Task, io.Writer, io.Writer) Outcome {
+			mu.Lock()
+			running++
+			most = max(most, running)
+			mu.Unlock()
+			time.Sleep(time.Second)
+			mu.Lock()
+			running--
+			mu.Unlock()
+			return Outcome{}
+		})
+		by, seen := make(chan int), []int{}
+		go func() {
+			for _, n := range []int{1, 1, 1, -1, -1, -1, -1, -1} {
+				time.Sleep(10 * time.Second)
+				mu.Lock()
+				seen = append(seen, most)
+				mu.Unlock()
+				by <- n
+				time.Sleep(1500 * time.Millisecond) // those that run end
+				mu.Lock()
+				most = 0
+				mu.Unlock()
+			}
+		}()
+		code := Run(t.Context(), parsed(t, "-P2", "-n1", "true"), r, Streams{In: strings.NewReader(lines(290)), Out: io.Discard, Err: io.Discard, Procs: by})
+		if want := []int{2, 3, 4, 5, 4, 3, 2, 1}; code != 0 || !slices.Equal(seen, want) || most != 1 {
+			t.Errorf("exit code %d; %v commands at a time, not %v; %d in the end", code, seen, want, most)
+		}
+	})
 }
 
 func TestBracesStandForTheItems(t *testing.T) {

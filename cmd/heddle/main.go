@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	defer stop()
 	// A second Ctrl-C ends the program at once, for instance while it waits for a ResourceManager that doesn't answer.
 	context.AfterFunc(ctx, func() { signal.Reset(os.Interrupt) })
@@ -39,6 +39,17 @@ func main() {
 	}
 	fmt.Fprintln(os.Stderr, "heddle:", plain.Text(err.Error()))
 	os.Exit(1)
+}
+
+// endings are the signals that end the program, with what it has started. Those that it was started to ignore aren't among them, as by nohup, or those of the terminal in a script's
+// background.
+func endings() (list []os.Signal) {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {
+		if !signal.Ignored(s) {
+			list = append(list, s)
+		}
+	}
+	return append(list, syscall.SIGTERM)
 }
 
 // exitCode ends the program with a status and without a message, because that was printed already.

@@ -31,7 +31,7 @@ func newXargs() *cobra.Command {
 		Use:   "xargs [options] COMMAND [ARGUMENT...]",
 		Short: "Run a command for each item of the input",
 		Long: `Runs a command for each item, or group of items, of standard input: on the cluster, or on this machine if no cluster is
-configured. It takes the options of GNU xargs, and has its exit codes:
+configured. It takes the options of GNU xargs, and has its exit codes, which the first failure chooses:
 123 if a command has failed, 124 if one has exited with 255, 125 if a signal has ended one, 126 or 127 if the command can't be run or
 is missing, 1 for other errors. {} as an argument stands for the items; without it they are added at the end. Outputs of commands that
 run at the same time don't mix. When a command ends, what it has left in the background ends too.
@@ -50,6 +50,10 @@ Options:
 			if o.Help {
 				return cmd.Help()
 			}
+			if o.Version {
+				fmt.Printf("heddle xargs %s, with the options of GNU xargs 4.9\n", conf.Version)
+				return nil
+			}
 			return runXargs(cmd.Context(), o)
 		},
 	}
@@ -58,6 +62,11 @@ Options:
 // runXargs runs the commands on the cluster, or on this machine.
 func runXargs(ctx context.Context, o xargs.Options) error {
 	defer processors.Spare(ctx)()
+	if !signal.Ignored(syscall.SIGQUIT) {
+		var stop func()
+		ctx, stop = signal.NotifyContext(ctx, syscall.SIGQUIT) // a daemon shows what it does
+		defer stop()
+	}
 	// Writing to a pipe that nobody reads is an error like others: commands are to be ended then.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	var in io.Reader = os.Stdin
@@ -104,13 +113,13 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		}
 		local.Processes = process.New()
 		defer local.Processes.Close()
+		local.Processes.OwnAll()
+		local.Attached = local.Attached || hasTerminal()
 	} else {
 		if o.SkipEmpty {
-			b := bufio.NewReader(in)
-			if _, err := b.Peek(1); errors.Is(err, io.EOF) {
+			if in, err = begun(in); errors.Is(err, io.EOF) {
 				return nil // nothing to run, and nothing to ask a cluster for
 			}
-			in = b
 		}
 		p, stop, err := startTasks(ctx, c, s, &o)
 		if err != nil {
@@ -120,10 +129,67 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		o.Again = true
 		runner = &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != "", Stage: o.Place.Stage}
 	}
-	if code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr, Answers: answers}); code != 0 {
+	procs, stop := moreOrFewer()
+	defer stop()
+	if code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr, Answers: answers, Procs: procs}); code != 0 {
 		return exitCode(code)
 	}
 	return nil
+}
+
+// hasTerminal reports whether this process has a terminal, which commands may want to use.
+func hasTerminal() bool {
+	tty, err := os.Open("/dev/tty")
+	if err != nil {
+		return false
+	}
+	tty.Close()
+	return true
+}
+
+// begun waits for the first byte of an input, and returns an input that still has it. The error is io.EOF if there is none.
+func begun(in io.Reader) (io.Reader, error) {
+	if f, ok := in.(io.ReadSeeker); ok {
+		if at, err := f.Seek(0, io.SeekCurrent); err == nil {
+			n, err := f.Read(make([]byte, 1))
+			if n == 0 {
+				return in, err
+			}
+			_, err = f.Seek(at, io.SeekStart)
+			return in, err
+		}
+	}
+	b := bufio.NewReader(in)
+	_, err := b.Peek(1)
+	return b, err
+}
+
+// moreOrFewer passes on the signals by which GNU xargs has one command more or less run at a time.
+func moreOrFewer() (by <-chan int, stop func()) {
+	signals, changes, over := make(chan os.Signal, 16), make(chan int), make(chan struct{})
+	signal.Notify(signals, syscall.SIGUSR1, syscall.SIGUSR2)
+	go func() {
+		for {
+			n := 1
+			select {
+			case s := <-signals:
+				if s == syscall.SIGUSR2 {
+					n = -1
+				}
+			case <-over:
+				return
+			}
+			select {
+			case changes <- n:
+			case <-over:
+				return
+			}
+		}
+	}()
+	return changes, func() {
+		signal.Stop(signals)
+		close(over)
+	}
 }
 
 // clusterConfigured reports whether somebody has said where the ResourceManager is.
