@@ -35,6 +35,7 @@ type Options struct {
 	LineBuffer bool          // outputs mix, but not within a line
 	Tries      int           // a command that fails is run so often at most, at least 1
 	Timeout    time.Duration // a command that takes longer is ended, and has failed; 0: it may take any time
+	Halt       Halt          // after which commands no further one begins
 	Results    string        // a folder that gets the outputs and exit codes as files
 	Bar        Bar
 
@@ -131,6 +132,7 @@ func options() []option {
 		{0, "line-buffer", none, flag(func(o *Options) *bool { return &o.LineBuffer }), "", "print each line as it comes, not each command's output as a whole"},
 		{0, "retries", required, number("--retries", 1, 1000, func(o *Options) *int { return &o.Tries }), "N", "run a command that fails up to N times"},
 		{0, "timeout", required, (*Options).timeout, "TIME", "end commands that take longer: 10, 1.5, 30s, 5m"},
+		{0, "halt", required, (*Options).halt, "WHEN,WHY=N", "after N commands that have failed (why: fail), succeeded (success) or ended (done): begin no further one (when: soon), and end those that run as well (now)"},
 		{0, "results", required, text(func(o *Options) *string { return &o.Results }), "DIR", "keep stdout, stderr, exit code and command line of the Nth command in DIR/N"},
 		{0, "bar", none, func(o *Options, _ string) error { o.Bar = BarAlways; return nil }, "", "show progress, also on the terminal that has the output"},
 		{0, "no-bar", none, func(o *Options, _ string) error { o.Bar = BarNever; return nil }, "", "show no progress"},
@@ -325,6 +327,30 @@ func (o *Options) timeout(v string) error {
 	return nil
 }
 
+// Halt says when no further command begins. The zero value is never.
+type Halt struct {
+	Now                     bool // commands that run are ended as well
+	Failed, Succeeded, Done int  // after so many that have failed, have succeeded, or have done either; 0: that is no reason
+}
+
+// halt reads what GNU parallel's option of that name takes, apart from percentages.
+func (o *Options) halt(v string) error {
+	o.Halt = Halt{}
+	when, what, ok := strings.Cut(v, ",")
+	if v == "never" {
+		return nil
+	}
+	why, count, given := strings.Cut(what, "=")
+	n := map[string]*int{"fail": &o.Halt.Failed, "success": &o.Halt.Succeeded, "done": &o.Halt.Done}[why]
+	if !ok || !given || n == nil || when != "now" && when != "soon" {
+		return fmt.Errorf("invalid argument %q for --halt option: write never, or now or soon, a comma, fail, success or done, =, and a number, such as soon,fail=1", v)
+	}
+	o.Halt.Now = when == "now"
+	var err error
+	*n, err = parseNumber("--halt", count, 1, math.MaxInt32)
+	return err
+}
+
 // Parse reads the arguments of xargs. Options end at the first word that is none, or at --; the command follows.
 func Parse(args []string) (Options, error) {
 	o := Options{MaxChars: defaultChars, Procs: 1, Tries: 1}
@@ -415,7 +441,7 @@ func gnusFirst(found []option) (gnus []option) {
 
 // notGNUs are the options that GNU xargs hasn't.
 var notGNUs = []string{
-	"keep-order", "line-buffer", "retries", "timeout", "results", "bar", "no-bar", "local", "conf", "define", "address", "queue", "memory", "probes", "clone",
+	"keep-order", "line-buffer", "halt", "retries", "timeout", "results", "bar", "no-bar", "local", "conf", "define", "address", "queue", "memory", "probes", "clone",
 	"binding", "stage", "nice", "env", "workdir",
 }
 

@@ -157,15 +157,17 @@ type run struct {
 	begun sync.WaitGroup // commands that were handed to a worker, until they have begun
 	asked chan struct{}  // with -p: has as much as commands that run or are asked for; nil: -P has no limit
 
-	mu      sync.Mutex
-	fault   error  // of the input, after its last command
-	slots   []bool // in use
-	procs   int    // so many commands may run at a time, 0: any number
-	workers int
-	taken   int64 // bytes of the input that commands needed which have begun, and the next one; or all
-	stopped bool  // a message has said why no further command begins
-	code    int   // of the first failure of a command
-	faulty  bool  // the input, or what is to run commands: that counts if no command has failed
+	mu                sync.Mutex
+	fault             error  // of the input, after its last command
+	slots             []bool // in use
+	procs             int    // so many commands may run at a time, 0: any number
+	workers           int
+	taken             int64 // bytes of the input that commands needed which have begun, and the next one; or all
+	stopped           bool  // a message has said why no further command begins
+	code              int   // of the first failure of a command
+	failed, succeeded int   // commands
+
+	faulty bool // the input, or what is to run commands: that counts if no command has failed
 }
 
 // ahead is how many commands are made before they can run, so that the progress bar knows how many there will be. As many
@@ -369,6 +371,7 @@ func (x *run) do(ctx context.Context, t *Task) {
 	}
 	if ctx.Err() == nil {
 		x.judge(t, got)
+		x.count(got.succeeded())
 	}
 	x.bar.done(!got.succeeded())
 }
@@ -423,6 +426,29 @@ func (x *run) judge(t *Task, got Outcome) {
 	}
 }
 
+// errHalted is the cause of the end of commands by --halt.
+var errHalted = errors.New("halted")
+
+// count counts a command that has ended, for --halt.
+func (x *run) count(succeeded bool) {
+	x.mu.Lock()
+	if succeeded {
+		x.succeeded++
+	} else {
+		x.failed++
+	}
+	h := x.o.Halt
+	reached := func(n, limit int) bool { return limit > 0 && n >= limit }
+	over := reached(x.failed, h.Failed) || reached(x.succeeded, h.Succeeded) || reached(x.failed+x.succeeded, h.Done)
+	x.mu.Unlock()
+	switch {
+	case over && h.Now:
+		x.cancel(errHalted)
+	case over:
+		x.halt()
+	}
+}
+
 // fail notes that a command has failed. As with GNU xargs the first failure, of whatever kind, chooses the exit code.
 func (x *run) fail() {
 	x.mu.Lock()
@@ -469,7 +495,7 @@ func (x *run) exit(ctx context.Context) int {
 	case err != nil:
 		x.say("%v", err)
 		return exitFault
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errHalted):
 		return ended(ctx)
 	}
 	x.mu.Lock()

@@ -409,6 +409,43 @@ func TestSlots(t *testing.T) {
 	}
 }
 
+// Commands halt the others when as many have failed, succeeded or ended as somebody says.
+func TestHalt(t *testing.T) {
+	for _, test := range []struct {
+		halt string
+		out  string // of commands that have begun, and of those that have ended by themselves
+		code int
+	}{
+		{"never", "begin 0\nend 0\nbegin 1\nend 1\nbegin 2\nend 2\nbegin 3\nend 3\n", 123},
+		{"soon,fail=1", "begin 0\nend 0\nbegin 1\nend 1\nbegin 2\nend 2\n", 123},
+		{"now,fail=1", "begin 0\nend 0\nbegin 1\nend 1\nbegin 2\n", 123},
+		{"now,fail=2", "begin 0\nend 0\nbegin 1\nend 1\nbegin 2\nend 2\nbegin 3\nend 3\n", 123},
+		{"now,success=1", "begin 0\nend 0\nbegin 1\n", 0},
+		{"soon,done=2", "begin 0\nend 0\nbegin 1\nend 1\nbegin 2\nend 2\n", 123},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r := func(ctx context.Context, task *Task, stdout, _ io.Writer) Outcome {
+				fmt.Fprintln(stdout, "begin", task.Number)
+				select {
+				case <-time.After(time.Duration(task.Number+10) * time.Second):
+				case <-ctx.Done():
+					return Outcome{Err: context.Cause(ctx)}
+				}
+				fmt.Fprintln(stdout, "end", task.Number)
+				return Outcome{Exit: map[int]int{1: 7}[task.Number]}
+			}
+			if got := play(t, lines(4), r, "-n1", "-P2", "-k", "--halt="+test.halt, "true"); got.out != test.out || got.code != test.code || got.err != "" {
+				t.Errorf("%s: %v", test.halt, got)
+			}
+		})
+	}
+	for _, bad := range []string{"", "now", "now,fail", "now,fail=0", "later,fail=1", "soon,cry=1", "now,fail=10%"} {
+		if _, err := Parse([]string{"--halt", bad, "true"}); err == nil || !strings.Contains(err.Error(), "--halt") {
+			t.Errorf("--halt %s: %v", bad, err)
+		}
+	}
+}
+
 // More or fewer commands run at a time while somebody says so, but one at least.
 func TestMoreOrFewerCommandsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
