@@ -316,7 +316,7 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 		req.SetHeddleShortTasks(o.ShortTasks())
 	}
 	used, outputs := u.containerMemory(req), u.mapOutputs(req)
-	inputs := u.jobInputs(req)
+	inputs, staged := u.jobInputs(req), u.staged(req)
 	var reports []*pb.LogAggregationReport
 	if o.Logs != nil {
 		reports = o.Logs.Reports()
@@ -338,7 +338,7 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 	maps.Copy(u.grown, told.grown)
 	u.memory, u.outputs = used, outputs
 	if o.Warming != nil {
-		o.Warming.Told(inputs)
+		o.Warming.Told(inputs, staged)
 	}
 	u.responseID, u.sequence = resp.GetResponseId(), resp.GetTokenSequenceNo()
 	u.mu.Lock()

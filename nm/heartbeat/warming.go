@@ -24,6 +24,26 @@ func (u *Updater) jobInputs(req *pb.NodeHeartbeatRequest) []*warming.Input {
 	return all
 }
 
+// staged puts into a heartbeat for how many maps input is in memory, and returns what it has put there.
+func (u *Updater) staged(req *pb.NodeHeartbeatRequest) []warming.Staged {
+	if u.o.Warming == nil {
+		return nil
+	}
+	all := u.o.Warming.Staged()
+	var out []*pb.StagedInput
+	for _, s := range all {
+		m := &pb.StagedInput{}
+		m.SetApplicationId(s.App.PB())
+		if s.Host != "" {
+			m.SetHost(s.Host)
+		}
+		m.SetMaps(int32(s.Maps))
+		out = append(out, m)
+	}
+	req.SetHeddleStagedInputs(out)
+	return all
+}
+
 // names numbers strings in the order in which they come.
 type names struct {
 	all  []string

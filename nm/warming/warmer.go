@@ -1,6 +1,7 @@
 package warming
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ const (
 	maxJobs   = 256    // that are warmed at a time
 	maxInputs = 64     // of jobs whose ApplicationMasters run here
 	maxHeld   = 200000 // splits of these
+	maxTold   = 500    // changes of what is in memory that a heartbeat carries
 )
 
 // File is an open file.
@@ -48,8 +50,21 @@ type Order struct {
 	App     records.ApplicationID
 	User    string
 	Ranges  []Range // in the order of the maps; nil: as before
-	Total   int     // ranges of the job that this host has
+	Total   int     // ranges of the job that this host has; 0: none of its maps waits any more, anywhere
 	Waiting int     // of their maps, those that haven't started; 0 ends the order
+}
+
+// Staged is for how many maps of a job that wait the input is in memory.
+type Staged struct {
+	App  records.ApplicationID
+	Host string // "": on this node
+	Maps int
+}
+
+// place is where input of a job is in memory.
+type place struct {
+	app  records.ApplicationID
+	host string // "": on this node
 }
 
 // Warmer warms the input of jobs. Its methods are safe for concurrent use and return at once, but for Run.
@@ -62,6 +77,7 @@ type Warmer struct {
 	mu     sync.Mutex
 	inputs []report
 	jobs   []*job
+	told   map[place]int // for how many maps, as the ResourceManager knows it
 }
 
 // report is a job's input that the ResourceManager is to be told of.
@@ -82,11 +98,12 @@ type job struct {
 type held struct {
 	position int
 	bytes    int64
+	done     bool // it was read
 }
 
 // New returns a Warmer. Run makes it work.
 func New(cfg Config) *Warmer {
-	w := &Warmer{cfg: cfg, pace: pace{rate: cfg.Rate}, wake: make(chan struct{}, 1)}
+	w := &Warmer{cfg: cfg, pace: pace{rate: cfg.Rate}, wake: make(chan struct{}, 1), told: map[place]int{}}
 	w.metrics = newMetrics(w)
 	return w
 }
@@ -123,13 +140,46 @@ func (w *Warmer) Inputs() []*Input {
 	return out
 }
 
-// Told records that the ResourceManager has heard of inputs.
-func (w *Warmer) Told(all []*Input) {
-	if len(all) == 0 {
+// Staged is what has changed since the ResourceManager was told of it. Told says that it has.
+func (w *Warmer) Staged() (out []Staged) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	is := map[place]int{}
+	for _, j := range w.jobs {
+		for _, h := range j.held {
+			if h.done {
+				is[place{app: j.App}]++
+			}
+		}
+	}
+	for at := range w.told {
+		if _, still := is[at]; !still {
+			is[at] = 0
+		}
+	}
+	for at, maps := range is {
+		if w.told[at] != maps {
+			out = append(out, Staged{at.app, at.host, maps})
+		}
+	}
+	slices.SortFunc(out, func(a, b Staged) int { return cmp.Or(a.App.Compare(b.App), cmp.Compare(a.Host, b.Host)) })
+	return out[:min(len(out), maxTold)]
+}
+
+// Told records that the ResourceManager has heard of inputs, and of what is in memory.
+func (w *Warmer) Told(all []*Input, staged []Staged) {
+	if len(all)+len(staged) == 0 {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	for _, s := range staged {
+		if at := (place{s.App, s.Host}); s.Maps == 0 {
+			delete(w.told, at)
+		} else {
+			w.told[at] = s.Maps
+		}
+	}
 	for i := range w.inputs {
 		if slices.Contains(all, w.inputs[i].Input) {
 			w.inputs[i].told = true
@@ -142,6 +192,7 @@ func (w *Warmer) Reset() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.jobs = nil
+	clear(w.told)
 	for i := range w.inputs {
 		w.inputs[i].told = false
 	}
@@ -225,7 +276,7 @@ func (w *Warmer) take() (*job, Range) {
 		return nil, Range{}
 	}
 	best.next++
-	best.held = append(best.held, held{r.Position, r.Length})
+	best.held = append(best.held, held{position: r.Position, bytes: r.Length})
 	best.read += r.Length
 	return best, r
 }
@@ -252,11 +303,23 @@ func (w *Warmer) work(ctx context.Context) {
 			continue
 		}
 		w.rouse() // another reader, if there is more
-		if err := w.warm(ctx, j.User, r, buffer); err != nil {
-			if ctx.Err() != nil {
-				return
-			}
+		if err := w.warm(ctx, j.User, r, buffer); err == nil {
+			w.done(j, r.Position)
+		} else if ctx.Err() != nil {
+			return
+		} else {
 			w.fail(j, err)
+		}
+	}
+}
+
+// done takes note that a range was read.
+func (w *Warmer) done(j *job, position int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := range j.held {
+		if j.held[i].position == position {
+			j.held[i].done = true
 		}
 	}
 }

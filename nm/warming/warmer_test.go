@@ -211,7 +211,7 @@ func TestInputsAreToldToEachResourceManager(t *testing.T) {
 	w.Learn(&Input{App: appID(2)})
 	all := told(2)
 	w.Learn(&Input{App: appID(2)}) // a second attempt, before the word of the first has arrived
-	w.Told(all)
+	w.Told(all, nil)
 	if left := told(1); left[0].App != appID(2) {
 		t.Errorf("%v is left", left[0].App)
 	}
@@ -229,4 +229,50 @@ func TestInputsAreToldToEachResourceManager(t *testing.T) {
 		w.Learn(&Input{App: appID(100 + i), Splits: make([]Split, maxHeld/2)})
 	}
 	told(3) // with the second job, which has none, two of so many splits
+}
+
+// The ResourceManager hears for how many maps the input is in memory, when that changes, and each ResourceManager anew.
+func TestWhatIsInMemoryIsTold(t *testing.T) {
+	inBubble(t, generous, func(t *testing.T, n *node) {
+		told := func(what string, want ...Staged) {
+			t.Helper()
+			synctest.Wait()
+			got := n.Staged()
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+			n.Told(nil, got)
+			if again := n.Staged(); len(again) > 0 {
+				t.Errorf("%s: %v again", what, again)
+			}
+		}
+		told("at first")
+		n.Order(order(1, 6, 10))
+		told("the window is full", Staged{App: appID(1), Maps: 3})
+		n.Order(Order{App: appID(1), Total: 6, Waiting: 5})
+		told("one more instead of one")
+		n.Order(Order{App: appID(1), Total: 6, Waiting: 1})
+		told("one is left", Staged{App: appID(1), Maps: 1})
+		n.Reset()
+		told("nothing, as the orders are gone")
+		n.Order(order(3, 1, 10))
+		told("another job", Staged{App: appID(3), Maps: 1})
+		n.End(appID(3))
+		told("it has ended", Staged{App: appID(3)})
+	})
+}
+
+// A range that is being read isn't in memory.
+func TestWhatIsBeingReadIsNotInMemory(t *testing.T) {
+	inBubble(t, Config{Window: 1 << 30, Rate: 1 << 20, Readers: 1}, func(t *testing.T, n *node) {
+		n.Order(order(1, 2, 4<<20))
+		synctest.Wait()
+		if got := n.Staged(); len(got) > 0 {
+			t.Errorf("%v", got)
+		}
+		time.Sleep(6 * time.Second)
+		if got := n.Staged(); !slices.Equal(got, []Staged{{App: appID(1), Maps: 1}}) {
+			t.Errorf("%v", got)
+		}
+	})
 }

@@ -262,7 +262,7 @@ func newCore(cfg Config) *core {
 	}
 	c.began = c.Now()
 	c.division = division.NewNodes(cfg.Settings.Division, 0)
-	c.inputs = warming.New(c, c.work, func(id records.NodeID, o warming.Order) { c.toNode(id).Warm(o) })
+	c.inputs = warming.New(c, c.work, warming.Config{Deliver: func(id records.NodeID, o warming.Order) { c.toNode(id).Warm(o) }, Staged: c.noteStaged})
 	c.loans = lending.New(c, c.work, lending.Config{
 		Settings: cfg.Settings.Lending, Nodes: lentNodes{c}, Smallest: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Log: cfg.Log,
 	})
@@ -274,6 +274,12 @@ func newCore(cfg Config) *core {
 	}
 	c.swaps = swap.Swaps{Scheduler: c.sched, HandleOf: handleOf, Log: cfg.Log}
 	return c
+}
+
+func (c *core) noteStaged(app records.ApplicationID, node records.NodeID, maps int) {
+	if a, n := c.apps[app], c.nodes[node]; a != nil && n != nil {
+		c.sched.NoteStaged(a.handle, n.handle, int64(maps))
+	}
 }
 
 // Run leads until ctx ends or the log fails. ready is called once the leader has taken over: it has recorded its

@@ -43,15 +43,9 @@ type NodeCall struct {
 	Used       []level.Used
 	Outputs    []outputs.OfApp // of maps, of applications of which there is something new
 	FetchRate  int64           // at which they are fetched, in bytes per second; 0: nothing is new
-	Inputs     []warming.Input // of jobs, that the node hasn't told yet
-	ShortTasks *ShortTasks     // nil: it takes no probes
+	Inputs     warming.News    // of jobs
+	ShortTasks *lending.Report // nil: it takes no probes
 	Waiting    int             // probes for which there is no room
-}
-
-// ShortTasks is what a node does with what it was lent for them.
-type ShortTasks struct {
-	Lent, Used records.Resource
-	News       lending.News // since its last heartbeat
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -133,7 +127,7 @@ func (s *nodeSession) turned(now NodeStatus) bool {
 // first one after a registration always has.
 func (s *nodeSession) differs(call *NodeCall) bool {
 	return call.ResponseID == 0 || call.FetchRate > 0 || call.Memory.Differs(s.memory) || !slices.Equal(s.refused, call.Refused) ||
-		len(call.Increased)+len(call.Logs)+len(call.Failed)+len(call.Used)+len(call.Outputs)+len(call.Inputs) > 0
+		len(call.Increased)+len(call.Logs)+len(call.Failed)+len(call.Used)+len(call.Outputs) > 0 || call.Inputs.Any()
 }
 
 func resync(format string, args ...any) NodeReply {
@@ -191,7 +185,7 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 	}
 	ns.outputs.Fetched(n.id, call.FetchRate)
 	ns.applications.logReports(call.Logs)
-	ns.inputs.Learn(n.id, call.Inputs)
+	ns.inputs.Hear(n.id, call.Inputs)
 	ns.opportunity.Heard(n.id, call.Waiting, call.Levels)
 	ns.refusedStarts(n, call.Refused)
 	return nil

@@ -56,7 +56,7 @@ func (n *shortNode) say() {
 	n.w.t.Helper()
 	call := NodeCall{
 		NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true}, Containers: n.containers,
-		ShortTasks: &ShortTasks{Lent: n.lent, Used: n.used, News: lending.News{Started: 1, Waited: n.wait}}, Waiting: n.waiting,
+		ShortTasks: &lending.Report{Lent: n.lent, Used: n.used, News: lending.News{Started: 1, Waited: n.wait}}, Waiting: n.waiting,
 	}
 	for _, c := range n.containers {
 		if on := n.w.state().Container(c.ID); on != nil && on.LevelVersion > 0 {

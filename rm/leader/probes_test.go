@@ -201,7 +201,7 @@ func TestLentAmountsFollowWaits(t *testing.T) {
 				time.Sleep(time.Second)
 				r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{
 					NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true},
-					ShortTasks: &ShortTasks{Lent: now, Used: used, News: lending.News{Started: 1, Waited: wait}},
+					ShortTasks: &lending.Report{Lent: now, Used: used, News: lending.News{Started: 1, Waited: wait}},
 				}))
 				if n.response = r.ResponseID; r.Lent != nil {
 					now = *r.Lent

@@ -16,11 +16,7 @@ func (p *peer) tells(app records.ApplicationID, hosts ...string) []warming.Order
 	for i, h := range hosts {
 		in.Splits = append(in.Splits, warming.Split{File: "/" + h, Offset: int64(i), Length: 10, Hosts: []string{h}})
 	}
-	r := must[NodeReply](p.w.t)(p.w.HeartbeatNode(NodeCall{
-		NodeCaller: atHome, Node: p.node, ResponseID: p.response, Status: NodeStatus{Healthy: true}, Inputs: []warming.Input{in},
-	}))
-	p.response = r.ResponseID
-	return r.Warming
+	return p.news(warming.News{Inputs: []warming.Input{in}})
 }
 
 // warms checks what nodes are told to read in their next heartbeats.
@@ -74,5 +70,75 @@ func TestNodesReadAheadOfTheMapsThatWait(t *testing.T) {
 		w.warms("at its end", all, "n1 for : 0 of 0 wait, 0 ranges", "n2 for : 0 of 0 wait, 0 ranges")
 		at.tells(app, "n1")
 		w.warms("after its end", all)
+	})
+}
+
+// staged is a heartbeat that says for how many maps of a job the input is in memory.
+func (p *peer) staged(all ...warming.Staged) {
+	p.w.t.Helper()
+	p.news(warming.News{Staged: all})
+}
+
+// news is a heartbeat with what a node says of jobs' input.
+func (p *peer) news(all warming.News) []warming.Order {
+	p.w.t.Helper()
+	r := must[NodeReply](p.w.t)(p.w.HeartbeatNode(NodeCall{
+		NodeCaller: atHome, Node: p.node, ResponseID: p.response, Status: NodeStatus{Healthy: true}, Inputs: all,
+	}))
+	p.response = r.ResponseID
+	return r.Warming
+}
+
+// A map gets its container where its input is in memory, as the node says, or the node of the ApplicationMaster, which knows what the NameNode has cached. Nobody else is heard.
+func TestMapsGoWhereTheirInputIsInMemory(t *testing.T) {
+	run(t, func(w *world) {
+		n1, n2, n3 := &peer{w: w, node: w.node(1)}, &peer{w: w, node: w.node(2)}, &peer{w: w, node: w.node(3)}
+		am := w.am(nil)
+		app := am.attempt.App
+		first := map[records.NodeID]*peer{n1.node: n1, n2.node: n2, n3.node: n3}[w.state().Container(w.app(app).Current().AMContainer).Node]
+		var others []*peer
+		for _, n := range []*peer{n1, n2, n3} {
+			if n != first {
+				others = append(others, n)
+			}
+		}
+		second, third := others[0], others[1]
+		hosts := []string{first.node.Host, second.node.Host}
+		split := warming.Split{File: "/f", Length: 10, Hosts: hosts}
+		first.news(warming.News{Inputs: []warming.Input{{App: app, Splits: []warming.Split{split, split}}}})
+		// goes has two maps that may run on either host, and says where they do.
+		goes := func() (on []string) {
+			t.Helper()
+			asks := ask(2)
+			for _, h := range hosts {
+				a := ask(2)[0]
+				a.SetResourceName(h)
+				asks = append(asks, a)
+			}
+			grants := append(am.allocate(AllocateCall{Asks: asks}).Grants, am.allocate(AllocateCall{}).Grants...)
+			var release []records.ContainerID
+			for _, g := range grants {
+				on, release = append(on, g.Node.Host), append(release, g.ID)
+			}
+			for _, a := range asks {
+				a.SetNumContainers(0)
+			}
+			am.allocate(AllocateCall{Asks: asks, Releases: release})
+			return on
+		}
+		check := func(what string, want ...string) {
+			t.Helper()
+			if got := goes(); !slices.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", what, got, want)
+			}
+		}
+		second.staged(warming.Staged{App: app, Maps: 2})
+		check("the second node has both", second.node.Host, second.node.Host)
+		third.staged(warming.Staged{App: app, Maps: 2}, warming.Staged{App: app, Host: second.node.Host, Maps: 2})
+		check("a node isn't heard on what another one has", first.node.Host, first.node.Host)
+		first.staged(warming.Staged{App: app, Host: second.node.Host, Maps: 2})
+		check("by the NameNode's cache", second.node.Host, second.node.Host)
+		first.staged(warming.Staged{App: app, Host: "nowhere", Maps: 2}, warming.Staged{App: app, Maps: 1 << 40})
+		check("the first node has more than there is", first.node.Host, first.node.Host)
 	})
 }

@@ -1,11 +1,13 @@
 package scheduler
 
 import (
+	"math"
+
 	"heddle/rm/scheduler/core"
 	"heddle/yarn/records"
 )
 
-// Outcomes is what leaf policies hear of containers besides their coming and going.
+// Outcomes is what the scheduler hears of containers besides their coming and going.
 type Outcomes struct{ core *core.Core }
 
 // RestoreGrant is Restore where it is known for a request of which priority the container was granted, and when, in ms.
@@ -21,3 +23,9 @@ func (s *Outcomes) NoteOutputs(h AppHandle, maps, bytes int64) { s.core.NoteOutp
 
 // NoteBandwidth says how fast a reduce fetches outputs of maps, in bytes per second, as nodes have measured it.
 func (s *Outcomes) NoteBandwidth(rate float64) { s.core.NoteBandwidth(rate) }
+
+// NoteStaged says for how many of an application's maps that wait a node has the input in memory, as far as nodes tell. Requests that name the node's host are served there
+// before others that they name.
+func (s *Outcomes) NoteStaged(h AppHandle, n NodeHandle, maps int64) {
+	s.core.Staged.Set(h, n, int32(min(maps, math.MaxInt32)))
+}

@@ -110,7 +110,41 @@ func (s *Scheduler) Requests(h handle.App) (requests, places int) { return s.cor
 
 // RequestsWith returns what Requests would return, at most, if asks were entered.
 func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, places int) {
-	return s.core.RequestsWith(h, asks)
+	type id struct {
+		priority int32
+		request  int64
+	}
+	type row struct {
+		id
+		name string
+	}
+	requests, places = s.Requests(h)
+	known, rows := map[id]*core.Demand{}, map[row]struct{}{}
+	for i := range asks {
+		ask := &asks[i]
+		if ask.Count == 0 {
+			continue
+		}
+		of := id{ask.Priority, ask.AllocationRequestID}
+		d, seen := known[of]
+		if !seen {
+			if d = s.core.Demanded.Find(&s.core.Apps[h].Set, of.priority, of.request); d == nil {
+				requests++
+			}
+			known[of] = d
+		}
+		if ask.Name == core.Any {
+			continue
+		}
+		if name, named := s.core.Nodes.Names.Find(ask.Name); named && d != nil && d.Prefers(name) {
+			continue
+		}
+		if _, twice := rows[row{of, ask.Name}]; !twice {
+			rows[row{of, ask.Name}] = struct{}{}
+			places++
+		}
+	}
+	return requests, places
 }
 
 // TakesApps reports whether a path is that of a leaf, or of one that can be made, as no queue with applications in it is in its way.

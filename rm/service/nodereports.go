@@ -61,7 +61,7 @@ func nodeCallFrom(req *pb.NodeHeartbeatRequest, types records.ResourceTypes) lea
 			Full: memory.GetNoReclaim() != "", Out: memory.GetPageOutRate(), In: memory.GetPageInRate(), Pressure: pressure(memory.GetSome()),
 		},
 		Outputs: stages.OutputsFrom(req.GetHeddleMapOutputs()), FetchRate: req.GetHeddleFetchRate(),
-		Inputs:     warming.Inputs(req.GetHeddleJobInputs()),
+		Inputs:     warming.News{Inputs: warming.Inputs(req.GetHeddleJobInputs()), Staged: warming.StagedFrom(req.GetHeddleStagedInputs())},
 		ShortTasks: shortTasks(req.GetHeddleShortTasks(), types), Waiting: int(max(req.GetHeddleShortTasks().GetWaiting(), 0)),
 	}
 	for _, c := range status.GetContainersStatuses() {
@@ -127,14 +127,14 @@ func pressure(some float32) float64 {
 }
 
 // shortTasks reads what a node says of what it was lent; nil if it says nothing, or nothing that can be true.
-func shortTasks(m *pb.NodeShortTasks, types records.ResourceTypes) *leader.ShortTasks {
+func shortTasks(m *pb.NodeShortTasks, types records.ResourceTypes) *lending.Report {
 	const longest = 1 << 40 // ms
 	lent, err := types.From(m.GetLent())
 	used, err2 := types.From(m.GetUsed())
 	if m == nil || err != nil || err2 != nil || min(m.GetStarted(), m.GetWaitedMs(), m.GetBrokenQuotes(), m.GetQuotes()-m.GetBrokenQuotes()) < 0 || m.GetWaitedMs() > longest {
 		return nil
 	}
-	return &leader.ShortTasks{Lent: lent, Used: used, News: lending.News{
+	return &lending.Report{Lent: lent, Used: used, News: lending.News{
 		Started: m.GetStarted(), Waited: time.Duration(m.GetWaitedMs()) * time.Millisecond, Quotes: m.GetQuotes(), Broken: m.GetBrokenQuotes(),
 	}}
 }

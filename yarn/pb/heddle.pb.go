@@ -2611,6 +2611,141 @@ func (b0 WarmRange_builder) Build() *WarmRange {
 	return m0
 }
 
+// For how many maps of a job that wait the input is in memory; in field 20011 of a heartbeat, when it has changed.
+type StagedInput struct {
+	state                    protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ApplicationId *ApplicationId         `protobuf:"bytes,1,opt,name=application_id,json=applicationId"`
+	xxx_hidden_Host          *string                `protobuf:"bytes,2,opt,name=host"`
+	xxx_hidden_Maps          int32                  `protobuf:"varint,3,opt,name=maps"`
+	XXX_raceDetectHookData   protoimpl.RaceDetectHookData
+	XXX_presence             [1]uint32
+	unknownFields            protoimpl.UnknownFields
+	sizeCache                protoimpl.SizeCache
+}
+
+func (x *StagedInput) Reset() {
+	*x = StagedInput{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StagedInput) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StagedInput) ProtoMessage() {}
+
+func (x *StagedInput) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *StagedInput) GetApplicationId() *ApplicationId {
+	if x != nil {
+		return x.xxx_hidden_ApplicationId
+	}
+	return nil
+}
+
+func (x *StagedInput) GetHost() string {
+	if x != nil {
+		if x.xxx_hidden_Host != nil {
+			return *x.xxx_hidden_Host
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *StagedInput) GetMaps() int32 {
+	if x != nil {
+		return x.xxx_hidden_Maps
+	}
+	return 0
+}
+
+func (x *StagedInput) SetApplicationId(v *ApplicationId) {
+	x.xxx_hidden_ApplicationId = v
+}
+
+func (x *StagedInput) SetHost(v string) {
+	x.xxx_hidden_Host = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 3)
+}
+
+func (x *StagedInput) SetMaps(v int32) {
+	x.xxx_hidden_Maps = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 3)
+}
+
+func (x *StagedInput) HasApplicationId() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ApplicationId != nil
+}
+
+func (x *StagedInput) HasHost() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *StagedInput) HasMaps() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *StagedInput) ClearApplicationId() {
+	x.xxx_hidden_ApplicationId = nil
+}
+
+func (x *StagedInput) ClearHost() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Host = nil
+}
+
+func (x *StagedInput) ClearMaps() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Maps = 0
+}
+
+type StagedInput_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ApplicationId *ApplicationId
+	// None: the node that says so. Another one: the NameNode has cached the input there, as the node of the job's ApplicationMaster says.
+	Host *string
+	Maps *int32
+}
+
+func (b0 StagedInput_builder) Build() *StagedInput {
+	m0 := &StagedInput{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ApplicationId = b.ApplicationId
+	if b.Host != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 3)
+		x.xxx_hidden_Host = b.Host
+	}
+	if b.Maps != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 3)
+		x.xxx_hidden_Maps = *b.Maps
+	}
+	return m0
+}
+
 // Has the leading ResourceManager hand leadership over.
 type TransferLeadershipRequest struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
@@ -2623,7 +2758,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[17]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2635,7 +2770,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[17]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2699,7 +2834,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[18]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2711,7 +2846,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[18]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2746,7 +2881,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[19]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2758,7 +2893,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[19]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2821,7 +2956,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_yarn_pb_heddle_proto_msgTypes[20]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2833,7 +2968,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_yarn_pb_heddle_proto_msgTypes[20]
+	mi := &file_yarn_pb_heddle_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2952,7 +3087,11 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\x04file\x18\x01 \x01(\x05R\x04file\x12\x16\n" +
 	"\x06offset\x18\x02 \x01(\x03R\x06offset\x12\x16\n" +
 	"\x06length\x18\x03 \x01(\x03R\x06length\x12\x1a\n" +
-	"\bposition\x18\x04 \x01(\x05R\bposition\"+\n" +
+	"\bposition\x18\x04 \x01(\x05R\bposition\"x\n" +
+	"\vStagedInput\x12A\n" +
+	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12\x12\n" +
+	"\x04host\x18\x02 \x01(\tR\x04host\x12\x12\n" +
+	"\x04maps\x18\x03 \x01(\x05R\x04maps\"+\n" +
 	"\x19TransferLeadershipRequest\x12\x0e\n" +
 	"\x02to\x18\x01 \x01(\tR\x02to\"\x1c\n" +
 	"\x1aTransferLeadershipResponse\"%\n" +
@@ -2967,7 +3106,7 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\x0fLEVEL_RECLAIMED\x10\x04B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_heddle_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_yarn_pb_heddle_proto_goTypes = []any{
 	(ContainerLevel)(0),                // 0: heddle.yarn.ContainerLevel
 	(*SuspendContainersRequest)(nil),   // 1: heddle.yarn.SuspendContainersRequest
@@ -2987,45 +3126,47 @@ var file_yarn_pb_heddle_proto_goTypes = []any{
 	(*JobSplit)(nil),                   // 15: heddle.yarn.JobSplit
 	(*WarmingOrder)(nil),               // 16: heddle.yarn.WarmingOrder
 	(*WarmRange)(nil),                  // 17: heddle.yarn.WarmRange
-	(*TransferLeadershipRequest)(nil),  // 18: heddle.yarn.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 19: heddle.yarn.TransferLeadershipResponse
-	(*RemoveMemberRequest)(nil),        // 20: heddle.yarn.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 21: heddle.yarn.RemoveMemberResponse
-	(*ContainerId)(nil),                // 22: heddle.yarn.ContainerId
-	(*ContainerExceptionMap)(nil),      // 23: heddle.yarn.ContainerExceptionMap
-	(*Resource)(nil),                   // 24: heddle.yarn.Resource
-	(*ApplicationId)(nil),              // 25: heddle.yarn.ApplicationId
+	(*StagedInput)(nil),                // 18: heddle.yarn.StagedInput
+	(*TransferLeadershipRequest)(nil),  // 19: heddle.yarn.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 20: heddle.yarn.TransferLeadershipResponse
+	(*RemoveMemberRequest)(nil),        // 21: heddle.yarn.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 22: heddle.yarn.RemoveMemberResponse
+	(*ContainerId)(nil),                // 23: heddle.yarn.ContainerId
+	(*ContainerExceptionMap)(nil),      // 24: heddle.yarn.ContainerExceptionMap
+	(*Resource)(nil),                   // 25: heddle.yarn.Resource
+	(*ApplicationId)(nil),              // 26: heddle.yarn.ApplicationId
 }
 var file_yarn_pb_heddle_proto_depIdxs = []int32{
-	22, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	22, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	23, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	22, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	22, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	23, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	22, // 6: heddle.yarn.ContainerOrder.container_id:type_name -> heddle.yarn.ContainerId
+	23, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	23, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	24, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	23, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	23, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	24, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	23, // 6: heddle.yarn.ContainerOrder.container_id:type_name -> heddle.yarn.ContainerId
 	0,  // 7: heddle.yarn.ContainerOrder.level:type_name -> heddle.yarn.ContainerLevel
-	24, // 8: heddle.yarn.ContainerOrder.held:type_name -> heddle.yarn.Resource
+	25, // 8: heddle.yarn.ContainerOrder.held:type_name -> heddle.yarn.Resource
 	5,  // 9: heddle.yarn.OrderContainersRequest.order:type_name -> heddle.yarn.ContainerOrder
 	8,  // 10: heddle.yarn.OrderContainersResponse.suspension:type_name -> heddle.yarn.ContainerSuspension
-	23, // 11: heddle.yarn.OrderContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	22, // 12: heddle.yarn.ContainerSuspension.container_id:type_name -> heddle.yarn.ContainerId
+	24, // 11: heddle.yarn.OrderContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	23, // 12: heddle.yarn.ContainerSuspension.container_id:type_name -> heddle.yarn.ContainerId
 	0,  // 13: heddle.yarn.ContainerSuspension.wanted:type_name -> heddle.yarn.ContainerLevel
 	0,  // 14: heddle.yarn.ContainerSuspension.level:type_name -> heddle.yarn.ContainerLevel
-	24, // 15: heddle.yarn.ContainerSuspension.held:type_name -> heddle.yarn.Resource
-	22, // 16: heddle.yarn.ContainerMemory.container_id:type_name -> heddle.yarn.ContainerId
-	24, // 17: heddle.yarn.NodeShortTasks.lent:type_name -> heddle.yarn.Resource
-	24, // 18: heddle.yarn.NodeShortTasks.used:type_name -> heddle.yarn.Resource
-	25, // 19: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
-	25, // 20: heddle.yarn.JobInput.application_id:type_name -> heddle.yarn.ApplicationId
+	25, // 15: heddle.yarn.ContainerSuspension.held:type_name -> heddle.yarn.Resource
+	23, // 16: heddle.yarn.ContainerMemory.container_id:type_name -> heddle.yarn.ContainerId
+	25, // 17: heddle.yarn.NodeShortTasks.lent:type_name -> heddle.yarn.Resource
+	25, // 18: heddle.yarn.NodeShortTasks.used:type_name -> heddle.yarn.Resource
+	26, // 19: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
+	26, // 20: heddle.yarn.JobInput.application_id:type_name -> heddle.yarn.ApplicationId
 	15, // 21: heddle.yarn.JobInput.split:type_name -> heddle.yarn.JobSplit
-	25, // 22: heddle.yarn.WarmingOrder.application_id:type_name -> heddle.yarn.ApplicationId
+	26, // 22: heddle.yarn.WarmingOrder.application_id:type_name -> heddle.yarn.ApplicationId
 	17, // 23: heddle.yarn.WarmingOrder.range:type_name -> heddle.yarn.WarmRange
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	26, // 24: heddle.yarn.StagedInput.application_id:type_name -> heddle.yarn.ApplicationId
+	25, // [25:25] is the sub-list for method output_type
+	25, // [25:25] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_heddle_proto_init() }
@@ -3041,7 +3182,7 @@ func file_yarn_pb_heddle_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_heddle_proto_rawDesc), len(file_yarn_pb_heddle_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -2423,6 +2423,7 @@ type NodeHeartbeatRequest struct {
 	xxx_hidden_HeddleMapOutputs                 *[]*MapOutputs           `protobuf:"bytes,20004,rep,name=heddle_map_outputs,json=heddleMapOutputs"`
 	xxx_hidden_HeddleFetchRate                  int64                    `protobuf:"varint,20005,opt,name=heddle_fetch_rate,json=heddleFetchRate"`
 	xxx_hidden_HeddleJobInputs                  *[]*JobInput             `protobuf:"bytes,20010,rep,name=heddle_job_inputs,json=heddleJobInputs"`
+	xxx_hidden_HeddleStagedInputs               *[]*StagedInput          `protobuf:"bytes,20011,rep,name=heddle_staged_inputs,json=heddleStagedInputs"`
 	xxx_hidden_HeddleShortTasks                 *NodeShortTasks          `protobuf:"bytes,20020,opt,name=heddle_short_tasks,json=heddleShortTasks"`
 	XXX_raceDetectHookData                      protoimpl.RaceDetectHookData
 	XXX_presence                                [1]uint32
@@ -2574,6 +2575,15 @@ func (x *NodeHeartbeatRequest) GetHeddleJobInputs() []*JobInput {
 	return nil
 }
 
+func (x *NodeHeartbeatRequest) GetHeddleStagedInputs() []*StagedInput {
+	if x != nil {
+		if x.xxx_hidden_HeddleStagedInputs != nil {
+			return *x.xxx_hidden_HeddleStagedInputs
+		}
+	}
+	return nil
+}
+
 func (x *NodeHeartbeatRequest) GetHeddleShortTasks() *NodeShortTasks {
 	if x != nil {
 		return x.xxx_hidden_HeddleShortTasks
@@ -2611,7 +2621,7 @@ func (x *NodeHeartbeatRequest) SetNodeAttributes(v *NodeAttributes) {
 
 func (x *NodeHeartbeatRequest) SetTokenSequenceNo(v int64) {
 	x.xxx_hidden_TokenSequenceNo = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 17)
 }
 
 func (x *NodeHeartbeatRequest) SetHeddleRefusals(v []*StartRefusal) {
@@ -2636,11 +2646,15 @@ func (x *NodeHeartbeatRequest) SetHeddleMapOutputs(v []*MapOutputs) {
 
 func (x *NodeHeartbeatRequest) SetHeddleFetchRate(v int64) {
 	x.xxx_hidden_HeddleFetchRate = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 16)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 17)
 }
 
 func (x *NodeHeartbeatRequest) SetHeddleJobInputs(v []*JobInput) {
 	x.xxx_hidden_HeddleJobInputs = &v
+}
+
+func (x *NodeHeartbeatRequest) SetHeddleStagedInputs(v []*StagedInput) {
+	x.xxx_hidden_HeddleStagedInputs = &v
 }
 
 func (x *NodeHeartbeatRequest) SetHeddleShortTasks(v *NodeShortTasks) {
@@ -2766,9 +2780,10 @@ type NodeHeartbeatRequest_builder struct {
 	HeddleContainerMemory []*ContainerMemory
 	HeddleMapOutputs      []*MapOutputs
 	// Bytes per second at which a reducer has fetched outputs of maps here; after it has changed.
-	HeddleFetchRate  *int64
-	HeddleJobInputs  []*JobInput
-	HeddleShortTasks *NodeShortTasks
+	HeddleFetchRate    *int64
+	HeddleJobInputs    []*JobInput
+	HeddleStagedInputs []*StagedInput
+	HeddleShortTasks   *NodeShortTasks
 }
 
 func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
@@ -2783,7 +2798,7 @@ func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
 	x.xxx_hidden_RegisteringCollectors = &b.RegisteringCollectors
 	x.xxx_hidden_NodeAttributes = b.NodeAttributes
 	if b.TokenSequenceNo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 17)
 		x.xxx_hidden_TokenSequenceNo = *b.TokenSequenceNo
 	}
 	x.xxx_hidden_HeddleRefusals = &b.HeddleRefusals
@@ -2792,10 +2807,11 @@ func (b0 NodeHeartbeatRequest_builder) Build() *NodeHeartbeatRequest {
 	x.xxx_hidden_HeddleContainerMemory = &b.HeddleContainerMemory
 	x.xxx_hidden_HeddleMapOutputs = &b.HeddleMapOutputs
 	if b.HeddleFetchRate != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 16)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 17)
 		x.xxx_hidden_HeddleFetchRate = *b.HeddleFetchRate
 	}
 	x.xxx_hidden_HeddleJobInputs = &b.HeddleJobInputs
+	x.xxx_hidden_HeddleStagedInputs = &b.HeddleStagedInputs
 	x.xxx_hidden_HeddleShortTasks = b.HeddleShortTasks
 	return m0
 }
@@ -5074,7 +5090,8 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"heddleLent\"L\n" +
 	"\x1cUnRegisterNodeManagerRequest\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\"\x1f\n" +
-	"\x1dUnRegisterNodeManagerResponse\"\xb7\t\n" +
+	"\x1dUnRegisterNodeManagerResponse\"\x85\n" +
+	"\n" +
 	"\x14NodeHeartbeatRequest\x128\n" +
 	"\vnode_status\x18\x01 \x01(\v2\x17.heddle.yarn.NodeStatusR\n" +
 	"nodeStatus\x12g\n" +
@@ -5093,7 +5110,8 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x17heddle_container_memory\x18\xa3\x9c\x01 \x03(\v2\x1c.heddle.yarn.ContainerMemoryR\x15heddleContainerMemory\x12G\n" +
 	"\x12heddle_map_outputs\x18\xa4\x9c\x01 \x03(\v2\x17.heddle.yarn.MapOutputsR\x10heddleMapOutputs\x12,\n" +
 	"\x11heddle_fetch_rate\x18\xa5\x9c\x01 \x01(\x03R\x0fheddleFetchRate\x12C\n" +
-	"\x11heddle_job_inputs\x18\xaa\x9c\x01 \x03(\v2\x15.heddle.yarn.JobInputR\x0fheddleJobInputs\x12K\n" +
+	"\x11heddle_job_inputs\x18\xaa\x9c\x01 \x03(\v2\x15.heddle.yarn.JobInputR\x0fheddleJobInputs\x12L\n" +
+	"\x14heddle_staged_inputs\x18\xab\x9c\x01 \x03(\v2\x18.heddle.yarn.StagedInputR\x12heddleStagedInputs\x12K\n" +
 	"\x12heddle_short_tasks\x18\xb4\x9c\x01 \x01(\v2\x1b.heddle.yarn.NodeShortTasksR\x10heddleShortTasks\"\xd9\x01\n" +
 	"\x14LogAggregationReport\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12W\n" +
@@ -5236,15 +5254,16 @@ var file_yarn_pb_server_proto_goTypes = []any{
 	(*ContainerMemory)(nil),                         // 47: heddle.yarn.ContainerMemory
 	(*MapOutputs)(nil),                              // 48: heddle.yarn.MapOutputs
 	(*JobInput)(nil),                                // 49: heddle.yarn.JobInput
-	(LogAggregationStatus)(0),                       // 50: heddle.yarn.LogAggregationStatus
-	(*ContainerId)(nil),                             // 51: heddle.yarn.ContainerId
-	(*SignalContainerRequest)(nil),                  // 52: heddle.yarn.SignalContainerRequest
-	(*ContainerOrder)(nil),                          // 53: heddle.yarn.ContainerOrder
-	(*WarmingOrder)(nil),                            // 54: heddle.yarn.WarmingOrder
-	(*Token)(nil),                                   // 55: heddle.yarn.Token
-	(ContainerState)(0),                             // 56: heddle.yarn.ContainerState
-	(*Priority)(nil),                                // 57: heddle.yarn.Priority
-	(ExecutionType)(0),                              // 58: heddle.yarn.ExecutionType
+	(*StagedInput)(nil),                             // 50: heddle.yarn.StagedInput
+	(LogAggregationStatus)(0),                       // 51: heddle.yarn.LogAggregationStatus
+	(*ContainerId)(nil),                             // 52: heddle.yarn.ContainerId
+	(*SignalContainerRequest)(nil),                  // 53: heddle.yarn.SignalContainerRequest
+	(*ContainerOrder)(nil),                          // 54: heddle.yarn.ContainerOrder
+	(*WarmingOrder)(nil),                            // 55: heddle.yarn.WarmingOrder
+	(*Token)(nil),                                   // 56: heddle.yarn.Token
+	(ContainerState)(0),                             // 57: heddle.yarn.ContainerState
+	(*Priority)(nil),                                // 58: heddle.yarn.Priority
+	(ExecutionType)(0),                              // 59: heddle.yarn.ExecutionType
 }
 var file_yarn_pb_server_proto_depIdxs = []int32{
 	31, // 0: heddle.yarn.NodeStatus.node_id:type_name -> heddle.yarn.NodeId
@@ -5297,40 +5316,41 @@ var file_yarn_pb_server_proto_depIdxs = []int32{
 	47, // 47: heddle.yarn.NodeHeartbeatRequest.heddle_container_memory:type_name -> heddle.yarn.ContainerMemory
 	48, // 48: heddle.yarn.NodeHeartbeatRequest.heddle_map_outputs:type_name -> heddle.yarn.MapOutputs
 	49, // 49: heddle.yarn.NodeHeartbeatRequest.heddle_job_inputs:type_name -> heddle.yarn.JobInput
-	43, // 50: heddle.yarn.NodeHeartbeatRequest.heddle_short_tasks:type_name -> heddle.yarn.NodeShortTasks
-	33, // 51: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
-	50, // 52: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
-	3,  // 53: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
-	3,  // 54: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
-	0,  // 55: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
-	51, // 56: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
-	33, // 57: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
-	51, // 58: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
-	20, // 59: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
-	35, // 60: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
-	52, // 61: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
-	37, // 62: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
-	19, // 63: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
-	21, // 64: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	35, // 65: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
-	53, // 66: heddle.yarn.NodeHeartbeatResponse.heddle_orders:type_name -> heddle.yarn.ContainerOrder
-	54, // 67: heddle.yarn.NodeHeartbeatResponse.heddle_warming:type_name -> heddle.yarn.WarmingOrder
-	37, // 68: heddle.yarn.NodeHeartbeatResponse.heddle_lent:type_name -> heddle.yarn.Resource
-	33, // 69: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
-	33, // 70: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
-	55, // 71: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
-	21, // 72: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	33, // 73: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
-	51, // 74: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
-	56, // 75: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
-	37, // 76: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
-	57, // 77: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
-	58, // 78: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
-	79, // [79:79] is the sub-list for method output_type
-	79, // [79:79] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	50, // 50: heddle.yarn.NodeHeartbeatRequest.heddle_staged_inputs:type_name -> heddle.yarn.StagedInput
+	43, // 51: heddle.yarn.NodeHeartbeatRequest.heddle_short_tasks:type_name -> heddle.yarn.NodeShortTasks
+	33, // 52: heddle.yarn.LogAggregationReport.application_id:type_name -> heddle.yarn.ApplicationId
+	51, // 53: heddle.yarn.LogAggregationReport.log_aggregation_status:type_name -> heddle.yarn.LogAggregationStatus
+	3,  // 54: heddle.yarn.NodeHeartbeatResponse.container_token_master_key:type_name -> heddle.yarn.MasterKey
+	3,  // 55: heddle.yarn.NodeHeartbeatResponse.nm_token_master_key:type_name -> heddle.yarn.MasterKey
+	0,  // 56: heddle.yarn.NodeHeartbeatResponse.nodeAction:type_name -> heddle.yarn.NodeAction
+	52, // 57: heddle.yarn.NodeHeartbeatResponse.containers_to_cleanup:type_name -> heddle.yarn.ContainerId
+	33, // 58: heddle.yarn.NodeHeartbeatResponse.applications_to_cleanup:type_name -> heddle.yarn.ApplicationId
+	52, // 59: heddle.yarn.NodeHeartbeatResponse.containers_to_be_removed_from_nm:type_name -> heddle.yarn.ContainerId
+	20, // 60: heddle.yarn.NodeHeartbeatResponse.system_credentials_for_apps:type_name -> heddle.yarn.SystemCredentialsForApps
+	35, // 61: heddle.yarn.NodeHeartbeatResponse.containers_to_decrease:type_name -> heddle.yarn.Container
+	53, // 62: heddle.yarn.NodeHeartbeatResponse.containers_to_signal:type_name -> heddle.yarn.SignalContainerRequest
+	37, // 63: heddle.yarn.NodeHeartbeatResponse.resource:type_name -> heddle.yarn.Resource
+	19, // 64: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
+	21, // 65: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	35, // 66: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
+	54, // 67: heddle.yarn.NodeHeartbeatResponse.heddle_orders:type_name -> heddle.yarn.ContainerOrder
+	55, // 68: heddle.yarn.NodeHeartbeatResponse.heddle_warming:type_name -> heddle.yarn.WarmingOrder
+	37, // 69: heddle.yarn.NodeHeartbeatResponse.heddle_lent:type_name -> heddle.yarn.Resource
+	33, // 70: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
+	33, // 71: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
+	56, // 72: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
+	21, // 73: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	33, // 74: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
+	52, // 75: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
+	57, // 76: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
+	37, // 77: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
+	58, // 78: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
+	59, // 79: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
+	80, // [80:80] is the sub-list for method output_type
+	80, // [80:80] is the sub-list for method input_type
+	80, // [80:80] is the sub-list for extension type_name
+	80, // [80:80] is the sub-list for extension extendee
+	0,  // [0:80] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_server_proto_init() }

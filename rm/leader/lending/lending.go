@@ -63,6 +63,12 @@ type News struct {
 	Quotes, Broken int64
 }
 
+// Report is what a node does with what it was lent for short tasks.
+type Report struct {
+	Lent, Used records.Resource
+	News       News // since its last heartbeat
+}
+
 // wait is the mean of waits.
 func (n News) wait() time.Duration { return n.Waited / time.Duration(max(n.Started, 1)) }
 

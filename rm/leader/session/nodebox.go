@@ -63,6 +63,9 @@ func (b *NodeBox) Warm(o warming.Order) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if o.Ranges == nil {
+		if o.Total > 0 && slices.ContainsFunc(b.orders.Warming, func(w warming.Order) bool { return w.App == o.App && w.Total == 0 }) {
+			return // nothing of the job waits any more
+		}
 		b.orders.Warming = slices.DeleteFunc(b.orders.Warming, func(w warming.Order) bool {
 			return w.App == o.App && (w.Ranges == nil || o.Waiting == 0)
 		})

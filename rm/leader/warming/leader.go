@@ -17,35 +17,75 @@ type Loop interface {
 	AfterCommit(f func())
 }
 
+// Staged is for how many of a job's maps that wait the input is in memory, as a node says.
+type Staged struct {
+	App  records.ApplicationID
+	Host string // "": on the node that says it. Another one: by the NameNode's cache
+	Maps int
+}
+
+// News is what a node tells of input with a heartbeat.
+type News struct {
+	Inputs []Input
+	Staged []Staged // what has changed
+}
+
+// Any reports whether there is anything.
+func (n *News) Any() bool { return len(n.Inputs)+len(n.Staged) > 0 }
+
+// Config is what Warming works with. All must be set.
+type Config struct {
+	// Deliver puts an order into a node's next heartbeat.
+	Deliver func(records.NodeID, Order)
+	// Staged hears for how many waiting maps of an application a node has the input in memory.
+	Staged func(records.ApplicationID, records.NodeID, int)
+}
+
 // Warming is the leader's part: it knows which nodes there are, and delivers orders. The methods are for the loop's operations.
 type Warming struct {
-	loop    Loop
-	work    *ledger.State
-	deliver func(records.NodeID, Order)
-	jobs    Jobs
+	Config
+	loop Loop
+	work *ledger.State
+	jobs Jobs
 }
 
-// New returns the part of a leader whose working copy is work. deliver puts an order into a node's next heartbeat.
-func New(loop Loop, work *ledger.State, deliver func(records.NodeID, Order)) *Warming {
-	return &Warming{loop: loop, work: work, deliver: deliver}
+// New returns the part of a leader whose working copy is work.
+func New(loop Loop, work *ledger.State, c Config) *Warming {
+	return &Warming{Config: c, loop: loop, work: work}
 }
 
-// Learn has nodes read ahead what jobs will read whose ApplicationMasters run on the node that says so.
-func (w *Warming) Learn(from records.NodeID, all []Input) {
-	for _, in := range all {
-		app := w.work.Apps[in.App]
-		if app == nil || app.State.Ended() || app.Current() == nil {
-			continue
+// Hear takes in what a node tells.
+func (w *Warming) Hear(from records.NodeID, news News) {
+	for _, in := range news.Inputs {
+		if w.master(in.App, from) {
+			on := w.byHost()
+			w.send(w.jobs.Learn(in.App, w.work.Apps[in.App].User, from, in.Splits, func(host string) (records.NodeID, bool) {
+				node, found := on[host]
+				return node, found
+			}))
 		}
-		if am := w.work.Container(app.Current().AMContainer); am == nil || !am.Live() || am.Node != from {
-			continue
-		}
-		on := w.byHost()
-		w.send(w.jobs.Learn(in.App, app.User, in.Splits, func(host string) (records.NodeID, bool) {
-			node, found := on[host]
-			return node, found
-		}))
 	}
+	for _, s := range news.Staged[:min(len(news.Staged), maxStaged)] {
+		host := s.Host
+		if host == "" {
+			host = from.Host
+		} else if !w.master(s.App, from) {
+			continue
+		}
+		if node, total := w.jobs.On(s.App, host); total > 0 {
+			w.Config.Staged(s.App, node, min(max(s.Maps, 0), total))
+		}
+	}
+}
+
+// master reports whether the ApplicationMaster of a live application runs on a node.
+func (w *Warming) master(id records.ApplicationID, node records.NodeID) bool {
+	app := w.work.Apps[id]
+	if app == nil || app.State.Ended() || app.Current() == nil {
+		return false
+	}
+	am := w.work.Container(app.Current().AMContainer)
+	return am != nil && am.Live() && am.Node == node
 }
 
 // byHost has the first running node of each host.
@@ -84,7 +124,7 @@ func (w *Warming) send(orders []Sent) {
 	}
 	w.loop.AfterCommit(func() {
 		for _, s := range orders {
-			w.deliver(s.Node, s.Order)
+			w.Deliver(s.Node, s.Order)
 		}
 	})
 }

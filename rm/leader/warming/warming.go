@@ -19,10 +19,14 @@ const (
 	maxSplits = 20_000
 	maxJobs   = 1_000
 	maxAll    = 500_000 // splits of all jobs
+	maxStaged = 1_000   // words of a heartbeat on how much is in memory
 )
 
 // MapPriority is the priority of the requests for containers of waiting maps (Hadoop: RMContainerAllocator).
 const MapPriority = 20
+
+// anywhere is the name of requests for any host (Hadoop: ResourceRequest.ANY).
+const anywhere = "*"
 
 // Split is the input of a map: a range of a file, and the hosts that have it.
 type Split struct {
@@ -43,7 +47,7 @@ type Order struct {
 	App     records.ApplicationID
 	User    string
 	Ranges  []Range // nil: as before
-	Total   int     // maps that have their input on the host
+	Total   int     // maps that have their input on the host; 0: none of the job wait any more, anywhere
 	Waiting int     // of these, those that haven't started; 0: nothing is to be read any more
 }
 
@@ -62,6 +66,8 @@ type Jobs struct {
 // job is what is known of a job, by host.
 type job struct {
 	user   string
+	master records.NodeID // on which its ApplicationMaster runs
+	asked  bool           // containers for maps are asked for
 	splits int
 	hosts  map[string]*host
 	order  []string // of the hosts, as the splits name them
@@ -78,8 +84,16 @@ type host struct {
 // Knows reports whether the input of an application is known.
 func (js *Jobs) Knows(app records.ApplicationID) bool { return js.jobs[app] != nil }
 
-// Learn takes the input of a job, and returns the orders for the nodes on its hosts. Repeated words replace earlier ones.
-func (js *Jobs) Learn(app records.ApplicationID, user string, splits []Split, nodeOf func(host string) (records.NodeID, bool)) []Sent {
+// On is the node on a host that has input of a job, and of how many maps; 0: of none.
+func (js *Jobs) On(app records.ApplicationID, name string) (node records.NodeID, total int) {
+	if j := js.jobs[app]; j != nil && j.hosts[name] != nil {
+		return j.hosts[name].node, j.hosts[name].total
+	}
+	return node, 0
+}
+
+// Learn takes the input of a job whose ApplicationMaster runs on a node, and returns the orders for the nodes on its hosts. Repeated words replace earlier ones.
+func (js *Jobs) Learn(app records.ApplicationID, user string, master records.NodeID, splits []Split, nodeOf func(host string) (records.NodeID, bool)) []Sent {
 	splits = splits[:min(len(splits), maxSplits)]
 	before := js.jobs[app]
 	if before == nil && (len(js.jobs) >= maxJobs || js.splits+len(splits) > maxAll) {
@@ -92,7 +106,10 @@ func (js *Jobs) Learn(app records.ApplicationID, user string, splits []Split, no
 	if before != nil {
 		js.splits -= before.splits
 	}
-	j.user, j.splits = user, len(splits)
+	j.user, j.master, j.splits = user, master, len(splits)
+	if before != nil {
+		j.asked = before.asked
+	}
 	js.splits += j.splits
 	if js.jobs == nil {
 		js.jobs = map[records.ApplicationID]*job{}
@@ -164,11 +181,19 @@ func divide(splits []Split, nodeOf func(host string) (records.NodeID, bool)) *jo
 // nothing of how many wait; and maps that have failed are asked for again.
 func (js *Jobs) Waiting(app records.ApplicationID, name string, n int) (o Sent, tell bool) {
 	j := js.jobs[app]
-	if j == nil || j.hosts[name] == nil {
+	if j == nil {
 		return o, false
 	}
-	h := j.hosts[name]
 	n = max(n, 0)
+	if name == anywhere {
+		begun := n == 0 && j.asked
+		j.asked = n > 0
+		return Sent{j.master, Order{App: app}}, begun
+	}
+	h := j.hosts[name]
+	if h == nil {
+		return o, false
+	}
 	h.peak = max(h.peak, n)
 	left := max(h.total-(h.peak-n), 0)
 	if n == 0 && h.peak > 0 {

@@ -12,6 +12,8 @@ import (
 
 func app(i int32) records.ApplicationID { return records.ApplicationID{ClusterTimestamp: 1, ID: i} }
 
+var am = records.NodeID{Host: "am", Port: 1}
+
 func nodeOf(host string) (records.NodeID, bool) {
 	return records.NodeID{Host: host, Port: 1}, host != "gone"
 }
@@ -42,7 +44,7 @@ func check(t *testing.T, what string, got []Sent, want ...string) {
 
 func TestEachRangeIsReadOnTheHostThatComesToItFirst(t *testing.T) {
 	var js Jobs
-	got := js.Learn(app(1), "alice", []Split{
+	got := js.Learn(app(1), "alice", am, []Split{
 		split(0, "a", "b"), split(1, "b", "c"), split(2, "a", "gone"), split(3, "c", "a", "c"), split(4, "gone"), {Hosts: []string{"b"}},
 	}, nodeOf)
 	check(t, "learned", got, "a 3/3: 0@0 2@1", "b 3/3: 1@1", "c 2/2: 3@1")
@@ -68,7 +70,7 @@ func TestNodesHearHowManyMapsWait(t *testing.T) {
 	}
 	waiting("a", 1, "")
 	splits := []Split{split(0, "a"), split(1, "a", "b"), split(2, "a")}
-	check(t, "learned", js.Learn(app(1), "alice", splits, nodeOf), "a 3/3: 0@0 2@2", "b 1/1: 1@0")
+	check(t, "learned", js.Learn(app(1), "alice", am, splits, nodeOf), "a 3/3: 0@0 2@2", "b 1/1: 1@0")
 	waiting("a", 3, "")
 	waiting("a", 2, "a 2/3")
 	waiting("a", 3, "") // a map has failed
@@ -76,7 +78,7 @@ func TestNodesHearHowManyMapsWait(t *testing.T) {
 	waiting("b", 0, "") // it has asked for nothing yet
 	waiting("b", 1, "")
 	waiting("b", 0, "b 0/1")
-	check(t, "learned again", js.Learn(app(1), "alice", splits, nodeOf), "a 2/3: 0@0 2@2")
+	check(t, "learned again", js.Learn(app(1), "alice", am, splits, nodeOf), "a 2/3: 0@0 2@2")
 	waiting("a", -1, "a 0/3")
 	if got := js.End(app(1)); len(got) != 0 || js.Knows(app(1)) {
 		t.Errorf("at the end of a job whose maps have all started: %q", described(got))
@@ -90,7 +92,7 @@ func TestFirstRequestsSayNothingOfHowManyWait(t *testing.T) {
 	for i := range 10 {
 		splits = append(splits, split(i, "a"))
 	}
-	js.Learn(app(1), "alice", splits, nodeOf)
+	js.Learn(app(1), "alice", am, splits, nodeOf)
 	for _, step := range []struct{ asked, left int }{{2, 0}, {6, 0}, {5, 9}, {9, 0}, {8, 0}, {7, 8}, {8, 0}, {1, 2}, {0, 0}} {
 		o, tell := js.Waiting(app(1), "a", step.asked)
 		if tell != (step.left > 0 || step.asked == 0) || o.Order.Waiting != step.left {
@@ -101,12 +103,12 @@ func TestFirstRequestsSayNothingOfHowManyWait(t *testing.T) {
 
 func TestEndOfAJobEndsItsOrders(t *testing.T) {
 	var js Jobs
-	js.Learn(app(1), "alice", []Split{split(0, "a"), split(1, "b")}, nodeOf)
+	js.Learn(app(1), "alice", am, []Split{split(0, "a"), split(1, "b")}, nodeOf)
 	js.Waiting(app(1), "b", 1)
 	js.Waiting(app(1), "b", 0)
 	check(t, "ended", js.End(app(1)), "a 0/0:")
 	check(t, "ended twice", js.End(app(1)))
-	check(t, "nothing on nodes", js.Learn(app(2), "alice", []Split{split(0, "gone")}, nodeOf))
+	check(t, "nothing on nodes", js.Learn(app(2), "alice", am, []Split{split(0, "gone")}, nodeOf))
 	if js.Knows(app(2)) {
 		t.Error("a job that nobody can warm is remembered")
 	}
@@ -115,7 +117,7 @@ func TestEndOfAJobEndsItsOrders(t *testing.T) {
 func TestJobsAreBounded(t *testing.T) {
 	var js Jobs
 	for i := range int32(maxJobs + 10) {
-		js.Learn(app(i+1), "alice", []Split{split(0, "a")}, nodeOf)
+		js.Learn(app(i+1), "alice", am, []Split{split(0, "a")}, nodeOf)
 	}
 	if js.Knows(app(maxJobs + 1)) {
 		t.Error("too many jobs are remembered")
@@ -127,12 +129,12 @@ func TestJobsAreBounded(t *testing.T) {
 	for i := range many {
 		many[i] = split(i, "a")
 	}
-	if got := js.Learn(app(maxJobs+1), "alice", many, nodeOf); len(got) != 1 || len(got[0].Ranges) != maxSplits {
+	if got := js.Learn(app(maxJobs+1), "alice", am, many, nodeOf); len(got) != 1 || len(got[0].Ranges) != maxSplits {
 		t.Error("a job has too many splits")
 	}
 	for i := range int32(2 * maxAll / maxSplits) {
-		js.Learn(app(i+1), "alice", many, nodeOf)
-		js.Learn(app(1), "alice", many, nodeOf) // again, which counts once
+		js.Learn(app(i+1), "alice", am, many, nodeOf)
+		js.Learn(app(1), "alice", am, many, nodeOf) // again, which counts once
 	}
 	if n := len(js.jobs); n != maxAll/maxSplits {
 		t.Errorf("%d jobs of %d splits each are remembered", n, maxSplits)
@@ -149,7 +151,7 @@ func TestRangesAreDividedWithoutRest(t *testing.T) {
 		}
 		seen := map[string]int{}
 		var js Jobs
-		for _, s := range js.Learn(app(1), "alice", splits, nodeOf) {
+		for _, s := range js.Learn(app(1), "alice", am, splits, nodeOf) {
 			last, total := -1, 0
 			for _, sp := range splits {
 				if slices.Contains(sp.Hosts, s.Node.Host) {
@@ -175,4 +177,39 @@ func TestRangesAreDividedWithoutRest(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The node of the ApplicationMaster hears once when no map waits any more, anywhere.
+func TestTheMastersNodeHearsWhenAllMapsHaveStarted(t *testing.T) {
+	var js Jobs
+	if _, tell := js.Waiting(app(1), "*", 0); tell {
+		t.Error("of a job that nobody knows")
+	}
+	js.Learn(app(1), "alice", am, []Split{split(0, "a"), split(1, "b")}, nodeOf)
+	for i, x := range []struct {
+		n    int
+		tell bool
+	}{{0, false}, {2, false}, {1, false}, {0, true}, {0, false}, {1, false}, {0, true}} {
+		if i == 2 {
+			js.Learn(app(1), "alice", am, []Split{split(0, "a"), split(1, "b")}, nodeOf) // a later leader's, or another attempt
+		}
+		o, tell := js.Waiting(app(1), "*", x.n)
+		if tell != x.tell || tell && (o.Node != am || o.Total != 0 || o.Order.Waiting != 0) {
+			t.Errorf("%d: with %d asked for: %+v, %t", i, x.n, o, tell)
+		}
+	}
+}
+
+// A host has input of as many maps as name it.
+func TestWhoHasInput(t *testing.T) {
+	var js Jobs
+	js.Learn(app(1), "alice", am, []Split{split(0, "a", "b"), {Hosts: []string{"a"}}}, nodeOf)
+	for host, want := range map[string]int{"a": 2, "b": 1, "am": 0} {
+		if node, n := js.On(app(1), host); n != want || n > 0 && node.Host != host {
+			t.Errorf("%s: %d maps, on %v", host, n, node)
+		}
+	}
+	if _, n := js.On(app(2), "a"); n != 0 {
+		t.Errorf("%d maps of a job that nobody knows", n)
+	}
 }

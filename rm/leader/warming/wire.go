@@ -28,6 +28,14 @@ func Inputs(all []*pb.JobInput) []Input {
 	return out
 }
 
+// StagedFrom reads what a node says of input in memory.
+func StagedFrom(all []*pb.StagedInput) (out []Staged) {
+	for _, m := range all {
+		out = append(out, Staged{records.ApplicationIDFrom(m.GetApplicationId()), m.GetHost(), int(m.GetMaps())})
+	}
+	return out
+}
+
 // OrdersPB is how a node is told orders.
 func OrdersPB(all []Order) []*pb.WarmingOrder {
 	var out []*pb.WarmingOrder

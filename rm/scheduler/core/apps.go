@@ -110,6 +110,7 @@ func (s *Core) RemoveApp(h handle.App) {
 		panic(fmt.Sprintf("scheduler: application %d is removed with %d containers", h, a.Running))
 	}
 	s.ClearAsks(h)
+	s.Staged.Forget(h)
 	s.forgetPreempted(func(p *preempted) bool { return p.app == h })
 	leaf := a.Leaf
 	s.part(h)

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/scheduler/measure"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/staged"
 	"heddle/yarn/records"
 )
 
@@ -62,6 +63,7 @@ type Core struct {
 	bandwidth float64      // see NoteBandwidth
 
 	awaited      demand.Awaited     // hosts and racks
+	Staged       staged.Table       // input in memory
 	Reserved     []handle.Container // in the order in which nodes were reserved
 	scheduling   bool               // undone reservations are among the decisions
 	reservations                    // which reservations may be filled or undone

@@ -26,6 +26,7 @@ func (s *Core) RemoveNode(h handle.Node) {
 		s.Withdraw(n.Reserved)
 	}
 	s.forgetPreempted(func(p *preempted) bool { return p.node == h })
+	s.Staged.Left(h)
 	s.Changes++
 	s.Nodes.Shut(h)
 	s.Policy.NodeChanged(h)

@@ -84,10 +84,18 @@ func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
 	}
 }
 
-// findHost finds a node on one of the preferred hosts.
+// findHost finds a node on one of the preferred hosts, of these one that has input of the application in memory if there is one.
 func (s *Core) findHost(a *App, d *Demand) handle.Node {
 	if !d.Hosts || !d.Choosy {
 		return handle.NoNode
+	}
+	if s.Staged.Has(d.App) {
+		if nh := s.Staged.Best(d.App, func(nh handle.Node) bool {
+			n := &s.Nodes.At[nh]
+			return d.Wants(n.Host) > 0 && s.Nodes.HasRoom(n, &d.Size) && !s.Shuns(a, d, n)
+		}); nh != handle.NoNode {
+			return nh
+		}
 	}
 	for k := range d.Places {
 		i := d.LastPlace + k
@@ -180,6 +188,9 @@ func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality)
 	s.Calc.Add(&a.PendingSum, &back)
 	s.askedFor(a, &back)
 	s.placedAt(d, level)
+	if level == NodeLocal && s.Staged.Has(h) {
+		s.Staged.Took(h, nh)
+	}
 	c := s.holdOn(h, nh, &d.Capability)
 	if a.guided {
 		guides{s}.toldGranted(h, d, c)

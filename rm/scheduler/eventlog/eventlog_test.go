@@ -134,7 +134,7 @@ func (l *live) step(t *rapid.T) {
 	if len(l.nodes) > 0 {
 		node = rapid.IntRange(0, len(l.nodes)-1).Draw(t, "node")
 	}
-	switch what := rapid.IntRange(0, 23).Draw(t, "event"); {
+	switch what := rapid.IntRange(0, 24).Draw(t, "event"); {
 	case what == 0 || node < 0:
 		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
 			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
@@ -187,6 +187,8 @@ func (l *live) step(t *rapid.T) {
 		l.s.SetAbility(l.nodes[node], drive.Ability{Suspend: true, Shrink: rapid.Bool().Draw(t, "shrinks"), Reclaim: rapid.Bool().Draw(t, "reclaims"), Out: 1 << 28})
 	case what == 19:
 		l.s.NoteOutputs(l.apps[app], rapid.Int64Range(0, 9).Draw(t, "maps"), rapid.Int64Range(0, 1<<40).Draw(t, "bytes"))
+	case what == 24:
+		l.s.NoteStaged(l.apps[app], l.nodes[node], rapid.Int64Range(0, 3).Draw(t, "maps"))
 	case what == 20:
 		l.s.NoteBandwidth(rapid.Float64Range(0, 1e12).Draw(t, "bandwidth"))
 	case what == 17:

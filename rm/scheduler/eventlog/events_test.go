@@ -52,6 +52,7 @@ func TestEveryEventIsRecorded(t *testing.T) {
 		{func() { s.UpdateBlacklist(a, []string{"h7", "h8"}, []string{"h9"}) }, `{"op":"updateBlacklist","app":1,"add":["h7","h8"],"remove":["h9"]}`},
 		{func() { s.SetProgress(a, 0.25) }, `{"op":"setProgress","app":1,"part":0.25}`},
 		{func() { s.NoteOutputs(a, 3, 7000) }, `{"op":"noteOutputs","app":1,"maps":3,"bytes":7000}`},
+		{func() { s.NoteStaged(a, n, 4) }, `{"op":"noteStaged","node":1,"app":1,"maps":4}`},
 		{func() { s.NoteBandwidth(1.5e8) }, `{"op":"noteBandwidth","part":150000000}`},
 		{func() { s.SetAbility(n, drive.Ability{Suspend: true}) }, `{"op":"setAbility","node":1,"ability":{"Suspend":true,"Shrink":false,"Reclaim":false,"Out":0,"In":0}}`},
 		{func() {

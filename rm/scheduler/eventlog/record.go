@@ -12,8 +12,9 @@ import (
 // Version of the format that is written. A reader also understands those before it. In the first one rounds of preemption were
 // the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own. Before
 // the third one growth was, too: Resize stood for it. Suspension came with the third one, and types of applications, how containers
-// ended and the outputs of maps with the fourth. A program that doesn't know an event says so.
-const Version = 4
+// ended and the outputs of maps with the fourth,
+// input in memory with the fifth. A program that doesn't know an event says so.
+const Version = 5
 
 // Header begins a session.
 type Header struct {
@@ -56,6 +57,7 @@ const (
 	SetMemory       Op = "setMemory"       // Container, Total: bytes
 	Took            Op = "took"            // Container, Total: ms
 	NoteOutputs     Op = "noteOutputs"     // App, Maps, Bytes
+	NoteStaged      Op = "noteStaged"      // App, Node, Maps
 	NoteBandwidth   Op = "noteBandwidth"   // Part: bytes per second
 	Return          Op = "return"          // Container, Forced; Open is the result
 	Refused         Op = "refused"         // Container

@@ -221,6 +221,12 @@ func (s *Driver) NoteBandwidth(rate float64) {
 	s.Driver.NoteBandwidth(rate)
 }
 
+// NoteStaged says for how many waiting maps of an application a node has the input in memory.
+func (s *Driver) NoteStaged(a scheduler.AppHandle, n scheduler.NodeHandle, maps int64) {
+	s.note(Record{Op: NoteStaged, App: a, Node: n, Maps: maps})
+	s.Driver.NoteStaged(a, n, maps)
+}
+
 // WasSuspended enters a container that an earlier leader has suspended.
 func (s *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64, queue string) bool {
 	ok := s.Driver.WasSuspended(h, held, since, queue)

@@ -136,7 +136,7 @@ func (p *Replay) play(r *Record) error {
 	switch r.Op {
 	case AddNode, RemoveNode, SetCapability, SetOpen, SetAbility:
 		err = p.node(r, size)
-	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, NoteOutputs, Name:
+	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, NoteOutputs, NoteStaged, Name:
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
@@ -227,6 +227,14 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 			return fmt.Errorf("%d maps have outputs of %d bytes", r.Maps, r.Bytes)
 		}
 		p.Driver.NoteOutputs(r.App, r.Maps, r.Bytes)
+	case NoteStaged:
+		if r.Maps < 0 {
+			return fmt.Errorf("the input of %d maps is in memory", r.Maps)
+		}
+		if err := p.nodes.check("node", r.Node); err != nil {
+			return err
+		}
+		p.Driver.NoteStaged(r.App, r.Node, r.Maps)
 	case RemoveApp:
 		if n := p.ofApp[r.App]; n > 0 {
 			return fmt.Errorf("application %d still has %d containers", r.App, n)
