@@ -144,19 +144,7 @@ type executors struct {
 // Start implements shorttasks.Executors.
 func (x *executors) Start(e shorttasks.Executor, ended func(why string)) (stop func(), err error) {
 	n := x.n
-	id := &pb.ContainerTokenIdentifier{}
-	id.SetContainerId(e.ID.PB())
-	id.SetNmHostAddr(n.identity.node().String())
-	id.SetAppSubmitter(e.User)
-	id.SetResource(n.s.types.PB(records.NewResource(e.Most.MemoryMB, e.Most.VCores)))
-	id.SetCreationTime(time.Now().UnixMilli())
-	id.SetRmIdentifier(n.rm.Load())
-	id.SetContainerType(pb.ContainerType_TASK)
-	raw, err := proto.Marshal(id)
-	if err != nil {
-		return nil, err
-	}
-	grant, err := allocation.From(id, n.s.types)
+	grant, raw, err := x.grant(e, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -185,6 +173,40 @@ func (x *executors) Start(e shorttasks.Executor, ended func(why string)) (stop f
 		ended(fmt.Sprintf("executor %v has ended with exit code %d: %s", e.ID, s.ExitCode, strings.TrimSpace(s.Diagnostics)))
 	}()
 	return func() { c.Kill(records.ExitKilledByAppMaster, "There are no short tasks for it.\n") }, nil
+}
+
+// Resize implements shorttasks.Executors. An executor that has just ended needs no other size.
+func (x *executors) Resize(e shorttasks.Executor, version int32) {
+	grant, raw, err := x.grant(e, version)
+	if err == nil {
+		var c *container.Container
+		if c, err = x.n.containers.Container(e.ID); err == nil {
+			err = c.Update(x.ctx, grant, raw)
+		}
+	}
+	if err != nil && !errors.Is(err, container.ErrVersion) {
+		x.log.WithError(err).Infof("Executor %v keeps its size, not %d MB and %d vcores", e.ID, e.Most.MemoryMB, e.Most.VCores)
+	}
+}
+
+// grant is what an executor's container may have, and its token.
+func (x *executors) grant(e shorttasks.Executor, version int32) (allocation.Grant, []byte, error) {
+	n := x.n
+	id := &pb.ContainerTokenIdentifier{}
+	id.SetContainerId(e.ID.PB())
+	id.SetNmHostAddr(n.identity.node().String())
+	id.SetAppSubmitter(e.User)
+	id.SetResource(n.s.types.PB(records.NewResource(e.Most.MemoryMB, e.Most.VCores)))
+	id.SetVersion(version)
+	id.SetCreationTime(time.Now().UnixMilli())
+	id.SetRmIdentifier(n.rm.Load())
+	id.SetContainerType(pb.ContainerType_TASK)
+	raw, err := proto.Marshal(id)
+	if err != nil {
+		return allocation.Grant{}, nil, err
+	}
+	grant, err := allocation.From(id, n.s.types)
+	return grant, raw, err
 }
 
 // quoted is a word for a shell.

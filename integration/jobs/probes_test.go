@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"heddle/internal/await"
+	"heddle/yarn/pb"
 )
 
 // Commands are placed by probes of nodes, within what these are lent, without a container of the ResourceManager's. An executor, a node with its
@@ -158,5 +159,43 @@ func TestLongWorkStaysOffTheShortPartition(t *testing.T) {
 	slices.Sort(ports)
 	if len(ports) != 8 || len(slices.Compact(ports)) != 1 {
 		t.Errorf("the commands ran on %v", ports)
+	}
+}
+
+// An executor may use what its node was lent after it had started: together its tasks take more than was lent at first.
+func TestExecutorsGrowWithWhatIsLent(t *testing.T) {
+	c := startCluster(t, 1, 1, map[string]string{
+		"heddle.probes.memory-mb": "512", "heddle.probes.vcores": "1", "heddle.probes.most-memory-mb": "2048", "heddle.probes.most-vcores": "4",
+		"heddle.probes.longest-wait-ms": "1", "heddle.probes.window-ms": "1000",
+	})
+	// tail keeps a line of 200 MB until all may go on.
+	x := c.xargs("--probes", "-P", "30", "-I{}", "sh", "-c", `case {} in 1?)
+		n=$( (head -c 200000000 /dev/zero; touch full-{}; while ! test -e go; do sleep 0.02; done) | tail -n1 | wc -c); test "$n" = 200000000 || exit 9;;
+		*) sleep 0.05;; esac; echo {}`)
+	apps, done := c.applications(), 20
+	offered := func() int64 {
+		return must(apps.NodeReports(t.Context(), pb.NodeState_NS_RUNNING))[0].GetCapability().GetMemory()
+	}
+	before := offered()
+	x.feed(done, done+1)
+	done++
+	await.Until(t, "the first command has started the executor", func() bool { return x.stdout.String() != "" })
+	await.Slowly(t, "as much is lent as may be, since commands wait", func() bool {
+		x.feed(done, done+30)
+		done += 30
+		await.Until(t, "they have ended", func() bool { return strings.Count(x.stdout.String(), "\n") == done-20 })
+		return before-offered() == 2048-512
+	})
+	x.feed(10, 14)
+	await.Until(t, "four large ones keep their lines", func() bool {
+		held, err := filepath.Glob(filepath.Join(c.dir, "full-1?"))
+		return err == nil && len(held) == 4
+	})
+	if err := os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x.in.Close()
+	if code := x.code(); code != 0 || strings.Count(x.stdout.String(), "\n") != done-16 {
+		t.Errorf("exit code %d: %s", code, x.stderr)
 	}
 }

@@ -126,6 +126,9 @@ func (s *starter) Start(x shorttasks.Executor, ended func(string)) (stop func(),
 	return func() { _ = c.Process.Kill() }, nil // it may have ended by itself
 }
 
+// Resize implements shorttasks.Executors: these have no limits.
+func (s *starter) Resize(shorttasks.Executor, int32) {}
+
 // spent is the processor time of all executors so far.
 func (s *starter) spent() (time.Duration, error) {
 	s.mu.Lock()

@@ -100,6 +100,8 @@ func (x *testNode) Start(e shorttasks.Executor, ended func(string)) (func(), err
 	return cancel, nil
 }
 
+func (x *testNode) Resize(shorttasks.Executor, int32) {}
+
 // killExecutors ends the executors that run now.
 func (x *testNode) killExecutors() {
 	x.mu.Lock()

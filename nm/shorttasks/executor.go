@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"heddle/nm/allocation"
+	"heddle/nm/probe"
 	"heddle/yarn/records"
 	"heddle/yarn/wire"
 )
@@ -17,6 +18,8 @@ type executor struct {
 	name   string
 	secret []byte
 	end    func() // has it ended
+	made   Executor
+	sizes  int32 // how often it was resized
 	came   bool
 	over   bool   // it is to end, or has ended: it gets no more tasks
 	pid    int    // its process; 0: not known
@@ -43,10 +46,12 @@ func (s *scheduler) start() {
 	id := records.ContainerID{Attempt: s.id.attempt, ID: allocation.OnLent(n.nextID)}
 	x := &executor{s: s, name: id.String(), secret: wire.NewSecret(), disowned: map[uint64]bool{}, outbox: newOutbox()}
 	most, _ := n.worker.Use()
+	x.made = Executor{ID: id, User: s.user, Secret: x.secret, Most: most, Slots: slots}
 	n.executors[x.name] = x
 	s.executor = x
+	made := x.made
 	begin := func() {
-		end, err := n.o.Executors.Start(Executor{ID: id, User: s.user, Secret: x.secret, Most: most, Slots: slots}, func(why string) { x.ended(why) })
+		end, err := n.o.Executors.Start(made, func(why string) { x.ended(why) })
 		if err != nil {
 			x.ended(err.Error())
 			return
@@ -60,6 +65,28 @@ func (s *scheduler) start() {
 		}
 	}
 	n.serving.Go(begin) // it may wait for a disk
+}
+
+// resize has executors that run hold what is lent now: with less, tasks for which more was lent would end for want of memory. What tasks still use they keep
+// until they end. The lock is held.
+func (n *Node) resize() {
+	lent, used := n.worker.Use()
+	if n.ctx.Err() != nil {
+		return
+	}
+	for _, x := range n.executors {
+		most := lent
+		if !used.Fits(lent) {
+			most = probe.Amount{MemoryMB: max(lent.MemoryMB, x.made.Most.MemoryMB), VCores: max(lent.VCores, x.made.Most.VCores)}
+		}
+		if !x.came || x.over || most == x.made.Most || most.MemoryMB <= 0 || most.VCores <= 0 {
+			continue
+		}
+		x.made.Most = most
+		x.sizes++
+		made, version := x.made, x.sizes
+		n.serving.Go(func() { n.o.Executors.Resize(made, version) })
+	}
 }
 
 // stop has the executor ended. The lock is held.

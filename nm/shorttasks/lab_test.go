@@ -41,6 +41,7 @@ type lab struct {
 	started []Executor
 	live    int // executors that haven't ended
 	shares  map[string]Share
+	sizes   map[int32]probe.Amount // of executors, by version
 	// run is what executors do, until the context ends. Without it they take tasks, and never end them.
 	run func(ctx context.Context, c *wire.Conn)
 }
@@ -125,6 +126,16 @@ func (l *lab) Start(x Executor, ended func(string)) (func(), error) {
 		ended("it is over")
 	}()
 	return cancel, nil
+}
+
+// Resize implements Executors.
+func (l *lab) Resize(x Executor, version int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.sizes == nil {
+		l.sizes = map[int32]probe.Amount{}
+	}
+	l.sizes[version] = x.Most
 }
 
 // dial connects with the token of a user.

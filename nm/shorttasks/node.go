@@ -48,6 +48,8 @@ type Executors interface {
 	// Start starts an executor, which is to connect to the Node's listener. It doesn't wait for that. ended is called once, from any
 	// goroutine, when the executor and all that it has started are gone; stop has it end. Neither is called if Start fails.
 	Start(x Executor, ended func(why string)) (stop func(), err error)
+	// Resize says that the tasks of an executor may take another amount together. Of several calls that with the highest version holds. It may block.
+	Resize(x Executor, version int32)
 }
 
 // Executor is an executor to be started.
@@ -172,6 +174,7 @@ func (n *Node) Lend(a probe.Amount) {
 	}
 	n.worker.Lend(a)
 	n.recall()
+	n.resize()
 	for _, h := range n.worker.Evict(nil) {
 		j := n.of[h]
 		j.s.say(&wire.Verdict{Job: j.id, GaveBack: 1, Reason: probe.TooLarge.String()})
@@ -305,6 +308,7 @@ func (n *Node) look() {
 	for _, s := range n.schedulers {
 		s.check(now)
 	}
+	n.resize()
 	n.jobs.Sweep(func(h probe.Handle) {
 		j := n.of[h]
 		j.dropInputs()
