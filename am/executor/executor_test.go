@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -89,20 +90,24 @@ func TestPathsAreJoined(t *testing.T) {
 const echo = `
 import os, struct, sys
 calls, answers = os.fdopen(3, "rb"), os.fdopen(4, "wb")
-def say(kind, b):
-    answers.write(struct.pack(">IB", len(b) + 1, kind) + b)
+def say(b):
+    answers.write(struct.pack(">I", len(b)) + b)
     answers.flush()
 while True:
     head = calls.read(4)
     if len(head) < 4: break
     call = calls.read(struct.unpack(">I", head)[0]).decode()
-    if call == "die": os._exit(7)
+    if call == "die":
+        os.write(2, b"last words"); os._exit(7)
     if call == "hang":
         import time
-        say(1, b"hangs"); time.sleep(1000)
-    if call == "babble": say(9, b"")
-    say(1, b"out"); say(2, b"err")
-    say(0, ("%d %s" % (os.getpid(), call)).encode())
+        os.write(1, b"hangs"); time.sleep(1000)
+    if call == "babble": answers.write(b"\xff\xff\xff\xff"); answers.flush()
+    if call == "child": os.system("printf 'of a child'; printf 'and its faults' >&2")
+    elif call == "flood": os.write(1, b"x" * 3000000)
+    elif call != "late": os.write(1, b"out"); os.write(2, b"err")
+    say(("%d %s" % (os.getpid(), call)).encode())
+    if call == "late": os.write(1, b"late ")
 `
 
 func call(t *testing.T, what string) *wire.Task {
@@ -127,10 +132,10 @@ func TestInterpretersAreKept(t *testing.T) {
 		t.Errorf("process %d, then %d", first, second)
 	}
 	var o outputs
-	if got := e.Run(t.Context(), call(t, "die"), o.write); got.Why != wire.Faulty || !strings.Contains(got.Fault, "exit code 7") {
-		t.Errorf("one that dies: %+v", got)
+	if got := e.Run(t.Context(), call(t, "die"), o.write); got.Why != wire.Faulty || !strings.Contains(got.Fault, "exit code 7") || o.of[1].String() != "last words" {
+		t.Errorf("one that dies: %+v, %q", got, o.of[1].String())
 	}
-	if got := e.Run(t.Context(), call(t, "babble"), o.write); got.Why != wire.Faulty || !strings.Contains(got.Fault, "kind 9") {
+	if got := e.Run(t.Context(), call(t, "babble"), o.write); got.Why != wire.Faulty || !strings.Contains(got.Fault, "length of 4294967295 bytes") {
 		t.Errorf("one that babbles: %+v", got)
 	}
 	third, _ := pid("c")
@@ -156,26 +161,45 @@ func TestInterpretersAreKept(t *testing.T) {
 }
 
 func FuzzAnswers(f *testing.F) {
-	answer := func(kind byte, b string) []byte {
-		return append(append(binary.BigEndian.AppendUint32(nil, uint32(len(b)+1)), kind), b...)
-	}
-	f.Add(answer(0, "result"))
-	f.Add(append(answer(1, "out"), answer(0, "")...))
+	answer := func(b string) []byte { return append(binary.BigEndian.AppendUint32(nil, uint32(len(b))), b...) }
+	f.Add(answer("result"))
+	f.Add(answer(""))
 	f.Add([]byte{255, 255, 255, 255, 0})
-	f.Add([]byte{0, 0, 0, 0, 0})
+	f.Add([]byte{0, 0, 0, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		total := 0
-		result, err := readAnswers(bufio.NewReader(bytes.NewReader(b)), func(stream int, b []byte) error {
-			if stream < 0 || stream > 1 {
-				t.Errorf("stream %d", stream)
-			}
-			total += len(b)
-			return nil
-		})
-		if err == nil && total+len(result) > len(b) {
-			t.Error("more than there was")
+		result, err := readAnswer(bufio.NewReader(bytes.NewReader(b)))
+		if err == nil && !bytes.HasPrefix(b, answer(string(result))) {
+			t.Errorf("%q is read as %q", b, result)
 		}
 	})
+}
+
+// What an interpreter and its children write is the output of the call that runs, or of the next one.
+func TestOutputOfInterpreters(t *testing.T) {
+	e := engine(t)
+	for _, test := range []struct{ what, out, err string }{
+		{"child", "of a child", "and its faults"},
+		{"flood", strings.Repeat("x", 3000000), ""},
+		{"child", "of a child", "and its faults"},
+	} {
+		var o outputs
+		if got := e.Run(t.Context(), call(t, test.what), o.write); got.Why != wire.Ran || o.of[0].String() != test.out || o.of[1].String() != test.err {
+			t.Errorf("%s: %+v, %.100q, %.100q", test.what, got, o.of[0].String(), o.of[1].String())
+		}
+	}
+	var o outputs
+	for _, what := range []string{"late", "a"} {
+		if got := e.Run(t.Context(), call(t, what), o.write); got.Why != wire.Ran {
+			t.Errorf("%s: %+v", what, got)
+		}
+	}
+	if got := o.of[0].String(); got != "late out" {
+		t.Errorf("what came late, and the next call's: %q", got)
+	}
+	// Nobody takes it any more: the call goes on.
+	if got := e.Run(t.Context(), call(t, "flood"), func(int, []byte) error { return io.ErrClosedPipe }); got.Why != wire.Ran {
+		t.Errorf("%+v", got)
+	}
 }
 
 // An interpreter that nobody calls gives its memory back; the next call finds another one.

@@ -19,13 +19,13 @@ import (
 )
 
 // An interpreter is a process that takes one call after the other, so that it imports and connects once. It reads calls from
-// descriptor 3 and writes answers to descriptor 4: a length of four bytes, big-endian, and so many bytes. The first byte of an
-// answer says what the rest is: 0 the result, after which it takes the next call; 1 and 2 what the call writes to standard
-// output and standard error.
+// descriptor 3 and writes answers to descriptor 4: a length of four bytes, big-endian, and so many bytes. What it and its children write to standard output and standard error before the
+// answer is the call's.
 type interpreter struct {
 	calls   *os.File
 	answers *bufio.Reader
 	raw     *os.File
+	taps    [2]*tap
 	kill    context.CancelCauseFunc
 	over    chan struct{} // closed when the process has ended
 	result  process.Result
@@ -63,15 +63,18 @@ func (p *interpreters) call(ctx context.Context, t *wire.Task, output func(int, 
 	}
 	stop := context.AfterFunc(ctx, func() { i.kill(context.Cause(ctx)) })
 	result, err := i.call(t.Payload, output)
-	if stop() && err == nil && (late == nil || late.Stop()) {
+	if stop() && err == nil && (late == nil || late.Stop()) && i.endOutput() == nil {
 		p.put(key, i)
 		return &wire.Ended{ID: t.ID, Result: result}
 	}
 	// Either it has failed, or somebody has ended it just now.
 	i.kill(errBroken)
 	<-i.over
+	lost := i.endOutput()
 	i.close()
 	switch {
+	case err == nil && lost != nil:
+		return ended(t.ID, process.Result{}, lost)
 	case err == nil:
 		return &wire.Ended{ID: t.ID, Result: result}
 	case context.Cause(ctx) != nil:
@@ -157,12 +160,19 @@ func (p *interpreters) start(t *wire.Task) (*interpreter, error) {
 		callsOurs.Close()
 		return nil, err
 	}
+	taps, err := newTaps()
+	if err != nil {
+		for _, f := range []*os.File{callsTheirs, callsOurs, answersTheirs, answersOurs} {
+			f.Close()
+		}
+		return nil, err
+	}
 	ctx, kill := context.WithCancelCause(context.Background())
-	i := &interpreter{calls: callsOurs, raw: answersOurs, answers: bufio.NewReaderSize(answersOurs, 64<<10), kill: kill, over: make(chan struct{})}
+	i := &interpreter{calls: callsOurs, raw: answersOurs, answers: bufio.NewReaderSize(answersOurs, 64<<10), taps: taps, kill: kill, over: make(chan struct{})}
 	go func() {
 		i.result, i.err = p.engine.processes.Run(ctx, process.Command{
 			Args: t.Args, Env: p.engine.environ(t.Env), Dir: folder(t.Dir), Files: []*os.File{callsTheirs, answersTheirs},
-			Stdout: os.Stderr, Stderr: os.Stderr, // of the executor, for what bypasses the interpreter's own streams
+			Stdout: taps[0].far, Stderr: taps[1].far,
 		})
 		callsTheirs.Close()
 		answersTheirs.Close()
@@ -200,14 +210,35 @@ func (p *interpreters) close() {
 	}
 }
 
+func newTaps() (taps [2]*tap, err error) {
+	if taps[0], err = newTap(); err != nil {
+		return taps, err
+	}
+	if taps[1], err = newTap(); err != nil {
+		taps[0].close()
+	}
+	return taps, err
+}
+
 // close closes the pipes of an interpreter that has ended.
 func (i *interpreter) close() {
 	i.calls.Close()
 	i.raw.Close()
+	for _, t := range i.taps {
+		t.close()
+	}
 }
 
-// call sends a call and reads its answers. The payload is read by the interpreter as it likes; it may have to write first.
+// endOutput passes on what is left of a call's output.
+func (i *interpreter) endOutput() error { return errors.Join(i.taps[0].end(), i.taps[1].end()) }
+
+// call sends a call and returns its answer. The payload is read by the interpreter as it likes; it may have to write first.
 func (i *interpreter) call(payload []byte, output func(int, []byte) error) ([]byte, error) {
+	for stream, t := range i.taps {
+		if err := t.begin(func(b []byte) error { return output(stream, b) }); err != nil {
+			return nil, err
+		}
+	}
 	head := binary.BigEndian.AppendUint32(nil, uint32(len(payload)))
 	go func() {
 		// Errors show in the answer: there is none.
@@ -215,33 +246,21 @@ func (i *interpreter) call(payload []byte, output func(int, []byte) error) ([]by
 			_, _ = i.calls.Write(payload)
 		}
 	}()
-	return readAnswers(i.answers, output)
+	return readAnswer(i.answers)
 }
 
-// readAnswers reads answers up to the result.
-func readAnswers(in *bufio.Reader, output func(int, []byte) error) ([]byte, error) {
-	for {
-		var head [5]byte
-		if _, err := io.ReadFull(in, head[:]); err != nil {
-			return nil, fmt.Errorf("it has given no answer: %w", err)
-		}
-		n := int(binary.BigEndian.Uint32(head[:]))
-		if n < 1 || n > wire.MaxFrame {
-			return nil, fmt.Errorf("its answer has a length of %d bytes, 1 to %d are allowed", n, wire.MaxFrame)
-		}
-		body, err := wire.ReadBytes(in, n-1)
-		if err != nil {
-			return nil, fmt.Errorf("its answer breaks off: %w", err)
-		}
-		switch head[4] {
-		case 0:
-			return body, nil
-		case 1, 2:
-			if err := output(int(head[4])-1, body); err != nil {
-				return nil, err
-			}
-		default:
-			return nil, fmt.Errorf("its answer is of kind %d: 0, 1 and 2 are known", head[4])
-		}
+func readAnswer(in *bufio.Reader) ([]byte, error) {
+	var head [4]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		return nil, fmt.Errorf("it has given no answer: %w", err)
 	}
+	n := int(binary.BigEndian.Uint32(head[:]))
+	if n > wire.MaxFrame {
+		return nil, fmt.Errorf("its answer has a length of %d bytes, %d are allowed", n, wire.MaxFrame)
+	}
+	body, err := wire.ReadBytes(in, n)
+	if err != nil {
+		return nil, fmt.Errorf("its answer breaks off: %w", err)
+	}
+	return body, nil
 }

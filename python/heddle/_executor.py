@@ -1,6 +1,7 @@
 """The executor: starts `heddle calls`, which holds interpreters on the nodes, and talks to it through a pipe."""
 
 import atexit
+import codecs
 import concurrent.futures
 import itertools
 import os
@@ -47,6 +48,15 @@ class _Future(concurrent.futures.Future):
             self._give_up()
             self.set_running_or_notify_cancel()
         return True
+
+
+def _print(what, text):
+    stream = sys.stdout if what == _STDOUT else sys.stderr
+    try:
+        stream.write(text)
+        stream.flush()
+    except (AttributeError, OSError, ValueError):
+        pass  # nobody reads it; that must not keep other calls from their results
 
 
 _open = set()  # executors that weren't shut down
@@ -116,6 +126,7 @@ class Executor(concurrent.futures.Executor):
         self._writing = threading.Lock()
         self._ids = itertools.count(1)
         self._futures = {}
+        self._decoders = {}  # of calls' streams: pieces may break off within a character
         self._down = False
         self._broken = None
         self._process = subprocess.Popen(args, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -229,13 +240,14 @@ class Executor(concurrent.futures.Executor):
 
     def _take(self, what, number, rest):
         if what in (_STDOUT, _STDERR):
-            stream = sys.stdout if what == _STDOUT else sys.stderr
-            try:
-                stream.write(rest.decode("utf-8", "replace"))
-                stream.flush()
-            except (AttributeError, OSError, ValueError):
-                pass  # nobody reads it; that must not keep other calls from their results
-            return
+            decoder = self._decoders.get((what, number))
+            if decoder is None:
+                decoder = self._decoders[what, number] = codecs.getincrementaldecoder("utf-8")("replace")
+            return _print(what, decoder.decode(rest))
+        for stream in (_STDOUT, _STDERR):
+            decoder = self._decoders.pop((stream, number), None)
+            if decoder is not None:
+                _print(stream, decoder.decode(b"", True))
         with self._lock:
             future = self._futures.pop(number, None)
         if future is None:

@@ -18,7 +18,6 @@ import os
 import pickle
 import struct
 import sys
-import threading
 import traceback
 import types
 import weakref
@@ -288,56 +287,6 @@ def dumps(obj, within=None):
     return buffer.getvalue()
 
 
-class _Stream(io.TextIOBase):
-    """Standard output or standard error of calls."""
-
-    encoding = "utf-8"
-
-    def __init__(self, say, kind):
-        self._say, self._kind, self._lock, self._parts, self._size = say, kind, threading.Lock(), [], 0
-        self.buffer = _Bytes(self)
-
-    def writable(self):
-        return True
-
-    def write(self, text):
-        self.put(text.encode("utf-8", "surrogateescape"))
-        return len(text)
-
-    def put(self, b):
-        with self._lock:
-            self._parts.append(b)
-            self._size += len(b)
-        if self._size > 1 << 16:
-            self.flush()
-
-    def flush(self):
-        with self._lock:
-            b, self._parts, self._size = b"".join(self._parts), [], 0
-        for i in range(0, len(b), 1 << 16):
-            self._say(self._kind, b[i:i + (1 << 16)])
-
-
-class _Bytes(io.RawIOBase):
-    """What takes the bytes of such a stream, in one order with its text."""
-
-    def __init__(self, stream):
-        self._stream = weakref.ref(stream)
-
-    def writable(self):
-        return True
-
-    def write(self, b):
-        b = bytes(b)
-        self._stream().put(b)
-        return len(b)
-
-    def flush(self):
-        stream = self._stream()
-        if stream is not None:
-            stream.flush()
-
-
 def _described(e):
     """The repr of an exception, which may fail as well."""
     try:
@@ -365,17 +314,13 @@ def main():
     space = sys.modules["__main__"].__dict__
     for name in [n for n in space if not n.startswith("__")]:
         del space[name]  # what has started this: the program's own names come here
-    calls, answers, lock = os.fdopen(3, "rb"), os.fdopen(4, "wb"), threading.Lock()
+    calls, answers = os.fdopen(3, "rb"), os.fdopen(4, "wb")
     for f in (3, 4):
         os.set_inheritable(f, False)
 
-    def say(kind, b):
-        with lock:
-            answers.write(struct.pack(">IB", len(b) + 1, kind))
-            answers.write(b)
-            answers.flush()
-
-    out, err = sys.stdout, sys.stderr = _Stream(say, 1), _Stream(say, 2)  # a call may set others
+    streams = sys.stdout, sys.stderr  # a call may set others
+    for stream in streams:
+        stream.reconfigure(encoding="utf-8", errors="surrogateescape", write_through=True)  # in one order with the bytes that calls write
     initialized, me = set(), os.getpid()
     while True:
         head = calls.read(4)
@@ -398,15 +343,14 @@ def main():
                            % (len(answer), LARGEST))
             status, answer = 1, dumps((False, e, text[:1 << 16]))  # a traceback shows the exception's text
         forked = os.getpid() != me
-        if forked and status:
-            err.write(text)
-        for stream in (sys.stdout, sys.stderr):
+        for stream in (sys.stdout, sys.stderr, *streams):
             try:
+                if forked and status and stream is streams[1]:
+                    stream.write(text)
                 stream.flush()
             except BaseException:
-                pass  # the call's own one, if any: it has done its work
-        out.flush()
-        err.flush()
+                pass  # a call has set or closed it: it has done its work
         if forked:  # by the call, and comes back from it too: its parent answers, and a second answer would be taken for the next call's
             os._exit(status)
-        say(0, answer)
+        answers.write(struct.pack(">I", len(answer)) + answer)
+        answers.flush()

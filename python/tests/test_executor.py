@@ -116,6 +116,34 @@ class ExecutorTest(unittest.TestCase):
             self.e.submit(work).result()
         self.assertEqual(out.getvalue(), "text bytes \ufffd text\n")
 
+    def test_output_of_children_and_libraries(self):
+        def work():
+            sys.stdout.write("first ")
+            sys.stdout.flush()
+            os.system("printf 'of a child '; printf 'its faults' >&2")
+            os.write(sys.stdout.fileno(), "of a library, ".encode())
+            print("last")
+
+        with mock.patch("sys.stdout", io.StringIO()) as out, mock.patch("sys.stderr", io.StringIO()) as err:
+            self.e.submit(work).result()
+        self.assertEqual((out.getvalue(), err.getvalue()), ("first of a child of a library, last\n", "its faults"))
+
+    def test_characters_that_break_off_in_a_piece(self):
+        with mock.patch("sys.stdout", io.StringIO()) as out:
+            self.e.submit(lambda: print("x" + 100000 * "\u20ac")).result()
+            self.e.submit(lambda: os.write(1, b"\xe2\x82")).result()
+            self.e.submit(lambda: os.write(1, b"\xac")).result()
+        self.assertEqual(out.getvalue(), "x" + 100000 * "\u20ac" + "\n\ufffd\ufffd")
+
+    def test_last_words(self):
+        def work():
+            os.write(2, b"last words")
+            os.abort()
+
+        with mock.patch("sys.stderr", io.StringIO()) as err, self.assertRaises(concurrent.futures.BrokenExecutor):
+            self.e.submit(work).result()
+        self.assertEqual(err.getvalue(), "last words")
+
     def test_closed_output(self):
         closed = io.StringIO()
         closed.close()
