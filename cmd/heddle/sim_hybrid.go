@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -113,6 +115,9 @@ func (o *hybridSim) run(out, progress io.Writer) error {
 		return fmt.Errorf("%s has no jobs", o.file)
 	}
 	read := time.Since(begin).Seconds()
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(400)) // little of what a simulation has is garbage, and to look through it all takes a tenth of its time
+	}
 	begin = time.Now()
 	r, err := hybrid.Run(jobs, o.options)
 	if err != nil {

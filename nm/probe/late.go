@@ -26,7 +26,11 @@ func placeOf(entries []entry, number uint32) int {
 // wake puts the first entry of those laid by back to its place, which it returns.
 func (l *line) wake() int {
 	e := l.more.late[0]
-	l.more.late = l.more.late[1:] // and not slices.Delete, which would move hundreds each time
+	if late := l.more.late; len(late) > few {
+		l.more.late = late[1:] // hundreds would be moved each time
+	} else {
+		l.more.late = late[:copy(late, late[1:])] // and their room is used again
+	}
 	return l.back(e)
 }
 

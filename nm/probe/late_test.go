@@ -136,3 +136,18 @@ func TestLateProbesWaitForRoom(t *testing.T) {
 	n.Free(second, a)
 	n.runNext("large", probe.Clone)
 }
+
+// Many probes that were laid by ask in the order of their arrival, too.
+func TestManyLateProbesAskInOrder(t *testing.T) {
+	n := late(t)
+	var want []string
+	for range 20 {
+		n.add("a", "b")
+		want = append(want, "a", "b")
+	}
+	n.jobs.SetLaunched(n.of["a"])
+	n.jobs.SetLaunched(n.of["b"])
+	for _, job := range append(want, "") {
+		n.runNext(job, probe.None)
+	}
+}

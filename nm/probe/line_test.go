@@ -42,18 +42,6 @@ func TestClaimsAreNoProbes(t *testing.T) {
 	}
 }
 
-// Fetch only reads, whatever there is.
-func TestFetchChangesNothing(t *testing.T) {
-	jobs := &Jobs{}
-	w := New(&Config{}, jobs, Amount{MemoryMB: 1, VCores: 1})
-	Fetch(w)
-	w.Add(jobs.Add(Job{Left: 1, Size: Amount{MemoryMB: 1, VCores: 1}}))
-	Fetch(w)
-	if a, ok := w.Next(); !ok || a.Job != 0 {
-		t.Errorf("%+v, %v", a, ok)
-	}
-}
-
 // A probe whose job was launched before its queue was long is found when its turn comes, though nobody was told.
 func TestShortQueuesBecomeLong(t *testing.T) {
 	jobs := &Jobs{}

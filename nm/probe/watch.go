@@ -27,7 +27,7 @@ func (u *user) note(w *Worker, h Handle) {
 	all := u.all()
 	if u.more == nil {
 		if len(all) > few {
-			u.more = &more{watch: watch{unwatched: w.numbers}}
+			u.more = w.first.newMore(w.numbers)
 		}
 		return
 	}
@@ -50,6 +50,17 @@ func (u *user) note(w *Worker, h Handle) {
 		}
 		w.jobs.watchers[h] = append(list, watcher{w, w.numbers})
 	}
+}
+
+// newMore makes what few queues have, for the probes that come after one. That of the first queue lies in the Worker.
+func (r *room) newMore(after uint32) *more {
+	if r.hasMore {
+		return &more{watch: watch{unwatched: after}}
+	}
+	r.hasMore = true
+	m := &r.more[0]
+	m.unwatched, m.late = after, r.late[:0]
+	return m
 }
 
 // watches reports whether the queue is told when the job of an entry, or of one behind it, has launched all tasks.
@@ -111,7 +122,7 @@ func (u *user) sweep(w *Worker) {
 func (u *user) setAside(w *Worker, at int) {
 	if w.cfg.Late {
 		if u.more == nil {
-			u.more = &more{watch: watch{unwatched: w.numbers}}
+			u.more = w.first.newMore(w.numbers)
 		}
 		u.layBy(at)
 		return

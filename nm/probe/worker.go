@@ -84,6 +84,9 @@ type room struct {
 	run     [1]run
 	vacant  [1]Slot
 	entries [4]entry
+	more    [1]more
+	late    [4]entry
+	hasMore bool // some queue has more
 }
 
 // New returns the queue of a node that was lent an amount. Workers may share a Config and, in simulations, Jobs.
@@ -98,13 +101,6 @@ func (w *Worker) Init(cfg *Config, jobs *Jobs, lent Amount) {
 	*w = Worker{cfg: cfg, jobs: jobs, lent: lent}
 	w.classes = w.first.class[:0]
 	w.slots = slots{runs: w.first.run[:0], vacant: w.first.vacant[:0]}
-}
-
-// Fetch reads what most methods of a Worker read, and returns a number that means nothing. A simulation calls it for the next event while it handles one: the processor goes on meanwhile, and waits
-// for memory once instead of several times.
-func Fetch(w *Worker) int {
-	r := &w.first
-	return int(w.queued) + len(w.slots.runs) + len(w.roomless) + int(r.class[0].priority) + int(r.user[0].id) + r.user[0].head + int(r.run[0].job) + int(r.entries[0].job) + int(r.entries[2].job)
 }
 
 // Lend sets what the node may use for short tasks. What runs goes on, even if it is more than that. A caller who lends less calls Evict.

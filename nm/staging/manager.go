@@ -61,7 +61,7 @@ type job struct {
 	table  Table
 	inputs []input
 	first  uint64   // the number of its first probe
-	few    [3]input // room for inputs: most jobs have no more on a node
+	few    [4]input // room for inputs: most jobs have no more on a node
 }
 
 // known is a job by its id.
@@ -95,6 +95,10 @@ type Manager struct {
 	few struct { // room for what most nodes of a simulation have, beside the rest, as these wait for memory most of the time
 		known   [4]known
 		holders [4]*job
+		queue   [4]request
+		fast    [2]request
+		deletes [4]Action
+		spare   [2]*job
 		jobs    [2]job
 	}
 }
@@ -108,7 +112,7 @@ type fifo[T any] struct {
 func (f *fifo[T]) len() int { return len(f.items) - f.head }
 
 func (f *fifo[T]) push(x T) {
-	if f.head > 32 && 2*f.head > len(f.items) {
+	if len(f.items) == cap(f.items) && 2*f.head >= len(f.items) {
 		f.items, f.head = f.items[:copy(f.items, f.items[f.head:])], 0
 	}
 	f.items = append(f.items, x)
@@ -132,7 +136,9 @@ func New(cfg Config, rng *rand.Rand) *Manager {
 // Init makes a Manager what New returns. It must not be copied then.
 func (m *Manager) Init(cfg Config, rng *rand.Rand) {
 	*m = Manager{cfg: cfg, rng: rng, copies: cfg.Concurrent}
-	m.jobs, m.holders = m.few.known[:0], m.few.holders[:0]
+	f := &m.few
+	m.jobs, m.holders, m.spare = f.known[:0], f.holders[:0], f.spare[:0]
+	m.queue.items, m.fast.items, m.deletes.items = f.queue[:0], f.fast[:0], f.deletes[:0]
 	for i := range m.few.jobs {
 		m.spare = append(m.spare, &m.few.jobs[i])
 	}
@@ -153,14 +159,6 @@ func (m *Manager) enlist(at int, id Job) {
 	}
 	m.jobs = slices.Insert(m.jobs, at, known{id, j})
 }
-
-// Fetch reads what most methods of a Manager read, and returns a number that means nothing (see probe.Fetch).
-func Fetch(m *Manager) int {
-	f := &m.few
-	return m.slow + m.queue.head + len(m.holders) + int(f.known[0].id) + f.jobs[0].few[0].wide() + f.jobs[0].few[2].wide() + f.jobs[1].few[0].wide() + f.jobs[1].few[2].wide()
-}
-
-func (x *input) wide() int { return int(x.bytes) }
 
 // Waiting reports whether a request waits for the end of a copy. Next may have more to do then.
 func (m *Manager) Waiting() bool { return m.queue.len()+m.fast.len() > 0 }
@@ -198,6 +196,9 @@ func (j *job) index(task int32) int {
 	}
 	return -1
 }
+
+// drop forgets the input at an index.
+func (j *job) drop(i int) { j.inputs = j.inputs[:i+copy(j.inputs[i:], j.inputs[i+1:])] }
 
 func (j *job) find(task int32) *input {
 	if i := j.index(task); i >= 0 {
@@ -324,7 +325,7 @@ func (m *Manager) Ended(id Job, task int32) {
 	case j.inputs[i].status == copying:
 		j.inputs[i].ended = true
 	default: // one that waits is dropped when its turn comes
-		j.inputs = slices.Delete(j.inputs, i, i+1)
+		j.drop(i)
 	}
 }
 
@@ -368,7 +369,7 @@ func (m *Manager) remove(j *job, i int) {
 		}
 	}
 	m.deletes.push(Action{Job: j.id, Task: x.task, Delete: true})
-	j.inputs = slices.Delete(j.inputs, i, i+1)
+	j.drop(i)
 }
 
 // Released says that a probe of a job has left, and that its task, if it had one, has ended. With the last one all copies go.
@@ -385,7 +386,7 @@ func (m *Manager) Released(id Job) {
 		case staged:
 			m.remove(j, i)
 		case queued, failed:
-			j.inputs = slices.Delete(j.inputs, i, i+1)
+			j.drop(i)
 		}
 	}
 	m.forget(j)
@@ -393,8 +394,13 @@ func (m *Manager) Released(id Job) {
 
 // forget drops a job that has no probe left. Copies under way are waited for.
 func (m *Manager) forget(j *job) {
-	if j.refs > 0 || slices.ContainsFunc(j.inputs, func(x input) bool { return x.status == copying }) {
+	if j.refs > 0 {
 		return
+	}
+	for i := range j.inputs {
+		if j.inputs[i].status == copying {
+			return
+		}
 	}
 	at, _ := m.placeOf(j.id)
 	m.jobs = slices.Delete(m.jobs, at, at+1)
@@ -437,7 +443,7 @@ func (m *Manager) Next() (Action, bool) {
 				full = min(full, x.bytes)
 			}
 			from.pop()
-			j.inputs = slices.DeleteFunc(j.inputs, func(x input) bool { return x.task == r.task })
+			j.drop(j.index(r.task))
 			continue
 		}
 		if m.deletes.len() > 0 {

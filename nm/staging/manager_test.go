@@ -543,15 +543,6 @@ func TestRequestsThatAreOver(t *testing.T) {
 	n.finish(true).staged(1, 0, 2)
 }
 
-// Fetch only reads, whatever there is.
-func TestFetchChangesNothing(t *testing.T) {
-	n := newNode(t, study, 1)
-	staging.Fetch(n.Manager)
-	n.Probed(1, tableOf(1))
-	staging.Fetch(n.Manager)
-	n.step().finish(true).staged(1, 0)
-}
-
 // That a copy was made is taken in once.
 func TestCopiesAreToldOfTwice(t *testing.T) {
 	for _, ok := range []bool{true, false} {

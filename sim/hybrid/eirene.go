@@ -35,6 +35,9 @@ func (c *cluster) setEirene() error {
 	if e.Staging.Concurrent < 1 || e.Staging.PerProbe < 0 || e.Copy < 0 || !(e.Faster >= 0 && e.Faster < 1) {
 		return fmt.Errorf("%d copies at a time of %v that save %g of a task: give one at least, and less than all", e.Staging.Concurrent, e.Copy, e.Faster)
 	}
+	if !e.NoStaging {
+		c.stages = make([]stage, c.Workers)
+	}
 	if !e.NoClones {
 		c.mode.sched.CloneBelow = e.CloneBelow
 		c.node.Late = true
@@ -76,19 +79,20 @@ func (t *table) Next(task int32) int32 {
 // launched notes that a task was.
 func (t *table) launched(task int32) { t.waits[task/64] &^= 1 << (task % 64) }
 
-// stages reports whether inputs of a job's tasks are staged.
-func (c *cluster) stages(j *job) bool { return c.Eirene != nil && !c.Eirene.NoStaging && !j.long }
+// isStaged reports whether inputs of a job's tasks are staged.
+func (c *cluster) isStaged(j *job) bool { return c.Eirene != nil && !c.Eirene.NoStaging && !j.long }
 
 // probed has a worker stage inputs for a probe that has arrived.
 func (c *cluster) probed(n, h int32) {
 	j := &c.jobs[h]
-	if !c.stages(j) {
+	if !c.isStaged(j) {
 		return
 	}
 	w := &c.workers[n]
 	if w.stage == nil {
-		w.stage = &stage{}
+		w.stage = &c.stages[n]
 		w.stage.Init(c.Eirene.Staging, c.rng)
+		w.stage.copies = w.stage.few[:0]
 	}
 	c.staged(w).Probed(staging.Job(h), j.table)
 	c.copy(n)
@@ -97,17 +101,49 @@ func (c *cluster) probed(n, h int32) {
 // stage is the inputs of a worker in a simulation.
 type stage struct {
 	staging.Manager
-	copies lane // under way. Of these, an event is on the agenda only for the first, and only if another copy waits for its end
-	waits  bool // there is
+	waits  bool // an event is on the agenda for the first copy: another one waits for its end
+	head   int
+	copies []copying // under way, of which the first ones have ended
+	few    [6]copying
+}
+
+// copying is a copy under way, and when it ends.
+type copying struct {
+	at        sim.Time
+	seq       uint64
+	job, task int32
+}
+
+// first is the copy that ends first; nil: none is under way.
+func (x *stage) first() *copying {
+	if x.head == len(x.copies) {
+		return nil
+	}
+	return &x.copies[x.head]
+}
+
+func (x *stage) push(c copying) {
+	if len(x.copies) == cap(x.copies) && 2*x.head >= len(x.copies) {
+		x.copies, x.head = x.copies[:copy(x.copies, x.copies[x.head:])], 0
+	}
+	x.copies = append(x.copies, c)
+}
+
+// made ends the first copy.
+func (x *stage) made() {
+	c := &x.copies[x.head]
+	x.Copied(staging.Job(c.job), c.task, true)
+	if x.head++; x.head == len(x.copies) {
+		x.copies, x.head = x.copies[:0], 0
+	}
 }
 
 // staged is what a worker has in memory now: copies that have ended since it was looked at are entered first. Most copies end while nothing
 // else happens at their worker, and an event for each would fetch the worker from memory in vain.
 func (c *cluster) staged(w *worker) *stage {
 	x := w.stage
-	for e := x.copies.first(); e != nil && e.before(&c.event); e = x.copies.first() {
-		x.Copied(staging.Job(e.job), e.task, true)
-		x.copies.pop()
+	for e := x.first(); e != nil && (e.at < c.event.at || e.at == c.event.at && e.seq < c.event.seq); e = x.first() {
+		x.made()
 	}
 	return x
 }
@@ -122,14 +158,15 @@ func (c *cluster) copy(n int32) {
 		}
 		if !a.Delete {
 			c.metrics.eirene.Copies++
-			x.copies.push(c.agenda.next(event{at: c.now + sim.Time(c.Eirene.Copy), kind: copied, worker: n, job: int32(a.Job), task: a.Task}))
+			c.agenda.seq++
 			c.agenda.copying = c.now + sim.Time(c.Eirene.Copy)
+			x.push(copying{at: c.agenda.copying, seq: c.agenda.seq, job: int32(a.Job), task: a.Task})
 		}
 	}
 	if x.Waiting() && !x.waits {
 		x.waits = true
-		e := *x.copies.first()
-		c.agenda.others.push(e)
+		e := x.first()
+		c.agenda.others.push(event{at: e.at, seq: e.seq, kind: copied, worker: n})
 	}
 }
 
@@ -138,8 +175,7 @@ func (c *cluster) copied(e *event) {
 	w := &c.workers[e.worker]
 	x := c.staged(w)
 	x.waits = false
-	x.Copied(staging.Job(e.job), e.task, true)
-	x.copies.pop()
+	x.made()
 	c.copy(e.worker)
 }
 
@@ -170,7 +206,7 @@ func (c *cluster) duration(n int32, r running) sim.Time {
 		c.metrics.eirene.Clones++
 		d = j.durations[c.rng.IntN(len(j.durations))]
 	}
-	if c.stages(j) && c.workers[n].stage != nil {
+	if c.isStaged(j) && c.workers[n].stage != nil {
 		if c.staged(&c.workers[n]).Took(staging.Job(r.job), r.task, j.table) {
 			c.metrics.eirene.Hits++
 			d -= sim.Time(c.Eirene.Faster * float64(d))

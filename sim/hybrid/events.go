@@ -118,7 +118,6 @@ type agenda struct {
 	round   lane // a round trip
 	others  heap
 	copying sim.Time // when the last copy of Eirene ends
-	fetched int      // of no meaning; without it nothing would be fetched
 }
 
 func (a *agenda) next(e event) event {

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"heddle/am/sched"
+	"heddle/internal/prefetch"
 	"heddle/nm/probe"
-	"heddle/nm/staging"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim"
 )
@@ -86,6 +86,12 @@ type worker struct {
 	stage *stage // with Eirene
 }
 
+// places are all workers, and the inputs of each.
+type places struct {
+	workers []worker
+	stages  []stage // nil without Eirene
+}
+
 // cluster is a simulation under way.
 type cluster struct {
 	Options
@@ -99,7 +105,7 @@ type cluster struct {
 	rng      *rand.Rand // by it
 	sched    *sched.Scheduler
 	central  *central
-	workers  []worker
+	places
 	shares   []sharing // with early binding, by worker: all its tasks
 	node     probe.Config
 	known    probe.Jobs
@@ -236,7 +242,7 @@ func (c *cluster) run() *Report {
 				break
 			}
 			c.now, c.event = e.at, e
-			c.agenda.fetch(c.workers)
+			c.agenda.fetch(&c.places)
 			c.handle(&e)
 		}
 		if arrival == forever && c.agenda.empty(until) {
@@ -272,24 +278,26 @@ func (a *agenda) empty(from sim.Time) bool {
 	return a.oneWay.first() == nil && a.round.first() == nil && a.others.first() == nil && a.copying < from
 }
 
-// fetch reads from memory what the next events need.
-func (a *agenda) fetch(workers []worker) {
+// ahead is how many events of a lane are handled while the memory comes that a later one needs.
+const ahead = 2
+
+// fetch has memory come that the next events need.
+func (a *agenda) fetch(of *places) {
 	for _, l := range [...]*lane{&a.oneWay, &a.round} {
-		if i := l.head + 2; i < len(l.events) {
-			a.fetched += workers[l.events[i].worker].fetch()
+		if i := l.head + ahead; i < len(l.events) && l.events[i].kind != counted {
+			of.fetch(l.events[i].worker)
 		}
 	}
 	if e := a.others.first(); e != nil {
-		a.fetched += workers[e.worker].fetch()
+		of.fetch(e.worker)
 	}
 }
 
-func (w *worker) fetch() int {
-	n := probe.Fetch(&w.queue)
-	if w.stage != nil {
-		n += staging.Fetch(&w.stage.Manager) + w.stage.copies.head
+func (p *places) fetch(n int32) {
+	prefetch.Of(&p.workers[n])
+	if p.stages != nil {
+		prefetch.Of(&p.stages[n])
 	}
-	return n
 }
 
 // handle does what an event is for.
@@ -398,7 +406,10 @@ func (c *cluster) negotiate(j *job, h probe.Handle, targets []sched.Node) {
 	for last := false; len(targets) > 0; {
 		c.targets = append(c.targets[:0], targets...)
 		targets = nil
-		for _, w := range c.targets {
+		for i, w := range c.targets {
+			if i+ahead < len(c.targets) {
+				c.fetch(int32(c.targets[i+ahead]))
+			}
 			x := &c.workers[w]
 			accepted := last || c.accepts(x, h)
 			if accepted {
