@@ -137,8 +137,8 @@ func (m *Manager) load() ([]loaded, error) {
 			if err != nil {
 				return err
 			}
-			if l.grant.ID != id {
-				return fmt.Errorf("the record is that of %s", l.grant.ID)
+			if l.grant.ID.String()+requestKey != key { // another key would stay for ever: no end of the container deletes it
+				return fmt.Errorf("record %q is that of %s", key, l.grant.ID)
 			}
 			requests[id] = l
 		case recordKey:
