@@ -81,9 +81,15 @@ type Submission struct {
 	KeepContainers bool
 	// Unmanaged applications have an ApplicationMaster that the cluster doesn't start.
 	Unmanaged bool
+	// TaskTime is how long its tasks take in the mean; 0: it says nothing of that. It tells long applications from short ones
+	// (heddle.scheduler.partition.cutoff-ms).
+	TaskTime time.Duration
 	// Lifetime is how long the application may run before it is killed; 0 means without limit.
 	Lifetime time.Duration
 }
+
+// taskTime is the scheduling property that says TaskTime.
+const taskTime = "heddle-task-time"
 
 // PB returns the wire form.
 func (s Submission) PB(types records.ResourceTypes) (*pb.ApplicationSubmissionContext, error) {
@@ -109,6 +115,12 @@ func (s Submission) PB(types records.ResourceTypes) (*pb.ApplicationSubmissionCo
 	m.SetMaxAppAttempts(int32(s.MaxAttempts))
 	m.SetKeepContainersAcrossApplicationAttempts(s.KeepContainers)
 	m.SetUnmanagedAm(s.Unmanaged)
+	if s.TaskTime > 0 {
+		p := &pb.StringStringMap{}
+		p.SetKey(taskTime)
+		p.SetValue(s.TaskTime.String())
+		m.SetApplicationSchedulingProperties([]*pb.StringStringMap{p})
+	}
 	if s.Lifetime > 0 {
 		t := &pb.ApplicationTimeoutMap{}
 		t.SetApplicationTimeoutType(pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME)

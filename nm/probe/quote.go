@@ -56,10 +56,13 @@ func (w *Worker) Quote(h Handle) Quote {
 	shape := mean * mean / (deviation * deviation)
 	at := func(z float64) time.Duration {
 		x := 1 - 1/(9*shape) + z/(3*math.Sqrt(shape))
-		return time.Duration(mean * max(0, x*x*x))
+		return time.Duration(min(mean*max(0, x*x*x), longest))
 	}
 	return Quote{P50: at(0), P95: at(1.645)}
 }
+
+// longest is the longest time that is quoted: estimates of many years, of many probes, are more than a Duration can be.
+const longest = 1 << 62
 
 // lately is over how many asks the part of those with a task is averaged.
 const lately = 32

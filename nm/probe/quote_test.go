@@ -109,6 +109,20 @@ func TestQuotesHold(t *testing.T) {
 	}
 }
 
+// Users may say anything of how long their tasks take. What others are quoted then is long, and not before now.
+func TestQuotesOfAbsurdEstimates(t *testing.T) {
+	jobs := &probe.Jobs{}
+	w := probe.New(&probe.Config{}, jobs, probe.Amount{MemoryMB: 1, VCores: 1})
+	absurd := jobs.Add(probe.Job{Estimate: math.MaxInt64, Left: 1000, Size: probe.Amount{MemoryMB: 1, VCores: 1}})
+	other := jobs.Add(probe.Job{Estimate: time.Millisecond, Left: 1, Size: probe.Amount{MemoryMB: 1, VCores: 1}})
+	for range 1000 {
+		w.Add(absurd)
+	}
+	if q := w.Quote(other); q.P50 < 100*365*24*time.Hour || q.P95 < q.P50 {
+		t.Errorf("%+v", q)
+	}
+}
+
 // Quotes are in proportion to estimates, down to the nanosecond.
 func TestQuotesAreInProportion(t *testing.T) {
 	const times = 1_000_000

@@ -75,7 +75,7 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 		}),
 	}
 	var err error
-	if a.long, err = as.Settings.Division.Long(app.Context.GetApplicationTags(), app.Queue); err != nil {
+	if a.long, err = as.Settings.Division.Long(app.Context, app.Queue); err != nil {
 		as.Log.WithField("application", app.ID).WithError(err).Warn("how long its tasks take isn't known")
 	}
 	as.markWork(a, a.amAsks)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"heddle/rm/scheduler/policy/partition"
+	"heddle/yarn/pb"
 )
 
 // Settings say what is long, and what follows from it. The zero value: nothing is long.
@@ -20,14 +21,19 @@ type Settings struct {
 // On reports whether anything is long. Without a cutoff nothing is.
 func (s *Settings) On() bool { return s.Cutoff > 0 }
 
-// Long reports whether the tasks of an application are long, by its tags (partition.Tag), else by its queue. Those of which nobody says how long they
-// take are. A tag that can't be read is an error; such applications count as those without a tag.
-func (s *Settings) Long(tags []string, queue string) (bool, error) {
+// Long reports whether the tasks of an application are long, by what its submission says (partition.Property), else by its tags (partition.Tag), else by its
+// queue. Those of which nobody says how long they take are. A time that can't be read is an error; such applications count as those that say none.
+func (s *Settings) Long(of *pb.ApplicationSubmissionContext, queue string) (bool, error) {
 	if !s.On() {
 		return false, nil
 	}
-	inQueue := s.taskTime(queue)
-	d, known, err := partition.Estimate(0, tags, inQueue)
+	inQueue, submitted := s.taskTime(queue), ""
+	for _, p := range of.GetApplicationSchedulingProperties() {
+		if p.GetKey() == partition.Property {
+			submitted = p.GetValue()
+		}
+	}
+	d, known, err := partition.Estimate(submitted, of.GetApplicationTags(), inQueue)
 	if err != nil {
 		d, known = inQueue, inQueue > 0
 	}

@@ -93,24 +93,29 @@ func TestLongAndShort(t *testing.T) {
 func TestEstimates(t *testing.T) {
 	tags := []string{"nightly", "Heddle-Task-Time:80s", "heddle-task-time:9s"}
 	for _, c := range []struct {
-		submitted time.Duration
+		submitted string
 		tags      []string
 		queue     time.Duration
 		want      time.Duration
 		known     bool
 	}{
-		{5 * time.Second, tags, time.Minute, 5 * time.Second, true},
-		{0, tags, time.Minute, 80 * time.Second, true},
-		{0, tags[:1], time.Minute, time.Minute, true},
-		{0, nil, 0, 0, false},
+		{"5s", tags, time.Minute, 5 * time.Second, true},
+		{"", tags, time.Minute, 80 * time.Second, true},
+		{"", tags[:1], time.Minute, time.Minute, true},
+		{"", nil, 0, 0, false},
 	} {
 		if d, known, err := partition.Estimate(c.submitted, c.tags, c.queue); d != c.want || known != c.known || err != nil {
 			t.Errorf("%+v: %v, %v, %v", c, d, known, err)
 		}
 	}
 	for _, bad := range []string{"heddle-task-time:soon", "heddle-task-time:", "heddle-task-time:-1s"} {
-		if _, _, err := partition.Estimate(0, []string{bad}, 0); err == nil {
+		if _, _, err := partition.Estimate("", []string{bad}, 0); err == nil {
 			t.Errorf("the tag %q is accepted", bad)
+		}
+	}
+	for _, bad := range []string{"soon", "0s", "-1s", "5"} {
+		if _, _, err := partition.Estimate(bad, tags, time.Minute); err == nil || !strings.Contains(err.Error(), partition.Property) {
+			t.Errorf("the property %q: %v", bad, err)
 		}
 	}
 }

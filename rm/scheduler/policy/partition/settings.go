@@ -100,11 +100,18 @@ func part(percent float64, nodes int) int {
 // Tag begins the application tag that says how long a task takes in the mean, as in heddle-task-time:80s.
 const Tag = "heddle-task-time:"
 
+// Property is the scheduling property of a submission that says the same, with a value such as 80s.
+const Property = "heddle-task-time"
+
 // Estimate returns the mean task time of an application: what it said when it was submitted, else what a tag says, else what its queue is
-// configured for. It reports false if nobody says it; such work is long. A tag that can't be read is an error.
-func Estimate(submitted time.Duration, tags []string, queue time.Duration) (time.Duration, bool, error) {
-	if submitted > 0 {
-		return submitted, true, nil
+// configured for. It reports false if nobody says it; such work is long. What can't be read is an error.
+func Estimate(submitted string, tags []string, queue time.Duration) (time.Duration, bool, error) {
+	if submitted != "" {
+		d, err := time.ParseDuration(submitted)
+		if err != nil || d <= 0 {
+			return 0, false, fmt.Errorf("the scheduling property %s is %.100q, which isn't a time: write it as 80s", Property, submitted)
+		}
+		return d, true, nil
 	}
 	for _, tag := range tags {
 		text, ok := strings.CutPrefix(strings.ToLower(tag), Tag)
