@@ -21,6 +21,7 @@ type shortNode struct {
 	waiting    int
 	wait       time.Duration // of the short tasks that it tells of
 	containers []NodeContainer
+	atWork     bool // it is still about what it was told of its containers, and says nothing of that
 }
 
 var shortNodeHas = records.NewResource(8192, 8)
@@ -59,7 +60,7 @@ func (n *shortNode) say() {
 		ShortTasks: &lending.Report{Lent: n.lent, Used: n.used, News: lending.News{Started: 1, Waited: n.wait}}, Waiting: n.waiting,
 	}
 	for _, c := range n.containers {
-		if on := n.w.state().Container(c.ID); on != nil && on.LevelVersion > 0 {
+		if on := n.w.state().Container(c.ID); on != nil && on.LevelVersion > 0 && !n.atWork {
 			l := map[ledgerpb.Level]pb.ContainerLevel{ledgerpb.Level_RUNNING: pb.ContainerLevel_LEVEL_RUNNING, ledgerpb.Level_RECLAIMED: pb.ContainerLevel_LEVEL_RECLAIMED}[on.Level]
 			call.Levels = append(call.Levels, level.Report{Container: c.ID, Version: on.LevelVersion, Wanted: l, Level: l, Held: on.Held()})
 		}
@@ -138,6 +139,7 @@ func TestDiceSuspendsLongContainersForShortTasks(t *testing.T) {
 			t.Errorf("before the first window has ended: suspended %v, %v is lent", c.Suspended(), n.lent)
 		}
 		for times := 1; times <= 2; times++ {
+			n.atWork = true
 			for range 200 {
 				if nodes(1); w.state().Container(id).Suspended() {
 					break
@@ -159,6 +161,7 @@ func TestDiceSuspendsLongContainersForShortTasks(t *testing.T) {
 			if got := offered(); got != shortNodeHas.Sub(least).Sub(room) {
 				t.Errorf("the node offers %v to containers", got)
 			}
+			n.atWork = false
 			nodes(2) // it says that the room is there
 			if n.lent != least.Add(room) {
 				t.Errorf("the node is lent %v", n.lent)
