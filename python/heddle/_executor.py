@@ -2,6 +2,7 @@
 
 import atexit
 import codecs
+import collections
 import concurrent.futures
 import itertools
 import os
@@ -11,6 +12,9 @@ import struct
 import subprocess
 import sys
 import threading
+import time
+import traceback
+import weakref
 
 from . import _worker
 
@@ -59,17 +63,178 @@ def _print(what, text):
         pass  # nobody reads it; that must not keep other calls from their results
 
 
-_open = set()  # executors that weren't shut down
+_open = set()  # calls of executors that weren't shut down
 
 
 def _at_exit():
     """A program that ends without a shutdown ends when its calls have, as with other executors. What it has forked has none."""
-    for e in list(_open):
-        if e._owner == os.getpid():
-            e.shutdown()
+    for calls in list(_open):
+        calls.shutdown(True, False)
 
 
 atexit.register(_at_exit)
+
+
+class _Calls:
+    """The calls of an executor, and the process that runs them. It doesn't know the executor, so that this one can be dropped."""
+
+    def __init__(self, args, environ):
+        self.lock = threading.Lock()
+        self.writing = threading.Lock()
+        self.ids = itertools.count(1)
+        self.futures = {}
+        self.decoders = {}  # of calls' streams: pieces may break off within a character
+        self.down = False
+        self.broken = None
+        self.owner = os.getpid()
+        self.process = subprocess.Popen(args, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.said = []
+        self.listener = threading.Thread(target=self.say, daemon=True)
+        self.listener.start()
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        _open.add(self)
+
+    def check(self):
+        if os.getpid() != self.owner:
+            raise RuntimeError("the executor is that of the process that this one was forked from: make one here")
+        with self.lock:
+            self.check_locked()
+
+    def check_locked(self):
+        if self.broken is not None:
+            raise concurrent.futures.BrokenExecutor(self.broken)
+        if self.down:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+
+    def submit(self, call):
+        future = _Future()
+        with self.lock:
+            self.check_locked()
+            number = next(self.ids)
+            self.futures[number] = future
+            future._give_up = lambda: self.cancel(number)
+        self.write(_SUBMIT, number, call)
+        return future
+
+    def dropped(self, _):
+        """Nobody has the executor any more: it ends when its calls have. That is noticed anywhere, so that no lock may be taken here."""
+        if os.getpid() == self.owner and not self.down:
+            try:
+                threading.Thread(target=lambda: self.shutdown(False, False), daemon=True).start()
+            except RuntimeError:
+                pass  # the program is ending, which ends this too
+
+    def shutdown(self, wait, cancel_futures):
+        if os.getpid() != self.owner:
+            return  # its calls are those of the process that this one was forked from
+        with self.lock:
+            self.down = True
+            rest = list(self.futures.values())
+        if cancel_futures:
+            for future in rest:
+                future.cancel()
+        if wait:
+            concurrent.futures.wait(rest)
+            self.end()
+        else:
+            threading.Thread(target=lambda: (concurrent.futures.wait(rest), self.end()), daemon=True).start()
+
+    def end(self):
+        _open.discard(self)
+        with self.writing:
+            try:
+                self.process.stdin.close()
+            except OSError:
+                pass
+        self.process.wait()
+        if threading.current_thread() is not self.reader:
+            self.reader.join()
+
+    def write(self, what, number, rest=b""):
+        if os.getpid() != self.owner:
+            return
+        with self.writing:  # not under the other lock, which the reader needs to go on
+            try:
+                self.process.stdin.write(struct.pack(">IBQ", len(rest) + 9, what, number) + rest)
+                self.process.stdin.flush()
+            except (OSError, ValueError):
+                pass  # the reader notices the end
+
+    def cancel(self, number):
+        with self.lock:
+            known = self.futures.pop(number, None) is not None
+        if known:
+            self.write(_CANCEL, number)
+
+    def say(self):
+        for line in self.process.stderr:
+            self.said.append(line.decode("utf-8", "replace"))
+            del self.said[:-20]
+        self.process.stderr.close()
+
+    def read(self):
+        out = self.process.stdout
+        while True:
+            head = out.read(13)
+            if len(head) < 13:
+                break
+            size, what, number = struct.unpack(">IBQ", head)
+            try:
+                self.take(what, number, out.read(size - 9))
+            except BaseException:
+                traceback.print_exc()  # of a callback, such as one that calls sys.exit: other calls go on
+        out.close()
+        self.process.wait()
+        self.listener.join()
+        why = "".join(self.said).strip() or "heddle has ended with exit code %s" % self.process.returncode
+        with self.lock:
+            if not self.down or self.futures:
+                self.broken = why
+            rest, self.futures = list(self.futures.values()), {}
+        for future in rest:
+            self.settle(future, error=concurrent.futures.BrokenExecutor(why))
+
+    def take(self, what, number, rest):
+        if what in (_STDOUT, _STDERR):
+            decoder = self.decoders.get((what, number))
+            if decoder is None:
+                decoder = self.decoders[what, number] = codecs.getincrementaldecoder("utf-8")("replace")
+            return _print(what, decoder.decode(rest))
+        for stream in (_STDOUT, _STDERR):
+            decoder = self.decoders.pop((stream, number), None)
+            if decoder is not None:
+                _print(stream, decoder.decode(b"", True))
+        with self.lock:
+            future = self.futures.pop(number, None)
+        if future is None:
+            return
+        if what == _RESULT:
+            try:
+                good, value, text = pickle.loads(rest)
+            except BaseException as e:
+                return self.settle(future, error=e)
+            if good:
+                return self.settle(future, value)
+            value.__cause__ = _RemoteTraceback(text)
+            self.settle(future, error=value)
+        elif what == _CANCELED:
+            future.cancel()
+        elif what == _LATE:
+            self.settle(future, error=TimedOut("the call has taken too long"))
+        else:
+            self.settle(future, error=concurrent.futures.BrokenExecutor(rest.decode("utf-8", "replace")))
+
+    @staticmethod
+    def settle(future, value=None, error=None):
+        with future._condition:
+            if future.cancelled():
+                return
+            future.set_running_or_notify_cancel()
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(value)
 
 
 class Executor(concurrent.futures.Executor):
@@ -122,159 +287,54 @@ class Executor(concurrent.futures.Executor):
         args += ["--", python or (sys.executable if local else "python3"), "-c", start]
 
         self._init = None if initializer is None else _worker.dumps((initializer, tuple(initargs)))
-        self._lock = threading.Lock()
-        self._writing = threading.Lock()
-        self._ids = itertools.count(1)
-        self._futures = {}
-        self._decoders = {}  # of calls' streams: pieces may break off within a character
-        self._down = False
-        self._broken = None
-        self._process = subprocess.Popen(args, env=environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self._said = []
-        self._listener = threading.Thread(target=self._say, daemon=True)
-        self._listener.start()
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        self._owner = os.getpid()
-        _open.add(self)
+        self._calls = _Calls(args, environ)
+        self._calls.executor = weakref.ref(self, self._calls.dropped)
 
     def submit(self, fn, /, *args, **kwargs):
-        future = _Future()
-        with self._lock:
-            self._check()
+        self._calls.check()
         try:
             call = pickle.dumps((sys.version_info[:2], self._init, _worker.dumps((fn, args, kwargs))), pickle.HIGHEST_PROTOCOL)
             if len(call) > _worker.LARGEST:
                 raise ValueError("the call and its arguments have %d bytes, at most %d are allowed: write large arguments to a file that nodes can read" % (len(call), _worker.LARGEST))
         except Exception as e:
+            future = _Future()
             future.set_running_or_notify_cancel()
             future.set_exception(e)
             return future
-        with self._lock:
-            self._check()
-            number = next(self._ids)
-            self._futures[number] = future
-            future._give_up = lambda: self._cancel(number)
-        self._write(_SUBMIT, number, call)
-        return future
+        return self._calls.submit(call)
 
-    def _check(self):
-        if self._broken is not None:
-            raise concurrent.futures.BrokenExecutor(self._broken)
-        if self._down:
-            raise RuntimeError("cannot schedule new futures after shutdown")
-
-    def map(self, fn, *iterables, timeout=None, chunksize=1):
-        """As Executor.map. chunksize items make one call."""
+    def map(self, fn, *iterables, timeout=None, chunksize=1, buffersize=None):
+        """As Executor.map. chunksize items make one call. With buffersize, no more calls than that are ahead of the results that were taken."""
         if chunksize < 1:
             raise ValueError("chunksize must be >= 1")
-        if chunksize == 1:
-            return super().map(fn, *iterables, timeout=timeout)
+        if buffersize is not None and not isinstance(buffersize, int):
+            raise TypeError("buffersize must be an integer or None")
+        if buffersize is not None and buffersize < 1:
+            raise ValueError("buffersize must be None or > 0")
         items = zip(*iterables)
+        if chunksize == 1:
+            return self._results(((fn, *x) for x in items), timeout, buffersize)
         chunks = iter(lambda: list(itertools.islice(items, chunksize)), [])
-        done = super().map(lambda chunk: [fn(*x) for x in chunk], chunks, timeout=timeout)
+        done = self._results(((lambda chunk: [fn(*x) for x in chunk], chunk) for chunk in chunks), timeout, buffersize)
         return itertools.chain.from_iterable(done)
 
+    def _results(self, calls, timeout, most):
+        end = None if timeout is None else timeout + time.monotonic()
+        ahead = collections.deque(self.submit(*c) for c in itertools.islice(calls, most))
+
+        def results():
+            try:
+                while ahead:
+                    value = ahead[0].result(None if end is None else end - time.monotonic())
+                    ahead.popleft()
+                    for c in itertools.islice(calls, None if most is None else 1):
+                        ahead.append(self.submit(*c))
+                    yield value
+            finally:
+                for future in ahead:
+                    future.cancel()
+
+        return results()
+
     def shutdown(self, wait=True, *, cancel_futures=False):
-        with self._lock:
-            self._down = True
-            rest = list(self._futures.values())
-        if cancel_futures:
-            for future in rest:
-                future.cancel()
-        if wait:
-            concurrent.futures.wait(rest)
-            self._end()
-        else:
-            threading.Thread(target=lambda: (concurrent.futures.wait(rest), self._end()), daemon=True).start()
-
-    def _end(self):
-        _open.discard(self)
-        with self._writing:
-            try:
-                self._process.stdin.close()
-            except OSError:
-                pass
-        self._process.wait()
-        if threading.current_thread() is not self._reader:
-            self._reader.join()
-
-    def _write(self, what, number, rest=b""):
-        with self._writing:  # not under the other lock, which the reader needs to go on
-            try:
-                self._process.stdin.write(struct.pack(">IBQ", len(rest) + 9, what, number) + rest)
-                self._process.stdin.flush()
-            except (OSError, ValueError):
-                pass  # the reader notices the end
-
-    def _cancel(self, number):
-        with self._lock:
-            known = self._futures.pop(number, None) is not None
-        if known:
-            self._write(_CANCEL, number)
-
-    def _say(self):
-        for line in self._process.stderr:
-            self._said.append(line.decode("utf-8", "replace"))
-            del self._said[:-20]
-        self._process.stderr.close()
-
-    def _read(self):
-        out = self._process.stdout
-        while True:
-            head = out.read(13)
-            if len(head) < 13:
-                break
-            size, what, number = struct.unpack(">IBQ", head)
-            self._take(what, number, out.read(size - 9))
-        out.close()
-        self._process.wait()
-        self._listener.join()
-        why = "".join(self._said).strip() or "heddle has ended with exit code %s" % self._process.returncode
-        with self._lock:
-            if not self._down or self._futures:
-                self._broken = why
-            rest, self._futures = list(self._futures.values()), {}
-        for future in rest:
-            self._settle(future, error=concurrent.futures.BrokenExecutor(why))
-
-    def _take(self, what, number, rest):
-        if what in (_STDOUT, _STDERR):
-            decoder = self._decoders.get((what, number))
-            if decoder is None:
-                decoder = self._decoders[what, number] = codecs.getincrementaldecoder("utf-8")("replace")
-            return _print(what, decoder.decode(rest))
-        for stream in (_STDOUT, _STDERR):
-            decoder = self._decoders.pop((stream, number), None)
-            if decoder is not None:
-                _print(stream, decoder.decode(b"", True))
-        with self._lock:
-            future = self._futures.pop(number, None)
-        if future is None:
-            return
-        if what == _RESULT:
-            try:
-                good, value, text = pickle.loads(rest)
-            except BaseException as e:
-                return self._settle(future, error=e)
-            if good:
-                return self._settle(future, value)
-            value.__cause__ = _RemoteTraceback(text)
-            self._settle(future, error=value)
-        elif what == _CANCELED:
-            future.cancel()
-        elif what == _LATE:
-            self._settle(future, error=TimedOut("the call has taken too long"))
-        else:
-            self._settle(future, error=concurrent.futures.BrokenExecutor(rest.decode("utf-8", "replace")))
-
-    @staticmethod
-    def _settle(future, value=None, error=None):
-        with future._condition:
-            if future.cancelled():
-                return
-            future.set_running_or_notify_cancel()
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(value)
+        self._calls.shutdown(wait, cancel_futures)

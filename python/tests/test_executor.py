@@ -2,6 +2,7 @@
 with $HEDDLE_TEST_PROBES they go by probes."""
 
 import concurrent.futures
+import gc
 import io
 import os
 import sys
@@ -226,7 +227,7 @@ class LifeTest(unittest.TestCase):
             seen = e.submit(lambda: {k: v for k, v in __import__("os").environ.items() if "SECRET" in k}).result()
             self.assertEqual(seen, {"SECRET": "of the call's"})
             if os.path.exists("/proc/self/cmdline"):
-                with open("/proc/%d/cmdline" % e._process.pid) as f:
+                with open("/proc/%d/cmdline" % e._calls.process.pid) as f:
                     self.assertNotIn("of the call's", f.read())
 
     def test_timeout(self):
@@ -242,6 +243,59 @@ class LifeTest(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "after shutdown"):
             e.submit(times, 1)
         e.shutdown()
+
+    def test_an_executor_that_nobody_has_ends_with_its_calls(self):
+        e = executor(1)
+        process, future = e._calls.process, e.submit(times, 2)
+        del e
+        gc.collect()
+        self.assertEqual(future.result(timeout=60), 6)
+        del future
+        self.assertEqual(process.wait(60), 0)
+
+    def test_callbacks_that_exit(self):
+        with executor(1) as e, mock.patch("sys.stderr", io.StringIO()) as err:
+            before, future = e.submit(time.sleep, 10000), e.submit(times, 2)
+            future.add_done_callback(lambda _: sys.exit(3))
+            before.cancel()
+            self.assertEqual(e.submit(times, 3).result(timeout=60), 9)
+        self.assertIn("SystemExit: 3", err.getvalue())
+
+    def test_a_forked_process_has_no_calls(self):
+        with executor(1) as e:
+            pending = e.submit(times, 1)
+            pid = os.fork()
+            if pid == 0:
+                code = 1
+                try:
+                    pending.cancel()
+                    e.shutdown()
+                    e.submit(times, 2)
+                except RuntimeError as x:
+                    code = 0 if "forked from" in str(x) else 2
+                finally:
+                    os._exit(code)
+            self.assertEqual(os.waitpid(pid, 0)[1], 0)
+            self.assertEqual([pending.result(timeout=60), e.submit(times, 3).result(timeout=60)], [3, 9])
+
+    def test_buffersize(self):
+        taken = []
+
+        def items():
+            for n in range(100):
+                taken.append(n)
+                yield n
+
+        with executor(2) as e:
+            for chunksize in 1, 5:
+                del taken[:]
+                results = e.map(times, items(), buffersize=4, chunksize=chunksize)
+                self.assertEqual(next(results), 0)
+                self.assertEqual(len(taken), 5 * chunksize)
+                self.assertEqual(list(results), [3 * n for n in range(1, 100)])
+            for bad, error in (0, ValueError), (1.5, TypeError):
+                with self.assertRaises(error):
+                    e.map(times, [1], buffersize=bad)
 
     def test_faults_have_reasons(self):
         with executor(1, python="no-such-python") as e:
