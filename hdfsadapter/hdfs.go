@@ -247,6 +247,9 @@ func (s *hdfsStore) blocks(ctx context.Context, name string, offset, length int6
 			block.Hosts = append(block.Hosts, host)
 			block.Names = append(block.Names, address(id, false))
 			block.Racks = append(block.Racks, path.Join(at.GetLocation(), address(id, false)))
+			if whole, used := at.GetCacheCapacity(), at.GetCacheUsed(); whole > used {
+				block.CacheRoom = max(block.CacheRoom, clamp(whole-used))
+			}
 			if i < len(cached) && cached[i] {
 				block.Cached = append(block.Cached, host)
 			}

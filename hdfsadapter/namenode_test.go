@@ -2,6 +2,9 @@ package hdfsadapter
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -101,4 +104,44 @@ func FuzzNameNode(f *testing.F) {
 		}
 		newDataNodes(true, 0).choose(b, func(*pb.DatanodeID, string) bool { return false })
 	})
+}
+
+// Nor of the directives of a pool.
+func TestDirectivesThatDoNotAdvanceEnd(t *testing.T) {
+	stats := &pb.CacheDirectiveStats{}
+	stats.SetBytesNeeded(1)
+	stats.SetBytesCached(1)
+	stats.SetFilesNeeded(1)
+	stats.SetFilesCached(1)
+	stats.SetHasExpired(true)
+	info := &pb.CacheDirectiveInfo{}
+	info.SetId(7)
+	e := &pb.CacheDirectiveEntry{}
+	e.SetInfo(info)
+	e.SetStats(stats)
+	r := &pb.ListCacheDirectivesResponse{}
+	r.SetElements([]*pb.CacheDirectiveEntry{e})
+	r.SetHasMore(true)
+	b, err := proto.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := Location{SchemeHDFS, "nn:1", "/"}
+	a := &Adapter{deflt: at, ctx: t.Context()}
+	f := &FS{a: a, stores: map[string]*hdfsStore{at.Authority: {a: a, nn: scriptedNameNode(b)}}}
+	if all, err := f.Directives(t.Context(), "p"); err == nil || !strings.Contains(err.Error(), "directive 7") {
+		t.Errorf("%v, %v", all, err)
+	}
+	r.SetHasMore(false)
+	if b, err = proto.Marshal(r); err != nil {
+		t.Fatal(err)
+	}
+	f.stores[at.Authority].nn = scriptedNameNode(b)
+	if all, err := f.Directives(t.Context(), "p"); err != nil || !slices.Equal(all, []Directive{{7, true}}) {
+		t.Errorf("%v, %v", all, err)
+	}
+	a.deflt = Location{SchemeFile, "", "/"}
+	if _, err := f.Directives(t.Context(), "p"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("local files: %v", err)
+	}
 }

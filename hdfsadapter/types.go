@@ -58,6 +58,8 @@ type Block struct {
 	Racks   []string // topology path of each: /rack/ip:port
 	Cached  []string // those of Hosts that have it in memory
 	Corrupt bool     // no good replica is known
+	// CacheRoom is how many bytes one of Hosts can still keep in memory for the NameNode; 0: none keeps any.
+	CacheRoom int64
 	// ID and Stamp name what is in the block: a file that is replaced has other IDs, one that is appended to or cut another Stamp (the generation
 	// stamp). Both are 0 of a local file.
 	ID, Stamp uint64

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
+	"time"
 
 	"heddle/hdfsadapter"
 	"heddle/internal/userfiles"
@@ -43,7 +45,7 @@ func (n *NodeManager) openWarming(files *hdfsadapter.Adapter) error {
 			}
 			return files.As(user).OpenHere(ctx, at.String())
 		},
-		Log: n.log,
+		Log: n.log, NameNode: n.cachePool(files), CacheMost: int64(c.Int(prefix+"cache-mb")) << 20, CacheLease: c.Duration(prefix + "cache-lease-ms"),
 	})
 	for _, m := range n.warmer.Collectors() {
 		if err := n.metrics.Register(m); err != nil {
@@ -53,13 +55,71 @@ func (n *NodeManager) openWarming(files *hdfsadapter.Adapter) error {
 	return nil
 }
 
+// cachePool is the NameNode's cache; nil without a pool of it.
+func (n *NodeManager) cachePool(files *hdfsadapter.Adapter) warming.NameNode {
+	const prefix = "heddle.nodemanager.warming."
+	if pool := n.o.Conf.Text(prefix + "cache-pool"); pool != "" {
+		return &cachePool{files, pool, n.o.Conf.Duration(prefix + "cache-lease-ms")}
+	}
+	return nil
+}
+
+// cachePool makes directives of one pool as the NodeManager's own user, whose pool it is. Users' rights are asked for first (Blocks).
+type cachePool struct {
+	files *hdfsadapter.Adapter
+	pool  string
+	lease time.Duration
+}
+
+func (p *cachePool) Blocks(ctx context.Context, user, file string) ([]hdfsadapter.Block, error) {
+	if user == "" { // which would be the NodeManager's own
+		return nil, errors.New("the job has no user")
+	}
+	as := p.files.As(user)
+	at, err := as.Locate(file)
+	if err != nil {
+		return nil, err
+	}
+	root, err := as.Locate("/")
+	if err != nil {
+		return nil, err
+	}
+	if at.Scheme != root.Scheme || at.Authority != root.Authority {
+		return nil, fmt.Errorf("%s is not on %s", at, root)
+	}
+	if own, err := p.files.As("").Locate(file); err != nil || own != at { // Cache would take another one
+		return nil, fmt.Errorf("%q is no whole path", file)
+	}
+	return as.Blocks(ctx, at.String(), 0, math.MaxInt64)
+}
+
+func (p *cachePool) Cache(ctx context.Context, file string) (int64, error) {
+	return p.files.As("").Cache(ctx, file, p.pool, p.lease)
+}
+
+func (p *cachePool) Keep(ctx context.Context, id int64) error {
+	return p.files.As("").KeepCached(ctx, id, p.lease)
+}
+
+func (p *cachePool) Uncache(ctx context.Context, id int64) error {
+	return p.files.As("").Uncache(ctx, id)
+}
+
+func (p *cachePool) Directives(ctx context.Context) ([]hdfsadapter.Directive, error) {
+	return p.files.As("").Directives(ctx, p.pool)
+}
+
 // localized returns who learns of ApplicationMasters' resources what jobs will read; nil if nobody does.
 func (n *NodeManager) localized() func(allocation.Grant, map[string]string) {
 	if n.warmer == nil {
 		return nil
 	}
 	var reading sync.WaitGroup
-	n.closing(func() { within.Wait(&reading, n.s.disks.Patience) })
+	ctx, cancel := context.WithCancel(context.Background())
+	n.closing(func() {
+		cancel()
+		within.Wait(&reading, n.s.disks.Patience)
+	})
 	return func(g allocation.Grant, paths map[string]string) {
 		app, uid := g.ID.Attempt.App, userfiles.Anybody
 		files := warming.Resources{List: paths[warming.ListLink], Splits: paths[warming.SplitLink]}
@@ -73,13 +133,14 @@ func (n *NodeManager) localized() func(allocation.Grant, map[string]string) {
 			}
 			uid = owner.ID()
 		}
-		reading.Go(func() { // a disk may not answer
+		n.warmer.Begin(app, g.User)
+		reading.Go(func() { // a disk may not answer, nor a NameNode
 			in, err := warming.ReadJob(app, files, n.disks.Local.All(), uid)
 			if err != nil {
 				n.log.WithError(err).WithField("app", app.String()).Info("The input of the job is not read ahead")
 				return
 			}
-			n.warmer.Learn(in)
+			n.warmer.Learn(ctx, in)
 			n.kick()
 		})
 	}

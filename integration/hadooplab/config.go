@@ -1,6 +1,7 @@
 package hadooplab
 
 import (
+	_ "embed"
 	"encoding/xml"
 	"fmt"
 	"maps"
@@ -173,6 +174,9 @@ func (l *Lab) settings() map[string]string {
 			"mapreduce.jobhistory.admin.address":  at("history-admin"),
 		})
 	}
+	if o.Cache > 0 {
+		s["dfs.datanode.max.locked.memory"] = strconv.FormatInt(o.Cache, 10)
+	}
 	maps.Copy(s, o.Site)
 	return s
 }
@@ -250,6 +254,18 @@ log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n
 log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR
 log4j.logger.http.requests=WARN
 `
+
+//go:embed CachingDataNode.java
+var cachingDataNode []byte
+
+// dataNodeClass is the class, or its source, of DataNodes.
+func dataNodeClass(o Options, dir string) (string, error) {
+	if o.Cache == 0 {
+		return "org.apache.hadoop.hdfs.server.datanode.DataNode", nil
+	}
+	source := filepath.Join(dir, "CachingDataNode.java")
+	return source, os.WriteFile(source, cachingDataNode, 0o644)
+}
 
 // dataNodeHost returns a DataNode's host name in block locations.
 func dataNodeHost(i int) string {

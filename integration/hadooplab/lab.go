@@ -41,6 +41,8 @@ type Options struct {
 	Heap string
 	// LogLevel is the lowest level that Hadoop's daemons log; INFO by default.
 	LogLevel string
+	// Cache is how many bytes each DataNode can keep in memory for the NameNode.
+	Cache int64
 	// Site has further settings. Their names determine their files.
 	Site map[string]string
 	// Dir is the lab's folder. "" stands for a temporary one, which is removed at the end.
@@ -161,8 +163,12 @@ func (l *Lab) startHDFS(ctx context.Context) error {
 			return err
 		}
 	}
+	class, err := dataNodeClass(l.options, l.dir)
+	if err != nil {
+		return err
+	}
 	for i := 1; i <= l.options.DataNodes; i++ {
-		if err := l.launch(fmt.Sprintf("datanode%d", i), "org.apache.hadoop.hdfs.server.datanode.DataNode", l.dataNodeArgs(i)...); err != nil {
+		if err := l.launch(fmt.Sprintf("datanode%d", i), class, l.dataNodeArgs(i)...); err != nil {
 			return err
 		}
 	}

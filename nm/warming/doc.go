@@ -8,6 +8,12 @@
 // ([Warmer.Inputs]). The ResourceManager tells each node which of these ranges maps will read there, and from then on how many of the
 // maps that could run there still wait ([Warmer.Order]).
 //
+// # What the NameNode caches
+//
+// With Config.NameNode files that a job reads whole are cached by the NameNode, as long as maps of the job wait: the node of its
+// ApplicationMaster adds directives, renews them and removes them. They expire by themselves where a node was killed. Splits of these files are
+// reported without a file, so that no node reads them ahead.
+//
 // # What is read, and how much
 //
 // The ranges of jobs are read in the order in which MapReduce starts maps, as the job's user, from the DataNode of this host alone.

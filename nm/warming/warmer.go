@@ -27,7 +27,7 @@ const (
 // File is an open file.
 type File = io.ReadSeekCloser
 
-// Config is what a Warmer works with. All fields must be set.
+// Config is what a Warmer works with. All fields but the last three must be set.
 type Config struct {
 	Window  int64 // bytes that were read for maps that still wait, at most
 	Rate    int64 // bytes a second that all readers read together
@@ -35,6 +35,10 @@ type Config struct {
 	// Open opens a file as a user for reading from this host's DataNode. It fails if it is on another file system than the cluster's.
 	Open func(ctx context.Context, user, file string) (File, error)
 	Log  *logrus.Entry
+	// NameNode caches files of jobs whose ApplicationMasters run here, CacheMost bytes of them at a time, by directives that hold for CacheLease. nil: it caches none.
+	NameNode   NameNode
+	CacheMost  int64
+	CacheLease time.Duration
 }
 
 // Range is a part of a file that a map will read on this node. Position is its place among all ranges of the job that this node's host
@@ -67,7 +71,7 @@ type place struct {
 	host string // "": on this node
 }
 
-// Warmer warms the input of jobs. Its methods are safe for concurrent use and return at once, but for Run.
+// Warmer warms the input of jobs. Its methods are safe for concurrent use and return at once, but for Run and Learn.
 type Warmer struct {
 	cfg     Config
 	pace    pace
@@ -77,7 +81,9 @@ type Warmer struct {
 	mu     sync.Mutex
 	inputs []report
 	jobs   []*job
-	told   map[place]int // for how many maps, as the ResourceManager knows it
+	told   map[place]int                  // for how many maps, as the ResourceManager knows it
+	begun  map[records.ApplicationID]bool // jobs whose ApplicationMasters have started here, and that haven't ended
+	cache  *cache                         // nil: the NameNode caches nothing
 }
 
 // report is a job's input that the ResourceManager is to be told of.
@@ -103,15 +109,34 @@ type held struct {
 
 // New returns a Warmer. Run makes it work.
 func New(cfg Config) *Warmer {
-	w := &Warmer{cfg: cfg, pace: pace{rate: cfg.Rate}, wake: make(chan struct{}, 1), told: map[place]int{}}
+	w := &Warmer{cfg: cfg, pace: pace{rate: cfg.Rate}, wake: make(chan struct{}, 1), told: map[place]int{}, begun: map[records.ApplicationID]bool{}}
+	if cfg.NameNode != nil {
+		w.cache = newCache(cfg.NameNode, cfg.CacheMost, cfg.CacheLease, cfg.Log)
+	}
 	w.metrics = newMetrics(w)
 	return w
 }
 
-// Learn takes the input of a job whose ApplicationMaster starts here. It is reported until End.
-func (w *Warmer) Learn(in *Input) {
+// Begin says that the ApplicationMaster of a user's job starts here: Learn may follow until End.
+func (w *Warmer) Begin(app records.ApplicationID, user string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.begun[app] = true
+	if w.cache != nil {
+		w.cache.begin(app, user)
+	}
+}
+
+// Learn takes the input of a job that has begun, which is reported until End. What the NameNode caches isn't read ahead by nodes. Learn may wait for the NameNode.
+func (w *Warmer) Learn(ctx context.Context, in *Input) {
+	if w.cache != nil {
+		in = w.cache.take(ctx, in)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.begun[in.App] {
+		return
+	}
 	w.forget(in.App)
 	splits := len(in.Splits)
 	for _, r := range w.inputs {
@@ -151,6 +176,9 @@ func (w *Warmer) Staged() (out []Staged) {
 				is[place{app: j.App}]++
 			}
 		}
+	}
+	if w.cache != nil {
+		w.cache.staged(is)
 	}
 	for at := range w.told {
 		if _, still := is[at]; !still {
@@ -204,6 +232,15 @@ func (w *Warmer) End(app records.ApplicationID) {
 	defer w.mu.Unlock()
 	w.forget(app)
 	w.drop(app)
+	w.uncache(app)
+	delete(w.begun, app)
+}
+
+// uncache ends what the NameNode caches of a job.
+func (w *Warmer) uncache(app records.ApplicationID) {
+	if w.cache != nil {
+		w.cache.end(app)
+	}
 }
 
 // drop ends the order for a job. The lock is held.
@@ -219,6 +256,9 @@ func (w *Warmer) Order(o Order) {
 	switch {
 	case o.Waiting <= 0:
 		w.drop(o.App)
+		if o.Total <= 0 {
+			w.uncache(o.App)
+		}
 	case o.Ranges == nil && i >= 0:
 		w.jobs[i].Waiting = min(o.Waiting, w.jobs[i].Waiting) // an older word may come late
 		w.jobs[i].release()
@@ -285,6 +325,9 @@ func (w *Warmer) take() (*job, Range) {
 func (w *Warmer) Run(ctx context.Context) {
 	var readers sync.WaitGroup
 	defer readers.Wait()
+	if w.cache != nil {
+		readers.Go(func() { w.cache.run(ctx) })
+	}
 	for range w.cfg.Readers {
 		readers.Go(func() { w.work(ctx) })
 	}

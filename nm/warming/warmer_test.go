@@ -207,10 +207,14 @@ func TestInputsAreToldToEachResourceManager(t *testing.T) {
 		}
 		return all
 	}
-	w.Learn(&Input{App: appID(1)})
-	w.Learn(&Input{App: appID(2)})
+	learn := func(in *Input) {
+		w.Begin(in.App, "alice")
+		w.Learn(t.Context(), in)
+	}
+	learn(&Input{App: appID(1)})
+	learn(&Input{App: appID(2)})
 	all := told(2)
-	w.Learn(&Input{App: appID(2)}) // a second attempt, before the word of the first has arrived
+	learn(&Input{App: appID(2)}) // a second attempt, before the word of the first has arrived
 	w.Told(all, nil)
 	if left := told(1); left[0].App != appID(2) {
 		t.Errorf("%v is left", left[0].App)
@@ -220,13 +224,13 @@ func TestInputsAreToldToEachResourceManager(t *testing.T) {
 	w.End(appID(1))
 	told(1)
 	for i := range int32(2 * maxInputs) {
-		w.Learn(&Input{App: appID(100 + i)})
+		learn(&Input{App: appID(100 + i)})
 	}
 	told(maxInputs)
 	w.Reset()
 	for i := range int32(2 * maxInputs) {
 		w.End(appID(100 + i))
-		w.Learn(&Input{App: appID(100 + i), Splits: make([]Split, maxHeld/2)})
+		learn(&Input{App: appID(100 + i), Splits: make([]Split, maxHeld/2)})
 	}
 	told(3) // with the second job, which has none, two of so many splits
 }

@@ -4209,6 +4209,1222 @@ func (b0 SetTimesResponse_builder) Build() *SetTimesResponse {
 	return m0
 }
 
+type CacheDirectiveInfo struct {
+	state                  protoimpl.MessageState        `protogen:"opaque.v1"`
+	xxx_hidden_Id          int64                         `protobuf:"varint,1,opt,name=id"`
+	xxx_hidden_Path        *string                       `protobuf:"bytes,2,opt,name=path"`
+	xxx_hidden_Replication uint32                        `protobuf:"varint,3,opt,name=replication"`
+	xxx_hidden_Pool        *string                       `protobuf:"bytes,4,opt,name=pool"`
+	xxx_hidden_Expiration  *CacheDirectiveInfoExpiration `protobuf:"bytes,5,opt,name=expiration"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *CacheDirectiveInfo) Reset() {
+	*x = CacheDirectiveInfo{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CacheDirectiveInfo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CacheDirectiveInfo) ProtoMessage() {}
+
+func (x *CacheDirectiveInfo) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *CacheDirectiveInfo) GetId() int64 {
+	if x != nil {
+		return x.xxx_hidden_Id
+	}
+	return 0
+}
+
+func (x *CacheDirectiveInfo) GetPath() string {
+	if x != nil {
+		if x.xxx_hidden_Path != nil {
+			return *x.xxx_hidden_Path
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *CacheDirectiveInfo) GetReplication() uint32 {
+	if x != nil {
+		return x.xxx_hidden_Replication
+	}
+	return 0
+}
+
+func (x *CacheDirectiveInfo) GetPool() string {
+	if x != nil {
+		if x.xxx_hidden_Pool != nil {
+			return *x.xxx_hidden_Pool
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *CacheDirectiveInfo) GetExpiration() *CacheDirectiveInfoExpiration {
+	if x != nil {
+		return x.xxx_hidden_Expiration
+	}
+	return nil
+}
+
+func (x *CacheDirectiveInfo) SetId(v int64) {
+	x.xxx_hidden_Id = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 5)
+}
+
+func (x *CacheDirectiveInfo) SetPath(v string) {
+	x.xxx_hidden_Path = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
+}
+
+func (x *CacheDirectiveInfo) SetReplication(v uint32) {
+	x.xxx_hidden_Replication = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
+}
+
+func (x *CacheDirectiveInfo) SetPool(v string) {
+	x.xxx_hidden_Pool = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+}
+
+func (x *CacheDirectiveInfo) SetExpiration(v *CacheDirectiveInfoExpiration) {
+	x.xxx_hidden_Expiration = v
+}
+
+func (x *CacheDirectiveInfo) HasId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *CacheDirectiveInfo) HasPath() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *CacheDirectiveInfo) HasReplication() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *CacheDirectiveInfo) HasPool() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *CacheDirectiveInfo) HasExpiration() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Expiration != nil
+}
+
+func (x *CacheDirectiveInfo) ClearId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Id = 0
+}
+
+func (x *CacheDirectiveInfo) ClearPath() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Path = nil
+}
+
+func (x *CacheDirectiveInfo) ClearReplication() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Replication = 0
+}
+
+func (x *CacheDirectiveInfo) ClearPool() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Pool = nil
+}
+
+func (x *CacheDirectiveInfo) ClearExpiration() {
+	x.xxx_hidden_Expiration = nil
+}
+
+type CacheDirectiveInfo_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Id          *int64
+	Path        *string
+	Replication *uint32
+	Pool        *string
+	Expiration  *CacheDirectiveInfoExpiration
+}
+
+func (b0 CacheDirectiveInfo_builder) Build() *CacheDirectiveInfo {
+	m0 := &CacheDirectiveInfo{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Id != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 5)
+		x.xxx_hidden_Id = *b.Id
+	}
+	if b.Path != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
+		x.xxx_hidden_Path = b.Path
+	}
+	if b.Replication != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
+		x.xxx_hidden_Replication = *b.Replication
+	}
+	if b.Pool != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
+		x.xxx_hidden_Pool = b.Pool
+	}
+	x.xxx_hidden_Expiration = b.Expiration
+	return m0
+}
+
+type CacheDirectiveInfoExpiration struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Millis      int64                  `protobuf:"varint,1,req,name=millis"`
+	xxx_hidden_IsRelative  bool                   `protobuf:"varint,2,req,name=isRelative"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *CacheDirectiveInfoExpiration) Reset() {
+	*x = CacheDirectiveInfoExpiration{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CacheDirectiveInfoExpiration) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CacheDirectiveInfoExpiration) ProtoMessage() {}
+
+func (x *CacheDirectiveInfoExpiration) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *CacheDirectiveInfoExpiration) GetMillis() int64 {
+	if x != nil {
+		return x.xxx_hidden_Millis
+	}
+	return 0
+}
+
+func (x *CacheDirectiveInfoExpiration) GetIsRelative() bool {
+	if x != nil {
+		return x.xxx_hidden_IsRelative
+	}
+	return false
+}
+
+func (x *CacheDirectiveInfoExpiration) SetMillis(v int64) {
+	x.xxx_hidden_Millis = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 2)
+}
+
+func (x *CacheDirectiveInfoExpiration) SetIsRelative(v bool) {
+	x.xxx_hidden_IsRelative = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 2)
+}
+
+func (x *CacheDirectiveInfoExpiration) HasMillis() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *CacheDirectiveInfoExpiration) HasIsRelative() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *CacheDirectiveInfoExpiration) ClearMillis() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Millis = 0
+}
+
+func (x *CacheDirectiveInfoExpiration) ClearIsRelative() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_IsRelative = false
+}
+
+type CacheDirectiveInfoExpiration_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Millis     *int64
+	IsRelative *bool
+}
+
+func (b0 CacheDirectiveInfoExpiration_builder) Build() *CacheDirectiveInfoExpiration {
+	m0 := &CacheDirectiveInfoExpiration{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Millis != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 2)
+		x.xxx_hidden_Millis = *b.Millis
+	}
+	if b.IsRelative != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 2)
+		x.xxx_hidden_IsRelative = *b.IsRelative
+	}
+	return m0
+}
+
+type CacheDirectiveStats struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_BytesNeeded int64                  `protobuf:"varint,1,req,name=bytesNeeded"`
+	xxx_hidden_BytesCached int64                  `protobuf:"varint,2,req,name=bytesCached"`
+	xxx_hidden_FilesNeeded int64                  `protobuf:"varint,3,req,name=filesNeeded"`
+	xxx_hidden_FilesCached int64                  `protobuf:"varint,4,req,name=filesCached"`
+	xxx_hidden_HasExpired  bool                   `protobuf:"varint,5,req,name=hasExpired"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *CacheDirectiveStats) Reset() {
+	*x = CacheDirectiveStats{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CacheDirectiveStats) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CacheDirectiveStats) ProtoMessage() {}
+
+func (x *CacheDirectiveStats) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *CacheDirectiveStats) GetBytesNeeded() int64 {
+	if x != nil {
+		return x.xxx_hidden_BytesNeeded
+	}
+	return 0
+}
+
+func (x *CacheDirectiveStats) GetBytesCached() int64 {
+	if x != nil {
+		return x.xxx_hidden_BytesCached
+	}
+	return 0
+}
+
+func (x *CacheDirectiveStats) GetFilesNeeded() int64 {
+	if x != nil {
+		return x.xxx_hidden_FilesNeeded
+	}
+	return 0
+}
+
+func (x *CacheDirectiveStats) GetFilesCached() int64 {
+	if x != nil {
+		return x.xxx_hidden_FilesCached
+	}
+	return 0
+}
+
+func (x *CacheDirectiveStats) GetHasExpired() bool {
+	if x != nil {
+		return x.xxx_hidden_HasExpired
+	}
+	return false
+}
+
+func (x *CacheDirectiveStats) SetBytesNeeded(v int64) {
+	x.xxx_hidden_BytesNeeded = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 5)
+}
+
+func (x *CacheDirectiveStats) SetBytesCached(v int64) {
+	x.xxx_hidden_BytesCached = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
+}
+
+func (x *CacheDirectiveStats) SetFilesNeeded(v int64) {
+	x.xxx_hidden_FilesNeeded = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
+}
+
+func (x *CacheDirectiveStats) SetFilesCached(v int64) {
+	x.xxx_hidden_FilesCached = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+}
+
+func (x *CacheDirectiveStats) SetHasExpired(v bool) {
+	x.xxx_hidden_HasExpired = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 5)
+}
+
+func (x *CacheDirectiveStats) HasBytesNeeded() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *CacheDirectiveStats) HasBytesCached() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *CacheDirectiveStats) HasFilesNeeded() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *CacheDirectiveStats) HasFilesCached() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *CacheDirectiveStats) HasHasExpired() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *CacheDirectiveStats) ClearBytesNeeded() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_BytesNeeded = 0
+}
+
+func (x *CacheDirectiveStats) ClearBytesCached() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_BytesCached = 0
+}
+
+func (x *CacheDirectiveStats) ClearFilesNeeded() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_FilesNeeded = 0
+}
+
+func (x *CacheDirectiveStats) ClearFilesCached() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_FilesCached = 0
+}
+
+func (x *CacheDirectiveStats) ClearHasExpired() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_HasExpired = false
+}
+
+type CacheDirectiveStats_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	BytesNeeded *int64
+	BytesCached *int64
+	FilesNeeded *int64
+	FilesCached *int64
+	HasExpired  *bool
+}
+
+func (b0 CacheDirectiveStats_builder) Build() *CacheDirectiveStats {
+	m0 := &CacheDirectiveStats{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.BytesNeeded != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 5)
+		x.xxx_hidden_BytesNeeded = *b.BytesNeeded
+	}
+	if b.BytesCached != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
+		x.xxx_hidden_BytesCached = *b.BytesCached
+	}
+	if b.FilesNeeded != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
+		x.xxx_hidden_FilesNeeded = *b.FilesNeeded
+	}
+	if b.FilesCached != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
+		x.xxx_hidden_FilesCached = *b.FilesCached
+	}
+	if b.HasExpired != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 5)
+		x.xxx_hidden_HasExpired = *b.HasExpired
+	}
+	return m0
+}
+
+type AddCacheDirectiveRequest struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Info        *CacheDirectiveInfo    `protobuf:"bytes,1,req,name=info"`
+	xxx_hidden_CacheFlags  uint32                 `protobuf:"varint,2,opt,name=cacheFlags"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *AddCacheDirectiveRequest) Reset() {
+	*x = AddCacheDirectiveRequest{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[30]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddCacheDirectiveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddCacheDirectiveRequest) ProtoMessage() {}
+
+func (x *AddCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[30]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *AddCacheDirectiveRequest) GetInfo() *CacheDirectiveInfo {
+	if x != nil {
+		return x.xxx_hidden_Info
+	}
+	return nil
+}
+
+func (x *AddCacheDirectiveRequest) GetCacheFlags() uint32 {
+	if x != nil {
+		return x.xxx_hidden_CacheFlags
+	}
+	return 0
+}
+
+func (x *AddCacheDirectiveRequest) SetInfo(v *CacheDirectiveInfo) {
+	x.xxx_hidden_Info = v
+}
+
+func (x *AddCacheDirectiveRequest) SetCacheFlags(v uint32) {
+	x.xxx_hidden_CacheFlags = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 2)
+}
+
+func (x *AddCacheDirectiveRequest) HasInfo() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Info != nil
+}
+
+func (x *AddCacheDirectiveRequest) HasCacheFlags() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *AddCacheDirectiveRequest) ClearInfo() {
+	x.xxx_hidden_Info = nil
+}
+
+func (x *AddCacheDirectiveRequest) ClearCacheFlags() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_CacheFlags = 0
+}
+
+type AddCacheDirectiveRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Info       *CacheDirectiveInfo
+	CacheFlags *uint32
+}
+
+func (b0 AddCacheDirectiveRequest_builder) Build() *AddCacheDirectiveRequest {
+	m0 := &AddCacheDirectiveRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_Info = b.Info
+	if b.CacheFlags != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 2)
+		x.xxx_hidden_CacheFlags = *b.CacheFlags
+	}
+	return m0
+}
+
+type AddCacheDirectiveResponse struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Id          int64                  `protobuf:"varint,1,req,name=id"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *AddCacheDirectiveResponse) Reset() {
+	*x = AddCacheDirectiveResponse{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AddCacheDirectiveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AddCacheDirectiveResponse) ProtoMessage() {}
+
+func (x *AddCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *AddCacheDirectiveResponse) GetId() int64 {
+	if x != nil {
+		return x.xxx_hidden_Id
+	}
+	return 0
+}
+
+func (x *AddCacheDirectiveResponse) SetId(v int64) {
+	x.xxx_hidden_Id = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *AddCacheDirectiveResponse) HasId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *AddCacheDirectiveResponse) ClearId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Id = 0
+}
+
+type AddCacheDirectiveResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Id *int64
+}
+
+func (b0 AddCacheDirectiveResponse_builder) Build() *AddCacheDirectiveResponse {
+	m0 := &AddCacheDirectiveResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Id != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Id = *b.Id
+	}
+	return m0
+}
+
+type ModifyCacheDirectiveRequest struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Info        *CacheDirectiveInfo    `protobuf:"bytes,1,req,name=info"`
+	xxx_hidden_CacheFlags  uint32                 `protobuf:"varint,2,opt,name=cacheFlags"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *ModifyCacheDirectiveRequest) Reset() {
+	*x = ModifyCacheDirectiveRequest{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModifyCacheDirectiveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModifyCacheDirectiveRequest) ProtoMessage() {}
+
+func (x *ModifyCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ModifyCacheDirectiveRequest) GetInfo() *CacheDirectiveInfo {
+	if x != nil {
+		return x.xxx_hidden_Info
+	}
+	return nil
+}
+
+func (x *ModifyCacheDirectiveRequest) GetCacheFlags() uint32 {
+	if x != nil {
+		return x.xxx_hidden_CacheFlags
+	}
+	return 0
+}
+
+func (x *ModifyCacheDirectiveRequest) SetInfo(v *CacheDirectiveInfo) {
+	x.xxx_hidden_Info = v
+}
+
+func (x *ModifyCacheDirectiveRequest) SetCacheFlags(v uint32) {
+	x.xxx_hidden_CacheFlags = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 2)
+}
+
+func (x *ModifyCacheDirectiveRequest) HasInfo() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Info != nil
+}
+
+func (x *ModifyCacheDirectiveRequest) HasCacheFlags() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *ModifyCacheDirectiveRequest) ClearInfo() {
+	x.xxx_hidden_Info = nil
+}
+
+func (x *ModifyCacheDirectiveRequest) ClearCacheFlags() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_CacheFlags = 0
+}
+
+type ModifyCacheDirectiveRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Info       *CacheDirectiveInfo
+	CacheFlags *uint32
+}
+
+func (b0 ModifyCacheDirectiveRequest_builder) Build() *ModifyCacheDirectiveRequest {
+	m0 := &ModifyCacheDirectiveRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_Info = b.Info
+	if b.CacheFlags != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 2)
+		x.xxx_hidden_CacheFlags = *b.CacheFlags
+	}
+	return m0
+}
+
+type ModifyCacheDirectiveResponse struct {
+	state         protoimpl.MessageState `protogen:"opaque.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModifyCacheDirectiveResponse) Reset() {
+	*x = ModifyCacheDirectiveResponse{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModifyCacheDirectiveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModifyCacheDirectiveResponse) ProtoMessage() {}
+
+func (x *ModifyCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+type ModifyCacheDirectiveResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+}
+
+func (b0 ModifyCacheDirectiveResponse_builder) Build() *ModifyCacheDirectiveResponse {
+	m0 := &ModifyCacheDirectiveResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	return m0
+}
+
+type RemoveCacheDirectiveRequest struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Id          int64                  `protobuf:"varint,1,req,name=id"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *RemoveCacheDirectiveRequest) Reset() {
+	*x = RemoveCacheDirectiveRequest{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveCacheDirectiveRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveCacheDirectiveRequest) ProtoMessage() {}
+
+func (x *RemoveCacheDirectiveRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *RemoveCacheDirectiveRequest) GetId() int64 {
+	if x != nil {
+		return x.xxx_hidden_Id
+	}
+	return 0
+}
+
+func (x *RemoveCacheDirectiveRequest) SetId(v int64) {
+	x.xxx_hidden_Id = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *RemoveCacheDirectiveRequest) HasId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *RemoveCacheDirectiveRequest) ClearId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Id = 0
+}
+
+type RemoveCacheDirectiveRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Id *int64
+}
+
+func (b0 RemoveCacheDirectiveRequest_builder) Build() *RemoveCacheDirectiveRequest {
+	m0 := &RemoveCacheDirectiveRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Id != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Id = *b.Id
+	}
+	return m0
+}
+
+type RemoveCacheDirectiveResponse struct {
+	state         protoimpl.MessageState `protogen:"opaque.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RemoveCacheDirectiveResponse) Reset() {
+	*x = RemoveCacheDirectiveResponse{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RemoveCacheDirectiveResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RemoveCacheDirectiveResponse) ProtoMessage() {}
+
+func (x *RemoveCacheDirectiveResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+type RemoveCacheDirectiveResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+}
+
+func (b0 RemoveCacheDirectiveResponse_builder) Build() *RemoveCacheDirectiveResponse {
+	m0 := &RemoveCacheDirectiveResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	return m0
+}
+
+type ListCacheDirectivesRequest struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_PrevId      int64                  `protobuf:"varint,1,req,name=prevId"`
+	xxx_hidden_Filter      *CacheDirectiveInfo    `protobuf:"bytes,2,req,name=filter"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *ListCacheDirectivesRequest) Reset() {
+	*x = ListCacheDirectivesRequest{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCacheDirectivesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCacheDirectivesRequest) ProtoMessage() {}
+
+func (x *ListCacheDirectivesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ListCacheDirectivesRequest) GetPrevId() int64 {
+	if x != nil {
+		return x.xxx_hidden_PrevId
+	}
+	return 0
+}
+
+func (x *ListCacheDirectivesRequest) GetFilter() *CacheDirectiveInfo {
+	if x != nil {
+		return x.xxx_hidden_Filter
+	}
+	return nil
+}
+
+func (x *ListCacheDirectivesRequest) SetPrevId(v int64) {
+	x.xxx_hidden_PrevId = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 2)
+}
+
+func (x *ListCacheDirectivesRequest) SetFilter(v *CacheDirectiveInfo) {
+	x.xxx_hidden_Filter = v
+}
+
+func (x *ListCacheDirectivesRequest) HasPrevId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *ListCacheDirectivesRequest) HasFilter() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Filter != nil
+}
+
+func (x *ListCacheDirectivesRequest) ClearPrevId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_PrevId = 0
+}
+
+func (x *ListCacheDirectivesRequest) ClearFilter() {
+	x.xxx_hidden_Filter = nil
+}
+
+type ListCacheDirectivesRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	PrevId *int64
+	Filter *CacheDirectiveInfo
+}
+
+func (b0 ListCacheDirectivesRequest_builder) Build() *ListCacheDirectivesRequest {
+	m0 := &ListCacheDirectivesRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.PrevId != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 2)
+		x.xxx_hidden_PrevId = *b.PrevId
+	}
+	x.xxx_hidden_Filter = b.Filter
+	return m0
+}
+
+type CacheDirectiveEntry struct {
+	state            protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Info  *CacheDirectiveInfo    `protobuf:"bytes,1,req,name=info"`
+	xxx_hidden_Stats *CacheDirectiveStats   `protobuf:"bytes,2,req,name=stats"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *CacheDirectiveEntry) Reset() {
+	*x = CacheDirectiveEntry{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CacheDirectiveEntry) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CacheDirectiveEntry) ProtoMessage() {}
+
+func (x *CacheDirectiveEntry) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *CacheDirectiveEntry) GetInfo() *CacheDirectiveInfo {
+	if x != nil {
+		return x.xxx_hidden_Info
+	}
+	return nil
+}
+
+func (x *CacheDirectiveEntry) GetStats() *CacheDirectiveStats {
+	if x != nil {
+		return x.xxx_hidden_Stats
+	}
+	return nil
+}
+
+func (x *CacheDirectiveEntry) SetInfo(v *CacheDirectiveInfo) {
+	x.xxx_hidden_Info = v
+}
+
+func (x *CacheDirectiveEntry) SetStats(v *CacheDirectiveStats) {
+	x.xxx_hidden_Stats = v
+}
+
+func (x *CacheDirectiveEntry) HasInfo() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Info != nil
+}
+
+func (x *CacheDirectiveEntry) HasStats() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Stats != nil
+}
+
+func (x *CacheDirectiveEntry) ClearInfo() {
+	x.xxx_hidden_Info = nil
+}
+
+func (x *CacheDirectiveEntry) ClearStats() {
+	x.xxx_hidden_Stats = nil
+}
+
+type CacheDirectiveEntry_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Info  *CacheDirectiveInfo
+	Stats *CacheDirectiveStats
+}
+
+func (b0 CacheDirectiveEntry_builder) Build() *CacheDirectiveEntry {
+	m0 := &CacheDirectiveEntry{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_Info = b.Info
+	x.xxx_hidden_Stats = b.Stats
+	return m0
+}
+
+type ListCacheDirectivesResponse struct {
+	state                  protoimpl.MessageState  `protogen:"opaque.v1"`
+	xxx_hidden_Elements    *[]*CacheDirectiveEntry `protobuf:"bytes,1,rep,name=elements"`
+	xxx_hidden_HasMore     bool                    `protobuf:"varint,2,req,name=hasMore"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *ListCacheDirectivesResponse) Reset() {
+	*x = ListCacheDirectivesResponse{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCacheDirectivesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCacheDirectivesResponse) ProtoMessage() {}
+
+func (x *ListCacheDirectivesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ListCacheDirectivesResponse) GetElements() []*CacheDirectiveEntry {
+	if x != nil {
+		if x.xxx_hidden_Elements != nil {
+			return *x.xxx_hidden_Elements
+		}
+	}
+	return nil
+}
+
+func (x *ListCacheDirectivesResponse) GetHasMore() bool {
+	if x != nil {
+		return x.xxx_hidden_HasMore
+	}
+	return false
+}
+
+func (x *ListCacheDirectivesResponse) SetElements(v []*CacheDirectiveEntry) {
+	x.xxx_hidden_Elements = &v
+}
+
+func (x *ListCacheDirectivesResponse) SetHasMore(v bool) {
+	x.xxx_hidden_HasMore = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 2)
+}
+
+func (x *ListCacheDirectivesResponse) HasHasMore() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *ListCacheDirectivesResponse) ClearHasMore() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_HasMore = false
+}
+
+type ListCacheDirectivesResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Elements []*CacheDirectiveEntry
+	HasMore  *bool
+}
+
+func (b0 ListCacheDirectivesResponse_builder) Build() *ListCacheDirectivesResponse {
+	m0 := &ListCacheDirectivesResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_Elements = &b.Elements
+	if b.HasMore != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 2)
+		x.xxx_hidden_HasMore = *b.HasMore
+	}
+	return m0
+}
+
 var File_yarn_pb_hdfs_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_hdfs_proto_rawDesc = "" +
@@ -4377,7 +5593,53 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\x03src\x18\x01 \x02(\tR\x03src\x12\x14\n" +
 	"\x05mtime\x18\x02 \x02(\x04R\x05mtime\x12\x14\n" +
 	"\x05atime\x18\x03 \x02(\x04R\x05atime\"\x12\n" +
-	"\x10SetTimesResponse*\x85\x01\n" +
+	"\x10SetTimesResponse\"\xb9\x01\n" +
+	"\x12CacheDirectiveInfo\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12 \n" +
+	"\vreplication\x18\x03 \x01(\rR\vreplication\x12\x12\n" +
+	"\x04pool\x18\x04 \x01(\tR\x04pool\x12I\n" +
+	"\n" +
+	"expiration\x18\x05 \x01(\v2).heddle.yarn.CacheDirectiveInfoExpirationR\n" +
+	"expiration\"V\n" +
+	"\x1cCacheDirectiveInfoExpiration\x12\x16\n" +
+	"\x06millis\x18\x01 \x02(\x03R\x06millis\x12\x1e\n" +
+	"\n" +
+	"isRelative\x18\x02 \x02(\bR\n" +
+	"isRelative\"\xbd\x01\n" +
+	"\x13CacheDirectiveStats\x12 \n" +
+	"\vbytesNeeded\x18\x01 \x02(\x03R\vbytesNeeded\x12 \n" +
+	"\vbytesCached\x18\x02 \x02(\x03R\vbytesCached\x12 \n" +
+	"\vfilesNeeded\x18\x03 \x02(\x03R\vfilesNeeded\x12 \n" +
+	"\vfilesCached\x18\x04 \x02(\x03R\vfilesCached\x12\x1e\n" +
+	"\n" +
+	"hasExpired\x18\x05 \x02(\bR\n" +
+	"hasExpired\"o\n" +
+	"\x18AddCacheDirectiveRequest\x123\n" +
+	"\x04info\x18\x01 \x02(\v2\x1f.heddle.yarn.CacheDirectiveInfoR\x04info\x12\x1e\n" +
+	"\n" +
+	"cacheFlags\x18\x02 \x01(\rR\n" +
+	"cacheFlags\"+\n" +
+	"\x19AddCacheDirectiveResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x02(\x03R\x02id\"r\n" +
+	"\x1bModifyCacheDirectiveRequest\x123\n" +
+	"\x04info\x18\x01 \x02(\v2\x1f.heddle.yarn.CacheDirectiveInfoR\x04info\x12\x1e\n" +
+	"\n" +
+	"cacheFlags\x18\x02 \x01(\rR\n" +
+	"cacheFlags\"\x1e\n" +
+	"\x1cModifyCacheDirectiveResponse\"-\n" +
+	"\x1bRemoveCacheDirectiveRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x02(\x03R\x02id\"\x1e\n" +
+	"\x1cRemoveCacheDirectiveResponse\"m\n" +
+	"\x1aListCacheDirectivesRequest\x12\x16\n" +
+	"\x06prevId\x18\x01 \x02(\x03R\x06prevId\x127\n" +
+	"\x06filter\x18\x02 \x02(\v2\x1f.heddle.yarn.CacheDirectiveInfoR\x06filter\"\x82\x01\n" +
+	"\x13CacheDirectiveEntry\x123\n" +
+	"\x04info\x18\x01 \x02(\v2\x1f.heddle.yarn.CacheDirectiveInfoR\x04info\x126\n" +
+	"\x05stats\x18\x02 \x02(\v2 .heddle.yarn.CacheDirectiveStatsR\x05stats\"u\n" +
+	"\x1bListCacheDirectivesResponse\x12<\n" +
+	"\belements\x18\x01 \x03(\v2 .heddle.yarn.CacheDirectiveEntryR\belements\x12\x18\n" +
+	"\ahasMore\x18\x02 \x02(\bR\ahasMore*\x85\x01\n" +
 	"\vStorageType\x12\x10\n" +
 	"\fSTORAGE_DISK\x10\x01\x12\x0f\n" +
 	"\vSTORAGE_SSD\x10\x02\x12\x13\n" +
@@ -4387,40 +5649,52 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\x0eSTORAGE_NVDIMM\x10\x06B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_hdfs_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_yarn_pb_hdfs_proto_msgTypes = make([]protoimpl.MessageInfo, 27)
+var file_yarn_pb_hdfs_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
 var file_yarn_pb_hdfs_proto_goTypes = []any{
-	(StorageType)(0),                  // 0: heddle.yarn.StorageType
-	(DatanodeInfo_AdminState)(0),      // 1: heddle.yarn.DatanodeInfo.AdminState
-	(HdfsFileStatus_FileType)(0),      // 2: heddle.yarn.HdfsFileStatus.FileType
-	(HdfsFileStatus_Flags)(0),         // 3: heddle.yarn.HdfsFileStatus.Flags
-	(*GetBlockLocationsRequest)(nil),  // 4: heddle.yarn.GetBlockLocationsRequest
-	(*GetBlockLocationsResponse)(nil), // 5: heddle.yarn.GetBlockLocationsResponse
-	(*ExtendedBlock)(nil),             // 6: heddle.yarn.ExtendedBlock
-	(*DatanodeID)(nil),                // 7: heddle.yarn.DatanodeID
-	(*DatanodeInfo)(nil),              // 8: heddle.yarn.DatanodeInfo
-	(*LocatedBlock)(nil),              // 9: heddle.yarn.LocatedBlock
-	(*LocatedBlocks)(nil),             // 10: heddle.yarn.LocatedBlocks
-	(*FsPermission)(nil),              // 11: heddle.yarn.FsPermission
-	(*HdfsFileStatus)(nil),            // 12: heddle.yarn.HdfsFileStatus
-	(*GetFileInfoRequest)(nil),        // 13: heddle.yarn.GetFileInfoRequest
-	(*GetFileInfoResponse)(nil),       // 14: heddle.yarn.GetFileInfoResponse
-	(*GetListingRequest)(nil),         // 15: heddle.yarn.GetListingRequest
-	(*DirectoryListing)(nil),          // 16: heddle.yarn.DirectoryListing
-	(*GetListingResponse)(nil),        // 17: heddle.yarn.GetListingResponse
-	(*MkdirsRequest)(nil),             // 18: heddle.yarn.MkdirsRequest
-	(*MkdirsResponse)(nil),            // 19: heddle.yarn.MkdirsResponse
-	(*Rename2Request)(nil),            // 20: heddle.yarn.Rename2Request
-	(*Rename2Response)(nil),           // 21: heddle.yarn.Rename2Response
-	(*DeleteRequest)(nil),             // 22: heddle.yarn.DeleteRequest
-	(*DeleteResponse)(nil),            // 23: heddle.yarn.DeleteResponse
-	(*CompleteResponse)(nil),          // 24: heddle.yarn.CompleteResponse
-	(*SetPermissionRequest)(nil),      // 25: heddle.yarn.SetPermissionRequest
-	(*SetPermissionResponse)(nil),     // 26: heddle.yarn.SetPermissionResponse
-	(*SetOwnerRequest)(nil),           // 27: heddle.yarn.SetOwnerRequest
-	(*SetOwnerResponse)(nil),          // 28: heddle.yarn.SetOwnerResponse
-	(*SetTimesRequest)(nil),           // 29: heddle.yarn.SetTimesRequest
-	(*SetTimesResponse)(nil),          // 30: heddle.yarn.SetTimesResponse
-	(*Token)(nil),                     // 31: heddle.yarn.Token
+	(StorageType)(0),                     // 0: heddle.yarn.StorageType
+	(DatanodeInfo_AdminState)(0),         // 1: heddle.yarn.DatanodeInfo.AdminState
+	(HdfsFileStatus_FileType)(0),         // 2: heddle.yarn.HdfsFileStatus.FileType
+	(HdfsFileStatus_Flags)(0),            // 3: heddle.yarn.HdfsFileStatus.Flags
+	(*GetBlockLocationsRequest)(nil),     // 4: heddle.yarn.GetBlockLocationsRequest
+	(*GetBlockLocationsResponse)(nil),    // 5: heddle.yarn.GetBlockLocationsResponse
+	(*ExtendedBlock)(nil),                // 6: heddle.yarn.ExtendedBlock
+	(*DatanodeID)(nil),                   // 7: heddle.yarn.DatanodeID
+	(*DatanodeInfo)(nil),                 // 8: heddle.yarn.DatanodeInfo
+	(*LocatedBlock)(nil),                 // 9: heddle.yarn.LocatedBlock
+	(*LocatedBlocks)(nil),                // 10: heddle.yarn.LocatedBlocks
+	(*FsPermission)(nil),                 // 11: heddle.yarn.FsPermission
+	(*HdfsFileStatus)(nil),               // 12: heddle.yarn.HdfsFileStatus
+	(*GetFileInfoRequest)(nil),           // 13: heddle.yarn.GetFileInfoRequest
+	(*GetFileInfoResponse)(nil),          // 14: heddle.yarn.GetFileInfoResponse
+	(*GetListingRequest)(nil),            // 15: heddle.yarn.GetListingRequest
+	(*DirectoryListing)(nil),             // 16: heddle.yarn.DirectoryListing
+	(*GetListingResponse)(nil),           // 17: heddle.yarn.GetListingResponse
+	(*MkdirsRequest)(nil),                // 18: heddle.yarn.MkdirsRequest
+	(*MkdirsResponse)(nil),               // 19: heddle.yarn.MkdirsResponse
+	(*Rename2Request)(nil),               // 20: heddle.yarn.Rename2Request
+	(*Rename2Response)(nil),              // 21: heddle.yarn.Rename2Response
+	(*DeleteRequest)(nil),                // 22: heddle.yarn.DeleteRequest
+	(*DeleteResponse)(nil),               // 23: heddle.yarn.DeleteResponse
+	(*CompleteResponse)(nil),             // 24: heddle.yarn.CompleteResponse
+	(*SetPermissionRequest)(nil),         // 25: heddle.yarn.SetPermissionRequest
+	(*SetPermissionResponse)(nil),        // 26: heddle.yarn.SetPermissionResponse
+	(*SetOwnerRequest)(nil),              // 27: heddle.yarn.SetOwnerRequest
+	(*SetOwnerResponse)(nil),             // 28: heddle.yarn.SetOwnerResponse
+	(*SetTimesRequest)(nil),              // 29: heddle.yarn.SetTimesRequest
+	(*SetTimesResponse)(nil),             // 30: heddle.yarn.SetTimesResponse
+	(*CacheDirectiveInfo)(nil),           // 31: heddle.yarn.CacheDirectiveInfo
+	(*CacheDirectiveInfoExpiration)(nil), // 32: heddle.yarn.CacheDirectiveInfoExpiration
+	(*CacheDirectiveStats)(nil),          // 33: heddle.yarn.CacheDirectiveStats
+	(*AddCacheDirectiveRequest)(nil),     // 34: heddle.yarn.AddCacheDirectiveRequest
+	(*AddCacheDirectiveResponse)(nil),    // 35: heddle.yarn.AddCacheDirectiveResponse
+	(*ModifyCacheDirectiveRequest)(nil),  // 36: heddle.yarn.ModifyCacheDirectiveRequest
+	(*ModifyCacheDirectiveResponse)(nil), // 37: heddle.yarn.ModifyCacheDirectiveResponse
+	(*RemoveCacheDirectiveRequest)(nil),  // 38: heddle.yarn.RemoveCacheDirectiveRequest
+	(*RemoveCacheDirectiveResponse)(nil), // 39: heddle.yarn.RemoveCacheDirectiveResponse
+	(*ListCacheDirectivesRequest)(nil),   // 40: heddle.yarn.ListCacheDirectivesRequest
+	(*CacheDirectiveEntry)(nil),          // 41: heddle.yarn.CacheDirectiveEntry
+	(*ListCacheDirectivesResponse)(nil),  // 42: heddle.yarn.ListCacheDirectivesResponse
+	(*Token)(nil),                        // 43: heddle.yarn.Token
 }
 var file_yarn_pb_hdfs_proto_depIdxs = []int32{
 	10, // 0: heddle.yarn.GetBlockLocationsResponse.locations:type_name -> heddle.yarn.LocatedBlocks
@@ -4428,9 +5702,9 @@ var file_yarn_pb_hdfs_proto_depIdxs = []int32{
 	1,  // 2: heddle.yarn.DatanodeInfo.adminState:type_name -> heddle.yarn.DatanodeInfo.AdminState
 	6,  // 3: heddle.yarn.LocatedBlock.b:type_name -> heddle.yarn.ExtendedBlock
 	8,  // 4: heddle.yarn.LocatedBlock.locs:type_name -> heddle.yarn.DatanodeInfo
-	31, // 5: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
+	43, // 5: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
 	0,  // 6: heddle.yarn.LocatedBlock.storageTypes:type_name -> heddle.yarn.StorageType
-	31, // 7: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
+	43, // 7: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
 	9,  // 8: heddle.yarn.LocatedBlocks.blocks:type_name -> heddle.yarn.LocatedBlock
 	9,  // 9: heddle.yarn.LocatedBlocks.lastBlock:type_name -> heddle.yarn.LocatedBlock
 	2,  // 10: heddle.yarn.HdfsFileStatus.fileType:type_name -> heddle.yarn.HdfsFileStatus.FileType
@@ -4442,11 +5716,18 @@ var file_yarn_pb_hdfs_proto_depIdxs = []int32{
 	11, // 16: heddle.yarn.MkdirsRequest.masked:type_name -> heddle.yarn.FsPermission
 	11, // 17: heddle.yarn.MkdirsRequest.unmasked:type_name -> heddle.yarn.FsPermission
 	11, // 18: heddle.yarn.SetPermissionRequest.permission:type_name -> heddle.yarn.FsPermission
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	32, // 19: heddle.yarn.CacheDirectiveInfo.expiration:type_name -> heddle.yarn.CacheDirectiveInfoExpiration
+	31, // 20: heddle.yarn.AddCacheDirectiveRequest.info:type_name -> heddle.yarn.CacheDirectiveInfo
+	31, // 21: heddle.yarn.ModifyCacheDirectiveRequest.info:type_name -> heddle.yarn.CacheDirectiveInfo
+	31, // 22: heddle.yarn.ListCacheDirectivesRequest.filter:type_name -> heddle.yarn.CacheDirectiveInfo
+	31, // 23: heddle.yarn.CacheDirectiveEntry.info:type_name -> heddle.yarn.CacheDirectiveInfo
+	33, // 24: heddle.yarn.CacheDirectiveEntry.stats:type_name -> heddle.yarn.CacheDirectiveStats
+	41, // 25: heddle.yarn.ListCacheDirectivesResponse.elements:type_name -> heddle.yarn.CacheDirectiveEntry
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_hdfs_proto_init() }
@@ -4461,7 +5742,7 @@ func file_yarn_pb_hdfs_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_hdfs_proto_rawDesc), len(file_yarn_pb_hdfs_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   27,
+			NumMessages:   39,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

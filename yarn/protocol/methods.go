@@ -124,6 +124,11 @@ var (
 	SetOwner          = repeatable[pb.SetOwnerRequest, pb.SetOwnerResponse](HDFSClient, "setOwner")
 	SetTimes          = repeatable[pb.SetTimesRequest, pb.SetTimesResponse](HDFSClient, "setTimes")
 
+	AddCacheDirective    = once[pb.AddCacheDirectiveRequest, pb.AddCacheDirectiveResponse](HDFSClient, "addCacheDirective")
+	ModifyCacheDirective = repeatable[pb.ModifyCacheDirectiveRequest, pb.ModifyCacheDirectiveResponse](HDFSClient, "modifyCacheDirective")
+	RemoveCacheDirective = repeatable[pb.RemoveCacheDirectiveRequest, pb.RemoveCacheDirectiveResponse](HDFSClient, "removeCacheDirective")
+	ListCacheDirectives  = repeatable[pb.ListCacheDirectivesRequest, pb.ListCacheDirectivesResponse](HDFSClient, "listCacheDirectives")
+
 	GetHDFSToken    = repeatable[pb.GetDelegationTokenRequest, pb.GetDelegationTokenResponse](HDFSClient, "getDelegationToken")
 	RenewHDFSToken  = repeatable[pb.RenewDelegationTokenRequest, pb.RenewDelegationTokenResponse](HDFSClient, "renewDelegationToken")
 	CancelHDFSToken = repeatable[pb.CancelDelegationTokenRequest, pb.CancelDelegationTokenResponse](HDFSClient, "cancelDelegationToken")

@@ -72,8 +72,8 @@ func (w *Warming) Hear(from records.NodeID, news News) {
 		} else if !w.master(s.App, from) {
 			continue
 		}
-		if node, total := w.jobs.On(s.App, host); total > 0 {
-			w.Config.Staged(s.App, node, min(max(s.Maps, 0), total))
+		if node, maps, found := w.jobs.InMemory(s.App, host, s.Host != "", s.Maps); found {
+			w.Config.Staged(s.App, node, maps)
 		}
 	}
 }

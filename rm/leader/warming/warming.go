@@ -78,18 +78,28 @@ type host struct {
 	node           records.NodeID
 	total, waiting int
 	peak           int // of the containers that were asked for at a time
+	own, cached    int // maps whose input the node has in memory, and the NameNode has there
 	ranges         []Range
 }
 
 // Knows reports whether the input of an application is known.
 func (js *Jobs) Knows(app records.ApplicationID) bool { return js.jobs[app] != nil }
 
-// On is the node on a host that has input of a job, and of how many maps; 0: of none.
-func (js *Jobs) On(app records.ApplicationID, name string) (node records.NodeID, total int) {
-	if j := js.jobs[app]; j != nil && j.hosts[name] != nil {
-		return j.hosts[name].node, j.hosts[name].total
+// InMemory takes for how many maps of a job the input is in memory on a host: read ahead by the node there, or cached for the NameNode. It returns the node, and for how many
+// it is together; found is false if the host has no input of the job.
+func (js *Jobs) InMemory(app records.ApplicationID, name string, cached bool, maps int) (node records.NodeID, together int, found bool) {
+	j := js.jobs[app]
+	if j == nil || j.hosts[name] == nil {
+		return node, 0, false
 	}
-	return node, 0
+	h := j.hosts[name]
+	maps = min(max(maps, 0), h.total)
+	if cached {
+		h.cached = maps
+	} else {
+		h.own = maps
+	}
+	return h.node, min(h.own+h.cached, h.total), true
 }
 
 // Learn takes the input of a job whose ApplicationMaster runs on a node, and returns the orders for the nodes on its hosts. Repeated words replace earlier ones.
@@ -119,7 +129,8 @@ func (js *Jobs) Learn(app records.ApplicationID, user string, master records.Nod
 	for _, name := range j.order {
 		h := j.hosts[name]
 		if before != nil && before.hosts[name] != nil {
-			h.waiting, h.peak = min(h.waiting, before.hosts[name].waiting), before.hosts[name].peak
+			b := before.hosts[name]
+			h.waiting, h.peak, h.own, h.cached = min(h.waiting, b.waiting), b.peak, b.own, b.cached
 		}
 		if h.waiting == 0 || len(h.ranges) == 0 {
 			continue

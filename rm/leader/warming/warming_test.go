@@ -200,16 +200,23 @@ func TestTheMastersNodeHearsWhenAllMapsHaveStarted(t *testing.T) {
 	}
 }
 
-// A host has input of as many maps as name it.
-func TestWhoHasInput(t *testing.T) {
+// What a node has read ahead and what the NameNode has cached there count together, for as many maps as have their input on the host.
+func TestInputInMemory(t *testing.T) {
 	var js Jobs
-	js.Learn(app(1), "alice", am, []Split{split(0, "a", "b"), {Hosts: []string{"a"}}}, nodeOf)
-	for host, want := range map[string]int{"a": 2, "b": 1, "am": 0} {
-		if node, n := js.On(app(1), host); n != want || n > 0 && node.Host != host {
-			t.Errorf("%s: %d maps, on %v", host, n, node)
+	js.Learn(app(1), "alice", am, []Split{split(0, "a", "b"), split(1, "a"), {Hosts: []string{"a"}}}, nodeOf)
+	for i, x := range []struct {
+		host   string
+		cached bool
+		maps   int
+		want   int
+	}{{"a", false, 1, 1}, {"a", true, 1, 2}, {"a", true, 9, 3}, {"b", true, 1 << 40, 1}, {"a", false, 0, 3}, {"a", true, -1, 0}} {
+		if node, n, found := js.InMemory(app(1), x.host, x.cached, x.maps); !found || n != x.want || node.Host != x.host {
+			t.Errorf("%d: %d maps, on %v", i, n, node)
 		}
 	}
-	if _, n := js.On(app(2), "a"); n != 0 {
-		t.Errorf("%d maps of a job that nobody knows", n)
+	for id, host := range map[records.ApplicationID]string{app(1): "am", app(2): "a"} {
+		if _, _, found := js.InMemory(id, host, true, 1); found {
+			t.Errorf("%v has input on %s", id, host)
+		}
 	}
 }
