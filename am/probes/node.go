@@ -135,6 +135,7 @@ func (n *node) attend(ctx context.Context) {
 func (n *node) talkOver(ctx context.Context, c *wire.Conn) (good bool, err error) {
 	defer c.Close()
 	defer context.AfterFunc(ctx, c.Close)()
+	c.Hasty()
 	if err := c.Send(&wire.Greeting{Scheduler: n.s.o.ID}); err != nil {
 		return false, err
 	}

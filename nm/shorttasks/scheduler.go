@@ -81,6 +81,7 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 		return errors.New(why)
 	}
 	defer s.leave()
+	c.Hasty()
 	if err := n.o.Admitted(who); err != nil {
 		_ = c.Send(&wire.Refusal{Reason: "the node can't note that the application works here"}) // likewise
 		return err

@@ -12,24 +12,36 @@ import (
 // for room. A peer may take nothing because it is busy, or waits for somebody itself. Its kernel answers then, and drops what it has no room
 // for: where more than a little waits to be sent, lost packets mean nothing, and only Silence says that it is lost. TCP_USER_TIMEOUT would
 // end such connections.
-func deaf(c net.Conn, since time.Duration) (is bool) {
+func deaf(c net.Conn, since time.Duration) bool {
+	i, ok := infoOf(c)
+	return ok && (i.Retransmits > 0 && i.Notsent_bytes < little && time.Duration(i.Last_ack_recv)*time.Millisecond >= since || i.Probes >= unanswered)
+}
+
+// unheard reports whether a peer's kernel has still to acknowledge something, though it has room for it, and for how long it has acknowledged nothing. What a message
+// takes there and back doesn't count.
+func unheard(c net.Conn) (age time.Duration, waits bool) {
+	i, ok := infoOf(c)
+	if !ok {
+		return 0, false
+	}
+	return time.Duration(i.Last_ack_recv)*time.Millisecond - 2*time.Duration(i.Min_rtt)*time.Microsecond, i.Unacked > 0 && i.Notsent_bytes < little
+}
+
+// infoOf is what the kernel knows of a connection.
+func infoOf(c net.Conn) (info *unix.TCPInfo, ok bool) {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = t.NetConn()
 	}
 	s, ok := c.(syscall.Conn)
 	if !ok {
-		return false
+		return nil, false
 	}
 	raw, err := s.SyscallConn()
 	if err != nil {
-		return false
+		return nil, false
 	}
-	err = raw.Control(func(fd uintptr) {
-		i, err := unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO)
-		again := err == nil && i.Retransmits > 0 && i.Notsent_bytes < little && time.Duration(i.Last_ack_recv)*time.Millisecond >= since
-		is = again || err == nil && i.Probes >= unanswered
-	})
-	return is && err == nil
+	controlled := raw.Control(func(fd uintptr) { info, err = unix.GetsockoptTCPInfo(int(fd), unix.IPPROTO_TCP, unix.TCP_INFO) })
+	return info, controlled == nil && err == nil
 }
 
 // little is how many bytes fill no peer's buffer.

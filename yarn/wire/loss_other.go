@@ -9,3 +9,6 @@ import (
 
 // deaf is never noticed on this system: a loss is noticed after Silence.
 func deaf(net.Conn, time.Duration) bool { return false }
+
+// unheard is never known on this system.
+func unheard(net.Conn) (time.Duration, bool) { return 0, false }
