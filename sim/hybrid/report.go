@@ -74,7 +74,7 @@ type EireneReport struct {
 // metrics collects what a report says.
 type metrics struct {
 	waits  [2][]sim.Time // of tasks of short and of long jobs
-	levels []int32       // slots taken, every 5 s
+	levels []level       // slots taken, every 5 s
 
 	area  float64  // slots taken, times ns, after warm
 	since sim.Time // when that was counted last
@@ -102,7 +102,28 @@ func index(long bool) int {
 	return 0
 }
 
-func (m *metrics) sample(busy int) { m.levels = append(m.levels, int32(busy)) }
+// level is so many samples in a row of as many taken slots. Between jobs that are years apart there are hundreds of millions.
+type level struct{ busy, times int }
+
+func (m *metrics) sample(busy, times int) {
+	if n := len(m.levels); n > 0 && m.levels[n-1].busy == busy {
+		m.levels[n-1].times += times
+		return
+	}
+	m.levels = append(m.levels, level{busy, times})
+}
+
+// between are the samples from a number on, below another one.
+func (m *metrics) between(from, to int) (all []level, times int) {
+	at := 0
+	for _, l := range m.levels {
+		first, end := max(at, from), min(at+l.times, to)
+		if at += l.times; first < end {
+			all, times = append(all, level{l.busy, end - first}), times+end-first
+		}
+	}
+	return all, times
+}
 
 func (m *metrics) begun(long bool, waited sim.Time) {
 	m.waits[index(long)] = append(m.waits[index(long)], waited)
@@ -156,18 +177,23 @@ func (m *metrics) report(c *cluster) *Report {
 
 // use returns the mean and median share of taken slots between two times, in percent.
 func (m *metrics) use(from, to sim.Time, workers int) (mean, median float64) {
-	first, last := int((from+sampling-1)/sampling), min(int(to/sampling)+1, len(m.levels))
-	if first >= last {
+	levels, k := m.between(int((from+sampling-1)/sampling), int(to/sampling)+1)
+	if k == 0 {
 		return 0, 0
 	}
-	levels := slices.Sorted(slices.Values(m.levels[first:last]))
-	sum := 0
-	for _, n := range levels {
-		sum += int(n)
+	slices.SortFunc(levels, func(a, b level) int { return a.busy - b.busy })
+	sum, middle, at := 0, 0, 0 // middle is of the two samples in the middle, which may be one
+	for _, l := range levels {
+		sum += l.busy * l.times
+		for _, place := range [...]int{(k - 1) / 2, k / 2} {
+			if place >= at && place < at+l.times {
+				middle += l.busy
+			}
+		}
+		at += l.times
 	}
 	of := 100 / float64(workers)
-	k := len(levels)
-	return round(float64(sum) / float64(k) * of), round(float64(levels[(k-1)/2]+levels[k/2]) / 2 * of)
+	return round(float64(sum) / float64(k) * of), round(float64(middle) / 2 * of)
 }
 
 // figures sorts times and describes them.

@@ -253,8 +253,12 @@ func (c *cluster) run() *Report {
 		case window:
 			c.resize()
 		case sample:
-			c.metrics.sample(c.busy)
-			sample += sampling
+			n := sim.Time(1)
+			if c.agenda.empty(sample) { // all samples until then are alike
+				n = max(n, (min(arrival, beat, window)-sample+sampling-1)/sampling)
+			}
+			c.metrics.sample(c.busy, int(n))
+			sample += n * sampling
 		case arrival:
 			if next == len(c.records)/10 {
 				c.metrics.area, c.metrics.since, c.metrics.warm = 0, c.now, c.now

@@ -209,7 +209,7 @@ func TestPercentilesAreInterpolated(t *testing.T) {
 	if f != (Figures{P50: 2.5, P75: 3.25, P90: 3.7, P99: 3.97, Mean: 2.5}) {
 		t.Errorf("%+v", f)
 	}
-	m := metrics{levels: []int32{0, 10, 20, 30, 40, 0}}
+	m := metrics{levels: []level{{0, 1}, {10, 1}, {20, 1}, {30, 1}, {40, 1}, {0, 1}}}
 	if mean, median := m.use(3*second, 20*second, 40); mean != 62.5 || median != 62.5 {
 		t.Errorf("%g, %g", mean, median)
 	}
@@ -224,7 +224,42 @@ func TestSamplesEndWithTheLastArrival(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r := c.run(); len(c.metrics.levels) != 3 || r.Tasks != 2 {
-		t.Errorf("%d samples until second 12, %+v", len(c.metrics.levels), r)
+	r := c.run()
+	if _, samples := c.metrics.between(0, math.MaxInt); samples != 3 || r.Tasks != 2 {
+		t.Errorf("%d samples until second 12, %+v", samples, r)
+	}
+}
+
+// Between jobs that are forty years apart nothing happens, and takes neither time nor memory.
+func TestSamplesOfYears(t *testing.T) {
+	var m metrics
+	for _, busy := range []int{0, 3, 3, 1, 2, 0} {
+		m.sample(busy, 1)
+	}
+	m.sample(0, 300_000_000)
+	if len(m.levels) != 5 {
+		t.Errorf("%d levels: %v", len(m.levels), m.levels)
+	}
+	for _, c := range []struct {
+		from, to     sim.Time
+		mean, median float64
+	}{
+		{0, 25 * second, 37.5, 37.5},
+		{1, 20 * second, 56.25, 62.5},
+		{5 * second, 19 * second, 58.333333, 75},
+		{9 * second, 9 * second, 0, 0},
+		{0, 1_500_000_000 * second, .000001, 0},
+	} {
+		if mean, median := m.use(c.from, c.to, 4); mean != c.mean || median != c.median {
+			t.Errorf("from %v to %v: mean %v, median %v", c.from, c.to, mean, median)
+		}
+	}
+	c, err := newCluster(jobsOf([]float64{0, 7}, []float64{40 * 365 * 24 * 3600, 7}), Options{Mode: "hawk", Workers: 4, Short: 50, Cutoff: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := c.run()
+	if _, samples := c.metrics.between(0, math.MaxInt); samples != 40*365*24*720+1 || r.Tasks != 2 || len(c.metrics.levels) > 5 {
+		t.Errorf("%d tasks, %d samples of %d levels", r.Tasks, samples, len(c.metrics.levels))
 	}
 }

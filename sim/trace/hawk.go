@@ -21,30 +21,29 @@ func readHawk(r io.Reader, o Options) ([]sim.Job, error) {
 		if len(fields) < 3 {
 			return fmt.Errorf("has %d fields; at least 3 are needed", len(fields))
 		}
-		at, err := strconv.ParseFloat(fields[0], 64)
+		submit, err := timeOf(fields[0], false)
 		if err != nil {
 			return fmt.Errorf("submission: %w", err)
 		}
 		n, err := strconv.Atoi(fields[1])
-		if err != nil || n < 0 || n != len(fields)-3 {
-			return fmt.Errorf("announces %s tasks but has %d", fields[1], len(fields)-3)
+		if err != nil || n < 0 {
+			return fmt.Errorf("%q is not a number of tasks", fields[1])
 		}
-		submit, err := seconds(at)
-		if err != nil {
-			return err
+		if n != len(fields)-3 {
+			return fmt.Errorf("announces %d tasks but has %d durations", n, len(fields)-3)
 		}
 		shift := same[submit]
 		same[submit] = shift + 10*sim.Time(time.Millisecond)
 		j := sim.Job{
 			Name: fmt.Sprintf("job%d", len(jobs)+1), Submit: submit + shift, Queue: o.Queue, User: o.User, AM: o.AM,
 		}
-		if j.Estimate, err = o.duration(fields[2]); err != nil {
-			return err
+		if j.Estimate, err = timeOf(fields[2], o.Whole); err != nil {
+			return fmt.Errorf("mean duration: %w", err)
 		}
 		tasks := make([]sim.Task, n)
 		for i := range tasks {
-			if tasks[i].Duration, err = o.duration(fields[3+i]); err != nil {
-				return err
+			if tasks[i].Duration, err = timeOf(fields[3+i], o.Whole); err != nil {
+				return fmt.Errorf("duration of task %d: %w", i+1, err)
 			}
 		}
 		j.Stages = []sim.Stage{{Priority: 1, Resource: o.Slot, Tasks: tasks}}
@@ -54,12 +53,13 @@ func readHawk(r io.Reader, o Options) ([]sim.Job, error) {
 	return jobs, err
 }
 
-func (o *Options) duration(text string) (sim.Time, error) {
-	s, err := strconv.ParseFloat(text, 64)
+// timeOf reads a number of seconds, and cuts it to whole ones if it is to.
+func timeOf(text string, whole bool) (sim.Time, error) {
+	s, err := number(text)
 	if err != nil {
-		return 0, fmt.Errorf("duration: %w", err)
+		return 0, err
 	}
-	if o.Whole {
+	if whole {
 		s = math.Floor(s)
 	}
 	return seconds(s)

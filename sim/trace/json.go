@@ -15,7 +15,7 @@ const mostText = 4 << 30
 
 // readText reads all of a trace. It refuses more than so many bytes.
 func readText(r io.Reader, most int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, most+1))
+	text, err := io.ReadAll(io.LimitReader(unmarked(r), most+1))
 	if err == nil && int64(len(text)) > most {
 		return nil, fmt.Errorf("it has more than %d bytes of JSON, unpacked: cut it into several traces", most)
 	}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"heddle/sim"
@@ -28,13 +27,16 @@ func readSWIM(r io.Reader, o Options) ([]sim.Job, error) {
 		var numbers [6]float64
 		for i := 1; i < 6; i++ {
 			var err error
-			if numbers[i], err = strconv.ParseFloat(strings.TrimSpace(fields[i]), 64); err != nil {
+			if numbers[i], err = number(strings.TrimSpace(fields[i])); err != nil {
 				return fmt.Errorf("field %d: %w", i+1, err)
+			}
+			if i > 2 && !(numbers[i] >= 0) {
+				return fmt.Errorf("field %d: %g bytes is less than nothing", i+1, numbers[i])
 			}
 		}
 		submit, err := seconds(numbers[1])
 		if err != nil {
-			return err
+			return fmt.Errorf("field 2: %w", err)
 		}
 		j := sim.Job{Name: fields[0], Submit: submit, Queue: o.Queue, User: o.User, AM: o.AM}
 		maps, err := o.spread(max(numbers[3], 1), numbers[3]+numbers[4])

@@ -2,11 +2,14 @@ package trace
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -154,12 +157,47 @@ func seconds(s float64) (sim.Time, error) {
 	return sim.Time(s * float64(time.Second)), nil
 }
 
+// number reads a number.
+func number(text string) (float64, error) {
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) { // what is too large is infinite, and refused for that
+		return 0, fmt.Errorf("%q is not a number", text)
+	}
+	return x, nil
+}
+
+// unmarked reads what comes behind the mark of the order of bytes that some editors put in front of a text.
+func unmarked(r io.Reader) *bufio.Reader {
+	in := bufio.NewReaderSize(r, 1<<16)
+	if begin, _ := in.Peek(len(mark)); string(begin) == mark {
+		_, _ = in.Discard(len(mark)) // it was read
+	}
+	return in
+}
+
+const mark = "\ufeff"
+
+// faulty remembers why a reader failed. A scanner gives the part of a line that it has read first.
+type faulty struct {
+	io.Reader
+	err error
+}
+
+func (f *faulty) Read(p []byte) (int, error) {
+	n, err := f.Reader.Read(p)
+	if err != nil && err != io.EOF {
+		f.err = err
+	}
+	return n, err
+}
+
 // maxTasks bounds the tasks of one job.
 const maxTasks = 1_000_000
 
 // lines calls f with each line that isn't empty. It adds the line's number to f's error.
 func lines(r io.Reader, f func(line string) error) error {
-	in := bufio.NewScanner(r)
+	from := &faulty{Reader: unmarked(r)}
+	in := bufio.NewScanner(from)
 	in.Buffer(make([]byte, 1<<20), 1<<30)
 	n := 1
 	for ; in.Scan(); n++ {
@@ -168,7 +206,7 @@ func lines(r io.Reader, f func(line string) error) error {
 			continue
 		}
 		if err := f(line); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+			return fmt.Errorf("line %d: %w", n, cmp.Or(from.err, err))
 		}
 	}
 	if err := in.Err(); err != nil {

@@ -3,6 +3,9 @@ package trace_test
 import (
 	"bytes"
 	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -158,8 +161,13 @@ func TestRefused(t *testing.T) {
 func TestBrokenLinesAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ text, want string }{
-		"a.tr":   {"1 1 3 3\n\n2 2 3 4\n", "a.tr: line 3: announces 2 tasks but has 1"},
-		"b.tr":   {"1 1 3 x\n", "b.tr: line 1: duration: "},
+		"a.tr":   {"1 1 3 3\n\n2 2 3 4\n", "a.tr: line 3: announces 2 tasks but has 1 durations"},
+		"b.tr":   {"1 1 3 x\n", `b.tr: line 1: duration of task 1: "x" is not a number`},
+		"i.tr":   {"\ufeff1 2 3 4 NaN\n", "i.tr: line 1: duration of task 2: NaN s is not between 0 and 100 years"},
+		"j.tr":   {"1 1 -3 4\n", "j.tr: line 1: mean duration: -3 s is not"},
+		"k.tr":   {"1 1.5 3 4\n", `k.tr: line 1: "1.5" is not a number of tasks`},
+		"l.tr":   {"1e999 1 3 4\n", "l.tr: line 1: submission: +Inf s is not"},
+		"m.tsv":  {"j\t1\t1\t5\t-1\t1\n", "m.tsv: line 1: field 5: -1 bytes is less than nothing"},
 		"c.tsv":  {"j\t1\t1\t1\t1\t1\nj\t1\t1\tz\t1\t1\n", "c.tsv: line 2: field 4: "},
 		"d.json": {"{\"job.tasks\": []}\n{\n\"job.start.ms\": -5}\n", "d.json: line 2: job.start.ms: "},
 		"e.json": {"{\"jobID\": \"a\"}\n{\n\"jobID\": }\n", "e.json: line 3: invalid character"},
@@ -173,6 +181,38 @@ func TestBrokenLinesAreNamed(t *testing.T) {
 		}
 		if _, err := trace.Open(file, options); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, not %s", name, err, c.want)
+		}
+	}
+}
+
+// A text may begin with the mark of the order of its bytes, and its lines may end as on other systems.
+func TestMarksAndEndsOfLines(t *testing.T) {
+	for format, text := range map[string]string{"hawk": "1 1 3 3\r\n2\t1  3 4", "swim": "j\t1\t1\t1\t1\t1\r\nk\t1\t1\t1\t1\t1\r\n", "sls": "{\"job.tasks\": []}\r\n{\"job.tasks\": []}"} {
+		o := options
+		o.Format = format
+		if jobs, err := trace.Read(strings.NewReader("\ufeff"+text), o); err != nil || len(jobs) != 2 {
+			t.Errorf("%s: %v, %v", format, jobs, err)
+		}
+	}
+}
+
+// A compressed trace that was cut off isn't taken for one with a broken line, nor for a shorter one.
+func TestCutOff(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	for i := range 1000 {
+		fmt.Fprintf(w, "%d 2 3 %d %d\n", i, i*i%97, i*i%89)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "x.tr.gz")
+	for _, n := range []int{packed.Len() / 2, packed.Len() - 9, packed.Len() - 1} {
+		if err := os.WriteFile(file, packed.Bytes()[:n], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if jobs, err := trace.Open(file, options); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("%d of %d bytes: %d jobs, %v", n, packed.Len(), len(jobs), err)
 		}
 	}
 }
