@@ -195,7 +195,8 @@ func (h *holder) ended(id records.ContainerID, why string) {
 	}
 	delete(h.held, id)
 	h.pool.Explain(id.String(), why)
-	if h.pool.State().Executors == 0 {
+	// One that had come was started all right. All of them end when this process has stood still for long.
+	if !h.pool.forget(id.String()) && h.pool.State().Executors == 0 {
 		h.failed++
 		h.last = why
 	}
@@ -210,6 +211,7 @@ func (h *holder) adjust(now time.Time) error {
 	for _, id := range h.overdue(now, h.pool.Lost()) {
 		h.pool.log.Infof("Container %v goes on without its executor, and is given back", id)
 		h.pool.Standstill(id.String(), false)
+		h.pool.forget(id.String())
 		h.master.Release(id)
 	}
 	if h.asked == 0 {
@@ -235,6 +237,7 @@ func (h *holder) adjust(now time.Time) error {
 			if id, err := records.ParseContainerID(name); err == nil {
 				delete(h.held, id)
 				h.pool.Standstill(name, false)
+				h.pool.forget(name)
 				h.master.Release(id)
 			}
 		}

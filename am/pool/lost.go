@@ -20,6 +20,15 @@ func (p *Pool) Lost() (containers []string) {
 	return containers
 }
 
+// forget forgets a container that has ended or is given back, and reports whether its executor had come.
+func (p *Pool) forget(container string) (came bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	came = p.came[container]
+	delete(p.came, container)
+	return came
+}
+
 // overdue returns the containers that should have ended by now with their executors. They are held no longer.
 func (h *holder) overdue(now time.Time, lost []string) (release []records.ContainerID) {
 	for _, name := range lost {

@@ -34,6 +34,26 @@ func TestContainersOfLostExecutors(t *testing.T) {
 	}
 }
 
+// Executors that had come weren't started in vain, though all of them are lost at once, as after a standstill of the client.
+func TestExecutorsThatHadComeWereStarted(t *testing.T) {
+	b := start(t, Options{})
+	h := &holder{pool: b.Pool, held: map[records.ContainerID]bool{}}
+	for n := range int64(2 * startFailures) {
+		id := records.ContainerID{ID: n}
+		h.held[id] = true
+		if n%2 == 0 {
+			e := b.dial(&wire.Hello{Container: id.String(), Slots: 1})
+			await.Until(t, "the executor", func() bool { return b.State().Executors == 1 })
+			e.Close()
+			await.Until(t, "its loss", func() bool { return b.State().Executors == 0 })
+		}
+		h.ended(id, "it has ended")
+	}
+	if h.failed != startFailures || len(b.came) != 0 {
+		t.Errorf("%d in vain, %d remembered", h.failed, len(b.came))
+	}
+}
+
 // The container of a lost executor is given back if it hasn't ended after a while.
 func TestContainersThatOutliveTheirExecutors(t *testing.T) {
 	id := func(n int64) records.ContainerID { return records.ContainerID{ID: n} }

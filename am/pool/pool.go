@@ -72,6 +72,7 @@ type Pool struct {
 	turn      int
 	reasons   map[string]string // of lost executors, by container
 	still     map[string]bool   // containers that stand still
+	came      map[string]bool   // containers whose executors have come
 	gone      []string          // containers of lost executors, for Lost
 	err       error
 	changed   chan struct{}
@@ -106,7 +107,7 @@ func New(o Options) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listening for executors: %w", err)
 	}
-	p := &Pool{o: o, log: o.Log, listener: l, accepter: a, reasons: map[string]string{}, still: map[string]bool{}, changed: make(chan struct{}, 1)}
+	p := &Pool{o: o, log: o.Log, listener: l, accepter: a, reasons: map[string]string{}, came: map[string]bool{}, still: map[string]bool{}, changed: make(chan struct{}, 1)}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.serving.Go(p.accept)
 	return p, nil

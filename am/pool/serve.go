@@ -66,6 +66,7 @@ func (p *Pool) serve(c *wire.Conn) {
 		return
 	}
 	p.executors = append(p.executors, e)
+	p.came[e.Container] = true
 	e.still = p.still[e.Container]
 	c.Standstill(e.still)
 	p.mu.Unlock()

@@ -174,14 +174,46 @@ func TestXargsOutlivesFailures(t *testing.T) {
 	c.oneSucceeded()
 }
 
-// Ctrl-C and a kill −9 end all commands with their daemons, and the application.
+// A client that stands still for longer than connections live goes on where it was: each command has one result. So does one whose executors were
+// lost meanwhile.
+func TestXargsStandsStill(t *testing.T) {
+	hadooplab.SkipUnlessFull(t) // it stands still for half a minute
+	c := startCluster(t, 1, 2, map[string]string{"heddle.probes.memory-mb": "2048", "heddle.probes.vcores": "4"})
+	for i, mode := range []string{"--no-bar", "--probes"} {
+		held := filepath.Join(c.dir, fmt.Sprint("held", i))
+		if err := os.Mkdir(held, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		x := c.xargs(mode, "-P", "8", "-I{}", "sh", "-c",
+			`case {} in 1??) echo $PPID > `+held+`/{}.part; mv `+held+`/{}.part `+held+`/{}; while ! test -e `+held+`/go; do sleep 0.02; done;; esac; echo {}`)
+		x.feed(0, 140)
+		executors := numbers(t, held+"/1??", 8)
+		if err := x.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(executors[0], syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30 * time.Second) // the fault itself
+		if err := os.WriteFile(filepath.Join(held, "go"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := x.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+		x.feed(140, 300)
+		x.eachOnce(300)
+	}
+}
+
+// Signals, Ctrl-C among them, and a kill −9 end all commands with their daemons, and the application.
 func TestXargsLeavesNothing(t *testing.T) {
 	c := startCluster(t, 1, 1, nil)
 	script := `setsid sh -c 'echo $$ > '$0'; exec sleep 10000' >/dev/null 2>&1 & sleep 10000`
 	for _, test := range []struct {
 		signal syscall.Signal
 		code   int
-	}{{syscall.SIGINT, 130}, {syscall.SIGKILL, -1}} {
+	}{{syscall.SIGINT, 130}, {syscall.SIGHUP, 129}, {syscall.SIGKILL, -1}} {
 		pids := filepath.Join(c.dir, test.signal.String())
 		if err := os.Mkdir(pids, 0o755); err != nil {
 			t.Fatal(err)
@@ -201,12 +233,12 @@ func TestXargsLeavesNothing(t *testing.T) {
 			gone(t, pid)
 		}
 	}
-	await.Until(t, "the end of both applications", func() bool {
+	await.Until(t, "the end of the applications", func() bool {
 		ended := map[pb.YarnApplicationState]int{}
 		for _, r := range must(c.applications().List(t.Context(), nil)) {
 			ended[r.State]++
 		}
-		return ended[pb.YarnApplicationState_FINISHED] == 1 && ended[pb.YarnApplicationState_KILLED] == 1
+		return ended[pb.YarnApplicationState_FINISHED] == 2 && ended[pb.YarnApplicationState_KILLED] == 1
 	})
 
 	// Who doesn't want to wait until a lost ResourceManager has heard of the end presses Ctrl-C again.
