@@ -135,7 +135,7 @@ func (n *NodeManager) localized() func(allocation.Grant, map[string]string) {
 		}
 		n.warmer.Begin(app, g.User)
 		reading.Go(func() { // a disk may not answer, nor a NameNode
-			in, err := warming.ReadJob(app, files, n.disks.Local.All(), uid)
+			in, err := n.warmer.Read(ctx, app, files, n.disks.Local.All(), uid)
 			if err != nil {
 				n.log.WithError(err).WithField("app", app.String()).Info("The input of the job is not read ahead")
 				return

@@ -90,13 +90,13 @@ func (c *cluster) hold(user, first string, files ...string) *held {
 	c.t.Helper()
 	dir := must(os.MkdirTemp(c.dir, "held-"))
 	h := &held{proceed: filepath.Join(dir, "go")}
-	h.xargs = c.startXargs(user, nil, "--probes", "--stage", "-P50", "-n1", "sh", "-c",
-		`: >`+dir+`/begun; until test -e `+h.proceed+`; do sleep 0.02; done; if [ -n "$HEDDLE_STAGED_INPUT" ]; then echo "$0: $(sha256sum <"$HEDDLE_STAGED_INPUT")"; else echo "$0: not in memory"; fi`)
+	h.xargs = c.startXargs(user, nil, "--probes", "--stage", "-0", "-P50", "-n1", "sh", "-c",
+		`: >`+dir+`/begun; until test -e `+h.proceed+`; do sleep 0.02; done; if [ -n "$HEDDLE_STAGED_INPUT" ]; then s=$(sha256sum <"$HEDDLE_STAGED_INPUT"); else s="not in memory"; fi; printf '%s: %s\n' "$(printf %s "$0" | tr '\n' '?')" "$s"`)
 	if first != "" {
-		fmt.Fprintln(h.in, first)
+		fmt.Fprint(h.in, first, "\x00")
 		await.Slowly(c.t, "the first command has the slot", func() bool { _, err := os.Stat(filepath.Join(dir, "begun")); return err == nil })
 	}
-	if _, err := h.in.Write([]byte(strings.Join(files, "\n") + "\n")); err != nil {
+	if _, err := h.in.Write([]byte(strings.Join(files, "\x00") + "\x00")); err != nil {
 		c.t.Fatal(err)
 	}
 	h.in.Close()

@@ -1,6 +1,7 @@
 package warming
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,17 @@ func ReadJob(app records.ApplicationID, files Resources, bases []string, uid int
 		return nil, fmt.Errorf("splits of %v: %w", app, err)
 	}
 	return &Input{App: app, Splits: all}, nil
+}
+
+// Read is ReadJob, for two jobs at a time, as the files may be large: others wait until ctx ends.
+func (w *Warmer) Read(ctx context.Context, app records.ApplicationID, files Resources, bases []string, uid int) (*Input, error) {
+	select {
+	case w.reading <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("splits of %v: %w", app, context.Cause(ctx))
+	}
+	defer func() { <-w.reading }()
+	return ReadJob(app, files, bases, uid)
 }
 
 // read reads a file of a user.

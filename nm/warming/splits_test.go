@@ -2,6 +2,7 @@ package warming
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"heddle/internal/userfiles"
 	"heddle/yarn/records"
@@ -173,4 +175,40 @@ func TestOnlyTheUsersOwnFilesAreRead(t *testing.T) {
 	if _, err := ReadJob(app, files, []string{base}, os.Getuid()); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("a file without end: %v", err)
 	}
+}
+
+// However many jobs start at once, the files of two are in memory at a time.
+func TestJobsAreReadTwoAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(generous)
+		gone := Resources{"/nowhere/list", "/nowhere/split"}
+		if _, err := w.Read(t.Context(), appID(1), gone, nil, 0); err == nil || !strings.Contains(err.Error(), "local folder") {
+			t.Errorf("%v", err)
+		}
+		for range jobsRead {
+			w.reading <- struct{}{}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		for range 100 {
+			go func() {
+				_, err := w.Read(ctx, appID(1), gone, nil, 0)
+				done <- err
+			}()
+		}
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Errorf("a third job was read: %v", err)
+		default:
+		}
+		<-w.reading
+		if err := <-done; err == nil || !strings.Contains(err.Error(), "local folder") {
+			t.Errorf("%v", err)
+		}
+		cancel()
+		for range 99 {
+			<-done
+		}
+	})
 }

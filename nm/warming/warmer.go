@@ -21,6 +21,7 @@ const (
 	maxJobs   = 256    // that are warmed at a time
 	maxInputs = 64     // of jobs whose ApplicationMasters run here
 	maxHeld   = 200000 // splits of these
+	jobsRead  = 2      // whose splits are read at a time
 	maxTold   = 500    // changes of what is in memory that a heartbeat carries
 )
 
@@ -77,6 +78,7 @@ type Warmer struct {
 	pace    pace
 	metrics metrics
 	wake    chan struct{} // has a value when there may be something to read
+	reading chan struct{} // has a value for each job whose splits are being read
 
 	mu     sync.Mutex
 	inputs []report
@@ -109,7 +111,7 @@ type held struct {
 
 // New returns a Warmer. Run makes it work.
 func New(cfg Config) *Warmer {
-	w := &Warmer{cfg: cfg, pace: pace{rate: cfg.Rate}, wake: make(chan struct{}, 1), told: map[place]int{}, begun: map[records.ApplicationID]bool{}}
+	w := &Warmer{cfg: cfg, pace: pace{rate: cfg.Rate}, wake: make(chan struct{}, 1), reading: make(chan struct{}, jobsRead), told: map[place]int{}, begun: map[records.ApplicationID]bool{}}
 	if cfg.NameNode != nil {
 		w.cache = newCache(cfg.NameNode, cfg.CacheMost, cfg.CacheLease, cfg.Log)
 	}
