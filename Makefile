@@ -89,7 +89,7 @@ fuzz:
 # What tests notice of small changes of the code. N mutants of each group of packages are tried: 200 take less than an hour on two processors,
 # and 60 a quarter of an hour. N=0 tries all of them, SEED=2 draws others. In each group tests must notice 85 %.
 MUTATE := nice $(GO) run ./internal/mutate -n $(or $(N),200) -seed $(or $(SEED),1) -min 85
-MUTATED := './rm/ledger ./rm/ledger/limit' ./rm/leader/pipeline './rm/leader/placement ./rm/leader/request ./rm/leader/report' ./rm/leader/swap ./rm/leader/level \
+MUTATED := './rm/ledger ./rm/ledger/limit' ./rm/leader/pipeline './rm/leader/placement ./rm/leader/request ./rm/leader/report' ./rm/leader/swap ./rm/leader/level ./rm/leader/opportunity \
 	./rm/scheduler/drive ./rm/scheduler/eventlog '-tags invariants ./rm/scheduler/preempt' \
 	"-tags invariants $$($(GO) list ./rm/scheduler/... | grep -v -e /drive -e /eventlog -e /preempt)" \
 	./am/sched ./am/slowstart ./am/speculate ./am/stage './nm/probe ./nm/staging'

@@ -377,3 +377,52 @@ func TestSuspensionsOfAnEarlierLeader(t *testing.T) {
 		w.expect("its room is free")
 	})
 }
+
+// Short tasks avoid nodes where containers with long tasks live, ApplicationMasters apart, if the rules are so.
+func TestWhatShortTasksAvoid(t *testing.T) {
+	ends := func(w *world, ids ...int64) {
+		for _, id := range ids {
+			w.Enter(&ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{Completions: []*ledgerpb.Completion{{Container: ledger.ContainerRef(w.id(id))}}}})
+		}
+	}
+	for name, x := range map[string]struct {
+		do   func(w *world)
+		says bool // something is said at all
+		want bool
+	}{
+		"long tasks":                {func(*world) {}, true, true},
+		"an ApplicationMaster only": {func(w *world) { ends(w, 2, 3, 4) }, true, false},
+		"a container that begins":   {func(w *world) { ends(w, 2, 3) }, true, true},
+		"asked":                     {func(w *world) { w.asked = true }, true, false},
+		"Hawk":                      {func(w *world) { w.Settings.Rules.AvoidLong = false; ends(w, 2, 3, 4) }, false, false},
+		"no cutoff":                 {func(w *world) { w.Settings.Cutoff = 0; ends(w, 2, 3, 4) }, false, false},
+	} {
+		bubble(t, func(t *testing.T) {
+			w := begin(t, level.FeatureSuspend, level.FeatureLevels)
+			w.asked = false
+			w.do(func() { x.do(w) })
+			w.long = !x.want
+			w.hears(0)
+			if got := w.long; got != (x.want == x.says) {
+				t.Errorf("%s: avoided %v", name, got)
+			}
+		})
+	}
+}
+
+// A container whose short tasks have had their time is said to have resumed after so long.
+func TestWhatTheLogSaysOfSuspensions(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := begin(t, level.FeatureSuspend, level.FeatureLevels)
+		w.hears(7)
+		time.Sleep(101 * time.Second)
+		w.ticks()
+		var said []string
+		for _, e := range w.log.AllEntries() {
+			said = append(said, e.Message)
+		}
+		if want := []string{"suspended for 7 short tasks that wait there", "resumed after 101 s, as short tasks have had their time"}; !slices.Equal(said, want) {
+			t.Errorf("%q", said)
+		}
+	})
+}
