@@ -441,3 +441,23 @@ func TestIdleNodesStealWhatWaits(t *testing.T) {
 	}
 	late.want(t, 6)
 }
+
+// Any number of schedulers work side by side, without knowing of each other.
+func TestFiftySchedulers(t *testing.T) {
+	const schedulers, tasks = 50, 10
+	ns := newNodes(t, 3, 2)
+	var o outcomes
+	for i := range schedulers {
+		s := ns.scheduler(probes.Options{ID: fmt.Sprint(i)})
+		for k := range tasks {
+			s.Submit(o.task(i*tasks+k, wire.Task{What: wire.Nothing}))
+		}
+	}
+	o.want(t, schedulers*tasks)
+	for _, x := range ns.all {
+		await.Until(t, "no probe is left", func() bool {
+			_, used, waiting := x.Use()
+			return used == probe.Amount{} && waiting == 0
+		})
+	}
+}

@@ -18,6 +18,7 @@ type Config struct {
 	AvoidLong bool    // short probes aren't accepted while long work runs or waits here
 	Probes    int     // most probes in the queue; 0: no limit
 	PerUser   int     // most probes of one user; 0: no limit
+	Reserved  int     // so many probes of a user are accepted although others have filled the queue
 	// Late has the probes of jobs without waiting tasks ask when nothing else waits, instead of being dropped by the order Shortest: their
 	// schedulers may have clones for them.
 	Late bool
@@ -174,7 +175,7 @@ func (w *Worker) Offer(h Handle) Verdict {
 	switch {
 	case w.cfg.AvoidLong && !j.Long && w.HasLong():
 		return HasLong
-	case w.cfg.Probes > 0 && int(w.queued)+len(w.roomless) >= w.cfg.Probes:
+	case w.cfg.Probes > 0 && int(w.queued)+len(w.roomless) >= w.cfg.Probes && w.ofUser(j.User) >= w.cfg.Reserved:
 		return Full
 	case w.cfg.PerUser > 0 && w.ofUser(j.User) >= w.cfg.PerUser:
 		return UserIsFull

@@ -704,3 +704,24 @@ func TestTasksThatNeverFit(t *testing.T) {
 		t.Errorf("%d probes are left, %d wait", all, waiting)
 	}
 }
+
+// A user has some probes although others have filled the queue.
+func TestReservedProbes(t *testing.T) {
+	jobs := &probe.Jobs{}
+	w := probe.New(&probe.Config{Probes: 4, Reserved: 2}, jobs, probe.Amount{MemoryMB: 1, VCores: 1})
+	of := func(user int32) probe.Handle {
+		return jobs.Add(probe.Job{Left: 9, User: user, Size: probe.Amount{MemoryMB: 1, VCores: 1}})
+	}
+	for i, test := range []struct {
+		user int32
+		want probe.Verdict
+	}{{1, probe.Accepted}, {1, probe.Accepted}, {1, probe.Accepted}, {2, probe.Accepted}, {1, probe.Full}, {2, probe.Accepted}, {2, probe.Full}, {3, probe.Accepted}} {
+		h := of(test.user)
+		if got := w.Offer(h); got != test.want {
+			t.Errorf("%d: %v", i, got)
+		}
+		if test.want == probe.Accepted {
+			w.Add(h)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/internal/await"
+	"heddle/nm/probe"
 	"heddle/yarn/wire"
 )
 
@@ -191,4 +192,38 @@ func TestAClockThatIsAnHourOff(t *testing.T) {
 		c.Close()
 		l.empty()
 	}
+}
+
+// Users who fill the queue together don't keep another one out: he gets his share of the slots.
+func TestAFullQueueHasRoomForOthers(t *testing.T) {
+	l := newLab(t, 1)
+	l.run = runAll
+	var rich []*wire.Conn
+	for _, user := range []string{"anna", "bob"} {
+		c := l.schedulerOf(user, user)
+		say(t, c, of(1, mostOfUser, mostOfUser))
+		rich = append(rich, c)
+		if v := hear[*wire.Verdict](t, c); v.Accepted != mostOfUser {
+			t.Fatalf("%+v", v)
+		}
+	}
+	poor := l.schedulerOf("carl", "carl")
+	say(t, poor, of(1, 2*reserved, 1))
+	if v := hear[*wire.Verdict](t, poor); v.Accepted != reserved || v.Reason != probe.Full.String() {
+		t.Errorf("%+v", v)
+	}
+	ask := hear[*wire.Ask](t, rich[0]) // it came when there was nobody else
+	say(t, rich[0], &wire.Task{ID: ask.ID, Left: mostOfUser - 1})
+	go func() { // others take all that they get
+		for m, err := rich[1].Receive(); err == nil; m, err = rich[1].Receive() {
+			if a, ok := m.(*wire.Ask); ok {
+				_ = rich[1].Send(&wire.Task{ID: a.ID, Left: mostOfUser - 1}) // if it fails, Receive does
+			}
+		}
+	}()
+	hear[*wire.Ask](t, poor)
+	rich[0].Close()
+	rich[1].Close()
+	poor.Close()
+	l.empty()
 }

@@ -65,6 +65,7 @@ type Executor struct {
 const (
 	mostProbes     = 20000 // in the queue
 	mostOfUser     = 10000
+	reserved       = 100   // of a user, if others have filled the queue
 	mostJobs       = 10000 // of a scheduler
 	mostSchedulers = 1000
 	// answerLimit is how long a scheduler may take to answer an ask: the room for the task is idle meanwhile.
@@ -142,7 +143,7 @@ func New(o Options) *Node {
 		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()), staged: newStaged(o.Stager),
 	}
 	cfg := &probe.Config{
-		Order: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: mostProbes, PerUser: mostOfUser,
+		Order: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: mostProbes, PerUser: mostOfUser, Reserved: reserved,
 	}
 	n.worker = probe.New(cfg, &n.jobs, probe.Amount{})
 	n.accepter = wire.NewNamedAccepter(n.secret)

@@ -13,7 +13,7 @@ func (n *Node) endStopped() {
 	n.mu.Lock()
 	var busy []*executor
 	for _, x := range n.executors {
-		if x.came && !x.over && x.pid > 0 && len(x.s.runs) > 0 {
+		if x.came && !x.over && x.pid > 0 && x.busy() {
 			busy = append(busy, x)
 		} else {
 			x.halted = 0
@@ -32,4 +32,14 @@ func (n *Node) endStopped() {
 		}
 		n.mu.Unlock()
 	}
+}
+
+// busy reports whether an executor has tasks. Asks that wait for an answer are none. The lock is held.
+func (x *executor) busy() bool {
+	for _, r := range x.s.runs {
+		if r.bound && (r.task == nil || r.handed) {
+			return true
+		}
+	}
+	return false
 }
