@@ -12,8 +12,7 @@ import (
 // missing is no reason: heddle/internal/needs fails such tests.
 var skips = map[string]map[string]int{
 	"only root can do it": {
-		"am/pool/cut_linux_test.go":                1,
-		"yarn/wire/cut_linux_test.go":              1,
+		"internal/cable/cable_linux.go":            1,
 		"nm/options_test.go":                       1,
 		"nm/runas/runas_test.go":                   1,
 		"nm/jvmarchive/hostile_test.go":            1,

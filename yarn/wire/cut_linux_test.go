@@ -3,71 +3,34 @@ package wire
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
-	"os"
-	"os/exec"
-	"runtime"
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
-	"heddle/internal/needs"
-)
-
-const (
-	wireCable = "heddle-wire"
-	wireHere  = "10.231.78.1"
-	wireThere = "10.231.78.2"
-	wirePort  = "47117"
+	"heddle/internal/cable"
 )
 
 // A cable that is pulled tells nobody. A hasty connection notices it, and another one later. Neither takes its peer for lost before.
 func TestHastyConnectionsNoticeACutNetwork(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make networks")
-	}
-	ip := needs.Program(t, "ip")
-	_ = exec.Command(ip, "link", "del", wireCable).Run()                       // a test that was killed may have left it
-	t.Cleanup(func() { _ = exec.Command(ip, "link", "del", wireCable).Run() }) // sockets may keep it for a while
-	runtime.LockOSThread()                                                     // whose network the cable leads to
-	defer runtime.UnlockOSThread()
-	home := fmt.Sprint(unix.Gettid())
+	const there = "10.231.78.2"
+	address := net.JoinHostPort(there, "47117")
 	secret := NewSecret()
-	accepted, made, end := make(chan *Conn, 2), make(chan error, 1), make(chan struct{})
+	accepted, listens, end := make(chan *Conn, 2), make(chan error, 1), make(chan struct{})
 	defer close(end)
-	go func() {
-		runtime.LockOSThread() // it isn't given back: the thread ends, and its network with it
-		err := unix.Unshare(unix.CLONE_NEWNET)
-		for _, args := range [][]string{
-			{"link", "add", "there", "type", "veth", "peer", "name", wireCable, "netns", home},
-			{"addr", "add", wireThere + "/30", "dev", "there"},
-			{"link", "set", "there", "up"},
-		} {
-			if err == nil {
-				var out []byte
-				if out, err = exec.Command(ip, args...).CombinedOutput(); err != nil {
-					err = fmt.Errorf("ip %q: %w: %s", args, err, out)
-				}
-			}
-		}
-		var l net.Listener
-		if err == nil {
-			l, err = net.Listen("tcp", net.JoinHostPort(wireThere, wirePort))
-		}
-		if made <- err; err != nil {
-			return
+	link, _ := cable.Lay(t, "heddle-wire", "10.231.78.1", there, func() error {
+		l, err := net.Listen("tcp", address)
+		if listens <- err; err != nil {
+			return err
 		}
 		defer l.Close()
 		a, err := NewAccepter(secret)
 		if err != nil {
-			return
+			return err
 		}
 		for range 2 {
 			raw, err := l.Accept()
 			if err != nil {
-				return
+				return err
 			}
 			if c, _, err := a.Accept(context.Background(), raw); err == nil {
 				accepted <- c
@@ -77,21 +40,16 @@ func TestHastyConnectionsNoticeACutNetwork(t *testing.T) {
 			defer raw.Close()
 		}
 		<-end
-	}()
-	if err := <-made; err != nil {
+		return nil
+	})
+	if err := <-listens; err != nil {
 		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"addr", "add", wireHere + "/30", "dev", wireCable}, {"link", "set", wireCable, "up"}} {
-		if out, err := exec.Command(ip, args...).CombinedOutput(); err != nil {
-			t.Fatalf("ip %q: %v: %s", args, err, out)
-		}
 	}
 	type loss struct {
 		err  error
 		took time.Time
 	}
 	var lost [3]chan loss
-	address := net.JoinHostPort(wireThere, wirePort)
 	watch := func(i int, c *Conn) {
 		lost[i] = make(chan loss, 1)
 		go func() {
@@ -132,9 +90,7 @@ func TestHastyConnectionsNoticeACutNetwork(t *testing.T) {
 	case <-time.After(500 * time.Millisecond):
 	}
 	began := time.Now()
-	if out, err := exec.Command(ip, "link", "set", wireCable, "down").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	link.Cut(t)
 	for i, x := range lost {
 		l := <-x
 		if t.Logf("noticed %v after the cut", l.took.Sub(began)); !errors.Is(l.err, ErrLost) {
