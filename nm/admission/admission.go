@@ -41,6 +41,7 @@ type Place struct {
 	in    bool
 	still bool // it is in, and makes no room as long as it stays
 	lasts bool // see Room.Place
+	aside bool // it never takes anything of the room
 }
 
 // waiter is a waiting call of Enter.
@@ -59,9 +60,10 @@ func counted(r records.Resource) records.Resource {
 }
 
 // Place returns a place for a container of a size, which has not entered yet. lasts says that it stays until others have ended, as an
-// ApplicationMaster does: one that resumes doesn't wait for it, one that starts does.
+// ApplicationMaster does: one that resumes doesn't wait for it, one that starts does. A container of no size has its room elsewhere, as for short tasks: it takes
+// nothing of this one, whatever its size becomes.
 func (r *Room) Place(grant records.Resource, lasts bool) *Place {
-	return &Place{room: r, grant: counted(grant), lasts: lasts}
+	return &Place{room: r, grant: counted(grant), lasts: lasts, aside: grant.IsZero()}
 }
 
 // Used returns the sum of what all places hold.
@@ -95,7 +97,7 @@ func (r *Room) Resize(total records.Resource) {
 func (p *Place) Enter(ctx context.Context) error {
 	r := p.room
 	r.mu.Lock()
-	if p.in && p.held == p.grant {
+	if p.aside || p.in && p.held == p.grant {
 		r.mu.Unlock()
 		return nil
 	}
@@ -150,6 +152,9 @@ func (p *Place) Change(grant, held records.Resource) {
 
 // change is Change. The caller has the lock.
 func (p *Place) change(grant, held records.Resource) {
+	if p.aside {
+		return
+	}
 	p.grant = counted(grant)
 	if p.in {
 		p.hold(counted(held))
@@ -192,6 +197,9 @@ func (p *Place) stand(still bool) {
 
 // runs counts a container that runs from now on (1), or does no more (-1). The caller has the lock.
 func (p *Place) runs(n int) {
+	if p.aside {
+		return
+	}
 	p.room.run += n
 	if p.lasts {
 		p.room.last += n

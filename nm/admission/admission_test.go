@@ -45,6 +45,36 @@ func TestALargeOneIsNotOvertaken(t *testing.T) {
 	})
 }
 
+// Who has room elsewhere takes nothing, not even when he is resized, stands still or is restored. He neither waits behind others, nor do they wait for him.
+func TestRoomElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := New(mb(100))
+		first, second, aside := r.Place(mb(60), false), r.Place(mb(60), false), r.Place(records.Resource{}, false)
+		if err := first.Enter(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		secondIn, _ := entering(t.Context(), t, second)
+		if in, _ := entering(t.Context(), t, aside); !in() {
+			t.Error("it waits behind another one")
+		}
+		aside.Restore()
+		aside.Change(mb(70), mb(70))
+		aside.Stand(mb(70), mb(70), false)
+		if r.Used() != counted(mb(60)) {
+			t.Errorf("%v is used", r.Used())
+		}
+		r.Resize(mb(50))
+		if first.Leave(); !secondIn() {
+			t.Error("one that is too large waits for it") // others make no room
+		}
+		second.Leave()
+		aside.Leave()
+		if !r.Used().IsZero() {
+			t.Errorf("%v is used in the end", r.Used())
+		}
+	})
+}
+
 // Who gives up waiting lets the next one go on.
 func TestGivingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,6 +1,7 @@
 package leader
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -165,6 +166,9 @@ func TestDiceSuspendsLongContainersForShortTasks(t *testing.T) {
 			nodes(2) // it says that the room is there
 			if n.lent != least.Add(room) {
 				t.Errorf("the node is lent %v", n.lent)
+			}
+			if err := w.Resume(t.Context(), id); err == nil || !strings.Contains(err.Error(), "for short tasks that wait on its node") {
+				t.Errorf("somebody has it resume in the room that is lent: %v", err)
 			}
 			n.used = n.lent
 			nodes(95)

@@ -100,6 +100,9 @@ func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 			o.all = true
 			return o, nil
 		}
+		if _, free := c.Room(); c.Level != ledgerpb.Level_RUNNING && c.Suspension().User == ledger.ForShortTasks && !c.Resource.Sub(c.Held()).FitsIn(free) {
+			return nil, refusal.New(refusal.Refused, "container %v can't resume: it is %s%s", id, strings.ToLower(c.Level.String()), l.sinceAndFor(c))
+		}
 		if h, ok := l.HandleOf(c); ok && (l.Scheduler.Held(h) != c.Resource || l.chosen(h)) && !l.Scheduler.Return(h, false) {
 			return nil, l.noRoom(c, l.Scheduler.Held(h))
 		}

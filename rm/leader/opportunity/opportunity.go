@@ -125,7 +125,10 @@ func (p *Preemption) look(id records.NodeID) {
 	}
 	c, n := p.suspended(on), p.nodes[id]
 	if n != nil && c == nil {
-		p.Loans.SetRoom(id, records.Resource{}, false) // it has ended, or somebody else had it resume
+		p.Loans.SetRoom(id, records.Resource{}, false)
+		if was := p.work.Container(n.taken); was != nil && was.Live() {
+			n.rests = true // somebody else had it resume, or the node refused: it isn't taken again at once
+		}
 		n.taken, n.ready = records.ContainerID{}, false
 		c = p.take(on, n)
 	}
@@ -229,7 +232,7 @@ func (p *Preemption) attend(n *node, c *ledger.Container) {
 		log.WithError(err).Debug("can't resume yet")
 		return
 	}
-	n.rests = true
+	n.rests, n.taken = true, records.ContainerID{}
 	log.Infof("resumed after %d s, as short tasks have had their time", lasted/1000)
 }
 

@@ -378,6 +378,28 @@ func TestSuspensionsOfAnEarlierLeader(t *testing.T) {
 	})
 }
 
+// A container that somebody else had resume isn't taken again before Dice asks once more, and no other one is.
+func TestSomebodyElseHasItResume(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := begin(t, level.FeatureSuspend, level.FeatureLevels)
+		w.hears(1)
+		w.expect("at first", 2)
+		w.do(func() { _ = w.Give(w.State.Container(w.id(2))) })
+		w.hears(2)
+		w.ticks()
+		if w.expect("in the same window"); w.room != (records.Resource{}) {
+			t.Errorf("%v is lent", w.room)
+		}
+		w.ticks(w.node)
+		w.expect("in the next one", 3)
+		time.Sleep(100 * time.Second)
+		w.ticks() // it resumes
+		w.expect("when its time is up")
+		w.ticks(w.node)
+		w.expect("and when it has resumed by itself", 2)
+	})
+}
+
 // Short tasks avoid nodes where containers with long tasks live, ApplicationMasters apart, if the rules are so.
 func TestWhatShortTasksAvoid(t *testing.T) {
 	ends := func(w *world, ids ...int64) {
