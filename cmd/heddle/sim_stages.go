@@ -59,8 +59,8 @@ func newSimStudy() *cobra.Command {
 		Use:   "study " + strings.Join(study.Names(), "|"),
 		Short: "Repeat the experiments that a technique's authors report",
 		Long: "Simulates the nodes, jobs and disturbances of the experiments with a technique, and prints the results beside its\n" +
-			"authors' figures. docs/studies has the results. Sparrow and what followed it run on a synthetic trace, and on those in Hawk's format\n" +
-			"that HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE name.",
+			"authors' figures. docs/studies has the results. Hawk and what followed it run on synthetic traces, on those in Hawk's format that\n" +
+			"HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE name, and on the one in SWIM's format that HEDDLE_FACEBOOK_TRACE names.",
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: study.Names(),
 		Example:   "  heddle sim study omo --svg omo.svg",

@@ -2,8 +2,9 @@
 //
 //   - OMO and eSplash (Wang, chapters 3 to 5), as scenarios of package sim/mapreduce: their nodes, slots, jobs and disturbances;
 //   - BIG-C's preemption by suspension, by package sim, on a trace like the one that its text replays;
-//   - Sparrow, Hawk, Eagle, Dice and Eirene, by package sim/hybrid, on a synthetic trace of the shape of Yahoo's, and on traces that the
-//     environment names (HEDDLE_YAHOO_TRACE, HEDDLE_GOOGLE_TRACE), as not all of them may be part of this repository.
+//   - Sparrow, Hawk, Eagle, Dice and Eirene, by package sim/hybrid, on synthetic traces of the shapes of Yahoo's, Cloudera's and Facebook's,
+//     and on traces that the environment names (HEDDLE_YAHOO_TRACE, HEDDLE_GOOGLE_TRACE, HEDDLE_FACEBOOK_TRACE), as not all of them may be part
+//     of this repository.
 //
 // `heddle sim study` is the command line; docs/studies has the results.
 //

@@ -7,9 +7,6 @@ import (
 	"heddle/sim/hybrid"
 )
 
-// jobsOfTrace is how many jobs a synthetic trace has.
-const jobsOfTrace = 3000
-
 // outcome is the completion times of short and long jobs with several seeds.
 type outcome struct{ short, long [3]sample } // P50, P75, P90
 
@@ -56,18 +53,13 @@ func (x outcome) bars() []float64 { return []float64{x.short[0].mean(), x.short[
 
 var figuresOf = []string{"short P50", "P75", "P90", "long P50", "P75", "P90"}
 
-// settings are the traces of a study: one made here, and those that the environment names.
+// settings are the traces of a study: those made here, and those that the environment names.
 func settings() ([]setting, error) {
 	more, err := given()
-	return append([]setting{yahooLike(jobsOfTrace, 1)}, more...), err
-}
-
-// sizes are the clusters of a study.
-func (s *setting) sizes() []int {
-	if s.google() {
-		return []int{11_000, 12_000, 13_000}
+	if err != nil {
+		return nil, err
 	}
-	return []int{3000, 4000, 5000}
+	return append([]setting{yahooShape.trace(3000, 1), clouderaShape.trace(1500, 3), facebookShape.trace(15_000, 1)}, more...), nil
 }
 
 // Hawk compares Hawk with Sparrow and with Hawk without stealing.
@@ -98,14 +90,14 @@ func compare(title string, seeds int, modes []string, system, name string) (*Stu
 		x := &all[i]
 		t := Table{Title: fmt.Sprintf("%s, short partition of %g %%, %d seeds", x.name, x.short, seeds), Columns: append([]string{"workers", "system"}, figuresOf...)}
 		chart := Chart{Title: "Short jobs, " + x.name, Unit: "s", Bars: []string{"P50", "P90"}}
-		var whole outcome // of the system that the study is of, with 4000 workers
-		for _, workers := range x.sizes() {
+		var whole outcome // of the system that the study is of, with as many workers as the next table has
+		for _, workers := range x.sizes {
 			for _, mode := range modes {
 				r, err := simulate(x, seeds, hybrid.Options{Mode: mode, Workers: workers, Short: x.short})
 				if err != nil {
 					return nil, err
 				}
-				if workers == 4000 && mode == system {
+				if workers == x.growing && mode == system {
 					whole = r
 				}
 				t.Rows = append(t.Rows, append([]string{fmt.Sprint(workers), mode}, r.cells()...))
@@ -113,17 +105,17 @@ func compare(title string, seeds int, modes []string, system, name string) (*Stu
 			}
 		}
 		s.Tables, s.Charts = append(s.Tables, t), append(s.Charts, chart)
-		if x.google() {
+		if x.growing == 0 {
 			continue
 		}
 		t = Table{
-			Title: fmt.Sprintf("%s, 4000 workers, %s with growing short partitions", x.name, name), Columns: append([]string{"short partition"}, figuresOf...),
+			Title: fmt.Sprintf("%s, %d workers, %s with growing short partitions", x.name, x.growing, name), Columns: append([]string{"short partition"}, figuresOf...),
 			Notes: []string{"The text, table 3.1: " + growing[system] + "."},
 		}
 		for _, short := range []float64{2, 4, 6, 8} {
 			r := whole
 			if short != x.short {
-				if r, err = simulate(x, seeds, hybrid.Options{Mode: system, Workers: 4000, Short: short}); err != nil {
+				if r, err = simulate(x, seeds, hybrid.Options{Mode: system, Workers: x.growing, Short: short}); err != nil {
 					return nil, err
 				}
 			}
@@ -137,10 +129,6 @@ func compare(title string, seeds int, modes []string, system, name string) (*Stu
 // Dice adds elastic sizing, opportunistic preemption and both to Hawk and Eagle.
 func Dice(seeds int) (*Study, error) {
 	s := &Study{Title: "Dice: an elastic short partition and preemption of long tasks. Changes against Hawk and Eagle, mean over seeds."}
-	text := map[bool]string{
-		false: "The text, Yahoo, short jobs: 3000 workers: Hawk −91.4/−83.6/−74.4 %, Eagle −97.4/−82.3/−74.9 %; 4000: Hawk −17.7/−26.0/−38.3 %, Eagle −4.1/−8.7/−34.0 %; long P90 at 4000: +8.9 % Hawk, +2.4 % Eagle.",
-		true:  "The text, Google, 12,000 workers, short jobs: Hawk −50.9/−54.5/−43.5 %, Eagle −33.2/−74.1/−85.3 %.",
-	}
 	all, err := settings()
 	if err != nil {
 		return nil, err
@@ -149,10 +137,10 @@ func Dice(seeds int) (*Study, error) {
 		x := &all[i]
 		t := Table{
 			Title:   fmt.Sprintf("%s, short partition of %g to %g %%, %d seeds", x.name, x.short, x.short+8, seeds),
-			Columns: append([]string{"workers", "system"}, figuresOf...), Notes: []string{text[x.google()]},
+			Columns: append([]string{"workers", "system"}, figuresOf...), Notes: []string{x.diceText},
 		}
 		chart := Chart{Title: "Short jobs, " + x.name, Unit: "s", Bars: []string{"P50", "P90"}}
-		for _, workers := range x.sizes() {
+		for _, workers := range x.sizes {
 			for _, mode := range []string{"hawk", "eagle"} {
 				base, err := simulate(x, seeds, hybrid.Options{Mode: mode, Workers: workers, Short: x.short})
 				if err != nil {
@@ -197,20 +185,13 @@ func Eirene(seeds int) (*Study, error) {
 	}
 	for i := range all {
 		x := &all[i]
-		sizes := []int{3500, 4000, 5000, 6500}
-		if x.google() {
-			sizes = []int{12_000, 13_000, 15_000}
-		}
 		t := Table{
 			Title:   fmt.Sprintf("%s, short partition of %g %%, %d seeds", x.name, x.short, seeds),
 			Columns: append([]string{"workers", "system"}, figuresOf...),
-			Notes: []string{
-				"The text, short jobs, overloaded: P90 −66.9 % Yahoo, −67.4 % Google, all of it by staging; Google with 15,000 workers: −9.1/−11.6/−15.8 %;",
-				"lightly loaded, cloning alone: −13.1/−10.0/−8.8 % Facebook, and up to +3.1 % at P50 for Google.",
-			},
+			Notes:   x.eireneText,
 		}
 		chart := Chart{Title: "Short jobs, " + x.name, Unit: "s", Bars: []string{"P50", "P90"}}
-		for _, workers := range sizes {
+		for _, workers := range x.eireneSizes {
 			base, err := simulate(x, seeds, hybrid.Options{Mode: "eagle", Workers: workers, Short: x.short})
 			if err != nil {
 				return nil, err

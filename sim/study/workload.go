@@ -16,58 +16,161 @@ type setting struct {
 	name   string
 	cutoff time.Duration
 	short  float64 // percent of the workers
-	jobs   []sim.Job
+	// sizes are the clusters of the studies of Hawk, Eagle and Dice, eireneSizes those of Eirene's.
+	sizes, eireneSizes []int
+	// growing is the cluster for the table of growing short partitions; 0: the texts have none for this trace.
+	growing int
+	// diceText and eireneText are what the texts report for this trace.
+	diceText   string
+	eireneText []string
+	jobs       []sim.Job
 }
 
-// yahooLike makes a trace with the shape of Yahoo's: 90.6 % of the jobs are short, and have 2 % of the work. Durations and numbers of tasks
-// are log-normal; arrivals come in bursts, and keep some 3,500 workers busy.
-func yahooLike(jobs int, seed uint64) setting {
+// The clusters and the texts' figures of each trace. A synthetic trace and a slice of one have the same.
+var (
+	yahoo = setting{
+		cutoff: 90580 * time.Millisecond, short: 2, growing: 4000,
+		sizes: []int{3000, 4000, 5000}, eireneSizes: []int{3500, 4000, 5000, 6500},
+		diceText:   "The text, Yahoo, short jobs: 3000 workers: Hawk −91.4/−83.6/−74.4 %, Eagle −97.4/−82.3/−74.9 %; 4000: Hawk −17.7/−26.0/−38.3 %, Eagle −4.1/−8.7/−34.0 %; long P90 at 4000: +8.9 % Hawk, +2.4 % Eagle.",
+		eireneText: eireneOfBoth,
+	}
+	google = setting{
+		cutoff: 1129500 * time.Millisecond, short: 17,
+		sizes: []int{11_000, 12_000, 13_000}, eireneSizes: []int{12_000, 13_000, 15_000},
+		diceText:   "The text, Google, 12,000 workers, short jobs: Hawk −50.9/−54.5/−43.5 %, Eagle −33.2/−74.1/−85.3 %.",
+		eireneText: eireneOfBoth,
+	}
+	cloudera = setting{
+		cutoff: 272800 * time.Millisecond, short: 9,
+		sizes: []int{11_000, 12_000, 13_000}, eireneSizes: []int{12_000, 13_000, 14_500, 20_000},
+		diceText: "The text, Cloudera, 12,000 workers, short jobs: Hawk −59.1/−45.0/−14.4 %, Eagle −27.6/−57.3/−11.5 %; long P90: +26.8 % Hawk, +24.7 % Eagle.",
+		eireneText: []string{
+			"The text, Cloudera (13,000 to 14,500 workers), short jobs, overloaded: P90 −70.3 %, all of it by staging; lightly loaded, cloning alone: trivial.",
+		},
+	}
+	facebook = setting{
+		cutoff: 76600 * time.Millisecond, short: 2,
+		sizes: []int{50_000, 57_500, 65_000}, eireneSizes: []int{50_000, 57_500, 65_000, 85_000},
+		diceText: "The text on Dice has no figures for Facebook.",
+		eireneText: []string{
+			"The text, Facebook (50,000 to 65,000 workers), short jobs: 50,000 workers: −39.2/−79.1/−81.3 %, all of it by staging;",
+			"lightly loaded, cloning alone: −13.1/−10.0/−8.8 %.",
+		},
+	}
+	// facebook2009 is the SWIM trace, whose cluster was smaller, and which has no durations. With blocks of 128 MB read at 2 MB/s long jobs are those that
+	// shuffle: 8 % of the jobs with 73 % of the work, for some 400 busy workers. At 4 MB/s no job is long, and at 1 MB/s a full block alone makes one.
+	facebook2009 = setting{
+		cutoff: facebook.cutoff, short: facebook.short,
+		sizes: []int{450, 600, 800}, eireneSizes: []int{450, 600, 800, 1600},
+		diceText: facebook.diceText, eireneText: facebook.eireneText,
+	}
+	eireneOfBoth = []string{
+		"The text, short jobs, overloaded: P90 −66.9 % Yahoo, −67.4 % Google, all of it by staging; Google with 15,000 workers: −9.1/−11.6/−15.8 %;",
+		"lightly loaded, cloning alone: −13.1/−10.0/−8.8 % Facebook, and up to +3.1 % at P50 for Google.",
+	}
+)
+
+// class is the short or the long jobs of a shape. Means of a job's tasks and numbers of tasks are log-normal.
+type class struct {
+	least, mean, spread float64 // of the mean duration: what is added, the median in s and the deviation of the logarithm
+	longest             float64 // s
+	tasks, uneven       float64 // the number of tasks: its median and the deviation of the logarithm
+	most                float64
+}
+
+// job draws the mean duration and the number of tasks of a job.
+func (c *class) job(around func(median, spread float64) float64) (mean float64, tasks int) {
+	mean = min(c.least+around(c.mean, c.spread), c.longest)
+	return mean, int(min(1+around(c.tasks, c.uneven), c.most))
+}
+
+// shape is the distributions of a synthetic trace.
+type shape struct {
+	setting
+	of          string
+	short, long class
+	part        float64 // of the jobs that are long
+	within      float64 // a job: the deviation of the logarithms of its tasks' durations
+	gap         float64 // s between two jobs, in the mean
+	burst       int     // jobs until arrivals get slower or faster
+}
+
+// yahooShape is that of Yahoo's trace: 90.6 % of the jobs are short, and have 2 % of the work. Arrivals keep some 3,500 workers busy.
+var yahooShape = shape{
+	setting: yahoo, of: "Yahoo", part: .094, within: .3, gap: 4.2, burst: 100,
+	short: class{mean: 15, spread: 1, longest: 90, tasks: 8, uneven: 1.2, most: 1000},
+	long:  class{least: 91, mean: 500, spread: .8, longest: math.Inf(1), tasks: 120, uneven: 1, most: 2000},
+}
+
+// clouderaShape is that of Cloudera's: 95 % of the jobs are short, and have 9 % of the work. Short jobs have 195 tasks in the mean, and 4.4 % of these
+// are stragglers (tables 4.1 and 4.4 of the text on Eirene), which determines within. Durations are chosen below and above the cutoff, the tasks of long
+// jobs by the part of the work, and arrivals so that some 13,000 workers are busy, with which the text calls the cluster overloaded.
+var clouderaShape = shape{
+	setting: cloudera, of: "Cloudera", part: .05, within: .24, gap: 6, burst: 60,
+	short: class{mean: 30, spread: .8, longest: 240, tasks: 95, uneven: 1.2, most: 2000},
+	long:  class{least: 300, mean: 900, spread: .6, longest: math.Inf(1), tasks: 750, uneven: .8, most: 4000},
+}
+
+// facebookShape is that of the first 100,000 jobs of Facebook's: 98 % of the jobs are short, and have 2 % of the work. Short jobs have 10 tasks in the
+// mean, and 8.2 % of these are stragglers. The rest is chosen as for Cloudera's, so that some 57,000 workers are busy: the text calls 50,000 overloaded.
+var facebookShape = shape{
+	setting: facebook, of: "Facebook", part: .02, within: .29, gap: .118, burst: 4000,
+	short: class{mean: 10, spread: .9, longest: 50, tasks: 4.7, uneven: 1.2, most: 1000},
+	long:  class{least: 85, mean: 320, spread: .7, longest: math.Inf(1), tasks: 600, uneven: .8, most: 4000},
+}
+
+// trace makes a trace with a shape. Arrivals come in bursts.
+func (x *shape) trace(jobs int, seed uint64) setting {
 	rng := rand.New(rand.NewPCG(seed, 3001))
 	around := func(median, spread float64) float64 { return median * math.Exp(spread*rng.NormFloat64()) }
-	s := setting{name: fmt.Sprintf("synthetic trace of Yahoo's shape, %d jobs, seed %d", jobs, seed), cutoff: 90580 * time.Millisecond, short: 2}
+	s := x.setting
+	s.name = fmt.Sprintf("synthetic trace of %s's shape, %d jobs, seed %d", x.of, jobs, seed)
 	at := 0.
 	for n := range jobs {
-		mean, tasks := min(around(15, 1), 90), int(min(1+around(8, 1.2), 1000))
-		if rng.Float64() < .094 {
-			mean, tasks = 91+around(500, .8), int(min(1+around(120, 1), 2000))
+		mean, tasks := x.short.job(around)
+		if rng.Float64() < x.part {
+			mean, tasks = x.long.job(around)
 		}
 		j := sim.Job{Submit: sim.Time(at * 1e9), Stages: []sim.Stage{{Tasks: make([]sim.Task, tasks)}}}
 		sum := sim.Time(0)
 		for i := range j.Stages[0].Tasks {
-			d := sim.Time(around(mean, .3) * 1e9)
+			d := sim.Time(around(mean, x.within) * 1e9)
 			j.Stages[0].Tasks[i].Duration = d
 			sum += d
 		}
 		j.Estimate = sum / sim.Time(tasks)
 		s.jobs = append(s.jobs, j)
-		at += rng.ExpFloat64() * 4.2 * []float64{.75, 1.25}[n/100%2]
+		at += rng.ExpFloat64() * x.gap * []float64{.75, 1.25}[n/x.burst%2]
 	}
 	return s
 }
 
-// given returns the settings of traces that the environment names: HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE, each a file in Hawk's format.
+// given returns the settings of traces that the environment names, each a file: HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE in Hawk's format, and
+// HEDDLE_FACEBOOK_TRACE in SWIM's.
 func given() (all []setting, err error) {
-	for _, s := range []struct {
-		variable string
-		setting
+	hawk := trace.Options{Format: "hawk", Whole: true}
+	for _, x := range []struct {
+		variable, name string
+		setting        setting
+		options        trace.Options
 	}{
-		{"HEDDLE_YAHOO_TRACE", setting{name: "slice of Yahoo's trace", cutoff: 90580 * time.Millisecond, short: 2}},
-		{"HEDDLE_GOOGLE_TRACE", setting{name: "slice of Google's trace", cutoff: 1129500 * time.Millisecond, short: 17}},
+		{"HEDDLE_YAHOO_TRACE", "slice of Yahoo's trace", yahoo, hawk},
+		{"HEDDLE_GOOGLE_TRACE", "slice of Google's trace", google, hawk},
+		{"HEDDLE_FACEBOOK_TRACE", "FB-2009, blocks of 128 MB at 2 MB/s", facebook2009, trace.Options{Format: "swim", BlockMB: 128, RateMB: 2}},
 	} {
-		file := os.Getenv(s.variable)
+		file := os.Getenv(x.variable)
 		if file == "" {
 			continue
 		}
-		if s.jobs, err = trace.Open(file, trace.Options{Format: "hawk", Whole: true}); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.variable, err)
+		s := x.setting
+		s.name = x.name
+		if s.jobs, err = trace.Open(file, x.options); err != nil {
+			return nil, fmt.Errorf("%s: %w", x.variable, err)
 		}
-		all = append(all, s.setting)
+		all = append(all, s)
 	}
 	return all, nil
 }
-
-// google reports whether a setting is Google's, which takes more workers.
-func (s *setting) google() bool { return s.short == 17 }
 
 // exponential makes jobs of so many tasks each, which last 100 ms in the mean, that keep a part of the workers busy.
 func exponential(jobs, tasks, workers int, load float64, seed uint64) (all []sim.Job) {

@@ -1,0 +1,54 @@
+package study
+
+import (
+	"math"
+	"reflect"
+	"testing"
+
+	"heddle/sim"
+)
+
+// Each shape has both classes of jobs, in about the shares of its text, and another trace for another seed only.
+func TestShapes(t *testing.T) {
+	for _, c := range []struct {
+		x                shape
+		jobs             int
+		seed             uint64
+		short, work      float64 // of the jobs, and of the work
+		busy             float64 // workers
+		jobsOff, workOff float64
+	}{
+		{yahooShape, 3000, 1, .906, .02, 3500, .02, .01},
+		{clouderaShape, 500, 3, .95, .09, 13_000, .02, .03},
+		{facebookShape, 5000, 1, .98, .02, 57_000, .005, .006},
+	} {
+		s := c.x.trace(c.jobs, c.seed)
+		var short, work, all float64
+		for i := range s.jobs {
+			j := &s.jobs[i]
+			sum := sim.Time(0)
+			for _, task := range j.Stages[0].Tasks {
+				if task.Duration <= 0 {
+					t.Fatalf("%s: job %d has a task of %v", s.name, i, task.Duration)
+				}
+				sum += task.Duration
+			}
+			if mean := sum / sim.Time(len(j.Stages[0].Tasks)); mean != j.Estimate {
+				t.Fatalf("%s: job %d has tasks of %v, and an estimate of %v", s.name, i, mean, j.Estimate)
+			}
+			all += float64(sum)
+			if j.Estimate <= sim.Time(s.cutoff) {
+				short++
+				work += float64(sum)
+			}
+		}
+		busy := all / float64(s.jobs[len(s.jobs)-1].Submit)
+		short, work = short/float64(c.jobs), work/all
+		if math.Abs(short-c.short) > c.jobsOff || math.Abs(work-c.work) > c.workOff || math.Abs(busy/c.busy-1) > .4 {
+			t.Errorf("%s: %.3f of the jobs are short, with %.4f of the work; %.0f workers are busy", s.name, short, work, busy)
+		}
+		if !reflect.DeepEqual(c.x.trace(20, c.seed).jobs, s.jobs[:20]) || reflect.DeepEqual(c.x.trace(20, c.seed+1).jobs, s.jobs[:20]) {
+			t.Errorf("%s: its seed doesn't determine it", s.name)
+		}
+	}
+}
