@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/internal/await"
+	"heddle/internal/needs"
 	"heddle/internal/output"
 )
 
@@ -59,6 +60,7 @@ func ended(t *testing.T, pid int) {
 
 // Commands of heddle xargs may use the terminal, as those of GNU xargs do, and its Ctrl-C and Ctrl-\ end what they have started.
 func TestXargsOnATerminal(t *testing.T) {
+	needs.Signals(t, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
 	person, programs := terminal(t)
 	seen := &output.Buffer{}
 	go func() { _, _ = io.Copy(seen, person) }() // until it is closed
@@ -102,6 +104,7 @@ func TestXargsOnATerminal(t *testing.T) {
 
 // The end of a terminal, or of a connection, ends commands with what they have started. What was started to outlive it does, as in the background of a script.
 func TestSignalsEndXargsUnlessTheyAreIgnored(t *testing.T) {
+	needs.Signals(t, syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
 	for _, test := range []struct {
 		signal syscall.Signal
 		before string

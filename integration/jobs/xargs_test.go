@@ -16,6 +16,7 @@ import (
 
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
+	"heddle/internal/needs"
 	"heddle/internal/output"
 	"heddle/yarn/pb"
 )
@@ -208,6 +209,7 @@ func TestXargsStandsStill(t *testing.T) {
 
 // Signals, Ctrl-C among them, and a kill −9 end all commands with their daemons, and the application.
 func TestXargsLeavesNothing(t *testing.T) {
+	needs.Signals(t, syscall.SIGHUP, syscall.SIGINT)
 	c := startCluster(t, 1, 1, nil)
 	script := `setsid sh -c 'echo $$ > '$0'; exec sleep 10000' >/dev/null 2>&1 & sleep 10000`
 	for _, test := range []struct {
