@@ -188,7 +188,7 @@ func (c *cache) run(ctx context.Context) {
 	clean := false // nobody else has directives
 	for {
 		now := time.Now()
-		if every := c.lease; now.Sub(swept) >= every && (!clean || now.Sub(swept) >= emptyLook) {
+		if now.Sub(swept) >= c.lease && (!clean || now.Sub(swept) >= emptyLook) {
 			swept, clean = now, c.sweep(ctx)
 		}
 		if now.Sub(renewed) >= c.lease/3 {

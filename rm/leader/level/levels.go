@@ -120,6 +120,14 @@ type node struct {
 	able   drive.Ability
 }
 
+// said is what a node says of its memory, also of one that has said nothing.
+func (n *node) said() Memory {
+	if n == nil {
+		return Memory{}
+	}
+	return n.memory
+}
+
 // New makes the Levels of a working copy.
 func New(loop Loop, work *ledger.State, cfg Config) *Levels {
 	return &Levels{

@@ -81,15 +81,20 @@ func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish)
 		case o == nil && l.underWay[id].Inherited && record.isWished(c, wish):
 			return l.again(c), nil
 		}
-		level, held, err := l.wanted(c, wish)
-		if err != nil {
-			return nil, err
-		}
-		if h, ok := l.HandleOf(c); ok && held != l.Scheduler.Held(h) && !l.Scheduler.SetHeld(h, held) {
-			return nil, refusal.New(refusal.Refused, "container %v can't hold %s: it claims %s, ask for less", id, l.Types.Format(held), l.Types.Format(c.Resource))
-		}
-		return l.want(c, level, held, ledger.Cause{User: wish.User, BreathEvery: wish.breathEvery()}), nil
+		return l.suspend(c, wish)
 	})
+}
+
+// suspend records that a container is suspended as somebody wishes, or says why that can't be.
+func (l *Levels) suspend(c *ledger.Container, wish Wish) (*order, error) {
+	level, held, err := l.wanted(c, wish)
+	if err != nil {
+		return nil, err
+	}
+	if h, ok := l.HandleOf(c); ok && held != l.Scheduler.Held(h) && !l.Scheduler.SetHeld(h, held) {
+		return nil, refusal.New(refusal.Refused, "container %v can't hold %s: it claims %s, ask for less", c.ID, l.Types.Format(held), l.Types.Format(c.Resource))
+	}
+	return l.want(c, level, held, ledger.Cause{User: wish.User, BreathEvery: wish.breathEvery()}), nil
 }
 
 // Resume lets a suspended or shrunk container go on with all that it claims, whoever has it so. It is refused where its node or a queue hasn't room for
@@ -106,13 +111,18 @@ func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 		if h, ok := l.HandleOf(c); ok && (l.Scheduler.Held(h) != c.Resource || l.chosen(h)) && !l.Scheduler.Return(h, false) {
 			return nil, l.noRoom(c, l.Scheduler.Held(h))
 		}
-		l.countPast(c)
-		delete(l.clings, id)
-		o := l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
+		o := l.resume(c)
 		o.all = true
 		l.goesOn(id, c.LevelVersion, l.loop.Now())
 		return o, nil
 	})
+}
+
+// resume records that a container goes on, for which there is room.
+func (l *Levels) resume(c *ledger.Container) *order {
+	l.countPast(c)
+	delete(l.clings, c.ID)
+	return l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
 }
 
 // chosen reports whether the driver has suspended a container.
@@ -178,7 +188,7 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 		return refuse("is %s already%s: resume it first", strings.ToLower(c.Level.String()), l.sinceAndFor(c))
 	}
 	n := l.work.Nodes[c.Node]
-	able := l.ability(c.Node, l.memoryOf(c.Node))
+	able := l.ability(c.Node, l.nodes[c.Node].said())
 	level := wish.Level
 	if level == ledgerpb.Level_RUNNING {
 		if level = ledgerpb.Level_FROZEN; able.Reclaim {
@@ -288,13 +298,6 @@ func (l *Levels) countPast(c *ledger.Container) {
 	}
 }
 
-func (l *Levels) memoryOf(id records.NodeID) Memory {
-	if n := l.nodes[id]; n != nil {
-		return n.memory
-	}
-	return Memory{}
-}
-
 func (l *Levels) running(id records.ContainerID, mend string) (*ledger.Container, error) {
 	c := l.work.Container(id)
 	if c == nil || !c.Live() {
@@ -317,15 +320,9 @@ func (l Room) Take(c *ledger.Container, by string) error {
 	if _, err := l.running(c.ID, "suspend it when it runs"); err != nil {
 		return err
 	}
-	wish := Wish{User: by}
-	level, held, err := l.wanted(c, wish)
-	if err != nil {
+	if _, err := l.suspend(c, Wish{User: by}); err != nil {
 		return err
 	}
-	if h, ok := l.HandleOf(c); ok && held != l.Scheduler.Held(h) && !l.Scheduler.SetHeld(h, held) {
-		return refusal.New(refusal.Refused, "container %v can't hold %s", c.ID, l.Types.Format(held))
-	}
-	l.want(c, level, held, ledger.Cause{User: by, BreathEvery: wish.breathEvery()})
 	l.loop.AfterCommit(func() { l.send(c.ID) })
 	return nil
 }
@@ -336,9 +333,7 @@ func (l Room) Give(c *ledger.Container) error {
 	if _, free := c.Room(); !c.Resource.Sub(c.Held()).FitsIn(free) || ok && !l.Scheduler.Return(h, true) {
 		return l.noRoom(c, c.Held())
 	}
-	l.countPast(c)
-	delete(l.clings, c.ID)
-	l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
+	l.resume(c)
 	l.loop.AfterCommit(func() { l.send(c.ID) })
 	return nil
 }
