@@ -55,8 +55,9 @@ type Config struct {
 // Preemption suspends long containers in a leadership. Its methods are for the loop's operations.
 type Preemption struct {
 	Config
-	work  *ledger.State
-	nodes map[records.NodeID]*node
+	work    *ledger.State
+	nodes   map[records.NodeID]*node
+	earlier map[records.NodeID]bool // where an earlier leader has suspended a container for short tasks
 }
 
 // node is what is known of a node in this leadership.
@@ -70,31 +71,56 @@ type node struct {
 
 // New makes the Preemption of a working copy.
 func New(work *ledger.State, cfg Config) *Preemption {
-	return &Preemption{Config: cfg, work: work, nodes: map[records.NodeID]*node{}}
+	p := &Preemption{Config: cfg, work: work, nodes: map[records.NodeID]*node{}, earlier: map[records.NodeID]bool{}}
+	for _, on := range work.Nodes {
+		if p.suspended(on) != nil {
+			p.earlier[on.ID] = true
+		}
+	}
+	return p
 }
 
-// Heard takes what a node says: how many short probes wait there, and the levels of containers of which that is new.
+// Heard takes what a node says: how many short probes wait there, and the levels of containers of which that is new. Every heartbeat with news calls it: where
+// nothing is long, and nothing is suspended for short tasks, it does nothing.
 func (p *Preemption) Heard(id records.NodeID, waiting int, reports []level.Report) {
-	n := p.nodes[id]
-	if n == nil {
+	n := p.known(id)
+	if n == nil && !p.Settings.On() {
+		return
+	}
+	if n == nil && waiting > 0 {
 		n = &node{}
 		p.nodes[id] = n
 	}
+	if n != nil {
+		n.heard(waiting, reports)
+	}
+	p.look(id)
+}
+
+func (n *node) heard(waiting int, reports []level.Report) {
 	n.waiting = waiting
 	for i := range reports {
 		if r := &reports[i]; r.Container == n.taken {
 			n.ready = r.Level == r.Wanted && r.Level != pb.ContainerLevel_LEVEL_RUNNING && r.Reason == ""
 		}
 	}
-	p.look(id)
 }
 
 // Registered takes note that a node has registered: it was lent anew, and tells what is there.
 func (p *Preemption) Registered(id records.NodeID) {
-	if n := p.nodes[id]; n != nil {
+	if n := p.known(id); n != nil {
 		n.waiting, n.ready = 0, false
 	}
 	p.look(id)
+}
+
+// known is what is known of a node, or nil.
+func (p *Preemption) known(id records.NodeID) *node {
+	if p.earlier[id] {
+		delete(p.earlier, id)
+		p.nodes[id] = &node{suspended: true}
+	}
+	return p.nodes[id]
 }
 
 // Tick looks at the nodes for which Dice has changed something, and at those where something may be due.
@@ -123,7 +149,11 @@ func (p *Preemption) look(id records.NodeID) {
 		delete(p.nodes, id)
 		return
 	}
-	c, n := p.suspended(on), p.nodes[id]
+	n := p.nodes[id]
+	var c *ledger.Container
+	if n != nil && n.suspended {
+		c = p.suspended(on)
+	}
 	if n != nil && c == nil {
 		p.Loans.SetRoom(id, records.Resource{}, false)
 		if was := p.work.Container(n.taken); was != nil && was.Live() {

@@ -361,21 +361,24 @@ func TestSuspensionsOfOthers(t *testing.T) {
 	})
 }
 
-// The container that an earlier leader has suspended resumes when its room is free, before its time is up.
+// The container that an earlier leader has suspended resumes when its room is free, before its time is up, also where nothing is long any more.
 func TestSuspensionsOfAnEarlierLeader(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := begin(t, level.FeatureSuspend, level.FeatureLevels)
-		w.hears(1)
-		w.Preemption = opportunity.New(w.State, w.Config)
-		w.settled = false
-		w.hears(1, w.there(2))
-		if w.expect("its room is used", 2); w.room != (records.Resource{}) {
-			t.Errorf("%v is lent", w.room)
-		}
-		w.settled = true
-		w.ticks()
-		w.expect("its room is free")
-	})
+	for _, cutoff := range []time.Duration{time.Minute, 0} {
+		bubble(t, func(t *testing.T) {
+			w := begin(t, level.FeatureSuspend, level.FeatureLevels)
+			w.hears(1)
+			w.Settings.Cutoff = cutoff
+			w.Preemption = opportunity.New(w.State, w.Config)
+			w.settled = false
+			w.hears(1, w.there(2))
+			if w.expect("its room is used", 2); w.room != (records.Resource{}) {
+				t.Errorf("%v is lent", w.room)
+			}
+			w.settled = true
+			w.ticks()
+			w.expect("its room is free")
+		})
+	}
 }
 
 // A container that somebody else had resume isn't taken again before Dice asks once more, and no other one is.
