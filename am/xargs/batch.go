@@ -15,6 +15,7 @@ import (
 const (
 	errNoRoom  = inputError("cannot fit single argument within argument list size limit")
 	errListBig = inputError("argument list too long")
+	errLongArg = inputError("command too long") // one argument alone, by what -I puts into it
 )
 
 // batcher groups items into command lines.
@@ -173,9 +174,15 @@ func (b *batcher) replaced() ([]string, error) {
 	line, chars := []string{b.o.Command[0]}, b.fixed
 	for _, arg := range b.o.Command[1:] {
 		// Look before replacing: the result may be as large as the product of both.
-		chars += len(arg) + strings.Count(arg, b.o.Replace)*(len(it.text)-len(b.o.Replace)) + 1
-		if chars > b.o.MaxChars {
-			b.ended = errNoRoom
+		size := len(arg) + strings.Count(arg, b.o.Replace)*(len(it.text)-len(b.o.Replace))
+		chars += size + 1
+		switch {
+		case size >= b.o.MaxChars-1:
+			b.ended = errLongArg
+		case chars > b.o.MaxChars:
+			b.ended = errListBig
+		}
+		if b.ended != nil {
 			return nil, b.ended
 		}
 		line = append(line, strings.ReplaceAll(arg, b.o.Replace, it.text))

@@ -121,6 +121,8 @@ func TestBehavesAsGNUXargs(t *testing.T) {
 		{"a b c d e", "-x -s 9 echo"},
 		{"a bbbbbbbbb c", "-s 9 echo"},
 		{"a\nb\n", "-s 9 -I{} echo {}{}{}"},
+		{"aaa\n", "-s 10 -I{} echo {}{}{}"},
+		{"aaa\n", "-s 10 -I{} echo {} {} {}"},
 		{"a", "-s 4 echo"},
 		{numbers, ""},
 		{numbers[:9000], "-s 1000"},
@@ -297,6 +299,14 @@ func TestSizesThatAreNone(t *testing.T) {
 		if want.err += "\n"; got != want {
 			t.Errorf("-s %s: %v\nGNU's: %v", size, got, want)
 		}
+	}
+}
+
+// A size above what is possible is as much as possible, and said.
+func TestSizesThatAreTooLarge(t *testing.T) {
+	got := ours(t, []string{"-s", "1000000000", "echo"}, "a")
+	if got.code != 0 || got.out != "a\n" || !strings.Contains(got.err, "value 1000000000 for -s option should be <= ") {
+		t.Error(got)
 	}
 }
 

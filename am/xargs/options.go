@@ -300,6 +300,7 @@ func (o *Options) maxArgs(v string) error {
 func (o *Options) maxBytes(v string) error {
 	if n, err := strconv.Atoi(strings.TrimSpace(v)); n > maxChars && (err == nil || errors.Is(err, strconv.ErrRange)) {
 		o.MaxChars = maxChars
+		o.warn("value %s for -s option should be <= %d", v, maxChars)
 		return nil
 	}
 	n, err := parseNumber("-s", v, 1, maxChars)
@@ -310,6 +311,9 @@ func (o *Options) maxBytes(v string) error {
 func (o *Options) slotVar(v string) error {
 	if strings.Contains(v, "=") {
 		return errors.New("option --process-slot-var may not be set to a value which includes `='")
+	}
+	if v == "" {
+		return errors.New("option --process-slot-var needs the name of a variable")
 	}
 	o.SlotVar = v
 	return nil
