@@ -18,7 +18,8 @@ import weakref
 
 from . import _worker
 
-sys.modules.setdefault("_heddle_worker", _worker)
+_SOURCE = _worker.__file__
+_worker = sys.modules.setdefault("_heddle_worker", _worker)  # on a node, where calls make executors too, there is one already
 
 # Begins the names under which heddle is handed the calls' variables: its command line is for everybody to see.
 _VARIABLE = "HEDDLE_CALLS_ENV_"
@@ -237,6 +238,14 @@ class _Calls:
             future.set_result(value)
 
 
+def _one_by_one(lists):
+    """The items of all lists. None is kept after it was taken."""
+    for items in lists:
+        items.reverse()
+        while items:
+            yield items.pop()
+
+
 class Executor(concurrent.futures.Executor):
     """Runs calls in interpreters on the nodes of a cluster, or on this machine.
 
@@ -280,7 +289,7 @@ class Executor(concurrent.futures.Executor):
         path = [os.path.abspath(p) for p in sys.path]
         variables = {"PYTHONPATH": os.pathsep.join(path), **(env or {})}
         environ = {**os.environ, **{_VARIABLE + name: str(value) for name, value in variables.items()}}
-        with open(_worker.__file__) as f:
+        with open(_SOURCE) as f:
             source = f.read()
         start = ("import sys, types; m = types.ModuleType('_heddle_worker'); sys.modules['_heddle_worker'] = m; "
                  "exec(compile(%r, '_heddle_worker', 'exec'), m.__dict__); m.main()" % source)
@@ -316,7 +325,7 @@ class Executor(concurrent.futures.Executor):
             return self._results(((fn, *x) for x in items), timeout, buffersize)
         chunks = iter(lambda: list(itertools.islice(items, chunksize)), [])
         done = self._results(((lambda chunk: [fn(*x) for x in chunk], chunk) for chunk in chunks), timeout, buffersize)
-        return itertools.chain.from_iterable(done)
+        return _one_by_one(done)
 
     def _results(self, calls, timeout, most):
         end = None if timeout is None else timeout + time.monotonic()
@@ -325,11 +334,11 @@ class Executor(concurrent.futures.Executor):
         def results():
             try:
                 while ahead:
-                    value = ahead[0].result(None if end is None else end - time.monotonic())
+                    value = [ahead[0].result(None if end is None else end - time.monotonic())]
                     ahead.popleft()
                     for c in itertools.islice(calls, None if most is None else 1):
                         ahead.append(self.submit(*c))
-                    yield value
+                    yield value.pop()  # which isn't kept here until the next one is wanted
             finally:
                 for future in ahead:
                     future.cancel()

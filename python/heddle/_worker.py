@@ -27,7 +27,7 @@ __name__ = "_heddle_worker"
 # The most bytes that a call with its arguments, or its answer, may have: what heddle takes as one message, less room for what goes with it.
 LARGEST = (64 << 20) - (1 << 20)
 
-_on_node = False  # where the program's own classes have come from elsewhere, and go back by their names
+_on_node = False  # where the program's own classes have come from elsewhere
 
 
 def _globals_of(code):
@@ -58,10 +58,10 @@ def _holds(cell):
     return True
 
 
-def _importable(obj):
-    """Whether a node finds obj by its name."""
+def _importable(obj, back):
+    """Whether a node finds obj by its name, or with back the program that has called this node."""
     module = getattr(obj, "__module__", None)
-    if module is None or module == "__main__" and not _on_node:
+    if module is None or module == "__main__" and not back:
         return False
     found = sys.modules.get(module)
     for part in obj.__qualname__.split("."):
@@ -168,7 +168,7 @@ def _of_typing(kind, module, args, options):
     return made
 
 
-def _of_class(obj):
+def _of_class(obj, back):
     """What makes a class: before it is known to others, and after."""
     first, skip = {}, {"__dict__", "__weakref__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
     for name in ("__slots__", "__orig_bases__"):
@@ -184,7 +184,7 @@ def _of_class(obj):
             of_members[name] = {k: v for k, v in m.__dict__.items() if not (k.startswith("_") and k.endswith("_"))}
     members = {}
     for name, value in obj.__dict__.items():
-        made_by_enum = name in plain and not (isinstance(value, types.FunctionType) and not _importable(value))
+        made_by_enum = name in plain and not (isinstance(value, types.FunctionType) and not _importable(value, back))
         if name not in skip and not made_by_enum and not isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
             members[name] = value
     registered = []
@@ -194,24 +194,27 @@ def _of_class(obj):
 
 
 class Pickler(pickle.Pickler):
-    """Pickles as the standard one does, and by value what can't be imported."""
+    """Pickles as the standard one does, and by value what can't be imported. With back it's for the program that has called this node."""
 
-    def __init__(self, buffer, within=None):
+    def __init__(self, buffer, within=None, back=False):
         super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
+        self._back = within._back if within else back
         # Globals that are being pickled by themselves, and those that were. Picklers of such globals share both.
         self._open, self._data = (within._open, within._data) if within else (set(), {})
 
     def reducer_override(self, obj):
         if isinstance(obj, types.ModuleType):
             return importlib.import_module, (obj.__name__,)
-        if isinstance(obj, types.FunctionType) and not _importable(obj):
+        if isinstance(obj, types.FunctionType) and not _importable(obj, self._back):
             return self._by_value(obj)
-        if isinstance(obj, type) and obj.__module__ not in ("builtins", __name__) and not _importable(obj):
-            first, rest = _of_class(obj)
+        if isinstance(obj, type) and obj.__module__ not in ("builtins", __name__) and not _importable(obj, self._back):
+            first, rest = _of_class(obj, self._back)
             return (_class, (_key(obj), type(obj), obj.__name__, obj.__bases__, obj.__module__, obj.__qualname__, first), rest, None, None, _fill_class)
-        kind = type(obj)
-        reduce = _reducers.get((kind.__module__, kind.__qualname__))
-        return NotImplemented if reduce is None else reduce(obj)
+        kind = (type(obj).__module__, type(obj).__qualname__)
+        reduce = _reducers.get(kind)
+        if reduce is None or kind in _named and _known(obj, self._back):
+            return NotImplemented
+        return reduce(obj)
 
     def _by_value(self, f):
         cells = [(c.cell_contents,) if _holds(c) else None for c in f.__closure__ or ()]
@@ -241,14 +244,9 @@ class Pickler(pickle.Pickler):
         return (_function, (marshal.dumps(f.__code__), f.__name__, len(cells), module), state, None, None, _fill_function)
 
 
-def _named(make):
-    """A reducer of what has a name in a module, and is made anew where that isn't found."""
-    return lambda obj: NotImplemented if _known(obj) else make(obj)
-
-
-def _known(obj):
+def _known(obj, back):
     module, name = getattr(obj, "__module__", None), getattr(obj, "__qualname__", None) or getattr(obj, "__name__", None)
-    if module == "__main__" and not _on_node:
+    if module == "__main__" and not back:
         return False
     return getattr(sys.modules.get(module), name or "", None) is obj
 
@@ -269,21 +267,24 @@ _reducers = {
     ("builtins", "property"): lambda p: (property, (p.fget, p.fset, p.fdel, p.__doc__)),
     ("builtins", "mappingproxy"): lambda m: (_proxy, (dict(m),)),
     ("functools", "cached_property"): lambda p: (_cached_property, (p.func, p.attrname)),
-    ("functools", "_lru_cache_wrapper"): _named(lambda f: (_lru_cache, (
-        f.__wrapped__, f.cache_info().maxsize, f.cache_parameters()["typed"] if hasattr(f, "cache_parameters") else False))),
-    ("typing", "TypeVar"): _named(lambda v: (_of_typing, (
-        "TypeVar", v.__module__, (v.__name__, *v.__constraints__), {"bound": v.__bound__, "covariant": v.__covariant__, "contravariant": v.__contravariant__}))),
-    ("typing", "NewType"): _named(lambda t: (_of_typing, ("NewType", t.__module__, (t.__name__, t.__supertype__), {}))),
+    ("functools", "_lru_cache_wrapper"): lambda f: (_lru_cache, (
+        f.__wrapped__, f.cache_info().maxsize, f.cache_parameters()["typed"] if hasattr(f, "cache_parameters") else False)),
+    ("typing", "TypeVar"): lambda v: (_of_typing, (
+        "TypeVar", v.__module__, (v.__name__, *v.__constraints__), {"bound": v.__bound__, "covariant": v.__covariant__, "contravariant": v.__contravariant__})),
+    ("typing", "NewType"): lambda t: (_of_typing, ("NewType", t.__module__, (t.__name__, t.__supertype__), {})),
     ("dataclasses", "_MISSING_TYPE"): _sentinel,
     ("dataclasses", "_KW_ONLY_TYPE"): _sentinel,
     ("dataclasses", "_FIELD_BASE"): _sentinel,
     ("dataclasses", "_HAS_DEFAULT_FACTORY_CLASS"): _sentinel,
 }
 
+# Those of them that are made again only where their name isn't found.
+_named = {("functools", "_lru_cache_wrapper"), ("typing", "TypeVar"), ("typing", "NewType")}
 
-def dumps(obj, within=None):
+
+def dumps(obj, within=None, back=False):
     buffer = io.BytesIO()
-    Pickler(buffer, within).dump(obj)
+    Pickler(buffer, within, back).dump(obj)
     return buffer.getvalue()
 
 
@@ -328,13 +329,13 @@ def main():
             return
         status, text = 0, ""
         try:
-            answer = dumps((True, _answer(calls.read(struct.unpack(">I", head)[0]), initialized), None))
+            answer = dumps((True, _answer(calls.read(struct.unpack(">I", head)[0]), initialized), None), back=True)
         except BaseException as e:
             text = "".join(traceback.format_exception(type(e), e, e.__traceback__))
             e.__traceback__ = None
             status = 0 if isinstance(e, SystemExit) and not e.code else 1
             try:
-                answer = dumps((False, e, text))
+                answer = dumps((False, e, text), back=True)
                 pickle.loads(answer)
             except BaseException:
                 answer = dumps((False, RuntimeError(_described(e)), text))

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import unittest
+import weakref
 from unittest import mock
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
@@ -296,6 +297,15 @@ class LifeTest(unittest.TestCase):
             for bad, error in (0, ValueError), (1.5, TypeError):
                 with self.assertRaises(error):
                     e.map(times, [1], buffersize=bad)
+
+    def test_map_keeps_no_results_that_were_taken(self):
+        with executor(1) as e:
+            for chunksize in 1, 3:
+                results = e.map(Point, range(4), chunksize=chunksize)
+                taken = weakref.ref(next(results))
+                e.submit(times, 3).result(timeout=60)  # so that who has brought that result is done with it, too
+                self.assertIsNone(taken())
+                self.assertEqual([p.x for p in results], [1, 2, 3])
 
     def test_faults_have_reasons(self):
         with executor(1, python="no-such-python") as e:

@@ -22,6 +22,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import heddle
 
 CONF = os.environ.get("HEDDLE_TEST_CONF")
+BINARY = os.environ.get("HEDDLE_BINARY")
 COUNT = 5
 connection = None
 
@@ -233,6 +234,12 @@ def same(x):
     return x
 
 
+def calls(row):
+    """Makes calls in a call, with what is the program's."""
+    with heddle.Executor(1, local=True, binary=BINARY) as e:
+        return e.submit(same, row).result(), e.submit(red).result(), list(e.map(lambda x: reciprocal(x) + COUNT, [1, 2])), repr(e.submit(reciprocal, 0).exception())
+
+
 def make(name, *args):
     return globals()[name](*args)
 
@@ -327,6 +334,7 @@ SHARED = {
     "to cancel what runs": lambda e: (lambda f: (time.sleep(0.1), f.cancel(), f.cancelled()))(e.submit(slowly, 4)),
     "a callback": lambda e: (lambda f, seen: (f.result(), f.add_done_callback(lambda f: seen.append(f.result())), seen))(e.submit(same, 1), []),
     "a changed global": lambda e: changed(e),
+    "calls of a call": lambda e: e.submit(calls, Row(1, [2])).result(),
     "a module within a package": lambda e: e.submit(uses_a_module_within_a_package).result(),
 }
 
