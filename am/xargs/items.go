@@ -145,6 +145,9 @@ func (r *reader) quoted() (item, error) {
 		default:
 			state = normal
 		}
+		if c == 0 {
+			r.warnOfNUL()
+		}
 		if len(buf) >= r.limit {
 			return item{}, errTooLong
 		}
@@ -157,11 +160,17 @@ func (r *reader) endsInput(buf []byte) bool { return r.o.EOF != "" && string(buf
 // clean makes an argument of an item: nothing after a NUL can be passed on.
 func (r *reader) clean(buf []byte) string {
 	head, _, cut := bytes.Cut(buf, []byte{0})
-	if cut && !r.warned {
+	if cut {
+		r.warnOfNUL()
+	}
+	return string(head)
+}
+
+func (r *reader) warnOfNUL() {
+	if !r.warned {
 		r.warned = true
 		r.warn(nulWarning)
 	}
-	return string(head)
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }

@@ -90,6 +90,9 @@ func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 	}
 	x.printer = newPrinter(&o, s.Out, s.Err, x.bar)
 	defer x.printer.store.close()
+	for _, w := range o.Warnings {
+		x.say("warning: %s", w)
+	}
 	if l, ok := r.(*Local); ok {
 		o.kernelChars = l.kernelChars()
 	}
@@ -100,9 +103,6 @@ func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 	if err != nil {
 		x.say("%v", err)
 		return exitFault
-	}
-	for _, w := range o.Warnings {
-		x.say("warning: %s", w)
 	}
 	if o.Limits {
 		x.printer.message([]byte(limits(&o)))

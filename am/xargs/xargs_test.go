@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"heddle/am/pool"
 	"heddle/yarn/wire"
 )
 
@@ -408,6 +409,29 @@ func TestSlots(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A time below what executors know is a time all the same.
+func TestShortTimeoutsOnACluster(t *testing.T) {
+	var got uint64
+	r := &Remote{Pool: submitter(func(task *pool.Task) {
+		got = task.TimeoutMS
+		task.Done(wire.Ended{}, nil)
+	})}
+	r.Run(t.Context(), &Task{Args: []string{"CMD"}, Timeout: parsed(t, "--timeout=0.0001").Timeout}, io.Discard, io.Discard)
+	if got != 1 {
+		t.Error(got)
+	}
+}
+
+type submitter func(*pool.Task)
+
+func (f submitter) Submit(tasks ...*pool.Task) {
+	for _, t := range tasks {
+		f(t)
+	}
+}
+
+func (submitter) Cancel(*pool.Task) {}
 
 // Commands halt the others when as many have failed, succeeded or ended as somebody says.
 func TestHalt(t *testing.T) {
