@@ -164,8 +164,16 @@ def _cached_property(f, attrname):
 
 def _of_typing(kind, module, args, options):
     made = getattr(importlib.import_module("typing"), kind)(*args, **options)
-    made.__module__ = module
+    if kind != "TypeAliasType":  # which can't be told
+        made.__module__ = module
     return made
+
+
+def _bases(obj):
+    """What a class statement has as bases: a TypedDict tells that it is a dict."""
+    if type(obj).__name__ != "_TypedDictMeta":
+        return obj.__bases__
+    return obj.__dict__.get("__orig_bases__") or (sys.modules[type(obj).__module__].TypedDict,)
 
 
 def _of_class(obj, back):
@@ -209,7 +217,7 @@ class Pickler(pickle.Pickler):
             return self._by_value(obj)
         if isinstance(obj, type) and obj.__module__ not in ("builtins", __name__) and not _importable(obj, self._back):
             first, rest = _of_class(obj, self._back)
-            return (_class, (_key(obj), type(obj), obj.__name__, obj.__bases__, obj.__module__, obj.__qualname__, first), rest, None, None, _fill_class)
+            return (_class, (_key(obj), type(obj), obj.__name__, _bases(obj), obj.__module__, obj.__qualname__, first), rest, None, None, _fill_class)
         kind = (type(obj).__module__, type(obj).__qualname__)
         reduce = _reducers.get(kind)
         if reduce is None or kind in _named and _known(obj, self._back):
@@ -271,6 +279,10 @@ _reducers = {
         f.__wrapped__, f.cache_info().maxsize, f.cache_parameters()["typed"] if hasattr(f, "cache_parameters") else False)),
     ("typing", "TypeVar"): lambda v: (_of_typing, (
         "TypeVar", v.__module__, (v.__name__, *v.__constraints__), {"bound": v.__bound__, "covariant": v.__covariant__, "contravariant": v.__contravariant__})),
+    ("typing", "ParamSpec"): lambda v: (_of_typing, ("ParamSpec", v.__module__, (v.__name__,), {})),
+    ("typing", "TypeVarTuple"): lambda v: (_of_typing, ("TypeVarTuple", v.__module__, (v.__name__,), {})),
+    ("typing", "TypeAliasType"): lambda t: (_of_typing, ("TypeAliasType", t.__module__, (t.__name__, t.__value__), {"type_params": t.__type_params__})),
+    ("weakref", "WeakKeyDictionary"): lambda d: (weakref.WeakKeyDictionary, (dict(d),)),  # functools.singledispatch has one
     ("typing", "NewType"): lambda t: (_of_typing, ("NewType", t.__module__, (t.__name__, t.__supertype__), {})),
     ("dataclasses", "_MISSING_TYPE"): _sentinel,
     ("dataclasses", "_KW_ONLY_TYPE"): _sentinel,
@@ -279,7 +291,7 @@ _reducers = {
 }
 
 # Those of them that are made again only where their name isn't found.
-_named = {("functools", "_lru_cache_wrapper"), ("typing", "TypeVar"), ("typing", "NewType")}
+_named = {("functools", "_lru_cache_wrapper")} | {("typing", name) for name in ("TypeVar", "ParamSpec", "TypeVarTuple", "TypeAliasType", "NewType")}
 
 
 def dumps(obj, within=None, back=False):

@@ -211,6 +211,34 @@ def decorated(x: UserId):
     return x
 
 
+class Settings(typing.TypedDict):
+    a: int
+
+
+class Partial(Settings, total=False):
+    b: str
+
+
+def annotated(x):
+    return sorted(Partial.__required_keys__) if sys.version_info >= (3, 9) else ["a"], Partial.__total__, x
+
+
+annotated.__annotations__ = {"x": Settings, "return": Partial}
+if sys.version_info >= (3, 12):
+    exec("type Numbers = list[int]")
+    annotated.__annotations__.update(n=Numbers, p=typing.ParamSpec("P"), t=typing.TypeVarTuple("Ts"))
+
+
+@functools.singledispatch
+def dispatched(x):
+    return "something"
+
+
+@dispatched.register(int)
+def _(x):
+    return "a number"
+
+
 def keywords(a, *, b=2, **c):
     return a, b, c
 
@@ -297,6 +325,8 @@ SHARED = {
     "functions that call each other": lambda e: e.submit(even, 10).result(),
     "a cache": lambda e: e.submit(cached, 4).result(),
     "a decorator": lambda e: e.submit(decorated, 4).result(),
+    "annotations": lambda e: e.submit(annotated, 1).result(),
+    "a function for each type": lambda e: [e.submit(dispatched, x).result() for x in (1, "")],
     "keywords": lambda e: (e.submit(keywords, 1, b=3, z=4).result(), e.submit(functools.partial(keywords, 1), b=3).result()),
     "a lambda": lambda e: e.submit(lambda: 3).result(),
     "a method of a builtin": lambda e: e.submit("a,b".split, ",").result(),
