@@ -38,8 +38,13 @@ func TestRun(t *testing.T) {
 	if r.Pool.CPU.Nodes != 0 || r.Probes.CPU.Nodes <= 0 || r.Forked.LongAlone <= 0 || r.Forked.LongProbes <= 0 || r.Forked.LongOmniscient <= 0 || r.Forked.OmniscientCPU.Client <= 0 {
 		t.Errorf("%+v", r)
 	}
-	for _, j := range []Jobs{r.Pool.Jobs, r.Probes.Jobs, r.Forked.Omniscient, r.Forked.Probes, r.Bindings.Late, r.Bindings.Early} {
+	for _, j := range []Jobs{r.Pool.Jobs, r.Probes.Jobs, r.Forked.Omniscient, r.Forked.Probes} {
 		if j.Jobs < 1 || j.IdealP50 < 5 || j.P50 < 5 || j.P99 < j.P50 {
+			t.Errorf("%+v", j)
+		}
+	}
+	for _, j := range []Jobs{r.Bindings.Late, r.Bindings.Early} { // how long these take depends on how fast the machine was when they were made
+		if j.Jobs < 1 || j.Task <= 0 || j.IdealP50 < j.Task || j.P50 <= 0 || j.P99 < j.P50 {
 			t.Errorf("%+v", j)
 		}
 	}

@@ -137,6 +137,7 @@ func (x *executor) cancel(id uint64) {
 	for i, m := range x.unsent {
 		if t, ok := m.(*wire.Task); ok && t.ID == id {
 			x.unsent = slices.Delete(x.unsent, i, i+1)
+			x.bytes -= weight(t)
 			x.done(&wire.Ended{ID: id, Why: wire.Canceled})
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -225,5 +226,108 @@ func TestAFullQueueHasRoomForOthers(t *testing.T) {
 	rich[0].Close()
 	rich[1].Close()
 	poor.Close()
+	l.empty()
+}
+
+// One user's schedulers don't keep those of others out, nor do those of a few users.
+func TestSchedulersOfOneUserLeaveRoomForOthers(t *testing.T) {
+	l := newLab(t, 1)
+	connect := func(user string, n int) {
+		l.Node.mu.Lock()
+		defer l.Node.mu.Unlock()
+		for range n {
+			id := identity{attempt, fmt.Sprint(len(l.schedulers))}
+			l.schedulers[id] = &scheduler{n: l.Node, id: id, user: user}
+		}
+	}
+	refused := func(user string) string {
+		c := l.dial(user)
+		say(t, c, &wire.Greeting{Scheduler: user})
+		return hear[*wire.Refusal](t, c).Reason
+	}
+	connect("anna", mostSchedulersOfUser)
+	if why := refused("anna"); !strings.Contains(why, "500 schedulers of anna are") {
+		t.Errorf("%s", why)
+	}
+	connect("bob", mostSchedulersOfUser)
+	connect("carl", reservedSchedulers-1)
+	l.schedulerOf("carl", "the last")
+	if why := refused("carl"); !strings.Contains(why, "1010 schedulers are") {
+		t.Errorf("%s", why)
+	}
+}
+
+// Who floods the node with probes learns why he is sent away, also while he goes on, and what he says takes no memory.
+func TestAFloodOfProbesIsRefused(t *testing.T) {
+	large := string(make([]byte, 2*wire.SmallFrame))
+	for name, test := range map[string]struct {
+		flood func(i uint64) *wire.Probe
+		why   string
+	}{
+		"jobs":       {func(i uint64) *wire.Probe { return of(i, 1, 1) }, "of 10000 jobs wait"},
+		"mad probes": {func(uint64) *wire.Probe { return of(1, 0, 1) }, "0 probes of job 1"},
+		"large ones": {func(uint64) *wire.Probe {
+			p := of(1, 1, 1)
+			p.Inputs = []string{large}
+			return p
+		}, "where nobody has asked for a task"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t, 1)
+			l.freeze() // no time passes until it hangs up
+			c := l.scheduler("one")
+			var flood sync.WaitGroup
+			flood.Go(func() {
+				for i := uint64(0); c.Send(test.flood(i)) == nil; i++ {
+				}
+			})
+			other := l.schedulerOf("bob", "other")
+			if got := hear[*wire.Refusal](t, c); !strings.Contains(got.Reason, test.why) {
+				t.Errorf("%s", got.Reason)
+			}
+			say(t, other, of(1, 1, 1))
+			hear[*wire.Ask](t, other) // the room is others' at once
+			other.Close()
+			c.Close()
+			flood.Wait()
+			l.empty()
+		})
+	}
+}
+
+// Large tasks that wait for their executor don't fill the node's memory: those beyond a bound are given back. Small ones are taken.
+func TestLargeTasksAreGivenBack(t *testing.T) {
+	l := newLab(t, 1)
+	l.run = runAll
+	l.freeze()
+	c := l.scheduler("one")
+	run := func(bytes int) *wire.Ended {
+		say(t, c, of(1, 1, 1))
+		say(t, c, &wire.Task{ID: hear[*wire.Ask](t, c).ID, What: wire.Call, Payload: make([]byte, bytes), Left: 1})
+		return hear[*wire.Ended](t, c)
+	}
+	held := func(add int) (now int) {
+		l.Node.mu.Lock()
+		defer l.Node.mu.Unlock()
+		for _, x := range l.executors {
+			x.bytes += add
+			now = x.bytes
+		}
+		return now
+	}
+	if e := run(8 << 20); e.Why != wire.Ran {
+		t.Errorf("%+v", e)
+	}
+	await.Until(t, "what was sent isn't held", func() bool { return held(0) == 0 })
+	held(mostHeldOfUser - 8<<20 + 1)
+	if e := run(8 << 20); e.Why != wire.Canceled {
+		t.Errorf("%+v", e)
+	}
+	for _, bytes := range []int{small, 7 << 20} {
+		if e := run(bytes); e.Why != wire.Ran {
+			t.Errorf("%d bytes: %+v", bytes, e)
+		}
+	}
+	c.Close()
 	l.empty()
 }

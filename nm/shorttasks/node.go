@@ -68,6 +68,9 @@ const (
 	reserved       = 100   // of a user, if others have filled the queue
 	mostJobs       = 10000 // of a scheduler
 	mostSchedulers = 1000
+	// One user's schedulers don't keep those of others out.
+	mostSchedulersOfUser = 500
+	reservedSchedulers   = 10
 	// answerLimit is how long a scheduler may take to answer an ask: the room for the task is idle meanwhile.
 	answerLimit = 2 * time.Second
 	// idleLimit is how long an executor is kept that has nothing to do.
@@ -105,6 +108,8 @@ type Node struct {
 	counts     Counts
 	pace       pace
 	staged     *staged // nil: nothing is
+	strangers  int     // that weren't let in since the log has told of one
+	told       time.Time
 }
 
 // Counts are of all that was since a Node began.
@@ -261,13 +266,28 @@ func (n *Node) accept() {
 		n.serving.Go(func() {
 			c, name, err := n.accepter.Accept(n.ctx, raw)
 			if err != nil {
-				n.log.WithError(err).Info("Refused a connection for probes")
+				n.complain(err)
 				return
 			}
 			defer c.Close()
 			defer context.AfterFunc(n.ctx, c.Close)()
 			n.serve(c, name)
 		})
+	}
+}
+
+// complain logs that somebody wasn't let in: at most a line a second, whatever strangers do.
+func (n *Node) complain(err error) {
+	n.mu.Lock()
+	n.strangers++
+	count, now := n.strangers, n.o.Now()
+	quiet := !n.told.IsZero() && now.Sub(n.told) < time.Second
+	if !quiet {
+		n.told, n.strangers = now, 0
+	}
+	n.mu.Unlock()
+	if !quiet {
+		n.log.WithError(err).WithField("refused", count).Info("Refused a connection for probes")
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 type outbox struct {
 	unsent []wire.Message
 	more   chan struct{} // there is something unsent, or it is to end
-	last   bool          // the connection ends when all is sent
+	last   bool          // nothing more is sent
+	bytes  int           // of tasks that aren't sent yet
 }
 
 func newOutbox() outbox { return outbox{more: make(chan struct{}, 1)} }
@@ -18,10 +19,13 @@ func newOutbox() outbox { return outbox{more: make(chan struct{}, 1)} }
 // say has a message sent soon. The node's lock is held.
 func (o *outbox) say(m wire.Message) {
 	o.unsent = append(o.unsent, m)
+	if t, ok := m.(*wire.Task); ok {
+		o.bytes += weight(t)
+	}
 	o.ring()
 }
 
-// finish has the connection end when all is sent. The node's lock is held.
+// finish has send return when all is sent. The node's lock is held.
 func (o *outbox) finish() {
 	o.last = true
 	o.ring()
@@ -36,16 +40,15 @@ func (o *outbox) ring() {
 
 // send sends what say was given, until finish or the end of the connection, which Receive notices as well. The node's lock is mu.
 func (o *outbox) send(mu *sync.Mutex, c *wire.Conn) {
+	var sent int
 	for {
 		mu.Lock()
 		all, last := o.unsent, o.last
 		o.unsent = nil
+		o.bytes -= sent
+		sent = o.bytes
 		mu.Unlock()
-		if _, err := c.Write(all...); err != nil {
-			return
-		}
-		if last {
-			c.Close()
+		if _, err := c.Write(all...); err != nil || last {
 			return
 		}
 		if len(all) == 0 {

@@ -1,6 +1,7 @@
 package shorttasks
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -27,8 +28,8 @@ type scheduler struct {
 	idle     time.Time    // since when it has nothing to do; zero: it has
 
 	outbox
-	parting time.Time     // when it was sent away; zero: it wasn't
-	sent    chan struct{} // closed when nothing is sent any more
+	parting time.Time // when it was sent away; zero: it wasn't
+	why     error     // it was
 }
 
 // job is a job whose probes the node has.
@@ -74,7 +75,7 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 	}
 	s := &scheduler{
 		n: n, id: identity{who.Attempt, greeting.Scheduler}, user: who.Submitter, conn: c,
-		jobs: map[uint64]*job{}, runs: map[uint64]*run{}, outbox: newOutbox(), sent: make(chan struct{}),
+		jobs: map[uint64]*job{}, runs: map[uint64]*run{}, outbox: newOutbox(),
 	}
 	if why := s.enter(); why != "" {
 		_ = c.Send(&wire.Refusal{Reason: why}) // the connection ends anyway
@@ -82,33 +83,29 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 	}
 	defer s.leave()
 	c.Hasty()
+	c.Large(s.mayAnswer)
 	if err := n.o.Admitted(who); err != nil {
 		_ = c.Send(&wire.Refusal{Reason: "the node can't note that the application works here"}) // likewise
 		return err
 	}
-	n.serving.Go(func() {
-		defer close(s.sent)
-		s.send(&n.mu, c)
-	})
+	n.serving.Go(func() { s.send(&n.mu, c) })
 	for {
 		m, err := c.Receive()
-		if err != nil {
-			return err
+		if err == nil {
+			err = s.take(m)
+		} else if !errors.Is(err, wire.ErrTooLarge) {
+			return cmp.Or(s.refused(), err)
 		}
-		if err := s.take(m); err != nil {
+		if err != nil {
 			n.mu.Lock()
 			s.refuse(err.Error())
 			n.mu.Unlock()
-			select {
-			case <-s.sent:
-			case <-time.After(partingLimit):
-			}
-			return err
 		}
 	}
 }
 
-// partingLimit is how long a scheduler that is sent away may take to read why.
+// partingLimit is how long a scheduler that is sent away may take to read why, and to hang up. Whatever it says meanwhile is read, and ignored: if the node hung up first, the system would
+// throw away what the scheduler hasn't read yet.
 const partingLimit = time.Second
 
 // mostID is the longest id of a scheduler, in bytes. The node keeps it.
@@ -126,7 +123,10 @@ func (s *scheduler) enter() string {
 		return fmt.Sprintf("%v is over", s.id.attempt.App)
 	case n.schedulers[s.id] != nil:
 		return fmt.Sprintf("a scheduler of %v with the id %.100q is connected already: each needs an id of its own", s.id.attempt, s.id.name)
-	case len(n.schedulers) >= mostSchedulers:
+	}
+	if his := n.schedulersOf(s.user); his >= mostSchedulersOfUser {
+		return fmt.Sprintf("%d schedulers of %.100s are connected, and there can't be more", his, s.user)
+	} else if len(n.schedulers) >= mostSchedulers && his >= reservedSchedulers {
 		return fmt.Sprintf("%d schedulers are connected, and there can't be more", len(n.schedulers))
 	}
 	n.schedulers[s.id], n.untold[s] = s, true
@@ -136,22 +136,51 @@ func (s *scheduler) enter() string {
 	return ""
 }
 
+// schedulersOf counts a user's. The lock is held.
+func (n *Node) schedulersOf(user string) (count int) {
+	for _, s := range n.schedulers {
+		if s.user == user {
+			count++
+		}
+	}
+	return count
+}
+
+// mayAnswer reports whether the node waits for a task, which may be large.
+func (s *scheduler) mayAnswer() bool {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	for _, r := range s.runs {
+		if !r.bound {
+			return !s.last
+		}
+	}
+	return false
+}
+
 func lent(a probe.Amount) *wire.Lent {
 	return &wire.Lent{MemoryMB: uint64(max(a.MemoryMB, 0)), VCores: uint64(max(a.VCores, 0))}
 }
 
-// leave removes a scheduler's probes. Its executor ends, and then the room of its tasks is free.
+// leave forgets a scheduler whose connection has ended.
 func (s *scheduler) leave() {
 	n := s.n
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s.finish()
 	delete(n.schedulers, s.id)
+	s.end()
+}
+
+// end removes a scheduler's probes. Its executor ends, and then the room of its tasks is free. The lock is held.
+func (s *scheduler) end() {
+	n := s.n
 	delete(n.untold, s)
 	for _, j := range s.jobs {
 		n.worker.Cancel(j.handle)
 		j.dropInputs()
 	}
+	clear(s.jobs)
 	for _, r := range s.runs {
 		if !r.bound || r.task != nil || s.executor == nil {
 			r.end()
@@ -167,19 +196,24 @@ func (s *scheduler) leave() {
 func (s *scheduler) refuse(why string) {
 	if !s.last {
 		s.say(&wire.Refusal{Reason: why})
-		s.last, s.parting = true, s.n.o.Now()
+		s.last, s.parting, s.why = true, s.n.o.Now(), errors.New(why)
+		s.end() // others get its room while it reads why
 	}
 }
 
-// part ends the connection of a scheduler that was sent away and doesn't read why: what it runs would keep its room. The lock is held.
+// refused is why a scheduler was sent away; nil: it wasn't.
+func (s *scheduler) refused() error {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	return s.why
+}
+
+// part ends the connection of a scheduler that was sent away and doesn't hang up. The lock is held.
 func (s *scheduler) part(now time.Time) {
 	if s.parting.IsZero() || now.Sub(s.parting) <= partingLimit {
 		return
 	}
 	s.parting = time.Time{}
-	if s.executor != nil {
-		s.executor.stop() // it may be what the connection waits for
-	}
 	s.n.serving.Go(s.conn.Close)
 }
 
@@ -190,9 +224,13 @@ const mostUnsent = 4096
 func (s *scheduler) take(m wire.Message) error {
 	n := s.n
 	n.mu.Lock()
-	if len(s.unsent) > mostUnsent {
+	switch {
+	case s.last:
 		n.mu.Unlock()
-		return fmt.Errorf("it doesn't read what it is told: %d messages wait", mostUnsent)
+		return nil
+	case len(s.unsent) > mostUnsent:
+		n.mu.Unlock()
+		return fmt.Errorf("it says more than it reads: %d messages wait", mostUnsent)
 	}
 	switch m := m.(type) {
 	case *wire.Probe:
@@ -435,6 +473,9 @@ func (s *scheduler) bind(m *wire.Task) {
 	n.worker.Bind(n.now(), r.slot, answer)
 	s.learn(r.job, m.Left)
 	switch early := n.worker.Early(r.slot); {
+	case n.overloaded(r):
+		r.giveBack() // there may be memory for it elsewhere
+		n.pump()
 	case early && m.Clone:
 		r.giveBack() // it would be in the way of others
 		n.pump()

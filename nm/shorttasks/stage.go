@@ -30,6 +30,7 @@ const (
 	mostLooking   = 4    // sizes that are asked for at a time
 	mostInputs    = 64   // of a job, at a time
 	mostKnown     = 8192 // of all jobs
+	longestName   = 8000 // bytes of a file's name; a NameNode takes no longer ones unless it is told to
 	// checkLimit is how long a task waits until it is known whether its input is what was copied. Its own reader would ask the NameNode as well.
 	checkLimit = 500 * time.Millisecond
 	// checkPause is how long nobody is asked after such an answer didn't come: else each task would wait for checkLimit while a NameNode hangs.
@@ -119,7 +120,7 @@ func (j *job) stage(fast bool, files ...string) {
 		return
 	}
 	for _, file := range files {
-		if file == "" {
+		if file == "" || len(file) > longestName {
 			continue
 		}
 		if in := j.inputs[file]; in != nil {

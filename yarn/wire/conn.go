@@ -17,6 +17,15 @@ import (
 // MaxFrame bounds a message: the arguments of a command, or what a call takes or returns.
 const MaxFrame = 64 << 20
 
+// mostWords bounds how many arguments and variables a task has, and mostFields all that a message repeats: each takes more memory than bytes of a frame.
+const (
+	mostWords  = 1 << 20
+	mostFields = mostWords + 100
+)
+
+// SmallFrame is the size above which Receive may refuse messages (Conn.Large).
+const SmallFrame = 1 << 20
+
 // How a lost peer is noticed. A peer whose machine or network is gone acknowledges nothing: its kernel would, also while the
 // process has no time. We look at that every pingEvery, and it takes some 0.3 s, as the kernel first sends again. A process that has hung up
 // its connection is noticed at once, and one that hangs, after Silence. The time in which this process stands still itself doesn't count,
@@ -50,8 +59,9 @@ var ErrSilent = fmt.Errorf("the peer has said nothing for %v, or %v after it sto
 
 // Conn sends and receives messages. Send may be called from any goroutine, Receive from one at a time.
 type Conn struct {
-	conn net.Conn
-	in   *bufio.Reader
+	conn  net.Conn
+	in    *bufio.Reader
+	large func() bool // nil: messages may always be
 
 	mu      sync.Mutex
 	more    sync.Cond // something waits to be sent, for the one goroutine that sends what nobody else does
@@ -184,6 +194,9 @@ func (c *Conn) add(m Message) error {
 // appendFrame appends a message with its length.
 func appendFrame(b []byte, m Message) ([]byte, error) {
 	at := len(b)
+	if t, ok := m.(*Task); ok && len(t.Args)+len(t.Env) > mostWords {
+		return b, fmt.Errorf("a task of %d arguments and %d variables is %w, which is %d", len(t.Args), len(t.Env), ErrTooLarge, mostWords)
+	}
 	b = append(b, 0, 0, 0, 0)
 	var kind Kind
 	if m == nil {
@@ -365,10 +378,14 @@ func (h heard) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Large has Receive take messages larger than SmallFrame only while a function says so, as each takes memory before it is known what it is. Of others it returns
+// ErrTooLarge, and the next message then. It is called before the first Receive.
+func (c *Conn) Large(may func() bool) { c.large = may }
+
 // Receive returns the next message that isn't a ping. The message is good until the next call, unless large.
 func (c *Conn) Receive() (Message, error) {
 	for {
-		body, err := readFrame(c.in)
+		body, err := c.next()
 		if err != nil {
 			c.mu.Lock()
 			if c.err != nil {
@@ -382,6 +399,23 @@ func (c *Conn) Receive() (Message, error) {
 			return m, err
 		}
 	}
+}
+
+// next returns the body of the next frame.
+func (c *Conn) next() ([]byte, error) {
+	if c.large != nil {
+		head, err := c.in.Peek(4)
+		if err != nil {
+			return nil, err
+		}
+		if n := int(binary.BigEndian.Uint32(head)); n > SmallFrame && n <= MaxFrame && !c.large() {
+			if _, err := c.in.Discard(4 + n); err != nil {
+				return nil, err
+			}
+			return nil, fmt.Errorf("a message of %d bytes, where nobody has asked for a task, is %w", n, ErrTooLarge)
+		}
+	}
+	return readFrame(c.in)
 }
 
 // readFrame returns the body of the next frame.

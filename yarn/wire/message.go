@@ -204,7 +204,10 @@ type field struct {
 
 // fields calls f for each field of a message. Fields of other types are skipped, as newer peers may send some.
 func fields(b []byte, f func(field)) error {
-	for len(b) > 0 {
+	for count := 0; len(b) > 0; count++ {
+		if count == mostFields {
+			return fmt.Errorf("%w: it has more than %d fields", ErrMalformed, mostFields)
+		}
 		number, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {
 			return fmt.Errorf("%w: %w", ErrMalformed, protowire.ParseError(n))

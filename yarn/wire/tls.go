@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"container/list"
 	"context"
 	"crypto/ed25519"
 	"crypto/hkdf"
@@ -14,6 +15,7 @@ import (
 	"io"
 	"math/big"
 	"net"
+	"sync"
 	"time"
 
 	"heddle/internal/light"
@@ -110,10 +112,18 @@ func Dial(ctx context.Context, address string, name, secret []byte) (*Conn, erro
 	return greet(ctx, raw, tls.Client(light.Conn(raw), c))
 }
 
+// mostStrangers is how many may be about to prove who they are. That takes milliseconds; those who say nothing would keep all others out.
+const mostStrangers = 512
+
+var errCrowd = errors.New("it hasn't proved who it is, while many others wait to do so")
+
 // Accepter makes connections of those that a listener accepts.
 type Accepter struct {
 	config *tls.Config // nil: it depends on the name
 	secret func([]byte) ([]byte, error)
+
+	mu        sync.Mutex
+	strangers list.List // of context.CancelCauseFunc: the oldest first
 }
 
 // NewAccepter takes the secret of all who may come, whatever their names are.
@@ -129,6 +139,8 @@ func NewNamedAccepter(secret func(name []byte) ([]byte, error)) *Accepter {
 
 // Accept proves who is at the other end, and returns the name. It closes raw if that fails.
 func (a *Accepter) Accept(ctx context.Context, raw net.Conn) (*Conn, []byte, error) {
+	ctx, leave := a.meet(ctx)
+	defer leave()
 	ctx, cancel := context.WithTimeout(ctx, handshakes)
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { raw.SetDeadline(time.Unix(1, 0)) })
@@ -142,10 +154,35 @@ func (a *Accepter) Accept(ctx context.Context, raw net.Conn) (*Conn, []byte, err
 	}
 	if stop(); err != nil {
 		raw.Close()
-		return nil, nil, fmt.Errorf("%v: %w", raw.RemoteAddr(), err)
+		return nil, nil, fmt.Errorf("%v: %w", raw.RemoteAddr(), because(ctx, err))
 	}
 	conn, err := greet(ctx, raw, tls.Server(light.Conn(raw), c))
-	return conn, name, err
+	return conn, name, because(ctx, err)
+}
+
+// because is an error with the reason for which its context has ended.
+func because(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errCrowd) {
+		return errCrowd
+	}
+	return err
+}
+
+// meet enters a stranger, until leave. If there are too many, the context of the oldest ends.
+func (a *Accepter) meet(ctx context.Context) (_ context.Context, leave func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	me := a.strangers.PushBack(cancel)
+	if a.strangers.Len() > mostStrangers {
+		a.strangers.Remove(a.strangers.Front()).(context.CancelCauseFunc)(errCrowd)
+	}
+	return ctx, func() {
+		a.mu.Lock()
+		a.strangers.Remove(me) // or it was the oldest
+		a.mu.Unlock()
+		cancel(nil)
+	}
 }
 
 // readName reads who has dialed.

@@ -12,6 +12,7 @@ import (
 	"reflect"
 	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -407,4 +408,80 @@ func FuzzReadName(f *testing.F) {
 			t.Errorf("%q begins with the name %q", b, name)
 		}
 	})
+}
+
+// Those who say nothing keep nobody out: the oldest of them is sent away.
+func TestACrowdOfStrangers(t *testing.T) {
+	secret := NewSecret()
+	a, err := NewAccepter(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var going sync.WaitGroup
+	defer going.Wait()
+	defer l.Close()
+	first := make(chan error, mostStrangers+3)
+	going.Go(func() {
+		for {
+			raw, err := l.Accept()
+			if err != nil {
+				return
+			}
+			going.Go(func() {
+				c, _, err := a.Accept(t.Context(), raw)
+				if err != nil {
+					first <- err
+					return
+				}
+				c.Close()
+			})
+		}
+	})
+	for i := range mostStrangers + 2 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if i%2 == 0 { // it has said a part of what it must
+			if _, err := c.Write([]byte("HTSK\x00\x00")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for range 2 {
+		if err := <-first; !errors.Is(err, errCrowd) {
+			t.Errorf("%v", err)
+		}
+	}
+	c, err := Dial(t.Context(), l.Addr().String(), nil, secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
+}
+
+// A message may not take much more memory than it has bytes.
+func TestAMessageOfManyFields(t *testing.T) {
+	if _, err := appendFrame(nil, &Task{Args: make([]string, mostWords), Env: []string{"A=B"}}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+	b, err := appendFrame(nil, &Task{ID: 1, Args: make([]string, mostWords), Dir: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := decode(b[4:]); err != nil || len(m.(*Task).Args) != mostWords {
+		t.Errorf("%v", err)
+	}
+	b, err = appendFrame(nil, &Probe{Inputs: make([]string, mostFields+1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode(b[4:]); !errors.Is(err, ErrMalformed) {
+		t.Errorf("%v", err)
+	}
 }
