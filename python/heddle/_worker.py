@@ -169,6 +169,19 @@ def _of_typing(kind, module, args, options):
     return made
 
 
+# What makes annotations in a class when they're wanted, from Python 3.14 on. It knows all of the class.
+_LAZY = {"__annotate_func__", "__annotations_cache__"}
+
+
+def _annotations(obj):
+    """Annotations with names that nobody knows, as those of imports for type checkers, come as texts."""
+    try:
+        return obj.__annotations__
+    except (NameError, AttributeError):
+        lib = importlib.import_module("annotationlib")
+        return lib.get_annotations(obj, format=lib.Format.STRING)
+
+
 def _bases(obj):
     """What a class statement has as bases: a TypedDict tells that it is a dict."""
     if type(obj).__name__ != "_TypedDictMeta":
@@ -178,7 +191,7 @@ def _bases(obj):
 
 def _of_class(obj, back):
     """What makes a class: before it is known to others, and after."""
-    first, skip = {}, {"__dict__", "__weakref__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "_abc_impl"}
+    first, skip = {}, {"__dict__", "__weakref__", "__module__", "__qualname__", "__firstlineno__", "__static_attributes__", "__classdictcell__", "_abc_impl"} | _LAZY
     for name in ("__slots__", "__orig_bases__"):
         if name in obj.__dict__:
             first[name] = obj.__dict__[name]
@@ -195,6 +208,8 @@ def _of_class(obj, back):
         made_by_enum = name in plain and not (isinstance(value, types.FunctionType) and not _importable(value, back))
         if name not in skip and not made_by_enum and not isinstance(value, (types.GetSetDescriptorType, types.MemberDescriptorType)):
             members[name] = value
+    if not _LAZY.isdisjoint(obj.__dict__):
+        members["__annotations__"] = _annotations(obj)
     registered = []
     if isinstance(obj, abc.ABCMeta):
         registered = [c for c in (ref() for ref in _abc._get_dump(obj)[0]) if c is not None]
@@ -248,7 +263,7 @@ class Pickler(pickle.Pickler):
         module = f.__globals__.get("__name__")
         state = {"globals": direct, "data": data, "cells": cells, "dict": f.__dict__, "module": module, "within": _submodules(f)}
         for name in _FUNCTION:
-            state[name] = getattr(f, name)
+            state[name] = _annotations(f) if name == "__annotations__" else getattr(f, name)
         return (_function, (marshal.dumps(f.__code__), f.__name__, len(cells), module), state, None, None, _fill_function)
 
 

@@ -229,6 +229,14 @@ if sys.version_info >= (3, 12):
     annotated.__annotations__.update(n=Numbers, p=typing.ParamSpec("P"), t=typing.TypeVarTuple("Ts"))
 
 
+def unknown(x):
+    return x
+
+
+if sys.version_info >= (3, 14):
+    exec("def unknown(x: OnlyForTypeCheckers): return x")
+
+
 @functools.singledispatch
 def dispatched(x):
     return "something"
@@ -326,6 +334,7 @@ SHARED = {
     "a cache": lambda e: e.submit(cached, 4).result(),
     "a decorator": lambda e: e.submit(decorated, 4).result(),
     "annotations": lambda e: e.submit(annotated, 1).result(),
+    "an annotation that nobody knows": lambda e: e.submit(unknown, 1).result(),
     "a function for each type": lambda e: [e.submit(dispatched, x).result() for x in (1, "")],
     "keywords": lambda e: (e.submit(keywords, 1, b=3, z=4).result(), e.submit(functools.partial(keywords, 1), b=3).result()),
     "a lambda": lambda e: e.submit(lambda: 3).result(),
