@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 
 	"heddle/sim"
 )
@@ -38,13 +39,34 @@ func objects[T any](text []byte, appendTo func(*T, []sim.Job) ([]sim.Job, error)
 			jobs, err = appendTo(&given, jobs)
 		} else if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 			at = int(syntax.Offset)
+		} else if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			at, err = before+int(wrong.Offset), mistyped(wrong)
 		} else if errors.Is(err, io.ErrUnexpectedEOF) {
-			at = len(text)
+			at, err = len(text), errors.New("the file ends within a JSON object")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", 1+bytes.Count(text[:min(at, len(text))], []byte("\n")), err)
 		}
 	}
+}
+
+// mistyped says which field has a value of another type than it should, without words of Go.
+func mistyped(e *json.UnmarshalTypeError) error {
+	wants := "an object"
+	switch e.Type.Kind() {
+	case reflect.Float64:
+		wants = "a number"
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint64:
+		wants = "an integer within its limits"
+	case reflect.String:
+		wants = "a string"
+	case reflect.Slice:
+		wants = "an array"
+	}
+	if e.Field == "" {
+		return fmt.Errorf("has %s, where %s is needed", e.Value, wants)
+	}
+	return fmt.Errorf("%s: has %s, where %s is needed", e.Field, e.Value, wants)
 }
 
 // formatOf tells the formats with JSON objects apart, by the first object.

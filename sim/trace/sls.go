@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,6 +44,9 @@ func (g *slsJob) appendTo(jobs []sim.Job, o Options) ([]sim.Job, error) {
 	if j.Submit, err = seconds(g.Start / 1000); err != nil {
 		return nil, fmt.Errorf("job.start.ms: %w", err)
 	}
+	if g.Tasks == nil { // any JSON object may look like this
+		return nil, errors.New("has no job.tasks, which each job of an SLS trace has (--format names another format)")
+	}
 	if j.Stages, err = g.stages(o); err != nil {
 		return nil, err
 	}
@@ -71,17 +75,17 @@ func (g *slsJob) stages(o Options) ([]sim.Stage, error) {
 	}
 	var stages []stage
 	total := 0
-	for _, t := range g.Tasks {
+	for i, t := range g.Tasks {
 		ms := t.End - t.Start
 		if t.Duration != nil {
 			ms = *t.Duration
 		}
 		d, err := seconds(ms / 1000)
 		if err != nil {
-			return nil, fmt.Errorf("duration of a task: %w", err)
+			return nil, fmt.Errorf("duration of task %d: %w", i+1, err)
 		}
 		if !(t.Memory < most*mebibyte) || t.VCores >= most {
-			return nil, fmt.Errorf("a task has %g bytes and %d vcores: that is more than a cluster can have", t.Memory, t.VCores)
+			return nil, fmt.Errorf("task %d has %g bytes and %d vcores: that is more than a cluster can have", i+1, t.Memory, t.VCores)
 		}
 		size := o.Slot
 		if t.Memory > 0 {

@@ -22,7 +22,7 @@ func readSWIM(r io.Reader, o Options) ([]sim.Job, error) {
 	err := lines(r, func(line string) error {
 		fields := strings.Split(line, "\t")
 		if len(fields) < 6 {
-			return fmt.Errorf("has %d fields; at least 6 are needed", len(fields))
+			return fmt.Errorf("has %d fields; at least 6 are needed, with tabs between them", len(fields))
 		}
 		var numbers [6]float64
 		for i := 1; i < 6; i++ {
@@ -41,13 +41,13 @@ func readSWIM(r io.Reader, o Options) ([]sim.Job, error) {
 		j := sim.Job{Name: fields[0], Submit: submit, Queue: o.Queue, User: o.User, AM: o.AM}
 		maps, err := o.spread(max(numbers[3], 1), numbers[3]+numbers[4])
 		if err != nil {
-			return err
+			return fmt.Errorf("field 4: %w", err)
 		}
 		j.Stages = []sim.Stage{{Priority: 20, Resource: o.Slot, Tasks: maps}}
 		if numbers[4] > 0 {
 			reduces, err := o.spread(numbers[4], numbers[4]+numbers[5])
 			if err != nil {
-				return err
+				return fmt.Errorf("field 5: %w", err)
 			}
 			j.Stages = append(j.Stages, sim.Stage{Priority: 10, Resource: o.Slot, Tasks: reduces})
 		}
@@ -62,7 +62,7 @@ func readSWIM(r io.Reader, o Options) ([]sim.Job, error) {
 func (o *Options) spread(data, work float64) ([]sim.Task, error) {
 	n := math.Ceil(data / (o.BlockMB * mebibyte))
 	if !(n >= 1 && n <= maxTasks) {
-		return nil, fmt.Errorf("%g bytes can't be split into blocks of %g MB", data, o.BlockMB)
+		return nil, fmt.Errorf("%g bytes are more than %d blocks of %g MB: take larger blocks", data, maxTasks, o.BlockMB)
 	}
 	each, err := seconds(work / n / (o.RateMB * mebibyte))
 	if err != nil {

@@ -44,10 +44,13 @@ func Open(path string, o Options) ([]sim.Job, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: name a file", path)
+	}
 	in := bufio.NewReaderSize(f, 1<<20)
 	var r io.Reader = in
 	if begin, _ := in.Peek(len(gzipped)); string(begin) == gzipped { // whatever the name says
-		if r, err = gzip.NewReader(in); err != nil {
+		if r, err = unpacked(in); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
@@ -176,6 +179,27 @@ func unmarked(r io.Reader) *bufio.Reader {
 }
 
 const mark = "\ufeff"
+
+// packed is what gzip has compressed.
+type packed struct{ *gzip.Reader }
+
+func unpacked(r io.Reader) (io.Reader, error) {
+	z, err := gzip.NewReader(r)
+	return packed{z}, damaged(err)
+}
+
+func (p packed) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	return n, damaged(err)
+}
+
+// damaged says that the compressed bytes are at fault, and no line of the trace.
+func damaged(err error) error {
+	if err == nil || err == io.EOF {
+		return err
+	}
+	return fmt.Errorf("the compressed file is cut off or damaged, so copy it again: %w", err)
+}
 
 // faulty remembers why a reader failed. A scanner gives the part of a line that it has read first.
 type faulty struct {

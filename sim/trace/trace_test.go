@@ -173,7 +173,14 @@ func TestBrokenLinesAreNamed(t *testing.T) {
 		"e.json": {"{\"jobID\": \"a\"}\n{\n\"jobID\": }\n", "e.json: line 3: invalid character"},
 		"g.tr":   {"\n", "g.tr: it has no jobs of the format hawk"},
 		"h.json": {"", "h.json: it has no jobs"},
-		"f.json": {"{\"workloads\": [\n", "f.json: line 2: unexpected EOF"},
+		"f.json": {"{\"workloads\": [\n", "f.json: line 2: the file ends within a JSON object"},
+		"n.json": {"{\"job.tasks\": []}\n{\"job.tasks\": [\n{\"duration.ms\": \"x\"}]}", "n.json: line 3: job.tasks.duration.ms: has string, where a number is needed"},
+		"o.json": {"[1]", "o.json: line 1: has array, where an object is needed"},
+		"p.json": {"{\"workloads\": [],\n\"num_jobs\": 1.5}", "p.json: line 2: num_jobs: has number 1.5, where an integer within its limits is needed"},
+		"q.json": {"{\"job.tasks\": []}\n{\"jobs\": []}", "q.json: line 2: has no job.tasks"},
+		"r.json": {"{\"job.tasks\": [{\"duration.ms\": 1}, {\"container.start.ms\": 1}]}", "r.json: line 1: duration of task 2: -0.001 s"},
+		"s.tsv":  {"j 1 1 5 1 1\n", "s.tsv: line 1: has 1 fields; at least 6 are needed, with tabs between them"},
+		"t.tsv":  {"j\t1\t1\t5\t1e15\t1\n", "t.tsv: line 1: field 5: 1e+15 bytes are more than 1000000 blocks of"},
 	} {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
@@ -182,6 +189,16 @@ func TestBrokenLinesAreNamed(t *testing.T) {
 		if _, err := trace.Open(file, options); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, not %s", name, err, c.want)
 		}
+	}
+}
+
+func TestAFolderIsNoTrace(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "x.tr")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := trace.Open(dir, options); err == nil || !strings.HasSuffix(err.Error(), "x.tr is a folder: name a file") {
+		t.Error(err)
 	}
 }
 
@@ -211,7 +228,7 @@ func TestCutOff(t *testing.T) {
 		if err := os.WriteFile(file, packed.Bytes()[:n], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if jobs, err := trace.Open(file, options); !errors.Is(err, io.ErrUnexpectedEOF) {
+		if jobs, err := trace.Open(file, options); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "cut off") {
 			t.Errorf("%d of %d bytes: %d jobs, %v", n, packed.Len(), len(jobs), err)
 		}
 	}
