@@ -223,6 +223,12 @@ func (v *validation) probes() {
 	if short > 0 && c.Duration(division+"cutoff-ms") == 0 {
 		v.problem(Warning, division+"short", "has no effect, as no task is long: set "+division+"cutoff-ms", "")
 	}
+	if rules := division + "rules"; c.IsSet(rules) && c.Text(rules) == "dice" && c.Duration(division+"cutoff-ms") == 0 {
+		v.problem(Warning, rules, "has no effect, as no task is long: set "+division+"cutoff-ms", "")
+	}
+	if staged := "heddle.nodemanager.staging.enabled"; c.Bool(staged) && c.Int(prefix+"memory-mb") == 0 {
+		v.problem(Warning, staged, "has no effect, as nothing is lent to short tasks: set "+prefix+"memory-mb", "")
+	}
 	if most := c.Int(division + "most"); most > 0 && most < short {
 		v.problem(Error, division+"most", fmt.Sprintf("is below %sshort (%d)", division, short), "")
 	}

@@ -76,6 +76,8 @@ func TestValidation(t *testing.T) {
 		{"heddle.probes.users=anna:0", Error, "heddle.probes.users", "above 0"},
 		{"heddle.scheduler.partition.task-times=root.a=soon", Error, "heddle.scheduler.partition.task-times", "QUEUE=TIME"},
 		{"heddle.scheduler.partition.short=10", Warning, "heddle.scheduler.partition.short", "heddle.scheduler.partition.cutoff-ms"},
+		{"heddle.scheduler.partition.rules=dice", Warning, "heddle.scheduler.partition.rules", "heddle.scheduler.partition.cutoff-ms"},
+		{"heddle.nodemanager.staging.enabled=true", Warning, "heddle.nodemanager.staging.enabled", "set heddle.probes.memory-mb"},
 		{"heddle.scheduler.partition.cutoff-ms=1|heddle.scheduler.partition.short=10|heddle.scheduler.partition.most=9", Error, "heddle.scheduler.partition.most", "below"},
 		{"heddle.probes.sizing=cubic", Error, "heddle.probes.sizing", "square"},
 		{"heddle.scheduler.stage-policy=lazy", Error, "heddle.scheduler.stage-policy", "omo"},
