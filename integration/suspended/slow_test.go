@@ -33,6 +33,9 @@ func TestTheNodeIsSlow(t *testing.T) {
 		if b, known := l.box(w.id); !known || b.Level != level || b.Suspension == nil || b.Suspension.UnreportedSince == 0 || !strings.Contains(b.Suspension.Text, text) {
 			t.Errorf("the ResourceManager says %+v: %+v", b, b.Suspension)
 		}
+		if out, err := l.heddle("container", "-status", w.id); err != nil || !strings.Contains(out, "Diagnostics : "+text) || !strings.Contains(out, unreported) {
+			t.Errorf("heddle container -status: %v: %s", err, out)
+		}
 		for _, args := range [][]string{{"-why", m.id.String()}, {"-status", m.id.String()}} {
 			if out, err := l.heddle("app", args...); err != nil || !strings.Contains(out, "is "+text) || !strings.Contains(out, unreported) {
 				t.Errorf("heddle app %v: %v: %s", args, err, out)

@@ -1,6 +1,8 @@
 package service
 
 import (
+	"cmp"
+
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -136,8 +138,8 @@ func (s *Service) containerReport(c *view.Container) *pb.ContainerReport {
 	r.SetPriority(priority(c.Priority))
 	r.SetCreationTime(c.Allocated)
 	r.SetFinishTime(c.Finished)
-	if c.Diagnostic != "" {
-		r.SetDiagnosticsInfo(c.Diagnostic) // absent, "yarn container -status" prints null
+	if text := cmp.Or(c.Diagnostic, s.View.Standstill(*c)); text != "" {
+		r.SetDiagnosticsInfo(text) // absent, "yarn container -status" prints null
 	}
 	r.SetLogUrl("http://" + c.NodeHTTPAddress + "/node/containerlogs/" + c.ID.String() + "/" + c.User)
 	r.SetContainerExitStatus(0)

@@ -72,6 +72,15 @@ func (v *Viewer) SuspendedOf(c Container) Suspended {
 	return s
 }
 
+// Standstill says for people how a container is suspended or shrunk, or that it has still to go on; "" if it runs with all that it claims.
+func (v *Viewer) Standstill(c Container) string {
+	s := v.SuspendedOf(c)
+	if c.Level == ledgerpb.Level_RUNNING && s.UnderWay == nil {
+		return ""
+	}
+	return s.Text(v.Now().UnixMilli())
+}
+
 func suspended(c Container) Suspended {
 	lacks := c.Resource.Sub(c.Held())
 	return Suspended{Container: c, Short: lacks.Sub(c.free).Max(records.Resource{})}
