@@ -292,7 +292,7 @@ class Executor(concurrent.futures.Executor):
         with open(_SOURCE) as f:
             source = f.read()
         start = ("import sys, types; m = types.ModuleType('_heddle_worker'); sys.modules['_heddle_worker'] = m; "
-                 "exec(compile(%r, '_heddle_worker', 'exec'), m.__dict__); m.main()" % source)
+                 "exec(compile(%r, '_heddle_worker', 'exec'), m.__dict__)\nm.main()" % source)  # a traceback shows its last line only
         args += ["--", python or (sys.executable if local else "python3"), "-c", start]
 
         self._init = None if initializer is None else _worker.dumps((initializer, tuple(initargs)))

@@ -146,6 +146,12 @@ class ExecutorTest(unittest.TestCase):
             self.e.submit(work).result()
         self.assertEqual(err.getvalue(), "last words")
 
+    def test_a_dying_interpreter_does_not_show_the_library(self):
+        with mock.patch("sys.stderr", io.StringIO()) as err, self.assertRaises(concurrent.futures.BrokenExecutor):
+            self.e.submit(os.closerange, 3, 100).result()  # its pipes
+        self.assertIn("OSError", err.getvalue())
+        self.assertNotIn("import", err.getvalue())
+
     def test_closed_output(self):
         closed = io.StringIO()
         closed.close()
