@@ -22,8 +22,9 @@ type node struct {
 	at     sched.Node
 	cancel context.CancelFunc // ends the dialogue
 	up     bool
-	batch  int // probes that are about to be sent
-	room   int // tasks that it has said it has room for, while nothing waits there
+	leaves bool // it gets nothing new, and what runs there may end
+	batch  int  // probes that are about to be sent
+	room   int  // tasks that it has said it has room for, while nothing waits there
 
 	dialogue sync.Mutex // held by the one goroutine that talks
 
@@ -52,6 +53,10 @@ func (s *Scheduler) Offer(targets ...Target) {
 			n.Target = t
 		}
 		switch {
+		case n != nil && n.leaves:
+			n.leaves = false
+			n.enter()
+			continue
 		case n != nil && n.cancel != nil || s.connecting() >= s.o.Nodes:
 			continue
 		case n == nil:
@@ -87,18 +92,6 @@ func (s *Scheduler) connecting() (k int) {
 		}
 	}
 	return k
-}
-
-// Withdraw tells of nodes that take no probes any more. What runs there runs again elsewhere.
-func (s *Scheduler) Withdraw(names ...string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, name := range names {
-		if n := s.of[name]; n != nil && n.cancel != nil {
-			n.cancel()
-			n.cancel = nil
-		}
-	}
 }
 
 // Pauses between attempts to connect to a node.
@@ -181,6 +174,12 @@ func (n *node) come() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n.up, n.outbox, n.room = true, nil, 0
+	n.enter()
+}
+
+// enter has the node get probes. The lock is held.
+func (n *node) enter() {
+	s := n.s
 	s.up = append(s.up, n.at)
 	s.sched.SetNodes(slices.Clone(s.up), nil)
 	if !s.o.Early { // tasks may wait at others for long, and whoever got no probe never says that he has room
@@ -196,8 +195,6 @@ func (n *node) gone(why error) {
 	s := n.s
 	s.mu.Lock()
 	n.up = false
-	s.up = slices.DeleteFunc(s.up, func(x sched.Node) bool { return x == n.at })
-	s.sched.SetNodes(slices.Clone(s.up), nil)
 	lost := make([]*attempt, 0, len(n.attempts))
 	for _, a := range n.attempts {
 		lost = append(lost, a)
@@ -205,22 +202,9 @@ func (n *node) gone(why error) {
 	for _, a := range lost {
 		a.place.drop(a)
 	}
-	unanswered := n.unanswered
-	n.unanswered = map[sched.ID]int{}
-	for id := range n.probed {
-		n.unprobed(id)
-	}
-	clear(n.bids)
-	s.sched.Unbid(n.at)
-	for id, count := range unanswered {
-		for range count {
-			if next, _ := s.sched.Answered(id, n.at, false, sched.Bitmap{}); len(next) > 0 && s.jobs[id] != nil {
-				s.probe(s.jobs[id], next)
-			}
-		}
-	}
-	for id := range s.jobs {
-		s.sched.GaveBack(id, n.at, 1<<30)
+	n.retreat()
+	if n.leaves {
+		n.hangUp()
 	}
 	s.mu.Unlock()
 	if len(lost) > 0 {
@@ -336,7 +320,7 @@ func (n *node) feed() (none bool) {
 	if len(s.places) == 0 {
 		return true
 	}
-	if n.room <= 0 || !n.up {
+	if n.room <= 0 || !n.up || n.leaves {
 		return false
 	}
 	all := slices.Clone(s.sched.Steal(n.at, n.room))
@@ -399,7 +383,7 @@ func (n *node) ask(m *wire.Ask) error {
 		return errDuplicate
 	}
 	j := s.jobs[id]
-	if j == nil {
+	if j == nil || n.leaves {
 		n.say(&wire.NoTask{ID: m.ID})
 		return nil
 	}

@@ -357,6 +357,11 @@ const (
 func (s *Scheduler) nurse() {
 	for pause.For(s.ctx, nurseTime) == nil {
 		s.mu.Lock()
+		for _, n := range s.nodes {
+			if n.leaves && len(n.attempts) == 0 {
+				n.hangUp()
+			}
+		}
 		s.grant(s.sched.Settle(s.now()))
 		if len(s.up) > 0 {
 			var hungry []*Job

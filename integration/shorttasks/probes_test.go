@@ -170,6 +170,40 @@ func (o *outcomes) want(t *testing.T, n int) {
 	}
 }
 
+// What runs on a node that is withdrawn ends there, what waits runs elsewhere, and the node is left then. One that is offered again goes on.
+func TestAWithdrawnNodeEndsItsTasks(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		ns := newNodes(t, 2, 2)
+		s := ns.scheduler(probes.Options{Losses: 1})
+		await.Until(t, "both nodes are connected", func() bool { return s.State().Nodes == 2 })
+		var o outcomes
+		for i := range 20 {
+			task := o.task(i, wire.Task{What: wire.Nothing, TimeoutMS: 200})
+			task.Restart = func() { t.Error("a task runs again") }
+			s.Submit(task)
+		}
+		await.Until(t, "tasks run on both", func() bool { return ns.all[0].Counts().Started > 0 && ns.all[1].Counts().Started > 0 })
+		leaves := ns.all[0]
+		s.Withdraw(leaves.id.String())
+		if again {
+			s.Offer(ns.target(leaves, "anna"))
+		}
+		o.want(t, 20)
+		if !again {
+			await.Until(t, "the node is left", func() bool { return s.State().Nodes == 1 && leaves.ends.Load() == 1 })
+			continue
+		}
+		before := leaves.Counts().Started
+		for i := range 20 {
+			s.Submit(o.task(20+i, wire.Task{What: wire.Nothing, TimeoutMS: 50}))
+		}
+		o.want(t, 40)
+		if leaves.Counts().Started == before {
+			t.Error("a node that was offered again runs nothing")
+		}
+	}
+}
+
 // All tasks run, each once, within what the nodes were lent, and warm executors are shared by all tasks of a scheduler.
 func TestTasksRunWhereProbesFindRoom(t *testing.T) {
 	ns := newNodes(t, 4, 2)
