@@ -170,8 +170,11 @@ class _Calls:
 
     def say(self):
         for line in self.process.stderr:
-            self.said.append(line.decode("utf-8", "replace"))
+            text = line.decode("utf-8", "replace")
+            self.said.append(text)
             del self.said[:-20]
+            if not text.startswith("heddle:"):  # which is said by exceptions
+                _print(_STDERR, text)
         self.process.stderr.close()
 
     def read(self):

@@ -6,6 +6,7 @@ import gc
 import io
 import os
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -312,6 +313,17 @@ class LifeTest(unittest.TestCase):
                 e.submit(times, 3).result(timeout=60)  # so that who has brought that result is done with it, too
                 self.assertIsNone(taken())
                 self.assertEqual([p.x for p in results], [1, 2, 3])
+
+    def test_warnings_are_shown(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = os.path.join(folder, "heddle")
+            with open(program, "w") as f:
+                f.write("#!/bin/sh\necho 'level=warning msg=\"no container after 10s\"' >&2\necho 'heddle: calls: over' >&2\nexit 1\n")
+            os.chmod(program, 0o700)
+            with mock.patch("sys.stderr", io.StringIO()) as err, heddle.Executor(1, local=True, binary=program) as e:
+                with self.assertRaisesRegex(concurrent.futures.BrokenExecutor, "over"):
+                    e.submit(times, 1).result(timeout=60)
+        self.assertEqual(err.getvalue(), 'level=warning msg="no container after 10s"\n')
 
     def test_faults_have_reasons(self):
         with executor(1, python="no-such-python") as e:
