@@ -34,9 +34,16 @@ type Disk struct {
 
 	mu     sync.Mutex
 	used   int64 // bytes of copies, those under way included
+	stuck  []leftover
 	idle   []*helper
 	rest   *time.Timer // ends idle helpers
 	closed bool
+}
+
+// leftover is a file that could not be removed.
+type leftover struct {
+	name string
+	room int64
 }
 
 // ErrFull says that a copy has no room.
@@ -147,15 +154,42 @@ func (d *Disk) Used() int64 {
 	return d.used
 }
 
-// take takes room; a negative size gives it back.
+// take takes room for a copy. What was removed may still be open somewhere, and takes room until it is closed.
 func (d *Disk) take(size int64) error {
+	var is unix.Statfs_t
+	if err := unix.Statfs(d.files(), &is); err != nil {
+		return err
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if size > d.c.Size-d.used {
+	if size > d.c.Size-max(d.used, int64(is.Blocks-is.Bfree)*is.Bsize) {
 		return ErrFull
 	}
 	d.used += size
 	return nil
+}
+
+// remove removes a file, and gives its room back. One that can't be removed keeps it, until sweep can remove it.
+func (d *Disk) remove(f leftover) {
+	err := os.Remove(f.name)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		d.stuck = append(d.stuck, f)
+		return
+	}
+	d.used -= f.room
+}
+
+// sweep tries again to remove what could not be removed, as on a disk that was read-only for a while.
+func (d *Disk) sweep() {
+	d.mu.Lock()
+	all := d.stuck
+	d.stuck = nil
+	d.mu.Unlock()
+	for _, f := range all {
+		d.remove(f)
+	}
 }
 
 // Copy writes size bytes, more than 0, to a new file that only a user may read, and returns its name and what removes it, which may be called once. ErrFull means that there
@@ -164,21 +198,18 @@ func (d *Disk) Copy(ctx context.Context, uid int, from io.Reader, size int64) (p
 	if size <= 0 {
 		return "", nil, fmt.Errorf("a copy of %d bytes: it needs at least one", size)
 	}
+	// Without its mount the folder is one of a local disk, which isn't to be filled.
+	if !d.Has(d.files()) || !d.Has(d.out()) {
+		return "", nil, ErrLost
+	}
+	d.sweep()
 	room := Room(size)
 	if err := d.take(room); err != nil {
 		return "", nil, err
 	}
-	// Without its mount the folder is one of a local disk, which isn't to be filled.
-	if !d.Has(d.files()) || !d.Has(d.out()) {
-		_ = d.take(-room) // giving back never fails
-		return "", nil, ErrLost
-	}
 	name := rand.Text()
 	inside := filepath.Join(d.files(), name)
-	remove = func() {
-		_ = os.Remove(inside) // one that can't be removed is on a disk that is gone
-		_ = d.take(-room)     // giving back never fails
-	}
+	remove = func() { d.remove(leftover{inside, room}) }
 	if err = d.write(ctx, name, from, size); err == nil {
 		err = os.Lchown(inside, uid, -1)
 	}

@@ -310,6 +310,87 @@ func TestAKilledHelperLeavesNothing(t *testing.T) {
 	}
 }
 
+// A copy that can't be removed, as the disk has become read-only, isn't free room. It is removed when that is possible again.
+func TestWhatCannotBeRemovedIsNotFree(t *testing.T) {
+	d, _ := open(t, 1<<20)
+	const size = 700 << 10
+	copy := func() (func(), error) {
+		_, remove, err := d.Copy(t.Context(), reader, bytes.NewReader(make([]byte, size)), size)
+		return remove, err
+	}
+	remove, err := copy()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := func(flags uintptr) {
+		t.Helper()
+		if err := syscall.Mount("", d.files(), "", syscall.MS_REMOUNT|flags, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again(syscall.MS_RDONLY)
+	remove()
+	if _, err := copy(); !errors.Is(err, ErrFull) || d.Used() < size {
+		t.Errorf("read-only: %v, %d bytes are used", err, d.Used())
+	}
+	again(0)
+	if remove, err = copy(); err != nil {
+		t.Fatal(err)
+	}
+	remove()
+	if left, err := os.ReadDir(d.out()); err != nil || len(left) > 0 || d.Used() != 0 {
+		t.Errorf("%v, %v, %d bytes", left, err, d.Used())
+	}
+}
+
+// A copy that was removed while a task has it open takes its room until the task closes it. Nothing of another one is read before.
+func TestWhatIsStillOpenIsNotFree(t *testing.T) {
+	d, _ := open(t, 1<<20)
+	const size = 700 << 10
+	path, remove, err := d.Copy(t.Context(), reader, bytes.NewReader(make([]byte, size)), size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	remove()
+	from := &second{do: func() {}}
+	if _, _, err := d.Copy(t.Context(), reader, from, size); !errors.Is(err, ErrFull) || from.reads > 0 || d.Used() != 0 {
+		t.Errorf("%v, %d reads, %d bytes are used", err, from.reads, d.Used())
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.Copy(t.Context(), reader, from, size); err != nil {
+		t.Error(err)
+	}
+}
+
+// Room that goes while a copy is written ends that copy, and leaves nothing of it. The next one is made when there is room.
+func TestADiskThatFillsUpDuringACopy(t *testing.T) {
+	d, _ := open(t, 8<<20)
+	other := filepath.Join(d.files(), "other")
+	fill := &second{do: func() {
+		if err := os.WriteFile(other, make([]byte, 7<<20), 0o600); err != nil {
+			t.Error(err)
+		}
+	}}
+	if _, _, err := d.Copy(t.Context(), reader, fill, 6<<20); err == nil {
+		t.Error("no error")
+	}
+	if left, err := os.ReadDir(d.out()); err != nil || len(left) != 1 || d.Used() != 0 {
+		t.Errorf("%v, %v, %d bytes", left, err, d.Used())
+	}
+	if err := os.Remove(other); err != nil {
+		t.Fatal(err)
+	}
+	if path, _, err := d.Copy(t.Context(), reader, fill, 6<<20); err != nil || !d.Has(path) {
+		t.Errorf("%s, %v", path, err)
+	}
+}
+
 // Without one of its mounts there is no copy, before it is written or while it is, and nothing is written to the disk below. Copies of before aren't there any more.
 func TestALostMount(t *testing.T) {
 	for _, mount := range []string{"out", "in/files"} {
@@ -402,6 +483,9 @@ func TestAHelperIsUsedAgain(t *testing.T) {
 	}
 	await.Until(t, "the helper has ended without work", func() bool { return ended((*pids)[1]) })
 	copies(1)
+	if err := syscall.Kill((*pids)[2], syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
 	if err := d.Close(); err != nil || !ended((*pids)[2]) {
 		t.Errorf("the helper should end with the disk: %v", err)
 	}

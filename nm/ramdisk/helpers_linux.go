@@ -147,6 +147,7 @@ func (d *Disk) endIdle() {
 	d.idle = nil
 	d.mu.Unlock()
 	for _, h := range all {
-		_ = h.end() // each has said that its last copy is whole
+		_ = h.c.Process.Kill() // it would not end if it was stopped
+		_ = h.end()            // each has said that its last copy is whole
 	}
 }
