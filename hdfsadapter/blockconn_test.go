@@ -2,14 +2,17 @@ package hdfsadapter
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
@@ -199,6 +202,33 @@ func TestRefusals(t *testing.T) {
 		if err := c.request(located(10), "me", 0, 10); err == nil || errors.Is(err, io.EOF) {
 			t.Errorf("%s: got %v", what, err)
 		}
+	}
+}
+
+// A reader that gives up says nothing against a DataNode, unless that has kept it waiting: then others are asked first from then on.
+func TestWhoGivesUpBlamesNoDataNode(t *testing.T) {
+	for after, bad := range map[time.Duration]bool{hangsAfter / 2: false, 2 * hangsAfter: true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			conn, silent := net.Pipe()
+			defer silent.Close()
+			c := newBlockConn(conn, "dn:1", time.Hour)
+			c.end = 10
+			c.unhook = context.AfterFunc(ctx, func() { _ = conn.Close() })
+			a := &Adapter{options: Options{Log: logrus.NewEntry(logrus.New())}, data: newDataNodes(true, 0)}
+			a.options.Log.Logger.SetOutput(io.Discard)
+			r := &hdfsReader{
+				s: &hdfsStore{a: a}, path: "/a", ctx: ctx, info: Info{Size: 10}, tried: map[replica]bool{},
+				blocks: []*pb.LocatedBlock{located(10)}, idle: []*stream{{conn: c}},
+			}
+			time.AfterFunc(after, func() { cancel(context.Canceled) })
+			if _, err := r.Read(make([]byte, 10)); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if _, blamed := a.data.bad["dn:1"]; blamed != bad {
+				t.Errorf("after %v: blamed %t", after, blamed)
+			}
+		})
 	}
 }
 

@@ -24,6 +24,7 @@ const (
 	maxIdle       = 4 // streams of a file that are kept for further reads
 	staleAfter    = 2 * time.Second
 	firstWait     = 200 * time.Millisecond
+	hangsAfter    = 2 * time.Second // a DataNode that has given nothing for so long when a reader gives up is no good
 	flagCrypt     = uint32(pb.HdfsFileStatus_HAS_CRYPT)
 	flagErasure   = uint32(pb.HdfsFileStatus_HAS_EC)
 	whereEncoded  = "is erasure coded, which Heddle can't read"
@@ -217,6 +218,7 @@ func (r *hdfsReader) advance(t *stream, p []byte) (n int, addr string, err error
 	if err != nil {
 		return 0, "", err
 	}
+	began := time.Now()
 	for {
 		stale := t.conn != nil && time.Since(t.conn.used) > staleAfter
 		if t.conn == nil || t.conn.finished() {
@@ -238,6 +240,9 @@ func (r *hdfsReader) advance(t *stream, p []byte) (n int, addr string, err error
 		}
 		t.drop() // the DataNode may have closed an idle connection
 		err = nil
+	}
+	if r.ctx.Err() != nil && time.Since(began) < hangsAfter { // the DataNode isn't at fault
+		return 0, "", err
 	}
 	r.mu.Lock()
 	r.tried[replica{b.GetB().GetBlockId(), addr}] = true
