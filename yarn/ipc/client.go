@@ -71,10 +71,11 @@ type Client struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
-	mu     sync.Mutex
-	conns  map[connKey]*clientConn
-	swept  bool // the sweeper runs
-	closed bool
+	mu       sync.Mutex
+	conns    map[connKey]*clientConn
+	currents map[string]*atomic.Uint64 // of Failovers, by protocol and addresses
+	swept    bool                      // the sweeper runs
+	closed   bool
 }
 
 type connKey struct {
@@ -118,7 +119,7 @@ func NewClient(cfg ClientConfig) *Client {
 	cfg.setDefaults()
 	var id [16]byte
 	_, _ = rand.Read(id[:]) // never fails
-	c := &Client{cfg: cfg, id: string(id[:]), conns: map[connKey]*clientConn{}}
+	c := &Client{cfg: cfg, id: string(id[:]), conns: map[connKey]*clientConn{}, currents: map[string]*atomic.Uint64{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -59,20 +60,35 @@ type Failover struct {
 	endpoints []*Endpoint
 	policy    RetryPolicy
 	// current counts failovers; modulo the number of endpoints it is the one in use.
-	current atomic.Uint64
+	current *atomic.Uint64
 }
 
-// Failover returns an Invoker for the servers at the addresses (host:port), of which there must be at least one.
+// Failover returns an Invoker for the servers at the addresses (host:port), of which there must be at least one. All that a Client returns for the same protocol and addresses remember
+// the same server, whoever they call for.
 func (c *Client) Failover(addrs []string, p Protocol, who Identity, policy RetryPolicy) *Failover {
 	if len(addrs) == 0 {
 		panic("ipc: a Failover needs an address")
 	}
 	policy.setDefaults()
-	f := &Failover{policy: policy}
+	f := &Failover{policy: policy, current: c.current(addrs, p)}
 	for _, a := range addrs {
 		f.endpoints = append(f.endpoints, c.Endpoint(a, p, who))
 	}
 	return f
+}
+
+// current returns the count of failovers between several servers. One address may be anybody's choice, and has nothing to be remembered.
+func (c *Client) current(addrs []string, p Protocol) *atomic.Uint64 {
+	if len(addrs) == 1 {
+		return new(atomic.Uint64)
+	}
+	key := p.Name + " " + strings.Join(addrs, " ")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.currents[key] == nil {
+		c.currents[key] = new(atomic.Uint64)
+	}
+	return c.currents[key]
 }
 
 // SetIdentity sets who makes the calls that follow.

@@ -73,6 +73,29 @@ func failover(t *testing.T, p ipc.RetryPolicy, addrs ...string) *ipc.Failover {
 
 var standby = ipc.NewException(ipc.StandbyException, "not active")
 
+// Whoever asks next begins with the server that answered others. Another protocol has its own.
+func TestFailoversOfOneClientRememberTheSameServer(t *testing.T) {
+	a, b := newMember(t, standby), newMember(t, nil)
+	c := newClient(t, ipc.ClientConfig{})
+	for _, user := range []string{"u", "v"} {
+		f := c.Failover([]string{a.addr, b.addr}, protocol.ApplicationClient, ipc.Identity{User: user}, quick)
+		if err := clusterMetrics(testContext(t), f); err != nil {
+			t.Fatal(err)
+		}
+		if n := a.calls.Load(); n != 1 || f.Current() != b.addr {
+			t.Errorf("%s: %d calls of the standby, and then %s", user, n, f.Current())
+		}
+	}
+	for _, addrs := range [][]string{{a.addr}, {b.addr, a.addr}} {
+		if f := c.Failover(addrs, protocol.ApplicationClient, ipc.Identity{}, quick); f.Current() != addrs[0] {
+			t.Errorf("%v begins with %s", addrs, f.Current())
+		}
+	}
+	if f := c.Failover([]string{a.addr, b.addr}, protocol.HDFSClient, ipc.Identity{}, quick); f.Current() != a.addr {
+		t.Errorf("another protocol begins with %s", f.Current())
+	}
+}
+
 func TestFailoverFindsTheActiveOneAndStays(t *testing.T) {
 	a, b := newMember(t, standby), newMember(t, nil)
 	f := failover(t, quick, deadAddr(t), a.addr, b.addr)
