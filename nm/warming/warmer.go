@@ -83,6 +83,7 @@ type Warmer struct {
 	mu     sync.Mutex
 	inputs []report
 	jobs   []*job
+	reads  []*reading                     // under way
 	told   map[place]int                  // for how many maps, as the ResourceManager knows it
 	begun  map[records.ApplicationID]bool // jobs whose ApplicationMasters have started here, and that haven't ended
 	cache  *cache                         // nil: the NameNode caches nothing
@@ -107,6 +108,14 @@ type held struct {
 	position int
 	bytes    int64
 	done     bool // it was read
+}
+
+// reading is a range that a reader reads for a job, until its context ends.
+type reading struct {
+	*job
+	Range
+	ctx context.Context
+	end context.CancelFunc
 }
 
 // New returns a Warmer. Run makes it work.
@@ -234,8 +243,18 @@ func (w *Warmer) End(app records.ApplicationID) {
 	defer w.mu.Unlock()
 	w.forget(app)
 	w.drop(app)
+	w.stop(app)
 	w.uncache(app)
 	delete(w.begun, app)
+}
+
+// stop ends what is being read for a job: a DataNode may be slow, and others wait for the readers. The lock is held.
+func (w *Warmer) stop(app records.ApplicationID) {
+	for _, r := range w.reads {
+		if r.App == app {
+			r.end()
+		}
+	}
 }
 
 // uncache ends what the NameNode caches of a job.
@@ -259,6 +278,7 @@ func (w *Warmer) Order(o Order) {
 	case o.Waiting <= 0:
 		w.drop(o.App)
 		if o.Total <= 0 {
+			w.stop(o.App)
 			w.uncache(o.App)
 		}
 	case o.Ranges == nil && i >= 0:
@@ -296,8 +316,8 @@ func (j *job) release() {
 	}
 }
 
-// take picks what is read next: of the job for which least was read. It returns nil if there is nothing, or no room for it.
-func (w *Warmer) take() (*job, Range) {
+// take picks what is read next: of the job for which least was read. It returns nil if there is nothing, or no room for it. over must be called afterwards.
+func (w *Warmer) take(ctx context.Context) *reading {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var total int64
@@ -310,17 +330,28 @@ func (w *Warmer) take() (*job, Range) {
 		}
 	}
 	if best == nil {
-		return nil, Range{}
+		return nil
 	}
 	r := best.Ranges[best.next]
 	r.Length = min(r.Length, w.cfg.Window)
 	if total+r.Length > w.cfg.Window {
-		return nil, Range{}
+		return nil
 	}
 	best.next++
 	best.held = append(best.held, held{position: r.Position, bytes: r.Length})
 	best.read += r.Length
-	return best, r
+	now := &reading{job: best, Range: r}
+	now.ctx, now.end = context.WithCancel(ctx)
+	w.reads = append(w.reads, now)
+	return now
+}
+
+// over says that nothing of a range is being read any more.
+func (w *Warmer) over(r *reading) {
+	r.end()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads = slices.DeleteFunc(w.reads, func(other *reading) bool { return other == r })
 }
 
 // Run warms until ctx ends.
@@ -338,8 +369,8 @@ func (w *Warmer) Run(ctx context.Context) {
 func (w *Warmer) work(ctx context.Context) {
 	buffer := make([]byte, 1<<18)
 	for {
-		j, r := w.take()
-		if j == nil {
+		r := w.take(ctx)
+		if r == nil {
 			select {
 			case <-ctx.Done():
 				return
@@ -348,12 +379,16 @@ func (w *Warmer) work(ctx context.Context) {
 			continue
 		}
 		w.rouse() // another reader, if there is more
-		if err := w.warm(ctx, j.User, r, buffer); err == nil {
-			w.done(j, r.Position)
-		} else if ctx.Err() != nil {
+		err := w.warm(r.ctx, r.User, r.Range, buffer)
+		ended := r.ctx.Err() != nil // before over ends it
+		w.over(r)
+		switch {
+		case err == nil:
+			w.done(r.job, r.Position)
+		case ctx.Err() != nil:
 			return
-		} else {
-			w.fail(j, err)
+		case !ended:
+			w.fail(r.job, err)
 		}
 	}
 }

@@ -23,6 +23,7 @@ type node struct {
 	mu   sync.Mutex
 	seen []string // what was read: user, file and offset
 	fail error
+	hang bool // reads wait for the end of their context
 }
 
 func newNode(t *testing.T, cfg Config) *node {
@@ -38,18 +39,23 @@ func newNode(t *testing.T, cfg Config) *node {
 	return n
 }
 
-func (n *node) open(_ context.Context, user, file string) (File, error) {
+func (n *node) open(ctx context.Context, user, file string) (File, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.fail != nil {
 		return nil, n.fail
 	}
-	return &zeros{n: n, name: user + ":" + file}, nil
+	z := &zeros{n: n, name: user + ":" + file}
+	if n.hang {
+		z.hang = ctx
+	}
+	return z, nil
 }
 
 type zeros struct {
 	n    *node
 	name string
+	hang context.Context // nil: reads don't wait
 }
 
 func (z *zeros) Seek(off int64, _ int) (int64, error) {
@@ -59,8 +65,15 @@ func (z *zeros) Seek(off int64, _ int) (int64, error) {
 	return off, nil
 }
 
-func (z *zeros) Read(p []byte) (int, error) { return len(p), nil }
-func (z *zeros) Close() error               { return nil }
+func (z *zeros) Read(p []byte) (int, error) {
+	if z.hang == nil {
+		return len(p), nil
+	}
+	<-z.hang.Done()
+	return 0, z.hang.Err()
+}
+
+func (z *zeros) Close() error { return nil }
 
 func (n *node) read(t *testing.T, want ...string) {
 	t.Helper()
@@ -195,6 +208,34 @@ func TestUnreadableInputEndsTheWarmingOfItsJob(t *testing.T) {
 		n.Order(order(2, 1, 10))
 		n.read(t, "alice:/2@0")
 	})
+}
+
+// A DataNode that gives nothing keeps no reader from other jobs, once its job is over. That is no failure.
+func TestTheEndOfAJobEndsItsReads(t *testing.T) {
+	for what, end := range map[string]func(n *node){
+		"ended":           func(n *node) { n.End(appID(1)) },
+		"no map waits":    func(n *node) { n.Order(Order{App: appID(1)}) },
+		"its AM has gone": func(n *node) { n.Order(Order{App: appID(1), Total: 2}); n.End(appID(1)) },
+	} {
+		inBubble(t, generous, func(t *testing.T, n *node) {
+			n.mu.Lock()
+			n.hang = true
+			n.mu.Unlock()
+			n.Order(order(1, 2, 10))
+			n.read(t, "alice:/1@0")
+			n.mu.Lock()
+			n.hang = false
+			n.mu.Unlock()
+			n.Order(order(2, 1, 10))
+			n.read(t)
+			end(n)
+			n.read(t, "alice:/2@0")
+			var m dto.Metric
+			if err := n.metrics.failures.Write(&m); err != nil || m.GetCounter().GetValue() != 0 {
+				t.Errorf("%s: %v failures, %v", what, m.GetCounter().GetValue(), err)
+			}
+		})
+	}
 }
 
 func TestInputsAreToldToEachResourceManager(t *testing.T) {
