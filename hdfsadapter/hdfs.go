@@ -239,7 +239,7 @@ func (s *hdfsStore) blocks(ctx context.Context, name string, offset, length int6
 	}
 	out := make([]Block, 0, len(located.GetBlocks()))
 	for _, b := range located.GetBlocks() {
-		block := Block{Offset: clamp(b.GetOffset()), Length: clamp(b.GetB().GetNumBytes()), Corrupt: b.GetCorrupt(), ID: b.GetB().GetBlockId(), Stamp: b.GetB().GetGenerationStamp()}
+		block := Block{Offset: clamp(b.GetOffset()), Length: clamp(b.GetB().GetNumBytes()), Corrupt: b.GetCorrupt(), ID: b.GetB().GetBlockId(), Stamp: b.GetB().GetGenerationStamp(), Open: located.GetUnderConstruction()}
 		cached := b.GetIsCached()
 		for i, at := range b.GetLocs() {
 			id := at.GetId()

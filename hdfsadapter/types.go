@@ -63,4 +63,6 @@ type Block struct {
 	// ID and Stamp name what is in the block: a file that is replaced has other IDs, one that is appended to or cut another Stamp (the generation
 	// stamp). Both are 0 of a local file.
 	ID, Stamp uint64
+	// Open says that the file is being written: readers may see more than Length of its last block.
+	Open bool
 }

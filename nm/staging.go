@@ -209,6 +209,9 @@ func (s *stager) version(ctx context.Context, as *hdfsadapter.FS, at string, siz
 	if len(blocks) != 1 {
 		return version{}, fmt.Errorf("%s has %d blocks within %d bytes", at, len(blocks), size+1)
 	}
+	if blocks[0].Open { // its readers may see more than the NameNode knows of
+		return version{}, fmt.Errorf("%s is being written", at)
+	}
 	return version{blocks[0].ID, blocks[0].Stamp, blocks[0].Length}, nil
 }
 

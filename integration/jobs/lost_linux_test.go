@@ -61,6 +61,7 @@ func TestStagingOutlivesWhatFails(t *testing.T) {
 		lab.Put(t, "/coded/file", "coded")
 		h := c.hold("", "/in/first", "/zone/secret", "/coded/file", "/in/plain")
 		c.staged(1)
+		h.disturbed = true // the NameNode has just started, and may be slow
 		h.proceeds(map[string]string{"/in/first": "", "/zone/secret": "", "/coded/file": "", "/in/plain": "plain"})
 	})
 
