@@ -11,7 +11,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,16 +31,34 @@ func main() {
 	if err == nil {
 		return
 	}
+	status := statusOf(err)
+	if ctx.Err() != nil && strings.Contains(context.Cause(ctx).Error(), os.Interrupt.String()) && hasTerminal() {
+		dieOfInterrupt()
+	}
+	os.Exit(status)
+}
+
+// statusOf returns the exit status for an error, which it prints unless that was done already.
+func statusOf(err error) int {
 	var code exitCode
 	if errors.As(err, &code) {
-		os.Exit(int(code))
+		return int(code)
 	}
 	var exit command.Exit
 	if errors.As(err, &exit) {
-		os.Exit(int(exit))
+		return int(exit)
 	}
 	fmt.Fprintln(os.Stderr, "heddle:", plain.Text(err.Error()))
-	os.Exit(1)
+	return 1
+}
+
+// dieOfInterrupt ends this process by the signal that has ended its work. A shell's loop or script goes on after a program that has a Ctrl-C end with an exit
+// code.
+func dieOfInterrupt() {
+	signal.Reset(os.Interrupt)
+	if syscall.Kill(os.Getpid(), syscall.SIGINT) == nil {
+		time.Sleep(time.Second) // any thread may get it
+	}
 }
 
 // endings are the signals that end the program, with what it has started. Those that it was started to ignore aren't among them, as by nohup, or those of the terminal in a script's

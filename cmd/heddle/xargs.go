@@ -54,24 +54,8 @@ Options:
 				fmt.Printf("heddle xargs %s, with the options of GNU xargs 4.9\n", conf.Version)
 				return nil
 			}
-			err = runXargs(cmd.Context(), o)
-			if errors.Is(err, exitCode(interrupted)) && hasTerminal() {
-				dieOfInterrupt()
-			}
-			return err
+			return runXargs(cmd.Context(), o)
 		},
-	}
-}
-
-// interrupted is the exit code after a Ctrl-C.
-const interrupted = 130
-
-// dieOfInterrupt ends this process by the signal that has ended its commands. A shell's loop or script goes on after a program that has a Ctrl-C end
-// with an exit code.
-func dieOfInterrupt() {
-	signal.Reset(os.Interrupt)
-	if syscall.Kill(os.Getpid(), syscall.SIGINT) == nil {
-		time.Sleep(time.Second) // any thread may get it
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +59,43 @@ func ended(t *testing.T, pid int) {
 	await.Until(t, "the end of process "+strconv.Itoa(pid), func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 }
 
+// startOn starts a script on a terminal. $0 is heddle.
+func startOn(t *testing.T, programs *os.File, dir, script string) *exec.Cmd {
+	t.Helper()
+	c := exec.Command("sh", "-c", script, heddle)
+	c.Dir = dir
+	c.Stdin, c.Stdout, c.Stderr = programs, programs, programs
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// A shell's loop goes on after a Ctrl-C unless its command dies of that.
+func TestCommandsDieOfCtrlC(t *testing.T) {
+	needs.Signals(t, syscall.SIGINT)
+	person, programs := terminal(t)
+	go func() { _, _ = io.Copy(io.Discard, person) }() // until it is closed
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := startOn(t, programs, t.TempDir(), "exec $0 app -list -D yarn.resourcemanager.address="+l.Addr().String())
+	silent, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	if _, err := person.WriteString("\x03"); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Wait(); err == nil || err.Error() != "signal: interrupt" {
+		t.Error(err)
+	}
+}
+
 // Commands of heddle xargs may use the terminal, as those of GNU xargs do, and its Ctrl-C and Ctrl-\ end what they have started.
 func TestXargsOnATerminal(t *testing.T) {
 	needs.Signals(t, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT)
@@ -65,16 +103,7 @@ func TestXargsOnATerminal(t *testing.T) {
 	seen := &output.Buffer{}
 	go func() { _, _ = io.Copy(seen, person) }() // until it is closed
 	dir := t.TempDir()
-	start := func(script string) *exec.Cmd {
-		c := exec.Command("sh", "-c", script, heddle)
-		c.Dir = dir
-		c.Stdin, c.Stdout, c.Stderr = programs, programs, programs
-		c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
+	start := func(script string) *exec.Cmd { return startOn(t, programs, dir, script) }
 	if _, err := person.WriteString("one\ntwo\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +114,6 @@ func TestXargsOnATerminal(t *testing.T) {
 	await.Until(t, "what the commands read", func() bool {
 		return strings.Contains(seen.String(), "a reads one\r\n") && strings.Contains(seen.String(), "b reads two\r\n")
 	})
-	// A shell's loop goes on after a Ctrl-C unless its command dies of that.
 	for name, key := range map[string]string{"interrupted": "\x03", "quit": "\x1c"} {
 		c := start(`exec $0 xargs --local sh -c 'sleep 1000 & echo $! >` + name + `; wait' </dev/null`)
 		pid := processIn(t, filepath.Join(dir, name))
