@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"heddle/conf"
 	"heddle/hdfsadapter"
 	"heddle/nm/cgroup"
 	"heddle/nm/ramdisk"
@@ -66,6 +67,9 @@ func (n *NodeManager) newStager(binary, dir string, size int64) (*stager, error)
 	if !n.groups.Capabilities().MemoryLimit {
 		return nil, fmt.Errorf("cgroups of kind %s have no memory groups, so copies would be charged to the NodeManager", n.groups.Kind())
 	}
+	if err := ownNames(n.o.Conf); err != nil {
+		return nil, err
+	}
 	files, err := hdfsadapter.New(n.o.Conf, hdfsadapter.Options{Host: n.identity.Host, Log: n.log})
 	if err != nil {
 		return nil, err
@@ -93,6 +97,15 @@ func (n *NodeManager) newStager(binary, dir string, size int64) (*stager, error)
 		}
 	})
 	return &stager{n: n, files: files, root: root, disk: disk, of: map[string]version{}}, nil
+}
+
+// ownNames fails if tasks may read other files than the NameNode's by the same names, as Hadoop's clients do by a table of mounts (ViewFileSystemOverloadScheme).
+func ownNames(c *conf.Config) error {
+	const key = "fs.hdfs.impl"
+	if class, ok := c.Get(key); ok && class != "" && class != "org.apache.hadoop.hdfs.DistributedFileSystem" {
+		return fmt.Errorf("%s is %s, by which names of HDFS may lead elsewhere", key, class)
+	}
+	return nil
 }
 
 // leaveGroup removes the group of the helpers.
