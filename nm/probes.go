@@ -119,7 +119,22 @@ func (n *NodeManager) countProbes() (err error) {
 	add("staged_promises_broken_total", "Such quotes of which the input was not there in time.", func(c shorttasks.Counts) float64 { return float64(c.Unkept) })
 	add("staged_hits_total", "Short tasks whose input was in memory when they started.", func(c shorttasks.Counts) float64 { return float64(c.Hits) })
 	add("staged_misses_total", "Short tasks that have named an input which was not in memory, while inputs are staged.", func(c shorttasks.Counts) float64 { return float64(c.Misses) })
+	gauge := func(name, help string, value func(lent, used probe.Amount, waiting int) float64) {
+		err = errors.Join(err, n.metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "heddle", Subsystem: "nm", Name: name, Help: help},
+			func() float64 { return value(n.shortTasks.Use()) })))
+	}
+	gauge("short_tasks_lent_memory_bytes", "Memory that the node was lent for short tasks.", func(lent, _ probe.Amount, _ int) float64 { return float64(lent.MemoryMB << 20) })
+	gauge("short_tasks_used_memory_bytes", "What short tasks take of it.", func(_, used probe.Amount, _ int) float64 { return float64(used.MemoryMB << 20) })
+	gauge("short_tasks_lent_vcores", "Vcores that the node was lent for short tasks.", func(lent, _ probe.Amount, _ int) float64 { return float64(lent.VCores) })
+	gauge("short_tasks_used_vcores", "What short tasks take of them.", func(_, used probe.Amount, _ int) float64 { return float64(used.VCores) })
+	gauge("probes_waiting", "Probes of short tasks that wait.", func(_, _ probe.Amount, waiting int) float64 { return float64(waiting) })
 	return err
+}
+
+// lent says for people what short tasks have of the node.
+func (n *NodeManager) lent() string {
+	lent, used, waiting := n.shortTasks.Use()
+	return fmt.Sprintf("%d MB and %d virtual cores, of which %d MB and %d are used; %d probes wait", lent.MemoryMB, lent.VCores, used.MemoryMB, used.VCores, waiting)
 }
 
 // shares reads what users have of a node.

@@ -50,6 +50,9 @@ func (n *NodeManager) openWeb() error {
 	if n.keepLogs != nil {
 		o.Uploaded = n.keepLogs.uploaded
 	}
+	if n.s.probes != nil {
+		o.ShortTasks = n.lent
+	}
 	handler := rest.New(o)
 	n.web = &webServer{port.New(handler, port.MaxHeader, nil)}
 	return nil

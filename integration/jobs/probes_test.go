@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,6 +30,7 @@ func TestXargsByProbes(t *testing.T) {
 	await.Until(t, "the first hundred", func() bool { return strings.Count(x.stdout.String(), "\n") == 100 })
 	x.feed(100, 140)
 	executors := numbers(t, held+"/1??", 8) // and no more: each node was lent four of 512 MB
+	c.showsShortTasks("nm1")
 	slices.Sort(executors)
 	each := slices.Compact(executors)
 	if len(each) != 2 {
@@ -52,6 +54,31 @@ func TestXargsByProbes(t *testing.T) {
 	}
 	c.oneSucceeded()
 	c.nothingIsLeft() // also of what the first life of the node that was killed has left
+}
+
+// showsShortTasks waits until people can see that a node uses all that it was lent.
+func (c *cluster) showsShortTasks(node string) {
+	c.t.Helper()
+	set := func(key string) string {
+		i := slices.IndexFunc(c.args[node], func(a string) bool { return strings.HasPrefix(a, key+"=") })
+		return strings.TrimPrefix(c.args[node][i], key+"=")
+	}
+	await.Slowly(c.t, "heddle node -status shows what short tasks have", func() bool {
+		out, err := exec.Command(c.binary, "node", "--conf", c.conf, "-status", set("yarn.nodemanager.address")).Output()
+		return err == nil && strings.Contains(string(out), "Lent-To-Short-Tasks : 2048MB, 4 vcores\n") && strings.Contains(string(out), "Used-By-Short-Tasks : 2048MB, 4 vcores, ")
+	})
+	for path, text := range map[string]string{
+		"/node": "2048 MB and 4 virtual cores, of which 2048 MB and 4 are used; ", "/metrics": "heddle_nm_short_tasks_used_memory_bytes 2.147483648e+09\n",
+	} {
+		resp, err := http.Get("http://" + set("yarn.nodemanager.webapp.address") + path)
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		page, err := io.ReadAll(resp.Body)
+		if resp.Body.Close(); err != nil || !strings.Contains(string(page), text) {
+			c.t.Errorf("%s of %s: %v: %s", path, node, err, page)
+		}
+	}
 }
 
 // nothingIsLeft waits until no application has processes or cgroups.

@@ -82,6 +82,9 @@ func (s *Server) nodePage(w http.ResponseWriter) {
 	b.row("Health report", esc(i.HealthReport))
 	b.row("Memory for containers", esc(fmt.Sprintf("%d MB, of which %d MB are allocated", i.PhysicalMB, c.Allocated.MemoryMB())))
 	b.row("Virtual cores for containers", esc(fmt.Sprintf("%d, of which %d are allocated", i.VCores, c.Allocated.VCores())))
+	if s.ShortTasks != nil {
+		b.row("Lent to short tasks", esc(s.ShortTasks()))
+	}
 	b.row("Resource types", esc(i.Types))
 	b.row("Containers", esc(fmt.Sprintf("%d running, %d suspended, %d waiting or being localized", c.Running, c.Suspended, c.Waiting+c.Localizing)))
 	b.row("Physical memory is enforced", esc(i.PhysicalCheck))

@@ -41,6 +41,7 @@ type Options struct {
 	Guard                       func(http.Handler) http.Handler // refuses requests of foreign pages; nil: allows all
 	Configuration               daemon.Configuration
 	Containers                  *container.Manager
+	ShortTasks                  func() string // what they have of the node, for people; nil: it takes none
 	Logs                        logs.Local
 	// Uploaded lists a container's logs that this node has aggregated; nil: there are none.
 	Uploaded func(ctx context.Context, id records.ContainerID, owner string) ([]logs.NodeLogs, error)

@@ -25,6 +25,8 @@ type NodeStatus struct {
 	HealthTime   int64 // ms since 1970
 	Containers   *pb.ResourceUtilization
 	Node         *pb.ResourceUtilization
+	ShortTasks   *lending.Report // nil: it takes no probes
+	Waiting      int             // probes for which there is no room
 }
 
 // NodeCall is a NodeManager's heartbeat.
@@ -44,8 +46,6 @@ type NodeCall struct {
 	Outputs    []outputs.OfApp // of maps, of applications of which there is something new
 	FetchRate  int64           // at which they are fetched, in bytes per second; 0: nothing is new
 	Inputs     warming.News    // of jobs
-	ShortTasks *lending.Report // nil: it takes no probes
-	Waiting    int             // probes for which there is no room
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -93,12 +93,12 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	call.Outputs = call.Outputs[:min(len(call.Outputs), outputs.MaxPerCall)]
 	call.Refused = call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]
 	lent := false
-	if t := call.ShortTasks; t != nil {
+	if t := call.Status.ShortTasks; t != nil {
 		ns.loans.Told(t.News)
 		ns.division.Waited(t.News.Waited, t.News.Started)
 		lent = t.Lent != s.lent && t.Used.FitsIn(t.Lent)
 	}
-	if turned := s.turned(call.Status); turned || lent || (call.Waiting > 0) != s.waits || len(news)+len(levels) > 0 || s.differs(&call) {
+	if turned := s.turned(call.Status); turned || lent || (call.Status.Waiting > 0) != s.waits || len(news)+len(levels) > 0 || s.differs(&call) {
 		s.memory = call.Memory
 		call := call // what the loop reads is allocated for those that bring news alone
 		call.Levels = levels
@@ -107,9 +107,9 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 		}
 	}
 	if lent {
-		s.lent = call.ShortTasks.Lent
+		s.lent = call.Status.ShortTasks.Lent
 	}
-	s.status, s.refused, s.levels, s.waits = call.Status, call.Refused, call.Levels, call.Waiting > 0
+	s.status, s.refused, s.levels, s.waits = call.Status, call.Refused, call.Levels, call.Status.Waiting > 0
 	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver()}
 	for _, id := range reply.Cleanup {
 		delete(s.running, id) // if it still runs, it is news again
@@ -170,8 +170,8 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 		ns.setOpen(n, true)
 	}
 	ns.levels.Show(n.id, n.handle, call.Memory)
-	if call.ShortTasks != nil {
-		ns.loans.Heard(n.id, call.ShortTasks.Lent, call.ShortTasks.Used)
+	if call.Status.ShortTasks != nil {
+		ns.loans.Heard(n.id, call.Status.ShortTasks.Lent, call.Status.ShortTasks.Used)
 	}
 	ns.levels.Failed(call.Failed)
 	ns.levels.Heard(call.Levels)
@@ -186,7 +186,7 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 	ns.outputs.Fetched(n.id, call.FetchRate)
 	ns.applications.logReports(call.Logs)
 	ns.inputs.Hear(n.id, call.Inputs)
-	ns.opportunity.Heard(n.id, call.Waiting, call.Levels)
+	ns.opportunity.Heard(n.id, call.Status.Waiting, call.Levels)
 	ns.refusedStarts(n, call.Refused)
 	return nil
 }

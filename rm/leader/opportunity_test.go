@@ -57,8 +57,11 @@ func (n *shortNode) beat(seconds int, others ...*shortNode) {
 func (n *shortNode) say() {
 	n.w.t.Helper()
 	call := NodeCall{
-		NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true}, Containers: n.containers,
-		ShortTasks: &lending.Report{Lent: n.lent, Used: n.used, News: lending.News{Started: 1, Waited: n.wait}}, Waiting: n.waiting,
+		NodeCaller: atHome, Node: n.node, ResponseID: n.response, Containers: n.containers,
+		Status: NodeStatus{
+			Healthy: true, Waiting: n.waiting,
+			ShortTasks: &lending.Report{Lent: n.lent, Used: n.used, News: lending.News{Started: 1, Waited: n.wait}},
+		},
 	}
 	for _, c := range n.containers {
 		if on := n.w.state().Container(c.ID); on != nil && on.LevelVersion > 0 && !n.atWork {

@@ -200,9 +200,13 @@ func TestLentAmountsFollowWaits(t *testing.T) {
 			for range seconds {
 				time.Sleep(time.Second)
 				r := must[NodeReply](t)(w.HeartbeatNode(NodeCall{
-					NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{Healthy: true},
-					ShortTasks: &lending.Report{Lent: now, Used: used, News: lending.News{Started: 1, Waited: wait}},
+					NodeCaller: atHome, Node: n.node, ResponseID: n.response, Status: NodeStatus{
+						Healthy: true, ShortTasks: &lending.Report{Lent: now, Used: used, News: lending.News{Started: 1, Waited: wait}},
+					},
 				}))
+				if got, ok := w.Node(n.node); !ok || got.ShortTasks == nil || got.ShortTasks.Lent != now {
+					t.Fatalf("the node is said to have %+v", got)
+				}
 				if n.response = r.ResponseID; r.Lent != nil {
 					now = *r.Lent
 				}

@@ -221,13 +221,25 @@ type ownNode struct {
 	Features  []string `yarn:"feature"`
 	Missing   []string `yarn:"missing"`
 	Suspended int      `yarn:"suspendedContainers"`
+	Short     *lent    `yarn:"shortTasks"` // nil: it takes no probes
+}
+
+// lent is what a node does with what it was lent for short tasks.
+type lent struct {
+	Lent    resourceInfo `yarn:"lent"`
+	Used    resourceInfo `yarn:"used"`
+	Waiting int          `yarn:"waitingProbes"` // for which there is no room
 }
 
 func (s *server) ownNodes(*yarnrest.Call) (yarnrest.Reply, error) {
 	suspended := s.View.SuspendedByNode()
 	var out ownNodeList
 	for _, n := range s.View.Nodes() {
-		out.Node = append(out.Node, ownNode{n.ID.String(), records.NodeStateName(n.State), n.Features, n.Missing, suspended[n.ID]})
+		x := ownNode{n.ID.String(), records.NodeStateName(n.State), n.Features, n.Missing, suspended[n.ID], nil}
+		if t := n.Status.ShortTasks; n.Known && t != nil {
+			x.Short = &lent{s.resource(t.Lent), s.resource(t.Used), n.Status.Waiting}
+		}
+		out.Node = append(out.Node, x)
 	}
 	return yarnrest.OK("nodes", yarnrest.Natural, out), nil
 }

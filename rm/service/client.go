@@ -245,9 +245,7 @@ func (s *Service) containers(ctx context.Context, req *pb.GetContainersRequest) 
 	for i := range list {
 		out = append(out, s.containerReport(&list[i]))
 	}
-	resp := &pb.GetContainersResponse{}
-	resp.SetContainers(out)
-	return resp, nil
+	return pb.GetContainersResponse_builder{Containers: out}.Build(), nil
 }
 
 func (s *Service) container(
@@ -261,9 +259,7 @@ func (s *Service) container(
 	if !ok {
 		return nil, s.absent(ipc.ContainerNotFound, "Container with id '%v' doesn't exist in RM.", id)
 	}
-	resp := &pb.GetContainerReportResponse{}
-	resp.SetContainerReport(s.containerReport(&c))
-	return resp, nil
+	return pb.GetContainerReportResponse_builder{ContainerReport: s.containerReport(&c)}.Build(), nil
 }
 
 func (s *Service) metrics(context.Context, *pb.GetClusterMetricsRequest) (*pb.GetClusterMetricsResponse, error) {

@@ -61,9 +61,9 @@ func nodeCallFrom(req *pb.NodeHeartbeatRequest, types records.ResourceTypes) lea
 			Full: memory.GetNoReclaim() != "", Out: memory.GetPageOutRate(), In: memory.GetPageInRate(), Pressure: pressure(memory.GetSome()),
 		},
 		Outputs: stages.OutputsFrom(req.GetHeddleMapOutputs()), FetchRate: req.GetHeddleFetchRate(),
-		Inputs:     warming.News{Inputs: warming.Inputs(req.GetHeddleJobInputs()), Staged: warming.StagedFrom(req.GetHeddleStagedInputs())},
-		ShortTasks: shortTasks(req.GetHeddleShortTasks(), types), Waiting: int(max(req.GetHeddleShortTasks().GetWaiting(), 0)),
+		Inputs: warming.News{Inputs: warming.Inputs(req.GetHeddleJobInputs()), Staged: warming.StagedFrom(req.GetHeddleStagedInputs())},
 	}
+	call.Status.ShortTasks, call.Status.Waiting = shortTasks(req.GetHeddleShortTasks(), types), int(max(req.GetHeddleShortTasks().GetWaiting(), 0))
 	for _, c := range status.GetContainersStatuses() {
 		call.Containers = append(call.Containers, leader.NodeContainer{
 			ID: records.ContainerIDFrom(c.GetContainerId()), State: c.GetState(), ExitStatus: c.GetExitStatus(),

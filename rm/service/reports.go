@@ -1,8 +1,6 @@
 package service
 
 import (
-	"cmp"
-
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -138,7 +136,7 @@ func (s *Service) containerReport(c *view.Container) *pb.ContainerReport {
 	r.SetPriority(priority(c.Priority))
 	r.SetCreationTime(c.Allocated)
 	r.SetFinishTime(c.Finished)
-	if text := cmp.Or(c.Diagnostic, s.View.Standstill(*c)); text != "" {
+	if text := s.View.Diagnostics(*c); text != "" {
 		r.SetDiagnosticsInfo(text) // absent, "yarn container -status" prints null
 	}
 	r.SetLogUrl("http://" + c.NodeHTTPAddress + "/node/containerlogs/" + c.ID.String() + "/" + c.User)
@@ -174,6 +172,11 @@ func (s *Service) nodeReport(n *view.Node) *pb.NodeReport {
 		}
 		r.SetContainersUtilization(n.Status.Containers)
 		r.SetNodeUtilization(n.Status.Node)
+		if t := n.Status.ShortTasks; t != nil {
+			r.SetHeddleLent(s.Types.PB(t.Lent))
+			r.SetHeddleLentUsed(s.Types.PB(t.Used))
+			r.SetHeddleProbesWaiting(int32(n.Status.Waiting))
+		}
 	}
 	return r
 }

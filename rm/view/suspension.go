@@ -72,11 +72,11 @@ func (v *Viewer) SuspendedOf(c Container) Suspended {
 	return s
 }
 
-// Standstill says for people how a container is suspended or shrunk, or that it has still to go on; "" if it runs with all that it claims.
-func (v *Viewer) Standstill(c Container) string {
+// Diagnostics says for people why a container was ended, how it is suspended or shrunk, or that it has still to go on; "" if it runs with all that it claims.
+func (v *Viewer) Diagnostics(c Container) string {
 	s := v.SuspendedOf(c)
-	if c.Level == ledgerpb.Level_RUNNING && s.UnderWay == nil {
-		return ""
+	if c.Diagnostic != "" || c.Level == ledgerpb.Level_RUNNING && s.UnderWay == nil {
+		return c.Diagnostic
 	}
 	return s.Text(v.Now().UnixMilli())
 }

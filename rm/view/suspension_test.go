@@ -59,7 +59,7 @@ func TestSuspendedContainers(t *testing.T) {
 	v := &Viewer{Source: fixed{s}, Now: func() time.Time { return time.UnixMilli(now) }}
 	texts := func() (out []string) {
 		for _, c := range v.Suspended() {
-			out = append(out, v.Standstill(c))
+			out = append(out, v.Diagnostics(c))
 		}
 		return out
 	}
@@ -87,8 +87,8 @@ func TestSuspendedContainers(t *testing.T) {
 	expect("suspended 41 s for queue root.short, resumes when nothing else runs on n7, which has become too small for it", "suspended 11 s by user ann, can resume when nothing else runs on n7, which has become too small for it")
 	smaller(3072)
 	a, _ := v.App(tasks[0].Attempt.App)
-	if c, _ := v.Container(records.ContainerID{Attempt: tasks[0].Attempt, ID: 1}); v.Standstill(c) != "" {
-		t.Errorf("one that runs: %q", v.Standstill(c))
+	if c, _ := v.Container(records.ContainerID{Attempt: tasks[0].Attempt, ID: 1}); v.Diagnostics(c) != "" {
+		t.Errorf("one that runs: %q", v.Diagnostics(c))
 	}
 	if got := v.Summary(&a, nil); !strings.HasPrefix(got, tasks[0].String()+" is suspended 11 s by user ann; "+tasks[1].String()+" is suspended 41 s for queue root.short, resumes when 960 MB and 1 vcore free up on n7") {
 		t.Errorf("%q", got)

@@ -6360,6 +6360,9 @@ type NodeReport struct {
 	xxx_hidden_DecommissioningTimeout uint32                 `protobuf:"varint,13,opt,name=decommissioning_timeout,json=decommissioningTimeout"`
 	xxx_hidden_NodeUpdateType         NodeUpdateType         `protobuf:"varint,14,opt,name=node_update_type,json=nodeUpdateType,enum=heddle.yarn.NodeUpdateType"`
 	xxx_hidden_NodeAttributes         *[]*NodeAttribute      `protobuf:"bytes,15,rep,name=node_attributes,json=nodeAttributes"`
+	xxx_hidden_HeddleLent             *Resource              `protobuf:"bytes,20000,opt,name=heddle_lent,json=heddleLent"`
+	xxx_hidden_HeddleLentUsed         *Resource              `protobuf:"bytes,20001,opt,name=heddle_lent_used,json=heddleLentUsed"`
+	xxx_hidden_HeddleProbesWaiting    int32                  `protobuf:"varint,20002,opt,name=heddle_probes_waiting,json=heddleProbesWaiting"`
 	XXX_raceDetectHookData            protoimpl.RaceDetectHookData
 	XXX_presence                      [1]uint32
 	unknownFields                     protoimpl.UnknownFields
@@ -6511,18 +6514,39 @@ func (x *NodeReport) GetNodeAttributes() []*NodeAttribute {
 	return nil
 }
 
+func (x *NodeReport) GetHeddleLent() *Resource {
+	if x != nil {
+		return x.xxx_hidden_HeddleLent
+	}
+	return nil
+}
+
+func (x *NodeReport) GetHeddleLentUsed() *Resource {
+	if x != nil {
+		return x.xxx_hidden_HeddleLentUsed
+	}
+	return nil
+}
+
+func (x *NodeReport) GetHeddleProbesWaiting() int32 {
+	if x != nil {
+		return x.xxx_hidden_HeddleProbesWaiting
+	}
+	return 0
+}
+
 func (x *NodeReport) SetNodeId(v *NodeId) {
 	x.xxx_hidden_NodeId = v
 }
 
 func (x *NodeReport) SetHttpAddress(v string) {
 	x.xxx_hidden_HttpAddress = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 18)
 }
 
 func (x *NodeReport) SetRackName(v string) {
 	x.xxx_hidden_RackName = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 18)
 }
 
 func (x *NodeReport) SetUsed(v *Resource) {
@@ -6535,22 +6559,22 @@ func (x *NodeReport) SetCapability(v *Resource) {
 
 func (x *NodeReport) SetNumContainers(v int32) {
 	x.xxx_hidden_NumContainers = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 18)
 }
 
 func (x *NodeReport) SetNodeState(v NodeState) {
 	x.xxx_hidden_NodeState = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 18)
 }
 
 func (x *NodeReport) SetHealthReport(v string) {
 	x.xxx_hidden_HealthReport = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 18)
 }
 
 func (x *NodeReport) SetLastHealthReportTime(v int64) {
 	x.xxx_hidden_LastHealthReportTime = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 18)
 }
 
 func (x *NodeReport) SetNodeLabels(v []string) {
@@ -6567,16 +6591,29 @@ func (x *NodeReport) SetNodeUtilization(v *ResourceUtilization) {
 
 func (x *NodeReport) SetDecommissioningTimeout(v uint32) {
 	x.xxx_hidden_DecommissioningTimeout = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 12, 18)
 }
 
 func (x *NodeReport) SetNodeUpdateType(v NodeUpdateType) {
 	x.xxx_hidden_NodeUpdateType = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 15)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 13, 18)
 }
 
 func (x *NodeReport) SetNodeAttributes(v []*NodeAttribute) {
 	x.xxx_hidden_NodeAttributes = &v
+}
+
+func (x *NodeReport) SetHeddleLent(v *Resource) {
+	x.xxx_hidden_HeddleLent = v
+}
+
+func (x *NodeReport) SetHeddleLentUsed(v *Resource) {
+	x.xxx_hidden_HeddleLentUsed = v
+}
+
+func (x *NodeReport) SetHeddleProbesWaiting(v int32) {
+	x.xxx_hidden_HeddleProbesWaiting = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 18)
 }
 
 func (x *NodeReport) HasNodeId() bool {
@@ -6670,6 +6707,27 @@ func (x *NodeReport) HasNodeUpdateType() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 13)
 }
 
+func (x *NodeReport) HasHeddleLent() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleLent != nil
+}
+
+func (x *NodeReport) HasHeddleLentUsed() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_HeddleLentUsed != nil
+}
+
+func (x *NodeReport) HasHeddleProbesWaiting() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 17)
+}
+
 func (x *NodeReport) ClearNodeId() {
 	x.xxx_hidden_NodeId = nil
 }
@@ -6730,6 +6788,19 @@ func (x *NodeReport) ClearNodeUpdateType() {
 	x.xxx_hidden_NodeUpdateType = NodeUpdateType_NODE_USABLE
 }
 
+func (x *NodeReport) ClearHeddleLent() {
+	x.xxx_hidden_HeddleLent = nil
+}
+
+func (x *NodeReport) ClearHeddleLentUsed() {
+	x.xxx_hidden_HeddleLentUsed = nil
+}
+
+func (x *NodeReport) ClearHeddleProbesWaiting() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 17)
+	x.xxx_hidden_HeddleProbesWaiting = 0
+}
+
 type NodeReport_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -6748,6 +6819,10 @@ type NodeReport_builder struct {
 	DecommissioningTimeout *uint32
 	NodeUpdateType         *NodeUpdateType
 	NodeAttributes         []*NodeAttribute
+	// What the node was lent for short tasks, what they use of it, and how many probes wait there; absent: nothing was lent.
+	HeddleLent          *Resource
+	HeddleLentUsed      *Resource
+	HeddleProbesWaiting *int32
 }
 
 func (b0 NodeReport_builder) Build() *NodeReport {
@@ -6756,43 +6831,49 @@ func (b0 NodeReport_builder) Build() *NodeReport {
 	_, _ = b, x
 	x.xxx_hidden_NodeId = b.NodeId
 	if b.HttpAddress != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 18)
 		x.xxx_hidden_HttpAddress = b.HttpAddress
 	}
 	if b.RackName != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 18)
 		x.xxx_hidden_RackName = b.RackName
 	}
 	x.xxx_hidden_Used = b.Used
 	x.xxx_hidden_Capability = b.Capability
 	if b.NumContainers != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 18)
 		x.xxx_hidden_NumContainers = *b.NumContainers
 	}
 	if b.NodeState != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 18)
 		x.xxx_hidden_NodeState = *b.NodeState
 	}
 	if b.HealthReport != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 18)
 		x.xxx_hidden_HealthReport = b.HealthReport
 	}
 	if b.LastHealthReportTime != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 18)
 		x.xxx_hidden_LastHealthReportTime = *b.LastHealthReportTime
 	}
 	x.xxx_hidden_NodeLabels = b.NodeLabels
 	x.xxx_hidden_ContainersUtilization = b.ContainersUtilization
 	x.xxx_hidden_NodeUtilization = b.NodeUtilization
 	if b.DecommissioningTimeout != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 12, 18)
 		x.xxx_hidden_DecommissioningTimeout = *b.DecommissioningTimeout
 	}
 	if b.NodeUpdateType != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 15)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 13, 18)
 		x.xxx_hidden_NodeUpdateType = *b.NodeUpdateType
 	}
 	x.xxx_hidden_NodeAttributes = &b.NodeAttributes
+	x.xxx_hidden_HeddleLent = b.HeddleLent
+	x.xxx_hidden_HeddleLentUsed = b.HeddleLentUsed
+	if b.HeddleProbesWaiting != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 18)
+		x.xxx_hidden_HeddleProbesWaiting = *b.HeddleProbesWaiting
+	}
 	return m0
 }
 
@@ -16058,7 +16139,7 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"finishTime\"0\n" +
 	"\x06NodeId\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
-	"\x04port\x18\x02 \x01(\x05R\x04port\"\x9e\x06\n" +
+	"\x04port\x18\x02 \x01(\x05R\x04port\"\xd1\a\n" +
 	"\n" +
 	"NodeReport\x12+\n" +
 	"\x06nodeId\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12 \n" +
@@ -16080,7 +16161,11 @@ const file_yarn_pb_yarn_proto_rawDesc = "" +
 	"\x10node_utilization\x18\f \x01(\v2 .heddle.yarn.ResourceUtilizationR\x0fnodeUtilization\x127\n" +
 	"\x17decommissioning_timeout\x18\r \x01(\rR\x16decommissioningTimeout\x12E\n" +
 	"\x10node_update_type\x18\x0e \x01(\x0e2\x1b.heddle.yarn.NodeUpdateTypeR\x0enodeUpdateType\x12C\n" +
-	"\x0fnode_attributes\x18\x0f \x03(\v2\x1a.heddle.yarn.NodeAttributeR\x0enodeAttributes\"]\n" +
+	"\x0fnode_attributes\x18\x0f \x03(\v2\x1a.heddle.yarn.NodeAttributeR\x0enodeAttributes\x128\n" +
+	"\vheddle_lent\x18\xa0\x9c\x01 \x01(\v2\x15.heddle.yarn.ResourceR\n" +
+	"heddleLent\x12A\n" +
+	"\x10heddle_lent_used\x18\xa1\x9c\x01 \x01(\v2\x15.heddle.yarn.ResourceR\x0eheddleLentUsed\x124\n" +
+	"\x15heddle_probes_waiting\x18\xa2\x9c\x01 \x01(\x05R\x13heddleProbesWaiting\"]\n" +
 	"\x0eNodeIdToLabels\x12+\n" +
 	"\x06nodeId\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12\x1e\n" +
 	"\n" +
@@ -16720,96 +16805,98 @@ var file_yarn_pb_yarn_proto_depIdxs = []int32{
 	35,  // 55: heddle.yarn.NodeReport.node_utilization:type_name -> heddle.yarn.ResourceUtilization
 	10,  // 56: heddle.yarn.NodeReport.node_update_type:type_name -> heddle.yarn.NodeUpdateType
 	58,  // 57: heddle.yarn.NodeReport.node_attributes:type_name -> heddle.yarn.NodeAttribute
-	52,  // 58: heddle.yarn.NodeIdToLabels.nodeId:type_name -> heddle.yarn.NodeId
-	52,  // 59: heddle.yarn.LabelsToNodeIds.nodeId:type_name -> heddle.yarn.NodeId
-	57,  // 60: heddle.yarn.NodeAttribute.attributeKey:type_name -> heddle.yarn.NodeAttributeKey
-	11,  // 61: heddle.yarn.NodeAttribute.attributeType:type_name -> heddle.yarn.NodeAttributeType
-	57,  // 62: heddle.yarn.NodeAttributeInfo.attributeKey:type_name -> heddle.yarn.NodeAttributeKey
-	11,  // 63: heddle.yarn.NodeAttributeInfo.attributeType:type_name -> heddle.yarn.NodeAttributeType
-	57,  // 64: heddle.yarn.AttributeToNodes.nodeAttribute:type_name -> heddle.yarn.NodeAttributeKey
-	60,  // 65: heddle.yarn.AttributeToNodes.nodeValueMap:type_name -> heddle.yarn.NodeToAttributeValue
-	58,  // 66: heddle.yarn.NodeToAttributes.nodeAttributes:type_name -> heddle.yarn.NodeAttribute
-	40,  // 67: heddle.yarn.ResourceRequest.priority:type_name -> heddle.yarn.Priority
-	34,  // 68: heddle.yarn.ResourceRequest.capability:type_name -> heddle.yarn.Resource
-	64,  // 69: heddle.yarn.ResourceRequest.execution_type_request:type_name -> heddle.yarn.ExecutionTypeRequest
-	13,  // 70: heddle.yarn.ExecutionTypeRequest.execution_type:type_name -> heddle.yarn.ExecutionType
-	40,  // 71: heddle.yarn.SchedulingRequest.priority:type_name -> heddle.yarn.Priority
-	64,  // 72: heddle.yarn.SchedulingRequest.executionType:type_name -> heddle.yarn.ExecutionTypeRequest
-	66,  // 73: heddle.yarn.SchedulingRequest.resourceSizing:type_name -> heddle.yarn.ResourceSizing
-	85,  // 74: heddle.yarn.SchedulingRequest.placementConstraint:type_name -> heddle.yarn.PlacementConstraint
-	34,  // 75: heddle.yarn.ResourceSizing.resources:type_name -> heddle.yarn.Resource
-	15,  // 76: heddle.yarn.RejectedSchedulingRequest.reason:type_name -> heddle.yarn.RejectionReason
-	65,  // 77: heddle.yarn.RejectedSchedulingRequest.request:type_name -> heddle.yarn.SchedulingRequest
-	69,  // 78: heddle.yarn.PreemptionMessage.strictContract:type_name -> heddle.yarn.StrictPreemptionContract
-	70,  // 79: heddle.yarn.PreemptionMessage.contract:type_name -> heddle.yarn.PreemptionContract
-	71,  // 80: heddle.yarn.StrictPreemptionContract.container:type_name -> heddle.yarn.PreemptionContainer
-	72,  // 81: heddle.yarn.PreemptionContract.resource:type_name -> heddle.yarn.PreemptionResourceRequest
-	71,  // 82: heddle.yarn.PreemptionContract.container:type_name -> heddle.yarn.PreemptionContainer
-	31,  // 83: heddle.yarn.PreemptionContainer.id:type_name -> heddle.yarn.ContainerId
-	63,  // 84: heddle.yarn.PreemptionResourceRequest.resource:type_name -> heddle.yarn.ResourceRequest
-	29,  // 85: heddle.yarn.ApplicationSubmissionContext.application_id:type_name -> heddle.yarn.ApplicationId
-	40,  // 86: heddle.yarn.ApplicationSubmissionContext.priority:type_name -> heddle.yarn.Priority
-	97,  // 87: heddle.yarn.ApplicationSubmissionContext.am_container_spec:type_name -> heddle.yarn.ContainerLaunchContext
-	34,  // 88: heddle.yarn.ApplicationSubmissionContext.resource:type_name -> heddle.yarn.Resource
-	77,  // 89: heddle.yarn.ApplicationSubmissionContext.log_aggregation_context:type_name -> heddle.yarn.LogAggregationContext
-	91,  // 90: heddle.yarn.ApplicationSubmissionContext.reservation_id:type_name -> heddle.yarn.ReservationId
-	63,  // 91: heddle.yarn.ApplicationSubmissionContext.am_container_resource_request:type_name -> heddle.yarn.ResourceRequest
-	75,  // 92: heddle.yarn.ApplicationSubmissionContext.application_timeouts:type_name -> heddle.yarn.ApplicationTimeoutMap
-	102, // 93: heddle.yarn.ApplicationSubmissionContext.application_scheduling_properties:type_name -> heddle.yarn.StringStringMap
-	16,  // 94: heddle.yarn.ApplicationTimeoutMap.application_timeout_type:type_name -> heddle.yarn.ApplicationTimeoutType
-	16,  // 95: heddle.yarn.ApplicationUpdateTimeoutMap.application_timeout_type:type_name -> heddle.yarn.ApplicationTimeoutType
-	17,  // 96: heddle.yarn.ApplicationACLMap.accessType:type_name -> heddle.yarn.ApplicationAccessType
-	18,  // 97: heddle.yarn.QueueInfo.state:type_name -> heddle.yarn.QueueState
-	81,  // 98: heddle.yarn.QueueInfo.childQueues:type_name -> heddle.yarn.QueueInfo
-	48,  // 99: heddle.yarn.QueueInfo.applications:type_name -> heddle.yarn.ApplicationReport
-	80,  // 100: heddle.yarn.QueueInfo.queueStatistics:type_name -> heddle.yarn.QueueStatistics
-	83,  // 101: heddle.yarn.QueueInfo.queueConfigurationsMap:type_name -> heddle.yarn.QueueConfigurationsMap
-	34,  // 102: heddle.yarn.QueueConfigurations.effectiveMinCapacity:type_name -> heddle.yarn.Resource
-	34,  // 103: heddle.yarn.QueueConfigurations.effectiveMaxCapacity:type_name -> heddle.yarn.Resource
-	34,  // 104: heddle.yarn.QueueConfigurations.configuredMinCapacity:type_name -> heddle.yarn.Resource
-	34,  // 105: heddle.yarn.QueueConfigurations.configuredMaxCapacity:type_name -> heddle.yarn.Resource
-	82,  // 106: heddle.yarn.QueueConfigurationsMap.queueConfigurations:type_name -> heddle.yarn.QueueConfigurations
-	19,  // 107: heddle.yarn.QueueUserACLInfo.userAcls:type_name -> heddle.yarn.QueueACL
-	86,  // 108: heddle.yarn.PlacementConstraint.simpleConstraint:type_name -> heddle.yarn.SimplePlacementConstraint
-	89,  // 109: heddle.yarn.PlacementConstraint.compositeConstraint:type_name -> heddle.yarn.CompositePlacementConstraint
-	87,  // 110: heddle.yarn.SimplePlacementConstraint.targetExpressions:type_name -> heddle.yarn.PlacementConstraintTarget
-	21,  // 111: heddle.yarn.SimplePlacementConstraint.attributeOpCode:type_name -> heddle.yarn.NodeAttributeOpCode
-	25,  // 112: heddle.yarn.PlacementConstraintTarget.targetType:type_name -> heddle.yarn.PlacementConstraintTarget.TargetType
-	85,  // 113: heddle.yarn.TimedPlacementConstraint.placementConstraint:type_name -> heddle.yarn.PlacementConstraint
-	26,  // 114: heddle.yarn.TimedPlacementConstraint.delayUnit:type_name -> heddle.yarn.TimedPlacementConstraint.DelayUnit
-	27,  // 115: heddle.yarn.CompositePlacementConstraint.compositeType:type_name -> heddle.yarn.CompositePlacementConstraint.CompositeType
-	85,  // 116: heddle.yarn.CompositePlacementConstraint.childConstraints:type_name -> heddle.yarn.PlacementConstraint
-	88,  // 117: heddle.yarn.CompositePlacementConstraint.timedChildConstraints:type_name -> heddle.yarn.TimedPlacementConstraint
-	85,  // 118: heddle.yarn.PlacementConstraintMapEntry.placement_constraint:type_name -> heddle.yarn.PlacementConstraint
-	34,  // 119: heddle.yarn.ReservationRequest.capability:type_name -> heddle.yarn.Resource
-	92,  // 120: heddle.yarn.ReservationRequests.reservation_resources:type_name -> heddle.yarn.ReservationRequest
-	22,  // 121: heddle.yarn.ReservationRequests.interpreter:type_name -> heddle.yarn.ReservationRequestInterpreter
-	93,  // 122: heddle.yarn.ReservationDefinition.reservation_requests:type_name -> heddle.yarn.ReservationRequests
-	40,  // 123: heddle.yarn.ReservationDefinition.priority:type_name -> heddle.yarn.Priority
-	34,  // 124: heddle.yarn.ResourceAllocationRequest.resource:type_name -> heddle.yarn.Resource
-	94,  // 125: heddle.yarn.ReservationAllocationState.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
-	95,  // 126: heddle.yarn.ReservationAllocationState.allocation_requests:type_name -> heddle.yarn.ResourceAllocationRequest
-	91,  // 127: heddle.yarn.ReservationAllocationState.reservation_id:type_name -> heddle.yarn.ReservationId
-	101, // 128: heddle.yarn.ContainerLaunchContext.localResources:type_name -> heddle.yarn.StringLocalResourceMap
-	103, // 129: heddle.yarn.ContainerLaunchContext.service_data:type_name -> heddle.yarn.StringBytesMap
-	102, // 130: heddle.yarn.ContainerLaunchContext.environment:type_name -> heddle.yarn.StringStringMap
-	78,  // 131: heddle.yarn.ContainerLaunchContext.application_ACLs:type_name -> heddle.yarn.ApplicationACLMap
-	100, // 132: heddle.yarn.ContainerLaunchContext.container_retry_context:type_name -> heddle.yarn.ContainerRetryContext
-	31,  // 133: heddle.yarn.ContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
-	1,   // 134: heddle.yarn.ContainerStatus.state:type_name -> heddle.yarn.ContainerState
-	34,  // 135: heddle.yarn.ContainerStatus.capability:type_name -> heddle.yarn.Resource
-	13,  // 136: heddle.yarn.ContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
-	102, // 137: heddle.yarn.ContainerStatus.container_attributes:type_name -> heddle.yarn.StringStringMap
-	2,   // 138: heddle.yarn.ContainerStatus.container_sub_state:type_name -> heddle.yarn.ContainerSubState
-	99,  // 139: heddle.yarn.ContainerStatus.heddle_times:type_name -> heddle.yarn.HeddleContainerTimes
-	24,  // 140: heddle.yarn.ContainerRetryContext.retry_policy:type_name -> heddle.yarn.ContainerRetryPolicy
-	44,  // 141: heddle.yarn.StringLocalResourceMap.value:type_name -> heddle.yarn.LocalResource
-	108, // 142: heddle.yarn.CollectorInfo.collector_token:type_name -> heddle.yarn.Token
-	143, // [143:143] is the sub-list for method output_type
-	143, // [143:143] is the sub-list for method input_type
-	143, // [143:143] is the sub-list for extension type_name
-	143, // [143:143] is the sub-list for extension extendee
-	0,   // [0:143] is the sub-list for field type_name
+	34,  // 58: heddle.yarn.NodeReport.heddle_lent:type_name -> heddle.yarn.Resource
+	34,  // 59: heddle.yarn.NodeReport.heddle_lent_used:type_name -> heddle.yarn.Resource
+	52,  // 60: heddle.yarn.NodeIdToLabels.nodeId:type_name -> heddle.yarn.NodeId
+	52,  // 61: heddle.yarn.LabelsToNodeIds.nodeId:type_name -> heddle.yarn.NodeId
+	57,  // 62: heddle.yarn.NodeAttribute.attributeKey:type_name -> heddle.yarn.NodeAttributeKey
+	11,  // 63: heddle.yarn.NodeAttribute.attributeType:type_name -> heddle.yarn.NodeAttributeType
+	57,  // 64: heddle.yarn.NodeAttributeInfo.attributeKey:type_name -> heddle.yarn.NodeAttributeKey
+	11,  // 65: heddle.yarn.NodeAttributeInfo.attributeType:type_name -> heddle.yarn.NodeAttributeType
+	57,  // 66: heddle.yarn.AttributeToNodes.nodeAttribute:type_name -> heddle.yarn.NodeAttributeKey
+	60,  // 67: heddle.yarn.AttributeToNodes.nodeValueMap:type_name -> heddle.yarn.NodeToAttributeValue
+	58,  // 68: heddle.yarn.NodeToAttributes.nodeAttributes:type_name -> heddle.yarn.NodeAttribute
+	40,  // 69: heddle.yarn.ResourceRequest.priority:type_name -> heddle.yarn.Priority
+	34,  // 70: heddle.yarn.ResourceRequest.capability:type_name -> heddle.yarn.Resource
+	64,  // 71: heddle.yarn.ResourceRequest.execution_type_request:type_name -> heddle.yarn.ExecutionTypeRequest
+	13,  // 72: heddle.yarn.ExecutionTypeRequest.execution_type:type_name -> heddle.yarn.ExecutionType
+	40,  // 73: heddle.yarn.SchedulingRequest.priority:type_name -> heddle.yarn.Priority
+	64,  // 74: heddle.yarn.SchedulingRequest.executionType:type_name -> heddle.yarn.ExecutionTypeRequest
+	66,  // 75: heddle.yarn.SchedulingRequest.resourceSizing:type_name -> heddle.yarn.ResourceSizing
+	85,  // 76: heddle.yarn.SchedulingRequest.placementConstraint:type_name -> heddle.yarn.PlacementConstraint
+	34,  // 77: heddle.yarn.ResourceSizing.resources:type_name -> heddle.yarn.Resource
+	15,  // 78: heddle.yarn.RejectedSchedulingRequest.reason:type_name -> heddle.yarn.RejectionReason
+	65,  // 79: heddle.yarn.RejectedSchedulingRequest.request:type_name -> heddle.yarn.SchedulingRequest
+	69,  // 80: heddle.yarn.PreemptionMessage.strictContract:type_name -> heddle.yarn.StrictPreemptionContract
+	70,  // 81: heddle.yarn.PreemptionMessage.contract:type_name -> heddle.yarn.PreemptionContract
+	71,  // 82: heddle.yarn.StrictPreemptionContract.container:type_name -> heddle.yarn.PreemptionContainer
+	72,  // 83: heddle.yarn.PreemptionContract.resource:type_name -> heddle.yarn.PreemptionResourceRequest
+	71,  // 84: heddle.yarn.PreemptionContract.container:type_name -> heddle.yarn.PreemptionContainer
+	31,  // 85: heddle.yarn.PreemptionContainer.id:type_name -> heddle.yarn.ContainerId
+	63,  // 86: heddle.yarn.PreemptionResourceRequest.resource:type_name -> heddle.yarn.ResourceRequest
+	29,  // 87: heddle.yarn.ApplicationSubmissionContext.application_id:type_name -> heddle.yarn.ApplicationId
+	40,  // 88: heddle.yarn.ApplicationSubmissionContext.priority:type_name -> heddle.yarn.Priority
+	97,  // 89: heddle.yarn.ApplicationSubmissionContext.am_container_spec:type_name -> heddle.yarn.ContainerLaunchContext
+	34,  // 90: heddle.yarn.ApplicationSubmissionContext.resource:type_name -> heddle.yarn.Resource
+	77,  // 91: heddle.yarn.ApplicationSubmissionContext.log_aggregation_context:type_name -> heddle.yarn.LogAggregationContext
+	91,  // 92: heddle.yarn.ApplicationSubmissionContext.reservation_id:type_name -> heddle.yarn.ReservationId
+	63,  // 93: heddle.yarn.ApplicationSubmissionContext.am_container_resource_request:type_name -> heddle.yarn.ResourceRequest
+	75,  // 94: heddle.yarn.ApplicationSubmissionContext.application_timeouts:type_name -> heddle.yarn.ApplicationTimeoutMap
+	102, // 95: heddle.yarn.ApplicationSubmissionContext.application_scheduling_properties:type_name -> heddle.yarn.StringStringMap
+	16,  // 96: heddle.yarn.ApplicationTimeoutMap.application_timeout_type:type_name -> heddle.yarn.ApplicationTimeoutType
+	16,  // 97: heddle.yarn.ApplicationUpdateTimeoutMap.application_timeout_type:type_name -> heddle.yarn.ApplicationTimeoutType
+	17,  // 98: heddle.yarn.ApplicationACLMap.accessType:type_name -> heddle.yarn.ApplicationAccessType
+	18,  // 99: heddle.yarn.QueueInfo.state:type_name -> heddle.yarn.QueueState
+	81,  // 100: heddle.yarn.QueueInfo.childQueues:type_name -> heddle.yarn.QueueInfo
+	48,  // 101: heddle.yarn.QueueInfo.applications:type_name -> heddle.yarn.ApplicationReport
+	80,  // 102: heddle.yarn.QueueInfo.queueStatistics:type_name -> heddle.yarn.QueueStatistics
+	83,  // 103: heddle.yarn.QueueInfo.queueConfigurationsMap:type_name -> heddle.yarn.QueueConfigurationsMap
+	34,  // 104: heddle.yarn.QueueConfigurations.effectiveMinCapacity:type_name -> heddle.yarn.Resource
+	34,  // 105: heddle.yarn.QueueConfigurations.effectiveMaxCapacity:type_name -> heddle.yarn.Resource
+	34,  // 106: heddle.yarn.QueueConfigurations.configuredMinCapacity:type_name -> heddle.yarn.Resource
+	34,  // 107: heddle.yarn.QueueConfigurations.configuredMaxCapacity:type_name -> heddle.yarn.Resource
+	82,  // 108: heddle.yarn.QueueConfigurationsMap.queueConfigurations:type_name -> heddle.yarn.QueueConfigurations
+	19,  // 109: heddle.yarn.QueueUserACLInfo.userAcls:type_name -> heddle.yarn.QueueACL
+	86,  // 110: heddle.yarn.PlacementConstraint.simpleConstraint:type_name -> heddle.yarn.SimplePlacementConstraint
+	89,  // 111: heddle.yarn.PlacementConstraint.compositeConstraint:type_name -> heddle.yarn.CompositePlacementConstraint
+	87,  // 112: heddle.yarn.SimplePlacementConstraint.targetExpressions:type_name -> heddle.yarn.PlacementConstraintTarget
+	21,  // 113: heddle.yarn.SimplePlacementConstraint.attributeOpCode:type_name -> heddle.yarn.NodeAttributeOpCode
+	25,  // 114: heddle.yarn.PlacementConstraintTarget.targetType:type_name -> heddle.yarn.PlacementConstraintTarget.TargetType
+	85,  // 115: heddle.yarn.TimedPlacementConstraint.placementConstraint:type_name -> heddle.yarn.PlacementConstraint
+	26,  // 116: heddle.yarn.TimedPlacementConstraint.delayUnit:type_name -> heddle.yarn.TimedPlacementConstraint.DelayUnit
+	27,  // 117: heddle.yarn.CompositePlacementConstraint.compositeType:type_name -> heddle.yarn.CompositePlacementConstraint.CompositeType
+	85,  // 118: heddle.yarn.CompositePlacementConstraint.childConstraints:type_name -> heddle.yarn.PlacementConstraint
+	88,  // 119: heddle.yarn.CompositePlacementConstraint.timedChildConstraints:type_name -> heddle.yarn.TimedPlacementConstraint
+	85,  // 120: heddle.yarn.PlacementConstraintMapEntry.placement_constraint:type_name -> heddle.yarn.PlacementConstraint
+	34,  // 121: heddle.yarn.ReservationRequest.capability:type_name -> heddle.yarn.Resource
+	92,  // 122: heddle.yarn.ReservationRequests.reservation_resources:type_name -> heddle.yarn.ReservationRequest
+	22,  // 123: heddle.yarn.ReservationRequests.interpreter:type_name -> heddle.yarn.ReservationRequestInterpreter
+	93,  // 124: heddle.yarn.ReservationDefinition.reservation_requests:type_name -> heddle.yarn.ReservationRequests
+	40,  // 125: heddle.yarn.ReservationDefinition.priority:type_name -> heddle.yarn.Priority
+	34,  // 126: heddle.yarn.ResourceAllocationRequest.resource:type_name -> heddle.yarn.Resource
+	94,  // 127: heddle.yarn.ReservationAllocationState.reservation_definition:type_name -> heddle.yarn.ReservationDefinition
+	95,  // 128: heddle.yarn.ReservationAllocationState.allocation_requests:type_name -> heddle.yarn.ResourceAllocationRequest
+	91,  // 129: heddle.yarn.ReservationAllocationState.reservation_id:type_name -> heddle.yarn.ReservationId
+	101, // 130: heddle.yarn.ContainerLaunchContext.localResources:type_name -> heddle.yarn.StringLocalResourceMap
+	103, // 131: heddle.yarn.ContainerLaunchContext.service_data:type_name -> heddle.yarn.StringBytesMap
+	102, // 132: heddle.yarn.ContainerLaunchContext.environment:type_name -> heddle.yarn.StringStringMap
+	78,  // 133: heddle.yarn.ContainerLaunchContext.application_ACLs:type_name -> heddle.yarn.ApplicationACLMap
+	100, // 134: heddle.yarn.ContainerLaunchContext.container_retry_context:type_name -> heddle.yarn.ContainerRetryContext
+	31,  // 135: heddle.yarn.ContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
+	1,   // 136: heddle.yarn.ContainerStatus.state:type_name -> heddle.yarn.ContainerState
+	34,  // 137: heddle.yarn.ContainerStatus.capability:type_name -> heddle.yarn.Resource
+	13,  // 138: heddle.yarn.ContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
+	102, // 139: heddle.yarn.ContainerStatus.container_attributes:type_name -> heddle.yarn.StringStringMap
+	2,   // 140: heddle.yarn.ContainerStatus.container_sub_state:type_name -> heddle.yarn.ContainerSubState
+	99,  // 141: heddle.yarn.ContainerStatus.heddle_times:type_name -> heddle.yarn.HeddleContainerTimes
+	24,  // 142: heddle.yarn.ContainerRetryContext.retry_policy:type_name -> heddle.yarn.ContainerRetryPolicy
+	44,  // 143: heddle.yarn.StringLocalResourceMap.value:type_name -> heddle.yarn.LocalResource
+	108, // 144: heddle.yarn.CollectorInfo.collector_token:type_name -> heddle.yarn.Token
+	145, // [145:145] is the sub-list for method output_type
+	145, // [145:145] is the sub-list for method input_type
+	145, // [145:145] is the sub-list for extension type_name
+	145, // [145:145] is the sub-list for extension extendee
+	0,   // [0:145] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_yarn_proto_init() }

@@ -2,12 +2,15 @@ import { get } from '../api.js';
 import { badge, bar, el, link, list, memory, table, tiles, time } from '../dom.js';
 
 export async function load(_, signal) {
-  const [metrics, nodes, gone] = await Promise.all([get('/ws/v1/cluster/metrics', signal), get('/ws/v1/cluster/nodes', signal),
-    get('/ws/v1/cluster/nodes?states=LOST,DECOMMISSIONED,REBOOTED,SHUTDOWN', signal)]);
+  const [metrics, nodes, gone, own] = await Promise.all([get('/ws/v1/cluster/metrics', signal), get('/ws/v1/cluster/nodes', signal),
+    get('/ws/v1/cluster/nodes?states=LOST,DECOMMISSIONED,REBOOTED,SHUTDOWN', signal), get('/ws/v1/heddle/nodes', signal)]);
   const seen = new Map();
   for (const n of [...list(nodes.nodes?.node), ...list(gone.nodes?.node)]) seen.set(n.id, n);
-  return { metrics: metrics.clusterMetrics, nodes: [...seen.values()] };
+  const short = new Map(list(own.nodes?.node).map((n) => [n.id, n.shortTasks]));
+  return { metrics: metrics.clusterMetrics, nodes: [...seen.values()].map((n) => ({ ...n, short: short.get(n.id) })) };
 }
+
+const lent = ({ used, lent, waitingProbes }) => `${memory(used.memory)} of ${memory(lent.memory)}, ${used.vCores} of ${lent.vCores} vcores, ${waitingProbes} wait`;
 
 export function draw({ metrics: m, nodes }) {
   document.title = 'Nodes – Heddle';
@@ -23,6 +26,7 @@ export function draw({ metrics: m, nodes }) {
       { head: 'Containers', num: true, cell: (n) => n.numContainers },
       { head: 'Memory', cell: (n) => [bar((100 * n.usedMemoryMB) / (n.usedMemoryMB + n.availMemoryMB)), ` of ${memory(n.usedMemoryMB + n.availMemoryMB)}`] },
       { head: 'VCores', cell: (n) => `${n.usedVirtualCores} of ${n.usedVirtualCores + n.availableVirtualCores}` },
+      ...(nodes.some((n) => n.short) ? [{ head: 'Short tasks', cell: (n) => (n.short ? lent(n.short) : '') }] : []),
       { head: 'Labels', cell: (n) => list(n.nodeLabels).join(', ') },
       { head: 'Version', cell: (n) => n.version },
       { head: 'Last health report', cell: (n) => time(n.lastHealthUpdate) },

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
 )
 
 // Requests carry what the command line says.
@@ -205,6 +208,32 @@ func TestRemoveMember(t *testing.T) {
 	r := run(t, rm.haSettings(), "rmadmin", "-removeMember", "rm3") // which the configuration lacks already
 	if want := []string{`remove id:"rm3"`}; r.code != 0 || !slices.Equal(rm.noted(), want) {
 		t.Errorf("exit code %d (%v), calls %q, want %q", r.code, r.failure, rm.noted(), want)
+	}
+}
+
+// What a node was lent for short tasks is shown where something was.
+func TestNodeWithShortTasks(t *testing.T) {
+	rm := startRM(t)
+	id := records.NodeIDFrom(nodes[0].GetNodeId()).String()
+	if r := run(t, rm.settings(), "node", "-status", id); r.code != 0 || strings.Contains(r.out, "Short-Tasks") {
+		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
+	}
+	lent, used := &pb.Resource{}, &pb.Resource{}
+	lent.SetMemory(1024)
+	lent.SetVirtualCores(2)
+	used.SetMemory(256)
+	used.SetVirtualCores(1)
+	nodes[0].SetHeddleLent(lent)
+	nodes[0].SetHeddleLentUsed(used)
+	nodes[0].SetHeddleProbesWaiting(3)
+	t.Cleanup(func() {
+		nodes[0].ClearHeddleLent()
+		nodes[0].ClearHeddleLentUsed()
+		nodes[0].ClearHeddleProbesWaiting()
+	})
+	if r := run(t, rm.settings(), "node", "-status", id); r.code != 0 ||
+		!strings.Contains(r.out, "\tLent-To-Short-Tasks : 1024MB, 2 vcores\n\tUsed-By-Short-Tasks : 256MB, 1 vcores, 3 probes wait\n") {
+		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
 	}
 }
 

@@ -162,6 +162,10 @@ func (s *session) nodeStatus(text string) error {
 	field(s, "Memory-Capacity", fmt.Sprintf("%dMB", n.GetCapability().GetMemory()))
 	field(s, "CPU-Used", fmt.Sprintf("%d vcores", n.GetUsed().GetVirtualCores()))
 	field(s, "CPU-Capacity", fmt.Sprintf("%d vcores", n.GetCapability().GetVirtualCores()))
+	if lent, used := n.GetHeddleLent(), n.GetHeddleLentUsed(); n.HasHeddleLent() { // which YARN doesn't know
+		field(s, "Lent-To-Short-Tasks", fmt.Sprintf("%dMB, %d vcores", lent.GetMemory(), lent.GetVirtualCores()))
+		field(s, "Used-By-Short-Tasks", fmt.Sprintf("%dMB, %d vcores, %d probes wait", used.GetMemory(), used.GetVirtualCores(), n.GetHeddleProbesWaiting()))
+	}
 	field(s, "Node-Labels", labels(n))
 	s.nodeAttributes(n)
 	field(s, "Resource Utilization by Node", utilization(n.GetNodeUtilization()))
