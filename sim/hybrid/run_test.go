@@ -2,7 +2,10 @@ package hybrid
 
 import (
 	"bytes"
+	"encoding/json"
 	"math"
+	"os"
+	"regexp"
 	"slices"
 	"testing"
 	"time"
@@ -261,5 +264,22 @@ func TestSamplesOfYears(t *testing.T) {
 	r := c.run()
 	if _, samples := c.metrics.between(0, math.MaxInt); samples != 40*365*24*720+1 || r.Tasks != 2 || len(c.metrics.levels) > 5 {
 		t.Errorf("%d tasks, %d samples of %d levels", r.Tasks, samples, len(c.metrics.levels))
+	}
+}
+
+// The user guide names each key of the JSON output.
+func TestKeysAreDocumented(t *testing.T) {
+	guide, err := os.ReadFile("../../docs/user-guide.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(Report{Dice: &DiceReport{}, Eirene: &EireneReport{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range regexp.MustCompile(`"(\w+)":`).FindAllSubmatch(text, -1) {
+		if !bytes.Contains(guide, []byte("`"+string(key[1])+"`")) {
+			t.Errorf("docs/user-guide.md doesn't name %s", key[1])
+		}
 	}
 }
