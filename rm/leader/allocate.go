@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/leader/division"
 	"heddle/rm/leader/hints"
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/masterkey"
@@ -194,7 +195,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		ms.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
 	}
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
-		ms.markWork(soft, asks)
+		division.Mark(asks, soft.long)
 		ms.sched.UpdateAsks(soft.handle, asks)
 		soft.asked.Update(asks, ms.Now().UnixMilli())
 		ms.inputs.Asked(id.App, call.Asks)

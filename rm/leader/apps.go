@@ -8,6 +8,7 @@ import (
 
 	"heddle/rm/leader/asktime"
 	"heddle/rm/leader/delegation"
+	"heddle/rm/leader/division"
 	"heddle/rm/leader/hints"
 	"heddle/rm/leader/issued"
 	"heddle/rm/leader/outputs"
@@ -78,7 +79,7 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 	if a.long, err = as.Settings.Division.Long(app.Context, app.Queue); err != nil {
 		as.Log.WithField("application", app.ID).WithError(err).Warn("how long its tasks take isn't known")
 	}
-	as.markWork(a, a.amAsks)
+	division.Mark(a.amAsks, a.long)
 	as.apps[app.ID] = a
 	as.byHandle[a.handle] = a
 	as.carried.Add(app)

@@ -26,12 +26,5 @@ func (c *core) redivide(changed []records.NodeID) []records.NodeID {
 	return changed
 }
 
-// markWork says of what kind an application's asks are.
-func (c *core) markWork(a *appSoft, asks []scheduler.Ask) {
-	if !a.long {
-		return
-	}
-	for i := range asks {
-		asks[i].Work = division.LongWork
-	}
-}
+// Place returns what a node is for; ok is false where nothing is long.
+func (c *core) Place(id records.NodeID) (p division.Place, ok bool) { return c.division.Place(id) }

@@ -222,6 +222,9 @@ type ownNode struct {
 	Missing   []string `yarn:"missing"`
 	Suspended int      `yarn:"suspendedContainers"`
 	Short     *lent    `yarn:"shortTasks"` // nil: it takes no probes
+	Partition string   `yarn:"partition,omitempty"`
+	Closed    bool     `yarn:"closedToLongTasks"`
+	Asked     bool     `yarn:"askedToSuspend"`
 }
 
 // lent is what a node does with what it was lent for short tasks.
@@ -231,11 +234,22 @@ type lent struct {
 	Waiting int          `yarn:"waitingProbes"` // for which there is no room
 }
 
+// partitionOf is the partition to which a node belongs; empty where nothing is long.
+func partitionOf(n *view.Node) string {
+	switch {
+	case !n.Divided:
+		return ""
+	case n.Place.Short:
+		return "short"
+	}
+	return "general"
+}
+
 func (s *server) ownNodes(*yarnrest.Call) (yarnrest.Reply, error) {
 	suspended := s.View.SuspendedByNode()
 	var out ownNodeList
 	for _, n := range s.View.Nodes() {
-		x := ownNode{n.ID.String(), records.NodeStateName(n.State), n.Features, n.Missing, suspended[n.ID], nil}
+		x := ownNode{n.ID.String(), records.NodeStateName(n.State), n.Features, n.Missing, suspended[n.ID], nil, partitionOf(&n), n.Place.Short || n.Place.Closed, n.Place.Asked}
 		if t := n.Status.ShortTasks; n.Known && t != nil {
 			x.Short = &lent{s.resource(t.Lent), s.resource(t.Used), n.Status.Waiting}
 		}

@@ -20,6 +20,7 @@ import (
 	"heddle/internal/ports"
 	"heddle/rm"
 	"heddle/rm/leader"
+	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
 )
 
@@ -117,6 +118,29 @@ type answer struct {
 	status int
 	header http.Header
 	body   string
+}
+
+// Where tasks may be long, nodes say to which partition they belong.
+func TestPartitionsOfNodes(t *testing.T) {
+	for cutoff, want := range map[string][]any{"60000": {"general", "short"}, "0": {nil, nil}} {
+		c := start(t, 1, "heddle.scheduler.partition.cutoff-ms="+cutoff, "heddle.scheduler.partition.short=50")
+		me := c.leader()
+		for _, host := range []string{"n1", "n2"} {
+			r := leader.NodeRegistration{Node: records.NodeID{Host: host, Port: 1}, Capability: records.NewResource(1024, 1), Version: conf.HadoopVersion}
+			if _, err := c.rms[me].Leader().RegisterNode(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := c.ask(me, "GET", "/ws/v1/heddle/nodes", "").json(t)
+		for i := range 2 {
+			// which of the two is short, their hashes say
+			partition, closed := at(got, "nodes", "node", i, "partition"), at(got, "nodes", "node", i, "closedToLongTasks")
+			if !slices.Contains(want, partition) || closed != (partition == "short") {
+				t.Errorf("with a cutoff of %s: %v", cutoff, got)
+			}
+			want = slices.DeleteFunc(slices.Clone(want), func(x any) bool { return x != nil && x == partition })
+		}
+	}
 }
 
 // ask makes a request and doesn't follow redirects.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"heddle/rm/leader"
+	"heddle/rm/leader/division"
 	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
@@ -123,6 +124,9 @@ type Node struct {
 	Count  int // live containers
 	Status leader.NodeStatus
 	Known  bool // Status is the node's last report
+
+	Place   division.Place
+	Divided bool // Place is known: some tasks are long
 }
 
 // Nodes returns all nodes in any of the states, by id; no states means all nodes.
@@ -138,7 +142,7 @@ func (v *Viewer) Nodes(states ...pb.NodeState) []Node {
 	slices.SortFunc(list, func(a, b Node) int { return a.ID.Compare(b.ID) })
 	if l := v.Source.Leader(); l != nil {
 		for i := range list {
-			list[i].Status, list[i].Known = l.Node(list[i].ID)
+			list[i].ask(l)
 		}
 	}
 	return list
@@ -152,9 +156,15 @@ func (v *Viewer) Node(id records.NodeID) (out Node, ok bool) {
 		}
 	})
 	if l := v.Source.Leader(); ok && l != nil {
-		out.Status, out.Known = l.Node(id)
+		out.ask(l)
 	}
 	return out, ok
+}
+
+// ask fills in what only the leader knows.
+func (n *Node) ask(l *leader.Leader) {
+	n.Status, n.Known = l.Node(n.ID)
+	n.Place, n.Divided = l.Place(n.ID)
 }
 
 func node(n *ledger.Node) Node {

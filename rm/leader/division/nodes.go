@@ -18,19 +18,39 @@ const (
 	LongWork  scheduler.Work = 1
 )
 
+// Mark says of what kind an application's asks are.
+func Mark(asks []scheduler.Ask, long bool) {
+	if !long {
+		return
+	}
+	for i := range asks {
+		asks[i].Work = LongWork
+	}
+}
+
 // Nodes are divided between a short partition, which is closed to long work, and a general one, of which Dice closes a part for a window. The short
 // partition is those nodes whose ids have the lowest hashes: so every leader finds the same ones, and a node that comes or goes moves one other at most.
 //
-// Methods are the loop's, but for Waited, which may be called from any goroutine.
+// Methods are the loop's, but for Waited and Place, which may be called from any goroutine.
 type Nodes struct {
 	settings Settings
-	order    []ranked                // by hash
-	short    int                     // how many of these, from the first one, are the short partition
-	closed   map[records.NodeID]bool // by Dice
-	asked    map[records.NodeID]bool // by Dice, to suspend a long task if short ones wait there
+
+	// The loop changes these with places locked, and reads them without.
+	places sync.RWMutex
+	order  []ranked                // by hash
+	short  int                     // how many of these, from the first one, are the short partition
+	closed map[records.NodeID]bool // by Dice
+	asked  map[records.NodeID]bool // by Dice, to suspend a long task if short ones wait there
 
 	mu    sync.Mutex
 	sizer *partition.Sizer // nil: without Dice
+}
+
+// Place is what a node is for.
+type Place struct {
+	Short  bool // it is of the short partition
+	Closed bool // Dice has closed it to long tasks in this window
+	Asked  bool // Dice has asked it, in this window, to suspend a long task if short ones wait there
 }
 
 type ranked struct {
@@ -79,6 +99,8 @@ func (d *Nodes) Add(id records.NodeID) []records.NodeID {
 	if !d.settings.On() || d.settings.Short <= 0 && d.sizer == nil {
 		return nil
 	}
+	d.places.Lock()
+	defer d.places.Unlock()
 	r := rank(id)
 	if i, found := slices.BinarySearchFunc(d.order, r, ranked.compare); !found {
 		d.order = slices.Insert(d.order, i, r)
@@ -88,6 +110,8 @@ func (d *Nodes) Add(id records.NodeID) []records.NodeID {
 
 // Remove forgets a node, and returns the nodes whose Works may have changed.
 func (d *Nodes) Remove(id records.NodeID) []records.NodeID {
+	d.places.Lock()
+	defer d.places.Unlock()
 	delete(d.closed, id)
 	delete(d.asked, id)
 	if i, found := slices.BinarySearchFunc(d.order, rank(id), ranked.compare); found {
@@ -128,6 +152,8 @@ func (d *Nodes) Tick(now time.Duration, random func(below int) int) []records.No
 	}
 	plan := d.sizer.Next(now, len(d.order))
 	d.mu.Unlock()
+	d.places.Lock()
+	defer d.places.Unlock()
 	var changed []records.NodeID
 	draw := func(before map[records.NodeID]bool, n int) (now map[records.NodeID]bool) {
 		for id := range before {
@@ -148,3 +174,10 @@ func (d *Nodes) Tick(now time.Duration, random func(below int) int) []records.No
 
 // Asked reports whether a node is to suspend a long task in this window, if short ones wait there.
 func (d *Nodes) Asked(id records.NodeID) bool { return d.asked[id] }
+
+// Place returns what a node is for; ok is false where nothing is long.
+func (d *Nodes) Place(id records.NodeID) (p Place, ok bool) {
+	d.places.RLock()
+	defer d.places.RUnlock()
+	return Place{Short: d.isShort(id), Closed: d.closed[id], Asked: d.asked[id]}, d.settings.On()
+}

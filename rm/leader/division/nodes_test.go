@@ -84,8 +84,19 @@ func TestDiceClosesNodesForAWindow(t *testing.T) {
 		d.Add(id(i))
 	}
 	first := func(int) int { return 0 }
-	want := func(when string, closed int) {
+	want := func(when string, closed, asked int) {
 		t.Helper()
+		told := map[Place]int{}
+		for i := range n {
+			p, ok := d.Place(id(i))
+			if told[p]++; !ok {
+				t.Errorf("%s, nobody knows what %v is for", when, id(i))
+			}
+		}
+		if p := (Place{Short: true}); told[p] != 2 || told[Place{Closed: true}]+told[Place{Closed: true, Asked: true}] != closed-2 ||
+			told[Place{Asked: true}]+told[Place{Closed: true, Asked: true}] != asked {
+			t.Errorf("%s, nodes are said to be for %v", when, told)
+		}
 		if got := len(closedOf(t, d, n)); got != closed {
 			t.Errorf("%s, %d nodes are closed to long work, not %d", when, got, closed)
 		}
@@ -95,19 +106,19 @@ func TestDiceClosesNodesForAWindow(t *testing.T) {
 	if d.Tick(59*time.Second, first) != nil {
 		t.Error("the window ends early")
 	}
-	want("in the first window", 2)
+	want("in the first window", 2, 0)
 	if changed := d.Tick(60*time.Second, first); len(changed) != 4 {
 		t.Errorf("%v change", changed)
 	}
-	want("in the second one", 6)
+	want("in the second one", 6, 1)
 	for x := range d.closed {
 		d.Remove(x)
 		d.Add(x) // it has registered again
 		break
 	}
-	want("when one comes again", 5)
+	want("when one comes again", 5, 0)
 	if changed := d.Tick(120*time.Second, first); len(changed) != 3 {
 		t.Errorf("%v change", changed)
 	}
-	want("after one without waits", 2)
+	want("after one without waits", 2, 0)
 }

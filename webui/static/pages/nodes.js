@@ -6,11 +6,14 @@ export async function load(_, signal) {
     get('/ws/v1/cluster/nodes?states=LOST,DECOMMISSIONED,REBOOTED,SHUTDOWN', signal), get('/ws/v1/heddle/nodes', signal)]);
   const seen = new Map();
   for (const n of [...list(nodes.nodes?.node), ...list(gone.nodes?.node)]) seen.set(n.id, n);
-  const short = new Map(list(own.nodes?.node).map((n) => [n.id, n.shortTasks]));
-  return { metrics: metrics.clusterMetrics, nodes: [...seen.values()].map((n) => ({ ...n, short: short.get(n.id) })) };
+  const more = new Map(list(own.nodes?.node).map((n) => [n.id, n]));
+  return { metrics: metrics.clusterMetrics, nodes: [...seen.values()].map((n) => ({ ...n, short: more.get(n.id)?.shortTasks, place: place(more.get(n.id)) })) };
 }
 
 const lent = ({ used, lent, waitingProbes }) => `${memory(used.memory)} of ${memory(lent.memory)}, ${used.vCores} of ${lent.vCores} vcores, ${waitingProbes} wait`;
+
+// What the node is for, where some tasks are long.
+const place = (n) => n?.partition && [n.partition, n.closedToLongTasks && n.partition !== 'short' && 'closed to long tasks', n.askedToSuspend && 'asked to suspend'].filter(Boolean).join(', ');
 
 export function draw({ metrics: m, nodes }) {
   document.title = 'Nodes – Heddle';
@@ -27,6 +30,7 @@ export function draw({ metrics: m, nodes }) {
       { head: 'Memory', cell: (n) => [bar((100 * n.usedMemoryMB) / (n.usedMemoryMB + n.availMemoryMB)), ` of ${memory(n.usedMemoryMB + n.availMemoryMB)}`] },
       { head: 'VCores', cell: (n) => `${n.usedVirtualCores} of ${n.usedVirtualCores + n.availableVirtualCores}` },
       ...(nodes.some((n) => n.short) ? [{ head: 'Short tasks', cell: (n) => (n.short ? lent(n.short) : '') }] : []),
+      ...(nodes.some((n) => n.place) ? [{ head: 'Partition', cell: (n) => n.place || '' }] : []),
       { head: 'Labels', cell: (n) => list(n.nodeLabels).join(', ') },
       { head: 'Version', cell: (n) => n.version },
       { head: 'Last health report', cell: (n) => time(n.lastHealthUpdate) },
