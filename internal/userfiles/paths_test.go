@@ -69,6 +69,7 @@ var allowed = map[string]string{
 	"nm/ramdisk/disk_linux.go os.Mkdir":                "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/disk_linux.go os.Chmod":                "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/disk_linux.go unix.Mount":              "the RAM disk's own folder, in which nobody but the NodeManager may write",
+	"nm/ramdisk/disk_linux.go unix.Statfs":             "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/disk_linux.go os.Remove":               "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/disk_linux.go os.Lchown":               "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/helper.go os.OpenFile":                 "the RAM disk's own folder, in which nobody but the NodeManager may write",
