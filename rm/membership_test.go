@@ -74,7 +74,7 @@ func TestAMemberIsRemoved(t *testing.T) {
 	req := &pb.RemoveMemberRequest{}
 	req.SetId(gone.ID())
 	call(w, protocol.RemoveMember, w.to(AdminAddress, protocol.LeaderControl, ipc.Identity{User: "root"}), req)
-	infos, err := lead.Members()
+	infos, err := lead.Members(t.Context())
 	if err != nil || len(infos) != 2 {
 		t.Errorf("members: %v, %v", infos, err)
 	}

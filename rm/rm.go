@@ -451,5 +451,7 @@ func (r *ResourceManager) Read(f func(*ledger.State)) { r.replica.Read(f) }
 // VerifyLeader asks a majority whether this member still leads.
 func (r *ResourceManager) VerifyLeader() error { return r.raft.VerifyLeader() }
 
-// Members lists the group.
-func (r *ResourceManager) Members() ([]raft.MemberInfo, error) { return r.raft.Members() }
+// Members lists the group, and how each member is. It takes up to a second if one doesn't answer.
+func (r *ResourceManager) Members(ctx context.Context) ([]raft.MemberInfo, error) {
+	return r.raft.Survey(ctx)
+}

@@ -147,6 +147,7 @@ func raftConfig(c *conf.Config, id string) (raft.Config, error) {
 		ID:                id,
 		Cluster:           c.Text("yarn.resourcemanager.cluster-id"),
 		Dir:               c.StateDir("rm", id),
+		Version:           conf.Version,
 		HeartbeatTimeout:  c.Duration("heddle.raft.heartbeat-timeout-ms"),
 		ElectionTimeout:   c.Duration("heddle.raft.election-timeout-ms"),
 		LeaseTimeout:      c.Duration("heddle.raft.lease-timeout-ms"),

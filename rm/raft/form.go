@@ -63,20 +63,20 @@ func (n *Node) found(group string) error {
 			return fmt.Errorf("form the group: %w", err)
 		}
 	}
-	entry := &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration, Data: hraft.EncodeConfiguration(n.configured())}
+	entry := &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration, Data: hraft.EncodeConfiguration(n.cfg.record())}
 	if err := n.log.StoreLog(entry); err != nil {
 		return fmt.Errorf("form the group: %w", err)
 	}
 	return n.dir.join(group, false)
 }
 
-// configured returns the members on raft's record.
-func (n *Node) configured() hraft.Configuration {
-	var c hraft.Configuration
-	for _, m := range n.cfg.Members {
-		c.Servers = append(c.Servers, hraft.Server{ID: hraft.ServerID(m.ID), Address: hraft.ServerAddress(m.Address)})
+// record returns the members as raft's record.
+func (c *Config) record() hraft.Configuration {
+	var out hraft.Configuration
+	for _, m := range c.Members {
+		out.Servers = append(out.Servers, hraft.Server{ID: hraft.ServerID(m.ID), Address: hraft.ServerAddress(m.Address)})
 	}
-	return c
+	return out
 }
 
 // empty reports whether there is neither log nor snapshot.
@@ -141,7 +141,7 @@ func (n *Node) tryForm(ctx context.Context) error {
 		return err
 	}
 	n.cfg.Log.WithField("group", group).WithField("members", ids).Info("forming the group of ResourceManagers")
-	err = n.await(n.raft.BootstrapCluster(n.configured()))
+	err = n.await(n.raft.BootstrapCluster(n.cfg.record()))
 	if err != nil && !errors.Is(err, hraft.ErrCantBootstrap) {
 		return fmt.Errorf("form the group: %w", err)
 	}

@@ -48,6 +48,8 @@ type Status struct {
 	Last   uint64   `json:"last"`             // index of the last entry in its log
 	Leader string   `json:"leader,omitempty"` // id of the member that it follows, or its own
 	IDs    []string `json:"ids"`              // members that its configuration names
+	// Version is the release that it runs; "" for earlier ones, which didn't say it.
+	Version string `json:"version,omitempty"`
 }
 
 // errStranger is the error for a first line that isn't a greeting.

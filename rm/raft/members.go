@@ -25,9 +25,10 @@ type MemberInfo struct {
 	Leader bool
 	Self   bool
 	Voter  bool // false: a new member that only gets the log
+	Health      // from Survey; empty from Members
 }
 
-// Members returns the group's members on record.
+// Members returns the group's members on record, without asking them.
 func (n *Node) Members() ([]MemberInfo, error) {
 	f := n.raft.GetConfiguration()
 	if err := f.Error(); err != nil {
@@ -183,7 +184,7 @@ func (n *Node) self() greeting {
 // status returns this member's status.
 func (n *Node) status() Status {
 	last := n.raft.LastIndex()
-	return Status{Group: n.dir.identity().Group, Empty: last == 0, Last: last, Leader: n.Leader(), IDs: n.ids()}
+	return Status{Group: n.dir.identity().Group, Empty: last == 0, Last: last, Leader: n.Leader(), IDs: n.ids(), Version: n.cfg.Version}
 }
 
 // at returns the id of the member with an address, as far as that is unambiguous.

@@ -53,6 +53,7 @@ type Config struct {
 	ID      string   // of this member
 	Cluster string   // members of clusters with other names are refused
 	Members []Member // the group as configured, this member included
+	Version string   // the release that this member runs, for other members to see
 	Dir     string   // folder of log and snapshots; owned by this node alone
 
 	HeartbeatTimeout time.Duration // silence of the leader after which a follower stands for election
@@ -90,6 +91,7 @@ type Node struct {
 	shutdown  func() hraft.Future
 	flying    flying
 	sources   sources
+	surveys   surveys
 	// gate blocks proposals while leadership is handed over.
 	gate         sync.RWMutex
 	transferring sync.Mutex
@@ -137,7 +139,7 @@ func (n *Node) open(fsm FSM) error {
 	n.terms = newTerms()
 	n.log.patience = cmp.Or(n.cfg.diskPatience, diskPatience)
 	n.log.hangs = n.diskHangs
-	conf := n.raftConfig()
+	conf := n.cfg.raft()
 	conf.Logger = logger
 	conf.NotifyCh = n.terms.in
 	if n.raft, err = hraft.NewRaft(conf, adapter{fsm, &n.sources}, n.log, n.log, n.snapshots, n.transport); err != nil {
@@ -191,7 +193,7 @@ type transport interface {
 }
 
 func (n *Node) newTransport(logger hclog.Logger) transport {
-	advertised := n.member(n.cfg.ID).Address
+	advertised := n.cfg.member(n.cfg.ID).Address
 	if n.cfg.Listener == nil {
 		_, t := hraft.NewInmemTransport(hraft.ServerAddress(advertised))
 		return t
@@ -208,8 +210,8 @@ func (n *Node) newTransport(logger hclog.Logger) transport {
 	})
 }
 
-func (n *Node) member(id string) Member {
-	for _, m := range n.cfg.Members {
+func (c *Config) member(id string) Member {
+	for _, m := range c.Members {
 		if m.ID == id {
 			return m
 		}
@@ -217,27 +219,27 @@ func (n *Node) member(id string) Member {
 	return Member{ID: id}
 }
 
-func (n *Node) raftConfig() *hraft.Config {
-	c := hraft.DefaultConfig()
-	c.LocalID = hraft.ServerID(n.cfg.ID)
+func (c *Config) raft() *hraft.Config {
+	out := hraft.DefaultConfig()
+	out.LocalID = hraft.ServerID(c.ID)
 	// With a buffered channel (BatchApplyCh) a proposal that races with the shutdown is accepted and never answered.
-	c.MaxAppendEntries = 64 // each at most MaxEntry
+	out.MaxAppendEntries = 64 // each at most MaxEntry
 	set := func(to *time.Duration, v time.Duration) {
 		if v > 0 {
 			*to = v
 		}
 	}
-	set(&c.HeartbeatTimeout, n.cfg.HeartbeatTimeout)
-	set(&c.ElectionTimeout, n.cfg.ElectionTimeout)
-	set(&c.LeaderLeaseTimeout, n.cfg.LeaseTimeout)
-	set(&c.SnapshotInterval, n.cfg.SnapshotInterval)
-	if n.cfg.SnapshotThreshold > 0 {
-		c.SnapshotThreshold = n.cfg.SnapshotThreshold
+	set(&out.HeartbeatTimeout, c.HeartbeatTimeout)
+	set(&out.ElectionTimeout, c.ElectionTimeout)
+	set(&out.LeaderLeaseTimeout, c.LeaseTimeout)
+	set(&out.SnapshotInterval, c.SnapshotInterval)
+	if c.SnapshotThreshold > 0 {
+		out.SnapshotThreshold = c.SnapshotThreshold
 	}
-	if n.cfg.TrailingLogs > 0 {
-		c.TrailingLogs = n.cfg.TrailingLogs
+	if c.TrailingLogs > 0 {
+		out.TrailingLogs = c.TrailingLogs
 	}
-	return c
+	return out
 }
 
 func translate(err error) error {

@@ -6,6 +6,7 @@ import (
 
 	"heddle/rm/leader"
 	"heddle/rm/leader/level"
+	"heddle/rm/raft"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -45,19 +46,36 @@ type memberInfo struct {
 	Web     string `yarn:"webAddress"`
 	Leader  bool   `yarn:"leader"`
 	Self    bool   `yarn:"self"`
+	Voter   bool   `yarn:"voter"`
+
+	Reachable bool    `yarn:"reachable"`
+	Behind    *uint64 `yarn:"behind"` // nil: it doesn't answer
+	Version   string  `yarn:"version,omitempty"`
+	Problem   string  `yarn:"problem,omitempty"`
+}
+
+func memberInfoOf(m *raft.MemberInfo, web string) memberInfo {
+	out := memberInfo{
+		ID: m.ID, Address: m.Address, Web: web, Leader: m.Leader, Self: m.Self, Voter: m.Voter,
+		Reachable: m.Reachable, Version: m.Version, Problem: m.Problem,
+	}
+	if m.Reachable {
+		out.Behind = &m.Behind
+	}
+	return out
 }
 
 // members lists the ResourceManagers. Every member answers this itself, as far as it knows.
-func (s *server) members(*yarnrest.Call) (yarnrest.Reply, error) {
-	list, err := s.Backend.Members()
+func (s *server) members(c *yarnrest.Call) (yarnrest.Reply, error) {
+	list, err := s.Backend.Members(c.Context())
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
 	out := memberList{Leader: s.Backend.LeaderID(), Term: s.View.Cluster().Epoch}
-	for _, m := range list {
+	for i := range list {
 		// a member that the configuration lacks has no web address
-		web, _ := s.Backend.WebAddressOf(m.ID)
-		out.Member = append(out.Member, memberInfo{m.ID, m.Address, web, m.Leader, m.Self})
+		web, _ := s.Backend.WebAddressOf(list[i].ID)
+		out.Member = append(out.Member, memberInfoOf(&list[i], web))
 	}
 	return yarnrest.OK("members", yarnrest.Natural, out), nil
 }

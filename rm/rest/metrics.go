@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"regexp"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +23,8 @@ type clusterCollector struct{ s *server }
 
 var (
 	descLeader    = desc("leader", "1 if this ResourceManager leads")
+	descReachable = desc("member_reachable", "1 if that ResourceManager answers this one, 0 if not", "member")
+	descBehind    = desc("member_behind_entries", "Entries of the leader's log that a ResourceManager's own lacks; only of those that answer", "member")
 	descNodes     = desc("nodes", "Nodes by state", "state")
 	descApps      = desc("applications", "Applications by state; ended ones since the cluster was created", "state")
 	descSubmitted = desc("applications_submitted_total", "Applications submitted since the cluster was created")
@@ -56,6 +59,7 @@ func (c clusterCollector) Collect(ch chan<- prometheus.Metric) {
 		leads = 1
 	}
 	gauge(descLeader, leads)
+	c.members(gauge)
 	m := c.s.View.Metrics()
 	for n := range pb.NodeState_name {
 		state := pb.NodeState(n)
@@ -84,6 +88,23 @@ func (c clusterCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(descSuspended, float64(suspended))
 	c.suspensions(ch)
+}
+
+// members shows how each ResourceManager of the group is, as far as this one can see.
+func (c clusterCollector) members(gauge func(*prometheus.Desc, float64, ...string)) {
+	members, err := c.s.Backend.Members(context.Background())
+	if err != nil {
+		return // this ResourceManager is closing
+	}
+	for i := range members {
+		m := &members[i]
+		reachable := 0.0
+		if m.Reachable {
+			reachable = 1
+			gauge(descBehind, float64(m.Behind), m.ID)
+		}
+		gauge(descReachable, reachable, m.ID)
+	}
 }
 
 func (c clusterCollector) suspensions(ch chan<- prometheus.Metric) {

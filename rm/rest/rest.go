@@ -33,7 +33,7 @@ type Backend interface {
 	LeaderID() string
 	WebAddressOf(id string) (string, error)
 	VerifyLeader() error
-	Members() ([]raft.MemberInfo, error)
+	Members(ctx context.Context) ([]raft.MemberInfo, error)
 	Transfer(ctx context.Context, to string) error
 	HA() bool
 	ID() string

@@ -471,9 +471,16 @@ func (c *cluster) asStandby(id, leads string, leadership *leader.Leader) (wrong 
 		fail("%d", a.status)
 	}
 	members := c.ask(id, "GET", "/ws/v1/heddle/members", "").json(c.t)
-	if n, _ := at(members, "members", "member").([]any); len(n) != 3 || at(members, "members", "leader") != leads {
+	list, _ := at(members, "members", "member").([]any)
+	if len(list) != 3 || at(members, "members", "leader") != leads {
 		fail("%v", members)
 	}
+	await.Until(c.t, id+" shows that all members answer, and their releases", func() bool {
+		list, _ := at(c.ask(id, "GET", "/ws/v1/heddle/members", "").json(c.t), "members", "member").([]any)
+		return !slices.ContainsFunc(list, func(m any) bool {
+			return at(m, "reachable") != true || at(m, "behind") == nil || at(m, "version") != conf.Version
+		})
+	})
 	return wrong
 }
 

@@ -48,7 +48,7 @@ export function tiles(pairs) {
 const kinds = {
   good: ['SUCCEEDED', 'RUNNING', 'ACTIVE', 'COMPLETE', 'LEADER', 'Leader'],
   wait: ['ACCEPTED', 'SUBMITTED', 'NEW', 'NEW_SAVING', 'UNHEALTHY', 'DECOMMISSIONING', 'LOST', 'STANDBY', 'PAUSED', 'SUSPENDED'],
-  bad: ['FAILED', 'KILLED', 'SHUTDOWN', 'DECOMMISSIONED', 'REBOOTED'],
+  bad: ['FAILED', 'KILLED', 'SHUTDOWN', 'DECOMMISSIONED', 'REBOOTED', 'Unreachable'],
 };
 
 export function badge(state) {

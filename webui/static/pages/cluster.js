@@ -17,7 +17,9 @@ export function draw({ info: i, members, epoch }) {
     el('h2', {}, 'ResourceManagers'),
     table([
       { head: 'Id', cell: (m) => m.id },
-      { head: 'Role', cell: (m) => badge(m.leader ? 'Leader' : 'Follower') },
+      { head: 'Role', cell: (m) => badge(m.reachable === false ? 'Unreachable' : m.leader ? 'Leader' : 'Follower') },
+      { head: 'Entries behind', num: true, cell: (m) => m.behind ?? '—' },
+      { head: 'Version', cell: (m) => m.version ?? '—' },
       { head: 'Raft', cell: (m) => m.raftAddress },
       { head: 'Web', cell: (m) => (m.webAddress ? link(`http://${m.webAddress}/cluster/cluster`, m.webAddress) : '') },
     ], members, 'This ResourceManager is alone.'),

@@ -1,9 +1,11 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"heddle/cmd/heddle/internal/cluster"
@@ -151,27 +153,55 @@ func (s *session) members(*option.Line) error {
 	}
 	var answer struct {
 		Members struct {
-			Leader string `json:"leader"`
-			Member []struct {
-				ID     string `json:"id"`
-				Raft   string `json:"raftAddress"`
-				Web    string `json:"webAddress"`
-				Leader bool   `json:"leader"`
-			} `json:"member"`
+			Leader string        `json:"leader"`
+			Member []groupMember `json:"member"`
 		} `json:"members"`
 	}
 	if err := c.GetInto(s, path, nil, &answer); err != nil {
 		return notHeddle(err)
 	}
-	s.print("%10s\t%25s\t%25s\t%10s\n", "Id", "Raft-Address", "Web-Address", "State")
+	s.print("%10s\t%25s\t%25s\t%11s\t%10s\t%s\n", "Id", "Raft-Address", "Web-Address", "State", "Behind", "Version")
 	for _, m := range answer.Members.Member {
-		state := "standby"
-		if m.Leader {
-			state = "active"
+		s.print("%10s\t%25s\t%25s\t%11s\t%10s\t%s\n", m.ID, m.Raft, m.Web, m.state(), m.lag(), cmp.Or(m.Version, "-"))
+	}
+	for _, m := range answer.Members.Member {
+		if m.Problem != "" {
+			s.print("%s\n", m.Problem)
 		}
-		s.print("%10s\t%25s\t%25s\t%10s\n", m.ID, m.Raft, m.Web, state)
 	}
 	return nil
+}
+
+// groupMember is a member of the group in the answer of the ResourceManager that was asked. Releases that ask no others leave the
+// last fields out.
+type groupMember struct {
+	ID        string  `json:"id"`
+	Raft      string  `json:"raftAddress"`
+	Web       string  `json:"webAddress"`
+	Leader    bool    `json:"leader"`
+	Reachable *bool   `json:"reachable"`
+	Behind    *uint64 `json:"behind"`
+	Version   string  `json:"version"`
+	Problem   string  `json:"problem"`
+}
+
+// state is the member's role, or that the asked member can't reach it, whatever its role was.
+func (m *groupMember) state() string {
+	switch {
+	case m.Reachable != nil && !*m.Reachable:
+		return "unreachable"
+	case m.Leader:
+		return "active"
+	}
+	return "standby"
+}
+
+// lag is how many entries of the log the member lacks; "-" if nobody knows.
+func (m *groupMember) lag() string {
+	if m.Behind == nil {
+		return "-"
+	}
+	return strconv.FormatUint(*m.Behind, 10)
 }
 
 // removeMember removes a ResourceManager from the group. The configuration need not name it any more.
