@@ -5,9 +5,11 @@
 package webui
 
 import (
+	"bytes"
 	"embed"
 	"io/fs"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -28,6 +30,10 @@ func Handler() http.Handler {
 	static, err := fs.Sub(files, "static")
 	if err != nil {
 		panic(err) // the folder is part of the binary
+	}
+	page, err := fs.ReadFile(static, "page.html")
+	if err != nil {
+		panic(err)
 	}
 	assets := http.StripPrefix("/cluster/static/", http.FileServerFS(static))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,6 +63,13 @@ func Handler() http.Handler {
 		if name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/cluster/"), "/"); !slices.Contains(pages, name) {
 			w.WriteHeader(http.StatusNotFound) // the page says that it doesn't exist
 		}
-		http.ServeFileFS(w, r, static, "page.html")
+		_, _ = w.Write(relative(page, r.URL))
 	})
+}
+
+// relative makes a page's own addresses, which begin with /, relative to the page's address. They then hold behind a proxy that puts a prefix
+// before all paths, as well.
+func relative(page []byte, at *url.URL) []byte {
+	up := strings.Repeat("../", strings.Count(at.EscapedPath(), "/")-1)
+	return bytes.ReplaceAll(page, []byte(`="/`), []byte(`="./`+up))
 }

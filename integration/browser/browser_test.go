@@ -1,10 +1,16 @@
 package browser
 
 import (
+	"image"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"strings"
 	"testing"
 
 	"heddle/am/client"
+	"heddle/conf"
 	"heddle/integration/minicluster"
 	"heddle/rm"
 	"heddle/yarn/records"
@@ -61,4 +67,51 @@ func TestPages(t *testing.T) {
 	}
 	follower := "http://" + web((c.Leader()+1)%3)
 	Shows(t, follower+"/cluster", id.String())
+}
+
+// A follower's own page was blank: it redirected its scripts and its style sheet to the leader, which is another origin.
+func TestAFollowersOwnPageIsDrawn(t *testing.T) {
+	c := minicluster.Start(t, 3, nil)
+	ids := c.Conf.RMIDs()
+	web := func(i int) *url.URL {
+		u, err := url.Parse("http://" + c.Conf.Text(rm.WebAddress+"."+ids[i]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	leads := c.Leader()
+	follower := web((leads + 1) % 3)
+	behind := httptest.NewServer(http.StripPrefix("/gateway/rm2", httputil.NewSingleHostReverseProxy(follower)))
+	defer behind.Close()
+	want := []string{"ResourceManagers", "rm1", "rm2", "rm3", "Leader", "Follower", "STANDBY", conf.Version}
+	for _, page := range []string{follower.String() + "/cluster/cluster", behind.URL + "/gateway/rm2/cluster/cluster"} {
+		Shows(t, page, want...)
+		if n := inked(Screenshot(t, page)); n < 20_000 {
+			t.Errorf("%s: a reader sees %d pixels that are not of the background", page, n)
+		}
+	}
+	// the leader's pages, and their links, hold below a prefix too
+	gate := httptest.NewServer(http.StripPrefix("/gateway/rm", httputil.NewSingleHostReverseProxy(web(leads))))
+	defer gate.Close()
+	c.Node(minicluster.NodeOptions{})
+	apps := Shows(t, gate.URL+"/gateway/rm/cluster/apps", "No applications.", `href="`+gate.URL+`/gateway/rm/cluster/apps/RUNNING"`, `aria-current="page"`)
+	if strings.Contains(apps, `href="/cluster`) {
+		t.Errorf("a link leaves the prefix:\n%s", apps)
+	}
+	Shows(t, gate.URL+"/gateway/rm/cluster/nodes", "/default-rack", "RUNNING")
+}
+
+// inked counts the pixels that differ from the one in the lower right corner.
+func inked(img image.Image) (n int) {
+	b := img.Bounds()
+	ground := img.At(b.Max.X-1, b.Max.Y-1)
+	for y := b.Min.Y; y < b.Max.Y; y++ {
+		for x := b.Min.X; x < b.Max.X; x++ {
+			if img.At(x, y) != ground {
+				n++
+			}
+		}
+	}
+	return n
 }

@@ -3,7 +3,11 @@ package browser
 import (
 	"context"
 	"fmt"
+	"image"
+	"image/png"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +17,12 @@ import (
 // browse returns the page after its scripts have run for a while by the browser's own clock, and what the browser
 // logged.
 func browse(t testing.TB, url string, budget time.Duration, options ...string) (page, log string) {
+	t.Helper()
+	return run(t, url, append([]string{fmt.Sprintf("--virtual-time-budget=%d", budget.Milliseconds()), "--dump-dom"}, options...)...)
+}
+
+// run has Chromium open a page, without a window.
+func run(t testing.TB, url string, options ...string) (out, log string) {
 	t.Helper()
 	var path string
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -26,17 +36,33 @@ func browse(t testing.TB, url string, budget time.Duration, options ...string) (
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, append([]string{
-		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
-		"--user-data-dir=" + t.TempDir(), fmt.Sprintf("--virtual-time-budget=%d", budget.Milliseconds()), "--dump-dom",
-	}, append(options, url)...)...)
+	cmd := exec.CommandContext(ctx, path, append(append([]string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(),
+	}, options...), url)...)
 	var said strings.Builder
 	cmd.Stderr = &said
-	out, err := cmd.Output()
+	stdout, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", url, err, said.String())
 	}
-	return string(out), said.String()
+	return string(stdout), said.String()
+}
+
+// Screenshot returns what a reader of the page sees in a window of 1000 × 700 pixels.
+func Screenshot(t testing.TB, url string) image.Image {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "page.png")
+	run(t, url, "--virtual-time-budget=20000", "--hide-scrollbars", "--window-size=1000,700", "--screenshot="+name)
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	img, err := png.Decode(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
 }
 
 // patience is for how long a page is opened again that lacks something, by our own clock.

@@ -13,7 +13,7 @@ import (
 )
 
 // own are the paths that every member answers itself (Hadoop: RMWebAppFilter).
-var own = []string{"/conf", "/stacks", "/logLevel", "/logs", "/isActive", "/jmx", "/prom", "/metrics", "/proxy", "/static"}
+var own = []string{"/conf", "/stacks", "/logLevel", "/logs", "/isActive", "/jmx", "/prom", "/metrics", "/proxy", "/static", "/cluster/static"}
 
 // answersItself reports whether a path describes this member, or doesn't depend on who leads.
 func answersItself(path string) bool {

@@ -1,3 +1,5 @@
+import { here } from './dom.js';
+
 /** Refused is what a server answered instead of what was asked for. */
 export class Refused extends Error {
   constructor(status, message) {
@@ -8,7 +10,7 @@ export class Refused extends Error {
 
 /** get reads a resource of the REST API. Followers send the browser on to the leader by themselves. */
 export async function get(path, signal) {
-  const response = await fetch(path, { headers: { Accept: 'application/json' }, signal, cache: 'no-store' });
+  const response = await fetch(here(path), { headers: { Accept: 'application/json' }, signal, cache: 'no-store' });
   const text = await response.text();
   let body = {};
   try {

@@ -1,12 +1,20 @@
 // Elements are made of text nodes only: nothing that an application says of itself is ever read as markup.
 
-/** el makes an element: el('a', {href, class}, child, …). Children are elements, texts, or arrays of them; null is left out. */
+/** root is where this server's paths begin: it may be behind a proxy that puts a prefix before them. */
+export const root = new URL('../../', import.meta.url);
+
+/** here is the address of a path of this server. */
+export function here(path) {
+  return path.startsWith('/') && !path.startsWith('//') ? root.origin + root.pathname + path.slice(1) : path;
+}
+
+/** el makes an element: el('a', {href, class}, child, …). An href that begins with / is a path of this server. Children are elements, texts, or arrays of them; null is left out. */
 export function el(name, attributes = {}, ...children) {
   const e = document.createElement(name);
   for (const [k, v] of Object.entries(attributes)) {
     if (v === null || v === undefined || v === false) continue;
     if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
-    else e.setAttribute(k, v === true ? '' : v);
+    else e.setAttribute(k, v === true ? '' : k === 'href' ? here(v) : v);
   }
   for (const c of children.flat(Infinity)) {
     if (c !== null && c !== undefined && c !== false) e.append(c instanceof Node ? c : String(c));
@@ -19,7 +27,7 @@ export function link(href, text = href) {
   if (!href) return '';
   let url;
   try {
-    url = new URL(href, location.href);
+    url = new URL(here(href), location.href);
   } catch {
     return text;
   }

@@ -1,4 +1,4 @@
-import { el } from './dom.js';
+import { el, root } from './dom.js';
 import { Refused } from './api.js';
 import * as apps from './pages/apps.js';
 import * as app from './pages/app.js';
@@ -12,7 +12,10 @@ import * as cluster from './pages/cluster.js';
 const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, '': apps };
 const between = 2000; // milliseconds from one answer to the next question
 
-const [, , name = '', argument = ''] = location.pathname.split('/').map(decodeURIComponent);
+/** below returns the parts of a path of this server. */
+const below = (path) => path.slice(root.pathname.length).split('/').map(decodeURIComponent);
+
+const [, name = '', argument = ''] = below(location.pathname);
 const page = pages[name];
 const main = document.getElementById('main');
 const state = document.getElementById('state');
@@ -53,7 +56,7 @@ async function refresh() {
 }
 
 for (const a of document.querySelectorAll('nav a')) {
-  const [, base, target] = new URL(a.href).pathname.split('/');
+  const [base, target] = below(new URL(a.href).pathname);
   if (base !== 'cluster') continue;
   if (target === name || (name === '' && target === 'apps') || (target === 'apps' && ['app', 'appattempt', 'container'].includes(name))) a.setAttribute('aria-current', 'page');
 }
