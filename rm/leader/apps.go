@@ -10,7 +10,6 @@ import (
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/hints"
-	"heddle/rm/leader/issued"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/placement"
 	"heddle/rm/leader/preemption"
@@ -36,7 +35,6 @@ type applications struct {
 	requests   *request.Checker
 	refusals   *startrefusal.Refusals
 	outputs    *outputs.Outputs
-	issued     issued.IDs
 	seq        int64 // of the last application that the scheduler has got
 }
 

@@ -190,24 +190,3 @@ func TestLaunchesThatNobodyAnswersCountInTheEnd(t *testing.T) {
 		}
 	})
 }
-
-// An id that was given to one user can't be taken by another one.
-func TestIDsOfOthersAreRefused(t *testing.T) {
-	run(t, func(w *world) {
-		id, _, err := w.NewApplication("bob")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Submit("mallory", submission(id, nil)); !refusal.Is(err, refusal.AccessDenied) {
-			t.Errorf("taken: %v", err)
-		}
-		for range 2 { // clients repeat it when they don't hear the answer
-			if err := w.Submit("bob", submission(id, nil)); err != nil {
-				t.Error(err)
-			}
-		}
-		if got := w.app(id).User; got != "bob" {
-			t.Errorf("it is of %s", got)
-		}
-	})
-}

@@ -1,10 +1,9 @@
 package leader
 
 import (
+	"errors"
 	"fmt"
-	"slices"
-	"strings"
-	"unicode/utf8"
+	"math"
 
 	"google.golang.org/protobuf/proto"
 
@@ -19,23 +18,30 @@ import (
 )
 
 // NewApplication hands out an id, and says how large a container can be.
-// Only its user may submit under it.
+// Only its user may submit under it, also after a change of leaders: the ledger has both, in the command that a new id needs anyway.
 func (as *applications) NewApplication(user string) (id records.ApplicationID, maximum records.Resource, err error) {
 	if len(user) > limit.MaxName { // who may submit nothing, and would be remembered
 		return id, maximum, refusal.New(refusal.Refused, "%.100q can't be a user, as %s", user, notAName)
 	}
 	err = as.Do(func() error {
-		as.Enter(&ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}})
+		if as.work.LastApplication == math.MaxInt32 {
+			return refusal.New(refusal.Refused, "no application ids are left: this cluster has issued 2147483647 of them. Start the ResourceManagers again with empty state folders")
+		}
+		issued := &ledgerpb.ApplicationIdIssued{}
+		if as.work.Version >= ledger.OwnerVersion {
+			issued.User = user
+		}
+		as.Enter(&ledgerpb.Command{ApplicationIdIssued: issued})
 		id = records.ApplicationID{ClusterTimestamp: as.work.Timestamp, ID: as.work.LastApplication}
-		as.issued.Add(id, user)
 		maximum = as.requests.Maximum()
 		return nil
 	})
 	return id, maximum, err
 }
 
-// Submit takes an application. An application that is known already is left as it is, as clients submit again when they
-// didn't hear the answer. One that names an unknown queue is taken, and fails with that reason, as in YARN.
+// Submit takes an application. An application of the same user that is known already is left as it is, as clients submit again when they
+// didn't hear the answer. The id must have been issued to the user. (YARN answers "success" to anybody who names an id that is taken, and admits
+// ids that nobody issued.) An application that names an unknown queue is taken, and fails with that reason, as in YARN.
 func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext) error {
 	if !ctx.HasApplicationId() {
 		return refusal.New(refusal.NoApplicationID, "ApplicationId cannot be null")
@@ -44,6 +50,26 @@ func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext
 	if id.ID <= 0 || id.ClusterTimestamp <= 0 {
 		return refusal.New(refusal.NoApplicationID, "%v is not an application id", id)
 	}
+	err := as.submitNew(id, user, ctx)
+	var refused *refusal.Error
+	if errors.As(err, &refused) && as.submittedBy(id, user) {
+		return nil // it was admitted before, whatever changed since
+	}
+	return err
+}
+
+// submittedBy reports whether a user's application with that id is known.
+func (as *applications) submittedBy(id records.ApplicationID, user string) (known bool) {
+	err := as.Do(func() error {
+		app := as.work.Apps[id]
+		known = app != nil && app.User == user
+		return nil
+	})
+	return known && err == nil
+}
+
+// submitNew checks and enters an application.
+func (as *applications) submitNew(id records.ApplicationID, user string, ctx *pb.ApplicationSubmissionContext) error {
 	if err := as.checkSubmission(id, user, ctx); err != nil {
 		return err
 	}
@@ -85,24 +111,7 @@ func (as *applications) checkSubmission(id records.ApplicationID, user string, c
 		return refusal.New(refusal.Refused, "%v can't be submitted: its submission context has %d bytes, and may have %d. Put large content into files "+
 			"(local resources), or have the ResourceManager's administrator raise heddle.submission.max-bytes", id, size, most)
 	}
-	return as.checkTags(ctx.GetApplicationTags())
-}
-
-// checkTags has the words of Hadoop's ApplicationSubmissionContext, to which tags are a set: the same one again doesn't count.
-func (as *applications) checkTags(tags []string) error {
-	tags = slices.Compact(slices.Sorted(slices.Values(tags)))
-	if most := as.Settings.MaxTags; most > 0 && len(tags) > most {
-		return refusal.New(refusal.InvalidTag, "Too many applicationTags, a maximum of only %d are allowed!", most)
-	}
-	for _, tag := range tags {
-		if most := as.Settings.MaxTagLength; most > 0 && utf8.RuneCountInString(tag) > most {
-			return refusal.New(refusal.InvalidTag, "Tag %s is too long, maximum allowed length of a tag is %d", tag, most)
-		}
-		if strings.ContainsFunc(tag, func(r rune) bool { return r < ' ' || r > '~' }) { // Hadoop refuses control characters in these words, too
-			return refusal.New(refusal.InvalidTag, "A tag can only have ASCII characters! Invalid tag - %s", tag)
-		}
-	}
-	return nil
+	return request.CheckTags(ctx.GetApplicationTags(), as.Settings.MaxTags, as.Settings.MaxTagLength)
 }
 
 // queueOf is the name of the queue that an application asks for.
@@ -115,11 +124,8 @@ func queueOf(ctx *pb.ApplicationSubmissionContext) string {
 
 // submit enters an application for a queue; against is why it fails at once, "" if nothing is.
 func (as *applications) submit(id records.ApplicationID, user, path, against string, ctx *pb.ApplicationSubmissionContext) error {
-	if as.work.Apps[id] != nil {
-		return nil
-	}
-	if to, known := as.issued.To(id); known && to != user {
-		return refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as that id was given to another user. Ask for a new one", user, id)
+	if known, err := request.CheckID(as.work, id, user); known || err != nil {
+		return err
 	}
 	asks, err := as.requests.ForMaster(ctx, path)
 	if err != nil {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
@@ -15,18 +16,30 @@ func (s *State) applicationSubmitted(now int64, c *ledgerpb.ApplicationSubmitted
 		return fmt.Errorf("%v was submitted already", id)
 	}
 	s.Apps[id] = newApplication(c, now)
+	if id.ClusterTimestamp == s.Timestamp {
+		s.Issued.Remove(id.ID)
+	}
 	return nil
 }
 
-// applicationIDIssued increments the application number. Clients may submit under ids that they made up, however high. Such an id
-// must not be issued again, and must not use up the ids below it.
-func (s *State) applicationIDIssued() {
+// applicationIDIssued increments the application number. Clients of earlier releases could submit under ids that they made up, however high.
+// Such an id must not be issued again, and must not use up the ids below it.
+func (s *State) applicationIDIssued(c *ledgerpb.ApplicationIdIssued) error {
+	next := s.LastApplication
 	for {
-		s.LastApplication++
-		if s.Apps[records.ApplicationID{ClusterTimestamp: s.Timestamp, ID: s.LastApplication}] == nil {
-			return
+		if next == math.MaxInt32 {
+			return errNoIDs
+		}
+		next++
+		if s.Apps[records.ApplicationID{ClusterTimestamp: s.Timestamp, ID: next}] == nil {
+			break
 		}
 	}
+	s.LastApplication = next
+	if s.Version >= OwnerVersion {
+		s.Issued.Add(next, c.GetUser())
+	}
+	return nil
 }
 
 func newApplication(c *ledgerpb.ApplicationSubmitted, now int64) *Application {

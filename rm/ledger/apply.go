@@ -10,6 +10,9 @@ import (
 // ErrUnknown is wrapped by errors of commands that name something the ledger doesn't have.
 var ErrUnknown = errors.New("not in the ledger")
 
+// errNoIDs is returned once all 2^31 − 1 numbers of applications were issued.
+var errNoIDs = errors.New("all application ids of this cluster were issued")
+
 // ErrDeposed is returned for batches of a leader that was deposed.
 var ErrDeposed = errors.New("made by a leader that was deposed")
 
@@ -122,8 +125,7 @@ func (s *State) applyToApplications(now int64, c *ledgerpb.Command) error {
 	case c.AttemptEnded != nil:
 		return s.attemptEnded(now, c.AttemptEnded)
 	case c.ApplicationIdIssued != nil:
-		s.applicationIDIssued()
-		return nil
+		return s.applicationIDIssued(c.ApplicationIdIssued)
 	case c.ApplicationSubmitted != nil:
 		return s.applicationSubmitted(now, c.ApplicationSubmitted)
 	case c.ApplicationUpdated != nil:

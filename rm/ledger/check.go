@@ -14,7 +14,7 @@ import (
 //   - Sums equal those of the containers and applications that they sum up: an application is charged what its containers claim, a node
 //     what they hold. Each container is filed under its id and its node, and what it holds is within its claim.
 //   - Nothing of an ended application lives, and of a live one's attempts only the last may.
-//   - The ids of containers and delegation tokens were issued. Those of applications need not be: clients may bring their own.
+//   - The ids of containers and delegation tokens were issued. Those of applications need not be: clients of earlier releases could bring their own.
 //
 // It takes time in proportion to the state, and is meant for tests and for programs built with the tag invariants. CheckGrants verifies
 // that nodes can hold what they were given.
@@ -183,6 +183,14 @@ func (c *check) counts(s *State) {
 	}
 	if n != s.Submitted {
 		c.bad("%d applications were taken by queues, and %d of them go on or have ended", s.Submitted, n)
+	}
+	if err := s.Issued.Check(); err != nil {
+		c.errs = append(c.errs, err)
+	}
+	for _, a := range s.Issued.All {
+		if a.ID > s.LastApplication || s.Apps[records.ApplicationID{ClusterTimestamp: s.Timestamp, ID: a.ID}] != nil {
+			c.bad("application number %d was not issued yet, or is an application's", a.ID)
+		}
 	}
 	for seq := range s.Delegations {
 		if seq > s.LastDelegation {

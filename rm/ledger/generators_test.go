@@ -35,8 +35,12 @@ var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
 	"key_activated": func(t *rapid.T, _ *State) *ledgerpb.Command {
 		return &ledgerpb.Command{KeyActivated: &ledgerpb.KeyActivated{Kind: someKey(t)}}
 	},
-	"application_id_issued": func(*rapid.T, *State) *ledgerpb.Command {
-		return &ledgerpb.Command{ApplicationIdIssued: &ledgerpb.ApplicationIdIssued{}}
+	"application_id_issued": func(t *rapid.T, s *State) *ledgerpb.Command {
+		c := &ledgerpb.ApplicationIdIssued{}
+		if s.Version >= OwnerVersion {
+			c.User = text(t, "user")
+		}
+		return &ledgerpb.Command{ApplicationIdIssued: c}
 	},
 	"application_submitted": func(t *rapid.T, _ *State) *ledgerpb.Command {
 		c := submit(rapid.Int32Range(1, 3).Draw(t, "app"))

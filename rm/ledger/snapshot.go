@@ -28,13 +28,14 @@ type Frozen struct {
 	nodes       []Node
 	apps        []Application
 	delegations map[int32]Delegation
+	issued      map[string][]int32
 }
 
 // Freeze returns the state as it is now. It copies nodes and applications, and shares their containers with the state, which copies
 // those that it changes later: hundreds of thousands would take too long to copy at once.
 func (s *State) Freeze() *Frozen {
 	f := &Frozen{
-		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations),
+		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations), issued: maps.Clone(s.Issued.Of),
 		nodes: make([]Node, 0, len(s.Nodes)), apps: make([]Application, 0, len(s.Apps)),
 	}
 	for _, n := range s.Nodes {
@@ -85,6 +86,11 @@ func (f *Frozen) WriteSnapshot(w io.Writer) error {
 			return fmt.Errorf("snapshot: delegation token %d: %w", seq, err)
 		}
 	}
+	for _, user := range sortedKeys(f.issued, cmp.Compare[string]) {
+		if err := put(&ledgerpb.SnapshotRecord{Issued: &ledgerpb.IssuedIds{User: user, Ids: f.issued[user]}}); err != nil {
+			return fmt.Errorf("snapshot: ids issued to %s: %w", user, err)
+		}
+	}
 	return b.Flush()
 }
 
@@ -96,6 +102,7 @@ func ReadSnapshot(r io.Reader) (*State, error) {
 		var rec ledgerpb.SnapshotRecord
 		err := readRecord(b, &rec)
 		if errors.Is(err, io.EOF) && n > 0 {
+			s.Issued.Sort()
 			return s, nil
 		}
 		if err == nil {
@@ -134,6 +141,9 @@ func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
 		return s.restoreApplication(rec.Application)
 	case rec.Delegation != nil:
 		return s.delegationIssued(rec.Delegation)
+	case rec.Issued != nil:
+		s.Issued.Restore(rec.Issued)
+		return nil
 	}
 	return errors.New("a record has no kind")
 }
@@ -151,6 +161,7 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 		Release:         s.Release,
 		Refused:         s.Refused,
 		Void:            s.Void,
+		UnownedIds:      s.Issued.Unowned,
 	}
 	if q := s.Queues; q.Version > 0 {
 		c.Queues = &ledgerpb.QueuesConfigured{Settings: q.Settings, FromFile: q.FromFile, Version: q.Version}
@@ -187,7 +198,7 @@ func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
 	s.Version, s.Release, s.Refused, s.Void = c.GetFormat(), c.GetRelease(), c.GetRefused(), c.GetVoid()
 	s.Timestamp, s.Leaders, s.Leader = c.GetTimestamp(), c.GetLeaders(), c.GetLeader()
 	s.LastApplication, s.Submitted = c.GetLastApplication(), c.GetSubmitted()
-	s.LastDelegation, s.Offered = c.GetLastDelegation(), c.GetOffered()
+	s.LastDelegation, s.Offered, s.Issued.Unowned = c.GetLastDelegation(), c.GetOffered(), c.GetUnownedIds()
 	if c.GetQueues() != nil {
 		s.Queues = newQueueConf(c.GetQueues(), c.GetQueuesTime())
 	}

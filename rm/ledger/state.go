@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"heddle/rm/ledger/issued"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/recent"
 	"heddle/yarn/pb"
@@ -33,6 +34,8 @@ type State struct {
 	Offered string
 	// LastApplication is the application number that was issued last.
 	LastApplication int32
+	// Issued are the application numbers that were issued and under which nothing was submitted yet, with their users.
+	Issued issued.IDs
 	// Keys are the master keys by kind.
 	Keys map[ledgerpb.KeyKind]KeyRing
 	// Submitted counts all applications that were ever accepted, Ended those of them that ended, by state.
@@ -386,6 +389,7 @@ func (s *State) Clone() *State {
 		c.Apps[id] = a.clone(twins)
 	}
 	c.Delegations = maps.Clone(s.Delegations)
+	c.Issued = s.Issued.Clone()
 	return &c
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/ledger/issued"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -223,6 +224,9 @@ func full(t testing.TB) *State {
 	s.Apps = map[records.ApplicationID]*Application{app.ID: app}
 	s.Nodes = map[records.NodeID]*Node{node.ID: node}
 	s.Delegations = map[int32]Delegation{s.LastDelegation - 1: only(s.Delegations)}
+	s.Issued = issued.IDs{Unowned: 7}
+	s.Issued.Add(s.LastApplication-2, "s1")
+	s.Issued.Add(s.LastApplication-1, "s2")
 	s.Ended = map[AppState]int64{AppFinished: 1, AppFailed: 2, AppKilled: 3}
 	s.Submitted = 7
 

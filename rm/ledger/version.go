@@ -13,9 +13,13 @@ import (
 //	   their submission, and no credentials; applications that never end keep their last attempts
 //	3  levels of containers: what a container takes of its node may be less than its claim (ContainerLevelChanged)
 //	4  for whom containers are suspended, since when, how often and how long (SuspensionCause)
+//	5  to which users application ids were issued
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 4
+const Version = 5
+
+// OwnerVersion is the version of the ledger from which on it is recorded to which user each application id was issued.
+const OwnerVersion = 5
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.
 type NewerError struct {
@@ -58,6 +62,9 @@ func (s *State) versionRaised(c *ledgerpb.LedgerVersionRaised) error {
 		return &NewerError{Version: v, Release: c.GetRelease()}
 	case v <= s.Version:
 		return fmt.Errorf("the ledger has version %d already, and can't get %d", s.Version, v)
+	}
+	if s.Version < OwnerVersion && c.GetVersion() >= OwnerVersion {
+		s.Issued.Unowned = s.LastApplication
 	}
 	s.Version, s.Release = c.GetVersion(), c.GetRelease()
 	for _, app := range s.Apps {

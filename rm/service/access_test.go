@@ -489,7 +489,11 @@ func testTable(t *testing.T, file string, lists bool) {
 // requests are what everybody asks of methods whose empty request would say nothing: mostly about app, its container and the node n1.
 var requests = map[string]func(*house) proto.Message{
 	"submitApplication": func(h *house) proto.Message {
-		req := submission(records.ApplicationID{ClusterTimestamp: h.app.ClusterTimestamp, ID: 100}, "another")
+		id, _, err := h.lead.NewApplication("owner") // the ledger is of a version that doesn't record to whom
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		req := submission(id, "another")
 		req.GetApplicationSubmissionContext().SetQueue("open")
 		return req
 	},

@@ -189,7 +189,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -1188,7 +1188,9 @@ func (x *KeyActivated) GetKind() KeyKind {
 }
 
 type ApplicationIdIssued struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who may submit under it. From version 5 on.
+	User          string `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1221,6 +1223,13 @@ func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ApplicationIdIssued.ProtoReflect.Descriptor instead.
 func (*ApplicationIdIssued) Descriptor() ([]byte, []int) {
 	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ApplicationIdIssued) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
 }
 
 type ApplicationSubmitted struct {
@@ -3164,6 +3173,7 @@ type SnapshotRecord struct {
 	Application   *Application           `protobuf:"bytes,2,opt,name=application,proto3" json:"application,omitempty"`
 	Node          *Node                  `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
 	Delegation    *DelegationIssued      `protobuf:"bytes,4,opt,name=delegation,proto3" json:"delegation,omitempty"`
+	Issued        *IssuedIds             `protobuf:"bytes,5,opt,name=issued,proto3" json:"issued,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3226,6 +3236,66 @@ func (x *SnapshotRecord) GetDelegation() *DelegationIssued {
 	return nil
 }
 
+func (x *SnapshotRecord) GetIssued() *IssuedIds {
+	if x != nil {
+		return x.Issued
+	}
+	return nil
+}
+
+// The numbers of applications that were issued to a user who has not submitted anything under them yet.
+type IssuedIds struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	Ids           []int32                `protobuf:"varint,2,rep,packed,name=ids,proto3" json:"ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *IssuedIds) Reset() {
+	*x = IssuedIds{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *IssuedIds) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*IssuedIds) ProtoMessage() {}
+
+func (x *IssuedIds) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use IssuedIds.ProtoReflect.Descriptor instead.
+func (*IssuedIds) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *IssuedIds) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *IssuedIds) GetIds() []int32 {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
 type Cluster struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The version of the ledger.
@@ -3245,15 +3315,17 @@ type Cluster struct {
 	// Of the leader that raised the version.
 	Release string `protobuf:"bytes,13,opt,name=release,proto3" json:"release,omitempty"`
 	// Batches that were refused, and those that came behind the last one in the same leadership, itself included.
-	Refused       int64 `protobuf:"varint,14,opt,name=refused,proto3" json:"refused,omitempty"`
-	Void          int32 `protobuf:"varint,15,opt,name=void,proto3" json:"void,omitempty"`
+	Refused int64 `protobuf:"varint,14,opt,name=refused,proto3" json:"refused,omitempty"`
+	Void    int32 `protobuf:"varint,15,opt,name=void,proto3" json:"void,omitempty"`
+	// The highest number of an application that was issued before users were recorded.
+	UnownedIds    int32 `protobuf:"varint,16,opt,name=unowned_ids,json=unownedIds,proto3" json:"unowned_ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3265,7 +3337,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3278,7 +3350,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -3386,6 +3458,13 @@ func (x *Cluster) GetVoid() int32 {
 	return 0
 }
 
+func (x *Cluster) GetUnownedIds() int32 {
+	if x != nil {
+		return x.UnownedIds
+	}
+	return 0
+}
+
 type StateCount struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         int32                  `protobuf:"varint,1,opt,name=state,proto3" json:"state,omitempty"`
@@ -3396,7 +3475,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3408,7 +3487,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3421,7 +3500,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -3451,7 +3530,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3463,7 +3542,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3476,7 +3555,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -3542,7 +3621,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3554,7 +3633,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3567,7 +3646,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -3721,7 +3800,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3733,7 +3812,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3746,7 +3825,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -3900,7 +3979,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3912,7 +3991,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3925,7 +4004,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -4074,7 +4153,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4086,7 +4165,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4099,7 +4178,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -4222,8 +4301,9 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x06secret\x18\x03 \x01(\fR\x06secret\x12\x12\n" +
 	"\x04next\x18\x04 \x01(\bR\x04next\":\n" +
 	"\fKeyActivated\x12*\n" +
-	"\x04kind\x18\x01 \x01(\x0e2\x16.heddle.ledger.KeyKindR\x04kind\"\x15\n" +
-	"\x13ApplicationIdIssued\"\xc0\x02\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x16.heddle.ledger.KeyKindR\x04kind\")\n" +
+	"\x13ApplicationIdIssued\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\"\xc0\x02\n" +
 	"\x14ApplicationSubmitted\x12'\n" +
 	"\x03app\x18\x01 \x01(\v2\x15.heddle.ledger.AppRefR\x03app\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x14\n" +
@@ -4386,14 +4466,18 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x05R\bsequence\x12\x19\n" +
 	"\brenew_by\x18\x02 \x01(\x03R\arenewBy\"0\n" +
 	"\x10DelegationsEnded\x12\x1c\n" +
-	"\tsequences\x18\x01 \x03(\x05R\tsequences\"\xea\x01\n" +
+	"\tsequences\x18\x01 \x03(\x05R\tsequences\"\x9c\x02\n" +
 	"\x0eSnapshotRecord\x120\n" +
 	"\acluster\x18\x01 \x01(\v2\x16.heddle.ledger.ClusterR\acluster\x12<\n" +
 	"\vapplication\x18\x02 \x01(\v2\x1a.heddle.ledger.ApplicationR\vapplication\x12'\n" +
 	"\x04node\x18\x03 \x01(\v2\x13.heddle.ledger.NodeR\x04node\x12?\n" +
 	"\n" +
 	"delegation\x18\x04 \x01(\v2\x1f.heddle.ledger.DelegationIssuedR\n" +
-	"delegation\"\xf8\x03\n" +
+	"delegation\x120\n" +
+	"\x06issued\x18\x05 \x01(\v2\x18.heddle.ledger.IssuedIdsR\x06issued\"1\n" +
+	"\tIssuedIds\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x10\n" +
+	"\x03ids\x18\x02 \x03(\x05R\x03ids\"\x99\x04\n" +
 	"\aCluster\x12\x16\n" +
 	"\x06format\x18\x01 \x01(\x05R\x06format\x12\x1c\n" +
 	"\ttimestamp\x18\x02 \x01(\x03R\ttimestamp\x12\x18\n" +
@@ -4411,7 +4495,9 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"queuesTime\x12\x18\n" +
 	"\arelease\x18\r \x01(\tR\arelease\x12\x18\n" +
 	"\arefused\x18\x0e \x01(\x03R\arefused\x12\x12\n" +
-	"\x04void\x18\x0f \x01(\x05R\x04void\"8\n" +
+	"\x04void\x18\x0f \x01(\x05R\x04void\x12\x1f\n" +
+	"\vunowned_ids\x18\x10 \x01(\x05R\n" +
+	"unownedIds\"8\n" +
 	"\n" +
 	"StateCount\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\x05R\x05state\x12\x14\n" +
@@ -4536,7 +4622,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Level)(0),                              // 1: heddle.ledger.Level
@@ -4587,15 +4673,16 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*DelegationRenewed)(nil),               // 46: heddle.ledger.DelegationRenewed
 	(*DelegationsEnded)(nil),                // 47: heddle.ledger.DelegationsEnded
 	(*SnapshotRecord)(nil),                  // 48: heddle.ledger.SnapshotRecord
-	(*Cluster)(nil),                         // 49: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 50: heddle.ledger.StateCount
-	(*Key)(nil),                             // 51: heddle.ledger.Key
-	(*Application)(nil),                     // 52: heddle.ledger.Application
-	(*Attempt)(nil),                         // 53: heddle.ledger.Attempt
-	(*Container)(nil),                       // 54: heddle.ledger.Container
-	(*Node)(nil),                            // 55: heddle.ledger.Node
-	nil,                                     // 56: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 57: heddle.yarn.ApplicationSubmissionContext
+	(*IssuedIds)(nil),                       // 49: heddle.ledger.IssuedIds
+	(*Cluster)(nil),                         // 50: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 51: heddle.ledger.StateCount
+	(*Key)(nil),                             // 52: heddle.ledger.Key
+	(*Application)(nil),                     // 53: heddle.ledger.Application
+	(*Attempt)(nil),                         // 54: heddle.ledger.Attempt
+	(*Container)(nil),                       // 55: heddle.ledger.Container
+	(*Node)(nil),                            // 56: heddle.ledger.Node
+	nil,                                     // 57: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 58: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	4,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
@@ -4633,11 +4720,11 @@ var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	10, // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
 	5,  // 33: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
 	6,  // 34: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	56, // 35: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	57, // 35: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
 	0,  // 36: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
 	0,  // 37: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
 	5,  // 38: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	57, // 39: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	58, // 39: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
 	9,  // 40: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
 	5,  // 41: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
 	5,  // 42: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
@@ -4675,31 +4762,32 @@ var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	8,  // 74: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
 	9,  // 75: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
 	8,  // 76: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	49, // 77: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	52, // 78: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	55, // 79: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	50, // 77: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	53, // 78: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	56, // 79: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
 	45, // 80: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	51, // 81: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	50, // 82: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	10, // 83: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,  // 84: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	2,  // 85: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	18, // 86: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	53, // 87: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	54, // 88: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	54, // 89: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
-	8,  // 90: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	27, // 91: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	1,  // 92: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
-	9,  // 93: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
-	9,  // 94: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
-	40, // 95: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
-	42, // 96: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	97, // [97:97] is the sub-list for method output_type
-	97, // [97:97] is the sub-list for method input_type
-	97, // [97:97] is the sub-list for extension type_name
-	97, // [97:97] is the sub-list for extension extendee
-	0,  // [0:97] is the sub-list for field type_name
+	49, // 81: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
+	52, // 82: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	51, // 83: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	10, // 84: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,  // 85: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	2,  // 86: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	18, // 87: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	54, // 88: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	55, // 89: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	55, // 90: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	8,  // 91: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	27, // 92: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	1,  // 93: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
+	9,  // 94: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
+	9,  // 95: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
+	40, // 96: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
+	42, // 97: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	98, // [98:98] is the sub-list for method output_type
+	98, // [98:98] is the sub-list for method input_type
+	98, // [98:98] is the sub-list for extension type_name
+	98, // [98:98] is the sub-list for extension extendee
+	0,  // [0:98] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -4715,7 +4803,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   54,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -72,6 +72,7 @@ var limits = map[protoreflect.FullName]int{
 	"heddle.ledger.LeaderStarted.rm_id":            MaxName,
 	"heddle.ledger.LeadershipOffered.rm_id":        MaxName,
 	"heddle.ledger.LedgerVersionRaised.release":    MaxName,
+	"heddle.ledger.ApplicationIdIssued.user":       MaxName,
 	"heddle.ledger.ApplicationSubmitted.user":      MaxName,
 	"heddle.ledger.ApplicationSubmitted.queue":     MaxName,
 	"heddle.ledger.ApplicationUpdated.queue":       MaxName,

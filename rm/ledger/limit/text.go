@@ -101,6 +101,8 @@ func Clean(c *ledgerpb.Command) {
 
 func cleanApplication(c *ledgerpb.Command) {
 	switch {
+	case c.ApplicationIdIssued != nil:
+		c.ApplicationIdIssued.User = Head(c.ApplicationIdIssued.GetUser(), MaxName)
 	case c.ApplicationSubmitted != nil:
 		s := c.ApplicationSubmitted
 		s.User, s.Queue = Head(s.GetUser(), MaxName), Head(s.GetQueue(), MaxName)

@@ -1,0 +1,54 @@
+package request
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"heddle/rm/leader/refusal"
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/issued"
+	"heddle/yarn/records"
+)
+
+// CheckID refuses an application id that a user may not submit under. known says that he has done so already.
+func CheckID(s *ledger.State, id records.ApplicationID, user string) (known bool, err error) {
+	if app := s.Apps[id]; app != nil {
+		if app.User != user {
+			return false, refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as another user has submitted an application with that id. Ask for a new one", user, id)
+		}
+		return true, nil
+	}
+	standing, owner := issued.None, ""
+	switch {
+	case id.ClusterTimestamp != s.Timestamp || id.ID > s.LastApplication:
+	case s.Version < ledger.OwnerVersion:
+		standing = issued.Unowned
+	default:
+		standing, owner = s.Issued.To(id.ID, s.LastApplication)
+	}
+	switch {
+	case standing == issued.None:
+		return false, refusal.New(refusal.Refused, "%v can't be submitted: this cluster has not issued that id, or has forgotten it since. Ask for a new one", id)
+	case standing == issued.Owned && owner != user:
+		return false, refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as that id was issued to another user. Ask for a new one", user, id)
+	}
+	return false, nil
+}
+
+// CheckTags refuses tags that are too many or too long; 0 is no limit. It has the words of Hadoop's ApplicationSubmissionContext, to which tags are a set: the same one again doesn't count.
+func CheckTags(tags []string, most, length int) error {
+	tags = slices.Compact(slices.Sorted(slices.Values(tags)))
+	if most > 0 && len(tags) > most {
+		return refusal.New(refusal.InvalidTag, "Too many applicationTags, a maximum of only %d are allowed!", most)
+	}
+	for _, tag := range tags {
+		if length > 0 && utf8.RuneCountInString(tag) > length {
+			return refusal.New(refusal.InvalidTag, "Tag %s is too long, maximum allowed length of a tag is %d", tag, length)
+		}
+		if strings.ContainsFunc(tag, func(r rune) bool { return r < ' ' || r > '~' }) { // Hadoop refuses control characters in these words, too
+			return refusal.New(refusal.InvalidTag, "A tag can only have ASCII characters! Invalid tag - %s", tag)
+		}
+	}
+	return nil
+}
