@@ -18,7 +18,7 @@ import (
 
 // pages serves pages for people. Their paths are those of a Hadoop NodeManager, because other programs link to them.
 func (s *Server) pages() http.Handler {
-	mux := http.NewServeMux()
+	mux := &s.node
 	node := func(w http.ResponseWriter, _ *http.Request) { s.nodePage(w) }
 	mux.HandleFunc("GET /node", node)
 	mux.HandleFunc("GET /node/{$}", node)

@@ -62,14 +62,17 @@ type Server struct {
 	traffic daemon.Traffic
 	java    *daemon.Java
 	handler http.Handler
+	api     *rest.API
+	mux     daemon.Mux // what is outside of the API
+	node    daemon.Mux // the pages
 }
 
 // New returns a server.
 func New(o Options) *Server {
 	s := &Server{Options: o, java: daemon.NewJava(o.Started)}
 	s.Registry.MustRegister(s.collectors()...)
-	api, pages := s.guardLogs(s.api()), s.guardLogs(s.pages())
-	mux := http.NewServeMux()
+	s.api = s.newAPI()
+	api, pages, mux := s.guardLogs(s.api), s.guardLogs(s.pages()), &s.mux
 	mux.Handle("/node/", pages)
 	mux.Handle("/node", pages)
 	mux.Handle("/jmx", daemon.JMX(s.beans))
@@ -107,7 +110,7 @@ func (s *Server) root(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusFound)
 }
 
-func (s *Server) api() http.Handler {
+func (s *Server) newAPI() *rest.API {
 	a := rest.NewAPI(s.Log)
 	if s.Memory > 0 {
 		a.SetMemory(s.Memory)

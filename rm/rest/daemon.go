@@ -15,8 +15,7 @@ import (
 )
 
 // pages returns the handler of the web port, with everything that it serves.
-func (s *server) pages(api *yarnrest.API) http.Handler {
-	mux := http.NewServeMux()
+func (s *server) pages(api *yarnrest.API, mux *daemon.Mux) http.Handler {
 	mux.Handle("/conf", daemon.Conf(s.Conf))
 	mux.Handle("/jmx", daemon.JMX(s.beans))
 	mux.Handle("/stacks", daemon.Stacks())

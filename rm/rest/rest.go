@@ -78,6 +78,9 @@ type server struct {
 	java    *daemon.Java
 	started time.Time
 	watched watched
+	api     *yarnrest.API
+	mux     daemon.Mux
+	handler http.Handler
 	// heartbeat is the interval of nodes' heartbeats.
 	heartbeat time.Duration
 }
@@ -89,14 +92,16 @@ type Mounts struct {
 }
 
 // Of returns the handler of a ResourceManager's web port.
-func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) {
+func Of(r *rm.ResourceManager, m Mounts) (http.Handler, error) { return New(configOf(r, m)) }
+
+func configOf(r *rm.ResourceManager, m Mounts) Config {
 	s := r.Settings()
 	logDir, _ := r.Conf().Get("hadoop.log.dir")
-	return New(Config{
+	return Config{
 		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
 		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
-	})
+	}
 }
 
 // calls returns a ResourceManager's RPC servers under the names of YARN's services.
@@ -117,6 +122,14 @@ func calls(r *rm.ResourceManager) []*daemon.Calls {
 
 // New makes the handler of a web port.
 func New(cfg Config) (http.Handler, error) {
+	s, err := newServer(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return s.handler, nil
+}
+
+func newServer(cfg Config) (*server, error) {
 	s := &server{
 		Config: cfg, started: cfg.Now(), java: daemon.NewJava(cfg.Now()),
 		heartbeat: cfg.Conf.Duration("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"),
@@ -125,7 +138,8 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	api := yarnrest.NewAPI(cfg.Log)
+	s.api = yarnrest.NewAPI(cfg.Log)
+	api := s.api
 	api.Failed = s.failed
 	api.SetMemory(cfg.Conf.Int("heddle.port.memory-mb") << 20)
 	s.routeCluster(api)
@@ -134,7 +148,8 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(guards(s.standby(filter.Wrap(s.pages(api))))))), nil
+	s.handler = s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(guards(s.standby(filter.Wrap(s.pages(api, &s.mux)))))))
+	return s, nil
 }
 
 // filter identifies callers. Cookies are signed with the cluster's key, so that every member accepts those of the others,

@@ -91,7 +91,7 @@ func (s *server) routeSchedulerConf(api *yarnrest.API) {
 		http.MethodGet: {Handle: s.admins("Configuration Version "+only+".", s.schedulerConfVersion)},
 	})
 	api.Handle(base+"/format", yarnrest.Methods{
-		http.MethodGet: {Handle: s.admins("Scheduler Configuration format "+only, s.formatSchedulerConf)},
+		http.MethodGet: {Handle: s.admins("Scheduler Configuration format "+only, s.formatSchedulerConf), Changes: true},
 	})
 	api.Handle(base+"/validate", yarnrest.Methods{
 		http.MethodPost: {

@@ -219,7 +219,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.Applica
 		rest.ErrorPage(w, r, http.StatusForbidden, "User "+user+" does not have privilege to see application "+id.String())
 		return
 	}
-	approved := p.Warn && r.URL.Query().Get(approval) == "true"
+	approved := p.Warn && r.URL.Query().Get(approval) == "true" && rest.MayChange(r)
 	if p.Warn && user != app.User && !approved && !wasWarned(r, id) {
 		warn(w, r, id, app.User)
 		return
@@ -231,7 +231,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.Applica
 	if approved {
 		http.SetCookie(w, &http.Cookie{
 			Name: approvalCookie + id.String(), Value: "true", Path: Base + "/" + id.String() + "/",
-			MaxAge: int(approvalPeriod / time.Second), HttpOnly: true,
+			MaxAge: int(approvalPeriod / time.Second), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 		})
 	}
 	reach, err := p.reach(r.Context(), to, &app)

@@ -179,6 +179,8 @@ type Endpoint struct {
 	Handle Handler
 	Takes  []string // media types of the body; nil if the body is ignored
 	Gives  []Format // formats of the answer; nil stands for JSON and XML
+	// Changes says that a GET changes something: pages of other origins may not have it sent (MayChange).
+	Changes bool
 }
 
 // TakesDocument lists the types of bodies that Decode reads.
@@ -200,18 +202,22 @@ type API struct {
 	// slots bound how many answers with documents are under way at once, because each takes memory until it is written.
 	slots chan struct{}
 
-	router *mux.Router
-	paths  []string
+	router  *mux.Router
+	paths   []string
+	methods map[string]Methods // by path
 }
 
 // Paths returns the paths that were added, in that order.
 func (a *API) Paths() []string { return slices.Clone(a.paths) }
 
+// Methods returns the endpoints of a path.
+func (a *API) Methods(path string) Methods { return a.methods[path] }
+
 // NewAPI returns an API without paths.
 func NewAPI(log *logrus.Entry) *API {
 	a := &API{
 		MaxBody: 16 << 20, Log: log, router: mux.NewRouter().UseEncodedPath().SkipClean(true),
-		slots: make(chan struct{}, maxDocuments),
+		slots: make(chan struct{}, maxDocuments), methods: map[string]Methods{},
 	}
 	a.SetMemory(DefaultMemory)
 	a.router.NotFoundHandler = http.HandlerFunc(NoSuchPage)
@@ -238,6 +244,7 @@ func (a *API) Handle(path string, m Methods) {
 	}
 	slices.Sort(allow)
 	a.paths = append(a.paths, path)
+	a.methods[path] = m
 	a.router.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
 		a.dispatch(w, r, m, strings.Join(allow, ","))
 	})
@@ -305,6 +312,8 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 	case !e.takes(r):
 		a.write(w, c, fail(http.StatusUnsupportedMediaType, "Content-Type is %q; it must be one of %s",
 			r.Header.Get("Content-Type"), strings.Join(e.Takes, ", ")))
+	case e.Changes && !MayChange(r):
+		UnaskedChange(w, r)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
 		a.show(w, c, e.Handle)
 	default:

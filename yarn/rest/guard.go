@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -29,9 +30,71 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 		case g.foreign(r):
 			ErrorPage(w, r, http.StatusForbidden, "A page of another origin may not change anything here")
 		default:
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), guardKey{}, g)))
 		}
 	})
+}
+
+// guardKey is the key of a request's Guard in its context.
+type guardKey struct{}
+
+// proofs are headers that a page of another origin can't add to a request: the browser would ask this server first. The value doesn't matter.
+var proofs = []string{"X-Requested-By", "X-XSRF-Header"}
+
+// MayChange reports whether a request that changes something although it is a GET or a HEAD may do so. A handler asks this before it
+// changes anything. Other people's pages can have their readers' browsers send such a request in many ways, and keep the browser from
+// saying where it comes from. So a browser must say that it comes from this server: by Sec-Fetch-Site, which browsers send to
+// servers with TLS and on their own machine; by Origin; or by Referer, which must be the same path, because pages of applications
+// share the host with ours. Any program, and a page of this server, may send one of the headers in proofs instead.
+func MayChange(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return true // Wrap has judged it
+	}
+	for _, name := range proofs {
+		if len(r.Header.Values(name)) > 0 {
+			return true
+		}
+	}
+	g, _ := r.Context().Value(guardKey{}).(*Guard)
+	if g == nil {
+		g = &Guard{}
+	}
+	if origin := r.Header.Get("Origin"); origin != "" {
+		return g.friend(origin, r)
+	}
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "same-origin", "none":
+		return true
+	case "":
+	default:
+		return false
+	}
+	if from := r.Referer(); from != "" {
+		u, err := url.Parse(from)
+		return err == nil && own(u, r) && u.Path == r.URL.Path
+	}
+	agent := r.UserAgent()
+	return !strings.HasPrefix(agent, "Mozilla") && !strings.HasPrefix(agent, "Opera")
+}
+
+// UnaskedChange answers a request that MayChange refuses.
+func UnaskedChange(w http.ResponseWriter, r *http.Request) {
+	ErrorPage(w, r, http.StatusForbidden, "This request changes something, and the browser does not say that it comes from this server's own page. "+
+		"Use a program such as curl, or add the header X-Requested-By")
+}
+
+// own reports whether an address is on this server, as its clients address it. The header of a proxy in front counts: a page
+// can't have it sent.
+func own(u *url.URL, r *http.Request) bool {
+	return u.Host != "" && (strings.EqualFold(u.Host, r.Host) || strings.EqualFold(u.Host, r.Header.Get("X-Forwarded-Host")))
+}
+
+// friend reports whether pages of an origin may change something: this server's own pages, and those that the configuration lets.
+func (g *Guard) friend(origin string, r *http.Request) bool {
+	if u, err := url.Parse(origin); err == nil && own(u, r) {
+		return true
+	}
+	return g.Origins != nil && origin != "null" && g.Origins(origin)
 }
 
 // knows reports whether a Host header names this server. Clients before HTTP/1.1 send no such header.
@@ -58,10 +121,7 @@ func (g *Guard) foreign(r *http.Request) bool {
 		return false
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
-		if u, err := url.Parse(origin); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
-			return false
-		}
-		return g.Origins == nil || origin == "null" || !g.Origins(origin)
+		return !g.friend(origin, r)
 	}
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "", "same-origin", "none":

@@ -119,7 +119,7 @@ func (f *Filter) setCookie(h http.Header, t token) {
 	if len(secrets) == 0 {
 		return // there are no secrets yet; the client keeps sending its user's name
 	}
-	h.Add("Set-Cookie", CookieName+`="`+sign(secrets[0], t.String())+`"`+f.attributes())
+	h.Add("Set-Cookie", CookieName+`="`+sign(secrets[0], t.String())+`"`+f.attributes()+"; SameSite=Lax") // pages of other sites neither set nor use it
 }
 
 // dropCookie makes the client forget its cookie.

@@ -67,6 +67,9 @@ func (f *Filter) operate(w http.ResponseWriter, r *http.Request, query pairs, id
 	case r.Method != method:
 		rest.ErrorPage(w, r, http.StatusBadRequest, "Wrong HTTP method ["+r.Method+"] for operation ["+op+"], it should be ["+method+"]")
 		return true
+	case !rest.MayChange(r):
+		rest.UnaskedChange(w, r)
+		return true
 	case !known && op != "CANCELDELEGATIONTOKEN":
 		f.refuse(w, r, nil)
 		return true

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"heddle/conf/conftest"
+	"heddle/yarn/rest"
 )
 
 func guarded(t *testing.T, set map[string]string) func(method, host string, headers ...string) int {
@@ -65,6 +66,67 @@ func TestCrossSiteChangesAreRefused(t *testing.T) {
 	} {
 		if got := ask(x.method, host, x.header...); got != x.want {
 			t.Errorf("%s with %q: %d", x.method, x.header, got)
+		}
+	}
+}
+
+// Other people's pages had their readers' browsers send GETs that change something. Most of these say nothing of where they come from.
+func TestGETsThatChangeSomethingAreAsked(t *testing.T) {
+	const (
+		browser = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"
+		path    = "/ws/v1/cluster/scheduler-conf/format"
+	)
+	for _, csrf := range []string{"false", "true"} {
+		wrap, err := Guards(conftest.With(t, map[string]string{"yarn.resourcemanager.webapp.rest-csrf.enabled": csrf}), "resourcemanager", func(o string) bool { return o == "http://friend.example.org" })
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := false
+		h := wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !rest.MayChange(r) {
+				rest.UnaskedChange(w, r)
+				return
+			}
+			changed = true
+		}))
+		for _, x := range []struct {
+			name   string
+			may    bool
+			header []string
+		}{
+			{"curl", true, []string{"User-Agent", "curl/8.5.0"}},
+			{"a Java client", true, []string{"User-Agent", "Java/1.8.0_402"}},
+			{"no name", true, nil},
+			{"a program that calls itself a browser", true, []string{"User-Agent", browser, "X-Requested-By", "PowerShell"}},
+			{"an address that was typed, with TLS", true, []string{"User-Agent", browser, "Sec-Fetch-Site", "none"}},
+			{"our page, with TLS", true, []string{"User-Agent", browser, "Sec-Fetch-Site", "same-origin", "Referer", "https://rm:8088/cluster"}},
+			{"the form on the same page", true, []string{"User-Agent", browser, "Referer", "http://rm:8088" + path + "?x"}},
+			{"the form, behind a proxy", true, []string{"User-Agent", browser, "Referer", "https://gate.example.org" + path, "X-Forwarded-Host", "gate.example.org"}},
+			{"an origin that is configured", true, []string{"User-Agent", browser, "Origin", "http://friend.example.org", "Sec-Fetch-Site", "cross-site"}},
+
+			{"a picture in a foreign page", false, []string{"User-Agent", browser, "Referer", "http://evil.example.net/"}},
+			{"one that hides where it comes from", false, []string{"User-Agent", browser}},
+			{"one that asks by a script", false, []string{"User-Agent", browser, "Origin", "http://evil.example.net"}},
+			{"a link that was followed, with TLS", false, []string{"User-Agent", browser, "Sec-Fetch-Site", "cross-site"}},
+			{"a page on another port, with TLS", false, []string{"User-Agent", browser, "Sec-Fetch-Site", "same-site", "Referer", "http://rm:9999" + path}},
+			{"the page of an application, which has our host", false, []string{"User-Agent", browser, "Referer", "http://rm:8088/proxy/application_1_0001/"}},
+			{"the same, hiding its path", false, []string{"User-Agent", browser, "Referer", "http://rm:8088/"}},
+			{"the same, in its sandbox", false, []string{"User-Agent", browser, "Origin", "null"}},
+			{"another browser", false, []string{"User-Agent", "Opera/9.80"}},
+		} {
+			for _, method := range []string{"GET", "HEAD"} {
+				r := httptest.NewRequest(method, path, nil)
+				r.Host = "rm:8088"
+				for i := 0; i < len(x.header); i += 2 {
+					r.Header.Set(x.header[i], x.header[i+1])
+				}
+				w := httptest.NewRecorder()
+				changed = false
+				h.ServeHTTP(w, r)
+				if changed != x.may || (w.Code == http.StatusForbidden) == x.may {
+					t.Errorf("rest-csrf %s: %s by %s: %d", csrf, method, x.name, w.Code)
+				}
+			}
 		}
 	}
 }

@@ -110,7 +110,7 @@ func TestJMX(t *testing.T) {
 
 // What pages of other programs link to, and what crawlers ask for.
 func TestCommon(t *testing.T) {
-	mux := http.NewServeMux()
+	mux := &Mux{}
 	Common(mux)
 	for _, x := range []struct {
 		path   string

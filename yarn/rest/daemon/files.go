@@ -81,7 +81,7 @@ func Quarantine(h http.Header) {
 
 // Common adds what all of Hadoop's daemons serve: /robots.txt, which keeps crawlers away, and /static. Of the files
 // there it serves the style sheet, which others' pages use. The scripts and pictures belong to pages that Heddle lacks.
-func Common(mux *http.ServeMux) {
+func Common(mux *Mux) {
 	mux.Handle("/robots.txt", Get(func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, http.StatusOK, rest.TextType, []byte("User-agent: *\nDisallow: /\n"))
 	}))

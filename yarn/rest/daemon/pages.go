@@ -69,6 +69,10 @@ func LogLevel(logger *logrus.Logger, mayChange func(*http.Request) error) http.H
 			result(&b, "Submitted Class Name: <b>%s</b>", html.EscapeString(name))
 			result(&b, "Log Class: <b>%T</b>", logger)
 			if level := q.Get("level"); level != "" {
+				if !rest.MayChange(r) {
+					rest.UnaskedChange(w, r)
+					return
+				}
 				if mayChange != nil {
 					if err := mayChange(r); err != nil {
 						rest.ErrorPage(w, r, http.StatusForbidden, err.Error())
