@@ -42,7 +42,7 @@ TESTSUM = $(TOOLS)/gotestsum --format standard-quiet --rerun-fails=1 --rerun-fai
 	--rerun-fails-run-root-test --hide-summary=skipped --rerun-fails-report=bin/rerun-$(1).txt --packages="$(2)" -- -count=1 -timeout 25m $(3)
 
 # Packages without goroutines have no races. Their tests compute for long, and take a fraction of the time without the race detector.
-SEQUENTIAL := ./rm/ledger ./rm/scheduler ./rm/scheduler/core ./rm/scheduler/drive ./rm/scheduler/preempt ./rm/scheduler/policy/... \
+SEQUENTIAL := ./rm/ledger ./rm/raft/witness ./rm/scheduler ./rm/scheduler/core ./rm/scheduler/drive ./rm/scheduler/preempt ./rm/scheduler/policy/... \
 	./sim ./sim/hybrid ./sim/mapreduce ./am/stage ./am/speculate ./am/slowstart ./internal/mutate
 
 # The integration tests start processes of the binary, which is built without the race detector anyway.
