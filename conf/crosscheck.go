@@ -218,6 +218,10 @@ func (v *validation) probes() {
 	if _, err := c.TaskTimes(times); err != nil {
 		v.problem(Error, times, err.Error(), "")
 	}
+	const speeds = "heddle.scheduler.node-speeds"
+	if _, err := ParseNodeSpeeds(c.Text(speeds)); err != nil {
+		v.problem(Error, speeds, err.Error(), "")
+	}
 	const division = "heddle.scheduler.partition."
 	short := c.Int(division + "short")
 	if short > 0 && c.Duration(division+"cutoff-ms") == 0 {

@@ -37,6 +37,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		MaxAllocation:     c.MaximumAllocation(types),
 		Lending:           lendingSettings(c),
 		Division:          divisionSettings(c),
+		NodeSpeeds:        nodeSpeeds(c),
 		MaxAttempts:       min(attempts, global),
 		GlobalMaxAttempts: global,
 		MaxCompleted:      c.Int(rm + "max-completed-applications"),
@@ -86,6 +87,11 @@ func lendingSettings(c *conf.Config) lending.Settings {
 	}
 	s.Model, _ = partition.ParseModel(c.Text(prefix + "sizing")) // the registry lists the names
 	return s
+}
+
+func nodeSpeeds(c *conf.Config) []conf.NodeSpeed {
+	speeds, _ := conf.ParseNodeSpeeds(c.Text("heddle.scheduler.node-speeds")) // the configuration was checked
+	return speeds
 }
 
 // divisionSettings says how the cluster is divided between long and short tasks.

@@ -18,7 +18,7 @@ var largePackages = map[string]int{
 	"cmd/heddle/internal/command": 4400,
 	"rm/leader":                   3300,
 	"rm/service":                  3100,
-	"rm/scheduler/core":           3351,
+	"rm/scheduler/core":           3403,
 	"yarn/ipc":                    3900,
 	"conf":                        3800,
 	"nm/container":                3368,

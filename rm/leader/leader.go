@@ -16,6 +16,7 @@ import (
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/masterkey"
+	"heddle/rm/leader/nodespeed"
 	"heddle/rm/leader/opportunity"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/pipeline"
@@ -47,6 +48,7 @@ type Settings struct {
 	MaxAllocation records.Resource  // of one container
 	Lending       lending.Settings  // to nodes that take probes, for short tasks
 	Division      division.Settings // of the cluster between long and short tasks
+	NodeSpeeds    []conf.NodeSpeed  // of hosts, where they aren't to be learned
 
 	MaxAttempts       int32 // that an application has when it says nothing
 	GlobalMaxAttempts int32 // that it may ask for
@@ -214,7 +216,7 @@ func New(cfg Config) *Leader {
 		Scheduler: c.sched, Requests: requests, HandleOf: handleOf, ToMaster: c.toMaster, ToNode: c.toNode,
 		Expiry: cfg.Settings.AllocationExpiry, Log: cfg.Log,
 	})
-	managers := &nodeManagers{core: c, refusals: refusals, outputs: put, speeds: speeds}
+	managers := &nodeManagers{core: c, refusals: refusals, outputs: put, speeds: nodespeed.New(cfg.Settings.NodeSpeeds, speeds)}
 	leaving := decommission.New(c, c.work, decommission.Config{
 		Nodes: listedNodes{managers}, Lists: cfg.Hosts, Timeout: cfg.Settings.DecommissionTimeout, JustBegun: c.justBegun, Log: cfg.Log,
 	})

@@ -8,11 +8,11 @@ import (
 
 	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/nodespeed"
 	"heddle/rm/leader/opportunity"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/resize"
-	"heddle/rm/leader/speed"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -32,7 +32,7 @@ type nodeManagers struct {
 	refusals     *startrefusal.Refusals
 	levels       *level.Levels
 	outputs      *outputs.Outputs
-	speeds       *speed.Speeds
+	speeds       *nodespeed.Speeds
 	opportunity  *opportunity.Preemption
 	nextExpiry   time.Time // no node expires before
 }
@@ -54,7 +54,7 @@ func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
 	}
 	ns.nodes[n.ID] = soft
 	ns.nodeOf[soft.handle] = soft
-	ns.speeds.Joined(n.ID.Host)
+	ns.speeds.Joined(ns.sched, n.ID.Host)
 	ns.redivide(ns.division.Add(n.ID))
 	return soft
 }
@@ -120,7 +120,7 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 	ns.redivide(ns.division.Remove(id))
 	ns.levels.Forget(id)
 	ns.outputs.NodeLeft(id)
-	ns.speeds.Left(id.Host)
+	ns.speeds.Left(ns.sched, id.Host)
 	ns.hosts.Forget(id)
 	ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 		Node: ledger.NodeRef(id), State: proto.Int32(int32(state)),

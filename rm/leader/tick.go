@@ -30,6 +30,7 @@ func (l *Leader) tick() {
 	if speeds := l.masters.speeds; speeds.Due() {
 		l.Go(func(context.Context) { speeds.Sort() }) // it takes long, and everybody goes on meanwhile
 	}
+	l.nodeManagers.speeds.Tell(l.sched)
 	l.levels.Repeat(now)
 	l.carried.RenewDue(now)
 	if !l.justBegun(now) {

@@ -77,6 +77,18 @@ func BenchmarkDecisionAtUserLimits(b *testing.B) {
 	decide(b, s)
 }
 
+// The same where leaves order applications by a policy that isn't built in.
+func BenchmarkDecisionByPolicy(b *testing.B) {
+	for _, policy := range []string{"eunomia"} {
+		for _, nodes := range []int{100, 1000, 10000} {
+			b.Run(fmt.Sprintf("%s/nodes=%d", policy, nodes), func(b *testing.B) {
+				s, _ := largeCluster(b, largeTree(b, map[string]string{"ordering-policy": policy}), nodes, 1<<30)
+				decide(b, s)
+			})
+		}
+	}
+}
+
 // The same in fair queues, where nodes are reserved for some of those who have less than their share.
 func BenchmarkDecisionFair(b *testing.B) {
 	var file strings.Builder

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
 )
 
@@ -20,6 +21,12 @@ func (s *Outcomes) Fail(h ContainerHandle) { s.core.Fail(h) }
 
 // NoteOutputs says how many maps of an application have outputs by now, and how many bytes these have together, as far as nodes tell.
 func (s *Outcomes) NoteOutputs(h AppHandle, maps, bytes int64) { s.core.NoteOutputs(h, maps, bytes) }
+
+// NoteSpeed says how fast the nodes of a host run tasks of a type, compared with others: a task that takes t at speed 1 takes t/speed. 0:
+// nobody knows.
+func (s *Outcomes) NoteSpeed(host string, t survey.Task, speed float64) {
+	s.core.Survey.NoteSpeed(host, t, speed)
+}
 
 // NoteBandwidth says how fast a reduce fetches outputs of maps, in bytes per second, as nodes have measured it.
 func (s *Outcomes) NoteBandwidth(rate float64) { s.core.NoteBandwidth(rate) }

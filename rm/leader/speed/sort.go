@@ -18,12 +18,19 @@ func (s *Speeds) Sort() {
 	s.sorting, s.next = false, begun.Add(max(interval, seldom*s.now().Sub(begun)))
 }
 
-// publish takes over the levels of hosts that came up to a version. Those that came later have none yet.
+// publish takes over the levels and factors of hosts that came up to a version. Those that came later have none yet.
 func (s *Speeds) publish(levels []int32, version int64) {
 	news := false
 	for i, l := range levels {
-		if h := &s.hosts[i]; h.name != "" && h.came <= version && l != h.level {
+		h := &s.hosts[i]
+		if h.name == "" || h.came > version {
+			continue
+		}
+		if l != h.level {
 			h.level, h.changed, news = l, s.version+1, true
+		}
+		if f := s.sorter.hosts[i].factors(); f != h.factor {
+			h.factor, h.refined, news = f, s.version+1, true
 		}
 	}
 	if news {

@@ -91,6 +91,8 @@ type host struct {
 	level   int32
 	came    int64 // version
 	changed int64 // version
+	factor  [types]float64
+	refined int64 // version of factor
 }
 
 type app struct {

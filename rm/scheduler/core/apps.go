@@ -95,7 +95,7 @@ func (s *Core) part(h handle.App) {
 		s.Queues[q].Pending = s.Queues[q].Pending.Sub(a.PendingSum)
 	}
 	if a.guided {
-		s.Queues[a.Leaf].guard.Left(h)
+		s.tell(a.Leaf).Left(h)
 	}
 	u := a.User
 	if s.Users[u].Total--; s.Users[u].Total == 0 {

@@ -11,6 +11,7 @@ import (
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/staged"
+	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
 )
 
@@ -57,10 +58,13 @@ type Core struct {
 	Demanded demand.Table
 	Passed   int64 // applications that were gone through one by one, which tests hold down
 
-	guided    []int32      // leaves with leaf policies that aren't built in, sorted
-	overdue   []handle.App // scratch of askOverdue
-	failing   bool         // the container that is being freed hasn't done its work
-	bandwidth float64      // see NoteBandwidth
+	guided    []int32       // leaves with leaf policies that aren't built in, sorted
+	told      []int32       // those of them that have heard something since they were told the time
+	leavesDue int64         // when the next one is to be told the time in any case, in ms
+	overdue   []handle.App  // scratch of askOverdue
+	failing   bool          // the container that is being freed hasn't done its work
+	bandwidth float64       // see NoteBandwidth
+	Survey    survey.Keeper // of nodes, for leaf policies to which these matter
 
 	awaited      demand.Awaited     // hosts and racks
 	Staged       staged.Table       // input in memory

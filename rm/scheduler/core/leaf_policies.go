@@ -1,6 +1,7 @@
 package core
 
 import (
+	"math"
 	"slices"
 
 	"heddle/rm/scheduler/demand"
@@ -21,10 +22,19 @@ type guides struct{ *Core }
 func (q *Queue) guide() {
 	switch {
 	case !q.Leaf || q.Apps != order.ByRatio:
-		q.guard = nil
+		q.unguide()
 	case q.guard == nil || q.guard.Name != q.Cfg.LeafPolicy():
+		q.unguide()
 		q.guard = leaf.New(q.Cfg.LeafPolicy())
 	}
+}
+
+// unguide takes its policy from a leaf.
+func (q *Queue) unguide() {
+	if q.guard != nil && q.guard.Places() {
+		q.guard.Survey(nil)
+	}
+	q.guard = nil
 }
 
 // guideApps looks which leaves have policies, and asks anew about what waits in them, after the configuration has changed.
@@ -34,6 +44,9 @@ func (s *Core) guideApps() {
 		if q := &s.Queues[h]; q.Live && q.guard != nil {
 			s.guideLeaf(int32(h))
 		}
+	}
+	if !slices.ContainsFunc(s.guided, func(h int32) bool { return s.Queues[h].guard.Places() }) {
+		s.Survey.Drop()
 	}
 	for h := range s.Apps {
 		if a := &s.Apps[h]; a.Live {
@@ -51,7 +64,19 @@ func (s *Core) guideLeaf(h int32) {
 	if i, ok := slices.BinarySearch(s.guided, h); !ok {
 		s.guided = slices.Insert(s.guided, i, h)
 	}
-	s.Queues[h].guard.Bandwidth(s.bandwidth) // it may be a new one
+	s.leavesDue = math.MinInt64
+	g := s.Queues[h].guard
+	g.Bandwidth(s.bandwidth) // it may be a new one
+	if g.Places() {
+		g.Survey(s.Survey.Cluster(func() {
+			for h := range s.Nodes.At {
+				if s.Nodes.At[h].Live {
+					s.surveyed(handle.Node(h))
+				}
+			}
+			s.Survey.Refresh(s.Now, s.measured())
+		}))
+	}
 }
 
 // guide notes whether an application's leaf has a policy.
@@ -120,19 +145,42 @@ func (s *Core) LeafKey(a *App) (rank uint8, ratio float64) {
 
 // tickLeaves tells policies the time, and looks who has waited for too long.
 func (s *Core) tickLeaves() {
+	if len(s.guided) == 0 {
+		return
+	}
+	if refreshed := s.Survey.Refresh(s.Now, s.measured()); refreshed || s.Now >= s.leavesDue {
+		s.tickAllLeaves(refreshed)
+	}
+	s.reviseLeaves()
+	if !s.Queues[Root].Pending.IsZero() {
+		s.WakeAt(s.leavesDue)
+	}
+}
+
+// tickAllLeaves looks at each policy whether its time has come, and when the next one's comes.
+func (s *Core) tickAllLeaves(refreshed bool) {
+	s.leavesDue = math.MaxInt64
 	for _, h := range s.guided {
 		q := &s.Queues[h]
 		told, over := q.guard.Due(s.Now)
-		if told || over {
+		if told || over || refreshed && q.guard.Places() {
 			guides{s}.tickLeaf(h, q)
 		}
 		if over {
 			guides{s}.askOverdue(h, q)
 		}
-		if !q.Pending.IsZero() {
-			s.WakeAt(q.guard.Next())
-		}
+		s.leavesDue = min(s.leavesDue, q.guard.Next())
 	}
+	s.told = s.told[:0]
+}
+
+// tell returns the policy of a leaf, which is told something.
+func (s *Core) tell(leaf int32) *leaf.Guard {
+	g := s.Queues[leaf].guard
+	if told, _ := g.Due(s.Now); !told {
+		s.told = append(s.told, leaf)
+	}
+	return g
 }
 
 // tickLeaf tells the policy of a leaf the time, and reports whether it has changed its mind about anybody.
@@ -149,12 +197,14 @@ func (s guides) tickLeaf(h int32, q *Queue) (changed bool) {
 // reviseLeaves has policies hear of what was granted since they were told the time, so that what they let go on gets what is left
 // in the same call of Schedule. It reports whether anybody may.
 func (s *Core) reviseLeaves() (changed bool) {
-	for _, h := range s.guided {
+	slices.Sort(s.told)
+	for _, h := range s.told {
 		q := &s.Queues[h]
-		if told, _ := q.guard.Due(s.Now); told && (guides{s}).tickLeaf(h, q) {
+		if q.guard != nil && (guides{s}).tickLeaf(h, q) {
 			changed = true
 		}
 	}
+	s.told = s.told[:0]
 	return changed
 }
 
@@ -187,7 +237,7 @@ func (s guides) toldGranted(h handle.App, d *Demand, c handle.Container) {
 	a.since = leaf.Moment(s.Now)
 	d.HeldSince = 0
 	view := s.leafApp(a)
-	s.Queues[a.Leaf].guard.Granted(view, leaf.Grant{
+	s.tell(a.Leaf).Granted(view, leaf.Grant{
 		Container: c, Node: s.leafNode(s.Containers[c].Node), Resource: d.Capability, Since: s.Now, Ask: leafAsk(&view, d),
 	})
 }
@@ -197,7 +247,7 @@ func (s guides) toldRestored(h handle.App, c handle.Container, priority int32, s
 	a, x := &s.Apps[h], &s.Containers[c]
 	a.since = leaf.Moment(s.Now)
 	view, r := s.leafApp(a), *s.Holds(x)
-	s.Queues[a.Leaf].guard.Granted(view, leaf.Grant{
+	s.tell(a.Leaf).Granted(view, leaf.Grant{
 		Container: c, Node: s.leafNode(x.Node), Resource: r, Since: since, Restored: true, Ask: leaf.Ask{App: view, Priority: priority, Capability: r},
 	})
 }
@@ -205,7 +255,7 @@ func (s guides) toldRestored(h handle.App, c handle.Container, priority int32, s
 // toldEnded tells it that a container of an application has ended.
 func (s guides) toldEnded(h handle.App, nh handle.Node, o leaf.Outcome) {
 	a := &s.Apps[h]
-	s.Queues[a.Leaf].guard.Ended(s.leafApp(a), s.leafNode(nh), o)
+	s.tell(a.Leaf).Ended(s.leafApp(a), s.leafNode(nh), o)
 	s.unblock(a)
 }
 
@@ -216,6 +266,7 @@ func (s guides) toldAsked(a *App, rows []Ask) {
 		return
 	}
 	view := s.leafApp(a)
+	g = s.tell(a.Leaf)
 	for i := range rows {
 		x := &rows[i]
 		if x.Name != Any {
@@ -231,8 +282,8 @@ func (s guides) toldAsked(a *App, rows []Ask) {
 
 // toldAll tells it what an application asks for that is new to it.
 func (s guides) toldAll(a *App) {
-	if g := s.Queues[a.Leaf].guard; g.Watches() {
-		view := s.leafApp(a)
+	if s.Queues[a.Leaf].guard.Watches() {
+		view, g := s.leafApp(a), s.tell(a.Leaf)
 		for d := range s.Demands(a) {
 			g.Asked(leafAsk(&view, d))
 		}
@@ -244,8 +295,8 @@ func (s guides) toldAll(a *App) {
 
 // toldCleared tells it that an application withdraws all requests.
 func (s guides) toldCleared(a *App) {
-	if g := s.Queues[a.Leaf].guard; g.Watches() {
-		view := s.leafApp(a)
+	if s.Queues[a.Leaf].guard.Watches() {
+		view, g := s.leafApp(a), s.tell(a.Leaf)
 		for d := range s.Demands(a) {
 			k := leafAsk(&view, d)
 			k.Count = 0
@@ -264,8 +315,8 @@ func (s *Core) NoteOutputs(h handle.App, maps, bytes int64) {
 
 // toldOutputs tells the policy of its leaf what the maps of an application have put out, if it wants to hear of that.
 func (s guides) toldOutputs(a *App) {
-	if g := s.Queues[a.Leaf].guard; g.Watches() {
-		g.Outputs(s.leafApp(a), a.outputs[0], a.outputs[1])
+	if s.Queues[a.Leaf].guard.Watches() {
+		s.tell(a.Leaf).Outputs(s.leafApp(a), a.outputs[0], a.outputs[1])
 	}
 }
 
@@ -283,10 +334,18 @@ func (s *Core) WhyHeld(a *App, d *Demand) string {
 	return s.Queues[a.Leaf].guard.Why(leafAsk(&view, d))
 }
 
+// Standing is where the policy of its leaf sees an application, for people; empty if it says nothing.
+func (s *Core) Standing(a *App) string {
+	if !a.guided {
+		return ""
+	}
+	return s.Queues[a.Leaf].guard.Standing(s.leafApp(a))
+}
+
 func (s *Core) leafApp(a *App) leaf.App {
 	return leaf.App{
 		Handle: handle.App(s.Orders.Ref(a.El)), Seq: a.Spec.Seq, Priority: a.Spec.Priority, Containers: a.Running, User: a.Spec.User,
-		Type: a.Spec.Type,
+		Type: a.Spec.Type, Weight: s.Users[a.User].Weight,
 		Used: a.Used, Pending: a.PendingSum,
 	}
 }
@@ -300,13 +359,17 @@ func (s guides) leafNode(h handle.Node) leaf.Node {
 	return leaf.Node{Handle: h, Host: s.Nodes.Name(n.Host), Rack: s.Nodes.Name(n.Rack)}
 }
 
-func (s guides) leafQueue(h int32, q *Queue) leaf.Queue {
-	types := s.Calc.Types()
+// measured is how many types of resources count.
+func (s *Core) measured() int {
 	if s.Calc.MemoryOnly {
-		types = records.Memory + 1
+		return records.Memory + 1
 	}
+	return s.Calc.Types()
+}
+
+func (s guides) leafQueue(h int32, q *Queue) leaf.Queue {
 	return leaf.Queue{
 		Path: q.Cfg.Path, Guaranteed: q.Guaranteed, Maximum: q.Maximum, Used: q.Used, Pending: q.Pending, Active: q.Active,
-		Free: s.Room(h).Sub(q.Used).Min(s.Nodes.Headroom()).Max(records.Resource{}), Types: types,
+		Free: s.Room(h).Sub(q.Used).Min(s.Nodes.Headroom()).Max(records.Resource{}), Types: s.measured(),
 	}
 }

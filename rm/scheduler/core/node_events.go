@@ -12,6 +12,7 @@ import (
 func (s *Core) AddNode(spec nodeset.Spec) handle.Node {
 	h := s.Nodes.Add(spec)
 	s.awaited.Grow(s.Nodes.Names.Numbers())
+	s.surveyed(h)
 	s.nodeChanged(h)
 	return h
 }
@@ -28,6 +29,7 @@ func (s *Core) RemoveNode(h handle.Node) {
 	s.forgetPreempted(func(p *preempted) bool { return p.node == h })
 	s.Staged.Left(h)
 	s.Changes++
+	s.Survey.Leave(h)
 	s.Nodes.Shut(h)
 	s.Policy.NodeChanged(h)
 	s.Nodes.Remove(h)
@@ -37,6 +39,7 @@ func (s *Core) RemoveNode(h handle.Node) {
 // enough of them have ended.
 func (s *Core) SetCapability(h handle.Node, capability records.Resource) {
 	s.Nodes.SetCapability(h, capability)
+	s.surveyed(h)
 	s.Recheck = true
 	s.nodeChanged(h)
 }
@@ -46,6 +49,12 @@ func (s *Core) SetOpen(h handle.Node, to nodeset.Works) {
 	s.Nodes.SetOpen(h, to)
 	s.Recheck = true
 	s.nodeChanged(h)
+}
+
+// surveyed enters what a node has into the survey.
+func (s *Core) surveyed(h handle.Node) {
+	n := &s.Nodes.At[h]
+	s.Survey.Enter(h, s.Nodes.Name(n.Host), *s.Nodes.Capability(n))
 }
 
 // nodeChanged notes that a node has another size, or was opened or closed.

@@ -5,6 +5,7 @@ import (
 
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/survey"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -13,8 +14,8 @@ import (
 // the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own. Before
 // the third one growth was, too: Resize stood for it. Suspension came with the third one, and types of applications, how containers
 // ended and the outputs of maps with the fourth,
-// input in memory with the fifth. A program that doesn't know an event says so.
-const Version = 5
+// input in memory with the fifth, and speeds of nodes with the sixth. A program that doesn't know an event says so.
+const Version = 6
 
 // Header begins a session.
 type Header struct {
@@ -59,6 +60,7 @@ const (
 	NoteOutputs     Op = "noteOutputs"     // App, Maps, Bytes
 	NoteStaged      Op = "noteStaged"      // App, Node, Maps
 	NoteBandwidth   Op = "noteBandwidth"   // Part: bytes per second
+	NoteSpeed       Op = "noteSpeed"       // Host, Task, Part: speed
 	Return          Op = "return"          // Container, Forced; Open is the result
 	Refused         Op = "refused"         // Container
 	Swap            Op = "swap"            // Container, Priority, Request; Open is the result
@@ -115,6 +117,7 @@ type Record struct {
 	Total      int64                       `json:"total,omitempty"`  // ms or bytes
 	Failed     bool                        `json:"failed,omitempty"` // before its work was done
 	Maps       int64                       `json:"maps,omitempty"`
+	Task       survey.Task                 `json:"task,omitempty"`    // 0: maps and others, 1: reduces
 	Request    int64                       `json:"request,omitempty"` // allocation request id
 	Bytes      int64                       `json:"bytes,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
 )
 
@@ -213,6 +214,12 @@ func (s *Driver) SetProgress(a scheduler.AppHandle, part float64) {
 func (s *Driver) NoteOutputs(a scheduler.AppHandle, maps, bytes int64) {
 	s.note(Record{Op: NoteOutputs, App: a, Maps: maps, Bytes: bytes})
 	s.Driver.NoteOutputs(a, maps, bytes)
+}
+
+// NoteSpeed says how fast the nodes of a host run tasks of a type.
+func (s *Driver) NoteSpeed(host string, t survey.Task, speed float64) {
+	s.note(Record{Op: NoteSpeed, Host: host, Task: t, Part: speed})
+	s.Driver.NoteSpeed(host, t, speed)
 }
 
 // NoteBandwidth says how fast outputs of maps are fetched, in bytes per second.

@@ -8,6 +8,7 @@ import (
 
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
 )
 
@@ -164,6 +165,12 @@ func (p *Replay) play(r *Record) error {
 			break
 		}
 		p.Driver.NoteBandwidth(r.Part)
+	case NoteSpeed:
+		if !(r.Part >= 0) || r.Task >= survey.Tasks {
+			err = fmt.Errorf("tasks of type %d are %v times as fast on host %q", r.Task, r.Part, r.Host)
+			break
+		}
+		p.Driver.NoteSpeed(r.Host, r.Task, r.Part)
 	case SpareKillable:
 		p.Driver.Scheduler.SpareKillable()
 	case Step, Schedule:

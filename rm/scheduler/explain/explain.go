@@ -191,6 +191,9 @@ func (s *Explainer) explain(a *core.App, d *core.Demand) Reason {
 		r.Limit, r.Text = OthersFirst, fmt.Sprintf("there is room for %s; others are served first", s.core.Format(d.Capability))
 		r.Free = "the next decisions"
 	}
+	if standing := s.core.Standing(a); standing != "" && (r.Limit == OthersFirst || r.Limit == ClusterFull) {
+		r.Text += "; " + standing
+	}
 	return r
 }
 

@@ -6,6 +6,7 @@ import (
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/fairshare"
 	"heddle/rm/scheduler/policy/capacity"
+	_ "heddle/rm/scheduler/policy/eunomia"
 	"heddle/rm/scheduler/policy/fair"
 	"heddle/rm/scheduler/policy/fifo"
 	_ "heddle/rm/scheduler/policy/fresh" // which registers itself, as do others that queues name

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
 )
 
@@ -32,6 +33,8 @@ type Guard struct {
 	next   int64     // when Tick is due in any case
 
 	shuffles Shuffler // nil: the policy is none
+	places   Placer   // likewise
+	ranks    Ranker   // likewise
 }
 
 // Moment is a time as Since has it: one that differs from none.
@@ -105,6 +108,19 @@ func (g *Guard) Bandwidth(rate float64) {
 	if g.shuffles != nil {
 		g.shuffles.Bandwidth(rate)
 	}
+}
+
+// Places reports whether nodes matter to the policy, which is given a Survey then.
+func (g *Guard) Places() bool { return g.places != nil }
+
+func (g *Guard) Survey(c *survey.Cluster) { g.places.Survey(c) }
+
+// Standing is where the policy sees an application in the leaf, for people; empty if it says nothing.
+func (g *Guard) Standing(a App) string {
+	if g.ranks == nil {
+		return ""
+	}
+	return g.ranks.Standing(a)
 }
 
 // Why is the policy's reason for holding a request, for people; empty if it gives none.

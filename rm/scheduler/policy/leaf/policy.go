@@ -5,6 +5,7 @@ import (
 
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
+	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
 )
 
@@ -49,6 +50,16 @@ type Shuffler interface {
 	Bandwidth(rate float64)
 }
 
+// Placer is a Policy for which it matters on which nodes containers run.
+type Placer interface {
+	// Survey gives the policy what is known of nodes, before anything else. It changes between calls; Tick follows when its Version has.
+	// nil takes it away, before the policy is dropped: it gives back what it holds.
+	Survey(c *survey.Cluster)
+}
+
+// Ranker is a Policy that says where an application stands in its leaf, for people: "it has 0.31 of …, the first one 0.24".
+type Ranker interface{ Standing(a App) string }
+
 // Explainer is a Policy that says why a request waits that Hold holds back, for people: "12 maps are pending, …". It may be empty.
 type Explainer interface{ Why(k Ask) string }
 
@@ -60,6 +71,7 @@ type App struct {
 	Type       string // as submitted, such as MAPREDUCE
 	Containers int32  // that it has
 	User       string
+	Weight     float64          // of the user in the leaf; 1 if nothing else is configured
 	Used       records.Resource // with what is reserved for it
 	Pending    records.Resource // that it asks for
 }

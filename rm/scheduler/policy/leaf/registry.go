@@ -63,5 +63,7 @@ func New(name string) *Guard {
 	g.watch, _ = g.policy.(Watcher)
 	g.why, _ = g.policy.(Explainer)
 	g.shuffles, _ = g.policy.(Shuffler)
+	g.places, _ = g.policy.(Placer)
+	g.ranks, _ = g.policy.(Ranker)
 	return g
 }

@@ -56,7 +56,7 @@ func TestWhatAPolicyIsToldOfContainers(t *testing.T) {
 	}
 	node := leaf.Node{Host: "n0", Rack: "/r"}
 	has := func(containers int32, used, pending int64) leaf.App {
-		return leaf.App{Handle: h, Seq: 7, User: "u", Containers: containers, Used: gb(used), Pending: gb(pending)}
+		return leaf.App{Handle: h, Seq: 7, User: "u", Weight: 1, Containers: containers, Used: gb(used), Pending: gb(pending)}
 	}
 	of := func(a leaf.App, count int32) leaf.Ask {
 		return leaf.Ask{App: a, Priority: 3, Count: count, Capability: gb(2), Work: nodeset.WorkOf(0)}

@@ -1,0 +1,74 @@
+// Package nodespeed tells the scheduler how fast nodes are: as the configuration says, else as ApplicationMasters have measured.
+package nodespeed
+
+import (
+	"path"
+
+	"heddle/conf"
+	"heddle/rm/leader/speed"
+	"heddle/rm/scheduler/survey"
+)
+
+// Scheduler hears how fast nodes are.
+type Scheduler interface {
+	NoteSpeed(host string, t survey.Task, speed float64)
+}
+
+// Speeds are those of nodes. Its methods are for the leader's loop.
+type Speeds struct {
+	configured []conf.NodeSpeed
+	learned    *speed.Speeds
+	told       int64          // version of what was learned
+	nodes      map[string]int // by host
+}
+
+// New returns Speeds for which settings go before what was learned.
+func New(configured []conf.NodeSpeed, learned *speed.Speeds) *Speeds {
+	return &Speeds{configured: configured, learned: learned, nodes: map[string]int{}}
+}
+
+// setting is the configured speed of a host; 0 if there is none.
+func (s *Speeds) setting(host string) float64 {
+	for _, x := range s.configured {
+		if ok, _ := path.Match(x.Pattern, host); ok { // the configuration was checked
+			return x.Speed
+		}
+	}
+	return 0
+}
+
+// Joined enters a node of a host.
+func (s *Speeds) Joined(to Scheduler, host string) {
+	s.learned.Joined(host)
+	if s.nodes[host]++; s.nodes[host] > 1 {
+		return
+	}
+	if fixed := s.setting(host); fixed > 0 {
+		for t := range survey.Tasks {
+			to.NoteSpeed(host, t, fixed)
+		}
+	}
+}
+
+// Left forgets a node of a host.
+func (s *Speeds) Left(to Scheduler, host string) {
+	s.learned.Left(host)
+	if s.nodes[host]--; s.nodes[host] > 0 {
+		return
+	}
+	delete(s.nodes, host)
+	for t := range survey.Tasks {
+		to.NoteSpeed(host, t, 0)
+	}
+}
+
+// Tell tells a scheduler what was learned since the last call.
+func (s *Speeds) Tell(to Scheduler) {
+	var factors []speed.Factor
+	factors, s.told = s.learned.Factors(s.told)
+	for _, f := range factors {
+		if s.nodes[f.Host] > 0 && s.setting(f.Host) == 0 {
+			to.NoteSpeed(f.Host, survey.Task(f.Type), f.Speed)
+		}
+	}
+}

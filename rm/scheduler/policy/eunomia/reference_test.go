@@ -1,0 +1,221 @@
+package eunomia_test
+
+import (
+	"math"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"gonum.org/v1/gonum/optimize/convex/lp"
+	"pgregory.net/rapid"
+
+	"heddle/rm/scheduler/policy/eunomia"
+	"heddle/yarn/records"
+)
+
+// problem is an allocation of one kind of task for each user, with slots as the only resource.
+type problem struct {
+	slots  []float64 // by machine
+	speed  []float64 // by machine
+	may    [][]bool  // by user and machine
+	weight []float64 // by user
+	size   []float64 // of a user's tasks, in slots
+	alone  []float64 // by user: the denominator of equation 5.1
+}
+
+func (p *problem) finish() {
+	p.alone = make([]float64, len(p.may))
+	for u := range p.may {
+		for m := range p.slots {
+			p.alone[u] += math.Floor(p.slots[m]/p.size[u]) * p.speed[m] * p.weight[u]
+		}
+	}
+}
+
+// solve maximises S, the share of the active users, while the others keep their progress (equation 5.2). The text has them keep their number
+// of tasks, which may move to slower machines then. It returns S and the progress of all.
+func (p *problem) solve(active map[int]bool, frozen []float64) (s float64, progress []float64, err error) {
+	users, machines := len(p.may), len(p.slots)
+	at := func(u, m int) int { return u*machines + m }
+	share := users * machines
+	columns := share + 1 + machines // with the slack of each machine
+	rows := users + machines
+	a, b := mat.NewDense(rows, columns, nil), make([]float64, rows)
+	for u := range users {
+		for m := range machines {
+			if p.may[u][m] {
+				a.Set(u, at(u, m), p.speed[m])
+			}
+		}
+		if active[u] {
+			a.Set(u, share, -p.alone[u])
+		} else {
+			b[u] = frozen[u]
+		}
+	}
+	for m := range machines {
+		for u := range users {
+			a.Set(users+m, at(u, m), p.size[u])
+		}
+		a.Set(users+m, share+1+m, 1)
+		b[users+m] = p.slots[m]
+	}
+	c := make([]float64, columns)
+	c[share] = -1
+	_, x, err := lp.Simplex(c, a, b, 1e-10, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	progress = make([]float64, users)
+	for u := range users {
+		for m := range machines {
+			if p.may[u][m] {
+				progress[u] += x[at(u, m)] * p.speed[m]
+			}
+		}
+	}
+	return x[share], progress, nil
+}
+
+// fill is algorithm 1 of the text by its meaning: in each round it raises the share of all active users as far as possible, and freezes
+// those that could get no more even alone. (Line 10 as printed tests the old active set, and lines 18 to 32 mix up u and v.)
+func (p *problem) fill() ([]float64, error) {
+	active := map[int]bool{}
+	for u := range p.may {
+		active[u] = true
+	}
+	progress := make([]float64, len(p.may))
+	for len(active) > 0 {
+		s, now, err := p.solve(active, progress)
+		if err != nil {
+			return nil, err
+		}
+		for u := range active {
+			now[u] = s * p.alone[u]
+		}
+		var saturated []int
+		for u := range active {
+			more, _, err := p.solve(map[int]bool{u: true}, now)
+			if err != nil {
+				return nil, err
+			}
+			if more <= s+1e-7*max(1, s) {
+				saturated = append(saturated, u)
+			}
+		}
+		if len(saturated) == 0 {
+			for u := range active {
+				saturated = append(saturated, u)
+			}
+		}
+		progress = now
+		for _, u := range saturated {
+			delete(active, u)
+		}
+	}
+	for u := range progress {
+		progress[u] /= p.alone[u]
+	}
+	return progress, nil
+}
+
+// Seed 000, figure 5.3 and the three phases of micro-benchmark 1.
+func TestReference(t *testing.T) {
+	text := func(slots float64, may ...[]int) *problem {
+		p := &problem{speed: []float64{1, 1.5, 2, 3}}
+		for range p.speed {
+			p.slots = append(p.slots, 5*slots)
+		}
+		for _, kinds := range may {
+			row := make([]bool, 4)
+			for _, k := range kinds {
+				row[k-1] = true
+			}
+			p.may, p.weight, p.size = append(p.may, row), append(p.weight, 1), append(p.size, 1)
+		}
+		return p
+	}
+	all := []int{1, 2, 3, 4}
+	for name, c := range map[string]struct {
+		*problem
+		want []float64
+	}{
+		"Alice and Bob": {&problem{
+			slots: []float64{2, 2, 2}, speed: []float64{1, 1, 2}, may: [][]bool{{true, true, false}, {false, true, true}},
+			weight: []float64{1, 1}, size: []float64{1, 1},
+		}, []float64{.5, .5}},
+		"J1 and J2":          {text(4, all, []int{2, 3, 4}), []float64{.5, .5}},
+		"J1, J3 and J4":      {text(4, all, []int{3, 4}, []int{4}), []float64{1. / 3, 1. / 3, 1. / 3}},
+		"J1 and J4":          {text(4, all, []int{4}), []float64{.6, .4}},
+		"a false constraint": {text(4, all, all, all, []int{4}), []float64{.25, .25, .25, .25}},
+	} {
+		c.finish()
+		got, err := c.fill()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		for u, want := range c.want {
+			if math.Abs(got[u]-want) > 1e-6 {
+				t.Errorf("%s: user %d has %.4f, want %.4f", name, u, got[u], want)
+			}
+		}
+	}
+}
+
+// What runs comes to the reference, within a task of each user.
+func TestOnlineComesToTheReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		machines, hosts := []machine(nil), []string{"a", "b", "c", "d"}[:rapid.IntRange(1, 4).Draw(t, "machines")]
+		p := &problem{}
+		for _, h := range hosts {
+			slots, speed := rapid.Int64Range(4, 12).Draw(t, "slots"), rapid.SampledFrom([]float64{1, 1.5, 2, 3}).Draw(t, "speed")
+			machines = append(machines, machine{h, speed, records.NewResource(slots, slots)})
+			p.slots, p.speed = append(p.slots, float64(slots)), append(p.speed, speed)
+		}
+		var jobs []job
+		for range rapid.IntRange(1, 4).Draw(t, "jobs") {
+			j := job{tasks: 2000, length: 1000, size: records.NewResource(1, 1)}
+			row := make([]bool, len(hosts))
+			for m := range row {
+				if row[m] = rapid.Bool().Draw(t, "may"); row[m] {
+					j.hosts = append(j.hosts, hosts[m])
+				}
+			}
+			if len(j.hosts) == 0 {
+				for m := range row {
+					row[m] = true
+				}
+			}
+			jobs = append(jobs, j)
+			p.may, p.weight, p.size = append(p.may, row), append(p.weight, 1), append(p.size, 1)
+		}
+		p.finish()
+		want, err := p.fill()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWorld(t, eunomia.Name, machines, jobs)
+		w.spread = .3
+		sums, n := make([]float64, len(jobs)), 0.
+		w.observe = func(now int64) {
+			if now < 5000 || now > 15000 {
+				return
+			}
+			n++
+			for i := range sums {
+				sums[i] += w.share(i)
+			}
+		}
+		w.until = 15000
+		w.run()
+		fastest := 0.
+		for _, s := range p.speed {
+			fastest = max(fastest, s)
+		}
+		for i := range sums {
+			if got, task := sums[i]/n, fastest/p.alone[i]; got < want[i]-1.1*task {
+				t.Errorf("job %d has %.3f of its progress alone, the reference %.3f of %v, and a task is %.3f", i, got, want[i], want, task)
+			}
+		}
+	})
+}
