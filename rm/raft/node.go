@@ -15,6 +15,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 	hraft "github.com/hashicorp/raft"
 	"github.com/sirupsen/logrus"
+
+	"heddle/rm/raft/compact"
 )
 
 // ErrNotLeader is returned to proposals of a member that doesn't lead, or leads no more. It is then unknown whether the proposal
@@ -64,6 +66,7 @@ type Config struct {
 	// followers that lag.
 	SnapshotThreshold uint64
 	TrailingLogs      uint64
+	Disk              compact.Config // what the log may take of it
 
 	Listener net.Listener // where other members connect; closed with the node. nil for a group of one
 	TLS      *tls.Config  // from CertificateTLS or SecretTLS; nil is plain, which reaches members on this machine only
@@ -84,6 +87,7 @@ type Node struct {
 	snapshots hraft.SnapshotStore
 	stream    *stream // nil in a group of one
 	transport transport
+	keeper    *compact.Keeper
 	dir       *folder
 	terms     *terms
 	down      chan struct{} // closed when raft has stopped, or does nothing more
@@ -139,10 +143,11 @@ func (n *Node) open(fsm FSM) error {
 	n.terms = newTerms()
 	n.log.patience = cmp.Or(n.cfg.diskPatience, diskPatience)
 	n.log.hangs = n.diskHangs
+	n.keeper = compact.NewKeeper(n.cfg.Disk, n.cfg.Dir, n.log.segments, n.log, n.snapshots, n.cfg.Log)
 	conf := n.cfg.raft()
 	conf.Logger = logger
 	conf.NotifyCh = n.terms.in
-	if n.raft, err = hraft.NewRaft(conf, adapter{fsm, &n.sources}, n.log, n.log, n.snapshots, n.transport); err != nil {
+	if n.raft, err = hraft.NewRaft(conf, adapter{fsm, n}, n.log, n.log, n.snapshots, n.transport); err != nil {
 		return err
 	}
 	close(n.up)
@@ -153,6 +158,8 @@ func (n *Node) open(fsm FSM) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	n.ending = cancel
+	n.background.Go(func() { n.keeper.Run(ctx, n.raft, conf.TrailingLogs) })
+	n.background.Go(func() { n.keeper.Watch(ctx) })
 	if n.stream != nil {
 		n.background.Go(n.stream.serve)
 		n.background.Go(func() { n.form(ctx) })
@@ -274,6 +281,9 @@ func (n *Node) Leader() string {
 // LastContact returns when this member last heard from a leader; the zero time if never.
 func (n *Node) LastContact() time.Time { return n.raft.LastContact() }
 
+// Space describes the disk of the log and the snapshots, as it was within the last second.
+func (n *Node) Space() compact.Space { return n.keeper.Space() }
+
 // Stats returns hashicorp/raft's own figures: term, last_log_index, commit_index, applied_index, …
 func (n *Node) Stats() map[string]string { return n.raft.Stats() }
 
@@ -318,24 +328,30 @@ func (n *Node) release() error {
 
 type adapter struct {
 	FSM
-	sources *sources
+	node *Node
 }
 
-func (a adapter) Apply(l *hraft.Log) any { return a.FSM.Apply(Entry{l.Data, a.sources.of(l.Data)}) }
+func (a adapter) Apply(l *hraft.Log) any {
+	return a.FSM.Apply(Entry{l.Data, a.node.sources.of(l.Data)})
+}
 
 func (a adapter) Snapshot() (hraft.FSMSnapshot, error) {
 	write, err := a.FSM.Snapshot()
-	return snapshot(write), err
+	return snapshot{write, a.node.keeper}, err
 }
 
 func (a adapter) Restore(r io.ReadCloser) error {
 	return errors.Join(a.FSM.Restore(r), r.Close())
 }
 
-type snapshot func(io.Writer) error
+type snapshot struct {
+	write  func(io.Writer) error
+	keeper *compact.Keeper
+}
 
+// Persist implements hraft.FSMSnapshot.
 func (s snapshot) Persist(sink hraft.SnapshotSink) error {
-	if err := s(sink); err != nil {
+	if err := s.write(s.keeper.Sparing(sink)); err != nil {
 		return errors.Join(err, sink.Cancel())
 	}
 	return sink.Close()

@@ -14,6 +14,8 @@ import (
 	"github.com/hashicorp/raft-wal/metadb"
 	"github.com/hashicorp/raft-wal/segment"
 	"github.com/hashicorp/raft-wal/types"
+
+	"heddle/rm/raft/compact"
 )
 
 // store is the log, and raft's metadata beside it. The first failed write ends it: only another process that reads the disk anew
@@ -22,8 +24,9 @@ import (
 type store struct {
 	*wal.WAL
 	disk
-	log    hclog.Logger
-	failed chan struct{} // closed with the first failure
+	log      hclog.Logger
+	segments *compact.Segments
+	failed   chan struct{} // closed with the first failure
 	// hangs is called when a write has taken longer than patience, and goes on.
 	hangs    func()
 	patience time.Duration
@@ -55,7 +58,7 @@ func openStore(dir string, d disk, logger hclog.Logger) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &store{disk: d, log: logger, failed: make(chan struct{}), hangs: func() {}, patience: time.Hour}
+	s := &store{disk: d, log: logger, segments: compact.NewSegments(dir), failed: make(chan struct{}), hangs: func() {}, patience: time.Hour}
 	state, err := d.meta.Load(dir)
 	if err == nil {
 		err = mend(dir, state, d.meta, logger)
@@ -144,7 +147,7 @@ func (m watchedMeta) CommitState(state types.PersistentState) error {
 	return m.store.write(func() error { return m.MetaStore.CommitState(state) })
 }
 
-// watchedFiler does the same for segment files.
+// watchedFiler does the same for segment files, and tells the store's segments of them.
 type watchedFiler struct {
 	types.SegmentFiler
 	store *store
@@ -153,5 +156,20 @@ type watchedFiler struct {
 // Create implements types.SegmentFiler.
 func (f watchedFiler) Create(info types.SegmentInfo) (types.SegmentWriter, error) {
 	w, err := f.SegmentFiler.Create(info)
+	if err == nil {
+		f.store.segments.Begin(info)
+	}
 	return w, f.store.fail(err)
+}
+
+// Open implements types.SegmentFiler.
+func (f watchedFiler) Open(info types.SegmentInfo) (types.SegmentReader, error) {
+	f.store.segments.Begin(info)
+	return f.SegmentFiler.Open(info)
+}
+
+// RecoverTail implements types.SegmentFiler.
+func (f watchedFiler) RecoverTail(info types.SegmentInfo) (types.SegmentWriter, error) {
+	f.store.segments.Begin(info)
+	return f.SegmentFiler.RecoverTail(info)
 }
