@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
 )
 
 // A leader knows when a container was asked for and granted, and what its node reported at its end. So does the next leader.
@@ -30,7 +31,7 @@ func TestTimesOfContainers(t *testing.T) {
 				t.Errorf("%v was asked for at %d, not %d", id, c.Asked, began)
 			}
 			end := ended(id, 0)
-			end.Times = ledger.NewContainerTimes(1500, 1000, 900, 10)
+			end.Times = ledgerpb.NewContainerTimes(1500, 1000, 900, 10)
 			reports = append(reports, end)
 		}
 		if len(reports) < 2 {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -15,7 +16,9 @@ func (s *State) applicationSubmitted(now int64, c *ledgerpb.ApplicationSubmitted
 	if s.Apps[id] != nil {
 		return fmt.Errorf("%v was submitted already", id)
 	}
-	s.Apps[id] = newApplication(c, now)
+	app := newApplication(c, now)
+	s.Apps[id] = app
+	app.weigh(s)
 	if id.ClusterTimestamp == s.Timestamp {
 		s.Issued.Remove(id.ID)
 	}
@@ -43,12 +46,11 @@ func (s *State) applicationIDIssued(c *ledgerpb.ApplicationIdIssued) error {
 }
 
 func newApplication(c *ledgerpb.ApplicationSubmitted, now int64) *Application {
-	return &Application{
+	a := &Application{
 		ID:             appID(c.GetApp()),
 		User:           c.GetUser(),
 		Queue:          c.GetQueue(),
 		Priority:       c.GetPriority(),
-		Context:        c.GetContext(),
 		MaxAttempts:    c.GetMaxAttempts(),
 		AMResource:     amounts(c.GetAmResource()),
 		Expires:        c.GetExpires(),
@@ -56,6 +58,8 @@ func newApplication(c *ledgerpb.ApplicationSubmitted, now int64) *Application {
 		LogAggregation: pb.LogAggregationStatus_LOG_NOT_START,
 		SubmitTime:     now,
 	}
+	a.setContext(c.GetContext())
+	return a
 }
 
 func (s *State) app(r *ledgerpb.AppRef) (*Application, error) {
@@ -98,6 +102,7 @@ func (s *State) applicationUpdated(c *ledgerpb.ApplicationUpdated) error {
 	if c.LogAggregation != nil {
 		app.LogAggregation = pb.LogAggregationStatus(c.GetLogAggregation())
 	}
+	app.weigh(s)
 	return nil
 }
 
@@ -122,8 +127,9 @@ func (s *State) applicationEnded(now int64, c *ledgerpb.ApplicationEnded) error 
 	app.Diagnostics = c.GetDiagnostics()
 	app.FinishTime = now
 	if s.Version >= 2 {
-		app.Context = remains(app.Context)
+		app.setContext(limit.Remains(app.Context))
 	}
+	app.weigh(s)
 	if len(app.Attempts) > 0 {
 		s.Ended[state]++
 	}
@@ -149,6 +155,7 @@ func (s *State) applicationsForgotten(c *ledgerpb.ApplicationsForgotten) error {
 		case !app.State.Ended():
 			errs = append(errs, fmt.Errorf("%v can't be forgotten: it is %v", app.ID, app.State))
 		default:
+			s.Kept.Remove(&app.counted, app.User)
 			delete(s.Apps, app.ID)
 		}
 	}

@@ -34,6 +34,7 @@ func (s *State) attemptStarted(now int64, c *ledgerpb.AttemptStarted) error {
 		app.forgetAttempts()
 	}
 	app.State = AppAccepted
+	app.weigh(s)
 	return nil
 }
 
@@ -90,6 +91,7 @@ func (s *State) attemptRegistered(now int64, c *ledgerpb.AttemptRegistered) erro
 	t.State = AttemptRunning
 	t.Host, t.RPCPort, t.TrackingURL = c.GetHost(), c.GetRpcPort(), c.GetTrackingUrl()
 	app.State = AppRunning
+	app.weigh(s)
 	return nil
 }
 
@@ -106,6 +108,7 @@ func (s *State) attemptFinishing(now int64, c *ledgerpb.AttemptFinishing) error 
 	app.FinalStatus = t.FinalStatus
 	app.Diagnostics = t.Diagnostics
 	app.FinishTime = now
+	app.weigh(s)
 	return nil
 }
 
@@ -135,5 +138,6 @@ func (s *State) attemptEnded(now int64, c *ledgerpb.AttemptEnded) error {
 			drop(now, app, cont, records.ExitKilledByResourceManager)
 		}
 	}
+	app.weigh(s)
 	return nil
 }

@@ -3,8 +3,10 @@ package ledger
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 
+	"heddle/rm/ledger/kept"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/records"
 )
@@ -39,6 +41,7 @@ func (s *State) Check() error {
 		}
 	}
 	c.counts(s)
+	c.kept(s)
 	return errors.Join(c.errs...)
 }
 
@@ -167,6 +170,28 @@ func (c *check) attempts(app *Application) {
 		if am := t.AMContainer; am != (records.ContainerID{}) && (am.Attempt != t.ID || am.Sequence() > t.LastSequence) {
 			c.bad("%v has %v as its ApplicationMaster's, and is at %d", t.ID, am, t.LastSequence)
 		}
+	}
+}
+
+// kept verifies the counts of what requests have left behind.
+func (c *check) kept(s *State) {
+	sums := &State{Kept: kept.New()}
+	for _, app := range s.Apps {
+		again := Application{User: app.User, Queue: app.Queue, State: app.State, Diagnostics: app.Diagnostics, Attempts: app.Attempts}
+		again.setContext(app.Context)
+		for cont := range app.Containers.All() {
+			again.reportBytes += int64(len(cont.Diagnostic))
+		}
+		again.weigh(sums)
+	}
+	for _, n := range s.Nodes {
+		sums.Kept.Node(n.bytes())
+	}
+	for _, d := range s.Delegations {
+		sums.Kept.Token(d.Identifier, 1)
+	}
+	if !reflect.DeepEqual(sums.Kept, s.Kept) {
+		c.bad("requests have left %+v behind, and the counts say %+v", sums.Kept, s.Kept)
 	}
 }
 

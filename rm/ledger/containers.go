@@ -42,6 +42,7 @@ func (s *State) allocate(now int64, app *Application, t *Attempt, g *ledgerpb.Gr
 		t.AMContainer, t.AMNode = cont.ID, cont.Node
 		t.AMHTTPAddress = node.HTTPAddress()
 		t.State = AttemptAllocated
+		app.weigh(s)
 	}
 	return nil
 }
@@ -162,12 +163,13 @@ func (s *State) containerConfirmed(c *ledgerpb.ContainerConfirmed) error {
 	return nil
 }
 
-// drop ends a container if it lives, and forgets it.
+// drop ends a container if it lives, and forgets it. Its application has to be weighed afterwards, unless the container lived.
 func drop(now int64, app *Application, c *Container, exit int32) {
 	c = app.Containers.mutable(c.ID)
 	if c.Live() {
 		finish(now, app, c, exit)
 	}
+	app.reportBytes -= int64(len(c.Diagnostic))
 	app.Containers.remove(c.ID)
 	app.remember(c)
 }
@@ -220,6 +222,7 @@ func (s *State) Complete(now int64, done *ledgerpb.Completion) error {
 	}
 	finish(now, app, cont, done.GetExitStatus())
 	cont.Diagnostic = done.GetDiagnostics()
+	app.report(s, len(cont.Diagnostic))
 	return nil
 }
 
@@ -228,6 +231,7 @@ func (s *State) containersReported(c *ledgerpb.ContainersReported) error {
 		if cont.Live() {
 			return fmt.Errorf("%v can't be forgotten: it lives", cont.ID)
 		}
+		app.report(s, -len(cont.Diagnostic))
 		app.Containers.remove(cont.ID)
 		app.remember(cont)
 		return nil

@@ -123,7 +123,7 @@ func TestContainersAreSuspendedAndResumedWhileTheyLive(t *testing.T) {
 
 func TestEndOfAContainer(t *testing.T) {
 	s := world(t)
-	done := &ledgerpb.Completion{Container: ContainerRef(task), ExitStatus: 7, Diagnostics: "out of luck", Times: NewContainerTimes(500, 400, 300, 0)}
+	done := &ledgerpb.Completion{Container: ContainerRef(task), ExitStatus: 7, Diagnostics: "out of luck", Times: ledgerpb.NewContainerTimes(500, 400, 300, 0)}
 	end := &ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{Completions: []*ledgerpb.Completion{done}}}
 	expect(t, s, 2030, end, func(want *State) {
 		a, n, c := want.Apps[app(1)], want.Nodes[node1], want.Container(task)

@@ -22,6 +22,7 @@ func (s *State) delegationIssued(c *ledgerpb.DelegationIssued) error {
 		return fmt.Errorf("delegation token %d was issued already", seq)
 	}
 	s.Delegations[seq] = Delegation{Identifier: c.GetIdentifier(), Password: c.GetPassword(), RenewBy: c.GetRenewBy()}
+	s.Kept.Token(c.GetIdentifier(), 1)
 	s.LastDelegation = max(s.LastDelegation, seq)
 	return nil
 }
@@ -43,7 +44,10 @@ func (s *State) delegationsEnded(c *ledgerpb.DelegationsEnded) error {
 		}
 	}
 	for _, seq := range c.GetSequences() {
-		delete(s.Delegations, seq)
+		if d, ok := s.Delegations[seq]; ok { // a command may name one twice
+			s.Kept.Token(d.Identifier, -1)
+			delete(s.Delegations, seq)
+		}
 	}
 	return nil
 }

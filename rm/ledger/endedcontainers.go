@@ -32,15 +32,3 @@ func (c *Container) times(now int64, t *ledgerpb.ContainerTimes) {
 		Launched: c.ago(now, t.GetLaunched()), Ended: c.ago(now, t.GetEnded()),
 	}
 }
-
-// NewContainerTimes makes the ledger's form of a node's report. Each argument is ms ago, or negative if unknown.
-func NewContainerTimes(accepted, localized, launched, ended int64) *ledgerpb.ContainerTimes {
-	return &ledgerpb.ContainerTimes{Accepted: plusOne(accepted), Localized: plusOne(localized), Launched: plusOne(launched), Ended: plusOne(ended)}
-}
-
-func plusOne(ms int64) int64 {
-	if ms < 0 {
-		return 0
-	}
-	return ms + 1
-}

@@ -39,7 +39,7 @@ func TestPastContainers(t *testing.T) {
 // What a node says of the past can't lie before the grant.
 func TestTimesWithinTheLifeOfAContainer(t *testing.T) {
 	c := Container{Allocated: 1000}
-	c.times(2000, NewContainerTimes(1<<62, 1001, -5, 999))
+	c.times(2000, ledgerpb.NewContainerTimes(1<<62, 1001, -5, 999))
 	if want := (Times{Accepted: 1000, Localized: 1000, Ended: 1001}); c.Times != want {
 		t.Errorf("%+v", c.Times)
 	}

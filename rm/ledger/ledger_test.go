@@ -69,7 +69,7 @@ func allocate(id records.ContainerID, am bool) *ledgerpb.Command {
 
 func complete(id records.ContainerID, exit int32) *ledgerpb.Command {
 	return &ledgerpb.Command{ContainersCompleted: &ledgerpb.ContainersCompleted{
-		Completions: []*ledgerpb.Completion{{Container: ContainerRef(id), ExitStatus: exit, Times: NewContainerTimes(900, 800, -1, 0)}},
+		Completions: []*ledgerpb.Completion{{Container: ContainerRef(id), ExitStatus: exit, Times: ledgerpb.NewContainerTimes(900, 800, -1, 0)}},
 	}}
 }
 

@@ -41,6 +41,8 @@ func (s *State) nodeRegistered(now int64, c *ledgerpb.NodeRegistered) error {
 	if n == nil {
 		n = &Node{ID: id}
 		s.Nodes[id] = n
+	} else {
+		s.Kept.Node(-n.bytes())
 	}
 	n.HTTPPort, n.httpAddress = c.GetHttpPort(), ""
 	if n.HTTPPort != 0 {
@@ -55,6 +57,7 @@ func (s *State) nodeRegistered(now int64, c *ledgerpb.NodeRegistered) error {
 	n.HealthReport = ""
 	n.DecommissionDeadline = 0
 	n.RegisteredAt = now
+	s.Kept.Node(n.bytes())
 	return nil
 }
 
@@ -71,7 +74,9 @@ func (s *State) nodeUpdated(c *ledgerpb.NodeUpdated) error {
 		n.Capability = amounts(c.GetCapability())
 	}
 	if c.HealthReport != nil {
+		s.Kept.Node(-n.bytes())
 		n.HealthReport = c.GetHealthReport()
+		s.Kept.Node(n.bytes())
 	}
 	if c.DecommissionDeadline != nil {
 		n.DecommissionDeadline = c.GetDecommissionDeadline()
@@ -88,6 +93,7 @@ func (s *State) nodeForgotten(c *ledgerpb.NodeForgotten) error {
 	if len(n.Containers) > 0 {
 		return fmt.Errorf("node %v can't be forgotten: %d containers live on it", id, len(n.Containers))
 	}
+	s.Kept.Node(-n.bytes())
 	delete(s.Nodes, id)
 	return nil
 }

@@ -245,7 +245,9 @@ func (s *State) restoreNode(r *ledgerpb.Node) error {
 	}
 	n := s.Nodes[nodeID(r.GetRegistered().GetNode())]
 	n.State = pb.NodeState(r.GetState())
+	s.Kept.Node(-n.bytes())
 	n.HealthReport = r.GetHealthReport()
+	s.Kept.Node(n.bytes())
 	n.DecommissionDeadline = r.GetDecommissionDeadline()
 	return nil
 }
@@ -358,6 +360,7 @@ func (s *State) restoreApplication(r *ledgerpb.Application) error {
 		}
 	}
 	s.Apps[a.ID] = a
+	a.weigh(s)
 	return nil
 }
 
@@ -412,6 +415,7 @@ func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
 		return err
 	}
 	c = a.Containers.Put(c)
+	a.reportBytes += int64(len(c.Diagnostic))
 	if !c.Live() {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"heddle/rm/ledger/issued"
+	"heddle/rm/ledger/kept"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/recent"
 	"heddle/yarn/pb"
@@ -54,6 +55,8 @@ type State struct {
 
 	// Granted counts the grants of the last second that this member has seen. It isn't replicated.
 	Granted recent.Count
+	// Kept counts what requests have left here. It follows from the rest.
+	Kept kept.Counts
 }
 
 // QueueConf is a configuration of queues that was put on record, from a leader's files or by a change at run time.
@@ -187,6 +190,9 @@ type Application struct {
 	PreemptedSeconds    records.Resource
 	PreemptedContainers int64 // ApplicationMasters excluded
 	PreemptedAMs        int64
+
+	contextBytes, reportBytes int64 // of Context, and of the texts of ends that are not acknowledged
+	counted                   kept.Application
 }
 
 // Current is the newest attempt, nil before the first.
@@ -333,6 +339,8 @@ func New() *State {
 		Nodes: map[records.NodeID]*Node{},
 
 		Delegations: map[int32]Delegation{},
+
+		Kept: kept.New(),
 	}
 }
 
@@ -390,6 +398,7 @@ func (s *State) Clone() *State {
 	}
 	c.Delegations = maps.Clone(s.Delegations)
 	c.Issued = s.Issued.Clone()
+	c.Kept = s.Kept.Clone()
 	return &c
 }
 

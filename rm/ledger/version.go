@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 )
 
 // Version is the newest version of the ledger that this program can apply, and can write once all members can. The versions:
@@ -69,10 +70,11 @@ func (s *State) versionRaised(c *ledgerpb.LedgerVersionRaised) error {
 	s.Version, s.Release = c.GetVersion(), c.GetRelease()
 	for _, app := range s.Apps {
 		if app.State.Ended() {
-			app.Context = remains(app.Context)
+			app.setContext(limit.Remains(app.Context))
 		} else if len(app.Attempts) > 0 {
 			app.forgetAttempts()
 		}
+		app.weigh(s)
 	}
 	return nil
 }

@@ -181,7 +181,7 @@ func TestWhatEndedApplicationsKeep(t *testing.T) {
 		if set.want == nil {
 			set.set(want, limit.MaxName)
 		}
-		if got := remains(submitted); !proto.Equal(got, want) {
+		if got := limit.Remains(submitted); !proto.Equal(got, want) {
 			t.Errorf("%s: %v", what, got)
 		}
 	}

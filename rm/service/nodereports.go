@@ -8,7 +8,6 @@ import (
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/leader/warming"
-	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
 	"heddle/rm/service/stages"
@@ -95,7 +94,7 @@ func containerTimes(c *pb.ContainerStatus) *ledgerpb.ContainerTimes {
 		}
 		return ms
 	}
-	return ledger.NewContainerTimes(ago(t.HasAccepted(), t.GetAccepted()), ago(t.HasLocalized(), t.GetLocalized()),
+	return ledgerpb.NewContainerTimes(ago(t.HasAccepted(), t.GetAccepted()), ago(t.HasLocalized(), t.GetLocalized()),
 		ago(t.HasLaunched(), t.GetLaunched()), ago(t.HasEnded(), t.GetEnded()))
 }
 

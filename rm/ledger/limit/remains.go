@@ -1,0 +1,31 @@
+package limit
+
+import "heddle/yarn/pb"
+
+// Remains is what an ended application keeps of its submission: what lists, reports and rights need. The rest (files, environment,
+// commands, credentials) was for starting its ApplicationMaster, and is nobody's business any more.
+func Remains(ctx *pb.ApplicationSubmissionContext) *pb.ApplicationSubmissionContext {
+	kept := &pb.ApplicationSubmissionContext{}
+	if ctx.HasApplicationId() {
+		kept.SetApplicationId(ctx.GetApplicationId())
+	}
+	if ctx.HasApplicationName() {
+		kept.SetApplicationName(Head(ctx.GetApplicationName(), MaxName))
+	}
+	if ctx.HasApplicationType() {
+		kept.SetApplicationType(Head(ctx.GetApplicationType(), MaxName))
+	}
+	if ctx.HasNodeLabelExpression() {
+		kept.SetNodeLabelExpression(Head(ctx.GetNodeLabelExpression(), MaxName))
+	}
+	if ctx.HasUnmanagedAm() {
+		kept.SetUnmanagedAm(ctx.GetUnmanagedAm())
+	}
+	kept.SetApplicationTags(ctx.GetApplicationTags())
+	if lists := ctx.GetAmContainerSpec().GetApplication_ACLs(); len(lists) > 0 {
+		spec := &pb.ContainerLaunchContext{}
+		spec.SetApplication_ACLs(lists)
+		kept.SetAmContainerSpec(spec)
+	}
+	return kept
+}
