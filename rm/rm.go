@@ -21,8 +21,10 @@ import (
 	"heddle/rm/leader/delegation"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/rm/queue"
 	"heddle/rm/raft"
+	"heddle/rm/raft/compact"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/service"
 	"heddle/rm/topology"
@@ -345,7 +347,7 @@ func (r *ResourceManager) lead(term context.Context) error {
 	r.refreshAll()
 	l := leader.New(leader.Config{
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Wall: time.Now, Past: &r.replica.times,
-		NewKey: r.newKey, Versions: r.versions, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
+		Disk: r.disk, NewKey: r.newKey, Versions: r.versions, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
 		Record: r.record, RecordedQueues: r.source,
 	})
 	var waiting sync.WaitGroup
@@ -366,6 +368,20 @@ func (r *ResourceManager) lead(term context.Context) error {
 	r.log.WithError(err).Info("leading no more")
 	return err
 }
+
+// disk returns how much space is left for the log.
+func (r *ResourceManager) disk() limit.Disk {
+	switch s := r.raft.Space(); {
+	case s.Full():
+		return limit.DiskFull
+	case s.Low():
+		return limit.DiskLow
+	}
+	return limit.DiskFine
+}
+
+// Space describes the file system of the log and the snapshots.
+func (r *ResourceManager) Space() compact.Space { return r.raft.Space() }
 
 // abdicate makes another member lead if this one can't although its term goes on. An error says that no member takes over. Then this
 // process has to end: raft would take it for the leader, and the group would elect no other.

@@ -18,6 +18,7 @@ import (
 	"heddle/rm/leader/lending"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
+	"heddle/rm/raft/compact"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/yarn/records"
 )
@@ -67,6 +68,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		},
 
 		MaxSubmission: c.Int("heddle.submission.max-bytes"),
+		Bounds:        bounds(c),
 
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),
@@ -160,6 +162,10 @@ func raftConfig(c *conf.Config, id string) (raft.Config, error) {
 		SnapshotInterval:  c.Duration("heddle.raft.snapshot-interval-ms"),
 		SnapshotThreshold: uint64(c.Int("heddle.raft.snapshot-threshold")),
 		TrailingLogs:      uint64(c.Int("heddle.raft.trailing-logs")),
+		Disk: compact.Config{
+			Snapshot: int64(c.Int("heddle.raft.snapshot-mb")) << 20, Trailing: int64(c.Int("heddle.raft.trailing-mb")) << 20,
+			MinFree: int64(c.Int("heddle.raft.min-free-mb")) << 20,
+		},
 	}
 	for _, m := range c.RMIDs() {
 		a, err := c.RaftAddress(m)

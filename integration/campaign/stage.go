@@ -53,6 +53,7 @@ func siteOf(group string) map[string]string {
 		"heddle.cgroup.root":                              "/" + group,
 		"heddle.raft.snapshot-threshold":                  "500",
 		"heddle.raft.snapshot-interval-ms":                "500",
+		"heddle.raft.min-free-mb":                         "64", // of diskBytes
 		"yarn.scheduler.minimum-allocation-mb":            strconv.Itoa(containerMB),
 		"yarn.resourcemanager.max-completed-applications": "1000000",
 		"yarn.scheduler.capacity.maximum-applications":    "1000000",

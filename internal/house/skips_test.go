@@ -29,6 +29,7 @@ var skips = map[string]map[string]int{
 		"integration/attacks/target_test.go":       1,
 		"integration/campaign/seeds_test.go":       1,
 		"integration/chaos/hungdisk_linux_test.go": 1,
+		"integration/chaos/floods_linux_test.go":   1,
 		"integration/cli/standalone_test.go":       1,
 		"integration/faults/node_test.go":          1,
 		"integration/hadoop/restart_test.go":       1, // and Hadoop a program of root's

@@ -143,10 +143,14 @@ func (as *applications) endApp(
 	as.forgetOld()
 }
 
-// forgetOld drops the applications that ended longest ago when there are too many.
+// forgetOld drops the applications that ended longest ago when there are too many, or when they take too much memory.
 func (as *applications) forgetOld() {
 	ended := len(as.work.Apps) - len(as.apps)
-	if ended <= as.Settings.MaxCompleted {
+	excess := as.work.Kept.Ended() - as.Settings.Bounds.EndedBytes
+	if as.Settings.Bounds.EndedBytes == 0 {
+		excess = 0
+	}
+	if ended <= as.Settings.MaxCompleted && excess <= 0 {
 		return
 	}
 	var oldest []*ledger.Application
@@ -159,7 +163,11 @@ func (as *applications) forgetOld() {
 		return cmp.Or(cmp.Compare(a.FinishTime, b.FinishTime), a.ID.Compare(b.ID))
 	})
 	var refs []*ledgerpb.AppRef
-	for _, app := range oldest[:len(oldest)-as.Settings.MaxCompleted] {
+	for i, app := range oldest {
+		if i >= len(oldest)-as.Settings.MaxCompleted && excess <= 0 {
+			break
+		}
+		excess -= app.Bytes()
 		refs = append(refs, ledger.AppRef(app.ID))
 	}
 	as.Enter(&ledgerpb.Command{ApplicationsForgotten: &ledgerpb.ApplicationsForgotten{Apps: refs}})

@@ -335,7 +335,7 @@ func (l *lasting) trySubmission(t *testing.T, user, queue, name, url, diagnostic
 	_ = w.Finish(attempt, pb.FinalApplicationStatus(number), diagnostics, url)
 	_ = w.Kill(id, diagnostics)
 	_, _ = w.Move(id, queue)
-	_ = w.Delegations().Issue(func(delegation.Draft) ([]byte, []byte) { return []byte(user), []byte(name) })
+	_ = w.Delegations().Issue(delegation.Names{Owner: user, Renewer: name}, func(delegation.Draft) ([]byte, []byte) { return []byte(user), []byte(name) })
 	_ = w.Hosts().RefreshNodes(&hosts.Lists{}, true, 0)
 	l.holds(t)
 }

@@ -33,6 +33,7 @@ import (
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
@@ -91,6 +92,9 @@ type Settings struct {
 	// MaxSubmission is the size of the largest context of a submission, in bytes; 0 is what a command can hold.
 	MaxSubmission int
 
+	// Bounds are how much requests may leave behind in the ledger.
+	Bounds limit.Bounds
+
 	MaxTags      int // of an application; 0 means no limit, as does 0 of the next ones
 	MaxTagLength int // in characters
 	MaxRequests  int // of an application that differ in priority or allocation request id
@@ -115,6 +119,8 @@ type Config struct {
 	// the ledger said. Nobody changes the batch any more.
 	Propose  func(*ledgerpb.Batch) (wait func() error)
 	Launcher Launcher
+	// Disk says how much space is left for the log; nil: enough.
+	Disk func() limit.Disk
 	// Versions finds the newest version of the ledger that all members can apply; it may be slow. nil leaves it as it is.
 	Versions func(context.Context) (int32, error)
 	// Tokens renews what others than this ResourceManager have issued; nil if nothing does.
@@ -197,7 +203,9 @@ func New(cfg Config) *Leader {
 	queues := queueconf.New(c, c.work, queueconf.Config{
 		Source: cfg.Settings.QueueSource, Scheduler: heldQueues{c}, Publish: c.Settings.Live.Set, Log: cfg.Log,
 	})
-	issuer := delegation.NewIssuer(c, c.work, cfg.Settings.DelegationLifetime, cfg.Settings.DelegationRenewal)
+	issuer := delegation.NewIssuer(c, c.work, delegation.IssuerConfig{
+		Lifetime: cfg.Settings.DelegationLifetime, Interval: cfg.Settings.DelegationRenewal, Bounds: cfg.Settings.Bounds, Disk: c.Disk,
+	})
 	carried := delegation.NewCarried(c, c.work, issuer, cfg.Tokens, cfg.Settings.TokenCalls, cfg.Log)
 	requests := &request.Checker{Config: request.Config{
 		Scheduler: c.sched, Types: cfg.Settings.Types, Queues: heldQueues{c}.Tree,
@@ -249,6 +257,9 @@ func newCore(cfg Config) *core {
 	if cfg.Settings.Queues == nil {
 		cfg.Settings.Queues = queue.Default(queue.Capacity)
 	}
+	if cfg.Disk == nil {
+		cfg.Disk = func() limit.Disk { return limit.DiskFine }
+	}
 	if cfg.Settings.Live == nil {
 		cfg.Settings.Live = queue.NewLive(cfg.Settings.Queues)
 	}
@@ -262,6 +273,7 @@ func newCore(cfg Config) *core {
 		nodes:    map[records.NodeID]*nodeSoft{},
 		nodeOf:   map[scheduler.NodeHandle]*nodeSoft{},
 	}
+	c.SetBounds(cfg.Settings.Bounds)
 	c.began = c.Now()
 	c.division = division.NewNodes(cfg.Settings.Division, 0)
 	c.inputs = warming.New(c, c.work, warming.Config{Deliver: func(id records.NodeID, o warming.Order) { c.toNode(id).Warm(o) }, Staged: c.noteStaged})

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/noderecords"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
@@ -67,6 +68,10 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	err := ns.Do(func() error {
 		if against := ns.hosts.Disallowed(r.Node, r.Names, r.Address); against != "" {
 			ns.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
+			reply = shutdown("%s", against)
+			return nil
+		}
+		if against := noderecords.Full(ns.work, ns.Settings.Bounds, r.Node); against != "" {
 			reply = shutdown("%s", against)
 			return nil
 		}

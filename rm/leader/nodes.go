@@ -8,6 +8,7 @@ import (
 
 	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/noderecords"
 	"heddle/rm/leader/nodespeed"
 	"heddle/rm/leader/opportunity"
 	"heddle/rm/leader/outputs"
@@ -127,7 +128,7 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 	}})
 	ns.tellNodes(id, pb.NodeUpdateType_NODE_UNUSABLE)
 	ns.AfterCommit(func() { ns.nodeSessions.Drop(id) })
-	ns.forgetNodes()
+	noderecords.Forget(ns.work, len(ns.nodes), func(id records.NodeID) bool { return ns.nodes[id] != nil }, ns.Enter)
 	ns.Log.WithField("node", id).WithField("state", records.NodeStateName(state)).Warn("node is gone")
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/rm/leader/noderecords"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -171,14 +172,14 @@ func TestNodesOnPortsOfTheirOwnDontAddUp(t *testing.T) {
 	run(t, func(w *world) {
 		stays := w.node(0)
 		var last records.NodeID
-		for i := range maxGone + 50 {
+		for i := range noderecords.MaxGone + 50 {
 			last = w.node(i + 1)
 			if err := w.UnregisterNode(last, atHome); err != nil {
 				t.Fatal(err)
 			}
 		}
 		s := w.state()
-		if len(s.Nodes) != maxGone+1 || s.Nodes[stays] == nil || s.Nodes[last] == nil || s.Nodes[nodeID(1)] != nil {
+		if len(s.Nodes) != noderecords.MaxGone+1 || s.Nodes[stays] == nil || s.Nodes[last] == nil || s.Nodes[nodeID(1)] != nil {
 			t.Errorf("%d nodes; the first, last and live ones: %v, %v, %v", len(s.Nodes), s.Nodes[nodeID(1)], s.Nodes[last], s.Nodes[stays])
 		}
 		w.same()

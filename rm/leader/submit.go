@@ -86,7 +86,13 @@ func (as *applications) submitNew(id records.ApplicationID, user string, ctx *pb
 	if as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, path) {
 		return refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, as.placement.Closed(path, queueOf(ctx)))
 	}
-	return as.Do(func() error { return as.submit(id, user, path, against, ctx) })
+	takes := request.Takes{Size: proto.Size(ctx), Memory: limit.Footprint(ctx)}
+	return as.Do(func() error {
+		if err := takes.Fit(as.work, as.Settings.Bounds, as.Disk(), id, user); err != nil {
+			return err
+		}
+		return as.submit(id, user, path, against, ctx)
+	})
 }
 
 // notAName says why a string is no name.
@@ -103,13 +109,8 @@ func (as *applications) checkSubmission(id records.ApplicationID, user string, c
 	if err := proto.CheckInitialized(ctx); err != nil {
 		return refusal.New(refusal.Refused, "%v can't be submitted: %v", id, err)
 	}
-	most := limit.MaxCommand - 4*limit.MaxName
-	if limit := as.Settings.MaxSubmission; limit > 0 {
-		most = min(most, limit)
-	}
-	if size := proto.Size(ctx); size > most {
-		return refusal.New(refusal.Refused, "%v can't be submitted: its submission context has %d bytes, and may have %d. Put large content into files "+
-			"(local resources), or have the ResourceManager's administrator raise heddle.submission.max-bytes", id, size, most)
+	if err := request.CheckSize(id, proto.Size(ctx), as.Settings.MaxSubmission); err != nil {
+		return err
 	}
 	return request.CheckTags(ctx.GetApplicationTags(), as.Settings.MaxTags, as.Settings.MaxTagLength)
 }

@@ -46,7 +46,7 @@ func (i *issuer) counts() (renewed, cancelled int) {
 func (w *world) delegation(renewer string) token.Token {
 	w.t.Helper()
 	var made token.Token
-	err := w.Delegations().Issue(func(n delegation.Draft) (identifier, password []byte) {
+	err := w.Delegations().Issue(delegation.Names{}, func(n delegation.Draft) (identifier, password []byte) {
 		id := token.Delegation{Owner: "alice", Renewer: renewer, IssueMS: n.Issued, MaxMS: n.Max, Sequence: n.Sequence, KeyID: n.Key.ID}
 		made = token.NewMasterKey(n.Key.ID, n.Key.Secret).Mint(token.KindDelegation, "10.0.0.1:8032", id.Encode())
 		return made.Identifier, made.Password

@@ -21,6 +21,7 @@ import (
 	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -51,6 +52,7 @@ type world struct {
 	passes   func() time.Duration // the time that passes, if it isn't the test's
 	versions func(context.Context) (int32, error)
 	times    loop.Chronicle
+	disk     atomic.Uint32 // limit.Disk
 }
 
 func run(t *testing.T, test func(w *world)) {
@@ -104,6 +106,7 @@ func (w *world) lead() {
 	state := w.committed.Clone()
 	w.mu.Unlock()
 	w.Leader = New(Config{
+		Disk:     func() limit.Disk { return limit.Disk(w.disk.Load()) },
 		Settings: w.settings(), State: state, Propose: w.propose, Launcher: nodes{w}, Elapsed: w.passes, Past: &w.times,
 		Wall: func() time.Time { return time.Now().Add(time.Duration(w.ahead.Load())) }, NewKey: w.newKey,
 		Rack: func(string) string { return "/default-rack" }, Log: logrus.NewEntry(log), Tokens: w.tokens, Versions: w.versions,

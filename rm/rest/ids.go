@@ -79,6 +79,8 @@ func refusalReply(err error) error {
 		return yarnrest.NotFoundBy(yarnrest.ContainerNotFound, "%s", e.Text)
 	case refusal.AccessDenied:
 		return yarnrest.BadRequest("org.apache.hadoop.security.AccessControlException: %s", e.Text)
+	case refusal.NoSpace:
+		return yarnrest.Retriable("%s", e.Text)
 	case refusal.InvalidTag:
 		return yarnrest.BadRequest("%s: %s", yarnrest.IllegalArgument, e.Text)
 	}

@@ -38,6 +38,10 @@ var (
 	descResumes   = desc("resumes_total", "Containers that went on after that")
 	descLasted    = desc("suspended_seconds_total", "For how long those were suspended")
 	descTook      = desc("suspension_seconds_total", "Time until the resources of suspended containers were there: as quoted, and as measured", "is")
+	descLog       = desc("log_bytes", "Size of the replicated log's files on this ResourceManager")
+	descSnapshot  = desc("snapshot_bytes", "Size of its last snapshot")
+	descFree      = desc("log_free_bytes", "Space that is free on their file system")
+	descNeeded    = desc("log_needed_bytes", "Space below which it refuses large submissions while it leads; 0: it never does")
 	descMoved     = desc("suspension_bytes_total", "Bytes paged out for that: as quoted, and as measured", "is")
 )
 
@@ -60,6 +64,11 @@ func (c clusterCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	gauge(descLeader, leads)
 	c.members(gauge)
+	space := c.s.Backend.Space()
+	gauge(descLog, float64(space.Log))
+	gauge(descSnapshot, float64(space.Snapshot))
+	gauge(descFree, float64(space.Free))
+	gauge(descNeeded, float64(space.Needed))
 	m := c.s.View.Metrics()
 	for n := range pb.NodeState_name {
 		state := pb.NodeState(n)

@@ -19,6 +19,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
 	"heddle/rm/raft"
+	"heddle/rm/raft/compact"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -37,6 +38,8 @@ type Backend interface {
 	Transfer(ctx context.Context, to string) error
 	HA() bool
 	ID() string
+	// Space describes the disk of the log.
+	Space() compact.Space
 }
 
 // Config configures the web port.

@@ -24,7 +24,7 @@ func (s *Service) NewDelegationToken(owner, realUser, renewer string) (token.Tok
 		return token.Token{}, err
 	}
 	var made token.Token
-	err = l.Delegations().Issue(func(n delegation.Draft) (identifier, password []byte) {
+	err = l.Delegations().Issue(delegation.Names{Owner: owner, Renewer: shortName(renewer), RealUser: realUser}, func(n delegation.Draft) (identifier, password []byte) {
 		id := token.Delegation{
 			Owner: owner, Renewer: shortName(renewer), RealUser: realUser,
 			IssueMS: n.Issued, MaxMS: n.Max, Sequence: n.Sequence, KeyID: n.Key.ID,

@@ -127,6 +127,7 @@ var classes = map[refusal.Reason]string{
 	refusal.Refused:           ipc.YarnException,
 	refusal.AccessDenied:      ipc.AccessControlException,
 	refusal.NoSuchToken:       ipc.InvalidToken,
+	refusal.NoSpace:           ipc.RetriableException,
 }
 
 // exception gives an error of the leader its Java class.

@@ -40,6 +40,7 @@ const (
 	IOException              = "java.io.IOException"
 	WebApplicationException  = "javax.ws.rs.WebApplicationException"
 	AuthorizationException   = "org.apache.hadoop.security.authorize.AuthorizationException"
+	RetriableException       = "org.apache.hadoop.ipc.RetriableException"
 	AuthenticationException  = "org.apache.hadoop.security.authentication.client.AuthenticationException"
 	UnsupportedOperation     = "java.lang.UnsupportedOperationException"
 	YarnRuntimeException     = "org.apache.hadoop.yarn.exceptions.YarnRuntimeException"
@@ -83,6 +84,11 @@ func Forbidden(format string, args ...any) error {
 // Unauthorized returns a 401 for a known user who isn't admitted.
 func Unauthorized(format string, args ...any) error {
 	return &Error{http.StatusUnauthorized, AuthorizationException, fmt.Sprintf(format, args...)}
+}
+
+// Retriable returns a 503 for what may succeed later.
+func Retriable(format string, args ...any) error {
+	return &Error{http.StatusServiceUnavailable, RetriableException, fmt.Sprintf(format, args...)}
 }
 
 // badBody returns a 400 for a body that can't be read.

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/limit"
 	"heddle/yarn/token"
 )
 
@@ -23,7 +24,7 @@ const (
 func issue(t *testing.T, is *Issuer, renewer string) token.Token {
 	t.Helper()
 	var made token.Token
-	err := is.Issue(func(d Draft) (identifier, password []byte) {
+	err := is.Issue(Names{Owner: "alice", Renewer: renewer}, func(d Draft) (identifier, password []byte) {
 		id := token.Delegation{Owner: "alice", Renewer: renewer, IssueMS: d.Issued, MaxMS: d.Max, Sequence: d.Sequence, KeyID: d.Key.ID}
 		made = token.NewMasterKey(d.Key.ID, d.Key.Secret).Mint(token.KindDelegation, "10.0.0.1:8032", id.Encode())
 		return made.Identifier, made.Password
@@ -38,7 +39,7 @@ func withIssuer(t *testing.T, test func(t *testing.T, loop *looptest.Loop, is *I
 	synctest.Test(t, func(t *testing.T) {
 		loop := looptest.New(t)
 		loop.State.Keys[ledgerpb.KeyKind_DELEGATION] = ledger.KeyRing{Current: ledger.Key{ID: 7, Secret: []byte("secret")}}
-		test(t, loop, NewIssuer(loop, loop.State, lifetime, interval))
+		test(t, loop, NewIssuer(loop, loop.State, IssuerConfig{Lifetime: lifetime, Interval: interval}))
 	})
 }
 
@@ -60,14 +61,77 @@ func TestDraftsAreNumberedAndSignedWithTheCurrentKey(t *testing.T) {
 	})
 }
 
-func TestIdentifiersAreBounded(t *testing.T) {
+// Tokens are kept for days, so their names are short, and say what is wrong.
+func TestNamesInTokensAreBounded(t *testing.T) {
 	withIssuer(t, func(t *testing.T, loop *looptest.Loop, is *Issuer) {
-		err := is.Issue(func(Draft) (identifier, password []byte) { return make([]byte, maxIdentifier+1), nil })
-		if !refusal.Is(err, refusal.Refused) || len(loop.State.Delegations) != 0 {
-			t.Errorf("%v, %d tokens", err, len(loop.State.Delegations))
+		sign := func(Draft) (identifier, password []byte) { return []byte{1}, []byte{2} }
+		long := strings.Repeat("n", limit.MaxTokenName)
+		for what, names := range map[string]Names{
+			"owner": {Owner: long + "n"}, "renewer": {Owner: "alice", Renewer: long + "n"}, "real user": {Owner: "alice", RealUser: "caf\xe9"},
+		} {
+			if err := is.Issue(names, sign); !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), what) || len(loop.State.Delegations) != 0 {
+				t.Errorf("%s: %v, %d tokens", what, err, len(loop.State.Delegations))
+			}
+		}
+		if err := is.Issue(Names{Owner: long, Renewer: long, RealUser: long}, sign); err != nil {
+			t.Error(err)
 		}
 	})
 }
+
+// One client made 81,000 tokens in a minute, which were kept for days. Now an owner has a bound, and so have all; tokens that end make room.
+func TestTokensAreBoundedForAnOwnerAndInAll(t *testing.T) {
+	withIssuer(t, func(t *testing.T, loop *looptest.Loop, _ *Issuer) {
+		is := NewIssuer(loop, loop.State, IssuerConfig{Lifetime: lifetime, Interval: interval, Bounds: limit.Bounds{TokensOfOwner: 3, Tokens: 5}})
+		issue := func(owner string) error {
+			return is.Issue(Names{Owner: owner}, func(d Draft) (identifier, password []byte) {
+				return token.Delegation{Owner: owner, Sequence: d.Sequence}.Encode(), []byte{2}
+			})
+		}
+		for range 3 {
+			if err := issue("alice"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := issue("alice"); !refusal.Is(err, refusal.Refused) || !strings.Contains(err.Error(), `"alice" has 3`) || !strings.Contains(err.Error(), "heddle.delegation-tokens.max-per-owner") {
+			t.Errorf("alice's fourth: %v", err)
+		}
+		for range 2 {
+			if err := issue("bob"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := issue("bob"); !refusal.Is(err, refusal.Refused) || !strings.HasSuffix(err.Error(), "heddle.delegation-tokens.max") {
+			t.Errorf("the sixth of all: %v", err)
+		}
+		time.Sleep(interval + time.Millisecond)
+		_ = loop.Do(func() error { is.Expire(loop.Now()); return nil })
+		if err := issue("alice"); err != nil {
+			t.Errorf("after all have expired: %v", err)
+		}
+	})
+}
+
+// Tokens that aren't committed yet count.
+func TestTokensUnderWayCount(t *testing.T) {
+	withIssuer(t, func(t *testing.T, loop *looptest.Loop, _ *Issuer) {
+		is := NewIssuer(uncommitted{loop}, loop.State, IssuerConfig{Bounds: limit.Bounds{Tokens: 2}})
+		refused := 0
+		for range 5 {
+			if is.Issue(Names{Owner: "alice"}, func(Draft) (identifier, password []byte) { return nil, nil }) != nil {
+				refused++
+			}
+		}
+		if refused != 3 {
+			t.Errorf("%d of 5 are refused", refused)
+		}
+	})
+}
+
+// uncommitted is a loop whose commands are all under way.
+type uncommitted struct{ *looptest.Loop }
+
+func (u uncommitted) Do(run func() error) error { return u.Operate(run) }
 
 func TestRenewAndCancel(t *testing.T) {
 	withIssuer(t, func(t *testing.T, loop *looptest.Loop, is *Issuer) {

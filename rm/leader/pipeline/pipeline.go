@@ -28,6 +28,7 @@ const overhead = 64
 // Pipeline holds the working copy of the ledger and the batches between it and the committed state. It is for one goroutine.
 type Pipeline struct {
 	work    *ledger.State
+	bounds  limit.Bounds
 	now     func() int64
 	refused func(command proto.Message, err error)
 
@@ -61,6 +62,9 @@ func New(state *ledger.State, now func() int64, refused func(command proto.Messa
 // every member would refuse it.
 func (p *Pipeline) Enter(c *ledgerpb.Command) {
 	limit.Clean(c)
+	if p.overfull(c) {
+		limit.Shorten(c)
+	}
 	size := limit.SizeBound(c)
 	b := p.room(size)
 	if err := p.work.ApplyCommand(b.PB.GetTime(), c); err != nil {
@@ -74,6 +78,9 @@ func (p *Pipeline) Enter(c *ledgerpb.Command) {
 // EnterCompletion enters the end of a container. Consecutive ends become one command: an ApplicationMaster may release thousands at once.
 func (p *Pipeline) EnterCompletion(c *ledgerpb.Completion) {
 	limit.CleanCompletion(c)
+	if p.completionOverfull(c) {
+		limit.ShortenCompletion(c)
+	}
 	size := limit.CompletionBound(c)
 	b := p.room(size)
 	if err := p.work.Complete(b.PB.GetTime(), c); err != nil {

@@ -26,6 +26,7 @@ const (
 	AccessDenied                    // AccessControlException
 	InvalidTag                      // YarnException around an IllegalArgumentException
 	NoSuchToken                     // SecretManager.InvalidToken
+	NoSpace                         // RetriableException: the same may succeed later
 )
 
 // Error is a refusal. Its text is for the caller, and names what is wrong.
