@@ -20,7 +20,7 @@ var largePackages = map[string]int{
 	"rm/service":                  3100,
 	"rm/scheduler/core":           3403,
 	"yarn/ipc":                    3900,
-	"conf":                        3800,
+	"conf":                        3850,
 	"nm/container":                3368,
 	"nm/localizer":                3300,
 }
