@@ -143,8 +143,8 @@ func Window(length, start, end int64) (offset, count int64, err error) {
 const DefaultStart = -4096
 
 // WriteText writes a log as YARN's REST does: a header, the part that size selects, and a trailer, which warns if the
-// container still runs. The part is taken from the log's length when it was opened. On Linux the kernel copies it from
-// file to socket, if w supports that.
+// container still runs. The part is taken from the log's length when it was opened. If the log has become shorter since, WriteText writes what is left and
+// returns io.ErrUnexpectedEOF. On Linux the kernel copies it from file to socket, if w supports that.
 func (l *Log) WriteText(w io.Writer, node records.NodeID, size int64, running bool) error {
 	if err := writeHead(w, l.ID.String(), node.String(), "LOCAL", l.Name, l.ModTime, l.Entry.Size); err != nil {
 		return err
@@ -153,8 +153,10 @@ func (l *Log) WriteText(w io.Writer, node records.NodeID, size int64, running bo
 	if _, err := l.file.Seek(offset, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := io.Copy(w, io.LimitReader(l.file, count)); err != nil {
+	if n, err := io.Copy(w, io.LimitReader(l.file, count)); err != nil {
 		return err
+	} else if n < count {
+		return fmt.Errorf("log %s of %s became shorter while it was read: %w", l.Name, l.ID, io.ErrUnexpectedEOF)
 	}
 	end := "End of LogType:" + l.Name
 	text := end + ".\n"

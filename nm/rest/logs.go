@@ -191,12 +191,18 @@ func (s *Server) logFile(c *rest.Call) (rest.Reply, error) {
 		}
 	}
 	return rest.Reply{Serve: func(w http.ResponseWriter, _ *http.Request) {
-		defer log.Close()
 		w.Header().Set("Content-Type", kind)
-		daemon.Quarantine(w.Header())
-		// Nobody can tell a lost client about an error.
-		_ = log.WriteText(w, s.Node, size, running)
+		s.serveLog(w, log, size, running)
 	}}, nil
+}
+
+// serveLog writes a log, and closes it. The answer is aborted if the log becomes shorter meanwhile.
+func (s *Server) serveLog(w http.ResponseWriter, log *logs.Log, size int64, running bool) {
+	defer log.Close()
+	daemon.Quarantine(w.Header())
+	if err := log.WriteText(w, s.Node, size, running); err != nil {
+		rest.Abort(w)
+	}
 }
 
 // daemonLogs serves the NodeManager's own log folder. Containers' logs are usually below it; those are shown only by

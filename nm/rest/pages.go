@@ -282,8 +282,8 @@ func (s *Server) filePage(w http.ResponseWriter, r *http.Request, id records.Con
 	if _, err := io.WriteString(w, head+"<pre>"); err != nil {
 		return nil // the client is gone
 	}
-	if _, err := io.Copy(escaper{w}, log.Section(offset, count)); err != nil {
-		return nil
+	if n, err := io.Copy(escaper{w}, log.Section(offset, count)); err != nil || n < count {
+		rest.Abort(w) // its owner has made the log shorter
 	}
 	_, _ = io.WriteString(w, "</pre>\n</body></html>\n")
 	return nil

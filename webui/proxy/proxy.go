@@ -89,6 +89,8 @@ func New(cfg Config) *Proxy {
 			ResponseHeaderTimeout: 60 * time.Second,
 			IdleConnTimeout:       30 * time.Second,
 			DisableCompression:    true, // compressed answers pass unchanged
+			// Go's limit of 10 MB for each request would be a lot of memory for many.
+			MaxResponseHeaderBytes: 256 << 10,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the browser follows redirects
 	}
@@ -285,7 +287,6 @@ func wasWarned(r *http.Request, id records.ApplicationID) bool {
 
 // pass sends the request to the application, and the answer back.
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.ApplicationID, app *App, to *url.URL, user string) {
-	own := Base + "/" + id.String()
 	var body io.Reader
 	if r.Method == http.MethodPut {
 		body = r.Body
@@ -307,14 +308,20 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 		req.Header.Del("Accept-Encoding") // withShim changes pages
 	}
 	resp, err := p.client.Do(req)
+	if err == nil {
+		defer resp.Body.Close()
+		err = checkStatus(resp)
+	}
 	if err != nil {
-		p.Log.WithField("application", id).WithError(err).Info("the pages of an application can't be reached")
-		page := p.Pages + "/app/" + id.String()
-		rest.Page(w, http.StatusBadGateway, "The pages of application "+id.String()+" can't be reached",
-			`<p>The application may have just ended, or may not serve them yet. See <a href="`+html.EscapeString(page)+`">what the cluster knows of it</a>.</p>`)
+		p.unanswered(w, id, err)
 		return
 	}
-	defer resp.Body.Close()
+	p.handBack(w, r, resp, id, app, to, user)
+}
+
+// handBack sends an application's answer to the browser. If the application's answer ends early, so does this one.
+func (p *Proxy) handBack(w http.ResponseWriter, r *http.Request, resp *http.Response, id records.ApplicationID, app *App, to *url.URL, user string) {
+	own := Base + "/" + id.String()
 	h := w.Header()
 	if given := resp.Header.Get("Location"); given != "" {
 		there, back := location(to, app.Tracking, id, given)
@@ -342,7 +349,47 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 		}
 	}
 	w.WriteHeader(resp.StatusCode)
-	_, _ = io.Copy(flushing{w, http.NewResponseController(w)}, from) // either side may go away at any time
+	if _, err := io.Copy(flushing{w, http.NewResponseController(w)}, from); err != nil {
+		if r.Context().Err() == nil {
+			p.Log.WithField("application", id).WithError(err).Info("an answer of an application ended early")
+		}
+		rest.Abort(w)
+	}
+}
+
+// errStatus says that an application's answer has a status that no answer to this request may have.
+var errStatus = errors.New("the status is not one of 200 to 999")
+
+// checkStatus refuses statuses that can't be handed back. 101 is one of them: the proxy asks for no other protocol. The other ones below 200 announce an
+// answer, and the client has read past them.
+func checkStatus(resp *http.Response) error {
+	if resp.StatusCode < 200 || resp.StatusCode > 999 {
+		return fmt.Errorf("HTTP status %03d: %w", resp.StatusCode, errStatus)
+	}
+	return nil
+}
+
+// mostReason bounds the text of an error on a page. It may quote what the application has sent.
+const mostReason = 300
+
+// unanswered answers for an application that can't be reached, or that gave no valid answer.
+func (p *Proxy) unanswered(w http.ResponseWriter, id records.ApplicationID, err error) {
+	page := html.EscapeString(p.Pages + "/app/" + id.String())
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		p.Log.WithField("application", id).WithError(err).Info("the pages of an application can't be reached")
+		rest.Page(w, http.StatusBadGateway, "The pages of application "+id.String()+" can't be reached",
+			`<p>The application may have just ended, or may not serve them yet. See <a href="`+page+`">what the cluster knows of it</a>.</p>`)
+		return
+	}
+	var wrapped *url.Error // its text begins with the application's address
+	if errors.As(err, &wrapped) {
+		err = wrapped.Err
+	}
+	reason := fmt.Sprintf("%.*s", mostReason, strings.ToValidUTF8(err.Error(), "?"))
+	p.Log.WithField("application", id).WithField("reason", reason).Info("an application gave no valid answer")
+	rest.Page(w, http.StatusBadGateway, "Application "+id.String()+" gave no valid answer",
+		`<p>`+html.EscapeString(reason)+`</p><p>See <a href="`+page+`">what the cluster knows of the application</a>.</p>`)
 }
 
 // elsewhere answers for pages that are on no machine of the application. The user may go there directly.

@@ -108,7 +108,12 @@ func isPage(h http.Header) bool {
 // withShim inserts the shim into a page, after its document type.
 func withShim(page io.Reader, pass, own string) io.Reader {
 	first := make([]byte, 1024)
-	n, err := io.ReadAtLeast(page, first, len("<!doctype html>"))
+	n, err := 0, error(nil)
+	for n < len("<!doctype html>") && err == nil {
+		var more int
+		more, err = page.Read(first[n:])
+		n += more
+	}
 	first = first[:n]
 	at := 0
 	text := bytes.TrimLeft(bytes.TrimPrefix(first, []byte("\ufeff")), " \t\r\n")
@@ -117,8 +122,13 @@ func withShim(page io.Reader, pass, own string) io.Reader {
 	}
 	rest := page
 	if err != nil {
-		rest = strings.NewReader("")
+		rest = failing{err} // io.EOF, if the page is this short
 	}
 	script := strings.NewReplacer(`"PASS"`, `"`+pass+`"`, `"BASE"`, `"`+own+`"`).Replace(shim)
 	return io.MultiReader(bytes.NewReader(first[:at]), strings.NewReader(script), bytes.NewReader(first[at:]), rest)
 }
+
+// failing is a reader that has nothing but an error.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
