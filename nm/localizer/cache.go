@@ -34,6 +34,8 @@ type entry struct {
 	refs    int
 	used    time.Time // when it was last given back
 	cancel  func()    // cancels the download
+	turns   *turns    // of the download
+	ticket  *ticket
 	waiters []chan<- *entry
 
 	// The downloading goroutine sets these. Others read them once ready is set, or after receiving the entry from a

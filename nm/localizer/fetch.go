@@ -21,22 +21,24 @@ func (l *Localizer) start(e *entry, c *call) {
 		refuse: l.cfg.RefuseOutwardLinks,
 		log:    l.cfg.Log,
 	}
-	turn := "" // of PUBLIC resources
+	pool := "" // of PUBLIC resources
 	if !d.by.Public {
-		turn, d.owner = c.req.User, c.owner
+		pool, d.owner = c.req.User, c.owner
 	}
-	gate := l.gates[turn]
-	if gate == nil {
-		gate = make(chan struct{}, l.cfg.Threads)
-		l.gates[turn] = gate
+	t := l.pools[pool]
+	if t == nil {
+		t = newTurns(l.cfg.Threads)
+		l.pools[pool] = t
 	}
+	begun := make(chan struct{})
+	e.turns, e.ticket = t, t.enter(c.req.User, func() { close(begun) })
 	e.cache.running.Add(1)
 	l.wg.Go(func() {
 		defer e.cancel()
 		err := func() error {
+			defer l.leave(pool, e)
 			select {
-			case gate <- struct{}{}:
-				defer func() { <-gate }()
+			case <-begun:
 			case <-ctx.Done():
 				return context.Cause(ctx)
 			}
@@ -44,6 +46,16 @@ func (l *Localizer) start(e *entry, c *call) {
 		}()
 		l.finish(e, err)
 	})
+}
+
+// leave gives back the place of e's download.
+func (l *Localizer) leave(pool string, e *entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e.turns.leave(e.ticket)
+	if e.turns.idle() && l.pools[pool] == e.turns {
+		delete(l.pools, pool)
+	}
 }
 
 // fetch downloads e into a slot of its cache.

@@ -44,7 +44,7 @@ type Config struct {
 	TargetSize int64 // bytes that PUBLIC and PRIVATE resources together may keep (…localizer.cache.target-size-mb); default 10 GiB
 	Interval   time.Duration
 	// Threads is the number of downloads at a time (…localizer.fetch.thread-count), for each user, and for all PUBLIC
-	// resources together; default 4.
+	// resources together; default 4. Of the latter each user gets a share at once, whatever others download.
 	Threads int
 	// MaxFiles bounds the entries of a directory in a cache (yarn.nodemanager.local-cache.max-files-per-directory);
 	// more than 36, default 8192.
@@ -73,7 +73,7 @@ type Localizer struct {
 	closed bool
 	caches map[scope]*cache
 	held   map[records.ContainerID]map[*entry]struct{}
-	gates  map[string]chan struct{} // a place for each download, by user; "" for PUBLIC
+	pools  map[string]*turns // of downloads, by user; "" for PUBLIC
 
 	unready map[string]bool // local directories that Recover has not finished
 }
@@ -130,7 +130,7 @@ func New(cfg Config) (*Localizer, error) {
 		cfg:    cfg,
 		caches: map[scope]*cache{},
 		held:   map[records.ContainerID]map[*entry]struct{}{},
-		gates:  map[string]chan struct{}{}, unready: map[string]bool{},
+		pools:  map[string]*turns{}, unready: map[string]bool{},
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	l.metrics = newMetrics(l)

@@ -79,31 +79,32 @@ func (s Sources) List(ctx context.Context, by Reader, at Location) ([]Info, erro
 }
 
 // ancestors caches the directories checked for one request. The hundred jars of a job are often in one folder, whose
-// parents then need only one check.
+// parents then need only one check, or one for each download that begins at the same time.
 type ancestors struct {
 	mu   sync.Mutex
-	seen map[Location]*ancestor
+	seen map[Location]Info
 }
 
-type ancestor struct {
-	once sync.Once
-	info Info
-	err  error
-}
-
+// stat describes a directory. Errors aren't kept: the download that was told of one may have been cancelled, and others for
+// which other containers wait as well have not.
 func (a *ancestors) stat(ctx context.Context, src Source, by Reader, at Location) (Info, error) {
 	a.mu.Lock()
-	if a.seen == nil {
-		a.seen = map[Location]*ancestor{}
-	}
-	e := a.seen[at]
-	if e == nil {
-		e = new(ancestor)
-		a.seen[at] = e
-	}
+	info, ok := a.seen[at]
 	a.mu.Unlock()
-	e.once.Do(func() { e.info, e.err = src.Stat(ctx, by, at) })
-	return e.info, e.err
+	if ok {
+		return info, nil
+	}
+	info, err := src.Stat(ctx, by, at)
+	if err != nil {
+		return Info{}, err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.seen == nil {
+		a.seen = map[Location]Info{}
+	}
+	a.seen[at] = info
+	return info, nil
 }
 
 // checkPublic checks that everybody may read at (all of it, if it is a directory) and pass through its parents

@@ -1,0 +1,117 @@
+package localizer
+
+import "slices"
+
+// turns are the places of one pool of downloads, by users. As long as there are places, that user is next who has the fewest downloads under way. Each
+// user gets his share of the places at once, though others hold them all: their downloads may come from servers that never answer. So a pool of p places
+// has at most p downloads under way of one user, and at most p and one for each other user or 2p together, whichever is more. The Localizer's lock guards it.
+type turns struct {
+	places  int
+	running int
+	users   map[string]*queue // who have downloads that wait or run
+	came    uint64            // tickets so far
+}
+
+// queue is the downloads of one user.
+type queue struct {
+	running int
+	waiting []*ticket // in the order in which the user came to want them
+}
+
+// ticket is the right of one download to a place. It may wait in the queues of several users, who all want the file, and takes the first turn that
+// any of them has.
+type ticket struct {
+	number  uint64
+	begin   func() // called once, when the download may begin. The lock is held
+	waiting []string
+	user    string // whose place it has
+	running bool
+}
+
+func newTurns(places int) *turns { return &turns{places: places, users: map[string]*queue{}} }
+
+// enter makes a ticket, which waits in the queue of a user. begin may be called at once.
+func (t *turns) enter(user string, begin func()) *ticket {
+	t.came++
+	k := &ticket{number: t.came, begin: begin}
+	t.join(k, user)
+	return k
+}
+
+// join has a ticket wait in the queue of another user, too, unless it waits no more.
+func (t *turns) join(k *ticket, user string) {
+	if k.running || k.begin == nil || slices.Contains(k.waiting, user) {
+		return
+	}
+	q := t.users[user]
+	if q == nil {
+		q = &queue{}
+		t.users[user] = q
+	}
+	k.waiting = append(k.waiting, user)
+	q.waiting = append(q.waiting, k)
+	t.admit()
+}
+
+// leave gives a ticket's place back, or has it wait no more.
+func (t *turns) leave(k *ticket) {
+	t.unqueue(k)
+	if k.running {
+		k.running = false
+		t.running--
+		t.users[k.user].running--
+		t.tidy(k.user)
+	}
+	k.begin = nil
+	t.admit()
+}
+
+// idle reports whether nothing runs or waits.
+func (t *turns) idle() bool { return len(t.users) == 0 }
+
+// share is how many places each user has at least, who wants some.
+func (t *turns) share() int { return max(1, t.places/len(t.users)) }
+
+// admit begins what may begin.
+func (t *turns) admit() {
+	for {
+		user := t.next()
+		if user == "" || t.running >= t.places && t.users[user].running >= t.share() {
+			return
+		}
+		k := t.users[user].waiting[0]
+		k.running, k.user = true, user
+		t.running++
+		t.users[user].running++
+		t.unqueue(k)
+		k.begin()
+	}
+}
+
+// next is who is next of those who wait: he has the fewest places, and has come first. It is "" if nobody waits.
+func (t *turns) next() (user string) {
+	var best *queue
+	for name, q := range t.users {
+		if len(q.waiting) > 0 && (best == nil || q.running < best.running || q.running == best.running && q.waiting[0].number < best.waiting[0].number) {
+			user, best = name, q
+		}
+	}
+	return user
+}
+
+// unqueue takes a ticket out of all queues.
+func (t *turns) unqueue(k *ticket) {
+	for _, user := range k.waiting {
+		q := t.users[user]
+		q.waiting = slices.DeleteFunc(q.waiting, func(x *ticket) bool { return x == k })
+		t.tidy(user)
+	}
+	k.waiting = nil
+}
+
+// tidy forgets a user who has nothing that waits or runs.
+func (t *turns) tidy(user string) {
+	if q := t.users[user]; q.running == 0 && len(q.waiting) == 0 {
+		delete(t.users, user)
+	}
+}
