@@ -162,7 +162,7 @@ func (s *rules) pump(n *simNode) {
 		ahead = int(math.Ceil(min(float64(n.trip)/float64(gap), 64)))
 	}
 	n.SetAhead(ahead)
-	for a, ok := n.Next(); ok; a, ok = n.Next() {
+	for a, ok := n.Next(s.now); ok; a, ok = n.Next(s.now) {
 		s.ask(n, a)
 	}
 	lent, used := n.Use()
@@ -199,14 +199,14 @@ func (s *rules) answer(n *simNode, a probe.Ask, got sched.Answer) {
 	}
 	if got.Kind == sched.None {
 		s.none++
-		n.Bind(s.now, a.Slot, probe.None)
+		n.Bind(a.Slot, probe.None)
 		n.Free(s.now, a.Slot)
 		delete(n.runs, a.Slot)
 		s.pump(n)
 		return
 	}
 	r.task = got.Task
-	n.Bind(s.now, a.Slot, probe.Task)
+	n.Bind(a.Slot, probe.Task)
 	if !n.Early(a.Slot) {
 		s.send(func() { s.begin(n, a.Slot) })
 		return

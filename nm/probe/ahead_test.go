@@ -11,7 +11,7 @@ import (
 func TestATaskIsAskedForAhead(t *testing.T) {
 	n := newNode(t, probe.Config{Sticky: true}, 1).knows("a", 1, 9).knows("b", 1, 9).add("a", "b", "b")
 	_, first := n.next(probe.Task)
-	if _, ok := n.Next(); ok {
+	if _, ok := n.Next(0); ok {
 		t.Fatal("it asks without room")
 	}
 	n.SetAhead(1)
@@ -19,7 +19,7 @@ func TestATaskIsAskedForAhead(t *testing.T) {
 	if job != "b" || n.Early(first) || !n.Early(ahead) {
 		t.Fatalf("%q, early: %v and %v", job, n.Early(first), n.Early(ahead))
 	}
-	if _, ok := n.Next(); ok {
+	if _, ok := n.Next(0); ok {
 		t.Error("it asks for two ahead")
 	}
 	if _, used := n.Use(); used != one {
@@ -47,21 +47,21 @@ func TestAnAskAheadThatIsAnsweredLate(t *testing.T) {
 	n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Late: true}, 1).knows("a", 1, 9).knows("b", 1, 9).add("a", "b", "b")
 	n.SetAhead(2)
 	_, first := n.next(probe.Task)
-	x, ok := n.Next()
-	y, also := n.Next()
+	x, ok := n.Next(0)
+	y, also := n.Next(0)
 	if !ok || !also {
 		t.Fatal("it doesn't ask ahead")
 	}
-	n.Bind(0, y.Slot, probe.None)
+	n.Bind(y.Slot, probe.None)
 	n.Free(0, y.Slot)
 	n.Free(0, first)
 	if s, ok := n.Start(0); ok || n.Early(x.Slot) {
 		t.Errorf("slot %d starts without an answer", s)
 	}
-	n.Bind(0, x.Slot, probe.Task)
+	n.Bind(x.Slot, probe.Task)
 	n.add("a")
 	n.jobs.SetLaunched(n.of["a"])
-	if a, ok := n.Next(); ok {
+	if a, ok := n.Next(0); ok {
 		t.Errorf("%s has no task, and is asked for ahead", n.name[a.Job])
 	}
 	n.Free(0, x.Slot)
@@ -94,8 +94,8 @@ func TestTurnsOfTasksAhead(t *testing.T) {
 				break
 			}
 			running, order = s, append(order, ahead)
-			if a, ok := n.Next(); ok {
-				n.Bind(now, a.Slot, probe.Task)
+			if a, ok := n.Next(0); ok {
+				n.Bind(a.Slot, probe.Task)
 				ahead = n.name[a.Job]
 			}
 		}
@@ -201,8 +201,8 @@ func BenchmarkNextOfMany(b *testing.B) {
 		w.Add(h)
 	}
 	for b.Loop() {
-		a, _ := w.Next()
-		w.Bind(0, a.Slot, probe.Task)
+		a, _ := w.Next(0)
+		w.Bind(a.Slot, probe.Task)
 		w.Free(0, a.Slot)
 	}
 }
@@ -246,7 +246,7 @@ func TestWhatIsAskedForAhead(t *testing.T) {
 		n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).knows("b", 1, 9, x.change).add("a", "b")
 		n.next(probe.Task)
 		n.SetAhead(1)
-		if _, ok := n.Next(); ok != x.want {
+		if _, ok := n.Next(0); ok != x.want {
 			t.Errorf("%s is asked for ahead: %v", name, ok)
 		}
 	}

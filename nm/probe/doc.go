@@ -15,11 +15,11 @@
 //	default:                               // tell the scheduler, with the newest bitmap of nodes with long work
 //	}
 //	for {                                  // after every call that may have made room or work
-//		ask, ok := w.Next()
+//		ask, ok := w.Next(now)
 //		if !ok { break }
 //		…                              // ask the job's scheduler for a task for ask.Slot
 //	}
-//	w.Bind(now, slot, probe.Task)          // its answer; jobs.SetLeft(h, left) with what it says of the job
+//	w.Bind(slot, probe.Task)          // its answer; jobs.SetLeft(h, left) with what it says of the job
 //	w.Free(now, slot)                      // after the task's end, or at once after a no-op
 //
 // Bind returns the fate of the probe: a Task starts, a Clone starts, or there was None. Free gives the room back. A simulation lets time

@@ -1,5 +1,7 @@
 package probe
 
+import "time"
+
 // Load is what a node has to do.
 type Load struct {
 	Bound int64 // vcores of tasks that were bound there
@@ -8,16 +10,21 @@ type Load struct {
 
 // Claim asks for a task of a job as soon as its probe has come, whatever runs and waits here (early binding): the job's scheduler binds its tasks to those nodes
 // among the probed ones that have the least to do. A task that comes shares the processors with all that runs here (processor sharing). So it needs the
-// memory of its size alone, and starts as soon as that is free: before Start gives it room, the slot is Early. The queue has no probe of it, and no order,
-// priority or weight applies.
-func (w *Worker) Claim(h Handle) (Ask, Load) {
+// memory of its size alone, and starts as soon as that is free: before Start gives it room, the slot is Early. The queue has no probe of it. The job's user
+// pays for it as for other asks, and where room lacks, priorities and shares decide between claims and probes of several users.
+func (w *Worker) Claim(now time.Duration, h Handle) (Ask, Load) {
 	j := &w.jobs.rest[h]
+	w.userOf(j)
+	at, i := w.at(j.Priority, j.User)
+	u := &w.classes[at].users[i]
+	w.classes[at].charge(u, j.Estimate)
+	u.busy++
 	used := w.used.add(j.room())
-	early := len(w.roomless) > 0 || !used.Fits(w.lent)
-	s := w.slots.take(run{job: h, user: j.User, phase: asked, early: early})
+	early := len(w.roomless) > 0 || w.claimed > 0 || !used.Fits(w.lent)
+	s := w.slots.take(run{job: h, priority: j.Priority, user: j.User, phase: asked, begun: now, early: early, claim: true})
 	w.jobs.refs[h]++
 	if early {
-		w.roomless = append(w.roomless, s)
+		w.want(s)
 	} else {
 		w.used = used
 	}

@@ -78,13 +78,13 @@ func TestUsersWithNothingToStart(t *testing.T) {
 // A task that is suspended resumes in its own slot, and is long work again.
 func TestTheSuspendedTaskResumes(t *testing.T) {
 	n := newNode(t, probe.Config{Suspensions: 2}, 2).knows("l", 99, 9, long).knows("s", 1, 9).add("s", "l")
-	ask, _ := n.Next()
+	ask, _ := n.Next(0)
 	short := ask.Slot
 	_, l := n.next(probe.Task)
 	if _, ok := n.Suspendable(); ok {
 		t.Error("no short probe waits, but one is asked for")
 	}
-	n.Bind(0, short, probe.Task)
+	n.Bind(short, probe.Task)
 	if _, ok := n.Suspendable(); ok {
 		t.Error("no short probe waits")
 	}
@@ -133,20 +133,20 @@ func TestOneLongTaskIsSuspended(t *testing.T) {
 	n.want(n.order(1), "s")
 }
 
-// A user may leave, and another one take his place, while a task runs. That one pays nothing for it.
+// A user may leave while a task of his runs. Whoever comes then pays nothing for it.
 func TestTasksOfUsersWhoHaveLeft(t *testing.T) {
 	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).knows("b", 1, 9, user(2, 0)).knows("c", 1, 9, user(3, 0)).add("a", "b", "b", "b")
 	_, a := n.next(probe.Task)
 	n.want(n.order(3), "b", "b", "b")
 	n.add("c", "b", "c")
 	n.Free(60*second, a)
-	n.want(n.order(3), "c", "c", "b")
+	n.want(n.order(3), "c", "b", "c")
 }
 
 // A user who has a probe at a node keeps his turn. One who is away between his probes has no more of the node than others.
 func TestTurnsOfUsersWhoComeAndGo(t *testing.T) {
 	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).knows("b", 1, 9, user(2, 0)).add("a", "b", "b", "b", "b", "b")
-	ask, _ := n.Next()
+	ask, _ := n.Next(0)
 	n.want(n.order(4), "b", "b", "b", "b")
 	n.add("a", "a", "a")
 	n.want(n.order(3), "a", "a", "a")
@@ -235,16 +235,16 @@ func clonesStay(t *testing.T, cfg probe.Config) {
 // Probes are found where they are by then, when others have gone.
 func TestProbesMoveUp(t *testing.T) {
 	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).knows("b", 1, 9, user(0, 0)).add("a", "b", "b")
-	a, _ := n.Next()
-	b, _ := n.Next()
-	n.Bind(0, a.Slot, probe.None)
-	n.Bind(0, b.Slot, probe.Task)
+	a, _ := n.Next(0)
+	b, _ := n.Next(0)
+	n.Bind(a.Slot, probe.None)
+	n.Bind(b.Slot, probe.Task)
 	if all, waiting := n.Queued(); all != 1 || waiting != 1 {
 		t.Errorf("of three probes two were answered: %d are queued, %d wait", all, waiting)
 	}
 	n.Free(second, a.Slot)
 	n.Free(second, b.Slot)
-	if c, _ := n.Next(); c.Slot != a.Slot && c.Slot != b.Slot {
+	if c, _ := n.Next(0); c.Slot != a.Slot && c.Slot != b.Slot {
 		t.Errorf("slot %d is taken, and %d and %d are vacant", c.Slot, a.Slot, b.Slot)
 	}
 }
@@ -316,7 +316,7 @@ func TestStealingFromSeveralUsers(t *testing.T) {
 	}
 	n = build()
 	n.next(probe.Task)
-	ask, _ := n.Next()
+	ask, _ := n.Next(0)
 	if got := n.StealAny(slices.Clone(mine), 2); len(got) != 4 || n.name[got[2]] != "b" || n.name[got[3]] != "c" || n.name[ask.Job] != "b" {
 		t.Errorf("all but what is asked for is stolen: %v", got)
 	}
@@ -325,7 +325,7 @@ func TestStealingFromSeveralUsers(t *testing.T) {
 // What is asked for isn't removed when less is lent, and doesn't wait for others.
 func TestAskedForProbesStay(t *testing.T) {
 	n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).knows("big", 1, 9, func(j *probe.Job) { j.Size = probe.Amount{MemoryMB: 1, VCores: 2} }).add("a", "a", "big")
-	ask, _ := n.Next()
+	ask, _ := n.Next(0)
 	if n.Others() != 2 {
 		t.Errorf("%d others wait", n.Others())
 	}
@@ -341,7 +341,7 @@ func TestAskedForProbesStay(t *testing.T) {
 	if got := n.Evict(nil); len(got) != 1 || n.name[got[0]] != "a" {
 		t.Errorf("%v have to go", got)
 	}
-	n.Bind(0, ask.Slot, probe.Task)
+	n.Bind(ask.Slot, probe.Task)
 }
 
 // Without the settings that decline probes all are accepted.
@@ -356,12 +356,12 @@ func TestProbesAreAccepted(t *testing.T) {
 // A slot is used as it may be, or its caller is wrong.
 func TestSlotsAreUsedInOrder(t *testing.T) {
 	for name, wrong := range map[string]func(*node, probe.Slot){
-		"bound twice": func(n *node, s probe.Slot) { n.Bind(0, s, probe.Task); n.Bind(0, s, probe.Task) },
+		"bound twice": func(n *node, s probe.Slot) { n.Bind(s, probe.Task); n.Bind(s, probe.Task) },
 		"freed twice": func(n *node, s probe.Slot) { n.Free(0, s); n.Free(0, s) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).add("a")
-			ask, _ := n.Next()
+			ask, _ := n.Next(0)
 			defer func() {
 				if recover() == nil {
 					t.Error("nothing was said")
@@ -376,10 +376,10 @@ func TestSlotsAreUsedInOrder(t *testing.T) {
 func TestDroppedOfTheLastCall(t *testing.T) {
 	n := newNode(t, probe.Config{Order: probe.Shortest}, 2).knows("a", 1, 9).knows("b", 1, 9).knows("c", 1, 9).add("a", "c")
 	n.jobs.SetLaunched(n.of["a"])
-	n.Next()
+	n.Next(0)
 	n.add("b")
 	n.jobs.SetLaunched(n.of["b"])
-	n.Next()
+	n.Next(0)
 	if d := n.Dropped(); len(d) != 1 || n.name[d[0]] != "b" {
 		t.Errorf("%v were dropped", d)
 	}
@@ -403,13 +403,13 @@ func TestQuotesOfExponentialDurations(t *testing.T) {
 		want  probe.Quote
 	}{
 		"one runs":           {1, func(n *node) { n.add("ten"); n.next(probe.Task) }, "", about(10, 100)},
-		"one is asked":       {1, func(n *node) { n.add("ten"); n.Next() }, "", about(10, 100)},
+		"one is asked":       {1, func(n *node) { n.add("ten"); n.Next(0) }, "", about(10, 100)},
 		"two run":            {2, func(n *node) { n.add("ten", "ten"); n.next(probe.Task); n.next(probe.Task) }, "", about(5, 25)},
 		"one has room":       {2, func(n *node) { n.add("ten"); n.next(probe.Task) }, "", probe.Quote{}},
 		"a clone":            {1, func(n *node) { n.add("ten"); n.next(probe.Clone) }, "", probe.Quote{}},
 		"one in front":       {1, func(n *node) { n.add("ten", "twenty"); n.next(probe.Task) }, "", about(30, 500)},
 		"two in front":       {2, func(n *node) { n.add("ten", "ten", "twenty", "twenty"); n.next(probe.Task); n.next(probe.Task) }, "", about(25, 225)},
-		"one asked in front": {1, func(n *node) { n.add("twenty", "ten"); n.Next() }, "", about(30, 500)},
+		"one asked in front": {1, func(n *node) { n.add("twenty", "ten"); n.Next(0) }, "", about(30, 500)},
 		"a lower priority":   {1, func(n *node) { n.add("ten", "lower"); n.next(probe.Task) }, "", about(10, 100)},
 		"a higher priority":  {1, func(n *node) { n.add("ten", "higher"); n.next(probe.Task) }, "", about(20, 200)},
 		"launched":           {1, func(n *node) { n.add("ten", "twenty"); n.next(probe.Task); n.jobs.SetLaunched(n.of["twenty"]) }, "", about(10, 100)},

@@ -17,6 +17,7 @@ type class struct {
 type user struct {
 	line
 	id     int32
+	busy   int32 // slots that asks of these probes have, or their tasks
 	weight float64
 	next   float64 // virtual time at which the user's next task is to start
 }
@@ -62,7 +63,7 @@ func (w *Worker) enter(j *Job) (c, u int) {
 	}
 	class := &w.classes[c]
 	for u := range class.users {
-		if old := &class.users[u]; old.probes == 0 && old.next <= class.clock {
+		if old := &class.users[u]; old.probes == 0 && old.busy == 0 && old.next <= class.clock {
 			*old = user{line: line{entries: old.entries[:0]}, id: j.User}
 			return c, u
 		}
@@ -77,9 +78,17 @@ func (w *Worker) enter(j *Job) (c, u int) {
 
 // ofUser returns how many probes a user has here, and asks for which there is no room yet.
 func (w *Worker) ofUser(id int32) (n int) {
+	if w.jobs.tally != nil {
+		return w.jobs.tally.users[id]
+	}
 	for _, s := range w.roomless {
 		if w.slots.runs[s].user == id {
 			n++
+		}
+	}
+	for _, c := range w.claimants {
+		if c.user == id {
+			n += len(c.slots)
 		}
 	}
 	for c := range w.classes {
@@ -95,25 +104,26 @@ func (w *Worker) ofUser(id int32) (n int) {
 // shortest is what a task costs its user at least, and what one is expected to take of which nothing is known.
 const shortest = time.Millisecond
 
-// charge has a user pay for a task that starts.
+// charge has a user pay for an ask, as if its task would take what it is expected to. What the answer is, and whether there is one, doesn't matter:
+// the slot is taken.
 func (c *class) charge(u *user, estimate time.Duration) {
 	c.clock = max(c.clock, u.next)
 	u.next += float64(max(estimate, shortest)) / u.weight
 }
 
-// settle has a user pay for what a task took, instead of what it was expected to.
+// settle has a user pay for how long an ask and its task had room, instead of what was expected. An ask that gets no task costs the shortest time at least.
 func (u *user) settle(took, estimate time.Duration) {
 	u.next += float64(max(took, shortest)-max(estimate, shortest)) / u.weight
 }
 
-// pick chooses the probe that is next. Its place may be none, or last. Probes of jobs without tasks may be dropped or laid by on the way.
-func (w *Worker) pick() (*user, int) {
+// pick chooses the probe that is next, with its user and the class of that. Its place may be none, or last. Probes of jobs without tasks may be dropped or laid by on the way.
+func (w *Worker) pick() (*class, *user, int) {
 	w.recall()
 	for c := range w.classes {
 		users := w.classes[c].users
 		if len(users) == 1 {
 			if place := w.pickOf(&users[0]); place != none {
-				return &users[0], place
+				return &w.classes[c], &users[0], place
 			}
 			continue
 		}
@@ -131,12 +141,12 @@ func (w *Worker) pick() (*user, int) {
 				break
 			}
 			if place := w.pickOf(&users[best]); place != none {
-				return &users[best], place
+				return &w.classes[c], &users[best], place
 			}
 			before = best
 		}
 	}
-	return nil, none
+	return nil, nil, none
 }
 
 // after reports whether user a is served after user b.

@@ -61,6 +61,7 @@ type Jobs struct {
 	watchers [][]watcher
 	// revived is how often a job of which all tasks were launched had one again that waits.
 	revived uint32
+	tally   *tally // nil: sums aren't kept
 }
 
 // hot is what a search through a queue needs of a job.
@@ -97,6 +98,7 @@ func (t *Jobs) SetLeft(h Handle, left int) {
 	t.rest[h].Left = left
 	if t.hot[h].remaining < 0 {
 		t.revived++
+		t.turn(h, 1)
 	}
 	t.hot[h].remaining = float64(left) * float64(t.hot[h].estimate)
 }
@@ -107,6 +109,7 @@ func (t *Jobs) SetLaunched(h Handle) {
 	if t.hot[h].remaining < 0 {
 		return
 	}
+	t.turn(h, -1)
 	t.hot[h].remaining = -1
 	for _, x := range t.watchers[h] {
 		x.tell(&t.rest[h])

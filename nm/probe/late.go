@@ -62,6 +62,16 @@ func (w *Worker) recall() {
 		return
 	}
 	w.revived = w.jobs.revived
+	if c := w.jobs.tally; c != nil {
+		for _, h := range c.revived {
+			j := &w.jobs.rest[h]
+			if at, u := w.at(j.Priority, j.User); u >= 0 {
+				w.classes[at].users[u].recall(func(x Handle) bool { return x == h && w.jobs.hot[h].remaining >= 0 })
+			}
+		}
+		c.revived = c.revived[:0]
+		return
+	}
 	for c := range w.classes {
 		for u := range w.classes[c].users {
 			w.classes[c].users[u].recall(func(h Handle) bool { return w.jobs.hot[h].remaining >= 0 })

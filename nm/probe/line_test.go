@@ -35,8 +35,8 @@ func TestClaimsAreNoProbes(t *testing.T) {
 	w.numbers = math.MaxUint32
 	size := Amount{MemoryMB: 1, VCores: 1}
 	w.Add(jobs.Add(Job{Left: 9, Size: size}))
-	claim, _ := w.Claim(jobs.Add(Job{Left: 9, Size: size, Early: true}))
-	w.Bind(0, claim.Slot, None)
+	claim, _ := w.Claim(0, jobs.Add(Job{Left: 9, Size: size, Early: true}))
+	w.Bind(claim.Slot, None)
 	if all, waiting := w.Queued(); all != 1 || waiting != 1 {
 		t.Errorf("of a queue of one probe %d are left, %d wait", all, waiting)
 	}
@@ -51,12 +51,12 @@ func TestShortQueuesBecomeLong(t *testing.T) {
 		all = append(all, jobs.Add(Job{Estimate: 1, Left: 1}))
 		w.Add(all[len(all)-1])
 	}
-	w.Next() // looks at all
+	w.Next(0) // looks at all
 	for _, h := range all[1 : few-2] {
 		w.Cancel(h)
 	}
 	jobs.SetLaunched(all[few-1])
-	if a, ok := w.Next(); !ok || a.Job != all[few-2] {
+	if a, ok := w.Next(0); !ok || a.Job != all[few-2] {
 		t.Fatalf("%+v, %v", a, ok)
 	}
 	if d := w.Dropped(); len(d) != 1 || d[0] != all[few-1] {
@@ -91,7 +91,7 @@ func becomeLongByParts(t *testing.T, again bool) {
 	}
 	w.Add(last)
 	next := func(want Handle) Slot {
-		a, ok := w.Next()
+		a, ok := w.Next(0)
 		if !ok || a.Job != want {
 			t.Fatalf("%+v, %v", a, ok)
 		}
@@ -100,7 +100,7 @@ func becomeLongByParts(t *testing.T, again bool) {
 	next(first)
 	w.Add(last)
 	next(first)
-	w.Bind(0, next(last), Task) // no other one may overtake
+	w.Bind(next(last), Task) // no other one may overtake
 	jobs.SetLaunched(last)
 	next(last + 1)
 	if d := w.Dropped(); len(d) != 1 || d[0] != last {
@@ -132,7 +132,7 @@ func watchersOfUserThatLeft(t *testing.T, back bool) {
 		w.Add(jobs.Add(Job{Left: 1, User: 1}))
 	}
 	jobs.SetLaunched(last)
-	if a, ok := w.Next(); !ok || a.Job != other {
+	if a, ok := w.Next(0); !ok || a.Job != other {
 		t.Errorf("%+v, %v", a, ok)
 	}
 }

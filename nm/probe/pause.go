@@ -27,6 +27,7 @@ func (w *Worker) Suspend(s Slot) {
 	r.phase = suspended
 	r.times++
 	w.longRuns--
+	w.jobs.run(r.job, -1)
 	w.used = w.used.sub(w.jobs.rest[r.job].Size)
 	w.pause = pause{is: true, slot: s}
 }
@@ -47,6 +48,7 @@ func (w *Worker) Resume() (Slot, bool) {
 	s := w.pause.slot
 	w.used = w.used.add(size)
 	w.longRuns++
+	w.jobs.run(r.job, 1)
 	w.pause = pause{}
 	r.phase = running
 	return s, true

@@ -12,45 +12,25 @@ type Quote struct {
 
 // Quote says how long a probe of a job that arrived now would wait until it has a task. It counts what runs and what goes first in the order of
 // arrival, by estimates, and supposes that durations vary as exponential ones do. Of the probes in front only as many count as got tasks lately.
-// It takes a time in proportion to the queue.
+// With Config.Counted it looks at no probe one by one.
 func (w *Worker) Quote(h Handle) Quote {
-	w.recall()
 	j := &w.jobs.rest[h]
 	slots := w.lent.times(j.Size)
 	if slots == 0 {
 		return Quote{P50: math.MaxInt64, P95: math.MaxInt64} // nothing is lent that it fits in
 	}
-	mean, variance, busy := 0., 0., 0
-	for i := range w.slots.runs {
-		if r := &w.slots.runs[i]; (r.phase == asked || r.phase == running) && !w.jobs.rest[r.job].Early {
-			// The rest of an exponential duration is as long as the whole, and the first of several rests so many times shorter.
-			e := float64(w.jobs.hot[r.job].estimate) / float64(slots)
-			mean, variance, busy = mean+e, variance+float64(slots)*e*e, busy+1
-		}
-	}
-	front, sum := 0, 0.
-	yield := 1 - w.noOps // the part of asks that got a task lately
-	for c := range w.classes {
-		if w.classes[c].priority < j.Priority {
-			break
-		}
-		for u := range w.classes[c].users {
-			for _, e := range w.classes[c].users[u].all() {
-				if x := &w.jobs.hot[e.job]; !e.held && x.remaining >= 0 {
-					d, n := float64(x.estimate), 1+int(e.more)
-					sum += float64(n) * d
-					mean += float64(n) * yield * d
-					variance += float64(n) * yield * (2 - yield) * d * d
-					front += n
-				}
-			}
-		}
-	}
-	if busy+front < slots {
+	// The rest of an exponential duration is as long as the whole, and the first of several rests so many times shorter.
+	busy, k := w.busy(), float64(slots)
+	mean, variance := busy.sum.float()/k, busy.squares.float()/k
+	front := w.front(j.Priority)
+	if busy.count+front.count < slots {
 		return Quote{}
 	}
+	yield := 1 - w.noOps // the part of asks that got a task lately
+	sum := front.sum.float()
+	mean += yield * sum
+	variance += yield * (2 - yield) * front.squares.float()
 	variance += yield * w.noOps / (2*lately - 1) * sum * sum // as the part that gets tasks isn't known any better
-	k := float64(slots)
 	mean, deviation := mean/k, math.Sqrt(variance)/k
 	// Sums of durations are skewed: a gamma distribution with the same mean and deviation, by Wilson and Hilferty.
 	shape := mean * mean / (deviation * deviation)

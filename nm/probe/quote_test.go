@@ -54,7 +54,7 @@ func TestQuotesHold(t *testing.T) {
 			mine := time.Duration(-1)
 			pump := func() {
 				for {
-					ask, ok := n.Next()
+					ask, ok := n.Next(0)
 					if !ok {
 						return
 					}
@@ -62,11 +62,11 @@ func TestQuotesHold(t *testing.T) {
 						mine = now
 					}
 					if n.name[ask.Job] != "mine" && rng.IntN(2) > 0 {
-						n.Bind(now, ask.Slot, probe.None)
+						n.Bind(ask.Slot, probe.None)
 						n.Free(now, ask.Slot)
 						continue
 					}
-					n.Bind(now, ask.Slot, probe.Task)
+					n.Bind(ask.Slot, probe.Task)
 					d := time.Duration(rng.ExpFloat64() * float64(n.jobs.Of(ask.Job).Estimate))
 					ends = append(ends, end{now + d, ask.Slot})
 				}

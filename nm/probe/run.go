@@ -2,7 +2,6 @@ package probe
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -33,13 +32,13 @@ type run struct {
 	place    int32  // of its probe in the user's queue, when it was chosen
 	priority int32
 	user     int32
-	times    int32 // how often it was suspended
-	begun    time.Duration
-	bound    int64 // vcores of its task; 0: it has none
+	times    int32         // how often it was suspended
+	begun    time.Duration // since when it has room
+	bound    int64         // vcores of its task; 0: it has none
 	phase    phase
 	queued   bool // the probe is queued, unless it was cancelled
-	charged  bool // its user has paid for a task
 	early    bool // it has no room yet
+	claim    bool // it was claimed
 }
 
 type phase uint8
@@ -52,15 +51,19 @@ const (
 	suspended // a long task that waits for short ones
 )
 
-// Next returns the next ask, if a probe waits and there is room for its task, or it is asked for ahead (SetAhead). It takes the room until Free.
-func (w *Worker) Next() (Ask, bool) {
+// Next returns the next ask, if a probe waits and there is room for its task, or it is asked for ahead (SetAhead). It takes the room until Free, and the
+// user of the job pays for it from now on.
+func (w *Worker) Next(now time.Duration) (Ask, bool) {
 	w.dropped = w.dropped[:0]
-	if w.queued == w.held || w.pause.expired {
+	if w.queued == w.held || w.pause.expired || len(w.roomless) >= w.most && !w.roomy() {
 		return Ask{}, false
 	}
-	u, place := w.pick()
+	c, u, place := w.pick()
 	if place == none {
 		return Ask{}, false
+	}
+	if s := w.claim(); s != none && !w.yields(s, c, u) {
+		return Ask{}, false // the next room is the claim's
 	}
 	j := &w.jobs.rest[u.jobAt(place)]
 	used := w.used.add(j.Size)
@@ -78,42 +81,46 @@ func (w *Worker) Next() (Ask, bool) {
 	e.held = true
 	w.held++
 	w.jobs.refs[e.job]++
+	w.jobs.wait(e.job, -1)
+	w.jobs.run(e.job, 1)
 	if j.Long {
 		w.longs--
 		w.longRuns++
 	}
-	s := w.slots.take(run{job: e.job, number: e.number, place: int32(place), priority: j.Priority, user: j.User, phase: asked, queued: true, early: early})
+	c.charge(u, j.Estimate)
+	u.busy++
+	s := w.slots.take(run{job: e.job, number: e.number, place: int32(place), priority: j.Priority, user: j.User, phase: asked, begun: now, queued: true, early: early})
 	if early {
-		w.roomless = append(w.roomless, s)
+		w.lack(s)
 	}
 	return Ask{Slot: s, Job: e.job, Sticky: e.sticks}, true
 }
 
 // probeOf finds the probe of a slot. Its place is −1 if it was cancelled.
-func (w *Worker) probeOf(r *run) (c *class, u *user, place int) {
+func (w *Worker) probeOf(r *run) (u *user, place int) {
 	at, i := w.at(r.priority, r.user)
 	if i < 0 {
-		return nil, nil, -1
+		return nil, -1
 	}
-	c = &w.classes[at]
-	u = &c.users[i]
-	return c, u, u.find(r.number, int(r.place))
+	u = &w.classes[at].users[i]
+	return u, u.find(r.number, int(r.place))
 }
 
 // Bind says what the scheduler answered to the ask of a slot. After None the caller calls Free when the room is to be given back; a Task or a
 // Clone runs until Free.
-func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
+func (w *Worker) Bind(s Slot, a Answer) {
 	r := &w.slots.runs[s]
 	if r.phase != asked {
 		panic(fmt.Sprintf("nm/probe: slot %d hasn't asked for a task", s))
 	}
-	r.phase, r.begun = running, now
+	r.phase = running
 	switch a {
 	case None:
 		w.noOps += (1 - w.noOps) / lately
 	case Clone:
 		r.phase = cloned
 		w.clones++
+		w.jobs.run(r.job, -1)
 	default:
 		w.noOps -= w.noOps / lately
 	}
@@ -125,13 +132,11 @@ func (w *Worker) Bind(now time.Duration, s Slot, a Answer) {
 	if !r.queued {
 		return // it was claimed
 	}
-	c, u, place := w.probeOf(r)
+	u, place := w.probeOf(r)
 	if place < 0 {
 		return
 	}
 	if a == Task {
-		c.charge(u, j.Estimate)
-		r.charged = true
 		if w.cfg.Order == Shortest && !j.Long {
 			u.overtake(place, j.Estimate)
 		}
@@ -151,33 +156,29 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 	if r.phase == vacant {
 		panic(fmt.Sprintf("nm/probe: slot %d is freed twice", s))
 	}
-	if r.phase == cloned {
+	switch r.phase {
+	case cloned:
 		w.clones--
+	case asked, running:
+		w.jobs.run(r.job, -1)
 	}
 	j := &w.jobs.rest[r.job]
 	if r.queued {
-		if _, u, place := w.probeOf(r); place >= 0 && r.phase == asked {
+		if u, place := w.probeOf(r); place >= 0 && r.phase == asked {
 			w.drop(u, place)
 		} else if place >= 0 {
 			u.all()[place].held = false
 			w.held--
+			w.jobs.wait(r.job, 1)
 			if u.more != nil && w.jobs.hot[r.job].remaining < 0 {
 				u.more.launched = append(u.more.launched, r.number)
 			}
 		}
 	}
-	if r.charged { // else there was no task, and nothing was paid
-		if c, u := w.at(r.priority, r.user); u >= 0 {
-			var took time.Duration
-			if !r.early { // else it has waited only
-				took = now - r.begun
-			}
-			w.classes[c].users[u].settle(took, j.Estimate)
-		}
-	}
+	w.settle(now, r, j)
 	switch {
 	case r.early:
-		w.roomless = slices.DeleteFunc(w.roomless, func(x Slot) bool { return x == s })
+		w.roomed(s)
 	case r.phase == suspended:
 		w.pause = pause{}
 	case j.Long:
@@ -191,13 +192,31 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 	w.slots.give(s)
 }
 
+// settle has the user of a slot pay for the time in which it had room.
+func (w *Worker) settle(now time.Duration, r *run, j *Job) {
+	c, i := w.at(r.priority, r.user)
+	if i < 0 {
+		return
+	}
+	u := &w.classes[c].users[i]
+	u.busy--
+	var took time.Duration
+	if !r.early { // else it has waited only
+		took = now - r.begun
+	}
+	u.settle(took, j.Estimate)
+}
+
+// roomy reports whether the smallest task there may be has room.
+func (w *Worker) roomy() bool { return w.used.add(w.cfg.Least).Fits(w.lent) }
+
 // Crowding returns a clone that runs in the room that a waiting probe needs. The caller stops it, and calls Free.
 func (w *Worker) Crowding() (Slot, bool) {
 	if w.clones == 0 {
 		return -1, false
 	}
-	if len(w.roomless) == 0 {
-		u, place := w.pick()
+	if len(w.roomless) == 0 && w.claimed == 0 {
+		_, u, place := w.pick()
 		if place < 0 {
 			return -1, false // those that come last have no tasks that wait
 		}

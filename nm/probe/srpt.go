@@ -19,6 +19,12 @@ func (w *Worker) pickShortest(u *user) int {
 			u.sweep(w)
 			return best
 		}
+		if best != none && i >= w.cfg.Looked && w.cfg.Looked > 0 {
+			if u.more != nil {
+				u.sweep(w)
+			}
+			return best
+		}
 		shortest = min(shortest, j.estimate)
 		if e.held {
 			continue

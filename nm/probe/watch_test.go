@@ -69,7 +69,7 @@ func TestLongQueue(t *testing.T) {
 				})
 			case draw < 17 || len(slots) == 0:
 				same("asks", func(w *Worker, _ *Jobs) []int32 {
-					ask, ok := w.Next()
+					ask, ok := w.Next(0)
 					if !ok {
 						ask = Ask{-1, -1, false}
 					}
@@ -78,7 +78,7 @@ func TestLongQueue(t *testing.T) {
 						got = append(got, int32(h))
 					}
 					if ok {
-						w.Bind(now, ask.Slot, Answer(n%3))
+						w.Bind(ask.Slot, Answer(n%3))
 						if w == queues[0] {
 							slots = append(slots, ask.Slot)
 						}
@@ -162,11 +162,11 @@ func (q *longQueue) comes(estimate time.Duration, left int) Handle {
 // next binds what is next, which must be of a job.
 func (q *longQueue) next(want Handle, a Answer) Slot {
 	q.t.Helper()
-	ask, ok := q.Next()
+	ask, ok := q.Next(0)
 	if !ok || ask.Job != want {
 		q.t.Fatalf("%+v is next (%v), not one of job %d", ask, ok, want)
 	}
-	q.Bind(0, ask.Slot, a)
+	q.Bind(ask.Slot, a)
 	if a == None {
 		q.Free(0, ask.Slot)
 	}

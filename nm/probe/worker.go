@@ -26,6 +26,12 @@ type Config struct {
 	Fitting bool
 	// Suspensions is how often a long task may be suspended for short ones (Dice: 2).
 	Suspensions int
+	// Looked is how many probes of a user the order Shortest compares at most, the oldest first: more are looked at only to find one at all. 0: all.
+	Looked int
+	// Counted keeps sums, so that Quote, Others and Offer don't look at all probes. Nobody else may use the Jobs then.
+	Counted bool
+	// Least is what any task takes at least: while that isn't free, Next doesn't look for the probe that is next.
+	Least Amount
 }
 
 // Verdict is what becomes of a probe that arrives.
@@ -60,6 +66,7 @@ type Worker struct {
 	used    Amount
 	dropped []Handle
 	ahead
+	claims
 	bound int64   // vcores of tasks
 	noOps float64 // part of the asks lately that got no task
 
@@ -100,6 +107,9 @@ func New(cfg *Config, jobs *Jobs, lent Amount) *Worker {
 // Init makes a Worker what New returns. It must not be copied then.
 func (w *Worker) Init(cfg *Config, jobs *Jobs, lent Amount) {
 	*w = Worker{cfg: cfg, jobs: jobs, lent: lent}
+	if cfg.Counted {
+		jobs.tally = &tally{waits: map[int32]*load{}, users: map[int32]int{}}
+	}
 	w.classes = w.first.class[:0]
 	w.slots = slots{runs: w.first.run[:0], vacant: w.first.vacant[:0]}
 }
@@ -142,6 +152,9 @@ func (w *Worker) Queued() (all, waiting int) { return int(w.queued), int(w.queue
 
 // Others returns how many probes wait whose jobs have waiting tasks, as far as known.
 func (w *Worker) Others() (n int) {
+	if w.jobs.tally != nil {
+		return w.jobs.tally.all
+	}
 	w.recall()
 	for c := range w.classes {
 		for u := range w.classes[c].users {
@@ -175,7 +188,7 @@ func (w *Worker) Offer(h Handle) Verdict {
 	switch {
 	case w.cfg.AvoidLong && !j.Long && w.HasLong():
 		return HasLong
-	case w.cfg.Probes > 0 && int(w.queued)+len(w.roomless) >= w.cfg.Probes && w.ofUser(j.User) >= w.cfg.Reserved:
+	case w.cfg.Probes > 0 && int(w.queued)+len(w.roomless)+w.claimed >= w.cfg.Probes && w.ofUser(j.User) >= w.cfg.Reserved:
 		return Full
 	case w.cfg.PerUser > 0 && w.ofUser(j.User) >= w.cfg.PerUser:
 		return UserIsFull
@@ -194,6 +207,8 @@ func (w *Worker) Add(h Handle) {
 	}
 	w.queued++
 	w.jobs.refs[h]++
+	w.jobs.wait(h, 1)
+	w.jobs.owns(u.id, 1)
 	if w.jobs.hot[h].long {
 		w.longs++
 	}
@@ -210,32 +225,6 @@ func (w *Worker) dropAll(u *user, place int) int {
 
 // drop takes the first probe of the entry at a place out of a user's queue.
 func (w *Worker) drop(u *user, place int) {
-	e := &u.all()[place]
-	w.queued--
-	w.jobs.refs[e.job]--
-	switch {
-	case e.held:
-		w.held--
-	case w.jobs.hot[e.job].long:
-		w.longs--
-	}
+	w.leaves(u, &u.all()[place], 1)
 	u.remove(place)
-}
-
-// Cancel removes the probes of a job: it is over, or its scheduler is gone. Tasks go on until Free, but ask for no other. It returns how
-// many were removed.
-func (w *Worker) Cancel(h Handle) (n int) {
-	j := &w.jobs.rest[h]
-	c, u := w.at(j.Priority, j.User)
-	if u < 0 {
-		return 0
-	}
-	queue := &w.classes[c].users[u]
-	queue.recall(func(x Handle) bool { return x == h })
-	for i := queue.len() - 1; i >= 0; i-- {
-		if queue.all()[i].job == h {
-			n += w.dropAll(queue, i)
-		}
-	}
-	return n
 }

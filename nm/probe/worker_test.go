@@ -51,11 +51,11 @@ func (n *node) add(names ...string) *node {
 
 // next binds what is next, and returns its job.
 func (n *node) next(a probe.Answer) (string, probe.Slot) {
-	ask, ok := n.Next()
+	ask, ok := n.Next(0)
 	if !ok {
 		return "", -1
 	}
-	n.Bind(0, ask.Slot, a)
+	n.Bind(ask.Slot, a)
 	return n.name[ask.Job], ask.Slot
 }
 
@@ -81,26 +81,26 @@ func (n *node) want(got []string, want ...string) {
 
 func TestRoomIsTakenFromTheAskToTheEnd(t *testing.T) {
 	n := newNode(t, probe.Config{}, 2).knows("a", 1, 9).add("a", "a", "a", "a")
-	x, ok := n.Next()
-	y, ok2 := n.Next()
-	if _, third := n.Next(); !ok || !ok2 || third || x.Slot == y.Slot {
+	x, ok := n.Next(0)
+	y, ok2 := n.Next(0)
+	if _, third := n.Next(0); !ok || !ok2 || third || x.Slot == y.Slot {
 		t.Fatal("there is room for two asks")
 	}
 	if all, waiting := n.Queued(); all != 4 || waiting != 2 || n.Running() != 2 {
 		t.Errorf("%d probes, %d wait, %d run", all, waiting, n.Running())
 	}
-	n.Bind(0, x.Slot, probe.None)
+	n.Bind(x.Slot, probe.None)
 	n.Free(0, x.Slot)
 	if all, waiting := n.Queued(); all != 3 || waiting != 2 {
 		t.Errorf("after a no-op: %d probes, %d wait", all, waiting)
 	}
-	n.Bind(0, y.Slot, probe.Task)
+	n.Bind(y.Slot, probe.Task)
 	n.Lend(one)
-	if _, ok := n.Next(); ok {
+	if _, ok := n.Next(0); ok {
 		t.Error("a task starts in what isn't lent any more")
 	}
 	n.Free(second, y.Slot)
-	if _, ok := n.Next(); !ok {
+	if _, ok := n.Next(0); !ok {
 		t.Error("the room that is left isn't used")
 	}
 	if _, used := n.Use(); used != one {
@@ -123,11 +123,11 @@ func TestNoSmallerOneOvertakesForItsSize(t *testing.T) {
 func TestStickyProbesAskAgainAtTheirPlace(t *testing.T) {
 	n := newNode(t, probe.Config{Sticky: true}, 1).knows("a", 1, 2).knows("b", 1, 1).knows("l", 9, 1, long).add("a", "b", "l")
 	n.want(n.order(2), "a", "a")
-	ask, _ := n.Next()
+	ask, _ := n.Next(0)
 	if !ask.Sticky || n.name[ask.Job] != "a" {
 		t.Errorf("%+v", ask)
 	}
-	n.Bind(0, ask.Slot, probe.None)
+	n.Bind(ask.Slot, probe.None)
 	n.Free(0, ask.Slot)
 	n.want(n.order(1), "b")
 	n.Cancel(n.of["b"])
@@ -138,12 +138,12 @@ func TestAStickyProbeHasOneSlot(t *testing.T) {
 	n := newNode(t, probe.Config{Sticky: true}, 3).knows("a", 1, 9).knows("b", 1, 9).add("a", "b")
 	first, s := n.next(probe.Task)
 	second, _ := n.next(probe.Task)
-	if _, ok := n.Next(); first != "a" || second != "b" || ok {
+	if _, ok := n.Next(0); first != "a" || second != "b" || ok {
 		t.Fatalf("%s, %s, then one more: %v", first, second, ok)
 	}
 	n.Cancel(n.of["a"])
 	n.Free(0, s)
-	if _, ok := n.Next(); ok {
+	if _, ok := n.Next(0); ok {
 		t.Error("a cancelled probe asks again")
 	}
 }
@@ -388,7 +388,7 @@ func TestLongTasksAreSuspendedForShortOnes(t *testing.T) {
 			t.Error("it resumes while the short one runs")
 		}
 		n.Free(second, a)
-		if _, ok := n.Next(); ok {
+		if _, ok := n.Next(0); ok {
 			t.Error("a short one starts after its time")
 		}
 		if s, ok := n.Resume(); !ok || s != l {
@@ -439,7 +439,7 @@ func TestCountsHold(t *testing.T) {
 			case 0, 1, 2:
 				n.Add(h)
 			case 3, 4:
-				if a, ok := n.Next(); ok {
+				if a, ok := n.Next(0); ok {
 					asked = append(asked, a.Slot)
 				}
 			case 5, 6:
@@ -447,7 +447,7 @@ func TestCountsHold(t *testing.T) {
 					s := asked[0]
 					asked = asked[1:]
 					a := probe.Answer(rng.IntN(3))
-					n.Bind(0, s, a)
+					n.Bind(s, a)
 					runs = append(runs, s)
 				}
 			case 7:
@@ -573,7 +573,7 @@ func TestLongQueues(t *testing.T) {
 // An ask that is never answered takes its probe with it.
 func TestUnansweredAsk(t *testing.T) {
 	n := newNode(t, probe.Config{}, 1).knows("a", 1, 9).add("a", "a")
-	ask, _ := n.Next()
+	ask, _ := n.Next(0)
 	n.Free(0, ask.Slot)
 	if all, waiting := n.Queued(); all != 1 || waiting != 1 || n.Others() != 1 {
 		t.Errorf("%d probes, %d wait, %d others", all, waiting, n.Others())
@@ -615,26 +615,65 @@ func TestWeightsOfWhatTasksTook(t *testing.T) {
 	}
 }
 
-// Probes that get no task cost their user nothing, and earn nothing either.
-func TestProbesWithoutTasksChangeNoShares(t *testing.T) {
+// Without that a scheduler that answers each ask with "no task" is asked again and again, for ever, and nobody else.
+func TestAsksThatGetNoTaskCostTheirSlotTime(t *testing.T) {
 	user := func(id int32) func(*probe.Job) { return func(j *probe.Job) { j.User = id } }
-	n := newNode(t, probe.Config{}, 1).knows("a", 10, 9, user(1)).knows("b", 10, 9, user(2))
-	for range 40 {
-		n.add("a", "b")
-	}
-	for range 5 {
-		name, s := n.next(probe.None)
-		if name != "a" {
-			t.Fatalf("%s is asked for", name)
+	for took, least := range map[time.Duration]int{0: 9000, 100 * time.Millisecond: 900} {
+		n := newNode(t, probe.Config{Order: probe.Shortest, Bound: 5, Sticky: true, Late: true}, 1)
+		n.knows("idle", 1, 9, user(1)).knows("works", 1, 9, user(2))
+		n.jobs.SetLeft(n.of["works"], 1<<20)
+		now, worked, asked := time.Duration(0), time.Duration(0), 0
+		n.add("works")
+		for range 10000 {
+			n.add("idle") // it sends a probe for each answer
+			ask, _ := n.Next(now)
+			if n.name[ask.Job] == "idle" {
+				now += took
+				asked++
+				n.Bind(ask.Slot, probe.None)
+			} else {
+				now += 10 * time.Millisecond
+				worked += 10 * time.Millisecond
+				n.Bind(ask.Slot, probe.Task)
+			}
+			n.Free(now, ask.Slot)
 		}
-		n.Free(0, s)
+		// Each has half of the slot's time, or less if asks take none: an ask costs a millisecond.
+		if worked < now*49/100 || asked < least {
+			t.Errorf("asks that take %v: the other user has had %v of %v, and %d asks got nothing", took, worked, now, asked)
+		}
 	}
-	count := map[string]int{}
-	for _, name := range n.order(20) {
-		count[name]++
-	}
-	if count["a"] != 10 || count["b"] != 10 {
-		t.Errorf("shares: %v", count)
+}
+
+// The probe of a task may be gone before the scheduler answers, and the answer may be a clone: the slot is taken all the same.
+func TestNoAnswerRunsForNothing(t *testing.T) {
+	user := func(id int32) func(*probe.Job) { return func(j *probe.Job) { j.User = id } }
+	for name, answer := range map[string]func(n *node, ask probe.Ask){
+		"a task of a job that was dropped": func(n *node, ask probe.Ask) {
+			n.Cancel(ask.Job)
+			n.Bind(ask.Slot, probe.Task)
+		},
+		"a clone":            func(n *node, ask probe.Ask) { n.Bind(ask.Slot, probe.Clone) },
+		"none at all":        func(*node, probe.Ask) {},
+		"no task in a while": func(n *node, ask probe.Ask) { n.Bind(ask.Slot, probe.None) },
+	} {
+		n := newNode(t, probe.Config{}, 1).knows("sly", 1, 9, user(1)).knows("fair", 1, 9, user(2))
+		count := map[string]int{}
+		for now := time.Duration(0); now < 100*second; now += second {
+			n.add("sly", "fair")
+			ask, _ := n.Next(now)
+			if job := n.name[ask.Job]; job == "fair" {
+				count[job]++
+				n.Bind(ask.Slot, probe.Task)
+			} else {
+				count[job]++
+				answer(n, ask)
+			}
+			n.Free(now+second, ask.Slot)
+		}
+		if count["fair"] < 49 || count["sly"] < 49 {
+			t.Errorf("%s: %v", name, count)
+		}
 	}
 }
 
@@ -650,12 +689,12 @@ func TestNothingIsAllocated(t *testing.T) {
 			if n.Offer(h) == probe.Accepted {
 				n.Add(h)
 			}
-			if ask, ok := n.Next(); ok {
-				n.Bind(0, ask.Slot, probe.Task)
+			if ask, ok := n.Next(0); ok {
+				n.Bind(ask.Slot, probe.Task)
 				n.Free(0, ask.Slot)
 			}
-			if ask, ok := n.Next(); ok {
-				n.Bind(0, ask.Slot, probe.None)
+			if ask, ok := n.Next(0); ok {
+				n.Bind(ask.Slot, probe.None)
 				n.Free(0, ask.Slot)
 			}
 		}); k > 0 {

@@ -66,6 +66,7 @@ const (
 	mostProbes     = 20000 // in the queue
 	mostOfUser     = 10000
 	reserved       = 100   // of a user, if others have filled the queue
+	mostLooked     = 512   // are compared to find the one that is next
 	mostJobs       = 10000 // of a scheduler
 	mostSchedulers = 1000
 	// One user's schedulers don't keep those of others out.
@@ -149,6 +150,7 @@ func New(o Options) *Node {
 	}
 	cfg := &probe.Config{
 		Order: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: mostProbes, PerUser: mostOfUser, Reserved: reserved,
+		Looked: mostLooked, Counted: true, Least: probe.Amount{MemoryMB: 1, VCores: 1},
 	}
 	n.worker = probe.New(cfg, &n.jobs, probe.Amount{})
 	n.accepter = wire.NewNamedAccepter(n.secret)

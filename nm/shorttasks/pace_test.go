@@ -225,7 +225,8 @@ func TestNoTaskIsSentAheadOfOthers(t *testing.T) {
 	heard := make(chan wire.Message, 9)
 	l, c, first, second := askedAhead(t, hearing(heard))
 	l.Node.mu.Lock()
-	l.pace.trip *= 3 // three are asked for ahead
+	l.pace.trip *= 3                                   // three are asked for ahead
+	l.shares = map[string]Share{"ben": {Priority: -1}} // who comes last
 	l.Node.mu.Unlock()
 	other := l.schedulerOf("ben", "two")
 	say(t, other, of(1, 1, 1))

@@ -176,8 +176,12 @@ func (s *scheduler) leave() {
 func (s *scheduler) end() {
 	n := s.n
 	delete(n.untold, s)
+	all := make([]probe.Handle, 0, len(s.jobs))
 	for _, j := range s.jobs {
-		n.worker.Cancel(j.handle)
+		all = append(all, j.handle)
+	}
+	n.worker.Cancel(all...)
+	for _, j := range s.jobs {
 		j.dropInputs()
 	}
 	clear(s.jobs)
@@ -248,7 +252,7 @@ func (s *scheduler) take(m wire.Message) error {
 	case *wire.NoTask:
 		if r := s.runs[m.ID]; r != nil && !r.bound {
 			r.answered()
-			n.worker.Bind(n.now(), r.slot, probe.None)
+			n.worker.Bind(r.slot, probe.None)
 			r.job.heed(m.Stages)
 			s.learn(r.job, m.Left)
 			r.end()
@@ -322,9 +326,6 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	n.jobs.SetLeft(j.handle, int(m.Left))
 	v := &wire.Verdict{Job: m.Job}
 	var q probe.Quote
-	if !m.Early { // else each has its turn now
-		q = n.worker.Quote(j.handle)
-	}
 	var claims []*wire.Ask
 	for range m.Count {
 		verdict := n.worker.Offer(j.handle)
@@ -332,8 +333,11 @@ func (s *scheduler) probe(m *wire.Probe) error {
 			v.Rejected, v.Reason = m.Count-v.Accepted, verdict.String()
 			break
 		}
+		if v.Accepted == 0 && !m.Early { // else each has its turn now
+			q = n.worker.Quote(j.handle)
+		}
 		if m.Early {
-			a, load := n.worker.Claim(j.handle)
+			a, load := n.worker.Claim(n.now(), j.handle)
 			ask := s.ask(a)
 			ask.Bound, ask.VCores = uint64(load.Bound), uint64(load.Of)
 			claims = append(claims, ask)
@@ -397,7 +401,7 @@ func (n *Node) pump() {
 	n.hand()
 	n.worker.SetAhead(n.pace.ahead(n.now()))
 	for {
-		ask, ok := n.worker.Next()
+		ask, ok := n.worker.Next(n.now())
 		if !ok {
 			break
 		}
@@ -470,7 +474,7 @@ func (s *scheduler) bind(m *wire.Task) {
 	r.takeInput(m) // before another task is told of it
 	r.job.heed(m.Stages)
 	m.Stages = wire.Stages{}
-	n.worker.Bind(n.now(), r.slot, answer)
+	n.worker.Bind(r.slot, answer)
 	s.learn(r.job, m.Left)
 	switch early := n.worker.Early(r.slot); {
 	case n.overloaded(r):

@@ -77,7 +77,7 @@ func (c *cluster) shareEnds(n int32) {
 // claim has a worker bid for a task of a job whose probe has arrived.
 func (c *cluster) claim(n, h int32) {
 	w := &c.workers[n]
-	ask, load := w.queue.Claim(probe.Handle(h))
+	ask, load := w.queue.Claim(time.Duration(c.now), probe.Handle(h))
 	c.agenda.oneWay.push(c.agenda.next(event{at: c.now + oneWay, kind: bids, worker: n, job: h, slot: int32(ask.Slot), task: int32(load.Bound)}))
 }
 
@@ -97,11 +97,11 @@ func (c *cluster) bid(e *event) {
 func (c *cluster) bind(e *event) {
 	w := &c.workers[e.worker]
 	if e.task < 0 {
-		w.queue.Bind(time.Duration(c.now), probe.Slot(e.slot), probe.None)
+		w.queue.Bind(probe.Slot(e.slot), probe.None)
 		w.queue.Free(time.Duration(c.now), probe.Slot(e.slot))
 		return
 	}
-	w.queue.Bind(time.Duration(c.now), probe.Slot(e.slot), probe.Task)
+	w.queue.Bind(probe.Slot(e.slot), probe.Task)
 	j := &c.jobs[e.job]
 	c.begun(j)
 	c.share(e.worker, running{job: e.job, task: e.task, slot: e.slot}, j.durations[e.task])

@@ -437,7 +437,7 @@ func (c *cluster) taken(n int) {
 // start has a worker ask for the next task, if it can.
 func (c *cluster) start(n int32) bool {
 	w := &c.workers[n]
-	ask, ok := w.queue.Next()
+	ask, ok := w.queue.Next(time.Duration(c.now))
 	c.released(w)
 	if !ok {
 		return false
@@ -453,14 +453,14 @@ func (c *cluster) start(n int32) bool {
 	}
 	a := c.sched.Ask(time.Duration(c.now), j.id, c.asking(n, ask.Job))
 	if a.Kind == sched.None {
-		w.queue.Bind(time.Duration(c.now), ask.Slot, probe.None)
+		w.queue.Bind(ask.Slot, probe.None)
 		c.release(w, int32(ask.Job))
 		c.agenda.round.push(c.agenda.next(event{at: c.now + roundTrip, kind: refused, worker: n, slot: int32(ask.Slot)}))
 		return true
 	}
 	r := running{job: int32(ask.Job), task: a.Task, slot: int32(ask.Slot)}
 	if a.Kind == sched.Clone {
-		w.queue.Bind(time.Duration(c.now), ask.Slot, probe.Clone)
+		w.queue.Bind(ask.Slot, probe.Clone)
 		r.clone = true
 		c.endAt(c.now+roundTrip+c.duration(n, r), n, r)
 		return true
@@ -468,7 +468,7 @@ func (c *cluster) start(n int32) bool {
 	if j.table != nil {
 		j.table.launched(a.Task)
 	}
-	w.queue.Bind(time.Duration(c.now), ask.Slot, probe.Task)
+	w.queue.Bind(ask.Slot, probe.Task)
 	c.begun(j)
 	c.endAt(c.now+roundTrip+c.duration(n, r), n, r)
 	switch {
