@@ -26,11 +26,13 @@ type Stager interface {
 
 // Limits of what is staged.
 const (
-	copiesAtATime = 10   // Eirene's CM, at most
-	mostLooking   = 4    // sizes that are asked for at a time
-	mostInputs    = 64   // of a job, at a time
-	mostKnown     = 8192 // of all jobs
-	longestName   = 8000 // bytes of a file's name; a NameNode takes no longer ones unless it is told to
+	copiesAtATime = 10            // Eirene's CM, at most
+	mostLooking   = 4             // sizes that are asked for at a time
+	mostInputs    = 64            // of a job, at a time
+	mostKnown     = 8192          // of all jobs
+	mostOfOne     = mostKnown / 2 // of one user
+	keptForOne    = mostInputs    // of a user, if others have taken all
+	longestName   = 8000          // bytes of a file's name; a NameNode takes no longer ones unless it is told to
 	// checkLimit is how long a task waits until it is known whether its input is what was copied. Its own reader would ask the NameNode as well.
 	checkLimit = 500 * time.Millisecond
 	// checkPause is how long nobody is asked after such an answer didn't come: else each task would wait for checkLimit while a NameNode hangs.
@@ -43,7 +45,8 @@ const (
 type staged struct {
 	rules   *staging.Manager
 	inputs  map[place]*input
-	jobs    staging.Job // so many had inputs
+	known   map[string]int // of these, by user
+	jobs    staging.Job    // so many had inputs
 	looking chan struct{}
 
 	source   staging.Source
@@ -103,7 +106,7 @@ func newStaged(s Stager) *staged {
 	// Nothing is drawn here.
 	st := &staged{
 		rules:  staging.New(staging.Config{Concurrent: copiesAtATime, Capacity: s.Capacity(), Named: true}, nil),
-		inputs: map[place]*input{}, looking: make(chan struct{}, mostLooking),
+		inputs: map[place]*input{}, known: map[string]int{}, looking: make(chan struct{}, mostLooking),
 	}
 	st.limit()
 	return st
@@ -111,6 +114,12 @@ func newStaged(s Stager) *staged {
 
 // limit has as many copies made at a time as the source is worth, less those whose place a task has that reads its own input.
 func (st *staged) limit() { st.rules.Limit(max(1, st.source.Copies()-st.reading)) }
+
+// takes reports whether one more input of a user may be known.
+func (st *staged) takes(user string) bool {
+	his := st.known[user]
+	return his < mostOfOne && (len(st.inputs) < mostKnown || his < keptForOne)
+}
 
 // stage has files staged that aren't known yet. fast: before those that wait, as a task will soon begin that may read it. The lock is held.
 func (j *job) stage(fast bool, files ...string) {
@@ -128,7 +137,7 @@ func (j *job) stage(fast bool, files ...string) {
 			st.rules.Wanted(in.at.job, in.at.task, fast)
 			continue
 		}
-		if len(j.inputs) >= mostInputs || len(st.inputs) >= mostKnown {
+		if len(j.inputs) >= mostInputs || !st.takes(j.s.user) {
 			continue
 		}
 		if j.inputs == nil {
@@ -136,10 +145,12 @@ func (j *job) stage(fast bool, files ...string) {
 			st.jobs++
 			j.staging = st.jobs
 			st.rules.Probed(j.staging, table{st, j.staging})
+			st.rules.Own(j.staging, n.userOf(j.s.user), n.o.Share(j.s.user).Priority)
 		}
 		j.named++
 		in := &input{at: place{j.staging, j.named}, job: j, file: file, waits: true}
 		j.inputs[file], st.inputs[in.at] = in, in
+		st.known[j.s.user]++
 		n.serving.Go(func() { in.look(fast) })
 	}
 	n.doStaging()
@@ -226,7 +237,14 @@ func (in *input) copy(ctx context.Context) {
 func (in *input) forget() {
 	st := in.job.s.n.staged
 	st.rules.Ended(in.at.job, in.at.task) // if it has failed, it is still known there
-	delete(st.inputs, in.at)
+	if st.inputs[in.at] == in {
+		delete(st.inputs, in.at)
+		if user := in.job.s.user; st.known[user] > 1 {
+			st.known[user]--
+		} else {
+			delete(st.known, user)
+		}
+	}
 	if in.job.inputs[in.file] == in {
 		delete(in.job.inputs, in.file)
 	}

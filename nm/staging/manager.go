@@ -56,6 +56,7 @@ type input struct {
 
 type job struct {
 	id     Job
+	owner  *owner
 	refs   int32 // probes and running tasks
 	staged int32 // inputs that are
 	table  Table
@@ -79,11 +80,13 @@ type request struct {
 type Manager struct {
 	cfg     Config
 	rng     *rand.Rand
-	jobs    []known       // in the order of their ids: a node of a simulation has a few, and is one of many
-	holders []*job        // that have staged inputs, in the order of their first probes, for evictions
-	probes  uint64        // so many jobs have come
-	queue   fifo[request] // MQ
-	fast    fifo[request] // MFL
+	jobs    []known  // in the order of their ids: a node of a simulation has a few, and is one of many
+	holders []*job   // that have staged inputs, in the order of their first probes, for evictions
+	probes  uint64   // so many jobs have come
+	owners  []*owner // who have had jobs
+	fasts   int      // requests in fast lanes
+	waits   int      // inputs in the queues, and their bytes
+	waiting int64
 	deletes fifo[Action]
 	spare   []*job // that are forgotten
 	slow    int    // copies under way that the queue asked for
@@ -93,6 +96,8 @@ type Manager struct {
 	used    int64  // bytes of copies, made or under way
 
 	few struct { // room for what most nodes of a simulation have, beside the rest, as these wait for memory most of the time
+		owners  [1]*owner
+		owner   owner
 		known   [4]known
 		holders [4]*job
 		queue   [4]request
@@ -138,7 +143,8 @@ func (m *Manager) Init(cfg Config, rng *rand.Rand) {
 	*m = Manager{cfg: cfg, rng: rng, copies: cfg.Concurrent}
 	f := &m.few
 	m.jobs, m.holders, m.spare = f.known[:0], f.holders[:0], f.spare[:0]
-	m.queue.items, m.fast.items, m.deletes.items = f.queue[:0], f.fast[:0], f.deletes[:0]
+	f.owner = owner{queue: fifo[request]{items: f.queue[:0]}, fast: fifo[request]{items: f.fast[:0]}}
+	m.owners, m.deletes.items = append(f.owners[:0], &f.owner), f.deletes[:0]
 	for i := range m.few.jobs {
 		m.spare = append(m.spare, &m.few.jobs[i])
 	}
@@ -154,6 +160,7 @@ func (m *Manager) enlist(at int, id Job) {
 	} else {
 		j = &job{id: id, first: m.probes}
 	}
+	j.owner = m.owners[0]
 	if cap(j.inputs) == 0 {
 		j.inputs = j.few[:0]
 	}
@@ -161,7 +168,14 @@ func (m *Manager) enlist(at int, id Job) {
 }
 
 // Waiting reports whether a request waits for the end of a copy. Next may have more to do then.
-func (m *Manager) Waiting() bool { return m.queue.len()+m.fast.len() > 0 }
+func (m *Manager) Waiting() bool {
+	for _, o := range m.owners {
+		if o.queue.len()+o.fast.len() > 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // Used returns the bytes of copies, those under way included.
 func (m *Manager) Used() int64 { return m.used }
@@ -198,7 +212,18 @@ func (j *job) index(task int32) int {
 }
 
 // drop forgets the input at an index.
-func (j *job) drop(i int) { j.inputs = j.inputs[:i+copy(j.inputs[i:], j.inputs[i+1:])] }
+func (m *Manager) drop(j *job, i int) {
+	m.leaves(&j.inputs[i])
+	j.inputs = j.inputs[:i+copy(j.inputs[i:], j.inputs[i+1:])]
+}
+
+// leaves counts an input that waits in a queue no more, if it does.
+func (m *Manager) leaves(x *input) {
+	if x.status == queued && !x.fast {
+		m.waits--
+		m.waiting -= x.bytes
+	}
+}
 
 func (j *job) find(task int32) *input {
 	if i := j.index(task); i >= 0 {
@@ -265,9 +290,12 @@ func (m *Manager) request(j *job, fast bool) {
 func (m *Manager) enter(j *job, task int32, fast bool) {
 	j.inputs = append(j.inputs, input{task: task, fast: fast, bytes: j.table.Size(task)})
 	if fast {
-		m.fast.push(request{j.id, task})
+		m.fasts++
+		j.owner.fast.push(request{j.id, task})
 	} else {
-		m.queue.push(request{j.id, task})
+		m.waits++
+		m.waiting += j.table.Size(task)
+		j.owner.queue.push(request{j.id, task})
 	}
 }
 
@@ -325,7 +353,7 @@ func (m *Manager) Ended(id Job, task int32) {
 	case j.inputs[i].status == copying:
 		j.inputs[i].ended = true
 	default: // one that waits is dropped when its turn comes
-		j.drop(i)
+		m.drop(j, i)
 	}
 }
 
@@ -345,7 +373,7 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 	switch {
 	case !ok:
 		x.status = failed
-		m.used -= x.bytes
+		m.take(j, -x.bytes)
 		m.deletes.push(Action{Job: id, Task: task, Delete: true})
 	case j.refs == 0 || x.ended:
 		m.remove(j, j.index(task))
@@ -361,7 +389,7 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 // remove deletes a copy.
 func (m *Manager) remove(j *job, i int) {
 	x := j.inputs[i]
-	m.used -= x.bytes
+	m.take(j, -x.bytes)
 	if x.status == staged {
 		if j.staged--; j.staged == 0 {
 			at := m.holderOf(j)
@@ -369,7 +397,13 @@ func (m *Manager) remove(j *job, i int) {
 		}
 	}
 	m.deletes.push(Action{Job: j.id, Task: x.task, Delete: true})
-	j.drop(i)
+	m.drop(j, i)
+}
+
+// take counts bytes of copies, which a job has more, or less.
+func (m *Manager) take(j *job, bytes int64) {
+	m.used += bytes
+	j.owner.used += bytes
 }
 
 // Released says that a probe of a job has left, and that its task, if it had one, has ended. With the last one all copies go.
@@ -386,7 +420,7 @@ func (m *Manager) Released(id Job) {
 		case staged:
 			m.remove(j, i)
 		case queued, failed:
-			j.drop(i)
+			m.drop(j, i)
 		}
 	}
 	m.forget(j)
@@ -415,17 +449,17 @@ func (m *Manager) holderOf(j *job) int {
 
 // Next returns what is to be done next. Deletions come first, as copies may need their room.
 func (m *Manager) Next() (Action, bool) {
-	full := int64(math.MaxInt64) // what takes so much has found no room
+	full, whose := int64(math.MaxInt64), (*owner)(nil) // what takes so much has found no room, of this user
 	for {
 		if m.deletes.len() > 0 {
 			return m.deletes.pop(), true
 		}
-		from := &m.fast
-		if m.fast.len() == 0 {
-			if m.queue.len() == 0 || m.slow >= m.atATime() {
-				return Action{}, false
-			}
-			from = &m.queue
+		o, from := m.turn()
+		if o == nil {
+			return Action{}, false
+		}
+		if o != whose {
+			full, whose = math.MaxInt64, o
 		}
 		r := from.items[from.head]
 		j := m.job(r.job)
@@ -434,28 +468,36 @@ func (m *Manager) Next() (Action, bool) {
 			x = j.find(r.task)
 		}
 		if x == nil || x.status != queued {
-			from.pop()
+			m.pop(o, from)
 			continue
 		}
 		waits := j.table.Waits(r.task)
-		if !waits || x.bytes >= full || !m.fits(x.bytes) {
+		if !waits || x.bytes >= full || !m.fits(o, x.bytes) {
 			if waits {
 				full = min(full, x.bytes)
 			}
-			from.pop()
-			j.drop(j.index(r.task))
+			m.pop(o, from)
+			m.drop(j, j.index(r.task))
 			continue
 		}
 		if m.deletes.len() > 0 {
 			continue // room was made
 		}
-		from.pop()
+		m.pop(o, from)
+		m.leaves(x)
 		x.status = copying
-		m.used += x.bytes
+		m.take(j, x.bytes)
 		if !x.fast {
 			m.slow++
 		}
 		return Action{Job: r.job, Task: r.task}, true
+	}
+}
+
+// pop takes the first request out of a queue of a user.
+func (m *Manager) pop(o *owner, from *fifo[request]) {
+	if from.pop(); from == &o.fast {
+		m.fasts--
 	}
 }
 
@@ -470,8 +512,9 @@ func (m *Manager) atATime() int {
 	return m.copies
 }
 
-// fits reports whether a copy fits in, and evicts for it what nobody will read here: what was read first, then what started elsewhere.
-func (m *Manager) fits(bytes int64) bool {
+// fits reports whether a copy of a user fits in, and evicts for it what nobody will read here: what was read first, then what started elsewhere, then what others have
+// above their share.
+func (m *Manager) fits(o *owner, bytes int64) bool {
 	switch {
 	case bytes > m.cfg.Capacity:
 		return false
@@ -480,7 +523,7 @@ func (m *Manager) fits(bytes int64) bool {
 	case m.reads && m.evict(bytes, true):
 		return true
 	}
-	return m.evict(bytes, false)
+	return m.evict(bytes, false) || len(m.owners) > 1 && m.reclaim(o, bytes)
 }
 
 func (m *Manager) room(bytes int64) bool { return m.used+bytes <= m.cfg.Capacity }

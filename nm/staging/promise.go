@@ -8,16 +8,7 @@ import (
 
 // Soon is after how long a copy would be made that was asked for now, if each takes so long; false: there is no room for it without evicting others.
 func (m *Manager) Soon(bytes int64, each time.Duration) (time.Duration, bool) {
-	ahead := m.slow
-	for _, r := range m.queue.items[m.queue.head:] {
-		if j := m.job(r.job); j != nil {
-			if x := j.find(r.task); x != nil && x.status == queued {
-				ahead++
-				bytes += x.bytes
-			}
-		}
-	}
-	return each * time.Duration(1+ahead/m.atATime()), m.room(bytes)
+	return each * time.Duration(1+(m.slow+m.waits)/m.atATime()), m.room(bytes + m.waiting)
 }
 
 // Promises size staging by quotes: that an input would be in memory when the task that reads it was expected to start. The zero value has none.
