@@ -60,6 +60,8 @@ type NodeManager struct {
 	deleter    *deletion.Service
 	keys       *service.Keys
 	groups     cgroup.Driver
+	lent       cgroup.Parent // of executors of short tasks; nil: nothing holds them together
+	unbounded  string        // why it doesn't; "": it does, or there are none
 	localizer  *localizer.Localizer
 	aux        *auxServices
 	containers *container.Manager
@@ -209,6 +211,7 @@ func (n *NodeManager) openGroups() (err error) {
 	for _, m := range c.Missing {
 		n.log.Warnf("Not guaranteed on this node: %s", m)
 	}
+	n.openLent()
 	return nil
 }
 
@@ -302,7 +305,12 @@ func (n *NodeManager) openContainers() error {
 			archives = store
 		}
 	}
+	var lent cgroup.Driver
+	if n.lent != nil {
+		lent = n.lent
+	}
 	n.containers = container.NewManager(container.Options{
+		Lent:     lent,
 		Archives: archives, Localized: n.localized(),
 		Config: n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
 		Deleter: n.deleter, Log: n.log, Changed: n.kick, Pressure: pressure,
@@ -359,6 +367,9 @@ func (n *NodeManager) openProtocols() error {
 		features = append(features, "levels") // it takes orders
 	}
 	capable.SetFeatures(features)
+	if n.unbounded != "" {
+		c.Missing = append(c.Missing, n.unbounded)
+	}
 	capable.SetMissing(c.Missing)
 	probing, err := n.openProbes(capable)
 	if err != nil {

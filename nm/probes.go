@@ -18,6 +18,7 @@ import (
 	"heddle/internal/connections"
 	"heddle/nm/allocation"
 	"heddle/nm/container"
+	"heddle/nm/enclosure"
 	"heddle/nm/probe"
 	"heddle/nm/shorttasks"
 	"heddle/yarn/pb"
@@ -71,7 +72,12 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 	}
 	var stop context.CancelFunc
 	x.ctx, stop = context.WithCancel(context.Background())
+	var bounds shorttasks.Bounds
+	if n.lent != nil {
+		bounds = lentBounds{enclosure.Together{Group: n.lent, Rules: &n.s.container.Rules}}
+	}
 	n.shortTasks = shorttasks.New(shorttasks.Options{
+		Bounds:   bounds,
 		Listener: counter.Listen(l, "heddle.nodemanager.probes.port"), Bearer: n.keys.Bearer, Admitted: n.keys.Started, Executors: x, Share: n.s.share, Steal: n.o.Conf.Bool("heddle.probes.steal"), Stager: staging, Log: n.log,
 	})
 	n.closing(func() {
@@ -124,15 +130,15 @@ func (n *NodeManager) countProbes() (err error) {
 			func() float64 { return value(n.shortTasks.Use()) })))
 	}
 	gauge("short_tasks_lent_memory_bytes", "Memory that the node was lent for short tasks.", func(lent, _ probe.Amount, _ int) float64 { return float64(lent.MemoryMB << 20) })
-	gauge("short_tasks_used_memory_bytes", "What short tasks take of it.", func(_, used probe.Amount, _ int) float64 { return float64(used.MemoryMB << 20) })
+	gauge("short_tasks_used_memory_bytes", "What short tasks were given of it, or what their processes take, whichever is more.", func(_, used probe.Amount, _ int) float64 { return float64(used.MemoryMB << 20) })
 	gauge("short_tasks_lent_vcores", "Vcores that the node was lent for short tasks.", func(lent, _ probe.Amount, _ int) float64 { return float64(lent.VCores) })
 	gauge("short_tasks_used_vcores", "What short tasks take of them.", func(_, used probe.Amount, _ int) float64 { return float64(used.VCores) })
 	gauge("probes_waiting", "Probes of short tasks that wait.", func(_, _ probe.Amount, waiting int) float64 { return float64(waiting) })
 	return err
 }
 
-// lent says for people what short tasks have of the node.
-func (n *NodeManager) lent() string {
+// lentAmounts says for people what short tasks have of the node.
+func (n *NodeManager) lentAmounts() string {
 	lent, used, waiting := n.shortTasks.Use()
 	return fmt.Sprintf("%d MB and %d virtual cores, of which %d MB and %d are used; %d probes wait", lent.MemoryMB, lent.VCores, used.MemoryMB, used.VCores, waiting)
 }

@@ -51,7 +51,7 @@ func (n *NodeManager) openWeb() error {
 		o.Uploaded = n.keepLogs.uploaded
 	}
 	if n.s.probes != nil {
-		o.ShortTasks = n.lent
+		o.ShortTasks = n.lentAmounts
 	}
 	handler := rest.New(o)
 	n.web = &webServer{port.New(handler, port.MaxHeader, nil)}

@@ -108,8 +108,11 @@ type Driver interface {
 	// Open returns a group that is there already, for instance from before a restart, or ErrNotFound.
 	Open(name string) (Group, error)
 
-	// Groups returns the names of all groups there are. Driver none can't know and returns none.
+	// Groups returns the names of all groups there are, but for those that Below made. Driver none can't know and returns none.
 	Groups() ([]string, error)
+
+	// Below makes a group for groups, which bounds them together. See kernelDriver.Below. Groups doesn't name it.
+	Below(name string, l Limits) (Parent, error)
 
 	// Unseat puts a program that this process runs for itself, and that may take its time, where Options.First found this process.
 	Unseat(pid int) error

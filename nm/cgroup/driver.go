@@ -64,6 +64,8 @@ type kernelDriver struct {
 
 	mu   sync.Mutex
 	open map[*kernelGroup]struct{}
+
+	parents []string // groups of groups (Below)
 }
 
 func (d *kernelDriver) Kind() Kind { return d.kind }
@@ -168,7 +170,7 @@ func (d *kernelDriver) Groups() ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list groups: %w", err)
 	}
-	return names, nil
+	return slices.DeleteFunc(names, d.isParent), nil
 }
 
 func (d *kernelDriver) Close() error {

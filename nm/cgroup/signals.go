@@ -59,6 +59,11 @@ func (s *signals) Create(name string, _ Limits) (Group, error) {
 }
 
 // Open never returns ErrNotFound: a group without processes and no group are the same.
+// Below fails: nothing bounds processes together.
+func (s *signals) Below(name string, _ Limits) (Parent, error) {
+	return nil, fmt.Errorf("make group %s for groups: %w", name, errors.ErrUnsupported)
+}
+
 func (s *signals) Open(name string) (Group, error) {
 	if err := checkName(name); err != nil {
 		return nil, err

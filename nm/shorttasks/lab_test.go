@@ -55,14 +55,31 @@ func newLab(t *testing.T, slots int64) *lab {
 // newLabAt starts one whose clock is so far ahead.
 func newLabAt(t *testing.T, slots int64, ahead time.Duration) *lab {
 	t.Helper()
-	l := &lab{t: t, key: token.NewMasterKey(7, []byte("the key of NMTokens")), ahead: ahead}
+	l := &lab{t: t, ahead: ahead}
+	l.begin(func(*Options) {})
+	l.Lend(probe.Amount{MemoryMB: slots, VCores: slots})
+	return l
+}
+
+// newLabWith starts one that was lent nothing, with other options.
+func newLabWith(t *testing.T, change func(*Options)) *lab {
+	t.Helper()
+	l := &lab{t: t}
+	l.begin(change)
+	return l
+}
+
+func (l *lab) begin(change func(*Options)) {
+	t := l.t
+	t.Helper()
+	l.key = token.NewMasterKey(7, []byte("the key of NMTokens"))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := logrus.New()
 	log.SetOutput(t.Output())
-	l.Node = New(Options{
+	o := Options{
 		Listener: listener, Executors: l, Log: logrus.NewEntry(log), Admitted: func(token.NM) error { return l.admit },
 		Bearer: func(b []byte) (ipc.Bearer, error) {
 			id, err := token.ParseNM(b)
@@ -80,10 +97,10 @@ func newLabAt(t *testing.T, slots int64, ahead time.Duration) *lab {
 			}
 			return time.Now().Add(l.ahead)
 		},
-	})
+	}
+	change(&o)
+	l.Node = New(o)
 	t.Cleanup(l.Close)
-	l.Lend(probe.Amount{MemoryMB: slots, VCores: slots})
-	return l
 }
 
 // freeze has only later move the node's clock.

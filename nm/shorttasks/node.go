@@ -18,7 +18,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// Options of a Node. All must be set but for Share, Steal, Stager and Now.
+// Options of a Node. All must be set but for Bounds, Share, Steal, Stager and Now.
 type Options struct {
 	// Listener is where schedulers and executors connect. The Node closes it.
 	Listener net.Listener
@@ -27,6 +27,8 @@ type Options struct {
 	// Admitted notes that an attempt works here with the key of its token.
 	Admitted  func(token.NM) error
 	Executors Executors
+	// Bounds holds executors together to what is lent; nil: nothing does.
+	Bounds Bounds
 	// Share is what a user has where several wait; nil: all have the same.
 	Share func(user string) Share
 	// Steal has schedulers told of room while nothing waits, so that they send probes of what waits elsewhere.
@@ -109,7 +111,8 @@ type Node struct {
 	counts     Counts
 	pace       pace
 	staged     *staged // nil: nothing is
-	strangers  int     // that weren't let in since the log has told of one
+	bound      bound
+	strangers  int // that weren't let in since the log has told of one
 	told       time.Time
 }
 
@@ -183,6 +186,7 @@ func (n *Node) Lend(a probe.Amount) {
 	n.worker.Lend(a)
 	n.recall()
 	n.resize()
+	n.hold()
 	for _, h := range n.worker.Evict(nil) {
 		j := n.of[h]
 		j.s.say(&wire.Verdict{Job: j.id, GaveBack: 1, Reason: probe.TooLarge.String()})
@@ -194,12 +198,15 @@ func (n *Node) Lend(a probe.Amount) {
 	n.mu.Unlock()
 }
 
-// Use returns what the node may use for short tasks, what they use of it, and how many probes wait.
+// Use returns what the node may use for short tasks, what they use of it, and how many probes wait. The memory is that of the processes, if they use more than tasks
+// were given.
 func (n *Node) Use() (lent, used probe.Amount, waiting int) {
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	lent, used = n.worker.Use()
 	_, waiting = n.worker.Queued()
+	bound := n.bound.now
+	n.mu.Unlock()
+	used.MemoryMB = n.measured(lent.MemoryMB, used.MemoryMB, bound.MemoryMB)
 	return lent, used, waiting
 }
 
@@ -332,6 +339,7 @@ func (n *Node) look() {
 		s.check(now)
 	}
 	n.resize()
+	n.hold()
 	n.jobs.Sweep(func(h probe.Handle) {
 		j := n.of[h]
 		j.dropInputs()

@@ -1,0 +1,57 @@
+package nm
+
+import (
+	"errors"
+
+	"heddle/nm/cgroup"
+	"heddle/nm/enclosure"
+	"heddle/nm/probe"
+)
+
+// lentGroup is the group of the groups of executors of short tasks.
+const lentGroup = "short-tasks"
+
+// openLent makes the group that holds executors of short tasks together to what is lent. Where it can't be, the log and the node's report say what isn't guaranteed.
+func (n *NodeManager) openLent() {
+	if n.s.probes == nil {
+		return
+	}
+	lent, err := n.groups.Below(lentGroup, cgroup.Limits{})
+	why := ""
+	switch {
+	case err != nil:
+		why = err.Error()
+	case !n.groups.Capabilities().MemoryLimit:
+		why = "there are no memory groups"
+	case !n.s.container.LimitMemory:
+		why = "the kernel isn't to hold containers to their memory (yarn.nodemanager.pmem-check-enabled, yarn.nodemanager.resource.memory.enforced)"
+	}
+	if why != "" {
+		n.unbounded = "executors of short tasks may together use more memory than is lent (heddle.probes.memory-mb), each as much as all of it: " + why
+		n.log.Warnf("Not guaranteed on this node: %s", n.unbounded)
+	}
+	if err != nil {
+		return
+	}
+	n.lent = lent
+	n.closing(func() {
+		if err := lent.Close(); err != nil {
+			n.log.WithError(err).Warn("Could not leave the group of short tasks")
+		}
+	})
+}
+
+// lentBounds implements shorttasks.Bounds by the group of all executors.
+type lentBounds struct{ enclosure.Together }
+
+// Set implements shorttasks.Bounds.
+func (b lentBounds) Set(most probe.Amount) error { return b.Together.Set(most.MemoryMB, most.VCores) }
+
+// Memory implements shorttasks.Bounds.
+func (b lentBounds) Memory() (int64, error) {
+	use, err := b.Group.Usage()
+	if err == nil && use.Memory < 0 {
+		err = errors.ErrUnsupported
+	}
+	return use.Memory, err
+}
