@@ -101,19 +101,11 @@ func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchCon
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
 		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
 		place:  m.room.Place(g.Counted(), g.Master()), turns: turn.New(), unsettled: make(chan struct{}, 1),
-		box: enclosure.New(m.groupsOf(g.ID), &m.cfg.Rules, g.ID.String(), g.Resource),
+		box: enclosure.New(m.Groups, &m.cfg.Rules, g.ID.String(), g.Resource),
 	}
 	c.ladder = suspend.NewLadder(processes{c}, &m.ladders)
 	c.ctx, c.stop = context.WithCancel(m.ctx)
 	return c
-}
-
-// groupsOf returns what makes the group of a container.
-func (m *Manager) groupsOf(id records.ContainerID) cgroup.Driver {
-	if m.Lent != nil && allocation.IsOnLent(id) {
-		return m.Lent
-	}
-	return m.Groups
 }
 
 // ID returns the container's id.

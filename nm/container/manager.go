@@ -109,13 +109,11 @@ type Config struct {
 	Owner func(user string) (*userfiles.User, error)
 }
 
-// Options are what a Manager works with. All must be set but for Lent, Archives, Localized and Pressure.
+// Options are what a Manager works with. All must be set but for Archives, Localized and Pressure.
 type Options struct {
-	Config Config
-	Disks  *disks.Disks
-	Groups cgroup.Driver
-	// Lent has the groups of containers on what the node was lent for short tasks (allocation.IsOnLent), which it bounds together; nil: Groups has them.
-	Lent      cgroup.Driver
+	Config    Config
+	Disks     *disks.Disks
+	Groups    cgroup.Driver
 	Localizer Localizer
 	Logs      Logs
 	Aux       AuxServices

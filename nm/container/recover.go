@@ -95,7 +95,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 	}
 	if r.Keeper.PID == 0 {
 		m.lives.Go(func() {
-			m.sweepGroup(m.groupsOf(c.ID()), c.ID().String()) // the last life may have ended when it had put a process there, and not noted it down yet
+			m.sweepGroup(c.ID().String()) // the last life may have ended when it had put a process there, and not noted it down yet
 			life{c}.live(freshStart)
 		})
 		return
@@ -206,26 +206,21 @@ func (c life) retained() localizer.Request {
 // sweepGroups ends whatever runs in groups of containers that are unknown, or known to have ended. It waits for that, but
 // not for ever: a process that can't be ended waits for a disk, in all likelihood, and the node has others.
 func (m *Manager) sweepGroups() error {
+	names, err := m.Groups.Groups()
+	if err != nil {
+		return err
+	}
 	var swept sync.WaitGroup
-	for _, groups := range []cgroup.Driver{m.Groups, m.Lent} {
-		if groups == nil {
+	for _, name := range names {
+		id, err := records.ParseContainerID(name)
+		if err == nil && m.KnowsContainer(id) {
 			continue
 		}
-		names, err := groups.Groups()
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			id, err := records.ParseContainerID(name)
-			if err == nil && m.KnowsContainer(id) && m.groupsOf(id) == groups {
-				continue
-			}
-			swept.Add(1)
-			m.lives.Go(func() {
-				defer swept.Done()
-				m.sweepGroup(groups, name)
-			})
-		}
+		swept.Add(1)
+		m.lives.Go(func() {
+			defer swept.Done()
+			m.sweepGroup(name)
+		})
 	}
 	within.Wait(&swept, recoveryPatience)
 	return nil
@@ -241,10 +236,10 @@ func (m *Manager) KnowsContainer(id records.ContainerID) bool {
 }
 
 // sweepGroup removes a group with its processes. It tries for as long as it takes: they hold memory that is given to others.
-func (m *Manager) sweepGroup(groups cgroup.Driver, name string) {
+func (m *Manager) sweepGroup(name string) {
 	log := m.Log.WithField("container", name)
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		found, err := m.trySweep(groups, name)
+		found, err := m.trySweep(name)
 		if err == nil {
 			if found {
 				log.Warn("Removed processes that an earlier NodeManager left")
@@ -260,10 +255,10 @@ func (m *Manager) sweepGroup(groups cgroup.Driver, name string) {
 	}
 }
 
-func (m *Manager) trySweep(groups cgroup.Driver, name string) (found bool, err error) {
+func (m *Manager) trySweep(name string) (found bool, err error) {
 	ctx, cancel := context.WithTimeout(m.ctx, m.cfg.KillWait+5*time.Second)
 	defer cancel()
-	group, err := groups.Open(name)
+	group, err := m.Groups.Open(name)
 	if errors.Is(err, cgroup.ErrNotFound) {
 		return false, nil
 	}

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"heddle/nm/localizer/turns"
 )
 
 // firstSlot precedes the number of the first slot: 0 to 9 are names of sub-directories.
@@ -32,10 +34,10 @@ type entry struct {
 	res   Resource // as in the first request
 
 	refs    int
-	used    time.Time // when it was last given back
-	cancel  func()    // cancels the download
-	turns   *turns    // of the download
-	ticket  *ticket
+	used    time.Time    // when it was last given back
+	cancel  func()       // cancels the download
+	turns   *turns.Turns // of the download
+	ticket  *turns.Ticket
 	waiters []chan<- *entry
 
 	// The downloading goroutine sets these. Others read them once ready is set, or after receiving the entry from a

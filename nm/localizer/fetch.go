@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"heddle/nm/localizer/turns"
 )
 
 // start begins the download of e for c. The caller has the lock.
@@ -27,11 +29,11 @@ func (l *Localizer) start(e *entry, c *call) {
 	}
 	t := l.pools[pool]
 	if t == nil {
-		t = newTurns(l.cfg.Threads)
+		t = turns.New(l.cfg.Threads)
 		l.pools[pool] = t
 	}
 	begun := make(chan struct{})
-	e.turns, e.ticket = t, t.enter(c.req.User, func() { close(begun) })
+	e.turns, e.ticket = t, t.Enter(c.req.User, func() { close(begun) })
 	e.cache.running.Add(1)
 	l.wg.Go(func() {
 		defer e.cancel()
@@ -52,8 +54,8 @@ func (l *Localizer) start(e *entry, c *call) {
 func (l *Localizer) leave(pool string, e *entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	e.turns.leave(e.ticket)
-	if e.turns.idle() && l.pools[pool] == e.turns {
+	e.turns.Leave(e.ticket)
+	if e.turns.Idle() && l.pools[pool] == e.turns {
 		delete(l.pools, pool)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/userfiles"
+	"heddle/nm/localizer/turns"
 	"heddle/yarn/records"
 )
 
@@ -73,7 +74,7 @@ type Localizer struct {
 	closed bool
 	caches map[scope]*cache
 	held   map[records.ContainerID]map[*entry]struct{}
-	pools  map[string]*turns // of downloads, by user; "" for PUBLIC
+	pools  map[string]*turns.Turns // of downloads, by user; "" for PUBLIC
 
 	unready map[string]bool // local directories that Recover has not finished
 }
@@ -130,7 +131,7 @@ func New(cfg Config) (*Localizer, error) {
 		cfg:    cfg,
 		caches: map[scope]*cache{},
 		held:   map[records.ContainerID]map[*entry]struct{}{},
-		pools:  map[string]*turns{}, unready: map[string]bool{},
+		pools:  map[string]*turns.Turns{}, unready: map[string]bool{},
 	}
 	l.ctx, l.stop = context.WithCancel(context.Background())
 	l.metrics = newMetrics(l)

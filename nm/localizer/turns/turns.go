@@ -1,11 +1,12 @@
-package localizer
+// Package turns gives downloads their places by turns of users, so that nobody's downloads hold up those of others. It does no I/O and has no lock.
+package turns
 
 import "slices"
 
-// turns are the places of one pool of downloads, by users. As long as there are places, that user is next who has the fewest downloads under way. Each
+// Turns are the places of one pool of downloads, by users. As long as there are places, that user is next who has the fewest downloads under way. Each
 // user gets his share of the places at once, though others hold them all: their downloads may come from servers that never answer. So a pool of p places
-// has at most p downloads under way of one user, and at most p and one for each other user or 2p together, whichever is more. The Localizer's lock guards it.
-type turns struct {
+// has at most p downloads under way of one user, and at most p and one for each other user or 2p together, whichever is more. The caller's lock guards it.
+type Turns struct {
 	places  int
 	running int
 	users   map[string]*queue // who have downloads that wait or run
@@ -15,12 +16,12 @@ type turns struct {
 // queue is the downloads of one user.
 type queue struct {
 	running int
-	waiting []*ticket // in the order in which the user came to want them
+	waiting []*Ticket // in the order in which the user came to want them
 }
 
-// ticket is the right of one download to a place. It may wait in the queues of several users, who all want the file, and takes the first turn that
+// Ticket is the right of one download to a place. It may wait in the queues of several users, who all want the file, and takes the first turn that
 // any of them has.
-type ticket struct {
+type Ticket struct {
 	number  uint64
 	begin   func() // called once, when the download may begin. The lock is held
 	waiting []string
@@ -28,18 +29,19 @@ type ticket struct {
 	running bool
 }
 
-func newTurns(places int) *turns { return &turns{places: places, users: map[string]*queue{}} }
+// New returns a pool of so many places, at least 1.
+func New(places int) *Turns { return &Turns{places: places, users: map[string]*queue{}} }
 
-// enter makes a ticket, which waits in the queue of a user. begin may be called at once.
-func (t *turns) enter(user string, begin func()) *ticket {
+// Enter makes a ticket, which waits in the queue of a user. begin may be called at once.
+func (t *Turns) Enter(user string, begin func()) *Ticket {
 	t.came++
-	k := &ticket{number: t.came, begin: begin}
-	t.join(k, user)
+	k := &Ticket{number: t.came, begin: begin}
+	t.Join(k, user)
 	return k
 }
 
-// join has a ticket wait in the queue of another user, too, unless it waits no more.
-func (t *turns) join(k *ticket, user string) {
+// Join has a ticket wait in the queue of another user, too, unless it waits no more.
+func (t *Turns) Join(k *Ticket, user string) {
 	if k.running || k.begin == nil || slices.Contains(k.waiting, user) {
 		return
 	}
@@ -53,8 +55,8 @@ func (t *turns) join(k *ticket, user string) {
 	t.admit()
 }
 
-// leave gives a ticket's place back, or has it wait no more.
-func (t *turns) leave(k *ticket) {
+// Leave gives a ticket's place back, or has it wait no more.
+func (t *Turns) Leave(k *Ticket) {
 	t.unqueue(k)
 	if k.running {
 		k.running = false
@@ -66,14 +68,14 @@ func (t *turns) leave(k *ticket) {
 	t.admit()
 }
 
-// idle reports whether nothing runs or waits.
-func (t *turns) idle() bool { return len(t.users) == 0 }
+// Idle reports whether nothing runs or waits.
+func (t *Turns) Idle() bool { return len(t.users) == 0 }
 
 // share is how many places each user has at least, who wants some.
-func (t *turns) share() int { return max(1, t.places/len(t.users)) }
+func (t *Turns) share() int { return max(1, t.places/len(t.users)) }
 
 // admit begins what may begin.
-func (t *turns) admit() {
+func (t *Turns) admit() {
 	for {
 		user := t.next()
 		if user == "" || t.running >= t.places && t.users[user].running >= t.share() {
@@ -89,7 +91,7 @@ func (t *turns) admit() {
 }
 
 // next is who is next of those who wait: he has the fewest places, and has come first. It is "" if nobody waits.
-func (t *turns) next() (user string) {
+func (t *Turns) next() (user string) {
 	var best *queue
 	for name, q := range t.users {
 		if len(q.waiting) > 0 && (best == nil || q.running < best.running || q.running == best.running && q.waiting[0].number < best.waiting[0].number) {
@@ -100,17 +102,17 @@ func (t *turns) next() (user string) {
 }
 
 // unqueue takes a ticket out of all queues.
-func (t *turns) unqueue(k *ticket) {
+func (t *Turns) unqueue(k *Ticket) {
 	for _, user := range k.waiting {
 		q := t.users[user]
-		q.waiting = slices.DeleteFunc(q.waiting, func(x *ticket) bool { return x == k })
+		q.waiting = slices.DeleteFunc(q.waiting, func(x *Ticket) bool { return x == k })
 		t.tidy(user)
 	}
 	k.waiting = nil
 }
 
 // tidy forgets a user who has nothing that waits or runs.
-func (t *turns) tidy(user string) {
+func (t *Turns) tidy(user string) {
 	if q := t.users[user]; q.running == 0 && len(q.waiting) == 0 {
 		delete(t.users, user)
 	}
