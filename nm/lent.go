@@ -3,9 +3,11 @@ package nm
 import (
 	"errors"
 
+	"heddle/nm/allocation"
 	"heddle/nm/cgroup"
 	"heddle/nm/enclosure"
 	"heddle/nm/probe"
+	"heddle/yarn/records"
 )
 
 // lentGroup is the group of the groups of executors of short tasks.
@@ -39,6 +41,52 @@ func (n *NodeManager) openLent() {
 			n.log.WithError(err).Warn("Could not leave the group of short tasks")
 		}
 	})
+}
+
+// containerGroups makes the groups of containers, those of executors in theirs.
+func (n *NodeManager) containerGroups() cgroup.Driver {
+	if n.lent == nil {
+		return n.groups
+	}
+	return splitGroups{n.groups, n.lent}
+}
+
+// splitGroups is a driver that has the groups of executors in another one.
+type splitGroups struct {
+	cgroup.Driver
+	lent cgroup.Parent
+}
+
+// of is the driver for a group.
+func (s splitGroups) of(name string) cgroup.Driver {
+	if id, err := records.ParseContainerID(name); err == nil && allocation.IsOnLent(id) {
+		return s.lent
+	}
+	return s.Driver
+}
+
+// Create implements cgroup.Driver.
+func (s splitGroups) Create(name string, l cgroup.Limits) (cgroup.Group, error) {
+	return s.of(name).Create(name, l)
+}
+
+// Open implements cgroup.Driver. A NodeManager of an older version had executors among the others.
+func (s splitGroups) Open(name string) (cgroup.Group, error) {
+	g, err := s.of(name).Open(name)
+	if errors.Is(err, cgroup.ErrNotFound) {
+		return s.Driver.Open(name)
+	}
+	return g, err
+}
+
+// Groups implements cgroup.Driver.
+func (s splitGroups) Groups() ([]string, error) {
+	names, err := s.Driver.Groups()
+	if err != nil {
+		return nil, err
+	}
+	lent, err := s.lent.Groups()
+	return append(names, lent...), err
 }
 
 // lentBounds implements shorttasks.Bounds by the group of all executors.

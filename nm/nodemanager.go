@@ -305,14 +305,9 @@ func (n *NodeManager) openContainers() error {
 			archives = store
 		}
 	}
-	var lent cgroup.Driver
-	if n.lent != nil {
-		lent = n.lent
-	}
 	n.containers = container.NewManager(container.Options{
-		Lent:     lent,
 		Archives: archives, Localized: n.localized(),
-		Config: n.s.container, Disks: n.disks, Groups: n.groups, Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
+		Config: n.s.container, Disks: n.disks, Groups: n.containerGroups(), Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
 		Deleter: n.deleter, Log: n.log, Changed: n.kick, Pressure: pressure,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"),
 	})

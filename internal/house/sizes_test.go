@@ -21,6 +21,7 @@ var largePackages = map[string]int{
 	"rm/scheduler/core":           3403,
 	"yarn/ipc":                    3900,
 	"conf":                        3850,
+	"nm/cgroup":                   3150,
 	"nm/container":                3368,
 	"nm/localizer":                3300,
 }
@@ -37,6 +38,7 @@ var largeStructs = map[string]int{
 	"rm.ResourceManager":                  60,
 	"rm/ledger.State":                     56,
 	"rm/queue.parser":                     53,
+	"nm/probe.Worker":                     55,
 	"nm/rest.Server":                      49,
 	"am/stage.Machine":                    57,
 	"rm/raft.Node":                        48,

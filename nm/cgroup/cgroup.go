@@ -14,6 +14,8 @@
 // is a container's id. The NodeManager itself has MOUNT/ROOT/nodemanager, as far as that gives it the CPU before its containers. A group has no owner but the file system: a NodeManager that was killed finds its groups again
 // with Groups and Open.
 //
+// It is large because three kinds of hierarchies do the same by different files, and what one of them lacks is done in another way.
+//
 // A process is put into its group before it does any work (Group.Add), since v1 leaves memory charged to the group in
 // which it was first touched.
 package cgroup

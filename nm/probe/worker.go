@@ -52,6 +52,8 @@ func (v Verdict) String() string {
 }
 
 // Worker is the queue of a node and what runs there. It isn't safe for concurrent use.
+//
+// It has many methods because probes that wait, asks ahead of room, claims and tasks draw on one amount, in one order of users.
 type Worker struct {
 	cfg  *Config
 	jobs *Jobs
