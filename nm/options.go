@@ -234,7 +234,7 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		EnvWhitelist:   c.Strings("yarn.nodemanager.env-whitelist"),
 		AdminEnv:       c.Text("yarn.nodemanager.admin-env"),
 		ForcePath:      c.Text("yarn.nodemanager.force.path"),
-		Environ:        environ(c.Dir(), os.LookupEnv),
+		Environ:        conf.Environ(c.Dir(), os.LookupEnv),
 		DebugInfo:      c.Bool("yarn.nodemanager.log-container-debug-info.enabled"),
 		DeleteDelay:    c.Duration("yarn.nodemanager.delete.debug-delay-sec"),
 		KillGrace:      c.Duration("yarn.nodemanager.sleep-delay-before-sigkill.ms"),

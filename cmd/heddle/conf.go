@@ -47,7 +47,13 @@ func (s *source) load() (*conf.Config, *logrus.Entry, error) {
 		return nil, nil, err
 	}
 	log := logger(c)
-	for _, p := range report.Problems {
+	tell(log, report.Problems)
+	return c, log, nil
+}
+
+// tell logs what is wrong with a configuration.
+func tell(log *logrus.Entry, problems []conf.Problem) {
+	for _, p := range problems {
 		entry := log.WithField("key", p.Key)
 		if p.Source.File != "" {
 			entry = entry.WithField("file", p.Source)
@@ -58,7 +64,6 @@ func (s *source) load() (*conf.Config, *logrus.Entry, error) {
 			entry.Info(p.Message)
 		}
 	}
-	return c, log, nil
 }
 
 // loadRole loads the configuration of a daemon. Without a configuration folder the daemon serves this machine only.
@@ -112,7 +117,7 @@ func newConf(s *source) *cobra.Command {
 				if err == nil {
 					report.Add(tree.Problems, nil)
 				}
-				report.Add(nil, err)
+				report.Add(conf.UnsetInClassPaths(c, conf.Environ(c.Dir(), os.LookupEnv)), err)
 			}
 			write := report.WriteText
 			if asJSON {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
@@ -32,6 +33,7 @@ func newNM(s *source) *cobra.Command {
 
 // runNode runs a NodeManager until ctx ends. If it is alone in its process, it reaps orphans.
 func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool) error {
+	tell(log, conf.UnsetInClassPaths(c, conf.Environ(c.Dir(), os.LookupEnv)))
 	n, err := nm.New(nm.Options{Conf: c, Log: log, Subreaper: alone})
 	if err != nil {
 		return err
