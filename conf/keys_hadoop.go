@@ -102,6 +102,7 @@ func yarnKeys() []Key {
 		seconds("yarn.log-aggregation.retain-check-interval-seconds", "-1", "how often old collected logs are removed; 0 or less is a tenth of the time they are kept").later(),
 		list("yarn.log-aggregation.file-formats", "TFile", "formats of collected logs, the first for writing: TFile or IFile"),
 		class("yarn.log-aggregation.file-controller.<format>.class", "", "what writes and reads a format"),
+		uri("yarn.log-aggregation.<format>.remote-app-log-dir", "", "where logs in that format are collected, instead of yarn.nodemanager.remote-app-log-dir"),
 		text("yarn.log-aggregation.<format>.remote-app-log-dir-suffix", "", "part of the path of logs collected in that format, instead of yarn.nodemanager.remote-app-log-dir-suffix and the format's name"),
 		uri("yarn.log.server.url", "", "where collected logs are shown"),
 		uri("yarn.log.server.web-service.url", "", "REST API for collected logs"),

@@ -59,11 +59,7 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 		name = "TFile"
 	}
 	remote := logs.OnHDFS(files)
-	place := logs.Place{
-		Root: c.Text("yarn.nodemanager.remote-app-log-dir"),
-		Suffix: logs.RemoteSuffix(name, c.Text("yarn.log-aggregation."+name+".remote-app-log-dir-suffix"),
-			c.Text("yarn.nodemanager.remote-app-log-dir-suffix")),
-	}
+	place := logs.PlaceOf(name, c.Text)
 	a.archive = func(user string) logs.Archive { return logs.Archive{FS: remote.As(user), Place: place} }
 	a.aggregator, err = logs.NewAggregator(logs.Config{
 		Dirs: dirs, Remote: remote, Node: node, UID: uid, Store: bucket, Log: log, Reported: reported, Finished: a.finished,

@@ -467,7 +467,9 @@ func TestAggregatorConfig(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	p := Place{Root: "hdfs://nn:8020/app-logs/", Suffix: RemoteSuffix("TFile", "", "logs")}
+	settings := map[string]string{"yarn.nodemanager.remote-app-log-dir": "hdfs://nn:8020/app-logs/", "yarn.nodemanager.remote-app-log-dir-suffix": "logs"}
+	text := func(key string) string { return settings[key] }
+	p := PlaceOf("TFile", text)
 	for id, want := range map[int32]string{
 		1: "hdfs://nn:8020/app-logs/alice/bucket-logs-tfile/0001/application_5_0001", 10012: "hdfs://nn:8020/app-logs/alice/bucket-logs-tfile/0012/application_5_10012",
 		123456789: "hdfs://nn:8020/app-logs/alice/bucket-logs-tfile/6789/application_5_123456789",
@@ -479,8 +481,12 @@ func TestPlace(t *testing.T) {
 	if got := p.OlderAppDir(records.ApplicationID{ClusterTimestamp: 5, ID: 1}, "alice"); got != "hdfs://nn:8020/app-logs/alice/logs-tfile/application_5_0001" {
 		t.Errorf("older: %s", got)
 	}
-	if got := RemoteSuffix("TFile", "own", "logs"); got != "own" {
-		t.Errorf("own suffix: %s", got)
+	settings["yarn.log-aggregation.IFile.remote-app-log-dir"], settings["yarn.log-aggregation.IFile.remote-app-log-dir-suffix"] = "/app-logs-ifile", "ilogs"
+	if got := PlaceOf("IFile", text); got != (Place{"/app-logs-ifile", "ilogs"}) {
+		t.Errorf("a format with a folder of its own has its logs in %v", got)
+	}
+	if got := PlaceOf("TFile", text); got != p {
+		t.Errorf("and the others in %v", got)
 	}
 	for file, want := range map[string]bool{"h_80": true, "h_80_123": true, "h_80.tmp": false, "h_8041": false, "h_80_": false, "h_80_1.tmp": false, "x": false} {
 		if got := isNodeFile(file, "h_80"); got != want {

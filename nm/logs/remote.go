@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"io/fs"
@@ -49,10 +50,22 @@ type Remote interface {
 	As(user string) FS
 }
 
-// Place says where aggregated logs are.
+// Place says where aggregated logs of a format are.
 type Place struct {
-	Root   string // yarn.nodemanager.remote-app-log-dir
-	Suffix string // from RemoteSuffix
+	Root   string
+	Suffix string
+}
+
+// PlaceOf returns the place of a format's logs. text returns settings. Those of the format, yarn.log-aggregation.<format>.remote-app-log-dir and …-suffix,
+// go before those for all formats, yarn.nodemanager.remote-app-log-dir and …-suffix, of which the latter gets the format's name
+// (LogAggregationFileController).
+func PlaceOf(format string, text func(key string) string) Place {
+	const common = "yarn.nodemanager.remote-app-log-dir"
+	own := "yarn.log-aggregation." + format + ".remote-app-log-dir"
+	return Place{
+		Root:   cmp.Or(text(own), text(common)),
+		Suffix: cmp.Or(text(own+"-suffix"), text(common+"-suffix")+"-"+strings.ToLower(format)),
+	}
 }
 
 // Names and permissions of remote files (LogAggregationFileController, LogAggregationUtils).
@@ -64,16 +77,6 @@ const (
 	bucketPrefix = "bucket-"
 	tmpName      = ".tmp" // suffix of incomplete files
 )
-
-// RemoteSuffix returns the directory of a format below a user's. own is
-// yarn.log-aggregation.<format>.remote-app-log-dir-suffix, which takes precedence if it is set. common is
-// yarn.nodemanager.remote-app-log-dir-suffix.
-func RemoteSuffix(format, own, common string) string {
-	if own != "" {
-		return own
-	}
-	return common + "-" + strings.ToLower(format)
-}
 
 // AppDir returns the directory of an application's logs: <root>/<user>/bucket-<suffix>/<last 4 digits of the
 // id>/<application>.

@@ -288,16 +288,19 @@ func (s *session) collectedLogs(w *wanted, owner string) (logSource, error) {
 		return nil, err
 	}
 	remote := logs.OnHDFS(adapter).As(c.User())
-	root := s.conf.Text("yarn.nodemanager.remote-app-log-dir")
 	formats := s.conf.Strings("yarn.log-aggregation.file-formats")
 	for _, usual := range []string{"TFile", "IFile"} {
 		if !slices.Contains(formats, usual) {
 			formats = append(formats, usual)
 		}
 	}
+	var places []logs.Place
+	for _, format := range formats {
+		places = append(places, logs.PlaceOf(format, s.conf.Text))
+	}
 	owners := []string{owner}
 	if owner == "" {
-		if owners, err = s.guessOwners(remote, root); err != nil {
+		if owners, err = s.guessOwners(remote, places); err != nil {
 			return nil, err
 		}
 	}
@@ -305,14 +308,11 @@ func (s *session) collectedLogs(w *wanted, owner string) (logSource, error) {
 	var looked []string
 	for _, user := range owners {
 		out := &archivedLogs{s: s}
-		for i, format := range formats {
-			out.archive = logs.Archive{FS: remote, Older: older && i == 0, Place: logs.Place{
-				Root: root, Suffix: logs.RemoteSuffix(format, s.conf.Text("yarn.log-aggregation."+format+".remote-app-log-dir-suffix"),
-					s.conf.Text("yarn.nodemanager.remote-app-log-dir-suffix")),
-			}}
+		for i, place := range places {
+			out.archive = logs.Archive{FS: remote, Older: older && i == 0, Place: place}
 			files, err := out.archive.Files(s, w.app, user)
 			switch {
-			case errors.Is(err, logs.ErrNoLogs):
+			case errors.Is(err, logs.ErrNoLogs), owner == "" && errors.Is(err, fs.ErrPermission): // of a user who was guessed
 				looked = append(looked, out.archive.Place.AppDir(w.app, user))
 				continue
 			case err != nil:
@@ -335,19 +335,21 @@ func (s *session) collectedLogs(w *wanted, owner string) (logSource, error) {
 }
 
 // guessOwners lists possible owners of the logs: first the caller, then everybody else who has a folder of logs.
-func (s *session) guessOwners(remote logs.FS, root string) ([]string, error) {
+func (s *session) guessOwners(remote logs.FS, places []logs.Place) ([]string, error) {
 	c, err := s.cluster()
 	if err != nil {
 		return nil, err
 	}
 	owners := []string{c.User()}
-	infos, err := remote.List(s, root)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
-		return nil, fmt.Errorf("looking for logs: %w", err)
-	}
-	for _, i := range infos {
-		if i.Mode.IsDir() && i.Name != owners[0] {
-			owners = append(owners, i.Name)
+	for _, place := range places {
+		infos, err := remote.List(s, place.Root)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+			return nil, fmt.Errorf("looking for logs: %w", err)
+		}
+		for _, i := range infos {
+			if i.Mode.IsDir() && !slices.Contains(owners, i.Name) {
+				owners = append(owners, i.Name)
+			}
 		}
 	}
 	return owners, nil
