@@ -6,7 +6,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -56,13 +58,16 @@ func TestXargsByProbes(t *testing.T) {
 	c.nothingIsLeft() // also of what the first life of the node that was killed has left
 }
 
+// setting is the value of a key that a node's command line sets.
+func (c *cluster) setting(node, key string) string {
+	i := slices.IndexFunc(c.args[node], func(a string) bool { return strings.HasPrefix(a, key+"=") })
+	return strings.TrimPrefix(c.args[node][i], key+"=")
+}
+
 // showsShortTasks waits until people can see that a node uses all that it was lent.
 func (c *cluster) showsShortTasks(node string) {
 	c.t.Helper()
-	set := func(key string) string {
-		i := slices.IndexFunc(c.args[node], func(a string) bool { return strings.HasPrefix(a, key+"=") })
-		return strings.TrimPrefix(c.args[node][i], key+"=")
-	}
+	set := func(key string) string { return c.setting(node, key) }
 	await.Slowly(c.t, "heddle node -status shows what short tasks have", func() bool {
 		out, err := exec.Command(c.binary, "node", "--conf", c.conf, "-status", set("yarn.nodemanager.address")).Output()
 		return err == nil && strings.Contains(string(out), "Lent-To-Short-Tasks : 2048MB, 4 vcores\n") && strings.Contains(string(out), "Used-By-Short-Tasks : 2048MB, 4 vcores, ")
@@ -225,4 +230,63 @@ func TestExecutorsGrowWithWhatIsLent(t *testing.T) {
 	if code := x.code(); code != 0 || strings.Count(x.stdout.String(), "\n") != done-16 {
 		t.Errorf("exit code %d: %s", code, x.stderr)
 	}
+}
+
+// Each application's executor may use all that is lent, and all of them together no more than that: the kernel ends what outgrows it. People see what processes use,
+// and not what tasks were given alone.
+func TestExecutorsTogetherUseNoMoreThanIsLent(t *testing.T) {
+	c := startCluster(t, 1, 1, map[string]string{"heddle.probes.memory-mb": "600", "heddle.probes.vcores": "4"})
+	// It keeps 400 MB until all may go on.
+	const keep = `import os, sys, time
+x = b"x" * 400000000
+open("full-" + sys.argv[1], "w").close()
+while not os.path.exists("go"): time.sleep(.02)`
+	hog := func(name string) *xargs {
+		x := c.xargs("--probes", "--memory", "32", "-n1", "python3", "-c", keep)
+		io.WriteString(x.in, name)
+		x.in.Close()
+		return x
+	}
+	first := hog("one")
+	await.Until(t, "the first keeps its memory", func() bool { _, err := os.Stat(filepath.Join(c.dir, "full-one")); return err == nil })
+	status := func() string {
+		out, err := exec.Command(c.binary, "node", "--conf", c.conf, "-status", c.setting("nm1", "yarn.nodemanager.address")).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(out)
+	}
+	used := regexp.MustCompile(`Used-By-Short-Tasks : (\d+)MB`)
+	await.Slowly(t, "people see what it uses", func() bool {
+		m := used.FindStringSubmatch(status())
+		if m == nil {
+			return false
+		}
+		mb, err := strconv.Atoi(m[1])
+		return err == nil && mb >= 380 && mb <= 600
+	})
+	second := hog("two")
+	var failed *xargs
+	await.Until(t, "one of them is ended", func() bool {
+		for _, x := range []*xargs{first, second} {
+			if len(x.done) > 0 {
+				failed = x
+			}
+		}
+		return failed != nil
+	})
+	if code := failed.code(); code != 125 { // a signal has ended its command
+		t.Errorf("exit code %d: %s", code, failed.stderr)
+	}
+	if err := os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	other := first
+	if failed == first {
+		other = second
+	}
+	if code := other.code(); code != 0 {
+		t.Errorf("exit code %d: %s", code, other.stderr)
+	}
+	c.nothingIsLeft()
 }
