@@ -63,6 +63,7 @@ var skips = map[string]map[string]int{
 		"integration/faults/keys_test.go":          1,
 		"integration/faults/node_test.go":          1,
 		"integration/rest/probes_test.go":          1,
+		"integration/rest/queueacls_test.go":       1,
 		"integration/spark/options_test.go":        1,
 		"integration/spark/executor_test.go":       1,
 		"integration/spark/pages_test.go":          1,

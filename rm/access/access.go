@@ -12,8 +12,9 @@ import (
 	"heddle/yarn/pb"
 )
 
-// Checker decides. Its answers follow yarn.acl.enable: without it everybody may see and change everything except what
-// administrators alone may change.
+// Checker decides. Its answers follow yarn.acl.enable: without it everybody may see and change every application, and only administrators
+// may change what is theirs alone. As in YARN, a FairScheduler checks the lists of its queues for submissions even without it, and
+// questions about rights on queues are always answered by the lists (Hadoop 3.4.2: FairScheduler.addApplication, AbstractCSQueue and FSQueue.hasAccess).
 type Checker struct {
 	// Enabled is yarn.acl.enable.
 	Enabled bool
@@ -81,10 +82,16 @@ func (c *Checker) may(user string, a Application, what pb.ApplicationAccessType)
 // Everybody may submit to an unknown queue: what happens to the application then is not a question of rights. A queue that a FairScheduler would
 // create has the lists of the queues above it.
 func (c *Checker) MaySubmit(user, name string) bool {
-	if !c.Enabled {
-		return true
-	}
 	tree := c.Queues.Tree()
+	return !c.Enabled && tree.Kind != queue.Fair || c.mayUse(tree, user, name)
+}
+
+// MayMoveTo reports whether a user may move an application, which he may change, to a queue.
+func (c *Checker) MayMoveTo(user, name string) bool {
+	return !c.Enabled || c.mayUse(c.Queues.Tree(), user, name)
+}
+
+func (c *Checker) mayUse(tree *queue.Tree, user, name string) bool {
 	if _, ok := tree.Find(name); !ok && tree.Kind != queue.Fair {
 		return true
 	}
@@ -105,5 +112,16 @@ func (c *Checker) OnQueueOf(tree *queue.Tree, right queue.Right, user, name stri
 	if _, known := tree.Find(name); !known && tree.Kind != queue.FIFO {
 		return false
 	}
-	return !c.Enabled || tree.Allows(right, name, user, c.Groups)
+	return tree.Allows(right, name, user, c.Groups)
+}
+
+// Rights lists a user's rights on a queue of a tree.
+func (c *Checker) Rights(tree *queue.Tree, user, name string) (may []pb.QueueACL) {
+	if c.OnQueueOf(tree, queue.Submit, user, name) {
+		may = append(may, pb.QueueACL_QACL_SUBMIT_APPLICATIONS)
+	}
+	if c.OnQueueOf(tree, queue.Administer, user, name) {
+		may = append(may, pb.QueueACL_QACL_ADMINISTER_QUEUE)
+	}
+	return may
 }

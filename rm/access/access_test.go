@@ -95,8 +95,11 @@ func TestQueues(t *testing.T) {
 		}
 	}
 	c.Enabled = false
-	if !c.OnQueue(queue.Administer, "eve", "open") || c.OnQueue(queue.Administer, "eve", "nowhere") {
-		t.Error("without lists everybody has every right on queues that exist, and none on others")
+	if !c.MaySubmit("eve", "open") || !c.MayMoveTo("eve", "open") {
+		t.Error("lists count for submissions and moves although they are off")
+	}
+	if c.OnQueue(queue.Administer, "eve", "open") || !c.OnQueue(queue.Administer, "bob", "open") || c.OnQueue(queue.Administer, "eve", "nowhere") {
+		t.Error("rights on queues are by their lists, also where these are off")
 	}
 	c.Queues = queue.NewLive(queue.Default(queue.FIFO))
 	if !c.OnQueue(queue.Administer, "eve", "nowhere") {
@@ -123,5 +126,25 @@ func TestMadeQueuesHaveTheListsAboveThem(t *testing.T) {
 	}
 	if c.OnQueue(queue.Submit, "alice", "root.a.made") {
 		t.Error("a queue that isn't there has rights")
+	}
+}
+
+// A FairScheduler's queues were open to everybody unless yarn.acl.enable was on. integration/rest has what a stock ResourceManager does.
+func TestAFairSchedulersListsCountWithoutACLs(t *testing.T) {
+	fair, err := queue.ParseFair([]byte(`<allocations><queue name="root"><aclSubmitApps> </aclSubmitApps><aclAdministerApps> </aclAdministerApps>
+		<queue name="a" type="parent"><aclSubmitApps>alice</aclSubmitApps><aclAdministerApps>bob</aclAdministerApps></queue></queue></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &Checker{Admins: acl.Parse("admin1"), Queues: queue.NewLive(fair)}
+	for user, want := range map[string]bool{"alice": true, "bob": true, "eve": false, "admin1": false} {
+		for _, name := range []string{"root.a", "root.a.made"} {
+			if got := c.MaySubmit(user, name); got != want {
+				t.Errorf("%s may submit to %s: %v", user, name, got)
+			}
+		}
+		if !c.MayMoveTo(user, "root.a") {
+			t.Errorf("%s may move nothing to root.a", user)
+		}
 	}
 }

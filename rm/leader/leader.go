@@ -84,7 +84,7 @@ type Settings struct {
 	QueueSource queueconf.Source
 	// MaySubmit decides who may submit to a queue, by its path; nil lets everybody.
 	MaySubmit func(user, queue string) bool
-	// ACLs has lists of queues say who may have which priorities (yarn.acl.enable).
+	// ACLs is yarn.acl.enable: lists of queues say who may have which priorities, and a FairScheduler's queues refuse submissions at once.
 	ACLs bool
 	// Groups are those of a user, the primary one first; nil is none.
 	Groups func(user string) ([]string, error)

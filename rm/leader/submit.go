@@ -83,8 +83,10 @@ func (as *applications) submitNew(id records.ApplicationID, user string, ctx *pb
 	if !limit.IsName(path) { // a mapping may have put the application's name into it
 		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
 	}
-	if as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, path) {
-		return refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, as.placement.Closed(path, queueOf(ctx)))
+	if against == "" && as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, path) {
+		if against, err = as.placement.Denied(id, user, path, queueOf(ctx), as.Settings.ACLs); err != nil {
+			return err
+		}
 	}
 	takes := request.Takes{Size: proto.Size(ctx), Memory: limit.Footprint(ctx)}
 	return as.Do(func() error {

@@ -119,7 +119,7 @@ func (s *server) setQueue(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if !s.mayModify(c, &a) || !s.Access.MaySubmit(caller(c), want.Queue) {
+	if !s.mayModify(c, &a) || !s.Access.MayMoveTo(caller(c), want.Queue) {
 		return mayNot(c, "move appid", a.ID), nil
 	}
 	if s.Queues.Tree().Kind == queue.FIFO { // every name means its only queue

@@ -198,21 +198,21 @@ func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse, most records.Re
 	return m
 }
 
-// queueACLs tells the caller what he may do with each queue.
+// queueACLs tells the caller what he may do with each queue, by its lists alone, as in YARN: yarn.acl.enable may be off.
 func (s *Service) queueACLs(ctx context.Context, _ *pb.GetQueueUserAclsInfoRequest) (*pb.GetQueueUserAclsInfoResponse, error) {
 	user := ipc.CallFrom(ctx).User
 	var out []*pb.QueueUserACLInfo
-	s.Queues.Tree().Root.All(func(q *queue.Queue) {
+	tree, _ := s.View.QueueUses(s.Queues.Tree(), records.Resource{})
+	tree.Root.All(func(q *queue.Queue) {
 		info := &pb.QueueUserACLInfo{}
 		info.SetQueueName(q.Path)
-		var may []pb.QueueACL
-		if s.Access.OnQueue(queue.Submit, user, q.Path) {
-			may = append(may, pb.QueueACL_QACL_SUBMIT_APPLICATIONS)
+		if tree.Kind == queue.FIFO {
+			if q.Parent == nil {
+				return // a FifoScheduler has only default
+			}
+			info.SetQueueName(q.Name)
 		}
-		if s.Access.OnQueue(queue.Administer, user, q.Path) {
-			may = append(may, pb.QueueACL_QACL_ADMINISTER_QUEUE)
-		}
-		info.SetUserAcls(may)
+		info.SetUserAcls(s.Access.Rights(tree, user, q.Path))
 		out = append(out, info)
 	})
 	resp := &pb.GetQueueUserAclsInfoResponse{}

@@ -75,7 +75,7 @@ func (s *Service) move(
 		return nil, err
 	}
 	user := ipc.CallFrom(ctx).User
-	if to := req.GetTargetQueue(); !s.Access.MaySubmit(user, to) {
+	if to := req.GetTargetQueue(); !s.Access.MayMoveTo(user, to) {
 		return nil, ipc.NewException(ipc.YarnException, "java.security.AccessControlException: User %s cannot submit applications to "+
 			"target queue or the target queue doesn't exist: %s while moving %v", user, to, id)
 	}

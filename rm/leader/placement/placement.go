@@ -6,6 +6,7 @@ package placement
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 
 	"heddle/rm/leader/refusal"
@@ -48,7 +49,7 @@ type Config struct {
 	Groups func(user string) ([]string, error) // of a user, the primary one first; nil is none
 }
 
-// Placement finds queues. Place, Closed and Move are safe for concurrent use; Full is for the loop's operations.
+// Placement finds queues. Place, Denied and Move are safe for concurrent use; Full is for the loop's operations.
 type Placement struct {
 	cfg  Config
 	loop Loop
@@ -74,9 +75,18 @@ func (p *Placement) Place(id records.ApplicationID, user, name, queueName string
 	return path, "", refusal.New(refusal.Refused, "%s", refused.Text)
 }
 
-// Closed names a queue that a user may not submit to, in YARN's words: as the client did, or by its path where a mapping chose it. A
+// Denied refuses an application whose user may not submit to its queue, in YARN's words. A FairScheduler whose lists are otherwise off refuses it
+// only once it has been submitted: it fails then, and against is why (Hadoop: FairScheduler.addApplication).
+func (p *Placement) Denied(id records.ApplicationID, user, path, asked string, lists bool) (against string, err error) {
+	if !lists && p.cfg.Live.Tree().Kind == queue.Fair {
+		return fmt.Sprintf("User %s does not have permission to submit %v to queue %s", user, id, path), nil
+	}
+	return "", refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, p.closed(path, asked))
+}
+
+// closed names a queue that a user may not submit to, in YARN's words: as the client did, or by its path where a mapping chose it. A
 // FairScheduler also names the queue whose lists decide.
-func (p *Placement) Closed(path, asked string) string {
+func (p *Placement) closed(path, asked string) string {
 	tree := p.cfg.Live.Tree()
 	if tree.Kind == queue.Fair {
 		return path + " denied by ACL for queue " + tree.Above(path).Path

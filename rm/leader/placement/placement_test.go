@@ -191,12 +191,12 @@ func TestQueuesWithoutLimitsOfApplications(t *testing.T) {
 func TestClosedQueuesAreNamedAsTheyWereAskedFor(t *testing.T) {
 	w := newWorld(t, halves())
 	for asked, want := range map[string]string{"a": "a", "root.a": "root.a", "b": "root.a", "nowhere": "root.a"} {
-		if got := w.Closed("root.a", asked); got != want {
+		if got := w.closed("root.a", asked); got != want {
 			t.Errorf("asked for %s: %s, not %s", asked, got, want)
 		}
 	}
 	fair := worldOf(t, queue.Default(queue.Fair))
-	if got := fair.Closed("root.default.alice", "alice"); got != "root.default.alice denied by ACL for queue root.default" {
+	if got := fair.closed("root.default.alice", "alice"); got != "root.default.alice denied by ACL for queue root.default" {
 		t.Errorf("of Fair queues: %s", got)
 	}
 }
