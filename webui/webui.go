@@ -37,7 +37,7 @@ func Handler() http.Handler {
 	}
 	assets := http.StripPrefix("/cluster/static/", http.FileServerFS(static))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Security-Policy", policy)
+		w.Header().Add("Content-Security-Policy", policy)
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if name, ok := strings.CutPrefix(r.URL.Path, "/cluster/static/"); ok {
 			if name == "" || strings.HasSuffix(name, "/") {

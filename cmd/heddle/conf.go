@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/conf"
+	"heddle/conf/protection"
 	"heddle/rm/queue"
 )
 
@@ -72,7 +73,7 @@ func (s *source) loadRole() (*conf.Config, *logrus.Entry, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := c.Protected(); err != nil {
+	if err := protection.Check(c); err != nil {
 		return nil, nil, err
 	}
 	if closed := c.CloseUp(); closed != "" {

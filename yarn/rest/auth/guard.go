@@ -42,6 +42,9 @@ func Guards(c *conf.Config, role string, origins func(string) bool, own ...strin
 		if csrf != nil {
 			next = csrf.Wrap(next)
 		}
+		if c.Text("yarn."+role+".webapp.xfs-filter.xframe-options") == "DENY" {
+			next = unframed(next)
+		}
 		return g.Wrap(next)
 	}, nil
 }
@@ -71,4 +74,13 @@ func csrfFrom(c *conf.Config, prefix string) (*rest.CSRF, error) {
 		return slices.ContainsFunc(patterns, func(p *regexp.Regexp) bool { return p.MatchString(agent) })
 	}
 	return f, nil
+}
+
+// unframed has browsers show pages in no frame (Hadoop: XFrameOptionsFilter).
+func unframed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-Frame-Options", "DENY")
+		w.Header().Add("Content-Security-Policy", "frame-ancestors 'none'") // which browsers prefer
+		next.ServeHTTP(w, r)
+	})
 }

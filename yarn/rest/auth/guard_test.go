@@ -131,6 +131,21 @@ func TestGETsThatChangeSomethingAreAsked(t *testing.T) {
 	}
 }
 
+// That pages may be in no frame had no effect.
+func TestPagesAreInNoFrameIfThatIsConfigured(t *testing.T) {
+	for value, want := range map[string]string{"DENY": "DENY", "SAMEORIGIN": ""} {
+		wrap, err := Guards(conftest.With(t, map[string]string{"yarn.resourcemanager.webapp.xfs-filter.xframe-options": value}), "resourcemanager", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, r := httptest.NewRecorder(), httptest.NewRequest("GET", "http://rm/", nil)
+		wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
+		if got := w.Header().Get("X-Frame-Options"); got != want || (w.Header().Get("Content-Security-Policy") != "") != (value == "DENY") {
+			t.Errorf("%s: %v", value, w.Header())
+		}
+	}
+}
+
 // Hadoop's filter asks browsers for a header, where it is turned on.
 func TestRestCSRF(t *testing.T) {
 	const prefix = "yarn.resourcemanager.webapp.rest-csrf."

@@ -1,0 +1,22 @@
+package conf
+
+import (
+	"strings"
+	"testing"
+)
+
+// What no scheduler is called, and authentication that can't be had, are refused with what there is.
+func TestUnknownSchedulerIsRefused(t *testing.T) {
+	for key, value := range map[string]string{
+		"yarn.resourcemanager.scheduler.class": "org.example.MyScheduler", "hadoop.security.authentication": "kerberos", "hadoop.rpc.protection": "privacy", "yarn.http.policy": "HTTPS_ONLY",
+	} {
+		c, err := Load(Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Set(key, value)
+		if r := c.Validate(); r.OK() || !strings.Contains(r.Err().Error(), "one of") {
+			t.Errorf("%s = %s: %v", key, value, r.Err())
+		}
+	}
+}
