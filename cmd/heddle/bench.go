@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/user"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"heddle/conf"
 	"heddle/integration/load"
 	"heddle/nm/proc"
-	"heddle/rm"
 	"heddle/yarn/records"
 )
 
@@ -27,7 +27,7 @@ func newBench(s *source) *cobra.Command {
 func newBenchRM(s *source) *cobra.Command {
 	var o load.Options
 	var memory, cores, containerMB int64
-	var asJSON, stock bool
+	var asJSON, stock, busy bool
 	var runs int
 	c := &cobra.Command{
 		Use:   "rm",
@@ -37,7 +37,11 @@ names. Without a configuration, one is started for the measurement. Without --ra
 containers as it can get, which measures throughput. With a rate, asks come at random times, which measures the time from
 asking for a container to getting it.
 
-Use a cluster without work and without other nodes. With --stock, this command starts a YARN (from Maven's jars; it needs a JDK,
+A cluster that has nodes or live applications is refused: the load would take their resources, and their containers would be
+sent to nodes that don't exist. --busy loads it nevertheless. What the load registers is taken back at its end, also after a Ctrl-C, and by a
+second process if this one is killed.
+
+With --stock, this command starts a YARN (from Maven's jars; it needs a JDK,
 and mvn the first time), a YARN tuned for throughput, and a Heddle, one after the other and anew for each run. It prints a table
 in Markdown with medians (least–most). Give Java time to compile: --warmup 15s.`,
 		Args: cobra.NoArgs,
@@ -69,8 +73,15 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 				}
 				defer func() { err = errors.Join(err, own.stop()) }()
 			}
-			if err := fillAddresses(config, &o); err != nil {
+			if err := o.Address(config); err != nil {
 				return err
+			}
+			if own == nil {
+				done, e := load.Visit(cmd.Context(), &o, busy, "bench", "rm", keepCommand)
+				if e != nil {
+					return e
+				}
+				defer func() { err = errors.Join(err, done()) }()
 			}
 			collector.Rarely()
 			res, err := load.Run(cmd.Context(), o)
@@ -103,27 +114,18 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 	f.StringVar(&o.User, "user", "", "user who submits the applications (default: your user)")
 	f.StringVar(&o.Queue, "queue", "default", "queue of the applications")
 	f.BoolVar(&stock, "stock", false, "start YARN, YARN tuned for throughput, and Heddle on this machine in turn, and measure each")
+	f.BoolVar(&busy, "busy", false, "load a cluster although it has nodes or applications")
 	f.IntVar(&runs, "runs", 3, "runs of each with --stock")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
+	c.AddCommand(&cobra.Command{
+		Use: keepCommand, Short: "Take back what a load has registered, for heddle bench rm", Hidden: true, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return load.Keep(os.Stdin) },
+	})
 	return c
 }
 
-// fillAddresses sets the ResourceManagers' addresses from the configuration.
-func fillAddresses(c *conf.Config, o *load.Options) error {
-	for _, p := range []struct {
-		key string
-		to  *[]string
-	}{{rm.ClientAddress, &o.Client}, {rm.MasterAddress, &o.Master}, {rm.TrackerAddress, &o.Tracker}} {
-		addrs, err := c.RMAddresses(p.key)
-		if err != nil {
-			return err
-		}
-		for _, a := range addrs {
-			*p.to = append(*p.to, c.Connectable(a).String())
-		}
-	}
-	return nil
-}
+// keepCommand starts the process that takes back what a load has registered.
+const keepCommand = "keep"
 
 func printLoad(w io.Writer, r *load.Result, asJSON bool) error {
 	if asJSON {

@@ -38,7 +38,14 @@ type Options struct {
 	EndByNode   bool          // start containers and let them end on their nodes, instead of giving them back
 
 	Warmup, Duration time.Duration
+
+	// Submits is told of each application before it is submitted; nil: nobody is. Applications then have a lifetime, so that they end even
+	// if nobody ends them.
+	Submits func(app string) error `json:"-"`
 }
+
+// spare is for how long an application may live beyond the load's own time.
+const spare = 2 * time.Minute
 
 // Result has the measurements of Options.Duration.
 type Result struct {

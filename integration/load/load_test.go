@@ -3,7 +3,6 @@ package load
 import (
 	"context"
 	"io"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -11,12 +10,9 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
-	"heddle/internal/await"
 	"heddle/rm"
 	"heddle/yarn/records"
 )
-
-func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
 // resourceManager runs one on ports of its own and returns options that point at it.
 func resourceManager(tb testing.TB) Options {

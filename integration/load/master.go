@@ -70,6 +70,15 @@ func submit(ctx context.Context, rm ipc.Invoker, o Options) (token.Token, error)
 	sub.SetUnmanagedAm(true)
 	sub.SetResource(records.ResourceTypes{}.PB(o.Container))
 	sub.SetAmContainerSpec(&pb.ContainerLaunchContext{})
+	if o.Submits != nil {
+		life := &pb.ApplicationTimeoutMap{}
+		life.SetApplicationTimeoutType(pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME)
+		life.SetTimeout(int64((o.Warmup + o.Duration + spare) / time.Second))
+		sub.SetApplicationTimeouts([]*pb.ApplicationTimeoutMap{life})
+		if err := o.Submits(id.String()); err != nil {
+			return token.Token{}, err
+		}
+	}
 	req := &pb.SubmitApplicationRequest{}
 	req.SetApplicationSubmissionContext(sub)
 	if _, err := protocol.SubmitApplication.Call(ctx, rm, req); err != nil {

@@ -29,11 +29,11 @@ type node struct {
 	ended   []records.ContainerID
 }
 
-// newNode returns the i-th node. Its host is an address of the loopback network, which any ResourceManager can resolve.
+// newNode returns the i-th node.
 func newNode(r *run, i int) *node {
 	n := &node{
 		run:     r,
-		id:      records.NodeID{Host: fmt.Sprintf("127.%d.%d.%d", 1+i/62500, i/250%250, 1+i%250), Port: 45454},
+		id:      nodeID(i),
 		client:  ipc.NewClient(ipc.ClientConfig{MaxIdle: time.Minute}),
 		running: map[records.ContainerID]bool{},
 	}
