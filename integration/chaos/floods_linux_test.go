@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -57,13 +58,27 @@ func newFlooded(t *testing.T) *flooded {
 			t.Error(err)
 		}
 	})
-	if err := c.StartAll(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.Leader(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	f.start()
 	return f
+}
+
+// start starts all and waits for a leader.
+func (f *flooded) start() {
+	f.t.Helper()
+	if err := f.StartAll(); err != nil {
+		f.t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(f.t.Context(), patience)
+	defer cancel()
+	if _, err := f.Leader(ctx, ""); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// patient is a user's client that looks for the leader for as long as it takes.
+func (f *flooded) patient(user string) ipc.Invoker {
+	return f.client.Failover(f.Addresses(rm.ClientAddress), protocol.ApplicationClient, ipc.Identity{User: user},
+		ipc.RetryPolicy{MaxElapsed: patience, MaxAttempts: 1000, Base: 20 * time.Millisecond, Max: time.Second})
 }
 
 // once is a user's client that doesn't repeat what is refused.
@@ -82,7 +97,7 @@ func (f *flooded) submit(to ipc.Invoker, bytes int) (records.ApplicationID, erro
 	ctx.SetApplicationId(resp.GetApplicationId())
 	ctx.SetApplicationName("flood")
 	spec := &pb.ContainerLaunchContext{}
-	spec.SetTokens(make([]byte, bytes))
+	spec.SetCommand([]string{strings.Repeat("x", bytes)})
 	ctx.SetAmContainerSpec(spec)
 	ctx.SetResource(records.ResourceTypes{}.PB(records.NewResource(256, 1)))
 	req := &pb.SubmitApplicationRequest{}
@@ -164,8 +179,7 @@ func TestFloodsOfSubmissionsAndTokensEndNobody(t *testing.T) {
 	if refused.Load() == 0 || len(taken) < 100 || tokens.Load() != floodTokens || full.Load() != 40 {
 		t.Error("these are not the numbers of floods that are bounded")
 	}
-	honest := f.once("alice")
-	small, err := f.submit(honest, 1000)
+	small, err := f.submit(f.once("alice"), 1000)
 	if err != nil {
 		t.Errorf("somebody else's small submission: %v", err)
 	}
@@ -173,9 +187,8 @@ func TestFloodsOfSubmissionsAndTokensEndNobody(t *testing.T) {
 	for _, id := range f.ResourceManagers {
 		f.Kill(id)
 	}
-	if err := f.StartAll(); err != nil {
-		t.Fatal(err)
-	}
+	f.start()
+	honest, mallory := f.patient("alice"), f.patient("mallory")
 	for _, id := range taken {
 		req := &pb.GetApplicationReportRequest{}
 		req.SetApplicationId(id.PB())
@@ -183,7 +196,6 @@ func TestFloodsOfSubmissionsAndTokensEndNobody(t *testing.T) {
 			t.Fatalf("%v was acknowledged: %v", id, err)
 		}
 	}
-	mallory := f.once("mallory")
 	for _, id := range taken[:len(taken)-1] {
 		req := &pb.KillApplicationRequest{}
 		req.SetApplicationId(id.PB())
@@ -191,6 +203,7 @@ func TestFloodsOfSubmissionsAndTokensEndNobody(t *testing.T) {
 			t.Fatalf("a kill while the disk is low: %v", err)
 		}
 	}
-	await.Slowly(t, "large submissions are taken again", func() bool { _, err := f.submit(mallory, floodOf); return err == nil })
+	again := f.once("mallory")
+	await.Slowly(t, "large submissions are taken again", func() bool { _, err := f.submit(again, floodOf); return err == nil })
 	f.unharmed()
 }
