@@ -91,7 +91,7 @@ func (c *tally) count(t *Jobs, h Handle, n int) {
 	}
 	one := t.hot[h].one()
 	l.add(n, &one)
-	if c.all += n; l.count == 0 {
+	if c.all += n; l.count == 0 && len(c.waits) > few { // else it is soon needed again
 		delete(c.waits, t.rest[h].Priority)
 	}
 }
