@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/environ"
 	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
@@ -234,7 +235,7 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		EnvWhitelist:   c.Strings("yarn.nodemanager.env-whitelist"),
 		AdminEnv:       c.Text("yarn.nodemanager.admin-env"),
 		ForcePath:      c.Text("yarn.nodemanager.force.path"),
-		Environ:        conf.Environ(c.Dir(), os.LookupEnv),
+		Environ:        environ.Of(c.Dir(), os.LookupEnv),
 		DebugInfo:      c.Bool("yarn.nodemanager.log-container-debug-info.enabled"),
 		DeleteDelay:    c.Duration("yarn.nodemanager.delete.debug-delay-sec"),
 		KillGrace:      c.Duration("yarn.nodemanager.sleep-delay-before-sigkill.ms"),

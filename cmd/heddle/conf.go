@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/conf"
+	"heddle/conf/environ"
 	"heddle/conf/protection"
 	"heddle/rm/queue"
 )
@@ -118,7 +119,7 @@ func newConf(s *source) *cobra.Command {
 				if err == nil {
 					report.Add(tree.Problems, nil)
 				}
-				report.Add(conf.UnsetInClassPaths(c, conf.Environ(c.Dir(), os.LookupEnv)), err)
+				report.Add(environ.Unset(c, environ.Of(c.Dir(), os.LookupEnv)), err)
 			}
 			write := report.WriteText
 			if asJSON {

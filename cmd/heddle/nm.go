@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"heddle/conf"
+	"heddle/conf/environ"
 	"heddle/internal/processors"
 	"heddle/nm"
 	"heddle/rm"
@@ -33,7 +34,7 @@ func newNM(s *source) *cobra.Command {
 
 // runNode runs a NodeManager until ctx ends. If it is alone in its process, it reaps orphans.
 func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool) error {
-	tell(log, conf.UnsetInClassPaths(c, conf.Environ(c.Dir(), os.LookupEnv)))
+	tell(log, environ.Unset(c, environ.Of(c.Dir(), os.LookupEnv)))
 	n, err := nm.New(nm.Options{Conf: c, Log: log, Subreaper: alone})
 	if err != nil {
 		return err

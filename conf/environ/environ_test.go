@@ -1,10 +1,12 @@
-package conf
+package environ
 
 import (
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"heddle/conf"
 )
 
 func TestEnviron(t *testing.T) {
@@ -31,7 +33,7 @@ func TestEnviron(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			look := Environ(c.dir, own(c.vars))
+			look := Of(c.dir, own(c.vars))
 			for variable, want := range c.want {
 				if got, ok := look(variable); got != want || ok != (want != "") {
 					t.Errorf("%s is %q, %t, want %q", variable, got, ok, want)
@@ -43,33 +45,33 @@ func TestEnviron(t *testing.T) {
 
 // With the folder of Hadoop's manual every MapReduce task failed on a node whose environment lacked HADOOP_MAPRED_HOME, and nothing said so.
 func TestUnsetVariablesOfClassPathsAreWarnedOf(t *testing.T) {
-	c, err := Load(Options{Dir: t.TempDir()})
+	c, err := conf.Load(conf.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.Set("mapreduce.application.classpath", "$HADOOP_MAPRED_HOME/share/hadoop/mapreduce/*:$HADOOP_MAPRED_HOME/lib/*:{{TEZ_HOME}}/*:$PWD/*")
 	c.Set("yarn.nodemanager.env-whitelist", "JAVA_HOME,HADOOP_MAPRED_HOME,TEZ_HOME")
 	look := func(vars ...string) func(string) (string, bool) {
-		return Environ("", func(name string) (string, bool) { return name, slices.Contains(vars, name) })
+		return Of("", func(name string) (string, bool) { return name, slices.Contains(vars, name) })
 	}
 	for _, x := range []struct{ set, want []string }{
 		{nil, []string{"HADOOP_MAPRED_HOME", "TEZ_HOME"}},
 		{[]string{"HADOOP_HOME"}, []string{"TEZ_HOME"}},
 		{[]string{"HADOOP_MAPRED_HOME", "TEZ_HOME"}, nil},
 	} {
-		got := UnsetInClassPaths(c, look(x.set...))
+		got := Unset(c, look(x.set...))
 		if len(got) != len(x.want) {
 			t.Errorf("with %v: %v", x.set, got)
 			continue
 		}
 		for i, p := range got {
-			if p.Severity != Warning || p.Key != "mapreduce.application.classpath" || !strings.Contains(p.Message, "uses "+x.want[i]+",") {
+			if p.Severity != conf.Warning || p.Key != "mapreduce.application.classpath" || !strings.Contains(p.Message, "uses "+x.want[i]+",") {
 				t.Errorf("with %v: %v, want a warning of %s", x.set, p, x.want[i])
 			}
 		}
 	}
 	c.Set("yarn.nodemanager.env-whitelist", "JAVA_HOME")
-	if got := UnsetInClassPaths(c, look()); len(got) > 0 {
+	if got := Unset(c, look()); len(got) > 0 {
 		t.Errorf("of what containers don't inherit: %v", got)
 	}
 }

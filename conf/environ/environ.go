@@ -1,19 +1,22 @@
-package conf
+// Package environ knows the variables that containers inherit from a NodeManager.
+package environ
 
 import (
 	"fmt"
 	"path/filepath"
 	"regexp"
 	"slices"
+
+	"heddle/conf"
 )
 
 // homes are variables that Hadoop's start scripts set to $HADOOP_HOME where nothing else is said (hadoop-functions.sh).
 var homes = map[string]bool{"HADOOP_COMMON_HOME": true, "HADOOP_HDFS_HOME": true, "HADOOP_YARN_HOME": true, "HADOOP_MAPRED_HOME": true}
 
-// Environ looks up variables that containers inherit from a NodeManager: this process's, and those that a NodeManager of Hadoop's would have
+// Of looks up variables that containers inherit from a NodeManager: this process's, and those that a NodeManager of Hadoop's would have
 // from its start scripts. Class paths of applications begin with $HADOOP_CONF_DIR, which is the folder that the
 // configuration came from, by whatever way it was given (dir; "" if there is none).
-func Environ(dir string, getenv func(string) (string, bool)) func(name string) (string, bool) {
+func Of(dir string, getenv func(string) (string, bool)) func(name string) (string, bool) {
 	if abs, err := filepath.Abs(dir); err == nil && dir != "" {
 		dir = abs
 	}
@@ -34,11 +37,11 @@ var classPaths = []string{"mapreduce.application.classpath", "yarn.application.c
 
 var classPathVariable = regexp.MustCompile(`\$\{?([A-Za-z_][A-Za-z0-9_]*)|\{\{([A-Za-z_][A-Za-z0-9_]*)\}\}`)
 
-// UnsetInClassPaths warns of variables that configured class paths use and containers should inherit, and that aren't set: the classes
-// would not be found, and each container would fail. look is what Environ returns.
-func UnsetInClassPaths(c *Config, look func(name string) (string, bool)) (all []Problem) {
+// Unset warns of variables that configured class paths use and containers should inherit, and that aren't set: the classes
+// would not be found, and each container would fail. look is what Of returns.
+func Unset(c *conf.Config, look func(name string) (string, bool)) (all []conf.Problem) {
 	const whitelist = "yarn.nodemanager.env-whitelist"
-	inherited := ParseList(c.Text(whitelist))
+	inherited := conf.ParseList(c.Text(whitelist))
 	for _, key := range classPaths {
 		at, _ := c.Where(key)
 		if !c.IsSet(key) {
@@ -57,7 +60,7 @@ func UnsetInClassPaths(c *Config, look func(name string) (string, bool)) (all []
 			if homes[name] {
 				message += ", or HADOOP_HOME"
 			}
-			all = append(all, Problem{Severity: Warning, Key: key, Message: message, Source: at})
+			all = append(all, conf.Problem{Severity: conf.Warning, Key: key, Message: message, Source: at})
 		}
 	}
 	return all
