@@ -21,10 +21,10 @@ func TestLeaderThatStopsInTheMiddleOfASnapshotIsReplaced(t *testing.T) {
 	sent := make(chan struct{})
 	go func() {
 		defer close(sent)
-		_ = lead.transport.InstallSnapshot(hraft.ServerID(rest[0].cfg.ID), hraft.ServerAddress(rest[0].cfg.Listener.Addr().String()),
+		_ = lead.transport.InstallSnapshot(rest[0].dir.identity().serverID(), hraft.ServerAddress(rest[0].cfg.Listener.Addr().String()),
 			&hraft.InstallSnapshotRequest{
 				RPCHeader: hraft.RPCHeader{
-					ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(lead.cfg.ID), Addr: []byte(lead.transport.LocalAddr()),
+					ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(lead.dir.identity().serverID()), Addr: []byte(lead.transport.LocalAddr()),
 				},
 				SnapshotVersion: hraft.SnapshotVersionMax, Term: lead.raft.CurrentTerm(), LastLogIndex: 1, LastLogTerm: 1, Size: 1 << 30,
 				Configuration: hraft.EncodeConfiguration(lead.raft.GetConfiguration().Configuration()),

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	hraft "github.com/hashicorp/raft"
 	"golang.org/x/sys/unix"
 
 	"heddle/internal/statedir"
@@ -21,16 +22,28 @@ type identity struct {
 	Role    string `json:"role"`
 	ID      string `json:"id"`
 	Cluster string `json:"cluster"`
+	// Incarnation tells this folder from others that the member had. "" in folders of earlier versions, as long as they hold a log.
+	Incarnation string `json:"incarnation,omitempty"`
 	// Group is the id of the group of members that the state belongs to, "" as long as that isn't known. Members of two groups
 	// have nothing to do with each other, whatever their cluster's name.
 	Group string `json:"group,omitempty"`
 	// Forming is true for the member that forms the group, until it has.
 	Forming bool `json:"forming,omitempty"`
+	// Forgotten says why the folder is set aside at the next start, "" if it isn't.
+	Forgotten string `json:"forgotten,omitempty"`
+	// Force is true from an administrator's order to lead without the others until that is done. Replaces is the group that the member belonged to before.
+	Force    bool   `json:"force,omitempty"`
+	Replaces string `json:"replaces,omitempty"`
+	// Gap is true from then on until the state machine has passed over what may be lost.
+	Gap bool `json:"gap,omitempty"`
 }
 
 func (i identity) String() string {
 	return fmt.Sprintf("%s %q of cluster %q", i.Role, i.ID, i.Cluster)
 }
+
+// serverID is what raft calls the member.
+func (i identity) serverID() hraft.ServerID { return serverID(i.ID, i.Incarnation) }
 
 const identityName = "identity.json"
 
@@ -69,6 +82,7 @@ func (d *folder) claim(me identity) error {
 		return fmt.Errorf("state folder: %w", err)
 	}
 	if len(raw) == 0 {
+		me.Incarnation = newIncarnation()
 		return d.save(me)
 	}
 	if err := json.Unmarshal(raw, &d.me); err != nil {
@@ -98,6 +112,15 @@ func (d *folder) join(group string, forming bool) error {
 	if me.Group, me.Forming = group, forming; me == d.me {
 		return nil
 	}
+	return d.save(me)
+}
+
+// change changes what the file says.
+func (d *folder) change(f func(*identity)) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	me := d.me
+	f(&me)
 	return d.save(me)
 }
 

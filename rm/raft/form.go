@@ -27,29 +27,37 @@ const (
 
 // enter finds out which group this member belongs to, before raft runs.
 func (n *Node) enter() error {
-	me := n.dir.identity()
-	empty, err := n.empty()
-	switch {
-	case err != nil:
+	last, _, err := holds(n)
+	if err != nil {
 		return err
+	}
+	empty := last == 0
+	if empty && n.dir.identity().Incarnation == "" {
+		if err := n.dir.change(func(me *identity) { me.Incarnation = newIncarnation() }); err != nil {
+			return err
+		}
+	}
+	me := n.dir.identity()
+	switch {
+	case me.Force && !empty:
+		return force(n)
 	case !empty && me.Group == "":
 		return n.dir.join(earlierGroup(n.cfg.Cluster), false)
 	case !empty && me.Forming:
 		return n.dir.join(me.Group, false)
 	case !empty:
 		return nil
-	case me.Forming:
-		return n.found(me.Group)
 	case len(n.cfg.Members) > 1:
 		return nil
+	case me.Forming:
+		return n.found(me.Group)
 	case me.Group != "":
 		return fmt.Errorf("this member belongs to group %s but has none of its entries: name the others in yarn.resourcemanager.ha.rm-ids, or start with an empty state folder", me.Group)
 	}
 	return n.found(newGroup())
 }
 
-// found writes the group's first entry, the list of its members, into the empty log. Only the member that forms the group does that; it
-// repeats it after an interruption.
+// found writes the first entry of a group of one, the list of its members, into the empty log. It is repeated after an interruption.
 func (n *Node) found(group string) error {
 	if err := n.dir.join(group, true); err != nil {
 		return err
@@ -63,33 +71,24 @@ func (n *Node) found(group string) error {
 			return fmt.Errorf("form the group: %w", err)
 		}
 	}
-	entry := &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration, Data: hraft.EncodeConfiguration(n.cfg.record())}
+	entry := &hraft.Log{Index: 1, Term: 1, Type: hraft.LogConfiguration, Data: hraft.EncodeConfiguration(n.cfg.record(n.dir.identity().serverID(), nil))}
 	if err := n.log.StoreLog(entry); err != nil {
 		return fmt.Errorf("form the group: %w", err)
 	}
 	return n.dir.join(group, false)
 }
 
-// record returns the members as raft's record.
-func (c *Config) record() hraft.Configuration {
+// record returns the members as raft's record. self is this member; the others have just told their incarnations in their statuses.
+func (c *Config) record(self hraft.ServerID, others map[string]Status) hraft.Configuration {
 	var out hraft.Configuration
 	for _, m := range c.Members {
-		out.Servers = append(out.Servers, hraft.Server{ID: hraft.ServerID(m.ID), Address: hraft.ServerAddress(m.Address)})
+		id := self
+		if m.ID != c.ID {
+			id = serverID(m.ID, others[m.ID].Incarnation)
+		}
+		out.Servers = append(out.Servers, hraft.Server{ID: id, Address: hraft.ServerAddress(m.Address)})
 	}
 	return out
-}
-
-// empty reports whether there is neither log nor snapshot.
-func (n *Node) empty() (bool, error) {
-	last, err := n.log.LastIndex()
-	if err != nil {
-		return false, fmt.Errorf("read the log: %w", err)
-	}
-	snapshots, err := n.snapshots.List()
-	if err != nil {
-		return false, fmt.Errorf("list the snapshots: %w", err)
-	}
-	return last == 0 && len(snapshots) == 0, nil
 }
 
 // form waits until the group is formed, by this member or by another, or ctx ends.
@@ -98,9 +97,13 @@ func (n *Node) form(ctx context.Context) {
 	defer tick.Stop()
 	reported := time.Now()
 	for n.raft.LastIndex() == 0 {
-		if err := n.tryForm(ctx); err != nil && time.Since(reported) > formingReport {
-			reported = time.Now()
-			n.cfg.Log.WithError(err).Warn("this member waits for its group: the group forms when all its members run with empty state folders; an existing group takes this member in")
+		if err := n.tryForm(ctx); err != nil {
+			why := err.Error()
+			n.waiting.Store(&why)
+			if time.Since(reported) > formingReport {
+				reported = time.Now()
+				n.cfg.Log.WithError(err).Warn("this member waits for its group: the group forms when all its members run with empty state folders; an existing group takes this member in")
+			}
 		}
 		select {
 		case <-ctx.Done():
@@ -119,7 +122,7 @@ func (n *Node) tryForm(ctx context.Context) error {
 		theirs := slices.Sorted(slices.Values(s.IDs))
 		switch {
 		case !s.Empty:
-			return fmt.Errorf("%s has the state of a group, and this member none: it joins when the group's leader, whose configuration must name it, takes it in", id)
+			return errors.New(joins(id, statuses))
 		case !slices.Equal(ids, theirs):
 			return fmt.Errorf("the configuration of %s names the members %s, ours %s: make yarn.resourcemanager.ha.rm-ids the same", id, strings.Join(theirs, ", "), strings.Join(ids, ", "))
 		case s.Group != "" && group != "" && s.Group != group:
@@ -141,11 +144,23 @@ func (n *Node) tryForm(ctx context.Context) error {
 		return err
 	}
 	n.cfg.Log.WithField("group", group).WithField("members", ids).Info("forming the group of ResourceManagers")
-	err = n.await(n.raft.BootstrapCluster(n.cfg.record()))
+	err = n.await(n.raft.BootstrapCluster(n.cfg.record(n.dir.identity().serverID(), statuses)))
 	if err != nil && !errors.Is(err, hraft.ErrCantBootstrap) {
 		return fmt.Errorf("form the group: %w", err)
 	}
 	return n.dir.join(group, false)
+}
+
+// joins says how a member without state joins the group that another has the state of.
+func joins(id string, statuses map[string]Status) string {
+	said := id + " has the state of a group, and this member none: it joins when the group's leader, whose configuration must name it, takes it in"
+	for _, s := range statuses {
+		if s.Leader != "" {
+			return said
+		}
+	}
+	return said + "; none of the members that answer has a leader: start those that are down, or, if too many have lost their state folders for good, " +
+		"let one that has the state lead without them (heddle rmadmin -forceLeader <id>, which first says what is lost)"
 }
 
 func (n *Node) ids() []string {

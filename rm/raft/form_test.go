@@ -90,7 +90,7 @@ func TestGrowingWithTheNewMembersFirstLosesNothing(t *testing.T) {
 	if lead != old {
 		t.Fatalf("%s leads, which has none of the log", lead.cfg.ID)
 	}
-	lead.KeepMembers(term)
+	(&leadership{members, lead, term}).keepMembers(t)
 	propose(t, old, 5)
 	for _, m := range members {
 		await.Until(t, m.cfg.ID+" has all entries", func() bool { return len(m.fsm.all()) == 25 })

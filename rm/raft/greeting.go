@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"heddle/rm/raft/promise"
 )
 
 const (
@@ -21,6 +23,8 @@ const (
 	maxWelcome = 64 << 10
 	// helloTimeout is how long a peer may take to prove who it is.
 	helloTimeout = 5 * time.Second
+	// ownVersion is the version of our greetings.
+	ownVersion = 1
 )
 
 // greeting is the first message of the member that dials.
@@ -31,6 +35,15 @@ type greeting struct {
 	To      string `json:"to,omitempty"`  // the id it expects at this address; "" if it doesn't know
 	Ask     bool   `json:"ask,omitempty"` // it only asks for the other's Status
 
+	// Version is 0 in releases that know no incarnations.
+	Version     int    `json:"version,omitempty"`
+	Replaces    string `json:"replaces,omitempty"`    // the group that its group has replaced, by an administrator's order
+	Incarnation string `json:"incarnation,omitempty"` // of the caller's folder
+	Folder      string `json:"folder,omitempty"`      // the incarnation it expects at this address, unless it only asks
+
+	Start promise.Start `json:"start,omitzero"` // of the caller's process
+	Known promise.Known `json:"known,omitzero"` // what the caller knows of the promises of the folder that it expects
+
 	old bool // it comes from an earlier version
 }
 
@@ -39,6 +52,10 @@ type welcome struct {
 	From    string  `json:"from"`
 	Refused string  `json:"refused,omitempty"` // why the connection is closed
 	Status  *Status `json:"status,omitempty"`
+
+	Incarnation string        `json:"incarnation,omitempty"` // of the folder of the member that answers
+	Start       promise.Start `json:"start,omitzero"`        // of its process
+	Known       promise.Known `json:"known,omitzero"`        // what it knows of the caller's promises
 }
 
 // Status is what a member reports about itself.
@@ -50,6 +67,10 @@ type Status struct {
 	IDs    []string `json:"ids"`              // members that its configuration names
 	// Version is the release that it runs; "" for earlier ones, which didn't say it.
 	Version string `json:"version,omitempty"`
+	// Incarnation is that of its state folder, "" in a folder of an earlier version.
+	Incarnation string `json:"incarnation,omitempty"`
+
+	known promise.Known // what it knows of the one that asks
 }
 
 // errStranger is the error for a first line that isn't a greeting.
@@ -105,6 +126,8 @@ func (g greeting) check(me greeting) error {
 		return fmt.Errorf("it looks for member %q, this is %q: check heddle.raft.address.%s in its configuration", g.To, me.From, g.To)
 	case g.From == me.From:
 		return fmt.Errorf("it says that it is %q, which is this member: check yarn.resourcemanager.ha.id", g.From)
+	case g.Replaces != "" && g.Replaces == me.Group:
+		return ErrReplaced
 	case g.Group != "" && me.Group != "" && g.Group != me.Group:
 		return &foreignGroup{g.From, g.Group, me.Group, me.Cluster}
 	}

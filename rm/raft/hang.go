@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	hraft "github.com/hashicorp/raft"
 )
 
 // diskPatience is how long a leader waits for its disk before it lets others lead.
@@ -15,7 +13,7 @@ const diskPatience = 10 * time.Second
 // heartbeats: the group would have a leader that commits nothing for as long as the disk doesn't answer. So a leader of others falls silent. It
 // ends with its process, as after other failures of the disk. A member that doesn't lead, or is alone, waits.
 func (n *Node) diskHangs() {
-	t, leads := n.transport.(*hraft.NetworkTransport) // else it is alone
+	t, leads := n.transport.(*peers) // else it is alone
 	select {
 	case <-n.up:
 		leads = leads && n.IsLeader()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -22,11 +23,14 @@ const (
 // MemberInfo is a member on the group's record.
 type MemberInfo struct {
 	Member
-	Leader bool
-	Self   bool
-	Voter  bool // false: a new member that only gets the log
-	Health      // from Survey; empty from Members
+	Incarnation string // of its state folder; "" for a folder of an earlier version
+	Leader      bool
+	Self        bool
+	Voter       bool // false: a new member that only gets the log
+	Health           // from Survey; empty from Members
 }
+
+func (m MemberInfo) serverID() hraft.ServerID { return serverID(m.ID, m.Incarnation) }
 
 // Members returns the group's members on record, without asking them.
 func (n *Node) Members() ([]MemberInfo, error) {
@@ -37,44 +41,60 @@ func (n *Node) Members() ([]MemberInfo, error) {
 	leader := n.Leader()
 	var out []MemberInfo
 	for _, s := range f.Configuration().Servers {
+		id, incarnation := splitServerID(s.ID)
 		out = append(out, MemberInfo{
-			Member: Member{ID: string(s.ID), Address: string(s.Address)},
-			Leader: string(s.ID) == leader,
-			Self:   string(s.ID) == n.cfg.ID,
+			Member: Member{ID: id, Address: string(s.Address)}, Incarnation: incarnation,
+			Leader: id == leader,
+			Self:   id == n.cfg.ID,
 			Voter:  s.Suffrage == hraft.Voter,
 		})
 	}
 	return out, nil
 }
 
-// KeepMembers calls AdoptMembers repeatedly, until the group's record equals the configuration or ctx ends.
+// KeepMembers calls AdoptMembers repeatedly, until ctx ends: whenever the group's record differs from the configuration, or a member shows
+// that its state folder is another one than that on record.
 func (n *Node) KeepMembers(ctx context.Context) {
 	tick := time.NewTicker(adoptInterval)
 	defer tick.Stop()
 	var reported time.Time
 	for {
 		done, err := n.AdoptMembers(ctx)
-		if ctx.Err() != nil || done && err == nil {
+		if ctx.Err() != nil {
 			return
 		}
 		if err != nil && time.Since(reported) > adoptReport {
 			reported = time.Now()
 			n.cfg.Log.WithError(err).Warn("the group's record of its members differs from the configuration")
 		}
+		again := tick.C
+		if done && err == nil {
+			again = nil
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-n.down:
 			return
-		case <-tick.C:
+		case <-n.poked:
+		case <-again:
 		}
+	}
+}
+
+// poke makes KeepMembers look again.
+func poke(n *Node) {
+	select {
+	case n.poked <- struct{}{}:
+	default: // it will
 	}
 }
 
 // AdoptMembers changes the group's record one step towards the configuration, and reports whether both are equal. New
 // members join once they can be reached. They have no vote until they have the log, so the group doesn't depend
-// on them before. Changed addresses are recorded. Members that the configuration lacks stay, because one outdated file
-// must not split a group; Remove removes them. Only the leader can call it.
+// on them before. The same goes for members that have forgotten: their folder is another one than that on record. Changed addresses are
+// recorded. Members that the configuration lacks stay, because one outdated file must not split a group; Remove removes them. Only the
+// leader can call it.
 func (n *Node) AdoptMembers(ctx context.Context) (bool, error) {
 	recorded, err := n.Members()
 	if err != nil {
@@ -84,39 +104,52 @@ func (n *Node) AdoptMembers(ctx context.Context) (bool, error) {
 	for _, m := range recorded {
 		known[m.ID] = m
 	}
-	done := true
+	statuses, silent := n.askAll(ctx)
+	done, missing := true, false
 	var errs []error
 	for _, m := range n.cfg.Members {
 		was, in := known[m.ID]
-		if in && was.Voter && was.Address == m.Address {
+		s, answers := statuses[m.ID]
+		if in && was.Voter && was.Address == m.Address && (!answers || s.Incarnation == was.Incarnation) {
 			continue
 		}
 		done = false
-		if err := n.adopt(ctx, m, was, in); err != nil {
-			errs = append(errs, err)
+		switch {
+		case m.ID == n.cfg.ID:
+			n.cfg.Log.WithFields(logrus.Fields{"address": m.Address, "was": was.Address}).Info("this member has another address")
+			errs = append(errs, n.change(ctx, m, n.raft.AddVoter(n.dir.identity().serverID(), hraft.ServerAddress(m.Address), 0, changePatience)))
+		case !answers:
+			missing = true
+		default:
+			errs = append(errs, n.adopt(ctx, m, was, in, s))
 		}
+	}
+	if missing {
+		errs = append(errs, silent)
 	}
 	return done, errors.Join(errs...)
 }
 
-// adopt takes a member one step further: on record without a vote, then with one, then with its new address.
-func (n *Node) adopt(ctx context.Context, m Member, was MemberInfo, in bool) error {
-	id, address := hraft.ServerID(m.ID), hraft.ServerAddress(m.Address)
+// adopt takes a member, which has just told its status, one step further: off the record with a folder that it has lost, on record without a
+// vote, then with one, then with its new address.
+//
+// A lost folder may have voted in a term above this leader's. Its removal is safe all the same: it commits with the acknowledgement of a
+// majority of the other voters, of whom at least one has taken part in any election that the lost vote decided, and refuses a leader of an
+// earlier term.
+func (n *Node) adopt(ctx context.Context, m Member, was MemberInfo, in bool, s Status) error {
+	id, address := serverID(m.ID, s.Incarnation), hraft.ServerAddress(m.Address)
 	log := n.cfg.Log.WithFields(logrus.Fields{"member": m.ID, "address": m.Address})
-	if m.ID == n.cfg.ID {
-		log.WithField("was", was.Address).Info("this member has another address")
-		return n.change(ctx, m, n.raft.AddVoter(id, address, 0, changePatience))
-	}
-	s, err := n.ask(ctx, m)
-	if err != nil {
-		return err
-	}
 	switch {
 	case !in && !s.Empty:
 		return fmt.Errorf("%s at %s has the state of a group but is not on record as a member of this one; start it with an empty state folder to let it join", m.ID, m.Address)
 	case !in:
 		log.Info("a new member gets the log; it has no vote until it has the whole log")
 		return n.change(ctx, m, n.raft.AddNonvoter(id, address, 0, changePatience))
+	case s.Incarnation != was.Incarnation && !s.Empty:
+		return fmt.Errorf("%s at %s runs with another state folder than the one on the group's record, and that isn't empty; start it with an empty state folder to let it join", m.ID, m.Address)
+	case s.Incarnation != was.Incarnation:
+		log.Warn("a member has lost its state folder: its vote is taken from it until it has the whole log again")
+		return n.change(ctx, m, n.raft.RemoveServer(was.serverID(), 0, changePatience))
 	case was.Address != m.Address && !was.Voter:
 		return n.change(ctx, m, n.raft.AddNonvoter(id, address, 0, changePatience))
 	case was.Address != m.Address:
@@ -173,66 +206,69 @@ func (n *Node) Remove(ctx context.Context, id string) error {
 		return fmt.Errorf("without %s the group would have no majority: %d of %d other members answer (%w)", id, with, len(stay), err)
 	}
 	n.cfg.Log.WithField("member", id).Warn("an administrator removes a member from the group")
-	return n.change(ctx, gone.Member, n.raft.RemoveServer(hraft.ServerID(id), 0, changePatience))
+	return n.change(ctx, gone.Member, n.raft.RemoveServer(gone.serverID(), 0, changePatience))
 }
 
 // self returns this member's greeting.
 func (n *Node) self() greeting {
-	return greeting{Cluster: n.cfg.Cluster, Group: n.dir.identity().Group, From: n.cfg.ID}
+	me := n.dir.identity()
+	return greeting{
+		Cluster: n.cfg.Cluster, Group: me.Group, From: n.cfg.ID, Version: ownVersion, Incarnation: me.Incarnation,
+		Start: n.memory.held.Load().Start, Replaces: me.Replaces,
+	}
 }
 
 // status returns this member's status.
 func (n *Node) status() Status {
-	last := n.raft.LastIndex()
-	return Status{Group: n.dir.identity().Group, Empty: last == 0, Last: last, Leader: n.Leader(), IDs: n.ids(), Version: n.cfg.Version}
-}
-
-// at returns the id of the member with an address, as far as that is unambiguous.
-func (n *Node) at(address string) string {
-	<-n.up
-	id := ""
-	for _, m := range n.all() {
-		if m.Address == address {
-			if id != "" && id != m.ID {
-				return ""
-			}
-			id = m.ID
-		}
+	me := n.dir.identity()
+	st := Status{Group: me.Group, Last: n.memory.held.Load().Last, IDs: n.ids(), Version: n.cfg.Version, Incarnation: me.Incarnation}
+	if n.memory.running() {
+		st.Last, st.Leader = n.raft.LastIndex(), n.Leader()
 	}
-	return id
-}
-
-// all returns the members of the configuration and those on record.
-func (n *Node) all() []Member {
-	all := n.cfg.Members[:len(n.cfg.Members):len(n.cfg.Members)]
-	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
-		all = append(all, Member{ID: string(s.ID), Address: string(s.Address)})
-	}
-	return all
+	st.Empty = st.Last == 0
+	return st
 }
 
 // admit decides about a caller of the same cluster who has proved its identity; it refuses those of other groups.
 func (n *Node) admit(g greeting) error {
-	known := false
-	for _, m := range n.all() {
-		known = known || m.ID == g.From
+	if !g.Ask {
+		select {
+		case <-n.up:
+		case <-n.down:
+			return ErrClosed
+		}
 	}
-	if !known {
+	var record []hraft.Server
+	if n.memory.running() {
+		record = n.raft.GetConfiguration().Configuration().Servers
+	}
+	at := slices.IndexFunc(record, func(s hraft.Server) bool { return bareID(s.ID) == g.From })
+	if at < 0 && !slices.Contains(n.ids(), g.From) {
 		return fmt.Errorf("%q is not among the members configured here (%v): check yarn.resourcemanager.ha.rm-ids, and restart this member if it was changed", g.From, n.ids())
 	}
+	if at >= 0 && record[at].ID != serverID(g.From, g.Incarnation) {
+		poke(n)
+	}
 	if g.Ask {
+		if g.Version == 0 && n.status().Empty {
+			return fmt.Errorf("%s runs an earlier version, which can't take in a member with a new state folder: upgrade it first", g.From)
+		}
 		return nil
 	}
-	switch group := n.dir.identity().Group; {
-	case g.old && group == "":
+	me := n.dir.identity()
+	switch {
+	case g.old && me.Group == "":
 		return fmt.Errorf("%s runs an earlier version, whose group new members can't join: upgrade it first", g.From)
-	case group == "" && g.Group == "":
+	case me.Group == "" && g.Group == "":
 		return fmt.Errorf("neither %s nor this member belongs to a group yet", g.From)
-	case group == "":
+	case g.Group == "" && !g.old:
+		return fmt.Errorf("%s belongs to no group, this member to %s", g.From, me.Group)
+	case g.Folder != me.Incarnation:
+		return fmt.Errorf("%s looks for another state folder of %s (incarnation %q, this one has %q): the one on the group's record was lost or replaced; "+
+			"a leader takes the new one in, and until then it has no vote", g.From, n.cfg.ID, g.Folder, me.Incarnation)
+	case me.Group == "":
 		n.cfg.Log.WithField("group", g.Group).WithField("by", g.From).Info("joining the group of ResourceManagers")
 		return n.dir.join(g.Group, false)
-	case g.Group == "" && !g.old:
-		return fmt.Errorf("%s belongs to no group, this member to %s", g.From, group)
 	}
 	return nil
 }

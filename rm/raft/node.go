@@ -10,6 +10,7 @@ import (
 	"net"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -89,6 +90,8 @@ type Node struct {
 	transport transport
 	keeper    *compact.Keeper
 	dir       *folder
+	memory    *memory
+	poked     chan struct{} // receives when a member shows that the group's record is out of date
 	terms     *terms
 	down      chan struct{} // closed when raft has stopped, or does nothing more
 	halt      func()        // closes down
@@ -96,6 +99,7 @@ type Node struct {
 	flying    flying
 	sources   sources
 	surveys   surveys
+	waiting   atomic.Pointer[string] // why this member has no part in a group yet
 	// gate blocks proposals while leadership is handed over.
 	gate         sync.RWMutex
 	transferring sync.Mutex
@@ -112,10 +116,14 @@ func Open(cfg Config, fsm FSM) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{cfg: cfg, dir: dir, up: make(chan struct{}), down: make(chan struct{}), ending: func() {}}
+	n := &Node{
+		cfg: cfg, dir: dir, up: make(chan struct{}), down: make(chan struct{}), poked: make(chan struct{}, 1), ending: func() {},
+	}
 	n.halt = sync.OnceFunc(func() { close(n.down) })
 	n.shutdown = sync.OnceValue(func() hraft.Future { return n.raft.Shutdown() }) // a second future wouldn't wait
 	if err := n.open(fsm); err != nil {
+		n.ending()
+		n.halt()
 		n.release()
 		return nil, fmt.Errorf("raft member %s in %s: %w", cfg.ID, cfg.Dir, err)
 	}
@@ -125,44 +133,66 @@ func Open(cfg Config, fsm FSM) (*Node, error) {
 func (n *Node) open(fsm FSM) error {
 	logger := newLogger(n.cfg.Log)
 	var err error
-	logDir := filepath.Join(n.cfg.Dir, "log")
-	d := diskAt(logDir)
-	if n.cfg.disk != nil {
-		n.cfg.disk(&d)
-	}
-	if n.log, err = openStore(logDir, d, logger); err != nil {
+	if n.memory, err = openMemory(n.cfg.Dir, n.cfg.Log); err != nil {
 		return err
 	}
-	if n.snapshots, err = hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, logger); err != nil {
-		return fmt.Errorf("open the snapshots: %w", err)
+	if err := openLog(n, logger); err != nil {
+		return err
+	}
+	n.transport = n.newTransport(logger)
+	if n.stream != nil {
+		n.background.Go(n.stream.serve) // it answers questions, also those of members that start, and lets raft's messages wait
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	n.ending = cancel
+	if err := recall(ctx, n, logger); err != nil {
+		return err
 	}
 	if err := n.enter(); err != nil {
 		return err
 	}
-	n.transport = n.newTransport(logger)
 	n.terms = newTerms()
 	n.log.patience = cmp.Or(n.cfg.diskPatience, diskPatience)
-	n.log.hangs = n.diskHangs
+	n.log.hangs, n.log.cuts, n.log.stored = n.diskHangs, n.cuts, n.memory.Stored
 	n.keeper = compact.NewKeeper(n.cfg.Disk, n.cfg.Dir, n.log.segments, n.log, n.snapshots, n.cfg.Log)
-	conf := n.cfg.raft()
+	conf := n.cfg.raft(n.dir.identity().serverID())
 	conf.Logger = logger
 	conf.NotifyCh = n.terms.in
 	if n.raft, err = hraft.NewRaft(conf, adapter{fsm, n}, n.log, n.log, n.snapshots, n.transport); err != nil {
 		return err
 	}
+	n.memory.raft.Store(n.raft)
 	close(n.up)
 	go n.terms.pump()
+	n.background.Go(func() { n.memory.keep(ctx.Done()) })
 	if err := n.checkAlone(); err != nil {
 		n.terms.close()
 		return errors.Join(err, n.raft.Shutdown().Error())
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	n.ending = cancel
 	n.background.Go(func() { n.keeper.Run(ctx, n.raft, conf.TrailingLogs) })
 	n.background.Go(func() { n.keeper.Watch(ctx) })
 	if n.stream != nil {
-		n.background.Go(n.stream.serve)
 		n.background.Go(func() { n.form(ctx) })
+	}
+	return nil
+}
+
+// logName is the folder of the log.
+const logName = "log"
+
+// openLog opens the log and the snapshots.
+func openLog(n *Node, logger hclog.Logger) error {
+	logDir := filepath.Join(n.cfg.Dir, logName)
+	d := diskAt(logDir)
+	if n.cfg.disk != nil {
+		n.cfg.disk(&d)
+	}
+	var err error
+	if n.log, err = openStore(logDir, d, logger); err != nil {
+		return err
+	}
+	if n.snapshots, err = hraft.NewFileSnapshotStoreWithLogger(n.cfg.Dir, 2, logger); err != nil {
+		return fmt.Errorf("open the snapshots: %w", err)
 	}
 	return nil
 }
@@ -175,8 +205,8 @@ func (n *Node) checkAlone() error {
 	}
 	var others []string
 	for _, s := range n.raft.GetConfiguration().Configuration().Servers {
-		if string(s.ID) != n.cfg.ID {
-			others = append(others, string(s.ID))
+		if id := bareID(s.ID); id != n.cfg.ID {
+			others = append(others, id)
 		}
 	}
 	if len(others) == 0 {
@@ -206,7 +236,7 @@ func (n *Node) newTransport(logger hclog.Logger) transport {
 		return t
 	}
 	n.stream = newStream(&n.cfg, advertised, n)
-	return hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
+	return newPeers(hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
 		Stream:  n.stream,
 		MaxPool: 3,
 		Timeout: 10 * time.Second,
@@ -214,7 +244,7 @@ func (n *Node) newTransport(logger hclog.Logger) transport {
 		// One request at a time, each with all entries up to MaxAppendEntries: with two under way, a leader may wait for ever after one has
 		// failed (hashicorp/raft issue 612). The member then gets heartbeats but no entries, and the leader can't be closed.
 		MaxRPCsInFlight: 1,
-	})
+	}), n.memory)
 }
 
 func (c *Config) member(id string) Member {
@@ -226,9 +256,9 @@ func (c *Config) member(id string) Member {
 	return Member{ID: id}
 }
 
-func (c *Config) raft() *hraft.Config {
+func (c *Config) raft(self hraft.ServerID) *hraft.Config {
 	out := hraft.DefaultConfig()
-	out.LocalID = hraft.ServerID(c.ID)
+	out.LocalID = self
 	// With a buffered channel (BatchApplyCh) a proposal that races with the shutdown is accepted and never answered.
 	out.MaxAppendEntries = 64 // each at most MaxEntry
 	set := func(to *time.Duration, v time.Duration) {
@@ -275,7 +305,7 @@ func (n *Node) IsLeader() bool { return n.raft.State() == hraft.Leader && n.Fail
 // Leader returns the id of the leading member, "" if none is known.
 func (n *Node) Leader() string {
 	_, id := n.raft.LeaderWithID()
-	return string(id)
+	return bareID(id)
 }
 
 // LastContact returns when this member last heard from a leader; the zero time if never.
@@ -307,9 +337,7 @@ func (n *Node) Close() error {
 	}
 	n.halt()
 	n.terms.close()
-	err = errors.Join(err, n.release())
-	n.background.Wait()
-	return err
+	return errors.Join(err, n.release())
 }
 
 func (n *Node) release() error {
@@ -322,6 +350,10 @@ func (n *Node) release() error {
 	}
 	if n.log != nil {
 		errs = append(errs, n.log.Close())
+	}
+	n.background.Wait()
+	if n.memory != nil {
+		errs = append(errs, n.memory.close())
 	}
 	return errors.Join(append(errs, n.dir.close())...)
 }

@@ -205,8 +205,8 @@ func (l *leadership) keepMembers(t *testing.T) {
 	t.Helper()
 	await.Until(t, "the record equals the configuration", func() bool {
 		lead, term := l.now(t)
-		lead.KeepMembers(term)
-		return term.Err() == nil
+		done, err := lead.AdoptMembers(term)
+		return done && err == nil && term.Err() == nil
 	})
 }
 

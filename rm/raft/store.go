@@ -30,6 +30,9 @@ type store struct {
 	// hangs is called when a write has taken longer than patience, and goes on.
 	hangs    func()
 	patience time.Duration
+	// cuts decides whether entries may be removed; stored is told of those that are on disk.
+	cuts   func(first, last uint64) error
+	stored func(index, term uint64)
 
 	mu  sync.Mutex
 	err error
@@ -58,7 +61,10 @@ func openStore(dir string, d disk, logger hclog.Logger) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	s := &store{disk: d, log: logger, segments: compact.NewSegments(dir), failed: make(chan struct{}), hangs: func() {}, patience: time.Hour}
+	s := &store{
+		disk: d, log: logger, segments: compact.NewSegments(dir), failed: make(chan struct{}), hangs: func() {}, patience: time.Hour,
+		cuts: func(uint64, uint64) error { return nil }, stored: func(uint64, uint64) {},
+	}
 	state, err := d.meta.Load(dir)
 	if err == nil {
 		err = mend(dir, state, d.meta, logger)
@@ -107,12 +113,21 @@ func (s *store) StoreLog(l *hraft.Log) error { return s.StoreLogs([]*hraft.Log{l
 
 // StoreLogs implements hraft.LogStore.
 func (s *store) StoreLogs(l []*hraft.Log) error {
-	return s.write(func() error { return s.WAL.StoreLogs(l) })
+	err := s.write(func() error { return s.WAL.StoreLogs(l) })
+	if n := len(l); n > 0 && err == nil {
+		s.stored(l[n-1].Index, l[n-1].Term)
+	}
+	return err
 }
 
 // DeleteRange implements hraft.LogStore.
 func (s *store) DeleteRange(first, last uint64) error {
-	return s.write(func() error { return s.WAL.DeleteRange(first, last) })
+	return s.write(func() error {
+		if err := s.cuts(first, last); err != nil {
+			return err
+		}
+		return s.WAL.DeleteRange(first, last)
+	})
 }
 
 // Set implements hraft.StableStore.

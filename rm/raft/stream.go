@@ -12,6 +12,8 @@ import (
 
 	hraft "github.com/hashicorp/raft"
 	"github.com/sirupsen/logrus"
+
+	"heddle/rm/raft/promise"
 )
 
 // maxUnproven limits the connections whose callers haven't proved yet who they are.
@@ -44,8 +46,12 @@ type host interface {
 	// admit decides about a caller who has proved its identity.
 	admit(greeting) error
 	status() Status
-	// at returns the id of the member with an address, "" if there is none.
-	at(address string) string
+	// knows returns what the member knows of another's promises.
+	knows(id, incarnation string) promise.Known
+	// replaced is called when a member has gone on without this one.
+	replaced(by greeting) error
+	// met takes note of what another has told.
+	met(id, incarnation string, s promise.Start, known promise.Known) error
 }
 
 // newStream makes the stream; it accepts nothing before serve runs.
@@ -123,8 +129,14 @@ func (s *stream) receive(c net.Conn) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := welcome{From: s.cfg.ID}
-	if err := s.judge(g, peer); err != nil {
+	me := s.host.self()
+	answer := welcome{From: s.cfg.ID, Incarnation: me.Incarnation, Start: me.Start}
+	err = s.judge(g, peer)
+	if err == nil {
+		answer.Known = s.host.knows(g.From, g.Incarnation)
+		err = s.host.met(g.From, g.Incarnation, g.Start, g.Known)
+	}
+	if err != nil {
 		answer.Refused = err.Error()
 		return nil, errors.Join(err, s.answer(talk, g, answer))
 	}
@@ -146,7 +158,10 @@ func (s *stream) judge(g greeting, peer *tls.ConnectionState) error {
 			return err
 		}
 	}
-	if err := g.check(s.host.self()); err != nil {
+	switch err := g.check(s.host.self()); {
+	case errors.Is(err, ErrReplaced):
+		return s.host.replaced(g)
+	case err != nil:
 		return err
 	}
 	return s.host.admit(g)
@@ -160,21 +175,22 @@ func (s *stream) answer(c net.Conn, g greeting, w welcome) error {
 	return writeWelcome(c, w)
 }
 
-// Dial implements hraft.StreamLayer.
+// Dial implements hraft.StreamLayer. The address names the member, too (dialled).
 func (s *stream) Dial(address hraft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	if s.isClosed() {
 		return nil, net.ErrClosed
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
-	if s.isOld(string(address)) {
-		return s.dialOld(ctx, string(address))
+	to := parseTarget(address)
+	if s.isOld(to.address) {
+		return s.dialOld(ctx, to)
 	}
-	c, _, err := s.dial(ctx, string(address), s.host.at(string(address)), false)
-	if errors.Is(err, errNoAnswer) {
-		if c, err := s.dialOld(ctx, string(address)); err == nil {
+	c, _, err := s.dial(ctx, to, false)
+	if errors.Is(err, errNoAnswer) && to.incarnation == "" {
+		if c, err := s.dialOld(ctx, to); err == nil {
 			s.mu.Lock()
-			s.old[string(address)] = time.Now().Add(oldFor)
+			s.old[to.address] = time.Now().Add(oldFor)
 			s.mu.Unlock()
 			return c, nil
 		}
@@ -190,7 +206,7 @@ var errNoAnswer = errors.New("the peer gave no answer: its log says why, or it r
 
 // ask asks the member at an address for its status.
 func (s *stream) ask(ctx context.Context, m Member) (Status, error) {
-	c, w, err := s.dial(ctx, m.Address, m.ID, true)
+	c, w, err := s.dial(ctx, target{id: m.ID, address: m.Address}, true)
 	if err != nil {
 		return Status{}, err
 	}
@@ -198,28 +214,35 @@ func (s *stream) ask(ctx context.Context, m Member) (Status, error) {
 	if w.Status == nil {
 		return Status{}, fmt.Errorf("%w: it didn't report its status", errStranger)
 	}
+	w.Status.known = w.Known
 	return *w.Status, nil
 }
 
 // dial connects, sends our greeting, and reads the answer.
-func (s *stream) dial(ctx context.Context, address, id string, ask bool) (net.Conn, welcome, error) {
+func (s *stream) dial(ctx context.Context, to target, ask bool) (net.Conn, welcome, error) {
 	g := s.host.self()
-	g.To, g.Ask = id, ask
+	g.To, g.Ask = to.id, ask
+	if !ask {
+		g.Folder, g.Known = to.incarnation, s.host.knows(to.id, to.incarnation)
+	}
 	hello, err := g.line()
 	if err != nil {
 		return nil, welcome{}, err
 	}
-	c, err := s.connect(ctx, address, id)
+	c, err := s.connect(ctx, to)
 	if err != nil {
 		return nil, welcome{}, err
 	}
 	w, err := s.greet(c, hello)
-	if err == nil && id != "" && w.From != id {
-		err = fmt.Errorf("at %s is member %q, not %q: check heddle.raft.address.*", address, w.From, id)
+	if err == nil && to.id != "" && w.From != to.id {
+		err = fmt.Errorf("at %s is member %q, not %q: check heddle.raft.address.*", to.address, w.From, to.id)
 	}
 	if t, ok := c.(*tls.Conn); ok && err == nil {
 		state := t.ConnectionState()
 		err = names(state.PeerCertificates, w.From)
+	}
+	if err == nil {
+		err = s.host.met(w.From, w.Incarnation, w.Start, w.Known)
 	}
 	if err != nil {
 		return nil, welcome{}, errors.Join(err, c.Close())
@@ -252,13 +275,13 @@ func isTimeout(err error) bool {
 
 // connect opens a connection to a member, with TLS if that is configured. Until the greeting is done its deadline is that of ctx, and
 // at most helloTimeout.
-func (s *stream) connect(ctx context.Context, address, id string) (net.Conn, error) {
+func (s *stream) connect(ctx context.Context, to target) (net.Conn, error) {
 	deadline := time.Now().Add(helloTimeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}
 	d := net.Dialer{Deadline: deadline}
-	c, err := d.DialContext(ctx, "tcp", address)
+	c, err := d.DialContext(ctx, "tcp", to.address)
 	if err != nil {
 		return nil, err
 	}
@@ -267,20 +290,20 @@ func (s *stream) connect(ctx context.Context, address, id string) (net.Conn, err
 	}
 	if s.cfg.TLS == nil {
 		if !isLoopback(c.RemoteAddr()) {
-			return nil, errors.Join(fmt.Errorf("%s is another machine, which %w", address, ErrUnsafe), c.Close())
+			return nil, errors.Join(fmt.Errorf("%s is another machine, which %w", to.address, ErrUnsafe), c.Close())
 		}
 		return c, nil
 	}
-	t := tls.Client(c, clientTLS(s.cfg.TLS, id))
+	t := tls.Client(c, clientTLS(s.cfg.TLS, to.id))
 	if err := t.HandshakeContext(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("TLS with %s: %w", address, err), c.Close())
+		return nil, errors.Join(fmt.Errorf("TLS with %s: %w", to.address, err), c.Close())
 	}
 	return t, nil
 }
 
 // dialOld greets a member of an earlier version.
-func (s *stream) dialOld(ctx context.Context, address string) (net.Conn, error) {
-	c, err := s.connect(ctx, address, s.host.at(address))
+func (s *stream) dialOld(ctx context.Context, to target) (net.Conn, error) {
+	c, err := s.connect(ctx, to)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ type Health struct {
 	Behind uint64
 	// Version is its release; "" for releases that don't say it.
 	Version string
-	// Problem is why the member couldn't be asked, in words for an administrator; "" if it is reachable.
+	// Problem is why the member couldn't be asked, or has no part in the group although it is reachable, in words for an administrator; else "".
 	Problem string
 }
 
@@ -29,16 +29,25 @@ type surveys struct {
 	last map[string]Health
 }
 
-// Survey returns the members on the group's record, and how each of them is. It asks them, at most once a second, and takes
+// Survey returns the members on the group's record, and how each of them is. A member without a group returns those of its configuration. It asks them, at most once a second, and takes
 // at most a second, however many don't answer. Every member may call it.
 func (n *Node) Survey(ctx context.Context) ([]MemberInfo, error) {
 	all, err := n.Members()
 	if err != nil {
 		return nil, err
 	}
+	waits := len(all) == 0
+	if waits {
+		for _, m := range n.cfg.Members {
+			all = append(all, MemberInfo{Member: m, Self: m.ID == n.cfg.ID})
+		}
+	}
 	health := n.surveys.of(ctx, n, all)
 	for i := range all {
 		all[i].Health = health[all[i].ID]
+		if why := n.waiting.Load(); waits && all[i].Self && why != nil {
+			all[i].Problem = all[i].ID + " waits: " + *why
+		}
 	}
 	return all, nil
 }
@@ -92,6 +101,9 @@ func judge(members []MemberInfo, statuses []Status, errs []error) map[string]Hea
 		h := Health{Reachable: true, Version: statuses[i].Version}
 		if last := statuses[i].Last; last < whole {
 			h.Behind = whole - last
+		}
+		if m.Voter && statuses[i].Incarnation != m.Incarnation {
+			h.Problem = m.ID + " has a new state folder, and no vote before a leader has taken it in"
 		}
 		out[m.ID] = h
 	}

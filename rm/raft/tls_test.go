@@ -103,7 +103,7 @@ func TestStrangersForgeNoEntries(t *testing.T) {
 	m.start(t)
 	at := m.cfg.Members[0]
 	hello := func(from string) []byte {
-		line, err := greeting{Cluster: "test", Group: "any", From: from}.line()
+		line, err := greeting{Cluster: "test", Group: "any", From: from, Version: ownVersion, Folder: m.dir.identity().Incarnation}.line()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestStrangersForgeNoEntries(t *testing.T) {
 	}
 	conn := tls.Client(mustDial(t, at.Address), clientTLS(org.sign(t, "rm2"), "rm1"))
 	defer conn.Close()
-	if got, err := exchange(conn, hello("rm2")); err != nil || !strings.Contains(string(got), `"from":"rm1"}`) {
+	if got, err := exchange(conn, hello("rm2")); err != nil || !strings.Contains(string(got), `"from":"rm1"`) || strings.Contains(string(got), "refused") {
 		t.Errorf("a member is refused: %q, %v", got, err)
 	}
 }

@@ -40,7 +40,7 @@ func (n *Node) Transfer(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.catchesUp(ctx, target, transferLag); err != nil {
+	if err := n.catchesUp(ctx, target.Member, transferLag); err != nil {
 		return err
 	}
 	if err := n.handOver(ctx, target); err != nil {
@@ -56,32 +56,38 @@ func (n *Node) CanLead(ctx context.Context, id string) error {
 }
 
 // successor returns the member that should lead: one that answers and follows this one.
-func (n *Node) successor(ctx context.Context, id string) (Member, error) {
+func (n *Node) successor(ctx context.Context, id string) (MemberInfo, error) {
 	members, err := n.Members()
 	if err != nil {
-		return Member{}, err
+		return MemberInfo{}, err
 	}
 	var voters []Member
+	candidates := map[string]MemberInfo{}
 	for _, m := range members {
 		if m.Voter && !m.Self && (id == "" || m.ID == id) {
-			voters = append(voters, m.Member)
+			voters, candidates[m.ID] = append(voters, m.Member), m
 		}
 	}
 	if len(voters) == 0 {
 		if id == "" {
-			return Member{}, errors.New("there is no other member that could lead")
+			return MemberInfo{}, errors.New("there is no other member that could lead")
 		}
-		return Member{}, fmt.Errorf("%s is not a member of the group that could lead", id)
+		return MemberInfo{}, fmt.Errorf("%s is not a member of the group that could lead", id)
 	}
 	statuses, err := n.askEach(ctx, voters)
-	var best Member
+	var best MemberInfo
 	for _, m := range voters {
-		if s, ok := statuses[m.ID]; ok && (best.ID == "" || s.Last > statuses[best.ID].Last) {
-			best = m
+		s, ok := statuses[m.ID]
+		if ok && s.Incarnation != candidates[m.ID].Incarnation {
+			err = errors.Join(err, fmt.Errorf("%s has a new state folder, and no vote yet", m.ID))
+			continue
+		}
+		if ok && (best.ID == "" || s.Last > statuses[best.ID].Last) {
+			best = candidates[m.ID]
 		}
 	}
 	if best.ID == "" {
-		return Member{}, fmt.Errorf("no member can take over leadership: %w", err)
+		return MemberInfo{}, fmt.Errorf("no member can take over leadership: %w", err)
 	}
 	return best, nil
 }
@@ -116,7 +122,7 @@ func (n *Node) catchesUp(ctx context.Context, m Member, lag uint64) error {
 }
 
 // handOver makes a member hold an election that it wins. Proposals wait until this member no longer leads, or the time for that is over.
-func (n *Node) handOver(ctx context.Context, m Member) error {
+func (n *Node) handOver(ctx context.Context, m MemberInfo) error {
 	n.gate.Lock()
 	defer n.gate.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, handOverPatience+2*n.raft.ReloadableConfig().ElectionTimeout)
@@ -125,15 +131,15 @@ func (n *Node) handOver(ctx context.Context, m Member) error {
 	if err := n.answerTo(n.raft.Barrier(0), func() {}).within(ctx); err != nil {
 		return fmt.Errorf("commit what is under way: %w", err)
 	}
-	if err := n.catchesUp(ctx, m, 0); err != nil {
+	if err := n.catchesUp(ctx, m.Member, 0); err != nil {
 		return err
 	}
 	asked := make(chan error, 1)
 	go func() {
 		req := &hraft.TimeoutNowRequest{RPCHeader: hraft.RPCHeader{
-			ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(n.cfg.ID), Addr: []byte(n.transport.LocalAddr()),
+			ProtocolVersion: hraft.ProtocolVersionMax, ID: []byte(n.dir.identity().serverID()), Addr: []byte(n.transport.LocalAddr()),
 		}}
-		asked <- n.transport.TimeoutNow(hraft.ServerID(m.ID), hraft.ServerAddress(m.Address), req, &hraft.TimeoutNowResponse{})
+		asked <- n.transport.TimeoutNow(m.serverID(), hraft.ServerAddress(m.Address), req, &hraft.TimeoutNowResponse{})
 	}()
 	tick := time.NewTicker(transferPoll)
 	defer tick.Stop()

@@ -88,7 +88,7 @@ func TestTransferToAMemberThatDiesMeanwhile(t *testing.T) {
 			dead = m
 		}
 	}
-	target := await.Value(t, "the target answers", func() (Member, bool) {
+	target := await.Value(t, "the target answers", func() (MemberInfo, bool) {
 		m, err := lead.successor(t.Context(), dead.cfg.ID)
 		return m, err == nil
 	})
