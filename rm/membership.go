@@ -50,6 +50,11 @@ func (r *ResourceManager) RemoveMember(ctx context.Context, id string) error {
 	return r.raft.Remove(ctx, id)
 }
 
+// ForceLeader makes this member lead without the others, with what it has, or says what would be lost by that.
+func (r *ResourceManager) ForceLeader(ctx context.Context, lose bool) (loss string, err error) {
+	return r.raft.ForceLeader(ctx, lose)
+}
+
 // leadersControl is where the leader takes other members' requests.
 func (r *ResourceManager) leadersControl() (ipc.Invoker, error) {
 	leads := r.LeaderID()

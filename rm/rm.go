@@ -316,6 +316,9 @@ func (r *ResourceManager) followTerms(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-r.raft.Failed():
+			if err := r.raft.Failure(); errors.Is(err, raft.ErrCommitted) || errors.Is(err, raft.ErrForgotten) || errors.Is(err, raft.ErrForced) || errors.Is(err, raft.ErrReplaced) {
+				return fmt.Errorf("%s: %w", r.conf.StateDir("rm", r.id), err)
+			}
 			return fmt.Errorf("the replicated log in %s can't be written: %w; nothing that was acknowledged is lost: mend the disk, or make room on it, then start this ResourceManager again",
 				r.conf.StateDir("rm", r.id), r.raft.Failure())
 		case term := <-r.raft.Terms():
@@ -338,6 +341,11 @@ func (r *ResourceManager) lead(term context.Context) error {
 	}
 	if r.replica.Halted() != nil {
 		return nil // Run is about to end
+	}
+	if r.raft.Gap() {
+		if err := skipLost(r, r.replica.Clone()); err != nil {
+			return err
+		}
 	}
 	state := r.replica.Clone()
 	chosen := state.Offered == r.id

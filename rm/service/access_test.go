@@ -580,6 +580,7 @@ var requests = map[string]func(*house) proto.Message{
 			Queue: proto.String("open"), FederationQueueWeight: w, PolicyManagerClassName: proto.String("c"),
 		}.Build()
 	},
+	"forceLeader":  func(*house) proto.Message { return pb.ForceLeaderRequest_builder{}.Build() },
 	"removeMember": func(*house) proto.Message { return pb.RemoveMemberRequest_builder{Id: proto.String("rm2")}.Build() },
 }
 

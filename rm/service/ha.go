@@ -17,6 +17,7 @@ func (s *Service) serveHA(server *ipc.Server) {
 	protocol.TransitionToStandby.Serve(server, s.toStandby)
 	protocol.TransferLeadership.Serve(server, s.transferLeadership)
 	protocol.RemoveMember.Serve(server, s.removeMember)
+	protocol.ForceLeader.Serve(server, s.forceLeader)
 	protocol.TransitionToObserver.Serve(server,
 		off[pb.TransitionToObserverRequest, pb.TransitionToObserverResponse](
 			ipc.NewException(ipc.ServiceFailed, "Does not support transition to Observer")))
@@ -96,4 +97,18 @@ func (s *Service) removeMember(ctx context.Context, req *pb.RemoveMemberRequest)
 		return nil, ipc.NewException(ipc.ServiceFailed, "Error when removing member %s: %v", req.GetId(), err)
 	}
 	return &pb.RemoveMemberResponse{}, nil
+}
+
+// forceLeader makes the member that is called lead without the others.
+func (s *Service) forceLeader(ctx context.Context, req *pb.ForceLeaderRequest) (*pb.ForceLeaderResponse, error) {
+	if err := s.admin(ctx, "forceLeader"); err != nil {
+		return nil, err
+	}
+	loss, err := s.Backend.ForceLeader(ctx, req.GetLose())
+	if err != nil {
+		return nil, ipc.NewException(ipc.ServiceFailed, "Error when forcing %s to lead: %v", s.Backend.ID(), err)
+	}
+	resp := &pb.ForceLeaderResponse{}
+	resp.SetLoss(loss)
+	return resp, nil
 }

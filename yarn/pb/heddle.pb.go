@@ -2991,6 +2991,162 @@ func (b0 RemoveMemberResponse_builder) Build() *RemoveMemberResponse {
 	return m0
 }
 
+// Has the called ResourceManager lead without the others, with what it has, when no majority is left.
+type ForceLeaderRequest struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Lose        bool                   `protobuf:"varint,1,opt,name=lose"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *ForceLeaderRequest) Reset() {
+	*x = ForceLeaderRequest{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForceLeaderRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForceLeaderRequest) ProtoMessage() {}
+
+func (x *ForceLeaderRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ForceLeaderRequest) GetLose() bool {
+	if x != nil {
+		return x.xxx_hidden_Lose
+	}
+	return false
+}
+
+func (x *ForceLeaderRequest) SetLose(v bool) {
+	x.xxx_hidden_Lose = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *ForceLeaderRequest) HasLose() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *ForceLeaderRequest) ClearLose() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Lose = false
+}
+
+type ForceLeaderRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	// False: only say what would be lost.
+	Lose *bool
+}
+
+func (b0 ForceLeaderRequest_builder) Build() *ForceLeaderRequest {
+	m0 := &ForceLeaderRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Lose != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Lose = *b.Lose
+	}
+	return m0
+}
+
+type ForceLeaderResponse struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Loss        *string                `protobuf:"bytes,1,opt,name=loss"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *ForceLeaderResponse) Reset() {
+	*x = ForceLeaderResponse{}
+	mi := &file_yarn_pb_heddle_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForceLeaderResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForceLeaderResponse) ProtoMessage() {}
+
+func (x *ForceLeaderResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_heddle_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *ForceLeaderResponse) GetLoss() string {
+	if x != nil {
+		if x.xxx_hidden_Loss != nil {
+			return *x.xxx_hidden_Loss
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *ForceLeaderResponse) SetLoss(v string) {
+	x.xxx_hidden_Loss = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 1)
+}
+
+func (x *ForceLeaderResponse) HasLoss() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *ForceLeaderResponse) ClearLoss() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Loss = nil
+}
+
+type ForceLeaderResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	// What is lost, in words for an administrator.
+	Loss *string
+}
+
+func (b0 ForceLeaderResponse_builder) Build() *ForceLeaderResponse {
+	m0 := &ForceLeaderResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Loss != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 1)
+		x.xxx_hidden_Loss = b.Loss
+	}
+	return m0
+}
+
 var File_yarn_pb_heddle_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_heddle_proto_rawDesc = "" +
@@ -3097,7 +3253,11 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\x1aTransferLeadershipResponse\"%\n" +
 	"\x13RemoveMemberRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x16\n" +
-	"\x14RemoveMemberResponse*q\n" +
+	"\x14RemoveMemberResponse\"(\n" +
+	"\x12ForceLeaderRequest\x12\x12\n" +
+	"\x04lose\x18\x01 \x01(\bR\x04lose\")\n" +
+	"\x13ForceLeaderResponse\x12\x12\n" +
+	"\x04loss\x18\x01 \x01(\tR\x04loss*q\n" +
 	"\x0eContainerLevel\x12\x11\n" +
 	"\rLEVEL_RUNNING\x10\x00\x12\x10\n" +
 	"\fLEVEL_SHRUNK\x10\x01\x12\x13\n" +
@@ -3106,7 +3266,7 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\x0fLEVEL_RECLAIMED\x10\x04B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_heddle_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_yarn_pb_heddle_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_yarn_pb_heddle_proto_goTypes = []any{
 	(ContainerLevel)(0),                // 0: heddle.yarn.ContainerLevel
 	(*SuspendContainersRequest)(nil),   // 1: heddle.yarn.SuspendContainersRequest
@@ -3131,37 +3291,39 @@ var file_yarn_pb_heddle_proto_goTypes = []any{
 	(*TransferLeadershipResponse)(nil), // 20: heddle.yarn.TransferLeadershipResponse
 	(*RemoveMemberRequest)(nil),        // 21: heddle.yarn.RemoveMemberRequest
 	(*RemoveMemberResponse)(nil),       // 22: heddle.yarn.RemoveMemberResponse
-	(*ContainerId)(nil),                // 23: heddle.yarn.ContainerId
-	(*ContainerExceptionMap)(nil),      // 24: heddle.yarn.ContainerExceptionMap
-	(*Resource)(nil),                   // 25: heddle.yarn.Resource
-	(*ApplicationId)(nil),              // 26: heddle.yarn.ApplicationId
+	(*ForceLeaderRequest)(nil),         // 23: heddle.yarn.ForceLeaderRequest
+	(*ForceLeaderResponse)(nil),        // 24: heddle.yarn.ForceLeaderResponse
+	(*ContainerId)(nil),                // 25: heddle.yarn.ContainerId
+	(*ContainerExceptionMap)(nil),      // 26: heddle.yarn.ContainerExceptionMap
+	(*Resource)(nil),                   // 27: heddle.yarn.Resource
+	(*ApplicationId)(nil),              // 28: heddle.yarn.ApplicationId
 }
 var file_yarn_pb_heddle_proto_depIdxs = []int32{
-	23, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	23, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	24, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	23, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
-	23, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
-	24, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	23, // 6: heddle.yarn.ContainerOrder.container_id:type_name -> heddle.yarn.ContainerId
+	25, // 0: heddle.yarn.SuspendContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	25, // 1: heddle.yarn.SuspendContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	26, // 2: heddle.yarn.SuspendContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	25, // 3: heddle.yarn.ResumeContainersRequest.container_id:type_name -> heddle.yarn.ContainerId
+	25, // 4: heddle.yarn.ResumeContainersResponse.succeeded_requests:type_name -> heddle.yarn.ContainerId
+	26, // 5: heddle.yarn.ResumeContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	25, // 6: heddle.yarn.ContainerOrder.container_id:type_name -> heddle.yarn.ContainerId
 	0,  // 7: heddle.yarn.ContainerOrder.level:type_name -> heddle.yarn.ContainerLevel
-	25, // 8: heddle.yarn.ContainerOrder.held:type_name -> heddle.yarn.Resource
+	27, // 8: heddle.yarn.ContainerOrder.held:type_name -> heddle.yarn.Resource
 	5,  // 9: heddle.yarn.OrderContainersRequest.order:type_name -> heddle.yarn.ContainerOrder
 	8,  // 10: heddle.yarn.OrderContainersResponse.suspension:type_name -> heddle.yarn.ContainerSuspension
-	24, // 11: heddle.yarn.OrderContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
-	23, // 12: heddle.yarn.ContainerSuspension.container_id:type_name -> heddle.yarn.ContainerId
+	26, // 11: heddle.yarn.OrderContainersResponse.failed_requests:type_name -> heddle.yarn.ContainerExceptionMap
+	25, // 12: heddle.yarn.ContainerSuspension.container_id:type_name -> heddle.yarn.ContainerId
 	0,  // 13: heddle.yarn.ContainerSuspension.wanted:type_name -> heddle.yarn.ContainerLevel
 	0,  // 14: heddle.yarn.ContainerSuspension.level:type_name -> heddle.yarn.ContainerLevel
-	25, // 15: heddle.yarn.ContainerSuspension.held:type_name -> heddle.yarn.Resource
-	23, // 16: heddle.yarn.ContainerMemory.container_id:type_name -> heddle.yarn.ContainerId
-	25, // 17: heddle.yarn.NodeShortTasks.lent:type_name -> heddle.yarn.Resource
-	25, // 18: heddle.yarn.NodeShortTasks.used:type_name -> heddle.yarn.Resource
-	26, // 19: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
-	26, // 20: heddle.yarn.JobInput.application_id:type_name -> heddle.yarn.ApplicationId
+	27, // 15: heddle.yarn.ContainerSuspension.held:type_name -> heddle.yarn.Resource
+	25, // 16: heddle.yarn.ContainerMemory.container_id:type_name -> heddle.yarn.ContainerId
+	27, // 17: heddle.yarn.NodeShortTasks.lent:type_name -> heddle.yarn.Resource
+	27, // 18: heddle.yarn.NodeShortTasks.used:type_name -> heddle.yarn.Resource
+	28, // 19: heddle.yarn.StartRefusal.application_id:type_name -> heddle.yarn.ApplicationId
+	28, // 20: heddle.yarn.JobInput.application_id:type_name -> heddle.yarn.ApplicationId
 	15, // 21: heddle.yarn.JobInput.split:type_name -> heddle.yarn.JobSplit
-	26, // 22: heddle.yarn.WarmingOrder.application_id:type_name -> heddle.yarn.ApplicationId
+	28, // 22: heddle.yarn.WarmingOrder.application_id:type_name -> heddle.yarn.ApplicationId
 	17, // 23: heddle.yarn.WarmingOrder.range:type_name -> heddle.yarn.WarmRange
-	26, // 24: heddle.yarn.StagedInput.application_id:type_name -> heddle.yarn.ApplicationId
+	28, // 24: heddle.yarn.StagedInput.application_id:type_name -> heddle.yarn.ApplicationId
 	25, // [25:25] is the sub-list for method output_type
 	25, // [25:25] is the sub-list for method input_type
 	25, // [25:25] is the sub-list for extension type_name
@@ -3182,7 +3344,7 @@ func file_yarn_pb_heddle_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_heddle_proto_rawDesc), len(file_yarn_pb_heddle_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   22,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -147,8 +147,9 @@ var (
 	ResumeContainers  = repeatable[pb.ResumeContainersRequest, pb.ResumeContainersResponse](ContainerControl, "resumeContainers")
 )
 
-// Calls to the leading ResourceManager (Heddle's own), on the port of ResourceManagerAdministrationProtocol.
+// Calls to the leading ResourceManager (Heddle's own), ForceLeader to one that doesn't lead, on the port of ResourceManagerAdministrationProtocol.
 var (
 	TransferLeadership = once[pb.TransferLeadershipRequest, pb.TransferLeadershipResponse](LeaderControl, "transferLeadership")
+	ForceLeader        = once[pb.ForceLeaderRequest, pb.ForceLeaderResponse](LeaderControl, "forceLeader")
 	RemoveMember       = once[pb.RemoveMemberRequest, pb.RemoveMemberResponse](LeaderControl, "removeMember")
 )

@@ -211,6 +211,19 @@ func TestRemoveMember(t *testing.T) {
 	}
 }
 
+// Nothing is lost before somebody has been told what, and has said so.
+func TestForceLeader(t *testing.T) {
+	rm := startRM(t)
+	r := run(t, rm.haSettings(), "rmadmin", "-forceLeader", "rm1")
+	if want := []string{"force lose:false"}; r.code == 0 || !strings.Contains(r.out, "37 entries") || !slices.Equal(rm.noted(), want) {
+		t.Errorf("exit code %d (%v), calls %q, want %q: %s", r.code, r.failure, rm.noted(), want, r.out)
+	}
+	r = run(t, rm.haSettings(), "rmadmin", "-forceLeader", "rm1", "--lose")
+	if got := rm.noted(); r.code != 0 || got[len(got)-1] != "force lose:true" {
+		t.Errorf("exit code %d (%v), calls %q", r.code, r.failure, got)
+	}
+}
+
 // What a node was lent for short tasks is shown where something was.
 func TestNodeWithShortTasks(t *testing.T) {
 	rm := startRM(t)

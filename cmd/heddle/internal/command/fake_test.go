@@ -289,6 +289,10 @@ func (f *fakeRM) serveAdmins(s *ipc.Server) {
 		f.note("remove", req)
 		return &pb.RemoveMemberResponse{}, nil
 	})
+	protocol.ForceLeader.Serve(s, func(_ context.Context, req *pb.ForceLeaderRequest) (*pb.ForceLeaderResponse, error) {
+		f.note("force", req)
+		return from(&pb.ForceLeaderResponse{}, `loss: "37 entries"`), nil
+	})
 	protocol.MonitorHealth.Serve(s, func(context.Context, *pb.MonitorHealthRequest) (*pb.MonitorHealthResponse, error) {
 		return nil, ipc.NewException(ipc.HealthCheckFailed, "the disk is full")
 	})

@@ -216,6 +216,28 @@ func (s *session) removeMember(l *option.Line) error {
 	return s.haError(err)
 }
 
+// forceLeader makes a ResourceManager lead without the others, or says what would be lost by that.
+func forceLeader(s *session, l *option.Line) error {
+	id := l.Value("forceLeader")
+	c, err := s.member("forceLeader", id)
+	if err != nil {
+		return err
+	}
+	req := &pb.ForceLeaderRequest{}
+	req.SetLose(l.Has("lose"))
+	resp, err := cluster.Member(s, c, id, protocol.ForceLeader, req)
+	if err != nil {
+		return s.haError(err)
+	}
+	s.print("%s\n", resp.GetLoss())
+	if !l.Has("lose") {
+		fmt.Fprintf(s.err, "Nothing was changed. If that may be lost, add --lose.\n")
+		return failed
+	}
+	s.print("%s leads as soon as it is started again, which a supervisor does by itself.\n", id)
+	return nil
+}
+
 // notHeddle explains the error of a ResourceManager that lacks Heddle's own API.
 func notHeddle(err error) error {
 	if cluster.IsUnknownPath(err) {
