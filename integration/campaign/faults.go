@@ -46,6 +46,8 @@ var kinds = []kind{
 	{"disk of a node full", 3, node, fill, drain},
 	{"log of a member torn", 3, member, tear, start},
 	{"logs of all members torn", 1, members, tear, start},
+	{"folder of a member emptied", 2, disk, empty, refill},
+	{"older copy of a member's folder put back", 2, disk, putBack, refill},
 	{"leader hands over while a member is frozen", 2, follower, handOver, send(syscall.SIGCONT)},
 	{"process of a container killed", 4, nobody, killContainer, nothing},
 }
