@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"heddle/internal/bounded"
 )
 
 // localBlockSize is the block size that local files report (Hadoop: fs.local.block.size). Some programs split files by
@@ -87,18 +89,18 @@ func (l *localStore) stat(_ context.Context, path string) (Info, error) {
 }
 
 func (l *localStore) list(ctx context.Context, path string) ([]Info, error) {
-	entries, err := os.ReadDir(path)
+	names, err := bounded.Names(path, 1<<20)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Info, 0, len(entries))
-	for _, e := range entries {
+	out := make([]Info, 0, len(names))
+	for _, name := range names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		fi, err := os.Stat(filepath.Join(path, e.Name()))
+		fi, err := os.Stat(filepath.Join(path, name))
 		if errors.Is(err, fs.ErrNotExist) {
-			fi, err = e.Info() // a dangling link
+			fi, err = os.Lstat(filepath.Join(path, name)) // a dangling link
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // it has just been removed
@@ -107,7 +109,7 @@ func (l *localStore) list(ctx context.Context, path string) ([]Info, error) {
 			return nil, err
 		}
 		i := l.info(fi)
-		i.Name = e.Name()
+		i.Name = name
 		out = append(out, i)
 	}
 	return out, nil

@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"os"
 
+	"heddle/internal/bounded"
 	"heddle/yarn/token"
 )
 
 // TokenFileVariable is the environment variable that names the file with a container's credentials.
 const TokenFileVariable = "HADOOP_TOKEN_FILE_LOCATION"
+
+// maxCredentials bounds a file of credentials, in bytes.
+const maxCredentials = 64 << 20
 
 // LoadCredentials reads the credentials that the NodeManager wrote for this process. getenv defaults to os.LookupEnv.
 func LoadCredentials(getenv func(string) (string, bool)) (*token.Credentials, error) {
@@ -20,7 +24,7 @@ func LoadCredentials(getenv func(string) (string, bool)) (*token.Credentials, er
 	if !ok {
 		return nil, errors.New(TokenFileVariable + " is not set: this process isn't a container of a NodeManager")
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := bounded.ReadFile(path, maxCredentials)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", TokenFileVariable, err)
 	}

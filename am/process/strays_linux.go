@@ -1,7 +1,6 @@
 package process
 
 import (
-	"bytes"
 	"os"
 	"strconv"
 	"strings"
@@ -11,6 +10,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"heddle/internal/bounded"
+	"heddle/internal/claims"
 )
 
 // Strays are processes that have left their command's group, as daemons do. When their parent ends they become children of this
@@ -122,21 +124,16 @@ func (r *Runner) runs(id uint64) bool {
 
 // mark returns the command that a process belongs to, by its environment; 0 for one of another Runner.
 func (r *Runner) mark(pid int) (id uint64, ok bool) {
-	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
+	v, err := claims.Environ(pid, Variable)
+	if err != nil || !v.Found {
 		return 0, false
 	}
-	for v := range bytes.SplitSeq(env, []byte{0}) {
-		if value, found := strings.CutPrefix(string(v), Variable+"="); found {
-			// The last one counts, where a command runs within another.
-			ok = true
-			number, ours := strings.CutPrefix(value, r.prefix)
-			if id, err = strconv.ParseUint(number, 10, 64); err != nil || !ours {
-				id = 0
-			}
-		}
+	// The last one counts, where a command runs within another.
+	number, ours := strings.CutPrefix(v.Last, r.prefix)
+	if id, err = strconv.ParseUint(number, 10, 64); err != nil || !ours {
+		id = 0
 	}
-	return id, ok
+	return id, true
 }
 
 // closeStrays kills all strays. It gives up on those that can't be killed, such as one that waits for a disk.
@@ -157,7 +154,7 @@ func (r *Runner) closeStrays() {
 // children returns the process ids of this process's children.
 func children() (pids []int) {
 	self := strconv.Itoa(os.Getpid())
-	list, err := os.ReadFile("/proc/self/task/" + self + "/children")
+	list, err := bounded.ReadFile("/proc/self/task/"+self+"/children", bounded.KernelList)
 	if err != nil {
 		return nil
 	}

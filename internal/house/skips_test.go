@@ -23,6 +23,7 @@ var skips = map[string]map[string]int{
 		"nm/container/outside_linux_test.go":       1,
 		"nm/container/owner_linux_test.go":         1,
 		"nm/launch/session_linux_test.go":          1,
+		"nm/launch/hostile_linux_test.go":          1,
 		"internal/userfiles/hostile_test.go":       1,
 		"internal/hungdisk/hungdisk_linux.go":      1,
 		"internal/swapfile/swapfile_linux.go":      2,

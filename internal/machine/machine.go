@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"heddle/internal/bounded"
 )
 
 // Use is the use of a machine's resources.
@@ -92,7 +94,7 @@ func (s *Sampler) memory(u *Use) error {
 
 // load reads the first number of /proc/loadavg.
 func (s *Sampler) load() (float64, error) {
-	b, err := os.ReadFile(filepath.Join(s.root, "proc/loadavg"))
+	b, err := bounded.ReadFile(filepath.Join(s.root, "proc/loadavg"), bounded.KernelFile)
 	if err != nil {
 		return 0, fmt.Errorf("measure load: %w", err)
 	}

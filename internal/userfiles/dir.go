@@ -5,6 +5,7 @@ package userfiles
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -164,28 +165,70 @@ func (d *Dir) Stat(elems ...string) (os.FileInfo, error) {
 	return i, nil
 }
 
-// List returns the entries, sorted by name. It describes links themselves, not their targets.
+// MostEntries is how many entries of a folder List returns. A user may have made millions, with names of 255 bytes each.
+const MostEntries = 1 << 16
+
+// ErrTooMany says that a folder has more entries than MostEntries. Those that come with it are some of them.
+var ErrTooMany = errors.New("the folder has too many entries")
+
+// List returns the entries, sorted by name. It describes links themselves, not their targets. It omits those that
+// can't be described, such as mounts of a FUSE file system. It may return entries and ErrTooMany.
 func (d *Dir) List() ([]os.FileInfo, error) {
-	names, err := d.names(-1)
+	names, err := d.names(MostEntries + 1)
 	if err != nil {
 		return nil, err
+	}
+	var more error
+	if len(names) > MostEntries {
+		names, more = names[:MostEntries], d.fail("list", ErrTooMany)
 	}
 	slices.Sort(names)
 	infos := make([]os.FileInfo, 0, len(names))
 	for _, n := range names {
 		fi, err := d.Stat(n)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it has just been removed
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOTCONN) {
+			continue // it has just been removed, or its user has mounted something there
 		}
 		if err != nil {
 			return nil, err
 		}
 		infos = append(infos, fi)
 	}
-	return infos, nil
+	return infos, more
 }
 
-// names returns the names of entries in any order: all for −1, otherwise at most limit.
+// Each calls f for every entry, in any order, until f fails. It holds few of them at a time, so that there may be
+// millions. It omits those that List omits.
+func (d *Dir) Each(f func(os.FileInfo) error) error {
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, ".", dirFlags, 0) })
+	if err != nil {
+		return d.fail("open", err)
+	}
+	at := os.NewFile(uintptr(fd), d.path)
+	defer at.Close()
+	for {
+		names, err := at.Readdirnames(batch)
+		for _, n := range names {
+			fi, err := d.Stat(n)
+			if err == nil {
+				err = f(fi)
+			} else if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, unix.ENOTCONN) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// names returns the names of at most limit entries, in any order.
 func (d *Dir) names(limit int) ([]string, error) {
 	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, ".", dirFlags, 0) }) // a new descriptor has its own position
 	if err != nil {
@@ -194,8 +237,8 @@ func (d *Dir) names(limit int) ([]string, error) {
 	f := os.NewFile(uintptr(fd), d.path)
 	defer f.Close()
 	names, err := f.Readdirnames(limit)
-	if limit > 0 && len(names) == 0 {
-		err = nil // the end of the folder
+	if errors.Is(err, io.EOF) {
+		err = nil // the folder is empty
 	}
 	return names, err
 }

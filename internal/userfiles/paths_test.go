@@ -19,15 +19,16 @@ var guarded = []string{"rm/rest", "yarn/rest/daemon"}
 
 // exempt are the packages below nm that have nothing to do with users' folders.
 var exempt = map[string]string{
-	"nm/proc":          "files of /proc",
-	"nm/cgroup":        "files of cgroups, /proc and /sys",
-	"nm/cgroup/mounts": "files of /proc",
-	"nm/gpu":           "devices",
-	"nm/disks":         "the local and log folders themselves, which are the NodeManager's",
-	"nm/health":        "the administrator's scripts",
-	"nm/runas":         "the administrator's container-executor.cfg",
-	"nm/store":         "the NodeManager's state",
-	"nm/nmtest":        "for tests",
+	"nm/proc":           "files of /proc",
+	"nm/cgroup":         "files of cgroups, /proc and /sys",
+	"nm/cgroup/mounts":  "files of /proc",
+	"nm/cgroup/origins": "files of /proc",
+	"nm/gpu":            "devices",
+	"nm/disks":          "the local and log folders themselves, which are the NodeManager's",
+	"nm/health":         "the administrator's scripts",
+	"nm/runas":          "the administrator's container-executor.cfg",
+	"nm/store":          "the NodeManager's state",
+	"nm/nmtest":         "for tests",
 }
 
 // byPath are the functions that take a path, by package.
@@ -37,6 +38,7 @@ var byPath = map[string][]string{
 		"OpenFile", "OpenInRoot", "OpenRoot", "ReadDir", "ReadFile", "Readlink", "Remove", "RemoveAll", "Rename", "Stat", "Symlink", "Truncate", "WriteFile",
 	},
 	"filepath": {"EvalSymlinks", "Glob", "Walk", "WalkDir"},
+	"bounded":  {"Names", "Open", "ReadFile", "ReadHead"},
 	"unix":     inKernel,
 	"syscall":  inKernel,
 }
@@ -61,10 +63,11 @@ var allowed = map[string]string{
 	"nm/launch/java.go filepath.EvalSymlinks":          "of the java on the NodeManager's own PATH",
 	"nm/launch/session.go os.Stat":                     "whether the work folder is there; the process enters it with the user's rights",
 	"nm/launch/session.go os.OpenFile":                 "the NodeManager's private files",
-	"nm/launch/session.go os.ReadFile":                 "the NodeManager's private files",
-	"nm/launch/session.go os.Open":                     "the NodeManager's private files",
+	"nm/launch/session.go bounded.ReadHead":            "the NodeManager's private files",
+	"nm/launch/shell_linux.go bounded.ReadFile":        "/bin/bash",
+	"nm/launch/session.go bounded.Open":                "the NodeManager's private files",
 	"nm/localizer/space_unix.go unix.Statfs":           "of a local directory itself",
-	"nm/monitor/monitor.go os.ReadFile":                "files of /proc",
+	"nm/monitor/monitor.go bounded.ReadFile":           "files of /proc",
 	"nm/ramdisk/disk_linux.go os.Stat":                 "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/disk_linux.go os.Mkdir":                "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/disk_linux.go os.Chmod":                "the RAM disk's own folder, in which nobody but the NodeManager may write",
@@ -76,7 +79,7 @@ var allowed = map[string]string{
 	"nm/ramdisk/helper.go os.Remove":                   "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/sockets/sockets_linux.go os.Open":              "files of /proc",
 	"nm/sockets/sockets_linux.go os.Readlink":          "files of /proc",
-	"nm/suspend/pressure.go os.ReadFile":               "files of /proc",
+	"nm/suspend/pressure.go bounded.ReadFile":          "files of /proc",
 	"yarn/rest/daemon/process.go os.ReadDir":           "files of /proc",
 	"yarn/rest/daemon/process.go os.ReadFile":          "files of /proc",
 }

@@ -71,7 +71,7 @@ func (r *Real) Open() (*os.File, error) {
 	return f, nil
 }
 
-// List returns the names of the folder's entries.
+// List returns the names of the folder's entries. It fails with ErrTooMany if there are more than MostEntries.
 func (r *Real) List() ([]string, error) {
 	d := r.at
 	if len(r.elems) > 0 {
@@ -84,7 +84,11 @@ func (r *Real) List() ([]string, error) {
 	if err := checkKernel(d.fd, r.path); err != nil {
 		return nil, err
 	}
-	return d.names(-1)
+	names, err := d.names(MostEntries + 1)
+	if len(names) > MostEntries {
+		return nil, &os.PathError{Op: "list", Path: r.path, Err: ErrTooMany}
+	}
+	return names, err
 }
 
 // Parents describes the folders that lead to the file or folder, the root last.

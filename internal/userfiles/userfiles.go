@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -33,10 +34,17 @@ func Open(base string, uid int, elems ...string) (*os.File, error) {
 	return in(base, nil, func(d *Dir) (*os.File, error) { return d.Open(uid, elems...) })
 }
 
-// ReadDir lists the folder that elems lead to from base, sorted by name. It describes links themselves, not their
-// targets.
+// ReadDir lists the folder that elems lead to from base, as Dir.List does. base itself is the daemon's, and is listed
+// whole.
 func ReadDir(base string, elems ...string) ([]os.FileInfo, error) {
-	return in(base, elems, (*Dir).List)
+	if len(elems) > 0 {
+		return in(base, elems, (*Dir).List)
+	}
+	return in(base, nil, func(d *Dir) (all []os.FileInfo, err error) {
+		err = d.Each(func(fi os.FileInfo) error { all = append(all, fi); return nil })
+		slices.SortFunc(all, func(a, b os.FileInfo) int { return strings.Compare(a.Name(), b.Name()) })
+		return all, err
+	})
 }
 
 // Stat describes the entry that elems lead to from base, which may be a link.

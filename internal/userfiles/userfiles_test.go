@@ -4,6 +4,7 @@ package userfiles
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -189,5 +190,38 @@ func TestSeveralRemoveTheSame(t *testing.T) {
 		if !missing(filepath.Join(base, "app")) {
 			t.Fatal("the folder is left")
 		}
+	}
+}
+
+// A user may fill a folder with any number of names of 255 bytes. They were all read into memory.
+func TestAFolderOfAnyNumberOfEntriesIsListedInPart(t *testing.T) {
+	base := t.TempDir()
+	if err := os.Mkdir(base+"/d", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const more = 100
+	for i := range MostEntries + more {
+		if err := os.Symlink("x", fmt.Sprintf("%s/d/%d", base, i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	infos, err := ReadDir(base, "d")
+	if len(infos) != MostEntries || !errors.Is(err, ErrTooMany) || !strings.Contains(err.Error(), base+"/d") {
+		t.Errorf("%d entries, %v", len(infos), err)
+	}
+	if infos, err := ReadDir(base + "/d"); len(infos) != MostEntries+more || err != nil {
+		t.Errorf("of the daemon's own folder: %d entries, %v", len(infos), err)
+	}
+	n := 0
+	if err := open(t, base, "d").Each(func(os.FileInfo) error { n++; return nil }); err != nil || n != MostEntries+more {
+		t.Errorf("each: %d entries, %v", n, err)
+	}
+	r, err := OpenReal(base + "/d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if names, err := r.List(); names != nil || !errors.Is(err, ErrTooMany) {
+		t.Errorf("%d names, %v", len(names), err)
 	}
 }

@@ -17,6 +17,9 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"heddle/internal/bounded"
+	"heddle/internal/claims"
 )
 
 // area is a part of a process's memory.
@@ -62,16 +65,9 @@ func advise(ctx context.Context, pid, advice int, shared bool, from uint64, then
 		return err
 	}
 	defer unix.Close(fd)
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	areas, err := parseMaps(f, shared)
-	if errors.Is(err, unix.ESRCH) {
+	// A process can block whoever reads its maps. Then its memory stays where it is.
+	areas, err := claims.Ask(pid, func() ([]area, error) { return mapsOf(pid, shared) })
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) || errors.Is(err, claims.ErrGone) || errors.Is(err, claims.ErrSilent) {
 		return nil
 	}
 	if err != nil {
@@ -93,6 +89,16 @@ func advise(ctx context.Context, pid, advice int, shared bool, from uint64, then
 	})
 }
 
+// mapsOf reads the areas of a process that parseMaps returns.
+func mapsOf(pid int, shared bool) ([]area, error) {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return parseMaps(f, shared)
+}
+
 // beyond returns what lies at an address or above of areas in ascending order.
 func beyond(areas []area, from uint64) []area {
 	for len(areas) > 0 && areas[0].to <= from {
@@ -110,7 +116,7 @@ var errGone = errors.New("gone")
 // adviceAtOnce is how many pieces are worked on at once. Where all swap is compressed memory, the processors take longest; a disk takes
 // longer where several write.
 func adviceAtOnce() int {
-	text, err := os.ReadFile("/proc/swaps")
+	text, err := bounded.ReadFile("/proc/swaps", bounded.KernelFile)
 	_, list, _ := strings.Cut(string(text), "\n")
 	if err != nil || list == "" {
 		return 1

@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/nm/cgroup/origins"
 	"heddle/nm/proc"
 )
 
@@ -58,7 +59,7 @@ type kernelDriver struct {
 	limiter limiter
 	missing []string
 	made    []string // folders above the groups, which Close removes when they are empty; deepest first
-	origins origins
+	origins *origins.Origins
 	seated  int    // process that has the seat; 0: none
 	from    string // its group before; "": the seat itself
 

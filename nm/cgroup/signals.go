@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -11,6 +13,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/claims"
+	"heddle/nm/cgroup/origins"
 	"heddle/nm/proc"
 )
 
@@ -21,16 +25,18 @@ const Marker = "CONTAINER_ID"
 // signals is the driver none. A process is a member of a group when it was put there with Add, descends from a member,
 // shares a member's session, or has the group's name in its environment. All of this is looked up in the process table
 // anew each time, so that daemons which changed session and lost their parent are found by their environment. What
-// has also cleaned its environment escapes.
+// has also cleaned its environment escapes. Only processes of the user whom the group belongs to are believed, as far as
+// that user is known: anybody can have any name in an environment.
 type signals struct {
 	log     *logrus.Entry
 	missing []string
+	origins *origins.Origins
 }
 
 var _ Driver = (*signals)(nil)
 
 func newSignals(log *logrus.Entry, missing []string) *signals {
-	return &signals{log: log, missing: append(missing,
+	return &signals{log: log, origins: origins.New(Marker), missing: append(missing,
 		"a container's CPU, memory and number of processes have no limit that the kernel enforces",
 		"a process of a container that leaves its session, outlives its parent and cleans its environment can't be found",
 		"containers are suspended by SIGSTOP, which their processes can undo",
@@ -47,7 +53,7 @@ func (s *signals) Create(name string, _ Limits) (Group, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	g := &signalGroup{name: name}
+	g := &signalGroup{d: s, name: name, owner: os.Geteuid()}
 	members, err := g.members()
 	if err != nil {
 		return nil, err
@@ -55,6 +61,7 @@ func (s *signals) Create(name string, _ Limits) (Group, error) {
 	if len(members) > 0 {
 		return nil, fmt.Errorf("create group %s: it exists and has %d processes, the first is %d", name, len(members), members[0].PID)
 	}
+	g.owner = anybody // until Add
 	return g, nil
 }
 
@@ -68,7 +75,7 @@ func (s *signals) Open(name string) (Group, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	return &signalGroup{name: name}, nil
+	return &signalGroup{d: s, name: name, owner: anybody}, nil
 }
 
 func (*signals) Groups() ([]string, error) { return nil, nil }
@@ -76,13 +83,18 @@ func (*signals) Unseat(int) error          { return nil }
 func (*signals) Close() error              { return nil }
 
 type signalGroup struct {
+	d    *signals
 	name string
 
 	mu      sync.Mutex
-	roots   []proc.ID // put there with Add
+	owner   int       // real uid of its processes, or anybody
+	roots   []proc.ID // put there with Add, or Adopt
 	cpu     time.Duration
 	stopped map[proc.ID]bool // by Freeze, in this life; nil: it wasn't called
 }
+
+// anybody is the owner of a group whose user isn't known.
+const anybody = -1
 
 func (g *signalGroup) Name() string           { return g.name }
 func (g *signalGroup) OOM() <-chan struct{}   { return nil }
@@ -102,10 +114,28 @@ func (g *signalGroup) Add(pid int) error {
 	if err != nil {
 		return fmt.Errorf("put process %d into group %s: %w", pid, g.name, err)
 	}
+	uid, err := claims.UID(pid)
+	if err != nil {
+		return fmt.Errorf("put process %d into group %s: %w", pid, g.name, err)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.roots = append(g.roots, p.ID)
+	g.roots, g.owner = append(g.roots, p.ID), uid
 	return nil
+}
+
+// Adopt tells a group that was opened again which process was once put there with Add, unless it has ended.
+func (g *signalGroup) Adopt(id proc.ID) {
+	if p, err := proc.Read(id.PID); err == nil && p.ID == id {
+		_ = g.Add(id.PID) // it may have ended just now
+	}
+}
+
+// believes reports whether a process of a user can be in the group.
+func (g *signalGroup) believes(uid int) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.owner == anybody || uid == g.owner || origins.Privileged(uid)
 }
 
 // members returns the living processes of the group.
@@ -117,15 +147,13 @@ func (g *signalGroup) members() ([]proc.Process, error) {
 	g.mu.Lock()
 	roots := slices.Clone(g.roots)
 	g.mu.Unlock()
-	mark := Marker + "=" + g.name
-	sessions := make(map[int]bool)
-	found := func(p proc.Process) bool {
-		if slices.Contains(roots, p.ID) {
-			return true
-		}
-		env, err := proc.Environ(p.PID) // other users' can't be read, and are none of ours
-		return err == nil && slices.Contains(env, mark)
+	marked := make(map[proc.ID]bool)
+	started, _ := g.d.origins.StartedIn(table, g.name)
+	for _, m := range started {
+		marked[m.ID] = g.believes(m.UID)
 	}
+	sessions := make(map[int]bool)
+	found := func(p proc.Process) bool { return marked[p.ID] || slices.Contains(roots, p.ID) }
 	for _, p := range table.Select(found) {
 		// Only a session that was opened within the group belongs to it.
 		if p.Session == p.PID {
@@ -224,6 +252,13 @@ func (g *signalGroup) note(all []proc.Process) {
 	}
 }
 
+// told returns the processes that Freeze has told to stop, in this life.
+func (g *signalGroup) told() map[proc.ID]bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return maps.Clone(g.stopped)
+}
+
 // mayGoOn reports whether a process was stopped by Freeze: who was stopped before stays so. After a restart nobody knows.
 func (g *signalGroup) mayGoOn(p proc.ID) bool {
 	g.mu.Lock()
@@ -234,12 +269,16 @@ func (g *signalGroup) mayGoOn(p proc.ID) bool {
 // Thaw goes on until nothing is stopped, or what is stops itself again and again. What a debugger holds goes on when that lets it.
 func (g *signalGroup) Thaw(ctx context.Context) error {
 	begun := time.Now()
+	first := true
 	err := poll(ctx, func() (bool, error) {
 		members, err := g.members()
 		if err != nil {
 			return false, err
 		}
-		still := slices.DeleteFunc(members, func(p proc.Process) bool { return !stopped(p) || !g.mayGoOn(p.ID) })
+		// Freeze may have told a process to stop a moment ago, which it has yet to do.
+		told := g.told()
+		still := slices.DeleteFunc(members, func(p proc.Process) bool { return (!stopped(p) || !g.mayGoOn(p.ID)) && !(first && told[p.ID]) })
+		first = false
 		if err := g.send(still, syscall.SIGCONT); err != nil {
 			return false, err
 		}

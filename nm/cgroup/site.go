@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"heddle/nm/cgroup/mounts"
+	"heddle/nm/cgroup/origins"
 )
 
 // site is the machine as a driver finds it.
@@ -51,7 +52,7 @@ func (s *site) driver(kind Kind) (*kernelDriver, error) {
 		}
 	}
 
-	d := &kernelDriver{tree: s.tree, open: make(map[*kernelGroup]struct{})}
+	d := &kernelDriver{tree: s.tree, origins: origins.New(Marker), open: make(map[*kernelGroup]struct{})}
 	v2 := &unified{tree: s.tree}
 	if m, ok := mounts.Find(s.mounts, ""); ok && kind != V1 {
 		wanted := []string{"cpu", "memory", "pids"}

@@ -1,113 +1,16 @@
 package cgroup
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
-	"time"
 
+	"heddle/nm/cgroup/origins"
 	"heddle/nm/proc"
 )
-
-// origins knows of all processes of the machine in which group they were started, by their environment (Marker). It reads the environment of
-// each once: that takes longer than to list them, and brings a page of the process back from swap. Only processes that are new and of no group
-// are looked at again: until a program has begun they have the environment of another, or none. The zero value is for use.
-type origins struct {
-	mu   sync.Mutex
-	seen map[int]time.Time  // by pid: until when it is new; 0 if it isn't
-	of   map[string]members // by group
-
-	newFor time.Duration // 0 for the default
-}
-
-// newFor is for how long a process that was first seen may be about to begin another program.
-const newFor = time.Second
-
-// members are processes by their pids, with the time of their start.
-type members map[int]uint64
-
-// started returns the processes that were started in a group, wherever they are. It is unsure if it has found one for the first time that has no
-// environment: it may be about to begin a program.
-func (o *origins) started(group string) (out []proc.ID, unsure bool, err error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	pids, err := proc.PIDs()
-	if err != nil {
-		return nil, false, err
-	}
-	begin := time.Now()
-	now := make(map[int]time.Time, len(pids))
-	for _, pid := range pids {
-		until, known := o.seen[pid]
-		if known && until.IsZero() {
-			now[pid] = until
-			continue
-		}
-		noted, blank := o.note(pid)
-		switch {
-		case noted, known && begin.After(until):
-			until = time.Time{}
-		case !known:
-			until = begin.Add(cmp.Or(o.newFor, newFor))
-			unsure = unsure || blank
-		}
-		now[pid] = until
-	}
-	o.seen = now
-	for name, list := range o.of {
-		for pid, start := range list {
-			_, lives := now[pid]
-			switch {
-			case !lives:
-				delete(list, pid)
-			case name == group:
-				out = append(out, proc.ID{PID: pid, Start: start})
-			}
-		}
-		if len(list) == 0 {
-			delete(o.of, name)
-		}
-	}
-	return out, unsure, nil
-}
-
-// forget forgets a process that has ended: nobody may have reaped it yet.
-func (o *origins) forget(group string, pid int) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	delete(o.of[group], pid)
-}
-
-// note notes where a process was started, and reports whether it was in a group, and whether it has no environment. The lock is held.
-func (o *origins) note(pid int) (noted, blank bool) {
-	env, err := proc.Environ(pid) // other users' can't be read, and are none of ours
-	if err != nil || len(env) == 0 {
-		return false, err == nil
-	}
-	i := slices.IndexFunc(env, func(entry string) bool { return strings.HasPrefix(entry, Marker+"=") })
-	if i < 0 {
-		return false, false
-	}
-	p, err := proc.Read(pid)
-	if err != nil {
-		return false, false
-	}
-	name := strings.TrimPrefix(env[i], Marker+"=")
-	if o.of == nil {
-		o.of = make(map[string]members)
-	}
-	if o.of[name] == nil {
-		o.of[name] = make(members)
-	}
-	o.of[name][pid] = p.Start
-	return true, false
-}
 
 // strayPatience is how many times in a row those that left a group are put back: one that forks all the time may have left once more
 // meanwhile.
@@ -120,7 +23,7 @@ func (g *kernelGroup) noteOwner(pid int) {
 	if err != nil {
 		return // it has ended
 	}
-	if uid, err := inText(status, text, "Uid:"); err == nil && uid != 0 && uid != int64(os.Geteuid()) {
+	if uid, err := inText(status, text, "Uid:"); err == nil && !origins.Privileged(int(uid)) {
 		return
 	}
 	g.mu.Lock()
@@ -130,28 +33,34 @@ func (g *kernelGroup) noteOwner(pid int) {
 
 // strays returns the processes that were started in the group, and are in another one. There may be others if it is unsure: some that were there
 // when it looked have ended since, and may have left others behind, or one is just beginning a program.
-func (g *kernelGroup) strays() (out []proc.ID, unsure bool, err error) {
+func (g *kernelGroup) strays() (out []origins.Member, unsure bool, err error) {
 	g.mu.Lock()
 	loose := g.loose
 	g.mu.Unlock()
 	if !loose {
 		return nil, false, nil
 	}
-	started, unsure, err := g.d.origins.started(g.name)
+	started, unsure, err := g.d.origins.Started(g.name)
 	if err != nil || len(started) == 0 {
 		return nil, unsure, err
 	}
-	inside, err := g.d.holder.pids(g.name)
+	pids, err := g.d.holder.pids(g.name)
 	if err != nil {
 		return nil, false, err
 	}
+	inside := make(map[int]bool, len(pids))
+	for _, pid := range pids {
+		inside[pid] = true
+	}
 	for _, p := range started {
+		if inside[p.PID] {
+			continue
+		}
 		now, err := proc.Read(p.PID)
 		switch {
-		case slices.Contains(inside, p.PID):
 		case err != nil || now.Start != p.Start || now.Dead():
-			g.d.origins.forget(g.name, p.PID)
-			unsure = true
+			g.d.origins.Forget(p.PID)
+			unsure = unsure || origins.Privileged(p.UID)
 		case !g.isNamesake(p.PID):
 			out = append(out, p)
 		}
@@ -181,12 +90,17 @@ func (g *kernelGroup) isNamesake(pid int) bool {
 
 // gather puts processes back that have left the group, and calls then after each look that has found any, or isn't sure, until one is sure that there
 // are none.
+//
+// Users who may not leave groups can't have left this one, but a program of root's in the group may have become theirs. So their processes are put
+// back too, and nobody depends on that: whoever starts process after process that claims the group keeps nothing waiting.
 func (g *kernelGroup) gather(ctx context.Context, then func() error) error {
+	privilegedLeft := false
 	for range strayPatience {
 		strays, unsure, err := g.strays()
 		if err != nil || len(strays) == 0 && !unsure {
 			return err
 		}
+		privilegedLeft = unsure || slices.ContainsFunc(strays, func(m origins.Member) bool { return origins.Privileged(m.UID) })
 		for _, p := range strays {
 			if err := g.put(p.PID); err != nil && !errors.Is(err, syscall.ESRCH) {
 				return fmt.Errorf("process %d has left the group, and can't be put back: %w", p.PID, err)
@@ -195,6 +109,9 @@ func (g *kernelGroup) gather(ctx context.Context, then func() error) error {
 		if err := errors.Join(ctx.Err(), then()); err != nil {
 			return err
 		}
+	}
+	if !privilegedLeft {
+		return nil
 	}
 	return errors.New("its processes leave it as fast as they are put back")
 }

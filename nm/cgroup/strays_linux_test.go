@@ -2,15 +2,17 @@ package cgroup
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
-	"time"
 
 	"heddle/internal/await"
+	"heddle/internal/claims"
+	"heddle/nm/cgroup/origins"
+	"heddle/nm/proc"
 )
 
 // leave has each of a script's children go to another group before it does anything.
@@ -38,7 +40,7 @@ func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
 			if err := g.Freeze(deadline(t)); err != nil {
 				t.Fatal(err)
 			}
-			marked, _, err := new(origins).started(name)
+			marked, _, err := origins.New(Marker).Started(name)
 			if inside := processes(t, g); err != nil || len(marked) < 2 || len(inside) != len(marked) {
 				t.Errorf("%v, %v are to be in the group, and %v are", err, marked, inside)
 			}
@@ -54,38 +56,13 @@ func TestWhoLeavesStandsStillAndEndsWithItsContainer(t *testing.T) {
 			if err := g.Kill(deadline(t)); err != nil {
 				t.Fatal(err)
 			}
-			if left, _, err := new(origins).started(name); err != nil || len(left) > 0 {
+			if left, _, err := origins.New(Marker).Started(name); err != nil || len(left) > 0 {
 				t.Errorf("%v, processes %v are left", err, left)
 			}
 			if len(processes(t, sibling)) == 0 {
 				t.Error("the other container has ended")
 			}
 		}
-	})
-}
-
-// A process that is about to begin a container's program still has the environment of who forked it, and has none for a moment.
-func TestOriginsSeeWhoBeginsAProgram(t *testing.T) {
-	const name = "container_1_1_1_25"
-	cmd := exec.Command("sh", "-c", "read line; exec env "+Marker+"="+name+" sleep 600")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	o := origins{newFor: time.Hour}
-	if found, _, err := o.started(name); err != nil || len(found) > 0 {
-		t.Fatalf("%v, %v before it begins", found, err)
-	}
-	if _, err := io.WriteString(in, "go\n"); err != nil {
-		t.Fatal(err)
-	}
-	await.Until(t, "it is found", func() bool {
-		found, _, err := o.started(name)
-		return err == nil && len(found) == 1 && found[0].PID == cmd.Process.Pid
 	})
 }
 
@@ -112,6 +89,47 @@ func TestNamesakesAreLeftAlone(t *testing.T) {
 		}
 		if frozen, err := namesake.Frozen(); err != nil || frozen || len(processes(t, namesake)) != 2 {
 			t.Errorf("the other one has %v, frozen %v, %v", processes(t, namesake), frozen, err)
+		}
+	})
+}
+
+// claim starts a process of another user that says it belongs to a group.
+func claim(t *testing.T, group string) proc.ID {
+	t.Helper()
+	cmd := exec.Command("sleep", "600")
+	cmd.Env = []string{Marker + "=" + group}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	await.Until(t, "its environment", func() bool {
+		v, err := claims.Environ(cmd.Process.Pid, Marker)
+		return err == nil && v.Found
+	})
+	p, err := proc.Read(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.ID
+}
+
+// Without cgroups, a process of any user that had a container's name in its environment counted as the container's: the container couldn't start.
+func TestAClaimOfAnotherUserMakesNoMember(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // nobody can claim anything in another user's name
+	}
+	onEach(t, func(t *testing.T, d Driver) {
+		const name = "container_1_1_1_26"
+		other := claim(t, name)
+		g, cmd := run(t, d, name, Limits{}, "sleep 600; :")
+		await.Until(t, "both processes", func() bool { return len(processes(t, g)) == 2 })
+		if err := g.Kill(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if p, err := proc.Read(other.PID); d.Kind() == None && (err != nil || p.Dead()) {
+			t.Errorf("another user's process was killed with the container: %+v, %v", p, err)
 		}
 	})
 }

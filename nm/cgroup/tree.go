@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"heddle/internal/bounded"
 )
 
 // tree is what a driver uses of a cgroup file system. Tests put a fake kernel in its place.
@@ -25,7 +27,11 @@ type tree interface {
 type kernelTree struct{}
 
 func (kernelTree) read(path string) (string, error) {
-	b, err := os.ReadFile(path)
+	most := int64(bounded.KernelFile)
+	if filepath.Base(path) == "cgroup.procs" {
+		most = bounded.KernelList
+	}
+	b, err := bounded.ReadFile(path, most)
 	return string(b), err
 }
 

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/internal/bounded"
 	"heddle/internal/userfiles"
 	"heddle/nm/disks"
 	"heddle/nm/proc"
@@ -213,13 +214,12 @@ func (s *Store) runDump(ctx context.Context, dir, folder string, p *plan, cover 
 	cmd := exec.CommandContext(ctx, p.java, args...)
 	cmd.Dir = dir
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	said := bounded.NewTail(500) // the user chooses the program
+	cmd.Stdout, cmd.Stderr = said, said
 	cmd.WaitDelay = time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: p.c.Owner.Credential(), Setpgid: true}
 	if err := s.runLow(cmd); err != nil {
-		text := said.Bytes()
-		return fmt.Errorf("%s -Xshare:dump: %w: %s", p.java, err, bytes.TrimSpace(text[max(0, len(text)-500):]))
+		return fmt.Errorf("%s -Xshare:dump: %w: %s", p.java, err, bytes.TrimSpace(said.Bytes()))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"heddle/internal/bounded"
 	"heddle/internal/userfiles"
 )
 
@@ -108,5 +109,5 @@ func readAll(folder *userfiles.Dir, name string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	return bounded.ReadAll(f, maxListBytes)
 }

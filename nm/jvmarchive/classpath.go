@@ -2,6 +2,8 @@ package jvmarchive
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -218,6 +220,9 @@ func isJar(name string) bool {
 	return len(name) > 4 && (strings.HasSuffix(name, ".jar") || strings.HasSuffix(name, ".JAR")) && !strings.Contains(name, ":")
 }
 
+// maxEntries bounds the entries of a folder of jars.
+const maxEntries = 20_000
+
 // wildcard lists the jars of a folder as the java command does.
 func wildcard(dir string) ([]string, error) {
 	d, err := os.Open(dir)
@@ -228,9 +233,12 @@ func wildcard(dir string) ([]string, error) {
 		return nil, err
 	}
 	defer d.Close()
-	names, err := d.Readdirnames(-1)
-	if err != nil {
+	names, err := d.Readdirnames(maxEntries + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
+	}
+	if len(names) > maxEntries {
+		return nil, fmt.Errorf("%s has more than %d entries", dir, maxEntries)
 	}
 	var jars []string
 	for _, n := range names {

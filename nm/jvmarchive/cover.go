@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"heddle/internal/bounded"
 	"heddle/internal/userfiles"
 )
 
@@ -212,5 +212,5 @@ func readFile(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxCovered))
+	return bounded.ReadSome(f, maxCovered)
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/internal/bounded"
 	"heddle/internal/within"
 	"heddle/nm/cgroup"
 	"heddle/nm/proc"
@@ -32,14 +33,17 @@ const (
 // leader, and finally its exit code, into the status file (descriptor 4). It has a descriptor of the file because the
 // container's user can't reach the file. The file has its final size from the start, so that the exit code fits even on
 // a full disk.
+//
+// The container's processes are of the same user as the keeper. They can't take its descriptors if it is protected
+// (closedShell): then descriptor 5 is its program. The subshell runs nothing else before it has closed descriptor 4.
 const keeper = `read -r -u 3 go || exit 0
-exec 3<&-
-/bin/bash -c 'echo "pid $$" >&4; exec 4>&-; s=$(command -v setsid) && exec "$s" /bin/bash "$0"; exec /bin/bash "$0"' "$0"
+exec 3<&- 5<&-
+(echo "pid $BASHPID" >&4; exec 4>&-; s=$(command -v setsid) && exec "$s" /bin/bash "$0"; exec /bin/bash "$0")
 code=$?
 echo "exit $code" >&4
 exit $code`
 
-// statusSize is the size of a status file in bytes: two lines and a reserve.
+// statusSize is the size of a status file in bytes: two lines and a reserve. Whatever is behind that isn't read.
 const statusSize = 64
 
 // Spec describes the container to start.
@@ -101,11 +105,16 @@ func (s *Session) start() (err error) {
 	}
 	defer wait.Close()
 
-	cmd := exec.Command("/bin/bash", "-c", keeper, s.spec.Script)
+	cmd := exec.Command(bash, "-c", keeper, s.spec.Script)
 	cmd.Dir = s.spec.WorkDir
 	cmd.Env = []string{cgroup.Marker + "=" + s.spec.ID}
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.ExtraFiles = []*os.File{wait, status}
+	// Processes of this process's own user can do worse than take descriptors.
+	if shell := closedShell(); shell != nil && s.spec.Credential != nil {
+		cmd.Path = pathOf(len(cmd.ExtraFiles))
+		cmd.ExtraFiles = append(cmd.ExtraFiles, shell)
+	}
 	// A session of its own protects it from a terminal's Ctrl-C and hang-up.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: s.spec.Credential}
 	keepDescriptors()
@@ -158,6 +167,9 @@ func (s *Session) Abandon() {
 // gone.
 func Reattach(spec Spec, group cgroup.Group, keeper proc.ID) *Session {
 	s := &Session{spec: spec, group: group, keeper: keeper, done: make(chan struct{})}
+	if g, ok := group.(interface{ Adopt(keeper proc.ID) }); ok && keeper.PID != 0 {
+		g.Adopt(keeper)
+	}
 	go s.follow()
 	return s
 }
@@ -255,29 +267,34 @@ func exitCode(cmd *exec.Cmd) int {
 }
 
 // status reads the status file: the pid of the session's leader (0: not begun), the exit code, and whether that is
-// there.
+// there. The container may have written the file: whatever it has, it takes no memory and names a possible process and
+// exit code.
 func (s *Session) status() (pid, code int, ended bool) {
-	text, err := os.ReadFile(s.spec.Status)
+	text, err := bounded.ReadHead(s.spec.Status, statusSize)
 	if err != nil {
 		return 0, 0, false
 	}
 	return parseStatus(string(text))
 }
 
-// parseStatus ignores incomplete lines.
+// mostPID is the largest pid that Linux gives out.
+const mostPID = 1 << 22
+
+// parseStatus ignores incomplete lines, and everything from the first wrong one on.
 func parseStatus(text string) (pid, code int, ended bool) {
 	for line := range strings.Lines(text) {
 		line, complete := strings.CutSuffix(line, "\n")
 		key, value, _ := strings.Cut(line, " ")
 		n, err := strconv.Atoi(value)
-		if !complete || err != nil || n < 0 {
+		switch {
+		case !complete || err != nil || n < 0:
 			return pid, code, ended
-		}
-		switch key {
-		case "pid":
+		case key == "pid" && n <= mostPID:
 			pid = n
-		case "exit":
+		case key == "exit" && n <= 255:
 			code, ended = n, true
+		default:
+			return pid, code, ended
 		}
 	}
 	return pid, code, ended
@@ -289,7 +306,7 @@ func (s *Session) PID() int { return int(s.leader.Load()) }
 // Output returns the last max bytes that the shells around the container have printed. If a script could not even write
 // to its log folder, the reason is there.
 func (s *Session) Output(max int64) string {
-	f, err := os.Open(s.spec.Output)
+	f, err := bounded.Open(s.spec.Output)
 	if err != nil {
 		return ""
 	}

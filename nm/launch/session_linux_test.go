@@ -28,6 +28,7 @@ type lab struct {
 	driver cgroup.Driver
 	dir    string
 	n      int
+	owner  *syscall.Credential // of containers; nil: the test's own
 }
 
 func newLab(t *testing.T) *lab {
@@ -82,6 +83,14 @@ func (l *lab) prepare(command string) *Session {
 	}
 	if err := os.WriteFile(spec.Script, script, 0o700); err != nil {
 		l.t.Fatal(err)
+	}
+	if l.owner != nil {
+		spec.Credential = l.owner
+		for _, path := range []string{spec.WorkDir, spec.Script} {
+			if err := os.Chown(path, int(l.owner.Uid), int(l.owner.Gid)); err != nil {
+				l.t.Fatal(err)
+			}
+		}
 	}
 	s, err := Start(spec, l.group(spec.ID))
 	if err != nil {
@@ -390,7 +399,7 @@ func FuzzParseStatus(f *testing.F) {
 	f.Add("exit -1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		pid, code, ended := parseStatus(text)
-		if pid < 0 || code < 0 || code != 0 && !ended {
+		if pid < 0 || pid > mostPID || code < 0 || code > 255 || code != 0 && !ended {
 			t.Errorf("%q gave %d, %d, %v", text, pid, code, ended)
 		}
 		if p, c, e := parseStatus(text + "\x00\x00"); text != "" && (p != pid || c != code || e != ended) && !strings.HasSuffix(text, " ") {

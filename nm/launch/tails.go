@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"errors"
 	"os"
 	"path"
 	"strings"
@@ -14,10 +15,13 @@ import (
 type Tails struct {
 	Prelaunch  string   // end of prelaunch.err
 	HasErr     bool     // prelaunch.err exists
-	ErrorFiles []string // names of the files that match the pattern of error files
+	ErrorFiles []string // names of files that match the pattern of error files, at most mostErrorFiles
 	ErrorName  string   // name of the most recently written one
 	ErrorText  string   // end of that one
 }
+
+// mostErrorFiles is how many names of error files are reported.
+const mostErrorFiles = 100
 
 // ReadTails reads a container's log folder, in which its user may have put anything. Only regular files of user uid
 // count. pattern is yarn.nodemanager.container.stderr.pattern, a glob with alternatives in braces. max bounds the
@@ -29,7 +33,7 @@ func ReadTails(logs *userfiles.Dir, uid int, pattern string, max int64) Tails {
 		t.Prelaunch = tail(logs, uid, PrelaunchErr, max)
 	}
 	entries, err := logs.List()
-	if err != nil {
+	if err != nil && !errors.Is(err, userfiles.ErrTooMany) {
 		return t
 	}
 	patterns := alternatives(pattern)
@@ -38,7 +42,9 @@ func ReadTails(logs *userfiles.Dir, uid int, pattern string, max int64) Tails {
 		if !matches(patterns, info.Name()) || !info.Mode().IsRegular() {
 			continue
 		}
-		t.ErrorFiles = append(t.ErrorFiles, info.Name())
+		if len(t.ErrorFiles) < mostErrorFiles {
+			t.ErrorFiles = append(t.ErrorFiles, info.Name())
+		}
 		if t.ErrorName == "" || info.ModTime().After(newest) {
 			newest, t.ErrorName = info.ModTime(), info.Name()
 		}

@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"heddle/internal/bounded"
 )
 
 // format says how a resource is unpacked.
@@ -164,7 +166,7 @@ func unzipEntry(t *tree, e *zip.File) error {
 		return t.file(e.Name, zipTime(e.Modified), content)
 	}
 	const maxTarget = 4096 // PATH_MAX
-	target, err := io.ReadAll(io.LimitReader(content, maxTarget))
+	target, err := bounded.ReadAll(content, maxTarget)
 	if err != nil {
 		return fmt.Errorf("entry %q: %w", e.Name, err)
 	}

@@ -19,6 +19,9 @@ import (
 // firstSlot precedes the number of the first slot: 0 to 9 are names of sub-directories.
 const firstSlot = 9
 
+// lastSlot is the largest number of a slot. A user may have made a directory with any name, and the next slot has the next number.
+const lastSlot = 1 << 53
+
 // cache has the resources of one scope. The Localizer's lock guards it.
 type cache struct {
 	scope
@@ -62,7 +65,7 @@ func slotName(n int64) string { return strconv.FormatInt(n, 10) }
 // slotNumber parses the name of a slot, or of an unfinished download.
 func slotNumber(name string) (int64, bool) {
 	n, err := strconv.ParseInt(strings.TrimSuffix(name, tmpSuffix), 10, 64)
-	return n, err == nil && n > firstSlot && slotName(n) == strings.TrimSuffix(name, tmpSuffix)
+	return n, err == nil && n > firstSlot && n <= lastSlot && slotName(n) == strings.TrimSuffix(name, tmpSuffix)
 }
 
 func (p place) slot() string { return slotName(p.number) }

@@ -294,16 +294,13 @@ func (d *download) settle(r *userfiles.Dir, name string) (size int64, err error)
 		return 0, err
 	}
 	defer dir.Close()
-	entries, err := dir.List()
+	err = dir.Each(func(e fs.FileInfo) error {
+		n, err := d.settle(dir, e.Name())
+		size += n
+		return err
+	})
 	if err != nil {
 		return 0, err
-	}
-	for _, e := range entries {
-		n, err := d.settle(dir, e.Name())
-		if err != nil {
-			return 0, err
-		}
-		size += n
 	}
 	return size, dir.Set(d.owner.Want(dirMode))
 }

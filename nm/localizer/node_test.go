@@ -207,5 +207,6 @@ func diskUse(path string) (int64, error) {
 		return 0, err
 	}
 	defer d.Close()
-	return sizeOf(d, filepath.Base(path), 0)
+	left := mostFiles
+	return sizeOf(d, filepath.Base(path), 0, &left)
 }

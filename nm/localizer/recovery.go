@@ -176,10 +176,19 @@ func (l *Localizer) recoverDir(dir string, all []*recorded) {
 	if err := l.dismiss(all); err != nil {
 		l.cfg.Log.WithError(err).Warn("cannot remove the records of localized resources")
 	}
-	l.sweep(dir)
+	old := l.leftovers(dir)
 	l.mu.Lock()
 	delete(l.unready, dir)
 	l.mu.Unlock()
+	// A user may have put millions of files there. Nobody waits for that: the numbers of these slots are not used again.
+	for _, elems := range old {
+		if l.ctx.Err() != nil {
+			return
+		}
+		if err := userfiles.RemoveAll(dir, elems...); err != nil {
+			l.cfg.Log.WithFields(logrus.Fields{"path": filepath.Join(elems...), logrus.ErrorKey: err}).Warn("cannot remove a leftover")
+		}
+	}
 }
 
 // dismiss removes the records of resources that don't count.
@@ -224,9 +233,11 @@ func (l *Localizer) parse(r *recorded, value []byte) error {
 		place: place{dir: s.Dir, sub: s.Sub, number: s.Number},
 	}
 	r.path = r.place.file(sc, res)
-	ca.last = max(ca.last, s.Number) // numbers are never used twice
+	if s.Number <= lastSlot {
+		ca.last = max(ca.last, s.Number) // numbers are never used twice
+	}
 	switch {
-	case r.storeKey() != r.key || s.Number <= firstSlot:
+	case r.storeKey() != r.key || s.Number <= firstSlot || s.Number > lastSlot:
 		return errors.New("the record doesn't match its key")
 	case !s.Done:
 		return errors.New("the download was not finished")
@@ -267,13 +278,20 @@ func (l *Localizer) sizeOf(e *entry) (int64, error) {
 		return 0, err
 	}
 	defer parent.Close()
-	return sizeOf(parent, e.res.Location.Name(), 0)
+	left := mostFiles
+	return sizeOf(parent, e.res.Location.Name(), 0, &left)
 }
 
-// sizeOf adds up the files at or below the entry name of d.
-func sizeOf(d *userfiles.Dir, name string, depth int) (size int64, err error) {
+// mostFiles is how many files and directories are looked at in a resource, to which its user may have added any number.
+const mostFiles = 4 << 20
+
+// sizeOf adds up the files at or below the entry name of d. It counts left down for each.
+func sizeOf(d *userfiles.Dir, name string, depth int, left *int) (size int64, err error) {
 	fi, err := d.Stat(name)
+	*left--
 	switch {
+	case *left < 0:
+		return 0, fmt.Errorf("%s: more than %d files", d.Name(), mostFiles)
 	case err != nil:
 		return 0, err
 	case fi.Mode()&fs.ModeSymlink != 0:
@@ -288,19 +306,17 @@ func sizeOf(d *userfiles.Dir, name string, depth int) (size int64, err error) {
 		return 0, err
 	}
 	defer sub.Close()
-	entries, err := sub.List()
-	for _, e := range entries {
-		n, err := sizeOf(sub, e.Name(), depth+1)
-		if err != nil {
-			return 0, err
-		}
+	err = sub.Each(func(e fs.FileInfo) error {
+		n, err := sizeOf(sub, e.Name(), depth+1, left)
 		size += n
-	}
+		return err
+	})
 	return size, err
 }
 
-// sweep removes the slots of the local directory dir that have no entry. There are no downloads to it yet.
-func (l *Localizer) sweep(dir string) {
+// leftovers returns the slots of the local directory dir that have no entry, as paths below it. There are no downloads
+// to it yet.
+func (l *Localizer) leftovers(dir string) (all [][]string) {
 	known := map[string]bool{}
 	l.mu.Lock()
 	for _, ca := range l.caches {
@@ -325,41 +341,40 @@ func (l *Localizer) sweep(dir string) {
 		if err != nil {
 			continue // it doesn't exist, or its user has replaced it
 		}
-		l.sweepDir(d, s, s.cacheDir(dir), known)
+		all = append(all, l.leftIn(d, s, s.cacheDir(dir), stepNames(s.cacheSteps()), known)...)
 		d.Close()
 	}
+	return all
 }
 
-// sweepDir sweeps a directory of slots and its sub-directories.
-func (l *Localizer) sweepDir(d *userfiles.Dir, s scope, path string, known map[string]bool) {
+// leftIn returns the leftovers in a directory of slots and its sub-directories. elems lead to it.
+func (l *Localizer) leftIn(d *userfiles.Dir, s scope, path string, elems []string, known map[string]bool) (all [][]string) {
 	entries, err := d.List()
 	if err != nil {
-		l.cfg.Log.WithFields(logrus.Fields{"path": path, logrus.ErrorKey: err}).Warn("cannot look for leftovers")
-		return
+		l.cfg.Log.WithFields(logrus.Fields{"path": path, logrus.ErrorKey: err}).Warn("cannot look for all leftovers")
 	}
 	for _, e := range entries {
+		below := append(slices.Clone(elems), e.Name())
 		full := filepath.Join(path, e.Name())
 		if n, ok := slotNumber(e.Name()); ok {
 			if known[full] {
 				continue
 			}
 			l.mu.Lock()
-			if ca := l.caches[s]; ca != nil {
-				ca.last = max(ca.last, n)
-			}
+			ca := l.cache(s)
+			ca.last = max(ca.last, n)
 			l.mu.Unlock()
-			if err := d.RemoveAll(e.Name()); err != nil {
-				l.cfg.Log.WithFields(logrus.Fields{"path": full, logrus.ErrorKey: err}).Warn("cannot remove a leftover")
-			}
+			all = append(all, below)
 			continue
 		}
 		if len(e.Name()) == 1 && e.IsDir() && s.visibility != Application {
 			if sub, err := d.Enter(e.Name()); err == nil {
-				l.sweepDir(sub, s, full, known)
+				all = append(all, l.leftIn(sub, s, full, below, known)...)
 				sub.Close()
 			}
 		}
 	}
+	return all
 }
 
 // names lists the directories in the directory that elems lead to from dir, if that exists.

@@ -303,3 +303,38 @@ func FuzzRecord(f *testing.F) {
 		}
 	})
 }
+
+// The numbers of slots follow the largest that is there after a start. A user's directory with the largest of all numbers made them negative, and
+// nothing was localized for the user any more.
+func TestAUsersDirectoryHasNoNumberThatIsFollowed(t *testing.T) {
+	n := newNode(t)
+	if _, err := n.InitApplication("alice", app(1)); err != nil {
+		t.Fatal(err)
+	}
+	localize := func(c int64, name string) string {
+		t.Helper()
+		r, err := n.Localize(t.Context(), Request{Container: container(1, c), User: "alice", Resources: map[string]Resource{"x": n.file(name, name, Private)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Paths["x"]
+	}
+	cache := filepath.Dir(filepath.Dir(localize(1, "first")))
+	for _, name := range []string{"9223372036854775807", "9007199254740993", "77"} {
+		if err := os.Mkdir(filepath.Join(cache, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.restart()
+	await.Until(t, "the leftover that may be one is removed", func() bool {
+		_, err := os.Lstat(filepath.Join(cache, "77"))
+		return errors.Is(err, fs.ErrNotExist)
+	})
+	slot := filepath.Base(filepath.Dir(localize(2, "second")))
+	if number, ok := slotNumber(slot); !ok || number > 1000 {
+		t.Errorf("the next slot is %s", slot)
+	}
+	if slot == "77" {
+		t.Error("the leftover's number was used again")
+	}
+}

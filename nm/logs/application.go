@@ -175,7 +175,7 @@ func (a *Aggregator) choose(app *application, final bool) ([]chosen, error) {
 func (a *Aggregator) discover(app *application) {
 	for _, dir := range a.cfg.Dirs.Readable() {
 		infos, err := userfiles.ReadDir(dir, app.App.String())
-		if err != nil {
+		if err != nil && !errors.Is(err, userfiles.ErrTooMany) {
 			continue // choose reports it
 		}
 		for _, fi := range infos {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"heddle/internal/bounded"
 	"heddle/nm/logs/ifile"
 	"heddle/nm/logs/tfile"
 	"heddle/yarn/records"
@@ -82,7 +83,7 @@ func (a Archive) checksums(ctx context.Context, dir string, infos []FileInfo) ma
 		if err != nil {
 			continue
 		}
-		b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+		b, err := bounded.ReadAll(io.NewSectionReader(f, 0, f.Size()), enough)
 		f.Close()
 		if err != nil {
 			continue

@@ -91,7 +91,8 @@ type Dirs interface {
 	Readable() []string
 }
 
-// list returns the logs of a container, directory by directory. Only regular files count, and no sub-directories.
+// list returns the logs of a container, directory by directory. Only regular files count, and no sub-directories. It
+// omits some in a directory with more than userfiles.MostEntries.
 func list(dirs Dirs, id records.ContainerID) ([]logFile, error) {
 	var files []logFile
 	var errs []error
@@ -100,7 +101,7 @@ func list(dirs Dirs, id records.ContainerID) ([]logFile, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue // the container logged elsewhere, or the user removed the directory
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, userfiles.ErrTooMany) { // some logs are better than none
 			errs = append(errs, err)
 			continue
 		}

@@ -7,6 +7,7 @@ package monitor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/bounded"
+	"heddle/internal/claims"
 	"heddle/nm/cgroup"
 	"heddle/nm/proc"
 	"heddle/yarn/records"
@@ -167,6 +170,9 @@ func (w *Monitor) enforce(t Target, u Usage, old, oldVirtual int64, processes []
 	}
 }
 
+// mostShown is how many processes the diagnostics of a killed container show.
+const mostShown = 200
+
 // complaint returns diagnostics in Hadoop's words (ContainersMonitorImpl.formatErrorMessage).
 func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64, processes []proc.Process) string {
 	var b strings.Builder
@@ -175,7 +181,11 @@ func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64,
 		t.Leader, t.ID, excess, strings.ToUpper(kind), binaryPrefix(u.Physical), binaryPrefix(t.Memory),
 		binaryPrefix(u.Virtual), binaryPrefix(virtualLimit), t.ID)
 	b.WriteString("\t|- PID PPID PGRPID SESSID CMD_NAME USER_MODE_TIME(MILLIS) SYSTEM_TIME(MILLIS) VMEM_USAGE(BYTES) RSSMEM_USAGE(PAGES) FULL_CMD_LINE\n")
-	for _, p := range processes {
+	for i, p := range processes {
+		if i == mostShown {
+			fmt.Fprintf(&b, "\t|- … and %d other processes\n", len(processes)-i)
+			break
+		}
 		name, line := commandLine(p.PID)
 		fmt.Fprintf(&b, "\t|- %d %d %d %d (%s) %d %d %d %d %s\n", p.PID, p.Parent, p.Group, p.Session, name,
 			p.User.Milliseconds(), (p.CPU - p.User).Milliseconds(), p.Virtual, p.RSS/int64(os.Getpagesize()), line)
@@ -183,15 +193,19 @@ func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64,
 	return b.String() + "\n"
 }
 
-// commandLine returns a process's name and command line. It shortens long ones, because Java's may exceed the
-// diagnostics' limit.
+// mostLine bounds the part of a command line that is shown, in bytes: Java's may exceed the diagnostics' limit.
+const mostLine = 1000
+
+// commandLine returns a process's name and the beginning of its command line, as far as the process lets that be read.
 func commandLine(pid int) (name, line string) {
-	dir := filepath.Join("/proc", strconv.Itoa(pid))
-	comm, _ := os.ReadFile(filepath.Join(dir, "comm"))
-	args, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-	line = strings.TrimSpace(strings.ReplaceAll(string(args), "\x00", " "))
-	if len(line) > 1000 {
-		line = line[:1000] + "…"
+	comm, _ := bounded.ReadFile(filepath.Join(proc.Root, strconv.Itoa(pid), "comm"), bounded.KernelFile)
+	args, err := claims.CommandLine(pid, mostLine+1)
+	if errors.Is(err, claims.ErrSilent) {
+		return strings.TrimSpace(string(comm)), "(" + claims.ErrSilent.Error() + ")"
 	}
-	return strings.TrimSpace(string(comm)), line
+	more := ""
+	if len(args) > mostLine {
+		args, more = args[:mostLine], "…"
+	}
+	return strings.TrimSpace(string(comm)), strings.TrimSpace(strings.ReplaceAll(string(args), "\x00", " ")) + more
 }

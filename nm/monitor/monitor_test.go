@@ -1,15 +1,21 @@
 package monitor
 
 import (
+	"bufio"
 	"io"
 	"os"
+	"os/exec"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/hostile"
 	"heddle/nm/cgroup"
+	"heddle/nm/proc"
 	"heddle/yarn/records"
 )
 
@@ -168,4 +174,35 @@ func TestWatchMemory(t *testing.T) {
 		t.Errorf("%d looks", len(looks))
 	}
 	WatchMemory(t.Context(), &fakeGroup{}, nil)() // a group without such events
+}
+
+// The command lines of a container that was killed were read whole, however long its processes had made them.
+func TestACommandLineOfGigabytesIsShownInPart(t *testing.T) {
+	cmd := exec.Command(hostile.Build(t, t.TempDir(), "endless"), "8")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p := proc.Process{ID: proc.ID{PID: cmd.Process.Pid}}
+	text := complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, []proc.Process{p})
+	if !strings.Contains(text, "(endless) 0 0 0 0 MARK=first") || len(text) > 2*mostLine {
+		t.Errorf("%d bytes: %.500s", len(text), text)
+	}
+	text = complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, slices.Repeat([]proc.Process{p}, mostShown+7))
+	if !strings.Contains(text, "… and 7 other processes\n") || strings.Count(text, "(endless)") != mostShown {
+		t.Errorf("%d processes are shown", strings.Count(text, "(endless)"))
+	}
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
+		t.Errorf("it took %d bytes of memory", took)
+	}
 }

@@ -6,12 +6,13 @@
 package proc
 
 import (
-	"errors"
 	"time"
+
+	"heddle/internal/claims"
 )
 
 // ErrGone says that a process has ended, or that its pid belongs to another one.
-var ErrGone = errors.New("process is gone")
+var ErrGone = claims.ErrGone
 
 // ID names a process as long as the machine runs.
 type ID struct {

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"heddle/internal/bounded"
 )
 
 // userHZ is the unit of times in /proc/PID/stat; it is fixed in Linux's ABI, whatever the kernel's own tick.
@@ -22,7 +24,7 @@ const userHZ = 100
 // Root is where the process table is mounted.
 const Root = "/proc"
 
-// Snapshot reads the table of all processes. It omits those that end while it reads.
+// Snapshot reads the table of all processes. It omits those that end while it reads, and those that it may not see (hidepid=, proc(5)).
 func Snapshot() (*Table, error) {
 	pids, err := PIDs()
 	if err != nil {
@@ -32,7 +34,7 @@ func Snapshot() (*Table, error) {
 	for _, pid := range pids {
 		p, err := Read(pid)
 		if err != nil {
-			if errors.Is(err, ErrGone) {
+			if errors.Is(err, ErrGone) || errors.Is(err, fs.ErrPermission) {
 				continue
 			}
 			return nil, err
@@ -64,7 +66,7 @@ func PIDs() ([]int, error) {
 
 // Read returns one process, or ErrGone.
 func Read(pid int) (Process, error) {
-	b, err := os.ReadFile(filepath.Join(Root, strconv.Itoa(pid), "stat"))
+	b, err := bounded.ReadFile(filepath.Join(Root, strconv.Itoa(pid), "stat"), bounded.KernelFile)
 	if err != nil {
 		return Process{}, goneOr(pid, err)
 	}
@@ -75,22 +77,9 @@ func Read(pid int) (Process, error) {
 	return p, nil
 }
 
-// Environ returns the environment that a process was started with. It fails with fs.ErrPermission for other users'
-// processes unless the caller is root, and is empty for kernel threads and zombies.
-func Environ(pid int) ([]string, error) {
-	b, err := os.ReadFile(filepath.Join(Root, strconv.Itoa(pid), "environ"))
-	if err != nil {
-		return nil, goneOr(pid, err)
-	}
-	if len(b) == 0 {
-		return nil, nil
-	}
-	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), nil
-}
-
 // PeakMemory returns the most memory that a process has had resident, in bytes. It is 0 for kernel threads and zombies.
 func PeakMemory(pid int) (int64, error) {
-	b, err := os.ReadFile(filepath.Join(Root, strconv.Itoa(pid), "status"))
+	b, err := bounded.ReadFile(filepath.Join(Root, strconv.Itoa(pid), "status"), bounded.KernelFile)
 	if err != nil {
 		return 0, goneOr(pid, err)
 	}
@@ -227,7 +216,7 @@ func waitByLooking(ctx context.Context, id ID) error {
 
 // BootID identifies this run of the kernel. Process ids of other runs mean nothing.
 func BootID() (string, error) {
-	b, err := os.ReadFile(filepath.Join(Root, "sys/kernel/random/boot_id"))
+	b, err := bounded.ReadFile(filepath.Join(Root, "sys/kernel/random/boot_id"), bounded.KernelFile)
 	if err != nil {
 		return "", fmt.Errorf("read the boot id: %w", err)
 	}

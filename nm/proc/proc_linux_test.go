@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"heddle/internal/await"
+	"heddle/internal/claims"
 )
 
 func start(t *testing.T, script string, env ...string) *exec.Cmd {
@@ -38,8 +39,8 @@ func TestTreeHoldsAllDescendants(t *testing.T) {
 	var tree []Process
 	// One that is about to begin a program has neither memory nor an environment.
 	begun := func(p Process) bool {
-		env, err := Environ(p.PID)
-		return err == nil && slices.Contains(env, "MARK=here") && p.RSS > 0
+		mark, err := claims.Environ(p.PID, "MARK")
+		return err == nil && mark.First == "here" && p.RSS > 0
 	}
 	await.Until(t, "five processes", func() bool {
 		table, err := Snapshot()

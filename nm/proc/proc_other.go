@@ -66,9 +66,6 @@ func PIDs() ([]int, error) {
 	return slices.Collect(maps.Keys(t.byPID)), nil
 }
 
-// Environ is not supported here.
-func Environ(int) ([]string, error) { return nil, errors.ErrUnsupported }
-
 // PeakMemory is not supported here.
 func PeakMemory(int) (int64, error) { return 0, errors.ErrUnsupported }
 

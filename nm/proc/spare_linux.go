@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"heddle/internal/bounded"
 )
 
 // NotSpared lets the kernel end a process like any other when memory runs out. Without it, processes inherit the
@@ -21,7 +23,7 @@ func NotSpared(pid int) error {
 }
 
 func notSpared(file string) error {
-	text, err := os.ReadFile(file)
+	text, err := bounded.ReadFile(file, bounded.KernelFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // the kernel has no such setting, or the process has ended
 	}

@@ -121,7 +121,7 @@ func (s *Service) lookAt(app records.ApplicationID) {
 	var maps, bytes int64
 	for _, dir := range s.cfg.Dirs.Readable() {
 		entries, err := userfiles.ReadDir(dir, j.elems()...)
-		if err != nil {
+		if err != nil && !errors.Is(err, userfiles.ErrTooMany) {
 			if !errors.Is(err, fs.ErrNotExist) {
 				s.log.WithError(err).WithField("app", app.String()).Debug("outputs of maps can't be listed")
 			}

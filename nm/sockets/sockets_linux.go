@@ -30,7 +30,13 @@ func Find(pids []int) ([]Connection, error) {
 	defer d.close()
 	var all []Connection
 	for _, family := range []byte{inet4, inet6} {
-		if err := d.ask(request(family, nil), unix.NLM_F_DUMP, func(c Connection) { all = append(all, c) }); err != nil {
+		// The machine may have millions, of which the processes have few.
+		keep := func(c Connection) {
+			if inodes[c.inode] {
+				all = append(all, c)
+			}
+		}
+		if err := d.ask(request(family, nil), unix.NLM_F_DUMP, keep); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +66,10 @@ func Look(at []Connection) (now []Connection, err error) {
 	return now, nil
 }
 
-// socketsOf adds the inodes of a process's sockets to a set.
+// mostSockets bounds how many sockets of a container are looked at. Each takes some dozen bytes.
+const mostSockets = 1 << 17
+
+// socketsOf adds the inodes of a process's sockets to a set, up to mostSockets.
 func socketsOf(pid int, to map[uint32]bool) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	f, err := os.Open(dir)
@@ -68,19 +77,21 @@ func socketsOf(pid int, to map[uint32]bool) {
 		return
 	}
 	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil {
-		return
-	}
-	for _, name := range names {
-		link, err := os.Readlink(filepath.Join(dir, name))
-		if err != nil {
-			continue
-		}
-		if text, ok := strings.CutPrefix(link, "socket:["); ok {
-			if n, err := strconv.ParseUint(strings.TrimSuffix(text, "]"), 10, 32); err == nil {
-				to[uint32(n)] = true
+	for len(to) < mostSockets {
+		names, err := f.Readdirnames(1024)
+		for _, name := range names {
+			link, err := os.Readlink(filepath.Join(dir, name))
+			if err != nil {
+				continue
 			}
+			if text, ok := strings.CutPrefix(link, "socket:["); ok {
+				if n, err := strconv.ParseUint(strings.TrimSuffix(text, "]"), 10, 32); err == nil {
+					to[uint32(n)] = true
+				}
+			}
+		}
+		if err != nil {
+			return
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
 
+	"heddle/internal/bounded"
 	"heddle/internal/statedir"
 )
 
@@ -96,7 +97,7 @@ func (s *Store) open() (err error) {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		who := ""
-		if pid, err := os.ReadFile(filepath.Join(s.dir, pidName)); err == nil {
+		if pid, err := bounded.ReadFile(filepath.Join(s.dir, pidName), 64); err == nil {
 			who = " by process " + strings.TrimSpace(string(pid))
 		}
 		return fmt.Errorf("%s: %w%s: another NodeManager with the same id runs here; give each its own heddle.node.id or heddle.state.dir", s.dir, ErrInUse, who)

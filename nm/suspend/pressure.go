@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"heddle/internal/bounded"
 )
 
 // Pressure is how a machine's memory is.
@@ -20,12 +21,12 @@ type Pressure struct {
 // ReadPressure reads how memory is from /proc below root ("/" as a rule).
 func ReadPressure(root string) (Pressure, error) {
 	p := Pressure{Some: -1, Full: -1}
-	b, err := os.ReadFile(filepath.Join(root, "proc/meminfo"))
+	b, err := bounded.ReadFile(filepath.Join(root, "proc/meminfo"), bounded.KernelFile)
 	if err != nil {
 		return p, fmt.Errorf("look at the machine's memory: %w", err)
 	}
 	p.meminfo(string(b))
-	b, err = os.ReadFile(filepath.Join(root, "proc/pressure/memory"))
+	b, err = bounded.ReadFile(filepath.Join(root, "proc/pressure/memory"), bounded.KernelFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) { // not built in, or turned off
 		return p, nil
 	}

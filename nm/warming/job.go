@@ -2,10 +2,9 @@ package warming
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
+	"heddle/internal/bounded"
 	"heddle/internal/userfiles"
 	"heddle/yarn/records"
 )
@@ -64,12 +63,10 @@ func read(path string, bases []string, uid int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxListSize+1))
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	if len(data) > maxListSize {
-		return nil, fmt.Errorf("%s has more than %d bytes", path, maxListSize)
+	defer f.Close()
+	data, err := bounded.ReadAll(f, maxListSize)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return data, nil
 }

@@ -1,6 +1,7 @@
 package workdir
 
 import (
+	"errors"
 	"path/filepath"
 
 	"heddle/internal/userfiles"
@@ -52,7 +53,7 @@ func unknownIn(known Known, local string, app ...string) []string {
 // subfolders returns the folders in the folder that elems lead to from a local folder.
 func subfolders(local string, elems ...string) []string {
 	entries, err := userfiles.ReadDir(local, elems...)
-	if err != nil {
+	if err != nil && !errors.Is(err, userfiles.ErrTooMany) {
 		return nil
 	}
 	var out []string

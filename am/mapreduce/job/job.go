@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"heddle/am/mapreduce/lines"
 	"heddle/am/mapreduce/served"
 	"heddle/conf"
+	"heddle/internal/bounded"
 	"heddle/yarn/records"
 )
 
@@ -329,8 +329,11 @@ func ReadSpec(folder string) (*Spec, error) {
 	return &s, ReadJSON(filepath.Join(folder, SpecFile), &s)
 }
 
+// maxFile bounds a file with a description of a job or its splits, in bytes.
+const maxFile = 256 << 20
+
 func ReadJSON(name string, to any) error {
-	b, err := os.ReadFile(name)
+	b, err := bounded.ReadFile(name, maxFile)
 	if err != nil {
 		return err
 	}

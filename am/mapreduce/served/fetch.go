@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"heddle/internal/bounded"
 	"heddle/yarn/records"
 	"heddle/yarn/writable"
 )
@@ -93,7 +94,7 @@ func answer(a *http.Response, hash string, secret []byte, name string, reduce in
 	case a.StatusCode == http.StatusTooManyRequests:
 		return nil, fmt.Errorf("%s: %s", at, a.Status)
 	case a.StatusCode != http.StatusOK:
-		text, _ := io.ReadAll(io.LimitReader(a.Body, 500))
+		text, _ := bounded.ReadSome(a.Body, 500)
 		return nil, &Refusal{URL: at, Status: a.Status, Text: string(text)}
 	case !hmac.Equal([]byte(a.Header.Get("ReplyHash")), []byte(sign(secret, hash))):
 		return nil, fmt.Errorf("%s: the answer isn't signed with the job's secret", at)

@@ -7,10 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"time"
+
+	"heddle/internal/bounded"
 )
 
 // Caller calls the ApplicationMaster.
@@ -39,12 +40,9 @@ func (c *Caller) Call(ctx context.Context, path string, req, resp any) error {
 		return err
 	}
 	defer a.Body.Close()
-	body, err = io.ReadAll(io.LimitReader(a.Body, maxAnswer+1))
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", c.Base+path, err)
-	case len(body) > maxAnswer:
-		return fmt.Errorf("%s: an answer of more than %d bytes", c.Base+path, maxAnswer)
+	body, err = bounded.ReadAll(a.Body, maxAnswer)
+	if err != nil {
+		return fmt.Errorf("%s: the answer: %w", c.Base+path, err)
 	}
 	genuine := hmac.Equal([]byte(a.Header.Get(AnswerHeader)), []byte(AnswerMAC(c.Signer.key, signature, a.StatusCode, body)))
 	switch {

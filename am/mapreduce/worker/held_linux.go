@@ -11,6 +11,9 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"heddle/internal/bounded"
+	"heddle/internal/claims"
 )
 
 // ended is closed when a child has ended, which remains to be waited for.
@@ -26,7 +29,7 @@ func ended(pid int) <-chan struct{} {
 
 // failed reports whether a child that has ended, and wasn't waited for, has done so with an exit status other than 0, or by a signal.
 func failed(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	b, err := bounded.ReadFile(fmt.Sprintf("/proc/%d/stat", pid), bounded.KernelFile)
 	if err != nil {
 		return false
 	}
@@ -65,24 +68,30 @@ func holders(pipes ...*os.File) (by []holder) {
 
 // opens reports whether a process has one of some files open. It doesn't see those of other users' processes.
 func opens(table string, wanted []string) bool {
-	fds, err := os.ReadDir(table)
+	f, err := os.Open(table)
 	if err != nil {
 		return false
 	}
-	for _, fd := range fds {
-		name, err := os.Readlink(filepath.Join(table, fd.Name()))
-		if err == nil && slices.Contains(wanted, name) {
-			return true
+	defer f.Close()
+	for {
+		fds, err := f.Readdirnames(1024)
+		for _, fd := range fds {
+			name, err := os.Readlink(filepath.Join(table, fd))
+			if err == nil && slices.Contains(wanted, name) {
+				return true
+			}
+		}
+		if err != nil {
+			return false
 		}
 	}
-	return false
 }
 
 // maxCommandLine is how much of a process's command line is told, in characters.
 const maxCommandLine = 100
 
 func commandLine(pid int) string {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	b, err := claims.CommandLine(pid, 4*maxCommandLine+4)
 	if err != nil || len(b) == 0 {
 		return "unknown"
 	}

@@ -19,6 +19,7 @@ import (
 	"heddle/am/mapreduce/lines"
 	"heddle/am/mapreduce/served"
 	"heddle/am/mapreduce/signed"
+	"heddle/internal/bounded"
 	"heddle/internal/pause"
 	"heddle/yarn/records"
 )
@@ -352,7 +353,7 @@ func (s *shuffle) fetchFromWorker(ctx context.Context, from job.MapOutput) error
 	}
 	defer a.Body.Close()
 	if a.StatusCode != http.StatusOK {
-		text, _ := io.ReadAll(io.LimitReader(a.Body, 500))
+		text, _ := bounded.ReadSome(a.Body, 500)
 		err := fmt.Errorf("%s: %s: %s", url, a.Status, text)
 		if a.StatusCode == http.StatusNotFound {
 			err = errors.Join(err, errNotThere)

@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"heddle/internal/bounded"
 )
 
 // Reader reads a TFile. It doesn't trust the contents: any defect gives an error. It takes no more memory than the
@@ -74,12 +76,9 @@ func (t *Reader) load(g region, compression string) (*bytes.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := io.ReadAll(io.LimitReader(in, maxIndex+1))
+	b, err := bounded.ReadAll(in, maxIndex)
 	if err != nil {
 		return nil, err
-	}
-	if len(b) > maxIndex {
-		return nil, fmt.Errorf("more than %d MB", maxIndex>>20)
 	}
 	return bytes.NewReader(b), nil
 }
