@@ -162,7 +162,7 @@ func (n *NodeManager) openPorts() (err error) {
 	if err := n.state.Bucket("node").PutJSON(identityKey, n.identity); err != nil {
 		return err
 	}
-	n.keys, err = service.NewKeys(n.identity.node(), n.state.Bucket("keys"))
+	n.keys, err = service.NewKeys(n.identity.node(), n.state.Bucket("keys"), n.log)
 	return err
 }
 
@@ -309,7 +309,7 @@ func (n *NodeManager) openContainers() error {
 		Archives: archives, Localized: n.localized(),
 		Config: n.s.container, Disks: n.disks, Groups: n.containerGroups(), Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
 		Deleter: n.deleter, Log: n.log, Changed: n.kick, Pressure: pressure,
-		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"),
+		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"), StoppedRecords: n.state.Bucket("stopped"),
 	})
 	n.closing(n.containers.Close)
 	if err := n.containers.Recover(); err != nil {

@@ -8,18 +8,22 @@ import (
 )
 
 // Recover reads the applications of an earlier process. Call it before anything else, and Resume after adding their
-// containers.
+// containers. It removes records that make no sense: an application's containers bring what is needed once more.
 func (s *Set) Recover() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.Records.ForEach("", func(key string, value []byte) error {
 		id, err := records.ParseApplicationID(key)
-		if err != nil {
-			return err
-		}
 		var kept saved
-		if err := json.Unmarshal(value, &kept); err != nil {
-			return err
+		if err == nil {
+			err = json.Unmarshal(value, &kept)
+		}
+		if err == nil && id.String() != key {
+			err = fmt.Errorf("the record should be %s", id) // nothing would remove it
+		}
+		if err != nil {
+			s.Log.WithField("key", key).WithError(err).Error("Removing the record of an application, which is damaged")
+			return s.Records.Delete(key)
 		}
 		s.apps[id] = s.newApplication(id, kept)
 		return nil

@@ -249,12 +249,15 @@ func TestRestart(t *testing.T) {
 	})
 }
 
-func TestRecordsThatMakeNoSense(t *testing.T) {
-	for key, value := range map[string]string{"nonsense": "{}", app.String(): "{"} {
+// A damaged record of one application ended the NodeManager at each start.
+func TestADamagedRecordIsItsApplicationsLossAlone(t *testing.T) {
+	for key, value := range map[string]string{"nonsense": "{}", app.String(): "{", "application_1_2": "{}"} {
 		w := newWorld(t.Context())
-		w.kept[key] = value
-		if err := w.set(0).Recover(); err == nil || !strings.Contains(err.Error(), key) {
-			t.Errorf("%q=%q: %v", key, value, err)
+		const other = "application_1_0077"
+		w.kept[key], w.kept[other] = value, "{}"
+		s := w.set(0)
+		if err := s.Recover(); err != nil || s.Len() != 1 || len(w.kept) != 1 || w.kept[other] == "" {
+			t.Errorf("%q=%q: %v, %d applications, %v", key, value, err, s.Len(), w.kept)
 		}
 	}
 }

@@ -14,13 +14,11 @@ import (
 	"heddle/nm/allocation"
 	"heddle/nm/cgroup"
 	"heddle/nm/enclosure"
-	"heddle/nm/gpu"
+	"heddle/nm/kept"
 	"heddle/nm/launch"
 	"heddle/nm/monitor"
-	"heddle/nm/proc"
 	"heddle/nm/suspend"
 	"heddle/nm/turn"
-	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -55,7 +53,7 @@ type Container struct {
 	reinit   *reinit                       // a change of the launch context under way
 	previous *version                      // what Rollback goes back to
 
-	record    record
+	record    kept.Record
 	late      *kill // that came in state Exited
 	forgotten bool  // the store is to have nothing of it any more
 	session   *launch.Session
@@ -68,38 +66,14 @@ type Container struct {
 	interrupt context.CancelFunc // makes the goroutine look whether there is another launch context
 }
 
-// record is what of a container is kept besides its request.
-type record struct {
-	Started     int64          `json:"started"` // ms since 1970, when it was accepted
-	Localized   int64          `json:"localized,omitempty"`
-	Launched    int64          `json:"launched,omitempty"`
-	Finished    int64          `json:"finished,omitempty"`
-	Boot        string         `json:"boot,omitempty"` // the run of the machine that Keeper belongs to
-	Keeper      proc.ID        `json:"keeper,omitzero"`
-	Places      workdir.Places `json:"places,omitzero"`
-	Kill        *kill          `json:"kill,omitempty"`
-	ExitCode    int            `json:"exit"`
-	Complete    bool           `json:"complete,omitempty"`
-	Diagnostics string         `json:"diagnostics,omitempty"`
-	suspend.Wishes
-	Retries    int     `json:"retries,omitempty"`    // made so far
-	RetryTimes []int64 `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
-	Peak       int64   `json:"peak,omitempty"`
-
-	GPUs []gpu.Device `json:"gpus,omitempty"` // nil until it has those that it will have
-}
-
 // kill is why a container was killed.
-type kill struct {
-	ExitCode int    `json:"exit"`
-	Why      string `json:"why"`
-}
+type kill = kept.Kill
 
 func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchContext) *Container {
 	c := &Container{
 		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
 		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
-		record: record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
+		record: kept.Record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
 		place:  m.room.Place(g.Counted(), g.Master()), turns: turn.New(), unsettled: make(chan struct{}, 1),
 		box: enclosure.New(m.Groups, &m.cfg.Rules, g.ID.String(), g.Resource),
 	}

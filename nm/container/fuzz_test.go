@@ -2,6 +2,7 @@ package container
 
 import (
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,11 @@ type pairs map[string][]byte
 
 func (p pairs) Begin(key string, value []byte) <-chan error {
 	p[key] = value
+	return outcome(nil)
+}
+
+func (p pairs) BeginAll(values map[string][]byte) <-chan error {
+	maps.Copy(p, values)
 	return outcome(nil)
 }
 
@@ -40,45 +46,26 @@ func (p pairs) ForEach(prefix string, f func(string, []byte) error) error {
 	return nil
 }
 
-// Whatever lies in the store, it is read or refused, and what was read once is written and read the same.
-func FuzzRecoveredState(f *testing.F) {
-	j := job{id: containerID(1, 1), user: "ann", memory: 256, command: "true"}
-	id := j.id.String()
-	written := pairs{}
-	m := NewManager(Options{Log: silent(), ContainerRecords: written})
-	c := m.newContainer(j.grant(0), j.context())
-	c.token = j.token(0)
-	if err := c.saveRequest(); err != nil {
-		f.Fatal(err)
-	}
-	f.Add(id, written[id+requestKey], written[id+recordKey], appID(1).String(),
-		[]byte(`{"user":"ann","acls":{"1":"*"},"tokens":"SERUUw==","logContext":"CgF4"}`))
-	f.Add(id, []byte("\xff\xff"), []byte("{"), "application_1_1", []byte("null"))
-	f.Add("nonsense", []byte{}, []byte(`{"kill":{},"boot":"x","keeper":{"pid":-1,"start":1},"places":{"logs":["/"]}}`), "x", []byte("{}"))
-	f.Add(id, []byte{}, []byte("null"), appID(1).String(), []byte(`{"acls":{"-5":"x"},"logContext":"AAAA"}`))
-	f.Fuzz(func(t *testing.T, name string, request, recorded []byte, appName string, app []byte) {
-		b := pairs{name + requestKey: request, name + recordKey: recorded}
-		m := NewManager(Options{ContainerRecords: b, AppRecords: pairs{appName: app}, Log: silent()})
+// Whatever lies in the store, it concerns its application alone: what makes no sense is removed, and the rest recovered.
+func FuzzRecoveredApplications(f *testing.F) {
+	id := appID(1).String()
+	f.Add(id, []byte(`{"user":"ann","acls":{"1":"*"},"tokens":"SERUUw==","logContext":"CgF4"}`))
+	f.Add("application_1_1", []byte("null"))
+	f.Add("x", []byte("{}"))
+	f.Add(id, []byte("{"))
+	f.Add(id, []byte(`{"acls":{"-5":"x"},"logContext":"AAAA"}`))
+	f.Fuzz(func(t *testing.T, name string, app []byte) {
+		b := pairs{name: app, appID(2).String(): []byte(`{"user":"bob"}`)}
+		m := NewManager(Options{ContainerRecords: pairs{}, AppRecords: b, Log: silent()})
 		defer m.Close()
-		all, err := m.load()
-		if err == nil {
-			for _, l := range all {
-				c := m.newContainer(l.grant, l.context)
-				c.token, c.record = l.token, l.record
-				if err := c.saveRequest(); err != nil {
-					t.Fatal(err)
-				}
-				again, err := m.load()
-				if err != nil || len(again) != 1 || again[0].grant.ID != l.grant.ID || again[0].record.ExitCode != l.record.ExitCode {
-					t.Errorf("read %+v, and then %+v, %v", l.record, again, err)
-				}
-				if l.grant.ID.String() != name {
-					t.Errorf("the record of %q is that of %s", name, l.grant.ID)
-				}
-			}
+		if err := m.apps.Recover(); err != nil {
+			t.Fatal(err)
 		}
-		if m.apps.Recover() == nil && m.apps.Len() != len(m.Applications()) {
-			t.Errorf("%d applications, and %v", m.apps.Len(), m.Applications())
+		if n := m.apps.Len(); n != len(m.Applications()) || n != len(b) {
+			t.Errorf("%d applications, %v, of %d records", n, m.Applications(), len(b))
+		}
+		if a, ok := m.Application(appID(2)); !ok || a.User != "bob" && name != appID(2).String() {
+			t.Errorf("the other application: %+v, %v", a, ok)
 		}
 	})
 }

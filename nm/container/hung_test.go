@@ -29,6 +29,10 @@ func (h *hung) Begin(key string, value []byte) <-chan error {
 	return h.when(h.Bucket.Begin(key, value))
 }
 
+func (h *hung) BeginAll(values map[string][]byte) <-chan error {
+	return h.when(h.Bucket.BeginAll(values))
+}
+
 func (h *hung) BeginDelete(key string) <-chan error { return h.when(h.Bucket.BeginDelete(key)) }
 
 // Nothing that heartbeats do waits for the disk of the state, and kills reach processes whatever else waits for it.

@@ -93,6 +93,16 @@ func newLab(t testing.TB, tweak ...func(*Options)) *lab {
 	return l
 }
 
+// openState opens the state of a node that doesn't run.
+func (l *lab) openState() *store.Store {
+	l.t.Helper()
+	s, err := store.Open(l.dir + "/state")
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return s
+}
+
 func labID(dir string) string { return "container-test" + strings.ReplaceAll(dir, "/", "_") }
 
 func (l *lab) start() {
@@ -159,7 +169,7 @@ func startNode(dir string, tweak func(*Options)) (n *node, err error) {
 			MaxDiagnostics: 10000, RetryMinimum: time.Millisecond, TrackStopped: time.Minute,
 		},
 		Disks: d, Groups: n.driver, Localizer: n.loc, Logs: n.logs, Aux: n.aux, Deleter: deleter, Log: log,
-		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("apps"),
+		ContainerRecords: n.state.Bucket("containers"), StoppedRecords: n.state.Bucket("stopped"), AppRecords: n.state.Bucket("apps"),
 		Changed: func() {
 			select {
 			case n.changes <- struct{}{}:

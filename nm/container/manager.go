@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
+	"google.golang.org/protobuf/proto"
 
 	"heddle/internal/userfiles"
 	"heddle/internal/within"
@@ -21,6 +22,7 @@ import (
 	"heddle/nm/jvmarchive"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
+	"heddle/nm/stopped"
 	"heddle/nm/suspend"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -70,6 +72,8 @@ type Bucket interface {
 	// Writes take effect in the order in which they are begun.
 	Begin(key string, value []byte) <-chan error
 	BeginDelete(key string) <-chan error
+	// BeginAll sets several keys, all or none of them.
+	BeginAll(values map[string][]byte) <-chan error
 	Delete(key string) error
 	ForEach(prefix string, f func(key string, value []byte) error) error
 }
@@ -124,6 +128,7 @@ type Options struct {
 	Log       *logrus.Entry
 
 	ContainerRecords, AppRecords Bucket
+	StoppedRecords               Bucket // ids of ended containers; nil: they are forgotten with this process
 
 	// Pressure tells how the machine's memory is; nil: nobody asks.
 	Pressure suspend.PressureReader
@@ -174,8 +179,8 @@ type Manager struct {
 	mu         sync.Mutex
 	resource   records.Resource // what the node has for containers
 	containers map[records.ContainerID]*Container
-	stopped    map[records.ContainerID]time.Time // containers that the ResourceManager has let go of: until when to remember
-	blocked    bool                              // nothing is started any more
+	stopped    *stopped.Set // containers that the ResourceManager has let go of
+	blocked    bool         // nothing is started any more
 }
 
 // NewManager returns a manager without containers. Call Recover before anything else, and Close at the end.
@@ -183,13 +188,13 @@ func NewManager(o Options) *Manager {
 	m := &Manager{
 		Options: o, cfg: o.Config,
 		containers: make(map[records.ContainerID]*Container),
-		stopped:    make(map[records.ContainerID]time.Time),
 		room:       admission.New(o.Config.Resource),
 		resource:   o.Config.Resource, settlePause: settlePause,
 	}
 	m.breaths = suspend.NewBreaths(o.Config.BreathAllowance, o.Pressure.Spares)
 	m.ladders.Full, m.ladders.Due, m.ladders.Awaited, m.ladders.BreathLength = o.Pressure.Full, m.breaths.Due, m.room.Awaited, o.Config.BreathLength
 	m.room.Waits = func() { cool(m) }
+	m.stopped = stopped.New(o.StoppedRecords, m.cfg.TrackStopped, o.Log)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.apps = application.NewSet(m.ctx, application.Options{
 		Folders: o.Localizer, Logs: o.Logs, Services: o.Aux, Records: o.AppRecords, DeleteDelay: m.cfg.DeleteDelay,
@@ -226,7 +231,7 @@ const closePatience = 15 * time.Second
 // container of that id which is here or was (ErrExists), anything after Block (ErrClosed).
 func (m *Manager) Start(g allocation.Grant, launch *pb.ContainerLaunchContext, token []byte) error {
 	m.mu.Lock()
-	switch _, was := m.stopped[g.ID]; {
+	switch was := m.stopped.Has(g.ID); {
 	case m.blocked:
 		m.mu.Unlock()
 		return fmt.Errorf("container %s: %w", g.ID, ErrClosed)
@@ -267,7 +272,7 @@ func (m *Manager) Container(id records.ContainerID) (*Container, error) {
 	if c := m.containers[id]; c != nil {
 		return c, nil
 	}
-	if _, ok := m.stopped[id]; ok {
+	if m.stopped.Has(id) {
 		return nil, &notHere{id, ErrStoppedBefore}
 	}
 	return nil, &notHere{id, ErrUnknown}
@@ -303,7 +308,7 @@ func (m *Manager) Forget(ids ...records.ContainerID) {
 		done := c != nil && c.State() == Done
 		if done {
 			delete(m.containers, id)
-			m.remember(id)
+			m.stopped.Add(id, expiry(c.token))
 		}
 		m.mu.Unlock()
 		if done {
@@ -312,15 +317,11 @@ func (m *Manager) Forget(ids ...records.ContainerID) {
 	}
 }
 
-// remember keeps an id from being used again. The lock is held.
-func (m *Manager) remember(id records.ContainerID) {
-	now := time.Now()
-	for id, until := range m.stopped {
-		if until.Before(now) {
-			delete(m.stopped, id)
-		}
-	}
-	m.stopped[id] = now.Add(m.cfg.TrackStopped)
+// expiry is when a container's token expires, in ms since 1970.
+func expiry(identifier []byte) int64 {
+	var id pb.ContainerTokenIdentifier
+	_ = proto.Unmarshal(identifier, &id) // 0 if it makes no sense
+	return id.GetExpiryTimeStamp()
 }
 
 // SetResource changes what the node has for containers. Those that run already go on even if they are too many.

@@ -3,6 +3,7 @@ package container
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 	"heddle/internal/within"
 	"heddle/nm/cgroup"
 	"heddle/nm/gpu"
+	"heddle/nm/kept"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
@@ -27,7 +29,10 @@ func (m *Manager) Recover() error {
 	if err := m.apps.Recover(); err != nil {
 		return err
 	}
-	all, err := m.load()
+	if err := m.stopped.Recover(); err != nil {
+		return err
+	}
+	all, err := kept.Load(m.ContainerRecords, m.cfg.Types, m.Log)
 	if err != nil {
 		return err
 	}
@@ -39,10 +44,10 @@ func (m *Manager) Recover() error {
 	var fresh []records.ApplicationID
 	for _, l := range all {
 		c := m.restore(l)
-		if m.apps.Open(firstOf(l.grant, l.context)) { // the application was saved after its first container
+		if l.Damage == nil && m.apps.Open(firstOf(l.Grant, l.Context)) { // the application was saved after its first container
 			fresh = append(fresh, c.ID().Attempt.App)
 		}
-		if !l.record.Complete {
+		if !c.record.Complete {
 			m.apps.Add(c)
 		}
 	}
@@ -70,10 +75,18 @@ func (m *Manager) Recover() error {
 const recoveryPatience = 5 * time.Second
 
 // restore makes a container of what the store has. The lock is held.
-func (m *Manager) restore(l loaded) *Container {
-	c := m.newContainer(l.grant, l.context)
-	c.token, c.record, c.usage.Peak = l.token, l.record, l.record.Peak
-	if l.record.Complete {
+func (m *Manager) restore(l kept.Container) *Container {
+	c := m.newContainer(l.Grant, l.Context)
+	c.token, c.record, c.usage.Peak = l.Token, l.Record, l.Record.Peak
+	if l.Damage != nil && !c.record.Complete {
+		c.log.WithError(l.Damage).Error("The container's record is damaged: its processes are ended")
+		c.record.Complete, c.record.Finished, c.record.ExitCode = true, time.Now().UnixMilli(), records.ExitAborted
+		c.diagnose(fmt.Sprintf("The NodeManager was restarted, and its record of the container is damaged: %v\n", l.Damage))
+		if m.Groups.Kind() == cgroup.None { // else sweepGroups finds it
+			m.lives.Go(func() { m.sweepGroup(c.ID().String()) })
+		}
+	}
+	if c.record.Complete {
 		c.transition(Done)
 	}
 	m.containers[c.ID()] = c
@@ -130,7 +143,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 
 // reattach finds the container's processes again, and how far it is. A container is not lost while its processes may
 // live: it tries until it succeeds or the manager is closed, when ok is false.
-func (c life) reattach(r record, boot string) (from stage, ok bool) {
+func (c life) reattach(r kept.Record, boot string) (from stage, ok bool) {
 	var group cgroup.Group
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
 		var unlimited, err error

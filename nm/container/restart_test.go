@@ -13,6 +13,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/nm/cgroup"
+	"heddle/nm/kept"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
 	"heddle/nm/workdir"
@@ -356,7 +357,7 @@ type bootless struct{ Bucket }
 func (b bootless) ForEach(prefix string, f func(string, []byte) error) error {
 	return b.Bucket.ForEach(prefix, func(key string, value []byte) error {
 		text := string(value)
-		if strings.HasSuffix(key, recordKey) {
+		if strings.HasSuffix(key, kept.RecordKey) {
 			text = strings.Replace(text, `"boot":"`, `"boot":"earlier-`, 1)
 			text = strings.Replace(text, `"pid":`, `"pid":1,"was":`, 1)
 		}
@@ -376,32 +377,5 @@ func TestApplicationsThatWereEndingGoOn(t *testing.T) {
 	}
 	if app, ok := l.node.logs.started[appID(1)]; !ok || app.User != "ann" {
 		t.Errorf("logs were not told: %+v", app)
-	}
-}
-
-func TestStateThatMakesNoSense(t *testing.T) {
-	for key, value := range map[string]string{
-		"nonsense":                              "x",
-		containerID(1, 1).String() + requestKey: "\xff\xff",
-		containerID(1, 1).String() + recordKey:  "{",
-	} {
-		dir := t.TempDir()
-		n, err := startNode(dir, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := n.state.Bucket("containers").Put(key, []byte(value)); err != nil {
-			t.Fatal(err)
-		}
-		n.close()
-		again, err := startNode(dir, nil)
-		if err == nil {
-			again.close()
-			t.Errorf("%q=%q was taken", key, value)
-			continue
-		}
-		if !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%q=%q: %v", key, value, err)
-		}
 	}
 }

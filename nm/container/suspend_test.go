@@ -10,6 +10,7 @@ import (
 
 	"heddle/internal/await"
 	"heddle/nm/cgroup"
+	"heddle/nm/kept"
 	"heddle/nm/suspend"
 	"heddle/yarn/records"
 )
@@ -151,9 +152,9 @@ func (g *hookedGroup) SetLimits(l cgroup.Limits) error {
 }
 
 // recorded reads a container's record from the store.
-func (l *lab) recorded(c *Container) (r record) {
+func (l *lab) recorded(c *Container) (r kept.Record) {
 	l.t.Helper()
-	err := l.node.ContainerRecords.ForEach(c.ID().String()+recordKey, func(_ string, b []byte) error {
+	err := l.node.ContainerRecords.ForEach(c.ID().String()+kept.RecordKey, func(_ string, b []byte) error {
 		return json.Unmarshal(b, &r)
 	})
 	if err != nil {

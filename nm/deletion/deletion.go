@@ -65,12 +65,11 @@ func New(o Options) (*Service, error) {
 	s := &Service{o: o, wake: make(chan struct{}, 1), tasks: make(map[string]*task)}
 	err := o.Bucket.ForEach("", func(key string, value []byte) error {
 		t := new(task)
-		if err := json.Unmarshal(value, t); err != nil {
-			return err
-		}
-		n, err := strconv.ParseUint(key, 16, 64)
-		if err != nil {
-			return err
+		err := json.Unmarshal(value, t)
+		n, err2 := strconv.ParseUint(key, 16, 64)
+		if err = errors.Join(err, err2); err != nil {
+			o.Log.WithField("key", key).WithError(err).Error("Removing the record of a deletion, which is damaged: what was to be deleted may stay")
+			return o.Bucket.Delete(key)
 		}
 		s.last = max(s.last, n)
 		s.tasks[key] = t

@@ -74,12 +74,13 @@ func (k *Keeper) Recover() error {
 	defer k.mu.Unlock()
 	err := k.store.ForEach(keepPrefix, func(key string, value []byte) error {
 		app, err := records.ParseApplicationID(strings.TrimPrefix(key, keepPrefix))
-		if err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
 		var s savedDue
-		if err := json.Unmarshal(value, &s); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
+		if err == nil {
+			err = json.Unmarshal(value, &s)
+		}
+		if err != nil {
+			k.log.WithFields(logrus.Fields{"key": key, logrus.ErrorKey: err}).Error("Removing the record of logs to remove, which is damaged")
+			return k.store.Delete(key)
 		}
 		k.due[app] = time.UnixMilli(s.At)
 		return nil

@@ -88,6 +88,12 @@ func (a *Aggregator) forget(app *application) {
 	}
 }
 
+// dropDamaged removes a record that makes no sense.
+func (a *Aggregator) dropDamaged(key string, why error) error {
+	a.log.WithFields(logrus.Fields{"key": key, logrus.ErrorKey: why}).Error("Removing a record of log aggregation, which is damaged")
+	return a.cfg.Store.Delete(key)
+}
+
 // Recover restores the applications that an earlier NodeManager handled, and returns them. Those that had finished are
 // uploaded at once.
 func (a *Aggregator) Recover() ([]records.ApplicationID, error) {
@@ -98,12 +104,12 @@ func (a *Aggregator) Recover() ([]records.ApplicationID, error) {
 	finishing := map[records.ApplicationID]bool{}
 	err := a.cfg.Store.ForEach(appPrefix, func(key string, value []byte) error {
 		id, err := records.ParseApplicationID(strings.TrimPrefix(key, appPrefix))
-		if err != nil {
-			return fmt.Errorf("%s: %w", key, err)
-		}
 		var s savedApp
-		if err := json.Unmarshal(value, &s); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
+		if err == nil {
+			err = json.Unmarshal(value, &s)
+		}
+		if err != nil {
+			return a.dropDamaged(key, err)
 		}
 		app, err := a.newApplication(Start{App: id, User: s.User, ACLs: s.ACLs, Wishes: s.Wishes})
 		if err != nil {
@@ -117,12 +123,12 @@ func (a *Aggregator) Recover() ([]records.ApplicationID, error) {
 		err = a.cfg.Store.ForEach(containerPrefix, func(key string, value []byte) error {
 			_, name, _ := strings.Cut(strings.TrimPrefix(key, containerPrefix), "/")
 			id, err := records.ParseContainerID(name)
-			if err != nil {
-				return fmt.Errorf("%s: %w", key, err)
-			}
 			var s savedContainer
-			if err := json.Unmarshal(value, &s); err != nil {
-				return fmt.Errorf("%s: %w", key, err)
+			if err == nil {
+				err = json.Unmarshal(value, &s)
+			}
+			if err != nil {
+				return a.dropDamaged(key, err)
 			}
 			app := apps[id.Attempt.App]
 			if app == nil {

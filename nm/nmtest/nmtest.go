@@ -42,11 +42,9 @@ func (s *Store) Delete(key string) error {
 	return nil
 }
 
-// ForEach calls fn for each key with a prefix, until fn fails.
+// ForEach calls fn for each key with a prefix, until fn fails. fn may write to the store.
 func (s *Store) ForEach(prefix string, fn func(string, []byte) error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for k, v := range s.m {
+	for k, v := range s.All() {
 		if strings.HasPrefix(k, prefix) {
 			if err := fn(k, v); err != nil {
 				return err

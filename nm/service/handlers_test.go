@@ -55,6 +55,7 @@ func (noAux) StopApplication(records.ApplicationID)                          {}
 type forgetful struct{}
 
 func (forgetful) Begin(string, []byte) <-chan error                { return all() }
+func (forgetful) BeginAll(map[string][]byte) <-chan error          { return all() }
 func (forgetful) BeginDelete(string) <-chan error                  { return all() }
 func (forgetful) Delete(string) error                              { return nil }
 func (forgetful) GetJSON(string, any) (bool, error)                { return false, nil }
@@ -69,7 +70,7 @@ func bare(t testing.TB, d *disks.Disks) (s *Service, who token.NM) {
 	log := logrus.New()
 	log.Out = io.Discard
 	node := records.NodeID{Host: "n1", Port: 4711}
-	keys, err := NewKeys(node, forgetful{})
+	keys, err := NewKeys(node, forgetful{}, logrus.NewEntry(log))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -64,26 +66,29 @@ const (
 	attemptKeys   = "attempt/"
 )
 
-// NewKeys returns the stored keys of a node.
-func NewKeys(node records.NodeID, bucket Bucket) (*Keys, error) {
+// NewKeys returns the stored keys of a node. It removes records that make no sense: the ResourceManager sends its keys
+// again, and the attempt whose key is lost has to ask for a new NM token.
+func NewKeys(node records.NodeID, bucket Bucket, log *logrus.Entry) (*Keys, error) {
 	k := &Keys{
 		node: node, bucket: bucket, attempts: make(map[records.AttemptID]*token.MasterKey), arrived: make(chan struct{}),
 	}
 	for name, p := range map[string]*pair{containerKeys: &k.containers, nodeKeys: &k.nodes} {
 		var s savedPair
 		if _, err := bucket.GetJSON(name, &s); err != nil {
-			return nil, fmt.Errorf("recover master keys: %w", err)
+			log.WithError(err).Error("Waiting for the ResourceManager's keys: the stored ones are damaged")
+			s = savedPair{}
 		}
 		p.current, p.previous = s.Current.key(), s.Previous.key()
 	}
 	err := bucket.ForEach(attemptKeys, func(key string, _ []byte) error {
 		id, err := records.ParseAttemptID(key[len(attemptKeys):])
-		if err != nil {
-			return err
-		}
 		var s savedKey
-		if _, err := bucket.GetJSON(key, &s); err != nil {
-			return err
+		if err == nil {
+			_, err = bucket.GetJSON(key, &s)
+		}
+		if err != nil {
+			log.WithField("key", key).WithError(err).Error("Removing the key of an application attempt, which is damaged")
+			return <-bucket.BeginDelete(key)
 		}
 		k.attempts[id] = s.key()
 		return nil

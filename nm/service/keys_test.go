@@ -3,10 +3,13 @@ package service
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sirupsen/logrus"
 
 	"heddle/yarn/ipc"
 	"heddle/yarn/records"
@@ -45,12 +48,31 @@ func (m memory) ForEach(prefix string, f func(key string, value []byte) error) e
 	return nil
 }
 
+func silent() *logrus.Entry {
+	l := logrus.New()
+	l.Out = io.Discard
+	return logrus.NewEntry(l)
+}
+
+// A damaged record of one attempt's key ended the NodeManager at each start.
+func TestADamagedKeyIsTheAttemptsLossAlone(t *testing.T) {
+	node, store := records.NodeID{Host: "n1", Port: 4711}, memory{}
+	for _, key := range []string{containerKeys, nodeKeys, attemptKeys + "appattempt_1_0001_000001", attemptKeys + "nonsense"} {
+		store[key] = []byte("{")
+	}
+	store[attemptKeys+"appattempt_1_0001_000002"] = []byte(`{"id":1,"secret":"AQID"}`)
+	keys, err := NewKeys(node, store, silent())
+	if err != nil || len(keys.attempts) != 1 || len(store) != 3 {
+		t.Errorf("%v, %v, %v", keys, store, err)
+	}
+}
+
 // The ResourceManager may place containers on a node before the node has heard that it is registered: callers wait for the keys
 // then, and no longer than is sensible.
 func TestCallersWaitForKeysOnTheirWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := records.NodeID{Host: "n1", Port: 4711}
-		keys, err := NewKeys(node, memory{})
+		keys, err := NewKeys(node, memory{}, silent())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +114,7 @@ func TestCallersWaitForKeysOnTheirWay(t *testing.T) {
 // A token is good under the key before the newest; and for as long as its application lives, if it has started a container by it.
 func TestKeysRoll(t *testing.T) {
 	node, store := records.NodeID{Host: "n1", Port: 4711}, memory{}
-	keys, err := NewKeys(node, store)
+	keys, err := NewKeys(node, store, silent())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +143,7 @@ func TestKeysRoll(t *testing.T) {
 	if !good(of(1)) || good(of(2)) {
 		t.Error("two keys on: the attempt that has started something must be let in, the other one not")
 	}
-	if keys, err = NewKeys(node, store); err != nil {
+	if keys, err = NewKeys(node, store, silent()); err != nil {
 		t.Fatal(err)
 	}
 	keys.arrived = closed()

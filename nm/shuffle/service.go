@@ -150,12 +150,13 @@ func (s *Service) Recover() ([]records.ApplicationID, error) {
 	defer s.mu.Unlock()
 	err := s.cfg.Store.ForEach(jobPrefix, func(key string, value []byte) error {
 		app, err := records.ParseApplicationID(strings.TrimPrefix(key, jobPrefix))
-		if err != nil {
-			return err
-		}
 		var saved savedJob
-		if err := json.Unmarshal(value, &saved); err != nil {
-			return fmt.Errorf("%s: %w", key, err)
+		if err == nil {
+			err = json.Unmarshal(value, &saved)
+		}
+		if err != nil {
+			s.log.WithField("key", key).WithError(err).Error("Removing the secret of a job, which is damaged: its reducers are refused")
+			return s.cfg.Store.Delete(key)
 		}
 		s.jobs[JobID(app)] = job{app: app, user: saved.User, secret: saved.Secret}
 		apps = append(apps, app)

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -36,6 +39,24 @@ func (b Bucket) Begin(key string, value []byte) <-chan error {
 		}
 		return bucket.Put([]byte(key), value)
 	}, func(err error) error { return b.wrap("write", key, err) })
+}
+
+// BeginAll is Begin for several keys. All of them are set, or none.
+func (b Bucket) BeginAll(values map[string][]byte) <-chan error {
+	return b.s.begin(func(tx *bolt.Tx) error {
+		bucket, err := tx.CreateBucketIfNotExists(b.name)
+		if err != nil {
+			return err
+		}
+		for key, value := range values {
+			if err := bucket.Put([]byte(key), value); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, func(err error) error {
+		return b.wrap("write", strings.Join(slices.Sorted(maps.Keys(values)), ", "), err)
+	})
 }
 
 // PutJSON sets a key to the JSON form of value.
