@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"heddle/internal/await"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -39,6 +41,13 @@ func resumeIt(ctx context.Context, c *Container) error {
 	return c.Resume(ctx)
 }
 
+// reinitIt has the container run something that leaves a file in its work folder, and then does the same as before.
+func reinitIt(_ context.Context, c *Container) error {
+	to := proto.CloneOf(c.LaunchContext())
+	to.SetCommand([]string{"touch second; " + to.GetCommand()[0]})
+	return c.Reinitialize(to, false)
+}
+
 func killIt(_ context.Context, c *Container) error {
 	c.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
 	return nil
@@ -51,7 +60,7 @@ var waysTo = map[State]wayTo{
 	Scheduled:                  {command: runsOn, recovered: Running, runs: 1},
 	Running:                    {command: runsOn, recovered: Running, runs: 1},
 	Reinitializing:             {command: runsOn, then: func(_ context.Context, c *Container) error { return c.Restart() }, recovered: Running, runs: 1},
-	ReinitializingAwaitingKill: {command: runsOn, then: func(_ context.Context, c *Container) error { return c.Restart() }, recovered: Running, runs: 1},
+	ReinitializingAwaitingKill: {command: runsOn, then: reinitIt, recovered: Running, runs: 2},
 	Pausing:                    {command: runsOn, then: suspendIt, recovered: Running, runs: 1},
 	Paused:                     {command: runsOn, then: suspendIt, recovered: Paused, runs: 1},
 	Resuming:                   {command: runsOn, then: resumeIt, recovered: Paused, runs: 1},
@@ -70,7 +79,7 @@ func (w wayTo) job(state State, dir string) job {
 		j.command = fmt.Sprintf(j.command, dir)
 	}
 	if w.retry {
-		j.retry = retry(pb.ContainerRetryPolicy_RETRY_ON_ALL_ERRORS, 2) // of which the death of the NodeManager may cost one
+		j.retry = retry(pb.ContainerRetryPolicy_RETRY_ON_ALL_ERRORS, 1) // of which the death of the NodeManager costs none
 	}
 	if w.localizes != "" {
 		u := &pb.URL{}

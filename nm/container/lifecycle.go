@@ -12,6 +12,7 @@ import (
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
+	"heddle/nm/proc"
 	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -139,6 +140,7 @@ func (c life) takeGPUs() error {
 // endUnlaunched finishes a container that could not be prepared.
 func (c life) endUnlaunched(err error) {
 	c.mu.Lock()
+	defer c.removeFiles(c.record.Places) // those of a process before, if there was one
 	if c.record.Kill != nil {
 		c.mu.Unlock()
 		c.endKilledBetween()
@@ -205,6 +207,7 @@ func (c life) await() (code int, n next, ok bool) {
 		case c.killed() != nil:
 			c.transition(Killing)
 		case r != nil:
+			c.adopt(r) // now, so that the next life ends what is left of the old process, and starts the new one
 			c.transition(ReinitializingAwaitingKill)
 			n = reinitialize
 		case c.closing():
@@ -222,7 +225,6 @@ func (c life) await() (code int, n next, ok bool) {
 			code = launch.ExitLost
 		}
 		if n == reinitialize {
-			c.adopt(r)
 			return code, n, true
 		}
 	} else if _, err := c.end(s, 0, true); err != nil { // daemons die with the process that led them
@@ -417,6 +419,7 @@ func (c life) pause() bool {
 	if c.late != nil {
 		c.kill(c.late)
 	}
+	c.record.Keeper = proc.ID{} // the next life would take its exit code for that of another failure
 	saved := c.begin()
 	c.mu.Unlock()
 	c.announce(t)

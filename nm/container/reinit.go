@@ -8,6 +8,7 @@ import (
 
 	"heddle/internal/userfiles"
 	"heddle/nm/localizer"
+	"heddle/nm/proc"
 	"heddle/nm/workdir"
 	"heddle/yarn/pb"
 )
@@ -211,7 +212,7 @@ func (c life) takeReinit() *reinit {
 	return c.reinit
 }
 
-// adopt makes a change: the old process has ended.
+// adopt makes a change: the old process is to end, or has ended. From the moment that this is on disk, there is no way back to it.
 func (c life) adopt(r *reinit) {
 	c.mu.Lock()
 	now := version{context: c.context, paths: maps.Clone(c.paths)}
@@ -229,10 +230,15 @@ func (c life) adopt(r *reinit) {
 	}
 	c.reinit = nil
 	c.record.Retries, c.record.RetryTimes = 0, nil
+	c.record.Keeper = proc.ID{}
 	c.diagnose(r.why)
+	saved := c.beginRequest()
 	c.mu.Unlock()
-	if err := c.saveRequest(); err != nil {
-		c.log.WithError(err).Error("Could not note down the container's new launch context")
+	select {
+	case err := <-saved:
+		report(c.log, err)
+	case <-c.ctx.Done(): // the end of the container doesn't wait for a disk
+		c.logged(saved)
 	}
 }
 
