@@ -25,6 +25,9 @@ import (
 	"heddle/yarn/token"
 )
 
+// attackers is the variable that names a folder with programs of internal/hostile, and the NodeManager: see TestOnAMachineOfItsOwn.
+const attackers = "NM_TEST_MACHINE"
+
 func TestMain(m *testing.M) {
 	code := await.NoGoroutines(m.Run())
 	if path, _ := binary(); path != "" && os.Getenv(attackers) == "" {

@@ -19,9 +19,6 @@ import (
 	"heddle/yarn/token"
 )
 
-// attackers are programs of internal/hostile in a folder, and the NodeManager's.
-const attackers = "NM_TEST_MACHINE"
-
 // mostMemory is what a NodeManager may have used at most, in bytes, whatever its users do. An idle one uses less than 100 MB.
 const mostMemory = 400 << 20
 
