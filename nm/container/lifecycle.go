@@ -207,8 +207,11 @@ func (c life) await() (code int, n next, ok bool) {
 		case c.killed() != nil:
 			c.transition(Killing)
 		case r != nil:
+			c.mu.Lock()
+			t := c.enter(ReinitializingAwaitingKill)
+			c.mu.Unlock()
 			c.adopt(r) // now, so that the next life ends what is left of the old process, and starts the new one
-			c.transition(ReinitializingAwaitingKill)
+			c.announce(t)
 			n = reinitialize
 		case c.closing():
 			return 0, theEnd, false

@@ -198,7 +198,7 @@ const mostLine = 1000
 
 // commandLine returns a process's name and the beginning of its command line, as far as the process lets that be read.
 func commandLine(pid int) (name, line string) {
-	comm, _ := bounded.ReadFile(filepath.Join(proc.Root, strconv.Itoa(pid), "comm"), bounded.KernelFile)
+	comm, _ := bounded.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"), bounded.KernelFile)
 	args, err := claims.CommandLine(pid, mostLine+1)
 	if errors.Is(err, claims.ErrSilent) {
 		return strings.TrimSpace(string(comm)), "(" + claims.ErrSilent.Error() + ")"

@@ -23,8 +23,12 @@ type partition struct {
 const (
 	recordSize = 24 // three 64-bit numbers
 	crcSize    = 8  // a CRC-32 in 64 bits
-	maxIndex   = 64 << 20
+	maxIndex   = 24 << 20 // of a million reducers
+	largeIndex = 1 << 20
 )
+
+// reading is held while a large index is read: a job may have many, and may ask for all of them at once.
+var reading sync.Mutex
 
 // readIndex reads a spill index (org.apache.hadoop.mapred.SpillRecord): a record for each reducer, and the CRC-32 of
 // all records.
@@ -38,6 +42,10 @@ func readIndex(f *os.File) ([]partition, error) {
 	}
 	if fi.Size()%recordSize != crcSize {
 		return nil, fmt.Errorf("index of %d bytes is incomplete", fi.Size())
+	}
+	if fi.Size() > largeIndex {
+		reading.Lock()
+		defer reading.Unlock()
 	}
 	b := make([]byte, fi.Size())
 	if _, err := io.ReadFull(f, b); err != nil {
