@@ -21,8 +21,8 @@ type partition struct {
 }
 
 const (
-	recordSize = 24 // three 64-bit numbers
-	crcSize    = 8  // a CRC-32 in 64 bits
+	recordSize = 24       // three 64-bit numbers
+	crcSize    = 8        // a CRC-32 in 64 bits
 	maxIndex   = 24 << 20 // of a million reducers
 	largeIndex = 1 << 20
 )
