@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	hraft "github.com/hashicorp/raft"
+	"github.com/sirupsen/logrus"
 	"golang.org/x/sys/unix"
 
 	"heddle/internal/statedir"
@@ -122,6 +123,26 @@ func (d *folder) change(f func(*identity)) error {
 	me := d.me
 	f(&me)
 	return d.save(me)
+}
+
+// admit decides about the group and the folder that a caller, who has proved its identity, expects here. id is this member's.
+func (d *folder) admit(g greeting, id string, log *logrus.Entry) error {
+	me := d.identity()
+	switch {
+	case g.old && me.Group == "":
+		return fmt.Errorf("%s runs an earlier version, whose group new members can't join: upgrade it first", g.From)
+	case me.Group == "" && g.Group == "":
+		return fmt.Errorf("neither %s nor this member belongs to a group yet", g.From)
+	case g.Group == "" && !g.old:
+		return fmt.Errorf("%s belongs to no group, this member to %s", g.From, me.Group)
+	case g.Folder != me.Incarnation:
+		return fmt.Errorf("%s looks for another state folder of %s (incarnation %q, this one has %q): the one on the group's record was lost or replaced; "+
+			"a leader takes the new one in, and until then it has no vote", g.From, id, g.Folder, me.Incarnation)
+	case me.Group == "":
+		log.WithField("group", g.Group).WithField("by", g.From).Info("joining the group")
+		return d.join(g.Group, false)
+	}
+	return nil
 }
 
 // save replaces the file. It locks the new one before it puts it in place.

@@ -45,6 +45,8 @@ func (n *Node) ForceLeader(ctx context.Context, lose bool) (loss string, err err
 		s, up := asked[m.ID]
 		known := n.memory.Of(string(m.serverID()))
 		switch {
+		case m.Witness() && up && newer(s, n.status()):
+			lost = append(lost, fmt.Sprintf("the witness knows of the entries up to %d, and %s lacks %d of them", s.Last, n.cfg.ID, s.Last-min(last, s.Last)))
 		case up && s.Last > last:
 			return "", fmt.Errorf("%s answers and has the entries up to %d, %s up to %d: force %s", m.ID, s.Last, n.cfg.ID, last, m.ID)
 		case up && s.Incarnation == m.Incarnation && m.Voter:

@@ -134,8 +134,8 @@ func (n *Node) tryForm(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if ids[0] != n.cfg.ID {
-		return fmt.Errorf("waiting for %s to form it", ids[0])
+	if first := slices.Min(n.cfg.full()); first != n.cfg.ID {
+		return fmt.Errorf("waiting for %s to form it", first)
 	}
 	if group == "" {
 		group = newGroup()
@@ -163,9 +163,11 @@ func joins(id string, statuses map[string]Status) string {
 		"let one that has the state lead without them (heddle rmadmin -forceLeader <id>, which first says what is lost)"
 }
 
-func (n *Node) ids() []string {
-	ids := make([]string, len(n.cfg.Members))
-	for i, m := range n.cfg.Members {
+func (n *Node) ids() []string { return n.cfg.ids() }
+
+func (c *Config) ids() []string {
+	ids := make([]string, len(c.Members))
+	for i, m := range c.Members {
 		ids[i] = m.ID
 	}
 	slices.Sort(ids)

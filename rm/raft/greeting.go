@@ -65,6 +65,8 @@ type Status struct {
 	Last   uint64   `json:"last"`             // index of the last entry in its log
 	Leader string   `json:"leader,omitempty"` // id of the member that it follows, or its own
 	IDs    []string `json:"ids"`              // members that its configuration names
+	// LastTerm is the term of the last entry in its log; 0 in releases that don't say it.
+	LastTerm uint64 `json:"lastTerm,omitempty"`
 	// Version is the release that it runs; "" for earlier ones, which didn't say it.
 	Version string `json:"version,omitempty"`
 	// Incarnation is that of its state folder, "" in a folder of an earlier version.

@@ -13,7 +13,7 @@ const diskPatience = 10 * time.Second
 // heartbeats: the group would have a leader that commits nothing for as long as the disk doesn't answer. So a leader of others falls silent. It
 // ends with its process, as after other failures of the disk. A member that doesn't lead, or is alone, waits.
 func (n *Node) diskHangs() {
-	t, leads := n.transport.(*peers) // else it is alone
+	t, leads := n.network, n.network != nil // else it is alone
 	select {
 	case <-n.up:
 		leads = leads && n.IsLeader()

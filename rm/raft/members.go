@@ -110,6 +110,10 @@ func (n *Node) AdoptMembers(ctx context.Context) (bool, error) {
 	for _, m := range n.cfg.Members {
 		was, in := known[m.ID]
 		s, answers := statuses[m.ID]
+		if err := refuseCompany(m.ID, in, recorded); err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		if in && was.Voter && was.Address == m.Address && (!answers || s.Incarnation == was.Incarnation) {
 			continue
 		}
@@ -223,7 +227,7 @@ func (n *Node) status() Status {
 	me := n.dir.identity()
 	st := Status{Group: me.Group, Last: n.memory.held.Load().Last, IDs: n.ids(), Version: n.cfg.Version, Incarnation: me.Incarnation}
 	if n.memory.running() {
-		st.Last, st.Leader = n.raft.LastIndex(), n.Leader()
+		st.Last, st.LastTerm, st.Leader = n.raft.LastIndex(), n.lastTerm(), n.Leader()
 	}
 	st.Empty = st.Last == 0
 	return st
@@ -255,20 +259,5 @@ func (n *Node) admit(g greeting) error {
 		}
 		return nil
 	}
-	me := n.dir.identity()
-	switch {
-	case g.old && me.Group == "":
-		return fmt.Errorf("%s runs an earlier version, whose group new members can't join: upgrade it first", g.From)
-	case me.Group == "" && g.Group == "":
-		return fmt.Errorf("neither %s nor this member belongs to a group yet", g.From)
-	case g.Group == "" && !g.old:
-		return fmt.Errorf("%s belongs to no group, this member to %s", g.From, me.Group)
-	case g.Folder != me.Incarnation:
-		return fmt.Errorf("%s looks for another state folder of %s (incarnation %q, this one has %q): the one on the group's record was lost or replaced; "+
-			"a leader takes the new one in, and until then it has no vote", g.From, n.cfg.ID, g.Folder, me.Incarnation)
-	case me.Group == "":
-		n.cfg.Log.WithField("group", g.Group).WithField("by", g.From).Info("joining the group of ResourceManagers")
-		return n.dir.join(g.Group, false)
-	}
-	return nil
+	return n.dir.admit(g, n.cfg.ID, n.cfg.Log)
 }

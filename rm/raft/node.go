@@ -18,6 +18,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/rm/raft/compact"
+	"heddle/rm/raft/feed"
 )
 
 // ErrNotLeader is returned to proposals of a member that doesn't lead, or leads no more. It is then unknown whether the proposal
@@ -45,7 +46,7 @@ type Entry struct {
 	Source any
 }
 
-// Member is a ResourceManager of the group.
+// Member is a ResourceManager of the group, or its witness (WitnessID).
 type Member struct {
 	ID      string // of yarn.resourcemanager.ha.rm-ids
 	Address string // host:port of its raft transport
@@ -69,6 +70,11 @@ type Config struct {
 	TrailingLogs      uint64
 	Disk              compact.Config // what the log may take of it
 
+	// AwaitFull lets nothing be committed by a leader and the witness alone: entries wait until another full member has them.
+	AwaitFull bool
+	// NeverLead names members that hand leadership over as long as another member can lead, and don't stand for election where one may.
+	NeverLead []string
+
 	Listener net.Listener // where other members connect; closed with the node. nil for a group of one
 	TLS      *tls.Config  // from CertificateTLS or SecretTLS; nil is plain, which reaches members on this machine only
 	Log      *logrus.Entry
@@ -84,11 +90,15 @@ type Node struct {
 	cfg       Config
 	raft      *hraft.Raft
 	up        chan struct{} // closed when raft runs
+	opened    time.Time     // when that was
 	log       *store
 	snapshots hraft.SnapshotStore
 	stream    *stream // nil in a group of one
 	transport transport
 	keeper    *compact.Keeper
+	network   *peers // nil in a group of one
+	pace      *feed.Pace
+	impasse   atomic.Pointer[string]
 	dir       *folder
 	memory    *memory
 	poked     chan struct{} // receives when a member shows that the group's record is out of date
@@ -162,6 +172,7 @@ func (n *Node) open(fsm FSM) error {
 		return err
 	}
 	n.memory.raft.Store(n.raft)
+	n.opened = time.Now()
 	close(n.up)
 	go n.terms.pump()
 	n.background.Go(func() { n.memory.keep(ctx.Done()) })
@@ -173,6 +184,7 @@ func (n *Node) open(fsm FSM) error {
 	n.background.Go(func() { n.keeper.Watch(ctx) })
 	if n.stream != nil {
 		n.background.Go(func() { n.form(ctx) })
+		n.background.Go(func() { n.watchImpasse(ctx) })
 	}
 	return nil
 }
@@ -236,15 +248,22 @@ func (n *Node) newTransport(logger hclog.Logger) transport {
 		return t
 	}
 	n.stream = newStream(&n.cfg, advertised, n)
-	return newPeers(hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
-		Stream:  n.stream,
+	n.network = newPeers(newNetwork(n.stream, logger), n.memory)
+	n.network.mayStand = n.mayStand
+	n.pace = feed.NewPace(n.cfg.paceTimes(), !n.cfg.AwaitFull)
+	return feed.NewTransport(n.network, n.pace, func(id hraft.ServerID) bool { return isWitness(bareID(id)) }, n.otherFull)
+}
+
+func newNetwork(s *stream, logger hclog.Logger) *hraft.NetworkTransport {
+	return hraft.NewNetworkTransportWithConfig(&hraft.NetworkTransportConfig{
+		Stream:  s,
 		MaxPool: 3,
 		Timeout: 10 * time.Second,
 		Logger:  logger,
 		// One request at a time, each with all entries up to MaxAppendEntries: with two under way, a leader may wait for ever after one has
 		// failed (hashicorp/raft issue 612). The member then gets heartbeats but no entries, and the leader can't be closed.
 		MaxRPCsInFlight: 1,
-	}), n.memory)
+	})
 }
 
 func (c *Config) member(id string) Member {

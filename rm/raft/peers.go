@@ -17,6 +17,8 @@ type peers struct {
 	in     chan hraft.RPC
 	done   chan struct{}
 	close  func() error
+	// mayStand reports whether this member may stand for election now.
+	mayStand func() bool
 }
 
 // newPeers passes on what comes in until it is closed.
@@ -82,8 +84,12 @@ func (p *peers) RequestVote(id hraft.ServerID, at hraft.ServerAddress, req *hraf
 	return err
 }
 
-// RequestPreVote implements hraft.WithPreVote.
+// RequestPreVote implements hraft.WithPreVote. A member that may not stand asks nobody: it has no votes, so that it doesn't stand, and votes for others.
 func (p *peers) RequestPreVote(id hraft.ServerID, at hraft.ServerAddress, req *hraft.RequestPreVoteRequest, resp *hraft.RequestPreVoteResponse) error {
+	if !p.mayStand() {
+		resp.Term = req.Term
+		return nil
+	}
 	return p.NetworkTransport.RequestPreVote(id, dialled(id, at), req, resp)
 }
 

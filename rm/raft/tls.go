@@ -15,7 +15,7 @@ import (
 )
 
 // ErrUnsafe says that raft would be open to strangers.
-var ErrUnsafe = errors.New("raft reaches only with TLS: set heddle.cluster.secret-file on all ResourceManagers to a file with a common secret " +
+var ErrUnsafe = errors.New("raft reaches only with TLS: set heddle.cluster.secret-file on all ResourceManagers, and the witness, to a file with a common secret " +
 	"(e.g. of: head -c 32 /dev/urandom | base64), or heddle.raft.tls.cert, .key and .ca to certificates that name the members' ids")
 
 // CheckListener returns an error if other machines can connect to a listener without TLS.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	hraft "github.com/hashicorp/raft"
@@ -64,12 +65,17 @@ func (n *Node) successor(ctx context.Context, id string) (MemberInfo, error) {
 	var voters []Member
 	candidates := map[string]MemberInfo{}
 	for _, m := range members {
-		if m.Voter && !m.Self && (id == "" || m.ID == id) {
+		if m.Voter && !m.Self && (id == "" || m.ID == id) && n.mayLead(m.ID) {
 			voters, candidates[m.ID] = append(voters, m.Member), m
 		}
 	}
 	if len(voters) == 0 {
-		if id == "" {
+		switch {
+		case isWitness(id):
+			return MemberInfo{}, errors.New("the witness holds no data, and can't lead")
+		case slices.Contains(n.cfg.NeverLead, id):
+			return MemberInfo{}, fmt.Errorf("%s is kept from leading (heddle.raft.never-lead)", id)
+		case id == "":
 			return MemberInfo{}, errors.New("there is no other member that could lead")
 		}
 		return MemberInfo{}, fmt.Errorf("%s is not a member of the group that could lead", id)

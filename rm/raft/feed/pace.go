@@ -52,7 +52,7 @@ type mark struct {
 	at    time.Time
 }
 
-// NewPace returns a Pace. Without alone, entries wait for another full member for as long as it takes.
+// NewPace returns a Pace. Without alone, entries wait for another full member for as long as it takes, unless none has a vote.
 func NewPace(times Times, alone bool) *Pace {
 	return &Pace{times: times, alone: alone, peers: map[string]*peer{}, changed: make(chan struct{})}
 }
@@ -117,7 +117,7 @@ func (p *Pace) Limit(last uint64, full []string, now time.Time) uint64 {
 		all = all && m.away
 		limit = max(limit, m.acked)
 	}
-	if all && p.alone {
+	if all && (p.alone || len(full) == 0) {
 		return math.MaxUint64
 	}
 	return limit
@@ -164,6 +164,13 @@ func (p *Pace) existed(at time.Time) uint64 {
 type Absent struct {
 	ID     string
 	Behind uint64 // number of entries that it isn't known to have
+}
+
+// Behind returns how many entries a member isn't known to have.
+func (p *Pace) Behind(last uint64, id string) uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return last - min(last, p.peer(id).acked)
 }
 
 // Absent returns the other full members, if all of them are away: what is acknowledged lies on this leader's disk only. last is the leader's

@@ -34,10 +34,17 @@ type Participant struct {
 	failed error
 	leader string    // the last one that was heard from
 	heard  time.Time // when
+
+	refused uint64 // votes
+
+	failing sync.Once
+	ended   chan struct{} // closed when it does nothing more
 }
 
 // New returns a participant.
-func New(o Options) *Participant { return &Participant{o: o, state: o.State} }
+func New(o Options) *Participant {
+	return &Participant{o: o, state: o.State, ended: make(chan struct{})}
+}
 
 // Report is what a participant says of itself.
 type Report struct {
@@ -45,13 +52,15 @@ type Report struct {
 	Leader string    // the last leader it heard from; "" for none since its start
 	Heard  time.Time // when
 	Failed error     // why it does nothing more
+	// Refused is the number of votes that it has refused since its start, the questions before an election included.
+	Refused uint64
 }
 
 // Report returns what lies on the participant's disk, and whom it follows.
 func (p *Participant) Report() Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return Report{p.state, p.leader, p.heard, p.failed}
+	return Report{p.state, p.leader, p.heard, p.failed, p.refused}
 }
 
 // Serve answers requests until done is closed, or the participant can't go on; then it returns why.
@@ -60,6 +69,8 @@ func (p *Participant) Serve(requests <-chan hraft.RPC, done <-chan struct{}) err
 		select {
 		case <-done:
 			return nil
+		case <-p.ended:
+			return p.Report().Failed
 		case rpc := <-requests:
 			if err := p.Answer(rpc); err != nil {
 				return err
@@ -134,9 +145,11 @@ func (p *Participant) decide(command any) (any, error) {
 		if err := p.keep(next, nil); err != nil {
 			return nil, err
 		}
+		p.count(granted)
 		return &hraft.RequestVoteResponse{RPCHeader: p.header(), Term: next.Term, Granted: granted}, nil
 	case *hraft.RequestPreVoteRequest:
 		granted := was.State.PreVote(p.ballot(was, r.RPCHeader, Ballot{Term: r.Term, Last: r.LastLogIndex, LastTerm: r.LastLogTerm}), p.o.Self)
+		p.count(granted)
 		return &hraft.RequestPreVoteResponse{RPCHeader: p.header(), Term: max(was.State.Term, r.Term), Granted: granted}, nil
 	case *hraft.TimeoutNowRequest:
 		return nil, errors.New("a witness holds no data, and never leads")
@@ -165,9 +178,33 @@ func (p *Participant) keep(next State, err error) error {
 	case err == nil:
 		p.state = next
 	case errors.Is(err, ErrHalted), errors.Is(err, errLost):
-		p.failed = err
+		p.fail(err)
 	}
 	return err
+}
+
+// Fail ends the participant.
+func (p *Participant) Fail(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fail(err)
+}
+
+// fail is called with the lock held.
+func (p *Participant) fail(err error) {
+	p.failing.Do(func() {
+		p.failed = err
+		close(p.ended)
+	})
+}
+
+// count counts refused votes.
+func (p *Participant) count(granted bool) {
+	if !granted {
+		p.mu.Lock()
+		p.refused++
+		p.mu.Unlock()
+	}
 }
 
 // errLost says that the disk failed.

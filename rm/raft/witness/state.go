@@ -154,6 +154,17 @@ func (s State) enter(e *hraft.Log) (State, error) {
 	return s, nil
 }
 
+// Replaces reports whether entries of an earlier state are gone from this one, or are others.
+func (s State) Replaces(earlier State) bool {
+	if earlier.Last == 0 {
+		return false
+	}
+	if term, known := s.termOf(earlier.Last); known {
+		return term != earlier.LastTerm()
+	}
+	return earlier.Last > s.Commit // else it was committed, and is forgotten
+}
+
 // truncate forgets the entries from an index on.
 func (s State) truncate(from uint64) State {
 	s.Runs = s.Runs[:slices.IndexFunc(append(slices.Clip(s.Runs), Run{First: from}), func(r Run) bool { return r.First >= from })]
