@@ -34,7 +34,7 @@ func (v *validation) resourceManagers() {
 		v.problem(Error, idsKey, rmPrefix+"ha.enabled is true, but no ids are set", "ids of the ResourceManagers, such as rm1,rm2,rm3")
 	case len(ids) == 1:
 		v.problem(Warning, idsKey, "a single ResourceManager can't fail over, and Hadoop's clients need two ids", "")
-	case len(ids)%2 == 0:
+	case len(ids)%2 == 0 && len(ids) > 2:
 		v.problem(Warning, idsKey, fmt.Sprintf("%d ResourceManagers don't survive the loss of more members than %d do; use an odd number", len(ids), len(ids)-1), "")
 	}
 	for i, id := range ids {
@@ -95,6 +95,9 @@ func (v *validation) ports() {
 			own, cluster = append(own, l), append(cluster, l)
 		}
 		v.clashes(own, "this ResourceManager")
+	}
+	if a, there, err := c.WitnessAddress(); there && err == nil {
+		cluster = append(cluster, listener{witnessKey, a})
 	}
 	slices.SortStableFunc(cluster, func(a, b listener) int { return strings.Compare(a.addr.String(), b.addr.String()) })
 	for i := 1; i < len(cluster); i++ {

@@ -82,6 +82,9 @@ func heddleKeys() []Key {
 		enum("heddle.log.format", "text", "format of log entries", "text", "json"),
 
 		hostport("heddle.raft.address.<id>", "0.0.0.0:8034", "raft address of the ResourceManager with that id; the host defaults to the ResourceManager's"),
+		hostport("heddle.raft.witness.address", "", "address of the witness, a third voter without data beside two ResourceManagers (heddle witness), such as zk3.example.com:8034. With it the cluster survives the loss of either ResourceManager, and of the witness"),
+		boolean("heddle.raft.witness.commit-alone", "true", "whether the leader accepts work while the other ResourceManager is away, and what is acknowledged lies on one disk only; with false nobody leads meanwhile, and clients wait"),
+		list("heddle.raft.never-lead", "", "ids of ResourceManagers that don't lead as long as another one can: they replicate and vote, and hand leadership over. For those that the folders of clients, jobs or nodes don't name"),
 		millis("heddle.raft.heartbeat-timeout-ms", "250", "silence of the leader after which a follower holds an election").min(5),
 		millis("heddle.raft.election-timeout-ms", "250", "time after which an election without a winner is repeated").min(5),
 		millis("heddle.raft.lease-timeout-ms", "200", "time after which a leader that hears from no majority steps down").min(5),

@@ -60,6 +60,8 @@ func (c *Config) Validate() Report {
 	v.resourceManagers()
 	v.ports()
 	v.raft()
+	v.witness()
+	v.neverLead()
 	v.clusterSecret()
 	v.times()
 	v.scheduler()

@@ -46,6 +46,9 @@ func (r *ResourceManager) join() error {
 				return fmt.Errorf("heddle.raft.address.%s: %w", r.id, err)
 			}
 			if err := raft.CheckListener(cfg.Listener, cfg.TLS); err != nil {
+				if missing := r.conf.MissingForTwo(); missing != "" {
+					err = fmt.Errorf("%w. With it alone, %s", err, missing)
+				}
 				return errors.Join(fmt.Errorf("heddle.raft.address.%s: %w", r.id, err), cfg.Listener.Close())
 			}
 		}

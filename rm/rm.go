@@ -336,11 +336,22 @@ func (r *ResourceManager) followTerms(ctx context.Context) error {
 
 // lead leads for one term. Its error says why it stopped leading.
 func (r *ResourceManager) lead(term context.Context) error {
+	for {
+		r.awaitFull(term)
+		alone, err := r.leadUntil(term)
+		if !alone || term.Err() != nil {
+			return err
+		}
+	}
+}
+
+// leadUntil leads until the term ends, or this member is alone and may not lead so (heddle.raft.witness.commit-alone).
+func (r *ResourceManager) leadUntil(term context.Context) (alone bool, _ error) {
 	if err := r.raft.Barrier(); err != nil {
-		return fmt.Errorf("elected, and the log can't be applied: %w", err)
+		return false, fmt.Errorf("elected, and the log can't be applied: %w", err)
 	}
 	if r.replica.Halted() != nil {
-		return nil // Run is about to end
+		return false, nil // Run is about to end
 	}
 	if r.raft.Gap() {
 		if err := skipLost(r, r.replica.Clone()); err != nil {
@@ -350,7 +361,7 @@ func (r *ResourceManager) lead(term context.Context) error {
 	state := r.replica.Clone()
 	chosen := state.Offered == r.id
 	if !chosen && r.giveWay(term, state) {
-		return nil
+		return false, nil
 	}
 	r.refreshAll()
 	l := leader.New(leader.Config{
@@ -362,7 +373,9 @@ func (r *ResourceManager) lead(term context.Context) error {
 	defer waiting.Wait()
 	ctx, cancel := context.WithCancel(term)
 	defer cancel()
-	err := l.Run(term, func() {
+	var left atomic.Bool
+	waiting.Go(func() { r.watchDisks(ctx, func() { left.Store(true); cancel() }) })
+	err := l.Run(ctx, func() {
 		r.leading.Store(l)
 		if !chosen {
 			waiting.Go(func() { r.moveHome(ctx, l) })
@@ -374,7 +387,7 @@ func (r *ResourceManager) lead(term context.Context) error {
 	})
 	r.leading.Store(nil)
 	r.log.WithError(err).Info("leading no more")
-	return err
+	return left.Load(), err
 }
 
 // disk returns how much space is left for the log.
@@ -474,6 +487,9 @@ func (r *ResourceManager) Read(f func(*ledger.State)) { r.replica.Read(f) }
 
 // VerifyLeader asks a majority whether this member still leads.
 func (r *ResourceManager) VerifyLeader() error { return r.raft.VerifyLeader() }
+
+// Trouble says what an administrator should know about the group (raft.Node).
+func (r *ResourceManager) Trouble() (oneDisk bool, say string) { return r.raft.Trouble() }
 
 // Members lists the group, and how each member is. It takes up to a second if one doesn't answer.
 func (r *ResourceManager) Members(ctx context.Context) ([]raft.MemberInfo, error) {

@@ -151,10 +151,14 @@ func tokenCancelDelay(c *conf.Config) time.Duration {
 }
 
 func raftConfig(c *conf.Config, id string) (raft.Config, error) {
+	role := "rm"
+	if id == conf.WitnessID {
+		role = "witness"
+	}
 	cfg := raft.Config{
 		ID:                id,
 		Cluster:           c.Text("yarn.resourcemanager.cluster-id"),
-		Dir:               c.StateDir("rm", id),
+		Dir:               c.StateDir(role, id),
 		Version:           conf.Version,
 		HeartbeatTimeout:  c.Duration("heddle.raft.heartbeat-timeout-ms"),
 		ElectionTimeout:   c.Duration("heddle.raft.election-timeout-ms"),
@@ -174,10 +178,18 @@ func raftConfig(c *conf.Config, id string) (raft.Config, error) {
 		}
 		cfg.Members = append(cfg.Members, raft.Member{ID: m, Address: a.String()})
 	}
+	a, there, err := c.WitnessAddress()
+	if err != nil {
+		return cfg, err
+	}
+	if there {
+		cfg.Members = append(cfg.Members, raft.Member{ID: raft.WitnessID, Address: a.String()})
+		cfg.AwaitFull = !c.Bool("heddle.raft.witness.commit-alone")
+	}
+	cfg.NeverLead = c.Strings("heddle.raft.never-lead")
 	if len(cfg.Members) == 1 {
 		cfg.HeartbeatTimeout, cfg.ElectionTimeout, cfg.LeaseTimeout = alone, alone, alone
 	}
-	var err error
 	cfg.TLS, err = raftTLS(c, id)
 	return cfg, err
 }

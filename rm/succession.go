@@ -19,6 +19,7 @@ import (
 //
 //   - the member after the one that was lost leads next (giveWay),
 //   - the first or the second leads in the long run (moveHome),
+//   - a member that clients don't name (heddle.raft.never-lead) leaves the lead to others,
 //   - and a call waits while the leader is unknown, instead of being sent away (AwaitLeadership).
 
 const (
@@ -37,21 +38,24 @@ const (
 	// homeInterval is how long the third member, or a later one, leads until it looks for one that clients find faster. Clients that have
 	// just found it get time to finish their calls.
 	homeInterval = 10 * time.Second
+	// keptInterval is how often a member that is kept from leading, and leads because the others couldn't, looks for another.
+	keptInterval = time.Second
 )
 
-// heirs returns the members that should lead instead of self, the best first.
+// heirs returns the members that should lead instead of self, the best first. ids are the members that may lead.
 func heirs(ids []string, last, offered, self string) []string {
 	if offered != "" && offered != self && slices.Contains(ids, offered) {
 		return []string{offered}
 	}
-	if last == self {
+	kept := !slices.Contains(ids, self) // from leading
+	if last == self && !kept {
 		return nil // its clients are still there
 	}
 	from := slices.Index(ids, last) + 1
 	var out []string
 	for i := range ids {
 		id := ids[(from+i)%len(ids)]
-		if id == self || id == last {
+		if id == self || id == last && !kept {
 			break
 		}
 		out = append(out, id)
@@ -68,7 +72,7 @@ func (r *ResourceManager) giveWay(term context.Context, s *ledger.State) bool {
 	if r.offers.to == nil || r.offers.leaders != s.Leaders {
 		r.offers.leaders, r.offers.to = s.Leaders, map[string]bool{}
 	}
-	for _, id := range heirs(r.conf.RMIDs(), s.Leader, s.Offered, r.id) {
+	for _, id := range heirs(r.mayLead(), s.Leader, s.Offered, r.id) {
 		if r.offers.to[id] || !r.stands(term, id) {
 			continue
 		}
@@ -107,13 +111,23 @@ func (r *ResourceManager) stands(ctx context.Context, id string) bool {
 	return err == nil
 }
 
-// moveHome hands leadership to the first or second member, if this is neither and one of them answers.
+// mayLead returns the members that aren't kept from leading, in the order in which clients try them.
+func (r *ResourceManager) mayLead() []string {
+	kept := r.conf.Strings("heddle.raft.never-lead")
+	return slices.DeleteFunc(slices.Clone(r.conf.RMIDs()), func(id string) bool { return slices.Contains(kept, id) })
+}
+
+// moveHome hands leadership to the first or second member, if this is neither and one of them answers. A member that is kept from leading
+// hands it to any other.
 func (r *ResourceManager) moveHome(ctx context.Context, l *leader.Leader) {
-	ids := r.conf.RMIDs()
-	if slices.Index(ids, r.id) < 2 {
+	home, interval := r.mayLead(), keptInterval
+	if slices.Contains(home, r.id) {
+		home, interval = home[:min(2, len(home))], homeInterval
+	}
+	if slices.Contains(home, r.id) {
 		return
 	}
-	tick := time.NewTicker(homeInterval)
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
@@ -121,7 +135,7 @@ func (r *ResourceManager) moveHome(ctx context.Context, l *leader.Leader) {
 			return
 		case <-tick.C:
 		}
-		for _, id := range ids[:2] {
+		for _, id := range home {
 			if !r.stands(ctx, id) {
 				continue
 			}

@@ -31,6 +31,10 @@ func TestHeirs(t *testing.T) {
 		{"gone", "", "rm2", []string{"rm1"}},
 		{"rm1", "rm3", "rm2", []string{"rm3"}},
 		{"rm1", "stranger", "rm3", []string{"rm2"}},
+		// rm4 is kept from leading
+		{"rm1", "", "rm4", []string{"rm2", "rm3", "rm1"}},
+		{"rm4", "", "rm4", []string{"rm1", "rm2", "rm3"}},
+		{"", "", "rm4", []string{"rm1", "rm2", "rm3"}},
 	} {
 		if d := cmp.Diff(c.want, heirs(ids, c.last, c.offered, c.self)); d != "" {
 			t.Errorf("after %q, offered to %q, elected %s: %s", c.last, c.offered, c.self, d)

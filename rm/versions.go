@@ -23,7 +23,7 @@ func (r *ResourceManager) versions(ctx context.Context) (int32, error) {
 	}
 	ids := slices.Clone(r.conf.RMIDs())
 	for _, m := range members {
-		if !slices.Contains(ids, m.ID) {
+		if !m.Witness() && !slices.Contains(ids, m.ID) { // a witness applies nothing
 			ids = append(ids, m.ID)
 		}
 	}

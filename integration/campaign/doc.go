@@ -4,6 +4,7 @@
 // campaign` runs it.
 //
 // Faults come in episodes of ten, each with its own cluster. The printed seed determines them; `-seed K -from I`
-// repeats the same faults from the I-th on. Daemons are processes, so two runs still differ in details. Every tenth
+// repeats the same faults from the I-th on. Daemons are processes, so two runs still differ in details. Every third
+// episode has two ResourceManagers and a witness instead of three ResourceManagers. Every tenth
 // episode runs in a virtual machine, where power cuts, steps of the clock, and disks that fail or delay are real.
 package main

@@ -30,6 +30,9 @@ func (k kind) weight() (string, int) { return k.name, k.parts }
 var kinds = []kind{
 	{"leader killed", 4, leader, kill, start},
 	{"follower killed", 2, follower, kill, start},
+	{"witness killed", 2, witness, kill, start},
+	{"witness frozen", 1, witness, send(syscall.SIGSTOP), send(syscall.SIGCONT)},
+	{"witness cut off", 1, witness, isolate, join},
 	{"node killed", 4, node, kill, start},
 	{"ResourceManagers killed", 2, members, kill, start},
 	{"everybody killed", 1, everybody, kill, start},
@@ -80,6 +83,15 @@ func members(s *stage, _ *rand.Rand) []string { return s.ResourceManagers }
 func everybody(s *stage, _ *rand.Rand) []string {
 	return s.Daemons()
 }
+
+// witness is the witness, or nobody in a group of three.
+func witness(s *stage, _ *rand.Rand) []string {
+	if slices.Contains(s.Daemons(), daemons.Witness) {
+		return []string{daemons.Witness}
+	}
+	return []string{}
+}
+
 func nobody(*stage, *rand.Rand) []string { return []string{} }
 
 // each turns a fault of one daemon into one of several.

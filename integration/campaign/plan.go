@@ -6,10 +6,12 @@ import (
 	"time"
 )
 
-// perEpisode is the number of faults in one cluster. Every machineEvery-th episode runs in a virtual machine.
+// perEpisode is the number of faults in one cluster. Every machineEvery-th episode runs in a virtual machine; every witnessEvery-th has two
+// ResourceManagers and a witness instead of three ResourceManagers.
 const (
 	perEpisode   = 10
 	machineEvery = 10
+	witnessEvery = 3
 )
 
 // fault is a planned fault.
@@ -29,6 +31,7 @@ func (f fault) String() string {
 type episode struct {
 	number  int
 	machine bool // runs in a virtual machine
+	witness bool // two ResourceManagers and a witness
 	faults  []fault
 }
 
@@ -41,7 +44,7 @@ func plan(seed uint64, from, to int) []episode {
 	var out []episode
 	for e := from / perEpisode; e*perEpisode < to; e++ {
 		r := random(seed, e)
-		ep := episode{number: e, machine: e%machineEvery == machineEvery-1}
+		ep := episode{number: e, machine: e%machineEvery == machineEvery-1, witness: e%witnessEvery == witnessEvery-1}
 		next := func() string { return draw(r, kinds) }
 		if ep.machine {
 			next = func() string { return draw(r, machineKinds) }

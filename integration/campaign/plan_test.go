@@ -17,10 +17,13 @@ func TestReplayedCampaignsStrikeTheSame(t *testing.T) {
 	if got := plan(8, 0, 300); reflect.DeepEqual(got, all) {
 		t.Error("another seed makes the same campaign")
 	}
-	count, machines := 0, 0
+	count, machines, witnesses := 0, 0, 0
 	for i, ep := range all {
 		if ep.machine {
 			machines++
+		}
+		if ep.witness {
+			witnesses++
 		}
 		for k, f := range ep.faults {
 			if f.Number != i*perEpisode+k {
@@ -29,8 +32,8 @@ func TestReplayedCampaignsStrikeTheSame(t *testing.T) {
 			count++
 		}
 	}
-	if count != 300 || machines != 3 {
-		t.Errorf("%d faults, %d episodes in virtual machines; there should be 300 and 3", count, machines)
+	if count != 300 || machines != 3 || witnesses != 10 {
+		t.Errorf("%d faults, %d episodes in virtual machines, %d with a witness; there should be 300, 3 and 10", count, machines, witnesses)
 	}
 }
 

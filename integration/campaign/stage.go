@@ -71,11 +71,15 @@ func siteOf(group string) map[string]string {
 }
 
 // newStage starts a cluster in a folder.
-func newStage(ctx context.Context, binary, dir string, r *rand.Rand, log func(string, ...any)) (_ *stage, err error) {
+func newStage(ctx context.Context, binary, dir string, witness bool, r *rand.Rand, log func(string, ...any)) (_ *stage, err error) {
+	resourceManagers := 3
+	if witness {
+		resourceManagers = 2
+	}
 	s := &stage{log: log, group: fmt.Sprintf("heddle-campaign-%d-%s", os.Getpid(), filepath.Base(dir)), held: map[string]bool{}}
 	s.free = sync.NewCond(&s.mu)
 	if s.Cluster, err = daemons.New(daemons.Options{
-		Binary: binary, Dir: dir, ResourceManagers: 3, NodeManagers: 2, Memory: nodeMB, Disk: diskBytes, Supervise: true, Set: siteOf(s.group),
+		Binary: binary, Dir: dir, ResourceManagers: resourceManagers, Witness: witness, NodeManagers: 2, Memory: nodeMB, Disk: diskBytes, Supervise: true, Set: siteOf(s.group),
 	}); err != nil {
 		return nil, err
 	}

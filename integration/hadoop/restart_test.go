@@ -110,6 +110,59 @@ func TestLeaderDies(t *testing.T) {
 	}
 }
 
+// Hadoop's client, ApplicationMaster and NodeManager, with a folder that names two ResourceManagers as folders for YARN do, outlive the loss of
+// either one beside a witness. With two alone, or with a third one that they don't know, they loop until they are lost.
+func TestStockDaemonsOutliveTheLossOfEitherOfTwoResourceManagers(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	if !onHeddle {
+		t.Skip("Hadoop's ResourceManagers need ZooKeeper for this")
+	}
+	o := options
+	o.ResourceManagers, o.Witness, o.HistoryServer, o.Stock = 2, true, false, "nm"
+	o.Site = maps.Clone(o.Site)
+	delete(o.Site, "yarn.resourcemanager.connect.retry-interval.ms")
+	delete(o.Site, "yarn.client.failover-sleep-base-ms")
+	l := hadooplab.Start(t, o)
+	active := func() string {
+		t.Helper()
+		leader := ""
+		await.Slowly(t, "a ResourceManager is active, and the other one answers", func() bool {
+			out, err := l.Run(t.Context(), "yarn", "rmadmin", "-getAllServiceState")
+			if err != nil || strings.Count(out, "standby") != 1 {
+				return false
+			}
+			first, _, _ := strings.Cut(out, "\n")
+			leader = "rm2"
+			if strings.Contains(first, "active") {
+				leader = "rm1"
+			}
+			return strings.Contains(out, "active")
+		})
+		return leader
+	}
+	for range 2 {
+		c, app := begin(t, l, sleeper, "-Dmapreduce.job.reduce.slowstart.completedmaps=1.0", "-m", "1", "-r", "1", "-mt", "8000", "-rt", "10")
+		await.Slowly(t, "the map runs", func() bool { return len(of(processes(t, l), app)) == 2 })
+		lost := l.Daemon("resourcemanager" + strings.TrimPrefix(active(), "rm"))
+		lost.Kill()
+		j := end(t, c, app)
+		if j.Code != 0 {
+			t.Fatalf("exit code %d\n%s", j.Code, j.Stderr)
+		}
+		if got := status(t, l, app); !strings.Contains(got, "Final-State : SUCCEEDED") {
+			t.Error(got)
+		}
+		out, err := l.Run(t.Context(), "yarn", "node", "-list")
+		if err != nil || !strings.Contains(out, "Total Nodes:1") {
+			t.Errorf("%s, %v", out, err)
+		}
+		if err := lost.Restart(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	active()
+}
+
 // TestContainersOfTheirUsers runs a job as another user than the NodeManager's, with the keys that
 // LinuxContainerExecutor has. Its logs are aggregated in the other of Hadoop's formats.
 func TestContainersOfTheirUsers(t *testing.T) {

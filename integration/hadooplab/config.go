@@ -37,6 +37,9 @@ func portNames(o Options) []string {
 			names = append(names, s+strconv.Itoa(i))
 		}
 	}
+	if o.Witness {
+		names = append(names, "witness-raft")
+	}
 	for i := 1; i <= o.NodeManagers; i++ {
 		names = append(names, fmt.Sprintf("nodemanager%d-http", i))
 	}
@@ -163,6 +166,9 @@ func (l *Lab) settings() map[string]string {
 			}
 		}
 		s["yarn.resourcemanager.ha.rm-ids"] = strings.Join(ids, ",")
+		if o.Witness {
+			s["heddle.raft.witness.address"] = at("witness-raft")
+		}
 	}
 	if o.Heddle != "" {
 		s["heddle.cgroup.root"] = "/" + cgroupOf(l.dir)

@@ -27,9 +27,11 @@ type Options struct {
 	ResourceManager bool
 	NodeManagers    int
 	HistoryServer   bool
-	// ResourceManagers is 3 or more for a highly available group rm1, rm2, …, which only Heddle has. The names of their
+	// ResourceManagers is 3 or more, or 2 with a witness, for a highly available group rm1, rm2, …, which only Heddle has. The names of their
 	// daemons are resourcemanager1, …
 	ResourceManagers int
+	// Witness adds a witness, a daemon of that name, to two ResourceManagers.
+	Witness bool
 	// Heddle is the path of a heddle binary that runs ResourceManager and NodeManagers, with the configuration that
 	// Hadoop's would have. "" stands for Hadoop's daemons.
 	Heddle string
@@ -186,6 +188,11 @@ func (l *Lab) startHDFS(ctx context.Context) error {
 func (l *Lab) startYARN(ctx context.Context) error {
 	for i := 1; i <= l.options.ResourceManagers; i++ {
 		if err := l.launchHeddle(fmt.Sprintf("resourcemanager%d", i), "rm", "--id", fmt.Sprintf("rm%d", i)); err != nil {
+			return err
+		}
+	}
+	if l.options.Witness {
+		if err := l.launchHeddle("witness", "witness"); err != nil {
 			return err
 		}
 	}

@@ -38,6 +38,9 @@ type memberList struct {
 	Leader string       `yarn:"leader"`
 	Term   int64        `yarn:"epoch"`
 	Member []memberInfo `yarn:"member"`
+
+	OneDisk bool   `yarn:"oneDisk"` // acknowledged work lies on one disk only
+	Warning string `yarn:"warning,omitempty"`
 }
 
 type memberInfo struct {
@@ -47,6 +50,7 @@ type memberInfo struct {
 	Leader  bool   `yarn:"leader"`
 	Self    bool   `yarn:"self"`
 	Voter   bool   `yarn:"voter"`
+	Witness bool   `yarn:"witness"`
 
 	Reachable bool    `yarn:"reachable"`
 	Behind    *uint64 `yarn:"behind"` // nil: it doesn't answer
@@ -56,7 +60,7 @@ type memberInfo struct {
 
 func memberInfoOf(m *raft.MemberInfo, web string) memberInfo {
 	out := memberInfo{
-		ID: m.ID, Address: m.Address, Web: web, Leader: m.Leader, Self: m.Self, Voter: m.Voter,
+		ID: m.ID, Address: m.Address, Web: web, Leader: m.Leader, Self: m.Self, Voter: m.Voter, Witness: m.Witness(),
 		Reachable: m.Reachable, Version: m.Version, Problem: m.Problem,
 	}
 	if m.Reachable {
@@ -72,6 +76,7 @@ func (s *server) members(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	out := memberList{Leader: s.Backend.LeaderID(), Term: s.View.Cluster().Epoch}
+	out.OneDisk, out.Warning = s.Backend.Trouble()
 	for i := range list {
 		// a member that the configuration lacks has no web address
 		web, _ := s.Backend.WebAddressOf(list[i].ID)

@@ -25,6 +25,7 @@ var (
 	descLeader    = desc("leader", "1 if this ResourceManager leads")
 	descReachable = desc("member_reachable", "1 if that ResourceManager answers this one, 0 if not", "member")
 	descBehind    = desc("member_behind_entries", "Entries of the leader's log that a ResourceManager's own lacks; only of those that answer", "member")
+	descOneDisk   = desc("acknowledged_on_one_disk", "1 while this ResourceManager leads with the witness alone: what it acknowledges is on its disk only")
 	descNodes     = desc("nodes", "Nodes by state", "state")
 	descApps      = desc("applications", "Applications by state; ended ones since the cluster was created", "state")
 	descSubmitted = desc("applications_submitted_total", "Applications submitted since the cluster was created")
@@ -105,6 +106,11 @@ func (c clusterCollector) members(gauge func(*prometheus.Desc, float64, ...strin
 	if err != nil {
 		return // this ResourceManager is closing
 	}
+	oneDisk := 0.0
+	if yes, _ := c.s.Backend.Trouble(); yes {
+		oneDisk = 1
+	}
+	gauge(descOneDisk, oneDisk)
 	for i := range members {
 		m := &members[i]
 		reachable := 0.0

@@ -35,6 +35,8 @@ type Backend interface {
 	WebAddressOf(id string) (string, error)
 	VerifyLeader() error
 	Members(ctx context.Context) ([]raft.MemberInfo, error)
+	// Trouble says whether acknowledged work is on one disk only, and what an administrator should know about the group, "" for nothing.
+	Trouble() (oneDisk bool, say string)
 	Transfer(ctx context.Context, to string) error
 	HA() bool
 	ID() string

@@ -203,7 +203,8 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"localized":1795284935500,"started":1795284935520,"ended":1795284950000,"live":false,"exitStatus":0},
 			{"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","applicationMaster":false,"priority":20,"granted":1795284940700,"live":true,"exitStatus":-1000,
 			"suspended":[{"from":1795284941900,"to":1795284944900,"queue":"root.short"},{"from":1795284945900,"user":"ann"}]}],"containersForgotten":3}}`),
-		"GET /ws/v1/heddle/members": say(200, jsonType, `{"members":{"leader":"rm2","epoch":3,"member":[
+		"GET /ws/v1/heddle/members": say(200, jsonType, `{"members":{"leader":"rm2","epoch":3,"oneDisk":true,"warning":"rm3 is behind by 1234: acknowledged work is on one disk only","member":[
+			{"id":"witness","raftAddress":"h9:8034","webAddress":"","leader":false,"self":false,"voter":true,"witness":true,"reachable":true,"behind":0,"version":"0.9"},
 			{"id":"rm1","raftAddress":"h1:8034","webAddress":"h1:8088","leader":false,"self":true,"voter":true,"reachable":true,"behind":1234,"version":"0.9"},
 			{"id":"rm2","raftAddress":"h2:8034","webAddress":"h2:8088","leader":true,"self":false,"voter":true,"reachable":true,"behind":0,"version":"0.9"},
 			{"id":"rm3","raftAddress":"h3:8034","webAddress":"h3:8088","leader":false,"self":false,"voter":true,"reachable":false,"problem":"rm3 at h3:8034 doesn't report its status: connection refused"},
@@ -247,11 +248,12 @@ func TestHeddlesOwnAPI(t *testing.T) {
 		{"app -timeline application_1_0003", 1, "this is YARN's ResourceManager"},
 		{"app -timeline application_x", 1, "application_x"},
 		{"rmadmin -members", 0, "        Id\t             Raft-Address\t              Web-Address\t      State\t    Behind\tVersion\n" +
+			"   witness\t                  h9:8034\t                         \t    witness\t         0\t0.9\n" +
 			"       rm1\t                  h1:8034\t                  h1:8088\t    standby\t      1234\t0.9\n" +
 			"       rm2\t                  h2:8034\t                  h2:8088\t     active\t         0\t0.9\n" +
 			"       rm3\t                  h3:8034\t                  h3:8088\tunreachable\t         -\t-\n" +
 			"       rm4\t                  h4:8034\t                  h4:8088\t    standby\t         -\t-\n" +
-			"rm3 at h3:8034 doesn't report its status: connection refused\n"},
+			"rm3 at h3:8034 doesn't report its status: connection refused\nrm3 is behind by 1234: acknowledged work is on one disk only\n"},
 	} {
 		r := run(t, web.settings(), strings.Fields(c.line)...)
 		got := r.out

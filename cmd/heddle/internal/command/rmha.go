@@ -153,8 +153,9 @@ func (s *session) members(*option.Line) error {
 	}
 	var answer struct {
 		Members struct {
-			Leader string        `json:"leader"`
-			Member []groupMember `json:"member"`
+			Leader  string        `json:"leader"`
+			Member  []groupMember `json:"member"`
+			Warning string        `json:"warning"`
 		} `json:"members"`
 	}
 	if err := c.GetInto(s, path, nil, &answer); err != nil {
@@ -169,6 +170,9 @@ func (s *session) members(*option.Line) error {
 			s.print("%s\n", m.Problem)
 		}
 	}
+	if w := answer.Members.Warning; w != "" {
+		s.print("%s\n", w)
+	}
 	return nil
 }
 
@@ -179,6 +183,7 @@ type groupMember struct {
 	Raft      string  `json:"raftAddress"`
 	Web       string  `json:"webAddress"`
 	Leader    bool    `json:"leader"`
+	Witness   bool    `json:"witness"`
 	Reachable *bool   `json:"reachable"`
 	Behind    *uint64 `json:"behind"`
 	Version   string  `json:"version"`
@@ -192,6 +197,8 @@ func (m *groupMember) state() string {
 		return "unreachable"
 	case m.Leader:
 		return "active"
+	case m.Witness:
+		return "witness"
 	}
 	return "standby"
 }

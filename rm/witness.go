@@ -1,0 +1,44 @@
+package rm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/rm/raft"
+)
+
+// Witness runs the witness of two ResourceManagers until ctx ends, or it can't go on. It opens one port, for the ResourceManagers.
+func Witness(ctx context.Context, c *conf.Config, log *logrus.Entry) error {
+	if _, there, err := c.WitnessAddress(); err != nil || !there {
+		return errors.Join(err, errors.New("this configuration has no witness: set heddle.raft.witness.address to HOST:8034 of this machine, on the ResourceManagers, too"))
+	}
+	cfg, err := raftConfig(c, conf.WitnessID)
+	if err != nil {
+		return err
+	}
+	cfg.Log = log.WithField("role", conf.WitnessID)
+	a, _, err := c.WitnessAddress()
+	if err != nil {
+		return err
+	}
+	if host := c.Text("yarn.resourcemanager.bind-host"); host != "" {
+		a.Host = host
+	}
+	if cfg.Listener, err = net.Listen("tcp", a.String()); err != nil {
+		return fmt.Errorf("heddle.raft.witness.address: %w", err)
+	}
+	if err := raft.CheckListener(cfg.Listener, cfg.TLS); err != nil {
+		return errors.Join(fmt.Errorf("heddle.raft.witness.address: %w", err), cfg.Listener.Close())
+	}
+	w, err := raft.OpenWitness(cfg)
+	if err != nil {
+		return errors.Join(err, cfg.Listener.Close())
+	}
+	cfg.Log.WithField("address", a.String()).WithField("folder", cfg.Dir).Info("witness started")
+	return w.Run(ctx)
+}
