@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// world is three ResourceManagers and those who work on them.
+// world is some ResourceManagers and those who work on them.
 type world struct {
 	*daemons.Cluster
 	*history.World
@@ -46,10 +46,15 @@ type world struct {
 // newWorld starts everybody, after the daemons' folders were prepared. They are stopped when the test ends.
 func newWorld(tb testing.TB, prepare ...func(*daemons.Cluster)) *world {
 	tb.Helper()
-	c, err := daemons.New(daemons.Options{
-		Binary: binary, Dir: tb.TempDir(), ResourceManagers: 3,
-		Set: map[string]string{"heddle.raft.snapshot-threshold": "500", "heddle.raft.snapshot-interval-ms": "500"},
-	})
+	return worldOf(tb, daemons.Options{ResourceManagers: 3}, prepare...)
+}
+
+// worldOf is newWorld with other members.
+func worldOf(tb testing.TB, o daemons.Options, prepare ...func(*daemons.Cluster)) *world {
+	tb.Helper()
+	o.Binary, o.Dir = binary, tb.TempDir()
+	o.Set = map[string]string{"heddle.raft.snapshot-threshold": "500", "heddle.raft.snapshot-interval-ms": "500"}
+	c, err := daemons.New(o)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -26,6 +26,8 @@ type Options struct {
 	Dir              string // absolute path of an existing folder for all files
 	ResourceManagers int
 	NodeManagers     int
+	// Witness adds a witness to two ResourceManagers.
+	Witness bool
 	// Set has further settings of all daemons and clients.
 	Set map[string]string
 	// NodeSet has settings of single nodes, by their names.
@@ -49,6 +51,12 @@ var (
 
 // raftKey is the key of a member's address for the other members.
 const raftKey = "heddle.raft.address"
+
+// Witness is the name of the witness, and its id in the group.
+const Witness = conf.WitnessID
+
+// witnessKey is the key of its address.
+const witnessKey = "heddle.raft.witness.address"
 
 // Cluster has the daemons and the switch between them.
 //
@@ -111,10 +119,18 @@ func New(o Options) (_ *Cluster, err error) {
 }
 
 // Daemons returns the names of all daemons, the ResourceManagers first.
-func (c *Cluster) Daemons() []string { return slices.Concat(c.ResourceManagers, c.NodeManagers) }
+func (c *Cluster) Daemons() []string { return slices.Concat(c.Members(), c.NodeManagers) }
+
+// Members returns the names of the group's members: the ResourceManagers, and the witness if there is one.
+func (c *Cluster) Members() []string {
+	if c.o.Witness {
+		return append(slices.Clone(c.ResourceManagers), Witness)
+	}
+	return c.ResourceManagers
+}
 
 func (c *Cluster) reserve() error {
-	free, release, err := ports.Free(len(c.ResourceManagers)*(len(rmKeys)+1) + len(c.NodeManagers)*len(nodeKeys))
+	free, release, err := ports.Free(1 + len(c.ResourceManagers)*(len(rmKeys)+1) + len(c.NodeManagers)*len(nodeKeys))
 	if err != nil {
 		return err
 	}
@@ -128,6 +144,7 @@ func (c *Cluster) reserve() error {
 	for _, id := range c.ResourceManagers {
 		take(id, append(slices.Clone(rmKeys), raftKey)...)
 	}
+	take(Witness, witnessKey)
 	for _, name := range c.NodeManagers {
 		take(name, nodeKeys...)
 	}
@@ -136,6 +153,11 @@ func (c *Cluster) reserve() error {
 
 // wire opens the addresses of the switch.
 func (c *Cluster) wire() error {
+	if c.o.Witness {
+		if err := c.plug.listen("", Witness, fmt.Sprintf("%s:%d", c.side(2), c.ports[Witness][witnessKey]), c.Address(Witness, witnessKey)); err != nil {
+			return err
+		}
+	}
 	for _, id := range c.ResourceManagers {
 		if err := c.plug.listen("", id, fmt.Sprintf("%s:%d", c.side(2), c.ports[id][raftKey]), c.Address(id, raftKey)); err != nil {
 			return err
@@ -225,6 +247,10 @@ func (c *Cluster) configure() error {
 		}
 		site[c.key(raftKey, id)] = fmt.Sprintf("%s:%d", c.side(2), c.ports[id][raftKey])
 		c.args[id] = []string{"rm", "--id", id, "-D", "heddle.state.dir=" + filepath.Join(c.Home(id), "state")}
+	}
+	if c.o.Witness {
+		site[witnessKey] = fmt.Sprintf("%s:%d", c.side(2), c.ports[Witness][witnessKey])
+		c.args[Witness] = []string{"witness", "-D", "heddle.state.dir=" + filepath.Join(c.Home(Witness), "state")}
 	}
 	maps.Copy(site, c.o.Set)
 	for i, name := range c.NodeManagers {
