@@ -35,14 +35,14 @@ func (c *Config) MissingForTwo() string {
 	}
 	said := "losing either of the two ResourceManagers stops the cluster: run a witness on a third machine, such as one that ZooKeeper ran on (heddle witness), and set " +
 		witnessKey + " to HOST:8034 of that machine"
-	if c.opensRaft() {
+	if opensRaft(c) {
 		said += ". Between machines they don't start without " + secretKey + ": set it to a file with the same random text on all three (head -c 32 /dev/urandom | base64), or use certificates (heddle.raft.tls.cert, .key, .ca)"
 	}
 	return said
 }
 
 // opensRaft reports whether ResourceManagers reach each other over a network, and have nothing that proves who they are.
-func (c *Config) opensRaft() bool {
+func opensRaft(c *Config) bool {
 	if c.Text(secretKey) != "" || c.Text("heddle.raft.tls.cert") != "" {
 		return false
 	}
@@ -63,7 +63,7 @@ func (v *validation) witness() {
 	}
 	if missing := c.MissingForTwo(); missing != "" {
 		v.problem(Warning, rmPrefix+"ha.rm-ids", missing, "")
-	} else if c.HAEnabled() && len(ids) > 1 && c.opensRaft() {
+	} else if c.HAEnabled() && len(ids) > 1 && opensRaft(c) {
 		v.problem(Warning, rmPrefix+"ha.rm-ids", "ResourceManagers on several machines don't start without "+secretKey+", or certificates (heddle.raft.tls.cert, .key, .ca)", "")
 	}
 	if c.Text(witnessKey) == "" {

@@ -355,7 +355,7 @@ func (r *ResourceManager) leadUntil(term context.Context) (alone bool, _ error) 
 	}
 	if r.raft.Gap() {
 		if err := skipLost(r, r.replica.Clone()); err != nil {
-			return err
+			return false, err
 		}
 	}
 	state := r.replica.Clone()

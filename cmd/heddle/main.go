@@ -2,7 +2,7 @@
 //
 // Each daemon or command has a file: rm and nm (roles.go, nm.go), mr, xargs, sim, replay, conf, bench. The commands that
 // resemble yarn's are in internal/command. A daemon's file reads its configuration, builds the parts, and runs them
-// until it is told to stop. It has no logic of its own.
+// until it is told to stop. It has no logic of its own. It is large because all flags and help texts of all roles are here.
 package main
 
 import (

@@ -41,21 +41,14 @@ func newRM(s *source) *cobra.Command {
 }
 
 func newWitness(s *source) *cobra.Command {
-	return &cobra.Command{
-		Use:   "witness",
-		Short: "Run the witness of two ResourceManagers",
-		Long: "Runs a third voter beside two ResourceManagers, at heddle.raft.witness.address. It stores which entries of their log exist,\n" +
-			"but no data, never leads, and has no port for clients. With it the cluster survives the loss of either ResourceManager.",
-		GroupID: roles,
-		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, log, err := s.loadRole()
-			if err != nil {
-				return err
-			}
-			return ended(rm.Witness(cmd.Context(), c, log))
-		},
+	run := func(cmd *cobra.Command, _ []string) error {
+		c, log, err := s.loadRole()
+		if err != nil {
+			return err
+		}
+		return ended(rm.Witness(cmd.Context(), c, log))
 	}
+	return &cobra.Command{Use: "witness", Short: "Run the witness of two ResourceManagers: a third voter without data", GroupID: roles, Args: cobra.NoArgs, RunE: run}
 }
 
 // ended returns nil if the role ended because it was told to stop.
