@@ -72,7 +72,7 @@ var skips = map[string]map[string]int{
 		"integration/frameworks/suspended_test.go": 1,
 		"integration/hadoop/pages_test.go":         1,
 		"integration/hadoop/timeline_test.go":      1,
-		"integration/hadoop/restart_test.go":     3,
+		"integration/hadoop/restart_test.go":       3,
 		"integration/hadoop/mixed_test.go":         1,
 		"integration/hadoop/suspend_test.go":       1,
 		"integration/hadoop/stages_test.go":        1,
