@@ -1,7 +1,6 @@
 package leader
 
 import (
-	"cmp"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -11,6 +10,7 @@ import (
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/hints"
 	"heddle/rm/leader/outputs"
+	"heddle/rm/leader/pastapps"
 	"heddle/rm/leader/placement"
 	"heddle/rm/leader/preemption"
 	"heddle/rm/leader/refusal"
@@ -35,6 +35,7 @@ type applications struct {
 	requests   *request.Checker
 	refusals   *startrefusal.Refusals
 	outputs    *outputs.Outputs
+	ended      pastapps.Apps
 	seq        int64 // of the last application that the scheduler has got
 }
 
@@ -140,37 +141,25 @@ func (as *applications) endApp(
 			}
 		})
 	}
+	as.ended.Add(app.ID)
 	as.forgetOld()
 }
 
 // forgetOld drops the applications that ended longest ago when there are too many, or when they take too much memory.
 func (as *applications) forgetOld() {
-	ended := len(as.work.Apps) - len(as.apps)
 	excess := as.work.Kept.Ended() - as.Settings.Bounds.EndedBytes
 	if as.Settings.Bounds.EndedBytes == 0 {
 		excess = 0
 	}
-	if ended <= as.Settings.MaxCompleted && excess <= 0 {
-		return
-	}
-	var oldest []*ledger.Application
-	for _, app := range as.work.Apps {
-		if app.State.Ended() {
-			oldest = append(oldest, app)
-		}
-	}
-	slices.SortFunc(oldest, func(a, b *ledger.Application) int {
-		return cmp.Or(cmp.Compare(a.FinishTime, b.FinishTime), a.ID.Compare(b.ID))
-	})
 	var refs []*ledgerpb.AppRef
-	for i, app := range oldest {
-		if i >= len(oldest)-as.Settings.MaxCompleted && excess <= 0 {
-			break
-		}
-		excess -= app.Bytes()
-		refs = append(refs, ledger.AppRef(app.ID))
+	for n := as.ended.Len(); n > 0 && (n > as.Settings.MaxCompleted || excess > 0); n = as.ended.Len() {
+		id := as.ended.Take()
+		excess -= as.work.Apps[id].Bytes()
+		refs = append(refs, ledger.AppRef(id))
 	}
-	as.Enter(&ledgerpb.Command{ApplicationsForgotten: &ledgerpb.ApplicationsForgotten{Apps: refs}})
+	if refs != nil {
+		as.Enter(&ledgerpb.Command{ApplicationsForgotten: &ledgerpb.ApplicationsForgotten{Apps: refs}})
+	}
 }
 
 // UpdatePriority sets an application's priority for somebody, at most the cluster's maximum, and returns what it became.

@@ -1,0 +1,43 @@
+// Package pastapps keeps the applications that have ended in the order of their ends, so that the oldest are found without a look at the others. It is pure.
+package pastapps
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/rm/ledger"
+	"heddle/yarn/records"
+)
+
+// Apps are the ended applications that the ledger has. The zero value has none.
+type Apps struct{ order []records.ApplicationID }
+
+// Begin takes those of a ledger.
+func (a *Apps) Begin(s *ledger.State) {
+	var all []*ledger.Application
+	for _, app := range s.Apps {
+		if app.State.Ended() {
+			all = append(all, app)
+		}
+	}
+	slices.SortFunc(all, func(a, b *ledger.Application) int {
+		return cmp.Or(cmp.Compare(a.FinishTime, b.FinishTime), a.ID.Compare(b.ID))
+	})
+	a.order = make([]records.ApplicationID, len(all))
+	for i, app := range all {
+		a.order[i] = app.ID
+	}
+}
+
+// Add appends an application that has just ended.
+func (a *Apps) Add(id records.ApplicationID) { a.order = append(a.order, id) }
+
+// Len is how many there are.
+func (a *Apps) Len() int { return len(a.order) }
+
+// Take takes off the one that ended longest ago. There must be one.
+func (a *Apps) Take() records.ApplicationID {
+	id := a.order[0]
+	a.order = a.order[1:]
+	return id
+}
