@@ -93,13 +93,13 @@ func (e *Enclosure) Limits() cgroup.Limits {
 func (r *Rules) compose(grant, held records.Resource, page bool) cgroup.Limits {
 	l := cgroup.Limits{Shares: float64(grant.VCores()), Pids: r.MaxPids}
 	if r.LimitMemory {
-		l.Memory = grant.MemoryMB() << 20
+		l.Memory = grant.MemoryBytes()
 	}
 	if page {
-		l.Swap = grant.MemoryMB() << 20
+		l.Swap = grant.MemoryBytes()
 	}
 	if held.MemoryMB() < grant.MemoryMB() {
-		l.High = held.MemoryMB() << 20
+		l.High = held.MemoryBytes()
 	}
 	less := held.VCores() < grant.VCores()
 	if total := r.Resource.VCores(); total > 0 && (r.StrictCPU || less) {
@@ -128,7 +128,7 @@ func (e *Enclosure) Change(grant, held records.Resource, page bool) error {
 // Fits refuses a grant below what processes have in memory and on disk: they would be ended when the latter is read. The kernel refuses by itself only
 // a limit below what is in memory. The error is EBUSY, as the kernel's.
 func (e *Enclosure) Fits(grant records.Resource) error {
-	group, limit := e.Group(), grant.MemoryMB()<<20
+	group, limit := e.Group(), grant.MemoryBytes()
 	if group == nil || !e.rules.LimitMemory || grant.MemoryMB() >= e.Size().MemoryMB() {
 		return nil
 	}

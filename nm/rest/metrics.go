@@ -37,14 +37,14 @@ func (s *Server) collectors() []prometheus.Collector {
 	add(gauge, "containers_waiting", "Containers that wait for room on the node.", func(c container.Counts) float64 { return float64(c.Waiting) })
 	add(gauge, "containers_running", "Containers that run.", func(c container.Counts) float64 { return float64(c.Running) })
 	add(gauge, "containers_suspended", "Containers that are suspended.", func(c container.Counts) float64 { return float64(c.Suspended) })
-	add(gauge, "allocated_memory_bytes", "Memory of containers that have not ended.", func(c container.Counts) float64 { return float64(c.Allocated.MemoryMB() << 20) })
+	add(gauge, "allocated_memory_bytes", "Memory of containers that have not ended.", func(c container.Counts) float64 { return float64(c.Allocated.MemoryBytes()) })
 	add(gauge, "allocated_vcores", "Virtual cores of containers that have not ended.", func(c container.Counts) float64 { return float64(c.Allocated.VCores()) })
 	out = append(out, s.suspensions()...)
 	plain := func(name, help string, value func() float64) {
 		out = append(out, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "heddle", Subsystem: "nm", Name: name, Help: help}, value))
 	}
 	plain("applications", "Applications on the node.", func() float64 { return float64(len(s.Containers.Applications())) })
-	plain("memory_bytes", "Memory that the node has for containers.", func() float64 { return float64(s.Containers.Resource().MemoryMB() << 20) })
+	plain("memory_bytes", "Memory that the node has for containers.", func() float64 { return float64(s.Containers.Resource().MemoryBytes()) })
 	plain("vcores", "Virtual cores that the node has for containers.", func() float64 { return float64(s.Containers.Resource().VCores()) })
 	plain("machine_cpu_cores", "CPU cores in use on the machine.", func() float64 { return max(0, s.Use().CPU) })
 	plain("machine_memory_bytes", "Memory in use on the machine.", func() float64 { return float64(s.Use().Memory) })

@@ -288,7 +288,7 @@ func (l *Ladder) Settle(ctx context.Context) error {
 	if err := l.p.Hold(ctx, slow, true); err != nil {
 		return err
 	}
-	switch reason, err := l.shrink(ctx, s.Held.MemoryMB()<<20); {
+	switch reason, err := l.shrink(ctx, s.Held.MemoryBytes()); {
 	case err != nil:
 		return err
 	case reason != "":
@@ -374,7 +374,7 @@ func (l *Ladder) Relieve(ctx context.Context) error {
 		return nil
 	}
 	m, err := l.p.Memory()
-	if limit := s.Holds.MemoryMB() << 20; err != nil || m.Used() < limit-limit/16 {
+	if limit := s.Holds.MemoryBytes(); err != nil || m.Used() < limit-limit/16 {
 		return err
 	}
 	return l.stop(ctx, s.Order, "it needs more memory than it is to hold, and none can be paged out: "+why)

@@ -190,7 +190,7 @@ func (as *applications) SetExpiry(id records.ApplicationID, expires int64) (int6
 			return err
 		}
 		if q, ok := as.tree.Find(app.Queue); ok && q.MaxLifetime > 0 {
-			expires = min(expires, app.SubmitTime+1000*q.MaxLifetime)
+			expires = min(expires, request.Expiry(app.SubmitTime, q.MaxLifetime))
 		}
 		as.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
 			App: ledger.AppRef(id), Expires: proto.Int64(expires),

@@ -77,7 +77,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		}
 		s.caller.Store(r.NodeCaller)
 		s.names.Store(r.Names)
-		reply.FirstLent, r.Capability = ns.loans.Register(r.Node, r.ProbePort, r.Capability, r.Lent)
+		reply.FirstLent, r.Capability = ns.loans.Register(r.Node, r.ProbePort, ns.bounded(r.Node, r.Capability), r.Lent)
 		reply.Rest = r.Capability
 		ns.registerNode(s, &r, rack)
 		return nil

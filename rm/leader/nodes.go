@@ -10,6 +10,7 @@ import (
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/noderecords"
 	"heddle/rm/leader/nodespeed"
+	"heddle/rm/leader/offer"
 	"heddle/rm/leader/opportunity"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/refusal"
@@ -60,6 +61,16 @@ func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
 	return soft
 }
 
+// bounded returns what a node counts for that offers r.
+func (ns *nodeManagers) bounded(id records.NodeID, r records.Resource) records.Resource {
+	most := offer.Bound(ns.work, id, r)
+	if most != r {
+		ns.Log.WithField("node", id).WithField("offers", ns.Settings.Types.Format(r)).WithField("counts", ns.Settings.Types.Format(most)).
+			Warn("node offers more than can be added up: check its yarn.nodemanager.resource settings and resource types")
+	}
+	return most
+}
+
 // moveRack enters a node anew in the scheduler, with its containers.
 func (ns *nodeManagers) moveRack(n *nodeSoft) {
 	node := ns.work.Nodes[n.id]
@@ -88,6 +99,7 @@ func (ns *nodeManagers) SetNodeResource(id records.NodeID, r records.Resource) e
 				return refusal.New(refusal.InvalidResource, "Invalid resource of node %v: %s", id, ns.Settings.Types.Format(r))
 			}
 		}
+		r = ns.bounded(id, r)
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(r)}})
 		ns.sched.SetCapability(n.handle, r)
 		ns.AfterCommit(func() { n.session.box.Offer(r) })

@@ -156,7 +156,7 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 		return err
 	}
 	if life > 0 {
-		cmd.Expires = as.Time() + 1000*life
+		cmd.Expires = request.Expiry(as.Time(), life)
 	}
 	as.Enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
 	as.Log.WithField("application", id).WithField("user", user).WithField("queue", path).Info("application submitted")

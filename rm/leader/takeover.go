@@ -87,6 +87,9 @@ func (l *Leader) takeNode(node *ledger.Node) {
 	if !node.Usable() && len(node.Containers) == 0 && node.State != pb.NodeState_NS_UNHEALTHY {
 		return
 	}
+	if r := l.nodeManagers.bounded(node.ID, node.Capability); r != node.Capability { // an earlier release has admitted it
+		l.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(node.ID), Capability: ledger.Amounts(r)}})
+	}
 	n := l.nodeManagers.addNode(node)
 	l.hosts.Inherit(n.id)
 	l.levels.Begin(n.id, n.handle)

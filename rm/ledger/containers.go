@@ -122,7 +122,7 @@ func finish(now int64, app *Application, c *Container, exit int32) {
 func ResourceSeconds(c *Container, now int64) records.Resource {
 	var r records.Resource
 	for i, v := range c.Resource {
-		r[i] = v * max(now-max(c.Allocated, c.Resized), 0) / 1000
+		r[i] = records.MulDiv(v, max(now-max(c.Allocated, c.Resized), 0), 1000)
 	}
 	return r
 }

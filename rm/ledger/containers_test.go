@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"math"
 	"testing"
 
 	"heddle/rm/ledger/ledgerpb"
@@ -10,6 +11,15 @@ import (
 )
 
 var task = container(1, 2, 2)
+
+// A container with very much of a type had used less than nothing after some hours.
+func TestResourceSecondsDontWrap(t *testing.T) {
+	c := &Container{Resource: records.Resource{1024, 1, 1 << 40, records.MaxAmount}}
+	const day = 24 * 60 * 60
+	if got := ResourceSeconds(c, day*1000); got != (records.Resource{1024 * day, day, day << 40, math.MaxInt64}) {
+		t.Errorf("%v", got)
+	}
+}
 
 func TestGrantIsKeptAsItCame(t *testing.T) {
 	s := world(t)

@@ -14,7 +14,8 @@ import (
 //	   their submission, and no credentials; applications that never end keep their last attempts
 //	3  levels of containers: what a container takes of its node may be less than its claim (ContainerLevelChanged)
 //	4  for whom containers are suspended, since when, how often and how long (SuspensionCause)
-//	5  to which users application ids were issued
+//	5  to which users application ids were issued; resource-seconds end at the largest number, where they wrapped (releases that have both disagree on
+//	   nothing else while a cluster is being upgraded, and nothing depends on these sums)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
 const Version = 5

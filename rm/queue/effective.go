@@ -79,7 +79,7 @@ func (e *effective) uniform(parent *Queue) {
 		if q.Unit == quantity.ByAmount {
 			least, most := q.Vector.Amounts(), q.MaximumVector.Amounts()
 			for i, n := range least {
-				s.Min[i] = int64(float64(n) * scale[i])
+				s.Min[i] = records.Whole(float64(n) * scale[i])
 			}
 			bound := parent.MaximumVector.Amounts() // as configured, else as computed
 			if parent.Parent == nil || bound.IsZero() {
@@ -151,7 +151,7 @@ func (e *effective) ratio(part, whole records.Resource) float32 {
 // times multiplies an amount with a share, rounded down as in Hadoop.
 func times(r records.Resource, share float32) (out records.Resource) {
 	for i, n := range r {
-		out[i] = int64(float64(n) * float64(share))
+		out[i] = records.Whole(float64(n) * float64(share))
 	}
 	return out
 }
@@ -177,7 +177,7 @@ func (e *effective) mixed(parent *Queue) {
 			case a.Unit == quantity.ByAmount && a.Value > 0:
 				s.Max[i] = min(int64(a.Value), above.Max[i])
 			case a.Unit == quantity.ByPercent:
-				s.Max[i] = int64(float64(above.Max[i]) * a.Value / 100)
+				s.Max[i] = records.Whole(float64(above.Max[i]) * a.Value / 100)
 			default:
 				s.Max[i] = above.Max[i]
 			}

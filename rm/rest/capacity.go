@@ -398,7 +398,7 @@ func (t *capacityTree) amLimit(q *queue.Queue) (out records.Resource) {
 
 func roundUp(n float64, step int64) int64 {
 	step = max(1, step)
-	return int64(math.Ceil(n/float64(step))) * step
+	return records.MulDiv(records.Whole(math.Ceil(n/float64(step))), step, 1)
 }
 
 func (t *capacityTree) users(u *view.QueueUse, queueLimit records.Resource) (out queueUsers) {

@@ -59,6 +59,7 @@ func TestCapacities(t *testing.T) {
 		"shared by capacity":       {two, []AppSpec{a, b}, []int{75, 25}},
 		"user limit factor":        {two, []AppSpec{a}, []int{76}},
 		"elastic":                  {with(map[string]string{"root.a.user-limit-factor": "10"}), []AppSpec{a}, []int{100}},
+		"a factor like no limit":   {with(map[string]string{"root.a.user-limit-factor": "1e15"}), []AppSpec{a}, []int{100}}, // the limit wrapped
 		"maximum of a queue":       {with(map[string]string{"root.a.user-limit-factor": "10", "root.a.maximum-capacity": "80"}), []AppSpec{a}, []int{80}},
 		"first come, first served": {two, []AppSpec{a, a}, []int{76, 0}},
 		"application priority":     {two, []AppSpec{a, {Queue: "root.a", User: "u", Priority: 1}}, []int{0, 76}},

@@ -77,7 +77,7 @@ func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares
 		MinTimeout: timeout(q.Cfg.Fair.MinTimeout), FairTimeout: timeout(q.Cfg.Fair.FairTimeout), Threshold: q.Cfg.Fair.FairThreshold,
 	}
 	for i, n := range q.Guaranteed {
-		p.MaxAM[i] = int64(float64(n) * float64(q.Cfg.MaxAMShare))
+		p.MaxAM[i] = records.Whole(float64(n) * float64(q.Cfg.MaxAMShare))
 	}
 	if q.Parent != order.Nothing && s.core.Queues[q.Parent].Inner.Rule == order.ByPriorityAndUse {
 		p.Priority = q.Cfg.Priority

@@ -132,12 +132,12 @@ func (t *queueTree) fair(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	m.SetPreemptionDisabled(!q.Fair.NoPreemption) // the wrong way round in Hadoop, and so in what its clients print
 	least, most := u.Share.Min, u.Share.Max.Min(t.total)
 	m.SetMinResourceMemory(least.MemoryMB())
-	m.SetMinResourceVCore(int32(most.VCores())) // not the least: Hadoop's QueueInfoPBImpl writes both into this field
+	m.SetMinResourceVCore(records.Int32(most.VCores())) // not the least: Hadoop's QueueInfoPBImpl writes both into this field
 	m.SetMaxResourceMemory(most.MemoryMB())
 	m.SetReservedResourceMemory(u.Reserved.Resource.MemoryMB())
-	m.SetReservedResourceVCore(int32(u.Reserved.Resource.VCores()))
+	m.SetReservedResourceVCore(records.Int32(u.Reserved.Resource.VCores()))
 	m.SetSteadyFairShareMemory(due.Steady.MemoryMB())
-	m.SetSteadyFairShareVCore(int32(due.Steady.VCores()))
+	m.SetSteadyFairShareVCore(records.Int32(due.Steady.VCores()))
 	m.SetQueueStatistics(t.statistics(q, u, most))
 	return m
 }

@@ -116,7 +116,7 @@ func ofFairShare(used, share, cluster int64) float32 {
 		return 0
 	}
 	part := float32(share) / float32(cluster)
-	if share = int64(float64(cluster) * float64(part)); share == 0 {
+	if share = records.Whole(float64(cluster) * float64(part)); share == 0 {
 		return 0
 	}
 	return float32(used) / float32(share)

@@ -35,29 +35,32 @@ func NewResource(memoryMB, vcores int64) Resource { return Resource{Memory: memo
 // MemoryMB is the amount of memory in MiB.
 func (r Resource) MemoryMB() int64 { return r[Memory] }
 
+// MemoryBytes is the amount of memory in bytes, at most the largest int64.
+func (r Resource) MemoryBytes() int64 { return MulDiv(r[Memory], 1<<20, 1) }
+
 // VCores is the number of virtual cores.
 func (r Resource) VCores() int64 { return r[VCores] }
 
-// Add returns r + o.
+// Add returns r + o. Amounts stay at the bounds of int64 where the sum would exceed them.
 func (r Resource) Add(o Resource) Resource {
 	for i := range r {
-		r[i] += o[i]
+		r[i] = plus(r[i], o[i])
 	}
 	return r
 }
 
-// Sub returns r − o; it may be negative.
+// Sub returns r − o; it may be negative. Amounts stay at the bounds of int64.
 func (r Resource) Sub(o Resource) Resource {
 	for i := range r {
-		r[i] -= o[i]
+		r[i] = minus(r[i], o[i])
 	}
 	return r
 }
 
-// Times returns n·r.
+// Times returns n·r. Amounts stay at the bounds of int64.
 func (r Resource) Times(n int64) Resource {
 	for i := range r {
-		r[i] *= n
+		r[i] = MulDiv(r[i], n, 1)
 	}
 	return r
 }
@@ -178,7 +181,7 @@ func (t ResourceTypes) Format(r Resource) string {
 func (t ResourceTypes) PB(r Resource) *pb.Resource {
 	m := &pb.Resource{}
 	m.SetMemory(r[Memory])
-	m.SetVirtualCores(int32(r[VCores]))
+	m.SetVirtualCores(Int32(r[VCores])) // as Hadoop does (ResourcePBImpl.castToIntSafely)
 	infos := make([]*pb.ResourceInformation, t.Len())
 	for i := range infos {
 		typ := t.At(i)

@@ -50,7 +50,7 @@ func (s *Settings) Want(news News) records.Resource {
 	p := s.Model.Of(max(float64(news.wait())/float64(s.Longest), quotes.Broken(news.Quotes, news.Broken)))
 	want := s.Least
 	for i := range want {
-		want[i] += int64(p * float64(s.Most[i]-s.Least[i]))
+		want[i] += records.Whole(p * float64(s.Most[i]-s.Least[i]))
 	}
 	return want
 }

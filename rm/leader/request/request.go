@@ -73,6 +73,7 @@ func (c *Checker) Normalize(r, maximum records.Resource) (records.Resource, erro
 			return r, refusal.New(refusal.InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
 				"less than 0! Requested resource type=[%s], Requested resource=%s", name, c.Types.Format(r))
 		}
+		maximum[i] = min(maximum[i], records.MaxAmount)
 		if r[i] > maximum[i] {
 			return r, refusal.New(refusal.InvalidResource, "Invalid resource request! Cannot allocate containers as requested resource is "+
 				"greater than maximum allowed allocation. Requested resource type=[%s], Requested resource=%s, maximum "+
@@ -116,6 +117,24 @@ func (c *Checker) normalized(m *pb.Resource, maximum records.Resource) (records.
 	return c.Normalize(r, maximum)
 }
 
+// What one request may have pending of each type, so that sums over all requests stay within an int64: usualAsked, or usualCount containers if that
+// is more, but never more than maxAsked. Of memory these are 64 EiB and 64 ZiB.
+const (
+	usualAsked = 1 << 46
+	usualCount = 1 << 16
+	maxAsked   = 1 << 56
+)
+
+// countable returns how many containers of a size a request may have pending. ApplicationMasters that want more ask again.
+func countable(count int32, size records.Resource) int32 {
+	for _, n := range size {
+		if n > 0 {
+			count = int32(min(int64(count), max(usualAsked/n, usualCount), max(maxAsked/n, 1)))
+		}
+	}
+	return count
+}
+
 // noLabels refuses a request for nodes with a label (Hadoop: SchedulerUtils.validateResourceRequest).
 const noLabels = "Invalid resource request, node label not enabled but request contains label expression"
 
@@ -148,7 +167,7 @@ func (c *Checker) Asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask
 			AllocationRequestID: row.GetAllocationRequestId(),
 			Name:                row.GetResourceName(),
 			Capability:          capability,
-			Count:               row.GetNumContainers(),
+			Count:               countable(row.GetNumContainers(), capability),
 			RelaxLocality:       row.GetRelaxLocality(),
 			ExecutionType:       row.GetExecutionTypeRequest().GetExecutionType(),
 		})

@@ -362,11 +362,47 @@ func TestQueuesBoundContainers(t *testing.T) {
 	}
 }
 
-// A size near the largest number isn't rounded up beyond it.
-func TestTheLargestNumberIsNotRoundedUp(t *testing.T) {
+// A size near the largest number isn't rounded up beyond it, and nothing above what sums can hold is admitted, whatever the maximum is.
+func TestTheLargestSizes(t *testing.T) {
 	now := start
-	huge := records.NewResource(math.MaxInt64-100, 1)
-	if got, err := checker(&cluster{}, &now).Normalize(huge, records.NewResource(math.MaxInt64, 1)); got != huge || err != nil {
+	huge := records.NewResource(records.MaxAmount-100, 1)
+	if got, err := checker(&cluster{}, &now).Normalize(huge, records.NewResource(math.MaxInt64, 1)); got != records.NewResource(records.MaxAmount, 1) || err != nil {
 		t.Errorf("%v, %v", got, err)
+	}
+	huge[records.Memory] = records.MaxAmount + 1
+	if _, err := checker(&cluster{}, &now).Normalize(huge, records.NewResource(math.MaxInt64, 1)); !refusal.Is(err, refusal.InvalidResource) {
+		t.Errorf("%v", err)
+	}
+}
+
+// The product of a count and a size wrapped: a request waited for less than nothing.
+func TestCountsOfHugeContainersAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		count, want int32
+		size        records.Resource
+	}{
+		{math.MaxInt32, math.MaxInt32, records.NewResource(8192, 4)},
+		{math.MaxInt32, math.MaxInt32, records.NewResource(1<<15, 0)},
+		{math.MaxInt32, 1 << 30, records.NewResource(1<<16, 1)},
+		{math.MaxInt32, usualCount, records.NewResource(1, 1<<40)},
+		{math.MaxInt32, 256, records.NewResource(1, records.MaxAmount)},
+		{7, 7, records.NewResource(records.MaxAmount, 1)},
+		{0, 0, records.NewResource(records.MaxAmount, 1)},
+	} {
+		if got := countable(c.count, c.size); got != c.want {
+			t.Errorf("%d of %v: %d, want %d", c.count, c.size, got, c.want)
+		}
+		if sum := c.size.Times(int64(countable(c.count, c.size))); max(sum[0], sum[1]) > maxAsked {
+			t.Errorf("%d of %v: %v", c.count, c.size, sum)
+		}
+	}
+}
+
+// A lifetime of very many seconds ended at once, because the date of its end wrapped.
+func TestVeryLongLifetimesDontEnd(t *testing.T) {
+	for seconds, want := range map[int64]int64{15: 15_100, math.MaxInt64: math.MaxInt64, math.MaxInt64/1000 + 1: math.MaxInt64} {
+		if got := Expiry(100, seconds); got != want {
+			t.Errorf("%d seconds end at %d", seconds, got)
+		}
 	}
 }

@@ -52,3 +52,8 @@ func CheckTags(tags []string, most, length int) error {
 	}
 	return nil
 }
+
+// Expiry is the end of a lifetime of at least 0 seconds that begins at a time, in ms since 1970. Lifetimes that are too long end as late as a date can be.
+func Expiry(begin, seconds int64) int64 {
+	return records.Resource{begin}.Add(records.Resource{seconds}.Times(1000))[0]
+}

@@ -32,9 +32,9 @@ func (l *Limit) Of(cluster, unset records.Resource) records.Resource {
 		switch {
 		case v < 0:
 		case l.shares:
-			out[i] = int64(v * float64(cluster[i]))
+			out[i] = records.Whole(v * float64(cluster[i]))
 		default:
-			out[i] = int64(v)
+			out[i] = records.Whole(v)
 		}
 	}
 	return out

@@ -76,7 +76,7 @@ func (s *Core) join(h handle.App, leaf int32) {
 	s.Users[u].Total++
 	for q := leaf; q != order.Nothing; q = s.Queues[q].Parent {
 		s.Queues[q].Total++
-		s.Queues[q].Pending = s.Queues[q].Pending.Add(a.PendingSum)
+		s.Calc.Add(&s.Queues[q].Pending, &a.PendingSum)
 	}
 	s.admit(h)
 	if a.guided {
@@ -92,7 +92,7 @@ func (s *Core) part(h handle.App) {
 	a := &s.Apps[h]
 	for q := a.Leaf; q != order.Nothing; q = s.Queues[q].Parent {
 		s.Queues[q].Total--
-		s.Queues[q].Pending = s.Queues[q].Pending.Sub(a.PendingSum)
+		s.Calc.Sub(&s.Queues[q].Pending, &a.PendingSum)
 	}
 	if a.guided {
 		s.tell(a.Leaf).Left(h)
@@ -186,7 +186,7 @@ func (s *Core) UpdateAsks(h handle.App, asks []Ask) {
 		guides{s}.toldAsked(a, asks)
 	}
 	s.unblock(a)
-	more := a.PendingSum.Sub(before)
+	more := s.Calc.Minus(&a.PendingSum, &before)
 	s.askedFor(a, &more)
 	s.settle(h)
 }
@@ -208,7 +208,7 @@ func (s *Core) ClearAsks(h handle.App) {
 	}
 	s.Demanded.Clear(&a.Set, &s.Classes)
 	a.places = 0
-	back := a.PendingSum.Times(-1)
+	back := s.Calc.Negative(&a.PendingSum)
 	s.askedFor(a, &back)
 	a.PendingSum = records.Resource{}
 	a.askFor(-a.Pending)

@@ -38,7 +38,7 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 		}
 		d = s.Demanded.Add(h, &a.Set, ask.Priority, ask.AllocationRequestID)
 	}
-	a.PendingSum = a.PendingSum.Sub(d.Capability.Times(int64(d.Pending)))
+	s.Calc.AddTimes(&a.PendingSum, &d.Capability, -int64(d.Pending))
 	if ask.Count > 0 {
 		if d.Capability != ask.Capability {
 			s.trim(d, 0)
@@ -56,7 +56,7 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 	} else {
 		s.updatePlace(d, ask)
 	}
-	a.PendingSum = a.PendingSum.Add(d.Capability.Times(int64(d.Pending)))
+	s.Calc.AddTimes(&a.PendingSum, &d.Capability, int64(d.Pending))
 	d.TryAnew()
 	s.setWhy(d, demand.Untried)
 	s.Demanded.Show(d)

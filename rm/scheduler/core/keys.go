@@ -45,5 +45,5 @@ func (s *Core) userKey(u *User) (changed bool) {
 
 // SizeWeight lets an application weigh by the logarithm of the memory that it has and asks for.
 func SizeWeight(a *App) float64 {
-	return max(1, math.Log1p(float64(a.Used[records.Memory]+a.PendingSum[records.Memory]))/math.Ln2)
+	return max(1, math.Log1p(float64(a.Used[records.Memory])+max(float64(a.PendingSum[records.Memory]), 0))/math.Ln2)
 }

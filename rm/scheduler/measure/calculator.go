@@ -53,7 +53,8 @@ func (c *Calculator) Fits(size, in *records.Resource) bool {
 	return true
 }
 
-// Add adds one amount to another in place. On hot paths it saves copies, and passes over types that there aren't.
+// Add adds one amount to another in place. It doesn't look whether the sum fits: amounts of nodes, containers and requests are bounded before the
+// scheduler gets them (records.MaxAmount), so that it does, and what was added can be taken off again. On hot paths it saves copies, and passes over types that there aren't.
 func (c *Calculator) Add(to, r *records.Resource) {
 	to[records.Memory] += r[records.Memory]
 	to[records.VCores] += r[records.VCores]
@@ -69,6 +70,20 @@ func (c *Calculator) Sub(from, r *records.Resource) {
 	for i := records.VCores + 1; i < c.Types(); i++ {
 		from[i] -= r[i]
 	}
+}
+
+// AddTimes adds n times an amount to another in place, as Add does.
+func (c *Calculator) AddTimes(to, r *records.Resource, n int64) {
+	for i := range c.Types() {
+		to[i] += n * r[i]
+	}
+}
+
+// Minus returns a − b, as Sub does.
+func (c *Calculator) Minus(a, b *records.Resource) records.Resource {
+	out := *a
+	c.Sub(&out, b)
+	return out
 }
 
 // Negative is what Add takes off an amount.
@@ -172,18 +187,18 @@ func (c *Calculator) Spent(used, room *records.Resource) bool {
 // StepUp rounds an amount up to a multiple of the smallest container. Fractions are treated as YARN's calculators do, which
 // keeps rounding errors of shares from adding a step.
 func (c *Calculator) StepUp(i int, x float64) int64 {
-	n := int64(math.Ceil(float64(float32(x))))
+	n := records.Whole(math.Ceil(float64(float32(x))))
 	if c.MemoryOnly {
-		n = int64(x + 0.5)
+		n = records.Whole(x + 0.5)
 	}
 	if m := c.Minimum[i]; m > 1 {
-		n = (n + m - 1) / m * m
+		n = (min(n, math.MaxInt64-m) + m - 1) / m * m
 	}
 	return n
 }
 
 func (c *Calculator) stepDown(i int, x float64) int64 {
-	n := int64(x + 1e-6)
+	n := records.Whole(x + 1e-6)
 	if m := c.Minimum[i]; m > 0 {
 		n = n / m * m
 	}

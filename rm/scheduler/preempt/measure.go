@@ -111,7 +111,7 @@ func (m measure) anyPositive(r records.Resource) bool {
 // scaled is an amount times a factor, cut off.
 func scaled(r records.Resource, by float64) records.Resource {
 	for i := range r {
-		r[i] = int64(float64(r[i]) * by)
+		r[i] = records.Whole(float64(r[i]) * by)
 	}
 	return r
 }
@@ -125,7 +125,7 @@ func scaledUp(r records.Resource, by float64) records.Resource {
 }
 
 // up rounds up, but what is less than a billionth over a whole number is taken for the rounding of the arithmetic.
-func up(v int64, by float64) int64 { return int64(math.Ceil(float64(v)*by - 1e-9)) }
+func up(v int64, by float64) int64 { return records.Whole(math.Ceil(float64(v)*by - 1e-9)) }
 
 // atLeast0 is an amount without its negative parts.
 func atLeast0(r records.Resource) records.Resource { return r.Max(records.Resource{}) }

@@ -41,7 +41,7 @@ func ComputeDR(request, over, cluster records.Resource) (p records.Resource) {
 		return p
 	}
 	for i := range p {
-		p[i] = min(over[i], int64(math.Ceil(float64(over[d])*float64(request[i])/float64(request[d]))))
+		p[i] = min(over[i], records.Whole(math.Ceil(float64(over[d])*float64(request[i])/float64(request[d]))))
 	}
 	return p
 }

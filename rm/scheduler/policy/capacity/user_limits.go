@@ -38,14 +38,14 @@ func (p *Policy) BoundUsers(q *core.Queue) {
 		return
 	}
 	for i := range p.s.Calc.Types() {
-		q.UserMaximum[i] = int64(math.Floor(float64(q.Capacity[i])*float64(q.Cfg.UserLimitFactor) + 1e-6))
+		q.UserMaximum[i] = records.Whole(math.Floor(float64(q.Capacity[i])*float64(q.Cfg.UserLimitFactor) + 1e-6))
 	}
 }
 
 // minimumOfUser is the part of an amount that a user gets in any case.
 func (p *Policy) minimumOfUser(q *core.Queue, of *records.Resource) (minimum records.Resource) {
 	for i := range p.s.Calc.Types() {
-		minimum[i] = int64(math.Ceil(math.Floor(float64(of[i])*float64(q.Cfg.UserLimit)+1e-6)/100 - 1e-6))
+		minimum[i] = records.Whole(math.Ceil(math.Floor(float64(of[i])*float64(q.Cfg.UserLimit)+1e-6)/100 - 1e-6))
 	}
 	return minimum
 }
@@ -80,7 +80,7 @@ func (p *Policy) userLimitOf(q *core.Queue, have *records.Resource, weights floa
 	for i := range p.s.Calc.Types() {
 		current[i] = p.s.Calc.StepUp(i, float64(p.s.Calc.Cluster[i])*max(0, q.Shares))
 		if weights > 0 {
-			limit[i] = int64(math.Ceil(float64(have[i]+p.s.Config.Minimum[i])/weights - 1e-6))
+			limit[i] = records.Whole(math.Ceil(float64(have[i]+p.s.Config.Minimum[i])/weights - 1e-6))
 		}
 	}
 	minimum := &q.UserMinimum

@@ -85,7 +85,7 @@ func (p *Policy) amLimit(leaf int32, of map[int32]*fairshare.Queue) (limit recor
 		if n == 0 {
 			n = min(headroom[i], q.Maximum[i])
 		}
-		limit[i] = int64(math.Ceil(float64(n) * float64(q.Cfg.MaxAMShare)))
+		limit[i] = records.Whole(math.Ceil(float64(n) * float64(q.Cfg.MaxAMShare)))
 	}
 	return limit
 }
