@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/awake"
 	"heddle/internal/invariants"
 	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
@@ -33,7 +34,7 @@ type replica struct {
 }
 
 func newReplica(log *logrus.Entry, halt func(error)) *replica {
-	return &replica{log: log, halt: halt, state: ledger.New()}
+	return &replica{log: log, halt: halt, state: ledger.New(), times: loop.Chronicle{Elapsed: awake.Elapsed()}}
 }
 
 // Apply implements raft.FSM. Its result is nil or an error.

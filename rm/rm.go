@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"heddle/internal/awake"
+
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
@@ -365,7 +367,7 @@ func (r *ResourceManager) leadUntil(term context.Context) (alone bool, _ error) 
 	}
 	r.refreshAll()
 	l := leader.New(leader.Config{
-		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Wall: time.Now, Past: &r.replica.times,
+		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Wall: time.Now, Elapsed: awake.Elapsed(), Past: &r.replica.times,
 		Disk: r.disk, NewKey: r.newKey, Versions: r.versions, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
 		Record: r.record, RecordedQueues: r.source,
 	})

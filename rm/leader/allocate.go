@@ -197,7 +197,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
 		division.Mark(asks, soft.long)
 		ms.sched.UpdateAsks(soft.handle, asks)
-		soft.asked.Update(asks, ms.Now().UnixMilli())
+		soft.asked.Update(asks, ms.Date().UnixMilli())
 		ms.inputs.Asked(id.App, call.Asks)
 	}
 	if call.Stages != nil {

@@ -91,6 +91,40 @@ func TestMachineThatSlept(t *testing.T) {
 	})
 }
 
+// After a standstill of a minute a lifetime of 15 s ended after 64 s, and what ended then was dated a minute too early.
+func TestLifetimesEndDuringAStandstill(t *testing.T) {
+	var stood atomic.Int64
+	run(t, func(w *world) {
+		w.depose()
+		begun := time.Now()
+		w.passes = func() time.Duration { return time.Since(begun) + time.Duration(stood.Load()) }
+		w.lead()
+		n := &peer{w: w, node: w.node(1)}
+		am := w.am(nil)
+		mortal := w.submit(func(c *pb.ApplicationSubmissionContext) {
+			to := &pb.ApplicationTimeoutMap{}
+			to.SetApplicationTimeoutType(pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME)
+			to.SetTimeout(15)
+			c.SetApplicationTimeouts([]*pb.ApplicationTimeoutMap{to})
+		})
+		w.goesOn(n, am, 3)
+		stood.Store(int64(time.Minute))
+		w.ahead.Store(stood.Load())
+		w.goesOn(n, am, 3) // nobody was silent
+		a := w.app(mortal)
+		if !a.State.Ended() {
+			t.Fatalf("the application is %v", a.State)
+		}
+		if late := a.FinishTime - a.Expires; late < 45_000 || late > 55_000 {
+			t.Errorf("it ended %d ms after its lifetime, and the standstill ended 48 s after", late)
+		}
+		w.submit(nil)
+		if off := w.Date().Sub(time.Now().Add(time.Minute)); off.Abs() > time.Second {
+			t.Errorf("dates are off by %v", off)
+		}
+	})
+}
+
 // An ApplicationMaster that is suspended for long isn't given up, and keeps what it was granted and couldn't start. Neither is it by the next leader. Once it goes on it has time
 // to speak, and only then is taken for dead.
 func TestSuspendedMastersAreNotSilent(t *testing.T) {

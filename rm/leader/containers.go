@@ -83,19 +83,22 @@ func (cs *containers) releaseAll(app *ledger.Application) {
 func (cs *containers) restore(c *ledger.Container) {
 	soft := cs.apps[c.ID.Attempt.App]
 	h := cs.sched.Restore(soft.handle, cs.nodes[c.Node].handle, c.Resource, drive.Container{
-		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: c.Allocated,
+		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: cs.onClock(c.Allocated),
 	})
 	handle(c, h)
 	cs.restoreHeld(c, h)
 	soft.nodes[c.Node] = true
 }
 
+// onClock turns a date of the ledger, in ms, into the scheduler's time, which forgives standstills.
+func (cs *containers) onClock(date int64) int64 { return date - cs.Date().Sub(cs.Now()).Milliseconds() }
+
 // restoreHeld tells the scheduler how a container was suspended so far. Those that an earlier leader has chosen resume by themselves. So do
 // those of releases that don't say for whom they were suspended, if they hold less than their claim.
 func (cs *containers) restoreHeld(c *ledger.Container, h scheduler.ContainerHandle) {
 	s, held := c.Suspension(), c.Held()
 	chosen := s.Queue != "" && c.Level != ledgerpb.Level_RUNNING || s.Times == 0 && held != c.Resource
-	times, since := int(s.Times), cmp.Or(s.Since, cs.Time())
+	times, since := int(s.Times), cs.onClock(cmp.Or(s.Since, cs.Time()))
 	if chosen {
 		times = max(times-1, 0) // this one is counted below
 	}

@@ -248,7 +248,7 @@ func New(cfg Config) *Leader {
 	l.nodeManagers.hosts, l.nodeManagers.sizes, l.nodeManagers.levels = l.hosts, l.sizes, l.levels
 	l.preempting.containers = l.containers
 	managers.opportunity = opportunity.New(c.work, opportunity.Config{
-		Settings: &cfg.Settings.Division, Levels: level.Room{Levels: levels}, Loans: c.loans, Asked: c.division.Asked, Long: c.isLong, Now: c.Now, Log: cfg.Log,
+		Settings: &cfg.Settings.Division, Levels: level.Room{Levels: levels}, Loans: c.loans, Asked: c.division.Asked, Long: c.isLong, Now: c.Date, Log: cfg.Log,
 	})
 	return l
 }

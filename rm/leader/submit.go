@@ -148,10 +148,10 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 	cmd := &ledgerpb.ApplicationSubmitted{
 		App: ledger.AppRef(id), User: user, Queue: path, Context: ctx,
 		Priority:    priority,
-		MaxAttempts: as.maxAttempts(ctx.GetMaxAppAttempts()),
+		MaxAttempts: request.MaxAttempts(ctx.GetMaxAppAttempts(), as.Settings.MaxAttempts, as.Settings.GlobalMaxAttempts),
 		AmResource:  ledger.Amounts(request.MasterSize(asks)),
 	}
-	life, err := as.lifetime(path, ctx.GetApplicationTimeouts())
+	life, err := request.Lifetime(as.tree, path, ctx.GetApplicationTimeouts())
 	if err != nil {
 		return err
 	}
@@ -170,22 +170,6 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 	return nil
 }
 
-// lifetime is how long an application may live that asks for some time, in seconds; what isn't above 0 is for ever.
-func (as *applications) lifetime(path string, asked []*pb.ApplicationTimeoutMap) (life int64, err error) {
-	for _, to := range asked {
-		if to.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
-			continue
-		}
-		if life = to.GetTimeout(); life <= 0 {
-			return 0, refusal.New(refusal.Refused, "Invalid application timeout, value=%d for type=LIFETIME", life)
-		}
-	}
-	if q, ok := as.tree.Find(path); ok {
-		return q.Lifetime(life), nil
-	}
-	return life, nil
-}
-
 // priority returns the priority of a user's application in a queue. asked is nil if the application asks for none. Only YARN's
 // CapacityScheduler has priorities; with the other schedulers the answer is 0.
 func (as *applications) priority(id records.ApplicationID, user, path string, asked *int32) (int32, error) {
@@ -202,14 +186,4 @@ func (as *applications) priority(id records.ApplicationID, user, path string, as
 			"submit/update %v for %d", user, id, p)
 	}
 	return p, nil
-}
-
-func (as *applications) maxAttempts(asked int32) int32 {
-	switch {
-	case asked <= 0:
-		return as.Settings.MaxAttempts
-	case asked > as.Settings.GlobalMaxAttempts:
-		return as.Settings.GlobalMaxAttempts
-	}
-	return asked
 }

@@ -32,9 +32,9 @@ func (l *Leader) tick() {
 	}
 	l.nodeManagers.speeds.Tell(l.sched)
 	l.levels.Repeat(now)
-	l.carried.RenewDue(now)
+	l.carried.RenewDue(l.Date())
 	if !l.justBegun(now) {
-		l.delegations.Expire(now)
+		l.delegations.Expire(l.Date())
 	}
 	l.version.Raise(now)
 	if err := l.keys.Roll(now); err != nil {
@@ -141,12 +141,13 @@ func (c *core) justBegun(now time.Time) bool { return now.Sub(c.began) < grace }
 
 // expireApps ends the applications whose lifetime is over.
 func (as *applications) expireApps(now time.Time) {
+	date := as.Date().UnixMilli()
 	for id, soft := range as.apps {
 		app := as.work.Apps[id]
 		if soft.inherited && as.justBegun(now) {
 			continue
 		}
-		if app.Expires > 0 && now.UnixMilli() >= app.Expires {
+		if app.Expires > 0 && date >= app.Expires {
 			as.kill(app, "Application is killed by ResourceManager as it has exceeded the lifetime period.")
 		}
 	}

@@ -19,6 +19,7 @@ import (
 // Loop is the leader's loop, as far as this package needs it (loop.Loop).
 type Loop interface {
 	Now() time.Time
+	Date() time.Time
 	Time() int64
 	Do(run func() error) error
 	Enter(c *ledgerpb.Command)
@@ -177,9 +178,8 @@ func (h *Hosts) Expire() {
 // leave removes a leaving node if it may go: no application that lives has, or had, a container on it, as others may
 // still fetch its outputs (Hadoop: DecommissioningNodesWatcher).
 func (h *Hosts) leave(node *ledger.Node) {
-	now := h.loop.Now()
-	trusted := !h.inherited[node.ID] || !h.cfg.JustBegun(now)
-	overdue := node.DecommissionDeadline > 0 && trusted && now.UnixMilli() >= node.DecommissionDeadline
+	trusted := !h.inherited[node.ID] || !h.cfg.JustBegun(h.loop.Now())
+	overdue := node.DecommissionDeadline > 0 && trusted && h.loop.Date().UnixMilli() >= node.DecommissionDeadline
 	if overdue || len(node.Containers) == 0 && !h.cfg.Nodes.Used(node.ID) {
 		h.cfg.Nodes.Remove(node.ID, pb.NodeState_NS_DECOMMISSIONED)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Loop is the leader's loop, as far as this package needs it (loop.Loop).
 type Loop interface {
-	Now() time.Time
+	Date() time.Time
 	Time() int64
 	Enter(c *ledgerpb.Command)
 	AfterCommit(f func())

@@ -101,7 +101,7 @@ func (ct *Carried) Add(app *ledger.Application) {
 			case ct.others == nil || !ct.others.Renews(tok.Kind):
 				continue
 			}
-			c.due = ct.loop.Now()
+			c.due = ct.loop.Date()
 			ct.all[name] = c
 		}
 		if c.apps[app.ID] {
@@ -126,7 +126,7 @@ func (ct *Carried) ownToken(c *carriedToken) bool {
 	c.id = id
 	d, ok := ct.work.Delegations[id.Sequence]
 	return ok && hmac.Equal(d.Identifier, c.token.Identifier) && hmac.Equal(d.Password, c.token.Password) &&
-		d.RenewBy >= ct.loop.Now().UnixMilli()
+		d.RenewBy >= ct.loop.Date().UnixMilli()
 }
 
 // renewOwn renews a token of ours if it has a renewer. Without one nobody may renew it, and it expires.
@@ -146,7 +146,7 @@ func (ct *Carried) renewOwn(c *carriedToken) {
 
 // nextRenewal is when to renew a token that is good until then: after nine tenths of the time.
 func (ct *Carried) nextRenewal(until time.Time) time.Time {
-	now := ct.loop.Now()
+	now := ct.loop.Date()
 	return now.Add(until.Sub(now) * 9 / 10)
 }
 
@@ -166,7 +166,7 @@ func (ct *Carried) EndApp(app records.ApplicationID) {
 			}
 		default:
 			c.failed = 0
-			c.due = ct.loop.Now().Add(ct.calls.CancelDelay)
+			c.due = ct.loop.Date().Add(ct.calls.CancelDelay)
 			if ct.calls.CancelDelay == 0 {
 				ct.cancelForeign(c)
 			}
@@ -214,7 +214,7 @@ func (ct *Carried) renewedForeign(c *carriedToken, until time.Time, err error) {
 	switch {
 	case err == nil:
 		c.failed, c.due = 0, time.Time{}
-		if until.After(ct.loop.Now()) {
+		if until.After(ct.loop.Date()) {
 			c.due = ct.nextRenewal(until)
 		}
 	case !ct.again(c, "renewing", err):
@@ -237,7 +237,7 @@ func (ct *Carried) again(c *carriedToken, what string, err error) bool {
 		return false
 	}
 	log.WithField("tries", c.failed).Warn(what + " a token in the credentials of an application failed, to be tried again")
-	c.due = ct.loop.Now().Add(ct.calls.Pause)
+	c.due = ct.loop.Date().Add(ct.calls.Pause)
 	return true
 }
 
@@ -261,7 +261,7 @@ func (ct *Carried) cancelledForeign(c *carriedToken, err error) {
 	c.asking = false
 	switch {
 	case len(c.apps) > 0: // another one has come with it
-		c.failed, c.due = 0, ct.loop.Now()
+		c.failed, c.due = 0, ct.loop.Date()
 	case err == nil || !ct.again(c, "cancelling", err):
 		delete(ct.all, c.name)
 	}

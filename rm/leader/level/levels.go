@@ -28,6 +28,7 @@ const firstVersion = 3
 // Loop is the leader's loop, as far as this package needs it (loop.Loop).
 type Loop interface {
 	Now() time.Time
+	Date() time.Time
 	Do(run func() error) error
 	Go(f func(ctx context.Context))
 	Enter(c *ledgerpb.Command)

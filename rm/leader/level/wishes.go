@@ -274,7 +274,7 @@ func (l *Levels) sinceAndFor(c *ledger.Container) string {
 	s := c.Suspension()
 	text := ""
 	if s.Since > 0 {
-		text = fmt.Sprintf(" for %d s", max(l.loop.Now().UnixMilli()-s.Since, 0)/1000)
+		text = fmt.Sprintf(" for %d s", max(l.loop.Date().UnixMilli()-s.Since, 0)/1000)
 	}
 	switch {
 	case s.Queue != "":
@@ -294,7 +294,7 @@ func (l *Levels) sinceAndFor(c *ledger.Container) string {
 func (l *Levels) countPast(c *ledger.Container) {
 	s := c.Suspension()
 	if h, ok := l.HandleOf(c); ok && s.Queue == "" && s.Since > 0 {
-		l.Scheduler.SetPast(h, int(s.Times), s.For(l.loop.Now().UnixMilli()))
+		l.Scheduler.SetPast(h, int(s.Times), s.For(l.loop.Date().UnixMilli()))
 	}
 }
 

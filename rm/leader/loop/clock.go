@@ -7,10 +7,13 @@ import (
 	"github.com/sirupsen/logrus"
 )
 
-// clock is a leadership's clock. It measures silence, deadlines and delays, and dates what is recorded. It follows the time that
-// passes, whatever happens to the clock on the wall: it never goes back, and approaches the wall clock by going a tenth faster or
-// slower, so that it makes up for an hour in ten. It goes on from the time of the leadership before, as far as the member knows that. It
-// stands still while the process does (SIGSTOP, a machine asleep, a paused virtual machine): nobody was silent while nobody listened.
+// clock is a leadership's clock. It follows the time that passes, whatever happens to the clock on the wall: it never goes back, and approaches the
+// wall clock by going a tenth faster or slower, so that it makes up for an hour in ten. It goes on from the time of the leadership before, as far as the
+// member knows that.
+//
+// It shows two times, which differ once the process has stood still (SIGSTOP, a machine asleep, a paused virtual machine). Now measures silence and
+// delays, and forgives a standstill: nobody was silent while nobody listened. Date dates what is recorded, and is for lifetimes and expiries. It jumps
+// forward after a standstill, as far as the clock on the wall has gone on meanwhile.
 type clock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // since any time; never goes back
@@ -18,7 +21,8 @@ type clock struct {
 
 	mu   sync.Mutex
 	read time.Duration // elapsed when the clock was last read
-	at   time.Time     // what it showed then
+	at   time.Time     // what Now returned then
+	lead time.Duration // of Date before Now
 }
 
 // maxPause bounds the time between two readings while the process runs: the loop reads the clock with each tick.
@@ -41,19 +45,34 @@ func newClock(wall func() time.Time, elapsed func() time.Duration, past *Chronic
 	return c
 }
 
-// Now is what the clock shows.
+// Now is the time that forgives standstills.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.advance()
+	return c.at
+}
+
+// Date is the time that doesn't. It is never before Now.
+func (c *clock) Date() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.advance()
+	return c.at.Add(c.lead)
+}
+
+// advance moves the clock to the present. The lock is held.
+func (c *clock) advance() {
 	now := c.elapsed()
-	passed := max(now-c.read, 0)
+	passed, stood := max(now-c.read, 0), time.Duration(0)
 	c.read = now
 	if passed > maxPause {
 		c.log.WithField("pause", passed).Warn("this process stood still, or its machine slept: silence in that time doesn't count")
-		passed = TickInterval
+		passed, stood = TickInterval, passed-TickInterval
 	}
 	c.at = c.at.Add(passed)
-	ahead := c.wall().Round(0).Sub(c.at)
-	c.at = c.at.Add(min(max(ahead, -passed/slew), passed/slew))
-	return c.at
+	ahead := c.wall().Round(0).Sub(c.at.Add(c.lead))
+	jump := min(max(ahead, 0), stood)
+	c.lead += jump
+	c.at = c.at.Add(min(max(ahead-jump, -passed/slew), passed/slew))
 }

@@ -66,6 +66,31 @@ func TestClockApproachesTheWall(t *testing.T) {
 	}
 }
 
+// After a standstill of a minute dates lagged for ten: they followed at a tenth of the speed.
+func TestDatesJumpAfterAStandstill(t *testing.T) {
+	const s = time.Second
+	type step struct{ elapsed, wall, now, date time.Duration }
+	for name, steps := range map[string][]step{
+		"a standstill":               {{s, s, s, s}, {60 * s, 60 * s, 2 * s, 61 * s}, {s, s, 3 * s, 62 * s}, {60 * s, 60 * s, 4 * s, 122 * s}},
+		"the wall was set meanwhile": {{60 * s, time.Hour, s + s/10, 60*s + s/10}, {s, s, 2*s + 2*s/10, 61*s + 2*s/10}},
+		"set back meanwhile":         {{60 * s, -time.Hour, 9 * s / 10, 9 * s / 10}},
+		"the wall stood still, too":  {{60 * s, s, s, s}, {s, 60 * s, 2*s + s/10, 2*s + s/10}},
+		"half of it":                 {{60 * s, 31 * s, s, 31 * s}},
+		"set, without a standstill":  {{s, time.Hour, 11 * s / 10, 11 * s / 10}},
+		"set back after it":          {{60 * s, 60 * s, s, 60 * s}, {s, -30 * s, 19 * s / 10, 60*s + 9*s/10}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWatch()
+			for i, x := range steps {
+				now := w.pass(x.elapsed, x.wall)
+				if date := w.Date().Sub(w.begun); now != x.now || date != x.date {
+					t.Errorf("step %d: it is %v, and the date %v; want %v and %v", i, now, date, x.now, x.date)
+				}
+			}
+		})
+	}
+}
+
 // A pause of the process is on record with its length; other times aren't.
 func TestPausesAreLogged(t *testing.T) {
 	w := newWatch()

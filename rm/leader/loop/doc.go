@@ -7,5 +7,6 @@
 // What only the loop changes (the working copy of the ledger, the scheduler, soft state) needs no locks. Calls that block, such as
 // those to nodes, run beside the loop, by Go, and come back through Do.
 //
-// All time comes from the loop's clock, Now, which doesn't jump when the clock on the wall does.
+// All time comes from the loop's clock, which doesn't jump when the clock on the wall does. After a standstill of the process dates (Date) jump forward,
+// and durations (Now) forgive.
 package loop

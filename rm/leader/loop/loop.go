@@ -40,7 +40,7 @@ type Hooks struct {
 	NextWake  func() int64 // when AfterEach is due before the next tick, in ms since 1970; 0 is never
 }
 
-// Loop runs operations. Do, Go, Now, InSlices and Ended are safe for concurrent use; what is the Pipeline's is for operations and hooks.
+// Loop runs operations. Do, Go, Now, Date, InSlices and Ended are safe for concurrent use; what is the Pipeline's is for operations and hooks.
 type Loop struct {
 	*pipeline.Pipeline
 	propose func(*ledgerpb.Batch) (wait func() error)
@@ -67,14 +67,17 @@ func New(cfg Config) *Loop {
 		ops:     make(chan *op, 4096),
 		ended:   make(chan struct{}),
 	}
-	l.Pipeline = pipeline.New(cfg.State, func() int64 { return l.Now().UnixMilli() }, func(command proto.Message, err error) {
+	l.Pipeline = pipeline.New(cfg.State, func() int64 { return l.Date().UnixMilli() }, func(command proto.Message, err error) {
 		cfg.Log.WithError(err).WithField("command", command).Error("the ledger refuses a command")
 	})
 	return l
 }
 
-// Now is the leadership's time.
+// Now is the leadership's time for silence and delays: time in which the process stood still doesn't count.
 func (l *Loop) Now() time.Time { return l.clock.Now() }
+
+// Date is the leadership's time of day, for what is recorded, and for lifetimes and expiries. After a standstill it is ahead of Now.
+func (l *Loop) Date() time.Time { return l.clock.Date() }
 
 // Ended is closed when the leadership is over.
 func (l *Loop) Ended() <-chan struct{} { return l.ended }

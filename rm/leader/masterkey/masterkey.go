@@ -37,6 +37,8 @@ type Keys struct {
 	loop  Loop
 	work  *ledger.State
 	began time.Time
+	// recorded is when this leadership put the latest key of a kind on record.
+	recorded map[ledgerpb.KeyKind]time.Time
 
 	committed atomic.Pointer[map[ledgerpb.KeyKind]ledger.KeyRing]
 	nm        atomic.Int32
@@ -44,7 +46,7 @@ type Keys struct {
 
 // New shows and rolls the keys of a working copy, for a leadership that begins now.
 func New(loop Loop, work *ledger.State, cfg Config) *Keys {
-	return &Keys{Config: cfg, loop: loop, work: work, began: loop.Now()}
+	return &Keys{Config: cfg, loop: loop, work: work, began: loop.Now(), recorded: map[ledgerpb.KeyKind]time.Time{}}
 }
 
 // Ring returns the committed master keys of a kind; the zero KeyRing until Publish was called and there are any.
@@ -88,7 +90,7 @@ func (k *Keys) Roll(now time.Time) error {
 				return err
 			}
 		case ring.Next.Secret != nil:
-			if k.sinceRecorded(now, ring.Next.Rolled) > k.NodeExpiry*3/2 {
+			if k.sinceRecorded(now, kind) > k.NodeExpiry*3/2 {
 				k.loop.Enter(&ledgerpb.Command{KeyActivated: &ledgerpb.KeyActivated{Kind: kind}})
 				k.Publish()
 			}
@@ -101,9 +103,10 @@ func (k *Keys) Roll(now time.Time) error {
 	return nil
 }
 
-// sinceRecorded is for how long a key has been on record, as far as this leadership can tell: another one's clock may show another time.
-func (k *Keys) sinceRecorded(now time.Time, ms int64) time.Duration {
-	if at := time.UnixMilli(ms); at.After(k.began) && !at.After(now) {
+// sinceRecorded is for how long a key has been on record, as far as this leadership can tell: another one's clock may show another time. It
+// forgives standstills, in which no node could get the key.
+func (k *Keys) sinceRecorded(now time.Time, kind ledgerpb.KeyKind) time.Duration {
+	if at, ok := k.recorded[kind]; ok {
 		return now.Sub(at)
 	}
 	return now.Sub(k.began)
@@ -116,6 +119,7 @@ func (k *Keys) roll(kind ledgerpb.KeyKind, next bool) error {
 		return fmt.Errorf("make a master key of kind %v: %w", kind, err)
 	}
 	k.loop.Enter(&ledgerpb.Command{KeyRolled: &ledgerpb.KeyRolled{Kind: kind, KeyId: id, Secret: secret, Next: next}})
+	k.recorded[kind] = k.loop.Now()
 	k.Log.WithField("kind", kind).WithField("key", id).Info("master key rolled")
 	k.Publish()
 	return nil

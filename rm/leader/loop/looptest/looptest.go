@@ -36,6 +36,9 @@ func New(t testing.TB) *Loop {
 // Now is the time of the test.
 func (l *Loop) Now() time.Time { return time.Now() }
 
+// Date is Now.
+func (l *Loop) Date() time.Time { return time.Now() }
+
 // Do runs an operation, and commits what was entered so far.
 func (l *Loop) Do(run func() error) error {
 	err := l.Operate(run)
