@@ -11,12 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"heddle/internal/awake"
-
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
+	"heddle/internal/awake"
 	"heddle/internal/connections"
 	"heddle/rm/access"
 	"heddle/rm/leader"

@@ -87,7 +87,8 @@ type server struct {
 	mux     daemon.Mux
 	handler http.Handler
 	// heartbeat is the interval of nodes' heartbeats.
-	heartbeat time.Duration
+	heartbeat    time.Duration
+	queueAnswers queueAnswers
 }
 
 // Mounts are the other handlers of the web port.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 
@@ -38,7 +39,23 @@ type schedulerType struct {
 	Info any `yarn:"schedulerInfo"`
 }
 
-func (s *server) scheduler(*yarnrest.Call) (yarnrest.Reply, error) {
+// scheduler answers with the queues. Those who ask at the same time share one answer: with ten thousand queues it has many megabytes.
+func (s *server) scheduler(c *yarnrest.Call) (yarnrest.Reply, error) {
+	of := &s.queueAnswers.json
+	if c.Format == yarnrest.XML {
+		of = &s.queueAnswers.xml
+	}
+	body := of.get(func() []byte { return s.schedulerInfo().Encode(c.Format) })
+	if body == nil {
+		return yarnrest.Reply{}, errors.New("the answer could not be built")
+	}
+	return yarnrest.Reply{Encoded: body}, nil
+}
+
+// queueAnswers are the answers of scheduler that are being built.
+type queueAnswers struct{ json, xml together[[]byte] }
+
+func (s *server) schedulerInfo() *yarnrest.Document {
 	var info any
 	switch s.Queues.Tree().Kind {
 	case queue.Fair:
@@ -48,7 +65,7 @@ func (s *server) scheduler(*yarnrest.Call) (yarnrest.Reply, error) {
 	default:
 		info = s.capacityInfo()
 	}
-	return yarnrest.OK("scheduler", yarnrest.Natural, schedulerType{info}), nil
+	return yarnrest.OK("scheduler", yarnrest.Natural, schedulerType{info}).Document
 }
 
 // fifoInfo describes YARN's FifoScheduler.

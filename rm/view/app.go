@@ -276,27 +276,17 @@ func (f *Filter) admits(a *ledger.Application) bool {
 		f.Started.admits(a.SubmitTime) && f.Finished.admits(a.FinishTime)
 }
 
-// Apps returns the applications that a filter admits, by id.
+// Apps returns the applications that a filter admits, by id. The ledger may change meanwhile.
 func (v *Viewer) Apps(f Filter) []App {
-	by := v.soft()
-	var apps []App
-	v.Source.Read(func(s *ledger.State) {
-		var admitted []*ledger.Application
-		for _, a := range s.Apps {
-			if f.admits(a) {
-				admitted = append(admitted, a)
-			}
+	by, all := v.soft(), v.Total()
+	apps := []App{}
+	v.eachApp(func(a *ledger.Application) bool {
+		if f.admits(a) {
+			apps = append(apps, v.app(a, by, all))
 		}
-		slices.SortFunc(admitted, func(a, b *ledger.Application) int { return a.ID.Compare(b.ID) })
-		if n := int64(len(admitted)); f.Limit > 0 && n > f.Limit {
-			admitted = admitted[n-f.Limit:]
-		}
-		apps = make([]App, len(admitted))
-		all := s.Capacity()
-		for i, a := range admitted {
-			apps[i] = v.app(a, by, all)
-		}
+		return f.Limit <= 0 || int64(len(apps)) < f.Limit
 	})
+	slices.Reverse(apps)
 	return apps
 }
 

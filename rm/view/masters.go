@@ -26,15 +26,14 @@ type MasterDelays struct{ Granted, Launched, Registered Delay }
 
 // Masters returns the delays of ApplicationMasters.
 func (v *Viewer) Masters() (m MasterDelays) {
-	v.Source.Read(func(s *ledger.State) {
-		for _, a := range s.Apps {
-			for _, t := range a.Attempts {
-				granted := grantedMaster(a, t)
-				m.Granted.add(t.StartTime, granted)
-				m.Launched.add(granted, t.LaunchTime)
-				m.Registered.add(t.LaunchTime, t.RegisterTime)
-			}
+	v.eachApp(func(a *ledger.Application) bool {
+		for _, t := range a.Attempts {
+			granted := grantedMaster(a, t)
+			m.Granted.add(t.StartTime, granted)
+			m.Launched.add(granted, t.LaunchTime)
+			m.Registered.add(t.LaunchTime, t.RegisterTime)
 		}
+		return true
 	})
 	return m
 }

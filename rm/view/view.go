@@ -193,19 +193,6 @@ func (v *Viewer) Metrics() Metrics {
 	v.Source.Read(func(s *ledger.State) {
 		m.Submitted, m.Assigned = s.Submitted, s.Granted.Until(now)
 		m.Completed, m.Failed, m.Killed = s.Ended[ledger.AppFinished], s.Ended[ledger.AppFailed], s.Ended[ledger.AppKilled]
-		for _, a := range s.Apps {
-			switch a.State {
-			case ledger.AppAccepted:
-				// as in YARN, an application runs from when its ApplicationMaster has a container
-				if t := a.Current(); t != nil && t.AMContainer != (records.ContainerID{}) {
-					m.Running++
-				} else {
-					m.Pending++
-				}
-			case ledger.AppRunning, ledger.AppFinishing:
-				m.Running++
-			}
-		}
 		for _, n := range s.Nodes {
 			m.Nodes[n.State]++
 			if n.Usable() {
@@ -214,6 +201,20 @@ func (v *Viewer) Metrics() Metrics {
 				m.Containers += int64(len(n.Containers))
 			}
 		}
+	})
+	v.eachApp(func(a *ledger.Application) bool {
+		switch a.State {
+		case ledger.AppAccepted:
+			// as in YARN, an application runs from when its ApplicationMaster has a container
+			if t := a.Current(); t != nil && t.AMContainer != (records.ContainerID{}) {
+				m.Running++
+			} else {
+				m.Pending++
+			}
+		case ledger.AppRunning, ledger.AppFinishing:
+			m.Running++
+		}
+		return true
 	})
 	m.Available = m.Total.Sub(m.Used)
 	if l := v.Source.Leader(); l != nil {

@@ -155,6 +155,7 @@ type Reply struct {
 	Location string
 	Document *Document
 	Text     string // sent unchanged, with the content type of the format, as in YARN
+	Encoded  []byte // a document in the call's format; several answers may share it
 	// Serve writes the whole answer, with status and headers.
 	Serve http.HandlerFunc
 
@@ -428,11 +429,11 @@ func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
 	var body []byte
 	format := c.Format
 	switch {
-	case r.Document != nil && format == XML:
-		body = r.Document.XML()
+	case r.Encoded != nil:
+		format, body = documentFormat(format), r.Encoded
 	case r.Document != nil:
-		format = JSON
-		body = r.Document.JSON()
+		format = documentFormat(format)
+		body = r.Document.Encode(format)
 	default:
 		body = []byte(r.Text)
 	}
@@ -447,6 +448,22 @@ func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
 	w.WriteHeader(r.Status)
 	// a client that is gone needs no answer
 	_, _ = w.Write(body)
+}
+
+// documentFormat is the format of a document for a call: JSON where the call's isn't one for documents.
+func documentFormat(f Format) Format {
+	if f == XML {
+		return XML
+	}
+	return JSON
+}
+
+// Encode returns the document in a format for documents.
+func (d *Document) Encode(f Format) []byte {
+	if documentFormat(f) == XML {
+		return d.XML()
+	}
+	return d.JSON()
 }
 
 // answerFootprint is the memory that an answer takes besides its bytes, mostly for a compressor.
