@@ -168,7 +168,7 @@ func (n *Node) open(fsm FSM) error {
 	conf := n.cfg.raft(n.dir.identity().serverID())
 	conf.Logger = logger
 	conf.NotifyCh = n.terms.in
-	if n.raft, err = hraft.NewRaft(conf, adapter{fsm, n}, n.log, n.log, n.snapshots, n.transport); err != nil {
+	if n.raft, err = hraft.NewRaft(conf, adapter{fsm, n}, n.log, n.log, n.keeper.Store(), n.transport); err != nil {
 		return err
 	}
 	n.memory.raft.Store(n.raft)
@@ -388,21 +388,17 @@ func (a adapter) Apply(l *hraft.Log) any {
 
 func (a adapter) Snapshot() (hraft.FSMSnapshot, error) {
 	write, err := a.FSM.Snapshot()
-	return snapshot{write, a.node.keeper}, err
+	return snapshot(write), err
 }
 
 func (a adapter) Restore(r io.ReadCloser) error {
 	return errors.Join(a.FSM.Restore(r), r.Close())
 }
 
-type snapshot struct {
-	write  func(io.Writer) error
-	keeper *compact.Keeper
-}
+type snapshot func(io.Writer) error
 
-// Persist implements hraft.FSMSnapshot.
 func (s snapshot) Persist(sink hraft.SnapshotSink) error {
-	if err := s.write(s.keeper.Sparing(sink)); err != nil {
+	if err := s(sink); err != nil {
 		return errors.Join(err, sink.Cancel())
 	}
 	return sink.Close()

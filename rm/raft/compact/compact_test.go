@@ -3,11 +3,12 @@ package compact
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+	hraft "github.com/hashicorp/raft"
 	"github.com/hashicorp/raft-wal/segment"
 	"github.com/hashicorp/raft-wal/types"
 )
@@ -51,12 +52,21 @@ func TestSizeOfALogFollowsItsEnds(t *testing.T) {
 	}
 }
 
-// A snapshot stops before it takes the space that the log needs.
+// A snapshot, also the leader's, stops before it takes the space that the log needs.
 func TestSnapshotsSpareTheLog(t *testing.T) {
 	t.Parallel()
 	left := int64(5 << 20)
-	k := &Keeper{cfg: Config{MinFree: 8 << 20, Free: func(string) (int64, error) { return left, nil }}}
-	w, piece := k.Sparing(io.Discard), make([]byte, 1<<20)
+	snapshots, err := hraft.NewFileSnapshotStoreWithLogger(t.TempDir(), 2, hclog.NewNullLogger())
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := NewKeeper(Config{MinFree: 8 << 20, Free: func(string) (int64, error) { return left, nil }}, "", NewSegments(""), nil, snapshots, nil)
+	_, transport := hraft.NewInmemTransport("")
+	w, err := k.Store().Create(1, 10, 1, hraft.Configuration{}, 1, transport)
+	if err != nil {
+		t.Fatal(err)
+	}
+	piece := make([]byte, 1<<20)
 	for i := range 8 {
 		if i == 7 {
 			left = 4<<20 - 1
@@ -65,7 +75,10 @@ func TestSnapshotsSpareTheLog(t *testing.T) {
 			t.Fatalf("after %d MB: %v", i+1, err)
 		}
 	}
-	if k.cfg.MinFree = 0; k.Sparing(io.Discard) != io.Discard {
+	if err := w.Cancel(); err != nil {
+		t.Error(err)
+	}
+	if k.cfg.MinFree = 0; k.Store() != snapshots {
 		t.Error("without a floor a snapshot is held up")
 	}
 }

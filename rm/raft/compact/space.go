@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
+	hraft "github.com/hashicorp/raft"
 	"golang.org/x/sys/unix"
 )
 
@@ -97,23 +97,37 @@ func (k *Keeper) Measure() (Space, error) {
 	return s, nil
 }
 
-// Sparing returns a writer of a snapshot. It fails with ErrNoSpace before the log finds no room for two more segments: a log that can't be
-// written ends its process.
-func (k *Keeper) Sparing(to io.Writer) io.Writer {
+// Store returns the snapshots' store for raft. Writing a snapshot, an own one or the leader's, fails with ErrNoSpace before the log finds no
+// room for two more segments: a log that can't be written ends its process.
+func (k *Keeper) Store() hraft.SnapshotStore {
 	if k.cfg.MinFree == 0 {
-		return to
+		return k.snapshots
 	}
-	return &sparing{Writer: to, keeper: k}
+	return sparing{k.snapshots, k}
 }
 
 type sparing struct {
-	io.Writer
+	hraft.SnapshotStore
+	keeper *Keeper
+}
+
+// Create implements hraft.SnapshotStore.
+func (s sparing) Create(version hraft.SnapshotVersion, index, term uint64, members hraft.Configuration, membersIndex uint64, t hraft.Transport) (hraft.SnapshotSink, error) {
+	sink, err := s.SnapshotStore.Create(version, index, term, members, membersIndex, t)
+	if err != nil {
+		return nil, err
+	}
+	return &sparingSink{SnapshotSink: sink, keeper: s.keeper}, nil
+}
+
+type sparingSink struct {
+	hraft.SnapshotSink
 	keeper *Keeper
 	since  int // bytes written since the last look
 }
 
 // Write implements io.Writer.
-func (s *sparing) Write(b []byte) (int, error) {
+func (s *sparingSink) Write(b []byte) (int, error) {
 	if s.since += len(b); s.since >= spacePiece {
 		s.since = 0
 		reserve := s.keeper.cfg.MinFree / 2
@@ -121,5 +135,5 @@ func (s *sparing) Write(b []byte) (int, error) {
 			return 0, fmt.Errorf("%w: %d MB are left, and the log needs %d MB", ErrNoSpace, free>>20, reserve>>20)
 		}
 	}
-	return s.Writer.Write(b)
+	return s.SnapshotSink.Write(b)
 }
