@@ -47,7 +47,7 @@ func nodeManagerKeys() []Key {
 
 		class(nm+"container-executor.class", "org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor", "whether containers run as the NodeManager's user (Default…) or as the submitter (Linux…)",
 			"org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor", "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"),
-		text(lce+"group", "", "group of the NodeManager"),
+		text(lce+"group", "", "group that may read users' local folders and logs, if containers run as users; the group in container-executor.cfg takes precedence. By default it is the NodeManager's own"),
 		text(lce+"nonsecure-mode.local-user", "nobody", "user of all containers while limit-users is on"),
 		boolean(lce+"nonsecure-mode.limit-users", "true", "run all containers as nonsecure-mode.local-user"),
 		text(lce+"nonsecure-mode.user-pattern", "^[_.A-Za-z0-9][-@_.A-Za-z0-9]{0,255}?[$]?$", "pattern of users who may submit applications"),

@@ -29,6 +29,7 @@ import (
 	"heddle/nm/monitor"
 	"heddle/nm/runas"
 	"heddle/nm/shorttasks"
+	"heddle/yarn/account"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -142,6 +143,9 @@ func readSettings(c *conf.Config) (settings, error) {
 	}
 	s.disksInterval = c.Duration("yarn.nodemanager.disk-health-checker.interval-ms")
 	s.scripts = healthScripts(c)
+	if s.disks.LogMode, err = logMode(c); err != nil {
+		return s, err
+	}
 	s.cgroup = cgroup.Options{Kind: cgroup.Kind(c.Text("heddle.cgroup.kind")), Root: c.Text("heddle.cgroup.root")}
 	// Containers may keep all processors busy though other programs want them too, but not crowd these out.
 	s.cgroup.Total.Shares = s.cores
@@ -215,6 +219,15 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 	owner, ignored, err := ownerOf(c, s.accounts)
 	if err != nil {
 		return container.Config{}, err
+	}
+	if owner == nil {
+		note, err := checkRoot(c, os.Geteuid())
+		if err != nil {
+			return container.Config{}, err
+		}
+		if note != "" {
+			s.notes = append(s.notes, note)
+		}
 	}
 	if len(ignored) > 0 {
 		s.notes = append(s.notes, fmt.Sprintf("These settings of %s have no effect: %s", runas.File, strings.Join(ignored, ", ")))
@@ -337,6 +350,10 @@ func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.Us
 	if err != nil {
 		return nil, nil, err
 	}
+	shared, err := sharedGroup(c, rules, account.System)
+	if err != nil {
+		return nil, nil, err
+	}
 	pattern, err := regexp.Compile(c.Text(lce + "nonsecure-mode.user-pattern"))
 	if err != nil {
 		return nil, nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
@@ -355,7 +372,7 @@ func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.Us
 			return o, nil
 		}
 		// a look-up may take long, and must not hold up containers of others
-		o, err := lookUp(name, rules, users)
+		o, err := lookUp(name, rules, users, shared)
 		if err != nil {
 			return nil, err
 		}
@@ -381,7 +398,7 @@ func uids(owner func(string) (*userfiles.User, error)) func(string) (int, error)
 }
 
 // lookUp finds a user of the operating system whom containers may run as.
-func lookUp(name string, rules runas.Rules, users *accounts) (*userfiles.User, error) {
+func lookUp(name string, rules runas.Rules, users *accounts, shared int) (*userfiles.User, error) {
 	a, err := users.Lookup(name)
 	if err != nil {
 		return nil, fmt.Errorf("containers can't run as %q: %w", name, err)
@@ -389,5 +406,5 @@ func lookUp(name string, rules runas.Rules, users *accounts) (*userfiles.User, e
 	if err := rules.Check(name, a.UID); err != nil {
 		return nil, err
 	}
-	return &userfiles.User{UID: a.UID, GID: a.GID, Groups: a.Groups}, nil
+	return &userfiles.User{UID: a.UID, GID: a.GID, Groups: a.Groups, Shared: shared}, nil
 }

@@ -234,6 +234,7 @@ func (c *Cluster) configure() error {
 		"yarn.nodemanager.resource.memory-mb":     strconv.Itoa(c.o.Memory),
 		"yarn.nodemanager.resource.cpu-vcores":    strconv.Itoa(max(1, c.o.Memory/1024)),
 		"yarn.nodemanager.delete.debug-delay-sec": "0",
+		"heddle.container.run-as-root":            "true", // where root runs the tests
 		// The folder may be on a disk that is nearly full.
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
 	}

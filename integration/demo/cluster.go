@@ -194,6 +194,8 @@ func (c *cluster) configure() error {
 		"yarn.app.mapreduce.am.staging-dir": filepath.Join(c.dir, "staging"),
 		"yarn.resourcemanager.ha.enabled":   "true", "yarn.resourcemanager.cluster-id": "demo",
 		"yarn.resourcemanager.bind-host": "127.0.0.1", "yarn.nodemanager.bind-host": "127.0.0.1",
+		// Its jobs are the ones that it submits itself, and only this machine reaches its ports.
+		"heddle.container.run-as-root": "true",
 	}
 	suspendable(common)
 	var ids []string

@@ -172,6 +172,7 @@ func (l *Lab) settings() map[string]string {
 	}
 	if o.Heddle != "" {
 		s["heddle.cgroup.root"] = "/" + cgroupOf(l.dir)
+		s["heddle.container.run-as-root"] = "true" // as Hadoop's would, where root runs the tests
 	}
 	if o.HistoryServer {
 		maps.Copy(s, map[string]string{

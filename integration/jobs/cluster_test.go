@@ -89,7 +89,8 @@ func startCluster(t testing.TB, rms, nms int, set map[string]string, hosts ...st
 		"yarn.nodemanager.resource.memory-mb":     "8192",
 		"yarn.nodemanager.delete.debug-delay-sec": "0",
 		"yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "99.5",
-		"heddle.log.level": "info",
+		"heddle.log.level":             "info",
+		"heddle.container.run-as-root": "true", // where root runs the tests
 	}
 	var ids []string
 	for i := range rms {

@@ -123,6 +123,7 @@ func (c *cluster) configure(t *testing.T, dir, profile string) map[string]string
 		{"yarn.nodemanager.webapp.address", at(6)},
 		{"yarn.nodemanager.localizer.address", at(7)},
 		{"yarn.nodemanager.resource.memory-mb", "8192"},
+		{"heddle.container.run-as-root", "true"}, // where root runs the tests
 		{"yarn.nodemanager.resource.cpu-vcores", "8"},
 		{"yarn.nodemanager.local-dirs", filepath.Join(dir, "local")},
 		{"yarn.nodemanager.log-dirs", filepath.Join(dir, "logs")},

@@ -33,6 +33,8 @@ var skips = map[string]map[string]int{
 		"integration/chaos/floods_linux_test.go":   1,
 		"integration/cli/standalone_test.go":       1,
 		"integration/faults/node_test.go":          1,
+		"integration/modes/modes_test.go":          1,
+		"integration/modes/state_test.go":          1,
 		"integration/hadoop/restart_test.go":       1, // and Hadoop a program of root's
 	},
 	"the kernel lacks a feature, or lets nobody mount": {

@@ -11,6 +11,10 @@ import (
 type User struct {
 	UID, GID int
 	Groups   []int // supplementary
+
+	// Shared is the group of the user's folders and logs, whose members may read them: the NodeManager's, not the
+	// user's own, which other users may have, too.
+	Shared int
 }
 
 // ID returns the user's uid, or Anybody for nil.
@@ -27,6 +31,15 @@ func (u *User) Want(mode fs.FileMode) Want {
 		return Want{Mode: mode, UID: Keep, GID: Keep}
 	}
 	return Want{Mode: mode, UID: u.UID, GID: u.GID}
+}
+
+// Folder describes a folder of the user's with the group Shared. A mode with fs.ModeSetgid passes the group on to what
+// is made in the folder. For nil it belongs to the daemon and has the mode alone.
+func (u *User) Folder(shared, alone fs.FileMode) Want {
+	if u == nil {
+		return u.Want(alone)
+	}
+	return Want{Mode: shared, UID: u.UID, GID: u.Shared}
 }
 
 // Pass describes a folder of the daemon's that the user's group may use with the group's permissions.

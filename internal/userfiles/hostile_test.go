@@ -115,6 +115,10 @@ func TestAFolderOfSomebodyElsesIsNotHandedOver(t *testing.T) {
 	if err := errors.Join(os.Mkdir(base+"/new", 0o700), os.Chown(base+"/his", other, other), os.Symlink("his", base+"/link")); err != nil {
 		t.Fatal(err)
 	}
+	// a user may have moved it here
+	if err := os.Chmod(base, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	want := Want{Mode: 0o710, UID: user, GID: user}
 	for _, name := range []string{"ours", "his"} {
 		if next, err := d.Make(name, want); !errors.Is(err, ErrOwner) {
@@ -139,6 +143,21 @@ func TestAFolderOfSomebodyElsesIsNotHandedOver(t *testing.T) {
 	}
 	if next, err := d.New("fresh"); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("%v, %v", next, err)
+	}
+	// where nobody else can move anything it is surely ours
+	if err := os.Chmod(base, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	next, err := d.Make("ours", Want{Mode: fs.ModeSetgid | 0o750, UID: user, GID: other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if fi, err := next.Stat(); err != nil || Owner(fi) != user || fi.Mode() != fs.ModeDir|fs.ModeSetgid|0o750 {
+		t.Errorf("ours: %v, %v", fi.Mode(), err)
+	}
+	if next, err := d.Make("his", want); !errors.Is(err, ErrOwner) {
+		t.Errorf("his: %v, %v", next, err)
 	}
 }
 

@@ -18,13 +18,13 @@ const Keep = -1
 
 // Want describes the owner and mode of a folder or file.
 type Want struct {
-	Mode     fs.FileMode // permission bits
+	Mode     fs.FileMode // permission bits, and fs.ModeSetgid for a folder
 	UID, GID int         // Keep leaves one unchanged
 }
 
 // Make makes the folder name, or takes the existing one, and returns it open. An existing folder must belong to the
-// wanted user, or be one that an earlier process made and did not get to hand over. Make refuses anything else, because
-// the user may have put it there.
+// wanted user, or be one that an earlier process made and did not get to hand over: an empty one, or one in a folder
+// that only this process's user can write to. Make refuses anything else, because the user may have put it there.
 func (d *Dir) Make(name string, want Want) (*Dir, error) {
 	err := d.mkdir(name)
 	made := err == nil
@@ -35,6 +35,9 @@ func (d *Dir) Make(name string, want Want) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !made {
+		made = d.exclusive()
+	}
 	if err := next.become(want, made); err != nil {
 		next.Close()
 		return nil, err
@@ -42,8 +45,15 @@ func (d *Dir) Make(name string, want Want) (*Dir, error) {
 	return next, nil
 }
 
-// become gives the wanted owner and mode to a folder that Make has entered.
-func (d *Dir) become(want Want, made bool) error {
+// exclusive reports whether only this process's user can make and rename entries of the folder.
+func (d *Dir) exclusive() bool {
+	fi, err := d.Stat()
+	return err == nil && Owner(fi) == os.Geteuid() && fi.Mode().Perm()&0o022 == 0
+}
+
+// become gives the wanted owner and mode to a folder that Make has entered. surely says that this program made the
+// folder, if the folder belongs to its user.
+func (d *Dir) become(want Want, surely bool) error {
 	fi, err := d.Stat()
 	if err != nil {
 		return err
@@ -54,7 +64,7 @@ func (d *Dir) become(want Want, made bool) error {
 		return nil // an earlier call or somebody else has set it up
 	case !ours:
 		return fmt.Errorf("%s: %w: uid %d, not %d", d.path, ErrOwner, Owner(fi), want.UID)
-	case !made && want.UID != Keep && want.UID != os.Geteuid():
+	case !surely && want.UID != Keep && want.UID != os.Geteuid():
 		names, err := d.names(1)
 		if err != nil {
 			return err
@@ -97,7 +107,11 @@ func (d *Dir) Set(want Want) error {
 			return d.fail("chown", err)
 		}
 	}
-	return d.fail("chmod", unix.Fchmod(d.fd, uint32(want.Mode.Perm()))) // after the chown, which clears bits; this also undoes the umask
+	mode := uint32(want.Mode.Perm())
+	if want.Mode&fs.ModeSetgid != 0 {
+		mode |= unix.S_ISGID
+	}
+	return d.fail("chmod", unix.Fchmod(d.fd, mode)) // after the chown, which clears bits; this also undoes the umask
 }
 
 // Create makes a new file that nobody else can read, and returns it open for reading and writing.

@@ -18,9 +18,6 @@ import (
 	"heddle/yarn/pb"
 )
 
-// emptyCredentials is a container_tokens file without tokens: magic, version, no tokens, no secrets.
-var emptyCredentials = []byte("HDTS\x00\x00\x00")
-
 // launch starts the container's process. Where an earlier try has left folders they are used again, as Hadoop does: a
 // program that is started anew finds what it has written.
 func (c life) launch() error {
@@ -123,14 +120,10 @@ func (c life) writeFiles(owner *userfiles.User) (workdir.Places, error) {
 	if err != nil {
 		return workdir.Places{}, err
 	}
-	tokens := context.GetTokens()
-	if len(tokens) == 0 {
-		tokens = emptyCredentials
-	}
-	if err := work.Write(launch.ScriptFile, script, owner.Want(0o700)); err != nil {
+	if err := work.Write(launch.ScriptFile, script, owner.Folder(0o700, 0o700)); err != nil {
 		return workdir.Places{}, err
 	}
-	return at, work.Write(launch.TokensFile, tokens, owner.Want(0o600))
+	return at, work.Write(launch.TokensFile, launch.Credentials(context.GetTokens()), owner.Folder(0o600, 0o600))
 }
 
 // script composes launch_container.sh.

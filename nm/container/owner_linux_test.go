@@ -55,7 +55,7 @@ func TestContainersOfAnotherUser(t *testing.T) {
 	}
 	for path, want := range map[string]uint32{
 		s.WorkDir: nobody, s.WorkDir + "/tmp": nobody, s.WorkDir + "/launch_container.sh": nobody, s.WorkDir + "/container_tokens": nobody,
-		s.LogDirs[0]: nobody, filepath.Dir(s.LogDirs[0]): 0,
+		s.LogDirs[0]: nobody, filepath.Dir(s.LogDirs[0]): nobody,
 	} {
 		if got := uid(path); got != want {
 			t.Errorf("%s belongs to %d", path, got)

@@ -4,6 +4,7 @@
 package disks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,10 @@ type Config struct {
 	MaxUsedPercent float64 // ….max-disk-utilization-per-disk-percentage (90); 0 or 100: no limit
 	LowUsedPercent float64 // ….disk-utilization-watermark-low-per-disk-percentage: a full disk is good again from here; 0: MaxUsedPercent
 	MinFreeMB      int64   // ….min-free-space-per-disk-mb (0)
+
+	// LogMode is the mode of containers' log folders where these are the NodeManager's
+	// (yarn.nodemanager.default-container-executor.log-dirs.permissions); 0: 0710.
+	LogMode os.FileMode
 
 	Patience time.Duration // how long a disk may take to answer; 0: 10 s
 }
@@ -99,6 +104,9 @@ func newFolders(name string, paths []string) *Folders {
 	}
 	return l
 }
+
+// LogMode returns the mode of containers' log folders where these are the NodeManager's.
+func (d *Disks) LogMode() os.FileMode { return cmp.Or(d.cfg.LogMode, 0o710) }
 
 // patience is the default of Config.Patience.
 const patience = 10 * time.Second

@@ -37,6 +37,14 @@ const (
 	DirectoryInfo = "directory.info"
 )
 
+// Credentials returns the content of container_tokens: tokens, or a file without any (magic, version, no tokens, no secrets).
+func Credentials(tokens []byte) []byte {
+	if len(tokens) == 0 {
+		return []byte("HDTS\x00\x00\x00")
+	}
+	return tokens
+}
+
 // Bytes returns the script. It fails for a link with an absolute name or a relative target.
 func (s Script) Bytes() ([]byte, error) {
 	var b strings.Builder

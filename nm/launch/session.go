@@ -43,6 +43,10 @@ code=$?
 echo "exit $code" >&4
 exit $code`
 
+// userUmask is what precedes the keeper of a container that runs as its user, as in Hadoop's container-executor: files that
+// the container makes are hidden from everybody but the user and their group. Other containers inherit the NodeManager's.
+const userUmask = "umask 0027\n"
+
 // statusSize is the size of a status file in bytes: two lines and a reserve. Whatever is behind that isn't read.
 const statusSize = 64
 
@@ -105,7 +109,11 @@ func (s *Session) start() (err error) {
 	}
 	defer wait.Close()
 
-	cmd := exec.Command(bash, "-c", keeper, s.spec.Script)
+	text := keeper
+	if s.spec.Credential != nil {
+		text = userUmask + keeper
+	}
+	cmd := exec.Command(bash, "-c", text, s.spec.Script)
 	cmd.Dir = s.spec.WorkDir
 	cmd.Env = []string{cgroup.Marker + "=" + s.spec.ID}
 	cmd.Stdout, cmd.Stderr = output, output

@@ -76,7 +76,7 @@ func (d *download) into(ctx context.Context, parent *userfiles.Dir, slot string)
 	if size, err = d.settle(dir, at.Name()); err != nil {
 		return 0, err
 	}
-	if err := dir.Set((*userfiles.User)(nil).Want(0o755)); err != nil {
+	if err := dir.Set(d.owner.Want(0o755)); err != nil {
 		return 0, err
 	}
 	return size, parent.Rename(tmp, parent, slot)

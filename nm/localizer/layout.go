@@ -1,7 +1,10 @@
 package localizer
 
 import (
+	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -29,26 +32,32 @@ func AppDir(dir, user string, app records.ApplicationID) string {
 
 // step is one directory on the way from a local directory to a cache.
 type step struct {
-	name  string
-	mode  fs.FileMode // if it has to be made
-	group bool        // it is handed to the user's group
-	owner bool        // it is handed to the user
+	name string
+	mode fs.FileMode // if it has to be made
+	user fs.FileMode // if it is made for a user, whom it then belongs to; 0: it is the NodeManager's
 }
 
-// cacheSteps leads to the cache of s. Where containers run as other users, these can pass through the directories that lead to
-// their caches but not rename anything in them; only the application's own directory is theirs.
+// Modes of the directories that are users' where containers run as these. They are those that Hadoop's container-executor
+// and its localizer leave: only the user and the NodeManager's group can enter, and directories pass the group on.
+const (
+	userMode  = fs.ModeSetgid | 0o750
+	cacheMode = fs.FileMode(0o710)
+)
+
+// cacheSteps leads to the cache of s. Where containers run as other users, all directories from the user's own on are
+// the user's. Their modes for the NodeManager alone are those of Hadoop's DefaultContainerExecutor.
 func (s scope) cacheSteps() []step {
 	if s.visibility == Public {
 		return []step{{name: FileCache, mode: 0o755}}
 	}
-	steps := []step{{name: UserCache, mode: 0o755}, {name: s.user, mode: 0o750, group: true}}
+	steps := []step{{name: UserCache, mode: 0o755}, {name: s.user, mode: 0o750, user: userMode}}
 	if s.visibility == Private {
-		return append(steps, step{name: FileCache, mode: 0o710, group: true})
+		return append(steps, step{name: FileCache, mode: 0o710, user: cacheMode})
 	}
 	return append(steps,
-		step{name: AppCache, mode: 0o710, group: true},
-		step{name: s.app.String(), mode: 0o710, group: true, owner: true},
-		step{name: FileCache, mode: 0o710, group: true})
+		step{name: AppCache, mode: 0o710, user: userMode},
+		step{name: s.app.String(), mode: 0o710, user: userMode},
+		step{name: FileCache, mode: 0o710, user: cacheMode})
 }
 
 // cacheDir is where steps lead.
@@ -77,6 +86,9 @@ func descend(dir string, steps []step, o *userfiles.User) (*userfiles.Dir, error
 	}
 	for _, s := range steps {
 		next, err := d.Make(s.name, s.want(o))
+		if errors.Is(err, userfiles.ErrOwner) && s.user != 0 {
+			next, err = ofEarlierRelease(d, s.name)
+		}
 		d.Close()
 		if err != nil {
 			return nil, err
@@ -86,14 +98,29 @@ func descend(dir string, steps []step, o *userfiles.User) (*userfiles.Dir, error
 	return d, nil
 }
 
-func (s step) want(o *userfiles.User) userfiles.Want {
-	switch {
-	case s.owner:
-		return o.Want(s.mode)
-	case s.group:
-		return o.Pass(s.mode)
+// ofEarlierRelease opens a directory on the way to a user's cache that belongs to the NodeManager: earlier releases kept
+// these, and let the user's group pass. It stays as it is, because the user may have moved it to where it is.
+func ofEarlierRelease(d *userfiles.Dir, name string) (*userfiles.Dir, error) {
+	next, err := d.Enter(name)
+	if err != nil {
+		return nil, err
 	}
-	return (*userfiles.User)(nil).Want(s.mode)
+	fi, err := next.Stat()
+	if err == nil && userfiles.Owner(fi) != os.Geteuid() {
+		err = fmt.Errorf("%s: %w: uid %d", next.Name(), userfiles.ErrOwner, userfiles.Owner(fi))
+	}
+	if err != nil {
+		next.Close()
+		return nil, err
+	}
+	return next, nil
+}
+
+func (s step) want(o *userfiles.User) userfiles.Want {
+	if s.user == 0 {
+		o = nil
+	}
+	return o.Folder(s.user, s.mode)
 }
 
 // slotSteps leads to sub-directory sub of the cache of s, "" for the cache itself.

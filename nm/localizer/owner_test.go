@@ -26,7 +26,7 @@ func nobody(t *testing.T) *userfiles.User {
 	}
 	uid, _ := strconv.Atoi(u.Uid)
 	gid, _ := strconv.Atoi(u.Gid)
-	return &userfiles.User{UID: uid, GID: gid, Groups: []int{gid}}
+	return &userfiles.User{UID: uid, GID: gid, Groups: []int{gid}, Shared: 4343}
 }
 
 func newOwnedNode(t *testing.T) (*node, *userfiles.User) {
@@ -67,14 +67,23 @@ func TestFilesBelongToTheUser(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	// What leads there is the NodeManager's, so that the user can't put something else in its place.
-	for p := filepath.Dir(got); p != filepath.Dir(n.src); p = filepath.Dir(p) {
+	// What leads to the user's own directory is the NodeManager's, and only the user and the NodeManager's group enter that.
+	own := UserDir(n.dirs[0], "alice")
+	for p := filepath.Dir(own); p != filepath.Dir(n.src); p = filepath.Dir(p) {
 		if uid, _ := ownerOf(t, p); uid != 0 {
 			t.Errorf("%s belongs to uid %d", p, uid)
 		}
 	}
-	if uid, _ := ownerOf(t, dirs[0]); uid != o.UID {
-		t.Errorf("the application's directory belongs to uid %d", uid)
+	for p, want := range map[string]fs.FileMode{
+		own: fs.ModeSetgid | 0o750, filepath.Join(own, FileCache): 0o710, dirs[0]: fs.ModeSetgid | 0o750, filepath.Join(dirs[0], FileCache): 0o710,
+	} {
+		fi, err := os.Lstat(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if uid, gid := ownerOf(t, p); uid != o.UID || gid != o.Shared || fi.Mode() != fs.ModeDir|want {
+			t.Errorf("%s: %v of %d:%d", p, fi.Mode(), uid, gid)
+		}
 	}
 	// The user gets at his files, and at nothing else.
 	err = userfiles.As(o, func() error {
@@ -84,9 +93,13 @@ func TestFilesBelongToTheUser(t *testing.T) {
 	if err != nil {
 		t.Errorf("the user cannot read his own file: %v", err)
 	}
-	err = userfiles.As(o, func() error { return os.Rename(filepath.Dir(got), filepath.Dir(got)+"x") })
+	// Others of the user's own group don't.
+	err = userfiles.As(&userfiles.User{UID: 4242, GID: o.GID}, func() error {
+		_, err := os.ReadDir(own)
+		return err
+	})
 	if !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("the user could rename a slot: %v", err)
+		t.Errorf("another user of the group could list the user's directory: %v", err)
 	}
 	pub := n.get(container(1, 1), "alice", n.file("pub", "p", Public))
 	if uid, _ := ownerOf(t, pub); uid != 0 {

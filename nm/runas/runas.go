@@ -36,6 +36,7 @@ type Rules struct {
 	MinUID  int      // users with a lower id are refused,
 	Allowed []string // except for these
 	Banned  []string // refused whatever their ids
+	Group   string   // of users' folders (yarn.nodemanager.linux-container-executor.group in the file); "" if it isn't set there
 }
 
 // Default returns Hadoop's rules without any settings.
@@ -171,7 +172,8 @@ func (r *Rules) set(key, value string) (effective bool, err error) {
 		r.Banned = names(value)
 	case allowedKey:
 		r.Allowed = names(value)
-	case "yarn.nodemanager.linux-container-executor.group": // for Hadoop's program
+	case "yarn.nodemanager.linux-container-executor.group":
+		r.Group = value
 	default:
 		return false, nil
 	}

@@ -19,6 +19,13 @@ const (
 	OutputFile = "output" // output of the shells around the container; in Places.Private
 )
 
+// Modes of the folders of a container that runs as its user. They are those that Hadoop's container-executor leaves: other
+// users of the user's group can't enter, and the NodeManager's group can read logs.
+const (
+	workMode = os.ModeSetgid | 0o710
+	logsMode = os.ModeSetgid | 0o750
+)
+
 // Places are the folders of a container.
 type Places struct {
 	Work    string   `json:"work"`
@@ -55,7 +62,7 @@ func Make(d *disks.Disks, user string, id records.ContainerID, owner *userfiles.
 	}
 	for _, l := range d.Logs.Writable() {
 		dir := filepath.Join(AppLogs(l, app), name)
-		if err := makeLogs(l, app, name, owner); err != nil {
+		if err := makeLogs(l, app, name, owner.Folder(logsMode, d.LogMode())); err != nil {
 			if l == log {
 				return Places{}, nil, fmt.Errorf("log folder: %w", err)
 			}
@@ -81,10 +88,9 @@ func makePrivate(local string, app records.ApplicationID, name string) error {
 	return makeIn(local, []folderStep{{localizer.NMPrivate, ours(0o700)}, {app.String(), ours(0o755)}, {name, ours(0o755)}})
 }
 
-// makeLogs makes a container's log folder and its parent, the application's. The parent belongs to the NodeManager, so
-// that the user can't rename its entries.
-func makeLogs(logs string, app records.ApplicationID, name string, owner *userfiles.User) error {
-	return makeIn(logs, []folderStep{{app.String(), owner.Pass(0o710)}, {name, owner.Want(0o710)}})
+// makeLogs makes a container's log folder and its parent, the application's.
+func makeLogs(logs string, app records.ApplicationID, name string, want userfiles.Want) error {
+	return makeIn(logs, []folderStep{{app.String(), want}, {name, want}})
 }
 
 type folderStep struct {
@@ -134,11 +140,11 @@ func MakeWork(d *disks.Disks, path string, owner *userfiles.User) (*userfiles.Di
 		return nil, err
 	}
 	defer app.Close()
-	work, err := app.Make(filepath.Base(path), owner.Want(0o710))
+	work, err := app.Make(filepath.Base(path), owner.Folder(workMode, 0o710))
 	if err != nil {
 		return nil, err
 	}
-	tmp, err := work.Make(tmpFolder, owner.Want(0o710))
+	tmp, err := work.Make(tmpFolder, owner.Folder(workMode, 0o710))
 	if err != nil {
 		work.Close()
 		return nil, err

@@ -162,6 +162,9 @@ func (d *Directory) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
+// environment is that of the commands that are run.
+var environment = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+
 // words returns the words that id prints for a user.
 func (d *Directory) words(name, flag string) ([]string, error) {
 	if err := check(name); err != nil {
@@ -177,7 +180,7 @@ func (d *Directory) words(name, flag string) ([]string, error) {
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, "id", flag, "--", name)
 	cmd.Stdout, cmd.Stderr = &out, &complaint
-	cmd.Env = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.Env = environment
 	err = cmd.Run()
 	words := strings.Fields(out.String())
 	var exit *exec.ExitError
