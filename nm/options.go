@@ -25,6 +25,7 @@ import (
 	"heddle/nm/gpu"
 	"heddle/nm/health"
 	"heddle/nm/jvmarchive"
+	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/nm/monitor"
 	"heddle/nm/runas"
@@ -262,6 +263,9 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		BreathAllowance: int64(c.Int("heddle.container.breath-memory-mb")) << 20,
 		BreathLength:    c.Duration("heddle.container.breath-ms"),
 
+		Runtimes: launch.Runtimes{
+			Allowed: c.Strings("yarn.nodemanager.runtime.linux.allowed-runtimes"), Usual: c.Text("yarn.nodemanager.runtime.linux.type"),
+		},
 		Owner: owner,
 		GPUs:  s.gpus,
 	}, nil

@@ -171,10 +171,15 @@ func (c life) script(at workdir.Places, lc *pb.ContainerLaunchContext, owner *us
 		return launch.Script{}, err
 	}
 	s.Inherit, s.Env = env.Vars()
+	if owner != nil {
+		err = cfg.Runtimes.Check(s.Env)
+	} else if note := launch.IgnoredRuntime(s.Env); note != "" {
+		c.Diagnose(note)
+	}
 	for _, command := range lc.GetCommand() {
 		s.Command = append(s.Command, x.Expand(command))
 	}
-	return s, nil
+	return s, err
 }
 
 // archive lets a Java program in the container start quickly, if there is somebody for that.

@@ -109,6 +109,8 @@ type Config struct {
 	// GPUs are handed to containers; nil: the node has none, or doesn't mind who uses them.
 	GPUs *gpu.Pool
 
+	// Runtimes apply where containers run as users.
+	Runtimes launch.Runtimes
 	// Owner is the user whom containers of a submitting user run as; nil: this process's own.
 	Owner func(user string) (*userfiles.User, error)
 }
