@@ -9,6 +9,7 @@ func heddleKeys() []Key {
 		text("heddle.node.id", "", "name of this NodeManager among those that share a state folder; by default its host, and its port if that is fixed"),
 		enum("heddle.cgroup.kind", "auto", "kind of cgroups for containers; auto takes the best that the machine has", "auto", "v2", "hybrid", "v1", "none"),
 		text("heddle.cgroup.root", "", "parent of the containers' cgroups; a path with a leading slash begins at the root of the hierarchy, any other at the NodeManager's own cgroup; by default /heddle, or heddle below the NodeManager's own"),
+		boolean("heddle.files.strict-modes", "true", "refuse state, local and log folders, secrets, and for root configurations and scripts, that other users of the machine can replace"),
 		boolean("heddle.container.run-as-root", "false", "let a NodeManager that root has started with a configuration folder run containers as root, if they run as the NodeManager's user (DefaultContainerExecutor); otherwise it refuses to start"),
 		integer("heddle.container.max-pids", "0", "maximum of processes and threads of a container; 0 is no limit").min(0),
 		integer("heddle.container.min-user-id", "1000", "users with lower ids may not run containers, if containers run as users; takes precedence over min.user.id of container-executor.cfg").min(0),

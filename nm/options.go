@@ -141,6 +141,7 @@ func readSettings(c *conf.Config) (settings, error) {
 		LowUsedPercent: c.Float("yarn.nodemanager.disk-health-checker.disk-utilization-watermark-low-per-disk-percentage"),
 		MinFreeMB:      int64(c.Int("yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb")),
 		Patience:       c.Duration("heddle.nodemanager.disk-patience-ms"),
+		Inside:         []string{localizer.FileCache, localizer.UserCache, localizer.NMPrivate},
 	}
 	s.disksInterval = c.Duration("yarn.nodemanager.disk-health-checker.interval-ms")
 	s.scripts = healthScripts(c)

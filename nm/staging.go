@@ -13,6 +13,7 @@ import (
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
+	"heddle/internal/trust"
 	"heddle/nm/cgroup"
 	"heddle/nm/ramdisk"
 	"heddle/nm/shorttasks"
@@ -68,6 +69,9 @@ func (n *NodeManager) newStager(binary, dir string, size int64) (*stager, error)
 		return nil, fmt.Errorf("cgroups of kind %s have no memory groups, so copies would be charged to the NodeManager", n.groups.Kind())
 	}
 	if err := ownNames(n.o.Conf); err != nil {
+		return nil, err
+	}
+	if err := trust.Check(dir); err != nil {
 		return nil, err
 	}
 	files, err := hdfsadapter.New(n.o.Conf, hdfsadapter.Options{Host: n.identity.Host, Log: n.log})

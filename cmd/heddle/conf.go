@@ -8,6 +8,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/heddle/internal/roots"
 	"heddle/conf"
 	"heddle/conf/environ"
 	"heddle/conf/protection"
@@ -75,6 +76,9 @@ func (s *source) loadRole() (*conf.Config, *logrus.Entry, error) {
 		return nil, nil, err
 	}
 	if err := protection.Check(c); err != nil {
+		return nil, nil, err
+	}
+	if err := roots.Check(c, log); err != nil {
 		return nil, nil, err
 	}
 	if closed := c.CloseUp(); closed != "" {

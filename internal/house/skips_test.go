@@ -36,6 +36,8 @@ var skips = map[string]map[string]int{
 		"integration/faults/node_test.go":          1,
 		"integration/modes/modes_test.go":          1,
 		"integration/modes/state_test.go":          1,
+		"internal/trust/trust_test.go":             2,
+		"cmd/heddle/internal/roots/roots_test.go":  1,
 		"integration/hadoop/restart_test.go":       1, // and Hadoop a program of root's
 	},
 	"the kernel lacks a feature, or lets nobody mount": {

@@ -12,6 +12,8 @@ import (
 	"io"
 	"os"
 	"syscall"
+
+	"heddle/internal/trust"
 )
 
 // MinBytes and MaxBytes bound a secret's length, in bytes. White space at either end does not count.
@@ -24,7 +26,7 @@ const (
 type Secret struct{ b []byte }
 
 // Load reads a secret from a regular file that only its owner may read or write. The owner is root or whoever runs
-// this program.
+// this program. Nobody else may be able to put another file in its place.
 func Load(path string) (Secret, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block the start
 	if err != nil {
@@ -33,6 +35,9 @@ func Load(path string) (Secret, error) {
 	defer f.Close()
 	if err := checkFile(f); err != nil {
 		return Secret{}, fmt.Errorf("the cluster's secret: %s: %w", path, err)
+	}
+	if err := trust.Check(path); err != nil {
+		return Secret{}, fmt.Errorf("the cluster's secret: %w", err)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, MaxBytes+1))
 	if err != nil {

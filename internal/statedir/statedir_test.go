@@ -3,6 +3,7 @@ package statedir
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -18,6 +19,26 @@ func TestStateClosesNoFolderAboveIt(t *testing.T) {
 	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Dir(dir): 0o755, filepath.Join(base, "tmp"): 0o755} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
 			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+}
+
+// The state was taken below a folder of mode 0777, from which others moved it away.
+func TestStateIsRefusedWhereOthersCanMoveIt(t *testing.T) {
+	open := filepath.Join(t.TempDir(), "open")
+	if err := os.Mkdir(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(open, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(open, "heddle", "nm-1")
+	for range 2 { // before and after it was made
+		if err := Make(dir); err == nil || !strings.Contains(err.Error(), "chmod go-w "+open) {
+			t.Errorf("got %v, want the folder and how to mend it", err)
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

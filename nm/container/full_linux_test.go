@@ -22,7 +22,7 @@ func smallDisk(t *testing.T, dir, size string) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "mode=0755,size="+size); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

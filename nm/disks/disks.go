@@ -19,6 +19,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/trust"
 	"heddle/internal/within"
 )
 
@@ -35,6 +36,8 @@ type Config struct {
 	// LogMode is the mode of containers' log folders where these are the NodeManager's
 	// (yarn.nodemanager.default-container-executor.log-dirs.permissions); 0: 0710.
 	LogMode os.FileMode
+	// Inside are the names of folders in each local folder that are the NodeManager's, too.
+	Inside []string
 
 	Patience time.Duration // how long a disk may take to answer; 0: 10 s
 }
@@ -71,7 +74,8 @@ type folder struct {
 
 func (f *folder) good() bool { return f.full == "" && f.bad == "" }
 
-// New makes the folders and checks them. It fails only if no folder of one kind can be used. If space is nil, it asks
+// New makes the folders and checks them. It fails if no folder of one kind can be used, or if other users of the machine
+// can replace one. If space is nil, it asks
 // the file system.
 func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Disks, error) {
 	if space == nil {
@@ -85,6 +89,9 @@ func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Dis
 		Local: newFolders("local-dirs", cfg.Local), Logs: newFolders("log-dirs", cfg.Logs),
 	}
 	d.Check()
+	if err := d.checkTrust(); err != nil {
+		return nil, err
+	}
 	for _, l := range []*Folders{d.Local, d.Logs} {
 		if slices.ContainsFunc(l.all, func(f *folder) bool { return f.bad == "" }) {
 			continue
@@ -103,6 +110,37 @@ func newFolders(name string, paths []string) *Folders {
 		l.all = append(l.all, &folder{path: filepath.Clean(p)})
 	}
 	return l
+}
+
+// checkTrust names all folders that other users of the machine can replace. It leaves out disks that don't answer.
+func (d *Disks) checkTrust() error {
+	var found []error
+	ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Patience)
+	defer cancel()
+	for _, l := range []*Folders{d.Local, d.Logs} {
+		for _, path := range l.paths(func(f *folder) bool { return !f.looking }) {
+			_, err := within.Do(ctx, func() (struct{}, error) { return struct{}{}, d.trustIn(path) })
+			var culprit *trust.Error
+			if errors.As(err, &culprit) {
+				found = append(found, err)
+			}
+		}
+	}
+	if err := errors.Join(found...); err != nil {
+		return fmt.Errorf("yarn.nodemanager.local-dirs and log-dirs: %w", err)
+	}
+	return nil
+}
+
+// trustIn checks a folder and those in it that are the NodeManager's.
+func (d *Disks) trustIn(path string) error {
+	found := []error{trust.Check(path)}
+	for _, name := range d.cfg.Inside {
+		if found[0] == nil {
+			found = append(found, trust.Check(filepath.Join(path, name)))
+		}
+	}
+	return errors.Join(found...)
 }
 
 // LogMode returns the mode of containers' log folders where these are the NodeManager's.
@@ -191,6 +229,9 @@ func usable(path string) (problem string) {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
 		return "Not a directory: " + path + reason(err)
+	}
+	if err := trust.Check(path); err != nil {
+		return err.Error()
 	}
 	probe, err := os.MkdirTemp(path, ".probe-")
 	if errors.Is(err, errNoSpace) {

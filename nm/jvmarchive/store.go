@@ -16,6 +16,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/trust"
 	"heddle/internal/userfiles"
 	"heddle/nm/launch"
 )
@@ -91,6 +92,9 @@ func Open(cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("folder of archives of Java classes: %w", err)
 	}
 	if err := os.Chmod(cfg.Dir, 0o711); err != nil {
+		return nil, fmt.Errorf("folder of archives of Java classes: %w", err)
+	}
+	if err := trust.Check(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("folder of archives of Java classes: %w", err)
 	}
 	if cfg.Unseat == nil {

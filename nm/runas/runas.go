@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"heddle/internal/trust"
 	"heddle/internal/userfiles"
 )
 
@@ -107,6 +108,9 @@ func (r *Rules) readFile(path string) (ignored []string, err error) {
 	case fi.Mode().Perm()&0o022 != 0:
 		//lint:ignore ST1005 Hadoop's words
 		return nil, fmt.Errorf("File %s must not be world or group writable, but is %03o", path, fi.Mode().Perm())
+	}
+	if err := trust.Check(path); err != nil {
+		return nil, err
 	}
 	if ignored, err = r.parse(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
