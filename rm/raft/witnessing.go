@@ -200,6 +200,9 @@ func (w *Witness) watch(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
+		if !w.hasVote() {
+			w.announce(ctx)
+		}
 		s := w.status()
 		if s.Leader == leader {
 			continue
@@ -212,6 +215,26 @@ func (w *Witness) watch(ctx context.Context) {
 		}
 		log.WithField("leader", leader).Info("witness for a leader")
 	}
+}
+
+// hasVote reports whether the newest list of members that this witness has names it as a voter.
+func (w *Witness) hasVote() bool {
+	self := w.dir.identity().serverID()
+	return slices.ContainsFunc(w.part.Report().State.Members().Servers, func(s hraft.Server) bool { return s.ID == self && s.Suffrage == hraft.Voter })
+}
+
+// announce shows the other members this witness's folder. A leader that has another one on record learns in no other way that the witness has lost
+// that: its own connections are for the lost one.
+func (w *Witness) announce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, askPatience)
+	defer cancel()
+	var asking sync.WaitGroup
+	for _, m := range w.cfg.Members {
+		if !m.Witness() {
+			asking.Go(func() { _, _ = w.stream.ask(ctx, m) }) // what counts is that it was asked
+		}
+	}
+	asking.Wait()
 }
 
 func (w *Witness) close() error {

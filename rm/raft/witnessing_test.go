@@ -449,6 +449,31 @@ func TestAMemberThatIsKeptFromLeadingLeadsIfNobodyElseCan(t *testing.T) {
 	}
 }
 
+// Nobody hears of a witness that has lost its folder, unless it calls: leaders call the one that was lost, and stop looking once the record is right.
+func TestALeaderThatLooksForNobodyTakesAnEmptiedWitnessIn(t *testing.T) {
+	t.Parallel()
+	members, w := trio(t, nil)
+	lead, term := leader(t, members)
+	go lead.KeepMembers(term)
+	propose(t, lead, 2)
+	votes := func() bool {
+		infos, err := lead.Members()
+		return err == nil && slices.ContainsFunc(infos, func(m MemberInfo) bool {
+			return m.Witness() && m.Voter && m.Incarnation == w.dir.identity().Incarnation
+		})
+	}
+	await.Until(t, "the record is right", func() bool {
+		done, err := lead.AdoptMembers(term)
+		return done && err == nil && votes()
+	})
+	w.stop(t)
+	if err := os.RemoveAll(w.cfg.Dir); err != nil {
+		t.Fatal(err)
+	}
+	w.start(t)
+	await.Until(t, "the witness has a vote again", func() bool { return votes() || term.Err() != nil })
+}
+
 // An older copy of the folder has forgotten what was acknowledged since. The witness begins anew, and has no vote until a leader has taken it in.
 func TestAWitnessWithAnOlderCopyOfItsFolderBeginsAnew(t *testing.T) {
 	t.Parallel()
