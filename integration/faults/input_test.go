@@ -109,15 +109,21 @@ func (c *cluster) submissions() {
 		c.t.Error("its name is a script in the page")
 	}
 
-	// The same again is no mistake, as clients do so when they didn't hear the answer. The id then stays the first one's.
-	again := c.submission("mallory")
+	// The same again is no mistake, as clients do so when they didn't hear the answer. Another user's is one; Hadoop answers it with success.
+	again := c.submission("alice")
 	again.SetApplicationId(odd.id.PB())
-	call(c, protocol.SubmitApplication, c.as("mallory"), submitRequest(again))
+	repeat := func() {
+		call(c, protocol.SubmitApplication, alice, submitRequest(again))
+		if onHeddle {
+			refused(c, "another user's id", protocol.SubmitApplication, c.as("mallory"), submitRequest(again), ipc.YarnException, "another user has submitted an application with that id")
+		}
+	}
+	repeat()
 	if r := c.report("alice", odd.id); r.GetUser() != "alice" {
 		c.t.Errorf("now it is %s's", r.GetUser())
 	}
 	c.kill("alice", odd.id)
-	call(c, protocol.SubmitApplication, c.as("mallory"), submitRequest(again))
+	repeat()
 	if r := c.report("alice", odd.id); r.GetUser() != "alice" || r.GetYarnApplicationState() != pb.YarnApplicationState_KILLED {
 		c.t.Errorf("after its end it is taken up again: %v", r)
 	}

@@ -101,7 +101,7 @@ func (f *Filter) Wrap(next http.Handler) http.Handler {
 					return
 				}
 				t, known = f.newToken(name), true
-				f.setCookie(w.Header(), t)
+				f.setCookie(w.Header(), r, t)
 			}
 		}
 		if !known && !f.Anonymous {

@@ -114,12 +114,16 @@ func (f *Filter) fromCookie(r *http.Request) (t token, ok bool, err error) {
 	return t, true, nil
 }
 
-func (f *Filter) setCookie(h http.Header, t token) {
+func (f *Filter) setCookie(h http.Header, r *http.Request, t token) {
 	secrets := f.secrets()
 	if len(secrets) == 0 {
 		return // there are no secrets yet; the client keeps sending its user's name
 	}
-	h.Add("Set-Cookie", CookieName+`="`+sign(secrets[0], t.String())+`"`+f.attributes()+"; SameSite=Lax") // pages of other sites neither set nor use it
+	attributes := f.attributes()
+	if strings.Contains(r.UserAgent(), "Mozilla/") { // as each browser says; programs get what Hadoop gives them
+		attributes += "; SameSite=Lax" // pages of other sites neither set nor use it
+	}
+	h.Add("Set-Cookie", CookieName+`="`+sign(secrets[0], t.String())+`"`+attributes)
 }
 
 // dropCookie makes the client forget its cookie.
