@@ -44,7 +44,7 @@ func (d *kernelDriver) Below(name string, l Limits) (p Parent, err error) {
 		return nil, err
 	}
 	in.kernelDriver = &kernelDriver{
-		kind: d.kind, tree: d.tree, missing: d.missing, open: map[*kernelGroup]struct{}{}, made: append(d.holder.folders(name), d.limiter.limited(name)...),
+		kind: d.kind, tree: d.tree, origins: d.origins, missing: d.missing, open: map[*kernelGroup]struct{}{}, made: append(d.holder.folders(name), d.limiter.limited(name)...),
 	}
 	if in.holder, in.limiter, err = d.within(name); err != nil {
 		return nil, errors.Join(err, d.remove(name))
