@@ -46,8 +46,9 @@ func TestIDsOfOthersAreRefusedAfterAChangeOfLeaders(t *testing.T) {
 	})
 }
 
-// Ids that nobody issued were taken, and so were those of applications that were forgotten: containers got the ids of others.
-func TestIDsThatNobodyIssuedAreRefused(t *testing.T) {
+// Ids of applications that were forgotten were taken again: containers got the ids of others. Ids that nobody issued are admitted as in YARN,
+// and issued to nobody else.
+func TestIDsOfForgottenApplicationsAreRefused(t *testing.T) {
 	run(t, func(w *world) {
 		w.raise()
 		old := w.submit(nil)
@@ -64,13 +65,17 @@ func TestIDsThatNobodyIssuedAreRefused(t *testing.T) {
 		if w.app(forgotten) != nil {
 			t.Fatal("it isn't forgotten")
 		}
-		for name, id := range map[string]records.ApplicationID{
-			"forgotten": forgotten, "of another cluster": {ClusterTimestamp: old.ClusterTimestamp - 1, ID: old.ID},
-			"not yet issued": {ClusterTimestamp: old.ClusterTimestamp, ID: w.state().LastApplication + 1},
-		} {
-			if err := w.Submit("alice", submission(id, nil)); !refusal.Is(err, refusal.Refused) || w.app(id) != nil {
-				t.Errorf("%s: %v", name, err)
+		if err := w.Submit("alice", submission(forgotten, nil)); !refusal.Is(err, refusal.Refused) || w.app(forgotten) != nil {
+			t.Errorf("a forgotten id: %v", err)
+		}
+		next := records.ApplicationID{ClusterTimestamp: old.ClusterTimestamp, ID: w.state().LastApplication + 1}
+		for _, id := range []records.ApplicationID{{ClusterTimestamp: old.ClusterTimestamp - 1, ID: old.ID}, next} {
+			if err := w.Submit("alice", submission(id, nil)); err != nil || w.app(id) == nil {
+				t.Errorf("%v, which nobody issued: %v", id, err)
 			}
+		}
+		if id, _, err := w.NewApplication("bob"); err != nil || id.ID != next.ID+1 {
+			t.Errorf("%v is issued after %v was taken: %v", id, next, err)
 		}
 	})
 }

@@ -40,8 +40,7 @@ func (as *applications) NewApplication(user string) (id records.ApplicationID, m
 }
 
 // Submit takes an application. An application of the same user that is known already is left as it is, as clients submit again when they
-// didn't hear the answer. The id must have been issued to the user. (YARN answers "success" to anybody who names an id that is taken, and admits
-// ids that nobody issued.) An application that names an unknown queue is taken, and fails with that reason, as in YARN.
+// didn't hear the answer. The id may not have been issued to another user. (YARN answers "success" to anybody who names an id that is taken.) An application that names an unknown queue is taken, and fails with that reason, as in YARN.
 func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext) error {
 	if !ctx.HasApplicationId() {
 		return refusal.New(refusal.NoApplicationID, "ApplicationId cannot be null")

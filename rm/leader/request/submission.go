@@ -24,6 +24,7 @@ func CheckID(s *ledger.State, id records.ApplicationID, user string) (known bool
 	standing, owner := issued.None, ""
 	switch {
 	case id.ClusterTimestamp != s.Timestamp || id.ID > s.LastApplication:
+		standing = issued.Unowned // YARN admits it, and its containers have ids that no others had
 	case s.Version < ledger.OwnerVersion:
 		standing = issued.Unowned
 	default:
@@ -31,7 +32,7 @@ func CheckID(s *ledger.State, id records.ApplicationID, user string) (known bool
 	}
 	switch {
 	case standing == issued.None:
-		return false, refusal.New(refusal.Refused, "%v can't be submitted: this cluster has not issued that id, or has forgotten it since. Ask for a new one", id)
+		return false, refusal.New(refusal.Refused, "%v can't be submitted: an application had that id and was forgotten since, or nobody has used the id for very long. Ask for a new one", id)
 	case standing == issued.Owned && owner != user:
 		return false, refusal.New(refusal.AccessDenied, "User %s cannot submit %v, as that id was issued to another user. Ask for a new one", user, id)
 	}
