@@ -184,20 +184,26 @@ func TestLeadersFall(t *testing.T) {
 	w.rest()
 	w.report(times)
 
-	for _, id := range w.ResourceManagers {
+	w.restarted(w.ResourceManagers)
+}
+
+// restarted kills members, starts all, and looks whether everything that was acknowledged is there.
+func (w *world) restarted(members []string) {
+	w.tb.Helper()
+	for _, id := range members {
 		w.Kill(id)
 	}
 	if err := w.StartAll(); err != nil {
-		t.Fatal(err)
+		w.tb.Fatal(err)
 	}
-	if err := w.LookForAll(t.Context()); err != nil {
-		t.Error(err)
+	if err := w.LookForAll(w.tb.Context()); err != nil {
+		w.tb.Error(err)
 	}
 	checked, err := w.Check()
 	if err != nil {
-		t.Error(err)
+		w.tb.Error(err)
 	}
-	t.Logf("%d acknowledged submissions, all there; %d containers", checked.Acknowledged, checked.Containers)
+	w.tb.Logf("%d acknowledged submissions, all there; %d containers", checked.Acknowledged, checked.Containers)
 }
 
 func (w *world) report(times []time.Duration) {

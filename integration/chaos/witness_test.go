@@ -90,20 +90,7 @@ func TestEachOfTwoResourceManagersAndTheirWitnessIsLost(t *testing.T) {
 	w.report(takeovers)
 	slices.Sort(others)
 	t.Logf("loss of the others: median %v, worst %v", others[len(others)/2].Round(time.Millisecond), others[len(others)-1].Round(time.Millisecond))
-	for _, id := range w.Members() {
-		w.Kill(id)
-	}
-	if err := w.StartAll(); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.LookForAll(t.Context()); err != nil {
-		t.Error(err)
-	}
-	checked, err := w.Check()
-	if err != nil {
-		t.Error(err)
-	}
-	t.Logf("%d acknowledged submissions, all there; %d containers", checked.Acknowledged, checked.Containers)
+	w.restarted(w.Members())
 }
 
 // membersAnswer is the answer of /ws/v1/heddle/members, as far as tests look at it.
