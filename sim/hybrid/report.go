@@ -26,7 +26,7 @@ type Class struct {
 	Tasks      int     `json:"tasks"`
 	AtOnce     float64 `json:"at_once"`    // part of the jobs of which all tasks had a slot as soon as probes came
 	Completion Figures `json:"completion"` // of jobs: from the submission to the end of the last task
-	Wait       Figures `json:"wait"`       // of tasks: from the submission of the job until a slot was taken
+	Wait       Figures `json:"wait"`       // of tasks: from the submission of their stage, which follows the end of the stage before, until a slot was taken
 }
 
 // Utilisation is the share of slots that are taken, in percent, from samples every 5 s.

@@ -482,7 +482,7 @@ func (c *cluster) start(n int32) bool {
 
 // begun notes that a task of a job has a slot.
 func (c *cluster) begun(j *job) {
-	wait := c.now - c.records[j.record].submit
+	wait := c.now - j.submit // a later stage doesn't wait while earlier ones run
 	c.metrics.begun(j.long, wait)
 	if wait > oneWay {
 		c.records[j.record].waited = true

@@ -116,6 +116,18 @@ func TestStages(t *testing.T) {
 	}
 }
 
+// Tasks of a later stage wait from the end of the stage before, and not while its tasks run.
+func TestLaterStagesDontWaitForEarlierOnes(t *testing.T) {
+	jobs := jobsOf([]float64{0, 20})
+	jobs[0].Stages = append(jobs[0].Stages, sim.Stage{Tasks: []sim.Task{{Duration: 20 * second}}})
+	for _, mode := range Modes() {
+		r := must(t, jobs, Options{Mode: mode, Workers: 3})
+		if got := r.ShortJobs; got.Tasks != 2 || got.Wait.P99 > .002 || got.AtOnce != 1 {
+			t.Errorf("%s: tasks on idle workers waited for %+v s, and %g of the jobs had slots at once", mode, got.Wait, got.AtOnce)
+		}
+	}
+}
+
 func TestSameSeedSameReport(t *testing.T) {
 	jobs := workload(t, 100)
 	var reports [3]bytes.Buffer
