@@ -24,11 +24,12 @@ func (h *held) runs(r running, until sim.Time) {
 	*h = held{turn: h.turn + 1, invited: h.invited, task: r, ends: until}
 }
 
-// resize ends a window of Dice: it closes workers to new long work, and asks others to suspend what they run.
+// resize ends a window of Dice: it closes workers to new long work, the same ones as long as waits last, so that they drain of what they run. And
+// it asks others to suspend what they run.
 func (c *cluster) resize() {
 	plan := c.sizer.Next(time.Duration(c.now), c.Workers)
 	clear(c.central.closed)
-	for _, w := range partition.Draw(c.pool, plan.Closed, c.rng.IntN) {
+	for w := c.general; w < min(c.general+plan.Closed, c.Workers); w++ {
 		c.central.closed[w] = true
 	}
 	c.metrics.windows++

@@ -1,10 +1,12 @@
 package hybrid
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"heddle/rm/scheduler/policy/partition"
+	"heddle/sim"
 )
 
 // A long task of 1000 s is suspended twice, for 100 s and the rest of a short task; each takes 3 s, and 10 s to resume.
@@ -59,6 +61,32 @@ func TestDiceHelpsShortJobs(t *testing.T) {
 		if after.Dice.Suspensions == 0 || after.Dice.Closed == 0 {
 			t.Errorf("%s: %+v", mode, after.Dice)
 		}
+	}
+}
+
+// Long tasks last for many windows, so a worker drains of them only if each window closes it. Each drew other ones before.
+func TestDiceClosesTheSameWorkersWhileWaitsLast(t *testing.T) {
+	c, err := newCluster(nil, Options{Mode: "hawk", Workers: 200, Short: 2, Dice: partition.Study(2), Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	window := func(wait time.Duration) []bool {
+		c.now = sim.Time(c.sizer.Ends())
+		c.sizer.Waited(wait, 1)
+		c.resize()
+		return slices.Clone(c.central.closed)
+	}
+	first, second := window(500*time.Second), window(500*time.Second)
+	if !slices.Equal(first, second) || !first[4] || !first[11] || first[3] || first[12] {
+		t.Errorf("one window closes %v, the next one with the same wait %v", first, second)
+	}
+	for w, closed := range window(250 * time.Second) {
+		if closed && !first[w] {
+			t.Errorf("a shorter wait closes %d, which was open", w)
+		}
+	}
+	if slices.Contains(window(0), true) {
+		t.Error("workers are closed though nothing waited")
 	}
 }
 

@@ -29,7 +29,9 @@ func Mark(asks []scheduler.Ask, long bool) {
 }
 
 // Nodes are divided between a short partition, which is closed to long work, and a general one, of which Dice closes a part for a window. The short
-// partition is those nodes whose ids have the lowest hashes: so every leader finds the same ones, and a node that comes or goes moves one other at most.
+// partition is those nodes whose ids have the lowest hashes, and Dice closes those that follow: so every leader finds the same ones, and a node that
+// comes or goes moves one other at most at the edge of each. While short work waits, windows close the same nodes: only so do these drain of long
+// tasks, which last for many windows.
 //
 // Methods are the loop's, but for Waited and Place, which may be called from any goroutine.
 type Nodes struct {
@@ -39,7 +41,7 @@ type Nodes struct {
 	places sync.RWMutex
 	order  []ranked                // by hash
 	short  int                     // how many of these, from the first one, are the short partition
-	closed map[records.NodeID]bool // by Dice
+	closed int                     // how many of those that follow Dice has closed
 	asked  map[records.NodeID]bool // by Dice, to suspend a long task if short ones wait there
 
 	mu    sync.Mutex
@@ -83,15 +85,16 @@ func NewNodes(s Settings, now time.Duration) *Nodes {
 
 // Works are the kinds of work to which a node is open.
 func (d *Nodes) Works(id records.NodeID) scheduler.Works {
-	if d.closed[id] || d.isShort(id) {
+	if short, closed := d.place(id); short || closed {
 		return scheduler.AllWork &^ scheduler.WorkOf(LongWork)
 	}
 	return scheduler.AllWork
 }
 
-func (d *Nodes) isShort(id records.NodeID) bool {
+// place reports whether a node is of the short partition, and whether it is one of those that Dice has closed.
+func (d *Nodes) place(id records.NodeID) (short, closed bool) {
 	i, found := slices.BinarySearchFunc(d.order, rank(id), ranked.compare)
-	return found && i < d.short
+	return found && i < d.short, found && i >= d.short && i < d.short+d.closed
 }
 
 // Add enters a node, and returns the nodes whose Works may have changed.
@@ -112,7 +115,6 @@ func (d *Nodes) Add(id records.NodeID) []records.NodeID {
 func (d *Nodes) Remove(id records.NodeID) []records.NodeID {
 	d.places.Lock()
 	defer d.places.Unlock()
-	delete(d.closed, id)
 	delete(d.asked, id)
 	if i, found := slices.BinarySearchFunc(d.order, rank(id), ranked.compare); found {
 		d.order = slices.Delete(d.order, i, i+1)
@@ -120,14 +122,25 @@ func (d *Nodes) Remove(id records.NodeID) []records.NodeID {
 	return d.resize()
 }
 
-// resize returns the nodes at the partition's edge.
-func (d *Nodes) resize() (changed []records.NodeID) {
+// resize returns the nodes at the partition's edge, and at that of the nodes that Dice has closed.
+func (d *Nodes) resize() []records.NodeID {
 	before := d.short
 	d.short = d.settings.Size(len(d.order))
-	for i := max(0, min(before, d.short)-1); i < min(len(d.order), max(before, d.short)+1); i++ {
-		changed = append(changed, d.order[i].id)
+	return sorted(slices.Concat(d.between(before, d.short), d.between(before+d.closed, d.short+d.closed)))
+}
+
+// between are the nodes around two places of the order, and between these.
+func (d *Nodes) between(a, b int) (ids []records.NodeID) {
+	for i := max(0, min(a, b)-1); i < min(len(d.order), max(a, b)+1); i++ {
+		ids = append(ids, d.order[i].id)
 	}
-	return changed
+	return ids
+}
+
+// sorted sorts nodes, and has each once.
+func sorted(ids []records.NodeID) []records.NodeID {
+	slices.SortFunc(ids, records.NodeID.Compare)
+	return slices.Compact(ids)
 }
 
 // Waited says that so many short tasks started after so long a wait, in all.
@@ -154,22 +167,23 @@ func (d *Nodes) Tick(now time.Duration, random func(below int) int) []records.No
 	d.mu.Unlock()
 	d.places.Lock()
 	defer d.places.Unlock()
+	general := d.order[d.short:]
+	before := d.short + d.closed
+	d.closed = min(plan.Closed, len(general))
+	after := d.short + d.closed
 	var changed []records.NodeID
-	draw := func(before map[records.NodeID]bool, n int) (now map[records.NodeID]bool) {
-		for id := range before {
-			changed = append(changed, id)
-		}
-		now = map[records.NodeID]bool{}
-		for _, r := range partition.Draw(slices.Clone(d.order[d.short:]), n, random) {
-			now[r.id] = true
-			changed = append(changed, r.id)
-		}
-		return now
+	for _, r := range d.order[min(before, after):min(max(before, after), len(d.order))] {
+		changed = append(changed, r.id)
 	}
-	d.closed = draw(d.closed, plan.Closed)
-	d.asked = draw(d.asked, plan.Requests)
-	slices.SortFunc(changed, records.NodeID.Compare)
-	return slices.Compact(changed)
+	for id := range d.asked {
+		changed = append(changed, id)
+	}
+	d.asked = map[records.NodeID]bool{}
+	for _, r := range partition.Draw(slices.Clone(general), plan.Requests, random) {
+		d.asked[r.id] = true
+		changed = append(changed, r.id)
+	}
+	return sorted(changed)
 }
 
 // Asked reports whether a node is to suspend a long task in this window, if short ones wait there.
@@ -179,5 +193,7 @@ func (d *Nodes) Asked(id records.NodeID) bool { return d.asked[id] }
 func (d *Nodes) Place(id records.NodeID) (p Place, ok bool) {
 	d.places.RLock()
 	defer d.places.RUnlock()
-	return Place{Short: d.isShort(id), Closed: d.closed[id], Asked: d.asked[id]}, d.settings.On()
+	p.Short, p.Closed = d.place(id)
+	p.Asked = d.asked[id]
+	return p, d.settings.On()
 }

@@ -1,6 +1,7 @@
 package division
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -116,9 +117,69 @@ func TestDiceClosesNodesForAWindow(t *testing.T) {
 		d.Add(x) // it has registered again
 		break
 	}
-	want("when one comes again", 5, 0)
-	if changed := d.Tick(120*time.Second, first); len(changed) != 3 {
+	want("when one comes again", 6, 0)
+	if changed := d.Tick(120*time.Second, first); len(changed) != 4 {
 		t.Errorf("%v change", changed)
 	}
 	want("after one without waits", 2, 0)
+}
+
+// Long tasks last for many windows, so a node drains of them only if each window closes it: while the wait is the same, so are the closed nodes, and
+// another leader closes them as well. Each window drew other ones before, and none ever drained. Nodes that come and go move others at the edge only.
+func TestDiceClosesTheSameNodesWhileWaitsLast(t *testing.T) {
+	const n = 200
+	s := Settings{Settings: partition.Eagle(time.Minute, 2)}
+	s.Dice = partition.Study(2)
+	one, other := NewNodes(s, 0), NewNodes(s, 0)
+	for i := range n {
+		one.Add(id(i))
+		other.Add(id(n - 1 - i))
+	}
+	random := rand.New(rand.NewPCG(1, 2)).IntN
+	end := func(d *Nodes, window int, wait time.Duration) []records.NodeID {
+		d.Waited(wait, 1)
+		d.Tick(time.Duration(window)*time.Minute, random)
+		return closedOf(t, d, n)
+	}
+	first := end(one, 1, 500*time.Second)
+	if len(first) != 4+8 {
+		t.Fatalf("%v are closed", first)
+	}
+	if second := end(one, 2, 500*time.Second); !slices.Equal(second, first) {
+		t.Errorf("the second window closes %v, the first one %v", second, first)
+	}
+	if theirs := end(other, 1, 500*time.Second); !slices.Equal(theirs, first) {
+		t.Errorf("another leader closes %v, the first one %v", theirs, first)
+	}
+	told := map[records.NodeID]scheduler.Works{}
+	for i := range n {
+		told[id(i)] = one.Works(id(i))
+	}
+	hear := func(changed []records.NodeID) {
+		if len(changed) > 6 {
+			t.Errorf("%d nodes move at once", len(changed))
+		}
+		for _, x := range changed {
+			told[x] = one.Works(x)
+		}
+	}
+	for i := range n / 2 {
+		hear(one.Remove(id(i)))
+		delete(told, id(i))
+	}
+	for i := range n / 4 {
+		hear(one.Add(id(i)))
+		told[id(i)] = one.Works(id(i))
+	}
+	for x, w := range told {
+		if w != one.Works(x) {
+			t.Errorf("nobody was told that %v is closed or open", x)
+		}
+	}
+	fewer := end(one, 3, 250*time.Second)
+	for _, x := range fewer {
+		if told[x] == scheduler.AllWork {
+			t.Errorf("a shorter wait closes %v, which was open", x)
+		}
+	}
 }

@@ -9,7 +9,8 @@
 //   - how many nodes of the general partition are closed to new long work until the next one (elastic sizing);
 //   - how many nodes of the general partition are asked to suspend a long task, if short ones wait there (opportunistic preemption).
 //
-// The caller draws the nodes by chance (Draw). Simulated nodes decide by themselves whether they honour a request (nm/probe, Worker.Suspendable). Live,
+// The caller closes the first nodes of an order that stays the same: long tasks last for many windows, so a node drains of them only if it stays
+// closed while waits last. It draws those that it asks by chance (Draw). Simulated nodes decide by themselves whether they honour a request (nm/probe, Worker.Suspendable). Live,
 // long tasks are containers, and rm/leader/opportunity decides by what a node says of its queue. The limits are the same (Dice.Request): twice a task,
 // one on a node, 100 s at most.
 //

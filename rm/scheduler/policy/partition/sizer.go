@@ -5,7 +5,7 @@ import "time"
 // Plan is what holds until the next window.
 type Plan struct {
 	Wait     time.Duration // mean wait of the short tasks that started in the last window
-	Closed   int           // nodes of the general partition that are closed to new long work
+	Closed   int           // nodes of the general partition that are closed to new long work: the first ones of an order that stays the same
 	Requests int           // nodes of the general partition that are asked to suspend a long task, once
 }
 
@@ -55,7 +55,8 @@ func (z *Sizer) Next(now time.Duration, nodes int) Plan {
 	return p
 }
 
-// Draw draws n of the nodes, each at most once, and puts them first. Random returns a number below its argument.
+// Draw draws n of the nodes, each at most once, and puts them first: those that are asked to suspend long work (section 3.4.2). Nodes that
+// are closed to it aren't drawn (Plan). Random returns a number below its argument.
 func Draw[T any](nodes []T, n int, random func(below int) int) []T {
 	n = min(n, len(nodes))
 	for i := range n {
