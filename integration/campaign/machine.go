@@ -31,7 +31,9 @@ type machine struct {
 	work    *work
 	log     func(string, ...any)
 
-	spoiled atomic.Int32 // number of times that the disk, which clients use as well, took no writes
+	// spoiled is odd while the disk, which clients use as well, takes no writes. It grows by one when that begins and
+	// when it ends.
+	spoiled atomic.Int32
 
 	mu   sync.Mutex
 	up   *vm.Machine // nil while the power is off
@@ -135,7 +137,7 @@ func (m *machine) runJob(ctx context.Context, args []string) (string, error) {
 	spoiled := m.spoiled.Load()
 	out, err := m.run(ctx, "cd / && HADOOP_CONF_DIR=%s HADOOP_USER_NAME=nobody HOME=/nonexistent exec setpriv --reuid=%d --regid=%d --clear-groups %s %s",
 		m.cluster.Conf(), nobodyID, nobodyID, m.binary, strings.Join(quoted, " "))
-	if errors.Is(err, vm.ErrDown) || err != nil && m.spoiled.Load() != spoiled {
+	if errors.Is(err, vm.ErrDown) || err != nil && (spoiled%2 == 1 || m.spoiled.Load() != spoiled) {
 		err = errGone
 	}
 	return out, err
@@ -177,7 +179,11 @@ func (m *machine) play(ctx context.Context, ep episode) (history.Checked, error)
 		lost := m.world.Lost()
 		err := k.strike(ctx, m)
 		pause(ctx, f.Hold)
-		if err = errors.Join(err, k.mend(ctx, m), m.ready(ctx)); err != nil {
+		err = errors.Join(err, k.mend(ctx, m))
+		if k.spoils {
+			m.spoiled.Add(1)
+		}
+		if err = errors.Join(err, m.ready(ctx)); err != nil {
 			return history.Checked{}, fmt.Errorf("%v: %w", f, err)
 		}
 		if n := m.world.Lost() - lost; k.spares && n > 0 {
