@@ -72,21 +72,30 @@ func untar(t *tree, src io.Reader) error {
 			return fmt.Errorf("gzip: %w", err)
 		}
 		defer gz.Close()
-		if err := untarEntries(t, tar.NewReader(gz)); err != nil {
+		entries := bufio.NewReader(gz)
+		if err := untarEntries(t, entries); err != nil {
 			return err
 		}
 		// What follows the last entry is padding of at most a block. A broken checksum shows after it. Garbage after
 		// the gzip stream doesn't matter.
 		const maxBlock = 1 << 20
-		if _, err := io.CopyN(io.Discard, gz, maxBlock); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, gzip.ErrHeader) {
+		if _, err := io.CopyN(io.Discard, entries, maxBlock); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, gzip.ErrHeader) {
 			return fmt.Errorf("gzip: %w", err)
 		}
 		return nil
 	}
-	return untarEntries(t, tar.NewReader(in))
+	return untarEntries(t, in)
 }
 
-func untarEntries(t *tree, in *tar.Reader) error {
+// errNoTar refuses a tar file without a single block, as GNU tar does, which YARN unpacks with: what was to write the
+// file has failed. An archive without entries has blocks of zeros.
+var errNoTar = errors.New("tar: the file is empty, which is not an archive; it was probably not written to its end")
+
+func untarEntries(t *tree, src *bufio.Reader) error {
+	if _, err := src.Peek(1); errors.Is(err, io.EOF) {
+		return errNoTar
+	}
+	in := tar.NewReader(src)
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {
@@ -137,6 +146,9 @@ func unzip(t *tree, src io.ReaderAt, size int64, match matcher) error {
 
 // openZip reads the directory of a zip file, if that takes no more than limit bytes.
 func openZip(src io.ReaderAt, size, limit int64) (*zip.Reader, error) {
+	if size == 0 {
+		return new(zip.Reader), nil // Hadoop takes an empty file for an archive without entries
+	}
 	limited := &limitedReaderAt{r: src, left: limit, limit: limit}
 	z, err := zip.NewReader(limited, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
