@@ -259,6 +259,7 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		StderrTail:     int64(c.Int("yarn.nodemanager.container.stderr.tail.bytes")),
 		MaxDiagnostics: c.Int("yarn.nodemanager.container-diagnostics-maximum-size"),
 		RetryMinimum:   c.Duration("yarn.nodemanager.container-retry-minimum-interval-ms"),
+		VirtualRatio:   s.monitor.VirtualRatio,
 		TrackStopped:   track,
 
 		BreathAllowance: int64(c.Int("heddle.container.breath-memory-mb")) << 20,

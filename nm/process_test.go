@@ -342,7 +342,7 @@ func TestKillsOfAProcess(t *testing.T) {
 	greedy, stubborn := containerID(1, 1), containerID(1, 2)
 	p.begin(greedy, "exec "+python+" -c 'x = [bytearray(1 << 20) for i in range(1024)]'")
 	code, text := p.exit(greedy)
-	if code != records.ExitKilledExceededPMem || !strings.Contains(text, "beyond the 'PHYSICAL' memory limit") || !strings.Contains(text, "256.0 MB. Killing container.") ||
+	if code != records.ExitKilledExceededPMem || !strings.Contains(text, "beyond the 'PHYSICAL' memory limit") || !strings.Contains(text, "256.0 MB physical memory used; ") ||
 		!strings.Contains(text, "Exit code is 137") {
 		t.Errorf("exit code %d\n%s", code, text)
 	}

@@ -77,10 +77,13 @@ func TestMemoryLimitOfTheKernel(t *testing.T) {
 	if !l.node.driver.Capabilities().MemoryLimit {
 		return // TestMemoryLimitByLooking covers such machines
 	}
-	for i, command := range []string{"head -c 1000000000 /dev/zero | tail", "head -c 1000000000 /dev/zero | tail; sleep 600; :", "exec tail < <(head -c 1000000000 /dev/zero)"} {
+	for i, command := range []string{
+		"head -c 1000000000 /dev/zero | tail", "head -c 1000000000 /dev/zero | tail; sleep 600; :", "exec tail < <(head -c 1000000000 /dev/zero)",
+		"head -c 1000000000 /dev/zero | tail || exit 3", // its own code, before or after the node has seen what the kernel did
+	} {
 		s := waitDone(t, l.run(job{id: containerID(1, int64(i+1)), command: command, memory: 32}))
-		if s.ExitCode != records.ExitKilledExceededPMem || !strings.Contains(s.Diagnostics, "is running beyond the 'PHYSICAL' memory limit") ||
-			!strings.Contains(s.Diagnostics, "32.0 MB") {
+		if s.ExitCode != records.ExitKilledExceededPMem || !strings.Contains(s.Diagnostics, "B beyond the 'PHYSICAL' memory limit. Current usage: 3") ||
+			!strings.Contains(s.Diagnostics, " MB of 32.0 MB physical memory used; ") {
 			t.Errorf("%q: exit code %d, %q", command, s.ExitCode, s.Diagnostics)
 		}
 		if s.Usage.Peak < 30<<20 || s.Usage.Peak > 32<<20 {

@@ -280,7 +280,7 @@ func (c life) conclude(code int) next {
 	if k != nil && code == launch.ExitLost {
 		code = launch.ExitForceKilled // by us, in the last life
 	}
-	if k == nil && code == launch.ExitForceKilled {
+	if k == nil && code != 0 { // a parent of the process that the kernel ended may exit with any code, before watchMemory sees why
 		if why := c.outOfMemory(); why != "" {
 			c.mu.Lock()
 			k = &kill{ExitCode: records.ExitKilledExceededPMem, Why: why}

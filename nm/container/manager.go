@@ -99,6 +99,7 @@ type Config struct {
 	StderrTail     int64         // yarn.nodemanager.container.stderr.tail.bytes
 	MaxDiagnostics int           // yarn.nodemanager.container-diagnostics-maximum-size, in bytes
 	RetryMinimum   time.Duration // yarn.nodemanager.container-retry-minimum-interval-ms
+	VirtualRatio   float64       // yarn.nodemanager.vmem-pmem-ratio
 	TrackStopped   time.Duration // yarn.nodemanager.duration-to-track-stopped-containers
 
 	// BreathAllowance is how many bytes of memory the node keeps in hand for suspended containers that run for a moment.

@@ -67,9 +67,9 @@ func (c life) watchMemory(ctx context.Context) (stop func()) {
 // outOfMemory says why the container has ended if the kernel has ended it for want of memory.
 func (c life) outOfMemory() string {
 	c.mu.Lock()
-	t := targetOf(c.Container)
+	t, last := targetOf(c.Container), c.usage
 	c.mu.Unlock()
-	return monitor.OutOfMemory(t)
+	return monitor.OutOfMemory(t, last, c.m.cfg.VirtualRatio)
 }
 
 // noteUsage remembers the most memory that the container has used.

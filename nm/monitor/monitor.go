@@ -127,14 +127,9 @@ func (w *Monitor) sample(t Target, table *proc.Table, now time.Time, alive map[p
 		return
 	}
 	u := Usage{CPUTime: use.CPU, At: now}
-	var processes []proc.Process
+	members := processes(t, table, pids)
 	var old, oldVirtual int64 // memory of processes that the previous sample saw: newer ones may be about to exec
-	for _, pid := range pids {
-		p, ok := table.Get(pid)
-		if !ok || pid == t.Keeper {
-			continue
-		}
-		processes = append(processes, p)
+	for _, p := range members {
 		alive[p.ID] = true
 		u.Physical += p.RSS
 		u.Virtual += p.Virtual
@@ -154,7 +149,18 @@ func (w *Monitor) sample(t Target, table *proc.Table, now time.Time, alive map[p
 	}
 	cpu[t.ID] = reading{cpu: u.CPUTime, at: now}
 	u.Peak = max(u.Physical, use.Peak)
-	w.enforce(t, w.all.Measured(t.ID, u), old, oldVirtual, processes)
+	w.enforce(t, w.all.Measured(t.ID, u), old, oldVirtual, members)
+}
+
+// processes returns those of pids that still run, without the shell that isn't the container's own.
+func processes(t Target, table *proc.Table, pids []int) []proc.Process {
+	var out []proc.Process
+	for _, pid := range pids {
+		if p, ok := table.Get(pid); ok && pid != t.Keeper {
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // enforce kills a container that exceeds its limits by more than double, or with processes older than one interval
@@ -164,17 +170,18 @@ func (w *Monitor) enforce(t Target, u Usage, old, oldVirtual int64, processes []
 	virtualLimit := int64(float64(t.Memory) * w.cfg.VirtualRatio)
 	switch {
 	case w.cfg.VirtualCheck && over(u.Virtual, oldVirtual, virtualLimit):
-		w.all.Kill(t.ID, records.ExitKilledExceededVMem, complaint(t, "virtual", u.Virtual-virtualLimit, u, virtualLimit, processes))
+		w.all.Kill(t.ID, records.ExitKilledExceededVMem, complaint(t, "virtual", u.Virtual-virtualLimit, u, virtualLimit, processes, 0))
 	case w.cfg.PhysicalCheck && !w.cfg.ByKernel && over(u.Physical, old, t.Memory):
-		w.all.Kill(t.ID, records.ExitKilledExceededPMem, complaint(t, "physical", u.Physical-t.Memory, u, virtualLimit, processes))
+		w.all.Kill(t.ID, records.ExitKilledExceededPMem, complaint(t, "physical", u.Physical-t.Memory, u, virtualLimit, processes, 0))
 	}
 }
 
 // mostShown is how many processes the diagnostics of a killed container show.
 const mostShown = 200
 
-// complaint returns diagnostics in Hadoop's words (ContainersMonitorImpl.formatErrorMessage).
-func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64, processes []proc.Process) string {
+// complaint returns diagnostics in Hadoop's words (ContainersMonitorImpl.formatErrorMessage). ended is how many further
+// processes the kernel has ended.
+func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64, processes []proc.Process, ended int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Container [pid=%d,containerID=%s] is running %dB beyond the '%s' memory limit. Current usage: "+
 		"%sB of %sB physical memory used; %sB of %sB virtual memory used. Killing container.\nDump of the process-tree for %s :\n",
@@ -189,6 +196,9 @@ func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64,
 		name, line := commandLine(p.PID)
 		fmt.Fprintf(&b, "\t|- %d %d %d %d (%s) %d %d %d %d %s\n", p.PID, p.Parent, p.Group, p.Session, name,
 			p.User.Milliseconds(), (p.CPU - p.User).Milliseconds(), p.Virtual, p.RSS/int64(os.Getpagesize()), line)
+	}
+	if ended > 0 {
+		fmt.Fprintf(&b, "\t|- … and %d that the kernel ended at the memory limit\n", ended)
 	}
 	return b.String() + "\n"
 }

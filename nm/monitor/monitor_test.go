@@ -2,9 +2,11 @@ package monitor
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -150,13 +152,42 @@ func TestOutOfMemory(t *testing.T) {
 		"the kernel doesn't tell":       {100 << 20, cgroup.Usage{OOMKills: -1, Peak: 100 << 20}, false},
 		"the kernel doesn't limit that": {0, cgroup.Usage{OOMKills: 1, Peak: 100 << 20}, false},
 	} {
-		why := OutOfMemory(Target{ID: id, Leader: 42, Memory: c.memory, Group: &fakeGroup{use: c.use}})
-		if (why != "") != c.want || c.want && !strings.Contains(why, "when it reached 100.0 MB. Killing container.\n") {
+		why := OutOfMemory(Target{ID: id, Leader: 42, Memory: c.memory, Group: &fakeGroup{use: c.use}}, Usage{}, 2.1)
+		if (why != "") != c.want {
 			t.Errorf("%s: %q", name, why)
 		}
 	}
-	if why := OutOfMemory(Target{Memory: 1}); why != "" {
+	if why := OutOfMemory(Target{Memory: 1}, Usage{}, 2.1); why != "" {
 		t.Errorf("without a group: %q", why)
+	}
+}
+
+// The diagnostics of a container that the kernel ended had no figures. Spark, Dr. Elephant and skein look for YARN's.
+func TestAContainerThatTheKernelEndsHasYARNsFigures(t *testing.T) {
+	spark := regexp.MustCompile(`[0-9.]+ [KMG]B of [0-9.]+ [KMG]B physical memory used`)
+	for name, c := range map[string]struct {
+		peak int64
+		want string
+	}{
+		"peak":           {99 << 20, "is running 0B beyond the 'PHYSICAL' memory limit. Current usage: 99.0 MB of 100.0 MB physical memory used; 3.0 GB of 210.0 MB virtual memory used."},
+		"a lower limit":  {101 << 20, "is running 1048576B beyond the 'PHYSICAL' memory limit. Current usage: 101.0 MB of 100.0 MB physical memory used; "},
+		"peak not known": {-1, "is running 0B beyond the 'PHYSICAL' memory limit. Current usage: 100.0 MB of 100.0 MB physical memory used; "},
+	} {
+		g := &fakeGroup{use: cgroup.Usage{OOMKills: 2, Peak: c.peak, Memory: 1 << 20}}
+		why := OutOfMemory(Target{ID: id, Leader: 42, Memory: 100 << 20, Group: g}, Usage{Physical: 5, Virtual: 3 << 30}, 2.1)
+		for _, want := range []string{
+			"Container [pid=42,containerID=" + id.String() + "] " + c.want,
+			" Killing container.\nDump of the process-tree for " + id.String() + " :\n\t|- PID PPID PGRPID ",
+			fmt.Sprintf("\n\t|- %d %d ", os.Getpid(), os.Getppid()),
+			"\t|- … and 2 that the kernel ended at the memory limit\n\n",
+		} {
+			if !strings.Contains(why, want) {
+				t.Errorf("%s: no %q in %q", name, want, why)
+			}
+		}
+		if !spark.MatchString(why) {
+			t.Errorf("%s: Spark doesn't find its figures in %q", name, why)
+		}
 	}
 }
 
@@ -193,11 +224,11 @@ func TestACommandLineOfGigabytesIsShownInPart(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	p := proc.Process{ID: proc.ID{PID: cmd.Process.Pid}}
-	text := complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, []proc.Process{p})
+	text := complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, []proc.Process{p}, 0)
 	if !strings.Contains(text, "(endless) 0 0 0 0 MARK=first") || len(text) > 2*mostLine {
 		t.Errorf("%d bytes: %.500s", len(text), text)
 	}
-	text = complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, slices.Repeat([]proc.Process{p}, mostShown+7))
+	text = complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, slices.Repeat([]proc.Process{p}, mostShown+7), 0)
 	if !strings.Contains(text, "… and 7 other processes\n") || strings.Count(text, "(endless)") != mostShown {
 		t.Errorf("%d processes are shown", strings.Count(text, "(endless)"))
 	}

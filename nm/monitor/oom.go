@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/proc"
 )
 
 // WatchMemory calls look when the kernel has ended a process of the group because memory ran out, until look returns
@@ -35,9 +36,11 @@ func WatchMemory(ctx context.Context, group cgroup.Group, look func() (enough bo
 	}
 }
 
-// OutOfMemory returns the diagnostics of a container that reached its memory limit and lost a process to that. For any
-// other it returns "".
-func OutOfMemory(t Target) string {
+// OutOfMemory returns the diagnostics of a container that reached its memory limit and lost a process to that, in the
+// words with which YARN's own monitor kills: Spark and tuning tools read the figures from them. For any other container
+// it returns "". last is what the container used when it was last sampled. virtualRatio is
+// yarn.nodemanager.vmem-pmem-ratio.
+func OutOfMemory(t Target, last Usage, virtualRatio float64) string {
 	if t.Group == nil || t.Memory <= 0 {
 		return ""
 	}
@@ -46,9 +49,25 @@ func OutOfMemory(t Target) string {
 	if err != nil || use.OOMKills <= 0 || use.Peak >= 0 && use.Peak < t.Memory-t.Memory/20 {
 		return ""
 	}
-	return fmt.Sprintf("Container [pid=%d,containerID=%s] is running beyond the 'PHYSICAL' memory limit. "+
-		"The kernel ended %d of its processes when it reached %sB. Killing container.\n",
-		t.Leader, t.ID, use.OOMKills, binaryPrefix(t.Memory))
+	last.Physical = use.Peak
+	if use.Peak < 0 {
+		last.Physical = t.Memory // the kernel only ends processes of a group that has reached its limit
+	}
+	excess := max(0, last.Physical-t.Memory)
+	return complaint(t, "physical", excess, last, int64(float64(t.Memory)*virtualRatio), survivors(t), int(use.OOMKills))
+}
+
+// survivors returns the processes that a container still has.
+func survivors(t Target) []proc.Process {
+	pids, err := t.Group.Processes()
+	if err != nil || len(pids) == 0 {
+		return nil
+	}
+	table, err := proc.Snapshot()
+	if err != nil {
+		return nil
+	}
+	return processes(t, table, pids)
 }
 
 // binaryPrefix formats a number of bytes as Hadoop does (StringUtils.TraditionalBinaryPrefix, one decimal).
