@@ -1,0 +1,167 @@
+package divider
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Job is a job in a division.
+type Job struct {
+	Tasks float64 // T: that haven't ended, those that run included
+	Size  float64 // slots that a container for one of them takes; above 0
+	Alpha float64 // α: what the next phase has to read, by what this one has to do; above 0. 1 in the last phase
+	Beta  float64 // β of the durations of its tasks; above 1 and below 2
+
+	Slots      float64 // S_i, which a division finds
+	Containers int64   // whole ones, which Round finds
+}
+
+// work is T in slots.
+func (j *Job) work() float64 { return j.Tasks * j.Size }
+
+// virtual is V without the weight, in slots: equation 3.5.
+func (j *Job) virtual() float64 { return Virtual(j.work(), j.Beta, 1) }
+
+// Virtual is the virtual size of a job with so many tasks: V of section 4.1. With α = 1 it is that of equation 3.5.
+func Virtual(tasks, beta, alpha float64) float64 { return 2 / beta * tasks * math.Sqrt(alpha) }
+
+// Key is by what jobs are ordered: the larger one of T and of T' = α·T, what the next phase reads, in slots.
+func (j *Job) Key() float64 { return j.work() * max(1, j.Alpha) }
+
+// Divider divides slots. The zero value is ready. It isn't safe for concurrent use.
+type Divider struct {
+	jobs    []Job
+	order   []int32 // of jobs, as they are served
+	free    []int32 // those of order that aren't held at the floor
+	classes []int32 // those of free, by β and then in their order
+	groups  []group
+}
+
+// group is a class of β.
+type group struct {
+	from, to int     // in classes
+	beta     float64 // of its jobs
+	work     float64 // ΣT·√(α/least α)
+	slots    float64
+}
+
+// sort puts jobs into their order: ascending by Key, of equal ones those with larger weights first, then as they stand in the slice.
+func (d *Divider) sort(jobs []Job) {
+	d.jobs = jobs
+	d.order = slices.Grow(d.order[:0], len(jobs))[:len(jobs)]
+	for i := range d.order {
+		d.order[i] = int32(i)
+	}
+	slices.SortFunc(d.order, func(a, b int32) int {
+		x, y := &jobs[a], &jobs[b]
+		return cmp.Or(cmp.Compare(x.Key(), y.Key()), cmp.Compare(y.Alpha, x.Alpha), cmp.Compare(a, b))
+	})
+}
+
+// Floor is the least that each of n jobs gets: S/N − ε of section 3.5, where ε is a part of S/N from 0 (fair) to 1 (no floor).
+func Floor(slots float64, n int, epsilon float64) float64 {
+	if n == 0 {
+		return 0
+	}
+	return (1 - epsilon) * slots / float64(n)
+}
+
+// Divide sets the slots of all jobs, which get at least the Floor each. It returns the order in which they are served, which is good until the
+// next call.
+func (d *Divider) Divide(jobs []Job, slots, epsilon float64) (order []int32) {
+	d.sort(jobs)
+	switch {
+	case len(jobs) == 0:
+	case d.uniform():
+		d.fair(slots, epsilon)
+	default:
+		d.project(slots, Floor(slots, len(jobs), epsilon))
+	}
+	return d.order
+}
+
+// uniform reports whether all jobs are of one class and weight.
+func (d *Divider) uniform() bool {
+	first := &d.jobs[0]
+	return !slices.ContainsFunc(d.jobs[1:], func(j Job) bool { return j.Beta != first.Beta || j.Alpha != first.Alpha })
+}
+
+// rounds bounds how often a projection begins again. What is left then is settled by level.
+const rounds = 16
+
+// project divides slots so that nobody has less than the floor: those who would have less get it, and the others share the rest.
+func (d *Divider) project(slots, floor float64) {
+	d.free = append(d.free[:0], d.order...)
+	left := slots
+	for range rounds {
+		d.share(d.free, left)
+		n := len(d.free)
+		d.free = slices.DeleteFunc(d.free, func(i int32) bool {
+			below := d.jobs[i].Slots < floor
+			if below {
+				d.jobs[i].Slots = floor
+			}
+			return below
+		})
+		if len(d.free) == n {
+			return
+		}
+		left = slots - floor*float64(len(d.order)-len(d.free))
+		if len(d.free) == 0 {
+			return
+		}
+	}
+	d.share(d.free, left)
+	d.level(floor)
+}
+
+// level lifts those below the floor at the cost of those above it, the last in the order first.
+func (d *Divider) level(floor float64) {
+	owed := 0.
+	for _, i := range d.free {
+		if j := &d.jobs[i]; j.Slots < floor {
+			owed += floor - j.Slots
+			j.Slots = floor
+		}
+	}
+	for _, i := range slices.Backward(d.free) {
+		j := &d.jobs[i]
+		take := min(owed, j.Slots-floor)
+		j.Slots -= take
+		owed -= take
+	}
+}
+
+// share divides slots among jobs in their order, by classes and within these by weights.
+func (d *Divider) share(order []int32, slots float64) {
+	d.group(order)
+	if len(d.groups) == 1 {
+		d.phases(order, slots)
+		return
+	}
+	d.byClass(slots)
+	for _, g := range d.groups {
+		d.phases(d.classes[g.from:g.to], g.slots)
+	}
+}
+
+// group finds the classes of jobs. The work of a class is ΣT, where jobs weigh as in algorithm 3.
+func (d *Divider) group(order []int32) {
+	d.classes = append(d.classes[:0], order...)
+	slices.SortStableFunc(d.classes, func(a, b int32) int { return cmp.Compare(d.jobs[a].Beta, d.jobs[b].Beta) })
+	least := math.Inf(1)
+	for _, i := range order {
+		least = min(least, d.jobs[i].Alpha)
+	}
+	d.groups = d.groups[:0]
+	for at, i := range d.classes {
+		j := &d.jobs[i]
+		if n := len(d.groups); n == 0 || d.groups[n-1].beta != j.Beta {
+			d.groups = append(d.groups, group{from: at, beta: j.Beta})
+		}
+		g := &d.groups[len(d.groups)-1]
+		g.to = at + 1
+		g.work += j.work() * math.Sqrt(j.Alpha/least)
+	}
+}
