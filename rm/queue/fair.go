@@ -141,7 +141,7 @@ var fairDefaults = []string{
 func (p *fairParser) tree(file *conf.Element) (*Tree, error) {
 	if file.Name != "allocations" {
 		p.fail(file, nil, "the outermost element of an allocation file is <allocations>")
-		return nil, joined(p.problems)
+		return nil, conf.Report{Problems: p.problems}.Err()
 	}
 	p.defaults = map[string]*conf.Element{}
 	p.settings = defaultSettings()
@@ -167,7 +167,7 @@ func (p *fairParser) tree(file *conf.Element) (*Tree, error) {
 	root := p.root(file, queues)
 	p.policies(file, root)
 	if p.failed {
-		return nil, joined(p.problems)
+		return nil, conf.Report{Problems: p.problems}.Err()
 	}
 	t := newTree(Fair, root)
 	t.types, t.Settings = p.types, p.settings
@@ -176,7 +176,7 @@ func (p *fairParser) tree(file *conf.Element) (*Tree, error) {
 	t.Settings.Placement = p.placement(placement, t)
 	t.Problems = p.problems
 	if p.failed {
-		return nil, joined(p.problems)
+		return nil, conf.Report{Problems: p.problems}.Err()
 	}
 	return t, nil
 }

@@ -9,10 +9,10 @@ type Invalid struct {
 	Words string
 }
 
-func (e *Invalid) Error() string { return joined(e.Problems).Error() }
+func (e *Invalid) Error() string { return conf.Report{Problems: e.Problems}.Err().Error() }
 
 // Unwrap returns all problems.
-func (e *Invalid) Unwrap() []error { return []error{joined(e.Problems)} }
+func (e *Invalid) Unwrap() []error { return []error{conf.Report{Problems: e.Problems}.Err()} }
 
 // Brief is the message for the client that made the change: Hadoop's wording if there is one.
 func (e *Invalid) Brief() string {
@@ -20,9 +20,4 @@ func (e *Invalid) Brief() string {
 		return e.Words
 	}
 	return e.Error()
-}
-
-// joined joins the errors among problems.
-func joined(problems []conf.Problem) error {
-	return conf.Report{Problems: problems}.Err()
 }

@@ -62,7 +62,7 @@ func (p *parser) rootCapacity(q *Queue) {
 
 // quantity reads a capacity. A maximum can't be a weight.
 func (p *parser) quantity(key, text string, weights bool) quantity.Vector {
-	v, err := quantity.ParseVector(text, p.types)
+	v, notes, err := quantity.ParseCapacity(text, p.types, !weights)
 	if err != nil {
 		reason := err.Error() + "; it must be a percentage, a weight such as 2w, or [memory=…,vcores=…]"
 		if strings.ContainsAny(text, "[]%") {
@@ -72,7 +72,9 @@ func (p *parser) quantity(key, text string, weights bool) quantity.Vector {
 		}
 		return quantity.Uniform(0, quantity.ByPercent)
 	}
-	unit := v.Unit(p.types.Len())
+	for _, note := range notes {
+		p.warn(key, text, note)
+	}
 	for _, a := range v[:p.types.Len()] {
 		switch {
 		case a.Unit == quantity.ByPercent && (a.Value < 0 || a.Value > 100):
@@ -81,7 +83,7 @@ func (p *parser) quantity(key, text string, weights bool) quantity.Vector {
 			p.fail(key, text, "a maximum can't be a weight")
 		}
 	}
-	if !p.vector && (unit == quantity.Mixed || strings.HasPrefix(text, "[") && unit != quantity.ByAmount) {
+	if unit := v.Unit(p.types.Len()); !p.vector && (unit == quantity.Mixed || strings.HasPrefix(text, "[") && unit != quantity.ByAmount) {
 		p.fail(key, text, "percentages and weights of single resources need "+Prefix+"legacy-queue-mode.enabled to be false")
 	}
 	return v

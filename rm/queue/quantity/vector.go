@@ -60,40 +60,60 @@ func (v *Vector) Amounts() (r records.Resource) {
 	return r
 }
 
+// ParseCapacity is ParseVector for a queue's capacity or, with most, its maximum, of which percentages above 100 count as 100. notes say what has no
+// effect, as in YARN.
+func ParseCapacity(text string, types records.ResourceTypes, most bool) (v Vector, notes []string, err error) {
+	v, unknown, err := ParseVector(text, types)
+	for _, name := range unknown {
+		notes = append(notes, fmt.Sprintf("%q is not a resource of this cluster (%s), and has no effect, as in YARN; yarn.resource-types lists them", conf.Shorten(name), types))
+	}
+	over := false
+	for i, a := range v {
+		if most && a.Unit == ByPercent && a.Value > 100 {
+			v[i].Value, over = 100, true
+		}
+	}
+	if over {
+		notes = append(notes, "counts as 100, as in YARN: a queue can't have more than its parent")
+	}
+	return v, notes, err
+}
+
 // ParseVector reads a capacity: "25", "2w", or "[memory=10Gi,vcores=8]". Parts of a list may also be percentages and weights
-// (Hadoop: QueueCapacityConfigParser). Resources that a list doesn't name get 0.
-func ParseVector(text string, types records.ResourceTypes) (Vector, error) {
+// (Hadoop: QueueCapacityConfigParser). Resources that a list doesn't name get 0. unknown
+// are names that are no resource of the cluster, whose parts have no effect, as in YARN.
+func ParseVector(text string, types records.ResourceTypes) (v Vector, unknown []string, err error) {
 	inner, list := strings.CutPrefix(text, "[")
 	if !list {
 		a, err := parseShare(text)
-		return Uniform(a.Value, a.Unit), err
+		return Uniform(a.Value, a.Unit), nil, err
 	}
 	inner, closed := strings.CutSuffix(inner, "]")
 	if !closed {
-		return Vector{}, fmt.Errorf("the bracket isn't closed")
+		return Vector{}, nil, fmt.Errorf("the bracket isn't closed")
 	}
-	v := Uniform(0, ByAmount)
+	v = Uniform(0, ByAmount)
 	var seen [records.MaxResourceTypes]bool
 	for part := range strings.SplitSeq(inner, ",") {
 		name, value, ok := strings.Cut(part, "=")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || value == "" {
-			return Vector{}, fmt.Errorf("%q is not resource=amount", conf.Shorten(part))
+			return Vector{}, nil, fmt.Errorf("%q is not resource=amount", conf.Shorten(part))
 		}
 		i, known := Index(types, name)
 		if !known {
-			return Vector{}, fmt.Errorf("%q is not a resource of this cluster (%s); yarn.resource-types lists them", conf.Shorten(name), types)
+			unknown = append(unknown, name)
+			continue
 		}
 		if seen[i] {
-			return Vector{}, fmt.Errorf("%s is given twice", conf.Shorten(name))
+			return Vector{}, nil, fmt.Errorf("%s is given twice", conf.Shorten(name))
 		}
 		seen[i] = true
-		var err error
 		if v[i], err = parseCapacity(value, i); err != nil {
-			return Vector{}, fmt.Errorf("%s: %w", conf.Shorten(name), err)
+			return Vector{}, nil, fmt.Errorf("%s: %w", conf.Shorten(name), err)
 		}
 	}
-	return v, nil
+	return v, unknown, nil
 }
 
 // parseShare reads a percentage or a weight.

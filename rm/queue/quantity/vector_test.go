@@ -19,7 +19,7 @@ func TestCapacities(t *testing.T) {
 		"[memory=1024Ki,vcores=3w,yarn.io/gpu=12%]": {{1, amount}, {3, weight}, {12, percent}},
 		"[memory=1125899906842624Pi]":               {{largest, amount}, {0, amount}, {0, amount}},
 	} {
-		got, err := ParseVector(text, gpuTypes(t))
+		got, _, err := ParseVector(text, gpuTypes(t))
 		if err != nil || [3]Capacity(got[:3]) != want {
 			t.Errorf("%s: got %v, %v, want %v", text, got[:3], err, want)
 		}
@@ -32,12 +32,12 @@ func TestUnitOfAVector(t *testing.T) {
 		"25": ByPercent, "2w": ByWeight, "[memory=1,vcores=1]": ByAmount, "[memory=1%,vcores=1%,yarn.io/gpu=1%]": ByPercent, "[memory=1%,vcores=1w]": Mixed,
 		"[memory=1%,vcores=1%]": Mixed, // what isn't named is an amount of 0
 	} {
-		v, err := ParseVector(text, types)
+		v, _, err := ParseVector(text, types)
 		if got := v.Unit(types.Len()); err != nil || got != want {
 			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
 		}
 	}
-	v, _ := ParseVector("[memory=7,vcores=50%,yarn.io/gpu=2]", types)
+	v, _, _ := ParseVector("[memory=7,vcores=50%,yarn.io/gpu=2]", types)
 	if got := v.Amounts(); got != (records.Resource{7, 0, 2}) {
 		t.Errorf("the amounts are %v", got)
 	}
@@ -47,11 +47,11 @@ func TestCapacitiesRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "not a number", "x": "not a number", "NaN": "not a number", "Inf": "not a number", "1e16": "not a number", "-1w": "less than 0",
 		"[memory=10": "isn't closed", "[]": "not resource=amount", "[memory]": "not resource=amount", "[memory=]": "not resource=amount",
-		"[fpga=1]": `"fpga" is not a resource`, "[memory=1,memory-mb=2]": "given twice", "[memory=-1]": "less than 0", "[vcores=1Pi]": "not an amount",
+		"[memory=1,memory-mb=2]": "given twice", "[memory=-1]": "less than 0", "[vcores=1Pi]": "not an amount",
 		"[memory=101%]": "percentage from 0 to 100", "[memory=-1%]": "percentage from 0 to 100", "[memory=-2w]": "less than 0", "[memory=1e99]": "not an amount",
-		"[" + strings.Repeat("x", 9000) + "=1]": "(9000 bytes)", strings.Repeat("1", 9000): "(9000 bytes)",
+		strings.Repeat("1", 9000): "(9000 bytes)",
 	} {
-		if _, err := ParseVector(text, gpuTypes(t)); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
+		if _, _, err := ParseVector(text, gpuTypes(t)); err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
 			t.Errorf("%.50q: got %.500v, want %s", text, err, want)
 		}
 	}
@@ -64,7 +64,10 @@ func FuzzVector(f *testing.F) {
 	}
 	types := gpuTypes(f)
 	f.Fuzz(func(t *testing.T, text string) {
-		v, err := ParseVector(text, types)
+		v, notes, err := ParseCapacity(text, types, true)
+		if len(notes) > 1+strings.Count(text, ",")+1 {
+			t.Fatalf("%d notes", len(notes))
+		}
 		if err != nil {
 			if len(err.Error()) > 1000 {
 				t.Fatalf("an error of %d bytes", len(err.Error()))

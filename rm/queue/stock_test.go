@@ -1,0 +1,38 @@
+package queue
+
+import (
+	"strings"
+	"testing"
+
+	"heddle/conf"
+)
+
+// A resource that the cluster lacks, and a maximum above 100 %, kept a ResourceManager from starting with folders that YARN takes.
+func TestWhatYARNTakesIsAWarning(t *testing.T) {
+	for name, c := range map[string]struct {
+		settings []string
+		warning  string
+	}{
+		"an unknown resource":      {[]string{"root.queues=a", "root.a.capacity=[memory=10,vcores=1,gpu=1]"}, `"gpu" is not a resource of this cluster`},
+		"a maximum of 200 percent": {[]string{"root.queues=a", "root.a.capacity=100", "root.a.maximum-capacity=200"}, "counts as 100"},
+	} {
+		settings := map[string]string{}
+		for _, s := range c.settings {
+			key, value, _ := strings.Cut(s, "=")
+			settings[key] = value
+		}
+		tree, err := ParseCapacity(settings)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if p := tree.Problems; len(p) != 1 || p[0].Severity != conf.Warning || !strings.Contains(p[0].Message, c.warning) {
+			t.Errorf("%s: %v, want a warning with %q", name, p, c.warning)
+		}
+		for _, q := range tree.queues {
+			if q.AbsoluteMaximum > 1 {
+				t.Errorf("%s: %+v", name, q)
+			}
+		}
+	}
+}
