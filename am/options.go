@@ -91,5 +91,5 @@ func (o *Options) configuration() (*conf.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, c.Validate().Err()
+	return c, c.ValidateFor(conf.Client).Err()
 }

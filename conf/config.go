@@ -34,6 +34,8 @@ type Options struct {
 	Hostname func() (string, error)
 	// LookupHost returns the IP addresses of a host; it defaults to the system's resolver.
 	LookupHost func(ctx context.Context, host string) ([]string, error)
+	// Read, if it isn't nil, is told of each key whose value is asked for. It is for tests.
+	Read func(key string)
 }
 
 // Config is a loaded configuration. It is safe for concurrent use, except during Set.
@@ -46,6 +48,7 @@ type Config struct {
 	system   map[string]string // Java's system properties
 	hostname func() (string, error)
 	resolve  func(context.Context, string) ([]string, error)
+	read     func(key string) // nil: nobody wants to know
 }
 
 // Locate returns the configuration folder: the one of a flag, or else $HADOOP_CONF_DIR, or else "" for the defaults.
@@ -70,7 +73,7 @@ func Load(o Options) (*Config, error) {
 
 // load continues after an error, to find all of them at once.
 func load(o Options) (*Config, []error) {
-	c := &Config{dir: o.Dir, props: newProperties(), getenv: o.Getenv, hostname: o.Hostname, resolve: o.LookupHost}
+	c := &Config{dir: o.Dir, props: newProperties(), getenv: o.Getenv, hostname: o.Hostname, resolve: o.LookupHost, read: o.Read}
 	if c.getenv == nil {
 		c.getenv = os.LookupEnv
 	}
@@ -248,6 +251,9 @@ func (c *Config) expandFor(text string, chain []string) (string, error) {
 // the key.
 func (c *Config) lookup(key string) (value string, ok bool, err error) {
 	key = canonical(key)
+	if c.read != nil {
+		c.read(key)
+	}
 	value, ok = c.raw(key)
 	if !ok {
 		return "", false, nil

@@ -1,5 +1,8 @@
 package conf
 
+// readOn is where the documents say what Heddle lacks, and what to do meanwhile.
+const readOn = "docs/migration.md, \"What Heddle lacks\""
+
 // coreKeys are the keys of core-site.xml that Heddle uses.
 func coreKeys() []Key {
 	return []Key{
@@ -8,7 +11,8 @@ func coreKeys() []Key {
 		text("fs.permissions.umask-mode", "022", "umask of files and directories that are created, octal"),
 		integer("io.file.buffer.size", "4096", "bytes of buffers for reading and writing files").min(1),
 
-		enum("hadoop.security.authentication", "simple", "how users prove who they are", "simple"),
+		enum("hadoop.security.authentication", "simple", "how users prove who they are", "simple").
+			lacking("kerberos", "Heddle can't check Kerberos tickets yet, so that it can't replace the daemons of this cluster: keep YARN's, or try Heddle beside it with simple ("+readOn+")"),
 		boolean("hadoop.security.authorization", "false", "check service ACLs").later(),
 		class("hadoop.security.group.mapping", "org.apache.hadoop.security.JniBasedUnixGroupsMappingWithFallback", "how the groups of a user are found").later(),
 		text("hadoop.user.group.static.mapping.overrides", "dr.who=;", "groups of users that aren't looked up, as user=group,group;user=…"),
@@ -17,7 +21,9 @@ func coreKeys() []Key {
 		text("hadoop.proxyuser.<user>.users", "", "users for whom that user may act"),
 		seconds("hadoop.security.groups.cache.secs", "300", "how long the groups of a user are cached").min(0),
 		seconds("hadoop.security.groups.negative-cache.secs", "30", "how long a failed look-up of a user is cached").min(0),
-		enum("hadoop.rpc.protection", "authentication", "protection of IPC connections", "authentication"),
+		enum("hadoop.rpc.protection", "authentication", "protection of IPC connections", "authentication").
+			lacking("privacy", "Heddle can't encrypt RPC yet: set it to authentication on all daemons and clients, and use a private network ("+readOn+")").
+			lacking("integrity", "Heddle can't sign RPC yet: set it to authentication on all daemons and clients, and use a private network ("+readOn+")"),
 		list("hadoop.security.sensitive-config-keys", "secret$,password$,ssl.keystore.pass$,fs.s3a.server-side-encryption.key,"+
 			"fs.s3a.*.server-side-encryption.key,fs.s3a.encryption.algorithm,fs.s3a.encryption.key,fs.s3a.secret.key,"+
 			"fs.s3a.*.secret.key,fs.s3a.session.key,fs.s3a.*.session.key,fs.s3a.session.token,fs.s3a.*.session.token,"+
@@ -25,7 +31,7 @@ func coreKeys() []Key {
 			"credential$,oauth.*secret,oauth.*password,oauth.*token,hadoop.security.sensitive-config-keys", "patterns of keys whose values aren't shown"),
 
 		text("hadoop.http.staticuser.user", "dr.who", "user of web requests that name none"),
-		list("hadoop.http.filter.initializers", "org.apache.hadoop.http.lib.StaticUserWebFilter", "filters of web requests").later(),
+		list("hadoop.http.filter.initializers", "org.apache.hadoop.http.lib.StaticUserWebFilter", "filters of web requests; Heddle has Hadoop's own, and refuses others"),
 		text("hadoop.http.authentication.type", "simple", "how web users prove who they are"),
 		boolean("hadoop.http.authentication.simple.anonymous.allowed", "true", "serve web requests that name no user"),
 		seconds("hadoop.http.authentication.token.validity", "36000", "how long a signed cookie holds").min(1),
@@ -80,9 +86,11 @@ func mapredKeys() []Key {
 // yarnKeys are the keys of yarn-site.xml that more than one role uses.
 func yarnKeys() []Key {
 	return []Key{
+		text("yarn.log.dir", "", "directory of the daemons' own logs"),
 		boolean("yarn.acl.enable", "false", "check who may submit, see and change"),
 		text("yarn.admin.acl", "*", "administrators: users, a blank, groups; * is everybody, a blank nobody"),
-		enum("yarn.http.policy", "HTTP_ONLY", "whether web pages are served by HTTP or HTTPS", "HTTP_ONLY"),
+		enum("yarn.http.policy", "HTTP_ONLY", "whether web pages are served by HTTP or HTTPS", "HTTP_ONLY").
+			lacking("HTTPS_ONLY", "Heddle's web ports have no TLS yet: set it to HTTP_ONLY, and put a proxy with TLS in front ("+readOn+")"),
 		integer("yarn.cluster.max-application-priority", "0", "highest priority that an application may have").min(0),
 		integer("yarn.scheduler.minimum-allocation-mb", "1024", "smallest container, MiB; requests are rounded up to a multiple").min(0).max(1<<31 - 1),
 		integer("yarn.scheduler.maximum-allocation-mb", "8192", "largest container, MiB").min(1).max(1<<31 - 1),

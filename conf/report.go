@@ -29,7 +29,17 @@ type Problem struct {
 	Message    string
 	Allowed    string // which values are allowed; "" if that doesn't apply
 	Suggestion string // a key that may have been meant; "" if none is near
+	Roles      Role   // which daemons refuse to start because of an Error; 0 if that isn't known
+	Starter    bool   // whether it is wrong for the user of this process, and may be right for others
 }
+
+// StartedBy marks an error that depends on the user who starts a daemon.
+type StartedBy struct{ Err error }
+
+func (e *StartedBy) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error itself.
+func (e *StartedBy) Unwrap() error { return e.Err }
 
 // Shorten keeps messages readable if a file has absurd names or values.
 func Shorten(s string) string {
@@ -73,31 +83,78 @@ type Report struct {
 func (r Report) OK() bool { return r.count(Error) == 0 }
 
 // Err returns the errors as one error, or nil.
-func (r Report) Err() error {
+func (r Report) Err() error { return r.ErrFor(Everybody) }
+
+// ErrFor returns the errors because of which any of some roles refuses to start.
+func (r Report) ErrFor(roles Role) error {
 	var errs []error
 	for _, p := range r.Problems {
-		if p.Severity == Error {
+		if p.Severity == Error && (p.Roles == 0 || p.Roles&roles != 0) {
 			errs = append(errs, problemError(p))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// Add adds problems that others than Validate have found, and an error, which may come from Err. It skips problems that
-// the report has already.
+// Add adds problems that others than Validate have found, and an error, which may come from Err. Of problems that the report has already
+// it adds only which daemons refuse them.
 func (r *Report) Add(problems []Problem, err error) {
 	for _, p := range append(slices.Clone(problems), Problems(err)...) {
-		if !slices.Contains(r.Problems, p) {
+		i := slices.IndexFunc(r.Problems, func(old Problem) bool {
+			return old.Severity == p.Severity && (old.Key == p.Key || p.Key == "") && (strings.HasSuffix(old.Message, p.Message) || strings.HasSuffix(p.Message, old.Message))
+		})
+		if i < 0 {
 			r.Problems = append(r.Problems, p)
+		} else if p.Roles != 0 {
+			r.Problems[i].Roles |= p.Roles
 		}
 	}
 	sortProblems(r.Problems)
+}
+
+// daemons are the roles that refuse to start.
+const daemons = ResourceManager | NodeManager | Witness
+
+// refusers names the daemons that don't start because of an error, if others start.
+func (p Problem) refusers() string {
+	if by := p.Roles & daemons; p.Severity == Error && by != 0 && by != daemons {
+		return " (" + by.String() + ")"
+	}
+	return ""
+}
+
+// refusers are the daemons that don't start.
+func (r Report) refusers() (by Role) {
+	for _, p := range r.Problems {
+		if p.Severity == Error {
+			by |= p.Roles & daemons
+		}
+	}
+	return by
 }
 
 // problemError is a Problem as an error.
 type problemError Problem
 
 func (p problemError) Error() string { return Problem(p).String() }
+
+// AtKey returns a problem of a key's value, with the place that sets it. The roles are those that read the key.
+func AtKey(c *Config, severity Severity, key string, err error) Problem {
+	p := Problem{Severity: severity, Key: key, Message: strings.TrimPrefix(err.Error(), key+": "), Roles: ReadBy(key)}
+	p.Source, _ = c.Where(key)
+	value, _ := c.Get(key)
+	p.Value = c.redactor().redact(key, value)
+	return p
+}
+
+// ErrorAt returns an error in a key's value as Problems understands it; key may be "", and the error may have a place already.
+func ErrorAt(c *Config, key string, err error) error {
+	var at problemError
+	if key == "" || errors.As(err, &at) {
+		return err
+	}
+	return problemError(AtKey(c, Error, key, err))
+}
 
 // Problems are those that an error of this package, or of others that join theirs as Err does, has. What is none of them is one without a place.
 func Problems(err error) (all []Problem) {
@@ -129,7 +186,7 @@ func (r Report) count(s Severity) int {
 func (r Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for _, p := range r.Problems {
-		fmt.Fprintf(&b, "%-8s %s\n", p.Severity+":", p)
+		fmt.Fprintf(&b, "%-8s %s%s\n", p.Severity+":", p, p.refusers())
 	}
 	name := r.Dir
 	if name == "" {
@@ -138,6 +195,12 @@ func (r Report) WriteText(w io.Writer) error {
 	verdict := "is fine"
 	if !r.OK() {
 		verdict = "can't be used"
+		if by := r.refusers(); by != 0 {
+			verdict = "can't be used by " + by.String()
+		}
+		if r.refusers() == daemons {
+			verdict = "can't be used by any daemon"
+		}
 	}
 	fmt.Fprintf(&b, "%s %s: %s, %s, %s\n", name, verdict,
 		plural(r.count(Error), "error"), plural(r.count(Warning), "warning"), plural(r.count(Info), "setting without effect", "settings without effect"))
@@ -156,7 +219,7 @@ func plural(n int, forms ...string) string {
 }
 
 // WriteJSON writes the report for programs: {"dir", "ok", "problems": [{"severity", "file", "line", "key", "value",
-// "message", "allowed", "suggestion"}]}. It omits members of a problem that don't apply.
+// "message", "allowed", "suggestion", "daemons"}]}. It omits members of a problem that don't apply.
 func (r Report) WriteJSON(w io.Writer) error {
 	type problem struct {
 		Severity   Severity `json:"severity"`
@@ -167,6 +230,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 		Message    string   `json:"message"`
 		Allowed    string   `json:"allowed,omitempty"`
 		Suggestion string   `json:"suggestion,omitempty"`
+		Daemons    string   `json:"daemons,omitempty"`
 	}
 	out := struct {
 		Dir      string    `json:"dir"`
@@ -175,7 +239,7 @@ func (r Report) WriteJSON(w io.Writer) error {
 	}{Dir: r.Dir, OK: r.OK(), Problems: []problem{}}
 	for _, p := range r.Problems {
 		out.Problems = append(out.Problems, problem{
-			p.Severity, p.Source.File, p.Source.Line, p.Key, p.Value, p.Message, p.Allowed, p.Suggestion,
+			p.Severity, p.Source.File, p.Source.Line, p.Key, p.Value, p.Message, p.Allowed, p.Suggestion, (p.Roles & daemons).String(),
 		})
 	}
 	enc := json.NewEncoder(w)

@@ -61,7 +61,7 @@ func TestUnacceptableResourceTypes(t *testing.T) {
 		if c.overrides == "yarn.resource-types=a b" {
 			overrides = []string{c.overrides}
 		}
-		r := CheckWith(Options{Overrides: overrides})
+		_, r := CheckWith(Options{Overrides: overrides}, Everybody)
 		if r.OK() || !strings.Contains(r.Err().Error(), c.want) {
 			t.Errorf("%s: got %v; want %q", c.overrides, r.Err(), c.want)
 		}

@@ -1,6 +1,7 @@
 package conf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -10,33 +11,33 @@ import (
 )
 
 // Check loads and validates a configuration folder, and doesn't stop at the first error. "" checks the defaults.
-func Check(dir string) Report { return CheckWith(Options{Dir: dir}) }
-
-// CheckWith does the same with all options.
-func CheckWith(o Options) Report {
-	c, errs := load(o)
-	r := c.Validate()
-	for _, err := range errs {
-		r.Problems = append(r.Problems, asProblem(err))
-	}
-	for _, name := range []string{"capacity-scheduler.xml", "fair-scheduler.xml"} {
-		if c.dir == "" {
-			continue
-		}
-		if _, err := ReadXML(filepath.Join(c.dir, name)); err != nil && !isMissing(err) {
-			r.Problems = append(r.Problems, asProblem(err))
-		}
-	}
-	sortProblems(r.Problems)
+func Check(dir string) Report {
+	_, r := CheckWith(Options{Dir: dir}, Everybody)
 	return r
 }
 
+// CheckWith does the same for the roles, with all options. It returns the configuration as far as it can be read; errors of reading it are
+// in the report.
+func CheckWith(o Options, roles Role) (*Config, Report) {
+	c, errs := load(o)
+	r := c.ValidateFor(roles)
+	for _, err := range errs {
+		p := asProblem(err)
+		p.Roles = roles
+		r.Problems = append(r.Problems, p)
+	}
+	sortProblems(r.Problems)
+	return c, r
+}
+
 func asProblem(err error) Problem {
+	var by *StartedBy
+	starter := errors.As(err, &by)
 	var se *SyntaxError
 	if errors.As(err, &se) {
 		return Problem{Severity: Error, Source: se.Source, Message: se.Reason}
 	}
-	return Problem{Severity: Error, Message: err.Error()}
+	return Problem{Severity: Error, Message: err.Error(), Starter: starter}
 }
 
 // validation collects the problems of one configuration.
@@ -48,7 +49,10 @@ type validation struct {
 
 // Validate reports all problems of the values: errors, which must keep a role from starting, warnings, and settings
 // that have no effect in Heddle.
-func (c *Config) Validate() Report {
+func (c *Config) Validate() Report { return c.ValidateFor(Everybody) }
+
+// ValidateFor does so for some roles: an error in a key that none of them reads is a warning.
+func (c *Config) ValidateFor(roles Role) Report {
 	v := &validation{c: c, secret: c.redactor(), problems: c.props.Problems()}
 	for p := range c.props.All() {
 		v.property(p)
@@ -70,6 +74,7 @@ func (c *Config) Validate() Report {
 	v.probes()
 	v.auxServices()
 	v.folder()
+	v.judgeFor(roles)
 	for i := range v.problems {
 		v.problems[i].Value = v.secret.redact(v.problems[i].Key, v.problems[i].Value)
 	}
@@ -94,14 +99,18 @@ func (v *validation) problem(s Severity, key, message, allowed string) {
 func (v *validation) property(p Property) {
 	value, ok, err := v.c.lookup(p.Name)
 	if err != nil {
-		v.problems = append(v.problems, Problem{Severity: Error, Source: p.Source, Key: p.Name, Value: p.Value, Message: err.Error()})
+		severity := Error
+		if k, registered := FindKey(p.Name); !registered || !k.Implemented {
+			severity = Warning // nobody reads it
+		}
+		v.problems = append(v.problems, Problem{Severity: severity, Source: p.Source, Key: p.Name, Value: p.Value, Message: err.Error()})
 		return
 	}
 	k, registered := FindKey(p.Name)
 	known := keys().knownYARN(p.Name)
 	switch {
 	case registered && !ok && k.Kind != Text && k.Kind != List:
-		v.problem(Error, p.Name, "is blank", k.Allowed())
+		v.problem(k.severity(), p.Name, "is blank", k.Allowed())
 	case registered:
 		v.registered(k, value)
 	case strings.HasPrefix(p.Name, "heddle."):
@@ -122,9 +131,9 @@ func (v *validation) property(p Property) {
 // registered checks a value of a key in the registry.
 func (v *validation) registered(k Key, value string) {
 	if err := k.check(value); value != "" && err != nil {
-		severity, message := Error, err.Error()
-		if !k.Implemented {
-			severity = Warning
+		severity, message := k.severity(), err.Error()
+		if severity == Warning && k.Kind == Bool {
+			message += ", and counts as " + cmp.Or(k.Default, "unset") + ", as in Hadoop"
 		}
 		if unset := variable.FindString(value); unset != "" && !strings.Contains(message, unset) {
 			message += "; nothing defines " + unset

@@ -52,8 +52,13 @@ func TestValidation(t *testing.T) {
 		{min + "=0", Error, min, "can't be empty"},
 		{min + "=${nope}", Error, min, "nothing defines ${nope}"},
 		{min + "= ", Error, min, "is blank"},
-		{"a=${b}|b=${a}", Error, "a", "a → b → a"},
-		{"yarn.acl.enable=yes", Error, "yarn.acl.enable", "true or false"},
+		{"a=${b}|b=${a}", Warning, "a", "a → b → a"}, // nobody reads it, and YARN starts
+		{"yarn.nodemanager.local-dirs=${b}|b=${yarn.nodemanager.local-dirs}", Error, "yarn.nodemanager.local-dirs", "refers to itself"},
+		{"yarn.acl.enable=yes", Warning, "yarn.acl.enable", "true or false, and counts as false, as in Hadoop"},
+		{"heddle.container.run-as-root=yes", Error, "heddle.container.run-as-root", "true or false"},
+		{"hadoop.security.authentication=kerberos", Error, "hadoop.security.authentication", "What Heddle lacks"},
+		{"hadoop.rpc.protection=privacy", Error, "hadoop.rpc.protection", "What Heddle lacks"},
+		{"yarn.http.policy=HTTPS_ONLY", Error, "yarn.http.policy", "put a proxy with TLS in front"},
 		{nm + "vmem-pmem-ratio=NaN", Error, nm + "vmem-pmem-ratio", "must be a number"},
 		{"yarn.nm.liveness-monitor.expiry-interval-ms=10x", Error, "yarn.nm.liveness-monitor.expiry-interval-ms", "milliseconds"},
 		{"yarn.nm.liveness-monitor.expiry-interval-ms=500", Error, "yarn.nm.liveness-monitor.expiry-interval-ms", "between two heartbeats"},
@@ -114,7 +119,7 @@ func TestValidation(t *testing.T) {
 		{"yarn.timeline-service.enabled=true", Info, "yarn.timeline-service.enabled", "no effect in Heddle yet"},
 		{"yarn.timeline-service.enabled=perhaps", Warning, "yarn.timeline-service.enabled", "true or false"},
 	} {
-		r := CheckWith(Options{Overrides: strings.Split(c.overrides, "|")})
+		_, r := CheckWith(Options{Overrides: strings.Split(c.overrides, "|")}, Everybody)
 		if !slices.ContainsFunc(r.Problems, func(p Problem) bool {
 			return p.Severity == c.severity && p.Key == c.key && strings.Contains(p.String(), c.want)
 		}) {
@@ -142,7 +147,7 @@ func TestValidSettings(t *testing.T) {
 		"yarn.am.liveness-monitor.expiry-interval-ms=10m",
 		"fs.defaultFS=hdfs://nn:8020/|hadoop.tmp.dir=file:/x",
 	} {
-		if r := CheckWith(Options{Overrides: strings.Split(overrides, "|")}); len(r.Problems) > 0 {
+		if _, r := CheckWith(Options{Overrides: strings.Split(overrides, "|")}, Everybody); len(r.Problems) > 0 {
 			t.Errorf("%s: %v", overrides, r.Problems)
 		}
 	}
@@ -169,7 +174,6 @@ func TestProblemsOfFiles(t *testing.T) {
 		got = append(got, text[:min(len(text), 70)])
 	}
 	want := []string{
-		"error capacity-scheduler.xml:1: text outside of any element",
 		"error mapred-site.xml:1: is not well-formed XML: unexpected EOF",
 		`error yarn-site.xml:4: heddle.nope = "x": Heddle has no such key`,
 		`warning core-site.xml:4: a = "2": is already set at `,
@@ -208,7 +212,7 @@ func TestReportForms(t *testing.T) {
 	}
 	for _, want := range []string{
 		"error:   " + dir + "/yarn-site.xml:3: heddle.state-dir = \"/x\": Heddle has no such key; did you mean heddle.state.dir?\n",
-		dir + " can't be used: 1 error, 0 warnings, 1 setting without effect\n",
+		dir + " can't be used by any daemon: 1 error, 0 warnings, 1 setting without effect\n",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, &text)

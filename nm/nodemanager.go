@@ -19,7 +19,6 @@ import (
 	"heddle/hdfsadapter"
 	"heddle/internal/connections"
 	"heddle/internal/machine"
-	"heddle/internal/secret"
 	"heddle/internal/within"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
@@ -406,14 +405,9 @@ func (n *NodeManager) resourceManager() (ipc.Invoker, error) {
 
 // identify is who the node is for the ResourceManager: one that proves it, if there is a secret.
 func (n *NodeManager) identify() (ipc.Identity, error) {
-	const key = "heddle.cluster.secret-file"
-	path := n.o.Conf.Text(key)
-	if path == "" {
-		return ipc.Identity{User: ownName()}, nil
-	}
-	s, err := secret.Load(path)
-	if err != nil {
-		return ipc.Identity{}, fmt.Errorf("%s: %w", key, err)
+	s, err := readSecret(n.o.Conf)
+	if err != nil || s == nil {
+		return ipc.Identity{User: ownName()}, err
 	}
 	t := token.Node(s.Key(token.NodeKeyUse, token.NodeKeyLength), n.identity.node())
 	return ipc.Identity{User: ownName(), Token: &t, RequireToken: !n.o.Conf.AdmitsStrangers()}, nil

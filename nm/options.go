@@ -349,8 +349,8 @@ func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.Us
 	if c.Text("yarn.nodemanager.container-executor.class") != linuxExecutor {
 		return nil, nil, nil
 	}
-	if os.Geteuid() != 0 {
-		return nil, nil, fmt.Errorf("yarn.nodemanager.container-executor.class is %s, which lets containers run as their users: the NodeManager must be started by root for it", linuxExecutor)
+	if err := asRootOnly(); err != nil {
+		return nil, nil, err
 	}
 	rules, ignored, err := runas.Read(c)
 	if err != nil {

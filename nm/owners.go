@@ -24,10 +24,10 @@ func checkRoot(c *conf.Config, uid int) (note string, err error) {
 	case c.Bool(asRoot):
 		return fmt.Sprintf("Containers of all users run as root, as %s = true admits", asRoot), nil
 	}
-	return "", fmt.Errorf("%s is %s, so that containers run as the NodeManager's user, and that is root: "+
+	return "", &conf.StartedBy{Err: fmt.Errorf("%s is %s, so that containers run as the NodeManager's user, and that is root: "+
 		"start the NodeManager as the user that YARN's ran as, such as yarn (User= in the unit of systemd), or set %s to %s, and "+
 		"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users to false, to run containers as their users; %s = true admits containers of root's",
-		class, c.Text(class), class, linuxExecutor, asRoot)
+		class, c.Text(class), class, linuxExecutor, asRoot)}
 }
 
 // groups finds groups of the machine.

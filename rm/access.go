@@ -2,48 +2,20 @@ package rm
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/netip"
-	"os/user"
-	"time"
-
-	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
 	"heddle/rm/access"
 	"heddle/rm/queue"
 	"heddle/rm/service"
-	"heddle/yarn/account"
 	"heddle/yarn/acl"
 )
 
-// openAccess reads administrators, access lists and proxy users from the configuration.
-func (r *ResourceManager) openAccess() error {
-	me, err := user.Current()
-	if err != nil {
-		return fmt.Errorf("find out who runs this ResourceManager: %w", err)
-	}
-	r.login = me.Username
-	const overrides = "hadoop.user.group.static.mapping.overrides"
-	r.accounts = &account.Directory{
-		Keep:     r.conf.Duration("hadoop.security.groups.cache.secs"),
-		KeepNone: r.conf.Duration("hadoop.security.groups.negative-cache.secs"),
-		Patience: account.System.Patience, Now: time.Now,
-	}
-	if r.groups, err = r.accounts.GroupsExcept(r.conf.Text(overrides)); err != nil {
-		return fmt.Errorf("%s: %w", overrides, err)
-	}
-	if r.settings.Queues, err = queue.FromConf(r.conf); err != nil {
-		return err
-	}
-	for _, p := range r.settings.Queues.Problems {
-		level := logrus.WarnLevel
-		if p.Severity == conf.Info {
-			level = logrus.InfoLevel
-		}
-		r.log.Log(level, p.String())
-	}
+// openAccess sets up the queues, and who may do what.
+func (r *ResourceManager) openAccess(p *prepared) {
+	r.login, r.accounts, r.groups = p.login, p.accounts, p.groups
+	r.settings.Queues = p.queues
 	if r.settings.Queues.Kind == queue.Fair {
 		r.settings.Increment = r.settings.Queues.Settings.Fair.Increment
 	}
@@ -54,7 +26,6 @@ func (r *ResourceManager) openAccess() error {
 	r.settings.MaySubmit = r.access.MaySubmit
 	r.settings.ACLs = r.access.Enabled
 	r.setProxies(r.conf)
-	return nil
 }
 
 // setProxies reads who may act for whom. As in Hadoop, keys for ResourceManagers alone take precedence.

@@ -1,30 +1,22 @@
 package rm
 
 import (
-	"fmt"
-
-	"heddle/internal/secret"
 	"heddle/rm/service"
 	"heddle/yarn/token"
 )
 
 // nodePort is the port for nodes, which admits whom the configuration says.
-func (r *ResourceManager) nodePort(svc *service.Service) (service.Port, error) {
+func (r *ResourceManager) nodePort(svc *service.Service, p *prepared) service.Port {
 	const file, strangers = "heddle.cluster.secret-file", "heddle.cluster.stock-daemons"
 	if r.conf.AdmitsStrangers() {
 		r.log.Warnf("Whoever reaches %s may register as a node without proof, and gets the keys by which nodes check tokens: he can run commands as any user. "+
 			"Keep that port among trusted machines, or set %s on all daemons (and %s = refuse, where it is set)", r.listeners[TrackerAddress].Addr(), file, strangers)
 	}
-	path := r.conf.Text(file)
-	if path == "" {
-		return svc.Nodes(nil, true), nil
+	if p.secret == nil {
+		return svc.Nodes(nil, true)
 	}
-	s, err := secret.Load(path)
-	if err != nil {
-		return service.Port{}, fmt.Errorf("%s: %w", file, err)
-	}
-	port := svc.Nodes(s.Key(token.NodeKeyUse, token.NodeKeyLength), r.conf.AdmitsStrangers())
+	port := svc.Nodes(p.secret.Key(token.NodeKeyUse, token.NodeKeyLength), r.conf.AdmitsStrangers())
 	port.Config.Unproven = "a NodeManager doesn't prove that it belongs to the cluster: all daemons need the same " + file +
 		", which Hadoop's own can't have (" + strangers + " = admit takes them)"
-	return port, nil
+	return port
 }

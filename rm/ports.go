@@ -24,11 +24,8 @@ func (r *ResourceManager) listen(key string) error {
 }
 
 // join opens raft and the replicated state.
-func (r *ResourceManager) join() error {
-	cfg, err := raftConfig(r.conf, r.id)
-	if err != nil {
-		return err
-	}
+func (r *ResourceManager) join(p *prepared) (err error) {
+	cfg := p.raft
 	cfg.Log = r.log
 	if len(cfg.Members) > 1 {
 		for _, m := range cfg.Members {
@@ -46,10 +43,7 @@ func (r *ResourceManager) join() error {
 				return fmt.Errorf("heddle.raft.address.%s: %w", r.id, err)
 			}
 			if err := raft.CheckListener(cfg.Listener, cfg.TLS); err != nil {
-				if missing := r.conf.MissingForTwo(); missing != "" {
-					err = fmt.Errorf("%w. With it alone, %s", err, missing)
-				}
-				return errors.Join(fmt.Errorf("heddle.raft.address.%s: %w", r.id, err), cfg.Listener.Close())
+				return errors.Join(unsafeRaft(r.conf, r.id, err), cfg.Listener.Close())
 			}
 		}
 	}

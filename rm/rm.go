@@ -107,28 +107,22 @@ func New(o Options) (*ResourceManager, error) {
 		failed: make(chan error, 1), newKey: newKey, newest: ledger.Version,
 		fileInterval: fairFileInterval,
 	}
-	var err error
-	if r.id, err = o.Conf.OwnRMID(context.Background(), o.ID); err != nil {
+	p, err := prepare(o.Conf, o.ID)
+	if err != nil {
 		return nil, err
 	}
-	r.log = o.Log.WithField("rm", r.id)
-	if err := r.open(o); err != nil {
+	r.id, r.log = p.id, o.Log.WithField("rm", p.id)
+	if err := r.open(o, p); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil
 }
 
-func (r *ResourceManager) open(o Options) error {
-	types, err := r.conf.ResourceTypes()
-	if err != nil {
-		return err
-	}
-	if r.racks, err = topology.New(r.conf, r.log); err != nil {
-		return err
-	}
-	if r.counter, err = connections.New(r.conf, r.log); err != nil {
-		return err
-	}
+func (r *ResourceManager) open(o Options, p *prepared) error {
+	var err error
+	types := p.types
+	r.racks = topology.New(r.conf, r.log)
+	r.counter = connections.With(p.connections, r.log)
 	for _, key := range []string{ClientAddress, MasterAddress, TrackerAddress, AdminAddress, WebAddress} {
 		if err := r.listen(key); err != nil {
 			return err
@@ -138,24 +132,22 @@ func (r *ResourceManager) open(o Options) error {
 		return err
 	}
 	r.settings = settings(r.conf, r.id, types)
-	if err := r.openAccess(); err != nil {
-		return err
-	}
+	r.openAccess(p)
 	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress()}
 	r.settings.PageURL = r.view.PageURL
 	if r.hdfs, err = hdfsadapter.New(r.conf, hdfsadapter.Options{Log: r.log}); err != nil {
 		r.log.WithError(err).Info("tokens of HDFS in applications' credentials are not renewed")
 	}
-	if err := r.serve(types); err != nil {
+	if err := r.serve(types, p); err != nil {
 		return err
 	}
-	if err := r.openWeb(o); err != nil {
+	if err := r.openWeb(o, p); err != nil {
 		return err
 	}
 	if err := r.openRecord(o.Record); err != nil {
 		return err
 	}
-	return r.join()
+	return r.join(p)
 }
 
 // openRecord opens the file of the scheduler's events.
@@ -171,7 +163,7 @@ func (r *ResourceManager) openRecord(file string) (err error) {
 }
 
 // serve sets up the protocols.
-func (r *ResourceManager) serve(types records.ResourceTypes) error {
+func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error {
 	svc := service.New(service.Config{
 		Backend: r, View: r.view, Types: types,
 		Expiry:    r.settings.AllocationExpiry,
@@ -192,10 +184,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes) error {
 		Service: svc,
 		Client:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 20 * time.Second, Log: r.log}),
 	}
-	nodes, err := r.nodePort(svc)
-	if err != nil {
-		return err
-	}
+	nodes := r.nodePort(svc, p)
 	for key, p := range map[string]service.Port{
 		ClientAddress: svc.Clients(), MasterAddress: svc.Masters(), TrackerAddress: nodes, AdminAddress: svc.Admins(),
 	} {

@@ -6,7 +6,6 @@ import (
 	stdlog "log"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -15,7 +14,7 @@ import (
 	"heddle/yarn/rest/port"
 )
 
-func (r *ResourceManager) openWeb(o Options) error {
+func (r *ResourceManager) openWeb(o Options, p *prepared) error {
 	if o.Web == nil {
 		return nil
 	}
@@ -23,18 +22,12 @@ func (r *ResourceManager) openWeb(o Options) error {
 	if err != nil {
 		return err
 	}
-	maxHeader := port.MaxHeader
-	if v, ok := r.conf.Get("hadoop.http.max.request.header.size"); ok {
-		if maxHeader, err = strconv.Atoi(v); err != nil {
-			return fmt.Errorf("hadoop.http.max.request.header.size: %w", err)
-		}
-	}
 	complaints := func(key string) *stdlog.Logger { return stdlog.New(debugLog{r.log.WithField("port", key)}, "", 0) }
 	if r.ProxyApart() {
-		r.proxyWeb = port.New(onlyProxy(h), maxHeader, complaints(ProxyAddress))
+		r.proxyWeb = port.New(onlyProxy(h), p.maxHeader, complaints(ProxyAddress))
 		h = r.sendToProxy(h)
 	}
-	r.web = port.New(h, maxHeader, complaints(WebAddress))
+	r.web = port.New(h, p.maxHeader, complaints(WebAddress))
 	return nil
 }
 

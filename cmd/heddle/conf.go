@@ -9,10 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/roots"
+	"heddle/cmd/heddle/internal/verdict"
 	"heddle/conf"
-	"heddle/conf/environ"
-	"heddle/conf/protection"
-	"heddle/rm/queue"
 )
 
 // source says where the configuration comes from.
@@ -34,7 +32,7 @@ func loadConf(dir string, settings []string) (*conf.Config, error) {
 func (s *source) valid() (*conf.Config, error) {
 	c, err := conf.Load(s.options())
 	if err == nil {
-		err = c.Validate().Err()
+		err = c.ValidateFor(conf.Client).Err()
 	}
 	return c, err
 }
@@ -69,19 +67,17 @@ func tell(log *logrus.Entry, problems []conf.Problem) {
 	}
 }
 
-// loadRole loads the configuration of a daemon. Without a configuration folder the daemon serves this machine only.
-func (s *source) loadRole() (*conf.Config, *logrus.Entry, error) {
-	c, log, err := s.load()
-	if err != nil {
+// loadRole loads the configuration of a daemon. Without a configuration folder the daemon serves this machine only. id is that of a
+// ResourceManager, or "".
+func (s *source) loadRole(role conf.Role, id string) (*conf.Config, *logrus.Entry, error) {
+	c, closed, report := verdict.Of(s.options(), role, id)
+	if err := report.Err(); err != nil {
 		return nil, nil, err
 	}
-	if err := protection.Check(c); err != nil {
-		return nil, nil, err
-	}
-	if err := roots.Check(c, log); err != nil {
-		return nil, nil, err
-	}
-	if closed := c.CloseUp(); closed != "" {
+	log := logger(c)
+	tell(log, report.Problems)
+	roots.Warn(c, log)
+	if closed != "" {
 		log.Warn(closed)
 	}
 	return c, log, nil
@@ -105,40 +101,7 @@ func logger(c *conf.Config) *logrus.Entry {
 
 func newConf(s *source) *cobra.Command {
 	c := &cobra.Command{Use: "conf", Short: "Look at configurations", GroupID: tools, Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	var asJSON bool
-	check := &cobra.Command{
-		Use:   "check [DIR]",
-		Short: "Validate a configuration folder without starting anything",
-		Long: "Reads the configuration as the daemons do. Lists errors, with which the daemons would refuse to start,\n" +
-			"suspicious settings, and settings of YARN that Heddle doesn't implement. Exits with 1 if there are errors.",
-		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			o := s.options()
-			if len(args) == 1 {
-				o.Dir = args[0]
-			}
-			report := conf.CheckWith(o)
-			if c, err := conf.Load(o); err == nil && typesAreFine(c) {
-				tree, err := queue.FromConf(c)
-				if err == nil {
-					report.Add(tree.Problems, nil)
-				}
-				report.Add(environ.Unset(c, environ.Of(c.Dir(), os.LookupEnv)), err)
-			}
-			write := report.WriteText
-			if asJSON {
-				write = report.WriteJSON
-			}
-			if err := write(cmd.OutOrStdout()); err != nil {
-				return err
-			}
-			if !report.OK() {
-				return exitCode(1)
-			}
-			return nil
-		},
-	}
-	check.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
+	check := newConfCheck(s)
 	get := &cobra.Command{
 		Use:   "get KEY...",
 		Short: "Print the effective values of keys, and which file sets them",
@@ -169,11 +132,4 @@ func newConf(s *source) *cobra.Command {
 	}
 	c.AddCommand(check, get)
 	return c
-}
-
-// typesAreFine reports whether the resource types can be read. If not, the report says so already, and queues can't be
-// checked.
-func typesAreFine(c *conf.Config) bool {
-	_, err := c.ResourceTypes()
-	return err == nil
 }

@@ -48,7 +48,7 @@ func TestConfCheck(t *testing.T) {
 			`:2: yarn.scheduler.capacity.maximum-am-resource-percent = "lots": it must be a number`,
 		}},
 		"oddities without queues": {"capacity-scheduler.xml", capacity("maximum-am-resource-percent 0.5\nfrobnicate 1"), true, []string{
-			`warning: `, `frobnicate = "1": is unknown to YARN's CapacityScheduler`,
+			`frobnicate = "1": is unknown to YARN's CapacityScheduler`,
 		}},
 		"a queue that isn't there": {"capacity-scheduler.xml", capacity("root.queues a\nroot.a.capacity 100\nroot.b.capacity 5\nqueue-mappings u:bob:nosuch"), false, []string{
 			`queue-mappings = "u:bob:nosuch": there is no queue nosuch`,
@@ -69,7 +69,7 @@ func TestConfCheck(t *testing.T) {
 		}},
 		"another file's content": {"fair-scheduler.xml", "<configuration/>", false, []string{"the outermost element of an allocation file is <allocations>"}},
 		"values": {"yarn-site.xml", properties("yarn.", "scheduler.maximum-allocation-mb -1\nacl.enable maybe\nnodemanger.resource.memory-mb 1"), false, []string{
-			`yarn-site.xml:2: yarn.scheduler.maximum-allocation-mb = "-1": must be an integer from 1`, `yarn.acl.enable = "maybe": must be true or false`,
+			`yarn-site.xml:2: yarn.scheduler.maximum-allocation-mb = "-1": must be an integer from 1`, `yarn.acl.enable = "maybe": must be true or false, and counts as false`,
 			`did you mean yarn.nodemanager.resource.memory-mb?`,
 		}},
 		"types of resources": {"yarn-site.xml", properties("yarn.", "resource-types gpu,memory"), false, []string{`"memory" is called memory-mb`}},

@@ -103,7 +103,7 @@ func (o *mrJob) load(s *source) (*conf.Config, error) {
 		}
 	}
 	c.CloseUp() // as the daemons of this machine do
-	return c, c.Validate().Err()
+	return c, c.ValidateFor(conf.Client).Err()
 }
 
 // take takes the options of a command line, and of where the configuration is.

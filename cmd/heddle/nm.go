@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"os"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"heddle/cmd/heddle/internal/verdict"
 	"heddle/conf"
-	"heddle/conf/environ"
 	"heddle/internal/processors"
 	"heddle/nm"
 	"heddle/rm"
@@ -22,7 +21,7 @@ func newNM(s *source) *cobra.Command {
 		GroupID: roles,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, log, err := s.loadRole()
+			c, log, err := s.loadRole(conf.NodeManager, "")
 			if err != nil {
 				return err
 			}
@@ -34,7 +33,6 @@ func newNM(s *source) *cobra.Command {
 
 // runNode runs a NodeManager until ctx ends. If it is alone in its process, it reaps orphans.
 func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool) error {
-	tell(log, environ.Unset(c, environ.Of(c.Dir(), os.LookupEnv)))
 	n, err := nm.New(nm.Options{Conf: c, Log: log, Subreaper: alone})
 	if err != nil {
 		return err
@@ -63,7 +61,7 @@ func newStandalone(s *source) *cobra.Command {
 		GroupID: roles,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, log, err := s.loadRole()
+			c, log, err := s.loadRole(verdict.Daemons, id)
 			if err != nil {
 				return err
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/collector"
+	"heddle/conf"
 	"heddle/rm"
 )
 
@@ -19,7 +20,7 @@ func newRM(s *source) *cobra.Command {
 		GroupID: roles,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, log, err := s.loadRole()
+			c, log, err := s.loadRole(conf.ResourceManager, id)
 			if err != nil {
 				return err
 			}
@@ -42,7 +43,7 @@ func newRM(s *source) *cobra.Command {
 
 func newWitness(s *source) *cobra.Command {
 	run := func(cmd *cobra.Command, _ []string) error {
-		c, log, err := s.loadRole()
+		c, log, err := s.loadRole(conf.Witness, "")
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,9 @@ import (
 	"heddle/conf"
 )
 
+// check returns what Problems refuses for both daemons.
+func check(c *conf.Config) error { return conf.Report{Problems: Problems(c, both)}.Err() }
+
 // A daemon that somebody believes to be protected, and that isn't, doesn't start.
 func TestProtectionWithoutEffectIsRefused(t *testing.T) {
 	for _, p := range settings {
@@ -19,18 +22,24 @@ func TestProtectionWithoutEffectIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := Check(c); err != nil {
+		if err := check(c); err != nil {
 			t.Fatalf("defaults: %v", err)
 		}
 		for _, h := range p.harmless {
 			c.Set(p.key, h)
-			if err := Check(c); err != nil {
+			if err := check(c); err != nil {
 				t.Errorf("%s = %s: %v", p.key, h, err)
 			}
 		}
 		c.Set(p.key, "true")
-		if err := Check(c); err == nil || !strings.Contains(err.Error(), p.key) || !strings.Contains(err.Error(), "set it") {
+		if err := check(c); p.by != 0 && (err == nil || !strings.Contains(err.Error(), p.key) || !strings.Contains(err.Error(), "set it")) {
 			t.Errorf("%s: %v", p.key, err)
+		}
+		for _, role := range []conf.Role{conf.ResourceManager, conf.NodeManager, conf.Client} {
+			found := Problems(c, role)
+			if len(found) != 1 || (found[0].Severity == conf.Error) != (p.by&role != 0) {
+				t.Errorf("%s for %v: %v", p.key, role, found)
+			}
 		}
 	}
 }
@@ -74,7 +83,7 @@ func TestPoliciesThatAdmitEverybodyAreFine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Check(c)
+		err = check(c)
 		if (err != nil) != (len(x.wrong) > 0) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -84,7 +93,7 @@ func TestPoliciesThatAdmitEverybodyAreFine(t *testing.T) {
 			}
 		}
 		c.Set("hadoop.security.authorization", "false")
-		if err := Check(c); err != nil {
+		if err := check(c); err != nil {
 			t.Errorf("%s, with service ACLs off: %v", name, err)
 		}
 	}
@@ -96,7 +105,7 @@ func TestPoliciesThatAdmitEverybodyAreFine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Check(c); err == nil || !strings.Contains(err.Error(), "hadoop-policy.xml") {
+	if err := check(c); err == nil || !strings.Contains(err.Error(), "hadoop-policy.xml") {
 		t.Errorf("a policy that can't be read: %v", err)
 	}
 }

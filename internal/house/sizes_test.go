@@ -22,7 +22,7 @@ var largePackages = map[string]int{
 	"rm/scheduler/core":           3403,
 	"rm/raft":                     4400,
 	"yarn/ipc":                    3900,
-	"conf":                        4000,
+	"conf":                        4150,
 	"nm/cgroup":                   3150,
 	"nm/container":                3368,
 	"nm/localizer":                3300,

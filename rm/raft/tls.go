@@ -19,11 +19,14 @@ var ErrUnsafe = errors.New("raft reaches only with TLS: set heddle.cluster.secre
 	"(e.g. of: head -c 32 /dev/urandom | base64), or heddle.raft.tls.cert, .key and .ca to certificates that name the members' ids")
 
 // CheckListener returns an error if other machines can connect to a listener without TLS.
-func CheckListener(l net.Listener, conf *tls.Config) error {
-	if conf != nil || isLoopback(l.Addr()) {
+func CheckListener(l net.Listener, conf *tls.Config) error { return CheckAddress(l.Addr(), conf) }
+
+// CheckAddress does so for an address that isn't open yet.
+func CheckAddress(a net.Addr, conf *tls.Config) error {
+	if conf != nil || isLoopback(a) {
 		return nil
 	}
-	return fmt.Errorf("%s is open to other machines, which %w; or set it to a loopback address if all ResourceManagers are on this machine", l.Addr(), ErrUnsafe)
+	return fmt.Errorf("%s is open to other machines, which %w; or set it to a loopback address if all ResourceManagers are on this machine", a, ErrUnsafe)
 }
 
 func isLoopback(a net.Addr) bool {

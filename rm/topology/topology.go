@@ -44,28 +44,42 @@ const (
 	maxKnown   = 100_000 // hosts in the cache
 )
 
-// New reads the configuration. It is an error if the script can't be run, the table can't be read, or a rack in it doesn't begin with a slash.
-func New(c *conf.Config, log *logrus.Entry) (*Mapping, error) {
+const (
+	scriptKey = "net.topology.script.file.name"
+	tableKey  = "net.topology.table.file.name"
+)
+
+// New reads the configuration. As in Hadoop, hosts have DefaultRack if the script can't be run, or the table can't be read; Problems says so.
+func New(c *conf.Config, log *logrus.Entry) *Mapping {
 	m := &Mapping{
 		known: map[string]string{}, asked: map[string]chan struct{}{}, running: make(chan struct{}, maxScripts), patience: scriptPatience, log: log,
 	}
-	if path, _ := c.Get("net.topology.script.file.name"); path != "" {
-		if _, err := exec.LookPath(path); err != nil {
-			return nil, fmt.Errorf("net.topology.script.file.name: %w; it must be a program that prints the rack of the host in its first argument", err)
-		}
-		m.script = path
-		return m, nil
+	if m.script, _ = c.Get(scriptKey); m.script != "" {
+		return m
 	}
-	if path, _ := c.Get("net.topology.table.file.name"); path != "" {
-		var err error
-		if m.table, err = readTable(path); err != nil {
-			return nil, fmt.Errorf("net.topology.table.file.name: %w", err)
-		}
+	if path, _ := c.Get(tableKey); path != "" {
+		m.table, _ = readTable(path)
 	}
-	return m, nil
+	return m
 }
 
-// readTable reads a file with racks.
+// Problems warns of a script that can't be run, and of what is wrong with a table. Hosts that have no rack because of it have DefaultRack.
+func Problems(c *conf.Config) []conf.Problem {
+	if path, _ := c.Get(scriptKey); path != "" {
+		if _, err := exec.LookPath(path); err != nil {
+			return []conf.Problem{conf.AtKey(c, conf.Warning, scriptKey, fmt.Errorf("%w: all hosts are in %s until it is a program that prints the racks of the hosts in its arguments", err, DefaultRack))}
+		}
+		return nil
+	}
+	if path, _ := c.Get(tableKey); path != "" {
+		if _, err := readTable(path); err != nil {
+			return []conf.Problem{conf.AtKey(c, conf.Warning, tableKey, fmt.Errorf("%w: hosts without a rack are in %s", err, DefaultRack))}
+		}
+	}
+	return nil
+}
+
+// readTable reads a file with racks. It returns those that are right, also with an error.
 func readTable(path string) (map[string]string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,7 +88,7 @@ func readTable(path string) (map[string]string, error) {
 	defer func() { _ = f.Close() }() // only read from
 	table, err := parseTable(f)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return table, fmt.Errorf("%s: %w", path, err)
 	}
 	return table, nil
 }
@@ -82,26 +96,31 @@ func readTable(path string) (map[string]string, error) {
 // maxLine bounds a line of a table, in bytes.
 const maxLine = 1 << 20
 
-// parseTable reads lines with a host and its rack. As Hadoop's TableMapping does, it skips other lines.
+// parseTable reads lines with a host and its rack. As Hadoop's TableMapping does, it skips other lines. An error names the first line whose
+// rack is wrong, and which it skips.
 func parseTable(r io.Reader) (map[string]string, error) {
 	table := map[string]string{}
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	n := 1
+	var bad error
 	for ; lines.Scan(); n++ {
 		fields := strings.Fields(lines.Text())
 		if len(fields) != 2 || fields[0][0] == '#' {
 			continue
 		}
 		if err := checkRack(fields[1]); err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+			if bad == nil {
+				bad = fmt.Errorf("line %d: %w", n, err)
+			}
+			continue
 		}
 		table[fields[0]] = fields[1]
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("line %d: %w", n, err)
+		return table, fmt.Errorf("line %d: %w", n, err)
 	}
-	return table, nil
+	return table, bad
 }
 
 // checkRack says what is wrong with the name of a rack. Applications ask for racks by names that begin with a slash, as Hadoop's

@@ -3,6 +3,7 @@
 package roots
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,24 +26,25 @@ func files(c *conf.Config) []string {
 	return keys
 }
 
-// Check returns an error if others can replace the configuration of a daemon of root's, or a program that it runs: they are
-// root then. A daemon with an account of its own may share its configuration with other accounts. Check only warns of
-// heddle's own program, which developers start as root from their folders.
+// Strict is the key that turns all checks of files off.
+const Strict = "heddle.files.strict-modes"
+
+// Problems returns an error for each file by which others can replace the configuration of a daemon of root's, or a program that it runs: they
+// are root then. A daemon with an account of its own may share its configuration with other accounts.
 //
 // With heddle.files.strict-modes = false no file is checked any more, by whomever the daemon was started.
-func Check(c *conf.Config, log *logrus.Entry) error {
-	const strict = "heddle.files.strict-modes"
-	if !c.Bool(strict) {
+func Problems(c *conf.Config) error {
+	if !c.Bool(Strict) {
 		trust.Everybody()
-		log.Warnf("%s is false: other users of this machine may be able to replace this daemon's files", strict)
 		return nil
 	}
 	if os.Geteuid() != 0 {
 		return nil
 	}
+	var all []error
 	if dir := c.Dir(); dir != "" {
 		if err := trust.Folder(dir, "*.xml"); err != nil {
-			return fmt.Errorf("the configuration folder of a daemon that runs as root: %w", err)
+			all = append(all, fmt.Errorf("the configuration folder of a daemon that runs as root: %w", err))
 		}
 	}
 	for _, key := range files(c) {
@@ -54,13 +56,24 @@ func Check(c *conf.Config, log *logrus.Entry) error {
 			path = found
 		}
 		if err := trust.Check(path); err != nil {
-			return fmt.Errorf("%s of a daemon that runs as root: %w", key, err)
+			all = append(all, fmt.Errorf("%s of a daemon that runs as root: %w", key, err))
 		}
+	}
+	return errors.Join(all...)
+}
+
+// Warn warns if files aren't checked, or others can replace heddle's own program, which developers start as root from their folders.
+func Warn(c *conf.Config, log *logrus.Entry) {
+	if !c.Bool(Strict) {
+		log.Warnf("%s is false: other users of this machine may be able to replace this daemon's files", Strict)
+		return
+	}
+	if os.Geteuid() != 0 {
+		return
 	}
 	if self, err := os.Executable(); err == nil {
 		if err := trust.Check(self); err != nil {
 			log.WithError(err).Warn("Others can replace the program of this daemon, which runs as root")
 		}
 	}
-	return nil
 }

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sirupsen/logrus"
-
 	"heddle/conf"
 )
 
@@ -57,7 +55,7 @@ func TestRootTrustsNothingThatOthersCanReplace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = Check(cfg, logrus.NewEntry(logrus.New()))
+		err = Problems(cfg)
 		if (err == nil) != (c.culprit == "") || err != nil && !strings.Contains(err.Error(), "chmod go-w "+c.culprit) {
 			t.Errorf("%s: %v, want %q to be named", name, err, c.culprit)
 		}

@@ -1,0 +1,104 @@
+package nm
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"heddle/conf"
+	"heddle/hdfsadapter"
+	"heddle/internal/connections"
+	"heddle/internal/secret"
+	"heddle/internal/trust"
+	"heddle/nm/logs"
+	"heddle/yarn/rest/auth"
+)
+
+// Check returns all that keeps a NodeManager of this machine from starting with a configuration. It opens and makes nothing.
+func Check(c *conf.Config) (found []conf.Problem) {
+	check := func(key string, err error) {
+		if err == nil {
+			return
+		}
+		for _, p := range conf.Problems(conf.ErrorAt(c, key, err)) {
+			p.Roles = conf.NodeManager
+			found = append(found, p)
+		}
+	}
+	s, err := readSettings(c)
+	check("", err)
+	if err == nil {
+		check("", checkFolders(&s))
+	}
+	_, err = readSecret(c)
+	check(secretKey, err)
+	_, err = auth.FromConf(c)
+	check("", err)
+	_, err = auth.Guards(c, "nodemanager", nil)
+	check("", err)
+	descriptors, err := connections.Descriptors()
+	if err == nil {
+		_, err = connections.LimitsOf(c, descriptors)
+	}
+	check(connections.ReservedKey, err)
+	if files, err := hdfsadapter.New(c, hdfsadapter.Options{}); err != nil {
+		check("fs.defaultFS", err)
+	} else {
+		files.Close()
+	}
+	_, err = c.RMAddresses("yarn.resourcemanager.resource-tracker.address")
+	check("", err)
+	if c.Bool("yarn.log-aggregation-enable") {
+		const policy = "yarn.nodemanager.log-aggregation.policy."
+		_, err = logs.NewPolicy(c.Text(policy+"class"), c.Text(policy+"parameters"))
+		check(policy+"class", err)
+	}
+	return found
+}
+
+// checkFolders names folders of the node that other users of the machine can replace: state, local and log folders.
+func checkFolders(s *settings) error {
+	found := []error{trust.Check(s.state)}
+	for name, dirs := range map[string][]string{"local-dirs": s.disks.Local, "log-dirs": s.disks.Logs} {
+		if len(dirs) == 0 {
+			return fmt.Errorf("yarn.nodemanager.%s names no folder", name)
+		}
+		for _, dir := range dirs {
+			found = append(found, trust.Check(dir))
+			for _, name := range s.disks.Inside {
+				found = append(found, trust.Check(filepath.Join(dir, name)))
+			}
+		}
+	}
+	for i, err := range found {
+		var culprit *trust.Error
+		if found[i] = nil; errors.As(err, &culprit) {
+			found[i] = &conf.StartedBy{Err: err}
+		}
+	}
+	return errors.Join(found...)
+}
+
+const secretKey = "heddle.cluster.secret-file"
+
+// readSecret reads the cluster's secret; nil if it has none.
+func readSecret(c *conf.Config) (*secret.Secret, error) {
+	path := c.Text(secretKey)
+	if path == "" {
+		return nil, nil
+	}
+	s, err := secret.Load(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", secretKey, err)
+	}
+	return &s, nil
+}
+
+// asRootOnly returns an error if this process isn't root's, as running containers as their users needs.
+func asRootOnly() error {
+	if os.Geteuid() == 0 {
+		return nil
+	}
+	return &conf.StartedBy{Err: fmt.Errorf("yarn.nodemanager.container-executor.class is %s, which lets containers run as their users: the NodeManager must be started by root for it", linuxExecutor)}
+}

@@ -1,0 +1,166 @@
+package rm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/user"
+	"strconv"
+	"time"
+
+	"heddle/conf"
+	"heddle/internal/connections"
+	"heddle/internal/secret"
+	"heddle/rm/queue"
+	"heddle/rm/raft"
+	"heddle/rm/topology"
+	"heddle/yarn/account"
+	"heddle/yarn/records"
+	"heddle/yarn/rest/auth"
+	"heddle/yarn/rest/port"
+)
+
+// prepared is what a ResourceManager takes from its configuration, and from the files that this names, before it opens ports and state. All
+// that can be wrong with a configuration is found here, so that heddle conf check finds what New does.
+type prepared struct {
+	id          string
+	types       records.ResourceTypes
+	login       string // the user who runs this process
+	accounts    *account.Directory
+	groups      func(user string) ([]string, error)
+	queues      *queue.Tree
+	connections connections.Limits
+	secret      *secret.Secret // of the cluster; nil: it has none
+	raft        raft.Config
+	maxHeader   int // of requests to the web port, bytes
+}
+
+// Check returns all that keeps a ResourceManager with an id from starting with a configuration, and what an administrator should know of it.
+// id may be "", as in Options.
+func Check(c *conf.Config, id string) (found []conf.Problem) {
+	p, err := prepare(c, id)
+	found = conf.Problems(err)
+	if p.queues != nil {
+		found = append(found, p.queues.Problems...)
+	}
+	found = append(found, topology.Problems(c)...)
+	if _, err := hostFiles(c).Read(); err != nil {
+		found = append(found, conf.Problem{Severity: conf.Warning, Message: err.Error() + "; until then all machines may be nodes"})
+	}
+	for i := range found {
+		if found[i].Severity == conf.Error {
+			found[i].Roles = conf.ResourceManager
+		}
+	}
+	return found
+}
+
+// OwnID returns the id of this machine's ResourceManager.
+func OwnID(c *conf.Config) (string, error) { return c.OwnRMID(context.Background(), "") }
+
+// prepare reads a configuration. It returns all errors together, and with them what it could read.
+func prepare(c *conf.Config, id string) (*prepared, error) {
+	p := &prepared{maxHeader: port.MaxHeader}
+	var all []error
+	check := func(key string, err error) {
+		if err != nil {
+			all = append(all, conf.ErrorAt(c, key, err))
+		}
+	}
+	var err error
+	if p.id, err = c.OwnRMID(context.Background(), id); err != nil {
+		return p, err
+	}
+	if p.types, err = c.ResourceTypes(); err != nil {
+		check("yarn.resource-types", err)
+	} else if p.queues, err = queue.FromConf(c); err != nil {
+		all = append(all, err) // its errors name files and lines
+	}
+	p.readAccounts(c, check)
+	descriptors, err := connections.Descriptors()
+	if err == nil {
+		p.connections, err = connections.LimitsOf(c, descriptors)
+	}
+	check(connections.ReservedKey, err)
+	if p.readSecret(c, check) {
+		p.readRaft(c, check)
+	}
+	_, err = auth.FromConf(c)
+	check("", err)
+	_, err = auth.Guards(c, "resourcemanager", nil)
+	check("", err)
+	const header = "hadoop.http.max.request.header.size"
+	if v, ok := c.Get(header); ok {
+		p.maxHeader, err = strconv.Atoi(v)
+		check(header, err)
+	}
+	return p, errors.Join(all...)
+}
+
+func (p *prepared) readAccounts(c *conf.Config, check func(key string, err error)) {
+	const overrides = "hadoop.user.group.static.mapping.overrides"
+	p.accounts = &account.Directory{
+		Keep:     c.Duration("hadoop.security.groups.cache.secs"),
+		KeepNone: c.Duration("hadoop.security.groups.negative-cache.secs"),
+		Patience: account.System.Patience, Now: time.Now,
+	}
+	var err error
+	p.groups, err = p.accounts.GroupsExcept(c.Text(overrides))
+	check(overrides, err)
+	me, err := user.Current()
+	if err != nil {
+		check("", fmt.Errorf("find out who runs this ResourceManager: %w", err))
+		return
+	}
+	p.login = me.Username
+}
+
+// readSecret reports whether there is no secret, or it can be read.
+func (p *prepared) readSecret(c *conf.Config, check func(key string, err error)) bool {
+	const file = "heddle.cluster.secret-file"
+	path := c.Text(file)
+	if path == "" {
+		return true
+	}
+	s, err := secret.Load(path)
+	check(file, err)
+	p.secret = &s
+	return err == nil
+}
+
+// readRaft reads how members of the group find and trust each other. A group that machines of others could join is an error.
+func (p *prepared) readRaft(c *conf.Config, check func(key string, err error)) {
+	var err error
+	if p.raft, err = raftConfig(c, p.id); err != nil {
+		check("", err)
+		return
+	}
+	if len(p.raft.Members) == 1 {
+		return
+	}
+	a, err := c.RaftAddress(p.id)
+	if err == nil && openTo(c, a, p.raft) != nil {
+		check("heddle.raft.address."+p.id, unsafeRaft(c, p.id, openTo(c, a, p.raft)))
+	}
+}
+
+// openTo returns an error if raft at an address would be open to strangers.
+func openTo(c *conf.Config, a conf.Address, cfg raft.Config) error {
+	if host := c.Text("yarn.resourcemanager.bind-host"); host != "" {
+		a.Host = host
+	}
+	at, err := net.ResolveTCPAddr("tcp", a.String())
+	if err != nil {
+		return nil // a matter of this machine, which the port will find
+	}
+	return raft.CheckAddress(at, cfg.TLS)
+}
+
+// unsafeRaft words the error of an address of raft that is open to strangers.
+func unsafeRaft(c *conf.Config, id string, err error) error {
+	if missing := c.MissingForTwo(); missing != "" {
+		err = fmt.Errorf("%w. With it alone, %s", err, missing)
+	}
+	return fmt.Errorf("heddle.raft.address.%s: %w", id, err)
+}
