@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"text/tabwriter"
+	"time"
 
 	"heddle/sim"
 )
@@ -26,6 +27,8 @@ type Class struct {
 	Tasks      int     `json:"tasks"`
 	AtOnce     float64 `json:"at_once"`    // part of the jobs of which all tasks had a slot as soon as probes came
 	Completion Figures `json:"completion"` // of jobs: from the submission to the end of the last task
+	Peak       float64 `json:"wait_peak"`  // seconds: the longest mean wait of the tasks that got a slot in the same minute
+	Ratio      float64 `json:"ratio_most"` // the largest completion time of a job, as a multiple of its tasks' mean duration
 	Wait       Figures `json:"wait"`       // of tasks: from the submission of their stage, which follows the end of the stage before, until a slot was taken
 }
 
@@ -75,6 +78,7 @@ type EireneReport struct {
 type metrics struct {
 	waits  [2][]sim.Time // of tasks of short and of long jobs
 	levels []level       // slots taken, every 5 s
+	minute [2]minute     // by class
 
 	area  float64  // slots taken, times ns, after warm
 	since sim.Time // when that was counted last
@@ -125,8 +129,34 @@ func (m *metrics) between(from, to int) (all []level, times int) {
 	return all, times
 }
 
-func (m *metrics) begun(long bool, waited sim.Time) {
+// minute is the waits of tasks that got a slot in the same minute.
+type minute struct {
+	ends sim.Time
+	sum  float64
+	n    float64
+	peak float64 // the longest mean of any minute before
+}
+
+// add counts a wait in a minute.
+func (x *minute) add(now, waited sim.Time) {
+	if now >= x.ends {
+		x.peak = x.longest()
+		x.ends, x.sum, x.n = now-now%sim.Time(time.Minute)+sim.Time(time.Minute), 0, 0
+	}
+	x.sum, x.n = x.sum+float64(waited), x.n+1
+}
+
+// longest is the longest mean of any minute until now.
+func (x *minute) longest() float64 {
+	if x.n == 0 {
+		return x.peak
+	}
+	return max(x.peak, x.sum/x.n)
+}
+
+func (m *metrics) begun(now sim.Time, long bool, waited sim.Time) {
 	m.waits[index(long)] = append(m.waits[index(long)], waited)
+	m.minute[index(long)].add(now, waited)
 }
 
 func (m *metrics) report(c *cluster) *Report {
@@ -142,18 +172,25 @@ func (m *metrics) report(c *cluster) *Report {
 	}
 	var times [2][]sim.Time
 	var warm, atOnce [2]int
+	var ratios [2]float64
 	var end sim.Time
 	for i := range c.records {
 		x := &c.records[i]
 		if x.end >= 0 {
-			if i >= len(c.records)/10 {
+			if i >= c.warmUp(len(c.records)) {
 				warm[index(x.long)]++
 				if !x.waited {
 					atOnce[index(x.long)]++
 				}
 			}
-			times[index(x.long)] = append(times[index(x.long)], x.end-x.submit)
 			end = max(end, x.end)
+			if i < c.WarmUp {
+				continue
+			}
+			times[index(x.long)] = append(times[index(x.long)], x.end-x.submit)
+			if x.estimate > 0 {
+				ratios[index(x.long)] = max(ratios[index(x.long)], float64(x.end-x.submit)/float64(x.estimate))
+			}
 		}
 	}
 	r.End = end.Seconds()
@@ -162,21 +199,22 @@ func (m *metrics) report(c *cluster) *Report {
 	}
 	for i, class := range []*Class{&r.ShortJobs, &r.LongJobs} {
 		class.Jobs, class.Tasks = len(times[i]), len(m.waits[i])
+		class.Peak, class.Ratio = round(m.minute[i].longest()/1e9), round(ratios[i])
 		class.AtOnce = round(float64(atOnce[i]) / float64(max(1, warm[i])))
 		class.Completion, class.Wait = figures(times[i]), figures(m.waits[i])
 		r.Tasks += class.Tasks
 	}
 	if n := len(c.records); n > 0 {
 		from, to := c.records[n/100].submit, c.records[n-1].submit
-		r.Utilisation.Mean, _ = m.use(0, to, c.Workers)
+		r.Utilisation.Mean, _ = m.use(0, to, c.slots())
 		r.Utilisation.Warm = round(100 * m.busy)
-		r.Utilisation.Dense, r.Utilisation.DenseMedian = m.use(from, to, c.Workers)
+		r.Utilisation.Dense, r.Utilisation.DenseMedian = m.use(from, to, c.slots())
 	}
 	return r
 }
 
 // use returns the mean and median share of taken slots between two times, in percent.
-func (m *metrics) use(from, to sim.Time, workers int) (mean, median float64) {
+func (m *metrics) use(from, to sim.Time, slots int) (mean, median float64) {
 	levels, k := m.between(int((from+sampling-1)/sampling), int(to/sampling)+1)
 	if k == 0 {
 		return 0, 0
@@ -192,7 +230,7 @@ func (m *metrics) use(from, to sim.Time, workers int) (mean, median float64) {
 		}
 		at += l.times
 	}
-	of := 100 / float64(workers)
+	of := 100 / float64(slots)
 	return round(float64(sum) / float64(k) * of), round(float64(middle) / 2 * of)
 }
 

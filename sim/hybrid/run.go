@@ -22,6 +22,7 @@ const (
 	victims   = 10                        // workers that one which has nothing to do tries to steal from
 	most      = 10_000                    // probes that are stolen at once
 	largest   = 1_000_000                 // workers of a cluster: each takes memory from the beginning
+	mostSlots = 1000                      // of a worker
 )
 
 // Options are a simulation's parameters.
@@ -32,6 +33,10 @@ type Options struct {
 	Short   float64       // percent of the workers that are the short partition
 	Seed    uint64
 	Exact   bool // durations aren't cut to whole seconds
+	// Slots of a worker; 0: one. Several are for mode sparrow alone: long tasks, inputs and clones are known by their worker.
+	Slots int
+	// WarmUp is how many of the first jobs reports leave out, for the time until as much is under way as later.
+	WarmUp int
 	// Ratio is how many probes a job sends for each task, drawn without repetition; 0: as many as the mode does, with repetition.
 	Ratio float64
 	// Early binds tasks to probed workers as soon as these have said what they have to do. All tasks of a worker share its processor.
@@ -50,6 +55,12 @@ func (o *Options) settings() (partition.Settings, error) {
 		return s, fmt.Errorf("a cluster of %d workers: there must be one at least", o.Workers)
 	case o.Workers > largest:
 		return s, fmt.Errorf("a cluster of %d workers: there can be %d at most", o.Workers, largest)
+	case o.Slots < 0 || o.Slots > mostSlots:
+		return s, fmt.Errorf("workers of %d slots: give 1 to %d", o.Slots, mostSlots)
+	case o.Slots > 1 && (o.Mode != "sparrow" || o.Early || o.Dice != nil || o.Eirene != nil):
+		return s, fmt.Errorf("workers of %d slots: only mode sparrow has such, with late binding", o.Slots)
+	case o.WarmUp < 0:
+		return s, fmt.Errorf("a warm-up of %d jobs: give 0 or more", o.WarmUp)
 	}
 	return s, s.Check()
 }
@@ -162,6 +173,7 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 		}
 	}
 	lent := slot
+	lent.MemoryMB, lent.VCores = int64(max(1, o.Slots)), int64(max(1, o.Slots))
 	if o.Early {
 		if err := c.setEarly(); err != nil {
 			return nil, err
@@ -260,13 +272,13 @@ func (c *cluster) run() *Report {
 			c.metrics.sample(c.busy, int(n))
 			sample += n * sampling
 		case arrival:
-			if next == len(c.records)/10 {
+			if next == c.warmUp(len(c.records)) {
 				c.metrics.area, c.metrics.since, c.metrics.warm = 0, c.now, c.now
 			}
 			c.submit(int32(next), 0)
 			if next++; next == len(c.records) {
 				c.taken(0)
-				c.metrics.busy = c.metrics.area / float64(max(1, c.now-c.metrics.warm)) / float64(c.Workers)
+				c.metrics.busy = c.metrics.area / float64(max(1, c.now-c.metrics.warm)) / float64(c.slots())
 				sample = forever // reports are of the time until now
 			}
 		default:
@@ -276,6 +288,12 @@ func (c *cluster) run() *Report {
 	}
 	return c.metrics.report(c)
 }
+
+// slots are those of all workers.
+func (o *Options) slots() int { return o.Workers * max(1, o.Slots) }
+
+// warmUp is how many of the jobs come before the time of which the use of slots and the jobs that start at once are counted.
+func (o *Options) warmUp(jobs int) int { return max(o.WarmUp, jobs/10) }
 
 // empty reports whether nothing is to come from a time on.
 func (a *agenda) empty(from sim.Time) bool {
@@ -483,7 +501,7 @@ func (c *cluster) start(n int32) bool {
 // begun notes that a task of a job has a slot.
 func (c *cluster) begun(j *job) {
 	wait := c.now - j.submit // a later stage doesn't wait while earlier ones run
-	c.metrics.begun(j.long, wait)
+	c.metrics.begun(c.now, j.long, wait)
 	if wait > oneWay {
 		c.records[j.record].waited = true
 	}
