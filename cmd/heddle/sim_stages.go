@@ -2,13 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"heddle/sim/mapreduce"
 	"heddle/sim/study"
+	"heddle/sim/study/measure"
 )
 
 // newSimRun simulates what a file says.
@@ -53,31 +53,61 @@ func newSimRun() *cobra.Command {
 
 // newSimStudy repeats the experiments of a text.
 func newSimStudy() *cobra.Command {
-	var seeds int
-	var picture string
+	var seeds, picture, results string
+	var set []string
 	c := &cobra.Command{
 		Use:   "study " + strings.Join(study.Names(), "|"),
 		Short: "Repeat the experiments that a technique's authors report",
-		Long: "Simulates the nodes, jobs and disturbances of the experiments with a technique, and prints the results beside its\n" +
-			"authors' figures. docs/studies has the results. Hawk and what followed it run on synthetic traces, on those in Hawk's format that\n" +
-			"HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE name, and on the one in SWIM's format that HEDDLE_FACEBOOK_TRACE names.",
+		Long: "Simulates the nodes, jobs and disturbances of the experiments with a technique, once for each seed, and prints the mean results with\n" +
+			"their standard errors beside its authors' figures. Workloads are drawn anew for each seed, and differences are taken seed by seed.\n" +
+			"docs/studies has the results. Hawk and what followed it run on synthetic traces, on those in Hawk's format that\n" +
+			"HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE name, and on the one in SWIM's format that HEDDLE_FACEBOOK_TRACE names; these files\n" +
+			"are the same for each seed, so that their errors are those of the scheduler's dice only.\n\n" + study.Usage(),
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: study.Names(),
-		Example:   "  heddle sim study omo --svg omo.svg",
+		Example:   "  heddle sim study omo --seeds 20 --svg omo.svg\n  heddle sim study dice --seeds 101-120 --set traces=yahoo-shape --set workers=3000,4000 --set variants=sizing,bounds",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := study.Run(args[0], seeds)
+			of, err := measure.ParseSeeds(seeds)
+			if err != nil {
+				return fmt.Errorf("--seeds: %w", err)
+			}
+			values, err := valuesOf(set)
+			if err != nil {
+				return err
+			}
+			s, err := study.Run(args[0], study.Options{Seeds: of, Values: values})
 			if err != nil {
 				return err
 			}
 			if picture != "" {
-				if err := writeFile(picture, func(w io.Writer) error { return s.SVG(w) }); err != nil {
+				if err := writeFile(picture, s.SVG); err != nil {
+					return err
+				}
+			}
+			if results != "" {
+				if err := writeFile(results, s.WriteJSON); err != nil {
 					return err
 				}
 			}
 			return s.Write(cmd.OutOrStdout())
 		},
 	}
-	c.Flags().IntVar(&seeds, "seeds", 5, "how often each is simulated, with other random numbers")
+	c.Flags().StringVar(&seeds, "seeds", "5", "how often each is simulated, with other random numbers: how many, or the first and the last one, such as 101-120")
+	c.Flags().StringArrayVar(&set, "set", nil, "a parameter of the study, as name=value; may be repeated")
 	c.Flags().StringVar(&picture, "svg", "", "file for a picture of the results")
+	c.Flags().StringVar(&results, "json", "", "file for the results as JSON")
 	return c
+}
+
+// valuesOf reads name=value.
+func valuesOf(set []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, x := range set {
+		name, value, is := strings.Cut(x, "=")
+		if !is || name == "" {
+			return nil, fmt.Errorf("--set %s: give name=value", x)
+		}
+		values[name] = value
+	}
+	return values, nil
 }

@@ -31,11 +31,25 @@ const (
 	disturbedBy = 0.1   // what is left of the speed of a node that eight greedy processes work on
 )
 
+// options of the scenario that a study of eSplash tests.
+type mixture struct {
+	slowStart string
+	jobs      int     // 8 in the text
+	every     float64 // s between two of them
+	alike     string  // of which benchmark all jobs are; "": two of each
+}
+
+var asInText = mixture{slowStart: afterMaps, jobs: 8, every: interval}
+
 // mixed is 8 jobs of four benchmarks on 8 nodes of four levels.
 func mixed(speculation, levelsBy string, freezes bool, changes []mapreduce.Change) *mapreduce.Scenario {
+	return asInText.scenario(speculation, levelsBy, freezes, changes)
+}
+
+func (x *mixture) scenario(speculation, levelsBy string, freezes bool, changes []mapreduce.Change) *mapreduce.Scenario {
 	s := &mapreduce.Scenario{
 		Allocations: "<allocations><queue name=\"default\"/><defaultQueueSchedulingPolicy>drf</defaultQueueSchedulingPolicy></allocations>",
-		Settings:    mapreduce.Settings{SlowStart: afterMaps, Speculation: speculation, Levels: levelsBy, Freezes: freezes, Noise: noise, Expiry: rebooting, Hints: true},
+		Settings:    mapreduce.Settings{SlowStart: x.slowStart, Speculation: speculation, Levels: levelsBy, Freezes: freezes, Noise: noise, Expiry: rebooting, Hints: true},
 		Changes:     changes,
 	}
 	for i, l := range levels {
@@ -43,11 +57,16 @@ func mixed(speculation, levelsBy string, freezes bool, changes []mapreduce.Chang
 			Name: fmt.Sprintf("level%d-", i+1), Count: 2, Memory: 64 * unit, VCores: l.cores, Speed: l.speed, Level: i + 1,
 		})
 	}
-	for i := range 8 {
+	for i := range x.jobs {
 		b := heterogeneous[i%len(heterogeneous)]
+		for _, y := range heterogeneous {
+			if y.name == x.alike {
+				b = y
+			}
+		}
 		output := b.shuffle / 80
 		s.Jobs = append(s.Jobs, mapreduce.Jobs{
-			Name: fmt.Sprintf("%d-%s", i+1, b.name), Type: b.name, Submit: float64(i) * interval,
+			Name: fmt.Sprintf("%d-%s", i+1, b.name), Type: b.name, Submit: float64(i) * x.every,
 			Maps:    mapreduce.Tasks{Tasks: 80, Seconds: b.seconds, Memory: 2 * unit, Output: output},
 			Reduces: mapreduce.Tasks{Tasks: 10, Seconds: b.shuffle / 10 / reducing, Memory: 2 * unit},
 		})
@@ -66,65 +85,113 @@ func slowed(node string, reboots bool) []mapreduce.Change {
 	return c
 }
 
+// esplashParameters are those of eSplash: what the text doesn't say, or what tests why a figure differs.
+var esplashParameters = []Parameter{
+	{Name: "slowstart", Default: afterMaps, What: "part of a job's maps that has ended when its reduces begin; Hadoop's default is 0.05"},
+	{Name: "jobs", Default: "8", What: "jobs of a run, two of each benchmark in the text"},
+	{Name: "every", Default: "2s", What: "between two submissions; jobs that come later leave room for copies"},
+	{Name: "benchmark", Default: "", What: "of which all jobs are: terasort, wordcount, grep or wordmean; two of each otherwise"},
+	{Name: "cases", Default: "", What: "healthy, level1, level4 and rebooted; all otherwise. Healthy runs are made in any case"},
+}
+
 // ESplash compares eSplash with Hadoop's LATE and with no copies at all, on nodes of four levels.
-func ESplash(seeds int) (*Study, error) {
-	s := &Study{Title: "eSplash: copies on nodes that differ (chapter 5): 8 mixed jobs on 8 nodes of 4 levels. Mean ± deviation."}
-	healthy := map[string]float64{}
-	for _, x := range []struct {
-		name    string
-		changes []mapreduce.Change
-		text    string
-	}{
-		{"no straggler", nil, "section 5.3.3.1: eSplash makes 80 to 91.9 % fewer useless copies than LATE, wastes 90.3 % less time, and ends 4.6 % earlier"},
-		{"a node of level 1 is slow for 1000 s", slowed("level1-1", false), "section 5.3.3.2: eSplash adds 76.7 % less than none, 65.7 % less than LATE"},
-		{"a node of level 4 is slow for 1000 s", slowed("level4-1", false), "section 5.3.3.2: eSplash adds 69.4 % less than none, 66.7 % less than LATE"},
-		{"a node of level 4 is slow for 1000 s, then away for 600 s", slowed("level4-1", true), "section 5.3.3.3: eSplash adds 42.4 % less than none, 45.8 % less than LATE"},
+func ESplash(o *Options) (*Study, error) {
+	s := &Study{Title: "eSplash: copies on nodes that differ (chapter 5): mixed jobs on 8 nodes of 4 levels.", Seeds: o.Seeds}
+	x := mixture{slowStart: o.Text("slowstart"), jobs: int(o.Number("jobs")), every: o.Time("every").Seconds(), alike: o.Text("benchmark")}
+	if o.Failed() != nil {
+		return nil, o.Failed()
+	}
+	healthy := map[string]sample{}
+	for _, c := range []disturbance{
+		{"healthy", "no straggler", nil, "section 5.3.3.1: eSplash makes 80 to 91.9 % fewer useless copies than LATE, wastes 90.3 % less time, and ends 4.6 % earlier"},
+		{"level1", "a node of level 1 is slow for 1000 s", slowed("level1-1", false), "section 5.3.3.2: eSplash adds 76.7 % less than none, 65.7 % less than LATE"},
+		{"level4", "a node of level 4 is slow for 1000 s", slowed("level4-1", false), "section 5.3.3.2: eSplash adds 69.4 % less than none, 66.7 % less than LATE"},
+		{"rebooted", "a node of level 4 is slow for 1000 s, then away for 600 s", slowed("level4-1", true), "section 5.3.3.3: eSplash adds 42.4 % less than none, 45.8 % less than LATE"},
 	} {
-		t := Table{
-			Title: fmt.Sprintf("%s, %d seeds", x.name, seeds), Columns: []string{"policy", "makespan", "added", "copies", "cuts", "stood still", "useless", "wasted on copies (s)", "useless against LATE"},
-			Notes: []string{"The text, " + x.text + "."},
+		if c.changes != nil && !o.On("cases", c.key) {
+			continue
 		}
-		late := 0.
-		for _, p := range []struct {
-			name, speculation, levels string
-			freezes                   bool
-		}{
-			{"none", "none", "", false},
-			{"LATE", "late", "", false},
-			{"eSplash, levels configured", "esplash", "configured", false},
-			{"eSplash, levels measured by each job", "esplash", "measured", false},
-			{"the same, paid by suspension", "esplash", "measured", true},
-			{"split, levels measured by each job", "split", "measured", false},
-		} {
-			r, err := with(seeds, func() *mapreduce.Scenario { return mixed(p.speculation, p.levels, p.freezes, x.changes) })
-			if err != nil {
-				return nil, fmt.Errorf("%s, %s: %w", x.name, p.name, err)
-			}
-			m := r.of(makespan)
-			useless := r.of(func(r *mapreduce.Result) float64 { return float64(r.Copies - r.Useful) })
-			added, against := "", ""
-			if x.changes == nil {
-				healthy[p.name] = m.mean()
-			} else {
-				added = fmt.Sprintf("%.0f", m.mean()-healthy[p.name])
-			}
-			switch {
-			case p.speculation == "late":
-				late = useless.mean()
-			case p.speculation != "none" && late > 0:
-				against = less(useless.mean(), late)
-			}
-			t.Rows = append(t.Rows, []string{
-				p.name, m.String(), added, r.of(func(r *mapreduce.Result) float64 { return float64(r.Copies) }).String(),
-				r.of(func(r *mapreduce.Result) float64 { return float64(r.Cuts) }).String(), r.of(func(r *mapreduce.Result) float64 { return float64(r.Frozen) }).String(),
-				useless.String(),
-				r.of(func(r *mapreduce.Result) float64 { return r.WastedOn }).String(), against,
-			})
-			if x.name == "a node of level 4 is slow for 1000 s" && (p.levels != "measured" || p.speculation == "split") {
-				s.Timelines = append(s.Timelines, Timeline{p.name, r[0], 120})
-			}
+		if err := c.compare(o, s, &x, healthy); err != nil {
+			return nil, err
 		}
-		s.Tables = append(s.Tables, t)
 	}
 	return s, nil
+}
+
+// disturbance is what becomes of a node.
+type disturbance struct {
+	key, name string
+	changes   []mapreduce.Change
+	text      string
+}
+
+// compare runs each policy with a disturbance. healthy are the makespans without any, by policy.
+func (c *disturbance) compare(o *Options, s *Study, x *mixture, healthy map[string]sample) error {
+	t := Table{
+		Key: c.key, Title: c.name,
+		Columns: []string{"policy", "makespan", "against none", "against LATE", "added", "added against none", "added against LATE", "copies", "cuts", "stood still", "useless", "useless against LATE", "wasted on copies (s)", "wasted against LATE"},
+		Notes:   []string{"The text, " + c.text + "."},
+	}
+	type outcome struct{ makespan, added, useless, wasted sample }
+	var all []outcome
+	for _, p := range []struct {
+		name, speculation, levels string
+		freezes                   bool
+	}{
+		{"none", "none", "", false},
+		{"LATE", "late", "", false},
+		{"eSplash, levels configured", "esplash", "configured", false},
+		{"eSplash, levels measured by each job", "esplash", "measured", false},
+		{"the same, paid by suspension", "esplash", "measured", true},
+		{"split, levels measured by each job", "split", "measured", false},
+	} {
+		r, err := with(o.Seeds, func() *mapreduce.Scenario { return x.scenario(p.speculation, p.levels, p.freezes, c.changes) })
+		if err != nil {
+			return fmt.Errorf("%s, %s: %w", c.name, p.name, err)
+		}
+		count := func(f func(*mapreduce.Result) int) Cell {
+			return r.of(func(r *mapreduce.Result) float64 { return float64(f(r)) }).Cell(1)
+		}
+		m := outcome{
+			makespan: r.of(makespan), useless: r.of(func(r *mapreduce.Result) float64 { return float64(r.Copies - r.Useful) }),
+			wasted: r.of(func(r *mapreduce.Result) float64 { return r.WastedOn }),
+		}
+		if c.changes == nil {
+			healthy[p.name] = m.makespan
+		} else {
+			m.added = m.makespan.Minus(healthy[p.name])
+		}
+		all = append(all, m)
+		cells := []Cell{
+			m.makespan.Cell(0),
+			{},
+			{},
+			{},
+			{},
+			{},
+			count(func(r *mapreduce.Result) int { return r.Copies }),
+			count(func(r *mapreduce.Result) int { return r.Cuts }), count(func(r *mapreduce.Result) int { return r.Frozen }), m.useless.Cell(1),
+			{},
+			m.wasted.Cell(0),
+			{},
+		}
+		if m.added != nil {
+			cells[3] = m.added.Cell(0)
+		}
+		for i := range min(2, len(all)-1) {
+			base := all[i]
+			if cells[1+i] = m.makespan.Change(base.makespan); m.added != nil {
+				cells[4+i] = m.added.Change(base.added)
+			}
+		}
+		if len(all) > 2 {
+			cells[10], cells[12] = m.useless.Change(all[1].useless), m.wasted.Change(all[1].wasted)
+		}
+		t.Add(p.name, cells...)
+		if c.key == "level4" && (p.levels != "measured" || p.speculation == "split") {
+			s.Timelines = append(s.Timelines, Timeline{p.name, r[0], 120})
+		}
+	}
+	s.Tables = append(s.Tables, t)
+	return nil
 }

@@ -2,20 +2,29 @@ package study
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim/hybrid"
 )
 
-// outcome is the completion times of short and long jobs with several seeds.
-type outcome struct{ short, long [3]sample } // P50, P75, P90
+// outcome is the completion times of short and long jobs with several seeds, and what else studies look at.
+type outcome struct {
+	short, long [3]sample // P50, P75, P90
+	busy        sample    // percent of the workers, between the first hundredth of the jobs and the last one
+	peak        sample    // s: the longest mean wait of short tasks that started in the same minute
+	ratio       sample    // the largest completion time of a short job, as a multiple of its tasks' mean
+	hits, won   sample    // tasks that read a staged input, and those of which a clone was first
+	suspended   sample    // long tasks
+}
 
 // simulate runs a setting with several seeds.
-func simulate(s *setting, seeds int, o hybrid.Options) (out outcome, err error) {
+func simulate(s *setting, seeds Seeds, o hybrid.Options) (out outcome, err error) {
 	o.Cutoff = s.cutoff
-	for seed := range seeds {
-		o.Seed = uint64(seed + 1)
-		r, err := hybrid.Run(s.jobs, o)
+	for seed := range seeds.All() {
+		o.Seed = seed
+		r, err := hybrid.Run(s.jobs(seed), o)
 		if err != nil {
 			return out, fmt.Errorf("%s, %s: %w", s.name, o.Mode, err)
 		}
@@ -25,52 +34,87 @@ func simulate(s *setting, seeds int, o hybrid.Options) (out outcome, err error) 
 				of[k] = append(of[k], x)
 			}
 		}
+		out.busy, out.peak, out.ratio = append(out.busy, r.Utilisation.Dense), append(out.peak, r.ShortJobs.Peak), append(out.ratio, r.ShortJobs.Ratio)
+		if e := r.Eirene; e != nil {
+			out.hits, out.won = append(out.hits, float64(e.Hits)), append(out.won, float64(e.Won))
+		}
+		if d := r.Dice; d != nil {
+			out.suspended = append(out.suspended, float64(d.Suspensions))
+		}
 	}
 	return out, nil
 }
 
 // cells are the figures as a row has them.
-func (x outcome) cells() (cells []string) {
+func (x outcome) cells() (cells []Cell) {
 	for _, of := range [][3]sample{x.short, x.long} {
 		for _, f := range of {
-			cells = append(cells, fmt.Sprintf("%.1f", f.mean()))
+			cells = append(cells, f.Cell(1))
 		}
 	}
 	return cells
 }
 
 // against are the changes from another outcome.
-func (x outcome) against(base outcome) (cells []string) {
+func (x outcome) against(base outcome) (cells []Cell) {
 	for i, of := range [][3]sample{x.short, x.long} {
 		for k, f := range of {
-			cells = append(cells, less(f.mean(), [][3]sample{base.short, base.long}[i][k].mean()))
+			cells = append(cells, f.Change([][3]sample{base.short, base.long}[i][k]))
 		}
 	}
 	return cells
 }
 
-func (x outcome) bars() []float64 { return []float64{x.short[0].mean(), x.short[2].mean()} }
+func (x outcome) bars() []float64 { return []float64{x.short[0].Mean(), x.short[2].Mean()} }
 
-var figuresOf = []string{"short P50", "P75", "P90", "long P50", "P75", "P90"}
+var figuresOf = []string{"short P50", "short P75", "short P90", "long P50", "long P75", "long P90"}
 
-// settings are the traces of a study: those made here, and those that the environment names.
-func settings() ([]setting, error) {
+// traceParameters are those of all studies of short tasks.
+var traceParameters = []Parameter{
+	{Name: "traces", Default: "", What: "which traces: yahoo-shape, cloudera-shape, facebook-shape, yahoo, google, facebook-2009; all that there are otherwise"},
+	{Name: "workers", Default: "", What: "sizes of the cluster, such as 3000,4000; those of the texts otherwise"},
+	{Name: "short", Default: "", What: "percent of the workers that are the short partition; that of the text otherwise"},
+}
+
+// settings are the traces of a study: those made here, anew for each seed, and those that the environment names.
+func settings(o *Options) (all []setting, err error) {
 	more, err := given()
 	if err != nil {
 		return nil, err
 	}
-	return append([]setting{yahooShape.trace(3000, 1), clouderaShape.trace(1500, 3), facebookShape.trace(15_000, 1)}, more...), nil
+	for _, x := range append([]setting{yahooShape.setting(3000), clouderaShape.setting(1500), facebookShape.setting(15_000)}, more...) {
+		if !o.On("traces", x.key) {
+			continue
+		}
+		if sizes := o.Numbers("workers"); len(sizes) > 0 {
+			x.sizes, x.eireneSizes = nil, nil
+			for _, n := range sizes {
+				x.sizes, x.eireneSizes = append(x.sizes, int(n)), append(x.eireneSizes, int(n))
+			}
+		}
+		if o.Text("short") != "" {
+			x.short = o.Number("short")
+		}
+		all = append(all, x)
+	}
+	for _, name := range o.List("traces") {
+		if !slices.ContainsFunc(all, func(x setting) bool { return x.key == name }) {
+			return nil, fmt.Errorf("there is no trace %q: there are yahoo-shape, cloudera-shape, facebook-shape, and yahoo, google and facebook-2009 if "+
+				"HEDDLE_YAHOO_TRACE, HEDDLE_GOOGLE_TRACE and HEDDLE_FACEBOOK_TRACE name their files", name)
+		}
+	}
+	return all, o.Failed()
 }
 
 // Hawk compares Hawk with Sparrow and with Hawk without stealing.
-func Hawk(seeds int) (*Study, error) {
-	return compare("Hawk: a central scheduler for long jobs, a short partition and stealing. Completion times in seconds, mean over seeds.", seeds,
+func Hawk(o *Options) (*Study, error) {
+	return compare("Hawk: a central scheduler for long jobs, a short partition and stealing. Completion times in seconds.", o,
 		[]string{"sparrow", "hawk-nosteal", "hawk"}, "hawk", "Hawk")
 }
 
 // Eagle compares Eagle with Hawk, and with parts of itself.
-func Eagle(seeds int) (*Study, error) {
-	return compare("Eagle: succinct state sharing, sticky batch probing and SRPT. Completion times in seconds, mean over seeds.", seeds,
+func Eagle(o *Options) (*Study, error) {
+	return compare("Eagle: succinct state sharing, sticky batch probing and SRPT. Completion times in seconds.", o,
 		[]string{"hawk", "eagle-sss", "eagle-sss-sbp", "eagle", "idealeagle"}, "eagle", "Eagle")
 }
 
@@ -80,28 +124,26 @@ var growing = map[string]string{
 	"eagle": "Eagle 2 % 29.8 59.1 147.3 | 3160.0 6837.7 10070.3; 4 % 23.2 42.0 66.0 | 3455.6 7469.1 10764.3; 6 % 22.4 40.4 62.9 | 3943.5 8166.6 11391.0; 8 % 22.1 39.9 62.1 | 4650.2 8901.9 12025.4",
 }
 
-func compare(title string, seeds int, modes []string, system, name string) (*Study, error) {
-	s := &Study{Title: title}
-	all, err := settings()
+func compare(title string, o *Options, modes []string, system, name string) (*Study, error) {
+	s := &Study{Title: title, Seeds: o.Seeds}
+	all, err := settings(o)
 	if err != nil {
 		return nil, err
 	}
 	for i := range all {
 		x := &all[i]
-		t := Table{Title: fmt.Sprintf("%s, short partition of %g %%, %d seeds", x.name, x.short, seeds), Columns: append([]string{"workers", "system"}, figuresOf...)}
+		t := Table{Key: x.key, Title: fmt.Sprintf("%s, short partition of %g %%", x.name, x.short), Columns: append([]string{"system"}, figuresOf...)}
+		t.Columns = append(t.Columns, "busy %", "longest wait", "largest ratio")
 		chart := Chart{Title: "Short jobs, " + x.name, Unit: "s", Bars: []string{"P50", "P90"}}
-		var whole outcome // of the system that the study is of, with as many workers as the next table has
 		for _, workers := range x.sizes {
 			for _, mode := range modes {
-				r, err := simulate(x, seeds, hybrid.Options{Mode: mode, Workers: workers, Short: x.short})
+				r, err := simulate(x, o.Seeds, hybrid.Options{Mode: mode, Workers: workers, Short: x.short})
 				if err != nil {
 					return nil, err
 				}
-				if workers == x.growing && mode == system {
-					whole = r
-				}
-				t.Rows = append(t.Rows, append([]string{fmt.Sprint(workers), mode}, r.cells()...))
-				chart.add(fmt.Sprintf("%d, %s", workers, mode), r.bars())
+				name := fmt.Sprintf("%s, %d workers", mode, workers)
+				t.Add(name, append(r.cells(), r.busy.Cell(1), r.peak.Cell(0), r.ratio.Cell(0))...)
+				chart.add(name, r.bars())
 			}
 		}
 		s.Tables, s.Charts = append(s.Tables, t), append(s.Charts, chart)
@@ -109,64 +151,107 @@ func compare(title string, seeds int, modes []string, system, name string) (*Stu
 			continue
 		}
 		t = Table{
-			Title: fmt.Sprintf("%s, %d workers, %s with growing short partitions", x.name, x.growing, name), Columns: append([]string{"short partition"}, figuresOf...),
+			Key:   x.key + ", growing",
+			Title: fmt.Sprintf("%s, %d workers, %s with growing short partitions", x.name, x.growing, name), Columns: append(append([]string{"short partition"}, figuresOf...), "busy %"),
 			Notes: []string{"The text, table 3.1: " + growing[system] + "."},
 		}
 		for _, short := range []float64{2, 4, 6, 8} {
-			r := whole
-			if short != x.short {
-				if r, err = simulate(x, seeds, hybrid.Options{Mode: system, Workers: x.growing, Short: short}); err != nil {
-					return nil, err
-				}
+			r, err := simulate(x, o.Seeds, hybrid.Options{Mode: system, Workers: x.growing, Short: short})
+			if err != nil {
+				return nil, err
 			}
-			t.Rows = append(t.Rows, append([]string{fmt.Sprintf("%g %%", short)}, r.cells()...))
+			t.Add(fmt.Sprintf("%g %%", short), append(r.cells(), r.busy.Cell(1))...)
 		}
 		s.Tables = append(s.Tables, t)
 	}
 	return s, nil
 }
 
+// diceParameters are those of Dice.
+var diceParameters = append([]Parameter{
+	{Name: "systems", Default: "hawk,eagle", What: "to which Dice is added"},
+	{Name: "variants", Default: "sizing,preemption,both", What: "what is added: sizing, preemption and both with each model, bounds (of the short partition, from 4 to 16 %) and multipliers (of requests)"},
+	{Name: "longest", Default: "1000s", What: "mean wait of short tasks at which Dice does most"},
+	{Name: "times", Default: "2", What: "how often a task is suspended at most"},
+	{Name: "timeout", Default: "100s", What: "for how long it is suspended at most"},
+	{Name: "multiplier", Default: "1", What: "requests to suspend for each node of the short partition at the longest wait"},
+}, traceParameters...)
+
+// variant is Dice, or a part of it.
+type variant struct {
+	kind, name string
+	change     func(*partition.Dice)
+}
+
+// diceVariants are those of figures 3.5, 3.6, 3.8, 3.9 and 3.13.
+func diceVariants(o *Options) (out []variant) {
+	models := []struct {
+		name  string
+		model partition.Model
+	}{{"linear", partition.Linear}, {"square", partition.Square}, {"root", partition.Root}}
+	for _, m := range models {
+		out = append(out, variant{"sizing", "sizing, " + m.name, func(d *partition.Dice) { d.NoRequests, d.Sizing = true, m.model }})
+	}
+	for _, more := range []float64{2, 4, 6, 8, 10, 12, 14} {
+		out = append(out, variant{"bounds", fmt.Sprintf("sizing, %g %% more at most", more), func(d *partition.Dice) { d.NoRequests, d.Most = true, d.Most-8+more }})
+	}
+	for _, m := range models {
+		out = append(out, variant{"preemption", "preemption, " + m.name, func(d *partition.Dice) { d.NoSizing, d.Preemption = true, m.model }})
+	}
+	for _, x := range []float64{.5, 1, 2} {
+		out = append(out, variant{"multipliers", fmt.Sprintf("preemption, multiplier %g", x), func(d *partition.Dice) { d.NoSizing, d.Multiplier = true, x }})
+	}
+	for _, m := range models {
+		out = append(out, variant{"both", "both, " + m.name, func(d *partition.Dice) { d.Sizing = m.model }})
+	}
+	k := 0
+	for _, v := range out {
+		if o.On("variants", v.kind) {
+			out[k] = v
+			k++
+		}
+	}
+	return out[:k]
+}
+
 // Dice adds elastic sizing, opportunistic preemption and both to Hawk and Eagle.
-func Dice(seeds int) (*Study, error) {
-	s := &Study{Title: "Dice: an elastic short partition and preemption of long tasks. Changes against Hawk and Eagle, mean over seeds."}
-	all, err := settings()
+func Dice(o *Options) (*Study, error) {
+	s := &Study{Title: "Dice: an elastic short partition and preemption of long tasks. Changes against Hawk and Eagle.", Seeds: o.Seeds}
+	all, err := settings(o)
 	if err != nil {
 		return nil, err
+	}
+	longest, times, timeout, multiplier := o.Time("longest"), int(o.Number("times")), o.Time("timeout"), o.Number("multiplier")
+	if o.Failed() != nil {
+		return nil, o.Failed()
 	}
 	for i := range all {
 		x := &all[i]
 		t := Table{
-			Title:   fmt.Sprintf("%s, short partition of %g to %g %%, %d seeds", x.name, x.short, x.short+8, seeds),
-			Columns: append([]string{"workers", "system"}, figuresOf...), Notes: []string{x.diceText},
+			Key: x.key, Title: fmt.Sprintf("%s, short partition of %g to %g %%", x.name, x.short, x.short+8),
+			Columns: append(append([]string{"system"}, figuresOf...), "suspended"), Notes: []string{x.diceText},
 		}
 		chart := Chart{Title: "Short jobs, " + x.name, Unit: "s", Bars: []string{"P50", "P90"}}
 		for _, workers := range x.sizes {
-			for _, mode := range []string{"hawk", "eagle"} {
-				base, err := simulate(x, seeds, hybrid.Options{Mode: mode, Workers: workers, Short: x.short})
+			for _, mode := range o.List("systems") {
+				base, err := simulate(x, o.Seeds, hybrid.Options{Mode: mode, Workers: workers, Short: x.short})
 				if err != nil {
 					return nil, err
 				}
-				t.Rows = append(t.Rows, append([]string{fmt.Sprint(workers), mode + ", in s"}, base.cells()...))
-				chart.add(fmt.Sprintf("%d, %s", workers, mode), base.bars())
-				for _, v := range []struct {
-					name   string
-					change func(*partition.Dice)
-				}{
-					{"elastic sizing", func(d *partition.Dice) { d.NoRequests = true }},
-					{"preemption", func(d *partition.Dice) { d.NoSizing = true }},
-					{"both, linear", func(*partition.Dice) {}},
-					{"both, square", func(d *partition.Dice) { d.Sizing = partition.Square }},
-					{"both, root", func(d *partition.Dice) { d.Sizing = partition.Root }},
-				} {
+				name := fmt.Sprintf("%s %d", mode, workers)
+				t.Add(name+", in s", base.cells()...)
+				chart.add(name, base.bars())
+				for _, v := range diceVariants(o) {
 					d := partition.Study(x.short)
+					d.Longest, d.Times, d.Timeout, d.Multiplier = longest, times, timeout, multiplier
 					v.change(d)
-					r, err := simulate(x, seeds, hybrid.Options{Mode: mode, Workers: workers, Short: x.short, Dice: d})
+					r, err := simulate(x, o.Seeds, hybrid.Options{Mode: mode, Workers: workers, Short: x.short, Dice: d})
 					if err != nil {
 						return nil, err
 					}
-					t.Rows = append(t.Rows, append([]string{fmt.Sprint(workers), mode + ", " + v.name}, r.against(base)...))
+					t.Add(name+", "+v.name, append(r.against(base), r.suspended.Cell(0))...)
 					if v.name == "both, linear" {
-						chart.add(fmt.Sprintf("%d, %s with Dice", workers, mode), r.bars())
+						chart.add(name+" with Dice", r.bars())
 					}
 				}
 			}
@@ -176,39 +261,87 @@ func Dice(seeds int) (*Study, error) {
 	return s, nil
 }
 
+// eireneParameters are those of Eirene (table 4.5), and what the text doesn't name.
+var eireneParameters = append([]Parameter{
+	{Name: "vary", Default: "", What: "what is varied, with both techniques: cm, mpp, dmt, tps or capacity, with the values behind it, such as cm=5+10+20"},
+	{Name: "cm", Default: "10", What: "copies that a worker makes at a time"},
+	{Name: "mpp", Default: "2", What: "inputs that are staged for a probe"},
+	{Name: "dmt", Default: "6.42s", What: "what a copy takes"},
+	{Name: "tps", Default: "15", What: "percent of its time that a task saves whose input is staged"},
+	{Name: "capacity", Default: "64", What: "inputs that a RAM disk holds; the text names no size"},
+	{Name: "clone-below", Default: "10s", What: "mean wait of short tasks below which they are cloned; the text has no such bound, which a time such as 1000000s lifts"},
+}, traceParameters...)
+
+// eireneOf is Eirene by the parameters.
+func eireneOf(o *Options) *hybrid.Eirene {
+	e := hybrid.EireneStudy()
+	e.Staging.Concurrent, e.Staging.PerProbe, e.Staging.Capacity = int(o.Number("cm")), int(o.Number("mpp")), int64(o.Number("capacity"))
+	e.Copy, e.Faster, e.CloneBelow = o.Time("dmt"), o.Number("tps")/100, o.Time("clone-below")
+	return e
+}
+
+// cutList reads what is varied, as in cm=5+10.
+func cutList(text string) (name string, values []string, is bool) {
+	name, list, is := strings.Cut(text, "=")
+	return name, strings.Split(list, "+"), is
+}
+
 // Eirene adds staging, cloning and both to Eagle.
-func Eirene(seeds int) (*Study, error) {
-	s := &Study{Title: "Eirene: inputs staged in memory while tasks wait, and clones under light load. Changes against Eagle, mean over seeds."}
-	all, err := settings()
+func Eirene(o *Options) (*Study, error) {
+	s := &Study{Title: "Eirene: inputs staged in memory while tasks wait, and clones under light load. Changes against Eagle.", Seeds: o.Seeds}
+	all, err := settings(o)
 	if err != nil {
 		return nil, err
+	}
+	type row struct {
+		name string
+		e    *hybrid.Eirene
+	}
+	var rows []row
+	for _, v := range []struct {
+		name                string
+		noStaging, noClones bool
+	}{{"staging", false, true}, {"cloning", true, false}, {"both", false, false}} {
+		e := eireneOf(o)
+		e.NoStaging, e.NoClones = v.noStaging, v.noClones
+		rows = append(rows, row{v.name, e})
+	}
+	if name, values, varied := cutList(o.Text("vary")); varied {
+		rows = nil
+		for _, v := range values {
+			x := o.With(name, v)
+			if _, known := o.Find(name); !known {
+				return nil, fmt.Errorf("eirene has no parameter %q that can be varied", name)
+			}
+			rows = append(rows, row{name + " " + v, eireneOf(x)})
+			if x.Failed() != nil {
+				return nil, x.Failed()
+			}
+		}
+	}
+	if o.Failed() != nil {
+		return nil, o.Failed()
 	}
 	for i := range all {
 		x := &all[i]
 		t := Table{
-			Title:   fmt.Sprintf("%s, short partition of %g %%, %d seeds", x.name, x.short, seeds),
-			Columns: append([]string{"workers", "system"}, figuresOf...),
-			Notes:   x.eireneText,
+			Key: x.key, Title: fmt.Sprintf("%s, short partition of %g %%", x.name, x.short),
+			Columns: append(append([]string{"system"}, figuresOf...), "staged", "clones first"), Notes: x.eireneText,
 		}
 		chart := Chart{Title: "Short jobs, " + x.name, Unit: "s", Bars: []string{"P50", "P90"}}
 		for _, workers := range x.eireneSizes {
-			base, err := simulate(x, seeds, hybrid.Options{Mode: "eagle", Workers: workers, Short: x.short})
+			base, err := simulate(x, o.Seeds, hybrid.Options{Mode: "eagle", Workers: workers, Short: x.short})
 			if err != nil {
 				return nil, err
 			}
-			t.Rows = append(t.Rows, append([]string{fmt.Sprint(workers), "eagle, in s"}, base.cells()...))
+			t.Add(fmt.Sprintf("%d, eagle, in s", workers), base.cells()...)
 			chart.add(fmt.Sprintf("%d, eagle", workers), base.bars())
-			for _, v := range []struct {
-				name                string
-				noStaging, noClones bool
-			}{{"staging", false, true}, {"cloning", true, false}, {"both", false, false}} {
-				e := hybrid.EireneStudy()
-				e.NoStaging, e.NoClones = v.noStaging, v.noClones
-				r, err := simulate(x, seeds, hybrid.Options{Mode: "eagle", Workers: workers, Short: x.short, Eirene: e})
+			for _, v := range rows {
+				r, err := simulate(x, o.Seeds, hybrid.Options{Mode: "eagle", Workers: workers, Short: x.short, Eirene: v.e})
 				if err != nil {
 					return nil, err
 				}
-				t.Rows = append(t.Rows, append([]string{fmt.Sprint(workers), v.name}, r.against(base)...))
+				t.Add(fmt.Sprintf("%d, %s", workers, v.name), append(r.against(base), r.hits.Cell(0), r.won.Cell(0))...)
 				if v.name == "both" {
 					chart.add(fmt.Sprintf("%d, Eirene", workers), r.bars())
 				}

@@ -2,12 +2,9 @@ package study
 
 import (
 	"fmt"
-	"io"
 	"maps"
-	"math"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"heddle/internal/timeline"
 	"heddle/sim/mapreduce"
@@ -16,18 +13,11 @@ import (
 // Study is what an experiment has shown.
 type Study struct {
 	Title     string
+	Seeds     Seeds
 	Tables    []Table
 	Timelines []Timeline
 	Charts    []Chart
 	Cores     []timeline.Line // used by long and by short jobs
-}
-
-// Table is figures with what they are.
-type Table struct {
-	Title   string
-	Columns []string
-	Rows    [][]string
-	Notes   []string
 }
 
 // Timeline is a run, drawn as what runs over time.
@@ -37,83 +27,43 @@ type Timeline struct {
 	Slots  int
 }
 
-// studies by name. Each simulates so many seeds.
-var studies = map[string]func(seeds int) (*Study, error){
-	"fresh": Fresh, "omo": OMO, "esplash": ESplash,
-	"sparrow": Sparrow, "hawk": Hawk, "eagle": Eagle, "dice": Dice, "eirene": Eirene, "suspension": Suspension,
+// definition is a study with its parameters.
+type definition struct {
+	run        func(*Options) (*Study, error)
+	parameters []Parameter
+}
+
+// studies by name.
+var studies = map[string]definition{
+	"fresh": {Fresh, freshParameters}, "omo": {OMO, omoParameters}, "esplash": {ESplash, esplashParameters}, "sparrow": {Sparrow, sparrowParameters},
+	"hawk": {Hawk, traceParameters}, "eagle": {Eagle, traceParameters}, "dice": {Dice, diceParameters}, "eirene": {Eirene, eireneParameters},
+	"suspension": {Suspension, suspensionParameters},
 }
 
 // Names lists the studies.
 func Names() []string { return slices.Sorted(maps.Keys(studies)) }
 
-// Run runs a study with so many seeds.
-func Run(name string, seeds int) (*Study, error) {
-	run := studies[name]
-	if run == nil {
+// Run runs a study.
+func Run(name string, o Options) (*Study, error) {
+	d, ok := studies[name]
+	if !ok {
 		return nil, fmt.Errorf("there is no study %q: there are %s", name, strings.Join(Names(), ", "))
 	}
-	if seeds < 1 {
-		return nil, fmt.Errorf("a study needs one seed at least, not %d", seeds)
+	if err := o.Check(name, d.parameters); err != nil {
+		return nil, err
 	}
-	return run(seeds)
+	return d.run(&o)
 }
-
-// Write prints the tables.
-func (s *Study) Write(w io.Writer) error {
-	fmt.Fprintf(w, "%s\n", s.Title)
-	for _, t := range s.Tables {
-		fmt.Fprintf(w, "\n%s\n\n", t.Title)
-		out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(out, "  "+strings.Join(t.Columns, "\t"))
-		for _, r := range t.Rows {
-			fmt.Fprintln(out, "  "+strings.Join(r, "\t"))
-		}
-		if err := out.Flush(); err != nil {
-			return err
-		}
-		for _, n := range t.Notes {
-			if _, err := fmt.Fprintf(w, "  %s\n", n); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// sample is figures of the same thing with different seeds.
-type sample []float64
-
-func (s sample) mean() float64 {
-	sum := 0.
-	for _, x := range s {
-		sum += x
-	}
-	return sum / float64(len(s))
-}
-
-func (s sample) deviation() float64 {
-	m, sum := s.mean(), 0.
-	for _, x := range s {
-		sum += (x - m) * (x - m)
-	}
-	return math.Sqrt(sum / float64(max(1, len(s)-1)))
-}
-
-// String is mean and deviation.
-func (s sample) String() string { return fmt.Sprintf("%.0f ± %.0f", s.mean(), s.deviation()) }
-
-// less says by how much a is below b.
-func less(a, b float64) string { return fmt.Sprintf("%+.1f %%", 100*(a-b)/b) }
 
 // runs are what came out of a scenario with different seeds.
 type runs []*mapreduce.Result
 
-// with simulates a scenario with seeds from 1 on.
-func with(seeds int, make func() *mapreduce.Scenario) (runs, error) {
+// with simulates a scenario with each seed.
+func with(seeds Seeds, make func() *mapreduce.Scenario) (runs, error) {
 	var out runs
-	for seed := range seeds {
+	for seed := range seeds.All() {
 		s := make()
-		s.Seed = uint64(seed + 1)
+		s.Seed = seed
 		r, err := mapreduce.Run(s)
 		if err != nil {
 			return nil, err

@@ -59,7 +59,7 @@ func TestFreshEndsBeforeFairAndIsFair(t *testing.T) {
 		if c.mapSlots == 0 && c.settings.StagePolicy == "" {
 			continue
 		}
-		r, err := mapreduce.Run(sets[0].on(10, c.mapSlots, 5, c.settings))
+		r, err := mapreduce.Run(sets[0].on(10, 10*c.mapSlots, 10, c.settings))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestPictureIsXML(t *testing.T) {
 }
 
 func TestUnknownStudy(t *testing.T) {
-	if _, err := Run("none", 1); err == nil || !strings.Contains(err.Error(), strings.Join(Names(), ", ")) {
+	if _, err := Run("none", Options{}); err == nil || !strings.Contains(err.Error(), strings.Join(Names(), ", ")) {
 		t.Errorf("%v", err)
 	}
 }
@@ -138,7 +138,7 @@ func TestSuspensionLosesNothing(t *testing.T) {
 	of := func(x regime) figures {
 		t.Helper()
 		x.part = 1. / 8
-		f, first, err := x.figures(1)
+		f, first, err := x.figures(Seeds{From: 1, To: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

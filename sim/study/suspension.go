@@ -2,12 +2,10 @@ package study
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"time"
 
 	"heddle/internal/timeline"
@@ -97,7 +95,8 @@ type regime struct {
 	tries   int
 	longest time.Duration // that a container is suspended in all; 0: an hour
 	paging  sim.Paging
-	part    float64 // of the trace; 0: all of it
+	part    float64          // of the trace; 0: all of it
+	step    records.Resource // that graceful preemption takes at a time; zero: the default
 }
 
 func (x *regime) tree() (*queue.Tree, error) {
@@ -122,6 +121,9 @@ func (x *regime) tree() (*queue.Tree, error) {
 		p.PerRound, p.Natural, p.Wait = 1, 1, 0
 	}
 	t.Settings.Suspension.Tries, t.Settings.Suspension.Order = x.tries, x.order
+	if !x.step.IsZero() {
+		t.Settings.Suspension.Step = x.step
+	}
 	if x.longest > 0 {
 		t.Settings.Suspension.Longest = x.longest
 	}
@@ -139,11 +141,15 @@ type replay struct {
 }
 
 func (x *regime) run(seed uint64) (*replay, error) {
+	return x.serve(replayed(seed, cmp.Or(x.part, 1)))
+}
+
+// serve runs jobs.
+func (x *regime) serve(jobs []sim.Job) (*replay, error) {
 	t, err := x.tree()
 	if err != nil {
 		return nil, err
 	}
-	jobs := replayed(seed, cmp.Or(x.part, 1))
 	if x.single {
 		for i := range jobs {
 			jobs[i].Queue = "root.all"
@@ -197,119 +203,209 @@ func (w *watcher) watch(now sim.Time, job int, change records.Resource) {
 }
 
 // figures of a regime over several seeds.
-type figures struct{ median, short, delay, longest, long, tail, suspended, killed, lost, failed, busy sample }
+type figures struct{ median, short, delay, longest, long, tail, suspended, killed, lost, failed, busy, spread sample }
 
-func (x *regime) figures(seeds int) (f figures, first *replay, err error) {
-	replays, failures := make([]*replay, seeds), make([]error, seeds)
-	var wg sync.WaitGroup
-	for seed := range seeds {
-		wg.Go(func() { replays[seed], failures[seed] = x.run(uint64(seed + 1)) })
-	}
-	wg.Wait()
-	if err := errors.Join(failures...); err != nil {
-		return f, nil, err
-	}
-	for _, r := range replays {
-		short := func(o *sim.Outcome) bool { return o.Estimate == sim.Time(shortMean*1e9) }
-		long := func(o *sim.Outcome) bool { return !short(o) }
-		s, l := r.Latencies(short), r.Latencies(long)
-		f.median, f.short = append(f.median, sim.Percentile(s, 50).Seconds()), append(f.short, sim.Percentile(s, 95).Seconds())
-		f.long, f.tail = append(f.long, sim.Percentile(l, 50).Seconds()), append(f.tail, sim.Percentile(l, 90).Seconds())
-		var delays []sim.Time
-		failed := 0
-		for i := range r.Jobs {
-			if o := &r.Jobs[i]; short(o) {
-				delays = append(delays, o.Start-o.Submit)
-			} else if o.Lost >= mostContain {
-				failed++
-			}
+func (x *regime) figures(seeds Seeds) (f figures, first *replay, err error) {
+	return x.figuresOf(seeds, x.run)
+}
+
+// figuresOf are those of runs with each seed.
+func (x *regime) figuresOf(seeds Seeds, run func(seed uint64) (*replay, error)) (f figures, first *replay, err error) {
+	for seed := range seeds.All() {
+		r, err := run(seed)
+		if err != nil {
+			return f, nil, err
 		}
-		slices.Sort(delays)
-		f.delay, f.longest = append(f.delay, sim.Percentile(delays, 99).Seconds()), append(f.longest, sim.Percentile(delays, 100).Seconds())
-		f.suspended, f.killed = append(f.suspended, float64(r.Suspended)), append(f.killed, float64(r.Preempted))
-		f.lost, f.failed, f.busy = append(f.lost, r.Wasted.Seconds()/3600), append(f.failed, float64(failed)), append(f.busy, 100*r.busy)
+		f.add(r)
+		if first == nil {
+			first = r
+		}
 	}
-	return f, replays[0], nil
+	return f, first, nil
+}
+
+// add takes in the run with another seed.
+func (f *figures) add(r *replay) {
+	short := func(o *sim.Outcome) bool { return o.Estimate == sim.Time(shortMean*1e9) }
+	long := func(o *sim.Outcome) bool { return !short(o) }
+	s, l := r.Latencies(short), r.Latencies(long)
+	f.median, f.short = append(f.median, sim.Percentile(s, 50).Seconds()), append(f.short, sim.Percentile(s, 95).Seconds())
+	f.long, f.tail = append(f.long, sim.Percentile(l, 50).Seconds()), append(f.tail, sim.Percentile(l, 90).Seconds())
+	var times sample
+	for _, t := range l {
+		times = append(times, t.Seconds())
+	}
+	f.spread = append(f.spread, times.Deviation()/times.Mean())
+	var delays []sim.Time
+	failed := 0
+	for i := range r.Jobs {
+		if o := &r.Jobs[i]; short(o) {
+			delays = append(delays, o.Start-o.Submit)
+		} else if o.Lost >= mostContain {
+			failed++
+		}
+	}
+	slices.Sort(delays)
+	f.delay, f.longest = append(f.delay, sim.Percentile(delays, 99).Seconds()), append(f.longest, sim.Percentile(delays, 100).Seconds())
+	f.suspended, f.killed = append(f.suspended, float64(r.Suspended)), append(f.killed, float64(r.Preempted))
+	f.lost, f.failed, f.busy = append(f.lost, r.Wasted.Seconds()/3600), append(f.failed, float64(failed)), append(f.busy, 100*r.busy)
+}
+
+// suspensionParameters are those of BIG-C's study.
+var suspensionParameters = []Parameter{
+	{Name: "tables", Default: "", What: "policies, tries, quick (disks), orders, bounds, steps, patterns and burst; all otherwise"},
+	{Name: "part", Default: "1", What: "of the trace of 3.8 hours, from 0 to 1"},
+}
+
+var suspensionColumns = []string{
+	"policy", "short jobs p50", "p95", "start after p99", "at most", "long jobs p50", "p90", "against kill", "against FIFO", "spread of long jobs", "suspended", "killed", "hours lost", "would fail", "busy %",
+}
+
+// cells are the figures as a row has them, with the changes of long jobs' p90 from those with killing, and with first come, first served.
+func (f *figures) cells(kill, fifo *figures) []Cell {
+	change := func(base *figures) Cell {
+		if base == nil || base == f {
+			return Cell{}
+		}
+		return f.tail.Change(base.tail)
+	}
+	return []Cell{
+		f.median.Cell(0), f.short.Cell(0), f.delay.Cell(0), f.longest.Cell(0), f.long.Cell(0), f.tail.Cell(0), change(kill), change(fifo), f.spread.Cell(2),
+		f.suspended.Cell(0), f.killed.Cell(0), f.lost.Cell(0), f.failed.Cell(1), f.busy.Cell(0),
+	}
+}
+
+// The disks of the text, and quicker ones.
+var (
+	theirDisks = sim.Paging{Out: reclaiming, In: reclaiming, Resident: resident}
+	ourDisks   = sim.Paging{Out: 2 << 30, In: 2 << 30, Resident: resident}
+)
+
+const (
+	byKill = "kill, as much as is needed at once"
+	byFIFO = "FIFO"
+)
+
+func suspending(means suspension.Means, paging sim.Paging) regime {
+	word := map[suspension.Means]string{suspension.Graceful: "GP (suspend)", suspension.Immediate: "IP (suspend-immediate)"}
+	return regime{name: word[means], means: means, tries: 3, paging: paging}
+}
+
+// policies are those that the text compares.
+func policies(paging sim.Paging) []regime {
+	return []regime{
+		{name: byFIFO, single: true, means: suspension.Spare, paging: paging},
+		{name: "reserve", reserve: true, means: suspension.Spare, paging: paging},
+		{name: byKill, means: suspension.Kill, paging: paging},
+		{name: "kill, with YARN's defaults", means: suspension.Kill, yarn: true, paging: paging},
+		suspending(suspension.Immediate, paging), suspending(suspension.Graceful, paging),
+	}
 }
 
 // Suspension compares BIG-C's graceful and immediate preemption with killing, with a reservation, and with first come, first served.
-func Suspension(seeds int) (*Study, error) {
-	theirs := sim.Paging{Out: reclaiming, In: reclaiming, Resident: resident}
-	ours := sim.Paging{Out: 2 << 30, In: 2 << 30, Resident: resident}
+func Suspension(o *Options) (*Study, error) {
 	s := &Study{
-		Title: "Suspension: preemption that loses nothing (BIG-C). 26 nodes, 2020 short and 182 long jobs in 3.8 h. Seconds, mean ± deviation.",
+		Title: "Suspension: preemption that loses nothing (BIG-C). 26 nodes, 2020 short and 182 long jobs in 3.8 h. Seconds.", Seeds: o.Seeds,
 	}
-	var err error
-	table := func(title string, notes []string, all []regime, draw bool) {
-		t := Table{
-			Title: fmt.Sprintf("%s, %d seeds", title, seeds),
-			Columns: []string{
-				"policy", "short jobs p50", "p95", "start after p99", "at most", "long jobs p50", "p90", "suspended", "killed", "hours lost", "would fail", "busy %",
-			},
-			Notes: notes,
-		}
-		for i := range all {
-			if err != nil {
-				return
-			}
-			var f figures
-			var first *replay
-			if f, first, err = all[i].figures(seeds); err != nil {
-				return
-			}
-			row := []string{all[i].name}
-			for _, x := range []sample{f.median, f.short, f.delay, f.longest, f.long, f.tail, f.suspended, f.killed, f.lost, f.failed, f.busy} {
-				row = append(row, x.String())
-			}
-			t.Rows = append(t.Rows, row)
-			if draw {
-				s.Cores = append(s.Cores, first.line)
-			}
-		}
-		s.Tables = append(s.Tables, t)
+	part := o.Number("part")
+	if part <= 0 || part > 1 {
+		o.Fail("part", "a number above 0, to 1")
 	}
-	word := map[suspension.Means]string{suspension.Graceful: "GP (suspend)", suspension.Immediate: "IP (suspend-immediate)"}
-	by := func(means suspension.Means, paging sim.Paging) regime {
-		return regime{name: word[means] + ", D = 3", means: means, tries: 3, paging: paging}
+	if o.Failed() != nil {
+		return nil, o.Failed()
 	}
-	policies := func(paging sim.Paging) []regime {
-		return []regime{
-			{name: "FIFO", single: true, means: suspension.Spare, paging: paging},
-			{name: "reserve", reserve: true, means: suspension.Spare, paging: paging},
-			{name: "kill, as much as is needed at once", means: suspension.Kill, paging: paging},
-			{name: "kill, with YARN's defaults", means: suspension.Kill, yarn: true, paging: paging},
-			by(suspension.Immediate, paging), by(suspension.Graceful, paging),
-		}
-	}
-	table("Policies, where 1 GB is paged out, or in, in 3 s", []string{
-		"The text, section 5.5: short jobs' p95 is 183 s with reserve, 176 s with kill, 118 s with IP, 96 s with GP. Long jobs' p90 with GP is 67 % below",
-		"kill, 37 % below IP, 32 % below reserve, 4 % above FIFO. Kill makes 23 % of the long jobs fail, IP and GP none. Over 80 % of the cluster are used for",
-		"over 60 % of the time; reserve rarely uses more than 60 %.",
-		"would fail: long jobs of which some task lost four containers. YARN doesn't count a preempted container as a failed attempt.",
-	}, policies(theirs), true)
-	var tries, orders, bounds []regime
+	var tries, orders, bounds, steps []regime
 	for _, means := range []suspension.Means{suspension.Immediate, suspension.Graceful} {
 		for d := range 6 {
-			x := by(means, theirs)
-			x.tries, x.name = d, fmt.Sprintf("%s, D = %d", word[means], d)
+			x := suspending(means, theirDisks)
+			x.tries, x.name = d, fmt.Sprintf("%s, D = %d", x.name, d)
 			tries = append(tries, x)
 		}
 		for _, order := range []suspension.Order{suspension.ByRemaining, suspension.ByLeastAttained, suspension.ByCost} {
-			x := by(means, ours)
-			x.order, x.name = order, fmt.Sprintf("%s, D = 3, %v", word[means], order)
+			x := suspending(means, ourDisks)
+			x.order, x.name = order, fmt.Sprintf("%s, %v", x.name, order)
 			orders = append(orders, x)
 		}
 		for _, longest := range []time.Duration{time.Hour, 15 * time.Minute, 5 * time.Minute} {
-			x := by(means, ours)
-			x.longest, x.name = longest, fmt.Sprintf("%s, D = 3, at most %.0f min", word[means], longest.Minutes())
+			x := suspending(means, ourDisks)
+			x.longest, x.name = longest, fmt.Sprintf("%s, at most %.0f min", x.name, longest.Minutes())
 			bounds = append(bounds, x)
 		}
 	}
-	table("How often there must be room before a container resumes, where 1 GB is paged out, or in, in 3 s", []string{
-		"The text, section 5.3: with D = 0 short jobs start up to 80 s late; D = 3 removes that, and more gains little.",
-	}, tries, false)
-	table("Policies, where 1 GB is paged out, or in, in 0.5 s", nil, policies(ours), false)
-	table("Who is suspended first, with 0.5 s a GB", []string{"The text has the order by remaining time only."}, orders, false)
-	table("For how long a container may be suspended in all, with 0.5 s a GB", nil, bounds, false)
-	return s, err
+	steps = append(steps, regime{name: byKill, means: suspension.Kill, paging: ourDisks}, suspending(suspension.Immediate, ourDisks))
+	for _, n := range []int64{1, 2, 4, 8} {
+		x := suspending(suspension.Graceful, ourDisks)
+		x.step, x.name = records.NewResource(2048*n, n), fmt.Sprintf("%s, steps of %d cores and %d GB", x.name, n, 2*n)
+		steps = append(steps, x)
+	}
+	for _, t := range []struct {
+		key, title string
+		notes      []string
+		all        []regime
+	}{
+		{"policies", "Policies, where 1 GB is paged out, or in, in 3 s", []string{
+			"The text, section 5.5: short jobs' p95 is 183 s with reserve, 176 s with kill, 118 s with IP, 96 s with GP. Long jobs' p90 with GP is 67 % below",
+			"kill, 37 % below IP, 32 % below reserve, 4 % above FIFO. Kill makes 23 % of the long jobs fail, IP and GP none. Over 80 % of the cluster are used for",
+			"over 60 % of the time; reserve rarely uses more than 60 %.",
+			"would fail: long jobs of which some task lost four containers. YARN doesn't count a preempted container as a failed attempt.",
+		}, policies(theirDisks)},
+		{"tries", "How often there must be room before a container resumes, where 1 GB is paged out, or in, in 3 s", []string{
+			"The text, section 5.3: with D = 0 short jobs start up to 80 s late; D = 3 removes that, and more gains little.",
+		}, tries},
+		{"quick", "Policies, where 1 GB is paged out, or in, in 0.5 s", nil, policies(ourDisks)},
+		{"orders", "Who is suspended first, with 0.5 s a GB", []string{"The text has the order by remaining time only."}, orders},
+		{"bounds", "For how long a container may be suspended in all, with 0.5 s a GB", nil, bounds},
+		{"steps", "How much graceful preemption takes at a time, with 0.5 s a GB", []string{
+			"The text, figure 7b: the coefficient of variation of long jobs' times grows with the step, and is below those of kill and IP.",
+		}, steps},
+	} {
+		if !o.On("tables", t.key) {
+			continue
+		}
+		for i := range t.all {
+			t.all[i].part = part
+		}
+		if err := regimes(o.Seeds, s, Table{Key: t.key, Title: t.title, Notes: t.notes}, t.all, func(x *regime) func(uint64) (*replay, error) { return x.run }, t.key == "policies"); err != nil {
+			return nil, err
+		}
+	}
+	if o.On("tables", "patterns") {
+		if err := patterns(o, s); err != nil {
+			return nil, err
+		}
+	}
+	if o.On("tables", "burst") {
+		if err := burst(o, s); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// regimes runs each regime, and adds a table of their figures.
+func regimes(seeds Seeds, s *Study, t Table, all []regime, run func(*regime) func(uint64) (*replay, error), draw bool) error {
+	t.Columns = suspensionColumns
+	results := make([]figures, len(all))
+	var kill, fifo *figures
+	for i := range all {
+		f, first, err := all[i].figuresOf(seeds, run(&all[i]))
+		if err != nil {
+			return err
+		}
+		results[i] = f
+		switch all[i].name {
+		case byKill:
+			kill = &results[i]
+		case byFIFO:
+			fifo = &results[i]
+		}
+		if draw {
+			s.Cores = append(s.Cores, first.line)
+		}
+	}
+	for i := range all {
+		t.Add(all[i].name, results[i].cells(kill, fifo)...)
+	}
+	s.Tables = append(s.Tables, t)
+	return nil
 }

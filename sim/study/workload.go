@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"time"
 
 	"heddle/sim"
@@ -13,6 +14,7 @@ import (
 
 // setting is a trace with the cluster that its users replayed it on.
 type setting struct {
+	key    string // by which parameters and pages name it
 	name   string
 	cutoff time.Duration
 	short  float64 // percent of the workers
@@ -23,7 +25,7 @@ type setting struct {
 	// diceText and eireneText are what the texts report for this trace.
 	diceText   string
 	eireneText []string
-	jobs       []sim.Job
+	jobs       func(seed uint64) []sim.Job // they are the same for each seed where the trace is a file
 }
 
 // The clusters and the texts' figures of each trace. A synthetic trace and a slice of one have the same.
@@ -86,7 +88,7 @@ func (c *class) job(around func(median, spread float64) float64) (mean float64, 
 
 // shape is the distributions of a synthetic trace.
 type shape struct {
-	setting
+	like        setting
 	of          string
 	short, long class
 	part        float64 // of the jobs that are long
@@ -97,7 +99,7 @@ type shape struct {
 
 // yahooShape is that of Yahoo's trace: 90.6 % of the jobs are short, and have 2 % of the work. Arrivals keep some 3,500 workers busy.
 var yahooShape = shape{
-	setting: yahoo, of: "Yahoo", part: .094, within: .3, gap: 4.2, burst: 100,
+	like: yahoo, of: "Yahoo", part: .094, within: .3, gap: 4.2, burst: 100,
 	short: class{mean: 15, spread: 1, longest: 90, tasks: 8, uneven: 1.2, most: 1000},
 	long:  class{least: 91, mean: 500, spread: .8, longest: math.Inf(1), tasks: 120, uneven: 1, most: 2000},
 }
@@ -106,7 +108,7 @@ var yahooShape = shape{
 // are stragglers (tables 4.1 and 4.4 of the text on Eirene), which determines within. Durations are chosen below and above the cutoff, the tasks of long
 // jobs by the part of the work, and arrivals so that some 13,000 workers are busy, with which the text calls the cluster overloaded.
 var clouderaShape = shape{
-	setting: cloudera, of: "Cloudera", part: .05, within: .24, gap: 6, burst: 60,
+	like: cloudera, of: "Cloudera", part: .05, within: .24, gap: 6, burst: 60,
 	short: class{mean: 30, spread: .8, longest: 240, tasks: 95, uneven: 1.2, most: 2000},
 	long:  class{least: 300, mean: 900, spread: .6, longest: math.Inf(1), tasks: 750, uneven: .8, most: 4000},
 }
@@ -114,17 +116,31 @@ var clouderaShape = shape{
 // facebookShape is that of the first 100,000 jobs of Facebook's: 98 % of the jobs are short, and have 2 % of the work. Short jobs have 10 tasks in the
 // mean, and 8.2 % of these are stragglers. The rest is chosen as for Cloudera's, so that some 57,000 workers are busy: the text calls 50,000 overloaded.
 var facebookShape = shape{
-	setting: facebook, of: "Facebook", part: .02, within: .29, gap: .118, burst: 4000,
+	like: facebook, of: "Facebook", part: .02, within: .29, gap: .118, burst: 4000,
 	short: class{mean: 10, spread: .9, longest: 50, tasks: 4.7, uneven: 1.2, most: 1000},
 	long:  class{least: 85, mean: 320, spread: .7, longest: math.Inf(1), tasks: 600, uneven: .8, most: 4000},
 }
 
+// setting is a trace of so many jobs with a shape, another one for each seed.
+func (x *shape) setting(jobs int) setting {
+	s := x.like
+	s.key = strings.ToLower(x.of) + "-shape"
+	s.name = fmt.Sprintf("synthetic trace of %s's shape, %d jobs, another one for each seed", x.of, jobs)
+	var last uint64
+	var trace []sim.Job // the one of the seed that was asked for last
+	s.jobs = func(seed uint64) []sim.Job {
+		if trace == nil || seed != last {
+			trace, last = x.trace(jobs, seed), seed
+		}
+		return trace
+	}
+	return s
+}
+
 // trace makes a trace with a shape. Arrivals come in bursts.
-func (x *shape) trace(jobs int, seed uint64) setting {
+func (x *shape) trace(jobs int, seed uint64) (all []sim.Job) {
 	rng := rand.New(rand.NewPCG(seed, 3001))
 	around := func(median, spread float64) float64 { return median * math.Exp(spread*rng.NormFloat64()) }
-	s := x.setting
-	s.name = fmt.Sprintf("synthetic trace of %s's shape, %d jobs, seed %d", x.of, jobs, seed)
 	at := 0.
 	for n := range jobs {
 		mean, tasks := x.short.job(around)
@@ -139,10 +155,10 @@ func (x *shape) trace(jobs int, seed uint64) setting {
 			sum += d
 		}
 		j.Estimate = sum / sim.Time(tasks)
-		s.jobs = append(s.jobs, j)
+		all = append(all, j)
 		at += rng.ExpFloat64() * x.gap * []float64{.75, 1.25}[n/x.burst%2]
 	}
-	return s
+	return all
 }
 
 // given returns the settings of traces that the environment names, each a file: HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE in Hawk's format, and
@@ -150,23 +166,25 @@ func (x *shape) trace(jobs int, seed uint64) setting {
 func given() (all []setting, err error) {
 	hawk := trace.Options{Format: "hawk", Whole: true}
 	for _, x := range []struct {
-		variable, name string
-		setting        setting
-		options        trace.Options
+		variable, key, name string
+		setting             setting
+		options             trace.Options
 	}{
-		{"HEDDLE_YAHOO_TRACE", "slice of Yahoo's trace", yahoo, hawk},
-		{"HEDDLE_GOOGLE_TRACE", "slice of Google's trace", google, hawk},
-		{"HEDDLE_FACEBOOK_TRACE", "FB-2009, blocks of 128 MB at 2 MB/s", facebook2009, trace.Options{Format: "swim", BlockMB: 128, RateMB: 2}},
+		{"HEDDLE_YAHOO_TRACE", "yahoo", "slice of Yahoo's trace", yahoo, hawk},
+		{"HEDDLE_GOOGLE_TRACE", "google", "slice of Google's trace", google, hawk},
+		{"HEDDLE_FACEBOOK_TRACE", "facebook-2009", "FB-2009, blocks of 128 MB at 2 MB/s", facebook2009, trace.Options{Format: "swim", BlockMB: 128, RateMB: 2}},
 	} {
 		file := os.Getenv(x.variable)
 		if file == "" {
 			continue
 		}
 		s := x.setting
-		s.name = x.name
-		if s.jobs, err = trace.Open(file, x.options); err != nil {
+		s.key, s.name = x.key, x.name
+		jobs, err := trace.Open(file, x.options)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.variable, err)
 		}
+		s.jobs = func(uint64) []sim.Job { return jobs }
 		all = append(all, s)
 	}
 	return all, nil
@@ -187,3 +205,6 @@ func exponential(jobs, tasks, workers int, load float64, seed uint64) (all []sim
 	}
 	return all
 }
+
+// newRandom draws what is beside the durations of a workload.
+func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 4003)) }

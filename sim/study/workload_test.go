@@ -22,10 +22,10 @@ func TestShapes(t *testing.T) {
 		{clouderaShape, 500, 3, .95, .09, 13_000, .02, .03},
 		{facebookShape, 5000, 1, .98, .02, 57_000, .005, .006},
 	} {
-		s := c.x.trace(c.jobs, c.seed)
+		s, jobs := c.x.setting(c.jobs), c.x.trace(c.jobs, c.seed)
 		var short, work, all float64
-		for i := range s.jobs {
-			j := &s.jobs[i]
+		for i := range jobs {
+			j := &jobs[i]
 			sum := sim.Time(0)
 			for _, task := range j.Stages[0].Tasks {
 				if task.Duration <= 0 {
@@ -42,12 +42,12 @@ func TestShapes(t *testing.T) {
 				work += float64(sum)
 			}
 		}
-		busy := all / float64(s.jobs[len(s.jobs)-1].Submit)
+		busy := all / float64(jobs[len(jobs)-1].Submit)
 		short, work = short/float64(c.jobs), work/all
 		if math.Abs(short-c.short) > c.jobsOff || math.Abs(work-c.work) > c.workOff || math.Abs(busy/c.busy-1) > .4 {
 			t.Errorf("%s: %.3f of the jobs are short, with %.4f of the work; %.0f workers are busy", s.name, short, work, busy)
 		}
-		if !reflect.DeepEqual(c.x.trace(20, c.seed).jobs, s.jobs[:20]) || reflect.DeepEqual(c.x.trace(20, c.seed+1).jobs, s.jobs[:20]) {
+		if !reflect.DeepEqual(c.x.trace(20, c.seed), jobs[:20]) || reflect.DeepEqual(c.x.trace(20, c.seed+1), jobs[:20]) {
 			t.Errorf("%s: its seed doesn't determine it", s.name)
 		}
 	}
