@@ -32,7 +32,7 @@ func (j *Java) Beans(now time.Time) []Bean {
 	runtime.ReadMemStats(&m)
 	const kind = "Go runtime"
 	host, _ := os.Hostname() // unknown values are omitted
-	heap := map[string]any{"committed": m.HeapSys - m.HeapReleased, "init": 0, "max": m.HeapSys, "used": m.HeapAlloc}
+	heap := map[string]any{"committed": m.HeapSys - m.HeapReleased, "init": 0, "max": heapMax(&m), "used": m.HeapAlloc}
 	rest := map[string]any{"committed": m.Sys - m.HeapSys, "init": 0, "max": -1, "used": m.StackInuse + m.MSpanInuse + m.MCacheInuse}
 	beans := []Bean{
 		{"java.lang:type=Runtime", kind, []Attr{
@@ -59,6 +59,12 @@ func (j *Java) Beans(now time.Time) []Bean {
 		beans[i].Attrs = append(beans[i].Attrs, Attr{"ObjectName", beans[i].Name})
 	}
 	return beans
+}
+
+// heapMax returns how large the heap may get, in bytes: what the process may use, as a JVM's heap ends at -Xmx. Alerts compare the heap
+// in use with it.
+func heapMax(m *runtime.MemStats) uint64 {
+	return max(uint64(machine.UsableMemory()), m.HeapSys-m.HeapReleased) // GOMEMLIMIT is no hard limit
 }
 
 // system describes the machine.

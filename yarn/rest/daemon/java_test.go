@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 )
@@ -50,6 +51,33 @@ func TestJava(t *testing.T) {
 	for _, name := range []string{"java.lang:type=Threading", "java.lang:type=GarbageCollector,name=Go"} {
 		if beans[name] == nil {
 			t.Errorf("no %s", name)
+		}
+	}
+}
+
+// The heap's maximum was what Go held just then: an idle daemon showed 80 %, and alerts fired.
+func TestTheHeapsMaximumIsWhatTheProcessMayUse(t *testing.T) {
+	const limit = 1 << 30
+	was := debug.SetMemoryLimit(limit)
+	defer debug.SetMemoryLimit(was)
+	t.Setenv("GOMEMLIMIT", "1GiB")
+	value := func(beans []Bean, bean, attr string) any {
+		for _, b := range beans {
+			for _, a := range b.Attrs {
+				if b.Name == bean && a.Name == attr {
+					return a.Value
+				}
+			}
+		}
+		return nil
+	}
+	heap, _ := value(NewJava(time.Now()).Beans(time.Now()), "java.lang:type=Memory", "HeapMemoryUsage").(map[string]any)
+	if heap["max"] != uint64(limit) {
+		t.Errorf("HeapMemoryUsage: %v", heap)
+	}
+	for _, attr := range []string{"MemHeapMaxM", "MemMaxM"} {
+		if got := value([]Bean{Process("NodeManager", "h")}, "Hadoop:service=NodeManager,name=JvmMetrics", attr); got != 1024.0 {
+			t.Errorf("%s is %v", attr, got)
 		}
 	}
 }
