@@ -21,7 +21,7 @@ var largePackages = map[string]int{
 	"rm/service":                  3150,
 	"rm/scheduler/core":           3403,
 	"rm/raft":                     4400,
-	"yarn/ipc":                    3900,
+	"yarn/ipc":                    4000,
 	"conf":                        4150,
 	"nm/cgroup":                   3150,
 	"nm/container":                3368,

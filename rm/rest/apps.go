@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"iter"
 	"net/http"
 	"slices"
 	"strconv"
@@ -25,7 +26,7 @@ func (s *server) routeApps(api *yarnrest.API) {
 		api.Handle(base+path, m)
 	}
 	api.Handle(base, yarnrest.Methods{
-		http.MethodGet:  {Handle: s.apps},
+		http.MethodGet:  {Handle: s.apps, Large: true},
 		http.MethodPost: {Handle: s.submit, Takes: yarnrest.TakesDocument},
 	})
 	api.Handle(base+"/new-application", yarnrest.Methods{http.MethodPost: {Handle: s.newApplication}})
@@ -38,13 +39,13 @@ func (s *server) routeApps(api *yarnrest.API) {
 	get("/{app}/timeouts/{type}", s.timeoutOf)
 	get("/{app}/appattempts", s.attempts)
 	get("/{app}/appattempts/{attempt}", s.attempt)
-	get("/{app}/appattempts/{attempt}/containers", s.containers)
+	api.Handle(base+"/{app}/appattempts/{attempt}/containers", yarnrest.Methods{http.MethodGet: {Handle: s.containers, Large: true}})
 	get("/{app}/appattempts/{attempt}/containers/{container}", s.container)
 	api.Handle(clusterBase+"/containers/{container}/signal/{command}", yarnrest.Methods{http.MethodPost: {Handle: s.signal}})
 }
 
 type appList struct {
-	App []appInfo `yarn:"app"`
+	App iter.Seq[appInfo] `yarn:"app"`
 }
 
 func (s *server) apps(c *yarnrest.Call) (yarnrest.Reply, error) {
@@ -52,33 +53,21 @@ func (s *server) apps(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	var out appList
-	for _, a := range s.shownApps(c, f) {
-		out.App = append(out.App, s.appInfo(&a.App, a.mayView, without))
-	}
-	return yarnrest.OK("apps", yarnrest.Natural, out), nil
+	return yarnrest.OK("apps", yarnrest.Natural, appList{s.shownApps(c, f, without)}), nil
 }
 
-type shownApp struct {
-	view.App
-	mayView bool
-}
-
-// shownApps returns the applications that a filter admits, the newest first, without those that the caller may not know of.
-func (s *server) shownApps(c *yarnrest.Call, f view.Filter) []shownApp {
+// shownApps returns the applications that a filter admits, the newest first, without those that the caller may not know of. It ends early if the
+// client leaves.
+func (s *server) shownApps(c *yarnrest.Call, f view.Filter, without deselected) iter.Seq[appInfo] {
 	onlyOwn := s.Conf.Bool("yarn.webapp.filter-entity-list-by-user")
-	apps := s.View.Apps(f)
-	s.View.AddAsks(apps)
-	s.View.AddDiagnostics(apps)
-	slices.Reverse(apps)
-	shown := make([]shownApp, 0, len(apps))
-	for _, a := range apps {
-		may := s.Access.MayView(caller(c), rights(&a))
-		if may || !onlyOwn {
-			shown = append(shown, shownApp{a, may})
+	return func(yield func(appInfo) bool) {
+		for a := range s.View.Each(f, s.View.AddAsks, s.View.AddDiagnostics) {
+			may := s.Access.MayView(caller(c), rights(a))
+			if (may || !onlyOwn) && !yield(s.appInfo(a, may, without)) || c.Context().Err() != nil {
+				return
+			}
 		}
 	}
-	return shown
 }
 
 // appStates are the states of applications, in the order in which YARN lists them to clients.
@@ -256,7 +245,7 @@ func (s *server) statistics(c *yarnrest.Call) (yarnrest.Reply, error) {
 		kind = strings.ToLower(types[0])
 	}
 	counts := map[pb.YarnApplicationState]int{}
-	for _, a := range s.View.Apps(view.Filter{States: states, Types: types}) {
+	for a := range s.View.Each(view.Filter{States: states, Types: types}) {
 		counts[a.State.Public()]++
 	}
 	var out statistics

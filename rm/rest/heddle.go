@@ -30,7 +30,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	api.Handle(heddleBase+"/containers/{container}/suspend", yarnrest.Methods{http.MethodPost: {Handle: s.suspend}})
 	api.Handle(heddleBase+"/containers/{container}/resume", yarnrest.Methods{http.MethodPost: {Handle: s.resume}})
 	get("/preemptions", s.preemptions)
-	get("/nodes", s.ownNodes)
+	api.Handle(heddleBase+"/nodes", yarnrest.Methods{http.MethodGet: {Handle: s.ownNodes, Large: true}})
 	get("/queues/{queue}/what-if", s.whatIf)
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"heddle/internal/together"
 	"heddle/rm/queue"
 	"heddle/yarn/pb"
 	yarnrest "heddle/yarn/rest"
@@ -14,7 +15,7 @@ func (s *server) routeScheduler(api *yarnrest.API) {
 	get := func(path string, h yarnrest.Handler) {
 		api.Handle(clusterBase+path, yarnrest.Methods{http.MethodGet: {Handle: h}})
 	}
-	get("/scheduler", s.scheduler)
+	api.Handle(clusterBase+"/scheduler", yarnrest.Methods{http.MethodGet: {Handle: s.scheduler, Large: true}})
 	get("/scheduler/activities", s.activities)
 	get("/scheduler/app-activities/{app}", s.appActivities)
 	get("/scheduler/bulk-activities", s.bulkActivities)
@@ -45,7 +46,7 @@ func (s *server) scheduler(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if c.Format == yarnrest.XML {
 		of = &s.queueAnswers.xml
 	}
-	body := of.get(func() []byte { return s.schedulerInfo().Encode(c.Format) })
+	body := of.Get(func() yarnrest.Body { return s.schedulerInfo().Encode(c.Format) })
 	if body == nil {
 		return yarnrest.Reply{}, errors.New("the answer could not be built")
 	}
@@ -53,7 +54,7 @@ func (s *server) scheduler(c *yarnrest.Call) (yarnrest.Reply, error) {
 }
 
 // queueAnswers are the answers of scheduler that are being built.
-type queueAnswers struct{ json, xml together[[]byte] }
+type queueAnswers struct{ json, xml together.Group[yarnrest.Body] }
 
 func (s *server) schedulerInfo() *yarnrest.Document {
 	var info any

@@ -25,15 +25,15 @@ func (s *Service) ServeClients(server *ipc.Server) {
 	protocol.GetApplicationReport.Serve(server, s.report)
 	protocol.ForceKillApplication.Serve(server, s.kill)
 	protocol.FailApplicationAttempt.Serve(server, s.failAttempt)
-	protocol.GetApplications.Serve(server, s.applications)
+	protocol.GetApplications.ServeLong(server, s.applications)
 	protocol.GetApplicationAttempts.Serve(server, s.attempts)
 	protocol.GetApplicationAttemptReport.Serve(server, s.attempt)
-	protocol.GetContainers.Serve(server, s.containers)
+	protocol.GetContainers.ServeLong(server, s.containers)
 	protocol.GetContainerReport.Serve(server, s.container)
 	protocol.GetClusterMetrics.Serve(server, s.metrics)
-	protocol.GetClusterNodes.Serve(server, s.nodes)
-	protocol.GetQueueInfo.Serve(server, s.queue)
-	protocol.GetQueueUserAcls.Serve(server, s.queueACLs)
+	protocol.GetClusterNodes.ServeLong(server, s.nodes)
+	protocol.GetQueueInfo.ServeLong(server, s.queue)
+	protocol.GetQueueUserAcls.ServeLong(server, s.queueACLs)
 	protocol.UpdateApplicationPriority.Serve(server, s.updatePriority)
 	protocol.UpdateApplicationTimeouts.Serve(server, s.updateTimeouts)
 	protocol.MoveApplicationAcrossQueues.Serve(server, s.move)
@@ -184,14 +184,16 @@ func (s *Service) applications(
 	}
 	var out []*pb.ApplicationReport
 	mine := s.FilterByUser
-	apps := s.View.Apps(f)
-	s.View.AddDiagnostics(apps)
-	for _, a := range apps {
-		shown := s.shown(ctx, &a)
-		if shown == &a || !mine {
+	for a := range s.View.Each(f, s.View.AddDiagnostics) {
+		shown := s.shown(ctx, a)
+		if shown == a || !mine {
 			out = append(out, s.reportTo(ctx, shown))
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err // nobody reads the answer
+		}
 	}
+	slices.Reverse(out)
 	resp := &pb.GetApplicationsResponse{}
 	resp.SetApplications(out)
 	return resp, nil

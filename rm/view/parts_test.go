@@ -147,3 +147,28 @@ func BenchmarkChangesBesideReaders(b *testing.B) {
 		})
 	}
 }
+
+// A list of the whole history held each of its applications in memory several times before the first byte of it was sent.
+func TestALongListIsNeverInMemoryAsAWhole(t *testing.T) {
+	h := newHistory(15_000)
+	most, n := 0, 0
+	last := appID(15_001)
+	for a := range h.viewer().Each(Filter{Limit: 14_000}, func(apps []App) { most = max(most, len(apps)) }) {
+		if a.ID.Compare(last) >= 0 {
+			t.Fatalf("%v follows %v", a.ID, last)
+		}
+		last = a.ID
+		n++
+	}
+	if n != 14_000 || last != appID(1001) || most > chunk {
+		t.Errorf("%d applications down to %v, %d at a time", n, last, most)
+	}
+	for range h.viewer().Each(Filter{}) { // a reader that leaves
+		h.reads = 0
+		h.between = func() {}
+		break
+	}
+	if h.reads > 0 {
+		t.Errorf("%d parts were read for a reader that left", h.reads)
+	}
+}

@@ -20,6 +20,7 @@ type job struct {
 	buf    *buffer // holds body
 	taken  int     // bytes counted in the server's memory
 	large  bool    // the packet is large, so its decoded size is counted as well
+	long   func()  // ends the turn for a long reply; nil: the reply isn't long
 }
 
 // accept takes a call. It blocks while the connection has too many of them, which keeps it from reading more. If it
@@ -80,6 +81,11 @@ func (j *job) run() {
 	defer j.conn.srv.calls.Done()
 	defer func() { j.conn.srv.requests.end(j.taken) }()
 	defer func() {
+		if j.long != nil {
+			j.long()
+		}
+	}()
+	defer func() {
 		if p := recover(); p != nil {
 			j.log().Errorf("response can't be encoded: %v\n%s", p, debug.Stack())
 			j.conn.abort(fmt.Errorf("response of %s can't be encoded: %v", j.call.Method, p))
@@ -97,7 +103,7 @@ func (j *job) run() {
 		h.status, h.class, h.text, h.detail = pb.RpcResponseHeader_ERROR, f.class, f.text, f.detail
 		resp = nil
 	}
-	j.conn.reply(&h, resp, 1)
+	j.conn.reply(&h, resp, 1, j.long != nil)
 }
 
 // invoke finds the handler and calls it.
@@ -117,6 +123,11 @@ func (j *job) invoke() (resp proto.Message, err error) {
 	}
 	if gate := j.conn.srv.cfg.Gate; gate != nil {
 		if err := gate(m.method.Protocol.Name); err != nil {
+			return nil, err
+		}
+	}
+	if m.long {
+		if j.long, err = j.conn.beginLong(); err != nil {
 			return nil, err
 		}
 	}

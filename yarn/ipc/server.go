@@ -148,6 +148,7 @@ type Server struct {
 	calls      sync.WaitGroup // handlers that run
 	background sync.WaitGroup // workers and sweeper
 	work       chan *job
+	long       chan struct{} // holds an element for each long reply that is being built
 	quit       chan struct{} // closed by Close, and at the end of Shutdown
 	activity   activity
 
@@ -171,6 +172,7 @@ type served struct {
 	method     Method
 	newRequest func() proto.Message
 	handler    Handler
+	long       bool // its replies may be long
 	calls      count
 }
 
@@ -185,6 +187,7 @@ func NewServer(cfg ServerConfig) (*Server, error) {
 		services:  map[string]*service{},
 		work:      make(chan *job),
 		quit:      make(chan struct{}),
+		long:      make(chan struct{}, MaxLong),
 		listeners: map[net.Listener]struct{}{},
 		open:      map[*serverConn]struct{}{},
 		requests:  newMemory(cfg.MaxRequests, func(c *serverConn) *atomic.Int64 { return &c.requestBytes }),
@@ -213,6 +216,18 @@ func (s *Server) Handle(m Method, newRequest func() proto.Message, h Handler) {
 	}
 	p.methods[m.Name] = &served{method: m, newRequest: newRequest, handler: h}
 }
+
+// MarkLong says that the replies of a method, which has a handler, may be long. The server then builds at most MaxLong of all such replies at a
+// time, and one for each connection. A message takes several times the memory of its encoded bytes, which ServerConfig.MaxReplies bounds. A call that
+// waits for its turn delays no others, and isn't run if its connection ends.
+func (s *Server) MarkLong(m Method) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.services[m.Protocol.Name].methods[m.Name].long = true
+}
+
+// MaxLong is how many long replies a server builds at a time.
+const MaxLong = 4
 
 // Protocol returns the protocol with the name, and whether it is served.
 func (s *Server) Protocol(name string) (Protocol, bool) {

@@ -49,6 +49,8 @@ type serverConn struct {
 	callerContext string // likewise
 	handshakeLeft int    // bytes still allowed before the connection context
 
+	long chan struct{} // holds an element while a long reply to this client is built or waits for that
+
 	requestBytes, replyBytes atomic.Int64 // bytes that the client holds, see memory
 
 	// These belong to the sweeper.
@@ -58,7 +60,7 @@ type serverConn struct {
 }
 
 func newServerConn(s *Server, nc net.Conn, id uint64) *serverConn {
-	c := &serverConn{srv: s, nc: nc, accepted: time.Now()}
+	c := &serverConn{srv: s, nc: nc, accepted: time.Now(), long: make(chan struct{}, 1)}
 	c.lastChange = c.accepted
 	ctx, cancel := context.WithCancel(context.Background())
 	c.id, c.cancel = &Conn{id, ctx}, cancel
@@ -311,7 +313,7 @@ func (c *serverConn) refuse(callID, retryCount int32, f *failure) error {
 	c.reply(&responseHeader{
 		callID: callID, retryCount: retryCount, status: pb.RpcResponseHeader_FATAL,
 		class: f.class, text: f.text, detail: f.detail,
-	}, nil, 0)
+	}, nil, 0, false)
 	return f
 }
 
@@ -408,8 +410,31 @@ func remoteAddr(nc net.Conn) netip.AddrPort {
 	return netip.AddrPort{}
 }
 
-// reply sends a response header and, unless m is nil, a message. If m can't be encoded, the reply says so.
-func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int) {
+// beginLong waits for the turn to build a long reply. There are MaxLong turns, and one for each connection, which must have read most of its earlier
+// replies. So unread long replies are in memory as encoded bytes only, which the memory for replies counts. end ends the turn once the reply is encoded.
+// It fails when the connection ends.
+func (c *serverConn) beginLong() (end func(), err error) {
+	select {
+	case c.long <- struct{}{}:
+	case <-c.id.ctx.Done():
+		return nil, c.id.ctx.Err()
+	}
+	c.out.reserve(0, writePiece)
+	select {
+	case c.srv.long <- struct{}{}:
+	case <-c.id.ctx.Done():
+		<-c.long
+		return nil, c.id.ctx.Err()
+	}
+	return func() {
+		<-c.srv.long
+		<-c.long
+	}, nil
+}
+
+// reply sends a response header and, unless m is nil, a message. If m can't be encoded, the reply says so. A long one is encoded at once: see
+// beginLong.
+func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int, long bool) {
 	const headerRoom = 128
 	size := 0
 	if m != nil {
@@ -431,7 +456,7 @@ func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int) {
 		}
 	}
 	reserved := 0
-	if replies > 0 && size > smallPacket {
+	if replies > 0 && size > smallPacket && !long {
 		reserved = size
 		c.out.reserve(size, c.srv.cfg.MaxQueuedReplies)
 	}

@@ -191,5 +191,5 @@ func saslFailure(err error) error {
 }
 
 func (c *serverConn) saslReply(m *pb.RpcSasl) {
-	c.reply(&responseHeader{callID: callSASL, retryCount: noRetryCount}, m, 0)
+	c.reply(&responseHeader{callID: callSASL, retryCount: noRetryCount}, m, 0, false)
 }

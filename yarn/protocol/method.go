@@ -55,6 +55,12 @@ func (m Method[Req, Resp]) Serve(s *ipc.Server, h func(ctx context.Context, req 
 	}
 }
 
+// ServeLong does the same for a method with long replies, of which the server builds few at a time (ipc.MaxLong).
+func (m Method[Req, Resp]) ServeLong(s *ipc.Server, h func(ctx context.Context, req *Req) (*Resp, error)) {
+	m.Serve(s, h)
+	s.MarkLong(m.Method)
+}
+
 func serve[Req, Resp any](s *ipc.Server, m Method[Req, Resp], h func(ctx context.Context, req *Req) (*Resp, error)) {
 	s.Handle(m.Method, m.newRequest, func(ctx context.Context, req proto.Message) (proto.Message, error) {
 		resp, err := h(ctx, any(req).(*Req))

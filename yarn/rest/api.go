@@ -155,7 +155,7 @@ type Reply struct {
 	Location string
 	Document *Document
 	Text     string // sent unchanged, with the content type of the format, as in YARN
-	Encoded  []byte // a document in the call's format; several answers may share it
+	Encoded  Body   // a document in the call's format
 	// Serve writes the whole answer, with status and headers.
 	Serve http.HandlerFunc
 
@@ -180,6 +180,9 @@ type Endpoint struct {
 	Handle Handler
 	Takes  []string // media types of the body; nil if the body is ignored
 	Gives  []Format // formats of the answer; nil stands for JSON and XML
+	// Large says that the answer may be long: only maxLarge of these are built at a time, as building takes more memory than the
+	// bytes of the answer, which SetMemory bounds.
+	Large bool
 	// Changes says that a GET changes something: pages of other origins may not have it sent (MayChange).
 	Changes bool
 }
@@ -202,6 +205,8 @@ type API struct {
 	bodies, answers *budget
 	// slots bound how many answers with documents are under way at once, because each takes memory until it is written.
 	slots chan struct{}
+	// large bound how many large answers are built at once.
+	large chan struct{}
 
 	router  *mux.Router
 	paths   []string
@@ -218,15 +223,18 @@ func (a *API) Methods(path string) Methods { return a.methods[path] }
 func NewAPI(log *logrus.Entry) *API {
 	a := &API{
 		MaxBody: 16 << 20, Log: log, router: mux.NewRouter().UseEncodedPath().SkipClean(true),
-		slots: make(chan struct{}, maxDocuments), methods: map[string]Methods{},
+		slots: make(chan struct{}, maxDocuments), large: make(chan struct{}, maxLarge), methods: map[string]Methods{},
 	}
 	a.SetMemory(DefaultMemory)
 	a.router.NotFoundHandler = http.HandlerFunc(NoSuchPage)
 	return a
 }
 
-// maxDocuments is the number of slots.
-const maxDocuments = 64
+// maxDocuments and maxLarge are the numbers of slots.
+const (
+	maxDocuments = 64
+	maxLarge     = 4
+)
 
 // longAgo is a deadline that has passed.
 var longAgo = time.Unix(1, 0)
@@ -316,24 +324,47 @@ func (a *API) dispatch(w http.ResponseWriter, r *http.Request, m Methods, allow 
 	case e.Changes && !MayChange(r):
 		UnaskedChange(w, r)
 	case r.Method == http.MethodGet || r.Method == http.MethodHead:
-		a.show(w, c, e.Handle)
+		a.show(w, c, &e)
 	default:
 		a.write(w, c, a.call(c, e.Handle))
 	}
 }
 
 // show answers a request that changes nothing. It waits for a slot, and answers nothing if the client leaves first.
-func (a *API) show(w http.ResponseWriter, c *Call, h Handler) {
-	select {
-	case a.slots <- struct{}{}:
-	case <-c.Context().Done():
+func (a *API) show(w http.ResponseWriter, c *Call, e *Endpoint) {
+	leave, ok := a.enter(c, e.Large)
+	if !ok {
 		return
 	}
-	free := sync.OnceFunc(func() { <-a.slots })
-	defer free()
-	reply := a.call(c, h)
-	reply.ready = free
+	defer leave()
+	reply := a.call(c, e.Handle)
+	reply.ready = leave
 	a.write(w, c, reply)
+}
+
+// enter takes a slot. For a large answer it takes one of those for large answers first, so that the many that wait for it keep no slot
+// of the others. ok is false if the client has left.
+func (a *API) enter(c *Call, large bool) (leave func(), ok bool) {
+	slots := []chan struct{}{a.slots}
+	if large {
+		slots = []chan struct{}{a.large, a.slots}
+	}
+	var held []chan struct{}
+	leave = sync.OnceFunc(func() {
+		for _, s := range held {
+			<-s
+		}
+	})
+	for _, s := range slots {
+		select {
+		case s <- struct{}{}:
+			held = append(held, s)
+		case <-c.Context().Done():
+			leave()
+			return nil, false
+		}
+	}
+	return leave, true
 }
 
 // malformed reports whether an Accept or Content-Type header can't be parsed.
@@ -426,7 +457,7 @@ func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
 	if r.Status == 0 {
 		r.Status = http.StatusOK
 	}
-	var body []byte
+	var body Body
 	format := c.Format
 	switch {
 	case r.Encoded != nil:
@@ -435,19 +466,22 @@ func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
 		format = documentFormat(format)
 		body = r.Document.Encode(format)
 	default:
-		body = []byte(r.Text)
+		body = Body{[]byte(r.Text)}
 	}
 	ready()
 	control := http.NewResponseController(w)
 	share := a.answers.open(func() { _ = control.SetWriteDeadline(longAgo) })
 	defer share.close()
-	if share.take(c.Context(), len(body)+answerFootprint) != nil {
+	if share.take(c.Context(), body.Len()+answerFootprint) != nil {
 		return
 	}
 	w.Header().Set("Content-Type", format.ContentType())
 	w.WriteHeader(r.Status)
-	// a client that is gone needs no answer
-	_, _ = w.Write(body)
+	for _, piece := range body {
+		if _, err := w.Write(piece); err != nil {
+			return // a client that is gone needs no answer
+		}
+	}
 }
 
 // documentFormat is the format of a document for a call: JSON where the call's isn't one for documents.
@@ -456,14 +490,6 @@ func documentFormat(f Format) Format {
 		return XML
 	}
 	return JSON
-}
-
-// Encode returns the document in a format for documents.
-func (d *Document) Encode(f Format) []byte {
-	if documentFormat(f) == XML {
-		return d.XML()
-	}
-	return d.JSON()
 }
 
 // answerFootprint is the memory that an answer takes besides its bytes, mostly for a compressor.

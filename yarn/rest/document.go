@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -19,7 +20,8 @@ const (
 	Mapped                 // {"n":"1","list":"a"}
 )
 
-// Document is a struct with the name of its root element.
+// Document is a struct with the name of its root element. A list in it is a slice, or an iter.Seq whose elements are made while they are
+// encoded: then a long list is never in memory as a whole before it is encoded.
 type Document struct {
 	Root  string
 	Style Style
@@ -27,7 +29,20 @@ type Document struct {
 }
 
 // JSON returns the document in its style.
-func (d Document) JSON() []byte {
+func (d Document) JSON() []byte { return d.Encode(JSON).Bytes() }
+
+// XML returns the document in XML.
+func (d Document) XML() []byte { return d.Encode(XML).Bytes() }
+
+// Encode returns the document in a format for documents.
+func (d Document) Encode(f Format) Body {
+	if documentFormat(f) == XML {
+		return d.xml()
+	}
+	return d.json()
+}
+
+func (d Document) json() Body {
 	w := jsonWriter{mapped: d.Style == Mapped}
 	if d.Style == Natural {
 		w.b = append(w.b, '{')
@@ -37,15 +52,36 @@ func (d Document) JSON() []byte {
 	if d.Style == Natural {
 		w.b = append(w.b, '}')
 	}
-	return w.b
+	return append(w.done, w.b)
 }
 
-// XML returns the document in XML.
-func (d Document) XML() []byte {
+func (d Document) xml() Body {
 	var w xmlWriter
 	w.b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="yes"?>`)
 	w.element(d.Root, reflect.ValueOf(d.Value))
-	return w.b.Bytes()
+	return append(w.done, w.b.Bytes())
+}
+
+// Body is an encoded document in pieces. Several answers may share it.
+type Body [][]byte
+
+// pieceSize is the size from which on a piece of a body is complete, in bytes. A long body isn't copied again and again while it grows.
+const pieceSize = 64 << 10
+
+// Len returns the number of bytes.
+func (b Body) Len() (n int) {
+	for _, piece := range b {
+		n += len(piece)
+	}
+	return n
+}
+
+// Bytes returns the body in one piece.
+func (b Body) Bytes() []byte {
+	if len(b) == 1 {
+		return b[0]
+	}
+	return bytes.Join(b, nil)
 }
 
 // follow follows pointers and interfaces to their value. It returns the zero Value for nil.
@@ -63,12 +99,15 @@ func (f *field) absent(v reflect.Value) bool {
 		return true
 	case v.Kind() == reflect.Slice:
 		return v.Len() == 0
+	case v.Kind() == reflect.Func: // the elements tell
+		return v.IsNil()
 	}
 	return f.omitEmpty && v.IsZero()
 }
 
 type jsonWriter struct {
-	b      []byte
+	done   Body
+	b      []byte // what follows done; at least its last byte, which says whether a comma is needed
 	mapped bool
 }
 
@@ -81,7 +120,7 @@ func (w *jsonWriter) key(name string) {
 
 // object writes a struct. A struct without members is {} at the root, and null further down in the mapped style.
 func (w *jsonWriter) object(v reflect.Value, root bool) {
-	start := len(w.b)
+	start, pieces := len(w.b), len(w.done)
 	w.b = append(w.b, '{')
 	p := planOf(v.Type())
 	for i := range p.fields {
@@ -90,32 +129,36 @@ func (w *jsonWriter) object(v reflect.Value, root bool) {
 		if f.absent(fv) {
 			continue
 		}
-		if fv.Kind() == reflect.Slice {
-			w.list(f, fv)
+		switch fv.Kind() {
+		case reflect.Slice:
+			w.list(f, fv.Len(), fv.Index)
+			continue
+		case reflect.Func:
+			w.sequence(f, fv)
 			continue
 		}
 		w.key(f.name)
 		w.value(fv)
 	}
-	if w.mapped && !root && len(w.b) == start+1 {
+	if w.mapped && !root && len(w.b) == start+1 && len(w.done) == pieces {
 		w.b = append(w.b[:start], "null"...)
 		return
 	}
 	w.b = append(w.b, '}')
 }
 
-func (w *jsonWriter) list(f *field, v reflect.Value) {
-	n := v.Len()
+// list writes n elements, at least one.
+func (w *jsonWriter) list(f *field, n int, at func(i int) reflect.Value) {
 	if f.repeat && !w.mapped {
 		for i := range n {
 			w.key(f.name)
-			w.value(follow(v.Index(i)))
+			w.value(follow(at(i)))
 		}
 		return
 	}
 	w.key(f.name)
 	if w.mapped && n == 1 {
-		w.value(follow(v.Index(0)))
+		w.value(follow(at(0)))
 		return
 	}
 	w.b = append(w.b, '[')
@@ -123,9 +166,47 @@ func (w *jsonWriter) list(f *field, v reflect.Value) {
 		if i > 0 {
 			w.b = append(w.b, ',')
 		}
-		w.value(follow(v.Index(i)))
+		w.value(follow(at(i)))
+		w.spill()
 	}
 	w.b = append(w.b, ']')
+}
+
+// sequence writes the elements of an iterator as a list. There is no list without elements.
+func (w *jsonWriter) sequence(f *field, v reflect.Value) {
+	if w.mapped { // the form depends on their number
+		if all := slices.Collect(v.Seq()); len(all) > 0 {
+			w.list(f, len(all), func(i int) reflect.Value { return all[i] })
+		}
+		return
+	}
+	n := 0
+	for e := range v.Seq() {
+		switch {
+		case f.repeat || n == 0:
+			w.key(f.name)
+			if !f.repeat {
+				w.b = append(w.b, '[')
+			}
+		default:
+			w.b = append(w.b, ',')
+		}
+		w.value(follow(e))
+		w.spill()
+		n++
+	}
+	if n > 0 && !f.repeat {
+		w.b = append(w.b, ']')
+	}
+}
+
+// spill begins a new piece if this one is complete.
+func (w *jsonWriter) spill() {
+	if n := len(w.b) - 1; n >= pieceSize {
+		last := w.b[n]
+		w.done = append(w.done, w.b[:n])
+		w.b = append(make([]byte, 0, pieceSize+pieceSize/4), last)
+	}
 }
 
 func (w *jsonWriter) value(v reflect.Value) {
@@ -230,16 +311,23 @@ func appendString(b []byte, s string) []byte {
 }
 
 type xmlWriter struct {
+	done    Body
 	b       bytes.Buffer
 	scratch []byte
 }
 
-// element writes a value as an element, and a slice as one element for each value.
+// element writes a value as an element, and a list as one element for each value.
 func (w *xmlWriter) element(name string, v reflect.Value) {
 	v = follow(v)
-	if v.Kind() == reflect.Slice {
+	switch v.Kind() {
+	case reflect.Slice:
 		for i := range v.Len() {
 			w.element(name, v.Index(i))
+		}
+		return
+	case reflect.Func:
+		for e := range v.Seq() {
+			w.element(name, e)
 		}
 		return
 	}
@@ -254,6 +342,10 @@ func (w *xmlWriter) element(name string, v reflect.Value) {
 	w.b.WriteString("</")
 	w.b.WriteString(name)
 	w.b.WriteByte('>')
+	if w.b.Len() >= pieceSize {
+		w.done = append(w.done, w.b.Bytes())
+		w.b = *bytes.NewBuffer(make([]byte, 0, pieceSize+pieceSize/4))
+	}
 }
 
 // object writes what follows an element's name: attributes, the end of the tag, and children.

@@ -1,4 +1,4 @@
-package rest
+package together
 
 import (
 	"sync"
@@ -9,14 +9,14 @@ import (
 
 // Each reader of the queues built an answer of its own, of 86 MB with 10,000 queues.
 func TestReadersAtTheSameTimeShareAnAnswer(t *testing.T) {
-	var group together[int]
+	var group Group[int]
 	var readers sync.WaitGroup
 	begun, proceed := make(chan struct{}, 10), make(chan struct{})
 	builds, change := 0, 1 // builds come one after the other
 	got := make([]int, 10)
 	read := func(i int) {
 		readers.Go(func() {
-			got[i] = group.get(func() int {
+			got[i] = group.Get(func() int {
 				builds++
 				seen := change
 				begun <- struct{}{}
@@ -31,11 +31,7 @@ func TestReadersAtTheSameTimeShareAnAnswer(t *testing.T) {
 	for i := 1; i < len(got); i++ { // they come while the first one is built, which doesn't have the change
 		read(i)
 	}
-	await.Until(t, "the others wait", func() bool {
-		group.mu.Lock()
-		defer group.mu.Unlock()
-		return group.next != nil && group.next.asked == len(got)-1
-	})
+	await.Until(t, "the others wait", func() bool { return group.Waiting() == len(got)-1 })
 	close(proceed)
 	readers.Wait()
 	for i, v := range got {
