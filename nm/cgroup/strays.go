@@ -59,7 +59,7 @@ func (g *kernelGroup) strays() (out []origins.Member, unsure bool, err error) {
 		now, err := proc.Read(p.PID)
 		switch {
 		case err != nil || now.Start != p.Start || now.Dead():
-			g.d.origins.Forget(p.PID)
+			g.d.origins.Forget(p.ID)
 			unsure = unsure || origins.Privileged(p.UID)
 		case !g.isNamesake(p.PID):
 			out = append(out, p)

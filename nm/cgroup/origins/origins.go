@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"heddle/internal/claims"
+	"heddle/internal/together"
 	"heddle/nm/proc"
 )
 
@@ -20,14 +21,19 @@ import (
 // processes of users who have nothing to do with the group: see Member.UID.
 type Origins struct {
 	variable string
-	newFor   time.Duration // newFor but in tests
+	newFor   time.Duration               // newFor but in tests
+	snapshot func() (*proc.Table, error) // proc.Snapshot but in tests
+
+	looks together.Group[sighting]
 
 	mu   sync.Mutex
 	seen map[int]origin // by pid
 }
 
 // New returns one for processes whose group is in a variable.
-func New(variable string) *Origins { return &Origins{variable: variable, newFor: newFor} }
+func New(variable string) *Origins {
+	return &Origins{variable: variable, newFor: newFor, snapshot: proc.Snapshot}
+}
 
 // newFor is for how long a process that was first seen may be about to begin another program.
 const newFor = time.Second
@@ -50,42 +56,72 @@ type Member struct {
 func Privileged(uid int) bool { return uid == 0 || uid == os.Geteuid() }
 
 // Started returns the processes that were started in a group, wherever they are. It is unsure if it has found a privileged one for the first time
-// that has no environment: it may be about to begin a program.
+// that has no environment: it may be about to begin a program. Those who ask at the same time share one look at all processes of the machine, as when
+// a NodeManager with hundreds of containers starts or ends.
 func (o *Origins) Started(group string) (out []Member, unsure bool, err error) {
-	table, err := proc.Snapshot()
-	if err != nil {
-		return nil, false, err
+	found := o.looks.Get(func() sighting {
+		table, err := o.snapshot()
+		if err != nil {
+			return sighting{err: err}
+		}
+		return o.sight(table)
+	})
+	if found.err != nil {
+		return nil, false, found.err
 	}
-	out, unsure = o.StartedIn(table, group)
+	out, unsure = o.take(found, group)
 	return out, unsure, nil
 }
 
 // StartedIn is Started for a table of all processes.
 func (o *Origins) StartedIn(table *proc.Table, group string) (out []Member, unsure bool) {
+	return o.take(o.sight(table), group)
+}
+
+// sighting is what a look at all processes has found, which nobody changes.
+type sighting struct {
+	living, dead map[string][]Member // by group
+	unsure       bool                // see Started
+	err          error
+}
+
+// take returns the part of a sighting that is of a group. Those of its processes that have ended make it unsure once: they may have left others behind.
+func (o *Origins) take(found sighting, group string) (out []Member, unsure bool) {
+	unsure = found.unsure
+	for _, m := range found.dead[group] {
+		unsure = unsure || Privileged(m.UID)
+		o.Forget(m.ID)
+	}
+	return found.living[group], unsure
+}
+
+// sight looks at all processes in a table.
+func (o *Origins) sight(table *proc.Table) sighting {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	begin := time.Now()
 	now := make(map[int]origin, len(o.seen))
+	found := sighting{living: map[string][]Member{}, dead: map[string][]Member{}}
 	table.All(func(p proc.Process) bool {
 		is, known := o.seen[p.PID]
 		if known = known && is.start == p.Start; !known {
 			is = origin{start: p.Start, until: begin.Add(o.newFor)}
 		}
 		if !is.until.IsZero() && is.look(p.PID, o.variable, known, begin) {
-			unsure = true
+			found.unsure = true
 		}
-		if is.group == group && group != "" {
+		if is.group != "" {
+			of := found.living
 			if p.Dead() {
-				is.group, unsure = "", unsure || Privileged(is.uid) // it may have left others behind
-			} else {
-				out = append(out, Member{p.ID, is.uid})
+				of = found.dead
 			}
+			of[is.group] = append(of[is.group], Member{p.ID, is.uid})
 		}
 		now[p.PID] = is
 		return true
 	})
 	o.seen = now
-	return out, unsure
+	return found
 }
 
 // look reads the environment of a process. It returns true for a privileged one that is seen for the first time and has none.
@@ -106,11 +142,11 @@ func (o *origin) look(pid int, variable string, known bool, now time.Time) (unsu
 }
 
 // Forget forgets a process that has ended: nobody may have reaped it yet.
-func (o *Origins) Forget(pid int) {
+func (o *Origins) Forget(id proc.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if is, ok := o.seen[pid]; ok {
+	if is, ok := o.seen[id.PID]; ok && is.start == id.Start {
 		is.group, is.until = "", time.Time{}
-		o.seen[pid] = is
+		o.seen[id.PID] = is
 	}
 }

@@ -1,12 +1,15 @@
 package origins
 
 import (
+	"fmt"
 	"io"
 	"os/exec"
+	"sync"
 	"testing"
 	"time"
 
 	"heddle/internal/await"
+	"heddle/nm/proc"
 )
 
 // A process that is about to begin a container's program still has the environment of who forked it, and has none for a moment.
@@ -50,4 +53,37 @@ func TestAProcessWithThePidOfAnEarlierOneIsLookedAt(t *testing.T) {
 		found, _, err := o.Started(name)
 		return err == nil && len(found) == 1 && found[0].PID == cmd.Process.Pid
 	})
+}
+
+// Each of a node's containers looked at all processes of the machine when the node started and ended: 200 of them did so for minutes.
+func TestThoseWhoAskAtTheSameTimeShareALook(t *testing.T) {
+	o := New("CONTAINER_ID")
+	looks := 0
+	begun, proceed := make(chan struct{}), make(chan struct{})
+	o.snapshot = func() (*proc.Table, error) {
+		if looks++; looks == 1 {
+			close(begun)
+			<-proceed
+		}
+		return proc.Snapshot()
+	}
+	var askers sync.WaitGroup
+	ask := func(i int) {
+		askers.Go(func() {
+			if _, _, err := o.Started(fmt.Sprint("container_1_1_1_", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	ask(0)
+	<-begun
+	for i := range 200 {
+		ask(i + 1)
+	}
+	await.Until(t, "they wait", func() bool { return o.looks.Waiting() == 200 })
+	close(proceed)
+	askers.Wait()
+	if looks != 2 {
+		t.Errorf("%d looks", looks)
+	}
 }
