@@ -65,7 +65,7 @@ type letter struct {
 }
 
 type model struct {
-	t         *rapid.T
+	fail      func(format string, args ...any) // reports a violation, and doesn't return
 	nodes     []*node
 	wire      []letter
 	folders   int
@@ -81,8 +81,8 @@ func (m *model) folder(id int) string {
 	return fmt.Sprintf("%d#%d", id, m.folders)
 }
 
-func newModel(t *rapid.T) *model {
-	m := &model{t: t, leaders: map[uint64]string{}, damaged: -1}
+func newModel(fail func(format string, args ...any)) *model {
+	m := &model{fail: fail, leaders: map[uint64]string{}, damaged: -1}
 	var voters []string
 	for id := range 3 {
 		m.nodes = append(m.nodes, &node{id: id, disk: state{name: m.folder(id), term: 1}})
@@ -170,12 +170,12 @@ func (m *model) elect(n *node) {
 		return
 	}
 	if other := m.leaders[n.disk.term]; other != "" && other != n.disk.name {
-		m.t.Fatalf("%s and %s lead in term %d", other, n.disk.name, n.disk.term)
+		m.fail("%s and %s lead in term %d", other, n.disk.name, n.disk.term)
 	}
 	m.leaders[n.disk.term] = n.disk.name
 	for i, e := range m.committed {
 		if i >= len(n.disk.log) || n.disk.log[i].term != e.term || n.disk.log[i].value != e.value {
-			m.t.Fatalf("%s leads in term %d without the committed entry %d", n.disk.name, n.disk.term, i+1)
+			m.fail("%s leads in term %d without the committed entry %d", n.disk.name, n.disk.term, i+1)
 		}
 	}
 	n.leads, n.match = true, map[string]int{}
@@ -320,7 +320,7 @@ func (m *model) append(n *node, l letter) {
 		at := l.last + i + 1
 		if at <= len(n.disk.log) && n.disk.log[at-1].term != e.term {
 			if at <= n.commit {
-				m.t.Fatalf("%s should remove the committed entry %d for %s", n.disk.name, at, l.from)
+				m.fail("%s should remove the committed entry %d for %s", n.disk.name, at, l.from)
 			}
 			n.book.CutBy(l.term, uint64(at-1))
 			n.disk.page = n.book.Page()
@@ -359,7 +359,7 @@ func (m *model) known(n *node, s state) bool {
 // One leader a term, and committed entries are never lost, whatever happens to one disk at a time.
 func TestForgetfulMembersBreakNoPromise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := newModel(t)
+		m := newModel(t.Fatalf)
 		pick := func() *node { return m.nodes[rapid.IntRange(0, 2).Draw(t, "member")] }
 		for range rapid.IntRange(50, 400).Draw(t, "steps") {
 			n := pick()
@@ -409,8 +409,8 @@ func TestForgetfulMembersBreakNoPromise(t *testing.T) {
 
 // The model finds the fault that there was: a folder without an incarnation is taken for the one that was lost.
 func TestTheModelFindsALeaderWithoutCommittedEntries(t *testing.T) {
-	defer func() { _ = recover() }()
-	m := newModel(nil)
+	type violation string
+	m := newModel(func(format string, args ...any) { panic(violation(fmt.Sprintf(format, args...))) })
 	a, b, c := m.nodes[0], m.nodes[1], m.nodes[2]
 	all := func() {
 		for len(m.wire) > 0 {
@@ -432,7 +432,17 @@ func TestTheModelFindsALeaderWithoutCommittedEntries(t *testing.T) {
 	m.start(b)
 	m.start(c)
 	c.disk.term = 5
-	m.stand(c) // fails the model, which has no test to tell it
-	all()
-	t.Error("the model takes a leader without a committed entry")
+	found := func() (found violation) {
+		defer func() {
+			if p := recover(); p != nil {
+				found = p.(violation)
+			}
+		}()
+		m.stand(c)
+		all()
+		return ""
+	}()
+	if want := violation(c.disk.name + " leads in term 6 without the committed entry 2"); found != want {
+		t.Errorf("the model says %q, want %q", found, want)
+	}
 }
