@@ -50,9 +50,9 @@ func (r *ResourceManager) RemoveMember(ctx context.Context, id string) error {
 	return r.raft.Remove(ctx, id)
 }
 
-// ForceLeader makes this member lead without the others, with what it has, or says what would be lost by that.
-func (r *ResourceManager) ForceLeader(ctx context.Context, lose bool) (loss string, err error) {
-	return r.raft.ForceLeader(ctx, lose)
+// ForceLeader makes this member lead without the others, with what it has, or says what would be lost by that. by is the administrator's name.
+func (r *ResourceManager) ForceLeader(ctx context.Context, by string, lose bool) (loss string, err error) {
+	return r.raft.ForceLeader(ctx, by, lose)
 }
 
 // leadersControl is where the leader takes other members' requests.

@@ -32,8 +32,10 @@ type identity struct {
 	Forming bool `json:"forming,omitempty"`
 	// Forgotten says why the folder is set aside at the next start, "" if it isn't.
 	Forgotten string `json:"forgotten,omitempty"`
-	// Force is true from an administrator's order to lead without the others until that is done. Replaces is the group that the member belonged to before.
-	Force    bool   `json:"force,omitempty"`
+	// Force is true from an administrator's order to lead without the others until that is done.
+	Force bool `json:"force,omitempty"`
+	// Replaces is the group that this one takes the place of: the one before Force, or one that was never formed. Members that have nothing of it
+	// join this one.
 	Replaces string `json:"replaces,omitempty"`
 	// Gap is true from then on until the state machine has passed over what may be lost.
 	Gap bool `json:"gap,omitempty"`
@@ -114,6 +116,17 @@ func (d *folder) join(group string, forming bool) error {
 		return nil
 	}
 	return d.save(me)
+}
+
+// leave ends the membership in a group of which this member has nothing, and which the caller's has replaced. It returns why the caller is refused
+// for now: it calls again, and this member joins its group.
+func (d *folder) leave(by greeting) error {
+	err := d.change(func(me *identity) {
+		if me.Group == by.Replaces && !me.Forming {
+			me.Group = ""
+		}
+	})
+	return errors.Join(fmt.Errorf("this member has nothing of group %s, and leaves it for that of %s", by.Replaces, by.From), err)
 }
 
 // change changes what the file says.

@@ -293,7 +293,7 @@ func TestAnAdministratorMakesAMemberLead(t *testing.T) {
 	members := group(t, 3, nil)
 	lead, _ := leader(t, members)
 	propose(t, lead, 3)
-	if _, err := lead.ForceLeader(t.Context(), true); err == nil || !strings.Contains(err.Error(), "nothing to force") {
+	if _, err := lead.ForceLeader(t.Context(), "alice", true); err == nil || !strings.Contains(err.Error(), "nothing to force") {
 		t.Errorf("forced although it leads: %v", err)
 	}
 	rest := others(members, lead)
@@ -304,19 +304,19 @@ func TestAnAdministratorMakesAMemberLead(t *testing.T) {
 	lead.empty(t)
 	lead.restart(t)
 	waitsFor(t, lead, "has the state of a group")
-	if _, err := lead.ForceLeader(t.Context(), true); err == nil {
+	if _, err := lead.ForceLeader(t.Context(), "alice", true); err == nil {
 		t.Error("an empty member was forced")
 	}
 	var loss string
 	await.Until(t, "the loss is told", func() bool {
 		var err error
-		loss, err = left.ForceLeader(t.Context(), false)
+		loss, err = left.ForceLeader(t.Context(), "alice", false)
 		return err == nil
 	})
 	if !strings.Contains(loss, lead.cfg.ID+" has lost its state folder") || !strings.Contains(loss, gone.cfg.ID+" doesn't answer") || left.Failure() != nil {
 		t.Errorf("the loss is %q", loss)
 	}
-	if _, err := left.ForceLeader(t.Context(), true); err != nil {
+	if _, err := left.ForceLeader(t.Context(), "alice", true); err != nil {
 		t.Fatal(err)
 	}
 	<-left.Failed()

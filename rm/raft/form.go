@@ -116,7 +116,7 @@ func (n *Node) form(ctx context.Context) {
 // tryForm forms the group if now is the time, and this is the member, for it. Otherwise the error says what prevents it.
 func (n *Node) tryForm(ctx context.Context) error {
 	ids := n.ids()
-	group := n.dir.identity().Group
+	group, forming := n.dir.identity().Group, n.dir.identity().Forming
 	statuses, err := n.askAll(ctx)
 	for id, s := range statuses {
 		theirs := slices.Sorted(slices.Values(s.IDs))
@@ -128,7 +128,7 @@ func (n *Node) tryForm(ctx context.Context) error {
 		case s.Group != "" && group != "" && s.Group != group:
 			return &foreignGroup{id, s.Group, group, n.cfg.Cluster}
 		case s.Group != "":
-			group = s.Group // that member was about to form it, and lost its disk
+			group = s.Group
 		}
 	}
 	if err != nil {
@@ -137,11 +137,13 @@ func (n *Node) tryForm(ctx context.Context) error {
 	if first := slices.Min(n.cfg.full()); first != n.cfg.ID {
 		return fmt.Errorf("waiting for %s to form it", first)
 	}
-	if group == "" {
-		group = newGroup()
-	}
-	if err := n.dir.join(group, true); err != nil {
-		return err
+	former := ""
+	if !forming {
+		// The member that was about to form the others' group has lost its disk. If that comes back, its first entry must not be taken for ours.
+		group, former = newGroup(), group
+		if err := n.dir.change(func(me *identity) { me.Group, me.Forming, me.Replaces = group, true, former }); err != nil {
+			return err
+		}
 	}
 	n.cfg.Log.WithField("group", group).WithField("members", ids).Info("forming the group of ResourceManagers")
 	err = n.await(n.raft.BootstrapCluster(n.cfg.record(n.dir.identity().serverID(), statuses)))

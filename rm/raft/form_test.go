@@ -160,6 +160,36 @@ func TestAGroupThatWasBegunIsFormedAfterACrash(t *testing.T) {
 	}
 }
 
+// The member that forms the group loses its disk before others have an entry. The group got the same id again, so that the lost disk, put back,
+// passed for a member's with another first entry.
+func TestAGroupThatLostItsFormingMemberGetsAnotherID(t *testing.T) {
+	t.Parallel()
+	members := apart(t, 3)
+	for _, m := range members[1:] {
+		d, err := lockDir(m.cfg.Dir, identity{Role: "rm", ID: m.cfg.ID, Cluster: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(d.join("begun", false), d.close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, m := range members {
+		m.start(t)
+	}
+	lead, _ := leader(t, members)
+	propose(t, lead, 1)
+	for _, m := range members {
+		await.Until(t, m.cfg.ID+" has the entry", func() bool { return len(m.fsm.all()) == 1 })
+	}
+	group := lead.dir.identity().Group
+	for _, m := range members {
+		if got := m.dir.identity().Group; got != group || got == "begun" || got == "" {
+			t.Errorf("%s belongs to group %q, the leader to %q", m.cfg.ID, got, group)
+		}
+	}
+}
+
 func TestConfigurationsThatDifferFormNoGroup(t *testing.T) {
 	t.Parallel()
 	members := apart(t, 3)

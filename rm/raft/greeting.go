@@ -37,7 +37,7 @@ type greeting struct {
 
 	// Version is 0 in releases that know no incarnations.
 	Version     int    `json:"version,omitempty"`
-	Replaces    string `json:"replaces,omitempty"`    // the group that its group has replaced, by an administrator's order
+	Replaces    string `json:"replaces,omitempty"`    // the group that its group has replaced
 	Incarnation string `json:"incarnation,omitempty"` // of the caller's folder
 	Folder      string `json:"folder,omitempty"`      // the incarnation it expects at this address, unless it only asks
 

@@ -283,6 +283,9 @@ func (w *Witness) met(id, incarnation string, s promise.Start, known promise.Kno
 
 // replaced implements host: an administrator has made a member go on without the others. The witness holds nothing that could be missed.
 func (w *Witness) replaced(by greeting) error {
+	if w.status().Empty {
+		return w.dir.leave(by)
+	}
 	if !w.opened {
 		return ErrReplaced
 	}

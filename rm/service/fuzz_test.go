@@ -48,15 +48,15 @@ func (c *cluster) Read(f func(*ledger.State)) {
 	f(c.state)
 }
 
-func (c *cluster) Leader() *leader.Leader                            { return c.lead }
-func (c *cluster) VerifyLeader() error                               { return nil }
-func (c *cluster) Transfer(context.Context, string) error            { return nil }
-func (c *cluster) AwaitLeadership() bool                             { return true }
-func (c *cluster) RemoveMember(context.Context, string) error        { return nil }
-func (c *cluster) ForceLeader(context.Context, bool) (string, error) { return "", nil }
-func (c *cluster) HA() bool                                          { return c.ha }
-func (c *cluster) ID() string                                        { return "rm1" }
-func (c *cluster) LedgerVersion() int32                              { return ledger.Version }
+func (c *cluster) Leader() *leader.Leader                                    { return c.lead }
+func (c *cluster) VerifyLeader() error                                       { return nil }
+func (c *cluster) Transfer(context.Context, string) error                    { return nil }
+func (c *cluster) AwaitLeadership() bool                                     { return true }
+func (c *cluster) RemoveMember(context.Context, string) error                { return nil }
+func (c *cluster) ForceLeader(context.Context, string, bool) (string, error) { return "", nil }
+func (c *cluster) HA() bool                                                  { return c.ha }
+func (c *cluster) ID() string                                                { return "rm1" }
+func (c *cluster) LedgerVersion() int32                                      { return ledger.Version }
 
 // propose commits a batch at once, through its bytes.
 func (c *cluster) propose(b *ledgerpb.Batch) func() error {

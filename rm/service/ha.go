@@ -104,7 +104,7 @@ func (s *Service) forceLeader(ctx context.Context, req *pb.ForceLeaderRequest) (
 	if err := s.admin(ctx, "forceLeader"); err != nil {
 		return nil, err
 	}
-	loss, err := s.Backend.ForceLeader(ctx, req.GetLose())
+	loss, err := s.Backend.ForceLeader(ctx, ipc.CallFrom(ctx).User, req.GetLose())
 	if err != nil {
 		return nil, ipc.NewException(ipc.ServiceFailed, "Error when forcing %s to lead: %v", s.Backend.ID(), err)
 	}

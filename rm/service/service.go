@@ -27,8 +27,8 @@ type Backend interface {
 	Transfer(ctx context.Context, to string) error
 	// RemoveMember takes a member out of the group; only the leader can.
 	RemoveMember(ctx context.Context, id string) error
-	// ForceLeader makes this member lead without the others, or with lose false only says what would be lost.
-	ForceLeader(ctx context.Context, lose bool) (loss string, err error)
+	// ForceLeader makes this member lead without the others, or with lose false only says what would be lost. by is the administrator's name.
+	ForceLeader(ctx context.Context, by string, lose bool) (loss string, err error)
 	// AwaitLeadership reports whether this member leads, as soon as that is settled.
 	AwaitLeadership() bool
 	// HA reports whether there are several ResourceManagers.
