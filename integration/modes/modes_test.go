@@ -19,6 +19,7 @@ import (
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
+	"heddle/yarn/records"
 )
 
 var update = flag.Bool("update", false, "record what a stock NodeManager leaves (with HEDDLE_TEST_STOCK=1)")
@@ -33,11 +34,11 @@ const (
 	lce = "yarn.nodemanager.linux-container-executor."
 )
 
-// program is YARN's container-executor, which LinuxContainerExecutor of a stock node starts. Maven has none: build it from
+// stockProgram is YARN's container-executor, which LinuxContainerExecutor of a stock node starts. Maven has none: build it from
 // the sources in hadoop-yarn-server-nodemanager/src/main/native/container-executor. It must belong to root and nodeGroup
 // with mode 6050, below folders that only root can write to. Its ../etc/hadoop/container-executor.cfg must name that group
 // and allow the submitter (min.user.id=1).
-const program = "HEDDLE_TEST_CONTAINER_EXECUTOR"
+const stockProgram = "HEDDLE_TEST_CONTAINER_EXECUTOR"
 
 // executors are the settings of each recording.
 var executors = map[string]map[string]string{
@@ -45,7 +46,7 @@ var executors = map[string]map[string]string{
 		"yarn.nodemanager.container-executor.class": "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor",
 		lce + "nonsecure-mode.limit-users":          "false",
 		lce + "group":                               nodeGroup,
-		lce + "path":                                os.Getenv(program),
+		lce + "path":                                os.Getenv(stockProgram),
 		"heddle.container.allowed-system-users":     submitter,
 	},
 	"default": {
@@ -57,19 +58,11 @@ func TestFilesOfContainersAreAsYARNLeavesThem(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run containers as other users")
 	}
-	var binary string
-	if hadooplab.OnHeddle() {
-		built, remove, err := hadooplab.BuildHeddle()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer remove()
-		binary = built
-	}
+	binary := program(t)
 	for name, set := range executors {
 		t.Run(name, func(t *testing.T) {
-			if binary == "" && name == "linux" && os.Getenv(program) == "" {
-				t.Fatalf("a stock node needs YARN's container-executor: set %s", program)
+			if binary == "" && name == "linux" && os.Getenv(stockProgram) == "" {
+				t.Fatalf("a stock node needs YARN's container-executor: set %s", stockProgram)
 			}
 			home := run(t, binary, set)
 			if name == "linux" {
@@ -92,6 +85,24 @@ func TestFilesOfContainersAreAsYARNLeavesThem(t *testing.T) {
 			}
 		})
 	}
+}
+
+// program is what the tests run: $HEDDLE_BINARY, or one that is built in a folder of the test; "" is Hadoop.
+func program(t *testing.T) string {
+	t.Helper()
+	if b := os.Getenv("HEDDLE_BINARY"); b != "" || !hadooplab.OnHeddle() {
+		return b
+	}
+	built, remove, err := hadooplab.BuildHeddle()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	path := filepath.Join(publicdir.New(t, ""), "heddle")
+	if err := os.Rename(built, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func lines(t *testing.T, path string) (out []string) {
@@ -134,21 +145,8 @@ const script = "umask > umask; touch made; mkdir folder; touch folder/inside; to
 func run(t *testing.T, binary string, set map[string]string) (home string) {
 	t.Helper()
 	dir := publicdir.New(t, "")
-	site := maps.Clone(set)
-	site["yarn.nodemanager.delete.debug-delay-sec"] = "0"
-	l := hadooplab.Start(t, hadooplab.Options{ResourceManager: true, NodeManagers: 1, Heddle: binary, Dir: dir, Site: site})
-	client := ipc.NewClient(ipc.ClientConfig{CallTimeout: time.Minute})
-	defer client.Close()
-	to := client.Failover([]string{fmt.Sprintf("localhost:%d", l.Port("rm"))}, protocol.ApplicationClient, ipc.Identity{User: submitter}, ipc.RetryPolicy{MaxElapsed: time.Minute})
-	app, err := protocol.GetNewApplication.Call(t.Context(), to, &pb.GetNewApplicationRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := &pb.SubmitApplicationRequest{}
-	req.SetApplicationSubmissionContext(submission(app.GetApplicationId(), resources(t, dir)))
-	if _, err := protocol.SubmitApplication.Call(t.Context(), to, req); err != nil {
-		t.Fatal(err)
-	}
+	l := start(t, binary, dir, set)
+	submit(t, l, submitter, resources(t, dir))
 	home = filepath.Join(l.Dir(), "nodemanager1")
 	await.Slowly(t, "the container's files", func() bool {
 		found, err := filepath.Glob(filepath.Join(home, "local/usercache/*/appcache/*/container_*/ready"))
@@ -156,6 +154,32 @@ func run(t *testing.T, binary string, set map[string]string) (home string) {
 		return err == nil && len(found) == 1 && len(logs) == 1
 	})
 	return home
+}
+
+// start starts a ResourceManager and a node.
+func start(t *testing.T, binary, dir string, set map[string]string) *hadooplab.Lab {
+	t.Helper()
+	site := maps.Clone(set)
+	site["yarn.nodemanager.delete.debug-delay-sec"] = "0"
+	return hadooplab.Start(t, hadooplab.Options{ResourceManager: true, NodeManagers: 1, Heddle: binary, Dir: dir, Site: site})
+}
+
+// submit submits an application of a user's.
+func submit(t *testing.T, l *hadooplab.Lab, user string, local []*pb.StringLocalResourceMap) records.ApplicationID {
+	t.Helper()
+	client := ipc.NewClient(ipc.ClientConfig{CallTimeout: time.Minute})
+	defer client.Close()
+	to := client.Failover([]string{fmt.Sprintf("localhost:%d", l.Port("rm"))}, protocol.ApplicationClient, ipc.Identity{User: user}, ipc.RetryPolicy{MaxElapsed: time.Minute})
+	app, err := protocol.GetNewApplication.Call(t.Context(), to, &pb.GetNewApplicationRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &pb.SubmitApplicationRequest{}
+	req.SetApplicationSubmissionContext(submission(app.GetApplicationId(), local))
+	if _, err := protocol.SubmitApplication.Call(t.Context(), to, req); err != nil {
+		t.Fatal(err)
+	}
+	return records.ApplicationIDFrom(app.GetApplicationId())
 }
 
 func submission(id *pb.ApplicationId, local []*pb.StringLocalResourceMap) *pb.ApplicationSubmissionContext {

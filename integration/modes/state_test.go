@@ -3,9 +3,12 @@ package modes
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,16 +24,8 @@ func TestDaemonsRefuseStateThatOthersCanMove(t *testing.T) {
 	if os.Geteuid() != 0 || !hadooplab.OnHeddle() {
 		t.Skip("only root can start daemons as other users")
 	}
-	built, remove, err := hadooplab.BuildHeddle()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer remove()
+	binary := program(t)
 	dir := publicdir.New(t, "")
-	binary := filepath.Join(dir, "heddle")
-	if err := os.Rename(built, binary); err != nil {
-		t.Fatal(err)
-	}
 	const games, nobody = 5, 65534
 	folder := func(name string, uid int, mode os.FileMode) string {
 		path := filepath.Join(dir, name)
@@ -57,6 +52,12 @@ func TestDaemonsRefuseStateThatOthersCanMove(t *testing.T) {
 		"a node of root's":             {"nm", "heddle.state.dir", mine, 0, ""},
 		"an account's node in its own": {"nm", "heddle.state.dir", his, nobody, ""},
 	} {
+		if c.mend != "" && len(contents(t, c.at)) == 1 { // what an earlier run has left there
+			below := filepath.Join(c.at, "below")
+			if err := errors.Join(os.Mkdir(below, 0o700), os.WriteFile(filepath.Join(below, "kept"), []byte("kept"), 0o600), os.Chown(below, c.uid, -1)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		t.Run(name, func(t *testing.T) {
 			tmp := filepath.Join(map[int]string{0: mine, nobody: his}[c.uid], strings.ReplaceAll(name, " ", "-"))
 			args := append(strings.Fields(c.role), "-D", "hadoop.tmp.dir="+tmp, "-D", "yarn.log.dir="+tmp, "-D", c.key+"="+filepath.Join(c.at, "below"))
@@ -69,6 +70,7 @@ func TestDaemonsRefuseStateThatOthersCanMove(t *testing.T) {
 			cmd.Dir = "/"
 			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(c.uid), Gid: uint32(c.uid)}}
+			before := contents(t, c.at)
 			said := &watched{until: "No ResourceManager answers", end: cancel}
 			cmd.Stdout, cmd.Stderr = said, said
 			err := cmd.Run()
@@ -78,6 +80,29 @@ func TestDaemonsRefuseStateThatOthersCanMove(t *testing.T) {
 			case c.mend != "" && (said.seen() || err == nil || !strings.Contains(said.String(), c.mend)):
 				t.Errorf("%v, want %q\n%s", err, c.mend, said)
 			}
+			if after := contents(t, c.at); c.mend != "" && !slices.Equal(before, after) {
+				t.Errorf("it refuses %s, and leaves there\n%s\nwhere was\n%s", c.at, strings.Join(after, "\n"), strings.Join(before, "\n"))
+			}
 		})
 	}
+}
+
+// contents describes a folder and everything below it: path, mode, owner, size, and when it was changed.
+func contents(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		fi, err := os.Lstat(path)
+		if err != nil {
+			return err
+		}
+		out = append(out, fmt.Sprintln(path, fi.Mode(), fi.Sys().(*syscall.Stat_t).Uid, fi.Size(), fi.ModTime().UnixNano()))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
