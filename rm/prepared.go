@@ -45,7 +45,7 @@ func Check(c *conf.Config, id string) (found []conf.Problem) {
 		found = append(found, p.queues.Problems...)
 	}
 	found = append(found, topology.Problems(c)...)
-	if _, err := hostFiles(c).Read(); err != nil {
+	if _, err := HostFiles(c).Read(); err != nil {
 		found = append(found, conf.Problem{Severity: conf.Warning, Message: err.Error() + "; until then all machines may be nodes"})
 	}
 	for i := range found {

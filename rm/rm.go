@@ -173,7 +173,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 		Refresh:   r.Refresh,
 		Access:    r.access,
 		Queues:    r.settings.Live,
-		Hosts:     hostFiles(r.conf),
+		Hosts:     HostFiles(r.conf),
 		Login:     r.login,
 
 		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),

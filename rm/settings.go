@@ -116,9 +116,9 @@ func divisionSettings(c *conf.Config) division.Settings {
 	return s
 }
 
-// hostFiles returns the files that list nodes which may join, or must leave. File names are relative to the configuration's
+// HostFiles returns the files that list nodes which may join, or must leave. File names are relative to the configuration's
 // directory.
-func hostFiles(c *conf.Config) hosts.Files {
+func HostFiles(c *conf.Config) hosts.Files {
 	file := func(key string) string {
 		name := c.Text(key)
 		if name != "" && !filepath.IsAbs(name) {
@@ -134,7 +134,7 @@ func hostFiles(c *conf.Config) hosts.Files {
 // hosts reads the lists for a leadership that begins. As in Hadoop, unreadable lists then exclude nobody; an
 // administrator who refreshes them gets the error.
 func (r *ResourceManager) hosts() *hosts.Lists {
-	lists, err := hostFiles(r.conf).Read()
+	lists, err := HostFiles(r.conf).Read()
 	if err != nil {
 		r.log.WithError(err).Error("the lists of hosts can't be read: all machines may be nodes until you mend the files and run yarn rmadmin -refreshNodes")
 	}

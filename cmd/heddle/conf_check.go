@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/heddle/internal/switching"
 	"heddle/cmd/heddle/internal/verdict"
 	"heddle/conf"
 )
@@ -14,7 +15,7 @@ var checked = map[string]conf.Role{"rm": conf.ResourceManager, "nm": conf.NodeMa
 
 func newConfCheck(s *source) *cobra.Command {
 	var asJSON bool
-	var role, id string
+	var role, id, cluster string
 	c := &cobra.Command{
 		Use:   "check [DIR]",
 		Short: "Validate a configuration folder without starting anything",
@@ -35,7 +36,14 @@ func newConfCheck(s *source) *cobra.Command {
 			if !known {
 				return fmt.Errorf("--role %q: want rm, nm or witness", role)
 			}
-			_, _, report := verdict.Of(o, roles, id)
+			c, _, report := verdict.Of(o, roles, id)
+			if cluster != "" {
+				found, err := switching.Problems(cmd.Context(), c, cluster)
+				if err != nil {
+					return fmt.Errorf("--cluster %s: %w", cluster, err)
+				}
+				report.Add(found, nil)
+			}
 			if role == "" {
 				verdict.ForAny(&report)
 			}
@@ -54,6 +62,7 @@ func newConfCheck(s *source) *cobra.Command {
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
 	c.Flags().StringVar(&role, "role", "", "decide for this daemon, started here by this user: rm, nm or witness")
+	c.Flags().StringVar(&cluster, "cluster", "", "compare with the nodes of a running ResourceManager, by the address of its web port; on its machine also with the addresses that they call from")
 	c.Flags().StringVar(&id, "id", "", "id of the ResourceManager among yarn.resourcemanager.ha.rm-ids")
 	return c
 }

@@ -226,7 +226,7 @@ func New(cfg Config) *Leader {
 	})
 	managers := &nodeManagers{core: c, refusals: refusals, outputs: put, speeds: nodespeed.New(cfg.Settings.NodeSpeeds, speeds)}
 	leaving := decommission.New(c, c.work, decommission.Config{
-		Nodes: listedNodes{managers}, Lists: cfg.Hosts, Timeout: cfg.Settings.DecommissionTimeout, JustBegun: c.justBegun, Log: cfg.Log,
+		Nodes: listedNodes{managers}, Lists: cfg.Hosts, Timeout: cfg.Settings.DecommissionTimeout, JustBegun: c.justBegun, Switching: c.switching, Log: cfg.Log,
 	})
 	l := &Leader{
 		core: c, applications: &applications{core: c, refusals: refusals, outputs: put}, attempts: &attempts{core: c},

@@ -53,6 +53,8 @@ type NodeReply struct {
 	Action      pb.NodeAction
 	Diagnostics string
 	ResponseID  int32
+	// Wait: a node that registers is to try again later, and isn't shut down.
+	Wait bool
 	// What a node that registers may use for short tasks. If that is anything, it offers Rest to containers.
 	FirstLent, Rest records.Resource
 	session.Orders

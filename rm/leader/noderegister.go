@@ -66,7 +66,10 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	reply := NodeReply{Action: pb.NodeAction_NORMAL}
 	s.seen.At(ns.Now())
 	err := ns.Do(func() error {
-		if against := ns.hosts.Disallowed(r.Node, r.Names, r.Address); against != "" {
+		if against, wait := ns.hosts.Disallowed(r.Node, r.Names, r.Address); wait {
+			reply = NodeReply{Action: pb.NodeAction_SHUTDOWN, Diagnostics: against, Wait: true}
+			return nil
+		} else if against != "" {
 			ns.removeNode(r.Node, pb.NodeState_NS_DECOMMISSIONED) // it was known to an earlier leader
 			reply = shutdown("%s", against)
 			return nil

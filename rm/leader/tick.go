@@ -139,6 +139,12 @@ const grace = time.Minute
 
 func (c *core) justBegun(now time.Time) bool { return now.Sub(c.began) < grace }
 
+// switchTime is how long nodes aren't shut down for the address that they call from, after a leadership has begun. Hadoop's try to register
+// for as long (yarn.resourcemanager.connect.max-wait.ms).
+const switchTime = 15 * time.Minute
+
+func (c *core) switching(now time.Time) bool { return now.Sub(c.began) < switchTime }
+
 // expireApps ends the applications whose lifetime is over.
 func (as *applications) expireApps(now time.Time) {
 	date := as.Date().UnixMilli()

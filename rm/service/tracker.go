@@ -46,6 +46,9 @@ func (s *Service) registerNode(
 	if err != nil {
 		return nil, s.exception(err)
 	}
+	if reply.Wait { // Hadoop's nodes try on after this exception, and after no other answer
+		return nil, ipc.NewException(ipc.StandbyException, "%s", reply.Diagnostics)
+	}
 	if reply.Action != pb.NodeAction_NORMAL {
 		return s.refuseNode("%s", reply.Diagnostics), nil
 	}

@@ -48,6 +48,8 @@ type Config struct {
 	Timeout time.Duration
 	// JustBegun reports whether the leadership is so young that a deadline that an earlier one has set isn't to be trusted.
 	JustBegun func(now time.Time) bool
+	// Switching reports whether the leadership is so young that nodes may just have come from YARN's ResourceManager.
+	Switching func(now time.Time) bool
 	Log       *logrus.Entry
 }
 
@@ -59,11 +61,12 @@ type Hosts struct {
 	work      *ledger.State
 	lists     atomic.Pointer[hosts.Lists]
 	inherited map[records.NodeID]bool // nodes whose deadline an earlier leadership has set
+	keptOut   map[records.NodeID]bool // nodes of which the log says that they are kept out
 }
 
 // New makes the Hosts of a working copy.
 func New(loop Loop, work *ledger.State, cfg Config) *Hosts {
-	h := &Hosts{cfg: cfg, loop: loop, work: work, inherited: map[records.NodeID]bool{}}
+	h := &Hosts{cfg: cfg, loop: loop, work: work, inherited: map[records.NodeID]bool{}, keptOut: map[records.NodeID]bool{}}
 	h.lists.Store(cfg.Lists)
 	return h
 }
@@ -197,19 +200,34 @@ func (h *Hosts) Excluded(host string) bool {
 	return excluded
 }
 
+// maxKeptOut bounds the nodes that the log names, once each.
+const maxKeptOut = 10_000
+
 // Disallowed says why a node must not register, "" if it may: the lists of hosts say so, by the names of the machine that it
 // called from. One that is leaving still may.
-func (h *Hosts) Disallowed(id records.NodeID, names []string, address string) string {
+//
+// wait: the node should try again instead of shutting down. In the first minutes of a leadership that is so for nodes whose name is
+// listed, and which call from an address that isn't: YARN admitted them, and its NodeManagers shut down for good.
+func (h *Hosts) Disallowed(id records.NodeID, names []string, address string) (why string, wait bool) {
 	if old := h.work.Nodes[id]; old != nil && leaving(old) {
-		return ""
+		return "", false
 	}
 	lists := h.lists.Load()
 	if !h.Excluded(id.Host) && lists.Admits(names...) {
-		return ""
+		delete(h.keptOut, id)
+		return "", false
 	}
-	text := fmt.Sprintf("Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host)
-	if lists.Admits(id.Host) {
-		text += fmt.Sprintf(" The lists of hosts admit that name, but it called from %s, which is not its address by the name service: list that address.", address)
+	if !lists.Admits(id.Host) {
+		return fmt.Sprintf("Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager.", id.Host), false
 	}
-	return text
+	other := fmt.Sprintf("The lists of hosts admit that name, but it called from %s, which is not its address by the name service: list that address", address)
+	if !h.cfg.Switching(h.loop.Now()) {
+		return fmt.Sprintf("Disallowed NodeManager from  %s, Sending SHUTDOWN signal to the NodeManager. %s.", id.Host, other), false
+	}
+	why = fmt.Sprintf("NodeManager %v is kept out for now. %s in yarn.resourcemanager.nodes.include-path, and run heddle rmadmin -refreshNodes", id, other)
+	if !h.keptOut[id] && len(h.keptOut) < maxKeptOut {
+		h.keptOut[id] = true
+		h.cfg.Log.Warn(why + ". It will shut down if it still calls from there a quarter of an hour after this ResourceManager began to lead")
+	}
+	return why, true
 }

@@ -39,7 +39,7 @@ func run(t *testing.T, test func(w *world)) {
 		log := logrus.New()
 		log.SetOutput(io.Discard)
 		w.Hosts = New(w.loop, w.loop.State, Config{
-			Nodes: w, Timeout: time.Hour, JustBegun: func(time.Time) bool { return w.young }, Log: logrus.NewEntry(log),
+			Nodes: w, Timeout: time.Hour, JustBegun: func(time.Time) bool { return w.young }, Switching: func(time.Time) bool { return w.young }, Log: logrus.NewEntry(log),
 		})
 		for _, host := range []string{"n1", "n2", "n3"} {
 			w.node(host)
@@ -286,7 +286,10 @@ func TestNodesRegisterAsListedMachines(t *testing.T) {
 			{"n7", []string{"n7"}, "Disallowed NodeManager from  n7, Sending SHUTDOWN signal to the NodeManager."},
 			{"n1", []string{"10.6.6.6"}, "it called from 10.6.6.6, which is not its address by the name service"},
 		} {
-			got := w.Disallowed(nodeID(test.host), test.names, "10.6.6.6")
+			got, wait := w.Disallowed(nodeID(test.host), test.names, "10.6.6.6")
+			if wait {
+				t.Errorf("%s is to wait", test.host)
+			}
 			if test.text == "" && got != "" || !strings.Contains(got, test.text) {
 				t.Errorf("%s by %v: %q", test.host, test.names, got)
 			}
@@ -294,8 +297,26 @@ func TestNodesRegisterAsListedMachines(t *testing.T) {
 		if !w.Excluded("n3") || w.Excluded("n1") {
 			t.Error("the wrong hosts are excluded")
 		}
-		if got := w.Disallowed(nodeID("n3"), []string{"n3"}, "10.0.0.3"); got != "" {
+		if got, _ := w.Disallowed(nodeID("n3"), []string{"n3"}, "10.0.0.3"); got != "" {
 			t.Errorf("one that is leaving: %q", got)
+		}
+	})
+}
+
+// After a switch from YARN, each NodeManager that calls from another address than its name's shut down for good.
+func TestNodesOfAnotherAddressAreKeptOutAtFirst(t *testing.T) {
+	run(t, func(w *world) {
+		w.refresh(w.lists("n1", ""), true, hosts.Unset)
+		w.young = true
+		if why, wait := w.Disallowed(nodeID("n1"), []string{"10.6.6.6"}, "10.6.6.6"); !wait || !strings.Contains(why, "kept out for now") || !strings.Contains(why, "10.6.6.6") {
+			t.Errorf("%v, %q", wait, why)
+		}
+		if why, wait := w.Disallowed(nodeID("n7"), []string{"10.6.6.6"}, "10.6.6.6"); wait || why == "" {
+			t.Errorf("one that isn't listed: %v, %q", wait, why)
+		}
+		w.young = false
+		if why, wait := w.Disallowed(nodeID("n1"), []string{"10.6.6.6"}, "10.6.6.6"); wait || !strings.Contains(why, "SHUTDOWN") {
+			t.Errorf("later: %v, %q", wait, why)
 		}
 	})
 }
