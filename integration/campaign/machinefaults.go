@@ -23,7 +23,7 @@ var machineKinds = []machineKind{
 	{"clock an hour behind", 3, true, false, script("date -s '-1 hour'"), script("date -s '+1 hour'")},
 	{"disk fails", 3, false, true, table("error"), both(powerOff, powerOn)},
 	{"disk slow", 3, true, false, table("delay /dev/vda 0 300"), table("linear /dev/vda 0")},
-	{"disk full", 3, false, true, script(fillDisk), script("rm -f /disk/filler*")},
+	{"disk full", 3, false, true, script(fillDisk), script(emptyDisk)},
 	{"ResourceManager killed in the machine", 2, false, false, script("kill -9 $(cat /run/rm1.pid)"), script("true")},
 	{"NodeManager killed in the machine", 2, false, false, script("kill -9 $(cat /run/nm1.pid)"), script("true")},
 	{"ResourceManager frozen in the machine", 2, true, false, script("kill -STOP $(cat /run/rm1.pid)"), script("kill -CONT $(cat /run/rm1.pid)")},
@@ -31,6 +31,9 @@ var machineKinds = []machineKind{
 
 // fillDisk takes all free blocks at once, and then the remaining ones.
 const fillDisk = `fallocate -l $(($(stat -f -c '%a*%S' /disk))) /disk/filler; dd if=/dev/zero of=/disk/filler2 bs=4k 2>/dev/null; true`
+
+// emptyDisk gives the blocks back. ext4 hands them out again only after it has committed the removal.
+const emptyDisk = "rm -f /disk/filler*; sync"
 
 func powerOff(_ context.Context, m *machine) error {
 	m.cut()
