@@ -106,15 +106,11 @@ var (
 		reservations-continue-look-all-nodes queue-mappings queue-mappings-override.enable legacy-queue-mode.enabled
 		minimum-user-limit-percent user-limit-factor lazy-preemption-enabled
 		ordering-policy.priority-utilization.underutilized-preemption.enabled
-		ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms
-		ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation`)
-	acceptedKeys = wordSet(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers
-		schedule-asynchronously.enable schedule-asynchronously.maximum-threads schedule-asynchronously.maximum-pending-backlogs
-		schedule-asynchronously.scheduling-interval-ms per-node-heartbeat.maximum-offswitch-assignments
-		per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments`)
-	laterKeys = []string{
-		"mapping-rule-", "workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh.",
-	}
+		ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation`)
+	acceptedKeys = wordSet(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers schedule-asynchronously.enable
+		schedule-asynchronously.maximum-threads schedule-asynchronously.maximum-pending-backlogs schedule-asynchronously.scheduling-interval-ms
+		per-node-heartbeat.maximum-offswitch-assignments per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments`)
+	laterKeys = []string{"mapping-rule-", "workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh."}
 	queueKeys = wordSet(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications maximum-am-resource-percent max-parallel-apps
 		maximum-allocation maximum-allocation-mb maximum-allocation-vcores ordering-policy ordering-policy.fair.enable-size-based-weight priority
 		default-application-priority state acl_submit_applications acl_administer_queue acl_application_max_priority disable_preemption
@@ -170,7 +166,7 @@ func (p *parser) queueKey(t *Tree, key, value string) {
 	q := t.Above(key)
 	rest := strings.TrimPrefix(strings.TrimPrefix(key, q.Path), ".")
 	switch {
-	case queueKeys[rest]:
+	case queueKeys[rest], leafpolicy.IsSetting(rest):
 	case strings.HasPrefix(rest, "user-settings.") && strings.HasSuffix(rest, ".weight"):
 	case hasPrefixOf(rest, laterQueueKeys):
 		if value != "false" && value != "true" {

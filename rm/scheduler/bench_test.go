@@ -79,7 +79,7 @@ func BenchmarkDecisionAtUserLimits(b *testing.B) {
 
 // The same where leaves order applications by a policy that isn't built in.
 func BenchmarkDecisionByPolicy(b *testing.B) {
-	for _, policy := range []string{"eunomia"} {
+	for _, policy := range []string{"eunomia", "hopper"} {
 		for _, nodes := range []int{100, 1000, 10000} {
 			b.Run(fmt.Sprintf("%s/nodes=%d", policy, nodes), func(b *testing.B) {
 				s, _ := largeCluster(b, largeTree(b, map[string]string{"ordering-policy": policy}), nodes, 1<<30)

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/policy/leaf"
 	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
 )
@@ -20,7 +21,26 @@ func (s *Outcomes) RestoreGrant(a AppHandle, n NodeHandle, r records.Resource, p
 func (s *Outcomes) Fail(h ContainerHandle) { s.core.Fail(h) }
 
 // NoteOutputs says how many maps of an application have outputs by now, and how many bytes these have together, as far as nodes tell.
-func (s *Outcomes) NoteOutputs(h AppHandle, maps, bytes int64) { s.core.NoteOutputs(h, maps, bytes) }
+func (s *Outcomes) NoteOutputs(h AppHandle, maps, bytes int64) {
+	s.core.NoteFacts(h, func(f *leaf.Facts) { f.Outputs, f.Maps, f.Bytes = true, maps, bytes })
+}
+
+// TaskReport is what an ApplicationMaster tells of its tasks.
+type TaskReport = leaf.TaskReport
+
+// NoteTasks says what an ApplicationMaster tells of its tasks.
+func (s *Outcomes) NoteTasks(h AppHandle, r TaskReport) {
+	s.core.NoteFacts(h, func(f *leaf.Facts) { f.Tasks = &r })
+}
+
+// CopiesOf is how many containers an application may have for copies of its tasks, besides those for the tasks. It is false where no policy
+// says so.
+func (s *Outcomes) CopiesOf(h AppHandle) (n int64, known bool) {
+	if g, a := s.core.PolicyOf(&s.core.Apps[h]); g != nil {
+		return g.Copies(a)
+	}
+	return 0, false
+}
 
 // NoteSpeed says how fast the nodes of a host run tasks of a type, compared with others: a task that takes t at speed 1 takes t/speed. 0:
 // nobody knows.

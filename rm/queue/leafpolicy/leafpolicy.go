@@ -20,8 +20,14 @@ var orders = map[string]string{
 	"fifo-with-partitions": "FifoOrderingPolicyWithExclusivePartitions", "fifo-for-pending-apps": "FifoOrderingPolicyForPendingApps",
 }
 
-// AddOrder adds an order of applications that isn't one of YARN's. It is for init functions.
-func AddOrder(name string) { orders[name] = "" }
+// AddOrder adds an order of applications that isn't one of YARN's, with its settings. It is for init functions.
+func AddOrder(name string, settings ...Setting) {
+	orders[name] = ""
+	for _, s := range settings {
+		s.Order = name
+		numbers = append(numbers, s)
+	}
+}
 
 // ParseOrder returns the name of an order, which may be given as the name of its class. An error names those that there are.
 func ParseOrder(v string) (name string, err error) {

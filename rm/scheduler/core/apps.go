@@ -43,10 +43,9 @@ type App struct {
 	Spec       AppSpec
 	Am         records.Resource // as it counts for limits of ApplicationMasters
 	Blacklist  map[int32]struct{}
-	since      int64    // in a leaf with a policy: when it began to ask, or last got a container, in ms
-	outputs    [2]int64 // see NoteOutputs
-	places     int32    // of all demands
-	_          [9]int32 // to whole lines
+	since      int64     // in a leaf with a policy: when it began to ask, or last got a container, in ms
+	places     int32     // of all demands
+	_          [13]int32 // to whole lines
 }
 
 // askFor adds to the number of containers that an application asks for.
@@ -114,6 +113,7 @@ func (s *Core) RemoveApp(h handle.App) {
 	s.forgetPreempted(func(p *preempted) bool { return p.app == h })
 	leaf := a.Leaf
 	s.part(h)
+	delete(s.facts, h)
 	a.Live = false
 	s.Orders.Give(a.El)
 	s.freeApps = append(s.freeApps, h)

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/scheduler/measure"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
+	"heddle/rm/scheduler/policy/leaf"
 	"heddle/rm/scheduler/staged"
 	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
@@ -58,13 +59,14 @@ type Core struct {
 	Demanded demand.Table
 	Passed   int64 // applications that were gone through one by one, which tests hold down
 
-	guided    []int32       // leaves with leaf policies that aren't built in, sorted
-	told      []int32       // those of them that have heard something since they were told the time
-	leavesDue int64         // when the next one is to be told the time in any case, in ms
-	overdue   []handle.App  // scratch of askOverdue
-	failing   bool          // the container that is being freed hasn't done its work
-	bandwidth float64       // see NoteBandwidth
-	Survey    survey.Keeper // of nodes, for leaf policies to which these matter
+	guided    []int32                   // leaves with leaf policies that aren't built in, sorted
+	told      []int32                   // those of them that have heard something since they were told the time
+	leavesDue int64                     // when the next one is to be told the time in any case, in ms
+	overdue   []handle.App              // scratch of askOverdue
+	failing   bool                      // the container that is being freed hasn't done its work
+	bandwidth float64                   // see NoteBandwidth
+	facts     map[handle.App]leaf.Facts // of applications of which there are any
+	Survey    survey.Keeper             // of nodes, for leaf policies to which these matter
 
 	awaited      demand.Awaited     // hosts and racks
 	Staged       staged.Table       // input in memory
@@ -84,7 +86,7 @@ type Core struct {
 // NewCore returns a core without nodes. policy makes the policy for queues of a kind.
 func NewCore(cfg Config, policy func(*Core, queue.Kind) Policy) *Core {
 	c := &Core{
-		held: map[handle.Container]records.Resource{}, withheld: map[handle.App]records.Resource{},
+		held: map[handle.Container]records.Resource{}, withheld: map[handle.App]records.Resource{}, facts: map[handle.App]leaf.Facts{},
 		Config: cfg, Calc: measure.New(cfg.Types.Len(), cfg.Minimum), Classes: class.New(), ByPath: map[string]int32{},
 		Running: map[string]int32{}, sizes: intern.NewAmounts(),
 	}

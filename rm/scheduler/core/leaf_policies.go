@@ -26,6 +26,9 @@ func (q *Queue) guide() {
 	case q.guard == nil || q.guard.Name != q.Cfg.LeafPolicy():
 		q.unguide()
 		q.guard = leaf.New(q.Cfg.LeafPolicy())
+		fallthrough
+	default:
+		q.guard.Configure(q.Cfg.OrderSettings)
 	}
 }
 
@@ -67,6 +70,7 @@ func (s *Core) guideLeaf(h int32) {
 	s.leavesDue = math.MinInt64
 	g := s.Queues[h].guard
 	g.Bandwidth(s.bandwidth) // it may be a new one
+	g.Locate(guides{s}.localTasks)
 	if g.Places() {
 		g.Survey(s.Survey.Cluster(func() {
 			for h := range s.Nodes.At {
@@ -74,7 +78,7 @@ func (s *Core) guideLeaf(h int32) {
 					s.surveyed(handle.Node(h))
 				}
 			}
-			s.Survey.Refresh(s.Now, s.measured())
+			s.Survey.Refresh(s.Now, s.Calc.Measured())
 		}))
 	}
 }
@@ -87,16 +91,8 @@ func (s *Core) guide(a *App) {
 	}
 }
 
-// HoldingBack is why a leaf policy makes a request wait.
-type HoldingBack struct {
-	Policy string           // its name; empty: the request doesn't wait for a policy
-	Until  int64            // at the longest, in ms
-	Capped bool             // by the application's cap; else the request itself is held
-	Cap    records.Resource // that the application may have now
-}
-
 // HoldsBack asks the policy of its leaf whether a request has to wait. It changes nothing.
-func (s *Core) HoldsBack(a *App, d *Demand) (w HoldingBack) {
+func (s *Core) HoldsBack(a *App, d *Demand) (w leaf.HoldingBack) {
 	if !a.guided {
 		return w
 	}
@@ -106,11 +102,11 @@ func (s *Core) HoldsBack(a *App, d *Demand) (w HoldingBack) {
 	}
 	view := s.leafApp(a)
 	if held, until := g.Hold(leafAsk(&view, d), d.HeldSince, s.Now); held {
-		return HoldingBack{Policy: g.Name, Until: until}
+		return leaf.HoldingBack{Policy: g.Name, Until: until}
 	}
 	most, until := g.Cap(view, a.since, s.Now)
 	if left := most.Sub(a.Used); !s.Calc.Fits(&d.Size, &left) {
-		return HoldingBack{Policy: g.Name, Until: until, Capped: true, Cap: most}
+		return leaf.HoldingBack{Policy: g.Name, Until: until, Capped: true, Cap: most}
 	}
 	return w
 }
@@ -148,13 +144,10 @@ func (s *Core) tickLeaves() {
 	if len(s.guided) == 0 {
 		return
 	}
-	if refreshed := s.Survey.Refresh(s.Now, s.measured()); refreshed || s.Now >= s.leavesDue {
+	if refreshed := s.Survey.Refresh(s.Now, s.Calc.Measured()); refreshed || s.Now >= s.leavesDue {
 		s.tickAllLeaves(refreshed)
 	}
 	s.reviseLeaves()
-	if !s.Queues[Root].Pending.IsZero() {
-		s.WakeAt(s.leavesDue)
-	}
 }
 
 // tickAllLeaves looks at each policy whether its time has come, and when the next one's comes.
@@ -163,7 +156,7 @@ func (s *Core) tickAllLeaves(refreshed bool) {
 	for _, h := range s.guided {
 		q := &s.Queues[h]
 		told, over := q.guard.Due(s.Now)
-		if told || over || refreshed && q.guard.Places() {
+		if told || over || q.guard.Prompted(s.Now) || refreshed && q.guard.Places() {
 			guides{s}.tickLeaf(h, q)
 		}
 		if over {
@@ -200,11 +193,18 @@ func (s *Core) reviseLeaves() (changed bool) {
 	slices.Sort(s.told)
 	for _, h := range s.told {
 		q := &s.Queues[h]
-		if q.guard != nil && (guides{s}).tickLeaf(h, q) {
+		if q.guard == nil {
+			continue
+		}
+		if (guides{s}).tickLeaf(h, q) {
 			changed = true
 		}
+		s.leavesDue = min(s.leavesDue, q.guard.Next())
 	}
 	s.told = s.told[:0]
+	if len(s.guided) > 0 && !s.Queues[Root].Pending.IsZero() {
+		s.WakeAt(s.leavesDue)
+	}
 	return changed
 }
 
@@ -287,36 +287,45 @@ func (s guides) toldAll(a *App) {
 		for d := range s.Demands(a) {
 			g.Asked(leafAsk(&view, d))
 		}
-		if a.outputs[0] > 0 {
-			s.toldOutputs(a)
-		}
 	}
+	if f, known := s.facts[handle.App(s.Orders.Ref(a.El))]; known {
+		s.toldFacts(a, f)
+	}
+}
+
+// NoteFacts changes what is known of an application besides its requests and containers.
+func (s *Core) NoteFacts(h handle.App, change func(*leaf.Facts)) {
+	f := s.facts[h]
+	change(&f)
+	s.facts[h] = f
+	if a := &s.Apps[h]; a.guided {
+		guides{s}.toldFacts(a, f)
+	}
+}
+
+// toldFacts tells the policy of its leaf what is known of an application.
+func (s guides) toldFacts(a *App, f leaf.Facts) { s.tell(a.Leaf).Facts(s.leafApp(a), f) }
+
+// localTasks counts the tasks that an application asks for which could run on hosts that they prefer, in the room that these have now.
+func (s guides) localTasks(h handle.App) int64 {
+	a := &s.Apps[h]
+	return s.Demanded.Local(&a.Set, func(d *Demand, name int32) bool {
+		return slices.ContainsFunc(s.Nodes.Sites[name].Nodes, func(nh handle.Node) bool {
+			return s.Nodes.HasRoom(&s.Nodes.At[nh], &d.Size) && !a.Bars(d, &s.Nodes.At[nh])
+		})
+	})
 }
 
 // toldCleared tells it that an application withdraws all requests.
 func (s guides) toldCleared(a *App) {
 	if s.Queues[a.Leaf].guard.Watches() {
 		view, g := s.leafApp(a), s.tell(a.Leaf)
+		view.Pending = records.Resource{}
 		for d := range s.Demands(a) {
 			k := leafAsk(&view, d)
 			k.Count = 0
 			g.Asked(k)
 		}
-	}
-}
-
-// NoteOutputs says how many maps of an application have outputs by now, and how large these are together.
-func (s *Core) NoteOutputs(h handle.App, maps, bytes int64) {
-	a := &s.Apps[h]
-	if a.outputs = [2]int64{maps, bytes}; a.guided {
-		guides{s}.toldOutputs(a)
-	}
-}
-
-// toldOutputs tells the policy of its leaf what the maps of an application have put out, if it wants to hear of that.
-func (s guides) toldOutputs(a *App) {
-	if s.Queues[a.Leaf].guard.Watches() {
-		s.tell(a.Leaf).Outputs(s.leafApp(a), a.outputs[0], a.outputs[1])
 	}
 }
 
@@ -334,13 +343,8 @@ func (s *Core) WhyHeld(a *App, d *Demand) string {
 	return s.Queues[a.Leaf].guard.Why(leafAsk(&view, d))
 }
 
-// Standing is where the policy of its leaf sees an application, for people; empty if it says nothing.
-func (s *Core) Standing(a *App) string {
-	if !a.guided {
-		return ""
-	}
-	return s.Queues[a.Leaf].guard.Standing(s.leafApp(a))
-}
+// PolicyOf returns the policy of an application's leaf, and the application as that sees it; nil if that is built in.
+func (s *Core) PolicyOf(a *App) (*leaf.Guard, leaf.App) { return s.Queues[a.Leaf].guard, s.leafApp(a) }
 
 func (s *Core) leafApp(a *App) leaf.App {
 	return leaf.App{
@@ -359,17 +363,9 @@ func (s guides) leafNode(h handle.Node) leaf.Node {
 	return leaf.Node{Handle: h, Host: s.Nodes.Name(n.Host), Rack: s.Nodes.Name(n.Rack)}
 }
 
-// measured is how many types of resources count.
-func (s *Core) measured() int {
-	if s.Calc.MemoryOnly {
-		return records.Memory + 1
-	}
-	return s.Calc.Types()
-}
-
 func (s guides) leafQueue(h int32, q *Queue) leaf.Queue {
 	return leaf.Queue{
 		Path: q.Cfg.Path, Guaranteed: q.Guaranteed, Maximum: q.Maximum, Used: q.Used, Pending: q.Pending, Active: q.Active,
-		Free: s.Room(h).Sub(q.Used).Min(s.Nodes.Headroom()).Max(records.Resource{}), Types: s.measured(),
+		Free: s.Room(h).Sub(q.Used).Min(s.Nodes.Headroom()).Max(records.Resource{}), Types: s.Calc.Measured(),
 	}
 }

@@ -138,7 +138,7 @@ func TestPoliciesSeeTheirLeaf(t *testing.T) {
 func TestPoliciesThatComeLaterHearOfAll(t *testing.T) {
 	c := start(t, nil, "n0")
 	first, other := c.app("root.a", "u", 0, row(2, 20)), c.app("root.a", "u", 0, row(3, 20))
-	c.NoteOutputs(other, 4, 4000)
+	c.NoteFacts(other, func(f *leaf.Facts) { f.Outputs, f.Maps, f.Bytes = true, 4, 4000 })
 	c.NoteBandwidth(1e6)
 	if err := c.SetTree(schedulertest.Halves(t, map[string]string{"root.a.ordering-policy": "listener"})); err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestPoliciesThatComeLaterHearOfAll(t *testing.T) {
 	if p.rate != 1e6 {
 		t.Errorf("fetches at %v", p.rate)
 	}
-	c.NoteOutputs(first, 1, 10)
+	c.NoteFacts(first, func(f *leaf.Facts) { f.Outputs, f.Maps, f.Bytes = true, 1, 10 })
 	if diff := cmp.Diff([][2]int64{{4, 4000}, {1, 10}}, p.outputs); diff != "" {
 		t.Errorf("(- wanted, + put out)\n%s", diff)
 	}
@@ -267,9 +267,9 @@ func init() { leaf.Register("deaf", func() leaf.Policy { return deaf{&listener{}
 func TestPoliciesThatDoNotWatch(t *testing.T) {
 	c := start(t, map[string]string{"root.a.ordering-policy": "deaf"}, "n0")
 	h := c.app("root.b", "u", 0, row(1, 20))
-	c.NoteOutputs(h, 1, 10)
+	c.NoteFacts(h, func(f *leaf.Facts) { f.Outputs, f.Maps, f.Bytes = true, 1, 10 })
 	c.MoveApp(h, "root.a")
-	c.NoteOutputs(h, 2, 20)
+	c.NoteFacts(h, func(f *leaf.Facts) { f.Outputs, f.Maps, f.Bytes = true, 2, 20 })
 	c.UpdateAsks(h, []core.Ask{row(1, 3)})
 	if _, got := c.run(0); len(got[h]) != 1 {
 		t.Errorf("granted %v", got)
@@ -301,7 +301,7 @@ func TestPoliciesHearOfWithdrawnRequests(t *testing.T) {
 func TestPoliciesHearNothingOfWhoIsGone(t *testing.T) {
 	c := start(t, nil, "n0")
 	h := c.app("root.a", "u", 0, row(1, 1))
-	c.NoteOutputs(h, 3, 3000)
+	c.NoteFacts(h, func(f *leaf.Facts) { f.Outputs, f.Maps, f.Bytes = true, 3, 3000 })
 	c.RemoveApp(h)
 	if err := c.SetTree(schedulertest.Halves(t, map[string]string{"root.a.ordering-policy": "listener"})); err != nil {
 		t.Fatal(err)

@@ -129,6 +129,25 @@ func (t *Table) release(s *Set, d *Demand, classes *class.Table) {
 	t.arena.Give(d.el)
 }
 
+// mostPlaces is how many places Local looks at.
+const mostPlaces = 2000
+
+// Local counts the tasks of a set's demands that prefer places which have room for them. Of very many places it looks at the first ones.
+func (t *Table) Local(s *Set, room func(d *Demand, name int32) bool) (n int64) {
+	looked := 0
+	for d := range t.All(s) {
+		local := int32(0)
+		for i := 0; i < len(d.Places) && local < d.Pending && looked < mostPlaces; i++ {
+			looked++
+			if p := &d.Places[i]; p.Count > 0 && room(d, p.Name) {
+				local += p.Count
+			}
+		}
+		n += int64(min(local, d.Pending))
+	}
+	return n
+}
+
 // Show takes into account what a demand has to offer, after Pending or Class has changed.
 func (t *Table) Show(d *Demand) { t.arena.SetMask(d.el, d.offers()) }
 

@@ -121,6 +121,14 @@ func (s *Explainer) lastReservation(d *core.Demand) handle.Container {
 	return x.reservations[d]
 }
 
+// StandingOf is where the policy of its leaf sees an application, for people; empty if it says nothing.
+func (s *Explainer) StandingOf(h handle.App) string {
+	if g, a := s.core.PolicyOf(&s.core.Apps[h]); g != nil {
+		return g.Standing(a)
+	}
+	return ""
+}
+
 func (s *Explainer) explainApp(h handle.App) []Reason {
 	a := &s.core.Apps[h]
 	var out []Reason
@@ -191,7 +199,7 @@ func (s *Explainer) explain(a *core.App, d *core.Demand) Reason {
 		r.Limit, r.Text = OthersFirst, fmt.Sprintf("there is room for %s; others are served first", s.core.Format(d.Capability))
 		r.Free = "the next decisions"
 	}
-	if standing := s.core.Standing(a); standing != "" && (r.Limit == OthersFirst || r.Limit == ClusterFull) {
+	if standing := s.StandingOf(d.App); standing != "" && (r.Limit == OthersFirst || r.Limit == ClusterFull || r.Limit == LeafPolicy) {
 		r.Text += "; " + standing
 	}
 	return r

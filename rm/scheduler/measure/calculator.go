@@ -32,6 +32,14 @@ type Shares [records.MaxResourceTypes]float64
 // Types is how many types of resources there are.
 func (c *Calculator) Types() int { return c.types }
 
+// Measured is how many types of resources count, from the first one.
+func (c *Calculator) Measured() int {
+	if c.MemoryOnly {
+		return records.Memory + 1
+	}
+	return c.types
+}
+
 // Measure is what of an amount counts on nodes and for limits.
 func (c *Calculator) Measure(r records.Resource) records.Resource {
 	if c.MemoryOnly {

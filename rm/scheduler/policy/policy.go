@@ -10,6 +10,7 @@ import (
 	"heddle/rm/scheduler/policy/fair"
 	"heddle/rm/scheduler/policy/fifo"
 	_ "heddle/rm/scheduler/policy/fresh" // which registers itself, as do others that queues name
+	_ "heddle/rm/scheduler/policy/hopper"
 	_ "heddle/rm/scheduler/policy/omo"
 	"heddle/yarn/records"
 )

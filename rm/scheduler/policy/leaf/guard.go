@@ -3,6 +3,7 @@ package leaf
 import (
 	"math"
 
+	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/survey"
 	"heddle/yarn/records"
@@ -35,6 +36,12 @@ type Guard struct {
 	shuffles Shuffler // nil: the policy is none
 	places   Placer   // likewise
 	ranks    Ranker   // likewise
+
+	reports    Reporter // likewise, as those below
+	prompts    Prompter
+	locates    Localizer
+	grants     Granter
+	configures Configurer
 }
 
 // Moment is a time as Since has it: one that differs from none.
@@ -84,23 +91,18 @@ func (g *Guard) Hold(k Ask, since, now int64) (held bool, until int64) {
 	return true, min(until, since+Bound)
 }
 
-// Granted, Ended and Left, and Asked and Outputs where it Watches, tell the policy.
+// Granted, Ended and Left, and Asked where it Watches, tell the policy.
 func (g *Guard) Granted(a App, x Grant) {
 	g.told = true
 	g.policy.Granted(a, x)
 }
 
-// Watches reports whether the policy wants to hear of what applications ask for, by Asked, and produce, by Outputs.
+// Watches reports whether the policy wants to hear of what applications ask for, by Asked.
 func (g *Guard) Watches() bool { return g.watch != nil }
 
 func (g *Guard) Asked(k Ask) {
 	g.told = true
 	g.watch.Asked(k)
-}
-
-func (g *Guard) Outputs(a App, maps, bytes int64) {
-	g.told = true
-	g.watch.Outputs(a, maps, bytes)
 }
 
 // Bandwidth tells the policy how fast outputs of maps are fetched, if it wants to know. It makes of it what it does with the next Tick.
@@ -114,6 +116,41 @@ func (g *Guard) Bandwidth(rate float64) {
 func (g *Guard) Places() bool { return g.places != nil }
 
 func (g *Guard) Survey(c *survey.Cluster) { g.places.Survey(c) }
+
+// Configure sets the policy's own settings.
+func (g *Guard) Configure(s leafpolicy.Values) {
+	if g.configures != nil {
+		g.told = true
+		g.configures.Configure(s)
+	}
+}
+
+// Locate gives the policy a function that counts tasks that could run next to their input, if it wants one.
+func (g *Guard) Locate(count func(h handle.App) int64) {
+	if g.locates != nil {
+		g.locates.Locate(count)
+	}
+}
+
+// Facts tells the policy what is known of an application, as far as it wants to hear of that.
+func (g *Guard) Facts(a App, f Facts) {
+	g.told = true
+	if g.watch != nil && f.Outputs {
+		g.watch.Outputs(a, f.Maps, f.Bytes)
+	}
+	if g.reports != nil && f.Tasks != nil {
+		g.reports.Reported(a, *f.Tasks)
+	}
+}
+
+// Copies is how many containers an application may have for copies of its tasks, besides those for the tasks. It is false where the policy
+// doesn't say so.
+func (g *Guard) Copies(a App) (n int64, known bool) {
+	if g.grants == nil {
+		return 0, false
+	}
+	return g.grants.Copies(a), true
+}
 
 // Standing is where the policy sees an application in the leaf, for people; empty if it says nothing.
 func (g *Guard) Standing(a App) string {
@@ -153,4 +190,23 @@ func (g *Guard) Tick(now int64, q Queue) (changed []handle.App) {
 }
 
 // Next is when Tick is due if nothing happens.
-func (g *Guard) Next() int64 { return g.next }
+func (g *Guard) Next() int64 {
+	if at, wanted := g.prompt(); wanted {
+		return min(g.next, at)
+	}
+	return g.next
+}
+
+// Prompted reports whether the policy wants to be told the time now.
+func (g *Guard) Prompted(now int64) bool {
+	at, wanted := g.prompt()
+	return wanted && now >= at
+}
+
+func (g *Guard) prompt() (at int64, wanted bool) {
+	if g.prompts == nil {
+		return 0, false
+	}
+	at = g.prompts.Due()
+	return at, at != 0
+}

@@ -17,7 +17,7 @@ func TestWhenAPolicyIsToldTheTime(t *testing.T) {
 		"an end":    func(g *leaf.Guard) { g.Ended(a, leaf.Node{}, leaf.Outcome{}) },
 		"who left":  func(g *leaf.Guard) { g.Left(handle.App(0)) },
 		"a request": func(g *leaf.Guard) { g.Asked(leaf.Ask{}) },
-		"outputs":   func(g *leaf.Guard) { g.Outputs(a, 1, 1) },
+		"outputs":   func(g *leaf.Guard) { g.Facts(a, leaf.Facts{Outputs: true, Maps: 1, Bytes: 1}) },
 	} {
 		g := leaf.New("spy")
 		g.Tick(5000, leaf.Queue{})
@@ -74,7 +74,9 @@ func TestRulesOfLeafPolicies(t *testing.T) {
 			t.Errorf("%s orders by %v, want %v", name, got, want)
 		}
 	}
-	for kind, register := range map[string]func(string, func() leaf.Policy){"leaf": leaf.Register, "stage": leaf.RegisterStage} {
+	for kind, register := range map[string]func(string, func() leaf.Policy){
+		"leaf": func(name string, make func() leaf.Policy) { leaf.Register(name, make) }, "stage": leaf.RegisterStage,
+	} {
 		func() {
 			defer func() {
 				if said, _ := recover().(string); said != `there are two leaf policies "spy"` {

@@ -3,6 +3,7 @@ package leaf
 import (
 	"math"
 
+	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/survey"
@@ -59,6 +60,56 @@ type Placer interface {
 
 // Ranker is a Policy that says where an application stands in its leaf, for people: "it has 0.31 of …, the first one 0.24".
 type Ranker interface{ Standing(a App) string }
+
+// Reporter is a Policy that hears what ApplicationMasters of Heddle's library tell of their tasks.
+type Reporter interface{ Reported(a App, r TaskReport) }
+
+// TaskReport is what an ApplicationMaster tells of its tasks. Nothing of it is checked but that no number is negative or NaN: an ApplicationMaster
+// may lie.
+type TaskReport struct {
+	Left      int64   // tasks of the phase that runs which haven't ended, those that run included
+	Copies    bool    // it runs copies of tasks that are slow
+	Young     int64   // tasks that wait or run, of which it can't tell yet whether they are slow
+	Detection int64   // how long a task must have run until it can, in ms
+	ToRead    int64   // bytes that the next phase has still to read; 0, as ToMake: nobody knows, or there is no next phase
+	ToMake    int64   // bytes that this phase has still to put out
+	Ended     int64   // tasks of which Beta was found
+	Beta      float64 // shape of the Pareto distribution of its tasks' durations
+}
+
+// Facts are what is known of an application besides its requests and containers.
+type Facts struct {
+	Outputs     bool // the next two are known
+	Maps, Bytes int64
+	Tasks       *TaskReport // nil: its ApplicationMaster tells nothing
+}
+
+// HoldingBack is why a policy makes a request wait.
+type HoldingBack struct {
+	Policy string           // its name; empty: the request doesn't wait for a policy
+	Until  int64            // at the longest, in ms
+	Capped bool             // by the application's cap; else the request itself is held
+	Cap    records.Resource // that the application may have now
+}
+
+// Prompter is a Policy that wants to be told the time before the Interval is over.
+type Prompter interface{ Due() (at int64) } // in ms; 0: it needn't be
+
+// Localizer is a Policy to which it matters how many tasks of an application could run next to their input.
+type Localizer interface {
+	// Locate gives the policy, before anything else, a function that counts them in the room that nodes have now. It looks at some thousand
+	// places at most, and is to be called in Tick only.
+	Locate(count func(h handle.App) int64)
+}
+
+// Configurer is a Policy with settings of its own.
+type Configurer interface {
+	// Configure sets them: before anything else, and whenever queues have been configured again. All that were registered are there.
+	Configure(s leafpolicy.Values)
+}
+
+// Granter is a Policy that says how many containers an application may have for copies of its tasks, besides those for the tasks.
+type Granter interface{ Copies(a App) int64 }
 
 // Explainer is a Policy that says why a request waits that Hold holds back, for people: "12 maps are pending, …". It may be empty.
 type Explainer interface{ Why(k Ask) string }

@@ -23,13 +23,14 @@ type entry struct {
 	stage bool // it is a stage policy
 }
 
-// Register adds a policy by the name that queues give it. It is for init functions: it panics if the name is taken.
-func Register(name string, make func() Policy) {
+// Register adds a policy by the name that queues give it, with the settings that it has in each queue. It is for init functions: it panics if
+// the name is taken.
+func Register(name string, make func() Policy, settings ...leafpolicy.Setting) {
 	if _, taken := known[name]; taken {
 		panic(fmt.Sprintf("there are two leaf policies %q", name))
 	}
 	known[name] = entry{rule: order.ByRatio, make: make}
-	leafpolicy.AddOrder(name)
+	leafpolicy.AddOrder(name, settings...)
 }
 
 // RegisterStage adds a stage policy by the name that queues give it: one that orders applications by the stages of their work, and takes
@@ -65,5 +66,10 @@ func New(name string) *Guard {
 	g.shuffles, _ = g.policy.(Shuffler)
 	g.places, _ = g.policy.(Placer)
 	g.ranks, _ = g.policy.(Ranker)
+	g.reports, _ = g.policy.(Reporter)
+	g.prompts, _ = g.policy.(Prompter)
+	g.locates, _ = g.policy.(Localizer)
+	g.grants, _ = g.policy.(Granter)
+	g.configures, _ = g.policy.(Configurer)
 	return g
 }

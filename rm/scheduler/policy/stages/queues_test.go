@@ -66,7 +66,7 @@ func TestUnknownStagePolicy(t *testing.T) {
 		}
 	}
 	_, err = queue.ParseCapacity(map[string]string{"root.queues": "a", "root.a.capacity": "100", "root.a.ordering-policy": "fresh"})
-	if err == nil || !strings.Contains(err.Error(), "one of choosy, eunomia, fair, fifo, fifo-for-pending-apps, fifo-with-partitions, tsf") {
+	if err == nil || !strings.Contains(err.Error(), "one of choosy, eunomia, fair, fifo, fifo-for-pending-apps, fifo-with-partitions, hopper, tsf") {
 		t.Errorf("an order that is a stage policy: %v", err)
 	}
 	report := configured(t, map[string]string{stagePolicy: "lazy"}).Validate()

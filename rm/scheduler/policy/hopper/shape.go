@@ -1,0 +1,128 @@
+package hopper
+
+import (
+	"math"
+
+	"heddle/rm/scheduler/policy/stages"
+)
+
+// Bounds of β, and what it is rounded to so that there are few classes.
+const (
+	leastBeta = 1.05
+	mostBeta  = 1.95
+	betaSteps = 20 // in one
+)
+
+// A user's tasks that the fit of β regards: the last window of them, if there are enough.
+const (
+	windowSize = 200
+	enough     = 50
+	refit      = 10 // tasks after which β is fitted again
+	mostGroups = 256
+)
+
+// group is a user of the leaf. The text has groups "by organisation".
+type group struct {
+	user string
+	apps int
+	of   [stages.None + 1]window
+}
+
+// window has how long the last tasks of one kind took.
+type window struct {
+	took     []float32 // seconds; those below 0 were cut off at that time: they failed, or a copy was faster
+	next     int
+	unfitted int
+	beta     float64 // 0: it isn't known
+}
+
+func (w *window) add(seconds float64, cut bool) {
+	if cut {
+		seconds = -seconds
+	}
+	if len(w.took) < windowSize {
+		w.took = append(w.took, float32(seconds))
+	} else {
+		w.took[w.next] = float32(seconds)
+	}
+	w.next = (w.next + 1) % windowSize
+	w.unfitted++
+}
+
+// shape is β of the tasks, or else what is assumed: the maximum likelihood estimate of the Pareto distribution, where tasks that were cut off
+// count with the time that they had: n/Σln(x_i/x_m), n without them.
+func (w *window) shape(otherwise float64) float64 {
+	if w.unfitted >= refit && len(w.took) >= enough {
+		w.unfitted = 0
+		w.beta = fit(w.took)
+	}
+	if w.beta == 0 {
+		return clampBeta(otherwise)
+	}
+	return w.beta
+}
+
+// fit is the estimate; 0 if fewer than enough tasks have ended.
+func fit(took []float32) float64 {
+	least, ended := math.Inf(1), 0.
+	for _, x := range took {
+		if x > 0 {
+			least = min(least, float64(x))
+			ended++
+		}
+	}
+	if ended < enough {
+		return 0
+	}
+	sum := 0.
+	for _, x := range took {
+		if x := math.Abs(float64(x)); x > least {
+			sum += math.Log(x / least)
+		}
+	}
+	return clampBeta(ended / sum)
+}
+
+// clampBeta is a β within bounds, in steps.
+func clampBeta(b float64) float64 {
+	if !(b > leastBeta) {
+		return leastBeta
+	}
+	return math.Round(min(b, mostBeta)*betaSteps) / betaSteps
+}
+
+// mean is one that follows the last few tasks.
+type mean struct{ n, sum float64 }
+
+func (m *mean) add(x float64) {
+	const fading = .98
+	m.n, m.sum = m.n*fading+1, m.sum*fading+x
+}
+
+// of is the mean, or a second if there is none.
+func (m *mean) of() float64 {
+	if m.n == 0 {
+		return 1
+	}
+	return m.sum / m.n
+}
+
+// learn takes in how long tasks took that have ended since the last Tick.
+func (p *Policy) learn() {
+	for _, e := range p.ended {
+		seconds := max(1, float64(p.now-e.since)) / 1000
+		p.took.add(seconds)
+		if x := p.apps.Get(e.app); x != nil {
+			x.group.of[e.stage].add(seconds, e.failed)
+		}
+	}
+	p.ended = p.ended[:0]
+}
+
+// shapeOf is β of a job: as its ApplicationMaster has found it by enough tasks, or as the tasks of its user have it, or else as it is configured.
+func (p *Policy) shapeOf(x *app, s stages.Stage) float64 {
+	if r := &x.report; x.reported && r.Ended >= enough && r.Beta > 0 {
+		return clampBeta(r.Beta)
+	}
+	return x.group.of[s].shape(p.set[beta])
+}

@@ -1,0 +1,26 @@
+package hopper
+
+import (
+	"fmt"
+
+	"heddle/rm/scheduler/policy/leaf"
+)
+
+// Standing says how large an application is for the policy, and where that puts it.
+func (p *Policy) Standing(a leaf.App) string {
+	x := p.apps.Get(a.Handle)
+	if x == nil || x.slots == 0 && x.virtual == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("virtual size %.1f: %.0f tasks, β %.3g, α %.2g; %d slots kept for copies", x.virtual, x.tasks, x.beta, x.alpha, x.kept)
+	if others := p.keeps - x.kept; others > 0 {
+		text += fmt.Sprintf(", and %d for those of others", others)
+	}
+	before := 0
+	for _, m := range p.list {
+		if y := p.apps.Get(m.app); m.app != a.Handle && y.slots > 0 && (y.key < x.key || y.key == x.key && y.seq < x.seq) {
+			before++
+		}
+	}
+	return text + fmt.Sprintf("; %d applications are smaller; it has %d of its %d slots", before, x.tasksHeld(a.Containers), x.slots)
+}
