@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -386,19 +385,11 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 
 // amLimit is what ApplicationMasters may take of the queue's maximum, in steps of the smallest container. YARN
 // shows the value of its last update. The present limit, which depends on other queues' use, is shown with pending requests.
-func (t *capacityTree) amLimit(q *queue.Queue) (out records.Resource) {
+func (t *capacityTree) amLimit(q *queue.Queue) records.Resource {
 	if !q.Leaf() {
-		return out
+		return records.Resource{}
 	}
-	for i, n := range t.uses[q.Path].Share.Max {
-		out[i] = roundUp(float64(n)*float64(q.MaxAMShare), t.MinAllocation[i])
-	}
-	return out
-}
-
-func roundUp(n float64, step int64) int64 {
-	step = max(1, step)
-	return records.MulDiv(records.Whole(math.Ceil(n/float64(step))), step, 1)
+	return t.Queues.Tree().TimesUp(t.uses[q.Path].Share.Max, float64(q.MaxAMShare), t.MinAllocation)
 }
 
 func (t *capacityTree) users(u *view.QueueUse, queueLimit records.Resource) (out queueUsers) {

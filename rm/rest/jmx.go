@@ -2,17 +2,13 @@ package rest
 
 import (
 	"encoding/json"
-	"maps"
 	"net"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
-	"heddle/rm/queue"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
-	"heddle/yarn/records"
 	"heddle/yarn/rest/daemon"
 )
 
@@ -27,7 +23,7 @@ func (s *server) beans() []daemon.Bean {
 	m := s.View.Metrics()
 	out := []daemon.Bean{
 		daemon.Process("ResourceManager", host),
-		clusterBean(m, s.View.Masters(), host),
+		s.clusterBean(m, host),
 		{Name: service + "ResourceManager", Type: "ResourceManager", Attrs: []daemon.Attr{{Name: "SecurityEnabled", Value: false}}},
 		{Name: service + "RMInfo", Type: "org.apache.hadoop.yarn.server.resourcemanager.RMInfo", Attrs: []daemon.Attr{
 			{Name: "State", Value: strings.ToLower(s.haState())}, {Name: "HostAndPort", Value: s.View.Web}, {Name: "SecurityEnabled", Value: false},
@@ -50,8 +46,9 @@ func (s *server) beans() []daemon.Bean {
 	return append(out, daemon.Sources("ResourceManager", host, out)...)
 }
 
-func clusterBean(m view.Metrics, masters view.MasterDelays, host string) daemon.Bean {
-	return daemon.Bean{Name: service + "ClusterMetrics", Type: "ClusterMetrics", Attrs: []daemon.Attr{
+func (s *server) clusterBean(m view.Metrics, host string) daemon.Bean {
+	masters := s.View.Masters()
+	attrs := []daemon.Attr{
 		{Name: "tag.ClusterMetrics", Value: "ResourceManager"},
 		{Name: "tag.Context", Value: "yarn"},
 		{Name: "tag.Hostname", Value: host},
@@ -77,7 +74,9 @@ func clusterBean(m view.Metrics, masters view.MasterDelays, host string) daemon.
 		{Name: "SchedulerDispatcherEventQueueSize", Value: 0},
 		{Name: "UtilizedMB", Value: m.UtilizedMB},
 		{Name: "UtilizedVirtualCores", Value: int64(m.UtilizedCores)},
-	}}
+	}
+	attrs = append(attrs, s.custom("Capability", m.Total)...)
+	return daemon.Bean{Name: service + "ClusterMetrics", Type: "ClusterMetrics", Attrs: attrs}
 }
 
 // liveNodes lists the usable nodes as JSON in a string, as YARN does here.
@@ -99,130 +98,4 @@ func (s *server) liveNodes() string {
 		return "[]" // marshalling strings and numbers never fails
 	}
 	return string(b)
-}
-
-// queueBeans are YARN's QueueMetrics, one for each queue. Only the cluster has sums of ended applications.
-func (s *server) queueBeans(m view.Metrics, host string) (out []daemon.Bean) {
-	tree, uses := s.uses()
-	const partition = "PartitionQueueMetrics,partition="
-	if s.capacityScheduler() {
-		root := uses[tree.Root.Path]
-		out = append(out, daemon.Bean{Name: service + partition, Type: partition, Attrs: s.partitionAttrs(nil, root, m, host)})
-	}
-	tree.Root.All(func(q *queue.Queue) {
-		var path strings.Builder
-		for i, part := range strings.Split(q.Path, ".") {
-			path.WriteString(",q" + strconv.Itoa(i) + "=" + part)
-		}
-		name := "QueueMetrics" + path.String()
-		out = append(out, daemon.Bean{Name: service + name, Type: name, Attrs: s.queueAttrs(q, uses[q.Path], m, host)})
-		if s.capacityScheduler() {
-			name = partition + path.String()
-			out = append(out, daemon.Bean{Name: service + name, Type: name, Attrs: s.partitionAttrs(q, uses[q.Path], m, host)})
-		}
-	})
-	return out
-}
-
-func (s *server) queueAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, host string) []daemon.Attr {
-	t := capacityTree{s, m.Total, map[string]*view.QueueUse{q.Path: u}}
-	guaranteed, most, masters := u.Share.Min, u.Share.Max, t.amLimit(q)
-	attrs := append([]daemon.Attr{
-		{Name: "tag.Queue", Value: q.Path}, {Name: "tag.Context", Value: "yarn"}, {Name: "tag.Hostname", Value: host},
-	}, useAttrs(u, m, q.Parent == nil)...)
-	used := float32(s.shareOf(u.Used, m.Total))
-	return append(attrs, []daemon.Attr{
-		{Name: "AMResourceLimitMB", Value: masters.MemoryMB()},
-		{Name: "AMResourceLimitVCores", Value: masters.VCores()},
-		{Name: "UsedAMResourceMB", Value: u.Masters.MemoryMB()},
-		{Name: "UsedAMResourceVCores", Value: u.Masters.VCores()},
-		{Name: "UsedCapacity", Value: used / max(u.Share.AbsoluteCapacity, 1e-6)},
-		{Name: "AbsoluteUsedCapacity", Value: used},
-		{Name: "GuaranteedCapacity", Value: u.Share.Capacity},
-		{Name: "GuaranteedAbsoluteCapacity", Value: u.Share.AbsoluteCapacity},
-		{Name: "GuaranteedMB", Value: guaranteed.MemoryMB()},
-		{Name: "GuaranteedVCores", Value: guaranteed.VCores()},
-		{Name: "MaxCapacity", Value: u.Share.Maximum},
-		{Name: "MaxAbsoluteCapacity", Value: q.AbsoluteMaximum},
-		{Name: "MaxCapacityMB", Value: most.MemoryMB()},
-		{Name: "MaxCapacityVCores", Value: most.VCores()},
-	}...)
-}
-
-// partitionAttrs are a queue's attributes in the only partition, or the partition's own if q is nil.
-func (s *server) partitionAttrs(q *queue.Queue, u *view.QueueUse, m view.Metrics, host string) []daemon.Attr {
-	attrs := []daemon.Attr{{Name: "tag.Partition", Value: ""}}
-	if q != nil {
-		attrs = append(attrs, daemon.Attr{Name: "tag.Queue", Value: q.Path})
-	}
-	attrs = append(attrs, daemon.Attr{Name: "tag.Context", Value: "yarn"}, daemon.Attr{Name: "tag.Hostname", Value: host})
-	return append(attrs, useAttrs(u, m, q == nil || q.Parent == nil)...)
-}
-
-// runningFor are the durations, in minutes, by which YARN counts running applications.
-var runningFor = []int64{0, 60, 300, 1440}
-
-// useAttrs are the attributes of a queue's use and history. Figures that exist only for the cluster are 0 in single queues.
-func useAttrs(u *view.QueueUse, m view.Metrics, root bool) (attrs []daemon.Attr) {
-	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
-	var running, pending, unmanagedRunning, unmanagedPending int
-	ages := make([]int, len(runningFor))
-	users := map[string]bool{}
-	for _, a := range u.Apps {
-		users[a.User] = true
-		runs, waits := &running, &pending
-		if a.Unmanaged {
-			runs, waits = &unmanagedRunning, &unmanagedPending
-		}
-		if a.AMContainer == (records.ContainerID{}) {
-			*waits++
-			continue
-		}
-		*runs++
-		for i := len(runningFor) - 1; i >= 0; i-- {
-			if a.Elapsed >= runningFor[i]*60_000 {
-				ages[i]++
-				break
-			}
-		}
-	}
-	for i, minutes := range runningFor {
-		number("running_"+strconv.FormatInt(minutes, 10), ages[i])
-	}
-	number("ActiveApplications", len(u.Apps))
-	number("ActiveUsers", len(users))
-	number("AllocatedContainers", u.Containers)
-	number("AllocatedMB", u.Used.MemoryMB())
-	number("AllocatedVCores", u.Used.VCores())
-	number("AppsPending", pending+unmanagedPending)
-	number("AppsRunning", running+unmanagedRunning)
-	number("AvailableMB", m.Available.MemoryMB())
-	number("AvailableVCores", m.Available.VCores())
-	number("PendingContainers", u.Waiting)
-	number("PendingMB", u.Pending.MemoryMB())
-	number("PendingVCores", u.Pending.VCores())
-	number("UnmanagedAppsPending", unmanagedPending)
-	number("UnmanagedAppsRunning", unmanagedRunning)
-	ended := map[string]int64{"AppsSubmitted": 0, "AppsCompleted": 0, "AppsFailed": 0, "AppsKilled": 0}
-	if root {
-		ended = map[string]int64{
-			"AppsSubmitted": m.Submitted, "AppsCompleted": m.Completed, "AppsFailed": m.Failed, "AppsKilled": m.Killed,
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(ended)) {
-		number(name, ended[name])
-		number("Unmanaged"+name, 0)
-	}
-	for _, name := range []string{
-		"AggregateContainersAllocated", "AggregateContainersPreempted", "AggregateContainersReleased", "AggregateMemoryMBPreempted",
-		"AggregateMemoryMBSecondsPreempted", "AggregateNodeLocalContainersAllocated", "AggregateOffSwitchContainersAllocated",
-		"AggregateRackLocalContainersAllocated", "AggregateVcoreSecondsPreempted", "AggregateVcoresPreempted",
-		"AppAttemptFirstContainerAllocationDelayNumOps", "AppAttemptFirstContainerAllocationDelayAvgTime",
-	} {
-		number(name, 0)
-	}
-	number("ReservedContainers", u.Reserved.Containers)
-	number("ReservedMB", u.Reserved.Resource.MemoryMB())
-	number("ReservedVCores", u.Reserved.Resource.VCores())
-	return attrs
 }

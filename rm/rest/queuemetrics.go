@@ -1,0 +1,210 @@
+package rest
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"heddle/rm/queue"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+	"heddle/yarn/rest/daemon"
+)
+
+// queueMetrics makes YARN's beans of queues.
+type queueMetrics struct {
+	*server
+	tree *queue.Tree
+	uses map[string]*view.QueueUse
+	all  view.Metrics
+	host string
+}
+
+// queueBeans are YARN's QueueMetrics, one for each queue. Only the cluster has sums of ended applications.
+func (s *server) queueBeans(all view.Metrics, host string) (out []daemon.Bean) {
+	tree, uses := s.uses()
+	return queueMetrics{s, tree, uses, all, host}.beans()
+}
+
+func (m queueMetrics) beans() (out []daemon.Bean) {
+	const partition = "PartitionQueueMetrics,partition="
+	out = append(out, daemon.Bean{Name: service + partition, Type: partition, Attrs: m.partition(nil)})
+	m.tree.Root.All(func(q *queue.Queue) {
+		var path strings.Builder
+		for i, part := range strings.Split(q.Path, ".") {
+			path.WriteString(",q" + strconv.Itoa(i) + "=" + part)
+		}
+		name := "QueueMetrics" + path.String()
+		out = append(out, daemon.Bean{Name: service + name, Type: name, Attrs: m.queue(q)})
+		name = partition + path.String()
+		out = append(out, daemon.Bean{Name: service + name, Type: name, Attrs: m.partition(q)})
+	})
+	return out
+}
+
+// custom are the values of the resource types beyond memory and vcores (Hadoop: CustomResourceMetrics).
+func (s *server) custom(name string, r records.Resource) (attrs []daemon.Attr) {
+	for i := records.VCores + 1; i < s.Types.Len(); i++ {
+		attrs = append(attrs, daemon.Attr{Name: name + "." + s.Types.At(i).Name, Value: r[i]})
+	}
+	return attrs
+}
+
+// amounts are an amount as two attributes, and one for each further type under the name more, if it has one.
+func (m queueMetrics) amounts(name, more string, r records.Resource) []daemon.Attr {
+	attrs := []daemon.Attr{{Name: name + "MB", Value: r.MemoryMB()}, {Name: name + "VCores", Value: r.VCores()}}
+	if more != "" {
+		attrs = append(attrs, m.custom(more, r)...)
+	}
+	return attrs
+}
+
+func (m queueMetrics) queue(q *queue.Queue) []daemon.Attr {
+	u := m.uses[q.Path]
+	attrs := []daemon.Attr{{Name: "tag.Queue", Value: q.Path}, {Name: "tag.Context", Value: "yarn"}}
+	if m.tree.Kind == queue.Fair {
+		attrs = append(attrs, daemon.Attr{Name: "tag.SchedulingPolicy", Value: q.Fair.Policy})
+	}
+	attrs = append(attrs, daemon.Attr{Name: "tag.Hostname", Value: m.host})
+	attrs = append(attrs, m.use(q, u)...)
+	switch m.tree.Kind {
+	case queue.Capacity:
+		return append(attrs, m.capacity(q, u)...)
+	case queue.Fair:
+		return append(attrs, m.fair(q, u)...)
+	}
+	return attrs
+}
+
+// capacity are what YARN's CSQueueMetrics add. Guarantee and maximum are in steps of the smallest container.
+func (m queueMetrics) capacity(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr) {
+	add := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
+	masters := (&capacityTree{m.server, m.all.Total, m.uses}).amLimit(q)
+	guaranteed := m.tree.TimesDown(m.all.Total, float64(u.Share.AbsoluteCapacity), m.MinAllocation)
+	most := m.tree.TimesDown(m.all.Total, float64(u.Share.AbsoluteMaximum), m.MinAllocation)
+	used := float32(m.shareOf(u.Used, m.all.Total))
+	held := u.Masters
+	if !q.Leaf() {
+		held = records.Resource{}
+	}
+	attrs = append(attrs, m.amounts("AMResourceLimit", "", masters)...)
+	attrs = append(attrs, m.amounts("UsedAMResource", "", held)...)
+	add("UsedCapacity", used/max(u.Share.AbsoluteCapacity, 1e-6))
+	add("AbsoluteUsedCapacity", used)
+	add("GuaranteedCapacity", u.Share.Capacity)
+	add("GuaranteedAbsoluteCapacity", u.Share.AbsoluteCapacity)
+	attrs = append(attrs, m.amounts("Guaranteed", "GuaranteedCapacity", guaranteed)...)
+	add("MaxCapacity", u.Share.Maximum)
+	add("MaxAbsoluteCapacity", u.Share.AbsoluteMaximum)
+	return append(attrs, m.amounts("MaxCapacity", "MaxCapacity", most)...)
+}
+
+// unlimited is how Hadoop writes resources without a limit.
+var unlimited = records.NewResource(math.MaxInt64, math.MaxInt32)
+
+// fair are what YARN's FSQueueMetrics add.
+func (m queueMetrics) fair(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr) {
+	masters, limit := records.Resource{}, records.Resource{}
+	if q.Leaf() {
+		masters, limit = u.State.AMUsed, u.State.AMLimit
+	}
+	attrs = append(attrs, m.amounts("AmResourceUsage", "", masters)...)
+	attrs = append(attrs, m.amounts("FairShare", "", u.State.Fair)...)
+	attrs = append(attrs, m.amounts("SteadyFairShare", "", u.State.Steady)...)
+	attrs = append(attrs, m.amounts("MinShare", "", u.Share.Min)...)
+	attrs = append(attrs, m.amounts("MaxShare", "", q.Fair.Max.Of(m.all.Total, unlimited))...)
+	attrs = append(attrs, m.amounts("MaxAMShare", "", limit)...)
+	return append(attrs, daemon.Attr{Name: "MaxApps", Value: q.MaxParallelApps})
+}
+
+// partition are a queue's attributes in the only partition, or the partition's own if q is nil.
+func (m queueMetrics) partition(q *queue.Queue) []daemon.Attr {
+	attrs, of := []daemon.Attr{{Name: "tag.Partition", Value: ""}}, m.tree.Root
+	if q != nil {
+		attrs, of = append(attrs, daemon.Attr{Name: "tag.Queue", Value: q.Path}), q
+	}
+	attrs = append(attrs, daemon.Attr{Name: "tag.Context", Value: "yarn"}, daemon.Attr{Name: "tag.Hostname", Value: m.host})
+	return append(attrs, m.use(of, m.uses[of.Path])...)
+}
+
+// available is what YARN says that a queue has left: of its guarantee with capacities, of the cluster at the root. In
+// FairScheduler's other queues YARN never sets it.
+func (m queueMetrics) available(q *queue.Queue, u *view.QueueUse) records.Resource {
+	switch {
+	case q.Parent == nil:
+		return m.all.Available
+	case m.tree.Kind == queue.Capacity:
+		return m.tree.Left(u.Share.Min, u.Used, m.all.Total)
+	}
+	return records.Resource{}
+}
+
+// runningFor are the durations, in minutes, by which YARN counts running applications.
+var runningFor = []int64{0, 60, 300, 1440}
+
+// use are the attributes of a queue's use and history. Figures that exist only for the cluster are 0 in single queues.
+func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr) {
+	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
+	var running, pending, unmanagedRunning, unmanagedPending int
+	ages := make([]int, len(runningFor))
+	users := map[string]bool{}
+	for _, a := range u.Apps {
+		users[a.User] = true
+		runs, waits := &running, &pending
+		if a.Unmanaged {
+			runs, waits = &unmanagedRunning, &unmanagedPending
+		}
+		if a.AMContainer == (records.ContainerID{}) {
+			*waits++
+			continue
+		}
+		*runs++
+		for i := len(runningFor) - 1; i >= 0; i-- {
+			if a.Elapsed >= runningFor[i]*60_000 {
+				ages[i]++
+				break
+			}
+		}
+	}
+	for i, minutes := range runningFor {
+		number("running_"+strconv.FormatInt(minutes, 10), ages[i])
+	}
+	number("ActiveApplications", len(u.Apps))
+	number("ActiveUsers", len(users))
+	number("AllocatedContainers", u.Containers)
+	number("AppsPending", pending+unmanagedPending)
+	number("AppsRunning", running+unmanagedRunning)
+	number("PendingContainers", u.Waiting)
+	number("UnmanagedAppsPending", unmanagedPending)
+	number("UnmanagedAppsRunning", unmanagedRunning)
+	ended := map[string]int64{"AppsSubmitted": 0, "AppsCompleted": 0, "AppsFailed": 0, "AppsKilled": 0}
+	if q.Parent == nil {
+		ended = map[string]int64{
+			"AppsSubmitted": m.all.Submitted, "AppsCompleted": m.all.Completed, "AppsFailed": m.all.Failed, "AppsKilled": m.all.Killed,
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(ended)) {
+		number(name, ended[name])
+		number("Unmanaged"+name, 0)
+	}
+	for _, name := range []string{
+		"AggregateContainersAllocated", "AggregateContainersPreempted", "AggregateContainersReleased", "AggregateMemoryMBPreempted",
+		"AggregateMemoryMBSecondsPreempted", "AggregateNodeLocalContainersAllocated", "AggregateOffSwitchContainersAllocated",
+		"AggregateRackLocalContainersAllocated", "AggregateVcoreSecondsPreempted", "AggregateVcoresPreempted",
+		"AppAttemptFirstContainerAllocationDelayNumOps", "AppAttemptFirstContainerAllocationDelayAvgTime",
+	} {
+		number(name, 0)
+	}
+	number("ReservedContainers", u.Reserved.Containers)
+	for _, a := range []struct {
+		name string
+		r    records.Resource
+	}{
+		{"Allocated", u.Used}, {"Available", m.available(q, u)}, {"Pending", u.Pending}, {"Reserved", u.Reserved.Resource},
+	} {
+		attrs = append(attrs, m.amounts(a.name, a.name+"Resource", a.r)...)
+	}
+	return append(attrs, m.custom("AggregatePreemptedSeconds", records.Resource{})...)
+}

@@ -1,0 +1,117 @@
+package rest
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"heddle/rm/queue"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+)
+
+// stockQueueBeans are the QueueMetrics of stock 3.4.2 ResourceManagers with a node of 8 GB, 12 vcores, 10 licenses and 2048 MB
+// of scratch: by scheduler and bean.
+func stockQueueBeans(t *testing.T, scheduler string) map[string]map[string]any {
+	t.Helper()
+	b, err := os.ReadFile("testdata/queue-beans.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all map[string]map[string]map[string]any
+	if err := json.Unmarshal(b, &all); err != nil {
+		t.Fatal(err)
+	}
+	return all[scheduler]
+}
+
+// queueBeansOf returns the beans of a tree as JSON has them.
+func queueBeansOf(t *testing.T, tree *queue.Tree) map[string]map[string]any {
+	t.Helper()
+	types, err := records.NewResourceTypes(records.ResourceType{Name: "licenses"}, records.ResourceType{Name: "scratch", Units: "M"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total := records.NewResource(8192, 12)
+	total[2], total[3] = 10, 2048
+	s := &server{Config: Config{Queues: queue.NewLive(tree), Types: types, MinAllocation: records.NewResource(256, 1)}}
+	m := queueMetrics{server: s, tree: tree, uses: map[string]*view.QueueUse{}, all: view.Metrics{Total: total, Available: total}, host: "h"}
+	shares := tree.Effective(total)
+	tree.Root.All(func(q *queue.Queue) { m.uses[q.Path] = &view.QueueUse{Share: shares[q.Index]} })
+	out := map[string]map[string]any{}
+	for _, bean := range m.beans() {
+		attrs := map[string]any{}
+		for _, a := range bean.Attrs {
+			attrs[a.Name] = a.Value
+		}
+		var read map[string]any
+		text, err := json.Marshal(attrs)
+		if err == nil {
+			err = json.Unmarshal(text, &read)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		delete(read, "tag.Hostname")
+		out[strings.TrimPrefix(bean.Name, service)] = read
+	}
+	return out
+}
+
+// A queue's bean had the free memory of the cluster as its AvailableMB, guarantees that weren't rounded, and nothing of GPUs and
+// other types. yarn top added up 27 GB on a cluster of 8.
+func TestQueueMetricsAreThoseOfYARN(t *testing.T) {
+	tree, err := queue.ParseCapacity(map[string]string{
+		"root.queues":                   "prod,batch,adhoc,default",
+		"root.prod.capacity":            "40",
+		"root.batch.capacity":           "30",
+		"root.batch.maximum-capacity":   "80",
+		"root.adhoc.capacity":           "20",
+		"root.default.capacity":         "10",
+		"root.default.maximum-capacity": "60",
+		"maximum-am-resource-percent":   "0.5",
+		"resource-calculator":           "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, want := queueBeansOf(t, tree), stockQueueBeans(t, "capacity")
+	for name, bean := range want {
+		for attr, value := range bean {
+			if got[name][attr] != value {
+				t.Errorf("%s %s: %v, stock has %v", name, attr, got[name][attr], value)
+			}
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d beans, stock has %d", len(got), len(want))
+	}
+}
+
+// With the FairScheduler, queues had the CapacityScheduler's attributes and none of fair shares.
+func TestQueueMetricsOfTheFairSchedulerHaveFairShares(t *testing.T) {
+	tree, err := queue.ParseFair([]byte(`<allocations>
+		<queue name="prod"><weight>3</weight><minResources>1024 mb,2 vcores</minResources><maxResources>6000 mb, 9 vcores</maxResources>
+			<maxRunningApps>7</maxRunningApps></queue>
+		<queue name="batch" type="parent"><queue name="a"><maxAMShare>0.3</maxAMShare></queue></queue></allocations>`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := queueBeansOf(t, tree)
+	for name, bean := range stockQueueBeans(t, "fair") {
+		for attr, value := range bean {
+			_, has := got[name][attr]
+			scheduler := strings.Contains(attr, "FairShare") // the scheduler computes these, which isn't here
+			if !has || !scheduler && got[name][attr] != value {
+				t.Errorf("%s %s: %v, stock has %v", name, attr, got[name][attr], value)
+			}
+		}
+		for attr := range maps.Keys(got[name]) {
+			if _, has := bean[attr]; !has {
+				t.Errorf("%s has %s, which stock hasn't", name, attr)
+			}
+		}
+	}
+}
