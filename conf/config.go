@@ -44,6 +44,7 @@ type Options struct {
 type Config struct {
 	dir      string
 	props    *Properties
+	unread   map[string]unreadDefault // of Hadoop's default files; nil but in what /conf shows
 	getenv   func(string) (string, bool)
 	system   map[string]string // Java's system properties
 	hostname func() (string, error)
@@ -198,7 +199,11 @@ func (c *Config) raw(key string) (string, bool) {
 	if v, ok := keys().defaults[canonical(key)]; ok {
 		return v, true
 	}
-	return c.daemonDir(key)
+	if v, ok := c.daemonDir(key); ok {
+		return v, true
+	}
+	d, ok := c.unread[key]
+	return d.value, ok
 }
 
 // daemonDir replaces the system properties that Hadoop's start scripts pass to its daemons.

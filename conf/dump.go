@@ -2,8 +2,8 @@ package conf
 
 import (
 	"bytes"
+	_ "embed"
 	"encoding/json"
-	"encoding/xml"
 	"fmt"
 	"io"
 	"iter"
@@ -12,9 +12,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
-const redacted = "<redacted>"
+// Hidden values, in JSON and, as Hadoop has it, in XML.
+const redacted, redactedXML = "<redacted>", "******"
 
 // redactor hides the values of keys that hold secrets (Hadoop: ConfigRedactor).
 type redactor []*regexp.Regexp
@@ -55,6 +57,9 @@ func (c *Config) Settings() iter.Seq[Setting] {
 		for p := range c.props.All() {
 			names[p.Name] = true
 		}
+		for name := range c.unread {
+			names[name] = true
+		}
 		secret := c.redactor()
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if s := c.setting(name); !yield(s.hide(secret)) {
@@ -72,6 +77,8 @@ func (c *Config) setting(name string) Setting {
 	}
 	p, ok := c.props.Get(name)
 	switch {
+	case !ok && c.unread[name].file != "":
+		s.Sources = []string{c.unread[name].file}
 	case !ok:
 		s.Sources = []string{defaultFile(name)}
 	case strings.HasPrefix(p.Source.File, "<"):
@@ -110,13 +117,6 @@ func (e ErrNoSuchKey) Error() string { return fmt.Sprintf("Property %s not found
 // WriteXML writes all settings, or only that of key if it isn't "", in the form of Hadoop's /conf page: values with
 // their variables.
 func (c *Config) WriteXML(w io.Writer, key string) error {
-	type property struct {
-		XMLName xml.Name `xml:"property"`
-		Name    string   `xml:"name"`
-		Value   string   `xml:"value"`
-		Final   bool     `xml:"final"`
-		Source  []string `xml:"source"`
-	}
 	settings, err := c.chosen(key)
 	if err != nil {
 		return err
@@ -124,15 +124,30 @@ func (c *Config) WriteXML(w io.Writer, key string) error {
 	var b bytes.Buffer
 	b.WriteString(`<?xml version="1.0" encoding="UTF-8" standalone="no"?><configuration>` + "\n")
 	for _, s := range settings {
-		p, err := xml.Marshal(property{Name: s.Key, Value: s.Raw, Final: s.Final, Source: s.Sources})
-		if err != nil {
-			return err
+		if s.Raw == redacted {
+			s.Raw = redactedXML
 		}
-		b.Write(append(p, '\n'))
+		fmt.Fprintf(&b, "<property><name>%s</name><value>%s</value><final>%t</final>", xmlText(s.Key), xmlText(s.Raw), s.Final)
+		for _, source := range s.Sources {
+			b.WriteString("<source>" + xmlText(source) + "</source>")
+		}
+		b.WriteString("</property>\n")
 	}
 	b.WriteString("</configuration>\n")
 	_, err = b.WriteTo(w)
 	return err
+}
+
+// xmlText escapes a text as Java does: quotes and line breaks stay as they are, for scripts that search lines. What
+// XML can't hold becomes U+FFFD.
+func xmlText(s string) string {
+	valid := strings.Map(func(r rune) rune {
+		if r == '\t' || r == '\n' || r >= ' ' && r < 0xfffe || r > 0xffff {
+			return r
+		}
+		return '\ufffd'
+	}, s)
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(valid)
 }
 
 // WriteJSON writes all settings, or only that of key if it isn't "", in the form of Hadoop's /conf?format=json: values
@@ -161,13 +176,52 @@ func (c *Config) WriteJSON(w io.Writer, key string) error {
 	return enc.Encode(out)
 }
 
+// chosen returns what /conf shows: the settings of Hadoop's default files too, which nobody here reads.
 func (c *Config) chosen(key string) ([]Setting, error) {
+	c = c.clone()
+	c.unread = unread()
 	if key == "" {
-		return slices.Collect(c.Settings()), nil
+		all := slices.Collect(c.Settings())
+		for i := range all {
+			c.connect(&all[i])
+		}
+		return all, nil
 	}
 	key = canonical(key)
 	if _, ok := c.raw(key); !ok {
 		return nil, ErrNoSuchKey{key}
 	}
-	return []Setting{c.setting(key).hide(c.redactor())}, nil
+	s := c.setting(key).hide(c.redactor())
+	c.connect(&s)
+	return []Setting{s}, nil
 }
+
+// connect makes the setting of a ResourceManager's address what a Hadoop that has opened the port shows: host and port
+// without variables. Programs read it from /conf.
+func (c *Config) connect(s *Setting) {
+	for _, name := range []string{"address", "scheduler.address", "resource-tracker.address", "admin.address"} {
+		if key := "yarn.resourcemanager." + name; s.Key == key || strings.HasPrefix(s.Key, key+".") {
+			s.Raw, s.Sources = s.Value, []string{"programmatically"}
+		}
+	}
+}
+
+//go:embed facts/default-files.tsv
+var defaultFiles string
+
+// unreadDefault is a value in one of Hadoop's default files.
+type unreadDefault struct{ file, value string }
+
+// unread are the settings of Hadoop's default files that aren't YARN's, by key.
+var unread = sync.OnceValue(func() map[string]unreadDefault {
+	out, file := map[string]unreadDefault{}, ""
+	escapes := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\\`, `\`)
+	for name, value := range facts(defaultFiles) {
+		if at, ok := strings.CutPrefix(name, ":"); ok {
+			file = at
+			continue
+		}
+		out[name] = unreadDefault{file, escapes.Replace(value)}
+	}
+	return out
+})

@@ -253,7 +253,7 @@ func TestSecretsAreHidden(t *testing.T) {
 	if err := c.Validate().WriteText(&out); err != nil {
 		t.Fatal(err)
 	}
-	if s := out.String(); strings.Contains(s, "hush") || !strings.Contains(s, redacted) {
+	if s := out.String(); strings.Contains(s, "hush") || !strings.Contains(s, redacted) || !strings.Contains(s, "<value>"+redactedXML+"<") {
 		t.Errorf("got %s", s)
 	}
 }

@@ -65,10 +65,6 @@ func buildVersion() string { return conf.HadoopVersion + " from heddle " + conf.
 
 func (s *server) info(*yarnrest.Call) (yarnrest.Reply, error) {
 	cluster := s.View.Cluster()
-	zk := "Could not find leader elector. Verify both HA and automatic failover are enabled."
-	if s.Backend.HA() {
-		zk = "There is no ZooKeeper: the ResourceManagers elect a leader among themselves"
-	}
 	// clients see where a configuration keeps state; Heddle replicates its own
 	store := "org.apache.hadoop.yarn.server.resourcemanager.recovery.NullRMStateStore"
 	if s.Conf.Bool("yarn.resourcemanager.recovery.enabled") {
@@ -78,8 +74,20 @@ func (s *server) info(*yarnrest.Call) (yarnrest.Reply, error) {
 		ID: cluster.Timestamp, StartedOn: cluster.Timestamp, State: "STARTED", HAState: s.haState(), StateStore: store,
 		Version: conf.HadoopVersion, BuildVersion: buildVersion(), BuiltOn: conf.Built,
 		HadoopVersion: conf.HadoopVersion, HadoopBuildVersion: buildVersion(), HadoopBuiltOn: conf.Built,
-		ZooKeeperConnection: zk,
+		ZooKeeperConnection: s.connection(),
 	}), nil
+}
+
+// connection is what YARN says of its connection to ZooKeeper (Hadoop: ActiveStandbyElector's ConnectionState).
+// Monitoring checks it, so it says whether this member is in touch with a group that has a leader.
+func (s *server) connection() string {
+	switch {
+	case !s.Backend.HA():
+		return "Could not find leader elector. Verify both HA and automatic failover are enabled."
+	case s.Backend.LeaderID() == "":
+		return "DISCONNECTED"
+	}
+	return "CONNECTED"
 }
 
 type clusterUserInfo struct {

@@ -464,8 +464,12 @@ func (c *cluster) asStandby(id, leads string, leadership *leader.Leader) (wrong 
 			fail("%s: %d %.300s", path, a.status, a.body)
 		}
 	}
-	if v := at(c.ask(id, "GET", "/ws/v1/cluster/info", "").json(c.t), "clusterInfo", "haState"); v != "STANDBY" {
+	info := c.ask(id, "GET", "/ws/v1/cluster/info", "").json(c.t)
+	if v := at(info, "clusterInfo", "haState"); v != "STANDBY" {
 		fail("it says that it is %v", v)
+	}
+	if v := at(info, "clusterInfo", "haZooKeeperConnectionState"); v != "CONNECTED" {
+		fail("checks for CONNECTED alarm: %v", v)
 	}
 	if a := c.ask(id, "GET", "/isActive", ""); a.status != 405 {
 		fail("%d", a.status)
