@@ -30,6 +30,8 @@ func coreKeys() []Key {
 			"fs.azure.account.key.*,fs.azure.oauth2.*,fs.adl.oauth2.*,fs.gs.encryption.*,fs.gs.proxy.*,fs.gs.auth.*,"+
 			"credential$,oauth.*secret,oauth.*password,oauth.*token,hadoop.security.sensitive-config-keys", "patterns of keys whose values aren't shown"),
 
+		boolean("hadoop.prometheus.endpoint.enabled", "false", "serve /prom, which has the daemons' metrics under Hadoop's names for Prometheus"),
+
 		text("hadoop.http.staticuser.user", "dr.who", "user of web requests that name none"),
 		list("hadoop.http.filter.initializers", "org.apache.hadoop.http.lib.StaticUserWebFilter", "filters of web requests; Heddle has Hadoop's own, and refuses others"),
 		text("hadoop.http.authentication.type", "simple", "how web users prove who they are"),

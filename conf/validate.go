@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"heddle/conf/sinks"
 )
 
 // Check loads and validates a configuration folder, and doesn't stop at the first error. "" checks the defaults.
@@ -74,6 +76,7 @@ func (c *Config) ValidateFor(roles Role) Report {
 	v.probes()
 	v.auxServices()
 	v.folder()
+	v.sinks()
 	v.judgeFor(roles)
 	for i := range v.problems {
 		v.problems[i].Value = v.secret.redact(v.problems[i].Key, v.problems[i].Value)
@@ -163,6 +166,23 @@ func (v *validation) fallback(k Key) {
 func (v *validation) unknown(s Severity, key, message string) {
 	v.problem(s, key, message, "")
 	v.problems[len(v.problems)-1].Suggestion = keys().nearest(key)
+}
+
+// sinks warns of sinks of metrics that get nothing.
+func (v *validation) sinks() {
+	told := map[string]bool{}
+	for _, daemon := range []string{"resourcemanager", "nodemanager"} {
+		_, problems, err := sinks.Of(v.c.dir, daemon)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("no sink gets metrics: %v", err))
+		}
+		for _, p := range problems {
+			if !told[p] {
+				v.problems = append(v.problems, Problem{Severity: Warning, Source: Source{File: v.c.dir}, Message: p})
+			}
+			told[p] = true
+		}
+	}
 }
 
 // folder warns about a folder without any configuration.

@@ -51,28 +51,29 @@ type NodeManager struct {
 	identity identity
 	rm       atomic.Int64 // the ResourceManager's identifier
 
-	state      *store.Store
-	disks      *disks.Disks
-	source     localizer.Source
-	logs       Logs
-	keepLogs   *appLogs // nil: somebody else's
-	deleter    *deletion.Service
-	keys       *service.Keys
-	groups     cgroup.Driver
-	lent       cgroup.Parent // of executors of short tasks; nil: nothing holds them together
-	unbounded  string        // why it doesn't; "": it does, or there are none
-	localizer  *localizer.Localizer
-	aux        *auxServices
-	containers *container.Manager
-	monitor    *monitor.Monitor
-	warmer     *warming.Warmer // nil: nothing is read ahead of maps
-	sampler    *machine.Sampler
-	health     *health.Checker
-	service    *service.Service
-	web        *webServer
-	updater    atomic.Pointer[heartbeat.Updater]
-	shortTasks *shorttasks.Node // nil: none are taken
-	metrics    *prometheus.Registry
+	state       *store.Store
+	disks       *disks.Disks
+	source      localizer.Source
+	logs        Logs
+	keepLogs    *appLogs // nil: somebody else's
+	deleter     *deletion.Service
+	keys        *service.Keys
+	groups      cgroup.Driver
+	lent        cgroup.Parent // of executors of short tasks; nil: nothing holds them together
+	unbounded   string        // why it doesn't; "": it does, or there are none
+	localizer   *localizer.Localizer
+	aux         *auxServices
+	containers  *container.Manager
+	monitor     *monitor.Monitor
+	warmer      *warming.Warmer // nil: nothing is read ahead of maps
+	sampler     *machine.Sampler
+	health      *health.Checker
+	service     *service.Service
+	web         *webServer
+	sendMetrics func(context.Context) // until the context ends
+	updater     atomic.Pointer[heartbeat.Updater]
+	shortTasks  *shorttasks.Node // nil: none are taken
+	metrics     *prometheus.Registry
 
 	listener, webListener net.Listener
 	server                *ipc.Server
@@ -492,6 +493,8 @@ func (n *NodeManager) Run(ctx context.Context) error {
 	if n.keepLogs != nil {
 		running.Go(func() { n.keepLogs.keeper.Run(background) })
 	}
+
+	running.Go(func() { n.sendMetrics(background) })
 
 	fail := make(chan error, 2)
 	running.Go(func() {

@@ -35,14 +35,14 @@ func (n *NodeManager) openWeb() error {
 	o := rest.Options{
 		Node: n.identity.node(), WebPort: n.identity.WebPort, Started: n.started, Types: n.s.types, GPUs: n.s.gpus,
 		VirtualRatio: n.s.monitor.VirtualRatio, VirtualCheck: n.s.monitor.VirtualCheck, PhysicalCheck: n.s.monitor.PhysicalCheck,
-		SuspendTimeout: n.s.suspend, LogDir: logDir,
+		SuspendTimeout: n.s.suspend, LogDir: logDir, Prometheus: c.Bool("hadoop.prometheus.endpoint.enabled"),
 		LogServer: c.Text("yarn.log.server.url"), LogServerREST: c.Text("yarn.log.server.web-service.url"),
 		Aggregated: c.Bool("yarn.log-aggregation-enable"),
 		Access: rest.Access{
 			Enabled: c.Bool("yarn.acl.enable"), Operator: ownName(), Admins: acl.Parse(c.Text("yarn.admin.acl")), Groups: account.System.Groups,
 		},
 		Memory: c.Int("heddle.port.memory-mb") << 20,
-		Filter: filter, Guard: guard, Configuration: c, Containers: n.containers,
+		Filter: filter, Guard: guard, Configuration: c, ConfDir: c.Dir(), Containers: n.containers,
 		Logs:  logs.Local{Dirs: n.disks.Logs, UID: uids(n.s.container.Owner)},
 		Disks: n.disks, Health: n.health.Status, Use: n.sampler.Last, Registry: n.metrics, Log: n.log,
 		Calls: &daemon.Calls{Name: "ContainerManagementProtocolService", Port: int(n.identity.node().Port), Activity: n.server.Activity, Methods: n.server.Methods},
@@ -55,6 +55,7 @@ func (n *NodeManager) openWeb() error {
 	}
 	handler := rest.New(o)
 	n.web = &webServer{port.New(handler, port.MaxHeader, nil)}
+	n.sendMetrics = handler.Metrics.Run
 	return nil
 }
 

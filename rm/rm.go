@@ -42,7 +42,8 @@ type Options struct {
 	Conf *conf.Config // must be validated
 	ID   string       // own id among several; by default found in the configuration
 	Log  *logrus.Entry
-	// Web makes the handler of the web port; rest.Of is the production one.
+	// Web makes the handler of the web port; rest.Of is the production one. If the handler has a method
+	// Run(context.Context), Run calls it.
 	Web func(*ResourceManager) (http.Handler, error)
 	// Record names the file to which the scheduler's events are written while this member leads; "" is none.
 	Record string
@@ -96,8 +97,9 @@ type ResourceManager struct {
 	}
 	// web serves the web port, proxyWeb the proxy's own port if it has one.
 	web, proxyWeb *port.Server
-	record        *eventlog.Writer // nil: the scheduler's events are not recorded
-	source        *eventlog.Source // of the queues, for the record
+	beside        func(context.Context) // what the web port's handler does besides, until the context ends; may be nil
+	record        *eventlog.Writer      // nil: the scheduler's events are not recorded
+	source        *eventlog.Source      // of the queues, for the record
 }
 
 // New opens the ports and the state of a ResourceManager. Call Run to serve, or Close to give up; one of them must be called.
@@ -231,6 +233,9 @@ func (r *ResourceManager) Run(ctx context.Context) error {
 				}
 			})
 		}
+	}
+	if r.beside != nil {
+		running.Go(func() { r.beside(ctx) })
 	}
 	running.Go(func() {
 		if err := r.followTerms(ctx); err != nil {

@@ -1,6 +1,7 @@
 package rm
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	stdlog "log"
@@ -21,6 +22,9 @@ func (r *ResourceManager) openWeb(o Options, p *prepared) error {
 	h, err := o.Web(r)
 	if err != nil {
 		return err
+	}
+	if b, ok := h.(interface{ Run(context.Context) }); ok {
+		r.beside = b.Run
 	}
 	complaints := func(key string) *stdlog.Logger { return stdlog.New(debugLog{r.log.WithField("port", key)}, "", 0) }
 	if r.ProxyApart() {

@@ -20,6 +20,7 @@ import (
 	"heddle/yarn/rest"
 	"heddle/yarn/rest/auth"
 	"heddle/yarn/rest/daemon"
+	"heddle/yarn/rest/metrics2"
 )
 
 // Options configure a Server. All must be set unless they say otherwise.
@@ -33,6 +34,7 @@ type Options struct {
 	VirtualRatio                float64
 	VirtualCheck, PhysicalCheck bool
 	SuspendTimeout              time.Duration // limit for suspending or resuming a container
+	Prometheus                  bool          // serve /prom: hadoop.prometheus.endpoint.enabled
 	LogDir                      string        // folder that /logs shows: yarn.log.dir
 	LogServer, LogServerREST    string        // yarn.log.server.url and …web-service.url; "": none
 	Aggregated                  bool          // the log server has the logs of ended applications
@@ -40,6 +42,7 @@ type Options struct {
 	Filter                      *auth.Filter
 	Guard                       func(http.Handler) http.Handler // refuses requests of foreign pages; nil: allows all
 	Configuration               daemon.Configuration
+	ConfDir                     string // the configuration folder; "": none
 	Containers                  *container.Manager
 	ShortTasks                  func() string // what they have of the node, for people; nil: it takes none
 	Logs                        logs.Local
@@ -59,6 +62,8 @@ type Options struct {
 // It has many methods because each path of the API is one.
 type Server struct {
 	Options
+	// Metrics sends the figures of /jmx to the sinks of hadoop-metrics2.properties.
+	Metrics *metrics2.Sender
 	traffic daemon.Traffic
 	java    *daemon.Java
 	handler http.Handler
@@ -70,6 +75,7 @@ type Server struct {
 // New returns a server.
 func New(o Options) *Server {
 	s := &Server{Options: o, java: daemon.NewJava(o.Started)}
+	s.Metrics = metrics2.NewSender(o.ConfDir, "nodemanager", s.beans, s.Log)
 	s.Registry.MustRegister(s.collectors()...)
 	s.api = s.newAPI()
 	api, pages, mux := s.guardLogs(s.api), s.guardLogs(s.pages()), &s.mux
@@ -81,6 +87,9 @@ func New(o Options) *Server {
 	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, s.mayAdminister))
 	daemon.Common(mux)
 	mux.Handle("/logs/", s.daemonLogs())
+	if s.Prometheus {
+		mux.Handle("/prom", metrics2.Prometheus(s.beans))
+	}
 	mux.Handle("/metrics", promhttp.HandlerFor(s.Registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/", s.root)
 	guard := s.Guard

@@ -389,7 +389,7 @@ func (t *capacityTree) amLimit(q *queue.Queue) records.Resource {
 	if !q.Leaf() {
 		return records.Resource{}
 	}
-	return t.Queues.Tree().TimesUp(t.uses[q.Path].Share.Max, float64(q.MaxAMShare), t.MinAllocation)
+	return quantity.Calculator{Dominant: t.Queues.Tree().Dominant}.TimesUp(t.uses[q.Path].Share.Max, float64(q.MaxAMShare), t.MinAllocation)
 }
 
 func (t *capacityTree) users(u *view.QueueUse, queueLimit records.Resource) (out queueUsers) {

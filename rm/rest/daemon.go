@@ -12,6 +12,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 	"heddle/yarn/rest/auth"
 	"heddle/yarn/rest/daemon"
+	"heddle/yarn/rest/metrics2"
 )
 
 // pages returns the handler of the web port, with everything that it serves.
@@ -22,6 +23,9 @@ func (s *server) pages(api *yarnrest.API, mux *daemon.Mux) http.Handler {
 	mux.Handle("/logLevel", daemon.LogLevel(s.Log.Logger, s.mayChangeLog))
 	metrics := promhttp.HandlerFor(s.collectors(), promhttp.HandlerOpts{})
 	mux.Handle("/metrics", metrics)
+	if s.Conf.Bool("hadoop.prometheus.endpoint.enabled") {
+		mux.Handle("/prom", metrics2.Prometheus(s.beans))
+	}
 	mux.Handle("/isActive", daemon.Get(s.isActive))
 	daemon.Common(mux)
 	mux.Handle("/logs/", s.logs())

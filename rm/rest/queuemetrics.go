@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"heddle/rm/queue"
+	"heddle/rm/queue/quantity"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	"heddle/yarn/rest/daemon"
@@ -81,9 +82,10 @@ func (m queueMetrics) queue(q *queue.Queue) []daemon.Attr {
 // capacity are what YARN's CSQueueMetrics add. Guarantee and maximum are in steps of the smallest container.
 func (m queueMetrics) capacity(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr) {
 	add := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
+	calculator := quantity.Calculator{Dominant: m.tree.Dominant}
 	masters := (&capacityTree{m.server, m.all.Total, m.uses}).amLimit(q)
-	guaranteed := m.tree.TimesDown(m.all.Total, float64(u.Share.AbsoluteCapacity), m.MinAllocation)
-	most := m.tree.TimesDown(m.all.Total, float64(u.Share.AbsoluteMaximum), m.MinAllocation)
+	guaranteed := calculator.TimesDown(m.all.Total, float64(u.Share.AbsoluteCapacity), m.MinAllocation)
+	most := calculator.TimesDown(m.all.Total, float64(u.Share.AbsoluteMaximum), m.MinAllocation)
 	used := float32(m.shareOf(u.Used, m.all.Total))
 	held := u.Masters
 	if !q.Leaf() {
@@ -136,9 +138,18 @@ func (m queueMetrics) available(q *queue.Queue, u *view.QueueUse) records.Resour
 	case q.Parent == nil:
 		return m.all.Available
 	case m.tree.Kind == queue.Capacity:
-		return m.tree.Left(u.Share.Min, u.Used, m.all.Total)
+		return left(m.tree, u.Share.Min, u.Used, m.all.Total)
 	}
 	return records.Resource{}
+}
+
+// left is what a queue that holds some of its guarantee has left of it: nothing if it holds at least as much as the resource
+// calculator measures (Hadoop: CSQueueUtils.getMaxAvailableResourceToQueuePartition).
+func left(t *queue.Tree, guarantee, used, cluster records.Resource) records.Resource {
+	if t.Share(guarantee, cluster) <= t.Share(used, cluster) {
+		return records.Resource{}
+	}
+	return guarantee.Sub(used).Max(records.Resource{})
 }
 
 // runningFor are the durations, in minutes, by which YARN counts running applications.

@@ -25,6 +25,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 	"heddle/yarn/rest/auth"
 	"heddle/yarn/rest/daemon"
+	"heddle/yarn/rest/metrics2"
 )
 
 // Backend is the ResourceManager that the web port shows.
@@ -132,7 +133,13 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.handler, nil
+	return webPort{s.handler, metrics2.NewSender(cfg.Conf.Dir(), "resourcemanager", s.beans, cfg.Log)}, nil
+}
+
+// webPort is the handler of a web port. Its method Run sends the metrics that the port shows to other programs.
+type webPort struct {
+	http.Handler
+	*metrics2.Sender
 }
 
 func newServer(cfg Config) (*server, error) {

@@ -37,7 +37,13 @@ type cluster struct {
 // start runs n ResourceManagers on loopback. more are settings, key=value.
 func start(t testing.TB, n int, more ...string) *cluster {
 	t.Helper()
-	c, err := conf.Load(conf.Options{Overrides: more})
+	return startIn(t, n, "", more...)
+}
+
+// startIn is start with a configuration folder.
+func startIn(t testing.TB, n int, dir string, more ...string) *cluster {
+	t.Helper()
+	c, err := conf.Load(conf.Options{Dir: dir, Overrides: more})
 	if err != nil {
 		t.Fatal(err)
 	}

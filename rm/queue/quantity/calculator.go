@@ -1,4 +1,4 @@
-package queue
+package quantity
 
 import (
 	"math"
@@ -6,11 +6,16 @@ import (
 	"heddle/yarn/records"
 )
 
-// TimesUp multiplies an amount with a factor and rounds it up to steps, as the tree's resource calculator does
+// Calculator multiplies amounts as YARN's resource calculators do.
+type Calculator struct {
+	Dominant bool // all resources are measured (DominantResourceCalculator), not memory alone
+}
+
+// TimesUp multiplies an amount with a factor and rounds it up to steps, as YARN's resource calculators do
 // (Hadoop: multiplyAndNormalizeUp). Steps of 0 don't round. Where memory alone is measured, any memory comes with one
 // vcore and nothing else.
-func (t *Tree) TimesUp(r records.Resource, factor float64, step records.Resource) (out records.Resource) {
-	if !t.Dominant {
+func (c Calculator) TimesUp(r records.Resource, factor float64, step records.Resource) (out records.Resource) {
+	if !c.Dominant {
 		return memoryAlone(up(records.Whole(float64(r[records.Memory])*factor+0.5), step[records.Memory]))
 	}
 	for i, n := range r {
@@ -21,23 +26,14 @@ func (t *Tree) TimesUp(r records.Resource, factor float64, step records.Resource
 }
 
 // TimesDown is TimesUp, rounded down (Hadoop: multiplyAndNormalizeDown).
-func (t *Tree) TimesDown(r records.Resource, factor float64, step records.Resource) (out records.Resource) {
-	if !t.Dominant {
+func (c Calculator) TimesDown(r records.Resource, factor float64, step records.Resource) (out records.Resource) {
+	if !c.Dominant {
 		return memoryAlone(down(records.Whole(float64(r[records.Memory])*factor), step[records.Memory]))
 	}
 	for i, n := range r {
 		out[i] = down(records.Whole(float64(n)*factor), step[i])
 	}
 	return out
-}
-
-// Left is what a queue that holds some of its guarantee has left of it: nothing if it holds at least as much as the
-// resource calculator measures (Hadoop: CSQueueUtils.getMaxAvailableResourceToQueuePartition).
-func (t *Tree) Left(guarantee, used, cluster records.Resource) records.Resource {
-	if t.Share(guarantee, cluster) <= t.Share(used, cluster) {
-		return records.Resource{}
-	}
-	return guarantee.Sub(used).Max(records.Resource{})
 }
 
 func memoryAlone(mb int64) (out records.Resource) {
