@@ -22,9 +22,13 @@ type Speeds struct {
 	nodes      map[string]int // by host
 }
 
-// New returns Speeds for which settings go before what was learned.
+// New returns Speeds for which settings go before what was learned, also for the levels of eSplash.
 func New(configured []conf.NodeSpeed, learned *speed.Speeds) *Speeds {
-	return &Speeds{configured: configured, learned: learned, nodes: map[string]int{}}
+	s := &Speeds{configured: configured, learned: learned, nodes: map[string]int{}}
+	if len(configured) > 0 {
+		learned.Fix(s.setting)
+	}
+	return s
 }
 
 // setting is the configured speed of a host; 0 if there is none.

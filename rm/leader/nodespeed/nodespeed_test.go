@@ -2,6 +2,7 @@ package nodespeed
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -60,5 +61,38 @@ func TestSettingsGoBeforeWhatIsLearned(t *testing.T) {
 	s.Left(to, "a")
 	if got := to.take(); !slices.Equal(got, []string{"a 0 0.00", "a 1 0.00", "gpu-1 0 0.00", "gpu-1 1 0.00"}) {
 		t.Errorf("after nodes have left: %q", got)
+	}
+}
+
+// Section 5.2 of the text on eSplash: levels are "pre-configured by the administrator, or dynamically determined". Nothing but a simulation could configure them.
+func TestLevelsFollowConfiguredSpeeds(t *testing.T) {
+	learned := speed.New(time.Now)
+	s, to := New([]conf.NodeSpeed{{Pattern: "new-*", Speed: 4}, {Pattern: "old-*", Speed: 1}}, learned), &notes{}
+	for _, h := range []string{"new-1", "new-2", "old-1", "old-2", "other"} {
+		s.Joined(to, h)
+	}
+	if !learned.Due() {
+		t.Fatal("no levels are due, though speeds are configured")
+	}
+	learned.Sort()
+	levels := func() map[string]int32 {
+		of := map[string]int32{}
+		list, _ := learned.Since(0)
+		for _, l := range list {
+			of[l.Host] = l.Level
+		}
+		return of
+	}
+	want := map[string]int32{"new-1": 2, "new-2": 2, "old-1": 1, "old-2": 1}
+	if got := levels(); !maps.Equal(got, want) {
+		t.Errorf("before anything ran: %v", got)
+	}
+	// A new node that was slow in a job is no slow kind of node for that.
+	learned.Take(records.ApplicationID{ID: 1}, "u", []speed.Report{
+		{Host: "new-1", Type: speed.Map, Tasks: 9, Mean: 100}, {Host: "new-2", Type: speed.Map, Tasks: 9, Mean: 10}, {Host: "old-1", Type: speed.Map, Tasks: 9, Mean: 40},
+	})
+	learned.Sort()
+	if got := levels(); !maps.Equal(got, want) {
+		t.Errorf("after a node was slow: %v", got)
 	}
 }

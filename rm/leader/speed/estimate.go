@@ -27,6 +27,7 @@ type sorter struct {
 
 type slowness struct {
 	came  int64          // version of the host
+	fixed float64        // its speed by the configuration; 0: there is none
 	slow  [types]float64 // ln of how many times as long tasks take; 0 if nobody knows
 	known [types]bool
 }
@@ -63,7 +64,7 @@ func (s *sorter) begin(of *Speeds, now time.Time) (version int64, ids []records.
 	}
 	for i := range s.hosts {
 		if came := of.hosts[i].came; s.hosts[i].came != came {
-			s.hosts[i] = slowness{came: came}
+			s.hosts[i] = slowness{came: came, fixed: of.hosts[i].fixed}
 		}
 	}
 	return of.version, ids

@@ -46,8 +46,9 @@ func (s *sorter) levels() []int32 {
 		h := &s.hosts[i]
 		var key nodelevel.Vector
 		for t := range key {
-			if key[t] = math.Inf(1); h.known[t] { // NaN isn't equal to itself
-				key[t] = math.Round(h.slow[t] / grain)
+			key[t] = math.Inf(1) // NaN isn't equal to itself
+			if slow, known := h.of(t); known {
+				key[t] = math.Round(slow / grain)
 			}
 		}
 		p, ok := places[key]
@@ -56,7 +57,8 @@ func (s *sorter) levels() []int32 {
 			places[key] = p
 			v := key
 			for t := range v {
-				if v[t] = math.Exp(v[t] * grain); !h.known[t] {
+				v[t] = math.Exp(v[t] * grain)
+				if _, known := h.of(t); !known {
 					v[t] = math.NaN()
 				}
 			}
@@ -70,4 +72,12 @@ func (s *sorter) levels() []int32 {
 		levels[i] = int32(found[of[i]])
 	}
 	return levels
+}
+
+// of is how slow a host is for a type of tasks, as the configuration says, else as was measured. A speed that is configured is for both types.
+func (h *slowness) of(t int) (slow float64, known bool) {
+	if h.fixed > 0 {
+		return -math.Log(h.fixed), true
+	}
+	return h.slow[t], h.known[t]
 }

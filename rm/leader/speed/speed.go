@@ -71,6 +71,7 @@ const (
 type Speeds struct {
 	now   func() time.Time
 	began time.Time
+	fixed func(host string) float64 // its speed by the configuration; 0: there is none
 
 	mu      sync.Mutex
 	index   map[string]int // by host, of those that are there
@@ -89,8 +90,9 @@ type host struct {
 	name    string
 	nodes   int // of this host, on different ports
 	level   int32
-	came    int64 // version
-	changed int64 // version
+	fixed   float64 // by the configuration; 0: its level is by what was measured
+	came    int64   // version
+	changed int64   // version
 	factor  [types]float64
 	refined int64 // version of factor
 }
@@ -114,6 +116,9 @@ func New(now func() time.Time) *Speeds {
 	return &Speeds{now: now, began: now(), index: map[string]int{}, apps: map[records.ApplicationID]*app{}}
 }
 
+// Fix has the levels of hosts follow the speeds that a function returns for them, compared with others, where it isn't 0. It is called before nodes join.
+func (s *Speeds) Fix(fixed func(host string) float64) { s.fixed = fixed }
+
 // Joined says that a node has come.
 func (s *Speeds) Joined(name string) {
 	s.mu.Lock()
@@ -128,6 +133,10 @@ func (s *Speeds) Joined(name string) {
 		s.index[name] = i
 		s.version++
 		s.hosts[i] = host{name: name, came: s.version, changed: s.version} // who knows an earlier machine of this name hears that it is another one
+		if s.fixed != nil {
+			s.hosts[i].fixed = s.fixed(name)
+			s.dirty = s.dirty || s.hosts[i].fixed > 0
+		}
 	}
 	s.hosts[i].nodes++
 }
