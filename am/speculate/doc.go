@@ -17,6 +17,9 @@
 // A node that has finished nothing has no level yet. It may be a slow one that works as it always does: it straggles only if
 // its tasks hardly move. Tasks that have run for less than an epoch are never copied, as their estimates mean nothing.
 //
+// The text compares a node with its level. Where fewer than two nodes of the level are well and have such tasks, that would be the node itself: then it is
+// compared with the nearest level, at the pace that it had beside that in this job, and with each attempt's own earlier pace.
+//
 // A reduce that fetches while maps still run waits for them. Its pace says nothing of its node, and a copy would wait as well:
 // such a reduce is neither part of a straggler value nor copied.
 //

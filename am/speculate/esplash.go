@@ -22,6 +22,7 @@ const (
 	fading    = 0.98             // by which earlier executions weigh less with each that follows
 	leastDev  = 0.05             // a deviation is at least that part of the mean
 	forever   = 1e6              // seconds that a task without progress takes
+	sluggish  = 2.0              // times as slow as before is an attempt whose pace isn't remembered
 )
 
 // ESplash is the Speculator of the paper. Its zero value is ready.
@@ -37,6 +38,7 @@ type ESplash struct {
 	begun   bool
 	sums    []float64
 	running []int
+	present [][stages]bool // by node: it is well, and runs tasks of a stage
 }
 
 // performance is what is known of a node.
@@ -44,6 +46,13 @@ type performance struct {
 	done      [stages]moments
 	value     float64 // SV
 	straggles bool
+	pace      [stages]pace
+}
+
+// pace is how a node's tasks get on beside those of another level, as long as the node is well.
+type pace struct {
+	to    int     // the level; 0: nothing is known
+	times float64 // as fast as tasks there
 }
 
 // moments are weighted sums of execution times in seconds.
@@ -60,7 +69,11 @@ type statistics struct {
 	mean, dev float64 // NaN if nothing has finished
 	rate      float64 // 0 if nothing runs
 	rated     float64
+	nodes     int // that are well, and have such tasks
 }
+
+// isReference reports whether a node can be compared with those of a cell. One that is alone there would be compared with itself.
+func (c *statistics) isReference() bool { return c.nodes >= 2 && c.rate > 0 }
 
 // track is the attempt at a task that was seen last.
 type track struct {
@@ -72,6 +85,7 @@ type track struct {
 	rate     float64 // progress per second in the latest epoch
 	share    float64 // of a whole task's work
 	rated    bool
+	own      float64 // its rate in earlier epochs, of those in which it got on well; 0: there was none
 }
 
 // sane makes a progress a number from 0 to 1.
@@ -210,6 +224,9 @@ func (e *ESplash) measure(r *stage.Round) {
 		x := &r.Running[i]
 		t := e.track(x.ID)
 		now := track{number: x.ID.Number, seen: true, at: r.Now, paused: x.Paused, progress: sane(x.Progress), share: share(x)}
+		if t.seen && t.number == x.ID.Number && t.share == now.share {
+			now.own = t.own
+		}
 		if worked := r.Now - t.at - (x.Paused - t.paused); t.seen && t.number == x.ID.Number && t.share == now.share && worked > 0 && !x.Waits {
 			now.rated = true
 			now.rate = max(0, now.progress-t.progress) / worked.Seconds()
@@ -239,6 +256,7 @@ func (e *ESplash) judge(r *stage.Round) {
 	e.sums, e.running = slices.Grow(e.sums[:0], len(e.nodes))[:len(e.nodes)], slices.Grow(e.running[:0], len(e.nodes))[:len(e.nodes)]
 	clear(e.sums)
 	clear(e.running)
+	e.attend(r)
 	for i := range r.Running {
 		x := &r.Running[i]
 		t := e.track(x.ID)
@@ -247,6 +265,7 @@ func (e *ESplash) judge(r *stage.Round) {
 		}
 		e.sums[x.Node] += e.deficit(r.Now, x, t)
 		e.running[x.Node]++
+		e.remember(x, t)
 	}
 	for i := range e.nodes {
 		n := &e.nodes[i]
@@ -258,9 +277,98 @@ func (e *ESplash) judge(r *stage.Round) {
 	}
 }
 
+// attend counts, for each level and stage, the nodes that are well and have tasks of which the pace is known.
+func (e *ESplash) attend(r *stage.Round) {
+	for l := range e.table {
+		for s := range e.table[l] {
+			e.table[l][s].nodes = 0
+		}
+	}
+	e.present = slices.Grow(e.present[:0], len(e.nodes))[:len(e.nodes)]
+	clear(e.present)
+	for i := range r.Running {
+		x := &r.Running[i]
+		if l := e.levels[x.Node]; l > 0 && l < len(e.table) && !e.straggles(x.Node) && e.rated(x.ID) && !e.present[x.Node][x.ID.Stage] {
+			e.present[x.Node][x.ID.Stage] = true
+			e.table[l][x.ID.Stage].nodes++
+		}
+	}
+}
+
+// beside is the nearest level to another one that nodes can be compared with, a higher one first; 0: there is none.
+func (e *ESplash) beside(level int, s stage.Stage) int {
+	for d := 1; d < len(e.table); d++ {
+		for _, l := range []int{level + d, level - d} {
+			if l > 0 && l < len(e.table) && e.table[l][s].isReference() {
+				return l
+			}
+		}
+	}
+	return 0
+}
+
+// remember notes how an attempt gets on, beside what the nearest level does and by itself. What it does while it is slow isn't what it is
+// compared with later.
+func (e *ESplash) remember(x *stage.Running, t *track) {
+	if !(t.rate > 0) {
+		return
+	}
+	if t.own == 0 {
+		t.own = t.rate
+	} else if sluggish*t.rate > t.own {
+		t.own += weight * (t.rate - t.own)
+	}
+	to := e.beside(e.levels[x.Node], x.ID.Stage)
+	if to == 0 {
+		return
+	}
+	times := t.rate * share(x) / e.table[to][x.ID.Stage].rate
+	switch p := &e.nodes[x.Node].pace[x.ID.Stage]; {
+	case p.to != to:
+		*p = pace{to, times}
+	case sluggish*times > p.times:
+		p.times += weight * (times - p.times)
+	}
+}
+
+// alone is the deficit of an attempt on a node of a level that it can't be compared with: it is a level of few nodes, or its others are not well. Perhaps the node
+// was ill when levels were found, and is a slow kind of node for that reason. So the attempt is compared with the nearest level, at the node's own
+// pace beside that, and with its own earlier pace, unless that level has become as slow. It is 0 if neither is known.
+func (e *ESplash) alone(now time.Duration, x *stage.Running, t *track) (sum float64) {
+	slower := func(reference, rate float64) float64 {
+		if !(rate > 0) {
+			return bound
+		}
+		return min(reference/rate, bound)
+	}
+	most := bound
+	if p := e.nodes[x.Node].pace[x.ID.Stage]; p.to > 0 && p.to < len(e.table) && e.table[p.to][x.ID.Stage].isReference() {
+		c := &e.table[p.to][x.ID.Stage]
+		most = slower(p.times*c.rate, t.rate*share(x))
+		sum = max(0, most-1)
+		mean, dev := c.mean/p.times, c.dev/p.times
+		if est := estimate(x.Elapsed(now), sane(x.Progress)) / share(x); est > mean { // not if the mean is NaN
+			sum += min((est-mean)/dev, bound)
+		}
+	}
+	if t.own > 0 {
+		sum += max(0, min(most, slower(t.own, t.rate))-1)
+	}
+	return min(sum, 2*bound-1)
+}
+
 // deficit is what a task adds to its node's straggler value: by how many deviations it takes longer than the mean, and how
 // many times more slowly it gets on than others.
 func (e *ESplash) deficit(now time.Duration, x *stage.Running, t *track) float64 {
+	level := e.levels[x.Node]
+	if level > 0 && !e.table[level][x.ID.Stage].isReference() {
+		return max(e.alone(now, x, t), e.ofLevel(now, x, t))
+	}
+	return e.ofLevel(now, x, t)
+}
+
+// ofLevel is the deficit of an attempt beside those of its level, or of all nodes if it has none.
+func (e *ESplash) ofLevel(now time.Duration, x *stage.Running, t *track) float64 {
 	level := e.levels[x.Node]
 	ratio := 1.
 	rate := e.table[level][x.ID.Stage].rate

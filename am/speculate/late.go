@@ -11,6 +11,7 @@ const (
 	retryAfter  = 15 * time.Second // retry-after-speculate
 	leastCopies = 10               // minimum-allowed-tasks
 	ofRunning   = 0.1              // speculative-cap-running-tasks
+	leastDone   = 0.05             // MINIMUM_COMPLETE_PROPORTION_TO_SPECULATE of its StartEndTimesBase: of a stage's tasks, before any is copied
 )
 
 // Late is what Hadoop's speculator does: a task is copied if it is expected to end later than a copy that begins now and takes
@@ -33,6 +34,14 @@ func (l *Late) Round(r *stage.Round) []stage.Copy {
 	if r.Now < l.next {
 		return nil
 	}
+	var total [stages]float64 // tasks of a stage, as far as they are known
+	for s := range total {
+		total[s] = l.done[s].n + float64(r.Waiting[s])
+	}
+	for i := range r.Running {
+		x := &r.Running[i]
+		total[x.ID.Stage] += 1 / float64(max(1, x.Attempts))
+	}
 	copies := 0
 	var best stage.Copy
 	for i := range r.Running {
@@ -45,7 +54,7 @@ func (l *Late) Round(r *stage.Round) []stage.Copy {
 			continue // a copy would wait as well
 		}
 		d := l.done[x.ID.Stage]
-		if d.n == 0 {
+		if d.n == 0 || d.n < leastDone*total[x.ID.Stage] {
 			continue
 		}
 		// EstEnd − EstRepEnd
