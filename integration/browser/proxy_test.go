@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/sirupsen/logrus"
@@ -32,10 +33,33 @@ fetch("/ws/v1/secret", {credentials: "include"}).then(function (r) { return r.te
 try { document.cookie = "stolen=1"; document.getElementById("attack").textContent += " cookie:" + document.cookie } catch (e) {}
 </script></body></html>`
 
+// behindProxy serves the pages of an application as a ResourceManager does.
+func behindProxy(t *testing.T, tracking string) *httptest.Server {
+	t.Helper()
+	log := logrus.New()
+	log.SetOutput(io.Discard)
+	p := proxy.New(proxy.Config{
+		Lookup: func(records.ApplicationID) (proxy.App, bool) {
+			return proxy.App{User: "alice", Tracking: tracking, Hosts: []string{"127.0.0.1"}}, true
+		},
+		User: func(*http.Request) string { return "" }, MayView: func(string, records.ApplicationID) bool { return true },
+		Pages: "http://127.0.0.1/cluster", Log: logrus.NewEntry(log),
+	})
+	t.Cleanup(p.Close)
+	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasPrefix(r.URL.Path, proxy.Base+"/") {
+			_, _ = io.WriteString(w, "the cluster's own")
+			return
+		}
+		p.ServeHTTP(w, r)
+	}))
+	t.Cleanup(cluster.Close)
+	return cluster
+}
+
 // Pages of applications work behind the proxy, and get at nothing else that is on its host.
 func TestPagesOfApplicationsAreConfined(t *testing.T) {
-	id := records.ApplicationID{ClusterTimestamp: 7, ID: 1}
-	own := proxy.Base + "/" + id.String()
+	own := proxy.Base + "/application_7_0001"
 	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
@@ -54,26 +78,37 @@ func TestPagesOfApplicationsAreConfined(t *testing.T) {
 		}
 	}))
 	defer app.Close()
-	log := logrus.New()
-	log.SetOutput(io.Discard)
-	p := proxy.New(proxy.Config{
-		Lookup: func(records.ApplicationID) (proxy.App, bool) {
-			return proxy.App{User: "alice", Tracking: app.URL, Hosts: []string{"127.0.0.1"}}, true
-		},
-		User: func(*http.Request) string { return "" }, MayView: func(string, records.ApplicationID) bool { return true },
-		Pages: "http://127.0.0.1/cluster", Log: logrus.NewEntry(log),
-	})
-	defer p.Close()
-	cluster := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasPrefix(r.URL.Path, proxy.Base+"/") {
-			_, _ = io.WriteString(w, "the cluster's own")
-			return
-		}
-		p.ServeHTTP(w, r)
-	}))
-	defer cluster.Close()
+	cluster := behindProxy(t, app.URL)
 	got := Shows(t, cluster.URL+own+"/", "storage: 1null script", "api: executors", "fetched: executors", "module: loaded")
 	if strings.Contains(got, ">attack: got") || strings.Contains(got, "cookie:stolen") {
 		t.Errorf("the page got at the cluster's own pages:\n%s", got)
 	}
+}
+
+// Spark's pages kill a job by a link, which is a GET. Its own link works behind the proxy, and that of a page of another site doesn't.
+func TestOnlyAnApplicationsOwnPageMakesItAct(t *testing.T) {
+	own := proxy.Base + "/application_7_0001"
+	var kills atomic.Int32
+	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		switch r.URL.Path {
+		case "/jobs/":
+			_, _ = fmt.Fprintf(w, `<!DOCTYPE html><a id="kill" href="%s/jobs/job/kill/?id=0">(kill)</a><script>addEventListener("load", function () { document.getElementById("kill").click() })</script>`, own)
+		case "/jobs/job/kill/":
+			kills.Add(1)
+			_, _ = io.WriteString(w, "<p>killed by "+r.URL.RawQuery+"</p>")
+		}
+	}))
+	defer app.Close()
+	cluster := behindProxy(t, app.URL)
+	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><a id="kill" href="%s%s/jobs/job/kill/?id=0">(see)</a><script>addEventListener("load", function () { document.getElementById("kill").click() })</script>`, cluster.URL, own)
+	}))
+	defer evil.Close()
+	Shows(t, strings.Replace(evil.URL, "127.0.0.1", "localhost", 1), "This request makes the application act")
+	if n := kills.Load(); n != 0 {
+		t.Errorf("another site's page killed %d jobs", n)
+	}
+	Shows(t, cluster.URL+own+"/jobs/", "killed by id=0<")
 }

@@ -213,6 +213,10 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.Applica
 		moved(w, p.Pages+"/app/"+id.String())
 		return
 	}
+	if own := Base + "/" + id.String(); acts(below) && !p.mayAct(r, own) {
+		unasked(w, r, own)
+		return
+	}
 	user := p.User(r)
 	if made, ok := p.passOf(r, Base+"/"+id.String()); ok && !p.OwnOrigin && r.Method != http.MethodPut {
 		user = made
@@ -270,7 +274,7 @@ func target(tracking, below, query string) (*url.URL, error) {
 	}
 	var keep []string
 	for part := range strings.SplitSeq(query, "&") {
-		if name, _, _ := strings.Cut(part, "="); part != "" && name != approval && !isSecret(part) {
+		if name, _, _ := strings.Cut(part, "="); part != "" && name != approval && name != actPass && !isSecret(part) {
 			keep = append(keep, part)
 		}
 	}
@@ -345,7 +349,8 @@ func (p *Proxy) handBack(w http.ResponseWriter, r *http.Request, resp *http.Resp
 		p.sharing(h, r, own)
 		if r.Method == http.MethodGet && isPage(resp.Header) {
 			h.Del("Content-Length")
-			from = withShim(from, p.passFor(own, user, time.Now().Add(passLife)), own)
+			until := time.Now().Add(passLife)
+			from = withShim(from, p.passFor(own, user, until), p.passFor(actsFor(own), user, until), own)
 		}
 	}
 	w.WriteHeader(resp.StatusCode)

@@ -6,8 +6,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,8 +23,8 @@ const sandbox = "sandbox allow-scripts allow-forms allow-popups allow-popups-to-
 
 // shim goes into each page. It replaces the storage that a browser denies to a page without an origin. Without storage
 // jQuery's DataTables fail, which MapReduce's and Spark's pages use. It also adds the pass to requests for the
-// application, which says from which page they come.
-const shim = `<script>(function(pass,base){["localStorage","sessionStorage"].forEach(function(n){try{window[n].length}catch(e){var m=new Map();` +
+// application, which says from which page they come, and actPass to links that act when they are followed.
+const shim = `<script>(function(pass,base,act){["localStorage","sessionStorage"].forEach(function(n){try{window[n].length}catch(e){var m=new Map();` +
 	`var s={getItem:function(k){k=String(k);return m.has(k)?m.get(k):null},setItem:function(k,v){m.set(String(k),String(v))},` +
 	`removeItem:function(k){m.delete(String(k))},clear:function(){m.clear()},key:function(i){var k=Array.from(m.keys())[i];return k===undefined?null:k},` +
 	`get length(){return m.size}};Object.defineProperty(window,n,{value:s,configurable:true})}});` +
@@ -30,7 +32,9 @@ const shim = `<script>(function(pass,base){["localStorage","sessionStorage"].for
 	`base=location.protocol+"//"+location.host+base+"/";function own(u){try{return new URL(u,document.baseURI).href.indexOf(base)===0}catch(e){return false}}` +
 	`var open=XMLHttpRequest.prototype.open;XMLHttpRequest.prototype.open=function(m,u){var r=open.apply(this,arguments);if(own(u))this.setRequestHeader("` + passHeader + `",pass);return r};` +
 	`var f=window.fetch;window.fetch=function(i,n){if(!own(i instanceof Request?i.url:i))return f.apply(this,arguments);var r=new Request(i,n);r.headers.set("` + passHeader + `",pass);return f.call(window,r)}` +
-	`})("PASS","BASE")</script>`
+	`;var acts=/(^|\/)(ACTIONS)(;[^\/]*)?(\/|$)/i;document.addEventListener("click",function(e){var a=e.target instanceof Element&&e.target.closest("a[href]");` +
+	`if(!a||!own(a.href))return;var u=new URL(a.href,document.baseURI);if(acts.test(u.pathname)){u.searchParams.set("` + actPass + `",act);a.href=u.href}},true);` +
+	`})("PASS","BASE","ACT")</script>`
 
 // passHeader carries the pass: proof that a request comes from a page of the application, and for which user the page
 // was made. Nobody else can read the pass off the page. So cookies, which other pages' requests carry too, aren't
@@ -50,7 +54,11 @@ func (p *Proxy) passFor(own, user string, until time.Time) string {
 
 // passOf returns the user of the page that sends a request. ok is false without a valid pass.
 func (p *Proxy) passOf(r *http.Request, own string) (user string, ok bool) {
-	given := r.Header.Get(passHeader)
+	return p.checkPass(r.Header.Get(passHeader), own)
+}
+
+// checkPass returns the user of a pass.
+func (p *Proxy) checkPass(given, own string) (user string, ok bool) {
 	parts := strings.Split(given, ".")
 	if len(parts) != 3 {
 		return "", false
@@ -106,7 +114,7 @@ func isPage(h http.Header) bool {
 }
 
 // withShim inserts the shim into a page, after its document type.
-func withShim(page io.Reader, pass, own string) io.Reader {
+func withShim(page io.Reader, pass, act, own string) io.Reader {
 	first := make([]byte, 1024)
 	n, err := 0, error(nil)
 	for n < len("<!doctype html>") && err == nil {
@@ -124,7 +132,7 @@ func withShim(page io.Reader, pass, own string) io.Reader {
 	if err != nil {
 		rest = failing{err} // io.EOF, if the page is this short
 	}
-	script := strings.NewReplacer(`"PASS"`, `"`+pass+`"`, `"BASE"`, `"`+own+`"`).Replace(shim)
+	script := strings.NewReplacer(`"PASS"`, `"`+pass+`"`, `"ACT"`, `"`+act+`"`, `"BASE"`, `"`+own+`"`, "ACTIONS", strings.Join(slices.Sorted(maps.Keys(actions)), "|")).Replace(shim)
 	return io.MultiReader(bytes.NewReader(first[:at]), strings.NewReader(script), bytes.NewReader(first[at:]), rest)
 }
 

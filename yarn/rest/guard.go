@@ -83,6 +83,9 @@ func UnaskedChange(w http.ResponseWriter, r *http.Request) {
 		"Use a program such as curl, or add the header X-Requested-By")
 }
 
+// OfThisServer reports whether an address is on this server, as its clients address it.
+func OfThisServer(u *url.URL, r *http.Request) bool { return own(u, r) }
+
 // own reports whether an address is on this server, as its clients address it. The header of a proxy in front counts: a page
 // can't have it sent.
 func own(u *url.URL, r *http.Request) bool {
