@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"heddle/internal/await"
+	"heddle/internal/hostile"
 	"heddle/nm/proc"
 	"heddle/nm/runas"
 	"heddle/yarn/account"
@@ -90,19 +91,7 @@ func attack(t *testing.T, programs, kind string) {
 		cmd := exec.Command(programs+"/endless", "64")
 		cmd.Env = []string{"CONTAINER_ID=" + claim.String()}
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credentialOf(t, mallory)}
-		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-		if line := make([]byte, 6); true {
-			if n, err := out.Read(line); string(line[:n]) != "ready\n" {
-				t.Fatalf("endless says %q, %v", line[:n], err)
-			}
-		}
+		hostile.Start(t, cmd)
 	}
 	p.begins(mallory, thief, programs+"/thief $PPID > "+shared+"/taken 2>&1; sleep 1000")
 	await.Until(t, "the theft", func() bool { return strings.Contains(text(shared+"/taken"), "taken\n") })

@@ -1,7 +1,6 @@
 package claims
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -20,29 +19,9 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
 
-// startEndless starts a process whose environment and command line have 8 GB.
-func startEndless(t *testing.T) (pid int) {
-	t.Helper()
-	program := hostile.Build(t, t.TempDir(), "endless")
-	cmd := exec.Command(program, "8")
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
-	return cmd.Process.Pid
-}
-
 // A process may claim any number of gigabytes of environment and command line. They were read whole.
 func TestAProcessThatSaysGigabytesOfItself(t *testing.T) {
-	pid := startEndless(t)
+	pid := hostile.Endless(t)
 	if fi, err := os.Open(fmt.Sprintf("/proc/%d/environ", pid)); err != nil {
 		t.Fatal(err)
 	} else if n, err := io.CopyN(io.Discard, fi, 64<<20); n < 64<<20 { // the trick works here

@@ -3,6 +3,7 @@
 package hostile
 
 import (
+	"bufio"
 	"embed"
 	"os"
 	"os/exec"
@@ -36,4 +37,28 @@ func Build(t testing.TB, dir, name string) string {
 		t.Fatal(err)
 	}
 	return program
+}
+
+// Start starts a program that Build has made, waits until it says that it is ready, and ends it with the test.
+func Start(t testing.TB, cmd *exec.Cmd) (pid int) {
+	t.Helper()
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+		t.Fatalf("%s says %q, %v", cmd, line, err)
+	}
+	return cmd.Process.Pid
+}
+
+// Endless starts a process whose environment and command line have 8 GB. Its environment begins with MARK=first.
+func Endless(t testing.TB) (pid int) {
+	t.Helper()
+	return Start(t, exec.Command(Build(t, t.TempDir(), "endless"), "8"))
 }

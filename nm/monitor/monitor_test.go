@@ -1,11 +1,9 @@
 package monitor
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"regexp"
 	"runtime"
 	"slices"
@@ -209,21 +207,10 @@ func TestWatchMemory(t *testing.T) {
 
 // The command lines of a container that was killed were read whole, however long its processes had made them.
 func TestACommandLineOfGigabytesIsShownInPart(t *testing.T) {
-	cmd := exec.Command(hostile.Build(t, t.TempDir(), "endless"), "8")
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
+	pid := hostile.Endless(t)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	p := proc.Process{ID: proc.ID{PID: cmd.Process.Pid}}
+	p := proc.Process{ID: proc.ID{PID: pid}}
 	text := complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, []proc.Process{p}, 0)
 	if !strings.Contains(text, "(endless) 0 0 0 0 MARK=first") || len(text) > 2*mostLine {
 		t.Errorf("%d bytes: %.500s", len(text), text)
