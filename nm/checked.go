@@ -65,6 +65,9 @@ func checkFolders(s *settings) error {
 			return fmt.Errorf("yarn.nodemanager.%s names no folder", name)
 		}
 		for _, dir := range dirs {
+			if s.disks.FormerOf(dir, name == "local-dirs") != nil {
+				continue // the NodeManager takes it over when it starts
+			}
 			found = append(found, trust.Check(dir))
 			for _, name := range s.disks.Inside {
 				found = append(found, trust.Check(filepath.Join(dir, name)))

@@ -145,6 +145,7 @@ func readSettings(c *conf.Config) (settings, error) {
 	}
 	s.disksInterval = c.Duration("yarn.nodemanager.disk-health-checker.interval-ms")
 	s.scripts = healthScripts(c)
+	s.disks.Former = formerNode(c)
 	if s.disks.LogMode, err = logMode(c); err != nil {
 		return s, err
 	}

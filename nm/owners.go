@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"strconv"
 
 	"heddle/conf"
@@ -28,6 +29,22 @@ func checkRoot(c *conf.Config, uid int) (note string, err error) {
 		"start the NodeManager as the user that YARN's ran as, such as yarn (User= in the unit of systemd), or set %s to %s, and "+
 		"yarn.nodemanager.linux-container-executor.nonsecure-mode.limit-users to false, to run containers as their users; %s = true admits containers of root's",
 		class, c.Text(class), class, linuxExecutor, asRoot)}
+}
+
+// formerNode returns which accounts may have run a NodeManager on this machine before: those as whom no container may run, such as yarn. It returns nil
+// unless containers run as their users.
+func formerNode(c *conf.Config) func(uid int) bool {
+	if c.Text("yarn.nodemanager.container-executor.class") != linuxExecutor {
+		return nil
+	}
+	rules, _, err := runas.Read(c)
+	if err != nil {
+		return nil // ownerOf reports it
+	}
+	return func(uid int) bool {
+		u, err := user.LookupId(strconv.Itoa(uid))
+		return err == nil && uid != 0 && rules.Check(u.Username, uid) != nil
+	}
 }
 
 // groups finds groups of the machine.

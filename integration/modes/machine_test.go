@@ -29,8 +29,9 @@ func TestUsersOfOneGroupOnAMachineOfItsOwn(t *testing.T) {
 	}
 	l := start(t, program(t), dir, set)
 	home, apps := filepath.Join(l.Dir(), "nodemanager1"), map[string]string{}
+	local := resources(t, dir)
 	for _, name := range users {
-		apps[name] = submit(t, l, name, resources(t, dir)).String()
+		apps[name] = submit(t, l, name, local).String()
 	}
 	await.Slowly(t, "the containers' files", func() bool {
 		found, err := filepath.Glob(filepath.Join(home, "local/usercache/*/appcache/*/container_*/ready"))

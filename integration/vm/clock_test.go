@@ -17,7 +17,7 @@ cluster=http://localhost:8088/ws/v1/cluster
 field() { curl -sf $cluster/apps/$1 | sed -n 's/.*"'$2'":"\{0,1\}\([^",}]*\).*/\1/p'; }
 now() { date +%s; }
 submit() {
-	id=$(curl -sf -X POST $cluster/apps/new-application | sed -n 's/.*"application-id":"\([^"]*\)".*/\1/p')
+	id=$(curl -sf -X POST "$cluster/apps/new-application?user.name=alice" | sed -n 's/.*"application-id":"\([^"]*\)".*/\1/p')
 	curl -sf -X POST -H 'Content-Type: application/json' "$cluster/apps?user.name=alice" -d '{"application-id":"'$id'","application-name":"mortal",
 		"am-container-spec":{"commands":{"command":"sleep 10000"}},"resource":{"memory":256,"vCores":1},
 		"application-timeouts":{"timeout":[{"type":"LIFETIME","value":'$1'}]}}'

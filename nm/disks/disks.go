@@ -38,6 +38,9 @@ type Config struct {
 	LogMode os.FileMode
 	// Inside are the names of folders in each local folder that are the NodeManager's, too.
 	Inside []string
+	// Former reports whether a user is an account for daemons, which runs no containers here: a NodeManager of root's takes over the folders of a NodeManager
+	// that ran as this user. nil: nobody is.
+	Former func(uid int) bool
 
 	Patience time.Duration // how long a disk may take to answer; 0: 10 s
 }
@@ -74,7 +77,7 @@ type folder struct {
 
 func (f *folder) good() bool { return f.full == "" && f.bad == "" }
 
-// New makes the folders and checks them. It fails if no folder of one kind can be used, or if other users of the machine
+// New makes the folders and checks them. It takes over those of Config.Former. It fails if no folder of one kind can be used, or if other users of the machine
 // can replace one. If space is nil, it asks
 // the file system.
 func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Disks, error) {
@@ -87,6 +90,9 @@ func New(cfg Config, log *logrus.Entry, space func(string) (Space, error)) (*Dis
 	d := &Disks{
 		cfg: cfg, log: log, space: space, look: usable,
 		Local: newFolders("local-dirs", cfg.Local), Logs: newFolders("log-dirs", cfg.Logs),
+	}
+	if err := d.takeOver(); err != nil {
+		return nil, fmt.Errorf("take over the folders of another account's NodeManager: %w", err)
 	}
 	d.Check()
 	if err := d.checkTrust(); err != nil {
