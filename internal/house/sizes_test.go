@@ -20,7 +20,7 @@ var largePackages = map[string]int{
 	"rm/leader":                   3300,
 	"rm/service":                  3150,
 	"rm/scheduler/core":           3403,
-	"rm/raft":                     4400,
+	"rm/raft":                     4450,
 	"yarn/ipc":                    4000,
 	"conf":                        4150,
 	"nm/cgroup":                   3150,
