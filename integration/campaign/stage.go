@@ -58,15 +58,17 @@ func siteOf(group string) map[string]string {
 		"yarn.resourcemanager.max-completed-applications": "1000000",
 		"yarn.scheduler.capacity.maximum-applications":    "1000000",
 		// Unmanaged applications count as ApplicationMasters, so jobs have a queue without any.
-		"yarn.scheduler.capacity.maximum-am-resource-percent":     "1",
-		"yarn.scheduler.capacity.root.queues":                     "default,jobs",
-		"yarn.scheduler.capacity.root.default.capacity":           "50",
-		"yarn.scheduler.capacity.root.jobs.capacity":              "50",
-		"yarn.scheduler.capacity.root.jobs.user-limit-factor":     "2",
-		"yarn.resourcemanager.am.max-attempts":                    "100",
-		"yarn.nm.liveness-monitor.expiry-interval-ms":             "5000",
-		"yarn.am.liveness-monitor.expiry-interval-ms":             "60000",
-		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": "200",
+		"yarn.scheduler.capacity.maximum-am-resource-percent": "1",
+		"yarn.scheduler.capacity.root.queues":                 "default,jobs",
+		"yarn.scheduler.capacity.root.default.capacity":       "50",
+		"yarn.scheduler.capacity.root.jobs.capacity":          "50",
+		"yarn.scheduler.capacity.root.jobs.user-limit-factor": "2",
+		// Power cuts leave jobs without clients. Their ApplicationMasters may not fill the node, or no task would ever run.
+		"yarn.scheduler.capacity.root.jobs.maximum-am-resource-percent": "0.5",
+		"yarn.resourcemanager.am.max-attempts":                          "100",
+		"yarn.nm.liveness-monitor.expiry-interval-ms":                   "5000",
+		"yarn.am.liveness-monitor.expiry-interval-ms":                   "60000",
+		"yarn.resourcemanager.nodemanagers.heartbeat-interval-ms":       "200",
 	}
 }
 
