@@ -46,13 +46,17 @@ func (cs *containers) containerReport(n *nodeSoft, r *NodeContainer, first bool)
 	}
 }
 
-// containerEnded takes the end of a live container into account; with an ApplicationMaster's goes its attempt.
+// containerEnded takes the end of a live container into account; with an ApplicationMaster's goes its attempt, and the attempt takes its
+// other containers along. So one of several that end together may have ended already; it is passed over.
 func (cs *containers) containerEnded(c *ledger.Container, exit int32, diagnostics string) {
 	cs.containerEndedAt(c, exit, diagnostics, nil)
 }
 
 // containerEndedAt is containerEnded with what the node knows of the container's life.
 func (cs *containers) containerEndedAt(c *ledger.Container, exit int32, diagnostics string, times *ledgerpb.ContainerTimes) {
+	if !c.Live() {
+		return
+	}
 	app := cs.work.Apps[c.ID.Attempt.App]
 	attempt := app.Current()
 	cs.completeAt(app, c, exit, diagnostics, times)

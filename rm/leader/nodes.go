@@ -149,10 +149,10 @@ func (cs *containers) endAllOn(node *ledger.Node, why string) {
 	all := slices.Collect(cs.work.On(node))
 	slices.SortFunc(all, func(a, b *ledger.Container) int { return a.ID.Compare(b.ID) })
 	for _, c := range all {
-		if c.Live() { // an ApplicationMaster's end takes others with it
+		if c.Live() { // otherwise the end of its application cleans up
 			cs.cleanUp(c)
-			cs.containerEnded(c, records.ExitAborted, why)
 		}
+		cs.containerEnded(c, records.ExitAborted, why)
 	}
 }
 

@@ -34,6 +34,34 @@ func TestNodeThatComesBackWithoutItsContainers(t *testing.T) {
 	})
 }
 
+func TestANodeThatLostAMastersContainerWithOthersOfItsApplication(t *testing.T) {
+	for _, finished := range []bool{true, false} {
+		t.Run(fmt.Sprintf("finished %v", finished), func(t *testing.T) {
+			run(t, func(w *world) {
+				n := &peer{w: w, node: w.node(1)}
+				am := w.am(nil)
+				r := am.allocate(AllocateCall{Asks: ask(2)})
+				amc := w.app(am.attempt.App).Current().AMContainer
+				n.heartbeat(runs(amc), runs(r.Grants[0].ID), runs(r.Grants[1].ID))
+				if finished {
+					if err := w.Finish(am.attempt, pb.FinalApplicationStatus_APP_SUCCEEDED, "", ""); err != nil {
+						t.Fatal(err)
+					}
+				}
+				w.node(1) // with none of them
+				if a := w.app(am.attempt.App); a.State.Ended() != finished {
+					t.Errorf("the application is %v", a.State)
+				}
+				for _, g := range r.Grants {
+					if c := w.app(am.attempt.App).Containers.Get(g.ID); c != nil && c.Live() {
+						t.Errorf("%v is live on a node that doesn't have it", g.ID)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestSilence(t *testing.T) {
 	run(t, func(w *world) {
 		n1 := &peer{w: w, node: w.node(1)}
