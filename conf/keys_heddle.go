@@ -22,7 +22,7 @@ func heddleKeys() []Key {
 		integer("heddle.probes.vcores", "1", "vcores of each node that are lent to short tasks").min(1).max(1 << 20),
 		integer("heddle.probes.most-memory-mb", "0", "most memory of a node that is lent while short tasks wait, in MB; 0: never more than heddle.probes.memory-mb").min(0).max(1 << 30),
 		integer("heddle.probes.most-vcores", "0", "most vcores of a node that are lent while short tasks wait; 0: never more than heddle.probes.vcores").min(0).max(1 << 20),
-		millis("heddle.probes.longest-wait-ms", "10000", "mean wait of short tasks at which the most is lent").min(1),
+		millis("heddle.probes.longest-wait-ms", "10000", "mean wait of short tasks, from their submission, at which the most is lent").min(1),
 		millis("heddle.probes.window-ms", "60000", "how often the ResourceManager decides how much is lent").min(1000),
 		enum("heddle.probes.sizing", "linear", "how the lent amount grows with the mean wait, as a part of the longest: linear, by its square (a slow start), or by its square root (a fast start)", "linear", "square", "root"),
 		boolean("heddle.probes.steal", "true", "whether a node that has room and no waiting short task gets tasks that wait for other nodes"),

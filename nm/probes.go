@@ -105,7 +105,9 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 		m.SetWaitedMs(news.Waited.Milliseconds())
 		m.SetQuotes(news.Quotes)
 		m.SetBrokenQuotes(news.Broken)
-		m.SetWaiting(int32(n.shortTasks.Waiting()))
+		waiting, ages := n.shortTasks.Waits()
+		m.SetWaiting(int32(waiting))
+		m.SetWaitingMs(ages.Milliseconds())
 		return m
 	}
 	return p, nil
@@ -118,7 +120,7 @@ func (n *NodeManager) countProbes() (err error) {
 			func() float64 { return value(n.shortTasks.Counts()) })))
 	}
 	add("short_tasks_started_total", "Short tasks that have started.", func(c shorttasks.Counts) float64 { return float64(c.Started) })
-	add("short_task_wait_seconds_total", "How long these have waited since their probes came.", func(c shorttasks.Counts) float64 { return c.Waited.Seconds() })
+	add("short_task_wait_seconds_total", "How long these have waited since they were submitted.", func(c shorttasks.Counts) float64 { return c.Waited.Seconds() })
 	add("probe_quotes_total", "Quotes of when a probe has its turn, of which it is known whether they came true.", func(c shorttasks.Counts) float64 { return float64(c.Quotes) })
 	add("probe_quotes_broken_total", "Quotes whose 95th percentile was too early.", func(c shorttasks.Counts) float64 { return float64(c.Broken) })
 	add("staged_promises_total", "Quotes that an input would be in memory, of which it is known whether it was.", func(c shorttasks.Counts) float64 { return float64(c.Promises) })

@@ -439,6 +439,7 @@ func (n *node) answer(m *wire.Ask, j *Job, got sched.Answer) {
 	p.attempts = append(p.attempts, a)
 	t := p.task.Task
 	t.ID, t.Left, t.Clone, t.Stages = m.ID, uint64(got.Left), got.Kind == sched.Clone, j.stages(m.Staged)
+	t.WaitedUS = uint64(got.Waited.Microseconds())
 	n.say(&t)
 	if got.Left == 0 {
 		j.withdraw()

@@ -80,6 +80,8 @@ type Job struct {
 	tasks []*place // by number; nil: it is over
 	open  int      // tasks that aren't over
 	begun bool
+	took  estimate
+	told  time.Duration             // what nodes were told last of how long its tasks take
 	again time.Time                 // when it is probed again if nobody has its probes
 	wait  time.Duration             // from then to the next time
 	reads map[string][]int32        // which tasks read a file, of those that name one
@@ -127,7 +129,7 @@ func New(o Options) *Scheduler {
 	o.Ratio, o.Losses, o.Nodes = cmp.Or(o.Ratio, 2), cmp.Or(o.Losses, 4), cmp.Or(o.Nodes, 1000)
 	s := &Scheduler{
 		o: o, log: o.Log, began: time.Now(), of: map[string]*node{}, jobs: map[sched.ID]*Job{}, places: map[*pool.Task]*place{},
-		took: estimate{mean: float64(o.Estimate)}, changed: make(chan struct{}, 1),
+		took: begin(o.Estimate), changed: make(chan struct{}, 1),
 	}
 	cfg := sched.Config{Ratio: o.Ratio, Sticky: !o.Early, CloneBelow: o.CloneBelow, Decline: o.Decline}
 	if o.Early {
@@ -250,6 +252,8 @@ func (j *Job) Submit(tasks ...*pool.Task) {
 	if !j.begun {
 		j.id, _ = s.sched.Submit(s.now(), sched.Job{Alone: s.o.CloneBelow <= 0})
 		j.begun = true
+		s.took.tell()
+		j.took = s.took
 		s.jobs[j.id] = j
 	}
 	for _, t := range tasks {
@@ -262,7 +266,7 @@ func (j *Job) Submit(tasks ...*pool.Task) {
 		s.lastTask = time.Now()
 	}
 	j.open += len(tasks)
-	s.probe(j, s.sched.Grow(j.id, len(tasks), nil))
+	s.probe(j, s.sched.Grow(s.now(), j.id, len(tasks), nil))
 	s.mu.Unlock()
 	s.change()
 }
@@ -276,6 +280,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 		return
 	}
 	left, _ := s.sched.Left(j.id)
+	waited, takes := s.sched.Waited(s.now(), j.id), j.took.tell()
 	var first []*node
 	for _, at := range to {
 		n := s.nodes[at]
@@ -284,6 +289,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 		}
 		n.batch++
 	}
+	j.told = takes
 	for _, n := range first {
 		n.probed[j.id], n.room = true, 0
 		n.unanswered[j.id] += n.batch
@@ -291,7 +297,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 			count := min(n.batch, mostAtOnce)
 			n.batch -= count
 			n.say(&wire.Probe{
-				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(s.took.tell().Microseconds()),
+				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(takes.Microseconds()), WaitedUS: uint64(waited.Microseconds()),
 				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)), Inputs: j.inputs(n, count), Early: s.o.Early,
 			})
 		}
@@ -355,6 +361,7 @@ const (
 
 // nurse sends new probes for jobs whose probes were all rejected or lost, and to nodes that have said that they have room.
 func (s *Scheduler) nurse() {
+	var looked time.Time
 	for pause.For(s.ctx, nurseTime) == nil {
 		s.mu.Lock()
 		for _, n := range s.nodes {
@@ -363,6 +370,10 @@ func (s *Scheduler) nurse() {
 			}
 		}
 		s.grant(s.sched.Settle(s.now()))
+		if now := time.Now(); now.Sub(looked) >= ageTime {
+			looked = now
+			s.age(now)
+		}
 		if len(s.up) > 0 {
 			var hungry []*Job
 			now := time.Now()
@@ -397,7 +408,11 @@ func (s *Scheduler) ended(a *attempt, m *wire.Ended) {
 		return
 	}
 	if m.Why == wire.Ran {
-		s.took.learn(time.Since(a.at))
+		took := time.Since(a.at)
+		s.took.learn(took)
+		p.job.took.learn(took)
+		p.job.took.tell()
+		p.job.inform()
 	}
 	s.sched.Finished(p.job.id, p.number, n.at)
 	for _, other := range p.attempts { // a clone, or that of which this is one

@@ -60,7 +60,7 @@ func TestBothConstraints(t *testing.T) {
 func TestFreeTasksAfterConstrainedOnes(t *testing.T) {
 	s := seeded(1, Config{Ratio: 1}, 9)
 	id, _ := s.Submit(0, Job{Tasks: 1, Where: [][]Node{{1}}})
-	if to := s.Grow(id, 2, nil); len(to) != 2 {
+	if to := s.Grow(0, id, 2, nil); len(to) != 2 {
 		t.Errorf("probes at %v", to)
 	}
 	for want := int32(1); want < 3; want++ {

@@ -73,7 +73,7 @@ func TestLostNodeOfConstrainedTasks(t *testing.T) {
 // Each use of an attempt that isn't known is without effect.
 func TestUnknownAttempts(t *testing.T) {
 	s := with(sched.Config{Ratio: 2}, 5)
-	if s.Grow(5, 1, nil) != nil || s.Reprobe(5) != nil || s.Probed(5) != nil || s.Failed(5, 0, 0) != nil || s.Waits(5, 0) {
+	if s.Grow(0, 5, 1, nil) != nil || s.Reprobe(5) != nil || s.Probed(5) != nil || s.Failed(5, 0, 0) != nil || s.Waits(5, 0) {
 		t.Error("a job that isn't known has probes")
 	}
 	id, _ := s.Submit(0, sched.Job{Tasks: 1})
@@ -114,10 +114,10 @@ func TestJobsGrow(t *testing.T) {
 	if len(probes) != 7 {
 		t.Errorf("%d probes", len(probes))
 	}
-	if more := s.Grow(id, 2, nil); len(more) != 4 {
+	if more := s.Grow(0, id, 2, nil); len(more) != 4 {
 		t.Errorf("%d probes for two more tasks", len(more))
 	}
-	if more := s.Grow(id, 2, [][]sched.Node{{3}}); len(more) != 4 || more[0] != 3 || more[1] != 3 {
+	if more := s.Grow(0, id, 2, [][]sched.Node{{3}}); len(more) != 4 || more[0] != 3 || more[1] != 3 {
 		t.Errorf("tasks that come later probe %v", more)
 	}
 	var tasks []int32
@@ -129,7 +129,7 @@ func TestJobsGrow(t *testing.T) {
 	if slices.Sort(tasks); !slices.Equal(tasks, []int32{0, 1, 2, 3, 4}) {
 		t.Errorf("tasks %v", tasks)
 	}
-	if s.Grow(id, 0, nil) != nil {
+	if s.Grow(0, id, 0, nil) != nil {
 		t.Error("no task has probes")
 	}
 }

@@ -36,6 +36,7 @@ const (
 
 type task struct {
 	state state
+	again bool // an attempt of it was launched before
 	first Node // where its first attempt that still runs is, −1: nowhere
 	clone Node // where its clone is, −1: it has none
 }
@@ -59,8 +60,8 @@ type job struct {
 	out        int32 // probes that nodes accepted since a task waits and haven't asked with; with Config.Sticky, that haven't got a no-op
 	quotes     int32
 	declined   int32   // probes
-	quoted     float64 // ns: mean of the quotes
-	submitted  time.Duration
+	quoted     float64 // ns: moving mean of the quotes
+	waits      waits
 	bids       []bid
 	tasks      []task
 	retry      []int32 // tasks to be repeated

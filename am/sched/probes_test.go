@@ -54,7 +54,7 @@ func TestRoundsEndWithTheirBatch(t *testing.T) {
 	id, to := s.Submit(0, sched.Job{Tasks: 3})
 	second, _ := answer(t, s, id, to, false, sched.Bitmap{})
 	answer(t, s, id, second, true, sched.Bitmap{})
-	if next, last := answer(t, s, id, s.Grow(id, 2, nil), false, sched.Bitmap{}); len(next) != 2 || last {
+	if next, last := answer(t, s, id, s.Grow(0, id, 2, nil), false, sched.Bitmap{}); len(next) != 2 || last {
 		t.Errorf("rejected probes go to %v, for the last time: %t", next, last)
 	}
 }

@@ -12,13 +12,13 @@ type Quote struct {
 // Config.Decline, and the job has probes elsewhere, all of the job's probes there are declined: the caller has the node drop them, and sends probes to the
 // nodes that Quoted returns. A node with an input in memory keeps them for up to twice as long: elsewhere the tasks would wait for a disk. A job declines at most as many as it sends for its tasks, so that a busy cluster isn't probed without end.
 //
-// A job of which nodes expect waits of Config.CloneBelow or more in the mean gets no clones.
+// A job of which nodes lately expect waits of Config.CloneBelow or more in the mean gets no clones.
 func (s *Scheduler) Quoted(id ID, node Node, q Quote) (next []Node, declined bool) {
 	j := s.find(id)
 	if j == nil {
 		return nil, false
 	}
-	j.quotes++
+	j.quotes = min(j.quotes+1, meanOf)
 	j.quoted += (float64(q.P50) - j.quoted) / float64(j.quotes)
 	bound := s.cfg.Decline
 	if q.Memory {

@@ -106,7 +106,7 @@ func TestRoundsBeginAnew(t *testing.T) {
 		t.Fatalf("all accept: %v, %t", next, last)
 	}
 	free := sched.Bitmap{Words: []uint64{^uint64(0b10000)}} // of the time 0, the first that the job hears of
-	second, last := answer(t, s, id, s.Grow(id, 1, nil), false, free)
+	second, last := answer(t, s, id, s.Grow(0, id, 1, nil), false, free)
 	if len(second) != 2 || last || second[0] != 4 || second[1] != 4 {
 		t.Fatalf("the tasks that were added: %v, %t", second, last)
 	}

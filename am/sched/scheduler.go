@@ -14,7 +14,8 @@ type Config struct {
 	Repeat bool    // one job may probe a node twice, as in the simulators of Hawk and Eagle
 	Sticky bool    // nodes keep the probe of a task, and ask again with it
 	Rounds int     // rounds after which what was rejected goes to the short partition (Eagle: 2); 0: nodes don't reject for long work
-	// CloneBelow is the mean time from a job's submission to the start of its tasks below which late probes get clones; 0: never.
+	// CloneBelow is the mean time from the submission of tasks to their start below which late probes get clones; 0: never. Eirene's text has no such bound: there the
+	// longest time (math.MaxInt64) stands for it. Ours keeps clones out of a cluster that has no room for them.
 	CloneBelow time.Duration
 	// Decline is the quoted wait (Quoted) above which probes go elsewhere, if they can; 0: never.
 	Decline time.Duration
@@ -32,7 +33,7 @@ type Scheduler struct {
 	known Bitmap // from the ResourceManager
 	jobs  []job
 	free  []int32
-	wait  float64 // ns: moving mean of waiting times
+	wait  float64 // ns: moving mean of waiting times, from a task's submission to its first start
 	draws []Node
 	clear []Node
 	out   []Probe
@@ -62,7 +63,7 @@ func (s *Scheduler) Learn(b Bitmap) {
 	}
 }
 
-// MeanWait returns the moving mean of the time from a job's submission to the start of its tasks.
+// MeanWait returns the moving mean of the time from a task's submission to its start.
 func (s *Scheduler) MeanWait() time.Duration { return time.Duration(s.wait) }
 
 func (s *Scheduler) find(id ID) *job {
@@ -84,7 +85,7 @@ func (s *Scheduler) Submit(now time.Duration, given Job) (ID, []Node) {
 	}
 	j := &s.jobs[i]
 	*j = job{
-		generation: j.generation + 1, live: true, alone: given.Alone, submitted: now,
+		generation: j.generation + 1, live: true, alone: given.Alone, waits: waits{batches: j.waits.batches[:0]},
 		nodes: given.Nodes, tasks: j.tasks[:0], retry: j.retry[:0], probed: j.probed[:0], newest: Bitmap{At: never},
 	}
 	if given.Nodes != nil {
@@ -95,30 +96,30 @@ func (s *Scheduler) Submit(now time.Duration, given Job) (ID, []Node) {
 	}
 	id := ID(j.generation)<<32 | ID(i)
 	if given.Placed {
-		j.enter(given.Tasks)
+		j.enter(now, given.Tasks)
 		return id, nil
 	}
-	return id, s.grow(j, given.Tasks, given.Where)
+	return id, s.grow(now, j, given.Tasks, given.Where)
 }
 
 const never = time.Duration(-1 << 63)
 
 // Grow adds tasks to a job, and returns the nodes to which probes for them go. Their numbers follow those that the job has; where are the nodes
 // of each, as in Job.Where.
-func (s *Scheduler) Grow(id ID, tasks int, where [][]Node) []Node {
+func (s *Scheduler) Grow(now time.Duration, id ID, tasks int, where [][]Node) []Node {
 	j := s.find(id)
 	if j == nil {
 		return nil
 	}
-	return s.grow(j, tasks, where)
+	return s.grow(now, j, tasks, where)
 }
 
-func (s *Scheduler) grow(j *job, tasks int, where [][]Node) []Node {
+func (s *Scheduler) grow(now time.Duration, j *job, tasks int, where [][]Node) []Node {
 	if tasks <= 0 {
 		return nil
 	}
 	before := len(j.tasks)
-	j.enter(tasks)
+	j.enter(now, tasks)
 	if where != nil || j.where != nil {
 		j.constrain(before, where)
 		return s.sent(j, s.drawEach(j, before))
@@ -131,7 +132,8 @@ func (s *Scheduler) grow(j *job, tasks int, where [][]Node) []Node {
 }
 
 // enter adds tasks that wait.
-func (j *job) enter(tasks int) {
+func (j *job) enter(now time.Duration, tasks int) {
+	j.waits.enter(now, len(j.tasks), tasks)
 	j.tasks = slices.Grow(j.tasks, tasks)
 	for range tasks {
 		j.tasks = append(j.tasks, task{first: nowhere, clone: nowhere})

@@ -57,7 +57,7 @@ func TestProbesAreSpreadIfThereAreMoreThanNodes(t *testing.T) {
 func TestTasksAreBoundToThoseWhoAsk(t *testing.T) {
 	s := with(sched.Config{Ratio: 2}, 10)
 	id, _ := s.Submit(0, sched.Job{Tasks: 2})
-	for i, want := range []sched.Answer{{Kind: sched.Task, Task: 0, Left: 1}, {Kind: sched.Task, Task: 1}, {}} {
+	for i, want := range []sched.Answer{{Kind: sched.Task, Task: 0, Left: 1, Waited: time.Second}, {Kind: sched.Task, Task: 1, Waited: time.Second}, {}} {
 		if a := s.Ask(time.Second, id, sched.Asking{Node: sched.Node(i)}); a != want {
 			t.Errorf("ask %d: %+v, not %+v", i, a, want)
 		}

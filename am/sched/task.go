@@ -20,6 +20,8 @@ type Answer struct {
 	Kind Kind
 	Task int32
 	Left int32 // tasks of the job that wait; if none does, the node may drop its probes
+	// Waited is the time from the task's submission until now; 0 for clones, and for tasks that are repeated.
+	Waited time.Duration
 }
 
 // Asking is what a node says when it asks for a task.
@@ -59,13 +61,22 @@ func (s *Scheduler) Ask(now time.Duration, id ID, a Asking) Answer {
 	if !s.cfg.Sticky {
 		j.out = max(0, j.out-1)
 	}
-	j.tasks[t].state, j.tasks[t].first = running, a.Node
+	x := &j.tasks[t]
+	x.state, x.first = running, a.Node
 	if j.left--; j.left == 0 {
 		j.out = 0 // nodes that hear of it may drop their probes, so that a task which fails later can't count on them
 	}
-	s.wait += (float64(now-j.submitted) - s.wait) / 64
-	return Answer{Kind: Task, Task: t, Left: j.left}
+	var waited time.Duration
+	if !x.again {
+		x.again = true
+		waited = j.waits.leave(now, t)
+		s.wait += (float64(waited) - s.wait) / meanOf
+	}
+	return Answer{Kind: Task, Task: t, Left: j.left, Waited: waited}
 }
+
+// meanOf is over how many tasks, or quotes, the means of waiting times are.
+const meanOf = 64
 
 // staged draws one of the tasks that a node has the input of and that may be launched there; −1: there is none.
 func (s *Scheduler) staged(j *job, a Asking, launch func(task) bool) int32 {
@@ -156,6 +167,9 @@ func (s *Scheduler) Finished(id ID, t int32, at Node) (r Result) {
 	x := &j.tasks[t]
 	if x.state == waiting { // it was given up, and is late
 		j.left--
+		if !x.again {
+			j.waits.leave(0, t)
+		}
 	}
 	for _, n := range [...]Node{x.first, x.clone} {
 		if n != nowhere && n != at {

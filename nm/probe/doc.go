@@ -26,6 +26,8 @@
 // pass between a no-op and Free; a live node calls both. With Config.Sticky the probe of a task keeps its place, and asks again when the
 // task has ended, until the job has no task left.
 //
+// SetEstimate says what is known of a job's tasks by now, as those that a run begins with may be of any length.
+//
 // A caller may let Next ask ahead of the room for a task (SetAhead), so that no slot is idle while its next task is on the way. Start says when such
 // a task has its room.
 //

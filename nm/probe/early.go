@@ -21,7 +21,7 @@ func (w *Worker) Claim(now time.Duration, h Handle) (Ask, Load) {
 	u.busy++
 	used := w.used.add(j.room())
 	early := len(w.roomless) > 0 || w.claimed > 0 || !used.Fits(w.lent)
-	s := w.slots.take(run{job: h, priority: j.Priority, user: j.User, phase: asked, begun: now, early: early, claim: true})
+	s := w.slots.take(run{job: h, priority: j.Priority, user: j.User, phase: asked, begun: now, paid: j.Estimate, early: early, claim: true})
 	w.jobs.refs[h]++
 	if early {
 		w.want(s)

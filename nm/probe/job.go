@@ -116,6 +116,9 @@ func (t *Jobs) SetLaunched(h Handle) {
 	}
 }
 
+// Launched reports whether all tasks of a job were launched, as far as known.
+func (t *Jobs) Launched(h Handle) bool { return t.hot[h].remaining < 0 }
+
 // Of returns what is known of a job.
 func (t *Jobs) Of(h Handle) Job { return t.rest[h] }
 

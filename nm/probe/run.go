@@ -34,6 +34,7 @@ type run struct {
 	user     int32
 	times    int32         // how often it was suspended
 	begun    time.Duration // since when it has room
+	paid     time.Duration // what its user has paid for it, as it was expected to take so long
 	bound    int64         // vcores of its task; 0: it has none
 	phase    phase
 	queued   bool // the probe is queued, unless it was cancelled
@@ -55,7 +56,7 @@ const (
 // user of the job pays for it from now on.
 func (w *Worker) Next(now time.Duration) (Ask, bool) {
 	w.dropped = w.dropped[:0]
-	if w.queued == w.held || w.pause.expired || len(w.roomless) >= w.most && !w.roomy() {
+	if w.queued == w.held || w.pause.expired || len(w.roomless) >= w.most && !w.used.add(w.cfg.Least).Fits(w.lent) {
 		return Ask{}, false
 	}
 	c, u, place := w.pick()
@@ -89,7 +90,7 @@ func (w *Worker) Next(now time.Duration) (Ask, bool) {
 	}
 	c.charge(u, j.Estimate)
 	u.busy++
-	s := w.slots.take(run{job: e.job, number: e.number, place: int32(place), priority: j.Priority, user: j.User, phase: asked, begun: now, queued: true, early: early})
+	s := w.slots.take(run{job: e.job, number: e.number, place: int32(place), priority: j.Priority, user: j.User, phase: asked, begun: now, paid: j.Estimate, queued: true, early: early})
 	if early {
 		w.lack(s)
 	}
@@ -175,7 +176,7 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 			}
 		}
 	}
-	w.settle(now, r, j)
+	w.settle(now, r)
 	switch {
 	case r.early:
 		w.roomed(s)
@@ -193,7 +194,7 @@ func (w *Worker) Free(now time.Duration, s Slot) {
 }
 
 // settle has the user of a slot pay for the time in which it had room.
-func (w *Worker) settle(now time.Duration, r *run, j *Job) {
+func (w *Worker) settle(now time.Duration, r *run) {
 	c, i := w.at(r.priority, r.user)
 	if i < 0 {
 		return
@@ -204,11 +205,8 @@ func (w *Worker) settle(now time.Duration, r *run, j *Job) {
 	if !r.early { // else it has waited only
 		took = now - r.begun
 	}
-	u.settle(took, j.Estimate)
+	u.settle(took, r.paid)
 }
-
-// roomy reports whether the smallest task there may be has room.
-func (w *Worker) roomy() bool { return w.used.add(w.cfg.Least).Fits(w.lent) }
 
 // Crowding returns a clone that runs in the room that a waiting probe needs. The caller stops it, and calls Free.
 func (w *Worker) Crowding() (Slot, bool) {

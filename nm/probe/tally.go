@@ -9,6 +9,7 @@ type tally struct {
 	all     int             // of all priorities
 	runs    load            // asks and tasks that have a slot, without clones, suspended ones and what shares the processors
 	waiting []int32         // probes that wait, by job
+	running []int32         // what runs counts, by job
 	users   map[int32]int   // probes of a user, and asks for which there is no room yet
 	revived []Handle        // jobs that have waiting tasks again, since recall looked last
 }
@@ -98,10 +99,22 @@ func (c *tally) count(t *Jobs, h Handle, n int) {
 
 // run counts an ask or task of a job that takes a slot, or leaves it.
 func (t *Jobs) run(h Handle, n int) {
-	if t.tally != nil && !t.rest[h].Early {
+	if c := t.tally; c != nil && !t.rest[h].Early {
+		for len(c.running) <= int(h) {
+			c.running = append(c.running, 0)
+		}
+		c.running[h] += int32(n)
 		one := t.hot[h].one()
-		t.tally.runs.add(n, &one)
+		c.runs.add(n, &one)
 	}
+}
+
+// WaitingOf returns how many probes of a job wait, if the job has waiting tasks. It needs Config.Counted.
+func (t *Jobs) WaitingOf(h Handle) int {
+	if c := t.tally; int(h) < len(c.waiting) && t.hot[h].remaining >= 0 {
+		return int(c.waiting[h])
+	}
+	return 0
 }
 
 // owns counts probes and roomless asks of a user.

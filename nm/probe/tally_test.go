@@ -53,7 +53,7 @@ func TestSumsAreThoseOfAWalk(t *testing.T) {
 		now := time.Duration(0)
 		for range 3000 {
 			now += time.Duration(rng.IntN(1000))
-			switch op := rng.IntN(12); {
+			switch op := rng.IntN(13); {
 			case op == 0 || len(known) == 0:
 				known = append(known, jobs.Add(Job{
 					Estimate: time.Duration(rng.Int64N(1 << rng.IntN(62))), Left: 1 + rng.IntN(5), User: int32(rng.IntN(4)), Priority: int32(rng.IntN(3)),
@@ -71,6 +71,8 @@ func TestSumsAreThoseOfAWalk(t *testing.T) {
 				}
 			case op == 4:
 				jobs.SetLeft(known[rng.IntN(len(known))], 1+rng.IntN(5))
+			case op == 12:
+				w.SetEstimate(known[rng.IntN(len(known))], time.Duration(rng.Int64N(1<<rng.IntN(62))))
 			case op == 5:
 				jobs.SetLaunched(known[rng.IntN(len(known))])
 			case op == 6 && rng.IntN(4) == 0:

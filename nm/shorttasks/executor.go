@@ -154,6 +154,9 @@ func (x *executor) done(m *wire.Ended) {
 		if r.handed && m.Why != wire.Canceled { // a task of no time
 			r.succeed()
 		}
+		if r.runs && m.Why == wire.Ran {
+			r.job.learn(x.s.n.now() - r.since)
+		}
 		x.s.say(m)
 		r.end()
 	}

@@ -119,7 +119,7 @@ type Node struct {
 // Counts are of all that was since a Node began.
 type Counts struct {
 	Started int64         // tasks
-	Waited  time.Duration // by these together, since probes of their jobs came
+	Waited  time.Duration // by these together, since they were submitted
 	// Quotes are those that have come true or not, and Broken those that have not: an ask came after the 95th percentile of its quote.
 	Quotes, Broken int64
 	// Hits are tasks whose input was in memory when they started, and Misses those that have named one that wasn't.
@@ -208,13 +208,6 @@ func (n *Node) Use() (lent, used probe.Amount, waiting int) {
 	n.mu.Unlock()
 	used.MemoryMB = n.measured(lent.MemoryMB, used.MemoryMB, bound.MemoryMB)
 	return lent, used, waiting
-}
-
-// Waiting returns how many probes wait for room whose jobs have tasks.
-func (n *Node) Waiting() int {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.worker.Others()
 }
 
 // Counts returns what has happened so far.
@@ -338,6 +331,7 @@ func (n *Node) look() {
 	for _, s := range n.schedulers {
 		s.check(now)
 	}
+	n.age()
 	n.resize()
 	n.hold()
 	n.jobs.Sweep(func(h probe.Handle) {

@@ -21,11 +21,12 @@ type scheduler struct {
 	jobs     map[uint64]*job
 	runs     map[uint64]*run // by the number of the ask
 	asked    uint64
-	executor *executor    // nil: it has none at present
-	failures int          // executors in a row that have never come
-	size     probe.Amount // of tasks; 0: none is known yet
-	uneven   bool         // tasks have several sizes, or share the processors
-	idle     time.Time    // since when it has nothing to do; zero: it has
+	executor *executor     // nil: it has none at present
+	failures int           // executors in a row that have never come
+	since    time.Duration // it is connected
+	size     probe.Amount  // of tasks; 0: none is known yet
+	uneven   bool          // tasks have several sizes, or share the processors
+	idle     time.Time     // since when it has nothing to do; zero: it has
 
 	outbox
 	parting time.Time // when it was sent away; zero: it wasn't
@@ -34,16 +35,18 @@ type scheduler struct {
 
 // job is a job whose probes the node has.
 type job struct {
-	s       *scheduler
-	id      uint64
-	handle  probe.Handle
-	came    time.Duration // when its last probes came, or a task of it started since
-	quoted  bool          // that its probes have their turn until then. The node hasn't asked since
-	until   time.Duration
-	promise time.Duration     // an input is in memory from then on, by a quote; 0: there was no such quote, or it is settled
-	inputs  map[string]*input // that may be staged, by file; nil: there were none, or the job is over
-	staging staging.Job       // with inputs
-	named   int32             // so many inputs were named so far
+	s      *scheduler
+	id     uint64
+	handle probe.Handle
+	took   took
+	quoted bool // that its probes have their turn until then. The node hasn't asked since
+	until  time.Duration
+	// submitted is when the tasks that wait were submitted, in the mean, by the node's clock.
+	submitted time.Duration
+	promise   time.Duration     // an input is in memory from then on, by a quote; 0: there was no such quote, or it is settled
+	inputs    map[string]*input // that may be staged, by file; nil: there were none, or the job is over
+	staging   staging.Job       // with inputs
+	named     int32             // so many inputs were named so far
 }
 
 // run is an ask, or the task that has come for it.
@@ -61,6 +64,9 @@ type run struct {
 	due      bool       // there is room for the task, which begins when that is known
 	handed   bool       // the executor has the task, and begins it when another one ends (hand)
 	recalled time.Time  // when it was told to give it back; zero: it wasn't
+	runs     bool       // the task runs
+	// since is when the task began, and submitted is when it was submitted, by the node's clock.
+	since, submitted time.Duration
 }
 
 // serveScheduler talks to a scheduler until one of them ends the connection.
@@ -129,7 +135,7 @@ func (s *scheduler) enter() string {
 	} else if len(n.schedulers) >= mostSchedulers && his >= reservedSchedulers {
 		return fmt.Sprintf("%d schedulers are connected, and there can't be more", len(n.schedulers))
 	}
-	n.schedulers[s.id], n.untold[s] = s, true
+	n.schedulers[s.id], n.untold[s], s.since = s, true, n.now()
 	amount, _ := n.worker.Use()
 	s.say(lent(amount))
 	n.offerRoom()
@@ -263,6 +269,8 @@ func (s *scheduler) take(m wire.Message) error {
 		n.hand()
 	case *wire.Cancel:
 		s.cancel(m.ID)
+	case *wire.Estimate:
+		s.estimate(m)
 	default:
 		n.mu.Unlock()
 		return fmt.Errorf("%w: a scheduler doesn't say %T", wire.ErrMalformed, m)
@@ -309,10 +317,11 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	}
 	s.uneven = s.uneven || s.size != size || m.Early
 	j := s.jobs[m.Job]
+	news := j == nil || n.jobs.Launched(j.handle) || m.WaitedUS > 0 // else it is of an earlier release, and tasks waited before
 	if j == nil {
 		share := n.o.Share(s.user)
 		j = &job{s: s, id: m.Job, handle: n.jobs.Add(probe.Job{
-			Estimate: time.Duration(m.EstimateUS) * time.Microsecond, Left: int(m.Left), User: n.userOf(s.user),
+			Estimate: microseconds(m.EstimateUS), Left: int(m.Left), User: n.userOf(s.user),
 			Priority: share.Priority - int32(min(m.Nice, mostNice)), Weight: share.Weight,
 			Size: size, Early: m.Early,
 		})}
@@ -321,7 +330,11 @@ func (s *scheduler) probe(m *wire.Probe) error {
 		}
 		n.of[j.handle], s.jobs[m.Job] = j, j
 	}
-	j.came = n.now()
+	if news {
+		j.submitted = s.submittedAt(m.WaitedUS)
+	}
+	j.took.say(microseconds(m.EstimateUS))
+	j.reestimate(&j.took)
 	n.untold[s] = true
 	n.jobs.SetLeft(j.handle, int(m.Left))
 	v := &wire.Verdict{Job: m.Job}
@@ -471,6 +484,7 @@ func (s *scheduler) bind(m *wire.Task) {
 		answer = probe.Clone
 	}
 	r.bound, r.task = true, m
+	r.noteWait(m)
 	r.takeInput(m) // before another task is told of it
 	r.job.heed(m.Stages)
 	m.Stages = wire.Stages{}
@@ -525,12 +539,22 @@ func (r *run) start() {
 
 // begun takes note that a task begins. The lock is held.
 func (r *run) begun() {
-	r.task, r.handed = nil, false
 	n := r.s.n
-	now := n.now()
-	n.counts.Started++
-	n.counts.Waited += now - r.job.came
-	r.job.came = now
+	r.since, r.runs = n.now(), true
+	if !r.task.Clone {
+		n.counts.Started++
+		n.counts.Waited += r.since - r.submitted
+	}
+	r.task, r.handed = nil, false
+}
+
+// noteWait takes note of when a task was submitted that has come. Those behind it were not before it. The lock is held.
+func (r *run) noteWait(m *wire.Task) {
+	r.submitted = r.job.submitted
+	if m.WaitedUS > 0 {
+		r.submitted = r.s.submittedAt(m.WaitedUS)
+		r.job.submitted = max(r.job.submitted, r.submitted)
+	}
 }
 
 // giveBack ends a run whose task hasn't started: it is to run elsewhere. The lock is held.

@@ -280,6 +280,7 @@ func newCore(cfg Config) *core {
 	c.loans = lending.New(c, c.work, lending.Config{
 		Settings: cfg.Settings.Lending, Nodes: lentNodes{c}, Smallest: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Log: cfg.Log,
 	})
+	c.division.Waiting = c.loans.Waiting
 	var err error
 	if c.sched, err = eventlog.New(scheduler.Config{
 		Tree: cfg.Settings.Queues, Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval,

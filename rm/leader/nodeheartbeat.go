@@ -96,7 +96,7 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	call.Refused = call.Refused[:min(len(call.Refused), startrefusal.MaxPerNode)]
 	lent := false
 	if t := call.Status.ShortTasks; t != nil {
-		ns.loans.Told(t.News)
+		ns.loans.Told(call.Node, t.News)
 		ns.division.Waited(t.News.Waited, t.News.Started)
 		lent = t.Lent != s.lent && t.Used.FitsIn(t.Lent)
 	}

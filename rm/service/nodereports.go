@@ -135,5 +135,6 @@ func shortTasks(m *pb.NodeShortTasks, types records.ResourceTypes) *lending.Repo
 	}
 	return &lending.Report{Lent: lent, Used: used, News: lending.News{
 		Started: m.GetStarted(), Waited: time.Duration(m.GetWaitedMs()) * time.Millisecond, Quotes: m.GetQuotes(), Broken: m.GetBrokenQuotes(),
+		Waiting: int64(max(m.GetWaiting(), 0)), Ages: time.Duration(min(max(m.GetWaitingMs(), 0), longest)) * time.Millisecond,
 	}}
 }

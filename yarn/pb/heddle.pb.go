@@ -1637,6 +1637,7 @@ type NodeShortTasks struct {
 	xxx_hidden_Quotes       int64                  `protobuf:"varint,5,opt,name=quotes"`
 	xxx_hidden_BrokenQuotes int64                  `protobuf:"varint,6,opt,name=broken_quotes,json=brokenQuotes"`
 	xxx_hidden_Waiting      int32                  `protobuf:"varint,7,opt,name=waiting"`
+	xxx_hidden_WaitingMs    int64                  `protobuf:"varint,8,opt,name=waiting_ms,json=waitingMs"`
 	XXX_raceDetectHookData  protoimpl.RaceDetectHookData
 	XXX_presence            [1]uint32
 	unknownFields           protoimpl.UnknownFields
@@ -1717,6 +1718,13 @@ func (x *NodeShortTasks) GetWaiting() int32 {
 	return 0
 }
 
+func (x *NodeShortTasks) GetWaitingMs() int64 {
+	if x != nil {
+		return x.xxx_hidden_WaitingMs
+	}
+	return 0
+}
+
 func (x *NodeShortTasks) SetLent(v *Resource) {
 	x.xxx_hidden_Lent = v
 }
@@ -1727,27 +1735,32 @@ func (x *NodeShortTasks) SetUsed(v *Resource) {
 
 func (x *NodeShortTasks) SetStarted(v int64) {
 	x.xxx_hidden_Started = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 8)
 }
 
 func (x *NodeShortTasks) SetWaitedMs(v int64) {
 	x.xxx_hidden_WaitedMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 8)
 }
 
 func (x *NodeShortTasks) SetQuotes(v int64) {
 	x.xxx_hidden_Quotes = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 8)
 }
 
 func (x *NodeShortTasks) SetBrokenQuotes(v int64) {
 	x.xxx_hidden_BrokenQuotes = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 8)
 }
 
 func (x *NodeShortTasks) SetWaiting(v int32) {
 	x.xxx_hidden_Waiting = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 8)
+}
+
+func (x *NodeShortTasks) SetWaitingMs(v int64) {
+	x.xxx_hidden_WaitingMs = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 8)
 }
 
 func (x *NodeShortTasks) HasLent() bool {
@@ -1799,6 +1812,13 @@ func (x *NodeShortTasks) HasWaiting() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
 }
 
+func (x *NodeShortTasks) HasWaitingMs() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
+}
+
 func (x *NodeShortTasks) ClearLent() {
 	x.xxx_hidden_Lent = nil
 }
@@ -1832,21 +1852,27 @@ func (x *NodeShortTasks) ClearWaiting() {
 	x.xxx_hidden_Waiting = 0
 }
 
+func (x *NodeShortTasks) ClearWaitingMs() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 7)
+	x.xxx_hidden_WaitingMs = 0
+}
+
 type NodeShortTasks_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
 	// What it may use now, and uses.
 	Lent *Resource
 	Used *Resource
-	// Short tasks that have started since the last heartbeat, and how long they had waited together, in ms.
+	// Short tasks that have started since the last heartbeat, and how long they had waited together since they were submitted, in ms.
 	Started  *int64
 	WaitedMs *int64
 	// Quotes of when a probe would have its turn that have come true or false since the last heartbeat, and how many of them were false: it was later
 	// than the 95th percentile.
 	Quotes       *int64
 	BrokenQuotes *int64
-	// Probes of jobs with tasks for which there is no room now.
-	Waiting *int32
+	// Tasks for which there is no room now, as far as probes tell, and how long they have waited together since they were submitted, in ms.
+	Waiting   *int32
+	WaitingMs *int64
 }
 
 func (b0 NodeShortTasks_builder) Build() *NodeShortTasks {
@@ -1856,24 +1882,28 @@ func (b0 NodeShortTasks_builder) Build() *NodeShortTasks {
 	x.xxx_hidden_Lent = b.Lent
 	x.xxx_hidden_Used = b.Used
 	if b.Started != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 8)
 		x.xxx_hidden_Started = *b.Started
 	}
 	if b.WaitedMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 8)
 		x.xxx_hidden_WaitedMs = *b.WaitedMs
 	}
 	if b.Quotes != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 8)
 		x.xxx_hidden_Quotes = *b.Quotes
 	}
 	if b.BrokenQuotes != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 8)
 		x.xxx_hidden_BrokenQuotes = *b.BrokenQuotes
 	}
 	if b.Waiting != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 8)
 		x.xxx_hidden_Waiting = *b.Waiting
+	}
+	if b.WaitingMs != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 8)
+		x.xxx_hidden_WaitingMs = *b.WaitingMs
 	}
 	return m0
 }
@@ -3210,7 +3240,7 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\tR\binstance\x12\x1d\n" +
 	"\n" +
-	"probe_port\x18\x04 \x01(\x05R\tprobePort\"\xf4\x01\n" +
+	"probe_port\x18\x04 \x01(\x05R\tprobePort\"\x93\x02\n" +
 	"\x0eNodeShortTasks\x12)\n" +
 	"\x04lent\x18\x01 \x01(\v2\x15.heddle.yarn.ResourceR\x04lent\x12)\n" +
 	"\x04used\x18\x02 \x01(\v2\x15.heddle.yarn.ResourceR\x04used\x12\x18\n" +
@@ -3218,7 +3248,9 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\twaited_ms\x18\x04 \x01(\x03R\bwaitedMs\x12\x16\n" +
 	"\x06quotes\x18\x05 \x01(\x03R\x06quotes\x12#\n" +
 	"\rbroken_quotes\x18\x06 \x01(\x03R\fbrokenQuotes\x12\x18\n" +
-	"\awaiting\x18\a \x01(\x05R\awaiting\"i\n" +
+	"\awaiting\x18\a \x01(\x05R\awaiting\x12\x1d\n" +
+	"\n" +
+	"waiting_ms\x18\b \x01(\x03R\twaitingMs\"i\n" +
 	"\fStartRefusal\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xa2\x01\n" +

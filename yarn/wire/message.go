@@ -31,6 +31,7 @@ const (
 	KindIdle     Kind = 15 // from nodes
 	KindBegin    Kind = 16 // to executors of nodes
 	KindRecall   Kind = 17 // likewise
+	KindEstimate Kind = 18 // to nodes
 )
 
 // Hello is the first message of an executor.
@@ -59,9 +60,10 @@ type Task struct {
 	TimeoutMS uint64
 	Payload   []byte
 	// For nodes: tasks of the job that wait, and whether the task is a copy of one that runs. Its ID is that of the Ask.
-	Left  uint64
-	Clone bool
-	Input string // file that the task reads, which the node may have staged
+	Left     uint64
+	Clone    bool
+	WaitedUS uint64 // from its submission until now; 0: not told, or it is repeated
+	Input    string // file that the task reads, which the node may have staged
 	Stages
 	// For executors: the task waits until one that the executor has begun ends (Ended.Began), until Begin or until Recall.
 	Ahead bool
@@ -132,6 +134,7 @@ func (m *Task) append(b []byte) []byte {
 	b = flag(b, 9, m.Clone)
 	b = text(b, 10, m.Input)
 	b = m.Stages.append(b, 11)
+	b = number(b, 13, m.WaitedUS)
 	b = flag(b, 20, m.NeedDir)
 	return flag(b, 21, m.Ahead)
 }
@@ -321,6 +324,8 @@ func (m *Task) set(x field) {
 		m.Input = string(x.bytes)
 	case 11, 12:
 		m.Stages.set(x, 11)
+	case 13:
+		m.WaitedUS = x.value
 	case 20:
 		m.NeedDir = x.value != 0
 	case 21:

@@ -20,7 +20,11 @@ type Probe struct {
 	Nice             uint64   // by how much its priority is below that of its user
 	Inputs           []string // names of files that some of these tasks will read, which the node may stage
 	Early            bool     // the node asks at once, whatever runs there, and the tasks share its processors (early binding)
+	WaitedUS         uint64   // for how long the tasks that wait have waited by now, in the mean; 0: not told, or they have just come
 }
+
+// Estimate says that tasks of a job are expected to take another time than its last Probe, or Estimate, has said. Nodes of earlier releases pass over it.
+type Estimate struct{ Job, EstimateUS uint64 }
 
 // Verdict answers a Probe. It comes again, with nothing accepted, for probes that the node gives back.
 type Verdict struct {
@@ -93,6 +97,7 @@ func (m *Refusal) kind() Kind  { return KindRefusal }
 func (m *Idle) kind() Kind     { return KindIdle }
 func (m *Begin) kind() Kind    { return KindBegin }
 func (m *Recall) kind() Kind   { return KindRecall }
+func (m *Estimate) kind() Kind { return KindEstimate }
 
 func (m *Greeting) append(b []byte) []byte { return text(b, 1, m.Scheduler) }
 
@@ -107,8 +112,11 @@ func (m *Probe) append(b []byte) []byte {
 	b = number(b, 6, m.VCores)
 	b = number(b, 7, m.Nice)
 	b = texts(b, 8, m.Inputs)
-	return flag(b, 9, m.Early)
+	b = flag(b, 9, m.Early)
+	return number(b, 10, m.WaitedUS)
 }
+
+func (m *Estimate) append(b []byte) []byte { return number(number(b, 1, m.Job), 2, m.EstimateUS) }
 
 func (m *Verdict) append(b []byte) []byte {
 	b = number(b, 1, m.Job)
@@ -169,6 +177,8 @@ func madeOfProbes(k Kind) settable {
 		return &Begin{}
 	case KindRecall:
 		return &Recall{}
+	case KindEstimate:
+		return &Estimate{}
 	}
 	return nil
 }
@@ -188,6 +198,9 @@ func (m *Probe) set(x field) {
 		return
 	case 9:
 		m.Early = x.value != 0
+		return
+	case 10:
+		m.WaitedUS = x.value
 		return
 	}
 	assign(x, &m.Job, &m.Count, &m.Left, &m.EstimateUS, &m.MemoryMB, &m.VCores, &m.Nice)
@@ -228,6 +241,8 @@ func (m *Idle) set(x field) { assign(x, &m.MemoryMB, &m.VCores) }
 func (m *Begin) set(x field) { assign(x, &m.ID) }
 
 func (m *Recall) set(x field) { assign(x, &m.ID) }
+
+func (m *Estimate) set(x field) { assign(x, &m.Job, &m.EstimateUS) }
 
 func (m *Refusal) set(x field) {
 	if x.number == 1 {

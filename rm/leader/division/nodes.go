@@ -44,6 +44,9 @@ type Nodes struct {
 	closed int                     // how many of those that follow Dice has closed
 	asked  map[records.NodeID]bool // by Dice, to suspend a long task if short ones wait there
 
+	// Waiting returns how many short tasks wait that haven't started, and how long they have waited together; nil: none are known of.
+	Waiting func() (tasks int64, sum time.Duration)
+
 	mu    sync.Mutex
 	sizer *partition.Sizer // nil: without Dice
 }
@@ -143,7 +146,7 @@ func sorted(ids []records.NodeID) []records.NodeID {
 	return slices.Compact(ids)
 }
 
-// Waited says that so many short tasks started after so long a wait, in all.
+// Waited says that so many short tasks started after so long a wait since they were submitted, in all.
 func (d *Nodes) Waited(sum time.Duration, tasks int64) {
 	if d.sizer == nil || tasks <= 0 {
 		return
@@ -162,6 +165,11 @@ func (d *Nodes) Tick(now time.Duration, random func(below int) int) []records.No
 	if now < d.sizer.Ends() {
 		d.mu.Unlock()
 		return nil
+	}
+	if d.Waiting != nil {
+		if tasks, sum := d.Waiting(); tasks > 0 { // where nothing starts, only these have waited
+			d.sizer.Waited(sum/time.Duration(tasks), int(tasks))
+		}
 	}
 	plan := d.sizer.Next(now, len(d.order))
 	d.mu.Unlock()

@@ -122,6 +122,16 @@ func TestDiceClosesNodesForAWindow(t *testing.T) {
 		t.Errorf("%v change", changed)
 	}
 	want("after one without waits", 2, 0)
+	d.Waiting = func() (int64, time.Duration) { return 3, 1500 * time.Second }
+	d.Tick(180*time.Second, first)
+	want("after one in which nothing has started, and tasks wait", 6, 1)
+	d.Waited(1000*time.Second, 3)
+	d.Waiting = func() (int64, time.Duration) { return 1, 1000 * time.Second }
+	d.Tick(240*time.Second, first)
+	want("of four tasks, of which one waits still", 6, 1)
+	d.Waiting = func() (int64, time.Duration) { return 0, 0 }
+	d.Tick(300*time.Second, first)
+	want("after one without tasks", 2, 0)
 }
 
 // Long tasks last for many windows, so a node drains of them only if each window closes it: while the wait is the same, so are the closed nodes, and

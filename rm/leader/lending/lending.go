@@ -55,10 +55,13 @@ func (s *Settings) Want(news News) records.Resource {
 	return want
 }
 
-// News is what nodes tell of short tasks that have started. None is negative.
+// News is what nodes tell of short tasks. None is negative.
 type News struct {
 	Started int64
-	Waited  time.Duration // by all of them together
+	Waited  time.Duration // by all of them together, since they were submitted
+	// Waiting are those that haven't started, and Ages how long these have waited together by now.
+	Waiting int64
+	Ages    time.Duration
 	// Quotes are those of which it is known by now whether they have come true, and Broken those that have not.
 	Quotes, Broken int64
 }
@@ -66,27 +69,68 @@ type News struct {
 // Report is what a node does with what it was lent for short tasks.
 type Report struct {
 	Lent, Used records.Resource
-	News       News // since its last heartbeat
+	News       News // since its last heartbeat; Waiting and Ages are of now
 }
 
-// wait is the mean of waits.
-func (n News) wait() time.Duration { return n.Waited / time.Duration(max(n.Started, 1)) }
+// wait is the mean of waits, of tasks that have started and of those that haven't: where nothing starts, only the latter are long.
+func (n News) wait() time.Duration {
+	return plus(n.Waited, n.Ages) / time.Duration(max(n.Started+n.Waiting, 1))
+}
+
+// plus is a sum of durations, or the longest one.
+func plus(a, b time.Duration) time.Duration { return a + min(b, math.MaxInt64-a) }
 
 // Windows collects what nodes tell. It is safe for concurrent use.
 type Windows struct {
-	mu   sync.Mutex
-	ends time.Time
-	news News
+	mu    sync.Mutex
+	ends  time.Time
+	news  News
+	waits map[records.NodeID]wait // as nodes with tasks that wait have told last
+}
+
+// wait is tasks that wait at a node, and how long they have waited together.
+type wait struct {
+	tasks int64
+	sum   time.Duration
 }
 
 // Heard takes what a node has told.
-func (w *Windows) Heard(n News) {
+func (w *Windows) Heard(id records.NodeID, n News) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if n.Waiting == 0 {
+		delete(w.waits, id)
+	} else {
+		if w.waits == nil {
+			w.waits = map[records.NodeID]wait{}
+		}
+		w.waits[id] = wait{n.Waiting, n.Ages}
+	}
 	w.news.Started += n.Started
-	w.news.Waited += min(n.Waited, math.MaxInt64-w.news.Waited)
+	w.news.Waited = plus(w.news.Waited, n.Waited)
 	w.news.Quotes += n.Quotes
 	w.news.Broken += n.Broken
+}
+
+// Forget forgets what waits at a node: its tasks run elsewhere.
+func (w *Windows) Forget(id records.NodeID) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.waits, id)
+}
+
+// Waiting returns how many short tasks wait at all nodes, and how long they have waited together, as far as nodes have told.
+func (w *Windows) Waiting() (tasks int64, sum time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.waiting()
+}
+
+func (w *Windows) waiting() (tasks int64, sum time.Duration) {
+	for _, x := range w.waits {
+		tasks, sum = tasks+x.tasks, plus(sum, x.sum)
+	}
+	return tasks, sum
 }
 
 // Next ends the window if its time has come, and returns what was told in it.
@@ -101,6 +145,7 @@ func (w *Windows) Next(now time.Time, window time.Duration) (told News, ended bo
 	}
 	w.ends = now.Add(window)
 	told, w.news = w.news, News{}
+	told.Waiting, told.Ages = w.waiting()
 	return told, true
 }
 

@@ -72,25 +72,53 @@ func TestWrongSettings(t *testing.T) {
 
 func TestWindowsEnd(t *testing.T) {
 	var w Windows
+	a := records.NodeID{Host: "a", Port: 1}
 	now := time.Unix(0, 0)
 	if _, ended := w.Next(now, time.Minute); ended {
 		t.Error("the first window ends when it begins")
 	}
-	w.Heard(News{Started: 2, Waited: 6 * time.Second, Quotes: 5})
-	w.Heard(News{Started: 1, Broken: 2})
+	w.Heard(a, News{Started: 2, Waited: 6 * time.Second, Quotes: 5})
+	w.Heard(a, News{Started: 1, Broken: 2})
 	if _, ended := w.Next(now.Add(59*time.Second), time.Minute); ended {
 		t.Error("a window ends early")
 	}
-	if told, ended := w.Next(now.Add(time.Minute), time.Minute); !ended || told != (News{3, 6 * time.Second, 5, 2}) || told.wait() != 2*time.Second {
+	if told, ended := w.Next(now.Add(time.Minute), time.Minute); !ended || told != (News{Started: 3, Waited: 6 * time.Second, Quotes: 5, Broken: 2}) || told.wait() != 2*time.Second {
 		t.Errorf("%+v, %v", told, ended)
 	}
 	if told, ended := w.Next(now.Add(2*time.Minute), time.Minute); !ended || told != (News{}) || told.wait() != 0 {
 		t.Errorf("without tasks: %+v, %v", told, ended)
 	}
-	w.Heard(News{Started: 1, Waited: math.MaxInt64})
-	w.Heard(News{Started: 1, Waited: math.MaxInt64})
+	w.Heard(a, News{Started: 1, Waited: math.MaxInt64})
+	w.Heard(a, News{Started: 1, Waited: math.MaxInt64, Waiting: 1, Ages: math.MaxInt64})
 	if told, _ := w.Next(now.Add(time.Hour), time.Minute); told.wait() <= 0 {
 		t.Errorf("waits of centuries: %+v", told)
+	}
+}
+
+// Where no task starts, those that wait count, as long as they do.
+func TestTasksThatWaitCountWhereNothingStarts(t *testing.T) {
+	var w Windows
+	s, now := settings(), time.Unix(0, 0)
+	a, b := records.NodeID{Host: "a", Port: 1}, records.NodeID{Host: "b", Port: 1}
+	w.Next(now, time.Minute)
+	want := func(vcores int64) {
+		t.Helper()
+		now = now.Add(time.Minute)
+		if told, ended := w.Next(now, time.Minute); !ended || s.Want(told).VCores() != vcores {
+			t.Errorf("%+v, %v: %v is lent", told, ended, s.Want(told))
+		}
+	}
+	w.Heard(a, News{Waiting: 3, Ages: 3 * time.Minute})
+	want(9)
+	want(9) // nothing has changed
+	w.Heard(a, News{Waiting: 3, Ages: 3 * time.Second})
+	w.Heard(b, News{Waiting: 1, Ages: 17 * time.Second, Started: 1, Waited: 5 * time.Second})
+	want(5) // a mean of 5 s
+	w.Heard(a, News{})
+	w.Forget(b)
+	want(1)
+	if tasks, sum := w.Waiting(); tasks != 0 || sum != 0 || len(w.waits) > 0 {
+		t.Errorf("%d tasks wait for %v", tasks, sum)
 	}
 }
 

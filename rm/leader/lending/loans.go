@@ -82,6 +82,7 @@ func (l *Loans) Use(id records.NodeID, usable bool) {
 	l.loop.AfterCommit(func() { l.ports.Set(id, port) })
 	if port == 0 {
 		l.SetLong(id, false)
+		l.windows.Forget(id)
 	}
 }
 
@@ -98,8 +99,11 @@ func (l *Loans) SetLong(id records.NodeID, long bool) {
 	l.loop.AfterCommit(func() { l.ports.SetLong(id, long) })
 }
 
-// Told takes what a node tells of short tasks that have started. It may be called from any goroutine.
-func (l *Loans) Told(n News) { l.windows.Heard(n) }
+// Told takes what a node tells of short tasks. It may be called from any goroutine.
+func (l *Loans) Told(id records.NodeID, n News) { l.windows.Heard(id, n) }
+
+// Waiting returns how many short tasks wait at all nodes, and how long they have waited together. It may be called from any goroutine.
+func (l *Loans) Waiting() (tasks int64, sum time.Duration) { return l.windows.Waiting() }
 
 // News returns the nodes that take probes of which an ApplicationMaster hasn't been told, and those that don't any more. It may be called from any
 // goroutine.
