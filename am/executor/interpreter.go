@@ -36,6 +36,12 @@ type interpreter struct {
 // keepIdle is how long an interpreter waits for the next call before it is ended. Its imports then cost again, but its memory is free.
 const keepIdle = time.Minute
 
+// startTime is more than it takes to find out that a program can't be executed.
+const startTime = time.Second
+
+// endTime is how long an interpreter that gives no answer any more may take to end.
+const endTime = time.Second
+
 // interpreters keeps those that wait for a call, by their command lines.
 type interpreters struct {
 	engine *Engine
@@ -67,7 +73,13 @@ func (p *interpreters) call(ctx context.Context, t *wire.Task, output func(int, 
 		p.put(key, i)
 		return &wire.Ended{ID: t.ID, Result: result}
 	}
-	// Either it has failed, or somebody has ended it just now.
+	// Either it has failed, or somebody has ended it just now. One that ends by itself says why.
+	if err != nil {
+		select {
+		case <-i.over:
+		case <-time.After(endTime):
+		}
+	}
 	i.kill(errBroken)
 	<-i.over
 	lost := i.endOutput()
@@ -169,11 +181,18 @@ func (p *interpreters) start(t *wire.Task) (*interpreter, error) {
 	}
 	ctx, kill := context.WithCancelCause(context.Background())
 	i := &interpreter{calls: callsOurs, raw: answersOurs, answers: bufio.NewReaderSize(answersOurs, 64<<10), taps: taps, kill: kill, over: make(chan struct{})}
+	// Only the interpreter is to have the far ends: if it closes them and lives on, there will be no answer. They are needed once more if it is a script without "#!".
+	letGo := time.AfterFunc(startTime, func() {
+		callsTheirs.Close()
+		answersTheirs.Close()
+	})
+	letGo.Stop()
 	go func() {
 		i.result, i.err = p.engine.processes.Run(ctx, process.Command{
 			Args: t.Args, Env: p.engine.environ(t.Env), Dir: folder(t.Dir), Files: []*os.File{callsTheirs, answersTheirs},
-			Stdout: taps[0].far, Stderr: taps[1].far,
+			Stdout: taps[0].far, Stderr: taps[1].far, Started: func() { letGo.Reset(startTime) },
 		})
+		letGo.Stop()
 		callsTheirs.Close()
 		answersTheirs.Close()
 		kill(nil)

@@ -35,13 +35,15 @@ const Patience = 250 * time.Millisecond
 
 // Command describes a command.
 type Command struct {
-	Args    []string // the program, looked up in PATH of Env, and its arguments
-	Env     []string // NAME=VALUE; nil: this process's
-	Dir     string   // "": this process's
-	Stdin   *os.File // nil: /dev/null
-	Stdout  io.Writer
-	Stderr  io.Writer     // files are handed over as they are; the same as Stdout gets both in their order
-	Files   []*os.File    // its descriptors from 3 on
+	Args   []string // the program, looked up in PATH of Env, and its arguments
+	Env    []string // NAME=VALUE; nil: this process's
+	Dir    string   // "": this process's
+	Stdin  *os.File // nil: /dev/null
+	Stdout io.Writer
+	Stderr io.Writer  // files are handed over as they are; the same as Stdout gets both in their order
+	Files  []*os.File // its descriptors from 3 on
+	// Started is called when the command's process is there, which has Files then; nil: nobody wants to know. A script without "#!" is started twice, within milliseconds.
+	Started func()
 	Timeout time.Duration // 0: none. Time in which this process stands still doesn't count
 	// Attached lets the command stay in this process's group, as one that uses the terminal must: others are stopped there, or hang. A Ctrl-C
 	// then reaches it as well. See OwnAll.
@@ -249,6 +251,9 @@ func (r *Runner) once(ctx context.Context, id uint64, path string, args []string
 		pipes[0].abandon()
 		pipes[1].abandon()
 		return Result{}, false, err
+	}
+	if c.Started != nil {
+		c.Started()
 	}
 	r.lives(1)
 	defer r.lives(-1)

@@ -108,15 +108,29 @@ class _Calls:
         if self.down:
             raise RuntimeError("cannot schedule new futures after shutdown")
 
-    def submit(self, call):
+    def submit(self, call, whole=None):
+        """Submits a call. whole makes the call with all that it needs, for an interpreter that lacks some of it; None: it is."""
         future = _Future()
+        future._whole = whole
         with self.lock:
             self.check_locked()
-            number = next(self.ids)
-            self.futures[number] = future
-            future._give_up = lambda: self.cancel(number)
-        self.write(_SUBMIT, number, call)
+            self.enter(future)
+        self.write(_SUBMIT, future._number, call)
         return future
+
+    def enter(self, future):
+        number = future._number = next(self.ids)
+        self.futures[number] = future
+        future._give_up = lambda: self.cancel(number)
+
+    def repeat(self, future):
+        """Submits a call again, with all that it needs."""
+        whole, future._whole = future._whole, None
+        with self.lock:
+            self.enter(future)
+        if future.cancelled():  # meanwhile, under its earlier number
+            return self.cancel(future._number)
+        self.write(_SUBMIT, future._number, whole())
 
     def dropped(self, _):
         """Nobody has the executor any more: it ends when its calls have. That is noticed anywhere, so that no lock may be taken here."""
@@ -135,7 +149,7 @@ class _Calls:
         if cancel_futures:
             for future in rest:
                 future.cancel()
-        if wait:
+        if wait and threading.current_thread() is not self.reader:  # a callback that waited for other calls would keep their results from being read
             concurrent.futures.wait(rest)
             self.end()
         else:
@@ -218,6 +232,8 @@ class _Calls:
                 good, value, text = pickle.loads(rest)
             except BaseException as e:
                 return self.settle(future, error=e)
+            if good is None:
+                return self.repeat(future)
             if good:
                 return self.settle(future, value)
             value.__cause__ = _RemoteTraceback(text)
@@ -241,6 +257,32 @@ class _Calls:
             future.set_result(value)
 
 
+class _Large:
+    """Large data that calls need, by digest. It goes with the first calls that need it, as these meet interpreters that lack it, and not with later ones."""
+
+    KEPT = 64
+
+    def __init__(self, times):
+        self.times = times
+        self.lock = threading.Lock()
+        self.sent = collections.OrderedDict()  # [data, with how many calls it went] by digest, the last one needed last
+
+    def take(self, large):
+        """Returns the data of a call, each kept once whatever the number of calls, and what of it goes with the call."""
+        same, missing = {}, {}
+        with self.lock:
+            for digest, data in large.items():
+                known = self.sent.setdefault(digest, [data, 0])
+                self.sent.move_to_end(digest)
+                same[digest] = known[0]
+                if len(data) < _worker.LARGE or known[1] < self.times:
+                    known[1] += 1
+                    missing[digest] = known[0]
+            while len(self.sent) > self.KEPT:
+                self.sent.popitem(last=False)
+        return same, missing
+
+
 def _one_by_one(lists):
     """The items of all lists. None is kept after it was taken."""
     for items in lists:
@@ -261,7 +303,8 @@ class Executor(concurrent.futures.Executor):
     is the interpreter on the nodes. initializer runs once in each interpreter. timeout, in seconds, bounds each call. env has variables for the calls. binary is heddle's (default: $HEDDLE_BINARY, or heddle in $PATH).
 
     Functions, lambdas and classes of the program itself are sent by value, what is in modules by name: nodes must
-    have the modules. They see this program's sys.path.
+    have the modules. They see this program's sys.path, as it is when the call is submitted. Globals of at least 32 KB are sent to each
+    interpreter once, and again when they have changed.
     """
 
     def __init__(self, max_workers=None, *, local=None, probes=False, binding="late", conf=None, settings=None, queue=None, memory=None,
@@ -289,6 +332,9 @@ class Executor(concurrent.futures.Executor):
             args += ["--define", "%s=%s" % (key, value)]
         if timeout is not None:
             args += ["--timeout", "%dms" % max(1, int(timeout * 1000))]
+        # For libraries that ask for it, as dask does: on a cluster the default of heddle calls; with probes nobody knows how many calls nodes take.
+        self._max_workers = max_workers or (os.cpu_count() if local else 1000 if probes else 64)
+        self._path = list(sys.path)
         path = [os.path.abspath(p) for p in sys.path]
         variables = {"PYTHONPATH": os.pathsep.join(path), **(env or {})}
         environ = {**os.environ, **{_VARIABLE + name: str(value) for name, value in variables.items()}}
@@ -298,22 +344,36 @@ class Executor(concurrent.futures.Executor):
                  "exec(compile(%r, '_heddle_worker', 'exec'), m.__dict__)\nm.main()" % source)  # a traceback shows its last line only
         args += ["--", python or (sys.executable if local else "python3"), "-c", start]
 
-        self._init = None if initializer is None else _worker.dumps((initializer, tuple(initargs)))
+        self._large = _Large(min(self._max_workers, 64))
+        self._init = self._init_data = None
+        if initializer is not None:
+            pickled = _worker.dumps((initializer, tuple(initargs)))
+            self._init = _worker.digest_of(pickled)
+            self._init_data = {self._init: pickled}
         self._calls = _Calls(args, environ)
         self._calls.executor = weakref.ref(self, self._calls.dropped)
 
     def submit(self, fn, /, *args, **kwargs):
         self._calls.check()
         try:
-            call = pickle.dumps((sys.version_info[:2], self._init, _worker.dumps((fn, args, kwargs))), pickle.HIGHEST_PROTOCOL)
-            if len(call) > _worker.LARGEST:
-                raise ValueError("the call and its arguments have %d bytes, at most %d are allowed: write large arguments to a file that nodes can read" % (len(call), _worker.LARGEST))
+            large = dict(self._init_data or {})
+            call = _worker.dumps((fn, args, kwargs), large=large)
+            path = None if sys.path == self._path else [os.path.abspath(p) for p in sys.path]
+
+            def made(data):
+                return pickle.dumps((sys.version_info[:2], path, self._init, call, data), pickle.HIGHEST_PROTOCOL)
+
+            if len(call) + sum(map(len, large.values())) > _worker.LARGEST:
+                raise ValueError("the call and its arguments have %d bytes, at most %d are allowed: write large arguments to a file that nodes can read" % (
+                    len(call) + sum(map(len, large.values())), _worker.LARGEST))
+            large, missing = self._large.take(large)
+            first = made(missing)
         except Exception as e:
             future = _Future()
             future.set_running_or_notify_cancel()
             future.set_exception(e)
             return future
-        return self._calls.submit(call)
+        return self._calls.submit(first, None if len(missing) == len(large) else lambda: made(large))
 
     def map(self, fn, *iterables, timeout=None, chunksize=1, buffersize=None):
         """As Executor.map. chunksize items make one call. With buffersize, no more calls than that are ahead of the results that were taken."""

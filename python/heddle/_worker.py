@@ -27,6 +27,9 @@ __name__ = "_heddle_worker"
 # The most bytes that a call with its arguments, or its answer, may have: what heddle takes as one message, less room for what goes with it.
 LARGEST = (64 << 20) - (1 << 20)
 
+# Data of at least so many bytes isn't sent with each call, but by its digest: an interpreter that lacks it says so, and gets the call once more with it.
+LARGE = 32 << 10
+
 _on_node = False  # where the program's own classes have come from elsewhere
 
 
@@ -87,6 +90,17 @@ def _space(module):
     return _spaces.setdefault(module, {"__builtins__": builtins})
 
 
+class _Lacking(BaseException):
+    """A call needs data that this interpreter doesn't have."""
+
+
+def digest_of(pickled):
+    return hashlib.blake2b(pickled, digest_size=16).hexdigest()
+
+
+_sent = {}  # on a node: by digest, large data that has come with the present call
+
+
 def _fill_function(f, state):
     for cell, value in zip(f.__closure__ or (), state["cells"]):
         if value is not None:
@@ -96,8 +110,12 @@ def _fill_function(f, state):
         space["__name__"] = module
     space.update(state["globals"])
     for name, pickled in state["data"].items():
-        digest = hashlib.blake2b(pickled, digest_size=16).digest()
+        digest = pickled if isinstance(pickled, str) else digest_of(pickled)
         if name not in space or not _on_node or _shipped.get((module, name)) != digest:
+            if pickled is digest:
+                pickled = _sent.get(digest)
+                if pickled is None:
+                    raise _Lacking
             space[name] = pickle.loads(pickled)
             _shipped[module, name] = digest
     for name in _FUNCTION:
@@ -107,13 +125,20 @@ def _fill_function(f, state):
 
 _FUNCTION = ("__defaults__", "__kwdefaults__", "__module__", "__qualname__", "__doc__", "__annotations__")
 
-# A class that comes by value again is the same one: instances that have stayed on the node are of the class that later calls know.
+# A class that comes by value again is the same one: instances that have stayed on the node are of the class that later calls know, and those that come back are of the
+# program's own.
 _classes = weakref.WeakValueDictionary()  # by their keys
 _keys = weakref.WeakKeyDictionary()
+_own = weakref.WeakSet()  # classes that were made here
 
 
 def _key(made):
-    return _keys.setdefault(made, os.urandom(16))
+    key = _keys.get(made)
+    if key is None:
+        key = _keys[made] = os.urandom(16)
+        _classes[key] = made
+        _own.add(made)
+    return key
 
 
 def _class(key, meta, name, bases, module, qualname, first):
@@ -140,6 +165,8 @@ def _enum(meta, name, bases, first):
 
 
 def _fill_class(made, state):
+    if made in _own:
+        return  # what it is here counts
     for name, value in state["members"].items():
         setattr(made, name, value)
     for name, attributes in state["enum"].items():  # that __init__ has set
@@ -219,8 +246,9 @@ def _of_class(obj, back):
 class Pickler(pickle.Pickler):
     """Pickles as the standard one does, and by value what can't be imported. With back it's for the program that has called this node."""
 
-    def __init__(self, buffer, within=None, back=False):
+    def __init__(self, buffer, within=None, back=False, large=None):
         super().__init__(buffer, pickle.HIGHEST_PROTOCOL)
+        self._large = within._large if within else large  # large data by digest, which doesn't go with the rest; None: all does
         self._back = within._back if within else back
         # Globals that are being pickled by themselves, and those that were. Picklers of such globals share both.
         self._open, self._data = (within._open, within._data) if within else (set(), {})
@@ -260,6 +288,9 @@ class Pickler(pickle.Pickler):
                 finally:
                     self._open.discard(at)
             data[name] = self._data[at]
+            if self._large is not None and len(data[name]) >= LARGE:
+                digest = digest_of(data[name])
+                self._large[digest], data[name] = data[name], digest
         module = f.__globals__.get("__name__")
         state = {"globals": direct, "data": data, "cells": cells, "dict": f.__dict__, "module": module, "within": _submodules(f)}
         for name in _FUNCTION:
@@ -309,9 +340,10 @@ _reducers = {
 _named = {("functools", "_lru_cache_wrapper")} | {("typing", name) for name in ("TypeVar", "ParamSpec", "TypeVarTuple", "TypeAliasType", "NewType")}
 
 
-def dumps(obj, within=None, back=False):
+def dumps(obj, within=None, back=False, large=None):
+    """The bytes of obj. Large data of globals is put into large, by digest, if that is given."""
     buffer = io.BytesIO()
-    Pickler(buffer, within, back).dump(obj)
+    Pickler(buffer, within, back, large).dump(obj)
     return buffer.getvalue()
 
 
@@ -323,15 +355,35 @@ def _described(e):
         return "%s, whose repr fails with %s" % (type(e).__name__, type(why).__name__)
 
 
+_first_path = list(sys.path)
+_path = None  # that the program has named last; None: the first one
+
+
+def _follow_path(path):
+    """Has imports look where the program's look now."""
+    global _path
+    if path != _path:
+        _path = path
+        sys.path[:] = _first_path if path is None else path + [p for p in _first_path if p not in path]
+        importlib.invalidate_caches()
+
+
 def _answer(call, initialized):
-    version, init, call = pickle.loads(call)
+    version, path, init, call, large = pickle.loads(call)
     if version != sys.version_info[:2]:
         raise RuntimeError("Python is %d.%d on the node and %d.%d here: choose the node's with python=" % (sys.version_info[:2] + version))
-    if init is not None and init not in initialized:
-        initializer, args = pickle.loads(init)
-        initializer(*args)
-        initialized.add(init)
-    f, args, kwargs = pickle.loads(call)
+    _follow_path(path)
+    _sent.update(large)
+    try:
+        if init is not None and init not in initialized:
+            if init not in _sent:
+                raise _Lacking
+            initializer, args = pickle.loads(_sent[init])
+            initializer(*args)
+            initialized.add(init)
+        f, args, kwargs = pickle.loads(call)
+    finally:
+        _sent.clear()
     return f(*args, **kwargs)
 
 
@@ -357,6 +409,8 @@ def main():
         status, text = 0, ""
         try:
             answer = dumps((True, _answer(calls.read(struct.unpack(">I", head)[0]), initialized), None), back=True)
+        except _Lacking:
+            answer = dumps((None, None, None))
         except BaseException as e:
             text = "".join(traceback.format_exception(type(e), e, e.__traceback__))
             e.__traceback__ = None

@@ -55,6 +55,27 @@ def process(_=None):
     return os.getpid()
 
 
+def keep(data):
+    global KEPT
+    KEPT = data
+
+
+def kept(_=None, end=False):
+    if end:
+        os._exit(3)
+    return len(KEPT)
+
+
+def close_and_live_on():
+    for descriptor in range(3, 64):
+        try:
+            os.close(descriptor)
+        except OSError:
+            pass
+    while True:
+        time.sleep(1)
+
+
 class ExecutorTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -70,6 +91,81 @@ class ExecutorTest(unittest.TestCase):
 
     def test_is_an_executor(self):
         self.assertIsInstance(self.e, concurrent.futures.Executor)
+
+    def test_shutdown_in_a_callback(self):
+        """A callback that shuts the executor down doesn't keep other calls from their results."""
+        e = executor()
+        later = e.submit(time.sleep, 0.2)
+        first = e.submit(pow, 2, 3)
+        shut = threading.Event()
+        first.add_done_callback(lambda _: (e.shutdown(), shut.set()))
+        self.assertTrue(shut.wait(60))
+        self.assertIsNone(later.result(60))
+        with self.assertRaisesRegex(RuntimeError, "after shutdown"):
+            e.submit(pow, 2, 3)
+
+    def test_classes_made_in_functions_come_back(self):
+        class Local:
+            def __init__(self, x):
+                self.x = x
+
+            def factor(self):
+                return FACTOR
+
+        made = self.e.submit(lambda: Local(5)).result()
+        self.assertIs(type(made), Local)
+        self.assertEqual((made.x, made.factor()), (5, FACTOR))
+        back, known = self.e.submit(lambda o: (o, isinstance(o, Local)), Local(6)).result()
+        self.assertIs(type(back), Local)
+        self.assertTrue(known)
+
+    def test_max_workers(self):
+        """Libraries such as dask ask an executor how many calls it runs."""
+        self.assertEqual(self.e._max_workers, 2)
+
+    def test_large_globals_dont_travel_with_every_call(self):
+        global LARGE
+        LARGE = list(range(50000))
+        sizes, write = [], self.e._calls.write
+        with mock.patch.object(self.e._calls, "write", lambda what, number, rest=b"": (sizes.append(len(rest)), write(what, number, rest))):
+            self.assertEqual(list(self.e.map(lambda i: LARGE[i], range(20))), list(range(20)))
+            whole = [n for n in sizes if n > 50000]
+            self.assertTrue(0 < len(whole) < 8, sizes)
+            del sizes[:]
+            LARGE.append("changed")
+            self.assertEqual(list(self.e.map(lambda i: LARGE[-1], range(20))), ["changed"] * 20)
+            self.assertTrue(0 < sum(n > 50000 for n in sizes) < 8, sizes)
+        with self.assertRaises(ZeroDivisionError):
+            self.e.submit(lambda: LARGE[0] / 0).result()
+
+    def test_an_interpreter_that_lacks_large_data_gets_it(self):
+        with executor(initializer=keep, initargs=(b"x" * 100000,)) as e:
+            self.assertEqual(list(e.map(kept, range(8))), [100000] * 8)
+            for _ in range(3):  # each call ends its interpreter, so that the next one meets another
+                with self.assertRaises(concurrent.futures.BrokenExecutor):
+                    e.submit(kept, end=True).result()
+                self.assertEqual(e.submit(kept).result(), 100000)
+
+    def test_path_of_the_time_of_a_call(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "heddle_late.py"), "w") as f:
+                f.write("VALUE = 5\n")
+            self.e.submit(pow, 2, 3).result()
+            sys.path.insert(0, folder)
+            try:
+                import heddle_late
+                self.assertEqual(self.e.submit(lambda: heddle_late.VALUE).result(), 5)
+                self.assertIn(folder, self.e.submit(lambda: sys.path).result())
+            finally:
+                sys.path.remove(folder)
+                sys.modules.pop("heddle_late", None)
+            self.assertNotIn(folder, self.e.submit(lambda: sys.path).result())
+
+    def test_a_worker_that_closes_its_pipe_gives_its_place_back(self):
+        with executor(1) as e:
+            with self.assertRaises(concurrent.futures.BrokenExecutor):
+                e.submit(close_and_live_on).result(60)
+            self.assertEqual(e.submit(pow, 2, 3).result(60), 8)
 
     def test_results(self):
         self.assertEqual(self.e.submit(pow, 2, 100).result(), 2 ** 100)

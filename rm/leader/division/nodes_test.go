@@ -125,8 +125,8 @@ func TestDiceClosesNodesForAWindow(t *testing.T) {
 	d.Waiting = func() (int64, time.Duration) { return 3, 1500 * time.Second }
 	d.Tick(180*time.Second, first)
 	want("after one in which nothing has started, and tasks wait", 6, 1)
-	d.Waited(1000*time.Second, 3)
-	d.Waiting = func() (int64, time.Duration) { return 1, 1000 * time.Second }
+	d.Waited(600*time.Second, 3)
+	d.Waiting = func() (int64, time.Duration) { return 1, 1400 * time.Second }
 	d.Tick(240*time.Second, first)
 	want("of four tasks, of which one waits still", 6, 1)
 	d.Waiting = func() (int64, time.Duration) { return 0, 0 }
