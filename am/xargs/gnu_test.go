@@ -153,6 +153,8 @@ func TestBehavesAsGNUXargs(t *testing.T) {
 		{"a b", "--max-args=1 --arg-file=/dev/null echo"},
 		{"a b", "--process-slot-var=S sh -c echo_$S"},
 		{"a b", "--process-slot-var=S=T echo"},
+		{"1 255", "-n1 sh -c exit_$0"},
+		{"1 9", "-n1 sh -c [_$0_-eq_9_]&&kill_-9_$$||exit_1"},
 		{"1 255 2", "-n1 sh -c exit_$0"},
 		{"255 1", "-n1 sh -c exit_$0"},
 		{"3 9 0", "-n1 sh -c [_$0_=_9_]_&&_kill_-9_$$;_exit_$0"},

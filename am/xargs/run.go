@@ -81,7 +81,7 @@ var ErrNowhere = errors.New("commands can't be run any more")
 func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	x := &run{o: o, runner: r, cancel: cancel, bar: newBar(o.Bar, s), procs: o.Procs, read: make(chan struct{})}
+	x := &run{o: o, runner: r, cancel: cancel, bar: newBar(o.Bar, s), procs: o.Procs, made: -1, read: make(chan struct{})}
 	if o.Ask {
 		x.answers = bufio.NewReader(s.Answers)
 	}
@@ -165,6 +165,8 @@ type run struct {
 	taken             int64 // bytes of the input that commands needed which have begun, and the next one; or all
 	stopped           bool  // a message has said why no further command begins
 	code              int   // of the first failure of a command
+	final             int   // the code of a command that has exited with 255, or by a signal; 0: none has
+	made, ran         int   // commands: of all the input (−1: it hasn't been read to its end), and those that have begun
 	failed, succeeded int   // commands
 
 	faulty bool // the input, or what is to run commands: that counts if no command has failed
@@ -305,6 +307,9 @@ func (x *run) makeTasks(ctx context.Context, b *batcher, tasks chan<- *Task) {
 				x.fault = err // tasks is closed after that
 				x.mu.Unlock()
 			}
+			x.mu.Lock()
+			x.made = number
+			x.mu.Unlock()
 			x.bar.count(number, true)
 			return
 		}
@@ -348,6 +353,9 @@ func (x *run) do(ctx context.Context, t *Task) {
 	if x.asked != nil {
 		defer func() { <-x.asked }()
 	}
+	x.mu.Lock()
+	x.ran++
+	x.mu.Unlock()
 	t.Slot = x.take()
 	defer x.release(t.Slot)
 	if x.o.Verbose && x.answers == nil { // else the question was the same
@@ -471,6 +479,9 @@ func (x *run) stop(code int, format string, args ...any) {
 		x.faulty = true
 	} else {
 		x.code = cmp.Or(x.code, code)
+		if code == exitStopped || code == exitSignaled {
+			x.final = cmp.Or(x.final, code)
+		}
 	}
 	first := !x.stopped
 	x.stopped = true
@@ -500,11 +511,31 @@ func (x *run) exit(ctx context.Context) int {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.final != 0 && x.code == exitFailed && x.allHaveRun() {
+		return x.final
+	}
 	if x.code == 0 && (x.faulty || x.printer.unsaid()) {
 		return exitFault // as GNU xargs has it: somebody lacks what standard error should have told
 	}
 	return x.code
 }
+
+// allHaveRun reports whether all commands of the input have begun. GNU xargs waits for the last ones when it exits already: then 255 and signals choose the exit code,
+// although a command has failed before. The lock is held.
+func (x *run) allHaveRun() bool {
+	if x.made < 0 {
+		x.mu.Unlock()
+		select {
+		case <-x.read:
+		case <-time.After(endOfInput):
+		}
+		x.mu.Lock()
+	}
+	return x.made == x.ran
+}
+
+// endOfInput is how long it may take to notice that an input has ended which has no more for commands.
+const endOfInput = 100 * time.Millisecond
 
 // ended is the exit code of a run that a signal has ended, as a shell has it.
 func ended(ctx context.Context) int {
