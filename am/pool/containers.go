@@ -109,13 +109,18 @@ func (c *Containers) hold(ctx context.Context, m *am.Master, p *Pool, program cl
 	h := &holder{
 		Containers: c, pool: p, master: m, held: map[records.ContainerID]bool{}, lost: map[records.ContainerID]time.Time{},
 		launch: am.Launch{
-			Command: []string{
-				"exec ./" + BinaryFile + " executor --watch --slots " + strconv.Itoa(c.Slots) + " " + at + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
-			},
+			Command:   []string{executorCommand(c.Slots, at) + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 			Resources: map[string]client.Resource{BinaryFile: program}, Credentials: secret,
 		},
 	}
 	return h.run(ctx, stop)
+}
+
+// executorCommand starts an executor. If the node's folders are mounted noexec, it says so: the system calls that "Permission denied", of a file that may be executed.
+func executorCommand(slots int, at string) string {
+	const program = "./" + BinaryFile
+	return "{ [ -x " + program + " ] || { echo \"heddle: $PWD" + program[1:] + " can't be executed: is that folder of yarn.nodemanager.local-dirs mounted noexec?\" >&2; exit 126; }; " +
+		"exec " + program + " executor --watch --slots " + strconv.Itoa(slots) + " " + at + "; }"
 }
 
 // holder asks for containers and gives them back.
