@@ -185,7 +185,7 @@ func (n *Node) serveExecutor(c *wire.Conn, x *executor) {
 	n.hand()
 	n.mu.Unlock()
 	var sending sync.WaitGroup
-	sending.Go(func() { x.send(&n.mu, c) }) // if it fails, the executor is gone, and its tasks are given back
+	sending.Go(func() { x.send(&n.mu, n.o.Now, c) }) // if it fails, the executor is gone, and its tasks are given back
 	defer func() {
 		n.mu.Lock()
 		x.finish()

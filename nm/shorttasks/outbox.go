@@ -2,6 +2,7 @@ package shorttasks
 
 import (
 	"sync"
+	"time"
 
 	"heddle/yarn/wire"
 )
@@ -12,6 +13,7 @@ type outbox struct {
 	more   chan struct{} // there is something unsent, or it is to end
 	last   bool          // nothing more is sent
 	bytes  int           // of tasks that aren't sent yet
+	wrote  time.Time     // when something was written last
 }
 
 func newOutbox() outbox { return outbox{more: make(chan struct{}, 1)} }
@@ -39,12 +41,12 @@ func (o *outbox) ring() {
 }
 
 // send sends what say was given, until finish or the end of the connection, which Receive notices as well. The node's lock is mu.
-func (o *outbox) send(mu *sync.Mutex, c *wire.Conn) {
+func (o *outbox) send(mu *sync.Mutex, now func() time.Time, c *wire.Conn) {
 	var sent int
 	for {
 		mu.Lock()
 		all, last := o.unsent, o.last
-		o.unsent = nil
+		o.unsent, o.wrote = nil, now()
 		o.bytes -= sent
 		sent = o.bytes
 		mu.Unlock()
@@ -55,4 +57,12 @@ func (o *outbox) send(mu *sync.Mutex, c *wire.Conn) {
 			<-o.more
 		}
 	}
+}
+
+// later is the later one of two times.
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"heddle/internal/pause"
 	"heddle/nm/probe"
 	"heddle/nm/staging"
 	"heddle/yarn/token"
@@ -29,6 +30,8 @@ type scheduler struct {
 	idle     time.Time     // since when it has nothing to do; zero: it has
 
 	outbox
+	behind  time.Time // since when nothing is read from it, as it is behind with what it was told; zero: it isn't
+	caught  time.Time // when it had caught up last
 	parting time.Time // when it was sent away; zero: it wasn't
 	why     error     // it was
 }
@@ -94,8 +97,9 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 		_ = c.Send(&wire.Refusal{Reason: "the node can't note that the application works here"}) // likewise
 		return err
 	}
-	n.serving.Go(func() { s.send(&n.mu, c) })
+	n.serving.Go(func() { s.send(&n.mu, n.o.Now, c) })
 	for {
+		s.catchUp()
 		m, err := c.Receive()
 		if err == nil {
 			err = s.take(m)
@@ -227,20 +231,41 @@ func (s *scheduler) part(now time.Time) {
 	s.n.serving.Go(s.conn.Close)
 }
 
-// mostUnsent is how many messages may wait for a scheduler before nothing more is taken from it.
+// mostUnsent is how many messages may wait for a scheduler before nothing more is read from it.
 const mostUnsent = 4096
+
+// catchUp waits while the scheduler is behind with what it was told: a program that submits many tasks at once sends faster than it reads. One that reads nothing at all is
+// sent away (check).
+func (s *scheduler) catchUp() {
+	n := s.n
+	for {
+		n.mu.Lock()
+		behind := len(s.unsent) > mostUnsent && !s.last
+		if behind && s.behind.IsZero() {
+			s.behind = n.o.Now()
+		} else if !behind && !s.behind.IsZero() {
+			s.behind, s.caught = time.Time{}, n.o.Now()
+		}
+		n.mu.Unlock()
+		if !behind || pause.For(n.ctx, catchUpTime) != nil {
+			return
+		}
+	}
+}
+
+// catchUpTime is how often it is looked whether a scheduler has read what it was told.
+const catchUpTime = time.Millisecond
+
+// behindLimit is how long a scheduler may read nothing while messages wait for it. Asks that it hasn't answered take room all the while.
+const behindLimit = answerLimit
 
 // take takes a message. An error is the scheduler's fault.
 func (s *scheduler) take(m wire.Message) error {
 	n := s.n
 	n.mu.Lock()
-	switch {
-	case s.last:
+	if s.last {
 		n.mu.Unlock()
 		return nil
-	case len(s.unsent) > mostUnsent:
-		n.mu.Unlock()
-		return fmt.Errorf("it says more than it reads: %d messages wait", mostUnsent)
 	}
 	switch m := m.(type) {
 	case *wire.Probe:
@@ -591,9 +616,13 @@ func (s *scheduler) check(now time.Time) {
 		s.part(now)
 		return
 	}
+	if !s.behind.IsZero() && now.Sub(later(s.behind, s.wrote)) > behindLimit {
+		s.refuse(fmt.Sprintf("it says more than it reads: %d messages wait, and it has read none for %v", len(s.unsent), behindLimit))
+		return
+	}
 	late := false
 	for _, r := range s.runs {
-		if !r.bound && now.Sub(r.at) > answerLimit {
+		if !r.bound && s.behind.IsZero() && now.Sub(later(r.at, s.caught)) > answerLimit { // while it is behind its answers aren't read
 			s.refuse(fmt.Sprintf("it hasn't answered within %v when it was asked for a task", answerLimit))
 			return
 		}
