@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -15,6 +16,7 @@ import (
 	"heddle/am"
 	"heddle/am/client"
 	"heddle/conf"
+	"heddle/yarn/pb"
 	"heddle/yarn/records"
 	"heddle/yarn/token"
 )
@@ -77,6 +79,24 @@ type Running struct {
 	stop chan struct{}
 	done chan struct{}
 	err  error
+
+	mu      sync.Mutex
+	status  pb.FinalApplicationStatus // with which it ends when it is stopped
+	because string
+}
+
+// SetResult chooses the final status of the application, and its diagnostics, for when it is stopped. Without it, that is am.Succeeded.
+func (r *Running) SetResult(status pb.FinalApplicationStatus, because string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status, r.because = status, because
+}
+
+// end has the application end with the status that was chosen.
+func (r *Running) end(m *am.Master) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m.SetResult(r.status, r.because, "")
 }
 
 // Stop ends the application, and returns when it has ended. The error says why it has ended before, if it has.
@@ -97,7 +117,7 @@ func (a *Application) Run(ctx context.Context, memory int, main Main, ended func
 	if err != nil {
 		return nil, err
 	}
-	r := &Running{ID: a.ID, stop: make(chan struct{}), done: make(chan struct{})}
+	r := &Running{ID: a.ID, status: am.Succeeded, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
 		r.err = a.attend(ctx, r, main)
@@ -135,7 +155,11 @@ func (a *Application) attend(ctx context.Context, r *Running, main Main) error {
 		},
 	}
 	return am.Run(context.WithoutCancel(ctx), o, func(ctx context.Context, m *am.Master) error {
-		return main(ctx, m, host, r.stop)
+		if err := main(ctx, m, host, r.stop); err != nil {
+			return err
+		}
+		r.end(m)
+		return nil
 	})
 }
 

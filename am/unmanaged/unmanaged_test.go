@@ -76,6 +76,27 @@ func TestAnApplicationOfThisProcess(t *testing.T) {
 	await.Until(t, "it is finished", func() bool { return l.state(r) == pb.YarnApplicationState_FINISHED })
 }
 
+// An application whose work has failed ends as FAILED, not as SUCCEEDED, and Stop finds nothing wrong with that.
+func TestAnApplicationEndsAsItsWorkDid(t *testing.T) {
+	l := newLab(t)
+	r, err := l.new("").Run(t.Context(), 256, func(_ context.Context, _ *am.Master, _ string, stop <-chan struct{}) error {
+		<-stop
+		return nil
+	}, func(err error) { t.Errorf("it has ended by itself: %v", err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "it runs", func() bool { return l.state(r) == pb.YarnApplicationState_RUNNING })
+	r.SetResult(am.Failed, "exit code 123")
+	if err := r.Stop(); err != nil {
+		t.Error(err)
+	}
+	await.Until(t, "it is finished", func() bool { return l.state(r) == pb.YarnApplicationState_FINISHED })
+	if got, err := l.apps.Report(t.Context(), r.ID); err != nil || got.Final != am.Failed || got.Diagnostics != "exit code 123" {
+		t.Errorf("%v %q, %v", got.Final, got.Diagnostics, err)
+	}
+}
+
 // One that fails, or that somebody kills, says so once, and Stop says why.
 func TestApplicationsThatEndByThemselves(t *testing.T) {
 	l := newLab(t)

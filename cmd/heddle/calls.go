@@ -80,7 +80,7 @@ func runCalls(ctx context.Context, s *source, place xargs.Place, i calls.Interpr
 	if err != nil {
 		return err
 	}
-	defer stop()
+	defer stop(succeeded)
 	return calls.Serve(ctx, os.Stdin, os.Stdout, x, i, workers)
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 
+	"heddle/am"
 	"heddle/am/pool"
 	"heddle/am/probes"
 	"heddle/am/process"
@@ -23,6 +24,7 @@ import (
 	"heddle/am/xargs"
 	"heddle/conf"
 	"heddle/internal/processors"
+	"heddle/yarn/pb"
 	"heddle/yarn/wire"
 )
 
@@ -105,6 +107,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		return fmt.Errorf("xargs: %w", err)
 	}
 	var runner xargs.Runner = local
+	stop := func(result) {}
 	if o.Place.Local || !clusterConfigured(c) {
 		if local.Dir = o.Place.Dir; local.Dir != "" {
 			if err := enterable(local.Dir); err != nil {
@@ -121,20 +124,40 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 				return nil // nothing to run, and nothing to ask a cluster for
 			}
 		}
-		p, stop, err := startTasks(ctx, c, s, &o)
-		if err != nil {
+		var p xargs.Submitter
+		if p, stop, err = startTasks(ctx, c, s, &o); err != nil {
 			return fmt.Errorf("xargs: %w (--local runs the commands on this machine)", err)
 		}
-		defer stop()
 		o.Again = true
 		runner = &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != "", Stage: o.Place.Stage}
 	}
-	procs, stop := moreOrFewer()
-	defer stop()
-	if code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr, Answers: answers, Procs: procs}); code != 0 {
+	procs, ignore := moreOrFewer()
+	defer ignore()
+	code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr, Answers: answers, Procs: procs})
+	stop(resultOf(ctx, code))
+	if code != 0 {
 		return exitCode(code)
 	}
 	return nil
+}
+
+// result is how an application of a tool ends.
+type result struct {
+	status  pb.FinalApplicationStatus
+	because string
+}
+
+var succeeded = result{status: am.Succeeded}
+
+// resultOf is how a run of commands with an exit code ends: operators look for those that have failed.
+func resultOf(ctx context.Context, code int) result {
+	switch {
+	case code == 0:
+		return succeeded
+	case ctx.Err() != nil:
+		return result{am.Killed, fmt.Sprintf("heddle xargs was ended by its user: %v", context.Cause(ctx))}
+	}
+	return result{am.Failed, fmt.Sprintf("heddle xargs has ended with exit code %d", code)}
 }
 
 // hasTerminal reports whether this process has a terminal, which commands may want to use.
@@ -225,7 +248,7 @@ func enterable(dir string) error {
 }
 
 // startTasks starts whoever runs commands on the cluster. stop gives back what is held there.
-func startTasks(ctx context.Context, c *conf.Config, from *source, o *xargs.Options) (t xargs.Submitter, stop func(), err error) {
+func startTasks(ctx context.Context, c *conf.Config, from *source, o *xargs.Options) (t xargs.Submitter, stop func(result), err error) {
 	if !o.Place.Probes {
 		return startPool(ctx, c, from, o)
 	}
@@ -263,13 +286,14 @@ func clusterLog(c *conf.Config) *logrus.Entry {
 }
 
 // stopper returns what ends an application, and then whoever its tasks were given to. If this process is killed, the application ends as well.
-func stopper(ctx context.Context, from *source, running *unmanaged.Running, close func(), log *logrus.Entry) func() {
+func stopper(ctx context.Context, from *source, running *unmanaged.Running, close func(), log *logrus.Entry) func(result) {
 	guard, err := startGuard(from, running.ID)
 	if err != nil {
 		log.WithError(err).Warnf("%v would go on for a while if this process were killed", running.ID)
 	}
-	return func() {
+	return func(r result) {
 		defer guard.dismiss()
+		running.SetResult(r.status, r.because)
 		if err := running.Stop(); err != nil && ctx.Err() == nil {
 			log.WithError(err).Warnf("%v has not ended well", running.ID)
 		}
@@ -278,7 +302,7 @@ func stopper(ctx context.Context, from *source, running *unmanaged.Running, clos
 }
 
 // startPool starts a pool with executors on the cluster of a configuration, which came from s. stop gives them back.
-func startPool(ctx context.Context, c *conf.Config, s *source, o *xargs.Options) (p *pool.Pool, stop func(), err error) {
+func startPool(ctx context.Context, c *conf.Config, s *source, o *xargs.Options) (p *pool.Pool, stop func(result), err error) {
 	log := clusterLog(c)
 	c.CloseUp() // as the daemons of this machine do
 	secret := wire.NewSecret()

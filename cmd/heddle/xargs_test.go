@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"heddle/am"
 	"heddle/am/xargs"
+	"heddle/yarn/pb"
 )
 
 // What was asked for and isn't there is an error, and not left out in silence.
@@ -34,4 +37,25 @@ func errorText(err error) string {
 		return ""
 	}
 	return err.Error()
+}
+
+// Operators look for runs that have failed, or were ended.
+func TestXargsEndsItsApplicationAsItsCommandsDid(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for _, test := range []struct {
+		ctx  context.Context
+		code int
+		want pb.FinalApplicationStatus
+		says string
+	}{
+		{t.Context(), 0, am.Succeeded, ""},
+		{t.Context(), 123, am.Failed, "exit code 123"},
+		{t.Context(), 127, am.Failed, "exit code 127"},
+		{ended, 143, am.Killed, "ended by its user"},
+	} {
+		if got := resultOf(test.ctx, test.code); got.status != test.want || !strings.Contains(got.because, test.says) || (got.because == "") != (test.says == "") {
+			t.Errorf("exit code %d: %+v", test.code, got)
+		}
+	}
 }
