@@ -57,6 +57,8 @@ func because(name string) string {
 	switch {
 	case strings.Contains(name, "java") || strings.Contains(name, "class") || strings.Contains(name, "jvm"):
 		return ", which runs no Java"
+	case name == "mapreduce.job.maps":
+		return "; " + KeySplitMax + " says how much input a map gets, and so how many maps there are"
 	case strings.Contains(name, "compress"):
 		return ", which doesn't compress what it writes"
 	case strings.Contains(name, "speculative"):

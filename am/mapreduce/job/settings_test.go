@@ -15,6 +15,7 @@ func TestSettingsWithoutEffectAreNamed(t *testing.T) {
 		"mapred.compress.map.output=true":                          "mapred.compress.map.output has no effect",
 		"mapreduce.map.speculative=true":                           "-speculation",
 		"yarn.resourcemanager.adress=x":                            "did you mean yarn.resourcemanager.address?",
+		"mapreduce.job.maps=20":                                    "split.maxsize says how much input a map gets",
 		"my.key=value":                                             "",
 		"mapred.reduce.tasks=3":                                    "",
 		"mapreduce.map.memory.mb=512":                              "",
