@@ -35,7 +35,7 @@ func Check(c *conf.Config) (found []conf.Problem) {
 	check(secretKey, err)
 	_, err = auth.FromConf(c)
 	check("", err)
-	_, err = auth.Guards(c, "nodemanager", nil)
+	_, err = auth.Guards(c, "nodemanager", nil, nil)
 	check("", err)
 	descriptors, err := connections.Descriptors()
 	if err == nil {

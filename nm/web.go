@@ -26,7 +26,7 @@ func (n *NodeManager) openWeb() error {
 	if filter.Secrets == nil {
 		filter.Secrets = auth.RandomSecret()
 	}
-	guard, err := auth.Guards(c, "nodemanager", nil, n.identity.Host)
+	guard, err := auth.Guards(c, "nodemanager", n.log, nil, n.identity.Host)
 	if err != nil {
 		return err
 	}

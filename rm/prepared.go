@@ -88,7 +88,7 @@ func prepare(c *conf.Config, id string) (*prepared, error) {
 	}
 	_, err = auth.FromConf(c)
 	check("", err)
-	_, err = auth.Guards(c, "resourcemanager", nil)
+	_, err = auth.Guards(c, "resourcemanager", nil, nil)
 	check("", err)
 	const header = "hadoop.http.max.request.header.size"
 	if v, ok := c.Get(header); ok {

@@ -157,7 +157,7 @@ func newServer(cfg Config) (*server, error) {
 	api.SetMemory(cfg.Conf.Int("heddle.port.memory-mb") << 20)
 	s.routeCluster(api)
 	s.routeHeddle(api)
-	guards, err := auth.Guards(s.Conf, "resourcemanager", s.origins())
+	guards, err := auth.Guards(s.Conf, "resourcemanager", s.Log, s.origins())
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"sync"
 )
 
 // Guard protects users whose browsers show hostile pages. It stops pages whose host name was made to point to this
@@ -19,6 +20,42 @@ type Guard struct {
 	AnyHost bool
 	// Origins accepts other origins whose pages may change something, by the configuration of cross-origin requests.
 	Origins func(origin string) bool
+	// Unknown, if set, is called once for each name that is refused, for the first mostUnknown of them.
+	Unknown func(host string)
+
+	mu      sync.Mutex
+	unknown map[string]bool // names that Unknown was called for
+}
+
+// mostUnknown bounds how many refused names are told: clients choose them.
+const mostUnknown = 100
+
+// tell calls Unknown for a name that wasn't refused before.
+func (g *Guard) tell(host string) {
+	if g.Unknown == nil {
+		return
+	}
+	name := strings.ToLower(hostOf(host))
+	g.mu.Lock()
+	known := g.unknown[name] || len(g.unknown) >= mostUnknown
+	if !known {
+		if g.unknown == nil {
+			g.unknown = map[string]bool{}
+		}
+		g.unknown[name] = true
+	}
+	g.mu.Unlock()
+	if !known {
+		g.Unknown(name)
+	}
+}
+
+// hostOf returns the name or address in a Host header.
+func hostOf(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.TrimSuffix(strings.Trim(host, "[]"), ".")
 }
 
 // Wrap refuses requests from other people's pages.
@@ -26,6 +63,7 @@ func (g *Guard) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case !g.knows(r.Host):
+			g.tell(r.Host)
 			ErrorPage(w, r, http.StatusMisdirectedRequest, "This server does not have that name. Add it to heddle.http.allowed-hosts if it should.")
 		case g.foreign(r):
 			ErrorPage(w, r, http.StatusForbidden, "A page of another origin may not change anything here")
@@ -105,11 +143,7 @@ func (g *Guard) knows(host string) bool {
 	if g.AnyHost || host == "" {
 		return true
 	}
-	name := host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		name = h
-	}
-	name = strings.ToLower(strings.TrimSuffix(strings.Trim(name, "[]"), "."))
+	name := strings.ToLower(hostOf(host))
 	if _, err := netip.ParseAddr(name); err == nil {
 		return true // only this server's pages have its address as host
 	}

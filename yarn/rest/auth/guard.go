@@ -9,15 +9,20 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sirupsen/logrus"
+
 	"heddle/conf"
 	"heddle/yarn/rest"
 )
 
 // Guards returns what protects users of a web port whose browsers show hostile pages (rest.Guard and rest.CSRF). role
 // is resourcemanager or nodemanager. own are further names of this server. origins, if set, admits pages of other
-// origins.
-func Guards(c *conf.Config, role string, origins func(string) bool, own ...string) (func(http.Handler) http.Handler, error) {
-	g := &rest.Guard{Hosts: map[string]bool{}, Origins: origins}
+// origins. Names that aren't this server's are logged once.
+func Guards(c *conf.Config, role string, log *logrus.Entry, origins func(string) bool, own ...string) (func(http.Handler) http.Handler, error) {
+	g := &rest.Guard{Hosts: map[string]bool{}, Origins: origins, Unknown: func(host string) {
+		log.WithField("host", host).Warn("A request for this name gets 421, because it is no name of this server in the configuration. " +
+			"If it is an alias of yours, add it to heddle.http.allowed-hosts")
+	}}
 	if name, err := os.Hostname(); err == nil {
 		own = append(own, name)
 	}

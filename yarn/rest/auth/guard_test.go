@@ -1,9 +1,14 @@
 package auth
 
 import (
+	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+
+	"github.com/sirupsen/logrus"
 
 	"heddle/conf/conftest"
 	"heddle/yarn/rest"
@@ -11,7 +16,7 @@ import (
 
 func guarded(t *testing.T, set map[string]string) func(method, host string, headers ...string) int {
 	t.Helper()
-	wrap, err := Guards(conftest.With(t, set), "resourcemanager", func(o string) bool { return o == "http://friend.example.org" })
+	wrap, err := Guards(conftest.With(t, set), "resourcemanager", logrus.NewEntry(logrus.New()), func(o string) bool { return o == "http://friend.example.org" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,6 +50,37 @@ func TestForeignHostIsRefused(t *testing.T) {
 }
 
 // A page of another origin may not have its reader's browser change anything.
+// An alias of the name service got 421, and no log told an administrator why.
+func TestARefusedNameIsLoggedOnce(t *testing.T) {
+	log := logrus.New()
+	var out bytes.Buffer
+	log.SetOutput(&out)
+	wrap, err := Guards(conftest.With(t, nil), "resourcemanager", logrus.NewEntry(log), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	ask := func(host string) {
+		r := httptest.NewRequest("GET", "/cluster", nil)
+		r.Host = host
+		w := httptest.NewRecorder()
+		if h.ServeHTTP(w, r); w.Code != http.StatusMisdirectedRequest {
+			t.Errorf("%s: %d", host, w.Code)
+		}
+	}
+	ask("yarn.example.com:8088")
+	ask("YARN.example.com")
+	if text := out.String(); strings.Count(text, "yarn.example.com") != 1 || !strings.Contains(text, "heddle.http.allowed-hosts") {
+		t.Errorf("%s", text)
+	}
+	for i := range 1000 {
+		ask(fmt.Sprintf("h%d.example.com", i))
+	}
+	if n := strings.Count(out.String(), "\n"); n != 100 {
+		t.Errorf("%d lines for 1001 names", n)
+	}
+}
+
 func TestCrossSiteChangesAreRefused(t *testing.T) {
 	ask := guarded(t, nil)
 	const host = "rm:8088"
@@ -77,7 +113,7 @@ func TestGETsThatChangeSomethingAreAsked(t *testing.T) {
 		path    = "/ws/v1/cluster/scheduler-conf/format"
 	)
 	for _, csrf := range []string{"false", "true"} {
-		wrap, err := Guards(conftest.With(t, map[string]string{"yarn.resourcemanager.webapp.rest-csrf.enabled": csrf}), "resourcemanager", func(o string) bool { return o == "http://friend.example.org" })
+		wrap, err := Guards(conftest.With(t, map[string]string{"yarn.resourcemanager.webapp.rest-csrf.enabled": csrf}), "resourcemanager", logrus.NewEntry(logrus.New()), func(o string) bool { return o == "http://friend.example.org" })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -134,7 +170,7 @@ func TestGETsThatChangeSomethingAreAsked(t *testing.T) {
 // That pages may be in no frame had no effect.
 func TestPagesAreInNoFrameIfThatIsConfigured(t *testing.T) {
 	for value, want := range map[string]string{"DENY": "DENY", "SAMEORIGIN": ""} {
-		wrap, err := Guards(conftest.With(t, map[string]string{"yarn.resourcemanager.webapp.xfs-filter.xframe-options": value}), "resourcemanager", nil)
+		wrap, err := Guards(conftest.With(t, map[string]string{"yarn.resourcemanager.webapp.xfs-filter.xframe-options": value}), "resourcemanager", logrus.NewEntry(logrus.New()), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
