@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -118,5 +119,25 @@ func TestStandaloneHasWhatTheMachineHas(t *testing.T) {
 	}
 	if c.Bool("yarn.log-aggregation-enable") {
 		t.Error("what is configured doesn't stay")
+	}
+}
+
+// README's second command is hadoop jar, whose maps failed after heddle standalone for want of a shuffle service.
+func TestStandaloneWithoutAFolderHasAShuffle(t *testing.T) {
+	c, err := conf.Load(conf.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	standaloneDefaults(c)
+	if got := c.Strings("yarn.nodemanager.aux-services"); !slices.Equal(got, []string{"mapreduce_shuffle"}) || c.Int("mapreduce.shuffle.port") != 0 {
+		t.Errorf("services %q, port %d", got, c.Int("mapreduce.shuffle.port"))
+	}
+	c, err = conf.Load(conf.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	standaloneDefaults(c)
+	if got := c.Strings("yarn.nodemanager.aux-services"); len(got) > 0 {
+		t.Errorf("a configuration without services has %q", got)
 	}
 }

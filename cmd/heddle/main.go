@@ -91,6 +91,7 @@ func newRoot() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: command.Group, Title: "Cluster:"}, &cobra.Group{ID: tools, Title: "Tools:"})
 	root.AddCommand(newRM(&s), newNM(&s), newWitness(&s), newStandalone(&s), newConf(&s), newBench(&s), newSim(&s), newReplay(), newMR(&s), newMRMaster(), newMRWorker(), newBenchWork(), newXargs(), newExecutor(), newCalls(&s), newGuard(&s), newStager())
 	root.AddCommand(command.All(loadConf)...)
+	root.AddCommand(newAbsent()...)
 	return root
 }
 

@@ -41,7 +41,7 @@ func runNode(ctx context.Context, c *conf.Config, log *logrus.Entry, alone bool)
 }
 
 // standaloneDefaults suits a cluster of one machine: the node offers all of the machine, and aggregates logs so that
-// they remain after the node has removed them. It changes no key that the configuration sets.
+// they remain after the node has removed them. Without a configuration folder it has the shuffle that MapReduce needs. It changes no key that the configuration sets.
 func standaloneDefaults(c *conf.Config) {
 	const prefix = "yarn.nodemanager.resource."
 	for _, key := range []string{
@@ -49,6 +49,14 @@ func standaloneDefaults(c *conf.Config) {
 	} {
 		if !c.IsSet(key) {
 			c.Set(key, "true")
+		}
+	}
+	// Without a folder nobody has said which services there are. Any port will do for the shuffle: nodes tell ApplicationMasters.
+	const services, port = "yarn.nodemanager.aux-services", "mapreduce.shuffle.port"
+	if c.Dir() == "" && !c.IsSet(services) {
+		c.Set(services, "mapreduce_shuffle")
+		if !c.IsSet(port) {
+			c.Set(port, "0")
 		}
 	}
 }

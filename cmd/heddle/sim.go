@@ -97,6 +97,7 @@ func (o *simulation) run(out, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
+	fmt.Fprintln(progress, o.scheduler())
 	begin := time.Now()
 	r, failure := c.Run()
 	took := time.Since(begin).Seconds()
@@ -135,6 +136,18 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 		Tasks: o.tasks, PerJob: o.perJob, Mean: sim.Time(o.mean), Load: o.load, Slots: o.nodes * o.slots,
 		Resource: o.options.Slot, Queues: []string{o.options.Queue}, Users: 1,
 	}, o.seed), nodes, nil
+}
+
+// scheduler says which scheduler and queues the jobs have.
+func (o *simulation) scheduler() string {
+	dir := conf.Locate(o.source.dir, nil)
+	switch {
+	case dir == "":
+		return "scheduler: first come, first served; --conf DIR takes the scheduler and queues of a configuration"
+	case o.source.dir == "":
+		return "scheduler and queues: of " + dir + " ($HADOOP_CONF_DIR); unset that for first come, first served"
+	}
+	return "scheduler and queues: of " + dir
 }
 
 // driver returns a driver with the configured scheduler and queues. Without a configuration it is first come, first

@@ -49,6 +49,24 @@ func TestSimulateAndReplay(t *testing.T) {
 	}
 }
 
+// heddle sim took $HADOOP_CONF_DIR without a word, and so had 40 % of the utilisation that the guide shows.
+func TestSimulationNamesItsScheduler(t *testing.T) {
+	t.Setenv("HADOOP_CONF_DIR", "/etc/hadoop/conf")
+	o := simulation{source: &source{}}
+	if got := o.scheduler(); !strings.Contains(got, "/etc/hadoop/conf ($HADOOP_CONF_DIR)") {
+		t.Error(got)
+	}
+	o.source.dir = "/mine"
+	if got := o.scheduler(); got != "scheduler and queues: of /mine" {
+		t.Error(got)
+	}
+	t.Setenv("HADOOP_CONF_DIR", "")
+	o.source.dir = ""
+	if got := o.scheduler(); !strings.Contains(got, "first come, first served") {
+		t.Error(got)
+	}
+}
+
 // TestSimulateQueues: jobs go to the queues of a configuration, which shares slots by them.
 func TestSimulateQueues(t *testing.T) {
 	dir := t.TempDir()

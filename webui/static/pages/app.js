@@ -32,6 +32,7 @@ function explanation(why) {
     { head: 'Where', cell: (w) => w.resourceName },
     { head: 'Held by', cell: (w) => badge(w.limit) },
     { head: 'Why not yet', wide: true, cell: (w) => w.reason },
+    { head: 'What would free it', wide: true, cell: (w) => w.remedy ?? '' },
   ], waiting, '')];
 }
 

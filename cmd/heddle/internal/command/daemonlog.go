@@ -70,7 +70,11 @@ func (s *session) daemonLog(l *option.Line) error {
 	const marker = "<!-- OUTPUT -->"
 	for line := range strings.Lines(string(a.Body)) {
 		if _, text, ok := strings.Cut(strings.TrimRight(line, "\r\n"), marker); ok {
-			s.print("%s\n", withoutTags(text))
+			text = withoutTags(text)
+			s.print("%s\n", text)
+			if strings.HasPrefix(text, "Log Class: *logrus.") && query.Has("level") {
+				fmt.Fprintln(s.err, "A daemon of Heddle has one logger: the level is that of all its classes.")
+			}
 		}
 	}
 	return nil

@@ -65,8 +65,9 @@ const jsonType = "application/json;charset=utf-8"
 func TestSubmit(t *testing.T) {
 	t.Setenv("HADOOP_USER_NAME", "alice")
 	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
-		"POST /ws/v1/cluster/apps/new-application": say(200, jsonType, `{"application-id":"application_5_0001"}`),
-		"POST /ws/v1/cluster/apps":                 say(202, jsonType, ""),
+		"POST /ws/v1/cluster/apps/new-application":   say(200, jsonType, `{"application-id":"application_5_0001"}`),
+		"POST /ws/v1/cluster/apps":                   say(202, jsonType, ""),
+		"GET /ws/v1/cluster/apps/application_5_0001": say(200, jsonType, `{"app":{"state":"ACCEPTED","diagnostics":""}}`),
 	})
 	dir := t.TempDir()
 	file := filepath.Join(dir, "app.json")
@@ -79,6 +80,7 @@ func TestSubmit(t *testing.T) {
 	want := []string{
 		"POST /ws/v1/cluster/apps/new-application as alice",
 		`POST /ws/v1/cluster/apps as alice {"application-id":"application_5_0001","application-name":"a \u003cb\u003e","max-app-attempts":12345678901234567890}`,
+		"GET /ws/v1/cluster/apps/application_5_0001 as alice",
 	}
 	if diff := cmp.Diff(want, web.requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
@@ -97,8 +99,49 @@ func TestSubmit(t *testing.T) {
 			t.Errorf("%s: exit code %d, %v; it should say %q", text, r.code, r.failure, says)
 		}
 	}
-	if len(web.requests) != 2 {
+	if len(web.requests) != 3 {
 		t.Errorf("a description that isn't one was sent: %q", web.requests)
+	}
+}
+
+// app -submit said "Submitted" for a queue that doesn't exist, and took a mistyped key without a word.
+func TestSubmitSaysThatAnApplicationIsRefused(t *testing.T) {
+	looks := 0
+	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"POST /ws/v1/cluster/apps/new-application": say(200, jsonType, `{"application-id":"application_5_0001"}`),
+		"POST /ws/v1/cluster/apps":                 say(202, jsonType, ""),
+		"GET /ws/v1/cluster/apps/application_5_0001": func(w http.ResponseWriter, r *http.Request) {
+			state := "SUBMITTED"
+			if looks++; looks > 1 {
+				state = "FAILED"
+			}
+			say(200, jsonType, `{"app":{"state":"`+state+`","diagnostics":"submitted by user alice to unknown queue: nope\n"}}`)(w, r)
+		},
+	})
+	file := filepath.Join(t.TempDir(), "app.json")
+	for text, says := range map[string]string{
+		`{"queue": "nope"}`:            "failed to submit application_5_0001: submitted by user alice to unknown queue: nope",
+		`{"aplication-name": "words"}`: `"aplication-name" is no member of a submission; there are application-id, application-name, `,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r := run(t, web.settings(), "app", "-submit", file); r.code != 1 || !strings.Contains(r.failure.Error(), says) || r.out != "" {
+			t.Errorf("%s: exit code %d, %v, %s", text, r.code, r.failure, r.out)
+		}
+	}
+}
+
+// app -why dropped the remedy that --json has, and said the same twice.
+func TestWhyHasTheRemedyOnce(t *testing.T) {
+	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"GET /ws/v1/heddle/apps/application_5_0001/pending": say(200, jsonType, `{"pending":{"state":"ACCEPTED","queue":"root.a","summary":"too much",
+			"reason":[{"priority":0,"numContainers":1,"resourceName":"*","capability":{"memory":2048,"vCores":1},"reason":"too much","remedy":"the end of another"}]}}`),
+	})
+	r := run(t, web.settings(), "app", "-why", "application_5_0001")
+	const want = "application_5_0001 is ACCEPTED in queue root.a\n\t1 x <memory:2048, vCores:1> at *, priority 0: too much\n\t\tWhat would free it: the end of another.\n"
+	if r.code != 0 || r.out != want {
+		t.Errorf("%d, %v\ngot  %q\nwant %q", r.code, r.failure, r.out, want)
 	}
 }
 
@@ -290,6 +333,20 @@ func TestSchedulerConf(t *testing.T) {
 	}
 	if r := run(t, web.settings(), "schedulerconf", "-format"); r.code != 1 || !strings.Contains(r.failure.Error(), "only supported by MutableConfScheduler") {
 		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
+	}
+}
+
+// daemonlog -setlevel answered as if it had set the level of one class; it sets the whole daemon's.
+func TestDaemonLogSaysThatTheLevelIsTheDaemons(t *testing.T) {
+	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"GET /logLevel": say(200, "text/html", "<!-- OUTPUT -->Log Class: <b>*logrus.Logger</b><br />\n"),
+	})
+	const says = "A daemon of Heddle has one logger: the level is that of all its classes.\n"
+	if r := run(t, nil, "daemonlog", "-setlevel", web.host(), "org.example", "DEBUG"); r.err != says {
+		t.Errorf("%q", r.err)
+	}
+	if r := run(t, nil, "daemonlog", "-getlevel", web.host(), "org.example"); r.err != "" {
+		t.Errorf("of a question: %q", r.err)
 	}
 }
 

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
+	"time"
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/yarn/records"
@@ -55,11 +58,50 @@ func (s *session) appSubmit(file string) error {
 	if _, err := c.REST(s, cluster.Request{Method: http.MethodPost, Path: api + "/apps", Body: given}); err != nil {
 		return fmt.Errorf("submitting %s: %w", id, err)
 	}
+	if err := s.accepted(c, id); err != nil {
+		return err
+	}
 	if s.json {
 		return s.printValue(map[string]string{submissionID: id})
 	}
 	s.print("Submitted application %s\n", id)
 	return nil
+}
+
+// accepted waits until the ResourceManager has placed a submitted application, and fails if it refused it: an unknown queue shows only
+// then (Hadoop: YarnClientImpl.submitApplication).
+func (s *session) accepted(c *cluster.Cluster, id string) error {
+	for {
+		var answer struct {
+			App struct{ State, Diagnostics string }
+		}
+		if err := c.GetInto(s, api+"/apps/"+id, nil, &answer); err != nil {
+			return fmt.Errorf("submitted %s, but can't see what became of it: %w", id, err)
+		}
+		switch answer.App.State {
+		case "NEW", "NEW_SAVING", "SUBMITTED":
+		case "FAILED", "KILLED":
+			return fmt.Errorf("failed to submit %s: %s", id, strings.TrimSpace(answer.App.Diagnostics))
+		default:
+			return nil
+		}
+		select {
+		case <-s.Done():
+			return s.Err()
+		case <-time.After(submitPoll):
+		}
+	}
+}
+
+// submitPoll is the time between two looks at an application that isn't placed yet.
+const submitPoll = 200 * time.Millisecond
+
+// members of a submission, as YARN's REST API has them.
+var members = []string{
+	submissionID, "application-name", "queue", "priority", "am-container-spec", "unmanaged-AM", "cancel-tokens-when-complete", "max-app-attempts",
+	"resource", "application-type", "keep-containers-across-application-attempts", "application-tags", "app-node-label-expression",
+	"am-container-node-label-expression", "log-aggregation-context", "attempt-failures-validity-interval", "reservation-id",
+	"am-black-listing-requests",
 }
 
 // maxSubmission bounds the length of a description, in bytes.
@@ -90,6 +132,11 @@ func readSubmission(file string) (map[string]json.RawMessage, error) {
 			return nil, fmt.Errorf("%s:%d: not JSON: %w", file, line, err)
 		}
 		return nil, fmt.Errorf("%s: the file must hold a JSON object that describes an application: %w", file, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		if !slices.Contains(members, name) {
+			return nil, fmt.Errorf("%s: %q is no member of a submission; there are %s", file, name, strings.Join(members, ", "))
+		}
 	}
 	if m == nil {
 		return nil, fmt.Errorf("%s: the file must hold a JSON object that describes an application, not null", file)
@@ -125,6 +172,7 @@ func (s *session) appWhy(text string) error {
 				Asked    amount      `json:"capability"`
 				Limit    string      `json:"limit"`
 				Reason   string      `json:"reason"`
+				Remedy   string      `json:"remedy"`
 			} `json:"reason"`
 			Losses []struct {
 				Container string `json:"containerId"`
@@ -138,12 +186,19 @@ func (s *session) appWhy(text string) error {
 	}
 	e := answer.Pending
 	s.print("%s is %s in queue %s\n", id, e.State, e.Queue)
-	if e.Summary != "" {
+	said := false // the summary is one of the reasons
+	for _, r := range e.Reasons {
+		said = said || strings.Contains(e.Summary, r.Reason)
+	}
+	if e.Summary != "" && !said {
 		s.print("%s\n", e.Summary)
 	}
 	for _, r := range e.Reasons {
 		s.print("\t%s x <memory:%s, vCores:%s> at %s, priority %s: %s\n", r.Count, r.Asked.Memory, r.Asked.VCores,
 			strings.TrimSpace(r.Place), r.Priority, r.Reason)
+		if r.Remedy != "" {
+			s.print("\t\tWhat would free it: %s.\n", r.Remedy)
+		}
 	}
 	for _, l := range e.Losses {
 		when := "when others need its resources"
