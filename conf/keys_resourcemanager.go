@@ -40,6 +40,7 @@ func resourceManagerKeys() []Key {
 
 		class(rm+"scheduler.class", schedulerPackage+"capacity.CapacityScheduler", "the scheduler", schedulers...),
 		class(rm+"store.class", "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore", "where YARN keeps its state; Heddle replicates its own").later(),
+		boolean(rm+"application-tag-based-placement.force-lowercase", "true", "keep applications' tags in lower case"),
 		boolean(rm+"recovery.enabled", "false", "whether YARN recovers its state; Heddle always does").later(),
 		boolean(rm+"work-preserving-recovery.enabled", "true", "whether YARN keeps containers over a restart; Heddle always does").later(),
 		millis(rm+"work-preserving-recovery.scheduling-wait-ms", "10000", "time after the start during which asks up to the configured maximum are accepted, because larger nodes may still register").min(0),

@@ -98,7 +98,7 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	now := v.Now().UnixMilli()
 	app := App{
 		ID: a.ID, User: a.User, Name: a.Context.GetApplicationName(), Queue: a.Queue,
-		Type: typeName(a.Context), Tags: tags(a.Context),
+		Type: typeName(a.Context), Tags: v.tags(a.Context),
 		Priority: a.Priority, Unmanaged: a.Context.GetUnmanagedAm(), State: a.State, FinalStatus: a.FinalStatus,
 		Diagnostics: a.Diagnostics, SubmitTime: a.SubmitTime, LaunchTime: a.LaunchTime, FinishTime: a.FinishTime,
 		Elapsed: max(now-a.SubmitTime, 0), Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
@@ -200,11 +200,14 @@ func typeName(ctx *pb.ApplicationSubmissionContext) string {
 	return name
 }
 
-// tags returns an application's tags in lower case and sorted, as Hadoop keeps them.
-func tags(ctx *pb.ApplicationSubmissionContext) []string {
+// tags returns an application's tags sorted, and in lower case unless the configuration says otherwise, as Hadoop keeps them.
+func (v *Viewer) tags(ctx *pb.ApplicationSubmissionContext) []string {
 	var out []string
 	for _, t := range ctx.GetApplicationTags() {
-		out = append(out, strings.ToLower(t))
+		if !v.KeepTagCase {
+			t = strings.ToLower(t)
+		}
+		out = append(out, t)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -271,7 +274,7 @@ func (f *Filter) admits(a *ledger.Application) bool {
 		in(f.Queues, func(q string) bool {
 			return q == a.Queue || !a.State.Ended() && strings.HasPrefix(a.Queue, q+".")
 		}) &&
-		in(f.Tags, func(t string) bool { return slices.Contains(tags(a.Context), strings.ToLower(t)) }) &&
+		in(f.Tags, func(t string) bool { return slices.ContainsFunc(a.Context.GetApplicationTags(), func(have string) bool { return strings.EqualFold(have, t) }) }) &&
 		(f.Name == nil || *f.Name == a.Context.GetApplicationName()) &&
 		f.Started.admits(a.SubmitTime) && f.Finished.admits(a.FinishTime)
 }

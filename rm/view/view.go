@@ -27,6 +27,8 @@ type Viewer struct {
 	Now    func() time.Time
 	// Web is the address of the web pages, host:port; Proxy is that of the proxy to applications' own pages.
 	Web, Proxy string
+	// KeepTagCase leaves the tags of applications as they were submitted; else they are in lower case.
+	KeepTagCase bool
 }
 
 // PageURL is the address of an application's page.
