@@ -311,3 +311,18 @@ func TestScheduler(t *testing.T) {
 		}
 	}
 }
+
+// A queue showed root's list of node labels as its own. Root may use all of them, whatever its list says.
+func TestRootMayUseAllNodeLabels(t *testing.T) {
+	tree, err := ParseCapacity(map[string]string{
+		"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "root.accessible-node-labels": "gpu", "root.b.accessible-node-labels": "ssd,*",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree.Root.All(func(q *Queue) {
+		if !slices.Equal(q.Labels, []string{"*"}) {
+			t.Errorf("%s: %q", q.Path, q.Labels)
+		}
+	})
+}

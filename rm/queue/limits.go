@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"strings"
 
 	"heddle/conf"
@@ -46,12 +47,14 @@ func (p *parser) limits(q *Queue) {
 	p.policy(q)
 	p.state(q)
 	p.preemption(q)
-	q.Labels = conf.ParseList(p.settings[q.Path+".accessible-node-labels"])
-	if len(q.Labels) == 0 {
-		q.Labels = []string{"*"}
-		if q.Parent != nil {
-			q.Labels = q.Parent.Labels
-		}
+	labels := conf.ParseList(p.settings[q.Path+".accessible-node-labels"])
+	switch {
+	case q.Parent == nil || slices.Contains(labels, "*"):
+		q.Labels = []string{"*"} // as in Hadoop, also if root's list says otherwise
+	case len(labels) > 0:
+		q.Labels = labels
+	default:
+		q.Labels = q.Parent.Labels
 	}
 }
 

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -261,6 +262,7 @@ func (t *capacityTree) vector(q *queue.Queue) capacityVector {
 		parts = append(parts, name+"="+value)
 		v.Entries = append(v.Entries, capacityVectorEntry{name, value})
 	}
+	slices.Sort(parts) // as Hadoop, whose map is sorted by names
 	v.Text = "[" + strings.Join(parts, ",") + "]"
 	return v
 }

@@ -135,3 +135,19 @@ func TestAQueueHasTheRestOfItsGuaranteeAvailable(t *testing.T) {
 		}
 	}
 }
+
+// YARN sorts the resources of a capacity vector's text by their names.
+func TestTheTextOfACapacityVectorIsSorted(t *testing.T) {
+	tree, err := queue.ParseCapacity(map[string]string{"root.queues": "a", "root.a.capacity": "100"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	types, err := records.NewResourceTypes(records.ResourceType{Name: "licenses"}, records.ResourceType{Name: "scratch", Units: "M"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := capacityTree{server: &server{Config: Config{Types: types}}}
+	if got := c.vector(tree.Root).Text; got != "[licenses=100.0%,memory-mb=100.0%,scratch=100.0%,vcores=100.0%]" {
+		t.Error(got)
+	}
+}
