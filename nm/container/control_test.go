@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,22 @@ func TestSuspendAndResume(t *testing.T) {
 	}
 	if err := c.Resume(t.Context()); !errors.Is(err, ErrNotSuspended) {
 		t.Errorf("resumed after its end: %v", err)
+	}
+}
+
+// A frozen container that was killed got no SIGTERM, and so no chance to save its work.
+func TestAFrozenContainerThatIsKilledGetsItsGrace(t *testing.T) {
+	l := newLab(t)
+	saved := filepath.Join(t.TempDir(), "saved")
+	c := l.run(job{id: containerID(1, 1), command: "trap 'echo done > " + saved + "; exit 0' TERM; touch ready; while :; do sleep 0.01; done"})
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
+	waitFile(t, c.Status().WorkDir+"/ready")
+	if err := c.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.Kill(records.ExitKilledByResourceManager, "Container Killed by ResourceManager\n")
+	if s := waitDone(t, c); s.ExitCode != records.ExitKilledByResourceManager || !exists(saved) {
+		t.Errorf("status %+v; it saved its work: %v", s, exists(saved))
 	}
 }
 

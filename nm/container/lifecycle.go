@@ -11,6 +11,7 @@ import (
 	"heddle/internal/within"
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
+	"heddle/nm/suspend"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
 	"heddle/nm/workdir"
@@ -259,6 +260,9 @@ func (c life) end(s *launch.Session, grace time.Duration, forGood bool) (code in
 		c.box.Unlock()
 		c.announce(t)
 	}()
+	if grace > 0 {
+		c.thawToEnd()
+	}
 	for {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), grace+c.m.cfg.KillWait)
 		err := s.Stop(ctx, grace)
@@ -272,6 +276,26 @@ func (c life) end(s *launch.Session, grace time.Duration, forGood bool) (code in
 		c.log.WithError(err).Warnf("Processes have not ended %v after they were killed; trying again", c.m.cfg.KillWait)
 		grace = 0
 	}
+}
+
+// thawToEnd lets a frozen container run, so that it gets SIGTERM and its time to end like any other. One whose memory was taken
+// can't run in that time: nobody has made room for it.
+func (c life) thawToEnd() {
+	s := c.ladder.State()
+	if !s.Have.Still() {
+		return
+	}
+	why := fmt.Sprintf("%d MB of its memory were paged out", s.Swapped>>20)
+	if s.Have == suspend.Frozen && s.Swapped == 0 {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.m.cfg.KillWait)
+		defer cancel()
+		err := c.Group().Thaw(ctx)
+		if err == nil {
+			return
+		}
+		why = err.Error()
+	}
+	c.Diagnose("Container was suspended and is killed without SIGTERM: " + why + "\n")
 }
 
 // conclude turns the exit code of the container's process into a status.
