@@ -198,7 +198,7 @@ func TestWebOfABusyNode(t *testing.T) {
 	}
 	pages := "/node/containerlogs/" + id.String() + "/ann"
 	l.expect(l.web("GET", pages), 200, htmlType, "…<title>Logs for "+id.String()+"</title>…"+pages+"/stdout/?start=-4096…")
-	l.expect(l.web("GET", pages+"/stdout/?start=-4096"), 200, htmlType, "…<pre>&lt;one&gt;\n</pre>…")
+	l.expect(l.web("GET", pages+"/stdout/?start=-4096"), 200, htmlType, "…<td class=\"content\">\n<pre>&lt;one&gt;\n</pre>\n</td></tr></tbody></table>…")
 	l.expect(l.web("GET", pages+"/stdout?start=-3"), 200, htmlType, "…Showing 3 bytes of 6 total…<pre>e&gt;\n</pre>…")
 	l.expect(l.web("GET", pages+"/stdout?start=x"), 400, htmlType, "…start must be a number…")
 	l.expect(l.web("GET", "/node/container/"+id.String()), 200, htmlType, "…<title>Container "+id.String()+"</title>…RUNNING…")

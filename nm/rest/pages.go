@@ -69,8 +69,15 @@ func link(to, text string) string {
 const menu = `<p><a href="/node">node</a> | <a href="/node/allApplications">applications</a> | <a href="/node/allContainers">containers</a>` +
 	` | <a href="/ws/v1/node/info">REST</a> | <a href="/conf">configuration</a> | <a href="/jmx?qry=Hadoop:*">metrics</a> | <a href="/stacks">stacks</a></p>` + "\n"
 
+// frameBegin and frameEnd are around the content of a page, as in Hadoop's: programs such as Hue read the second cell of the
+// body's table, or the cell of the class content.
+const (
+	frameBegin = `<table id="layout" class="ui-widget-content"><tbody><tr style="vertical-align:top"><td id="navcell">` + menu + `</td><td class="content">` + "\n"
+	frameEnd   = "</td></tr></tbody></table>\n"
+)
+
 func show(w http.ResponseWriter, title string, b *body) {
-	rest.Page(w, http.StatusOK, title, menu+b.String())
+	rest.Page(w, http.StatusOK, title, frameBegin+b.String()+frameEnd)
 }
 
 func (s *Server) nodePage(w http.ResponseWriter) {
@@ -275,7 +282,7 @@ func (s *Server) filePage(w http.ResponseWriter, r *http.Request, id records.Con
 	}
 	w.Header().Set("Content-Type", rest.HTMLType)
 	title := "Logs for " + id.String()
-	head := fmt.Sprintf("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body><h1>%[1]s</h1>\n%s", esc(title), menu)
+	head := fmt.Sprintf("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body><h1>%[1]s</h1>\n%s", esc(title), frameBegin)
 	if count < size {
 		head += fmt.Sprintf("<p>Showing %d bytes of %d total. %s for the full log.</p>\n", count, size, link("?start=0", "Click here"))
 	}
@@ -285,7 +292,7 @@ func (s *Server) filePage(w http.ResponseWriter, r *http.Request, id records.Con
 	if n, err := io.Copy(escaper{w}, log.Section(offset, count)); err != nil || n < count {
 		rest.Abort(w) // its owner has made the log shorter
 	}
-	_, _ = io.WriteString(w, "</pre>\n</body></html>\n")
+	_, _ = io.WriteString(w, "</pre>\n"+frameEnd+"</body></html>\n")
 	return nil
 }
 
