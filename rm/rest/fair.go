@@ -47,15 +47,32 @@ type fairLeaf struct {
 
 func (s *server) fairInfo() fairInfo {
 	tree, uses := s.uses()
-	t := fairTree{s, s.View.Total(), uses}
+	t := fairTree{s, s.View.Total(), uses, largestContainer(s.View.Nodes(), s.MaxAllocation)}
 	return fairInfo{"fairScheduler", t.queue(tree.Root)}
 }
 
 // fairTree builds the tree that a client sees.
 type fairTree struct {
 	*server
-	total records.Resource
-	uses  map[string]*view.QueueUse
+	total   records.Resource
+	uses    map[string]*view.QueueUse
+	largest records.Resource // container, by the configuration and the nodes
+}
+
+// largestContainer is the largest container that a usable node can take, at most what is configured; without nodes it is that
+// (Hadoop: ClusterNodeTracker.getMaxAllowedAllocation).
+func largestContainer(nodes []view.Node, configured records.Resource) records.Resource {
+	var most records.Resource
+	some := false
+	for i := range nodes {
+		if n := &nodes[i]; n.Usable() {
+			most, some = most.Max(n.Capability), true
+		}
+	}
+	if !some {
+		return configured
+	}
+	return configured.Min(most)
 }
 
 func (t *fairTree) queue(q *queue.Queue) fairQueue {
@@ -67,7 +84,7 @@ func (t *fairTree) queue(q *queue.Queue) fairQueue {
 	out := fairQueue{
 		MaxApps: q.MaxParallelApps, Min: least, Max: t.resource(u.Share.Max.Min(t.total)), Used: t.resource(u.Used),
 		AMUsed: none, AMMax: none, Demand: t.resource(u.Used.Add(u.Pending)), SteadyFair: t.resource(u.State.Steady),
-		Fair: t.resource(u.State.Fair), Cluster: all, Reserved: t.resource(u.Reserved.Resource), MaxContainer: t.resource(q.Fair.MaxContainer.Of(t.MaxAllocation, t.MaxAllocation)),
+		Fair: t.resource(u.State.Fair), Cluster: all, Reserved: t.resource(u.Reserved.Resource), MaxContainer: t.resource(q.Fair.MaxContainer.Of(t.MaxAllocation, t.MaxAllocation).Min(t.largest)),
 		Pending: u.Waiting, Allocated: u.Containers, ReservedCount: u.Reserved.Containers, Name: q.Path, Policy: q.Fair.Policy,
 		Preemptable: !q.Fair.NoPreemption,
 	}
