@@ -15,6 +15,8 @@ func coreKeys() []Key {
 			lacking("kerberos", "Heddle can't check Kerberos tickets yet, so that it can't replace the daemons of this cluster: keep YARN's, or try Heddle beside it with simple ("+readOn+")"),
 		boolean("hadoop.security.authorization", "false", "check service ACLs").later(),
 		class("hadoop.security.group.mapping", "org.apache.hadoop.security.JniBasedUnixGroupsMappingWithFallback", "how the groups of a user are found").later(),
+		text("hadoop.security.auth_to_local", "", "rules by which full names of users, such as john@CORP.COM, become short; without rules the first part counts"),
+		enum("hadoop.security.auth_to_local.mechanism", "hadoop", "whether names that no rule makes short are refused (hadoop), or stay as they are (mit)", "hadoop", "mit"),
 		text("hadoop.user.group.static.mapping.overrides", "dr.who=;", "groups of users that aren't looked up, as user=group,group;user=…"),
 		text("hadoop.proxyuser.<user>.hosts", "", "hosts from which that user may act for others"),
 		text("hadoop.proxyuser.<user>.groups", "", "groups for whose members that user may act"),

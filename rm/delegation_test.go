@@ -86,3 +86,19 @@ func TestDelegationTokens(t *testing.T) {
 		t.Errorf("a cancelled token: %v", err)
 	}
 }
+
+// A name with a realm, or a host, stayed as it was, so that lists, queues, folders and owners had other names than in YARN; x/y failed.
+func TestNamesOfUsersAreShort(t *testing.T) {
+	m := startOne(t, settingsFor(t, t.TempDir(), 1), 0)
+	defer m.halt(t)
+	leaderOf(t, []*member{m})
+	w := newWorld(t, []*member{m})
+	for name, want := range map[string]string{"john@CORP.COM": "john", "x/y": "x", "bob": "bob"} {
+		if rep := w.report(w.submit(name)); rep.GetUser() != want {
+			t.Errorf("an application of %s belongs to %q", name, rep.GetUser())
+		}
+	}
+	if _, err := protocol.GetNewApplication.Call(t.Context(), w.as(ipc.Identity{User: "a@b@c"}), &pb.GetNewApplicationRequest{}); err == nil {
+		t.Error("a@b@c is somebody")
+	}
+}

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/conf/usernames"
 	"heddle/internal/connections"
 	"heddle/internal/secret"
 	"heddle/rm/queue"
 	"heddle/rm/raft"
 	"heddle/rm/topology"
 	"heddle/yarn/account"
+	"heddle/yarn/principal"
 	"heddle/yarn/records"
 	"heddle/yarn/rest/auth"
 	"heddle/yarn/rest/port"
@@ -31,6 +33,7 @@ type prepared struct {
 	groups      func(user string) ([]string, error)
 	queues      *queue.Tree
 	connections connections.Limits
+	names       *principal.Rules
 	secret      *secret.Secret // of the cluster; nil: it has none
 	raft        raft.Config
 	maxHeader   int // of requests to the web port, bytes
@@ -86,8 +89,12 @@ func prepare(c *conf.Config, id string) (*prepared, error) {
 	if p.readSecret(c, check) {
 		p.readRaft(c, check)
 	}
-	_, err = auth.FromConf(c)
+	p.names, err = usernames.Of(c)
 	check("", err)
+	if err == nil {
+		_, err = auth.FromConf(c) // which reads these rules, too
+		check("", err)
+	}
 	_, err = auth.Guards(c, "resourcemanager", nil, nil)
 	check("", err)
 	const header = "hadoop.http.max.request.header.size"

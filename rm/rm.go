@@ -187,14 +187,15 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 		Client:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 20 * time.Second, Log: r.log}),
 	}
 	nodes := r.nodePort(svc, p)
-	for key, p := range map[string]service.Port{
+	for key, port := range map[string]service.Port{
 		ClientAddress: svc.Clients(), MasterAddress: svc.Masters(), TrackerAddress: nodes, AdminAddress: svc.Admins(),
 	} {
-		cfg := p.Config
+		cfg := port.Config
 		cfg.Log = r.log.WithField("port", key)
 		cfg.MaxDataLength = r.conf.Int("ipc.maximum.data.length")
 		cfg.MaxRequests = r.conf.Int("heddle.port.memory-mb") << 20
 		cfg.MaxReplies = cfg.MaxRequests
+		cfg.Short = p.names.Short
 		cfg.MayImpersonate = func(realUser, user string, from netip.Addr) error {
 			err := r.MayActFor(context.Background(), realUser, user, from)
 			if err != nil {
@@ -206,7 +207,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 		if err != nil {
 			return fmt.Errorf("%s: %w", key, err)
 		}
-		p.Serve(server)
+		port.Serve(server)
 		r.servers[key] = server
 	}
 	return nil

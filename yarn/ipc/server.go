@@ -78,6 +78,9 @@ type ServerConfig struct {
 	// error is the reason for a refusal. Without it nobody may.
 	MayImpersonate func(realUser, user string, from netip.Addr) error
 
+	// Short, if set, makes the names of users that clients claim short. Who is refused gets its error.
+	Short func(name string) (string, error)
+
 	MaxDataLength         int           // longest packet from a client, in bytes; DefaultMaxDataLength
 	MaxConnections        int           // more are closed at once; 0: no limit
 	MaxCallsPerConnection int           // unanswered; the server reads no more before it answers some; 256

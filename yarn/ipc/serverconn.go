@@ -355,6 +355,16 @@ func (c *serverConn) connectionContext(body []byte) error {
 	if info.HasEffectiveUser() && (user == "" || info.HasRealUser() && realUser == "") {
 		return errSilent // Java allows no user without a name; it closes the connection
 	}
+	for _, name := range []*string{&user, &realUser} {
+		if c.srv.cfg.Short == nil || *name == "" {
+			continue
+		}
+		short, err := c.srv.cfg.Short(*name)
+		if err != nil {
+			return fatalAuth(IllegalArgumentException, "Illegal principal name %s: %v", *name, err)
+		}
+		*name = short
+	}
 	addr := remoteAddr(c.nc)
 	if c.bearer == nil {
 		if info.HasEffectiveUser() && info.HasRealUser() {

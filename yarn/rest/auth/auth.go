@@ -50,12 +50,21 @@ type Filter struct {
 	Delegations Delegations
 	// MayActFor decides on doAs. The client sees its error.
 	MayActFor func(ctx context.Context, realUser, user string, from netip.Addr) error
+	// Short makes the names of users short; nil leaves them as they are.
+	Short func(name string) (string, error)
 	// Secrets returns the keys of cookies: the first one signs, all verify. Without secrets there are no cookies.
 	Secrets func() [][]byte
 	// Validity is how long a cookie is valid.
 	Validity                 time.Duration
 	CookiePath, CookieDomain string
 	Now                      func() time.Time
+}
+
+func (f *Filter) short(name string) (string, error) {
+	if f.Short == nil {
+		return name, nil
+	}
+	return f.Short(name)
 }
 
 func (f *Filter) secrets() [][]byte {
@@ -100,7 +109,12 @@ func (f *Filter) Wrap(next http.Handler) http.Handler {
 						"java.lang.IllegalArgumentException: userName is NULL, empty or contains a '&'")
 					return
 				}
-				t, known = f.newToken(name), true
+				short, err := f.short(name)
+				if err != nil {
+					rest.ErrorPage(w, r, http.StatusForbidden, "java.lang.IllegalArgumentException: Illegal principal name "+name+": "+err.Error())
+					return
+				}
+				t, known = f.newToken(short), true
 				f.setCookie(w.Header(), r, t)
 			}
 		}
@@ -112,6 +126,9 @@ func (f *Filter) Wrap(next http.Handler) http.Handler {
 		if known {
 			id = Identity{User: t.user, Method: f.method()}
 			if as, ok := query.first(isDoAs); ok && as != "" && f.Delegation {
+				if short, err := f.short(as); err == nil {
+					as = short
+				}
 				if err := f.actFor(r, id.User, as); err != nil {
 					remoteException(w, rest.AuthorizationException, err)
 					return

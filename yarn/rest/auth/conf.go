@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/conf/usernames"
 )
 
 const (
@@ -29,6 +30,11 @@ func FromConf(c *conf.Config) (*Filter, error) {
 		Validity:  c.Duration(prefix + "token.validity"),
 		Now:       time.Now,
 	}
+	names, err := usernames.Of(c)
+	if err != nil {
+		return nil, err
+	}
+	f.Short = names.Short
 	if f.Validity == 0 {
 		f.Validity = validity
 	}
