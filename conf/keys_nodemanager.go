@@ -103,6 +103,7 @@ func nodeManagerKeys() []Key {
 		millis(nm+"container-retry-minimum-interval-ms", "1000", "minimum time between attempts to restart a container").min(0),
 
 		uri(nm+"remote-app-log-dir", "/tmp/logs", "where logs are collected"),
+		text(nm+"remote-app-log-dir.groupname", "", "group of that folder where the NodeManager makes it; by default the NodeManager's own"),
 		boolean(nm+"remote-app-log-dir-include-older", "true", "look for collected logs where Hadoop put them before 3.3 as well"),
 		text(nm+"remote-app-log-dir-suffix", "logs", "part of collected logs' path"),
 		enum(nm+"log-aggregation.compression-type", "none", "compression of collected logs", "none", "gz"),

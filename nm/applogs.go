@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/user"
 	"slices"
+	"strconv"
 	"sync"
 
 	"github.com/sirupsen/logrus"
@@ -65,6 +68,7 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 		Dirs: dirs, Remote: remote, Node: node, UID: uid, Store: bucket, Log: log, Reported: reported, Finished: a.finished,
 		Place:       place,
 		Format:      format,
+		Group:       logGroup(c),
 		Compression: c.Text(prefix + "compression-type"),
 		Policy:      c.Text(prefix + "policy.class"),
 		Parameters:  c.Text(prefix + "policy.parameters"),
@@ -77,6 +81,17 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 	}
 	a.recovered, err = a.aggregator.Recover()
 	return a, err
+}
+
+// logGroup is the group of the root of aggregated logs, by default this process's own (Hadoop: LogAggregationFileController).
+func logGroup(c *conf.Config) string {
+	if name := c.Text("yarn.nodemanager.remote-app-log-dir.groupname"); name != "" {
+		return name
+	}
+	if g, err := user.LookupGroupId(strconv.Itoa(os.Getegid())); err == nil {
+		return g.Name
+	}
+	return ""
 }
 
 // adopt has logs removed of applications that neither known nor the aggregation knows any more.

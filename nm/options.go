@@ -44,6 +44,9 @@ type Options struct {
 	// Source reads what containers need; nil: HDFS and this machine's file systems, as the configuration says.
 	Source localizer.Source
 
+	// Others reads files of file systems that Heddle doesn't know, such as s3a; nil: resources there fail their containers.
+	Others localizer.Source
+
 	// Logs deals with the logs that applications leave; nil: they are aggregated, or removed after some time, as the
 	// configuration says.
 	Logs Logs
@@ -141,6 +144,7 @@ func readSettings(c *conf.Config) (settings, error) {
 		LowUsedPercent: c.Float("yarn.nodemanager.disk-health-checker.disk-utilization-watermark-low-per-disk-percentage"),
 		MinFreeMB:      int64(c.Int("yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb")),
 		Patience:       c.Duration("heddle.nodemanager.disk-patience-ms"),
+		Users:          c.Text("yarn.nodemanager.container-executor.class") == linuxExecutor,
 		Inside:         []string{localizer.FileCache, localizer.UserCache, localizer.NMPrivate},
 	}
 	s.disksInterval = c.Duration("yarn.nodemanager.disk-health-checker.interval-ms")

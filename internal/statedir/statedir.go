@@ -2,9 +2,12 @@
 package statedir
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"heddle/internal/trust"
 )
@@ -16,7 +19,7 @@ func Make(dir string) error {
 	if err := trust.Check(dir); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := MakePassable(filepath.Dir(dir)); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -24,6 +27,38 @@ func Make(dir string) error {
 	}
 	if err := trust.Check(dir); err != nil { // somebody may have been quicker, in a folder like /tmp
 		return fmt.Errorf("it was just made by another user: %w", err)
+	}
+	return nil
+}
+
+// MakePassable makes a folder and its missing parents with mode 0755, whatever the umask is. Folders that exist stay as they are.
+func MakePassable(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	var missing []string
+	for at := dir; ; at = filepath.Dir(at) {
+		_, err := os.Lstat(at)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		missing = append(missing, at)
+	}
+	for _, at := range slices.Backward(missing) {
+		err := os.Mkdir(at, 0o755)
+		if errors.Is(err, fs.ErrExist) {
+			continue // somebody was quicker
+		}
+		if err == nil {
+			err = os.Chmod(at, 0o755)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

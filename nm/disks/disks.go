@@ -19,6 +19,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/statedir"
 	"heddle/internal/trust"
 	"heddle/internal/within"
 )
@@ -36,6 +37,8 @@ type Config struct {
 	// LogMode is the mode of containers' log folders where these are the NodeManager's
 	// (yarn.nodemanager.default-container-executor.log-dirs.permissions); 0: 0710.
 	LogMode os.FileMode
+	// Users: containers run as users of the machine, who must be able to pass through the folders.
+	Users bool
 	// Inside are the names of folders in each local folder that are the NodeManager's, too.
 	Inside []string
 	// Former reports whether a user is an account for daemons, which runs no containers here: a NodeManager of root's takes over the folders of a NodeManager
@@ -203,6 +206,9 @@ func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool
 			f.looking = false
 		}()
 		s := seen{bad: d.look(f.path)}
+		if s.bad == "" && d.cfg.Users {
+			s.bad = closedTo(f.path)
+		}
 		if s.bad == "" && d.cfg.Check {
 			s.full = d.fullness(f, before)
 		}
@@ -229,7 +235,7 @@ func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool
 
 // usable makes a folder, and tests whether it is writable.
 func usable(path string) (problem string) {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := statedir.MakePassable(path); err != nil {
 		return "Cannot create directory: " + path + reason(err)
 	}
 	info, err := os.Stat(path)
@@ -250,6 +256,20 @@ func usable(path string) (problem string) {
 		return "Directory is not writable: " + path + reason(err)
 	}
 	return ""
+}
+
+// closedTo returns which folder on the way to a path no container's user can pass through, "" if there is none: one that only its owner may
+// enter. Such folders come of a umask of 077.
+func closedTo(path string) string {
+	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err == nil && info.Mode().Perm()&0o011 == 0 {
+			return fmt.Sprintf("users of containers can't pass through %s, which has mode %04o: chmod go+x %[1]s", at, info.Mode().Perm())
+		}
+		if at == filepath.Dir(at) {
+			return ""
+		}
+	}
 }
 
 // reason returns the last part of an error, without the path, which the message has already.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -55,5 +56,31 @@ func TestFoldersThatOthersCanReplaceAreRefused(t *testing.T) {
 	}
 	if !d.Check() || len(d.Local.Writable()) > 0 {
 		t.Errorf("still used: %q", d.Local.Writable())
+	}
+}
+
+// A first start with a umask of 077 made local folders that users of containers couldn't enter, and the node stayed healthy.
+func TestUsersOfContainersCanPassThrough(t *testing.T) {
+	base := t.TempDir()
+	at := func(elems ...string) string { return filepath.Join(append([]string{base}, elems...)...) }
+	before := syscall.Umask(0o077)
+	d, err := New(Config{Local: []string{at("data", "yarn", "local")}, Logs: []string{at("data", "yarn", "logs")}, Check: true, Users: true}, quiet(), fullness{}.space)
+	syscall.Umask(before)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{at("data"), at("data", "yarn"), at("data", "yarn", "local"), at("data", "yarn", "logs")} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o755 {
+			t.Errorf("%s: %v, %v", path, info.Mode(), err)
+		}
+	}
+	if err := os.Chmod(at("data"), 0o700); err != nil { // as an earlier release, or an administrator, left it
+		t.Fatal(err)
+	}
+	if !d.Check() || len(d.Local.Writable()) > 0 {
+		t.Errorf("still used: %q", d.Local.Writable())
+	}
+	if bad := closedTo(at("data", "yarn", "local")); !strings.Contains(bad, "chmod go+x "+at("data")) {
+		t.Errorf("the reason is %q", bad)
 	}
 }

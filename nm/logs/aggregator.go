@@ -39,6 +39,7 @@ type Config struct {
 	UID func(user string) (int, error)
 
 	Format      Format // format of files; default TFile
+	Group       string // that the root of logs is given if it is made here; "": none
 	Compression string // yarn.nodemanager.log-aggregation.compression-type: none (default) or gz
 	Policy      string // yarn.nodemanager.log-aggregation.policy.class
 	Parameters  string // yarn.nodemanager.log-aggregation.policy.parameters

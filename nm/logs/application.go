@@ -305,12 +305,27 @@ func (a *Aggregator) checkRoot(own FS) error {
 		if err := own.Chmod(a.ctx, root, rootMode); err != nil { // the umask may have removed bits
 			return err
 		}
+		a.giveToGroup(own, root)
 	case info.Mode&(fs.ModePerm|fs.ModeSticky) != rootMode:
 		a.log.WithFields(logrus.Fields{"dir": root, "mode": info.Mode.String(), "want": rootMode.String()}).
 			Warn("the root of aggregated logs has the wrong permissions: users may not be able to write there")
 	}
 	a.rootSeen.Store(true)
 	return nil
+}
+
+// giveToGroup gives the root directory that was just made to the group whose members may read all logs, such as the history server's user.
+// Application directories inherit it in HDFS.
+func (a *Aggregator) giveToGroup(own FS, root string) {
+	to, able := own.(interface {
+		Chown(ctx context.Context, name, owner, group string) error
+	})
+	if !able || a.cfg.Group == "" {
+		return
+	}
+	if err := to.Chown(a.ctx, root, "", a.cfg.Group); err != nil {
+		a.log.WithError(err).WithField("dir", root).Warnf("the root of aggregated logs doesn't belong to the group %s: a history server of that group can't read the logs", a.cfg.Group)
+	}
 }
 
 // makeAppDir makes the missing directories between the root and an application's logs.

@@ -340,3 +340,9 @@ func equal(t testing.TB, what string, got, want []string) {
 		t.Errorf("%s: got %q, want %q", what, got, want)
 	}
 }
+
+// Chown records the group that a folder is given.
+func (d diskUser) Chown(_ context.Context, name, owner, group string) error {
+	_, err := d.do("chown "+owner+":"+group, name)
+	return err
+}
