@@ -370,6 +370,20 @@ func TestWebSendsToTheLogServer(t *testing.T) {
 	}
 }
 
+// The "Logs" link of an ended application asked for a name (401), where YARN's node redirects.
+func TestLogsOfEndedApplicationsAreRedirectedUnasked(t *testing.T) {
+	l := newLab(t, "yarn.log-aggregation-enable=true", "yarn.log.server.url=http://jhs:19888/jobhistory/logs", "yarn.acl.enable=true",
+		"hadoop.http.authentication.simple.anonymous.allowed=false", "fs.defaultFS=file:///", "yarn.nodemanager.remote-app-log-dir=/nowhere").up()
+	id := containerID(9, 1).String()
+	page := "/node/containerlogs/" + id + "/ann"
+	if got := l.web("GET", page); got.status != 307 || got.header.Get("Location") != "http://jhs:19888/jobhistory/logs/"+l.node.Node().String()+"/"+id+"/"+id+"/ann" {
+		t.Errorf("%d to %s", got.status, got.header.Get("Location"))
+	}
+	if got := l.web("GET", "/node/containerlogs/nonsense/ann"); got.status != 401 {
+		t.Errorf("no container: %d", got.status)
+	}
+}
+
 func TestWebXMLIsWellFormed(t *testing.T) {
 	l := newLab(t).up()
 	id := containerID(1, 2)

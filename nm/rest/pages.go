@@ -201,8 +201,40 @@ func (s *Server) containerPage(w http.ResponseWriter, r *http.Request) {
 	show(w, "Container "+id.String(), &b)
 }
 
-// logsPage lists the logs of a container, or shows a part of one, from ?start= to ?end=. It redirects to the log server
-// for logs that have left the node.
+// toLogServer redirects requests for logs that have left the node to the log server, before anybody is asked for a name: the log server
+// asks, and a redirect shows nothing (Hadoop: NMWebAppFilter).
+func (s *Server) toLogServer(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		to, left := s.logServerPage(r)
+		if !left {
+			next.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", rest.TextType)
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusTemporaryRedirect)
+		_, _ = io.WriteString(w, "Redirecting to log server : "+to+"\n")
+	})
+}
+
+// logServerPage returns the log server's page for a container whose application the node doesn't have any more.
+func (s *Server) logServerPage(r *http.Request) (to string, left bool) {
+	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/node/containerlogs/")
+	parts := strings.Split(strings.TrimSuffix(rest, "/"), "/")
+	if !ok || !s.Aggregated || s.LogServer == "" || len(parts) < 2 || len(parts) > 3 {
+		return "", false
+	}
+	id, err := parseContainer(parts[0])
+	if err != nil {
+		return "", false
+	}
+	if _, here := s.Containers.Application(id.Attempt.App); here {
+		return "", false
+	}
+	return strings.TrimRight(s.LogServer, "/") + "/" + s.Node.String() + "/" + id.String() + "/" + strings.Join(append([]string{id.String()}, parts[1:]...), "/"), true
+}
+
+// logsPage lists the logs of a container, or shows a part of one, from ?start= to ?end=.
 func (s *Server) logsPage(w http.ResponseWriter, r *http.Request) {
 	id, err := parseContainer(r.PathValue("container"))
 	if err != nil {
@@ -211,14 +243,6 @@ func (s *Server) logsPage(w http.ResponseWriter, r *http.Request) {
 	}
 	user, name := r.PathValue("user"), r.PathValue("file")
 	owner, _, err := s.access(r, id)
-	if _, here := s.Containers.Application(id.Attempt.App); !here && s.Aggregated && s.LogServer != "" {
-		to := strings.TrimRight(s.LogServer, "/") + "/" + s.Node.String() + "/" + id.String() + "/" + id.String() + "/" + url.PathEscape(user)
-		if name != "" {
-			to += "/" + url.PathEscape(name)
-		}
-		http.Redirect(w, r, to, http.StatusFound)
-		return
-	}
 	if err == nil && name == "" {
 		err = s.listPage(w, id, user)
 	} else if err == nil {
