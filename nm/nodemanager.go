@@ -32,6 +32,7 @@ import (
 	"heddle/nm/proc"
 	"heddle/nm/service"
 	"heddle/nm/shorttasks"
+	"heddle/nm/sources"
 	"heddle/nm/store"
 	"heddle/nm/suspend"
 	"heddle/nm/warming"
@@ -224,7 +225,9 @@ func (n *NodeManager) openFiles() error {
 	n.closing(func() { files.Close() })
 	n.source = n.o.Source
 	if n.source == nil {
-		n.source = localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner})
+		n.source = sources.All(sources.Options{
+			Conf: n.o.Conf, Usual: localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner}), Others: n.o.Others,
+		})
 	}
 	if err := n.openWarming(files); err != nil {
 		return err

@@ -35,11 +35,17 @@ type Source interface {
 	List(ctx context.Context, by Reader, at Location) ([]Info, error)
 }
 
-// Sources chooses a source by the scheme of the location. The empty scheme stands for the default file system.
+// Sources chooses a source by the scheme of the location. The empty scheme stands for the default file system, AnyScheme for all that have none.
 type Sources map[string]Source
+
+// AnyScheme is that of the source for all schemes without one.
+const AnyScheme = "*"
 
 func (s Sources) of(at Location) (Source, error) {
 	if src, ok := s[at.Scheme]; ok {
+		return src, nil
+	}
+	if src, ok := s[AnyScheme]; ok {
 		return src, nil
 	}
 	known := make([]string, 0, len(s))
