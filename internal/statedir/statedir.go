@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"heddle/internal/trust"
 )
@@ -31,12 +32,16 @@ func Make(dir string) error {
 	return nil
 }
 
+var making sync.Mutex
+
 // MakePassable makes a folder and its missing parents with mode 0755, whatever the umask is. Folders that exist stay as they are.
 func MakePassable(dir string) error {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return err
 	}
+	making.Lock() // others of this process see no folder before it has its mode
+	defer making.Unlock()
 	var missing []string
 	for at := dir; ; at = filepath.Dir(at) {
 		_, err := os.Lstat(at)

@@ -203,9 +203,9 @@ func (s *Server) containerPage(w http.ResponseWriter, r *http.Request) {
 
 // toLogServer redirects requests for logs that have left the node to the log server, before anybody is asked for a name: the log server
 // asks, and a redirect shows nothing (Hadoop: NMWebAppFilter).
-func (s *Server) toLogServer(next http.Handler) http.Handler {
+func toLogServer(s *Server, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		to, left := s.logServerPage(r)
+		to, left := logServerPage(s, r)
 		if !left {
 			next.ServeHTTP(w, r)
 			return
@@ -218,7 +218,7 @@ func (s *Server) toLogServer(next http.Handler) http.Handler {
 }
 
 // logServerPage returns the log server's page for a container whose application the node doesn't have any more.
-func (s *Server) logServerPage(r *http.Request) (to string, left bool) {
+func logServerPage(s *Server, r *http.Request) (to string, left bool) {
 	rest, ok := strings.CutPrefix(r.URL.EscapedPath(), "/node/containerlogs/")
 	parts := strings.Split(strings.TrimSuffix(rest, "/"), "/")
 	if !ok || !s.Aggregated || s.LogServer == "" || len(parts) < 2 || len(parts) > 3 {

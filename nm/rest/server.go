@@ -96,7 +96,7 @@ func New(o Options) *Server {
 	if guard == nil {
 		guard = func(h http.Handler) http.Handler { return h }
 	}
-	s.handler = s.traffic.Wrap(rest.Headers(guard(s.toLogServer(s.Filter.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s.handler = s.traffic.Wrap(rest.Headers(guard(toLogServer(s, s.Filter.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/ws/") { // a ServeMux would clean these paths
 			api.ServeHTTP(w, r)
 			return

@@ -117,9 +117,6 @@ func newRule(group func(int) (string, bool)) (r rule, err error) {
 		}
 		r.to, _ = group(10)
 		_, r.all = group(11)
-		if _, err := replacement(r.to, r.from, make([]int, 2*(r.from.NumSubexp()+1)), ""); err != nil {
-			return r, err
-		}
 		r.text += "s/" + from + "/" + r.to + "/"
 		if r.all {
 			r.text += "g"
