@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"time"
 
 	"heddle/yarn/pb"
 )
@@ -15,6 +16,14 @@ type StageReport struct {
 	OutputBytes int64 // of these
 	Released    int64 // how often a container has become free for another task
 	Available   int64 // containers that will by themselves
+
+	// For the ordering policy Hopper.
+	Left      int64         // tasks of the phase that runs which haven't ended, those that run included
+	Copies    bool          // slow tasks are copied
+	Young     int64         // tasks that wait or run, of which it isn't known yet whether they are slow
+	Detection time.Duration // how long a task must have run until it is
+	ToRead    int64         // bytes that the next phase has still to read; 0, as ToMake, in the last one
+	ToMake    int64         // bytes that this phase has still to put out
 }
 
 // Performance is how long tasks have taken on a node, in all.
@@ -31,6 +40,8 @@ type Hints struct {
 	Available float64 // those that will be
 	Jobs      int     // applications that have containers
 	Bandwidth float64 // at which outputs of maps are fetched, in bytes per second
+	Divides   bool    // the queue has slots for copies of tasks
+	Copies    int     // containers that the application may have for these, besides those for tasks, if it does
 }
 
 // NodeLevel is how fast a node is among those of the cluster: higher levels are faster; 0: nobody knows any more.
@@ -170,6 +181,12 @@ func (n *stageNews) write(req *pb.AllocateRequest, wants bool) {
 		p.SetOutputBytes(r.OutputBytes)
 		p.SetReleased(r.Released)
 		p.SetAvailable(r.Available)
+		p.SetLeft(r.Left)
+		p.SetCopies(r.Copies)
+		p.SetYoung(r.Young)
+		p.SetDetection(r.Detection.Milliseconds())
+		p.SetToRead(r.ToRead)
+		p.SetToMake(r.ToMake)
 		req.SetHeddleStages(p)
 	}
 	if len(n.ran) == 0 {
@@ -195,6 +212,7 @@ func hinted(resp *pb.AllocateResponse, out *Allocation) {
 	if h := resp.GetHeddleHints(); h != nil {
 		out.Hints = &Hints{
 			Frequency: sane(h.GetFrequency()), Available: sane(h.GetAvailable()), Jobs: int(max(0, h.GetJobs())), Bandwidth: sane(h.GetBandwidth()),
+			Divides: h.HasCopies(), Copies: int(min(max(0, h.GetCopies()), math.MaxInt32)),
 		}
 	}
 	for _, l := range resp.GetHeddleLevels() {

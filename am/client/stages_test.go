@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -27,7 +28,9 @@ func TestStagesAreSentOnce(t *testing.T) {
 		t.Errorf("without news: %v", req)
 	}
 	m.WantHints()
-	m.SetStages(StageReport{3, 400, 5, 6})
+	m.SetStages(StageReport{
+		Maps: 3, OutputBytes: 400, Released: 5, Available: 6, Left: 7, Copies: true, Young: 8, Detection: 3 * time.Second, ToRead: 9, ToMake: 10,
+	})
 	for i := range maxReports + 1 {
 		m.SetPerformance(Performance{fmt.Sprint("n", i), i == 0, 1, 2.5})
 	}
@@ -37,7 +40,7 @@ func TestStagesAreSentOnce(t *testing.T) {
 	}
 	r, p := first.GetHeddleStages(), first.GetHeddlePerformance()
 	if !first.GetHeddleWantsHints() || !first.GetHeddleWantsLevels() || r.GetMaps() != 3 || r.GetOutputBytes() != 400 || r.GetReleased() != 5 ||
-		r.GetAvailable() != 6 || len(p) != maxReports || p[0].GetHost() != "n0" || p[0].GetType() != pb.TaskType_TASK_REDUCE || p[1].GetType() != pb.TaskType_TASK_MAP ||
+		r.GetAvailable() != 6 || r.GetLeft() != 7 || !r.GetCopies() || r.GetYoung() != 8 || r.GetDetection() != 3000 || r.GetToRead() != 9 || r.GetToMake() != 10 || len(p) != maxReports || p[0].GetHost() != "n0" || p[0].GetType() != pb.TaskType_TASK_REDUCE || p[1].GetType() != pb.TaskType_TASK_MAP ||
 		p[0].GetTasks() != 1 || p[0].GetMean() != 2.5 {
 		t.Errorf("sent: %v, %d reports, %v", r, len(p), p[:2])
 	}
@@ -51,6 +54,25 @@ func TestStagesAreSentOnce(t *testing.T) {
 	m.stages.forget()
 	if req := send(nothing); req.GetHeddleStages().GetMaps() != 3 || len(req.GetHeddlePerformance()) != maxReports {
 		t.Errorf("sent to another: %v", req.GetHeddleStages())
+	}
+}
+
+// What a queue has for copies is known only where the ResourceManager says so; 0 is an amount.
+func TestHintsOnCopies(t *testing.T) {
+	for _, c := range []struct {
+		copies  int64
+		said    bool
+		divides bool
+		want    int
+	}{{3, true, true, 3}, {0, true, true, 0}, {0, false, false, 0}, {-4, true, true, 0}, {math.MaxInt64, true, true, math.MaxInt32}} {
+		h, resp, out := &pb.StageHints{}, &pb.AllocateResponse{}, &Allocation{}
+		if c.said {
+			h.SetCopies(c.copies)
+		}
+		resp.SetHeddleHints(h)
+		if hinted(resp, out); out.Hints.Divides != c.divides || out.Hints.Copies != c.want {
+			t.Errorf("%+v: %+v", c, out.Hints)
+		}
 	}
 }
 

@@ -79,6 +79,7 @@ type AllocateCall struct {
 type StageReport struct {
 	Outputs    outputs.Amount
 	Containers hints.Report
+	Tasks      scheduler.TaskReport
 }
 
 // AllocateReply is the answer to it.
@@ -203,11 +204,13 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	if call.Stages != nil {
 		ms.outputs.Told(id.App, soft.handle, call.Stages.Outputs)
 		soft.told.Report = &call.Stages.Containers
+		ms.sched.NoteTasks(soft.handle, call.Stages.Tasks.Sane())
 	}
 	if call.WantsHints {
 		ms.meters.Want(app.Queue, ms.Now().Sub(ms.began))
 	}
 	reply.Hints = soft.told.Hints
+	reply.Hints.Copies, reply.Hints.Divides = ms.sched.CopiesOf(soft.handle)
 	reply.Unswapped = append(reply.Unswapped, ms.swaps.Carry(app, call.Swaps, ms.containers.schedule)...)
 	ms.showProgress(soft, call.Progress)
 	limit, nodes, priority := ms.sched.HeadroomOf(soft.handle), ms.sched.OpenNodes(), app.Priority

@@ -203,6 +203,14 @@ type StageReport struct {
 	xxx_hidden_OutputBytes int64                  `protobuf:"varint,2,opt,name=output_bytes,json=outputBytes"`
 	xxx_hidden_Released    int64                  `protobuf:"varint,3,opt,name=released"`
 	xxx_hidden_Available   int64                  `protobuf:"varint,4,opt,name=available"`
+	xxx_hidden_Left        int64                  `protobuf:"varint,5,opt,name=left"`
+	xxx_hidden_Copies      bool                   `protobuf:"varint,6,opt,name=copies"`
+	xxx_hidden_Young       int64                  `protobuf:"varint,7,opt,name=young"`
+	xxx_hidden_Detection   int64                  `protobuf:"varint,8,opt,name=detection"`
+	xxx_hidden_ToRead      int64                  `protobuf:"varint,9,opt,name=to_read,json=toRead"`
+	xxx_hidden_ToMake      int64                  `protobuf:"varint,10,opt,name=to_make,json=toMake"`
+	xxx_hidden_Ended       int64                  `protobuf:"varint,11,opt,name=ended"`
+	xxx_hidden_Beta        float64                `protobuf:"fixed64,12,opt,name=beta"`
 	XXX_raceDetectHookData protoimpl.RaceDetectHookData
 	XXX_presence           [1]uint32
 	unknownFields          protoimpl.UnknownFields
@@ -262,24 +270,120 @@ func (x *StageReport) GetAvailable() int64 {
 	return 0
 }
 
+func (x *StageReport) GetLeft() int64 {
+	if x != nil {
+		return x.xxx_hidden_Left
+	}
+	return 0
+}
+
+func (x *StageReport) GetCopies() bool {
+	if x != nil {
+		return x.xxx_hidden_Copies
+	}
+	return false
+}
+
+func (x *StageReport) GetYoung() int64 {
+	if x != nil {
+		return x.xxx_hidden_Young
+	}
+	return 0
+}
+
+func (x *StageReport) GetDetection() int64 {
+	if x != nil {
+		return x.xxx_hidden_Detection
+	}
+	return 0
+}
+
+func (x *StageReport) GetToRead() int64 {
+	if x != nil {
+		return x.xxx_hidden_ToRead
+	}
+	return 0
+}
+
+func (x *StageReport) GetToMake() int64 {
+	if x != nil {
+		return x.xxx_hidden_ToMake
+	}
+	return 0
+}
+
+func (x *StageReport) GetEnded() int64 {
+	if x != nil {
+		return x.xxx_hidden_Ended
+	}
+	return 0
+}
+
+func (x *StageReport) GetBeta() float64 {
+	if x != nil {
+		return x.xxx_hidden_Beta
+	}
+	return 0
+}
+
 func (x *StageReport) SetMaps(v int64) {
 	x.xxx_hidden_Maps = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 12)
 }
 
 func (x *StageReport) SetOutputBytes(v int64) {
 	x.xxx_hidden_OutputBytes = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 12)
 }
 
 func (x *StageReport) SetReleased(v int64) {
 	x.xxx_hidden_Released = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 12)
 }
 
 func (x *StageReport) SetAvailable(v int64) {
 	x.xxx_hidden_Available = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 12)
+}
+
+func (x *StageReport) SetLeft(v int64) {
+	x.xxx_hidden_Left = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 12)
+}
+
+func (x *StageReport) SetCopies(v bool) {
+	x.xxx_hidden_Copies = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 12)
+}
+
+func (x *StageReport) SetYoung(v int64) {
+	x.xxx_hidden_Young = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 12)
+}
+
+func (x *StageReport) SetDetection(v int64) {
+	x.xxx_hidden_Detection = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 12)
+}
+
+func (x *StageReport) SetToRead(v int64) {
+	x.xxx_hidden_ToRead = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 12)
+}
+
+func (x *StageReport) SetToMake(v int64) {
+	x.xxx_hidden_ToMake = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 12)
+}
+
+func (x *StageReport) SetEnded(v int64) {
+	x.xxx_hidden_Ended = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 12)
+}
+
+func (x *StageReport) SetBeta(v float64) {
+	x.xxx_hidden_Beta = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 11, 12)
 }
 
 func (x *StageReport) HasMaps() bool {
@@ -310,6 +414,62 @@ func (x *StageReport) HasAvailable() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
 }
 
+func (x *StageReport) HasLeft() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *StageReport) HasCopies() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
+func (x *StageReport) HasYoung() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
+}
+
+func (x *StageReport) HasDetection() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
+}
+
+func (x *StageReport) HasToRead() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
+}
+
+func (x *StageReport) HasToMake() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 9)
+}
+
+func (x *StageReport) HasEnded() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 10)
+}
+
+func (x *StageReport) HasBeta() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 11)
+}
+
 func (x *StageReport) ClearMaps() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_Maps = 0
@@ -330,6 +490,46 @@ func (x *StageReport) ClearAvailable() {
 	x.xxx_hidden_Available = 0
 }
 
+func (x *StageReport) ClearLeft() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_Left = 0
+}
+
+func (x *StageReport) ClearCopies() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_Copies = false
+}
+
+func (x *StageReport) ClearYoung() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
+	x.xxx_hidden_Young = 0
+}
+
+func (x *StageReport) ClearDetection() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 7)
+	x.xxx_hidden_Detection = 0
+}
+
+func (x *StageReport) ClearToRead() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 8)
+	x.xxx_hidden_ToRead = 0
+}
+
+func (x *StageReport) ClearToMake() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 9)
+	x.xxx_hidden_ToMake = 0
+}
+
+func (x *StageReport) ClearEnded() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 10)
+	x.xxx_hidden_Ended = 0
+}
+
+func (x *StageReport) ClearBeta() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 11)
+	x.xxx_hidden_Beta = 0
+}
+
 type StageReport_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -340,6 +540,19 @@ type StageReport_builder struct {
 	// themselves.
 	Released  *int64
 	Available *int64
+	// Tasks of the phase that runs which haven't ended, those that run included. This and the fields below are for the ordering policy Hopper.
+	Left *int64
+	// Whether it runs copies of tasks that are slow; tasks that wait or run of which it can't tell yet whether they are; and how long a task must
+	// have run until it can, in ms.
+	Copies    *bool
+	Young     *int64
+	Detection *int64
+	// Bytes that the next phase has still to read, and that this one has still to put out; neither is there in the last phase.
+	ToRead *int64
+	ToMake *int64
+	// Shape of the Pareto distribution of its tasks' durations, by so many tasks.
+	Ended *int64
+	Beta  *float64
 }
 
 func (b0 StageReport_builder) Build() *StageReport {
@@ -347,20 +560,52 @@ func (b0 StageReport_builder) Build() *StageReport {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.Maps != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 12)
 		x.xxx_hidden_Maps = *b.Maps
 	}
 	if b.OutputBytes != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 12)
 		x.xxx_hidden_OutputBytes = *b.OutputBytes
 	}
 	if b.Released != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 12)
 		x.xxx_hidden_Released = *b.Released
 	}
 	if b.Available != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 12)
 		x.xxx_hidden_Available = *b.Available
+	}
+	if b.Left != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 12)
+		x.xxx_hidden_Left = *b.Left
+	}
+	if b.Copies != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 12)
+		x.xxx_hidden_Copies = *b.Copies
+	}
+	if b.Young != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 12)
+		x.xxx_hidden_Young = *b.Young
+	}
+	if b.Detection != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 12)
+		x.xxx_hidden_Detection = *b.Detection
+	}
+	if b.ToRead != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 12)
+		x.xxx_hidden_ToRead = *b.ToRead
+	}
+	if b.ToMake != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 12)
+		x.xxx_hidden_ToMake = *b.ToMake
+	}
+	if b.Ended != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 12)
+		x.xxx_hidden_Ended = *b.Ended
+	}
+	if b.Beta != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 11, 12)
+		x.xxx_hidden_Beta = *b.Beta
 	}
 	return m0
 }
@@ -544,6 +789,7 @@ type StageHints struct {
 	xxx_hidden_Available   float64                `protobuf:"fixed64,2,opt,name=available"`
 	xxx_hidden_Jobs        int32                  `protobuf:"varint,3,opt,name=jobs"`
 	xxx_hidden_Bandwidth   float64                `protobuf:"fixed64,4,opt,name=bandwidth"`
+	xxx_hidden_Copies      int64                  `protobuf:"varint,5,opt,name=copies"`
 	XXX_raceDetectHookData protoimpl.RaceDetectHookData
 	XXX_presence           [1]uint32
 	unknownFields          protoimpl.UnknownFields
@@ -603,24 +849,36 @@ func (x *StageHints) GetBandwidth() float64 {
 	return 0
 }
 
+func (x *StageHints) GetCopies() int64 {
+	if x != nil {
+		return x.xxx_hidden_Copies
+	}
+	return 0
+}
+
 func (x *StageHints) SetFrequency(v float64) {
 	x.xxx_hidden_Frequency = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 5)
 }
 
 func (x *StageHints) SetAvailable(v float64) {
 	x.xxx_hidden_Available = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
 }
 
 func (x *StageHints) SetJobs(v int32) {
 	x.xxx_hidden_Jobs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
 }
 
 func (x *StageHints) SetBandwidth(v float64) {
 	x.xxx_hidden_Bandwidth = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+}
+
+func (x *StageHints) SetCopies(v int64) {
+	x.xxx_hidden_Copies = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 5)
 }
 
 func (x *StageHints) HasFrequency() bool {
@@ -651,6 +909,13 @@ func (x *StageHints) HasBandwidth() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
 }
 
+func (x *StageHints) HasCopies() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
 func (x *StageHints) ClearFrequency() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_Frequency = 0
@@ -671,6 +936,11 @@ func (x *StageHints) ClearBandwidth() {
 	x.xxx_hidden_Bandwidth = 0
 }
 
+func (x *StageHints) ClearCopies() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_Copies = 0
+}
+
 type StageHints_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -681,6 +951,8 @@ type StageHints_builder struct {
 	Jobs *int32
 	// B: bytes per second at which outputs of maps are fetched.
 	Bandwidth *float64
+	// Containers for copies of its tasks that the queue's policy has for it, besides those for the tasks; missing if that doesn't say so.
+	Copies *int64
 }
 
 func (b0 StageHints_builder) Build() *StageHints {
@@ -688,20 +960,24 @@ func (b0 StageHints_builder) Build() *StageHints {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.Frequency != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 5)
 		x.xxx_hidden_Frequency = *b.Frequency
 	}
 	if b.Available != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
 		x.xxx_hidden_Available = *b.Available
 	}
 	if b.Jobs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
 		x.xxx_hidden_Jobs = *b.Jobs
 	}
 	if b.Bandwidth != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
 		x.xxx_hidden_Bandwidth = *b.Bandwidth
+	}
+	if b.Copies != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 5)
+		x.xxx_hidden_Copies = *b.Copies
 	}
 	return m0
 }
@@ -1092,23 +1368,33 @@ const file_yarn_pb_stages_proto_rawDesc = "" +
 	"MapOutputs\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12\x12\n" +
 	"\x04maps\x18\x02 \x01(\x03R\x04maps\x12\x14\n" +
-	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\"~\n" +
+	"\x05bytes\x18\x03 \x01(\x03R\x05bytes\"\xba\x02\n" +
 	"\vStageReport\x12\x12\n" +
 	"\x04maps\x18\x01 \x01(\x03R\x04maps\x12!\n" +
 	"\foutput_bytes\x18\x02 \x01(\x03R\voutputBytes\x12\x1a\n" +
 	"\breleased\x18\x03 \x01(\x03R\breleased\x12\x1c\n" +
-	"\tavailable\x18\x04 \x01(\x03R\tavailable\"z\n" +
+	"\tavailable\x18\x04 \x01(\x03R\tavailable\x12\x12\n" +
+	"\x04left\x18\x05 \x01(\x03R\x04left\x12\x16\n" +
+	"\x06copies\x18\x06 \x01(\bR\x06copies\x12\x14\n" +
+	"\x05young\x18\a \x01(\x03R\x05young\x12\x1c\n" +
+	"\tdetection\x18\b \x01(\x03R\tdetection\x12\x17\n" +
+	"\ato_read\x18\t \x01(\x03R\x06toRead\x12\x17\n" +
+	"\ato_make\x18\n" +
+	" \x01(\x03R\x06toMake\x12\x14\n" +
+	"\x05ended\x18\v \x01(\x03R\x05ended\x12\x12\n" +
+	"\x04beta\x18\f \x01(\x01R\x04beta\"z\n" +
 	"\x0fNodePerformance\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12)\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x15.heddle.yarn.TaskTypeR\x04type\x12\x14\n" +
 	"\x05tasks\x18\x03 \x01(\x03R\x05tasks\x12\x12\n" +
-	"\x04mean\x18\x04 \x01(\x01R\x04mean\"z\n" +
+	"\x04mean\x18\x04 \x01(\x01R\x04mean\"\x92\x01\n" +
 	"\n" +
 	"StageHints\x12\x1c\n" +
 	"\tfrequency\x18\x01 \x01(\x01R\tfrequency\x12\x1c\n" +
 	"\tavailable\x18\x02 \x01(\x01R\tavailable\x12\x12\n" +
 	"\x04jobs\x18\x03 \x01(\x05R\x04jobs\x12\x1c\n" +
-	"\tbandwidth\x18\x04 \x01(\x01R\tbandwidth\"5\n" +
+	"\tbandwidth\x18\x04 \x01(\x01R\tbandwidth\x12\x16\n" +
+	"\x06copies\x18\x05 \x01(\x03R\x06copies\"5\n" +
 	"\tNodeLevel\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\x05R\x05level\"\xb4\x01\n" +

@@ -21,12 +21,16 @@ type Hints struct {
 	Available float64 // A_o: those that will be
 	Jobs      int     // K: applications that have containers
 	Bandwidth float64 // B, in bytes per second; 0: nobody knows
+	// Divides says that its queue has slots for copies of tasks. Copies is how many containers it may have for these, besides those for tasks.
+	Divides bool
+	Copies  int64
 }
 
 // Near reports whether hints are so near to others that nobody has to be told.
 func (h Hints) Near(o Hints) bool {
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 0.05*max(a, b) }
-	return near(h.Frequency, o.Frequency) && near(h.Available, o.Available) && h.Jobs == o.Jobs && near(h.Bandwidth, o.Bandwidth)
+	return near(h.Frequency, o.Frequency) && near(h.Available, o.Available) && h.Jobs == o.Jobs && near(h.Bandwidth, o.Bandwidth) &&
+		h.Divides == o.Divides && h.Copies == o.Copies
 }
 
 // Report is what an ApplicationMaster says of its containers: how often one has become free for another task, in all, and how many will by

@@ -66,13 +66,22 @@ func TestSection431(t *testing.T) {
 }
 
 func TestNear(t *testing.T) {
-	h := Hints{10, 100, 3, 1000}
-	for _, o := range []Hints{{10.4, 100, 3, 1000}, {10, 104, 3, 960}} {
+	h := Hints{Frequency: 10, Available: 100, Jobs: 3, Bandwidth: 1000, Divides: true, Copies: 4}
+	change := func(f func(*Hints)) Hints {
+		o := h
+		f(&o)
+		return o
+	}
+	for _, o := range []Hints{change(func(o *Hints) { o.Frequency = 10.4 }), change(func(o *Hints) { o.Available, o.Bandwidth = 104, 960 })} {
 		if !h.Near(o) || !o.Near(h) {
 			t.Errorf("%+v isn't near", o)
 		}
 	}
-	for _, o := range []Hints{{10.6, 100, 3, 1000}, {10, 106, 3, 1000}, {10, 100, 2, 1000}, {10, 100, 3, 1060}, {}} {
+	for _, o := range []Hints{
+		change(func(o *Hints) { o.Frequency = 10.6 }), change(func(o *Hints) { o.Available = 106 }), change(func(o *Hints) { o.Jobs = 2 }),
+		change(func(o *Hints) { o.Bandwidth = 1060 }), change(func(o *Hints) { o.Copies = 5 }), change(func(o *Hints) { o.Divides = false }),
+		{},
+	} {
 		if h.Near(o) || o.Near(h) {
 			t.Errorf("%+v is near", o)
 		}

@@ -39,6 +39,7 @@ var preempting = map[string]*eventlog.Source{
 	"lazy":     {Keys: capacityKeys("true")},
 	"suspend":  {Keys: suspendKeys()},
 	"stages":   {Keys: stageKeys()},
+	"hopper":   {Keys: hopperKeys()},
 	"fair": {
 		Keys: map[string]string{
 			"yarn.resourcemanager.scheduler.class": "fair", "yarn.scheduler.fair.preemption": "true",
@@ -60,6 +61,15 @@ func capacityKeys(lazy string) map[string]string {
 		"yarn.scheduler.capacity.lazy-preemption-enabled": lazy, "yarn.scheduler.capacity.maximum-am-resource-percent": "1",
 		"yarn.scheduler.capacity.root.b.user-limit-factor": "4",
 	})
+	return keys
+}
+
+func hopperKeys() map[string]string {
+	keys := capacityKeys("false")
+	for _, q := range []string{"a", "b"} {
+		keys["yarn.scheduler.capacity.root."+q+".ordering-policy"] = "hopper"
+	}
+	keys["heddle.scheduler.hopper.locality-percent"] = "100"
 	return keys
 }
 
@@ -134,7 +144,7 @@ func (l *live) step(t *rapid.T) {
 	if len(l.nodes) > 0 {
 		node = rapid.IntRange(0, len(l.nodes)-1).Draw(t, "node")
 	}
-	switch what := rapid.IntRange(0, 24).Draw(t, "event"); {
+	switch what := rapid.IntRange(0, 25).Draw(t, "event"); {
 	case what == 0 || node < 0:
 		l.nodes = append(l.nodes, l.s.AddNode(scheduler.NodeSpec{
 			Host: fmt.Sprint("h", rapid.IntRange(0, 5).Draw(t, "host")), Rack: "/r", Capability: slot.Times(rapid.Int64Range(0, 8).Draw(t, "size")),
@@ -187,6 +197,12 @@ func (l *live) step(t *rapid.T) {
 		l.s.SetAbility(l.nodes[node], drive.Ability{Suspend: true, Shrink: rapid.Bool().Draw(t, "shrinks"), Reclaim: rapid.Bool().Draw(t, "reclaims"), Out: 1 << 28})
 	case what == 19:
 		l.s.NoteOutputs(l.apps[app], rapid.Int64Range(0, 9).Draw(t, "maps"), rapid.Int64Range(0, 1<<40).Draw(t, "bytes"))
+	case what == 25:
+		l.s.NoteTasks(l.apps[app], scheduler.TaskReport{
+			Left: rapid.Int64Range(0, 9).Draw(t, "left"), Copies: rapid.Bool().Draw(t, "makes copies"), Young: rapid.Int64Range(0, 9).Draw(t, "young"),
+			Detection: rapid.Int64Range(0, 9000).Draw(t, "detection"), ToRead: rapid.Int64Range(0, 9).Draw(t, "to read"), ToMake: rapid.Int64Range(0, 9).Draw(t, "to make"),
+			Ended: rapid.Int64Range(0, 99).Draw(t, "ended"), Beta: rapid.Float64Range(0, 3).Draw(t, "beta"),
+		})
 	case what == 24:
 		l.s.NoteStaged(l.apps[app], l.nodes[node], rapid.Int64Range(0, 3).Draw(t, "maps"))
 	case what == 20:

@@ -53,6 +53,13 @@ func TestEveryEventIsRecorded(t *testing.T) {
 		{func() { s.SetProgress(a, 0.25) }, `{"op":"setProgress","app":1,"part":0.25}`},
 		{func() { s.NoteOutputs(a, 3, 7000) }, `{"op":"noteOutputs","app":1,"maps":3,"bytes":7000}`},
 		{func() { s.NoteStaged(a, n, 4) }, `{"op":"noteStaged","node":1,"app":1,"maps":4}`},
+		{
+			func() {
+				s.NoteTasks(a, scheduler.TaskReport{Left: 9, Copies: true, Young: 2, Detection: 3000, ToRead: 5, ToMake: 6, Ended: 50, Beta: 1.5})
+			},
+			`{"op":"noteTasks","app":1,"tasks":{"left":9,"copies":true,"young":2,"detection":3000,"toRead":5,"toMake":6,"ended":50,"beta":1.5}}`,
+		},
+		{func() { s.NoteTasks(a, scheduler.TaskReport{}) }, `{"op":"noteTasks","app":1,"tasks":{}}`},
 		{func() { s.NoteBandwidth(1.5e8) }, `{"op":"noteBandwidth","part":150000000}`},
 		{func() { s.SetAbility(n, drive.Ability{Suspend: true}) }, `{"op":"setAbility","node":1,"ability":{"Suspend":true,"Shrink":false,"Reclaim":false,"Out":0,"In":0}}`},
 		{func() {

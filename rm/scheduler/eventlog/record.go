@@ -14,8 +14,8 @@ import (
 // the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own. Before
 // the third one growth was, too: Resize stood for it. Suspension came with the third one, and types of applications, how containers
 // ended and the outputs of maps with the fourth,
-// input in memory with the fifth, and speeds of nodes with the sixth. A program that doesn't know an event says so.
-const Version = 6
+// input in memory with the fifth, speeds of nodes with the sixth, and what ApplicationMasters tell of their tasks with the seventh. A program that doesn't know an event says so.
+const Version = 7
 
 // Header begins a session.
 type Header struct {
@@ -59,6 +59,7 @@ const (
 	Took            Op = "took"            // Container, Total: ms
 	NoteOutputs     Op = "noteOutputs"     // App, Maps, Bytes
 	NoteStaged      Op = "noteStaged"      // App, Node, Maps
+	NoteTasks       Op = "noteTasks"       // App, Tasks
 	NoteBandwidth   Op = "noteBandwidth"   // Part: bytes per second
 	NoteSpeed       Op = "noteSpeed"       // Host, Task, Part: speed
 	Return          Op = "return"          // Container, Forced; Open is the result
@@ -120,6 +121,26 @@ type Record struct {
 	Task       survey.Task                 `json:"task,omitempty"`    // 0: maps and others, 1: reduces
 	Request    int64                       `json:"request,omitempty"` // allocation request id
 	Bytes      int64                       `json:"bytes,omitempty"`
+	Tasks      *tasks                      `json:"tasks,omitempty"`
+}
+
+// tasks is a scheduler.TaskReport as it is written.
+type tasks struct {
+	Left      int64   `json:"left,omitempty"`
+	Copies    bool    `json:"copies,omitempty"`
+	Young     int64   `json:"young,omitempty"`
+	Detection int64   `json:"detection,omitempty"` // ms
+	ToRead    int64   `json:"toRead,omitempty"`
+	ToMake    int64   `json:"toMake,omitempty"`
+	Ended     int64   `json:"ended,omitempty"`
+	Beta      float64 `json:"beta,omitempty"`
+}
+
+func (t *tasks) decode() (scheduler.TaskReport, error) {
+	if t == nil || min(t.Left, t.Young, t.Detection, t.ToRead, t.ToMake, t.Ended) < 0 || !(t.Beta >= 0) {
+		return scheduler.TaskReport{}, fmt.Errorf("%+v can't be what an ApplicationMaster tells of its tasks", t)
+	}
+	return scheduler.TaskReport(*t), nil
 }
 
 // amounts is a resource by index, without trailing zeros.

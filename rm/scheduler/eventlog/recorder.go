@@ -216,6 +216,13 @@ func (s *Driver) NoteOutputs(a scheduler.AppHandle, maps, bytes int64) {
 	s.Driver.NoteOutputs(a, maps, bytes)
 }
 
+// NoteTasks says what an ApplicationMaster tells of its tasks.
+func (s *Driver) NoteTasks(a scheduler.AppHandle, r scheduler.TaskReport) {
+	t := tasks(r)
+	s.note(Record{Op: NoteTasks, App: a, Tasks: &t})
+	s.Driver.NoteTasks(a, r)
+}
+
 // NoteSpeed says how fast the nodes of a host run tasks of a type.
 func (s *Driver) NoteSpeed(host string, t survey.Task, speed float64) {
 	s.note(Record{Op: NoteSpeed, Host: host, Task: t, Part: speed})

@@ -137,7 +137,7 @@ func (p *Replay) play(r *Record) error {
 	switch r.Op {
 	case AddNode, RemoveNode, SetCapability, SetOpen, SetAbility:
 		err = p.node(r, size)
-	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, NoteOutputs, NoteStaged, Name:
+	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, NoteOutputs, NoteStaged, NoteTasks, Name:
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
@@ -242,6 +242,12 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 			return err
 		}
 		p.Driver.NoteStaged(r.App, r.Node, r.Maps)
+	case NoteTasks:
+		report, err := r.Tasks.decode()
+		if err != nil {
+			return err
+		}
+		p.Driver.NoteTasks(r.App, report)
 	case RemoveApp:
 		if n := p.ofApp[r.App]; n > 0 {
 			return fmt.Errorf("application %d still has %d containers", r.App, n)

@@ -8,6 +8,7 @@ import (
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/speed"
 	"heddle/rm/leader/swap"
+	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -35,6 +36,10 @@ func ReportFrom(m *pb.StageReport) *leader.StageReport {
 	return &leader.StageReport{
 		Outputs:    outputs.Amount{Maps: m.GetMaps(), Bytes: m.GetOutputBytes()},
 		Containers: hints.Report{Released: m.GetReleased(), Available: m.GetAvailable()},
+		Tasks: scheduler.TaskReport{
+			Left: m.GetLeft(), Copies: m.GetCopies(), Young: m.GetYoung(), Detection: m.GetDetection(),
+			ToRead: m.GetToRead(), ToMake: m.GetToMake(), Ended: m.GetEnded(), Beta: m.GetBeta(),
+		},
 	}
 }
 
@@ -83,6 +88,9 @@ func Hint(resp *pb.AllocateResponse, reply *leader.AllocateReply) {
 		m.SetAvailable(h.Available)
 		m.SetJobs(int32(h.Jobs))
 		m.SetBandwidth(h.Bandwidth)
+		if h.Divides {
+			m.SetCopies(h.Copies)
+		}
 		resp.SetHeddleHints(m)
 	}
 	if len(reply.Levels) == 0 {

@@ -11,6 +11,7 @@ import (
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/speed"
 	"heddle/rm/leader/swap"
+	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -64,6 +65,30 @@ func TestSwaps(t *testing.T) {
 	Hint(resp, &leader.AllocateReply{Unswapped: []swap.Refused{{Container: id, Reason: "why"}}})
 	if r := resp.GetHeddleRefusedSwaps(); len(r) != 1 || records.ContainerIDFrom(r[0].GetContainerId()) != id || r[0].GetReason() != "why" {
 		t.Errorf("told %v", resp)
+	}
+}
+
+// What an ApplicationMaster tells of its tasks, and what it is told of copies.
+func TestTasksAndCopies(t *testing.T) {
+	m := &pb.StageReport{}
+	m.SetLeft(1)
+	m.SetCopies(true)
+	m.SetYoung(2)
+	m.SetDetection(3)
+	m.SetToRead(4)
+	m.SetToMake(5)
+	m.SetEnded(6)
+	m.SetBeta(1.5)
+	want := scheduler.TaskReport{Left: 1, Copies: true, Young: 2, Detection: 3, ToRead: 4, ToMake: 5, Ended: 6, Beta: 1.5}
+	if got := ReportFrom(m).Tasks; got != want {
+		t.Errorf("got %+v", got)
+	}
+	for _, h := range []hints.Hints{{Jobs: 1}, {Jobs: 1, Divides: true}, {Divides: true, Copies: 7}} {
+		resp := &pb.AllocateResponse{}
+		Hint(resp, &leader.AllocateReply{Hints: h})
+		if got := resp.GetHeddleHints(); got.HasCopies() != h.Divides || got.GetCopies() != h.Copies {
+			t.Errorf("%+v: told %v", h, got)
+		}
 	}
 }
 

@@ -77,6 +77,17 @@ type TaskReport struct {
 	Beta      float64 // shape of the Pareto distribution of its tasks' durations
 }
 
+// Sane is a report without numbers that can't be.
+func (r TaskReport) Sane() TaskReport {
+	for _, n := range []*int64{&r.Left, &r.Young, &r.Detection, &r.ToRead, &r.ToMake, &r.Ended} {
+		*n = max(*n, 0)
+	}
+	if !(r.Beta > 0) || math.IsInf(r.Beta, 1) {
+		r.Beta, r.Ended = 0, 0
+	}
+	return r
+}
+
 // Facts are what is known of an application besides its requests and containers.
 type Facts struct {
 	Outputs     bool // the next two are known
