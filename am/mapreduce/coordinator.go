@@ -427,7 +427,7 @@ func (c *coordinator) relieve() {
 	c.step(stage.Tick{})
 	reach(c)
 	c.course.note(c)
-	if c.spec.Job.Reduces > 0 {
+	if c.spec.Job.Reduces > 0 || usesHints(c.spec) {
 		c.cluster.SetStages(reportOf(c.machine.Facts()))
 	}
 }

@@ -56,19 +56,33 @@ func (l *learned) learn(a *stage.Attempt, host string, tell func(am.Performance)
 
 // reportOf says where the stages of a job are.
 func reportOf(f *stage.Facts) am.StageReport {
-	return am.StageReport{Maps: int64(f.Maps.Done), OutputBytes: f.Maps.OutBytes, Released: int64(f.Released), Available: int64(f.Available)}
+	r := am.StageReport{
+		Maps: int64(f.Maps.Done), OutputBytes: f.Maps.OutBytes, Released: int64(f.Released), Available: int64(f.Available),
+		Copies: f.Detection > 0, Young: int64(f.Young), Detection: f.Detection,
+	}
+	maps, reduces := &f.Maps, &f.Reduces
+	if maps.Done == maps.Tasks {
+		r.Left = int64(reduces.Tasks - reduces.Done)
+		return r
+	}
+	if r.Left = int64(maps.Tasks - maps.Done); reduces.Tasks > 0 && maps.Done > 0 {
+		each := float64(maps.OutBytes) / float64(maps.Done) // outputs of maps differ little
+		read := float64(maps.OutBytes) * float64(reduces.Tasks-reduces.Waiting) / float64(reduces.Tasks)
+		r.ToRead, r.ToMake = int64(each*float64(maps.Tasks)-read), int64(each*float64(r.Left))
+	}
+	return r
 }
 
 // usesHints reports whether a job decides by what the ResourceManager knows.
 func usesHints(s *job.Spec) bool {
-	return s.Start == job.StartLazily || s.Job.Speculation == job.SpeculateESplash || s.Job.Speculation == job.SpeculateSplit
+	return s.Start == job.StartLazily || s.Job.Speculation != "" && s.Job.Speculation != job.SpeculateNone
 }
 
 // hinted takes in what the ResourceManager knows.
 func (c *coordinator) hinted(e am.Hinted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	h := stage.Hinted{Hints: stage.Hints{Frequency: e.Hints.Frequency, Available: e.Hints.Available, Jobs: e.Hints.Jobs, Bandwidth: e.Hints.Bandwidth}}
+	h := stage.Hinted{Hints: stage.Hints{Frequency: e.Hints.Frequency, Available: e.Hints.Available, Jobs: e.Hints.Jobs, Bandwidth: e.Hints.Bandwidth, Divides: e.Hints.Divides, Copies: e.Hints.Copies}}
 	if len(e.Levels) > 0 {
 		h.Levels = e.Levels
 	}

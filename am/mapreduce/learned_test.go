@@ -7,6 +7,7 @@ import (
 
 	"heddle/am"
 	"heddle/am/mapreduce/job"
+	"heddle/am/stage"
 )
 
 // The ResourceManager is told of each node how long tasks took there, and where the stages are.
@@ -34,7 +35,7 @@ func TestWhatIsLearnedIsReported(t *testing.T) {
 	if !slices.Equal(p.cluster.ran, want) {
 		t.Errorf("told of %+v, want %+v", p.cluster.ran, want)
 	}
-	if r, want := p.cluster.stages, (am.StageReport{Maps: 3, OutputBytes: 300, Released: 3}); r != want {
+	if r, want := p.cluster.stages, (am.StageReport{Maps: 3, OutputBytes: 300, Released: 3, Left: 1}); r != want {
 		t.Errorf("told of stages %+v, want %+v", r, want)
 	}
 	p.c.learned.divided(1, 3)
@@ -59,10 +60,31 @@ func TestHintsReachTheMachine(t *testing.T) {
 		start job.Start
 		copy  string
 		wants bool
-	}{{0, "", false}, {job.StartLazily, "", true}, {0, job.SpeculateESplash, true}, {0, job.SpeculateLate, false}} {
+	}{{0, "", false}, {job.StartLazily, "", true}, {0, job.SpeculateESplash, true}, {0, job.SpeculateLate, true}, {0, job.SpeculateNone, false}} {
 		p.c.spec.Start, p.c.spec.Job.Speculation = c.start, c.copy
 		if usesHints(p.c.spec) != c.wants {
 			t.Errorf("%+v: it wants hints: %v", c, !c.wants)
 		}
+	}
+}
+
+// While maps run, the ResourceManager is told how many are left, and by the outputs so far what they and the reduces have still to do. A job that
+// makes copies says how many of its tasks are too young to judge.
+func TestWhatIsToldOfTasksAndCopies(t *testing.T) {
+	f := &stage.Facts{
+		Maps: stage.Stat{Tasks: 10, Waiting: 2, Running: 4, Done: 4, OutBytes: 400}, Reduces: stage.Stat{Tasks: 4, Waiting: 2, Running: 2},
+		Young: 5, Detection: 6 * time.Second,
+	}
+	want := am.StageReport{Maps: 4, OutputBytes: 400, Left: 6, Copies: true, Young: 5, Detection: 6 * time.Second, ToRead: 1000 - 200, ToMake: 600}
+	if r := reportOf(f); r != want {
+		t.Errorf("told %+v, want %+v", r, want)
+	}
+	f.Detection, f.Reduces = 0, stage.Stat{}
+	if r := reportOf(f); r.Copies || r.ToRead != 0 || r.ToMake != 0 || r.Left != 6 {
+		t.Errorf("without reduces and copies: %+v", r)
+	}
+	f = &stage.Facts{Maps: stage.Stat{Tasks: 10, Done: 10, OutBytes: 1000}, Reduces: stage.Stat{Tasks: 4, Running: 1, Done: 3}}
+	if r := reportOf(f); r.Left != 1 || r.ToMake != 0 {
+		t.Errorf("in the last phase: %+v", r)
 	}
 }

@@ -39,6 +39,7 @@ type ESplash struct {
 	sums    []float64
 	running []int
 	present [][stages]bool // by node: it is well, and runs tasks of a stage
+	found   []stage.Copy
 }
 
 // performance is what is known of a node.
@@ -122,7 +123,11 @@ func (e *ESplash) know(node int) {
 	}
 }
 
-// Round implements stage.Speculator: it proposes the copy that is expected to win most time, if any.
+// Detects implements stage.Detector: it takes two looks at a task to see how fast that gets on.
+func (e *ESplash) Detects() time.Duration { return 2 * epoch }
+
+// Round implements stage.Speculator: it proposes the copy that is expected to win most time, if any, or as many as the ResourceManager has
+// containers for.
 func (e *ESplash) Round(r *stage.Round) []stage.Copy {
 	for i := range r.Running {
 		e.know(max(0, r.Running[i].Node))
@@ -144,20 +149,21 @@ func (e *ESplash) Round(r *stage.Round) []stage.Copy {
 		e.at = r.Now
 	}
 	e.hold(r)
-	var best stage.Copy
+	copies := 0
+	e.found = e.found[:0]
 	for i := range r.Running {
 		x := &r.Running[i]
+		if x.Attempts > 1 {
+			copies++
+		}
 		if x.Attempts != 1 || !e.straggles(x.Node) || !e.rated(x.ID) {
 			continue
 		}
-		if minL, value := e.plan(r.Now, x); value > best.Value {
-			best = stage.Copy{Of: x.ID, MinLevel: minL, Value: value}
+		if minL, value := e.plan(r.Now, x); value > 0 {
+			e.found = append(e.found, stage.Copy{Of: x.ID, MinLevel: minL, Value: value})
 		}
 	}
-	if best.Value > 0 {
-		return []stage.Copy{best}
-	}
-	return nil
+	return most(e.found, r.Copies-copies/2, r.Copies)
 }
 
 // follow takes levels that somebody else has decided.

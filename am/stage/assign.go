@@ -136,6 +136,7 @@ func (m *Machine) launch(id SlotID, t *task, copied bool) {
 	b := &m.tables[t.id.Stage]
 	if !copied {
 		m.shift(t, running)
+		m.copies.young++
 	}
 	a := Attempt{
 		ID: AttemptID{t.id, len(t.attempts)}, Slot: id, Copy: copied, Begun: m.now, Seen: m.now,

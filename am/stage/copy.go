@@ -18,6 +18,7 @@ type copies struct {
 	m       *Machine
 	pending []pendingCopy
 	shown   Round
+	young   int  // tasks that run too short a time to be judged, as of the last round, with those that have begun since
 	spare   bool // reduces get no copies any more: slots may go with the outputs that these would need
 }
 
@@ -40,6 +41,7 @@ func (c *copies) round() {
 	if m.over {
 		return
 	}
+	c.countYoung(detection(p))
 	for _, x := range p.Round(c.look()) {
 		pending := slices.ContainsFunc(c.pending, func(o pendingCopy) bool { return o.Of.TaskID == x.Of.TaskID })
 		if _, ok := c.original(x.Of); ok && !pending {
@@ -54,6 +56,27 @@ func (c *copies) round() {
 	for i := range c.pending {
 		if x := &c.pending[i]; x.request == 0 && !c.comes(x) {
 			c.ask(x)
+		}
+	}
+}
+
+// detection is how long a task must have run until a Speculator can tell whether it is slow; 0 if nobody knows.
+func detection(p Speculator) time.Duration {
+	if d, knows := p.(Detector); knows {
+		return d.Detects()
+	}
+	return 0
+}
+
+// countYoung counts the tasks that run for less than a time.
+func (c *copies) countYoung(limit time.Duration) {
+	c.young = 0
+	for s := range c.m.tables {
+		for _, id := range c.m.tables[s].active {
+			a := c.m.attempt(id)
+			if !a.Copy && c.m.task(id.TaskID).active == 1 && c.m.now-a.Begun-a.Paused < limit {
+				c.young++
+			}
 		}
 	}
 }
@@ -91,6 +114,9 @@ func (c *copies) look() *Round {
 				r.Running = append(r.Running, c.running(id))
 			}
 		}
+	}
+	if r.Copies = 0; m.facts.Hints.Divides {
+		r.Copies = m.facts.Hints.Copies
 	}
 	r.Levels = r.Levels[:0]
 	for i := range m.nodes {

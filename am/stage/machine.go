@@ -214,8 +214,14 @@ func (m *Machine) Facts() *Facts {
 	f.Now, f.Slots, f.Released = m.now, len(m.live), m.released
 	f.Maps, f.Reduces = m.tables[Map].stat(), m.tables[Reduce].stat()
 	f.Available, f.Start = f.Maps.Running, m.starts.mean()
+	phase := &f.Maps
 	if f.Maps.Done == f.Maps.Tasks {
 		f.Available += f.Reduces.Running
+		phase = &f.Reduces
+	}
+	if f.Young, f.Detection = 0, 0; m.job.Speculator != nil {
+		f.Detection = detection(m.job.Speculator)
+		f.Young = phase.Waiting + min(m.copies.young, phase.Running)
 	}
 	return f
 }

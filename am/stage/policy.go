@@ -22,6 +22,8 @@ type Facts struct {
 	Slots         int           // containers that the job has
 	Released      int           // how often a slot has become free, since the beginning
 	Available     int           // slots that will become free by themselves: those of maps, and of reduces when all maps are done
+	Young         int           // tasks that wait or run, of which the Speculator can't tell yet whether they are slow; 0 without one
+	Detection     time.Duration // how long a task must have run until it can
 	Start         time.Duration // mean from a container's grant to its worker's first word; 0 if none has said one
 	Hints         Hints
 }
@@ -39,6 +41,8 @@ type Hints struct {
 	Available float64 // A_o: slots that can be released
 	Jobs      int     // K: jobs that run
 	Bandwidth float64 // B: at which a reduce fetches, bytes per second
+	Divides   bool    // the queue has slots for copies
+	Copies    int     // containers that the job may have for these, besides those for tasks, if it does
 }
 
 // Speculator says which tasks are worth a copy, and where. Nodes have small numbers.
@@ -50,6 +54,9 @@ type Speculator interface {
 	// Worth reports whether a copy is still worth while, on a node or, if that is -1, on any.
 	Worth(c Copy, now time.Duration, original Running, node int) bool
 }
+
+// Detector is a Speculator that knows how long a task must have run until it can tell whether it is slow.
+type Detector interface{ Detects() time.Duration }
 
 // Splitter says which attempts at maps are to stop early, so that slots without a task do the rest of their input.
 type Splitter interface {
@@ -72,6 +79,9 @@ type Round struct {
 	Slots   []int // by node: how many containers the job has had there at once at most
 	Levels  []int // by node, higher ones are faster: as somebody else has decided, or nil
 	Waiting [2]int
+	// Copies is how many copies may run at once, if the ResourceManager has containers for these: then a Speculator proposes as many as it finds worth while.
+	// 0: it has none, or doesn't say so.
+	Copies int
 }
 
 // Running is an attempt that runs.
