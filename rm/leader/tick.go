@@ -35,6 +35,9 @@ func (l *Leader) tick() {
 	l.carried.RenewDue(l.Date())
 	if !l.justBegun(now) {
 		l.delegations.Expire(l.Date())
+		for _, pattern := range l.nodeManagers.speeds.Unmatched() {
+			l.Log.Warnf("heddle.scheduler.node-speeds: no node matches %q first, so that its speed has no effect", pattern)
+		}
 	}
 	l.version.Raise(now)
 	if err := l.keys.Roll(now); err != nil {

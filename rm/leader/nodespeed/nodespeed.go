@@ -20,11 +20,13 @@ type Speeds struct {
 	learned    *speed.Speeds
 	told       int64          // version of what was learned
 	nodes      map[string]int // by host
+	matched    []bool         // by setting: a node that has joined
+	looked     bool           // Unmatched was asked
 }
 
 // New returns Speeds for which settings go before what was learned, also for the levels of eSplash.
 func New(configured []conf.NodeSpeed, learned *speed.Speeds) *Speeds {
-	s := &Speeds{configured: configured, learned: learned, nodes: map[string]int{}}
+	s := &Speeds{configured: configured, learned: learned, nodes: map[string]int{}, matched: make([]bool, len(configured))}
 	if len(configured) > 0 {
 		learned.Fix(s.setting)
 	}
@@ -33,12 +35,24 @@ func New(configured []conf.NodeSpeed, learned *speed.Speeds) *Speeds {
 
 // setting is the configured speed of a host; 0 if there is none.
 func (s *Speeds) setting(host string) float64 {
-	for _, x := range s.configured {
+	for i, x := range s.configured {
 		if ok, _ := path.Match(x.Pattern, host); ok { // the configuration was checked
+			s.matched[i] = true
 			return x.Speed
 		}
 	}
 	return 0
+}
+
+// Unmatched returns the patterns of settings that no node has matched yet, once: they may be misspelt. Later it returns none.
+func (s *Speeds) Unmatched() (patterns []string) {
+	for i, x := range s.configured {
+		if !s.looked && !s.matched[i] {
+			patterns = append(patterns, x.Pattern)
+		}
+	}
+	s.looked = true
+	return patterns
 }
 
 // Joined enters a node of a host.

@@ -96,3 +96,17 @@ func TestLevelsFollowConfiguredSpeeds(t *testing.T) {
 		t.Errorf("after a node was slow: %v", got)
 	}
 }
+
+// A setting for a node that nobody knows, or behind one that takes all its nodes, is told of once.
+func TestSettingsThatNoNodeMatches(t *testing.T) {
+	s := New([]conf.NodeSpeed{{Pattern: "gpu-*", Speed: 3}, {Pattern: "gpu-1", Speed: 9}, {Pattern: "lost", Speed: 2}, {Pattern: "b", Speed: 2}}, speed.New(time.Now))
+	for _, h := range []string{"gpu-1", "a", "b"} {
+		s.Joined(&notes{}, h)
+	}
+	if got := s.Unmatched(); !slices.Equal(got, []string{"gpu-1", "lost"}) {
+		t.Errorf("unmatched: %q", got)
+	}
+	if got := s.Unmatched(); got != nil {
+		t.Errorf("told again: %q", got)
+	}
+}

@@ -71,3 +71,17 @@ func TestSettingsOfQueues(t *testing.T) {
 		t.Errorf("b has %v", b.OrderSettings)
 	}
 }
+
+// Ordering policies of Fair queues are YARN's. Another one is refused with the queue, the element and what it may be.
+func TestFairQueuesHaveTheirOwnOrders(t *testing.T) {
+	for _, order := range []string{"hopper", "eunomia", "choosy", "tsf"} {
+		_, err := queue.ParseFair([]byte("<allocations><queue name='a'><schedulingPolicy>" + order + "</schedulingPolicy></queue></allocations>"))
+		if err == nil || !strings.Contains(err.Error(), "schedulingPolicy") || !strings.Contains(err.Error(), "it must be fair, drf or fifo") {
+			t.Errorf("%s: %v", order, err)
+		}
+		_, err = queue.ParseFair([]byte("<allocations><queue name='a'><heddle-stage-policy>" + order + "</heddle-stage-policy></queue></allocations>"))
+		if err == nil || !strings.Contains(err.Error(), "heddle-stage-policy") {
+			t.Errorf("%s as a stage policy: %v", order, err)
+		}
+	}
+}
