@@ -274,7 +274,9 @@ func (f *Filter) admits(a *ledger.Application) bool {
 		in(f.Queues, func(q string) bool {
 			return q == a.Queue || !a.State.Ended() && strings.HasPrefix(a.Queue, q+".")
 		}) &&
-		in(f.Tags, func(t string) bool { return slices.ContainsFunc(a.Context.GetApplicationTags(), func(have string) bool { return strings.EqualFold(have, t) }) }) &&
+		in(f.Tags, func(t string) bool {
+			return slices.ContainsFunc(a.Context.GetApplicationTags(), func(have string) bool { return strings.EqualFold(have, t) })
+		}) &&
 		(f.Name == nil || *f.Name == a.Context.GetApplicationName()) &&
 		f.Started.admits(a.SubmitTime) && f.Finished.admits(a.FinishTime)
 }
