@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"heddle/internal/bounded"
 	"heddle/internal/trust"
 	"heddle/internal/within"
 )
@@ -39,6 +40,9 @@ func (t *Takeover) Back() string {
 	return fmt.Sprintf("chown %d %s", t.Owner, strings.Join(paths, " "))
 }
 
+// maxFormer is how many entries a folder may have that is taken over; a node's log folder has one for each application whose logs it keeps.
+const maxFormer = 100_000
+
 // FormerOf returns how a local or log folder is taken over, nil if it isn't: if it is root's already, or its owner isn't an account that Config.Former names,
 // somebody else can write to it or replace a parent, or anything is in it that isn't a NodeManager's. It changes nothing.
 func (c *Config) FormerOf(path string, local bool) *Takeover {
@@ -49,13 +53,12 @@ func (c *Config) FormerOf(path string, local bool) *Takeover {
 	if !ok || owner == 0 || !c.Former(owner) {
 		return nil
 	}
-	entries, err := os.ReadDir(path)
+	entries, err := bounded.Names(path, maxFormer)
 	if err != nil {
 		return nil
 	}
 	t := &Takeover{Path: path, Owner: owner}
-	for _, e := range entries {
-		name := e.Name()
+	for _, name := range entries {
 		switch {
 		case strings.Contains(name, leaving):
 		case local && slices.Contains(c.Inside, name):
@@ -66,12 +69,17 @@ func (c *Config) FormerOf(path string, local bool) *Takeover {
 			if its == owner {
 				t.Below = append(t.Below, name)
 			}
-		case !local && e.IsDir() && strings.HasPrefix(name, "application_"):
+		case !local && strings.HasPrefix(name, "application_") && isFolder(filepath.Join(path, name)):
 		default:
 			return nil
 		}
 	}
 	return t
+}
+
+func isFolder(path string) bool {
+	fi, err := os.Lstat(path)
+	return err == nil && fi.IsDir()
 }
 
 // ownerOf returns the owner of a folder that nobody else can write to.
