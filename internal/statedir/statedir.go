@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 
 	"heddle/internal/trust"
 )
@@ -32,7 +33,9 @@ func Make(dir string) error {
 	return nil
 }
 
-var making sync.Mutex
+// making has a lock for each disk (st_dev), so that others of this process see no folder before it has its mode, and a disk that hangs holds
+// up nobody but those who want it.
+var making sync.Map
 
 // MakePassable makes a folder and its missing parents with mode 0755, whatever the umask is. Folders that exist stay as they are.
 func MakePassable(dir string) error {
@@ -40,23 +43,21 @@ func MakePassable(dir string) error {
 	if err != nil {
 		return err
 	}
-	making.Lock() // others of this process see no folder before it has its mode
-	defer making.Unlock()
-	var missing []string
-	for at := dir; ; at = filepath.Dir(at) {
-		_, err := os.Lstat(at)
-		if err == nil {
-			break
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		missing = append(missing, at)
+	_, disk, err := missing(dir)
+	if err != nil {
+		return err
 	}
-	for _, at := range slices.Backward(missing) {
+	lock, _ := making.LoadOrStore(disk, new(sync.Mutex))
+	lock.(*sync.Mutex).Lock()
+	defer lock.(*sync.Mutex).Unlock()
+	lacks, _, err := missing(dir)
+	if err != nil {
+		return err
+	}
+	for _, at := range slices.Backward(lacks) {
 		err := os.Mkdir(at, 0o755)
 		if errors.Is(err, fs.ErrExist) {
-			continue // somebody was quicker
+			continue // another process was quicker
 		}
 		if err == nil {
 			err = os.Chmod(at, 0o755)
@@ -66,4 +67,21 @@ func MakePassable(dir string) error {
 		}
 	}
 	return nil
+}
+
+// missing returns which folders of a path don't exist, the innermost one first, and the disk that has the one around them.
+func missing(dir string) (lacks []string, disk uint64, err error) {
+	for at := dir; ; at = filepath.Dir(at) {
+		info, err := os.Lstat(at)
+		switch {
+		case err == nil:
+			if st, ok := info.Sys().(*syscall.Stat_t); ok {
+				disk = uint64(st.Dev)
+			}
+			return lacks, disk, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, 0, err
+		}
+		lacks = append(lacks, at)
+	}
 }

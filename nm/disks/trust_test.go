@@ -62,6 +62,9 @@ func TestFoldersThatOthersCanReplaceAreRefused(t *testing.T) {
 // A first start with a umask of 077 made local folders that users of containers couldn't enter, and the node stayed healthy.
 func TestUsersOfContainersCanPassThrough(t *testing.T) {
 	base := t.TempDir()
+	if err := os.Chmod(filepath.Dir(base), 0o755); err != nil { // the folder of the test's folders is its owner's alone
+		t.Fatal(err)
+	}
 	at := func(elems ...string) string { return filepath.Join(append([]string{base}, elems...)...) }
 	before := syscall.Umask(0o077)
 	d, err := New(Config{Local: []string{at("data", "yarn", "local")}, Logs: []string{at("data", "yarn", "logs")}, Check: true, Users: true}, quiet(), fullness{}.space)
