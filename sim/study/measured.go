@@ -24,6 +24,9 @@ type (
 
 var words = measure.Words
 
+// ParametersOf are those of a study.
+func ParametersOf(name string) []Parameter { return studies[name].parameters }
+
 // Usage lists the parameters of all studies.
 func Usage() string {
 	var b strings.Builder

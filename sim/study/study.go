@@ -37,7 +37,7 @@ type definition struct {
 var studies = map[string]definition{
 	"fresh": {Fresh, freshParameters}, "omo": {OMO, omoParameters}, "esplash": {ESplash, esplashParameters}, "sparrow": {Sparrow, sparrowParameters},
 	"hawk": {Hawk, traceParameters}, "eagle": {Eagle, traceParameters}, "dice": {Dice, diceParameters}, "eirene": {Eirene, eireneParameters},
-	"suspension": {Suspension, suspensionParameters},
+	"suspension": {Suspension, suspensionParameters}, "eunomia": {Eunomia, eunomiaParameters},
 }
 
 // Names lists the studies.

@@ -28,6 +28,15 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
+func FuzzParseValues(f *testing.F) {
+	f.Add("a=b")
+	f.Fuzz(func(t *testing.T, text string) {
+		if v, err := ParseValues([]string{text}); (err == nil) != (len(v) == 1) {
+			t.Errorf("%q: %v, %v", text, v, err)
+		}
+	})
+}
+
 func FuzzParseSeeds(f *testing.F) {
 	f.Add("20")
 	f.Add("18446744073709551615-18446744073709551615")

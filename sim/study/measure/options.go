@@ -29,6 +29,19 @@ func ParseSeeds(text string) (s Seeds, err error) {
 	return s, nil
 }
 
+// ParseValues reads parameters, each as name=value.
+func ParseValues(set []string) (map[string]string, error) {
+	values := map[string]string{}
+	for _, x := range set {
+		name, value, is := strings.Cut(x, "=")
+		if !is || name == "" {
+			return nil, fmt.Errorf("--set %s: give name=value", x)
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
 // String is the first and the last seed.
 func (s Seeds) String() string { return fmt.Sprintf("%d-%d", s.From, s.To) }
 

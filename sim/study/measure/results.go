@@ -1,7 +1,9 @@
 package measure
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -13,11 +15,45 @@ type Results struct {
 	Tables []Table `json:"tables"`
 }
 
-// Write writes what a study has found.
+// Write writes what a study has found, with a line for each row.
 func (x *Results) Write(w io.Writer) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", " ")
-	return e.Encode(x)
+	type rowless struct { // a table without its rows
+		Key     string   `json:"key"`
+		Title   string   `json:"title"`
+		Columns []string `json:"columns"`
+		Notes   []string `json:"notes,omitempty"`
+	}
+	var b bytes.Buffer
+	part := func(before string, v any) error {
+		text, err := json.Marshal(v)
+		b.WriteString(before)
+		b.Write(text)
+		return err
+	}
+	err := errors.Join(part("{\"title\": ", x.Title), part(",\n\"seeds\": ", x.Seeds))
+	b.WriteString(",\n\"tables\": [")
+	for i := range x.Tables {
+		t := &x.Tables[i]
+		if i > 0 {
+			b.WriteString(",")
+		}
+		err = errors.Join(err, part("\n", rowless{t.Key, t.Title, t.Columns, t.Notes}))
+		b.Truncate(b.Len() - 1) // the brace
+		b.WriteString(",\"rows\": [")
+		for k := range t.Rows {
+			if k > 0 {
+				b.WriteString(",")
+			}
+			err = errors.Join(err, part("\n ", t.Rows[k]))
+		}
+		b.WriteString("]}")
+	}
+	b.WriteString("]}\n")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(b.Bytes())
+	return err
 }
 
 // ReadResults reads what Write has written.

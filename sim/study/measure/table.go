@@ -25,8 +25,8 @@ type Row struct {
 // Cell is a figure, or a text.
 type Cell struct {
 	Text    string  `json:"text,omitempty"`
-	Mean    float64 `json:"mean"`
-	Error   float64 `json:"error"`           // the standard error of the mean
+	Mean    float64 `json:"mean,omitempty"`
+	Error   float64 `json:"error,omitempty"` // the standard error of the mean
 	Seeds   int     `json:"seeds,omitempty"` // of how many simulations; 0: it is a text
 	Digits  int     `json:"digits,omitempty"`
 	Percent bool    `json:"percent,omitempty"` // it is a change in percent

@@ -1,0 +1,142 @@
+package figures
+
+import "fmt"
+
+var (
+	short = []string{"short P50", "short P75", "short P90"}
+	long  = []string{"long P50", "long P75", "long P90"}
+)
+
+const (
+	slice   = "The slice has an eighth of the trace's jobs."
+	shape   = "The trace isn't public: ours is drawn by what the text says of it, and waits are shorter."
+	picture = "The text has a picture without numbers."
+)
+
+func dice() part {
+	yahoo := func(system string, workers int, variant string, columns ...string) []ref {
+		return of("dice-yahoo", "yahoo", fmt.Sprintf("%s %d, %s", system, workers, variant), columns...)
+	}
+	rows := []figure{
+		{item: "3.1: completion of short jobs, as a multiple of their tasks' mean, Eagle, 4,000 workers", text: "spikes over time", ours: of("eagle-yahoo", "yahoo", "eagle, 4000 workers", "largest ratio"), why: picture + " Ours is the largest one."},
+		{item: "3.2: mean wait of short tasks, Eagle, 4,000 workers, longest in s", text: "more than 3000", theirs: []float64{3000}, ours: of("eagle-yahoo", "yahoo", "eagle, 4000 workers", "longest wait"), why: "Ours is of one minute. " + slice},
+		{item: "3.3: busy workers, Eagle, short partition of 8 %, in percent", text: "92 to 94, at times 100", ours: of("eagle-yahoo", "yahoo, growing", "8 %", "busy %"), why: "Ours is the mean from the first hundredth of the jobs on; the slice has gaps."},
+		{item: "3.4: an example of elastic sizing", text: "shows how it works", says: "`TestWindows` in rm/scheduler/policy/partition"},
+	}
+	for _, x := range []struct {
+		system, share string
+		theirs        []float64
+	}{
+		{"hawk", "2 %", []float64{327.7, 687.1, 1226.4, 3145.2, 6837.4, 10089.1}},
+		{"hawk", "4 %", []float64{191.2, 322.3, 457.7, 3455.5, 7467.1, 10754.7}},
+		{"hawk", "6 %", []float64{157.0, 243.8, 331.6, 3947.6, 8168.3, 11447.7}},
+		{"hawk", "8 %", []float64{138.2, 204.3, 270.8, 4654.6, 8891.4, 12010.3}},
+		{"eagle", "2 %", []float64{29.8, 59.1, 147.3, 3160.0, 6837.7, 10070.3}},
+		{"eagle", "4 %", []float64{23.2, 42.0, 66.0, 3455.6, 7469.1, 10764.3}},
+		{"eagle", "6 %", []float64{22.4, 40.4, 62.9, 3943.5, 8166.6, 11391.0}},
+		{"eagle", "8 %", []float64{22.1, 39.9, 62.1, 4650.2, 8901.9, 12025.4}},
+	} {
+		rows = append(rows, figure{
+			item: fmt.Sprintf("Table 3.1: %s, 4,000 workers, short partition of %s: P50/P75/P90 of short and of long jobs, s", x.system, x.share),
+			text: join(x.theirs), theirs: x.theirs, ours: of(x.system+"-yahoo", "yahoo, growing", x.share, append(append([]string{}, short...), long...)...), why: slice,
+		})
+	}
+	percents := func(item, run, table, row string, theirs []float64, columns []string, why string) {
+		rows = append(rows, figure{item: item, text: join(theirs) + " %", theirs: theirs, ours: of(run, table, row, columns...), why: why})
+	}
+	shows := func(item, text string, refs []ref, why string) {
+		rows = append(rows, figure{item: item, text: text, ours: refs, why: why})
+	}
+	sized := slice + " The same nodes stay closed while waits last; when each window drew others, the change was −4/−2/+2 %."
+	percents("3.5: Hawk, sizing, linear, to 10 %, short jobs P50/P75/P90", "dice-yahoo", "yahoo", "hawk 4000, sizing, linear", []float64{-13.2, -15.6, -24.3}, short, sized)
+	percents("3.5: Hawk, sizing, root, short jobs", "dice-yahoo", "yahoo", "hawk 4000, sizing, root", []float64{-34.6, -43.6, -53.5}, short, slice)
+	percents("3.5: Hawk, sizing, root, long jobs P75/P90", "dice-yahoo", "yahoo", "hawk 4000, sizing, root", []float64{2.9, 2.1}, long[1:], slice)
+	shows("3.5: Hawk, sizing, square, short jobs", "trivial", yahoo("hawk", 4000, "sizing, square", short...), picture)
+	shows("3.5: Eagle, sizing, linear, short jobs P75/P90", "over 4 and over 23 % less", yahoo("eagle", 4000, "sizing, linear", short[1:]...), slice)
+	for _, more := range []int{2, 6, 10} {
+		shows(fmt.Sprintf("3.6: Hawk, sizing to %d %%, short jobs", 2+more), "grows with the bound", yahoo("hawk", 4000, fmt.Sprintf("sizing, %d %% more at most", more), short...), picture)
+	}
+	percents("3.6: Hawk, sizing to 16 %, short jobs", "dice-yahoo", "yahoo", "hawk 4000, sizing, 14 % more at most", []float64{-18.3, -22.3, -33.3}, short, slice)
+	percents("3.6: Eagle, sizing to 16 %, short jobs", "dice-yahoo", "yahoo", "eagle 4000, sizing, 14 % more at most", []float64{-2.9, -5.3, -26.4}, short, slice)
+	shows("3.6: Hawk, sizing to 16 %, long jobs", "little", yahoo("hawk", 4000, "sizing, 14 % more at most", long...), picture)
+	rows = append(rows, figure{item: "3.7: five cases of preemption", text: "shows how it works", says: "`TestLimitsOfSuspensions` in rm/scheduler/policy/partition, `TestDiceSuspendsATaskTwice` in sim/hybrid"})
+	percents("3.8: Eagle, preemption, root, short jobs P90", "dice-yahoo", "yahoo", "eagle 4000, preemption, root", []float64{-41.3}, short[2:], slice)
+	percents("3.8: Hawk, preemption, square, short jobs P90", "dice-yahoo", "yahoo", "hawk 4000, preemption, square", []float64{-21.3}, short[2:], slice)
+	shows("3.8: Hawk, preemption, root, long jobs", "20 % more at most", yahoo("hawk", 4000, "preemption, root", long...), slice)
+	shows("3.8: Hawk, preemption, linear, short jobs", "as square", yahoo("hawk", 4000, "preemption, linear", short...), "Here linear asks more nodes than square at each wait below the longest, and gains twice as much.")
+	for _, system := range []string{"hawk", "eagle"} {
+		for _, x := range []string{"0.5", "1", "2"} {
+			shows(fmt.Sprintf("3.9: %s, multiplier %s, short jobs", system, x), "grows with the multiplier", yahoo(system, 4000, "preemption, multiplier "+x, short...), picture)
+		}
+	}
+	percents("3.10: Hawk, 3,000 workers, Dice, short jobs", "dice-yahoo", "yahoo", "hawk 3000, both, linear", []float64{-91.4, -83.6, -74.4}, short, slice)
+	percents("3.10: Eagle, 3,000 workers, Dice, short jobs", "dice-yahoo", "yahoo", "eagle 3000, both, linear", []float64{-97.4, -82.3, -74.9}, short, slice+" A worker that is asked to suspend takes probes, which the text doesn't say: without that Eagle's workers would never have a reason to.")
+	percents("3.10: Hawk and Eagle, 3,000 workers, Dice, long jobs P50", "dice-yahoo", "yahoo", "hawk 3000, both, linear", []float64{14.3}, long[:1], "Hawk (the text has 8.0 for Eagle). "+slice)
+	percents("3.10: Hawk, 4,000 workers, Dice, short jobs", "dice-yahoo", "yahoo", "hawk 4000, both, linear", []float64{-17.7, -26.0, -38.3}, short, slice)
+	percents("3.10: Eagle, 4,000 workers, Dice, short jobs", "dice-yahoo", "yahoo", "eagle 4000, both, linear", []float64{-4.1, -8.7, -34.0}, short, slice)
+	percents("3.10: Hawk, 4,000 workers, Dice, long jobs P90", "dice-yahoo", "yahoo", "hawk 4000, both, linear", []float64{8.9}, long[2:], slice)
+	percents("3.10: Eagle, 4,000 workers, Dice, long jobs P90", "dice-yahoo", "yahoo", "eagle 4000, both, linear", []float64{2.4}, long[2:], slice)
+	percents("3.11: Hawk, Cloudera, 12,000 workers, Dice, short jobs", "dice-cloudera", "cloudera-shape", "hawk 12000, both, linear", []float64{-59.1, -45.0, -14.4}, short, shape)
+	percents("3.11: Eagle, Cloudera, 12,000 workers, Dice, short jobs", "dice-cloudera", "cloudera-shape", "eagle 12000, both, linear", []float64{-27.6, -57.3, -11.5}, short, shape)
+	percents("3.12: Hawk, Google, 12,000 workers, Dice, short jobs", "dice-google", "google", "hawk 12000, both, linear", []float64{-50.9, -54.5, -43.5}, short, "The slice has a fiftieth of the trace's jobs.")
+	percents("3.12: Eagle, Google, 12,000 workers, Dice, short jobs", "dice-google", "google", "eagle 12000, both, linear", []float64{-33.2, -74.1, -85.3}, short, "The slice has a fiftieth of the trace's jobs, and waits under Eagle are short in it.")
+	rows = append(rows,
+		figure{item: "3.13a: Hawk, Yahoo: sizing alone, short jobs", text: "Dice is 5.2/12.4/18.5 % below it", ours: yahoo("hawk", 4000, "sizing, linear", short...), why: "Dice is 5/11/14 % below it here: (100 − 16.4)/(100 − 11.7) and so on."},
+		figure{item: "3.13a: Hawk, Yahoo: preemption alone, short jobs", text: "Dice is 12.1/13.4/21.5 % below it", ours: yahoo("hawk", 4000, "preemption, square", short...), why: "Dice is 8/16/18 % below it here."},
+		figure{item: "Table 3.2: the traces", text: "24,262 to 506,546 jobs", says: "2,910 jobs of Yahoo's, 10,000 of Google's; shapes of Cloudera's and Facebook's", why: "The whole traces aren't public. `TestShapes` in sim/study holds the shapes to the text's shares."},
+	)
+	return part{"Dice (000, chapter 3)", rows}
+}
+
+func eirene() part {
+	rows := []figure{
+		{item: "4.1: mean wait of short tasks, Eagle, 4,000 workers, longest in s", text: "over 3000", theirs: []float64{3000}, ours: of("eagle-yahoo", "yahoo", "eagle, 4000 workers", "longest wait"), why: "Ours is of one minute. " + slice},
+		{item: "4.2, tables 4.2 and 4.3: a worker that stages, MST and TST", text: "show how it works", says: "nm/staging, am/sched; [staging.md](staging.md)"},
+		{item: "4.3: a scheduler and a worker exchange messages", text: "shows how it works", says: "`TestStagedTasksAreFaster` in sim/hybrid, `TestLateRequestsAreDropped` in nm/staging"},
+		{item: "4.4: an example of clones", text: "shows how it works", says: "am/sched, `Config.CloneBelow`", why: "The bound of 10 s on the wait below which tasks are cloned is ours; the text has none. The rows of 4.6 and 4.7 without it are from the run eirene-clone."},
+		{item: "Table 4.1: stragglers in the traces", text: "58.8, 52.9, 4.4 and 34.3 % of short jobs have one", says: "used to draw the shapes", why: "`TestShapes` in sim/study."},
+		{item: "Tables 4.4 and 4.5: traces and parameters", text: "CM 10, MPP 2, DMT 6.42 s, TPS 15 %", says: "the same, as defaults of `heddle sim study eirene`", why: "The RAM disk's size isn't in the text: 64 inputs here (`--set capacity=`)."},
+	}
+	percents := func(item, run, table, row string, theirs []float64, columns []string, why string) {
+		rows = append(rows, figure{item: item, text: join(theirs) + " %", theirs: theirs, ours: of(run, table, row, columns...), why: why})
+	}
+	shows := func(item, text string, refs []ref, why string) {
+		rows = append(rows, figure{item: item, text: text, ours: refs, why: why})
+	}
+	percents("4.5: Yahoo, 3,500 workers, P90", "eirene-yahoo", "yahoo", "3500, both", []float64{-66.9}, short[2:], slice)
+	percents("4.5: Cloudera, 13,000 workers, P90", "eirene-cloudera", "cloudera-shape", "13000, both", []float64{-70.3}, short[2:], shape)
+	percents("4.5: Google, 12,000 workers, P90", "eirene-google", "google", "12000, both", []float64{-67.4}, short[2:], "The slice has a fiftieth of the trace's jobs.")
+	percents("4.5: Google, 15,000 workers, P50/P75/P90", "eirene-google", "google", "15000, both", []float64{-9.1, -11.6, -15.8}, short, "The slice has a fiftieth of the trace's jobs.")
+	percents("4.5: Facebook, 50,000 workers, P50/P75/P90", "eirene-facebook", "facebook-shape", "50000, both", []float64{-39.2, -79.1, -81.3}, short, shape)
+	shows("4.6: Yahoo, overloaded, staging alone", "all of the gain", of("eirene-yahoo", "yahoo", "3500, staging", short...), picture)
+	shows("4.6: Yahoo, overloaded, cloning alone", "none", of("eirene-yahoo", "yahoo", "3500, cloning", short...), picture)
+	shows("4.6: Yahoo, overloaded, cloning alone, without our bound", "none", of("eirene-clone", "yahoo", "3500, cloning", short...), picture)
+	shows("4.7: Yahoo, lightly loaded, cloning alone", "gains", of("eirene-yahoo", "yahoo", "5000, cloning", short...), picture)
+	shows("4.7: Yahoo, lightly loaded, cloning alone, without our bound", "gains", of("eirene-clone", "yahoo", "5000, cloning", short...), picture)
+	percents("4.7: Facebook, lightly loaded, cloning alone", "eirene-facebook", "facebook-shape", "85000, cloning", []float64{-13.1, -10.0, -8.8}, short, shape)
+	shows("4.7: Cloudera, lightly loaded, cloning alone", "trivial", of("eirene-cloudera", "cloudera-shape", "20000, cloning", short...), shape)
+	for _, n := range []int{3000, 4000, 5000, 6000} {
+		shows(fmt.Sprintf("4.8: Yahoo, %d workers: short tasks that gained by staging, and by clones", n), "the first falls steeply, the second grows slowly", of("eirene-scale", "yahoo", fmt.Sprintf("%d, cm 10", n), "staged", "clones first"), picture)
+	}
+	for _, x := range []string{"3.2s", "12.8s"} {
+		shows("4.9: a copy takes "+x+": P90, and tasks that gained", "fewer tasks with more, latency hardly changes", of("eirene-dmt", "yahoo", "4000, dmt "+x, "short P90", "staged"), picture)
+	}
+	shows("4.10: a staged task saves 5 %: P90, and tasks that gained", "P90 is 20.4 % lower with 15 % than with 5 %, with 7.9 % fewer tasks", of("eirene-tps", "yahoo", "4000, tps 5", "short P90", "staged"), "With 15 % P90 is 12 % lower here, with 7.9 % fewer tasks.")
+	shows("4.10: a staged task saves 15 %", "as above", of("eirene-tps", "yahoo", "4000, tps 15", "short P90", "staged"), "")
+	for _, x := range []string{"5", "20"} {
+		shows("4.11: "+x+" copies at a time: P90, and tasks that gained", "no change from 5 to 20", of("eirene-cm", "yahoo", "4000, cm "+x, "short P90", "staged"), "")
+	}
+	shows("4.12: one input for a probe: P90, and tasks that gained", "with 4: 33.8 % more tasks, P90 5.2 % lower", of("eirene-mpp", "yahoo", "4000, mpp 1", "short P90", "staged"), "With 4: 29 % more tasks, P90 3 % lower here.")
+	shows("4.12: four inputs for a probe", "as above", of("eirene-mpp", "yahoo", "4000, mpp 4", "short P90", "staged"), "")
+	return part{"Eirene (000, chapter 4)", rows}
+}
+
+func join(list []float64) (s string) {
+	for i, x := range list {
+		if i > 0 {
+			s += " / "
+		}
+		s += fmt.Sprintf("%g", x)
+	}
+	return s
+}

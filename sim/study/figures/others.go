@@ -1,0 +1,137 @@
+package figures
+
+import "fmt"
+
+func bigc() part {
+	const (
+		kill  = "kill, as much as is needed at once"
+		ip    = "IP (suspend-immediate)"
+		gp    = "GP (suspend)"
+		mixed = "The text doesn't say how many containers long jobs have, nor how long these run: sim/study/bursts.go chooses it. Tasks of a job don't wait for each other here, so that one that is suspended stops no others."
+		quick = "The cost that decides is paging: 3 s a GB, as in the text. GP takes from one node at a time, not from many containers of a job (decisions/suspension.md), so that its victims are slowed more."
+		part4 = "A quarter of the trace's 3.8 hours. "
+	)
+	rows := []figure{
+		{item: "1: the cluster's scheduler", text: "shows how it works", says: "rm/scheduler/preempt, nm/suspend"},
+		{item: "2: what killing adds to Spark's long jobs, in percent", text: "70 in the mean, 92 at most", ours: of("suspension-patterns", "burst", "Spark", "kill"), why: mixed},
+		{item: "2: what killing adds to wordcount", text: "8 at least", ours: of("suspension-patterns", "burst", "wordcount", "kill"), why: mixed},
+		{item: "2: what killing adds to terasort", text: "64 at most", ours: of("suspension-patterns", "burst", "terasort", "kill"), why: mixed},
+		{item: "3: memory of a container that is suspended and resumed", text: "1 GB in some 3 s, out and in", says: "live: nm/suspend's tests in a virtual machine; decisions/suspension.md", why: "A picture of one kernel; the simulator takes the text's 3 s a GB."},
+		{item: "4: architecture", text: "shows how it works", says: "docs/decisions/suspension.md"},
+	}
+	for _, of5 := range []string{"low", "high", "multi"} {
+		rows = append(rows,
+			figure{item: "5: Spark, " + of5 + " load: long jobs' p90 with GP, against FIFO", text: map[string]string{"low": "+13 %", "high": "+61 %", "multi": "+17 %"}[of5], theirs: []float64{map[string]float64{"low": 13, "high": 61, "multi": 17}[of5]}, ours: of("suspension-patterns", "Spark, "+of5, gp, "against FIFO"), why: mixed},
+			figure{item: "5: Spark, " + of5 + " load: long jobs' p90 with kill, against FIFO", text: "+140 % in the mean of the loads", ours: of("suspension-patterns", "Spark, "+of5, kill, "against FIFO"), why: mixed},
+			figure{item: "5: Spark, " + of5 + " load: short jobs' p95 with FIFO, kill, IP and GP, in s", text: "a picture: FIFO far above the others, GP below IP", ours: append(append(append(of("suspension-patterns", "Spark, "+of5, "FIFO", "p95"), of("suspension-patterns", "Spark, "+of5, kill, "p95")...), of("suspension-patterns", "Spark, "+of5, ip, "p95")...), of("suspension-patterns", "Spark, "+of5, gp, "p95")...)},
+		)
+		for _, job := range []string{"wordcount", "terasort"} {
+			rows = append(rows, figure{item: "6: " + job + ", " + of5 + " load: short jobs' p95 with kill, IP and GP, in s", text: "kill slow, IP and GP quick", ours: append(append(of("suspension-patterns", job+", "+of5, kill, "p95"), of("suspension-patterns", job+", "+of5, ip, "p95")...), of("suspension-patterns", job+", "+of5, gp, "p95")...), why: "The text's killed maps were asked for again at once and killed again; YARN's rules, which Heddle has, don't."},
+				figure{item: "6d: " + job + ", " + of5 + " load: long jobs' p90 with GP, against kill", text: map[string]string{"wordcount": "the same", "terasort": "far below"}[job], ours: of("suspension-patterns", job+", "+of5, gp, "against kill"), why: mixed})
+		}
+	}
+	rows = append(rows, figure{item: "7a: D = 0: the longest start of a short job, IP and GP, in s", text: "80", theirs: []float64{80, 80}, ours: append(of("suspension-tries", "tries", ip+", D = 0", "at most"), of("suspension-tries", "tries", gp+", D = 0", "at most")...), why: part4},
+		figure{item: "7a: D = 3: the same", text: "little", ours: append(of("suspension-tries", "tries", ip+", D = 3", "at most"), of("suspension-tries", "tries", gp+", D = 3", "at most")...), why: part4})
+	for _, x := range []string{"1 cores and 2 GB", "2 cores and 4 GB", "4 cores and 8 GB", "8 cores and 16 GB"} {
+		rows = append(rows, figure{item: "7b: variation of long jobs' times, GP in steps of " + x, text: "grows with the step, below kill and IP", ours: of("suspension-steps", "steps", gp+", steps of "+x, "spread of long jobs"), why: "Durations are drawn and differ from job to job; that is most of it."})
+	}
+	rows = append(rows,
+		figure{item: "7b: the same, kill and IP", text: "above GP", ours: append(of("suspension-steps", "steps", kill, "spread of long jobs"), of("suspension-steps", "steps", ip, "spread of long jobs")...), why: "As above."},
+		figure{item: "8a: the trace, short and long jobs alone", text: "17 and 75 % of the cluster", says: "the same, by construction: `replayed` in sim/study/suspension.go"},
+		figure{item: "8b: short jobs' p95: reserve, kill, IP, GP, in s", text: "183 / 176 / 118 / 96", theirs: []float64{183, 176, 118, 96}, ours: append(append(append(of("suspension-policies", "policies", "reserve", "p95"), of("suspension-policies", "policies", kill, "p95")...), of("suspension-policies", "policies", ip, "p95")...), of("suspension-policies", "policies", gp, "p95")...), why: part4 + "Killing takes what is asked for at once here, and gives it back as soon; with YARN's defaults, which take a tenth a round, p95 is 112 s."},
+		figure{item: "8c: long jobs' p90 with GP, against FIFO", text: "+4 %", theirs: []float64{4}, ours: of("suspension-policies", "policies", gp, "against FIFO"), why: part4 + quick},
+		figure{item: "8c: long jobs' p90 with GP, against kill", text: "−67 %", theirs: []float64{-67}, ours: of("suspension-policies", "policies", gp, "against kill"), why: part4 + quick + " The text leaves failed jobs out and counts restarts of whole Spark stages; here a killed executor's work is done again, no more."},
+		figure{item: "8c: the same, where 1 GB is paged out in 0.5 s", text: "−67 %", theirs: []float64{-67}, ours: of("suspension-policies", "quick", gp, "against kill"), why: part4 + "With six times the text's speed of paging GP is quicker than kill: paging was the cause of a part of the difference."},
+		figure{item: "8c: long jobs that fail with kill, of 45", text: "23 %, which would be 10", ours: of("suspension-policies", "policies", kill, "would fail"), why: part4 + "Those of which a task lost four containers."},
+		figure{item: "8d: part of the time in which over 80 % of the cores are used, GP, reserve", text: "over 60 %; rarely", ours: append(of("suspension-policies", "policies", gp, "busy %"), of("suspension-policies", "policies", "reserve", "busy %")...), why: part4 + "The curve over time is in [suspension.svg](suspension.svg)."},
+	)
+	return part{"BIG-C (001)", rows}
+}
+
+func sparrow() part {
+	response := func(load string, columns ...string) []ref { return of("sparrow", "response", load, columns...) }
+	rows := []figure{
+		{item: "1: latencies of frameworks", text: "a picture", says: "no study: it is about other systems"},
+		{item: "2: batch and per-task sampling", text: "shows how it works", says: "am/sched; `placement` in sim/study for the text's baselines"},
+		{item: "3: 90 % load, late binding, d = 2, above ideal", text: "within 14 %", theirs: []float64{14}, ours: response("0.9", "late binding, d = 2")},
+		{item: "3: 90 % load, batch sampling, above ideal", text: "over 50 %", ours: response("0.9", "batch sampling")},
+		{item: "3: 90 % load, per-task sampling, above ideal", text: "75 %", theirs: []float64{75}, ours: response("0.9", "per-task sampling")},
+		{item: "3: 90 % load, late binding against batch sampling", text: "−35 %", theirs: []float64{-35}, ours: response("0.9", "late against batch"), why: "Both are near the text's figures above ideal, of which 35 % doesn't follow: (100 + 14)/(100 + 57) is −27 %."},
+		{item: "3: 90 % load, random placement, above ideal", text: "some 775 % (five times per-task sampling)", theirs: []float64{775}, ours: response("0.9", "random"), why: "M/M/1 is at +900 %. The span of this run is too short for queues of random placement; with three times as much it is +894 ± 35 % (two seeds)."},
+		{item: "3: 50 % load, late binding, d = 2, above ideal", text: "a picture: near ideal", ours: response("0.5", "late binding, d = 2")},
+	}
+	for _, m := range []string{"10", "100"} {
+		for _, load := range []string{"0.3", "0.5", "0.8"} {
+			rows = append(rows, figure{item: fmt.Sprintf("4, table 2: jobs of %s tasks that start at once, load %s: random, per task, late binding, in percent", m, load), text: "the formulas of table 2, which the run prints beside each", ours: of("sparrow-zero", "zero, "+m+" tasks, 1 cores", load, "random", "per-task sampling", "late binding, d = 2")})
+		}
+	}
+	for _, load := range []string{"0.5", "0.8"} {
+		rows = append(rows, figure{item: "5: the same with four cores, 10 tasks, load " + load, text: "the formulas with ρ⁴", ours: of("sparrow-zero", "zero, 10 tasks, 4 cores", load, "random", "per-task sampling", "late binding, d = 2"), why: "Cores of a worker aren't busy by chance: a worker with one busy core is likely to have others. So fewer jobs start at once than the formula says where loads are high."})
+	}
+	rows = append(rows,
+		figure{item: "6, 7: components, messages", text: "show how it works", says: "docs/decisions/probes.md"},
+		figure{item: "8: TPC-H on 100 nodes", text: "within 14 % of ideal; 2 to 3 times quicker than random", says: "no study: the queries' stages and times aren't published", why: "Figure 3's rows are the same comparison on its synthetic workload."},
+		figure{item: "9: latencies of messages", text: "a few ms", says: "live: `heddle bench probes`", why: "A simulation takes 0.5 ms a message as given."},
+		figure{item: "10: a scheduler fails", text: "100 ms until clients use another one", says: "not applicable: the scheduler is in the client. Nodes that are lost are noticed after 100 ms (am/probes)", why: "No process other than the client has its state."},
+		figure{item: "11: two users share 400 slots", text: "each gets its max-min share", says: "live on 24 nodes: 2.15 to 1 for weights 2 to 1 ([short-tasks.md](short-tasks.md)); the simulator has one user", why: "nm/probe/fair.go is the same code."},
+		figure{item: "Table 3: priorities, 25 % of high ones: median response with 1.75 of low ones", text: "141 ms instead of 106", says: "not run: the simulator has one priority; nm/probe's tests hold the order", why: "The wait is for the rest of a running task, as in the text: nothing is preempted."},
+	)
+	for _, load := range []string{"0.80", "0.90", "0.95"} {
+		rows = append(rows, figure{item: "12: load " + load + ": median with d = 1.1, 1.5, 2 and 3, in ms", text: "1.5 nearly as good as 2; 3 worse at 95 %", ours: of("sparrow", "ratios", load, "d = 1.1, P50", "d = 1.5, P50", "d = 2, P50", "d = 3, P50"), why: "Ten schedulers in the text, one network here."})
+	}
+	for _, cores := range []string{"4", "16"} {
+		rows = append(rows, figure{item: "13: " + cores + " cores, half of the jobs long (1, 10, 100 s): median of short ones, in ms", text: map[string]string{"4": "more than 100 by far", "16": "within 11 % of 100"}[cores], ours: of("sparrow", "mixed", cores, "50 % long, 1 s", "50 % long, 10 s", "50 % long, 100 s"), why: "The load is 80 % of the slots."})
+	}
+	return part{"Sparrow (004)", rows}
+}
+
+func eunomia() part {
+	ends := []string{"J1", "J2", "J3", "J4"}
+	rows := []figure{
+		{item: "5.1, table 5.1: Alice and Bob, naively fair", text: "3/8 and 5/8 of their progress alone", says: "`TestAliceAndBob` in rm/scheduler/policy/eunomia: TSF and Choosy, within 0.02"},
+		{item: "5.2: Alice and Bob with Eunomia", text: "4/8 and 4/8", says: "`TestAliceAndBob`: within 0.02"},
+		{item: "Table 5.2: terminology", text: "–", says: "doc.go of rm/scheduler/policy/eunomia"},
+		{item: "Tables 5.3 and 5.4: the cluster and the jobs", text: "20 nodes of four speeds; four jobs", says: "the same"},
+		{item: "5.3: ends of J1 to J4, two tasks at a time on a node, in s", text: "463 / 98 / 240 / 365", theirs: []float64{463, 98, 240, 365}, ours: of("eunomia", "micro 1, two tasks a node", "eunomia", ends...), why: "Times are within 10 % of equal for each seed."},
+		{item: "5.3: the same, four tasks a node as printed", text: "463 / 98 / 240 / 365", theirs: []float64{463, 98, 240, 365}, ours: of("eunomia", "micro 1, four tasks a node", "eunomia", ends...), why: "The printed table can't give these times: 33,635 core-seconds at 150 a second are 224 s."},
+		{item: "5.3: the same with TSF, two tasks a node", text: "–", ours: of("eunomia", "micro 1, two tasks a node", "tsf", ends...)},
+		{item: "Table 5.5: jobs of the second micro-benchmark", text: "four jobs of 1000 tasks of 2 s", says: "the same"},
+		{item: "5.4: TSF: share of J4, which says falsely that it needs the fastest nodes; ends of J1 to J4", text: "40 %; J4 ends first", ours: of("eunomia", "micro 2, four tasks a node", "tsf", ends...), why: "Ends, in s."},
+		{item: "5.4: Choosy", text: "very similar", ours: of("eunomia", "micro 2, four tasks a node", "choosy", ends...)},
+		{item: "5.5: Eunomia: the false constraint gains nothing", text: "25 % each; all end together", ours: of("eunomia", "micro 2, four tasks a node", "eunomia", ends...)},
+		{item: "5.4, 5.5: two tasks a node: J4 with TSF, and with Eunomia", text: "first; together", ours: append(of("eunomia", "micro 2, two tasks a node", "tsf", "J4"), of("eunomia", "micro 2, two tasks a node", "eunomia", "J4")...)},
+		{item: "5.6: job sizes, and machines that meet constraints", text: "18 % of jobs anywhere, 35 % on half of the nodes", says: "drawn so in the run eunomia", why: "The trace isn't given."},
+		{item: "5.7: queueing delay, P50 and P90: Eunomia against TSF", text: "nearly the same", ours: of("eunomia", "macro", "eunomia", "queueing P50 against tsf", "queueing P90 against tsf")},
+		{item: "5.7: completion delay, P50 and P90: Eunomia against TSF", text: "nearly the same", ours: of("eunomia", "macro", "eunomia", "completion P50 against tsf", "completion P90 against tsf")},
+	}
+	return part{"Eunomia (000, chapter 5)", rows}
+}
+
+func hopper() part {
+	var rows []figure
+	add := func(item, text string) {
+		rows = append(rows, figure{item: item, text: text, says: "not run: there is no study of Hopper yet", why: "The policy is rm/scheduler/policy/hopper; its tests hold the worked examples."})
+	}
+	for _, x := range [][2]string{
+		{"2.1: best-effort speculation, A and B", "5 and 8 with SRPT, 6 and 8 with Fair"},
+		{"2.2: budgeted speculation, A and B", "3 and 7 with SRPT, 6 and 8 with Fair"},
+		{"2.3, table 2.1: Hopper, A and B", "3 and 6"},
+		{"6.1: mean job duration against SRPT", "−50 %"},
+		{"6.2a: gains by percentile", "14 % (Hadoop) and 22 % (Spark) at the 10th, over 70 % at high ones"},
+		{"6.2b: gains by the length of the DAG", "hold"},
+		{"6.3: gains with LATE, Mantri, GRASS", "alike"},
+		{"6.4a: gains by ε from 0 to 30 %", "flat above 15 %"},
+		{"6.4b: jobs that slow down at ε = 10 %", "below 4 %"},
+		{"6.4c: by how much they do", "5 % at most"},
+		{"6.5: against Fair and DRF", "over −70 %"},
+		{"6.6: gains and local tasks by k", "3 % is best"},
+		{"6.7: β for each group", "some 10 % more"},
+	} {
+		add(x[0], x[1])
+	}
+	return part{"Hopper (002)", rows}
+}
+
+func parts() []part {
+	return []part{dice(), eirene(), eunomia(), bigc(), hopper(), fresh(), omo(), esplash(), sparrow()}
+}
