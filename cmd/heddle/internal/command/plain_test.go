@@ -47,7 +47,7 @@ func TestNamesOfOthersArePlain(t *testing.T) {
 	for line, lines := range map[string]int{
 		"app -list":                              3,
 		"app -status " + id.String():             0, // diagnostics have as many lines as they like
-		"app -why " + id.String():                4,
+		"app -why " + id.String():                3,
 		"app -timeline " + id.String():           10,
 		"app -why " + id.String() + " --json":    0,
 		"app -status " + id.String() + " --json": 0,
