@@ -135,6 +135,9 @@ func faults() (all []fault) {
 // folder writes a configuration with a fault, in which daemons of this test can start.
 func (f fault) folder(t *testing.T) string {
 	dir := t.TempDir()
+	if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // containers' users pass through
+		t.Fatal(err)
+	}
 	at := func(name string) string { return filepath.Join(dir, name) }
 	set := map[string]string{
 		"heddle.state.dir": at("state"), "yarn.nodemanager.local-dirs": at("local"), "yarn.nodemanager.log-dirs": at("logs"), "heddle.cgroup.kind": "none",
