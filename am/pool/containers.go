@@ -117,9 +117,10 @@ func (c *Containers) hold(ctx context.Context, m *am.Master, p *Pool, program cl
 }
 
 // executorCommand starts an executor. If the node's folders are mounted noexec, it says so: the system calls that "Permission denied", of a file that may be executed.
+// Nodes put commands between double quotes (UnixShellScriptBuilder), so it has none.
 func executorCommand(slots int, at string) string {
 	const program = "./" + BinaryFile
-	return "{ [ -x " + program + " ] || { echo \"heddle: $PWD" + program[1:] + " can't be executed: is that folder of yarn.nodemanager.local-dirs mounted noexec?\" >&2; exit 126; }; " +
+	return "{ [ -x " + program + " ] || { echo 'heddle: '$PWD'" + program[1:] + " cannot be executed: is that folder of yarn.nodemanager.local-dirs mounted noexec?' >&2; exit 126; }; " +
 		"exec " + program + " executor --watch --slots " + strconv.Itoa(slots) + " " + at + "; }"
 }
 

@@ -12,7 +12,7 @@ import (
 func TestExecutorsNameFoldersThatAreMountedNoexec(t *testing.T) {
 	dir := t.TempDir()
 	run := func() (string, int) {
-		c := exec.Command("sh", "-c", executorCommand(3, "host:1")+" 1>out 2>err")
+		c := exec.Command("sh", "-c", `exec /bin/bash -c "`+executorCommand(3, "host:1")+` 1>out 2>err"`) // as launch scripts do
 		c.Dir = dir
 		_ = c.Run() // its exit code counts
 		out, _ := os.ReadFile(filepath.Join(dir, "out"))
@@ -23,7 +23,7 @@ func TestExecutorsNameFoldersThatAreMountedNoexec(t *testing.T) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho \"$@\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, code := run(); code != 126 || !strings.Contains(said, program+" can't be executed") || !strings.Contains(said, "yarn.nodemanager.local-dirs mounted noexec") {
+	if said, code := run(); code != 126 || !strings.Contains(said, program+" cannot be executed") || !strings.Contains(said, "yarn.nodemanager.local-dirs mounted noexec") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	if err := os.Chmod(program, 0o700); err != nil {
