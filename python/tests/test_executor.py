@@ -425,8 +425,8 @@ class LifeTest(unittest.TestCase):
         with executor(1, python="no-such-python") as e:
             with self.assertRaisesRegex(concurrent.futures.BrokenExecutor, "no-such-python"):
                 e.submit(times, 1).result()
-        e = executor(1, settings={"no.such.key.of.yarn": "1", "yarn.resourcemanager.ha.enabled": "maybe"})
-        with self.assertRaisesRegex(concurrent.futures.BrokenExecutor, "yarn.resourcemanager.ha.enabled"):
+        e = executor(1, settings={"no.such.key.of.yarn": "1", "yarn.resourcemanager.connect.max-wait.ms": "maybe"})
+        with self.assertRaisesRegex(concurrent.futures.BrokenExecutor, "yarn.resourcemanager.connect.max-wait.ms"):
             e.submit(times, 1).result()
         e.shutdown()
         with self.assertRaises(ValueError):
