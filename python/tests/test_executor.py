@@ -128,13 +128,15 @@ class ExecutorTest(unittest.TestCase):
         LARGE = list(range(50000))
         sizes, write = [], self.e._calls.write
         with mock.patch.object(self.e._calls, "write", lambda what, number, rest=b"": (sizes.append(len(rest)), write(what, number, rest))):
-            self.assertEqual(list(self.e.map(lambda i: LARGE[i], range(20))), list(range(20)))
-            whole = [n for n in sizes if n > 50000]
-            self.assertTrue(0 < len(whole) < 8, sizes)
-            del sizes[:]
-            LARGE.append("changed")
-            self.assertEqual(list(self.e.map(lambda i: LARGE[-1], range(20))), ["changed"] * 20)
-            self.assertTrue(0 < sum(n > 50000 for n in sizes) < 8, sizes)
+            for last in 49999, "changed":
+                for _ in range(20):  # interpreters that lack it get it, each in its turn, and then it travels no more
+                    del sizes[:]
+                    self.assertEqual(list(self.e.map(lambda i: LARGE[-1], range(20))), [last] * 20)
+                    whole = sum(n > 50000 for n in sizes)
+                    if not whole:
+                        break
+                self.assertEqual(whole, 0, sizes)
+                LARGE.append("changed")
         with self.assertRaises(ZeroDivisionError):
             self.e.submit(lambda: LARGE[0] / 0).result()
 
