@@ -50,7 +50,11 @@ func (s *Scheduler) Offer(targets ...Target) {
 	for _, t := range targets {
 		n := s.of[t.Node]
 		if n != nil {
+			freed := n.Long && !t.Long
 			n.Target = t
+			if freed && n.up && !n.leaves {
+				n.welcome()
+			}
 		}
 		switch {
 		case n != nil && n.leaves:
@@ -182,12 +186,24 @@ func (n *node) enter() {
 	s := n.s
 	s.up = append(s.up, n.at)
 	s.sched.SetNodes(slices.Clone(s.up), nil)
-	if !s.o.Early { // tasks may wait at others for long, and whoever got no probe never says that he has room
+	n.welcome()
+	s.change()
+}
+
+// welcome sends probes to a node that has come, or that long tasks have left: tasks may wait at others for long, and a node that got no probe never says that it has room.
+// The lock is held.
+func (n *node) welcome() {
+	if !n.s.o.Early {
 		n.room = mostAtOnce
 		n.feed()
 		n.room = 0
 	}
-	s.change()
+}
+
+// avoided reports whether the node has long tasks, which probes avoid as long as there is another node. The lock is held.
+func (n *node) avoided() bool {
+	s := n.s
+	return n.Long && slices.ContainsFunc(s.up, func(x sched.Node) bool { return !s.nodes[x].Long })
 }
 
 // gone has everything that was the node's run elsewhere.
@@ -320,8 +336,8 @@ func (n *node) feed() (none bool) {
 	if len(s.places) == 0 {
 		return true
 	}
-	if n.room <= 0 || !n.up || n.leaves {
-		return false
+	if n.room <= 0 || !n.up || n.leaves || n.avoided() {
+		return false // what a node with long tasks has said of its room counts when there is no other one
 	}
 	all := slices.Clone(s.sched.Steal(n.at, n.room))
 	if len(all) == 0 {
