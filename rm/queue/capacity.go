@@ -11,6 +11,7 @@ import (
 	"heddle/conf"
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/suspension"
+	"heddle/rm/queue/template"
 	"heddle/yarn/records"
 )
 
@@ -289,14 +290,17 @@ func (p *parser) children(q *Queue) (names []string) {
 	if q.Reservable && len(names) > 0 {
 		p.fail(q.Path+".reservable", "true", "only a queue without children can be reservable")
 	}
-	for _, key := range []string{"auto-create-child-queue.enabled", "auto-queue-creation-v2.enabled"} {
-		if p.truth(q.Path+"."+key, false) {
+	legacy, flexible := p.truth(q.Path+"."+template.LegacyKey, false), p.truth(q.Path+"."+template.FlexibleKey, false)
+	for key, on := range map[string]bool{template.LegacyKey: legacy, template.FlexibleKey: flexible} {
+		if on {
 			q.managed = true
 			p.warn(q.Path+"."+key, "true", "queues aren't created on demand: submissions to an undeclared queue below "+q.Path+" are refused")
 		}
 	}
+	q.Creation = template.Of(p.settings, q.Path, legacy, flexible)
 	if q.Reservable {
-		p.warn(q.Path+".reservable", "true", "reservations aren't supported: the queue takes no applications")
+		p.settings, names = template.Plan(p.settings, q.Path, q.Name)
+		p.warn(q.Path+".reservable", "true", "reservations aren't supported: its applications share the whole queue, in "+q.Path+"."+names[0])
 	}
 	return names
 }

@@ -190,10 +190,9 @@ func TestLimitsRefused(t *testing.T) {
 	for key, value := range map[string]string{
 		"a.minimum-user-limit-percent": "101", "a.user-limit-factor": "-2", "a.max-parallel-apps": "-1", "a.priority": "high",
 		"a.ordering-policy": "lottery", "ordering-policy": "fifo", "a.maximum-allocation-mb": "999999", "a.maximum-allocation": "memory-mb=lots",
-		"a.user-settings.joe.weight": "1.5", "a.default-application-lifetime": "x", "a.disable_preemption": "perhaps", "a.state": "DRAINING",
+		"a.user-settings.joe.weight": "1.5", "a.default-application-lifetime": "x", "a.state": "DRAINING",
 		"/resource-calculator": "Abacus", "/maximum-applications": "1e3", "/node-locality-delay": "NaN", "queues": "a,b.c",
-		"/maximum-am-resource-percent": "-0.1", "/lazy-preemption-enabled": "maybe", "/" + underused + "enabled": "1",
-		"/" + underused + "reserved-container-delay-ms": "-1", "/" + underused + "allow-move-reservation": "here",
+		"/maximum-am-resource-percent": "-0.1", "/" + underused + "reserved-container-delay-ms": "-1",
 	} {
 		settings := with("queues=a", "a.capacity=100")
 		maps.Copy(settings, with(key+"="+value))

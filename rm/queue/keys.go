@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/queue/known"
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/quantity"
-	"heddle/rm/queue/suspension"
 )
 
 // own returns a setting that only single queues have, without white space around it.
@@ -38,11 +38,12 @@ func (p *parser) text(key, def string) string {
 	return def
 }
 
-// truth reads true or false. Hadoop reads anything else as the default; that is more likely a mistake.
+// truth reads true or false. Anything else is the default, as in Hadoop.
 func (p *parser) truth(key string, def bool) bool {
 	v := strings.ToLower(p.text(key, strconv.FormatBool(def)))
 	if v != "true" && v != "false" {
-		p.fail(key, p.settings[key], "it must be true or false")
+		p.warn(key, p.settings[key], fmt.Sprintf("it must be true or false; it counts as %t", def))
+		return def
 	}
 	return v == "true"
 }
@@ -98,54 +99,17 @@ func (p *parser) millis(key, def string) time.Duration {
 	return time.Duration(n) * time.Millisecond
 }
 
-// The known keys, of the scheduler and of a queue. The accepted ones have no effect here, because nothing
-// waits for heartbeats. Those of later have effects in YARN that Heddle lacks.
-var (
-	globalKeys = wordSet(`maximum-applications maximum-am-resource-percent global-queue-max-application max-parallel-apps
-		user.max-parallel-apps resource-calculator node-locality-delay rack-locality-additional-delay rack-locality-full-reset
-		reservations-continue-look-all-nodes queue-mappings queue-mappings-override.enable legacy-queue-mode.enabled
-		minimum-user-limit-percent user-limit-factor lazy-preemption-enabled
-		ordering-policy.priority-utilization.underutilized-preemption.enabled
-		ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation`)
-	acceptedKeys = wordSet(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers schedule-asynchronously.enable
-		schedule-asynchronously.maximum-threads schedule-asynchronously.maximum-pending-backlogs schedule-asynchronously.scheduling-interval-ms
-		per-node-heartbeat.maximum-offswitch-assignments per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments`)
-	laterKeys = []string{"mapping-rule-", "workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh."}
-	queueKeys = wordSet(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications maximum-am-resource-percent max-parallel-apps
-		maximum-allocation maximum-allocation-mb maximum-allocation-vcores ordering-policy ordering-policy.fair.enable-size-based-weight priority
-		default-application-priority state acl_submit_applications acl_administer_queue acl_application_max_priority disable_preemption
-		intra-queue-preemption.disable_preemption maximum-application-lifetime default-application-lifetime allow-zero-capacity-sum reservable
-		accessible-node-labels acl_submit_reservations acl_administer_reservations acl_list_reservations ` + leafpolicy.StageKey + ` ` + suspension.MeansKey + ` ` + suspension.UnableKey)
-	laterQueueKeys = []string{
-		"accessible-node-labels.", "default-node-label-expression", "auto-create-child-queue.", "auto-queue-creation-v2.",
-		"leaf-queue-template.", "multi-node-sorting.", "average-capacity", "reservation-", "instantaneous-max-capacity",
-		"show-reservations-as-queues", "ordering-policy.",
-	}
-)
-
-func wordSet(text string) map[string]bool {
-	out := map[string]bool{}
-	for w := range strings.FieldsSeq(text) {
-		out[w] = true
-	}
-	return out
-}
-
-func hasPrefixOf(s string, prefixes []string) bool {
-	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(s, prefix) })
-}
-
 // unknownKeys reports each key that has no effect here, with the reason.
 func (p *parser) unknownKeys(t *Tree) {
 	var accepted []string
 	for _, key := range slices.Sorted(maps.Keys(p.settings)) {
 		value := p.settings[key]
 		switch {
-		case value == "" || globalKeys[key]:
+		case value == "" || known.Global[key]:
 		case strings.HasPrefix(key, "user.") && strings.HasSuffix(key, ".max-parallel-apps"):
-		case acceptedKeys[key]:
+		case known.Accepted[key]:
 			accepted = append(accepted, key)
-		case hasPrefixOf(key, laterKeys):
+		case known.Later(key):
 			if value != "legacy" && value != "false" {
 				p.warn(key, value, "has no effect: this is not supported")
 			}
@@ -166,9 +130,9 @@ func (p *parser) queueKey(t *Tree, key, value string) {
 	q := t.Above(key)
 	rest := strings.TrimPrefix(strings.TrimPrefix(key, q.Path), ".")
 	switch {
-	case queueKeys[rest], leafpolicy.IsSetting(rest):
+	case known.Queue[rest], leafpolicy.IsSetting(rest):
 	case strings.HasPrefix(rest, "user-settings.") && strings.HasSuffix(rest, ".weight"):
-	case hasPrefixOf(rest, laterQueueKeys):
+	case known.LaterOfQueue(rest):
 		if value != "false" && value != "true" {
 			p.warn(key, value, "has no effect: this is not supported")
 		}
@@ -176,7 +140,7 @@ func (p *parser) queueKey(t *Tree, key, value string) {
 		p.warn(key, value, "has no effect: queue "+q.Path+" has no such child")
 	default:
 		dot := max(0, strings.LastIndexByte(rest, '.'))
-		if queueKeys[rest[dot:]] || dot > 0 && queueKeys[rest[dot+1:]] {
+		if known.Queue[rest[dot:]] || dot > 0 && known.Queue[rest[dot+1:]] {
 			p.warn(key, value, fmt.Sprintf("has no effect: there is no queue %s", conf.Shorten(q.Path+"."+rest[:dot])))
 			return
 		}

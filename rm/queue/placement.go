@@ -58,6 +58,9 @@ func (t *Tree) Place(app App, groups func(user string) ([]string, error)) (path 
 		}
 	}
 	q, ok := t.Find(name)
+	if ok {
+		q = q.Entrance()
+	}
 	switch {
 	case !ok && len(t.byName[name]) > 1:
 		return name, fails("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", app.ID, app.User, name)

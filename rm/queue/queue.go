@@ -15,6 +15,7 @@ import (
 	"heddle/rm/queue/priority"
 	"heddle/rm/queue/quantity"
 	"heddle/rm/queue/suspension"
+	"heddle/rm/queue/template"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
 )
@@ -84,8 +85,9 @@ type Queue struct {
 	intraOff                        bool // what children inherit
 	// Means is how preemption takes from containers of the queue, Unable the same for those on nodes that can't suspend.
 	Means, Unable suspension.Means
-	Reservable    bool
-	Labels        []string // node labels that it may use; "*" is all
+	Reservable    bool              // has one leaf, for applications without a reservation
+	Creation      template.Creation // of queues below it, which YARN makes on demand
+	Labels        []string          // node labels that it may use; "*" is all
 
 	Fair FairShares // of the queues of a Fair tree
 
@@ -140,6 +142,15 @@ func (q *Queue) Largest(cluster records.Resource) records.Resource {
 // Leaf reports whether applications can be in the queue.
 func (q *Queue) Leaf() bool {
 	return len(q.Children) == 0 && !q.Reservable && !q.managed && !q.Fair.Parent
+}
+
+// Entrance is the queue to which applications go that name this one: the leaf of a reservable queue of a Capacity tree (Hadoop:
+// CapacityScheduler.resolveReservationQueueName).
+func (q *Queue) Entrance() *Queue {
+	if q.Reservable && len(q.Children) == 1 {
+		return q.Children[0]
+	}
+	return q
 }
 
 // Allows reports whether a user has a right on the queue, or on an ancestor.

@@ -24,7 +24,7 @@ func TestCapacityTree(t *testing.T) {
 	}
 	var paths []string
 	tree.Root.All(func(q *Queue) { paths = append(paths, q.Path) })
-	if got := strings.Join(paths, " "); got != "root root.default root.prod root.prod.web root.prod.web.front root.prod.web.back root.prod.batch root.plan root.closed" {
+	if got := strings.Join(paths, " "); got != "root root.default root.prod root.prod.web root.prod.web.front root.prod.web.back root.prod.batch root.plan root.plan.plan-default root.closed" {
 		t.Errorf("got %s", got)
 	}
 	for _, c := range []struct {

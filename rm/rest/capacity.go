@@ -8,6 +8,7 @@ import (
 	"heddle/conf"
 	"heddle/rm/queue"
 	"heddle/rm/queue/quantity"
+	"heddle/rm/queue/template"
 	"heddle/rm/view"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
@@ -37,13 +38,25 @@ type capacityRoot struct {
 }
 
 type queueKind struct {
-	Mode               string   `yarn:"mode"`
-	QueueType          string   `yarn:"queueType"`
-	CreationMethod     string   `yarn:"creationMethod"`
-	AutoCreation       string   `yarn:"autoCreationEligibility"`
-	AutoTemplate       struct{} `yarn:"autoQueueTemplateProperties"`
-	AutoParentTemplate struct{} `yarn:"autoQueueParentTemplateProperties"`
-	AutoLeafTemplate   struct{} `yarn:"autoQueueLeafTemplateProperties"`
+	Mode               string       `yarn:"mode"`
+	QueueType          string       `yarn:"queueType"`
+	CreationMethod     string       `yarn:"creationMethod"`
+	AutoCreation       string       `yarn:"autoCreationEligibility"`
+	AutoTemplate       templateInfo `yarn:"autoQueueTemplateProperties"`
+	AutoParentTemplate templateInfo `yarn:"autoQueueParentTemplateProperties"`
+	AutoLeafTemplate   templateInfo `yarn:"autoQueueLeafTemplateProperties"`
+}
+
+// templateInfo is what queues made on demand would get (Hadoop: LeafQueueTemplateInfo, AutoQueueTemplatePropertiesInfo).
+type templateInfo struct {
+	Property []confProperty `yarn:"property"`
+}
+
+func templateOf(settings []template.Setting) (out templateInfo) {
+	for _, s := range settings {
+		out.Property = append(out.Property, confProperty{s.Name, s.Value})
+	}
+	return out
 }
 
 type capacityQueues struct {
@@ -82,7 +95,7 @@ type capacityQueue struct {
 	Priority           int32           `yarn:"queuePriority"`
 	OrderingPolicy     string          `yarn:"orderingPolicyInfo"`
 	AutoCreate         bool            `yarn:"autoCreateChildQueueEnabled"`
-	LeafTemplate       struct{}        `yarn:"leafQueueTemplate"`
+	LeafTemplate       templateInfo    `yarn:"leafQueueTemplate"`
 	queueKind
 }
 
@@ -237,7 +250,19 @@ func kindOf(q *queue.Queue) queueKind {
 	case quantity.ByAmount:
 		mode = "absolute"
 	}
-	return queueKind{Mode: mode, QueueType: kind, CreationMethod: "static", AutoCreation: "off"}
+	eligible := "off"
+	switch {
+	case q.Creation.Legacy:
+		eligible = "legacy"
+	case q.Creation.Flexible:
+		eligible = "flexible"
+	}
+	out := queueKind{Mode: mode, QueueType: kind, CreationMethod: "static", AutoCreation: eligible}
+	if !q.Leaf() {
+		out.AutoTemplate, out.AutoParentTemplate = templateOf(q.Creation.All), templateOf(q.Creation.Parents)
+		out.AutoLeafTemplate = templateOf(q.Creation.FlexibleLeaves)
+	}
+	return out
 }
 
 // usedShare is a queue's use as a percentage of its guarantee.
@@ -352,7 +377,7 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 		AllocatedContainer: u.Containers, PendingContainers: u.Waiting, Capacities: caps,
 		MinEffective: own.EffectiveMin, MaxEffective: own.EffectiveMax,
 		Maximum: t.resource(q.Largest(t.MaxAllocation)), ACLs: t.acls(q), Priority: q.Priority, OrderingPolicy: q.OrderingPolicy,
-		queueKind: kindOf(q),
+		queueKind: kindOf(q), AutoCreate: q.Creation.Legacy, LeafTemplate: templateOf(q.Creation.Leaves),
 		Resources: partitions{[]partitionUsage{{Used: t.resource(u.Used), Reserved: t.resource(u.State.Reserved), Pending: t.resource(u.Pending)}}},
 	}
 	if !q.Leaf() {
@@ -368,11 +393,10 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue) capacityLeaf {
 	state := &u.State
 	queueLimit := t.amLimit(q)
-	limit, held, userLimit := t.resource(queueLimit), t.resource(state.AMUsed), t.resource(records.Resource{})
+	limit, held, userLimit := t.resource(queueLimit), t.resource(state.AMUsed), t.resource(state.UserAM.Min(queueLimit))
 	shown := limit // without users it is the queue's limit
 	if len(state.Users) > 0 {
-		userLimit = t.resource(state.Users[0].AMShare.Min(queueLimit))
-		shown = userLimit
+		shown = t.resource(state.Users[0].AMShare.Min(queueLimit))
 	}
 	usage := &base.Resources.Usage[0]
 	usage.AMUsed, usage.AMLimit, usage.UserAMLimit = &held, &limit, &userLimit

@@ -34,6 +34,7 @@ type QueueView struct {
 	AMUsed    records.Resource
 	AMLimit   records.Resource
 	UserLimit records.Resource // of a user of weight 1
+	UserAM    records.Resource // that ApplicationMasters of such a user may have by the limits of users, whatever AMLimit is
 	Users     []UserView       // by name
 
 	// Of a Fair tree: what the queue is due among those that are active, and if all were.
@@ -125,7 +126,7 @@ func (s *Scheduler) queueView(h int32, now moment) QueueView {
 		return v
 	}
 	v.Active, v.Waiting, v.AMUsed = int(q.Active), len(q.Waiting), q.AmUsed
-	v.AMLimit, v.UserLimit = s.policy.AMLimit(h), s.policy.UserLimit(q)
+	v.AMLimit, v.UserLimit, v.UserAM = s.policy.AMLimit(h), s.policy.UserLimit(q), s.policy.UserAMShare(q, nil)
 	for _, u := range q.Names {
 		v.Users = append(v.Users, s.userView(q, &s.core.Users[u], &now.asked[u], &v))
 	}

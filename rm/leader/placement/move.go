@@ -42,6 +42,9 @@ func (p *Placement) target(app *ledger.Application, name string) (path string, e
 		return "", refusal.New(refusal.Refused, "FifoScheduler does not support pre-validation of moving apps between queues")
 	}
 	q, known := tree.Find(name)
+	if known {
+		q = q.Entrance()
+	}
 	switch {
 	case tree.Kind == queue.Fair:
 		// Unlike a submission, a move makes no queue, but it may lead to one that was made for another application.

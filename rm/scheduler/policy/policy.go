@@ -20,7 +20,7 @@ import (
 type Policy interface {
 	core.Policy
 	explain.Policy
-	// AMLimit is what ApplicationMasters of a leaf may have, and UserAMShare what those of one of its users may have by the limits
+	// AMLimit is what ApplicationMasters of a leaf may have, and UserAMShare what those of one of its users, or without one of any of weight 1, may have by the limits
 	// of users alone.
 	AMLimit(leaf int32) records.Resource
 	UserAMShare(q *core.Queue, u *core.User) records.Resource

@@ -11,10 +11,12 @@ func (p *Policy) userAMLimit(q *core.Queue, u *core.User, limit *records.Resourc
 	return p.s.Calc.Smaller(p.userAMShare(q, u, users), *limit)
 }
 
-// userAMShare is what a user's ApplicationMasters may have by the limits of users alone.
+// userAMShare is what a user's ApplicationMasters may have by the limits of users alone. Without a user it is that of one of weight 1.
 func (p *Policy) userAMShare(q *core.Queue, u *core.User, users int) (out records.Resource) {
 	part := max(float64(q.Cfg.UserLimit)/100, 1/float64(max(users, 1)))
-	part = min(part*u.Weight, 1)
+	if u != nil {
+		part = min(part*u.Weight, 1)
+	}
 	if q.Cfg.UserLimitFactor == -1 {
 		part = 1
 	} else {
@@ -111,7 +113,7 @@ func (p *Policy) AMLimit(leaf int32) (limit records.Resource) {
 	return limit
 }
 
-// UserAMShare is what a user's ApplicationMasters may have by the limits of users alone.
+// UserAMShare: see userAMShare.
 func (p *Policy) UserAMShare(q *core.Queue, u *core.User) records.Resource {
 	return p.userAMShare(q, u, p.activeUsers(q))
 }
