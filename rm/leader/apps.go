@@ -82,6 +82,7 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 	as.apps[app.ID] = a
 	as.byHandle[a.handle] = a
 	as.carried.Add(app)
+	as.totals.Submitted(app.Queue)
 	return a
 }
 
@@ -129,6 +130,9 @@ func (as *applications) endApp(
 		Diagnostics: diagnostics,
 	}})
 	as.carried.EndApp(app.ID)
+	if soft != nil {
+		as.totals.Ended(app.Queue, app.State)
+	}
 	as.Log.WithField("application", app.ID).WithField("state", app.State).WithField("diagnostics", app.Diagnostics).
 		Info("application ended")
 	if soft != nil {

@@ -45,6 +45,7 @@ func handleOf(c *ledger.Container) (h scheduler.ContainerHandle, ok bool) {
 func (cs *containers) free(c *ledger.Container) {
 	if h, ok := handleOf(c); ok {
 		c.Handle = 0
+		cs.totals.Released(cs.work.Apps[c.ID.Attempt.App].Queue)
 		cs.sched.Free(h)
 	}
 }
@@ -53,6 +54,7 @@ func (cs *containers) free(c *ledger.Container) {
 func (cs *containers) freeEnded(c *ledger.Container, exit int32) {
 	if h, ok := handleOf(c); ok && exit != 0 {
 		c.Handle = 0
+		cs.totals.Released(cs.work.Apps[c.ID.Attempt.App].Queue)
 		cs.sched.Fail(h)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
@@ -71,9 +72,11 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 	grantsPB := make([]*ledgerpb.Grant, len(decisions))
 	all := make([]ledgerpb.Grant, len(decisions)) // thousands come at a time
 	first, now := cs.epoch<<records.EpochShift|(attempt.LastSequence+1), cs.Time()
+	places := map[scheduler.Locality]int64{}
 	for i := range decisions {
 		d := &decisions[i]
 		g := &all[i]
+		places[d.Locality]++
 		g.Id, g.Node, g.Resource = first+int64(i), cs.nodeOf[d.Node].ref, cs.refs.Amounts(d.Resource)
 		g.Priority, g.AllocationRequestId, g.ExecutionType, g.Am = d.Priority, d.AllocationRequestID, int32(d.ExecutionType), am
 		since := attempt.StartTime
@@ -84,6 +87,10 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 			g.Waited = max(now-since, 0) + 1
 		}
 		grantsPB[i] = g
+	}
+	cs.totals.Granted(app.Queue, places)
+	if attempt.LastSequence == 1 && !am {
+		cs.totals.First(app.Queue, max(all[0].Waited-1, 0))
 	}
 	ref := ledger.AttemptRef(attempt.ID)
 	for part := range slices.Chunk(grantsPB, maxTogether) {

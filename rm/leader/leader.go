@@ -30,6 +30,7 @@ import (
 	"heddle/rm/leader/speed"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/leader/swap"
+	"heddle/rm/leader/totals"
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -185,6 +186,7 @@ type core struct {
 	nodeSessions   session.Registry[records.NodeID, *nodeSession]
 	loans          *lending.Loans
 	division       *division.Nodes
+	totals         totals.Totals
 }
 
 // New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.

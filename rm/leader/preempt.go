@@ -73,6 +73,7 @@ func (pr *preempting) killPreempted(p *preempted) {
 		return
 	}
 	pr.Log.WithField("container", c.ID).WithField("resource", c.Resource).Info("preempted: " + p.reason)
+	pr.totals.Preempted(pr.work.Apps[c.ID.Attempt.App].Queue, c.Resource, pr.Time()-c.Allocated)
 	pr.containers.cleanUp(c)
 	pr.containers.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+p.reason)
 }

@@ -2,6 +2,7 @@ package leader
 
 import (
 	"heddle/rm/leader/queueconf"
+	"heddle/rm/leader/totals"
 	"heddle/rm/queue"
 )
 
@@ -19,6 +20,9 @@ func (h heldQueues) SetTree(tree *queue.Tree, settings map[string]string) error 
 	h.tree = tree
 	return nil
 }
+
+// History returns what has become of applications and containers since this leader began, by the paths of queues. It is safe for concurrent use.
+func (l *Leader) History() map[string]totals.Queue { return l.totals.Queues() }
 
 // QueueConf reads, changes and resets the configuration of queues: call any method but Begin.
 func (l *Leader) QueueConf() *queueconf.Admin { return l.queueConf }

@@ -23,7 +23,7 @@ type queueMetrics struct {
 	host string
 }
 
-// queueBeans are YARN's QueueMetrics, one for each queue. Only the cluster has sums of ended applications.
+// queueBeans are YARN's QueueMetrics, one for each queue. Sums of applications are the ledger's for the cluster, and the leader's for a single queue.
 func (s *server) queueBeans(all view.Metrics, host string) (out []daemon.Bean) {
 	tree, uses := s.uses()
 	return queueMetrics{s, tree, uses, all, host}.beans()
@@ -155,7 +155,7 @@ func left(t *queue.Tree, guarantee, used, cluster records.Resource) records.Reso
 // runningFor are the durations, in minutes, by which YARN counts running applications.
 var runningFor = []int64{0, 60, 300, 1440}
 
-// use are the attributes of a queue's use and history. Figures that exist only for the cluster are 0 in single queues.
+// use are the attributes of a queue's use and history.
 func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr) {
 	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
 	var running, pending, unmanagedRunning, unmanagedPending int
@@ -190,7 +190,8 @@ func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr
 	number("PendingContainers", u.Waiting)
 	number("UnmanagedAppsPending", unmanagedPending)
 	number("UnmanagedAppsRunning", unmanagedRunning)
-	ended := map[string]int64{"AppsSubmitted": 0, "AppsCompleted": 0, "AppsFailed": 0, "AppsKilled": 0}
+	p := &u.Past
+	ended := map[string]int64{"AppsSubmitted": p.Submitted, "AppsCompleted": p.Completed, "AppsFailed": p.Failed, "AppsKilled": p.Killed}
 	if q.Parent == nil {
 		ended = map[string]int64{
 			"AppsSubmitted": m.all.Submitted, "AppsCompleted": m.all.Completed, "AppsFailed": m.all.Failed, "AppsKilled": m.all.Killed,
@@ -200,14 +201,18 @@ func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr
 		number(name, ended[name])
 		number("Unmanaged"+name, 0)
 	}
-	for _, name := range []string{
-		"AggregateContainersAllocated", "AggregateContainersPreempted", "AggregateContainersReleased", "AggregateMemoryMBPreempted",
-		"AggregateMemoryMBSecondsPreempted", "AggregateNodeLocalContainersAllocated", "AggregateOffSwitchContainersAllocated",
-		"AggregateRackLocalContainersAllocated", "AggregateVcoreSecondsPreempted", "AggregateVcoresPreempted",
-		"AppAttemptFirstContainerAllocationDelayNumOps", "AppAttemptFirstContainerAllocationDelayAvgTime",
-	} {
-		number(name, 0)
-	}
+	number("AggregateContainersAllocated", p.Granted)
+	number("AggregateContainersPreempted", p.Preempted)
+	number("AggregateContainersReleased", p.Released)
+	number("AggregateMemoryMBPreempted", p.PreemptedResource.MemoryMB())
+	number("AggregateMemoryMBSecondsPreempted", p.PreemptedMBSeconds)
+	number("AggregateNodeLocalContainersAllocated", p.NodeLocal)
+	number("AggregateOffSwitchContainersAllocated", p.OffSwitch)
+	number("AggregateRackLocalContainersAllocated", p.RackLocal)
+	number("AggregateVcoreSecondsPreempted", p.PreemptedVCoreSeconds)
+	number("AggregateVcoresPreempted", p.PreemptedResource.VCores())
+	number("AppAttemptFirstContainerAllocationDelayNumOps", p.Firsts)
+	number("AppAttemptFirstContainerAllocationDelayAvgTime", float64(p.FirstsDelay)/float64(max(p.Firsts, 1)))
 	number("ReservedContainers", u.Reserved.Containers)
 	for _, a := range []struct {
 		name string

@@ -2,6 +2,7 @@ package view
 
 import (
 	"heddle/rm/leader/report"
+	"heddle/rm/leader/totals"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
@@ -20,6 +21,9 @@ type QueueUse struct {
 	Containers    int
 	Waiting       int64 // containers asked for
 	Apps          []*App
+
+	// Past is what this leader has counted of the queue's applications and containers.
+	Past totals.Queue
 }
 
 // Users is the number of users with live applications.
@@ -60,14 +64,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 		if a.Unmanaged {
 			master = unmanaged
 		}
-		q, ok := t.Find(a.Queue)
-		switch {
-		case !ok && t.Kind == queue.FIFO:
-			q, ok = t.Find("default")
-		case !ok && t.Kind == queue.Fair: // a queue below a leaf
-			q, ok = t.Above(a.Queue), true
-		}
-		for ; ok && q != nil; q = q.Parent {
+		for q := within(t, a.Queue); q != nil; q = q.Parent {
 			u := out[q.Path]
 			u.Used, u.Pending, u.Masters = u.Used.Add(a.Used), u.Pending.Add(a.Pending), u.Masters.Add(master)
 			u.Containers += a.Containers
@@ -77,7 +74,35 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 			u.Apps = append(u.Apps, a)
 		}
 	}
+	v.addPast(t, out)
 	return t, out
+}
+
+// within is the queue that an application counts in; nil if it is gone.
+func within(t *queue.Tree, path string) *queue.Queue {
+	q, ok := t.Find(path)
+	switch {
+	case ok:
+		return q
+	case t.Kind == queue.FIFO:
+		q, _ = t.Find("default")
+		return q
+	case t.Kind == queue.Fair: // a queue below a leaf
+		return t.Above(path)
+	}
+	return nil
+}
+
+func (v *Viewer) addPast(t *queue.Tree, uses map[string]*QueueUse) {
+	l := v.Source.Leader()
+	if l == nil {
+		return
+	}
+	for path, past := range l.History() {
+		for q := within(t, path); q != nil; q = q.Parent {
+			uses[q.Path].Past.Add(past)
+		}
+	}
 }
 
 func (v *Viewer) addStates(uses map[string]*QueueUse) {
