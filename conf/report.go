@@ -153,7 +153,9 @@ func ErrorAt(c *Config, key string, err error) error {
 	if key == "" || errors.As(err, &at) {
 		return err
 	}
-	return problemError(AtKey(c, Error, key, err))
+	p := AtKey(c, Error, key, err)
+	p.Starter = errors.As(err, new(*StartedBy))
+	return problemError(p)
 }
 
 // Problems are those that an error of this package, or of others that join theirs as Err does, has. What is none of them is one without a place.

@@ -93,7 +93,11 @@ func readSecret(c *conf.Config) (*secret.Secret, error) {
 	}
 	s, err := secret.Load(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", secretKey, err)
+		err = fmt.Errorf("%s: %w", secretKey, err)
+		if secret.ForOthers(err) {
+			err = &conf.StartedBy{Err: err}
+		}
+		return nil, err
 	}
 	return &s, nil
 }

@@ -131,6 +131,9 @@ func (p *prepared) readSecret(c *conf.Config, check func(key string, err error))
 		return true
 	}
 	s, err := secret.Load(path)
+	if secret.ForOthers(err) {
+		err = &conf.StartedBy{Err: err}
+	}
 	check(file, err)
 	p.secret = &s
 	return err == nil

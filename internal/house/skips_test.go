@@ -38,6 +38,7 @@ var skips = map[string]map[string]int{
 		"integration/modes/modes_test.go":          1,
 		"integration/modes/state_test.go":          1,
 		"internal/trust/trust_test.go":             2,
+		"internal/secret/secret_test.go":           1,
 		"cmd/heddle/internal/roots/roots_test.go":  1,
 		"integration/hadoop/restart_test.go":       1, // and Hadoop a program of root's
 	},

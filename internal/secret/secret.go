@@ -8,8 +8,10 @@ import (
 	"bytes"
 	"crypto/hkdf"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 
@@ -50,6 +52,16 @@ func Load(path string) (Secret, error) {
 	return s, nil
 }
 
+// ownerError says that a file belongs to another user.
+type ownerError string
+
+func (e ownerError) Error() string { return string(e) }
+
+// ForOthers reports whether Load failed only for the user of this process: the secret may be right for the user who will run the daemon.
+func ForOthers(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.As(err, new(ownerError))
+}
+
 // checkFile checks the open file, because the name may mean another one by now.
 func checkFile(f *os.File) error {
 	info, err := f.Stat()
@@ -63,7 +75,7 @@ func checkFile(f *os.File) error {
 		return fmt.Errorf("not only its owner may use it (mode %#o); set mode 0600", m)
 	}
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 && int(st.Uid) != os.Geteuid() {
-		return fmt.Errorf("it belongs to user %d; give it to root or to user %d, who runs this daemon", st.Uid, os.Geteuid())
+		return ownerError(fmt.Sprintf("it belongs to user %d, and user %d runs this daemon: give it to that user, or to root", st.Uid, os.Geteuid()))
 	}
 	return nil
 }

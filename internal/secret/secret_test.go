@@ -41,6 +41,23 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// heddle conf check, run as root, called a secret of the daemons' user an error.
+func TestASecretOfAnotherUserMayBeRightForAnother(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	path := write(t, text, 0o600)
+	if err := os.Chown(path, 4711, 4711); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(path); err == nil || !ForOthers(err) || !strings.Contains(err.Error(), "it belongs to user 4711, and user 0 runs this daemon") {
+		t.Errorf("%v", err)
+	}
+	if _, err := Load(write(t, text, 0o644)); err == nil || ForOthers(err) {
+		t.Errorf("one that others may read: %v", err)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
