@@ -8,6 +8,7 @@ import (
 
 	"heddle/internal/timeline"
 	"heddle/sim/mapreduce"
+	"heddle/sim/study/hopper"
 )
 
 // Study is what an experiment has shown.
@@ -37,7 +38,7 @@ type definition struct {
 var studies = map[string]definition{
 	"fresh": {Fresh, freshParameters}, "omo": {OMO, omoParameters}, "esplash": {ESplash, esplashParameters}, "sparrow": {Sparrow, sparrowParameters},
 	"hawk": {Hawk, traceParameters}, "eagle": {Eagle, traceParameters}, "dice": {Dice, diceParameters}, "eirene": {Eirene, eireneParameters},
-	"suspension": {Suspension, suspensionParameters}, "eunomia": {Eunomia, eunomiaParameters},
+	"suspension": {Suspension, suspensionParameters}, "eunomia": {Eunomia, eunomiaParameters}, "hopper": {Hopper, hopper.Parameters},
 }
 
 // Names lists the studies.
@@ -53,6 +54,12 @@ func Run(name string, o Options) (*Study, error) {
 		return nil, err
 	}
 	return d.run(&o)
+}
+
+// Hopper is the study of package hopper.
+func Hopper(o *Options) (*Study, error) {
+	tables, err := hopper.Tables(o)
+	return &Study{Title: "Hopper: slots by virtual sizes, beside SRPT, Fair and DRF with the same speculation.", Seeds: o.Seeds, Tables: tables}, err
 }
 
 // runs are what came out of a scenario with different seeds.
