@@ -4,7 +4,7 @@ package leaf
 // be few of many, so that a slice by handle would waste memory. Handles are the same in each run, and so is the order of All.
 // The zero value is ready. It allocates nothing unless it grows.
 type Table[K ~int32, V any] struct {
-	at   map[K]int32
+	at   index
 	rows []row[K, V]
 	free []int32
 }
@@ -17,7 +17,7 @@ type row[K ~int32, V any] struct {
 
 // Get returns what is noted, nil if nothing is. It is good until the next Put.
 func (t *Table[K, V]) Get(k K) *V {
-	if i, ok := t.at[k]; ok {
+	if i := t.at.find(int32(k)); i >= 0 {
 		return &t.rows[i].value
 	}
 	return nil
@@ -25,17 +25,14 @@ func (t *Table[K, V]) Get(k K) *V {
 
 // Put notes something, in the place of what was noted, and returns it.
 func (t *Table[K, V]) Put(k K, v V) *V {
-	i, ok := t.at[k]
-	if !ok {
-		if t.at == nil {
-			t.at = map[K]int32{}
-		}
+	i := t.at.find(int32(k))
+	if i < 0 {
 		if n := len(t.free); n > 0 {
 			i, t.free = t.free[n-1], t.free[:n-1]
 		} else {
 			i, t.rows = int32(len(t.rows)), append(t.rows, row[K, V]{})
 		}
-		t.at[k] = i
+		t.at.put(int32(k), i)
 	}
 	t.rows[i] = row[K, V]{k, true, v}
 	return &t.rows[i].value
@@ -43,8 +40,7 @@ func (t *Table[K, V]) Put(k K, v V) *V {
 
 // Delete forgets what is noted.
 func (t *Table[K, V]) Delete(k K) {
-	if i, ok := t.at[k]; ok {
-		delete(t.at, k)
+	if i := t.at.remove(int32(k)); i >= 0 {
 		t.rows[i] = row[K, V]{}
 		t.free = append(t.free, i)
 	}

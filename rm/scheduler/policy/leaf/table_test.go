@@ -14,8 +14,8 @@ func TestTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var a, b Table[handle.App, int]
 		want := map[handle.App]int{}
-		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			k := handle.App(rapid.IntRange(0, 9).Draw(t, "key"))
+		for range rapid.IntRange(0, 150).Draw(t, "steps") {
+			k := handle.App(rapid.IntRange(0, 50).Draw(t, "key"))
 			if rapid.Bool().Draw(t, "delete") {
 				delete(want, k)
 				a.Delete(k)
