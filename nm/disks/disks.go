@@ -233,8 +233,12 @@ func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool
 	return true
 }
 
-// usable makes a folder, and tests whether it is writable.
+// usable makes a folder, and tests whether it is writable. It makes nothing below a folder that others can replace.
 func usable(path string) (problem string) {
+	var culprit *trust.Error
+	if errors.As(trust.Check(path), &culprit) { // what else it finds has words of its own below
+		return culprit.Error()
+	}
 	if err := statedir.MakePassable(path); err != nil {
 		return "Cannot create directory: " + path + reason(err)
 	}

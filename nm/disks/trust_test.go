@@ -46,6 +46,13 @@ func TestFoldersThatOthersCanReplaceAreRefused(t *testing.T) {
 			}
 		}
 	}
+	// nothing is made below such a folder
+	if _, err := New(Config{Local: []string{at("open", "new", "local")}, Logs: []string{at("good", "log")}, Check: true}, quiet(), fullness{}.space); err == nil {
+		t.Error("a folder to be made below one that others can write to is taken")
+	}
+	if _, err := os.Lstat(at("open", "new")); !os.IsNotExist(err) {
+		t.Errorf("it was made: %v", err)
+	}
 	// one that is opened later gets no new files
 	d, err := New(Config{Local: []string{at("good", "local")}, Logs: []string{at("good", "log")}, Check: true}, quiet(), fullness{}.space)
 	if err != nil {
