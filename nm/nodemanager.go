@@ -311,7 +311,7 @@ func (n *NodeManager) openContainers() error {
 	n.containers = container.NewManager(container.Options{
 		Archives: archives, Localized: n.localized(),
 		Config: n.s.container, Disks: n.disks, Groups: n.containerGroups(), Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
-		Deleter: n.deleter, Log: n.log, Changed: n.kick, Pressure: pressure,
+		Deleter: n.deleter, Log: n.log, Changed: n.kick, Doubt: n.health.Doubt, Pressure: pressure,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"), StoppedRecords: n.state.Bucket("stopped"),
 	})
 	n.closing(n.containers.Close)

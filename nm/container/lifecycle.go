@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"heddle/internal/within"
@@ -140,6 +141,7 @@ func (c life) takeGPUs() error {
 
 // endUnlaunched finishes a container that could not be prepared.
 func (c life) endUnlaunched(err error) {
+	byDisk := c.m.doubt(c.ctx, err)
 	c.mu.Lock()
 	defer c.removeFiles(c.record.Places) // those of a process before, if there was one
 	if c.record.Kill != nil {
@@ -149,6 +151,11 @@ func (c life) endUnlaunched(err error) {
 		return
 	}
 	c.diagnose(err.Error() + "\n")
+	if byDisk {
+		if failed := c.disksFailed(); failed != "" {
+			c.diagnose(failed + "\n")
+		}
+	}
 	t := c.enter(LocalizationFailed)
 	c.mu.Unlock()
 	c.log.WithError(err).Warn("Localization failed")
@@ -158,12 +165,12 @@ func (c life) endUnlaunched(err error) {
 
 // endFailedLaunch finishes a container whose process could not be started.
 func (c life) endFailedLaunch(err error) {
+	c.m.doubt(c.ctx, err)
 	c.mu.Lock()
 	if c.record.Kill == nil {
 		c.record.ExitCode = launchFailed
-		if ok, report := c.m.Disks.Healthy(); !ok {
-			c.record.ExitCode = records.ExitDisksFailed
-			err = worded("Most of the disks failed. " + report)
+		if failed := c.disksFailed(); failed != "" {
+			err = worded(failed)
 		}
 	}
 	c.diagnose(err.Error() + "\n")
@@ -172,6 +179,17 @@ func (c life) endFailedLaunch(err error) {
 	c.log.WithError(err).Warn("Could not launch")
 	c.announce(t)
 	c.finish()
+}
+
+// disksFailed gives the status the exit code of the node's disks if it is their fault that the container could not begin, and says so: such an attempt doesn't
+// count as the application's. The lock is held.
+func (c life) disksFailed() string {
+	ok, report := c.m.Disks.Healthy()
+	if ok {
+		return ""
+	}
+	c.record.ExitCode = records.ExitDisksFailed
+	return "Most of the disks failed. " + report
 }
 
 // launchFailed is the exit code of containers that could not be started.
@@ -408,6 +426,7 @@ func (c life) explain(code int) {
 	for _, full := range found.full {
 		if full != "" {
 			c.Diagnose(full + "\n")
+			c.m.doubt(c.ctx, syscall.ENOSPC)
 		}
 	}
 }

@@ -2,9 +2,11 @@ package container
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -116,7 +118,7 @@ type Config struct {
 	Owner func(user string) (*userfiles.User, error)
 }
 
-// Options are what a Manager works with. All must be set but for Archives, Localized and Pressure.
+// Options are what a Manager works with. All must be set but for Archives, Localized, Pressure and Doubt.
 type Options struct {
 	Config    Config
 	Disks     *disks.Disks
@@ -139,6 +141,9 @@ type Options struct {
 	// Changed is called, from any goroutine and with no lock held, when a status has changed in a way that the
 	// ResourceManager should know of soon.
 	Changed func()
+	// Doubt checks the disks at once, and returns when that is done, or ctx ends; nil: nobody does. It is called, with no lock held, when something could not be
+	// written.
+	Doubt func(ctx context.Context)
 }
 
 // worded is an error in Hadoop's words, which keep to their own rules of punctuation.
@@ -376,6 +381,20 @@ func (m *Manager) changed() {
 	if m.Changed != nil {
 		m.Changed()
 	}
+}
+
+// doubt reports whether an error may be a disk's fault, and has the disks checked then. It returns when they are, or ctx ends.
+func (m *Manager) doubt(ctx context.Context, err error) bool {
+	if !slices.ContainsFunc([]error{syscall.ENOSPC, syscall.EDQUOT, syscall.EIO, syscall.EROFS, localizer.ErrNoDirectory}, func(of error) bool { return errors.Is(err, of) }) {
+		return false
+	}
+	if m.Doubt != nil {
+		_, _ = within.Do(ctx, func() (struct{}, error) { // a container that is killed waits for no disk
+			m.Doubt(ctx)
+			return struct{}{}, nil
+		})
+	}
+	return true
 }
 
 func (m *Manager) owner(user string) (*userfiles.User, error) {

@@ -48,8 +48,15 @@ type Config struct {
 	Patience time.Duration // how long a disk may take to answer; 0: 10 s
 }
 
-// Space is the size of a file system, in bytes.
-type Space struct{ Total, Free int64 } // Free: for unprivileged processes
+// Space is what a file system has.
+type Space struct {
+	Total, Free int64  // bytes; Free: for unprivileged processes
+	Inodes      uint64 // free ones; 0 if the file system doesn't count them
+	Counts      bool   // Inodes is meaningful
+}
+
+// leastInodes is how many inodes a folder must have free to get new files. A download needs as many (nm/localizer).
+const leastInodes = 256
 
 // Disks has the state of all folders. It is safe for concurrent use.
 type Disks struct {
@@ -58,7 +65,7 @@ type Disks struct {
 	cfg   Config
 	log   *logrus.Entry
 	space func(path string) (Space, error)
-	look  func(path string) (problem string)
+	look  func(path string) seen
 }
 
 // Folders are the folders of one kind, one on each disk. It is safe for concurrent use.
@@ -205,12 +212,15 @@ func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool
 			defer l.mu.Unlock()
 			f.looking = false
 		}()
-		s := seen{bad: d.look(f.path)}
+		s := d.look(f.path)
 		if s.bad == "" && d.cfg.Users {
 			s.bad = closedTo(f.path)
 		}
-		if s.bad == "" && d.cfg.Check {
-			s.full = d.fullness(f, before)
+		switch {
+		case s.bad != "" || !d.cfg.Check:
+			s.full = ""
+		default:
+			s.full = cmp.Or(d.fullness(f, before), s.full)
 		}
 		return s, nil
 	})
@@ -234,33 +244,36 @@ func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool
 }
 
 // usable makes a folder, and tests whether it is writable. It makes nothing below a folder that others can replace.
-func usable(path string) (problem string) {
+func usable(path string) seen {
 	var culprit *trust.Error
 	if errors.As(trust.Check(path), &culprit) { // what else it finds has words of its own below
-		return culprit.Error()
+		return seen{bad: culprit.Error()}
 	}
 	if err := statedir.MakePassable(path); err != nil {
-		return "Cannot create directory: " + path + reason(err)
+		return seen{bad: "Cannot create directory: " + path + reason(err)}
 	}
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
-		return "Not a directory: " + path + reason(err)
+		return seen{bad: "Not a directory: " + path + reason(err)}
 	}
 	if err := trust.Check(path); err != nil {
-		return err.Error()
+		return seen{bad: err.Error()}
 	}
 	probe, err := os.MkdirTemp(path, ".probe-")
 	if errors.Is(err, errNoSpace) {
-		return "" // full, which fullness reports
+		return seen{full: noSpace}
+	}
+	if err == nil {
+		err = os.Remove(probe)
 	}
 	if err != nil {
-		return "Directory is not writable: " + path + reason(err)
+		return seen{bad: "Directory is not writable: " + path + reason(err)}
 	}
-	if err := os.Remove(probe); err != nil {
-		return "Directory is not writable: " + path + reason(err)
-	}
-	return ""
+	return seen{}
 }
+
+// noSpace says why a folder gets no new files that the kernel lets make none, whatever space it says there is: inodes may be missing.
+const noSpace = "no space left on device"
 
 // closedTo returns which folder on the way to a path no container's user can pass through, "" if there is none: one that only its owner may
 // enter. Such folders come of a umask of 077.
@@ -310,6 +323,9 @@ func (d *Disks) fullness(f *folder, before bool) string {
 	}
 	if d.cfg.MinFreeMB > 0 && s.Free < d.cfg.MinFreeMB<<20 {
 		return fmt.Sprintf("free space below limit of %dMB", d.cfg.MinFreeMB)
+	}
+	if s.Counts && s.Inodes < leastInodes {
+		return fmt.Sprintf("only %d inodes are free", s.Inodes)
 	}
 	return ""
 }

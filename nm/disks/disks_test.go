@@ -147,12 +147,12 @@ func TestADiskThatHangs(t *testing.T) {
 		}
 		answer := make(chan struct{})
 		var looks atomic.Int32
-		d.look = func(path string) string {
+		d.look = func(path string) seen {
 			if path == dir+"/a" {
 				looks.Add(1)
 				<-answer
 			}
-			return ""
+			return seen{}
 		}
 		check := func(wantChange bool, wantTook time.Duration, want ...string) {
 			t.Helper()

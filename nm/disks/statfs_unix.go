@@ -16,5 +16,6 @@ func Free(path string) (Space, error) {
 	if err := unix.Statfs(path, &s); err != nil {
 		return Space{}, err
 	}
-	return Space{Total: int64(s.Blocks) * int64(s.Bsize), Free: int64(s.Bavail) * int64(s.Bsize)}, nil
+	// Some file systems (btrfs) have no fixed number of inodes and report none at all.
+	return Space{Total: int64(s.Blocks) * int64(s.Bsize), Free: int64(s.Bavail) * int64(s.Bsize), Inodes: uint64(s.Ffree), Counts: s.Files > 0}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -58,6 +59,11 @@ type Checker struct {
 	checked time.Time
 	scripts map[string]string // output of unhealthy scripts by name; healthy ones are absent
 	was     bool
+
+	checking chan struct{} // has room for the one who checks the disks
+	begun    time.Time     // when the last check began; belongs to that one
+	checks   atomic.Int64  // that have begun
+	ill      chan struct{}
 }
 
 // New returns a checker. It fails for scripts that can't be run.
@@ -71,7 +77,7 @@ func New(o Options) (*Checker, error) {
 			return nil, fmt.Errorf("health script %q (yarn.nodemanager.health-checker.%[1]s.path): %s can't be executed", s.Name, s.Path)
 		}
 	}
-	return &Checker{o: o, checked: time.Now(), scripts: make(map[string]string), was: true}, nil
+	return &Checker{o: o, checked: time.Now(), scripts: make(map[string]string), was: true, checking: make(chan struct{}, 1), ill: make(chan struct{}, 1)}, nil
 }
 
 // Run watches until ctx ends. It returns when no script is running.
@@ -81,10 +87,7 @@ func (c *Checker) Run(ctx context.Context) {
 	for _, s := range c.o.Scripts {
 		running.Go(func() { every(ctx, s.Interval, func() { c.runScript(ctx, s) }) })
 	}
-	every(ctx, c.o.DisksInterval, func() {
-		c.o.Disks.Check()
-		c.note()
-	})
+	c.watchDisks(ctx)
 }
 
 func every(ctx context.Context, interval time.Duration, f func()) {

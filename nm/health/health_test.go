@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -143,4 +144,87 @@ func quiet() *logrus.Entry {
 	l := logrus.New()
 	l.Out = io.Discard
 	return logrus.NewEntry(l)
+}
+
+// Somebody who can't write has the disks checked at once, not after YARN's two minutes; many of them together once, and one after the other not more than once
+// a second. Disks that were found ill are checked again soon.
+func TestDoubtsAreCheckedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &disks{}
+		told := 0
+		c, err := New(Options{Disks: d, DisksInterval: 2 * time.Minute, Changed: func() { told++ }, Log: quiet()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { c.Run(ctx) })
+		defer running.Wait()
+		defer cancel()
+		synctest.Wait()
+		checks := func(want int, when string) {
+			t.Helper()
+			synctest.Wait()
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if d.checks != want {
+				t.Errorf("%d checks %s, not %d", d.checks, when, want)
+			}
+			d.checks = 0
+		}
+		checks(1, "at the start")
+
+		d.set("full")
+		began := time.Now()
+		var doubting sync.WaitGroup
+		for range 50 {
+			doubting.Go(func() { c.Doubt(ctx) })
+		}
+		doubting.Wait()
+		if took := time.Since(began); took > 2*doubtPause || c.Status().Healthy || told != 1 {
+			t.Errorf("after %v: %+v, told %d times", took, c.Status(), told)
+		}
+		synctest.Wait()
+		d.mu.Lock()
+		if d.checks < 1 || d.checks > 5 { // those that came during one have another, and ill disks are checked again
+			t.Errorf("%d checks for 50 doubts at a time", d.checks)
+		}
+		d.mu.Unlock()
+
+		d.set("")
+		time.Sleep(10 * doubtPause)
+		if !c.Status().Healthy || told != 2 {
+			t.Errorf("with room again: %+v, told %d times", c.Status(), told)
+		}
+		began = time.Now()
+		for range 5 {
+			c.Doubt(ctx)
+		}
+		if took := time.Since(began); took != 4*doubtPause || told != 2 {
+			t.Errorf("five doubts after each other took %v, told %d times", took, told)
+		}
+	})
+}
+
+// Disks that fill as soon as the node is back are checked less and less often; once they were well for an interval, soon again.
+func TestThePaceOfChecks(t *testing.T) {
+	p := pace{interval: 5 * time.Second}
+	for i, step := range []struct {
+		ok   bool
+		want time.Duration
+	}{
+		{true, 5 * time.Second},
+		{false, time.Second},
+		{false, 2 * time.Second},
+		{true, 5 * time.Second},
+		{false, 4 * time.Second},
+		{false, 5 * time.Second},
+		{true, 5 * time.Second},
+		{true, 5 * time.Second},
+		{false, time.Second},
+	} {
+		if got := p.next(step.ok); got != step.want {
+			t.Errorf("step %d: %v, want %v", i, got, step.want)
+		}
+	}
 }

@@ -50,7 +50,7 @@ type Config struct {
 	// MaxFiles bounds the entries of a directory in a cache (yarn.nodemanager.local-cache.max-files-per-directory);
 	// more than 36, default 8192.
 	MaxFiles int
-	// Reserve is the number of bytes that downloads leave free on a disk; default 256 MiB, negative for none.
+	// Reserve is the number of bytes that downloads leave free on a disk, a tenth of it at most; default 256 MiB, negative for none.
 	Reserve int64
 	// RefuseOutwardLinks refuses archives with symbolic links that lead out of them. By default they are unpacked, as
 	// stock YARN on Linux does, because packed Python environments link to the node's interpreter. Nothing in the

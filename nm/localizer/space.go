@@ -11,9 +11,19 @@ import (
 
 // Space is the free space of a file system.
 type Space struct {
+	Total  uint64 // bytes; 0: unknown
 	Free   uint64 // free bytes for the NodeManager
 	Inodes uint64 // free inodes; 0 if the file system doesn't count them
 	Counts bool   // Inodes is meaningful
+}
+
+// leaves returns how many bytes downloads leave free: a tenth of a small disk, which is where the node's health check counts it as full by default. If it were
+// more, nothing could be localized on a node that says that it is well.
+func (s Space) leaves(reserve uint64) uint64 {
+	if s.Total == 0 {
+		return reserve
+	}
+	return min(reserve, s.Total/10)
 }
 
 // meter counts the bytes that a download writes against the free space of its disk. So neither a resource that is
@@ -46,11 +56,12 @@ func (m *meter) check() error {
 	if err != nil {
 		return fmt.Errorf("free space of %s: %w", m.dir, err)
 	}
-	if s.Free < m.reserve {
-		return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: m.reserve}
+	reserve := s.leaves(m.reserve)
+	if s.Free < reserve {
+		return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: reserve}
 	}
 	if s.Counts && s.Inodes < checkFiles {
-		return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: m.reserve, Inodes: true}
+		return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: reserve, Inodes: true}
 	}
 	return nil
 }
@@ -98,7 +109,7 @@ func (m *meter) full(err error) error {
 		return err
 	}
 	s, _ := m.space(m.dir)
-	return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: m.reserve, Inodes: s.Counts && s.Inodes == 0}
+	return &DiskFullError{Dir: m.dir, Free: s.Free, Reserved: s.leaves(m.reserve), Inodes: s.Counts && s.Inodes == 0}
 }
 
 // chooseDir picks a local directory among dirs for a resource of size bytes (−1 if unknown). It picks at random among
@@ -123,8 +134,9 @@ func chooseDir(dirs []string, size int64, reserve uint64, space func(string) (Sp
 			continue
 		}
 		best = max(best, s.Free)
-		if s.Free < reserve || size > 0 && s.Free-reserve < uint64(size) {
-			full = &DiskFullError{Dir: d, Free: s.Free, Reserved: reserve}
+		leaves := s.leaves(reserve)
+		if s.Free < leaves || size > 0 && s.Free-leaves < uint64(size) {
+			full = &DiskFullError{Dir: d, Free: s.Free, Reserved: leaves}
 			continue
 		}
 		fit, free, total = append(fit, d), append(free, s.Free), total+s.Free

@@ -53,6 +53,26 @@ func TestChooseDir(t *testing.T) {
 	}
 }
 
+// Nothing could be localized on a disk of 1 GB of which 200 MB were free, and the node was healthy.
+func TestDownloadsLeaveATenthOfASmallDisk(t *testing.T) {
+	for _, c := range []struct {
+		total, free uint64
+		room        bool
+	}{
+		{1 << 30, 200 << 20, true},
+		{1 << 30, 100 << 20, false},
+		{1 << 40, 300 << 20, true},
+		{1 << 40, 200 << 20, false}, // of a large disk 256 MiB
+	} {
+		space := func(string) (Space, error) { return Space{Total: c.total, Free: c.free}, nil }
+		_, err := chooseDir([]string{"a"}, -1, 256<<20, space, rand.Uint64N)
+		m := &meter{ctx: t.Context(), dir: "a", reserve: 256 << 20, space: space}
+		if checked := m.check(); (err == nil) != c.room || (checked == nil) != c.room {
+			t.Errorf("%d of %d bytes are free: %v, %v", c.free, c.total, err, checked)
+		}
+	}
+}
+
 func TestSubdirPath(t *testing.T) {
 	for n, want := range map[int]string{0: "", 1: "0", 10: "9", 11: "a", 36: "z", 37: "0/0", 38: "0/1", 72: "0/z", 73: "1/0", 1296: "y/z", 1297: "0/0/0"} {
 		if got := subdirPath(n); got != want {

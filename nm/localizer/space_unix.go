@@ -15,5 +15,5 @@ func DiskSpace(dir string) (Space, error) {
 		return Space{}, fmt.Errorf("statfs %s: %w", dir, err)
 	}
 	// Some file systems (btrfs) have no fixed number of inodes and report none at all.
-	return Space{Free: uint64(s.Bavail) * uint64(s.Bsize), Inodes: uint64(s.Ffree), Counts: s.Files > 0}, nil
+	return Space{Total: uint64(s.Blocks) * uint64(s.Bsize), Free: uint64(s.Bavail) * uint64(s.Bsize), Inodes: uint64(s.Ffree), Counts: s.Files > 0}, nil
 }
