@@ -187,6 +187,7 @@ type core struct {
 	loans          *lending.Loans
 	division       *division.Nodes
 	totals         totals.Totals
+	arrived        request.Arrived
 }
 
 // New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.
@@ -212,7 +213,7 @@ func New(cfg Config) *Leader {
 	requests := &request.Checker{Config: request.Config{
 		Scheduler: c.sched, Types: cfg.Settings.Types, Queues: heldQueues{c}.Tree,
 		MinAllocation: cfg.Settings.MinAllocation, MaxAllocation: cfg.Settings.MaxAllocation, Increment: cfg.Settings.Increment,
-		Now: c.Now, LargerNodes: c.began.Add(cfg.Settings.SchedulingWait),
+		Now: c.Now, LargerNodes: c.began.Add(cfg.Settings.SchedulingWait), Arrived: c.arrived,
 		MaxRequests: cfg.Settings.MaxRequests, MaxPlaces: cfg.Settings.MaxPlaces,
 	}}
 	reports := report.New(c, c.work, report.Config{
@@ -274,6 +275,7 @@ func newCore(cfg Config) *core {
 		byHandle: map[scheduler.AppHandle]*appSoft{},
 		nodes:    map[records.NodeID]*nodeSoft{},
 		nodeOf:   map[scheduler.NodeHandle]*nodeSoft{},
+		arrived:  request.Arrived{},
 	}
 	c.SetBounds(cfg.Settings.Bounds)
 	c.began = c.Now()

@@ -151,7 +151,9 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 		}})
 	}
 	// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
-	ns.setOpen(n, !leaving && len(r.Features) > 0)
+	if ns.setOpen(n, !leaving && len(r.Features) > 0); !leaving && !n.open {
+		ns.arrived[n.id] = r.Capability
+	}
 	ns.refusals.Replace(n.id, nil) // its heartbeats tell
 	ns.outputs.NodeLeft(n.id)      // likewise
 	ns.reconcile(n, r.Containers)

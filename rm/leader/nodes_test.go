@@ -261,3 +261,45 @@ func TestConcurrentFirstRegistrations(t *testing.T) {
 		}
 	})
 }
+
+// A NodeManager of Hadoop's takes containers from its first heartbeat on. Between its registration and that an ask of its size was refused, which a stock
+// ResourceManager takes.
+func TestTheLargestContainerFollowsARegistrationAtOnce(t *testing.T) {
+	run(t, func(w *world) {
+		w.node(1)
+		am := w.am(nil)
+		large := ask(1)
+		large[0].SetCapability(records.ResourceTypes{}.PB(records.NewResource(6000, 1)))
+		asks := func() error {
+			_, err := w.Allocate(am.attempt, AllocateCall{Asks: large, ResponseID: am.response})
+			return err
+		}
+		if asks() == nil {
+			t.Fatal("an ask larger than any node was taken")
+		}
+		register := func() *peer {
+			_, err := w.RegisterNode(NodeRegistration{
+				Node: nodeID(2), HTTPPort: 8042, Capability: records.NewResource(8192, 4), Version: "3.4.2", NodeCaller: atHome, Names: []string{atHome.Address, nodeID(2).Host},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return &peer{w: w, node: nodeID(2)}
+		}
+		register()
+		if err := w.UnregisterNode(nodeID(2), atHome); err != nil {
+			t.Fatal(err)
+		}
+		if asks() == nil {
+			t.Error("an ask was taken for a node that has left before its first heartbeat")
+		}
+		n := register()
+		if r := am.allocate(AllocateCall{Asks: large}); len(r.Grants) != 0 {
+			t.Fatalf("%+v were granted before the first heartbeat", r.Grants)
+		}
+		n.heartbeat()
+		if r := am.allocate(AllocateCall{}); len(r.Grants) != 1 || r.Grants[0].Node != nodeID(2) {
+			t.Errorf("%+v", r)
+		}
+	})
+}

@@ -32,20 +32,29 @@ type Config struct {
 	// Now is the time. Before LargerNodes nodes may still come that are larger than all that are there.
 	Now         func() time.Time
 	LargerNodes time.Time
+	Arrived     Arrived
 	// MaxRequests and MaxPlaces bound what one application asks for; 0 is no limit. Requests differ in priority or allocation request id.
 	// Places are hosts and racks, in requests and on the blacklist.
 	MaxRequests, MaxPlaces int
 }
 
+// Arrived has what nodes offer that have registered, and take containers once their first heartbeat comes.
+type Arrived map[records.NodeID]records.Resource
+
 // Checker checks requests. Its methods are for the operations of a leader's loop.
 type Checker struct{ Config }
 
 // Maximum is the largest container that can be had now: what is configured, or less while no node has as much. Larger nodes may
-// still come for some time after the start (Hadoop: ClusterNodeTracker.getMaxAllowedAllocation).
+// still come for some time after the start. A node counts from its registration on, so that whoever saw it join may ask for as much (Hadoop:
+// ClusterNodeTracker.getMaxAllowedAllocation).
 func (c *Checker) Maximum() records.Resource {
 	most := c.MaxAllocation
 	if c.Scheduler.OpenNodes() > 0 && !c.Now().Before(c.LargerNodes) {
-		most = most.Min(c.Scheduler.Largest())
+		largest := c.Scheduler.Largest()
+		for _, offered := range c.Arrived {
+			largest = largest.Max(offered)
+		}
+		most = most.Min(largest)
 	}
 	return most
 }
