@@ -62,7 +62,7 @@ func cookies(h http.Header, id records.ApplicationID, set []string) {
 	}
 }
 
-// location returns where an application's redirect leads a browser. The proxy itself follows none. back says that it
+// location returns where an application's redirect leads a browser. The proxy itself follows only those of the first page (first). back says that it
 // leads to a proxy, which would redirect here again and again.
 func location(to *url.URL, tracking string, id records.ApplicationID, given string) (there string, back bool) {
 	u, err := to.Parse(given)

@@ -92,7 +92,7 @@ func New(cfg Config) *Proxy {
 			// Go's limit of 10 MB for each request would be a lot of memory for many.
 			MaxResponseHeaderBytes: 256 << 10,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the browser follows redirects
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // first follows some, the browser the others
 	}
 	return p
 }
@@ -246,7 +246,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request, id records.Applica
 		elsewhere(w, id, to)
 		return
 	}
-	p.pass(w, r.WithContext(withReach(r.Context(), reach)), id, &app, to, user)
+	p.pass(w, r.WithContext(withReach(r.Context(), reach)), id, &app, to, user, below == "")
 }
 
 // target returns the address at the application: a path below its tracking URL, and the query without the proxy's own
@@ -289,8 +289,8 @@ func wasWarned(r *http.Request, id records.ApplicationID) bool {
 	return err == nil && c.Value == "true"
 }
 
-// pass sends the request to the application, and the answer back.
-func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.ApplicationID, app *App, to *url.URL, user string) {
+// pass sends the request to the application, and the answer back. first says that it is for the application's first page.
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.ApplicationID, app *App, to *url.URL, user string, first bool) {
 	var body io.Reader
 	if r.Method == http.MethodPut {
 		body = r.Body
@@ -311,7 +311,12 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, id records.Applicat
 	if !p.OwnOrigin && strings.Contains(r.Header.Get("Accept"), "text/html") {
 		req.Header.Del("Accept-Encoding") // withShim changes pages
 	}
-	resp, err := p.client.Do(req)
+	var resp *http.Response
+	if first && r.Method == http.MethodGet {
+		resp, to, err = p.first(req, to)
+	} else {
+		resp, err = p.client.Do(req)
+	}
 	if err == nil {
 		defer resp.Body.Close()
 		err = checkStatus(resp)

@@ -118,11 +118,51 @@ func TestComesFromTheAddressOfItsHost(t *testing.T) {
 	}
 }
 
-func TestFollowsNoRedirects(t *testing.T) {
+// A program that asked for an application's address and follows no redirects got none of its pages, which YARN's proxy fetches.
+func TestFollowsRedirectsOfTheFirstPage(t *testing.T) {
 	var f *fixture
 	f = setUp(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
+			http.Redirect(w, r, "/mapreduce", http.StatusFound)
+		case "/mapreduce":
+			http.Redirect(w, r, "http://"+r.Host+"/mapreduce/?all", http.StatusMovedPermanently)
+		case "/mapreduce/":
+			io.WriteString(w, "jobs of "+r.URL.RawQuery)
+		case "/ring":
+			http.Redirect(w, r, "/ring", http.StatusFound)
+		case "/elsewhere":
+			http.Redirect(w, r, "http://127.0.0.1:1/secret", http.StatusFound)
+		case "/proxied":
+			http.Redirect(w, r, livePath+"/jobs", http.StatusFound)
+		case "/login":
+			http.SetCookie(w, &http.Cookie{Name: "session", Value: "x"})
+			http.Redirect(w, r, "/in", http.StatusFound)
+		default:
+			http.NotFound(w, r)
+		}
+	})
+	for _, path := range []string{livePath, livePath + "/"} {
+		if w := f.ask("GET", path); w.Code != 200 || w.Body.String() != "jobs of all" {
+			t.Errorf("%s: %d %v %s", path, w.Code, w.Header(), w.Body)
+		}
+	}
+	tracking := f.app.Tracking
+	for page, want := range map[string]string{
+		"/ring": f.URL + "/ring", "/elsewhere": "http://127.0.0.1:1/secret", "/proxied": livePath + "/jobs", "/login": f.URL + "/in",
+	} {
+		f.app.Tracking = tracking + page
+		if w := f.ask("GET", livePath); w.Code != 302 || w.Header().Get("Location") != want {
+			t.Errorf("%s: %d %v, want %s", page, w.Code, w.Header(), want)
+		}
+	}
+}
+
+func TestFollowsNoOtherRedirects(t *testing.T) {
+	var f *fixture
+	f = setUp(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/page":
 			http.Redirect(w, r, "/mapreduce", http.StatusFound)
 		case "/loop":
 			http.Redirect(w, r, "http://rm:8088/proxy/redirect/application_7_0001/", http.StatusFound)
@@ -135,7 +175,7 @@ func TestFollowsNoRedirects(t *testing.T) {
 		}
 	})
 	for path, want := range map[string]string{
-		livePath: livePath + "/mapreduce", livePath + "/": livePath + "/mapreduce", livePath + "/home": livePath + "/jobs?x",
+		livePath + "/page": livePath + "/mapreduce", livePath + "/home": livePath + "/jobs?x",
 		livePath + "/away": "http://127.0.0.1:1/secret", // which the browser may see, but not the proxy
 	} {
 		if w := f.ask("GET", path); w.Code != 302 || w.Header().Get("Location") != want {
