@@ -84,7 +84,7 @@ const longestDetection = 60_000
 // settle notes what the division has for a job.
 func (p *Policy) settle(h handle.App, j *divider.Job, floor, passed float64) {
 	x := p.apps.Get(h)
-	before := *x
+	key, slots, floors, overdue := x.key, x.slots, x.floor, x.overdue
 	held := x.tasksHeld(x.containers)
 	x.key = j.Key() * (1 - 1e-9*j.Alpha) // of equal ones those with larger weights first
 	x.slots = int32(min(j.Containers, math.MaxInt32))
@@ -101,7 +101,7 @@ func (p *Policy) settle(h handle.App, j *divider.Job, floor, passed float64) {
 	}
 	p.keeps += x.kept
 	p.kept = p.kept.Add(x.size.Times(x.kept))
-	if x.key != before.key || x.slots != before.slots || x.floor != before.floor || x.overdue != before.overdue {
+	if x.key != key || x.slots != slots || x.floor != floors || x.overdue != overdue {
 		p.changed = append(p.changed, h)
 	}
 }

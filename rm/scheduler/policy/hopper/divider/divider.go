@@ -36,6 +36,32 @@ type Divider struct {
 	free    []int32 // those of order that aren't held at the floor
 	classes []int32 // those of free, by β and then in their order
 	groups  []group
+	places  []place
+}
+
+// place is a job with what it is sorted by.
+type place struct {
+	first, second float64 // ascending
+	at            int32   // then by this
+}
+
+// before compares without a look at NaN, which there is none of: jobs are sorted with each division, and that is most of what one takes.
+func (a place) before(b place) int {
+	switch {
+	case a.first < b.first:
+		return -1
+	case a.first > b.first:
+		return 1
+	case a.second < b.second:
+		return -1
+	case a.second > b.second:
+		return 1
+	case a.at < b.at:
+		return -1
+	case a.at > b.at:
+		return 1
+	}
+	return 0
 }
 
 // group is a class of β.
@@ -49,14 +75,15 @@ type group struct {
 // sort puts jobs into their order: ascending by Key, of equal ones those with larger weights first, then as they stand in the slice.
 func (d *Divider) sort(jobs []Job) {
 	d.jobs = jobs
-	d.order = slices.Grow(d.order[:0], len(jobs))[:len(jobs)]
-	for i := range d.order {
-		d.order[i] = int32(i)
+	d.places = d.places[:0]
+	for i := range jobs {
+		d.places = append(d.places, place{jobs[i].Key(), -jobs[i].Alpha, int32(i)})
 	}
-	slices.SortFunc(d.order, func(a, b int32) int {
-		x, y := &jobs[a], &jobs[b]
-		return cmp.Or(cmp.Compare(x.Key(), y.Key()), cmp.Compare(y.Alpha, x.Alpha), cmp.Compare(a, b))
-	})
+	slices.SortFunc(d.places, place.before)
+	d.order = d.order[:0]
+	for i := range d.places {
+		d.order = append(d.order, d.places[i].at)
+	}
 }
 
 // Floor is the least that each of n jobs gets: S/N − ε of section 3.5, where ε is a part of S/N from 0 (fair) to 1 (no floor).

@@ -1,7 +1,6 @@
 package divider
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -13,18 +12,19 @@ const tiny = 1e-9
 // of equal ones in the order. slots is what was divided.
 func (d *Divider) Round(slots float64) {
 	left := slots
-	for _, i := range d.order {
+	d.places = d.places[:0]
+	for k, i := range d.order {
 		j := &d.jobs[i]
-		j.Containers = int64(math.Floor(j.Slots/j.Size + tiny))
+		whole := j.Slots / j.Size
+		j.Containers = int64(math.Floor(whole + tiny))
 		left -= float64(j.Containers) * j.Size
+		if remainder := math.Round((whole - float64(j.Containers)) / tiny); remainder > 0 { // in steps, so that what differs by rounding only is equal
+			d.places = append(d.places, place{first: -remainder, at: int32(k)})
+		}
 	}
-	remainder := func(i int32) float64 { // in steps, so that what differs by rounding only is equal
-		return math.Round((d.jobs[i].Slots/d.jobs[i].Size - float64(d.jobs[i].Containers)) / tiny)
-	}
-	d.free = append(d.free[:0], d.order...)
-	slices.SortStableFunc(d.free, func(a, b int32) int { return cmp.Compare(remainder(b), remainder(a)) })
-	for _, i := range d.free {
-		if j := &d.jobs[i]; remainder(i) > 0 && j.Size <= left+tiny*j.Size {
+	slices.SortFunc(d.places, place.before)
+	for i := range d.places {
+		if j := &d.jobs[d.order[d.places[i].at]]; j.Size <= left+tiny*j.Size {
 			j.Containers++
 			left -= j.Size
 		}
