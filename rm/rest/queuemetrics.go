@@ -131,27 +131,6 @@ func (m queueMetrics) partition(q *queue.Queue) []daemon.Attr {
 	return append(attrs, m.use(of, m.uses[of.Path])...)
 }
 
-// available is what YARN says that a queue has left: of its guarantee with capacities, of the cluster at the root. In
-// FairScheduler's other queues YARN never sets it.
-func (m queueMetrics) available(q *queue.Queue, u *view.QueueUse) records.Resource {
-	switch {
-	case q.Parent == nil:
-		return m.all.Available
-	case m.tree.Kind == queue.Capacity:
-		return left(m.tree, u.Share.Min, u.Used, m.all.Total)
-	}
-	return records.Resource{}
-}
-
-// left is what a queue that holds some of its guarantee has left of it: nothing if it holds at least as much as the resource
-// calculator measures (Hadoop: CSQueueUtils.getMaxAvailableResourceToQueuePartition).
-func left(t *queue.Tree, guarantee, used, cluster records.Resource) records.Resource {
-	if t.Share(guarantee, cluster) <= t.Share(used, cluster) {
-		return records.Resource{}
-	}
-	return guarantee.Sub(used).Max(records.Resource{})
-}
-
 // runningFor are the durations, in minutes, by which YARN counts running applications.
 var runningFor = []int64{0, 60, 300, 1440}
 
@@ -218,7 +197,7 @@ func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr
 		name string
 		r    records.Resource
 	}{
-		{"Allocated", u.Used}, {"Available", m.available(q, u)}, {"Pending", u.Pending}, {"Reserved", u.Reserved.Resource},
+		{"Allocated", u.Used}, {"Available", u.Available(m.tree, q, m.all.Total)}, {"Pending", u.Pending}, {"Reserved", u.Reserved.Resource},
 	} {
 		attrs = append(attrs, m.amounts(a.name, a.name+"Resource", a.r)...)
 	}

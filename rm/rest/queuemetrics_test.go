@@ -116,26 +116,6 @@ func TestQueueMetricsOfTheFairSchedulerHaveFairShares(t *testing.T) {
 	}
 }
 
-// Queues were said to have available what the whole cluster had free.
-func TestAQueueHasTheRestOfItsGuaranteeAvailable(t *testing.T) {
-	cluster := records.NewResource(8192, 12)
-	for _, c := range []struct {
-		dominant        bool
-		guarantee, used records.Resource
-		want            records.Resource
-		name            string
-	}{
-		{true, records.NewResource(3276, 4), records.NewResource(1024, 2), records.NewResource(2252, 2), "below"},
-		{true, records.NewResource(3276, 4), records.NewResource(512, 6), records.Resource{}, "above by vcores"},
-		{false, records.NewResource(3276, 4), records.NewResource(512, 6), records.NewResource(2764, 0), "vcores don't count"},
-		{false, records.NewResource(3276, 4), records.NewResource(3276, 1), records.Resource{}, "all of it"},
-	} {
-		if got := left(&queue.Tree{Dominant: c.dominant}, c.guarantee, c.used, cluster); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
 // YARN sorts the resources of a capacity vector's text by their names.
 func TestTheTextOfACapacityVectorIsSorted(t *testing.T) {
 	tree, err := queue.ParseCapacity(map[string]string{"root.queues": "a", "root.a.capacity": "100"})

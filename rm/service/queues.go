@@ -20,10 +20,7 @@ func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.G
 	}
 	t := queueTree{
 		Service: s, ctx: ctx, tree: tree, uses: uses,
-		apps: req.GetIncludeApplications(), deep: req.GetRecursive(),
-	}
-	if tree.Kind == queue.Fair {
-		t.total = s.View.Total()
+		apps: req.GetIncludeApplications(), deep: req.GetRecursive(), total: s.View.Total(),
 	}
 	resp.SetQueueInfo(t.info(q, req.GetIncludeChildQueues()))
 	return resp, nil
@@ -47,7 +44,7 @@ type queueTree struct {
 	apps bool // with the applications in them
 	deep bool // with all queues below
 
-	total records.Resource // of the cluster, where the tree is a Fair one
+	total records.Resource // of the cluster
 }
 
 // currentCapacity is the part of what a queue is guaranteed that it uses. Capacity queues measure it by all resources that count for their
@@ -99,7 +96,7 @@ func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	m.SetWeight(q.ShownWeight())
 	m.SetMaxParallelApps(q.MaxParallelApps)
 	m.SetSchedulerType(schedulerTypes[t.tree.Kind])
-	m.SetQueueStatistics(t.statistics(q, u, most))
+	m.SetQueueStatistics(t.statistics(q, u))
 	c := &pb.QueueConfigurations{}
 	c.SetCapacity(u.Share.Capacity)
 	c.SetAbsoluteCapacity(u.Share.AbsoluteCapacity)
@@ -138,7 +135,7 @@ func (t *queueTree) fair(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	m.SetReservedResourceVCore(records.Int32(u.Reserved.Resource.VCores()))
 	m.SetSteadyFairShareMemory(due.Steady.MemoryMB())
 	m.SetSteadyFairShareVCore(records.Int32(due.Steady.VCores()))
-	m.SetQueueStatistics(t.statistics(q, u, most))
+	m.SetQueueStatistics(t.statistics(q, u))
 	return m
 }
 
@@ -165,16 +162,16 @@ func queueState(q *queue.Queue, u *view.QueueUse) pb.QueueState {
 	return pb.QueueState_Q_STOPPED
 }
 
-// statistics count what lives in a queue; what has ended is counted for the cluster alone, and so for its only queue.
-func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse, most records.Resource) *pb.QueueStatistics {
+// statistics count what lives in a queue, and what has ended: in the cluster and its only queue from when the cluster began, elsewhere from when this leader began.
+func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse) *pb.QueueStatistics {
 	m := &pb.QueueStatistics{}
 	started := int64(u.Started())
-	m.SetNumAppsSubmitted(int64(len(u.Apps)))
+	m.SetNumAppsSubmitted(u.Past.Submitted)
 	m.SetNumAppsRunning(started)
 	m.SetNumAppsPending(int64(len(u.Apps)) - started)
-	m.SetNumAppsCompleted(0)
-	m.SetNumAppsKilled(0)
-	m.SetNumAppsFailed(0)
+	m.SetNumAppsCompleted(u.Past.Completed)
+	m.SetNumAppsKilled(u.Past.Killed)
+	m.SetNumAppsFailed(u.Past.Failed)
 	if q.Parent == nil || len(t.tree.Root.Children) == 1 && q.Leaf() {
 		all := t.View.Metrics()
 		m.SetNumAppsSubmitted(all.Submitted)
@@ -183,7 +180,7 @@ func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse, most records.Re
 		m.SetNumAppsFailed(all.Failed)
 	}
 	m.SetNumActiveUsers(int64(u.Users()))
-	free := most.Sub(u.Used).Max(records.Resource{})
+	free := u.Available(t.tree, q, t.total)
 	m.SetAvailableMemoryMB(free.MemoryMB())
 	m.SetAvailableVCores(free.VCores())
 	m.SetAllocatedMemoryMB(u.Used.MemoryMB())

@@ -121,6 +121,27 @@ func (v *Viewer) addStates(uses map[string]*QueueUse) {
 	}
 }
 
+// Available is what YARN says that a queue has left: of its guarantee with capacities, of the cluster at the root. In
+// FairScheduler's other queues YARN never sets it.
+func (u *QueueUse) Available(t *queue.Tree, q *queue.Queue, cluster records.Resource) records.Resource {
+	switch {
+	case q.Parent == nil:
+		return cluster.Sub(u.Used)
+	case t.Kind == queue.Capacity:
+		return left(t, u.Share.Min, u.Used, cluster)
+	}
+	return records.Resource{}
+}
+
+// left is what a queue that holds some of its guarantee has left of it: nothing if it holds at least as much as the resource
+// calculator measures (Hadoop: CSQueueUtils.getMaxAvailableResourceToQueuePartition).
+func left(t *queue.Tree, guarantee, used, cluster records.Resource) records.Resource {
+	if t.Share(guarantee, cluster) <= t.Share(used, cluster) {
+		return records.Resource{}
+	}
+	return guarantee.Sub(used).Max(records.Resource{})
+}
+
 // Usage is an application's use in percent of its queue's guarantee or fair share, and of the cluster, as the tree's resource
 // calculator measures it (Hadoop: FiCaSchedulerApp.getResourceUsageReport, SchedulerApplicationAttempt.getResourceUsageReport).
 func (a *App) Usage(t *queue.Tree) (ofQueue, ofCluster float32) {

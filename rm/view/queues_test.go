@@ -103,3 +103,24 @@ func TestFilterByAnEmptyName(t *testing.T) {
 		}
 	}
 }
+
+// Queues were said to have available what the whole cluster had free, in /jmx and to yarn top, which adds them up.
+func TestAQueueHasTheRestOfItsGuaranteeAvailable(t *testing.T) {
+	cluster, below := records.NewResource(8192, 12), &queue.Queue{Parent: &queue.Queue{}}
+	for _, c := range []struct {
+		dominant        bool
+		guarantee, used records.Resource
+		want            records.Resource
+		name            string
+	}{
+		{true, records.NewResource(3276, 4), records.NewResource(1024, 2), records.NewResource(2252, 2), "below"},
+		{true, records.NewResource(3276, 4), records.NewResource(512, 6), records.Resource{}, "above by vcores"},
+		{false, records.NewResource(3276, 4), records.NewResource(512, 6), records.NewResource(2764, 0), "vcores don't count"},
+		{false, records.NewResource(3276, 4), records.NewResource(3276, 1), records.Resource{}, "all of it"},
+	} {
+		u := QueueUse{Share: queue.Share{Min: c.guarantee}, Used: c.used}
+		if got := u.Available(&queue.Tree{Kind: queue.Capacity, Dominant: c.dominant}, below, cluster); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
