@@ -6,17 +6,14 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader/asktime"
-	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/hints"
-	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/pastapps"
 	"heddle/rm/leader/placement"
 	"heddle/rm/leader/preemption"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/request"
 	"heddle/rm/leader/session"
-	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -29,12 +26,9 @@ import (
 type applications struct {
 	*core
 	attempts   *attempts
-	carried    *delegation.Carried
 	containers *containers
 	placement  *placement.Placement
 	requests   *request.Checker
-	refusals   *startrefusal.Refusals
-	outputs    *outputs.Outputs
 	ended      pastapps.Apps
 	seq        int64 // of the last application that the scheduler has got
 }
@@ -81,8 +75,8 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 	division.Mark(a.amAsks, a.long)
 	as.apps[app.ID] = a
 	as.byHandle[a.handle] = a
-	as.carried.Add(app)
 	as.totals.Submitted(app.Queue)
+	as.events.appBegan(app)
 	return a
 }
 
@@ -121,18 +115,15 @@ func (as *applications) endApp(
 		as.sched.RemoveApp(soft.handle)
 		delete(as.byHandle, soft.handle)
 		delete(as.apps, app.ID)
-		as.refusals.EndApp(app.ID)
-		as.outputs.Ended(app.ID)
-		as.inputs.End(app.ID)
 	}
 	as.Enter(&ledgerpb.Command{ApplicationEnded: &ledgerpb.ApplicationEnded{
 		App: ledger.AppRef(app.ID), State: int32(state), FinalStatus: int32(final),
 		Diagnostics: diagnostics,
 	}})
-	as.carried.EndApp(app.ID)
 	if soft != nil {
 		as.totals.Ended(app.Queue, app.State)
 	}
+	as.events.appEnded(app.ID)
 	as.Log.WithField("application", app.ID).WithField("state", app.State).WithField("diagnostics", app.Diagnostics).
 		Info("application ended")
 	if soft != nil {
@@ -216,6 +207,9 @@ func (c *core) liveApp(id records.ApplicationID) (*ledger.Application, error) {
 	}
 	return app, nil
 }
+
+// NodeHeard records the state of applications' log aggregation.
+func (as *applications) NodeHeard(_ *nodeSoft, call *NodeCall) { as.logReports(call.Logs) }
 
 // logReports records the state of an application's log aggregation, as nodes report it.
 func (as *applications) logReports(reports []*pb.LogAggregationReport) {

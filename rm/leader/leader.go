@@ -181,6 +181,7 @@ type core struct {
 	nodeOf   map[scheduler.NodeHandle]*nodeSoft
 	inputs   *warming.Warming
 	swaps    swap.Swaps
+	events   events
 
 	masterSessions session.Registry[records.AttemptID, *amSession]
 	nodeSessions   session.Registry[records.NodeID, *nodeSession]
@@ -193,7 +194,7 @@ type core struct {
 // New makes the leader of a leadership that has just begun; raft must have applied everything that was committed before.
 func New(cfg Config) *Leader {
 	c := newCore(cfg)
-	refusals, put, speeds := &startrefusal.Refusals{}, outputs.New(), speed.New(c.Now)
+	refusals, put, learned := &startrefusal.Refusals{}, outputs.New(), speed.New(c.Now)
 	keys := masterkey.New(c, c.work, masterkey.Config{
 		Lifetime: cfg.Settings.KeyLifetime, NodeExpiry: cfg.Settings.NodeExpiry, New: cfg.NewKey, Log: cfg.Log,
 	})
@@ -208,6 +209,7 @@ func New(cfg Config) *Leader {
 	})
 	issuer := delegation.NewIssuer(c, c.work, delegation.IssuerConfig{
 		Lifetime: cfg.Settings.DelegationLifetime, Interval: cfg.Settings.DelegationRenewal, Bounds: cfg.Settings.Bounds, Disk: c.Disk,
+		JustBegun: c.justBegun,
 	})
 	carried := delegation.NewCarried(c, c.work, issuer, cfg.Tokens, cfg.Settings.TokenCalls, cfg.Log)
 	requests := &request.Checker{Config: request.Config{
@@ -227,20 +229,20 @@ func New(cfg Config) *Leader {
 		Scheduler: c.sched, Requests: requests, HandleOf: handleOf, ToMaster: c.toMaster, ToNode: c.toNode,
 		Expiry: cfg.Settings.AllocationExpiry, Log: cfg.Log,
 	})
-	managers := &nodeManagers{core: c, refusals: refusals, outputs: put, speeds: nodespeed.New(cfg.Settings.NodeSpeeds, speeds)}
+	managers := &nodeManagers{core: c, refusals: refusals}
 	leaving := decommission.New(c, c.work, decommission.Config{
 		Nodes: listedNodes{managers}, Lists: cfg.Hosts, Timeout: cfg.Settings.DecommissionTimeout, JustBegun: c.justBegun, Switching: c.switching, Log: cfg.Log,
 	})
 	l := &Leader{
-		core: c, applications: &applications{core: c, refusals: refusals, outputs: put}, attempts: &attempts{core: c},
-		masters:    &masters{core: c, outputs: put, speeds: speeds},
+		core: c, applications: &applications{core: c}, attempts: &attempts{core: c},
+		masters:    &masters{core: c, outputs: put, speeds: learned},
 		containers: &containers{core: c}, nodeManagers: managers,
 		hosts: leaving, levels: levels, sizes: sizes, preempting: &preempting{core: c},
 		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: placed,
 		requests: requests, Reports: reports,
 		version: ledgerversion.New(c, c.work, ledgerversion.Config{Ask: cfg.Versions, Raised: levels.ShowAll, Log: cfg.Log}),
 	}
-	l.applications.attempts, l.applications.carried, l.applications.containers = l.attempts, l.carried, l.containers
+	l.applications.attempts, l.applications.containers = l.attempts, l.containers
 	l.applications.placement, l.applications.requests = l.placement, l.requests
 	l.attempts.applications, l.attempts.containers = l.applications, l.containers
 	l.masters.attempts, l.masters.containers, l.masters.keys = l.attempts, l.containers, l.keys
@@ -248,11 +250,16 @@ func New(cfg Config) *Leader {
 	l.containers.attempts, l.containers.preempting, l.containers.sizes = l.attempts, l.preempting, l.sizes
 	l.containers.levels, l.containers.reports, l.containers.meters = l.levels, l.Reports, &l.masters.meters
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
-	l.nodeManagers.hosts, l.nodeManagers.sizes, l.nodeManagers.levels = l.hosts, l.sizes, l.levels
+	l.nodeManagers.hosts = l.hosts
 	l.preempting.containers = l.containers
-	managers.opportunity = opportunity.New(c.work, opportunity.Config{
+	divided := &dividing{c, opportunity.New(c.work, opportunity.Config{
 		Settings: &cfg.Settings.Division, Levels: level.Room{Levels: levels}, Loans: c.loans, Asked: c.division.Asked, Long: c.isLong, Now: c.Date, Log: cfg.Log,
-	})
+	})}
+	c.events.hear(
+		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs},
+		divided, heardRefusals{refusals, c}, l.hosts, l.attempts, l.containers, l.masters, &speeds{c, learned, nodespeed.New(cfg.Settings.NodeSpeeds, learned)},
+		l.carried, l.delegations, l.version, l.keys,
+	)
 	return l
 }
 
@@ -305,7 +312,7 @@ func (c *core) noteStaged(app records.ApplicationID, node records.NodeID, maps i
 // leadership, and answers.
 func (l *Leader) Run(ctx context.Context, ready func()) error {
 	return l.Loop.Run(ctx, loop.Hooks{
-		Begin: l.takeOver, Ready: ready, AfterEach: l.containers.schedule, Tick: l.tick,
+		Begin: l.takeOver, Ready: ready, AfterEach: l.containers.schedule, Tick: func() { l.events.tick(l.Now()) },
 		NextWake: l.nextWake,
 	})
 }

@@ -160,36 +160,13 @@ func (ns *nodeManagers) heartbeat(call *NodeCall, news []NodeContainer, turned b
 	for i := range news {
 		ns.containers.containerReport(n, &news[i], call.ResponseID == 0) // registrations don't tell what is suspended
 	}
-	for _, given := range call.Increased {
-		if c := ns.work.Container(given.ID); c != nil && c.Live() && c.Node == n.id {
-			ns.sizes.Confirm(c, given.Resource)
-		}
-	}
 	if turned {
 		ns.health(n, node, call.Status)
 	}
 	if call.ResponseID == 0 && node.State == pb.NodeState_NS_RUNNING {
 		ns.setOpen(n, true)
 	}
-	ns.levels.Show(n.id, n.handle, call.Memory)
-	if call.Status.ShortTasks != nil {
-		ns.loans.Heard(n.id, call.Status.ShortTasks.Lent, call.Status.ShortTasks.Used)
-	}
-	ns.levels.Failed(call.Failed)
-	ns.levels.Heard(call.Levels)
-	for _, m := range call.Used {
-		ns.levels.SetMemory(m.ID, m.Bytes)
-	}
-	for _, x := range call.Outputs {
-		if soft := ns.apps[x.App]; soft != nil {
-			ns.outputs.Heard(n.id, x.App, soft.handle, x.Amount)
-		}
-	}
-	ns.outputs.Fetched(n.id, call.FetchRate)
-	ns.applications.logReports(call.Logs)
-	ns.inputs.Hear(n.id, call.Inputs)
-	ns.opportunity.Heard(n.id, call.Status.Waiting, call.Levels)
-	ns.refusedStarts(n, call.Refused)
+	ns.events.nodeHeard(n, call)
 	return nil
 }
 
@@ -208,18 +185,6 @@ func (ns *nodeManagers) health(n *nodeSoft, node *ledger.Node, status NodeStatus
 		ns.tellNodes(n.id, pb.NodeUpdateType_NODE_USABLE)
 	}
 	ns.Enter(&ledgerpb.Command{NodeUpdated: update})
-}
-
-// refusedStarts passes on all that a node refuses now of live applications, and has the node hear when they end.
-func (ns *nodeManagers) refusedStarts(n *nodeSoft, all []startrefusal.Refusal) {
-	var live []startrefusal.Refusal
-	for _, r := range all {
-		ns.appOnNode(n, r.App)
-		if ns.apps[r.App] != nil {
-			live = append(live, r)
-		}
-	}
-	ns.refusals.Replace(n.id, live)
 }
 
 // RefusedStarts says which nodes refuse to start containers of a live application, and why; "" if none does.

@@ -142,7 +142,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 		ns.sched.SetCapability(n.handle, r.Capability)
 	}
 	n.session = s
-	ns.levels.Begin(n.id, n.handle)
+	ns.events.nodeBegins(n)
 	ns.AfterCommit(func() { ns.nodeSessions.Put(s.id, s) }) // in the loop's order, so that heartbeats find the session that the loop knows
 	if leaving {                                            // its NodeManager has started anew
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
@@ -154,8 +154,6 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	if ns.setOpen(n, !leaving && len(r.Features) > 0); !leaving && !n.open {
 		ns.arrived[n.id] = r.Capability
 	}
-	ns.refusals.Replace(n.id, nil) // its heartbeats tell
-	ns.outputs.NodeLeft(n.id)      // likewise
 	ns.reconcile(n, r.Containers)
 	for _, id := range r.Apps {
 		ns.appOnNode(n, id)
@@ -163,7 +161,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	ns.applications.logReports(r.Logs)
 	if !leaving {
 		ns.tellNodes(r.Node, pb.NodeUpdateType_NODE_USABLE)
-		ns.opportunity.Registered(n.id)
+		ns.events.nodeRegistered(n.id)
 	}
 	ns.Log.WithField("node", r.Node).WithField("capability", ns.Settings.Types.Format(r.Capability)).
 		WithField("containers", len(r.Containers)).Info("node registered")

@@ -7,14 +7,9 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader/decommission"
-	"heddle/rm/leader/level"
 	"heddle/rm/leader/noderecords"
-	"heddle/rm/leader/nodespeed"
 	"heddle/rm/leader/offer"
-	"heddle/rm/leader/opportunity"
-	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/refusal"
-	"heddle/rm/leader/resize"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -30,12 +25,7 @@ type nodeManagers struct {
 	attempts     *attempts
 	containers   *containers
 	hosts        *decommission.Hosts
-	sizes        *resize.Sizes
 	refusals     *startrefusal.Refusals
-	levels       *level.Levels
-	outputs      *outputs.Outputs
-	speeds       *nodespeed.Speeds
-	opportunity  *opportunity.Preemption
 	nextExpiry   time.Time // no node expires before
 }
 
@@ -56,8 +46,7 @@ func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
 	}
 	ns.nodes[n.ID] = soft
 	ns.nodeOf[soft.handle] = soft
-	ns.speeds.Joined(ns.sched, n.ID.Host)
-	ns.redivide(ns.division.Add(n.ID))
+	ns.events.nodeJoined(n.ID)
 	return soft
 }
 
@@ -81,7 +70,7 @@ func (ns *nodeManagers) moveRack(n *nodeSoft) {
 	delete(ns.nodeOf, n.handle)
 	n.handle = ns.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability})
 	ns.nodeOf[n.handle] = n
-	ns.levels.Begin(n.id, n.handle)
+	ns.events.nodeBegins(n)
 	for c := range ns.work.On(node) {
 		ns.containers.restore(c)
 	}
@@ -125,16 +114,11 @@ func (ns *nodeManagers) removeNode(id records.NodeID, state pb.NodeState) {
 		return
 	}
 	ns.setOpen(n, false)
-	ns.refusals.Replace(id, nil)
 	ns.containers.endAllOn(node, "Container released on a *lost* node")
 	ns.sched.RemoveNode(n.handle)
 	delete(ns.nodeOf, n.handle)
 	delete(ns.nodes, id)
-	ns.redivide(ns.division.Remove(id))
-	ns.levels.Forget(id)
-	ns.outputs.NodeLeft(id)
-	ns.speeds.Left(ns.sched, id.Host)
-	ns.hosts.Forget(id)
+	ns.events.nodeLeft(id)
 	ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 		Node: ledger.NodeRef(id), State: proto.Int32(int32(state)),
 	}})

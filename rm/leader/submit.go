@@ -160,7 +160,7 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 	as.Enter(&ledgerpb.Command{ApplicationSubmitted: cmd})
 	as.Log.WithField("application", id).WithField("user", user).WithField("queue", path).Info("application submitted")
 	if against != "" {
-		as.carried.Add(as.work.Apps[id])
+		as.events.appBegan(as.work.Apps[id])
 		as.endApp(as.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, against)
 		return nil
 	}

@@ -39,7 +39,7 @@ func (l *Leader) takeOver() error {
 	}
 	l.Log.WithField("epoch", l.epoch).WithField("applications", len(l.core.apps)).WithField("nodes", len(l.core.nodes)).
 		WithField("containers", live).Info("leading")
-	l.version.Raise(l.Now()) // a new cluster writes the newest version before it has anything to write
+	l.version.Tick(l.Now()) // a new cluster writes the newest version before it has anything to write
 	return nil
 }
 
@@ -92,7 +92,7 @@ func (l *Leader) takeNode(node *ledger.Node) {
 	}
 	n := l.nodeManagers.addNode(node)
 	l.hosts.Inherit(n.id)
-	l.levels.Begin(n.id, n.handle)
+	l.events.nodeBegins(n)
 	l.setOpen(n, node.State == pb.NodeState_NS_RUNNING)
 	n.session = &nodeSession{id: node.ID}
 	n.session.seen.At(l.Now())

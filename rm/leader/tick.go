@@ -1,10 +1,8 @@
 package leader
 
 import (
-	"context"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -14,35 +12,9 @@ import (
 	"heddle/yarn/records"
 )
 
-// tick does what is due.
-func (l *Leader) tick() {
-	now := l.Now()
-	l.nodeManagers.expireNodes(now)
-	l.loans.Tick(now)
-	l.opportunity.Tick(l.redivide(l.division.Tick(now.Sub(l.began), rand.IntN)))
-	l.hosts.Expire()
-	l.attempts.expireAttempts(now)
-	l.containers.expireUnstarted(now)
-	l.sizes.Expire(now)
-	l.applications.expireApps(now)
-	l.applications.outputs.Tell(l.sched)
-	l.masters.meters.Measure(now.Sub(l.began), l.applications.outputs.Bandwidth(), l.inQueues())
-	if speeds := l.masters.speeds; speeds.Due() {
-		l.Go(func(context.Context) { speeds.Sort() }) // it takes long, and everybody goes on meanwhile
-	}
-	l.nodeManagers.speeds.Tell(l.sched)
-	l.levels.Repeat(now)
-	l.carried.RenewDue(l.Date())
-	if !l.justBegun(now) {
-		l.delegations.Expire(l.Date())
-		for _, pattern := range l.nodeManagers.speeds.Unmatched() {
-			l.Log.Warnf("heddle.scheduler.node-speeds: no node matches %q first, so that its speed has no effect", pattern)
-		}
-	}
-	l.version.Raise(now)
-	if err := l.keys.Roll(now); err != nil {
-		l.Log.WithError(err).Error("master keys are not rolled, to be tried again")
-	}
+// Tick measures what queues have, for those who want to know it.
+func (ms *masters) Tick(now time.Time) {
+	ms.meters.Measure(now.Sub(ms.began), ms.outputs.Bandwidth(), ms.inQueues())
 }
 
 // inQueues are the live applications with what is known of them.
@@ -56,9 +28,9 @@ func (c *core) inQueues() iter.Seq2[*ledger.Application, *hints.Told] {
 	}
 }
 
-// expireNodes removes nodes that have been silent for too long. None can be before the one that is silent for longest now. So it looks
+// Tick removes nodes that have been silent for too long. None can be before the one that is silent for longest now. So it looks
 // at all of them once in a while only: at ten thousand, each second, it would hold up the loop.
-func (ns *nodeManagers) expireNodes(now time.Time) {
+func (ns *nodeManagers) Tick(now time.Time) {
 	if now.Before(ns.nextExpiry) {
 		return
 	}
@@ -73,9 +45,9 @@ func (ns *nodeManagers) expireNodes(now time.Time) {
 	ns.nextExpiry = longest.Add(ns.Settings.NodeExpiry)
 }
 
-// expireAttempts ends attempts whose ApplicationMaster is silent, or has unregistered and still runs. A suspended one can't be heard:
+// Tick ends attempts whose ApplicationMaster is silent, or has unregistered and still runs. A suspended one can't be heard:
 // when it goes on, at least half of the time is left to it.
-func (at *attempts) expireAttempts(now time.Time) {
+func (at *attempts) Tick(now time.Time) {
 	for id, soft := range at.apps {
 		app := at.work.Apps[id]
 		attempt := app.Current()
@@ -114,9 +86,9 @@ func (c *core) starved(app *ledger.Application) bool {
 	return am != nil && am.Live() && am.Starved()
 }
 
-// expireUnstarted takes back containers that were granted and never started. If their ApplicationMaster is suspended, or their node has not
+// Tick takes back containers that were granted and never started. If their ApplicationMaster is suspended, or their node has not
 // registered with this leader yet, they get some more time.
-func (cs *containers) expireUnstarted(now time.Time) {
+func (cs *containers) Tick(now time.Time) {
 	for _, id := range slices.Concat(cs.inherited.Due(now), cs.unstarted.Due(now)) {
 		if !cs.waitsForStart(id) {
 			continue
@@ -148,8 +120,8 @@ const switchTime = 15 * time.Minute
 
 func (c *core) switching(now time.Time) bool { return now.Sub(c.began) < switchTime }
 
-// expireApps ends the applications whose lifetime is over.
-func (as *applications) expireApps(now time.Time) {
+// Tick ends the applications whose lifetime is over.
+func (as *applications) Tick(now time.Time) {
 	date := as.Date().UnixMilli()
 	for id, soft := range as.apps {
 		app := as.work.Apps[id]

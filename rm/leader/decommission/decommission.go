@@ -169,8 +169,8 @@ func (h *Hosts) recommission(node *ledger.Node) {
 	h.cfg.Log.WithField("node", node.ID).Info("node stays")
 }
 
-// Expire removes nodes that nobody needs any more, or whose time is up.
-func (h *Hosts) Expire() {
+// Tick removes nodes that nobody needs any more, or whose time is up.
+func (h *Hosts) Tick(time.Time) {
 	for _, node := range h.in(leaving) {
 		if h.cfg.Nodes.Known(node.ID) {
 			h.leave(node)
@@ -191,8 +191,8 @@ func (h *Hosts) leave(node *ledger.Node) {
 // Inherit takes note that an earlier leadership has set by when a node leaves.
 func (h *Hosts) Inherit(id records.NodeID) { h.inherited[id] = true }
 
-// Forget drops what is known of a node that is gone.
-func (h *Hosts) Forget(id records.NodeID) { delete(h.inherited, id) }
+// NodeLeft drops what is known of a node that is gone.
+func (h *Hosts) NodeLeft(id records.NodeID) { delete(h.inherited, id) }
 
 // Excluded reports whether the lists exclude a host.
 func (h *Hosts) Excluded(host string) bool {

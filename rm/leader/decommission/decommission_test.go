@@ -93,7 +93,7 @@ func (w *world) refresh(lists *hosts.Lists, graceful bool, timeout time.Duration
 }
 
 // expire does what is due.
-func (w *world) expire() { _ = w.loop.Do(func() error { w.Expire(); return nil }) }
+func (w *world) expire() { _ = w.loop.Do(func() error { w.Tick(w.loop.Now()); return nil }) }
 
 // expect checks what was done to nodes since it was called last.
 func (w *world) expect(when string, did ...string) {
@@ -211,7 +211,7 @@ func TestInheritedDeadlinesWaitForAWhile(t *testing.T) {
 		w.did = nil
 		w.Inherit(nodeID("n2"))
 		w.Inherit(nodeID("n3"))
-		w.Forget(nodeID("n3"))
+		w.NodeLeft(nodeID("n3"))
 		w.young = true
 		time.Sleep(time.Minute)
 		w.expire()

@@ -36,6 +36,8 @@ type IssuerConfig struct {
 	Lifetime, Interval time.Duration
 	Bounds             limit.Bounds      // of them Tokens and TokensOfOwner
 	Disk               func() limit.Disk // nil: it always has space
+	// JustBegun reports whether the leadership is so young that nothing expires yet: clocks of machines differ. nil: it never is.
+	JustBegun func(now time.Time) bool
 }
 
 // NewIssuer makes an issuer for a leadership with a working copy.
@@ -144,9 +146,12 @@ func (is *Issuer) end(seqs ...int32) {
 	is.loop.Enter(&ledgerpb.Command{DelegationsEnded: &ledgerpb.DelegationsEnded{Sequences: seqs}})
 }
 
-// Expire ends the tokens that nobody has renewed in time. Its caller waits for a while after the beginning of a leadership: clocks of
-// machines differ.
-func (is *Issuer) Expire(now time.Time) {
+// Tick ends the tokens that nobody has renewed in time, by the loop's date.
+func (is *Issuer) Tick(now time.Time) {
+	if is.cfg.JustBegun != nil && is.cfg.JustBegun(now) {
+		return
+	}
+	now = is.loop.Date()
 	var expired []int32
 	for seq, d := range is.work.Delegations {
 		if now.UnixMilli() > d.RenewBy {

@@ -105,7 +105,7 @@ func TestTokensAreBoundedForAnOwnerAndInAll(t *testing.T) {
 			t.Errorf("the sixth of all: %v", err)
 		}
 		time.Sleep(interval + time.Millisecond)
-		_ = loop.Do(func() error { is.Expire(loop.Now()); return nil })
+		_ = loop.Do(func() error { is.Tick(loop.Now()); return nil })
 		if err := issue("alice"); err != nil {
 			t.Errorf("after all have expired: %v", err)
 		}
@@ -168,7 +168,7 @@ func TestExpireEndsTokensAfterTheirTime(t *testing.T) {
 			issue(t, is, "yarn")
 		}
 		expire := func() int {
-			_ = loop.Do(func() error { is.Expire(loop.Now()); return nil })
+			_ = loop.Do(func() error { is.Tick(loop.Now()); return nil })
 			return len(loop.State.Delegations)
 		}
 		time.Sleep(interval)

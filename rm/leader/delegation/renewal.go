@@ -74,8 +74,8 @@ type carriedToken struct {
 	failed int       // failed calls for the same renewal or cancellation
 }
 
-// Add adds the tokens of an application that begins. Own ones are renewed with its submission, others by the next RenewDue.
-func (ct *Carried) Add(app *ledger.Application) {
+// AppBegan adds the tokens of an application that begins. Own ones are renewed with its submission, others by the next Tick.
+func (ct *Carried) AppBegan(app *ledger.Application) {
 	raw := app.Context.GetAmContainerSpec().GetTokens()
 	if len(raw) == 0 {
 		return
@@ -150,8 +150,8 @@ func (ct *Carried) nextRenewal(until time.Time) time.Time {
 	return now.Add(until.Sub(now) * 9 / 10)
 }
 
-// EndApp removes the tokens of an application that has ended, and cancels those that no other application has.
-func (ct *Carried) EndApp(app records.ApplicationID) {
+// AppEnded removes the tokens of an application that has ended, and cancels those that no other application has.
+func (ct *Carried) AppEnded(app records.ApplicationID) {
 	for _, c := range ct.of[app] {
 		if delete(c.apps, app); len(c.apps) > 0 {
 			continue
@@ -175,8 +175,9 @@ func (ct *Carried) EndApp(app records.ApplicationID) {
 	delete(ct.of, app)
 }
 
-// RenewDue renews and cancels tokens that are due. A leader calls it each second or so.
-func (ct *Carried) RenewDue(now time.Time) {
+// Tick renews and cancels tokens that are due by the loop's date.
+func (ct *Carried) Tick(time.Time) {
+	now := ct.loop.Date()
 	for _, c := range ct.all {
 		if c.asking || c.due.IsZero() || now.Before(c.due) {
 			continue

@@ -100,12 +100,12 @@ func (b *bench) addRaw(cancel bool, credentials []byte) records.ApplicationID {
 	ctx := &pb.ApplicationSubmissionContext{}
 	ctx.SetAmContainerSpec(pb.ContainerLaunchContext_builder{Tokens: credentials}.Build())
 	ctx.SetCancelTokensWhenComplete(cancel)
-	_ = b.loop.Do(func() error { b.carried.Add(&ledger.Application{ID: id, Context: ctx}); return nil })
+	_ = b.loop.Do(func() error { b.carried.AppBegan(&ledger.Application{ID: id, Context: ctx}); return nil })
 	return id
 }
 
 func (b *bench) end(id records.ApplicationID) {
-	_ = b.loop.Do(func() error { b.carried.EndApp(id); return nil })
+	_ = b.loop.Do(func() error { b.carried.AppEnded(id); return nil })
 	synctest.Wait()
 }
 
@@ -113,7 +113,7 @@ func (b *bench) end(id records.ApplicationID) {
 func (b *bench) pass(d time.Duration) {
 	const step = 10 * time.Second
 	for ; d > 0; d -= step {
-		_ = b.loop.Do(func() error { b.carried.RenewDue(b.loop.Now()); return nil })
+		_ = b.loop.Do(func() error { b.carried.Tick(b.loop.Now()); return nil })
 		time.Sleep(min(d, step))
 	}
 	synctest.Wait()
@@ -194,7 +194,7 @@ func TestTokensAreCancelledAfterTheCommit(t *testing.T) {
 		id := b.add(true, hdfsToken, issue(t, b.issuer, "yarn"))
 		_ = b.loop.Operate(func() error {
 			b.loop.Enter(&ledgerpb.Command{ClusterCreated: &ledgerpb.ClusterCreated{Timestamp: 1}}) // stands for the end
-			b.carried.EndApp(id)
+			b.carried.AppEnded(id)
 			return nil
 		})
 		synctest.Wait()

@@ -46,8 +46,8 @@ func New(loop Loop, work *ledger.State, cfg Config) *Raiser {
 	return &Raiser{cfg: cfg, loop: loop, work: work}
 }
 
-// Raise asks the members if it is time, and raises the version when they have answered.
-func (r *Raiser) Raise(now time.Time) {
+// Tick asks the members if it is time, and raises the version when they have answered.
+func (r *Raiser) Tick(now time.Time) {
 	if r.cfg.Ask == nil || r.work.Version >= ledger.Version || r.asking || now.Before(r.next) {
 		return
 	}

@@ -45,7 +45,7 @@ func TestOneMemberHoldsTheVersionBack(t *testing.T) {
 		} {
 			now = step.answer
 			time.Sleep(step.wait) // virtual
-			if err := loop.Do(func() error { r.Raise(loop.Now()); return nil }); err != nil {
+			if err := loop.Do(func() error { r.Tick(loop.Now()); return nil }); err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
@@ -65,11 +65,11 @@ func TestNobodyIsAskedTwiceAtATime(t *testing.T) {
 			Ask: func(context.Context) (int32, error) { asked++; return <-answer, nil }, Raised: func() {}, Log: log,
 		})
 		for range 3 {
-			slow.Raise(loop.Now())
+			slow.Tick(loop.Now())
 			time.Sleep(2 * Interval) // virtual
 			synctest.Wait()
 		}
-		New(loop, loop.State, Config{Log: log}).Raise(loop.Now())
+		New(loop, loop.State, Config{Log: log}).Tick(loop.Now())
 		if asked != 1 || loop.State.Version != 1 {
 			t.Errorf("asked %d times, version %d", asked, loop.State.Version)
 		}

@@ -36,7 +36,7 @@ func (w *world) report(sub pb.ContainerSubState, first bool) {
 func (w *world) later(d time.Duration) {
 	w.t.Helper()
 	time.Sleep(d)
-	w.do(func() { w.Repeat(w.Now()) })
+	w.do(func() { w.Tick(w.Now()) })
 	synctest.Wait()
 }
 

@@ -250,7 +250,7 @@ func TestDecisionsAreCarriedOut(t *testing.T) {
 		w.answers(nil)
 		for range 8 {
 			time.Sleep(time.Second)
-			w.do(func() { w.Repeat(w.Now()) })
+			w.do(func() { w.Tick(w.Now()) })
 			synctest.Wait()
 		}
 		first := level.Order{Container: w.task, Level: ledgerpb.Level_SHRUNK, Held: half, Version: 1, For: "root.b", Type: "YARN"}

@@ -151,9 +151,9 @@ func (l *Levels) Show(id records.NodeID, h scheduler.NodeHandle, m Memory) {
 	}
 }
 
-// Begin is Show for a node that an earlier leader knew, or that has just registered. Its containers may not have the levels that are on record: its
+// NodeBegins is Show for a node that an earlier leader knew, or that has just registered. Its containers may not have the levels that are on record: its
 // first heartbeat tells.
-func (l *Levels) Begin(id records.NodeID, h scheduler.NodeHandle) {
+func (l *Levels) NodeBegins(id records.NodeID, h scheduler.NodeHandle) {
 	l.Show(id, h, Memory{})
 	n := l.work.Nodes[id]
 	if n == nil || !l.suspends(id) {
@@ -173,8 +173,8 @@ func (l *Levels) ShowAll() {
 	}
 }
 
-// Forget forgets a node that is gone.
-func (l *Levels) Forget(id records.NodeID) { delete(l.nodes, id) }
+// NodeLeft forgets a node that is gone.
+func (l *Levels) NodeLeft(id records.NodeID) { delete(l.nodes, id) }
 
 // ability is what a node can do for the driver. As long as members can't record levels, no node can do anything.
 func (l *Levels) ability(id records.NodeID, m Memory) drive.Ability {

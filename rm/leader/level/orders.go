@@ -228,8 +228,8 @@ func (l *Levels) Failed(orders []Failed) {
 	}
 }
 
-// Repeat sends the orders once more that nodes have not answered.
-func (l *Levels) Repeat(now time.Time) {
+// Tick sends the orders once more that nodes have not answered.
+func (l *Levels) Tick(now time.Time) {
 	for id, o := range l.byContainer {
 		if !now.Before(o.again) {
 			l.send(id)

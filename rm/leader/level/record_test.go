@@ -200,7 +200,7 @@ func TestAbilitiesFollowTheVersionOfTheLedger(t *testing.T) {
 				t.Error("a node that came back isn't shown")
 			}
 			w.able = drive.Ability{}
-			w.Forget(w.node)
+			w.NodeLeft(w.node)
 			w.State.Version = 2
 			w.ShowAll()
 			w.State.Version = 3

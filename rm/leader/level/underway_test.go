@@ -122,11 +122,11 @@ func TestWhatAnEarlierLeaderHasRecorded(t *testing.T) {
 		inherited := func(wish level.Wish) *world {
 			t.Helper()
 			w := begin(t, all...)
-			w.do(func() { w.Begin(w.node, 3) })
+			w.do(func() { w.NodeBegins(w.node, 3) })
 			w.unreported("") // it was never suspended
 			for _, do := range []func() error{
 				func() error { return w.Levels.Suspend(t.Context(), w.task, wish) },
-				func() error { w.do(func() { w.Begin(w.node, 3) }); return nil },
+				func() error { w.do(func() { w.NodeBegins(w.node, 3) }); return nil },
 			} {
 				if err := do(); err != nil {
 					t.Fatal(err)
@@ -181,7 +181,7 @@ func TestWhatAnEarlierLeaderHasRecorded(t *testing.T) {
 		if err := w.Levels.Resume(t.Context(), w.task); err != nil {
 			t.Error(err)
 		}
-		w.do(func() { w.Begin(w.node, 3) })
+		w.do(func() { w.NodeBegins(w.node, 3) })
 		w.unreported("")
 		if u, ok := w.UnderWayOf(w.task); !ok || u.Text(u.Since) != "to run for 0 s; n1 has not reported it again yet" {
 			t.Errorf("%+v", u)
@@ -194,7 +194,7 @@ func TestWhatAnEarlierLeaderHasRecorded(t *testing.T) {
 		w = begin(t)
 		w.do(func() {
 			w.State.Container(w.task).LevelVersion = 3
-			w.Begin(w.node, 3)
+			w.NodeBegins(w.node, 3)
 		})
 		if u, ok := w.UnderWayOf(w.task); ok {
 			t.Errorf("of a node that tells of no levels %+v is awaited", u)
@@ -226,7 +226,7 @@ func TestNodesThatKnowAnOlderOrder(t *testing.T) {
 			w.Config.Nodes = func() level.Nodes { return w }
 			before := len(w.sent())
 			w.Levels = level.New(w.Loop, w.State, w.Config)
-			w.do(func() { w.Begin(w.node, 3) })
+			w.do(func() { w.NodeBegins(w.node, 3) })
 			w.report(pb.ContainerSubState_CSS_PAUSED, true)
 			x.says.Wanted, x.says.Level = pb.ContainerLevel_LEVEL_RECLAIMED, pb.ContainerLevel_LEVEL_RECLAIMED
 			w.hear(x.says)

@@ -103,6 +103,13 @@ func (k *Keys) Roll(now time.Time) error {
 	return nil
 }
 
+// Tick rolls keys that are due. If that fails, it is tried again with the next one.
+func (k *Keys) Tick(now time.Time) {
+	if err := k.Roll(now); err != nil {
+		k.Log.WithError(err).Error("master keys are not rolled, to be tried again")
+	}
+}
+
 // sinceRecorded is for how long a key has been on record, as far as this leadership can tell: another one's clock may show another time. It
 // forgives standstills, in which no node could get the key.
 func (k *Keys) sinceRecorded(now time.Time, kind ledgerpb.KeyKind) time.Duration {

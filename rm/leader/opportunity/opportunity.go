@@ -106,8 +106,8 @@ func (n *node) heard(waiting int, reports []level.Report) {
 	}
 }
 
-// Registered takes note that a node has registered: it was lent anew, and tells what is there.
-func (p *Preemption) Registered(id records.NodeID) {
+// NodeRegistered takes note that a node has registered: it was lent anew, and tells what is there.
+func (p *Preemption) NodeRegistered(id records.NodeID) {
 	if n := p.known(id); n != nil {
 		n.waiting, n.ready = 0, false
 	}

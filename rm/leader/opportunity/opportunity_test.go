@@ -248,7 +248,7 @@ func TestRoomOfASuspendedContainer(t *testing.T) {
 		if w.long {
 			t.Error("short tasks avoid the node")
 		}
-		w.do(func() { w.Registered(w.node) })
+		w.do(func() { w.NodeRegistered(w.node) })
 		lent("it has registered", all, false)
 		w.hears(0, w.there(2))
 		lent("it says so again", all, true)
@@ -329,7 +329,7 @@ func TestNodesThatAreAskedLater(t *testing.T) {
 		w.asked = false
 		w.hears(1)
 		w.asked = true
-		w.do(func() { w.Registered(records.NodeID{Host: "n2"}) })
+		w.do(func() { w.NodeRegistered(records.NodeID{Host: "n2"}) })
 		w.ticks()
 		w.expect("asked", 2)
 	})

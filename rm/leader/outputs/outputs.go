@@ -128,8 +128,8 @@ func (o *Outputs) NodeLeft(node records.NodeID) {
 	}
 }
 
-// Ended forgets an application that has ended.
-func (o *Outputs) Ended(id records.ApplicationID) {
+// AppEnded forgets an application that has ended.
+func (o *Outputs) AppEnded(id records.ApplicationID) {
 	if a := o.apps[id]; a != nil {
 		a.ended = true
 		delete(o.apps, id)

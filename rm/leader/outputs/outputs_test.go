@@ -50,7 +50,7 @@ func TestSums(t *testing.T) {
 	o.Heard(node(1), appID(1), 7, Amount{5, 400})
 	check(t, "the ApplicationMaster tells", o, "7: 9 maps, 900 bytes")
 	o.Heard(node(1), appID(2), 8, Amount{5, 400})
-	o.Ended(appID(2))
+	o.AppEnded(appID(2))
 	check(t, "an application has ended", o)
 	o.Heard(node(1), appID(2), 9, Amount{1, 2}) // its id is never another's, but its handle is
 	check(t, "under another handle", o, "9: 1 maps, 2 bytes")

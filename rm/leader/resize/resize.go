@@ -202,9 +202,9 @@ func (s *Sizes) Restore(c *ledger.Container) {
 	}
 }
 
-// Expire takes back what containers were given and their ApplicationMasters never brought their nodes word of. The time
+// Tick takes back what containers were given and their ApplicationMasters never brought their nodes word of. The time
 // for it begins anew with each further growth.
-func (s *Sizes) Expire(now time.Time) {
+func (s *Sizes) Tick(now time.Time) {
 	for _, id := range s.grown.due(now) {
 		c := s.work.Container(id)
 		if c == nil || !c.Live() || c.Confirmed() == c.Resource {

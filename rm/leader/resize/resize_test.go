@@ -182,7 +182,7 @@ func TestContainersGrowWhenTheDriverDecides(t *testing.T) {
 		confirm(2500)
 		w.expect("the node gives more", 2000, 2000, "[] [2000]")
 		time.Sleep(time.Hour)
-		w.do(func() { w.Expire(time.Now()) })
+		w.do(func() { w.Tick(time.Now()) })
 		w.expect("long after", 2000, 2000, "[] []")
 		w.node = nil
 		confirm(2500)
@@ -197,7 +197,7 @@ func TestGrowthsThatAreNeverConfirmedAreTakenBack(t *testing.T) {
 		time.Sleep(30 * time.Second)
 		w.grow(3000)
 		w.told()
-		expire := func() { w.do(func() { w.Expire(time.Now()) }) }
+		expire := func() { w.do(func() { w.Tick(time.Now()) }) }
 		time.Sleep(30*time.Second + time.Nanosecond)
 		expire()
 		w.expect("the time began anew", 3000, 1000, "[] []")
@@ -215,10 +215,10 @@ func TestGrowthsOfAnEarlierLeadership(t *testing.T) {
 		w.grown = grownList{}
 		w.do(func() { w.Restore(w.container()) })
 		time.Sleep(time.Minute)
-		w.do(func() { w.Expire(time.Now()) })
+		w.do(func() { w.Tick(time.Now()) })
 		w.expect("within a minute", 2000, 1000, "[] []")
 		time.Sleep(time.Nanosecond)
-		w.do(func() { w.Expire(time.Now()) })
+		w.do(func() { w.Tick(time.Now()) })
 		w.expect("after a minute", 1000, 1000, "[1000] [1000]")
 		w.do(func() { w.Restore(w.container()) })
 		if len(w.grown.list) != 0 {
@@ -269,7 +269,7 @@ func TestEndedContainersStayAsTheyAre(t *testing.T) {
 		})
 		w.grow(3000)
 		time.Sleep(time.Hour)
-		w.do(func() { w.Expire(time.Now()) })
+		w.do(func() { w.Tick(time.Now()) })
 		if refused := w.wish(func(*Wish) {}); len(refused) != 1 || refused[0].Reason != unknownID {
 			t.Errorf("%+v", refused)
 		}

@@ -51,8 +51,8 @@ func (r *Refusals) Replace(node records.NodeID, all []Refusal) {
 	}
 }
 
-// EndApp forgets an application that has ended.
-func (r *Refusals) EndApp(app records.ApplicationID) {
+// AppEnded forgets an application that has ended.
+func (r *Refusals) AppEnded(app records.ApplicationID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.reasons, app)

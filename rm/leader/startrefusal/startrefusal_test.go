@@ -38,7 +38,7 @@ func TestWhatANodeReportsReplacesWhatItReported(t *testing.T) {
 	r.Replace(nodeID(1), []Refusal{{second, "too late"}})
 	expect(first, "containers can't start on node n2: no such service; containers can't start on node n2: too late")
 	expect(second, "containers can't start on node n1: too late")
-	r.EndApp(first)
+	r.AppEnded(first)
 	expect(first, "")
 	expect(second, "containers can't start on node n1: too late")
 	r.Replace(nodeID(1), nil)

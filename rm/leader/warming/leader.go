@@ -114,8 +114,8 @@ func (w *Warming) Asked(app records.ApplicationID, asks []*pb.ResourceRequest) {
 	}
 }
 
-// End ends what nodes do for an application that has ended.
-func (w *Warming) End(app records.ApplicationID) { w.send(w.jobs.End(app)) }
+// AppEnded ends what nodes do for an application that has ended.
+func (w *Warming) AppEnded(app records.ApplicationID) { w.send(w.jobs.End(app)) }
 
 // send delivers orders once everything is committed.
 func (w *Warming) send(orders []Sent) {
