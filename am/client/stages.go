@@ -24,6 +24,8 @@ type StageReport struct {
 	Detection time.Duration // how long a task must have run until it is
 	ToRead    int64         // bytes that the next phase has still to read; 0, as ToMake, in the last one
 	ToMake    int64         // bytes that this phase has still to put out
+	Ended     int64         // tasks of which Beta was found; below 50 it doesn't count
+	Beta      float64       // shape of the Pareto distribution of how long tasks take; 0: it isn't known
 }
 
 // Performance is how long tasks have taken on a node, in all.
@@ -187,6 +189,10 @@ func (n *stageNews) write(req *pb.AllocateRequest, wants bool) {
 		p.SetDetection(r.Detection.Milliseconds())
 		p.SetToRead(r.ToRead)
 		p.SetToMake(r.ToMake)
+		if r.Beta > 0 {
+			p.SetEnded(r.Ended)
+			p.SetBeta(r.Beta)
+		}
 		req.SetHeddleStages(p)
 	}
 	if len(n.ran) == 0 {

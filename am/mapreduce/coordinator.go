@@ -318,8 +318,11 @@ func (c *coordinator) cancel(a stage.Cancel) {
 	w := c.slots[a.Slot]
 	w.task = nil
 	wake(&w.wake)
-	if a.Why == stage.InTheWay {
+	switch a.Why {
+	case stage.InTheWay:
 		c.log.WithField("task", a.Attempt.String()).Info("Makes room for a map task")
+	case stage.Overtaken:
+		c.learned.overtaken(&c.machine.Attempts(a.Attempt.TaskID)[a.Attempt.Number])
 	}
 	counter := job.KilledMaps
 	if a.Attempt.Stage == stage.Reduce {
@@ -428,7 +431,7 @@ func (c *coordinator) relieve() {
 	reach(c)
 	c.course.note(c)
 	if c.spec.Job.Reduces > 0 || usesHints(c.spec) {
-		c.cluster.SetStages(reportOf(c.machine.Facts()))
+		c.cluster.SetStages(c.learned.reportOf(c.machine.Facts()))
 	}
 }
 

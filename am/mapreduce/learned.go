@@ -1,11 +1,13 @@
 package mapreduce
 
 import (
+	"math"
 	"time"
 
 	"heddle/am"
 	"heddle/am/mapreduce/job"
 	"heddle/am/stage"
+	"heddle/internal/pareto"
 )
 
 // learned is how long tasks have taken on nodes, which the ResourceManager is told.
@@ -13,6 +15,40 @@ type learned struct {
 	ran   map[taskPlace]am.Performance
 	parts map[int]bool // maps that do a part of a split only; nil: none does
 	whole int          // maps from here on do, if there are parts
+	took  [2]times     // by stage
+}
+
+// times are how long the last attempts of a stage took, in seconds; those below 0 were cut off then, as another one was faster.
+type times struct {
+	last []float32
+	next int
+}
+
+// mostTimes is how many are regarded, as in the policy Hopper.
+const mostTimes = 200
+
+func (x *times) add(seconds float32) {
+	if len(x.last) < mostTimes {
+		x.last = append(x.last, seconds)
+		return
+	}
+	x.last[x.next] = seconds
+	x.next = (x.next + 1) % mostTimes
+}
+
+// overtaken takes in an attempt that was ended because another one was faster.
+func (l *learned) overtaken(a *stage.Attempt) {
+	if took := a.Ended - a.Begun - a.Paused; took >= time.Millisecond && !l.partial(a.ID.TaskID) {
+		l.took[a.ID.Stage].add(-float32(took.Seconds()))
+	}
+}
+
+// shape adds the distribution of the times of tasks to a report: those of the stage that runs.
+func (l *learned) shape(r *am.StageReport, s stage.Stage) {
+	if beta, ended := pareto.Shape(l.took[s].last); beta > 0 && !math.IsInf(beta, 1) {
+		// Rounded, as each report that differs is sent.
+		r.Ended, r.Beta = int64(ended), math.Round(20*beta)/20
+	}
 }
 
 type taskPlace struct {
@@ -43,6 +79,7 @@ func (l *learned) learn(a *stage.Attempt, host string, tell func(am.Performance)
 	if took < time.Millisecond {
 		return // it says nothing of the node
 	}
+	l.took[id.Stage].add(float32((a.Ended - a.Begun - a.Paused).Seconds()))
 	if l.ran == nil {
 		l.ran = map[taskPlace]am.Performance{}
 	}
@@ -55,7 +92,7 @@ func (l *learned) learn(a *stage.Attempt, host string, tell func(am.Performance)
 }
 
 // reportOf says where the stages of a job are.
-func reportOf(f *stage.Facts) am.StageReport {
+func (l *learned) reportOf(f *stage.Facts) am.StageReport {
 	r := am.StageReport{
 		Maps: int64(f.Maps.Done), OutputBytes: f.Maps.OutBytes, Released: int64(f.Released), Available: int64(f.Available),
 		Copies: f.Detection > 0, Young: int64(f.Young), Detection: f.Detection,
@@ -63,6 +100,7 @@ func reportOf(f *stage.Facts) am.StageReport {
 	maps, reduces := &f.Maps, &f.Reduces
 	if maps.Done == maps.Tasks {
 		r.Left = int64(reduces.Tasks - reduces.Done)
+		l.shape(&r, stage.Reduce)
 		return r
 	}
 	if r.Left = int64(maps.Tasks - maps.Done); reduces.Tasks > 0 && maps.Done > 0 {
@@ -70,6 +108,7 @@ func reportOf(f *stage.Facts) am.StageReport {
 		read := float64(maps.OutBytes) * float64(reduces.Tasks-reduces.Waiting) / float64(reduces.Tasks)
 		r.ToRead, r.ToMake = int64(each*float64(maps.Tasks)-read), int64(each*float64(r.Left))
 	}
+	l.shape(&r, stage.Map)
 	return r
 }
 

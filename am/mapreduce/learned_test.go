@@ -1,6 +1,7 @@
 package mapreduce
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -75,16 +76,46 @@ func TestWhatIsToldOfTasksAndCopies(t *testing.T) {
 		Maps: stage.Stat{Tasks: 10, Waiting: 2, Running: 4, Done: 4, OutBytes: 400}, Reduces: stage.Stat{Tasks: 4, Waiting: 2, Running: 2},
 		Young: 5, Detection: 6 * time.Second,
 	}
+	var l learned
 	want := am.StageReport{Maps: 4, OutputBytes: 400, Left: 6, Copies: true, Young: 5, Detection: 6 * time.Second, ToRead: 1000 - 200, ToMake: 600}
-	if r := reportOf(f); r != want {
+	if r := l.reportOf(f); r != want {
 		t.Errorf("told %+v, want %+v", r, want)
 	}
 	f.Detection, f.Reduces = 0, stage.Stat{}
-	if r := reportOf(f); r.Copies || r.ToRead != 0 || r.ToMake != 0 || r.Left != 6 {
+	if r := l.reportOf(f); r.Copies || r.ToRead != 0 || r.ToMake != 0 || r.Left != 6 {
 		t.Errorf("without reduces and copies: %+v", r)
 	}
 	f = &stage.Facts{Maps: stage.Stat{Tasks: 10, Done: 10, OutBytes: 1000}, Reduces: stage.Stat{Tasks: 4, Running: 1, Done: 3}}
-	if r := reportOf(f); r.Left != 1 || r.ToMake != 0 {
+	if r := l.reportOf(f); r.Left != 1 || r.ToMake != 0 {
 		t.Errorf("in the last phase: %+v", r)
+	}
+}
+
+// Once fifty attempts of a stage have ended, the ResourceManager is told the shape of the distribution of their times. Those that others have
+// overtaken count with the time that they had.
+func TestTheShapeOfTimesIsTold(t *testing.T) {
+	var l learned
+	maps := &stage.Facts{Maps: stage.Stat{Tasks: 500, Waiting: 300}}
+	const beta = 1.4
+	for i := range 100 {
+		took := time.Duration(math.Pow(1-(float64(i)+.5)/100, -1/beta) * float64(time.Second))
+		if i == 49 {
+			if r := l.reportOf(maps); r.Beta != 0 || r.Ended != 0 {
+				t.Errorf("after %d: %+v", i, r)
+			}
+		}
+		a := &stage.Attempt{ID: stage.AttemptID{TaskID: stage.TaskID{Stage: stage.Map, Index: i}}, Begun: time.Second, Ended: time.Second + took}
+		if took < 4*time.Second {
+			l.learn(a, "host", func(am.Performance) {})
+			continue
+		}
+		a.Ended = 5 * time.Second
+		l.overtaken(a)
+	}
+	if r := l.reportOf(maps); math.Abs(r.Beta-beta) > .051 || r.Ended != 86 {
+		t.Errorf("told β %v of %d tasks, want %v of 86", r.Beta, r.Ended, beta)
+	}
+	if r := l.reportOf(&stage.Facts{Reduces: stage.Stat{Tasks: 5}}); r.Beta != 0 {
+		t.Errorf("of reduces, of which none has ended: %v", r.Beta)
 	}
 }

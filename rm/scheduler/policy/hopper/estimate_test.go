@@ -158,14 +158,14 @@ func TestAlphaIsWithinBounds(t *testing.T) {
 	w.expect(1, "there are none", "virtual size 1.6: 3 tasks, β 1.2, α 0.1;")
 }
 
-// pareto is a quantile of the distribution with shape b, from 1 s on.
-func pareto(b, q float64) float64 { return math.Pow(1-q, -1/b) }
+// quantileOf is a quantile of the distribution with shape b, from 1 s on.
+func quantileOf(b, q float64) float64 { return math.Pow(1-q, -1/b) }
 
 func TestShapeOfDurations(t *testing.T) {
 	for _, b := range []float64{1.1, 1.2, 1.5, 1.8} {
 		var w window
 		for i := range windowSize {
-			w.add(pareto(b, (float64(i)+.5)/windowSize), false)
+			w.add(quantileOf(b, (float64(i)+.5)/windowSize), false)
 		}
 		if got := w.shape(1.2); math.Abs(got-b) > .051 {
 			t.Errorf("β is %v, found %v", b, got)
@@ -173,7 +173,7 @@ func TestShapeOfDurations(t *testing.T) {
 		// Copies end all that take longer than 5 s: those count with the 5 s that they had.
 		var cut, naive window
 		for i := range windowSize {
-			x := pareto(b, (float64(i)+.5)/windowSize)
+			x := quantileOf(b, (float64(i)+.5)/windowSize)
 			cut.add(min(x, 5), x > 5)
 			naive.add(min(x, 5), false)
 		}
@@ -186,7 +186,7 @@ func TestShapeOfDurations(t *testing.T) {
 	}
 	var few window
 	for i := range enough - 1 {
-		few.add(pareto(1.8, float64(i)/enough), false)
+		few.add(quantileOf(1.8, float64(i)/enough), false)
 	}
 	if got := few.shape(1.2); got != 1.2 {
 		t.Errorf("of too few tasks β is %v", got)
@@ -209,7 +209,7 @@ func TestShapeIsLearnedByUser(t *testing.T) {
 	w.ask(1, "SPARK", 1, 3)
 	for i := range 60 {
 		c := w.grant(0, "SPARK", 1, 3)
-		w.tick(int64(1000 * pareto(1.6, (float64(i)+.5)/60)))
+		w.tick(int64(1000 * quantileOf(1.6, (float64(i)+.5)/60)))
 		w.end(0, c, false)
 		w.tick(0)
 	}

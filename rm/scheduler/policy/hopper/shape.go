@@ -3,6 +3,7 @@ package hopper
 import (
 	"math"
 
+	"heddle/internal/pareto"
 	"heddle/rm/scheduler/policy/stages"
 )
 
@@ -16,7 +17,7 @@ const (
 // A user's tasks that the fit of β regards: the last window of them, if there are enough.
 const (
 	windowSize = 200
-	enough     = 50
+	enough     = pareto.Enough
 	refit      = 10 // tasks after which β is fitted again
 	mostGroups = 256
 )
@@ -50,7 +51,7 @@ func (w *window) add(seconds float64, cut bool) {
 }
 
 // shape is β of the tasks, or else what is assumed: the maximum likelihood estimate of the Pareto distribution, where tasks that were cut off
-// count with the time that they had: n/Σln(x_i/x_m), n without them.
+// count with the time that they had.
 func (w *window) shape(otherwise float64) float64 {
 	if w.unfitted >= refit && len(w.took) >= enough {
 		w.unfitted = 0
@@ -62,25 +63,13 @@ func (w *window) shape(otherwise float64) float64 {
 	return w.beta
 }
 
-// fit is the estimate; 0 if fewer than enough tasks have ended.
+// fit is the estimate within bounds; 0 if fewer than enough tasks have ended.
 func fit(took []float32) float64 {
-	least, ended := math.Inf(1), 0.
-	for _, x := range took {
-		if x > 0 {
-			least = min(least, float64(x))
-			ended++
-		}
-	}
+	b, ended := pareto.Shape(took)
 	if ended < enough {
 		return 0
 	}
-	sum := 0.
-	for _, x := range took {
-		if x := math.Abs(float64(x)); x > least {
-			sum += math.Log(x / least)
-		}
-	}
-	return clampBeta(ended / sum)
+	return clampBeta(b)
 }
 
 // clampBeta is a β within bounds, in steps.

@@ -1,0 +1,30 @@
+// Package pareto fits the Pareto distribution to how long tasks take, for ApplicationMasters and the ordering policy Hopper.
+package pareto
+
+import "math"
+
+// Enough is how many tasks must have ended before a fit says anything.
+const Enough = 50
+
+// Shape is the maximum likelihood estimate of the shape β: n/Σln(x_i/x_m). x_m is the least time of a task that has ended, and n their number.
+// Times are in any unit, above 0. Those below 0 were cut off at that time: the task failed, or a copy was faster. They count in the sum with the
+// time that they had. It is 0 if fewer than Enough tasks have ended, and infinite if all took the same time.
+func Shape(took []float32) (beta float64, ended int) {
+	least := math.Inf(1)
+	for _, x := range took {
+		if x > 0 {
+			least = min(least, float64(x))
+			ended++
+		}
+	}
+	if ended < Enough {
+		return 0, ended
+	}
+	sum := 0.
+	for _, x := range took {
+		if x := math.Abs(float64(x)); x > least {
+			sum += math.Log(x / least)
+		}
+	}
+	return float64(ended) / sum, ended
+}
