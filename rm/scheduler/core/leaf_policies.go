@@ -288,6 +288,9 @@ func (s guides) toldAll(a *App) {
 			g.Asked(leafAsk(&view, d))
 		}
 	}
+	if a.Running > 0 {
+		s.tell(a.Leaf).Master(s.leafApp(a), a.Am)
+	}
 	if f, known := s.facts[handle.App(s.Orders.Ref(a.El))]; known {
 		s.toldFacts(a, f)
 	}

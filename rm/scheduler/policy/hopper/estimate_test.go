@@ -140,6 +140,46 @@ func TestContainersFromBefore(t *testing.T) {
 	w.expect(0, "7 maps run already", "virtual size 20.0: 12 tasks")
 }
 
+// ApplicationMasters that ran before the leaf had this policy aren't slots: of 100, two have 20 each.
+func TestMastersFromBefore(t *testing.T) {
+	w := tell(t)
+	for h := range handle.App(2) {
+		a := w.view(h, "SPARK")
+		a.Containers, a.Used = 1, one.Times(20)
+		w.ask(h, "SPARK", 1, 100)
+	}
+	w.expect(0, "nobody knows what the ApplicationMasters have", "virtual size 166.7: 100 tasks, β 1.2, α 1; 0 slots kept for copies; 0 applications are smaller; it has 0 of its 55 slots")
+	for h := range handle.App(2) {
+		w.Master(*w.view(h, ""), one.Times(20))
+	}
+	w.expect(0, "they have 20 each", "virtual size 166.7: 100 tasks, β 1.2, α 1; 0 slots kept for copies; 0 applications are smaller; it has 0 of its 33 slots")
+	a := w.view(1, "")
+	a.Containers, a.Used = 0, records.Resource{}
+	w.Ended(*a, leaf.Node{}, leaf.Outcome{Container: 1000, Resource: one.Times(20)})
+	w.expect(0, "one has ended", "virtual size 166.7: 100 tasks, β 1.2, α 1; 0 slots kept for copies; 0 applications are smaller; it has 0 of its 44 slots")
+	w.Left(0)
+	delete(w.views, 0)
+	w.expect(1, "the other one has left", "virtual size 166.7: 100 tasks, β 1.2, α 1; 0 slots kept for copies; 0 applications are smaller; it has 0 of its 100 slots")
+}
+
+// An application for which the others leave no slot is told so, and not that it has none of none.
+func TestNoSlotIsLeft(t *testing.T) {
+	w := tell(t)
+	w.Configure(map[string]float64{epsilon: 1})
+	w.ask(0, "SPARK", 1, 70)
+	w.ask(1, "SPARK", 1, 80)
+	w.tick(1000)
+	const text = "0 slots kept for copies; 1 applications are smaller; there is no slot left for it"
+	if got := w.Standing(*w.view(1, "")); !strings.HasSuffix(got, text) {
+		t.Errorf("%q", got)
+	}
+	w.grant(1, "SPARK", 1, 79)
+	w.tick(1000)
+	if got := w.Standing(*w.view(1, "")); !strings.HasSuffix(got, text+", and it has 1 that were lent") {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestAlphaIsWithinBounds(t *testing.T) {
 	w := tell(t)
 	w.Configure(map[string]float64{dampening: 1})

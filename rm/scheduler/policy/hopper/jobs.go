@@ -23,6 +23,7 @@ type app struct {
 
 	containers int32            // as it was heard of last
 	masters    int32            // of these
+	master     records.Resource // what the one has that ran before the leaf had this policy
 	asked      records.Resource // likewise
 	of         [stages.None + 1]phase
 	pending    map[request]int32 // requests of MapReduce

@@ -204,6 +204,19 @@ func (p *Policy) Reported(a leaf.App, r leaf.TaskReport) {
 	}
 }
 
+// Master takes in what an ApplicationMaster has that ran before the leaf had this policy.
+func (p *Policy) Master(a leaf.App, r records.Resource) {
+	x := p.known(&a)
+	if !x.ran {
+		return // it was granted
+	}
+	p.masters = p.masters.Sub(x.master).Add(r)
+	if x.master, x.masters = r, 1; r.IsZero() {
+		x.masters = 0
+	}
+	p.stale = true
+}
+
 // Granted takes in a container.
 func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	had := a
@@ -244,6 +257,10 @@ func (p *Policy) Ended(a leaf.App, _ leaf.Node, o leaf.Outcome) {
 	x.note(&a)
 	known := p.held.Get(o.Container)
 	if known == nil {
+		if a.Containers == 0 && !x.master.IsZero() { // the last one of those from before: its ApplicationMaster
+			p.masters = p.masters.Sub(x.master)
+			x.master, x.masters = records.Resource{}, 0
+		}
 		return
 	}
 	c := *known
@@ -276,6 +293,7 @@ func (p *Policy) Left(h handle.App) {
 			p.held.Delete(c)
 		}
 	}
+	p.masters = p.masters.Sub(x.master)
 	p.ended = slices.DeleteFunc(p.ended, func(e end) bool { return e.app == h })
 	if x.group.apps--; x.group.apps == 0 && len(p.groups) > mostGroups {
 		delete(p.groups, x.group.user)

@@ -22,5 +22,13 @@ func (p *Policy) Standing(a leaf.App) string {
 			before++
 		}
 	}
-	return text + fmt.Sprintf("; %d applications are smaller; it has %d of its %d slots", before, x.tasksHeld(a.Containers), x.slots)
+	text += fmt.Sprintf("; %d applications are smaller; ", before)
+	held := x.tasksHeld(a.Containers)
+	switch {
+	case x.slots > 0:
+		return text + fmt.Sprintf("it has %d of its %d slots", held, x.slots)
+	case held > 0:
+		return text + fmt.Sprintf("there is no slot left for it, and it has %d that were lent", held)
+	}
+	return text + "there is no slot left for it"
 }

@@ -42,6 +42,7 @@ type Guard struct {
 	locates    Localizer
 	grants     Granter
 	configures Configurer
+	leads      Leader
 }
 
 // Moment is a time as Since has it: one that differs from none.
@@ -140,6 +141,14 @@ func (g *Guard) Facts(a App, f Facts) {
 	}
 	if g.reports != nil && f.Tasks != nil {
 		g.reports.Reported(a, *f.Tasks)
+	}
+}
+
+// Master tells the policy of an ApplicationMaster that runs already, if it wants to hear of that.
+func (g *Guard) Master(a App, r records.Resource) {
+	if g.leads != nil {
+		g.told = true
+		g.leads.Master(a, r)
 	}
 }
 

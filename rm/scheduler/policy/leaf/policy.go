@@ -88,6 +88,12 @@ func (r TaskReport) Sane() TaskReport {
 	return r
 }
 
+// Leader is a Policy that counts ApplicationMasters apart, and hears of those that ran before the leaf had it. (Granted tells of others.)
+type Leader interface {
+	// Master tells what the ApplicationMaster of an application has, which has containers already; nothing if it runs in none.
+	Master(a App, r records.Resource)
+}
+
 // Facts are what is known of an application besides its requests and containers.
 type Facts struct {
 	Outputs     bool // the next two are known

@@ -71,5 +71,6 @@ func New(name string) *Guard {
 	g.locates, _ = g.policy.(Localizer)
 	g.grants, _ = g.policy.(Granter)
 	g.configures, _ = g.policy.(Configurer)
+	g.leads, _ = g.policy.(Leader)
 	return g
 }
