@@ -207,7 +207,7 @@ func (f *figure) measured(all results) (ours, run, verdict string, err error) {
 	apart := 0
 	for i, c := range cells {
 		texts[i] = c.String()
-		if f.theirs != nil && math.Abs(c.Mean-f.theirs[i]) > 2*c.Error {
+		if f.theirs != nil && math.Abs(c.Mean-f.theirs[i]) > 2*math.Abs(c.Error) {
 			apart++
 		}
 	}

@@ -58,6 +58,9 @@ func TestDifferencesArePaired(t *testing.T) {
 	if c := half.Change(base); c.Mean != -50 || c.Error > 1e-9 || c.String() != "-50.0 ± 0.0 %" {
 		t.Errorf("%+v: %s", c, c)
 	}
+	if c := (Sample{-5, -25, -15, -35}).Change(Sample{-10, -30, -20, -20}); c.Mean != 0 || c.Error <= 0 {
+		t.Errorf("of something negative: %+v", c)
+	}
 	if c := other.Change(base); math.Abs(c.Mean+4) > 1e-9 || c.Error <= 0 {
 		t.Errorf("%+v", c)
 	}

@@ -47,11 +47,11 @@ func (s Sample) Minus(other Sample) Sample {
 func (s Sample) Change(base Sample) Cell {
 	m := base.Mean()
 	c := s.With(base, func(a, b float64) float64 { return a - b }).Cell(1)
-	c.Mean, c.Error, c.Percent = 100*c.Mean/m, 100*c.Error/m, true
+	c.Mean, c.Error, c.Percent = 100*c.Mean/m, 100*c.Error/math.Abs(m), true
 	if len(s) > 1 { // the error of the base's mean counts, too: that of a ratio estimate
 		r := s.Mean() / m
 		d := s.With(base, func(a, b float64) float64 { return a - r*b })
-		c.Error = 100 * d.Error() / m
+		c.Error = 100 * d.Error() / math.Abs(m)
 	}
 	return c
 }

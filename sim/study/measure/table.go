@@ -46,7 +46,7 @@ func (c Cell) String() string {
 	case c.Seeds == 1:
 		return fmt.Sprintf("%"+sign+".*f%s", c.Digits, c.Mean, unit)
 	}
-	return fmt.Sprintf("%"+sign+".*f ± %.*f%s", c.Digits, c.Mean, c.Digits, c.Error, unit)
+	return fmt.Sprintf("%"+sign+".*f ± %.*f%s", c.Digits, c.Mean, c.Digits, math.Abs(c.Error), unit)
 }
 
 // Words is a cell that is a text.
