@@ -165,7 +165,8 @@ func (c life) reattach(r kept.Record, boot string) (from stage, ok bool) {
 		keeper = proc.ID{} // it is somebody else by now
 	}
 	s := launch.Reattach(c.spec(r.Places, nil), group, keeper) // it is never started again
-	begun := s.Begun(c.ctx)
+	// A container is suspended only after it was let through the gate.
+	begun := s.Begun(c.ctx, r.Suspended)
 	c.mu.Lock()
 	c.session = s
 	c.mu.Unlock()

@@ -214,19 +214,32 @@ func (m *Manager) Rates() (out, in int64) { return m.ladders.Rates.Get() }
 // settleTime is how long the processes of a container that is taken up again may take to become what they were to be.
 const settleTime = 10 * time.Second
 
+// settleTries is how often more that is tried with a container that is to stand still. A node that takes up hundreds of containers on a busy machine needs
+// longer for some of them, and others may have the memory of one that would run instead.
+const settleTries = 30
+
+func thaw(ctx context.Context, g cgroup.Group) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	return g.Thaw(ctx)
+}
+
 // recoverLevel makes a container that is taken up again what was wanted when the NodeManager ended: it may have ended before
 // it could tell the kernel, or in the middle. What nobody wants frozen is thawed.
 func (c life) recoverLevel(o suspend.Order) {
-	ctx, cancel := context.WithTimeout(c.ctx, settleTime)
-	defer cancel()
-	x, err := c.command(ctx)
+	x, err := c.command(c.ctx)
 	if err != nil {
 		return // it is to be killed
 	}
 	defer x.release()
+	step := func(o suspend.Order) error {
+		ctx, cancel := context.WithTimeout(x.ctx, settleTime)
+		defer cancel()
+		return c.ladder.Step(ctx, o)
+	}
 	goesOn := func(o suspend.Order) (err error) {
-		if err = x.withGroup(func(g cgroup.Group) error { return g.Thaw(x.ctx) }, Running); err == nil {
-			err = c.ladder.Step(x.ctx, o)
+		if err = x.withGroup(func(g cgroup.Group) error { return thaw(x.ctx, g) }, Running); err == nil {
+			err = step(o)
 		}
 		if err != nil && c.ctx.Err() == nil {
 			c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
@@ -234,7 +247,14 @@ func (c life) recoverLevel(o suspend.Order) {
 		return err
 	}
 	if o.Level.Still() {
-		err = c.ladder.Step(x.ctx, o)
+		err = step(o)
+		for range settleTries {
+			if !errors.Is(err, context.DeadlineExceeded) || x.ctx.Err() != nil {
+				break
+			}
+			c.log.WithError(err).Warn("It takes long to suspend the container again")
+			err = step(o)
+		}
 	} else {
 		err = goesOn(o)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"heddle/internal/await"
@@ -220,6 +222,33 @@ func TestRecoveryThawsWhatNobodyWantsFrozen(t *testing.T) {
 	await.Until(t, "progress", func() bool { return size(t, file) > before })
 	if s := l.container(c.ID()).State(); s != Running {
 		t.Errorf("it is %s", s)
+	}
+}
+
+// A busy machine on which the freezing of a container took longer than ten seconds after a restart let it run, while others may have had its memory.
+func TestASlowRestartLetsNoSuspendedContainerRun(t *testing.T) {
+	h := &hooked{}
+	l := newLab(t, h.tweak)
+	c, file := l.counter()
+	if err := c.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := size(t, file)
+	var slow atomic.Int32
+	slow.Store(3)
+	h.set(func(h *hooked) {
+		h.freeze = func(ctx context.Context, g cgroup.Group) error {
+			if slow.Add(-1) >= 0 {
+				return fmt.Errorf("freeze: %w", context.DeadlineExceeded)
+			}
+			return g.Freeze(ctx)
+		}
+	})
+	l.restart()
+	c = l.container(c.ID())
+	await.Until(t, "its state after the restart", func() bool { s := c.State(); return slow.Load() < 0 && s == Paused || s == Running })
+	if frozen, err := c.Group().Frozen(); err != nil || !frozen || c.State() != Paused || size(t, file) != before {
+		t.Errorf("frozen: %v, %v; it is %s, and has gone on by %d bytes", frozen, err, c.State(), size(t, file)-before)
 	}
 }
 

@@ -187,20 +187,22 @@ func Reattach(spec Spec, group cgroup.Group, keeper proc.ID) *Session {
 //
 // A keeper that still waits at the gate will end soon, because nobody holds the gate any more. One that has passed the
 // gate will begin soon. The difference shows only when the keeper has ended or begun.
-func (s *Session) Begun(ctx context.Context) bool {
+//
+// If passed is true the keeper is known to have passed the gate, and there is nothing to wait for: one that was frozen at once can't begin.
+func (s *Session) Begun(ctx context.Context, passed bool) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	begun, err := within.Do(ctx, func() (bool, error) {
-		for ctx.Err() == nil {
+		for wait := time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 50*time.Millisecond) { // hundreds may ask at a time
 			gone := s.gone()
 			if pid, _, _ := s.status(); pid != 0 {
 				s.leader.Store(int64(pid))
 				return true, nil
 			}
-			if gone {
-				return false, nil
+			if gone || passed {
+				return !gone, nil
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(wait)
 		}
 		return true, nil
 	})
@@ -216,9 +218,10 @@ func (s *Session) gone() bool {
 	return err != nil || p.Start != s.keeper.Start || p.Dead()
 }
 
-// follow finds the session's leader in the background: callers of PID must not wait for the disk.
+// follow finds the session's leader in the background: callers of PID must not wait for the disk. One that was frozen before it began is looked for until it
+// goes on, which may take hours.
 func (s *Session) follow() {
-	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+	for wait := time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		gone := s.gone()
 		if pid, _, _ := s.status(); pid != 0 {
 			s.leader.Store(int64(pid))

@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/sirupsen/logrus"
@@ -411,7 +413,36 @@ func FuzzParseStatus(f *testing.F) {
 // again is what the next life of a NodeManager does with a container.
 func again(t *testing.T, spec Spec, group cgroup.Group, keeper proc.ID) (s *Session, begun bool) {
 	s = Reattach(spec, group, keeper)
-	return s, s.Begun(t.Context())
+	return s, s.Begun(t.Context(), false)
+}
+
+// A container that was frozen before it had begun was waited for during five seconds, by looking a thousand times a second, after each restart of its node. With
+// two hundred of them others got no time to stand still.
+func TestAContainerThatWasFrozenAtOnceIsNotWaitedFor(t *testing.T) {
+	keeper := exec.Command("sleep", "600")
+	if err := keeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = keeper.Process.Kill(), keeper.Wait() }()
+	p, err := proc.Read(keeper.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := &Session{spec: Spec{Status: filepath.Join(t.TempDir(), "status")}, keeper: p.ID}
+		began := time.Now()
+		if !s.Begun(t.Context(), true) || time.Since(began) > 0 {
+			t.Errorf("one that has passed the gate has not begun, or was waited for: %v", time.Since(began))
+		}
+		if !s.Begun(t.Context(), false) || time.Since(began) < 4*time.Second {
+			t.Errorf("one that may wait at the gate was waited for %v", time.Since(began))
+		}
+		s.keeper.Start++ // it is somebody else
+		if s.Begun(t.Context(), true) {
+			t.Error("one that has gone has begun")
+		}
+		time.Sleep(time.Second) // whoever looks in the background gives up
+	})
 }
 
 // A folder that the container's user can't enter is named, with who can't: the bare error blames bash.
