@@ -13,6 +13,7 @@ import (
 var skips = map[string]map[string]int{
 	"only root can do it": {
 		"internal/cable/cable_linux.go":            1,
+		"nm/full_linux_test.go":                    1,
 		"nm/options_test.go":                       1,
 		"nm/runas/runas_test.go":                   1,
 		"nm/jvmarchive/hostile_test.go":            1,
