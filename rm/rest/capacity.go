@@ -409,13 +409,15 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 	}
 }
 
-// amLimit is what ApplicationMasters may take of the queue's maximum, in steps of the smallest container. YARN
+// amLimit is what ApplicationMasters may take of the queue's maximum, in steps of the smallest container, as is the maximum. YARN
 // shows the value of its last update. The present limit, which depends on other queues' use, is shown with pending requests.
 func (t *capacityTree) amLimit(q *queue.Queue) records.Resource {
 	if !q.Leaf() {
 		return records.Resource{}
 	}
-	return quantity.Calculator{Dominant: t.Queues.Tree().Dominant}.TimesUp(t.uses[q.Path].Share.Max, float64(q.MaxAMShare), t.MinAllocation)
+	calculator, share := quantity.Calculator{Dominant: t.Queues.Tree().Dominant}, &t.uses[q.Path].Share
+	usable := calculator.TimesDown(share.Max, 1, t.MinAllocation).Max(share.Min)
+	return calculator.TimesUp(usable, float64(q.MaxAMShare), t.MinAllocation)
 }
 
 func (t *capacityTree) users(u *view.QueueUse, queueLimit records.Resource) (out queueUsers) {

@@ -69,7 +69,7 @@ func (m queueMetrics) queue(q *queue.Queue) []daemon.Attr {
 		attrs = append(attrs, daemon.Attr{Name: "tag.SchedulingPolicy", Value: q.Fair.Policy})
 	}
 	attrs = append(attrs, daemon.Attr{Name: "tag.Hostname", Value: m.host})
-	attrs = append(attrs, m.use(q, u)...)
+	attrs = append(attrs, m.use(q, u, q.Parent == nil)...)
 	switch m.tree.Kind {
 	case queue.Capacity:
 		return append(attrs, m.capacity(q, u)...)
@@ -128,14 +128,18 @@ func (m queueMetrics) partition(q *queue.Queue) []daemon.Attr {
 		attrs, of = append(attrs, daemon.Attr{Name: "tag.Queue", Value: q.Path}), q
 	}
 	attrs = append(attrs, daemon.Attr{Name: "tag.Context", Value: "yarn"}, daemon.Attr{Name: "tag.Hostname", Value: m.host})
-	return append(attrs, m.use(of, m.uses[of.Path])...)
+	u := *m.uses[of.Path]
+	// YARN counts neither applications nor places for partitions.
+	u.Past.Submitted, u.Past.Completed, u.Past.Failed, u.Past.Killed, u.Past.Firsts, u.Past.FirstsDelay = 0, 0, 0, 0, 0, 0
+	u.Past.NodeLocal, u.Past.RackLocal, u.Past.OffSwitch = 0, 0, 0
+	return append(attrs, m.use(of, &u, false)...)
 }
 
 // runningFor are the durations, in minutes, by which YARN counts running applications.
 var runningFor = []int64{0, 60, 300, 1440}
 
-// use are the attributes of a queue's use and history.
-func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr) {
+// use are the attributes of a queue's use and history. With cluster, applications count from when the cluster began.
+func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse, cluster bool) (attrs []daemon.Attr) {
 	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
 	var running, pending, unmanagedRunning, unmanagedPending int
 	ages := make([]int, len(runningFor))
@@ -171,7 +175,7 @@ func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr
 	number("UnmanagedAppsRunning", unmanagedRunning)
 	p := &u.Past
 	ended := map[string]int64{"AppsSubmitted": p.Submitted, "AppsCompleted": p.Completed, "AppsFailed": p.Failed, "AppsKilled": p.Killed}
-	if q.Parent == nil {
+	if cluster {
 		ended = map[string]int64{
 			"AppsSubmitted": m.all.Submitted, "AppsCompleted": m.all.Completed, "AppsFailed": m.all.Failed, "AppsKilled": m.all.Killed,
 		}
