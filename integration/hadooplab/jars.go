@@ -36,8 +36,8 @@ func cacheDir() (string, error) {
 	return filepath.Join(dir, "heddle"), nil
 }
 
-// jars returns the folder of Hadoop's jars. It downloads them the first time.
-func jars(ctx context.Context) (string, error) {
+// Jars returns the folder of Hadoop's jars. It downloads them the first time.
+func Jars(ctx context.Context) (string, error) {
 	dir, err := Maven(ctx, "hadoop-"+Version, pom)
 	if err != nil {
 		return "", fmt.Errorf("fetching Hadoop's jars: %w", err)

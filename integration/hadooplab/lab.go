@@ -94,7 +94,7 @@ func New(ctx context.Context, o Options) (*Lab, error) {
 	if o.DataNodes > 0 && o.NameNodes == 0 {
 		o.NameNodes = 1
 	}
-	lib, err := jars(ctx) // the first time this depends on the network
+	lib, err := Jars(ctx) // the first time this depends on the network
 	if err != nil {
 		return nil, err
 	}

@@ -242,7 +242,7 @@ mkdir -p "$out" && echo jar > "$out/x.jar"
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			lib, err := jars(t.Context())
+			lib, err := Jars(t.Context())
 			if err != nil {
 				t.Error(err)
 			} else if _, err := os.Stat(filepath.Join(lib, "x.jar")); err != nil {
@@ -260,7 +260,7 @@ mkdir -p "$out" && echo jar > "$out/x.jar"
 	if err := os.WriteFile(filepath.Join(dir, "mvn"), []byte(strings.Replace(mvn, "echo jar", "false; exit 3; echo jar", 1)), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if lib, err := jars(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 3") {
+	if lib, err := Jars(t.Context()); err == nil || !strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("got %s, %v", lib, err)
 	}
 }

@@ -38,6 +38,7 @@ var skips = map[string]map[string]int{
 		"nm/disks/former_test.go":                  2,
 		"integration/modes/modes_test.go":          1,
 		"integration/modes/state_test.go":          1,
+		"integration/migration/walk_linux_test.go": 1,
 		"internal/trust/trust_test.go":             2,
 		"internal/secret/secret_test.go":           1,
 		"cmd/heddle/internal/roots/roots_test.go":  1,
