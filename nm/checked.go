@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"heddle/conf"
 	"heddle/hdfsadapter"
@@ -57,12 +58,17 @@ func Check(c *conf.Config) (found []conf.Problem) {
 	return found
 }
 
-// checkFolders names folders of the node that other users of the machine can replace: state, local and log folders.
+// checkFolders names folders of the node that other users of the machine can replace: state, local and log folders. It also says so if users of containers can
+// pass through to no local folder, or to no log folder.
 func checkFolders(s *settings) error {
 	found := []error{trust.Check(s.state)}
+	var closed []error
 	for name, dirs := range map[string][]string{"local-dirs": s.disks.Local, "log-dirs": s.disks.Logs} {
 		if len(dirs) == 0 {
 			return fmt.Errorf("yarn.nodemanager.%s names no folder", name)
+		}
+		if why := s.disks.Closed(dirs[0]); why != "" && !slices.ContainsFunc(dirs, func(dir string) bool { return s.disks.Closed(dir) == "" }) {
+			closed = append(closed, fmt.Errorf("none of yarn.nodemanager.%s can be used: %s", name, why))
 		}
 		for _, dir := range dirs {
 			if s.disks.FormerOf(dir, name == "local-dirs") != nil {
@@ -80,7 +86,7 @@ func checkFolders(s *settings) error {
 			found[i] = &conf.StartedBy{Err: err}
 		}
 	}
-	return errors.Join(found...)
+	return errors.Join(append(found, closed...)...)
 }
 
 const secretKey = "heddle.cluster.secret-file"

@@ -115,6 +115,10 @@ func faults() (all []fault) {
 		"a key of Heddle's that is none":     {"heddle.nothing=1"},
 		"labels":                             {"yarn.node-labels.enabled=true"},
 		"no local folders":                   {"yarn.nodemanager.local-dirs=,"},
+		"users can't pass to local folders":  {lce, "yarn.nodemanager.local-dirs=DIR/closed/a,DIR/closed/b"},
+		"users can't pass to log folders":    {lce, "yarn.nodemanager.log-dirs=DIR/closed/logs"},
+		"users can pass to one of two":       {lce, "yarn.nodemanager.local-dirs=DIR/closed/a,DIR/open"},
+		"all are one user":                   {"yarn.nodemanager.local-dirs=DIR/closed/a"},
 	} {
 		all = append(all, fault{name: name, set: set})
 	}
@@ -149,7 +153,10 @@ func (f fault) folder(t *testing.T) string {
 	}
 	for _, s := range f.set {
 		key, value, _ := strings.Cut(s, "=")
-		set[key] = value
+		set[key] = strings.ReplaceAll(value, "DIR", dir)
+	}
+	if err := os.Mkdir(at("closed"), 0o700); err != nil {
+		t.Fatal(err)
 	}
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(set)) {

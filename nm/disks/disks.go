@@ -213,8 +213,8 @@ func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool
 			f.looking = false
 		}()
 		s := d.look(f.path)
-		if s.bad == "" && d.cfg.Users {
-			s.bad = closedTo(f.path)
+		if s.bad == "" {
+			s.bad = d.cfg.Closed(f.path)
 		}
 		switch {
 		case s.bad != "" || !d.cfg.Check:
@@ -274,6 +274,14 @@ func usable(path string) seen {
 
 // noSpace says why a folder gets no new files that the kernel lets make none, whatever space it says there is: inodes may be missing.
 const noSpace = "no space left on device"
+
+// Closed returns why containers can't use a folder, which need not exist yet, as their users can't pass through one on the way to it; "" if they can.
+func (c *Config) Closed(path string) string {
+	if !c.Users {
+		return ""
+	}
+	return closedTo(path)
+}
 
 // closedTo returns which folder on the way to a path no container's user can pass through, "" if there is none: one that only its owner may
 // enter. Such folders come of a umask of 077.
