@@ -178,7 +178,7 @@ func TestLongWorkStaysOffTheShortPartition(t *testing.T) {
 		}
 		out, err := exec.Command(c.binary, "app", "--conf", c.conf, "-why", list[0].ID.String()).CombinedOutput()
 		t.Logf("%s %v", out, err)
-		return err == nil && strings.Contains(string(out), "waits for 2 containers")
+		return err == nil && strings.Contains(string(out), "2 x <memory:3072")
 	})
 	if err := os.WriteFile(filepath.Join(c.dir, "go"), nil, 0o644); err != nil {
 		t.Fatal(err)
