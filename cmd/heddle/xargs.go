@@ -292,14 +292,32 @@ func stopper(ctx context.Context, from *source, running *unmanaged.Running, clos
 		log.WithError(err).Warnf("%v would go on for a while if this process were killed", running.ID)
 	}
 	return func(r result) {
-		defer guard.dismiss()
 		running.SetResult(r.status, r.because)
-		if err := running.Stop(); err != nil && ctx.Err() == nil {
-			log.WithError(err).Warnf("%v has not ended well", running.ID)
+		stopped := make(chan error, 1)
+		go func() { stopped <- running.Stop() }()
+		var impatient <-chan time.Time
+		if ctx.Err() != nil {
+			impatient = time.After(goodbye)
 		}
-		close()
+		select {
+		case err := <-stopped:
+			if err != nil && ctx.Err() == nil {
+				log.WithError(err).Warnf("%v has not ended well", running.ID)
+			}
+			close()
+			guard.dismiss()
+		case <-impatient:
+			if guard.leave() {
+				log.Warnf("The ResourceManager doesn't answer: %v ends when it does", running.ID)
+			} else {
+				log.Warnf("The ResourceManager doesn't answer, and may keep %v for a while: heddle app -kill %[1]v ends it", running.ID)
+			}
+		}
 	}
 }
+
+// goodbye is how long somebody who ends a tool waits for the ResourceManager. What is left then is the guard's.
+const goodbye = 2 * time.Second
 
 // startPool starts a pool with executors on the cluster of a configuration, which came from s. stop gives them back.
 func startPool(ctx context.Context, c *conf.Config, s *source, o *xargs.Options) (p *pool.Pool, stop func(result), err error) {
