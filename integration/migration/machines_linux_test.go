@@ -53,7 +53,7 @@ func isolated(t *testing.T) *exec.Cmd {
 func inside(ctx context.Context, of *exec.Cmd, args ...string) *exec.Cmd {
 	pid := fmt.Sprint(of.Process.Pid)
 	cmd := exec.CommandContext(ctx, "nsenter", append([]string{"-t", pid, "-n", "-m", "-u", "-p", "--"}, args...)...)
-	cmd.Env = []string{"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/tmp"}
+	cmd.Env = []string{"PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8", "HOME=/tmp", "HADOOP_CONF_DIR=/etc/hadoop/conf"}
 	cmd.Dir = "/"
 	return cmd
 }
