@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"strconv"
 
 	"heddle/conf"
 	"heddle/nm/runas"
+	"heddle/yarn/account"
 )
 
 // asRoot admits containers of root's.
@@ -42,8 +42,11 @@ func formerNode(c *conf.Config) func(uid int) bool {
 		return nil // ownerOf reports it
 	}
 	return func(uid int) bool {
-		u, err := user.LookupId(strconv.Itoa(uid))
-		return err == nil && uid != 0 && rules.Check(u.Username, uid) != nil
+		if uid == 0 {
+			return false
+		}
+		name, err := account.System.Name(uid)
+		return err == nil && rules.Check(name, uid) != nil
 	}
 }
 

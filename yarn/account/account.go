@@ -120,6 +120,20 @@ func (d *Directory) Lookup(name string) (Account, error) {
 	return a, err
 }
 
+// Name returns the name of the user with an id, who may be known to LDAP alone. It always asks the machine.
+func (d *Directory) Name(uid int) (string, error) {
+	id := strconv.Itoa(uid)
+	words, err := d.ask(id, "getent", "passwd", id)
+	if err != nil {
+		return "", err
+	}
+	fields := strings.Split(words[0], ":") // NAME:PASSWORD:UID:…
+	if len(fields) < 3 || fields[2] != id || check(fields[0]) != nil {
+		return "", fmt.Errorf("user %s: getent printed %.100q", id, words[0])
+	}
+	return fields[0], nil
+}
+
 func (d *Directory) numbers(name, flag string) ([]int, error) {
 	words, err := d.words(name, flag)
 	if err != nil {
@@ -170,6 +184,11 @@ func (d *Directory) words(name, flag string) ([]string, error) {
 	if err := check(name); err != nil {
 		return nil, err
 	}
+	return d.ask(name, "id", flag, "--", name)
+}
+
+// ask returns the words that a command prints about a user.
+func (d *Directory) ask(name, program string, args ...string) ([]string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), d.Patience)
 	defer cancel()
 	leave, err := d.enter(ctx)
@@ -178,7 +197,7 @@ func (d *Directory) words(name, flag string) ([]string, error) {
 	}
 	defer leave()
 	var out, complaint bytes.Buffer
-	cmd := exec.CommandContext(ctx, "id", flag, "--", name)
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stdout, cmd.Stderr = &out, &complaint
 	cmd.Env = environment
 	err = cmd.Run()
@@ -192,7 +211,7 @@ func (d *Directory) words(name, flag string) ([]string, error) {
 	case complaint.Len() > 0:
 		return nil, fmt.Errorf("user %q: %s", name, strings.TrimSpace(complaint.String()))
 	case err == nil:
-		err = errors.New("id printed nothing")
+		err = fmt.Errorf("%s printed nothing", program)
 	}
 	return nil, fmt.Errorf("user %q: %w", name, err)
 }

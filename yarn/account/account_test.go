@@ -1,6 +1,7 @@
 package account
 
 import (
+	"os"
 	"os/user"
 	"strconv"
 	"strings"
@@ -35,6 +36,28 @@ func TestUsersOfThisMachine(t *testing.T) {
 	}
 	if n, took := d.Asked(); n != 1 || took <= 0 {
 		t.Errorf("asked %d times in %v", n, took)
+	}
+}
+
+// The owner of a folder who is known to LDAP alone had no name: a static program reads /etc/passwd only.
+func TestUsersOfADirectoryHaveNames(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/getent", []byte("#!/bin/sh\n"+`case "$1 $2" in
+		"passwd 54321") echo "yarn-ldap:*:54321:100:YARN of the cluster:/:/sbin/nologin";;
+		"passwd 54322") echo "other:*:1:100::/:/bin/sh";;
+		*) exit 2;;
+	esac`), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	d := &Directory{Patience: time.Minute, Now: time.Now}
+	if name, err := d.Name(54321); name != "yarn-ldap" || err != nil {
+		t.Errorf("%q, %v", name, err)
+	}
+	for _, uid := range []int{54322, 54323, -1} {
+		if name, err := d.Name(uid); err == nil {
+			t.Errorf("user %d is %q", uid, name)
+		}
 	}
 }
 
