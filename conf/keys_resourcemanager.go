@@ -40,6 +40,7 @@ func resourceManagerKeys() []Key {
 
 		class(rm+"scheduler.class", schedulerPackage+"capacity.CapacityScheduler", "the scheduler", schedulers...),
 		class(rm+"store.class", "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore", "where YARN keeps its state; Heddle replicates its own").later(),
+		boolean(rm+"application-tag-based-placement.enable", "false", "place applications by the user that a tag userid=NAME names"), list(rm+"application-tag-based-placement.username.whitelist", "", "the users whose applications that holds for"),
 		boolean(rm+"application-tag-based-placement.force-lowercase", "true", "keep applications' tags in lower case"),
 		boolean(rm+"recovery.enabled", "false", "whether YARN recovers its state; Heddle always does").later(),
 		boolean(rm+"work-preserving-recovery.enabled", "true", "whether YARN keeps containers over a restart; Heddle always does").later(),

@@ -16,6 +16,7 @@ import (
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/lending"
+	"heddle/rm/leader/placement"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
@@ -48,6 +49,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		AllocationExpiry:  c.Duration(rm + "rm.container-allocation.expiry-interval-ms"),
 		HeartbeatInterval: c.Duration(rm + "nodemanagers.heartbeat-interval-ms"),
 		SchedulingWait:    c.Duration(rm + "work-preserving-recovery.scheduling-wait-ms"),
+		TagPlacement:      tagPlacement(c),
 
 		DecommissionTimeout: c.Duration(rm + "nodemanager-graceful-decommission-timeout-secs"),
 		KeyLifetime: map[ledgerpb.KeyKind]time.Duration{
@@ -236,4 +238,14 @@ func raftSecret(c *conf.Config, id string) (*tls.Config, error) {
 		return nil, fmt.Errorf("heddle.cluster.secret-file: %w", err)
 	}
 	return raft.SecretTLS(s.Key("raft", raft.SeedBytes), id)
+}
+
+// tagPlacement reads which users' applications are placed by their tags.
+func tagPlacement(c *conf.Config) (t placement.Tags) {
+	const key = "yarn.resourcemanager.application-tag-based-placement."
+	if c.Bool(key + "enable") {
+		t.Users = c.Strings(key + "username.whitelist")
+	}
+	t.KeepCase = !c.Bool(key + "force-lowercase")
+	return t
 }

@@ -9,7 +9,7 @@ import (
 // setOpen opens a node to new containers, other than long ones if it has none of these, or closes it.
 func (c *core) setOpen(n *nodeSoft, open bool) {
 	n.open = open
-	delete(c.arrived, n.id)
+	c.arrived.Forget(n.id)
 	works := scheduler.NoWork
 	if open {
 		works = c.division.Works(n.id)

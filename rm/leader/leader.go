@@ -86,9 +86,9 @@ type Settings struct {
 	// MaySubmit decides who may submit to a queue, by its path; nil lets everybody.
 	MaySubmit func(user, queue string) bool
 	// ACLs is yarn.acl.enable: lists of queues say who may have which priorities, and a FairScheduler's queues refuse submissions at once.
-	ACLs bool
-	// Groups are those of a user, the primary one first; nil is none.
-	Groups func(user string) ([]string, error)
+	ACLs         bool
+	Groups       func(user string) ([]string, error) // of a user, the primary one first; nil is none
+	TagPlacement placement.Tags
 
 	// MaxSubmission is the size of the largest context of a submission, in bytes; 0 is what a command can hold.
 	MaxSubmission int
@@ -215,7 +215,7 @@ func New(cfg Config) *Leader {
 	requests := &request.Checker{Config: request.Config{
 		Scheduler: c.sched, Types: cfg.Settings.Types, Queues: heldQueues{c}.Tree,
 		MinAllocation: cfg.Settings.MinAllocation, MaxAllocation: cfg.Settings.MaxAllocation, Increment: cfg.Settings.Increment,
-		Now: c.Now, LargerNodes: c.began.Add(cfg.Settings.SchedulingWait), Arrived: c.arrived,
+		Now: c.Now, LargerNodes: c.began.Add(cfg.Settings.SchedulingWait), Arrived: &c.arrived,
 		MaxRequests: cfg.Settings.MaxRequests, MaxPlaces: cfg.Settings.MaxPlaces,
 	}}
 	reports := report.New(c, c.work, report.Config{
@@ -223,7 +223,7 @@ func New(cfg Config) *Leader {
 		MaxAllocation: cfg.Settings.MaxAllocation,
 	})
 	placed := placement.New(c, c.work, placement.Config{
-		Scheduler: c.sched, Apps: directory{c}, Queues: heldQueues{c}.Tree, Live: c.Settings.Live, Groups: cfg.Settings.Groups,
+		Scheduler: c.sched, Apps: directory{c}, Queues: heldQueues{c}.Tree, Live: c.Settings.Live, Groups: cfg.Settings.Groups, Tags: cfg.Settings.TagPlacement, MaySubmit: cfg.Settings.MaySubmit,
 	})
 	sizes := resize.New(c, c.work, resize.Config{
 		Scheduler: c.sched, Requests: requests, HandleOf: handleOf, ToMaster: c.toMaster, ToNode: c.toNode,
@@ -282,7 +282,6 @@ func newCore(cfg Config) *core {
 		byHandle: map[scheduler.AppHandle]*appSoft{},
 		nodes:    map[records.NodeID]*nodeSoft{},
 		nodeOf:   map[scheduler.NodeHandle]*nodeSoft{},
-		arrived:  request.Arrived{},
 	}
 	c.SetBounds(cfg.Settings.Bounds)
 	c.began = c.Now()

@@ -146,14 +146,12 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	ns.AfterCommit(func() { ns.nodeSessions.Put(s.id, s) }) // in the loop's order, so that heartbeats find the session that the loop knows
 	if leaving {                                            // its NodeManager has started anew
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
-			Node: ledger.NodeRef(r.Node), State: proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING)),
-			DecommissionDeadline: proto.Int64(deadline),
+			Node: ledger.NodeRef(r.Node), State: proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING)), DecommissionDeadline: proto.Int64(deadline),
 		}})
 	}
 	// Hadoop's NodeManagers fail on tokens that reach them before the answer to their registration, with the keys, has.
-	if ns.setOpen(n, !leaving && len(r.Features) > 0); !leaving && !n.open {
-		ns.arrived[n.id] = r.Capability
-	}
+	ns.setOpen(n, !leaving && len(r.Features) > 0)
+	ns.arrived.Await(n.id, r.Capability, !leaving && !n.open)
 	ns.reconcile(n, r.Containers)
 	for _, id := range r.Apps {
 		ns.appOnNode(n, id)

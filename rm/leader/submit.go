@@ -75,7 +75,7 @@ func (as *applications) submitNew(id records.ApplicationID, user string, ctx *pb
 	if ctx.HasQueue() && ctx.GetQueue() == "" {
 		return refusal.New(refusal.Refused, "Failed to place application %v in a queue and submit context queue is null or empty", id)
 	}
-	path, against, err := as.placement.Place(id, user, ctx.GetApplicationName(), queueOf(ctx))
+	path, against, err := as.placement.Place(id, user, ctx.GetApplicationName(), queueOf(ctx), ctx.GetApplicationTags())
 	if err != nil {
 		return err
 	}

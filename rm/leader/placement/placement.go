@@ -47,6 +47,9 @@ type Config struct {
 	Queues func() *queue.Tree
 	Live   *queue.Live
 	Groups func(user string) ([]string, error) // of a user, the primary one first; nil is none
+	Tags   Tags
+	// MaySubmit decides who may submit to a queue, by its path; nil lets everybody.
+	MaySubmit func(user, queue string) bool
 }
 
 // Placement finds queues. Place, Denied and Move are safe for concurrent use; Full is for the loop's operations.
@@ -62,9 +65,11 @@ func New(loop Loop, work *ledger.State, cfg Config) *Placement {
 }
 
 // Place finds the queue of an application. against is why it fails if it is taken nevertheless, "" if nothing is.
-func (p *Placement) Place(id records.ApplicationID, user, name, queueName string) (path, against string, err error) {
+func (p *Placement) Place(id records.ApplicationID, user, name, queueName string, tags []string) (path, against string, err error) {
 	app := queue.App{ID: id.String(), Name: name, Queue: queueName, User: user}
-	path, err = p.cfg.Live.Tree().Place(app, p.cfg.Groups)
+	if app.User, err = p.placedAs(app, tags); err == nil {
+		path, err = p.cfg.Live.Tree().Place(app, p.cfg.Groups)
+	}
 	var refused *queue.Refusal
 	switch {
 	case !errors.As(err, &refused):

@@ -101,7 +101,7 @@ func TestApplicationsFindTheirQueues(t *testing.T) {
 		"mapped":            {mapped, "b", "a", "root.b", "", ""},
 		"mapped to nowhere": {mapped, "alice", "a", "a", "", "rejected by a mapping rule"},
 	} {
-		path, against, err := newWorld(t, x.settings).Place(appID(1), x.user, "sleep", x.queue)
+		path, against, err := newWorld(t, x.settings).Place(appID(1), x.user, "sleep", x.queue, nil)
 		if path != x.path || !strings.Contains(against, x.against) || (against == "") != (x.against == "") {
 			t.Errorf("%s: %q, %q", name, path, against)
 		}
@@ -129,11 +129,11 @@ func fairTree(t *testing.T, rules string) *queue.Tree {
 func TestRulesByGroups(t *testing.T) {
 	w := worldOf(t, fairTree(t, "<rule name='primaryGroup'/>"))
 	w.cfg.Groups = func(string) ([]string, error) { return nil, errors.New("no answer from the directory") }
-	if _, against, err := w.Place(appID(1), "alice", "sleep", "a"); against != "" || !refusal.Is(err, refusal.Refused) || err.Error() != "Group resolution failed" {
+	if _, against, err := w.Place(appID(1), "alice", "sleep", "a", nil); against != "" || !refusal.Is(err, refusal.Refused) || err.Error() != "Group resolution failed" {
 		t.Errorf("%q, %v", against, err)
 	}
 	w.cfg.Groups = func(string) ([]string, error) { return []string{"staff"}, nil }
-	if path, against, err := w.Place(appID(1), "alice", "sleep", "a"); path != "root.staff" || against != "" || err != nil {
+	if path, against, err := w.Place(appID(1), "alice", "sleep", "a", nil); path != "root.staff" || against != "" || err != nil {
 		t.Errorf("%q, %q, %v", path, against, err)
 	}
 }

@@ -32,14 +32,29 @@ type Config struct {
 	// Now is the time. Before LargerNodes nodes may still come that are larger than all that are there.
 	Now         func() time.Time
 	LargerNodes time.Time
-	Arrived     Arrived
+	Arrived     *Arrived
 	// MaxRequests and MaxPlaces bound what one application asks for; 0 is no limit. Requests differ in priority or allocation request id.
 	// Places are hosts and racks, in requests and on the blacklist.
 	MaxRequests, MaxPlaces int
 }
 
 // Arrived has what nodes offer that have registered, and take containers once their first heartbeat comes.
-type Arrived map[records.NodeID]records.Resource
+type Arrived struct {
+	nodes map[records.NodeID]records.Resource
+}
+
+// Await enters a node, if it is to be waited for.
+func (a *Arrived) Await(id records.NodeID, offered records.Resource, wait bool) {
+	if wait && a.nodes == nil {
+		a.nodes = map[records.NodeID]records.Resource{}
+	}
+	if wait {
+		a.nodes[id] = offered
+	}
+}
+
+// Forget takes a node out: it takes containers now, or has left.
+func (a *Arrived) Forget(id records.NodeID) { delete(a.nodes, id) }
 
 // Checker checks requests. Its methods are for the operations of a leader's loop.
 type Checker struct{ Config }
@@ -51,7 +66,7 @@ func (c *Checker) Maximum() records.Resource {
 	most := c.MaxAllocation
 	if c.Scheduler.OpenNodes() > 0 && !c.Now().Before(c.LargerNodes) {
 		largest := c.Scheduler.Largest()
-		for _, offered := range c.Arrived {
+		for _, offered := range c.Arrived.nodes {
 			largest = largest.Max(offered)
 		}
 		most = most.Min(largest)

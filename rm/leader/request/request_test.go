@@ -40,7 +40,7 @@ func checker(c *cluster, now *time.Time) *Checker {
 	return &Checker{Config{
 		Scheduler: c, Queues: func() *queue.Tree { return tree },
 		MinAllocation: records.NewResource(256, 1), MaxAllocation: records.NewResource(8192, 4),
-		Now: func() time.Time { return *now }, LargerNodes: start.Add(10 * time.Second),
+		Now: func() time.Time { return *now }, LargerNodes: start.Add(10 * time.Second), Arrived: &Arrived{},
 	}}
 }
 
