@@ -12,6 +12,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"heddle/yarn/rest"
 )
 
 //go:embed static
@@ -70,6 +72,5 @@ func Handler() http.Handler {
 // relative makes a page's own addresses, which begin with /, relative to the page's address. They then hold behind a proxy that puts a prefix
 // before all paths, as well.
 func relative(page []byte, at *url.URL) []byte {
-	up := strings.Repeat("../", strings.Count(at.EscapedPath(), "/")-1)
-	return bytes.ReplaceAll(page, []byte(`="/`), []byte(`="./`+up))
+	return bytes.ReplaceAll(page, []byte(`="/`), []byte(`="`+rest.Up(at)))
 }

@@ -78,7 +78,7 @@ func New(o Options) *Server {
 	s.Metrics = metrics2.NewSender(o.ConfDir, "nodemanager", s.beans, s.Log)
 	s.Registry.MustRegister(s.collectors()...)
 	s.api = s.newAPI()
-	api, pages, mux := s.guardLogs(s.api), s.guardLogs(s.pages()), &s.mux
+	api, pages, mux := s.guardLogs(s.api), s.guardLogs(rest.Relative(s.pages())), &s.mux
 	mux.Handle("/node/", pages)
 	mux.Handle("/node", pages)
 	mux.Handle("/jmx", daemon.JMX(s.beans))

@@ -22,12 +22,18 @@ export function el(name, attributes = {}, ...children) {
   return e;
 }
 
+/** reachable is an address of a page or proxied page of an application below the prefix, if this server is behind one: browsers may see no other address of the cluster. */
+function reachable(url) {
+  const proxied = root.pathname !== '/' && /^\/(proxy|cluster\/app)\/application_/.test(url.pathname);
+  return proxied ? new URL(here(url.pathname) + url.search + url.hash) : url;
+}
+
 /** link is a link if the address is one of the web, and its text otherwise: an application may set any. */
 export function link(href, text = href) {
   if (!href) return '';
   let url;
   try {
-    url = new URL(here(href), location.href);
+    url = reachable(new URL(here(href), location.href));
   } catch {
     return text;
   }

@@ -1,9 +1,11 @@
 package rest
 
 import (
+	"bytes"
 	"fmt"
 	"html"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 )
@@ -23,6 +25,36 @@ func Page(w http.ResponseWriter, status int, title, body string) {
 	title = html.EscapeString(title)
 	_, _ = fmt.Fprintf(w, "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body><h1>%[1]s</h1>\n%s\n</body></html>\n",
 		title, body)
+}
+
+// Relative makes the addresses of pages' own links, which begin with /, relative to the page. They then hold behind a proxy that puts a prefix before all
+// paths, too. Pages must write each link in one piece, and text with escaped quotes.
+func Relative(pages http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pages.ServeHTTP(&relativePage{w, Up(r.URL)}, r)
+	})
+}
+
+// Up is the relative way from a path to /.
+func Up(at *url.URL) string {
+	return "./" + strings.Repeat("../", max(0, strings.Count(at.EscapedPath(), "/")-1))
+}
+
+type relativePage struct {
+	http.ResponseWriter
+	up string
+}
+
+func (p *relativePage) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+func (p *relativePage) Write(b []byte) (int, error) {
+	if !strings.HasPrefix(p.Header().Get("Content-Type"), "text/html") {
+		return p.ResponseWriter.Write(b)
+	}
+	if _, err := p.ResponseWriter.Write(bytes.ReplaceAll(b, []byte(`="/`), []byte(`="`+p.up))); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
 
 // ErrorPage answers with an error that doesn't come from the API. Like Jetty it uses HTML, text or JSON, whichever the
