@@ -15,11 +15,11 @@ const (
 // say why.
 var largePackages = map[string]int{
 	"rm/rest":                     5000,
-	"cmd/heddle":                  3150,
+	"cmd/heddle":                  3200,
 	"cmd/heddle/internal/command": 4400,
 	"rm/leader":                   3510,
 	"rm/service":                  3150,
-	"rm/scheduler/core":           3403,
+	"rm/scheduler/core":           3410,
 	"rm/raft":                     4450,
 	"yarn/ipc":                    4000,
 	"conf":                        4190,
