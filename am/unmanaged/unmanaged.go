@@ -106,6 +106,17 @@ func (r *Running) Stop() error {
 	return r.err
 }
 
+// StopWithin ends the application, and reports whether it has ended within a time: the ResourceManager may be gone.
+func (r *Running) StopWithin(d time.Duration) bool {
+	close(r.stop)
+	select {
+	case <-r.done:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
 // Run submits the application, of which a task takes so much memory, and returns when the ResourceManager has accepted it. If the
 // application ends by itself, ended is called with the reason.
 func (a *Application) Run(ctx context.Context, memory int, main Main, ended func(error)) (*Running, error) {

@@ -90,12 +90,3 @@ func (g *guard) dismiss() {
 	_ = g.in.Close()
 	_ = g.cmd.Wait()
 }
-
-// leave has the guard kill the application, and doesn't wait for that. It reports whether there is a guard.
-func (g *guard) leave() bool {
-	if g == nil {
-		return false
-	}
-	_ = g.in.Close() // if it is gone nobody can do more
-	return true
-}

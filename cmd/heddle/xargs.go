@@ -274,6 +274,7 @@ func startTasks(ctx context.Context, c *conf.Config, from *source, o *xargs.Opti
 const (
 	longQueue = 2 * time.Second
 	idleWait  = 100 * time.Millisecond
+	goodbye   = 2 * time.Second // for the ResourceManager, when the user ends it; then the application is the guard's
 )
 
 // clusterLog is where tools tell what happens on the cluster: warnings only, unless somebody wants more.
@@ -293,31 +294,21 @@ func stopper(ctx context.Context, from *source, running *unmanaged.Running, clos
 	}
 	return func(r result) {
 		running.SetResult(r.status, r.because)
-		stopped := make(chan error, 1)
-		go func() { stopped <- running.Stop() }()
-		var impatient <-chan time.Time
-		if ctx.Err() != nil {
-			impatient = time.After(goodbye)
-		}
-		select {
-		case err := <-stopped:
-			if err != nil && ctx.Err() == nil {
+		if ctx.Err() == nil {
+			if err := running.Stop(); err != nil {
 				log.WithError(err).Warnf("%v has not ended well", running.ID)
 			}
-			close()
-			guard.dismiss()
-		case <-impatient:
-			if guard.leave() {
-				log.Warnf("The ResourceManager doesn't answer: %v ends when it does", running.ID)
-			} else {
-				log.Warnf("The ResourceManager doesn't answer, and may keep %v for a while: heddle app -kill %[1]v ends it", running.ID)
+		} else if !running.StopWithin(goodbye) {
+			log.Warnf("The ResourceManager doesn't answer: %v ends when it does", running.ID)
+			if guard != nil {
+				_ = guard.in.Close() // it kills the application
 			}
+			return
 		}
+		close()
+		guard.dismiss()
 	}
 }
-
-// goodbye is how long somebody who ends a tool waits for the ResourceManager. What is left then is the guard's.
-const goodbye = 2 * time.Second
 
 // startPool starts a pool with executors on the cluster of a configuration, which came from s. stop gives them back.
 func startPool(ctx context.Context, c *conf.Config, s *source, o *xargs.Options) (p *pool.Pool, stop func(result), err error) {

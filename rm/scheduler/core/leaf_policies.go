@@ -288,9 +288,7 @@ func (s guides) toldAll(a *App) {
 			g.Asked(leafAsk(&view, d))
 		}
 	}
-	if a.Running > 0 {
-		s.tell(a.Leaf).Master(s.leafApp(a), a.Am)
-	}
+	s.Queues[a.Leaf].guard.Master(s.leafApp(a), a.Am)
 	if f, known := s.facts[handle.App(s.Orders.Ref(a.El))]; known {
 		s.toldFacts(a, f)
 	}

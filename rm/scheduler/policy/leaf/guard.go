@@ -144,10 +144,9 @@ func (g *Guard) Facts(a App, f Facts) {
 	}
 }
 
-// Master tells the policy of an ApplicationMaster that runs already, if it wants to hear of that.
+// Master tells the policy of an ApplicationMaster that runs already, if it wants to hear of that. It regards that with the next Tick.
 func (g *Guard) Master(a App, r records.Resource) {
-	if g.leads != nil {
-		g.told = true
+	if g.leads != nil && a.Containers > 0 {
 		g.leads.Master(a, r)
 	}
 }
