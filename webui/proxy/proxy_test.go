@@ -120,8 +120,7 @@ func TestComesFromTheAddressOfItsHost(t *testing.T) {
 
 // A program that asked for an application's address and follows no redirects got none of its pages, which YARN's proxy fetches.
 func TestFollowsRedirectsOfTheFirstPage(t *testing.T) {
-	var f *fixture
-	f = setUp(t, func(w http.ResponseWriter, r *http.Request) {
+	f := setUp(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/":
 			http.Redirect(w, r, "/mapreduce", http.StatusFound)
