@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"heddle/conf"
+	"heddle/internal/listen"
 	"heddle/nm/store"
 	"heddle/yarn/records"
 )
@@ -60,16 +61,16 @@ func (id identity) listen(at conf.Address, earlier int, key string) (net.Listene
 	if port == 0 {
 		port = earlier
 	}
-	l, err := net.Listen("tcp", net.JoinHostPort(at.Host, strconv.Itoa(port)))
+	l, err := listen.TCP(net.JoinHostPort(at.Host, strconv.Itoa(port)), key)
 	again := at.Port == 0 && earlier != 0
 	if err != nil && again && !id.known {
-		l, err = net.Listen("tcp", net.JoinHostPort(at.Host, "0"))
+		l, err = listen.TCP(net.JoinHostPort(at.Host, "0"), key)
 	}
 	switch {
 	case err != nil && again:
-		return nil, 0, fmt.Errorf("%s: port %d, which containers of this node know, can't be had again: %w", key, earlier, err)
+		return nil, 0, fmt.Errorf("port %d, which containers of this node know, can't be had again: %w", earlier, err)
 	case err != nil:
-		return nil, 0, fmt.Errorf("%s: %w", key, err)
+		return nil, 0, err
 	}
 	return l, l.Addr().(*net.TCPAddr).Port, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/connections"
+	"heddle/internal/listen"
 	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/enclosure"
@@ -49,9 +50,9 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 	if err != nil {
 		return p, err
 	}
-	l, err := net.Listen("tcp", n.s.probes.String())
+	l, err := listen.TCP(n.s.probes.String(), "heddle.nodemanager.probes.port")
 	if err != nil {
-		return p, fmt.Errorf("heddle.nodemanager.probes.port: %w", err)
+		return p, err
 	}
 	counter, err := connections.New(n.o.Conf, n.o.Log)
 	if err != nil {

@@ -2,10 +2,9 @@ package rm
 
 import (
 	"errors"
-	"fmt"
-	"net"
 
 	"heddle/conf"
+	"heddle/internal/listen"
 	"heddle/rm/raft"
 )
 
@@ -15,9 +14,9 @@ func (r *ResourceManager) listen(key string) error {
 	if err != nil {
 		return err
 	}
-	l, err := net.Listen("tcp", a.String())
+	l, err := listen.TCP(a.String(), key)
 	if err != nil {
-		return fmt.Errorf("%s: %w", key, err)
+		return err
 	}
 	r.listeners[key] = r.counter.Listen(l, key)
 	return nil
@@ -39,8 +38,8 @@ func (r *ResourceManager) join(p *prepared) (err error) {
 			if host := r.conf.Text("yarn.resourcemanager.bind-host"); host != "" {
 				a.Host = host
 			}
-			if cfg.Listener, err = net.Listen("tcp", a.String()); err != nil {
-				return fmt.Errorf("heddle.raft.address.%s: %w", r.id, err)
+			if cfg.Listener, err = listen.TCP(a.String(), "heddle.raft.address."+r.id); err != nil {
+				return err
 			}
 			if err := raft.CheckListener(cfg.Listener, cfg.TLS); err != nil {
 				return errors.Join(unsafeRaft(r.conf, r.id, err), cfg.Listener.Close())

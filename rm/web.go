@@ -3,7 +3,6 @@ package rm
 import (
 	"context"
 	"errors"
-	"fmt"
 	stdlog "log"
 	"net"
 	"net/http"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/listen"
 	"heddle/yarn/rest/port"
 )
 
@@ -92,13 +92,13 @@ func (r *ResourceManager) listenForProxy() error {
 	if web, err := r.conf.RMAddress(WebAddress, r.id); err == nil && web.String() == a.String() {
 		return nil
 	}
-	l, err := net.Listen("tcp", a.String())
+	l, err := listen.TCP(a.String(), ProxyAddress)
 	switch {
 	case errors.Is(err, syscall.EADDRNOTAVAIL), errors.Is(err, syscall.EADDRINUSE):
 		r.log.WithField("address", a.String()).Info("another process has the port of the proxy to applications' pages (yarn.web-proxy.address)")
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: %w", ProxyAddress, err)
+		return err
 	}
 	r.listeners[ProxyAddress] = r.counter.Listen(l, ProxyAddress)
 	return nil

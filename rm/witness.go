@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/internal/listen"
 	"heddle/rm/raft"
 )
 
@@ -44,8 +44,8 @@ func Witness(ctx context.Context, c *conf.Config, log *logrus.Entry) error {
 	if host := c.Text("yarn.resourcemanager.bind-host"); host != "" {
 		a.Host = host
 	}
-	if cfg.Listener, err = net.Listen("tcp", a.String()); err != nil {
-		return fmt.Errorf("heddle.raft.witness.address: %w", err)
+	if cfg.Listener, err = listen.TCP(a.String(), "heddle.raft.witness.address"); err != nil {
+		return err
 	}
 	if err := raft.CheckListener(cfg.Listener, cfg.TLS); err != nil {
 		return errors.Join(fmt.Errorf("heddle.raft.witness.address: %w", err), cfg.Listener.Close())
