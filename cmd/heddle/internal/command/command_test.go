@@ -261,3 +261,15 @@ func TestSuspendedContainer(t *testing.T) {
 		t.Errorf("exit code %d (%v): %s", r.code, r.failure, r.out)
 	}
 }
+
+// An application's id was refused ("want appattempt_…"), though its current attempt is meant.
+func TestContainersOfAnApplicationAreThoseOfItsAttempt(t *testing.T) {
+	rm := startRM(t)
+	want := run(t, rm.settings(), "container", "-list", knownAttempt)
+	if got := run(t, rm.settings(), "container", "-list", knownApp); got.code != 0 || got.out != want.out || !strings.Contains(got.out, "container_") {
+		t.Errorf("exit code %d (%v): %s, want %s", got.code, got.failure, got.out, want.out)
+	}
+	if got := run(t, rm.settings(), "container", "-list", "job_1_1"); got.code != 1 {
+		t.Errorf("exit code %d of a malformed id", got.code)
+	}
+}

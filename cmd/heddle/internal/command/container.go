@@ -34,7 +34,7 @@ var container = verb{
 	short: "List, show, signal, suspend and resume containers",
 	options: func() []option.Option {
 		return []option.Option{
-			{Name: "list", Arg: "Application Attempt ID", Help: "Lists the containers of an attempt."},
+			{Name: "list", Arg: "Application Attempt ID", Help: "Lists the containers of an attempt, or of the current one of an application."},
 			{Name: "status", Arg: "Container ID", Help: "Shows a container."},
 			{Name: "suspend", Arg: "Container ID", Help: "Suspends a container on its node: to the lowest level that the node can reach, with a breath now and then. -level, -hold and -breathe change that."},
 			{Name: "level", Arg: "Level", Help: "With -suspend: shrunk (it runs with less), frozen (it stands still and keeps its memory) or reclaimed (its memory is paged out)."},
@@ -78,7 +78,7 @@ var container = verb{
 var containerColumns = []int{30, 20, 20, 20, 20, 20, 35}
 
 func (s *session) containerList(text string) error {
-	id, err := records.ParseAttemptID(text)
+	id, err := attemptNamed(s, text)
 	if err != nil {
 		return err
 	}
@@ -105,6 +105,18 @@ func (s *session) containerList(text string) error {
 			orNull(r.HasLogUrl(), r.GetLogUrl())))
 	}
 	return nil
+}
+
+// attemptNamed returns the attempt that an id names; that of an application is its current one.
+func attemptNamed(s *session, text string) (records.AttemptID, error) {
+	if _, err := records.ParseApplicationID(text); err != nil {
+		return records.ParseAttemptID(text)
+	}
+	app, err := s.appReport(text, "RM")
+	if err != nil {
+		return records.AttemptID{}, err
+	}
+	return records.AttemptIDFrom(app.GetCurrentApplicationAttemptId()), nil
 }
 
 // containerState returns a container's state. It also tells suspended ones, which only Heddle has.

@@ -54,7 +54,8 @@ func from[M proto.Message](m M, text string) M {
 // apps are applications in all stages, one of them with as little as the protocol allows.
 var apps = []*pb.ApplicationReport{
 	from(&pb.ApplicationReport{}, `
-		applicationId { id: 7 cluster_timestamp: 1700000000000 } user: "alice" queue: "root.users.alice" name: "word count, all of it"
+		applicationId { id: 7 cluster_timestamp: 1700000000000 }
+		currentApplicationAttemptId { application_id { id: 7 cluster_timestamp: 1700000000000 } attemptId: 1 } user: "alice" queue: "root.users.alice" name: "word count, all of it"
 		host: "node7.example.com" rpc_port: 34567 yarn_application_state: RUNNING trackingUrl: "http://rm:8088/proxy/application_1700000000000_0007/"
 		diagnostics: "two\nlines" startTime: 1700000001000 finishTime: 0 final_application_status: APP_UNDEFINED
 		app_resource_Usage {
