@@ -170,8 +170,8 @@ func (p *parser) tree() (*Tree, error) {
 	t.stoppedGone = p.stoppedGone(t)
 	if p.ok() {
 		t.Settings.Placement = p.placement(t)
-		p.unknownKeys(t)
 	}
+	p.unknownKeys(t) // a misspelt queue may be why capacities don't add up
 	t.Problems = p.warnings()
 	return t, p.err()
 }

@@ -16,6 +16,7 @@ func TestWhatYARNTakesIsAWarning(t *testing.T) {
 		"an unknown resource":      {[]string{"root.queues=a", "root.a.capacity=[memory=10,vcores=1,gpu=1]"}, `"gpu" is not a resource of this cluster`},
 		"a maximum of 200 percent": {[]string{"root.queues=a", "root.a.capacity=100", "root.a.maximum-capacity=200"}, "counts as 100"},
 		"a boolean that is none":   {[]string{"root.queues=a", "root.a.capacity=100", "root.a.disable_preemption=perhaps"}, "it counts as true"},
+		"labels of nodes":          {[]string{"root.queues=a", "root.a.capacity=100", "root.a.accessible-node-labels=gpu"}, "all nodes are one partition"},
 		"another one":              {[]string{"root.queues=a", "root.a.capacity=100", "lazy-preemption-enabled=1"}, "it counts as false"},
 	} {
 		settings := map[string]string{}
@@ -36,5 +37,16 @@ func TestWhatYARNTakesIsAWarning(t *testing.T) {
 				t.Errorf("%s: %+v", name, q)
 			}
 		}
+	}
+}
+
+// After an error for shares that don't add up nothing said that a queue was misspelt, which is why they didn't.
+func TestAMisspeltQueueIsNamedBesideAnError(t *testing.T) {
+	tree, err := ParseCapacity(map[string]string{"root.queues": "a,prod", "root.a.capacity": "40", "root.prodd.capacity": "60"})
+	if err == nil {
+		t.Fatal("the queues are taken")
+	}
+	if p := tree.Problems; len(p) != 1 || !strings.Contains(p[0].Message, "there is no queue root.prodd") {
+		t.Errorf("warnings beside %v: %v", err, p)
 	}
 }
