@@ -68,7 +68,8 @@ func (id identity) listen(at conf.Address, earlier int, key string) (net.Listene
 	}
 	switch {
 	case err != nil && again:
-		return nil, 0, fmt.Errorf("port %d, which containers of this node know, can't be had again: %w", earlier, err)
+		// Another port wouldn't do.
+		return nil, 0, fmt.Errorf("%s: port %d, which containers of this node know, can't be had again: %w", key, earlier, errors.Unwrap(err))
 	case err != nil:
 		return nil, 0, err
 	}
