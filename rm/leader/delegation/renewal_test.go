@@ -109,7 +109,7 @@ func (b *bench) end(id records.ApplicationID) {
 	synctest.Wait()
 }
 
-// pass lets time pass, with RenewDue each ten seconds.
+// pass lets time pass, with a Tick each ten seconds.
 func (b *bench) pass(d time.Duration) {
 	const step = 10 * time.Second
 	for ; d > 0; d -= step {

@@ -11,7 +11,7 @@ export function draw({ info: i, members, epoch, warning }) {
   return [
     el('h1', {}, 'Cluster'),
     facts([
-      ['Cluster', i.id], ['State', badge(i.haState ?? i.state)], ['Up since', time(i.startedOn)], ['Leaders so far', epoch],
+      ['Cluster', i.id], ['State', badge(i.haState ?? i.state)], ['Up since', time(i.startedOn)], ['Changes of leader', epoch],
       ['Heddle', i.resourceManagerBuildVersion ?? i.resourceManagerVersion], ['Speaks as Hadoop', i.hadoopVersion],
     ]),
     el('h2', {}, 'ResourceManagers'),
@@ -21,7 +21,7 @@ export function draw({ info: i, members, epoch, warning }) {
       { head: 'Role', cell: (m) => badge(m.reachable === false ? 'Unreachable' : m.leader ? 'Leader' : m.witness ? 'Witness' : 'Follower') },
       { head: 'Entries behind', num: true, cell: (m) => m.behind ?? '—' },
       { head: 'Version', cell: (m) => m.version ?? '—' },
-      { head: 'Raft', cell: (m) => m.raftAddress },
+      { head: 'Raft', cell: (m) => (members.length > 1 ? m.raftAddress : '—') },
       { head: 'Web', cell: (m) => (m.webAddress ? link(`http://${m.webAddress}/cluster/cluster`, m.webAddress) : '') },
     ], members, 'This ResourceManager is alone.'),
   ];
