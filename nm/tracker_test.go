@@ -139,7 +139,7 @@ func TestEndsAreToldAtOnceAndOnce(t *testing.T) {
 	})
 }
 
-// What the ResourceManager wants of a container comes with heartbeats, and how far the node is goes back. A call does the same at once.
+// The ResourceManager orders levels by a call, and heartbeats say how far the node is.
 func TestLevelsOverTheWire(t *testing.T) {
 	l := newLab(t).up()
 	if r := l.rm.registrations()[0]; !slices.Contains(r.GetHeddleCapabilities().GetFeatures(), "levels") {
@@ -162,9 +162,11 @@ func TestLevelsOverTheWire(t *testing.T) {
 			return len(last.GetHeddleSuspensions()) == 1 && last.HasHeddleMemory() && ok(last.GetHeddleSuspensions()[0])
 		})
 	}
-	l.rm.reply(func(m *pb.NodeHeartbeatResponse) {
-		m.SetHeddleOrders([]*pb.ContainerOrder{order(pb.ContainerLevel_LEVEL_FROZEN, 1)})
-	})
+	req := &pb.OrderContainersRequest{}
+	req.SetOrder([]*pb.ContainerOrder{order(pb.ContainerLevel_LEVEL_FROZEN, 1)})
+	if _, err := protocol.OrderContainers.Call(t.Context(), l.as(records.AttemptID{App: attempt(1).App}), req); err != nil {
+		t.Fatal(err)
+	}
 	l.node.kick()
 	told("it is frozen", func(s *pb.ContainerSuspension) bool {
 		return s.GetVersion() == 1 && s.GetLevel() == pb.ContainerLevel_LEVEL_FROZEN && s.GetHeld().GetMemory() == c.Grant().Resource.MemoryMB()
@@ -172,7 +174,6 @@ func TestLevelsOverTheWire(t *testing.T) {
 	if s := c.Status(); s.State != container.Paused || s.Suspension.For != "short" {
 		t.Errorf("%s, %+v", s.State, s.Suspension)
 	}
-	req := &pb.OrderContainersRequest{}
 	req.SetOrder([]*pb.ContainerOrder{order(pb.ContainerLevel_LEVEL_RUNNING, 2), order(pb.ContainerLevel(9), 3)})
 	resp, err := protocol.OrderContainers.Call(t.Context(), l.as(attempt(1)), req)
 	if err == nil || !strings.Contains(err.Error(), "only the ResourceManager may") {

@@ -184,9 +184,6 @@ func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 		u.signal(m)
 	}
 	u.warm(resp.GetHeddleWarming())
-	for _, m := range resp.GetHeddleOrders() {
-		u.updates.Go(func() { u.order(ctx, m) })
-	}
 	for _, m := range append(resp.GetContainersToDecrease(), resp.GetContainersToUpdate()...) {
 		u.updates.Go(func() { u.update(ctx, m) })
 	}

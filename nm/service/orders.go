@@ -11,15 +11,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Order begins to bring a container to the level that an order says, and returns when it has that level's CPU (container.Order).
-func (s *Service) Order(ctx context.Context, m *pb.ContainerOrder) error {
-	c, err := s.Containers.Container(records.ContainerIDFrom(m.GetContainerId()))
-	if err != nil {
-		return err
-	}
-	return s.order(ctx, c, m)
-}
-
+// order begins to bring a container to the level that an order says, and returns when it has that level's CPU (container.Order).
 func (s *Service) order(ctx context.Context, c *container.Container, m *pb.ContainerOrder) error {
 	if m.HasAhead() {
 		s.Containers.Ahead(c, m.GetAhead())
@@ -83,7 +75,7 @@ func (s *Service) orderContainers(ctx context.Context, req *pb.OrderContainersRe
 			failed = append(failed, failure(id, err))
 		}
 		if c != nil {
-			states = append(states, SuspensionPB(c.ID(), c.Status().Suspension, s.Types, s.Now()))
+			states = append(states, SuspensionPB(c.ID(), c.Status().Suspension, s.Types))
 		}
 	}
 	resp.SetSuspension(states)
@@ -92,7 +84,7 @@ func (s *Service) orderContainers(ctx context.Context, req *pb.OrderContainersRe
 }
 
 // SuspensionPB tells how far a container is with its orders.
-func SuspensionPB(id records.ContainerID, s suspend.State, types records.ResourceTypes, now time.Time) *pb.ContainerSuspension {
+func SuspensionPB(id records.ContainerID, s suspend.State, types records.ResourceTypes) *pb.ContainerSuspension {
 	m := &pb.ContainerSuspension{}
 	m.SetContainerId(id.PB())
 	m.SetVersion(s.Version)
@@ -100,10 +92,6 @@ func SuspensionPB(id records.ContainerID, s suspend.State, types records.Resourc
 	m.SetLevel(s.Have.PB())
 	m.SetHeld(types.PB(s.Holds))
 	m.SetSwapped(s.Swapped)
-	m.SetSinceMs(max(0, now.Sub(s.Since).Milliseconds()))
-	if !s.LastBreath.IsZero() {
-		m.SetLastBreathMs(max(0, now.Sub(s.LastBreath).Milliseconds()))
-	}
 	m.SetTookMs(s.Took.Milliseconds())
 	if s.Reason != "" {
 		m.SetReason(s.Reason)

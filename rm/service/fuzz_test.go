@@ -140,7 +140,7 @@ func openClusterWith(t *testing.T, rights *access.Checker) *cluster {
 	})
 	c.svc = New(Config{
 		Backend: c, View: &view.Viewer{Source: c, Now: time.Now, Web: "rm:8088", Proxy: "rm:8088"}, Expiry: time.Hour, Heartbeat: time.Second,
-		Maximum: records.NewResource(8192, 4), Resolve: func(host string) string { return host },
+		Resolve: func(host string) string { return host },
 		Groups:  func(string) ([]string, error) { return nil, nil },
 		Refresh: func(Refreshable) error { return nil }, Queues: live, Login: "yarn", Log: logrus.NewEntry(log),
 		Access: rights,

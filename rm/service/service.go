@@ -43,7 +43,6 @@ type Config struct {
 	Backend   Backend
 	View      *view.Viewer
 	Types     records.ResourceTypes
-	Maximum   records.Resource         // largest container
 	Expiry    time.Duration            // of a container's token
 	Heartbeat time.Duration            // of NodeManagers
 	Resolve   func(host string) string // its IP address, for the service field of tokens; may be slow

@@ -743,22 +743,20 @@ func (b0 OrderContainersResponse_builder) Build() *OrderContainersResponse {
 
 // How far a node is with the orders for a container. In heartbeats for all containers that there was an order for.
 type ContainerSuspension struct {
-	state                   protoimpl.MessageState `protogen:"opaque.v1"`
-	xxx_hidden_ContainerId  *ContainerId           `protobuf:"bytes,1,opt,name=container_id,json=containerId"`
-	xxx_hidden_Version      int32                  `protobuf:"varint,2,opt,name=version"`
-	xxx_hidden_Wanted       ContainerLevel         `protobuf:"varint,3,opt,name=wanted,enum=heddle.yarn.ContainerLevel"`
-	xxx_hidden_Level        ContainerLevel         `protobuf:"varint,4,opt,name=level,enum=heddle.yarn.ContainerLevel"`
-	xxx_hidden_Held         *Resource              `protobuf:"bytes,5,opt,name=held"`
-	xxx_hidden_Swapped      int64                  `protobuf:"varint,6,opt,name=swapped"`
-	xxx_hidden_SinceMs      int64                  `protobuf:"varint,7,opt,name=since_ms,json=sinceMs"`
-	xxx_hidden_LastBreathMs int64                  `protobuf:"varint,8,opt,name=last_breath_ms,json=lastBreathMs"`
-	xxx_hidden_TookMs       int64                  `protobuf:"varint,9,opt,name=took_ms,json=tookMs"`
-	xxx_hidden_Reason       *string                `protobuf:"bytes,10,opt,name=reason"`
-	xxx_hidden_Failed       bool                   `protobuf:"varint,11,opt,name=failed"`
-	XXX_raceDetectHookData  protoimpl.RaceDetectHookData
-	XXX_presence            [1]uint32
-	unknownFields           protoimpl.UnknownFields
-	sizeCache               protoimpl.SizeCache
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ContainerId *ContainerId           `protobuf:"bytes,1,opt,name=container_id,json=containerId"`
+	xxx_hidden_Version     int32                  `protobuf:"varint,2,opt,name=version"`
+	xxx_hidden_Wanted      ContainerLevel         `protobuf:"varint,3,opt,name=wanted,enum=heddle.yarn.ContainerLevel"`
+	xxx_hidden_Level       ContainerLevel         `protobuf:"varint,4,opt,name=level,enum=heddle.yarn.ContainerLevel"`
+	xxx_hidden_Held        *Resource              `protobuf:"bytes,5,opt,name=held"`
+	xxx_hidden_Swapped     int64                  `protobuf:"varint,6,opt,name=swapped"`
+	xxx_hidden_TookMs      int64                  `protobuf:"varint,9,opt,name=took_ms,json=tookMs"`
+	xxx_hidden_Reason      *string                `protobuf:"bytes,10,opt,name=reason"`
+	xxx_hidden_Failed      bool                   `protobuf:"varint,11,opt,name=failed"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
 }
 
 func (x *ContainerSuspension) Reset() {
@@ -832,20 +830,6 @@ func (x *ContainerSuspension) GetSwapped() int64 {
 	return 0
 }
 
-func (x *ContainerSuspension) GetSinceMs() int64 {
-	if x != nil {
-		return x.xxx_hidden_SinceMs
-	}
-	return 0
-}
-
-func (x *ContainerSuspension) GetLastBreathMs() int64 {
-	if x != nil {
-		return x.xxx_hidden_LastBreathMs
-	}
-	return 0
-}
-
 func (x *ContainerSuspension) GetTookMs() int64 {
 	if x != nil {
 		return x.xxx_hidden_TookMs
@@ -876,17 +860,17 @@ func (x *ContainerSuspension) SetContainerId(v *ContainerId) {
 
 func (x *ContainerSuspension) SetVersion(v int32) {
 	x.xxx_hidden_Version = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 11)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 9)
 }
 
 func (x *ContainerSuspension) SetWanted(v ContainerLevel) {
 	x.xxx_hidden_Wanted = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 11)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 9)
 }
 
 func (x *ContainerSuspension) SetLevel(v ContainerLevel) {
 	x.xxx_hidden_Level = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 11)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 9)
 }
 
 func (x *ContainerSuspension) SetHeld(v *Resource) {
@@ -895,32 +879,22 @@ func (x *ContainerSuspension) SetHeld(v *Resource) {
 
 func (x *ContainerSuspension) SetSwapped(v int64) {
 	x.xxx_hidden_Swapped = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 11)
-}
-
-func (x *ContainerSuspension) SetSinceMs(v int64) {
-	x.xxx_hidden_SinceMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 11)
-}
-
-func (x *ContainerSuspension) SetLastBreathMs(v int64) {
-	x.xxx_hidden_LastBreathMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 11)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 9)
 }
 
 func (x *ContainerSuspension) SetTookMs(v int64) {
 	x.xxx_hidden_TookMs = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 11)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 9)
 }
 
 func (x *ContainerSuspension) SetReason(v string) {
 	x.xxx_hidden_Reason = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 9, 11)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 9)
 }
 
 func (x *ContainerSuspension) SetFailed(v bool) {
 	x.xxx_hidden_Failed = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 11)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 8, 9)
 }
 
 func (x *ContainerSuspension) HasContainerId() bool {
@@ -965,39 +939,25 @@ func (x *ContainerSuspension) HasSwapped() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
 }
 
-func (x *ContainerSuspension) HasSinceMs() bool {
+func (x *ContainerSuspension) HasTookMs() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
 }
 
-func (x *ContainerSuspension) HasLastBreathMs() bool {
+func (x *ContainerSuspension) HasReason() bool {
 	if x == nil {
 		return false
 	}
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 7)
 }
 
-func (x *ContainerSuspension) HasTookMs() bool {
-	if x == nil {
-		return false
-	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
-}
-
-func (x *ContainerSuspension) HasReason() bool {
-	if x == nil {
-		return false
-	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 9)
-}
-
 func (x *ContainerSuspension) HasFailed() bool {
 	if x == nil {
 		return false
 	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 10)
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 8)
 }
 
 func (x *ContainerSuspension) ClearContainerId() {
@@ -1028,28 +988,18 @@ func (x *ContainerSuspension) ClearSwapped() {
 	x.xxx_hidden_Swapped = 0
 }
 
-func (x *ContainerSuspension) ClearSinceMs() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
-	x.xxx_hidden_SinceMs = 0
-}
-
-func (x *ContainerSuspension) ClearLastBreathMs() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 7)
-	x.xxx_hidden_LastBreathMs = 0
-}
-
 func (x *ContainerSuspension) ClearTookMs() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 8)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
 	x.xxx_hidden_TookMs = 0
 }
 
 func (x *ContainerSuspension) ClearReason() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 9)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 7)
 	x.xxx_hidden_Reason = nil
 }
 
 func (x *ContainerSuspension) ClearFailed() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 10)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 8)
 	x.xxx_hidden_Failed = false
 }
 
@@ -1065,10 +1015,6 @@ type ContainerSuspension_builder struct {
 	Held *Resource
 	// Bytes of it that are paged out.
 	Swapped *int64
-	// For how long it has had this level, in ms.
-	SinceMs *int64
-	// When it last began to run for a moment, in ms before now. None: it has not since it was suspended.
-	LastBreathMs *int64
 	// How long the last change of its level took, in ms.
 	TookMs *int64
 	// Why it isn't at the level that is wanted, if the node has stopped on the way: it goes on when that has passed, unless `failed`.
@@ -1083,40 +1029,32 @@ func (b0 ContainerSuspension_builder) Build() *ContainerSuspension {
 	_, _ = b, x
 	x.xxx_hidden_ContainerId = b.ContainerId
 	if b.Version != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 11)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 9)
 		x.xxx_hidden_Version = *b.Version
 	}
 	if b.Wanted != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 11)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 9)
 		x.xxx_hidden_Wanted = *b.Wanted
 	}
 	if b.Level != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 11)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 9)
 		x.xxx_hidden_Level = *b.Level
 	}
 	x.xxx_hidden_Held = b.Held
 	if b.Swapped != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 11)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 9)
 		x.xxx_hidden_Swapped = *b.Swapped
 	}
-	if b.SinceMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 11)
-		x.xxx_hidden_SinceMs = *b.SinceMs
-	}
-	if b.LastBreathMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 11)
-		x.xxx_hidden_LastBreathMs = *b.LastBreathMs
-	}
 	if b.TookMs != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 11)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 9)
 		x.xxx_hidden_TookMs = *b.TookMs
 	}
 	if b.Reason != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 9, 11)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 9)
 		x.xxx_hidden_Reason = b.Reason
 	}
 	if b.Failed != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 11)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 8, 9)
 		x.xxx_hidden_Failed = *b.Failed
 	}
 	return m0
@@ -1125,10 +1063,7 @@ func (b0 ContainerSuspension_builder) Build() *ContainerSuspension {
 // How a node's memory is, in heartbeats of nodes that take orders.
 type NodeMemory struct {
 	state                  protoimpl.MessageState `protogen:"opaque.v1"`
-	xxx_hidden_SwapTotal   int64                  `protobuf:"varint,1,opt,name=swap_total,json=swapTotal"`
-	xxx_hidden_SwapFree    int64                  `protobuf:"varint,2,opt,name=swap_free,json=swapFree"`
 	xxx_hidden_Some        float32                `protobuf:"fixed32,3,opt,name=some"`
-	xxx_hidden_Full        float32                `protobuf:"fixed32,4,opt,name=full"`
 	xxx_hidden_PageOutRate int64                  `protobuf:"varint,5,opt,name=page_out_rate,json=pageOutRate"`
 	xxx_hidden_PageInRate  int64                  `protobuf:"varint,6,opt,name=page_in_rate,json=pageInRate"`
 	xxx_hidden_NoReclaim   *string                `protobuf:"bytes,7,opt,name=no_reclaim,json=noReclaim"`
@@ -1163,30 +1098,9 @@ func (x *NodeMemory) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-func (x *NodeMemory) GetSwapTotal() int64 {
-	if x != nil {
-		return x.xxx_hidden_SwapTotal
-	}
-	return 0
-}
-
-func (x *NodeMemory) GetSwapFree() int64 {
-	if x != nil {
-		return x.xxx_hidden_SwapFree
-	}
-	return 0
-}
-
 func (x *NodeMemory) GetSome() float32 {
 	if x != nil {
 		return x.xxx_hidden_Some
-	}
-	return 0
-}
-
-func (x *NodeMemory) GetFull() float32 {
-	if x != nil {
-		return x.xxx_hidden_Full
 	}
 	return 0
 }
@@ -1215,134 +1129,79 @@ func (x *NodeMemory) GetNoReclaim() string {
 	return ""
 }
 
-func (x *NodeMemory) SetSwapTotal(v int64) {
-	x.xxx_hidden_SwapTotal = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 7)
-}
-
-func (x *NodeMemory) SetSwapFree(v int64) {
-	x.xxx_hidden_SwapFree = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 7)
-}
-
 func (x *NodeMemory) SetSome(v float32) {
 	x.xxx_hidden_Some = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 7)
-}
-
-func (x *NodeMemory) SetFull(v float32) {
-	x.xxx_hidden_Full = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 4)
 }
 
 func (x *NodeMemory) SetPageOutRate(v int64) {
 	x.xxx_hidden_PageOutRate = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
 }
 
 func (x *NodeMemory) SetPageInRate(v int64) {
 	x.xxx_hidden_PageInRate = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 7)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
 }
 
 func (x *NodeMemory) SetNoReclaim(v string) {
 	x.xxx_hidden_NoReclaim = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 7)
-}
-
-func (x *NodeMemory) HasSwapTotal() bool {
-	if x == nil {
-		return false
-	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
-}
-
-func (x *NodeMemory) HasSwapFree() bool {
-	if x == nil {
-		return false
-	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
 }
 
 func (x *NodeMemory) HasSome() bool {
 	if x == nil {
 		return false
 	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
-}
-
-func (x *NodeMemory) HasFull() bool {
-	if x == nil {
-		return false
-	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
 }
 
 func (x *NodeMemory) HasPageOutRate() bool {
 	if x == nil {
 		return false
 	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
 }
 
 func (x *NodeMemory) HasPageInRate() bool {
 	if x == nil {
 		return false
 	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
 }
 
 func (x *NodeMemory) HasNoReclaim() bool {
 	if x == nil {
 		return false
 	}
-	return protoimpl.X.Present(&(x.XXX_presence[0]), 6)
-}
-
-func (x *NodeMemory) ClearSwapTotal() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
-	x.xxx_hidden_SwapTotal = 0
-}
-
-func (x *NodeMemory) ClearSwapFree() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
-	x.xxx_hidden_SwapFree = 0
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
 }
 
 func (x *NodeMemory) ClearSome() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_Some = 0
 }
 
-func (x *NodeMemory) ClearFull() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
-	x.xxx_hidden_Full = 0
-}
-
 func (x *NodeMemory) ClearPageOutRate() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
 	x.xxx_hidden_PageOutRate = 0
 }
 
 func (x *NodeMemory) ClearPageInRate() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
 	x.xxx_hidden_PageInRate = 0
 }
 
 func (x *NodeMemory) ClearNoReclaim() {
-	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 6)
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
 	x.xxx_hidden_NoReclaim = nil
 }
 
 type NodeMemory_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
-	// In bytes.
-	SwapTotal *int64
-	SwapFree  *int64
-	// PSI: the share of the last 10 s, in percent, in which some processes, or all of them, waited for memory. None: the kernel doesn't say.
+	// PSI: the share of the last 10 s, in percent, in which some processes waited for memory. None: the kernel doesn't say.
 	Some *float32
-	Full *float32
 	// Bytes a second, as measured when containers were last paged out and in. None: not measured yet.
 	PageOutRate *int64
 	PageInRate  *int64
@@ -1354,32 +1213,20 @@ func (b0 NodeMemory_builder) Build() *NodeMemory {
 	m0 := &NodeMemory{}
 	b, x := &b0, m0
 	_, _ = b, x
-	if b.SwapTotal != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 7)
-		x.xxx_hidden_SwapTotal = *b.SwapTotal
-	}
-	if b.SwapFree != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 7)
-		x.xxx_hidden_SwapFree = *b.SwapFree
-	}
 	if b.Some != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 4)
 		x.xxx_hidden_Some = *b.Some
 	}
-	if b.Full != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 7)
-		x.xxx_hidden_Full = *b.Full
-	}
 	if b.PageOutRate != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
 		x.xxx_hidden_PageOutRate = *b.PageOutRate
 	}
 	if b.PageInRate != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
 		x.xxx_hidden_PageInRate = *b.PageInRate
 	}
 	if b.NoReclaim != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 7)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
 		x.xxx_hidden_NoReclaim = b.NoReclaim
 	}
 	return m0
@@ -3206,32 +3053,26 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"\n" +
 	"suspension\x18\x01 \x03(\v2 .heddle.yarn.ContainerSuspensionR\n" +
 	"suspension\x12K\n" +
-	"\x0ffailed_requests\x18\x02 \x03(\v2\".heddle.yarn.ContainerExceptionMapR\x0efailedRequests\"\xa3\x03\n" +
+	"\x0ffailed_requests\x18\x02 \x03(\v2\".heddle.yarn.ContainerExceptionMapR\x0efailedRequests\"\xee\x02\n" +
 	"\x13ContainerSuspension\x12;\n" +
 	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x12\x18\n" +
 	"\aversion\x18\x02 \x01(\x05R\aversion\x123\n" +
 	"\x06wanted\x18\x03 \x01(\x0e2\x1b.heddle.yarn.ContainerLevelR\x06wanted\x121\n" +
 	"\x05level\x18\x04 \x01(\x0e2\x1b.heddle.yarn.ContainerLevelR\x05level\x12)\n" +
 	"\x04held\x18\x05 \x01(\v2\x15.heddle.yarn.ResourceR\x04held\x12\x18\n" +
-	"\aswapped\x18\x06 \x01(\x03R\aswapped\x12\x19\n" +
-	"\bsince_ms\x18\a \x01(\x03R\asinceMs\x12$\n" +
-	"\x0elast_breath_ms\x18\b \x01(\x03R\flastBreathMs\x12\x17\n" +
+	"\aswapped\x18\x06 \x01(\x03R\aswapped\x12\x17\n" +
 	"\atook_ms\x18\t \x01(\x03R\x06tookMs\x12\x16\n" +
 	"\x06reason\x18\n" +
 	" \x01(\tR\x06reason\x12\x16\n" +
-	"\x06failed\x18\v \x01(\bR\x06failed\"\xd5\x01\n" +
+	"\x06failed\x18\v \x01(\bR\x06failedJ\x04\b\a\x10\bJ\x04\b\b\x10\t\"\x97\x01\n" +
 	"\n" +
-	"NodeMemory\x12\x1d\n" +
-	"\n" +
-	"swap_total\x18\x01 \x01(\x03R\tswapTotal\x12\x1b\n" +
-	"\tswap_free\x18\x02 \x01(\x03R\bswapFree\x12\x12\n" +
-	"\x04some\x18\x03 \x01(\x02R\x04some\x12\x12\n" +
-	"\x04full\x18\x04 \x01(\x02R\x04full\x12\"\n" +
+	"NodeMemory\x12\x12\n" +
+	"\x04some\x18\x03 \x01(\x02R\x04some\x12\"\n" +
 	"\rpage_out_rate\x18\x05 \x01(\x03R\vpageOutRate\x12 \n" +
 	"\fpage_in_rate\x18\x06 \x01(\x03R\n" +
 	"pageInRate\x12\x1d\n" +
 	"\n" +
-	"no_reclaim\x18\a \x01(\tR\tnoReclaim\"d\n" +
+	"no_reclaim\x18\a \x01(\tR\tnoReclaimJ\x04\b\x01\x10\x02J\x04\b\x02\x10\x03J\x04\b\x04\x10\x05\"d\n" +
 	"\x0fContainerMemory\x12;\n" +
 	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x12\x14\n" +
 	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"\x83\x01\n" +

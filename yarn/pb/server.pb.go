@@ -2978,7 +2978,6 @@ type NodeHeartbeatResponse struct {
 	xxx_hidden_ContainersToUpdate            *[]*Container                `protobuf:"bytes,17,rep,name=containers_to_update,json=containersToUpdate"`
 	xxx_hidden_AreNodeAttributesAcceptedByRM bool                         `protobuf:"varint,18,opt,name=areNodeAttributesAcceptedByRM,def=0"`
 	xxx_hidden_TokenSequenceNo               int64                        `protobuf:"varint,19,opt,name=tokenSequenceNo"`
-	xxx_hidden_HeddleOrders                  *[]*ContainerOrder           `protobuf:"bytes,20000,rep,name=heddle_orders,json=heddleOrders"`
 	xxx_hidden_HeddleWarming                 *[]*WarmingOrder             `protobuf:"bytes,20010,rep,name=heddle_warming,json=heddleWarming"`
 	xxx_hidden_HeddleLent                    *Resource                    `protobuf:"bytes,20020,opt,name=heddle_lent,json=heddleLent"`
 	XXX_raceDetectHookData                   protoimpl.RaceDetectHookData
@@ -3176,15 +3175,6 @@ func (x *NodeHeartbeatResponse) GetTokenSequenceNo() int64 {
 	return 0
 }
 
-func (x *NodeHeartbeatResponse) GetHeddleOrders() []*ContainerOrder {
-	if x != nil {
-		if x.xxx_hidden_HeddleOrders != nil {
-			return *x.xxx_hidden_HeddleOrders
-		}
-	}
-	return nil
-}
-
 func (x *NodeHeartbeatResponse) GetHeddleWarming() []*WarmingOrder {
 	if x != nil {
 		if x.xxx_hidden_HeddleWarming != nil {
@@ -3203,7 +3193,7 @@ func (x *NodeHeartbeatResponse) GetHeddleLent() *Resource {
 
 func (x *NodeHeartbeatResponse) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 22)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 21)
 }
 
 func (x *NodeHeartbeatResponse) SetContainerTokenMasterKey(v *MasterKey) {
@@ -3216,7 +3206,7 @@ func (x *NodeHeartbeatResponse) SetNmTokenMasterKey(v *MasterKey) {
 
 func (x *NodeHeartbeatResponse) SetNodeAction(v NodeAction) {
 	x.xxx_hidden_NodeAction = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 22)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 21)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToCleanup(v []*ContainerId) {
@@ -3229,12 +3219,12 @@ func (x *NodeHeartbeatResponse) SetApplicationsToCleanup(v []*ApplicationId) {
 
 func (x *NodeHeartbeatResponse) SetNextHeartBeatInterval(v int64) {
 	x.xxx_hidden_NextHeartBeatInterval = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 22)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 21)
 }
 
 func (x *NodeHeartbeatResponse) SetDiagnosticsMessage(v string) {
 	x.xxx_hidden_DiagnosticsMessage = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 22)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 21)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToBeRemovedFromNm(v []*ContainerId) {
@@ -3247,7 +3237,7 @@ func (x *NodeHeartbeatResponse) SetSystemCredentialsForApps(v []*SystemCredentia
 
 func (x *NodeHeartbeatResponse) SetAreNodeLabelsAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeLabelsAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 22)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 21)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToDecrease(v []*Container) {
@@ -3276,16 +3266,12 @@ func (x *NodeHeartbeatResponse) SetContainersToUpdate(v []*Container) {
 
 func (x *NodeHeartbeatResponse) SetAreNodeAttributesAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeAttributesAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 22)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 21)
 }
 
 func (x *NodeHeartbeatResponse) SetTokenSequenceNo(v int64) {
 	x.xxx_hidden_TokenSequenceNo = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 18, 22)
-}
-
-func (x *NodeHeartbeatResponse) SetHeddleOrders(v []*ContainerOrder) {
-	x.xxx_hidden_HeddleOrders = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 18, 21)
 }
 
 func (x *NodeHeartbeatResponse) SetHeddleWarming(v []*WarmingOrder) {
@@ -3455,8 +3441,7 @@ type NodeHeartbeatResponse_builder struct {
 	ContainersToUpdate            []*Container
 	AreNodeAttributesAcceptedByRM *bool
 	TokenSequenceNo               *int64
-	// Heddle only. Sent until the node reports the version.
-	HeddleOrders  []*ContainerOrder
+	// Heddle only.
 	HeddleWarming []*WarmingOrder
 	// What it may use for short tasks from now on. None: as before.
 	HeddleLent *Resource
@@ -3467,29 +3452,29 @@ func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 21)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	x.xxx_hidden_ContainerTokenMasterKey = b.ContainerTokenMasterKey
 	x.xxx_hidden_NmTokenMasterKey = b.NmTokenMasterKey
 	if b.NodeAction != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 21)
 		x.xxx_hidden_NodeAction = *b.NodeAction
 	}
 	x.xxx_hidden_ContainersToCleanup = &b.ContainersToCleanup
 	x.xxx_hidden_ApplicationsToCleanup = &b.ApplicationsToCleanup
 	if b.NextHeartBeatInterval != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 21)
 		x.xxx_hidden_NextHeartBeatInterval = *b.NextHeartBeatInterval
 	}
 	if b.DiagnosticsMessage != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 21)
 		x.xxx_hidden_DiagnosticsMessage = b.DiagnosticsMessage
 	}
 	x.xxx_hidden_ContainersToBeRemovedFromNm = &b.ContainersToBeRemovedFromNm
 	x.xxx_hidden_SystemCredentialsForApps = &b.SystemCredentialsForApps
 	if b.AreNodeLabelsAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 21)
 		x.xxx_hidden_AreNodeLabelsAcceptedByRM = *b.AreNodeLabelsAcceptedByRM
 	}
 	x.xxx_hidden_ContainersToDecrease = &b.ContainersToDecrease
@@ -3499,14 +3484,13 @@ func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
 	x.xxx_hidden_AppCollectors = &b.AppCollectors
 	x.xxx_hidden_ContainersToUpdate = &b.ContainersToUpdate
 	if b.AreNodeAttributesAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 21)
 		x.xxx_hidden_AreNodeAttributesAcceptedByRM = *b.AreNodeAttributesAcceptedByRM
 	}
 	if b.TokenSequenceNo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 18, 22)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 18, 21)
 		x.xxx_hidden_TokenSequenceNo = *b.TokenSequenceNo
 	}
-	x.xxx_hidden_HeddleOrders = &b.HeddleOrders
 	x.xxx_hidden_HeddleWarming = &b.HeddleWarming
 	x.xxx_hidden_HeddleLent = b.HeddleLent
 	return m0
@@ -5116,7 +5100,7 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x14LogAggregationReport\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12W\n" +
 	"\x16log_aggregation_status\x18\x02 \x01(\x0e2!.heddle.yarn.LogAggregationStatusR\x14logAggregationStatus\x12%\n" +
-	"\vdiagnostics\x18\x03 \x01(\t:\x03N/AR\vdiagnostics\"\x9f\f\n" +
+	"\vdiagnostics\x18\x03 \x01(\t:\x03N/AR\vdiagnostics\"\xdb\v\n" +
 	"\x15NodeHeartbeatResponse\x12\x1f\n" +
 	"\vresponse_id\x18\x01 \x01(\x05R\n" +
 	"responseId\x12S\n" +
@@ -5141,7 +5125,6 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x14containers_to_update\x18\x11 \x03(\v2\x16.heddle.yarn.ContainerR\x12containersToUpdate\x12K\n" +
 	"\x1dareNodeAttributesAcceptedByRM\x18\x12 \x01(\b:\x05falseR\x1dareNodeAttributesAcceptedByRM\x12(\n" +
 	"\x0ftokenSequenceNo\x18\x13 \x01(\x03R\x0ftokenSequenceNo\x12B\n" +
-	"\rheddle_orders\x18\xa0\x9c\x01 \x03(\v2\x1b.heddle.yarn.ContainerOrderR\fheddleOrders\x12B\n" +
 	"\x0eheddle_warming\x18\xaa\x9c\x01 \x03(\v2\x19.heddle.yarn.WarmingOrderR\rheddleWarming\x128\n" +
 	"\vheddle_lent\x18\xb4\x9c\x01 \x01(\v2\x15.heddle.yarn.ResourceR\n" +
 	"heddleLent\"z\n" +
@@ -5258,12 +5241,11 @@ var file_yarn_pb_server_proto_goTypes = []any{
 	(LogAggregationStatus)(0),                       // 51: heddle.yarn.LogAggregationStatus
 	(*ContainerId)(nil),                             // 52: heddle.yarn.ContainerId
 	(*SignalContainerRequest)(nil),                  // 53: heddle.yarn.SignalContainerRequest
-	(*ContainerOrder)(nil),                          // 54: heddle.yarn.ContainerOrder
-	(*WarmingOrder)(nil),                            // 55: heddle.yarn.WarmingOrder
-	(*Token)(nil),                                   // 56: heddle.yarn.Token
-	(ContainerState)(0),                             // 57: heddle.yarn.ContainerState
-	(*Priority)(nil),                                // 58: heddle.yarn.Priority
-	(ExecutionType)(0),                              // 59: heddle.yarn.ExecutionType
+	(*WarmingOrder)(nil),                            // 54: heddle.yarn.WarmingOrder
+	(*Token)(nil),                                   // 55: heddle.yarn.Token
+	(ContainerState)(0),                             // 56: heddle.yarn.ContainerState
+	(*Priority)(nil),                                // 57: heddle.yarn.Priority
+	(ExecutionType)(0),                              // 58: heddle.yarn.ExecutionType
 }
 var file_yarn_pb_server_proto_depIdxs = []int32{
 	31, // 0: heddle.yarn.NodeStatus.node_id:type_name -> heddle.yarn.NodeId
@@ -5333,24 +5315,23 @@ var file_yarn_pb_server_proto_depIdxs = []int32{
 	19, // 64: heddle.yarn.NodeHeartbeatResponse.container_queuing_limit:type_name -> heddle.yarn.ContainerQueuingLimit
 	21, // 65: heddle.yarn.NodeHeartbeatResponse.app_collectors:type_name -> heddle.yarn.AppCollectorData
 	35, // 66: heddle.yarn.NodeHeartbeatResponse.containers_to_update:type_name -> heddle.yarn.Container
-	54, // 67: heddle.yarn.NodeHeartbeatResponse.heddle_orders:type_name -> heddle.yarn.ContainerOrder
-	55, // 68: heddle.yarn.NodeHeartbeatResponse.heddle_warming:type_name -> heddle.yarn.WarmingOrder
-	37, // 69: heddle.yarn.NodeHeartbeatResponse.heddle_lent:type_name -> heddle.yarn.Resource
-	33, // 70: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
-	33, // 71: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
-	56, // 72: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
-	21, // 73: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
-	33, // 74: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
-	52, // 75: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
-	57, // 76: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
-	37, // 77: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
-	58, // 78: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
-	59, // 79: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
-	80, // [80:80] is the sub-list for method output_type
-	80, // [80:80] is the sub-list for method input_type
-	80, // [80:80] is the sub-list for extension type_name
-	80, // [80:80] is the sub-list for extension extendee
-	0,  // [0:80] is the sub-list for field type_name
+	54, // 67: heddle.yarn.NodeHeartbeatResponse.heddle_warming:type_name -> heddle.yarn.WarmingOrder
+	37, // 68: heddle.yarn.NodeHeartbeatResponse.heddle_lent:type_name -> heddle.yarn.Resource
+	33, // 69: heddle.yarn.SystemCredentialsForApps.appId:type_name -> heddle.yarn.ApplicationId
+	33, // 70: heddle.yarn.AppCollectorData.app_id:type_name -> heddle.yarn.ApplicationId
+	55, // 71: heddle.yarn.AppCollectorData.app_collector_token:type_name -> heddle.yarn.Token
+	21, // 72: heddle.yarn.ReportNewCollectorInfoRequest.app_collectors:type_name -> heddle.yarn.AppCollectorData
+	33, // 73: heddle.yarn.GetTimelineCollectorContextRequest.appId:type_name -> heddle.yarn.ApplicationId
+	52, // 74: heddle.yarn.NMContainerStatus.container_id:type_name -> heddle.yarn.ContainerId
+	56, // 75: heddle.yarn.NMContainerStatus.container_state:type_name -> heddle.yarn.ContainerState
+	37, // 76: heddle.yarn.NMContainerStatus.resource:type_name -> heddle.yarn.Resource
+	57, // 77: heddle.yarn.NMContainerStatus.priority:type_name -> heddle.yarn.Priority
+	58, // 78: heddle.yarn.NMContainerStatus.executionType:type_name -> heddle.yarn.ExecutionType
+	79, // [79:79] is the sub-list for method output_type
+	79, // [79:79] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_server_proto_init() }
