@@ -107,7 +107,11 @@ func TestHostileCommandsByProbes(t *testing.T) {
 	}{
 		{"a flood", "head -c 31457280 /dev/zero; head -c 31457280 /dev/zero >&2", "a", 0, flood, strings.Repeat("\x00", flood)},
 		// Its connection is good, but it tells nothing of the command's end.
-		{"one that stops its executor", "if mkdir stopped; then kill -STOP $PPID; else echo $0; fi", "a", 0, 2, "File exists"},
+		// It ends only when each thread of the executor has stopped: one of them might tell of its end yet.
+		{
+			"one that stops its executor",
+			`if mkdir stopped; then kill -STOP $PPID; while grep -L "^State:.T" /proc/$PPID/task/*/status | grep -q .; do :; done; else echo $0; fi`, "a", 0, 2, "File exists",
+		},
 		{"a daemon", "setsid sh -c 'echo $$ >daemon; exec sleep 10000' >/dev/null 2>&1 & until test -s daemon; do sleep 0.01; done; echo", "a", 0, 1, ""},
 		// tail keeps a line of 2 GB. The kernel or the NodeManager ends it, with its executor or without.
 		{"a hog", "case $0 in a) head -c 2000000000 /dev/zero | tail -n1 | wc -c | grep -q 2000000000;; *) echo $0;; esac", "a b", 123, 2, ""},
