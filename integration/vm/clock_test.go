@@ -23,8 +23,9 @@ submit() {
 	for i in $(seq 100); do [ $(field $id amHostHttpAddress) ] && break; sleep 0.2; done
 	echo $id
 }
-ends() { for i in $(seq $2); do [ $(field $1 state) = KILLED ] && return; sleep 1; done; echo "$1 is $(field $1 state)"; return 1; }
-lives() { for i in $(seq $2); do [ $(field $1 state) = ACCEPTED ] || { echo "$1 is $(field $1 state)"; return 1; }; sleep 1; done; }
+up() { cut -d. -f1 /proc/uptime; } # which no step of the clock changes
+ends() { end=$(($(up) + $2)); while [ $(up) -lt $end ]; do [ $(field $1 state) = KILLED ] && return; sleep 1; done; echo "$1 is $(field $1 state)"; return 1; }
+lives() { end=$(($(up) + $2)); while [ $(up) -lt $end ]; do [ $(field $1 state) = ACCEPTED ] || { echo "$1 is $(field $1 state)"; return 1; }; sleep 1; done; }
 `
 
 // On a machine whose ResourceManager stands still for a minute, and whose clock steps: a standstill counts for lifetimes and dates, and not as silence of a
@@ -43,7 +44,7 @@ func TestStandstillsAndStepsOfTheClock(t *testing.T) {
 		" -D yarn.resourcemanager.hostname=localhost -D yarn.nodemanager.address=localhost:0 -D yarn.nodemanager.resource.memory-mb=4096" +
 		" -D yarn.scheduler.capacity.root.queues=short,long -D yarn.scheduler.capacity.root.short.capacity=50 -D yarn.scheduler.capacity.root.long.capacity=50" +
 		" -D yarn.scheduler.capacity.root.short.default-application-lifetime=40 -D yarn.scheduler.capacity.root.long.default-application-lifetime=300" +
-		" -D yarn.scheduler.capacity.maximum-am-resource-percent=1"
+		" -D yarn.scheduler.capacity.maximum-am-resource-percent=1 -D yarn.scheduler.minimum-allocation-mb=256" // so that each has room for all its masters
 	run(t, m, "mkdir -p /tmp/h/logs; cd /tmp/h; "+heddle+" rm"+set+" >rm.log 2>&1 & echo $! >/tmp/h.rm; "+heddle+" nm"+set+" >nm.log 2>&1 &")
 	do := func(script string) {
 		t.Helper()
