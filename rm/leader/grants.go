@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"heddle/rm/leader/session"
+	"heddle/rm/leader/totals"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
-	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
@@ -72,7 +72,7 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 	grantsPB := make([]*ledgerpb.Grant, len(decisions))
 	all := make([]ledgerpb.Grant, len(decisions)) // thousands come at a time
 	first, now := cs.epoch<<records.EpochShift|(attempt.LastSequence+1), cs.Time()
-	places := map[scheduler.Locality]int64{}
+	var places totals.Places
 	for i := range decisions {
 		d := &decisions[i]
 		g := &all[i]
@@ -88,7 +88,7 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 		}
 		grantsPB[i] = g
 	}
-	cs.totals.Granted(app.Queue, places)
+	cs.totals.Granted(app.Queue, &places)
 	if attempt.LastSequence == 1 && !am {
 		cs.totals.First(app.Queue, max(all[0].Waited-1, 0))
 	}

@@ -72,8 +72,11 @@ func (t *Totals) Ended(queue string, state ledger.AppState) {
 	}
 }
 
-// Granted counts containers by where they are, as their requests wanted it.
-func (t *Totals) Granted(queue string, at map[scheduler.Locality]int64) {
+// Places has numbers of containers by where they are, as their requests wanted it.
+type Places [scheduler.OffSwitch + 1]int64
+
+// Granted counts containers.
+func (t *Totals) Granted(queue string, at *Places) {
 	q := Queue{NodeLocal: at[scheduler.NodeLocal], RackLocal: at[scheduler.RackLocal], OffSwitch: at[scheduler.OffSwitch]}
 	q.Granted = q.NodeLocal + q.RackLocal + q.OffSwitch
 	t.change(queue, q)
