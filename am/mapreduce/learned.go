@@ -13,39 +13,21 @@ import (
 // learned is how long tasks have taken on nodes, which the ResourceManager is told.
 type learned struct {
 	ran   map[taskPlace]am.Performance
-	parts map[int]bool // maps that do a part of a split only; nil: none does
-	whole int          // maps from here on do, if there are parts
-	took  [2]times     // by stage
-}
-
-// times are how long the last attempts of a stage took, in seconds; those below 0 were cut off then, as another one was faster.
-type times struct {
-	last []float32
-	next int
-}
-
-// mostTimes is how many are regarded, as in the policy Hopper.
-const mostTimes = 200
-
-func (x *times) add(seconds float32) {
-	if len(x.last) < mostTimes {
-		x.last = append(x.last, seconds)
-		return
-	}
-	x.last[x.next] = seconds
-	x.next = (x.next + 1) % mostTimes
+	parts map[int]bool     // maps that do a part of a split only; nil: none does
+	whole int              // maps from here on do, if there are parts
+	took  [2]pareto.Window // by stage, in seconds
 }
 
 // overtaken takes in an attempt that was ended because another one was faster.
 func (l *learned) overtaken(a *stage.Attempt) {
 	if took := a.Ended - a.Begun - a.Paused; took >= time.Millisecond && !l.partial(a.ID.TaskID) {
-		l.took[a.ID.Stage].add(-float32(took.Seconds()))
+		l.took[a.ID.Stage].Add(took.Seconds(), true)
 	}
 }
 
 // shape adds the distribution of the times of tasks to a report: those of the stage that runs.
 func (l *learned) shape(r *am.StageReport, s stage.Stage) {
-	if beta, ended := pareto.Shape(l.took[s].last); beta > 0 && !math.IsInf(beta, 1) {
+	if beta, ended := l.took[s].Shape(); beta > 0 && !math.IsInf(beta, 1) {
 		// Rounded, as each report that differs is sent.
 		r.Ended, r.Beta = int64(ended), math.Round(20*beta)/20
 	}
@@ -79,7 +61,7 @@ func (l *learned) learn(a *stage.Attempt, host string, tell func(am.Performance)
 	if took < time.Millisecond {
 		return // it says nothing of the node
 	}
-	l.took[id.Stage].add(float32((a.Ended - a.Begun - a.Paused).Seconds()))
+	l.took[id.Stage].Add((a.Ended - a.Begun - a.Paused).Seconds(), false)
 	if l.ran == nil {
 		l.ran = map[taskPlace]am.Performance{}
 	}

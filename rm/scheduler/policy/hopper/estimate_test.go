@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/internal/pareto"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/policy/leaf"
 	"heddle/rm/scheduler/policy/stages"
@@ -204,16 +205,16 @@ func quantileOf(b, q float64) float64 { return math.Pow(1-q, -1/b) }
 func TestShapeOfDurations(t *testing.T) {
 	for _, b := range []float64{1.1, 1.2, 1.5, 1.8} {
 		var w window
-		for i := range windowSize {
-			w.add(quantileOf(b, (float64(i)+.5)/windowSize), false)
+		for i := range pareto.WindowSize {
+			w.add(quantileOf(b, (float64(i)+.5)/pareto.WindowSize), false)
 		}
 		if got := w.shape(1.2); math.Abs(got-b) > .051 {
 			t.Errorf("β is %v, found %v", b, got)
 		}
 		// Copies end all that take longer than 5 s: those count with the 5 s that they had.
 		var cut, naive window
-		for i := range windowSize {
-			x := quantileOf(b, (float64(i)+.5)/windowSize)
+		for i := range pareto.WindowSize {
+			x := quantileOf(b, (float64(i)+.5)/pareto.WindowSize)
 			cut.add(min(x, 5), x > 5)
 			naive.add(min(x, 5), false)
 		}
@@ -232,7 +233,7 @@ func TestShapeOfDurations(t *testing.T) {
 		t.Errorf("of too few tasks β is %v", got)
 	}
 	var even, wild window
-	for i := range windowSize {
+	for i := range pareto.WindowSize {
 		even.add(1, false)
 		wild.add(math.Pow(10, float64(i%9)), false)
 	}

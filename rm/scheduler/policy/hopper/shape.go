@@ -16,7 +16,6 @@ const (
 
 // A user's tasks that the fit of β regards: the last window of them, if there are enough.
 const (
-	windowSize = 200
 	enough     = pareto.Enough
 	refit      = 10 // tasks after which β is fitted again
 	mostGroups = 256
@@ -31,31 +30,22 @@ type group struct {
 
 // window has how long the last tasks of one kind took.
 type window struct {
-	took     []float32 // seconds; those below 0 were cut off at that time: they failed, or a copy was faster
-	next     int
+	took     pareto.Window // seconds
 	unfitted int
 	beta     float64 // 0: it isn't known
 }
 
 func (w *window) add(seconds float64, cut bool) {
-	if cut {
-		seconds = -seconds
-	}
-	if len(w.took) < windowSize {
-		w.took = append(w.took, float32(seconds))
-	} else {
-		w.took[w.next] = float32(seconds)
-	}
-	w.next = (w.next + 1) % windowSize
+	w.took.Add(seconds, cut)
 	w.unfitted++
 }
 
 // shape is β of the tasks, or else what is assumed: the maximum likelihood estimate of the Pareto distribution, where tasks that were cut off
 // count with the time that they had.
 func (w *window) shape(otherwise float64) float64 {
-	if w.unfitted >= refit && len(w.took) >= enough {
+	if w.unfitted >= refit && w.took.Len() >= enough {
 		w.unfitted = 0
-		w.beta = fit(w.took)
+		w.beta = fit(&w.took)
 	}
 	if w.beta == 0 {
 		return clampBeta(otherwise)
@@ -64,8 +54,8 @@ func (w *window) shape(otherwise float64) float64 {
 }
 
 // fit is the estimate within bounds; 0 if fewer than enough tasks have ended.
-func fit(took []float32) float64 {
-	b, ended := pareto.Shape(took)
+func fit(took *pareto.Window) float64 {
+	b, ended := took.Shape()
 	if ended < enough {
 		return 0
 	}
