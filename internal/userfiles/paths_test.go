@@ -66,7 +66,6 @@ var allowed = map[string]string{
 	"nm/launch/session.go bounded.ReadHead":            "the NodeManager's private files",
 	"nm/launch/shell_linux.go bounded.ReadFile":        "/bin/bash",
 	"nm/launch/session.go bounded.Open":                "the NodeManager's private files",
-	"nm/localizer/space_unix.go unix.Statfs":           "of a local directory itself",
 	"nm/monitor/monitor.go bounded.ReadFile":           "files of /proc",
 	"nm/ramdisk/disk_linux.go os.Stat":                 "the RAM disk's own folder, in which nobody but the NodeManager may write",
 	"nm/ramdisk/disk_linux.go os.Mkdir":                "the RAM disk's own folder, in which nobody but the NodeManager may write",
