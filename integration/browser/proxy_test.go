@@ -85,30 +85,44 @@ func TestPagesOfApplicationsAreConfined(t *testing.T) {
 	}
 }
 
-// Spark's pages kill a job by a link, which is a GET. Its own link works behind the proxy, and that of a page of another site doesn't.
+// Spark's pages kill a job by a link, which is a GET, and forms may do so, too. The application's own ones work behind the proxy, and those of a page
+// of another site don't.
 func TestOnlyAnApplicationsOwnPageMakesItAct(t *testing.T) {
 	own := proxy.Base + "/application_7_0001"
-	var kills atomic.Int32
-	app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		switch r.URL.Path {
-		case "/jobs/":
-			_, _ = fmt.Fprintf(w, `<!DOCTYPE html><a id="kill" href="%s/jobs/job/kill/?id=0">(kill)</a><script>addEventListener("load", function () { document.getElementById("kill").click() })</script>`, own)
-		case "/jobs/job/kill/":
-			kills.Add(1)
-			_, _ = io.WriteString(w, "<p>killed by "+r.URL.RawQuery+"</p>")
-		}
-	}))
-	defer app.Close()
-	cluster := behindProxy(t, app.URL)
-	evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><a id="kill" href="%s%s/jobs/job/kill/?id=0">(see)</a><script>addEventListener("load", function () { document.getElementById("kill").click() })</script>`, cluster.URL, own)
-	}))
-	defer evil.Close()
-	Shows(t, strings.Replace(evil.URL, "127.0.0.1", "localhost", 1), "This request makes the application act")
-	if n := kills.Load(); n != 0 {
-		t.Errorf("another site's page killed %d jobs", n)
+	for name, way := range map[string]struct{ page, script string }{
+		"link":           {`<a id="kill" href="%s/jobs/job/kill/?id=0">(kill)</a>`, "click()"},
+		"form":           {`<form action="%s/jobs/job/kill/"><input type="hidden" name="id" value="0"><button id="kill">kill</button></form>`, "click()"},
+		"script's form":  {`<form id="kill" action="%s/jobs/job/kill/"><input type="hidden" name="id" value="0"></form>`, "submit()"},
+		"button's place": {`<form action="/"><input type="hidden" name="id" value="0"><button id="kill" formaction="%s/jobs/job/kill/">kill</button></form>`, "click()"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			page := func(base string) string {
+				return "<!DOCTYPE html>" + fmt.Sprintf(way.page, base+own) +
+					`<script>addEventListener("load", function () { document.getElementById("kill").` + way.script + ` })</script>`
+			}
+			var kills atomic.Int32
+			app := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				switch r.URL.Path {
+				case "/jobs/":
+					_, _ = io.WriteString(w, page(""))
+				case "/jobs/job/kill/":
+					kills.Add(1)
+					_, _ = io.WriteString(w, "<p>killed by "+r.URL.RawQuery+"</p>")
+				}
+			}))
+			defer app.Close()
+			cluster := behindProxy(t, app.URL)
+			evil := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "text/html")
+				_, _ = io.WriteString(w, page(cluster.URL))
+			}))
+			defer evil.Close()
+			Shows(t, strings.Replace(evil.URL, "127.0.0.1", "localhost", 1), "This request makes the application act")
+			if n := kills.Load(); n != 0 {
+				t.Errorf("another site's page killed %d jobs", n)
+			}
+			Shows(t, cluster.URL+own+"/jobs/", "killed by id=0<")
+		})
 	}
-	Shows(t, cluster.URL+own+"/jobs/", "killed by id=0<")
 }

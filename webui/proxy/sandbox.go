@@ -23,7 +23,8 @@ const sandbox = "sandbox allow-scripts allow-forms allow-popups allow-popups-to-
 
 // shim goes into each page. It replaces the storage that a browser denies to a page without an origin. Without storage
 // jQuery's DataTables fail, which MapReduce's and Spark's pages use. It also adds the pass to requests for the
-// application, which says from which page they come, and actPass to links that act when they are followed.
+// application, which says from which page they come, and actPass to links and forms that act when
+// they are used.
 const shim = `<script>(function(pass,base,act){["localStorage","sessionStorage"].forEach(function(n){try{window[n].length}catch(e){var m=new Map();` +
 	`var s={getItem:function(k){k=String(k);return m.has(k)?m.get(k):null},setItem:function(k,v){m.set(String(k),String(v))},` +
 	`removeItem:function(k){m.delete(String(k))},clear:function(){m.clear()},key:function(i){var k=Array.from(m.keys())[i];return k===undefined?null:k},` +
@@ -34,6 +35,11 @@ const shim = `<script>(function(pass,base,act){["localStorage","sessionStorage"]
 	`var f=window.fetch;window.fetch=function(i,n){if(!own(i instanceof Request?i.url:i))return f.apply(this,arguments);var r=new Request(i,n);r.headers.set("` + passHeader + `",pass);return f.call(window,r)}` +
 	`;var acts=/(^|\/)(ACTIONS)(;[^\/]*)?(\/|$)/i;document.addEventListener("click",function(e){var a=e.target instanceof Element&&e.target.closest("a[href]");` +
 	`if(!a||!own(a.href))return;var u=new URL(a.href,document.baseURI);if(acts.test(u.pathname)){u.searchParams.set("` + actPass + `",act);a.href=u.href}},true);` +
+	`function mark(f,b){var to=(b&&b.getAttribute("formaction"))||f.getAttribute("action")||"";` +
+	`if(!own(to)||!acts.test(new URL(to,document.baseURI).pathname))return;var i=f.querySelector("input[name=` + actPass + `]");` +
+	`if(!i){i=document.createElement("input");i.type="hidden";i.name="` + actPass + `";f.appendChild(i)}i.value=act}` +
+	`document.addEventListener("submit",function(e){mark(e.target,e.submitter)},true);` +
+	`var submit=HTMLFormElement.prototype.submit;HTMLFormElement.prototype.submit=function(){mark(this);return submit.call(this)};` +
 	`})("PASS","BASE","ACT")</script>`
 
 // passHeader carries the pass: proof that a request comes from a page of the application, and for which user the page
