@@ -15,6 +15,7 @@ const (
 // say why.
 var largePackages = map[string]int{
 	"rm/rest":                     5000,
+	"rm/queue":                    3180,
 	"cmd/heddle":                  3200,
 	"cmd/heddle/internal/command": 4400,
 	"rm/leader":                   3510,
@@ -39,7 +40,7 @@ var largeStructs = map[string]int{
 	"conf.Config":                         69,
 	"rm.ResourceManager":                  67,
 	"rm/ledger.State":                     56,
-	"rm/queue.parser":                     53,
+	"rm/queue.parser":                     57,
 	"nm/probe.Worker":                     55,
 	"nm/rest.Server":                      49,
 	"am/stage.Machine":                    57,

@@ -142,6 +142,7 @@ type parser struct {
 	count    int
 	vector   bool     // mixed capacities
 	weights  []string // keys of users' weights, once collected
+	label    string   // whose partition's shares are read
 	preempt  bool     // preemption is on
 	intra    bool
 
@@ -168,6 +169,7 @@ func (p *parser) tree() (*Tree, error) {
 	t.types, t.vector, t.Settings = p.types, p.vector, settings
 	t.Dominant = p.dominant()
 	t.stoppedGone = p.stoppedGone(t)
+	p.partitions(t)
 	if p.ok() {
 		t.Settings.Placement = p.placement(t)
 	}

@@ -264,7 +264,7 @@ func TestWhereMistakesAre(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	tree, err := CapacityFromConf(load(t, with(
-		"queues=a", "a.capacity=100", "/frobnicate=1", "a.colour=blue", "b.capacity=3", "a.accessible-node-labels.gpu.capacity=50",
+		"queues=a", "a.capacity=100", "/frobnicate=1", "a.colour=blue", "b.capacity=3", "a.accessible-node-labels.gpu.capacity=100",
 		"/mapping-rule-json={}", "/per-node-heartbeat.maximum-container-assignments=5", "/application.fail-fast=false", "a.maximum-capacity=[memory=5]",
 		"a.heddle-stage-policy=none", "a.heddle-preemption=suspend", "a.heddle-preemption-unable=kill", "c.heddle-preemption=suspend",
 	)))

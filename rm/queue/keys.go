@@ -11,6 +11,7 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/queue/known"
+	"heddle/rm/queue/label"
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/quantity"
 )
@@ -20,6 +21,9 @@ func (p *parser) own(path, key, def string) (name, value string) {
 	name = path + "." + key
 	return name, p.text(name, def)
 }
+
+// key is the key of a queue's setting in the partition that is being read.
+func (p *parser) key(q *Queue, name string) string { return q.Path + "." + label.Key(p.label) + name }
 
 // of returns a queue's setting, or else the one for all queues.
 func (p *parser) of(path, key, def string) (name, value string) {

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue/label"
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/priority"
 	"heddle/rm/queue/quantity"
@@ -47,15 +47,12 @@ func (p *parser) limits(q *Queue) {
 	p.policy(q)
 	p.state(q)
 	p.preemption(q)
-	labels := conf.ParseList(p.settings[q.Path+".accessible-node-labels"])
-	switch {
-	case q.Parent == nil || slices.Contains(labels, "*"):
-		q.Labels = []string{"*"} // as in Hadoop, also if root's list says otherwise
-	case len(labels) > 0:
-		q.Labels = labels
-	default:
-		q.Labels = q.Parent.Labels
+	var above []string
+	if q.Parent != nil {
+		above = q.Parent.Labels
 	}
+	q.Labels = label.Access(p.settings[q.Path+"."+label.AccessKey], above) // as in Hadoop root has all, also if its list says otherwise
+	p.defaultLabel(q)
 }
 
 // parent reports whether a queue has children, before these are read.

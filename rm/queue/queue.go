@@ -2,8 +2,11 @@
 // capacity-scheduler.xml or fair-scheduler.xml. Place decides which queue an application goes to.
 //
 // The package makes no scheduling decision. rm/scheduler and its policies, rm/access, rm/view and rm/rest read the tree, which nobody changes
-// once it is built. Small packages below it read single values: quantity, priority, suspension and leafpolicy. Package edit changes settings at
-// run time.
+// once it is built. Small packages below it read single values: quantity, priority, suspension, label and leafpolicy. Package edit changes
+// settings at run time.
+//
+// It is large because it reads two formats, those of YARN's CapacityScheduler and of its FairScheduler, into one tree, and tells of each mistake in
+// them in YARN's words.
 package queue
 
 import (
@@ -88,6 +91,7 @@ type Queue struct {
 	Reservable    bool              // has one leaf, for applications without a reservation
 	Creation      template.Creation // of queues below it, which YARN makes on demand
 	Labels        []string          // node labels that it may use; "*" is all
+	DefaultLabel  string            // label of its asks that have none
 
 	Fair FairShares // of the queues of a Fair tree
 
@@ -96,6 +100,7 @@ type Queue struct {
 	maxApps     int32 // maximum-applications of the queue, -1 if it isn't set
 	sharedApps  bool  // its MaxApplications is its share of the cluster's
 	clusterApps int32
+	labelShare  float32 // the largest share that it has of a partition of labelled nodes
 	// clusterLimit is the cluster's maximum of applications, 0: no limit.
 	clusterLimit int32
 }
@@ -185,11 +190,15 @@ type Tree struct {
 	Dominant bool
 	// Settings apply to the tree as a whole.
 	Settings Settings
+	// Label is that of the nodes whose shares these are; see In.
+	Label string
 	// Problems are warnings and notes about the configuration, for the log. A problem that makes it unusable is an error instead.
 	Problems []conf.Problem
 
 	types      records.ResourceTypes
-	vector     bool   // capacities may be mixed (legacy-queue-mode.enabled is false)
+	vector     bool // capacities may be mixed (legacy-queue-mode.enabled is false)
+	labels     []string
+	partitions map[string]*Tree
 	undeclared *Queue // the pattern of undeclared queues, in a Fair tree
 	queues     []*Queue
 	byPath     map[string]*Queue

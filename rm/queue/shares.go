@@ -6,20 +6,20 @@ import (
 	"strconv"
 	"strings"
 
-	"heddle/conf"
+	"heddle/rm/queue/label"
 	"heddle/rm/queue/quantity"
 	"heddle/yarn/records"
 )
 
 // capacities reads a queue's capacity and maximum. Shares of the cluster follow when all siblings are known.
 func (p *parser) capacities(q *Queue) {
-	key, text := p.own(q.Path, "capacity", "0")
+	key, text := p.own(q.Path, label.Key(p.label)+"capacity", "0")
 	if q.Parent == nil {
 		text = p.text(key, "100")
 	}
 	q.Vector = p.quantity(key, text, true)
 	q.Unit = q.Vector.Unit(p.types.Len())
-	key, text = p.own(q.Path, "maximum-capacity", "100")
+	key, text = p.own(q.Path, label.Key(p.label)+"maximum-capacity", "100")
 	if text == "-1" || text == "-1.0" { // undefined
 		text = "100"
 	}
@@ -35,7 +35,7 @@ func (p *parser) capacities(q *Queue) {
 	if most == quantity.ByPercent {
 		q.Maximum = float32(q.MaximumVector[0].Value) / 100
 	}
-	q.Percent, q.Capacity = 0, 0
+	q.Percent, q.Capacity, q.Weight = 0, 0, -1
 	switch q.Unit {
 	case quantity.ByPercent:
 		q.Percent = q.Vector[0].Value
@@ -110,7 +110,8 @@ func (p *parser) shares(q *Queue) {
 			c.Capacity = c.NormalizedWeight
 		}
 		if c.Unit != quantity.ByAmount && c.Unit != quantity.Mixed && !p.vector && c.Capacity*(1-1e-5) > c.Maximum && c.Unit == quantity.ByPercent {
-			p.warn(c.Path+".maximum-capacity", p.settings[c.Path+".maximum-capacity"],
+			key := p.key(c, "maximum-capacity")
+			p.warn(key, p.settings[key],
 				fmt.Sprintf("it is less than the queue's capacity, which is %g%%; the queue never gets more than its maximum", c.Percent))
 		}
 		c.AbsoluteCapacity = c.Capacity * q.AbsoluteCapacity
@@ -123,37 +124,31 @@ func (p *parser) shares(q *Queue) {
 
 // sums checks the sums of siblings' capacities, by the table in Hadoop's AbstractParentQueue.setChildQueues.
 func (p *parser) sums(q *Queue) {
-	percent, weight, amount := "", "", ""
+	var percent, weight, amount *Queue
 	var sum float32
 	var total records.Resource
 	for _, c := range q.Children {
 		switch {
 		case c.Unit == quantity.ByWeight:
-			weight = c.Path
+			weight = c
 		case c.Unit == quantity.ByAmount && !c.Vector.Amounts().IsZero():
-			amount = c.Path
+			amount = c
 			total = total.Add(c.Vector.Amounts())
 		case c.Capacity > 0:
-			percent = c.Path
+			percent = c
 		}
 		sum += c.Capacity
 	}
-	first := q.Children[0].Path + ".capacity"
+	first := p.key(q.Children[0], "capacity")
 	switch {
-	case weight != "" && amount != "", weight != "" && percent != "", amount != "" && percent != "":
-		var list []string
-		for _, c := range q.Children {
-			list = append(list, c.Name+"="+p.text(c.Path+".capacity", "0"))
-		}
-		p.fail(first, p.settings[first], fmt.Sprintf("the children of %s mix weights, percentages and amounts of resources: %s",
-			q.Path, conf.Shorten(strings.Join(list, " "))))
-		return
-	case weight != "":
-		if q.Parent != nil && q.Unit == quantity.ByAmount {
-			p.fail(weight+".capacity", p.settings[weight+".capacity"], "it is a weight below "+q.Path+", whose capacity is an amount of resources")
+	case weight != nil && amount != nil, weight != nil && percent != nil, amount != nil && percent != nil:
+		return // see oneUnit
+	case weight != nil:
+		if key := p.key(weight, "capacity"); q.Parent != nil && q.Unit == quantity.ByAmount {
+			p.fail(key, p.settings[key], "it is a weight below "+q.Path+", whose capacity is an amount of resources")
 		}
 		return
-	case amount != "":
+	case amount != nil:
 		p.amountsFit(q, amount, total)
 		return
 	case q.Parent != nil && q.Unit == quantity.ByAmount && !q.Vector.Amounts().IsZero():
@@ -165,7 +160,7 @@ func (p *parser) sums(q *Queue) {
 
 func (p *parser) percentages(q *Queue, first string, sum float32) {
 	zero := p.truth(q.Path+".allow-zero-capacity-sum", false)
-	illegal := fmt.Sprintf("Illegal capacity sum of %s for children of queue %s for label=. ", javaFloat(sum), q.Name)
+	illegal := fmt.Sprintf("Illegal capacity sum of %s for children of queue %s for label=%s. ", javaFloat(sum), q.Name, p.label)
 	ownZero := q.Unit == quantity.ByPercent && math.Abs(float64(q.Capacity)) <= precision
 	switch {
 	case math.Abs(float64(1-sum)) <= precision:
@@ -192,8 +187,8 @@ func javaFloat(f float32) string {
 }
 
 // amountsFit checks that children get no more than their parent has.
-func (p *parser) amountsFit(q *Queue, child string, total records.Resource) {
-	key := child + ".capacity"
+func (p *parser) amountsFit(q, child *Queue, total records.Resource) {
+	key := p.key(child, "capacity")
 	own := q.Vector.Amounts()
 	switch {
 	case q.Parent != nil && (q.Unit != quantity.ByAmount || own.IsZero()):
@@ -214,7 +209,7 @@ func (p *parser) fits(part, whole records.Resource) bool {
 // amounts checks the limits of a queue whose capacity is an amount.
 func (p *parser) amounts(q *Queue) {
 	least, most := q.Vector.Amounts(), q.MaximumVector.Amounts()
-	key := q.Path + ".maximum-capacity"
+	key := p.key(q, "maximum-capacity")
 	if !most.IsZero() && !p.fits(least, most) {
 		p.fail(key, p.settings[key], fmt.Sprintf("it is less than the queue's capacity, which is %s", p.types.Format(least)))
 	}
@@ -230,6 +225,7 @@ func (q *Queue) applications() {
 }
 
 func (q *Queue) applicationsOf(share float32) (all, perUser int32) {
+	share = max(share, q.labelShare)
 	all = q.maxApps
 	switch {
 	case all >= 0:

@@ -1,0 +1,151 @@
+package queue
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"heddle/rm/queue/label"
+	"heddle/rm/queue/quantity"
+)
+
+// A partition is the nodes that have a label. Queues have capacities of their own in each. So the tree has a copy for each label that its
+// settings name, whose queues have the shares of that partition; everything else in them is the same.
+
+// In returns the tree as it is in the partition of a label: the tree itself in the default one. In the partition of a label that no
+// setting names, only the root has a share. Trees of other schedulers know no labels.
+func (t *Tree) In(name string) *Tree {
+	if name == t.Label || t.Kind != Capacity {
+		return t
+	}
+	if of := t.partitions[name]; of != nil {
+		return of
+	}
+	root := t.Root.clone(nil)
+	root.All(func(q *Queue) { q.withoutShare() })
+	return t.partition(name, root)
+}
+
+// Labels are the labels that settings of queues name, sorted.
+func (t *Tree) Labels() []string { return t.labels }
+
+// partition is a tree like t with other queues.
+func (t *Tree) partition(name string, root *Queue) *Tree {
+	of := newTree(t.Kind, root)
+	of.Label, of.Dominant, of.Settings, of.types, of.vector = name, t.Dominant, t.Settings, t.types, t.vector
+	return of
+}
+
+// withoutShare gives a queue what it has in a partition of which no setting tells.
+func (q *Queue) withoutShare() {
+	q.Weight, q.NormalizedWeight = -1, 0
+	percent, share := 0.0, float32(0)
+	if q.Parent == nil {
+		percent, share = 100, 1
+	}
+	q.Unit, q.Vector, q.MaximumVector = quantity.ByPercent, quantity.Uniform(percent, quantity.ByPercent), quantity.Uniform(percent, quantity.ByPercent)
+	q.Percent, q.Capacity, q.Maximum, q.AbsoluteCapacity, q.AbsoluteMaximum = percent, share, share, share, share
+}
+
+// partitions reads the shares that queues have in the partitions of labels.
+func (p *parser) partitions(t *Tree) {
+	t.labels = label.Named(p.settings)
+	t.partitions = map[string]*Tree{}
+	for _, name := range t.labels {
+		p.label = name
+		root := t.Root.clone(nil)
+		root.All(p.shareIn)
+		if p.ok() {
+			p.shares(root)
+		}
+		t.partitions[name] = t.partition(name, root)
+	}
+	p.label = ""
+	for _, q := range t.queues {
+		p.labels(t, q)
+		if len(q.Children) > 0 && !p.vector {
+			p.oneUnit(t, q)
+		}
+	}
+}
+
+// shareIn reads what a queue has in the partition that is being read. The root always has all of it.
+func (p *parser) shareIn(q *Queue) {
+	q.withoutShare()
+	if q.Parent == nil || !label.Sets(p.settings, q.Path, p.label) {
+		return
+	}
+	p.capacities(q)
+	if name, v := p.own(q.Path, label.Key(p.label)+"maximum-am-resource-percent", ""); v != "" {
+		q.MaxAMShare = float32(p.number(name, v, 0))
+	}
+}
+
+// labels checks which labels a queue may use, and has it note its largest share, by which it may have applications.
+func (p *parser) labels(t *Tree, q *Queue) {
+	for _, of := range t.partitions {
+		q.labelShare = max(q.labelShare, of.queues[q.Index].AbsoluteCapacity)
+	}
+	q.applications()
+	key := q.Path + "." + label.AccessKey
+	switch above := q.Parent; {
+	case above == nil || above.Parent == nil:
+	case label.Has(above.Labels, label.Any):
+	case label.Has(q.Labels, label.Any):
+		p.fail(key, p.settings[key], fmt.Sprintf("queue %s can't use all labels, as %s above it can't", q.Path, above.Path))
+	default:
+		if more := label.Beyond(q.Labels, above.Labels); len(more) > 0 {
+			list := strings.Join(more, ",")
+			p.failWith("Some labels of child queue is not a subset of parent queue, these labels=["+list+"]", key, p.settings[key],
+				fmt.Sprintf("queue %s can't use %s, as %s above it can't", q.Path, list, above.Path))
+		}
+	}
+	if own := q.DefaultLabel; !label.Has(q.Labels, own) {
+		key = q.Path + "." + label.DefaultKey
+		p.failWith(fmt.Sprintf("Invalid default label expression of  queue=%s doesn't have permission to access all labels in default label expression."+
+			" labelExpression of resource request=%s. Queue labels=%s", q.Path, own, strings.Join(q.Labels, ",")),
+			key, own, fmt.Sprintf("queue %s can't use this label; it may use: %s", q.Path, strings.Join(q.Labels, ", ")))
+	}
+}
+
+// defaultLabel reads the label of a queue's asks that have none. A queue inherits it if it may use all labels that the queue above it may.
+func (p *parser) defaultLabel(q *Queue) {
+	_, q.DefaultLabel = p.own(q.Path, label.DefaultKey, "")
+	if q.DefaultLabel == "" && q.Parent != nil && len(label.Beyond(q.Parent.Labels, q.Labels)) == 0 {
+		q.DefaultLabel = q.Parent.DefaultLabel
+	}
+}
+
+// oneUnit checks that the children of a queue have their capacities in one unit, in all partitions (Hadoop:
+// AbstractParentQueue.getCapacityConfigurationTypeForQueues).
+func (p *parser) oneUnit(t *Tree, parent *Queue) {
+	var units []string
+	var details strings.Builder
+	for _, c := range parent.Children {
+		for _, name := range append([]string{""}, t.labels...) {
+			q := t.In(name).queues[c.Index]
+			unit := ""
+			switch {
+			case q.Unit == quantity.ByWeight:
+				unit = "weight"
+			case q.Unit == quantity.ByAmount && !q.Vector.Amounts().IsZero():
+				unit = "absolute"
+			case q.Unit == quantity.ByPercent && q.Capacity > 0:
+				unit = "percentage"
+			default:
+				continue
+			}
+			if !slices.Contains(units, unit) {
+				units = append(units, unit)
+			}
+			fmt.Fprintf(&details, "{Queue=%s, label=%s uses %s mode}. ", q.Path, name, unit)
+		}
+	}
+	if len(units) < 2 {
+		return
+	}
+	key := parent.Children[0].Path + ".capacity"
+	p.failWith(fmt.Sprintf("Parent queue '%s' have children queue used mixed of  weight mode, percentage and absolute mode, it is not allowed, "+
+		"please double check, details:%s", parent.Path, details.String()), key, p.settings[key],
+		fmt.Sprintf("the children of %s mix weights, percentages and amounts of resources: %s", parent.Path, strings.TrimSpace(details.String())))
+}
