@@ -11,10 +11,14 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: invariants campaign fuzz mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
+.PHONY: install invariants campaign fuzz mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
+
+PREFIX ?= /usr/local
+install: build
+	install -D -m 0755 bin/heddle $(DESTDIR)$(PREFIX)/bin/heddle
 
 # KEEP=1 leaves the cluster running, demo-stop ends it; INPUT=folder counts other words.
 demo: build
