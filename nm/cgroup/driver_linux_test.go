@@ -426,9 +426,10 @@ func TestCPULimit(t *testing.T) {
 		from := cpu()
 		await.Until(t, "a second", func() bool { return time.Since(begin) > time.Second })
 		used, passed := cpu()-from, time.Since(begin)
-		// a period's quota may fall in on either side
-		if limit := passed/10 + 20*time.Millisecond; used > limit {
-			t.Errorf("used %v in %v", used, passed)
+		// Quotas of periods that are cut fall in, and a tick may be late on a machine that has no processor itself for a while: so it may use twice
+		// its limit, where a loop without one uses ten times.
+		if used > passed/5 {
+			t.Errorf("used %v in %v, want at most a fifth", used, passed)
 		}
 		if err := g.SetLimits(Limits{}); err != nil {
 			t.Fatal(err)
