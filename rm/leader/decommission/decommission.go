@@ -10,20 +10,12 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/hosts"
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
-
-// Loop is the leader's loop, as far as this package needs it (loop.Loop).
-type Loop interface {
-	Now() time.Time
-	Date() time.Time
-	Time() int64
-	Do(run func() error) error
-	Enter(c *ledgerpb.Command)
-}
 
 // Nodes are those under this leader. They are used in the loop's operations alone.
 type Nodes interface {
@@ -57,7 +49,7 @@ type Config struct {
 // loop's operations.
 type Hosts struct {
 	cfg       Config
-	loop      Loop
+	loop      loop.Operations
 	work      *ledger.State
 	lists     atomic.Pointer[hosts.Lists]
 	inherited map[records.NodeID]bool // nodes whose deadline an earlier leadership has set
@@ -65,7 +57,7 @@ type Hosts struct {
 }
 
 // New makes the Hosts of a working copy.
-func New(loop Loop, work *ledger.State, cfg Config) *Hosts {
+func New(loop loop.Operations, work *ledger.State, cfg Config) *Hosts {
 	h := &Hosts{cfg: cfg, loop: loop, work: work, inherited: map[records.NodeID]bool{}, keptOut: map[records.NodeID]bool{}}
 	h.lists.Store(cfg.Lists)
 	return h

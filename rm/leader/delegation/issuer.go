@@ -2,30 +2,20 @@ package delegation
 
 import (
 	"bytes"
-	"context"
 	"slices"
 	"time"
 	"unicode/utf8"
 
+	"heddle/rm/leader/loop"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
 )
 
-// Loop is the leader's loop, as far as this package needs it (loop.Loop).
-type Loop interface {
-	Date() time.Time
-	Time() int64
-	Enter(c *ledgerpb.Command)
-	AfterCommit(f func())
-	Do(run func() error) error
-	Go(f func(ctx context.Context))
-}
-
 // Issuer issues the ResourceManager's delegation tokens.
 type Issuer struct {
-	loop Loop
+	loop loop.Operations
 	work *ledger.State
 	cfg  IssuerConfig
 }
@@ -41,7 +31,7 @@ type IssuerConfig struct {
 }
 
 // NewIssuer makes an issuer for a leadership with a working copy.
-func NewIssuer(loop Loop, work *ledger.State, cfg IssuerConfig) *Issuer {
+func NewIssuer(loop loop.Operations, work *ledger.State, cfg IssuerConfig) *Issuer {
 	return &Issuer{loop: loop, work: work, cfg: cfg}
 }
 

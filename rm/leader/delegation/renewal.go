@@ -9,6 +9,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/yarn/ipc"
 	"heddle/yarn/records"
@@ -40,7 +41,7 @@ type Calls struct {
 // and cancelled after the last one unless one of them asked not to. Hadoop does so on secure clusters only. A failure isn't held against
 // an application: on a cluster without security hardly anybody checks tokens.
 type Carried struct {
-	loop   Loop
+	loop   loop.Operations
 	work   *ledger.State
 	issuer *Issuer
 	others TokenRenewer
@@ -53,7 +54,7 @@ type Carried struct {
 
 // NewCarried makes the empty set of a leadership with a working copy. issuer deals with the ResourceManager's own tokens, others with
 // those of other issuers; nil if nothing does.
-func NewCarried(loop Loop, work *ledger.State, issuer *Issuer, others TokenRenewer, calls Calls, log *logrus.Entry) *Carried {
+func NewCarried(loop loop.Operations, work *ledger.State, issuer *Issuer, others TokenRenewer, calls Calls, log *logrus.Entry) *Carried {
 	return &Carried{
 		loop: loop, work: work, issuer: issuer, others: others, calls: calls, log: log,
 		all: map[string]*carriedToken{}, of: map[records.ApplicationID][]*carriedToken{},

@@ -9,19 +9,13 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 )
 
 // Interval is how often members are asked, until all can apply the newest version.
 const Interval = 2 * time.Second
-
-// Loop is the leader's loop, as far as this package needs it (loop.Loop).
-type Loop interface {
-	Do(run func() error) error
-	Enter(c *ledgerpb.Command)
-	Go(f func(ctx context.Context))
-}
 
 // Config is what a Raiser works with.
 type Config struct {
@@ -34,7 +28,7 @@ type Config struct {
 // Raiser raises the version of a leadership's ledger. Its methods are for the loop's operations.
 type Raiser struct {
 	cfg    Config
-	loop   Loop
+	loop   loop.Operations
 	work   *ledger.State
 	asking bool
 	next   time.Time // nobody is asked before
@@ -42,7 +36,7 @@ type Raiser struct {
 }
 
 // New makes the Raiser of a working copy.
-func New(loop Loop, work *ledger.State, cfg Config) *Raiser {
+func New(loop loop.Operations, work *ledger.State, cfg Config) *Raiser {
 	return &Raiser{cfg: cfg, loop: loop, work: work}
 }
 

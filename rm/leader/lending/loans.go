@@ -6,17 +6,12 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
-
-// Loop is the leader's loop.
-type Loop interface {
-	Enter(c *ledgerpb.Command)
-	AfterCommit(f func())
-}
 
 // Config is what Loans need. All must be set.
 type Config struct {
@@ -38,7 +33,7 @@ type Nodes interface {
 // Loans are what nodes were lent in a leadership. Methods are the loop's, but for Told and News.
 type Loans struct {
 	Config
-	loop    Loop
+	loop    loop.Operations
 	work    *ledger.State
 	nodes   map[records.NodeID]*loan
 	windows Windows
@@ -52,7 +47,7 @@ type loan struct {
 }
 
 // New returns Loans without nodes. work is the working copy.
-func New(loop Loop, work *ledger.State, cfg Config) *Loans {
+func New(loop loop.Operations, work *ledger.State, cfg Config) *Loans {
 	return &Loans{Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*loan{}, long: map[records.NodeID]bool{}}
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
@@ -24,16 +24,6 @@ const (
 
 // firstVersion is the version of the ledger from which on levels are recorded. Before, containers are suspended or run.
 const firstVersion = 3
-
-// Loop is the leader's loop, as far as this package needs it (loop.Loop).
-type Loop interface {
-	Now() time.Time
-	Date() time.Time
-	Do(run func() error) error
-	Go(f func(ctx context.Context))
-	Enter(c *ledgerpb.Command)
-	AfterCommit(f func())
-}
 
 // Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
 type Scheduler interface {
@@ -101,7 +91,7 @@ func (m Memory) Differs(from Memory) bool {
 // loop's operations.
 type Levels struct {
 	Config
-	loop  Loop
+	loop  loop.Operations
 	work  *ledger.State
 	nodes map[records.NodeID]*node
 	openOrders
@@ -130,7 +120,7 @@ func (n *node) said() Memory {
 }
 
 // New makes the Levels of a working copy.
-func New(loop Loop, work *ledger.State, cfg Config) *Levels {
+func New(loop loop.Operations, work *ledger.State, cfg Config) *Levels {
 	return &Levels{
 		Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, openOrders: openOrders{byContainer: map[records.ContainerID]*order{}, underWay: map[records.ContainerID]UnderWay{}},
 		clings: map[records.ContainerID]records.Resource{}, latest: map[records.ContainerID]int32{},

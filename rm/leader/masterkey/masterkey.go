@@ -10,16 +10,10 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 )
-
-// Loop is the leader's loop, as far as this package needs it (loop.Loop).
-type Loop interface {
-	Now() time.Time
-	Enter(c *ledgerpb.Command)
-	AfterCommit(f func())
-}
 
 // Config says how keys are made and when they are replaced.
 type Config struct {
@@ -34,7 +28,7 @@ type Config struct {
 // Keys are the master keys of a leadership.
 type Keys struct {
 	Config
-	loop  Loop
+	loop  loop.Operations
 	work  *ledger.State
 	began time.Time
 	// recorded is when this leadership put the latest key of a kind on record.
@@ -45,7 +39,7 @@ type Keys struct {
 }
 
 // New shows and rolls the keys of a working copy, for a leadership that begins now.
-func New(loop Loop, work *ledger.State, cfg Config) *Keys {
+func New(loop loop.Operations, work *ledger.State, cfg Config) *Keys {
 	return &Keys{Config: cfg, loop: loop, work: work, began: loop.Now(), recorded: map[ledgerpb.KeyKind]time.Time{}}
 }
 

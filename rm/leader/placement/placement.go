@@ -9,19 +9,13 @@ import (
 	"fmt"
 	"iter"
 
+	"heddle/rm/leader/loop"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
-	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
-
-// Loop is the leader's loop, as far as this package needs it (loop.Loop).
-type Loop interface {
-	Do(run func() error) error
-	Enter(c *ledgerpb.Command)
-}
 
 // Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
 type Scheduler interface {
@@ -55,12 +49,12 @@ type Config struct {
 // Placement finds queues. Place, Denied and Move are safe for concurrent use; Full is for the loop's operations.
 type Placement struct {
 	cfg  Config
-	loop Loop
+	loop loop.Operations
 	work *ledger.State
 }
 
 // New makes the Placement of a working copy.
-func New(loop Loop, work *ledger.State, cfg Config) *Placement {
+func New(loop loop.Operations, work *ledger.State, cfg Config) *Placement {
 	return &Placement{cfg: cfg, loop: loop, work: work}
 }
 

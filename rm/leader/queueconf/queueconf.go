@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/loop"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -20,13 +21,6 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/queue/edit"
 )
-
-// Loop is the leader's loop, as far as this package needs it (loop.Loop).
-type Loop interface {
-	Enter(c *ledgerpb.Command)
-	AfterCommit(f func())
-	Do(run func() error) error
-}
 
 // Scheduler has the tree of queues that holds. Operations of the loop call it.
 type Scheduler interface {
@@ -47,12 +41,12 @@ type Config struct {
 // Admin changes the configuration of queues. Its methods but Begin are operations of their own, and safe for concurrent use.
 type Admin struct {
 	Config
-	loop Loop
+	loop loop.Operations
 	work *ledger.State
 }
 
 // New makes an Admin of a leadership with a working copy.
-func New(loop Loop, work *ledger.State, cfg Config) *Admin {
+func New(loop loop.Operations, work *ledger.State, cfg Config) *Admin {
 	return &Admin{Config: cfg, loop: loop, work: work}
 }
 

@@ -3,21 +3,14 @@ package report
 import (
 	"iter"
 	"sync/atomic"
-	"time"
 
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/explain"
 	"heddle/yarn/records"
 )
-
-// Loop is the leader's loop, as far as this package needs it (loop.Loop).
-type Loop interface {
-	Now() time.Time
-	Do(run func() error) error
-	InSlices(n int, f func(from, to int, more func() bool) (next int)) error
-}
 
 // Scheduler is what this package asks the driver (eventlog.Driver).
 type Scheduler interface {
@@ -70,13 +63,13 @@ type Config struct {
 // Reports answers questions. Its methods are safe for concurrent use, but for ShowReserved.
 type Reports struct {
 	cfg      Config
-	loop     Loop
+	loop     loop.Operations
 	work     *ledger.State
 	reserved atomic.Pointer[map[records.ApplicationID]Reserved]
 	shares   fairShares
 }
 
 // New makes the Reports of a working copy.
-func New(loop Loop, work *ledger.State, cfg Config) *Reports {
+func New(loop loop.Operations, work *ledger.State, cfg Config) *Reports {
 	return &Reports{cfg: cfg, loop: loop, work: work}
 }

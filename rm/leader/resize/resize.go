@@ -5,6 +5,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/rm/leader/loop"
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -13,13 +14,6 @@ import (
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
-
-// Loop is the leader's loop, as far as this package needs it (loop.Loop).
-type Loop interface {
-	Now() time.Time
-	Enter(c *ledgerpb.Command)
-	AfterCommit(f func())
-}
 
 // Scheduler is what this package tells the driver, and asks it (eventlog.Driver).
 type Scheduler interface {
@@ -53,13 +47,13 @@ type Config struct {
 // Sizes are those of containes. The methods are for the loop's operations.
 type Sizes struct {
 	cfg   Config
-	loop  Loop
+	loop  loop.Operations
 	work  *ledger.State
 	grown grownList // containers that were given more, by the time when their nodes must know
 }
 
 // New makes the Sizes of a working copy.
-func New(loop Loop, work *ledger.State, cfg Config) *Sizes {
+func New(loop loop.Operations, work *ledger.State, cfg Config) *Sizes {
 	return &Sizes{cfg: cfg, loop: loop, work: work}
 }
 

@@ -1,6 +1,7 @@
 package warming
 
 import (
+	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -10,11 +11,6 @@ import (
 type Input struct {
 	App    records.ApplicationID
 	Splits []Split
-}
-
-// Loop is the part of the leader's loop that Warming needs.
-type Loop interface {
-	AfterCommit(f func())
 }
 
 // Staged is for how many of a job's maps that wait the input is in memory, as a node says.
@@ -44,13 +40,13 @@ type Config struct {
 // Warming is the leader's part: it knows which nodes there are, and delivers orders. The methods are for the loop's operations.
 type Warming struct {
 	Config
-	loop Loop
+	loop loop.Operations
 	work *ledger.State
 	jobs Jobs
 }
 
 // New returns the part of a leader whose working copy is work.
-func New(loop Loop, work *ledger.State, c Config) *Warming {
+func New(loop loop.Operations, work *ledger.State, c Config) *Warming {
 	return &Warming{Config: c, loop: loop, work: work}
 }
 
