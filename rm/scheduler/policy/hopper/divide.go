@@ -35,7 +35,7 @@ func (p *Policy) divide(q *leaf.Queue) {
 	floor := divider.Floor(1, len(p.jobs), p.set[epsilon])
 	kept := p.keeps > 0
 	p.kept, p.keeps, p.until = records.Resource{}, 0, math.MaxInt64
-	for i := range p.jobs {
+	for _, i := range order {
 		p.settle(p.who[i], &p.jobs[i], floor, passed)
 	}
 	p.favor(order)
@@ -99,6 +99,7 @@ func (p *Policy) settle(h handle.App, j *divider.Job, floor, passed float64) {
 			p.until = min(p.until, x.young)
 		}
 	}
+	x.before = p.kept
 	p.keeps += x.kept
 	p.kept = p.kept.Add(x.size.Times(x.kept))
 	if x.key != key || x.slots != slots || x.floor != floors || x.overdue != overdue {

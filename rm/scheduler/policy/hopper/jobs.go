@@ -40,7 +40,8 @@ type app struct {
 	size    records.Resource
 	slots   int32
 	floor   int32
-	kept    int64
+	kept    int64            // for its copies
+	before  records.Resource // what is kept for those of jobs before it
 	owes    float64 // containers times seconds that it has had less than its floor
 }
 

@@ -143,14 +143,24 @@ func squash(x float64) float64 {
 	return min(x/(1+x), 1-1e-9)
 }
 
-// Cap leaves the slots that are kept for copies of others, but to an application below its floor.
+// Cap leaves the slots that are kept for copies: to an application that has its slots already, those of all others; to one that has less, those of
+// the applications before it only, as its tasks come before the copies of larger ones; and none to one below its floor.
 func (p *Policy) Cap(a leaf.App) records.Resource {
-	x := p.apps.Get(a.Handle)
-	others := p.kept
-	if x != nil {
-		others = others.Sub(x.size.Times(x.kept))
+	if p.keeps == 0 {
+		return leaf.Uncapped()
 	}
-	if others.IsZero() || x != nil && p.rank(x, &a) == owed {
+	others := p.kept
+	if x := p.apps.Get(a.Handle); x != nil {
+		switch p.rank(x, &a) {
+		case owed:
+			return leaf.Uncapped()
+		case lent:
+			others = others.Sub(x.size.Times(x.kept))
+		default:
+			others = x.before
+		}
+	}
+	if others.IsZero() {
 		return leaf.Uncapped()
 	}
 	return a.Used.Add(p.free.Sub(others).Max(records.Resource{}))

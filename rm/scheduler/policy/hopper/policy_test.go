@@ -25,6 +25,29 @@ func TestFloors(t *testing.T) {
 	}
 }
 
+// What is kept for the copies of a larger job, and what it would keep once its tasks run, holds up no smaller one that has less than its slots: as
+// the slots of a third one, which were lent to it, come free, the smallest gets them first, then come its copies, and then the next job.
+func TestNothingIsKeptFromSmallerJobs(t *testing.T) {
+	lengths := make([]int64, 20) // one ends every second, from 2 s on
+	for i := range lengths {
+		lengths[i] = int64(i+2) * 1000
+	}
+	x, b, a := newJob("X", 0, append(lengths, same(100, 60_000)...)...), newJob("B", 1000, same(8, 50_000)...), newJob("A", 1000, same(4, 50_000)...)
+	for _, j := range []*job{a, b} {
+		j.seen, j.reports = 50_000, true
+	}
+	w := newWorld(t, 20, map[string]string{"root.a.ordering-policy.hopper.epsilon": "1"}, x, b, a)
+	w.watch = func(now int64) {
+		// A has 4 tasks in 6.7 slots, and B 8 in 13.3; A's first 4 slots come by 5 s, then 2 or 3 are kept for its copies.
+		wantA := min(4, max(0, now/1000-1))
+		wantB := min(8, max(0, now/1000-8))
+		if now <= 20_000 && (int64(a.held) != wantA || int64(b.held) < wantB || int64(b.held) > wantB+1 && now > 5000) {
+			t.Errorf("at %d A holds %d slots, and B %d; want %d and %d", now, a.held, b.held, wantA, wantB)
+		}
+	}
+	w.run(20_000)
+}
+
 // A job that comes later gets its slots as tasks of others end; nothing is taken back.
 func TestNothingIsTakenBack(t *testing.T) {
 	a, b := newJob("A", 0, same(40, 4000)...), newJob("B", 1000, same(4, 1000)...)
