@@ -7,10 +7,26 @@ import (
 )
 
 // SRPT is the ordering policy that serves the job first that has the fewest tasks left, with best-effort speculation: its copies come when it has its turn.
-const SRPT = "srpt"
+// Fair serves the one first that has least; unlike the scheduler's own it can have all copies come last.
+const (
+	SRPT = "srpt"
+	Fair = "fair-copies"
+)
 
 func init() {
 	leaf.Register(SRPT, func() leaf.Policy { return &srpt{left: map[handle.App]int64{}} })
+	leaf.Register(Fair, func() leaf.Policy { return &fair{srpt{left: map[handle.App]int64{}}} })
+}
+
+// fair goes by what an application has.
+type fair struct{ srpt }
+
+func (p *fair) Ratio(a leaf.App) float64 {
+	has := float64(a.Used[records.Memory])
+	if p.left[a.Handle] >= behindAll {
+		has += behindAll
+	}
+	return has
 }
 
 // srpt goes by the tasks that ApplicationMasters report, or else by the containers that an application has and its memory that is pending.

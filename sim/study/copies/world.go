@@ -26,7 +26,8 @@ type Setup struct {
 	Remote   float64 // by which a task takes longer away from its input
 	Groups   bool    // jobs report the β of their user's tasks
 	Silent   bool    // jobs don't say that they make copies, so that no slots are kept for these
-	Last     bool    // no copy is made while any job has tasks that wait; for SRPT
+	Last     bool    // no copy is made while any job has tasks that wait; for SRPT and Fair
+	Later    bool    // a job makes no copies while tasks of its own wait
 }
 
 // Outcome is how a job went.
@@ -271,7 +272,7 @@ func (w *world) start(d *drive.Decision, now int64) {
 	if s.local != nil {
 		s.rows = append(s.rows, w.nodes[d.Node])
 	}
-	if s.Detection > 0 && (k == 1 || !w.apart()) {
+	if w.copies(s) && (k == 1 || !w.apart()) {
 		if task := s.straggler(w.How, now); task >= 0 {
 			s.unwatch(task)
 			s.copied++
@@ -294,6 +295,9 @@ func (w *world) start(d *drive.Decision, now int64) {
 	}
 	w.driver.Free(d.Container) // the tasks that it was for have ended, or have little left
 }
+
+// copies reports whether a job makes copies now.
+func (w *world) copies(s *state) bool { return s.Detection > 0 && (!w.Later || s.waits == 0) }
 
 // place runs an attempt: the original is 0, the copy is 1.
 func (w *world) place(s *state, task int32, attempt int, d *drive.Decision, now int64) {
@@ -328,7 +332,7 @@ func (w *world) tell(s *state, now int64) {
 		return
 	}
 	worth := 0
-	if s.Detection > 0 {
+	if w.copies(s) {
 		worth = s.worth(w.How, now)
 	}
 	if w.apart() {

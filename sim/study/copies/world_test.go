@@ -7,9 +7,50 @@ import (
 	"reflect"
 	"testing"
 
-	_ "heddle/rm/scheduler/policy/hopper"
+	"heddle/rm/scheduler/policy/eunomia"
+	"heddle/rm/scheduler/policy/hopper"
+	"heddle/rm/scheduler/policy/leaf"
 	"heddle/yarn/records"
 )
+
+// always is policies whose Tick is called whenever it is for those that are no leaf.Timer.
+type (
+	alwaysHopper  struct{ *hopper.Policy }
+	alwaysEunomia struct{ *eunomia.Policy }
+)
+
+// Time hides that of leaf.Timer.
+func (alwaysHopper) Time()  {}
+func (alwaysEunomia) Time() {}
+
+func init() {
+	leaf.Register("hopper-always", func() leaf.Policy { return alwaysHopper{hopper.New()} })
+	leaf.Register("eunomia-always", func() leaf.Policy { return alwaysEunomia{eunomia.New(eunomia.Name)} })
+}
+
+// The calls of Tick that a leaf.Timer leaves out change nothing.
+func TestPoliciesThatAreCalledLessDecideTheSame(t *testing.T) {
+	if _, timer := leaf.Policy(alwaysHopper{}).(leaf.Timer); timer {
+		t.Fatal("both are the same")
+	}
+	for seed := range uint64(8) {
+		for _, policy := range []string{hopper.Name, eunomia.Name} {
+			x := Setup{Nodes: 4, Node: records.NewResource(4096, 4), Policy: policy, How: LATE, Beat: 100, Remote: 1.5, Groups: seed%2 == 0, Silent: seed%4 == 3}
+			less, err := Run(x, many(seed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			x.Policy += "-always"
+			all, err := Run(x, many(seed))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(less, all) {
+				t.Errorf("%s, seed %d: %v, with all calls %v", policy, seed, less, all)
+			}
+		}
+	}
+}
 
 // example is that of figures 2.1 to 2.3, in ms.
 func example() []Job {

@@ -15,6 +15,9 @@ type mix struct {
 	jobs, nodes int
 	load        float64 // of the slots, if slow tasks get copies at once
 	phases      int
+	size        float64 // factor of the numbers of tasks
+	beta        float64 // of all tasks; 0: each user has another one
+	longest     float64 // times the least time that a task takes; 0: longestTask
 	detection   float64 // how long a task must run until it is seen to be slow, in the least time that one takes
 	local       bool    // tasks of first phases have inputs on three nodes
 }
@@ -50,11 +53,15 @@ func (m *mix) draw(seed uint64) []copies.Job {
 			cores = 2
 		}
 		j.Size = records.NewResource(gb<<10, cores)
-		n := int(truncated(random, leastTasks, mostTasks, ofTasks))
+		n := int(max(m.size, 1) * truncated(random, leastTasks, mostTasks, ofTasks))
 		least := 1000 * (2 + 6*random.Float64())
 		j.Detection = int64(m.detection * least)
 		for range m.phases {
-			p := m.phase(random, max(1, n/m.phases), least, betas[g], len(j.Phases) == 0)
+			beta := betas[g]
+			if m.beta > 0 {
+				beta = m.beta
+			}
+			p := m.phase(random, max(1, n/m.phases), least, beta, len(j.Phases) == 0)
 			for _, t := range p.Tasks {
 				work += float64(worked(&p, &t, j.Detection)) * float64(max(cores, gb/2))
 			}
@@ -73,10 +80,14 @@ func (m *mix) draw(seed uint64) []copies.Job {
 // phase draws tasks. What a new one is expected to take is the median, and slow ones are the slowest quarter.
 func (m *mix) phase(random *rand.Rand, n int, least, beta float64, first bool) copies.Phase {
 	quantile := func(x float64) int64 { return int64(least * math.Pow(1-x, -1/beta)) }
+	most := least * longestTask
+	if m.longest > 0 {
+		most = least * m.longest
+	}
 	p := copies.Phase{Least: int64(least), Usual: quantile(.5), Slow: quantile(.75), Tasks: make([]copies.Task, n)}
 	for i := range p.Tasks {
 		t := &p.Tasks[i]
-		t.Original, t.Copy = int64(truncated(random, least, longestTask*least, beta)), int64(truncated(random, least, longestTask*least, beta))
+		t.Original, t.Copy = int64(truncated(random, least, most, beta)), int64(truncated(random, least, most, beta))
 		if m.local && first {
 			for _, k := range random.Perm(m.nodes)[:min(3, m.nodes)] {
 				t.Inputs = append(t.Inputs, int32(k))

@@ -70,6 +70,7 @@ type way struct {
 	groups   bool
 	silent   bool
 	last     bool
+	later    bool
 }
 
 var (
@@ -98,7 +99,7 @@ func (h *study) run(m mix, x way, how copies.Speculation) (r jobRuns, err error)
 	for seed := range h.Seeds.All() {
 		jobs := m.draw(seed)
 		out, err := copies.Run(copies.Setup{
-			Nodes: m.nodes, Node: hopperNode, Policy: x.policy, Settings: x.settings, How: how, Budget: x.budget, Beat: 100, Remote: h.Number("remote"), Groups: x.groups, Silent: x.silent, Last: x.last,
+			Nodes: m.nodes, Node: hopperNode, Policy: x.policy, Settings: x.settings, How: how, Budget: x.budget, Beat: 100, Remote: h.Number("remote"), Groups: x.groups, Silent: x.silent, Last: x.last, Later: x.later,
 		}, jobs)
 		if err != nil {
 			return r, err
@@ -162,11 +163,20 @@ func (r jobRuns) percentile(base jobRuns, p float64) (s measure.Sample) {
 	return s
 }
 
-// bins of jobs by their tasks. The text has no bounds.
-var bins = []struct {
+// bin is jobs with so many tasks.
+type bin struct {
 	name     string
 	from, to int
-}{{"to 50 tasks", 0, 50}, {"51 to 150", 51, 150}, {"151 to 500", 151, 500}, {"over 500", 501, math.MaxInt}}
+}
+
+// bins have no bounds in the text.
+var bins = []bin{{"to 50 tasks", 0, 50}, {"51 to 150", 51, 150}, {"151 to 500", 151, 500}, {"over 500", 501, math.MaxInt}}
+
+// has reports whether a job belongs to a bin.
+func (b *bin) has(j *copies.Job) bool {
+	n := j.Tasks()
+	return n >= b.from && n <= b.to
+}
 
 func percents(s measure.Sample) measure.Cell {
 	c := s.Cell(1)
@@ -231,9 +241,8 @@ func (h *study) policies() error {
 			r.mean(nil).Cell(1), r.sum(func(o *copies.Outcome) int { return o.Copies }).Cell(1), r.sum(func(o *copies.Outcome) int { return o.Useful }).Cell(1),
 			ours.mean(nil).Change(r.mean(nil)),
 		}
-		for _, b := range bins {
-			of := func(j *copies.Job) bool { n := j.Tasks(); return n >= b.from && n <= b.to }
-			cells = append(cells, ours.mean(of).Change(r.mean(of)))
+		for _, of := range bins {
+			cells = append(cells, ours.mean(of.has).Change(r.mean(of.has)))
 		}
 		for _, p := range []float64{10, 50, 90} {
 			cells = append(cells, percents(ours.percentile(r, 100-p))) // the P90 gain is the tenth of the jobs that gain most
@@ -381,39 +390,71 @@ func (h *study) byGroups() error {
 	return nil
 }
 
-// causes tests why gains differ from the text's: how many slots there are, so how long a copy waits for one; how busy they are; what keeping slots does; whether the
-// baseline's copies have their job's turn; and how early stragglers are seen.
+// cause is something that may be why gains differ from the text's.
+type cause struct {
+	name         string
+	change       func(*mix)
+	ours, theirs way
+}
+
+// causes tests why gains differ from the text's: how many slots there are, so how long a copy waits for one; how busy they are; how large jobs are and how much
+// tasks straggle; what keeping slots does; whether the baseline's copies have their job's turn; and how early stragglers are seen.
 func (h *study) causes() error {
-	t := againstTable("causes", "What gains depend on: mean duration in s", "case")
-	silent, whole := h.hopper(), h.hopper("epsilon", "1")
-	neither := whole
-	silent.silent, neither.silent = true, true
-	last := way{policy: copies.SRPT, last: true}
-	for _, x := range []struct {
-		name         string
-		change       func(*mix)
-		ours, theirs way
-	}{
-		{"32 slots", func(m *mix) { m.nodes = 2 }, h.hopper(), bySRPT},
-		{"160 slots", func(m *mix) { m.nodes = 10 }, h.hopper(), bySRPT},
-		{"400 slots", func(m *mix) { m.nodes = 25 }, h.hopper(), bySRPT},
-		{"load 0.5", func(m *mix) { m.load = .5 }, h.hopper(), bySRPT},
-		{"load 1.2", func(m *mix) { m.load = 1.2 }, h.hopper(), bySRPT},
-		{"seen after three times as long", func(m *mix) { m.detection = 3 }, h.hopper(), bySRPT},
-		{"no slots kept", nil, silent, bySRPT},
-		{"no floor", nil, whole, bySRPT},
-		{"no floor, no slots kept", nil, neither, bySRPT},
-		{"SRPT makes copies when no task waits", nil, h.hopper(), last},
-		{"the same, load 1.2", func(m *mix) { m.load = 1.2 }, h.hopper(), last},
-	} {
+	t := againstTable("causes", "What gains depend on: mean duration in s, of all jobs and by their tasks", "case", "SRPT is the policy that is compared with, where the case names no other.")
+	for _, b := range bins {
+		t.Columns = append(t.Columns, b.name)
+	}
+	for _, x := range h.allCauses() {
 		m := h.mix()
 		if x.change != nil {
 			x.change(&m)
 		}
-		if err := h.against(&t, x.name, m, h.how(), x.ours, x.theirs); err != nil {
+		a, err := h.run(m, x.ours, h.how())
+		if err != nil {
 			return err
 		}
+		b, err := h.run(m, x.theirs, h.how())
+		if err != nil {
+			return err
+		}
+		cells := []measure.Cell{b.mean(nil).Cell(1), a.mean(nil).Cell(1), a.mean(nil).Change(b.mean(nil))}
+		for _, of := range bins {
+			cells = append(cells, a.mean(of.has).Change(b.mean(of.has)))
+		}
+		t.Add(x.name, cells...)
 	}
 	h.tables = append(h.tables, t)
 	return nil
+}
+
+func (h *study) allCauses() []cause {
+	silent, whole := h.hopper(), h.hopper("epsilon", "1")
+	neither := whole
+	silent.silent, neither.silent = true, true
+	last, lastFair := way{policy: copies.SRPT, last: true}, way{policy: copies.Fair, last: true}
+	return []cause{
+		{"32 slots", func(m *mix) { m.nodes = 2 }, h.hopper(), bySRPT},
+		{"32 slots, no floor", func(m *mix) { m.nodes = 2 }, whole, bySRPT},
+		{"32 slots, no floor, no slots kept", func(m *mix) { m.nodes = 2 }, neither, bySRPT},
+		{"160 slots", func(m *mix) { m.nodes = 10 }, h.hopper(), bySRPT},
+		{"400 slots", func(m *mix) { m.nodes = 25 }, h.hopper(), bySRPT},
+		{"load 0.5", func(m *mix) { m.load = .5 }, h.hopper(), bySRPT},
+		{"load 1.2", func(m *mix) { m.load = 1.2 }, h.hopper(), bySRPT},
+		{"load 1.2, no floor, no slots kept", func(m *mix) { m.load = 1.2 }, neither, bySRPT},
+		{"large jobs: ten times the tasks", func(m *mix) { m.size, m.jobs = 10, m.jobs/4 }, h.hopper(), bySRPT},
+		{"β 1.2 for all", func(m *mix) { m.beta = 1.2 }, h.hopper(), bySRPT},
+		{"β 1.2 for all, tasks ten times as long at most", func(m *mix) { m.beta, m.longest = 1.2, 10*longestTask }, h.hopper(), bySRPT},
+		{"inputs on three nodes", func(m *mix) { m.local = true }, h.hopper(), bySRPT},
+		{"seen after three times as long", func(m *mix) { m.detection = 3 }, h.hopper(), bySRPT},
+		{"seen after a tenth of the time", func(m *mix) { m.detection = .1 }, h.hopper(), bySRPT},
+		{"no slots kept", nil, silent, bySRPT},
+		{"no floor", nil, whole, bySRPT},
+		{"no floor, no slots kept", nil, neither, bySRPT},
+		{"SRPT makes copies when no task of the job waits", nil, h.hopper(), way{policy: copies.SRPT, later: true}},
+		{"SRPT makes copies when no task waits", nil, h.hopper(), last},
+		{"the same, load 0.5", func(m *mix) { m.load = .5 }, h.hopper(), last},
+		{"the same, load 0.7", func(m *mix) { m.load = .7 }, h.hopper(), last},
+		{"the same, load 1.2", func(m *mix) { m.load = 1.2 }, h.hopper(), last},
+		{"Fair makes copies when no task waits", nil, h.hopper(), lastFair},
+	}
 }
