@@ -12,8 +12,9 @@ import (
 type Container struct {
 	App         handle.App
 	Node        handle.Node
-	size        int32 // its claim, in Core.sizes; nothing: there is no such container
-	Reservation int32 // where its node is reserved for it and doesn't hold it yet, in Scheduler.keepings; else nothing
+	size        int32     // its claim, in Core.sizes; nothing: there is no such container
+	note        leaf.Note // of its leaf's policy
+	Reservation int32     // where its node is reserved for it and doesn't hold it yet, in Scheduler.keepings; else nothing
 }
 
 func (c *Container) Live() bool     { return c.size != order.Nothing }
@@ -59,7 +60,7 @@ func (s *Core) Free(h handle.Container) {
 	if !c.Live() {
 		panic(fmt.Sprintf("scheduler: container %d is freed twice", h))
 	}
-	a, n := c.App, c.Node
+	a, n, note := c.App, c.Node, c.note
 	s.Policy.ContainerEnded(h)
 	back := s.Calc.Negative(s.Holds(c))
 	room := back
@@ -72,7 +73,7 @@ func (s *Core) Free(h handle.Container) {
 	s.chargeApp(a, &back, &room, -1)
 	if s.Apps[a].guided {
 		claim := s.Calc.Negative(&back)
-		guides{s}.toldEnded(a, n, leaf.Outcome{Container: h, Resource: claim, Failed: s.failing})
+		guides{s}.toldEnded(a, n, leaf.Outcome{Container: h, Resource: claim, Note: note, Failed: s.failing})
 	}
 	s.NodeFreed(n)
 	s.unparkLimited()

@@ -178,6 +178,9 @@ func (s *Core) tell(leaf int32) *leaf.Guard {
 
 // tickLeaf tells the policy of a leaf the time, and reports whether it has changed its mind about anybody.
 func (s guides) tickLeaf(h int32, q *Queue) (changed bool) {
+	if !q.guard.Wants(s.Now) {
+		return false
+	}
 	for _, a := range q.guard.Tick(s.Now, s.leafQueue(h, q)) {
 		if a >= 0 && int(a) < len(s.Apps) && s.Apps[a].Live && s.Apps[a].Leaf == h {
 			s.askAnew(a)
@@ -238,7 +241,7 @@ func (s guides) toldGranted(h handle.App, d *Demand, c handle.Container) {
 	d.HeldSince = 0
 	view := s.leafApp(a)
 	s.tell(a.Leaf).Granted(view, leaf.Grant{
-		Container: c, Node: s.leafNode(s.Containers[c].Node), Resource: d.Capability, Since: s.Now, Ask: leafAsk(&view, d),
+		Container: c, Node: s.leafNode(s.Containers[c].Node), Resource: d.Capability, Since: s.Now, Ask: leafAsk(&view, d), Note: &s.Containers[c].note,
 	})
 }
 
@@ -248,7 +251,7 @@ func (s guides) toldRestored(h handle.App, c handle.Container, priority int32, s
 	a.since = leaf.Moment(s.Now)
 	view, r := s.leafApp(a), *s.Holds(x)
 	s.tell(a.Leaf).Granted(view, leaf.Grant{
-		Container: c, Node: s.leafNode(x.Node), Resource: r, Since: since, Restored: true, Ask: leaf.Ask{App: view, Priority: priority, Capability: r},
+		Container: c, Node: s.leafNode(x.Node), Resource: r, Since: since, Restored: true, Note: &x.note, Ask: leaf.Ask{App: view, Priority: priority, Capability: r},
 	})
 }
 

@@ -37,9 +37,13 @@ func (p *listener) Cap(leaf.App) records.Resource {
 
 func (p *listener) Hold(k leaf.Ask) (bool, int64) { return k.Priority == 7, math.MaxInt64 }
 
-func (p *listener) Granted(_ leaf.App, g leaf.Grant) { p.granted = append(p.granted, g) }
-func (p *listener) Left(handle.App)                  {}
-func (p *listener) Asked(k leaf.Ask)                 { p.asked = append(p.asked, k) }
+func (p *listener) Granted(_ leaf.App, g leaf.Grant) {
+	g.Note = nil
+	p.granted = append(p.granted, g)
+}
+
+func (p *listener) Left(handle.App)  {}
+func (p *listener) Asked(k leaf.Ask) { p.asked = append(p.asked, k) }
 func (p *listener) Outputs(_ leaf.App, maps, bytes int64) {
 	p.outputs = append(p.outputs, [2]int64{maps, bytes})
 }

@@ -136,6 +136,15 @@ func (c *Cluster) Hold(of *records.Resource) int32 {
 	return i
 }
 
+// HoldAgain is Hold of a size that has this number.
+func (c *Cluster) HoldAgain(i int32) int32 {
+	c.sizes[i].held++
+	return i
+}
+
+// Size is the size that has a number.
+func (c *Cluster) Size(i int32) *records.Resource { return &c.sizes[i].of }
+
 // Drop gives a size back.
 func (c *Cluster) Drop(i int32) {
 	x := &c.sizes[i]

@@ -24,13 +24,13 @@ func init() {
 	}
 }
 
-// Policy is one of the policies for one leaf. It implements leaf.Policy, leaf.Watcher, leaf.Placer and leaf.Ranker.
+// Policy is one of the policies for one leaf. It implements leaf.Policy, leaf.Watcher, leaf.Placer, leaf.Timer and leaf.Ranker.
 type Policy struct {
 	name    string
 	cluster *survey.Cluster
 	version int64 // of the cluster, that progress was computed with
 	apps    leaf.Table[handle.App, app]
-	held    leaf.Table[handle.Container, held]
+	held    leaf.Notes[held]
 	changed []handle.App
 }
 
@@ -55,9 +55,9 @@ type part struct {
 type held struct {
 	app    handle.App
 	node   handle.Node
+	size   int32 // number of its size in cluster.sizes
 	stage  stages.Stage
 	master bool // it runs the ApplicationMaster, which makes no progress
-	size   records.Resource
 }
 
 // New returns the policy of a leaf, by its name.
@@ -166,13 +166,24 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	s, _ := stages.Of(&a, g.Ask.Priority)
 	before := a
 	before.Containers--
-	c := held{app: a.Handle, node: g.Node.Handle, stage: s, size: g.Resource, master: p.masters(&before, s, g.Ask.Priority)}
-	p.held.Put(g.Container, c)
-	x.told = x.told.Add(c.size)
+	c := held{app: a.Handle, node: g.Node.Handle, stage: s, master: p.masters(&before, s, g.Ask.Priority)}
 	if !c.master {
-		p.measure(&x.of[s], &c.size)
+		p.measure(&x.of[s], &g.Resource)
+	}
+	c.size = p.numberOf(&x.of[s], &g.Resource)
+	*g.Note = p.held.Add(g.Container, c)
+	x.told = x.told.Add(g.Resource)
+	if !c.master {
 		p.count(x, &c, 1)
 	}
+}
+
+// numberOf is the number of a container's size, which is mostly that of the tasks of its stage.
+func (p *Policy) numberOf(x *part, size *records.Resource) int32 {
+	if x.sized && *p.cluster.Size(x.size) == *size {
+		return p.cluster.HoldAgain(x.size)
+	}
+	return p.cluster.Hold(size)
 }
 
 // count adds a container to the progress of its application, or takes it away.
@@ -182,22 +193,23 @@ func (p *Policy) count(x *app, c *held, by int32) {
 		y.progress = 0 // without what rounding has left
 		return
 	}
-	y.progress += float64(by) * p.cluster.Progress(c.node, p.taskOf(c.stage), y.size, &c.size)
+	y.progress += float64(by) * p.cluster.Progress(c.node, p.taskOf(c.stage), y.size, p.cluster.Size(c.size))
 }
 
 // Ended takes a container from its application.
 func (p *Policy) Ended(a leaf.App, _ leaf.Node, o leaf.Outcome) {
-	known := p.held.Get(o.Container)
+	known := p.held.At(o.Container, o.Note)
 	if known == nil {
 		return
 	}
 	c := *known
-	p.held.Delete(o.Container)
+	p.held.Remove(o.Note)
 	x := p.apps.Get(c.app)
 	x.asks = !a.Pending.IsZero()
-	if x.told = x.told.Sub(c.size); !c.master {
+	if x.told = x.told.Sub(*p.cluster.Size(c.size)); !c.master {
 		p.count(x, &c, -1)
 	}
+	p.cluster.Drop(c.size)
 }
 
 // Left forgets an application.
@@ -206,9 +218,10 @@ func (p *Policy) Left(h handle.App) {
 	if x == nil {
 		return
 	}
-	for c, y := range p.held.All {
+	for n, y := range p.held.All {
 		if y.app == h { // it was moved with its containers
-			p.held.Delete(c)
+			p.cluster.Drop(y.size)
+			p.held.Remove(n)
 		}
 	}
 	for s := range x.of {
@@ -218,6 +231,9 @@ func (p *Policy) Left(h handle.App) {
 	}
 	p.apps.Delete(h)
 }
+
+// Time reports whether nodes have changed.
+func (p *Policy) Time(int64) bool { return p.cluster.Version() != p.version }
 
 // Tick computes progress again where nodes have changed, and returns the applications whose shares that changes: all of them.
 func (p *Policy) Tick(int64, leaf.Queue) []handle.App {
@@ -240,7 +256,7 @@ func (p *Policy) recount() {
 	for _, c := range p.held.All {
 		if !c.master {
 			y := &p.apps.Get(c.app).of[c.stage]
-			y.progress += p.cluster.Progress(c.node, p.taskOf(c.stage), y.size, &c.size)
+			y.progress += p.cluster.Progress(c.node, p.taskOf(c.stage), y.size, p.cluster.Size(c.size))
 		}
 	}
 }

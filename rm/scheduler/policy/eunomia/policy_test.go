@@ -28,10 +28,11 @@ func node(h handle.Node, host string) leaf.Node { return leaf.Node{Handle: h, Ho
 type leafOf struct {
 	*eunomia.Policy
 	nodes *survey.Cluster
+	notes map[handle.Container]leaf.Note
 }
 
 func bench(name string) *leafOf {
-	p := &leafOf{eunomia.New(name), survey.New()}
+	p := &leafOf{eunomia.New(name), survey.New(), map[handle.Container]leaf.Note{}}
 	p.Survey(p.nodes)
 	p.nodes.SetSpeed("b", survey.Map, 2)
 	p.nodes.SetSpeed("a", survey.Map, 1)
@@ -47,7 +48,9 @@ func (p *leafOf) tick(now int64, types int) []handle.App {
 }
 
 func grant(p *leafOf, a leaf.App, c handle.Container, n leaf.Node, size records.Resource, priority int32) {
-	p.Granted(a, leaf.Grant{Container: c, Node: n, Resource: size, Ask: leaf.Ask{App: a, Priority: priority, Capability: size}})
+	note := leaf.Note(0)
+	p.Granted(a, leaf.Grant{Container: c, Node: n, Resource: size, Note: &note, Ask: leaf.Ask{App: a, Priority: priority, Capability: size}})
+	p.notes[c] = note
 }
 
 func ratio(t *testing.T, p *leafOf, a leaf.App, want float64, why string) {
@@ -76,10 +79,10 @@ func TestShares(t *testing.T) {
 	a.Weight = 2
 	ratio(t, p, a, 5./24, "a weight of two")
 	a.Weight = 1
-	p.Ended(a, node(1, "b"), leaf.Outcome{Container: 2})
+	p.Ended(a, node(1, "b"), leaf.Outcome{Container: 2, Note: p.notes[2]})
 	ratio(t, p, a, 3./12, "after the end of the task on the fast node")
-	p.Ended(a, node(1, "b"), leaf.Outcome{Container: 0})
-	p.Ended(a, node(1, "b"), leaf.Outcome{Container: 99})
+	p.Ended(a, node(1, "b"), leaf.Outcome{Container: 0, Note: p.notes[0]})
+	p.Ended(a, node(1, "b"), leaf.Outcome{Container: 99, Note: p.notes[3]})
 	ratio(t, p, a, 3./12, "after the end of the ApplicationMaster, and of what nobody knows")
 	p.Left(0)
 	ratio(t, p, a, 0, "after it has left")

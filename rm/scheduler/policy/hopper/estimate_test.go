@@ -19,12 +19,13 @@ type told struct {
 	t *testing.T
 	*Policy
 	views map[handle.App]*leaf.App
+	notes map[handle.Container]*leaf.Note
 	next  handle.Container
 	now   int64
 }
 
 func tell(t *testing.T) *told {
-	return &told{t: t, Policy: New(), views: map[handle.App]*leaf.App{}, now: 1000}
+	return &told{t: t, Policy: New(), views: map[handle.App]*leaf.App{}, notes: map[handle.Container]*leaf.Note{}, now: 1000}
 }
 
 func (w *told) view(h handle.App, typ string) *leaf.App {
@@ -48,7 +49,8 @@ func (w *told) grant(h handle.App, typ string, priority int32, left int32) handl
 	a.Used, a.Pending = a.Used.Add(one), one.Times(int64(left))
 	c := w.next
 	w.next++
-	w.Granted(*a, leaf.Grant{Container: c, Resource: one, Since: w.now, Ask: leaf.Ask{App: *a, Priority: priority, Count: left, Capability: one}})
+	w.notes[c] = new(leaf.Note)
+	w.Granted(*a, leaf.Grant{Container: c, Note: w.notes[c], Resource: one, Since: w.now, Ask: leaf.Ask{App: *a, Priority: priority, Count: left, Capability: one}})
 	return c
 }
 
@@ -56,7 +58,7 @@ func (w *told) end(h handle.App, c handle.Container, failed bool) {
 	a := w.view(h, "")
 	a.Containers--
 	a.Used = a.Used.Sub(one)
-	w.Ended(*a, leaf.Node{}, leaf.Outcome{Container: c, Resource: one, Failed: failed})
+	w.Ended(*a, leaf.Node{}, leaf.Outcome{Container: c, Note: *w.notes[c], Resource: one, Failed: failed})
 }
 
 // tick lets time pass, so that the leaf is divided.

@@ -42,7 +42,7 @@ type app struct {
 	floor   int32
 	kept    int64            // for its copies
 	before  records.Resource // what is kept for those of jobs before it
-	owes    float64 // containers times seconds that it has had less than its floor
+	owes    float64          // containers times seconds that it has had less than its floor
 }
 
 // phase is one stage of a MapReduce application. Others have stages.None only.
@@ -70,7 +70,6 @@ type held struct {
 	stage  stages.Stage
 	master bool
 	since  int64 // ms
-	size   records.Resource
 }
 
 // end is a task that has ended.

@@ -43,7 +43,7 @@ const (
 )
 
 // Policy is Hopper for one leaf. It implements leaf.Policy, leaf.Watcher, leaf.Reporter, leaf.Prompter, leaf.Localizer, leaf.Configurer,
-// leaf.Granter and leaf.Ranker.
+// leaf.Granter, leaf.Timer and leaf.Ranker.
 type Policy struct {
 	set     leafpolicy.Values
 	now     int64 // of the last Tick, in ms
@@ -53,8 +53,9 @@ type Policy struct {
 	due     int64 // when Tick is wanted, in ms; 0: whenever
 
 	apps    leaf.Table[handle.App, app]
-	held    leaf.Table[handle.Container, held]
-	list    []member // all applications, by submission
+	held    leaf.Notes[held]
+	led     map[leaf.Note]records.Resource // what those of held have that run ApplicationMasters
+	list    []member                       // all applications, by submission
 	groups  map[string]*group
 	ended   []end // since the last Tick
 	took    mean  // tasks of all users, in seconds
@@ -85,7 +86,7 @@ type member struct {
 func New() *Policy {
 	return &Policy{
 		set:    leafpolicy.Values{epsilon: .1, locality: 3, beta: 1.2, alpha: 1, dampening: .3},
-		groups: map[string]*group{}, types: records.MaxResourceTypes, favorite: noApp,
+		groups: map[string]*group{}, led: map[leaf.Note]records.Resource{}, types: records.MaxResourceTypes, favorite: noApp,
 	}
 }
 
@@ -237,13 +238,14 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	if s != stages.None {
 		master = false
 	}
-	p.held.Put(g.Container, held{app: a.Handle, stage: s, master: master, since: g.Since, size: g.Resource})
+	*g.Note = p.held.Add(g.Container, held{app: a.Handle, stage: s, master: master, since: g.Since})
 	p.free = p.free.Sub(g.Resource)
 	x.note(&a)
 	x.fresh = x.fresh || x.report.Young > 0 // its tasks begin to run now
 	if master {
 		x.masters++
 		p.masters = p.masters.Add(g.Resource)
+		p.led[*g.Note] = g.Resource
 	} else {
 		t := &x.of[s]
 		if t.running++; !rerun {
@@ -265,7 +267,7 @@ func (p *Policy) Ended(a leaf.App, _ leaf.Node, o leaf.Outcome) {
 	p.stale, p.freed = true, true
 	x := p.known(&a)
 	x.note(&a)
-	known := p.held.Get(o.Container)
+	known := p.held.At(o.Container, o.Note)
 	if known == nil {
 		if a.Containers == 0 && !x.master.IsZero() { // the last one of those from before: its ApplicationMaster
 			p.masters = p.masters.Sub(x.master)
@@ -274,21 +276,22 @@ func (p *Policy) Ended(a leaf.App, _ leaf.Node, o leaf.Outcome) {
 		return
 	}
 	c := *known
-	p.held.Delete(o.Container)
-	p.drop(x, &c)
+	p.drop(x, o.Note, &c)
 	if !c.master && !x.reported { // those of an application that reports do one task after the other
 		p.ended = append(p.ended, end{app: c.app, stage: c.stage, since: c.since, failed: o.Failed})
 	}
 }
 
-// drop takes a container from its application.
-func (p *Policy) drop(x *app, c *held) {
+// drop forgets a container of an application.
+func (p *Policy) drop(x *app, n leaf.Note, c *held) {
 	if c.master {
 		x.masters--
-		p.masters = p.masters.Sub(c.size)
-		return
+		p.masters = p.masters.Sub(p.led[n])
+		delete(p.led, n)
+	} else {
+		x.of[c.stage].running--
 	}
-	x.of[c.stage].running--
+	p.held.Remove(n)
 }
 
 // Left forgets an application.
@@ -297,10 +300,9 @@ func (p *Policy) Left(h handle.App) {
 	if x == nil {
 		return
 	}
-	for c, y := range p.held.All {
+	for n, y := range p.held.All {
 		if y.app == h { // it was moved with its containers
-			p.drop(x, y)
-			p.held.Delete(c)
+			p.drop(x, n, y)
 		}
 	}
 	p.masters = p.masters.Sub(x.master)
@@ -321,13 +323,30 @@ func (p *Policy) Left(h handle.App) {
 // Due is when the division is to be made again, in ms; 0 if nothing has changed.
 func (p *Policy) Due() int64 { return p.due }
 
+// Time takes in the time, and reports whether Tick may do more than that.
+func (p *Policy) Time(now int64) bool {
+	p.now = max(p.now, now)
+	p.learn()
+	if p.keeps > 0 || p.timely() {
+		return true
+	}
+	p.freed = false
+	p.due = p.nextDue()
+	return false
+}
+
+// timely reports whether the leaf is to be divided now.
+func (p *Policy) timely() bool {
+	return p.expired() || p.stale && (p.now-p.divided >= interval || p.urgent && len(p.list) <= few || p.divided == 0)
+}
+
 // Tick divides the leaf again if it is time to, and returns the applications for which something has changed by that.
 func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 	p.changed = p.changed[:0]
 	p.now = max(p.now, now)
 	p.free, p.types = q.Free, q.Types
 	p.learn()
-	if p.expired() || p.stale && (p.now-p.divided >= interval || p.urgent && len(p.list) <= few || p.divided == 0) {
+	if p.timely() {
 		p.divide(&q)
 	} else if p.freed && p.keeps > 0 && len(p.list) <= few {
 		p.stir()

@@ -154,8 +154,9 @@ func TestManyJobsAreDividedTenTimesASecond(t *testing.T) {
 		if h == 0 { // one comes and goes all the time
 			p.Left(h)
 		}
-		p.Granted(view(h), leaf.Grant{Container: handle.Container(i), Resource: slot, Ask: leaf.Ask{App: view(h), Priority: 1, Count: 9, Capability: slot}})
-		p.Ended(view(h), leaf.Node{}, leaf.Outcome{Container: handle.Container(i), Resource: slot})
+		note := leaf.Note(0)
+		p.Granted(view(h), leaf.Grant{Container: handle.Container(i), Note: &note, Resource: slot, Ask: leaf.Ask{App: view(h), Priority: 1, Count: 9, Capability: slot}})
+		p.Ended(view(h), leaf.Node{}, leaf.Outcome{Container: handle.Container(i), Note: note, Resource: slot})
 		changed += len(p.Tick(1000+int64(i)/100, leaf.Queue{Used: slot.Times(n), Free: slot.Times(int64(i % 7)), Types: 2})) // 100 a ms
 	}
 	if changed > 11*n {

@@ -43,6 +43,7 @@ type Guard struct {
 	grants     Granter
 	configures Configurer
 	leads      Leader
+	timer      Timer
 }
 
 // Moment is a time as Since has it: one that differs from none.
@@ -189,11 +190,25 @@ func (g *Guard) Left(a handle.App) {
 // Due reports whether the policy has to be told the time: because it has heard of something, or because the Interval is over.
 func (g *Guard) Due(now int64) (told, over bool) { return g.told, now >= g.next }
 
-// Tick tells the policy the time.
-func (g *Guard) Tick(now int64, q Queue) (changed []handle.App) {
+// Wants reports whether Tick is to be called. If not the policy knows the time already.
+func (g *Guard) Wants(now int64) bool {
+	if g.timer == nil || g.timer.Time(now) {
+		return true
+	}
+	g.heard(now)
+	return false
+}
+
+// heard notes that the policy knows the time.
+func (g *Guard) heard(now int64) {
 	if g.told = false; now >= g.next {
 		g.next = now + Interval
 	}
+}
+
+// Tick tells the policy the time.
+func (g *Guard) Tick(now int64, q Queue) (changed []handle.App) {
+	g.heard(now)
 	return g.policy.Tick(now, q)
 }
 

@@ -13,7 +13,7 @@ import (
 func TestWhenAPolicyIsToldTheTime(t *testing.T) {
 	a := leaf.App{}
 	for name, tell := range map[string]func(*leaf.Guard){
-		"a grant":   func(g *leaf.Guard) { g.Granted(a, leaf.Grant{}) },
+		"a grant":   func(g *leaf.Guard) { g.Granted(a, leaf.Grant{Note: new(leaf.Note)}) },
 		"an end":    func(g *leaf.Guard) { g.Ended(a, leaf.Node{}, leaf.Outcome{}) },
 		"who left":  func(g *leaf.Guard) { g.Left(handle.App(0)) },
 		"a request": func(g *leaf.Guard) { g.Asked(leaf.Ask{}) },
@@ -101,5 +101,41 @@ func TestNamesOfLeafPolicies(t *testing.T) {
 	}
 	if !names["fifo"] || !names["spy"] || names["of-stages"] {
 		t.Errorf("names: %v", leaf.Names())
+	}
+}
+
+// timed is a policy that says when its Tick has something to do.
+type timed struct {
+	spy
+	tick bool
+	at   int64
+}
+
+func (p *timed) Time(now int64) bool {
+	p.at = now
+	return p.tick
+}
+
+// A policy that says that its Tick has nothing to do counts as told.
+func TestTickIsLeftOutWhereItHasNothingToDo(t *testing.T) {
+	p := &timed{}
+	leaf.Register("timed", func() leaf.Policy { return p })
+	g := leaf.New("timed")
+	g.Tick(5000, leaf.Queue{})
+	g.Left(0)
+	if p.tick = true; !g.Wants(5001) {
+		t.Error("it wants to be told")
+	}
+	if told, _ := g.Due(5001); !told || p.at != 5001 {
+		t.Errorf("before Tick it counts as told: %t, at %d", !told, p.at)
+	}
+	if p.tick = false; g.Wants(6002) {
+		t.Error("it doesn't want to be told")
+	}
+	if told, over := g.Due(6002); told || over || p.at != 6002 || g.Next() != 6002+leaf.Interval {
+		t.Errorf("told of something: %t, the interval is over: %t, the next one is due at %d", told, over, g.Next())
+	}
+	if g := leaf.New("spy"); !g.Wants(0) {
+		t.Error("all others want to be told")
 	}
 }

@@ -45,6 +45,12 @@ type Watcher interface {
 	Outputs(a App, maps, bytes int64)
 }
 
+// Timer is a Policy whose Tick has nothing to do most of the time.
+type Timer interface {
+	// Time tells the time instead of Tick, in ms, and reports whether Tick is to be called nevertheless.
+	Time(now int64) (tick bool)
+}
+
 // Shuffler is a Policy that wants to know how long shuffles take.
 type Shuffler interface {
 	// Bandwidth tells how fast a reduce fetches outputs of maps, in bytes per second, as far as nodes have measured it; 0 if none has.
@@ -162,6 +168,8 @@ type Grant struct {
 	Since     int64 // when it was granted, in ms
 	// Ask is the request that it was granted for, with the count that is pending now.
 	Ask Ask
+	// Note is where the policy may note something about the container, which it gets back when that has ended.
+	Note *Note
 	// Restored says that another leader granted it. Of Ask only App, Capability and Priority are known then, and Priority is Unknown if
 	// not even that is.
 	Restored bool
@@ -180,6 +188,7 @@ type Node struct {
 type Outcome struct {
 	Container handle.Container
 	Resource  records.Resource // that it had
+	Note      Note             // that the policy has made in Grant; it may be one of another policy
 	Failed    bool             // it ended before its work was done: it failed, was taken, or lost with its node
 }
 

@@ -72,5 +72,6 @@ func New(name string) *Guard {
 	g.grants, _ = g.policy.(Granter)
 	g.configures, _ = g.policy.(Configurer)
 	g.leads, _ = g.policy.(Leader)
+	g.timer, _ = g.policy.(Timer)
 	return g
 }

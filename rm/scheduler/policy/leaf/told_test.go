@@ -20,17 +20,25 @@ import (
 type spy struct {
 	cap     records.Resource
 	granted []leaf.Grant
+	noted   []leaf.Note // that it gets back as containers end
 	asked   []leaf.Ask
 	outputs int
 	left    []handle.App
 	queue   leaf.Queue
 }
 
-func (*spy) Ratio(leaf.App) float64                    { return 0 }
-func (p *spy) Cap(leaf.App) records.Resource           { return p.cap }
-func (*spy) Hold(k leaf.Ask) (bool, int64)             { return k.Priority == 10, math.MaxInt64 }
-func (p *spy) Granted(_ leaf.App, g leaf.Grant)        { p.granted = append(p.granted, g) }
-func (*spy) Ended(leaf.App, leaf.Node, leaf.Outcome)   {}
+func (*spy) Ratio(leaf.App) float64          { return 0 }
+func (p *spy) Cap(leaf.App) records.Resource { return p.cap }
+func (*spy) Hold(k leaf.Ask) (bool, int64)   { return k.Priority == 10, math.MaxInt64 }
+
+func (p *spy) Granted(_ leaf.App, g leaf.Grant) {
+	*g.Note, g.Note = leaf.Note(g.Container)+100, nil
+	p.granted = append(p.granted, g)
+}
+
+func (p *spy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
+	p.noted = append(p.noted, o.Note-leaf.Note(o.Container))
+}
 func (p *spy) Left(a handle.App)                       { p.left = append(p.left, a) }
 func (p *spy) Asked(k leaf.Ask)                        { p.asked = append(p.asked, k) }
 func (p *spy) Outputs(leaf.App, int64, int64)          { p.outputs++ }
@@ -76,6 +84,12 @@ func TestWhatAPolicyIsToldOfContainers(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, watching.granted); diff != "" {
 		t.Errorf("(- wanted, + told of a restored one)\n%s", diff)
+	}
+	for _, c := range append(held, restored) {
+		d.Scheduler.Free(c)
+	}
+	if diff := cmp.Diff([]leaf.Note{100, 100, 100}, watching.noted); diff != "" {
+		t.Errorf("(- noted, + told at the end)\n%s", diff)
 	}
 }
 
