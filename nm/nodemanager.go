@@ -359,6 +359,7 @@ func (n *NodeManager) openProtocols() error {
 	}
 	n.service.Serve(n.server)
 	capable := &pb.NodeCapabilities{}
+	capable.SetRelease(conf.Version)
 	c := n.groups.Capabilities()
 	features := c.Features()
 	if c.Suspend {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/conf"
 	"heddle/internal/await"
 	"heddle/nm/container"
 	"heddle/nm/heartbeat"
@@ -39,7 +40,7 @@ func TestRegistrationAndHeartbeats(t *testing.T) {
 		r.GetPhysicalResource().GetMemory() <= 0 || !r.GetNodeStatus().GetNodeHealthStatus().GetIsNodeHealthy() {
 		t.Errorf("registered as %v", r)
 	}
-	if c := r.GetHeddleCapabilities(); len(c.GetFeatures()) == 0 {
+	if c := r.GetHeddleCapabilities(); len(c.GetFeatures()) == 0 || c.GetRelease() != conf.Version {
 		t.Errorf("capabilities %v", c)
 	}
 	l.rm.seen("two heartbeats", func(b []*pb.NodeHeartbeatRequest) bool { return len(b) > 1 })

@@ -28,6 +28,7 @@ type NodeRegistration struct {
 	Names []string
 	// Instance tells a restarted node from another one that claims the same id; stock nodes have none.
 	Instance string
+	Release  string // Heddle's; "" for a stock node
 	Features []string
 	Missing  []string
 	Status   *NodeStatus
@@ -89,7 +90,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		return reply, err
 	}
 	s.dialogue.Register()
-	s.instance = r.Instance
+	s.instance, s.release = r.Instance, limit.Head(r.Release, limit.MaxName)
 	s.running = map[records.ContainerID]pb.ContainerSubState{}
 	s.refused, s.lent, s.waits = nil, records.Resource{}, false
 	if r.Status != nil {

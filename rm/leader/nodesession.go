@@ -22,6 +22,7 @@ type nodeSession struct {
 	mu       sync.Mutex
 	dialogue session.Dialogue[NodeReply]
 	instance string
+	release  string // of Heddle
 	status   NodeStatus
 	running  map[records.ContainerID]pb.ContainerSubState // known to the loop to run, and how
 	refused  []startrefusal.Refusal                       // known to the loop
@@ -40,15 +41,16 @@ func (s *nodeSession) back() bool { return s.caller.Load() != nil }
 // Signal is a command for a container (YARN: signalToContainer).
 type Signal = session.Signal
 
-// Node returns the health and load that a node last reported; ok is false when it hasn't yet.
-func (ns *nodeManagers) Node(id records.NodeID) (status NodeStatus, ok bool) {
+// Node returns the health and load that a node last reported, and the release of Heddle that it registered with, which a stock one
+// lacks; ok is false when it hasn't yet.
+func (ns *nodeManagers) Node(id records.NodeID) (status NodeStatus, release string, ok bool) {
 	s := ns.nodeSessions.Get(id)
 	if s == nil {
-		return NodeStatus{}, false
+		return NodeStatus{}, "", false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.status, s.dialogue.Registered()
+	return s.status, s.release, s.dialogue.Registered()
 }
 
 // LevelReport is what a node last said of a container that there was an order for; ok is false if it said nothing.

@@ -204,7 +204,7 @@ func TestLentAmountsFollowWaits(t *testing.T) {
 						Healthy: true, ShortTasks: &lending.Report{Lent: now, Used: used, News: lending.News{Started: 1, Waited: wait}},
 					},
 				}))
-				if got, ok := w.Node(n.node); !ok || got.ShortTasks == nil || got.ShortTasks.Lent != now {
+				if got, _, ok := w.Node(n.node); !ok || got.ShortTasks == nil || got.ShortTasks.Lent != now {
 					t.Fatalf("the node is said to have %+v", got)
 				}
 				if n.response = r.ResponseID; r.Lent != nil {

@@ -248,6 +248,7 @@ type ownNode struct {
 	Partition string   `yarn:"partition,omitempty"`
 	Closed    bool     `yarn:"closedToLongTasks"`
 	Asked     bool     `yarn:"askedToSuspend"`
+	Release   string   `yarn:"release,omitempty"`
 }
 
 // lent is what a node does with what it was lent for short tasks.
@@ -272,7 +273,7 @@ func (s *server) ownNodes(*yarnrest.Call) (yarnrest.Reply, error) {
 	suspended := s.View.SuspendedByNode()
 	var out ownNodeList
 	for _, n := range s.View.Nodes() {
-		x := ownNode{n.ID.String(), records.NodeStateName(n.State), n.Features, n.Missing, suspended[n.ID], nil, partitionOf(&n), n.Place.Short || n.Place.Closed, n.Place.Asked}
+		x := ownNode{n.ID.String(), records.NodeStateName(n.State), n.Features, n.Missing, suspended[n.ID], nil, partitionOf(&n), n.Place.Short || n.Place.Closed, n.Place.Asked, n.Release}
 		if t := n.Status.ShortTasks; n.Known && t != nil {
 			x.Short = &lent{s.resource(t.Lent), s.resource(t.Used), n.Status.Waiting}
 		}

@@ -126,6 +126,25 @@ type answer struct {
 	body   string
 }
 
+// While nodes are upgraded, it is seen at one place which have which release. YARN's version is 3.4.2 on all of them.
+func TestReleasesOfNodes(t *testing.T) {
+	c := start(t, 1)
+	me := c.leader()
+	for _, host := range []string{"n1", "n2"} {
+		r := leader.NodeRegistration{Node: records.NodeID{Host: host, Port: 1}, Capability: records.NewResource(1024, 1), Version: conf.HadoopVersion}
+		if host == "n2" {
+			r.Release = "0.9-17"
+		}
+		if _, err := c.rms[me].Leader().RegisterNode(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := c.ask(me, "GET", "/ws/v1/heddle/nodes", "").json(t)
+	if a, b := at(got, "nodes", "node", 0, "release"), at(got, "nodes", "node", 1, "release"); a != nil || b != "0.9-17" {
+		t.Errorf("releases %v and %v: %v", a, b, got)
+	}
+}
+
 // Where tasks may be long, nodes say to which partition they belong.
 func TestPartitionsOfNodes(t *testing.T) {
 	for cutoff, want := range map[string][]any{"60000": {"general", "short"}, "0": {nil, nil}} {

@@ -176,7 +176,7 @@ func (s *Service) updateNodeResource(
 	var unknown []string // one of them, and no node is changed
 	for _, m := range req.GetNodeResourceMap() {
 		id := records.NodeIDFrom(m.GetNodeId())
-		if _, ok := l.Node(id); !ok {
+		if _, _, ok := l.Node(id); !ok {
 			unknown = append(unknown, id.String())
 		}
 	}

@@ -20,7 +20,7 @@ func registrationFrom(req *pb.RegisterNodeManagerRequest, types records.Resource
 	c := req.GetHeddleCapabilities()
 	r := leader.NodeRegistration{
 		Node: records.NodeIDFrom(req.GetNodeId()), HTTPPort: req.GetHttpPort(), Version: req.GetNmVersion(),
-		Instance: c.GetInstance(), Features: c.GetFeatures(), Missing: c.GetMissing(), ProbePort: c.GetProbePort(),
+		Instance: c.GetInstance(), Features: c.GetFeatures(), Missing: c.GetMissing(), Release: c.GetRelease(), ProbePort: c.GetProbePort(),
 		Logs: req.GetLogAggregationReportsForApps(),
 	}
 	if t := shortTasks(req.GetHeddleShortTasks(), types); t != nil {

@@ -127,6 +127,8 @@ type Node struct {
 	Status leader.NodeStatus
 	Known  bool // Status is the node's last report
 
+	Release string // of Heddle; "" for a stock node, and before it has registered with the leader
+
 	Place   division.Place
 	Divided bool // Place is known: some tasks are long
 }
@@ -165,7 +167,7 @@ func (v *Viewer) Node(id records.NodeID) (out Node, ok bool) {
 
 // ask fills in what only the leader knows.
 func (n *Node) ask(l *leader.Leader) {
-	n.Status, n.Known = l.Node(n.ID)
+	n.Status, n.Release, n.Known = l.Node(n.ID)
 	n.Place, n.Divided = l.Place(n.ID)
 }
 

@@ -1340,6 +1340,7 @@ type NodeCapabilities struct {
 	xxx_hidden_Missing     []string               `protobuf:"bytes,2,rep,name=missing"`
 	xxx_hidden_Instance    *string                `protobuf:"bytes,3,opt,name=instance"`
 	xxx_hidden_ProbePort   int32                  `protobuf:"varint,4,opt,name=probe_port,json=probePort"`
+	xxx_hidden_Release     *string                `protobuf:"bytes,5,opt,name=release"`
 	XXX_raceDetectHookData protoimpl.RaceDetectHookData
 	XXX_presence           [1]uint32
 	unknownFields          protoimpl.UnknownFields
@@ -1402,6 +1403,16 @@ func (x *NodeCapabilities) GetProbePort() int32 {
 	return 0
 }
 
+func (x *NodeCapabilities) GetRelease() string {
+	if x != nil {
+		if x.xxx_hidden_Release != nil {
+			return *x.xxx_hidden_Release
+		}
+		return ""
+	}
+	return ""
+}
+
 func (x *NodeCapabilities) SetFeatures(v []string) {
 	x.xxx_hidden_Features = v
 }
@@ -1412,12 +1423,17 @@ func (x *NodeCapabilities) SetMissing(v []string) {
 
 func (x *NodeCapabilities) SetInstance(v string) {
 	x.xxx_hidden_Instance = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
 }
 
 func (x *NodeCapabilities) SetProbePort(v int32) {
 	x.xxx_hidden_ProbePort = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+}
+
+func (x *NodeCapabilities) SetRelease(v string) {
+	x.xxx_hidden_Release = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 5)
 }
 
 func (x *NodeCapabilities) HasInstance() bool {
@@ -1434,6 +1450,13 @@ func (x *NodeCapabilities) HasProbePort() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
 }
 
+func (x *NodeCapabilities) HasRelease() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
 func (x *NodeCapabilities) ClearInstance() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
 	x.xxx_hidden_Instance = nil
@@ -1442,6 +1465,11 @@ func (x *NodeCapabilities) ClearInstance() {
 func (x *NodeCapabilities) ClearProbePort() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
 	x.xxx_hidden_ProbePort = 0
+}
+
+func (x *NodeCapabilities) ClearRelease() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_Release = nil
 }
 
 type NodeCapabilities_builder struct {
@@ -1455,6 +1483,8 @@ type NodeCapabilities_builder struct {
 	Instance *string
 	// Where it takes probes of short tasks. None: nowhere.
 	ProbePort *int32
+	// Heddle's, of which nm_version tells nothing: that is the release of YARN that it is compatible with.
+	Release *string
 }
 
 func (b0 NodeCapabilities_builder) Build() *NodeCapabilities {
@@ -1464,12 +1494,16 @@ func (b0 NodeCapabilities_builder) Build() *NodeCapabilities {
 	x.xxx_hidden_Features = b.Features
 	x.xxx_hidden_Missing = b.Missing
 	if b.Instance != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
 		x.xxx_hidden_Instance = b.Instance
 	}
 	if b.ProbePort != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
 		x.xxx_hidden_ProbePort = *b.ProbePort
+	}
+	if b.Release != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 5)
+		x.xxx_hidden_Release = b.Release
 	}
 	return m0
 }
@@ -3075,13 +3109,14 @@ const file_yarn_pb_heddle_proto_rawDesc = "" +
 	"no_reclaim\x18\a \x01(\tR\tnoReclaimJ\x04\b\x01\x10\x02J\x04\b\x02\x10\x03J\x04\b\x04\x10\x05\"d\n" +
 	"\x0fContainerMemory\x12;\n" +
 	"\fcontainer_id\x18\x01 \x01(\v2\x18.heddle.yarn.ContainerIdR\vcontainerId\x12\x14\n" +
-	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"\x83\x01\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\"\x9d\x01\n" +
 	"\x10NodeCapabilities\x12\x1a\n" +
 	"\bfeatures\x18\x01 \x03(\tR\bfeatures\x12\x18\n" +
 	"\amissing\x18\x02 \x03(\tR\amissing\x12\x1a\n" +
 	"\binstance\x18\x03 \x01(\tR\binstance\x12\x1d\n" +
 	"\n" +
-	"probe_port\x18\x04 \x01(\x05R\tprobePort\"\x93\x02\n" +
+	"probe_port\x18\x04 \x01(\x05R\tprobePort\x12\x18\n" +
+	"\arelease\x18\x05 \x01(\tR\arelease\"\x93\x02\n" +
 	"\x0eNodeShortTasks\x12)\n" +
 	"\x04lent\x18\x01 \x01(\v2\x15.heddle.yarn.ResourceR\x04lent\x12)\n" +
 	"\x04used\x18\x02 \x01(\v2\x15.heddle.yarn.ResourceR\x04used\x12\x18\n" +

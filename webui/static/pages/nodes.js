@@ -7,7 +7,7 @@ export async function load(_, signal) {
   const seen = new Map();
   for (const n of [...list(nodes.nodes?.node), ...list(gone.nodes?.node)]) seen.set(n.id, n);
   const more = new Map(list(own.nodes?.node).map((n) => [n.id, n]));
-  return { metrics: metrics.clusterMetrics, nodes: [...seen.values()].map((n) => ({ ...n, short: more.get(n.id)?.shortTasks, place: place(more.get(n.id)) })) };
+  return { metrics: metrics.clusterMetrics, nodes: [...seen.values()].map((n) => ({ ...n, short: more.get(n.id)?.shortTasks, release: more.get(n.id)?.release, place: place(more.get(n.id)) })) };
 }
 
 const lent = ({ used, lent, waitingProbes }) => `${memory(used.memory)} of ${memory(lent.memory)}, ${used.vCores} of ${lent.vCores} vcores, ${waitingProbes} wait`;
@@ -32,7 +32,7 @@ export function draw({ metrics: m, nodes }) {
       ...(nodes.some((n) => n.short) ? [{ head: 'Short tasks', cell: (n) => (n.short ? lent(n.short) : '') }] : []),
       ...(nodes.some((n) => n.place) ? [{ head: 'Partition', cell: (n) => n.place || '' }] : []),
       { head: 'Labels', cell: (n) => list(n.nodeLabels).join(', ') },
-      { head: 'Version', cell: (n) => n.version },
+      { head: 'Version', cell: (n) => (n.release ? `${n.version} (heddle ${n.release})` : n.version) },
       { head: 'Last health report', cell: (n) => time(n.lastHealthUpdate) },
       { head: 'Health', wide: true, cell: (n) => n.healthReport },
     ], nodes, 'No node has joined. Start one with `heddle nm` and the same configuration folder.'),
