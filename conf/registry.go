@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"heddle/internal/nearness"
 )
 
 //go:embed facts/yarn-keys.tsv
@@ -115,43 +117,16 @@ func (r *registry) knownYARN(name string) bool {
 // nearest returns the known key that is most like name, or "" if none is close. Candidates have the same first part.
 func (r *registry) nearest(name string) string {
 	family, _, _ := strings.Cut(name, ".")
-	best, least := "", max(2, len(name)/6)+1
-	consider := func(candidate string) {
-		if !strings.HasPrefix(candidate, family+".") {
-			return
-		}
-		if d := editDistance(name, candidate, least); d < least || (d == least && best != "" && candidate < best) {
-			best, least = candidate, d
-		}
-	}
-	for candidate := range r.known {
-		consider(candidate)
-	}
-	for candidate := range r.keys {
-		consider(candidate)
-	}
-	return best
-}
-
-// editDistance is Levenshtein's distance, or any number above limit if the distance exceeds that.
-func editDistance(a, b string, limit int) int {
-	if diff := len(a) - len(b); diff > limit || -diff > limit {
-		return limit + 1
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
+	return nearness.Nearest(name, func(yield func(string) bool) {
+		for candidate := range r.known {
+			if strings.HasPrefix(candidate, family+".") && !yield(candidate) {
+				return
 			}
-			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
 		}
-	}
-	return row[len(b)]
+		for candidate := range r.keys {
+			if strings.HasPrefix(candidate, family+".") && !yield(candidate) {
+				return
+			}
+		}
+	})
 }

@@ -99,14 +99,3 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
-
-func TestEditDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"kitten", "sitting", 3}, {"abc", "abc", 0}, {"abc", "acb", 2}} {
-		if got := editDistance(c.a, c.b, 10); got != c.want {
-			t.Errorf("%q, %q: got %d, want %d", c.a, c.b, got, c.want)
-		}
-	}
-}

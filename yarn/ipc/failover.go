@@ -26,6 +26,8 @@ type RetryPolicy struct {
 	// Waiting, if set, is called before each pause with the last server's error and the time since the first try of the
 	// call.
 	Waiting func(err error, since time.Duration)
+	// Failed, if set, is told of each try that failed, and at which of the addresses.
+	Failed func(address int, err error)
 }
 
 func (p *RetryPolicy) setDefaults() {
@@ -121,6 +123,9 @@ func (f *Failover) Invoke(ctx context.Context, m Method, req, resp proto.Message
 			return afterTries(err, last)
 		}
 		last = err
+		if f.policy.Failed != nil {
+			f.policy.Failed(int(at%uint64(len(f.endpoints))), err)
+		}
 		what := decide(err, m.Repeatable)
 		if what == giveUp {
 			return err

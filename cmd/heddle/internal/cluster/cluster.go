@@ -115,10 +115,12 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, key string, m protocol
 	for i, a := range at {
 		addrs[i] = a.String()
 	}
-	rm := c.rpc.Failover(addrs, m.Protocol, ipc.Identity{User: c.user},
-		ipc.RetryPolicy{MaxElapsed: c.patience(len(at)), Max: 2 * time.Second})
+	failures := make([]error, len(addrs))
+	rm := c.rpc.Failover(addrs, m.Protocol, ipc.Identity{User: c.user}, ipc.RetryPolicy{
+		MaxElapsed: c.patience(len(at)), Max: 2 * time.Second, Failed: func(i int, err error) { failures[i] = err },
+	})
 	resp, err := m.Call(ctx, rm, req)
-	return resp, c.explain(key, c.conf.RMIDs(), addrs, err)
+	return resp, c.explain(key, c.conf.RMIDs(), addrs, failures, err)
 }
 
 // patience returns how long to look for one of so many ResourceManagers.
@@ -142,7 +144,7 @@ func Member[Req, Resp any](
 	}
 	addr := c.conf.Connectable(a).String()
 	resp, err := m.Call(ctx, c.rpc.Endpoint(addr, m.Protocol, ipc.Identity{User: c.user}), req)
-	return resp, c.explain(adminAddress, []string{id}, []string{addr}, err)
+	return resp, c.explain(adminAddress, []string{id}, []string{addr}, []error{err}, err)
 }
 
 // MemberAddress returns the administration address of the ResourceManager with an id.
@@ -150,15 +152,25 @@ func (c *Cluster) MemberAddress(id string) (conf.Address, error) {
 	return c.conf.RMAddress(adminAddress, id)
 }
 
-// UnreachableError says that no ResourceManager has answered, at which addresses, and which settings these come from.
+// UnreachableError says that no ResourceManager has answered, at which addresses, and which settings these come from. Of several, some may
+// have answered that they don't lead.
 type UnreachableError struct {
 	Addrs   []string
 	Sources []string // "<key>, set in <file>:<line>", one each
+	Standby []string // addresses of those that don't lead
+	Silent  int      // how many others there are
 	Err     error
 }
 
 func (e *UnreachableError) Error() string {
 	var b strings.Builder
+	if len(e.Standby) > 0 {
+		fmt.Fprintf(&b, "no ResourceManager leads: %d of %d answer, on standby (%s)", len(e.Standby), len(e.Standby)+e.Silent, strings.Join(e.Standby, ", "))
+		if e.Silent == 0 {
+			return b.String()
+		}
+		b.WriteString("; ")
+	}
 	b.WriteString("no answer from the ResourceManager at ")
 	for i, a := range e.Addrs {
 		if i > 0 {
@@ -172,8 +184,9 @@ func (e *UnreachableError) Error() string {
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// explain adds the origin of the addresses to an error, unless the error is a ResourceManager's own answer.
-func (c *Cluster) explain(key string, ids, addrs []string, err error) error {
+// explain adds the origin of the addresses to an error, unless the error is a ResourceManager's own answer. failures are the last ones at
+// each of the addresses.
+func (c *Cluster) explain(key string, ids, addrs []string, failures []error, err error) error {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -181,11 +194,24 @@ func (c *Cluster) explain(key string, ids, addrs []string, err error) error {
 	if errors.As(err, &remote) && !ipc.IsClass(err, ipc.StandbyException) {
 		return err
 	}
-	u := &UnreachableError{Addrs: addrs, Err: cause(err)}
-	for _, id := range ids {
-		u.Sources = append(u.Sources, c.origin(key, id))
+	u := &UnreachableError{Err: cause(err)}
+	for i, id := range ids {
+		if failures[i] != nil && onStandby(failures[i]) {
+			u.Standby = append(u.Standby, addrs[i])
+			continue
+		}
+		u.Silent++
+		u.Addrs, u.Sources = append(u.Addrs, addrs[i]), append(u.Sources, c.origin(key, id))
+		if failures[i] != nil {
+			u.Err = cause(failures[i])
+		}
 	}
 	return u
+}
+
+// onStandby reports whether a ResourceManager has answered that it doesn't lead.
+func onStandby(err error) bool {
+	return ipc.IsClass(err, ipc.StandbyException) || errors.Is(err, errStandby)
 }
 
 // cause returns the reason in a network error, without the addresses, which the message names already.

@@ -122,21 +122,23 @@ func (c *Cluster) REST(ctx context.Context, r Request) (*Answer, error) {
 	for i, a := range at {
 		addrs[i] = a.String()
 	}
+	failures := make([]error, len(addrs))
 	wait, began := c.patience(len(at)), time.Now()
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, 2*time.Second) {
-		for _, addr := range addrs {
+		for i, addr := range addrs {
 			var a *Answer
 			a, err = c.web.do(ctx, addr, r)
+			failures[i] = err
 			var rest *RESTError
 			if err == nil || errors.As(err, &rest) && rest.Status != http.StatusServiceUnavailable || ctx.Err() != nil {
 				return a, err
 			}
 			if !repeatable(err, r.Method) {
-				return nil, c.explain(c.web.key, ids, addrs, err)
+				return nil, c.explain(c.web.key, ids, addrs, failures, err)
 			}
 		}
 		if time.Since(began)+pause > wait {
-			return nil, c.explain(c.web.key, ids, addrs, err)
+			return nil, c.explain(c.web.key, ids, addrs, failures, err)
 		}
 		select {
 		case <-ctx.Done():

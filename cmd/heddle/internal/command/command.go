@@ -124,7 +124,9 @@ func (v verb) start(s *session, load Load, args []string) error {
 	switch {
 	case errors.As(err, &missing):
 		fmt.Fprintln(s.out, "Missing argument for options")
-		return s.usage()
+		err = s.usage()
+		fmt.Fprintf(s.err, "-%s needs a value.\n", missing.Option) // below all the options, where it is seen
+		return err
 	case err != nil:
 		err = fmt.Errorf("%w; heddle %s -help lists the options", err, v.name)
 		if v.unknown != 0 {

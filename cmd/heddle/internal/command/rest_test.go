@@ -336,6 +336,26 @@ func TestSchedulerConf(t *testing.T) {
 	}
 }
 
+// schedulerconf -update said no more than that it had changed the settings of a misspelt queue.
+func TestASettingOfAMisspeltQueueIsWarnedAbout(t *testing.T) {
+	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){
+		"PUT /ws/v1/cluster/scheduler-conf": say(200, jsonType, "Configuration change successfully applied."),
+		"GET /ws/v1/cluster/scheduler": say(200, jsonType, `{"scheduler":{"schedulerInfo":{"queuePath":"root","queues":{"queue":[
+			{"queuePath":"root.prod","queues":{"queue":[{"queuePath":"root.prod.a"}]}}]}}}}`),
+	})
+	t.Setenv("HADOOP_USER_NAME", "root")
+	for queue, want := range map[string]string{
+		"root.prod.a": "",
+		"root.prodd":  "There is no queue root.prodd: its settings have no effect until it is added (-add); did you mean root.prod?\n",
+		"root.other":  "There is no queue root.other: its settings have no effect until it is added (-add)\n",
+	} {
+		r := run(t, web.settings(), "schedulerconf", "-update", queue+":capacity=3")
+		if r.code != 0 || r.out != "Configuration changed successfully.\n" || r.err != want {
+			t.Errorf("%s: exit code %d (%v): %s%s", queue, r.code, r.failure, r.out, r.err)
+		}
+	}
+}
+
 // daemonlog -setlevel answered as if it had set the level of one class; it sets the whole daemon's.
 func TestDaemonLogSaysThatTheLevelIsTheDaemons(t *testing.T) {
 	web := startWeb(t, map[string]func(http.ResponseWriter, *http.Request){

@@ -2,12 +2,14 @@ package command
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
 	"heddle/cmd/heddle/internal/queuesettings"
+	"heddle/internal/nearness"
 )
 
 var schedulerConf = verb{
@@ -69,7 +71,55 @@ func (s *session) schedulerConf(l *option.Line) error {
 		fmt.Fprintln(s.err, "Invalid Command Usage:")
 		return s.usage()
 	}
-	return s.schedulerAnswer(cluster.Request{Method: http.MethodPut, Path: path, Body: change})
+	if err := s.schedulerAnswer(cluster.Request{Method: http.MethodPut, Path: path, Body: change}); err != nil {
+		return err
+	}
+	warnOfNoQueues(s, change.Update)
+	return nil
+}
+
+// queueTree is a queue in the REST API's answer, with those below it.
+type queueTree struct {
+	Path   string `json:"queuePath"`
+	Queues struct {
+		Queue []queueTree `json:"queue"`
+	} `json:"queues"`
+}
+
+// paths adds the paths of a queue and of those below it.
+func (q *queueTree) paths(to map[string]bool) {
+	to[q.Path] = true
+	for i := range q.Queues.Queue {
+		q.Queues.Queue[i].paths(to)
+	}
+}
+
+// warnOfNoQueues warns of settings for queues that there aren't, which YARN takes, too. The change has been made already, so that
+// nothing is said where the queues can't be had.
+func warnOfNoQueues(s *session, changed []queuesettings.Queue) {
+	c, err := s.cluster()
+	if err != nil || len(changed) == 0 {
+		return
+	}
+	var answer struct {
+		Scheduler struct {
+			Info queueTree `json:"schedulerInfo"`
+		} `json:"scheduler"`
+	}
+	if c.GetInto(s, api+"/scheduler", nil, &answer) != nil || answer.Scheduler.Info.Path == "" {
+		return
+	}
+	there := map[string]bool{}
+	answer.Scheduler.Info.paths(there)
+	for _, q := range changed {
+		if !there[q.Queue] {
+			meant := ""
+			if n := nearness.Nearest(q.Queue, maps.Keys(there)); n != "" {
+				meant = "; did you mean " + n + "?"
+			}
+			fmt.Fprintf(s.err, "There is no queue %s: its settings have no effect until it is added (-add)%s\n", q.Queue, meant)
+		}
+	}
 }
 
 // schedulerAnswer makes a request, and prints the sentence that answers it.

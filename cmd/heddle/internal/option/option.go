@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"heddle/internal/nearness"
 )
 
 // Unlimited lets an option take all values that follow.
@@ -63,6 +65,21 @@ func (s *Set) find(word string) *Option {
 	return nil
 }
 
+// meant is the option that is most like a misspelt one, with a dash, or "".
+func (s *Set) meant(word string) string {
+	name := nearness.Nearest(bare(word), func(yield func(string) bool) {
+		for _, o := range s.options {
+			if !o.Hidden && (!yield(o.Name) || o.Long != "" && !yield(o.Long)) {
+				return
+			}
+		}
+	})
+	if name == "" {
+		return ""
+	}
+	return "-" + name
+}
+
 // Has reports whether there is an option with the name, with or without dashes.
 func (s *Set) Has(name string) bool { return s.find("-"+bare(name)) != nil }
 
@@ -77,9 +94,18 @@ type MissingArgumentError struct{ Option string }
 func (e *MissingArgumentError) Error() string { return "Missing argument for option: " + e.Option }
 
 // UnrecognizedError says that a word looks like an option but names none.
-type UnrecognizedError struct{ Word string }
+type UnrecognizedError struct {
+	Word  string
+	Meant string // the option that is most like it, with a dash; may be empty
+}
 
-func (e *UnrecognizedError) Error() string { return "Unrecognized option: " + e.Word }
+func (e *UnrecognizedError) Error() string {
+	text := "Unrecognized option: " + e.Word
+	if e.Meant != "" {
+		text += " (did you mean " + e.Meant + "?)"
+	}
+	return text
+}
 
 // Line is a parsed command line.
 type Line struct {
@@ -101,7 +127,7 @@ func (s *Set) Parse(args []string) (*Line, error) {
 		}
 		o := s.find(word)
 		if o == nil {
-			return nil, &UnrecognizedError{word}
+			return nil, &UnrecognizedError{word, s.meant(word)}
 		}
 		var got []string
 		for len(words) > 0 && (o.limit() == Unlimited || len(got) < o.limit()) {

@@ -54,8 +54,8 @@ func TestParse(t *testing.T) {
 		{line: "-status", err: &MissingArgumentError{"status"}},
 		{line: "-status -list", err: &MissingArgumentError{"status"}},
 		{line: "-kill -list", err: &MissingArgumentError{"kill"}},
-		{line: "-lis", err: &UnrecognizedError{"-lis"}},
-		{line: "-list -bogus", err: &UnrecognizedError{"-bogus"}},
+		{line: "-lis", err: &UnrecognizedError{"-lis", "-list"}},
+		{line: "-list -bogus", err: &UnrecognizedError{Word: "-bogus"}},
 	} {
 		l, err := testSet().Parse(strings.Fields(c.line))
 		if c.err != nil {
