@@ -24,6 +24,7 @@ type work struct {
 	dir, binary, conf string
 	counts            map[string]int
 	done              int
+	left              int // runs whose clients were lost, and whose jobs may still be under way
 	// runJob runs heddle with arguments as the jobs' user; output reads a job's output. If they return errGone, the run
 	// doesn't count, because its client is lost.
 	runJob func(ctx context.Context, args []string) (string, error)
@@ -97,6 +98,7 @@ func (w *work) loop(ctx context.Context, finish <-chan struct{}) error {
 		}
 		err := w.run(ctx, n, finish)
 		if errors.Is(err, errGone) {
+			w.left++
 			continue
 		}
 		if err != nil {
@@ -106,15 +108,17 @@ func (w *work) loop(ctx context.Context, finish <-chan struct{}) error {
 	}
 }
 
-// run runs the job. It may take as long as faults happen, and patience afterwards.
+// run runs the job. It may take as long as faults happen, and patience afterwards, for itself and each job that was left without a client: those are in
+// the queue before it, and two of them fill the node.
 func (w *work) run(ctx context.Context, n int, finish <-chan struct{}) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	long := patience * time.Duration(1+w.left)
 	go func() {
 		select {
 		case <-finish:
-			pause(ctx, patience)
-			cancel(fmt.Errorf("it has not ended %v after all faults were undone", patience))
+			pause(ctx, long)
+			cancel(fmt.Errorf("it has not ended %v after all faults were undone", long))
 		case <-ctx.Done():
 		}
 	}()
