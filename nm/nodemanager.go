@@ -379,7 +379,7 @@ func (n *NodeManager) openProtocols() error {
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
 		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.health.Status, Use: n.sampler.Last, Pressure: pressure,
 		Logs: n.logs, Outputs: n.aux.outputs(), Warming: n.warmer, Log: n.log, Registered: n.registered,
-		Lend: probing.lend, EndApplication: probing.ended, ShortTasks: probing.state,
+		Lend: probing.lend, SetLong: probing.long, EndApplication: probing.ended, ShortTasks: probing.state,
 	}))
 	return nil
 }

@@ -31,6 +31,7 @@ import (
 // probing is what heartbeats tell of short tasks, and have done about them. All are nil if no probes are taken.
 type probing struct {
 	lend  func(records.Resource)
+	long  func(bool)
 	ended func(records.ApplicationID)
 	state func() *pb.NodeShortTasks
 }
@@ -89,7 +90,7 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 		return p, err
 	}
 	capable.SetProbePort(int32(at.Port))
-	p.ended = n.shortTasks.EndApplication
+	p.ended, p.long = n.shortTasks.EndApplication, n.shortTasks.SetLong
 	p.lend = func(r records.Resource) {
 		n.shortTasks.Lend(probe.Amount{MemoryMB: r.MemoryMB(), VCores: r.VCores()})
 	}
@@ -124,6 +125,7 @@ func (n *NodeManager) countProbes() (err error) {
 	add("short_task_wait_seconds_total", "How long these have waited since they were submitted.", func(c shorttasks.Counts) float64 { return c.Waited.Seconds() })
 	add("probe_quotes_total", "Quotes of when a probe has its turn, of which it is known whether they came true.", func(c shorttasks.Counts) float64 { return float64(c.Quotes) })
 	add("probe_quotes_broken_total", "Quotes whose 95th percentile was too early.", func(c shorttasks.Counts) float64 { return float64(c.Broken) })
+	add("probes_avoided_total", "Probes that were rejected because long tasks run here.", func(c shorttasks.Counts) float64 { return float64(c.Avoided) })
 	add("staged_promises_total", "Quotes that an input would be in memory, of which it is known whether it was.", func(c shorttasks.Counts) float64 { return float64(c.Promises) })
 	add("staged_promises_broken_total", "Such quotes of which the input was not there in time.", func(c shorttasks.Counts) float64 { return float64(c.Unkept) })
 	add("staged_hits_total", "Short tasks whose input was in memory when they started.", func(c shorttasks.Counts) float64 { return float64(c.Hits) })

@@ -256,7 +256,7 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 		out.Nodes = append(out.Nodes, nodeUpdate(n))
 	}
 	for _, n := range resp.GetHeddleProbeNodes() {
-		out.ProbeNodes = append(out.ProbeNodes, ProbeNode{records.NodeIDFrom(n.GetNodeId()), int(n.GetPort()), token.FromPB(n.GetToken()), n.GetLong()})
+		out.ProbeNodes = append(out.ProbeNodes, ProbeNode{records.NodeIDFrom(n.GetNodeId()), int(n.GetPort()), token.FromPB(n.GetToken()), n.GetLong(), n.GetShort()})
 	}
 	for _, id := range resp.GetHeddleProbeNodesGone() {
 		out.ProbesGone = append(out.ProbesGone, records.NodeIDFrom(id))

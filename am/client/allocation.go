@@ -100,6 +100,7 @@ type ProbeNode struct {
 	Port  int
 	Token token.Token
 	Long  bool // it is busy with long tasks
+	Short bool // it is of the short partition, which takes no long tasks
 }
 
 // Preemption names a container that the ResourceManager wants back.

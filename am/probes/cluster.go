@@ -60,7 +60,7 @@ func (s *Scheduler) follow(ctx context.Context, m *am.Master, stop <-chan struct
 			offered[n.Node] = true
 			s.Offer(Target{
 				Node: n.Node.String(), Address: net.JoinHostPort(n.Node.Host, strconv.Itoa(n.Port)),
-				Name: n.Token.Identifier, Secret: wire.SecretOf(n.Token.Password), Long: n.Long,
+				Name: n.Token.Identifier, Secret: wire.SecretOf(n.Token.Password), Long: n.Long, Short: n.Short,
 			})
 		}
 	}}

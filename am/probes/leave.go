@@ -35,7 +35,7 @@ func (n *node) hangUp() {
 func (n *node) retreat() {
 	s := n.s
 	s.up = slices.DeleteFunc(s.up, func(x sched.Node) bool { return x == n.at })
-	s.sched.SetNodes(slices.Clone(s.up), nil)
+	s.setNodes()
 	unanswered := n.unanswered
 	n.unanswered = map[sched.ID]int{}
 	for id := range n.probed {
@@ -49,9 +49,7 @@ func (n *node) retreat() {
 	s.sched.Unbid(n.at)
 	for id, count := range unanswered {
 		for range count {
-			if next, _ := s.sched.Answered(id, n.at, false, sched.Bitmap{}); len(next) > 0 && s.jobs[id] != nil {
-				s.probe(s.jobs[id], next)
-			}
+			s.answered(s.jobs[id], n, false)
 		}
 	}
 	for id := range s.jobs {

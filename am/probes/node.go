@@ -18,13 +18,14 @@ import (
 // node is one that was offered. The Scheduler's lock guards it, but for talk.
 type node struct {
 	Target
-	s      *Scheduler
-	at     sched.Node
-	cancel context.CancelFunc // ends the dialogue
-	up     bool
-	leaves bool // it gets nothing new, and what runs there may end
-	batch  int  // probes that are about to be sent
-	room   int  // tasks that it has said it has room for, while nothing waits there
+	s       *Scheduler
+	at      sched.Node
+	cancel  context.CancelFunc // ends the dialogue
+	up      bool
+	leaves  bool      // it gets nothing new, and what runs there may end
+	rejects time.Time // until then it counts as busy with long tasks, as it has said so; zero: it has not
+	batch   int       // probes that are about to be sent
+	room    int       // tasks that it has said it has room for, while nothing waits there
 
 	dialogue sync.Mutex // held by the one goroutine that talks
 
@@ -45,13 +46,16 @@ func (s *Scheduler) Offer(targets ...Target) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	defer s.learn()
+	defer s.settle()
 	rand.Shuffle(len(targets), func(i, k int) { targets[i], targets[k] = targets[k], targets[i] })
 	for _, t := range targets {
 		n := s.of[t.Node]
 		if n != nil {
 			freed := n.Long && !t.Long
 			n.Target = t
+			if freed {
+				n.rejects = time.Time{}
+			}
 			if freed && n.up && !n.leaves {
 				n.welcome()
 			}
@@ -77,15 +81,21 @@ func (s *Scheduler) Offer(targets ...Target) {
 	}
 }
 
-// learn makes the bitmap of nodes with long tasks (Eagle's succinct state sharing). The lock is held.
-func (s *Scheduler) learn() {
-	words := make([]uint64, (len(s.nodes)+63)/64)
-	for _, n := range s.nodes {
-		if n.Long {
-			words[n.at/64] |= 1 << (n.at % 64)
+// settle has what was offered count.
+func (s *Scheduler) settle() {
+	s.setNodes()
+	s.learn()
+}
+
+// setNodes says which nodes are up, and which of these are the short partition. The lock is held.
+func (s *Scheduler) setNodes() {
+	var short []sched.Node
+	for _, at := range s.up {
+		if s.nodes[at].Short {
+			short = append(short, at)
 		}
 	}
-	s.sched.Learn(sched.Bitmap{Words: words, At: s.now()})
+	s.sched.SetNodes(slices.Clone(s.up), short)
 }
 
 // connecting is how many nodes are connected, or are to be.
@@ -185,7 +195,7 @@ func (n *node) come() {
 func (n *node) enter() {
 	s := n.s
 	s.up = append(s.up, n.at)
-	s.sched.SetNodes(slices.Clone(s.up), nil)
+	s.setNodes()
 	n.welcome()
 	s.change()
 }
@@ -198,12 +208,6 @@ func (n *node) welcome() {
 		n.feed()
 		n.room = 0
 	}
-}
-
-// avoided reports whether the node has long tasks, which probes avoid as long as there is another node. The lock is held.
-func (n *node) avoided() bool {
-	s := n.s
-	return n.Long && slices.ContainsFunc(s.up, func(x sched.Node) bool { return !s.nodes[x].Long })
 }
 
 // gone has everything that was the node's run elsewhere.
@@ -370,9 +374,11 @@ func (n *node) verdict(m *wire.Verdict) {
 	if m.GaveBack > 0 {
 		s.sched.GaveBack(id, n.at, int(min(m.GaveBack, 1<<30)))
 	}
+	if m.Long && rejected > 0 {
+		n.reject()
+	}
 	for i := range accepted + rejected {
-		next, _ := s.sched.Answered(id, n.at, i < accepted, sched.Bitmap{})
-		s.probe(j, next)
+		s.answered(j, n, i < accepted)
 	}
 	if accepted > 0 && n.unanswered[id] == 0 { // else the node would drop more than is known of
 		if next, declined := s.sched.Quoted(id, n.at, sched.Quote{P50: microseconds(m.P50US), P95: microseconds(m.P95US), Memory: m.Memory}); declined {

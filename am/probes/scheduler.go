@@ -46,6 +46,7 @@ type Target struct {
 	Name    []byte // the identifier of the token for it
 	Secret  []byte // that of the token's password (wire.SecretOf)
 	Long    bool   // it is busy with long tasks: probes go elsewhere, as long as there is another node
+	Short   bool   // it is of the short partition: probes that others reject for long tasks go there at last
 }
 
 // Scheduler runs tasks. Its methods may be called from any goroutine.
@@ -66,7 +67,8 @@ type Scheduler struct {
 	current *Job // of Submit
 	places  map[*pool.Task]*place
 	err     error
-	refused string // why a node has last refused us
+	longs   sched.Bitmap // nodes with long tasks
+	refused string       // why a node has last refused us
 	took    estimate
 	changed chan struct{}
 
@@ -131,7 +133,7 @@ func New(o Options) *Scheduler {
 		o: o, log: o.Log, began: time.Now(), of: map[string]*node{}, jobs: map[sched.ID]*Job{}, places: map[*pool.Task]*place{},
 		took: begin(o.Estimate), changed: make(chan struct{}, 1),
 	}
-	cfg := sched.Config{Ratio: o.Ratio, Sticky: !o.Early, CloneBelow: o.CloneBelow, Decline: o.Decline}
+	cfg := sched.Config{Ratio: o.Ratio, Sticky: !o.Early, Rounds: rounds, CloneBelow: o.CloneBelow, Decline: o.Decline}
 	if o.Early {
 		cfg.Early = nurseTime
 	}
@@ -140,6 +142,9 @@ func New(o Options) *Scheduler {
 	s.going.Go(s.nurse)
 	return s
 }
+
+// rounds are those of probes that nodes with long tasks reject: Eagle's.
+const rounds = 2
 
 // Close ends all connections, by which executors end. Tasks that have not ended get pool.ErrClosed.
 func (s *Scheduler) Close() {
@@ -274,8 +279,12 @@ func (j *Job) Submit(tasks ...*pool.Task) {
 // mostAtOnce is how many probes a message places. Nodes of earlier releases take no more than twice as many.
 const mostAtOnce = 10000
 
-// probe sends probes of a job. The lock is held.
-func (s *Scheduler) probe(j *Job, to []sched.Node) {
+// probe sends probes of a job. Nodes that have got long tasks meanwhile reject them. The lock is held.
+func (s *Scheduler) probe(j *Job, to []sched.Node) { s.send(j, to, true) }
+
+// send sends probes of a job. Nodes accept them although they have long tasks if that is known already, as then there is no better one, or if nothing is to be avoided.
+// The lock is held.
+func (s *Scheduler) send(j *Job, to []sched.Node, avoid bool) {
 	if len(to) == 0 {
 		return
 	}
@@ -299,6 +308,7 @@ func (s *Scheduler) probe(j *Job, to []sched.Node) {
 			n.say(&wire.Probe{
 				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(takes.Microseconds()), WaitedUS: uint64(waited.Microseconds()),
 				MemoryMB: uint64(s.o.MemoryMB), VCores: uint64(s.o.VCores), Nice: uint64(max(s.o.Nice, 0)), Inputs: j.inputs(n, count), Early: s.o.Early,
+				Avoid: avoid && !n.long(),
 			})
 		}
 	}
@@ -387,6 +397,7 @@ func (s *Scheduler) nurse() {
 				j.again = now.Add(j.wait)
 				s.probe(j, s.sched.Reprobe(j.id))
 			}
+			s.forgive(now)
 			for _, at := range s.up {
 				if s.nodes[at].feed() {
 					break

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -75,15 +76,22 @@ func (c *cluster) showsShortTasks(node string) {
 	for path, text := range map[string]string{
 		"/node": "2048 MB and 4 virtual cores, of which 2048 MB and 4 are used; ", "/metrics": "heddle_nm_short_tasks_used_memory_bytes 2.147483648e+09\n",
 	} {
-		resp, err := http.Get("http://" + set("yarn.nodemanager.webapp.address") + path)
-		if err != nil {
-			c.t.Fatal(err)
-		}
-		page, err := io.ReadAll(resp.Body)
-		if resp.Body.Close(); err != nil || !strings.Contains(string(page), text) {
+		page, err := fetch("http://" + set("yarn.nodemanager.webapp.address") + path)
+		if err != nil || !strings.Contains(page, text) {
 			c.t.Errorf("%s of %s: %v: %s", path, node, err, page)
 		}
 	}
+}
+
+// fetch returns a page.
+func fetch(url string) (string, error) {
+	resp, err := http.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	page, err := io.ReadAll(resp.Body)
+	return string(page), err
 }
 
 // nothingIsLeft waits until no application has processes or cgroups.
@@ -162,6 +170,48 @@ func TestShortTasksAvoidLongOnes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(c.dir, "end"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	for _, x := range []*xargs{long, x} {
+		x.in.Close()
+		if code := x.code(); code != 0 {
+			t.Errorf("exit code %d: %s", code, x.stderr)
+		}
+	}
+}
+
+// A node rejects probes for long tasks that the ResourceManager hasn't told their scheduler of yet. The commands run elsewhere: here the other node is the short partition.
+func TestNodesWithLongTasksRejectProbes(t *testing.T) {
+	c := startCluster(t, 1, 2, map[string]string{
+		"heddle.probes.memory-mb": "2048", "heddle.probes.vcores": "4", "heddle.scheduler.partition.cutoff-ms": "60000", "heddle.scheduler.partition.short": "50",
+	})
+	x := c.xargs("--probes", "-P", "8", "-n1", "sh", "-c", `echo $NM_PORT`)
+	long := c.xargs("-P", "1", "-I{}", "sh", "-c", `while ! test -e end-{}; do sleep 0.02; done`)
+	rejected := func() bool {
+		return slices.ContainsFunc([]string{"nm1", "nm2"}, func(node string) bool {
+			page := must(fetch("http://" + c.setting(node, "yarn.nodemanager.webapp.address") + "/metrics"))
+			if !strings.Contains(page, "\nheddle_nm_probes_avoided_total ") {
+				t.Fatalf("%s counts no rejections: %s", node, page)
+			}
+			return !strings.Contains(page, "\nheddle_nm_probes_avoided_total 0\n")
+		})
+	}
+	done := 0
+	short := func() {
+		x.feed(done, done+8)
+		done += 8
+		await.Until(t, "short commands have ended", func() bool { return strings.Count(x.stdout.String(), "\n") == done })
+	}
+	round := 0
+	await.Slowly(t, "a node rejects probes", func() bool {
+		long.feed(round, round+1)
+		for range 100 {
+			short()
+		}
+		if err := os.WriteFile(filepath.Join(c.dir, fmt.Sprintf("end-%d", round)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		round++
+		return rejected()
+	})
 	for _, x := range []*xargs{long, x} {
 		x.in.Close()
 		if code := x.code(); code != 0 {

@@ -73,9 +73,10 @@ type Options struct {
 
 	// ShortTasks says how the node uses what it was lent; nil: it takes no probes.
 	ShortTasks func() *pb.NodeShortTasks
-	// Lend is told what the node may use for short tasks, and EndApplication when an application is over. Either may be
-	// nil; neither may wait.
+	// Lend is told what the node may use for short tasks, SetLong whether long ones run there, and EndApplication when an application is over. Each may be
+	// nil; none may wait.
 	Lend           func(records.Resource)
+	SetLong        func(bool)
 	EndApplication func(records.ApplicationID)
 
 	// Registered is called after every registration with the ResourceManager's identifier. It must not wait for a disk.
@@ -244,6 +245,7 @@ func (u *Updater) register(ctx context.Context) error {
 	// The keys come last: that of NM tokens admits callers, who need everything else.
 	o.Registered(resp.GetRmIdentifier())
 	u.lend(resp.GetHeddleLent())
+	u.setLong(false) // until it is told, by the next heartbeat
 	u.logged("Could not keep the keys for tokens", o.Keys.SetKeys(
 		key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()), key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())))
 	if u.o.Lend != nil && !resp.HasResource() {
@@ -272,6 +274,13 @@ func (u *Updater) lend(m *pb.Resource) {
 		u.o.Log.WithError(err).Error("The ResourceManager lends resources of types that this node doesn't have")
 	}
 	u.o.Lend(lent)
+}
+
+// setLong says whether long tasks run on the node.
+func (u *Updater) setLong(has bool) {
+	if u.o.SetLong != nil {
+		u.o.SetLong(has)
+	}
 }
 
 // notAdmitted says how to mend a lack of trust between ResourceManager and node.

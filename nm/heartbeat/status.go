@@ -158,6 +158,9 @@ func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 	if resp.HasHeddleLent() {
 		u.lend(resp.GetHeddleLent())
 	}
+	if resp.HasHeddleLong() {
+		u.setLong(resp.GetHeddleLong())
+	}
 	for _, m := range resp.GetContainersToCleanup() {
 		if c, err := o.Containers.Container(records.ContainerIDFrom(m)); err == nil {
 			c.Kill(records.ExitKilledByResourceManager, "Container Killed by ResourceManager\n")

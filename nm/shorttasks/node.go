@@ -126,11 +126,12 @@ type Counts struct {
 	Hits, Misses int64
 	// Promises are quotes that an input would be in memory, of which it is known whether it was, and Unkept those of which it was not.
 	Promises, Unkept int64
+	Avoided          int64 // probes that were rejected because long tasks run here
 }
 
 // Since is what has come since earlier Counts.
 func (c Counts) Since(before Counts) Counts {
-	return Counts{c.Started - before.Started, c.Waited - before.Waited, c.Quotes - before.Quotes, c.Broken - before.Broken, c.Hits - before.Hits, c.Misses - before.Misses, c.Promises - before.Promises, c.Unkept - before.Unkept}
+	return Counts{c.Started - before.Started, c.Waited - before.Waited, c.Quotes - before.Quotes, c.Broken - before.Broken, c.Hits - before.Hits, c.Misses - before.Misses, c.Promises - before.Promises, c.Unkept - before.Unkept, c.Avoided - before.Avoided}
 }
 
 // identity is what no two schedulers share.
@@ -196,6 +197,13 @@ func (n *Node) Lend(a probe.Amount) {
 	}
 	n.pump()
 	n.mu.Unlock()
+}
+
+// SetLong says whether containers with long tasks run on the node: it rejects probes that ask for that then. Those that wait already stay.
+func (n *Node) SetLong(has bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.worker.SetLongOutside(has)
 }
 
 // Use returns what the node may use for short tasks, what they use of it, and how many probes wait. The memory is that of the processes, if they use more than tasks

@@ -363,6 +363,12 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	n.untold[s] = true
 	n.jobs.SetLeft(j.handle, int(m.Left))
 	v := &wire.Verdict{Job: m.Job}
+	if m.Avoid && n.worker.HasLong() {
+		v.Rejected, v.Long, v.Reason = m.Count, true, probe.HasLong.String()
+		n.counts.Avoided += int64(m.Count)
+		s.say(v)
+		return nil
+	}
 	var q probe.Quote
 	var claims []*wire.Ask
 	for range m.Count {

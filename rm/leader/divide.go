@@ -24,7 +24,7 @@ func (c *core) redivide(changed []records.NodeID) []records.NodeID {
 			c.setOpen(n, true)
 		}
 	}
-	return changed
+	return c.loans.SetShort(changed, c.division.Short)
 }
 
 // Place returns what a node is for; ok is false where nothing is long.

@@ -3,6 +3,7 @@ package leader
 import (
 	"slices"
 
+	"heddle/rm/leader/lending"
 	"heddle/yarn/records"
 )
 
@@ -15,11 +16,11 @@ func (l lentNodes) SetCapability(id records.NodeID, r records.Resource) {
 	}
 }
 
-func (l lentNodes) Tell(id records.NodeID, rest, lent records.Resource) {
+func (l lentNodes) Box(id records.NodeID) lending.Box {
 	if n := l.nodes[id]; n != nil && n.session != nil {
-		n.session.box.Offer(rest)
-		n.session.box.Lend(lent)
+		return &n.session.box
 	}
+	return nil
 }
 
 // isLong reports whether an application's tasks are long, and may be suspended.

@@ -12,11 +12,11 @@ import (
 )
 
 // probing registers a node that takes probes, or doesn't if the port is 0.
-func (w *world) probing(i int, port int32, capability records.Resource) (NodeReply, *peer) {
+func (w *world) probing(i int, port int32, capability records.Resource, runs ...NodeContainer) (NodeReply, *peer) {
 	w.t.Helper()
 	reply := must[NodeReply](w.t)(w.RegisterNode(NodeRegistration{
 		Node: nodeID(i), HTTPPort: 8042, Capability: capability, Version: "3.4.2", NodeCaller: atHome, Names: []string{atHome.Address},
-		Features: []string{"levels"}, ProbePort: port,
+		Features: []string{"levels"}, ProbePort: port, Containers: runs,
 	}))
 	return reply, &peer{w: w, node: nodeID(i)}
 }
@@ -116,6 +116,13 @@ func TestMastersAreToldOfLongTasks(t *testing.T) {
 			s.Lending.Least = records.NewResource(1024, 2)
 			s.Division.Settings = c.rules(time.Minute, 0)
 		}, func(w *world) {
+			knows := func(n *peer, want *bool, containers ...NodeContainer) {
+				t.Helper()
+				if got := n.heartbeat(containers...).Long; (got == nil) != (want == nil) || got != nil && *got != *want {
+					t.Errorf("%+v: the node is told of long tasks: %v", c.tag, got)
+				}
+			}
+			yes, no := true, false
 			_, n := w.probing(1, 7001, all)
 			n.heartbeat()
 			am := w.am(func(ctx *pb.ApplicationSubmissionContext) {
@@ -139,18 +146,87 @@ func TestMastersAreToldOfLongTasks(t *testing.T) {
 				grants = am.allocate(AllocateCall{}).Grants
 			}
 			id = grants[0].ID
-			n.heartbeat(runs(master), runs(id))
 			if !c.want {
+				knows(n, nil, runs(master), runs(id))
 				want("while the container runs", nil)
 				return
 			}
+			knows(n, &yes, runs(master), runs(id))
 			want("while the container runs", []lending.ProbeNode{{ID: n.node, Port: 7001, Long: true}})
-			n.heartbeat(runs(master), runs(id))
+			knows(n, nil, runs(master), runs(id))
 			want("when nothing is new", nil)
-			n.heartbeat(runs(master), ended(id, 0))
+			_, n = w.probing(1, 7001, all, runs(master), runs(id)) // as after a standstill: it has forgotten what it was told
+			knows(n, &yes, runs(master), runs(id))
+			want("when the node has come back", nil)
+			knows(n, &no, runs(master), ended(id, 0))
 			want("when it has ended", []lending.ProbeNode{{ID: n.node, Port: 7001}})
 		})
 	}
+}
+
+// ApplicationMasters of short tasks are told which nodes are the short partition: at first, when it grows with the cluster, and when one of its nodes goes.
+func TestMastersAreToldOfTheShortPartition(t *testing.T) {
+	runWorld(t, func(s *Settings) {
+		s.Lending.Least = records.NewResource(1024, 2)
+		s.Division.Settings = partition.Eagle(time.Minute, 50)
+	}, func(w *world) {
+		all := records.NewResource(8192, 8)
+		peers := map[records.NodeID]*peer{}
+		come := func(i int) {
+			_, n := w.probing(i, int32(7000+i), all)
+			n.heartbeat()
+			peers[n.node] = n
+		}
+		come(1)
+		am := w.am(nil)
+		short := map[records.NodeID]bool{}
+		want := func(count int) {
+			t.Helper()
+			r := am.allocate(AllocateCall{Probes: true})
+			for _, n := range r.ProbeNodes {
+				if delete(short, n.ID); n.Short {
+					short[n.ID] = true
+				}
+			}
+			for _, id := range r.ProbesGone {
+				delete(short, id)
+			}
+			for id := range peers {
+				if place, _ := w.Place(id); place.Short != short[id] {
+					t.Errorf("%v is of the short partition: %v, as masters are told: %v", id, place.Short, short[id])
+				}
+			}
+			if len(short) != count {
+				t.Errorf("masters know of %v, not of %d nodes", short, count)
+			}
+		}
+		want(0)
+		come(2)
+		want(1)
+		come(3)
+		come(4)
+		want(2)
+		var gone []int
+		for i := 1; i <= 4; i++ {
+			if !short[nodeID(i)] {
+				continue
+			}
+			if err := w.UnregisterNode(nodeID(i), atHome); err != nil {
+				t.Fatal(err)
+			}
+			delete(peers, nodeID(i))
+			gone = append(gone, i)
+		}
+		want(1)
+		for i := 5; i <= 22; i++ {
+			come(i)
+		}
+		want(10)
+		for _, i := range gone { // not all come back to the short partition
+			come(i)
+		}
+		want(11)
+	})
 }
 
 // Long work isn't placed on nodes of the short partition, not even ApplicationMasters; short work is. It waits if no other node has room.

@@ -292,6 +292,7 @@ func probeNodes(s *Service, l *leader.Leader, resp *pb.AllocateResponse, attempt
 		m.SetNodeId(s.forms(n.ID).id)
 		m.SetPort(n.Port)
 		m.SetLong(n.Long)
+		m.SetShort(n.Short)
 		m.SetToken(s.nmToken(l, attempt, n.ID, user).PB())
 		come = append(come, m)
 	}

@@ -143,6 +143,9 @@ func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.N
 	if reply.Lent != nil {
 		resp.SetHeddleLent(s.Types.PB(*reply.Lent))
 	}
+	if reply.Long != nil {
+		resp.SetHeddleLong(*reply.Long)
+	}
 	var signals []*pb.SignalContainerRequest
 	for _, sig := range reply.Signals {
 		m := &pb.SignalContainerRequest{}

@@ -2980,6 +2980,7 @@ type NodeHeartbeatResponse struct {
 	xxx_hidden_TokenSequenceNo               int64                        `protobuf:"varint,19,opt,name=tokenSequenceNo"`
 	xxx_hidden_HeddleWarming                 *[]*WarmingOrder             `protobuf:"bytes,20010,rep,name=heddle_warming,json=heddleWarming"`
 	xxx_hidden_HeddleLent                    *Resource                    `protobuf:"bytes,20020,opt,name=heddle_lent,json=heddleLent"`
+	xxx_hidden_HeddleLong                    bool                         `protobuf:"varint,20021,opt,name=heddle_long,json=heddleLong"`
 	XXX_raceDetectHookData                   protoimpl.RaceDetectHookData
 	XXX_presence                             [1]uint32
 	unknownFields                            protoimpl.UnknownFields
@@ -3191,9 +3192,16 @@ func (x *NodeHeartbeatResponse) GetHeddleLent() *Resource {
 	return nil
 }
 
+func (x *NodeHeartbeatResponse) GetHeddleLong() bool {
+	if x != nil {
+		return x.xxx_hidden_HeddleLong
+	}
+	return false
+}
+
 func (x *NodeHeartbeatResponse) SetResponseId(v int32) {
 	x.xxx_hidden_ResponseId = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 21)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetContainerTokenMasterKey(v *MasterKey) {
@@ -3206,7 +3214,7 @@ func (x *NodeHeartbeatResponse) SetNmTokenMasterKey(v *MasterKey) {
 
 func (x *NodeHeartbeatResponse) SetNodeAction(v NodeAction) {
 	x.xxx_hidden_NodeAction = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 21)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToCleanup(v []*ContainerId) {
@@ -3219,12 +3227,12 @@ func (x *NodeHeartbeatResponse) SetApplicationsToCleanup(v []*ApplicationId) {
 
 func (x *NodeHeartbeatResponse) SetNextHeartBeatInterval(v int64) {
 	x.xxx_hidden_NextHeartBeatInterval = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 21)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 6, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetDiagnosticsMessage(v string) {
 	x.xxx_hidden_DiagnosticsMessage = &v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 21)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 7, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToBeRemovedFromNm(v []*ContainerId) {
@@ -3237,7 +3245,7 @@ func (x *NodeHeartbeatResponse) SetSystemCredentialsForApps(v []*SystemCredentia
 
 func (x *NodeHeartbeatResponse) SetAreNodeLabelsAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeLabelsAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 21)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 10, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetContainersToDecrease(v []*Container) {
@@ -3266,12 +3274,12 @@ func (x *NodeHeartbeatResponse) SetContainersToUpdate(v []*Container) {
 
 func (x *NodeHeartbeatResponse) SetAreNodeAttributesAcceptedByRM(v bool) {
 	x.xxx_hidden_AreNodeAttributesAcceptedByRM = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 21)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 17, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetTokenSequenceNo(v int64) {
 	x.xxx_hidden_TokenSequenceNo = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 18, 21)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 18, 22)
 }
 
 func (x *NodeHeartbeatResponse) SetHeddleWarming(v []*WarmingOrder) {
@@ -3280,6 +3288,11 @@ func (x *NodeHeartbeatResponse) SetHeddleWarming(v []*WarmingOrder) {
 
 func (x *NodeHeartbeatResponse) SetHeddleLent(v *Resource) {
 	x.xxx_hidden_HeddleLent = v
+}
+
+func (x *NodeHeartbeatResponse) SetHeddleLong(v bool) {
+	x.xxx_hidden_HeddleLong = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 21, 22)
 }
 
 func (x *NodeHeartbeatResponse) HasResponseId() bool {
@@ -3366,6 +3379,13 @@ func (x *NodeHeartbeatResponse) HasHeddleLent() bool {
 	return x.xxx_hidden_HeddleLent != nil
 }
 
+func (x *NodeHeartbeatResponse) HasHeddleLong() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 21)
+}
+
 func (x *NodeHeartbeatResponse) ClearResponseId() {
 	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
 	x.xxx_hidden_ResponseId = 0
@@ -3419,6 +3439,11 @@ func (x *NodeHeartbeatResponse) ClearHeddleLent() {
 	x.xxx_hidden_HeddleLent = nil
 }
 
+func (x *NodeHeartbeatResponse) ClearHeddleLong() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 21)
+	x.xxx_hidden_HeddleLong = false
+}
+
 type NodeHeartbeatResponse_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -3445,6 +3470,8 @@ type NodeHeartbeatResponse_builder struct {
 	HeddleWarming []*WarmingOrder
 	// What it may use for short tasks from now on. None: as before.
 	HeddleLent *Resource
+	// Whether long tasks run there from now on, so that it rejects probes of short ones. None: as before; none do after a registration.
+	HeddleLong *bool
 }
 
 func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
@@ -3452,29 +3479,29 @@ func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
 	b, x := &b0, m0
 	_, _ = b, x
 	if b.ResponseId != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 21)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 22)
 		x.xxx_hidden_ResponseId = *b.ResponseId
 	}
 	x.xxx_hidden_ContainerTokenMasterKey = b.ContainerTokenMasterKey
 	x.xxx_hidden_NmTokenMasterKey = b.NmTokenMasterKey
 	if b.NodeAction != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 21)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 22)
 		x.xxx_hidden_NodeAction = *b.NodeAction
 	}
 	x.xxx_hidden_ContainersToCleanup = &b.ContainersToCleanup
 	x.xxx_hidden_ApplicationsToCleanup = &b.ApplicationsToCleanup
 	if b.NextHeartBeatInterval != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 21)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 6, 22)
 		x.xxx_hidden_NextHeartBeatInterval = *b.NextHeartBeatInterval
 	}
 	if b.DiagnosticsMessage != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 21)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 7, 22)
 		x.xxx_hidden_DiagnosticsMessage = b.DiagnosticsMessage
 	}
 	x.xxx_hidden_ContainersToBeRemovedFromNm = &b.ContainersToBeRemovedFromNm
 	x.xxx_hidden_SystemCredentialsForApps = &b.SystemCredentialsForApps
 	if b.AreNodeLabelsAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 21)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 10, 22)
 		x.xxx_hidden_AreNodeLabelsAcceptedByRM = *b.AreNodeLabelsAcceptedByRM
 	}
 	x.xxx_hidden_ContainersToDecrease = &b.ContainersToDecrease
@@ -3484,15 +3511,19 @@ func (b0 NodeHeartbeatResponse_builder) Build() *NodeHeartbeatResponse {
 	x.xxx_hidden_AppCollectors = &b.AppCollectors
 	x.xxx_hidden_ContainersToUpdate = &b.ContainersToUpdate
 	if b.AreNodeAttributesAcceptedByRM != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 21)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 17, 22)
 		x.xxx_hidden_AreNodeAttributesAcceptedByRM = *b.AreNodeAttributesAcceptedByRM
 	}
 	if b.TokenSequenceNo != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 18, 21)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 18, 22)
 		x.xxx_hidden_TokenSequenceNo = *b.TokenSequenceNo
 	}
 	x.xxx_hidden_HeddleWarming = &b.HeddleWarming
 	x.xxx_hidden_HeddleLent = b.HeddleLent
+	if b.HeddleLong != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 21, 22)
+		x.xxx_hidden_HeddleLong = *b.HeddleLong
+	}
 	return m0
 }
 
@@ -5100,7 +5131,7 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x14LogAggregationReport\x12A\n" +
 	"\x0eapplication_id\x18\x01 \x01(\v2\x1a.heddle.yarn.ApplicationIdR\rapplicationId\x12W\n" +
 	"\x16log_aggregation_status\x18\x02 \x01(\x0e2!.heddle.yarn.LogAggregationStatusR\x14logAggregationStatus\x12%\n" +
-	"\vdiagnostics\x18\x03 \x01(\t:\x03N/AR\vdiagnostics\"\xdb\v\n" +
+	"\vdiagnostics\x18\x03 \x01(\t:\x03N/AR\vdiagnostics\"\xfe\v\n" +
 	"\x15NodeHeartbeatResponse\x12\x1f\n" +
 	"\vresponse_id\x18\x01 \x01(\x05R\n" +
 	"responseId\x12S\n" +
@@ -5127,7 +5158,9 @@ const file_yarn_pb_server_proto_rawDesc = "" +
 	"\x0ftokenSequenceNo\x18\x13 \x01(\x03R\x0ftokenSequenceNo\x12B\n" +
 	"\x0eheddle_warming\x18\xaa\x9c\x01 \x03(\v2\x19.heddle.yarn.WarmingOrderR\rheddleWarming\x128\n" +
 	"\vheddle_lent\x18\xb4\x9c\x01 \x01(\v2\x15.heddle.yarn.ResourceR\n" +
-	"heddleLent\"z\n" +
+	"heddleLent\x12!\n" +
+	"\vheddle_long\x18\xb5\x9c\x01 \x01(\bR\n" +
+	"heddleLong\"z\n" +
 	"\x15ContainerQueuingLimit\x12(\n" +
 	"\x10max_queue_length\x18\x01 \x01(\x05R\x0emaxQueueLength\x127\n" +
 	"\x19max_queue_wait_time_in_ms\x18\x02 \x01(\x05R\x14maxQueueWaitTimeInMs\"z\n" +

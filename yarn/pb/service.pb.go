@@ -1651,6 +1651,7 @@ type ProbeNode struct {
 	xxx_hidden_Port        int32                  `protobuf:"varint,2,opt,name=port"`
 	xxx_hidden_Token       *Token                 `protobuf:"bytes,3,opt,name=token"`
 	xxx_hidden_Long        bool                   `protobuf:"varint,4,opt,name=long"`
+	xxx_hidden_Short       bool                   `protobuf:"varint,5,opt,name=short"`
 	XXX_raceDetectHookData protoimpl.RaceDetectHookData
 	XXX_presence           [1]uint32
 	unknownFields          protoimpl.UnknownFields
@@ -1710,13 +1711,20 @@ func (x *ProbeNode) GetLong() bool {
 	return false
 }
 
+func (x *ProbeNode) GetShort() bool {
+	if x != nil {
+		return x.xxx_hidden_Short
+	}
+	return false
+}
+
 func (x *ProbeNode) SetNodeId(v *NodeId) {
 	x.xxx_hidden_NodeId = v
 }
 
 func (x *ProbeNode) SetPort(v int32) {
 	x.xxx_hidden_Port = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
 }
 
 func (x *ProbeNode) SetToken(v *Token) {
@@ -1725,7 +1733,12 @@ func (x *ProbeNode) SetToken(v *Token) {
 
 func (x *ProbeNode) SetLong(v bool) {
 	x.xxx_hidden_Long = v
-	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 4)
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+}
+
+func (x *ProbeNode) SetShort(v bool) {
+	x.xxx_hidden_Short = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 5)
 }
 
 func (x *ProbeNode) HasNodeId() bool {
@@ -1756,6 +1769,13 @@ func (x *ProbeNode) HasLong() bool {
 	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
 }
 
+func (x *ProbeNode) HasShort() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
 func (x *ProbeNode) ClearNodeId() {
 	x.xxx_hidden_NodeId = nil
 }
@@ -1774,6 +1794,11 @@ func (x *ProbeNode) ClearLong() {
 	x.xxx_hidden_Long = false
 }
 
+func (x *ProbeNode) ClearShort() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_Short = false
+}
+
 type ProbeNode_builder struct {
 	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
 
@@ -1782,6 +1807,8 @@ type ProbeNode_builder struct {
 	Token  *Token
 	// Whether it is busy with long tasks. A node is named again when that has changed.
 	Long *bool
+	// Whether it is of the short partition, which takes no long tasks. Likewise.
+	Short *bool
 }
 
 func (b0 ProbeNode_builder) Build() *ProbeNode {
@@ -1790,13 +1817,17 @@ func (b0 ProbeNode_builder) Build() *ProbeNode {
 	_, _ = b, x
 	x.xxx_hidden_NodeId = b.NodeId
 	if b.Port != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
 		x.xxx_hidden_Port = *b.Port
 	}
 	x.xxx_hidden_Token = b.Token
 	if b.Long != nil {
-		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 4)
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
 		x.xxx_hidden_Long = *b.Long
+	}
+	if b.Short != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 5)
+		x.xxx_hidden_Short = *b.Short
 	}
 	return m0
 }
@@ -9641,12 +9672,13 @@ const file_yarn_pb_service_proto_rawDesc = "" +
 	"\x12heddle_wants_hints\x18\xa4\x9c\x01 \x01(\bR\x10heddleWantsHints\x120\n" +
 	"\x13heddle_wants_levels\x18\xa5\x9c\x01 \x01(\bR\x11heddleWantsLevels\x12?\n" +
 	"\fheddle_swaps\x18\xa6\x9c\x01 \x03(\v2\x1a.heddle.yarn.ContainerSwapR\vheddleSwaps\x12%\n" +
-	"\rheddle_probes\x18\xaa\x9c\x01 \x01(\bR\fheddleProbes\"\x8b\x01\n" +
+	"\rheddle_probes\x18\xaa\x9c\x01 \x01(\bR\fheddleProbes\"\xa1\x01\n" +
 	"\tProbeNode\x12,\n" +
 	"\anode_id\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\x12(\n" +
 	"\x05token\x18\x03 \x01(\v2\x12.heddle.yarn.TokenR\x05token\x12\x12\n" +
-	"\x04long\x18\x04 \x01(\bR\x04long\"`\n" +
+	"\x04long\x18\x04 \x01(\bR\x04long\x12\x14\n" +
+	"\x05short\x18\x05 \x01(\bR\x05short\"`\n" +
 	"\aNMToken\x12+\n" +
 	"\x06nodeId\x18\x01 \x01(\v2\x13.heddle.yarn.NodeIdR\x06nodeId\x12(\n" +
 	"\x05token\x18\x02 \x01(\v2\x12.heddle.yarn.TokenR\x05token\"\x8b\x01\n" +

@@ -21,6 +21,7 @@ type Probe struct {
 	Inputs           []string // names of files that some of these tasks will read, which the node may stage
 	Early            bool     // the node asks at once, whatever runs there, and the tasks share its processors (early binding)
 	WaitedUS         uint64   // for how long the tasks that wait have waited by now, in the mean; 0: not told, or they have just come
+	Avoid            bool     // the node rejects the probes while long tasks run there. Nodes of earlier releases accept them
 }
 
 // Estimate says that tasks of a job are expected to take another time than its last Probe, or Estimate, has said. Nodes of earlier releases pass over it.
@@ -34,6 +35,7 @@ type Verdict struct {
 	Reason             string // of the rejection
 	P50US, P95US       uint64 // when the first of the accepted ones is expected to have a task, from now on; 0: at once
 	Memory             bool   // an input that the Probe named is expected to be in memory by then
+	Long               bool   // the rejection is for long tasks that run there (Probe.Avoid)
 }
 
 // Ask asks for a task of a job. It is answered by a Task, or by NoTask, of the same ID.
@@ -113,7 +115,7 @@ func (m *Probe) append(b []byte) []byte {
 	b = number(b, 7, m.Nice)
 	b = texts(b, 8, m.Inputs)
 	b = flag(b, 9, m.Early)
-	return number(b, 10, m.WaitedUS)
+	return flag(number(b, 10, m.WaitedUS), 11, m.Avoid)
 }
 
 func (m *Estimate) append(b []byte) []byte { return number(number(b, 1, m.Job), 2, m.EstimateUS) }
@@ -126,7 +128,7 @@ func (m *Verdict) append(b []byte) []byte {
 	b = number(b, 5, m.P50US)
 	b = number(b, 6, m.P95US)
 	b = number(b, 7, m.GaveBack)
-	return flag(b, 8, m.Memory)
+	return flag(flag(b, 8, m.Memory), 9, m.Long)
 }
 
 func (m *Ask) append(b []byte) []byte {
@@ -202,6 +204,9 @@ func (m *Probe) set(x field) {
 	case 10:
 		m.WaitedUS = x.value
 		return
+	case 11:
+		m.Avoid = x.value != 0
+		return
 	}
 	assign(x, &m.Job, &m.Count, &m.Left, &m.EstimateUS, &m.MemoryMB, &m.VCores, &m.Nice)
 }
@@ -213,6 +218,9 @@ func (m *Verdict) set(x field) {
 		return
 	case 8:
 		m.Memory = x.value != 0
+		return
+	case 9:
+		m.Long = x.value != 0
 		return
 	}
 	assign(x, &m.Job, &m.Accepted, &m.Rejected, nil, &m.P50US, &m.P95US, &m.GaveBack)

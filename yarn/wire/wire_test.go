@@ -73,6 +73,8 @@ var messages = []Message{
 	&Lent{MemoryMB: 4096, VCores: 4},
 	&Probe{Job: 7, Count: 3, Left: 10, EstimateUS: 1000, MemoryMB: 512, VCores: 1, Nice: 3, Inputs: []string{"/in/a", "/in/b"}},
 	&Probe{Job: 8, Count: 1, Left: 1, MemoryMB: 1, VCores: 1, Early: true, WaitedUS: 5},
+	&Probe{Job: 9, Count: 1, Left: 1, MemoryMB: 1, VCores: 1, Avoid: true},
+	&Verdict{Job: 9, Rejected: 1, Long: true},
 	&Ask{ID: 9, Job: 8, Bound: 3, VCores: 8},
 	&Verdict{Job: 7, Accepted: 2, Rejected: 1, Reason: "the queue is full", P50US: 5, P95US: 9, Memory: true},
 	&Ask{ID: 8, Job: 7, Others: 2, Staged: []string{"/in/a"}},

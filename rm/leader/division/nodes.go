@@ -111,7 +111,7 @@ func (d *Nodes) Add(id records.NodeID) []records.NodeID {
 	if i, found := slices.BinarySearchFunc(d.order, r, ranked.compare); !found {
 		d.order = slices.Insert(d.order, i, r)
 	}
-	return d.resize()
+	return d.resize(id)
 }
 
 // Remove forgets a node, and returns the nodes whose Works may have changed.
@@ -122,14 +122,14 @@ func (d *Nodes) Remove(id records.NodeID) []records.NodeID {
 	if i, found := slices.BinarySearchFunc(d.order, rank(id), ranked.compare); found {
 		d.order = slices.Delete(d.order, i, i+1)
 	}
-	return d.resize()
+	return d.resize(id)
 }
 
-// resize returns the nodes at the partition's edge, and at that of the nodes that Dice has closed.
-func (d *Nodes) resize() []records.NodeID {
+// resize returns the nodes at the partition's edge, and at that of the nodes that Dice has closed, with the one that has come or gone.
+func (d *Nodes) resize(id records.NodeID) []records.NodeID {
 	before := d.short
 	d.short = d.settings.Size(len(d.order))
-	return sorted(slices.Concat(d.between(before, d.short), d.between(before+d.closed, d.short+d.closed)))
+	return sorted(slices.Concat([]records.NodeID{id}, d.between(before, d.short), d.between(before+d.closed, d.short+d.closed)))
 }
 
 // between are the nodes around two places of the order, and between these.
@@ -196,6 +196,12 @@ func (d *Nodes) Tick(now time.Duration, random func(below int) int) []records.No
 
 // Asked reports whether a node is to suspend a long task in this window, if short ones wait there.
 func (d *Nodes) Asked(id records.NodeID) bool { return d.asked[id] }
+
+// Short reports whether a node is of the short partition.
+func (d *Nodes) Short(id records.NodeID) bool {
+	short, _ := d.place(id)
+	return short
+}
 
 // Place returns what a node is for; ok is false where nothing is long.
 func (d *Nodes) Place(id records.NodeID) (p Place, ok bool) {

@@ -26,8 +26,15 @@ type Config struct {
 type Nodes interface {
 	// SetCapability tells the scheduler what a node offers to containers.
 	SetCapability(id records.NodeID, r records.Resource)
-	// Tell tells a node what it offers to containers, and what it may use for short tasks.
-	Tell(id records.NodeID, rest, lent records.Resource)
+	// Box returns where orders for a node go; nil: it isn't there.
+	Box(id records.NodeID) Box
+}
+
+// Box takes orders for a node.
+type Box interface {
+	Offer(r records.Resource) // to containers
+	Lend(r records.Resource)  // to short tasks
+	SetLong(has bool)         // it has long tasks
 }
 
 // Loans are what nodes were lent in a leadership. Methods are the loop's, but for Told and News.
@@ -54,6 +61,7 @@ func New(loop loop.Operations, work *ledger.State, cfg Config) *Loans {
 // Register enters a node that takes probes at a port (0: it takes none), has so much in all, and says what it was lent before. It returns what the node may use
 // for short tasks, and what it offers to containers.
 func (l *Loans) Register(id records.NodeID, port int32, total, before records.Resource) (lent, rest records.Resource) {
+	l.SetLong(id, false) // the node knows of none, until it is told anew
 	delete(l.nodes, id)
 	if port <= 0 || l.Least.IsZero() {
 		return records.Resource{}, total
@@ -81,7 +89,7 @@ func (l *Loans) Use(id records.NodeID, usable bool) {
 	}
 }
 
-// SetLong says whether a node has containers with long tasks. ApplicationMasters are told, so that their short tasks avoid it.
+// SetLong says whether a node has containers with long tasks. The node is told, so that it rejects short ones, and ApplicationMasters are, so that theirs avoid it.
 func (l *Loans) SetLong(id records.NodeID, long bool) {
 	if l.long[id] == long || long && l.nodes[id] == nil {
 		return
@@ -91,7 +99,21 @@ func (l *Loans) SetLong(id records.NodeID, long bool) {
 	} else {
 		delete(l.long, id)
 	}
-	l.loop.AfterCommit(func() { l.ports.SetLong(id, long) })
+	l.loop.AfterCommit(func() {
+		l.ports.SetLong(id, long)
+		if box := l.Nodes.Box(id); box != nil {
+			box.SetLong(long)
+		}
+	})
+}
+
+// SetShort has schedulers of short tasks hear which of some nodes are the short partition: they turn to it at last. It returns the nodes.
+func (l *Loans) SetShort(ids []records.NodeID, short func(records.NodeID) bool) []records.NodeID {
+	for _, id := range ids {
+		is := short(id)
+		l.loop.AfterCommit(func() { l.ports.SetShort(id, is) })
+	}
+	return ids
 }
 
 // Told takes what a node tells of short tasks. It may be called from any goroutine.
@@ -169,5 +191,10 @@ func (l *Loans) changed(id records.NodeID, node *ledger.Node, before Node) {
 		l.loop.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{Node: ledger.NodeRef(id), Capability: ledger.Amounts(rest)}})
 		l.Nodes.SetCapability(id, rest)
 	}
-	l.loop.AfterCommit(func() { l.Nodes.Tell(id, rest, now.Told) })
+	l.loop.AfterCommit(func() {
+		if box := l.Nodes.Box(id); box != nil {
+			box.Offer(rest)
+			box.Lend(now.Told)
+		}
+	})
 }

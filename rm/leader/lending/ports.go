@@ -11,7 +11,9 @@ import (
 type ProbeNode struct {
 	ID   records.NodeID
 	Port int32
-	Long bool // it has containers with long tasks: a bit of the bitmap of Eagle's succinct state sharing
+	// Long says that it has containers with long tasks: a bit of the bitmap of Eagle's succinct state sharing.
+	Long  bool
+	Short bool // it is of the short partition
 }
 
 // Ports are where probes are taken now. They are safe for concurrent use. The zero value has none.
@@ -20,6 +22,7 @@ type Ports struct {
 	changes uint64
 	of      map[records.NodeID]int32
 	long    map[records.NodeID]bool // nodes with long tasks
+	short   map[records.NodeID]bool // nodes of the short partition
 }
 
 // Told is what one ApplicationMaster was told. The zero value was told nothing.
@@ -29,21 +32,27 @@ type Told struct {
 }
 
 // SetLong says whether a node has long tasks.
-func (p *Ports) SetLong(id records.NodeID, long bool) {
+func (p *Ports) SetLong(id records.NodeID, long bool) { p.mark(&p.long, id, long) }
+
+// SetShort says whether a node is of the short partition.
+func (p *Ports) SetShort(id records.NodeID, short bool) { p.mark(&p.short, id, short) }
+
+// mark enters a node in a set, or takes it out.
+func (p *Ports) mark(set *map[records.NodeID]bool, id records.NodeID, is bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.long[id] == long {
+	if (*set)[id] == is {
 		return
 	}
 	p.changes++
-	if !long {
-		delete(p.long, id)
+	if !is {
+		delete(*set, id)
 		return
 	}
-	if p.long == nil {
-		p.long = map[records.NodeID]bool{}
+	if *set == nil {
+		*set = map[records.NodeID]bool{}
 	}
-	p.long[id] = true
+	(*set)[id] = true
 }
 
 // Set says where a node takes probes; port 0: it doesn't.
@@ -76,7 +85,7 @@ func (p *Ports) News(t *Told) (come []ProbeNode, gone []records.NodeID) {
 		t.of = map[records.NodeID]ProbeNode{}
 	}
 	for id, port := range p.of {
-		if now := (ProbeNode{id, port, p.long[id]}); t.of[id] != now {
+		if now := (ProbeNode{id, port, p.long[id], p.short[id]}); t.of[id] != now {
 			t.of[id] = now
 			come = append(come, now)
 		}

@@ -24,6 +24,7 @@ type Orders struct {
 	Resized     []Grant // containers that are to have less from now on
 	Warming     []warming.Order
 	Lent        *records.Resource // what the node may use for short tasks from now on; nil: as before
+	Long        *bool             // whether long tasks run there from now on; nil: as before
 }
 
 // EndContainers has the node end containers.
@@ -85,6 +86,13 @@ func (b *NodeBox) Lend(r records.Resource) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders.Lent = &r
+}
+
+// SetLong has the node know whether long tasks run there. The last word counts.
+func (b *NodeBox) SetLong(has bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders.Long = &has
 }
 
 // Signal has the node send a command to a container.
