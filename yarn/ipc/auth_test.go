@@ -196,7 +196,7 @@ func TestTokenWithoutNegotiation(t *testing.T) {
 	if m.GetState() != pb.RpcSasl_CHALLENGE {
 		t.Fatalf("got %v", &m)
 	}
-	digest := sasl.NewClient(sasl.Username(tok.Identifier), sasl.Password(tok.Password), nil)
+	digest := sasl.NewClient(sasl.Username(tok.Identifier), sasl.Password(tok.Password), nil, nil)
 	response, err := digest.Respond(m.GetToken())
 	if err != nil {
 		t.Fatal(err)
@@ -325,7 +325,7 @@ func TestClientWithOtherServers(t *testing.T) {
 	// play answers SASL messages; what it is given the token, if any, of the client's message.
 	play := func(answers ...func(digest *sasl.Server, token []byte) *pb.RpcSasl) string {
 		return fakeServer(t, func(c *rawConn) {
-			digest, err := sasl.NewServer(nil)
+			digest, err := sasl.NewServer(nil, nil)
 			if err != nil {
 				t.Error(err)
 				return

@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/yarn/sasl"
 	"heddle/yarn/token"
 )
 
@@ -35,6 +36,10 @@ type ClientConfig struct {
 	MaxIdle           time.Duration // an unused connection is closed after this time; 10 s
 	WriteTimeout      time.Duration // limit for sending 256 KiB of requests; 1 min
 	MaxResponseLength int           // longest packet from a server, in bytes; DefaultMaxDataLength
+
+	// Protection lists the qualities of protection that the client accepts, the preferred one first (hadoop.rpc.protection). The default is
+	// Authentication.
+	Protection sasl.Qualities
 
 	CallerContext string // sent with every call, for the server's audit log
 

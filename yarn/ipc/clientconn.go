@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/internal/light"
+	"heddle/yarn/ipc/packet"
 	"heddle/yarn/pb"
 )
 
@@ -27,8 +28,8 @@ type clientConn struct {
 	connectErr error         // valid once ready is closed
 
 	nc  net.Conn
-	in  packetReader
-	out outbox
+	in  packet.Reader
+	out packet.Outbox
 
 	used atomic.Uint64 // calls made
 
@@ -95,7 +96,7 @@ func (c *clientConn) run() {
 		err = c.readOne()
 	}
 	c.fail(err)
-	c.out.join()
+	c.out.Join()
 }
 
 // connect dials, authenticates and sends the connection context. A server doesn't answer a correct context.
@@ -112,15 +113,15 @@ func (c *clientConn) connect() error {
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
 	defer stop()
 	c.nc = nc
-	c.in.r, c.in.max = bufio.NewReaderSize(nc, readBuffer), cfg.MaxResponseLength
-	c.out.init(nc, cfg.WriteTimeout)
+	c.in.R, c.in.Max = bufio.NewReaderSize(nc, packet.ReadBuffer), cfg.MaxResponseLength
+	c.out.Init(nc, cfg.WriteTimeout)
 	simple, err := c.authenticate()
 	if err == nil {
 		err = c.sendContext(simple)
 	}
 	if err != nil {
 		c.shut(err)
-		c.out.join()
+		c.out.Join()
 		return connectError(ctx, err)
 	}
 	return nil
@@ -159,16 +160,16 @@ func (c *clientConn) sendMessage(callID int32, clientID string, m proto.Message)
 	if m != nil {
 		size = proto.Size(m)
 	}
-	buf := newBuffer(64 + len(clientID) + size)
-	b := appendRequestHeader(startPacket(buf.b), callID, noRetryCount, clientID, "")
+	buf := packet.NewBuffer(64 + len(clientID) + size)
+	b := appendRequestHeader(packet.Start(buf.B), callID, noRetryCount, clientID, "")
 	if m != nil {
 		var err error
 		if b, err = appendMessage(b, m, size); err != nil {
 			return err
 		}
 	}
-	buf.b = endPacket(b, 0)
-	return c.out.send(buf, 0)
+	buf.B = packet.End(b, 0)
+	return c.out.Send(buf, 0)
 }
 
 // register enters a call into the table, so that its response finds it. Pass since, a count of packets read, to await.
@@ -183,7 +184,7 @@ func (c *clientConn) register(id int32, call *clientCall) (since uint64, err err
 	}
 	c.calls[id] = call
 	c.used.Add(1)
-	return c.in.activity.Load(), nil
+	return c.in.Activity.Load(), nil
 }
 
 // forget removes a call from the table. It returns false if the call is being finished already.
@@ -199,15 +200,15 @@ func (c *clientConn) send(id int32, m Method, req proto.Message) error {
 	const headerRoom = 192
 	cfg := &c.client.cfg
 	size := proto.Size(req)
-	buf := newBuffer(headerRoom + len(cfg.CallerContext) + size)
-	b := appendRequestHeader(startPacket(buf.b), id, 0, c.client.id, cfg.CallerContext)
+	buf := packet.NewBuffer(headerRoom + len(cfg.CallerContext) + size)
+	b := appendRequestHeader(packet.Start(buf.B), id, 0, c.client.id, cfg.CallerContext)
 	b = appendCallHeader(b, m)
 	b, err := appendMessage(b, req, size)
 	if err != nil {
 		return err
 	}
-	buf.b = endPacket(b, 0)
-	return c.out.send(buf, 0)
+	buf.B = packet.End(b, 0)
+	return c.out.Send(buf, 0)
 }
 
 // await waits for the end of a call.
@@ -224,7 +225,7 @@ func (c *clientConn) await(ctx context.Context, id int32, call *clientCall, sinc
 		early = fmt.Errorf("%s of %s: %w", call.method.Name, c.key.addr, ctx.Err())
 	case <-expired:
 		early = &ConnError{c.key.addr, call.method.Name, true, ErrCallTimeout}
-		if c.in.activity.Load() == since { // the server has sent nothing at all: it is gone
+		if c.in.Activity.Load() == since { // the server has sent nothing at all: it is gone
 			defer c.fail(ErrCallTimeout)
 		}
 	}
@@ -242,14 +243,14 @@ func (c *clientConn) await(ctx context.Context, id int32, call *clientCall, sinc
 
 // readOne reads a response and gives it to its call.
 func (c *clientConn) readOne() error {
-	packet, owner, err := c.in.next()
+	raw, owner, err := c.in.Next()
 	if err != nil {
 		return err
 	}
 	if owner != nil {
-		defer owner.free()
+		defer owner.Free()
 	}
-	h, body, err := c.parseHeader(packet)
+	h, body, err := c.parseHeader(raw)
 	if err != nil {
 		return err
 	}
@@ -284,9 +285,9 @@ func (c *clientConn) readOne() error {
 	return nil
 }
 
-func (c *clientConn) parseHeader(packet []byte) (*responseHeader, []byte, error) {
+func (c *clientConn) parseHeader(raw []byte) (*responseHeader, []byte, error) {
 	var h responseHeader
-	b, rest, err := delimited(packet)
+	b, rest, err := delimited(raw)
 	if err != nil {
 		return nil, nil, fmt.Errorf("response header: %w", err)
 	}
@@ -313,7 +314,7 @@ func (c *clientConn) remoteError(h *responseHeader) *RemoteError {
 
 // shut closes the socket.
 func (c *clientConn) shut(err error) {
-	c.out.fail(err)
+	c.out.Fail(err)
 	_ = c.nc.Close()
 }
 
@@ -354,7 +355,7 @@ func (c *clientConn) tick(now time.Time) {
 		return
 	}
 	cfg := &c.client.cfg
-	activity := c.in.activity.Load() + c.used.Load()
+	activity := c.in.Activity.Load() + c.used.Load()
 	c.mu.Lock()
 	if activity != c.lastActivity {
 		c.lastActivity, c.lastChange = activity, now

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"heddle/yarn/ipc/packet"
 	"heddle/yarn/pb"
 	"heddle/yarn/sasl"
 )
@@ -12,16 +13,16 @@ import (
 // authenticate sends the preamble. If there is a token, it then goes through SASL. simple says that the connection
 // context has to name the user.
 func (c *clientConn) authenticate() (simple bool, err error) {
-	preamble := newBuffer(preambleLength)
+	preamble := packet.NewBuffer(preambleLength)
 	auth := byte(authNone)
 	if c.who.Token != nil {
 		auth = authSASL
 	}
-	preamble.b = append(append(preamble.b, magic...), Version, 0, auth)
+	preamble.B = append(append(preamble.B, magic...), Version, 0, auth)
 	if c.who.Token == nil {
-		return true, c.out.send(preamble, 0)
+		return true, c.out.Send(preamble, 0)
 	}
-	if err := c.out.send(preamble, 0); err != nil {
+	if err := c.out.Send(preamble, 0); err != nil {
 		return false, err
 	}
 	simple, err = c.negotiate()
@@ -76,7 +77,7 @@ func (c *clientConn) unproven() error {
 // proveToken goes through DIGEST-MD5.
 func (c *clientConn) proveToken(auth *pb.RpcSasl_SaslAuth, challenge []byte) error {
 	t := c.who.Token
-	digest := sasl.NewClient(sasl.Username(t.Identifier), sasl.Password(t.Password), nil)
+	digest := sasl.NewClient(sasl.Username(t.Identifier), sasl.Password(t.Password), c.client.cfg.Protection, nil)
 	state := pb.RpcSasl_INITIATE
 	if len(challenge) == 0 {
 		m, err := c.saslRoundTrip(state, []byte{}, auth)
@@ -99,7 +100,11 @@ func (c *clientConn) proveToken(auth *pb.RpcSasl_SaslAuth, challenge []byte) err
 	if m.GetState() != pb.RpcSasl_SUCCESS {
 		return c.unexpected(m)
 	}
-	return digest.Verify(m.GetToken())
+	if err := digest.Verify(m.GetToken()); err != nil {
+		return err
+	}
+	c.protect(digest.Protection())
+	return nil
 }
 
 func (c *clientConn) unexpected(m *pb.RpcSasl) error {
@@ -110,14 +115,14 @@ func (c *clientConn) saslRoundTrip(state pb.RpcSasl_SaslState, tok []byte, auth 
 	if err := c.sendSASL(state, tok, auth); err != nil {
 		return nil, err
 	}
-	packet, owner, err := c.in.next()
+	raw, owner, err := c.in.Next()
 	if err != nil {
 		return nil, fmt.Errorf("connection ended during authentication: %w", err)
 	}
 	if owner != nil {
-		defer owner.free()
+		defer owner.Free()
 	}
-	h, body, err := c.parseHeader(packet)
+	h, body, err := c.parseHeader(raw)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/yarn/ipc/packet"
 	"heddle/yarn/pb"
 )
 
@@ -15,38 +16,38 @@ import (
 type job struct {
 	handlerContext
 	conn   *serverConn
-	served *served // the method, once it is known
-	body   []byte  // RequestHeader and request
-	buf    *buffer // holds body
-	taken  int     // bytes counted in the server's memory
-	large  bool    // the packet is large, so its decoded size is counted as well
-	long   func()  // ends the turn for a long reply; nil: the reply isn't long
+	served *served        // the method, once it is known
+	body   []byte         // RequestHeader and request
+	buf    *packet.Buffer // holds body
+	taken  int            // bytes counted in the server's memory
+	large  bool           // the packet is large, so its decoded size is counted as well
+	long   func()         // ends the turn for a long reply; nil: the reply isn't long
 }
 
 // accept takes a call. It blocks while the connection has too many of them, which keeps it from reading more. If it
 // succeeds, it owns the packet's buffer.
-func (c *serverConn) accept(h *requestHeader, body []byte, owner *buffer) error {
-	if err := c.out.begin(c.srv.cfg.MaxCallsPerConnection, c.srv.cfg.MaxQueuedReplies); err != nil {
+func (c *serverConn) accept(h *requestHeader, body []byte, owner *packet.Buffer) error {
+	if err := c.out.Begin(c.srv.cfg.MaxCallsPerConnection, c.srv.cfg.MaxQueuedReplies); err != nil {
 		return err
 	}
 	large := owner != nil
 	if !large { // the next packet overwrites the read buffer
-		owner = newBuffer(len(body))
-		if err := c.srv.requests.take(c, cap(owner.b)); err != nil {
-			owner.free()
+		owner = packet.NewBuffer(len(body))
+		if err := c.srv.requests.take(c, cap(owner.B)); err != nil {
+			owner.Free()
 			return err
 		}
-		owner.b = append(owner.b, body...)
-		body = owner.b
+		owner.B = append(owner.B, body...)
+		body = owner.B
 	}
-	c.srv.requests.begin(c, cap(owner.b))
+	c.srv.requests.begin(c, cap(owner.B))
 	if string(h.clientID) != c.clientID {
 		c.clientID = string(h.clientID)
 	}
 	if string(h.callerContext) != c.callerContext {
 		c.callerContext = string(h.callerContext)
 	}
-	j := &job{conn: c, body: body, buf: owner, taken: cap(owner.b), large: large}
+	j := &job{conn: c, body: body, buf: owner, taken: cap(owner.B), large: large}
 	j.Context = c.id.ctx
 	j.call = Call{
 		Peer: c.peer, Conn: c.id, ID: h.callID, RetryCount: h.retryCount, ClientID: c.clientID,
@@ -155,10 +156,10 @@ func (j *job) makeRoom(b []byte, req proto.Message) error {
 // free gives the packet's buffer back once the packet is decoded.
 func (j *job) free() {
 	if j.large {
-		j.conn.srv.requests.end(cap(j.buf.b))
-		j.taken -= cap(j.buf.b)
+		j.conn.srv.requests.end(cap(j.buf.B))
+		j.taken -= cap(j.buf.B)
 	}
-	j.buf.free()
+	j.buf.Free()
 	j.buf, j.body = nil, nil
 }
 

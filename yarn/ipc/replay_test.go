@@ -271,7 +271,7 @@ func (a *actor) freshResponse(t *testing.T, raw []byte) []byte {
 	if a.name == "nm-token-wrong-password" {
 		secret = "wrong"
 	}
-	response, err := sasl.NewClient(user, secret, nil).Respond(a.challenge)
+	response, err := sasl.NewClient(user, secret, nil, nil).Respond(a.challenge)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/internal/light"
+	"heddle/yarn/sasl"
 )
 
 // AuthMode says which peers a server admits.
@@ -69,6 +70,10 @@ type ServerConfig struct {
 	Secrets Secrets // required unless Auth is AuthSimple
 	// Unproven, if set, is the log line for a client that couldn't prove who it is.
 	Unproven string
+
+	// Protection lists the qualities of protection that the server offers to clients who prove themselves, the preferred one first
+	// (hadoop.rpc.protection). Clients without SASL have none. The default is Authentication.
+	Protection sasl.Qualities
 
 	// Gate, if set, is called before every call with the name of its protocol, and with "" before a token is checked.
 	// Its error is the answer. A standby returns a StandbyException here.

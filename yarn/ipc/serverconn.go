@@ -15,6 +15,7 @@ import (
 	"github.com/sirupsen/logrus"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/yarn/ipc/packet"
 	"heddle/yarn/pb"
 	"heddle/yarn/sasl"
 )
@@ -30,8 +31,9 @@ const (
 type serverConn struct {
 	srv    *Server
 	nc     net.Conn
-	in     packetReader
-	out    outbox
+	raw    *bufio.Reader // of nc
+	in     packet.Reader
+	out    packet.Outbox
 	id     *Conn
 	cancel context.CancelFunc
 	log    *logrus.Entry
@@ -49,6 +51,8 @@ type serverConn struct {
 	callerContext string // likewise
 	handshakeLeft int    // bytes still allowed before the connection context
 
+	tokens *packet.Opener // what protects the requests; nil: nothing
+
 	long chan struct{} // holds an element while a long reply to this client is built or waits for that
 
 	requestBytes, replyBytes atomic.Int64 // bytes that the client holds, see memory
@@ -64,12 +68,13 @@ func newServerConn(s *Server, nc net.Conn, id uint64) *serverConn {
 	c.lastChange = c.accepted
 	ctx, cancel := context.WithCancel(context.Background())
 	c.id, c.cancel = &Conn{id, ctx}, cancel
-	c.in.r, c.in.max = bufio.NewReaderSize(nc, readBuffer), min(s.cfg.MaxDataLength, maxHandshakePacket)
+	c.raw = bufio.NewReaderSize(nc, packet.ReadBuffer)
+	c.in.R, c.in.Max = c.raw, min(s.cfg.MaxDataLength, maxHandshakePacket)
 	c.handshakeLeft = maxHandshake
-	c.in.grow = func(n int) error { return s.requests.take(c, n) }
-	c.in.shrink = func(n int) { s.requests.give(c, n) }
-	c.out.init(nc, s.cfg.WriteTimeout)
-	c.out.written = func(n int) { s.replies.give(c, n) }
+	c.in.Grow = func(n int) error { return s.requests.take(c, n) }
+	c.in.Shrink = func(n int) { s.requests.give(c, n) }
+	c.out.Init(nc, s.cfg.WriteTimeout)
+	c.out.Written = func(n int) { s.replies.give(c, n) }
 	c.log = s.cfg.Log.WithField("peer", nc.RemoteAddr().String())
 	return c
 }
@@ -85,10 +90,10 @@ func (c *serverConn) serve() {
 	}
 	switch {
 	case errors.Is(err, errStopping): // answer what is under way
-		c.out.drain()
+		c.out.Drain()
 		c.linger()
 	case isFatal(err) || errors.Is(err, errSilent):
-		c.out.flushed()
+		c.out.Flushed()
 		c.linger()
 	}
 	if c.log.Logger.IsLevelEnabled(logrus.DebugLevel) || isProtocolError(err) {
@@ -99,7 +104,10 @@ func (c *serverConn) serve() {
 		c.log.WithError(err).Log(levelOf(err), text)
 	}
 	c.abort(err)
-	c.out.join()
+	c.out.Join()
+	if c.tokens != nil {
+		c.tokens.Drop()
+	}
 }
 
 func isFatal(err error) bool {
@@ -114,7 +122,7 @@ func isUnauthorized(err error) bool {
 
 // isProtocolError reports whether an error deserves a log line. The loss of a client doesn't.
 func isProtocolError(err error) bool {
-	l := (*lengthError)(nil)
+	l := (*packet.LengthError)(nil)
 	return isFatal(err) || errors.Is(err, errSilent) || errors.Is(err, errMemory) || errors.As(err, &l)
 }
 
@@ -130,7 +138,7 @@ func (c *serverConn) abort(err error) {
 	if err == nil {
 		err = net.ErrClosed
 	}
-	c.out.fail(err)
+	c.out.Fail(err)
 	c.cancel()
 	_ = c.nc.Close()
 	c.srv.requests.wake()
@@ -156,18 +164,18 @@ func (c *serverConn) linger() {
 		_ = t.CloseWrite()
 	}
 	_ = c.nc.SetReadDeadline(time.Now().Add(lingerTime))
-	_, _ = io.CopyN(io.Discard, c.in.r, lingerBytes)
+	_, _ = io.CopyN(io.Discard, c.raw, lingerBytes)
 }
 
 // checkIdle ends the connection if it exceeds a time limit. The sweeper calls it.
 func (c *serverConn) checkIdle(now time.Time) {
-	if a := c.in.activity.Load(); a != c.lastActivity || !c.out.idle() {
+	if a := c.in.Activity.Load(); a != c.lastActivity || !c.out.Idle() {
 		c.lastActivity, c.lastChange = a, now
 	}
 	cfg := &c.srv.cfg
 	switch {
-	case c.in.within.Load() && cfg.ReadTimeout > 0 && now.Sub(c.lastChange) > cfg.ReadTimeout:
-		c.abort(fmt.Errorf("less than %d bytes of a request within %v", readPiece, cfg.ReadTimeout))
+	case c.in.Within.Load() > 0 && cfg.ReadTimeout > 0 && now.Sub(c.lastChange) > cfg.ReadTimeout:
+		c.abort(fmt.Errorf("less than %d bytes of a request within %v", packet.ReadPiece, cfg.ReadTimeout))
 	case !c.hasContext.Load() && cfg.HandshakeTimeout > 0 && now.Sub(c.accepted) > cfg.HandshakeTimeout:
 		c.abort(fmt.Errorf("no connection context within %v", cfg.HandshakeTimeout))
 	case cfg.IdleTimeout > 0 && now.Sub(c.lastChange) > cfg.IdleTimeout:
@@ -182,7 +190,7 @@ const httpAnswer = "HTTP/1.1 404 Not Found\r\nContent-type: text/plain\r\n\r\n" 
 // handshake reads the first seven bytes.
 func (c *serverConn) handshake() error {
 	var b [preambleLength]byte
-	if _, err := io.ReadFull(c.in.r, b[:]); err != nil {
+	if _, err := io.ReadFull(c.in.R, b[:]); err != nil {
 		return c.readError(err)
 	}
 	version := int8(b[4])
@@ -228,9 +236,9 @@ func (c *serverConn) badVersion(version int8) error {
 }
 
 func (c *serverConn) sendRaw(b []byte) {
-	buf := newBuffer(len(b))
-	buf.b = append(buf.b, b...)
-	_ = c.out.send(buf, 0)
+	buf := packet.NewBuffer(len(b))
+	buf.B = append(buf.B, b...)
+	_ = c.out.Send(buf, 0)
 }
 
 // readError replaces the deadline error that stop causes by errStopping.
@@ -243,29 +251,32 @@ func (c *serverConn) readError(err error) error {
 
 // readOne reads a packet and handles it. An error ends the connection; the client has been told why.
 func (c *serverConn) readOne() error {
-	packet, owner, err := c.in.next()
+	raw, owner, err := c.in.Next()
 	if err != nil {
-		if l := (*lengthError)(nil); errors.As(err, &l) {
+		if l := (*packet.LengthError)(nil); errors.As(err, &l) {
 			c.linger() // no reply, as in Hadoop
+		}
+		if u := (*packet.UnsealError)(nil); errors.As(err, &u) {
+			return c.refuse(callSASL, noRetryCount, fatalAuth(SaslException, "%v", u))
 		}
 		return c.readError(err)
 	}
 	if owner != nil {
 		defer func() {
 			if owner != nil {
-				c.in.drop(owner)
+				c.in.Drop(owner)
 			}
 		}()
 	}
 	if !c.hasContext.Load() {
-		if c.handshakeLeft -= len(packet); c.handshakeLeft < 0 {
+		if c.handshakeLeft -= len(raw); c.handshakeLeft < 0 {
 			c.linger()
-			return &lengthError{maxHandshake + 1, maxHandshake}
+			return &packet.LengthError{Length: maxHandshake + 1, Max: maxHandshake}
 		}
 	}
 	var h requestHeader
 	h.callID, h.retryCount = callUnknown, noRetryCount
-	b, rest, err := delimited(packet)
+	b, rest, err := delimited(raw)
 	if err == nil {
 		err = h.parse(b)
 	}
@@ -392,7 +403,7 @@ func (c *serverConn) connectionContext(body []byte) error {
 		c.protocolName = m.GetProtocol()
 	}
 	c.hasContext.Store(true)
-	c.in.max = c.srv.cfg.MaxDataLength
+	c.in.Max = c.srv.cfg.MaxDataLength
 	return nil
 }
 
@@ -429,7 +440,7 @@ func (c *serverConn) beginLong() (end func(), err error) {
 	case <-c.id.ctx.Done():
 		return nil, c.id.ctx.Err()
 	}
-	c.out.reserve(0, writePiece)
+	c.out.Reserve(0, packet.WritePiece)
 	select {
 	case c.srv.long <- struct{}{}:
 	case <-c.id.ctx.Done():
@@ -466,12 +477,12 @@ func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int, long
 		}
 	}
 	reserved := 0
-	if replies > 0 && size > smallPacket && !long {
+	if replies > 0 && size > packet.Small && !long {
 		reserved = size
-		c.out.reserve(size, c.srv.cfg.MaxQueuedReplies)
+		c.out.Reserve(size, c.srv.cfg.MaxQueuedReplies)
 	}
-	buf := newBuffer(headerRoom + len(h.class) + len(h.text) + len(h.clientID) + size)
-	b := h.append(startPacket(buf.b))
+	buf := packet.NewBuffer(headerRoom + len(h.class) + len(h.text) + len(h.clientID) + size)
+	b := h.append(packet.Start(buf.B))
 	if m != nil {
 		var err error
 		b, err = appendMessage(b, m, size)
@@ -479,13 +490,13 @@ func (c *serverConn) reply(h *responseHeader, m proto.Message, replies int, long
 			c.log.WithError(err).Errorf("response %s can't be encoded", m.ProtoReflect().Descriptor().FullName())
 			h.status, h.detail = pb.RpcResponseHeader_ERROR, pb.RpcResponseHeader_ERROR_SERIALIZING_RESPONSE
 			h.class, h.text = IOException, err.Error()
-			b = h.append(startPacket(buf.b[:0]))
+			b = h.append(packet.Start(buf.B[:0]))
 		}
 	} else if h.status == pb.RpcResponseHeader_SUCCESS {
 		b = append(b, 0)
 	}
-	buf.b = endPacket(b, 0)
-	if err := c.out.sendReserved(buf, replies, reserved, charged); err != nil {
+	buf.B = packet.End(b, 0)
+	if err := c.out.SendReserved(buf, replies, reserved, charged); err != nil {
 		c.srv.replies.give(c, charged)
 	}
 }

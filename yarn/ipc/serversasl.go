@@ -78,7 +78,7 @@ func (c *serverConn) negotiate() error {
 }
 
 func (c *serverConn) newDigest() error {
-	d, err := sasl.NewServer(nil)
+	d, err := sasl.NewServer(c.srv.cfg.Protection, nil)
 	if err != nil {
 		return fatalAuth(SaslException, "%v", err)
 	}
@@ -166,11 +166,13 @@ func (c *serverConn) evaluate(m *pb.RpcSasl) error {
 	if bearer.User == "" {
 		return fatalAuth(AccessControlException, "Can't retrieve username from tokenIdentifier.")
 	}
+	protection := c.digest.Protection()
 	c.bearer, c.identifier, c.digest = &bearer, identifier, nil
 	done := &pb.RpcSasl{}
 	done.SetState(pb.RpcSasl_SUCCESS)
 	done.SetToken(rspauth)
 	c.saslReply(done)
+	c.protect(protection)
 	return nil
 }
 

@@ -1,7 +1,6 @@
 package ipc
 
 import (
-	"encoding/binary"
 	"errors"
 	"strings"
 
@@ -267,15 +266,6 @@ func delimited(b []byte) (message, rest []byte, err error) {
 		n = len(b)
 	}
 	return b[:n:n], b[n:], nil
-}
-
-// startPacket leaves room for a packet's length, which endPacket fills in.
-func startPacket(b []byte) []byte { return append(b, 0, 0, 0, 0) }
-
-// endPacket writes the length of the packet that begins at start.
-func endPacket(b []byte, start int) []byte {
-	binary.BigEndian.PutUint32(b[start:], uint32(len(b)-start-4))
-	return b
 }
 
 // parse decodes b, which holds the header without its length.

@@ -252,19 +252,3 @@ func TestDecisions(t *testing.T) {
 		}
 	}
 }
-
-func TestBuffersAreUsedAgain(t *testing.T) {
-	for _, n := range []int{0, 1, 511, 512, 513, 100_000, 1 << 18, 1<<18 + 1, 1 << 20} {
-		b := newBuffer(n)
-		if cap(b.b) < n || len(b.b) != 0 {
-			t.Errorf("buffer for %d bytes has %d of %d", n, len(b.b), cap(b.b))
-		}
-		b.b = append(b.b, make([]byte, 3*n)...) // it may grow
-		b.free()
-	}
-	for range 1000 {
-		if b := newBuffer(1000); cap(b.b) < 1000 || len(b.b) != 0 {
-			t.Fatalf("buffer has %d of %d", len(b.b), cap(b.b))
-		}
-	}
-}

@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,19 +12,21 @@ import (
 // for concurrent use.
 type Client struct {
 	username, password string
+	qualities          Qualities
 	random             io.Reader
 	sent               *digest
 }
 
-// NewClient starts an exchange for a user. Nonces come from random, or from crypto/rand if it is nil.
-func NewClient(username, password string, random io.Reader) *Client {
-	return &Client{username: username, password: password, random: random}
+// NewClient starts an exchange for a user. The client takes the first of its qualities that the server offers. Nonces come from random, or from
+// crypto/rand if it is nil.
+func NewClient(username, password string, qualities Qualities, random io.Reader) *Client {
+	return &Client{username: username, password: password, qualities: qualities, random: random}
 }
 
 var challengeNames = set("realm", "qop", "algorithm", "nonce", "maxbuf", "charset", "cipher", "rspauth", "stale")
 
-// Respond answers a challenge. It takes the first of several realms. It fails unless the server offers the quality of
-// protection "auth", or names none, which means the same.
+// Respond answers a challenge. It takes the first of several realms. It fails unless the server offers one of the client's qualities. A server that
+// names none offers Authentication.
 func (c *Client) Respond(challenge []byte) ([]byte, error) {
 	if len(challenge) > maxChallenge {
 		return nil, errorf("DIGEST-MD5: Invalid digest-challenge length. Got:  %d Expected < %d", len(challenge), maxChallenge)
@@ -51,8 +54,9 @@ func (c *Client) Respond(challenge []byte) ([]byte, error) {
 	if !ok {
 		return nil, errorf("DIGEST-MD5: Digest-challenge format violation: nonce directive missing")
 	}
-	if qop, ok := v["qop"]; ok && !slices.Contains(strings.FieldsFunc(string(qop), isListSeparator), qopAuth) {
-		return nil, errorf("DIGEST-MD5: No common protection layer between client and server")
+	quality, cipher, maxBuffer, err := c.choose(v)
+	if err != nil {
+		return nil, err
 	}
 	cnonce, err := newNonce(c.random)
 	if err != nil {
@@ -60,7 +64,7 @@ func (c *Client) Respond(challenge []byte) ([]byte, error) {
 	}
 	d := &digest{
 		username: c.username, password: c.password, nonce: string(nonce), cnonce: cnonce,
-		nc: firstUse, uri: digestURI, qop: qopAuth,
+		nc: firstUse, uri: digestURI, qop: quality.qop(), cipher: cipher, maxBuffer: maxBuffer,
 	}
 	if len(realms) > 0 {
 		d.realm = realms[0]
@@ -75,12 +79,64 @@ func (c *Client) Respond(challenge []byte) ([]byte, error) {
 	}
 	b = append(appendQuoted(b, "nonce", d.nonce), ",nc="+firstUse+","...)
 	b = append(appendQuoted(b, "cnonce", d.cnonce), ',')
-	b = append(appendQuoted(b, "digest-uri", d.uri), ",maxbuf=65536,response="+d.sum("AUTHENTICATE")+",qop=auth"...)
+	b = append(appendQuoted(b, "digest-uri", d.uri), ",maxbuf=65536,response="+d.sum("AUTHENTICATE")+",qop="+d.qop...)
+	if cipher != "" {
+		b = appendQuoted(append(b, ','), "cipher", cipher)
+	}
 	if len(b) > maxResponse {
 		return nil, errorf("DIGEST-MD5: digest-response size too large. Length: %d", len(b))
 	}
 	c.sent = d
 	return b, nil
+}
+
+// choose picks the quality of protection and, for Privacy, the cipher. maxBuffer is the server's buffer for tokens, in bytes.
+func (c *Client) choose(v directives) (q Quality, cipher string, maxBuffer int, err error) {
+	offered := Authentication
+	if qop, ok := v["qop"]; ok {
+		offered = 0
+		for _, name := range strings.FieldsFunc(string(qop), isListSeparator) {
+			q, _ := byQOP(name)
+			offered |= q
+		}
+	}
+	q, ok := c.qualities.Preferred(offered)
+	if !ok {
+		return 0, "", 0, errorf("DIGEST-MD5: No common protection layer between client and server")
+	}
+	if q == Authentication {
+		return q, "", 0, nil
+	}
+	if maxBuffer, ok = bufferOf(v); !ok {
+		return 0, "", 0, errorf("DIGEST-MD5: Invalid maxbuf in the challenge: %s", v["maxbuf"])
+	}
+	if q == Privacy {
+		theirs := strings.FieldsFunc(string(v["cipher"]), isListSeparator)
+		i := slices.IndexFunc(ciphers, func(ours string) bool { return slices.Contains(theirs, ours) })
+		if i < 0 {
+			return 0, "", 0, errorf("DIGEST-MD5: No common cipher between client and server: the server has [%s], the client [%s]", v["cipher"], strings.Join(ciphers, ","))
+		}
+		cipher = ciphers[i]
+	}
+	return q, cipher, maxBuffer, nil
+}
+
+// bufferOf returns the peer's buffer for tokens in bytes, and whether it is large enough.
+func bufferOf(v directives) (int, bool) {
+	text, ok := v["maxbuf"]
+	if !ok {
+		return defaultBuffer, true
+	}
+	n, err := strconv.ParseInt(string(text), 10, 32)
+	return int(n), err == nil && n >= smallBuffer
+}
+
+// Protection returns what protects the data that follows, nil if the quality is Authentication. Call it after Verify.
+func (c *Client) Protection() Protection {
+	if c.sent == nil {
+		return nil
+	}
+	return c.sent.protection(true)
 }
 
 // Verify checks the server's last message.

@@ -72,12 +72,14 @@ type digest struct {
 	realm, nonce, cnonce string
 	nc, uri, qop         string
 	authzid              []byte // nil if there is none
+
+	cipher    string // of Privacy
+	maxBuffer int    // the peer's, in bytes
 }
 
-// sum returns the 32 hexadecimal digits of RFC 2831 §2.1.2.1. method is "AUTHENTICATE" from client to server, and empty
-// from server to client.
-func (d *digest) sum(method string) string {
-	var inner, a1, kd []byte
+// h1 is H(A1), from which the keys of protections come too.
+func (d *digest) h1() [md5.Size]byte {
+	var inner, a1 []byte
 	inner = append(inner, latin1(d.username)...)
 	inner = append(append(inner, ':'), latin1(d.realm)...)
 	inner = append(append(inner, ':'), latin1(d.password)...)
@@ -88,8 +90,28 @@ func (d *digest) sum(method string) string {
 	if d.authzid != nil {
 		a1 = append(append(a1, ':'), d.authzid...)
 	}
-	h1 := md5.Sum(a1)
-	h2 := md5.Sum([]byte(method + ":" + d.uri))
+	return md5.Sum(a1)
+}
+
+// protection returns the protection of the connection, nil for Authentication.
+func (d *digest) protection(client bool) Protection {
+	q, _ := byQOP(d.qop)
+	if q == Authentication {
+		return nil
+	}
+	return newProtection(d.h1(), q, d.cipher, client, d.maxBuffer)
+}
+
+// sum returns the 32 hexadecimal digits of RFC 2831 §2.1.2.1. method is "AUTHENTICATE" from client to server, and empty
+// from server to client.
+func (d *digest) sum(method string) string {
+	var kd []byte
+	h1 := d.h1()
+	a2 := method + ":" + d.uri
+	if d.qop != qopAuth {
+		a2 += ":00000000000000000000000000000000"
+	}
+	h2 := md5.Sum([]byte(a2))
 	kd = hex.AppendEncode(kd, h1[:])
 	kd = append(kd, ":"+strings.Join([]string{d.nonce, d.nc, d.cnonce, d.qop}, ":")+":"...)
 	kd = hex.AppendEncode(kd, h2[:])

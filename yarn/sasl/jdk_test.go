@@ -2,6 +2,7 @@ package sasl
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -81,6 +82,7 @@ func TestAgainstTheJDK(t *testing.T) {
 	t.Run("client", j.asClient)
 	t.Run("responses", j.responses)
 	t.Run("challenges", j.challenges)
+	t.Run("protections", j.protections)
 }
 
 func (j *jdk) asServer(t *testing.T) {
@@ -92,7 +94,7 @@ func (j *jdk) asServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := NewClient(user, c.password, nil)
+		client := NewClient(user, c.password, nil, nil)
 		response, err := client.Respond(challenge)
 		if err != nil {
 			t.Fatal(err)
@@ -117,7 +119,7 @@ func (j *jdk) asClient(t *testing.T) {
 		if _, err := j.ask("client %s %s", user, c.password); err != nil {
 			t.Fatal(err)
 		}
-		server, err := NewServer(nil)
+		server, err := NewServer(nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +216,7 @@ func (j *jdk) responses(t *testing.T) {
 			if got := string(server.Challenge()); got != string(challenge) {
 				t.Errorf("challenge: got %s, want %s", got, challenge)
 			}
-			response, err := NewClient(user, secret, nil).Respond(challenge)
+			response, err := NewClient(user, secret, nil, nil).Respond(challenge)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -275,7 +277,7 @@ func (j *jdk) challenges(t *testing.T) {
 				t.Fatal(err)
 			}
 			want, wantErr := j.ask("respond %x", challenge)
-			got, gotErr := NewClient(user, secret, nil).Respond([]byte(challenge))
+			got, gotErr := NewClient(user, secret, nil, nil).Respond([]byte(challenge))
 			if (gotErr == nil) != (wantErr == nil) {
 				t.Fatalf("got %v, want %v", gotErr, wantErr)
 			}
@@ -304,3 +306,64 @@ func upperResponse(s string) string {
 
 // shape hides what is random.
 func shape(s string) string { return cut(cut(s, `cnonce="`, `"`), "response=", ",") }
+
+// The JDK's peers and ours read each other's protected messages, with each quality and cipher, as client and as server.
+func (j *jdk) protections(t *testing.T) {
+	for _, p := range protections {
+		ask := func(format string, args ...any) []byte {
+			t.Helper()
+			b, err := j.ask(format, args...)
+			if err != nil {
+				t.Fatalf("%v %s: %v", p.quality, p.cipher, err)
+			}
+			return b
+		}
+		ask("protect %s %s", p.quality.qop(), p.cipher)
+		challenge := ask("server %s %s", user, secret)
+		if p.cipher == cipherRC4 { // we would take 3des
+			challenge = bytes.ReplaceAll(challenge, []byte("3des,"), nil)
+		}
+		client := NewClient(user, secret, Qualities{p.quality}, nil)
+		response, err := client.Respond(challenge)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := client.Verify(ask("evaluate %x", response)); err != nil {
+			t.Fatal(err)
+		}
+		exchangeMessages(t, client.Protection(), ask)
+
+		ask("client %s %s", user, secret)
+		server, err := NewServer(Qualities{p.quality}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rspauth, err := server.Evaluate(ask("respond %x", server.Challenge()), knows)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ask("respond %x", rspauth)
+		exchangeMessages(t, server.Protection(), ask)
+	}
+}
+
+// exchangeMessages sends messages of many lengths to the JDK and back.
+func exchangeMessages(t *testing.T, p Protection, ask func(format string, args ...any) []byte) {
+	t.Helper()
+	for _, n := range []int{1, 2, 5, 6, 7, 8, 14, 1000, p.MaxMessage()} {
+		message := bytes.Repeat([]byte{byte(n), 0xff}, n)[:n]
+		sealed, err := p.Wrap(nil, message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(sealed) > defaultBuffer {
+			t.Errorf("a token of %d bytes", len(sealed))
+		}
+		if got := ask("unwrap %x", sealed); !bytes.Equal(got, message) {
+			t.Fatalf("%d bytes: the JDK read %.50x", n, got)
+		}
+		if got, err := p.Unwrap(ask("wrap %x", message)); err != nil || !bytes.Equal(got, message) {
+			t.Fatalf("%d bytes of the JDK: %.50x, %v", n, got, err)
+		}
+	}
+}

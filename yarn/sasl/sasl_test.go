@@ -68,12 +68,12 @@ func TestRecordedHandshakes(t *testing.T) {
 		identifier, pw := mustHex(t, tok.Identifier), mustHex(t, tok.Password)
 		for _, h := range tok.Handshakes {
 			n++
-			client := NewClient(Username(identifier), Password(pw), fixed(t, between(h.Response, `cnonce="`, `"`)))
+			client := NewClient(Username(identifier), Password(pw), nil, fixed(t, between(h.Response, `cnonce="`, `"`)))
 			response, err := client.Respond([]byte(h.Challenge))
 			if err != nil || string(response) != h.Response {
 				t.Errorf("%s: response %s, %v, want %s", tok.Name, response, err, h.Response)
 			}
-			server, err := NewServer(fixed(t, between(h.Challenge, `nonce="`, `"`)))
+			server, err := NewServer(nil, fixed(t, between(h.Challenge, `nonce="`, `"`)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,11 +110,11 @@ func TestRecordedHandshakes(t *testing.T) {
 }
 
 func TestAnExchangeHappensOnce(t *testing.T) {
-	server, err := NewServer(nil)
+	server, err := NewServer(nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := NewClient("u", "p", nil)
+	client := NewClient("u", "p", nil, nil)
 	response, err := client.Respond(server.Challenge())
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestAnExchangeHappensOnce(t *testing.T) {
 	if _, err := server.Evaluate(response, password); err == nil {
 		t.Error("a response was accepted twice")
 	}
-	if err := NewClient("u", "p", nil).Verify([]byte("rspauth=")); err == nil {
+	if err := NewClient("u", "p", nil, nil).Verify([]byte("rspauth=")); err == nil {
 		t.Error("a proof was accepted before the challenge")
 	}
 }
@@ -143,11 +143,11 @@ func TestAnyNames(t *testing.T) {
 			pw string
 			ok bool
 		}{{pw, true}, {wrong, false}} {
-			server, err := NewServer(nil)
+			server, err := NewServer(nil, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			response, err := NewClient(user, c.pw, nil).Respond(server.Challenge())
+			response, err := NewClient(user, c.pw, nil, nil).Respond(server.Challenge())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +191,7 @@ func FuzzServer(f *testing.F) {
 	f.Add([]byte(`a="\\`))
 	f.Add([]byte("garbage"))
 	f.Fuzz(func(t *testing.T, response []byte) {
-		server := &Server{nonce: "n"}
+		server := &Server{nonce: "n", qualities: Qualities{Authentication, Integrity, Privacy}}
 		if rspauth, err := server.Evaluate(response, func(string) (string, error) { return "secret", nil }); err == nil {
 			t.Errorf("%q was accepted: %s", response, rspauth)
 		}
@@ -202,7 +202,7 @@ func FuzzClient(f *testing.F) {
 	f.Add([]byte(`realm="default",nonce="n",qop="auth",charset=utf-8,algorithm=md5-sess`), []byte("rspauth=00"))
 	f.Add([]byte(`nonce=,algorithm=md5-sess,realm=a,realm=b`), []byte(`rspauth="`))
 	f.Fuzz(func(t *testing.T, challenge, rspauth []byte) {
-		client := NewClient("user", "secret", nil)
+		client := NewClient("user", "secret", nil, nil)
 		if response, err := client.Respond(challenge); err == nil {
 			if _, err := parse(response, responseNames, nil); err != nil {
 				t.Errorf("response %q to %q doesn't parse: %v", response, challenge, err)
@@ -217,11 +217,11 @@ func FuzzClient(f *testing.F) {
 func BenchmarkExchange(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		server, err := NewServer(nil)
+		server, err := NewServer(nil, nil)
 		if err != nil {
 			b.Fatal(err)
 		}
-		client := NewClient("user", "secret", nil)
+		client := NewClient("user", "secret", nil, nil)
 		response, err := client.Respond(server.Challenge())
 		if err != nil {
 			b.Fatal(err)

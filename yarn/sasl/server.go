@@ -10,26 +10,35 @@ import (
 
 // Server is the server's side of one exchange: Challenge once, then Evaluate once. It is not safe for concurrent use.
 type Server struct {
-	nonce string
-	done  bool
-	user  string
+	nonce     string
+	qualities Qualities
+	done      bool
+	proved    *digest // of the client, once it has proved itself
 }
 
-// NewServer starts an exchange. Nonces come from random, or from crypto/rand if it is nil.
-func NewServer(random io.Reader) (*Server, error) {
+// NewServer starts an exchange. The server offers the qualities. Nonces come from random, or from crypto/rand if it is nil.
+func NewServer(qualities Qualities, random io.Reader) (*Server, error) {
 	nonce, err := newNonce(random)
 	if err != nil {
 		return nil, &Error{Text: "DIGEST-MD5: Error generating challenge", Err: err}
 	}
-	return &Server{nonce: nonce}, nil
+	return &Server{nonce: nonce, qualities: qualities}, nil
 }
 
 // Challenge returns the first message, from server to client.
 func (s *Server) Challenge() []byte {
 	b := appendQuoted(nil, "realm", Realm)
 	b = appendQuoted(append(b, ','), "nonce", s.nonce)
-	b = appendQuoted(append(b, ','), "qop", qopAuth)
-	return append(b, ",charset=utf-8,algorithm=md5-sess"...)
+	var names []string
+	for _, q := range s.qualities.orDefault() {
+		names = append(names, q.qop())
+	}
+	b = appendQuoted(append(b, ','), "qop", strings.Join(names, ","))
+	b = append(b, ",charset=utf-8"...)
+	if s.qualities.Accepts(Privacy) {
+		b = appendQuoted(append(b, ','), "cipher", strings.Join(ciphers, ","))
+	}
+	return append(b, ",algorithm=md5-sess"...)
 }
 
 var responseNames = set("username", "realm", "nonce", "cnonce", "nc", "qop", "digest-uri", "response", "maxbuf",
@@ -64,12 +73,25 @@ func (s *Server) Evaluate(response []byte, password func(username string) (strin
 	if d.authzid != nil && string(d.authzid) != d.username {
 		return nil, errorf("DIGEST-MD5: %s is not authorized to act as %s", d.username, d.authzid)
 	}
-	s.user = d.username
+	s.proved = d
 	return []byte("rspauth=" + d.sum("")), nil
 }
 
 // Username is the user name of a client that has proved itself. It is empty until Evaluate has succeeded.
-func (s *Server) Username() string { return s.user }
+func (s *Server) Username() string {
+	if s.proved == nil {
+		return ""
+	}
+	return s.proved.username
+}
+
+// Protection returns what protects the data that follows, nil if the quality is Authentication. Call it after Evaluate has succeeded.
+func (s *Server) Protection() Protection {
+	if s.proved == nil {
+		return nil
+	}
+	return s.proved.protection(false)
+}
 
 // check verifies all directives except the digest itself, in the JDK's order.
 func (s *Server) check(v directives) (*digest, error) {
@@ -106,11 +128,20 @@ func (s *Server) check(v directives) (*digest, error) {
 	if q, ok := v["qop"]; ok {
 		qop = string(q)
 	}
-	if !slices.Contains([]string{qopAuth, "auth-int", "auth-conf"}, qop) {
+	quality, ok := byQOP(qop)
+	if !ok {
 		return nil, violation("Invalid QOP: " + qop)
 	}
-	if qop != qopAuth {
+	if !s.qualities.Accepts(quality) {
 		return nil, errorf("DIGEST-MD5: server does not support  qop: %s", qop)
+	}
+	maxBuffer, ok := bufferOf(v)
+	if !ok && quality != Authentication {
+		return nil, violation("Invalid maxbuf: " + string(v["maxbuf"]))
+	}
+	cipher := string(v["cipher"])
+	if quality == Privacy && !slices.Contains(ciphers, cipher) {
+		return nil, errorf("DIGEST-MD5: server does not support cipher: %s", cipher)
 	}
 	uri, ok := v["digest-uri"]
 	if !ok {
@@ -124,7 +155,7 @@ func (s *Server) check(v directives) (*digest, error) {
 	}
 	return &digest{
 		username: string(v["username"]), realm: Realm, nonce: s.nonce, cnonce: string(v["cnonce"]),
-		nc: firstUse, uri: string(uri), qop: qop, authzid: v["authzid"],
+		nc: firstUse, uri: string(uri), qop: qop, authzid: v["authzid"], cipher: cipher, maxBuffer: maxBuffer,
 	}, nil
 }
 
