@@ -80,6 +80,13 @@ func enum(name, def, doc string, words ...string) Key {
 	return k
 }
 
+// listOf is a list of a few words, in any case of letters.
+func listOf(name, def, doc string, words ...string) Key {
+	k := newKey(List, name, def, doc)
+	k.words = words
+	return k
+}
+
 // class is a key that names a Java class. Heddle knows only the classes in known; without known it accepts any name.
 func class(name, def, doc string, known ...string) Key {
 	k := newKey(Class, name, def, doc)
@@ -118,6 +125,9 @@ func (k Key) severity() Severity {
 // Allowed describes in words which values are allowed.
 func (k Key) Allowed() string {
 	var s string
+	if k.Kind == List && len(k.words) > 0 {
+		return "a list of " + strings.Join(k.words, ", ")
+	}
 	switch k.Kind {
 	case Text, List, URI:
 		return "any text"
@@ -193,6 +203,13 @@ func (k Key) check(value string) error {
 		return err
 	case Path, Paths:
 		return checkPaths(k, value)
+	case List:
+		for _, part := range ParseList(value) {
+			if len(k.words) > 0 && !slices.ContainsFunc(k.words, func(w string) bool { return strings.EqualFold(w, part) }) {
+				return fmt.Errorf("%q isn't one of them: must be %s", part, k.Allowed())
+			}
+		}
+		return nil
 	case Int, Float, Duration, Size:
 	default:
 		return nil

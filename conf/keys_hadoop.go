@@ -23,9 +23,7 @@ func coreKeys() []Key {
 		text("hadoop.proxyuser.<user>.users", "", "users for whom that user may act"),
 		seconds("hadoop.security.groups.cache.secs", "300", "how long the groups of a user are cached").min(0),
 		seconds("hadoop.security.groups.negative-cache.secs", "30", "how long a failed look-up of a user is cached").min(0),
-		enum("hadoop.rpc.protection", "authentication", "protection of IPC connections", "authentication").
-			lacking("privacy", "Heddle can't encrypt RPC yet: set it to authentication on all daemons and clients, and use a private network ("+readOn+")").
-			lacking("integrity", "Heddle can't sign RPC yet: set it to authentication on all daemons and clients, and use a private network ("+readOn+")"),
+		listOf("hadoop.rpc.protection", "authentication", "qualities of protection of RPC that tokens authenticate, the preferred one first", "authentication", "integrity", "privacy"),
 		list("hadoop.security.sensitive-config-keys", "secret$,password$,ssl.keystore.pass$,fs.s3a.server-side-encryption.key,"+
 			"fs.s3a.*.server-side-encryption.key,fs.s3a.encryption.algorithm,fs.s3a.encryption.key,fs.s3a.secret.key,"+
 			"fs.s3a.*.secret.key,fs.s3a.session.key,fs.s3a.*.session.key,fs.s3a.session.token,fs.s3a.*.session.token,"+

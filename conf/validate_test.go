@@ -57,7 +57,7 @@ func TestValidation(t *testing.T) {
 		{"yarn.acl.enable=yes", Warning, "yarn.acl.enable", "true or false, and counts as false, as in Hadoop"},
 		{"heddle.container.run-as-root=yes", Error, "heddle.container.run-as-root", "true or false"},
 		{"hadoop.security.authentication=kerberos", Error, "hadoop.security.authentication", "What Heddle lacks"},
-		{"hadoop.rpc.protection=privacy", Error, "hadoop.rpc.protection", "What Heddle lacks"},
+		{"hadoop.rpc.protection=privacy,none", Error, "hadoop.rpc.protection", "list of authentication, integrity, privacy"},
 		{"yarn.http.policy=HTTPS_ONLY", Error, "yarn.http.policy", "put a proxy with TLS in front"},
 		{nm + "vmem-pmem-ratio=NaN", Error, nm + "vmem-pmem-ratio", "must be a number"},
 		{"yarn.nm.liveness-monitor.expiry-interval-ms=10x", Error, "yarn.nm.liveness-monitor.expiry-interval-ms", "milliseconds"},

@@ -18,6 +18,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/rpc"
 	"heddle/yarn/ipc"
 	"heddle/yarn/token"
 )
@@ -81,13 +82,16 @@ func New(c *conf.Config, o Options) (*Adapter, error) {
 	a.local = newLocalStore(o.Host, a.umask)
 	a.data = newDataNodes(c.Bool("dfs.client.use.datanode.hostname"), c.Duration("dfs.client.socket-timeout"))
 	a.ctx, a.close = context.WithCancelCause(context.Background())
+	protection, err := rpc.Protection(c)
+	if err != nil {
+		return nil, err
+	}
 	a.client = ipc.NewClient(ipc.ClientConfig{
 		ConnectTimeout:    c.Duration("ipc.client.connect.timeout"),
 		PingInterval:      c.Duration("ipc.ping.interval"),
 		MaxIdle:           c.Duration("ipc.client.connection.maxidletime"),
 		MaxResponseLength: c.Int("ipc.maximum.response.length"),
-		CallerContext:     "heddle",
-		Log:               o.Log,
+		CallerContext:     "heddle", Protection: protection, Log: o.Log,
 	})
 	return a, nil
 }

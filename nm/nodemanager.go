@@ -16,6 +16,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/rpc"
 	"heddle/hdfsadapter"
 	"heddle/internal/connections"
 	"heddle/internal/machine"
@@ -351,8 +352,12 @@ func (n *NodeManager) openProtocols() error {
 		RMIdentifier: n.rm.Load, SuspendTimeout: n.s.suspend, Log: n.log, Now: time.Now, Changed: n.kick,
 	})
 	memory := n.o.Conf.Int("heddle.port.memory-mb") << 20
+	protection, err := rpc.Protection(n.o.Conf)
+	if err != nil {
+		return err
+	}
 	if n.server, err = ipc.NewServer(ipc.ServerConfig{
-		Auth: ipc.AuthToken, Secrets: n.keys, Log: n.log,
+		Auth: ipc.AuthToken, Secrets: n.keys, Protection: protection, Log: n.log,
 		MaxDataLength: n.o.Conf.Int("ipc.maximum.data.length"), MaxRequests: memory, MaxReplies: memory,
 	}); err != nil {
 		return err
@@ -398,7 +403,11 @@ func (n *NodeManager) resourceManager() (ipc.Invoker, error) {
 		addrs = append(addrs, a.String())
 	}
 	// A heartbeat that isn't answered soon is repeated: its ResourceManager may be cut off without knowing.
-	n.client = ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 10 * time.Second, Log: n.log})
+	protection, err := rpc.Protection(n.o.Conf)
+	if err != nil {
+		return nil, err
+	}
+	n.client = ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 10 * time.Second, Protection: protection, Log: n.log})
 	n.closing(n.client.Close)
 	policy := ipc.RetryPolicy{MaxElapsed: n.s.patience, Max: 2 * time.Second, Waiting: n.waiting(addrs)}
 	who, err := n.identify()

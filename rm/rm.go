@@ -14,6 +14,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/rpc"
 	"heddle/hdfsadapter"
 	"heddle/internal/awake"
 	"heddle/internal/connections"
@@ -166,6 +167,10 @@ func (r *ResourceManager) openRecord(file string) (err error) {
 
 // serve sets up the protocols.
 func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error {
+	protection, err := rpc.Protection(r.conf)
+	if err != nil {
+		return err
+	}
 	svc := service.New(service.Config{
 		Backend: r, View: r.view, Types: types,
 		Expiry:    r.settings.AllocationExpiry,
@@ -184,7 +189,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 	})
 	r.launcher = &service.Launcher{
 		Service: svc,
-		Client:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 20 * time.Second, Log: r.log}),
+		Client:  ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 20 * time.Second, Protection: protection, Log: r.log}),
 	}
 	nodes := r.nodePort(svc, p)
 	for key, port := range map[string]service.Port{
@@ -192,6 +197,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 	} {
 		cfg := port.Config
 		cfg.Log = r.log.WithField("port", key)
+		cfg.Protection = protection
 		cfg.MaxDataLength = r.conf.Int("ipc.maximum.data.length")
 		cfg.MaxRequests = r.conf.Int("heddle.port.memory-mb") << 20
 		cfg.MaxReplies = cfg.MaxRequests

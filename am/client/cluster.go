@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/rpc"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -42,12 +43,16 @@ func NewCluster(c *conf.Config, log *logrus.Entry) (*Cluster, error) {
 	if _, err := c.RMAddresses(clientAddress); err != nil {
 		return nil, err
 	}
+	protection, err := rpc.Protection(c)
+	if err != nil {
+		return nil, err
+	}
 	// A server that is cut off doesn't close its connections. A call that takes this long goes to the next server.
-	rpc := ipc.NewClient(ipc.ClientConfig{
+	client := ipc.NewClient(ipc.ClientConfig{
 		ConnectTimeout: 5 * time.Second, CallTimeout: maxHold + 10*time.Second, Log: log,
-		MaxResponseLength: c.Int("ipc.maximum.response.length"),
+		MaxResponseLength: c.Int("ipc.maximum.response.length"), Protection: protection,
 	})
-	return &Cluster{conf: c, types: types, log: log, rpc: rpc}, nil
+	return &Cluster{conf: c, types: types, log: log, rpc: client}, nil
 }
 
 // maxHold is the longest time for which a Master lets a ResourceManager hold an answer back.

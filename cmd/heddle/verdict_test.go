@@ -98,7 +98,7 @@ func faults() (all []fault) {
 		"a policy of logs":                   {"yarn.log-aggregation-enable=true", "yarn.nodemanager.log-aggregation.policy.class=com.example.Policy"},
 		"a format of logs":                   {"yarn.log-aggregation-enable=true", "yarn.log-aggregation.file-formats=ORC"},
 		"Kerberos":                           {"hadoop.security.authentication=kerberos"},
-		"privacy":                            {"hadoop.rpc.protection=privacy"},
+		"protection that is none":            {"hadoop.rpc.protection=encrypted"},
 		"HTTPS":                              {"yarn.http.policy=HTTPS_ONLY"},
 		"TLS of the shuffle":                 {"mapreduce.shuffle.ssl.enabled=true"},
 		"csrf of the timeline server":        {"yarn.timeline-service.webapp.rest-csrf.enabled=true"},

@@ -17,6 +17,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/rpc"
 	"heddle/yarn/ipc"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
@@ -58,13 +59,17 @@ func New(c *conf.Config) (*Cluster, error) {
 	if _, err := c.RMAddresses(clientAddress); err != nil {
 		return nil, err
 	}
+	protection, err := rpc.Protection(c)
+	if err != nil {
+		return nil, err
+	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	return &Cluster{
 		conf: c, user: name, types: types,
 		rpc: ipc.NewClient(ipc.ClientConfig{
 			ConnectTimeout: 5 * time.Second, CallTimeout: time.Minute, Log: logrus.NewEntry(log),
-			MaxResponseLength: c.Int("ipc.maximum.response.length"),
+			MaxResponseLength: c.Int("ipc.maximum.response.length"), Protection: protection,
 		}),
 		web: newWeb(c, name),
 	}, nil
