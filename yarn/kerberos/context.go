@@ -1,0 +1,150 @@
+package kerberos
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/jcmturner/gokrb5/v8/types"
+)
+
+// Context is what two peers share after an exchange. Wrap and Unwrap may run at the same time, but neither may run twice at a time.
+type Context struct {
+	// Client is the full name of the initiator, such as alice@EXAMPLE.COM or nm/host@EXAMPLE.COM.
+	Client string
+
+	initiator  bool
+	subkey     bool // the acceptor chose the key
+	key        types.EncryptionKey
+	send, want uint64 // numbers of the next tokens
+}
+
+const (
+	wrapHeader = 16 // bytes of a wrap token before its message
+	wrapRoom   = 96 // at least what a wrap token has besides its message, in bytes
+)
+
+// Flags of wrap tokens (RFC 4121 §4.2.2).
+const (
+	fromAcceptor   = 1
+	sealedFlag     = 2
+	acceptorSubkey = 4
+)
+
+func header(flags byte, extra uint16, number uint64) []byte {
+	h := make([]byte, wrapHeader)
+	h[0], h[1], h[2], h[3] = 5, 4, flags, 0xff
+	binary.BigEndian.PutUint16(h[4:], extra)
+	binary.BigEndian.PutUint64(h[8:], number)
+	return h
+}
+
+func usage(fromInitiator bool) uint32 {
+	if fromInitiator {
+		return usageInitiatorSeal
+	}
+	return usageAcceptorSeal
+}
+
+func (c *Context) flags(fromInitiator bool) (f byte) {
+	if !fromInitiator {
+		f |= fromAcceptor
+	}
+	if c.subkey {
+		f |= acceptorSubkey
+	}
+	return f
+}
+
+// Wrap returns the token of a message, encrypted (seal) or signed (RFC 4121 §4.2.4).
+func (c *Context) Wrap(message []byte, seal bool) ([]byte, error) {
+	et, err := cipherOf(c.key)
+	if err != nil {
+		return nil, err
+	}
+	number := c.send
+	c.send++
+	flags := c.flags(c.initiator)
+	if seal {
+		h := header(flags|sealedFlag, 0, number)
+		_, sealed, err := et.EncryptMessage(c.key.KeyValue, append(bytes.Clone(message), h...), usage(c.initiator))
+		return append(h, sealed...), err
+	}
+	sum, err := et.GetChecksumHash(c.key.KeyValue, append(bytes.Clone(message), header(flags, 0, number)...), usage(c.initiator))
+	if err != nil {
+		return nil, err
+	}
+	return append(append(header(flags, uint16(len(sum)), number), message...), sum...), nil
+}
+
+var (
+	errWrap  = errors.New("not a wrap token of the peer")
+	errOrder = errors.New("a wrap token is out of order")
+	errSum   = errors.New("a wrap token has a wrong checksum")
+)
+
+// Unwrap returns the message of the peer's next token, and whether it was encrypted.
+func (c *Context) Unwrap(token []byte) (message []byte, sealed bool, err error) {
+	defer noPanic(&err)
+	et, err := cipherOf(c.key)
+	if err != nil {
+		return nil, false, err
+	}
+	if len(token) < wrapHeader || token[0] != 5 || token[1] != 4 || token[3] != 0xff || token[2]&^sealedFlag != c.flags(!c.initiator) {
+		return nil, false, errWrap
+	}
+	sealed = token[2]&sealedFlag != 0
+	extra, rotated := int(binary.BigEndian.Uint16(token[4:])), int(binary.BigEndian.Uint16(token[6:]))
+	if binary.BigEndian.Uint64(token[8:]) != c.want {
+		return nil, sealed, errOrder
+	}
+	body := token[wrapHeader:]
+	if len(body) > 0 && rotated%len(body) != 0 {
+		n := rotated % len(body)
+		body = append(bytes.Clone(body[n:]), body[:n]...)
+	}
+	if sealed {
+		plain, err := open(et, c.key, usage(!c.initiator), body)
+		if err != nil {
+			return nil, true, err
+		}
+		want := header(token[2], uint16(extra), c.want)
+		if len(plain) < wrapHeader+extra || !bytes.Equal(plain[len(plain)-wrapHeader:], want) {
+			return nil, true, errSum
+		}
+		c.want++
+		return plain[:len(plain)-wrapHeader-extra], true, nil
+	}
+	if extra != et.GetHMACBitLength()/8 || len(body) < extra {
+		return nil, false, errWrap
+	}
+	message, sum := body[:len(body)-extra], body[len(body)-extra:]
+	if !et.VerifyChecksum(c.key.KeyValue, append(bytes.Clone(message), header(token[2], 0, c.want)...), sum, usage(!c.initiator)) {
+		return nil, false, errSum
+	}
+	c.want++
+	return message, false, nil
+}
+
+// protection is the sasl.Protection of a context.
+type protection struct {
+	context *Context
+	seal    bool
+	max     int
+}
+
+func (p *protection) MaxMessage() int { return p.max }
+
+func (p *protection) Wrap(to, message []byte) ([]byte, error) {
+	token, err := p.context.Wrap(message, p.seal)
+	return append(to, token...), err
+}
+
+func (p *protection) Unwrap(token []byte) ([]byte, error) {
+	message, sealed, err := p.context.Unwrap(token)
+	if err == nil && sealed != p.seal {
+		return nil, fmt.Errorf("a wrap token is encrypted: %v; agreed was %v", sealed, p.seal)
+	}
+	return message, err
+}
