@@ -9,16 +9,21 @@ import (
 type AuthMethod int
 
 const (
-	AuthMethodSimple AuthMethod = iota // it hasn't proved it, only stated it
-	AuthMethodToken                    // it knows the password of a token
+	AuthMethodSimple   AuthMethod = iota // it hasn't proved it, only stated it
+	AuthMethodToken                      // it knows the password of a token
+	AuthMethodKerberos                   // it has a Kerberos ticket
 )
 
 // String returns Hadoop's name of the method.
 func (m AuthMethod) String() string {
-	if m == AuthMethodToken {
+	switch m {
+	case AuthMethodToken:
 		return "TOKEN"
+	case AuthMethodKerberos:
+		return "KERBEROS"
+	default:
+		return "SIMPLE"
 	}
-	return "SIMPLE"
 }
 
 // Peer is the client of a server's connection. It stays the same for the life of the connection, and all calls share
@@ -29,6 +34,9 @@ type Peer struct {
 	User, RealUser string
 	Auth           AuthMethod
 	Addr           netip.AddrPort
+
+	// Principal is the full name of who has proved itself by Kerberos: of RealUser if that is set, or else of User.
+	Principal string
 
 	// These are set for peers with a token.
 	TokenKind       string

@@ -26,6 +26,9 @@ type Identity struct {
 	// unless the token must prove the server's identity as well.
 	Token        *token.Token
 	RequireToken bool
+	// Kerberos, if set, proves who calls to a server that doesn't take the Token. User is the full name of who has the tickets then, unless RealUser is: who
+	// acts for another has that other's name in User. A server that asks for no proof is refused.
+	Kerberos Tickets
 }
 
 // ClientConfig configures a Client. Zero values stand for the defaults that are named with the fields.
@@ -85,6 +88,7 @@ type Client struct {
 
 type connKey struct {
 	addr, protocol, user, realUser, token string
+	kerberos                              Tickets
 }
 
 // ErrClientClosed is the error of calls after Close, and of calls that Close interrupts.
@@ -173,7 +177,7 @@ func (e *Endpoint) Addr() string { return e.addr }
 
 // SetIdentity sets who makes the calls that follow, for example after a token was renewed.
 func (e *Endpoint) SetIdentity(who Identity) {
-	id := &identity{who, connKey{addr: e.addr, protocol: e.protocol.Name, user: who.User, realUser: who.RealUser}}
+	id := &identity{who, connKey{addr: e.addr, protocol: e.protocol.Name, user: who.User, realUser: who.RealUser, kerberos: who.Kerberos}}
 	if who.Token != nil {
 		id.key.token = string(who.Token.AppendWritable(nil))
 	}

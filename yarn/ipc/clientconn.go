@@ -115,9 +115,9 @@ func (c *clientConn) connect() error {
 	c.nc = nc
 	c.in.R, c.in.Max = bufio.NewReaderSize(nc, packet.ReadBuffer), cfg.MaxResponseLength
 	c.out.Init(nc, cfg.WriteTimeout)
-	simple, err := c.authenticate()
+	names, err := c.authenticate(ctx)
 	if err == nil {
-		err = c.sendContext(simple)
+		err = c.sendContext(names)
 	}
 	if err != nil {
 		c.shut(err)
@@ -138,13 +138,13 @@ func connectError(ctx context.Context, err error) error {
 	return err
 }
 
-func (c *clientConn) sendContext(simple bool) error {
+func (c *clientConn) sendContext(names bool) error {
 	info := &pb.UserInformation{}
-	if simple {
+	if names {
 		if c.who.User != "" {
 			info.SetEffectiveUser(c.who.User)
 		}
-		if c.who.RealUser != "" {
+		if c.who.RealUser != "" && c.who.Kerberos == nil { // by Kerberos the server knows it
 			info.SetRealUser(c.who.RealUser)
 		}
 	}

@@ -1,6 +1,7 @@
 package ipc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,39 +11,40 @@ import (
 	"heddle/yarn/sasl"
 )
 
-// authenticate sends the preamble. If there is a token, it then goes through SASL. simple says that the connection
+// authenticate sends the preamble. If there is a token or a ticket, it then goes through SASL. names says that the connection
 // context has to name the user.
-func (c *clientConn) authenticate() (simple bool, err error) {
+func (c *clientConn) authenticate(ctx context.Context) (names bool, err error) {
 	preamble := packet.NewBuffer(preambleLength)
 	auth := byte(authNone)
-	if c.who.Token != nil {
+	withSASL := c.who.Token != nil || c.who.Kerberos != nil
+	if withSASL {
 		auth = authSASL
 	}
 	preamble.B = append(append(preamble.B, magic...), Version, 0, auth)
-	if c.who.Token == nil {
+	if !withSASL {
 		return true, c.out.Send(preamble, 0)
 	}
 	if err := c.out.Send(preamble, 0); err != nil {
 		return false, err
 	}
-	simple, err = c.negotiate()
+	names, err = c.negotiate(ctx)
 	if err != nil {
 		if e := (*sasl.Error)(nil); errors.As(err, &e) {
 			err = &AuthError{c.key.addr, err}
 		}
 		return false, err
 	}
-	return simple, nil
+	return names, nil
 }
 
-func (c *clientConn) negotiate() (simple bool, err error) {
+func (c *clientConn) negotiate(ctx context.Context) (names bool, err error) {
 	offer, err := c.saslRoundTrip(pb.RpcSasl_NEGOTIATE, nil, nil)
 	if err != nil {
 		return false, err
 	}
 	switch offer.GetState() {
 	case pb.RpcSasl_SUCCESS: // the server takes no tokens
-		if c.who.RequireToken {
+		if c.who.RequireToken || c.who.Kerberos != nil {
 			return false, c.unproven()
 		}
 		return true, nil
@@ -54,9 +56,11 @@ func (c *clientConn) negotiate() (simple bool, err error) {
 		challenge := auth.GetChallenge()
 		auth.ClearChallenge()
 		switch {
-		case sameAuth(auth, tokenAuth()):
+		case c.who.Token != nil && sameAuth(auth, tokenAuth()):
 			return false, c.proveToken(auth, challenge)
-		case sameAuth(auth, simpleAuth()) && c.who.RequireToken:
+		case c.who.Kerberos != nil && auth.GetMethod() == "KERBEROS" && auth.GetMechanism() == "GSSAPI":
+			return true, c.proveKerberos(ctx, auth)
+		case sameAuth(auth, simpleAuth()) && (c.who.RequireToken || c.who.Kerberos != nil):
 			return false, c.unproven()
 		case sameAuth(auth, simpleAuth()):
 			return true, c.sendSASL(pb.RpcSasl_INITIATE, nil, auth) // the server doesn't answer this
@@ -71,7 +75,7 @@ func (c *clientConn) negotiate() (simple bool, err error) {
 
 // unproven is the error for a server that asks for no proof, and so gives none either.
 func (c *clientConn) unproven() error {
-	return &AuthError{c.key.addr, errors.New("the server asks for no token, so it can't prove its identity")}
+	return &AuthError{c.key.addr, errors.New("the server asks for no proof, so it can't prove its own identity")}
 }
 
 // proveToken goes through DIGEST-MD5.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/internal/light"
+	"heddle/yarn/kerberos"
 	"heddle/yarn/sasl"
 )
 
@@ -29,18 +31,33 @@ const (
 	AuthSimpleOrToken
 	// AuthToken demands a token from everybody (port 8030 and the NodeManager's).
 	AuthToken
+	// AuthTokenOrKerberos demands a token or a Kerberos ticket (port 8032 of a cluster with Kerberos).
+	AuthTokenOrKerberos
+	// AuthKerberos demands a Kerberos ticket (ports 8031 and 8033 of a cluster with Kerberos).
+	AuthKerberos
 )
+
+// takes reports whether a server of this mode takes clients of a method.
+func (m AuthMode) takes(method AuthMethod) bool {
+	switch method {
+	case AuthMethodToken:
+		return m == AuthSimpleOrToken || m == AuthToken || m == AuthTokenOrKerberos
+	case AuthMethodKerberos:
+		return m == AuthTokenOrKerberos || m == AuthKerberos
+	default:
+		return m == AuthSimple || m == AuthSimpleOrToken
+	}
+}
 
 // available is Hadoop's list of authentication methods, as refusals show it.
 func (m AuthMode) available() string {
-	switch m {
-	case AuthSimple:
-		return "[SIMPLE]"
-	case AuthToken:
-		return "[TOKEN]"
-	default:
-		return "[TOKEN, SIMPLE]"
+	var names []string
+	for _, method := range []AuthMethod{AuthMethodToken, AuthMethodSimple, AuthMethodKerberos} {
+		if m.takes(method) {
+			names = append(names, method.String())
+		}
 	}
+	return "[" + strings.Join(names, ", ") + "]"
 }
 
 // Bearer describes a token and its bearer.
@@ -67,7 +84,9 @@ var ErrMalformedIdentifier = errors.New("malformed token identifier")
 // ServerConfig configures a Server. Zero values stand for the defaults that are named with the fields.
 type ServerConfig struct {
 	Auth    AuthMode
-	Secrets Secrets // required unless Auth is AuthSimple
+	Secrets Secrets // required if Auth takes tokens
+	// Kerberos checks tickets; it is required if Auth takes them. Its Principal is the service's full name, of two parts.
+	Kerberos *kerberos.Acceptor
 	// Unproven, if set, is the log line for a client that couldn't prove who it is.
 	Unproven string
 
@@ -82,6 +101,9 @@ type ServerConfig struct {
 	// MayImpersonate, if set, decides whether a user who is connected from the address may act as another one. Its
 	// error is the reason for a refusal. Without it nobody may.
 	MayImpersonate func(realUser, user string, from netip.Addr) error
+
+	// Authorize, if set, decides whether a client that has said who it is may call a protocol, by the protocol's name. Its error is the refusal.
+	Authorize func(protocol string, p *Peer) error
 
 	// Short, if set, makes the names of users that clients claim short. Who is refused gets its error.
 	Short func(name string) (string, error)
@@ -186,8 +208,13 @@ type served struct {
 
 // NewServer returns a server that serves nothing yet.
 func NewServer(cfg ServerConfig) (*Server, error) {
-	if cfg.Auth != AuthSimple && cfg.Secrets == nil {
+	if cfg.Auth.takes(AuthMethodToken) && cfg.Secrets == nil {
 		return nil, errors.New("ipc: a server that takes tokens needs Secrets")
+	}
+	if cfg.Auth.takes(AuthMethodKerberos) {
+		if err := checkAcceptor(cfg.Kerberos); err != nil {
+			return nil, fmt.Errorf("ipc: %w", err)
+		}
 	}
 	cfg.setDefaults()
 	return &Server{

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/yarn/ipc/packet"
+	"heddle/yarn/kerberos"
 	"heddle/yarn/pb"
 	"heddle/yarn/sasl"
 )
@@ -42,6 +43,8 @@ type serverConn struct {
 	useSASL       bool // the client asked for it, and hasn't been switched to SIMPLE
 	negotiated    bool // the methods have been sent
 	digest        *sasl.Server
+	gss           *kerberos.Server
+	principal     string  // who has proved itself by Kerberos
 	bearer        *Bearer // the bearer of the proved token
 	identifier    []byte
 	peer          *Peer
@@ -203,7 +206,7 @@ func (c *serverConn) handshake() error {
 	}
 	switch b[6] {
 	case authNone:
-		if c.srv.cfg.Auth == AuthToken {
+		if !c.srv.cfg.Auth.takes(AuthMethodSimple) {
 			return c.refuse(callUnknown, noRetryCount, c.notEnabled("SIMPLE"))
 		}
 	case authSASL:
@@ -332,7 +335,7 @@ func (c *serverConn) refuse(callID, retryCount int32, f *failure) error {
 func (c *serverConn) outOfBand(h *requestHeader, body []byte) error {
 	switch h.callID {
 	case callContext:
-		if c.useSASL && c.bearer == nil {
+		if c.useSASL && !c.proved() {
 			return fatalHeader(RpcServerException, "Connection header sent during SASL negotiation")
 		}
 		return c.connectionContext(body)
@@ -366,7 +369,34 @@ func (c *serverConn) connectionContext(body []byte) error {
 	if info.HasEffectiveUser() && (user == "" || info.HasRealUser() && realUser == "") {
 		return errSilent // Java allows no user without a name; it closes the connection
 	}
-	for _, name := range []*string{&user, &realUser} {
+	switch addr := remoteAddr(c.nc); {
+	case c.principal != "":
+		c.peer, err = c.kerberosPeer(info.HasEffectiveUser(), user, addr)
+	case c.bearer != nil:
+		c.peer, err = c.tokenPeer(info, addr)
+	default:
+		c.peer, err = c.simplePeer(info, addr)
+	}
+	if err != nil {
+		return err
+	}
+	c.protocolName = "null"
+	if m.HasProtocol() {
+		c.protocolName = m.GetProtocol()
+	}
+	if c.srv.cfg.Authorize != nil {
+		if err := c.srv.cfg.Authorize(c.protocolName, c.peer); err != nil {
+			return fatalAuth(AuthorizationException, "%v", err)
+		}
+	}
+	c.hasContext.Store(true)
+	c.in.Max = c.srv.cfg.MaxDataLength
+	return nil
+}
+
+// shorten makes names short.
+func (c *serverConn) shorten(names ...*string) error {
+	for _, name := range names {
 		if c.srv.cfg.Short == nil || *name == "" {
 			continue
 		}
@@ -376,39 +406,46 @@ func (c *serverConn) connectionContext(body []byte) error {
 		}
 		*name = short
 	}
-	addr := remoteAddr(c.nc)
-	if c.bearer == nil {
-		if info.HasEffectiveUser() && info.HasRealUser() {
-			if err := c.impersonate(realUser, user, addr.Addr()); err != nil {
-				return err
-			}
-		}
-		c.peer = &Peer{User: user, RealUser: realUser, Addr: addr}
-	} else {
-		if info.HasEffectiveUser() && user != c.bearer.User {
-			claim := user + " (auth:SIMPLE)"
-			if info.HasRealUser() {
-				claim = fmt.Sprintf("%s (auth:PROXY) via %s (auth:SIMPLE)", user, realUser)
-			}
-			return fatalAuth(AccessControlException,
-				"Authenticated user (%s (auth:TOKEN)) doesn't match what the client claims to be (%s)", c.bearer.User, claim)
-		}
-		c.peer = &Peer{
-			User: c.bearer.User, RealUser: c.bearer.RealUser, Auth: AuthMethodToken, Addr: addr,
-			TokenKind: c.bearer.Kind, TokenIdentifier: c.identifier, Identifier: c.bearer.Identifier,
-		}
-	}
-	c.protocolName = "null"
-	if m.HasProtocol() {
-		c.protocolName = m.GetProtocol()
-	}
-	c.hasContext.Store(true)
-	c.in.Max = c.srv.cfg.MaxDataLength
 	return nil
 }
 
-func (c *serverConn) impersonate(realUser, user string, from netip.Addr) error {
-	denied := fatalAuth(AuthorizationException, "User: %s is not allowed to impersonate %s", realUser, user)
+// simplePeer is whom a client without proof claims to be.
+func (c *serverConn) simplePeer(info *pb.UserInformation, addr netip.AddrPort) (*Peer, error) {
+	user, realUser := info.GetEffectiveUser(), info.GetRealUser()
+	if err := c.shorten(&user, &realUser); err != nil {
+		return nil, err
+	}
+	if info.HasEffectiveUser() && info.HasRealUser() {
+		if err := c.impersonate(realUser, user, realUser, user, addr.Addr()); err != nil {
+			return nil, err
+		}
+	}
+	return &Peer{User: user, RealUser: realUser, Addr: addr}, nil
+}
+
+// tokenPeer is the bearer of a token. A client may claim to be nobody else.
+func (c *serverConn) tokenPeer(info *pb.UserInformation, addr netip.AddrPort) (*Peer, error) {
+	user, realUser := info.GetEffectiveUser(), info.GetRealUser()
+	if err := c.shorten(&user, &realUser); err != nil {
+		return nil, err
+	}
+	if info.HasEffectiveUser() && user != c.bearer.User {
+		claim := user + " (auth:SIMPLE)"
+		if info.HasRealUser() {
+			claim = fmt.Sprintf("%s (auth:PROXY) via %s (auth:SIMPLE)", user, realUser)
+		}
+		return nil, fatalAuth(AccessControlException,
+			"Authenticated user (%s (auth:TOKEN)) doesn't match what the client claims to be (%s)", c.bearer.User, claim)
+	}
+	return &Peer{
+		User: c.bearer.User, RealUser: c.bearer.RealUser, Auth: AuthMethodToken, Addr: addr,
+		TokenKind: c.bearer.Kind, TokenIdentifier: c.identifier, Identifier: c.bearer.Identifier,
+	}, nil
+}
+
+// impersonate checks whether a user may act as another. claimed are their names in refusals.
+func (c *serverConn) impersonate(realUser, user, claimedReal, claimed string, from netip.Addr) error {
+	denied := fatalAuth(AuthorizationException, "User: %s is not allowed to impersonate %s", claimedReal, claimed)
 	if c.srv.cfg.MayImpersonate == nil {
 		return denied
 	}

@@ -3,6 +3,7 @@ package ipc
 import (
 	"errors"
 
+	"heddle/yarn/kerberos"
 	"heddle/yarn/pb"
 	"heddle/yarn/sasl"
 )
@@ -13,12 +14,13 @@ func (c *serverConn) notEnabled(method string) *failure {
 		c.srv.cfg.Auth.available())
 }
 
-// saslMessage handles an RpcSasl message of the client. There are four exchanges:
+// saslMessage handles an RpcSasl message of the client. There are five exchanges:
 //
 //	NEGOTIATE → SUCCESS without methods                     a server without tokens: the client continues without SASL
 //	NEGOTIATE → NEGOTIATE with methods, INITIATE of SIMPLE  no reply: the client continues without SASL
 //	NEGOTIATE → NEGOTIATE with methods, INITIATE of TOKEN with the response to the challenge → SUCCESS with rspauth
 //	INITIATE of TOKEN, empty → CHALLENGE, RESPONSE → SUCCESS with rspauth
+//	NEGOTIATE → NEGOTIATE, INITIATE of KERBEROS with a ticket → CHALLENGE, RESPONSE → CHALLENGE, RESPONSE → SUCCESS
 func (c *serverConn) saslMessage(body []byte) error {
 	var m pb.RpcSasl
 	b, _, err := delimited(body)
@@ -31,7 +33,7 @@ func (c *serverConn) saslMessage(body []byte) error {
 	if m.GetState() == pb.RpcSasl_WRAP {
 		return fatalHeader(SaslException, "Server is not wrapping data")
 	}
-	if c.bearer != nil {
+	if c.proved() {
 		return fatalHeader(SaslException, "Negotiation is already complete")
 	}
 	switch m.GetState() {
@@ -43,10 +45,14 @@ func (c *serverConn) saslMessage(body []byte) error {
 	case pb.RpcSasl_INITIATE:
 		return c.initiate(&m)
 	case pb.RpcSasl_RESPONSE:
-		if c.digest == nil {
+		switch {
+		case c.gss != nil:
+			return c.evaluateKerberos(&m)
+		case c.digest != nil:
+			return c.evaluate(&m)
+		default:
 			return errSilent // Hadoop's server fails on a null pointer here
 		}
-		return c.evaluate(&m)
 	default:
 		return fatalAuth(SaslException, "Client sent unsupported state %v", m.GetState())
 	}
@@ -62,13 +68,19 @@ func (c *serverConn) negotiate() error {
 		c.saslReply(m)
 		return nil
 	}
-	if err := c.newDigest(); err != nil {
-		return err
+	var auths []*pb.RpcSasl_SaslAuth
+	if c.srv.cfg.Auth.takes(AuthMethodToken) {
+		if err := c.newDigest(); err != nil {
+			return err
+		}
+		token := tokenAuth()
+		token.SetChallenge(c.digest.Challenge())
+		auths = append(auths, token)
 	}
-	token := tokenAuth()
-	token.SetChallenge(c.digest.Challenge())
-	auths := []*pb.RpcSasl_SaslAuth{token}
-	if c.srv.cfg.Auth == AuthSimpleOrToken {
+	if c.srv.cfg.Auth.takes(AuthMethodKerberos) {
+		auths = append(auths, kerberosAuth(c.srv.cfg.Kerberos))
+	}
+	if c.srv.cfg.Auth.takes(AuthMethodSimple) {
 		auths = append(auths, simpleAuth())
 	}
 	m.SetState(pb.RpcSasl_NEGOTIATE)
@@ -115,10 +127,13 @@ func (c *serverConn) initiate(m *pb.RpcSasl) error {
 	}
 	chosen, mode := m.GetAuths()[0], c.srv.cfg.Auth
 	switch {
+	case mode.takes(AuthMethodKerberos) && sameAuth(chosen, kerberosAuth(c.srv.cfg.Kerberos)):
+		c.digest, c.gss = nil, kerberos.NewServer(c.srv.cfg.Kerberos, c.srv.cfg.Protection)
+		return c.evaluateKerberos(m)
 	case mode == AuthSimpleOrToken && sameAuth(chosen, simpleAuth()):
 		c.useSASL, c.digest = false, nil
 		return nil
-	case mode != AuthSimple && sameAuth(chosen, tokenAuth()):
+	case mode.takes(AuthMethodToken) && sameAuth(chosen, tokenAuth()):
 		return c.evaluate(m)
 	case c.negotiated:
 		return c.notEnabled(chosen.GetMethod())

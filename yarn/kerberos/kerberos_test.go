@@ -14,6 +14,7 @@ import (
 	"github.com/jcmturner/gokrb5/v8/messages"
 	"github.com/jcmturner/gokrb5/v8/types"
 
+	"heddle/yarn/kerberos/kerberostest"
 	"heddle/yarn/sasl"
 )
 
@@ -26,19 +27,19 @@ const service = "rm/host.example.com@EXAMPLE.COM"
 type realm struct {
 	t       testing.TB
 	path    string // of the services' keytab
-	entries []entry
+	entries []kerberostest.Entry
 }
 
-func newRealm(t testing.TB, entries ...entry) *realm {
+func newRealm(t testing.TB, entries ...kerberostest.Entry) *realm {
 	t.Helper()
 	r := &realm{t, filepath.Join(t.TempDir(), "keytab"), entries}
-	writeKeytab(t, r.path, entries)
+	kerberostest.Write(t, r.path, entries)
 	return r
 }
 
-func keyOf(cipher uint16, fill byte) entry {
+func keyOf(cipher uint16, fill byte) kerberostest.Entry {
 	size := map[uint16]int{17: 16, 18: 32, 19: 16, 20: 32, 23: 16}[cipher]
-	return entry{service, 1, cipher, bytes.Repeat([]byte{fill}, size)}
+	return kerberostest.Entry{Principal: service, Version: 1, Cipher: cipher, Key: bytes.Repeat([]byte{fill}, size)}
 }
 
 func name(text string) types.PrincipalName {
@@ -46,11 +47,11 @@ func name(text string) types.PrincipalName {
 }
 
 // ticket is one of a client for the service of an entry.
-func (r *realm) ticket(e entry, client string, change func(*messages.EncTicketPart)) Ticket {
+func (r *realm) ticket(e kerberostest.Entry, client string, change func(*messages.EncTicketPart)) Ticket {
 	r.t.Helper()
 	account, clientRealm, _ := strings.Cut(client, "@")
-	serviceName, serviceRealm, _ := strings.Cut(e.principal, "@")
-	session := types.EncryptionKey{KeyType: int32(e.cipher), KeyValue: bytes.Repeat([]byte{7}, len(e.key))}
+	serviceName, serviceRealm, _ := strings.Cut(e.Principal, "@")
+	session := types.EncryptionKey{KeyType: int32(e.Cipher), KeyValue: bytes.Repeat([]byte{7}, len(e.Key))}
 	part := messages.EncTicketPart{
 		Flags: asn1.BitString{Bytes: make([]byte, 4), BitLength: 32}, Key: session, CRealm: clientRealm, CName: name(account),
 		AuthTime: now.Add(-time.Hour), StartTime: now.Add(-time.Hour), EndTime: now.Add(time.Hour), RenewTill: now.Add(time.Hour),
@@ -67,13 +68,13 @@ func (r *realm) ticket(e entry, client string, change func(*messages.EncTicketPa
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	_, sealed, err := et.EncryptMessage(e.key, b, usageTicket)
+	_, sealed, err := et.EncryptMessage(e.Key, b, usageTicket)
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	return Ticket{
 		Ticket: messages.Ticket{
-			TktVNO: 5, Realm: serviceRealm, SName: name(serviceName), EncPart: types.EncryptedData{EType: int32(e.cipher), KVNO: int(e.version), Cipher: sealed},
+			TktVNO: 5, Realm: serviceRealm, SName: name(serviceName), EncPart: types.EncryptedData{EType: int32(e.Cipher), KVNO: int(e.Version), Cipher: sealed},
 		},
 		Key: session, Client: name(account), Realm: clientRealm,
 	}
@@ -144,7 +145,7 @@ func TestExchanges(t *testing.T) {
 // Tickets and requests that prove nothing are refused. The server tells the client no more than stock's, and its log the reason.
 func TestRefusedRequests(t *testing.T) {
 	e, other := keyOf(18, 1), keyOf(18, 2)
-	other.principal = "HTTP/host.example.com@EXAMPLE.COM"
+	other.Principal = "HTTP/host.example.com@EXAMPLE.COM"
 	weak := keyOf(23, 3)
 	r := newRealm(t, e, other, weak)
 	for why, x := range map[string]struct {
@@ -201,11 +202,11 @@ func TestRefusedRequests(t *testing.T) {
 }
 
 // cipherFor is the cipher of an entry, also of one that the package refuses.
-func cipherFor(e entry) (encrypter, error) {
-	if int32(e.cipher) == etypeID.RC4_HMAC {
+func cipherFor(e kerberostest.Entry) (encrypter, error) {
+	if int32(e.Cipher) == etypeID.RC4_HMAC {
 		return noCipher{}, nil
 	}
-	return cipherOf(types.EncryptionKey{KeyType: int32(e.cipher), KeyValue: e.key})
+	return cipherOf(types.EncryptionKey{KeyType: int32(e.Cipher), KeyValue: e.Key})
 }
 
 type encrypter interface {
@@ -221,22 +222,22 @@ func (noCipher) EncryptMessage(_, message []byte, _ uint32) ([]byte, []byte, err
 // A keytab that gets a new version under a running daemon opens tickets of both versions. A file that is broken meanwhile changes nothing.
 func TestKeytabThatChanges(t *testing.T) {
 	old, fresh := keyOf(18, 1), keyOf(18, 2)
-	fresh.version = 2
+	fresh.Version = 2
 	r := newRealm(t, old)
 	a := r.acceptor()
-	try := func(e entry) error {
+	try := func(e kerberostest.Entry) error {
 		return exchange(NewClient(r.ticket(e, "alice@EXAMPLE.COM", nil), nil, clock, nil), NewServer(a, nil))
 	}
 	if err := try(fresh); err == nil {
 		t.Error("a key that the file lacks opened a ticket")
 	}
-	writeKeytab(t, r.path, []entry{old, fresh})
-	for _, e := range []entry{fresh, old} {
+	kerberostest.Write(t, r.path, []kerberostest.Entry{old, fresh})
+	for _, e := range []kerberostest.Entry{fresh, old} {
 		if err := try(e); err != nil {
-			t.Errorf("version %d: %v", e.version, err)
+			t.Errorf("version %d: %v", e.Version, err)
 		}
 	}
-	writeKeytab(t, r.path, []entry{{"x@Y", 1, 18, nil}})
+	kerberostest.Write(t, r.path, []kerberostest.Entry{{Principal: "x@Y", Version: 1, Cipher: 18}})
 	if err := try(old); err != nil {
 		t.Errorf("before anything asks for a new key: %v", err)
 	}

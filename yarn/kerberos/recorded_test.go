@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/yarn/kerberos/kerberostest"
 	"heddle/yarn/pb"
 	"heddle/yarn/sasl"
 )
@@ -38,57 +38,10 @@ func text(t testing.TB, name string) string {
 	return string(b)
 }
 
-// entry is a key of a keytab.
-type entry struct {
-	principal string
-	version   byte
-	cipher    uint16
-	key       []byte
-}
-
-// writeKeytab writes a keytab of version 2, as MIT's ktutil does.
-func writeKeytab(t testing.TB, path string, entries []entry) {
-	t.Helper()
-	b := []byte{5, 2}
-	for _, e := range entries {
-		name, realm, _ := strings.Cut(e.principal, "@")
-		parts := strings.Split(name, "/")
-		one := binary.BigEndian.AppendUint16(nil, uint16(len(parts)))
-		for _, part := range append([]string{realm}, parts...) {
-			one = append(binary.BigEndian.AppendUint16(one, uint16(len(part))), part...)
-		}
-		one = append(one, 0, 0, 0, 1, 0, 0, 0, 0, e.version)
-		one = binary.BigEndian.AppendUint16(one, e.cipher)
-		one = append(binary.BigEndian.AppendUint16(one, uint16(len(e.key))), e.key...)
-		one = binary.BigEndian.AppendUint32(one, uint32(e.version))
-		b = append(binary.BigEndian.AppendUint32(b, uint32(len(one))), one...)
-	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-var keyLine = regexp.MustCompile(`^\s+(\d+) (\S+) \(aes(256|128)-\S+\)\s+\(0x([0-9a-f]+)\)`)
-
 // labKeys is a keytab with the keys of the realm in whose part of keys.txt a word stands; "" is the first part.
 func labKeys(t testing.TB, part string) *Keytab {
 	t.Helper()
-	var entries []entry
-	at := ""
-	for line := range strings.Lines(text(t, "keys.txt")) {
-		if strings.HasPrefix(line, "#") {
-			at = line
-		}
-		m := keyLine.FindStringSubmatch(line)
-		if m == nil || (part == "") != (at == "") || !strings.Contains(at, part) {
-			continue
-		}
-		version, _ := strconv.Atoi(m[1])
-		entries = append(entries, entry{m[2], byte(version), map[string]uint16{"128": 17, "256": 18}[m[3]], mustHex(t, m[4])})
-	}
-	path := filepath.Join(t.TempDir(), "keytab")
-	writeKeytab(t, path, entries)
-	k, err := OpenKeytab(path)
+	k, err := OpenKeytab(kerberostest.Recorded(t, "testdata/keys.txt", part))
 	if err != nil {
 		t.Fatal(err)
 	}
