@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"strings"
 	"testing"
 
 	"heddle/rm/scheduler/core"
@@ -102,4 +103,31 @@ func TestReservations(t *testing.T) {
 			t.Error(diff)
 		}
 	})
+}
+
+// What is said of an application with a reservation ends with where the leaf's policy sees it.
+func TestReservationsAreExplainedByThePolicyToo(t *testing.T) {
+	for policy, standing := range map[string]string{
+		"eunomia": "; the application has 0.00 of the progress that it could make alone",
+		"hopper":  "virtual size ", "fifo": "",
+	} {
+		s := New(Config{Tree: capacityTree(t, map[string]string{
+			"root.queues": "a", "root.a.capacity": "100", "maximum-am-resource-percent": "1", "root.a.user-limit-factor": "10", "root.a.ordering-policy": policy,
+		}), Minimum: res(1, 1)})
+		s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: res(4, 4)})
+		s.AddNode(NodeSpec{Host: "n1", Rack: "/r", Capability: res(4, 4)})
+		small := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 2, AM: res(1, 1)})
+		s.UpdateAsks(small, []Ask{row(1, Any, 6, true)})
+		grants(s)
+		large := s.AddApp(AppSpec{Queue: "root.a", User: "u", Seq: 1, AM: res(1, 1)})
+		s.UpdateAsks(large, []Ask{{Priority: 1, Name: Any, Count: 1, RelaxLocality: true, Capability: res(2, 1)}})
+		s.Schedule(0)
+		r := s.Explain(large)
+		if len(r) != 1 || r[0].Limit != explain.HasReservation {
+			t.Fatalf("%s: says %+v", policy, r)
+		}
+		if first, of, _ := strings.Cut(r[0].Text, " yet"); !strings.Contains(first, "is reserved for it") || !strings.Contains(of, standing) || (of == "") != (standing == "") {
+			t.Errorf("%s: says %q, and should have %q", policy, r[0].Text, standing)
+		}
+	}
 }

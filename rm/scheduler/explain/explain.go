@@ -199,8 +199,11 @@ func (s *Explainer) explain(a *core.App, d *core.Demand) Reason {
 		r.Limit, r.Text = OthersFirst, fmt.Sprintf("there is room for %s; others are served first", s.core.Format(d.Capability))
 		r.Free = "the next decisions"
 	}
-	if standing := s.StandingOf(d.App); standing != "" && (r.Limit == OthersFirst || r.Limit == ClusterFull || r.Limit == LeafPolicy) {
-		r.Text += "; " + standing
+	switch r.Limit {
+	case OthersFirst, ClusterFull, LeafPolicy, HasReservation: // these depend on the policy's order
+		if standing := s.StandingOf(d.App); standing != "" {
+			r.Text += "; " + standing
+		}
 	}
 	return r
 }
