@@ -67,7 +67,7 @@ func runCalls(ctx context.Context, s *source, place xargs.Place, i calls.Interpr
 	if err != nil {
 		return err
 	}
-	if place.Local || !clusterConfigured(c) {
+	if place.Local || !onCluster(ctx, c) {
 		if workers == 0 {
 			workers = runtime.NumCPU()
 		}

@@ -22,6 +22,7 @@ import (
 	"heddle/am/process"
 	"heddle/am/unmanaged"
 	"heddle/am/xargs"
+	"heddle/cmd/heddle/internal/here"
 	"heddle/conf"
 	"heddle/internal/processors"
 	"heddle/yarn/pb"
@@ -32,8 +33,8 @@ func newXargs() *cobra.Command {
 	return &cobra.Command{
 		Use:   "xargs [options] COMMAND [ARGUMENT...]",
 		Short: "Run a command for each item of the input",
-		Long: `Runs a command for each item, or group of items, of standard input: on the cluster, or on this machine if no cluster is
-configured. It takes the options of GNU xargs, and has its exit codes, which the first failure chooses:
+		Long: `Runs a command for each item, or group of items, of standard input: on the configured cluster, else on the one that you or
+root have started on this machine without a configuration (heddle standalone), else on this machine by itself. It takes the options of GNU xargs, and has its exit codes, which the first failure chooses:
 123 if a command has failed, 124 if one has exited with 255, 125 if a signal has ended one, 126 or 127 if the command can't be run or
 is missing, 1 for other errors. {} as an argument stands for the items; without it they are added at the end. Outputs of commands that
 run at the same time don't mix. When a command ends, what it has left in the background ends too.
@@ -108,7 +109,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 	}
 	var runner xargs.Runner = local
 	stop := func(result) {}
-	if o.Place.Local || !clusterConfigured(c) {
+	if o.Place.Local || !onCluster(ctx, c) {
 		if local.Dir = o.Place.Dir; local.Dir != "" {
 			if err := enterable(local.Dir); err != nil {
 				return fmt.Errorf("xargs: --workdir: %w", err)
@@ -213,6 +214,15 @@ func moreOrFewer() (by <-chan int, stop func()) {
 		signal.Stop(signals)
 		close(over)
 	}
+}
+
+// onCluster reports whether commands run on a cluster: on the one that is configured, or else on that of this machine, which needs no configuration (heddle standalone).
+func onCluster(ctx context.Context, c *conf.Config) bool {
+	if clusterConfigured(c) {
+		return true
+	}
+	c.CloseUp() // as the daemons of this machine do
+	return here.ResourceManager(ctx, c)
 }
 
 // clusterConfigured reports whether somebody has said where the ResourceManager is.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"testing"
 
 	"heddle/internal/await"
+	"heddle/internal/needs"
 	"heddle/internal/ports"
 	"heddle/internal/publicdir"
 )
@@ -26,11 +28,17 @@ type alone struct {
 	set      []string // settings of the daemon and its clients
 }
 
-func newAlone(t *testing.T, more map[string]string) *alone {
+// root skips the test of others.
+func root(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("it is about what root's daemon does")
 	}
+}
+
+func newAlone(t *testing.T, more map[string]string) *alone {
+	t.Helper()
+	root(t)
 	a := &alone{t: t, dir: publicdir.New(t, "")}
 	free := ports.Loopback(t, 8)
 	a.web = free[0]
@@ -175,5 +183,46 @@ func TestRootsJobsInStandaloneRunAsNobody(t *testing.T) {
 	left, err := os.ReadDir(filepath.Join(a.dir, "staging", "root", ".staging"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("staged files are left: %v, %v", left, err)
+	}
+}
+
+// Without a configuration heddle xargs and heddle.Executor find heddle standalone of the same user or of root, which listens at the default ports. Those of a stranger they don't
+// use, and without any they run here.
+func TestToolsFindStandaloneWithoutAConfiguration(t *testing.T) {
+	root(t)
+	a := &alone{t: t, dir: publicdir.New(t, "")}
+	library, err := filepath.Abs("../../python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const script = `ip link set lo up
+where() { echo $1 | "$H" xargs $2 -n1 sh -c 'echo $0 ${CONTAINER_ID:-here}' | sed s/container_.*/there/; }
+begin() {
+	"$@" "$H" standalone -D hadoop.tmp.dir="$PWD/$1" -D yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage=99.5 >"$1.log" 2>&1 & daemon=$!
+	trap 'kill $daemon; wait $daemon; cat "$PWD"/*.log >&2' EXIT
+	until "$H" node -list 2>/dev/null | grep -q RUNNING; do kill -0 $daemon || exit 1; done
+}
+where nobody
+install -d -o 65534 -g 65534 setpriv
+begin setpriv --reuid 65534 --regid 65534 --clear-groups
+where strangers
+kill $daemon; wait $daemon
+begin env
+where ours
+where local --local
+"$PYTHON" -c 'import heddle, os
+with heddle.Executor(2) as x: print("calls", "there" if x.submit(os.getenv, "CONTAINER_ID").result() else "here")'
+`
+	cmd := exec.CommandContext(t.Context(), needs.Program(t, "unshare"), "-n", "sh", "-c", script)
+	cmd.Dir = a.dir
+	cmd.Env = []string{
+		"PATH=" + filepath.Dir(heddle) + ":" + os.Getenv("PATH"), "HOME=" + a.dir, "USER=root", "H=" + heddle, "PYTHONPATH=" + library, "PYTHON=" + needs.Program(t, "python3"),
+		"PYTHONDONTWRITEBYTECODE=1",
+	}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if want := "nobody here\nstrangers here\nours there\nlocal here\ncalls there\n"; err != nil || string(out) != want {
+		t.Errorf("%v: %s, not %s\n%s", err, out, want, &said)
 	}
 }

@@ -295,7 +295,7 @@ class Executor(concurrent.futures.Executor):
     """Runs calls in interpreters on the nodes of a cluster, or on this machine.
 
     max_workers is how many calls run at a time (default: 64 on a cluster, the number of processors here, and what nodes lend with probes).
-    local runs calls on this machine; by default that is so if no cluster is configured. conf is the
+    local runs calls on this machine; by default that is so if no cluster is configured, and neither you nor root run heddle standalone here. conf is the
     configuration folder (default $HADOOP_CONF_DIR), settings are keys above it. memory is in MB for each call.
     probes sends calls straight to nodes of the cluster, which have lent something for short tasks
     (heddle.probes.memory-mb), instead of holding containers: they begin in milliseconds. With binding="early" they
