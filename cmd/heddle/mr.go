@@ -25,7 +25,7 @@ import (
 )
 
 func newMR(s *source) *cobra.Command {
-	return &cobra.Command{
+	return readsItsOwn(&cobra.Command{ // Hadoop's options have one dash
 		Use:   "mr -input PATH -output DIR -mapper COMMAND [options]",
 		Short: "Run a streaming MapReduce job",
 		Long: `Runs commands over files in parallel, like Hadoop Streaming and with its options. The mapper reads lines of the
@@ -36,8 +36,7 @@ With one reduce task the output equals that of   cat INPUT | MAPPER | LC_ALL=C s
 ` + streaming.New().Usage(),
 		Example: `  heddle mr -input /data/text -output /data/counts -mapper 'tr -s " " "\n"' -reducer 'uniq -c'
   heddle mr -input 'hdfs://nn/logs/*.gz' -output out -mapper ./parse.py -reducer 'sort -u' -file parse.py -numReduceTasks 4`,
-		GroupID:            tools,
-		DisableFlagParsing: true, // Hadoop's options have one dash
+		GroupID: tools,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o := &mrJob{}
 			if err := o.take(s, args); err != nil {
@@ -48,7 +47,7 @@ With one reduce task the output equals that of   cat INPUT | MAPPER | LC_ALL=C s
 			}
 			return o.run(cmd.Context(), s, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
-	}
+	})
 }
 
 // newMRMaster and newMRWorker are the commands that a job's containers run.

@@ -30,7 +30,7 @@ import (
 )
 
 func newXargs() *cobra.Command {
-	return &cobra.Command{
+	return readsItsOwn(&cobra.Command{ // options end where the command begins
 		Use:   "xargs [options] COMMAND [ARGUMENT...]",
 		Short: "Run a command for each item of the input",
 		Long: `Runs a command for each item, or group of items, of standard input: on the configured cluster, else on the one that you or
@@ -43,8 +43,7 @@ Options:
 ` + xargs.Usage(),
 		Example: `  ls *.png | heddle xargs -P 8 -n 1 optipng {}
   seq 1000 | heddle xargs -P 50 -I N --retries 3 --timeout 60 -k sh -c 'curl -sf https://example.org/page/N | wc -l'`,
-		GroupID:            tools,
-		DisableFlagParsing: true, // options end where the command begins
+		GroupID: tools,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := xargs.Parse(args)
 			if err != nil {
@@ -59,7 +58,7 @@ Options:
 			}
 			return runXargs(cmd.Context(), o)
 		},
-	}
+	})
 }
 
 // runXargs runs the commands on the cluster, or on this machine.

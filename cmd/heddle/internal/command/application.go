@@ -17,7 +17,7 @@ import (
 )
 
 var application = verb{
-	name: "application", alias: "app", title: "application",
+	name: "app", alias: "application", title: "application",
 	short:   "List, show, submit, change and kill applications",
 	options: applicationOptions,
 	run:     (*session).application,

@@ -61,7 +61,7 @@ func TestErrors(t *testing.T) {
 	}{
 		{"app", 255, []string{"Invalid Command Usage", "usage: application", "-list"}},
 		{"app -list extra", 255, []string{"extra belongs to no option", "usage: application"}},
-		{"app list", 255, []string{"did you mean heddle application -list?"}},
+		{"app list", 255, []string{"did you mean heddle app -list?"}},
 		{"node list -all", 255, []string{"did you mean heddle node -list -all?"}},
 		{"queue status default", 255, []string{"did you mean heddle queue -status default?"}},
 		{"app -status", 255, []string{"Missing argument for options", "usage: application", "-status needs a value."}},
@@ -71,7 +71,7 @@ func TestErrors(t *testing.T) {
 		{"rmadmin -refreshQueus", 255, []string{"did you mean -refreshQueues?"}},
 		{"logs -nonsense", 255, []string{"Unrecognized option: -nonsense"}},
 		{"rmadmin -nonsense", 255, []string{"Unrecognized option: -nonsense"}},
-		{"app -nonsense", 1, []string{"Unrecognized option: -nonsense", "heddle application -help"}},
+		{"app -nonsense", 1, []string{"Unrecognized option: -nonsense", "heddle app -help"}},
 		{"app -status foo", 1, []string{`"foo"`, "application followed by 2 numbers"}},
 		{"app -kill application_1_x", 1, []string{`"application_1_x"`, `"x"`}},
 		{"app -movetoqueue " + knownApp, 255, []string{"usage: application"}},

@@ -1,0 +1,19 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+)
+
+// readsItsOwn has a command's help leave out the list of flags that cobra knows: the command reads its options itself, and its text lists them.
+func readsItsOwn(c *cobra.Command) *cobra.Command {
+	c.DisableFlagParsing = true
+	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		fmt.Fprintf(c.OutOrStdout(), "Usage: %s %s\n\n%s\n", c.Parent().CommandPath(), c.Use, c.Long)
+		if c.HasExample() {
+			fmt.Fprintf(c.OutOrStdout(), "\nExamples:\n%s\n", c.Example)
+		}
+	})
+	return c
+}
