@@ -20,7 +20,7 @@ var largePackages = map[string]int{
 	"cmd/heddle/internal/command": 4400,
 	"rm/leader":                   3510,
 	"rm/service":                  3150,
-	"rm/scheduler/core":           3410,
+	"rm/scheduler/core":           3425,
 	"rm/raft":                     4450,
 	"yarn/ipc":                    4000,
 	"conf":                        4190,

@@ -16,6 +16,7 @@ import (
 // undone when something else changes that it hangs on.
 type reservations struct {
 	ReservedOf       [class.Shared + 1]int32 // reservations of each class
+	reservedClasses  []uint8                 // classes of Scheduler.Reserved, in its order, so that a search stays in one place
 	ready            []handle.Node           // reserved nodes that got room for the container that they are reserved for
 	Recheck          bool                    // all must be looked at
 	reservationsMade int64                   // reservations that there ever were
@@ -41,9 +42,24 @@ func (s *Core) placeOfReservation(c handle.Container) int {
 // countReservations counts reservations anew, as the classes of their demands may have changed.
 func (s *Core) countReservations() {
 	s.ReservedOf = [len(s.ReservedOf)]int32{}
+	s.reservedClasses = s.reservedClasses[:0]
 	for _, c := range s.Reserved {
-		s.ReservedOf[s.ReservationOf(c).Demand.Class]++
+		of := s.ReservationOf(c).Demand.Class
+		s.ReservedOf[of]++
+		s.reservedClasses = append(s.reservedClasses, uint8(of))
 	}
+}
+
+// nextOpen is the index, from i on, of the first reservation that is to be looked at: its own node has room for it, or it is of a class for which
+// some other node has. It is the end if there is none.
+func (s *Core) nextOpen(i int, open order.Mask) int {
+	ready := s.nextReady(i)
+	if open == 0 {
+		return ready
+	}
+	for ; i < ready && open&(1<<s.reservedClasses[i]) == 0; i++ {
+	}
+	return i
 }
 
 // nextReady is the index, from i on, of the first reservation whose own node has room for it, or the end.
@@ -93,19 +109,13 @@ func (s *Core) fillOnce() {
 			if changed {
 				open, changed = s.roomElsewhere(), false
 			}
-			if open == 0 {
-				if i = s.nextReady(i); i == len(s.Reserved) {
-					return
-				}
+			if i = s.nextOpen(i, open); i == len(s.Reserved) {
+				return
 			}
 		}
 		c := s.Reserved[i]
 		x := &s.Containers[c]
 		d, n, app, at := s.reservationAt[x.Reservation].Demand, &s.Nodes.At[x.Node], x.App, x.Node
-		if !all && open&(1<<d.Class) == 0 && !s.fitsOn(n, d) {
-			i++
-			continue
-		}
 		a, wait := &s.Apps[app], s.HoldsBack(&s.Apps[app], d)
 		switch {
 		case wait.Policy != "" && !wait.Capped || a.Bars(d, n) || !d.Size.FitsIn(s.Calc.Measure(*s.Nodes.Capability(n))) || !s.within(app, d):

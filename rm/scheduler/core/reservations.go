@@ -97,6 +97,7 @@ func (s *Core) Reserve(h handle.App, a *App, d *Demand, nh handle.Node) {
 	s.ReservedOf[d.Class]++
 	d.Reservations++
 	s.Reserved = append(s.Reserved, c)
+	s.reservedClasses = append(s.reservedClasses, uint8(d.Class))
 	s.chargeReserved(h, a, &d.Capability)
 	s.Nodes.Reindex(nh)
 	s.Policy.NodeChanged(nh)
@@ -136,6 +137,7 @@ func (s *Core) dropReservation(c handle.Container) {
 	size := *s.Holds(&x)
 	at := s.placeOfReservation(c)
 	s.Reserved = slices.Delete(s.Reserved, at, at+1)
+	s.reservedClasses = slices.Delete(s.reservedClasses, at, at+1)
 	s.ReservedOf[d.Class]--
 	s.reservationAt[x.Reservation] = Reservation{}
 	s.freeReservations = append(s.freeReservations, x.Reservation)
