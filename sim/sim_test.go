@@ -5,12 +5,17 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/policy/eunomia"
+	"heddle/rm/scheduler/policy/hopper"
 	"heddle/sim"
 	"heddle/yarn/records"
 )
@@ -221,4 +226,41 @@ func BenchmarkTasks(b *testing.B) {
 		run(b, sim.Nodes{Count: 10_000, Capacity: slot}, jobs)
 	}
 	b.ReportMetric(float64(tasks*b.N)/b.Elapsed().Seconds(), "tasks/s")
+}
+
+// BenchmarkTasksByPolicy is the same in a leaf that orders applications by a policy of its own, with time of the processor.
+func BenchmarkTasksByPolicy(b *testing.B) {
+	const tasks = 300_000
+	jobs := generated(tasks, 10_000, 1)
+	for _, policy := range []string{eunomia.Name, hopper.Name} {
+		b.Run(policy, func(b *testing.B) {
+			tree, err := queue.ParseCapacity(map[string]string{
+				"root.queues": "default", "root.default.capacity": "100", "root.default.ordering-policy": policy, "root.default.user-limit-factor": "100",
+				"maximum-applications": "1000000",
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			used := processorTime(b)
+			for b.Loop() {
+				c, err := sim.NewCluster(drive.New(scheduler.Config{Tree: tree, Minimum: slot}), sim.Nodes{Count: 10_000, Capacity: slot}, jobs)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := c.Run(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(tasks*b.N)/(processorTime(b)-used).Seconds(), "tasks/cpu-s")
+		})
+	}
+}
+
+// processorTime is what the process has used.
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
