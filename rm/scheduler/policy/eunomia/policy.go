@@ -39,7 +39,8 @@ type app struct {
 	partial bool // it had containers before the leaf had this policy
 	asks    bool // it did when it was heard of last
 	weight  float64
-	told    records.Resource // of its containers that the policy was told of
+	held    int32            // of its containers that the policy was told of
+	told    records.Resource // that these have
 	of      [stages.None + 1]part
 }
 
@@ -172,7 +173,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	}
 	c.size = p.numberOf(&x.of[s], &g.Resource)
 	*g.Note = p.held.Add(g.Container, c)
-	x.told = x.told.Add(g.Resource)
+	x.held, x.told = x.held+1, x.told.Add(g.Resource)
 	if !c.master {
 		p.count(x, &c, 1)
 	}
@@ -205,6 +206,7 @@ func (p *Policy) Ended(a leaf.App, _ leaf.Node, o leaf.Outcome) {
 	c := *known
 	p.held.Remove(o.Note)
 	x := p.apps.Get(c.app)
+	x.held--
 	x.asks = !a.Pending.IsZero()
 	if x.told = x.told.Sub(*p.cluster.Size(c.size)); !c.master {
 		p.count(x, &c, -1)
@@ -218,10 +220,12 @@ func (p *Policy) Left(h handle.App) {
 	if x == nil {
 		return
 	}
-	for n, y := range p.held.All {
-		if y.app == h { // it was moved with its containers
-			p.cluster.Drop(y.size)
-			p.held.Remove(n)
+	if x.held > 0 { // it was moved with its containers
+		for n, y := range p.held.All {
+			if y.app == h {
+				p.cluster.Drop(y.size)
+				p.held.Remove(n)
+			}
 		}
 	}
 	for s := range x.of {

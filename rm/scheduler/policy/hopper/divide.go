@@ -27,7 +27,9 @@ func (p *Policy) divide(q *leaf.Queue) {
 	}
 	p.divided, p.stale, p.urgent = max(p.now, 1), false, false
 	for i := range p.total {
-		p.total[i] = math.Max(0, float64(q.Used[i]+q.Free[i]-p.masters[i]))
+		total := math.Max(0, float64(q.Used[i]+q.Free[i]-p.masters[i]))
+		p.anew = p.anew || total != p.total[i]
+		p.total[i] = total
 	}
 	p.enter()
 	order := p.divider.Divide(p.jobs, 1, p.set[epsilon])
@@ -36,7 +38,7 @@ func (p *Policy) divide(q *leaf.Queue) {
 	kept := p.keeps > 0
 	p.kept, p.keeps, p.until = records.Resource{}, 0, math.MaxInt64
 	for _, i := range order {
-		p.settle(p.who[i], &p.jobs[i], floor, passed)
+		p.settle(&p.standing[i], &p.jobs[i], floor, passed)
 	}
 	p.favor(order)
 	if kept || p.keeps > 0 {
@@ -44,34 +46,101 @@ func (p *Policy) divide(q *leaf.Queue) {
 	}
 }
 
-// enter lists the jobs with what is known of them. An application that only asks for its ApplicationMaster isn't one.
+// standing is what is looked at of each job in each division: of hundreds of jobs few have changed since the last one.
+type standing struct {
+	app          handle.App
+	held         int32
+	slots, floor int32 // that it has been given
+	calm         bool  // as long as these stay, and it has no less than its floor, nothing changes for it
+}
+
+// enter brings the jobs up to date with what is known of them.
 func (p *Policy) enter() {
-	p.jobs, p.who = p.jobs[:0], p.who[:0]
-	for _, m := range p.list {
-		x := p.apps.Get(m.app)
-		if x.fresh {
-			x.fresh, x.young = false, 0
-			if r := &x.report; r.Copies && r.Young > 0 {
-				x.young = p.now + min(r.Detection, longestDetection)
+	for _, h := range p.dirty {
+		if x := p.apps.Get(h); x != nil && x.dirty {
+			p.learnBy(x)
+		}
+	}
+	for _, g := range p.groups {
+		for i := range g.of {
+			if w := &g.of[i]; w.users > 0 && w.refit() {
+				p.anew = true
 			}
 		}
-		s := x.current()
-		x.beta = p.shapeOf(x, s)
-		size := p.share(&x.of[s].size)
-		x.tasks = x.left(s, p.types)
-		if x.tasks <= 0 || !(size > 0) {
-			p.rest(m.app, x)
-			continue
-		}
-		x.alpha, x.size = p.weightOf(x, s), x.of[s].size
-		x.virtual = divider.Virtual(x.tasks, x.beta, x.alpha)
-		p.jobs = append(p.jobs, divider.Job{Tasks: x.tasks, Size: size, Alpha: x.alpha, Beta: x.beta})
-		p.who = append(p.who, m.app)
 	}
+	if p.anew {
+		p.anew = false
+		for _, m := range p.list {
+			p.soil(m.app, p.apps.Get(m.app))
+		}
+	}
+	for _, h := range p.dirty {
+		if x := p.apps.Get(h); x != nil && x.dirty {
+			x.dirty = false
+			p.refresh(h, x)
+		}
+	}
+	p.dirty = p.dirty[:0]
+}
+
+// learnBy notes by which window the β of an application goes. It is nil where its own report has it.
+func (p *Policy) learnBy(x *app) {
+	var w *window
+	if !x.reportsShape() {
+		w = &x.group.of[x.current()]
+	}
+	if x.window == w {
+		return
+	}
+	if x.window != nil {
+		x.window.users--
+	}
+	if x.window = w; w != nil {
+		w.users++
+	}
+}
+
+// refresh enters what is known of an application now. One that only asks for its ApplicationMaster is no job.
+func (p *Policy) refresh(h handle.App, x *app) {
+	if x.fresh {
+		x.fresh, x.young = false, 0
+		if r := &x.report; r.Copies && r.Young > 0 {
+			x.young = p.now + min(r.Detection, longestDetection)
+		}
+	}
+	s := x.current()
+	x.beta = p.shapeOf(x, s)
+	size := p.share(&x.of[s].size)
+	x.tasks = x.left(s, p.types)
+	if x.tasks <= 0 || !(size > 0) {
+		p.rest(h, x)
+		return
+	}
+	x.alpha, x.size = p.weightOf(x, s), x.of[s].size
+	x.virtual = divider.Virtual(x.tasks, x.beta, x.alpha)
+	if x.place == 0 {
+		p.jobs, p.standing = append(p.jobs, divider.Job{}), append(p.standing, standing{})
+		x.place = len(p.jobs)
+	}
+	p.jobs[x.place-1] = divider.Job{Tasks: x.tasks, Size: size, Alpha: x.alpha, Beta: x.beta, Turn: x.seq}
+	p.standing[x.place-1] = standing{app: h, held: x.tasksHeld(x.containers)}
+}
+
+// withdraw takes an application out of the jobs. The last one gets its place.
+func (p *Policy) withdraw(x *app) {
+	if x.place == 0 {
+		return
+	}
+	last := len(p.jobs) - 1
+	p.jobs[x.place-1], p.standing[x.place-1] = p.jobs[last], p.standing[last]
+	p.apps.Get(p.standing[last].app).place = x.place
+	p.jobs, p.standing = p.jobs[:last], p.standing[:last]
+	x.place = 0
 }
 
 // rest notes that an application is no job now.
 func (p *Policy) rest(h handle.App, x *app) {
+	p.withdraw(x)
 	if x.slots != 0 || x.floor != 0 || x.kept != 0 || x.key != 0 {
 		p.changed = append(p.changed, h)
 	}
@@ -82,14 +151,18 @@ func (p *Policy) rest(h handle.App, x *app) {
 const longestDetection = 60_000
 
 // settle notes what the division has for a job.
-func (p *Policy) settle(h handle.App, j *divider.Job, floor, passed float64) {
+func (p *Policy) settle(s *standing, j *divider.Job, floor, passed float64) {
+	least := min(floor/j.Size, j.Tasks) // containers, also parts of one
+	given := standing{s.app, s.held, int32(min(j.Containers, math.MaxInt32)), int32(min(least+1e-9, math.MaxInt32)), s.calm}
+	if s.calm && *s == given && least <= float64(s.held) && p.keeps == 0 {
+		return
+	}
+	*s = given
+	h, held := s.app, s.held
 	x := p.apps.Get(h)
 	key, slots, floors, overdue := x.key, x.slots, x.floor, x.overdue
-	held := x.tasksHeld(x.containers)
 	x.key = j.Key() * (1 - 1e-9*j.Alpha) // of equal ones those with larger weights first
-	x.slots = int32(min(j.Containers, math.MaxInt32))
-	least := min(floor/j.Size, x.tasks) // containers, also parts of one
-	x.floor = int32(min(least+1e-9, math.MaxInt32))
+	x.slots, x.floor = s.slots, s.floor
 	x.owes = max(0, x.owes+(least-float64(held))*passed)
 	x.overdue = x.asks && x.owes >= p.took.of()
 	x.kept = 0
@@ -102,6 +175,7 @@ func (p *Policy) settle(h handle.App, j *divider.Job, floor, passed float64) {
 	x.before = p.kept
 	p.keeps += x.kept
 	p.kept = p.kept.Add(x.size.Times(x.kept))
+	s.calm = x.owes == 0 && p.now >= x.young && x.before.IsZero()
 	if x.key != key || x.slots != slots || x.floor != floors || x.overdue != overdue {
 		p.changed = append(p.changed, h)
 	}
@@ -119,12 +193,13 @@ func (p *Policy) favor(order []int32) {
 	if n > 1 && p.local != nil {
 		best := int64(0)
 		for _, i := range order[:n] {
-			x := p.apps.Get(p.who[i])
+			h := p.standing[i].app
+			x := p.apps.Get(h)
 			if !x.asks || x.tasksHeld(x.containers) >= x.slots {
 				continue
 			}
-			if tasks := p.local(p.who[i]); tasks > best {
-				best, p.favorite = tasks, p.who[i]
+			if tasks := p.local(h); tasks > best {
+				best, p.favorite = tasks, h
 			}
 		}
 	}

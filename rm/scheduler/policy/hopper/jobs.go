@@ -19,8 +19,12 @@ type app struct {
 	overdue   bool // it was owed a container for as long as a task takes
 	reported  bool // its ApplicationMaster tells of its tasks
 	fresh     bool // it has since the last Tick
+	dirty     bool // it is in Policy.dirty
+	place     int  // in Policy.jobs, from 1 on; 0: it is no job
 	group     *group
+	window    *window // of its group, by which its β goes; nil: it has been in no division
 
+	told       int32            // containers in Policy.held
 	containers int32            // as it was heard of last
 	masters    int32            // of these
 	master     records.Resource // what the one has that ran before the leaf had this policy
@@ -93,6 +97,7 @@ func (p *Policy) app(a *leaf.App) *app {
 // known finds an application, or enters it as it was.
 func (p *Policy) known(a *leaf.App) *app {
 	if x := p.apps.Get(a.Handle); x != nil {
+		p.soil(a.Handle, x)
 		return x
 	}
 	g := p.groups[a.User]
@@ -108,7 +113,16 @@ func (p *Policy) known(a *leaf.App) *app {
 	if x.ran {
 		x.masters = 1
 	}
+	p.soil(a.Handle, x)
 	return x
+}
+
+// soil notes that something has changed of an application, so that the next division looks at it.
+func (p *Policy) soil(h handle.App, x *app) {
+	if !x.dirty {
+		x.dirty = true
+		p.dirty = append(p.dirty, h)
+	}
 }
 
 // note notes what an application has and asks for now.

@@ -62,8 +62,10 @@ type Policy struct {
 	changed []handle.App
 
 	divider  divider.Divider
-	jobs     []divider.Job // scratch: those of list that are jobs
-	who      []handle.App  // of jobs
+	jobs     []divider.Job // those of list that are jobs, in any order
+	standing []standing    // of jobs
+	dirty    []handle.App  // of which something has changed since the last division
+	anew     bool          // of all something may have
 	types    int
 	total    amounts          // of the leaf, without ApplicationMasters
 	masters  records.Resource // of ApplicationMasters
@@ -99,7 +101,7 @@ func (p *Policy) Configure(s leafpolicy.Values) {
 			p.set[name] = x
 		}
 	}
-	p.stale, p.urgent = true, true
+	p.stale, p.urgent, p.anew = true, true, true
 }
 
 // Locate takes over a function that counts tasks that could run next to their input.
@@ -241,6 +243,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	*g.Note = p.held.Add(g.Container, held{app: a.Handle, stage: s, master: master, since: g.Since})
 	p.free = p.free.Sub(g.Resource)
 	x.note(&a)
+	x.told++
 	x.fresh = x.fresh || x.report.Young > 0 // its tasks begin to run now
 	if master {
 		x.masters++
@@ -292,6 +295,7 @@ func (p *Policy) drop(x *app, n leaf.Note, c *held) {
 		x.of[c.stage].running--
 	}
 	p.held.Remove(n)
+	x.told--
 }
 
 // Left forgets an application.
@@ -300,10 +304,16 @@ func (p *Policy) Left(h handle.App) {
 	if x == nil {
 		return
 	}
-	for n, y := range p.held.All {
-		if y.app == h { // it was moved with its containers
-			p.drop(x, n, y)
+	if x.told > 0 { // it was moved with its containers
+		for n, y := range p.held.All {
+			if y.app == h {
+				p.drop(x, n, y)
+			}
 		}
+	}
+	p.withdraw(x)
+	if x.window != nil {
+		x.window.users--
 	}
 	p.masters = p.masters.Sub(x.master)
 	p.ended = slices.DeleteFunc(p.ended, func(e end) bool { return e.app == h })
@@ -344,6 +354,7 @@ func (p *Policy) timely() bool {
 func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 	p.changed = p.changed[:0]
 	p.now = max(p.now, now)
+	p.anew = p.anew || p.types != q.Types
 	p.free, p.types = q.Free, q.Types
 	p.learn()
 	if p.timely() {

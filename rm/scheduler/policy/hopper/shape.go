@@ -31,6 +31,7 @@ type group struct {
 // window has how long the last tasks of one kind took.
 type window struct {
 	took     pareto.Window // seconds
+	users    int           // applications whose β goes by it
 	unfitted int
 	beta     float64 // 0: it isn't known
 }
@@ -51,6 +52,13 @@ func (w *window) shape(otherwise float64) float64 {
 		return clampBeta(otherwise)
 	}
 	return w.beta
+}
+
+// refit fits β again if that is due, and reports whether it has changed.
+func (w *window) refit() bool {
+	was := w.beta
+	w.shape(0)
+	return w.beta != was
 }
 
 // fit is the estimate within bounds; 0 if fewer than enough tasks have ended.
@@ -100,8 +108,11 @@ func (p *Policy) learn() {
 
 // shapeOf is β of a job: as its ApplicationMaster has found it by enough tasks, or as the tasks of its user have it, or else as it is configured.
 func (p *Policy) shapeOf(x *app, s stages.Stage) float64 {
-	if r := &x.report; x.reported && r.Ended >= enough && r.Beta > 0 {
-		return clampBeta(r.Beta)
+	if x.reportsShape() {
+		return clampBeta(x.report.Beta)
 	}
 	return x.group.of[s].shape(p.set[beta])
 }
+
+// reportsShape reports whether the ApplicationMaster has found β by enough tasks.
+func (x *app) reportsShape() bool { return x.reported && x.report.Ended >= enough && x.report.Beta > 0 }

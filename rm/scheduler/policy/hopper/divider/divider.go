@@ -12,6 +12,7 @@ type Job struct {
 	Size  float64 // slots that a container for one of them takes; above 0
 	Alpha float64 // α: what the next phase has to read, by what this one has to do; above 0. 1 in the last phase
 	Beta  float64 // β of the durations of its tasks; above 1 and below 2
+	Turn  int64   // of jobs that are equal otherwise, those with a lower one come first
 
 	Slots      float64 // S_i, which a division finds
 	Containers int64   // whole ones, which Round finds
@@ -37,12 +38,14 @@ type Divider struct {
 	classes []int32 // those of free, by β and then in their order
 	groups  []group
 	places  []place
+	over    []remainder
 }
 
 // place is a job with what it is sorted by.
 type place struct {
 	first, second float64 // ascending
-	at            int32   // then by this
+	turn          int64   // then by this
+	at            int32   // and this
 }
 
 // before compares without a look at NaN, which there is none of: jobs are sorted with each division, and that is most of what one takes.
@@ -56,12 +59,10 @@ func (a place) before(b place) int {
 		return -1
 	case a.second > b.second:
 		return 1
-	case a.at < b.at:
-		return -1
-	case a.at > b.at:
-		return 1
+	case a.turn != b.turn:
+		return cmp.Compare(a.turn, b.turn)
 	}
-	return 0
+	return cmp.Compare(a.at, b.at)
 }
 
 // group is a class of β.
@@ -72,17 +73,44 @@ type group struct {
 	slots    float64
 }
 
-// sort puts jobs into their order: ascending by Key, of equal ones those with larger weights first, then as they stand in the slice.
+// sort puts jobs into their order: ascending by Key, of equal ones those with larger weights first, then by turn and as they stand in the slice.
+// It begins with the order of the division before, from which a leaf's jobs differ little.
 func (d *Divider) sort(jobs []Job) {
 	d.jobs = jobs
+	d.before(len(jobs))
 	d.places = d.places[:0]
-	for i := range jobs {
-		d.places = append(d.places, place{jobs[i].Key(), -jobs[i].Alpha, int32(i)})
+	for _, i := range d.order {
+		d.places = append(d.places, place{jobs[i].Key(), -jobs[i].Alpha, jobs[i].Turn, i})
 	}
-	slices.SortFunc(d.places, place.before)
-	d.order = d.order[:0]
+	settled(d.places)
 	for i := range d.places {
-		d.order = append(d.order, d.places[i].at)
+		d.order[i] = d.places[i].at
+	}
+}
+
+// before makes the order of the division before one of n jobs.
+func (d *Divider) before(n int) {
+	if len(d.order) > n {
+		d.order = slices.DeleteFunc(d.order, func(i int32) bool { return int(i) >= n })
+	}
+	for i := len(d.order); i < n; i++ {
+		d.order = append(d.order, int32(i))
+	}
+}
+
+// settled sorts what is nearly sorted: each place moves as far as it has to. If they turn out to have far to go, all are sorted.
+func settled(all []place) {
+	const far = 8 // places that each one may move in the mean, so that it takes less than to sort
+	for i, moves := 1, 0; i < len(all); i++ {
+		k, p := i, all[i]
+		for ; k > 0 && p.before(all[k-1]) < 0; k-- {
+			all[k] = all[k-1]
+		}
+		all[k] = p
+		if moves += i - k; moves > far*len(all) {
+			slices.SortFunc(all, place.before)
+			return
+		}
 	}
 }
 

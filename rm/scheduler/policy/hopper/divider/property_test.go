@@ -320,3 +320,62 @@ func TestNoOtherDivisionAmongClassesIsBetter(t *testing.T) {
 		})
 	})
 }
+
+// Whatever order a division begins with, and however it finds the largest remainders, the result is that of sorting all.
+func TestDivisionsAfterEachOtherAreThoseByThemselves(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var d Divider
+		list := anyJobs(t, []float64{1.2, 1.4}, []float64{1, 2}, 1)
+		for step := range 6 {
+			for range rapid.IntRange(0, 3).Draw(t, "changes") {
+				i := rapid.IntRange(0, len(list)-1).Draw(t, "job")
+				switch rapid.IntRange(0, 3).Draw(t, "kind") {
+				case 0:
+					list[i] = list[len(list)-1]
+					list = list[:max(1, len(list)-1)]
+				case 1:
+					list = append(list, anyJobs(t, []float64{1.2, 1.4}, []float64{1, 2}, 1, 2)...)
+				default:
+					list[i].Tasks = float64(rapid.IntRange(1, 40).Draw(t, "tasks"))
+				}
+			}
+			for i := range list {
+				list[i].Turn = rapid.Int64Range(0, 3).Draw(t, "turn")
+			}
+			slots, e := rapid.Float64Range(1, 300).Draw(t, "slots"), rapid.Float64Range(0, 1).Draw(t, "epsilon")
+			alone := slices.Clone(list)
+			order := slices.Clone(d.Divide(list, slots, e))
+			d.Round(slots)
+			var other Divider
+			if want := other.Divide(alone, slots, e); !slices.Equal(order, want) {
+				t.Fatalf("step %d: the order is %v, by itself %v", step, order, want)
+			}
+			roundBySorting(&other, slots)
+			if !slices.Equal(list, alone) {
+				t.Fatalf("step %d: %+v, by itself %+v", step, list, alone)
+			}
+		}
+	})
+}
+
+// roundBySorting is Round by its definition.
+func roundBySorting(d *Divider, slots float64) {
+	left := slots
+	all := []place{}
+	for k, i := range d.order {
+		j := &d.jobs[i]
+		whole := j.Slots / j.Size
+		j.Containers = int64(math.Floor(whole + tiny))
+		left -= float64(j.Containers) * j.Size
+		if remainder := math.Round((whole - float64(j.Containers)) / tiny); remainder > 0 {
+			all = append(all, place{first: -remainder, at: int32(k)})
+		}
+	}
+	slices.SortFunc(all, place.before)
+	for _, p := range all {
+		if j := &d.jobs[d.order[p.at]]; j.Size <= left+tiny*j.Size {
+			j.Containers++
+			left -= j.Size
+		}
+	}
+}

@@ -12,21 +12,77 @@ const tiny = 1e-9
 // of equal ones in the order. slots is what was divided.
 func (d *Divider) Round(slots float64) {
 	left := slots
-	d.places = d.places[:0]
+	d.over = d.over[:0]
 	for k, i := range d.order {
 		j := &d.jobs[i]
 		whole := j.Slots / j.Size
 		j.Containers = int64(math.Floor(whole + tiny))
 		left -= float64(j.Containers) * j.Size
 		if remainder := math.Round((whole - float64(j.Containers)) / tiny); remainder > 0 { // in steps, so that what differs by rounding only is equal
-			d.places = append(d.places, place{first: -remainder, at: int32(k)})
+			d.over = append(d.over, remainderOf(remainder, k))
 		}
 	}
-	slices.SortFunc(d.places, place.before)
-	for i := range d.places {
-		if j := &d.jobs[d.order[d.places[i].at]]; j.Size <= left+tiny*j.Size {
+	d.largest(left)
+	for _, r := range d.over {
+		if j := &d.jobs[d.order[r.place()]]; j.Size <= left+tiny*j.Size {
 			j.Containers++
 			left -= j.Size
+		}
+	}
+}
+
+// remainder is one with the place of its job in the order, as a number: the largest ones come first, of equal ones the first ones in the order.
+type remainder uint64
+
+func remainderOf(steps float64, place int) remainder {
+	return (1<<32-remainder(steps))<<32 | remainder(place)
+}
+
+func (r remainder) place() int { return int(r & (1<<32 - 1)) }
+
+// largest sorts remainders, or leaves only those that get another container of what is left: if all containers have one size it is known how many.
+func (d *Divider) largest(left float64) {
+	if len(d.over) == 0 {
+		return
+	}
+	size := d.jobs[d.order[0]].Size
+	if slices.ContainsFunc(d.jobs, func(j Job) bool { return j.Size != size }) {
+		slices.Sort(d.over)
+		return
+	}
+	n := 0
+	for ; n < len(d.over) && size <= left+tiny*size; n++ {
+		left -= size
+	}
+	first(d.over, n)
+	d.over = d.over[:n]
+}
+
+// first puts the first n in front, in any order (quickselect).
+func first(all []remainder, n int) {
+	for from, to := 0, len(all); n > from && n < to; {
+		middle := all[from+(to-from)/2]
+		i, k := from, to-1
+		for i <= k {
+			for all[i] < middle {
+				i++
+			}
+			for all[k] > middle {
+				k--
+			}
+			if i <= k {
+				all[i], all[k] = all[k], all[i]
+				i++
+				k--
+			}
+		}
+		switch { // from to k are before or the middle one, i on are after or the middle one
+		case n <= k:
+			to = k + 1
+		case n > i:
+			from = i
+		default:
+			return
 		}
 	}
 }
