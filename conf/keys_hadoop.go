@@ -9,7 +9,6 @@ func coreKeys() []Key {
 		uri("fs.defaultFS", "file:///", "file system of paths without a scheme"),
 		path("hadoop.tmp.dir", "/tmp/hadoop-${user.name}", "base of other directories"),
 		text("fs.permissions.umask-mode", "022", "umask of files and directories that are created, octal"),
-		integer("io.file.buffer.size", "4096", "bytes of buffers for reading and writing files").min(1),
 
 		enum("hadoop.security.authentication", "simple", "how users prove who they are", "simple").
 			lacking("kerberos", "Heddle can't check Kerberos tickets yet, so that it can't replace the daemons of this cluster: keep YARN's, or try Heddle beside it with simple ("+readOn+")"),
@@ -80,8 +79,6 @@ func mapredKeys() []Key {
 		boolean("mapreduce.shuffle.connection-keep-alive.enable", "false", "keep connections open for reducers that don't ask for it"),
 		seconds("mapreduce.shuffle.connection-keep-alive.timeout", "5", "how long an idle connection is kept open").min(1),
 		integer("mapreduce.shuffle.port", "13562", "port from which the NodeManager serves map outputs").min(0).max(65535),
-		hostport("mapreduce.jobhistory.address", "0.0.0.0:10020", "the job history server"),
-		hostport("mapreduce.jobhistory.webapp.address", "0.0.0.0:19888", "web pages of the job history server"),
 	}
 }
 
@@ -127,8 +124,8 @@ func yarnKeys() []Key {
 
 		class("yarn.client.failover-proxy-provider", "org.apache.hadoop.yarn.client.ConfiguredRMFailoverProxyProvider", "how clients find the active ResourceManager; Heddle tries them in turn").later(),
 		millis("yarn.resourcemanager.connect.max-wait.ms", "900000", "how long to try to reach a ResourceManager; -1 is for ever").min(0).or("-1"),
-		millis("yarn.resourcemanager.connect.retry-interval.ms", "30000", "time between these attempts").min(1),
-		millis("yarn.client.failover-sleep-base-ms", "", "first pause when changing the ResourceManager").min(0),
+		millis("yarn.resourcemanager.connect.retry-interval.ms", "30000", "time between these attempts").min(1).later(),
+		millis("yarn.client.failover-sleep-base-ms", "", "first pause when changing the ResourceManager").min(0).later(),
 		millis("yarn.client.failover-sleep-max-ms", "", "longest pause when changing the ResourceManager").min(0).later(),
 		integer("yarn.client.failover-max-attempts", "", "how often to change the ResourceManager; -1 follows connect.max-wait.ms").min(-1).later(),
 		millis("yarn.client.nodemanager-connect.max-wait-ms", "180000", "how long to try to reach a NodeManager; -1 is for ever").min(0).or("-1"),

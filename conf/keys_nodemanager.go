@@ -17,7 +17,7 @@ func nodeManagerKeys() []Key {
 		hostport(nm+"webapp.address", "${yarn.nodemanager.hostname}:8042", "web pages and REST"),
 		hostport(nm+"webapp.https.address", "0.0.0.0:8044", "web pages and REST by HTTPS").later(),
 		text(nm+"bind-host", "", "host to listen on, if not the one in the addresses; 0.0.0.0 is all interfaces"),
-		boolean(nm+"webapp.cross-origin.enabled", "false", "let web pages of other origins use the REST API"),
+		boolean(nm+"webapp.cross-origin.enabled", "false", "let web pages of other origins use the REST API").later(),
 
 		paths(nm+"local-dirs", "${hadoop.tmp.dir}/nm-local-dir", "directories of localized files and of containers"),
 		paths(nm+"log-dirs", "${yarn.log.dir}/userlogs", "directories of containers' logs"),
@@ -43,7 +43,7 @@ func nodeManagerKeys() []Key {
 		boolean(nm+"resource.cpu.enabled", "false", "control CPU by cgroups; Heddle does where it can").later(),
 		millis(nm+"resource-monitor.interval-ms", "3000", "how often use is measured").min(1),
 		millis(nm+"container-monitor.interval-ms", "", "how often use of containers is measured; by default resource-monitor.interval-ms").min(1),
-		boolean(nm+"container-monitor.enabled", "true", "measure the use of containers"),
+		boolean(nm+"container-monitor.enabled", "true", "measure the use of containers").later(),
 
 		class(nm+"container-executor.class", "org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor", "whether containers run as the NodeManager's user (Default…) or as the submitter (Linux…)",
 			"org.apache.hadoop.yarn.server.nodemanager.DefaultContainerExecutor", "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"),
@@ -91,7 +91,7 @@ func nodeManagerKeys() []Key {
 		millis(nm+"sleep-delay-before-sigkill.ms", "250", "time between SIGTERM and SIGKILL").min(0),
 		millis(nm+"process-kill-wait.ms", "5000", "how long to wait for a killed process to end").min(0),
 		millis(nm+"resourcemanager.connect.max-wait.ms", "", "how long a NodeManager tries to reach the ResourceManager; by default as clients do").min(0).or("-1"),
-		millis(nm+"resourcemanager.connect.retry-interval.ms", "", "time between these attempts; by default as clients do").min(1),
+		millis(nm+"resourcemanager.connect.retry-interval.ms", "", "time between these attempts; by default as clients do").min(1).later(),
 		text(nm+"resourcemanager.minimum.version", "NONE", "oldest version of the ResourceManager that is accepted").later(),
 		boolean(nm+"opportunistic-containers-use-pause-for-preemption", "false", "pause opportunistic containers instead of killing them when guaranteed ones need their room; Heddle has no opportunistic containers, and preempts as heddle.scheduler.preemption says").later(),
 		integer(nm+"container-diagnostics-maximum-size", "10000", "maximum of characters of a container's diagnostics").min(1),

@@ -80,13 +80,13 @@ func (p *Properties) addTree(root *Element) error {
 	if root.Name != "configuration" {
 		return &SyntaxError{root.Source, fmt.Sprintf("the outermost element is <%s>, not <configuration>", root.Name)}
 	}
-	p.addChildren(root, map[string]Source{})
+	p.addChildren(root, map[string]Property{})
 	return nil
 }
 
 // addChildren adds the properties below e. Like Hadoop it looks into unknown elements, because an include may leave a
-// <configuration> inside another one. seen are the names that this file has set.
-func (p *Properties) addChildren(e *Element, seen map[string]Source) {
+// <configuration> inside another one. seen is what this file has set.
+func (p *Properties) addChildren(e *Element, seen map[string]Property) {
 	for _, child := range e.Children {
 		switch child.Name {
 		case "property":
@@ -100,7 +100,7 @@ func (p *Properties) addChildren(e *Element, seen map[string]Source) {
 	}
 }
 
-func (p *Properties) addProperty(e *Element, seen map[string]Source) {
+func (p *Properties) addProperty(e *Element, seen map[string]Property) {
 	name, value := trim(e.Attrs["name"]), e.Attrs["value"]
 	final := e.Attrs["final"] == "true"
 	for _, part := range e.Children {
@@ -128,12 +128,12 @@ func (p *Properties) addProperty(e *Element, seen map[string]Source) {
 		name = now
 	}
 	prop := Property{Name: name, Value: value, Final: final, Source: e.Source}
-	if before, ok := seen[name]; ok && value != "" {
-		p.warn(e.Source, name, value, fmt.Sprintf("is already set at %s; the last one counts", before))
+	if before, ok := seen[name]; ok && value != "" && value != before.Value {
+		p.warn(e.Source, name, value, fmt.Sprintf("is already set at %s; the last one counts", before.Source))
 	}
 	p.add(prop)
 	if value != "" {
-		seen[name] = e.Source
+		seen[name] = prop
 	}
 }
 

@@ -49,6 +49,8 @@ var readers = map[string]Role{
 	"heddle.cluster.stock-daemons":  ResourceManager | NodeManager,
 	"yarn.nodemanager.":             NodeManager,
 	"mapreduce.shuffle.":            NodeManager,
+	"dfs.replication":               NodeManager | Client,
+	"dfs.blocksize":                 NodeManager | Client,
 	"yarn.scheduler.":               ResourceManager,
 	"yarn.am.liveness-monitor.":     ResourceManager,
 	"yarn.nm.liveness-monitor.":     ResourceManager,

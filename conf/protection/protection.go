@@ -19,8 +19,8 @@ var settings = []struct {
 	harmless []string
 	why      string
 }{
-	{both, "dfs.encrypt.data.transfer", []string{"false"}, "connections to DataNodes would not be encrypted; set it to false for this daemon, or use a private network"},
-	{both, "dfs.data.transfer.protection", nil, "connections to DataNodes would not be protected; unset it for this daemon, or use a private network"},
+	{conf.NodeManager, "dfs.encrypt.data.transfer", []string{"false"}, "connections to DataNodes would not be encrypted; set it to false for this daemon, or use a private network"},
+	{conf.NodeManager, "dfs.data.transfer.protection", nil, "connections to DataNodes would not be protected; unset it for this daemon, or use a private network"},
 	{conf.NodeManager, "mapreduce.shuffle.ssl.enabled", []string{"false"}, "map outputs are served without TLS; set it to false and keep nodes on a private network"},
 	{both, "hadoop.ssl.enabled", []string{"false"}, "web ports are served without TLS; set it to false and put a proxy with TLS in front"},
 	{0, "yarn.timeline-service.webapp.rest-csrf.enabled", []string{"false"}, "there is no timeline server here that would ask for the header; set it to false"},

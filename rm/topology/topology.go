@@ -47,14 +47,38 @@ const (
 const (
 	scriptKey = "net.topology.script.file.name"
 	tableKey  = "net.topology.table.file.name"
+	classKey  = "net.topology.node.switch.mapping.impl"
 )
+
+// script is the program that finds racks, "" if there is none, or a table counts.
+func script(c *conf.Config) string {
+	if strings.HasSuffix(c.Text(classKey), ".TableMapping") {
+		return ""
+	}
+	path, _ := c.Get(scriptKey)
+	return path
+}
+
+// foreign warns of a class that finds racks in a way of its own. Without a word, all hosts would be in one rack.
+func foreign(c *conf.Config) []conf.Problem {
+	class := c.Text(classKey)
+	for _, known := range []string{".ScriptBasedMapping", ".ScriptBasedMappingWithDependency", ".TableMapping"} {
+		if strings.HasSuffix(class, known) {
+			return nil
+		}
+	}
+	if class == "" || script(c) != "" || c.IsSet(tableKey) {
+		return nil
+	}
+	return []conf.Problem{conf.AtKey(c, conf.Warning, classKey, fmt.Errorf("no Java class is run: all hosts are in %s until %s or %s says which rack they are in", DefaultRack, scriptKey, tableKey))}
+}
 
 // New reads the configuration. As in Hadoop, hosts have DefaultRack if the script can't be run, or the table can't be read; Problems says so.
 func New(c *conf.Config, log *logrus.Entry) *Mapping {
 	m := &Mapping{
 		known: map[string]string{}, asked: map[string]chan struct{}{}, running: make(chan struct{}, maxScripts), patience: scriptPatience, log: log,
 	}
-	if m.script, _ = c.Get(scriptKey); m.script != "" {
+	if m.script = script(c); m.script != "" {
 		return m
 	}
 	if path, _ := c.Get(tableKey); path != "" {
@@ -65,7 +89,7 @@ func New(c *conf.Config, log *logrus.Entry) *Mapping {
 
 // Problems warns of a script that can't be run, and of what is wrong with a table. Hosts that have no rack because of it have DefaultRack.
 func Problems(c *conf.Config) []conf.Problem {
-	if path, _ := c.Get(scriptKey); path != "" {
+	if path := script(c); path != "" {
 		if _, err := exec.LookPath(path); err != nil {
 			return []conf.Problem{conf.AtKey(c, conf.Warning, scriptKey, fmt.Errorf("%w: all hosts are in %s until it is a program that prints the racks of the hosts in its arguments", err, DefaultRack))}
 		}
@@ -76,7 +100,7 @@ func Problems(c *conf.Config) []conf.Problem {
 			return []conf.Problem{conf.AtKey(c, conf.Warning, tableKey, fmt.Errorf("%w: hosts without a rack are in %s", err, DefaultRack))}
 		}
 	}
-	return nil
+	return foreign(c)
 }
 
 // readTable reads a file with racks. It returns those that are right, also with an error.

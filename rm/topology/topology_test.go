@@ -41,6 +41,40 @@ func quiet() *logrus.Entry {
 	return logrus.NewEntry(log)
 }
 
+// A class of the site's own found the racks on YARN. Heddle said nothing, and all nodes were in one rack.
+func TestClassesThatFindRacksAreNotLostSilently(t *testing.T) {
+	const mine, table = "com.example.RackMapping", "org.apache.hadoop.net.TableMapping"
+	for name, test := range map[string]struct {
+		set  map[string]string
+		says string // empty: nothing
+	}{
+		"by default":           {nil, ""},
+		"a class of one's own": {map[string]string{classKey: mine}, "no Java class is run: all hosts are in /default-rack"},
+		"beside a table":       {map[string]string{classKey: mine, tableKey: "TABLE"}, ""},
+		"Hadoop's table":       {map[string]string{classKey: table, tableKey: "TABLE", scriptKey: "/nowhere"}, ""},
+		"Hadoop's script":      {map[string]string{classKey: "org.apache.hadoop.net.ScriptBasedMapping"}, ""},
+	} {
+		c, err := conf.Load(conf.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), "racks")
+		if err := os.WriteFile(file, []byte("n1 /r1\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for key, value := range test.set {
+			c.Set(key, strings.ReplaceAll(value, "TABLE", file))
+		}
+		found := Problems(c)
+		if test.says == "" && len(found) > 0 || test.says != "" && (len(found) != 1 || found[0].Severity != conf.Warning || !strings.Contains(found[0].Message, test.says)) {
+			t.Errorf("%s: %v", name, found)
+		}
+		if rack := New(c, quiet()).Rack("n1"); test.set[tableKey] != "" && rack != "/r1" {
+			t.Errorf("%s: n1 is in %s", name, rack)
+		}
+	}
+}
+
 func TestRacks(t *testing.T) {
 	const table = "net.topology.table.file.name"
 	const script = "net.topology.script.file.name"
