@@ -66,10 +66,12 @@ integration: build
 integration-full: build
 	HEDDLE_TEST_FULL=1 $(GO) test -count=1 -timeout 60m ./integration/...
 
-# What tests need beyond Go, Java, Maven and Python: a browser, and virtual machines.
+# What tests need beyond Go, Java, Maven and Python: a browser, a Kerberos KDC, and virtual machines.
 prerequisites: virtual-machines
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; }
+	@command -v krb5kdc >/dev/null && command -v kadmin.local >/dev/null && command -v kinit >/dev/null || \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends krb5-kdc krb5-admin-server krb5-user >/dev/null; }
 
 # FAULTS=100 strikes less often, SEED=7 FROM=120 plays again what a campaign with that seed did from its 120th fault on.
 campaign: build virtual-machines

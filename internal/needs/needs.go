@@ -17,6 +17,10 @@ var packages = map[string]string{
 	"qemu-system-x86_64": "qemu-system-x86",
 	"mkfs.ext4":          "e2fsprogs",
 	"dpkg-deb":           "dpkg",
+	"krb5kdc":            "krb5-kdc",
+	"kdb5_util":          "krb5-kdc",
+	"kadmin.local":       "krb5-admin-server",
+	"kinit":              "krb5-user",
 }
 
 // Program returns the path of a program. Without the program the test fails, and says how to install it.

@@ -45,6 +45,12 @@ func (k *Keytab) Keys() *keytab.Keytab {
 	return k.keys
 }
 
+// Reload reads the file if it has changed.
+func (k *Keytab) Reload() error {
+	_, err := k.reload()
+	return err
+}
+
 // reload reads the file if it has changed, and reports whether it did.
 func (k *Keytab) reload() (changed bool, err error) {
 	k.mu.Lock()

@@ -1,4 +1,4 @@
-// Package kerberostest makes keytabs for tests.
+// Package kerberostest makes keytabs for tests, and starts KDCs.
 package kerberostest
 
 import (

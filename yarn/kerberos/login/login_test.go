@@ -1,0 +1,182 @@
+package login
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"heddle/yarn/kerberos"
+	"heddle/yarn/kerberos/kerberostest"
+	"heddle/yarn/kerberos/krb5conf"
+	"heddle/yarn/sasl"
+)
+
+// talk has a login's client prove itself to a service.
+func talk(t *testing.T, l *Login, a *kerberos.Acceptor) error {
+	t.Helper()
+	ticket, err := l.Ticket(context.Background(), "rm", "host.test")
+	if err != nil {
+		return err
+	}
+	c, s := kerberos.NewClient(ticket, sasl.Qualities{sasl.Privacy}, nil, nil), kerberos.NewServer(a, sasl.Qualities{sasl.Privacy})
+	message, err := c.Start()
+	for err == nil {
+		answer, complete, refusal := s.Evaluate(message)
+		if refusal != nil {
+			return refusal
+		}
+		if complete {
+			if s.Client() != l.Principal() {
+				t.Errorf("the client is %s, want %s", s.Client(), l.Principal())
+			}
+			return nil
+		}
+		message, err = c.Respond(answer)
+	}
+	return err
+}
+
+// Against MIT's KDC: a daemon logs in by its keytab, once for many calls at a time, again after 80 % of the login's life, by the keytab's new version, and never
+// twice within a minute. A command has the tickets of kinit.
+func TestLoginsAtAKDC(t *testing.T) {
+	const life = 10 * time.Hour
+	k := kerberostest.StartKDC(t, life)
+	service, node := "rm/host.test@"+k.Realm, "nm/node.test@"+k.Realm
+	serviceKeys, nodeKeys := k.Keytab("rm.keytab", service), k.Keytab("nm.keytab", node, "alice@"+k.Realm)
+	conf, err := krb5conf.Load(k.Conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(path string) *kerberos.Keytab {
+		t.Helper()
+		tab, err := kerberos.OpenKeytab(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tab
+	}
+	a := &kerberos.Acceptor{Principal: service, Keytab: open(serviceKeys), Replays: kerberos.NewReplays()}
+	l, err := FromKeytab(conf, open(nodeKeys), node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := func(kind string) int {
+		n := 0
+		for line := range strings.Lines(k.Log()) {
+			if strings.Contains(line, kind+"_REQ") && strings.Contains(line, ": ISSUE:") && strings.Contains(line, node) {
+				n++
+			}
+		}
+		return n
+	}
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if err := talk(t, l, a); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if as, tgs := count("AS"), count("TGS"); as != 1 || tgs != 1 {
+		t.Errorf("%d logins and %d requests for tickets, want 1 and 1", as, tgs)
+	}
+
+	// After 80 % of its life a login is replaced; the old service ticket has ended by then. The keytab has new keys meanwhile.
+	k.Keytab("nm.keytab", node)
+	at := time.Now()
+	l.mu.Lock()
+	l.now = func() time.Time { return at }
+	begun, first := l.session.start, l.session
+	l.session.tickets = map[string]cached{}
+	l.mu.Unlock()
+	at = begun.Add(life * 79 / 100)
+	if err := talk(t, l, a); err != nil || l.session != first {
+		t.Errorf("at 79 %% of its life: %v, a new login: %v", err, l.session != first)
+	}
+	l.session.tickets = map[string]cached{}
+	at = begun.Add(life * 81 / 100)
+	if err := talk(t, l, a); err != nil || l.session == first || count("AS") != 2 {
+		t.Errorf("at 81 %% of its life: %v, %d logins", err, count("AS"))
+	}
+
+	// A KDC that refuses is asked once a minute.
+	if err := os.Remove(nodeKeys); err != nil {
+		t.Fatal(err)
+	}
+	at = at.Add(2 * life)
+	tried := 0
+	begin := l.begin
+	l.begin = func() (*session, error) { tried++; return begin() }
+	for range 5 {
+		if err := talk(t, l, a); err == nil || !strings.Contains(err.Error(), "logging in to Kerberos as "+node) || !strings.Contains(err.Error(), "nm.keytab") {
+			t.Errorf("without a keytab: %v", err)
+		}
+	}
+	at = at.Add(leastPause)
+	_ = talk(t, l, a)
+	if tried != 2 {
+		t.Errorf("%d attempts, want 2", tried)
+	}
+}
+
+// A command takes the tickets of kinit, and says what to do without.
+func TestTicketCaches(t *testing.T) {
+	k := kerberostest.StartKDC(t, time.Hour)
+	service, alice := "rm/host.test@"+k.Realm, "alice@"+k.Realm
+	keys := k.Keytab("keytab", service, alice)
+	conf, err := krb5conf.Load(k.Conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tab, err := kerberos.OpenKeytab(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &kerberos.Acceptor{Principal: service, Keytab: tab, Replays: kerberos.NewReplays()}
+	if _, err := FromCache(conf, k.Cache()); err == nil || !strings.Contains(err.Error(), "run kinit") || !strings.Contains(err.Error(), k.Cache()) {
+		t.Errorf("without a cache: %v", err)
+	}
+	k.Kinit(keys, alice)
+	l, err := FromCache(conf, "FILE:"+k.Cache())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if l.Principal() != alice {
+		t.Errorf("the cache is of %s", l.Principal())
+	}
+	if err := talk(t, l, a); err != nil {
+		t.Error(err)
+	}
+	l.now = func() time.Time { return time.Now().Add(2 * time.Hour) }
+	if err := talk(t, l, a); err == nil || !strings.Contains(err.Error(), "run kinit") {
+		t.Errorf("after its end: %v", err)
+	}
+	if _, err := l.Ticket(t.Context(), "nobody", "host.test"); err == nil {
+		t.Error("there is a ticket for a service that the KDC doesn't know")
+	}
+	for name, want := range map[string]string{"KCM:0": "kind KCM", "DIR:/tmp/x": "kind DIR", filepath.Join(k.Dir, "none"): "run kinit"} {
+		if _, err := FromCache(conf, name); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := FromKeytab(conf, tab, "mallory@"+k.Realm); err == nil || !strings.Contains(err.Error(), "mallory@") {
+		t.Errorf("a principal that the keytab lacks: %v", err)
+	}
+	if _, err := FromKeytab(conf, tab, "alice"); err == nil {
+		t.Error("a principal without a realm")
+	}
+}
+
+func FuzzParseCache(f *testing.F) {
+	f.Add([]byte{5, 4, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 'R', 0, 0, 0, 1, 'a'})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if c, err := parseCache(b); err == nil && c.GetClientRealm() == "" {
+			t.Errorf("%x is of nobody", b)
+		}
+	})
+}
