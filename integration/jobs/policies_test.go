@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"os/exec"
 	"regexp"
@@ -19,6 +20,7 @@ import (
 	"heddle/am"
 	"heddle/am/unmanaged"
 	"heddle/conf"
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/yarn/records"
 )
@@ -290,6 +292,46 @@ func TestNobodyGainsMoreThanEpsilon(t *testing.T) {
 					a.ends(1)
 				}
 				await.Slowly(t, "it has the floor of all", func() bool { return honest.holds() >= enough(1+len(flood)) })
+			}
+		})
+	}
+}
+
+// One application has 100,000 tasks, and 200 of one task each come and go beside it, six at a time: each of these gets its container as tasks of the large one end, and that one
+// always keeps the floor of its part, (1 − ε)·S/N.
+func TestALargeJobBesideAFloodOfTinyOnes(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	const slots, epsilon, tasks, together, all = 16, .1, 100_000, 6, 200
+	floor := int(math.Floor((1 - epsilon) * slots / (together + 1)))
+	for _, policy := range []string{"hopper", "eunomia"} {
+		t.Run(policy, func(t *testing.T) {
+			c := startPolicies(t, map[string]string{
+				defaultQueue + "ordering-policy": policy, defaultQueue + "ordering-policy.hopper.epsilon": fmt.Sprint(epsilon), defaultQueue + "maximum-applications": "1000",
+			})
+			large := c.asks(t, "large", tasks, am.StageReport{Left: tasks})
+			await.Slowly(t, "the large one has everything, being alone", func() bool { return large.holds() == slots })
+			for begun := 0; begun < all; begun += together {
+				var tiny []*asker
+				for i := range min(together, all-begun) {
+					tiny = append(tiny, c.asks(t, fmt.Sprint("tiny", begun+i), 1, am.StageReport{Left: 1}))
+				}
+				await.Slowly(t, "each tiny one has its container", func() bool {
+					if slices.ContainsFunc(tiny, func(a *asker) bool { return a.holds() == 0 }) {
+						large.ends(1)
+						return false
+					}
+					return true
+				})
+				if has := large.holds(); has < floor {
+					t.Errorf("after %d tiny ones the large one has %d containers, and should have %d at least", begun, has, floor)
+				}
+				if begun == 0 {
+					c.says(policy, large.id)
+				}
+				for _, a := range tiny {
+					a.stop()
+				}
+				await.Slowly(t, "the large one has everything again", func() bool { return large.holds() == slots })
 			}
 		})
 	}
