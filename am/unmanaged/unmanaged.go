@@ -131,7 +131,7 @@ func (a *Application) Run(ctx context.Context, memory int, main Main, ended func
 	r := &Running{ID: a.ID, status: am.Succeeded, stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(r.done)
-		r.err = a.attend(ctx, r, main)
+		r.err = a.fate(ctx, a.attend(ctx, r, main))
 		select {
 		case <-r.stop:
 		default:
@@ -139,6 +139,28 @@ func (a *Application) Run(ctx context.Context, memory int, main Main, ended func
 		}
 	}()
 	return r, nil
+}
+
+// fatePatience limits how long the ResourceManager is asked for what became of an application.
+const fatePatience = 5 * time.Second
+
+// fate says what became of an application whose ApplicationMaster was dismissed, such as who has killed it. Otherwise, and where the
+// ResourceManager doesn't tell, it returns err.
+func (a *Application) fate(ctx context.Context, err error) error {
+	if !errors.Is(err, am.ErrDismissed) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fatePatience)
+	defer cancel()
+	var report client.Report
+	asked := a.call(func(apps *client.Applications) (err error) {
+		report, err = apps.Wait(ctx, a.ID, func(r client.Report) bool { return r.Ended() })
+		return err
+	})
+	if asked != nil || report.Diagnostics == "" || report.State != pb.YarnApplicationState_KILLED && report.State != pb.YarnApplicationState_FAILED {
+		return err
+	}
+	return errors.New(report.Diagnostics)
 }
 
 // attend is the ApplicationMaster.
