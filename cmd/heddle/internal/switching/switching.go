@@ -176,17 +176,17 @@ func Compare(ctx context.Context, lists *hosts.Lists, nodes []string, callers []
 		}
 	}
 	for _, a := range callers {
-		if !slices.Contains(known, a) && !lists.Admits(a.String()) && !own(a) {
+		if !slices.Contains(known, a) && !lists.Admits(a.String()) && !(a.IsLoopback() && slices.ContainsFunc(known, own)) {
 			warn("a node calls from %s, which is no address of a node by the name service: Heddle would keep it out. List that address", a)
 		}
 	}
 	return found
 }
 
-// own reports whether an address is one of this machine.
+// own reports whether an address is one of this machine. A node of this machine may call from the loopback whatever its name's address is.
 func own(a netip.Addr) bool {
 	addrs, err := net.InterfaceAddrs()
-	return a.IsLoopback() || err == nil && slices.ContainsFunc(addrs, func(at net.Addr) bool {
+	return err == nil && slices.ContainsFunc(addrs, func(at net.Addr) bool {
 		n, ok := at.(*net.IPNet)
 		return ok && n.IP.Equal(net.IP(a.AsSlice()))
 	})

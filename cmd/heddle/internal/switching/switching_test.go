@@ -73,6 +73,18 @@ func TestNodesThatWouldBeKeptOutAreNamedBefore(t *testing.T) {
 			t.Errorf("%q, want %q", said[i], want[i])
 		}
 	}
+	loopback := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
+	if err := os.WriteFile(include, []byte("w1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if lists, err = (hosts.Files{Include: include}).Read(); err != nil {
+		t.Fatal(err)
+	}
+	for address, want := range map[string]int{"127.0.0.1": 0, "127.0.0.7": 1} { // the second one isn't this machine's
+		if found := Compare(t.Context(), lists, nodes[:1], loopback, service{"w1": address}); len(found) != want {
+			t.Errorf("a node %s that calls from the loopback: %v", address, found)
+		}
+	}
 	if found := Compare(t.Context(), nil, nodes[:2], []netip.Addr{netip.MustParseAddr("10.0.0.12")}, service{"w1": "10.0.0.11", "w2": "10.0.0.12"}); len(found) > 0 {
 		t.Errorf("without lists: %v", found)
 	}
