@@ -1,6 +1,7 @@
 package hadooplab
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/xml"
 	"fmt"
@@ -309,7 +310,7 @@ func (l *Lab) dataNodeArgs(i int) []string {
 func (l *Lab) nodeManagerArgs(i int) []string {
 	dir := filepath.Join(l.dir, fmt.Sprintf("nodemanager%d", i))
 	return []string{
-		"-Dyarn.nodemanager.address=localhost:0",
+		"-Dyarn.nodemanager.address=" + cmp.Or(l.options.NodeHost, "localhost") + ":0",
 		fmt.Sprintf("-Dyarn.nodemanager.webapp.address=localhost:%d", l.ports[fmt.Sprintf("nodemanager%d-http", i)]),
 		"-Dyarn.nodemanager.local-dirs=" + filepath.Join(dir, "local"),
 		"-Dyarn.nodemanager.log-dirs=" + filepath.Join(dir, "log"),

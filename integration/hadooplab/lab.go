@@ -27,6 +27,8 @@ type Options struct {
 	ResourceManager bool
 	NodeManagers    int
 	HistoryServer   bool
+	// NodeHost is the address by which NodeManagers name themselves; localhost by default. They call from 127.0.0.1 whatever it is.
+	NodeHost string
 	// ResourceManagers is 3 or more, or 2 with a witness, for a highly available group rm1, rm2, …, which only Heddle has. The names of their
 	// daemons are resourcemanager1, …
 	ResourceManagers int
