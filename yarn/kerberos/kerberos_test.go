@@ -415,13 +415,11 @@ func FuzzAccept(f *testing.F) {
 	f.Add(message[:40])
 	f.Add(newToken(kindRequest, nil))
 	a := r.acceptor()
-	seen := false
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _, err := a.Accept(b)
-		if err == nil && (seen || !bytes.Equal(b, message)) {
-			t.Errorf("%x was accepted", b)
+		// What isn't encrypted, such as options, may change and prove the same. Nobody else can come out of it.
+		if c, _, err := a.Accept(b); err == nil && c.Client != "alice@EXAMPLE.COM" {
+			t.Errorf("%x is of %s", b, c.Client)
 		}
-		seen = seen || err == nil
 	})
 }
 
