@@ -20,7 +20,7 @@ var largePackages = map[string]int{
 	"cmd/heddle/internal/command": 4400,
 	"rm/leader":                   3510,
 	"rm/service":                  3150,
-	"rm/scheduler/core":           3425,
+	"rm/scheduler/core":           3800,
 	"rm/raft":                     4450,
 	"yarn/ipc":                    4000,
 	"conf":                        4190,
@@ -30,8 +30,8 @@ var largePackages = map[string]int{
 }
 
 var largeStructs = map[string]int{
-	"rm/scheduler.Scheduler":              50,
-	"rm/scheduler/core.Core":              186,
+	"rm/scheduler.Scheduler":              42,
+	"rm/scheduler/core.Core":              216,
 	"rm/scheduler/policy/fair.Policy":     68,
 	"rm/scheduler/policy/capacity.Policy": 55,
 	"rm/rest.server":                      138,

@@ -13,7 +13,7 @@ import (
 )
 
 // largeTree has 20 parents of 25 leaves each, with limits of leaves.
-func largeTree(tb testing.TB, limits map[string]string) *queue.Tree {
+func largeTree(tb testing.TB, limits map[string]string, labels ...string) *queue.Tree {
 	settings := map[string]string{
 		"maximum-am-resource-percent": "1", "user-limit-factor": "100", "maximum-applications": "1000000",
 		"resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
@@ -27,6 +27,9 @@ func largeTree(tb testing.TB, limits map[string]string) *queue.Tree {
 		parents = append(parents, p)
 		settings["root."+p+".capacity"] = "5"
 		settings["root."+p+".queues"] = strings.Join(leaves, ",")
+		for _, label := range labels {
+			settings["root."+p+".accessible-node-labels."+label+".capacity"] = "5"
+		}
 		for j := range leaves {
 			leaf := fmt.Sprintf("root.%s.%s", p, leaves[j])
 			settings[leaf+".capacity"] = "4"
@@ -69,6 +72,29 @@ func BenchmarkDecision(b *testing.B) {
 			decide(b, s)
 		})
 	}
+}
+
+// The same where an eighth of the nodes has no label, and the others have seven.
+func BenchmarkDecisionInPartitions(b *testing.B) {
+	limits := map[string]string{}
+	var labels []string
+	for i := range 7 {
+		labels = append(labels, fmt.Sprintf("x%d", i))
+		limits["accessible-node-labels."+labels[i]+".capacity"] = "4"
+	}
+	tree := largeTree(b, limits, labels...)
+	s := New(Config{Tree: tree, Minimum: res(1, 1)})
+	labels = append(labels, "")
+	for i := range 1000 {
+		s.AddNode(NodeSpec{Host: fmt.Sprintf("n%d", i), Rack: fmt.Sprintf("/r%d", i/40), Capability: res(20, 20), Label: labels[i%8]})
+	}
+	for i := range 2000 {
+		h := s.AddApp(AppSpec{
+			Seq: int64(i), Queue: fmt.Sprintf("root.p%d.l%d", i%20, i/20%25), User: fmt.Sprintf("u%d", i%7), AM: res(1, 1), Label: labels[i%8],
+		})
+		s.UpdateAsks(h, []Ask{{Priority: 1, Name: Any, Count: 1 << 30, RelaxLocality: true, Capability: res(1+int64(i%3), 1), Label: labels[i%8]}})
+	}
+	decide(b, s)
 }
 
 // The same where leaves hold their users to 25 % of a leaf, which all have reached.

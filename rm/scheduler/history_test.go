@@ -329,7 +329,7 @@ func (h *history) activity(w io.Writer, activity any) {
 
 // preemption writes down what preemption looks at.
 func (h *history) preemption(w io.Writer, fair bool) {
-	x := h.s.Snapshot(h)
+	x := h.s.Snapshots(h)[0]
 	fmt.Fprintln(w, x.Cluster, x.Dominant, x.Minimum, x.Nodes)
 	for _, q := range x.Queues {
 		if fair {

@@ -164,7 +164,7 @@ func TestSnapshotsHavePrioritiesThatCount(t *testing.T) {
 		})
 		s.AddNode(NodeSpec{Host: "n0", Rack: "/r", Capability: schedulertest.GB(4)})
 		found := false
-		for _, q := range s.Snapshot(nil).Queues {
+		for _, q := range s.Snapshots(nil)[0].Queues {
 			if q.Path == "root.a" {
 				if found = true; q.Priority != want {
 					t.Errorf("with %s, root.a has priority %d", policy, q.Priority)

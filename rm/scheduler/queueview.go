@@ -56,7 +56,9 @@ type UserView struct {
 }
 
 // Queues returns all queues, parents first, in the order of their configuration.
-func (s *Scheduler) Queues() []QueueView {
+func (s *Scheduler) Queues() []QueueView { return s.parts[0].queues() }
+
+func (s *part) queues() []QueueView {
 	s.core.Refresh()
 	out, now := []QueueView(nil), s.moment()
 	var enter func(h int32)
@@ -71,7 +73,9 @@ func (s *Scheduler) Queues() []QueueView {
 }
 
 // Queue returns one queue by its path.
-func (s *Scheduler) Queue(path string) (QueueView, bool) {
+func (s *Scheduler) Queue(path string) (QueueView, bool) { return s.parts[0].queue(path) }
+
+func (s *part) queue(path string) (QueueView, bool) {
 	h, ok := s.core.ByPath[path]
 	if !ok {
 		return QueueView{}, false
@@ -86,7 +90,7 @@ type moment struct {
 	due   map[int32]*fairshare.Queue // of a Fair tree
 }
 
-func (s *Scheduler) moment() (m moment) {
+func (s *part) moment() (m moment) {
 	m.asked, m.due = s.askedByUsers(), s.policy.Shares()
 	return m
 }
@@ -96,7 +100,7 @@ type asked struct{ pending, reserved records.Resource }
 
 // askedByUsers sums up what the applications of each user ask for, by the users' handles. The core has no such sums. Applications that are gone
 // ask for nothing.
-func (s *Scheduler) askedByUsers() []asked {
+func (s *part) askedByUsers() []asked {
 	of := make([]asked, len(s.core.Users))
 	for i := range s.core.Apps {
 		a := &s.core.Apps[i]
@@ -106,7 +110,7 @@ func (s *Scheduler) askedByUsers() []asked {
 	return of
 }
 
-func (s *Scheduler) queueView(h int32, now moment) QueueView {
+func (s *part) queueView(h int32, now moment) QueueView {
 	q := &s.core.Queues[h]
 	v := QueueView{
 		Queue: q.Cfg, Path: q.Cfg.Path, Leaf: q.Leaf, Used: q.Used, Reserved: q.Reserved, Pending: q.Pending,
@@ -134,7 +138,7 @@ func (s *Scheduler) queueView(h int32, now moment) QueueView {
 	return v
 }
 
-func (s *Scheduler) userView(q *core.Queue, u *core.User, x *asked, v *QueueView) UserView {
+func (s *part) userView(q *core.Queue, u *core.User, x *asked, v *QueueView) UserView {
 	return UserView{
 		Name: u.Name, Weight: u.Weight, Used: u.Used, Limit: s.core.Calc.Weighted(v.UserLimit, u.Weight), AMUsed: u.AmUsed,
 		AMShare: s.policy.UserAMShare(q, u), Active: int(u.Active), Waiting: int(u.Total - u.Active), Wants: u.Wanting > 0,
@@ -152,10 +156,12 @@ type AppState struct {
 	Running  int
 }
 
-// AppState tells where an application stands.
+// AppState tells where an application stands, and what it has in all partitions.
 func (s *Scheduler) AppState(h handle.App) AppState {
 	a := &s.core.Apps[h]
-	return AppState{
-		Queue: s.core.Queues[a.Leaf].Cfg.Path, Runnable: a.Runnable, Active: a.Active, Used: a.Used, Reserved: a.Reserved, Running: int(a.Running),
+	state := AppState{Queue: s.core.Queues[a.Leaf].Cfg.Path, Runnable: a.Runnable, Active: a.Active}
+	for a := range s.partsOf(h) {
+		state.Used, state.Reserved, state.Running = state.Used.Add(a.Used), state.Reserved.Add(a.Reserved), state.Running+int(a.Running)
 	}
+	return state
 }

@@ -23,8 +23,15 @@ type Names interface {
 	Container(handle.Container, *preempt.Container) bool
 }
 
-// Snapshot is what preemption looks at. It is taken anew for each round.
-func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
+// Snapshots are what preemption looks at, one for each partition, the default one first. They are taken anew for each round.
+func (s *Scheduler) Snapshots(names Names) (all []*preempt.Snapshot) {
+	for i := range s.parts {
+		all = append(all, s.parts[i].snapshot(names))
+	}
+	return all
+}
+
+func (s *part) snapshot(names Names) *preempt.Snapshot {
 	s.core.Refresh()
 	out := &preempt.Snapshot{Cluster: s.core.Calc.Cluster, Dominant: !s.core.Calc.MemoryOnly, Minimum: s.core.Config.Minimum}
 	shares := s.policy.Shares()
@@ -64,7 +71,7 @@ func (s *Scheduler) Snapshot(names Names) *preempt.Snapshot {
 	return out
 }
 
-func (s *Scheduler) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[int32]*fairshare.Queue, at map[int32]int) {
+func (s *part) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[int32]*fairshare.Queue, at map[int32]int) {
 	q := &s.core.Queues[h]
 	at[h] = len(out.Queues)
 	p := preempt.Queue{
@@ -101,7 +108,7 @@ func timeout(d time.Duration) int64 {
 }
 
 // snapNodes returns the places of nodes by their handles. Those that are gone have none.
-func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
+func (s *part) snapNodes(out *preempt.Snapshot) []int {
 	at := make([]int, len(s.core.Nodes.At))
 	for h := range s.core.Nodes.At {
 		if n := &s.core.Nodes.At[h]; n.Live {
@@ -118,7 +125,7 @@ func (s *Scheduler) snapNodes(out *preempt.Snapshot) []int {
 
 // snapApps returns the places of active applications by their handles, and sums up what leaves wait for within users' limits. Others have no
 // containers (Hadoop: LeafQueue.getTotalPendingResourcesConsideringUserLimit).
-func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*fairshare.Queue, at map[int32]int) []int {
+func (s *part) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*fairshare.Queue, at map[int32]int) []int {
 	places := make([]int, len(s.core.Apps))
 	room, whole := map[int32]records.Resource{}, map[int32]records.Resource{} // of users, the latter with what is reserved
 	limits := s.policy.UserLimitsOfAll()
@@ -159,9 +166,9 @@ func (s *Scheduler) snapApps(out *preempt.Snapshot, names Names, shares map[int3
 
 // snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole. held sums up what is left out, as it
 // has to wait for the policy of the leaf.
-func snapAsks(a *core.App, s *Scheduler) (asks []preempt.Ask, held records.Resource) {
+func snapAsks(a *core.App, s *part) (asks []preempt.Ask, held records.Resource) {
 	for d := range s.core.Demands(a) {
-		if d.Pending == 0 {
+		if d.Pending == 0 || d.Guest {
 			continue
 		}
 		if s.core.HoldsBack(a, d).Policy != "" {

@@ -58,7 +58,7 @@ func lent(t *testing.T) (s *Scheduler, held []ContainerHandle) {
 func TestSnapshotsOfContainers(t *testing.T) {
 	gb := schedulertest.GB
 	s, held := lent(t)
-	snap := s.Snapshot(known{held[0]: 9, held[1]: 8, held[3]: 1, held[4]: 2})
+	snap := s.Snapshots(known{held[0]: 9, held[1]: 8, held[3]: 1, held[4]: 2})[0]
 	if len(snap.Apps) != 2 {
 		t.Fatalf("%d applications", len(snap.Apps))
 	}
@@ -94,7 +94,7 @@ func TestSnapshotsOfQueues(t *testing.T) {
 	s, held := lent(t)
 	type sums struct{ Used, Guaranteed, Maximum, Killable, Reserved, MaxAM, Pending, Asked int64 } // in GB
 	got := map[string]sums{}
-	snap := s.Snapshot(known{held[1]: 8})
+	snap := s.Snapshots(known{held[1]: 8})[0]
 	for _, q := range snap.Queues {
 		of := func(r records.Resource) int64 { return r[records.Memory] >> 10 }
 		got[q.Path] = sums{of(q.Used), of(q.Guaranteed), of(q.Maximum), of(q.Killable), of(q.Reserved), of(q.MaxAM), of(q.Pending), of(q.Asked)}
@@ -122,7 +122,7 @@ func TestSnapshotsOfApplicationsAndNodes(t *testing.T) {
 	s.UpdateAsks(strict, []Ask{schedulertest.Only(schedulertest.Row(3, 9)), func() Ask { r := schedulertest.At(schedulertest.Row(5, 9), "n1"); return r }()})
 	s.UpdateAsks(idle, []Ask{schedulertest.At(schedulertest.Row(2, 9), "n1")}) // no container yet
 	s.SetOpen(1, 0)
-	snap := s.Snapshot(known{})
+	snap := s.Snapshots(known{})[0]
 	asks := map[int64][]preempt.Ask{}
 	for _, a := range snap.Apps {
 		asks[a.Seq] = a.Asks
@@ -145,7 +145,7 @@ func TestSnapshotsOfApplicationsAndNodes(t *testing.T) {
 		t.Errorf("(- wanted)\n%s", diff)
 	}
 	s.RemoveApp(idle)
-	if n := len(s.Snapshot(known{}).Apps); n != 3 {
+	if n := len(s.Snapshots(known{})[0].Apps); n != 3 {
 		t.Errorf("%d applications after one has gone", n)
 	}
 }
@@ -159,7 +159,7 @@ func TestSnapshotsOfFairQueuesThatGiveNothing(t *testing.T) {
 	s := New(Config{Tree: tree})
 	s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(4, 4)})
 	got := map[string]bool{}
-	for _, q := range s.Snapshot(known{}).Queues {
+	for _, q := range s.Snapshots(known{})[0].Queues {
 		got[q.Path] = q.Disabled
 	}
 	if diff := cmp.Diff(map[string]bool{"root": false, "root.a": true, "root.a.x": true, "root.b": false}, got); diff != "" {
@@ -179,7 +179,7 @@ func TestSnapshotsLeaveOutWhatPoliciesHoldBack(t *testing.T) {
 	s.UpdateAsks(a, []Ask{maps, reduces})
 	s.Schedule(0)
 	s.Schedule(5000)
-	snap := s.Snapshot(known{})
+	snap := s.Snapshots(known{})[0]
 	if diff := cmp.Diff([]preempt.Ask{{Name: core.Any, Relax: true, Capability: gb(1), Count: 2, Priority: 20}}, snap.Apps[0].Asks); diff != "" {
 		t.Errorf("(- wanted)\n%s", diff)
 	}
@@ -199,7 +199,7 @@ func TestSnapshotsOfMeans(t *testing.T) {
 	})})
 	s.AddNode(NodeSpec{Host: "n", Rack: "/r", Capability: res(4, 4)})
 	got := map[string][2]suspension.Means{}
-	for _, q := range s.Snapshot(known{}).Queues {
+	for _, q := range s.Snapshots(known{})[0].Queues {
 		got[q.Path] = [2]suspension.Means{q.Means, q.Unable}
 	}
 	want := map[string][2]suspension.Means{"root": got["root"], "root.a": {suspension.Immediate, got["root"][1]}, "root.b": {suspension.Spare, suspension.Kill}}
@@ -211,7 +211,7 @@ func TestSnapshotsOfMeans(t *testing.T) {
 // An application that waits to become active asks for nothing that is taken from others.
 func TestSnapshotsLeaveOutWhoWaits(t *testing.T) {
 	s, first, _ := reserving(t)
-	snap := s.Snapshot(known{})
+	snap := s.Snapshots(known{})[0]
 	if len(snap.Apps) != 2 || snap.Apps[1].ID != (known{}).App(first) {
 		t.Errorf("%d applications: %+v", len(snap.Apps), snap.Apps)
 	}
@@ -221,7 +221,7 @@ func TestSnapshotsLeaveOutWhoWaits(t *testing.T) {
 func TestContainersAreSpared(t *testing.T) {
 	s, held := lent(t)
 	s.SpareKillable()
-	for _, q := range s.Snapshot(known{held[1]: 8}).Queues {
+	for _, q := range s.Snapshots(known{held[1]: 8})[0].Queues {
 		if !q.Killable.IsZero() {
 			t.Errorf("of %s %v are killable", q.Path, q.Killable)
 		}

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/order"
 	"heddle/yarn/records"
 )
@@ -9,15 +10,23 @@ import (
 type Standing struct {
 	who    map[ContainerHandle]bool
 	nodes  map[NodeHandle]int32
-	queues map[int32]int32
+	queues map[queueIn]int32
+}
+
+// queueIn is a queue in a partition.
+type queueIn struct {
+	core  *core.Core
+	queue int32
 }
 
 // Standing lists who stands still: of the containers that hold less than they claim, those of which stands says so, and more.
 func (s *Holdings) Standing(stands func(ContainerHandle) bool, more map[ContainerHandle]bool) Standing {
-	st := Standing{who: map[ContainerHandle]bool{}, nodes: map[NodeHandle]int32{}, queues: map[int32]int32{}}
-	for h := range s.core.Lowered() {
-		if stands(h) {
-			s.count(&st, h)
+	st := Standing{who: map[ContainerHandle]bool{}, nodes: map[NodeHandle]int32{}, queues: map[queueIn]int32{}}
+	for i := range s.parts {
+		for h := range s.parts[i].core.Lowered() {
+			if stands(h) {
+				s.count(&st, h)
+			}
 		}
 	}
 	for h := range more {
@@ -29,11 +38,12 @@ func (s *Holdings) Standing(stands func(ContainerHandle) bool, more map[Containe
 }
 
 func (s *Holdings) count(st *Standing, h ContainerHandle) {
-	c := &s.core.Containers[h]
+	core := s.of(h)
+	c := &core.Containers[h]
 	st.who[h] = true
 	st.nodes[c.Node]++
-	for q := s.core.Apps[c.App].Leaf; q != order.Nothing; q = s.core.Queues[q].Parent {
-		st.queues[q]++
+	for q := core.Apps[c.App].Leaf; q != order.Nothing; q = core.Queues[q].Parent {
+		st.queues[queueIn{core, q}]++
 	}
 }
 
@@ -44,7 +54,7 @@ func (s *Holdings) Stuck(h ContainerHandle, st Standing) bool {
 	if s.CanHold(h, claim) {
 		return false
 	}
-	core, self := s.core, int32(1)
+	core, self := s.of(h), int32(1)
 	if st.who[h] {
 		self = 0
 	}
@@ -58,7 +68,7 @@ func (s *Holdings) Stuck(h ContainerHandle, st Standing) bool {
 		q := &core.Queues[i]
 		left := q.Maximum
 		core.Calc.Sub(&left, &q.Used)
-		if q.Bounded && !core.Calc.Fits(&lacks, &left) && q.Containers > st.queues[i]+self {
+		if q.Bounded && !core.Calc.Fits(&lacks, &left) && q.Containers > st.queues[queueIn{core, i}]+self {
 			return false
 		}
 	}

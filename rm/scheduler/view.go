@@ -8,16 +8,40 @@ import (
 )
 
 // Pending returns how many containers an application waits for.
-func (s *Scheduler) Pending(h handle.App) int64 { return s.core.Apps[h].Pending }
+func (s *Scheduler) Pending(h handle.App) (n int64) {
+	for a := range s.partsOf(h) {
+		n += a.Pending
+	}
+	return n
+}
 
 // PendingResource is the sum of what an application waits for.
-func (s *Scheduler) PendingResource(h handle.App) records.Resource { return s.core.Apps[h].PendingSum }
+func (s *Scheduler) PendingResource(h handle.App) (sum records.Resource) {
+	for a := range s.partsOf(h) {
+		sum = sum.Add(a.PendingSum)
+	}
+	return sum
+}
 
-// Asks returns the rows of requests that an application still waits for, by priority, the one for Any first.
+// Asks returns the rows of requests that an application still waits for, by priority, the one for Any first, those without a label first.
 func (s *Scheduler) Asks(h handle.App) []core.Ask {
 	var rows []core.Ask
+	for i := range s.parts {
+		if x := &s.parts[i]; x.core.Has(h) {
+			rows = append(rows, x.asks(h)...)
+		}
+	}
+	return rows
+}
+
+// asks are the rows that an application waits for in a partition.
+func (s *part) asks(h handle.App) (rows []core.Ask) {
 	for d := range s.core.Demands(&s.core.Apps[h]) {
+		if d.Guest {
+			continue
+		}
 		row := d.Row()
+		row.Label = s.label
 		if d.Pending > 0 {
 			rows = append(rows, row)
 		}
@@ -39,9 +63,22 @@ func (s *Scheduler) Blacklist(h handle.App) []string {
 // Excluded is how many names there are on an application's blacklist.
 func (s *Scheduler) Excluded(h handle.App) int { return len(s.core.Apps[h].Blacklist) }
 
-// HeadroomOf is what an application could get at most: what is free, as far as the limits of its queues and its user go
-// (Hadoop: AbstractLeafQueue.getHeadroom).
-func (s *Scheduler) HeadroomOf(h handle.App) records.Resource {
+// HeadroomOf is what an application could get at most: what is free, as far as the limits of its queues and its user go, in the partitions in
+// which it asks for something (Hadoop: CapacityHeadroomProvider.getHeadroom).
+func (s *Scheduler) HeadroomOf(h handle.App) (sum records.Resource) {
+	asks := false
+	for i := range s.parts[1:] {
+		if x := &s.parts[i+1]; x.core.Has(h) && x.core.Apps[h].Pending > 0 {
+			asks, sum = true, sum.Add(x.headroomOf(h))
+		}
+	}
+	if !asks || s.core.Apps[h].Pending > 0 {
+		sum = sum.Add(s.parts[0].headroomOf(h))
+	}
+	return sum
+}
+
+func (s *part) headroomOf(h handle.App) records.Resource {
 	s.core.Refresh()
 	out, a := s.core.Nodes.Headroom(), &s.core.Apps[h]
 	left := s.policy.HeadroomOf(a)
@@ -63,18 +100,21 @@ type lazyKiller interface {
 // MakeKillable has a container end when its room is needed: then a decision of kind Kill says so. It reports whether there is
 // such a container, of capacity queues, that isn't killable already.
 func (s *Scheduler) MakeKillable(h ContainerHandle) bool {
-	k, ok := s.core.Policy.(lazyKiller)
+	k, ok := s.of(h).Policy.(lazyKiller)
 	return ok && k.MakeKillable(h)
 }
 
 // SpareKillable has no container be killable any more.
 func (s *Scheduler) SpareKillable() {
-	if k, ok := s.core.Policy.(lazyKiller); ok {
-		k.SpareKillable()
+	for i := range s.parts {
+		if k, ok := s.parts[i].core.Policy.(lazyKiller); ok {
+			s.parts[i].due = true
+			k.SpareKillable()
+		}
 	}
 }
 
-func (s *Scheduler) killableSet() map[handle.Container]bool {
+func (s *part) killableSet() map[handle.Container]bool {
 	set := map[handle.Container]bool{}
 	if k, ok := s.core.Policy.(lazyKiller); ok {
 		for _, h := range k.Killable() {
@@ -87,7 +127,7 @@ func (s *Scheduler) killableSet() map[handle.Container]bool {
 // Activities tells what each queue, application and request that is looked at comes to where containers are given out on a
 // node now. Only capacity queues are told of.
 func (s *Scheduler) Activities(h NodeHandle) explain.Activity {
-	if p, ok := s.core.Policy.(interface {
+	if p, ok := s.at(h).Policy.(interface {
 		Activities(handle.Node) explain.Activity
 	}); ok {
 		return p.Activities(h)
@@ -96,17 +136,41 @@ func (s *Scheduler) Activities(h NodeHandle) explain.Activity {
 }
 
 // Headroom is what new asks could get at most: the free resources of all open nodes.
-func (s *Scheduler) Headroom() records.Resource { return s.core.Nodes.Headroom() }
+func (s *Scheduler) Headroom() (sum records.Resource) {
+	for i := range s.parts {
+		sum = sum.Add(s.parts[i].core.Nodes.Headroom())
+	}
+	return sum
+}
 
 // Largest is, for each type, the most that any node that takes containers has.
-func (s *Scheduler) Largest() records.Resource { return s.core.Nodes.Largest() }
+func (s *Scheduler) Largest() (most records.Resource) {
+	for i := range s.parts {
+		most = most.Max(s.parts[i].core.Nodes.Largest())
+	}
+	return most
+}
 
 // OpenNodes counts the nodes that take containers.
-func (s *Scheduler) OpenNodes() int { return s.core.Nodes.OpenNodes() }
+func (s *Scheduler) OpenNodes() (n int) {
+	for i := range s.parts {
+		n += s.parts[i].core.Nodes.OpenNodes()
+	}
+	return n
+}
 
 // Requests returns how many requests an application has that differ in priority or allocation request id, and how many rows for hosts
 // and racks these have. Served ones count while anything of their request is left.
-func (s *Scheduler) Requests(h handle.App) (requests, places int) { return s.core.Requests(h) }
+func (s *Scheduler) Requests(h handle.App) (requests, places int) {
+	requests, places = s.core.Requests(h)
+	for i := range s.parts[1:] {
+		if c := s.parts[i+1].core; c.Has(h) {
+			more, at := c.OwnRequests(h)
+			requests, places = requests+more, places+at
+		}
+	}
+	return requests, places
+}
 
 // RequestsWith returns what Requests would return, at most, if asks were entered.
 func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, places int) {
@@ -128,7 +192,7 @@ func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, place
 		of := id{ask.Priority, ask.AllocationRequestID}
 		d, seen := known[of]
 		if !seen {
-			if d = s.core.Demanded.Find(&s.core.Apps[h].Set, of.priority, of.request); d == nil {
+			if _, d = s.holder(h, of.priority, of.request); d == nil {
 				requests++
 			}
 			known[of] = d
@@ -136,7 +200,8 @@ func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, place
 		if ask.Name == core.Any {
 			continue
 		}
-		if name, named := s.core.Nodes.Names.Find(ask.Name); named && d != nil && d.Prefers(name) {
+		holder, _ := s.holder(h, of.priority, of.request)
+		if name, named := s.parts[holder].core.Nodes.Names.Find(ask.Name); named && d != nil && d.Prefers(name) {
 			continue
 		}
 		if _, twice := rows[row{of, ask.Name}]; !twice {
@@ -150,14 +215,16 @@ func (s *Scheduler) RequestsWith(h handle.App, asks []core.Ask) (requests, place
 // TakesApps reports whether a path is that of a leaf, or of one that can be made, as no queue with applications in it is in its way.
 func (s *Scheduler) TakesApps(path string) bool { return s.core.TakesApps(path) }
 
-// Reservations returns all reservations, the oldest first.
-func (s *Scheduler) Reservations() []Reservation {
-	out := make([]Reservation, len(s.core.Reserved))
-	for i, c := range s.core.Reserved {
-		x := &s.core.Containers[c]
-		d := s.core.ReservationOf(c).Demand
-		out[i] = Reservation{
-			App: x.App, Node: x.Node, Resource: *s.core.Holds(x), Priority: d.Priority, AllocationRequestID: d.RequestID,
+// Reservations returns all reservations, the oldest first in each partition.
+func (s *Scheduler) Reservations() (out []Reservation) {
+	for i := range s.parts {
+		c := s.parts[i].core
+		for _, h := range c.Reserved {
+			x := &c.Containers[h]
+			d := c.ReservationOf(h).Demand
+			out = append(out, Reservation{
+				App: x.App, Node: x.Node, Resource: *c.Holds(x), Priority: d.Priority, AllocationRequestID: d.RequestID,
+			})
 		}
 	}
 	return out

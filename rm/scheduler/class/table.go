@@ -18,11 +18,13 @@ const Tight = order.Mask(1) << (Shared - 1)
 // Table is the classes that there are, and which of them may have room. Make it with New.
 type Table struct {
 	of      map[records.Resource]uint8
+	guests  map[records.Resource]uint8
 	size    [Shared]records.Resource // as it is measured on nodes
 	full    [Shared]records.Resource // as it is asked for
 	demands [Shared]int32
 	shared  int32 // demands of the class Shared
 	taken   order.Mask
+	guest   order.Mask // classes of guests
 	open    order.Mask // classes that some node may have room for
 }
 
@@ -31,7 +33,24 @@ func New() Table { return Table{of: map[records.Resource]uint8{}, open: 1 << Sha
 
 // Hold returns the class of a capability, and counts one more demand of it.
 func (c *Table) Hold(capability, size records.Resource) uint8 {
-	if i, ok := c.of[capability]; ok {
+	return c.hold(c.of, capability, size)
+}
+
+// HoldGuest is Hold for what applications ask for in another partition, whose classes are their own. Where these are used up, they have the
+// class Shared, and can't be told apart any more.
+func (c *Table) HoldGuest(capability, size records.Resource) uint8 {
+	if c.guests == nil {
+		c.guests = map[records.Resource]uint8{}
+	}
+	i := c.hold(c.guests, capability, size)
+	if i != Shared {
+		c.guest |= 1 << i
+	}
+	return i
+}
+
+func (c *Table) hold(of map[records.Resource]uint8, capability, size records.Resource) uint8 {
+	if i, ok := of[capability]; ok {
 		c.demands[i]++
 		return i
 	}
@@ -40,7 +59,7 @@ func (c *Table) Hold(capability, size records.Resource) uint8 {
 		c.shared++
 		return Shared
 	}
-	c.of[capability] = i
+	of[capability] = i
 	c.taken |= 1 << i
 	c.open |= 1 << i
 	c.size[i], c.full[i], c.demands[i] = size, capability, 1
@@ -56,13 +75,21 @@ func (c *Table) Drop(i uint8) {
 	if c.demands[i]--; c.demands[i] > 0 {
 		return
 	}
-	delete(c.of, c.full[i])
+	if c.guest&(1<<i) != 0 {
+		delete(c.guests, c.full[i])
+	} else {
+		delete(c.of, c.full[i])
+	}
+	c.guest &^= 1 << i
 	c.taken &^= 1 << i
 	c.open &^= 1 << i
 }
 
 // Opened are the classes that some node may have room for: an upper bound.
 func (c *Table) Opened() order.Mask { return c.open }
+
+// Guests are the classes of what applications ask for in another partition.
+func (c *Table) Guests() order.Mask { return c.guest }
 
 // Taken are the classes that are asked for, without Shared.
 func (c *Table) Taken() order.Mask { return c.taken }

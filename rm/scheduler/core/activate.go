@@ -19,6 +19,10 @@ func (s *Core) admit(h handle.App) {
 		return
 	}
 	s.countRunning(a, 1)
+	if a.Spec.Elsewhere {
+		s.Admitted = append(s.Admitted, h)
+		return
+	}
 	s.enqueue(h)
 	s.retryActivation(a.Leaf)
 }
@@ -40,6 +44,9 @@ func (s *Core) MayRun(a *App) (ok bool, full int32) {
 // countRunning counts an application, or one less, for the limits on how many run at once.
 func (s *Core) countRunning(a *App, n int32) {
 	a.Runnable = n > 0
+	if s.partial {
+		return
+	}
 	for h := a.Leaf; h != order.Nothing; h = s.Queues[h].Parent {
 		s.Queues[h].Runnable += n
 	}

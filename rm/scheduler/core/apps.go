@@ -14,11 +14,14 @@ import (
 // AppSpec describes an application that may ask for containers.
 type AppSpec struct {
 	Priority int32 // higher numbers are served first
-	Seq      int64 // order of submission; unique
-	Queue    string
-	User     string
-	Type     string           // as submitted, such as MAPREDUCE
-	AM       records.Resource // what its ApplicationMaster takes; zero if it runs elsewhere
+	// Elsewhere says that its ApplicationMaster counts in another partition: in this one it becomes active when it does there.
+	Elsewhere bool
+	Seq       int64 // order of submission; unique
+	Queue     string
+	User      string
+	Type      string           // as submitted, such as MAPREDUCE
+	AM        records.Resource // what its ApplicationMaster takes; zero if it runs elsewhere
+	Label     string           // of the partition in which the ApplicationMaster counts
 }
 
 // App is an application. What each decision touches is on the first line of the cache, as with nodes: the first two types of used are
@@ -44,25 +47,40 @@ type App struct {
 	Am         records.Resource // as it counts for limits of ApplicationMasters
 	Blacklist  map[int32]struct{}
 	since      int64     // in a leaf with a policy: when it began to ask, or last got a container, in ms
+	guests     int64     // containers asked for of nodes that other partitions lend
 	places     int32     // of all demands
-	_          [13]int32 // to whole lines
+	_          [11]int32 // to whole lines
 }
 
 // askFor adds to the number of containers that an application asks for.
 func (a *App) askFor(more int64) {
 	a.Pending += more
-	a.asks = a.Pending > 0
+	a.asks = a.Pending > 0 || a.guests > 0
+}
+
+// askAsGuest adds to the number of containers that it asks for in another partition, and might get here.
+func (a *App) askAsGuest(more int64) {
+	a.guests += more
+	a.askFor(0)
 }
 
 // AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many
 // applications run at once admit it.
 func (s *Core) AddApp(spec AppSpec) handle.App {
-	h := handle.Take(&s.Apps, &s.freeApps)
+	h := s.handles.Apps.Take()
+	s.enterApp(h, spec)
+	return h
+}
+
+func (s *Core) enterApp(h handle.App, spec AppSpec) {
 	leaf := s.leafOf(spec.Queue)
-	am := s.Policy.Master(spec.AM)
+	var am records.Resource
+	if !spec.Elsewhere {
+		am = s.Policy.Master(spec.AM)
+	}
+	s.Apps = handle.Fit(s.Apps, h, App{})
 	s.Apps[h] = App{Spec: spec, Live: true, Am: am, El: s.Orders.Take(int32(h)), Set: demand.NewSet()}
 	s.join(h, leaf)
-	return h
 }
 
 // join puts an application into a leaf, where it waits to become active.
@@ -116,7 +134,9 @@ func (s *Core) RemoveApp(h handle.App) {
 	delete(s.facts, h)
 	a.Live = false
 	s.Orders.Give(a.El)
-	s.freeApps = append(s.freeApps, h)
+	if !s.partial {
+		s.handles.Apps.Give(h)
+	}
 	s.settleQueue(leaf)
 	s.retryActivation(leaf)
 }
@@ -211,6 +231,7 @@ func (s *Core) ClearAsks(h handle.App) {
 	back := s.Calc.Negative(&a.PendingSum)
 	s.askedFor(a, &back)
 	a.PendingSum = records.Resource{}
+	a.guests = 0
 	a.askFor(-a.Pending)
 	s.settle(h)
 }

@@ -52,7 +52,7 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 	}
 	if ask.Name == Any {
 		a.askFor(int64(ask.Count - d.Pending))
-		d.Pending, d.RelaxAny = ask.Count, ask.RelaxLocality
+		d.Pending, d.RelaxAny, d.Stays = ask.Count, ask.RelaxLocality, ask.Stays
 	} else {
 		s.updatePlace(d, ask)
 	}
@@ -97,4 +97,14 @@ func (s *Core) maskOf(a *App) order.Mask {
 func (s *Core) Requests(h handle.App) (requests, places int) {
 	a := &s.Apps[h]
 	return int(a.Requests), int(a.places)
+}
+
+// OwnRequests is Requests without those of guests.
+func (s *Core) OwnRequests(h handle.App) (requests, places int) {
+	for d := range s.Demands(&s.Apps[h]) {
+		if !d.Guest {
+			requests, places = requests+1, places+len(d.Places)
+		}
+	}
+	return requests, places
 }

@@ -98,7 +98,9 @@ func (s *Core) checkQueues() error {
 		}
 		x := sums{used: a.Used, reserved: a.Reserved, total: 1, containers: a.Running}
 		for d := range s.Demands(a) {
-			x.pending = x.pending.Add(d.Capability.Times(int64(d.Pending)))
+			if !d.Guest {
+				x.pending = x.pending.Add(d.Capability.Times(int64(d.Pending)))
+			}
 		}
 		if x.pending != a.PendingSum {
 			return fmt.Errorf("application %d waits for %v, its asks say %v", h, a.PendingSum, x.pending)

@@ -17,6 +17,9 @@ type Container struct {
 	Reservation int32     // where its node is reserved for it and doesn't hold it yet, in Scheduler.keepings; else nothing
 }
 
+// noContainer stands where another core has a container.
+var noContainer = Container{size: order.Nothing, Reservation: order.Nothing}
+
 func (c *Container) Live() bool     { return c.size != order.Nothing }
 func (c *Container) Reserved() bool { return c.Reservation != order.Nothing }
 
@@ -25,16 +28,22 @@ func (s *Core) Holds(c *Container) *records.Resource { return s.sizes.Amount(c.s
 
 // newContainer makes a container, and endContainer ends it.
 func (s *Core) newContainer(a handle.App, n handle.Node, r *records.Resource) handle.Container {
-	h := handle.Take(&s.Containers, &s.freeContainers)
+	h := s.handles.Containers.Take()
+	s.Containers = handle.Fit(s.Containers, h, noContainer)
 	s.Containers[h] = Container{App: a, Node: n, size: s.sizes.Hold(r), Reservation: order.Nothing}
 	return h
 }
 
 func (s *Core) endContainer(h handle.Container) {
+	s.leaveContainer(h)
+	s.handles.Containers.Give(h)
+}
+
+// leaveContainer forgets a container that another core holds from now on, or none.
+func (s *Core) leaveContainer(h handle.Container) {
 	c := &s.Containers[h]
 	s.sizes.Drop(c.size)
 	c.size = order.Nothing
-	s.freeContainers = append(s.freeContainers, h)
 }
 
 // Restore enters a container that was granted earlier, by another leader. Its application counts as active from then on.

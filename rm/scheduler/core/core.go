@@ -44,13 +44,13 @@ type Core struct {
 
 	Nodes      nodeset.Set
 	Apps       []App
-	freeApps   []handle.App
+	handles    *handle.Spaces   // shared by the cores of all partitions
+	others                      // what the cores of other partitions have to do with this one
 	heldApps   []handle.App     // applications that wait for one of the limits on how many run at once, by submission
 	Running    map[string]int32 // applications of a user that count for how many may run at once
 	toActivate []int32          // leaves in which an application may become active
 
 	Containers       []Container
-	freeContainers   []handle.Container
 	sizes            intern.Amounts
 	reservationAt    []Reservation
 	freeReservations []int32
@@ -90,7 +90,10 @@ func NewCore(cfg Config, policy func(*Core, queue.Kind) Policy) *Core {
 		Config: cfg, Calc: measure.New(cfg.Types.Len(), cfg.Minimum), Classes: class.New(), ByPath: map[string]int32{},
 		Running: map[string]int32{}, sizes: intern.NewAmounts(),
 	}
-	c.Nodes = nodeset.New(&c.Calc)
+	if c.handles = cfg.Handles; c.handles == nil {
+		c.handles = &handle.Spaces{}
+	}
+	c.Nodes = nodeset.New(&c.Calc, &c.handles.Nodes)
 	tree := cfg.Tree
 	if tree == nil {
 		tree = queue.Default(queue.FIFO)

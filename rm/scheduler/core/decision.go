@@ -44,4 +44,6 @@ type Config struct {
 	Types records.ResourceTypes
 	// Heartbeat is the interval of nodes' heartbeats, in which YARN counts delays for locality; 0 means no such delays.
 	Heartbeat time.Duration
+	// Handles are those that cores of several partitions share; nil: there is one core.
+	Handles *handle.Spaces
 }

@@ -11,10 +11,15 @@ import (
 // AddNode enters a node that takes containers.
 func (s *Core) AddNode(spec nodeset.Spec) handle.Node {
 	h := s.Nodes.Add(spec)
+	s.entered(h)
+	return h
+}
+
+// entered takes note of a node that has come.
+func (s *Core) entered(h handle.Node) {
 	s.awaited.Grow(s.Nodes.Names.Numbers())
 	s.surveyed(h)
 	s.nodeChanged(h)
-	return h
 }
 
 // RemoveNode takes a node out. Its containers must have been freed.
@@ -26,13 +31,18 @@ func (s *Core) RemoveNode(h handle.Node) {
 	if n.Reserved != handle.NoContainer {
 		s.Withdraw(n.Reserved)
 	}
+	s.forgetNode(h)
+	s.Nodes.Remove(h)
+}
+
+// forgetNode closes a node that is to be taken out, and forgets what is known of it.
+func (s *Core) forgetNode(h handle.Node) {
 	s.forgetPreempted(func(p *preempted) bool { return p.node == h })
 	s.Staged.Left(h)
 	s.Changes++
 	s.Survey.Leave(h)
 	s.Nodes.Shut(h)
 	s.Policy.NodeChanged(h)
-	s.Nodes.Remove(h)
 }
 
 // SetCapability changes what a node has. It may be less than what its containers hold: then the node takes no more until

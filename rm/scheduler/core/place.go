@@ -183,10 +183,10 @@ func (a *App) Blacklisted(n *nodeset.Node) bool {
 func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality) {
 	a := &s.Apps[h]
 	d.Served(&s.Nodes.At[nh], level)
-	a.askFor(-1)
-	back := s.Calc.Negative(&d.Capability)
-	s.Calc.Add(&a.PendingSum, &back)
-	s.askedFor(a, &back)
+	s.countServed(a, d)
+	if d.Guest || len(s.lenders) > 0 {
+		s.grantedTo(h, d, &s.Nodes.At[nh], level)
+	}
 	s.placedAt(d, level)
 	if level == NodeLocal && s.Staged.Has(h) {
 		s.Staged.Took(h, nh)
@@ -206,13 +206,6 @@ func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality)
 		ExecutionType:       d.Execution,
 		Locality:            level,
 	})
-	s.trim(d, d.Pending)
-	if d.Pending == 0 {
-		s.Demanded.Show(d)
-		s.unblock(a)
-	}
-	if d.Pending == 0 && d.Idle() {
-		s.dropDemand(a, d)
-	}
+	s.served(a, d)
 	s.settle(h)
 }

@@ -60,7 +60,7 @@ func (s *Core) firstFor(p *preempted) (d *Demand) {
 func (p *preempted) firstOf(s *Core, h handle.App) *Demand {
 	a, n := &s.Apps[h], &s.Nodes.At[p.node]
 	for d := range s.Demands(a) {
-		if a.Active && (p.only == nil || p.only == d) && d.Pending > 0 && s.Nodes.HasRoom(n, &d.Size) && !a.Bars(d, n) &&
+		if a.Active && !d.Guest && (p.only == nil || p.only == d) && d.Pending > 0 && s.Nodes.HasRoom(n, &d.Size) && !a.Bars(d, n) &&
 			(d.RelaxAny || d.Level(n) != OffSwitch) && s.BelowMaximum(a.Leaf, &d.Size) && (!p.leaf || s.HoldsBack(a, d).Policy == "") {
 			return d
 		}

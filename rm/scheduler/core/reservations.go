@@ -37,7 +37,7 @@ func (s *Core) Reservable(n *nodeset.Node, size *records.Resource) bool {
 // reserveAnywhere reserves a node for a demand, unless it has as many reservations as it asks for containers already. none says that
 // no node at all has anything left that could be reserved.
 func (s *Core) reserveAnywhere(h handle.App, a *App, d *Demand) (done, none bool) {
-	if !s.reserves() || d.Reservations >= d.Pending {
+	if !s.reserves() || d.Reservations >= d.Pending || d.Guest {
 		return false, false
 	}
 	at := 0
@@ -57,7 +57,7 @@ func (s *Core) reserveAnywhere(h handle.App, a *App, d *Demand) (done, none bool
 
 // reserveNear reserves a node for a demand that may only go to the places that it prefers: on a host, or in a rack.
 func (s *Core) reserveNear(h handle.App, a *App, d *Demand, level Locality) bool {
-	if !s.reserves() || d.RelaxAny || d.Reservations >= d.Pending {
+	if !s.reserves() || d.RelaxAny || d.Reservations >= d.Pending || d.Guest {
 		return false
 	}
 	for i := range d.Places {

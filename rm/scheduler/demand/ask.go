@@ -21,6 +21,8 @@ type Ask struct {
 	RelaxLocality       bool // on Any and racks: containers may also go where only this row admits them
 	ExecutionType       pb.ExecutionType
 	Work                nodeset.Work
+	Label               string // on Any: of the nodes that it is for; none: those without a label
+	Stays               bool   // it isn't for nodes that another partition lends
 }
 
 // Locality says how near to its preferred places a container was put.

@@ -30,6 +30,8 @@ type Demand struct {
 	parked       bool          // is among Parked
 	timed        bool          // is among Timed
 	Choosy       bool          // has places
+	Stays        bool          // it isn't for nodes that another partition lends
+	Guest        bool          // of another partition: it is told apart from what is asked for here, and counts for nothing
 	Work         nodeset.Works // its kind
 
 	Capability records.Resource
@@ -165,13 +167,23 @@ func (d *Demand) Resize(capability, size records.Resource, classes *class.Table)
 	}
 	d.declass(classes)
 	d.Capability, d.Size = capability, size
-	d.Class, d.classed = classes.Hold(capability, size), true
+	d.hold(classes)
+}
+
+func (d *Demand) hold(classes *class.Table) {
+	d.classed = true
+	if d.Guest {
+		d.Class = classes.HoldGuest(d.Capability, d.Size)
+	} else {
+		d.Class = classes.Hold(d.Capability, d.Size)
+	}
 }
 
 // Remeasure takes into account that another part of its capability is measured, in a table of classes that is new.
 func (d *Demand) Remeasure(size records.Resource, classes *class.Table) {
 	if d.classed {
-		d.Size, d.Class = size, classes.Hold(d.Capability, size)
+		d.Size = size
+		d.hold(classes)
 	}
 }
 
@@ -184,7 +196,7 @@ func (d *Demand) declass(classes *class.Table) {
 
 // offers is the class of a demand that may be tried, as a mask.
 func (d *Demand) offers() order.Mask {
-	if d.Pending > 0 && d.Why == Untried {
+	if d.Pending > 0 && d.Why == Untried && (!d.Guest || d.Class != class.Shared) {
 		return 1 << d.Class
 	}
 	return 0
@@ -194,6 +206,6 @@ func (d *Demand) offers() order.Mask {
 func (d *Demand) Row() Ask {
 	return Ask{
 		Priority: d.Priority, AllocationRequestID: d.RequestID, Name: Any, Capability: d.Capability, Count: d.Pending,
-		RelaxLocality: d.RelaxAny, ExecutionType: d.Execution, Work: nodeset.Work(bits.TrailingZeros8(uint8(d.Work))),
+		RelaxLocality: d.RelaxAny, ExecutionType: d.Execution, Work: nodeset.Work(bits.TrailingZeros8(uint8(d.Work))), Stays: d.Stays,
 	}
 }

@@ -67,7 +67,7 @@ type Driver struct {
 	byID       map[records.ApplicationID]scheduler.AppHandle
 	containers []container // by handle
 
-	capacity preempt.Capacity
+	capacity []preempt.Capacity // by partition
 	fair     preempt.Fair
 	next     int64                                // when the next round is due; 0: with the next Step, if preemption is on by then
 	killable map[scheduler.ContainerHandle]string // why containers are killable

@@ -20,27 +20,55 @@ type note struct {
 // round runs a round of preemption, if the settings of the queues ask for rounds. It reports whether something may have changed.
 func (d *Driver) round() bool {
 	d.next = 0
-	var r preempt.Round
-	var snap *preempt.Snapshot
+	var rounds []preempt.Round
+	var snaps []*preempt.Snapshot
 	lazy := false
 	switch s := &d.tree.Settings; {
 	case d.tree.Kind == queue.Capacity && s.Preemption.Enabled:
-		d.capacity.Settings = preempt.CapacityOf(&s.Preemption)
-		d.next = d.now + max(d.capacity.Settings.Interval.Milliseconds(), 1)
+		settings := preempt.CapacityOf(&s.Preemption)
+		d.next = d.now + max(settings.Interval.Milliseconds(), 1)
 		lazy = s.Preemption.Lazy
-		snap = d.sus.prepare(d.Snapshot(names{d}))
-		r = d.capacity.Round(d.now, snap)
+		snaps = d.sus.snapshots()
+		for i, snap := range snaps {
+			if i == len(d.capacity) {
+				d.capacity = append(d.capacity, preempt.Capacity{})
+			}
+			d.capacity[i].Settings = settings
+			rounds = append(rounds, d.capacity[i].Round(d.now, snap))
+		}
 	case d.tree.Kind == queue.Fair && s.Fair.Preemption:
 		d.fair.Settings = preempt.FairOf(&s.Fair, d.cfg.Heartbeat)
 		d.next = d.now + fairInterval
-		snap = d.sus.prepare(d.Snapshot(names{d}))
-		r = d.fair.Round(d.now, snap)
+		snaps = d.sus.snapshots()
+		rounds = append(rounds, d.fair.Round(d.now, snaps[0]))
 	}
 	spare := !lazy && len(d.killable) > 0
 	if spare {
 		d.SpareKillable()
 		clear(d.killable)
 	}
+	for i := range rounds {
+		carry(d, &rounds[i], lazy)
+	}
+	for _, snap := range snaps {
+		if len(d.sus.nodes) > 0 && d.Suspends() {
+			d.sus.suspend(snap)
+		}
+	}
+	return spare || d.next > 0
+}
+
+// snapshots are of all partitions, each of which has a round of its own.
+func (x *suspender) snapshots() []*preempt.Snapshot {
+	all := x.d.Snapshots(names{x.d})
+	for i := range all {
+		all[i] = x.prepare(all[i])
+	}
+	return all
+}
+
+// carry carries out what a round has decided.
+func carry(d *Driver, r *preempt.Round, lazy bool) {
 	d.reserve(r.Undo, r.Move)
 	for i := range r.Kill {
 		if v := &r.Kill[i]; lazy {
@@ -52,10 +80,6 @@ func (d *Driver) round() bool {
 	for i := range r.Tell {
 		d.decide(Tell, &r.Tell[i])
 	}
-	if snap != nil && len(d.sus.nodes) > 0 && d.Suspends() {
-		d.sus.suspend(snap)
-	}
-	return spare || d.next > 0
 }
 
 // reserve undoes and moves reservations. The scheduler announces that itself; only the reasons are missing then.
@@ -122,5 +146,10 @@ func (d *Driver) Loss(h scheduler.ContainerHandle) (until int64, reason string, 
 	if d.tree.Kind == queue.Fair {
 		return d.fair.Marked(id)
 	}
-	return d.capacity.Marked(id)
+	for i := range d.capacity {
+		if until, reason, ok = d.capacity[i].Marked(id); ok {
+			break
+		}
+	}
+	return until, reason, ok
 }

@@ -482,7 +482,10 @@ func (x *suspender) suspend(s *preempt.Snapshot) bool {
 
 // onDemand runs a round because requests have found no room. It reports whether resources were taken from containers.
 func (x *suspender) onDemand() bool {
-	done := x.suspend(x.prepare(x.d.Snapshot(names{x.d})))
+	done := false
+	for _, snap := range x.snapshots() {
+		done = x.suspend(snap) || done
+	}
 	if x.fruitless = min(x.fruitless+1, mostFruitless); done || x.d.tree.Kind != queue.Fair {
 		x.fruitless = 0
 	}

@@ -88,6 +88,19 @@ func TestEveryEventIsRecorded(t *testing.T) {
 		}, `{"op":"updateAsks","app":1,"asks":[{"priority":4,"id":6,"name":"h1","resource":[1024,1],"count":2,"relax":true}]}`},
 		{func() { s.ClearAsks(a) }, `{"op":"clearAsks","app":1}`},
 		{func() { s.Step(5000) }, `{"op":"step","t":5000,"decisions":[{"kind":"grow","app":1,"container":1,"resource":[4096,4],"priority":3},{"kind":"activate","app":2}]}`},
+		{func() { s.SetExclusive("x", false) }, `{"op":"setExclusive","label":"x"}`},
+		{func() { s.SetExclusive("y", true) }, `{"op":"setExclusive","label":"y","open":true}`},
+		{func() { s.SetLabel(n, "x") }, `{"op":"setLabel","node":1,"label":"x"}`},
+		{func() {
+			s.UpdateAsks(a, []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 1, Label: "x"}, {Priority: 1, Name: scheduler.Any, Capability: slot, Count: 2, Stays: true}})
+		}, `{"op":"updateAsks","app":1,"asks":[{"name":"*","resource":[1024,1],"count":1,"label":"x"},{"priority":1,"name":"*","resource":[1024,1],"count":2,"stays":true}]}`},
+		{func() { s.ClearAsks(a) }, `{"op":"clearAsks","app":1}`},
+		{func() {
+			s.AddNode(scheduler.NodeSpec{Host: "h2", Rack: "/r", Capability: slot, Label: "y"})
+		}, `{"op":"addNode","node":2,"host":"h2","rack":"/r","label":"y","resource":[1024,1]}`},
+		{func() {
+			s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 5, Queue: "root.a", User: "v", Label: "y"}})
+		}, `{"op":"addApp","app":3,"queue":"root.a","user":"v","label":"y","seq":5}`},
 		{func() { s.Free(c) }, `{"op":"free","container":1}`},
 		{func() { s.RemoveApp(a) }, `{"op":"removeApp","app":1}`},
 		{func() { s.RemoveNode(n) }, `{"op":"removeNode","node":1}`},

@@ -14,8 +14,9 @@ import (
 // the caller's business: Schedule stood for Step, and what rounds did to containers and reservations were events of their own. Before
 // the third one growth was, too: Resize stood for it. Suspension came with the third one, and types of applications, how containers
 // ended and the outputs of maps with the fourth,
-// input in memory with the fifth, speeds of nodes with the sixth, and what ApplicationMasters tell of their tasks with the seventh. A program that doesn't know an event says so.
-const Version = 7
+// input in memory with the fifth, speeds of nodes with the sixth, and what ApplicationMasters tell of their tasks with the seventh, labels of nodes with the
+// eighth. A program that doesn't know an event says so.
+const Version = 8
 
 // Header begins a session.
 type Header struct {
@@ -32,11 +33,13 @@ type Op string
 
 // Ops, with the fields of Record that they have.
 const (
-	AddNode         Op = "addNode"         // Node is the result; Host, Rack, Resource
+	AddNode         Op = "addNode"         // Node is the result; Host, Rack, Resource, Label
 	RemoveNode      Op = "removeNode"      // Node
 	SetCapability   Op = "setCapability"   // Node, Resource
 	SetOpen         Op = "setOpen"         // Node, Open, Work
-	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Type, Resource, Name, AM: whether that is spared, Never
+	SetLabel        Op = "setLabel"        // Node, Label
+	SetExclusive    Op = "setExclusive"    // Label, Open: whether it is
+	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Type, Resource, Name, AM: whether that is spared, Never, Label
 	RemoveApp       Op = "removeApp"       // App
 	MoveApp         Op = "moveApp"         // App, Queue
 	SetPriority     Op = "setPriority"     // App, Priority
@@ -94,6 +97,7 @@ type Record struct {
 	Queue     string                    `json:"queue,omitempty"`
 	User      string                    `json:"user,omitempty"`
 	Type      string                    `json:"type,omitempty"` // of an application
+	Label     string                    `json:"label,omitempty"`
 	Priority  int32                     `json:"priority,omitempty"`
 	Seq       int64                     `json:"seq,omitempty"`
 	Open      bool                      `json:"open,omitempty"`
@@ -182,6 +186,8 @@ type ask struct {
 	Relax     bool    `json:"relax,omitempty"`
 	Execution int32   `json:"execution,omitempty"`
 	Work      uint8   `json:"work,omitempty"`
+	Label     string  `json:"label,omitempty"`
+	Stays     bool    `json:"stays,omitempty"`
 }
 
 func asksOf(asks []scheduler.Ask) []ask {
@@ -191,6 +197,7 @@ func asksOf(asks []scheduler.Ask) []ask {
 		out[i] = ask{
 			Priority: a.Priority, ID: a.AllocationRequestID, Name: a.Name, Resource: amountsOf(a.Capability),
 			Count: a.Count, Relax: a.RelaxLocality, Execution: int32(a.ExecutionType), Work: uint8(a.Work),
+			Label: a.Label, Stays: a.Stays,
 		}
 	}
 	return out
@@ -204,6 +211,7 @@ func (a *ask) decode() (scheduler.Ask, error) {
 	return scheduler.Ask{
 		Priority: a.Priority, AllocationRequestID: a.ID, Name: a.Name, Capability: r, Count: a.Count,
 		RelaxLocality: a.Relax, ExecutionType: pb.ExecutionType(a.Execution), Work: scheduler.Work(a.Work),
+		Label: a.Label, Stays: a.Stays,
 	}, err
 }
 

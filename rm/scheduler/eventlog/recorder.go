@@ -14,8 +14,24 @@ import (
 // scheduler; whatever changes it must go through here.
 type Driver struct {
 	*drive.Driver
+	labels
 	log     *Writer
 	flushed int64 // ms: when the log was flushed last
+}
+
+// labels records what becomes of the labels of nodes.
+type labels struct{ s *Driver }
+
+// SetLabel changes the label of a node.
+func (l labels) SetLabel(h scheduler.NodeHandle, label string) {
+	l.s.note(Record{Op: SetLabel, Node: h, Label: label})
+	l.s.Driver.SetLabel(h, label)
+}
+
+// SetExclusive says of a label whether only asks that name it may go to its nodes.
+func (l labels) SetExclusive(label string, exclusive bool) {
+	l.s.note(Record{Op: SetExclusive, Label: label, Open: exclusive})
+	l.s.Driver.SetExclusive(label, exclusive)
 }
 
 // flushEvery is how many ms of events a crash may cost.
@@ -24,6 +40,7 @@ const flushEvery = 1000
 // New makes a Driver, and begins a session in the log if there is one. queues is what cfg.Tree is made from.
 func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Driver, error) {
 	s := &Driver{Driver: drive.New(cfg), log: log}
+	s.labels.s = s
 	if log == nil {
 		return s, nil
 	}
@@ -46,7 +63,7 @@ func (s *Driver) Name(h scheduler.AppHandle, name string) {
 // AddNode is drive.Driver's, recorded, as are the following.
 func (s *Driver) AddNode(spec scheduler.NodeSpec) scheduler.NodeHandle {
 	h := s.Driver.AddNode(spec)
-	s.note(Record{Op: AddNode, Node: h, Host: spec.Host, Rack: spec.Rack, Resource: amountsOf(spec.Capability)})
+	s.note(Record{Op: AddNode, Node: h, Host: spec.Host, Rack: spec.Rack, Resource: amountsOf(spec.Capability), Label: spec.Label})
 	return h
 }
 
@@ -78,7 +95,7 @@ func (s *Driver) AddApp(spec drive.AppSpec) scheduler.AppHandle {
 	if s.log != nil {
 		r := Record{
 			Op: AddApp, App: h, Priority: spec.Priority, Seq: spec.Seq, Queue: spec.Queue, User: spec.User, Type: spec.Type, Resource: amountsOf(spec.AM),
-			AM: spec.SpareMaster, Never: spec.NeverSuspend,
+			AM: spec.SpareMaster, Never: spec.NeverSuspend, Label: spec.Label,
 		}
 		if spec.ID != (records.ApplicationID{}) {
 			r.Name = spec.ID.String()

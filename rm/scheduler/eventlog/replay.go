@@ -135,8 +135,10 @@ func (p *Replay) play(r *Record) error {
 		return fmt.Errorf("%s: %w", r.Op, err)
 	}
 	switch r.Op {
-	case AddNode, RemoveNode, SetCapability, SetOpen, SetAbility:
+	case AddNode, RemoveNode, SetLabel, SetCapability, SetOpen, SetAbility:
 		err = p.node(r, size)
+	case SetExclusive:
+		p.Driver.SetExclusive(r.Label, r.Open)
 	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, NoteOutputs, NoteStaged, NoteTasks, Name:
 		err = p.app(r, size)
 	case Identify:
@@ -188,7 +190,7 @@ func (p *Replay) play(r *Record) error {
 
 func (p *Replay) node(r *Record, size records.Resource) error {
 	if r.Op == AddNode {
-		return p.nodes.enter("node", r.Node, p.Driver.AddNode(scheduler.NodeSpec{Host: r.Host, Rack: r.Rack, Capability: size}))
+		return p.nodes.enter("node", r.Node, p.Driver.AddNode(scheduler.NodeSpec{Host: r.Host, Rack: r.Rack, Capability: size, Label: r.Label}))
 	}
 	if err := p.nodes.check("node", r.Node); err != nil {
 		return err
@@ -200,6 +202,8 @@ func (p *Replay) node(r *Record, size records.Resource) error {
 		}
 		delete(p.nodes, r.Node)
 		p.Driver.RemoveNode(r.Node)
+	case SetLabel:
+		p.Driver.SetLabel(r.Node, r.Label)
 	case SetCapability:
 		p.Driver.SetCapability(r.Node, size)
 	case SetOpen:
@@ -278,7 +282,7 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 
 func (p *Replay) addApp(r *Record, size records.Resource) (err error) {
 	spec := drive.AppSpec{
-		AppSpec:     scheduler.AppSpec{Priority: r.Priority, Seq: r.Seq, Queue: r.Queue, User: r.User, Type: r.Type, AM: size},
+		AppSpec:     scheduler.AppSpec{Priority: r.Priority, Seq: r.Seq, Queue: r.Queue, User: r.User, Type: r.Type, AM: size, Label: r.Label},
 		SpareMaster: r.AM, NeverSuspend: r.Never,
 	}
 	if r.Name != "" {

@@ -45,6 +45,7 @@ const (
 	UserAtLimit      = "Queue hits user max-capacity limit"
 	QueueBlocked     = "Queue does not have enough headroom for inner highest-priority request"
 	AppIdle          = "Application does not need more resource"
+	nodeOfOthers     = "Node skipped because its partition is another one than that of the request"
 	nodeBlacklisted  = "Node is blacklisted"
 	nodeClosedToWork = "Node is closed to this kind of work"
 	nodeTooSmall     = "Node's total resource is insufficient for request"
@@ -52,6 +53,9 @@ const (
 	nodeElsewhere    = "Node skipped because relax locality is not allowed"
 	nodeDelayed      = "Node skipped because of off-switch delay"
 )
+
+// Elsewhere is what a request comes to on a node of another partition than its own.
+var Elsewhere = Activity{App: handle.NoApp, From: handle.NoApp, OnNode: true, State: ActivitySkipped, Diagnostic: nodeOfOthers}
 
 // maxOnNodes is how much OnNodes tells of more than one request.
 const maxOnNodes = 20_000
@@ -61,7 +65,7 @@ const maxOnNodes = 20_000
 func (s *Explainer) OnNodes(h handle.App, nodes []handle.Node) (out [][]Activity) {
 	a := &s.core.Apps[h]
 	for d := range s.core.Demands(a) {
-		if d.Pending == 0 {
+		if d.Pending == 0 || d.Guest {
 			continue
 		}
 		if n := len(out) + 1; n > maxExplained || n > 1 && n*len(nodes) > maxOnNodes {

@@ -133,7 +133,7 @@ func (s *Explainer) explainApp(h handle.App) []Reason {
 	a := &s.core.Apps[h]
 	var out []Reason
 	for d := range s.core.Demands(a) {
-		if d.Pending == 0 {
+		if d.Pending == 0 || d.Guest {
 			continue
 		}
 		if len(out) == maxExplained {

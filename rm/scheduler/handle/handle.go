@@ -19,6 +19,42 @@ func Take[T any, H ~int32](all *[]T, free *[]H) H {
 	return H(len(*all) - 1)
 }
 
+// Space gives out the handles of things that several owners hold, each in an array of its own: the same handle is never two
+// things' at once. The zero value is ready.
+type Space[H ~int32] struct {
+	free []H
+	next H
+}
+
+// Take returns the handle that was released last, else a new one.
+func (s *Space[H]) Take() H {
+	if k := len(s.free); k > 0 {
+		h := s.free[k-1]
+		s.free = s.free[:k-1]
+		return h
+	}
+	s.next++
+	return s.next - 1
+}
+
+// Give releases a handle.
+func (s *Space[H]) Give(h H) { s.free = append(s.free, h) }
+
+// Spaces are those of the things that the cores of several partitions of nodes hold.
+type Spaces struct {
+	Nodes      Space[Node]
+	Apps       Space[App]
+	Containers Space[Container]
+}
+
+// Fit appends what stands for nothing to an array until it has a place for a handle.
+func Fit[T any, H ~int32](all []T, h H, nothing T) []T {
+	for int(h) >= len(all) {
+		all = append(all, nothing)
+	}
+	return all
+}
+
 // Handles of nothing.
 const (
 	NoNode      = Node(-1)

@@ -15,6 +15,7 @@ type Spec struct {
 	Host       string
 	Rack       string
 	Capability records.Resource
+	Label      string // of its partition, which the set doesn't look at; empty: none
 }
 
 // Node is a node with what its containers hold. What each decision touches is on the first line of the cache, as there are many
@@ -53,7 +54,7 @@ type Site struct {
 // Set is the nodes of a cluster, with sums over them. Make it with New.
 type Set struct {
 	At         []Node
-	freeNodes  []handle.Node
+	handles    *handle.Space[handle.Node]
 	kinds      intern.Amounts // what nodes have
 	Index      nodeindex.Index
 	openNodes  int              // that take containers
@@ -69,15 +70,23 @@ type Set struct {
 	calc       *measure.Calculator
 }
 
-// New returns a set without nodes, whose amounts a calculator measures.
-func New(calc *measure.Calculator) Set {
-	return Set{calc: calc, Index: nodeindex.New(calc.Types()), Names: intern.NewNames(), kinds: intern.NewAmounts()}
+// New returns a set without nodes, whose amounts a calculator measures. Sets that share their handles have different nodes; where
+// another one has a node this one has none that is live.
+func New(calc *measure.Calculator, handles *handle.Space[handle.Node]) Set {
+	return Set{calc: calc, handles: handles, Index: nodeindex.New(calc.Types()), Names: intern.NewNames(), kinds: intern.NewAmounts()}
 }
 
 // Add enters a node that takes containers.
 func (s *Set) Add(spec Spec) handle.Node {
+	h := s.handles.Take()
+	s.Enter(h, spec)
+	return h
+}
+
+// Enter enters a node that has a handle, and is in no set.
+func (s *Set) Enter(h handle.Node, spec Spec) {
 	s.resized = true
-	h := handle.Take(&s.At, &s.freeNodes)
+	s.At = handle.Fit(s.At, h, Node{Reserved: handle.NoContainer})
 	n := &s.At[h]
 	*n = Node{
 		Host: s.Intern(spec.Host), Rack: s.Intern(spec.Rack), kind: s.kinds.Hold(&spec.Capability), Open: AllWork, Live: true,
@@ -97,7 +106,6 @@ func (s *Set) Add(spec Spec) handle.Node {
 		r.Nodes = append(r.Nodes, h)
 	}
 	s.count(n, 1)
-	return h
 }
 
 // Shut has a node that is to be removed take nothing any more.
@@ -109,8 +117,14 @@ func (s *Set) Shut(h handle.Node) {
 	s.Reindex(h)
 }
 
-// Remove takes a node out that was shut.
+// Remove takes a node out that was shut, for good.
 func (s *Set) Remove(h handle.Node) {
+	s.Leave(h)
+	s.handles.Give(h)
+}
+
+// Leave takes a node out that was shut, and is to be entered into another set.
+func (s *Set) Leave(h handle.Node) {
 	n := &s.At[h]
 	r := s.Sites[n.Rack].Rack
 	s.IndexOf(r)
@@ -123,7 +137,6 @@ func (s *Set) Remove(h handle.Node) {
 	at := slices.Index(nodes, h)
 	s.Sites[n.Host].Nodes = slices.Delete(nodes, at, at+1)
 	s.kinds.Drop(n.kind)
-	s.freeNodes = append(s.freeNodes, h)
 }
 
 // SetCapability changes what a node has.

@@ -15,7 +15,7 @@ import (
 func TestSumsAndIndices(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		calc := measure.New(2, records.NewResource(1, 1))
-		s := nodeset.New(&calc)
+		s := nodeset.New(&calc, &handle.Space[handle.Node]{})
 		size := func() records.Resource {
 			return records.NewResource(rapid.Int64Range(0, 8).Draw(t, "mb"), rapid.Int64Range(0, 4).Draw(t, "cores"))
 		}
@@ -103,7 +103,7 @@ func check(t *rapid.T, s *nodeset.Set, has map[handle.Node]records.Resource, rac
 // What no node has any more gives its number back, or a cluster whose nodes come, change and go would fill the memory.
 func TestKindsThatNoNodeHasAreForgotten(t *testing.T) {
 	calc := measure.New(2, records.NewResource(1, 1))
-	s := nodeset.New(&calc)
+	s := nodeset.New(&calc, &handle.Space[handle.Node]{})
 	for i := range int64(20) {
 		h := s.Add(nodeset.Spec{Host: "n", Rack: "/r", Capability: records.NewResource(i, 1)})
 		s.SetCapability(h, records.NewResource(i, 2))
@@ -118,7 +118,7 @@ func TestKindsThatNoNodeHasAreForgotten(t *testing.T) {
 // A node whose room changes often while nobody asks for its rack is noted once.
 func TestNodesAreNotedOnceForTheirRack(t *testing.T) {
 	calc := measure.New(2, records.NewResource(1, 1))
-	s := nodeset.New(&calc)
+	s := nodeset.New(&calc, &handle.Space[handle.Node]{})
 	h := s.Add(nodeset.Spec{Host: "n", Rack: "/r", Capability: records.NewResource(10, 10)})
 	for range 5 {
 		if s.Reindex(h); s.Late(h) != 1 {

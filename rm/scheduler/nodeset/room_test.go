@@ -16,7 +16,7 @@ func amount(mb, cores int64) records.Resource { return records.NewResource(mb, c
 func set(memory bool, hosts ...string) (*nodeset.Set, *measure.Calculator) {
 	calc := measure.New(2, amount(1, 1))
 	calc.SetMemoryOnly(memory)
-	s := nodeset.New(&calc)
+	s := nodeset.New(&calc, &handle.Space[handle.Node]{})
 	for _, h := range hosts {
 		s.Reindex(s.Add(nodeset.Spec{Host: h, Rack: "/r", Capability: amount(8, 4)}))
 	}

@@ -102,7 +102,7 @@ func (p *Policy) ExplainMasters(a *core.App, u *core.User, r *explain.Reason) bo
 	s := p.s
 	q, masters := &s.Queues[a.Leaf], p.mastersOf(a.Leaf)
 	switch {
-	case s.Calc.Cluster.IsZero():
+	case s.NoNodes():
 		return explain.HeldByNoNodes(s, a.Am, r)
 	case p.mayActivate(q, a, u, &masters.limit, masters.users):
 		return false

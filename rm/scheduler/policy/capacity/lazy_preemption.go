@@ -84,7 +84,7 @@ func (c *claims) inLeaf(leaf int32, q *core.Queue) bool {
 			continue
 		}
 		for d := range c.Demands(a) {
-			if d.Pending == 0 || c.HoldsBack(a, d).Policy != "" {
+			if d.Pending == 0 || d.Guest || c.HoldsBack(a, d).Policy != "" {
 				continue
 			}
 			if c.claimFor(h, a, d, starved) {

@@ -68,7 +68,7 @@ func (p *Policy) onlyWish(a *core.App, wishes map[int32]int) bool {
 // Activate makes the applications of a leaf active that the limits on ApplicationMasters admit. The first of a queue always is.
 func (p *Policy) Activate(leaf int32) {
 	q := &p.s.Queues[leaf]
-	if p.s.Calc.Cluster.IsZero() {
+	if p.s.NoNodes() {
 		for _, h := range q.Waiting {
 			p.s.Apps[h].Tried = true
 		}
@@ -91,7 +91,7 @@ func (p *Policy) Activate(leaf int32) {
 func (p *Policy) mayActivate(q *core.Queue, a *core.App, u *core.User, limit *records.Resource, users int) bool {
 	c := &p.s.Calc
 	switch {
-	case q.Active < 1 || c.Share(&q.AmUsed) <= 0:
+	case q.Active < 1 || c.Share(&q.AmUsed) <= 0 && (!c.Cluster.IsZero() || q.AmUsed.IsZero()):
 		return true
 	case !c.Measure(q.AmUsed.Add(a.Am)).FitsIn(c.Measure(*limit)):
 		return false
@@ -100,10 +100,13 @@ func (p *Policy) mayActivate(q *core.Queue, a *core.App, u *core.User, limit *re
 }
 
 // AMLimit is what ApplicationMasters of a leaf may have: a share of what the queue can have now, or of its guarantee if that
-// is more (Hadoop: AbstractLeafQueue.calculateAndGetAMResourceLimitPerPartition).
+// is more; on nodes with a label, of its guarantee (Hadoop: AbstractLeafQueue.calculateAndGetAMResourceLimitPerPartition).
 func (p *Policy) AMLimit(leaf int32) (limit records.Resource) {
 	q := &p.s.Queues[leaf]
-	usable := p.s.Room(leaf)
+	usable := q.Guaranteed
+	if p.s.Tree.Label == "" {
+		usable = p.s.Room(leaf)
+	}
 	if !p.s.Calc.Measure(q.Guaranteed).FitsIn(p.s.Calc.Measure(usable)) {
 		usable = q.Guaranteed
 	}

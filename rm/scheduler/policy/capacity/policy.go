@@ -20,6 +20,7 @@ import (
 type Policy struct {
 	s        *core.Core
 	killable []handle.Container // see MakeKillable
+	lends    bool               // it is searched for guests; see walk
 
 	// While applications are explained, between which nothing changes:
 	explaining bool

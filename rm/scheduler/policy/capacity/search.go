@@ -30,13 +30,21 @@ const (
 // Next finds the application whose turn it is, or nothing.
 func (p *Policy) Next() int32 {
 	s := p.s
-	open := s.Classes.Opened()
-	if s.Orders.Offers(&s.Queues[core.Root].Inner)&open == 0 {
+	open := s.Classes.Opened() & s.Orders.Offers(&s.Queues[core.Root].Inner)
+	if open == 0 {
 		return order.Nothing
 	}
-	w := walk{s: s, p: p}
-	if w.all(open) == found {
+	w := walk{s: s, p: p, mine: ^s.Classes.Guests()}
+	if open&w.mine != 0 && w.all(s.Classes.Opened()) == found {
 		return w.app
+	}
+	if open&^w.mine != 0 {
+		w = walk{s: s, p: p, mine: s.Classes.Guests(), lends: true}
+		p.lends = true
+		v := w.all(s.Classes.Opened())
+		if p.lends = false; v == found {
+			return w.app
+		}
 	}
 	return order.Nothing
 }
@@ -46,6 +54,10 @@ type walk struct {
 	s   *core.Core
 	p   *Policy
 	app int32 // that was found
+	// mine are the classes that are looked for: those of what is asked for in this partition, or those of guests, to whom it is
+	// lent when nobody else can have anything. Guests are held to no maximum (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY).
+	mine  order.Mask
+	lends bool
 	// For explanations: nothing is found and no mask is lowered, and each leaf is told of, and each queue that has nothing left.
 	visit    func(h int32, at blocker)
 	by       *core.Demand     // the last that blocked a leaf
@@ -74,17 +86,17 @@ func (w *walk) compare(c scope, m order.Mask, room *records.Resource) scope {
 // all looks in all queues.
 func (w *walk) all(open order.Mask) verdict {
 	room := w.s.Calc.Cluster
-	if q := &w.s.Queues[core.Root]; !q.Bounded {
+	if q := &w.s.Queues[core.Root]; !q.Bounded || w.lends {
 		w.s.Calc.Sub(&room, &q.Used)
 	}
-	return w.in(core.Root, scope{open: open}, &room)
+	return w.in(core.Root, scope{open: open & w.mine}, &room)
 }
 
 // in looks in a queue that has at most so much room left above it.
 func (w *walk) in(h int32, c scope, above *records.Resource) verdict {
 	s := w.s
 	q := &s.Queues[h]
-	if !q.Bounded {
+	if !q.Bounded || w.lends {
 		return w.within(h, q, c, above)
 	}
 	room := q.Maximum
@@ -107,7 +119,7 @@ func (w *walk) within(h int32, q *core.Queue, c scope, room *records.Resource) v
 		w.pass(h, room)
 		return shut
 	}
-	m := s.Orders.Offers(&q.Inner)
+	m := s.Orders.Offers(&q.Inner) & w.mine
 	c = w.compare(c, m, room)
 	if !q.Leaf {
 		if w.vain(h, c, m) {
@@ -163,7 +175,7 @@ func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) ve
 			}
 			s.Calc.Add(&withheld, &w.withheld)
 			s.Calc.Sub(left, &w.withheld)
-			m := s.Orders.Offers(&q.Inner)
+			m := s.Orders.Offers(&q.Inner) & w.mine
 			c.told = c.exceed
 			c = w.compare(c, m, left)
 			if w.visit == nil && (s.Calc.Spent(&q.Used, left) || w.vain(h, c, m)) {
@@ -179,10 +191,21 @@ func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) ve
 
 // wanted is the classes for which children are looked in.
 func (w *walk) wanted(c scope) order.Mask {
-	if w.visit != nil {
+	switch {
+	case w.visit != nil:
 		return ^order.Mask(0)
+	case w.lends:
+		return c.open | c.exceed // what is tight is so by maxima
 	}
 	return c.open | c.exceed | class.Tight
+}
+
+// everFits reports whether an ask is within the maxima of the queues above it.
+func (w *walk) everFits(leaf int32, size *records.Resource) bool {
+	if w.lends {
+		return w.s.Calc.Fits(size, &w.s.Calc.Cluster)
+	}
+	return w.s.EverFits(leaf, size)
 }
 
 // vain reports whether nothing can be found any more, of the classes of a queue. Who else is blocked matters to nobody then
@@ -195,7 +218,7 @@ func (w *walk) vain(h int32, c scope, m order.Mask) bool {
 func (w *walk) inLeaf(h int32, q *core.Queue, c scope, room *records.Resource) verdict {
 	s := w.s
 	for left := c.exceed & s.Orders.Offers(&q.Inner) & s.Classes.Taken(); left != 0; left &= left - 1 {
-		if i := bits.TrailingZeros64(left); !s.EverFits(h, s.Classes.Size(i)) {
+		if i := bits.TrailingZeros64(left); !w.everFits(h, s.Classes.Size(i)) {
 			c.exceed &^= 1 << i
 		}
 	}
@@ -224,11 +247,11 @@ func (w *walk) inLeaf(h int32, q *core.Queue, c scope, room *records.Resource) v
 func (w *walk) judge(leaf int32, a *core.App, c scope, room *records.Resource) verdict {
 	s := w.s
 	v := idle
-	want := c.open | c.exceed | 1<<class.Shared
+	want := (c.open | c.exceed | 1<<class.Shared) & w.mine
 	for d := s.Demanded.First(&a.Set, want); d != nil; d = s.Demanded.Next(&a.Set, d, want) {
 		large := c.exceed&(1<<d.Class) != 0
 		if d.Class == class.Shared {
-			large = !s.Calc.Fits(&d.Size, room) && s.EverFits(leaf, &d.Size)
+			large = !s.Calc.Fits(&d.Size, room) && w.everFits(leaf, &d.Size)
 		}
 		switch {
 		case large && s.HoldsBack(a, d).Policy != "":
@@ -269,7 +292,7 @@ type blocker struct {
 func (p *Policy) findBlockers() map[int32]blocker {
 	out := map[int32]blocker{}
 	var from *core.Demand
-	w := walk{s: p.s, p: p}
+	w := walk{s: p.s, p: p, mine: ^p.s.Classes.Guests()}
 	w.visit = func(h int32, at blocker) {
 		at.from = from
 		if out[h] = at; at.by != nil {

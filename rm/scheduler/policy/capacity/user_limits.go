@@ -10,6 +10,9 @@ import (
 // OverUserLimit reports whether a user has more than its limit, so that nothing more is given to it. As in YARN what it asks
 // for isn't counted: the limit may be passed by one container.
 func (p *Policy) OverUserLimit(q *core.Queue, u *core.User) bool {
+	if p.lends {
+		return p.overLimitOfGuests(q, u)
+	}
 	if u.Weight == 1 {
 		// Most have no more than what they get in any case, whatever the others have.
 		if !q.LimitKnown && p.s.Calc.Fits(&u.Used, &q.UserMinimum) && p.s.Calc.Fits(&u.Used, &q.UserMaximum) {
@@ -18,6 +21,15 @@ func (p *Policy) OverUserLimit(q *core.Queue, u *core.User) bool {
 		return p.s.Calc.Less(p.limitOfUsers(q), &u.Used)
 	}
 	limit := p.s.Calc.Weighted(*p.limitOfUsers(q), u.Weight)
+	return p.s.Calc.Less(&limit, &u.Used)
+}
+
+// overLimitOfGuests is OverUserLimit for nodes that are lent to those who ask for others: user-limit-factor doesn't hold there.
+func (p *Policy) overLimitOfGuests(q *core.Queue, u *core.User) bool {
+	if q.Cfg.UserLimit >= 100 { // of all that the queue has
+		return false
+	}
+	limit := p.s.Calc.Weighted(p.userLimitOf(q, &q.ActiveUsed, q.Wanting, &p.s.Calc.Cluster), u.Weight)
 	return p.s.Calc.Less(&limit, &u.Used)
 }
 
@@ -54,7 +66,7 @@ func (p *Policy) minimumOfUser(q *core.Queue, of *records.Resource) (minimum rec
 // active users have and one smallest container more is divided among them; minimum-user-limit-percent of the queue is the
 // minimum, and user-limit-factor times the queue's capacity the most.
 func (p *Policy) UserLimit(q *core.Queue) records.Resource {
-	return p.userLimitOf(q, &q.ActiveUsed, q.Wanting)
+	return p.userLimitOf(q, &q.ActiveUsed, q.Wanting, &q.UserMaximum)
 }
 
 // UserLimitsOfAll are what users of weight 1 may have beside all others of their leaves, also those who ask for nothing more
@@ -69,13 +81,13 @@ func (p *Policy) UserLimitsOfAll() map[int32]records.Resource {
 	limits := make(map[int32]records.Resource, len(weights))
 	for leaf, w := range weights {
 		q := &p.s.Queues[leaf]
-		limits[leaf] = p.userLimitOf(q, &q.Used, w)
+		limits[leaf] = p.userLimitOf(q, &q.Used, w, &q.UserMaximum)
 	}
 	return limits
 }
 
-// userLimitOf divides what users have, and one smallest container more, by their weights.
-func (p *Policy) userLimitOf(q *core.Queue, have *records.Resource, weights float64) (limit records.Resource) {
+// userLimitOf divides what users have, and one smallest container more, by their weights. most is what one may have at most.
+func (p *Policy) userLimitOf(q *core.Queue, have *records.Resource, weights float64, most *records.Resource) (limit records.Resource) {
 	var current records.Resource
 	for i := range p.s.Calc.Types() {
 		current[i] = p.s.Calc.StepUp(i, float64(p.s.Calc.Cluster[i])*max(0, q.Shares))
@@ -92,8 +104,8 @@ func (p *Policy) userLimitOf(q *core.Queue, have *records.Resource, weights floa
 	if p.s.Calc.Less(&limit, minimum) {
 		limit = *minimum
 	}
-	if p.s.Calc.Less(&q.UserMaximum, &limit) {
-		limit = q.UserMaximum
+	if p.s.Calc.Less(most, &limit) {
+		limit = *most
 	}
 	for i := range p.s.Calc.Types() {
 		limit[i] = p.s.Calc.StepUp(i, float64(limit[i]))

@@ -1,0 +1,486 @@
+package scheduler
+
+import (
+	"iter"
+
+	"heddle/rm/queue"
+	"heddle/rm/scheduler/core"
+	"heddle/rm/scheduler/explain"
+	"heddle/rm/scheduler/handle"
+	"heddle/rm/scheduler/policy"
+	"heddle/yarn/records"
+)
+
+// Partitions are the nodes of a cluster by their labels: those without one first. Each has a core of its own, with the queues as they are
+// there; see the core's partitions.go. Where no node and no ask has a label there is one core, which is asked directly.
+//
+// Only capacity queues know labels. In others all nodes are in one partition, as in YARN.
+type Partitions struct {
+	parts      []part
+	byLabel    map[string]int
+	exclusive  map[string]bool // labels of which it is known whether others' asks may go to their nodes
+	cfg        Config
+	nodes      []uint16          // the partition of each node
+	containers []uint16          // likewise
+	masters    map[AppHandle]int // where the ApplicationMaster counts, if not in the first one
+	out        []Decision
+}
+
+// part is one partition.
+type part struct {
+	*explain.Explainer
+	label  string
+	core   *core.Core
+	policy policy.Policy
+	due    bool // something was entered since it was asked for decisions last
+}
+
+func newPartitions(cfg Config) *Partitions {
+	cfg.Handles = &handle.Spaces{}
+	p := &Partitions{cfg: cfg, byLabel: map[string]int{"": 0}, exclusive: map[string]bool{}, masters: map[AppHandle]int{}}
+	p.add("", cfg)
+	return p
+}
+
+// add makes the core of a partition.
+func (p *Partitions) add(label string, cfg Config) *part {
+	x := part{label: label}
+	x.core = core.NewCore(cfg, func(c *core.Core, kind queue.Kind) core.Policy {
+		x.policy = policy.New(kind, c)
+		return x.policy
+	})
+	x.Explainer = explain.New(x.core, x.policy)
+	p.parts = append(p.parts, x)
+	return &p.parts[len(p.parts)-1]
+}
+
+// mostPartitions bounds labels, of which only administrators make any.
+const mostPartitions = 1 << 16
+
+// index is the partition of a label, which is made if need be.
+func (p *Partitions) index(label string) int {
+	if i, known := p.byLabel[label]; known {
+		return i
+	}
+	home := p.parts[0].core
+	if home.Tree.Kind != queue.Capacity || len(p.parts) == mostPartitions {
+		return 0
+	}
+	cfg := p.cfg
+	cfg.Tree = home.Tree.In(label)
+	i := len(p.parts)
+	x := p.add(label, cfg)
+	x.core.OfLabel()
+	x.core.Now = home.Now
+	p.byLabel[label] = i
+	if exclusive, said := p.exclusive[label]; said && !exclusive {
+		p.lend(i)
+	}
+	return i
+}
+
+// SetExclusive says of a label whether only asks that name it may go to its nodes. Others, without a label, get what is idle there otherwise.
+func (p *Partitions) SetExclusive(label string, exclusive bool) {
+	before, said := p.exclusive[label]
+	p.exclusive[label] = exclusive
+	i, made := p.byLabel[label]
+	switch lends := said && !before; {
+	case !made || i == 0 || lends == !exclusive:
+	case exclusive:
+		p.parts[i].due = true
+		p.parts[i].core.Keep()
+	default:
+		p.lend(i)
+	}
+}
+
+// lend has a partition lend its nodes.
+func (p *Partitions) lend(i int) {
+	home := p.parts[0].core
+	p.parts[i].core.Lend(home)
+	for h := range home.Apps {
+		if a := &home.Apps[h]; a.Live {
+			if rows := p.parts[0].asks(handle.App(h)); len(rows) > 0 {
+				p.ensure(handle.App(h), i).UpdateGuests(handle.App(h), rows)
+			}
+		}
+	}
+}
+
+// Labels are those of all partitions, the default one's first.
+func (p *Partitions) Labels() (labels []string) {
+	for i := range p.parts {
+		labels = append(labels, p.parts[i].label)
+	}
+	return labels
+}
+
+// QueuesIn is Queues in the partition of a label.
+func (p *Partitions) QueuesIn(label string) []QueueView {
+	if i, known := p.byLabel[label]; known {
+		return p.parts[i].queues()
+	}
+	return nil
+}
+
+// SizeOf is what the open nodes with a label have together, and how many they are.
+func (p *Partitions) SizeOf(label string) (size records.Resource, open int) {
+	if i, known := p.byLabel[label]; known {
+		return p.parts[i].core.Nodes.Cluster, p.parts[i].core.Nodes.OpenNodes()
+	}
+	return size, 0
+}
+
+// LabelOf is the label of a node.
+func (p *Partitions) LabelOf(h NodeHandle) string {
+	if int(h) >= len(p.nodes) {
+		return ""
+	}
+	return p.parts[p.nodes[h]].label
+}
+
+// SetLabel changes the label of a node. What runs there goes on, and counts in the node's new partition.
+func (p *Partitions) SetLabel(h NodeHandle, label string) {
+	to, from := p.index(label), p.at(h)
+	if p.parts[to].core == from {
+		return
+	}
+	l := from.Detach(h)
+	l.Label = label
+	for i := range l.Containers {
+		m := &l.Containers[i]
+		p.ensure(m.App, to)
+		p.note(&p.containers, int32(m.Container), to)
+	}
+	p.note(&p.nodes, int32(h), to)
+	p.parts[to].due = true
+	p.parts[to].core.Attach(h, &l)
+}
+
+// of is the core that has a container, at that which has a node. Handles of nothing are the first one's to refuse.
+func (p *Partitions) of(c ContainerHandle) *core.Core {
+	if len(p.parts) == 1 {
+		return p.parts[0].core
+	}
+	return p.in(p.containers, int32(c))
+}
+
+// in is the core of the partition that is noted for a handle. Something is to be entered there.
+func (p *Partitions) in(noted []uint16, h int32) *core.Core {
+	i := 0
+	if h >= 0 && int(h) < len(noted) {
+		i = int(noted[h])
+	}
+	p.parts[i].due = true
+	return p.parts[i].core
+}
+
+func (p *Partitions) at(n NodeHandle) *core.Core {
+	if len(p.parts) == 1 {
+		return p.parts[0].core
+	}
+	return p.in(p.nodes, int32(n))
+}
+
+// note notes the partition of a node or a container. While there is one nothing needs to be.
+func (p *Partitions) note(of *[]uint16, h int32, i int) {
+	if len(p.parts) == 1 {
+		return
+	}
+	*of = handle.Fit(*of, h, 0)
+	(*of)[h] = uint16(i)
+}
+
+// coresOf are the cores in which an application has a part, home first.
+func (p *Partitions) coresOf(h AppHandle) iter.Seq[*core.Core] {
+	return func(yield func(*core.Core) bool) {
+		for i := range p.parts {
+			x := &p.parts[i]
+			if i > 0 && !x.core.Has(h) {
+				continue
+			}
+			if x.due = true; !yield(x.core) {
+				return
+			}
+		}
+	}
+}
+
+// partsOf are the parts of an application.
+func (p *Partitions) partsOf(h AppHandle) iter.Seq[*core.App] {
+	return func(yield func(*core.App) bool) {
+		for c := range p.coresOf(h) {
+			if !yield(&c.Apps[h]) {
+				return
+			}
+		}
+	}
+}
+
+// ensure has an application have a part in a partition.
+func (p *Partitions) ensure(h AppHandle, i int) *core.Core {
+	c, home := p.parts[i].core, p.parts[0].core
+	p.parts[i].due = true
+	if i == 0 || c.Has(h) {
+		return c
+	}
+	a := &home.Apps[h]
+	spec := a.Spec
+	spec.Queue = home.Queues[a.Leaf].Cfg.Path
+	c.AddPart(h, spec)
+	if names := home.BlacklistOf(a); len(names) > 0 {
+		c.UpdateBlacklist(h, names, nil)
+	}
+	if p.masters[h] == i && a.Runnable {
+		c.Await(h, true)
+	}
+	if a.Active {
+		c.Start(h)
+	}
+	return c
+}
+
+// restore enters a container on a node. Its application is active in all partitions from then on.
+func (p *Partitions) restore(h AppHandle, n NodeHandle, enter func(*core.Core) ContainerHandle) ContainerHandle {
+	if len(p.parts) == 1 {
+		return enter(p.parts[0].core)
+	}
+	i := 0
+	if int(n) < len(p.nodes) {
+		i = int(p.nodes[n])
+	}
+	if m := p.masters[h]; m != 0 {
+		p.ensure(h, m).Await(h, true)
+	}
+	c := enter(p.ensure(h, i))
+	p.note(&p.containers, int32(c), i)
+	p.activated(h)
+	return c
+}
+
+// activated has an application that is active in one partition be so in all.
+func (p *Partitions) activated(h AppHandle) {
+	for c := range p.coresOf(h) {
+		if !c.Apps[h].Active {
+			c.Start(h)
+		}
+	}
+}
+
+// labelled reports whether asks concern several partitions.
+func (p *Partitions) labelled(asks []Ask) bool {
+	if len(p.parts) > 1 {
+		return true
+	}
+	for i := range asks {
+		if asks[i].Label != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// request is what rows of one request have in common.
+type request struct {
+	priority int32
+	id       int64
+}
+
+// divideAsks enters rows into the partitions that they are for. The label of a request stands in its row for Any.
+func (p *Partitions) divideAsks(h AppHandle, asks []Ask) {
+	at := map[request]int{}
+	for i := range asks {
+		ask := &asks[i]
+		of := request{ask.Priority, ask.AllocationRequestID}
+		if ask.Name != core.Any || ask.Count == 0 {
+			continue
+		}
+		at[of] = p.index(ask.Label)
+		if was, d := p.holder(h, of.priority, of.id); d != nil && was != at[of] {
+			p.enter(h, was, withdrawal(p.parts[was].core, d))
+		}
+	}
+	rows := make([][]Ask, len(p.parts))
+	for i := range asks {
+		of := request{asks[i].Priority, asks[i].AllocationRequestID}
+		to, said := at[of]
+		if !said {
+			to, _ = p.holder(h, of.priority, of.id)
+		}
+		rows[to] = append(rows[to], asks[i])
+	}
+	for i := range rows {
+		if len(rows[i]) > 0 {
+			p.enter(h, i, rows[i])
+		}
+	}
+}
+
+// enter enters rows into one partition. Those without a label are guests in the partitions that lend.
+func (p *Partitions) enter(h AppHandle, i int, rows []Ask) {
+	p.ensure(h, i).UpdateAsks(h, rows)
+	if i > 0 {
+		return
+	}
+	for j := range p.parts[1:] {
+		if c := p.parts[j+1].core; c.Lends() {
+			p.ensure(h, j+1).UpdateGuests(h, rows)
+		}
+	}
+}
+
+// holder is the partition that has a request of an application; nil if none has it.
+func (p *Partitions) holder(h AppHandle, priority int32, id int64) (int, *core.Demand) {
+	for i := range p.parts {
+		if c := p.parts[i].core; c.Has(h) {
+			if d := c.Demanded.Find(&c.Apps[h].Set, priority, id); d != nil && !d.Guest {
+				return i, d
+			}
+		}
+	}
+	return 0, nil
+}
+
+// withdrawal is the rows that take a request back.
+func withdrawal(c *core.Core, d *core.Demand) []Ask {
+	row := d.Row()
+	row.Count = 0
+	rows := []Ask{row}
+	for i := range d.Places {
+		row.Name = c.Nodes.Name(d.Places[i].Name)
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// scheduleAll is Schedule where there are several partitions. Home is asked first, so that nodes are lent to what it has no room for.
+func (p *Partitions) scheduleAll(now int64) []Decision {
+	p.out = p.out[:0]
+	p.tellOfNodes()
+	for again := true; again; {
+		p.admit()
+		again = false
+		for i := range p.parts {
+			x := &p.parts[i]
+			x.core.Now = max(x.core.Now, now)
+			if wake := x.core.NextWake(); !x.due && (wake == 0 || now < wake) {
+				continue
+			}
+			x.due, again = false, true
+			p.take(x.core.Schedule(now), i)
+		}
+		p.parts[0].due = p.parts[0].due || p.parts[0].core.HasNews()
+	}
+	return p.out
+}
+
+// take takes over decisions on a partition.
+func (p *Partitions) take(decided []Decision, i int) {
+	for j := range decided {
+		switch d := &decided[j]; d.Kind {
+		case core.Allocate, core.Reserve:
+			p.note(&p.containers, int32(d.Container), i)
+		case core.Activate:
+			p.activated(d.App)
+		}
+	}
+	p.out = append(p.out, decided...)
+}
+
+// tellOfNodes tells each partition whether others have nodes.
+func (p *Partitions) tellOfNodes() {
+	some := false
+	for i := range p.parts {
+		some = some || p.parts[i].core.Nodes.OpenNodes() > 0
+	}
+	for i := range p.parts {
+		p.parts[i].due = p.parts[i].core.SetNodesElsewhere(some) || p.parts[i].due
+	}
+}
+
+// admit lets applications wait for the limits on ApplicationMasters where these count.
+func (p *Partitions) admit() {
+	home := p.parts[0].core
+	for _, h := range home.Admitted {
+		if a := &home.Apps[h]; a.Live && !a.Active {
+			p.ensure(h, p.masters[h]).Await(h, true)
+		}
+	}
+	home.Admitted = home.Admitted[:0]
+}
+
+// Explain says for each ask of an application what keeps it from being served; see the Explainer of a partition.
+func (p *Partitions) Explain(h AppHandle) (all []explain.Reason) {
+	p.ExplainAll([]AppHandle{h}, func(reasons []explain.Reason) bool {
+		all = reasons
+		return true
+	})
+	return all
+}
+
+// ExplainAll is Explain for many applications, in their order, until tell returns false.
+func (p *Partitions) ExplainAll(apps []AppHandle, tell func([]explain.Reason) bool) {
+	if len(p.parts) == 1 {
+		p.parts[0].ExplainAll(apps, tell)
+		return
+	}
+	all := make([][]explain.Reason, len(apps))
+	for i := range p.parts {
+		x := &p.parts[i]
+		var there []AppHandle
+		var at []int
+		for j, h := range apps {
+			if x.core.Has(h) {
+				there, at = append(there, h), append(at, j)
+			}
+		}
+		x.ExplainAll(there, func(reasons []explain.Reason) bool {
+			for k := range reasons {
+				reasons[k].Ask.Label = x.label
+			}
+			all[at[0]], at = append(all[at[0]], reasons...), at[1:]
+			return true
+		})
+	}
+	for _, reasons := range all {
+		if !tell(reasons) {
+			return
+		}
+	}
+}
+
+// OnNodes tells, for each request of an application that waits, what it comes to on each of some nodes; see the Explainer of a partition.
+func (p *Partitions) OnNodes(h AppHandle, nodes []NodeHandle) (all [][]explain.Activity) {
+	for i := range p.parts {
+		x := &p.parts[i]
+		if !x.core.Has(h) {
+			continue
+		}
+		var there []NodeHandle
+		var at []int
+		for j, n := range nodes {
+			if p.at(n) == x.core {
+				there, at = append(there, n), append(at, j)
+			}
+		}
+		for _, list := range x.OnNodes(h, there) {
+			row := make([]explain.Activity, len(nodes))
+			for j := range row {
+				row[j] = explain.Elsewhere
+			}
+			for j, a := range list {
+				row[at[j]] = a
+			}
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+// StandingOf is where the policy of its leaf sees an application, for people; empty if it says nothing.
+func (p *Partitions) StandingOf(h AppHandle) string { return p.parts[0].StandingOf(h) }
+
+// WhatIf says what would hold one container without a label that a user asked for in a queue now.
+func (p *Partitions) WhatIf(path, name string, capability records.Resource, master bool) (explain.Reason, error) {
+	return p.parts[0].WhatIf(path, name, capability, master)
+}
