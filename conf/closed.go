@@ -37,7 +37,7 @@ func (c *Config) closeUp(uid int) string {
 		return ""
 	}
 	return "There is no configuration folder, so this daemon serves only this machine, and root runs no containers as itself: " + strings.Join(did, ", ") +
-		". Set these keys (-D key=value, or yarn-site.xml in --conf) to open it; docs/operations.md says what protects an open cluster"
+		". Set these keys (-D key=value, or yarn-site.xml in --conf) to open it; docs/security.md says what protects an open cluster"
 }
 
 // says reports whether a key names where a role listens.

@@ -1,7 +1,7 @@
 package limit
 
 // Bounds are how much requests may leave behind in the ledger, for one user and in all. A field of 0 is no bound. Everything that waits for
-// its commit counts. docs/operations.md lists them.
+// its commit counts. docs/disk.md lists them.
 type Bounds struct {
 	TokensOfOwner, Tokens int // valid delegation tokens of one owner, and of all
 

@@ -12,7 +12,7 @@ import (
 	"heddle/rm/ledger/ledgertest"
 )
 
-// inventory says of each kind of command in which line of the table of docs/operations.md the bounds stand of what it leaves in the ledger; "" if it
+// inventory says of each kind of command in which line of the table of docs/disk.md the bounds stand of what it leaves in the ledger; "" if it
 // leaves nothing, or takes something away.
 var inventory = map[protoreflect.Name]string{
 	"cluster_created":         "keys, leaders, versions",
@@ -51,20 +51,20 @@ var inventory = map[protoreflect.Name]string{
 
 // Whoever adds a kind of command says here, and to administrators, what bounds that which it leaves behind.
 func TestEveryCommandLeavesBehindWhatHasABound(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/operations.md")
+	page, err := os.ReadFile("../../../docs/disk.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "### What requests may leave behind")
+	_, table, _ := strings.Cut(string(page), "## What requests may leave behind")
 	kinds := (&ledgerpb.Command{}).ProtoReflect().Descriptor().Fields()
 	for i := range kinds.Len() {
 		name := kinds.Get(i).Name()
 		line, ok := inventory[name]
 		if !ok {
-			t.Errorf("%s has no bound: add one to limit.Bounds or say why it needs none, describe it in docs/operations.md, and list it here", name)
+			t.Errorf("%s has no bound: add one to limit.Bounds or say why it needs none, describe it in docs/disk.md, and list it here", name)
 		}
 		if line != "" && !strings.Contains(table, "\n| "+line) {
-			t.Errorf("%s: the table of docs/operations.md has no line %q", name, line)
+			t.Errorf("%s: the table of docs/disk.md has no line %q", name, line)
 		}
 	}
 	if len(inventory) != kinds.Len() {
