@@ -309,10 +309,14 @@ func (l *Lab) dataNodeArgs(i int) []string {
 
 func (l *Lab) nodeManagerArgs(i int) []string {
 	dir := filepath.Join(l.dir, fmt.Sprintf("nodemanager%d", i))
-	return []string{
+	args := []string{
 		"-Dyarn.nodemanager.address=" + cmp.Or(l.options.NodeHost, "localhost") + ":0",
 		fmt.Sprintf("-Dyarn.nodemanager.webapp.address=localhost:%d", l.ports[fmt.Sprintf("nodemanager%d-http", i)]),
 		"-Dyarn.nodemanager.local-dirs=" + filepath.Join(dir, "local"),
 		"-Dyarn.nodemanager.log-dirs=" + filepath.Join(dir, "log"),
 	}
+	if i > 1 { // Heddle's keep their state below the lab's folder by their id, which is the host's name
+		args = append(args, fmt.Sprintf("-Dheddle.node.id=nm%d", i))
+	}
+	return args
 }
