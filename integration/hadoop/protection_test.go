@@ -8,8 +8,7 @@ import (
 	"heddle/integration/hadooplab"
 )
 
-// Jobs run with signed and with encrypted RPC, where Heddle's daemons, and where one of Hadoop's, meet Hadoop's ApplicationMasters. Daemons with another
-// setting than their peers' have no job succeed: so the setting has an effect.
+// Jobs run with signed and with encrypted RPC, where Heddle's daemons, and where one of Hadoop's, meet Hadoop's ApplicationMasters.
 func TestProtectedRPC(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	for name, x := range map[string]struct{ protection, stock string }{

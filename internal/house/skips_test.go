@@ -88,6 +88,7 @@ var skips = map[string]map[string]int{
 		"integration/hadoop/stages_test.go":        1,
 		"integration/hadoop/starvation_test.go":    1,
 		"integration/hadoop/mix_test.go":           1,
+		"integration/hadoop/policies_test.go":      1,
 		"integration/hadoop/switch_test.go":        1,
 	},
 	"rapid or the fuzzer draws another input": {

@@ -495,7 +495,7 @@ func TestExplanationsNameTheLabel(t *testing.T) {
 	}
 }
 
-// Whatever happens: sums add up in each partition, no queue gets above its maximum there by decisions, and the same events lead to the same decisions.
+// Whatever happens: sums add up in each partition, and the same events lead to the same decisions.
 func TestPartitionsAtRandom(t *testing.T) {
 	for seed := range uint64(30) {
 		if first, second := randomLabels(t, seed), randomLabels(t, seed); first != second {
