@@ -472,3 +472,22 @@ func BenchmarkExchange(b *testing.B) {
 		}
 	}
 }
+
+// A keytab that got new keys within a second had the older ones used where a message names no version, as the KDC's answers to logins do.
+func TestTheNewestKeyIsTakenWhereNoneIsNamed(t *testing.T) {
+	old, fresh := keyOf(18, 1), keyOf(18, 2)
+	fresh.Version = 2
+	for _, entries := range [][]kerberostest.Entry{{old, fresh}, {fresh, old}} {
+		path := filepath.Join(t.TempDir(), "keytab")
+		kerberostest.Write(t, path, entries)
+		k, err := OpenKeytab(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, realm, _ := strings.Cut(fresh.Principal, "@")
+		key, version, err := k.Keys().GetEncryptionKey(types.PrincipalName{NameString: strings.Split(name, "/")}, realm, 0, 18)
+		if err != nil || version != 2 || !bytes.Equal(key.KeyValue, fresh.Key) {
+			t.Errorf("version %d, %v", version, err)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sort"
 	"sync"
 	"time"
 
@@ -84,7 +85,17 @@ func parseKeytab(b []byte) (keys *keytab.Keytab, err error) {
 	if err := keys.Unmarshal(b); err != nil {
 		return nil, err
 	}
+	newestFirst(keys)
 	return keys, nil
+}
+
+// newestFirst has the highest version of a key chosen where a message names none. gokrb5 takes the key with the latest second, and the older of two that were
+// made within one.
+func newestFirst(keys *keytab.Keytab) {
+	sort.SliceStable(keys.Entries, func(i, j int) bool { return keys.Entries[i].KVNO > keys.Entries[j].KVNO })
+	for i := range keys.Entries {
+		keys.Entries[i].Timestamp = time.Unix(1, 0) // the same for all: the first one is taken
+	}
 }
 
 // open decrypts a ticket by the key of its service, version and cipher.
