@@ -4,7 +4,9 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,6 +35,15 @@ func (*Local) kernelChars() int {
 
 // again is how long a command that a Ctrl-C has ended waits for that to reach this process too: its end is none of its own failures.
 const again = 100 * time.Millisecond
+
+// lacks reports whether a program can't be found where commands run.
+func (l *Local) lacks(program string) bool {
+	if l.Dir != "" && strings.ContainsRune(program, '/') {
+		return false // it may be there
+	}
+	_, err := exec.LookPath(program)
+	return err != nil
+}
 
 // Run implements Runner.
 func (l *Local) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Outcome {

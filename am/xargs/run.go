@@ -43,7 +43,8 @@ type Task struct {
 	SlotVar string
 	Timeout time.Duration
 
-	taken int64 // bytes of the input up to here
+	taken int64         // bytes of the input up to here
+	over  chan struct{} // closed when its end has been judged; nil: nobody waits for that
 }
 
 // Outcome is how a command has ended.
@@ -206,6 +207,9 @@ func (x *run) work(ctx context.Context, b *batcher, procs <-chan int) {
 			x.begun.Wait() // so that -t shows commands in their order
 		}
 		x.begun.Add(1)
+		if l, ok := x.runner.(*Local); ok && l.lacks(t.Args[0]) {
+			t.over = make(chan struct{})
+		}
 		for handed := false; !handed; {
 			select {
 			case hand <- t:
@@ -225,6 +229,12 @@ func (x *run) work(ctx context.Context, b *batcher, procs <-chan int) {
 				return
 			}
 		}
+		if t.over != nil { // GNU xargs knows at once that a program is missing, and needs no more of the input
+			select {
+			case <-t.over:
+			case <-going.Done():
+			}
+		}
 	}
 }
 
@@ -235,6 +245,9 @@ func (x *run) serve(ctx, going context.Context, hand <-chan *Task) {
 			x.do(ctx, t)
 		} else {
 			x.begun.Done()
+		}
+		if t.over != nil {
+			close(t.over)
 		}
 		if x.surplus() {
 			return
