@@ -7,7 +7,7 @@ func bigc() part {
 		kill  = "kill, as much as is needed at once"
 		ip    = "IP (suspend-immediate)"
 		gp    = "GP (suspend)"
-		mixed = "The text doesn't say how many containers long jobs have, nor how long these run: sim/study/bursts.go chooses it. Tasks of a job don't wait for each other here, so that one that is suspended stops no others."
+		mixed = "The text doesn't say how many containers long jobs have, nor how long these run: sim/study/bursts.go chooses it. Tasks of a job don't wait for each other here, so that one that is suspended stops no others. Whether that is the cause was not tested."
 		quick = "The cost that decides is paging: 3 s a GB, as in the text. GP takes from one node at a time, not from many containers of a job (decisions/suspension.md), so that its victims are slowed more."
 		part4 = "A quarter of the trace's 3.8 hours. "
 	)
