@@ -2,18 +2,13 @@
 package here
 
 import (
-	"bufio"
 	"context"
-	"errors"
-	"fmt"
-	"io"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"heddle/am/client"
+	"heddle/cmd/heddle/internal/sockets"
 	"heddle/conf"
 	"heddle/yarn/pb"
 )
@@ -56,44 +51,13 @@ func answers(ctx context.Context, c *conf.Config) bool {
 	return err == nil
 }
 
-// Owners returns the users who listen at a TCP port of this machine, by /proc/net/tcp and tcp6 below root.
+// Owners returns the users who listen at a TCP port of this machine; see package sockets.
 func Owners(root string, port int) (uids []int, err error) {
-	for _, file := range []string{"tcp", "tcp6"} {
-		f, err := os.Open(root + "/proc/net/" + file)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
+	all, err := sockets.At(root, port, sockets.Listening)
+	for _, s := range all {
+		if s.User >= 0 {
+			uids = append(uids, s.User)
 		}
-		if err != nil {
-			return nil, err
-		}
-		found, err := listeners(f, port)
-		_ = f.Close() // only read from
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name(), err)
-		}
-		uids = append(uids, found...)
 	}
-	return uids, nil
-}
-
-// listeners returns who listens at a port, of a table of the kernel.
-func listeners(r io.Reader, port int) (uids []int, err error) {
-	const address, state, owner, listening = 1, 3, 7, "0A"
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		w := strings.Fields(lines.Text())
-		if len(w) <= owner || w[state] != listening {
-			continue
-		}
-		_, local, _ := strings.Cut(w[address], ":")
-		if n, err := strconv.ParseUint(local, 16, 16); err != nil || int(n) != port {
-			continue
-		}
-		uid, err := strconv.Atoi(w[owner])
-		if err != nil {
-			return nil, fmt.Errorf("the owner of a socket is %q: %w", w[owner], err)
-		}
-		uids = append(uids, uid)
-	}
-	return uids, lines.Err()
+	return uids, err
 }

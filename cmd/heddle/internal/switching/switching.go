@@ -2,22 +2,18 @@
 package switching
 
 import (
-	"bufio"
 	"context"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"heddle/cmd/heddle/internal/sockets"
 	"heddle/conf"
 	"heddle/rm"
 	"heddle/rm/hosts"
@@ -101,56 +97,20 @@ func parseNodes(r io.Reader) (names []string, err error) {
 	return names, nil
 }
 
-// Callers returns the addresses from which others are connected to a port of this machine, by /proc/net/tcp and tcp6 below root.
-func Callers(root string, port int) (from []netip.Addr, err error) {
-	for _, file := range []string{"tcp", "tcp6"} {
-		f, err := os.Open(root + "/proc/net/" + file)
-		if errors.Is(err, os.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		found, err := parseConnections(f, port)
-		_ = f.Close() // only read from
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", f.Name(), err)
-		}
-		for _, a := range found {
-			if !slices.Contains(from, a) {
-				from = append(from, a)
-			}
-		}
-	}
-	return from, nil
+// Callers returns the addresses from which others are connected to a port of this machine; see package sockets.
+func Callers(root string, port int) ([]netip.Addr, error) {
+	all, err := sockets.At(root, port, sockets.Established)
+	return callers(all), err
 }
 
-// parseConnections reads the established connections to a local port.
-func parseConnections(r io.Reader, port int) (from []netip.Addr, err error) {
-	const established = "01"
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		fields := strings.Fields(lines.Text())
-		if len(fields) < 4 || fields[3] != established {
-			continue
-		}
-		_, local, ok := strings.Cut(fields[1], ":")
-		if n, err := strconv.ParseUint(local, 16, 16); !ok || err != nil || int(n) != port {
-			continue
-		}
-		remote, _, _ := strings.Cut(fields[2], ":")
-		raw, err := hex.DecodeString(remote)
-		if err != nil {
-			continue
-		}
-		for i := 0; i+4 <= len(raw); i += 4 { // each word is in this machine's order
-			raw[i], raw[i+1], raw[i+2], raw[i+3] = raw[i+3], raw[i+2], raw[i+1], raw[i]
-		}
-		if a, ok := netip.AddrFromSlice(raw); ok {
-			from = append(from, a.Unmap())
+// callers returns the addresses at the other end of sockets, each once.
+func callers(all []sockets.Socket) (from []netip.Addr) {
+	for _, s := range all {
+		if s.Remote.IsValid() && !slices.Contains(from, s.Remote) {
+			from = append(from, s.Remote)
 		}
 	}
-	return from, lines.Err()
+	return from
 }
 
 // Compare warns of nodes of a running cluster that Heddle would keep out, because the include list has their names, and they call from other

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/cmd/heddle/internal/sockets"
 	"heddle/rm/hosts"
 )
 
@@ -94,8 +95,8 @@ func FuzzParseConnections(f *testing.F) {
 	f.Add("   0: 0100000A:1F5F 0B00000A:D431 01\n", 8031)
 	f.Add("   0: 00000000000000000000000001000000:1F5F 00000000000000000000000001000000:D431 01\n", 8031)
 	f.Fuzz(func(t *testing.T, text string, port int) {
-		from, _ := parseConnections(strings.NewReader(text), port)
-		for _, a := range from {
+		all, _ := sockets.Parse(strings.NewReader(text), port, sockets.Established)
+		for _, a := range callers(all) {
 			if !a.IsValid() {
 				t.Error("no address")
 			}
