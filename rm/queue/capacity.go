@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue/label"
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/suspension"
 	"heddle/rm/queue/template"
@@ -105,7 +106,7 @@ func (p *parser) defaultQueue() (*Tree, error) {
 	t, _ := p.tree()
 	for _, key := range slices.Sorted(maps.Keys(p.settings)) {
 		path, found := strings.CutSuffix(key, ".capacity")
-		if found && strings.HasPrefix(path, "root.") && path != only && !strings.Contains(path, ".accessible-node-labels.") {
+		if found && strings.HasPrefix(path, "root.") && path != only && !strings.Contains(path, "."+label.AccessKey+".") {
 			p.fail(key, p.settings[key], "there is no queue "+path+", as "+Prefix+"root.queues, which names the queues below root, isn't set")
 		}
 	}

@@ -5,6 +5,7 @@ package label
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -36,12 +37,7 @@ func Named(settings map[string]string) []string {
 			}
 		}
 	}
-	var out []string
-	for name := range seen {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
+	return slices.Sorted(maps.Keys(seen))
 }
 
 // Sets reports whether settings say anything of a queue's share of a partition.
