@@ -59,18 +59,14 @@ func (c *serverConn) evaluateKerberos(m *pb.RpcSasl) error {
 		c.log = c.log.WithField("cause", err) // the client learns less
 		return saslFailure(err)
 	}
-	reply := &pb.RpcSasl{}
 	if !complete {
-		reply.SetState(pb.RpcSasl_CHALLENGE)
-		reply.SetToken(answer)
-		c.saslReply(reply)
+		c.saslAnswer(pb.RpcSasl_CHALLENGE, answer)
 		return nil
 	}
 	c.principal = c.gss.Client()
 	protection := c.gss.Protection()
 	c.gss = nil
-	reply.SetState(pb.RpcSasl_SUCCESS)
-	c.saslReply(reply)
+	c.saslAnswer(pb.RpcSasl_SUCCESS, nil)
 	c.protect(protection)
 	return nil
 }

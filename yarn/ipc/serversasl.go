@@ -61,11 +61,9 @@ func (c *serverConn) saslMessage(body []byte) error {
 // negotiate sends the methods that the server offers. TOKEN is first and has a challenge, which saves a round trip.
 func (c *serverConn) negotiate() error {
 	c.negotiated = true
-	m := &pb.RpcSasl{}
 	if c.srv.cfg.Auth == AuthSimple {
 		c.useSASL = false
-		m.SetState(pb.RpcSasl_SUCCESS)
-		c.saslReply(m)
+		c.saslAnswer(pb.RpcSasl_SUCCESS, nil)
 		return nil
 	}
 	var auths []*pb.RpcSasl_SaslAuth
@@ -83,6 +81,7 @@ func (c *serverConn) negotiate() error {
 	if c.srv.cfg.Auth.takes(AuthMethodSimple) {
 		auths = append(auths, simpleAuth())
 	}
+	m := &pb.RpcSasl{}
 	m.SetState(pb.RpcSasl_NEGOTIATE)
 	m.SetAuths(auths)
 	c.saslReply(m)
@@ -154,10 +153,7 @@ func (c *serverConn) evaluate(m *pb.RpcSasl) error {
 		if err := c.newDigest(); err != nil {
 			return err
 		}
-		challenge := &pb.RpcSasl{}
-		challenge.SetState(pb.RpcSasl_CHALLENGE)
-		challenge.SetToken(c.digest.Challenge())
-		c.saslReply(challenge)
+		c.saslAnswer(pb.RpcSasl_CHALLENGE, c.digest.Challenge())
 		return nil
 	}
 	var (
@@ -183,10 +179,7 @@ func (c *serverConn) evaluate(m *pb.RpcSasl) error {
 	}
 	protection := c.digest.Protection()
 	c.bearer, c.identifier, c.digest = &bearer, identifier, nil
-	done := &pb.RpcSasl{}
-	done.SetState(pb.RpcSasl_SUCCESS)
-	done.SetToken(rspauth)
-	c.saslReply(done)
+	c.saslAnswer(pb.RpcSasl_SUCCESS, rspauth)
 	c.protect(protection)
 	return nil
 }
@@ -205,6 +198,16 @@ func saslFailure(err error) error {
 		text = e.Text
 	}
 	return fatalAuth(SaslException, "%s", text)
+}
+
+// saslAnswer sends a state with a token; nil: with none.
+func (c *serverConn) saslAnswer(state pb.RpcSasl_SaslState, token []byte) {
+	m := &pb.RpcSasl{}
+	m.SetState(state)
+	if token != nil {
+		m.SetToken(token)
+	}
+	c.saslReply(m)
 }
 
 func (c *serverConn) saslReply(m *pb.RpcSasl) {
