@@ -2,7 +2,6 @@ package hadoop
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -15,12 +14,6 @@ import (
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 )
-
-// What people read of a policy where an application waits.
-var sentences = map[string]*regexp.Regexp{
-	"hopper":  regexp.MustCompile(`virtual size \d+\.\d: \d+ tasks, β [\d.]+, α [\d.]+; `),
-	"eunomia": regexp.MustCompile(`the application has 0\.\d\d of the progress that it could make alone`),
-}
 
 const ordering = "yarn.scheduler.capacity.root.default.ordering-policy"
 
@@ -47,35 +40,13 @@ func setPolicy(t *testing.T, l *hadooplab.Lab, policy string) {
 // throttle lets all containers of one of a lab's nodes have a quarter of a core.
 func throttle(t *testing.T, l *hadooplab.Lab) {
 	t.Helper()
-	var nodes []string
-	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() && strings.HasPrefix(d.Name(), "nm-") && strings.Contains(path, "heddle-"+filepath.Base(l.Dir())+"/") {
-			nodes = append(nodes, path)
-		}
-		return nil // groups come and go
-	})
-	if err != nil || len(nodes) == 0 {
-		t.Fatalf("no node has a group: %v", err)
+	nodes := slices.DeleteFunc(hadooplab.Groups(t, "nm-"), func(dir string) bool { return !strings.Contains(dir, "heddle-"+filepath.Base(l.Dir())+"/") })
+	if len(nodes) == 0 {
+		t.Fatal("no node has a group")
 	}
 	slices.SortFunc(nodes, func(a, b string) int { return strings.Compare(filepath.Base(a), filepath.Base(b)) })
-	done := 0
-	for _, dir := range nodes {
-		if filepath.Base(dir) != filepath.Base(nodes[0]) {
-			continue
-		}
-		for file, quota := range map[string]string{"cpu.cfs_quota_us": "25000", "cpu.max": "25000 100000"} {
-			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
-				continue
-			}
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(quota), 0); err != nil {
-				t.Fatal(err)
-			}
-			done++
-		}
-	}
-	if done == 0 {
-		t.Fatalf("none of %s can be throttled", nodes)
-	}
+	first := filepath.Base(nodes[0])
+	hadooplab.Throttle(t, slices.DeleteFunc(nodes, func(dir string) bool { return filepath.Base(dir) != first }), 250)
 }
 
 // Hadoop's examples, which know nothing of policies, run under Eunomia and Hopper on two nodes, of which one is slow. The policies are switched while a job waits, when people
@@ -104,7 +75,7 @@ func TestStockJobsUnderPoliciesThatAreSwitched(t *testing.T) {
 		setPolicy(t, l, policy)
 		await.Slowly(t, "people read of the policy "+policy, func() bool {
 			text := explanation(t, l, app)
-			for name, sentence := range sentences {
+			for name, sentence := range hadooplab.Sentences {
 				if sentence.MatchString(text) != (name == policy) {
 					return false
 				}

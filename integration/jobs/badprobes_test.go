@@ -146,5 +146,5 @@ func TestBadProbesOfACluster(t *testing.T) {
 	})
 	one.Close()
 	id := "container_" + strings.TrimPrefix(app, "application_")
-	await.Slowly(t, "neither processes nor cgroups are left", func() bool { return len(processes(id)) == 0 && len(groups(t, id)) == 0 })
+	await.Slowly(t, "neither processes nor cgroups are left", func() bool { return len(processes(id)) == 0 && len(hadooplab.Groups(t, id)) == 0 })
 }

@@ -5,9 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -364,24 +362,6 @@ func processes(texts ...string) []int {
 		if _, err := fmt.Sscanf(filepath.Base(d), "%d", &pid); err == nil && found && pid != os.Getpid() {
 			out = append(out, pid)
 		}
-	}
-	return out
-}
-
-// groups returns the cgroups whose names begin so. There are none where the machine has no cgroups.
-func groups(t testing.TB, prefix string) (out []string) {
-	t.Helper()
-	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, err error) error {
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nil // there is none, or it has just gone
-		case err == nil && d.IsDir() && strings.HasPrefix(d.Name(), prefix):
-			out = append(out, path)
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 	return out
 }

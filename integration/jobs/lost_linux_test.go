@@ -146,7 +146,7 @@ func TestStagingOutlivesWhatFails(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(c.dir, "nm1", "local", "ramdisk")); !os.IsNotExist(err) {
 		t.Errorf("files are left: %v", err)
 	}
-	if g, p := groups(t, "ramdisk"), processes("stager", c.dir); len(g)+len(p) > 0 {
+	if g, p := hadooplab.Groups(t, "ramdisk"), processes("stager", c.dir); len(g)+len(p) > 0 {
 		t.Errorf("groups %q and helpers %v are left", g, p)
 	}
 }

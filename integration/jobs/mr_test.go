@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -459,7 +460,7 @@ func TestStuckTaskIsCopied(t *testing.T) {
 			if killed := n["NUM_KILLED_MAPS"]; killed < 1 || n["TOTAL_LAUNCHED_MAPS"] != maps+killed || len(r.Failures) > 0 || r.Attempts != 1 {
 				t.Errorf("%+v", r)
 			}
-			await.Slowly(t, "neither processes nor cgroups of the job are left", func() bool { return len(processes(id)) == 0 && len(groups(t, id)) == 0 })
+			await.Slowly(t, "neither processes nor cgroups of the job are left", func() bool { return len(processes(id)) == 0 && len(hadooplab.Groups(t, id)) == 0 })
 		})
 	}
 	c.t = t

@@ -143,7 +143,7 @@ func (o *opportunity) found(port string) map[string]string {
 
 // frozen reports whether a long task stands still in its cgroup.
 func (o *opportunity) frozen(l longTask) bool {
-	for _, dir := range groups(o.t, l.container) {
+	for _, dir := range hadooplab.Groups(o.t, l.container) {
 		v1, _ := os.ReadFile(dir + "/freezer.state")
 		v2, _ := os.ReadFile(dir + "/cgroup.events")
 		if strings.HasPrefix(string(v1), "FROZEN") || strings.Contains(string(v2), "frozen 1") {
@@ -229,7 +229,7 @@ func (o *opportunity) end() {
 		o.t.Errorf("%d long tasks were begun instead of 2", n)
 	}
 	for _, l := range o.long {
-		await.Until(o.t, fmt.Sprint("nothing is left of ", l.container), func() bool { return len(groups(o.t, l.container)) == 0 })
+		await.Until(o.t, fmt.Sprint("nothing is left of ", l.container), func() bool { return len(hadooplab.Groups(o.t, l.container)) == 0 })
 	}
 	o.nothingIsLeft()
 }

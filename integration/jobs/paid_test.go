@@ -1,9 +1,7 @@
 package jobs
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,28 +20,7 @@ func (c *cluster) throttle(node string, ms int) {
 			address = host + "_" + port
 		}
 	}
-	quota, limit := "-1", "max 100000"
-	if ms > 0 {
-		quota, limit = fmt.Sprint(ms*100), fmt.Sprint(ms*100, " 100000")
-	}
-	done := 0
-	for _, dir := range groups(c.t, "nm-"+address) {
-		for file, text := range map[string]string{"cpu.cfs_quota_us": quota, "cpu.max": limit} {
-			switch _, err := os.Stat(filepath.Join(dir, file)); {
-			case errors.Is(err, fs.ErrNotExist):
-			case err != nil:
-				c.t.Fatal(err)
-			default:
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0); err != nil {
-					c.t.Fatal(err)
-				}
-				done++
-			}
-		}
-	}
-	if done == 0 {
-		c.t.Fatalf("%s has no group that can be throttled", node)
-	}
+	hadooplab.Throttle(c.t, hadooplab.Groups(c.t, "nm-"+address), ms)
 }
 
 // stood reports whether an ApplicationMaster has seen a container stand still: that may be over soon, if nobody takes the room.

@@ -8,7 +8,6 @@ import (
 	"math"
 	"net/http"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,12 +23,6 @@ import (
 	"heddle/internal/await"
 	"heddle/yarn/records"
 )
-
-// What people read of a policy where an application waits.
-var sentences = map[string]*regexp.Regexp{
-	"hopper":  regexp.MustCompile(`virtual size \d+\.\d: \d+ tasks, β [\d.]+, α [\d.]+; `),
-	"eunomia": regexp.MustCompile(`the application has 0\.\d\d of the progress that it could make alone`),
-}
 
 const defaultQueue = "yarn.scheduler.capacity.root.default."
 
@@ -62,7 +55,7 @@ func (c *cluster) says(policy string, apps ...string) {
 		found := policy == "fifo"
 		for _, app := range apps {
 			text := c.why(app)
-			for name, sentence := range sentences {
+			for name, sentence := range hadooplab.Sentences {
 				switch matches := sentence.MatchString(text); {
 				case matches && name != policy:
 					return false

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/yarn/pb"
 )
@@ -99,7 +100,7 @@ func (c *cluster) nothingIsLeft() {
 	c.t.Helper()
 	for _, app := range must(c.applications().List(c.t.Context(), nil)) {
 		id := "container_" + strings.TrimPrefix(app.ID.String(), "application_")
-		await.Until(c.t, "neither processes nor cgroups are left", func() bool { return len(processes(id)) == 0 && len(groups(c.t, id)) == 0 })
+		await.Until(c.t, "neither processes nor cgroups are left", func() bool { return len(processes(id)) == 0 && len(hadooplab.Groups(c.t, id)) == 0 })
 	}
 }
 

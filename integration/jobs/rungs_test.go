@@ -232,7 +232,7 @@ func TestKilledOnEachRung(t *testing.T) {
 	if code := l.code(); code != 0 || l.stdout.String() != want+"\n" {
 		t.Errorf("exit code %d, %q: %s", code, l.stdout, l.stderr)
 	}
-	await.Slowly(t, "nothing is left", func() bool { return len(groups(t, l.id))+len(processes(l.dir)) == 0 })
+	await.Slowly(t, "nothing is left", func() bool { return len(hadooplab.Groups(t, l.id))+len(processes(l.dir)) == 0 })
 }
 
 // kills has daemons killed while the container is on a rung.

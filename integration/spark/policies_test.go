@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -48,11 +47,10 @@ func TestApplicationsUnderHopper(t *testing.T) {
 	path := program(t, waits)
 	first, firstID := begin(t, l, "--num-executors", "3", path, gate)
 	second, secondID := begin(t, l, "--num-executors", "3", path, gate)
-	sentence := regexp.MustCompile(`virtual size \d+\.\d: \d+ tasks, β [\d.]+, α [\d.]+; `)
 	await.Slowly(t, "people read of the policy", func() bool {
 		for _, id := range []string{firstID, secondID} {
 			out, err := exec.Command(options.Heddle, "app", "--conf", l.Conf(), "-why", id).CombinedOutput()
-			if err == nil && sentence.Match(out) {
+			if err == nil && hadooplab.Sentences["hopper"].Match(out) {
 				return true
 			}
 		}
