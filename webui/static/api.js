@@ -18,7 +18,7 @@ export async function get(path, signal) {
   } catch {
     throw new Refused(response.status, text.slice(0, 500));
   }
-  if (!response.ok) throw new Refused(response.status, body.RemoteException?.message.replace(/^(java\.lang\.Exception: )+/, "") ?? `${response.status} ${response.statusText}`);
+  if (!response.ok) throw new Refused(response.status, body.RemoteException?.message.replace(/^((\w+\.)+\w*(Exception|Error): )+/, '') ?? `${response.status} ${response.statusText}`);
   return body;
 }
 

@@ -30,7 +30,7 @@ function reachable(url) {
 
 /** link is a link if the address is one of the web, and its text otherwise: an application may set any. */
 export function link(href, text = href) {
-  if (!href) return '';
+  if (!href || href === 'N/A') return text === href ? '' : text;
   let url;
   try {
     url = reachable(new URL(here(href), location.href));
@@ -60,26 +60,47 @@ export function tiles(pairs) {
 }
 
 const kinds = {
-  good: ['SUCCEEDED', 'RUNNING', 'ACTIVE', 'COMPLETE', 'LEADER', 'Leader'],
-  wait: ['ACCEPTED', 'SUBMITTED', 'NEW', 'NEW_SAVING', 'UNHEALTHY', 'DECOMMISSIONING', 'LOST', 'STANDBY', 'PAUSED', 'SUSPENDED'],
-  bad: ['FAILED', 'KILLED', 'SHUTDOWN', 'DECOMMISSIONED', 'REBOOTED', 'Unreachable'],
+  good: ['SUCCEEDED', 'RUNNING', 'ACTIVE', 'COMPLETE', 'LEADER', 'Leader', 'STARTED', 'Follower'],
+  wait: ['ACCEPTED', 'SUBMITTED', 'DECOMMISSIONING', 'STANDBY', 'SUSPENDED', 'ALLOCATED', 'DRAINING'],
+  bad: ['FAILED', 'KILLED', 'LOST', 'UNHEALTHY', 'REBOOTED', 'Unreachable'],
+  off: ['FINISHED', 'UNDEFINED', 'DECOMMISSIONED', 'SHUTDOWN', 'STOPPED'],
 };
 
+/** badge shows a state by its word, a colour and a shape. YARN calls a suspended container PAUSED; here it has one name. */
 export function badge(state) {
-  const kind = Object.keys(kinds).find((k) => kinds[k].includes(state)) ?? 'busy';
-  return el('span', { class: `badge ${kind}` }, state);
+  const word = state === 'PAUSED' ? 'SUSPENDED' : state;
+  const kind = Object.keys(kinds).find((k) => kinds[k].includes(word)) ?? 'busy';
+  return el('span', { class: `badge ${kind}` }, word);
 }
 
-export function bar(percent) {
-  const p = Math.max(0, Math.min(100, Number(percent) || 0));
-  const fill = el('i');
-  fill.style.width = `${p}%`;
-  return [el('span', { class: 'bar', role: 'progressbar', 'aria-valuenow': p.toFixed(0), 'aria-valuemin': 0, 'aria-valuemax': 100 }, fill), `${p.toFixed(1)} %`];
+/** bar draws percent of a whole; mark is where the guarantee ends. The text is the true figure, also above 100 %. */
+export function bar(percent, mark) {
+  const p = Math.max(0, Number(percent) || 0);
+  const fill = el('i', { class: p > 100.05 ? 'over' : null });
+  fill.style.width = `${Math.min(100, p)}%`;
+  const stroke = mark > 0 && mark < 100 ? el('u') : null;
+  if (stroke) stroke.style.left = `${mark}%`;
+  const text = `${p.toFixed(1)} %`;
+  return [el('span', { class: 'bar', role: 'img', 'aria-label': text }, fill, stroke), el('span', {}, text)];
 }
 
-/** time writes a time stamp (ms since 1970), a number or a text, as YARN gives either. */
+/** count is a number with its thing in the singular or plural. */
+export function count(n, one, many = `${one}s`) {
+  return `${Number(n).toLocaleString('en')} ${Number(n) === 1 ? one : many}`;
+}
+
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const format = (options) => new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false, ...options });
+const forms = { day: format({ second: '2-digit' }), year: format({ day: 'numeric', month: 'short' }), ever: format({ day: 'numeric', month: 'short', year: 'numeric' }),
+  full: format({ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric', second: '2-digit', timeZoneName: 'short' }) };
+
+/** time shows a time stamp (ms since 1970), a number or a text, as YARN gives either, in the reader's zone. */
 export function time(ms) {
-  return Number(ms) > 0 ? new Date(Number(ms)).toLocaleString(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false }) : '—';
+  if (!(Number(ms) > 0)) return '—';
+  const t = new Date(Number(ms));
+  const now = new Date();
+  const form = t.toDateString() === now.toDateString() ? forms.day : t.getFullYear() === now.getFullYear() ? forms.year : forms.ever;
+  return el('time', { datetime: t.toISOString(), title: `${forms.full.format(t)} (${zone})` }, form.format(t).replace(',', ''));
 }
 
 export function span(ms) {
@@ -92,8 +113,14 @@ export function span(ms) {
   return parts.length > 1 ? parts.join(' ') : [...parts, `${s} s`].join(' ');
 }
 
+/** memory writes MB in the largest unit that leaves at least one before the point. */
 export function memory(mb) {
-  return mb >= 1024 ? `${(mb / 1024).toFixed(mb % 1024 ? 1 : 0)} GB` : `${mb} MB`;
+  let n = Number(mb) || 0;
+  for (const unit of ['MB', 'GB', 'TB']) {
+    if (n < 1024 || unit === 'TB') return `${Number(n.toFixed(n < 10 && unit !== 'MB' ? 1 : 0)).toLocaleString('en')} ${unit}`;
+    n /= 1024;
+  }
+  return '';
 }
 
 /** list makes a list of what XML-minded servers give as one, several or nothing. */

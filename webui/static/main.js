@@ -41,7 +41,7 @@ async function refresh() {
   try {
     redraw.data = await page.load(argument, AbortSignal.timeout(10000));
     state.className = '';
-    state.textContent = `as of ${new Date().toLocaleTimeString()}`;
+    state.textContent = `as of ${new Date().toLocaleTimeString('en-GB')}`;
     draw();
   } catch (e) {
     if (e instanceof Refused) {

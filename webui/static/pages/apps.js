@@ -20,13 +20,13 @@ export function draw({ metrics: m, apps }, state, redraw) {
   filter.value = wanted;
   return [
     tiles([
-      ['applications running', m.appsRunning], ['applications waiting', m.appsPending], ['applications ended', m.appsCompleted],
+      ['applications running', m.appsRunning], ['applications waiting', m.appsPending], ['applications ended', m.appsCompleted + m.appsFailed + m.appsKilled],
       ['containers', m.containersAllocated], ['containers wanted', m.containersPending],
-      ['memory used', `${(m.allocatedMB / 1024).toFixed(1)} / ${(m.totalMB / 1024).toFixed(0)} GB`],
+      ['memory used', `${memory(m.allocatedMB)} / ${memory(m.totalMB)}`],
       ['vcores used', `${m.allocatedVirtualCores} / ${m.totalVirtualCores}`],
       ['nodes active', m.lostNodes + m.unhealthyNodes ? `${m.activeNodes} (${m.lostNodes + m.unhealthyNodes} not)` : m.activeNodes],
     ]),
-    el('div', { class: 'filters' }, el('a', { href: '/cluster/apps', 'aria-current': state ? null : 'page' }, 'ALL'),
+    el('div', { class: 'chips' }, el('a', { href: '/cluster/apps', 'aria-current': state ? null : 'page' }, 'ALL'),
       states.map((s) => el('a', { href: `/cluster/apps/${s}`, 'aria-current': s === state ? 'page' : null }, s)), filter),
     table([
       { head: 'Application', cell: (a) => el('a', { href: `/cluster/app/${a.id}` }, a.id) },

@@ -16,7 +16,7 @@ function queue(q, depth) {
     el('summary', {}, el('b', {}, q.queuePath ?? q.queueName ?? 'root'), ' ', used === null ? null : bar(used), ' ', q.state ? badge(q.state) : null),
     facts([
       ['Capacity', q.capacity === undefined ? '' : `${short(q.capacity)} % (at most ${short(q.maxCapacity)} %)`],
-      ['Used', q.usedCapacity === undefined ? '' : `${short(q.usedCapacity)} % of its capacity, ${short(q.absoluteUsedCapacity ?? 0)} % of the cluster`],
+      ['Used', q.usedCapacity === undefined ? '' : `${short(q.usedCapacity)} % of its capacity, ${short(q.absoluteUsedCapacity ?? q.usedCapacity)} % of the cluster`],
       ['Applications', q.numApplications ?? q.numActiveApps],
       ['Containers', q.numContainers], ['Resources', q.resourcesUsed ? `${memory(q.resourcesUsed.memory)}, ${q.resourcesUsed.vCores} vcores` : ''],
     ]),
