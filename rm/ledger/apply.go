@@ -167,6 +167,8 @@ func (s *State) applyToCluster(now int64, c *ledgerpb.Command) error {
 	case c.QueuesConfigured != nil:
 		s.Queues = newQueueConf(c.QueuesConfigured, now)
 		return nil
+	case c.NodeLabelsChanged != nil:
+		return s.Labels.Apply(c.NodeLabelsChanged)
 	}
 	return errors.New("a command has no kind")
 }

@@ -186,6 +186,21 @@ var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
 			Version: s.Queues.Version + 1, Settings: map[string]string{"root.queues": text(t, "queues")}, FromFile: rapid.Bool().Draw(t, "from a file"),
 		}}
 	},
+	"node_labels_changed": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		c := &ledgerpb.NodeLabelsChanged{Imported: rapid.Bool().Draw(t, "imported")}
+		if name := text(t, "added"); name != "" {
+			c.Added = []*ledgerpb.NodeLabel{{Name: name, Exclusive: rapid.Bool().Draw(t, "exclusive")}}
+		}
+		if name := text(t, "removed"); name != "" {
+			c.Removed = []string{name}
+		}
+		for range rapid.IntRange(0, 2).Draw(t, "nodes") {
+			node := NodeRef(someNode(t))
+			node.Port = rapid.Int32Range(0, 1).Draw(t, "port")
+			c.Nodes = append(c.Nodes, &ledgerpb.LabelledNode{Node: node, Label: text(t, "label")})
+		}
+		return &ledgerpb.Command{NodeLabelsChanged: c}
+	},
 }
 
 // kinds are all kinds of commands. In often those come first, and several times, without which nothing much happens: rapid prefers what

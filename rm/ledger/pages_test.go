@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -70,7 +71,7 @@ func TestContainersAreAMapInOrder(t *testing.T) {
 				for cont := range c.All() {
 					got = append(got, cont.ID)
 				}
-				if want := sortedKeys(model, records.ContainerID.Compare); !slices.Equal(got, want) || c.Len() != len(want) {
+				if want := slices.SortedFunc(maps.Keys(model), records.ContainerID.Compare); !slices.Equal(got, want) || c.Len() != len(want) {
 					t.Fatalf("%d: %v instead of %v", c.Len(), got, want)
 				}
 			},

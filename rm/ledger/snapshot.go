@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/nodelabels"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -29,13 +30,14 @@ type Frozen struct {
 	apps        []Application
 	delegations map[int32]Delegation
 	issued      map[string][]int32
+	labels      nodelabels.Labels
 }
 
 // Freeze returns the state as it is now. It copies nodes and applications, and shares their containers with the state, which copies
 // those that it changes later: hundreds of thousands would take too long to copy at once.
 func (s *State) Freeze() *Frozen {
 	f := &Frozen{
-		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations), issued: maps.Clone(s.Issued.Of),
+		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations), issued: maps.Clone(s.Issued.Of), labels: s.Labels,
 		nodes: make([]Node, 0, len(s.Nodes)), apps: make([]Application, 0, len(s.Apps)),
 	}
 	for _, n := range s.Nodes {
@@ -59,39 +61,36 @@ func (s *State) WriteSnapshot(w io.Writer) error { return s.Freeze().WriteSnapsh
 // equal states give equal bytes.
 func (f *Frozen) WriteSnapshot(w io.Writer) error {
 	b := bufio.NewWriterSize(w, 1<<16)
-	put := func(r *ledgerpb.SnapshotRecord) error {
-		if n := proto.Size(r); n > maxRecord {
-			return fmt.Errorf("%d bytes could not be read again", n)
+	var failed error
+	put := func(kind string, id any, r *ledgerpb.SnapshotRecord) {
+		if failed != nil {
+			return
 		}
-		_, err := protodelim.MarshalOptions{MarshalOptions: proto.MarshalOptions{Deterministic: true}}.MarshalTo(b, r)
-		return err
+		if n := proto.Size(r); n > maxRecord {
+			failed = fmt.Errorf("snapshot: %s%v: %d bytes could not be read again", kind, id, n)
+		} else if _, err := (protodelim.MarshalOptions{MarshalOptions: proto.MarshalOptions{Deterministic: true}}).MarshalTo(b, r); err != nil {
+			failed = fmt.Errorf("snapshot: %s%v: %w", kind, id, err)
+		}
 	}
-	if err := put(&ledgerpb.SnapshotRecord{Cluster: f.cluster}); err != nil {
-		return fmt.Errorf("snapshot: cluster: %w", err)
-	}
+	put("cluster", "", &ledgerpb.SnapshotRecord{Cluster: f.cluster})
 	slices.SortFunc(f.nodes, func(a, b Node) int { return a.ID.Compare(b.ID) })
 	for i := range f.nodes {
-		if err := put(&ledgerpb.SnapshotRecord{Node: f.nodes[i].record()}); err != nil {
-			return fmt.Errorf("snapshot: node %v: %w", f.nodes[i].ID, err)
-		}
+		put("node ", f.nodes[i].ID, &ledgerpb.SnapshotRecord{Node: f.nodes[i].record()})
 	}
 	slices.SortFunc(f.apps, func(a, b Application) int { return a.ID.Compare(b.ID) })
 	for i := range f.apps {
-		if err := put(&ledgerpb.SnapshotRecord{Application: f.apps[i].record()}); err != nil {
-			return fmt.Errorf("snapshot: %v: %w", f.apps[i].ID, err)
-		}
+		put("", f.apps[i].ID, &ledgerpb.SnapshotRecord{Application: f.apps[i].record()})
 	}
-	for _, seq := range sortedKeys(f.delegations, cmp.Compare[int32]) {
-		if err := put(&ledgerpb.SnapshotRecord{Delegation: f.delegations[seq].record(seq)}); err != nil {
-			return fmt.Errorf("snapshot: delegation token %d: %w", seq, err)
-		}
+	for _, seq := range slices.Sorted(maps.Keys(f.delegations)) {
+		put("delegation token ", seq, &ledgerpb.SnapshotRecord{Delegation: f.delegations[seq].record(seq)})
 	}
-	for _, user := range sortedKeys(f.issued, cmp.Compare[string]) {
-		if err := put(&ledgerpb.SnapshotRecord{Issued: &ledgerpb.IssuedIds{User: user, Ids: f.issued[user]}}); err != nil {
-			return fmt.Errorf("snapshot: ids issued to %s: %w", user, err)
-		}
+	for _, user := range slices.Sorted(maps.Keys(f.issued)) {
+		put("ids issued to ", user, &ledgerpb.SnapshotRecord{Issued: &ledgerpb.IssuedIds{User: user, Ids: f.issued[user]}})
 	}
-	return b.Flush()
+	if !f.labels.Empty() {
+		put("labels of nodes", "", &ledgerpb.SnapshotRecord{NodeLabels: f.labels.Record()})
+	}
+	return cmp.Or(failed, b.Flush())
 }
 
 // ReadSnapshot reads what WriteSnapshot wrote. The error is a *NewerError if a newer version of Heddle wrote it.
@@ -144,6 +143,9 @@ func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
 	case rec.Issued != nil:
 		s.Issued.Restore(rec.Issued)
 		return nil
+	case rec.NodeLabels != nil:
+		s.Labels.Restore(rec.NodeLabels)
+		return nil
 	}
 	return errors.New("a record has no kind")
 }
@@ -167,7 +169,7 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 		c.Queues = &ledgerpb.QueuesConfigured{Settings: q.Settings, FromFile: q.FromFile, Version: q.Version}
 		c.QueuesTime = q.Time
 	}
-	for _, st := range sortedKeys(s.Ended, func(a, b AppState) int { return int(a) - int(b) }) {
+	for _, st := range slices.Sorted(maps.Keys(s.Ended)) {
 		c.Ended = append(c.Ended, &ledgerpb.StateCount{State: int32(st.Public()), Count: s.Ended[st]})
 	}
 	for kind := range s.Keys {
@@ -425,13 +427,4 @@ func (s *State) restoreContainer(a *Application, r *ledgerpb.Container) error {
 	}
 	hold(a, node, c)
 	return nil
-}
-
-func sortedKeys[K comparable, V any](m map[K]V, compare func(a, b K) int) []K {
-	keys := make([]K, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, compare)
-	return keys
 }

@@ -8,6 +8,7 @@ import (
 	"heddle/rm/ledger/issued"
 	"heddle/rm/ledger/kept"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/nodelabels"
 	"heddle/rm/ledger/recent"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -52,6 +53,9 @@ type State struct {
 
 	// Queues is the configuration of queues on record.
 	Queues QueueConf
+
+	// Labels are those of nodes.
+	Labels nodelabels.Labels
 
 	// Granted counts the grants of the last second that this member has seen. It isn't replicated.
 	Granted recent.Count

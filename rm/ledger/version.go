@@ -16,12 +16,16 @@ import (
 //	4  for whom containers are suspended, since when, how often and how long (SuspensionCause)
 //	5  to which users application ids were issued; resource-seconds end at the largest number, where they wrapped (releases that have both disagree on
 //	   nothing else while a cluster is being upgraded, and nothing depends on these sums)
+//	6  labels of nodes (NodeLabelsChanged)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 5
+const Version = 6
 
 // OwnerVersion is the version of the ledger from which on it is recorded to which user each application id was issued.
 const OwnerVersion = 5
+
+// LabelsVersion is the version of the ledger from which on labels of nodes are recorded.
+const LabelsVersion = 6
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.
 type NewerError struct {

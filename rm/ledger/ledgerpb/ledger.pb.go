@@ -189,7 +189,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -300,6 +300,7 @@ type Command struct {
 	DelegationRenewed     *DelegationRenewed     `protobuf:"bytes,51,opt,name=delegation_renewed,json=delegationRenewed,proto3" json:"delegation_renewed,omitempty"`
 	DelegationsEnded      *DelegationsEnded      `protobuf:"bytes,52,opt,name=delegations_ended,json=delegationsEnded,proto3" json:"delegations_ended,omitempty"`
 	QueuesConfigured      *QueuesConfigured      `protobuf:"bytes,60,opt,name=queues_configured,json=queuesConfigured,proto3" json:"queues_configured,omitempty"`
+	NodeLabelsChanged     *NodeLabelsChanged     `protobuf:"bytes,70,opt,name=node_labels_changed,json=nodeLabelsChanged,proto3" json:"node_labels_changed,omitempty"`
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -558,6 +559,13 @@ func (x *Command) GetQueuesConfigured() *QueuesConfigured {
 	return nil
 }
 
+func (x *Command) GetNodeLabelsChanged() *NodeLabelsChanged {
+	if x != nil {
+		return x.NodeLabelsChanged
+	}
+	return nil
+}
+
 type AppRef struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Timestamp     int64                  `protobuf:"varint,1,opt,name=timestamp,proto3" json:"timestamp,omitempty"`
@@ -811,6 +819,185 @@ func (x *Amounts) GetAmount() []int64 {
 	return nil
 }
 
+// Labels of nodes are added, taken away, and given to nodes, in this order. From version 6 on.
+type NodeLabelsChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// New labels, or known ones with the exclusivity that they have.
+	Added []*NodeLabel `protobuf:"bytes,1,rep,name=added,proto3" json:"added,omitempty"`
+	// Nodes that have one of these have no label from then on.
+	Removed []string        `protobuf:"bytes,2,rep,name=removed,proto3" json:"removed,omitempty"`
+	Nodes   []*LabelledNode `protobuf:"bytes,3,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	// What another ResourceManager's store says was taken over, so that it is not read again.
+	Imported      bool `protobuf:"varint,4,opt,name=imported,proto3" json:"imported,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeLabelsChanged) Reset() {
+	*x = NodeLabelsChanged{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeLabelsChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeLabelsChanged) ProtoMessage() {}
+
+func (x *NodeLabelsChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeLabelsChanged.ProtoReflect.Descriptor instead.
+func (*NodeLabelsChanged) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *NodeLabelsChanged) GetAdded() []*NodeLabel {
+	if x != nil {
+		return x.Added
+	}
+	return nil
+}
+
+func (x *NodeLabelsChanged) GetRemoved() []string {
+	if x != nil {
+		return x.Removed
+	}
+	return nil
+}
+
+func (x *NodeLabelsChanged) GetNodes() []*LabelledNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *NodeLabelsChanged) GetImported() bool {
+	if x != nil {
+		return x.Imported
+	}
+	return false
+}
+
+type NodeLabel struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Requests without a label get nothing of its nodes.
+	Exclusive     bool `protobuf:"varint,2,opt,name=exclusive,proto3" json:"exclusive,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeLabel) Reset() {
+	*x = NodeLabel{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeLabel) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeLabel) ProtoMessage() {}
+
+func (x *NodeLabel) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeLabel.ProtoReflect.Descriptor instead.
+func (*NodeLabel) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *NodeLabel) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NodeLabel) GetExclusive() bool {
+	if x != nil {
+		return x.Exclusive
+	}
+	return false
+}
+
+type LabelledNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Port 0 is all nodes of the host, also those that have a label of their own.
+	Node *NodeRef `protobuf:"bytes,1,opt,name=node,proto3" json:"node,omitempty"`
+	// Empty: no label.
+	Label         string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LabelledNode) Reset() {
+	*x = LabelledNode{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LabelledNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LabelledNode) ProtoMessage() {}
+
+func (x *LabelledNode) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LabelledNode.ProtoReflect.Descriptor instead.
+func (*LabelledNode) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *LabelledNode) GetNode() *NodeRef {
+	if x != nil {
+		return x.Node
+	}
+	return nil
+}
+
+func (x *LabelledNode) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
 // The queues are configured anew, as a whole.
 type QueuesConfigured struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -826,7 +1013,7 @@ type QueuesConfigured struct {
 
 func (x *QueuesConfigured) Reset() {
 	*x = QueuesConfigured{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[7]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -838,7 +1025,7 @@ func (x *QueuesConfigured) String() string {
 func (*QueuesConfigured) ProtoMessage() {}
 
 func (x *QueuesConfigured) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[7]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -851,7 +1038,7 @@ func (x *QueuesConfigured) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuesConfigured.ProtoReflect.Descriptor instead.
 func (*QueuesConfigured) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{7}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *QueuesConfigured) GetSettings() map[string]string {
@@ -885,7 +1072,7 @@ type ClusterCreated struct {
 
 func (x *ClusterCreated) Reset() {
 	*x = ClusterCreated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +1084,7 @@ func (x *ClusterCreated) String() string {
 func (*ClusterCreated) ProtoMessage() {}
 
 func (x *ClusterCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +1097,7 @@ func (x *ClusterCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterCreated.ProtoReflect.Descriptor instead.
 func (*ClusterCreated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{8}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ClusterCreated) GetTimestamp() int64 {
@@ -932,7 +1119,7 @@ type LeaderStarted struct {
 
 func (x *LeaderStarted) Reset() {
 	*x = LeaderStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -944,7 +1131,7 @@ func (x *LeaderStarted) String() string {
 func (*LeaderStarted) ProtoMessage() {}
 
 func (x *LeaderStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -957,7 +1144,7 @@ func (x *LeaderStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaderStarted.ProtoReflect.Descriptor instead.
 func (*LeaderStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{9}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LeaderStarted) GetRmId() string {
@@ -986,7 +1173,7 @@ type LedgerVersionRaised struct {
 
 func (x *LedgerVersionRaised) Reset() {
 	*x = LedgerVersionRaised{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -998,7 +1185,7 @@ func (x *LedgerVersionRaised) String() string {
 func (*LedgerVersionRaised) ProtoMessage() {}
 
 func (x *LedgerVersionRaised) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1011,7 +1198,7 @@ func (x *LedgerVersionRaised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerVersionRaised.ProtoReflect.Descriptor instead.
 func (*LedgerVersionRaised) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *LedgerVersionRaised) GetVersion() int32 {
@@ -1038,7 +1225,7 @@ type LeadershipOffered struct {
 
 func (x *LeadershipOffered) Reset() {
 	*x = LeadershipOffered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1050,7 +1237,7 @@ func (x *LeadershipOffered) String() string {
 func (*LeadershipOffered) ProtoMessage() {}
 
 func (x *LeadershipOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1063,7 +1250,7 @@ func (x *LeadershipOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadershipOffered.ProtoReflect.Descriptor instead.
 func (*LeadershipOffered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LeadershipOffered) GetRmId() string {
@@ -1087,7 +1274,7 @@ type KeyRolled struct {
 
 func (x *KeyRolled) Reset() {
 	*x = KeyRolled{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1286,7 @@ func (x *KeyRolled) String() string {
 func (*KeyRolled) ProtoMessage() {}
 
 func (x *KeyRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1299,7 @@ func (x *KeyRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyRolled.ProtoReflect.Descriptor instead.
 func (*KeyRolled) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *KeyRolled) GetKind() KeyKind {
@@ -1152,7 +1339,7 @@ type KeyActivated struct {
 
 func (x *KeyActivated) Reset() {
 	*x = KeyActivated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1164,7 +1351,7 @@ func (x *KeyActivated) String() string {
 func (*KeyActivated) ProtoMessage() {}
 
 func (x *KeyActivated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1177,7 +1364,7 @@ func (x *KeyActivated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyActivated.ProtoReflect.Descriptor instead.
 func (*KeyActivated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *KeyActivated) GetKind() KeyKind {
@@ -1197,7 +1384,7 @@ type ApplicationIdIssued struct {
 
 func (x *ApplicationIdIssued) Reset() {
 	*x = ApplicationIdIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1209,7 +1396,7 @@ func (x *ApplicationIdIssued) String() string {
 func (*ApplicationIdIssued) ProtoMessage() {}
 
 func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1222,7 +1409,7 @@ func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationIdIssued.ProtoReflect.Descriptor instead.
 func (*ApplicationIdIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ApplicationIdIssued) GetUser() string {
@@ -1252,7 +1439,7 @@ type ApplicationSubmitted struct {
 
 func (x *ApplicationSubmitted) Reset() {
 	*x = ApplicationSubmitted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1264,7 +1451,7 @@ func (x *ApplicationSubmitted) String() string {
 func (*ApplicationSubmitted) ProtoMessage() {}
 
 func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1277,7 +1464,7 @@ func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationSubmitted.ProtoReflect.Descriptor instead.
 func (*ApplicationSubmitted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ApplicationSubmitted) GetApp() *AppRef {
@@ -1353,7 +1540,7 @@ type ApplicationUpdated struct {
 
 func (x *ApplicationUpdated) Reset() {
 	*x = ApplicationUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1365,7 +1552,7 @@ func (x *ApplicationUpdated) String() string {
 func (*ApplicationUpdated) ProtoMessage() {}
 
 func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1378,7 +1565,7 @@ func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationUpdated.ProtoReflect.Descriptor instead.
 func (*ApplicationUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ApplicationUpdated) GetApp() *AppRef {
@@ -1442,7 +1629,7 @@ type ApplicationEnded struct {
 
 func (x *ApplicationEnded) Reset() {
 	*x = ApplicationEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1454,7 +1641,7 @@ func (x *ApplicationEnded) String() string {
 func (*ApplicationEnded) ProtoMessage() {}
 
 func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1467,7 +1654,7 @@ func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationEnded.ProtoReflect.Descriptor instead.
 func (*ApplicationEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ApplicationEnded) GetApp() *AppRef {
@@ -1507,7 +1694,7 @@ type ApplicationsForgotten struct {
 
 func (x *ApplicationsForgotten) Reset() {
 	*x = ApplicationsForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1519,7 +1706,7 @@ func (x *ApplicationsForgotten) String() string {
 func (*ApplicationsForgotten) ProtoMessage() {}
 
 func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1532,7 +1719,7 @@ func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationsForgotten.ProtoReflect.Descriptor instead.
 func (*ApplicationsForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ApplicationsForgotten) GetApps() []*AppRef {
@@ -1551,7 +1738,7 @@ type AttemptStarted struct {
 
 func (x *AttemptStarted) Reset() {
 	*x = AttemptStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1563,7 +1750,7 @@ func (x *AttemptStarted) String() string {
 func (*AttemptStarted) ProtoMessage() {}
 
 func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1576,7 +1763,7 @@ func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptStarted.ProtoReflect.Descriptor instead.
 func (*AttemptStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AttemptStarted) GetAttempt() *AttemptRef {
@@ -1596,7 +1783,7 @@ type AttemptLaunched struct {
 
 func (x *AttemptLaunched) Reset() {
 	*x = AttemptLaunched{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +1795,7 @@ func (x *AttemptLaunched) String() string {
 func (*AttemptLaunched) ProtoMessage() {}
 
 func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +1808,7 @@ func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptLaunched.ProtoReflect.Descriptor instead.
 func (*AttemptLaunched) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AttemptLaunched) GetAttempt() *AttemptRef {
@@ -1643,7 +1830,7 @@ type AttemptRegistered struct {
 
 func (x *AttemptRegistered) Reset() {
 	*x = AttemptRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1655,7 +1842,7 @@ func (x *AttemptRegistered) String() string {
 func (*AttemptRegistered) ProtoMessage() {}
 
 func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1668,7 +1855,7 @@ func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRegistered.ProtoReflect.Descriptor instead.
 func (*AttemptRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AttemptRegistered) GetAttempt() *AttemptRef {
@@ -1712,7 +1899,7 @@ type AttemptFinishing struct {
 
 func (x *AttemptFinishing) Reset() {
 	*x = AttemptFinishing{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1724,7 +1911,7 @@ func (x *AttemptFinishing) String() string {
 func (*AttemptFinishing) ProtoMessage() {}
 
 func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1737,7 +1924,7 @@ func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptFinishing.ProtoReflect.Descriptor instead.
 func (*AttemptFinishing) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AttemptFinishing) GetAttempt() *AttemptRef {
@@ -1784,7 +1971,7 @@ type AttemptEnded struct {
 
 func (x *AttemptEnded) Reset() {
 	*x = AttemptEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1796,7 +1983,7 @@ func (x *AttemptEnded) String() string {
 func (*AttemptEnded) ProtoMessage() {}
 
 func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1809,7 +1996,7 @@ func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptEnded.ProtoReflect.Descriptor instead.
 func (*AttemptEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AttemptEnded) GetAttempt() *AttemptRef {
@@ -1873,7 +2060,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1885,7 +2072,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1898,7 +2085,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Grant) GetId() int64 {
@@ -1974,7 +2161,7 @@ type ContainersAllocated struct {
 
 func (x *ContainersAllocated) Reset() {
 	*x = ContainersAllocated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1986,7 +2173,7 @@ func (x *ContainersAllocated) String() string {
 func (*ContainersAllocated) ProtoMessage() {}
 
 func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1999,7 +2186,7 @@ func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersAllocated.ProtoReflect.Descriptor instead.
 func (*ContainersAllocated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ContainersAllocated) GetAttempt() *AttemptRef {
@@ -2026,7 +2213,7 @@ type ContainersRunning struct {
 
 func (x *ContainersRunning) Reset() {
 	*x = ContainersRunning{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2038,7 +2225,7 @@ func (x *ContainersRunning) String() string {
 func (*ContainersRunning) ProtoMessage() {}
 
 func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2051,7 +2238,7 @@ func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersRunning.ProtoReflect.Descriptor instead.
 func (*ContainersRunning) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ContainersRunning) GetContainers() []*ContainerRef {
@@ -2076,7 +2263,7 @@ type Completion struct {
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2275,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2288,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Completion) GetContainer() *ContainerRef {
@@ -2152,7 +2339,7 @@ type ContainerTimes struct {
 
 func (x *ContainerTimes) Reset() {
 	*x = ContainerTimes{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2164,7 +2351,7 @@ func (x *ContainerTimes) String() string {
 func (*ContainerTimes) ProtoMessage() {}
 
 func (x *ContainerTimes) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2177,7 +2364,7 @@ func (x *ContainerTimes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerTimes.ProtoReflect.Descriptor instead.
 func (*ContainerTimes) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ContainerTimes) GetAccepted() int64 {
@@ -2217,7 +2404,7 @@ type ContainersCompleted struct {
 
 func (x *ContainersCompleted) Reset() {
 	*x = ContainersCompleted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2229,7 +2416,7 @@ func (x *ContainersCompleted) String() string {
 func (*ContainersCompleted) ProtoMessage() {}
 
 func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2242,7 +2429,7 @@ func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersCompleted.ProtoReflect.Descriptor instead.
 func (*ContainersCompleted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ContainersCompleted) GetCompletions() []*Completion {
@@ -2262,7 +2449,7 @@ type ContainersReported struct {
 
 func (x *ContainersReported) Reset() {
 	*x = ContainersReported{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2274,7 +2461,7 @@ func (x *ContainersReported) String() string {
 func (*ContainersReported) ProtoMessage() {}
 
 func (x *ContainersReported) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2287,7 +2474,7 @@ func (x *ContainersReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersReported.ProtoReflect.Descriptor instead.
 func (*ContainersReported) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ContainersReported) GetContainers() []*ContainerRef {
@@ -2306,7 +2493,7 @@ type ContainersSuspended struct {
 
 func (x *ContainersSuspended) Reset() {
 	*x = ContainersSuspended{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2318,7 +2505,7 @@ func (x *ContainersSuspended) String() string {
 func (*ContainersSuspended) ProtoMessage() {}
 
 func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2331,7 +2518,7 @@ func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersSuspended.ProtoReflect.Descriptor instead.
 func (*ContainersSuspended) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ContainersSuspended) GetContainers() []*ContainerRef {
@@ -2350,7 +2537,7 @@ type ContainersResumed struct {
 
 func (x *ContainersResumed) Reset() {
 	*x = ContainersResumed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2362,7 +2549,7 @@ func (x *ContainersResumed) String() string {
 func (*ContainersResumed) ProtoMessage() {}
 
 func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2375,7 +2562,7 @@ func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersResumed.ProtoReflect.Descriptor instead.
 func (*ContainersResumed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ContainersResumed) GetContainers() []*ContainerRef {
@@ -2396,7 +2583,7 @@ type ContainerResized struct {
 
 func (x *ContainerResized) Reset() {
 	*x = ContainerResized{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2408,7 +2595,7 @@ func (x *ContainerResized) String() string {
 func (*ContainerResized) ProtoMessage() {}
 
 func (x *ContainerResized) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2421,7 +2608,7 @@ func (x *ContainerResized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerResized.ProtoReflect.Descriptor instead.
 func (*ContainerResized) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ContainerResized) GetContainer() *ContainerRef {
@@ -2449,7 +2636,7 @@ type ContainerConfirmed struct {
 
 func (x *ContainerConfirmed) Reset() {
 	*x = ContainerConfirmed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2461,7 +2648,7 @@ func (x *ContainerConfirmed) String() string {
 func (*ContainerConfirmed) ProtoMessage() {}
 
 func (x *ContainerConfirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2474,7 +2661,7 @@ func (x *ContainerConfirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerConfirmed.ProtoReflect.Descriptor instead.
 func (*ContainerConfirmed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ContainerConfirmed) GetContainer() *ContainerRef {
@@ -2508,7 +2695,7 @@ type ContainerLevelChanged struct {
 
 func (x *ContainerLevelChanged) Reset() {
 	*x = ContainerLevelChanged{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2520,7 +2707,7 @@ func (x *ContainerLevelChanged) String() string {
 func (*ContainerLevelChanged) ProtoMessage() {}
 
 func (x *ContainerLevelChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2533,7 +2720,7 @@ func (x *ContainerLevelChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerLevelChanged.ProtoReflect.Descriptor instead.
 func (*ContainerLevelChanged) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ContainerLevelChanged) GetContainer() *ContainerRef {
@@ -2587,7 +2774,7 @@ type SuspensionCause struct {
 
 func (x *SuspensionCause) Reset() {
 	*x = SuspensionCause{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2599,7 +2786,7 @@ func (x *SuspensionCause) String() string {
 func (*SuspensionCause) ProtoMessage() {}
 
 func (x *SuspensionCause) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2612,7 +2799,7 @@ func (x *SuspensionCause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspensionCause.ProtoReflect.Descriptor instead.
 func (*SuspensionCause) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SuspensionCause) GetQueue() string {
@@ -2661,7 +2848,7 @@ type Suspension struct {
 
 func (x *Suspension) Reset() {
 	*x = Suspension{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2673,7 +2860,7 @@ func (x *Suspension) String() string {
 func (*Suspension) ProtoMessage() {}
 
 func (x *Suspension) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2686,7 +2873,7 @@ func (x *Suspension) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suspension.ProtoReflect.Descriptor instead.
 func (*Suspension) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Suspension) GetCause() *SuspensionCause {
@@ -2736,7 +2923,7 @@ type SuspendedSpan struct {
 
 func (x *SuspendedSpan) Reset() {
 	*x = SuspendedSpan{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2748,7 +2935,7 @@ func (x *SuspendedSpan) String() string {
 func (*SuspendedSpan) ProtoMessage() {}
 
 func (x *SuspendedSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2761,7 +2948,7 @@ func (x *SuspendedSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendedSpan.ProtoReflect.Descriptor instead.
 func (*SuspendedSpan) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SuspendedSpan) GetFrom() int64 {
@@ -2800,7 +2987,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2812,7 +2999,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2825,7 +3012,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -2892,7 +3079,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2904,7 +3091,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2917,7 +3104,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -2964,7 +3151,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2976,7 +3163,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2989,7 +3176,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -3013,7 +3200,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3025,7 +3212,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3038,7 +3225,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -3079,7 +3266,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3091,7 +3278,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3104,7 +3291,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -3131,7 +3318,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3143,7 +3330,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3156,7 +3343,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -3174,13 +3361,14 @@ type SnapshotRecord struct {
 	Node          *Node                  `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
 	Delegation    *DelegationIssued      `protobuf:"bytes,4,opt,name=delegation,proto3" json:"delegation,omitempty"`
 	Issued        *IssuedIds             `protobuf:"bytes,5,opt,name=issued,proto3" json:"issued,omitempty"`
+	NodeLabels    *NodeLabels            `protobuf:"bytes,6,opt,name=node_labels,json=nodeLabels,proto3" json:"node_labels,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3192,7 +3380,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3205,7 +3393,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -3243,6 +3431,74 @@ func (x *SnapshotRecord) GetIssued() *IssuedIds {
 	return nil
 }
 
+func (x *SnapshotRecord) GetNodeLabels() *NodeLabels {
+	if x != nil {
+		return x.NodeLabels
+	}
+	return nil
+}
+
+// All labels of nodes; there is no record while there are none.
+type NodeLabels struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Labels        []*NodeLabel           `protobuf:"bytes,1,rep,name=labels,proto3" json:"labels,omitempty"`
+	Nodes         []*LabelledNode        `protobuf:"bytes,2,rep,name=nodes,proto3" json:"nodes,omitempty"`
+	Imported      bool                   `protobuf:"varint,3,opt,name=imported,proto3" json:"imported,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeLabels) Reset() {
+	*x = NodeLabels{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeLabels) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeLabels) ProtoMessage() {}
+
+func (x *NodeLabels) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeLabels.ProtoReflect.Descriptor instead.
+func (*NodeLabels) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *NodeLabels) GetLabels() []*NodeLabel {
+	if x != nil {
+		return x.Labels
+	}
+	return nil
+}
+
+func (x *NodeLabels) GetNodes() []*LabelledNode {
+	if x != nil {
+		return x.Nodes
+	}
+	return nil
+}
+
+func (x *NodeLabels) GetImported() bool {
+	if x != nil {
+		return x.Imported
+	}
+	return false
+}
+
 // The numbers of applications that were issued to a user who has not submitted anything under them yet.
 type IssuedIds struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3254,7 +3510,7 @@ type IssuedIds struct {
 
 func (x *IssuedIds) Reset() {
 	*x = IssuedIds{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3266,7 +3522,7 @@ func (x *IssuedIds) String() string {
 func (*IssuedIds) ProtoMessage() {}
 
 func (x *IssuedIds) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3279,7 +3535,7 @@ func (x *IssuedIds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssuedIds.ProtoReflect.Descriptor instead.
 func (*IssuedIds) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *IssuedIds) GetUser() string {
@@ -3325,7 +3581,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3337,7 +3593,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3350,7 +3606,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -3475,7 +3731,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3743,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3500,7 +3756,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -3530,7 +3786,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3542,7 +3798,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3555,7 +3811,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -3621,7 +3877,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3633,7 +3889,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3646,7 +3902,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -3800,7 +4056,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3812,7 +4068,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3825,7 +4081,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -3979,7 +4235,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3991,7 +4247,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4004,7 +4260,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -4153,7 +4409,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4165,7 +4421,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4178,7 +4434,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -4227,7 +4483,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
 	"leadership\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x05R\aversion\"\xe1\x13\n" +
+	"\aversion\x18\x04 \x01(\x05R\aversion\"\xb3\x14\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
@@ -4262,7 +4518,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x11delegation_issued\x182 \x01(\v2\x1f.heddle.ledger.DelegationIssuedR\x10delegationIssued\x12O\n" +
 	"\x12delegation_renewed\x183 \x01(\v2 .heddle.ledger.DelegationRenewedR\x11delegationRenewed\x12L\n" +
 	"\x11delegations_ended\x184 \x01(\v2\x1f.heddle.ledger.DelegationsEndedR\x10delegationsEnded\x12L\n" +
-	"\x11queues_configured\x18< \x01(\v2\x1f.heddle.ledger.QueuesConfiguredR\x10queuesConfigured\"6\n" +
+	"\x11queues_configured\x18< \x01(\v2\x1f.heddle.ledger.QueuesConfiguredR\x10queuesConfigured\x12P\n" +
+	"\x13node_labels_changed\x18F \x01(\v2 .heddle.ledger.NodeLabelsChangedR\x11nodeLabelsChanged\"6\n" +
 	"\x06AppRef\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x05R\x02id\"O\n" +
@@ -4277,7 +4534,18 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x12\n" +
 	"\x04port\x18\x02 \x01(\x05R\x04port\"!\n" +
 	"\aAmounts\x12\x16\n" +
-	"\x06amount\x18\x01 \x03(\x03R\x06amount\"\xd1\x01\n" +
+	"\x06amount\x18\x01 \x03(\x03R\x06amount\"\xac\x01\n" +
+	"\x11NodeLabelsChanged\x12.\n" +
+	"\x05added\x18\x01 \x03(\v2\x18.heddle.ledger.NodeLabelR\x05added\x12\x18\n" +
+	"\aremoved\x18\x02 \x03(\tR\aremoved\x121\n" +
+	"\x05nodes\x18\x03 \x03(\v2\x1b.heddle.ledger.LabelledNodeR\x05nodes\x12\x1a\n" +
+	"\bimported\x18\x04 \x01(\bR\bimported\"=\n" +
+	"\tNodeLabel\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
+	"\texclusive\x18\x02 \x01(\bR\texclusive\"P\n" +
+	"\fLabelledNode\x12*\n" +
+	"\x04node\x18\x01 \x01(\v2\x16.heddle.ledger.NodeRefR\x04node\x12\x14\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\"\xd1\x01\n" +
 	"\x10QueuesConfigured\x12I\n" +
 	"\bsettings\x18\x01 \x03(\v2-.heddle.ledger.QueuesConfigured.SettingsEntryR\bsettings\x12\x1b\n" +
 	"\tfrom_file\x18\x02 \x01(\bR\bfromFile\x12\x18\n" +
@@ -4466,7 +4734,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x05R\bsequence\x12\x19\n" +
 	"\brenew_by\x18\x02 \x01(\x03R\arenewBy\"0\n" +
 	"\x10DelegationsEnded\x12\x1c\n" +
-	"\tsequences\x18\x01 \x03(\x05R\tsequences\"\x9c\x02\n" +
+	"\tsequences\x18\x01 \x03(\x05R\tsequences\"\xd8\x02\n" +
 	"\x0eSnapshotRecord\x120\n" +
 	"\acluster\x18\x01 \x01(\v2\x16.heddle.ledger.ClusterR\acluster\x12<\n" +
 	"\vapplication\x18\x02 \x01(\v2\x1a.heddle.ledger.ApplicationR\vapplication\x12'\n" +
@@ -4474,7 +4742,14 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"delegation\x18\x04 \x01(\v2\x1f.heddle.ledger.DelegationIssuedR\n" +
 	"delegation\x120\n" +
-	"\x06issued\x18\x05 \x01(\v2\x18.heddle.ledger.IssuedIdsR\x06issued\"1\n" +
+	"\x06issued\x18\x05 \x01(\v2\x18.heddle.ledger.IssuedIdsR\x06issued\x12:\n" +
+	"\vnode_labels\x18\x06 \x01(\v2\x19.heddle.ledger.NodeLabelsR\n" +
+	"nodeLabels\"\x8d\x01\n" +
+	"\n" +
+	"NodeLabels\x120\n" +
+	"\x06labels\x18\x01 \x03(\v2\x18.heddle.ledger.NodeLabelR\x06labels\x121\n" +
+	"\x05nodes\x18\x02 \x03(\v2\x1b.heddle.ledger.LabelledNodeR\x05nodes\x12\x1a\n" +
+	"\bimported\x18\x03 \x01(\bR\bimported\"1\n" +
 	"\tIssuedIds\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x10\n" +
 	"\x03ids\x18\x02 \x03(\x05R\x03ids\"\x99\x04\n" +
@@ -4622,7 +4897,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Level)(0),                              // 1: heddle.ledger.Level
@@ -4634,160 +4909,171 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*ContainerRef)(nil),                    // 7: heddle.ledger.ContainerRef
 	(*NodeRef)(nil),                         // 8: heddle.ledger.NodeRef
 	(*Amounts)(nil),                         // 9: heddle.ledger.Amounts
-	(*QueuesConfigured)(nil),                // 10: heddle.ledger.QueuesConfigured
-	(*ClusterCreated)(nil),                  // 11: heddle.ledger.ClusterCreated
-	(*LeaderStarted)(nil),                   // 12: heddle.ledger.LeaderStarted
-	(*LedgerVersionRaised)(nil),             // 13: heddle.ledger.LedgerVersionRaised
-	(*LeadershipOffered)(nil),               // 14: heddle.ledger.LeadershipOffered
-	(*KeyRolled)(nil),                       // 15: heddle.ledger.KeyRolled
-	(*KeyActivated)(nil),                    // 16: heddle.ledger.KeyActivated
-	(*ApplicationIdIssued)(nil),             // 17: heddle.ledger.ApplicationIdIssued
-	(*ApplicationSubmitted)(nil),            // 18: heddle.ledger.ApplicationSubmitted
-	(*ApplicationUpdated)(nil),              // 19: heddle.ledger.ApplicationUpdated
-	(*ApplicationEnded)(nil),                // 20: heddle.ledger.ApplicationEnded
-	(*ApplicationsForgotten)(nil),           // 21: heddle.ledger.ApplicationsForgotten
-	(*AttemptStarted)(nil),                  // 22: heddle.ledger.AttemptStarted
-	(*AttemptLaunched)(nil),                 // 23: heddle.ledger.AttemptLaunched
-	(*AttemptRegistered)(nil),               // 24: heddle.ledger.AttemptRegistered
-	(*AttemptFinishing)(nil),                // 25: heddle.ledger.AttemptFinishing
-	(*AttemptEnded)(nil),                    // 26: heddle.ledger.AttemptEnded
-	(*Grant)(nil),                           // 27: heddle.ledger.Grant
-	(*ContainersAllocated)(nil),             // 28: heddle.ledger.ContainersAllocated
-	(*ContainersRunning)(nil),               // 29: heddle.ledger.ContainersRunning
-	(*Completion)(nil),                      // 30: heddle.ledger.Completion
-	(*ContainerTimes)(nil),                  // 31: heddle.ledger.ContainerTimes
-	(*ContainersCompleted)(nil),             // 32: heddle.ledger.ContainersCompleted
-	(*ContainersReported)(nil),              // 33: heddle.ledger.ContainersReported
-	(*ContainersSuspended)(nil),             // 34: heddle.ledger.ContainersSuspended
-	(*ContainersResumed)(nil),               // 35: heddle.ledger.ContainersResumed
-	(*ContainerResized)(nil),                // 36: heddle.ledger.ContainerResized
-	(*ContainerConfirmed)(nil),              // 37: heddle.ledger.ContainerConfirmed
-	(*ContainerLevelChanged)(nil),           // 38: heddle.ledger.ContainerLevelChanged
-	(*SuspensionCause)(nil),                 // 39: heddle.ledger.SuspensionCause
-	(*Suspension)(nil),                      // 40: heddle.ledger.Suspension
-	(*SuspendedSpan)(nil),                   // 41: heddle.ledger.SuspendedSpan
-	(*NodeRegistered)(nil),                  // 42: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 43: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 44: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 45: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 46: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 47: heddle.ledger.DelegationsEnded
-	(*SnapshotRecord)(nil),                  // 48: heddle.ledger.SnapshotRecord
-	(*IssuedIds)(nil),                       // 49: heddle.ledger.IssuedIds
-	(*Cluster)(nil),                         // 50: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 51: heddle.ledger.StateCount
-	(*Key)(nil),                             // 52: heddle.ledger.Key
-	(*Application)(nil),                     // 53: heddle.ledger.Application
-	(*Attempt)(nil),                         // 54: heddle.ledger.Attempt
-	(*Container)(nil),                       // 55: heddle.ledger.Container
-	(*Node)(nil),                            // 56: heddle.ledger.Node
-	nil,                                     // 57: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 58: heddle.yarn.ApplicationSubmissionContext
+	(*NodeLabelsChanged)(nil),               // 10: heddle.ledger.NodeLabelsChanged
+	(*NodeLabel)(nil),                       // 11: heddle.ledger.NodeLabel
+	(*LabelledNode)(nil),                    // 12: heddle.ledger.LabelledNode
+	(*QueuesConfigured)(nil),                // 13: heddle.ledger.QueuesConfigured
+	(*ClusterCreated)(nil),                  // 14: heddle.ledger.ClusterCreated
+	(*LeaderStarted)(nil),                   // 15: heddle.ledger.LeaderStarted
+	(*LedgerVersionRaised)(nil),             // 16: heddle.ledger.LedgerVersionRaised
+	(*LeadershipOffered)(nil),               // 17: heddle.ledger.LeadershipOffered
+	(*KeyRolled)(nil),                       // 18: heddle.ledger.KeyRolled
+	(*KeyActivated)(nil),                    // 19: heddle.ledger.KeyActivated
+	(*ApplicationIdIssued)(nil),             // 20: heddle.ledger.ApplicationIdIssued
+	(*ApplicationSubmitted)(nil),            // 21: heddle.ledger.ApplicationSubmitted
+	(*ApplicationUpdated)(nil),              // 22: heddle.ledger.ApplicationUpdated
+	(*ApplicationEnded)(nil),                // 23: heddle.ledger.ApplicationEnded
+	(*ApplicationsForgotten)(nil),           // 24: heddle.ledger.ApplicationsForgotten
+	(*AttemptStarted)(nil),                  // 25: heddle.ledger.AttemptStarted
+	(*AttemptLaunched)(nil),                 // 26: heddle.ledger.AttemptLaunched
+	(*AttemptRegistered)(nil),               // 27: heddle.ledger.AttemptRegistered
+	(*AttemptFinishing)(nil),                // 28: heddle.ledger.AttemptFinishing
+	(*AttemptEnded)(nil),                    // 29: heddle.ledger.AttemptEnded
+	(*Grant)(nil),                           // 30: heddle.ledger.Grant
+	(*ContainersAllocated)(nil),             // 31: heddle.ledger.ContainersAllocated
+	(*ContainersRunning)(nil),               // 32: heddle.ledger.ContainersRunning
+	(*Completion)(nil),                      // 33: heddle.ledger.Completion
+	(*ContainerTimes)(nil),                  // 34: heddle.ledger.ContainerTimes
+	(*ContainersCompleted)(nil),             // 35: heddle.ledger.ContainersCompleted
+	(*ContainersReported)(nil),              // 36: heddle.ledger.ContainersReported
+	(*ContainersSuspended)(nil),             // 37: heddle.ledger.ContainersSuspended
+	(*ContainersResumed)(nil),               // 38: heddle.ledger.ContainersResumed
+	(*ContainerResized)(nil),                // 39: heddle.ledger.ContainerResized
+	(*ContainerConfirmed)(nil),              // 40: heddle.ledger.ContainerConfirmed
+	(*ContainerLevelChanged)(nil),           // 41: heddle.ledger.ContainerLevelChanged
+	(*SuspensionCause)(nil),                 // 42: heddle.ledger.SuspensionCause
+	(*Suspension)(nil),                      // 43: heddle.ledger.Suspension
+	(*SuspendedSpan)(nil),                   // 44: heddle.ledger.SuspendedSpan
+	(*NodeRegistered)(nil),                  // 45: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 46: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 47: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 48: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 49: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 50: heddle.ledger.DelegationsEnded
+	(*SnapshotRecord)(nil),                  // 51: heddle.ledger.SnapshotRecord
+	(*NodeLabels)(nil),                      // 52: heddle.ledger.NodeLabels
+	(*IssuedIds)(nil),                       // 53: heddle.ledger.IssuedIds
+	(*Cluster)(nil),                         // 54: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 55: heddle.ledger.StateCount
+	(*Key)(nil),                             // 56: heddle.ledger.Key
+	(*Application)(nil),                     // 57: heddle.ledger.Application
+	(*Attempt)(nil),                         // 58: heddle.ledger.Attempt
+	(*Container)(nil),                       // 59: heddle.ledger.Container
+	(*Node)(nil),                            // 60: heddle.ledger.Node
+	nil,                                     // 61: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 62: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
-	4,  // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
-	11, // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
-	12, // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
-	15, // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
-	16, // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
-	14, // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
-	13, // 6: heddle.ledger.Command.ledger_version_raised:type_name -> heddle.ledger.LedgerVersionRaised
-	17, // 7: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
-	18, // 8: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	19, // 9: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
-	20, // 10: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
-	21, // 11: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
-	22, // 12: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
-	23, // 13: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
-	24, // 14: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
-	25, // 15: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
-	26, // 16: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
-	28, // 17: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
-	29, // 18: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
-	32, // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
-	33, // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
-	34, // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
-	35, // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
-	36, // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
-	37, // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
-	38, // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
-	42, // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	43, // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	44, // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	45, // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	46, // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	47, // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
-	10, // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
-	5,  // 33: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	6,  // 34: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	57, // 35: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
-	0,  // 36: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	0,  // 37: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
-	5,  // 38: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	58, // 39: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	9,  // 40: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	5,  // 41: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	5,  // 42: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	5,  // 43: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	6,  // 44: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	6,  // 45: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	6,  // 46: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	6,  // 47: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	6,  // 48: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	8,  // 49: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	9,  // 50: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	6,  // 51: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	27, // 52: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	7,  // 53: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	7,  // 54: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	31, // 55: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
-	30, // 56: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	7,  // 57: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	7,  // 58: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	7,  // 59: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	7,  // 60: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
-	9,  // 61: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
-	7,  // 62: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
-	9,  // 63: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
-	7,  // 64: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
-	1,  // 65: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
-	9,  // 66: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
-	39, // 67: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
-	5,  // 68: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
-	39, // 69: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
-	41, // 70: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
-	39, // 71: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
-	8,  // 72: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	9,  // 73: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	8,  // 74: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	9,  // 75: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	8,  // 76: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	50, // 77: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	53, // 78: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	56, // 79: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	45, // 80: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	49, // 81: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
-	52, // 82: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	51, // 83: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	10, // 84: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,  // 85: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	2,  // 86: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	18, // 87: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	54, // 88: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	55, // 89: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	55, // 90: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
-	8,  // 91: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	27, // 92: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	1,  // 93: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
-	9,  // 94: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
-	9,  // 95: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
-	40, // 96: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
-	42, // 97: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	98, // [98:98] is the sub-list for method output_type
-	98, // [98:98] is the sub-list for method input_type
-	98, // [98:98] is the sub-list for extension type_name
-	98, // [98:98] is the sub-list for extension extendee
-	0,  // [0:98] is the sub-list for field type_name
+	4,   // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
+	14,  // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
+	15,  // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
+	18,  // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
+	19,  // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
+	17,  // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
+	16,  // 6: heddle.ledger.Command.ledger_version_raised:type_name -> heddle.ledger.LedgerVersionRaised
+	20,  // 7: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
+	21,  // 8: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	22,  // 9: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
+	23,  // 10: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
+	24,  // 11: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
+	25,  // 12: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
+	26,  // 13: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
+	27,  // 14: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
+	28,  // 15: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
+	29,  // 16: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
+	31,  // 17: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
+	32,  // 18: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
+	35,  // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
+	36,  // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
+	37,  // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
+	38,  // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
+	39,  // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
+	40,  // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
+	41,  // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
+	45,  // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	46,  // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	47,  // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	48,  // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	49,  // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	50,  // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	13,  // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
+	10,  // 33: heddle.ledger.Command.node_labels_changed:type_name -> heddle.ledger.NodeLabelsChanged
+	5,   // 34: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	6,   // 35: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	11,  // 36: heddle.ledger.NodeLabelsChanged.added:type_name -> heddle.ledger.NodeLabel
+	12,  // 37: heddle.ledger.NodeLabelsChanged.nodes:type_name -> heddle.ledger.LabelledNode
+	8,   // 38: heddle.ledger.LabelledNode.node:type_name -> heddle.ledger.NodeRef
+	61,  // 39: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	0,   // 40: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,   // 41: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	5,   // 42: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	62,  // 43: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	9,   // 44: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	5,   // 45: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	5,   // 46: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	5,   // 47: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	6,   // 48: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 49: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 50: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 51: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 52: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	8,   // 53: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	9,   // 54: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	6,   // 55: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	30,  // 56: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	7,   // 57: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 58: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	34,  // 59: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
+	33,  // 60: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	7,   // 61: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 62: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 63: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 64: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 65: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
+	7,   // 66: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 67: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
+	7,   // 68: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
+	1,   // 69: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
+	9,   // 70: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
+	42,  // 71: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
+	5,   // 72: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
+	42,  // 73: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
+	44,  // 74: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
+	42,  // 75: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
+	8,   // 76: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	9,   // 77: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	8,   // 78: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	9,   // 79: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	8,   // 80: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	54,  // 81: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	57,  // 82: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	60,  // 83: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	48,  // 84: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	53,  // 85: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
+	52,  // 86: heddle.ledger.SnapshotRecord.node_labels:type_name -> heddle.ledger.NodeLabels
+	11,  // 87: heddle.ledger.NodeLabels.labels:type_name -> heddle.ledger.NodeLabel
+	12,  // 88: heddle.ledger.NodeLabels.nodes:type_name -> heddle.ledger.LabelledNode
+	56,  // 89: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	55,  // 90: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	13,  // 91: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,   // 92: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	2,   // 93: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	21,  // 94: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	58,  // 95: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	59,  // 96: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	59,  // 97: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	8,   // 98: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	30,  // 99: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	1,   // 100: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
+	9,   // 101: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
+	9,   // 102: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
+	43,  // 103: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
+	45,  // 104: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	105, // [105:105] is the sub-list for method output_type
+	105, // [105:105] is the sub-list for method input_type
+	105, // [105:105] is the sub-list for extension type_name
+	105, // [105:105] is the sub-list for extension extendee
+	0,   // [0:105] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -4795,15 +5081,15 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 	if File_rm_ledger_ledgerpb_ledger_proto != nil {
 		return
 	}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   55,
+			NumMessages:   59,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -47,6 +47,7 @@ var inventory = map[protoreflect.Name]string{
 	"delegation_renewed":      "",
 	"delegations_ended":       "",
 	"queues_configured":       "configuration of queues",
+	"node_labels_changed":     "labels of nodes",
 }
 
 // Whoever adds a kind of command says here, and to administrators, what bounds that which it leaves behind.

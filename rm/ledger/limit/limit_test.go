@@ -85,6 +85,9 @@ var limits = map[protoreflect.FullName]int{
 	"heddle.ledger.AttemptEnded.diagnostics":       MaxText,
 	"heddle.ledger.SuspensionCause.queue":          MaxName,
 	"heddle.ledger.SuspensionCause.user":           MaxName,
+	"heddle.ledger.NodeLabelsChanged.removed":      MaxLabel,
+	"heddle.ledger.NodeLabel.name":                 MaxLabel,
+	"heddle.ledger.LabelledNode.label":             MaxLabel,
 }
 
 // stringsIn calls f with every string in a message and in the ledger's own that are in it.

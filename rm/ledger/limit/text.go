@@ -16,6 +16,7 @@ const (
 	MaxText  = 64 << 10 // of a text for people: diagnostics, a health report
 	MaxURL   = 16 << 10
 	MaxName  = 1 << 10 // of a user, queue, host, rack, version or feature
+	MaxLabel = 255     // of a label of nodes
 	maxNames = 64      // features of a node
 )
 
@@ -94,8 +95,22 @@ func Clean(c *ledgerpb.Command) {
 		c.LedgerVersionRaised.Release = Head(c.LedgerVersionRaised.GetRelease(), MaxName)
 	case c.QueuesConfigured != nil:
 		cleanMap(c.QueuesConfigured.GetSettings())
+	case c.NodeLabelsChanged != nil:
+		cleanLabels(c.NodeLabelsChanged)
 	default:
 		cleanApplication(c)
+	}
+}
+
+func cleanLabels(c *ledgerpb.NodeLabelsChanged) {
+	for _, a := range c.GetAdded() {
+		a.Name = Head(a.GetName(), MaxLabel)
+	}
+	for i, name := range c.GetRemoved() {
+		c.Removed[i] = Head(name, MaxLabel)
+	}
+	for _, n := range c.GetNodes() {
+		n.Node, n.Label = cleanNode(n.GetNode()), Head(n.GetLabel(), MaxLabel)
 	}
 }
 
