@@ -9,6 +9,8 @@ func nodeManagerKeys() []Key {
 	)
 	return []Key{
 		boolean("yarn.nodemanager.webapp.rest-csrf.enabled", "false", "require a header that foreign pages can't send from browsers that change something by the REST API"),
+		text("yarn.nodemanager.principal", "", "account of NodeManagers with Kerberos, such as nm/_HOST@REALM; _HOST is the machine's name"),
+		text("yarn.nodemanager.keytab", "/etc/krb5.keytab", "file with the keys of that account"),
 		text("yarn.nodemanager.webapp.rest-csrf.custom-header", "X-XSRF-Header", "that header"),
 		list("yarn.nodemanager.webapp.rest-csrf.methods-to-ignore", "GET,OPTIONS,HEAD", "methods that need no such header"),
 		text(nm+"hostname", "0.0.0.0", "host of the NodeManager"),

@@ -62,6 +62,8 @@ var readers = map[string]Role{
 	"hadoop.http.staticuser.user":   Everybody,
 	"yarn.cluster.max-application-": ResourceManager,
 
+	"yarn.resourcemanager.principal":                        Everybody,
+	"yarn.nodemanager.principal":                            ResourceManager | NodeManager,
 	"yarn.resourcemanager.hostname":                         Everybody,
 	"yarn.resourcemanager.ha.":                              Everybody,
 	"yarn.resourcemanager.cluster-id":                       Everybody,

@@ -53,7 +53,7 @@ func All(load Load) []*cobra.Command {
 }
 
 func verbs() []verb {
-	return []verb{application, attempt, container, node, queue, clusterInfo, rmadmin, schedulerConf, daemonLog, logsVerb, top, version}
+	return []verb{application, attempt, container, node, queue, clusterInfo, rmadmin, schedulerConf, daemonLog, logsVerb, top, kerbname, version}
 }
 
 // verb is one command.

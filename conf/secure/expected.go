@@ -1,0 +1,88 @@
+package secure
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"path"
+	"strings"
+
+	"github.com/jcmturner/gokrb5/v8/config"
+
+	"heddle/conf"
+	"heddle/yarn/kerberos"
+	"heddle/yarn/kerberos/login"
+)
+
+// Tickets gives tickets of services that a configuration expects at an address, and no others: somebody else may answer there.
+type Tickets struct {
+	from interface {
+		Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error)
+	}
+	krb5         *config.Config
+	key          string
+	name, others string // the expected name, and a pattern that counts instead if it is set
+}
+
+// ForResourceManagers gives a login's tickets to servers that are ResourceManagers by the configuration: their name is yarn.resourcemanager.principal, in which
+// _HOST is the server's host, or matches yarn.resourcemanager.principal.pattern, if that is set (Hadoop: SaslRpcClient).
+func ForResourceManagers(c *conf.Config, l *login.Login) (*Tickets, error) {
+	k, err := Krb5(c)
+	if err != nil {
+		return nil, err
+	}
+	t := &Tickets{from: l, krb5: k, key: ManagerAccount, name: c.Text(ManagerAccount), others: c.Text(ManagerAccount + ".pattern")}
+	if t.name == "" && t.others == "" {
+		return nil, conf.ErrorAt(c, t.key, fmt.Errorf("%s: is not set, so that nobody knows which account the ResourceManager must have: set it as the ResourceManager has it", t.key))
+	}
+	return t, nil
+}
+
+// Ticket implements ipc.Tickets for servers whose address doesn't matter: the host of the expected name must be written in the configuration.
+func (t *Tickets) Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error) {
+	return t.TicketAt(ctx, "", service, host)
+}
+
+// TicketAt returns a ticket for the service that the server at an address, host:port, claims to be.
+func (t *Tickets) TicketAt(ctx context.Context, addr, service, host string) (kerberos.Ticket, error) {
+	if err := t.check(machine, addr, service, host); err != nil {
+		return kerberos.Ticket{}, err
+	}
+	return t.from.Ticket(ctx, service, host)
+}
+
+func (t *Tickets) check(n names, addr, service, host string) error {
+	claimed := service + "/" + host + "@" + realmOf(t.krb5, host)
+	if t.others != "" {
+		flat := strings.NewReplacer("/", ":").Replace // * takes all characters
+		if ok, err := path.Match(flat(t.others), flat(claimed)); err != nil || !ok {
+			return fmt.Errorf("server has invalid Kerberos principal: %s, expecting one that matches %s (%s.pattern)", claimed, t.others, t.key)
+		}
+		return nil
+	}
+	var expected []string
+	before, realm, isHost := strings.Cut(t.name, "/_HOST@")
+	if !isHost {
+		expected = []string{t.name}
+	} else if at, _, err := net.SplitHostPort(addr); err == nil {
+		for _, h := range n.of(at) {
+			if expected = append(expected, before+"/"+h+"@"+realm); expected[len(expected)-1] == claimed {
+				return nil
+			}
+		}
+	}
+	for _, e := range expected {
+		if e == claimed {
+			return nil
+		}
+	}
+	return fmt.Errorf("server has invalid Kerberos principal: %s, expecting %s (%s)", claimed, strings.Join(expected, " or "), t.key)
+}
+
+// realmOf returns the realm of a host.
+func realmOf(k *config.Config, host string) string {
+	if r := k.ResolveRealm(host); r != "" {
+		return r
+	}
+	return k.LibDefaults.DefaultRealm
+}
