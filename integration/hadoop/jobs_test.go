@@ -2,6 +2,7 @@ package hadoop
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,8 @@ import (
 
 	"heddle/integration/hadooplab"
 	"heddle/internal/await"
+	"heddle/internal/publicdir"
+	"heddle/nm/nmtest"
 )
 
 func TestSecondarySort(t *testing.T) {
@@ -130,6 +133,81 @@ func TestSpeculation(t *testing.T) {
 	if got := strings.Fields(cat(t, l, "/speculation/out/part-*")); len(got) != 3 || got[2] == "0" {
 		t.Errorf("attempts %v have won, the last of which must be another than the first", got)
 	}
+}
+
+// halting maps like cat, but halts at a third of its input until the file exists that its argument names. It reports all the while.
+const halting = `#!/usr/bin/env python3
+import os, sys, time
+for i, line in enumerate(sys.stdin):
+    if i == 7000:
+        while not os.path.exists(sys.argv[1]):
+            time.sleep(0.2)
+            print("reporter:status:halts", file=sys.stderr, flush=True)
+print(os.environ["mapreduce_task_attempt_id"][-1])
+`
+
+// MapReduce takes a suspended map for one that stands still, as docs/sharing.md says, and copies it if speculation is on and there is room; the
+// result stays right. With speculation off, which is advised there, it waits.
+func TestASuspendedMapIsCopiedOnlyBySpeculation(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	if !onHeddle {
+		t.Skip("Hadoop can't suspend")
+	}
+	nmtest.RealGroups(t)
+	o := options
+	o.DataNodes, o.Site = 0, maps.Clone(o.Site) // local files do
+	dir := publicdir.New(t, "")
+	o.Site["yarn.app.mapreduce.am.staging-dir"] = dir + "/staging"
+	l := hadooplab.Start(t, o)
+	lines := strings.Repeat(strings.Repeat("x", 99)+"\n", 20000)
+	for i := range 3 {
+		l.Put(t, fmt.Sprintf("%s/in/%d", dir, i), lines)
+	}
+	type running struct {
+		c           *hadooplab.Command
+		app, victim string
+	}
+	start := func(speculation string) (r running) {
+		r.c, r.app = begin(t, l, streaming(t, l), "-Dmapreduce.job.reduces=0", "-Dmapreduce.map.speculative="+speculation,
+			"-Dmapreduce.job.speculative.minimum-allowed-tasks=1", "-Dmapreduce.job.speculative.slowtaskthreshold=0.5",
+			"-Dmapreduce.job.speculative.retry-after-no-speculate=1000", "-Dmapreduce.job.speculative.speculative-cap-running-tasks=0.5",
+			"-Dmapreduce.job.speculative.speculative-cap-total-tasks=0.5", "-files", script(t, "halting.py", halting),
+			"-input", dir+"/in", "-output", dir+"/out-"+speculation, "-mapper", "halting.py "+dir+"/go-"+speculation)
+		first := master(t, l, r.app, 1)
+		await.Slowly(t, "three maps are on their way", func() bool {
+			maps := slices.DeleteFunc(of(programs(processes(t, l)), r.app), func(id string) bool { return id == first })
+			if len(maps) == 3 {
+				r.victim = maps[0]
+			}
+			return len(maps) == 3 && mapProgress(r.c) != "" && mapProgress(r.c) != "0"
+		})
+		if got := control(t, l, r.victim, "suspend"); !strings.Contains(got, `"state":"PAUSED"`) {
+			t.Error(got)
+		}
+		if err := os.WriteFile(dir+"/go-"+speculation, nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	off, on := start("false"), start("true")
+	j := end(t, on.c, on.app) // by the copy, as the first attempt stands still
+	if j.Code != 0 {
+		t.Fatalf("exit code %d\n%s", j.Code, j.Stderr)
+	}
+	j.counts(t, map[string]int64{"Map input records": 60000, "Launched map tasks": 4, "Killed map tasks": 1, "Failed map tasks": -1})
+	if got := strings.Fields(cat(t, l, dir+"/out-true/part-*")); len(got) != 3 || !slices.Contains(got, "1") {
+		t.Errorf("attempts %v have won; want a second one among them", got)
+	}
+	if off.c.Ended() || !slices.Contains(of(programs(processes(t, l)), off.app), off.victim) {
+		t.Errorf("without speculation the job didn't wait\n%s", off.c.Stderr())
+	}
+	if got := control(t, l, off.victim, "resume"); !strings.Contains(got, `"state":"RUNNING"`) {
+		t.Error(got)
+	}
+	if j = end(t, off.c, off.app); j.Code != 0 {
+		t.Fatalf("exit code %d\n%s", j.Code, j.Stderr)
+	}
+	j.counts(t, map[string]int64{"Map input records": 60000, "Launched map tasks": 3, "Killed map tasks": -1, "Failed map tasks": -1})
 }
 
 // inShell runs a command in a shell.

@@ -178,6 +178,11 @@ func measure(t *testing.T, heddle string) figures {
 		}
 		return m.ClusterMetrics.ContainersAllocated+m.ClusterMetrics.AppsRunning+m.ClusterMetrics.AppsPending == 0
 	})
+	await.Slowly(t, "the node has no container either, nor beans of one", func() bool {
+		// The ResourceManager counts a killed application's containers as free before the node has ended them. YARN keeps a container's bean
+		// for ten seconds more.
+		return running(t, l) == 0 && !strings.Contains(get(t, l, "nodemanager1-http", "/jmx"), "name=ContainerResource_")
+	})
 	f := figures{}
 	for role, port := range map[string]string{"rm": "rm-http", "nm": "nodemanager1-http"} {
 		f.jmx(t, l, role, port)

@@ -85,6 +85,7 @@ var skips = map[string]map[string]int{
 		"integration/hadoop/restart_test.go":       3,
 		"integration/hadoop/mixed_test.go":         1,
 		"integration/hadoop/suspend_test.go":       1,
+		"integration/hadoop/jobs_test.go":          1,
 		"integration/hadoop/stages_test.go":        1,
 		"integration/hadoop/starvation_test.go":    1,
 		"integration/hadoop/mix_test.go":           1,
