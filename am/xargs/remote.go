@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"strconv"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -29,6 +30,16 @@ type Remote struct {
 	NeedDir bool
 	// Stage says that the last argument of a command is the name of its input.
 	Stage bool
+
+	nowhere atomic.Pointer[error]
+}
+
+// Nowhere is why there is nothing left that could run commands, as the last outcome said that wraps ErrNowhere, or nil.
+func (r *Remote) Nowhere() error {
+	if err := r.nowhere.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Run implements Runner. What a command has written doesn't count if it runs again because an executor was lost; stdout then is told so
@@ -70,7 +81,11 @@ func (r *Remote) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Out
 		r.Pool.Cancel(x)
 		e = <-done
 	}
-	return outcome(&e.Ended, e.err)
+	o := outcome(&e.Ended, e.err)
+	if errors.Is(o.Err, ErrNowhere) {
+		r.nowhere.Store(&o.Err)
+	}
+	return o
 }
 
 func outcome(e *wire.Ended, err error) Outcome {

@@ -108,6 +108,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 	}
 	var runner xargs.Runner = local
 	stop := func(result) {}
+	said := func() error { return nil }
 	if o.Place.Local || !onCluster(ctx, c) {
 		if local.Dir = o.Place.Dir; local.Dir != "" {
 			if err := enterable(local.Dir); err != nil {
@@ -129,12 +130,15 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 			return fmt.Errorf("xargs: %w (--local runs the commands on this machine)", err)
 		}
 		o.Again = true
-		runner = &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != "", Stage: o.Place.Stage}
+		remote := &xargs.Remote{Pool: p, Env: inherited(o.Place.Env), Dir: workFolder(o.Place.Dir), NeedDir: o.Place.Dir != "", Stage: o.Place.Stage}
+		runner, said = remote, remote.Nowhere
 	}
 	procs, ignore := moreOrFewer()
 	defer ignore()
 	code := xargs.Run(ctx, o, runner, xargs.Streams{In: in, Out: os.Stdout, Err: os.Stderr, Answers: answers, Procs: procs})
-	stop(resultOf(ctx, code))
+	r := resultOf(ctx, code)
+	r.said = said()
+	stop(r)
 	if code != 0 {
 		return exitCode(code)
 	}
@@ -145,6 +149,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 type result struct {
 	status  pb.FinalApplicationStatus
 	because string
+	said    error // to the user already
 }
 
 var succeeded = result{status: am.Succeeded}
@@ -155,9 +160,9 @@ func resultOf(ctx context.Context, code int) result {
 	case code == 0:
 		return succeeded
 	case ctx.Err() != nil:
-		return result{am.Killed, fmt.Sprintf("heddle xargs was ended by its user: %v", context.Cause(ctx))}
+		return result{status: am.Killed, because: fmt.Sprintf("heddle xargs was ended by its user: %v", context.Cause(ctx))}
 	}
-	return result{am.Failed, fmt.Sprintf("heddle xargs has ended with exit code %d", code)}
+	return result{status: am.Failed, because: fmt.Sprintf("heddle xargs has ended with exit code %d", code)}
 }
 
 // hasTerminal reports whether this process has a terminal, which commands may want to use.
@@ -304,7 +309,7 @@ func stopper(ctx context.Context, from *source, running *unmanaged.Running, clos
 	return func(r result) {
 		running.SetResult(r.status, r.because)
 		if ctx.Err() == nil {
-			if err := running.Stop(); err != nil {
+			if err := running.Stop(); err != nil && !errors.Is(r.said, err) {
 				log.WithError(err).Warnf("%v has not ended well", running.ID)
 			}
 		} else if !running.StopWithin(goodbye) {

@@ -234,3 +234,14 @@ with heddle.Executor(2) as x: print("calls", "there" if x.submit(os.getenv, "CON
 		t.Errorf("%v: %s, not %s\n%s", err, out, want, &said)
 	}
 }
+
+// The reason why no node can run commands is said once, not by the command and by a line of its log again.
+func TestXargsSaysOnceWhyNothingRuns(t *testing.T) {
+	a := newAlone(t, nil)
+	cmd := a.command("xargs", append(append([]string{"--probes"}, a.set...), "-n1", "echo")...)
+	cmd.Stdin = strings.NewReader("1\n2\n3\n")
+	out, err := cmd.CombinedOutput()
+	if n := strings.Count(string(out), "no node of the cluster takes probes"); err == nil || n != 1 || strings.Contains(string(out), "level=") {
+		t.Errorf("%v; said %d times:\n%s", err, n, out)
+	}
+}
