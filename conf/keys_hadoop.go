@@ -37,6 +37,9 @@ func coreKeys() []Key {
 		boolean("hadoop.http.authentication.simple.anonymous.allowed", "true", "serve web requests that name no user"),
 		seconds("hadoop.http.authentication.token.validity", "36000", "how long a signed cookie holds").min(1),
 		text("hadoop.http.authentication.signature.secret.file", "${user.home}/hadoop-http-auth-signature-secret", "file with the secret that signs cookies"),
+		text("hadoop.http.authentication.kerberos.principal", "", "the web ports' name in Kerberos, such as HTTP/_HOST@REALM; * is each such name of the keytab"),
+		path("hadoop.http.authentication.kerberos.keytab", "", "file with its keys"),
+		list("hadoop.http.authentication.kerberos.endpoint.whitelist", "", "paths of web ports that need no ticket, such as /metrics"),
 
 		integer("ipc.maximum.data.length", "134217728", "largest IPC request, bytes").min(1024).max(1 << 30),
 		integer("ipc.maximum.response.length", "134217728", "largest IPC response, bytes").min(1).max(1<<31 - 1),

@@ -79,6 +79,8 @@ func heddleKeys() []Key {
 		integer("heddle.submission.max-bytes", "983040", "size of the largest submission context, in bytes: what a client sends to start an application, without its files").min(65536).max(16711680),
 		integer("heddle.port.memory-mb", "256", "memory for requests under way at a daemon's port, in MB, and the same again for answers that wait to be read; when it is used up, the port disconnects the clients that hold most of it or are slowest").min(16).max(1 << 20),
 		list("yarn.<role>.webapp.rest-csrf.browser-useragents-regex", "", "patterns of browsers' User-Agent, to which rest-csrf applies; by default ^Mozilla.* and ^Opera.*"),
+		text("yarn.<role>.webapp.spnego-principal", "", "the web port's name in Kerberos, instead of hadoop.http.authentication.kerberos.principal"),
+		path("yarn.<role>.webapp.spnego-keytab-file", "", "file with its keys"),
 		text("yarn.<role>.webapp.xfs-filter.xframe-options", "SAMEORIGIN", "who may show this daemon's pages in a frame: DENY is nobody, anything else pages of the same origin"),
 		list("heddle.http.allowed-hosts", "", "host names that web ports answer to, besides addresses, configured hosts and names without a dot; * is any"),
 		list("heddle.web-proxy.hosts", "", "hosts from which the proxy may fetch applications' pages, besides the applications' own machines"),

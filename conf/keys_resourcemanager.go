@@ -29,6 +29,7 @@ func resourceManagerKeys() []Key {
 		hostport(rm+"scheduler.address", "${yarn.resourcemanager.hostname}:8030", "where ApplicationMasters connect"),
 		hostport(rm+"resource-tracker.address", "${yarn.resourcemanager.hostname}:8031", "where NodeManagers connect"),
 		hostport(rm+"admin.address", "${yarn.resourcemanager.hostname}:8033", "where administrators connect"),
+		boolean(rm+"webapp.delegation-token-auth-filter.enabled", "true", "take delegation tokens and doAs on the web port of a cluster with Kerberos"),
 		hostport(rm+"webapp.address", "${yarn.resourcemanager.hostname}:8088", "web pages and REST"),
 		hostport(rm+"webapp.https.address", "${yarn.resourcemanager.hostname}:8090", "web pages and REST by HTTPS").later(),
 		text(rm+"hostname.<id>", "", "host of the ResourceManager of that id"),

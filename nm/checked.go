@@ -34,7 +34,7 @@ func Check(c *conf.Config) (found []conf.Problem) {
 	}
 	_, err = readSecret(c)
 	check(secretKey, err)
-	_, err = auth.FromConf(c)
+	_, err = auth.FromConf(c, webDaemon(c))
 	check("", err)
 	_, err = auth.Guards(c, "nodemanager", nil, nil)
 	check("", err)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 
+	"heddle/conf"
 	"heddle/nm/logs"
 	"heddle/nm/rest"
 	"heddle/yarn/account"
@@ -17,9 +18,14 @@ import (
 // webServer serves the node's REST API and pages.
 type webServer struct{ *port.Server }
 
+// webDaemon says whose web port it is.
+func webDaemon(c *conf.Config) auth.Daemon {
+	return auth.Daemon{Role: "nodemanager", Host: c.Connectable(c.Address("yarn.nodemanager.webapp.address")).Host}
+}
+
 func (n *NodeManager) openWeb() error {
 	c := n.o.Conf
-	filter, err := auth.FromConf(c)
+	filter, err := auth.FromConf(c, webDaemon(c))
 	if err != nil {
 		return err
 	}

@@ -92,7 +92,7 @@ func prepare(c *conf.Config, id string) (*prepared, error) {
 	p.names, err = usernames.Of(c)
 	check("", err)
 	if err == nil {
-		_, err = auth.FromConf(c) // which reads these rules, too
+		_, err = auth.FromConf(c, auth.Daemon{Role: "resourcemanager", Host: webHost(c, p.id)}) // which reads these rules, too
 		check("", err)
 	}
 	_, err = auth.Guards(c, "resourcemanager", nil, nil)

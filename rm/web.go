@@ -11,6 +11,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/conf"
 	"heddle/internal/listen"
 	"heddle/yarn/rest/port"
 )
@@ -123,6 +124,17 @@ func (r *ResourceManager) webAddress() string {
 		a.Port = tcp.Port
 	}
 	return a.String()
+}
+
+// WebHost returns the host of the web port as Kerberos knows it: that of the configured address, or this machine's.
+func (r *ResourceManager) WebHost() string { return webHost(r.conf, r.id) }
+
+func webHost(c *conf.Config, id string) string {
+	a, err := c.RMAddress(WebAddress, id)
+	if err != nil {
+		return ""
+	}
+	return c.Connectable(a).Host
 }
 
 // WebAddressOf returns the address of a member's web port, host:port.

@@ -23,7 +23,7 @@ var largePackages = map[string]int{
 	"rm/scheduler/core":           3800,
 	"rm/raft":                     4450,
 	"yarn/ipc":                    4000,
-	"conf":                        4190,
+	"conf":                        4230,
 	"nm/cgroup":                   3150,
 	"nm/container":                3368,
 	"nm/localizer":                3300,

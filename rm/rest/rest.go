@@ -56,6 +56,7 @@ type Config struct {
 	// MutableQueues says that queues can be changed at run time.
 	MutableQueues bool
 	Login         string // the user who runs the ResourceManager
+	Host          string // the web port's, as Kerberos knows it
 	// MinAllocation and MaxAllocation are the smallest and the largest container.
 	MinAllocation, MaxAllocation records.Resource
 	MaxPriority                  int32
@@ -87,6 +88,7 @@ type server struct {
 	api     *yarnrest.API
 	mux     daemon.Mux
 	handler http.Handler
+	tickets bool // web users have Kerberos tickets
 	// heartbeat is the interval of nodes' heartbeats.
 	heartbeat    time.Duration
 	queueAnswers queueAnswers
@@ -105,7 +107,7 @@ func configOf(r *rm.ResourceManager, m Mounts) Config {
 	s := r.Settings()
 	logDir, _ := r.Conf().Get("hadoop.log.dir")
 	return Config{
-		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(),
+		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(), Host: r.WebHost(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
 		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
 	}
@@ -151,6 +153,7 @@ func newServer(cfg Config) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.tickets = filter.Tickets != nil
 	s.api = yarnrest.NewAPI(cfg.Log)
 	api := s.api
 	api.Failed = s.failed
@@ -168,11 +171,10 @@ func newServer(cfg Config) (*server, error) {
 // filter identifies callers. Cookies are signed with the cluster's key, so that every member accepts those of the others,
 // unless a file has a secret.
 func (s *server) filter() (*auth.Filter, error) {
-	f, err := auth.FromConf(s.Conf)
+	f, err := auth.FromConf(s.Conf, auth.Daemon{Role: "resourcemanager", Host: s.Host})
 	if err != nil {
 		return nil, err
 	}
-	f.Delegation = !auth.Configured(s.Conf)
 	f.MayActFor = s.MayActFor
 	if s.Tokens != nil {
 		f.Delegations = delegations{s.Tokens}

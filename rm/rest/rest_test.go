@@ -43,6 +43,13 @@ func start(t testing.TB, n int, more ...string) *cluster {
 // startIn is start with a configuration folder.
 func startIn(t testing.TB, n int, dir string, more ...string) *cluster {
 	t.Helper()
+	c, ids := settings(t, n, dir, more...)
+	return startWith(t, c, ids)
+}
+
+// settings returns the configuration of n ResourceManagers, and their ids.
+func settings(t testing.TB, n int, dir string, more ...string) (*conf.Config, []string) {
+	t.Helper()
 	c, err := conf.Load(conf.Options{Dir: dir, Overrides: more})
 	if err != nil {
 		t.Fatal(err)
@@ -73,6 +80,12 @@ func startIn(t testing.TB, n int, dir string, more ...string) *cluster {
 	if r := c.Validate(); !r.OK() {
 		t.Fatal(r)
 	}
+	return c, ids
+}
+
+// startWith is start with a whole configuration.
+func startWith(t testing.TB, c *conf.Config, ids []string) *cluster {
+	t.Helper()
 	out := &cluster{t: t, urls: map[string]string{}, stop: map[string]func(){}, rms: map[string]*rm.ResourceManager{}}
 	for _, id := range ids {
 		out.run(c, id)

@@ -22,11 +22,28 @@ type Acceptor struct {
 	// Principal is the service's full name, such as rm/host@EXAMPLE.COM. Tickets for others are refused, although the keytab may have their keys. ""
 	// takes tickets for all services of the keytab.
 	Principal string
-	Keytab    *Keytab
-	Replays   *Replays
-	Skew      time.Duration    // 0: DefaultSkew
-	Now       func() time.Time // nil: time.Now
-	Random    io.Reader        // nil: crypto/rand
+	// Takes, if set, decides beside Principal on the services whose tickets are taken, by their full names.
+	Takes   func(service string) bool
+	Keytab  *Keytab
+	Replays *Replays
+	Skew    time.Duration    // 0: DefaultSkew
+	Now     func() time.Time // nil: time.Now
+	Random  io.Reader        // nil: crypto/rand
+}
+
+// Reasons for which Accept refuses a request, for services that tell their clients more than that they aren't let in.
+var (
+	ErrReplay   = errReplay
+	ErrSkew     = errors.New("the clocks of client and server differ")
+	ErrEnded    = errors.New("the ticket ended")
+	ErrChecksum = errors.New("wrong checksum")
+)
+
+// ServiceError says that a ticket is for another service.
+type ServiceError struct{ Service, want string }
+
+func (e *ServiceError) Error() string {
+	return fmt.Sprintf("the ticket is for %s, and this is %s", e.Service, e.want)
 }
 
 // Accept checks an initiator's token. reply, if it isn't nil, goes back to the initiator, who wants proof of the service's identity as well.
@@ -90,7 +107,10 @@ func (a *Acceptor) check(req *messages.APReq) error {
 		return err
 	}
 	if a.Principal != "" && service != a.Principal {
-		return fmt.Errorf("the ticket is for %s, and this is %s", service, a.Principal)
+		return &ServiceError{service, a.Principal}
+	}
+	if a.Takes != nil && !a.Takes(service) {
+		return &ServiceError{service, "another"}
 	}
 	if bit(req.APOptions, optionSessionKey) {
 		return errors.New("the ticket is encrypted by a session key")
@@ -101,7 +121,7 @@ func (a *Acceptor) check(req *messages.APReq) error {
 	part := &t.DecryptedEncPart
 	b, err := decrypt(part.Key, usageAuthenticator, req.EncryptedAuthenticator)
 	if err != nil {
-		return fmt.Errorf("authenticator: %w", err)
+		return fmt.Errorf("authenticator: %w: %w", ErrChecksum, err)
 	}
 	if err := req.Authenticator.Unmarshal(b); err != nil {
 		return fmt.Errorf("authenticator: %w", err)
@@ -128,9 +148,9 @@ func (a *Acceptor) check(req *messages.APReq) error {
 	case now.Add(skew).Before(begin):
 		return fmt.Errorf("the ticket is valid from %v on", begin)
 	case now.Add(-skew).After(part.EndTime):
-		return fmt.Errorf("the ticket ended at %v", part.EndTime)
+		return fmt.Errorf("%w at %v", ErrEnded, part.EndTime)
 	case now.Sub(made).Abs() > skew:
-		return fmt.Errorf("the clocks of client and server differ by %v, and may by %v", now.Sub(made).Abs().Round(time.Second), skew)
+		return fmt.Errorf("%w by %v, and may by %v", ErrSkew, now.Sub(made).Abs().Round(time.Second), skew)
 	}
 	return a.Replays.add(req.EncryptedAuthenticator, now, skew)
 }

@@ -1,6 +1,7 @@
 package kerberos
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -94,3 +95,16 @@ func (i *initiator) establish(token []byte) (*Context, error) {
 	}
 	return c, nil
 }
+
+// Exchange is a client's side of an exchange whose tokens something other than SASL carries, such as HTTP.
+type Exchange struct{ initiator initiator }
+
+// Request returns the first token of an exchange with a ticket's service, and the exchange, which checks the service's answer.
+func Request(t Ticket) (token []byte, e *Exchange, err error) {
+	e = &Exchange{initiator{ticket: t}}
+	token, err = e.initiator.request(time.Now(), rand.Reader)
+	return token, e, err
+}
+
+// Establish checks the service's token, which proves that it has the service's key.
+func (e *Exchange) Establish(token []byte) (*Context, error) { return e.initiator.establish(token) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"sort"
 	"sync"
 	"time"
@@ -44,6 +45,16 @@ func (k *Keytab) Keys() *keytab.Keytab {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.keys
+}
+
+// Principals returns the full names whose keys the file had when it was last read, in order.
+func (k *Keytab) Principals() []string {
+	var names []string
+	for _, e := range k.Keys().Entries {
+		names = append(names, e.Principal.String())
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // Reload reads the file if it has changed.

@@ -1,9 +1,10 @@
-// Package auth identifies web users as Hadoop's simple authentication does: by the parameter user.name, and afterwards
-// by the signed cookie that the first answer sets.
+// Package auth identifies web users as Hadoop's filters do: by a Kerberos ticket (SPNEGO) or, on clusters without Kerberos, by the parameter user.name,
+// and afterwards by the signed cookie that the first answer sets.
 package auth
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/yarn/kerberos/spnego"
 	"heddle/yarn/rest"
 )
 
@@ -18,8 +20,27 @@ import (
 type Identity struct {
 	User   string // "" if unknown
 	Real   string // who acts for User; "" if it is User
-	Method string // YARN's name of the method of authentication: SIMPLE, simple, TOKEN or null
+	Method string // YARN's name of the method of authentication: KERBEROS, SIMPLE, simple, TOKEN or null
+	// Full is the full name of whom Kerberos identified, which is Real or User; "" without Kerberos.
+	Full string
 }
+
+// Owner returns who owns what a request makes, and who makes it for the owner, by their full names; "" if it is the owner.
+func (id Identity) Owner() (owner, realUser string) {
+	switch {
+	case id.Full == "":
+		return id.User, id.Real
+	case id.Real != "":
+		return id.User, id.Full
+	}
+	return id.Full, ""
+}
+
+// Kerberos is YARN's name of the method of requests that a Kerberos ticket identifies, and Bearer of those that a delegation token does.
+const (
+	Kerberos = "KERBEROS"
+	Bearer   = "TOKEN"
+)
 
 // Unnamed is YARN's name of the method of requests that don't say who makes them.
 const Unnamed = "null"
@@ -39,7 +60,11 @@ func With(ctx context.Context, id Identity) context.Context {
 
 // Filter identifies who makes a request. Don't change it once it is in use.
 type Filter struct {
-	// Anonymous admits requests without a user.
+	// Tickets checks Kerberos tickets; nil takes the parameter user.name instead.
+	Tickets *Tickets
+	// Nobody takes no request's word for who makes it: everybody is anonymous.
+	Nobody bool
+	// Anonymous admits requests without a user, without Kerberos.
 	Anonymous bool
 	// Static is the user of anonymous requests; "" stands for nobody.
 	Static string
@@ -76,14 +101,21 @@ func (f *Filter) secrets() [][]byte {
 
 // kind is the type of the mode's cookies. Cookies of other modes don't count.
 func (f *Filter) kind() string {
-	if f.Delegation {
-		return "simple-dt"
+	kind := "simple"
+	if f.Tickets != nil {
+		kind = "kerberos"
 	}
-	return "simple"
+	if f.Delegation {
+		kind += "-dt"
+	}
+	return kind
 }
 
 func (f *Filter) method() string {
-	if f.Delegation {
+	switch {
+	case f.Tickets != nil:
+		return Kerberos
+	case f.Delegation:
 		return "SIMPLE"
 	}
 	return "simple"
@@ -92,6 +124,10 @@ func (f *Filter) method() string {
 // Wrap identifies who makes a request, and passes it on with that identity or refuses it.
 func (f *Filter) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if f.Nobody {
+			next.ServeHTTP(w, r.WithContext(With(r.Context(), Identity{User: f.Static, Method: Unnamed})))
+			return
+		}
 		query := parameters(r.URL.RawQuery)
 		if id, borne, err := f.bearer(r, query); borne {
 			if err != nil {
@@ -103,44 +139,112 @@ func (f *Filter) Wrap(next http.Handler) http.Handler {
 		}
 		t, known, bad := f.fromCookie(r)
 		if !known {
-			if name, named := query.first(func(key string) bool { return key == "user.name" }); named {
-				if name == "" || strings.Contains(name, "&") {
-					rest.ErrorPage(w, r, http.StatusBadRequest,
-						"java.lang.IllegalArgumentException: userName is NULL, empty or contains a '&'")
-					return
-				}
-				short, err := f.short(name)
-				if err != nil {
-					rest.ErrorPage(w, r, http.StatusForbidden, "java.lang.IllegalArgumentException: Illegal principal name "+name+": "+err.Error())
-					return
-				}
-				t, known = f.newToken(short), true
-				f.setCookie(w.Header(), r, t)
+			var err error
+			if t, known, err = f.identify(w, r, query); err != nil {
+				f.reject(w, r, err)
+				return
 			}
 		}
-		if !known && !f.Anonymous {
-			f.refuse(w, r, bad)
+		if !known && !f.mayBeUnknown(r) && !f.cancels(r, query) {
+			if f.Tickets != nil && f.operation(r, query) != "" {
+				f.challengeAlone(w)
+			} else {
+				f.refuse(w, r, bad)
+			}
 			return
 		}
-		id := Identity{User: f.Static, Method: Unnamed}
-		if known {
-			id = Identity{User: t.user, Method: f.method()}
-			if as, ok := query.first(isDoAs); ok && as != "" && f.Delegation {
-				if short, err := f.short(as); err == nil {
-					as = short
-				}
-				if err := f.actFor(r, id.User, as); err != nil {
-					remoteException(w, rest.AuthorizationException, err)
-					return
-				}
-				id.User, id.Real = as, id.User
-			}
+		id, err := f.identity(r, query, t, known)
+		if err != nil {
+			remoteException(w, rest.AuthorizationException, err)
+			return
 		}
 		if f.operate(w, r, query, id, known) {
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(With(r.Context(), id)))
 	})
+}
+
+// wrong is a request that names its user in a way that can't be taken.
+type wrong struct {
+	status int
+	text   string
+}
+
+func (e *wrong) Error() string { return e.text }
+
+// identify finds out who makes a request without a cookie, and gives him one. known is false if the request doesn't say it. Its error is a *wrong.
+func (f *Filter) identify(w http.ResponseWriter, r *http.Request, query pairs) (t token, known bool, err error) {
+	if f.Tickets != nil {
+		t, known, err = f.byTicket(w, r)
+	} else {
+		t, known, err = f.byName(query)
+	}
+	if known && err == nil {
+		f.setCookie(w.Header(), r, t)
+	}
+	return t, known, err
+}
+
+func (f *Filter) byName(query pairs) (t token, known bool, err error) {
+	name, named := query.first(is("user.name"))
+	switch {
+	case !named:
+		return token{}, false, nil
+	case name == "" || strings.Contains(name, "&"):
+		return token{}, false, &wrong{http.StatusBadRequest, "java.lang.IllegalArgumentException: userName is NULL, empty or contains a '&'"}
+	}
+	short, err := f.short(name)
+	if err != nil {
+		return token{}, false, &wrong{http.StatusForbidden, "java.lang.IllegalArgumentException: Illegal principal name " + name + ": " + err.Error()}
+	}
+	return f.newToken(short, short), true, nil
+}
+
+// mayBeUnknown reports whether a request may come from nobody.
+func (f *Filter) mayBeUnknown(r *http.Request) bool {
+	if f.Tickets != nil {
+		return f.Tickets.Open[r.URL.Path]
+	}
+	return f.Anonymous
+}
+
+// identity returns who makes a request, and for whom (doAs).
+func (f *Filter) identity(r *http.Request, query pairs, t token, known bool) (Identity, error) {
+	if !known {
+		return Identity{User: f.Static, Method: Unnamed}, nil
+	}
+	id := Identity{User: t.user, Method: f.method()}
+	if f.Tickets != nil {
+		id.Full = t.name
+	}
+	as, ok := query.first(isDoAs)
+	if !ok || as == "" || !f.Delegation {
+		return id, nil
+	}
+	if short, err := f.short(as); err == nil {
+		as = short
+	}
+	if err := f.actFor(r, id.User, as); err != nil {
+		return id, fullNamed(err, id)
+	}
+	id.User, id.Real = as, id.User
+	return id, nil
+}
+
+// fullNamed names whoever may not act for others by the full name, as Hadoop does.
+func fullNamed(err error, id Identity) error {
+	if id.Full == "" || id.Full == id.User {
+		return err
+	}
+	return errors.New(strings.Replace(err.Error(), ": "+id.User+" ", ": "+id.Full+" ", 1))
+}
+
+func (f *Filter) scheme() string {
+	if f.Tickets != nil {
+		return spnego.Scheme
+	}
+	return "PseudoAuth"
 }
 
 // refuse answers that the client must authenticate. bad, if not nil, says what is wrong with its cookie.
@@ -150,8 +254,31 @@ func (f *Filter) refuse(w http.ResponseWriter, r *http.Request, bad error) {
 		message = bad.Error()
 	}
 	f.dropCookie(w.Header())
-	w.Header().Set("WWW-Authenticate", "PseudoAuth")
+	w.Header().Set("WWW-Authenticate", f.scheme())
+	if f.Tickets != nil && bad == nil && ofBrowser(r) {
+		ticketPage(w)
+		return
+	}
 	rest.ErrorPage(w, r, http.StatusUnauthorized, message)
+}
+
+// challengeAlone answers as Hadoop does to who asks for a token without saying who he is.
+func (f *Filter) challengeAlone(w http.ResponseWriter) {
+	w.Header().Set("WWW-Authenticate", f.scheme())
+	w.Header().Set("Content-Type", rest.TextType)
+	w.WriteHeader(http.StatusUnauthorized)
+}
+
+// reject answers a request whose proof of its user isn't taken.
+func (f *Filter) reject(w http.ResponseWriter, r *http.Request, err error) {
+	status := http.StatusForbidden
+	if e := (*wrong)(nil); errors.As(err, &e) {
+		status = e.status
+	}
+	if f.Tickets != nil {
+		f.dropCookie(w.Header())
+	}
+	rest.ErrorPage(w, r, status, err.Error())
 }
 
 func (f *Filter) actFor(r *http.Request, realUser, user string) error {

@@ -140,7 +140,7 @@ func TestCookieComesBack(t *testing.T) {
 	}
 }
 
-func loaded(t *testing.T, settings ...string) *conf.Config {
+func loaded(t testing.TB, settings ...string) *conf.Config {
 	t.Helper()
 	c, err := conf.Load(conf.Options{Overrides: settings})
 	if err != nil {
@@ -149,12 +149,14 @@ func loaded(t *testing.T, settings ...string) *conf.Config {
 	return c
 }
 
+var manager = Daemon{Role: "resourcemanager", Host: "localhost"}
+
 func TestFromConf(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := FromConf(loaded(t))
+	f, err := FromConf(loaded(t), manager)
 	if err != nil || !f.Anonymous || f.Static != "dr.who" || f.Validity != 10*time.Hour {
 		t.Errorf("by default: %+v, %v", f, err)
 	}
@@ -162,14 +164,14 @@ func TestFromConf(t *testing.T) {
 		"hadoop.http.filter.initializers=" + initializer, prefix + "simple.anonymous.allowed=false", prefix + "token.validity=60",
 		prefix + "signature.secret.file=" + secret,
 	}
-	f, err = FromConf(loaded(t, explicit...))
+	f, err = FromConf(loaded(t, explicit...), manager)
 	if err != nil || f.Anonymous || f.Static != "" || f.Validity != time.Minute || string(f.Secrets()[0]) != "s3cret\n" {
 		t.Errorf("explicit: %+v, %v", f, err)
 	}
-	if _, err := FromConf(loaded(t, append(explicit, prefix+"signature.secret.file="+secret+".missing")...)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := FromConf(loaded(t, append(explicit, prefix+"signature.secret.file="+secret+".missing")...), manager); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("without the file: %v", err)
 	}
-	if _, err := FromConf(loaded(t, append(explicit, prefix+"type=kerberos")...)); err == nil {
+	if _, err := FromConf(loaded(t, append(explicit, prefix+"type=JWT")...), manager); err == nil {
 		t.Error("a type that can't be had is taken")
 	}
 }

@@ -142,8 +142,8 @@ func (f *Filter) attributes() string {
 	return a + "; HttpOnly"
 }
 
-func (f *Filter) newToken(user string) token {
-	return token{user: user, name: user, kind: f.kind(), expires: f.Now().Add(f.Validity).UnixMilli() / 1000 * 1000}
+func (f *Filter) newToken(user, name string) token {
+	return token{user: user, name: name, kind: f.kind(), expires: f.Now().Add(f.Validity).UnixMilli() / 1000 * 1000}
 }
 
 // validity is Hadoop's default for the validity of a cookie.

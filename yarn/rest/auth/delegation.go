@@ -29,8 +29,10 @@ const (
 // operations on tokens, with their HTTP methods. Any path accepts one as the parameter op (Hadoop:
 // DelegationTokenAuthenticator.DelegationTokenOperation).
 var operations = map[string]string{
-	"GETDELEGATIONTOKEN": http.MethodGet, "RENEWDELEGATIONTOKEN": http.MethodPut, "CANCELDELEGATIONTOKEN": http.MethodPut,
+	"GETDELEGATIONTOKEN": http.MethodGet, "RENEWDELEGATIONTOKEN": http.MethodPut, cancelOperation: http.MethodPut,
 }
+
+const cancelOperation = "CANCELDELEGATIONTOKEN"
 
 func is(name string) func(string) bool { return func(key string) bool { return key == name } }
 
@@ -49,20 +51,51 @@ func (f *Filter) bearer(r *http.Request, query pairs) (id Identity, known bool, 
 		return id, false, nil
 	}
 	user, realUser, err := f.Delegations.Verify(text)
-	return Identity{User: user, Real: realUser, Method: "TOKEN"}, true, err
+	return f.bearerOf(user, realUser), true, err
+}
+
+// bearerOf returns the identity of a token's bearer. Tokens have full names of Kerberos.
+func (f *Filter) bearerOf(user, realUser string) Identity {
+	id := Identity{User: user, Real: realUser, Method: Bearer}
+	if f.Tickets == nil {
+		return id
+	}
+	id.Full = user
+	if realUser != "" {
+		id.Full = realUser
+	}
+	for _, name := range []*string{&id.User, &id.Real} {
+		if short, err := f.short(*name); err == nil {
+			*name = short
+		}
+	}
+	return id
+}
+
+// operation returns the operation on tokens that a request asks for, "" for none.
+func (f *Filter) operation(r *http.Request, query pairs) string {
+	if f.Delegations == nil || !f.Delegation || r.Method == http.MethodOptions {
+		return ""
+	}
+	op, _ := query.first(is("op"))
+	if op = strings.ToUpper(op); operations[op] == "" {
+		return ""
+	}
+	return op
+}
+
+// cancels reports whether a request cancels a token, for which the token is enough.
+func (f *Filter) cancels(r *http.Request, query pairs) bool {
+	return f.Tickets != nil && f.operation(r, query) == cancelOperation
 }
 
 // operate carries out an operation on tokens. done is false if the request asks for none.
 func (f *Filter) operate(w http.ResponseWriter, r *http.Request, query pairs, id Identity, known bool) (done bool) {
-	if f.Delegations == nil || !f.Delegation || r.Method == http.MethodOptions {
+	op := f.operation(r, query)
+	if op == "" {
 		return false
 	}
-	op, _ := query.first(is("op"))
-	op = strings.ToUpper(op)
-	method, ok := operations[op]
-	if !ok {
-		return false
-	}
+	method := operations[op]
 	switch {
 	case r.Method != method:
 		rest.ErrorPage(w, r, http.StatusBadRequest, "Wrong HTTP method ["+r.Method+"] for operation ["+op+"], it should be ["+method+"]")
@@ -70,7 +103,7 @@ func (f *Filter) operate(w http.ResponseWriter, r *http.Request, query pairs, id
 	case !rest.MayChange(r):
 		rest.UnaskedChange(w, r)
 		return true
-	case !known && op != "CANCELDELEGATIONTOKEN":
+	case !known && op != cancelOperation:
 		f.refuse(w, r, nil)
 		return true
 	}
@@ -92,7 +125,14 @@ func (f *Filter) operate(w http.ResponseWriter, r *http.Request, query pairs, id
 		t.Until, err = f.Delegations.Renew(id.User, text)
 		answer = t
 	default:
-		if err = f.Delegations.Cancel(id.User, text); err != nil {
+		user := id.User
+		if !known && f.Tickets != nil {
+			user, _, err = f.Delegations.Verify(text)
+		}
+		if err == nil {
+			err = f.Delegations.Cancel(user, text)
+		}
+		if err != nil {
 			rest.ErrorPage(w, r, http.StatusNotFound, "Invalid delegation token, cannot cancel, "+err.Error())
 			return true
 		}
