@@ -17,6 +17,7 @@ type Figures struct {
 	P50  float64 `json:"p50"`
 	P75  float64 `json:"p75"`
 	P90  float64 `json:"p90"`
+	P95  float64 `json:"p95"`
 	P99  float64 `json:"p99"`
 	Mean float64 `json:"mean"`
 }
@@ -250,7 +251,7 @@ func figures(times []sim.Time) (f Figures) {
 		a, b := times[low].Seconds(), times[min(low+1, len(times)-1)].Seconds()
 		return round(a + (b-a)*(x-float64(low)))
 	}
-	return Figures{P50: at(.5), P75: at(.75), P90: at(.9), P99: at(.99), Mean: round(sum / float64(len(times)))}
+	return Figures{P50: at(.5), P75: at(.75), P90: at(.9), P95: at(.95), P99: at(.99), Mean: round(sum / float64(len(times)))}
 }
 
 // round cuts noise below a microsecond.

@@ -82,6 +82,7 @@ type job struct {
 type record struct {
 	submit, end sim.Time
 	estimate    sim.Time // mean duration of its tasks
+	priority    int32    // of its probes in workers' queues
 	long        bool
 	waited      bool         // some task didn't start at once
 	stages      [][]sim.Time // durations of tasks
@@ -208,7 +209,7 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 
 // record makes a record of a job.
 func (c *cluster) record(j *sim.Job) record {
-	r := record{submit: j.Submit, end: -1, estimate: c.cut(j.Estimate), stages: make([][]sim.Time, 0, len(j.Stages))}
+	r := record{submit: j.Submit, end: -1, estimate: c.cut(j.Estimate), priority: j.Priority, stages: make([][]sim.Time, 0, len(j.Stages))}
 	r.long = c.settings.Long(time.Duration(r.estimate))
 	for i := range j.Stages {
 		tasks := j.Stages[i].Tasks
@@ -379,7 +380,7 @@ func (c *cluster) submit(n int32, number int) {
 	}
 	var targets []sched.Node
 	j.id, targets = c.sched.Submit(time.Duration(c.now), sched.Job{Tasks: len(durations), Placed: j.central, Alone: r.long})
-	h := c.known.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(durations), Long: r.long && !c.mode.all, Size: slot, Early: c.Early && !j.central})
+	h := c.known.Add(probe.Job{Estimate: time.Duration(j.estimate), Left: len(durations), Long: r.long && !c.mode.all, Priority: r.priority, Size: slot, Early: c.Early && !j.central})
 	if c.Eirene != nil {
 		j.table = newTable(len(durations))
 	}

@@ -105,6 +105,16 @@ func TestShortJobsWithoutAShortPartition(t *testing.T) {
 	}
 }
 
+// A job of a higher priority waits for the task that runs, and for none of those that came before it.
+func TestAHigherPriorityGoesFirst(t *testing.T) {
+	jobs := jobsOf([]float64{0, 10}, []float64{1, 10}, []float64{2, 10}, []float64{3, 100})
+	jobs[3].Priority = 1
+	r := must(t, jobs, Options{Mode: "sparrow", Workers: 1, Cutoff: 90 * time.Second})
+	if got := r.LongJobs.Completion.P50; math.Round(got) != 107 {
+		t.Errorf("it ended after %g s; want 7 s for the task that ran, and 100 for its own", got)
+	}
+}
+
 // Stages run one after the other, and a job ends with its last.
 func TestStages(t *testing.T) {
 	j := sim.Job{Estimate: 7 * second, Stages: []sim.Stage{
@@ -221,7 +231,7 @@ func TestArrivalsPrecedeHeartbeats(t *testing.T) {
 
 func TestPercentilesAreInterpolated(t *testing.T) {
 	f := figures([]sim.Time{4 * second, 1 * second, 2 * second, 3 * second})
-	if f != (Figures{P50: 2.5, P75: 3.25, P90: 3.7, P99: 3.97, Mean: 2.5}) {
+	if f != (Figures{P50: 2.5, P75: 3.25, P90: 3.7, P95: 3.85, P99: 3.97, Mean: 2.5}) {
 		t.Errorf("%+v", f)
 	}
 	m := metrics{levels: []level{{0, 1}, {10, 1}, {20, 1}, {30, 1}, {40, 1}, {0, 1}}}

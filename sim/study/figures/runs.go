@@ -19,6 +19,7 @@ var Runs = []Run{
 	{Name: "eirene-clone", Study: "eirene", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=3500,5000", "clone-below=1000000s"}},
 	{Name: "sparrow", Study: "sparrow", Seeds: "1-20", Set: []string{"parts=response,ratios,mixed", "loads=0.5,0.9", "span=0.1"}},
 	{Name: "sparrow-zero", Study: "sparrow", Seeds: "1-20", Set: []string{"parts=zero", "span=0.1"}},
+	{Name: "sparrow-priorities", Study: "sparrow", Seeds: "1-20", Set: []string{"parts=priorities"}},
 	{Name: "fresh-a", Study: "fresh", Seeds: "1-20", Set: []string{"parts=A", "k=1,3,5"}},
 	{Name: "fresh-mixed", Study: "fresh", Seeds: "1-20", Set: []string{"parts=mixed,large"}},
 	{Name: "fresh-simple", Study: "fresh", Seeds: "1-20", Set: []string{"parts=simple", "k=1,5,0"}},
