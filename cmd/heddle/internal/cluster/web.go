@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/conf/secure"
+	"heddle/yarn/rest/negotiate"
 )
 
 const (
@@ -33,7 +35,8 @@ type web struct {
 }
 
 func newWeb(c *conf.Config, user string) *web {
-	w := &web{client: &http.Client{Timeout: time.Minute}, user: user, scheme: "http", key: webAddress}
+	tickets := &negotiate.Transport{Tickets: func() (negotiate.Tickets, error) { return secure.Cache(c) }}
+	w := &web{client: &http.Client{Timeout: time.Minute, Transport: tickets}, user: user, scheme: "http", key: webAddress}
 	if strings.HasPrefix(c.Text("yarn.http.policy"), "HTTPS_ONLY") {
 		w.scheme, w.key = "https", webHTTPSAddress
 	}
