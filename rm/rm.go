@@ -136,7 +136,7 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	}
 	r.settings = settings(r.conf, r.id, types)
 	r.openAccess(p)
-	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
+	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), Labelled: r.settings.Labels.Enabled, KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
 	r.settings.PageURL = r.view.PageURL
 	if r.hdfs, err = hdfsadapter.New(r.conf, hdfsadapter.Options{Log: r.log}); err != nil {
 		r.log.WithError(err).Info("tokens of HDFS in applications' credentials are not renewed")

@@ -8,6 +8,7 @@ import (
 
 	"heddle/rm/hosts"
 	"heddle/rm/leader/queueconf"
+	"heddle/rm/service/labels"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -36,14 +37,7 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 	protocol.CheckForDecommissioningNodes.Serve(server, s.leavingNodes)
 	protocol.UpdateNodeResource.Serve(server, s.updateNodeResource)
 	protocol.GetGroupsForUser.Serve(server, s.groupsForUser)
-	const noLabels = "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled"
-	protocol.AddToClusterNodeLabels.Serve(server, refuse[pb.AddToClusterNodeLabelsRequest, pb.AddToClusterNodeLabelsResponse](
-		s, "addToClusterNodeLabels", noLabels))
-	protocol.RemoveFromClusterNodeLabels.Serve(server,
-		refuse[pb.RemoveFromClusterNodeLabelsRequest, pb.RemoveFromClusterNodeLabelsResponse](
-			s, "removeFromClusterNodeLabels", noLabels))
-	protocol.ReplaceLabelsOnNodes.Serve(server, refuse[pb.ReplaceLabelsOnNodeRequest, pb.ReplaceLabelsOnNodeResponse](
-		s, "replaceLabelsOnNodes", noLabels))
+	(&labels.Labels{Admin: s.admin, Leader: s.leader, Exception: s.exception}).ServeAdmins(server)
 	protocol.MapAttributesToNodes.Serve(server, refuse[pb.NodesToAttributesMappingRequest, pb.NodesToAttributesMappingResponse](
 		s, "mapAttributesToNodes", "Heddle doesn't keep attributes of nodes"))
 	if s.Backend.HA() {
