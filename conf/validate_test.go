@@ -212,7 +212,7 @@ func TestReportForms(t *testing.T) {
 	}
 	for _, want := range []string{
 		"error:   " + dir + "/yarn-site.xml:3: heddle.state-dir = \"/x\": Heddle has no such key; did you mean heddle.state.dir?\n",
-		dir + " can't be used by any daemon: 1 error, 0 warnings, 1 setting without effect\n",
+		dir + " can't be used by any daemon: 1 error, 0 warnings, 1 further setting without effect\n",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, &text)
