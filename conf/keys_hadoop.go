@@ -10,9 +10,8 @@ func coreKeys() []Key {
 		path("hadoop.tmp.dir", "/tmp/hadoop-${user.name}", "base of other directories"),
 		text("fs.permissions.umask-mode", "022", "umask of files and directories that are created, octal"),
 
-		enum("hadoop.security.authentication", "simple", "how users prove who they are", "simple").
-			lacking("kerberos", "Heddle can't check Kerberos tickets yet, so that it can't replace the daemons of this cluster: keep YARN's, or try Heddle beside it with simple ("+readOn+")"),
-		boolean("hadoop.security.authorization", "false", "check service ACLs").later(),
+		enum("hadoop.security.authentication", "simple", "how users prove who they are: not at all, or by Kerberos", "simple", "kerberos"),
+		boolean("hadoop.security.authorization", "false", "check the service ACLs of hadoop-policy.xml"),
 		class("hadoop.security.group.mapping", "org.apache.hadoop.security.JniBasedUnixGroupsMappingWithFallback", "how the groups of a user are found").later(),
 		text("hadoop.security.auth_to_local", "", "rules by which full names of users, such as john@CORP.COM, become short; without rules the first part counts"),
 		enum("hadoop.security.auth_to_local.mechanism", "hadoop", "whether names that no rule makes short are refused (hadoop), or stay as they are (mit)", "hadoop", "mit"),

@@ -47,7 +47,7 @@ type Application struct {
 func New(ctx context.Context, o Options) (*Application, error) {
 	if o.User == "" {
 		var err error
-		if o.User, err = client.User(); err != nil {
+		if o.User, err = client.User(o.Conf); err != nil {
 			return nil, err
 		}
 	}

@@ -30,8 +30,11 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 			s, "refreshUserToGroupsMappings", Groups))
 	protocol.RefreshAdminAcls.Serve(server,
 		reread[pb.RefreshAdminAclsRequest, pb.RefreshAdminAclsResponse](s, "refreshAdminAcls", Admins))
-	protocol.RefreshServiceAcls.Serve(server, refuse[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](
-		s, "refreshServiceAcls", "Service Authorization (hadoop.security.authorization) not enabled."))
+	serviceACLs := reread[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](s, "refreshServiceAcls", ServiceACLs)
+	if !s.ServiceACLs {
+		serviceACLs = refuse[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](s, "refreshServiceAcls", "Service Authorization (hadoop.security.authorization) not enabled.")
+	}
+	protocol.RefreshServiceAcls.Serve(server, serviceACLs)
 	protocol.RefreshClusterMaxPriority.Serve(server,
 		refresh[pb.RefreshClusterMaxPriorityRequest, pb.RefreshClusterMaxPriorityResponse](s, "refreshClusterMaxPriority"))
 	protocol.CheckForDecommissioningNodes.Serve(server, s.leavingNodes)
