@@ -10,8 +10,9 @@ func coreKeys() []Key {
 		path("hadoop.tmp.dir", "/tmp/hadoop-${user.name}", "base of other directories"),
 		text("fs.permissions.umask-mode", "022", "umask of files and directories that are created, octal"),
 
-		enum("hadoop.security.authentication", "simple", "how users prove who they are: not at all, or by Kerberos", "simple", "kerberos"),
-		boolean("hadoop.security.authorization", "false", "check the service ACLs of hadoop-policy.xml"),
+		enum("hadoop.security.authentication", "simple", "how users prove who they are", "simple").
+			lacking("kerberos", "Heddle can't check Kerberos tickets yet, so that it can't replace the daemons of this cluster: keep YARN's, or try Heddle beside it with simple ("+readOn+")"),
+		boolean("hadoop.security.authorization", "false", "check service ACLs").later(),
 		class("hadoop.security.group.mapping", "org.apache.hadoop.security.JniBasedUnixGroupsMappingWithFallback", "how the groups of a user are found").later(),
 		text("hadoop.security.auth_to_local", "", "rules by which full names of users, such as john@CORP.COM, become short; without rules the first part counts"),
 		enum("hadoop.security.auth_to_local.mechanism", "hadoop", "whether names that no rule makes short are refused (hadoop), or stay as they are (mit)", "hadoop", "mit"),
@@ -68,8 +69,10 @@ func hdfsKeys() []Key {
 		millis("dfs.client.socket-timeout", "60000", "time for a DataNode to send or take data").min(1),
 		integer("dfs.replication", "3", "copies of a new file's blocks").min(1).max(32767),
 		size("dfs.blocksize", "134217728", "block size of new files").min(1),
-		text("dfs.data.transfer.protection", "", "protection of connections to DataNodes").later(),
-		boolean("dfs.encrypt.data.transfer", "false", "encrypt connections to DataNodes").later(),
+		text("dfs.namenode.kerberos.principal", "", "the name that a NameNode must have in Kerberos, such as nn/_HOST@REALM"),
+		text("dfs.namenode.kerberos.principal.pattern", "", "pattern that it may match instead"),
+		listOf("dfs.data.transfer.protection", "", "qualities of protection of connections to DataNodes, with Kerberos; the preferred one first", "authentication", "integrity", "privacy"),
+		boolean("dfs.encrypt.data.transfer", "false", "connections to DataNodes may be encrypted without Kerberos; with it the NameNode says so"),
 	}
 }
 
@@ -116,11 +119,9 @@ func yarnKeys() []Key {
 		uri("yarn.log.server.url", "", "where collected logs are shown"),
 		uri("yarn.log.server.web-service.url", "", "REST API for collected logs"),
 		boolean("yarn.timeline-service.enabled", "false", "publish events to a timeline server").later(),
-		boolean("yarn.node-labels.enabled", "false", "divide the nodes by labels"),
-		uri("yarn.node-labels.fs-store.root-dir", "", "where YARN's ResourceManager has stored labels, which Heddle reads once if it is a local folder; it replicates them itself"),
-		class("yarn.node-labels.fs-store.impl.class", "org.apache.hadoop.yarn.nodelabels.FileSystemNodeLabelsStore", "how YARN's ResourceManager stores labels; Heddle replicates them").later(),
-		enum("yarn.node-labels.configuration-type", "centralized", "who says which label a node has: administrators, or (distributed) the node", "centralized", "delegated-centralized", "distributed"),
-		text("yarn.node-labels.am.default-node-label-expression", "", "the same as yarn.resourcemanager.node-labels.am.default-node-label-expression, as Amazon's EMR writes it"),
+		boolean("yarn.node-labels.enabled", "false", "divide the nodes by labels").later(),
+		uri("yarn.node-labels.fs-store.root-dir", "", "where labels are stored; Heddle replicates them").later(),
+		enum("yarn.node-labels.configuration-type", "centralized", "who says which labels a node has", "centralized", "delegated-centralized", "distributed").later(),
 		hostport("yarn.web-proxy.address", "", "the proxy for the web pages of applications, where it is not the ResourceManager"),
 		list("yarn.application.classpath", "", "class path of Hadoop on the nodes"),
 		boolean("yarn.webapp.enable-rest-app-submissions", "true", "accept submissions over REST"),

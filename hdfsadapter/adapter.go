@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/user"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,6 +18,7 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/rpc"
+	"heddle/hdfsadapter/access"
 	"heddle/yarn/ipc"
 	"heddle/yarn/token"
 )
@@ -28,6 +28,8 @@ type Options struct {
 	Host  string        // this host, as DataNodes on it are named: the place of local files' blocks; default: its name
 	Log   *logrus.Entry // nil: nothing is logged
 	Retry time.Duration // how long to try to reach a NameNode; default: one minute, or 20 s if there is only one
+	// Login logs this process in to Kerberos, for its own calls (As("")); all others need tokens. nil: whoever ran kinit makes the calls that have no token.
+	Login func() (Login, error)
 }
 
 // Adapter gives access to file systems. It is safe for concurrent use.
@@ -40,6 +42,8 @@ type Adapter struct {
 	local   *localStore
 	client  *ipc.Client
 	data    *dataNodes
+
+	access *access.Access
 
 	ctx   context.Context // of all open files; ends with Close
 	close context.CancelCauseFunc
@@ -67,16 +71,16 @@ func New(c *conf.Config, o Options) (*Adapter, error) {
 	uri := c.Text("fs.defaultFS")
 	scheme, authority, rest, err := split(uri)
 	if err != nil {
-		return nil, conf.ErrorAt(c, "fs.defaultFS", err)
+		return nil, fmt.Errorf("fs.defaultFS = %q: %w", uri, err)
 	}
 	if scheme == "" && strings.HasPrefix(rest, "/") {
 		scheme = SchemeFile
 	}
 	if err := supported(scheme); err != nil {
-		return nil, conf.ErrorAt(c, "fs.defaultFS", err)
+		return nil, fmt.Errorf("fs.defaultFS = %q: %w", uri, err)
 	}
 	if scheme == SchemeHDFS && authority == "" {
-		return nil, conf.ErrorAt(c, "fs.defaultFS", errors.New("must name a NameNode or nameservice"))
+		return nil, fmt.Errorf("fs.defaultFS = %q: must name a NameNode or nameservice", uri)
 	}
 	a.deflt = Location{scheme, authority, "/"}
 	a.local = newLocalStore(o.Host, a.umask)
@@ -85,6 +89,12 @@ func New(c *conf.Config, o Options) (*Adapter, error) {
 	protection, err := rpc.Protection(c)
 	if err != nil {
 		return nil, err
+	}
+	if a.access, err = access.FromConf(c, o.Login); err != nil {
+		return nil, err
+	}
+	if user := a.access.User(); user != "" {
+		a.self = user
 	}
 	a.client = ipc.NewClient(ipc.ClientConfig{
 		ConnectTimeout:    c.Duration("ipc.client.connect.timeout"),
@@ -122,16 +132,18 @@ func (a *Adapter) Close() error {
 // As returns a user's view; an empty name stands for this process's user. Of the tokens it uses those of the NameNode
 // that it talks to.
 func (a *Adapter) As(user string, tokens ...token.Token) *FS {
-	if user == "" {
+	own := user == ""
+	if own {
 		user = a.self
 	}
-	return &FS{a: a, user: user, tokens: tokens, stores: map[string]*hdfsStore{}}
+	return &FS{a: a, user: user, own: own, tokens: tokens, stores: map[string]*hdfsStore{}}
 }
 
 // FS is one user's view of the file systems. It is safe for concurrent use, and needs no closing.
 type FS struct {
 	a      *Adapter
 	user   string
+	own    bool // it is this process's own
 	tokens []token.Token
 
 	mu     sync.Mutex
@@ -192,7 +204,11 @@ func (f *FS) store(at Location) (store, error) {
 		if err != nil {
 			return nil, err
 		}
-		s = newHDFSStore(f.a, addrs, f.user, chooseToken(f.tokens, at.Authority, addrs))
+		who, err := f.a.access.Identity(f.user, f.own, access.ChooseToken(f.tokens, at.Authority, addrs), addrs)
+		if err != nil {
+			return nil, err
+		}
+		s = newHDFSStore(f.a, addrs, f.user, who)
 		f.stores[at.Authority] = s
 	}
 	return s, nil
@@ -200,17 +216,6 @@ func (f *FS) store(at Location) (store, error) {
 
 // errClosed is the error of calls after Adapter.Close.
 var errClosed = errors.New("the adapter of file systems is closed")
-
-// chooseToken returns the delegation token for a file system: one for its nameservice, or one for any of its NameNodes.
-func chooseToken(tokens []token.Token, authority string, addrs []string) *token.Token {
-	for i := range tokens {
-		t := &tokens[i]
-		if t.Kind == token.KindHDFS && (t.Service == "ha-hdfs:"+authority || slices.Contains(addrs, t.Service)) {
-			return t
-		}
-	}
-	return nil
-}
 
 // store is one file system. Its paths are absolute. Its errors need no file names: FS adds them.
 type store interface {

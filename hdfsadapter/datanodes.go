@@ -35,14 +35,21 @@ func address(id *pb.DatanodeID, byName bool) string {
 	return net.JoinHostPort(host, strconv.FormatUint(uint64(id.GetXferPort()), 10))
 }
 
-// dial connects to a DataNode. The end of ctx closes the connection.
-func (d *dataNodes) dial(ctx context.Context, addr string) (*blockConn, error) {
+// dial connects to a DataNode. The end of ctx closes the connection. protect proves who connects.
+func (d *dataNodes) dial(ctx context.Context, addr string, protect func(net.Conn) (net.Conn, error)) (*blockConn, error) {
 	conn, err := (&net.Dialer{Timeout: d.timeout}).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	c := newBlockConn(conn, addr, d.timeout)
-	c.unhook = context.AfterFunc(ctx, func() { _ = conn.Close() })
+	unhook := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	protected, err := protect(conn)
+	if err != nil {
+		unhook()
+		_ = conn.Close()
+		return nil, err
+	}
+	c := newBlockConn(protected, addr, d.timeout)
+	c.unhook = unhook
 	return c, nil
 }
 

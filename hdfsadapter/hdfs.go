@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/hdfsadapter/transfer"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
-	"heddle/yarn/token"
 )
 
 // nameNode is the part of ipc.Failover that a store needs.
@@ -33,9 +33,10 @@ type hdfsStore struct {
 	user   string
 	nn     nameNode
 	client string // client name for the DataNodes' logs
+	data   transfer.Guard
 }
 
-func newHDFSStore(a *Adapter, addrs []string, user string, tok *token.Token) *hdfsStore {
+func newHDFSStore(a *Adapter, addrs []string, user string, who ipc.Identity) *hdfsStore {
 	retry := a.options.Retry
 	if retry == 0 {
 		if retry = time.Minute; len(addrs) == 1 {
@@ -47,10 +48,12 @@ func newHDFSStore(a *Adapter, addrs []string, user string, tok *token.Token) *hd
 	s := &hdfsStore{
 		a: a, addrs: addrs, user: user,
 		client: "heddle-" + hex.EncodeToString(id[:]),
-		nn: a.client.Failover(addrs, protocol.HDFSClient, ipc.Identity{User: user, Token: tok}, ipc.RetryPolicy{
+		nn: a.client.Failover(addrs, protocol.HDFSClient, who, ipc.RetryPolicy{
 			MaxElapsed: retry, Base: 200 * time.Millisecond, Max: 5 * time.Second,
 		}),
 	}
+	s.data.NameNode = s.nn
+	s.data.Qualities = a.access.Qualities
 	return s
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"net"
 	"slices"
 	"sync"
 	"syscall"
@@ -276,7 +277,7 @@ func (r *hdfsReader) connect(t *stream, b *pb.LocatedBlock, want int64) (addr st
 		}
 	}
 	t.drop()
-	conn, err := r.s.a.data.dial(r.ctx, addr)
+	conn, err := r.s.a.data.dial(r.ctx, addr, func(c net.Conn) (net.Conn, error) { return r.s.protect(r.ctx, c, addr, b.GetBlockToken()) })
 	if err != nil {
 		return addr, err
 	}

@@ -9,10 +9,15 @@ import (
 	"path"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/colinmarc/hdfs/v2"
+	"google.golang.org/protobuf/proto"
+
+	"heddle/hdfsadapter/relay"
+	"heddle/yarn/pb"
 )
 
 func (s *hdfsStore) create(ctx context.Context, name string, o CreateOptions) (Writer, error) {
@@ -103,7 +108,8 @@ type hdfsWriter struct {
 	client  *hdfs.Client
 	file    *hdfs.FileWriter
 
-	failed error // error of an earlier Write or Flush
+	token  atomic.Pointer[pb.Token] // of the block that is written, with security
+	failed error                    // error of an earlier Write or Flush
 	closed bool
 }
 
@@ -121,12 +127,17 @@ func (w *hdfsWriter) start() (err error) {
 		addrs[0], addrs[i] = addrs[i], addrs[0]
 	}
 	data := w.s.a.data
+	nameNode, dataNode := w.conns.dialer(w.ctx, data.timeout), w.conns.dialer(w.ctx, data.timeout)
+	if w.s.secured() {
+		addrs = addrs[:1] // the relay knows the others
+		nameNode, dataNode = w.relayed(), w.protected(dataNode)
+	}
 	w.client, err = hdfs.NewClient(hdfs.ClientOptions{
 		Addresses:           addrs,
 		User:                w.s.user,
 		UseDatanodeHostname: data.byName,
-		NamenodeDialFunc:    patient(w.ctx, w.conns.dialer(w.ctx, data.timeout)),
-		DatanodeDialFunc:    w.conns.dialer(w.ctx, data.timeout),
+		NamenodeDialFunc:    relay.Patient(w.ctx, nameNode),
+		DatanodeDialFunc:    dataNode,
 	})
 	if err == nil {
 		w.file, err = w.open(w.client)
@@ -135,6 +146,50 @@ func (w *hdfsWriter) start() (err error) {
 		w.disconnect()
 	}
 	return w.reason(err)
+}
+
+// relayed returns a dial function for the library that has this package's own client call NameNodes: the library knows no tokens.
+func (w *hdfsWriter) relayed() relay.Dialer {
+	conns := w.conns
+	return func(context.Context, string, string) (net.Conn, error) {
+		return conns.add(relay.New(w.ctx, w.s.nn, w.seen), w.s.a.data.timeout)
+	}
+}
+
+// seen looks for the tokens of blocks in a NameNode's answers. It has the library leave the security of data to us.
+func (w *hdfsWriter) seen(method string, answer []byte) []byte {
+	switch method {
+	case "addBlock", "append", "updateBlockForPipeline":
+		m := &pb.BlockToWrite{}
+		if proto.Unmarshal(answer, m) == nil && m.HasBlock() {
+			w.token.Store(m.GetBlock().GetBlockToken())
+		}
+	case "getServerDefaults":
+		m := &pb.GetServerDefaultsResponse{}
+		if proto.Unmarshal(answer, m) != nil {
+			break
+		}
+		m.GetServerDefaults().SetEncryptDataTransfer(false)
+		if b, err := proto.Marshal(m); err == nil {
+			return b
+		}
+	}
+	return answer
+}
+
+// protected is a dial function for connections to DataNodes that prove who writes the block.
+func (w *hdfsWriter) protected(dial relay.Dialer) relay.Dialer {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := dial(ctx, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		protected, err := w.s.protect(w.ctx, conn, addr, w.token.Load())
+		if err != nil {
+			_ = conn.Close()
+		}
+		return protected, err
+	}
 }
 
 // disconnect releases what start acquired, without completing the file.
@@ -230,22 +285,27 @@ type connections struct {
 
 // dialer returns a dial function for the library. Its connections end with the file, and wait no longer than timeout
 // for a silent peer.
-func (c *connections) dialer(ctx context.Context, timeout time.Duration) func(context.Context, string, string) (net.Conn, error) {
+func (c *connections) dialer(ctx context.Context, timeout time.Duration) relay.Dialer {
 	return func(_ context.Context, network, addr string) (net.Conn, error) {
 		conn, err := (&net.Dialer{Timeout: timeout}).DialContext(ctx, network, addr)
 		if err != nil {
 			return nil, err
 		}
-		ic := &idleConn{Conn: conn, of: c, timeout: timeout}
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.closed {
-			_ = conn.Close()
-			return nil, net.ErrClosed
-		}
-		c.open[ic] = struct{}{}
-		return ic, nil
+		return c.add(conn, timeout)
 	}
+}
+
+// add has a connection end with the file.
+func (c *connections) add(conn net.Conn, timeout time.Duration) (net.Conn, error) {
+	ic := &idleConn{Conn: conn, of: c, timeout: timeout}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		_ = conn.Close()
+		return nil, net.ErrClosed
+	}
+	c.open[ic] = struct{}{}
+	return ic, nil
 }
 
 func (c *connections) close() {

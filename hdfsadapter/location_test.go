@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"heddle/hdfsadapter/access"
 	"heddle/yarn/token"
 )
 
@@ -161,7 +162,7 @@ func TestChooseToken(t *testing.T) {
 	}
 	for _, c := range []struct{ authority, addr, want string }{{"nn:8020", "nn:8020", "1"}, {"ns", "x:1", "2"}, {"y", "y:8020", ""}} {
 		got := ""
-		if tok := chooseToken(tokens, c.authority, []string{c.addr}); tok != nil {
+		if tok := access.ChooseToken(tokens, c.authority, []string{c.addr}); tok != nil {
 			got = string(tok.Identifier)
 		}
 		if got != c.want {

@@ -6,15 +6,12 @@ import (
 	"strings"
 	"time"
 
+	"heddle/hdfsadapter/access"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/token"
 )
-
-// haService is the prefix of the service of a nameservice's tokens (Hadoop:
-// HAUtilClient.buildTokenServicePrefixForLogicalUri).
-const haService = "ha-hdfs:"
 
 // Renews reports whether RenewToken and CancelToken support tokens of a kind.
 func (a *Adapter) Renews(kind string) bool { return kind == token.KindHDFS }
@@ -51,11 +48,15 @@ func (a *Adapter) CancelToken(ctx context.Context, t token.Token) error {
 
 // issuer returns the NameNode, or the pair of them, that issued a token.
 func (a *Adapter) issuer(t token.Token) (ipc.Invoker, error) {
-	addrs, err := nameNodes(a.conf, strings.TrimPrefix(t.Service, haService))
+	addrs, err := nameNodes(a.conf, strings.TrimPrefix(t.Service, access.HAService))
 	if err != nil {
 		return nil, fmt.Errorf("find the NameNode of a token: %w", err)
 	}
-	return a.client.Failover(addrs, protocol.HDFSClient, ipc.Identity{User: a.self}, ipc.RetryPolicy{
+	who, err := a.access.Identity(a.self, true, nil, addrs)
+	if err != nil {
+		return nil, err
+	}
+	return a.client.Failover(addrs, protocol.HDFSClient, who, ipc.RetryPolicy{
 		MaxElapsed: 20 * time.Second, Base: 200 * time.Millisecond, Max: 5 * time.Second,
 	}), nil
 }

@@ -17,7 +17,6 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/environ"
-	"heddle/conf/secure"
 	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
@@ -370,11 +369,10 @@ func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.Us
 	if err != nil {
 		return nil, nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
 	}
-	secured := secure.On(c)
 	var mu sync.Mutex
 	known := make(map[string]*userfiles.User)
 	return func(submitter string) (*userfiles.User, error) {
-		if !secured && !pattern.MatchString(submitter) {
+		if !pattern.MatchString(submitter) {
 			return nil, fmt.Errorf("invalid user name %q: it must match %snonsecure-mode.user-pattern, %s", submitter, lce, pattern)
 		}
 		name := c.ContainerUser(submitter)

@@ -74,7 +74,7 @@ func (n *NodeManager) newStager(binary, dir string, size int64) (*stager, error)
 	if err := trust.Check(dir); err != nil {
 		return nil, err
 	}
-	files, err := hdfsadapter.New(n.o.Conf, hdfsadapter.Options{Host: n.identity.Host, Log: n.log})
+	files, err := n.hdfs()
 	if err != nil {
 		return nil, err
 	}

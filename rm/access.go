@@ -6,7 +6,6 @@ import (
 	"net/netip"
 
 	"heddle/conf"
-	"heddle/conf/serviceacl"
 	"heddle/rm/access"
 	"heddle/rm/queue"
 	"heddle/rm/service"
@@ -53,19 +52,13 @@ func (r *ResourceManager) Refresh(what service.Refreshable) error {
 	case service.ProxyUsers:
 		r.setProxies(c)
 		r.accounts.Forget()
-	case service.ServiceACLs:
-		p, err := serviceacl.Read(c, r.groups)
-		if err != nil {
-			return err
-		}
-		r.policy.Set(p)
 	}
 	return nil
 }
 
 // refreshAll rereads what administrators may have refreshed while another member led. A member calls it when it begins to lead.
 func (r *ResourceManager) refreshAll() {
-	for _, what := range []service.Refreshable{service.Admins, service.ProxyUsers, service.ServiceACLs} {
+	for _, what := range []service.Refreshable{service.Admins, service.ProxyUsers} {
 		if err := r.Refresh(what); err != nil {
 			r.log.WithError(err).Error("the configuration that this process started with stays in effect")
 			return

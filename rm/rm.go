@@ -15,7 +15,6 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/rpc"
-	"heddle/conf/serviceacl"
 	"heddle/hdfsadapter"
 	"heddle/internal/awake"
 	"heddle/internal/connections"
@@ -30,7 +29,6 @@ import (
 	"heddle/rm/raft/compact"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/service"
-	"heddle/rm/service/identity"
 	"heddle/rm/topology"
 	"heddle/rm/view"
 	"heddle/yarn/account"
@@ -76,8 +74,6 @@ type ResourceManager struct {
 	access   *access.Checker
 	accounts *account.Directory
 	proxies  atomic.Pointer[acl.ProxyUsers]
-	policy   serviceacl.Live
-	own      ownAccount
 	replica  *replica
 	raft     *raft.Node
 	leading  atomic.Pointer[leader.Leader]
@@ -140,13 +136,9 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	}
 	r.settings = settings(r.conf, r.id, types)
 	r.openAccess(p)
-	r.policy.Set(p.policy)
-	if r.own, err = openAccount(r.conf, p); err != nil {
-		return err
-	}
-	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), Labelled: r.settings.Labels.Enabled, KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
+	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
 	r.settings.PageURL = r.view.PageURL
-	if r.hdfs, err = hdfsadapter.New(r.conf, hdfsadapter.Options{Log: r.log}); err != nil {
+	if r.hdfs, err = openHDFS(r); err != nil {
 		r.log.WithError(err).Info("tokens of HDFS in applications' credentials are not renewed")
 	}
 	if err := r.serve(types, p); err != nil {
@@ -189,11 +181,10 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 		Access:    r.access,
 		Queues:    r.settings.Live,
 		Hosts:     HostFiles(r.conf),
-		Identity:  identity.Names{Login: r.login, Kerberos: r.own.acceptor(), Rules: p.names.Short},
+		Login:     r.login,
 
 		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),
-		ClientTokens: r.conf.Bool("heddle.am.client-tokens") || r.own.account != nil,
-		ServiceACLs:  serviceacl.Enabled(r.conf),
+		ClientTokens: r.conf.Bool("heddle.am.client-tokens"),
 		Log:          r.log,
 	})
 	r.launcher = &service.Launcher{
@@ -211,7 +202,6 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 		cfg.MaxRequests = r.conf.Int("heddle.port.memory-mb") << 20
 		cfg.MaxReplies = cfg.MaxRequests
 		cfg.Short = p.names.Short
-		cfg.Authorize = r.policy.Authorize
 		cfg.MayImpersonate = func(realUser, user string, from netip.Addr) error {
 			err := r.MayActFor(context.Background(), realUser, user, from)
 			if err != nil {

@@ -30,7 +30,7 @@ func newGuard(s *source) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("guard: %w", err)
 			}
-			user, err := client.User(c)
+			user, err := client.User()
 			if err != nil {
 				return fmt.Errorf("guard: %w", err)
 			}

@@ -74,7 +74,7 @@ func newSimHybrid() *cobra.Command {
 			return cmd.Help()
 		}
 		if err != nil {
-			return dashes.Meant(err, cmd.CommandPath(), f)
+			return err
 		}
 		o.given = f.Changed
 		return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr())

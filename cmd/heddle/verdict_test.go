@@ -102,7 +102,7 @@ func faults() (all []fault) {
 		"HTTPS":                              {"yarn.http.policy=HTTPS_ONLY"},
 		"TLS of the shuffle":                 {"mapreduce.shuffle.ssl.enabled=true"},
 		"csrf of the timeline server":        {"yarn.timeline-service.webapp.rest-csrf.enabled=true"},
-		"encryption of HDFS":                 {"dfs.encrypt.data.transfer=true"},
+		"protection of HDFS":                 {"dfs.data.transfer.protection=encrypted"},
 		"service ACLs":                       {"hadoop.security.authorization=true", "security.resourcetracker.protocol.acl=yarn"},
 		"a property that refers to itself":   {"my.own=${my.own}"},
 		"local folders that do so":           {"yarn.nodemanager.local-dirs=${yarn.nodemanager.local-dirs}"},
@@ -220,45 +220,6 @@ func TestConfCheckSaysWhatDaemonsDo(t *testing.T) {
 	}
 	if refused[conf.ResourceManager] < 40 || refused[conf.NodeManager] < 40 {
 		t.Errorf("refused: %v", refused)
-	}
-}
-
-// A ResourceManager refused settings that concern nodes alone, or nobody here; and a default file system that no node can use passed.
-func TestADaemonRefusesWhatConcernsIt(t *testing.T) {
-	for _, x := range []struct {
-		set    string
-		role   conf.Role
-		says   string // once; of the daemon that refuses, or of the warning
-		starts bool
-	}{
-		{"mapreduce.shuffle.ssl.enabled=true", conf.ResourceManager, "without TLS", true},
-		{"mapreduce.shuffle.ssl.enabled=true", conf.NodeManager, "mapreduce.shuffle.ssl.enabled", false},
-		{"yarn.timeline-service.webapp.rest-csrf.enabled=true", conf.ResourceManager, "there is no timeline server", true},
-		{"yarn.timeline-service.webapp.rest-csrf.enabled=true", conf.NodeManager, "there is no timeline server", true},
-		{"fs.defaultFS=s3a://bucket", conf.NodeManager, "fs.defaultFS = ", false},
-		{"fs.defaultFS=viewfs://all/", conf.NodeManager, "fs.defaultFS = ", false},
-		{"fs.defaultFS=hdfs:///", conf.NodeManager, "fs.defaultFS = ", false},
-		{"fs.defaultFS=s3a://bucket", conf.ResourceManager, "can't reach paths", true},
-	} {
-		dir := fault{set: []string{x.set}}.folder(t)
-		_, _, report := verdict.Of(conf.Options{Dir: dir, Overrides: []string{"heddle.log.level=error"}}, x.role, "")
-		err := daemon(dir, x.role)
-		if (err == nil) != x.starts {
-			t.Errorf("%s: %v starts: %v", x.set, x.role, err)
-			continue
-		}
-		said := ""
-		if err != nil {
-			said = err.Error()
-		}
-		for _, p := range report.Problems {
-			if x.starts && p.Severity == conf.Warning {
-				said += p.Message + "\n"
-			}
-		}
-		if strings.Count(said, x.says) != 1 {
-			t.Errorf("%s: %v says: %s", x.set, x.role, said)
-		}
 	}
 }
 

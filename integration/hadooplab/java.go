@@ -29,6 +29,9 @@ func (l *Lab) classPath() string { return l.Conf() + ":" + filepath.Join(l.lib, 
 // javaCommand runs a class of Hadoop. Leading arguments that start with -D set configuration keys.
 func (l *Lab) javaCommand(heap, class string, args ...string) *exec.Cmd {
 	all := []string{"-Xmx" + heap}
+	if l.options.Krb5 != "" {
+		all = append(all, "-Djava.security.krb5.conf="+l.options.Krb5)
+	}
 	if !l.options.OwnJVM {
 		all = append(all, quickStart...)
 	}

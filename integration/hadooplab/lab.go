@@ -47,6 +47,8 @@ type Options struct {
 	LogLevel string
 	// Cache is how many bytes each DataNode can keep in memory for the NameNode.
 	Cache int64
+	// Krb5 is the krb5.conf of Hadoop's daemons and commands; "" stands for the machine's.
+	Krb5 string
 	// Site has further settings. Their names determine their files.
 	Site map[string]string
 	// Dir is the lab's folder. "" stands for a temporary one, which is removed at the end.

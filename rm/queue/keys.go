@@ -134,7 +134,9 @@ func (p *parser) queueKey(t *Tree, key, value string) {
 	q := t.Above(key)
 	rest := strings.TrimPrefix(strings.TrimPrefix(key, q.Path), ".")
 	switch {
-	case known.Queue[rest], leafpolicy.IsSetting(rest), label.IsSetting(rest):
+	case rest == label.AccessKey && strings.Trim(value, " *") != "":
+		p.warn(key, value, "has no effect: Heddle has no node labels, all nodes are one partition")
+	case known.Queue[rest], leafpolicy.IsSetting(rest):
 	case strings.HasPrefix(rest, "user-settings.") && strings.HasSuffix(rest, ".weight"):
 	case known.LaterOfQueue(rest):
 		if value != "false" && value != "true" {

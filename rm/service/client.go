@@ -11,7 +11,6 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
-	"heddle/rm/service/labels"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -43,7 +42,6 @@ func (s *Service) ServeClients(server *ipc.Server) {
 	protocol.RenewDelegationToken.Serve(server, s.renewDelegationToken)
 	protocol.CancelDelegationToken.Serve(server, s.cancelDelegationToken)
 	s.serveExtras(server)
-	(&labels.Labels{View: view.LabelsOf(s.View)}).ServeClients(server)
 }
 
 func (s *Service) newApplication(

@@ -143,6 +143,94 @@ func (x ChecksumType) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
+type CipherSuite int32
+
+const (
+	CipherSuite_CIPHER_SUITE_UNKNOWN           CipherSuite = 1
+	CipherSuite_CIPHER_SUITE_AES_CTR_NOPADDING CipherSuite = 2
+	CipherSuite_CIPHER_SUITE_SM4_CTR_NOPADDING CipherSuite = 3
+)
+
+// Enum value maps for CipherSuite.
+var (
+	CipherSuite_name = map[int32]string{
+		1: "CIPHER_SUITE_UNKNOWN",
+		2: "CIPHER_SUITE_AES_CTR_NOPADDING",
+		3: "CIPHER_SUITE_SM4_CTR_NOPADDING",
+	}
+	CipherSuite_value = map[string]int32{
+		"CIPHER_SUITE_UNKNOWN":           1,
+		"CIPHER_SUITE_AES_CTR_NOPADDING": 2,
+		"CIPHER_SUITE_SM4_CTR_NOPADDING": 3,
+	}
+)
+
+func (x CipherSuite) Enum() *CipherSuite {
+	p := new(CipherSuite)
+	*p = x
+	return p
+}
+
+func (x CipherSuite) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (CipherSuite) Descriptor() protoreflect.EnumDescriptor {
+	return file_yarn_pb_datatransfer_proto_enumTypes[2].Descriptor()
+}
+
+func (CipherSuite) Type() protoreflect.EnumType {
+	return &file_yarn_pb_datatransfer_proto_enumTypes[2]
+}
+
+func (x CipherSuite) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+type DataTransferEncryptorMessage_Status int32
+
+const (
+	DataTransferEncryptorMessage_SUCCESS           DataTransferEncryptorMessage_Status = 0
+	DataTransferEncryptorMessage_ERROR_UNKNOWN_KEY DataTransferEncryptorMessage_Status = 1
+	DataTransferEncryptorMessage_ERROR             DataTransferEncryptorMessage_Status = 2
+)
+
+// Enum value maps for DataTransferEncryptorMessage_Status.
+var (
+	DataTransferEncryptorMessage_Status_name = map[int32]string{
+		0: "SUCCESS",
+		1: "ERROR_UNKNOWN_KEY",
+		2: "ERROR",
+	}
+	DataTransferEncryptorMessage_Status_value = map[string]int32{
+		"SUCCESS":           0,
+		"ERROR_UNKNOWN_KEY": 1,
+		"ERROR":             2,
+	}
+)
+
+func (x DataTransferEncryptorMessage_Status) Enum() *DataTransferEncryptorMessage_Status {
+	p := new(DataTransferEncryptorMessage_Status)
+	*p = x
+	return p
+}
+
+func (x DataTransferEncryptorMessage_Status) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DataTransferEncryptorMessage_Status) Descriptor() protoreflect.EnumDescriptor {
+	return file_yarn_pb_datatransfer_proto_enumTypes[3].Descriptor()
+}
+
+func (DataTransferEncryptorMessage_Status) Type() protoreflect.EnumType {
+	return &file_yarn_pb_datatransfer_proto_enumTypes[3]
+}
+
+func (x DataTransferEncryptorMessage_Status) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
 type BaseHeader struct {
 	state                protoimpl.MessageState `protogen:"opaque.v1"`
 	xxx_hidden_Block     *ExtendedBlock         `protobuf:"bytes,1,req,name=block"`
@@ -1481,6 +1569,404 @@ func (b0 ClientReadStatus_builder) Build() *ClientReadStatus {
 	return m0
 }
 
+type CipherOption struct {
+	state                  protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Suite       CipherSuite            `protobuf:"varint,1,req,name=suite,enum=heddle.yarn.CipherSuite"`
+	xxx_hidden_InKey       []byte                 `protobuf:"bytes,2,opt,name=inKey"`
+	xxx_hidden_InIv        []byte                 `protobuf:"bytes,3,opt,name=inIv"`
+	xxx_hidden_OutKey      []byte                 `protobuf:"bytes,4,opt,name=outKey"`
+	xxx_hidden_OutIv       []byte                 `protobuf:"bytes,5,opt,name=outIv"`
+	XXX_raceDetectHookData protoimpl.RaceDetectHookData
+	XXX_presence           [1]uint32
+	unknownFields          protoimpl.UnknownFields
+	sizeCache              protoimpl.SizeCache
+}
+
+func (x *CipherOption) Reset() {
+	*x = CipherOption{}
+	mi := &file_yarn_pb_datatransfer_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CipherOption) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CipherOption) ProtoMessage() {}
+
+func (x *CipherOption) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_datatransfer_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *CipherOption) GetSuite() CipherSuite {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 0) {
+			return x.xxx_hidden_Suite
+		}
+	}
+	return CipherSuite_CIPHER_SUITE_UNKNOWN
+}
+
+func (x *CipherOption) GetInKey() []byte {
+	if x != nil {
+		return x.xxx_hidden_InKey
+	}
+	return nil
+}
+
+func (x *CipherOption) GetInIv() []byte {
+	if x != nil {
+		return x.xxx_hidden_InIv
+	}
+	return nil
+}
+
+func (x *CipherOption) GetOutKey() []byte {
+	if x != nil {
+		return x.xxx_hidden_OutKey
+	}
+	return nil
+}
+
+func (x *CipherOption) GetOutIv() []byte {
+	if x != nil {
+		return x.xxx_hidden_OutIv
+	}
+	return nil
+}
+
+func (x *CipherOption) SetSuite(v CipherSuite) {
+	x.xxx_hidden_Suite = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 5)
+}
+
+func (x *CipherOption) SetInKey(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_InKey = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
+}
+
+func (x *CipherOption) SetInIv(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_InIv = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
+}
+
+func (x *CipherOption) SetOutKey(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_OutKey = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 5)
+}
+
+func (x *CipherOption) SetOutIv(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_OutIv = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 5)
+}
+
+func (x *CipherOption) HasSuite() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *CipherOption) HasInKey() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *CipherOption) HasInIv() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *CipherOption) HasOutKey() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *CipherOption) HasOutIv() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *CipherOption) ClearSuite() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Suite = CipherSuite_CIPHER_SUITE_UNKNOWN
+}
+
+func (x *CipherOption) ClearInKey() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_InKey = nil
+}
+
+func (x *CipherOption) ClearInIv() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_InIv = nil
+}
+
+func (x *CipherOption) ClearOutKey() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_OutKey = nil
+}
+
+func (x *CipherOption) ClearOutIv() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_OutIv = nil
+}
+
+type CipherOption_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Suite  *CipherSuite
+	InKey  []byte
+	InIv   []byte
+	OutKey []byte
+	OutIv  []byte
+}
+
+func (b0 CipherOption_builder) Build() *CipherOption {
+	m0 := &CipherOption{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Suite != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 5)
+		x.xxx_hidden_Suite = *b.Suite
+	}
+	if b.InKey != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
+		x.xxx_hidden_InKey = b.InKey
+	}
+	if b.InIv != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
+		x.xxx_hidden_InIv = b.InIv
+	}
+	if b.OutKey != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 5)
+		x.xxx_hidden_OutKey = b.OutKey
+	}
+	if b.OutIv != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 5)
+		x.xxx_hidden_OutIv = b.OutIv
+	}
+	return m0
+}
+
+type DataTransferEncryptorMessage struct {
+	state                       protoimpl.MessageState              `protogen:"opaque.v1"`
+	xxx_hidden_Status           DataTransferEncryptorMessage_Status `protobuf:"varint,1,req,name=status,enum=heddle.yarn.DataTransferEncryptorMessage_Status"`
+	xxx_hidden_Payload          []byte                              `protobuf:"bytes,2,opt,name=payload"`
+	xxx_hidden_Message          *string                             `protobuf:"bytes,3,opt,name=message"`
+	xxx_hidden_CipherOption     *[]*CipherOption                    `protobuf:"bytes,4,rep,name=cipherOption"`
+	xxx_hidden_AccessTokenError bool                                `protobuf:"varint,6,opt,name=accessTokenError"`
+	XXX_raceDetectHookData      protoimpl.RaceDetectHookData
+	XXX_presence                [1]uint32
+	unknownFields               protoimpl.UnknownFields
+	sizeCache                   protoimpl.SizeCache
+}
+
+func (x *DataTransferEncryptorMessage) Reset() {
+	*x = DataTransferEncryptorMessage{}
+	mi := &file_yarn_pb_datatransfer_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DataTransferEncryptorMessage) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DataTransferEncryptorMessage) ProtoMessage() {}
+
+func (x *DataTransferEncryptorMessage) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_datatransfer_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *DataTransferEncryptorMessage) GetStatus() DataTransferEncryptorMessage_Status {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 0) {
+			return x.xxx_hidden_Status
+		}
+	}
+	return DataTransferEncryptorMessage_SUCCESS
+}
+
+func (x *DataTransferEncryptorMessage) GetPayload() []byte {
+	if x != nil {
+		return x.xxx_hidden_Payload
+	}
+	return nil
+}
+
+func (x *DataTransferEncryptorMessage) GetMessage() string {
+	if x != nil {
+		if x.xxx_hidden_Message != nil {
+			return *x.xxx_hidden_Message
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DataTransferEncryptorMessage) GetCipherOption() []*CipherOption {
+	if x != nil {
+		if x.xxx_hidden_CipherOption != nil {
+			return *x.xxx_hidden_CipherOption
+		}
+	}
+	return nil
+}
+
+func (x *DataTransferEncryptorMessage) GetAccessTokenError() bool {
+	if x != nil {
+		return x.xxx_hidden_AccessTokenError
+	}
+	return false
+}
+
+func (x *DataTransferEncryptorMessage) SetStatus(v DataTransferEncryptorMessage_Status) {
+	x.xxx_hidden_Status = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 5)
+}
+
+func (x *DataTransferEncryptorMessage) SetPayload(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_Payload = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 5)
+}
+
+func (x *DataTransferEncryptorMessage) SetMessage(v string) {
+	x.xxx_hidden_Message = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 5)
+}
+
+func (x *DataTransferEncryptorMessage) SetCipherOption(v []*CipherOption) {
+	x.xxx_hidden_CipherOption = &v
+}
+
+func (x *DataTransferEncryptorMessage) SetAccessTokenError(v bool) {
+	x.xxx_hidden_AccessTokenError = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 5)
+}
+
+func (x *DataTransferEncryptorMessage) HasStatus() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *DataTransferEncryptorMessage) HasPayload() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *DataTransferEncryptorMessage) HasMessage() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *DataTransferEncryptorMessage) HasAccessTokenError() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *DataTransferEncryptorMessage) ClearStatus() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_Status = DataTransferEncryptorMessage_SUCCESS
+}
+
+func (x *DataTransferEncryptorMessage) ClearPayload() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_Payload = nil
+}
+
+func (x *DataTransferEncryptorMessage) ClearMessage() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Message = nil
+}
+
+func (x *DataTransferEncryptorMessage) ClearAccessTokenError() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_AccessTokenError = false
+}
+
+type DataTransferEncryptorMessage_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Status           *DataTransferEncryptorMessage_Status
+	Payload          []byte
+	Message          *string
+	CipherOption     []*CipherOption
+	AccessTokenError *bool
+}
+
+func (b0 DataTransferEncryptorMessage_builder) Build() *DataTransferEncryptorMessage {
+	m0 := &DataTransferEncryptorMessage{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.Status != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 5)
+		x.xxx_hidden_Status = *b.Status
+	}
+	if b.Payload != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 5)
+		x.xxx_hidden_Payload = b.Payload
+	}
+	if b.Message != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 5)
+		x.xxx_hidden_Message = b.Message
+	}
+	x.xxx_hidden_CipherOption = &b.CipherOption
+	if b.AccessTokenError != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 5)
+		x.xxx_hidden_AccessTokenError = *b.AccessTokenError
+	}
+	return m0
+}
+
 var File_yarn_pb_datatransfer_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_datatransfer_proto_rawDesc = "" +
@@ -1532,7 +2018,23 @@ const file_yarn_pb_datatransfer_proto_rawDesc = "" +
 	"\adataLen\x18\x04 \x02(\x0fR\adataLen\x12#\n" +
 	"\tsyncBlock\x18\x05 \x01(\b:\x05falseR\tsyncBlock\"?\n" +
 	"\x10ClientReadStatus\x12+\n" +
-	"\x06status\x18\x01 \x02(\x0e2\x13.heddle.yarn.StatusR\x06status*\xee\x02\n" +
+	"\x06status\x18\x01 \x02(\x0e2\x13.heddle.yarn.StatusR\x06status\"\x96\x01\n" +
+	"\fCipherOption\x12.\n" +
+	"\x05suite\x18\x01 \x02(\x0e2\x18.heddle.yarn.CipherSuiteR\x05suite\x12\x14\n" +
+	"\x05inKey\x18\x02 \x01(\fR\x05inKey\x12\x12\n" +
+	"\x04inIv\x18\x03 \x01(\fR\x04inIv\x12\x16\n" +
+	"\x06outKey\x18\x04 \x01(\fR\x06outKey\x12\x14\n" +
+	"\x05outIv\x18\x05 \x01(\fR\x05outIv\"\xc0\x02\n" +
+	"\x1cDataTransferEncryptorMessage\x12H\n" +
+	"\x06status\x18\x01 \x02(\x0e20.heddle.yarn.DataTransferEncryptorMessage.StatusR\x06status\x12\x18\n" +
+	"\apayload\x18\x02 \x01(\fR\apayload\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12=\n" +
+	"\fcipherOption\x18\x04 \x03(\v2\x19.heddle.yarn.CipherOptionR\fcipherOption\x12*\n" +
+	"\x10accessTokenError\x18\x06 \x01(\bR\x10accessTokenError\"7\n" +
+	"\x06Status\x12\v\n" +
+	"\aSUCCESS\x10\x00\x12\x15\n" +
+	"\x11ERROR_UNKNOWN_KEY\x10\x01\x12\t\n" +
+	"\x05ERROR\x10\x02*\xee\x02\n" +
 	"\x06Status\x12\x12\n" +
 	"\x0eSTATUS_SUCCESS\x10\x00\x12\x10\n" +
 	"\fSTATUS_ERROR\x10\x01\x12\x19\n" +
@@ -1552,43 +2054,54 @@ const file_yarn_pb_datatransfer_proto_rawDesc = "" +
 	"\fChecksumType\x12\x11\n" +
 	"\rCHECKSUM_NULL\x10\x00\x12\x12\n" +
 	"\x0eCHECKSUM_CRC32\x10\x01\x12\x13\n" +
-	"\x0fCHECKSUM_CRC32C\x10\x02B\x10Z\x0eheddle/yarn/pb"
+	"\x0fCHECKSUM_CRC32C\x10\x02*o\n" +
+	"\vCipherSuite\x12\x18\n" +
+	"\x14CIPHER_SUITE_UNKNOWN\x10\x01\x12\"\n" +
+	"\x1eCIPHER_SUITE_AES_CTR_NOPADDING\x10\x02\x12\"\n" +
+	"\x1eCIPHER_SUITE_SM4_CTR_NOPADDING\x10\x03B\x10Z\x0eheddle/yarn/pb"
 
-var file_yarn_pb_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_yarn_pb_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_yarn_pb_datatransfer_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_yarn_pb_datatransfer_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
 var file_yarn_pb_datatransfer_proto_goTypes = []any{
-	(Status)(0),                   // 0: heddle.yarn.Status
-	(ChecksumType)(0),             // 1: heddle.yarn.ChecksumType
-	(*BaseHeader)(nil),            // 2: heddle.yarn.BaseHeader
-	(*DataTransferTraceInfo)(nil), // 3: heddle.yarn.DataTransferTraceInfo
-	(*ClientOperationHeader)(nil), // 4: heddle.yarn.ClientOperationHeader
-	(*CachingStrategy)(nil),       // 5: heddle.yarn.CachingStrategy
-	(*OpReadBlock)(nil),           // 6: heddle.yarn.OpReadBlock
-	(*Checksum)(nil),              // 7: heddle.yarn.Checksum
-	(*ReadOpChecksumInfo)(nil),    // 8: heddle.yarn.ReadOpChecksumInfo
-	(*BlockOpResponse)(nil),       // 9: heddle.yarn.BlockOpResponse
-	(*PacketHeader)(nil),          // 10: heddle.yarn.PacketHeader
-	(*ClientReadStatus)(nil),      // 11: heddle.yarn.ClientReadStatus
-	(*ExtendedBlock)(nil),         // 12: heddle.yarn.ExtendedBlock
-	(*Token)(nil),                 // 13: heddle.yarn.Token
+	(Status)(0),                              // 0: heddle.yarn.Status
+	(ChecksumType)(0),                        // 1: heddle.yarn.ChecksumType
+	(CipherSuite)(0),                         // 2: heddle.yarn.CipherSuite
+	(DataTransferEncryptorMessage_Status)(0), // 3: heddle.yarn.DataTransferEncryptorMessage.Status
+	(*BaseHeader)(nil),                       // 4: heddle.yarn.BaseHeader
+	(*DataTransferTraceInfo)(nil),            // 5: heddle.yarn.DataTransferTraceInfo
+	(*ClientOperationHeader)(nil),            // 6: heddle.yarn.ClientOperationHeader
+	(*CachingStrategy)(nil),                  // 7: heddle.yarn.CachingStrategy
+	(*OpReadBlock)(nil),                      // 8: heddle.yarn.OpReadBlock
+	(*Checksum)(nil),                         // 9: heddle.yarn.Checksum
+	(*ReadOpChecksumInfo)(nil),               // 10: heddle.yarn.ReadOpChecksumInfo
+	(*BlockOpResponse)(nil),                  // 11: heddle.yarn.BlockOpResponse
+	(*PacketHeader)(nil),                     // 12: heddle.yarn.PacketHeader
+	(*ClientReadStatus)(nil),                 // 13: heddle.yarn.ClientReadStatus
+	(*CipherOption)(nil),                     // 14: heddle.yarn.CipherOption
+	(*DataTransferEncryptorMessage)(nil),     // 15: heddle.yarn.DataTransferEncryptorMessage
+	(*ExtendedBlock)(nil),                    // 16: heddle.yarn.ExtendedBlock
+	(*Token)(nil),                            // 17: heddle.yarn.Token
 }
 var file_yarn_pb_datatransfer_proto_depIdxs = []int32{
-	12, // 0: heddle.yarn.BaseHeader.block:type_name -> heddle.yarn.ExtendedBlock
-	13, // 1: heddle.yarn.BaseHeader.token:type_name -> heddle.yarn.Token
-	3,  // 2: heddle.yarn.BaseHeader.traceInfo:type_name -> heddle.yarn.DataTransferTraceInfo
-	2,  // 3: heddle.yarn.ClientOperationHeader.baseHeader:type_name -> heddle.yarn.BaseHeader
-	4,  // 4: heddle.yarn.OpReadBlock.header:type_name -> heddle.yarn.ClientOperationHeader
-	5,  // 5: heddle.yarn.OpReadBlock.cachingStrategy:type_name -> heddle.yarn.CachingStrategy
+	16, // 0: heddle.yarn.BaseHeader.block:type_name -> heddle.yarn.ExtendedBlock
+	17, // 1: heddle.yarn.BaseHeader.token:type_name -> heddle.yarn.Token
+	5,  // 2: heddle.yarn.BaseHeader.traceInfo:type_name -> heddle.yarn.DataTransferTraceInfo
+	4,  // 3: heddle.yarn.ClientOperationHeader.baseHeader:type_name -> heddle.yarn.BaseHeader
+	6,  // 4: heddle.yarn.OpReadBlock.header:type_name -> heddle.yarn.ClientOperationHeader
+	7,  // 5: heddle.yarn.OpReadBlock.cachingStrategy:type_name -> heddle.yarn.CachingStrategy
 	1,  // 6: heddle.yarn.Checksum.type:type_name -> heddle.yarn.ChecksumType
-	7,  // 7: heddle.yarn.ReadOpChecksumInfo.checksum:type_name -> heddle.yarn.Checksum
+	9,  // 7: heddle.yarn.ReadOpChecksumInfo.checksum:type_name -> heddle.yarn.Checksum
 	0,  // 8: heddle.yarn.BlockOpResponse.status:type_name -> heddle.yarn.Status
-	8,  // 9: heddle.yarn.BlockOpResponse.readOpChecksumInfo:type_name -> heddle.yarn.ReadOpChecksumInfo
+	10, // 9: heddle.yarn.BlockOpResponse.readOpChecksumInfo:type_name -> heddle.yarn.ReadOpChecksumInfo
 	0,  // 10: heddle.yarn.ClientReadStatus.status:type_name -> heddle.yarn.Status
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	2,  // 11: heddle.yarn.CipherOption.suite:type_name -> heddle.yarn.CipherSuite
+	3,  // 12: heddle.yarn.DataTransferEncryptorMessage.status:type_name -> heddle.yarn.DataTransferEncryptorMessage.Status
+	14, // 13: heddle.yarn.DataTransferEncryptorMessage.cipherOption:type_name -> heddle.yarn.CipherOption
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_datatransfer_proto_init() }
@@ -1603,8 +2116,8 @@ func file_yarn_pb_datatransfer_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_datatransfer_proto_rawDesc), len(file_yarn_pb_datatransfer_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   10,
+			NumEnums:      4,
+			NumMessages:   12,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

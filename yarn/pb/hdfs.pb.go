@@ -5425,6 +5425,765 @@ func (b0 ListCacheDirectivesResponse_builder) Build() *ListCacheDirectivesRespon
 	return m0
 }
 
+type GetServerDefaultsRequest struct {
+	state         protoimpl.MessageState `protogen:"opaque.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetServerDefaultsRequest) Reset() {
+	*x = GetServerDefaultsRequest{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerDefaultsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerDefaultsRequest) ProtoMessage() {}
+
+func (x *GetServerDefaultsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+type GetServerDefaultsRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+}
+
+func (b0 GetServerDefaultsRequest_builder) Build() *GetServerDefaultsRequest {
+	m0 := &GetServerDefaultsRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	return m0
+}
+
+type GetServerDefaultsResponse struct {
+	state                     protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_ServerDefaults *FsServerDefaults      `protobuf:"bytes,1,req,name=serverDefaults"`
+	unknownFields             protoimpl.UnknownFields
+	sizeCache                 protoimpl.SizeCache
+}
+
+func (x *GetServerDefaultsResponse) Reset() {
+	*x = GetServerDefaultsResponse{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetServerDefaultsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetServerDefaultsResponse) ProtoMessage() {}
+
+func (x *GetServerDefaultsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *GetServerDefaultsResponse) GetServerDefaults() *FsServerDefaults {
+	if x != nil {
+		return x.xxx_hidden_ServerDefaults
+	}
+	return nil
+}
+
+func (x *GetServerDefaultsResponse) SetServerDefaults(v *FsServerDefaults) {
+	x.xxx_hidden_ServerDefaults = v
+}
+
+func (x *GetServerDefaultsResponse) HasServerDefaults() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_ServerDefaults != nil
+}
+
+func (x *GetServerDefaultsResponse) ClearServerDefaults() {
+	x.xxx_hidden_ServerDefaults = nil
+}
+
+type GetServerDefaultsResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	ServerDefaults *FsServerDefaults
+}
+
+func (b0 GetServerDefaultsResponse_builder) Build() *GetServerDefaultsResponse {
+	m0 := &GetServerDefaultsResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_ServerDefaults = b.ServerDefaults
+	return m0
+}
+
+type FsServerDefaults struct {
+	state                          protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_BlockSize           uint64                 `protobuf:"varint,1,req,name=blockSize"`
+	xxx_hidden_BytesPerChecksum    uint32                 `protobuf:"varint,2,req,name=bytesPerChecksum"`
+	xxx_hidden_WritePacketSize     uint32                 `protobuf:"varint,3,req,name=writePacketSize"`
+	xxx_hidden_Replication         uint32                 `protobuf:"varint,4,req,name=replication"`
+	xxx_hidden_FileBufferSize      uint32                 `protobuf:"varint,5,req,name=fileBufferSize"`
+	xxx_hidden_EncryptDataTransfer bool                   `protobuf:"varint,6,opt,name=encryptDataTransfer,def=0"`
+	XXX_raceDetectHookData         protoimpl.RaceDetectHookData
+	XXX_presence                   [1]uint32
+	unknownFields                  protoimpl.UnknownFields
+	sizeCache                      protoimpl.SizeCache
+}
+
+// Default values for FsServerDefaults fields.
+const (
+	Default_FsServerDefaults_EncryptDataTransfer = bool(false)
+)
+
+func (x *FsServerDefaults) Reset() {
+	*x = FsServerDefaults{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FsServerDefaults) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FsServerDefaults) ProtoMessage() {}
+
+func (x *FsServerDefaults) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *FsServerDefaults) GetBlockSize() uint64 {
+	if x != nil {
+		return x.xxx_hidden_BlockSize
+	}
+	return 0
+}
+
+func (x *FsServerDefaults) GetBytesPerChecksum() uint32 {
+	if x != nil {
+		return x.xxx_hidden_BytesPerChecksum
+	}
+	return 0
+}
+
+func (x *FsServerDefaults) GetWritePacketSize() uint32 {
+	if x != nil {
+		return x.xxx_hidden_WritePacketSize
+	}
+	return 0
+}
+
+func (x *FsServerDefaults) GetReplication() uint32 {
+	if x != nil {
+		return x.xxx_hidden_Replication
+	}
+	return 0
+}
+
+func (x *FsServerDefaults) GetFileBufferSize() uint32 {
+	if x != nil {
+		return x.xxx_hidden_FileBufferSize
+	}
+	return 0
+}
+
+func (x *FsServerDefaults) GetEncryptDataTransfer() bool {
+	if x != nil {
+		if protoimpl.X.Present(&(x.XXX_presence[0]), 5) {
+			return x.xxx_hidden_EncryptDataTransfer
+		}
+	}
+	return Default_FsServerDefaults_EncryptDataTransfer
+}
+
+func (x *FsServerDefaults) SetBlockSize(v uint64) {
+	x.xxx_hidden_BlockSize = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 6)
+}
+
+func (x *FsServerDefaults) SetBytesPerChecksum(v uint32) {
+	x.xxx_hidden_BytesPerChecksum = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 6)
+}
+
+func (x *FsServerDefaults) SetWritePacketSize(v uint32) {
+	x.xxx_hidden_WritePacketSize = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 6)
+}
+
+func (x *FsServerDefaults) SetReplication(v uint32) {
+	x.xxx_hidden_Replication = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 6)
+}
+
+func (x *FsServerDefaults) SetFileBufferSize(v uint32) {
+	x.xxx_hidden_FileBufferSize = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+}
+
+func (x *FsServerDefaults) SetEncryptDataTransfer(v bool) {
+	x.xxx_hidden_EncryptDataTransfer = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
+}
+
+func (x *FsServerDefaults) HasBlockSize() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *FsServerDefaults) HasBytesPerChecksum() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *FsServerDefaults) HasWritePacketSize() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *FsServerDefaults) HasReplication() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *FsServerDefaults) HasFileBufferSize() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *FsServerDefaults) HasEncryptDataTransfer() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
+func (x *FsServerDefaults) ClearBlockSize() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_BlockSize = 0
+}
+
+func (x *FsServerDefaults) ClearBytesPerChecksum() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_BytesPerChecksum = 0
+}
+
+func (x *FsServerDefaults) ClearWritePacketSize() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_WritePacketSize = 0
+}
+
+func (x *FsServerDefaults) ClearReplication() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_Replication = 0
+}
+
+func (x *FsServerDefaults) ClearFileBufferSize() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_FileBufferSize = 0
+}
+
+func (x *FsServerDefaults) ClearEncryptDataTransfer() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+}
+
+type FsServerDefaults_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	BlockSize           *uint64
+	BytesPerChecksum    *uint32
+	WritePacketSize     *uint32
+	Replication         *uint32
+	FileBufferSize      *uint32
+	EncryptDataTransfer *bool
+}
+
+func (b0 FsServerDefaults_builder) Build() *FsServerDefaults {
+	m0 := &FsServerDefaults{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.BlockSize != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 6)
+		x.xxx_hidden_BlockSize = *b.BlockSize
+	}
+	if b.BytesPerChecksum != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 6)
+		x.xxx_hidden_BytesPerChecksum = *b.BytesPerChecksum
+	}
+	if b.WritePacketSize != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 6)
+		x.xxx_hidden_WritePacketSize = *b.WritePacketSize
+	}
+	if b.Replication != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 6)
+		x.xxx_hidden_Replication = *b.Replication
+	}
+	if b.FileBufferSize != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
+		x.xxx_hidden_FileBufferSize = *b.FileBufferSize
+	}
+	if b.EncryptDataTransfer != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		x.xxx_hidden_EncryptDataTransfer = *b.EncryptDataTransfer
+	}
+	return m0
+}
+
+type GetDataEncryptionKeyRequest struct {
+	state         protoimpl.MessageState `protogen:"opaque.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetDataEncryptionKeyRequest) Reset() {
+	*x = GetDataEncryptionKeyRequest{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDataEncryptionKeyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDataEncryptionKeyRequest) ProtoMessage() {}
+
+func (x *GetDataEncryptionKeyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+type GetDataEncryptionKeyRequest_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+}
+
+func (b0 GetDataEncryptionKeyRequest_builder) Build() *GetDataEncryptionKeyRequest {
+	m0 := &GetDataEncryptionKeyRequest{}
+	b, x := &b0, m0
+	_, _ = b, x
+	return m0
+}
+
+type GetDataEncryptionKeyResponse struct {
+	state                        protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_DataEncryptionKey *DataEncryptionKey     `protobuf:"bytes,1,opt,name=dataEncryptionKey"`
+	unknownFields                protoimpl.UnknownFields
+	sizeCache                    protoimpl.SizeCache
+}
+
+func (x *GetDataEncryptionKeyResponse) Reset() {
+	*x = GetDataEncryptionKeyResponse{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetDataEncryptionKeyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetDataEncryptionKeyResponse) ProtoMessage() {}
+
+func (x *GetDataEncryptionKeyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *GetDataEncryptionKeyResponse) GetDataEncryptionKey() *DataEncryptionKey {
+	if x != nil {
+		return x.xxx_hidden_DataEncryptionKey
+	}
+	return nil
+}
+
+func (x *GetDataEncryptionKeyResponse) SetDataEncryptionKey(v *DataEncryptionKey) {
+	x.xxx_hidden_DataEncryptionKey = v
+}
+
+func (x *GetDataEncryptionKeyResponse) HasDataEncryptionKey() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_DataEncryptionKey != nil
+}
+
+func (x *GetDataEncryptionKeyResponse) ClearDataEncryptionKey() {
+	x.xxx_hidden_DataEncryptionKey = nil
+}
+
+type GetDataEncryptionKeyResponse_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	DataEncryptionKey *DataEncryptionKey
+}
+
+func (b0 GetDataEncryptionKeyResponse_builder) Build() *GetDataEncryptionKeyResponse {
+	m0 := &GetDataEncryptionKeyResponse{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_DataEncryptionKey = b.DataEncryptionKey
+	return m0
+}
+
+type DataEncryptionKey struct {
+	state                          protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_KeyId               uint32                 `protobuf:"varint,1,req,name=keyId"`
+	xxx_hidden_BlockPoolId         *string                `protobuf:"bytes,2,req,name=blockPoolId"`
+	xxx_hidden_Nonce               []byte                 `protobuf:"bytes,3,req,name=nonce"`
+	xxx_hidden_EncryptionKey       []byte                 `protobuf:"bytes,4,req,name=encryptionKey"`
+	xxx_hidden_ExpiryDate          uint64                 `protobuf:"varint,5,req,name=expiryDate"`
+	xxx_hidden_EncryptionAlgorithm *string                `protobuf:"bytes,6,opt,name=encryptionAlgorithm"`
+	XXX_raceDetectHookData         protoimpl.RaceDetectHookData
+	XXX_presence                   [1]uint32
+	unknownFields                  protoimpl.UnknownFields
+	sizeCache                      protoimpl.SizeCache
+}
+
+func (x *DataEncryptionKey) Reset() {
+	*x = DataEncryptionKey{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DataEncryptionKey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DataEncryptionKey) ProtoMessage() {}
+
+func (x *DataEncryptionKey) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *DataEncryptionKey) GetKeyId() uint32 {
+	if x != nil {
+		return x.xxx_hidden_KeyId
+	}
+	return 0
+}
+
+func (x *DataEncryptionKey) GetBlockPoolId() string {
+	if x != nil {
+		if x.xxx_hidden_BlockPoolId != nil {
+			return *x.xxx_hidden_BlockPoolId
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DataEncryptionKey) GetNonce() []byte {
+	if x != nil {
+		return x.xxx_hidden_Nonce
+	}
+	return nil
+}
+
+func (x *DataEncryptionKey) GetEncryptionKey() []byte {
+	if x != nil {
+		return x.xxx_hidden_EncryptionKey
+	}
+	return nil
+}
+
+func (x *DataEncryptionKey) GetExpiryDate() uint64 {
+	if x != nil {
+		return x.xxx_hidden_ExpiryDate
+	}
+	return 0
+}
+
+func (x *DataEncryptionKey) GetEncryptionAlgorithm() string {
+	if x != nil {
+		if x.xxx_hidden_EncryptionAlgorithm != nil {
+			return *x.xxx_hidden_EncryptionAlgorithm
+		}
+		return ""
+	}
+	return ""
+}
+
+func (x *DataEncryptionKey) SetKeyId(v uint32) {
+	x.xxx_hidden_KeyId = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 0, 6)
+}
+
+func (x *DataEncryptionKey) SetBlockPoolId(v string) {
+	x.xxx_hidden_BlockPoolId = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 1, 6)
+}
+
+func (x *DataEncryptionKey) SetNonce(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_Nonce = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 2, 6)
+}
+
+func (x *DataEncryptionKey) SetEncryptionKey(v []byte) {
+	if v == nil {
+		v = []byte{}
+	}
+	x.xxx_hidden_EncryptionKey = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 3, 6)
+}
+
+func (x *DataEncryptionKey) SetExpiryDate(v uint64) {
+	x.xxx_hidden_ExpiryDate = v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 4, 6)
+}
+
+func (x *DataEncryptionKey) SetEncryptionAlgorithm(v string) {
+	x.xxx_hidden_EncryptionAlgorithm = &v
+	protoimpl.X.SetPresent(&(x.XXX_presence[0]), 5, 6)
+}
+
+func (x *DataEncryptionKey) HasKeyId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 0)
+}
+
+func (x *DataEncryptionKey) HasBlockPoolId() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 1)
+}
+
+func (x *DataEncryptionKey) HasNonce() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 2)
+}
+
+func (x *DataEncryptionKey) HasEncryptionKey() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 3)
+}
+
+func (x *DataEncryptionKey) HasExpiryDate() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 4)
+}
+
+func (x *DataEncryptionKey) HasEncryptionAlgorithm() bool {
+	if x == nil {
+		return false
+	}
+	return protoimpl.X.Present(&(x.XXX_presence[0]), 5)
+}
+
+func (x *DataEncryptionKey) ClearKeyId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 0)
+	x.xxx_hidden_KeyId = 0
+}
+
+func (x *DataEncryptionKey) ClearBlockPoolId() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 1)
+	x.xxx_hidden_BlockPoolId = nil
+}
+
+func (x *DataEncryptionKey) ClearNonce() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 2)
+	x.xxx_hidden_Nonce = nil
+}
+
+func (x *DataEncryptionKey) ClearEncryptionKey() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 3)
+	x.xxx_hidden_EncryptionKey = nil
+}
+
+func (x *DataEncryptionKey) ClearExpiryDate() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 4)
+	x.xxx_hidden_ExpiryDate = 0
+}
+
+func (x *DataEncryptionKey) ClearEncryptionAlgorithm() {
+	protoimpl.X.ClearPresent(&(x.XXX_presence[0]), 5)
+	x.xxx_hidden_EncryptionAlgorithm = nil
+}
+
+type DataEncryptionKey_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	KeyId               *uint32
+	BlockPoolId         *string
+	Nonce               []byte
+	EncryptionKey       []byte
+	ExpiryDate          *uint64
+	EncryptionAlgorithm *string
+}
+
+func (b0 DataEncryptionKey_builder) Build() *DataEncryptionKey {
+	m0 := &DataEncryptionKey{}
+	b, x := &b0, m0
+	_, _ = b, x
+	if b.KeyId != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 0, 6)
+		x.xxx_hidden_KeyId = *b.KeyId
+	}
+	if b.BlockPoolId != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 1, 6)
+		x.xxx_hidden_BlockPoolId = b.BlockPoolId
+	}
+	if b.Nonce != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 2, 6)
+		x.xxx_hidden_Nonce = b.Nonce
+	}
+	if b.EncryptionKey != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 3, 6)
+		x.xxx_hidden_EncryptionKey = b.EncryptionKey
+	}
+	if b.ExpiryDate != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 4, 6)
+		x.xxx_hidden_ExpiryDate = *b.ExpiryDate
+	}
+	if b.EncryptionAlgorithm != nil {
+		protoimpl.X.SetPresentNonAtomic(&(x.XXX_presence[0]), 5, 6)
+		x.xxx_hidden_EncryptionAlgorithm = b.EncryptionAlgorithm
+	}
+	return m0
+}
+
+// The answer of addBlock, append and updateBlockForPipeline, as far as they are alike.
+type BlockToWrite struct {
+	state            protoimpl.MessageState `protogen:"opaque.v1"`
+	xxx_hidden_Block *LocatedBlock          `protobuf:"bytes,1,opt,name=block"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *BlockToWrite) Reset() {
+	*x = BlockToWrite{}
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BlockToWrite) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BlockToWrite) ProtoMessage() {}
+
+func (x *BlockToWrite) ProtoReflect() protoreflect.Message {
+	mi := &file_yarn_pb_hdfs_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+func (x *BlockToWrite) GetBlock() *LocatedBlock {
+	if x != nil {
+		return x.xxx_hidden_Block
+	}
+	return nil
+}
+
+func (x *BlockToWrite) SetBlock(v *LocatedBlock) {
+	x.xxx_hidden_Block = v
+}
+
+func (x *BlockToWrite) HasBlock() bool {
+	if x == nil {
+		return false
+	}
+	return x.xxx_hidden_Block != nil
+}
+
+func (x *BlockToWrite) ClearBlock() {
+	x.xxx_hidden_Block = nil
+}
+
+type BlockToWrite_builder struct {
+	_ [0]func() // Prevents comparability and use of unkeyed literals for the builder.
+
+	Block *LocatedBlock
+}
+
+func (b0 BlockToWrite_builder) Build() *BlockToWrite {
+	m0 := &BlockToWrite{}
+	b, x := &b0, m0
+	_, _ = b, x
+	x.xxx_hidden_Block = b.Block
+	return m0
+}
+
 var File_yarn_pb_hdfs_proto protoreflect.FileDescriptor
 
 const file_yarn_pb_hdfs_proto_rawDesc = "" +
@@ -5639,7 +6398,31 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\x05stats\x18\x02 \x02(\v2 .heddle.yarn.CacheDirectiveStatsR\x05stats\"u\n" +
 	"\x1bListCacheDirectivesResponse\x12<\n" +
 	"\belements\x18\x01 \x03(\v2 .heddle.yarn.CacheDirectiveEntryR\belements\x12\x18\n" +
-	"\ahasMore\x18\x02 \x02(\bR\ahasMore*\x85\x01\n" +
+	"\ahasMore\x18\x02 \x02(\bR\ahasMore\"\x1a\n" +
+	"\x18GetServerDefaultsRequest\"b\n" +
+	"\x19GetServerDefaultsResponse\x12E\n" +
+	"\x0eserverDefaults\x18\x01 \x02(\v2\x1d.heddle.yarn.FsServerDefaultsR\x0eserverDefaults\"\x89\x02\n" +
+	"\x10FsServerDefaults\x12\x1c\n" +
+	"\tblockSize\x18\x01 \x02(\x04R\tblockSize\x12*\n" +
+	"\x10bytesPerChecksum\x18\x02 \x02(\rR\x10bytesPerChecksum\x12(\n" +
+	"\x0fwritePacketSize\x18\x03 \x02(\rR\x0fwritePacketSize\x12 \n" +
+	"\vreplication\x18\x04 \x02(\rR\vreplication\x12&\n" +
+	"\x0efileBufferSize\x18\x05 \x02(\rR\x0efileBufferSize\x127\n" +
+	"\x13encryptDataTransfer\x18\x06 \x01(\b:\x05falseR\x13encryptDataTransfer\"\x1d\n" +
+	"\x1bGetDataEncryptionKeyRequest\"l\n" +
+	"\x1cGetDataEncryptionKeyResponse\x12L\n" +
+	"\x11dataEncryptionKey\x18\x01 \x01(\v2\x1e.heddle.yarn.DataEncryptionKeyR\x11dataEncryptionKey\"\xd9\x01\n" +
+	"\x11DataEncryptionKey\x12\x14\n" +
+	"\x05keyId\x18\x01 \x02(\rR\x05keyId\x12 \n" +
+	"\vblockPoolId\x18\x02 \x02(\tR\vblockPoolId\x12\x14\n" +
+	"\x05nonce\x18\x03 \x02(\fR\x05nonce\x12$\n" +
+	"\rencryptionKey\x18\x04 \x02(\fR\rencryptionKey\x12\x1e\n" +
+	"\n" +
+	"expiryDate\x18\x05 \x02(\x04R\n" +
+	"expiryDate\x120\n" +
+	"\x13encryptionAlgorithm\x18\x06 \x01(\tR\x13encryptionAlgorithm\"?\n" +
+	"\fBlockToWrite\x12/\n" +
+	"\x05block\x18\x01 \x01(\v2\x19.heddle.yarn.LocatedBlockR\x05block*\x85\x01\n" +
 	"\vStorageType\x12\x10\n" +
 	"\fSTORAGE_DISK\x10\x01\x12\x0f\n" +
 	"\vSTORAGE_SSD\x10\x02\x12\x13\n" +
@@ -5649,7 +6432,7 @@ const file_yarn_pb_hdfs_proto_rawDesc = "" +
 	"\x0eSTORAGE_NVDIMM\x10\x06B\x10Z\x0eheddle/yarn/pb"
 
 var file_yarn_pb_hdfs_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_yarn_pb_hdfs_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_yarn_pb_hdfs_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_yarn_pb_hdfs_proto_goTypes = []any{
 	(StorageType)(0),                     // 0: heddle.yarn.StorageType
 	(DatanodeInfo_AdminState)(0),         // 1: heddle.yarn.DatanodeInfo.AdminState
@@ -5694,7 +6477,14 @@ var file_yarn_pb_hdfs_proto_goTypes = []any{
 	(*ListCacheDirectivesRequest)(nil),   // 40: heddle.yarn.ListCacheDirectivesRequest
 	(*CacheDirectiveEntry)(nil),          // 41: heddle.yarn.CacheDirectiveEntry
 	(*ListCacheDirectivesResponse)(nil),  // 42: heddle.yarn.ListCacheDirectivesResponse
-	(*Token)(nil),                        // 43: heddle.yarn.Token
+	(*GetServerDefaultsRequest)(nil),     // 43: heddle.yarn.GetServerDefaultsRequest
+	(*GetServerDefaultsResponse)(nil),    // 44: heddle.yarn.GetServerDefaultsResponse
+	(*FsServerDefaults)(nil),             // 45: heddle.yarn.FsServerDefaults
+	(*GetDataEncryptionKeyRequest)(nil),  // 46: heddle.yarn.GetDataEncryptionKeyRequest
+	(*GetDataEncryptionKeyResponse)(nil), // 47: heddle.yarn.GetDataEncryptionKeyResponse
+	(*DataEncryptionKey)(nil),            // 48: heddle.yarn.DataEncryptionKey
+	(*BlockToWrite)(nil),                 // 49: heddle.yarn.BlockToWrite
+	(*Token)(nil),                        // 50: heddle.yarn.Token
 }
 var file_yarn_pb_hdfs_proto_depIdxs = []int32{
 	10, // 0: heddle.yarn.GetBlockLocationsResponse.locations:type_name -> heddle.yarn.LocatedBlocks
@@ -5702,9 +6492,9 @@ var file_yarn_pb_hdfs_proto_depIdxs = []int32{
 	1,  // 2: heddle.yarn.DatanodeInfo.adminState:type_name -> heddle.yarn.DatanodeInfo.AdminState
 	6,  // 3: heddle.yarn.LocatedBlock.b:type_name -> heddle.yarn.ExtendedBlock
 	8,  // 4: heddle.yarn.LocatedBlock.locs:type_name -> heddle.yarn.DatanodeInfo
-	43, // 5: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
+	50, // 5: heddle.yarn.LocatedBlock.blockToken:type_name -> heddle.yarn.Token
 	0,  // 6: heddle.yarn.LocatedBlock.storageTypes:type_name -> heddle.yarn.StorageType
-	43, // 7: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
+	50, // 7: heddle.yarn.LocatedBlock.blockTokens:type_name -> heddle.yarn.Token
 	9,  // 8: heddle.yarn.LocatedBlocks.blocks:type_name -> heddle.yarn.LocatedBlock
 	9,  // 9: heddle.yarn.LocatedBlocks.lastBlock:type_name -> heddle.yarn.LocatedBlock
 	2,  // 10: heddle.yarn.HdfsFileStatus.fileType:type_name -> heddle.yarn.HdfsFileStatus.FileType
@@ -5723,11 +6513,14 @@ var file_yarn_pb_hdfs_proto_depIdxs = []int32{
 	31, // 23: heddle.yarn.CacheDirectiveEntry.info:type_name -> heddle.yarn.CacheDirectiveInfo
 	33, // 24: heddle.yarn.CacheDirectiveEntry.stats:type_name -> heddle.yarn.CacheDirectiveStats
 	41, // 25: heddle.yarn.ListCacheDirectivesResponse.elements:type_name -> heddle.yarn.CacheDirectiveEntry
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	45, // 26: heddle.yarn.GetServerDefaultsResponse.serverDefaults:type_name -> heddle.yarn.FsServerDefaults
+	48, // 27: heddle.yarn.GetDataEncryptionKeyResponse.dataEncryptionKey:type_name -> heddle.yarn.DataEncryptionKey
+	9,  // 28: heddle.yarn.BlockToWrite.block:type_name -> heddle.yarn.LocatedBlock
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_yarn_pb_hdfs_proto_init() }
@@ -5742,7 +6535,7 @@ func file_yarn_pb_hdfs_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_yarn_pb_hdfs_proto_rawDesc), len(file_yarn_pb_hdfs_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   39,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

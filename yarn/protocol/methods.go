@@ -129,6 +129,9 @@ var (
 	RemoveCacheDirective = repeatable[pb.RemoveCacheDirectiveRequest, pb.RemoveCacheDirectiveResponse](HDFSClient, "removeCacheDirective")
 	ListCacheDirectives  = repeatable[pb.ListCacheDirectivesRequest, pb.ListCacheDirectivesResponse](HDFSClient, "listCacheDirectives")
 
+	GetServerDefaults    = repeatable[pb.GetServerDefaultsRequest, pb.GetServerDefaultsResponse](HDFSClient, "getServerDefaults")
+	GetDataEncryptionKey = repeatable[pb.GetDataEncryptionKeyRequest, pb.GetDataEncryptionKeyResponse](HDFSClient, "getDataEncryptionKey")
+
 	GetHDFSToken    = repeatable[pb.GetDelegationTokenRequest, pb.GetDelegationTokenResponse](HDFSClient, "getDelegationToken")
 	RenewHDFSToken  = repeatable[pb.RenewDelegationTokenRequest, pb.RenewDelegationTokenResponse](HDFSClient, "renewDelegationToken")
 	CancelHDFSToken = repeatable[pb.CancelDelegationTokenRequest, pb.CancelDelegationTokenResponse](HDFSClient, "cancelDelegationToken")

@@ -87,6 +87,7 @@ func All() []Descriptor {
 		GetBlockLocations.Descriptor(), GetFileInfo.Descriptor(), GetListing.Descriptor(), Mkdirs.Descriptor(),
 		Rename2.Descriptor(), Delete.Descriptor(), SetPermission.Descriptor(), SetOwner.Descriptor(), SetTimes.Descriptor(),
 		AddCacheDirective.Descriptor(), ModifyCacheDirective.Descriptor(), RemoveCacheDirective.Descriptor(), ListCacheDirectives.Descriptor(),
+		GetServerDefaults.Descriptor(), GetDataEncryptionKey.Descriptor(),
 		GetHDFSToken.Descriptor(), RenewHDFSToken.Descriptor(), CancelHDFSToken.Descriptor(),
 		GetProtocolVersions.Descriptor(),
 		GetProtocolSignature.Descriptor(),

@@ -14,13 +14,28 @@ type Client struct {
 	username, password string
 	qualities          Qualities
 	random             io.Reader
+	uri                string // the service's digest-uri
 	sent               *digest
 }
 
 // NewClient starts an exchange for a user. The client takes the first of its qualities that the server offers. Nonces come from random, or from
 // crypto/rand if it is nil.
 func NewClient(username, password string, qualities Qualities, random io.Reader) *Client {
-	return &Client{username: username, password: password, qualities: qualities, random: random}
+	return NewClientOf(digestURI, username, password, qualities, random)
+}
+
+// NewClientOf is NewClient for a service with a digest-uri of its own, such as hdfs/0 of DataNodes.
+func NewClientOf(uri, username, password string, qualities Qualities, random io.Reader) *Client {
+	return &Client{username: username, password: password, qualities: qualities, random: random, uri: uri}
+}
+
+// Quality returns what Respond agreed on, 0 before.
+func (c *Client) Quality() Quality {
+	if c.sent == nil {
+		return 0
+	}
+	q, _ := byQOP(c.sent.qop)
+	return q
 }
 
 var challengeNames = set("realm", "qop", "algorithm", "nonce", "maxbuf", "charset", "cipher", "rspauth", "stale")
@@ -64,7 +79,7 @@ func (c *Client) Respond(challenge []byte) ([]byte, error) {
 	}
 	d := &digest{
 		username: c.username, password: c.password, nonce: string(nonce), cnonce: cnonce,
-		nc: firstUse, uri: digestURI, qop: quality.qop(), cipher: cipher, maxBuffer: maxBuffer,
+		nc: firstUse, uri: c.uri, qop: quality.qop(), cipher: cipher, maxBuffer: maxBuffer,
 	}
 	if len(realms) > 0 {
 		d.realm = realms[0]

@@ -1,4 +1,4 @@
-package hdfsadapter
+package relay
 
 import (
 	"bytes"
@@ -23,14 +23,15 @@ const (
 	notReplicatedYet = "org.apache.hadoop.hdfs.server.namenode.NotReplicatedYetException"
 )
 
-type dialer func(ctx context.Context, network, addr string) (net.Conn, error)
+// Dialer connects to an address.
+type Dialer func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// patient makes the library's connections to NameNodes repeat calls whose answer is "not yet": addBlock, until
+// Patient makes the library's connections to NameNodes repeat calls whose answer is "not yet": addBlock, until
 // DataNodes have confirmed the last block but one, and complete, until they have confirmed the last two. The library
 // gives up at the former. At the latter it asks its caller to repeat the call, but then no longer names the last block,
 // so that the file never becomes complete. Hadoop's client repeats both calls unchanged (DFSOutputStream.addBlock,
 // completeFile).
-func patient(ctx context.Context, dial dialer) dialer {
+func Patient(ctx context.Context, dial Dialer) Dialer {
 	return func(c context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(c, network, addr)
 		if err != nil {

@@ -1,4 +1,4 @@
-package hdfsadapter
+package relay
 
 import (
 	"bytes"

@@ -1,0 +1,176 @@
+// Package access says who calls NameNodes: the bearer of a delegation token, or whoever has Kerberos tickets. See docs/decisions/hdfs-security.md.
+package access
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"heddle/conf"
+	"heddle/conf/secure"
+	"heddle/conf/usernames"
+	"heddle/yarn/ipc"
+	"heddle/yarn/kerberos"
+	"heddle/yarn/principal"
+	"heddle/yarn/sasl"
+	"heddle/yarn/token"
+)
+
+// loginPause is the time between attempts to log in that fail.
+const loginPause = 10 * time.Second
+
+// Login has somebody's Kerberos tickets.
+type Login interface {
+	secure.Source
+	Principal() string
+}
+
+// Access says by what calls to NameNodes are made. It is safe for concurrent use.
+type Access struct {
+	conf  *conf.Config
+	log   func() (Login, error) // logs a daemon in; nil: kinit did
+	names *principal.Rules
+
+	Kerberos  bool           // everybody proves who he is
+	Encrypts  bool           // data may be encrypted although there is no Kerberos
+	Qualities sasl.Qualities // of connections to DataNodes; nil: they aren't protected, unless the NameNode says otherwise
+
+	mu    sync.Mutex
+	login Login
+	err   error // why there is no login
+	tried time.Time
+}
+
+// FromConf reads a configuration. in logs a daemon in to Kerberos; nil: whoever ran kinit makes the calls that have no token.
+func FromConf(c *conf.Config, in func() (Login, error)) (*Access, error) {
+	a := &Access{conf: c, log: in, Kerberos: secure.On(c), Encrypts: c.Bool("dfs.encrypt.data.transfer")}
+	const protection = "dfs.data.transfer.protection"
+	if text := strings.Join(c.Strings(protection), ","); text != "" && a.Kerberos {
+		var err error
+		if a.Qualities, err = sasl.ParseQualities(text); err != nil {
+			return nil, conf.ErrorAt(c, protection, fmt.Errorf("%s: %w", protection, err))
+		}
+	}
+	if !a.Kerberos {
+		return a, nil
+	}
+	var err error
+	a.names, err = usernames.Of(c)
+	return a, err
+}
+
+// User returns the short name of whoever ran kinit, "" if that is nobody, or without Kerberos.
+func (a *Access) User() string {
+	if !a.Kerberos || a.log != nil {
+		return ""
+	}
+	l, err := a.who()
+	if err != nil {
+		return "" // somebody has tokens, or learns later what is missing
+	}
+	short, err := a.names.Short(l.Principal())
+	if err != nil {
+		return ""
+	}
+	return short
+}
+
+// who returns whose tickets prove who calls.
+func (a *Access) who() (Login, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.login != nil || a.err != nil && time.Since(a.tried) < loginPause {
+		return a.login, a.err
+	}
+	a.tried = time.Now()
+	if a.log != nil {
+		a.login, a.err = a.log()
+		return a.login, a.err
+	}
+	l, err := secure.Cache(a.conf)
+	if a.err = err; err == nil {
+		a.login = l
+	}
+	return a.login, a.err
+}
+
+// Identity returns by what calls to the NameNodes at addresses are made: a token, or tickets. own says that they are this process's own calls. A daemon's tickets
+// are for its own calls only: users would have its rights.
+func (a *Access) Identity(user string, own bool, tok *token.Token, addrs []string) (ipc.Identity, error) {
+	switch {
+	case !a.Kerberos:
+		return ipc.Identity{User: user, Token: tok}, nil
+	case tok != nil:
+		return ipc.Identity{User: user, Token: tok, RequireToken: true}, nil
+	case !own && a.log != nil:
+		return ipc.Identity{}, fmt.Errorf("%s has no delegation token of the NameNode at %s: a job must bring one with its credentials", user, strings.Join(addrs, ", "))
+	}
+	l, err := a.who()
+	if err != nil {
+		return ipc.Identity{}, err
+	}
+	tickets, err := secure.ForNameNodes(a.conf, l)
+	if err != nil {
+		return ipc.Identity{}, err
+	}
+	return ipc.Identity{User: l.Principal(), Kerberos: &nameNodeTickets{tickets, addrs}}, nil
+}
+
+// nameNodeTickets gives tickets for the NameNodes of one file system.
+type nameNodeTickets struct {
+	expected *secure.Tickets
+	addrs    []string
+}
+
+// Ticket implements ipc.Tickets.
+func (t *nameNodeTickets) Ticket(ctx context.Context, service, host string) (ticket kerberos.Ticket, err error) {
+	for _, addr := range t.addrs {
+		if ticket, err = t.expected.TicketAt(ctx, addr, service, host); err == nil {
+			break
+		}
+	}
+	return ticket, err
+}
+
+// HAService is the prefix of the service of a nameservice's tokens (Hadoop: HAUtilClient.buildTokenServicePrefixForLogicalUri).
+const HAService = "ha-hdfs:"
+
+// ChooseToken returns the delegation token for a file system: one for its nameservice, or one for any of its NameNodes.
+func ChooseToken(tokens []token.Token, authority string, addrs []string) *token.Token {
+	for i := range tokens {
+		t := &tokens[i]
+		if t.Kind == token.KindHDFS && (t.Service == HAService+authority || serves(t.Service, addrs)) {
+			return t
+		}
+	}
+	return nil
+}
+
+// serves reports whether a token's service is one of some addresses. Hadoop's clients write IP addresses into tokens, unless
+// hadoop.security.token.service.use_ip is false.
+func serves(service string, addrs []string) bool {
+	if slices.Contains(addrs, service) {
+		return true
+	}
+	ip, port, err := net.SplitHostPort(service)
+	if err != nil {
+		return false
+	}
+	return slices.ContainsFunc(addrs, func(addr string) bool {
+		host, at, err := net.SplitHostPort(addr)
+		if err != nil || at != port {
+			return false
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), lookupFor)
+		defer cancel()
+		found, err := net.DefaultResolver.LookupHost(ctx, host)
+		return err == nil && slices.Contains(found, ip)
+	})
+}
+
+// lookupFor bounds the look-up of a NameNode's name.
+const lookupFor = 5 * time.Second
