@@ -63,7 +63,12 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 	}
 	remote := logs.OnHDFS(files)
 	place := logs.PlaceOf(name, c.Text)
-	a.archive = func(user string) logs.Archive { return logs.Archive{FS: remote.As(user), Place: place} }
+	a.archive = func(user string) logs.Archive {
+		if files.Secure() { // the owner's token may have ended; who asks may see the application
+			user = ""
+		}
+		return logs.Archive{FS: remote.As(user), Place: place}
+	}
 	a.aggregator, err = logs.NewAggregator(logs.Config{
 		Dirs: dirs, Remote: remote, Node: node, UID: uid, Store: bucket, Log: log, Reported: reported, Finished: a.finished,
 		Place:       place,
@@ -124,7 +129,7 @@ func (a *appLogs) StartApplication(app application.Info) error {
 			acls[logs.ModifyApp] = list
 		}
 	}
-	return a.aggregator.StartApplication(logs.Start{App: app.ID, User: app.User, ACLs: acls, Wishes: logs.WishesFrom(app.LogContext)})
+	return a.aggregator.StartApplication(logs.Start{App: app.ID, User: app.User, Tokens: app.Tokens, ACLs: acls, Wishes: logs.WishesFrom(app.LogContext)})
 }
 
 func (a *appLogs) ContainerStarted(g allocation.Grant) {

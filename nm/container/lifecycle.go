@@ -530,7 +530,7 @@ func (c life) complete() {
 
 // request is what a container's launch context wants localized.
 func request(id records.ContainerID, user string, lc *pb.ContainerLaunchContext) (localizer.Request, error) {
-	req := localizer.Request{Container: id, User: user, Resources: make(map[string]localizer.Resource)}
+	req := localizer.Request{Container: id, User: user, Tokens: lc.GetTokens(), Resources: make(map[string]localizer.Resource)}
 	for _, r := range lc.GetLocalResources() {
 		resource, err := localizer.ResourceFrom(r.GetValue())
 		if err != nil {

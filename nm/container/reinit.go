@@ -62,6 +62,7 @@ func (c *Container) Localize(resources map[string]*pb.LocalResource) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	req.Tokens = c.context.GetTokens()
 	if c.state != Running {
 		return cannot(c, "LOCALIZE")
 	}

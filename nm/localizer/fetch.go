@@ -17,7 +17,7 @@ func (l *Localizer) start(e *entry, c *call) {
 	d := &download{
 		source: l.cfg.Source,
 		res:    e.res,
-		by:     Reader{User: c.req.User, Public: e.cache.visibility == Public},
+		by:     Reader{User: c.req.User, Tokens: c.req.Tokens, Public: e.cache.visibility == Public},
 		seen:   c.seen,
 		now:    l.cfg.Now,
 		refuse: l.cfg.RefuseOutwardLinks,

@@ -33,6 +33,15 @@ func (r Reader) onHDFS() string {
 	return r.User
 }
 
+// as returns HDFS as a reader sees it. With Kerberos the user's token reads PUBLIC files as well, as in Hadoop: the NodeManager's account may read more than
+// everybody.
+func (s adapted) as(by Reader) *hdfsadapter.FS {
+	if s.a.Secure() {
+		return s.a.Bearing(by.User, by.Tokens)
+	}
+	return s.a.As(by.onHDFS())
+}
+
 func adaptedInfo(i hdfsadapter.Info) Info {
 	return Info{Name: i.Name, Size: i.Size, ModTime: i.ModTime, Mode: i.Mode}
 }
@@ -42,7 +51,7 @@ func (s adapted) Stat(ctx context.Context, by Reader, at Location) (Info, error)
 	if s.isLocal(at) {
 		return s.local.Stat(ctx, by, at)
 	}
-	i, err := s.a.As(by.onHDFS()).Stat(ctx, at.String())
+	i, err := s.as(by).Stat(ctx, at.String())
 	return adaptedInfo(i), err
 }
 
@@ -51,7 +60,7 @@ func (s adapted) Open(ctx context.Context, by Reader, at Location) (io.ReadClose
 	if s.isLocal(at) {
 		return s.local.Open(ctx, by, at)
 	}
-	return s.a.As(by.onHDFS()).Open(ctx, at.String())
+	return s.as(by).Open(ctx, at.String())
 }
 
 // List implements Source.
@@ -59,7 +68,7 @@ func (s adapted) List(ctx context.Context, by Reader, at Location) ([]Info, erro
 	if s.isLocal(at) {
 		return s.local.List(ctx, by, at)
 	}
-	infos, err := s.a.As(by.onHDFS()).List(ctx, at.String())
+	infos, err := s.as(by).List(ctx, at.String())
 	if err != nil {
 		return nil, err
 	}

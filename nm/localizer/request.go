@@ -15,6 +15,7 @@ import (
 type Request struct {
 	Container records.ContainerID
 	User      string              // user who submitted the application
+	Tokens    []byte              // the container's credentials, as its launch context has them
 	Resources map[string]Resource // by the names of their links in the working directory
 }
 

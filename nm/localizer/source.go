@@ -19,7 +19,8 @@ type Info struct {
 
 // Reader says who reads the files of a resource.
 type Reader struct {
-	User string // user who asked for it
+	User   string // user who asked for it
+	Tokens []byte // the user's credentials
 	// Public says that the resource is for everybody. A source that the whole cluster shares then reads it as the
 	// NodeManager, who sees only what everybody may see.
 	Public bool

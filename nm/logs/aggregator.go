@@ -146,6 +146,7 @@ func NewAggregator(cfg Config) (*Aggregator, error) {
 type Start struct {
 	App    records.ApplicationID
 	User   string
+	Tokens []byte            // credentials of one of its containers, by which the logs are written
 	ACLs   map[string]string // ViewApp, ModifyApp
 	Wishes Wishes
 }

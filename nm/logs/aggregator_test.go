@@ -341,6 +341,7 @@ func TestAggregationRecovery(t *testing.T) {
 	}()
 	l.Stop(t.Context(), false)
 	l.remote.failWith(nil)
+	l.remote.borne = ""
 	l.start()
 	if _, err := l.Recover(); err != nil {
 		t.Fatal(err)
@@ -354,6 +355,9 @@ func TestAggregationRecovery(t *testing.T) {
 	}
 	equal(t, "before", l.remoteLogs(files[0]), []string{"1/stdout=failed", "3/rolled=uploaded before"})
 	equal(t, "after", l.remoteLogs(files[1]), []string{"4/stdout=later"})
+	if l.remote.borne != "alice's tokens" {
+		t.Errorf("the logs were written with the credentials %q", l.remote.borne)
+	}
 	if l.store.Len() != 0 {
 		t.Errorf("the store still holds %v", l.store.All())
 	}

@@ -15,6 +15,10 @@ type adapted struct{ a *hdfsadapter.Adapter }
 
 func (r adapted) As(user string) FS { return adaptedFS{r.a.As(user)} }
 
+func (r adapted) Bearing(user string, credentials []byte) FS {
+	return adaptedFS{r.a.Bearing(user, credentials)}
+}
+
 type adaptedFS struct{ *hdfsadapter.FS }
 
 func infoFrom(i hdfsadapter.Info) FileInfo {

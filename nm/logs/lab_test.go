@@ -26,6 +26,7 @@ type diskFS struct {
 	fail  func(op, name string) error
 	calls []string
 	users map[string]string // who created a file
+	borne string            // the credentials that came last
 }
 
 type diskUser struct {
@@ -34,6 +35,13 @@ type diskUser struct {
 }
 
 func (d *diskFS) As(user string) FS { return diskUser{d, user} }
+
+func (d *diskFS) Bearing(user string, credentials []byte) FS {
+	d.mu.Lock()
+	d.borne = string(credentials)
+	d.mu.Unlock()
+	return d.As(user)
+}
 
 func (d diskUser) do(op, name string) (string, error) {
 	d.mu.Lock()
@@ -247,7 +255,7 @@ func (l *lab) start() {
 // begin starts app1 of alice.
 func (l *lab) begin(w Wishes) {
 	l.t.Helper()
-	if err := l.StartApplication(Start{App: app1, User: "alice", ACLs: map[string]string{ViewApp: "alice"}, Wishes: w}); err != nil {
+	if err := l.StartApplication(Start{App: app1, User: "alice", Tokens: []byte("alice's tokens"), ACLs: map[string]string{ViewApp: "alice"}, Wishes: w}); err != nil {
 		l.t.Fatal(err)
 	}
 }

@@ -48,6 +48,8 @@ type FS interface {
 // Remote gives access to the remote file system with the rights of a user. An empty user is the NodeManager's own.
 type Remote interface {
 	As(user string) FS
+	// Bearing is As with the tokens in the credentials of one of the user's containers.
+	Bearing(user string, credentials []byte) FS
 }
 
 // Place says where aggregated logs of a format are.

@@ -22,6 +22,7 @@ const (
 // savedApp is the record of an application whose logs need work.
 type savedApp struct {
 	User      string            `json:"user"`
+	Tokens    []byte            `json:"tokens,omitempty"`
 	ACLs      map[string]string `json:"acls,omitempty"`
 	Wishes    Wishes            `json:"wishes"`
 	Finishing bool              `json:"finishing,omitempty"`
@@ -58,7 +59,7 @@ func (a *Aggregator) save(app *application) {
 	a.mu.Lock()
 	finishing := app.finishing
 	a.mu.Unlock()
-	a.put(appPrefix+app.App.String(), savedApp{User: app.User, ACLs: app.ACLs, Wishes: app.Wishes, Finishing: finishing})
+	a.put(appPrefix+app.App.String(), savedApp{User: app.User, Tokens: app.Tokens, ACLs: app.ACLs, Wishes: app.Wishes, Finishing: finishing})
 }
 
 func (a *Aggregator) saveContainer(app *application, id records.ContainerID) {
@@ -111,7 +112,7 @@ func (a *Aggregator) Recover() ([]records.ApplicationID, error) {
 		if err != nil {
 			return a.dropDamaged(key, err)
 		}
-		app, err := a.newApplication(Start{App: id, User: s.User, ACLs: s.ACLs, Wishes: s.Wishes})
+		app, err := a.newApplication(Start{App: id, User: s.User, Tokens: s.Tokens, ACLs: s.ACLs, Wishes: s.Wishes})
 		if err != nil {
 			a.log.WithFields(logrus.Fields{"app": id.String(), logrus.ErrorKey: err}).Error("the logs of an application cannot be aggregated")
 			return nil
