@@ -204,8 +204,11 @@ func (r Report) WriteText(w io.Writer) error {
 			verdict = "can't be used by any daemon"
 		}
 	}
-	fmt.Fprintf(&b, "%s %s: %s, %s, %s\n", name, verdict,
-		plural(r.count(Error), "error"), plural(r.count(Warning), "warning"), plural(r.count(Info), "setting without effect", "settings without effect"))
+	fmt.Fprintf(&b, "%s %s: %s, %s", name, verdict, plural(r.count(Error), "error"), plural(r.count(Warning), "warning"))
+	if n := r.count(Info); n > 0 { // beside those that warnings are about
+		fmt.Fprintf(&b, ", %s", plural(n, "further setting without effect", "further settings without effect"))
+	}
+	b.WriteString("\n")
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -71,16 +71,16 @@ func New(c *conf.Config, o Options) (*Adapter, error) {
 	uri := c.Text("fs.defaultFS")
 	scheme, authority, rest, err := split(uri)
 	if err != nil {
-		return nil, fmt.Errorf("fs.defaultFS = %q: %w", uri, err)
+		return nil, conf.ErrorAt(c, "fs.defaultFS", err)
 	}
 	if scheme == "" && strings.HasPrefix(rest, "/") {
 		scheme = SchemeFile
 	}
 	if err := supported(scheme); err != nil {
-		return nil, fmt.Errorf("fs.defaultFS = %q: %w", uri, err)
+		return nil, conf.ErrorAt(c, "fs.defaultFS", err)
 	}
 	if scheme == SchemeHDFS && authority == "" {
-		return nil, fmt.Errorf("fs.defaultFS = %q: must name a NameNode or nameservice", uri)
+		return nil, conf.ErrorAt(c, "fs.defaultFS", errors.New("must name a NameNode or nameservice"))
 	}
 	a.deflt = Location{scheme, authority, "/"}
 	a.local = newLocalStore(o.Host, a.umask)

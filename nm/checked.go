@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"heddle/conf"
+	"heddle/conf/secure"
+	"heddle/conf/serviceacl"
 	"heddle/hdfsadapter"
 	"heddle/internal/connections"
 	"heddle/internal/secret"
@@ -34,6 +36,16 @@ func Check(c *conf.Config) (found []conf.Problem) {
 	}
 	_, err = readSecret(c)
 	check(secretKey, err)
+	if secure.On(c) {
+		_, err = secure.NodeManager(c)
+		check("", err)
+		if c.Text(secure.ManagerAccount) == "" {
+			_, err = secure.ForResourceManagers(c, nil)
+			check("", err)
+		}
+	}
+	_, err = serviceacl.Read(c, nil)
+	check("", err)
 	_, err = auth.FromConf(c, webDaemon(c))
 	check("", err)
 	_, err = auth.Guards(c, "nodemanager", nil, nil)

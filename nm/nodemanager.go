@@ -17,6 +17,8 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/rpc"
+	"heddle/conf/secure"
+	"heddle/conf/serviceacl"
 	"heddle/internal/connections"
 	"heddle/internal/machine"
 	"heddle/internal/within"
@@ -36,7 +38,9 @@ import (
 	"heddle/nm/store"
 	"heddle/nm/suspend"
 	"heddle/nm/warming"
+	"heddle/yarn/account"
 	"heddle/yarn/ipc"
+	"heddle/yarn/kerberos/login"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
@@ -79,6 +83,7 @@ type NodeManager struct {
 	listener, webListener net.Listener
 	server                *ipc.Server
 	client                *ipc.Client
+	login                 *login.Login // nil: without Kerberos
 	closers               []func()
 	forget                bool // remove the state
 }
@@ -96,7 +101,7 @@ func New(o Options) (*NodeManager, error) {
 		n.log.Warn(note)
 	}
 	for _, step := range []func() error{
-		n.openState, n.openPorts, n.openDisks, n.openGroups, n.openFiles, n.openServices, n.openContainers, n.openProtocols, n.openWeb,
+		n.openKerberos, n.openState, n.openPorts, n.openDisks, n.openGroups, n.openFiles, n.openServices, n.openContainers, n.openProtocols, n.openWeb,
 	} {
 		if err := step(); err != nil {
 			n.Close()
@@ -116,6 +121,25 @@ func (n *NodeManager) Close() {
 		n.closers[last]()
 		n.closers = n.closers[:last]
 	}
+}
+
+// openKerberos logs in, if the cluster has Kerberos. It comes first: without a login the node is of no use.
+func (n *NodeManager) openKerberos() error {
+	if !secure.On(n.o.Conf) {
+		return nil
+	}
+	a, err := secure.NodeManager(n.o.Conf)
+	if err == nil {
+		n.login, err = a.Login()
+	}
+	return err
+}
+
+// keepLogin logs in again in time, until ctx ends.
+func (n *NodeManager) keepLogin(ctx context.Context) {
+	n.login.Keep(ctx, func(err error, until time.Time) {
+		n.log.WithError(err).Warnf("The login to Kerberos can't be renewed; the one that is there holds until %v", until.Local().Format(time.DateTime))
+	})
 }
 
 func (n *NodeManager) openState() (err error) {
@@ -355,8 +379,14 @@ func (n *NodeManager) openProtocols() error {
 	if err != nil {
 		return err
 	}
+	policy, err := serviceacl.Read(n.o.Conf, account.System.Groups)
+	if err != nil {
+		return err
+	}
+	var admits serviceacl.Live
+	admits.Set(policy)
 	if n.server, err = ipc.NewServer(ipc.ServerConfig{
-		Auth: ipc.AuthToken, Secrets: n.keys, Protection: protection, Log: n.log,
+		Auth: ipc.AuthToken, Secrets: n.keys, Protection: protection, Authorize: admits.Authorize, Log: n.log,
 		MaxDataLength: n.o.Conf.Int("ipc.maximum.data.length"), MaxRequests: memory, MaxReplies: memory,
 	}); err != nil {
 		return err
@@ -416,8 +446,12 @@ func (n *NodeManager) resourceManager() (ipc.Invoker, error) {
 	return n.client.Failover(addrs, protocol.ResourceTracker, who, policy), nil
 }
 
-// identify is who the node is for the ResourceManager: one that proves it, if there is a secret.
+// identify is who the node is for the ResourceManager: one that proves it, by Kerberos or if there is a secret.
 func (n *NodeManager) identify() (ipc.Identity, error) {
+	if n.login != nil {
+		tickets, err := secure.ForResourceManagers(n.o.Conf, n.login)
+		return ipc.Identity{User: n.login.Principal(), Kerberos: tickets}, err
+	}
 	s, err := readSecret(n.o.Conf)
 	if err != nil || s == nil {
 		return ipc.Identity{User: ownName()}, err
@@ -493,6 +527,9 @@ func (n *NodeManager) Run(ctx context.Context) error {
 			n.log.WithError(err).Warn("Orphans of containers will be left to the system's first process")
 		}
 		running.Go(func() { proc.Reap(background, 5*time.Second) })
+	}
+	if n.login != nil {
+		running.Go(func() { n.keepLogin(background) })
 	}
 	running.Go(func() { n.deleter.Run(background) })
 	running.Go(func() { n.localizer.Run(background) })

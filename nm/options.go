@@ -17,6 +17,7 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/environ"
+	"heddle/conf/secure"
 	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
 	"heddle/nm/container"
@@ -369,10 +370,11 @@ func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.Us
 	if err != nil {
 		return nil, nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
 	}
+	secured := secure.On(c)
 	var mu sync.Mutex
 	known := make(map[string]*userfiles.User)
 	return func(submitter string) (*userfiles.User, error) {
-		if !pattern.MatchString(submitter) {
+		if !secured && !pattern.MatchString(submitter) {
 			return nil, fmt.Errorf("invalid user name %q: it must match %snonsecure-mode.user-pattern, %s", submitter, lce, pattern)
 		}
 		name := c.ContainerUser(submitter)

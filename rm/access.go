@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"heddle/conf"
+	"heddle/conf/serviceacl"
 	"heddle/rm/access"
 	"heddle/rm/queue"
 	"heddle/rm/service"
@@ -52,13 +53,19 @@ func (r *ResourceManager) Refresh(what service.Refreshable) error {
 	case service.ProxyUsers:
 		r.setProxies(c)
 		r.accounts.Forget()
+	case service.ServiceACLs:
+		p, err := serviceacl.Read(c, r.groups)
+		if err != nil {
+			return err
+		}
+		r.policy.Set(p)
 	}
 	return nil
 }
 
 // refreshAll rereads what administrators may have refreshed while another member led. A member calls it when it begins to lead.
 func (r *ResourceManager) refreshAll() {
-	for _, what := range []service.Refreshable{service.Admins, service.ProxyUsers} {
+	for _, what := range []service.Refreshable{service.Admins, service.ProxyUsers, service.ServiceACLs} {
 		if err := r.Refresh(what); err != nil {
 			r.log.WithError(err).Error("the configuration that this process started with stays in effect")
 			return

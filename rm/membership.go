@@ -65,5 +65,5 @@ func (r *ResourceManager) leadersControl() (ipc.Invoker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.LeaderControl, ipc.Identity{User: r.login}), nil
+	return r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.LeaderControl, r.own.identity()), nil
 }

@@ -8,12 +8,16 @@ import (
 // nodePort is the port for nodes, which admits whom the configuration says.
 func (r *ResourceManager) nodePort(svc *service.Service, p *prepared) service.Port {
 	const file, strangers = "heddle.cluster.secret-file", "heddle.cluster.stock-daemons"
-	if r.conf.AdmitsStrangers() {
+	if r.own.account == nil && r.conf.AdmitsStrangers() {
 		r.log.Warnf("Whoever reaches %s may register as a node without proof, and gets the keys by which nodes check tokens: he can run commands as any user. "+
 			"Keep that port among trusted machines, or set %s on all daemons (and %s = refuse, where it is set)", r.listeners[TrackerAddress].Addr(), file, strangers)
 	}
-	if p.secret == nil {
-		return svc.Nodes(nil, true)
+	if p.secret == nil || r.own.account != nil {
+		port := svc.Nodes(nil, true)
+		if r.own.account != nil {
+			port.Config.Unproven = "a NodeManager must have a Kerberos ticket of its account (yarn.nodemanager.principal)"
+		}
+		return port
 	}
 	port := svc.Nodes(p.secret.Key(token.NodeKeyUse, token.NodeKeyLength), r.conf.AdmitsStrangers())
 	port.Config.Unproven = "a NodeManager doesn't prove that it belongs to the cluster: all daemons need the same " + file +

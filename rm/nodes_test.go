@@ -14,7 +14,6 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/secret"
-	"heddle/rm/service"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -183,7 +182,7 @@ func TestUnlistedMachineWithAListedName(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, _ := startWith(t, map[string]string{"yarn.resourcemanager.nodes.include-path": include})
-	m.launcher.Service.Names = service.Names(names{"n1": "127.0.0.1", "n2": netip.MustParseAddr("10.6.6.6").String()})
+	m.launcher.Service.Names = names{"n1": "127.0.0.1", "n2": netip.MustParseAddr("10.6.6.6").String()}
 	c := m.nodeClient(t, ipc.Identity{User: "yarn"})
 	if resp, err := c.register(records.NodeID{Host: "n1", Port: 1}); err != nil || resp.GetNodeAction() != pb.NodeAction_NORMAL {
 		t.Errorf("the listed machine: %v, %v", resp, err)

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/conf/secure"
+	"heddle/conf/serviceacl"
 	"heddle/conf/usernames"
 	"heddle/internal/connections"
 	"heddle/internal/secret"
@@ -28,7 +30,7 @@ import (
 type prepared struct {
 	id          string
 	types       records.ResourceTypes
-	login       string // the user who runs this process
+	login       string // the user who runs this process, or the short name of the account
 	accounts    *account.Directory
 	groups      func(user string) ([]string, error)
 	queues      *queue.Tree
@@ -36,7 +38,9 @@ type prepared struct {
 	names       *principal.Rules
 	secret      *secret.Secret // of the cluster; nil: it has none
 	raft        raft.Config
-	maxHeader   int // of requests to the web port, bytes
+	maxHeader   int             // of requests to the web port, bytes
+	account     *secure.Account // with Kerberos
+	policy      *serviceacl.Policy
 }
 
 // Check returns all that keeps a ResourceManager with an id from starting with a configuration, and what an administrator should know of it.
@@ -95,6 +99,7 @@ func prepare(c *conf.Config, id string) (*prepared, error) {
 		_, err = auth.FromConf(c, auth.Daemon{Role: "resourcemanager", Host: webHost(c, p.id)}) // which reads these rules, too
 		check("", err)
 	}
+	p.readKerberos(c, check)
 	_, err = auth.Guards(c, "resourcemanager", nil, nil)
 	check("", err)
 	const header = "hadoop.http.max.request.header.size"
@@ -103,6 +108,19 @@ func prepare(c *conf.Config, id string) (*prepared, error) {
 		check(header, err)
 	}
 	return p, errors.Join(all...)
+}
+
+// readKerberos reads whom this ResourceManager logs in as, and who may connect.
+func (p *prepared) readKerberos(c *conf.Config, check func(key string, err error)) {
+	var err error
+	if secure.On(c) && p.names != nil { // else it has been said
+		if p.account, err = secure.ResourceManager(c, p.id); err == nil {
+			p.login, err = p.names.Short(p.account.Principal)
+		}
+		check(secure.ManagerAccount, err)
+	}
+	p.policy, err = serviceacl.Read(c, p.groups)
+	check("", err)
 }
 
 func (p *prepared) readAccounts(c *conf.Config, check func(key string, err error)) {

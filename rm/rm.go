@@ -15,6 +15,7 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/rpc"
+	"heddle/conf/serviceacl"
 	"heddle/hdfsadapter"
 	"heddle/internal/awake"
 	"heddle/internal/connections"
@@ -29,6 +30,7 @@ import (
 	"heddle/rm/raft/compact"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/service"
+	"heddle/rm/service/identity"
 	"heddle/rm/topology"
 	"heddle/rm/view"
 	"heddle/yarn/account"
@@ -74,6 +76,8 @@ type ResourceManager struct {
 	access   *access.Checker
 	accounts *account.Directory
 	proxies  atomic.Pointer[acl.ProxyUsers]
+	policy   serviceacl.Live
+	own      ownAccount
 	replica  *replica
 	raft     *raft.Node
 	leading  atomic.Pointer[leader.Leader]
@@ -136,7 +140,11 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	}
 	r.settings = settings(r.conf, r.id, types)
 	r.openAccess(p)
-	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
+	r.policy.Set(p.policy)
+	if r.own, err = openAccount(r.conf, p); err != nil {
+		return err
+	}
+	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), Labelled: r.settings.Labels.Enabled, KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
 	r.settings.PageURL = r.view.PageURL
 	if r.hdfs, err = openHDFS(r); err != nil {
 		r.log.WithError(err).Info("tokens of HDFS in applications' credentials are not renewed")
@@ -181,10 +189,11 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 		Access:    r.access,
 		Queues:    r.settings.Live,
 		Hosts:     HostFiles(r.conf),
-		Login:     r.login,
+		Identity:  identity.Names{Login: r.login, Kerberos: r.own.acceptor(), Rules: p.names.Short},
 
 		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),
-		ClientTokens: r.conf.Bool("heddle.am.client-tokens"),
+		ClientTokens: r.conf.Bool("heddle.am.client-tokens") || r.own.account != nil,
+		ServiceACLs:  serviceacl.Enabled(r.conf),
 		Log:          r.log,
 	})
 	r.launcher = &service.Launcher{
@@ -202,6 +211,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 		cfg.MaxRequests = r.conf.Int("heddle.port.memory-mb") << 20
 		cfg.MaxReplies = cfg.MaxRequests
 		cfg.Short = p.names.Short
+		cfg.Authorize = r.policy.Authorize
 		cfg.MayImpersonate = func(realUser, user string, from netip.Addr) error {
 			err := r.MayActFor(context.Background(), realUser, user, from)
 			if err != nil {

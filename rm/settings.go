@@ -16,6 +16,7 @@ import (
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/lending"
+	"heddle/rm/leader/nodelabels"
 	"heddle/rm/leader/placement"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
@@ -72,6 +73,8 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		MaxSubmission: c.Int("heddle.submission.max-bytes"),
 		Bounds:        bounds(c),
 
+		Labels: labelSettings(c),
+
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),
 		MaxRequests:  c.Int("heddle.application.max-requests"),
@@ -90,6 +93,19 @@ func lendingSettings(c *conf.Config) lending.Settings {
 		s.Most = s.Least.Max(records.NewResource(int64(memory), int64(vcores)))
 	}
 	s.Model, _ = partition.ParseModel(c.Text(prefix + "sizing")) // the registry lists the names
+	return s
+}
+
+// labelSettings say what becomes of labels of nodes. EMR writes the key of ApplicationMasters without its second word.
+func labelSettings(c *conf.Config) nodelabels.Settings {
+	const masters = "node-labels.am.default-node-label-expression"
+	s := nodelabels.Settings{
+		Enabled: c.Bool("yarn.node-labels.enabled"), By: c.Text("yarn.node-labels.configuration-type"), ForMasters: c.Text("yarn.resourcemanager." + masters),
+		LendToMasters: c.Bool("yarn.resourcemanager.node-labels.am.allow-non-exclusive-allocation"),
+	}
+	if s.ForMasters == "" {
+		s.ForMasters = c.Text("yarn." + masters)
+	}
 	return s
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
-	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 )
@@ -106,7 +105,7 @@ func (r *ResourceManager) stands(ctx context.Context, id string) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
-	ha := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.HAService, ipc.Identity{User: r.login})
+	ha := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.HAService, r.own.identity())
 	_, err = protocol.GetServiceStatus.Call(ctx, ha, &pb.GetServiceStatusRequest{})
 	return err == nil
 }

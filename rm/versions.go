@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"heddle/rm/ledger"
-	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 )
@@ -47,7 +46,7 @@ func (r *ResourceManager) versionOf(ctx context.Context, id string) (int32, erro
 	if err != nil {
 		return 0, err
 	}
-	ha := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.HAService, ipc.Identity{User: r.login})
+	ha := r.launcher.Client.Endpoint(r.conf.Connectable(a).String(), protocol.HAService, r.own.identity())
 	resp, err := protocol.GetServiceStatus.Call(ctx, ha, &pb.GetServiceStatusRequest{})
 	if err != nil {
 		return 0, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"heddle/conf/secure"
 	"heddle/internal/pause"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -27,17 +28,21 @@ const clientPatience = 30 * time.Second
 
 // Applications returns the calls in the name of a user. An empty name stands for the result of User.
 func (c *Cluster) Applications(user string) (*Applications, error) {
-	if user == "" {
+	if user == "" && !secure.On(c.conf) {
 		var err error
-		if user, err = User(); err != nil {
+		if user, err = User(c.conf); err != nil {
 			return nil, err
 		}
+	}
+	who, err := c.identify(user)
+	if err != nil {
+		return nil, err
 	}
 	patience := clientPatience
 	if key := "yarn.resourcemanager.connect.max-wait.ms"; c.conf.IsSet(key) {
 		patience = c.conf.Limit(key)
 	}
-	rm, at, err := c.resourceManager(clientAddress, protocol.ApplicationClient, ipc.Identity{User: user}, patience)
+	rm, at, err := c.resourceManager(clientAddress, protocol.ApplicationClient, who, patience)
 	if err != nil {
 		return nil, err
 	}

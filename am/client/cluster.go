@@ -2,10 +2,7 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"os"
-	"os/user"
 	"strings"
 	"sync"
 	"time"
@@ -13,11 +10,14 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/caller"
 	"heddle/conf/rpc"
+	"heddle/conf/secure"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
+	"heddle/yarn/token"
 )
 
 // Cluster makes connections to the cluster that a configuration describes. It is safe for concurrent use.
@@ -83,16 +83,27 @@ func (c *Cluster) resourceManager(key string, p ipc.Protocol, who ipc.Identity, 
 	return c.rpc.Failover(addrs, p, who, policy), strings.Join(addrs, ", "), nil
 }
 
-// User returns the user whom this process acts as without tokens: $HADOOP_USER_NAME, or else its user on this machine.
-func User() (string, error) {
-	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
-		return name, nil
+// User returns the short name of the user whom this process acts as without tokens (caller.Of).
+func User(c *conf.Config) (string, error) {
+	who, err := caller.Of(c)
+	return who.User, err
+}
+
+// identify is who calls the ResourceManager for a user. With Kerberos it is the bearer of the delegation token that is in a container's credentials, or else whoever ran
+// kinit.
+func (c *Cluster) identify(user string) (ipc.Identity, error) {
+	if !secure.On(c.conf) {
+		return ipc.Identity{User: user}, nil
 	}
-	u, err := user.Current()
-	if err != nil {
-		return "", fmt.Errorf("can't determine your user name; set HADOOP_USER_NAME: %w", err)
+	if credentials, err := LoadCredentials(nil); err == nil {
+		for _, t := range credentials.Tokens {
+			if t.Token.Kind == token.KindDelegation {
+				return ipc.Identity{Token: &t.Token, RequireToken: true}, nil
+			}
+		}
 	}
-	return u.Username, nil
+	who, err := caller.Of(c.conf)
+	return who.Identity, err
 }
 
 // defaultRack is the rack of hosts that no topology places elsewhere.

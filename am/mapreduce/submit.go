@@ -68,7 +68,7 @@ func Submit(ctx context.Context, j job.Job, o Options) (*Submitted, error) {
 		return nil, err
 	}
 	if s.User = o.User; s.User == "" {
-		if s.User, err = client.User(); err != nil {
+		if s.User, err = client.User(o.Conf); err != nil {
 			return nil, err
 		}
 	}

@@ -34,7 +34,9 @@ type Containers struct {
 	// Address is the host by which nodes reach this process; "" is the one that faces the ResourceManager.
 	Address string
 	Secret  []byte // the pool's
-	Log     *logrus.Entry
+	// Progress is as in am.Options.
+	Progress func() float32
+	Log      *logrus.Entry
 }
 
 // BinaryFile is the name of the program in an executor's folder.
@@ -49,7 +51,7 @@ func (c Containers) Start(ctx context.Context, p *Pool) (*unmanaged.Running, err
 	c.Slots, c.Memory, c.Most = max(c.Slots, 1), cmp.Or(c.Memory, 512), max(c.Most, 1)
 	c.Idle = cmp.Or(c.Idle, 10*time.Second)
 	app, err := unmanaged.New(ctx, unmanaged.Options{
-		Conf: c.Conf, User: c.User, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Address: c.Address, Log: c.Log,
+		Conf: c.Conf, User: c.User, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Address: c.Address, Progress: c.Progress, Log: c.Log,
 	})
 	if err != nil {
 		return nil, err

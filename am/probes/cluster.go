@@ -23,7 +23,9 @@ type Cluster struct {
 	Name    string // of the application
 	Queue   string
 	Address string // as in unmanaged.Options
-	Log     *logrus.Entry
+	// Progress is as in am.Options.
+	Progress func() float32
+	Log      *logrus.Entry
 }
 
 // patience is how long users wait for a node before they are told so, or before the Scheduler fails if the cluster has none that takes probes.
@@ -36,7 +38,7 @@ var ErrNoNodes = errors.New("no node of the cluster takes probes of short tasks:
 // fails.
 func (c Cluster) Start(ctx context.Context, s *Scheduler) (*unmanaged.Running, error) {
 	app, err := unmanaged.New(ctx, unmanaged.Options{
-		Conf: c.Conf, User: c.User, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Address: c.Address, Probes: true, Log: c.Log,
+		Conf: c.Conf, User: c.User, Name: c.Name, Type: "HEDDLE-TASKS", Queue: c.Queue, Address: c.Address, Probes: true, Progress: c.Progress, Log: c.Log,
 	})
 	if err != nil {
 		return nil, err

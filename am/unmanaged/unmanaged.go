@@ -31,7 +31,9 @@ type Options struct {
 	// Address is the host by which nodes reach this process; "" is the one that faces the ResourceManager.
 	Address string
 	Probes  bool // as in am.Options
-	Log     *logrus.Entry
+	// Progress is as in am.Options.
+	Progress func() float32
+	Log      *logrus.Entry
 }
 
 // Application is one that isn't submitted yet.
@@ -45,7 +47,7 @@ type Application struct {
 func New(ctx context.Context, o Options) (*Application, error) {
 	if o.User == "" {
 		var err error
-		if o.User, err = client.User(); err != nil {
+		if o.User, err = client.User(o.Conf); err != nil {
 			return nil, err
 		}
 	}
@@ -179,7 +181,7 @@ func (a *Application) attend(ctx context.Context, r *Running, main Main) error {
 		return err
 	}
 	o := am.Options{
-		Conf: a.Conf, Credentials: creds, Host: host, Probes: a.Probes, Log: a.Log,
+		Conf: a.Conf, Credentials: creds, Host: host, Probes: a.Probes, Progress: a.Progress, Log: a.Log,
 		Getenv: func(name string) (string, bool) {
 			if name == "CONTAINER_ID" {
 				return records.ContainerID{Attempt: attempt, ID: 1}.String(), true

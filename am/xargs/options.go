@@ -38,6 +38,7 @@ type Options struct {
 	Halt       Halt          // after which commands no further one begins
 	Results    string        // a folder that gets the outputs and exit codes as files
 	Bar        Bar
+	Progress   *Progress // counts the commands; nil: nobody asks
 
 	Place Place
 	// Again says that commands may run again though they have printed something: outputs are printed when commands have ended.

@@ -324,6 +324,9 @@ func (x *run) makeTasks(ctx context.Context, b *batcher, tasks chan<- *Task) {
 			x.made = number
 			x.mu.Unlock()
 			x.bar.count(number, true)
+			if p := x.o.Progress; p != nil {
+				p.all.Store(int64(number))
+			}
 			return
 		}
 		if !x.wanted(ctx, args) {
@@ -395,6 +398,9 @@ func (x *run) do(ctx context.Context, t *Task) {
 		x.count(got.succeeded())
 	}
 	x.bar.done(!got.succeeded())
+	if p := x.o.Progress; p != nil {
+		p.ended.Add(1)
+	}
 }
 
 func (x *run) try(ctx context.Context, t *Task, out *output) (Outcome, error) {

@@ -17,3 +17,27 @@ func TestCommandsOfYARNThatHeddleLacksSayWhatToUse(t *testing.T) {
 		t.Errorf("the help lists what there isn't: %v\n%s", err, out)
 	}
 }
+
+// yarn's options for services and shells were unknown, and flags of Heddle's own commands came without a suggestion.
+func TestMisspeltAndMissingOptionsSayWhatToUse(t *testing.T) {
+	for line, want := range map[string]string{
+		"app -launch sleeper":        "there is no -launch: use Hadoop's `yarn app -launch`",
+		"app -destroy sleeper":       "there is no -destroy: use Hadoop's `yarn app -destroy`",
+		"app -destry sleeper":        "Unrecognized option: -destry; ",
+		"container -shell container": "there is no -shell: use Hadoop's `yarn container -shell`",
+		"mr -maper cat":              "did you mean -mapper?",
+		"mr -qqqqqqqq cat":           "not defined: -qqqqqqqq (heddle mr -help",
+		"rm --cnf x":                 "did you mean --conf?",
+		"sim --tsks 3":               "did you mean --tasks?",
+		"sim hybrid -wrkers 3":       "did you mean --workers?",
+		"sim --qqqqqqqq 3":           "heddle sim --help lists the flags",
+	} {
+		_, err := heddle(t, strings.Fields(line)...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v; want %q", line, err, want)
+		}
+	}
+	if out, err := heddle(t, "app", "-help"); err != nil || strings.Contains(out, "-launch") {
+		t.Errorf("the help lists what there isn't: %v\n%s", err, out)
+	}
+}

@@ -30,7 +30,7 @@ func newGuard(s *source) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("guard: %w", err)
 			}
-			user, err := client.User()
+			user, err := client.User(c)
 			if err != nil {
 				return fmt.Errorf("guard: %w", err)
 			}

@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/command"
+	"heddle/cmd/heddle/internal/dashes"
 	"heddle/cmd/heddle/internal/plain"
 	"heddle/conf"
 )
@@ -92,6 +93,7 @@ func newRoot() *cobra.Command {
 	root.AddCommand(newRM(&s), newNM(&s), newWitness(&s), newStandalone(&s), newConf(&s), newBench(&s), newSim(&s), newReplay(), newMR(&s), newMRMaster(), newMRWorker(), newBenchWork(), newXargs(), newExecutor(), newCalls(&s), newGuard(&s), newStager())
 	root.AddCommand(command.All(loadConf)...)
 	root.AddCommand(newAbsent()...)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return dashes.Meant(err, c.CommandPath(), c.Flags()) })
 	return root
 }
 

@@ -74,7 +74,7 @@ func newSimHybrid() *cobra.Command {
 			return cmd.Help()
 		}
 		if err != nil {
-			return err
+			return dashes.Meant(err, cmd.CommandPath(), f)
 		}
 		o.given = f.Changed
 		return o.run(cmd.OutOrStdout(), cmd.ErrOrStderr())

@@ -223,6 +223,45 @@ func TestConfCheckSaysWhatDaemonsDo(t *testing.T) {
 	}
 }
 
+// A ResourceManager refused settings that concern nodes alone, or nobody here; and a default file system that no node can use passed.
+func TestADaemonRefusesWhatConcernsIt(t *testing.T) {
+	for _, x := range []struct {
+		set    string
+		role   conf.Role
+		says   string // once; of the daemon that refuses, or of the warning
+		starts bool
+	}{
+		{"mapreduce.shuffle.ssl.enabled=true", conf.ResourceManager, "without TLS", true},
+		{"mapreduce.shuffle.ssl.enabled=true", conf.NodeManager, "mapreduce.shuffle.ssl.enabled", false},
+		{"yarn.timeline-service.webapp.rest-csrf.enabled=true", conf.ResourceManager, "there is no timeline server", true},
+		{"yarn.timeline-service.webapp.rest-csrf.enabled=true", conf.NodeManager, "there is no timeline server", true},
+		{"fs.defaultFS=s3a://bucket", conf.NodeManager, "fs.defaultFS = ", false},
+		{"fs.defaultFS=viewfs://all/", conf.NodeManager, "fs.defaultFS = ", false},
+		{"fs.defaultFS=hdfs:///", conf.NodeManager, "fs.defaultFS = ", false},
+		{"fs.defaultFS=s3a://bucket", conf.ResourceManager, "can't reach paths", true},
+	} {
+		dir := fault{set: []string{x.set}}.folder(t)
+		_, _, report := verdict.Of(conf.Options{Dir: dir, Overrides: []string{"heddle.log.level=error"}}, x.role, "")
+		err := daemon(dir, x.role)
+		if (err == nil) != x.starts {
+			t.Errorf("%s: %v starts: %v", x.set, x.role, err)
+			continue
+		}
+		said := ""
+		if err != nil {
+			said = err.Error()
+		}
+		for _, p := range report.Problems {
+			if x.starts && p.Severity == conf.Warning {
+				said += p.Message + "\n"
+			}
+		}
+		if strings.Count(said, x.says) != 1 {
+			t.Errorf("%s: %v says: %s", x.set, x.role, said)
+		}
+	}
+}
+
 // without returns what conf check says of a key that it takes for one without effect, "" of others.
 func without(t *testing.T, key string) string {
 	c, err := conf.Load(conf.Options{Overrides: []string{key + "=1234567"}})

@@ -125,6 +125,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 				return nil // nothing to run, and nothing to ask a cluster for
 			}
 		}
+		o.Progress = &xargs.Progress{}
 		var p xargs.Submitter
 		if p, stop, err = startTasks(ctx, c, s, &o); err != nil {
 			return fmt.Errorf("xargs: %w (--local runs the commands on this machine)", err)
@@ -274,7 +275,7 @@ func startTasks(ctx context.Context, c *conf.Config, from *source, o *xargs.Opti
 	}
 	s := probes.New(so)
 	running, err := probes.Cluster{
-		Conf: c, Name: "heddle xargs " + o.Command[0], Queue: o.Place.Queue, Address: o.Place.Address, Log: log,
+		Conf: c, Name: "heddle xargs " + o.Command[0], Queue: o.Place.Queue, Address: o.Place.Address, Progress: o.Progress.Part, Log: log,
 	}.Start(ctx, s)
 	if err != nil {
 		s.Close()
@@ -342,7 +343,7 @@ func startPool(ctx context.Context, c *conf.Config, s *source, o *xargs.Options)
 	}
 	running, err := pool.Containers{
 		Conf: c, Name: "heddle xargs " + o.Command[0], Queue: o.Place.Queue, Slots: slots, Memory: o.Place.Memory, Most: most,
-		Address: o.Place.Address, Secret: secret, Log: log,
+		Address: o.Place.Address, Secret: secret, Progress: o.Progress.Part, Log: log,
 	}.Start(ctx, p)
 	if err != nil {
 		p.Close()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"heddle/conf"
 )
@@ -13,6 +14,9 @@ const (
 	classKey  = "yarn.resourcemanager.scheduler.class"
 	storeKey  = "yarn.scheduler.configuration.store.class"
 	labelsKey = "yarn.node-labels.enabled"
+
+	labelStoreKey = "yarn.node-labels.fs-store.root-dir"
+	labelsByKey   = "yarn.node-labels.configuration-type"
 )
 
 // Of warns of what a ResourceManager won't take over from YARN: one problem for each loss, which says what will happen.
@@ -31,8 +35,12 @@ func Of(c *conf.Config) (all []conf.Problem) {
 	default:
 		warn(storeKey, "the queues that YARN keeps in this store aren't read. Heddle starts with those of capacity-scheduler.xml, and keeps later changes itself: write them there first (yarn schedulerconf -getConf)")
 	}
-	if c.Bool(labelsKey) {
-		warn(labelsKey, "Heddle has no node labels: all nodes are in one partition, so containers for a label (GPUs, EMR's CORE) may run on any node, and queues share all nodes")
+	if root := c.Text(labelStoreKey); c.Bool(labelsKey) && root != "" && !strings.HasPrefix(root, "/") && !strings.HasPrefix(root, "file:") {
+		warn(labelStoreKey, "the labels that YARN keeps there aren't read, as it is no local folder: add them once with heddle rmadmin -addToClusterNodeLabels and -replaceLabelsOnNode, "+
+			"or copy nodelabel.mirror and nodelabel.editlog of that folder to each ResourceManager, and name the copy")
+	}
+	if c.Bool(labelsKey) && c.Text(labelsByKey) == "delegated-centralized" {
+		warn(labelsByKey, "Heddle can't run the class that would say which label a node has (yarn.resourcemanager.node-labels.provider): nodes keep the labels that are on record. Set it to centralized or distributed")
 	}
 	return all
 }

@@ -16,16 +16,18 @@ func TestSilentLossesHaveOneWarningEach(t *testing.T) {
 		set  []string
 		want []string // words of the warnings
 	}{
-		"nothing":                   {},
-		"Cloudera's queues":         {fair: true, want: []string{"none of the queues in"}},
-		"the class is set":          {fair: true, set: []string{classKey + "=fair"}},
-		"another class is set":      {fair: true, set: []string{classKey + "=capacity"}},
-		"queues in ZooKeeper":       {set: []string{storeKey + "=zk"}, want: []string{"aren't read"}},
-		"queues in memory":          {set: []string{storeKey + "=memory"}, want: []string{"memory of YARN's ResourceManager alone"}},
-		"queues in a file":          {set: []string{storeKey + "=file"}},
-		"labels":                    {set: []string{labelsKey + "=true"}, want: []string{"one partition"}},
-		"labels that are off":       {set: []string{labelsKey + "=false"}},
-		"labels, and a store in it": {set: []string{labelsKey + "=true", storeKey + "=leveldb"}, want: []string{"aren't read", "one partition"}},
+		"nothing":                    {},
+		"Cloudera's queues":          {fair: true, want: []string{"none of the queues in"}},
+		"the class is set":           {fair: true, set: []string{classKey + "=fair"}},
+		"another class is set":       {fair: true, set: []string{classKey + "=capacity"}},
+		"queues in ZooKeeper":        {set: []string{storeKey + "=zk"}, want: []string{"aren't read"}},
+		"queues in memory":           {set: []string{storeKey + "=memory"}, want: []string{"memory of YARN's ResourceManager alone"}},
+		"queues in a file":           {set: []string{storeKey + "=file"}},
+		"labels":                     {set: []string{labelsKey + "=true"}},
+		"labels in HDFS":             {set: []string{labelsKey + "=true", labelStoreKey + "=hdfs://nn/labels"}, want: []string{"no local folder"}},
+		"labels in a local folder":   {set: []string{labelsKey + "=true", labelStoreKey + "=file:///var/labels"}},
+		"labels in HDFS, off":        {set: []string{labelStoreKey + "=hdfs://nn/labels"}},
+		"labels by a class, a store": {set: []string{labelsKey + "=true", labelsByKey + "=delegated-centralized", storeKey + "=leveldb"}, want: []string{"aren't read", "can't run the class"}},
 	} {
 		dir := t.TempDir()
 		if x.fair {

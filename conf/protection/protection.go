@@ -3,12 +3,11 @@ package protection
 
 import (
 	"errors"
-	"fmt"
-	"io/fs"
 	"slices"
 	"strings"
 
 	"heddle/conf"
+	"heddle/conf/secure"
 )
 
 // settings are Hadoop's settings of protections that Heddle lacks. harmless are the values that ask for none, besides no value; of a
@@ -96,62 +95,25 @@ func Problems(c *conf.Config, roles conf.Role) (all []conf.Problem) {
 		}
 		all = append(all, found)
 	}
-	if roles&both != 0 {
-		all = append(all, servicesOpen(c)...)
+	if secure.On(c) {
+		all = append(all, lacking(c, roles)...)
 	}
 	return all
 }
 
-// policyFile is the file with service ACLs in a configuration folder.
-const policyFile = "hadoop-policy.xml"
-
-// services are the protocols that Heddle's daemons serve, as service ACLs name them (Hadoop 3.4: RMPolicyProvider, NMPolicyProvider). Files name
-// other daemons' as well.
-var services = []string{
-	"security.resourcetracker.protocol", "security.applicationclient.protocol", "security.applicationmaster.protocol",
-	"security.resourcemanager-administration.protocol", "security.ha.service.protocol", "security.containermanagement.protocol", "security.resourcelocalizer.protocol",
-}
-
-// servicesOpen returns errors if service ACLs are on (hadoop.security.authorization) and keep anybody from a protocol that Heddle
-// serves: Heddle doesn't check them. Lists that admit everybody are fine (Hadoop: ServiceAuthorizationManager).
-func servicesOpen(c *conf.Config) (all []conf.Problem) {
-	const on = "hadoop.security.authorization"
-	if value, _ := c.Get(on); !strings.EqualFold(strings.TrimSpace(value), "true") {
-		return nil
-	}
-	policy := c
-	if c.Dir() != "" {
-		with, err := c.With(policyFile)
-		switch {
-		case err == nil:
-			policy = with
-		case !errors.Is(err, fs.ErrNotExist):
-			return []conf.Problem{conf.AtKey(c, conf.Error, on, err)}
+// lacking returns what Heddle lacks of a cluster with Kerberos.
+func lacking(c *conf.Config, roles conf.Role) (all []conf.Problem) {
+	const files, web = "fs.defaultFS", "hadoop.http.authentication.type"
+	if on := c.Text(files); strings.HasPrefix(on, "hdfs:") || strings.HasPrefix(on, "viewfs:") {
+		p := conf.AtKey(c, conf.Error, files, errors.New("with hadoop.security.authentication = kerberos Heddle can't prove to HDFS who it is: containers' files could not be fetched, and logs not collected; "+
+			"keep YARN's NodeManagers, which work with Heddle's ResourceManager, or use another file system"))
+		if p.Roles = conf.NodeManager & roles; p.Roles == 0 {
+			p.Severity, p.Message = conf.Warning, "with hadoop.security.authentication = kerberos the ResourceManager can't prove to HDFS who it is: it renews no tokens of HDFS, which end after a day"
 		}
+		all = append(all, p)
 	}
-	for _, service := range services {
-		for _, list := range []struct{ key, common, open string }{
-			{service + ".acl", "security.service.authorization.default.acl", "*"},
-			{service + ".acl.blocked", "security.service.authorization.default.acl.blocked", ""},
-			{service + ".hosts", "security.service.authorization.default.hosts", "*"},
-			{service + ".hosts.blocked", "security.service.authorization.default.hosts.blocked", ""},
-		} {
-			key, value := list.key, ""
-			if v, set := policy.Verbatim(key); set {
-				value = v
-			} else if v, set := policy.Verbatim(list.common); set && v != "" {
-				key, value = list.common, v
-			} else {
-				continue
-			}
-			if strings.TrimSpace(value) == list.open {
-				continue
-			}
-			p := conf.AtKey(policy, conf.Error, key, fmt.Errorf("would have no effect on %s: Heddle doesn't check service ACLs, and %s = true asks for that; set it to %q and keep the port among "+
-				"trusted machines, or set %s to false", service, on, list.open, on))
-			p.Value = value
-			all = append(all, p)
-		}
+	if value, _ := c.Get(web); roles&both != 0 && (value == "" || strings.EqualFold(value, "simple")) {
+		all = append(all, conf.AtKey(c, conf.Warning, web, errors.New("hadoop.security.authentication = kerberos is for RPC alone: web ports believe the names that callers claim (user.name), as Hadoop's do; set it to kerberos, or keep them among trusted machines")))
 	}
 	return all
 }

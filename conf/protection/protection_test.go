@@ -1,7 +1,6 @@
 package protection
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -10,6 +9,8 @@ import (
 	"testing"
 
 	"heddle/conf"
+	"heddle/conf/conftest"
+	"heddle/conf/secure"
 )
 
 // check returns what Problems refuses for both daemons.
@@ -44,69 +45,34 @@ func TestProtectionWithoutEffectIsRefused(t *testing.T) {
 	}
 }
 
-// Service ACLs that admit everybody, as the policy file that comes with Hadoop, kept daemons from starting for nothing. Others are named, with their protocol.
-func TestPoliciesThatAdmitEverybodyAreFine(t *testing.T) {
-	for name, x := range map[string]struct {
-		policy string   // lines key=value of hadoop-policy.xml
-		core   []string // and of core-site.xml
-		wrong  []string // the keys that errors name; none: fine
-	}{
-		"no file":              {},
-		"Hadoop's own":         {policy: "security.resourcetracker.protocol.acl=*\nsecurity.applicationclient.protocol.acl= *\nsecurity.client.protocol.acl=*"},
-		"HDFS's daemons":       {policy: "security.datanode.protocol.acl=hdfs\nsecurity.admin.operations.protocol.acl= hadoop\nsecurity.mrhs.client.protocol.acl=mapred"},
-		"nodes":                {policy: "security.resourcetracker.protocol.acl=yarn", wrong: []string{"security.resourcetracker.protocol.acl"}},
-		"nobody":               {policy: "security.applicationclient.protocol.acl= ", wrong: []string{"security.applicationclient.protocol.acl"}},
-		"blocked":              {policy: "security.applicationclient.protocol.acl=*\nsecurity.applicationclient.protocol.acl.blocked=eve", wrong: []string{"security.applicationclient.protocol.acl.blocked"}},
-		"hosts":                {policy: "security.containermanagement.protocol.hosts=10.0.0.0/8", wrong: []string{"security.containermanagement.protocol.hosts"}},
-		"a default":            {core: []string{"security.service.authorization.default.acl=yarn"}, wrong: []string{"security.service.authorization.default.acl", "security.ha.service.protocol"}},
-		"a default, and all *": {core: []string{"security.service.authorization.default.acl.blocked= "}},
-		"in core-site.xml":     {core: []string{"security.resourcemanager-administration.protocol.acl=admin"}, wrong: []string{"security.resourcemanager-administration.protocol.acl"}},
+// What a cluster with Kerberos has, and Heddle lacks, is refused or warned about by its key.
+func TestWhatKerberosLacks(t *testing.T) {
+	for files, severity := range map[string]map[conf.Role]conf.Severity{
+		"hdfs://nn:8020": {conf.NodeManager: conf.Error, conf.ResourceManager: conf.Warning},
+		"file:///":       {},
 	} {
-		dir := t.TempDir()
-		write := func(file string, lines []string) {
-			var b strings.Builder
-			b.WriteString("<configuration>")
-			for _, line := range lines {
-				key, value, _ := strings.Cut(line, "=")
-				b.WriteString("<property><name>" + key + "</name><value>" + value + "</value></property>")
+		for _, role := range []conf.Role{conf.NodeManager, conf.ResourceManager} {
+			c := conftest.With(t, map[string]string{"fs.defaultFS": files})
+			if found := Problems(c, role); len(found) > 0 {
+				t.Errorf("without Kerberos: %v", found)
 			}
-			b.WriteString("</configuration>")
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(b.String()), 0o600); err != nil {
-				t.Fatal(err)
+			c.Set(secure.Authentication, "kerberos")
+			var about, web []conf.Problem
+			for _, p := range Problems(c, role) {
+				switch p.Key {
+				case "fs.defaultFS":
+					about = append(about, p)
+				case "hadoop.http.authentication.type":
+					web = append(web, p)
+				}
 			}
-		}
-		write("core-site.xml", append(x.core, "hadoop.security.authorization=true"))
-		if x.policy != "" {
-			write("hadoop-policy.xml", strings.Split(x.policy, "\n"))
-		}
-		c, err := conf.Load(conf.Options{Dir: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = check(c)
-		if (err != nil) != (len(x.wrong) > 0) {
-			t.Errorf("%s: %v", name, err)
-		}
-		for _, key := range x.wrong {
-			if err != nil && !strings.Contains(err.Error(), key) {
-				t.Errorf("%s: %v", name, err)
+			if want, wanted := severity[role]; len(about) > 1 || (len(about) == 1) != wanted || wanted && about[0].Severity != want {
+				t.Errorf("%s for %v: %v", files, role, about)
+			}
+			if len(web) != 1 || web[0].Severity != conf.Warning {
+				t.Errorf("web ports for %v: %v", role, web)
 			}
 		}
-		c.Set("hadoop.security.authorization", "false")
-		if err := check(c); err != nil {
-			t.Errorf("%s, with service ACLs off: %v", name, err)
-		}
-	}
-	dir := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(dir, "core-site.xml"), []byte("<configuration/>"), 0o600), os.WriteFile(filepath.Join(dir, "hadoop-policy.xml"), []byte("<configuration"), 0o600)); err != nil {
-		t.Fatal(err)
-	}
-	c, err := conf.Load(conf.Options{Dir: dir, Overrides: []string{"hadoop.security.authorization=true"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := check(c); err == nil || !strings.Contains(err.Error(), "hadoop-policy.xml") {
-		t.Errorf("a policy that can't be read: %v", err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"path"
 	"strings"
 
@@ -11,14 +12,16 @@ import (
 
 	"heddle/conf"
 	"heddle/yarn/kerberos"
-	"heddle/yarn/kerberos/login"
 )
+
+// source has tickets; *login.Login and *Late are ones.
+type source interface {
+	Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error)
+}
 
 // Tickets gives tickets of services that a configuration expects at an address, and no others: somebody else may answer there.
 type Tickets struct {
-	from interface {
-		Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error)
-	}
+	from         source
 	krb5         *config.Config
 	key          string
 	name, others string // the expected name, and a pattern that counts instead if it is set
@@ -26,7 +29,7 @@ type Tickets struct {
 
 // ForResourceManagers gives a login's tickets to servers that are ResourceManagers by the configuration: their name is yarn.resourcemanager.principal, in which
 // _HOST is the server's host, or matches yarn.resourcemanager.principal.pattern, if that is set (Hadoop: SaslRpcClient).
-func ForResourceManagers(c *conf.Config, l *login.Login) (*Tickets, error) {
+func ForResourceManagers(c *conf.Config, l source) (*Tickets, error) {
 	k, err := Krb5(c)
 	if err != nil {
 		return nil, err
@@ -85,4 +88,36 @@ func realmOf(k *config.Config, host string) string {
 		return r
 	}
 	return k.LibDefaults.DefaultRealm
+}
+
+// Nodes says which accounts NodeManagers have.
+type Nodes struct{ name string }
+
+// ForNodes reads yarn.nodemanager.principal.
+func ForNodes(c *conf.Config) (*Nodes, error) {
+	n := &Nodes{c.Text(NodeAccount)}
+	if service, rest, ok := strings.Cut(n.name, "/"); !ok || service == "" || !strings.Contains(rest, "@") {
+		why := "has no host"
+		if n.name == "" {
+			why = "is not set"
+		}
+		return nil, conf.ErrorAt(c, NodeAccount, fmt.Errorf("%s: %s, so that the ResourceManager can't tell NodeManagers from others: set it as the NodeManagers have it, such as nm/_HOST@REALM", NodeAccount, why))
+	}
+	return n, nil
+}
+
+// Are reports whether somebody with a full name, who calls from an address, is a NodeManager, and which name is expected there. _HOST in it is the canonical
+// name of the address. If not strict, it stands for any host: Hadoop compares nothing then.
+func (n *Nodes) Are(name string, from netip.Addr, strict bool) (good bool, expected string) {
+	before, realm, isHost := strings.Cut(n.name, "/_HOST@")
+	if !isHost {
+		return name == n.name, n.name
+	}
+	if !strict {
+		rest, is := strings.CutPrefix(name, before+"/")
+		host, of, _ := strings.Cut(rest, "@")
+		return is && host != "" && of == realm, n.name
+	}
+	expected = before + "/" + machine.named(conf.Address{Host: from.Unmap().String()}) + "@" + realm
+	return name == expected, expected
 }

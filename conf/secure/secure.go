@@ -2,12 +2,15 @@
 package secure
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/user"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/jcmturner/gokrb5/v8/config"
 
@@ -66,6 +69,38 @@ func (a *Account) Login() (*login.Login, error) {
 		return nil, fmt.Errorf("%w (the KDC of krb5.conf must be up and know the account; its clock and this one's may differ by %v)", err, a.Krb5.LibDefaults.Clockskew)
 	}
 	return l, nil
+}
+
+// Late returns tickets of the account, which logs in when the first one is needed. So a KDC that is away keeps nobody from starting.
+func (a *Account) Late() *Late { return &Late{account: a} }
+
+// Late is a login that begins when it is needed. It is safe for concurrent use.
+type Late struct {
+	account *Account
+	mu      sync.Mutex
+	login   *login.Login
+	tried   time.Time
+	err     error
+}
+
+// latePause is the time between two attempts to log in.
+const latePause = 10 * time.Second
+
+// Ticket implements ipc.Tickets.
+func (l *Late) Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.login == nil {
+		if time.Since(l.tried) < latePause {
+			return kerberos.Ticket{}, l.err
+		}
+		l.tried = time.Now()
+		if l.login, l.err = l.account.Login(); l.err != nil {
+			l.login = nil
+			return kerberos.Ticket{}, l.err
+		}
+	}
+	return l.login.Ticket(ctx, service, host)
 }
 
 // ResourceManager returns the account of the ResourceManager with an id. _HOST in it is the host of the address at which clients find it.

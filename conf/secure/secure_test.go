@@ -102,9 +102,9 @@ func TestAccountsThatCantBe(t *testing.T) {
 	}
 }
 
-type source struct{ asked string }
+type asked struct{ asked string }
 
-func (s *source) Ticket(_ context.Context, service, host string) (kerberos.Ticket, error) {
+func (s *asked) Ticket(_ context.Context, service, host string) (kerberos.Ticket, error) {
 	s.asked = service + "/" + host
 	return kerberos.Ticket{}, nil
 }
@@ -136,7 +136,7 @@ func TestServersThatAreExpected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := &source{}
+		s := &asked{}
 		tickets.from = s
 		_, err = tickets.TicketAt(t.Context(), x.addr, x.service, x.host)
 		if (err == nil) != x.good || (s.asked != "") != x.good {

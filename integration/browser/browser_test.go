@@ -41,7 +41,9 @@ func TestPages(t *testing.T) {
 	leader := "http://" + web(c.Leader())
 	for path, want := range map[string][]string{
 		"/":                               {id.String(), "alice", "ACCEPTED", `&lt;img src=x onerror=`},
-		"/cluster/apps/FINISHED":          {"No applications."},
+		"/cluster/apps/FINISHED":          {"None of 1 application is admitted by these filters."},
+		"/cluster?state=ACCEPTED&q=IMG":   {id.String(), "1–1 of 1", `aria-current="true" id="state-ACCEPTED"`},
+		"/cluster?stat=x":                 {"there is no parameter \"stat\": there are cursor, finalStatus"},
 		"/cluster/app/" + id.String():     {"root.default", "appattempt_", "it is unmanaged", "&gt;\x1b[2J\u202e</bdi> <small>" + id.String()},
 		"/cluster/app/application_1_0001": {"app with id: application_1_0001 not found"},
 		"/cluster/nodes":                  {"/default-rack", "RUNNING"},
@@ -95,7 +97,7 @@ func TestAFollowersOwnPageIsDrawn(t *testing.T) {
 	gate := httptest.NewServer(http.StripPrefix("/gateway/rm", httputil.NewSingleHostReverseProxy(web(leads))))
 	defer gate.Close()
 	c.Node(minicluster.NodeOptions{})
-	apps := Shows(t, gate.URL+"/gateway/rm/cluster/apps", "No applications.", `href="`+gate.URL+`/gateway/rm/cluster/apps/RUNNING"`, `aria-current="page"`)
+	apps := Shows(t, gate.URL+"/gateway/rm/cluster/apps", "No applications.", `href="`+gate.URL+`/gateway/rm/cluster/apps?state=RUNNING"`, `aria-current="page"`)
 	if strings.Contains(apps, `href="/cluster`) {
 		t.Errorf("a link leaves the prefix:\n%s", apps)
 	}

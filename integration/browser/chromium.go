@@ -21,22 +21,24 @@ func browse(t testing.TB, url string, budget time.Duration, options ...string) (
 	return run(t, url, append([]string{fmt.Sprintf("--virtual-time-budget=%d", budget.Milliseconds()), "--dump-dom"}, options...)...)
 }
 
+// chromium is the browser's program.
+func chromium(t testing.TB) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			return p
+		}
+	}
+	t.Fatal("no Chromium on the PATH; `make prerequisites` installs it")
+	return ""
+}
+
 // run has Chromium open a page, without a window.
 func run(t testing.TB, url string, options ...string) (out, log string) {
 	t.Helper()
-	var path string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if p, err := exec.LookPath(name); err == nil {
-			path = p
-			break
-		}
-	}
-	if path == "" {
-		t.Fatal("no Chromium on the PATH; `make prerequisites` installs it")
-	}
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, append(append([]string{
+	cmd := exec.CommandContext(ctx, chromium(t), append(append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(),
 	}, options...), url)...)
 	var said strings.Builder

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,6 +26,7 @@ import (
 type alone struct {
 	t        *testing.T
 	dir, web string
+	program  string   // the path of heddle
 	set      []string // settings of the daemon and its clients
 }
 
@@ -39,7 +41,7 @@ func root(t *testing.T) {
 func newAlone(t *testing.T, more map[string]string) *alone {
 	t.Helper()
 	root(t)
-	a := &alone{t: t, dir: publicdir.New(t, "")}
+	a := &alone{t: t, dir: publicdir.New(t, ""), program: heddle}
 	free := ports.Loopback(t, 8)
 	a.web = free[0]
 	keys := map[string]string{
@@ -75,8 +77,22 @@ func newAlone(t *testing.T, more map[string]string) *alone {
 	return a
 }
 
+// open copies the program to where nobody's containers may take it from, and returns its path.
+func (a *alone) open() string {
+	a.t.Helper()
+	program, err := os.ReadFile(heddle)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	open := filepath.Join(a.dir, "heddle")
+	if err := os.WriteFile(open, program, 0o755); err != nil {
+		a.t.Fatal(err)
+	}
+	return open
+}
+
 func (a *alone) command(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(heddle, append([]string{name}, args...)...)
+	cmd := exec.Command(a.program, append([]string{name}, args...)...)
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/root", "USER=root"}
 	return cmd
@@ -213,14 +229,7 @@ where local --local
 "$PYTHON" -c 'import heddle, os
 with heddle.Executor(2) as x: print("calls", "there" if x.submit(os.getenv, "CONTAINER_ID").result() else "here")'
 `
-	program, err := os.ReadFile(heddle)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open := filepath.Join(a.dir, "heddle") // nobody's containers take it from there
-	if err := os.WriteFile(open, program, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	open := a.open()
 	cmd := exec.CommandContext(t.Context(), needs.Program(t, "unshare"), "-n", "sh", "-c", script)
 	cmd.Dir = a.dir
 	cmd.Env = []string{
@@ -243,5 +252,40 @@ func TestXargsSaysOnceWhyNothingRuns(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	if n := strings.Count(string(out), "no node of the cluster takes probes"); err == nil || n != 1 || strings.Contains(string(out), "level=") {
 		t.Errorf("%v; said %d times:\n%s", err, n, out)
+	}
+}
+
+// A run of commands says how far it is, and whoever killed it is named once.
+func TestXargsTellsHowFarItIsAndWhoKilledIt(t *testing.T) {
+	a := newAlone(t, nil)
+	a.program = a.open()
+	dir := publicdir.New(t, a.dir)
+	cmd := a.command("xargs", append(slices.Clone(a.set), "-n1", "-P4", "sh", "-c", `[ $0 -le 2 ] || until [ -e `+dir+`/go ]; do sleep 0.1; done`)...)
+	cmd.Stdin = strings.NewReader("1\n2\n3\n4\n")
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var app string
+	await.Slowly(t, "half of it is done", func() bool {
+		var page struct {
+			Apps struct {
+				App []struct {
+					ID       string
+					Progress float64
+				}
+			}
+		}
+		if err := json.Unmarshal([]byte(a.get("/ws/v1/cluster/apps")), &page); err != nil || len(page.Apps.App) != 1 {
+			return false
+		}
+		app = page.Apps.App[0].ID
+		return page.Apps.App[0].Progress == 50
+	})
+	a.run("app", append([]string{"-kill", app}, a.set...)...)
+	err := cmd.Wait()
+	if n := strings.Count(said.String(), "was killed by"); err == nil || n != 1 || strings.Contains(said.String(), "ended well") {
+		t.Errorf("%v; said %d times:\n%s", err, n, &said)
 	}
 }

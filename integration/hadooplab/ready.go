@@ -11,9 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"heddle/conf"
+	"heddle/conf/caller"
+	"heddle/conf/secure"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
+	"heddle/yarn/sasl"
 )
 
 // errPortTaken says that another process uses a daemon's port.
@@ -133,7 +137,9 @@ func (l *Lab) waitAnswer(ctx context.Context, name string) error {
 
 // WaitYARN waits until the ResourceManager answers and has that many running nodes.
 func (l *Lab) WaitYARN(ctx context.Context, nodes int) error {
-	client := ipc.NewClient(ipc.ClientConfig{ConnectTimeout: 5 * time.Second, CallTimeout: 5 * time.Second})
+	client := ipc.NewClient(ipc.ClientConfig{
+		ConnectTimeout: 5 * time.Second, CallTimeout: 5 * time.Second, Protection: sasl.Qualities{sasl.Privacy, sasl.Integrity, sasl.Authentication},
+	})
 	defer client.Close()
 	var rms []string
 	for i := 1; i <= l.options.ResourceManagers; i++ {
@@ -142,7 +148,11 @@ func (l *Lab) WaitYARN(ctx context.Context, nodes int) error {
 	if len(rms) == 0 {
 		rms = append(rms, fmt.Sprintf("localhost:%d", l.Port("rm")))
 	}
-	rm := client.Failover(rms, protocol.ApplicationClient, ipc.Identity{User: "lab"}, ipc.RetryPolicy{MaxElapsed: time.Second, Max: 100 * time.Millisecond})
+	who, err := callerOf(l)
+	if err != nil {
+		return err
+	}
+	rm := client.Failover(rms, protocol.ApplicationClient, who, ipc.RetryPolicy{MaxElapsed: time.Second, Max: 100 * time.Millisecond})
 	return l.poll(ctx, "YARN", func(ctx context.Context) error {
 		m, err := protocol.GetClusterMetrics.Call(ctx, rm, &pb.GetClusterMetricsRequest{})
 		if err != nil {
@@ -153,6 +163,19 @@ func (l *Lab) WaitYARN(ctx context.Context, nodes int) error {
 		}
 		return nil
 	})
+}
+
+// callerOf is who asks whether YARN is ready: with Kerberos whoever has the tickets of $KRB5CCNAME.
+func callerOf(l *Lab) (ipc.Identity, error) {
+	if l.site[secure.Authentication] != "kerberos" {
+		return ipc.Identity{User: "lab"}, nil
+	}
+	c, err := conf.Load(conf.Options{Dir: l.Conf()})
+	if err != nil {
+		return ipc.Identity{}, err
+	}
+	who, err := caller.Of(c)
+	return who.Identity, err
 }
 
 func (l *Lab) waitHistory(ctx context.Context) error {

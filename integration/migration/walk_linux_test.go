@@ -61,9 +61,6 @@ var folder = map[string]map[string]string{
 	"mapred-site.xml": {
 		"mapreduce.framework.name":                   "yarn",
 		"mapreduce.application.classpath":            "$HADOOP_MAPRED_HOME/share/hadoop/mapreduce/*:$HADOOP_MAPRED_HOME/share/hadoop/mapreduce/lib/*",
-		"yarn.app.mapreduce.am.env":                  "HADOOP_MAPRED_HOME=${HADOOP_HOME}",
-		"mapreduce.map.env":                          "HADOOP_MAPRED_HOME=${HADOOP_HOME}",
-		"mapreduce.reduce.env":                       "HADOOP_MAPRED_HOME=${HADOOP_HOME}",
 		"yarn.app.mapreduce.am.staging-dir":          "/user",
 		"yarn.app.mapreduce.am.resource.mb":          "512",
 		"mapreduce.map.memory.mb":                    "512",

@@ -174,7 +174,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		return err
 	}
 	soft := ms.apps[id.App]
-	asks, err := ms.requests.Asks(app.Queue, call.Asks)
+	asks, err := ms.requests.Asks(app.Context, app.Queue, call.Asks)
 	if err == nil {
 		err = ms.checkCall(app, call)
 	}

@@ -64,7 +64,7 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 	a := &appSoft{
 		id: app.ID, amAsks: asks, nodes: map[records.NodeID]bool{},
 		handle: as.sched.AddApp(drive.AppSpec{
-			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, Type: app.Context.GetApplicationType(), AM: request.MasterSize(asks)},
+			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, Type: app.Context.GetApplicationType(), AM: request.MasterSize(asks), Label: request.MasterLabel(asks)},
 			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(), NeverSuspend: slices.Contains(app.Context.GetApplicationTags(), NeverSuspend),
 		}),
 	}

@@ -3,6 +3,7 @@ package leader
 import (
 	"fmt"
 
+	"heddle/rm/leader/failures"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -83,52 +84,14 @@ func (at *attempts) failAttempt(app *ledger.Application, attempt *ledger.Attempt
 	at.Log.WithField("attempt", attempt.ID).WithField("exit", end.exit).WithField("excused", end.excused).
 		WithField("diagnostics", end.diagnostics).Warn("attempt failed")
 	at.endAttempt(app, attempt, end)
-	failures := at.failures(app)
-	if failures < app.MaxAttempts && !app.Context.GetUnmanagedAm() {
+	failed := failures.Count(app, at.Time())
+	if failed < app.MaxAttempts && !app.Context.GetUnmanagedAm() {
 		at.startAttempt(app)
 		return
 	}
 	at.applications.endApp(app, pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, fmt.Sprintf(
 		"Application %v failed %d times%s due to %s. Failing the application.",
-		app.ID, failures, at.limits(app), end.diagnostics))
-}
-
-// limits words the limits of attempts as Hadoop does.
-func (at *attempts) limits(app *ledger.Application) string {
-	var words string
-	if validity := app.Context.GetAttemptFailuresValidityInterval(); validity > 0 {
-		words = fmt.Sprintf(" in previous %d milliseconds", validity)
-	}
-	if global := at.Settings.GlobalMaxAttempts; global != app.MaxAttempts {
-		words += fmt.Sprintf(" (global limit =%d; local limit is =%d)", global, app.MaxAttempts)
-	}
-	return words
-}
-
-// failures counts the failed attempts that count: not excused, and not before the validity interval.
-func (at *attempts) failures(app *ledger.Application) int32 {
-	validity := app.Context.GetAttemptFailuresValidityInterval()
-	var n int32
-	for _, a := range app.Attempts {
-		if a.State != ledger.AttemptFailed || a.Excused {
-			continue
-		}
-		if validity > 0 && at.Time()-a.FinishTime > validity {
-			continue
-		}
-		n++
-	}
-	return n
-}
-
-// excused reports whether an exit status is not the application's fault (Hadoop:
-// RMAppAttemptImpl.shouldCountTowardsMaxAttemptRetry).
-func excused(exit int32) bool {
-	switch exit {
-	case records.ExitPreempted, records.ExitAborted, records.ExitDisksFailed, records.ExitKilledByResourceManager:
-		return true
-	}
-	return false
+		app.ID, failed, failures.Limits(app, at.Settings.GlobalMaxAttempts), end.diagnostics))
 }
 
 // amEnded handles the end of the current attempt's own container.
@@ -141,7 +104,7 @@ func (at *attempts) amEnded(app *ledger.Application, attempt *ledger.Attempt, ex
 		diagnostics: fmt.Sprintf("AM Container for %v exited with  exitCode: %d\nFailing this attempt.Diagnostics: %s"+
 			"For more detailed output, check the application tracking page: %s Then click on links to logs of each attempt.\n",
 			attempt.ID, exit, diagnostics, at.Settings.PageURL(app.ID)),
-		exit: exit, excused: excused(exit),
+		exit: exit, excused: failures.Excused(exit),
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/masterkey"
+	"heddle/rm/leader/nodelabels"
 	"heddle/rm/leader/nodespeed"
 	"heddle/rm/leader/opportunity"
 	"heddle/rm/leader/outputs"
@@ -96,6 +97,8 @@ type Settings struct {
 	// Bounds are how much requests may leave behind in the ledger.
 	Bounds limit.Bounds
 
+	Labels nodelabels.Settings
+
 	MaxTags      int // of an application; 0 means no limit, as does 0 of the next ones
 	MaxTagLength int // in characters
 	MaxRequests  int // of an application that differ in priority or allocation request id
@@ -136,6 +139,8 @@ type Config struct {
 	Rack   func(host string) string                                         // rack of a host, such as /default-rack; may be slow
 	Hosts  *hosts.Lists                                                     // that may be nodes; nil admits all
 	Log    *logrus.Entry
+	// StoredLabels reads which labels of nodes YARN's ResourceManager has stored; nil: none.
+	StoredLabels func() (*ledgerpb.NodeLabelsChanged, error)
 	// Record is where the scheduler's events are written to; nil if they aren't. RecordedQueues is what Settings.Queues are
 	// made from, for whoever replays them.
 	Record         *eventlog.Writer
@@ -179,6 +184,7 @@ type core struct {
 	byHandle map[scheduler.AppHandle]*appSoft
 	nodes    map[records.NodeID]*nodeSoft
 	nodeOf   map[scheduler.NodeHandle]*nodeSoft
+	labels   *nodelabels.Labels
 	inputs   *warming.Warming
 	swaps    swap.Swaps
 	events   events
@@ -217,7 +223,11 @@ func New(cfg Config) *Leader {
 		MinAllocation: cfg.Settings.MinAllocation, MaxAllocation: cfg.Settings.MaxAllocation, Increment: cfg.Settings.Increment,
 		Now: c.Now, LargerNodes: c.began.Add(cfg.Settings.SchedulingWait), Arrived: &c.arrived,
 		MaxRequests: cfg.Settings.MaxRequests, MaxPlaces: cfg.Settings.MaxPlaces,
+		LabelSettings: request.LabelSettings{ForMasters: cfg.Settings.Labels.ForMasters, LendToMasters: cfg.Settings.Labels.LendToMasters},
 	}}
+	if cfg.Settings.Labels.Enabled {
+		requests.Labels = c.labels
+	}
 	reports := report.New(c, c.work, report.Config{
 		Scheduler: c.sched, Cluster: directory{c}, Sizes: requests, Queues: heldQueues{c}.Tree, Live: c.Settings.Live,
 		MaxAllocation: cfg.Settings.MaxAllocation,
@@ -297,6 +307,9 @@ func newCore(cfg Config) *core {
 	}, cfg.Record, cfg.RecordedQueues, eventlog.Header{Heddle: conf.Version, Time: c.Now().UnixMilli()}); err != nil {
 		cfg.Log.WithError(err).Error("the scheduler's events are not recorded")
 	}
+	c.labels = nodelabels.New(c, c.work, nodelabels.Config{
+		Settings: cfg.Settings.Labels, Scheduler: c.sched, Nodes: directory{c}, Queues: heldQueues{c}.Tree, Import: cfg.StoredLabels, Log: cfg.Log,
+	})
 	c.swaps = swap.Swaps{Scheduler: c.sched, HandleOf: handleOf, Log: cfg.Log}
 	return c
 }
@@ -365,6 +378,9 @@ func (l *Leader) begun(id records.ContainerID, mend string) (err error) {
 
 // Levels brings containers to their levels: call Accounts, Totals and UnderWay alone.
 func (l *Leader) Levels() *level.Levels { return l.levels }
+
+// Labels are those of nodes: call Add, Remove and Replace alone.
+func (l *Leader) Labels() *nodelabels.Labels { return l.core.labels }
 
 // Hosts decommissions nodes: call RefreshNodes, EndDecommissioning and Leaving alone.
 func (l *Leader) Hosts() *decommission.Hosts { return l.hosts }

@@ -46,6 +46,7 @@ type NodeCall struct {
 	Outputs    []outputs.OfApp // of maps, of applications of which there is something new
 	FetchRate  int64           // at which they are fetched, in bytes per second; 0: nothing is new
 	Inputs     warming.News    // of jobs
+	Labels     *[]string       // that the node says it has; nil: nothing is new
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -57,6 +58,8 @@ type NodeReply struct {
 	Wait bool
 	// What a node that registers may use for short tasks. If that is anything, it offers Rest to containers.
 	FirstLent, Rest records.Resource
+	// LabelsAccepted: what the node said of its labels counts; if not, Diagnostics says why.
+	LabelsAccepted bool
 	session.Orders
 }
 
@@ -100,11 +103,15 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 		ns.division.Waited(t.News.Waited, t.News.Started)
 		lent = t.Lent != s.lent && t.Used.FitsIn(t.Lent)
 	}
+	labelled, wrongLabels := false, ""
 	if turned := s.turned(call.Status); turned || lent || (call.Status.Waiting > 0) != s.waits || len(news)+len(levels) > 0 || s.differs(&call) {
 		s.memory = call.Memory
 		call := call // what the loop reads is allocated for those that bring news alone
 		call.Levels = levels
-		if err := ns.Do(func() error { return ns.heartbeat(&call, news, turned) }); err != nil {
+		if err := ns.Do(func() error {
+			labelled, wrongLabels = ns.labels.Heard(call.Node, call.Labels)
+			return ns.heartbeat(&call, news, turned)
+		}); err != nil {
 			return NodeReply{}, err
 		}
 	}
@@ -112,7 +119,10 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 		s.lent = call.Status.ShortTasks.Lent
 	}
 	s.status, s.refused, s.levels, s.waits = call.Status, call.Refused, call.Levels, call.Status.Waiting > 0
-	reply := NodeReply{Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver()}
+	reply := NodeReply{
+		Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver(),
+		LabelsAccepted: labelled, Diagnostics: wrongLabels,
+	}
 	for _, id := range reply.Cleanup {
 		delete(s.running, id) // if it still runs, it is news again
 	}
@@ -128,7 +138,7 @@ func (s *nodeSession) turned(now NodeStatus) bool {
 // differs reports whether a heartbeat has anything that the loop doesn't know, besides containers, levels, health and what is lent. The
 // first one after a registration always has.
 func (s *nodeSession) differs(call *NodeCall) bool {
-	return call.ResponseID == 0 || call.FetchRate > 0 || call.Memory.Differs(s.memory) || !slices.Equal(s.refused, call.Refused) ||
+	return call.ResponseID == 0 || call.FetchRate > 0 || call.Labels != nil || call.Memory.Differs(s.memory) || !slices.Equal(s.refused, call.Refused) ||
 		len(call.Increased)+len(call.Logs)+len(call.Failed)+len(call.Used)+len(call.Outputs) > 0 || call.Inputs.Any()
 }
 

@@ -36,6 +36,7 @@ type NodeRegistration struct {
 	// ProbePort is where the node takes probes of short tasks; 0: nowhere. Lent is what it was lent for these before.
 	ProbePort int32
 	Lent      records.Resource
+	Labels    *[]string // that the node says it has; nil: it says nothing
 }
 
 // twinPatience is the number of heartbeats after which a node that fell silent may be replaced by another one that
@@ -83,6 +84,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		s.names.Store(r.Names)
 		reply.FirstLent, r.Capability = ns.loans.Register(r.Node, r.ProbePort, ns.bounded(r.Node, r.Capability), r.Lent)
 		reply.Rest = r.Capability
+		reply.LabelsAccepted, reply.Diagnostics = ns.labels.Heard(r.Node, r.Labels)
 		ns.registerNode(s, &r, rack)
 		return nil
 	})

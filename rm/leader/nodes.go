@@ -42,7 +42,7 @@ func (ns *nodeManagers) addNode(n *ledger.Node) *nodeSoft {
 	soft := &nodeSoft{
 		id:     n.ID,
 		ref:    ledger.NodeRef(n.ID),
-		handle: ns.sched.AddNode(scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability}),
+		handle: ns.sched.AddNode(scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability, Label: ns.labels.Of(n.ID)}),
 	}
 	ns.nodes[n.ID] = soft
 	ns.nodeOf[soft.handle] = soft
@@ -68,7 +68,7 @@ func (ns *nodeManagers) moveRack(n *nodeSoft) {
 	}
 	ns.sched.RemoveNode(n.handle)
 	delete(ns.nodeOf, n.handle)
-	n.handle = ns.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability})
+	n.handle = ns.sched.AddNode(scheduler.NodeSpec{Host: n.id.Host, Rack: node.Rack, Capability: node.Capability, Label: ns.labels.Of(n.id)})
 	ns.nodeOf[n.handle] = n
 	ns.events.nodeBegins(n)
 	for c := range ns.work.On(node) {

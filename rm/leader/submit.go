@@ -144,6 +144,7 @@ func (as *applications) submit(id records.ApplicationID, user, path, against str
 	if err != nil {
 		return err
 	}
+	request.NoteLabel(ctx, asks)
 	cmd := &ledgerpb.ApplicationSubmitted{
 		App: ledger.AppRef(id), User: user, Queue: path, Context: ctx,
 		Priority:    priority,

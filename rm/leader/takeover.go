@@ -26,6 +26,7 @@ func (l *Leader) takeOver() error {
 	}
 	l.keys.Publish()
 	l.queueConf.Begin()
+	l.core.labels.Begin()
 	l.applications.ended.Begin(l.work)
 	for _, node := range l.nodesInOrder() {
 		l.takeNode(node)
@@ -40,6 +41,7 @@ func (l *Leader) takeOver() error {
 	l.Log.WithField("epoch", l.epoch).WithField("applications", len(l.core.apps)).WithField("nodes", len(l.core.nodes)).
 		WithField("containers", live).Info("leading")
 	l.version.Tick(l.Now()) // a new cluster writes the newest version before it has anything to write
+	l.core.labels.TakeOver()
 	return nil
 }
 
@@ -105,7 +107,7 @@ func (l *Leader) takeApp(app *ledger.Application) {
 	if err != nil {
 		// it fitted when it was submitted; nodes may have gone since
 		l.Log.WithField("application", app.ID).WithError(err).Warn("its ApplicationMaster fits on no node that is there now")
-		asks = request.OfSize(app.AMResource)
+		asks = l.requests.OfSize(app.AMResource, request.NotedLabel(app.Context))
 	}
 	soft := l.applications.addApp(app, asks)
 	soft.inherited = true

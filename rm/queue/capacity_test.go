@@ -264,7 +264,7 @@ func TestWhereMistakesAre(t *testing.T) {
 
 func TestWarnings(t *testing.T) {
 	tree, err := CapacityFromConf(load(t, with(
-		"queues=a", "a.capacity=100", "/frobnicate=1", "a.colour=blue", "b.capacity=3", "a.accessible-node-labels.gpu.capacity=100",
+		"queues=a", "a.capacity=100", "/frobnicate=1", "a.colour=blue", "b.capacity=3", "a.accessible-node-labels.gpu.capacity=100", "a.accessible-node-labels.gpu.capcity=1",
 		"/mapping-rule-json={}", "/per-node-heartbeat.maximum-container-assignments=5", "/application.fail-fast=false", "a.maximum-capacity=[memory=5]",
 		"a.heddle-stage-policy=none", "a.heddle-preemption=suspend", "a.heddle-preemption-unable=kill", "c.heddle-preemption=suspend",
 	)))
@@ -277,7 +277,7 @@ func TestWarnings(t *testing.T) {
 	}
 	slices.Sort(got)
 	want := []string{
-		"info application.fail-fast", "warning frobnicate", "warning mapping-rule-json", "warning root.a.accessible-node-labels.gpu.capacity",
+		"info application.fail-fast", "warning frobnicate", "warning mapping-rule-json", "warning root.a.accessible-node-labels.gpu.capcity",
 		"warning root.a.colour", "warning root.a.maximum-capacity", "warning root.b.capacity",
 		"warning root.c.heddle-preemption",
 	}

@@ -134,9 +134,7 @@ func (p *parser) queueKey(t *Tree, key, value string) {
 	q := t.Above(key)
 	rest := strings.TrimPrefix(strings.TrimPrefix(key, q.Path), ".")
 	switch {
-	case rest == label.AccessKey && strings.Trim(value, " *") != "":
-		p.warn(key, value, "has no effect: Heddle has no node labels, all nodes are one partition")
-	case known.Queue[rest], leafpolicy.IsSetting(rest):
+	case known.Queue[rest], leafpolicy.IsSetting(rest), label.IsSetting(rest):
 	case strings.HasPrefix(rest, "user-settings.") && strings.HasSuffix(rest, ".weight"):
 	case known.LaterOfQueue(rest):
 		if value != "false" && value != "true" {

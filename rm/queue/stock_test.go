@@ -16,7 +16,6 @@ func TestWhatYARNTakesIsAWarning(t *testing.T) {
 		"an unknown resource":      {[]string{"root.queues=a", "root.a.capacity=[memory=10,vcores=1,gpu=1]"}, `"gpu" is not a resource of this cluster`},
 		"a maximum of 200 percent": {[]string{"root.queues=a", "root.a.capacity=100", "root.a.maximum-capacity=200"}, "counts as 100"},
 		"a boolean that is none":   {[]string{"root.queues=a", "root.a.capacity=100", "root.a.disable_preemption=perhaps"}, "it counts as true"},
-		"labels of nodes":          {[]string{"root.queues=a", "root.a.capacity=100", "root.a.accessible-node-labels=gpu"}, "all nodes are one partition"},
 		"another one":              {[]string{"root.queues=a", "root.a.capacity=100", "lazy-preemption-enabled=1"}, "it counts as false"},
 	} {
 		settings := map[string]string{}

@@ -3,6 +3,7 @@ package rest
 import (
 	"strings"
 
+	"heddle/rm/leader/request"
 	"heddle/rm/ledger"
 	"heddle/rm/scheduler"
 	"heddle/rm/view"
@@ -115,7 +116,6 @@ type deselected map[string]bool
 
 // appInfo shows an application. Callers who may not view it see that it exists, but neither what it uses nor where it runs.
 func (s *server) appInfo(a *view.App, mayView bool, without deselected) appInfo {
-	empty := ""
 	out := appInfo{
 		ID: a.ID.String(), User: a.User, Name: a.Name, Queue: a.Queue, State: stateName(a.State),
 		FinalStatus: records.FinalStatusName(a.FinalStatus), Progress: 100 * a.Progress, TrackingUI: "UNASSIGNED",
@@ -148,7 +148,8 @@ func (s *server) appInfo(a *view.App, mayView bool, without deselected) appInfo 
 		out.Label = &label
 	}
 	if !a.Unmanaged && !without["amNodeLabelExpression"] {
-		out.AMLabel = &empty
+		label := request.NotedLabel(a.Context)
+		out.AMLabel = &label
 	}
 	if s.capacityScheduler() && !a.State.Ended() && !without["resourceInfo"] {
 		out.Resources = s.appResources(a)

@@ -6,7 +6,12 @@ import (
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/leader/nodelabels"
+	"heddle/rm/queue"
+	"heddle/rm/rest/labels"
+	"heddle/rm/view"
 	"heddle/yarn/pb"
+	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
 )
 
@@ -29,7 +34,23 @@ func (s *server) routeCluster(api *yarnrest.API) {
 	s.routeNodes(api)
 	s.routeApps(api)
 	s.routeQueues(api)
-	s.routeLabels(api)
+	labels.Route(api, labels.Config{
+		View: view.LabelsOf(s.View), Resource: func(r records.Resource) any { return s.resource(r) }, NodeID: nodeID,
+		Counts: func() bool { return s.Queues.Tree().Kind == queue.Capacity }, Central: s.Conf.Text("yarn.node-labels.configuration-type") == nodelabels.Centralized,
+		Admin: func(c *yarnrest.Call, path string) error {
+			if s.Access.Enabled && !s.Access.Admin(caller(c)) {
+				return yarnrest.Unauthorized("User %s not authorized for post to .../%s ", caller(c), path)
+			}
+			return nil
+		},
+		Change: func(change func(*nodelabels.Labels) error) error {
+			l, err := s.leader()
+			if err == nil {
+				err = change(l.Labels())
+			}
+			return refusalReply(err)
+		},
+	})
 	s.routeReservations(api)
 	s.routeTokens(api)
 }

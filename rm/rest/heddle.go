@@ -25,12 +25,11 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	get("/apps/{app}/pending", s.pending)
 	get("/apps/{app}/timeline", s.timeline)
 	get("/apps/{app}/containers", s.appContainers)
-	get("/containers", s.suspendedContainers)
 	get("/containers/{container}", s.ownContainer)
 	api.Handle(heddleBase+"/containers/{container}/suspend", yarnrest.Methods{http.MethodPost: {Handle: s.suspend}})
 	api.Handle(heddleBase+"/containers/{container}/resume", yarnrest.Methods{http.MethodPost: {Handle: s.resume}})
 	get("/preemptions", s.preemptions)
-	api.Handle(heddleBase+"/nodes", yarnrest.Methods{http.MethodGet: {Handle: s.ownNodes, Large: true}})
+	s.lists.Route(api, heddleBase)
 	get("/queues/{queue}/what-if", s.whatIf)
 }
 
@@ -231,53 +230,4 @@ func (s *server) onContainer(c *yarnrest.Call, what string, do func(*leader.Lead
 		found = now
 	}
 	return s.ownContainerInfo(&found), err
-}
-
-type ownNodeList struct {
-	Node []ownNode `yarn:"node"`
-}
-
-// ownNode shows which of Heddle's own features a node has, and which guarantees it lacks.
-type ownNode struct {
-	ID        string   `yarn:"id"`
-	State     string   `yarn:"state"`
-	Features  []string `yarn:"feature"`
-	Missing   []string `yarn:"missing"`
-	Suspended int      `yarn:"suspendedContainers"`
-	Short     *lent    `yarn:"shortTasks"` // nil: it takes no probes
-	Partition string   `yarn:"partition,omitempty"`
-	Closed    bool     `yarn:"closedToLongTasks"`
-	Asked     bool     `yarn:"askedToSuspend"`
-	Release   string   `yarn:"release,omitempty"`
-}
-
-// lent is what a node does with what it was lent for short tasks.
-type lent struct {
-	Lent    resourceInfo `yarn:"lent"`
-	Used    resourceInfo `yarn:"used"`
-	Waiting int          `yarn:"waitingProbes"` // for which there is no room
-}
-
-// partitionOf is the partition to which a node belongs; empty where nothing is long.
-func partitionOf(n *view.Node) string {
-	switch {
-	case !n.Divided:
-		return ""
-	case n.Place.Short:
-		return "short"
-	}
-	return "general"
-}
-
-func (s *server) ownNodes(*yarnrest.Call) (yarnrest.Reply, error) {
-	suspended := s.View.SuspendedByNode()
-	var out ownNodeList
-	for _, n := range s.View.Nodes() {
-		x := ownNode{n.ID.String(), records.NodeStateName(n.State), n.Features, n.Missing, suspended[n.ID], nil, partitionOf(&n), n.Place.Short || n.Place.Closed, n.Place.Asked, n.Release}
-		if t := n.Status.ShortTasks; n.Known && t != nil {
-			x.Short = &lent{s.resource(t.Lent), s.resource(t.Used), n.Status.Waiting}
-		}
-		out.Node = append(out.Node, x)
-	}
-	return yarnrest.OK("nodes", yarnrest.Natural, out), nil
 }

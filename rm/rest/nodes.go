@@ -72,6 +72,9 @@ func (s *server) nodeInfo(n *view.Node) nodeInfo {
 		UsedCores: n.Used.VCores(), AvailCores: available.VCores(),
 		Used: s.resource(n.Used), Available: s.resource(available), Total: s.resource(n.Capability),
 	}
+	if n.Label != "" {
+		out.Labels = []string{n.Label}
+	}
 	switch n.State {
 	case pb.NodeState_NS_LOST, pb.NodeState_NS_DECOMMISSIONED, pb.NodeState_NS_REBOOTED, pb.NodeState_NS_SHUTDOWN:
 		out.HTTPAddress = "" // no NodeManager runs there

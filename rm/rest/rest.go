@@ -20,6 +20,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
+	"heddle/rm/rest/lists"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -92,6 +93,7 @@ type server struct {
 	// heartbeat is the interval of nodes' heartbeats.
 	heartbeat    time.Duration
 	queueAnswers queueAnswers
+	lists        *lists.Lists
 }
 
 // Mounts are the other handlers of the web port.
@@ -148,6 +150,14 @@ func newServer(cfg Config) (*server, error) {
 	s := &server{
 		Config: cfg, started: cfg.Now(), java: daemon.NewJava(cfg.Now()),
 		heartbeat: cfg.Conf.Duration("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"),
+	}
+	s.lists = &lists.Lists{
+		View: cfg.View, Rows: view.NewRows(cfg.View), Access: cfg.Access, Types: cfg.Types, OnlyOwn: cfg.Conf.Bool("yarn.webapp.filter-entity-list-by-user"), Hidden: hidden,
+		Container: func(c *view.Container) any { return s.ownContainerInfo(c) },
+		Leads: func() error {
+			_, err := s.leader()
+			return err
+		},
 	}
 	filter, err := s.filter()
 	if err != nil {

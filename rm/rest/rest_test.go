@@ -396,7 +396,7 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/ws/v1/heddle/containers/container_1_0001_01_000001/suspend?level=deep&user.name=a", "", 400, "BadRequestException", "shrunk, frozen, reclaimed"},
 		{"POST", "/ws/v1/heddle/containers/container_1_0001_01_000001/suspend?breathe=1s&user.name=a", "", 400, "BadRequestException", "neither never"},
 		{"POST", "/ws/v1/heddle/containers/container_1_0001_01_000001/suspend?hold=64&user.name=a", "", 404, "NotFoundException", "doesn't exist"},
-		{"GET", "/ws/v1/heddle/containers", "", 400, "BadRequestException", "suspended=true"},
+		{"GET", "/ws/v1/heddle/containers?suspended=maybe", "", 400, "BadRequestException", "must be true or false"},
 		{"POST", base + "/scheduler-conf/validate", "{}", 400, "", "only supported by MutableConfScheduler"},
 	} {
 		a := c.ask(me, x.method, x.path, x.body)

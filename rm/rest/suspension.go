@@ -70,28 +70,6 @@ func (s *server) suspensionInfo(c *view.Suspended) *suspensionInfo {
 	return out
 }
 
-// suspendedContainers answers GET /containers: those that are suspended or shrunk, of applications that the caller may see.
-func (s *server) suspendedContainers(c *yarnrest.Call) (yarnrest.Reply, error) {
-	if v := c.Query().Get("suspended"); v != "true" {
-		return yarnrest.Reply{}, yarnrest.BadRequest("suspended is %q: only the suspended containers of all applications can be listed, with suspended=true", v)
-	}
-	if _, err := s.leader(); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	var out ownContainers
-	mayView := s.mayView(c)
-	list := s.View.Suspended()
-	for i := range list {
-		if mayView(list[i].ID.Attempt.App) {
-			out.Container = append(out.Container, s.ownContainerInfo(&list[i]))
-		}
-	}
-	if err := hidden(c, len(list)-len(out.Container), "suspended containers"); err != nil {
-		return yarnrest.Reply{}, err
-	}
-	return yarnrest.OK("containers", yarnrest.Natural, out), nil
-}
-
 // suspend answers POST /containers/{container}/suspend. The parameters are level (shrunk, frozen or reclaimed), hold (memory-mb=512,vcores=1)
 // and breathe (45s or never). Without them the container is brought as far down as its node can, breathing.
 func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {

@@ -8,6 +8,7 @@ import (
 
 	"heddle/rm/hosts"
 	"heddle/rm/leader/queueconf"
+	"heddle/rm/service/labels"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -29,21 +30,17 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 			s, "refreshUserToGroupsMappings", Groups))
 	protocol.RefreshAdminAcls.Serve(server,
 		reread[pb.RefreshAdminAclsRequest, pb.RefreshAdminAclsResponse](s, "refreshAdminAcls", Admins))
-	protocol.RefreshServiceAcls.Serve(server, refuse[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](
-		s, "refreshServiceAcls", "Service Authorization (hadoop.security.authorization) not enabled."))
+	serviceACLs := reread[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](s, "refreshServiceAcls", ServiceACLs)
+	if !s.ServiceACLs {
+		serviceACLs = refuse[pb.RefreshServiceAclsRequest, pb.RefreshServiceAclsResponse](s, "refreshServiceAcls", "Service Authorization (hadoop.security.authorization) not enabled.")
+	}
+	protocol.RefreshServiceAcls.Serve(server, serviceACLs)
 	protocol.RefreshClusterMaxPriority.Serve(server,
 		refresh[pb.RefreshClusterMaxPriorityRequest, pb.RefreshClusterMaxPriorityResponse](s, "refreshClusterMaxPriority"))
 	protocol.CheckForDecommissioningNodes.Serve(server, s.leavingNodes)
 	protocol.UpdateNodeResource.Serve(server, s.updateNodeResource)
 	protocol.GetGroupsForUser.Serve(server, s.groupsForUser)
-	const noLabels = "Node-label-based scheduling is disabled. Please check yarn.node-labels.enabled"
-	protocol.AddToClusterNodeLabels.Serve(server, refuse[pb.AddToClusterNodeLabelsRequest, pb.AddToClusterNodeLabelsResponse](
-		s, "addToClusterNodeLabels", noLabels))
-	protocol.RemoveFromClusterNodeLabels.Serve(server,
-		refuse[pb.RemoveFromClusterNodeLabelsRequest, pb.RemoveFromClusterNodeLabelsResponse](
-			s, "removeFromClusterNodeLabels", noLabels))
-	protocol.ReplaceLabelsOnNodes.Serve(server, refuse[pb.ReplaceLabelsOnNodeRequest, pb.ReplaceLabelsOnNodeResponse](
-		s, "replaceLabelsOnNodes", noLabels))
+	(&labels.Labels{Admin: s.admin, Leader: s.leader, Exception: s.exception}).ServeAdmins(server)
 	protocol.MapAttributesToNodes.Serve(server, refuse[pb.NodesToAttributesMappingRequest, pb.NodesToAttributesMappingResponse](
 		s, "mapAttributesToNodes", "Heddle doesn't keep attributes of nodes"))
 	if s.Backend.HA() {

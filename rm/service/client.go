@@ -11,6 +11,7 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
+	"heddle/rm/service/labels"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -42,6 +43,7 @@ func (s *Service) ServeClients(server *ipc.Server) {
 	protocol.RenewDelegationToken.Serve(server, s.renewDelegationToken)
 	protocol.CancelDelegationToken.Serve(server, s.cancelDelegationToken)
 	s.serveExtras(server)
+	(&labels.Labels{View: view.LabelsOf(s.View)}).ServeClients(server)
 }
 
 func (s *Service) newApplication(

@@ -27,7 +27,8 @@ func clientKey(l *leader.Leader, id records.AttemptID) *token.MasterKey {
 // best under which address he finds it.
 func (s *Service) reportTo(ctx context.Context, a *view.App) *pb.ApplicationReport {
 	r := s.appReport(a)
-	user, l := ipc.CallFrom(ctx).User, s.Backend.Leader()
+	user, _ := s.Identity.Of(ipc.CallFrom(ctx))
+	l := s.Backend.Leader()
 	if !s.ClientTokens || a.Hidden || user == "" || l == nil || l.Keys(ledgerpb.KeyKind_CLIENT_TO_AM).Current.Secret == nil ||
 		!s.attemptRuns(a.Attempt) {
 		return r

@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/hmac"
 	"fmt"
-	"strings"
 
 	"heddle/rm/leader/delegation"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/service/identity"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/token"
@@ -17,16 +17,19 @@ import (
 // Delegation tokens let their bearers act as their owners towards the ResourceManager, for as long as somebody renews them
 // (Hadoop: AbstractDelegationTokenSecretManager, whose words the refusals have). They work on clusters without Kerberos as well.
 
-// NewDelegationToken makes a token for a user, who may have been acting for somebody (owner).
+// NewDelegationToken makes a token for a user, who may have been acting for somebody (owner). With Kerberos the names are full ones.
 func (s *Service) NewDelegationToken(owner, realUser, renewer string) (token.Token, error) {
 	l, err := s.leader()
 	if err != nil {
 		return token.Token{}, err
 	}
+	if renewer, err = s.Identity.Short(renewer); err != nil {
+		return token.Token{}, err
+	}
 	var made token.Token
-	err = l.Delegations().Issue(delegation.Names{Owner: owner, Renewer: shortName(renewer), RealUser: realUser}, func(n delegation.Draft) (identifier, password []byte) {
+	err = l.Delegations().Issue(delegation.Names{Owner: owner, Renewer: renewer, RealUser: realUser}, func(n delegation.Draft) (identifier, password []byte) {
 		id := token.Delegation{
-			Owner: owner, Renewer: shortName(renewer), RealUser: realUser,
+			Owner: owner, Renewer: renewer, RealUser: realUser,
 			IssueMS: n.Issued, MaxMS: n.Max, Sequence: n.Sequence, KeyID: n.Key.ID,
 		}
 		made = s.keys.get(ledgerpb.KeyKind_DELEGATION, n.Key).Mint(token.KindDelegation, "", id.Encode())
@@ -45,8 +48,11 @@ func (s *Service) RenewDelegationToken(user string, t token.Token) (until int64,
 	if err != nil {
 		return 0, ipc.NewException(ipc.IOException, "%v", err)
 	}
-	renewer := shortName(user)
-	if user == s.Login {
+	renewer, err := s.Identity.Short(user)
+	if err != nil {
+		return 0, err
+	}
+	if s.Identity.IsLogin(user) {
 		renewer = id.Renewer // the ResourceManager renews for its applications
 	}
 	now := s.View.Now().UnixMilli()
@@ -85,7 +91,11 @@ func (s *Service) CancelDelegationToken(user string, t token.Token) error {
 	if owner == "" {
 		return ipc.NewException(ipc.InvalidToken, "Token with no owner (%s)", describe(id))
 	}
-	if user != owner && (id.Renewer == "" || shortName(user) != id.Renewer) {
+	short, err := s.Identity.Short(user)
+	if err != nil {
+		return err
+	}
+	if user != owner && (id.Renewer == "" || short != id.Renewer) {
 		return ipc.NewException(ipc.AccessControlException, "%s is not authorized to cancel the token (%s)", user, describe(id))
 	}
 	return s.exception(l.Delegations().Cancel(id.Sequence, t.Identifier))
@@ -103,14 +113,6 @@ func (s *Service) delegation(id token.Delegation, identifier []byte) (d ledger.D
 func describe(id token.Delegation) string {
 	return fmt.Sprintf("%s owner=%s, renewer=%s, realUser=%s, issueDate=%d, maxDate=%d, sequenceNumber=%d, masterKeyId=%d",
 		token.KindDelegation, id.Owner, id.Renewer, id.RealUser, id.IssueMS, id.MaxMS, id.Sequence, id.KeyID)
-}
-
-// shortName is the first part of a principal.
-func shortName(user string) string {
-	if i := strings.IndexAny(user, "/@"); i >= 0 {
-		return user[:i]
-	}
-	return user
 }
 
 // ClientSecrets checks the delegation tokens of clients (ipc.ServerConfig.Secrets of the clients' port).
@@ -142,9 +144,13 @@ func (s *Service) delegationToken(ctx context.Context, req *pb.GetDelegationToke
 	if call.User == "" {
 		return nil, ipc.NewException(ipc.AccessControlException, "a delegation token can't be given without a user name")
 	}
-	t, err := s.NewDelegationToken(call.User, call.RealUser, req.GetRenewer())
-	if err != nil {
+	if err := s.Identity.ByTicket(call, "issued"); err != nil {
 		return nil, err
+	}
+	owner, realUser := s.Identity.Of(call)
+	t, err := s.NewDelegationToken(owner, realUser, req.GetRenewer())
+	if err != nil {
+		return nil, identity.AsYARN(err)
 	}
 	resp := &pb.GetDelegationTokenResponse{}
 	resp.SetToken(t.PB())
@@ -152,9 +158,14 @@ func (s *Service) delegationToken(ctx context.Context, req *pb.GetDelegationToke
 }
 
 func (s *Service) renewDelegationToken(ctx context.Context, req *pb.RenewDelegationTokenRequest) (*pb.RenewDelegationTokenResponse, error) {
-	until, err := s.RenewDelegationToken(ipc.CallFrom(ctx).User, token.FromPB(req.GetToken()))
-	if err != nil {
+	call := ipc.CallFrom(ctx)
+	if err := s.Identity.ByTicket(call, "renewed"); err != nil {
 		return nil, err
+	}
+	user, _ := s.Identity.Of(call)
+	until, err := s.RenewDelegationToken(user, token.FromPB(req.GetToken()))
+	if err != nil {
+		return nil, identity.AsYARN(err)
 	}
 	resp := &pb.RenewDelegationTokenResponse{}
 	resp.SetNewExpiryTime(uint64(until))
@@ -162,5 +173,10 @@ func (s *Service) renewDelegationToken(ctx context.Context, req *pb.RenewDelegat
 }
 
 func (s *Service) cancelDelegationToken(ctx context.Context, req *pb.CancelDelegationTokenRequest) (*pb.CancelDelegationTokenResponse, error) {
-	return &pb.CancelDelegationTokenResponse{}, s.CancelDelegationToken(ipc.CallFrom(ctx).User, token.FromPB(req.GetToken()))
+	call := ipc.CallFrom(ctx)
+	if err := s.Identity.ByTicket(call, "cancelled"); err != nil {
+		return nil, err
+	}
+	user, _ := s.Identity.Of(call)
+	return &pb.CancelDelegationTokenResponse{}, identity.AsYARN(s.CancelDelegationToken(user, token.FromPB(req.GetToken())))
 }

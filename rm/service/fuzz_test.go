@@ -22,6 +22,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/queue"
+	"heddle/rm/service/identity"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -142,7 +143,7 @@ func openClusterWith(t *testing.T, rights *access.Checker) *cluster {
 		Backend: c, View: &view.Viewer{Source: c, Now: time.Now, Web: "rm:8088", Proxy: "rm:8088"}, Expiry: time.Hour, Heartbeat: time.Second,
 		Resolve: func(host string) string { return host },
 		Groups:  func(string) ([]string, error) { return nil, nil },
-		Refresh: func(Refreshable) error { return nil }, Queues: live, Login: "yarn", Log: logrus.NewEntry(log),
+		Refresh: func(Refreshable) error { return nil }, Queues: live, Identity: identity.Names{Login: "yarn"}, Log: logrus.NewEntry(log),
 		Access: rights,
 	})
 	return c

@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
 	"heddle/rm/leader"
+	"heddle/rm/service/identity"
 	"heddle/yarn/ipc"
 	"heddle/yarn/records"
 	"heddle/yarn/token"
@@ -31,7 +30,7 @@ func (s NodeSecrets) Bearer(identifier []byte) (ipc.Bearer, error) {
 // nodeCaller is who calls for a node. A caller that has proved to be one node can't speak for another.
 func (s *Service) nodeCaller(ctx context.Context, id records.NodeID) (leader.NodeCaller, error) {
 	call := ipc.CallFrom(ctx)
-	who := leader.NodeCaller{Address: call.Addr.Addr().String()}
+	who := leader.NodeCaller{Address: call.Addr.Addr().String(), Proven: identity.IsOn(call, id.Host)}
 	if call.Auth != ipc.AuthMethodToken {
 		return who, nil
 	}
@@ -73,46 +72,8 @@ func (s *Service) namesOf(ctx context.Context, host string, who leader.NodeCalle
 			names = append(names, strings.TrimSuffix(n, "."))
 		}
 	}
-	if who.Proven || isAddressOf(ctx, lookUp, host, who.Address) {
+	if who.Proven || identity.IsAddressOf(ctx, lookUp, host, who.Address) {
 		names = append(names, host)
 	}
 	return names
-}
-
-// Names is a name service; net.Resolver is one.
-type Names interface {
-	LookupAddr(ctx context.Context, addr string) (names []string, err error)
-	LookupHost(ctx context.Context, host string) (addrs []string, err error)
-}
-
-// isAddressOf reports whether a machine has an address. One that calls from the loopback is this one.
-func isAddressOf(ctx context.Context, lookUp Names, host, addr string) bool {
-	addrs, err := lookUp.LookupHost(ctx, host)
-	if err != nil {
-		return false
-	}
-	from, err := netip.ParseAddr(addr)
-	if err != nil {
-		return false
-	}
-	var own []net.Addr
-	if from.IsLoopback() {
-		own, _ = net.InterfaceAddrs() // none: the name has to be the loopback's
-	}
-	for _, a := range addrs {
-		to, err := netip.ParseAddr(a)
-		if err != nil {
-			continue
-		}
-		if to = to.Unmap().WithZone(""); to == from.Unmap().WithZone("") {
-			return true
-		}
-		if slices.ContainsFunc(own, func(o net.Addr) bool {
-			p, err := netip.ParsePrefix(o.String())
-			return err == nil && p.Addr().Unmap() == to
-		}) {
-			return true
-		}
-	}
-	return false
 }

@@ -10,9 +10,9 @@ type Port struct {
 	Serve  func(*ipc.Server)
 }
 
-// Clients is the port of ApplicationClientProtocol. It believes a client's user name, and takes delegation tokens.
+// Clients is the port of ApplicationClientProtocol. It takes delegation tokens, and Kerberos tickets or else the user names that clients claim.
 func (s *Service) Clients() Port {
-	return Port{ipc.ServerConfig{Gate: s.Gate, Auth: ipc.AuthSimpleOrToken, Secrets: ClientSecrets{s}}, s.ServeClients}
+	return Port{s.Identity.Proven(ipc.ServerConfig{Gate: s.Gate, Auth: ipc.AuthSimpleOrToken, Secrets: ClientSecrets{s}}, ipc.AuthTokenOrKerberos), s.ServeClients}
 }
 
 // Masters is the port of ApplicationMasterProtocol. Everybody needs the token of an attempt that lives.
@@ -20,17 +20,21 @@ func (s *Service) Masters() Port {
 	return Port{ipc.ServerConfig{Gate: s.Gate, Auth: ipc.AuthToken, Secrets: MasterSecrets{s}}, s.ServeMasters}
 }
 
-// Nodes is the port of ResourceTracker. With a key, nodes prove by it that they belong to the cluster; strangers admits others as well.
+// Nodes is the port of ResourceTracker. With Kerberos nodes prove by that who they are. Without it, but with a key, they prove by that that they belong to the
+// cluster; strangers admits others as well.
 func (s *Service) Nodes(key []byte, strangers bool) Port {
 	p := Port{ipc.ServerConfig{Gate: s.Gate}, s.ServeNodes}
-	if key != nil {
+	if key != nil && s.Identity.Kerberos == nil {
 		p.Config.Secrets, p.Config.Auth = NodeSecrets{Key: key}, ipc.AuthToken
 		if strangers {
 			p.Config.Auth = ipc.AuthSimpleOrToken
 		}
 	}
+	p.Config = s.Identity.Proven(p.Config, ipc.AuthKerberos)
 	return p
 }
 
 // Admins is the port of ResourceManagerAdministrationProtocol and HAServiceProtocol. It has no gate: standbys answer for themselves.
-func (s *Service) Admins() Port { return Port{Serve: s.ServeAdmins} }
+func (s *Service) Admins() Port {
+	return Port{s.Identity.Proven(ipc.ServerConfig{}, ipc.AuthKerberos), s.ServeAdmins}
+}

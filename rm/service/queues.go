@@ -91,6 +91,9 @@ func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	m.SetCurrentCapacity(currentCapacity(t.tree.Kind, u))
 	m.SetState(queueState(q, u))
 	m.SetAccessibleNodeLabels(q.Labels)
+	if q.DefaultLabel != "" {
+		m.SetDefaultNodeLabelExpression(q.DefaultLabel)
+	}
 	m.SetPreemptionDisabled(q.NoPreemption)
 	m.SetIntraQueuePreemptionDisabled(q.NoIntraPreemption)
 	m.SetWeight(q.ShownWeight())

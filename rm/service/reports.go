@@ -1,6 +1,9 @@
 package service
 
 import (
+	"cmp"
+
+	"heddle/rm/leader/request"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -43,7 +46,7 @@ func (s *Service) appReport(a *view.App) *pb.ApplicationReport {
 	r.SetPriority(priority(a.Priority))
 	r.SetAppNodeLabelExpression(appLabel(a.Context))
 	if !a.Unmanaged {
-		r.SetAmNodeLabelExpression(defaultPartition)
+		r.SetAmNodeLabelExpression(cmp.Or(request.NotedLabel(a.Context), defaultPartition))
 	}
 	r.SetAppTimeouts([]*pb.AppTimeoutsMap{s.lifetime(a)})
 	r.SetLaunchTime(a.LaunchTime)
@@ -162,6 +165,9 @@ func (s *Service) nodeReport(n *view.Node) *pb.NodeReport {
 	r.SetNumContainers(int32(n.Count))
 	r.SetNodeState(n.State)
 	r.SetHealthReport(n.HealthReport)
+	if n.Label != "" {
+		r.SetNodeLabels([]string{n.Label})
+	}
 	r.SetLastHealthReportTime(n.RegisteredAt)
 	if left := n.DecommissionDeadline - s.View.Now().UnixMilli(); n.State == pb.NodeState_NS_DECOMMISSIONING && n.DecommissionDeadline > 0 {
 		r.SetDecommissioningTimeout(uint32(max(0, left+999) / 1000))

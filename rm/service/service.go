@@ -13,6 +13,7 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/queue"
+	"heddle/rm/service/identity"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/records"
@@ -51,12 +52,13 @@ type Config struct {
 	Access    *access.Checker
 	Queues    *queue.Live
 	Hosts     hosts.Files
-	Names     Names  // nil: the system's name service
-	Login     string // the user who runs the ResourceManager
+	Names     identity.NameService // nil: the system's name service
+	Identity  identity.Names
 	// FilterByUser lists applications only for who may see them (yarn.webapp.filter-entity-list-by-user).
 	FilterByUser bool
 	// ClientTokens hands out client-to-AM tokens, which Hadoop does on secure clusters only.
 	ClientTokens bool
+	ServiceACLs  bool // are on
 	Log          *logrus.Entry
 }
 
@@ -65,9 +67,10 @@ type Refreshable uint8
 
 // What can be reread.
 const (
-	Groups     Refreshable = iota // the groups of users, which are remembered for a while
-	Admins                        // of the cluster
-	ProxyUsers                    // who may act for others
+	Groups      Refreshable = iota // the groups of users, which are remembered for a while
+	Admins                         // of the cluster
+	ProxyUsers                     // who may act for others
+	ServiceACLs                    // who may connect to which protocol
 )
 
 // Service answers for one ResourceManager.

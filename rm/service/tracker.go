@@ -8,6 +8,7 @@ import (
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/service/labels"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -58,6 +59,7 @@ func (s *Service) registerNode(
 	resp.SetNodeAction(reply.Action)
 	resp.SetRmIdentifier(s.View.Cluster().Timestamp)
 	resp.SetRmVersion(conf.HadoopVersion)
+	labels.Answer(resp, reply.LabelsAccepted, reply.Diagnostics)
 	if !reply.FirstLent.IsZero() {
 		resp.SetHeddleLent(s.Types.PB(reply.FirstLent))
 		resp.SetResource(s.Types.PB(reply.Rest))
@@ -127,6 +129,7 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 
 func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.NodeReply) {
 	resp.SetResponseId(reply.ResponseID)
+	labels.Answer(resp, reply.LabelsAccepted, reply.Diagnostics)
 	resp.SetNextHeartBeatInterval(s.Heartbeat.Milliseconds())
 	p := s.parts()
 	defer s.done(p)

@@ -8,12 +8,9 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// serveExtras answers what a cluster without node labels, attributes, profiles and reservations says to questions about
+// serveExtras answers what a cluster without attributes of nodes, profiles and reservations says to questions about
 // them: that there are none, or that the feature is off, in Hadoop's words.
 func (s *Service) serveExtras(server *ipc.Server) {
-	protocol.GetNodeToLabels.Serve(server, empty[pb.GetNodesToLabelsRequest, pb.GetNodesToLabelsResponse])
-	protocol.GetLabelsToNodes.Serve(server, empty[pb.GetLabelsToNodesRequest, pb.GetLabelsToNodesResponse])
-	protocol.GetClusterNodeLabels.Serve(server, empty[pb.GetClusterNodeLabelsRequest, pb.GetClusterNodeLabelsResponse])
 	protocol.GetClusterNodeAttributes.Serve(server,
 		empty[pb.GetClusterNodeAttributesRequest, pb.GetClusterNodeAttributesResponse])
 	protocol.GetAttributesToNodes.Serve(server, empty[pb.GetAttributesToNodesRequest, pb.GetAttributesToNodesResponse])

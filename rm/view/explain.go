@@ -52,16 +52,28 @@ func (v *Viewer) Summary(a *App, reasons []report.Hold) string {
 const nothing = "waits for nothing"
 
 func waitsFor(a *App, reasons []report.Hold) string {
+	return waits(a.State, a.Unmanaged, a.AMContainer != (records.ContainerID{}), reasons)
+}
+
+// Waits says in one line for people what the application waits for.
+func (r *AppRow) Waits(reasons []report.Hold) string {
+	return waits(r.State, r.Unmanaged(), r.Master, reasons)
+}
+
+func waits(state ledger.AppState, unmanaged, master bool, reasons []report.Hold) string {
+	n := waiting(reasons)
 	switch {
-	case a.State.Ended():
+	case state.Ended():
 		return "the application has ended"
-	case len(reasons) > 0 && a.awaitsMaster():
+	case len(reasons) > 0 && state == ledger.AppAccepted && !unmanaged && !master:
 		return waitsForMaster + reasons[0].Text
+	case n == 1:
+		return "waits for 1 container: " + reasons[0].Text
 	case len(reasons) > 0:
-		return fmt.Sprintf("waits for %d containers: %s", waiting(reasons), reasons[0].Text)
-	case a.State == ledger.AppAccepted && a.Unmanaged:
+		return fmt.Sprintf("waits for %d containers: %s", n, reasons[0].Text)
+	case state == ledger.AppAccepted && unmanaged:
 		return "waits for its ApplicationMaster to register; it is unmanaged: somebody must start it"
-	case a.State == ledger.AppAccepted:
+	case state == ledger.AppAccepted:
 		return "waits for its ApplicationMaster, whose container has been granted, to start and register"
 	}
 	return nothing

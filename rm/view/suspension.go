@@ -2,7 +2,6 @@ package view
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"heddle/rm/leader/level"
@@ -21,39 +20,6 @@ type Suspended struct {
 	// Report is what its node says of it, once the node has said something (Known).
 	Report level.Report
 	Known  bool
-}
-
-// Suspended returns the suspended and shrunk containers, and those that have still to go on. The one that was suspended first comes first.
-func (v *Viewer) Suspended() []Container {
-	var list []Container
-	var underWay map[records.ContainerID]level.UnderWay
-	if l := v.Source.Leader(); l != nil {
-		underWay = l.Levels().UnderWay()
-	}
-	v.Source.Read(func(s *ledger.State) {
-		for _, n := range s.Nodes {
-			if n.Lowered == 0 {
-				continue
-			}
-			for c := range s.On(n) {
-				if c.Level != ledgerpb.Level_RUNNING {
-					list = append(list, container(s, s.Apps[c.ID.Attempt.App], c))
-				}
-			}
-		}
-		for id := range underWay {
-			if c := s.Container(id); c != nil && c.Live() && c.Level == ledgerpb.Level_RUNNING {
-				list = append(list, container(s, s.Apps[id.Attempt.App], c))
-			}
-		}
-	})
-	slices.SortFunc(list, func(a, b Container) int {
-		if x, y := a.Suspension().Since, b.Suspension().Since; x != y {
-			return int(min(max(x-y, -1), 1))
-		}
-		return a.ID.Compare(b.ID)
-	})
-	return list
 }
 
 // SuspendedOf completes the view of a container by how it is suspended.

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +53,21 @@ func suspending(t *testing.T) (s *ledger.State, change func(at int64, c *ledgerp
 	return s, change, []records.ContainerID{{Attempt: attempt, ID: 2}, {Attempt: attempt, ID: 3}}
 }
 
+// lowered returns the containers that are suspended or shrunk, that with the oldest suspension first.
+func lowered(v *Viewer) (list []Container) {
+	v.Source.Read(func(s *ledger.State) {
+		for _, n := range s.Nodes {
+			for c := range s.On(n) {
+				if c.Level != ledgerpb.Level_RUNNING {
+					list = append(list, container(s, s.Apps[c.ID.Attempt.App], c))
+				}
+			}
+		}
+	})
+	slices.SortFunc(list, func(a, b Container) int { return cmp.Compare(a.Suspension().Since, b.Suspension().Since) })
+	return list
+}
+
 // People read for how long and for whom a container is suspended, and what its node lacks until it resumes. Who is suspended longest
 // comes first.
 func TestSuspendedContainers(t *testing.T) {
@@ -58,7 +75,7 @@ func TestSuspendedContainers(t *testing.T) {
 	least, now := records.NewResource(64, 0), int64(50_000)
 	v := &Viewer{Source: fixed{s}, Now: func() time.Time { return time.UnixMilli(now) }}
 	texts := func() (out []string) {
-		for _, c := range v.Suspended() {
+		for _, c := range lowered(v) {
 			out = append(out, v.Diagnostics(c))
 		}
 		return out
@@ -115,7 +132,7 @@ func TestContainersThatAnEarlierReleaseHasSuspended(t *testing.T) {
 	s.Version = ledger.CauseVersion - 1
 	change(9_000, s.Container(tasks[0]).ChangeLevel(ledgerpb.Level_RECLAIMED, records.NewResource(64, 0), ledger.Cause{}))
 	v := &Viewer{Source: fixed{s}, Now: func() time.Time { return time.UnixMilli(50_000) }}
-	list := v.Suspended()
+	list := lowered(v)
 	if len(list) != 1 {
 		t.Fatalf("%+v", list)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"heddle/rm/labels"
 	"heddle/rm/leader"
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/report"
@@ -29,6 +30,8 @@ type Viewer struct {
 	Web, Proxy string
 	// KeepTagCase leaves the tags of applications as they were submitted; else they are in lower case.
 	KeepTagCase bool
+	// Labelled says that nodes have the labels that are on record.
+	Labelled bool
 }
 
 // PageURL is the address of an application's page.
@@ -129,6 +132,8 @@ type Node struct {
 
 	Release string // of Heddle; "" for a stock node, and before it has registered with the leader
 
+	Label string // empty: none
+
 	Place   division.Place
 	Divided bool // Place is known: some tasks are long
 }
@@ -139,7 +144,7 @@ func (v *Viewer) Nodes(states ...pb.NodeState) []Node {
 	v.Source.Read(func(s *ledger.State) {
 		for _, n := range s.Nodes {
 			if len(states) == 0 || slices.Contains(states, n.State) {
-				list = append(list, node(n))
+				list = append(list, node(v, s, n))
 			}
 		}
 	})
@@ -156,7 +161,7 @@ func (v *Viewer) Nodes(states ...pb.NodeState) []Node {
 func (v *Viewer) Node(id records.NodeID) (out Node, ok bool) {
 	v.Source.Read(func(s *ledger.State) {
 		if n := s.Nodes[id]; n != nil {
-			out, ok = node(n), true
+			out, ok = node(v, s, n), true
 		}
 	})
 	if l := v.Source.Leader(); ok && l != nil {
@@ -171,8 +176,11 @@ func (n *Node) ask(l *leader.Leader) {
 	n.Place, n.Divided = l.Place(n.ID)
 }
 
-func node(n *ledger.Node) Node {
-	out := Node{Node: *n, Count: len(n.Containers)}
+// LabelsOf shows the labels of nodes.
+func LabelsOf(v *Viewer) labels.Viewer { return labels.Viewer{Read: v.Source.Read, On: v.Labelled} }
+
+func node(v *Viewer, s *ledger.State, n *ledger.Node) Node {
+	out := Node{Node: *n, Count: len(n.Containers), Label: LabelsOf(v).Of(s, n.ID)}
 	out.Containers = nil
 	return out
 }

@@ -10,7 +10,10 @@ export class Refused extends Error {
 
 /** get reads a resource of the REST API. Followers send the browser on to the leader by themselves. */
 export async function get(path, signal) {
-  const response = await fetch(here(path), { headers: { Accept: 'application/json' }, signal, cache: 'no-store' });
+  return read(await fetch(here(path), { headers: { Accept: 'application/json' }, signal, cache: 'no-store' }));
+}
+
+async function read(response) {
   const text = await response.text();
   let body = {};
   try {
@@ -19,6 +22,22 @@ export async function get(path, signal) {
     throw new Refused(response.status, text.slice(0, 500));
   }
   if (!response.ok) throw new Refused(response.status, body.RemoteException?.message.replace(/^((\w+\.)+\w*(Exception|Error): )+/, '') ?? `${response.status} ${response.statusText}`);
+  return body;
+}
+
+const known = new Map(); // the last answers by path, with their versions
+const mostKnown = 20;
+
+/** fetched is get for what has a version: what this page has already isn't sent again. */
+export async function fetched(path, signal) {
+  const before = known.get(path);
+  const headers = { Accept: 'application/json', ...(before ? { 'If-None-Match': before.tag } : {}) };
+  const response = await fetch(here(path), { headers, signal, cache: 'no-store' });
+  if (response.status === 304 && before) return before.body;
+  const body = await read(response);
+  known.delete(path);
+  if (response.headers.get('ETag')) known.set(path, { tag: response.headers.get('ETag'), body });
+  if (known.size > mostKnown) known.delete(known.keys().next().value);
   return body;
 }
 

@@ -8,12 +8,24 @@ export function here(path) {
   return path.startsWith('/') && !path.startsWith('//') ? root.origin + root.pathname + path.slice(1) : path;
 }
 
+/** own is this page's path, as one of this server. */
+export const own = () => `/${location.pathname.slice(root.pathname.length)}`;
+
+/** listen gives an element handlers of events by their names. When a page is patched, an element that stays gets those of the new one. */
+function listen(handlers) {
+  for (const name of Object.keys(handlers)) {
+    if (!this.handlers?.[name]) this.addEventListener(name, (event) => this.handlers[name]?.(event));
+  }
+  this.handlers = handlers;
+  this.listen = listen;
+}
+
 /** el makes an element: el('a', {href, class}, child, …). An href that begins with / is a path of this server. Children are elements, texts, or arrays of them; null is left out. */
 export function el(name, attributes = {}, ...children) {
   const e = document.createElement(name);
   for (const [k, v] of Object.entries(attributes)) {
     if (v === null || v === undefined || v === false) continue;
-    if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
+    if (k.startsWith('on')) listen.call(e, { ...e.handlers, [k.slice(2)]: v });
     else e.setAttribute(k, v === true ? '' : k === 'href' ? here(v) : v);
   }
   for (const c of children.flat(Infinity)) {
@@ -55,8 +67,10 @@ export function facts(pairs) {
     .map(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
 }
 
-export function tiles(pairs) {
-  return el('div', { class: 'tiles' }, pairs.map(([name, value]) => el('div', { class: 'tile' }, el('b', {}, value), el('span', {}, name))));
+/** tiles shows figures: [name, value, and of what whole it is part]. */
+export function tiles(list) {
+  const figure = (v) => (typeof v === 'number' ? v.toLocaleString('en') : v);
+  return el('div', { class: 'tiles' }, list.map(([name, value, of]) => el('div', { class: 'tile' }, el('b', {}, figure(value)), el('span', {}, of === undefined ? name : `${name} of ${figure(of)}`))));
 }
 
 const kinds = {

@@ -1,4 +1,5 @@
 import { el, root } from './dom.js';
+import { patch } from './patch.js';
 import { Refused } from './api.js';
 import * as apps from './pages/apps.js';
 import * as app from './pages/app.js';
@@ -19,41 +20,47 @@ const [, name = '', argument = ''] = below(location.pathname);
 const page = pages[name];
 const main = document.getElementById('main');
 const state = document.getElementById('state');
-const redraw = { last: '', data: null };
+const last = { data: null, address: '', at: 0, timer: 0, asking: null };
 
-/** show puts elements in the page, unless they are just what is there already: selections and scrolling stay. */
-function show(...elements) {
-  const fresh = el('div', {}, elements);
-  if (fresh.innerHTML === redraw.last) return;
-  const { id, selectionStart, selectionEnd } = document.activeElement ?? {};
-  redraw.last = fresh.innerHTML;
-  main.replaceChildren(...fresh.childNodes);
-  const again = id ? document.getElementById(id) : null;
-  again?.focus();
-  if (again?.setSelectionRange) again.setSelectionRange(selectionStart, selectionEnd);
+/** show puts elements in the page. What is there and still holds stays. */
+function show(tint, ...elements) {
+  patch(main, [...el('div', {}, elements).childNodes], tint);
 }
 
-function draw() {
-  if (redraw.data !== null) show(page.draw(redraw.data, argument, draw));
+function draw(tint = false) {
+  if (last.data !== null) show(tint, ...[page.draw(last.data, argument, draw)].flat(Infinity).filter(Boolean));
 }
 
+/** refresh asks the server and draws the answer. Of two at a time the later one counts. */
 async function refresh() {
+  clearTimeout(last.timer);
+  last.asking?.abort();
+  const asking = new AbortController();
+  last.asking = asking;
+  const { search } = location;
   try {
-    redraw.data = await page.load(argument, AbortSignal.timeout(10000));
+    const data = await page.load(argument, AbortSignal.any([asking.signal, AbortSignal.timeout(10000)]));
+    if (last.asking !== asking) return;
+    const same = last.address === search && last.data !== null;
+    Object.assign(last, { data, address: search, at: Date.now() });
     state.className = '';
     state.textContent = `as of ${new Date().toLocaleTimeString('en-GB')}`;
-    draw();
+    draw(same);
   } catch (e) {
+    if (last.asking !== asking) return;
     if (e instanceof Refused) {
-      redraw.data = null;
-      show(el('p', { class: 'notice bad' }, e.message));
+      last.data = null;
+      show(false, el('p', { class: 'notice bad' }, e.message));
     }
     // What was seen last stays in sight while no ResourceManager answers.
     state.className = 'lost';
-    state.textContent = e instanceof Refused ? `refused (${e.status})` : 'no ResourceManager answers; trying again…';
+    const since = last.at ? ` since ${new Date(last.at).toLocaleTimeString('en-GB')}` : '';
+    state.textContent = e instanceof Refused ? `refused (${e.status})` : `no ResourceManager answers${since}; trying again…`;
   }
-  setTimeout(refresh, document.hidden ? 5 * between : between);
+  last.timer = setTimeout(refresh, document.hidden ? 5 * between : between);
 }
+
+addEventListener('popstate', () => refresh());
 
 for (const a of document.querySelectorAll('nav a')) {
   const [base, target] = below(new URL(a.href).pathname);
@@ -61,4 +68,4 @@ for (const a of document.querySelectorAll('nav a')) {
   if (target === name || (name === '' && target === 'apps') || (target === 'apps' && ['app', 'appattempt', 'container'].includes(name))) a.setAttribute('aria-current', 'page');
 }
 if (page) refresh();
-else show(el('p', { class: 'notice bad' }, `There is no page ${location.pathname}.`));
+else show(false, el('p', { class: 'notice bad' }, `There is no page ${location.pathname}.`));

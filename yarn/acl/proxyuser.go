@@ -3,11 +3,9 @@ package acl
 import (
 	"context"
 	"fmt"
-	"net"
 	"net/netip"
 	"slices"
 	"strings"
-	"time"
 )
 
 // ProxyUsers says which users may act for which others, and from where (Hadoop: DefaultImpersonationProvider). The zero
@@ -17,7 +15,7 @@ type ProxyUsers struct {
 }
 
 type proxyRule struct {
-	hosts         []string
+	hosts         Hosts
 	groups, users []string
 }
 
@@ -34,7 +32,7 @@ func NewProxyUsers(settings map[string]string) ProxyUsers {
 		if r == nil {
 			r = &proxyRule{}
 		}
-		list := strings.FieldsFunc(value, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' })
+		list := words(value)
 		switch key[dot+1:] {
 		case "hosts":
 			r.hosts = list
@@ -57,16 +55,13 @@ func (r Refusal) Error() string { return string(r) }
 
 func refusal(format string, args ...any) error { return Refusal(fmt.Sprintf(format, args...)) }
 
-// hostPatience bounds the look-up of a host that a rule names.
-const hostPatience = 2 * time.Second
-
 // Allow returns nil if realUser, who calls from an address, may act for user. Otherwise the error is a Refusal.
 func (p ProxyUsers) Allow(ctx context.Context, realUser, user string, from netip.Addr, groupsOf func(user string) ([]string, error)) error {
 	r := p.rules[realUser]
 	if r == nil || !r.mayActFor(user, groupsOf) {
 		return refusal("User: %s is not allowed to impersonate %s", realUser, user)
 	}
-	if !r.mayComeFrom(ctx, from.Unmap()) {
+	if !r.hosts.Include(ctx, from) {
 		return refusal("Unauthorized connection for super-user: %s from IP /%s", realUser, from.Unmap())
 	}
 	return nil
@@ -82,22 +77,4 @@ func (r *proxyRule) mayActFor(user string, groupsOf func(string) ([]string, erro
 	}
 	groups, err := groupsOf(user)
 	return err == nil && slices.ContainsFunc(groups, func(g string) bool { return slices.Contains(r.groups, g) })
-}
-
-func (r *proxyRule) mayComeFrom(ctx context.Context, from netip.Addr) bool {
-	ctx, cancel := context.WithTimeout(ctx, hostPatience)
-	defer cancel()
-	return slices.ContainsFunc(r.hosts, func(host string) bool {
-		if host == "*" {
-			return true
-		}
-		if network, err := netip.ParsePrefix(host); err == nil {
-			return network.Contains(from)
-		}
-		if a, err := netip.ParseAddr(host); err == nil {
-			return a.Unmap() == from
-		}
-		found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		return err == nil && slices.ContainsFunc(found, func(a netip.Addr) bool { return a.Unmap() == from })
-	})
 }

@@ -2,6 +2,7 @@ package ipc
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 )
 
@@ -32,8 +33,11 @@ type Peer struct {
 	// User is whom the calls are made for. RealUser is who makes them, if that is somebody else. User is empty if a
 	// client without authentication sent no name.
 	User, RealUser string
-	Auth           AuthMethod
-	Addr           netip.AddrPort
+	// FullUser and FullRealUser are their names before they became short, such as alice@EXAMPLE.COM.
+	FullUser, FullRealUser string
+
+	Auth AuthMethod
+	Addr netip.AddrPort
 
 	// Principal is the full name of who has proved itself by Kerberos: of RealUser if that is set, or else of User.
 	Principal string
@@ -42,6 +46,17 @@ type Peer struct {
 	TokenKind       string
 	TokenIdentifier []byte
 	Identifier      any // what Secrets parsed it into
+}
+
+// String describes who calls as Hadoop's refusals do.
+func (p *Peer) String() string {
+	switch {
+	case p.FullRealUser == "":
+		return fmt.Sprintf("%s (auth:%v)", p.FullUser, p.Auth)
+	case p.Auth == AuthMethodToken:
+		return fmt.Sprintf("%s (auth:TOKEN) via %s (auth:TOKEN)", p.FullUser, p.FullRealUser)
+	}
+	return fmt.Sprintf("%s (auth:PROXY) via %s (auth:%v)", p.FullUser, p.FullRealUser, p.Auth)
 }
 
 // Call describes a call to its handler. CallFrom returns it.

@@ -18,6 +18,11 @@ type Tickets interface {
 	Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error)
 }
 
+// addressed are Tickets that know whom to expect at an address, host:port.
+type addressed interface {
+	TicketAt(ctx context.Context, addr, service, host string) (kerberos.Ticket, error)
+}
+
 // checkAcceptor says what a server's acceptor lacks.
 func checkAcceptor(a *kerberos.Acceptor) error {
 	if a == nil {
@@ -73,10 +78,11 @@ func (c *serverConn) evaluateKerberos(m *pb.RpcSasl) error {
 
 // kerberosPeer is who has proved itself by a ticket. A client that claims another name, even its own short one, acts for somebody else.
 func (c *serverConn) kerberosPeer(claims bool, claimed string, addr netip.AddrPort) (*Peer, error) {
-	p := &Peer{User: c.principal, Auth: AuthMethodKerberos, Addr: addr, Principal: c.principal}
+	p := &Peer{FullUser: c.principal, Auth: AuthMethodKerberos, Addr: addr, Principal: c.principal}
 	if claims && claimed != c.principal {
-		p.User, p.RealUser = claimed, c.principal
+		p.FullUser, p.FullRealUser = claimed, c.principal
 	}
+	p.User, p.RealUser = p.FullUser, p.FullRealUser
 	if err := c.shorten(&p.User, &p.RealUser); err != nil {
 		return nil, err
 	}
@@ -88,9 +94,17 @@ func (c *serverConn) kerberosPeer(claims bool, claimed string, addr netip.AddrPo
 	return p, nil
 }
 
+// ticket returns a ticket for the service that the server claims to be.
+func (c *clientConn) ticket(ctx context.Context, service, host string) (kerberos.Ticket, error) {
+	if t, ok := c.who.Kerberos.(addressed); ok {
+		return t.TicketAt(ctx, c.key.addr, service, host)
+	}
+	return c.who.Kerberos.Ticket(ctx, service, host)
+}
+
 // proveKerberos goes through GSSAPI.
 func (c *clientConn) proveKerberos(ctx context.Context, auth *pb.RpcSasl_SaslAuth) error {
-	ticket, err := c.who.Kerberos.Ticket(ctx, auth.GetProtocol(), auth.GetServerId())
+	ticket, err := c.ticket(ctx, auth.GetProtocol(), auth.GetServerId())
 	if err != nil {
 		return &AuthError{c.key.addr, err}
 	}

@@ -411,25 +411,30 @@ func (c *serverConn) shorten(names ...*string) error {
 
 // simplePeer is whom a client without proof claims to be.
 func (c *serverConn) simplePeer(info *pb.UserInformation, addr netip.AddrPort) (*Peer, error) {
-	user, realUser := info.GetEffectiveUser(), info.GetRealUser()
-	if err := c.shorten(&user, &realUser); err != nil {
+	p := &Peer{FullUser: info.GetEffectiveUser(), FullRealUser: info.GetRealUser(), Addr: addr}
+	p.User, p.RealUser = p.FullUser, p.FullRealUser
+	if err := c.shorten(&p.User, &p.RealUser); err != nil {
 		return nil, err
 	}
 	if info.HasEffectiveUser() && info.HasRealUser() {
-		if err := c.impersonate(realUser, user, realUser, user, addr.Addr()); err != nil {
+		if err := c.impersonate(p.RealUser, p.User, p.RealUser, p.User, addr.Addr()); err != nil {
 			return nil, err
 		}
 	}
-	return &Peer{User: user, RealUser: realUser, Addr: addr}, nil
+	return p, nil
 }
 
 // tokenPeer is the bearer of a token. A client may claim to be nobody else.
 func (c *serverConn) tokenPeer(info *pb.UserInformation, addr netip.AddrPort) (*Peer, error) {
 	user, realUser := info.GetEffectiveUser(), info.GetRealUser()
-	if err := c.shorten(&user, &realUser); err != nil {
+	p := &Peer{
+		User: c.bearer.User, RealUser: c.bearer.RealUser, FullUser: c.bearer.User, FullRealUser: c.bearer.RealUser, Auth: AuthMethodToken, Addr: addr,
+		TokenKind: c.bearer.Kind, TokenIdentifier: c.identifier, Identifier: c.bearer.Identifier,
+	}
+	if err := c.shorten(&user, &realUser, &p.User, &p.RealUser); err != nil {
 		return nil, err
 	}
-	if info.HasEffectiveUser() && user != c.bearer.User {
+	if info.HasEffectiveUser() && user != p.User {
 		claim := user + " (auth:SIMPLE)"
 		if info.HasRealUser() {
 			claim = fmt.Sprintf("%s (auth:PROXY) via %s (auth:SIMPLE)", user, realUser)
@@ -437,10 +442,7 @@ func (c *serverConn) tokenPeer(info *pb.UserInformation, addr netip.AddrPort) (*
 		return nil, fatalAuth(AccessControlException,
 			"Authenticated user (%s (auth:TOKEN)) doesn't match what the client claims to be (%s)", c.bearer.User, claim)
 	}
-	return &Peer{
-		User: c.bearer.User, RealUser: c.bearer.RealUser, Auth: AuthMethodToken, Addr: addr,
-		TokenKind: c.bearer.Kind, TokenIdentifier: c.identifier, Identifier: c.bearer.Identifier,
-	}, nil
+	return p, nil
 }
 
 // impersonate checks whether a user may act as another. claimed are their names in refusals.

@@ -158,6 +158,8 @@ type Reply struct {
 	Encoded  Body   // a document in the call's format
 	// Serve writes the whole answer, with status and headers.
 	Serve http.HandlerFunc
+	// Versioned gives the answer to a GET an ETag of its bytes: a client that has it already (If-None-Match) gets a 304 without them.
+	Versioned bool
 
 	ready func() // called before the answer is sent; may be nil
 }
@@ -469,6 +471,9 @@ func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
 		body = Body{[]byte(r.Text)}
 	}
 	ready()
+	if r.Versioned && r.Status == http.StatusOK && unchanged(w, c.Request, body) {
+		return
+	}
 	control := http.NewResponseController(w)
 	share := a.answers.open(func() { _ = control.SetWriteDeadline(longAgo) })
 	defer share.close()

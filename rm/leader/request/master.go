@@ -20,18 +20,26 @@ func (c *Checker) ForMaster(ctx *pb.ApplicationSubmissionContext, path string) (
 	maximum := c.maximumIn(path)
 	var asks []scheduler.Ask
 	for _, row := range rows {
+		label, err := c.masterLabel(ctx, row, path)
+		if err != nil {
+			return nil, err
+		}
 		capability, err := c.normalized(row.GetCapability(), maximum)
 		if err != nil {
 			return nil, err
 		}
-		asks = append(asks, masterAsk(row.GetResourceName(), row.GetRelaxLocality(), capability))
+		ask := masterAsk(row.GetResourceName(), row.GetRelaxLocality(), capability)
+		ask.Label, ask.Stays = label, c.mastersStay()
+		asks = append(asks, ask)
 	}
 	return asks, nil
 }
 
-// OfSize asks for an ApplicationMaster's container of a size that was found right before, on any node.
-func OfSize(size records.Resource) []scheduler.Ask {
-	return []scheduler.Ask{masterAsk(scheduler.Any, true, size)}
+// OfSize asks for an ApplicationMaster's container of a size and with a label that were found right before, on any node.
+func (c *Checker) OfSize(size records.Resource, label string) []scheduler.Ask {
+	ask := masterAsk(scheduler.Any, true, size)
+	ask.Label, ask.Stays = label, c.mastersStay()
+	return []scheduler.Ask{ask}
 }
 
 func masterAsk(name string, relax bool, size records.Resource) scheduler.Ask {
@@ -58,24 +66,22 @@ func rowsForMaster(ctx *pb.ApplicationSubmissionContext) ([]*pb.ResourceRequest,
 		if !ctx.HasResource() {
 			return nil, refusal.New(refusal.InvalidResource, "Invalid resource request, no resources requested")
 		}
-		row := &pb.ResourceRequest{}
-		row.SetResourceName(scheduler.Any)
-		row.SetCapability(ctx.GetResource())
-		rows = []*pb.ResourceRequest{row}
+		rows = []*pb.ResourceRequest{anywhere(ctx)}
 	}
 	anywhere := false
 	for _, row := range rows {
-		label := row.GetNodeLabelExpression()
-		if !row.HasNodeLabelExpression() {
-			label = ctx.GetNodeLabelExpression()
-		}
-		if label != "" {
-			return nil, refusal.New(refusal.InvalidLabel, noLabels)
-		}
 		anywhere = anywhere || row.GetResourceName() == scheduler.Any
 	}
 	if !anywhere {
 		return nil, refusal.New(refusal.InvalidResource, "Invalid resource request, no resource request specified with *")
 	}
 	return rows, nil
+}
+
+// anywhere is the row of a submission that just names the size of its ApplicationMaster.
+func anywhere(ctx *pb.ApplicationSubmissionContext) *pb.ResourceRequest {
+	row := &pb.ResourceRequest{}
+	row.SetResourceName(scheduler.Any)
+	row.SetCapability(ctx.GetResource())
+	return row
 }

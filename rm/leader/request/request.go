@@ -36,6 +36,8 @@ type Config struct {
 	// MaxRequests and MaxPlaces bound what one application asks for; 0 is no limit. Requests differ in priority or allocation request id.
 	// Places are hosts and racks, in requests and on the blacklist.
 	MaxRequests, MaxPlaces int
+	Labels                 Labels
+	LabelSettings          LabelSettings
 }
 
 // Arrived has what nodes offer that have registered, and take containers once their first heartbeat comes.
@@ -159,19 +161,17 @@ func countable(count int32, size records.Resource) int32 {
 	return count
 }
 
-// noLabels refuses a request for nodes with a label (Hadoop: SchedulerUtils.validateResourceRequest).
-const noLabels = "Invalid resource request, node label not enabled but request contains label expression"
-
-// Asks turns an ApplicationMaster's requests into asks in a queue.
-func (c *Checker) Asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
+// Asks turns requests of the ApplicationMaster of a submission into asks in a queue.
+func (c *Checker) Asks(ctx *pb.ApplicationSubmissionContext, path string, rows []*pb.ResourceRequest) ([]scheduler.Ask, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
 	maximum := c.maximumIn(path)
 	asks := make([]scheduler.Ask, 0, len(rows))
 	for _, row := range rows {
-		if row.GetNodeLabelExpression() != "" {
-			return nil, refusal.New(refusal.InvalidLabel, noLabels)
+		label, err := c.labelOf(path, row.GetResourceName(), saidOf(row.HasNodeLabelExpression(), row.GetNodeLabelExpression()), expressionOf(ctx))
+		if err != nil {
+			return nil, err
 		}
 		capability, err := c.Size(row.GetCapability())
 		if err != nil {
@@ -194,6 +194,7 @@ func (c *Checker) Asks(path string, rows []*pb.ResourceRequest) ([]scheduler.Ask
 			Count:               countable(row.GetNumContainers(), capability),
 			RelaxLocality:       row.GetRelaxLocality(),
 			ExecutionType:       row.GetExecutionTypeRequest().GetExecutionType(),
+			Label:               label,
 		})
 	}
 	return asks, nil

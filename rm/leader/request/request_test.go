@@ -138,13 +138,13 @@ func TestRequestsBecomeAsks(t *testing.T) {
 	priority := &pb.Priority{}
 	priority.SetPriority(5)
 	first.SetPriority(priority)
-	if asks, err := ch.Asks("root.default", nil); asks != nil || err != nil {
+	if asks, err := ch.Asks(nil, "root.default", nil); asks != nil || err != nil {
 		t.Errorf("of no requests: %+v, %v", asks, err)
 	}
-	if asks, err := ch.Asks("root.default", []*pb.ResourceRequest{row("*", 1, 256)}); len(asks) != 1 || err != nil {
+	if asks, err := ch.Asks(nil, "root.default", []*pb.ResourceRequest{row("*", 1, 256)}); len(asks) != 1 || err != nil {
 		t.Errorf("of one request: %+v, %v", asks, err)
 	}
-	asks, err := ch.Asks("root.default", []*pb.ResourceRequest{first, row("n1", 0, 1<<40)}) // a count of 0 takes a request back, of any size
+	asks, err := ch.Asks(nil, "root.default", []*pb.ResourceRequest{first, row("n1", 0, 1<<40)}) // a count of 0 takes a request back, of any size
 	if err != nil || len(asks) != 2 {
 		t.Fatalf("%+v, %v", asks, err)
 	}
@@ -180,7 +180,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{"far too large", row("*", 1, math.MaxInt64), refusal.InvalidResource, "greater than maximum allowed allocation"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			asks, err := checker(&cluster{}, &now).Asks("root.default", []*pb.ResourceRequest{row("*", 1, 256), test.row})
+			asks, err := checker(&cluster{}, &now).Asks(nil, "root.default", []*pb.ResourceRequest{row("*", 1, 256), test.row})
 			if !refusal.Is(err, test.kind) || !strings.Contains(err.Error(), test.text) || asks != nil {
 				t.Errorf("%v, %v", asks, err)
 			}
@@ -206,7 +206,7 @@ func TestAsksForMasters(t *testing.T) {
 	if got := MasterSize(asks); got != records.NewResource(512, 1) {
 		t.Errorf("its size is %v", got)
 	}
-	if again := OfSize(MasterSize(asks)); len(again) != 1 || again[0] != asks[0] {
+	if again := ch.OfSize(MasterSize(asks), ""); len(again) != 1 || again[0] != asks[0] {
 		t.Errorf("asked for again: %+v", again)
 	}
 
@@ -349,7 +349,7 @@ func TestQueuesBoundContainers(t *testing.T) {
 		now = start.Add(time.Minute)
 		ch.Queues = func() *queue.Tree { return test.tree }
 		for mb, want := range map[int64]bool{test.most: true, test.most + 1: false} {
-			_, err := ch.Asks(test.path, []*pb.ResourceRequest{row("*", 1, mb)})
+			_, err := ch.Asks(nil, test.path, []*pb.ResourceRequest{row("*", 1, mb)})
 			if (err == nil) != want || err != nil && !refusal.Is(err, refusal.InvalidResource) {
 				t.Errorf("%s: %d MB: %v", name, mb, err)
 			}

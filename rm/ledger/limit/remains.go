@@ -21,6 +21,15 @@ func Remains(ctx *pb.ApplicationSubmissionContext) *pb.ApplicationSubmissionCont
 	if ctx.HasUnmanagedAm() {
 		kept.SetUnmanagedAm(ctx.GetUnmanagedAm())
 	}
+	for _, row := range ctx.GetAmContainerResourceRequest() {
+		if label := row.GetNodeLabelExpression(); label != "" { // lists show that of the ApplicationMaster
+			only := &pb.ResourceRequest{}
+			only.SetResourceName(Head(row.GetResourceName(), MaxName))
+			only.SetNodeLabelExpression(Head(label, MaxLabel))
+			kept.SetAmContainerResourceRequest([]*pb.ResourceRequest{only})
+			break
+		}
+	}
 	kept.SetApplicationTags(ctx.GetApplicationTags())
 	if lists := ctx.GetAmContainerSpec().GetApplication_ACLs(); len(lists) > 0 {
 		spec := &pb.ContainerLaunchContext{}

@@ -29,7 +29,7 @@ var (
 		intra-queue-preemption.disable_preemption maximum-application-lifetime default-application-lifetime allow-zero-capacity-sum reservable
 		accessible-node-labels acl_submit_reservations acl_administer_reservations acl_list_reservations ` + leafpolicy.StageKey + ` ` + suspension.MeansKey + ` ` + suspension.UnableKey)
 	laterQueueKeys = []string{
-		"accessible-node-labels.", "default-node-label-expression", "auto-create-child-queue.", "auto-queue-creation-v2.",
+		"auto-create-child-queue.", "auto-queue-creation-v2.",
 		"leaf-queue-template.", "multi-node-sorting.", "average-capacity", "reservation-", "instantaneous-max-capacity",
 		"show-reservations-as-queues", "ordering-policy.",
 	}

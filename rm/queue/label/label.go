@@ -40,9 +40,19 @@ func Named(settings map[string]string) []string {
 	return slices.Sorted(maps.Keys(seen))
 }
 
+// shares are the settings of a queue's share of a partition.
+var shares = []string{"capacity", "maximum-capacity", "maximum-am-resource-percent"}
+
+// IsSetting reports whether a key, without the path of its queue, sets what it has of a partition, or which labels it may use.
+func IsSetting(key string) bool {
+	rest, of := strings.CutPrefix(key, AccessKey+".")
+	name, what, _ := strings.Cut(rest, ".")
+	return key == AccessKey || key == DefaultKey || of && Check(name) == nil && slices.Contains(shares, what)
+}
+
 // Sets reports whether settings say anything of a queue's share of a partition.
 func Sets(settings map[string]string, path, label string) bool {
-	for _, key := range []string{"capacity", "maximum-capacity", "maximum-am-resource-percent"} {
+	for _, key := range shares {
 		if strings.TrimSpace(settings[path+"."+Key(label)+key]) != "" {
 			return true
 		}

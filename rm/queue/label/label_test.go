@@ -57,4 +57,12 @@ func TestKeys(t *testing.T) {
 	if !label.Sets(settings, "root.a", "x") || label.Sets(settings, "root.a", "y") || label.Sets(settings, "root", "x") || label.Key("x") != "accessible-node-labels.x." || label.Key("") != "" {
 		t.Error("keys are taken for others")
 	}
+	for key, want := range map[string]bool{
+		"accessible-node-labels": true, "default-node-label-expression": true, "accessible-node-labels.x.capacity": true, "accessible-node-labels.x.maximum-am-resource-percent": true,
+		"accessible-node-labels.x": false, "accessible-node-labels.x.capcity": false, "accessible-node-labels.-x.capacity": false, "capacity": false, "x.capacity": false,
+	} {
+		if label.IsSetting(key) != want {
+			t.Errorf("%s is a setting: %t", key, !want)
+		}
+	}
 }

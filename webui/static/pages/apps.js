@@ -1,46 +1,46 @@
 import { get } from '../api.js';
-import { badge, bar, el, link, list, memory, span, table, tiles, time } from '../dom.js';
+import { badge, bar, count, el, link, memory, span, tiles, time } from '../dom.js';
+import { choice, field, load as loadList, nothing, pager, rows, wanted } from '../list.js';
 
-const states = ['NEW', 'NEW_SAVING', 'SUBMITTED', 'ACCEPTED', 'RUNNING', 'FINISHED', 'FAILED', 'KILLED'];
-let wanted = '';
+const things = ['application'];
 
 export async function load(state, signal) {
-  const query = state ? `?states=${encodeURIComponent(state)}` : '';
-  const [metrics, apps] = await Promise.all([get('/ws/v1/cluster/metrics', signal), get(`/ws/v1/cluster/apps${query}`, signal)]);
-  return { metrics: metrics.clusterMetrics, apps: list(apps.apps?.app) };
+  // the paths of YARN's pages have the state in them: /cluster/apps/RUNNING
+  const [metrics, apps] = await Promise.all([get('/ws/v1/cluster/metrics', signal), loadList('apps', signal, state ? { state } : {})]);
+  return { metrics: metrics.clusterMetrics, apps: { ...apps.apps, rows: apps.apps.app ?? [] } };
 }
 
-const text = (a) => [a.id, a.name, a.user, a.queue, a.applicationType, a.state, a.finalStatus].join(' ').toLowerCase();
+const columns = [
+  { head: 'Application', sort: 'name', row: true, wide: true, cell: (a) => [el('a', { href: `/cluster/app/${a.id}` }, el('bdi', { class: 'lines', title: a.name.length > 80 ? a.name : null }, a.name || '(no name)')), el('span', { class: 'sub' }, a.id)] },
+  { head: 'User', sort: 'user', clip: true, cell: (a) => el('bdi', {}, a.user) },
+  { head: 'Queue', sort: 'queue', clip: true, cell: (a) => a.queue },
+  { head: 'State', sort: 'state', cell: (a) => [badge(a.state), a.state === 'FINISHED' && a.finalStatus !== 'SUCCEEDED' ? el('span', { class: 'sub' }, a.finalStatus) : null] },
+  { head: 'Started', sort: 'started', newest: true, cell: (a) => (a.hidden ? '—' : time(a.started)) },
+  { head: 'Lasted', num: true, cell: (a) => (a.started ? span((a.finished || Date.now()) - a.started) : '—') },
+  { head: 'Holds', sort: 'memory', num: true, cell: (a) => (a.containers > 0 ? [memory(a.used.memoryMB), el('span', { class: 'sub' }, `in ${count(a.containers, 'container')}`)] : '—') },
+  { head: 'Progress and what it waits for', wide: true, cell: (a) => [a.state === 'RUNNING' || a.finished ? bar(a.progress) : null, a.why ? el('span', { class: 'sub' }, a.why) : null] },
+  { head: 'Type', sort: 'type', cell: (a) => [a.type, el('span', { class: 'sub' }, a.trackingUrl ? link(a.trackingUrl, a.finished ? 'History' : 'Tracking') : '')] },
+];
 
-export function draw({ metrics: m, apps }, state, redraw) {
-  document.title = `${state || 'Applications'} – Heddle`;
-  const rows = apps.filter((a) => text(a).includes(wanted.toLowerCase())).sort((a, b) => b.startedTime - a.startedTime || b.id.localeCompare(a.id));
-  const filter = el('input', { id: 'filter', type: 'search', placeholder: 'Filter by id, name, user, queue…', 'aria-label': 'Filter applications',
-    oninput: (e) => { wanted = e.target.value; redraw(); } });
-  filter.value = wanted;
+const n = (l, state) => l.count?.find((c) => c.state === state)?.number ?? 0;
+
+export function draw({ metrics: m, apps }, state) {
+  document.title = `${state || wanted().get('state') || 'Applications'} – Heddle`;
+  const all = (apps.count ?? []).reduce((sum, c) => sum + c.number, 0);
   return [
+    el('h1', {}, 'Applications'),
     tiles([
-      ['applications running', m.appsRunning], ['applications waiting', m.appsPending], ['applications ended', m.appsCompleted + m.appsFailed + m.appsKilled],
+      ['running', m.appsRunning], ['waiting', m.appsPending], ['ended', m.appsCompleted + m.appsFailed + m.appsKilled],
       ['containers', m.containersAllocated], ['containers wanted', m.containersPending],
-      ['memory used', `${memory(m.allocatedMB)} / ${memory(m.totalMB)}`],
-      ['vcores used', `${m.allocatedVirtualCores} / ${m.totalVirtualCores}`],
+      ['memory used', memory(m.allocatedMB), memory(m.totalMB)],
+      ['vcores used', m.allocatedVirtualCores, m.totalVirtualCores],
       ['nodes active', m.lostNodes + m.unhealthyNodes ? `${m.activeNodes} (${m.lostNodes + m.unhealthyNodes} not)` : m.activeNodes],
     ]),
-    el('div', { class: 'chips' }, el('a', { href: '/cluster/apps', 'aria-current': state ? null : 'page' }, 'ALL'),
-      states.map((s) => el('a', { href: `/cluster/apps/${s}`, 'aria-current': s === state ? 'page' : null }, s)), filter),
-    table([
-      { head: 'Application', cell: (a) => el('a', { href: `/cluster/app/${a.id}` }, a.id) },
-      { head: 'Name', wide: true, cell: (a) => a.name },
-      { head: 'User', cell: (a) => a.user },
-      { head: 'Type', cell: (a) => a.applicationType },
-      { head: 'Queue', cell: (a) => a.queue },
-      { head: 'Started', cell: (a) => time(a.startedTime) },
-      { head: 'Lasted', num: true, cell: (a) => (a.startedTime ? span((a.finishedTime || Date.now()) - a.startedTime) : '—') },
-      { head: 'State', cell: (a) => badge(a.state) },
-      { head: 'Final status', cell: (a) => badge(a.finalStatus) },
-      { head: 'Holds', cell: (a) => (a.runningContainers > 0 ? `${memory(a.allocatedMB)} in ${a.runningContainers}` : '—') },
-      { head: 'Progress', cell: (a) => bar(a.progress) },
-      { head: 'Tracking', cell: (a) => link(a.trackingUrl, a.trackingUI && a.trackingUI !== 'UNASSIGNED' ? a.trackingUI : '') },
-    ], rows, wanted ? `No application matches “${wanted}”.` : 'No applications.'),
+    state ? null : choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...(apps.count ?? []).map((c) => [c.state, `${c.state} (${n(apps, c.state).toLocaleString('en')})`])]),
+    el('div', { class: 'filters', role: 'search' },
+      field('q', 'Search', { type: 'search', placeholder: 'id, name, user, queue, type' }), field('user', 'User'), field('queue', 'Queue and those below'), field('tag', 'Tag')),
+    apps.rows.length ? rows(columns, apps.rows, { key: (a) => a.id, first: '-started', caption: 'Applications' })
+      : nothing(apps, ['No applications. Submit one: ', el('code', {}, 'heddle xargs'), ', ', el('code', {}, 'hadoop jar'), ' or ', el('code', {}, 'spark-submit'), '.'], things),
+    pager(apps, things),
   ];
 }

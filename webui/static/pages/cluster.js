@@ -12,7 +12,7 @@ export function draw({ info: i, members, epoch, warning }) {
     el('h1', {}, 'Cluster'),
     facts([
       ['Cluster', i.id], ['State', badge(i.haState ?? i.state)], ['Up since', time(i.startedOn)], ['Changes of leader', epoch],
-      ['Heddle', i.resourceManagerBuildVersion ?? i.resourceManagerVersion], ['Speaks as Hadoop', i.hadoopVersion],
+      ['Heddle', (i.resourceManagerBuildVersion ?? '').replace(/^.* from heddle /, '') || i.resourceManagerVersion], ['Speaks as Hadoop', i.hadoopVersion],
     ]),
     el('h2', {}, 'ResourceManagers'),
     warning ? el('p', { class: 'warning' }, warning) : '',

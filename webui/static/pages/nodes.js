@@ -1,40 +1,47 @@
 import { get } from '../api.js';
-import { badge, bar, el, link, list, memory, table, tiles, time } from '../dom.js';
+import { badge, bar, el, link, list, memory, tiles, time } from '../dom.js';
+import { choice, field, load as loadList, nothing, pager, rows } from '../list.js';
+
+const things = ['node'];
 
 export async function load(_, signal) {
-  const [metrics, nodes, gone, own] = await Promise.all([get('/ws/v1/cluster/metrics', signal), get('/ws/v1/cluster/nodes', signal),
-    get('/ws/v1/cluster/nodes?states=LOST,DECOMMISSIONED,REBOOTED,SHUTDOWN', signal), get('/ws/v1/heddle/nodes', signal)]);
-  const seen = new Map();
-  for (const n of [...list(nodes.nodes?.node), ...list(gone.nodes?.node)]) seen.set(n.id, n);
-  const more = new Map(list(own.nodes?.node).map((n) => [n.id, n]));
-  return { metrics: metrics.clusterMetrics, nodes: [...seen.values()].map((n) => ({ ...n, short: more.get(n.id)?.shortTasks, release: more.get(n.id)?.release, place: place(more.get(n.id)) })) };
+  const [metrics, nodes] = await Promise.all([get('/ws/v1/cluster/metrics', signal), loadList('nodes', signal)]);
+  return { metrics: metrics.clusterMetrics, nodes: { ...nodes.nodes, rows: nodes.nodes.node ?? [] } };
 }
 
-const lent = ({ used, lent, waitingProbes }) => `${memory(used.memory)} of ${memory(lent.memory)}, ${used.vCores} of ${lent.vCores} vcores, ${waitingProbes} wait`;
+const lent = ({ used, lent: all, waitingProbes }) => `${memory(used.memory)} of ${memory(all.memory)}, ${used.vCores} of ${all.vCores} vcores, ${waitingProbes} wait`;
 
 // What the node is for, where some tasks are long.
-const place = (n) => n?.partition && [n.partition, n.closedToLongTasks && n.partition !== 'short' && 'closed to long tasks', n.askedToSuspend && 'asked to suspend'].filter(Boolean).join(', ');
+const place = (n) => n.partition && [n.partition, n.closedToLongTasks && n.partition !== 'short' && 'closed to long tasks', n.askedToSuspend && 'asked to suspend'].filter(Boolean).join(', ');
+
+const others = (n) => list(n.total.other).map((o) => ` · ${list(n.used.other).find((u) => u.name === o.name)?.value ?? 0} of ${o.value} ${o.name}`);
+
+const columns = (all) => [
+  { head: 'Node', sort: 'id', row: true, cell: (n) => [n.httpAddress ? link(`http://${n.httpAddress}`, n.id) : n.id, el('span', { class: 'sub' }, n.rack)] },
+  { head: 'State', sort: 'state', cell: (n) => [badge(n.state), n.decommissionDeadline ? el('span', { class: 'sub' }, 'until ', time(n.decommissionDeadline)) : null] },
+  { head: 'Use', sort: 'use', num: true, cell: (n) => bar(n.usePercent) },
+  { head: 'Memory', sort: 'usedMemory', num: true, cell: (n) => `${memory(n.used.memoryMB)} of ${memory(n.total.memoryMB)}` },
+  { head: 'VCores', sort: 'usedVcores', num: true, cell: (n) => [`${n.used.vCores} of ${n.total.vCores}`, others(n)] },
+  { head: 'Containers', sort: 'containers', num: true, cell: (n) => [n.containers, n.suspendedContainers ? el('span', { class: 'sub' }, `${n.suspendedContainers} suspended`) : null] },
+  ...(all.some((n) => n.shortTasks) ? [{ head: 'Short tasks', cell: (n) => (n.shortTasks ? lent(n.shortTasks) : '') }] : []),
+  ...(all.some((n) => n.partition) ? [{ head: 'Partition', cell: (n) => place(n) || '' }] : []),
+  { head: 'Heddle', sort: 'version', cell: (n) => [n.release ?? 'stock YARN', el('span', { class: 'sub' }, n.version)] },
+  { head: 'Health', wide: true, cell: (n) => n.healthReport ?? '' },
+];
 
 export function draw({ metrics: m, nodes }) {
   document.title = 'Nodes – Heddle';
+  const all = (nodes.count ?? []).reduce((sum, c) => sum + c.number, 0);
   return [
     el('h1', {}, 'Nodes'),
     tiles([['active', m.activeNodes], ['unhealthy', m.unhealthyNodes], ['lost', m.lostNodes], ['decommissioning', m.decommissioningNodes],
-      ['decommissioned', m.decommissionedNodes], ['rebooted', m.rebootedNodes], ['shut down', m.shutdownNodes]]),
-    table([
-      { head: 'Node', cell: (n) => n.id },
-      { head: 'State', cell: (n) => badge(n.state) },
-      { head: 'Rack', cell: (n) => n.rack },
-      { head: 'HTTP', cell: (n) => (n.nodeHTTPAddress ? link(`http://${n.nodeHTTPAddress}`, n.nodeHTTPAddress) : '') },
-      { head: 'Containers', num: true, cell: (n) => n.numContainers },
-      { head: 'Memory', cell: (n) => [bar((100 * n.usedMemoryMB) / (n.usedMemoryMB + n.availMemoryMB)), ` of ${memory(n.usedMemoryMB + n.availMemoryMB)}`] },
-      { head: 'VCores', cell: (n) => `${n.usedVirtualCores} of ${n.usedVirtualCores + n.availableVirtualCores}` },
-      ...(nodes.some((n) => n.short) ? [{ head: 'Short tasks', cell: (n) => (n.short ? lent(n.short) : '') }] : []),
-      ...(nodes.some((n) => n.place) ? [{ head: 'Partition', cell: (n) => n.place || '' }] : []),
-      { head: 'Labels', cell: (n) => list(n.nodeLabels).join(', ') },
-      { head: 'Version', cell: (n) => (n.release ? `${n.version} (heddle ${n.release})` : n.version) },
-      { head: 'Last health report', cell: (n) => time(n.lastHealthUpdate) },
-      { head: 'Health', wide: true, cell: (n) => n.healthReport },
-    ], nodes, 'No node has joined. Start one with `heddle nm` and the same configuration folder.'),
+      ['decommissioned', m.decommissionedNodes], ['shut down or rebooted', m.shutdownNodes + m.rebootedNodes],
+      ['memory used', memory(m.allocatedMB), memory(m.totalMB)], ['vcores used', m.allocatedVirtualCores, m.totalVirtualCores]]),
+    choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...list(nodes.count).map((c) => [c.state, `${c.state} (${c.number.toLocaleString('en')})`])]),
+    el('div', { class: 'filters', role: 'search' },
+      field('q', 'Search', { type: 'search', placeholder: 'host, rack, version' }), field('rack', 'Rack'), field('health', 'Health report')),
+    nodes.rows.length ? rows(columns(nodes.rows), nodes.rows, { key: (x) => x.id, first: 'id', caption: 'Nodes' })
+      : nothing(nodes, ['No node has joined. Start one with ', el('code', {}, 'heddle nm'), ' and the same configuration folder.'], things),
+    pager(nodes, things),
   ];
 }

@@ -9,14 +9,13 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"os/user"
 	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/caller"
 	"heddle/conf/rpc"
 	"heddle/yarn/ipc"
 	"heddle/yarn/protocol"
@@ -40,7 +39,7 @@ const (
 // Cluster gives access to a cluster. It is safe for concurrent use.
 type Cluster struct {
 	conf  *conf.Config
-	user  string
+	who   caller.Caller
 	types records.ResourceTypes
 	rpc   *ipc.Client
 	web   *web
@@ -48,10 +47,6 @@ type Cluster struct {
 
 // New returns the cluster of a configuration. It connects to nothing yet.
 func New(c *conf.Config) (*Cluster, error) {
-	name, err := userName()
-	if err != nil {
-		return nil, err
-	}
 	types, err := c.ResourceTypes()
 	if err != nil {
 		return nil, err
@@ -63,15 +58,19 @@ func New(c *conf.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	who, err := caller.Of(c)
+	if err != nil {
+		return nil, err
+	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	return &Cluster{
-		conf: c, user: name, types: types,
+		conf: c, who: who, types: types,
 		rpc: ipc.NewClient(ipc.ClientConfig{
 			ConnectTimeout: 5 * time.Second, CallTimeout: time.Minute, Log: logrus.NewEntry(log),
 			MaxResponseLength: c.Int("ipc.maximum.response.length"), Protection: protection,
 		}),
-		web: newWeb(c, name),
+		web: newWeb(c, who.User),
 	}, nil
 }
 
@@ -84,22 +83,11 @@ func (c *Cluster) Close() {
 // Conf is the configuration.
 func (c *Cluster) Conf() *conf.Config { return c.conf }
 
-// User returns who makes the calls: $HADOOP_USER_NAME, or else this process's user.
-func (c *Cluster) User() string { return c.user }
+// User returns the short name of who makes the calls (caller.Of).
+func (c *Cluster) User() string { return c.who.User }
 
 // Types are the resource types that the configuration knows.
 func (c *Cluster) Types() records.ResourceTypes { return c.types }
-
-func userName() (string, error) {
-	if name := os.Getenv("HADOOP_USER_NAME"); name != "" {
-		return name, nil
-	}
-	u, err := user.Current()
-	if err != nil {
-		return "", fmt.Errorf("can't determine your user name; set HADOOP_USER_NAME: %w", err)
-	}
-	return u.Username, nil
-}
 
 // Call calls a method of the client protocol on the active ResourceManager.
 func Call[Req, Resp any](ctx context.Context, c *Cluster, m protocol.Method[Req, Resp], req *Req) (*Resp, error) {
@@ -121,7 +109,7 @@ func call[Req, Resp any](ctx context.Context, c *Cluster, key string, m protocol
 		addrs[i] = a.String()
 	}
 	failures := make([]error, len(addrs))
-	rm := c.rpc.Failover(addrs, m.Protocol, ipc.Identity{User: c.user}, ipc.RetryPolicy{
+	rm := c.rpc.Failover(addrs, m.Protocol, c.who.Identity, ipc.RetryPolicy{
 		MaxElapsed: c.patience(len(at)), Max: 2 * time.Second, Failed: func(i int, err error) { failures[i] = err },
 	})
 	resp, err := m.Call(ctx, rm, req)
@@ -148,7 +136,7 @@ func Member[Req, Resp any](
 		return nil, err
 	}
 	addr := c.conf.Connectable(a).String()
-	resp, err := m.Call(ctx, c.rpc.Endpoint(addr, m.Protocol, ipc.Identity{User: c.user}), req)
+	resp, err := m.Call(ctx, c.rpc.Endpoint(addr, m.Protocol, c.who.Identity), req)
 	return resp, c.explain(adminAddress, []string{id}, []string{addr}, []error{err}, err)
 }
 

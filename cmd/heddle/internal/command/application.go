@@ -24,7 +24,7 @@ var application = verb{
 }
 
 func applicationOptions() []option.Option {
-	return []option.Option{
+	return append([]option.Option{
 		{Name: "list", Help: "Lists applications that have not ended; -appStates, -appTypes and -appTags select others."},
 		{Name: "appStates", Arg: "States", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications in these states. " + validAppStates()},
 		{Name: "appTypes", Arg: "Types", Values: option.Unlimited, Separator: ',', Help: "With -list: only applications of these types, such as MAPREDUCE,SPARK."},
@@ -40,7 +40,7 @@ func applicationOptions() []option.Option {
 		{Name: "changeQueue", Arg: "Queue Name", Help: "Moves the application of -appId to a queue."},
 		{Name: "updatePriority", Arg: "Priority", Help: "Gives the application of -appId another priority; higher ones come first."},
 		{Name: "updateLifetime", Arg: "Timeout", Help: "Kills the application of -appId in that many seconds, unless it has ended by then."},
-	}
+	}, option.Elsewhere("app", "launch", "save", "start", "stop", "flex", "destroy", "enableFastLaunch", "upgrade", "decommission", "component", "instances")...)
 }
 
 func (s *session) application(l *option.Line) error {

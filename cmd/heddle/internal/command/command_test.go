@@ -96,7 +96,7 @@ func TestErrors(t *testing.T) {
 		{"rmadmin -updateNodeResource n:1 memory-mb=1", 255, []string{"vcores is missing"}},
 		{"rmadmin -updateNodeResource n:1 memory-mb=1Q,vcores=1", 255, []string{`unknown unit "Q"`}},
 		{"rmadmin -updateNodeResource n:1 1 1 soon", 255, []string{"invalid timeout specified : soon"}},
-		{"rmadmin -addToClusterNodeLabels a(loud=true)", 255, []string{`"a(loud=true)"`, "exclusive=true"}},
+		{"rmadmin -addToClusterNodeLabels a(loud=true)", 255, []string{"Input format for adding node-labels is not correct", "exclusive=true"}},
 		{"rmadmin -replaceLabelsOnNode n=a,b", 255, []string{"2 labels specified on host=n"}},
 		{"rmadmin -replaceLabelsOnNode :1=a", 255, []string{"node name cannot be empty"}},
 		{"rmadmin -transitionToActive", 255, []string{"incorrect number of arguments"}},

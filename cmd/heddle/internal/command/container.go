@@ -43,6 +43,7 @@ var container = verb{
 			{Name: "resume", Arg: "Container ID", Help: "Resumes a suspended or shrunk container."},
 			{Name: "listSuspended", Help: "Lists the suspended and shrunk containers of all applications that you may see."},
 			{Name: "signal", Arg: "Container ID [Command]", Values: 3, Help: "Signals a container. The command is one of " + signalNames() + "; the first one is the default."},
+			{Name: "shell", Instead: "use Hadoop's `yarn container -shell` on a node of YARN, or a shell of the node itself: nodes of Heddle serve none"},
 		}
 	},
 	run: func(s *session, l *option.Line) error {

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+
+	"heddle/internal/nearness"
 )
 
 // Parse sets flags from the words of a command line. It reports whether these ask for help. Errors, other than those of the flags, name the
@@ -16,7 +18,12 @@ func Parse(command string, f *pflag.FlagSet, words []string) (help bool, err err
 	given := make([]string, len(words))
 	for i, w := range words {
 		name, _, _ := strings.Cut(strings.TrimLeft(w, "-"), "=")
-		if given[i] = w; strings.HasPrefix(w, "-") && f.Lookup(name) != nil {
+		given[i] = w
+		if !strings.HasPrefix(w, "-") {
+			continue
+		}
+		misspelt := len(name) > 1 && f.ShorthandLookup(name[:1]) == nil // else the error would be about its first letter
+		if f.Lookup(name) != nil || misspelt && name[0] > '9' && w[:2] != "--" {
 			given[i] = "--" + strings.TrimLeft(w, "-")
 		}
 	}
@@ -28,4 +35,20 @@ func Parse(command string, f *pflag.FlagSet, words []string) (help bool, err err
 		err = fmt.Errorf("%s doesn't take the argument %q", command, rest[0])
 	}
 	return false, err
+}
+
+// Meant adds to the error of an unknown flag which one of a command's is most like it.
+func Meant(err error, command string, f *pflag.FlagSet) error {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return err
+	}
+	meant := nearness.Nearest(unknown.GetSpecifiedName(), func(yield func(string) bool) {
+		more := true
+		f.VisitAll(func(f *pflag.Flag) { more = more && (f.Hidden || yield(f.Name)) })
+	})
+	if meant == "" {
+		return fmt.Errorf("%w: %s --help lists the flags", err, command)
+	}
+	return fmt.Errorf("%w: did you mean --%s?", err, meant)
 }

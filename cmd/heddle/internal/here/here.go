@@ -34,7 +34,7 @@ func ResourceManager(ctx context.Context, c *conf.Config) bool {
 
 // answers reports whether a ResourceManager answers.
 func answers(ctx context.Context, c *conf.Config) bool {
-	user, err := client.User()
+	user, err := client.User(c)
 	if err != nil {
 		return false
 	}

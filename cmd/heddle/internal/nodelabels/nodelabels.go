@@ -2,6 +2,7 @@
 package nodelabels
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -15,20 +16,23 @@ type Label struct {
 	Exclusive bool
 }
 
+// errFormat is Hadoop's (RMAdminCLI).
+var errFormat = fmt.Errorf("%s", "Input format for adding node-labels is not correct, it should be labelName1[(exclusive=true/false)],LabelName2[] ..")
+
 // Parse reads name or name(exclusive=true).
 func Parse(text string) (Label, error) {
 	name, property, has := strings.Cut(text, "(")
 	exclusive := true
 	if has {
 		key, value, _ := strings.Cut(strings.TrimSuffix(property, ")"), "=")
-		var err error
-		exclusive, err = strconv.ParseBool(strings.TrimSpace(value))
-		if strings.TrimSpace(key) != "exclusive" || err != nil || !strings.HasSuffix(property, ")") {
-			return Label{}, fmt.Errorf("%q is not a label: want name, name(exclusive=true) or name(exclusive=false)", text)
+		value = strings.ToLower(strings.TrimSpace(value))
+		if strings.TrimSpace(key) != "exclusive" || value != "true" && value != "false" || !strings.HasSuffix(property, ")") {
+			return Label{}, errFormat
 		}
+		exclusive = value == "true"
 	}
 	if name = strings.TrimSpace(name); name == "" {
-		return Label{}, fmt.Errorf("%q is a label without a name", text)
+		return Label{}, errFormat
 	}
 	return Label{Name: name, Exclusive: exclusive}, nil
 }
@@ -48,13 +52,13 @@ func ParseNode(text string) (n Node, err error) {
 	}
 	host, port, hasPort := strings.Cut(node, ":")
 	if host == "" {
-		return Node{}, fmt.Errorf("node name cannot be empty: %q", text)
+		return Node{}, errors.New("node name cannot be empty")
 	}
 	n.Host = host
 	if hasPort {
 		p, err := strconv.ParseUint(port, 10, 16)
 		if err != nil {
-			return Node{}, fmt.Errorf("%q: port %q is not a number below 65536", text, port)
+			return Node{}, fmt.Errorf("%s: %s", "Invalid port", port)
 		}
 		n.Port = int32(p)
 	}

@@ -31,6 +31,16 @@ type Option struct {
 	Help     string
 	// Hidden options are accepted, but not listed in the usage.
 	Hidden bool
+	// Instead says what to use instead of an option that yarn's command has and this one hasn't.
+	Instead string
+}
+
+// Elsewhere are options that one of Hadoop's commands has, and Heddle's of the same name hasn't. Hadoop's works with Heddle.
+func Elsewhere(command string, names ...string) (all []Option) {
+	for _, name := range names {
+		all = append(all, Option{Name: name, Instead: "use Hadoop's `yarn " + command + " -" + name + "`, which works with Heddle"})
+	}
+	return all
 }
 
 func (o *Option) limit() int {
@@ -69,7 +79,7 @@ func (s *Set) find(word string) *Option {
 func (s *Set) meant(word string) string {
 	name := nearness.Nearest(bare(word), func(yield func(string) bool) {
 		for _, o := range s.options {
-			if !o.Hidden && (!yield(o.Name) || o.Long != "" && !yield(o.Long)) {
+			if !o.Hidden && o.Instead == "" && (!yield(o.Name) || o.Long != "" && !yield(o.Long)) {
 				return
 			}
 		}
@@ -107,6 +117,11 @@ func (e *UnrecognizedError) Error() string {
 	return text
 }
 
+// AbsentError says that a command lacks an option that yarn's has, and what to use instead.
+type AbsentError struct{ Word, Instead string }
+
+func (e *AbsentError) Error() string { return "there is no " + e.Word + ": " + e.Instead }
+
 // Line is a parsed command line.
 type Line struct {
 	// Args are the words that belong to no option.
@@ -114,7 +129,7 @@ type Line struct {
 	values map[string][]string // by Option.Name
 }
 
-// Parse reads a command line. The error is a *MissingArgumentError or an *UnrecognizedError.
+// Parse reads a command line. The error is a *MissingArgumentError, an *UnrecognizedError or an *AbsentError.
 func (s *Set) Parse(args []string) (*Line, error) {
 	words, rest := s.split(args)
 	l := &Line{values: make(map[string][]string)}
@@ -128,6 +143,9 @@ func (s *Set) Parse(args []string) (*Line, error) {
 		o := s.find(word)
 		if o == nil {
 			return nil, &UnrecognizedError{word, s.meant(word)}
+		}
+		if o.Instead != "" {
+			return nil, &AbsentError{word, o.Instead}
 		}
 		var got []string
 		for len(words) > 0 && (o.limit() == Unlimited || len(got) < o.limit()) {
@@ -217,7 +235,7 @@ func (s *Set) WriteUsage(w io.Writer, title string) error {
 	options := slices.Clone(s.options)
 	slices.SortFunc(options, func(a, b Option) int { return strings.Compare(a.Name, b.Name) })
 	for _, o := range options {
-		if o.Hidden {
+		if o.Hidden || o.Instead != "" {
 			continue
 		}
 		head := " -" + o.Name

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"heddle/internal/nearness"
 )
 
 // Options are a command line as it was read. Make them with New.
@@ -149,7 +151,7 @@ func (o *Options) Parse(args []string) error {
 		if errors.Is(err, flag.ErrHelp) {
 			return err
 		}
-		return fmt.Errorf("mr: %w (heddle mr -help lists the options)", err)
+		return fmt.Errorf("mr: %w%s (heddle mr -help lists the options)", err, o.meant(err))
 	}
 	if o.flags.NArg() > 0 {
 		return fmt.Errorf("mr: unexpected argument %q: put quotes around commands with blanks", o.flags.Arg(0))
@@ -167,6 +169,22 @@ func (o *Options) Parse(args []string) error {
 		o.Env, err = pairs(o.environment, "-cmdenv", "NAME")
 	}
 	return err
+}
+
+// meant is a question for somebody who has misspelt an option, as the error says, or "".
+func (o *Options) meant(err error) string {
+	name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !ok {
+		return ""
+	}
+	meant := nearness.Nearest(name, func(yield func(string) bool) {
+		more := true
+		o.flags.VisitAll(func(f *flag.Flag) { more = more && yield(f.Name) })
+	})
+	if meant == "" {
+		return ""
+	}
+	return "; did you mean -" + meant + "?"
 }
 
 // pairs are the values of an option, each of the form key=value.

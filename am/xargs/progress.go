@@ -1,0 +1,15 @@
+package xargs
+
+import "sync/atomic"
+
+// Progress counts the commands of a run, for whoever asks how far it is. The zero value has none.
+type Progress struct{ all, ended atomic.Int64 }
+
+// Part is how many of the commands have ended, from 0 to 1. It is 0 until the input has been read to its end, as nobody knows before how many there are.
+func (p *Progress) Part() float32 {
+	all := p.all.Load()
+	if all <= 0 {
+		return 0
+	}
+	return float32(p.ended.Load()) / float32(all)
+}

@@ -1,0 +1,39 @@
+package rm
+
+import (
+	"heddle/conf"
+	"heddle/conf/secure"
+	"heddle/yarn/ipc"
+	"heddle/yarn/kerberos"
+)
+
+// ownAccount is who this ResourceManager is to others.
+type ownAccount struct {
+	login   string          // the user who runs this process, or the short name of the account
+	account *secure.Account // nil: without Kerberos
+	tickets *secure.Tickets
+}
+
+func openAccount(c *conf.Config, p *prepared) (o ownAccount, err error) {
+	o.login, o.account = p.login, p.account
+	if o.account != nil {
+		o.tickets, err = secure.ForResourceManagers(c, o.account.Late())
+	}
+	return o, err
+}
+
+// identity is how it calls other members.
+func (o *ownAccount) identity() ipc.Identity {
+	if o.account == nil {
+		return ipc.Identity{User: o.login}
+	}
+	return ipc.Identity{User: o.account.Principal, Kerberos: o.tickets}
+}
+
+// acceptor checks the tickets of who calls; nil: there is no Kerberos.
+func (o *ownAccount) acceptor() *kerberos.Acceptor {
+	if o.account == nil {
+		return nil
+	}
+	return o.account.Acceptor()
+}

@@ -1,0 +1,136 @@
+package lists
+
+import (
+	"heddle/rm/leader/report"
+	"heddle/rm/ledger"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+	yarnrest "heddle/yarn/rest"
+)
+
+var waitingOffer = offer{
+	sorts:   []string{"started", "id", "name", "user", "queue", "priority", "containers", "memory", "vcores"},
+	filters: map[string]kind{"user": words, "queue": words, "type": words, "q": phrase},
+}
+
+// waitingRow is an application that waits for containers, or for its ApplicationMaster to begin.
+type waitingRow struct {
+	view.AppRow
+	asked report.App
+}
+
+var waitingRows = rows[waitingRow]{
+	columns: map[string]column[waitingRow]{
+		"started":    byNumber(func(r *waitingRow) int64 { return r.Submitted }),
+		"id":         byNumber(func(*waitingRow) int64 { return 0 }),
+		"name":       byText(func(r *waitingRow) string { return r.Name() }),
+		"user":       byText(func(r *waitingRow) string { return r.User }),
+		"queue":      byText(func(r *waitingRow) string { return r.Queue }),
+		"priority":   byNumber(func(r *waitingRow) int64 { return int64(r.Priority) }),
+		"containers": byNumber(func(r *waitingRow) int64 { return r.asked.Waiting }),
+		"memory":     byNumber(func(r *waitingRow) int64 { return r.asked.Pending.MemoryMB() }),
+		"vcores":     byNumber(func(r *waitingRow) int64 { return r.asked.Pending.VCores() }),
+	},
+	order: func(a, b *waitingRow) int { return a.ID.Compare(b.ID) },
+	id:    func(r *waitingRow) string { return r.ID.String() },
+	at: func(id string) (r waitingRow, err error) {
+		r.ID, err = records.ParseApplicationID(id)
+		return r, err
+	},
+}
+
+type waitingList struct {
+	head
+	App []waitingApp `yarn:"app"`
+}
+
+type waitingApp struct {
+	ID       string `yarn:"id"`
+	Name     string `yarn:"name"`
+	User     string `yarn:"user"`
+	Queue    string `yarn:"queue"`
+	Type     string `yarn:"type"`
+	State    string `yarn:"state"`
+	Priority int32  `yarn:"priority"`
+	Started  int64  `yarn:"started"`
+	Waiting  int64  `yarn:"waiting"` // containers asked for
+	Pending  amount `yarn:"pending"`
+	Has      int    `yarn:"containers"` // that it has
+	Summary  string `yarn:"summary"`
+	Holds    []hold `yarn:"hold"`
+	More     int    `yarn:"moreHolds,omitempty"` // requests that aren't listed here; /apps/{app}/pending has them
+}
+
+// hold is the limit that keeps a request waiting.
+type hold struct {
+	Limit  string  `yarn:"limit"`
+	Count  int32   `yarn:"numContainers"`
+	Size   amount  `yarn:"capability"`
+	Reason string  `yarn:"reason"`
+	Remedy string  `yarn:"remedy,omitempty"`
+	Used   *amount `yarn:"used"`  // of the limit
+	Bound  *amount `yarn:"bound"` // the limit itself
+	Short  amount  `yarn:"short"`
+}
+
+// maxHolds is how many requests of an application a list explains.
+const maxHolds = 3
+
+// live returns the rows of the applications that haven't ended and that the caller may see.
+func (l *Lists) live(e *eyes) (list []view.AppRow, ids []records.ApplicationID) {
+	l.Rows.Apps(func(r *view.AppRow) bool {
+		if !r.State.Ended() && e.see(r.User, r.Queue, r.Context) {
+			list, ids = append(list, *r), append(ids, r.ID)
+		}
+		return true
+	})
+	return list, ids
+}
+
+// waiting answers GET /waiting: applications that have asked for more than they have, and what holds each.
+func (l *Lists) waiting(c *yarnrest.Call) (yarnrest.Reply, error) {
+	p, err := begin(l, c, waitingOffer, waitingRows)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	list, ids := l.live(l.eyes(c))
+	asked, filters, total := l.Rows.Asked(ids), p.q.appFilters(), 0
+	for i := range list {
+		r := waitingRow{list[i], asked[list[i].ID]}
+		if r.asked.Waiting == 0 && r.State != ledger.AppAccepted {
+			continue
+		}
+		total++
+		if all(filters, &r.AppRow) {
+			p.add(&r)
+		}
+	}
+	found := p.page()
+	ids = ids[:0]
+	for i := range found.rows {
+		ids = append(ids, found.rows[i].ID)
+	}
+	holds := l.Rows.Holds(ids...)
+	out := waitingList{head: headOf(total, &found)}
+	for i := range found.rows {
+		out.App = append(out.App, l.waitingApp(&found.rows[i], holds[found.rows[i].ID]))
+	}
+	return answer("waiting", out)
+}
+
+func (l *Lists) waitingApp(r *waitingRow, holds []report.Hold) waitingApp {
+	out := waitingApp{
+		ID: r.ID.String(), Name: r.Name(), User: r.User, Queue: r.Queue, Type: r.Type(), State: r.State.Public().String(), Priority: r.Priority, Started: r.Submitted,
+		Waiting: r.asked.Waiting, Pending: l.amount(r.asked.Pending), Has: r.Containers, More: max(0, len(holds)-maxHolds), Summary: r.Waits(holds),
+	}
+	for i := range holds[:min(maxHolds, len(holds))] {
+		h := &holds[i]
+		x := hold{Limit: string(h.Limit), Count: h.Ask.Count, Size: l.amount(h.Ask.Capability), Reason: h.Text, Remedy: h.Free, Short: l.amount(h.Short)}
+		if !h.Bound.IsZero() || !h.Used.IsZero() {
+			used, bound := l.amount(h.Used), l.amount(h.Bound)
+			x.Used, x.Bound = &used, &bound
+		}
+		out.Holds = append(out.Holds, x)
+	}
+	return out
+}
