@@ -46,7 +46,7 @@ func (r *ResourceManager) join(p *prepared) (err error) {
 			}
 		}
 	}
-	r.replica = newReplica(r.log, r.fail)
+	r.replica = newReplica(r.log, r.fail, r.Feed)
 	r.raft, err = raft.Open(cfg, r.replica)
 	if err != nil && cfg.Listener != nil {
 		_ = cfg.Listener.Close()

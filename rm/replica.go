@@ -11,6 +11,7 @@ import (
 
 	"heddle/internal/awake"
 	"heddle/internal/invariants"
+	"heddle/rm/feed"
 	"heddle/rm/leader/loop"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -27,14 +28,15 @@ type replica struct {
 	halt func(error) // called once, when it stops
 
 	times loop.Chronicle // of what is applied
+	feed  *feed.Feed     // of what it changes
 
 	mu     sync.RWMutex
 	state  *ledger.State
 	halted error // why it stopped
 }
 
-func newReplica(log *logrus.Entry, halt func(error)) *replica {
-	return &replica{log: log, halt: halt, state: ledger.New(), times: loop.Chronicle{Elapsed: awake.Elapsed()}}
+func newReplica(log *logrus.Entry, halt func(error), f *feed.Feed) *replica {
+	return &replica{log: log, halt: halt, feed: f, state: ledger.New(), times: loop.Chronicle{Elapsed: awake.Elapsed()}}
 }
 
 // Apply implements raft.FSM. Its result is nil or an error.
@@ -54,6 +56,7 @@ func (r *replica) Apply(e raft.Entry) any {
 	switch {
 	case err == nil:
 		r.times.Note(b.GetTime())
+		r.feed.Add(e.Index, feed.Of(b, r.state))
 		if invariants.Checked {
 			r.mustHold(b)
 		}
@@ -117,6 +120,7 @@ func (r *replica) Restore(in io.Reader) error {
 	switch {
 	case err == nil:
 		r.state = state
+		r.feed.Jump()
 	case errors.As(err, &newer):
 		return r.stop("read a snapshot", err)
 	}

@@ -20,6 +20,7 @@ import (
 	"heddle/internal/awake"
 	"heddle/internal/connections"
 	"heddle/rm/access"
+	"heddle/rm/feed"
 	"heddle/rm/leader"
 	"heddle/rm/leader/delegation"
 	"heddle/rm/ledger"
@@ -66,6 +67,9 @@ const (
 //
 // It has many methods because RPC, REST and administration see it by their interfaces.
 type ResourceManager struct {
+	// Feed has the last events of the cluster, as this member has followed them.
+	Feed *feed.Feed
+
 	conf     *conf.Config
 	id       string
 	log      *logrus.Entry
@@ -138,6 +142,7 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	if err := r.listenForProxy(); err != nil {
 		return err
 	}
+	r.Feed = feed.New()
 	r.settings = settings(r.conf, r.id, types)
 	r.openAccess(p)
 	r.policy.Set(p.policy)

@@ -89,7 +89,7 @@ func TestAFollowersOwnPageIsDrawn(t *testing.T) {
 	want := []string{"ResourceManagers", "rm1", "rm2", "rm3", "Leader", "Follower", "STANDBY", conf.Version}
 	for _, page := range []string{follower.String() + "/cluster/cluster", behind.URL + "/gateway/rm2/cluster/cluster"} {
 		Shows(t, page, want...)
-		if n := inked(Screenshot(t, page)); n < 20_000 {
+		if n := inked(Screenshot(t, page, conf.Version)); n < 20_000 {
 			t.Errorf("%s: a reader sees %d pixels that are not of the background", page, n)
 		}
 	}

@@ -1,25 +1,16 @@
 package browser
 
 import (
-	"context"
-	"fmt"
+	"bytes"
 	"image"
 	"image/png"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
-
-// browse returns the page after its scripts have run for a while by the browser's own clock, and what the browser
-// logged.
-func browse(t testing.TB, url string, budget time.Duration, options ...string) (page, log string) {
-	t.Helper()
-	return run(t, url, append([]string{fmt.Sprintf("--virtual-time-budget=%d", budget.Milliseconds()), "--dump-dom"}, options...)...)
-}
 
 // chromium is the browser's program.
 func chromium(t testing.TB) string {
@@ -33,60 +24,71 @@ func chromium(t testing.TB) string {
 	return ""
 }
 
-// run has Chromium open a page, without a window.
-func run(t testing.TB, url string, options ...string) (out, log string) {
+var (
+	tabsMu sync.Mutex
+	tabs   = map[testing.TB]*Tab{}
+)
+
+// tabOf is the tab of a test in a window of 1000 × 700 pixels.
+func tabOf(t testing.TB) *Tab {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, chromium(t), append(append([]string{
-		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(),
-	}, options...), url)...)
-	var said strings.Builder
-	cmd.Stderr = &said
-	stdout, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", url, err, said.String())
+	tabsMu.Lock()
+	defer tabsMu.Unlock()
+	if tabs[t] == nil {
+		tabs[t] = Open(t, 1000, 700)
+		t.Cleanup(func() {
+			tabsMu.Lock()
+			defer tabsMu.Unlock()
+			delete(tabs, t)
+		})
 	}
-	return string(stdout), said.String()
+	return tabs[t]
 }
 
-// Screenshot returns what a reader of the page sees in a window of 1000 × 700 pixels.
-func Screenshot(t testing.TB, url string) image.Image {
+// Screenshot opens a page and returns what a reader sees in a window of 1000 × 700 pixels once it contains a text.
+func Screenshot(t testing.TB, url, want string) image.Image {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "page.png")
-	run(t, url, "--virtual-time-budget=20000", "--hide-scrollbars", "--window-size=1000,700", "--screenshot="+name)
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	img, err := png.Decode(f)
+	_, picture := show(t, url, want)
+	img, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return img
 }
 
-// patience is for how long a page is opened again that lacks something, by our own clock.
+// patience is for how long a page is opened again that lacks something.
 const patience = 3 * time.Minute
 
-// Shows opens a page until it contains every text in want, and returns it. The browser's clock, which ends the wait for scripts, runs ahead of the server's, the more so on a busy
-// machine: there even a long wait may be over before the page has what it asked for.
+// Shows opens a page until it contains every text in want, and returns it.
 func Shows(t testing.TB, url string, want ...string) (page string) {
 	t.Helper()
+	page, _ = show(t, url, want...)
+	return page
+}
+
+// show leaves the page at the end, so that nothing of it keeps a connection to a server of the test.
+func show(t testing.TB, url string, want ...string) (page string, picture []byte) {
+	t.Helper()
+	tab := tabOf(t)
+	defer tab.Go("about:blank")
 	var missing []string
-	var log string
-	begun, budget := time.Now(), 5*time.Second
-	for tries := 1; ; tries++ {
-		page, log = browse(t, url, budget)
-		missing = slices.DeleteFunc(slices.Clone(want), func(w string) bool { return strings.Contains(page, w) })
-		if len(missing) == 0 {
-			return page
+	begun, wait := time.Now(), 5*time.Second
+	for {
+		tab.Go(url)
+		for loaded := time.Now(); time.Since(loaded) < wait; tab.pause() {
+			// a page that is left just now has no document for a moment
+			if tab.eval("document.documentElement?.outerHTML ?? ''", &page) != "" {
+				continue
+			}
+			missing = slices.DeleteFunc(slices.Clone(want), func(w string) bool { return strings.Contains(page, w) })
+			if len(missing) == 0 {
+				return page, tab.Picture()
+			}
 		}
 		if time.Since(begun) > patience {
-			t.Errorf("%s lacks %q after %d tries:\n%s\nthe browser said:\n%s", url, missing, tries, page, log)
-			return page
+			t.Errorf("%s lacks %q:\n%s\nthe browser said:\n%q", url, missing, page, tab.Errors())
+			return page, tab.Picture()
 		}
-		budget = min(2*budget, time.Minute)
+		wait = min(2*wait, time.Minute)
 	}
 }

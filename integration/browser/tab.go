@@ -20,6 +20,7 @@ type Tab struct {
 	t       testing.TB
 	out     io.Writer
 	session string
+	gone    chan struct{} // closed when Chromium has ended
 
 	mu      sync.Mutex
 	last    int
@@ -39,23 +40,33 @@ type reply struct {
 func Open(t testing.TB, width, height int) *Tab {
 	t.Helper()
 	in, out := pipe(t), pipe(t)
+	dir, err := os.MkdirTemp("", "chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.Command(chromium(t), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--remote-debugging-pipe",
-		fmt.Sprintf("--window-size=%d,%d", width, height), "--user-data-dir="+t.TempDir(), "about:blank")
+		fmt.Sprintf("--window-size=%d,%d", width, height), "--user-data-dir="+dir, "about:blank")
 	cmd.ExtraFiles = []*os.File{in.read, out.write} // its file descriptors 3 and 4
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = in.read.Close(), out.write.Close()
-	tab := &Tab{t: t, out: in.write, waiting: map[int]chan reply{}}
-	read := make(chan struct{})
+	tab := &Tab{t: t, out: in.write, waiting: map[int]chan reply{}, gone: make(chan struct{})}
 	go func() {
-		defer close(read)
+		defer close(tab.gone)
 		tab.listen(out.read)
 	}()
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
+		// its other processes still write to its folder for a moment after a kill
+		tab.session = ""
+		late := time.AfterFunc(10*time.Second, func() { _ = cmd.Process.Kill() })
+		defer late.Stop()
+		_ = tab.try("Browser.close", nil, nil)
 		_ = cmd.Wait()
-		<-read
+		<-tab.gone
+		for tries := 0; os.RemoveAll(dir) != nil && tries < 100; tries++ {
+			time.Sleep(50 * time.Millisecond)
+		}
 	})
 	var targets struct {
 		TargetInfos []struct{ TargetID, Type string }
@@ -120,6 +131,12 @@ func (tab *Tab) Errors() []string {
 // call sends a command and waits for its answer.
 func (tab *Tab) call(method string, params, result any) {
 	tab.t.Helper()
+	if err := tab.try(method, params, result); err != nil {
+		tab.t.Fatal(err)
+	}
+}
+
+func (tab *Tab) try(method string, params, result any) error {
 	if params == nil {
 		params = struct{}{}
 	}
@@ -136,20 +153,21 @@ func (tab *Tab) call(method string, params, result any) {
 	}
 	tab.mu.Unlock()
 	if err != nil {
-		tab.t.Fatal(err)
+		return fmt.Errorf("%s: %w", method, err)
 	}
 	select {
 	case m := <-c:
 		if m.Error != nil {
-			tab.t.Fatalf("%s: %s", method, m.Error.Message)
+			return fmt.Errorf("%s: %s", method, m.Error.Message)
 		}
 		if result != nil {
-			if err := json.Unmarshal(m.Result, result); err != nil {
-				tab.t.Fatal(err)
-			}
+			return json.Unmarshal(m.Result, result)
 		}
+		return nil
+	case <-tab.gone:
+		return fmt.Errorf("%s: Chromium has ended", method)
 	case <-time.After(patience):
-		tab.t.Fatalf("Chromium doesn't answer %s", method)
+		return fmt.Errorf("%s: Chromium doesn't answer", method)
 	}
 }
 
@@ -173,7 +191,10 @@ func (tab *Tab) eval(expression string, result any) (problem string) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	tab.call("Runtime.evaluate", map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true}, &out)
+	how := map[string]any{"expression": expression, "awaitPromise": true, "returnByValue": true, "userGesture": true}
+	if err := tab.try("Runtime.evaluate", how, &out); err != nil {
+		return err.Error()
+	}
 	if out.ExceptionDetails != nil {
 		return string(out.ExceptionDetails)
 	}
@@ -198,8 +219,14 @@ func (tab *Tab) Until(expression string) {
 			tab.Eval("document.documentElement.outerHTML", &page)
 			tab.t.Fatalf("it never came true that %s; the page said %q and has\n%.20000s", expression, tab.Errors(), page)
 		}
-		tab.Eval("new Promise((done) => setTimeout(done, 50))", nil)
+		tab.pause()
 	}
+}
+
+// pause lets the page work for a moment.
+func (tab *Tab) pause() {
+	tab.t.Helper()
+	tab.eval("new Promise((done) => setTimeout(done, 50))", nil)
 }
 
 // Click clicks on the first element that a selector finds.

@@ -44,6 +44,8 @@ type Entry struct {
 	// Source is what Data was made from, for callers that don't want to decode it. Only the member that proposed the entry has it,
 	// and not after a restart; otherwise it is nil.
 	Source any
+	// Index is the entry's place in the log, the same at all members. Whoever proposes an entry leaves it 0.
+	Index uint64
 }
 
 // Member is a ResourceManager of the group, or its witness (WitnessID).
@@ -383,7 +385,7 @@ type adapter struct {
 }
 
 func (a adapter) Apply(l *hraft.Log) any {
-	return a.FSM.Apply(Entry{l.Data, a.node.sources.of(l.Data)})
+	return a.FSM.Apply(Entry{l.Data, a.node.sources.of(l.Data), l.Index})
 }
 
 func (a adapter) Snapshot() (hraft.FSMSnapshot, error) {

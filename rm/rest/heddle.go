@@ -4,8 +4,11 @@ import (
 	"errors"
 	"net/http"
 
+	"heddle/rm/access"
+	"heddle/rm/feed"
 	"heddle/rm/leader"
 	"heddle/rm/leader/level"
+	"heddle/rm/ledger"
 	"heddle/rm/raft"
 	"heddle/rm/view"
 	"heddle/yarn/records"
@@ -30,6 +33,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	api.Handle(heddleBase+"/containers/{container}/resume", yarnrest.Methods{http.MethodPost: {Handle: s.resume}})
 	get("/preemptions", s.preemptions)
 	s.lists.Route(api, heddleBase)
+	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
 	get("/queues/{queue}/what-if", s.whatIf)
 }
 
@@ -119,6 +123,23 @@ func (s *server) mayView(c *yarnrest.Call) func(records.ApplicationID) bool {
 			may[id] = ok && s.Access.MayView(caller(c), rights(&a))
 		}
 		return may[id]
+	}
+}
+
+// maySee decides which events a caller may know of: those of applications that he may see in full, and all that aren't of an application.
+func (s *server) maySee(c *yarnrest.Call) func(*feed.Event) bool {
+	user := caller(c)
+	return func(e *feed.Event) bool {
+		if e.App == (records.ApplicationID{}) || !s.Access.Enabled {
+			return true
+		}
+		of := access.Application{User: e.User, Queue: e.Queue}
+		s.Backend.Read(func(st *ledger.State) {
+			if a := st.Apps[e.App]; a != nil {
+				of = access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
+			}
+		})
+		return (of.User != "" || s.Access.Admin(user)) && s.Access.MayView(user, of)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"heddle/conf"
 	"heddle/rm"
 	"heddle/rm/access"
+	"heddle/rm/feed"
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -21,6 +22,7 @@ import (
 	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
 	"heddle/rm/rest/lists"
+	"heddle/rm/rest/stream"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -69,6 +71,8 @@ type Config struct {
 	Calls []*daemon.Calls
 	// LogDir is the folder with this daemon's logs; "" if it has none.
 	LogDir string
+	// Feed has the cluster's last events.
+	Feed *feed.Feed
 	// Pages are the web pages below /cluster; nil serves plain ones.
 	Pages http.Handler
 	// Proxy serves the pages of applications, below /proxy; nil serves none.
@@ -94,6 +98,7 @@ type server struct {
 	heartbeat    time.Duration
 	queueAnswers queueAnswers
 	lists        *lists.Lists
+	stream       *stream.Stream
 }
 
 // Mounts are the other handlers of the web port.
@@ -111,7 +116,7 @@ func configOf(r *rm.ResourceManager, m Mounts) Config {
 	return Config{
 		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(), Host: r.WebHost(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
-		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
+		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Feed: r.Feed, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
 	}
 }
 
@@ -159,6 +164,7 @@ func newServer(cfg Config) (*server, error) {
 			return err
 		},
 	}
+	s.stream = &stream.Stream{Feed: cfg.Feed, Leader: cfg.Backend.LeaderID, Self: cfg.Backend.ID(), MaySee: s.maySee}
 	filter, err := s.filter()
 	if err != nil {
 		return nil, err

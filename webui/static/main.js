@@ -1,4 +1,4 @@
-import { el, root } from './dom.js';
+import { el, here, root } from './dom.js';
 import { patch } from './patch.js';
 import { Refused } from './api.js';
 import * as apps from './pages/apps.js';
@@ -20,7 +20,7 @@ const [, name = '', argument = ''] = below(location.pathname);
 const page = pages[name];
 const main = document.getElementById('main');
 const state = document.getElementById('state');
-const last = { data: null, address: '', at: 0, timer: 0, asking: null };
+const last = { data: null, address: '', at: 0, timer: 0, asking: null, busy: false, again: false };
 
 /** show puts elements in the page. What is there and still holds stays. */
 function show(tint, ...elements) {
@@ -36,7 +36,7 @@ async function refresh() {
   clearTimeout(last.timer);
   last.asking?.abort();
   const asking = new AbortController();
-  last.asking = asking;
+  Object.assign(last, { asking, busy: true, again: false });
   const { search } = location;
   try {
     const data = await page.load(argument, AbortSignal.any([asking.signal, AbortSignal.timeout(10000)]));
@@ -57,15 +57,56 @@ async function refresh() {
     const since = last.at ? ` since ${new Date(last.at).toLocaleTimeString('en-GB')}` : '';
     state.textContent = e instanceof Refused ? `refused (${e.status})` : `no ResourceManager answers${since}; trying again…`;
   }
-  last.timer = setTimeout(refresh, document.hidden ? 5 * between : between);
+  last.busy = false;
+  if (last.again) tell();
+  soon(document.hidden ? 15 * between : stream?.readyState === EventSource.OPEN ? 5 * between : between);
+}
+
+/** soon asks again after some time. An earlier time that was set stays. */
+function soon(ms) {
+  clearTimeout(last.timer);
+  last.timer = setTimeout(refresh, ms);
 }
 
 addEventListener('popstate', () => refresh());
+
+// What happens is told as it happens, and the page then asks for what it shows, at most twice a second. A browser has few connections to a server, so only a page that
+// is seen follows. While none is open, or for what isn't told (such as progress), the page asks by itself.
+let stream = null;
+let told = 0; // a refresh is under way because of an event
+
+function tell() {
+  if (told) return;
+  told = setTimeout(() => {
+    told = 0;
+    if (last.busy) last.again = true; // not twice at a time: a slow server would never get to answer
+    else refresh();
+  }, 500);
+}
+
+function follow() {
+  if (document.hidden) {
+    stream?.close();
+    stream = null;
+    return;
+  }
+  if (stream && stream.readyState !== EventSource.CLOSED) return;
+  stream = new EventSource(here(`/ws/v1/heddle/events?kind=${(page.kinds ?? []).join()}`.replace(/\?kind=$/, '')));
+  for (const kind of ['missed', 'application', 'attempt', 'container', 'node', 'queues', 'leadership']) stream.addEventListener(kind, tell);
+}
+
+document.addEventListener('visibilitychange', () => {
+  follow();
+  if (!document.hidden) refresh();
+});
 
 for (const a of document.querySelectorAll('nav a')) {
   const [base, target] = below(new URL(a.href).pathname);
   if (base !== 'cluster') continue;
   if (target === name || (name === '' && target === 'apps') || (target === 'apps' && ['app', 'appattempt', 'container'].includes(name))) a.setAttribute('aria-current', 'page');
 }
-if (page) refresh();
-else show(false, el('p', { class: 'notice bad' }, `There is no page ${location.pathname}.`));
+if (page) {
+  refresh();
+  follow();
+  setInterval(follow, 10 * between); // a stream that the server has refused is closed for good
+} else show(false, el('p', { class: 'notice bad' }, `There is no page ${location.pathname}.`));

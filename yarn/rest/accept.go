@@ -13,6 +13,8 @@ const (
 	TextType = "text/plain;charset=utf-8"
 	HTMLType = "text/html;charset=utf-8"
 	WADLType = "application/vnd.sun.wadl+xml"
+
+	EventStreamType = "text/event-stream"
 )
 
 // Format is the format of an answer.
@@ -25,13 +27,14 @@ const (
 	Text
 	HTML
 	WADL // a description of paths and methods
+	EventStream
 )
 
-var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html", WADL: "application/vnd.sun.wadl+xml"}
+var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html", WADL: "application/vnd.sun.wadl+xml", EventStream: EventStreamType}
 
 // ContentType is the value of the header.
 func (f Format) ContentType() string {
-	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType, WADL: WADLType}[f]
+	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType, WADL: WADLType, EventStream: EventStreamType}[f]
 }
 
 // Negotiate picks the format that a client prefers: by the quality it gives each, then by its own order. Of the formats

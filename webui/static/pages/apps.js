@@ -3,6 +3,7 @@ import { badge, bar, count, el, link, memory, span, tiles, time } from '../dom.j
 import { choice, field, load as loadList, nothing, pager, rows, wanted } from '../list.js';
 
 const things = ['application'];
+export const kinds = ['application', 'attempt', 'leadership'];
 
 export async function load(state, signal) {
   // the paths of YARN's pages have the state in them: /cluster/apps/RUNNING

@@ -3,6 +3,7 @@ import { badge, bar, el, link, list, memory, tiles, time } from '../dom.js';
 import { choice, field, load as loadList, nothing, pager, rows } from '../list.js';
 
 const things = ['node'];
+export const kinds = ['node', 'leadership'];
 
 export async function load(_, signal) {
   const [metrics, nodes] = await Promise.all([get('/ws/v1/cluster/metrics', signal), loadList('nodes', signal)]);
