@@ -1,0 +1,121 @@
+package ipc_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"heddle/internal/await"
+	"heddle/yarn/ipc"
+	"heddle/yarn/kerberos"
+	"heddle/yarn/sasl"
+)
+
+// fullSecrets are those of tokens whose owners have full names.
+type fullSecrets struct{ nmSecrets }
+
+func (s fullSecrets) Bearer(identifier []byte) (ipc.Bearer, error) {
+	b, err := s.nmSecrets.Bearer(identifier)
+	b.User, b.RealUser = "alice@EXAMPLE.COM", "oozie/h@EXAMPLE.COM"
+	return b, err
+}
+
+func firstPart(name string) (string, error) {
+	if strings.HasSuffix(name, "@OTHER.COM") {
+		return "", errors.New("no rule")
+	}
+	return strings.FieldsFunc(name, func(c rune) bool { return c == '/' || c == '@' })[0], nil
+}
+
+// A token's owner has a full name in it, and is known by the short one. He may claim either.
+func TestOwnersOfTokensAreShort(t *testing.T) {
+	key := newKey(t)
+	a, _ := kerberosWorld(t, "alice")
+	calls := make(chan ipc.Call, 8)
+	_, addr := serve(t, ipc.ServerConfig{Auth: ipc.AuthTokenOrKerberos, Kerberos: a, Secrets: fullSecrets{nmSecrets{key: key}}, Short: firstPart}, whoAmI(calls))
+	if err := statuses(t, newClient(t, ipc.ClientConfig{}), addr, ipc.Identity{Token: nmToken(key)}); err != nil {
+		t.Fatal(err)
+	}
+	got := (<-calls).Peer
+	if got.User != "alice" || got.RealUser != "oozie" || got.FullUser != "alice@EXAMPLE.COM" || got.FullRealUser != "oozie/h@EXAMPLE.COM" {
+		t.Errorf("peer %+v", got)
+	}
+	if want := "alice@EXAMPLE.COM (auth:TOKEN) via oozie/h@EXAMPLE.COM (auth:TOKEN)"; got.String() != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// ticketsAt are tickets for one address.
+type ticketsAt struct {
+	*ticketsOf
+	addr string
+}
+
+func (s *ticketsAt) TicketAt(ctx context.Context, addr, service, host string) (kerberos.Ticket, error) {
+	if addr != s.addr {
+		return kerberos.Ticket{}, errors.New("unexpected address " + addr)
+	}
+	return s.Ticket(ctx, service, host)
+}
+
+// Who gives tickets learns the address of the server, and so whom to expect there. Each member of a group has another principal.
+func TestTicketsKnowTheAddress(t *testing.T) {
+	a, tickets := kerberosWorld(t, "alice")
+	calls := make(chan ipc.Call, 8)
+	_, addr := serve(t, ipc.ServerConfig{Auth: ipc.AuthKerberos, Kerberos: a}, whoAmI(calls))
+	c := newClient(t, ipc.ClientConfig{})
+	if err := statuses(t, c, addr, ipc.Identity{User: "alice@EXAMPLE.COM", Kerberos: &ticketsAt{tickets, addr}}); err != nil {
+		t.Error(err)
+	}
+	if err := statuses(t, c, addr, ipc.Identity{User: "alice@EXAMPLE.COM", Kerberos: &ticketsAt{tickets, "elsewhere:1"}}); err == nil || !strings.Contains(err.Error(), "unexpected address "+addr) {
+		t.Error(err)
+	}
+}
+
+// Neither side takes less protection than it wants.
+func TestProtectionIsNotLowered(t *testing.T) {
+	for _, x := range []struct{ server, client sasl.Qualities }{
+		{sasl.Qualities{sasl.Privacy}, sasl.Qualities{sasl.Authentication}},
+		{sasl.Qualities{sasl.Privacy}, sasl.Qualities{sasl.Integrity, sasl.Authentication}},
+		{sasl.Qualities{sasl.Authentication}, sasl.Qualities{sasl.Privacy}},
+		{sasl.Qualities{sasl.Integrity, sasl.Authentication}, sasl.Qualities{sasl.Privacy}},
+	} {
+		a, tickets := kerberosWorld(t, "alice")
+		calls := make(chan ipc.Call, 8)
+		_, addr := serve(t, ipc.ServerConfig{Auth: ipc.AuthKerberos, Kerberos: a, Protection: x.server}, whoAmI(calls))
+		err := statuses(t, newClient(t, ipc.ClientConfig{Protection: x.client}), addr, ipc.Identity{User: "alice@EXAMPLE.COM", Kerberos: tickets})
+		if err == nil || !strings.Contains(err.Error(), "No common protection layer") {
+			t.Errorf("%v and %v: %v", x.server, x.client, err)
+		}
+	}
+}
+
+// Strangers who only begin handshakes, or send nonsense, hold nothing once they are gone, and nobody waits for them.
+func TestManyAnonymousHandshakes(t *testing.T) {
+	a, tickets := kerberosWorld(t, "alice")
+	calls := make(chan ipc.Call, 8)
+	s, addr := serve(t, ipc.ServerConfig{Auth: ipc.AuthKerberos, Kerberos: a, MaxConnections: 300}, whoAmI(calls))
+	played := 0
+	for _, r := range loadRecordings(t, "kerberos") {
+		if r.name != "garbage-token" && r.name != "ticket-of-another-service" {
+			continue
+		}
+		played++
+		for range 150 {
+			c := dialRaw(t, addr)
+			for _, p := range r.packets {
+				if p.client {
+					c.send(p.raw)
+				}
+			}
+		}
+	}
+	if played != 2 {
+		t.Fatalf("%d recordings", played)
+	}
+	await.Until(t, "the refused are gone", func() bool { return s.Connections() == 0 })
+	if err := statuses(t, newClient(t, ipc.ClientConfig{}), addr, ipc.Identity{User: "alice@EXAMPLE.COM", Kerberos: tickets}); err != nil {
+		t.Error(err)
+	}
+}
