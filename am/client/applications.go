@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"heddle/conf/secure"
@@ -20,6 +21,8 @@ type Applications struct {
 	at    string
 	types records.ResourceTypes
 	poll  time.Duration
+	// renewer is who renews the delegation tokens that applications get; "": they need none.
+	renewer string
 }
 
 // clientPatience is how long people wait for a ResourceManager, unless yarn.resourcemanager.connect.max-wait.ms is set.
@@ -46,9 +49,11 @@ func (c *Cluster) Applications(user string) (*Applications, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Applications{
-		rm: rm, at: at, types: c.types, poll: c.conf.Duration("yarn.client.application-client-protocol.poll-interval-ms"),
-	}, nil
+	a := &Applications{rm: rm, at: at, types: c.types, poll: c.conf.Duration("yarn.client.application-client-protocol.poll-interval-ms")}
+	if who.Kerberos != nil {
+		a.renewer = c.conf.Text(secure.ManagerAccount)
+	}
+	return a, nil
 }
 
 // failed wraps an error with what failed, and with the address if nobody answered.
@@ -138,11 +143,35 @@ func (s Submission) PB(types records.ResourceTypes) (*pb.ApplicationSubmissionCo
 // Submit submits an application, and returns when the ResourceManager has accepted it. If the ResourceManager refuses
 // it, the error has the reason.
 func (a *Applications) Submit(ctx context.Context, s Submission) error {
+	if err := a.entitle(ctx, &s.AM); err != nil {
+		return fmt.Errorf("%v: %w", s.ID, err)
+	}
 	m, err := s.PB(a.types)
 	if err != nil {
 		return fmt.Errorf("%v: %w", s.ID, err)
 	}
 	return a.SubmitContext(ctx, m)
+}
+
+// entitle gives an ApplicationMaster a token by which it can ask the ResourceManager what clients can. It has no Kerberos ticket.
+func (a *Applications) entitle(ctx context.Context, l *Launch) error {
+	if a.renewer == "" {
+		return nil
+	}
+	req := &pb.GetDelegationTokenRequest{}
+	req.SetRenewer(a.renewer)
+	resp, err := protocol.GetDelegationToken.Call(ctx, a.rm, req)
+	if err != nil {
+		return a.failed("a delegation token", err)
+	}
+	with := &token.Credentials{}
+	if l.Credentials != nil {
+		*with = *l.Credentials
+	}
+	named := token.NamedToken{Alias: token.KindDelegation, Token: token.FromPB(resp.GetToken())}
+	with.Tokens = append(slices.Clone(with.Tokens), named)
+	l.Credentials = with
+	return nil
 }
 
 // SubmitContext does the same for an application in its wire form.
