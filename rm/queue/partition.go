@@ -51,6 +51,13 @@ func (q *Queue) withoutShare() {
 func (p *parser) partitions(t *Tree) {
 	t.labels = label.Named(p.settings)
 	t.partitions = map[string]*Tree{}
+	for _, q := range t.queues {
+		for _, name := range t.labels {
+			if label.Sets(p.settings, q.Path, name) {
+				q.Shares = append(q.Shares, name)
+			}
+		}
+	}
 	for _, name := range t.labels {
 		p.label = name
 		root := t.Root.clone(nil)

@@ -92,6 +92,7 @@ type Queue struct {
 	Creation      template.Creation // of queues below it, which YARN makes on demand
 	Labels        []string          // node labels that it may use; "*" is all
 	DefaultLabel  string            // label of its asks that have none
+	Shares        []string          // labels of which its settings give it a share, sorted
 
 	Fair FairShares // of the queues of a Fair tree
 

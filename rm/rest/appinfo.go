@@ -198,11 +198,22 @@ func logsURL(node string, id records.ContainerID, user string) string {
 
 // appResources shows what an application uses and what is pending. Its ApplicationMaster counts from when it is asked for.
 func (s *server) appResources(a *view.App) *partitions {
+	if a.Uses != nil {
+		return s.labelledUsages(a)
+	}
 	none, am := s.resource(records.Resource{}), s.resource(s.amResource(a))
 	return &partitions{[]partitionUsage{{
 		Used: s.resource(a.Used), Reserved: s.resource(a.Reserved.Resource), Pending: s.resource(a.Pending),
 		AMUsed: &am, AMLimit: &none, UserAMLimit: &none,
 	}}}
+}
+
+// masterPartition is the label of the nodes among which an application's ApplicationMaster counts.
+func masterPartition(a *view.App) string {
+	if a.Unmanaged {
+		return ""
+	}
+	return request.NotedLabel(a.Context)
 }
 
 // amResource returns the size of an ApplicationMaster's container, even if it doesn't have one yet.
@@ -221,7 +232,7 @@ func (s *server) requests(asks []scheduler.Ask) (out []requestInfo) {
 		}
 		out = append(out, requestInfo{
 			Priority: ask.Priority, ID: ask.AllocationRequestID, Name: ask.Name, Capability: s.resource(ask.Capability),
-			Count: ask.Count, Relax: ask.RelaxLocality, Execution: execution{Type: name},
+			Count: ask.Count, Relax: ask.RelaxLocality, Label: ask.Label, Execution: execution{Type: name},
 		})
 	}
 	return out

@@ -42,6 +42,7 @@ type queueKind struct {
 	QueueType          string       `yarn:"queueType"`
 	CreationMethod     string       `yarn:"creationMethod"`
 	AutoCreation       string       `yarn:"autoCreationEligibility"`
+	DefaultLabel       *string      `yarn:"defaultNodeLabelExpression"`
 	AutoTemplate       templateInfo `yarn:"autoQueueTemplateProperties"`
 	AutoParentTemplate templateInfo `yarn:"autoQueueParentTemplateProperties"`
 	AutoLeafTemplate   templateInfo `yarn:"autoQueueLeafTemplateProperties"`
@@ -220,13 +221,16 @@ func (s *server) uses() (*queue.Tree, map[string]*view.QueueUse) {
 // capacityTree builds the tree that a client sees.
 type capacityTree struct {
 	*server
-	total records.Resource
-	uses  map[string]*view.QueueUse
+	total  records.Resource // of nodes without a label
+	uses   map[string]*view.QueueUse
+	tree   *queue.Tree
+	sizes  map[string]records.Resource // of nodes with labels
+	shares map[string][]queue.Share    // of queues, by label
 }
 
 func (s *server) capacityInfo() capacityRoot {
 	tree, uses := s.uses()
-	t, root := capacityTree{s, s.View.Total(), uses}, tree.Root
+	t, root := capacityTree{s, s.View.Total(), uses, tree, s.partitionSizes(), map[string][]queue.Share{}}, tree.Root
 	out := capacityRoot{
 		Type: "capacityScheduler", Capacity: 100, UsedCapacity: t.usedShare(root), MaxCapacity: 100 * root.Maximum,
 		Weight: -1, Vector: t.vector(root), Name: root.Name, Path: root.Path, MaxParallelApps: root.MaxParallelApps,
@@ -258,6 +262,9 @@ func kindOf(q *queue.Queue) queueKind {
 		eligible = "flexible"
 	}
 	out := queueKind{Mode: mode, QueueType: kind, CreationMethod: "static", AutoCreation: eligible}
+	if q.DefaultLabel != "" {
+		out.DefaultLabel = &q.DefaultLabel
+	}
 	if !q.Leaf() {
 		out.AutoTemplate, out.AutoParentTemplate = templateOf(q.Creation.All), templateOf(q.Creation.Parents)
 		out.AutoLeafTemplate = templateOf(q.Creation.FlexibleLeaves)
@@ -313,7 +320,7 @@ func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
 	if q.Leaf() {
 		masters = q.MaxAMShare
 	}
-	return queueCapacities{[]partitionCapacity{{
+	out := queueCapacities{[]partitionCapacity{{
 		Vector: t.vector(q), Capacity: 100 * share.Capacity, UsedCapacity: t.usedShare(q),
 		MaxCapacity: shownMaximum(share.Maximum), AbsoluteCapacity: 100 * share.AbsoluteCapacity,
 		AbsoluteUsed: 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)), AbsoluteMax: 100 * share.AbsoluteMaximum,
@@ -321,6 +328,10 @@ func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
 		ConfiguredMin: t.bounded(q.ConfiguredMin()), ConfiguredMax: t.bounded(q.ConfiguredMax()),
 		EffectiveMin: t.resource(share.Min), EffectiveMax: t.resource(share.Max),
 	}}}
+	for _, part := range t.partitionsOf(q) {
+		out.Partitions = append(out.Partitions, t.capacity(&part))
+	}
+	return out
 }
 
 // shownMaximum is a maximum in percent. A maximum of 0 is shown as if there were none (Hadoop: CapacitySchedulerQueueInfo).
@@ -380,6 +391,7 @@ func (t *capacityTree) queue(q *queue.Queue) any {
 		queueKind: kindOf(q), AutoCreate: q.Creation.Legacy, LeafTemplate: templateOf(q.Creation.Leaves),
 		Resources: partitions{[]partitionUsage{{Used: t.resource(u.Used), Reserved: t.resource(u.State.Reserved), Pending: t.resource(u.Pending)}}},
 	}
+	out.Resources.Usage = append(out.Resources.Usage, t.usages(q)...)
 	if !q.Leaf() {
 		out.Queues = &capacityQueues{}
 		for _, c := range q.Children {
@@ -402,7 +414,7 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 	usage.AMUsed, usage.AMLimit, usage.UserAMLimit = &held, &limit, &userLimit
 	return capacityLeaf{
 		Type: "capacitySchedulerLeafQueueInfo", capacityQueue: base, Active: state.Active, Pending: len(u.Apps) - state.Active,
-		Containers: u.Containers, MaxApplications: u.Share.MaxApplications, MaxPerUser: u.Share.MaxApplicationsPerUser, UserLimit: q.UserLimit,
+		Containers: u.Live(), MaxApplications: u.Share.MaxApplications, MaxPerUser: u.Share.MaxApplicationsPerUser, UserLimit: q.UserLimit,
 		Users: t.users(u, queueLimit), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
 		UserAMLimit: shown, NoPreemption: q.NoPreemption, NoIntraPreemption: q.NoIntraPreemption,
 		DefaultPriority: q.DefaultPriority, MaxLifetime: q.MaxLifetime, DefaultLifetime: q.DefaultLifetime,
@@ -425,13 +437,14 @@ func (t *capacityTree) users(u *view.QueueUse, queueLimit records.Resource) (out
 	for i := range u.State.Users {
 		one := &u.State.Users[i]
 		held, amLimit := t.resource(one.AMUsed), t.resource(one.AMShare.Min(queueLimit))
+		elsewhere, more := t.userUsages(u, one.Name)
 		out.User = append(out.User, queueUser{
-			Name: one.Name, Used: t.resource(one.Used), Pending: one.Waiting, Active: one.Active, AMUsed: held,
+			Name: one.Name, Used: t.resource(one.Used.Add(more)), Pending: one.Waiting, Active: one.Active, AMUsed: held,
 			Limit: t.resource(one.Limit), Weight: float32(one.Weight), IsActive: one.Wants,
-			Resources: partitions{[]partitionUsage{{
+			Resources: partitions{append([]partitionUsage{{
 				Used: t.resource(one.Used), Reserved: t.resource(one.Reserved), Pending: none, AMUsed: &held, AMLimit: &amLimit,
 				UserAMLimit: &none,
-			}}},
+			}}, elsewhere...)},
 		})
 	}
 	return out

@@ -207,9 +207,9 @@ func (s *server) metrics(*yarnrest.Call) (yarnrest.Reply, error) {
 		ContainersPerSecond:  m.Assigned,
 	}
 	if s.capacityScheduler() {
-		used, all, reserved := s.resource(m.Used), s.resource(m.Total), s.resource(m.Reserved.Resource)
+		used, all, reserved := s.resource(m.All.Used), s.resource(m.All.Total), s.resource(m.All.Reserved)
 		out.Used, out.Total, out.Reserved = &used, &all, &reserved
-		out.Allocated, out.AcrossPartitions = m.Containers, true
+		out.Allocated, out.AcrossPartitions = m.All.Containers, true
 	}
 	return yarnrest.OK("clusterMetrics", yarnrest.Natural, out), nil
 }

@@ -83,7 +83,7 @@ func (m queueMetrics) queue(q *queue.Queue) []daemon.Attr {
 func (m queueMetrics) capacity(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr) {
 	add := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
 	calculator := quantity.Calculator{Dominant: m.tree.Dominant}
-	masters := (&capacityTree{m.server, m.all.Total, m.uses}).amLimit(q)
+	masters := (&capacityTree{server: m.server, total: m.all.Total, uses: m.uses}).amLimit(q)
 	guaranteed := calculator.TimesDown(m.all.Total, float64(u.Share.AbsoluteCapacity), m.MinAllocation)
 	most := calculator.TimesDown(m.all.Total, float64(u.Share.AbsoluteMaximum), m.MinAllocation)
 	used := float32(m.shareOf(u.Used, m.all.Total))

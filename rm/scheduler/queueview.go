@@ -26,6 +26,7 @@ type QueueView struct {
 	Guaranteed, Maximum, Available records.Resource
 	AbsoluteUsed                   float64 // share of the cluster
 	UsedShare                      float64 // of what is guaranteed, or of one smallest container if that is more
+	Waits                          int64   // containers that are waited for, of the root alone
 	Apps, Runnable                 int     // applications, and those that too many others don't keep from running
 
 	// Of leaves:
@@ -69,6 +70,11 @@ func (s *part) queues() []QueueView {
 		}
 	}
 	enter(core.Root)
+	for i := range s.core.Apps {
+		if a := &s.core.Apps[i]; a.Live {
+			out[0].Waits += a.Pending
+		}
+	}
 	return out
 }
 

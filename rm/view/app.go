@@ -70,6 +70,7 @@ type App struct {
 	// What only the leader knows, of a live application; see AddAsks.
 	Pending  records.Resource // asked for, and not yet granted
 	Waiting  int64            // containers asked for and not yet granted
+	Uses     []scheduler.Use  // by partition; nil: there is but one
 	Asks     []scheduler.Ask
 	Excluded []string // hosts and racks that it has blacklisted
 }
@@ -240,6 +241,7 @@ func (v *Viewer) AddAsks(apps []App) {
 	for i := range apps {
 		if s, ok := soft[apps[i].ID]; ok {
 			apps[i].Pending, apps[i].Waiting, apps[i].Asks, apps[i].Excluded = s.Pending, s.Waiting, s.Asks, s.Black
+			apps[i].Uses = s.Uses
 		}
 	}
 }

@@ -57,7 +57,7 @@ const chunk = 256
 // leads to is replaced later: copy what is to stay.
 func (v *Viewer) Each(f Filter, fill ...func([]App)) iter.Seq[*App] {
 	return func(yield func(*App) bool) {
-		by, all := v.soft(), v.Total()
+		by, all := v.soft(), everything(v)
 		left := f.Limit // 0: no end
 		var apps []App
 		for ids := v.newest(); len(ids) > 0; {

@@ -1,7 +1,9 @@
 package view
 
 import (
+	"heddle/rm/leader"
 	"heddle/rm/leader/report"
+	"heddle/rm/leader/request"
 	"heddle/rm/leader/totals"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
@@ -15,15 +17,66 @@ type QueueUse struct {
 	// Share is the queue's share of the cluster.
 	Share queue.Share
 
-	Used, Pending records.Resource
-	Masters       records.Resource // containers of ApplicationMasters, held or pending
-	Reserved      report.Reserved
-	Containers    int
-	Waiting       int64 // containers asked for
-	Apps          []*App
+	// Amount is what they have on nodes without a label, Labelled the same on those with one, by label.
+	Amount
+	Labelled map[string]*LabelUse
+	Masters  records.Resource // containers of ApplicationMasters, held or pending
+	Apps     []*App
 
 	// Past is what this leader has counted of the queue's applications and containers.
 	Past totals.Queue
+}
+
+// Amount is what applications have and wait for in a partition.
+type Amount struct {
+	Used, Pending records.Resource
+	Reserved      report.Reserved
+	Containers    int
+	Waiting       int64 // containers asked for
+}
+
+// take adds what an application has, to an amount of it in each of its partitions.
+func (u *QueueUse) take(a *App) {
+	all := Amount{a.Used, a.Pending, a.Reserved, a.Containers, a.Waiting}
+	for _, x := range a.Uses {
+		if x.Label == "" {
+			continue
+		}
+		of := u.Labelled[x.Label]
+		if of == nil {
+			if u.Labelled == nil {
+				u.Labelled = map[string]*LabelUse{}
+			}
+			of = &LabelUse{}
+			u.Labelled[x.Label] = of
+		}
+		part := Amount{x.Used, x.Pending, report.Reserved{Resource: x.Reserved}, x.Running, x.Waiting}
+		of.add(&part, 1)
+		all.add(&part, -1)
+	}
+	u.add(&all, 1)
+}
+
+func (a *Amount) add(o *Amount, times int) {
+	n := int64(times)
+	a.Used, a.Pending, a.Reserved.Resource = a.Used.Add(o.Used.Times(n)), a.Pending.Add(o.Pending.Times(n)), a.Reserved.Resource.Add(o.Reserved.Resource.Times(n))
+	a.Containers, a.Waiting, a.Reserved.Containers = a.Containers+times*o.Containers, a.Waiting+n*o.Waiting, a.Reserved.Containers+times*o.Reserved.Containers
+}
+
+// LabelUse is what a queue has on nodes with a label.
+type LabelUse struct {
+	Amount
+	// State is the scheduler's view of the queue there.
+	State scheduler.QueueView
+}
+
+// Live is the number of containers that live, wherever.
+func (u *QueueUse) Live() int {
+	n := u.Containers
+	for _, l := range u.Labelled {
+		n += l.Containers
+	}
+	return n
 }
 
 // Users is the number of users with live applications.
@@ -61,16 +114,16 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 	for i := range apps {
 		a := &apps[i]
 		master := a.AMResource
-		if a.Unmanaged {
+		switch {
+		case a.Unmanaged:
 			master = unmanaged
+		case request.NotedLabel(a.Context) != "":
+			master = records.Resource{} // it counts among nodes with a label
 		}
 		for q := within(t, a.Queue); q != nil; q = q.Parent {
 			u := out[q.Path]
-			u.Used, u.Pending, u.Masters = u.Used.Add(a.Used), u.Pending.Add(a.Pending), u.Masters.Add(master)
-			u.Containers += a.Containers
-			u.Reserved.Resource = u.Reserved.Resource.Add(a.Reserved.Resource)
-			u.Reserved.Containers += a.Reserved.Containers
-			u.Waiting += a.Waiting
+			u.take(a)
+			u.Masters = u.Masters.Add(master)
 			u.Apps = append(u.Apps, a)
 		}
 	}
@@ -105,6 +158,26 @@ func (v *Viewer) addPast(t *queue.Tree, uses map[string]*QueueUse) {
 	}
 }
 
+// addLabelled adds what the scheduler knows of queues on nodes with labels.
+func addLabelled(l *leader.Leader, uses map[string]*QueueUse) {
+	byLabel, err := l.QueuesByLabel()
+	if err != nil {
+		return
+	}
+	for label, states := range byLabel {
+		for i := range states {
+			u := uses[states[i].Path]
+			if u == nil {
+				continue
+			}
+			if u.Labelled == nil {
+				u.Labelled = map[string]*LabelUse{}
+			}
+			u.Labelled[label] = &LabelUse{State: states[i]}
+		}
+	}
+}
+
 func (v *Viewer) addStates(uses map[string]*QueueUse) {
 	l := v.Source.Leader()
 	if l == nil {
@@ -113,6 +186,9 @@ func (v *Viewer) addStates(uses map[string]*QueueUse) {
 	states, err := l.Queues()
 	if err != nil { // it no longer leads
 		return
+	}
+	if v.Labelled {
+		addLabelled(l, uses)
 	}
 	for i := range states {
 		if u := uses[states[i].Path]; u != nil {

@@ -118,7 +118,7 @@ func TestAQueueHasTheRestOfItsGuaranteeAvailable(t *testing.T) {
 		{false, records.NewResource(3276, 4), records.NewResource(512, 6), records.NewResource(2764, 0), "vcores don't count"},
 		{false, records.NewResource(3276, 4), records.NewResource(3276, 1), records.Resource{}, "all of it"},
 	} {
-		u := QueueUse{Share: queue.Share{Min: c.guarantee}, Used: c.used}
+		u := QueueUse{Share: queue.Share{Min: c.guarantee}, Amount: Amount{Used: c.used}}
 		if got := u.Available(&queue.Tree{Kind: queue.Capacity, Dominant: c.dominant}, below, cluster); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}

@@ -191,11 +191,32 @@ type Metrics struct {
 	Completed, Failed, Killed       int64
 	Total, Used, Available, Waiting records.Resource
 	Containers, WaitingContainers   int64
-	Reserved                        report.Reserved
-	Assigned                        int64 // containers that were granted within the last second
-	Nodes                           map[pb.NodeState]int
-	UtilizedMB                      int64
-	UtilizedCores                   float32
+	// All is everything; the rest is of nodes without a label where there are nodes with one.
+	All           Sums
+	Reserved      report.Reserved
+	Assigned      int64 // containers that were granted within the last second
+	Nodes         map[pb.NodeState]int
+	UtilizedMB    int64
+	UtilizedCores float32
+}
+
+// Sums are those over all nodes.
+type Sums struct {
+	Total, Used, Reserved records.Resource
+	Containers            int64
+}
+
+// withoutLabels takes off what applications wait for among nodes with labels, and what they have reserved there.
+func (m *Metrics) withoutLabels(l *leader.Leader) {
+	byLabel, err := l.QueuesByLabel()
+	if err != nil {
+		return
+	}
+	for _, queues := range byLabel {
+		root := &queues[0]
+		m.Waiting, m.Reserved.Resource = m.Waiting.Sub(root.Pending), m.Reserved.Resource.Sub(root.Reserved)
+		m.WaitingContainers -= root.Waits
+	}
 }
 
 // Metrics returns the sums over the cluster.
@@ -207,7 +228,11 @@ func (v *Viewer) Metrics() Metrics {
 		m.Completed, m.Failed, m.Killed = s.Ended[ledger.AppFinished], s.Ended[ledger.AppFailed], s.Ended[ledger.AppKilled]
 		for _, n := range s.Nodes {
 			m.Nodes[n.State]++
-			if n.Usable() {
+			if !n.Usable() {
+				continue
+			}
+			m.All.Total, m.All.Used, m.All.Containers = m.All.Total.Add(n.Capability), m.All.Used.Add(n.Used), m.All.Containers+int64(len(n.Containers))
+			if LabelsOf(v).Of(s, n.ID) == "" {
 				m.Total = m.Total.Add(n.Capability)
 				m.Used = m.Used.Add(n.Used)
 				m.Containers += int64(len(n.Containers))
@@ -236,6 +261,10 @@ func (v *Viewer) Metrics() Metrics {
 			m.Reserved.Resource = m.Reserved.Resource.Add(r.Resource)
 			m.Reserved.Containers += r.Containers
 		}
+		m.All.Reserved = m.Reserved.Resource
+		if v.Labelled {
+			m.withoutLabels(l)
+		}
 	}
 	for _, n := range v.Nodes() {
 		if n.Known && n.Usable() {
@@ -261,11 +290,14 @@ func (v *Viewer) Cluster() (c Cluster) {
 	return c
 }
 
-// Total is the sum of the usable nodes' resources.
-func (v *Viewer) Total() (sum records.Resource) {
+// everything is the sum of all usable nodes' resources.
+func everything(v *Viewer) (sum records.Resource) {
 	v.Source.Read(func(s *ledger.State) { sum = s.Capacity() })
 	return sum
 }
+
+// Total is the sum of the resources of usable nodes without a label.
+func (v *Viewer) Total() records.Resource { return LabelsOf(v).All()[0].Size }
 
 // NodeCounts counts nodes by state.
 func (v *Viewer) NodeCounts() map[pb.NodeState]int {

@@ -11,7 +11,8 @@ type App struct {
 	Pending  records.Resource
 	Waiting  int64 // containers asked for
 	Asks     []scheduler.Ask
-	Black    []string // hosts and racks on its blacklist
+	Black    []string        // hosts and racks on its blacklist
+	Uses     []scheduler.Use // by partition; nil: there is but one
 }
 
 // Apps returns the soft state of those of some applications that live. It is nil when the leader leads no more.
@@ -21,7 +22,7 @@ func (r *Reports) Apps(ids []records.ApplicationID) map[records.ApplicationID]Ap
 		for i, id := range ids[from:to] {
 			if h, progress, ok := r.cfg.Cluster.App(id); ok {
 				s := r.cfg.Scheduler
-				apps[id] = App{Progress: progress, Pending: s.PendingResource(h), Waiting: s.Pending(h), Asks: s.Asks(h), Black: s.Blacklist(h)}
+				apps[id] = App{Progress: progress, Pending: s.PendingResource(h), Waiting: s.Pending(h), Asks: s.Asks(h), Black: s.Blacklist(h), Uses: s.UsesOf(h)}
 			}
 			if !more() {
 				return from + i + 1

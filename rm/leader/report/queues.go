@@ -18,6 +18,15 @@ func (r *Reports) Queues() (queues []scheduler.QueueView, err error) {
 	return queues, err
 }
 
+// QueuesByLabel returns the queues as they are in the partitions of labels of nodes.
+func (r *Reports) QueuesByLabel() (queues map[string][]scheduler.QueueView, err error) {
+	err = r.loop.Do(func() error {
+		queues = r.cfg.Scheduler.ByLabel()
+		return nil
+	})
+	return queues, err
+}
+
 // fairSharesAge is how old shares may be that FairShares returns (the default of yarn.scheduler.fair.update-interval-ms).
 const fairSharesAge = 500 * time.Millisecond
 

@@ -18,6 +18,8 @@ type Scheduler interface {
 	PendingResource(h scheduler.AppHandle) records.Resource
 	Asks(h scheduler.AppHandle) []scheduler.Ask
 	Blacklist(h scheduler.AppHandle) []string
+	UsesOf(h scheduler.AppHandle) []scheduler.Use
+	ByLabel() map[string][]scheduler.QueueView
 	Reservations() []scheduler.Reservation
 	Headroom() records.Resource
 	OpenNodes() int

@@ -1,0 +1,160 @@
+package rest
+
+import (
+	"slices"
+
+	"heddle/rm/queue"
+	"heddle/rm/queue/label"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+)
+
+// partition is what a queue has of the nodes with a label.
+type partition struct {
+	name  string
+	size  records.Resource // of all of them
+	queue *queue.Queue     // as it is there
+	share queue.Share
+	use   *view.LabelUse
+}
+
+// partitionSizes is what nodes with each label have together.
+func (s *server) partitionSizes() map[string]records.Resource {
+	sizes := map[string]records.Resource{}
+	for _, l := range view.LabelsOf(s.View).All()[1:] {
+		sizes[l.Name] = l.Size
+	}
+	return sizes
+}
+
+// partitionsOf are the partitions in which a queue may have something by its settings: all that any queue names, of the root.
+func (t *capacityTree) partitionsOf(q *queue.Queue) (all []partition) {
+	names := t.tree.Labels()
+	if q.Parent != nil {
+		names = slices.Clone(q.Shares)
+		for _, name := range q.Labels {
+			if name != label.Any && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+	}
+	for _, name := range names {
+		all = append(all, t.partition(q, name))
+	}
+	return all
+}
+
+func (t *capacityTree) partition(q *queue.Queue, name string) partition {
+	tree := t.tree.In(name)
+	if t.shares[name] == nil {
+		t.shares[name] = tree.Effective(t.sizes[name])
+	}
+	p := partition{name: name, size: t.sizes[name], queue: tree.Queues()[q.Index], share: t.shares[name][q.Index], use: t.uses[q.Path].Labelled[name]}
+	if p.use == nil {
+		p.use = &view.LabelUse{}
+	}
+	return p
+}
+
+// capacity is what a partition is to a queue.
+func (t *capacityTree) capacity(p *partition) partitionCapacity {
+	masters := float32(0)
+	if p.queue.Leaf() && slices.Contains(p.queue.Shares, p.name) {
+		masters = p.queue.MaxAMShare
+	}
+	used := t.shareOf(p.use.Used, p.size)
+	out := partitionCapacity{
+		Name: p.name, Vector: t.vector(p.queue), Capacity: 100 * p.share.Capacity, MaxCapacity: shownMaximum(p.share.Maximum), AbsoluteCapacity: 100 * p.share.AbsoluteCapacity,
+		AbsoluteUsed: 100 * float32(used), AbsoluteMax: 100 * p.share.AbsoluteMaximum, MaxAMLimit: 100 * masters,
+		Weight: p.queue.ShownWeight(), NormalizedWeight: p.queue.NormalizedWeight,
+		ConfiguredMin: t.bounded(p.queue.ConfiguredMin()), ConfiguredMax: t.bounded(p.queue.ConfiguredMax()),
+		EffectiveMin: t.resource(p.share.Min), EffectiveMax: t.resource(p.share.Max),
+	}
+	if guaranteed := t.shareOf(p.share.Min, p.size); guaranteed > 0 {
+		out.UsedCapacity = 100 * float32(used/guaranteed)
+	}
+	return out
+}
+
+// usages are what a queue has and waits for in partitions: a leaf in all that it may use or does, another one where it has something.
+func (t *capacityTree) usages(q *queue.Queue) (all []partitionUsage) {
+	var names []string
+	if q.Leaf() {
+		for _, p := range t.partitionsOf(q) {
+			names = append(names, p.name)
+		}
+	}
+	for name, use := range t.uses[q.Path].Labelled {
+		some := !use.Used.IsZero() || !use.Reserved.Resource.IsZero() || q.Leaf() && (!use.Pending.IsZero() || !use.State.AMUsed.IsZero())
+		if some && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		p := t.partition(q, name)
+		u := partitionUsage{Name: name, Used: t.resource(p.use.Used), Reserved: t.resource(p.use.Reserved.Resource), Pending: t.resource(p.use.Pending)}
+		if q.Leaf() {
+			state, limit := &p.use.State, records.Resource{}
+			held, most := t.resource(state.AMUsed), t.resource(state.AMLimit)
+			if !state.AMUsed.IsZero() {
+				limit = state.UserAM.Min(state.AMLimit)
+			}
+			ofUser := t.resource(limit)
+			u.AMUsed, u.AMLimit, u.UserAMLimit = &held, &most, &ofUser
+		}
+		all = append(all, u)
+	}
+	return all
+}
+
+// userUsages are what a user of a leaf has in partitions.
+func (t *capacityTree) userUsages(u *view.QueueUse, name string) (all []partitionUsage, sum records.Resource) {
+	none := t.resource(records.Resource{})
+	for _, label := range sortedNames(u.Labelled) {
+		for i := range u.Labelled[label].State.Users {
+			one := &u.Labelled[label].State.Users[i]
+			if one.Name != name {
+				continue
+			}
+			held := t.resource(one.AMUsed)
+			sum = sum.Add(one.Used)
+			all = append(all, partitionUsage{
+				Name: label, Used: t.resource(one.Used), Reserved: t.resource(one.Reserved), Pending: none, AMUsed: &held, AMLimit: &none, UserAMLimit: &none,
+			})
+		}
+	}
+	return all, sum
+}
+
+func sortedNames[V any](m map[string]V) (names []string) {
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// labelledUsages are what an application has in partitions, the one of nodes without a label first.
+func (s *server) labelledUsages(a *view.App) *partitions {
+	none := s.resource(records.Resource{})
+	out := &partitions{}
+	add := func(name string, used, reserved, pending records.Resource) {
+		held := none
+		if name == masterPartition(a) {
+			held = s.resource(s.amResource(a))
+		}
+		out.Usage = append(out.Usage, partitionUsage{
+			Name: name, Used: s.resource(used), Reserved: s.resource(reserved), Pending: s.resource(pending), AMUsed: &held, AMLimit: &none, UserAMLimit: &none,
+		})
+	}
+	for i := range a.Uses {
+		u := &a.Uses[i]
+		add(u.Label, u.Used, u.Reserved, u.Pending)
+	}
+	if name := masterPartition(a); !slices.ContainsFunc(out.Usage, func(u partitionUsage) bool { return u.Name == name }) {
+		add(name, records.Resource{}, records.Resource{}, records.Resource{})
+	}
+	return out
+}

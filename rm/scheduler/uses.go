@@ -1,0 +1,41 @@
+package scheduler
+
+import "heddle/yarn/records"
+
+// Use is what an application has in a partition, and what it waits for there.
+type Use struct {
+	Label                   string
+	Used, Reserved, Pending records.Resource // Used is without what is reserved
+	Running                 int              // containers
+	Waiting                 int64            // containers
+}
+
+// UsesOf is what an application has and waits for in each partition that it has to do with, the one without a label first; nil where there is
+// but one partition.
+func (p *Partitions) UsesOf(h AppHandle) (all []Use) {
+	if len(p.parts) == 1 {
+		return nil
+	}
+	for i := range p.parts {
+		x := &p.parts[i]
+		if !x.core.Has(h) {
+			continue
+		}
+		a := &x.core.Apps[h]
+		u := Use{Label: x.label, Used: a.Used.Sub(a.Reserved), Reserved: a.Reserved, Pending: a.PendingSum, Running: int(a.Running), Waiting: a.Pending}
+		if i == 0 || !x.core.Lends() || u != (Use{Label: x.label}) { // it is known where it might be lent something
+			all = append(all, u)
+		}
+	}
+	return all
+}
+
+// ByLabel are the queues in each partition but the one without a label, by the labels.
+func (p *Partitions) ByLabel() map[string][]QueueView {
+	all := map[string][]QueueView{}
+	for i := range p.parts[1:] {
+		x := &p.parts[i+1]
+		all[x.label] = x.queues()
+	}
+	return all
+}
