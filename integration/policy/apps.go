@@ -103,6 +103,19 @@ func (p *play) submission(m *master, options map[string]string) (*pb.Application
 			return nil, err
 		}
 		sub.SetResource(p.types.PB(r))
+		if label, said := options["amlabel"]; said {
+			row := &pb.ResourceRequest{}
+			row.SetPriority(&pb.Priority{})
+			row.SetResourceName("*")
+			row.SetCapability(p.types.PB(r))
+			row.SetNumContainers(1)
+			row.SetRelaxLocality(true)
+			row.SetNodeLabelExpression(unescape(label))
+			sub.SetAmContainerResourceRequest([]*pb.ResourceRequest{row})
+		}
+	}
+	if label, said := options["label"]; said {
+		sub.SetNodeLabelExpression(unescape(label))
 	}
 	return sub, nil
 }

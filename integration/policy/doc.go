@@ -13,7 +13,7 @@
 // Lines are words; # begins a comment. The configuration comes first:
 //
 //	scheduler capacity|fair|fifo
-//	cs KEY VALUE               a key of capacity-scheduler.xml without yarn.scheduler.capacity.
+//	cs KEY VALUE               a key of capacity-scheduler.xml without yarn.scheduler.capacity.; %sp% is a value of one blank
 //	set KEY VALUE              any other key
 //	allocations                the fair scheduler's file: the indented lines that follow
 //	groups USER GROUP…         groups of a user, the primary one first
@@ -27,11 +27,14 @@
 //	leave N1 | lose N1                       it unregisters, or falls silent
 //	resize N1 RESOURCE                       an administrator changes its resources
 //	retire N1 | retain N1                    it is decommissioned gracefully, or stays after all
-//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS] [tags=T1,T2]
+//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS] [tags=T1,T2] [label=X] [amlabel=X]
 //	                                         submits an application; queue= alone names no queue. With am= its ApplicationMaster runs in a container, otherwise
 //	                                         it is unmanaged. An admitted one registers by itself
 //	ask A COUNT RESOURCE [priority=P] [on=N1,N2] [rack=/R] [strict]
 //	                                         asks for more containers; a priority has one size, and is given places once
+//	    [label=X [everywhere=yes]]           label= alone says that it is none; everywhere also in rows for nodes
+//	want A COUNT priority=P                  sets how many containers of a priority are still asked for
+//	labels add X Y(exclusive=false) | labels remove X | labels on N1=X N2:port=Y N3= [known=yes]
 //	release A COUNT [size=RESOURCE] [on=N1]  gives containers back, the newest first
 //	blacklist A +N1 -N2                      blacklists nodes, or takes them off the blacklist
 //	finish A | kill A | move A QUEUE | priority A P

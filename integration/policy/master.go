@@ -51,6 +51,7 @@ type row struct {
 	place    string // resource name on the wire
 	size     records.Resource
 	strict   bool
+	label    string // as it is said, behind an =; empty: nothing is said
 }
 
 // held is a granted container.
@@ -136,6 +137,9 @@ func (m *master) allocate(ctx context.Context) error {
 		x.SetCapability(m.play.types.PB(r.size))
 		x.SetNumContainers(m.wanted[r])
 		x.SetRelaxLocality(!r.strict)
+		if label, said := strings.CutPrefix(r.label, "="); said {
+			x.SetNodeLabelExpression(label)
+		}
 		rows = append(rows, x)
 	}
 	req.SetAsk(rows)
@@ -211,7 +215,16 @@ func (m *master) ask(ctx context.Context, s Step) error {
 		}
 		r.priority = int32(p)
 	}
-	at := func(place string, strict bool) row { r := r; r.place, r.strict = place, strict; return r }
+	if label, said := s.Options["label"]; said {
+		r.label = "=" + unescape(label)
+	}
+	at := func(place string, strict bool) row {
+		r := r
+		if r.place, r.strict = place, strict; s.Options["everywhere"] == "" || place[0] == '/' {
+			r.label = "" // it belongs to the row for any node
+		}
+		return r
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.done == nil {

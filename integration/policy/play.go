@@ -197,6 +197,8 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 		return p.retire(ctx, s)
 	case "submit":
 		return p.submit(ctx, s)
+	case "labels":
+		return p.labels(ctx, s)
 	case "settle":
 		return p.settle(ctx, s, act)
 	case "queues":
@@ -209,6 +211,8 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 	switch s.Verb {
 	case "ask":
 		return m.ask(ctx, s)
+	case "want":
+		return m.want(ctx, s)
 	case "release":
 		return m.giveBack(s)
 	case "blacklist":

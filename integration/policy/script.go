@@ -67,8 +67,10 @@ var verbs = map[string]struct {
 	"resize":      {2, 2, nil, false},
 	"retire":      {1, 1, nil, false},
 	"retain":      {1, 1, nil, false},
-	"submit":      {1, 1, []string{"queue", "user", "priority", "am", "lifetime", "tags"}, false},
-	"ask":         {3, 4, []string{"priority", "on", "rack"}, false},
+	"submit":      {1, 1, []string{"queue", "user", "priority", "am", "lifetime", "tags", "label", "amlabel"}, false},
+	"ask":         {3, 4, []string{"priority", "on", "rack", "label", "everywhere"}, false},
+	"want":        {2, 2, []string{"priority"}, false},
+	"labels":      {2, 99, []string{"known"}, false},
 	"release":     {2, 2, []string{"size", "on"}, false},
 	"blacklist":   {2, 99, nil, false},
 	"finish":      {1, 1, nil, false},
@@ -172,7 +174,9 @@ func (sc *Scenario) configure(s Step) (err error) {
 		}
 		sc.Settings["yarn.resourcemanager.scheduler.class"] = class
 	case "cs":
-		sc.Settings.put(capacityPrefix+s.Args[0], s.Args[1:])
+		if sc.Settings.put(capacityPrefix+s.Args[0], s.Args[1:]); slices.Equal(s.Args[1:], []string{blank}) {
+			sc.Settings[capacityPrefix+s.Args[0]] = " "
+		}
 	case "set":
 		sc.Settings.put(s.Args[0], s.Args[1:])
 	case "allocations":
@@ -187,6 +191,9 @@ func (sc *Scenario) configure(s Step) (err error) {
 	}
 	return err
 }
+
+// blank stands for a value that is one blank.
+const blank = "%sp%"
 
 // put sets a key. Without a value it removes the key.
 func (s Settings) put(key string, words []string) {
