@@ -178,7 +178,7 @@ type containerInfo struct {
 
 // amountMap is a map of resources, in the JSON style that writes a list as a map.
 type amountMap struct {
-	Entry []amount `yarn:"entry"`
+	Entry []amountEntry `yarn:"entry"`
 }
 
 func (s *server) containerInfo(c *view.Container) containerInfo {

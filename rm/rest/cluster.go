@@ -2,7 +2,6 @@ package rest
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"heddle/conf"
@@ -14,8 +13,6 @@ import (
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
 )
-
-func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
 const clusterBase = "/ws/v1/cluster"
 

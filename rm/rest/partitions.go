@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"maps"
 	"slices"
 
 	"heddle/rm/queue"
@@ -112,7 +113,7 @@ func (t *capacityTree) usages(q *queue.Queue) (all []partitionUsage) {
 // userUsages are what a user of a leaf has in partitions.
 func (t *capacityTree) userUsages(u *view.QueueUse, name string) (all []partitionUsage, sum records.Resource) {
 	none := t.resource(records.Resource{})
-	for _, label := range sortedNames(u.Labelled) {
+	for _, label := range slices.Sorted(maps.Keys(u.Labelled)) {
 		for i := range u.Labelled[label].State.Users {
 			one := &u.Labelled[label].State.Users[i]
 			if one.Name != name {
@@ -126,14 +127,6 @@ func (t *capacityTree) userUsages(u *view.QueueUse, name string) (all []partitio
 		}
 	}
 	return all, sum
-}
-
-func sortedNames[V any](m map[string]V) (names []string) {
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 // labelledUsages are what an application has in partitions, the one of nodes without a label first.
