@@ -21,6 +21,7 @@ import (
 	"heddle/internal/connections"
 	"heddle/rm/access"
 	"heddle/rm/feed"
+	"heddle/rm/labels/stock"
 	"heddle/rm/leader"
 	"heddle/rm/leader/delegation"
 	"heddle/rm/ledger"
@@ -385,6 +386,9 @@ func (r *ResourceManager) leadUntil(term context.Context) (alone bool, _ error) 
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Wall: time.Now, Elapsed: awake.Elapsed(), Past: &r.replica.times,
 		Disk: r.disk, NewKey: r.newKey, Versions: r.versions, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
 		Record: r.record, RecordedQueues: r.source,
+		StoredLabels: func() (*ledgerpb.NodeLabelsChanged, error) {
+			return stock.Read(r.conf.Text("yarn.node-labels.fs-store.root-dir"))
+		},
 	})
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
