@@ -9,6 +9,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/queue/quantity"
 	"heddle/rm/queue/template"
+	"heddle/rm/rest/health"
 	"heddle/rm/view"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
@@ -29,7 +30,7 @@ type capacityRoot struct {
 	Absolute         bool            `yarn:"isAbsoluteResource"`
 	Queues           capacityQueues  `yarn:"queues"`
 	Capacities       queueCapacities `yarn:"capacities"`
-	Health           health          `yarn:"health"`
+	Health           health.Info     `yarn:"health"`
 	Maximum          resourceInfo    `yarn:"maximumAllocation"`
 	ACLs             queueACLs       `yarn:"queueAcls"`
 	Priority         int32           `yarn:"queuePriority"`
@@ -181,38 +182,6 @@ type queueUser struct {
 	IsActive  bool         `yarn:"isActive"`
 }
 
-// health is a summary of the scheduler's last run (Hadoop: CapacitySchedulerHealthInfo).
-type health struct {
-	LastRun    int64             `yarn:"lastrun"`
-	Operations []healthOperation `yarn:"operationsInfo"`
-	Details    []healthDetail    `yarn:"lastRunDetails"`
-}
-
-type healthOperation struct {
-	Operation string `yarn:"operation"`
-	Node      string `yarn:"nodeId"`
-	Container string `yarn:"containerId"`
-	Queue     string `yarn:"queue"`
-}
-
-type healthDetail struct {
-	Operation string       `yarn:"operation"`
-	Count     int          `yarn:"count"`
-	Resources resourceInfo `yarn:"resources"`
-}
-
-// health names no operations: the scheduler decides when something is asked for, not in runs.
-func (s *server) health() health {
-	h := health{LastRun: s.Now().UnixMilli()}
-	for _, op := range []string{"last-allocation", "last-release", "last-preemption", "last-reservation"} {
-		h.Operations = append(h.Operations, healthOperation{op, "N/A", "N/A", "N/A"})
-	}
-	for _, op := range []string{"releases", "allocations", "reservations"} {
-		h.Details = append(h.Details, healthDetail{op, 0, s.resource(records.Resource{})})
-	}
-	return h
-}
-
 // uses returns the queues' use together with their tree, because the tree may change at any time.
 func (s *server) uses() (*queue.Tree, map[string]*view.QueueUse) {
 	return s.View.QueueUses(s.Queues.Tree(), s.MinAllocation)
@@ -234,7 +203,7 @@ func (s *server) capacityInfo() capacityRoot {
 	out := capacityRoot{
 		Type: "capacityScheduler", Capacity: 100, UsedCapacity: t.usedShare(root), MaxCapacity: 100 * root.Maximum,
 		Weight: -1, Vector: t.vector(root), Name: root.Name, Path: root.Path, MaxParallelApps: root.MaxParallelApps,
-		Capacities: t.capacities(root), Health: s.health(), Maximum: s.resource(s.MaxAllocation), ACLs: t.acls(root),
+		Capacities: t.capacities(root), Health: health.Of(s.Now().UnixMilli(), s.resource(records.Resource{})), Maximum: s.resource(s.MaxAllocation), ACLs: t.acls(root),
 		Priority: root.Priority, OrderingPolicy: root.OrderingPolicy, queueKind: kindOf(root),
 	}
 	for _, q := range root.Children {
