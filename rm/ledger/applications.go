@@ -120,7 +120,7 @@ func (s *State) applicationEnded(now int64, c *ledgerpb.ApplicationEnded) error 
 		return fmt.Errorf("%v can't end: its attempt %v is %v", app.ID, t.ID, t.State)
 	}
 	for cont := range app.Containers.All() {
-		drop(now, app, cont, records.ExitKilledAfterAppCompletion)
+		drop(s, now, app, cont, records.ExitKilledAfterAppCompletion)
 	}
 	app.State = state
 	app.FinalStatus = pb.FinalApplicationStatus(c.GetFinalStatus())

@@ -135,7 +135,7 @@ func (s *State) attemptEnded(now int64, c *ledgerpb.AttemptEnded) error {
 	t.FinishTime = now
 	for cont := range app.Containers.All() {
 		if cont.AM || !c.GetKeepContainers() {
-			drop(now, app, cont, records.ExitKilledByResourceManager)
+			drop(s, now, app, cont, records.ExitKilledByResourceManager)
 		}
 	}
 	app.weigh(s)

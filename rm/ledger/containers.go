@@ -164,14 +164,14 @@ func (s *State) containerConfirmed(c *ledgerpb.ContainerConfirmed) error {
 }
 
 // drop ends a container if it lives, and forgets it. Its application has to be weighed afterwards, unless the container lived.
-func drop(now int64, app *Application, c *Container, exit int32) {
+func drop(s *State, now int64, app *Application, c *Container, exit int32) {
 	c = app.Containers.mutable(c.ID)
 	if c.Live() {
 		finish(now, app, c, exit)
 	}
 	app.reportBytes -= int64(len(c.Diagnostic))
 	app.Containers.remove(c.ID)
-	app.remember(c)
+	remember(s, app, c)
 }
 
 // container finds a container that a command is about to change.
@@ -217,7 +217,7 @@ func (s *State) Complete(now int64, done *ledgerpb.Completion) error {
 	}
 	cont.times(now, done.GetTimes())
 	if done.GetUnreported() {
-		drop(now, app, cont, done.GetExitStatus())
+		drop(s, now, app, cont, done.GetExitStatus())
 		return nil
 	}
 	finish(now, app, cont, done.GetExitStatus())
@@ -233,7 +233,7 @@ func (s *State) containersReported(c *ledgerpb.ContainersReported) error {
 		}
 		app.report(s, -len(cont.Diagnostic))
 		app.Containers.remove(cont.ID)
-		app.remember(cont)
+		remember(s, app, cont)
 		return nil
 	})
 }

@@ -105,7 +105,7 @@ func TestEndOfAnApplication(t *testing.T) {
 		expect(t, s, 1030, end, func(want *State) {
 			a := want.Apps[app(1)]
 			task := a.Containers.Get(container(1, 2, 2))
-			drop(created+1030, a, task, records.ExitKilledAfterAppCompletion)
+			drop(s, created+1030, a, task, records.ExitKilledAfterAppCompletion)
 			a.State, a.FinalStatus, a.Diagnostics, a.FinishTime = state, pb.FinalApplicationStatus_APP_FAILED, "over", created+1030
 			want.Ended[state] = 1
 		})
@@ -215,7 +215,7 @@ func TestFarewellOfAnAttempt(t *testing.T) {
 		a := want.Apps[app(1)]
 		t := a.Attempts[1]
 		t.State, t.ExitStatus, t.FinishTime = AttemptFinished, 0, created+300
-		drop(created+300, a, a.Containers.Get(container(1, 2, 1)), records.ExitKilledByResourceManager)
+		drop(s, created+300, a, a.Containers.Get(container(1, 2, 1)), records.ExitKilledByResourceManager)
 	})
 }
 
@@ -233,7 +233,7 @@ func TestEndOfAnAttempt(t *testing.T) {
 			t := a.Attempts[1]
 			t.State, t.Diagnostics, t.ExitStatus, t.Excused, t.FinishTime = state, "why", 1, true, created+40
 			for _, n := range []int64{1, 2} {
-				drop(created+40, a, a.Containers.Get(container(1, 2, n)), records.ExitKilledByResourceManager)
+				drop(s, created+40, a, a.Containers.Get(container(1, 2, n)), records.ExitKilledByResourceManager)
 			}
 		})
 		for _, c := range s.Apps[app(1)].Past {

@@ -1,16 +1,21 @@
 package ledger
 
-import "heddle/rm/ledger/ledgerpb"
+import (
+	"slices"
 
-// maxPast is how many ended containers an application keeps. It limits the memory that a cluster's applications cost, and
-// suffices for the timeline of a short job.
+	"heddle/rm/ledger/ledgerpb"
+)
+
+// maxPast is how many ended containers an application keeps, to limit memory: the first ones, and as many of the newest, which its end waits for.
 const maxPast = 200
 
-// remember keeps a copy of an ended container, for the application's timeline.
-func (a *Application) remember(c *Container) {
+// remember keeps a copy of an ended container, for the application's timeline and receipt.
+func remember(s *State, a *Application, c *Container) {
 	if len(a.Past) >= maxPast {
-		a.PastMore++
-		return
+		if a.PastMore++; s.Version < PathVersion {
+			return
+		}
+		a.Past = slices.Concat(a.Past[:maxPast/2], a.Past[maxPast/2+1:]) // a copy, as snapshots have the former one
 	}
 	past := *c
 	past.Diagnostic = "" // it may be long, and was already reported
@@ -27,8 +32,5 @@ func (c *Container) ago(now, ms int64) int64 {
 
 // times records what a node reports of a container's life; nil is nothing.
 func (c *Container) times(now int64, t *ledgerpb.ContainerTimes) {
-	c.Times = Times{
-		Accepted: c.ago(now, t.GetAccepted()), Localized: c.ago(now, t.GetLocalized()),
-		Launched: c.ago(now, t.GetLaunched()), Ended: c.ago(now, t.GetEnded()),
-	}
+	c.Times = Times{c.ago(now, t.GetAccepted()), c.ago(now, t.GetLocalized()), c.ago(now, t.GetLaunched()), c.ago(now, t.GetEnded())}
 }

@@ -9,9 +9,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// An application keeps the times of the first containers that ended, through snapshots and beyond its end.
+// An application keeps the times of the first containers that ended, and of the newest, through snapshots and beyond its end.
 func TestPastContainers(t *testing.T) {
 	s := New()
+	s.Version = Version
 	mustApply(t, s, commands{cluster(), register(node1, records.NewResource(1<<20, 1<<10)), submit(1), start(attempt(1, 1))}.at(1000))
 	for i := range int64(maxPast + 10) {
 		id := container(1, 1, i+1)
@@ -21,6 +22,9 @@ func TestPastContainers(t *testing.T) {
 	a := s.Apps[app(1)]
 	if len(a.Past) != maxPast || a.PastMore != 10 || a.Containers.Len() != 0 {
 		t.Fatalf("%d kept, %d not, %d are there", len(a.Past), a.PastMore, a.Containers.Len())
+	}
+	if first, last, gap := a.Past[0].ID.ID, a.Past[maxPast-1].ID.ID, a.Past[maxPast/2].ID.ID; first != 1 || last != maxPast+10 || gap != maxPast/2+11 {
+		t.Errorf("it keeps containers from %d to %d, and %d after the gap", first, last, gap)
 	}
 	c := a.Past[7]
 	if want := (Times{Accepted: created + 3100, Localized: created + 3200, Ended: created + 4000}); c.Times != want || c.Asked != created+1997 || c.Allocated != created+2000 || c.Finished != created+4000 || c.ExitStatus != 7 {

@@ -180,7 +180,7 @@ type Application struct {
 	Attempts []*Attempt
 	// Containers holds the live containers, and the ended ones whose end the ApplicationMaster hasn't acknowledged.
 	Containers Containers
-	// Past holds the first maxPast containers that have ended and were acknowledged, in the order of their ends; nobody changes them.
+	// Past holds the first and the newest containers that have ended and were acknowledged, maxPast in all, in the order of their ends; nobody changes them.
 	// PastMore is the number of further ones.
 	Past     []*Container
 	PastMore int64
@@ -292,10 +292,8 @@ type Container struct {
 
 // Times are a node's report of an ended container, by the ResourceManager's clock: ms since 1970, 0 = unknown.
 type Times struct {
-	Accepted  int64
-	Localized int64
-	Launched  int64 // its process; the last launch if there were several
-	Ended     int64
+	Accepted, Localized int64
+	Launched, Ended     int64 // its process: the last launch if there were several
 }
 
 // Live reports whether the container holds resources.

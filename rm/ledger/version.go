@@ -14,18 +14,18 @@ import (
 //	   their submission, and no credentials; applications that never end keep their last attempts
 //	3  levels of containers: what a container takes of its node may be less than its claim (ContainerLevelChanged)
 //	4  for whom containers are suspended, since when, how often and how long (SuspensionCause)
-//	5  to which users application ids were issued; resource-seconds end at the largest number, where they wrapped (releases that have both disagree on
-//	   nothing else while a cluster is being upgraded, and nothing depends on these sums)
-//	6  labels of nodes (NodeLabelsChanged)
+//	5  to which users application ids were issued; resource-seconds end at the largest number, where they wrapped (nothing depends on these sums)
+//	6  labels of nodes (NodeLabelsChanged); the newest ended containers of an application are kept beside the first ones
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
 const Version = 6
 
-// OwnerVersion is the version of the ledger from which on it is recorded to which user each application id was issued.
-const OwnerVersion = 5
-
-// LabelsVersion is the version of the ledger from which on labels of nodes are recorded.
-const LabelsVersion = 6
+// Versions of the ledger from which on something is recorded.
+const (
+	OwnerVersion  = 5 // to which user each application id was issued
+	LabelsVersion = 6 // labels of nodes
+	PathVersion   = 6 // the newest ended containers of an application
+)
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.
 type NewerError struct {

@@ -56,7 +56,8 @@ func TestWebUsersWithTickets(t *testing.T) {
 	c, ids := settings(t, 1, "",
 		"hadoop.http.filter.initializers=org.apache.hadoop.security.AuthenticationFilterInitializer", "hadoop.http.authentication.type=kerberos",
 		"hadoop.http.authentication.kerberos.principal="+full("HTTP/localhost"), "hadoop.http.authentication.kerberos.keytab="+keys,
-		"yarn.resourcemanager.principal="+full("rm/localhost"), "yarn.resourcemanager.keytab="+keys, "hadoop.proxyuser.oozie.hosts=*", "hadoop.proxyuser.oozie.users=alice")
+		"yarn.resourcemanager.principal="+full("rm/localhost"), "yarn.resourcemanager.keytab="+keys, "yarn.nodemanager.principal="+full("nm/_HOST"),
+		"hadoop.proxyuser.oozie.hosts=*", "hadoop.proxyuser.oozie.users=alice")
 	c.Set("hadoop.security.authentication", "kerberos")
 	cluster := startWith(t, c, ids)
 	cluster.leader()

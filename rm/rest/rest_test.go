@@ -289,6 +289,13 @@ func TestLifeOfAnApplication(t *testing.T) {
 		at(times, "timeline", "registered") != nil || at(times, "timeline", "attempt", 0, "appAttemptId") == nil {
 		t.Errorf("its timeline is %v", times)
 	}
+	receipt := c.ask(me, "GET", "/ws/v1/heddle/apps/"+app+"/receipt?user.name=alice", "").json(t)
+	if at(receipt, "receipt", "from") != at(got, "app", "startedTime") || at(receipt, "receipt", "step", 0, "from") != at(got, "app", "startedTime") || at(receipt, "receipt", "part", 0, "kind") == nil {
+		t.Errorf("its receipt is %v", receipt)
+	}
+	if a := c.ask(me, "GET", "/ws/v1/heddle/apps/application_1_0099/receipt", ""); a.status != 404 {
+		t.Errorf("a receipt of an unknown one: %d", a.status)
+	}
 	if a := c.ask(me, "GET", "/ws/v1/heddle/apps/application_1_0099/timeline", ""); a.status != 404 {
 		t.Errorf("an application that isn't there: %d", a.status)
 	}

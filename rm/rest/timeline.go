@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"heddle/rm/rest/receipts"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -55,20 +56,30 @@ type suspendedSpan struct {
 	User  string `yarn:"user,omitempty"`
 }
 
-// timeline answers GET /apps/{app}/timeline.
-func (s *server) timeline(c *yarnrest.Call) (yarnrest.Reply, error) {
-	a, err := s.findVisible(c)
-	if err != nil {
-		return yarnrest.Reply{}, err
+// times answers GET /apps/{app}/timeline and what else is made of one.
+func (s *server) times(name string, of func(*view.App, *view.Timeline) any) yarnrest.Handler {
+	return func(c *yarnrest.Call) (yarnrest.Reply, error) {
+		a, err := s.findVisible(c)
+		if err != nil {
+			return yarnrest.Reply{}, err
+		}
+		t, ok := s.View.Timeline(a.ID)
+		if !ok {
+			return yarnrest.Reply{}, s.absent(yarnrest.NotFound("app with id: %v not found", a.ID))
+		}
+		return yarnrest.OK(name, yarnrest.Natural, of(&a, &t)), nil
 	}
-	t, ok := s.View.Timeline(a.ID)
-	if !ok {
-		return yarnrest.Reply{}, s.absent(yarnrest.NotFound("app with id: %v not found", a.ID))
-	}
-	return yarnrest.OK("timeline", yarnrest.Natural, timelineOf(&t)), nil
 }
 
-func timelineOf(t *view.Timeline) timeline {
+func (s *server) receipt(a *view.App, t *view.Timeline) any {
+	waits := ""
+	if reasons := s.View.Explain(a); len(reasons) > 0 {
+		waits = s.View.Summary(a, reasons)
+	}
+	return receipts.Of(t, stateName(t.App.State), waits, s.View.Now().UnixMilli())
+}
+
+func timelineOf(_ *view.App, t *view.Timeline) any {
 	out := timeline{
 		App: t.App.ID.String(), State: stateName(t.App.State), Final: records.FinalStatusName(t.App.FinalStatus), Submitted: t.App.SubmitTime, More: t.More,
 	}

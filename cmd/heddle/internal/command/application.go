@@ -33,6 +33,7 @@ func applicationOptions() []option.Option {
 		{Name: "submit", Arg: "File", Help: "Submits the application that a file describes (-: standard input), in the JSON of POST /ws/v1/cluster/apps. If the file has no application-id, the command gets a new one."},
 		{Name: "why", Arg: "Application ID", Help: "Shows why an application's requests are pending."},
 		{Name: "timeline", Arg: "Application ID", Help: "Shows when an application and its containers reached each step."},
+		{Name: "receipt", Arg: "Application ID", Help: "Shows where an application's time went."},
 		{Name: "kill", Arg: "Application IDs", Values: option.Unlimited, Help: "Kills applications."},
 		{Name: "movetoqueue", Arg: "Application ID", Help: "Moves an application to the queue of -queue."},
 		{Name: "queue", Arg: "Queue Name", Help: "With -movetoqueue: the target queue."},
@@ -60,6 +61,8 @@ func (s *session) application(l *option.Line) error {
 		return s.appWhy(l.Value("why"))
 	case l.Has("timeline"):
 		return s.appTimeline(l.Value("timeline"))
+	case l.Has("receipt"):
+		return s.appReceipt(l.Value("receipt"))
 	case l.Has("movetoqueue"):
 		if !l.Has("queue") {
 			return s.usage()

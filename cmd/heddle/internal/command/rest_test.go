@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 
+	"heddle/cmd/heddle/internal/when"
+
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -246,6 +248,10 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"localized":1795284935500,"started":1795284935520,"ended":1795284950000,"live":false,"exitStatus":0},
 			{"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","applicationMaster":false,"priority":20,"granted":1795284940700,"live":true,"exitStatus":-1000,
 			"suspended":[{"from":1795284941900,"to":1795284944900,"queue":"root.short"},{"from":1795284945900,"user":"ann"}]}],"containersForgotten":3}}`),
+		"GET /ws/v1/heddle/apps/application_1_0002/receipt": say(200, jsonType, `{"receipt":{"applicationId":"application_1_0002","state":"FINISHED","finalStatus":"SUCCEEDED",
+			"from":1795284934900,"to":1795284944900,"totalMs":10000,"part":[{"kind":"work","ms":7500},{"kind":"suspended","ms":2500}],"step":[
+			{"kind":"suspended","from":1795284934900,"to":1795284937400,"containerId":"container_1_0002_01_000002","nodeId":"n2:8041","queue":"root.prod"},
+			{"kind":"work","from":1795284937400,"to":1795284944900,"containerId":"container_1_0002_01_000002","nodeId":"n2:8041"}],"containersForgotten":7}}`),
 		"GET /ws/v1/heddle/members": say(200, jsonType, `{"members":{"leader":"rm2","epoch":3,"oneDisk":true,"warning":"rm3 is behind by 1234: acknowledged work is on one disk only","member":[
 			{"id":"witness","raftAddress":"h9:8034","webAddress":"","leader":false,"self":false,"voter":true,"witness":true,"reachable":true,"behind":0,"version":"0.9"},
 			{"id":"rm1","raftAddress":"h1:8034","webAddress":"h1:8088","leader":false,"self":true,"voter":true,"reachable":true,"behind":1234,"version":"0.9"},
@@ -266,8 +272,8 @@ func TestHeddlesOwnAPI(t *testing.T) {
 		{"container -resume " + container + " -level frozen", 1, "-level goes with -suspend only"},
 		{"container -listSuspended", 0, "Total number of suspended containers :2\n" +
 			"                            Container-Id\t     Level\t                        Held\t   Swapped\t                         For\t               Since\t   Times\t                       Node-Id\n" +
-			"              " + container + "\t RECLAIMED\t       <memory:64, vCores:0>\t    300 MB\t            queue root.short\t " + clock(1795284934900)[:19] + "\t       2\t                       n1:8041\n" +
-			"              container_1_0002_01_000004\t    FROZEN\t     <memory:1024, vCores:0>\t         -\t                    user ann\t " + clock(1795284934900)[:19] + "\t       1\t                       n1:8041\n"},
+			"              " + container + "\t RECLAIMED\t       <memory:64, vCores:0>\t    300 MB\t            queue root.short\t " + when.Clock(1795284934900)[:19] + "\t       2\t                       n1:8041\n" +
+			"              container_1_0002_01_000004\t    FROZEN\t     <memory:1024, vCores:0>\t         -\t                    user ann\t " + when.Clock(1795284934900)[:19] + "\t       1\t                       n1:8041\n"},
 		{"container -resume " + container, 1, "User bob may not resume it"},
 		{"container -resume container_1_0002_01_000004", 1, "this is YARN's ResourceManager"},
 		{"app -why application_1_0002", 0, "application_1_0002 is RUNNING in queue root.q\nwaits for 2 containers\n\t2 x <memory:9000, vCores:1> at *, priority 20: no node has that much\n" +
@@ -275,11 +281,11 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"\tloses container_1_0002_01_000004 when others need its resources: they did\n"},
 		{"app -timeline application_1_0002", 0, "application_1_0002 is FINISHED, SUCCEEDED\n" +
 			"                     Time  Seconds          Event\n" +
-			"  " + clock(1795284934900) + "    0.000      submitted\n" +
-			"  " + clock(1795284934901) + "    0.001       accepted\n" +
-			"  " + clock(1795284935400) + "    0.500    AM launched\n" +
-			"  " + clock(1795284939700) + "    4.800  AM registered\n" +
-			"  " + clock(1795284950001) + "   15.101       finished\n" +
+			"  " + when.Clock(1795284934900) + "    0.000      submitted\n" +
+			"  " + when.Clock(1795284934901) + "    0.001       accepted\n" +
+			"  " + when.Clock(1795284935400) + "    0.500    AM launched\n" +
+			"  " + when.Clock(1795284939700) + "    4.800  AM registered\n" +
+			"  " + when.Clock(1795284950001) + "   15.101       finished\n" +
 			"\nContainers, in seconds since the application was submitted:\n" +
 			"                        Container     Node  Priority  Asked  Granted  Localized  Started   Ended  Exit\n" +
 			"  container_1_0002_01_000001 (AM)  n1:8041         0  0.001    0.002      0.600    0.620  15.100     0\n" +
@@ -288,6 +294,11 @@ func TestHeddlesOwnAPI(t *testing.T) {
 			"  container_1_0002_01_000002  from 7.000 to 10.000  for queue root.short\n" +
 			"  container_1_0002_01_000002  from 11.000 to -  by user ann\n" +
 			"and 3 more, whose times are no longer known\n"},
+		{"app -receipt application_1_0002", 0, "application_1_0002 is FINISHED, SUCCEEDED. Its 10.000 s went to:\n  work       7.500 s  75 %\n  suspended  2.500 s  25 %\n" +
+			"\nStep by step, in seconds since it was submitted:\n" +
+			"  0.000  2.500   suspended for queue root.prod  container_1_0002_01_000002  n2:8041\n" +
+			"  2.500  10.000  work                           container_1_0002_01_000002  n2:8041\n" +
+			"7 containers between the first and the newest are no longer known\n"},
 		{"app -timeline application_1_0003", 1, "this is YARN's ResourceManager"},
 		{"app -timeline application_x", 1, "application_x"},
 		{"rmadmin -members", 0, "        Id\t             Raft-Address\t              Web-Address\t      State\t    Behind\tVersion\n" +

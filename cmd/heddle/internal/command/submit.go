@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"heddle/cmd/heddle/internal/cluster"
+	"heddle/cmd/heddle/internal/when"
 	"heddle/yarn/records"
 )
 
@@ -201,11 +202,11 @@ func (s *session) appWhy(text string) error {
 		}
 	}
 	for _, l := range e.Losses {
-		when := "when others need its resources"
+		at := "when others need its resources"
 		if l.Until != 0 {
-			when = "at " + clock(l.Until) + " unless other containers free enough resources"
+			at = "at " + when.Clock(l.Until) + " unless other containers free enough resources"
 		}
-		s.print("\tloses %s %s: %s\n", l.Container, when, l.Reason)
+		s.print("\tloses %s %s: %s\n", l.Container, at, l.Reason)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/javafmt"
 	"heddle/cmd/heddle/internal/option"
+	"heddle/cmd/heddle/internal/when"
 	"heddle/yarn/records"
 )
 
@@ -55,7 +56,7 @@ func (s *session) containerControl(text, verb string, query url.Values) error {
 	}
 	state := "is running again"
 	switch {
-	case millis(answer.Container.Suspension.UnreportedSince) > 0:
+	case when.Millis(answer.Container.Suspension.UnreportedSince) > 0:
 		state = "is " + answer.Container.Suspension.Text
 	case answer.Container.RanAlready:
 		state = "runs already: it was not suspended"
@@ -104,14 +105,14 @@ func (s *session) containerListSuspended() error {
 	s.print("Total number of suspended containers :%d\n", len(list))
 	s.write(javafmt.Row(suspendedColumns, "Container-Id", "Level", "Held", "Swapped", "For", "Since", "Times", "Node-Id"))
 	for _, x := range list {
-		since, swapped := unknownTime, unknownTime
-		if ms := millis(x.Suspension.Since); ms > 0 {
-			since = clock(ms)[:len("2006-01-02 15:04:05")]
+		since, swapped := when.Unknown, when.Unknown
+		if ms := when.Millis(x.Suspension.Since); ms > 0 {
+			since = when.Clock(ms)[:len("2006-01-02 15:04:05")]
 		}
 		if n := x.Suspension.OnNode.SwappedBytes; n != "" {
-			swapped = fmt.Sprintf("%d MB", millis(n)>>20)
+			swapped = fmt.Sprintf("%d MB", when.Millis(n)>>20)
 		}
-		if millis(x.Suspension.UnreportedSince) > 0 { // its node has not reported that level yet
+		if when.Millis(x.Suspension.UnreportedSince) > 0 { // its node has not reported that level yet
 			x.Level = "to " + x.Level
 		}
 		s.write(javafmt.Row(suspendedColumns, x.ContainerID, x.Level, fmt.Sprintf("<memory:%s, vCores:%s>", x.Held.Memory, x.Held.VCores), swapped,

@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"heddle/cmd/heddle/internal/plain"
+	"heddle/cmd/heddle/internal/receipts"
+	"heddle/cmd/heddle/internal/when"
 	"heddle/yarn/records"
 )
 
@@ -18,7 +19,6 @@ type timeline struct {
 	Submitted, Accepted, Launched, Registered, Finished json.Number
 	Attempt                                             []struct {
 		AppAttemptID                          string `json:"appAttemptId"`
-		AMContainerID                         string `json:"amContainerId"`
 		Asked, Launched, Registered, Finished json.Number
 	}
 	Container           []timelineContainer
@@ -57,7 +57,7 @@ func (s *session) appTimeline(text string) error {
 		return notHeddle(err)
 	}
 	t := &answer.Timeline
-	zero := millis(t.Submitted)
+	zero := when.Millis(t.Submitted)
 	s.print("%s is %s, %s\n", id, t.State, t.FinalStatus)
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	row := func(cells ...string) {
@@ -71,24 +71,24 @@ func (s *session) appTimeline(text string) error {
 		at   int64
 		what string
 	}
-	events := []event{{zero, "submitted"}, {millis(t.Accepted), "accepted"}}
+	events := []event{{zero, "submitted"}, {when.Millis(t.Accepted), "accepted"}}
 	for _, a := range t.Attempt {
 		who := ""
 		if len(t.Attempt) > 1 {
 			who = a.AppAttemptID + " "
 		}
-		events = append(events, event{millis(a.Launched), who + "AM launched"}, event{millis(a.Registered), who + "AM registered"})
+		events = append(events, event{when.Millis(a.Launched), who + "AM launched"}, event{when.Millis(a.Registered), who + "AM registered"})
 		if len(t.Attempt) > 1 {
-			events = append(events, event{millis(a.Finished), who + "ended"})
+			events = append(events, event{when.Millis(a.Finished), who + "ended"})
 		}
 	}
-	if f := millis(t.Finished); f > 0 {
+	if f := when.Millis(t.Finished); f > 0 {
 		events = append(events, event{f, strings.ToLower(t.State)})
 	}
 	slices.SortStableFunc(events[1:], func(a, b event) int { return int(a.at - b.at) })
 	for _, e := range events {
 		if e.at > 0 {
-			row(clock(e.at), seconds(e.at, zero), e.what)
+			row(when.Clock(e.at), when.Seconds(e.at, zero), e.what)
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -103,19 +103,40 @@ func (s *session) appTimeline(text string) error {
 		}
 		exit := string(c.ExitStatus)
 		if c.Live {
-			exit = unknownTime
+			exit = when.Unknown
 		}
-		row(name, c.NodeID, string(c.Priority), seconds(millis(c.Asked), zero), seconds(millis(c.Granted), zero),
-			seconds(millis(c.Localized), zero), seconds(millis(c.Started), zero), seconds(millis(c.Ended), zero), exit)
+		row(name, c.NodeID, string(c.Priority), when.Seconds(when.Millis(c.Asked), zero), when.Seconds(when.Millis(c.Granted), zero),
+			when.Seconds(when.Millis(c.Localized), zero), when.Seconds(when.Millis(c.Started), zero), when.Seconds(when.Millis(c.Ended), zero), exit)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	s.timelineSuspensions(t.Container, zero)
-	if n := millis(t.ContainersForgotten); n > 0 {
+	if n := when.Millis(t.ContainersForgotten); n > 0 {
 		s.print("and %d more, whose times are no longer known\n", n)
 	}
 	return nil
+}
+
+// appReceipt prints where an application's time went.
+func (s *session) appReceipt(text string) error {
+	id, err := records.ParseApplicationID(text)
+	if err != nil {
+		return err
+	}
+	path := heddleAPI + "/apps/" + id.String() + "/receipt"
+	if s.json {
+		return notHeddle(s.printREST(path, nil))
+	}
+	c, err := s.cluster()
+	if err != nil {
+		return err
+	}
+	var answer struct{ Receipt receipts.Receipt }
+	if err := c.GetInto(s, path, nil, &answer); err != nil {
+		return notHeddle(err)
+	}
+	return answer.Receipt.Write(s.out, id.String())
 }
 
 // timelineSuspensions prints when containers were suspended, and for whom.
@@ -128,34 +149,12 @@ func (s *session) timelineSuspensions(containers []timelineContainer, zero int64
 				s.print("\nSuspended or shrunk, in seconds since the application was submitted:\n")
 			}
 			by := "by its ApplicationMaster"
-			switch {
-			case x.Queue != "":
+			if x.Queue != "" {
 				by = "for queue " + x.Queue
-			case x.User != "":
+			} else if x.User != "" {
 				by = "by user " + x.User
 			}
-			s.print("  %s  from %s to %s  %s\n", c.ContainerID, seconds(millis(x.From), zero), seconds(millis(x.To), zero), by)
+			s.print("  %s  from %s to %s  %s\n", c.ContainerID, when.Seconds(when.Millis(x.From), zero), when.Seconds(when.Millis(x.To), zero), by)
 		}
 	}
-}
-
-// unknownTime is printed for a step that is unknown or hasn't happened yet.
-const unknownTime = "-"
-
-// millis reads a time. A missing one is 0.
-func millis(n json.Number) int64 {
-	ms, err := n.Int64()
-	if err != nil {
-		return 0
-	}
-	return ms
-}
-
-func clock(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02 15:04:05.000") }
-
-func seconds(ms, since int64) string {
-	if ms <= 0 {
-		return unknownTime
-	}
-	return fmt.Sprintf("%.3f", float64(ms-since)/1000)
 }

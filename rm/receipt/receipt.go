@@ -1,0 +1,312 @@
+package receipt
+
+import (
+	"cmp"
+	"slices"
+
+	"heddle/rm/ledger"
+	"heddle/yarn/records"
+)
+
+// Kind is what an application does in a step, or waits for.
+type Kind string
+
+// Kinds of steps.
+const (
+	Accepting    Kind = "accepting"          // the submission, until the application's first container is asked for
+	FailedBefore Kind = "failed attempt"     // from the ask of an ApplicationMaster that was followed by another one, to its end
+	AwaitsMaster Kind = "waiting for master" // from the ask for the ApplicationMaster's container to its grant
+	Awaits       Kind = "waiting"            // from the ask for a container to its grant
+	Handing      Kind = "handing over"       // from a container's grant until its node has it: its ApplicationMaster starts it
+	Localizing   Kind = "localizing"         // a container's files
+	Starting     Kind = "starting"           // a container's process
+	Registering  Kind = "master starts"      // from the start of the ApplicationMaster's process to its registration
+	Master       Kind = "master alone"       // no container of the chain runs or is asked for
+	Work         Kind = "work"               // in a container
+	Straggling   Kind = "straggling"         // work beyond the median of containers of the same priority
+	Lost         Kind = "lost work"          // in a container that failed or was taken away
+	Suspended    Kind = "suspended"          // a container of the chain stands still, or has less than it asked for
+	Unknown      Kind = "no longer known"    // too many containers have ended since
+)
+
+// Attempt is an attempt of an application. Times are in ms since 1970, 0 = not yet, or unknown.
+type Attempt struct{ Asked, Registered, Finished int64 }
+
+// Container is a container of the application.
+type Container struct {
+	ID       records.ContainerID
+	Node     records.NodeID
+	Priority int32
+	AM       bool
+	// When it reached each step, in their order; 0 = not yet, or unknown. A live one has no end.
+	Asked, Granted, Accepted, Localized, Started, Ended int64
+	Exit                                                int32
+	Suspended                                           []ledger.Span
+}
+
+// Application is what a receipt is made of.
+type Application struct {
+	Submitted, Finished int64 // Finished: 0 while it lives
+	Attempts            []Attempt
+	Containers          []Container
+	Forgotten           int64 // ended containers that aren't among Containers
+	// Waits is what it waits for now, for people; "": for no container.
+	Waits string
+}
+
+// Step is a part of the chain.
+type Step struct {
+	Kind      Kind
+	From, To  int64               // ms since 1970
+	Container records.ContainerID // of which it is a step; zero: of none
+	Node      records.NodeID
+	For       ledger.Cause // who a container is suspended for
+	Why       string       // of a wait until now: what holds it
+}
+
+// Sum is the time of all steps of a kind.
+type Sum struct {
+	Kind Kind
+	MS   int64
+}
+
+// Of returns the chain of an application until now (ms since 1970), in the order of time, without a gap and without steps of no length.
+func Of(a *Application, now int64) []Step {
+	end := cmp.Or(a.Finished, now)
+	c := chain{of: a, at: end, end: end}
+	c.attempt(len(a.Attempts) - 1)
+	slices.Reverse(c.steps)
+	return c.steps
+}
+
+// Sums are the times of each kind, the largest first.
+func Sums(steps []Step) (all []Sum) {
+	for _, s := range steps {
+		i := slices.IndexFunc(all, func(x Sum) bool { return x.Kind == s.Kind })
+		if i < 0 {
+			i, all = len(all), append(all, Sum{Kind: s.Kind})
+		}
+		all[i].MS += s.To - s.From
+	}
+	slices.SortStableFunc(all, func(a, b Sum) int { return cmp.Compare(b.MS, a.MS) })
+	return all
+}
+
+// chain is a search under way, from the end to the beginning.
+type chain struct {
+	of    *Application
+	at    int64  // before this nothing is known yet
+	end   int64  // of the application
+	steps []Step // the last one first
+}
+
+// back adds the step that began at a time, or nothing if that isn't before what is known.
+func (c *chain) back(kind Kind, from int64, of *Container) {
+	if from = max(from, c.of.Submitted); from >= c.at {
+		return
+	}
+	s := Step{Kind: kind, From: from, To: c.at}
+	if of != nil {
+		s.Container, s.Node = of.ID, of.Node
+		if kind != Suspended {
+			c.stands(s, of)
+			return
+		}
+	}
+	c.steps, c.at = append(c.steps, s), from
+}
+
+// stands adds a step of a container, divided by the times in which it was suspended.
+func (c *chain) stands(s Step, of *Container) {
+	for i := len(of.Suspended) - 1; i >= 0; i-- {
+		x := of.Suspended[i]
+		from, to := max(x.From, s.From), min(cmp.Or(x.To, c.end), c.at)
+		if from >= to {
+			continue
+		}
+		if to < c.at {
+			c.steps = append(c.steps, Step{Kind: s.Kind, From: to, To: c.at, Container: s.Container, Node: s.Node})
+		}
+		c.steps, c.at = append(c.steps, Step{Kind: Suspended, From: from, To: to, Container: s.Container, Node: s.Node, For: x.Cause}), from
+	}
+	if s.From < c.at {
+		s.To = c.at
+		c.steps, c.at = append(c.steps, s), s.From
+	}
+}
+
+// attempt adds the steps of an attempt and of those before it.
+func (c *chain) attempt(i int) {
+	if i < 0 {
+		c.back(Accepting, c.of.Submitted, nil)
+		return
+	}
+	a := c.of.Attempts[i]
+	if i < len(c.of.Attempts)-1 {
+		c.back(FailedBefore, a.Asked, nil)
+		c.attempt(i - 1)
+		return
+	}
+	master := c.master(a)
+	if a.Registered > 0 {
+		if c.of.Finished == 0 && c.of.Waits != "" {
+			c.pending(a)
+		}
+		c.tasks(a, master)
+		if c.of.Forgotten > 0 {
+			c.back(Unknown, a.Registered, nil)
+		}
+		c.back(Master, a.Registered, master)
+	}
+	if master != nil {
+		c.start(master, Registering)
+		c.back(AwaitsMaster, a.Asked, nil)
+	} else if a.Registered > 0 {
+		c.back(Registering, a.Asked, nil) // it is unmanaged: somebody starts it
+	} else {
+		c.wait(AwaitsMaster, a.Asked)
+	}
+	c.attempt(i - 1)
+}
+
+// master is the container of an attempt's ApplicationMaster, or nil.
+func (c *chain) master(a Attempt) *Container {
+	for i := range c.of.Containers {
+		if x := &c.of.Containers[i]; x.AM && x.Granted >= a.Asked {
+			return x
+		}
+	}
+	return nil
+}
+
+// pending adds the wait for a container until now, if nothing runs meanwhile.
+func (c *chain) pending(a Attempt) {
+	since := a.Registered
+	for i := range c.of.Containers {
+		x := &c.of.Containers[i]
+		if !x.AM && x.Granted >= a.Registered && x.Ended == 0 {
+			return
+		}
+		since = max(since, x.Ended)
+	}
+	c.wait(Awaits, since)
+}
+
+// wait adds a wait that lasts until now.
+func (c *chain) wait(kind Kind, since int64) {
+	n := len(c.steps)
+	if c.back(kind, since, nil); len(c.steps) > n {
+		c.steps[n].Why = c.of.Waits
+	}
+}
+
+// tasks adds the steps of the containers of the chain, from the last one back to the registration.
+func (c *chain) tasks(a Attempt, master *Container) {
+	for c.at > max(a.Registered, c.of.Submitted) {
+		x := c.before(a)
+		if x == nil {
+			return
+		}
+		if x.Ended > 0 {
+			c.back(Master, x.Ended, master)
+		}
+		c.work(x)
+		c.start(x, "")
+		c.back(Awaits, max(x.Asked, a.Registered), nil)
+	}
+}
+
+// before is the container that ended last before what is known, or lives; nil: there is none. One that was ended as the application was over or needed it no more is
+// waited for by nobody; where there are no others, the application's work is in those, from the first one's start.
+func (c *chain) before(a Attempt) *Container {
+	var last, served *Container
+	for i := range c.of.Containers {
+		x := &c.of.Containers[i]
+		if x.AM || x.Granted < a.Registered || x.Granted >= c.at {
+			continue
+		}
+		if x.Ended == 0 || x.Ended > c.at || unneeded(x.Exit) {
+			if x.Started > 0 && x.Started < c.at && (x.Ended == 0 || x.Ended >= c.at) && (served == nil || x.Started < served.Started) {
+				served = x
+			}
+			continue
+		}
+		if last == nil || x.Ended > last.Ended || x.Ended == last.Ended && x.Granted < last.Granted {
+			last = x
+		}
+	}
+	if last == nil || served != nil && c.at == c.end && served.Started < last.Granted {
+		return served
+	}
+	return last
+}
+
+// unneeded reports whether a container has ended because its work was not needed any more.
+func unneeded(exit int32) bool {
+	return exit == records.ExitKilledByAppMaster || exit == records.ExitKilledByResourceManager || exit == records.ExitKilledAfterAppCompletion
+}
+
+// work adds the time in which the process of a container ran.
+func (c *chain) work(x *Container) {
+	kind := Work
+	if x.Ended > 0 && x.Exit != 0 && !unneeded(x.Exit) {
+		kind = Lost
+	}
+	began := cmp.Or(x.Started, x.Localized, x.Accepted, x.Granted)
+	if usual := c.usual(x); kind == Work && usual > 0 && x.Ended > 0 && x.run() > usual+usual/2 {
+		c.back(Straggling, x.after(began, usual), x)
+	}
+	c.back(kind, began, x)
+}
+
+// run is how long a container's process ran, in ms, without the times in which it was suspended.
+func (x *Container) run() int64 {
+	ms := x.Ended - x.Started
+	for _, s := range x.Suspended {
+		ms -= max(0, min(cmp.Or(s.To, x.Ended), x.Ended)-max(s.From, x.Started))
+	}
+	return ms
+}
+
+// after is when a container has run for so many ms since a time, if it was suspended in between.
+func (x *Container) after(at, ms int64) int64 {
+	for _, s := range x.Suspended {
+		if s.From >= at+ms {
+			break
+		}
+		if s.To > at {
+			ms -= max(s.From, at) - at
+			at = s.To
+		}
+	}
+	return at + ms
+}
+
+// usual is the median run of the other containers of a priority that succeeded, in ms; 0: there are fewer than three.
+func (c *chain) usual(of *Container) int64 {
+	var runs []int64
+	for i := range c.of.Containers {
+		if x := &c.of.Containers[i]; x.ID != of.ID && !x.AM && x.Priority == of.Priority && x.Exit == 0 && x.Started > 0 && x.Ended > 0 {
+			runs = append(runs, x.run())
+		}
+	}
+	if len(runs) < 3 {
+		return 0
+	}
+	slices.Sort(runs)
+	return max(runs[len(runs)/2], 1)
+}
+
+// start adds the steps from the grant of a container to the start of its process. An ApplicationMaster's has more to do until it registers.
+func (c *chain) start(x *Container, after Kind) {
+	if after != "" {
+		c.back(after, cmp.Or(x.Started, x.Localized, x.Accepted, x.Granted), x)
+	}
+	if x.Localized > 0 {
+		c.back(Starting, x.Localized, x)
+		c.back(Localizing, cmp.Or(x.Accepted, x.Granted), x)
+	} else {
+		c.back(Starting, cmp.Or(x.Accepted, x.Granted), x)
+	}
+	c.back(Handing, x.Granted, x)
+}

@@ -1,0 +1,75 @@
+// Package receipts renders receipts of applications for REST.
+package receipts
+
+import (
+	"heddle/rm/receipt"
+	"heddle/rm/view"
+	"heddle/yarn/records"
+)
+
+// Receipt says where an application's time went. Times are in ms since 1970, durations in ms.
+type Receipt struct {
+	App       string `yarn:"applicationId"`
+	State     string `yarn:"state"`
+	Final     string `yarn:"finalStatus"`
+	From      int64  `yarn:"from"`
+	To        int64  `yarn:"to"`
+	Total     int64  `yarn:"totalMs"`
+	Parts     []Part `yarn:"part"` // the largest first; they sum to Total
+	Steps     []Step `yarn:"step"` // in the order of time, without gaps
+	Forgotten int64  `yarn:"containersForgotten"`
+}
+
+// Part is the time of all steps of a kind.
+type Part struct {
+	Kind string `yarn:"kind"`
+	MS   int64  `yarn:"ms"`
+}
+
+// Step is as in receipt.Step.
+type Step struct {
+	Kind      string `yarn:"kind"`
+	From      int64  `yarn:"from"`
+	To        int64  `yarn:"to"`
+	Container string `yarn:"containerId,omitempty"`
+	Node      string `yarn:"nodeId,omitempty"`
+	Queue     string `yarn:"queue,omitempty"` // for which the container is suspended, or the user
+	User      string `yarn:"user,omitempty"`
+	Why       string `yarn:"reason,omitempty"` // of a wait until now
+}
+
+// Of returns the receipt of an application in a state, as REST names it, until now (ms since 1970). waits is as in receipt.Application.
+func Of(t *view.Timeline, state, waits string, now int64) Receipt {
+	a := receipt.Application{Submitted: t.App.SubmitTime, Forgotten: t.More, Waits: waits}
+	if t.App.State.Ended() {
+		a.Finished = t.App.FinishTime
+	}
+	for _, x := range t.Attempts {
+		a.Attempts = append(a.Attempts, receipt.Attempt{Asked: x.Asked, Registered: x.Registered, Finished: x.Finished})
+	}
+	for _, c := range t.Containers {
+		x := receipt.Container{
+			ID: c.ID, Node: c.Node, Priority: c.Priority, AM: c.AM, Asked: c.Asked, Granted: c.Granted, Accepted: c.Accepted, Localized: c.Localized, Started: c.Started,
+			Ended: c.Ended, Exit: c.Exit, Suspended: c.Suspended,
+		}
+		if c.Live {
+			x.Ended = 0
+		}
+		a.Containers = append(a.Containers, x)
+	}
+	steps := receipt.Of(&a, now)
+	out := Receipt{
+		App: t.App.ID.String(), State: state, Final: records.FinalStatusName(t.App.FinalStatus), From: a.Submitted, To: a.Submitted, Forgotten: t.More,
+	}
+	for _, p := range receipt.Sums(steps) {
+		out.Parts, out.Total, out.To = append(out.Parts, Part{string(p.Kind), p.MS}), out.Total+p.MS, out.To+p.MS
+	}
+	for _, x := range steps {
+		row := Step{Kind: string(x.Kind), From: x.From, To: x.To, Queue: x.For.Queue, User: x.For.User, Why: x.Why}
+		if x.Container.ID != 0 {
+			row.Container, row.Node = x.Container.String(), x.Node.String()
+		}
+		out.Steps = append(out.Steps, row)
+	}
+	return out
+}
