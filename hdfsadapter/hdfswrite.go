@@ -8,10 +8,8 @@ import (
 	"os"
 	"path"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/colinmarc/hdfs/v2"
 	"google.golang.org/protobuf/proto"
@@ -103,7 +101,7 @@ type hdfsWriter struct {
 	open    func(*hdfs.Client) (*hdfs.FileWriter, error)
 	restart func() error // begins the file again; nil if that isn't possible
 
-	conns   *connections
+	conns   *relay.Connections
 	release func() bool // releases conns from ctx
 	client  *hdfs.Client
 	file    *hdfs.FileWriter
@@ -119,15 +117,15 @@ const setupTries = 8
 
 // start opens the file with a new client.
 func (w *hdfsWriter) start() (err error) {
-	w.conns = &connections{open: map[*idleConn]struct{}{}}
-	w.release = context.AfterFunc(w.ctx, w.conns.close)
+	w.conns = relay.NewConnections()
+	w.release = context.AfterFunc(w.ctx, w.conns.Close)
 	// The library tries the addresses in their order. So begin with the active one, which is usually known.
 	addrs := slices.Clone(w.s.addrs)
 	if i := slices.Index(addrs, w.s.nn.Current()); i > 0 {
 		addrs[0], addrs[i] = addrs[i], addrs[0]
 	}
 	data := w.s.a.data
-	nameNode, dataNode := w.conns.dialer(w.ctx, data.timeout), w.conns.dialer(w.ctx, data.timeout)
+	nameNode, dataNode := w.conns.Dialer(w.ctx, data.timeout), w.conns.Dialer(w.ctx, data.timeout)
 	if w.s.secured() {
 		addrs = addrs[:1] // the relay knows the others
 		nameNode, dataNode = w.relayed(), w.protected(dataNode)
@@ -152,7 +150,7 @@ func (w *hdfsWriter) start() (err error) {
 func (w *hdfsWriter) relayed() relay.Dialer {
 	conns := w.conns
 	return func(context.Context, string, string) (net.Conn, error) {
-		return conns.add(relay.New(w.ctx, w.s.nn, w.seen), w.s.a.data.timeout)
+		return conns.Add(relay.New(w.ctx, w.s.nn, w.seen), w.s.a.data.timeout)
 	}
 }
 
@@ -198,7 +196,7 @@ func (w *hdfsWriter) disconnect() {
 		return
 	}
 	w.release()
-	w.conns.close()
+	w.conns.Close()
 	if w.file != nil {
 		_ = w.file.Close() // fails without connections, but ends the library's goroutines
 	}
@@ -274,77 +272,4 @@ func (w *hdfsWriter) end() {
 	w.unhook()
 	w.disconnect()
 	w.cancel(fs.ErrClosed)
-}
-
-// connections are those of one file. The library has no contexts, and lacks time limits where they matter.
-type connections struct {
-	mu     sync.Mutex
-	open   map[*idleConn]struct{}
-	closed bool
-}
-
-// dialer returns a dial function for the library. Its connections end with the file, and wait no longer than timeout
-// for a silent peer.
-func (c *connections) dialer(ctx context.Context, timeout time.Duration) relay.Dialer {
-	return func(_ context.Context, network, addr string) (net.Conn, error) {
-		conn, err := (&net.Dialer{Timeout: timeout}).DialContext(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return c.add(conn, timeout)
-	}
-}
-
-// add has a connection end with the file.
-func (c *connections) add(conn net.Conn, timeout time.Duration) (net.Conn, error) {
-	ic := &idleConn{Conn: conn, of: c, timeout: timeout}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		_ = conn.Close()
-		return nil, net.ErrClosed
-	}
-	c.open[ic] = struct{}{}
-	return ic, nil
-}
-
-func (c *connections) close() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.closed = true
-	for conn := range c.open {
-		_ = conn.Conn.Close()
-	}
-	clear(c.open)
-}
-
-// idleConn sets a time limit for every Read and Write.
-type idleConn struct {
-	net.Conn
-	of      *connections
-	timeout time.Duration
-}
-
-func (c *idleConn) Read(p []byte) (int, error) {
-	if err := c.Conn.SetReadDeadline(time.Now().Add(c.timeout)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Read(p)
-}
-
-func (c *idleConn) Write(p []byte) (int, error) {
-	if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout)); err != nil {
-		return 0, err
-	}
-	return c.Conn.Write(p)
-}
-
-// SetDeadline does nothing: the library's own deadlines don't count.
-func (c *idleConn) SetDeadline(time.Time) error { return nil }
-
-func (c *idleConn) Close() error {
-	c.of.mu.Lock()
-	delete(c.of.open, c)
-	c.of.mu.Unlock()
-	return c.Conn.Close()
 }

@@ -12,39 +12,11 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/secure"
-	"heddle/hdfsadapter/access"
 	"heddle/integration/hadooplab"
 	"heddle/yarn/kerberos"
 	"heddle/yarn/kerberos/kerberostest"
 	"heddle/yarn/kerberos/login"
-	"heddle/yarn/pb"
-	"heddle/yarn/protocol"
-	"heddle/yarn/token"
 )
-
-// hdfsToken gets a delegation token as a user's view has it.
-func hdfsToken(t *testing.T, f *FS, renewer string) token.Token {
-	t.Helper()
-	at, err := f.Locate("/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := f.store(at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	req := &pb.GetDelegationTokenRequest{}
-	req.SetRenewer(renewer)
-	resp, err := protocol.GetHDFSToken.Call(t.Context(), s.(*hdfsStore).nn, req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tok := token.FromPB(resp.GetToken())
-	if tok.Service = s.(*hdfsStore).addrs[0]; at.Authority == "lab" {
-		tok.Service = access.HAService + at.Authority
-	}
-	return tok
-}
 
 // A stock HDFS with Kerberos, with each protection of RPC and data: names, reads and writes by ticket and by token; nothing without.
 func TestSecuredHDFS(t *testing.T) {
@@ -138,7 +110,10 @@ func secured(t *testing.T, k *kerberostest.KDC, dir, keys string, full func(stri
 
 	// A job's token, in the hands of a daemon with a ticket of its own.
 	k.Kinit(keys, full("alice"))
-	tok := hdfsToken(t, newAdapter(t, dir).As(""), "nm")
+	tok, ok, err := newAdapter(t, dir).As("").Delegate(ctx, "/", full("nm/localhost"))
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
 	k.Kinit(keys, full("hdfs"))
 	c, err := conf.Load(conf.Options{Dir: dir})
 	if err != nil {

@@ -16,6 +16,9 @@ type Login = access.Login
 // Secure reports whether HDFS wants proof of who calls: Kerberos, or a token.
 func (a *Adapter) Secure() bool { return a.access.Kerberos }
 
+// User returns the short name of whom calls without a token are made for: whose tickets kinit got, or this process's user.
+func (a *Adapter) User() string { return a.self }
+
 // Bearing is As with the tokens in a container's credentials. Without readable credentials the user has no token.
 func (a *Adapter) Bearing(user string, credentials []byte) *FS {
 	var tokens []token.Token

@@ -3,6 +3,7 @@ package hdfsadapter
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,4 +60,30 @@ func (a *Adapter) issuer(t token.Token) (ipc.Invoker, error) {
 	return a.client.Failover(addrs, protocol.HDFSClient, who, ipc.RetryPolicy{
 		MaxElapsed: 20 * time.Second, Base: 200 * time.Millisecond, Max: 5 * time.Second,
 	}), nil
+}
+
+// Delegate gets a delegation token of the NameNodes behind a name, which the renewer may renew. ok is false on file systems without tokens: those of this machine, and
+// all without Kerberos.
+func (f *FS) Delegate(ctx context.Context, name, renewer string) (t token.Token, ok bool, err error) {
+	at, err := f.Locate(name)
+	if err != nil || at.Scheme != SchemeHDFS || !f.a.Secure() {
+		return t, false, err
+	}
+	st, err := f.store(at)
+	if err != nil {
+		return t, false, pathError("token", at, err)
+	}
+	s := st.(*hdfsStore)
+	req := &pb.GetDelegationTokenRequest{}
+	req.SetRenewer(renewer)
+	resp, err := protocol.GetHDFSToken.Call(ctx, s.nn, req)
+	if err != nil {
+		return t, false, pathError("token", at, fromHDFS(err))
+	}
+	if !resp.HasToken() { // of a NameNode without Kerberos
+		return t, false, nil
+	}
+	t = token.FromPB(resp.GetToken())
+	t.Service = access.ServiceOf(ctx, at.Authority, s.addrs, slices.Contains(f.a.conf.Strings("dfs.nameservices"), at.Authority))
+	return t, true, nil
 }

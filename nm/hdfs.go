@@ -1,17 +1,17 @@
 package nm
 
 import (
-	"heddle/conf/secure"
+	"errors"
+
 	"heddle/hdfsadapter"
 )
 
 // hdfs returns the file systems. With Kerberos the node's own calls are those of its account; users' calls need their tokens.
 func (n *NodeManager) hdfs() (*hdfsadapter.Adapter, error) {
 	return hdfsadapter.New(n.o.Conf, hdfsadapter.Options{Host: n.identity.Host, Log: n.log, Login: func() (hdfsadapter.Login, error) {
-		a, err := secure.NodeManager(n.o.Conf)
-		if err != nil {
-			return nil, err
+		if n.login == nil {
+			return nil, errors.New("the node isn't logged in to Kerberos")
 		}
-		return a.Login()
+		return n.login, nil
 	}})
 }

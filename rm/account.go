@@ -11,13 +11,15 @@ import (
 type ownAccount struct {
 	login   string          // the user who runs this process, or the short name of the account
 	account *secure.Account // nil: without Kerberos
+	late    *secure.Late    // its login; nil: without Kerberos
 	tickets *secure.Tickets
 }
 
 func openAccount(c *conf.Config, p *prepared) (o ownAccount, err error) {
 	o.login, o.account = p.login, p.account
 	if o.account != nil {
-		o.tickets, err = secure.ForResourceManagers(c, o.account.Late())
+		o.late = o.account.Late()
+		o.tickets, err = secure.ForResourceManagers(c, o.late)
 	}
 	return o, err
 }

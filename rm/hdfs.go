@@ -1,17 +1,17 @@
 package rm
 
 import (
-	"heddle/conf/secure"
+	"errors"
+
 	"heddle/hdfsadapter"
 )
 
 // openHDFS returns what renews tokens of NameNodes: with Kerberos as the ResourceManager's account.
 func openHDFS(r *ResourceManager) (*hdfsadapter.Adapter, error) {
 	return hdfsadapter.New(r.conf, hdfsadapter.Options{Log: r.log, Login: func() (hdfsadapter.Login, error) {
-		a, err := secure.ResourceManager(r.conf, r.id)
-		if err != nil {
-			return nil, err
+		if r.own.late == nil {
+			return nil, errors.New("the ResourceManager has no account of Kerberos")
 		}
-		return a.Login()
+		return r.own.late, nil
 	}})
 }

@@ -25,6 +25,7 @@ import (
 	"heddle/conf"
 	"heddle/hdfsadapter"
 	"heddle/yarn/records"
+	"heddle/yarn/token"
 )
 
 // Options say with what a job is submitted.
@@ -76,6 +77,9 @@ func Submit(ctx context.Context, j job.Job, o Options) (*Submitted, error) {
 	x := &Submitted{spec: s, log: o.Log, attempts: o.Attempts}
 	if x.adapter, err = hdfsadapter.New(o.Conf, hdfsadapter.Options{Log: o.Log}); err != nil {
 		return nil, err
+	}
+	if x.adapter.Secure() && o.User == "" { // the ticket says who submits
+		s.User = x.adapter.User()
 	}
 	x.files = x.adapter.As(s.User)
 	if err := x.submit(ctx, o); err != nil {
@@ -163,13 +167,17 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 	if err := root.handOver(ctx, s.Staging, runsAs); err != nil {
 		return fmt.Errorf("staging in %s: %w", s.Staging, err)
 	}
+	creds := &token.Credentials{}
+	if err := staging.Tokens(ctx, x.files, o.Conf, creds, append([]string{s.Staging, s.Output}, s.Job.Inputs...)...); err != nil {
+		return fmt.Errorf("delegation tokens: %w", err)
+	}
 	err = x.apps.Submit(ctx, client.Submission{
 		ID: x.ID, Name: s.Job.Name, Type: "MAPREDUCE", Queue: s.Queue, Priority: s.Priority, MaxAttempts: s.MasterTries,
 		Resource: s.MasterSize.Resource(),
 		AM: am.Launch{
 			Command:   []string{"exec ./" + job.BinaryFile + " mr-master 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
 			Env:       map[string]string{"HADOOP_USER_NAME": client.Quote(s.User)},
-			Resources: localResources(resources),
+			Resources: localResources(resources), Credentials: creds,
 		},
 	})
 	if err != nil {

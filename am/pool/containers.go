@@ -63,14 +63,16 @@ func (c Containers) Start(ctx context.Context, p *Pool) (*unmanaged.Running, err
 		}
 		c.fit(most)
 	}
-	program, err := c.stage(ctx)
+	creds := &token.Credentials{}
+	creds.SetSecret(wire.SecretAlias, c.Secret)
+	program, err := c.stage(ctx, creds)
 	if err != nil {
 		return nil, err
 	}
 	reminder := remind(p.log, app.ID, p.State)
 	r, err := app.Run(ctx, c.Memory, func(ctx context.Context, m *am.Master, host string, stop <-chan struct{}) error {
 		defer reminder.Stop()
-		return c.hold(ctx, m, p, program, host, stop)
+		return c.hold(ctx, m, p, program, creds, host, stop)
 	}, p.Fail)
 	if err != nil {
 		reminder.Stop()
@@ -104,15 +106,13 @@ func remind(log *logrus.Entry, id records.ApplicationID, state func() State) *ti
 }
 
 // hold is the ApplicationMaster.
-func (c *Containers) hold(ctx context.Context, m *am.Master, p *Pool, program client.Resource, host string, stop <-chan struct{}) error {
-	secret := &token.Credentials{}
-	secret.SetSecret(wire.SecretAlias, c.Secret)
+func (c *Containers) hold(ctx context.Context, m *am.Master, p *Pool, program client.Resource, creds *token.Credentials, host string, stop <-chan struct{}) error {
 	at := net.JoinHostPort(host, strconv.Itoa(p.Port()))
 	h := &holder{
 		Containers: c, pool: p, master: m, held: map[records.ContainerID]bool{}, lost: map[records.ContainerID]time.Time{},
 		launch: am.Launch{
 			Command:   []string{executorCommand(c.Slots, at) + " 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"},
-			Resources: map[string]client.Resource{BinaryFile: program}, Credentials: secret,
+			Resources: map[string]client.Resource{BinaryFile: program}, Credentials: creds,
 		},
 	}
 	return h.run(ctx, stop)

@@ -12,11 +12,12 @@ import (
 	"heddle/am/client"
 	"heddle/am/staging"
 	"heddle/hdfsadapter"
+	"heddle/yarn/token"
 )
 
 // stage puts the program where nodes can read it: it is there already where the cluster's default file system is the nodes' own. Otherwise it
-// is copied, once, into the folder for the user's staged files.
-func (c *Containers) stage(ctx context.Context) (client.Resource, error) {
+// is copied, once, into the folder for the user's staged files. The credentials get what nodes need to read it.
+func (c *Containers) stage(ctx context.Context, creds *token.Credentials) (client.Resource, error) {
 	binary := c.Binary
 	if binary == "" {
 		var err error
@@ -42,6 +43,9 @@ func (c *Containers) stage(ctx context.Context) (client.Resource, error) {
 	}
 	info, err := files.Stat(ctx, name)
 	if err != nil {
+		return client.Resource{}, err
+	}
+	if err := staging.Tokens(ctx, files, c.Conf, creds, info.Path); err != nil {
 		return client.Resource{}, err
 	}
 	return client.Resource{URL: info.Path, Size: info.Size, ModTime: info.ModTime, Type: client.File, Visibility: client.Private}, nil

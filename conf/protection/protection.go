@@ -96,24 +96,23 @@ func Problems(c *conf.Config, roles conf.Role) (all []conf.Problem) {
 		all = append(all, found)
 	}
 	if secure.On(c) {
-		all = append(all, lacking(c, roles)...)
+		all = append(all, webWarnings(c, roles)...)
 	}
 	return all
 }
 
-// lacking returns what Heddle lacks of a cluster with Kerberos.
-func lacking(c *conf.Config, roles conf.Role) (all []conf.Problem) {
-	const files, web = "fs.defaultFS", "hadoop.http.authentication.type"
-	if on := c.Text(files); strings.HasPrefix(on, "hdfs:") || strings.HasPrefix(on, "viewfs:") {
-		p := conf.AtKey(c, conf.Error, files, errors.New("with hadoop.security.authentication = kerberos Heddle can't prove to HDFS who it is: containers' files could not be fetched, and logs not collected; "+
-			"keep YARN's NodeManagers, which work with Heddle's ResourceManager, or use another file system"))
-		if p.Roles = conf.NodeManager & roles; p.Roles == 0 {
-			p.Severity, p.Message = conf.Warning, "with hadoop.security.authentication = kerberos the ResourceManager can't prove to HDFS who it is: it renews no tokens of HDFS, which end after a day"
-		}
-		all = append(all, p)
+// webWarnings tells what the web ports of a cluster with Kerberos believe.
+func webWarnings(c *conf.Config, roles conf.Role) []conf.Problem {
+	const filters, kind = "hadoop.http.filter.initializers", "hadoop.http.authentication.type"
+	asked := slices.ContainsFunc(c.Strings(filters), func(f string) bool {
+		return strings.HasSuffix(f, "AuthenticationFilterInitializer") && !strings.Contains(f, ".RMAuth")
+	})
+	value, _ := c.Get(kind)
+	switch {
+	case roles&both == 0 || asked && value != "" && !strings.EqualFold(value, "simple"):
+		return nil
+	case asked:
+		return []conf.Problem{conf.AtKey(c, conf.Warning, kind, errors.New("hadoop.security.authentication = kerberos is for RPC alone: web ports believe the names that callers claim (user.name), as Hadoop's do; set it to kerberos, or keep them among trusted machines"))}
 	}
-	if value, _ := c.Get(web); roles&both != 0 && (value == "" || strings.EqualFold(value, "simple")) {
-		all = append(all, conf.AtKey(c, conf.Warning, web, errors.New("hadoop.security.authentication = kerberos is for RPC alone: web ports believe the names that callers claim (user.name), as Hadoop's do; set it to kerberos, or keep them among trusted machines")))
-	}
-	return all
+	return []conf.Problem{conf.AtKey(c, conf.Warning, filters, errors.New("nobody is known on web ports, so that nothing can be changed there, and little be seen: add org.apache.hadoop.security.AuthenticationFilterInitializer, and set "+kind+" to kerberos"))}
 }

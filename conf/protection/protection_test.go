@@ -45,32 +45,24 @@ func TestProtectionWithoutEffectIsRefused(t *testing.T) {
 	}
 }
 
-// What a cluster with Kerberos has, and Heddle lacks, is refused or warned about by its key.
-func TestWhatKerberosLacks(t *testing.T) {
-	for files, severity := range map[string]map[conf.Role]conf.Severity{
-		"hdfs://nn:8020": {conf.NodeManager: conf.Error, conf.ResourceManager: conf.Warning},
-		"file:///":       {},
+// On a cluster with Kerberos administrators learn what web ports believe.
+func TestWebPortsOfClustersWithKerberos(t *testing.T) {
+	const filters, kind = "hadoop.http.filter.initializers", "hadoop.http.authentication.type"
+	for _, x := range []struct{ filters, kind, key string }{
+		{"", "", filters},
+		{"", "kerberos", filters},
+		{"org.apache.hadoop.security.AuthenticationFilterInitializer", "simple", kind},
+		{"org.apache.hadoop.security.AuthenticationFilterInitializer", "kerberos", ""},
 	} {
-		for _, role := range []conf.Role{conf.NodeManager, conf.ResourceManager} {
-			c := conftest.With(t, map[string]string{"fs.defaultFS": files})
+		for _, role := range []conf.Role{conf.NodeManager, conf.ResourceManager, conf.Client} {
+			c := conftest.With(t, map[string]string{filters: x.filters, kind: x.kind, "fs.defaultFS": "hdfs://nn:8020"})
 			if found := Problems(c, role); len(found) > 0 {
 				t.Errorf("without Kerberos: %v", found)
 			}
 			c.Set(secure.Authentication, "kerberos")
-			var about, web []conf.Problem
-			for _, p := range Problems(c, role) {
-				switch p.Key {
-				case "fs.defaultFS":
-					about = append(about, p)
-				case "hadoop.http.authentication.type":
-					web = append(web, p)
-				}
-			}
-			if want, wanted := severity[role]; len(about) > 1 || (len(about) == 1) != wanted || wanted && about[0].Severity != want {
-				t.Errorf("%s for %v: %v", files, role, about)
-			}
-			if len(web) != 1 || web[0].Severity != conf.Warning {
-				t.Errorf("web ports for %v: %v", role, web)
+			found := Problems(c, role)
+			if warned := x.key != "" && role != conf.Client; len(found) != 0 != warned || warned && (len(found) != 1 || found[0].Severity != conf.Warning || found[0].Key != x.key) {
+				t.Errorf("%+v for %v: %v", x, role, found)
 			}
 		}
 	}

@@ -83,6 +83,9 @@ type Late struct {
 	err     error
 }
 
+// Principal returns the account's full name.
+func (l *Late) Principal() string { return l.account.Principal }
+
 // latePause is the time between two attempts to log in.
 const latePause = 10 * time.Second
 

@@ -174,3 +174,23 @@ func serves(service string, addrs []string) bool {
 
 // lookupFor bounds the look-up of a NameNode's name.
 const lookupFor = 5 * time.Second
+
+// ServiceOf returns the service that a token of some NameNodes has: Hadoop's daemons look for it by that. logical says that the authority is a nameservice's.
+func ServiceOf(ctx context.Context, authority string, addrs []string, logical bool) string {
+	if logical {
+		return HAService + authority
+	}
+	host, port, err := net.SplitHostPort(addrs[0])
+	if err != nil {
+		return addrs[0]
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookupFor)
+	defer cancel()
+	found, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	for _, ip := range found {
+		if err == nil && ip.IP.To4() != nil {
+			return net.JoinHostPort(ip.IP.String(), port)
+		}
+	}
+	return addrs[0]
+}
