@@ -22,9 +22,9 @@ var files embed.FS
 // policy allows pages to load what this server serves, and nothing else.
 const policy = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
 
-// pages are YARN's paths. On some of them Heddle's page says that it has nothing to show.
+// pages are YARN's paths and ours. On some of YARN's Heddle's page says that it has nothing to show.
 var pages = []string{
-	"/cluster", "", "cluster", "about", "apps", "app", "appattempt", "container", "nodes", "nodelabels", "scheduler", "errors-and-warnings",
+	"/cluster", "", "cluster", "about", "apps", "app", "appattempt", "container", "nodes", "nodelabels", "scheduler", "errors-and-warnings", "users", "waiting",
 }
 
 // Handler serves the pages below /cluster, and their scripts and styles below /cluster/static/.

@@ -47,7 +47,9 @@ func TestPages(t *testing.T) {
 		"/cluster/app/" + id.String():     {"root.default", "appattempt_", "it is unmanaged", "&gt;\x1b[2J\u202e</bdi> <small>" + id.String()},
 		"/cluster/app/application_1_0001": {"app with id: application_1_0001 not found"},
 		"/cluster/nodes":                  {"/default-rack", "RUNNING"},
-		"/cluster/scheduler":              {"root.default"},
+		"/cluster/scheduler":              {"root.default", "0 % of its guarantee, 0 % of the cluster", "User limit", "at least 100 % of the queue", ">alice</bdi>", "1 application</a>"},
+		"/cluster/waiting":                {id.String(), "waits for its ApplicationMaster to register; it is unmanaged", "1–1 of 1"},
+		"/cluster/users":                  {">alice</bdi>", "1–1 of 1"},
 		"/cluster/cluster":                {"rm1", "rm2", "rm3", "Leader", "Follower"},
 		"/cluster/nothing":                {"There is no page /cluster/nothing"},
 	} {
@@ -69,6 +71,33 @@ func TestPages(t *testing.T) {
 	}
 	follower := "http://" + web((c.Leader()+1)%3)
 	Shows(t, follower+"/cluster", id.String())
+}
+
+// The page of queues was nearly empty with a FairScheduler: a name and a bar.
+func TestQueuesOfAFairScheduler(t *testing.T) {
+	c := minicluster.Start(t, 1, map[string]string{
+		"yarn.resourcemanager.scheduler.class": "org.apache.hadoop.yarn.server.resourcemanager.scheduler.fair.FairScheduler",
+	})
+	c.Node(minicluster.NodeOptions{})
+	page := "http://" + c.Conf.Text(rm.WebAddress) + "/cluster/scheduler"
+	Shows(t, page, "FairScheduler", ">root<", "Fair share", "8 GB, 8 vcores now")
+	cluster, err := client.NewCluster(c.Conf, minicluster.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	apps, err := cluster.Applications("alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, _, err := apps.New(t.Context())
+	if err == nil {
+		err = apps.Submit(t.Context(), client.Submission{ID: id, Name: "waits", Queue: "root.reports", Unmanaged: true, Resource: records.NewResource(512, 1)})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	Shows(t, page, ">root.reports<", "0 active, 1 waiting; at most no limit at once", "Demand", "Minimum", "At most", "Policy", "1 application</a>")
 }
 
 // A follower's own page was blank: it redirected its scripts and its style sheet to the leader, which is another origin.

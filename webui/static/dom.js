@@ -137,6 +137,11 @@ export function memory(mb) {
   return '';
 }
 
+/** words writes the amounts in a sentence of the server as people do. */
+export function words(text) {
+  return text.replace(/<memory:(\d+), vCores:(\d+)([^>]*)>/g, (_, mb, vcores, others) => `${memory(mb)} and ${count(vcores, 'vcore')}${others.replace(/, ([^:,]+):(\d+)/g, ', $2 $1')}`);
+}
+
 /** list makes a list of what XML-minded servers give as one, several or nothing. */
 export function list(v) {
   return v === undefined || v === null ? [] : Array.isArray(v) ? v : [v];

@@ -8,9 +8,11 @@ import * as container from './pages/container.js';
 import * as nodes from './pages/nodes.js';
 import * as queues from './pages/queues.js';
 import * as cluster from './pages/cluster.js';
+import * as users from './pages/users.js';
+import * as waiting from './pages/waiting.js';
 
 // Each page has load(argument, signal), which asks the server, and draw(what came, argument), which returns elements.
-const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, '': apps };
+const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, users, waiting, '': apps };
 const between = 2000; // milliseconds from one answer to the next question
 
 /** below returns the parts of a path of this server. */

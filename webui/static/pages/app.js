@@ -1,5 +1,5 @@
 import { get, Refused } from '../api.js';
-import { badge, bar, el, facts, link, list, memory, span, table, time } from '../dom.js';
+import { badge, bar, count, el, facts, link, list, memory, span, table, time, words } from '../dom.js';
 
 /** reasons says why an application waits, or why that isn't shown: who asks may have no right to see it. */
 async function reasons(id, signal) {
@@ -28,10 +28,10 @@ function explanation(why) {
   return waiting.length === 0 ? null : [el('h2', {}, 'What it waits for'), table([
     { head: 'Priority', num: true, cell: (w) => w.priority },
     { head: 'Containers', num: true, cell: (w) => w.numContainers },
-    { head: 'Size', cell: (w) => `${memory(w.capability.memory)}, ${w.capability.vCores} vcores` },
+    { head: 'Size', cell: (w) => `${memory(w.capability.memory)}, ${count(w.capability.vCores, 'vcore')}` },
     { head: 'Where', cell: (w) => w.resourceName },
-    { head: 'Held by', cell: (w) => badge(w.limit) },
-    { head: 'Why not yet', wide: true, cell: (w) => w.reason },
+    { head: 'Held by', cell: (w) => el('span', { class: 'badge wait' }, w.limit) },
+    { head: 'Why not yet', wide: true, cell: (w) => words(w.reason) },
     { head: 'What would free it', wide: true, cell: (w) => w.remedy ?? '' },
   ], waiting, '')];
 }
@@ -55,7 +55,7 @@ export function draw({ app: a, attempts, why }) {
       ['Tracking', link(a.trackingUrl, a.trackingUI)],
       ['Master on', a.amHostHttpAddress ? link(`http://${a.amHostHttpAddress}`, a.amHostHttpAddress) : ''],
       ['Master’s logs', link(a.amContainerLogs)],
-      ['Running', `${Math.max(0, a.runningContainers)} containers, ${memory(Math.max(0, a.allocatedMB))}, ${Math.max(0, a.allocatedVCores)} vcores`],
+      ['Running', `${count(Math.max(0, a.runningContainers), 'container')}, ${memory(Math.max(0, a.allocatedMB))}, ${count(Math.max(0, a.allocatedVCores), 'vcore')}`],
       ['Used in all', `${a.memorySeconds} MB·s, ${a.vcoreSeconds} vcore·s`],
       ['Why it waits', why?.hidden], ['Diagnostics', diagnostics(a, why)],
     ]),

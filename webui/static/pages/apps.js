@@ -1,5 +1,5 @@
 import { get } from '../api.js';
-import { badge, bar, count, el, link, memory, span, tiles, time } from '../dom.js';
+import { badge, bar, count, el, link, memory, span, tiles, time, words } from '../dom.js';
 import { choice, field, load as loadList, nothing, pager, rows, wanted } from '../list.js';
 
 const things = ['application'];
@@ -19,7 +19,7 @@ const columns = [
   { head: 'Started', sort: 'started', newest: true, cell: (a) => (a.hidden ? '—' : time(a.started)) },
   { head: 'Lasted', num: true, cell: (a) => (a.started ? span((a.finished || Date.now()) - a.started) : '—') },
   { head: 'Holds', sort: 'memory', num: true, cell: (a) => (a.containers > 0 ? [memory(a.used.memoryMB), el('span', { class: 'sub' }, `in ${count(a.containers, 'container')}`)] : '—') },
-  { head: 'Progress and what it waits for', wide: true, cell: (a) => [a.state === 'RUNNING' || a.finished ? bar(a.progress) : null, a.why ? el('span', { class: 'sub' }, a.why) : null] },
+  { head: 'Progress and what it waits for', wide: true, cell: (a) => [a.state === 'RUNNING' || a.finished ? bar(a.progress) : null, a.why ? el('span', { class: 'sub' }, words(a.why)) : null] },
   { head: 'Type', sort: 'type', cell: (a) => [a.type, el('span', { class: 'sub' }, a.trackingUrl ? link(a.trackingUrl, a.finished ? 'History' : 'Tracking') : '')] },
 ];
 

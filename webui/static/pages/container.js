@@ -1,5 +1,5 @@
 import { get } from '../api.js';
-import { badge, el, facts, link, memory, time } from '../dom.js';
+import { badge, count, el, facts, link, memory, time } from '../dom.js';
 
 export async function load(id, signal) {
   const [, stamp, number, attempt] = /^container_(?:e\d+_)?(\d+)_(\d+)_(\d+)_\d+$/.exec(id) ?? [];
@@ -17,7 +17,7 @@ export function draw({ app, owner, container: c }, id) {
     facts([
       ['State', badge(c.containerState)],
       ['Application', el('a', { href: `/cluster/app/${app}` }, app)], ['Attempt', el('a', { href: `/cluster/appattempt/${owner}` }, owner)],
-      ['Node', link(c.nodeHttpAddress, c.assignedNodeId)], ['Resources', `${memory(Number(c.allocatedMB))}, ${c.allocatedVCores} vcores`],
+      ['Node', link(c.nodeHttpAddress, c.assignedNodeId)], ['Resources', `${memory(Number(c.allocatedMB))}, ${count(c.allocatedVCores, 'vcore')}`],
       ['Priority', c.priority], ['Started', time(c.startedTime)], ['Finished', c.finishedTime ? time(c.finishedTime) : ''],
       ['Exit status', c.containerState === 'COMPLETE' ? c.containerExitStatus : ''], ['Logs', link(c.logUrl, 'logs')], ['Diagnostics', c.diagnosticsInfo?.trim()],
     ]),
