@@ -28,13 +28,13 @@ type AppSpec struct {
 // at its end; those of pendingSum, which grants need besides, are on the second.
 type App struct {
 	Live       bool
-	Runnable   bool // counts for the limits on how many run at once
-	Active     bool // may have containers
-	Tried      bool // the limits on ApplicationMasters were asked whether it may become active
-	asks       bool // for containers: pending isn't 0
-	Wants      bool // is active and asks for something
-	guided     bool // its leaf has a leaf policy that isn't built in
-	excludes   bool // its blacklist has an entry: decisions read this, which is in a line of memory that they need anyway
+	Runnable   bool  // counts for the limits on how many run at once
+	Active     bool  // may have containers
+	Tried      bool  // the limits on ApplicationMasters were asked whether it may become active
+	asks       uint8 // for containers: hasOwn, hasGuests
+	Wants      bool  // is active and asks for something
+	guided     bool  // its leaf has a leaf policy that isn't built in
+	excludes   bool  // its blacklist has an entry: decisions read this, which is in a line of memory that they need anyway
 	Leaf, User int32
 	El         int32
 	Running    int32 // containers
@@ -54,14 +54,26 @@ type App struct {
 
 // askFor adds to the number of containers that an application asks for.
 func (a *App) askFor(more int64) {
-	a.Pending += more
-	a.asks = a.Pending > 0 || a.guests > 0
+	if a.Pending += more; a.Pending > 0 {
+		a.asks |= hasOwn
+	} else {
+		a.asks &^= hasOwn
+	}
 }
+
+// What an application asks for: containers here, and containers of another partition that it might get here.
+const (
+	hasOwn = 1 << iota
+	hasGuests
+)
 
 // askAsGuest adds to the number of containers that it asks for in another partition, and might get here.
 func (a *App) askAsGuest(more int64) {
-	a.guests += more
-	a.askFor(0)
+	if a.guests += more; a.guests > 0 {
+		a.asks |= hasGuests
+	} else {
+		a.asks &^= hasGuests
+	}
 }
 
 // AddApp enters an application, which asks for nothing yet. It waits until the limits on ApplicationMasters and on how many
@@ -275,7 +287,7 @@ func (s *Core) settle(h handle.App) {
 func (s *Core) placeApp(h handle.App) {
 	a := &s.Apps[h]
 	u, q := &s.Users[a.User], &s.Queues[a.Leaf]
-	if wants := a.Active && a.asks; wants != a.Wants {
+	if wants := a.Active && a.asks != 0; wants != a.Wants {
 		a.Wants = wants
 		if wants {
 			a.since = leaf.Moment(s.Now)

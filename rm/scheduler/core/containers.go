@@ -29,7 +29,9 @@ func (s *Core) Holds(c *Container) *records.Resource { return s.sizes.Amount(c.s
 // newContainer makes a container, and endContainer ends it.
 func (s *Core) newContainer(a handle.App, n handle.Node, r *records.Resource) handle.Container {
 	h := s.handles.Containers.Take()
-	s.Containers = handle.Fit(s.Containers, h, noContainer)
+	if int(h) >= len(s.Containers) {
+		s.Containers = handle.Fit(s.Containers, h, noContainer)
+	}
 	s.Containers[h] = Container{App: a, Node: n, size: s.sizes.Hold(r), Reservation: order.Nothing}
 	return h
 }

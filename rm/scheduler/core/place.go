@@ -183,9 +183,14 @@ func (a *App) Blacklisted(n *nodeset.Node) bool {
 func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality) {
 	a := &s.Apps[h]
 	d.Served(&s.Nodes.At[nh], level)
-	s.countServed(a, d)
 	if d.Guest || len(s.lenders) > 0 {
+		s.countServed(a, d)
 		s.grantedTo(h, d, &s.Nodes.At[nh], level)
+	} else { // as countServed does
+		a.askFor(-1)
+		back := s.Calc.Negative(&d.Capability)
+		s.Calc.Add(&a.PendingSum, &back)
+		s.askedFor(a, &back)
 	}
 	s.placedAt(d, level)
 	if level == NodeLocal && s.Staged.Has(h) {
@@ -206,6 +211,10 @@ func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality)
 		ExecutionType:       d.Execution,
 		Locality:            level,
 	})
-	s.served(a, d)
+	if d.Pending > 0 {
+		s.trim(d, d.Pending)
+	} else {
+		s.served(a, d)
+	}
 	s.settle(h)
 }

@@ -39,12 +39,20 @@ func (p *Policy) Next() int32 {
 		return w.app
 	}
 	if open&^w.mine != 0 {
-		w = walk{s: s, p: p, mine: s.Classes.Guests(), lends: true}
-		p.lends = true
-		v := w.all(s.Classes.Opened())
-		if p.lends = false; v == found {
-			return w.app
-		}
+		return p.nextGuest()
+	}
+	return order.Nothing
+}
+
+// nextGuest is Next for those to whom nodes are lent.
+//
+//go:noinline
+func (p *Policy) nextGuest() int32 {
+	w := walk{s: p.s, p: p, mine: p.s.Classes.Guests(), lends: true}
+	p.lends = true
+	v := w.all(p.s.Classes.Opened())
+	if p.lends = false; v == found {
+		return w.app
 	}
 	return order.Nothing
 }
