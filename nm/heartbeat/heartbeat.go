@@ -22,6 +22,7 @@ import (
 	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/health"
+	"heddle/nm/nodelabels"
 	"heddle/nm/service"
 	"heddle/nm/suspend"
 	"heddle/nm/warming"
@@ -69,6 +70,7 @@ type Options struct {
 	Logs       LogReports             // nil: no logs are aggregated
 	Outputs    Outputs                // nil: the node has no shuffle
 	Warming    *warming.Warmer        // nil: nothing is read ahead of maps
+	Labels     *nodelabels.Provider   // nil: the node says nothing of labels
 	Log        *logrus.Entry
 
 	// ShortTasks says how the node uses what it was lent; nil: it takes no probes.
@@ -225,6 +227,10 @@ func (u *Updater) register(ctx context.Context) error {
 	if o.ShortTasks != nil {
 		req.SetHeddleShortTasks(o.ShortTasks())
 	}
+	labels := u.labels(true)
+	if labels != nil {
+		req.SetNodeLabels(labels)
+	}
 	u.responseID = 0
 	u.reported, u.grown = make(map[records.ContainerID]bool), maps.Clone(grown)
 	status, _ := u.status()
@@ -242,6 +248,7 @@ func (u *Updater) register(ctx context.Context) error {
 	if resp.GetNodeAction() == pb.NodeAction_SHUTDOWN {
 		return fmt.Errorf("%w when it registered: %s", ErrShutdown, resp.GetDiagnosticsMessage())
 	}
+	u.labelsTold(labels, resp.GetAreNodeLabelsAcceptedByRM(), resp.GetDiagnosticsMessage())
 	// The keys come last: that of NM tokens admits callers, who need everything else.
 	o.Registered(resp.GetRmIdentifier())
 	u.lend(resp.GetHeddleLent())
@@ -262,6 +269,23 @@ func (u *Updater) register(ctx context.Context) error {
 	o.Log.WithField("node", o.Node.String()).Infof("Registered with the ResourceManager (Hadoop %s) with %s, %d containers and %d applications",
 		resp.GetRmVersion(), o.Types.Format(o.Resource), len(statuses), len(running))
 	return nil
+}
+
+// labels is what a registration, or a heartbeat, says of the node's label.
+func (u *Updater) labels(registers bool) *pb.NodeLabels {
+	switch {
+	case u.o.Labels == nil:
+		return nil
+	case registers:
+		return u.o.Labels.Register()
+	}
+	return u.o.Labels.Beat()
+}
+
+func (u *Updater) labelsTold(said *pb.NodeLabels, accepted bool, why string) {
+	if u.o.Labels != nil {
+		u.o.Labels.Told(said, accepted, why)
+	}
 }
 
 // lend tells what the node may use for short tasks.
@@ -324,6 +348,10 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 	if o.ShortTasks != nil {
 		req.SetHeddleShortTasks(o.ShortTasks())
 	}
+	labels := u.labels(false)
+	if labels != nil {
+		req.SetNodeLabels(labels)
+	}
 	used, outputs := u.containerMemory(req), u.mapOutputs(req)
 	inputs, staged := u.jobInputs(req), u.staged(req)
 	var reports []*pb.LogAggregationReport
@@ -346,6 +374,7 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 	}
 	maps.Copy(u.grown, told.grown)
 	u.memory, u.outputs = used, outputs
+	u.labelsTold(labels, resp.GetAreNodeLabelsAcceptedByRM(), resp.GetDiagnosticsMessage())
 	if o.Warming != nil {
 		o.Warming.Told(inputs, staged)
 	}
