@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 type source struct {
 	dir       string
 	overrides []string
+	log       io.Writer // of a daemon; nil: standard error
 }
 
 func (s *source) options() conf.Options {
@@ -75,6 +77,9 @@ func (s *source) loadRole(role conf.Role, id string) (*conf.Config, *logrus.Entr
 		return nil, nil, err
 	}
 	log := logger(c)
+	if s.log != nil {
+		log.Logger.SetOutput(s.log)
+	}
 	tell(log, report.Problems)
 	roots.Warn(c, log)
 	if closed != "" {

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"os"
 
 	"github.com/sirupsen/logrus"
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"heddle/cmd/heddle/internal/greeting"
 	"heddle/cmd/heddle/internal/verdict"
 	"heddle/conf"
 	"heddle/internal/processors"
@@ -69,6 +71,9 @@ func newStandalone(s *source) *cobra.Command {
 		GroupID: roles,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			said := &greeting.Held{To: os.Stderr} // warnings come after the greeting
+			defer said.Release()
+			s.log = said
 			c, log, err := s.loadRole(verdict.Daemons, id)
 			if err != nil {
 				return err
@@ -78,6 +83,8 @@ func newStandalone(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			greeting.Print(cmd.OutOrStdout(), c.Dir(), r.Addr(rm.WebAddress))
+			said.Release()
 			g, ctx := errgroup.WithContext(cmd.Context())
 			// the node must unregister while the ResourceManager still answers
 			after, stop := context.WithCancel(context.WithoutCancel(ctx))

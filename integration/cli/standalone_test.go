@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -75,6 +76,34 @@ func newAlone(t *testing.T, more map[string]string) *alone {
 	})
 	await.Slowly(t, "the node is there", func() bool { return strings.Contains(a.get("/ws/v1/cluster/metrics"), `"activeNodes":1,`) })
 	return a
+}
+
+// A newcomer is told in three lines, before the log and its warnings, where the pages are and how to run something.
+func TestStandaloneGreets(t *testing.T) {
+	a := newAlone(t, nil)
+	said, err := os.ReadFile(filepath.Join(a.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, err := net.SplitHostPort(a.web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitN(string(said), "\n", 5)
+	page, _, _ := strings.Cut(strings.TrimPrefix(lines[0], "Heddle runs: "), " ")
+	if page != "http://localhost:"+port+"/cluster" || !strings.Contains(lines[1], "heddle xargs") || !strings.Contains(lines[2], "Only this machine") {
+		t.Errorf("it begins with %q", lines)
+	}
+	if len(lines) < 5 || !strings.Contains(lines[3], "level=") || !strings.Contains(string(said), "level=warning") {
+		t.Errorf("the log with its warnings doesn't follow: %q", lines)
+	}
+	_, command, _ := strings.Cut(lines[1], ": ")
+	cmd := exec.Command("sh", "-c", strings.Replace(command, "heddle xargs", a.open()+` xargs "$@"`, 1), "sh")
+	cmd.Args = append(cmd.Args, a.set...)
+	cmd.Dir = "/"
+	if out, err := cmd.CombinedOutput(); err != nil || strings.Count(string(out), "hello ") != 3 {
+		t.Errorf("%s: %v: %s", command, err, out)
+	}
 }
 
 // open copies the program to where nobody's containers may take it from, and returns its path.
