@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -173,6 +174,31 @@ func TestFromConf(t *testing.T) {
 	}
 	if _, err := FromConf(loaded(t, append(explicit, prefix+"type=JWT")...), manager); err == nil {
 		t.Error("a type that can't be had is taken")
+	}
+}
+
+// A request of john@CORP.COM was john@CORP.COM's, and no list or mapping knew him: YARN's is john's.
+func TestNamesOfWebUsersAreShort(t *testing.T) {
+	f, err := FromConf(loaded(t), manager)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.MayActFor = func(context.Context, string, string, netip.Addr) error { return nil }
+	h := f.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := From(r.Context())
+		_, _ = w.Write([]byte(id.User + "," + id.Real))
+	}))
+	for query, want := range map[string]string{
+		"user.name=john": "200 john,", "user.name=john@CORP.COM": "200 john,", "user.name=john/host@CORP.COM": "200 john,", "user.name=x/y": "200 x,",
+		"user.name=root@A&doAs=john@CORP.COM": "200 john,root", "user.name=a@b@c": "403 HTTP ERROR 403 java.lang.IllegalArgumentException: Illegal principal name a@b@c",
+	} {
+		r := httptest.NewRequest("GET", "/x?"+query, nil)
+		r.Header.Set("Accept", "text/plain")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if got := strconv.Itoa(w.Code) + " " + w.Body.String(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
 	}
 }
 
