@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"heddle/hdfsadapter"
 	"heddle/internal/await"
+	"heddle/nm/container"
 	"heddle/nm/logs"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -69,6 +73,27 @@ func TestLogsAreAggregated(t *testing.T) {
 	if got := texts[c.ID().String()+" prelaunch.out"]; err != nil || got == "" {
 		t.Errorf("aggregated are %q, %v", texts, err)
 	}
+}
+
+// A history server reads aggregated logs by the group of their root, which is the configured one.
+func TestTheConfiguredGroupGetsTheRootOfLogs(t *testing.T) {
+	gid := os.Getgid()
+	if gid == 0 {
+		gid = 1 // not that which it would have anyway
+	}
+	g, err := user.LookupGroupId(strconv.Itoa(gid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(t.TempDir(), "logs")
+	l := newLab(t, "yarn.log-aggregation-enable=true", "yarn.nodemanager.remote-app-log-dir=file://"+root, "yarn.nodemanager.remote-app-log-dir.groupname="+g.Name).up()
+	c := l.run(containerID(1, 1), "exit 0")
+	await.Until(t, "the end", func() bool { return c.Status().State == container.Done })
+	l.finish(c.ID().Attempt.App)
+	await.Until(t, "the root's group", func() bool {
+		info, err := os.Stat(root)
+		return err == nil && info.Sys().(*syscall.Stat_t).Gid == uint32(gid)
+	})
 }
 
 func TestLogsThatCanNotBeAggregatedStay(t *testing.T) {

@@ -89,6 +89,25 @@ func TestAFrozenContainerThatIsKilledGetsItsGrace(t *testing.T) {
 	}
 }
 
+// One that can't be let run for its grace is killed without SIGTERM, and its diagnostics say so and why.
+func TestAFrozenContainerThatGetsNoGraceSaysSo(t *testing.T) {
+	h := &hooked{}
+	l := newLab(t, h.tweak)
+	saved := filepath.Join(t.TempDir(), "saved")
+	c := l.run(job{id: containerID(1, 1), command: "trap 'echo done > " + saved + "; exit 0' TERM; touch ready; while :; do sleep 0.01; done"})
+	await.Until(t, "RUNNING", func() bool { return c.State() == Running })
+	waitFile(t, c.Status().WorkDir+"/ready")
+	if err := c.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h.set(func(h *hooked) { h.thaw = func() error { return errors.New("the group doesn't thaw") } })
+	c.Kill(records.ExitKilledByResourceManager, "Container Killed by ResourceManager\n")
+	s := waitDone(t, c)
+	if want := "Container was suspended and is killed without SIGTERM: the group doesn't thaw\n"; s.ExitCode == 0 || exists(saved) || !strings.Contains(s.Diagnostics, want) {
+		t.Errorf("status %+v, not %q; it saved its work: %v", s, want, exists(saved))
+	}
+}
+
 func TestMemoryLimitOfTheKernel(t *testing.T) {
 	l := newLab(t)
 	if !l.node.driver.Capabilities().MemoryLimit {
