@@ -2,9 +2,12 @@ package command
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -154,6 +157,53 @@ func TestLogErrors(t *testing.T) {
 	}
 	if r := run(t, forgotten, "logs", "-applicationId", unknownApp, "-list_nodes"); r.code != 0 || !strings.HasPrefix(r.out, "n1_45454\n") {
 		t.Errorf("exit code %d (%v): %s%s", r.code, r.failure, r.out, r.err)
+	}
+}
+
+// Folders of logs that belong to others kept heddle logs from finding those that the caller may read.
+func TestLogsOfOthersAreNoObstacle(t *testing.T) {
+	const given = "HEDDLE_TEST_FOLDER_OF_LOGS"
+	root := os.Getenv(given)
+	if root == "" && os.Geteuid() == 0 { // root reads everything, unless it lacks two capabilities
+		root = t.TempDir()
+		closedToOthers(t, root)
+		cmd := exec.CommandContext(t.Context(), "setpriv", "--bounding-set=-dac_override,-dac_read_search", os.Args[0], "-test.run=^TestLogsOfOthersAreNoObstacle$")
+		cmd.Env = append(os.Environ(), given+"="+root)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		return
+	}
+	if root == "" {
+		root = t.TempDir()
+		closedToOthers(t, root)
+	}
+	if _, err := os.ReadDir(filepath.Join(root, "tfile", "alf")); !errors.Is(err, fs.ErrPermission) {
+		t.Fatalf("the folder of alf can be read: %v", err)
+	}
+	settings := startRM(t).settings()
+	settings["yarn.nodemanager.remote-app-log-dir"] = "file://" + root + "/tfile"
+	settings["yarn.log-aggregation.IFile.remote-app-log-dir"] = "file://" + root + "/ifile"
+	if r := run(t, settings, "logs", "-applicationId", unknownApp, "-list_nodes"); r.code != 0 || r.out != "n1_45454\n\n" {
+		t.Errorf("exit code %d (%v): %s%s", r.code, r.failure, r.out, r.err)
+	}
+}
+
+// closedToOthers makes roots of logs of two formats: one has bob's logs beside a folder that only alf may read, nobody may read the other.
+func closedToOthers(t *testing.T, root string) {
+	t.Helper()
+	collect(t, filepath.Join(root, "tfile", "bob", "bucket-logs-tfile", "0099", unknownApp, "n1_45454"), ended1, "stdout", "text")
+	for _, closed := range []string{"tfile/alf/bucket-logs-tfile/0099", "ifile"} {
+		if err := os.MkdirAll(filepath.Join(root, closed), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, closed := range []string{"tfile/alf", "ifile"} {
+		at := filepath.Join(root, closed)
+		if err := os.Chmod(at, 0); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.Chmod(at, 0o700) })
 	}
 }
 
