@@ -1,6 +1,7 @@
 package secure
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -9,8 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"heddle/conf"
+	"heddle/conf/caller"
 	"heddle/integration/hadooplab"
+	"heddle/yarn/ipc"
 	"heddle/yarn/kerberos/kerberostest"
+	"heddle/yarn/pb"
+	"heddle/yarn/protocol"
+	"heddle/yarn/sasl"
 )
 
 var heddle string
@@ -90,6 +97,26 @@ func command(t *testing.T, l *hadooplab.Lab, args ...string) (string, error) {
 	return string(out), err
 }
 
+// refusedAsNode tries to register a node without the account of NodeManagers. Whoever can gets the keys of tokens.
+func refusedAsNode(t *testing.T, r *realm, l *hadooplab.Lab) {
+	t.Helper()
+	c, err := conf.Load(conf.Options{Dir: l.Conf()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := caller.Of(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := ipc.NewClient(ipc.ClientConfig{Protection: sasl.Qualities{sasl.Privacy}})
+	defer client.Close()
+	to := client.Endpoint(fmt.Sprintf("localhost:%d", l.Port("rm-tracker")), protocol.ResourceTracker, who.Identity)
+	_, err = protocol.RegisterNodeManager.Call(t.Context(), to, &pb.RegisterNodeManagerRequest{})
+	if !ipc.IsClass(err, ipc.AuthorizationException) || !strings.Contains(err.Error(), "this service is only accessible by nm/localhost@"+r.Realm) {
+		t.Errorf("a stranger's node: %v", err)
+	}
+}
+
 // Heddle's commands reach a ResourceManager with tickets of kinit, and say what is missing without. Nodes register, and rights follow short names. Service ACLs
 // are refreshed.
 func TestHeddleWithKerberos(t *testing.T) {
@@ -120,6 +147,18 @@ func TestHeddleWithKerberos(t *testing.T) {
 	bad("User alice@"+r.Realm+" (auth:KERBEROS) is not authorized for protocol interface org.apache.hadoop.yarn.api.ApplicationClientProtocolPB: denied by configured ACL", "node", "-list")
 	r.as(t, "bob")
 	good("RUNNING", "node", "-list")
+	refusedAsNode(t, r, l)
+	t.Setenv("HADOOP_PROXY_USER", "alice")
+	bad("User: bob@"+r.Realm+" is not allowed to impersonate alice", "node", "-list")
+	write(t, policy, "<configuration/>")
+	r.as(t, "yarn")
+	bad("User: yarn@"+r.Realm+" is not allowed to impersonate alice", "rmadmin", "-refreshServiceAcl")
+	t.Setenv("HADOOP_PROXY_USER", "")
+	good("", "rmadmin", "-refreshServiceAcl")
+	t.Setenv("HADOOP_PROXY_USER", "alice")
+	r.as(t, "oozie")
+	good("RUNNING", "node", "-list")
+	t.Setenv("HADOOP_PROXY_USER", "")
 	t.Setenv("KRB5CCNAME", "FILE:"+filepath.Join(r.Dir, "nothing"))
 	bad("run kinit", "node", "-list")
 }

@@ -30,6 +30,7 @@ func TestStockWithKerberos(t *testing.T) {
 			r := newRealm(t, 10*time.Hour)
 			site := maps.Clone(r.site)
 			site["hadoop.rpc.protection"] = x.protection
+			site["yarn.resourcemanager.connect.max-wait.ms"] = "150000"
 			site["yarn.nodemanager.env-whitelist"] = "PATH,JAVA_HOME,JAVA_TOOL_OPTIONS,HADOOP_CONF_DIR"
 			l := hadooplab.Start(t, hadooplab.Options{ResourceManager: true, NodeManagers: 1, Heddle: heddle, Stock: x.stock, Site: site})
 			run := func(want string, args ...string) string {

@@ -3,6 +3,7 @@ package ipc_test
 import (
 	"context"
 	"errors"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -43,6 +44,21 @@ func TestOwnersOfTokensAreShort(t *testing.T) {
 	}
 	if want := "alice@EXAMPLE.COM (auth:TOKEN) via oozie/h@EXAMPLE.COM (auth:TOKEN)"; got.String() != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Refusals name who acts for another by his full name, also those in the words of who decides.
+func TestRefusedProxiesAreNamedInFull(t *testing.T) {
+	a, tickets := kerberosWorld(t, "bob")
+	_, addr := serve(t, ipc.ServerConfig{
+		Auth: ipc.AuthKerberos, Kerberos: a, Short: firstPart,
+		MayImpersonate: func(realUser, user string, _ netip.Addr) error {
+			return ipc.NewException(ipc.AuthorizationException, "User: %s is not allowed to impersonate %s", realUser, user)
+		},
+	}, whoAmI(make(chan ipc.Call, 8)))
+	err := statuses(t, newClient(t, ipc.ClientConfig{}), addr, ipc.Identity{User: "alice", RealUser: "bob@EXAMPLE.COM", Kerberos: tickets})
+	if !ipc.IsClass(err, ipc.AuthorizationException) || !strings.Contains(err.Error(), "User: bob@EXAMPLE.COM is not allowed to impersonate alice") {
+		t.Error(err)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -456,7 +457,7 @@ func (c *serverConn) impersonate(realUser, user, claimedReal, claimed string, fr
 		return nil
 	}
 	if e := (*Exception)(nil); errors.As(err, &e) {
-		return fatalAuth(e.Class, "%s", err.Error())
+		return fatalAuth(e.Class, "%s", strings.Replace(err.Error(), ": "+realUser+" ", ": "+claimedReal+" ", 1))
 	}
 	c.log.WithError(err).Warnf("%s may not impersonate %s", realUser, user)
 	return denied
