@@ -89,3 +89,12 @@ func (v Viewer) Nodes() (all []Labelled) {
 	slices.SortFunc(all, func(a, b Labelled) int { return compareNodes(a.Node, b.Node) })
 	return all
 }
+
+// Sizes is what working nodes with each label have together.
+func (v Viewer) Sizes() map[string]records.Resource {
+	sizes := map[string]records.Resource{}
+	for _, l := range v.All()[1:] {
+		sizes[l.Name] = l.Size
+	}
+	return sizes
+}

@@ -199,7 +199,7 @@ type capacityTree struct {
 
 func (s *server) capacityInfo() capacityRoot {
 	tree, uses := s.uses()
-	t, root := capacityTree{s, s.View.Total(), uses, tree, s.partitionSizes(), map[string][]queue.Share{}}, tree.Root
+	t, root := capacityTree{s, s.View.Total(), uses, tree, view.LabelsOf(s.View).Sizes(), map[string][]queue.Share{}}, tree.Root
 	out := capacityRoot{
 		Type: "capacityScheduler", Capacity: 100, UsedCapacity: t.usedShare(root), MaxCapacity: 100 * root.Maximum,
 		Weight: -1, Vector: t.vector(root), Name: root.Name, Path: root.Path, MaxParallelApps: root.MaxParallelApps,

@@ -19,15 +19,6 @@ type partition struct {
 	use   *view.LabelUse
 }
 
-// partitionSizes is what nodes with each label have together.
-func (s *server) partitionSizes() map[string]records.Resource {
-	sizes := map[string]records.Resource{}
-	for _, l := range view.LabelsOf(s.View).All()[1:] {
-		sizes[l.Name] = l.Size
-	}
-	return sizes
-}
-
 // partitionsOf are the partitions in which a queue may have something by its settings: all that any queue names, of the root.
 func (t *capacityTree) partitionsOf(q *queue.Queue) (all []partition) {
 	names := t.tree.Labels()
@@ -145,9 +136,6 @@ func (s *server) labelledUsages(a *view.App) *partitions {
 	for i := range a.Uses {
 		u := &a.Uses[i]
 		add(u.Label, u.Used, u.Reserved, u.Pending)
-	}
-	if name := masterPartition(a); !slices.ContainsFunc(out.Usage, func(u partitionUsage) bool { return u.Name == name }) {
-		add(name, records.Resource{}, records.Resource{}, records.Resource{})
 	}
 	return out
 }

@@ -32,6 +32,7 @@ type reason struct {
 	RequestID int64         `yarn:"allocationRequestId"`
 	Place     string        `yarn:"resourceName"`
 	Count     int32         `yarn:"numContainers"`
+	Label     string        `yarn:"nodeLabelExpression,omitempty"`
 	Asked     resourceInfo  `yarn:"capability"`
 	Limit     string        `yarn:"limit"`
 	Text      string        `yarn:"reason"`
@@ -48,7 +49,7 @@ type reason struct {
 
 func (s *server) reason(h *report.Hold) reason {
 	out := reason{
-		Priority: h.Ask.Priority, RequestID: h.Ask.AllocationRequestID, Place: h.Ask.Name, Count: h.Ask.Count,
+		Priority: h.Ask.Priority, RequestID: h.Ask.AllocationRequestID, Place: h.Ask.Name, Count: h.Ask.Count, Label: h.Ask.Label,
 		Asked: s.resource(h.Ask.Capability), Limit: string(h.Limit), Text: h.Text, Free: h.Free, Queue: h.Queue, User: h.User,
 		Short: s.resource(h.Short), Eligible: h.Eligible, Open: h.Open,
 	}

@@ -21,28 +21,51 @@ type queueMetrics struct {
 	uses map[string]*view.QueueUse
 	all  view.Metrics
 	host string
+	// sizes is what nodes with labels have, by label.
+	sizes map[string]records.Resource
 }
 
 // queueBeans are YARN's QueueMetrics, one for each queue. Sums of applications are the ledger's for the cluster, and the leader's for a single queue.
 func (s *server) queueBeans(all view.Metrics, host string) (out []daemon.Bean) {
 	tree, uses := s.uses()
-	return queueMetrics{s, tree, uses, all, host}.beans()
+	return queueMetrics{s, tree, uses, all, host, view.LabelsOf(s.View).Sizes()}.beans()
 }
 
 func (m queueMetrics) beans() (out []daemon.Bean) {
 	const partition = "PartitionQueueMetrics,partition="
 	out = append(out, daemon.Bean{Name: service + partition, Type: partition, Attrs: m.partition(nil)})
 	m.tree.Root.All(func(q *queue.Queue) {
-		var path strings.Builder
-		for i, part := range strings.Split(q.Path, ".") {
-			path.WriteString(",q" + strconv.Itoa(i) + "=" + part)
-		}
-		name := "QueueMetrics" + path.String()
+		path := pathOf(q)
+		name := "QueueMetrics" + path
 		out = append(out, daemon.Bean{Name: service + name, Type: name, Attrs: m.queue(q)})
-		name = partition + path.String()
+		name = partition + path
 		out = append(out, daemon.Bean{Name: service + name, Type: name, Attrs: m.partition(q)})
 	})
+	for name, size := range m.sizes {
+		shares, n := m.tree.In(name).Effective(size), m
+		n.all.Total = size
+		bean := func(q *queue.Queue, id string, tags ...daemon.Attr) {
+			u := view.QueueUse{Share: shares[q.Index]}
+			if l := m.uses[q.Path].Labelled[name]; l != nil {
+				u.Amount, u.State = l.Amount, l.State
+			}
+			attrs := append([]daemon.Attr{{Name: "tag.Partition", Value: name}, {Name: "tag.Context", Value: "yarn"}, {Name: "tag.Hostname", Value: m.host}}, tags...)
+			attrs = append(attrs, n.use(q, &u, false)...)
+			out = append(out, daemon.Bean{Name: service + partition + name + id, Type: partition + name + id, Attrs: attrs})
+		}
+		bean(m.tree.Root, "")
+		m.tree.Root.All(func(q *queue.Queue) { bean(q, pathOf(q), daemon.Attr{Name: "tag.Queue", Value: q.Path}) })
+	}
 	return out
+}
+
+// pathOf names a queue in the names of beans.
+func pathOf(q *queue.Queue) string {
+	var path strings.Builder
+	for i, part := range strings.Split(q.Path, ".") {
+		path.WriteString(",q" + strconv.Itoa(i) + "=" + part)
+	}
+	return path.String()
 }
 
 // custom are the values of the resource types beyond memory and vcores (Hadoop: CustomResourceMetrics).

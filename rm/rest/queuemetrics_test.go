@@ -2,6 +2,7 @@ package rest
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"strings"
@@ -129,5 +130,47 @@ func TestTheTextOfACapacityVectorIsSorted(t *testing.T) {
 	c := capacityTree{server: &server{Config: Config{Types: types}}}
 	if got := c.vector(tree.Root).Text; got != "[licenses=100.0%,memory-mb=100.0%,scratch=100.0%,vcores=100.0%]" {
 		t.Error(got)
+	}
+}
+
+// On nodes with a label, queues have what they have there, of the guarantee that they have there. Of 40 GB with label
+// x root.p has 60 % and root.q 40 %, so that root.p has nothing left, and root.q 6 GB.
+func TestQueueMetricsByPartition(t *testing.T) {
+	tree, err := queue.ParseCapacity(map[string]string{
+		"root.queues": "p,q", "root.p.capacity": "70", "root.q.capacity": "30", "root.p.accessible-node-labels": "x", "root.q.accessible-node-labels": "x",
+		"root.p.accessible-node-labels.x.capacity": "60", "root.q.accessible-node-labels.x.capacity": "40",
+		"resource-calculator": "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := records.NewResource(1024, 1)
+	s := &server{Config: Config{Queues: queue.NewLive(tree), MinAllocation: one}}
+	has := func(held, waits int64) map[string]*view.LabelUse {
+		return map[string]*view.LabelUse{"x": {Amount: view.Amount{Used: one.Times(held), Pending: one.Times(waits), Containers: int(held), Waiting: waits}}}
+	}
+	m := queueMetrics{server: s, tree: tree, host: "h", sizes: map[string]records.Resource{"x": one.Times(40)}, uses: map[string]*view.QueueUse{
+		"root": {Labelled: has(34, 80)}, "root.p": {Labelled: has(24, 36)}, "root.q": {Labelled: has(10, 44)},
+	}}
+	got := map[string]map[string]any{}
+	for _, bean := range m.beans() {
+		got[bean.Name] = map[string]any{}
+		for _, a := range bean.Attrs {
+			got[bean.Name][a.Name] = a.Value
+		}
+	}
+	const name = service + "PartitionQueueMetrics,partition="
+	for bean, want := range map[string][]int64{
+		"x": {34816, 6144, 81920, 34, 80}, "x,q0=root": {34816, 6144, 81920, 34, 80}, "x,q0=root,q1=p": {24576, 0, 36864, 24, 36}, "x,q0=root,q1=q": {10240, 6144, 45056, 10, 44},
+		",q0=root,q1=q": {0, 0, 0, 0, 0},
+	} {
+		for i, attr := range []string{"AllocatedMB", "AvailableMB", "PendingMB", "AllocatedContainers", "PendingContainers"} {
+			if v := fmt.Sprint(got[name+bean][attr]); v != fmt.Sprint(want[i]) {
+				t.Errorf("%s %s: %s, not %d", bean, attr, v, want[i])
+			}
+		}
+	}
+	if at := got[name+"x,q0=root,q1=q"]; at["tag.Partition"] != "x" || at["tag.Queue"] != "root.q" || got[name+"x"]["tag.Queue"] != nil {
+		t.Errorf("tags %v", at)
 	}
 }

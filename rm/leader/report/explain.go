@@ -51,6 +51,9 @@ func (r *Reports) hold(reason explain.Reason) Hold {
 	if other, ok := r.cfg.Cluster.AppOf(reason.Behind); ok {
 		out.Text = strings.Replace(reason.Text, explain.Another, "application "+other.String(), 1)
 	}
+	if label := reason.Ask.Label; label != "" && out.Text != "" {
+		out.Text = "on nodes with label " + label + ": " + out.Text
+	}
 	if id, ok := r.cfg.Cluster.NodeOf(reason.Node); ok {
 		out.At = id
 	}
