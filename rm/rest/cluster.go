@@ -8,6 +8,7 @@ import (
 	"heddle/rm/leader/nodelabels"
 	"heddle/rm/queue"
 	"heddle/rm/rest/labels"
+	"heddle/rm/rest/reservations"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -48,7 +49,7 @@ func (s *server) routeCluster(api *yarnrest.API) {
 			return refusalReply(err)
 		},
 	})
-	s.routeReservations(api)
+	reservations.Route(api, clusterBase)
 	s.routeTokens(api)
 }
 

@@ -1,4 +1,5 @@
-package rest
+// Package reservations answers the paths of reservations below /ws/v1/cluster.
+package reservations
 
 import (
 	"net/http"
@@ -6,9 +7,9 @@ import (
 	yarnrest "heddle/yarn/rest"
 )
 
-// routeReservations answers like a reservation system that is off.
-func (s *server) routeReservations(api *yarnrest.API) {
-	base := clusterBase + "/reservation/"
+// Route adds the paths below a base, which answer like a reservation system that is off.
+func Route(api *yarnrest.API, base string) {
+	base += "/reservation/"
 	off := func(*yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, yarnrest.BadRequest("Reservation is not enabled. Please enable & try again")
 	}
