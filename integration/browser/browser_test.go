@@ -47,11 +47,12 @@ func TestPages(t *testing.T) {
 		"/cluster/app/" + id.String():     {"root.default", "appattempt_", "it is unmanaged", "&gt;\x1b[2J\u202e</bdi> <small>" + id.String()},
 		"/cluster/app/application_1_0001": {"app with id: application_1_0001 not found"},
 		"/cluster/nodes":                  {"/default-rack", "RUNNING"},
-		"/cluster/scheduler":              {"root.default", "0 % of its guarantee, 0 % of the cluster", "User limit", "at least 100 % of the queue", ">alice</bdi>", "1 application</a>"},
+		"/cluster/scheduler":              {"root.default", "0 % of its guarantee, 0 % of the cluster", "User limit", "at least 100 % of the queue", ">alice</bdi>", "1 application</span>"},
 		"/cluster/waiting":                {id.String(), "waits for its ApplicationMaster to register; it is unmanaged", "1–1 of 1"},
 		"/cluster/users":                  {">alice</bdi>", "1–1 of 1"},
 		"/cluster/cluster":                {"rm1", "rm2", "rm3", "Leader", "Follower"},
 		"/cluster/nothing":                {"There is no page /cluster/nothing"},
+		"/cluster/container/container_1_0001_01_000001": {"It has ended, or never was", "heddle logs -applicationId application_1_0001 -containerId container_1_0001_01_000001"},
 	} {
 		page := Shows(t, leader+path, want...)
 		if strings.Contains(page, "<title>broken") {
@@ -97,7 +98,7 @@ func TestQueuesOfAFairScheduler(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	Shows(t, page, ">root.reports<", "0 active, 1 waiting; at most no limit at once", "Demand", "Minimum", "At most", "Policy", "1 application</a>")
+	Shows(t, page, ">root.reports<", "0 active, 1 waiting; at most no limit at once", "Demand", "Minimum", "At most", "Policy", "1 application</span>")
 }
 
 // A follower's own page was blank: it redirected its scripts and its style sheet to the leader, which is another origin.

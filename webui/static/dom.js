@@ -52,6 +52,11 @@ export function link(href, text = href) {
   return url.protocol === 'http:' || url.protocol === 'https:' ? el('a', { href: url.href }, text) : text;
 }
 
+/** later says how to read the logs of what has ended: its node has handed them over, and answers 404. */
+export function later(app, container = '') {
+  return ['with ', el('code', {}, `heddle logs -applicationId ${app}${container ? ` -containerId ${container}` : ''}`)];
+}
+
 /** table draws rows by columns: {head, cell(row), num?, wide?}. */
 export function table(columns, rows, none) {
   if (rows.length === 0) return el('div', { class: 'scroll' }, el('p', { class: 'none' }, none));

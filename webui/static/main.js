@@ -52,7 +52,7 @@ async function refresh() {
     if (last.asking !== asking) return;
     if (e instanceof Refused) {
       last.data = null;
-      show(false, el('p', { class: 'notice bad' }, e.message));
+      show(false, el('h1', {}, argument || document.title), el('p', { class: 'notice bad' }, e.message));
     }
     // What was seen last stays in sight while no ResourceManager answers.
     state.className = 'lost';
@@ -111,4 +111,4 @@ if (page) {
   refresh();
   follow();
   setInterval(follow, 10 * between); // a stream that the server has refused is closed for good
-} else show(false, el('p', { class: 'notice bad' }, `There is no page ${location.pathname}.`));
+} else show(false, el('h1', {}, 'No such page'), el('p', { class: 'notice bad' }, `There is no page ${location.pathname}.`));

@@ -80,8 +80,8 @@ function queue(q, depth, cluster) {
   return el('details', { open: depth < 3, id: `queue-${path(q)}` },
     el('summary', {}, el('b', {}, path(q)), el('span', {}, bar(u.used, u.guaranteed), el('small', {}, ` of the cluster, ${short(u.guaranteed)} guaranteed`)),
       pending ? el('span', { class: 'wait' }, `${count(pending, 'container')} pending`) : null, q.state && q.state !== 'RUNNING' ? badge(q.state) : null,
-      el('a', { href: `/cluster/apps?queue=${encodeURIComponent(path(q))}` }, count(apps, 'application'))),
-    facts(q.usedCapacity === undefined ? fair(q) : capacity(q)), users(q),
+      el('span', { class: 'soft' }, count(apps, 'application'))),
+    facts([...(q.usedCapacity === undefined ? fair(q) : capacity(q)), ['See', el('a', { href: `/cluster/apps?queue=${encodeURIComponent(path(q))}` }, `applications of ${path(q)}`)]]), users(q),
     children.length ? el('div', { class: 'tree' }, children.map((c) => queue(c, depth + 1, cluster))) : null);
 }
 
