@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -94,4 +95,68 @@ func TestAScanEndsEarly(t *testing.T) {
 			t.Errorf("the scan went on to %d, after %d it should have ended", n, want)
 		}
 	}
+}
+
+// locked is a ledger that changes while others read it.
+type locked struct {
+	mu    *sync.RWMutex
+	state *ledger.State
+}
+
+func (l locked) Read(f func(*ledger.State)) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	f(l.state)
+}
+
+func (l locked) Leader() *leader.Leader { return nil }
+
+// Scans at the same time, while applications come, end and go, show none twice, and each that is there throughout.
+func TestScansAtTheSameTime(t *testing.T) {
+	source := locked{&sync.RWMutex{}, ledger.New()}
+	at := func(n int32) records.ApplicationID { return records.ApplicationID{ClusterTimestamp: 1, ID: n} }
+	const stay, pass = 1500, 3000
+	for n := range int32(stay) {
+		source.state.Apps[at(n)] = &ledger.Application{ID: at(n), Context: &pb.ApplicationSubmissionContext{}, State: ledger.AppState(n % 2 * int32(ledger.AppFailed))}
+	}
+	x := NewRows(&Viewer{Source: source})
+	var scans sync.WaitGroup
+	over := make(chan struct{})
+	for range 3 {
+		scans.Go(func() {
+			for {
+				seen := map[records.ApplicationID]bool{}
+				x.Apps(func(r *AppRow) bool {
+					if seen[r.ID] {
+						t.Errorf("%v is shown twice", r.ID)
+					}
+					seen[r.ID] = true
+					return true
+				})
+				for n := range int32(stay) {
+					if !seen[at(n)] {
+						t.Errorf("%v isn't shown", at(n))
+					}
+				}
+				select {
+				case <-over:
+					return
+				default:
+				}
+			}
+		})
+	}
+	for n := int32(stay); n < pass; n++ {
+		source.mu.Lock()
+		source.state.Apps[at(n)] = &ledger.Application{ID: at(n), Context: &pb.ApplicationSubmissionContext{}}
+		if a := source.state.Apps[at(n-20)]; n >= stay+20 {
+			a.State = ledger.AppFinished
+		}
+		if n >= stay+40 {
+			delete(source.state.Apps, at(n-40))
+		}
+		source.mu.Unlock()
+	}
+	close(over)
+	scans.Wait()
 }
