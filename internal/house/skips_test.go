@@ -63,6 +63,7 @@ var skips = map[string]map[string]int{
 	"HEDDLE_TEST_FULL=1 runs it, as it takes minutes": {
 		"hdfsadapter/secure_test.go":         1,
 		"integration/hadooplab/main.go":      1,
+		"integration/secure/hdfs_test.go":    1,
 		"integration/policy/random_test.go":  1,
 		"nm/container/order_test.go":         1,
 		"nm/container/resize_test.go":        1,
