@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -86,12 +87,14 @@ func TestFoldersOfYARNsNodeManagerAreTakenOver(t *testing.T) {
 			if got := owner(t, path); (got == 0) != c.trusted {
 				t.Errorf("it belongs to %d", got)
 			}
-			told := false
+			back := ""
 			for _, e := range said.AllEntries() {
-				told = told || strings.Contains(e.Message, "chown 902 "+path)
+				if i := strings.Index(e.Message, "chown 902 "+path); i >= 0 {
+					back, _, _ = strings.Cut(e.Message[i:], ";")
+				}
 			}
-			if told != c.trusted {
-				t.Errorf("the log says how to give it back: %v", told)
+			if (back != "") != c.trusted {
+				t.Errorf("the log says how to give it back: %q", back)
 			}
 			for name, uid := range c.below {
 				want := uid
@@ -100,6 +103,17 @@ func TestFoldersOfYARNsNodeManagerAreTakenOver(t *testing.T) {
 				}
 				if got := owner(t, filepath.Join(path, name)); got != want {
 					t.Errorf("%s belongs to %d, want %d", name, got, want)
+				}
+			}
+			if out, err := exec.CommandContext(t.Context(), "sh", "-c", back).CombinedOutput(); err != nil { // as on the way back to YARN
+				t.Errorf("%s: %v: %s", back, err, out)
+			}
+			if got := owner(t, path); got != c.uid {
+				t.Errorf("after %s it belongs to %d", back, got)
+			}
+			for name, uid := range c.below {
+				if got := owner(t, filepath.Join(path, name)); got != uid && uid != 0 {
+					t.Errorf("after %s %s belongs to %d, want %d", back, name, got, uid)
 				}
 			}
 		})
