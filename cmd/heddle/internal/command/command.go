@@ -39,8 +39,7 @@ func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 // failed is the status -1, with which yarn's commands end after wrong usage or for things that don't exist.
 const failed = Exit(255)
 
-// Load loads the configuration of a folder, with some settings in the form of -D key=value. "" stands for the default
-// folder.
+// Load loads the configuration of a folder, with some settings in the form of -D key=value. "" stands for the default folder.
 type Load func(dir string, settings []string) (*conf.Config, error)
 
 // All returns the commands.

@@ -233,9 +233,16 @@ func TestHeddlesOwnAPI(t *testing.T) {
 				say(400, jsonType, `{"RemoteException":{"exception":"BadRequestException","message":"level \"deep\" is not one of shrunk"}}`)(w, r)
 			}
 		},
-		"GET /ws/v1/heddle/containers": say(200, jsonType, `{"containers":{"container":[{"containerId":"`+container+`","nodeId":"n1:8041","level":"RECLAIMED","held":{"memory":64,"vCores":0},
-			"suspension":{"for":"queue root.short","since":1795284934900,"times":2,"onNode":{"swappedBytes":314572800}}},
-			{"containerId":"container_1_0002_01_000004","nodeId":"n1:8041","level":"FROZEN","held":{"memory":1024,"vCores":0},"suspension":{"for":"user ann","since":1795284934900,"times":1}}]}}`),
+		"GET /ws/v1/heddle/containers": func(w http.ResponseWriter, r *http.Request) {
+			if q := r.URL.Query(); q.Get("suspended") != "true" || q.Get("sort") != "suspendedSince" {
+				say(400, jsonType, `{}`)(w, r)
+			} else if q.Get("cursor") == "" {
+				say(200, jsonType, `{"containers":{"next":"c2","container":[{"containerId":"`+container+`","nodeId":"n1:8041","level":"RECLAIMED","held":{"memory":64,"vCores":0},
+			"suspension":{"for":"queue root.short","since":1795284934900,"times":2,"onNode":{"swappedBytes":314572800}}}]}}`)(w, r)
+			} else {
+				say(200, jsonType, `{"containers":{"container":[{"containerId":"container_1_0002_01_000004","nodeId":"n1:8041","level":"FROZEN","held":{"memory":1024,"vCores":0},"suspension":{"for":"user ann","since":1795284934900,"times":1}}]}}`)(w, r)
+			}
+		},
 		"POST /ws/v1/heddle/containers/" + container + "/resume": say(403, jsonType,
 			`{"RemoteException":{"exception":"ForbiddenException","message":"User bob may not resume it"}}`),
 		"GET /ws/v1/heddle/apps/application_1_0002/pending": say(200, jsonType, `{"pending":{"applicationId":"application_1_0002","state":"RUNNING","queue":"root.q","summary":"waits for 2 containers",

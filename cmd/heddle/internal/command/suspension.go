@@ -73,7 +73,7 @@ var suspendedColumns = []int{40, 10, 28, 10, 28, 20, 8, 30}
 
 // containerListSuspended prints the suspended and shrunk containers, and those whose nodes have not reported yet that they resume.
 func (s *session) containerListSuspended() error {
-	path, query := heddleAPI+"/containers", url.Values{"suspended": {"true"}}
+	path, query := heddleAPI+"/containers", url.Values{"suspended": {"true"}, "sort": {"suspendedSince"}, "limit": {"1000"}}
 	if s.json {
 		return notHeddle(s.printREST(path, query))
 	}
@@ -81,27 +81,29 @@ func (s *session) containerListSuspended() error {
 	if err != nil {
 		return err
 	}
-	type amount struct{ Memory, VCores json.Number }
 	var answer struct {
 		Containers struct {
+			Next      string // cursor of the next page
 			Container []struct {
 				ContainerID, NodeID, Level string
-				Held                       amount
+				Held                       struct{ Memory, VCores json.Number }
 				Suspension                 struct {
-					For, Text string
-					Since     json.Number
-					Times     json.Number
-					OnNode    struct{ SwappedBytes json.Number }
-
-					UnreportedSince json.Number
+					For, Text                     string
+					Since, Times, UnreportedSince json.Number
+					OnNode                        struct{ SwappedBytes json.Number }
 				}
 			}
 		}
 	}
-	if err := c.GetInto(s, path, query, &answer); err != nil {
-		return notHeddle(err)
-	}
 	list := answer.Containers.Container
+	for more := true; more; more = answer.Containers.Next != "" {
+		answer.Containers.Next, answer.Containers.Container = "", nil
+		if err := c.GetInto(s, path, query, &answer); err != nil {
+			return notHeddle(err)
+		}
+		list = append(list, answer.Containers.Container...)
+		query.Set("cursor", answer.Containers.Next)
+	}
 	s.print("Total number of suspended containers :%d\n", len(list))
 	s.write(javafmt.Row(suspendedColumns, "Container-Id", "Level", "Held", "Swapped", "For", "Since", "Times", "Node-Id"))
 	for _, x := range list {
