@@ -21,23 +21,9 @@ func TestPages(t *testing.T) {
 	c.Node(minicluster.NodeOptions{})
 	ids := c.Conf.RMIDs()
 	web := func(i int) string { return c.Conf.Text(rm.WebAddress + "." + ids[i]) }
-	cluster, err := client.NewCluster(c.Conf, minicluster.Log(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
-	apps, err := cluster.Applications("alice")
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, _, err := apps.New(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, apps := alice(t, c)
 	const name = `<img src=x onerror="document.title='broken'">` + "\x1b[2J\u202e"
-	if err := apps.Submit(t.Context(), client.Submission{ID: id, Name: name, Unmanaged: true, Resource: records.NewResource(512, 1)}); err != nil {
-		t.Fatal(err)
-	}
+	id := submit(t, apps, client.Submission{Name: name, Unmanaged: true, Resource: records.NewResource(512, 1)})
 	leader := "http://" + web(c.Leader())
 	for path, want := range map[string][]string{
 		"/":                               {id.String(), "alice", "ACCEPTED", `&lt;img src=x onerror=`},
@@ -59,13 +45,7 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s ran what an application called itself", path)
 		}
 	}
-	large, _, err := apps.New(t.Context())
-	if err == nil {
-		err = apps.Submit(t.Context(), client.Submission{ID: large, Name: "large", Resource: records.NewResource(8192, 1)})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	large := submit(t, apps, client.Submission{Name: "large", Resource: records.NewResource(8192, 1)})
 	const held = "ApplicationMaster's container"
 	if page := Shows(t, leader+"/cluster/app/"+large.String(), large.String(), held); strings.Count(page, held) != 1 {
 		t.Errorf("it says %d times what the application waits for: %s", strings.Count(page, held), page)
@@ -82,22 +62,8 @@ func TestQueuesOfAFairScheduler(t *testing.T) {
 	c.Node(minicluster.NodeOptions{})
 	page := "http://" + c.Conf.Text(rm.WebAddress) + "/cluster/scheduler"
 	Shows(t, page, "FairScheduler", ">root<", "Fair share", "8 GB, 8 vcores now")
-	cluster, err := client.NewCluster(c.Conf, minicluster.Log(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
-	apps, err := cluster.Applications("alice")
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, _, err := apps.New(t.Context())
-	if err == nil {
-		err = apps.Submit(t.Context(), client.Submission{ID: id, Name: "waits", Queue: "root.reports", Unmanaged: true, Resource: records.NewResource(512, 1)})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, apps := alice(t, c)
+	submit(t, apps, client.Submission{Name: "waits", Queue: "root.reports", Unmanaged: true, Resource: records.NewResource(512, 1)})
 	Shows(t, page, ">root.reports<", "0 active, 1 waiting; at most no limit at once", "Demand", "Minimum", "At most", "Policy", "1 application</span>")
 }
 
@@ -146,4 +112,35 @@ func inked(img image.Image) (n int) {
 		}
 	}
 	return n
+}
+
+// alice is a user of a cluster.
+func alice(t *testing.T, c *minicluster.Cluster) (*client.Cluster, *client.Applications) {
+	t.Helper()
+	cluster, err := client.NewCluster(c.Conf, minicluster.Log(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(cluster.Close)
+	apps, err := cluster.Applications("alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cluster, apps
+}
+
+// submit submits an application, which is small unless it says otherwise.
+func submit(t *testing.T, apps *client.Applications, x client.Submission) records.ApplicationID {
+	t.Helper()
+	id, _, err := apps.New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x.ID = id; x.Resource.IsZero() {
+		x.Resource = records.NewResource(128, 1)
+	}
+	if err := apps.Submit(t.Context(), x); err != nil {
+		t.Fatal(err)
+	}
+	return id
 }

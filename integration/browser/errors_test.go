@@ -35,22 +35,8 @@ func ask(t *testing.T, url string) string {
 // The page of an application that waits left out what would help, which --json had; and pages showed the Java classes of errors.
 func TestPagesSayWhatHelpsAndNameNoClasses(t *testing.T) {
 	c := minicluster.Start(t, 1, nil)
-	cluster, err := client.NewCluster(c.Conf, minicluster.Log(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
-	apps, err := cluster.Applications("alice")
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, _, err := apps.New(t.Context())
-	if err == nil {
-		err = apps.Submit(t.Context(), client.Submission{ID: id, Name: "large", Resource: records.NewResource(8192, 1)})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, apps := alice(t, c)
+	id := submit(t, apps, client.Submission{Name: "large", Resource: records.NewResource(8192, 1)})
 	at := "http://" + c.Conf.Text(rm.WebAddress)
 	var why struct {
 		Pending struct {

@@ -15,28 +15,10 @@ import (
 func TestAReaderOfLists(t *testing.T) {
 	c := minicluster.Start(t, 1, nil)
 	c.Node(minicluster.NodeOptions{})
-	cluster, err := client.NewCluster(c.Conf, minicluster.Log(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
-	apps, err := cluster.Applications("alice")
-	if err != nil {
-		t.Fatal(err)
-	}
-	submit := func(name string) records.ApplicationID {
-		id, _, err := apps.New(t.Context())
-		if err == nil {
-			err = apps.Submit(t.Context(), client.Submission{ID: id, Name: name, Unmanaged: true, Resource: records.NewResource(128, 1)})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
+	_, apps := alice(t, c)
 	var ids []records.ApplicationID
 	for i := range 120 {
-		ids = append(ids, submit(fmt.Sprintf("job %03d", i)))
+		ids = append(ids, submit(t, apps, client.Submission{Name: fmt.Sprintf("job %03d", i), Unmanaged: true}))
 	}
 	tab := Open(t, 1400, 900)
 	tab.Go("http://" + c.Conf.Text(rm.WebAddress) + "/cluster/apps")
@@ -68,7 +50,7 @@ func TestAReaderOfLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	tab.Until(`row.isConnected && row.textContent.includes("KILLED")`)
-	submit("job 11x")
+	submit(t, apps, client.Submission{Name: "job 11x", Unmanaged: true})
 	tab.Until(names + `.length === 11`)
 	var kept []any
 	tab.Eval(`[row.isConnected, getSelection().toString(), document.activeElement.id, document.activeElement.value, [scrollX, scrollY].join() === was,

@@ -12,7 +12,6 @@ import (
 	"heddle/am/client"
 	"heddle/integration/minicluster"
 	"heddle/rm"
-	"heddle/yarn/records"
 )
 
 // Pages were dead below a path, as Knox has (/gateway/x/yarn): their links and calls led out of it.
@@ -26,26 +25,8 @@ func TestPagesBelowAPath(t *testing.T) {
 	const prefix = "/gateway/x/yarn"
 	gate := httptest.NewServer(http.StripPrefix(prefix, httputil.NewSingleHostReverseProxy(leader)))
 	defer gate.Close()
-	cluster, err := client.NewCluster(c.Conf, minicluster.Log(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer cluster.Close()
-	apps, err := cluster.Applications("alice")
-	if err != nil {
-		t.Fatal(err)
-	}
-	submit := func(name string) records.ApplicationID {
-		id, _, err := apps.New(t.Context())
-		if err == nil {
-			err = apps.Submit(t.Context(), client.Submission{ID: id, Name: name, Unmanaged: true, MaxAttempts: 1, Resource: records.NewResource(256, 1)})
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return id
-	}
-	runs, killed := submit("runs"), submit("killed")
+	cluster, apps := alice(t, c)
+	runs, killed := submit(t, apps, client.Submission{Name: "runs", Unmanaged: true, MaxAttempts: 1}), submit(t, apps, client.Submission{Name: "killed", Unmanaged: true, MaxAttempts: 1})
 	attempt, token, err := apps.MasterToken(t.Context(), runs)
 	if err != nil {
 		t.Fatal(err)
