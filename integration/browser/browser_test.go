@@ -47,7 +47,7 @@ func TestPages(t *testing.T) {
 	}
 	large := submit(t, apps, client.Submission{Name: "large", Resource: records.NewResource(8192, 1)})
 	const held = "ApplicationMaster's container"
-	if page := Shows(t, leader+"/cluster/app/"+large.String(), large.String(), held); strings.Count(page, held) != 1 {
+	if page := Shows(t, leader+"/cluster/app/"+large.String(), large.String(), held, "Where its time went", "waiting for master"); strings.Count(page, held) != 1 {
 		t.Errorf("it says %d times what the application waits for: %s", strings.Count(page, held), page)
 	}
 	follower := "http://" + web((c.Leader()+1)%3)

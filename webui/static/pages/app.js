@@ -1,4 +1,4 @@
-import { get, Refused } from '../api.js';
+import { get, optional, Refused } from '../api.js';
 import { badge, bar, count, el, facts, later, link, list, memory, span, table, time, words } from '../dom.js';
 
 /** reasons says why an application waits, or why that isn't shown: who asks may have no right to see it. */
@@ -13,9 +13,9 @@ async function reasons(id, signal) {
 
 export async function load(id, signal) {
   const base = `/ws/v1/cluster/apps/${encodeURIComponent(id)}`;
-  const [app, attempts, why] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
-    reasons(id, signal)]);
-  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why };
+  const [app, attempts, why, receipt] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
+    reasons(id, signal), optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/receipt`, signal)]);
+  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why, receipt: receipt?.receipt };
 }
 
 function lasted(a) {
@@ -36,6 +36,23 @@ function explanation(why) {
   ], waiting, '')];
 }
 
+/** spent says where the application's time went. */
+function spent(receipt) {
+  const parts = list(receipt?.part);
+  const whom = (s) => (s.queue ? ` for queue ${s.queue}` : s.user ? ` by user ${s.user}` : ''); // what holds a wait is said above
+  return parts.length === 0 ? null : [el('h2', {}, 'Where its time went'), table([
+    { head: 'Step', cell: (p) => p.kind },
+    { head: 'Time', num: true, cell: (p) => `${(p.ms / 1000).toFixed(1)} s` },
+    { head: 'Share', wide: true, cell: (p) => bar(100 * p.ms / Math.max(1, receipt.totalMs)) },
+  ], parts, ''), el('details', {}, el('summary', {}, 'Step by step'), table([
+    { head: 'From', num: true, cell: (s) => `${((s.from - receipt.from) / 1000).toFixed(1)} s` },
+    { head: 'To', num: true, cell: (s) => `${((s.to - receipt.from) / 1000).toFixed(1)} s` },
+    { head: 'Step', cell: (s) => words(s.kind + whom(s)) },
+    { head: 'Container', cell: (s) => s.containerId ?? '' },
+    { head: 'Node', wide: true, cell: (s) => s.nodeId ?? '' },
+  ], list(receipt.step), ''))];
+}
+
 /** diagnostics says what holds the application now, and then what else its diagnostics have: they name the same holds, perhaps a moment earlier. */
 function diagnostics(a, why) {
   const now = !a.finishedTime && why?.summary && why.summary !== 'waits for nothing' ? why.summary : '';
@@ -44,7 +61,7 @@ function diagnostics(a, why) {
   return (now ? [now, ...others] : [a.diagnostics ?? '']).join('\n').trim();
 }
 
-export function draw({ app: a, attempts, why }) {
+export function draw({ app: a, attempts, why, receipt }) {
   document.title = `${a.name} – Heddle`;
   return [
     el('h1', {}, el('bdi', {}, a.name), ' ', el('small', {}, a.id)), // a name may have characters that would turn the id round
@@ -60,6 +77,7 @@ export function draw({ app: a, attempts, why }) {
       ['Why it waits', why?.hidden], ['Diagnostics', diagnostics(a, why)],
     ]),
     explanation(why),
+    spent(receipt),
     el('h2', {}, 'Attempts'),
     table([
       { head: 'Attempt', cell: (t) => el('a', { href: `/cluster/appattempt/${t.appAttemptId ?? t.id}` }, t.appAttemptId ?? t.id) },
