@@ -169,8 +169,6 @@ var harmless = map[string]string{
 	"yarn.resourcemanager.activities-manager.scheduler-activities.ttl-ms": "the same",
 	"yarn.scheduler.queue-placement-rules.app-name":                       "it is a rule's name as well",
 	"yarn.nodemanager.aux-services.manifest":                              "it is the prefix of three such keys",
-	"yarn.node-labels.enabled":                                            "a warning says what is lost",
-	"hadoop.security.authorization":                                       "the lists that it turns on are refused by name, and a folder without them loses nothing",
 }
 
 // idle returns what conf check says of all keys that it takes for ones without effect.
