@@ -12,7 +12,7 @@ export async function load(state, signal) {
 }
 
 const columns = [
-  { head: 'Application', sort: 'name', row: true, wide: true, cell: (a) => [el('a', { href: `/cluster/app/${a.id}` }, el('bdi', { class: 'lines', title: a.name.length > 80 ? a.name : null }, a.name || '(no name)')), el('span', { class: 'sub' }, a.id)] },
+  { head: 'Application', sort: 'name', row: true, wide: true, cell: (a) => [el('a', { href: `/cluster/app/${a.id}` }, el('bdi', { class: 'lines', title: a.name.length > 80 ? a.name : null }, a.name || '(no name)')), el('span', { class: 'sub id' }, a.id)] },
   { head: 'User', sort: 'user', clip: true, cell: (a) => el('bdi', {}, a.user) },
   { head: 'Queue', sort: 'queue', clip: true, cell: (a) => a.queue },
   { head: 'State', sort: 'state', cell: (a) => [badge(a.state), a.state === 'FINISHED' && a.finalStatus !== 'SUCCEEDED' ? el('span', { class: 'sub' }, a.finalStatus) : null] },
