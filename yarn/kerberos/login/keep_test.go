@@ -3,6 +3,8 @@ package login
 import (
 	"context"
 	"errors"
+	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,10 +14,25 @@ import (
 func TestLoginsAreKept(t *testing.T) {
 	for _, life := range []time.Duration{30 * time.Second, 4 * time.Minute, 10 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
-			var times []time.Time
-			away := false
 			l := &Login{principal: "nm/h@A.TEST", now: time.Now}
+			var mu sync.Mutex // of times, away and failures: what a test does after synctest.Wait isn't ordered before what wakes later
+			var times, failures []time.Time
+			away := false
+			set := func(is bool) {
+				mu.Lock()
+				defer mu.Unlock()
+				away = is
+			}
+			seen := func() (logins, failed []time.Time, end time.Time) {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				mu.Lock()
+				defer mu.Unlock()
+				return slices.Clone(times), slices.Clone(failures), l.session.end
+			}
 			l.begin = func() (*session, error) {
+				mu.Lock()
+				defer mu.Unlock()
 				times = append(times, time.Now())
 				if away {
 					return nil, errors.New("the KDC is away")
@@ -26,39 +43,44 @@ func TestLoginsAreKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(t.Context())
-			var failures []time.Time
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				l.Keep(ctx, func(_ error, until time.Time) { failures = append(failures, until) })
+				l.Keep(ctx, func(_ error, until time.Time) {
+					mu.Lock()
+					defer mu.Unlock()
+					failures = append(failures, until)
+				})
 			}()
 			time.Sleep(5 * max(life, leastPause))
 			synctest.Wait()
-			for i := 1; i < len(times); i++ {
-				if d := times[i].Sub(times[i-1]); d > max(life*8/10, leastPause) || d < max(life*7/10, leastPause) {
+			logins, _, end := seen()
+			for i := 1; i < len(logins); i++ {
+				if d := logins[i].Sub(logins[i-1]); d > max(life*8/10, leastPause) || d < max(life*7/10, leastPause) {
 					t.Errorf("a life of %v: logged in after %v", life, d)
 				}
 			}
-			if len(times) < 5 {
-				t.Errorf("a life of %v: %d logins", life, len(times))
+			if len(logins) < 5 {
+				t.Errorf("a life of %v: %d logins", life, len(logins))
 			}
-			away = true
-			before, end := len(times), l.session.end
+			set(true)
+			before := len(logins)
 			time.Sleep(max(life, leastPause) * 3)
 			synctest.Wait()
-			if len(failures) == 0 || failures[0] != end {
-				t.Errorf("a life of %v: failures %v, and the login holds until %v", life, failures, end)
+			logins, failed, _ := seen()
+			if len(failed) == 0 || failed[0] != end {
+				t.Errorf("a life of %v: failures %v, and the login holds until %v", life, failed, end)
 			}
-			for i := before + 1; i < len(times); i++ {
-				if d := times[i].Sub(times[i-1]); d < leastPause || d > 2*leastPause {
+			for i := before + 1; i < len(logins); i++ {
+				if d := logins[i].Sub(logins[i-1]); d < leastPause || d > 2*leastPause {
 					t.Errorf("a life of %v: tried again after %v", life, d)
 				}
 			}
-			away = false
+			set(false)
 			time.Sleep(3 * leastPause)
 			synctest.Wait()
-			if !l.session.end.After(time.Now()) && life > leastPause {
-				t.Errorf("a life of %v: the KDC is back, and the login ended at %v", life, l.session.end)
+			if _, _, end = seen(); !end.After(time.Now()) && life > leastPause {
+				t.Errorf("a life of %v: the KDC is back, and the login ended at %v", life, end)
 			}
 			cancel()
 			<-done
