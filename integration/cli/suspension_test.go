@@ -179,7 +179,7 @@ func TestContainersAreSuspendedByHand(t *testing.T) {
 		t.Errorf("another user sees:\n%s", out)
 	}
 	for query, want := range map[string]int{"": http.StatusUnauthorized, "&user.name=mallory": http.StatusOK} {
-		if status, text := a.ask(http.MethodGet, "/ws/v1/heddle/containers?suspended=true"+query); status != want || want != http.StatusOK && !strings.Contains(text, "1 suspended containers are hidden") {
+		if status, text := a.ask(http.MethodGet, "/ws/v1/heddle/containers?suspended=true"+query); status != want || want != http.StatusOK && !strings.Contains(text, "1 containers are hidden") {
 			t.Errorf("listed for %q: %d, want %d: %s", query, status, want, text)
 		}
 	}

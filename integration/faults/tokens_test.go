@@ -209,20 +209,21 @@ func (c *cluster) delegationTokens() {
 	id.Sequence += 1000
 	forged.Identifier = id.Encode()
 	refused(c, "a number that there isn't", protocol.GetNewApplication, c.fresh().bearing(forged), ask, ipc.InvalidToken, "can't be found in cache")
-	refused(c, "renewed by its owner", protocol.RenewDelegationToken, c.as("alice"), renew, ipc.AccessControlException,
-		"alice tries to renew a token (")
-	refused(c, "cancelled by a stranger", protocol.CancelDelegationToken, c.as("mallory"), cancel, ipc.AccessControlException,
-		"mallory is not authorized to cancel the token")
+	// The ResourceManager wraps what its secret manager refuses (RPCUtil).
+	refused(c, "renewed by its owner", protocol.RenewDelegationToken, c.as("alice"), renew, ipc.YarnException,
+		"AccessControlException: alice tries to renew a token (")
+	refused(c, "cancelled by a stranger", protocol.CancelDelegationToken, c.as("mallory"), cancel, ipc.YarnException,
+		"AccessControlException: mallory is not authorized to cancel the token")
 	bad := &pb.RenewDelegationTokenRequest{}
 	bad.SetToken(tampered(tok).PB())
-	refused(c, "renewed with another password", protocol.RenewDelegationToken, c.as("oozie"), bad, ipc.AccessControlException,
+	refused(c, "renewed with another password", protocol.RenewDelegationToken, c.as("oozie"), bad, ipc.YarnException,
 		"is trying to renew a token (")
 	call(c, protocol.RenewDelegationToken, c.as("oozie"), renew)
 	call(c, protocol.GetNewApplication, c.fresh().bearing(tok), ask)
 	call(c, protocol.CancelDelegationToken, c.as("oozie"), cancel)
 	refused(c, "a cancelled one", protocol.GetNewApplication, c.fresh().bearing(tok), ask, ipc.InvalidToken, "can't be found in cache")
-	refused(c, "renewing a cancelled one", protocol.RenewDelegationToken, c.as("oozie"), renew, ipc.InvalidToken,
-		"Renewal request for unknown token")
+	refused(c, "renewing a cancelled one", protocol.RenewDelegationToken, c.as("oozie"), renew, ipc.YarnException,
+		"InvalidToken: Renewal request for unknown token")
 
 	// An application's end takes the token in its credentials along.
 	if onHeddle {
