@@ -2,12 +2,14 @@
 package labels
 
 import (
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
 
 	"heddle/rm/labels"
 	"heddle/rm/leader/nodelabels"
+	"heddle/rm/leader/refusal"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
 )
@@ -129,11 +131,8 @@ type partitionInfo struct {
 func brief(l *labels.Label) briefLabel { return briefLabel{l.Name, l.Exclusive} }
 
 func (s *server) nodeToLabels(*yarnrest.Call) (yarnrest.Reply, error) {
-	out := nodeToLabelsInfo{}
+	out := nodeToLabelsInfo{&nodeToLabelsMap{}}
 	for _, n := range s.View.Nodes() {
-		if out.Map == nil {
-			out.Map = &nodeToLabelsMap{}
-		}
 		out.Map.Entry = append(out.Map.Entry, nodeToLabelsEntry{n.Node.String(), briefLabelSet{[]briefLabel{brief(&n.Label)}}})
 	}
 	return yarnrest.OK("nodeToLabelsInfo", yarnrest.Mapped, out), nil
@@ -142,13 +141,10 @@ func (s *server) nodeToLabels(*yarnrest.Call) (yarnrest.Reply, error) {
 // labelMappings shows labels that nodes have, all or those that the parameters name.
 func (s *server) labelMappings(c *yarnrest.Call) (yarnrest.Reply, error) {
 	wanted := c.Query()["labels"]
-	out := labelsToNodesInfo{}
+	out := labelsToNodesInfo{&labelsToNodesMap{}}
 	for _, l := range s.View.All()[1:] {
 		if len(l.Nodes) == 0 || len(wanted) > 0 && !slices.Contains(wanted, l.Name) {
 			continue
-		}
-		if out.Map == nil {
-			out.Map = &labelsToNodesMap{}
 		}
 		value := nodesOfInfo{Partition: partitionInfo{s.Resource(l.Size)}}
 		for _, id := range l.Nodes {
@@ -271,8 +267,20 @@ func (s *server) replace(mappings []nodelabels.Mapping) (yarnrest.Reply, error) 
 
 // changeLabels has the leader change something. The answer is empty.
 func (s *server) changeLabels(change func(*nodelabels.Labels) error) (yarnrest.Reply, error) {
-	if err := s.Change(change); err != nil {
+	err := s.Change(func(l *nodelabels.Labels) error { return bare(change(l)) })
+	if err != nil {
 		return yarnrest.Reply{}, err
 	}
 	return yarnrest.Reply{Status: http.StatusOK}, nil
+}
+
+// bare is a refusal as YARN shows it: its text names its class, in which nothing is wrapped.
+func bare(err error) error {
+	var e *refusal.Error
+	if errors.As(err, &e) {
+		if text, ok := strings.CutPrefix(e.Text, yarnrest.IOException+": "); ok {
+			return yarnrest.BadRequestBy(yarnrest.IOException, "%s", text)
+		}
+	}
+	return err
 }
