@@ -158,3 +158,51 @@ func burst(o *Options, s *Study) error {
 	s.Tables = append(s.Tables, t)
 	return nil
 }
+
+// ofLength returns long jobs of as much work whose tasks run so many times as long.
+func (l long) ofLength(times float64) long {
+	l.mean, l.tasks = l.mean*times, max(1, int(float64(l.tasks)/times))
+	if l.reduces > 0 {
+		l.reduce, l.reduces = l.reduce*times, max(1, int(float64(l.reduces)/times))
+	}
+	return l
+}
+
+// burstCauses tries what may make suspension dearer than killing beside a high load of short jobs: the disks' speed, and how long a task runs, which the text doesn't
+// say. A killed task loses half of its time in the mean, a suspended one what its memory takes to go out and in.
+func burstCauses(o *Options, s *Study) error {
+	for i := range longs {
+		t := Table{
+			Key: "causes, " + longs[i].name, Title: fmt.Sprintf("Long jobs of %s beside a high load of short ones: their p90 against killing, in percent", longs[i].name),
+			Columns: []string{"what differs", "IP", "GP", "GP against FIFO", "hours lost by killing", "suspended with GP"},
+		}
+		for _, x := range []struct {
+			name   string
+			paging sim.Paging
+			times  float64
+		}{
+			{"nothing: 3 s a GB", theirDisks, 1},
+			{"0.5 s a GB", ourDisks, 1},
+			{"paging takes no time", sim.Paging{}, 1},
+			{"tasks run four times as long, a job has a fourth of them", theirDisks, 4},
+			{"the same, and paging takes no time", sim.Paging{}, 4},
+		} {
+			l := longs[i].ofLength(x.times)
+			var all [4]figures
+			for k, r := range []regime{
+				{name: byFIFO, single: true, means: suspension.Spare, paging: x.paging},
+				{name: byKill, means: suspension.Kill, paging: x.paging},
+				suspending(suspension.Immediate, x.paging), suspending(suspension.Graceful, x.paging),
+			} {
+				var err error
+				if all[k], _, err = r.figuresOf(o.Seeds, func(seed uint64) (*replay, error) { return r.serve(l.mix(seed, &demands[1])) }); err != nil {
+					return err
+				}
+			}
+			fifo, kill, ip, gp := &all[0], &all[1], &all[2], &all[3]
+			t.Add(x.name, ip.tail.Change(kill.tail), gp.tail.Change(kill.tail), gp.tail.Change(fifo.tail), kill.lost.Cell(1), gp.suspended.Cell(0))
+		}
+		s.Tables = append(s.Tables, t)
+	}
+	return nil
+}

@@ -253,7 +253,7 @@ func (f *figures) add(r *replay) {
 
 // suspensionParameters are those of BIG-C's study.
 var suspensionParameters = []Parameter{
-	{Name: "tables", Default: "", What: "policies, tries, quick (disks), orders, bounds, steps, patterns and burst; all otherwise"},
+	{Name: "tables", Default: "", What: "policies, tries, quick (disks), orders, bounds, steps, patterns, burst and causes; all otherwise"},
 	{Name: "part", Default: "1", What: "of the trace of 3.8 hours, from 0 to 1"},
 }
 
@@ -376,6 +376,11 @@ func Suspension(o *Options) (*Study, error) {
 	}
 	if o.On("tables", "burst") {
 		if err := burst(o, s); err != nil {
+			return nil, err
+		}
+	}
+	if o.On("tables", "causes") {
+		if err := burstCauses(o, s); err != nil {
 			return nil, err
 		}
 	}

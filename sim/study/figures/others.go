@@ -7,7 +7,7 @@ func bigc() part {
 		kill  = "kill, as much as is needed at once"
 		ip    = "IP (suspend-immediate)"
 		gp    = "GP (suspend)"
-		mixed = "The text doesn't say how many containers long jobs have, nor how long these run: sim/study/bursts.go chooses it. Tasks of a job don't wait for each other here, so that one that is suspended stops no others. Whether that is the cause was not tested."
+		mixed = "The text doesn't say how many containers long jobs have, nor how long these run: sim/study/bursts.go chooses it. Tasks of a job don't wait for each other here, so that one that is suspended stops no others. What that makes of it the rows of causes show."
 		quick = "The cost that decides is paging: 3 s a GB, as in the text. GP takes from one node at a time, not from many containers of a job (decisions/suspension.md), so that its victims are slowed more."
 		part4 = "A quarter of the trace's 3.8 hours. "
 	)
@@ -29,6 +29,16 @@ func bigc() part {
 			rows = append(rows, figure{item: "6: " + job + ", " + of5 + " load: short jobs' p95 with kill, IP and GP, in s", text: "kill slow, IP and GP quick", ours: append(append(of("suspension-patterns", job+", "+of5, kill, "p95"), of("suspension-patterns", job+", "+of5, ip, "p95")...), of("suspension-patterns", job+", "+of5, gp, "p95")...), why: "The text's killed maps were asked for again at once and killed again; YARN's rules, which Heddle has, don't."},
 				figure{item: "6d: " + job + ", " + of5 + " load: long jobs' p90 with GP, against kill", text: map[string]string{"wordcount": "the same", "terasort": "far below"}[job], ours: of("suspension-patterns", job+", "+of5, gp, "against kill"), why: mixed})
 		}
+	}
+	for _, job := range []string{"Spark", "wordcount", "terasort"} {
+		var all []ref
+		for _, row := range []string{"nothing: 3 s a GB", "0.5 s a GB", "paging takes no time", "tasks run four times as long, a job has a fourth of them", "the same, and paging takes no time"} {
+			all = append(all, of("suspension-causes", "causes, "+job, row, "GP")...)
+		}
+		rows = append(rows, figure{
+			item: "5, 6, cause: " + job + ", high load: long jobs' p90 with GP, against kill: as above; 0.5 s a GB; paging takes no time; tasks four times as long; both",
+			text: "not given", ours: all, why: "A killed task loses half of its time in the mean, a suspended one what its memory takes to go out and in. So the answer is in two figures that the text doesn't give.",
+		})
 	}
 	rows = append(rows, figure{item: "7a: D = 0: the longest start of a short job, IP and GP, in s", text: "80", theirs: []float64{80, 80}, ours: append(of("suspension-tries", "tries", ip+", D = 0", "at most"), of("suspension-tries", "tries", gp+", D = 0", "at most")...), why: part4},
 		figure{item: "7a: D = 3: the same", text: "little", ours: append(of("suspension-tries", "tries", ip+", D = 3", "at most"), of("suspension-tries", "tries", gp+", D = 3", "at most")...), why: part4})

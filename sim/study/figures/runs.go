@@ -33,6 +33,7 @@ var Runs = []Run{
 	{Name: "suspension-tries", Study: "suspension", Seeds: "1-20", Set: []string{"tables=tries", "part=0.25"}},
 	{Name: "suspension-steps", Study: "suspension", Seeds: "1-20", Set: []string{"tables=steps", "part=0.25"}},
 	{Name: "suspension-patterns", Study: "suspension", Seeds: "1-20", Set: []string{"tables=patterns,burst"}},
+	{Name: "suspension-causes", Study: "suspension", Seeds: "1-20", Set: []string{"tables=causes"}},
 	{Name: "hopper", Study: "hopper", Seeds: "1-20", Set: nil},
 	{Name: "eunomia", Study: "eunomia", Seeds: "1-20", Set: nil},
 }
