@@ -63,7 +63,7 @@ func Route(api *yarnrest.API, cfg Config) {
 }
 
 type nodeToLabelsInfo struct {
-	Map *nodeToLabelsMap `yarn:"nodeToLabels"`
+	Map nodeToLabelsMap `yarn:"nodeToLabels"`
 }
 
 type nodeToLabelsMap struct {
@@ -86,7 +86,7 @@ type briefLabel struct {
 }
 
 type labelsToNodesInfo struct {
-	Map *labelsToNodesMap `yarn:"labelsToNodes"`
+	Map labelsToNodesMap `yarn:"labelsToNodes"`
 }
 
 type labelsToNodesMap struct {
@@ -131,7 +131,7 @@ type partitionInfo struct {
 func brief(l *labels.Label) briefLabel { return briefLabel{l.Name, l.Exclusive} }
 
 func (s *server) nodeToLabels(*yarnrest.Call) (yarnrest.Reply, error) {
-	out := nodeToLabelsInfo{&nodeToLabelsMap{}}
+	out := nodeToLabelsInfo{}
 	for _, n := range s.View.Nodes() {
 		out.Map.Entry = append(out.Map.Entry, nodeToLabelsEntry{n.Node.String(), briefLabelSet{[]briefLabel{brief(&n.Label)}}})
 	}
@@ -141,7 +141,7 @@ func (s *server) nodeToLabels(*yarnrest.Call) (yarnrest.Reply, error) {
 // labelMappings shows labels that nodes have, all or those that the parameters name.
 func (s *server) labelMappings(c *yarnrest.Call) (yarnrest.Reply, error) {
 	wanted := c.Query()["labels"]
-	out := labelsToNodesInfo{&labelsToNodesMap{}}
+	out := labelsToNodesInfo{}
 	for _, l := range s.View.All()[1:] {
 		if len(l.Nodes) == 0 || len(wanted) > 0 && !slices.Contains(wanted, l.Name) {
 			continue
