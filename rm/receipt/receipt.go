@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"heddle/rm/ledger"
+	"heddle/rm/view"
 	"heddle/yarn/records"
 )
 
@@ -29,26 +30,11 @@ const (
 	Unknown      Kind = "no longer known"    // too many containers have ended since
 )
 
-// Attempt is an attempt of an application. Times are in ms since 1970, 0 = not yet, or unknown.
-type Attempt struct{ Asked, Registered, Finished int64 }
-
-// Container is a container of the application.
-type Container struct {
-	ID       records.ContainerID
-	Node     records.NodeID
-	Priority int32
-	AM       bool
-	// When it reached each step, in their order; 0 = not yet, or unknown. A live one has no end.
-	Asked, Granted, Accepted, Localized, Started, Ended int64
-	Exit                                                int32
-	Suspended                                           []ledger.Span
-}
-
 // Application is what a receipt is made of.
 type Application struct {
 	Submitted, Finished int64 // Finished: 0 while it lives
-	Attempts            []Attempt
-	Containers          []Container
+	Attempts            []view.AttemptTimes
+	Containers          []view.ContainerTimes
 	Forgotten           int64 // ended containers that aren't among Containers
 	// Waits is what it waits for now, for people; "": for no container.
 	Waits string
@@ -101,7 +87,7 @@ type chain struct {
 }
 
 // back adds the step that began at a time, or nothing if that isn't before what is known.
-func (c *chain) back(kind Kind, from int64, of *Container) {
+func (c *chain) back(kind Kind, from int64, of *view.ContainerTimes) {
 	if from = max(from, c.of.Submitted); from >= c.at {
 		return
 	}
@@ -117,7 +103,7 @@ func (c *chain) back(kind Kind, from int64, of *Container) {
 }
 
 // stands adds a step of a container, divided by the times in which it was suspended.
-func (c *chain) stands(s Step, of *Container) {
+func (c *chain) stands(s Step, of *view.ContainerTimes) {
 	for i := len(of.Suspended) - 1; i >= 0; i-- {
 		x := of.Suspended[i]
 		from, to := max(x.From, s.From), min(cmp.Or(x.To, c.end), c.at)
@@ -170,7 +156,7 @@ func (c *chain) attempt(i int) {
 }
 
 // master is the container of an attempt's ApplicationMaster, or nil.
-func (c *chain) master(a Attempt) *Container {
+func (c *chain) master(a view.AttemptTimes) *view.ContainerTimes {
 	for i := range c.of.Containers {
 		if x := &c.of.Containers[i]; x.AM && x.Granted >= a.Asked {
 			return x
@@ -180,7 +166,7 @@ func (c *chain) master(a Attempt) *Container {
 }
 
 // pending adds the wait for a container until now, if nothing runs meanwhile.
-func (c *chain) pending(a Attempt) {
+func (c *chain) pending(a view.AttemptTimes) {
 	since := a.Registered
 	for i := range c.of.Containers {
 		x := &c.of.Containers[i]
@@ -201,7 +187,7 @@ func (c *chain) wait(kind Kind, since int64) {
 }
 
 // tasks adds the steps of the containers of the chain, from the last one back to the registration.
-func (c *chain) tasks(a Attempt, master *Container) {
+func (c *chain) tasks(a view.AttemptTimes, master *view.ContainerTimes) {
 	for c.at > max(a.Registered, c.of.Submitted) {
 		x := c.before(a)
 		if x == nil {
@@ -218,8 +204,8 @@ func (c *chain) tasks(a Attempt, master *Container) {
 
 // before is the container that ended last before what is known, or lives; nil: there is none. One that was ended as the application was over or needed it no more is
 // waited for by nobody; where there are no others, the application's work is in those, from the first one's start.
-func (c *chain) before(a Attempt) *Container {
-	var last, served *Container
+func (c *chain) before(a view.AttemptTimes) *view.ContainerTimes {
+	var last, served *view.ContainerTimes
 	for i := range c.of.Containers {
 		x := &c.of.Containers[i]
 		if x.AM || x.Granted < a.Registered || x.Granted >= c.at {
@@ -246,21 +232,26 @@ func unneeded(exit int32) bool {
 	return exit == records.ExitKilledByAppMaster || exit == records.ExitKilledByResourceManager || exit == records.ExitKilledAfterAppCompletion
 }
 
+// began is when the process of a container began, as far as that is known.
+func began(x *view.ContainerTimes) int64 {
+	return cmp.Or(x.Started, x.Localized, x.Accepted, x.Granted)
+}
+
 // work adds the time in which the process of a container ran.
-func (c *chain) work(x *Container) {
+func (c *chain) work(x *view.ContainerTimes) {
 	kind := Work
 	if x.Ended > 0 && x.Exit != 0 && !unneeded(x.Exit) {
 		kind = Lost
 	}
-	began := cmp.Or(x.Started, x.Localized, x.Accepted, x.Granted)
-	if usual := c.usual(x); kind == Work && usual > 0 && x.Ended > 0 && x.run() > usual+usual/2 {
-		c.back(Straggling, x.after(began, usual), x)
+	began := began(x)
+	if usual := c.usual(x); kind == Work && usual > 0 && x.Ended > 0 && run(x) > usual+usual/2 {
+		c.back(Straggling, after(x, began, usual), x)
 	}
 	c.back(kind, began, x)
 }
 
 // run is how long a container's process ran, in ms, without the times in which it was suspended.
-func (x *Container) run() int64 {
+func run(x *view.ContainerTimes) int64 {
 	ms := x.Ended - x.Started
 	for _, s := range x.Suspended {
 		ms -= max(0, min(cmp.Or(s.To, x.Ended), x.Ended)-max(s.From, x.Started))
@@ -269,7 +260,7 @@ func (x *Container) run() int64 {
 }
 
 // after is when a container has run for so many ms since a time, if it was suspended in between.
-func (x *Container) after(at, ms int64) int64 {
+func after(x *view.ContainerTimes, at, ms int64) int64 {
 	for _, s := range x.Suspended {
 		if s.From >= at+ms {
 			break
@@ -283,11 +274,11 @@ func (x *Container) after(at, ms int64) int64 {
 }
 
 // usual is the median run of the other containers of a priority that succeeded, in ms; 0: there are fewer than three.
-func (c *chain) usual(of *Container) int64 {
+func (c *chain) usual(of *view.ContainerTimes) int64 {
 	var runs []int64
 	for i := range c.of.Containers {
 		if x := &c.of.Containers[i]; x.ID != of.ID && !x.AM && x.Priority == of.Priority && x.Exit == 0 && x.Started > 0 && x.Ended > 0 {
-			runs = append(runs, x.run())
+			runs = append(runs, run(x))
 		}
 	}
 	if len(runs) < 3 {
@@ -298,9 +289,9 @@ func (c *chain) usual(of *Container) int64 {
 }
 
 // start adds the steps from the grant of a container to the start of its process. An ApplicationMaster's has more to do until it registers.
-func (c *chain) start(x *Container, after Kind) {
-	if after != "" {
-		c.back(after, cmp.Or(x.Started, x.Localized, x.Accepted, x.Granted), x)
+func (c *chain) start(x *view.ContainerTimes, then Kind) {
+	if then != "" {
+		c.back(then, began(x), x)
 	}
 	if x.Localized > 0 {
 		c.back(Starting, x.Localized, x)

@@ -8,21 +8,22 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/rm/ledger"
+	"heddle/rm/view"
 	"heddle/yarn/records"
 )
 
 // task is a container of which each step takes a second but the work.
-func task(id int64, asked, granted, ended int64) Container {
-	return Container{
+func task(id int64, asked, granted, ended int64) view.ContainerTimes {
+	return view.ContainerTimes{
 		ID: records.ContainerID{ID: id}, Priority: 20, Asked: asked, Granted: granted, Accepted: granted + 1000, Localized: granted + 2000, Started: granted + 3000, Ended: ended,
 	}
 }
 
 // app is an application that was accepted after a second, had its master's container at 2 s, and registered at 6 s.
-func app(finished int64, containers ...Container) *Application {
+func app(finished int64, containers ...view.ContainerTimes) *Application {
 	master := task(1, 1000, 2000, finished)
 	master.AM = true
-	return &Application{Submitted: 0, Finished: finished, Attempts: []Attempt{{Asked: 1000, Registered: 6000, Finished: finished}}, Containers: append([]Container{master}, containers...)}
+	return &Application{Submitted: 0, Finished: finished, Attempts: []view.AttemptTimes{{Asked: 1000, Registered: 6000, Finished: finished}}, Containers: append([]view.ContainerTimes{master}, containers...)}
 }
 
 func seconds(steps []Step) map[Kind]float64 {
@@ -49,10 +50,10 @@ func TestWhereTimeWent(t *testing.T) {
 	suspended.Suspended = []ledger.Span{{From: 10_000, To: 15_000}, {From: 20_000, To: 22_000}}
 	lost := task(2, 6000, 6000, 19_000)
 	lost.Exit = records.ExitPreempted
-	slow := []Container{task(2, 6000, 6000, 14_000), task(3, 6000, 6000, 15_000), task(4, 6000, 6000, 16_000), task(5, 6000, 6000, 39_000)}
-	copied := []Container{task(2, 6000, 6000, 19_500), task(3, 6000, 6000, 19_000)}
+	slow := []view.ContainerTimes{task(2, 6000, 6000, 14_000), task(3, 6000, 6000, 15_000), task(4, 6000, 6000, 16_000), task(5, 6000, 6000, 39_000)}
+	copied := []view.ContainerTimes{task(2, 6000, 6000, 19_500), task(3, 6000, 6000, 19_000)}
 	copied[0].Exit = records.ExitKilledByAppMaster
-	executors := []Container{task(2, 6000, 8000, 31_000), task(3, 6000, 7000, 31_000)}
+	executors := []view.ContainerTimes{task(2, 6000, 8000, 31_000), task(3, 6000, 7000, 31_000)}
 	executors[0].Exit, executors[1].Exit = records.ExitKilledAfterAppCompletion, records.ExitKilledByResourceManager
 	for name, test := range map[string]struct {
 		app  *Application
@@ -73,18 +74,18 @@ func TestWhereTimeWent(t *testing.T) {
 		}(), with(map[Kind]float64{Unknown: 14, Handing: 1, Localizing: 1, Starting: 1, Work: 6, Master: 1})},
 		"a second attempt": {func() *Application {
 			a := app(50_000)
-			a.Attempts = append([]Attempt{{Asked: 500, Registered: 700, Finished: 1000}}, a.Attempts...)
+			a.Attempts = append([]view.AttemptTimes{{Asked: 500, Registered: 700, Finished: 1000}}, a.Attempts...)
 			return a
 		}(), func() map[Kind]float64 {
 			w := with(map[Kind]float64{Master: 44})
 			w[Accepting], w[FailedBefore] = .5, .5
 			return w
 		}()},
-		"it waits for its master": {&Application{Submitted: 0, Attempts: []Attempt{{Asked: 1000}}}, map[Kind]float64{Accepting: 1, AwaitsMaster: 99}},
+		"it waits for its master": {&Application{Submitted: 0, Attempts: []view.AttemptTimes{{Asked: 1000}}}, map[Kind]float64{Accepting: 1, AwaitsMaster: 99}},
 		"it waits for a container": {&Application{
 			Submitted: 0, Attempts: app(0).Attempts, Waits: "the queue is full", Containers: append(app(0).Containers, task(2, 6000, 6000, 20_000)),
 		}, with(map[Kind]float64{Handing: 1, Localizing: 1, Starting: 1, Work: 11, Awaits: 80})},
-		"unmanaged": {&Application{Submitted: 0, Finished: 9000, Attempts: []Attempt{{Asked: 1000, Registered: 3000}}}, map[Kind]float64{Accepting: 1, Registering: 2, Master: 6}},
+		"unmanaged": {&Application{Submitted: 0, Finished: 9000, Attempts: []view.AttemptTimes{{Asked: 1000, Registered: 3000}}}, map[Kind]float64{Accepting: 1, Registering: 2, Master: 6}},
 	} {
 		if diff := cmp.Diff(test.want, seconds(Of(test.app, 100_000))); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", name, diff)
@@ -109,10 +110,10 @@ func TestStepsSumToTheApplicationsTime(t *testing.T) {
 		at := rapid.Int64Range(0, 100)
 		a := &Application{Submitted: at.Draw(t, "submitted"), Finished: at.Draw(t, "finished"), Forgotten: rapid.Int64Range(0, 1).Draw(t, "forgotten")}
 		for range rapid.IntRange(0, 3).Draw(t, "attempts") {
-			a.Attempts = append(a.Attempts, Attempt{at.Draw(t, "asked"), at.Draw(t, "registered"), at.Draw(t, "ended")})
+			a.Attempts = append(a.Attempts, view.AttemptTimes{Asked: at.Draw(t, "asked"), Registered: at.Draw(t, "registered"), Finished: at.Draw(t, "ended")})
 		}
 		for i := range rapid.IntRange(0, 12).Draw(t, "containers") {
-			c := Container{
+			c := view.ContainerTimes{
 				ID: records.ContainerID{ID: int64(i)}, AM: rapid.Bool().Draw(t, "master"), Priority: rapid.Int32Range(0, 2).Draw(t, "priority"),
 				Asked: at.Draw(t, "asked"), Granted: at.Draw(t, "granted"), Accepted: at.Draw(t, "accepted"), Localized: at.Draw(t, "localized"), Started: at.Draw(t, "started"),
 				Ended: at.Draw(t, "ended"), Exit: rapid.SampledFrom([]int32{0, 0, 0, 1, -102, -105, -106}).Draw(t, "exit"),

@@ -40,22 +40,9 @@ type Step struct {
 
 // Of returns the receipt of an application in a state, as REST names it, until now (ms since 1970). waits is as in receipt.Application.
 func Of(t *view.Timeline, state, waits string, now int64) Receipt {
-	a := receipt.Application{Submitted: t.App.SubmitTime, Forgotten: t.More, Waits: waits}
+	a := receipt.Application{Submitted: t.App.SubmitTime, Attempts: t.Attempts, Containers: t.Containers, Forgotten: t.More, Waits: waits}
 	if t.App.State.Ended() {
 		a.Finished = t.App.FinishTime
-	}
-	for _, x := range t.Attempts {
-		a.Attempts = append(a.Attempts, receipt.Attempt{Asked: x.Asked, Registered: x.Registered, Finished: x.Finished})
-	}
-	for _, c := range t.Containers {
-		x := receipt.Container{
-			ID: c.ID, Node: c.Node, Priority: c.Priority, AM: c.AM, Asked: c.Asked, Granted: c.Granted, Accepted: c.Accepted, Localized: c.Localized, Started: c.Started,
-			Ended: c.Ended, Exit: c.Exit, Suspended: c.Suspended,
-		}
-		if c.Live {
-			x.Ended = 0
-		}
-		a.Containers = append(a.Containers, x)
 	}
 	steps := receipt.Of(&a, now)
 	out := Receipt{
