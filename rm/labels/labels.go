@@ -2,7 +2,6 @@
 package labels
 
 import (
-	"cmp"
 	"slices"
 
 	"heddle/rm/ledger"
@@ -62,13 +61,9 @@ func (v Viewer) all(s *ledger.State) []Label {
 		}
 	}
 	for i := range all {
-		slices.SortFunc(all[i].Nodes, compareNodes)
+		slices.SortFunc(all[i].Nodes, records.NodeID.Compare)
 	}
 	return all
-}
-
-func compareNodes(a, b records.NodeID) int {
-	return cmp.Or(cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
 }
 
 // Of is the label of a node, empty if it has none.
@@ -86,7 +81,7 @@ func (v Viewer) Nodes() (all []Labelled) {
 			all = append(all, Labelled{id, l})
 		}
 	}
-	slices.SortFunc(all, func(a, b Labelled) int { return compareNodes(a.Node, b.Node) })
+	slices.SortFunc(all, func(a, b Labelled) int { return a.Node.Compare(b.Node) })
 	return all
 }
 

@@ -7,15 +7,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"google.golang.org/protobuf/encoding/protodelim"
 	"google.golang.org/protobuf/proto"
 
+	"heddle/internal/bounded"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/nodelabels"
 	"heddle/yarn/pb"
@@ -62,24 +61,13 @@ func Read(root string) (*ledgerpb.NodeLabelsChanged, error) {
 	return c, nil
 }
 
-// contents is a file's contents; nothing if there is no such file.
+// contents is what a file has; nothing if there is none.
 func contents(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	data, err := bounded.ReadFile(path, maxSize)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	if err == nil && len(data) > maxSize {
-		err = fmt.Errorf("it has more than %d bytes", maxSize)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return data, nil
+	return data, err
 }
 
 // Parse reads the contents of both files.

@@ -6,12 +6,13 @@ package krb5conf
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+
+	"heddle/internal/bounded"
 
 	"github.com/jcmturner/gokrb5/v8/config"
 )
@@ -103,12 +104,9 @@ func (j *joined) file(path string, depth int) error {
 		return err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	b, err := bounded.ReadAll(f, maxBytes)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
-	}
-	if len(b) > maxBytes {
-		return fmt.Errorf("%s: longer than %d bytes", path, maxBytes)
 	}
 	return j.parse(path, string(b), func(directive, path string) error { return j.include(directive, path, depth+1) })
 }
