@@ -11,10 +11,11 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
+
+	"heddle/nm/scripts"
 )
 
 // Status is a node's health at one time.
@@ -120,20 +121,9 @@ func (c *Checker) runScript(ctx context.Context, s Script) {
 
 // run runs the script, and returns what is wrong, or "".
 func (s Script) run(ctx context.Context) string {
-	ctx, cancel := context.WithTimeout(ctx, s.Timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, s.Path, s.Args...)
 	var out said
-	cmd.Stdout = &out
-	// Its children end with it, because they might hold its output's pipe open.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 100 * time.Millisecond
-	err := cmd.Run()
-	if cmd.Process != nil {
-		_ = cmd.Cancel() // its background processes, of which there are usually none
-	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	err := scripts.Run(ctx, s.Timeout, &out, s.Path, s.Args...)
+	if errors.Is(err, context.DeadlineExceeded) {
 		return "Node health script timed out"
 	}
 	var exit *exec.ExitError

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/nm/scripts"
 	"heddle/yarn/pb"
 )
 
@@ -98,16 +98,9 @@ func (p *Provider) Run(ctx context.Context) {
 
 // fetch runs the script. If it fails, the label stays as it was.
 func (p *Provider) fetch(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, p.o.Timeout)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, p.o.Script, p.o.Args...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = 100 * time.Millisecond
 	out := &lines{}
-	cmd.Stdout = out
-	if err := cmd.Run(); err != nil {
-		if ctx.Err() == nil || ctx.Err() == context.DeadlineExceeded {
+	if err := scripts.Run(ctx, p.o.Timeout, out, p.o.Script, p.o.Args...); err != nil {
+		if ctx.Err() == nil {
 			p.o.Log.WithError(err).WithField("script", p.o.Script).Warn("The script of the node's label has failed; the node keeps the label that it has")
 		}
 		return
