@@ -14,11 +14,11 @@ TOOLS         := $(CURDIR)/bin/tools
 .PHONY: install invariants campaign fuzz mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/heddle ./cmd/heddle
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/heddle ./cmd/heddle-lab
 
 PREFIX ?= /usr/local
 install: build
-	install -D -m 0755 bin/heddle $(DESTDIR)$(PREFIX)/bin/heddle
+	install -D -m 0755 -t $(DESTDIR)$(PREFIX)/bin bin/heddle bin/heddle-lab
 
 # KEEP=1 leaves the cluster running, demo-stop ends it; INPUT=folder counts other words.
 demo: build
@@ -29,7 +29,7 @@ demo-stop:
 
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...
-	bin/heddle bench rm
+	bin/heddle-lab bench rm
 
 # The scheduler checks itself with every decision, and ResourceManagers the ledger with every batch, while random events, simulations and
 # falling leaders pass over them. It takes a minute or two, most of it in the chaos test, which `make test` runs in the same way.

@@ -29,7 +29,6 @@ func TestMisspeltAndMissingOptionsSayWhatToUse(t *testing.T) {
 		"mr -qqqqqqqq cat":           "not defined: -qqqqqqqq (heddle mr -help",
 		"rm --cnf x":                 "did you mean --conf?",
 		"sim --tsks 3":               "did you mean --tasks?",
-		"sim hybrid -wrkers 3":       "did you mean --workers?",
 		"sim --qqqqqqqq 3":           "heddle sim --help lists the flags",
 	} {
 		_, err := heddle(t, strings.Fields(line)...)

@@ -7,6 +7,7 @@ import (
 
 	"heddle/cmd/heddle/internal/switching"
 	"heddle/cmd/heddle/internal/verdict"
+	"heddle/cmd/internal/program"
 	"heddle/conf"
 )
 
@@ -55,7 +56,7 @@ func newConfCheck(s *source) *cobra.Command {
 				return err
 			}
 			if !report.OK() {
-				return exitCode(1)
+				return program.Exit(1)
 			}
 			return nil
 		},

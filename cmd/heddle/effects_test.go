@@ -164,7 +164,7 @@ func TestSettingsWithAnEffectAreNamedInTheCode(t *testing.T) {
 var harmless = map[string]string{
 	"yarn.resourcemanager.store.class":                                    "the REST API shows it, as YARN's does",
 	"yarn.resourcemanager.recovery.enabled":                               "the same",
-	"yarn.resourcemanager.resource-tracker.client.thread-count":           "heddle bench stock sets it for YARN",
+	"yarn.resourcemanager.resource-tracker.client.thread-count":           "heddle-lab bench stock sets it for YARN",
 	"yarn.resourcemanager.scheduler.client.thread-count":                  "the same",
 	"yarn.resourcemanager.activities-manager.scheduler-activities.ttl-ms": "the same",
 	"yarn.scheduler.queue-placement-rules.app-name":                       "it is a rule's name as well",

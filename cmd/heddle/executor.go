@@ -12,6 +12,7 @@ import (
 
 	"heddle/am/client"
 	"heddle/am/executor"
+	"heddle/cmd/internal/program"
 	"heddle/internal/processors"
 	"heddle/yarn/wire"
 )
@@ -55,7 +56,7 @@ func watchExecutor(ctx context.Context, args ...string) error {
 		return fmt.Errorf("executor: %w", err)
 	}
 	if code != 0 {
-		return exitCode(code)
+		return program.Exit(code)
 	}
 	return nil
 }

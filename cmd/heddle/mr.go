@@ -18,8 +18,8 @@ import (
 	"heddle/am/mapreduce"
 	"heddle/am/mapreduce/job"
 	"heddle/am/mapreduce/worker"
-	"heddle/cmd/heddle/internal/plain"
 	"heddle/cmd/heddle/internal/streaming"
+	"heddle/cmd/internal/plain"
 	"heddle/conf"
 	"heddle/yarn/pb"
 )

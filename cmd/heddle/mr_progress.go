@@ -10,7 +10,7 @@ import (
 
 	"heddle/am/mapreduce"
 	"heddle/am/mapreduce/job"
-	"heddle/cmd/heddle/internal/plain"
+	"heddle/cmd/internal/plain"
 )
 
 // mrProgress shows a job's progress: as a bar on a terminal, as lines elsewhere.

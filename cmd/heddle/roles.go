@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"heddle/cmd/heddle/internal/collector"
+	"heddle/cmd/internal/collector"
 	"heddle/conf"
 	"heddle/rm"
 )

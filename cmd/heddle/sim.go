@@ -76,7 +76,9 @@ func newSim(s *source) *cobra.Command {
 	f.DurationVar(&o.cutoff, "cutoff", 0, "jobs with a longer mean duration of a task are reported as long; 0: don't tell them apart")
 	f.StringVar(&o.record, "record", "", "write the scheduler's events to this file, for heddle replay")
 	f.StringVar(&o.jobsFile, "jobs", "", "write a line about each job to this file")
-	c.AddCommand(newSimRun(), newSimStudy(), newSimHybrid())
+	c.AddCommand(newSimRun(),
+		ofLaboratory("hybrid", "Simulate Sparrow, Hawk or Eagle: probes of short tasks beside a central scheduler of long ones (by heddle-lab)", ""),
+		ofLaboratory("study", "Repeat the experiments that a technique's authors report (by heddle-lab)", ""))
 	return c
 }
 

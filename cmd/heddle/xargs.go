@@ -23,6 +23,7 @@ import (
 	"heddle/am/unmanaged"
 	"heddle/am/xargs"
 	"heddle/cmd/heddle/internal/here"
+	"heddle/cmd/internal/program"
 	"heddle/conf"
 	"heddle/internal/processors"
 	"heddle/yarn/pb"
@@ -118,7 +119,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		local.Processes = process.New()
 		defer local.Processes.Close()
 		local.Processes.OwnAll()
-		local.Attached = local.Attached || hasTerminal()
+		local.Attached = local.Attached || program.HasTerminal()
 	} else {
 		if o.SkipEmpty {
 			if in, err = begun(in); errors.Is(err, io.EOF) {
@@ -141,7 +142,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 	r.said = said()
 	stop(r)
 	if code != 0 {
-		return exitCode(code)
+		return program.Exit(code)
 	}
 	return nil
 }
@@ -164,16 +165,6 @@ func resultOf(ctx context.Context, code int) result {
 		return result{status: am.Killed, because: fmt.Sprintf("heddle xargs was ended by its user: %v", context.Cause(ctx))}
 	}
 	return result{status: am.Failed, because: fmt.Sprintf("heddle xargs has ended with exit code %d", code)}
-}
-
-// hasTerminal reports whether this process has a terminal, which commands may want to use.
-func hasTerminal() bool {
-	tty, err := os.Open("/dev/tty")
-	if err != nil {
-		return false
-	}
-	tty.Close()
-	return true
 }
 
 // begun waits for the first byte of an input, and returns an input that still has it. The error is io.EOF if there is none.

@@ -21,18 +21,15 @@ import (
 	"heddle/yarn/records"
 )
 
-// program is the binary.
-func program(t *testing.T) string {
+// programs are heddle and heddle-lab.
+func programs(t *testing.T) (heddle, lab string) {
 	t.Helper()
-	if b := os.Getenv("HEDDLE_BINARY"); b != "" {
-		return b
-	}
-	b, remove, err := hadooplab.BuildHeddle()
+	heddle, lab, remove, err := hadooplab.BuildLab()
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(remove)
-	return b
+	return heddle, lab
 }
 
 // reachable is a folder that containers can reach.
@@ -50,7 +47,8 @@ func TestKilledRun(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	nmtest.RealGroups(t)
 	dir := reachable(t)
-	cmd := exec.Command(program(t), "bench", "preempt", "--modes", "suspend-immediate", "--runs", "1", "--nodes", "1", "--long-jobs", "1", "--long-work", "10m",
+	_, lab := programs(t)
+	cmd := exec.Command(lab, "bench", "preempt", "--modes", "suspend-immediate", "--runs", "1", "--nodes", "1", "--long-jobs", "1", "--long-work", "10m",
 		"--memory", "64", "--short-jobs", "1", "--short-work", "10m", "--settle", "100ms", "--swap", "file", "--folder", dir)
 	cmd.Stderr = os.Stderr
 	if err := cmd.Start(); err != nil {
@@ -94,13 +92,14 @@ func TestKilledRun(t *testing.T) {
 func TestRun(t *testing.T) {
 	swapfile.On(t, 1<<30)
 	nmtest.RealGroups(t)
-	binary, dir := program(t), reachable(t)
+	binary, lab := programs(t)
+	dir := reachable(t)
 	modes, err := ModesOf([]string{"suspend-immediate"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r, err := Run(t.Context(), Options{
-		Binary: binary, Start: []string{binary, "bench", "preempt", "part"}, Dir: dir, Modes: modes, Runs: 1, Nodes: 1, Swap: "own", Guarantee: 75,
+		Binary: binary, Start: []string{lab, "bench", "preempt", "part"}, Dir: dir, Modes: modes, Runs: 1, Nodes: 1, Swap: "own", Guarantee: 75,
 		LongJobs: 1, LongWork: 2 * time.Second, Memory: 96 << 20, ShortJobs: 2, Tasks: 1, ShortWork: 100 * time.Millisecond,
 		Set: map[string]string{means + ".resume-tries": "0"}, Tell: func(text string) { t.Log(text) },
 	})

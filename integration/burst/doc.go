@@ -1,4 +1,4 @@
-// Package burst measures a burst of short jobs on a cluster that is full of long containers: heddle bench preempt. It starts a
+// Package burst measures a burst of short jobs on a cluster that is full of long containers: heddle-lab bench preempt. It starts a
 // ResourceManager and nodes as processes, with real containers, fills the cluster by long jobs in one queue, and submits short ones to
 // another. It does so under one way of preemption after the other (Mode), also on a stock YARN.
 //

@@ -62,7 +62,7 @@ func keepers(t *testing.T) (out []string) {
 	}
 	for _, name := range files {
 		raw, _ := os.ReadFile(name) // it may have ended
-		if line := strings.ReplaceAll(string(raw), "\x00", " "); strings.HasPrefix(line, heddle+" bench rm keep") {
+		if line := strings.ReplaceAll(string(raw), "\x00", " "); strings.HasPrefix(line, heddle+"-lab bench rm keep") {
 			out = append(out, line)
 		}
 	}

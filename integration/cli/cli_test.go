@@ -29,7 +29,7 @@ func TestMain(m *testing.M) { os.Exit(run(m)) }
 func run(m *testing.M) int {
 	path := os.Getenv("HEDDLE_BINARY")
 	if path == "" {
-		built, remove, err := hadooplab.BuildHeddle()
+		built, _, remove, err := hadooplab.BuildLab()
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1

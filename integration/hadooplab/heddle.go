@@ -15,11 +15,31 @@ func BuildHeddle(tags ...string) (path string, remove func(), err error) {
 		return "", nil, err
 	}
 	path = filepath.Join(dir, "heddle")
-	build := exec.Command("go", "build", "-tags", strings.Join(tags, ","), "-o", path, "heddle/cmd/heddle")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
+	if err := goBuild("-tags", strings.Join(tags, ","), "-o", path, "heddle/cmd/heddle"); err != nil {
 		_ = os.RemoveAll(dir)
-		return "", nil, fmt.Errorf("%s: %w\n%s", build, err, out)
+		return "", nil, err
 	}
 	return path, func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// BuildLab builds heddle, and heddle-lab beside it. remove deletes both.
+func BuildLab() (heddle, lab string, remove func(), err error) {
+	if heddle, remove, err = BuildHeddle(); err != nil {
+		return "", "", nil, err
+	}
+	lab = filepath.Join(filepath.Dir(heddle), "heddle-lab")
+	if err := goBuild("-o", lab, "heddle/cmd/heddle-lab"); err != nil {
+		remove()
+		return "", "", nil, err
+	}
+	return heddle, lab, remove, nil
+}
+
+func goBuild(args ...string) error {
+	build := exec.Command("go", append([]string{"build"}, args...)...)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", build, err, out)
+	}
+	return nil
 }

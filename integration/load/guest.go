@@ -98,7 +98,7 @@ func kill(ctx context.Context, rm ipc.Invoker, app string) error {
 	}
 	req := &pb.KillApplicationRequest{}
 	req.SetApplicationId(id.PB())
-	req.SetDiagnostics("heddle bench takes back what it submitted")
+	req.SetDiagnostics("heddle-lab bench takes back what it submitted")
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
 	for {

@@ -46,7 +46,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// loadAsGuest does what heddle bench rm does with a configured cluster.
+// loadAsGuest does what heddle-lab bench rm does with a configured cluster.
 func loadAsGuest(options string) error {
 	var o Options
 	if err := json.Unmarshal([]byte(options), &o); err != nil {

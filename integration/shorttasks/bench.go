@@ -1,4 +1,4 @@
-// Package shorttasks is `heddle bench probes`: how fast warm executors get short tasks, and how long small jobs take on a loaded cluster,
+// Package shorttasks is `heddle-lab bench probes`: how fast warm executors get short tasks, and how long small jobs take on a loaded cluster,
 // by a pool of executors and by probes of nodes. Nodes and executors are processes of the program, over the connections of a real cluster.
 package shorttasks
 
@@ -21,7 +21,8 @@ import (
 
 // Options of a measurement.
 type Options struct {
-	Binary   string        // heddle's
+	Binary   string        // heddle's, for executors
+	Lab      string        // heddle-lab's, for nodes and long processes
 	Nodes    int           // or executors of the pool
 	Slots    int           // of each
 	Duration time.Duration // of each part
@@ -33,7 +34,7 @@ type Options struct {
 	Seed     uint64
 }
 
-// AddFlags adds the flags of all options but Binary.
+// AddFlags adds the flags of all options but Binary and Lab.
 func (o *Options) AddFlags(f *pflag.FlagSet) {
 	f.IntVar(&o.Nodes, "nodes", 2, "processes that take tasks")
 	f.IntVar(&o.Slots, "slots", 8, "tasks that each of them runs at a time")

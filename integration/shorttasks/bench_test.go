@@ -1,7 +1,6 @@
 package shorttasks
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,17 +11,13 @@ import (
 
 // A short measurement counts all its tasks, and ends its executors.
 func TestRun(t *testing.T) {
-	binary := os.Getenv("HEDDLE_BINARY")
-	if binary == "" {
-		b, remove, err := hadooplab.BuildHeddle()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer remove()
-		binary = b
+	binary, lab, remove, err := hadooplab.BuildLab()
+	if err != nil {
+		t.Fatal(err)
 	}
+	defer remove()
 	o := Options{
-		Binary: binary, Nodes: 2, Slots: 4, Duration: 200 * time.Millisecond, Seed: 1,
+		Binary: binary, Lab: lab, Nodes: 2, Slots: 4, Duration: 200 * time.Millisecond, Seed: 1,
 		Short: Load{Share: 0.5, Tasks: 4, Task: 5 * time.Millisecond}, Forked: Load{Share: 0.5, Tasks: 4, Task: 10 * time.Millisecond},
 		Bindings: true, Working: Load{Share: 0.3, Task: 5 * time.Millisecond},
 	}

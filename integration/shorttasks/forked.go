@@ -18,7 +18,7 @@ import (
 	"heddle/am/probes"
 )
 
-// Commands of processes of a measurement, below `heddle bench probes`.
+// Commands of processes of a measurement, below `heddle-lab bench probes`.
 const (
 	NodeCommand = "node"
 	LongCommand = "long"
@@ -91,7 +91,7 @@ type long struct {
 
 // beside runs f beside a long process.
 func beside(o Options, f func(*long) error) error {
-	c := exec.Command(o.Binary, "bench", "probes", LongCommand)
+	c := exec.Command(o.Lab, "bench", "probes", LongCommand)
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()
 	if err != nil {

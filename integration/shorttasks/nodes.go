@@ -81,7 +81,7 @@ type node struct {
 }
 
 func startNode(o Options, number int, key []byte) (*node, error) {
-	c := exec.Command(o.Binary, "bench", "probes", NodeCommand)
+	c := exec.Command(o.Lab, "bench", "probes", NodeCommand)
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()
 	if err != nil {

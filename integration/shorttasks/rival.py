@@ -1,4 +1,4 @@
-"""Gives short tasks to Ray or Dask, as heddle bench probes gives them to executors. Prints one line of JSON.
+"""Gives short tasks to Ray or Dask, as heddle-lab bench probes gives them to executors. Prints one line of JSON.
 
 Arguments: the program's name, and JSON with processes, slots, seconds, tasks (of a job), task (seconds of each), arrivals (seconds).
 """

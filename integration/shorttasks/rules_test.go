@@ -270,7 +270,7 @@ func (s *rules) remove(j *simJob) {
 	}
 }
 
-// TestWhatRulesLose says what part of the delay of `heddle bench probes` is that of the rules, and what messages add: with messages that take no time, probes of two nodes place
+// TestWhatRulesLose says what part of the delay of `heddle-lab bench probes` is that of the rules, and what messages add: with messages that take no time, probes of two nodes place
 // jobs as one queue of all slots does. With messages of 0.12 ms, removed probes and tasks that are sent ahead make up for more than a third of what is lost.
 func TestWhatRulesLose(t *testing.T) {
 	const each, tasks, nodes, slots = 10 * time.Millisecond, 10, 2, 8

@@ -46,6 +46,7 @@ type Rule struct {
 // Options say what is measured.
 type Options struct {
 	Binary string // of heddle
+	Lab    string // heddle-lab, whose bench-work is the mapper
 	Dir    string // for all files
 	Runs   int    // of each rule, one rule after the other
 	Nodes  []Node
@@ -188,7 +189,7 @@ func (o *Options) submit(ctx context.Context, c *cluster, rule Rule, j Job, in, 
 	}
 	args := []string{
 		"mr", "-conf", c.Conf(), "-json", "-quiet", "-input", in, "-output", out, "-numReduceTasks", fmt.Sprint(j.Reduces),
-		"-mapper", fmt.Sprintf("exec '%s' bench-work --cpu %v --sleep %v --disk %d", o.Binary, j.Map.CPU, j.Map.Sleep, j.Map.Disk),
+		"-mapper", fmt.Sprintf("exec '%s' bench-work --cpu %v --sleep %v --disk %d", o.Lab, j.Map.CPU, j.Map.Sleep, j.Map.Disk),
 		"-reducer", fmt.Sprintf("sleep %v; exec cat", j.ReduceSleep.Seconds()),
 		"-D", fmt.Sprintf("mapreduce.input.fileinputformat.split.maxsize=%d", size), "-D", fmt.Sprintf("mapreduce.map.memory.mb=%d", taskMB),
 		"-D", fmt.Sprintf("mapreduce.reduce.memory.mb=%d", taskMB), "-D", fmt.Sprintf("yarn.app.mapreduce.am.resource.mb=%d", masterMB),

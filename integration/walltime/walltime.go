@@ -1,8 +1,8 @@
 // Package walltime compares how long jobs take on several clusters. It runs the same commands on the clusters in turn,
 // so that other work on the machine slows all of them alike.
 //
-//	heddle bench jobs                                      starts a stock Hadoop and two Heddles on this machine, on one HDFS
-//	heddle bench jobs --cluster a=/etc/a --cluster b=/etc/b    measures running clusters
+//	heddle-lab bench jobs                                      starts a stock Hadoop and two Heddles on this machine, on one HDFS
+//	heddle-lab bench jobs --cluster a=/etc/a --cluster b=/etc/b    measures running clusters
 package walltime
 
 import (

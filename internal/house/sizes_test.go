@@ -16,7 +16,6 @@ const (
 var largePackages = map[string]int{
 	"rm/rest":                     5000,
 	"rm/queue":                    3180,
-	"cmd/heddle":                  3200,
 	"cmd/heddle/internal/command": 4400,
 	"rm/leader":                   3510,
 	"rm/service":                  3150,

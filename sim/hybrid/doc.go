@@ -1,6 +1,6 @@
 // Package hybrid simulates clusters with schedulers of short tasks: Sparrow, Hawk, Eagle, Dice and Eirene, as their authors did, with the code
 // that runs live: nm/probe is each worker's queue, am/sched places and binds the tasks, rm/scheduler/policy/partition sizes the short partition,
-// nm/staging copies inputs. Only the central scheduler of long tasks is a model of its own (central.go). `heddle sim hybrid` is the
+// nm/staging copies inputs. Only the central scheduler of long tasks is a model of its own (central.go). `heddle-lab sim hybrid` is the
 // command line.
 //
 // A worker has one slot and one queue. A message takes half a millisecond; a node that asks for a task has its slot taken while it waits for the

@@ -6,7 +6,7 @@
 //     and on traces that the environment names (HEDDLE_YAHOO_TRACE, HEDDLE_GOOGLE_TRACE, HEDDLE_FACEBOOK_TRACE), as not all of them may be part
 //     of this repository.
 //
-// `heddle sim study` is the command line; docs/studies has the results.
+// `heddle-lab sim study` is the command line; docs/studies has the results.
 //
 // Parameters that a text doesn't give are chosen once, with the reason at the constant. None is tuned to a figure: the studies reproduce
 // who wins, and by about how much.

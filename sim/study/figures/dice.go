@@ -95,7 +95,7 @@ func eirene() part {
 		{item: "4.3: a scheduler and a worker exchange messages", text: "shows how it works", says: "`TestStagedTasksAreFaster` in sim/hybrid, `TestLateRequestsAreDropped` in nm/staging"},
 		{item: "4.4: an example of clones", text: "shows how it works", says: "am/sched, `Config.CloneBelow`", why: "The bound of 10 s on the wait below which tasks are cloned is ours; the text has none. The rows of 4.6 and 4.7 without it are from the run eirene-clone."},
 		{item: "Table 4.1: stragglers in the traces", text: "58.8, 52.9, 4.4 and 34.3 % of short jobs have one", says: "used to draw the shapes", why: "`TestShapes` in sim/study."},
-		{item: "Tables 4.4 and 4.5: traces and parameters", text: "CM 10, MPP 2, DMT 6.42 s, TPS 15 %", says: "the same, as defaults of `heddle sim study eirene`", why: "The RAM disk's size isn't in the text: 64 inputs here (`--set capacity=`)."},
+		{item: "Tables 4.4 and 4.5: traces and parameters", text: "CM 10, MPP 2, DMT 6.42 s, TPS 15 %", says: "the same, as defaults of `heddle-lab sim study eirene`", why: "The RAM disk's size isn't in the text: 64 inputs here (`--set capacity=`)."},
 	}
 	percents := func(item, run, table, row string, theirs []float64, columns []string, why string) {
 		rows = append(rows, figure{item: item, text: join(theirs) + " %", theirs: theirs, ours: of(run, table, row, columns...), why: why})

@@ -81,7 +81,7 @@ func sparrow() part {
 	rows = append(rows,
 		figure{item: "6, 7: components, messages", text: "show how it works", says: "docs/decisions/probes.md"},
 		figure{item: "8: TPC-H on 100 nodes", text: "within 14 % of ideal; 2 to 3 times quicker than random", says: "no study: the queries' stages and times aren't published", why: "Figure 3's rows are the same comparison on its synthetic workload."},
-		figure{item: "9: latencies of messages", text: "a few ms", says: "live: `heddle bench probes`", why: "A simulation takes 0.5 ms a message as given."},
+		figure{item: "9: latencies of messages", text: "a few ms", says: "live: `heddle-lab bench probes`", why: "A simulation takes 0.5 ms a message as given."},
 		figure{item: "10: a scheduler fails", text: "100 ms until clients use another one", says: "not applicable: the scheduler is in the client. Nodes that are lost are noticed after 100 ms (am/probes)", why: "No process other than the client has its state."},
 		figure{item: "11: two users share 400 slots", text: "each gets its max-min share", says: "live on 24 nodes: 2.15 to 1 for weights 2 to 1 ([short-tasks.md](short-tasks.md)); the simulator has one user", why: "nm/probe/fair.go is the same code."},
 	)

@@ -23,7 +23,7 @@ type Run struct {
 
 // Command is how a user runs it.
 func (r *Run) Command() string {
-	c := "heddle sim study " + r.Study + " --seeds " + r.Seeds
+	c := "heddle-lab sim study " + r.Study + " --seeds " + r.Seeds
 	for _, x := range r.Set {
 		c += " --set " + x
 	}
@@ -227,7 +227,7 @@ func (f *figure) measured(all results) (ours, run, verdict string, err error) {
 
 const head = `# The figures of the texts, beside ours
 
-This page is made by ` + "`heddle sim study all`" + ` from the results in [results](results); a test compares it with what that makes. Each row is a figure or table of one of the texts that
+This page is made by ` + "`heddle-lab sim study all`" + ` from the results in [results](results); a test compares it with what that makes. Each row is a figure or table of one of the texts that
 Heddle's techniques come from: what it reports, what Heddle's simulator finds, in the mean over seeds with the standard error of that mean, the run that found it, and what differs and
 why. Each seed draws another workload, but for traces that are files: there the error is that of the scheduler's dice only. Changes are paired by seed. The scheduler, the nodes' queues, the
 ApplicationMaster and the policies are the ones that run on a cluster; tasks are not. Figures that show how something works, or a picture of another system, say where Heddle has it.

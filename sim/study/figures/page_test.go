@@ -23,7 +23,7 @@ func TestPageIsWhatTheResultsMake(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(page) != b.String() {
-		t.Error("docs/studies/README.md isn't what the results make: heddle sim study all --json docs/studies/results > docs/studies/README.md")
+		t.Error("docs/studies/README.md isn't what the results make: heddle-lab sim study all --json docs/studies/results > docs/studies/README.md")
 	}
 	rows := 0
 	for _, line := range strings.Split(string(page), "\n") {

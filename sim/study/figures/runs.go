@@ -1,6 +1,6 @@
 package figures
 
-// Runs are what the page is made of, in the order in which "heddle sim study all --run" runs them.
+// Runs are what the page is made of, in the order in which "heddle-lab sim study all --run" runs them.
 var Runs = []Run{
 	{Name: "dice-yahoo", Study: "dice", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=3000,4000", "variants=sizing,bounds,preemption,multipliers,both"}},
 	{Name: "dice-google", Study: "dice", Seeds: "1-20", Set: []string{"traces=google", "workers=12000", "variants=both"}},

@@ -23,7 +23,8 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
-	"heddle/cmd/heddle/internal/plain"
+	"heddle/cmd/internal/plain"
+	"heddle/cmd/internal/program"
 	"heddle/conf"
 	"heddle/yarn/ipc"
 )
@@ -31,13 +32,8 @@ import (
 // Group is the group of these commands in the help.
 const Group = "cluster"
 
-// Exit ends a command with a status. The command has printed its message already.
-type Exit int
-
-func (e Exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
 // failed is the status -1, with which yarn's commands end after wrong usage or for things that don't exist.
-const failed = Exit(255)
+const failed = program.Exit(255)
 
 // Load loads the configuration of a folder, with some settings in the form of -D key=value. "" stands for the default folder.
 type Load func(dir string, settings []string) (*conf.Config, error)
@@ -60,7 +56,7 @@ type verb struct {
 	name, alias string
 	title       string // in the usage
 	short       string
-	unknown     Exit // the status for unknown options; 0: that of any error
+	unknown     program.Exit // the status for unknown options; 0: that of any error
 	options     func() []option.Option
 	run         func(*session, *option.Line) error
 }

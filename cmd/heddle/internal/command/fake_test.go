@@ -16,7 +16,8 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
-	"heddle/cmd/heddle/internal/plain"
+	"heddle/cmd/internal/plain"
+	"heddle/cmd/internal/program"
 	"heddle/conf"
 	"heddle/internal/await"
 	"heddle/yarn/ipc"
@@ -433,7 +434,7 @@ func runIn(t *testing.T, dir string, args ...string) result {
 		}
 	}
 	r.out, r.err = out.String(), errs.String()
-	var exit Exit
+	var exit program.Exit
 	switch {
 	case errors.As(r.failure, &exit):
 		r.code = int(exit)

@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"heddle/cmd/heddle/internal/cluster"
-	"heddle/cmd/heddle/internal/plain"
+	"heddle/cmd/internal/plain"
 	"heddle/yarn/records"
 )
 

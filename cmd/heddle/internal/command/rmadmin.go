@@ -10,6 +10,7 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
+	"heddle/cmd/internal/program"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
 	"heddle/yarn/records"
@@ -59,7 +60,7 @@ func rmadminOptions() []option.Option {
 
 // adminError prints the failure of an administrator's command, and returns the status -1 of yarn rmadmin.
 func (s *session) adminError(name string, err error) error {
-	var exit Exit
+	var exit program.Exit
 	if err == nil || errors.As(err, &exit) || s.Err() != nil {
 		return err
 	}

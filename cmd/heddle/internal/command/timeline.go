@@ -7,9 +7,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"heddle/cmd/heddle/internal/plain"
 	"heddle/cmd/heddle/internal/receipts"
 	"heddle/cmd/heddle/internal/when"
+	"heddle/cmd/internal/plain"
 	"heddle/yarn/records"
 )
 

@@ -16,8 +16,8 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
-	"heddle/cmd/heddle/internal/plain"
 	"heddle/cmd/heddle/internal/restlist"
+	"heddle/cmd/internal/plain"
 )
 
 var top = verb{

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"heddle/cmd/heddle/internal/plain"
+	"heddle/cmd/internal/plain"
 )
 
 // NotAvailable stands for a missing value.

@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/cmd/internal/program"
 	"heddle/conf"
 	"heddle/rm"
 )
@@ -18,16 +19,13 @@ import (
 // ownPatience bounds how long a benchmark's ResourceManager may take to open its ports.
 const ownPatience = 20 * time.Second
 
-// named reports whether the command line or the environment names a cluster.
-func (s *source) named() bool { return conf.Locate(s.dir, nil) != "" || len(s.overrides) > 0 }
-
 // ownRM is a ResourceManager that was started for a measurement.
 type ownRM struct {
 	pid  int
 	stop func() error // ends it and removes its folder
 }
 
-// startOwn starts a ResourceManager of this program on free ports, with its state in a temporary folder, and sets its
+// startOwn starts a ResourceManager of heddle on free ports, with its state in a temporary folder, and sets its
 // addresses in the configuration.
 func startOwn(ctx context.Context, c *conf.Config) (*ownRM, error) {
 	dir, err := os.MkdirTemp("", "heddle-bench-")
@@ -35,7 +33,7 @@ func startOwn(ctx context.Context, c *conf.Config) (*ownRM, error) {
 		return nil, err
 	}
 	remove := func() error { return os.RemoveAll(dir) }
-	self, err := os.Executable()
+	heddle, err := program.Beside("heddle")
 	if err != nil {
 		return nil, errors.Join(err, remove())
 	}
@@ -61,7 +59,7 @@ func startOwn(ctx context.Context, c *conf.Config) (*ownRM, error) {
 		return nil, errors.Join(err, remove())
 	}
 	defer log.Close()
-	cmd := exec.Command(self, args...)
+	cmd := exec.Command(heddle, args...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(err, remove())

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"heddle/cmd/internal/program"
 	"heddle/integration/hadooplab"
 	"heddle/integration/walltime"
 )
@@ -44,7 +45,7 @@ measured. With --save, a file has the table at any time.`,
 			if o.Runs < 1 || o.WarmUp < 0 || o.Budget < 0 || o.Limit < 0 {
 				return errors.New("--runs must be at least 1, and --warm-up, --budget and --limit must not be negative")
 			}
-			heddle, err := os.Executable()
+			heddle, err := program.Beside("heddle")
 			if err != nil {
 				return err
 			}

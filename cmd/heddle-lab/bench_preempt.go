@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"time"
 
@@ -35,16 +34,17 @@ Long tasks use --memory, and check that it stays unchanged. --swap file makes a 
 afterwards; own is the machine's own swap; with none suspended memory stays held. It needs root, for cgroups.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			var lab string
 			if stock && !slices.Contains(modes, "stock") {
 				modes = append(modes, "stock")
 			}
 			if o.Modes, err = burst.ModesOf(modes); err != nil {
 				return err
 			}
-			if o.Binary, err = os.Executable(); err != nil {
+			if o.Binary, lab, err = binaries(); err != nil {
 				return err
 			}
-			o.Memory, o.Start = megabytes<<20, []string{o.Binary, "bench", "preempt", "part"}
+			o.Memory, o.Start = megabytes<<20, []string{lab, "bench", "preempt", "part"}
 			o.Tell = func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), text) }
 			r, err := burst.Run(cmd.Context(), o)
 			if r == nil {
@@ -81,7 +81,7 @@ afterwards; own is the machine's own swap; with none suspended memory stays held
 	f.StringVar(&picture, "svg", "", "file for a picture of what queues use over time, in the first run of each mode")
 	f.BoolVar(&asJSON, "json", false, "print the runs as JSON")
 	c.AddCommand(&cobra.Command{
-		Use: "part", Short: "Run in a container, for heddle bench preempt", Hidden: true, Args: cobra.NoArgs,
+		Use: "part", Short: "Run in a container, for heddle-lab bench preempt", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return burst.RunPart(cmd.Context()) },
 	})
 	return c

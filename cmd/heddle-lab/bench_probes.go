@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -22,7 +21,7 @@ times, beside a process that works all the time: once each process starts as soo
 With --bindings, jobs of processes that work are placed with late binding and with early binding, where they share the processors.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			if o.Binary, err = os.Executable(); err != nil {
+			if o.Binary, o.Lab, err = binaries(); err != nil {
 				return err
 			}
 			defer processors.Spare(cmd.Context())()
@@ -49,13 +48,13 @@ With --bindings, jobs of processes that work are placed with late binding and wi
 	f.BoolVar(&rivals, "rivals", false, "give the same tasks to Ray and Dask as well, which are installed from PyPI into a temporary folder")
 	f.BoolVar(&asJSON, "json", false, "print JSON")
 	c.AddCommand(&cobra.Command{
-		Use: shorttasks.NodeCommand, Short: "Run a node, for heddle bench probes", Hidden: true, Args: cobra.NoArgs,
+		Use: shorttasks.NodeCommand, Short: "Run a node, for heddle-lab bench probes", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			defer processors.Spare(cmd.Context())()
 			return shorttasks.Node(cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}, &cobra.Command{
-		Use: shorttasks.LongCommand, Short: "Work all the time, for heddle bench probes", Hidden: true, Args: cobra.NoArgs,
+		Use: shorttasks.LongCommand, Short: "Work all the time, for heddle-lab bench probes", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return shorttasks.Long(cmd.InOrStdin(), cmd.OutOrStdout()) },
 	})
 	return c

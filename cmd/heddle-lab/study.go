@@ -4,56 +4,15 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/spf13/cobra"
-
-	"heddle/sim/mapreduce"
 	"heddle/sim/study"
 	"heddle/sim/study/figures"
 	"heddle/sim/study/measure"
+
+	"github.com/spf13/cobra"
 )
 
-// newSimRun simulates what a file says.
-func newSimRun() *cobra.Command {
-	var brief bool
-	c := &cobra.Command{
-		Use:   "run FILE",
-		Short: "Simulate MapReduce jobs on nodes that differ and fail, as a file says",
-		Long: "Simulates the jobs of a scenario, with the decisions of the scheduler and of heddle mr in virtual time, and prints as JSON the times\n" +
-			"and outcomes of all jobs, tasks and attempts. docs/scenarios.md describes the file, which is JSON or YAML. The same file gives the same output.",
-		Args:    cobra.ExactArgs(1),
-		Example: "  heddle sim run docs/scenarios/stragglers.json",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := mapreduce.ReadFile(args[0])
-			if err != nil {
-				return err
-			}
-			for _, w := range s.Warnings() {
-				fmt.Fprintln(cmd.ErrOrStderr(), &w)
-			}
-			r, failure := mapreduce.Run(s)
-			if r == nil {
-				return failure
-			}
-			if brief {
-				for i := range r.Jobs {
-					r.Jobs[i].Maps, r.Jobs[i].Reduces = nil, nil
-				}
-			}
-			if err := r.Write(cmd.OutOrStdout()); err != nil {
-				return err
-			}
-			if failure != nil {
-				return fmt.Errorf("%s: %w", args[0], failure)
-			}
-			return nil
-		},
-	}
-	c.Flags().BoolVar(&brief, "brief", false, "print jobs without their tasks")
-	return c
-}
-
-// newSimStudy repeats the experiments of a text.
-func newSimStudy() *cobra.Command {
+// newStudy repeats the experiments of a text.
+func newStudy() *cobra.Command {
 	var seeds, picture, results string
 	var set []string
 	var run bool
@@ -67,7 +26,7 @@ func newSimStudy() *cobra.Command {
 			"are the same for each seed, so that their errors are those of the scheduler's dice only.\n\n" + study.Usage(),
 		Args:      cobra.ExactArgs(1),
 		ValidArgs: append(study.Names(), "all"),
-		Example:   "  heddle sim study omo --seeds 20 --svg omo.svg\n  heddle sim study dice --seeds 101-120 --set traces=yahoo-shape --set workers=3000,4000 --set variants=sizing,bounds",
+		Example:   "  heddle-lab sim study omo --seeds 20 --svg omo.svg\n  heddle-lab sim study dice --seeds 101-120 --set traces=yahoo-shape --set workers=3000,4000 --set variants=sizing,bounds",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if args[0] == "all" {
 				return figures.Make(cmd.OutOrStdout(), cmd.ErrOrStderr(), results, run)

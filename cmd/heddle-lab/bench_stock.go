@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"text/tabwriter"
 	"time"
 
+	"heddle/cmd/internal/program"
 	"heddle/integration/hadooplab"
 	"heddle/integration/load"
 	"heddle/integration/walltime"
@@ -61,7 +61,7 @@ type rivalry struct {
 
 // benchStock measures all ResourceManagers in turn, with a new process for every run. It reports progress to tell.
 func benchStock(ctx context.Context, o load.Options, runs int, tell io.Writer) ([]rivalry, error) {
-	heddle, err := os.Executable()
+	heddle, err := program.Beside("heddle")
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"heddle/cmd/heddle/internal/collector"
+	"heddle/cmd/internal/collector"
+	"heddle/cmd/internal/program"
 	"heddle/conf"
 	"heddle/integration/load"
 	"heddle/nm/proc"
@@ -19,7 +20,7 @@ import (
 )
 
 func newBench(s *source) *cobra.Command {
-	c := &cobra.Command{Use: "bench", Short: "Measure a cluster", GroupID: tools}
+	c := &cobra.Command{Use: "bench", Short: "Measure a cluster"}
 	c.AddCommand(newBenchRM(s), newBenchJobs(), newBenchSuspend(), newBenchSpeculate(), newBenchStages(), newBenchProbes(), newBenchPreempt())
 	return c
 }
@@ -118,7 +119,7 @@ in Markdown with medians (least–most). Give Java time to compile: --warmup 15s
 	f.IntVar(&runs, "runs", 3, "runs of each with --stock")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	c.AddCommand(&cobra.Command{
-		Use: keepCommand, Short: "Take back what a load has registered, for heddle bench rm", Hidden: true, Args: cobra.NoArgs,
+		Use: keepCommand, Short: "Take back what a load has registered, for heddle-lab bench rm", Hidden: true, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error { return load.Keep(os.Stdin) },
 	})
 	return c
@@ -145,3 +146,20 @@ heartbeats     %.0f/s  p50 %s  p99 %s  max %s
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
+
+// binaries returns the paths of heddle and of this program.
+func binaries() (heddle, lab string, err error) {
+	if heddle, err = program.Beside("heddle"); err != nil {
+		return "", "", err
+	}
+	lab, err = os.Executable()
+	return heddle, lab, err
+}
+
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}

@@ -65,7 +65,7 @@ swap. --random is how much of the memory can't be compressed.`,
 	f.StringVar(&kind, "kind", "auto", "which cgroups to use: auto, v2, hybrid, v1")
 	f.BoolVar(&asJSON, "json", false, "print the result as JSON")
 	c.AddCommand(&cobra.Command{
-		Use: holdCommand + " BYTES RANDOM", Short: "Hold memory, for heddle bench suspend", Hidden: true, Args: cobra.ExactArgs(2),
+		Use: holdCommand + " BYTES RANDOM", Short: "Hold memory, for heddle-lab bench suspend", Hidden: true, Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[0])
 			if err != nil || n < 0 {

@@ -37,7 +37,7 @@ func (x *stagesFlags) run(cmd *cobra.Command) (err error) {
 	if x.o.Runs < 1 {
 		return fmt.Errorf("--runs is %d: it must be at least 1", x.o.Runs)
 	}
-	if x.o.Binary, err = os.Executable(); err != nil {
+	if x.o.Binary, x.o.Lab, err = binaries(); err != nil {
 		return err
 	}
 	if x.o.Dir, err = os.MkdirTemp(x.folder, "heddle-bench-"); err != nil {

@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/am/xargs"
-	"heddle/cmd/heddle/internal/dashes"
+	"heddle/cmd/internal/dashes"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim/hybrid"
 	"heddle/sim/trace"
 	"heddle/yarn/records"
 )
 
-// hybridSim has the flags of heddle sim hybrid.
+// hybridSim has the flags of heddle-lab sim hybrid.
 type hybridSim struct {
 	file      string
 	trace     trace.Options
@@ -35,8 +35,8 @@ type hybridSim struct {
 	given     func(flag string) bool // reports whether a flag was given
 }
 
-// newSimHybrid simulates schedulers of short tasks.
-func newSimHybrid() *cobra.Command {
+// newHybrid simulates schedulers of short tasks.
+func newHybrid() *cobra.Command {
 	o := &hybridSim{}
 	c := &cobra.Command{
 		Use:   "hybrid -trace FILE",
@@ -46,7 +46,7 @@ func newSimHybrid() *cobra.Command {
 			"The same trace, options and seed give the same output. The speed goes to stderr. Flags may have one dash or two.",
 		Args:               cobra.ArbitraryArgs, // dashes.Parse looks at them
 		DisableFlagParsing: true,                // for flags with one dash
-		Example:            "  heddle sim hybrid -trace YH1.tr.gz -mode eagle -workers 4000 -cutoff 90.5811 -short-partition 2 -seed 1 --json",
+		Example:            "  heddle-lab sim hybrid -trace YH1.tr.gz -mode eagle -workers 4000 -cutoff 90.5811 -short-partition 2 -seed 1 --json",
 	}
 	f := c.Flags()
 	f.StringVar(&o.file, "trace", "", "file with the jobs (.tr of Hawk, .tsv of SWIM, .json of SLS, SYNTH or Rumen, each also with .gz)")
