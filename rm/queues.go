@@ -3,6 +3,7 @@ package rm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -64,6 +65,12 @@ func (s queueSource) Read() (map[string]string, time.Time, error) {
 		}
 		for p := range props.All() {
 			settings[p.Name] = p.Value
+		}
+		if !s.Mutable() { // the store has no files beside it: each leader reads its own
+			err = queue.KeepRulesFile(s.conf, settings)
+		}
+		if err != nil {
+			return nil, time.Time{}, fmt.Errorf("%smapping-rule-json-file: %w", queue.Prefix, err)
 		}
 	}
 	return settings, st.ModTime(), nil

@@ -14,6 +14,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/await"
+	"heddle/rm/queue"
 	"heddle/rm/queue/edit"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -199,4 +200,49 @@ func TestChangedFairFileHolds(t *testing.T) {
 	}
 	write(`<queue name="d"/>`)
 	holds("root.d")
+}
+
+// The rules that place applications are those of their file when the queues are read. A change of that file alone is a change of the queues.
+func TestTheRulesFileIsReadWithTheQueues(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := "<configuration>"
+	for key, v := range map[string]string{"root.queues": "a,b", "root.a.capacity": "50", "root.b.capacity": "50", "mapping-rule-format": "json", "mapping-rule-json-file": "rules.json"} {
+		text += "<property><name>" + queue.Prefix + key + "</name><value>" + v + "</value></property>"
+	}
+	write("capacity-scheduler.xml", text+"</configuration>")
+	c, err := conf.Load(conf.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := queueSource{c, queue.Capacity}
+	for _, want := range []string{"a", "b"} {
+		write("rules.json", `{"rules":[{"type":"user","matches":"*","policy":"custom","customPlacement":"`+want+`"}]}`)
+		settings, _, err := source.Read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, "rules.json")); err != nil { // another member has none
+			t.Fatal(err)
+		}
+		tree, err := source.Build(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path, err := tree.Place(queue.App{User: "ann", Queue: "default"}, nil); path != "root."+want || err != nil {
+			t.Errorf("placed in %q, %v; want %s", path, err, want)
+		}
+	}
+	if _, _, err := source.Read(); err == nil || !strings.Contains(err.Error(), "mapping-rule-json-file") || !strings.Contains(err.Error(), "rules.json") {
+		t.Errorf("without the file: %v", err)
+	}
+	write("rules.json", `{"rules":[{"type":"group","matches":"*","policy":"user"}]}`)
+	if _, _, err := source.Read(); err == nil || !strings.Contains(err.Error(), "Cannot match '*' for groups") {
+		t.Errorf("a wrong rule: %v", err)
+	}
 }

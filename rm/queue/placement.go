@@ -2,15 +2,18 @@ package queue
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"heddle/conf"
+	"heddle/internal/bounded"
+	"heddle/rm/queue/mapping"
 )
 
 // Placement decides which queue an application goes to.
 type Placement struct {
-	mappings []mapping // of a Capacity tree
+	mappings []mapping.Rule // of a Capacity tree
 	// override applies the mappings also to applications that name a queue.
 	override bool
 	rules    []fairRule // of a Fair tree
@@ -97,20 +100,42 @@ func (t *Tree) Full(q *Queue, share Share, app App, all, inQueue, ofUser int) er
 	return nil
 }
 
-// mapping sends applications to a queue, by user, group or name (Hadoop: MappingRule).
-type mapping struct {
-	kind, source, queue string // kind is u, g or a
-}
-
-// placement reads queue-mappings. Queues without variables must exist.
+// placement reads the rules that place applications: JSON, or queue-mappings (Hadoop: CapacitySchedulerConfiguration.getMappingRules).
 func (p *parser) placement(t *Tree) (out Placement) {
 	out.override = p.truth("queue-mappings-override.enable", false)
-	rules := strings.ToLower(p.conf.Text("yarn.scheduler.queue-placement-rules"))
-	for rule := range strings.SplitSeq(rules, ",") {
+	engines := strings.ToLower(p.conf.Text("yarn.scheduler.queue-placement-rules"))
+	for rule := range strings.SplitSeq(engines, ",") {
 		if rule = strings.TrimSpace(rule); rule != "" && rule != "user-group" && rule != "app-name" && !strings.HasSuffix(rule, "placementrule") {
 			p.problem(conf.Warning, "yarn.scheduler.queue-placement-rules", rule, "is unknown: Heddle has user-group and app-name")
 		}
 	}
+	into := &rules{p, t, &out}
+	switch format := p.text("mapping-rule-format", "legacy"); format {
+	case "legacy":
+		for _, key := range []string{"mapping-rule-json", rulesFile} {
+			if v := p.text(key, ""); v != "" {
+				p.warn(key, v, "has no effect, as "+Prefix+"mapping-rule-format is legacy, and not json")
+			}
+		}
+		into.mappings()
+	case "json":
+		into.json()
+	default:
+		p.failWith(fmt.Sprintf("Illegal queue mapping format '%s' please use 'legacy' or 'json'", conf.Shorten(format)),
+			"mapping-rule-format", format, "it must be legacy or json")
+	}
+	return out
+}
+
+// rules reads rules of a tree into out.
+type rules struct {
+	*parser
+	tree *Tree
+	out  *Placement
+}
+
+// mappings reads queue-mappings, and the mappings by the names of applications.
+func (p *rules) mappings() {
 	const key = "queue-mappings"
 	for _, text := range conf.ParseList(p.settings[key]) {
 		parts := strings.Split(text, ":")
@@ -118,150 +143,126 @@ func (p *parser) placement(t *Tree) (out Placement) {
 			parts[i] = strings.TrimSpace(parts[i])
 		}
 		if len(parts) != 3 || slices.Contains(parts, "") || parts[0] != "u" && parts[0] != "g" {
-			p.fail(key, text, "a mapping is u:user:queue or g:group:queue")
+			p.failWith("Illegal queue mapping "+conf.Shorten(text), key, text, "a mapping is u:user:queue or g:group:queue")
 			continue
 		}
-		m := mapping{parts[0], parts[1], parts[2]}
-		p.mappable(t, Prefix+key, text, m.queue)
-		out.mappings = append(out.mappings, m)
+		p.add(Prefix+key, text, mapping.Old(parts[0][0], parts[1], parts[2]))
 	}
 	const byName = "yarn.scheduler.queue-placement-rules.app-name"
 	names, _ := p.conf.Get(byName)
 	for _, text := range conf.ParseList(names) {
 		source, queue, ok := strings.Cut(text, ":")
-		m := mapping{"a", strings.TrimSpace(source), strings.TrimSpace(queue)}
-		if !ok || m.source == "" || m.queue == "" || strings.Contains(m.queue, ":") {
+		source, queue = strings.TrimSpace(source), strings.TrimSpace(queue)
+		if !ok || source == "" || queue == "" || strings.Contains(queue, ":") {
 			p.failed[byName] = true
 			p.problem(conf.Error, byName, text, "a mapping is application:queue")
 			continue
 		}
-		p.mappable(t, byName, text, m.queue)
-		out.mappings = append(out.mappings, m)
-	}
-	return out
-}
-
-// mappable checks the queue of a mapping without variables.
-func (p *parser) mappable(t *Tree, key, text, queue string) {
-	reason := ""
-	if parent, _, ok := cutLast(queue); strings.Contains(queue, "%") {
-		if q, known := t.Find(parent); ok && !strings.Contains(parent, "%") && (!known || q.Leaf()) {
-			reason = fmt.Sprintf("there is no queue %s with others below it", parent)
-		}
-	} else if q, known := t.Find(queue); !known {
-		reason = fmt.Sprintf("there is no queue %s, or more than one", conf.Shorten(queue))
-	} else if !q.Leaf() {
-		reason = fmt.Sprintf("queue %s holds queues, and no applications", q.Path)
-	}
-	if reason != "" {
-		p.failed[key] = true
-		p.problem(conf.Error, key, text, reason)
+		p.add(byName, text, mapping.Old('a', source, queue))
 	}
 }
 
-// cutLast splits the last part off a path; ok is false if there is only one.
-func cutLast(path string) (before, last string, ok bool) {
-	i := strings.LastIndexByte(path, '.')
-	if i < 0 {
-		return "", path, false
+// RulesFileKey is the setting that has the text of the file of mapping-rule-json-file, where that was read with the others.
+const RulesFileKey = Prefix + rulesFile + ".text"
+
+const rulesFile = "mapping-rule-json-file"
+
+// rulesInJSON reads rules in JSON: from the setting, or else from the file.
+func (p *rules) json() {
+	key, text := "mapping-rule-json", p.settings["mapping-rule-json"]
+	if text == "" {
+		if key = rulesFile; p.text(key, "") == "" {
+			p.warn("mapping-rule-format", "json", "neither "+Prefix+"mapping-rule-json nor "+Prefix+rulesFile+" is set: there are no rules")
+			return
+		}
+		var err error
+		if text, err = rulesText(p.conf, p.settings); err != nil {
+			p.fail(key, p.settings[key], err.Error())
+			return
+		}
 	}
-	return path[:i], path[i+1:], true
+	parsed, err := mapping.Parse([]byte(text))
+	if err != nil {
+		p.failWith(err.Error(), key, conf.Shorten(text), err.Error())
+		return
+	}
+	for _, r := range parsed {
+		p.add(Prefix+key, r.String(), r)
+	}
 }
 
-// mapped returns the queue that the mappings choose, or else the one that the application names. A mapping to an unknown
-// queue leads to root.default.
-func (t *Tree) mapped(app App, groups func(string) ([]string, error)) (string, error) {
-	place := &t.Settings.Placement
-	var of []string
-	known := false
-	groupsOf := func() []string { // Hadoop goes on without groups where it can't find them out
-		if !known && groups != nil {
-			of, _ = groups(app.User)
-		}
-		known = true
-		return of
+// rulesText returns the text of mapping-rule-json-file, which settings name or have. A relative path begins in the configuration's folder.
+func rulesText(c *conf.Config, settings map[string]string) (string, error) {
+	if text, ok := settings[rulesFile+".text"]; ok {
+		return text, nil
 	}
-	for _, m := range place.mappings {
-		switch m.kind {
-		case "u":
-			if m.source != "%user" && m.source != app.User {
-				continue
-			}
-		case "g":
-			if !slices.Contains(groupsOf(), m.source) {
-				continue
-			}
-		case "a":
-			if m.source != "%application" && m.source != app.Name {
-				continue
-			}
-		}
-		if q := t.chosen(m.queue, app, groupsOf); q != nil {
-			return q.Path, nil
-		}
-		if q, ok := t.byPath["root.default"]; ok && q.Leaf() {
-			return q.Path, nil
-		}
-		return "", &Refusal{Text: "Application submission have been rejected by a mapping rule. Please see the logs for details"}
+	path := strings.TrimSpace(settings[rulesFile])
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(c.Dir(), path)
 	}
-	return app.Queue, nil
+	f, err := bounded.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close() //nolint:errcheck // it is only read
+	text, err := bounded.ReadAll(f, mapping.MaxJSON)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return string(text), nil
 }
 
-// chosen returns the leaf that a mapping's queue means for an application, or nil.
-func (t *Tree) chosen(pattern string, app App, groups func() []string) *Queue {
-	parent, last, nested := cutLast(pattern)
-	above := t.Root
-	if nested {
-		q, ok := t.Find(variables(parent, app, groups))
-		if !ok {
-			return nil
-		}
-		above = q
-	}
-	find := func(name string) *Queue {
-		var q *Queue
-		if nested {
-			q = t.byPath[above.Path+"."+name]
-		} else {
-			q, _ = t.Find(name)
-		}
-		if name == "" || q == nil || !q.Leaf() {
-			return nil
-		}
-		return q
-	}
-	if last == "%secondary_group" { // the first one that has a queue
-		for _, g := range groups()[min(1, len(groups())):] {
-			if q := find(clean(g)); q != nil {
-				return q
-			}
-		}
+// KeepRulesFile adds the text of mapping-rule-json-file to settings (by whole keys) that need it. So they mean the same on another machine, and
+// change when the file does.
+func KeepRulesFile(c *conf.Config, settings map[string]string) error {
+	if strings.TrimSpace(settings[Prefix+"mapping-rule-format"]) != "json" || settings[Prefix+"mapping-rule-json"] != "" || settings[Prefix+rulesFile] == "" {
 		return nil
 	}
-	return find(variables(last, app, groups))
+	text, err := rulesText(c, map[string]string{rulesFile: settings[Prefix+rulesFile]})
+	if err == nil {
+		settings[RulesFileKey] = text
+	}
+	return err
 }
 
-// variables replaces variables with properties of an application, where they are a whole part of a path.
-func variables(path string, app App, groups func() []string) string {
-	parts := strings.Split(path, ".")
-	for i, part := range parts {
-		switch part {
-		case "%user":
-			parts[i] = clean(app.User)
-		case "%application":
-			parts[i] = app.Name
-		case "%specified":
-			parts[i] = app.Queue
-		case "%default":
-			parts[i] = "root.default"
-		case "%primary_group":
-			parts[i] = ""
-			if g := groups(); len(g) > 0 {
-				parts[i] = clean(g[0])
-			}
+// rule adds a rule that can work with the queues of the tree.
+func (p *rules) add(key, text string, r mapping.Rule) {
+	if err := r.Validate(p.tree); err != nil {
+		if p.ok() {
+			p.words = "org.apache.hadoop.yarn.exceptions.YarnException: " + err.Error()
 		}
+		p.failed[key] = true
+		p.problem(conf.Error, key, text, err.Error())
 	}
-	return strings.Join(parts, ".")
+	p.out.mappings = append(p.out.mappings, r)
+}
+
+// Lookup implements mapping.Queues, as does Ambiguous.
+func (t *Tree) Lookup(name string) (mapping.Queue, bool) {
+	q, ok := t.Find(name)
+	if !ok || name == "" {
+		return mapping.Queue{}, false
+	}
+	return mapping.Queue{Path: q.Path, Leaf: q.Leaf(), Flexible: q.Creation.Flexible, Legacy: q.Creation.Legacy}, true
+}
+
+// Ambiguous reports whether more than one queue has a name.
+func (t *Tree) Ambiguous(name string) bool { return len(t.byName[name]) > 1 }
+
+// mapped returns the queue that the rules choose, or else the one that the application names.
+func (t *Tree) mapped(app App, groups func(string) ([]string, error)) (string, error) {
+	by := mapping.App{User: app.User, Name: app.Name, Queue: app.Queue}
+	if groups != nil {
+		by.Groups = func() ([]string, error) { return groups(app.User) }
+	}
+	path, err := mapping.Place(t.Settings.Placement.mappings, by, t)
+	switch {
+	case err != nil:
+		return "", &Refusal{Text: err.Error()}
+	case path != "":
+		return path, nil
+	}
+	return app.Queue, nil
 }
 
 // clean turns the name of a user or a group into a part of a queue's path.

@@ -72,11 +72,12 @@ func TestMappingsRefused(t *testing.T) {
 	for mappings, want := range map[string]string{
 		"u:ann":             "a mapping is",
 		"x:ann:a":           "a mapping is",
-		"u:ann:nowhere":     "no queue nowhere",
-		"u:ann:root":        "holds queues",
-		"u:%user:a.%user":   "with others below it",
+		"u:ann:nowhere":     "Path root 'nowhere' does not exist. Path 'nowhere' is invalid",
+		"u:ann:root":        "Target queue 'root' but it's not a leaf queue.",
+		"u:ann:root.b":      "Mapping rule specified a parent queue 'root', but it is not a dynamic parent queue, and no queue exists with name 'b' under it.",
+		"u:%user:a.%user":   "Queue path 'a.%user' is invalid because 'root.a' is a leaf queue, which can have no other queues under it.",
 		"u:ann:a,g::a":      "a mapping is",
-		"u:%user:no.%user":  "no queue no",
+		"u:%user:no.%user":  "Path root 'no' does not exist. Path 'no' is invalid",
 		"u:ann:root.a,u:b:": "a mapping is",
 	} {
 		_, err := CapacityFromConf(load(t, with("queues=a", "a.capacity=100", "/queue-mappings="+mappings)))

@@ -13,7 +13,7 @@ var (
 	// Global keys are those of the scheduler.
 	Global = wordSet(`maximum-applications maximum-am-resource-percent global-queue-max-application max-parallel-apps
 		user.max-parallel-apps resource-calculator node-locality-delay rack-locality-additional-delay rack-locality-full-reset
-		reservations-continue-look-all-nodes queue-mappings queue-mappings-override.enable legacy-queue-mode.enabled
+		reservations-continue-look-all-nodes queue-mappings queue-mappings-override.enable mapping-rule-format mapping-rule-json mapping-rule-json-file mapping-rule-json-file.text legacy-queue-mode.enabled
 		minimum-user-limit-percent user-limit-factor lazy-preemption-enabled
 		ordering-policy.priority-utilization.underutilized-preemption.enabled
 		ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation`)
@@ -21,7 +21,7 @@ var (
 	Accepted = wordSet(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers schedule-asynchronously.enable
 		schedule-asynchronously.maximum-threads schedule-asynchronously.maximum-pending-backlogs schedule-asynchronously.scheduling-interval-ms
 		per-node-heartbeat.maximum-offswitch-assignments per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments`)
-	laterKeys = []string{"mapping-rule-", "workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh."}
+	laterKeys = []string{"workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh."}
 	// Queue has the keys of a queue, without its path.
 	Queue = wordSet(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications maximum-am-resource-percent max-parallel-apps
 		maximum-allocation maximum-allocation-mb maximum-allocation-vcores ordering-policy ordering-policy.fair.enable-size-based-weight priority

@@ -47,6 +47,9 @@ func SourceOf(c *conf.Config) (*Source, error) {
 		s.Keys[queue.Prefix+rest] = value
 	}
 	kind, err := queue.KindOf(c)
+	if err == nil && kind == queue.Capacity {
+		err = queue.KeepRulesFile(c, s.Keys)
+	}
 	if err != nil || kind != queue.Fair {
 		return s, err
 	}
@@ -73,7 +76,9 @@ func (s *Source) With(settings map[string]string) *Source {
 		next.Allocation = text
 		return next
 	}
-	maps.DeleteFunc(next.Keys, func(key, _ string) bool { return strings.HasPrefix(key, queue.Prefix) })
+	maps.DeleteFunc(next.Keys, func(key, _ string) bool {
+		return strings.HasPrefix(key, queue.Prefix) && key != queue.RulesFileKey
+	})
 	maps.Copy(next.Keys, settings)
 	return next
 }
