@@ -73,7 +73,8 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		MaxSubmission: c.Int("heddle.submission.max-bytes"),
 		Bounds:        bounds(c),
 
-		Labels: labelSettings(c),
+		Labels:  labelSettings(c),
+		History: c.Bool("heddle.history.enabled"),
 
 		MaxTags:      c.Int(rm + "application.max-tags"),
 		MaxTagLength: c.Int(rm + "application.max-tag.length"),

@@ -32,6 +32,7 @@ import (
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/leader/swap"
 	"heddle/rm/leader/totals"
+	"heddle/rm/leader/usage"
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -98,6 +99,9 @@ type Settings struct {
 	Bounds limit.Bounds
 
 	Labels nodelabels.Settings
+
+	// History keeps what was used over time.
+	History bool
 
 	MaxTags      int // of an application; 0 means no limit, as does 0 of the next ones
 	MaxTagLength int // in characters
@@ -269,6 +273,7 @@ func New(cfg Config) *Leader {
 		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs},
 		divided, heardRefusals{refusals, c}, l.hosts, l.attempts, l.containers, l.masters, &speeds{c, learned, nodespeed.New(cfg.Settings.NodeSpeeds, learned)},
 		l.carried, l.delegations, l.version, l.keys,
+		usage.New(c, c.work, usage.Config{Enabled: cfg.Settings.History, Scheduler: c.sched, Apps: directory{c}, Types: cfg.Settings.Types, Date: c.Date}),
 	)
 	return l
 }

@@ -169,6 +169,9 @@ func (s *State) applyToCluster(now int64, c *ledgerpb.Command) error {
 		return nil
 	case c.NodeLabelsChanged != nil:
 		return s.Labels.Apply(c.NodeLabelsChanged)
+	case c.UsageSampled != nil:
+		s.Usage.Apply(now, c.UsageSampled)
+		return nil
 	}
 	return errors.New("a command has no kind")
 }

@@ -12,6 +12,7 @@ import (
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/ledgertest"
+	"heddle/rm/ledger/shape"
 )
 
 func mustEncode(t testing.TB, b *ledgerpb.Batch) []byte {
@@ -50,7 +51,7 @@ func TestWhatThisVersionDoesNotKnowIsNeverPassedOver(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := Decode(mustEncode(t, commands{submit(1)}.at(0))[:20]); !errors.Is(err, errTorn) {
+	if _, err := Decode(mustEncode(t, commands{submit(1)}.at(0))[:20]); !errors.Is(err, shape.ErrTorn) {
 		t.Errorf("half a batch: %v", err)
 	}
 	// Clients' own messages may be newer than Heddle; they are kept as they came.
@@ -238,7 +239,7 @@ func BenchmarkDecode(b *testing.B) {
 func BenchmarkCheckBatch(b *testing.B) {
 	data := thousandGrants(b)
 	for b.Loop() {
-		if err := batchShape.check(data); err != nil {
+		if err := batchShape.Check(data); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -282,7 +283,7 @@ func TestVersionIsFoundInWhatIsDamagedOrNew(t *testing.T) {
 	for name, tail := range map[string][]byte{
 		"half a tag": {0x80}, "half a number": field(1, protowire.VarintType, 0x80), "half a command": field(2, protowire.BytesType, 5, 1),
 	} {
-		if _, err := Decode(appended(t, tail)); !errors.Is(err, errTorn) || !strings.Contains(err.Error(), "heddle.ledger.Batch: it is damaged") {
+		if _, err := Decode(appended(t, tail)); !errors.Is(err, shape.ErrTorn) || !strings.Contains(err.Error(), "heddle.ledger.Batch: it is damaged") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -201,6 +201,13 @@ var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
 		}
 		return &ledgerpb.Command{NodeLabelsChanged: c}
 	},
+	"usage_sampled": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		c := &ledgerpb.UsageSampled{All: rapid.Bool().Draw(t, "all")}
+		for range rapid.IntRange(0, 2).Draw(t, "rows") {
+			c.Rows = append(c.Rows, &ledgerpb.UsageRow{Name: text(t, "name"), Figures: []uint64{rapid.Uint64().Draw(t, "figure")}})
+		}
+		return &ledgerpb.Command{UsageSampled: c}
+	},
 }
 
 // kinds are all kinds of commands. In often those come first, and several times, without which nothing much happens: rapid prefers what

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/usage"
 	"heddle/yarn/records"
 )
 
@@ -77,10 +78,22 @@ type history struct {
 	image  []byte
 }
 
+// usage is the history of use as another member has it.
+func (h *history) usage() *usage.History {
+	own := usage.New()
+	for r := range h.s.Usage.Freeze().Records() {
+		if err := own.Restore(r); err != nil {
+			panic(err)
+		}
+	}
+	return own
+}
+
 // apply applies a batch, and looks at a follower that does the same.
 func (h *history) apply(t *rapid.T, batch *ledgerpb.Batch) {
 	s := h.s
 	follower := s.Clone()
+	follower.Usage = h.usage()
 	before := snapshotOf(t, follower)
 	if h.frozen == nil || rapid.IntRange(0, 3).Draw(t, "freeze") == 0 {
 		h.frozen, h.image = s.Freeze(), before

@@ -16,6 +16,8 @@ import (
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/nodelabels"
+	"heddle/rm/ledger/shape"
+	"heddle/rm/ledger/usage"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -31,13 +33,14 @@ type Frozen struct {
 	delegations map[int32]Delegation
 	issued      map[string][]int32
 	labels      nodelabels.Labels
+	history     *usage.History
 }
 
 // Freeze returns the state as it is now. It copies nodes and applications, and shares their containers with the state, which copies
 // those that it changes later: hundreds of thousands would take too long to copy at once.
 func (s *State) Freeze() *Frozen {
 	f := &Frozen{
-		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations), issued: maps.Clone(s.Issued.Of), labels: s.Labels,
+		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations), issued: maps.Clone(s.Issued.Of), labels: s.Labels, history: s.Usage.Freeze(),
 		nodes: make([]Node, 0, len(s.Nodes)), apps: make([]Application, 0, len(s.Apps)),
 	}
 	for _, n := range s.Nodes {
@@ -90,6 +93,9 @@ func (f *Frozen) WriteSnapshot(w io.Writer) error {
 	if !f.labels.Empty() {
 		put("labels of nodes", "", &ledgerpb.SnapshotRecord{NodeLabels: f.labels.Record()})
 	}
+	for r := range f.history.Records() {
+		put("history of ", r.GetName(), &ledgerpb.SnapshotRecord{History: r})
+	}
 	return cmp.Or(failed, b.Flush())
 }
 
@@ -119,7 +125,7 @@ func readRecord(b *bufio.Reader, rec *ledgerpb.SnapshotRecord) error {
 		return err
 	}
 	if size > maxRecord {
-		return fmt.Errorf("%d bytes: %w", size, errTorn)
+		return fmt.Errorf("%d bytes: %w", size, shape.ErrTorn)
 	}
 	var data bytes.Buffer
 	if _, err := io.CopyN(&data, b, int64(size)); err != nil {
@@ -146,6 +152,8 @@ func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
 	case rec.NodeLabels != nil:
 		s.Labels.Restore(rec.NodeLabels)
 		return nil
+	case rec.History != nil:
+		return s.Usage.Restore(rec.History)
 	}
 	return errors.New("a record has no kind")
 }
@@ -195,7 +203,7 @@ func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
 	case v > Version:
 		return &NewerError{Version: v, Release: c.GetRelease()}
 	case v < 1:
-		return fmt.Errorf("version %d: %w", v, errTorn)
+		return fmt.Errorf("version %d: %w", v, shape.ErrTorn)
 	}
 	s.Version, s.Release, s.Refused, s.Void = c.GetFormat(), c.GetRelease(), c.GetRefused(), c.GetVoid()
 	s.Timestamp, s.Leaders, s.Leader = c.GetTimestamp(), c.GetLeaders(), c.GetLeader()

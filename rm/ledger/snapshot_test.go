@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/shape"
 	"heddle/yarn/pb"
 )
 
@@ -84,7 +85,7 @@ func TestSnapshotsThatBreakOff(t *testing.T) {
 			t.Errorf("%d bytes: %v", at, err)
 		}
 	}
-	for size, want := range map[uint64]error{maxRecord: io.ErrUnexpectedEOF, maxRecord + 1: errTorn} {
+	for size, want := range map[uint64]error{maxRecord: io.ErrUnexpectedEOF, maxRecord + 1: shape.ErrTorn} {
 		if _, err := ReadSnapshot(bytes.NewReader(protowire.AppendVarint(nil, size))); !errors.Is(err, want) {
 			t.Errorf("a record of %d bytes: %v", size, err)
 		}

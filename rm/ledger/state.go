@@ -10,6 +10,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/nodelabels"
 	"heddle/rm/ledger/recent"
+	"heddle/rm/ledger/usage"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -56,6 +57,9 @@ type State struct {
 
 	// Labels are those of nodes.
 	Labels nodelabels.Labels
+
+	// Usage is what was used over time. Clones have none.
+	Usage *usage.History
 
 	// Granted counts the grants of the last second that this member has seen. It isn't replicated.
 	Granted recent.Count
@@ -342,7 +346,7 @@ func New() *State {
 
 		Delegations: map[int32]Delegation{},
 
-		Kept: kept.New(),
+		Kept: kept.New(), Usage: usage.New(),
 	}
 }
 
@@ -400,7 +404,7 @@ func (s *State) Clone() *State {
 	}
 	c.Delegations = maps.Clone(s.Delegations)
 	c.Issued = s.Issued.Clone()
-	c.Kept = s.Kept.Clone()
+	c.Kept, c.Usage = s.Kept.Clone(), nil
 	return &c
 }
 

@@ -18,6 +18,7 @@ import (
 	"heddle/rm/ledger/issued"
 	"heddle/rm/ledger/kept"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/usage"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -58,6 +59,7 @@ func (c *comparison) differ(a, b any) {
 
 var (
 	messageType    = reflect.TypeFor[proto.Message]()
+	usageType      = reflect.TypeFor[*usage.History]()
 	containersType = reflect.TypeFor[Containers]()
 	onNodeType     = reflect.TypeFor[[]records.ContainerID]()
 )
@@ -69,6 +71,8 @@ func (c *comparison) compare(a, b reflect.Value) {
 			c.differ(a, b)
 		}
 		return
+	case a.Type() == usageType:
+		return // clones have none
 	case a.Type() == containersType:
 		c.containers(a.Addr().Interface().(*Containers), b.Addr().Interface().(*Containers))
 		return
@@ -224,6 +228,8 @@ func full(t testing.TB) *State {
 	s := &State{}
 	f.fill(reflect.ValueOf(s).Elem())
 	s.Version, s.Void = Version, 3
+	s.Usage = usage.New()
+	s.Usage.Apply(1_000_000, &ledgerpb.UsageSampled{Rows: []*ledgerpb.UsageRow{{Figures: []uint64{1, 2}}}})
 
 	app := only(s.Apps)
 	node := only(s.Nodes)
@@ -296,7 +302,7 @@ type zeros struct{ met, set map[string]bool }
 
 func (z *zeros) look(v reflect.Value) {
 	switch {
-	case v.Type().Implements(messageType):
+	case v.Type().Implements(messageType), v.Type() == usageType: // it has a test of its own
 	case v.Type() == containersType:
 		for c := range v.Addr().Interface().(*Containers).All() {
 			z.look(reflect.ValueOf(c))

@@ -16,15 +16,17 @@ import (
 //	4  for whom containers are suspended, since when, how often and how long (SuspensionCause)
 //	5  to which users application ids were issued; resource-seconds end at the largest number, where they wrapped (nothing depends on these sums)
 //	6  labels of nodes (NodeLabelsChanged); the newest ended containers of an application are kept beside the first ones
+//	7  what was used over time (UsageSampled)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 6
+const Version = 7
 
 // Versions of the ledger from which on something is recorded.
 const (
 	OwnerVersion  = 5 // to which user each application id was issued
 	LabelsVersion = 6 // labels of nodes
 	PathVersion   = 6 // the newest ended containers of an application
+	UsageVersion  = 7 // what was used over time
 )
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.

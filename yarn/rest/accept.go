@@ -15,6 +15,7 @@ const (
 	WADLType = "application/vnd.sun.wadl+xml"
 
 	EventStreamType = "text/event-stream"
+	CSVType         = "text/csv;charset=utf-8"
 )
 
 // Format is the format of an answer.
@@ -28,13 +29,14 @@ const (
 	HTML
 	WADL // a description of paths and methods
 	EventStream
+	CSV // a table (RFC 4180)
 )
 
-var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html", WADL: "application/vnd.sun.wadl+xml", EventStream: EventStreamType}
+var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html", WADL: "application/vnd.sun.wadl+xml", EventStream: EventStreamType, CSV: "text/csv"}
 
 // ContentType is the value of the header.
 func (f Format) ContentType() string {
-	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType, WADL: WADLType, EventStream: EventStreamType}[f]
+	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType, WADL: WADLType, EventStream: EventStreamType, CSV: CSVType}[f]
 }
 
 // Negotiate picks the format that a client prefers: by the quality it gives each, then by its own order. Of the formats

@@ -189,7 +189,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{60, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -301,6 +301,7 @@ type Command struct {
 	DelegationsEnded      *DelegationsEnded      `protobuf:"bytes,52,opt,name=delegations_ended,json=delegationsEnded,proto3" json:"delegations_ended,omitempty"`
 	QueuesConfigured      *QueuesConfigured      `protobuf:"bytes,60,opt,name=queues_configured,json=queuesConfigured,proto3" json:"queues_configured,omitempty"`
 	NodeLabelsChanged     *NodeLabelsChanged     `protobuf:"bytes,70,opt,name=node_labels_changed,json=nodeLabelsChanged,proto3" json:"node_labels_changed,omitempty"`
+	UsageSampled          *UsageSampled          `protobuf:"bytes,80,opt,name=usage_sampled,json=usageSampled,proto3" json:"usage_sampled,omitempty"`
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -562,6 +563,13 @@ func (x *Command) GetQueuesConfigured() *QueuesConfigured {
 func (x *Command) GetNodeLabelsChanged() *NodeLabelsChanged {
 	if x != nil {
 		return x.NodeLabelsChanged
+	}
+	return nil
+}
+
+func (x *Command) GetUsageSampled() *UsageSampled {
+	if x != nil {
+		return x.UsageSampled
 	}
 	return nil
 }
@@ -3353,6 +3361,114 @@ func (x *DelegationsEnded) GetSequences() []int32 {
 	return nil
 }
 
+// What was used, guaranteed, waited for and suspended at the time of the batch.
+type UsageSampled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Series without a row have 0 now; else they have what they had.
+	All           bool        `protobuf:"varint,1,opt,name=all,proto3" json:"all,omitempty"`
+	Rows          []*UsageRow `protobuf:"bytes,2,rep,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UsageSampled) Reset() {
+	*x = UsageSampled{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UsageSampled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UsageSampled) ProtoMessage() {}
+
+func (x *UsageSampled) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UsageSampled.ProtoReflect.Descriptor instead.
+func (*UsageSampled) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *UsageSampled) GetAll() bool {
+	if x != nil {
+		return x.All
+	}
+	return false
+}
+
+func (x *UsageSampled) GetRows() []*UsageRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+type UsageRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "" is the cluster, q and a path a queue, u and a name a user.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// As rm/ledger/usage numbers them.
+	Figures       []uint64 `protobuf:"varint,2,rep,packed,name=figures,proto3" json:"figures,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UsageRow) Reset() {
+	*x = UsageRow{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UsageRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UsageRow) ProtoMessage() {}
+
+func (x *UsageRow) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UsageRow.ProtoReflect.Descriptor instead.
+func (*UsageRow) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *UsageRow) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UsageRow) GetFigures() []uint64 {
+	if x != nil {
+		return x.Figures
+	}
+	return nil
+}
+
 // A snapshot is a sequence of records, each with exactly one field set: first the cluster, then the rest.
 type SnapshotRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3362,13 +3478,14 @@ type SnapshotRecord struct {
 	Delegation    *DelegationIssued      `protobuf:"bytes,4,opt,name=delegation,proto3" json:"delegation,omitempty"`
 	Issued        *IssuedIds             `protobuf:"bytes,5,opt,name=issued,proto3" json:"issued,omitempty"`
 	NodeLabels    *NodeLabels            `protobuf:"bytes,6,opt,name=node_labels,json=nodeLabels,proto3" json:"node_labels,omitempty"`
+	History       *History               `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3380,7 +3497,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3393,7 +3510,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -3438,6 +3555,364 @@ func (x *SnapshotRecord) GetNodeLabels() *NodeLabels {
 	return nil
 }
 
+func (x *SnapshotRecord) GetHistory() *History {
+	if x != nil {
+		return x.History
+	}
+	return nil
+}
+
+// A series of the history (rm/ledger/usage), or what isn't of one series.
+type History struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	State  *HistoryState          `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	Name   string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Coarse bool                   `protobuf:"varint,3,opt,name=coarse,proto3" json:"coarse,omitempty"`
+	// Before the first chunk.
+	Base          []uint64        `protobuf:"varint,4,rep,packed,name=base,proto3" json:"base,omitempty"`
+	Chunks        []*HistoryChunk `protobuf:"bytes,5,rep,name=chunks,proto3" json:"chunks,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *History) Reset() {
+	*x = History{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *History) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*History) ProtoMessage() {}
+
+func (x *History) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use History.ProtoReflect.Descriptor instead.
+func (*History) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *History) GetState() *HistoryState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
+func (x *History) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *History) GetCoarse() bool {
+	if x != nil {
+		return x.Coarse
+	}
+	return false
+}
+
+func (x *History) GetBase() []uint64 {
+	if x != nil {
+		return x.Base
+	}
+	return nil
+}
+
+func (x *History) GetChunks() []*HistoryChunk {
+	if x != nil {
+		return x.Chunks
+	}
+	return nil
+}
+
+type HistoryChunk struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	First         int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	Data          []byte                 `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HistoryChunk) Reset() {
+	*x = HistoryChunk{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HistoryChunk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HistoryChunk) ProtoMessage() {}
+
+func (x *HistoryChunk) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HistoryChunk.ProtoReflect.Descriptor instead.
+func (*HistoryChunk) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *HistoryChunk) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *HistoryChunk) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+type HistoryState struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Last          int64                  `protobuf:"varint,1,opt,name=last,proto3" json:"last,omitempty"`
+	Samples       int64                  `protobuf:"varint,2,opt,name=samples,proto3" json:"samples,omitempty"`
+	Refused       bool                   `protobuf:"varint,3,opt,name=refused,proto3" json:"refused,omitempty"`
+	Oldest        int64                  `protobuf:"varint,4,opt,name=oldest,proto3" json:"oldest,omitempty"`
+	OldestCoarse  int64                  `protobuf:"varint,5,opt,name=oldest_coarse,json=oldestCoarse,proto3" json:"oldest_coarse,omitempty"`
+	Fine          []*HistorySpan         `protobuf:"bytes,6,rep,name=fine,proto3" json:"fine,omitempty"`
+	Coarse        []*HistorySpan         `protobuf:"bytes,7,rep,name=coarse,proto3" json:"coarse,omitempty"`
+	Now           []*HistorySums         `protobuf:"bytes,8,rep,name=now,proto3" json:"now,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HistoryState) Reset() {
+	*x = HistoryState{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HistoryState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HistoryState) ProtoMessage() {}
+
+func (x *HistoryState) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HistoryState.ProtoReflect.Descriptor instead.
+func (*HistoryState) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *HistoryState) GetLast() int64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
+func (x *HistoryState) GetSamples() int64 {
+	if x != nil {
+		return x.Samples
+	}
+	return 0
+}
+
+func (x *HistoryState) GetRefused() bool {
+	if x != nil {
+		return x.Refused
+	}
+	return false
+}
+
+func (x *HistoryState) GetOldest() int64 {
+	if x != nil {
+		return x.Oldest
+	}
+	return 0
+}
+
+func (x *HistoryState) GetOldestCoarse() int64 {
+	if x != nil {
+		return x.OldestCoarse
+	}
+	return 0
+}
+
+func (x *HistoryState) GetFine() []*HistorySpan {
+	if x != nil {
+		return x.Fine
+	}
+	return nil
+}
+
+func (x *HistoryState) GetCoarse() []*HistorySpan {
+	if x != nil {
+		return x.Coarse
+	}
+	return nil
+}
+
+func (x *HistoryState) GetNow() []*HistorySums {
+	if x != nil {
+		return x.Now
+	}
+	return nil
+}
+
+// Steps that were sampled, both ends included.
+type HistorySpan struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	From          int64                  `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
+	To            int64                  `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HistorySpan) Reset() {
+	*x = HistorySpan{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HistorySpan) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HistorySpan) ProtoMessage() {}
+
+func (x *HistorySpan) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HistorySpan.ProtoReflect.Descriptor instead.
+func (*HistorySpan) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *HistorySpan) GetFrom() int64 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *HistorySpan) GetTo() int64 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
+type HistorySums struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Figures       []uint64               `protobuf:"varint,2,rep,packed,name=figures,proto3" json:"figures,omitempty"`
+	Sum           []uint64               `protobuf:"varint,3,rep,packed,name=sum,proto3" json:"sum,omitempty"`
+	At            int64                  `protobuf:"varint,4,opt,name=at,proto3" json:"at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HistorySums) Reset() {
+	*x = HistorySums{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HistorySums) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HistorySums) ProtoMessage() {}
+
+func (x *HistorySums) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HistorySums.ProtoReflect.Descriptor instead.
+func (*HistorySums) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{55}
+}
+
+func (x *HistorySums) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *HistorySums) GetFigures() []uint64 {
+	if x != nil {
+		return x.Figures
+	}
+	return nil
+}
+
+func (x *HistorySums) GetSum() []uint64 {
+	if x != nil {
+		return x.Sum
+	}
+	return nil
+}
+
+func (x *HistorySums) GetAt() int64 {
+	if x != nil {
+		return x.At
+	}
+	return 0
+}
+
 // All labels of nodes; there is no record while there are none.
 type NodeLabels struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3450,7 +3925,7 @@ type NodeLabels struct {
 
 func (x *NodeLabels) Reset() {
 	*x = NodeLabels{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3462,7 +3937,7 @@ func (x *NodeLabels) String() string {
 func (*NodeLabels) ProtoMessage() {}
 
 func (x *NodeLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3475,7 +3950,7 @@ func (x *NodeLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeLabels.ProtoReflect.Descriptor instead.
 func (*NodeLabels) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *NodeLabels) GetLabels() []*NodeLabel {
@@ -3510,7 +3985,7 @@ type IssuedIds struct {
 
 func (x *IssuedIds) Reset() {
 	*x = IssuedIds{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3522,7 +3997,7 @@ func (x *IssuedIds) String() string {
 func (*IssuedIds) ProtoMessage() {}
 
 func (x *IssuedIds) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3535,7 +4010,7 @@ func (x *IssuedIds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssuedIds.ProtoReflect.Descriptor instead.
 func (*IssuedIds) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *IssuedIds) GetUser() string {
@@ -3581,7 +4056,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3593,7 +4068,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3606,7 +4081,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -3731,7 +4206,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3743,7 +4218,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3756,7 +4231,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -3786,7 +4261,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3798,7 +4273,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3811,7 +4286,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -3877,7 +4352,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3889,7 +4364,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3902,7 +4377,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{54}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -4056,7 +4531,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4068,7 +4543,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4081,7 +4556,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{55}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -4235,7 +4710,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4247,7 +4722,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4260,7 +4735,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{56}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -4409,7 +4884,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4421,7 +4896,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4434,7 +4909,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{57}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -4483,7 +4958,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
 	"leadership\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x05R\aversion\"\xb3\x14\n" +
+	"\aversion\x18\x04 \x01(\x05R\aversion\"\xf5\x14\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
@@ -4519,7 +4994,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x12delegation_renewed\x183 \x01(\v2 .heddle.ledger.DelegationRenewedR\x11delegationRenewed\x12L\n" +
 	"\x11delegations_ended\x184 \x01(\v2\x1f.heddle.ledger.DelegationsEndedR\x10delegationsEnded\x12L\n" +
 	"\x11queues_configured\x18< \x01(\v2\x1f.heddle.ledger.QueuesConfiguredR\x10queuesConfigured\x12P\n" +
-	"\x13node_labels_changed\x18F \x01(\v2 .heddle.ledger.NodeLabelsChangedR\x11nodeLabelsChanged\"6\n" +
+	"\x13node_labels_changed\x18F \x01(\v2 .heddle.ledger.NodeLabelsChangedR\x11nodeLabelsChanged\x12@\n" +
+	"\rusage_sampled\x18P \x01(\v2\x1b.heddle.ledger.UsageSampledR\fusageSampled\"6\n" +
 	"\x06AppRef\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x05R\x02id\"O\n" +
@@ -4734,7 +5210,13 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\x05R\bsequence\x12\x19\n" +
 	"\brenew_by\x18\x02 \x01(\x03R\arenewBy\"0\n" +
 	"\x10DelegationsEnded\x12\x1c\n" +
-	"\tsequences\x18\x01 \x03(\x05R\tsequences\"\xd8\x02\n" +
+	"\tsequences\x18\x01 \x03(\x05R\tsequences\"M\n" +
+	"\fUsageSampled\x12\x10\n" +
+	"\x03all\x18\x01 \x01(\bR\x03all\x12+\n" +
+	"\x04rows\x18\x02 \x03(\v2\x17.heddle.ledger.UsageRowR\x04rows\"8\n" +
+	"\bUsageRow\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\afigures\x18\x02 \x03(\x04R\afigures\"\x8a\x03\n" +
 	"\x0eSnapshotRecord\x120\n" +
 	"\acluster\x18\x01 \x01(\v2\x16.heddle.ledger.ClusterR\acluster\x12<\n" +
 	"\vapplication\x18\x02 \x01(\v2\x1a.heddle.ledger.ApplicationR\vapplication\x12'\n" +
@@ -4744,7 +5226,34 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"delegation\x120\n" +
 	"\x06issued\x18\x05 \x01(\v2\x18.heddle.ledger.IssuedIdsR\x06issued\x12:\n" +
 	"\vnode_labels\x18\x06 \x01(\v2\x19.heddle.ledger.NodeLabelsR\n" +
-	"nodeLabels\"\x8d\x01\n" +
+	"nodeLabels\x120\n" +
+	"\ahistory\x18\a \x01(\v2\x16.heddle.ledger.HistoryR\ahistory\"\xb1\x01\n" +
+	"\aHistory\x121\n" +
+	"\x05state\x18\x01 \x01(\v2\x1b.heddle.ledger.HistoryStateR\x05state\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
+	"\x06coarse\x18\x03 \x01(\bR\x06coarse\x12\x12\n" +
+	"\x04base\x18\x04 \x03(\x04R\x04base\x123\n" +
+	"\x06chunks\x18\x05 \x03(\v2\x1b.heddle.ledger.HistoryChunkR\x06chunks\"8\n" +
+	"\fHistoryChunk\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"\xa5\x02\n" +
+	"\fHistoryState\x12\x12\n" +
+	"\x04last\x18\x01 \x01(\x03R\x04last\x12\x18\n" +
+	"\asamples\x18\x02 \x01(\x03R\asamples\x12\x18\n" +
+	"\arefused\x18\x03 \x01(\bR\arefused\x12\x16\n" +
+	"\x06oldest\x18\x04 \x01(\x03R\x06oldest\x12#\n" +
+	"\roldest_coarse\x18\x05 \x01(\x03R\foldestCoarse\x12.\n" +
+	"\x04fine\x18\x06 \x03(\v2\x1a.heddle.ledger.HistorySpanR\x04fine\x122\n" +
+	"\x06coarse\x18\a \x03(\v2\x1a.heddle.ledger.HistorySpanR\x06coarse\x12,\n" +
+	"\x03now\x18\b \x03(\v2\x1a.heddle.ledger.HistorySumsR\x03now\"1\n" +
+	"\vHistorySpan\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\x03R\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\x03R\x02to\"]\n" +
+	"\vHistorySums\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\afigures\x18\x02 \x03(\x04R\afigures\x12\x10\n" +
+	"\x03sum\x18\x03 \x03(\x04R\x03sum\x12\x0e\n" +
+	"\x02at\x18\x04 \x01(\x03R\x02at\"\x8d\x01\n" +
 	"\n" +
 	"NodeLabels\x120\n" +
 	"\x06labels\x18\x01 \x03(\v2\x18.heddle.ledger.NodeLabelR\x06labels\x121\n" +
@@ -4897,7 +5406,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 59)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Level)(0),                              // 1: heddle.ledger.Level
@@ -4950,18 +5459,25 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*DelegationIssued)(nil),                // 48: heddle.ledger.DelegationIssued
 	(*DelegationRenewed)(nil),               // 49: heddle.ledger.DelegationRenewed
 	(*DelegationsEnded)(nil),                // 50: heddle.ledger.DelegationsEnded
-	(*SnapshotRecord)(nil),                  // 51: heddle.ledger.SnapshotRecord
-	(*NodeLabels)(nil),                      // 52: heddle.ledger.NodeLabels
-	(*IssuedIds)(nil),                       // 53: heddle.ledger.IssuedIds
-	(*Cluster)(nil),                         // 54: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 55: heddle.ledger.StateCount
-	(*Key)(nil),                             // 56: heddle.ledger.Key
-	(*Application)(nil),                     // 57: heddle.ledger.Application
-	(*Attempt)(nil),                         // 58: heddle.ledger.Attempt
-	(*Container)(nil),                       // 59: heddle.ledger.Container
-	(*Node)(nil),                            // 60: heddle.ledger.Node
-	nil,                                     // 61: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 62: heddle.yarn.ApplicationSubmissionContext
+	(*UsageSampled)(nil),                    // 51: heddle.ledger.UsageSampled
+	(*UsageRow)(nil),                        // 52: heddle.ledger.UsageRow
+	(*SnapshotRecord)(nil),                  // 53: heddle.ledger.SnapshotRecord
+	(*History)(nil),                         // 54: heddle.ledger.History
+	(*HistoryChunk)(nil),                    // 55: heddle.ledger.HistoryChunk
+	(*HistoryState)(nil),                    // 56: heddle.ledger.HistoryState
+	(*HistorySpan)(nil),                     // 57: heddle.ledger.HistorySpan
+	(*HistorySums)(nil),                     // 58: heddle.ledger.HistorySums
+	(*NodeLabels)(nil),                      // 59: heddle.ledger.NodeLabels
+	(*IssuedIds)(nil),                       // 60: heddle.ledger.IssuedIds
+	(*Cluster)(nil),                         // 61: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 62: heddle.ledger.StateCount
+	(*Key)(nil),                             // 63: heddle.ledger.Key
+	(*Application)(nil),                     // 64: heddle.ledger.Application
+	(*Attempt)(nil),                         // 65: heddle.ledger.Attempt
+	(*Container)(nil),                       // 66: heddle.ledger.Container
+	(*Node)(nil),                            // 67: heddle.ledger.Node
+	nil,                                     // 68: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 69: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	4,   // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
@@ -4998,82 +5514,90 @@ var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	50,  // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
 	13,  // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
 	10,  // 33: heddle.ledger.Command.node_labels_changed:type_name -> heddle.ledger.NodeLabelsChanged
-	5,   // 34: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	6,   // 35: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	11,  // 36: heddle.ledger.NodeLabelsChanged.added:type_name -> heddle.ledger.NodeLabel
-	12,  // 37: heddle.ledger.NodeLabelsChanged.nodes:type_name -> heddle.ledger.LabelledNode
-	8,   // 38: heddle.ledger.LabelledNode.node:type_name -> heddle.ledger.NodeRef
-	61,  // 39: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
-	0,   // 40: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	0,   // 41: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
-	5,   // 42: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	62,  // 43: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	9,   // 44: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	5,   // 45: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	5,   // 46: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	5,   // 47: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	6,   // 48: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 49: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 50: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 51: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 52: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	8,   // 53: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	9,   // 54: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	6,   // 55: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	30,  // 56: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	7,   // 57: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 58: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	34,  // 59: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
-	33,  // 60: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	7,   // 61: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 62: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 63: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 64: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
-	9,   // 65: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
-	7,   // 66: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
-	9,   // 67: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
-	7,   // 68: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
-	1,   // 69: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
-	9,   // 70: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
-	42,  // 71: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
-	5,   // 72: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
-	42,  // 73: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
-	44,  // 74: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
-	42,  // 75: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
-	8,   // 76: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	9,   // 77: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	8,   // 78: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	9,   // 79: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	8,   // 80: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	54,  // 81: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	57,  // 82: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	60,  // 83: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	48,  // 84: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	53,  // 85: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
-	52,  // 86: heddle.ledger.SnapshotRecord.node_labels:type_name -> heddle.ledger.NodeLabels
-	11,  // 87: heddle.ledger.NodeLabels.labels:type_name -> heddle.ledger.NodeLabel
-	12,  // 88: heddle.ledger.NodeLabels.nodes:type_name -> heddle.ledger.LabelledNode
-	56,  // 89: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	55,  // 90: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	13,  // 91: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,   // 92: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	2,   // 93: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	21,  // 94: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	58,  // 95: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	59,  // 96: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	59,  // 97: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
-	8,   // 98: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	30,  // 99: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	1,   // 100: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
-	9,   // 101: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
-	9,   // 102: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
-	43,  // 103: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
-	45,  // 104: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	105, // [105:105] is the sub-list for method output_type
-	105, // [105:105] is the sub-list for method input_type
-	105, // [105:105] is the sub-list for extension type_name
-	105, // [105:105] is the sub-list for extension extendee
-	0,   // [0:105] is the sub-list for field type_name
+	51,  // 34: heddle.ledger.Command.usage_sampled:type_name -> heddle.ledger.UsageSampled
+	5,   // 35: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	6,   // 36: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	11,  // 37: heddle.ledger.NodeLabelsChanged.added:type_name -> heddle.ledger.NodeLabel
+	12,  // 38: heddle.ledger.NodeLabelsChanged.nodes:type_name -> heddle.ledger.LabelledNode
+	8,   // 39: heddle.ledger.LabelledNode.node:type_name -> heddle.ledger.NodeRef
+	68,  // 40: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	0,   // 41: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,   // 42: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	5,   // 43: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	69,  // 44: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	9,   // 45: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	5,   // 46: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	5,   // 47: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	5,   // 48: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	6,   // 49: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 50: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 51: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 52: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 53: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	8,   // 54: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	9,   // 55: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	6,   // 56: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	30,  // 57: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	7,   // 58: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 59: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	34,  // 60: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
+	33,  // 61: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	7,   // 62: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 63: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 64: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 65: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 66: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
+	7,   // 67: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 68: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
+	7,   // 69: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
+	1,   // 70: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
+	9,   // 71: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
+	42,  // 72: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
+	5,   // 73: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
+	42,  // 74: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
+	44,  // 75: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
+	42,  // 76: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
+	8,   // 77: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	9,   // 78: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	8,   // 79: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	9,   // 80: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	8,   // 81: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	52,  // 82: heddle.ledger.UsageSampled.rows:type_name -> heddle.ledger.UsageRow
+	61,  // 83: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	64,  // 84: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	67,  // 85: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	48,  // 86: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	60,  // 87: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
+	59,  // 88: heddle.ledger.SnapshotRecord.node_labels:type_name -> heddle.ledger.NodeLabels
+	54,  // 89: heddle.ledger.SnapshotRecord.history:type_name -> heddle.ledger.History
+	56,  // 90: heddle.ledger.History.state:type_name -> heddle.ledger.HistoryState
+	55,  // 91: heddle.ledger.History.chunks:type_name -> heddle.ledger.HistoryChunk
+	57,  // 92: heddle.ledger.HistoryState.fine:type_name -> heddle.ledger.HistorySpan
+	57,  // 93: heddle.ledger.HistoryState.coarse:type_name -> heddle.ledger.HistorySpan
+	58,  // 94: heddle.ledger.HistoryState.now:type_name -> heddle.ledger.HistorySums
+	11,  // 95: heddle.ledger.NodeLabels.labels:type_name -> heddle.ledger.NodeLabel
+	12,  // 96: heddle.ledger.NodeLabels.nodes:type_name -> heddle.ledger.LabelledNode
+	63,  // 97: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	62,  // 98: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	13,  // 99: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,   // 100: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	2,   // 101: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	21,  // 102: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	65,  // 103: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	66,  // 104: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	66,  // 105: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	8,   // 106: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	30,  // 107: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	1,   // 108: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
+	9,   // 109: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
+	9,   // 110: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
+	43,  // 111: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
+	45,  // 112: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	113, // [113:113] is the sub-list for method output_type
+	113, // [113:113] is the sub-list for method input_type
+	113, // [113:113] is the sub-list for extension type_name
+	113, // [113:113] is the sub-list for extension extendee
+	0,   // [0:113] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -5089,7 +5613,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   59,
+			NumMessages:   66,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

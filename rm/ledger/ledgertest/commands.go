@@ -64,6 +64,8 @@ func number(f protoreflect.FieldDescriptor) protoreflect.Value {
 		return protoreflect.ValueOfInt32(-1)
 	case protoreflect.Int64Kind:
 		return protoreflect.ValueOfInt64(-1)
+	case protoreflect.Uint64Kind:
+		return protoreflect.ValueOfUint64(1<<64 - 1)
 	default:
 		panic(f.Kind())
 	}

@@ -48,6 +48,7 @@ var inventory = map[protoreflect.Name]string{
 	"delegations_ended":       "",
 	"queues_configured":       "configuration of queues",
 	"node_labels_changed":     "labels of nodes",
+	"usage_sampled":           "history of use",
 }
 
 // Whoever adds a kind of command says here, and to administrators, what bounds that which it leaves behind.

@@ -88,6 +88,7 @@ var limits = map[protoreflect.FullName]int{
 	"heddle.ledger.NodeLabelsChanged.removed":      MaxLabel,
 	"heddle.ledger.NodeLabel.name":                 MaxLabel,
 	"heddle.ledger.LabelledNode.label":             MaxLabel,
+	"heddle.ledger.UsageRow.name":                  MaxName,
 }
 
 // stringsIn calls f with every string in a message and in the ledger's own that are in it.

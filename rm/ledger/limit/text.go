@@ -97,6 +97,10 @@ func Clean(c *ledgerpb.Command) {
 		cleanMap(c.QueuesConfigured.GetSettings())
 	case c.NodeLabelsChanged != nil:
 		cleanLabels(c.NodeLabelsChanged)
+	case c.UsageSampled != nil:
+		for _, r := range c.UsageSampled.GetRows() {
+			r.Name = Head(r.GetName(), MaxName)
+		}
 	default:
 		cleanApplication(c)
 	}
