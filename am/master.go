@@ -243,7 +243,7 @@ func (m *Master) Withdraw(id RequestID, count int) int {
 	return n
 }
 
-// Outstanding is the number of containers that are asked for and not yet granted.
+// Outstanding returns the number of containers that are asked for and not yet granted.
 func (m *Master) Outstanding() int { return m.rm.Outstanding() }
 
 // Release gives containers back. Those that run are killed.
@@ -258,7 +258,7 @@ func (m *Master) Blacklist(add, remove []string) {
 	m.change()
 }
 
-// ClusterNodes is how many nodes the cluster has, as far as is known.
+// ClusterNodes returns how many nodes the cluster has, as far as is known.
 func (m *Master) ClusterNodes() int { return m.rm.ClusterNodes() }
 
 // SetTrackingURL changes the address of the application's web pages.

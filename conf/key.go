@@ -80,14 +80,14 @@ func enum(name, def, doc string, words ...string) Key {
 	return k
 }
 
-// listOf is a list of a few words, in any case of letters.
+// listOf returns a list of a few words, in any case of letters.
 func listOf(name, def, doc string, words ...string) Key {
 	k := newKey(List, name, def, doc)
 	k.words = words
 	return k
 }
 
-// class is a key that names a Java class. Heddle knows only the classes in known; without known it accepts any name.
+// class returns a key that names a Java class. Heddle knows only the classes in known; without known it accepts any name.
 func class(name, def, doc string, known ...string) Key {
 	k := newKey(Class, name, def, doc)
 	k.words = known
@@ -243,7 +243,7 @@ func (k Key) number(value string) (float64, error) {
 	return ParseFloat(value)
 }
 
-// defaultPort is the port of the default address. Addresses without a port get it. It is −1 if there is none.
+// defaultPort returns the port of the default address. Addresses without a port get it. It is −1 if there is none.
 func (k Key) defaultPort() int {
 	_, port, ok := cutLast(k.Default, ":")
 	if n, err := strconv.ParseUint(port, 10, 16); ok && err == nil {

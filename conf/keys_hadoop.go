@@ -3,7 +3,7 @@ package conf
 // readOn is where the documents say what Heddle lacks, and what to do meanwhile.
 const readOn = "docs/migration.md, \"What Heddle lacks\""
 
-// coreKeys are the keys of core-site.xml that Heddle uses.
+// coreKeys returns the keys of core-site.xml that Heddle uses.
 func coreKeys() []Key {
 	return []Key{
 		uri("fs.defaultFS", "file:///", "file system of paths without a scheme"),
@@ -56,7 +56,7 @@ func coreKeys() []Key {
 	}
 }
 
-// hdfsKeys are the keys of hdfs-site.xml that a client uses.
+// hdfsKeys returns the keys of hdfs-site.xml that a client uses.
 func hdfsKeys() []Key {
 	return []Key{
 		list("dfs.nameservices", "", "logical names of HDFS clusters"),
@@ -75,7 +75,7 @@ func hdfsKeys() []Key {
 	}
 }
 
-// mapredKeys are the keys of mapred-site.xml that Heddle itself uses. Only clients and their jobs use the others.
+// mapredKeys returns the keys of mapred-site.xml that Heddle itself uses. Only clients and their jobs use the others.
 func mapredKeys() []Key {
 	return []Key{
 		integer("mapreduce.shuffle.max.connections", "0", "maximum of reducers' connections; 0 is no limit").min(0),
@@ -86,7 +86,7 @@ func mapredKeys() []Key {
 	}
 }
 
-// yarnKeys are the keys of yarn-site.xml that more than one role uses.
+// yarnKeys returns the keys of yarn-site.xml that more than one role uses.
 func yarnKeys() []Key {
 	return []Key{
 		text("yarn.log.dir", "", "directory of the daemons' own logs"),

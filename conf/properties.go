@@ -61,7 +61,7 @@ func (p *Properties) All() iter.Seq[Property] {
 	}
 }
 
-// Len is the number of properties.
+// Len returns the number of properties.
 func (p *Properties) Len() int { return len(p.byName) }
 
 // Problems lists what is suspicious in the files: names set twice, attempts to override final properties, deprecated

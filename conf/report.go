@@ -123,7 +123,7 @@ func (p Problem) refusers() string {
 	return ""
 }
 
-// refusers are the daemons that don't start.
+// refusers returns the daemons that don't start.
 func (r Report) refusers() (by Role) {
 	for _, p := range r.Problems {
 		if p.Severity == Error {
@@ -158,7 +158,7 @@ func ErrorAt(c *Config, key string, err error) error {
 	return problemError(p)
 }
 
-// Problems are those that an error of this package, or of others that join theirs as Err does, has. What is none of them is one without a place.
+// Problems returns those that an error of this package, or of others that join theirs as Err does, has. What is none of them is one without a place.
 func Problems(err error) (all []Problem) {
 	switch e := err.(type) {
 	case nil:

@@ -94,7 +94,7 @@ func (f *FS) Uncache(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Directives are those of a pool that the user may read. To ask for them has the NameNode look at once at those that are new.
+// Directives returns those of a pool that the user may read. To ask for them has the NameNode look at once at those that are new.
 func (f *FS) Directives(ctx context.Context, pool string) (all []Directive, err error) {
 	s, err := f.hdfs()
 	if err != nil {

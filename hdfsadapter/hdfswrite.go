@@ -175,7 +175,7 @@ func (w *hdfsWriter) seen(method string, answer []byte) []byte {
 	return answer
 }
 
-// protected is a dial function for connections to DataNodes that prove who writes the block.
+// protected returns a dial function for connections to DataNodes that prove who writes the block.
 func (w *hdfsWriter) protected(dial relay.Dialer) relay.Dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := dial(ctx, network, addr)

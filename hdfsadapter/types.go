@@ -27,7 +27,7 @@ func (i Info) IsDir() bool { return i.Mode.IsDir() }
 type Reader interface {
 	io.ReadSeekCloser
 	io.ReaderAt
-	// Info is the file as it was when it was opened. Reads end at its size, even if the file grows.
+	// Info returns the file as it was when it was opened. Reads end at its size, even if the file grows.
 	Info() Info
 }
 

@@ -88,7 +88,7 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 	return a, err
 }
 
-// logGroup is the group of the root of aggregated logs, by default this process's own (Hadoop: LogAggregationFileController).
+// logGroup returns the group of the root of aggregated logs, by default this process's own (Hadoop: LogAggregationFileController).
 func logGroup(c *conf.Config) string {
 	if name := c.Text("yarn.nodemanager.remote-app-log-dir.groupname"); name != "" {
 		return name

@@ -75,7 +75,7 @@ func (a *auxServices) start() ([]records.ApplicationID, error) {
 	return apps, nil
 }
 
-// outputs are those of maps that the node serves; nil if it has no shuffle.
+// outputs returns those of maps that the node serves; nil if it has no shuffle.
 func (a *auxServices) outputs() heartbeat.Outputs {
 	for _, s := range a.services {
 		return s

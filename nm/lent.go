@@ -57,7 +57,7 @@ type splitGroups struct {
 	lent cgroup.Parent
 }
 
-// of is the driver for a group.
+// of returns the driver for a group.
 func (s splitGroups) of(name string) cgroup.Driver {
 	if id, err := records.ParseContainerID(name); err == nil && allocation.IsOnLent(id) {
 		return s.lent

@@ -424,7 +424,7 @@ func (n *NodeManager) openProtocols() error {
 	return nil
 }
 
-// pressure is how this machine's memory is.
+// pressure returns how this machine's memory is.
 func pressure() (suspend.Pressure, error) { return suspend.ReadPressure("/") }
 
 // resourceManager returns whichever ResourceManager is active.
@@ -452,7 +452,7 @@ func (n *NodeManager) resourceManager() (ipc.Invoker, error) {
 	return n.client.Failover(addrs, protocol.ResourceTracker, who, policy), nil
 }
 
-// identify is who the node is for the ResourceManager: one that proves it, by Kerberos or if there is a secret.
+// identify returns who the node is for the ResourceManager: one that proves it, by Kerberos or if there is a secret.
 func (n *NodeManager) identify() (ipc.Identity, error) {
 	if n.login != nil {
 		tickets, err := secure.ForResourceManagers(n.o.Conf, n.login)
@@ -483,7 +483,7 @@ func (n *NodeManager) waiting(addrs []string) func(error, time.Duration) {
 	}
 }
 
-// ownName is the user whom this process runs as.
+// ownName returns the user whom this process runs as.
 func ownName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username

@@ -212,7 +212,7 @@ func supervised(c *conf.Config) bool {
 	return c.Bool("yarn.nodemanager.recovery.supervised") && (c.Bool(enabled) || !c.IsSet(enabled))
 }
 
-// groupID is the name of the node's part of the cgroups. The state folder is in it: it tells NodeManagers apart that
+// groupID returns the name of the node's part of the cgroups. The state folder is in it: it tells NodeManagers apart that
 // would otherwise take each other's groups for leftovers.
 func (s *settings) groupID() (string, error) {
 	path, err := filepath.Abs(s.state)

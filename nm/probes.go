@@ -215,7 +215,7 @@ func (x *executors) Resize(e shorttasks.Executor, version int32) {
 	}
 }
 
-// grant is what an executor's container may have, and its token.
+// grant returns what an executor's container may have, and its token.
 func (x *executors) grant(e shorttasks.Executor, version int32) (allocation.Grant, []byte, error) {
 	n := x.n
 	id := &pb.ContainerTokenIdentifier{}
@@ -235,7 +235,7 @@ func (x *executors) grant(e shorttasks.Executor, version int32) (allocation.Gran
 	return grant, raw, err
 }
 
-// quoted is a word for a shell.
+// quoted returns a word for a shell.
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 // endExecutors ends the executors of an earlier life: their schedulers were connected to it.

@@ -55,7 +55,7 @@ func (n *NodeManager) openWarming(files *hdfsadapter.Adapter) error {
 	return nil
 }
 
-// cachePool is the NameNode's cache; nil without a pool of it.
+// cachePool returns the NameNode's cache; nil without a pool of it.
 func (n *NodeManager) cachePool(files *hdfsadapter.Adapter) warming.NameNode {
 	const prefix = "heddle.nodemanager.warming."
 	if pool := n.o.Conf.Text(prefix + "cache-pool"); pool != "" {

@@ -24,7 +24,7 @@ func openAccount(c *conf.Config, p *prepared) (o ownAccount, err error) {
 	return o, err
 }
 
-// identity is how it calls other members.
+// identity returns how it calls other members.
 func (o *ownAccount) identity() ipc.Identity {
 	if o.account == nil {
 		return ipc.Identity{User: o.login}

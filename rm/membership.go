@@ -55,7 +55,7 @@ func (r *ResourceManager) ForceLeader(ctx context.Context, by string, lose bool)
 	return r.raft.ForceLeader(ctx, by, lose)
 }
 
-// leadersControl is where the leader takes other members' requests.
+// leadersControl returns where the leader takes other members' requests.
 func (r *ResourceManager) leadersControl() (ipc.Invoker, error) {
 	leads := r.LeaderID()
 	if leads == "" || leads == r.id {

@@ -28,7 +28,7 @@ func (s queueSource) Mutable() bool {
 	return s.kind == queue.Capacity && s.conf.Text("yarn.scheduler.configuration.store.class") != "file"
 }
 
-// file is the path of the file that has the queues.
+// file returns the path of the file that has the queues.
 func (s queueSource) file() string {
 	if s.kind == queue.Fair {
 		return queue.FairFile(s.conf)

@@ -457,7 +457,7 @@ func (r *ResourceManager) tokenRenewer() delegation.TokenRenewer {
 	return r.hdfs
 }
 
-// Addr is the address that the port of a key listens on.
+// Addr returns the address that the port of a key listens on.
 func (r *ResourceManager) Addr(key string) net.Addr { return r.listeners[key].Addr() }
 
 // Server returns the RPC server of a key's port.
@@ -469,19 +469,19 @@ func (r *ResourceManager) ID() string { return r.id }
 // HA reports whether there are several ResourceManagers.
 func (r *ResourceManager) HA() bool { return r.conf.HAEnabled() }
 
-// Conf is the configuration.
+// Conf returns the configuration.
 func (r *ResourceManager) Conf() *conf.Config { return r.conf }
 
-// Log is where the ResourceManager logs.
+// Log returns where the ResourceManager logs.
 func (r *ResourceManager) Log() *logrus.Entry { return r.log }
 
-// Settings are the leader's settings.
+// Settings returns the leader's settings.
 func (r *ResourceManager) Settings() leader.Settings { return r.settings }
 
 // Access decides who may see and change what.
 func (r *ResourceManager) Access() *access.Checker { return r.access }
 
-// Login is the user who runs the ResourceManager.
+// Login returns the user who runs the ResourceManager.
 func (r *ResourceManager) Login() string { return r.login }
 
 // Tokens issues and verifies delegation tokens.

@@ -160,7 +160,7 @@ func (r *ResourceManager) hosts() *hosts.Lists {
 	return lists
 }
 
-// tokenCancelDelay is how long HDFS's tokens are needed after an application's end: nodes ask for them while they upload logs (Hadoop:
+// tokenCancelDelay returns how long HDFS's tokens are needed after an application's end: nodes ask for them while they upload logs (Hadoop:
 // DelegationTokenRenewer).
 func tokenCancelDelay(c *conf.Config) time.Duration {
 	if !c.Bool("yarn.log-aggregation-enable") {

@@ -10,7 +10,7 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// LedgerVersion is the newest version of the ledger that this member can apply.
+// LedgerVersion returns the newest version of the ledger that this member can apply.
 func (r *ResourceManager) LedgerVersion() int32 { return r.newest }
 
 // versions asks all members which version of the ledger they can apply, and returns the lowest answer. It asks members that

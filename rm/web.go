@@ -70,7 +70,7 @@ func (r *ResourceManager) sendToProxy(h http.Handler) http.Handler {
 	})
 }
 
-// proxyAddress is the address of the proxy to applications' pages.
+// proxyAddress returns the address of the proxy to applications' pages.
 func (r *ResourceManager) proxyAddress() string {
 	if r.conf.Text(ProxyAddress) == "" {
 		return r.webAddress()
@@ -114,7 +114,7 @@ func (l debugLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// webAddress is the address for links: the configured host, and the port that is really listened on.
+// webAddress returns the address for links: the configured host, and the port that is really listened on.
 func (r *ResourceManager) webAddress() string {
 	a, err := r.conf.RMAddress(WebAddress, r.id)
 	if err != nil {

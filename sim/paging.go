@@ -14,7 +14,7 @@ type Paging struct {
 	Resident float64
 }
 
-// resident is how many bytes a task uses of what its container claims.
+// resident returns how many bytes a task uses of what its container claims.
 func (p Paging) resident(claim records.Resource) int64 {
 	bytes := claim.MemoryMB() << 20
 	if p.Resident > 0 {
@@ -23,7 +23,7 @@ func (p Paging) resident(claim records.Resource) int64 {
 	return bytes
 }
 
-// rate is how quickly a task goes on with what its container holds: as quickly as the scarcest of that allows.
+// rate returns how quickly a task goes on with what its container holds: as quickly as the scarcest of that allows.
 func (p Paging) rate(held, claim records.Resource) float64 {
 	rate := 1.0
 	for i := range claim {
@@ -60,7 +60,7 @@ func (c *Cluster) page(l *life, held, claim records.Resource) (wait Time) {
 	return 0
 }
 
-// admission is how long a container that was just granted waits on its node, until memory that others hold no more has been paged out.
+// admission returns how long a container that was just granted waits on its node, until memory that others hold no more has been paged out.
 func (c *Cluster) admission(h scheduler.NodeHandle) Time {
 	n := &c.nodes[h]
 	paging := n.busy - c.engine.Now()
@@ -70,5 +70,5 @@ func (c *Cluster) admission(h scheduler.NodeHandle) Time {
 	return max(paging-lasting(max(n.free, 0), c.paging.Out), 0)
 }
 
-// lasting is how long bytes take at a rate.
+// lasting returns how long bytes take at a rate.
 func lasting(bytes, rate int64) Time { return Time(float64(bytes) / float64(rate) * 1e9) }

@@ -89,7 +89,7 @@ func User(c *conf.Config) (string, error) {
 	return who.User, err
 }
 
-// identify is who calls the ResourceManager for a user. With Kerberos it is the bearer of the delegation token that is in a container's credentials, or else whoever ran
+// identify returns who calls the ResourceManager for a user. With Kerberos it is the bearer of the delegation token that is in a container's credentials, or else whoever ran
 // kinit.
 func (c *Cluster) identify(user string) (ipc.Identity, error) {
 	if !secure.On(c.conf) {

@@ -102,7 +102,7 @@ func set(names []string) []string {
 	return slices.Compact(names)
 }
 
-// places is a key for the places that a strict request allows.
+// places returns a key for the places that a strict request allows.
 func (r *Request) places() string {
 	if r.RelaxLocality {
 		return ""

@@ -226,7 +226,7 @@ func hinted(resp *pb.AllocateResponse, out *Allocation) {
 	}
 }
 
-// sane is a number that is above 0 and finite, or 0.
+// sane returns a number that is above 0 and finite, or 0.
 func sane(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 1) {
 		return 0

@@ -15,7 +15,7 @@ const (
 	mostCounters = 5000 // of a task
 )
 
-// clipped is a text as far as it is kept: UTF-8, and not too long.
+// clipped returns a text as far as it is kept: UTF-8, and not too long.
 func clipped(text string) string {
 	if len(text) > longestText {
 		text = text[:longestText] + "…"

@@ -118,7 +118,7 @@ func (c *coordinator) assignment(id stage.AttemptID) *job.Assignment {
 // reportsPerSecond is how many reports of all workers are taken: they report less often the more of them there are.
 const reportsPerSecond = 300
 
-// reportEvery is how often a worker is to tell of its task.
+// reportEvery returns how often a worker is to tell of its task.
 func (c *coordinator) reportEvery() time.Duration {
 	return min(max(job.ReportEvery, time.Duration(len(c.workers))*time.Second/reportsPerSecond), job.LongPoll)
 }

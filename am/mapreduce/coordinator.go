@@ -129,7 +129,7 @@ func newCoordinator(s *job.Spec, splits []input.Split, app records.ApplicationID
 	return c
 }
 
-// starter is the rule by which a job's reduces begin.
+// starter returns the rule by which a job's reduces begin.
 func starter(s *job.Spec) stage.Starter {
 	switch s.Start {
 	case job.StartLazily:
@@ -140,7 +140,7 @@ func starter(s *job.Spec) stage.Starter {
 	return slowstart.AfterMaps(s.SlowStart)
 }
 
-// speculator is the rule by which a job's tasks are copied, and that by which they are divided; nil if they aren't.
+// speculator returns the rule by which a job's tasks are copied, and that by which they are divided; nil if they aren't.
 func speculator(s *job.Spec) (stage.Speculator, stage.Splitter) {
 	switch s.Job.Speculation {
 	case job.SpeculateESplash:
@@ -447,7 +447,7 @@ func (c *coordinator) await(ctx context.Context) error {
 	return c.err
 }
 
-// parts are the files that make up the job's output, in the order of the tasks.
+// parts returns the files that make up the job's output, in the order of the tasks.
 func (c *coordinator) parts() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -43,7 +43,7 @@ func (x *course) note(c *coordinator) {
 // states are what becomes of attempts, by their stage.State.
 var states = [...]string{stage.Active: "running", stage.Succeeded: "succeeded", stage.Unsuccessful: "failed", stage.Cancelled: "cancelled"}
 
-// attempts are all attempts so far, by stage and task.
+// attempts returns all attempts so far, by stage and task.
 func (c *coordinator) attempts() (out []job.Attempt) {
 	now := c.now().Sub(c.began)
 	if c.over {
@@ -74,7 +74,7 @@ func (c *coordinator) attempts() (out []job.Attempt) {
 	return out
 }
 
-// Spans are what containers did in attempts, to be drawn.
+// Spans returns what containers did in attempts, to be drawn.
 func Spans(list []job.Attempt) (out []timeline.Span) {
 	for _, a := range list {
 		switch {

@@ -132,7 +132,7 @@ func (n neighbours) others(host string, since time.Time) bool {
 	return false
 }
 
-// speaking is the worker that says something; nil if there is none.
+// speaking returns the worker that says something; nil if there is none.
 func speaking(c *coordinator, id string) *workerState {
 	w := c.workers[id]
 	if w != nil {
@@ -195,7 +195,7 @@ func knock(ports []string) answer {
 	return result
 }
 
-// and is the answer of a host some of whose ports give one answer, and others another: one that answers is enough, and one of which nothing is
+// and returns the answer of a host some of whose ports give one answer, and others another: one that answers is enough, and one of which nothing is
 // known is no reason to give the host up.
 func (a answer) and(b answer) answer {
 	for _, x := range []answer{answered, unknown, nothing} {

@@ -13,7 +13,7 @@ import (
 	"heddle/yarn/ipc"
 )
 
-// launchOn is how workers are started on a host. Its shuffle service learns the job's secret, unless it is known to have none: a node refuses
+// launchOn returns how workers are started on a host. Its shuffle service learns the job's secret, unless it is known to have none: a node refuses
 // containers with data for a service that it lacks.
 func launchOn(c *coordinator, host string) am.Launch {
 	l := c.launch
@@ -27,7 +27,7 @@ func launchOn(c *coordinator, host string) am.Launch {
 	return l
 }
 
-// nodeServing is the service by which a node serves the output of a task that is done; "" if its worker does.
+// nodeServing returns the service by which a node serves the output of a task that is done; "" if its worker does.
 func nodeServing(c *coordinator, w *workerState, r *job.DoneReport) string {
 	if c.shuffle == nil || r.ID.Kind != job.Map || r.Shuffle <= 0 || r.Shuffle > 65535 || c.unserved[w.host] {
 		return ""

@@ -51,7 +51,7 @@ func (c *coordinator) stage(s stage.Stage) job.Stage {
 	return job.Stage{Total: stat.Tasks, Running: stat.Running, Done: stat.Done, Failed: failed, Progress: progress}
 }
 
-// overall is how much of the job is done, from 0 to 1.
+// overall returns how much of the job is done, from 0 to 1.
 func (c *coordinator) overall() float64 {
 	_, _, maps := c.machine.Stage(stage.Map)
 	if c.spec.Job.Reduces == 0 {
@@ -61,7 +61,7 @@ func (c *coordinator) overall() float64 {
 	return (maps + reduces) / 2
 }
 
-// fraction is how much of the job is done.
+// fraction returns how much of the job is done.
 func (c *coordinator) fraction() float32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

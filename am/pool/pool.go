@@ -113,7 +113,7 @@ func New(o Options) (*Pool, error) {
 	return p, nil
 }
 
-// Port is where the pool listens.
+// Port returns where the pool listens.
 func (p *Pool) Port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
 // Close ends all connections, by which executors end. Tasks that have not ended get ErrClosed.

@@ -18,7 +18,7 @@ const steady = 1.25
 // meanOf is over how many tasks the mean is.
 const meanOf = 16
 
-// begin is an estimate that a program has made; 0: it knows nothing.
+// begin returns an estimate that a program has made; 0: it knows nothing.
 func begin(d time.Duration) estimate {
 	if d <= 0 {
 		return estimate{}

@@ -60,7 +60,7 @@ func (n *node) unprobed(id sched.ID) {
 	}
 }
 
-// awaited are the inputs of tasks that wait, of the last ones, from one on that is drawn by chance. The Scheduler's lock is held.
+// awaited returns the inputs of tasks that wait, of the last ones, from one on that is drawn by chance. The Scheduler's lock is held.
 func (j *Job) awaited() iter.Seq[string] {
 	return func(yield func(string) bool) {
 		last := j.tasks[max(0, len(j.tasks)-looked):]
@@ -95,7 +95,7 @@ func (j *Job) stages(staged []string) (s wire.Stages) {
 // waits reports whether a task runs nowhere, and isn't over. The Scheduler's lock is held.
 func (p *place) waits() bool { return p != nil && len(p.attempts) == 0 }
 
-// readers are the tasks that read one of some files. The Scheduler's lock is held.
+// readers returns the tasks that read one of some files. The Scheduler's lock is held.
 func (j *Job) readers(files []string) (tasks []int32) {
 	for _, file := range files {
 		tasks = append(tasks, j.reads[file]...)

@@ -98,7 +98,7 @@ func (s *Scheduler) setNodes() {
 	s.sched.SetNodes(slices.Clone(s.up), short)
 }
 
-// connecting is how many nodes are connected, or are to be.
+// connecting returns how many nodes are connected, or are to be.
 func (s *Scheduler) connecting() (k int) {
 	for _, n := range s.nodes {
 		if n.cancel != nil {
@@ -395,7 +395,7 @@ func (n *node) verdict(m *wire.Verdict) {
 	}
 }
 
-// microseconds is a time that a node has said, of which anything may be too long.
+// microseconds returns a time that a node has said, of which anything may be too long.
 func microseconds(us uint64) time.Duration { return time.Duration(min(us, 1<<50)) * time.Microsecond }
 
 // ask answers a node that has room for a task. The lock is held.

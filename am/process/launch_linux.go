@@ -58,7 +58,7 @@ func begin(path string, args []string, c Command, env []string, files []uintptr)
 	return forkExec(path, args, c, env, files)
 }
 
-// attributes are what forkExec asks of package syscall. The process doesn't outlive this one, also if that is killed. (The kernel looks at the thread that forked; Go's threads don't end unless goroutines are locked to them.)
+// attributes returns what forkExec asks of package syscall. The process doesn't outlive this one, also if that is killed. (The kernel looks at the thread that forked; Go's threads don't end unless goroutines are locked to them.)
 func attributes(group bool, pidfd *int) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: group, Pdeathsig: syscall.SIGKILL, PidFD: pidfd}
 }
@@ -103,7 +103,7 @@ func (l *launch) start(c Command) (child, syscall.Errno) {
 	return child{pid: pid, pidfd: int(l.pidfd), launch: l}, 0
 }
 
-// address is where something lies. Go moves nothing that isn't on a stack, and a launch and what it names never are.
+// address returns where something lies. Go moves nothing that isn't on a stack, and a launch and what it names never are.
 func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
 
 func (l *launch) call(must clone.Must, trap uintptr, args ...uintptr) {
@@ -155,7 +155,7 @@ func (l *launch) give(files []uintptr) {
 	}
 }
 
-// ownFiles is the limit of open files that this program was started with, if package syscall has raised it, as it does for Go programs and not for those that they start.
+// ownFiles returns the limit of open files that this program was started with, if package syscall has raised it, as it does for Go programs and not for those that they start.
 func ownFiles() (clone.Limit, bool) {
 	var l syscall.Rlimit
 	own := clone.Files

@@ -14,5 +14,5 @@ func begin(path string, args []string, c Command, env []string, files []uintptr)
 	return forkExec(path, args, c, env, files)
 }
 
-// attributes are what forkExec asks of package syscall.
+// attributes returns what forkExec asks of package syscall.
 func attributes(group bool, _ *int) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: group} }

@@ -40,7 +40,7 @@ func (r *Runner) newPipe(to io.Writer) (*pipe, error) {
 	return p, nil
 }
 
-// end is the command's end.
+// end returns the command's end.
 func (p *pipe) end() uintptr { return uintptr(p.far) }
 
 // begin copies, once the command has the other end.

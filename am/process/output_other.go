@@ -25,7 +25,7 @@ func (r *Runner) newPipe(to io.Writer) (*pipe, error) {
 	return &pipe{r: from, w: w, to: to, done: make(chan struct{})}, nil
 }
 
-// end is the command's end.
+// end returns the command's end.
 func (p *pipe) end() uintptr { return p.w.Fd() }
 
 // begin copies, once the command has the other end.

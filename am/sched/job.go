@@ -92,7 +92,7 @@ func (j *job) constrain(from int, where [][]Node) {
 	}
 }
 
-// nodesOf are the nodes where a task may run because of its own constraint; nil: it has none.
+// nodesOf returns the nodes where a task may run because of its own constraint; nil: it has none.
 func (j *job) nodesOf(t int32) []Node {
 	if j.where == nil {
 		return nil

@@ -141,7 +141,7 @@ func (j *job) enter(now time.Duration, tasks int) {
 	j.left += int32(tasks)
 }
 
-// probes is how many are sent for so many tasks.
+// probes returns how many are sent for so many tasks.
 func (s *Scheduler) probes(tasks int) int { return max(1, int(math.Ceil(s.cfg.Ratio*float64(tasks)))) }
 
 // sent notes that probes go to these nodes.

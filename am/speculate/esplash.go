@@ -97,7 +97,7 @@ func sane(p float64) float64 {
 	return min(p, 1)
 }
 
-// share is which part of a whole task's work an attempt does.
+// share returns which part of a whole task's work an attempt does.
 func share(x *stage.Running) float64 {
 	if !(x.Share > 0) {
 		return 1
@@ -301,7 +301,7 @@ func (e *ESplash) attend(r *stage.Round) {
 	}
 }
 
-// beside is the nearest level to another one that nodes can be compared with, a higher one first; 0: there is none.
+// beside returns the nearest level to another one that nodes can be compared with, a higher one first; 0: there is none.
 func (e *ESplash) beside(level int, s stage.Stage) int {
 	for d := 1; d < len(e.table); d++ {
 		for _, l := range []int{level + d, level - d} {
@@ -337,7 +337,7 @@ func (e *ESplash) remember(x *stage.Running, t *track) {
 	}
 }
 
-// alone is the deficit of an attempt on a node of a level that it can't be compared with: it is a level of few nodes, or its others are not well. Perhaps the node
+// alone returns the deficit of an attempt on a node of a level that it can't be compared with: it is a level of few nodes, or its others are not well. Perhaps the node
 // was ill when levels were found, and is a slow kind of node for that reason. So the attempt is compared with the nearest level, at the node's own
 // pace beside that, and with its own earlier pace, unless that level has become as slow. It is 0 if neither is known.
 func (e *ESplash) alone(now time.Duration, x *stage.Running, t *track) (sum float64) {
@@ -363,7 +363,7 @@ func (e *ESplash) alone(now time.Duration, x *stage.Running, t *track) (sum floa
 	return min(sum, 2*bound-1)
 }
 
-// deficit is what a task adds to its node's straggler value: by how many deviations it takes longer than the mean, and how
+// deficit returns what a task adds to its node's straggler value: by how many deviations it takes longer than the mean, and how
 // many times more slowly it gets on than others.
 func (e *ESplash) deficit(now time.Duration, x *stage.Running, t *track) float64 {
 	level := e.levels[x.Node]
@@ -373,7 +373,7 @@ func (e *ESplash) deficit(now time.Duration, x *stage.Running, t *track) float64
 	return e.ofLevel(now, x, t)
 }
 
-// ofLevel is the deficit of an attempt beside those of its level, or of all nodes if it has none.
+// ofLevel returns the deficit of an attempt beside those of its level, or of all nodes if it has none.
 func (e *ESplash) ofLevel(now time.Duration, x *stage.Running, t *track) float64 {
 	level := e.levels[x.Node]
 	ratio := 1.

@@ -110,7 +110,7 @@ func (s *Split) free(r *stage.Round) (well free) {
 	return sick
 }
 
-// cut is how an attempt is best divided among free slots, and how many seconds earlier its input is done then; 0 if it isn't worth
+// cut returns how an attempt is best divided among free slots, and how many seconds earlier its input is done then; 0 if it isn't worth
 // while. All of them are to end at the same time t: the attempt does v·t of the work W that is left, each of n others does pace·(t − beginning).
 func (s *Split) cut(now time.Duration, x *stage.Running, idle free) (c stage.Cut, gain float64) {
 	p, pace := sane(x.Progress), idle.pace

@@ -258,7 +258,7 @@ func (m *Machine) notePhase(a *Attempt, p Phase) {
 	}
 }
 
-// outputsAt are the outputs of maps that are where an attempt's is: its slot's, or its node's.
+// outputsAt returns the outputs of maps that are where an attempt's is: its slot's, or its node's.
 func (m *Machine) outputsAt(a *Attempt) *[]AttemptID {
 	s := &m.slots[a.Slot]
 	if a.onNode {

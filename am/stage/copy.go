@@ -60,7 +60,7 @@ func (c *copies) round() {
 	}
 }
 
-// detection is how long a task must have run until a Speculator can tell whether it is slow; 0 if nobody knows.
+// detection returns how long a task must have run until a Speculator can tell whether it is slow; 0 if nobody knows.
 func detection(p Speculator) time.Duration {
 	if d, knows := p.(Detector); knows {
 		return d.Detects()

@@ -187,7 +187,7 @@ func (f *freezes) makeRoom() {
 	}
 }
 
-// victim is the map with the most slack that can give a copy its room, nil if there is none: even if it goes on only after the copy, it ends
+// victim returns the map with the most slack that can give a copy its room, nil if there is none: even if it goes on only after the copy, it ends
 // before the original would. One that ends before a worker has started leaves its slot soon enough anyway.
 func (f *freezes) victim(x *pendingCopy, original *Running) *Attempt {
 	m := f.m
@@ -216,7 +216,7 @@ func (f *freezes) still(id AttemptID) bool {
 	return m.slots[m.attempt(id).Slot].frozen || f.of(id) >= 0
 }
 
-// leader is the attempt at a task that is expected to end first, of those that run beside a certain one; nil if there is none.
+// leader returns the attempt at a task that is expected to end first, of those that run beside a certain one; nil if there is none.
 func (f *freezes) leader(of TaskID, beside AttemptID) (best *Attempt) {
 	m := f.m
 	t := m.task(of)
@@ -232,7 +232,7 @@ func (f *freezes) leader(of TaskID, beside AttemptID) (best *Attempt) {
 // endless is how long an attempt takes that hasn't made any progress.
 const endless time.Duration = 1 << 60
 
-// remaining is how long an attempt will still take if it goes on as it did so far.
+// remaining returns how long an attempt will still take if it goes on as it did so far.
 func (*freezes) remaining(a *Attempt) time.Duration {
 	p := min(a.Progress(), 1)
 	if !(p > 0) {

@@ -47,7 +47,7 @@ type RequestID int
 // Job is what a Machine has to know from the beginning.
 type Job struct {
 	Maps, Reduces int
-	// Hosts are those that have the input of a map; nil if there are none in particular. It is called once for each map.
+	// Hosts returns those that have the input of a map; nil if there are none in particular. It is called once for each map.
 	Hosts func(index int) []string
 	// ReduceMemory is what a container needs at least for a reduce, in the unit of Granted.Memory. All do for maps.
 	ReduceMemory int64

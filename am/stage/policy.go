@@ -11,7 +11,7 @@ type Starter interface {
 
 // Limiter is a Starter that lets not all reduces begin while maps wait.
 type Limiter interface {
-	// Most is how many reduces may run as long as maps wait. Those that run go on.
+	// Most returns how many reduces may run as long as maps wait. Those that run go on.
 	Most(f *Facts) int
 }
 
@@ -97,7 +97,7 @@ type Running struct {
 	Waits    bool          // a reduce that shuffles before all maps are done: how it gets on is up to them, not to its node
 }
 
-// Elapsed is how long an attempt has been at work.
+// Elapsed returns how long an attempt has been at work.
 func (r *Running) Elapsed(now time.Duration) time.Duration { return max(0, now-r.Begun-r.Paused) }
 
 // Copy is a proposal of a Speculator.

@@ -50,7 +50,7 @@ type Attempt struct {
 	blamed   []blame // of a reduce: hosts that it couldn't fetch from
 }
 
-// Progress is how far the attempt is, as it has said.
+// Progress returns how far the attempt is, as it has said.
 func (a *Attempt) Progress() float64 {
 	if a.Total <= 0 {
 		return 0

@@ -29,7 +29,7 @@ func (p *pool) leastNeeded(requests []request) RequestID {
 	}
 }
 
-// poolOf is the number of a stage's pool.
+// poolOf returns the number of a stage's pool.
 func (m *Machine) poolOf(s Stage) int {
 	if m.job.PerTask {
 		return int(s)
@@ -37,7 +37,7 @@ func (m *Machine) poolOf(s Stage) int {
 	return 0
 }
 
-// wanted is how many tasks the slots of a pool could begin with now.
+// wanted returns how many tasks the slots of a pool could begin with now.
 func (m *Machine) wanted(pool int) (n int) {
 	if m.over {
 		return 0
@@ -51,7 +51,7 @@ func (m *Machine) wanted(pool int) (n int) {
 	return n
 }
 
-// mayBegin is how many of the reduces that wait may begin now.
+// mayBegin returns how many of the reduces that wait may begin now.
 func mayBegin(m *Machine) int {
 	if !m.due || m.relieved && !roomIsForReduces(m) { // a reduce would take the room again, where it needs less than a map
 		return 0
@@ -64,7 +64,7 @@ func mayBegin(m *Machine) int {
 	return n
 }
 
-// free is the number of a pool's slots that could take a task, or are on their way.
+// free returns the number of a pool's slots that could take a task, or are on their way.
 func (m *Machine) free(pool int) int {
 	idle := &m.pools[pool].idle
 	n := idle[coming] + idle[able]

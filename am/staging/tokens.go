@@ -35,7 +35,7 @@ func Tokens(ctx context.Context, files *hdfsadapter.FS, c *conf.Config, to *toke
 	return nil
 }
 
-// managerAccount is the ResourceManager's full name, as the first of them has it. All have the same short name, by which NameNodes know renewers.
+// managerAccount returns the ResourceManager's full name, as the first of them has it. All have the same short name, by which NameNodes know renewers.
 func managerAccount(c *conf.Config) string {
 	name := c.Text("yarn.resourcemanager.principal")
 	at, err := c.RMAddresses("yarn.resourcemanager.address")

@@ -165,7 +165,7 @@ func (a *Application) fate(ctx context.Context, err error) error {
 	return errors.New(report.Diagnostics)
 }
 
-// attend is the ApplicationMaster.
+// attend returns the ApplicationMaster.
 func (a *Application) attend(ctx context.Context, r *Running, main Main) error {
 	attempt, tok, err := a.await(ctx, r)
 	if errors.Is(err, errStopped) {
@@ -232,7 +232,7 @@ func (a *Application) await(ctx context.Context, r *Running) (attempt records.At
 	return attempt, tok, err
 }
 
-// host is where nodes reach this process.
+// host returns where nodes reach this process.
 func (a *Application) host() (string, error) {
 	if a.Address != "" {
 		return a.Address, nil

@@ -130,7 +130,7 @@ func (b *bar) show() {
 	b.shown = true
 }
 
-// text is the line.
+// text returns the line.
 func (b *bar) text(now time.Time) string {
 	rate := b.rate
 	if since := now.Sub(b.began).Seconds(); rate == 0 && since > 0 {

@@ -132,7 +132,7 @@ func (b *batcher) command() ([]string, error) {
 	return b.line(args), nil
 }
 
-// pointers are the bytes of those that a command line with so many items needs.
+// pointers returns the bytes of those that a command line with so many items needs.
 func (b *batcher) pointers(items int) int {
 	return pointer * (len(b.o.Command) + b.times*items)
 }

@@ -23,7 +23,7 @@ type Local struct {
 	Attached bool
 }
 
-// kernelChars is how many bytes Linux takes for a command line with its environment and pointers: a quarter of the stack, but not less than 128 kB nor more
+// kernelChars returns how many bytes Linux takes for a command line with its environment and pointers: a quarter of the stack, but not less than 128 kB nor more
 // than 6 MB.
 func (*Local) kernelChars() int {
 	var stack syscall.Rlimit

@@ -34,7 +34,7 @@ type Remote struct {
 	nowhere atomic.Pointer[error]
 }
 
-// Nowhere is why there is nothing left that could run commands, as the last outcome said that wraps ErrNowhere, or nil.
+// Nowhere returns why there is nothing left that could run commands, as the last outcome said that wraps ErrNowhere, or nil.
 func (r *Remote) Nowhere() error {
 	if err := r.nowhere.Load(); err != nil {
 		return *err

@@ -121,7 +121,7 @@ func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 	return x.exit(ctx)
 }
 
-// offset is how far an input has been read. Pipes and terminals can't tell.
+// offset returns how far an input has been read. Pipes and terminals can't tell.
 func offset(in io.Reader) (at int64, ok bool) {
 	f, ok := in.(io.Seeker)
 	if !ok {
@@ -556,7 +556,7 @@ func (x *run) allHaveRun() bool {
 // endOfInput is how long it may take to notice that an input has ended which has no more for commands.
 const endOfInput = 100 * time.Millisecond
 
-// ended is the exit code of a run that a signal has ended, as a shell has it.
+// ended returns the exit code of a run that a signal has ended, as a shell has it.
 func ended(ctx context.Context) int {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
 		if strings.Contains(context.Cause(ctx).Error(), s.String()) { // signal.NotifyContext says so

@@ -12,7 +12,7 @@ import (
 	"heddle/integration/stages"
 )
 
-// newBenchWork is the mapper of the measurements: it does work for each line that it reads, and writes the line.
+// newBenchWork returns the mapper of the measurements: it does work for each line that it reads, and writes the line.
 func newBenchWork() *cobra.Command {
 	var w stages.Work
 	c := &cobra.Command{

@@ -18,7 +18,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// newCalls is the command that heddle's Python library runs.
+// newCalls returns the command that heddle's Python library runs.
 func newCalls(s *source) *cobra.Command {
 	var place xargs.Place
 	var i calls.Interpreter

@@ -17,7 +17,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// newExecutor is the command that containers of a pool run.
+// newExecutor returns the command that containers of a pool run.
 func newExecutor() *cobra.Command {
 	var slots uint64
 	var watch bool

@@ -13,7 +13,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// newGuard is the command that kills an application whose ApplicationMaster was a process of this machine, if that process was killed. It
+// newGuard returns the command that kills an application whose ApplicationMaster was a process of this machine, if that process was killed. It
 // waits for the end of its standard input. A byte before that end says that all is well.
 func newGuard(s *source) *cobra.Command {
 	return &cobra.Command{

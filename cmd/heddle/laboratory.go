@@ -11,7 +11,7 @@ import (
 	"heddle/cmd/internal/program"
 )
 
-// ofLaboratory is a command that heddle-lab has under the same words. It becomes that program, with all arguments of this one, so that signals and the exit code
+// ofLaboratory returns a command that heddle-lab has under the same words. It becomes that program, with all arguments of this one, so that signals and the exit code
 // are its own.
 func ofLaboratory(name, short, group string) *cobra.Command {
 	return &cobra.Command{

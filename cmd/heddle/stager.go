@@ -9,7 +9,7 @@ import (
 	"heddle/nm/ramdisk"
 )
 
-// newStager is the helper that writes files on a NodeManager's RAM disk from its standard input.
+// newStager returns the helper that writes files on a NodeManager's RAM disk from its standard input.
 func newStager() *cobra.Command {
 	return &cobra.Command{
 		Use: "stager DIR", Hidden: true, Args: cobra.ExactArgs(1),

@@ -156,7 +156,7 @@ type result struct {
 
 var succeeded = result{status: am.Succeeded}
 
-// resultOf is how a run of commands with an exit code ends: operators look for those that have failed.
+// resultOf returns how a run of commands with an exit code ends: operators look for those that have failed.
 func resultOf(ctx context.Context, code int) result {
 	switch {
 	case code == 0:
@@ -283,7 +283,7 @@ const (
 	goodbye   = 2 * time.Second // for the ResourceManager, when the user ends it; then the application is the guard's
 )
 
-// clusterLog is where tools tell what happens on the cluster: warnings only, unless somebody wants more.
+// clusterLog returns where tools tell what happens on the cluster: warnings only, unless somebody wants more.
 func clusterLog(c *conf.Config) *logrus.Entry {
 	log := logger(c)
 	if log.Logger.Level > logrus.WarnLevel && !c.IsSet("heddle.log.level") {
@@ -354,7 +354,7 @@ func inherited(more []string) (env []string) {
 	return env
 }
 
-// workFolder is where commands run if their node has it.
+// workFolder returns where commands run if their node has it.
 func workFolder(named string) string {
 	if named != "" {
 		return named

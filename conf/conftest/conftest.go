@@ -7,7 +7,7 @@ import (
 	"heddle/conf"
 )
 
-// With is a configuration of defaults alone, but for some keys.
+// With returns a configuration of defaults alone, but for some keys.
 func With(t testing.TB, keys map[string]string) *conf.Config {
 	t.Helper()
 	c, err := conf.Load(conf.Options{})

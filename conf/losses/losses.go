@@ -45,7 +45,7 @@ func Of(c *conf.Config) (all []conf.Problem) {
 	return all
 }
 
-// fairFile is the FairScheduler's file if it is there, "" if it isn't.
+// fairFile returns the FairScheduler's file if it is there, "" if it isn't.
 func fairFile(c *conf.Config) string {
 	if c.Dir() == "" {
 		return ""

@@ -49,7 +49,7 @@ func (n names) canonical(host string) string {
 	return ""
 }
 
-// named is what _HOST stands for at an address of this machine. A name stays as it is.
+// named returns what _HOST stands for at an address of this machine. A name stays as it is.
 func (n names) named(a conf.Address) string {
 	switch {
 	case a.IsAny():
@@ -63,7 +63,7 @@ func (n names) named(a conf.Address) string {
 	return a.Host
 }
 
-// own is the name of this machine.
+// own returns the name of this machine.
 func (n names) own() string {
 	host, err := n.hostname()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// chromium is the browser's program.
+// chromium returns the browser's program.
 func chromium(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -29,7 +29,7 @@ var (
 	tabs   = map[testing.TB]*Tab{}
 )
 
-// tabOf is the tab of a test in a window of 1000 × 700 pixels.
+// tabOf returns the tab of a test in a window of 1000 × 700 pixels.
 func tabOf(t testing.TB) *Tab {
 	t.Helper()
 	tabsMu.Lock()

@@ -121,7 +121,7 @@ func (tab *Tab) listen(in io.Reader) {
 	}
 }
 
-// Errors are what the page has logged as errors, such as exceptions and what the policy for content forbids.
+// Errors returns what the page has logged as errors, such as exceptions and what the policy for content forbids.
 func (tab *Tab) Errors() []string {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
@@ -249,7 +249,7 @@ func (tab *Tab) Theme(name string) {
 	tab.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": name}}}, nil)
 }
 
-// Picture is a picture of what a reader sees, as a PNG.
+// Picture returns a picture of what a reader sees, as a PNG.
 func (tab *Tab) Picture() []byte {
 	tab.t.Helper()
 	var out struct{ Data string }

@@ -62,7 +62,7 @@ func (o *Options) check() error {
 	return nil
 }
 
-// slots is how many long containers fill the cluster.
+// slots returns how many long containers fill the cluster.
 func (o *Options) slots() int { return o.Nodes * int(nodeSize.VCores()/longSize.VCores()) }
 
 // Run measures. Where a run fails, it returns what it has measured as well.

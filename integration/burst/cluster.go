@@ -31,7 +31,7 @@ const (
 	means   = "heddle.scheduler.preemption"
 )
 
-// Modes are all that can be compared.
+// Modes returns all that can be compared.
 func Modes() []Mode {
 	return []Mode{
 		{Name: "none", set: map[string]string{monitor: "false"}},
@@ -43,7 +43,7 @@ func Modes() []Mode {
 	}
 }
 
-// Ours are the names of those that need no YARN.
+// Ours returns the names of those that need no YARN.
 func Ours() (names []string) {
 	for _, m := range Modes() {
 		if !m.Stock {
@@ -53,7 +53,7 @@ func Ours() (names []string) {
 	return names
 }
 
-// ModesOf are the modes of some names.
+// ModesOf returns the modes of some names.
 func ModesOf(names []string) (list []Mode, err error) {
 	all := Modes()
 	for _, name := range names {
@@ -74,7 +74,7 @@ type cluster struct {
 	close func() error
 }
 
-// settings are those of every cluster: YARN's keys, and what containers are given. A round of preemption may take all that is due.
+// settings returns those of every cluster: YARN's keys, and what containers are given. A round of preemption may take all that is due.
 func (o *Options) settings() map[string]string {
 	const capacity, preemption = "yarn.scheduler.capacity.", "yarn.resourcemanager.monitor.capacity.preemption."
 	s := map[string]string{

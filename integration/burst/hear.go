@@ -120,7 +120,7 @@ func (e *ear) until(ctx context.Context, holds func() bool) error {
 	}
 }
 
-// count is how many of the first jobs' tasks are in some state.
+// count returns how many of the first jobs' tasks are in some state.
 func (e *ear) count(jobs int, is func(*attempt) bool) (n int) {
 	for _, a := range e.attempts {
 		if a.Job < jobs && a.Task > 0 && is(a) {

@@ -43,7 +43,7 @@ const (
 
 var uses = []timeline.Look{useLong: {Name: "queue long", Color: "#4f81bd"}, useLost: {Name: "work that is lost", Color: "#333333"}, useShort: {Name: "queue short", Color: "#c0504d"}}
 
-// outcome are the figures of a load that has ended.
+// outcome returns the figures of a load that has ended.
 func (l *loaded) outcome() (x Outcome, err error) {
 	l.ear.mu.Lock()
 	defer l.ear.mu.Unlock()

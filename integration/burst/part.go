@@ -50,7 +50,7 @@ type message struct {
 	Error     string `json:",omitempty"`
 }
 
-// launch is how a part is started in a container.
+// launch returns how a part is started in a container.
 func (p Part) launch(env map[string]string) (client.Launch, error) {
 	b, err := json.Marshal(p)
 	if err != nil {
@@ -78,7 +78,7 @@ func (v *voice) say(what string, err error) error {
 	return json.NewEncoder(v.conn).Encode(m)
 }
 
-// RunPart is the program of a container.
+// RunPart returns the program of a container.
 func RunPart(ctx context.Context) error {
 	var p Part
 	if err := json.Unmarshal([]byte(os.Getenv(variable)), &p); err != nil {
@@ -212,7 +212,7 @@ func (p *Part) work(v *voice) error {
 	return nil
 }
 
-// mixed is a number that can't be compressed with its neighbours (SplitMix64).
+// mixed returns a number that can't be compressed with its neighbours (SplitMix64).
 func mixed(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9

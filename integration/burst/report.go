@@ -82,7 +82,7 @@ func (r *Results) SVG(w io.Writer) error {
 	return timeline.DrawKinds(w, uses, lines)
 }
 
-// percentile is the least value that so many percent of all don't exceed.
+// percentile returns the least value that so many percent of all don't exceed.
 func percentile(all []float64, p int) float64 {
 	if len(all) == 0 {
 		return 0

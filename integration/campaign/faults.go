@@ -84,7 +84,7 @@ func everybody(s *stage, _ *rand.Rand) []string {
 	return s.Daemons()
 }
 
-// witness is the witness, or nobody in a group of three.
+// witness returns the witness, or nobody in a group of three.
 func witness(s *stage, _ *rand.Rand) []string {
 	if slices.Contains(s.Daemons(), daemons.Witness) {
 		return []string{daemons.Witness}

@@ -12,13 +12,13 @@ import (
 	"heddle/rm"
 )
 
-// state is a ResourceManager's state folder.
+// state returns a ResourceManager's state folder.
 func (s *stage) state(name string) string { return filepath.Join(s.Home(name), "state", "rm-"+name) }
 
 // oneDisk is held by the fault that takes a disk from the group: a group of three can lose one at a time.
 const oneDisk = "a disk of the group"
 
-// disk is a member whose disk is lost. Beside a witness the other ResourceManager is held, too: the only other copy of
+// disk returns a member whose disk is lost. Beside a witness the other ResourceManager is held, too: the only other copy of
 // what is acknowledged is there, so no fault may keep it away while the disk is lost.
 func disk(s *stage, r *rand.Rand) []string {
 	names := slices.Clone(member(s, r))

@@ -61,7 +61,7 @@ type suspendedContainer struct {
 	} `json:"suspension"`
 }
 
-// suspended are the containers that are suspended now.
+// suspended returns the containers that are suspended now.
 func (c *cluster) suspended(ctx context.Context) ([]suspendedContainer, error) {
 	id, err := c.leader(ctx)
 	if err != nil {

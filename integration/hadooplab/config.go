@@ -266,7 +266,7 @@ log4j.logger.http.requests=WARN
 //go:embed CachingDataNode.java
 var cachingDataNode []byte
 
-// dataNodeClass is the class, or its source, of DataNodes.
+// dataNodeClass returns the class, or its source, of DataNodes.
 func dataNodeClass(o Options, dir string) (string, error) {
 	if o.Cache == 0 {
 		return "org.apache.hadoop.hdfs.server.datanode.DataNode", nil

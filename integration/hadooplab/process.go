@@ -142,7 +142,7 @@ func (d *Daemon) start() error {
 	return err
 }
 
-// Name is the daemon's name, such as datanode1.
+// Name returns the daemon's name, such as datanode1.
 func (d *Daemon) Name() string { return d.name }
 
 // Log returns everything that the daemon has logged.

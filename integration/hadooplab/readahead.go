@@ -11,7 +11,7 @@ import (
 
 var bytesReadAhead = regexp.MustCompile(`(?m)^heddle_nm_warming_bytes_read_total (\S+)$`)
 
-// ReadAhead is how many bytes a lab's first NodeManager, which is Heddle's, has read of maps' input before they began.
+// ReadAhead returns how many bytes a lab's first NodeManager, which is Heddle's, has read of maps' input before they began.
 func ReadAhead(t testing.TB, l *Lab) float64 {
 	t.Helper()
 	r, err := http.Get(fmt.Sprintf("http://localhost:%d/metrics", l.Port("nodemanager1-http")))

@@ -81,7 +81,7 @@ func (d *SlowDisk) Cool(t testing.TB) {
 	}
 }
 
-// Read is how many bytes the DataNodes have read from their disks so far.
+// Read returns how many bytes the DataNodes have read from their disks so far.
 func (d *SlowDisk) Read(t testing.TB) (n int64) {
 	t.Helper()
 	for _, group := range d.groups {

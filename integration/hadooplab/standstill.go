@@ -75,7 +75,7 @@ func (x *Intruder) Settles() {
 	x.t.Logf("the short job's maps were on their way %v after its submission began", time.Since(x.arrived).Round(100*time.Millisecond))
 }
 
-// Begun is how many of its maps have begun.
+// Begun returns how many of its maps have begun.
 func (x *Intruder) Begun() int {
 	list, err := os.ReadDir(x.dir)
 	if err != nil {
@@ -99,7 +99,7 @@ func (x *Intruder) Leaves() {
 	}
 }
 
-// Leader is the number of the ResourceManager that leads a group, 0 where there is only one.
+// Leader returns the number of the ResourceManager that leads a group, 0 where there is only one.
 func Leader(t testing.TB, l *Lab) (n int) {
 	t.Helper()
 	if l.options.ResourceManagers == 0 {
@@ -120,7 +120,7 @@ func Leader(t testing.TB, l *Lab) (n int) {
 	return n
 }
 
-// Attempts is what the ResourceManager tells of an application's attempts, as JSON.
+// Attempts returns what the ResourceManager tells of an application's attempts, as JSON.
 func Attempts(t testing.TB, l *Lab, app string) string {
 	t.Helper()
 	text, err := l.fetch(t.Context(), leading(t, l), "/ws/v1/cluster/apps/"+app+"/appattempts?user.name=root", "application/json")
@@ -130,7 +130,7 @@ func Attempts(t testing.TB, l *Lab, app string) string {
 	return string(text)
 }
 
-// leading is the web service of the ResourceManager that leads.
+// leading returns the web service of the ResourceManager that leads.
 func leading(t testing.TB, l *Lab) string {
 	t.Helper()
 	if n := Leader(t, l); n > 0 {
@@ -139,7 +139,7 @@ func leading(t testing.TB, l *Lab) string {
 	return "rm-http"
 }
 
-// RunningIn is how many containers run in a queue.
+// RunningIn returns how many containers run in a queue.
 func RunningIn(t testing.TB, l *Lab, queue string) (n int) {
 	t.Helper()
 	var got struct {
@@ -156,7 +156,7 @@ func RunningIn(t testing.TB, l *Lab, queue string) (n int) {
 	return n
 }
 
-// Suspended are the ids of the containers that are suspended now, in order.
+// Suspended returns the ids of the containers that are suspended now, in order.
 func (l *Lab) Suspended(t testing.TB) []string {
 	t.Helper()
 	text, err := l.fetch(t.Context(), leading(t, l), "/ws/v1/heddle/containers?suspended=true&user.name=root", "application/json")
@@ -168,7 +168,7 @@ func (l *Lab) Suspended(t testing.TB) []string {
 	return slices.Compact(ids)
 }
 
-// OfApplication are those of some containers that belong to an application. After a change of leaders ids have an epoch.
+// OfApplication returns those of some containers that belong to an application. After a change of leaders ids have an epoch.
 func OfApplication(containers []string, app string) (own []string) {
 	of := regexp.MustCompile(`^container_(e\d+_)?` + regexp.QuoteMeta(strings.TrimPrefix(app, "application_")) + "_")
 	for _, id := range containers {

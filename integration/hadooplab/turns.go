@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Runs is how often a benchmark runs each of two ways: as the environment variable says, or five times.
+// Runs returns how often a benchmark runs each of two ways: as the environment variable says, or five times.
 func Runs(b *testing.B, variable string) int {
 	b.Helper()
 	text := os.Getenv(variable)

@@ -113,7 +113,7 @@ func (c CPU) over(before CPU, n float64) CPU {
 	return CPU{each(c.Client, before.Client), each(c.Nodes, before.Nodes), each(c.Executors, before.Executors)}
 }
 
-// now is what this process and others have used so far.
+// now returns what this process and others have used so far.
 func (s spent) now() (CPU, error) {
 	c, err := s()
 	c.Client = ownCPU()

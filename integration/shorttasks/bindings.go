@@ -50,7 +50,7 @@ func bindings(ctx context.Context, o Options) (*Bindings, error) {
 	return r, nil
 }
 
-// works is a command that counts for so long on this machine.
+// works returns a command that counts for so long on this machine.
 func works(ctx context.Context, d time.Duration) ([]string, error) {
 	counts := func(n int) []string {
 		return []string{"sh", "-c", "i=0; while [ $i -lt " + strconv.Itoa(n) + " ]; do i=$((i+1)); done"}

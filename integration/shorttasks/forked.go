@@ -112,7 +112,7 @@ func beside(o Options, f func(*long) error) error {
 	return err
 }
 
-// done is the work that it has got done so far.
+// done returns the work that it has got done so far.
 func (l *long) done() (units float64, err error) {
 	if _, err = io.WriteString(l.in, "?"); err == nil {
 		err = l.out.Decode(&units)

@@ -33,12 +33,12 @@ type Jobs struct {
 	Task               float64 // what the ideal takes for a task's time
 }
 
-// rate is how many jobs a second make the load on so many slots.
+// rate returns how many jobs a second make the load on so many slots.
 func (l Load) rate(slots int) float64 {
 	return l.Share * float64(slots) / l.Task.Seconds() / float64(l.Tasks)
 }
 
-// arrivals are the random times at which jobs come. The first one comes at once.
+// arrivals returns the random times at which jobs come. The first one comes at once.
 func (l Load) arrivals(slots int, duration time.Duration, seed uint64) (all []time.Duration) {
 	draw := rand.New(rand.NewPCG(seed, 17))
 	for at := time.Duration(0); at < duration; at += time.Duration(draw.ExpFloat64() / l.rate(slots) * float64(time.Second)) {
@@ -47,7 +47,7 @@ func (l Load) arrivals(slots int, duration time.Duration, seed uint64) (all []ti
 	return all
 }
 
-// task is what a job's tasks do.
+// task returns what a job's tasks do.
 func (l Load) task() wire.Task {
 	if l.Fork {
 		return wire.Task{What: wire.Command, Args: l.command()}
@@ -62,7 +62,7 @@ func (l Load) command() []string {
 	return []string{"sleep", fmtSeconds(l.Task)}
 }
 
-// alone is how long a task takes that has the machine for itself: for a process, what this process needs to start one and to wait for it, in the mean.
+// alone returns how long a task takes that has the machine for itself: for a process, what this process needs to start one and to wait for it, in the mean.
 func (l Load) alone(ctx context.Context) (time.Duration, error) {
 	if !l.Fork {
 		return l.Task, nil

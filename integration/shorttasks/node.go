@@ -40,7 +40,7 @@ func nodeID(number int) records.NodeID {
 
 func masterKey(key []byte) *token.MasterKey { return token.NewMasterKey(1, key) }
 
-// Node is the process of a node that takes probes, with executors of its own. It reads an order and then lines, and answers each with a line, until in
+// Node returns the process of a node that takes probes, with executors of its own. It reads an order and then lines, and answers each with a line, until in
 // ends.
 func Node(in io.Reader, out io.Writer) error {
 	d := json.NewDecoder(bufio.NewReader(in))
@@ -129,7 +129,7 @@ func (s *starter) Start(x shorttasks.Executor, ended func(string)) (stop func(),
 // Resize implements shorttasks.Executors: these have no limits.
 func (s *starter) Resize(shorttasks.Executor, int32) {}
 
-// spent is the processor time of all executors so far.
+// spent returns the processor time of all executors so far.
 func (s *starter) spent() (time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -70,7 +70,7 @@ func withPool(ctx context.Context, o Options, prefetch int, f func(p *pool.Pool,
 	})
 }
 
-// newExecutor is the command of an executor of so many slots.
+// newExecutor returns the command of an executor of so many slots.
 func newExecutor(o Options, dir, name string, secret []byte, address string) (*exec.Cmd, error) {
 	creds := &token.Credentials{}
 	creds.SetSecret(wire.SecretAlias, secret)

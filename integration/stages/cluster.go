@@ -50,7 +50,7 @@ const (
 // groupsID is the folder of the nodes' groups below the root.
 const groupsID = "nm-x"
 
-// taskCores is how many cores the ResourceManager counts for a task: one more than all of the last node's.
+// taskCores returns how many cores the ResourceManager counts for a task: one more than all of the last node's.
 func taskCores(jobs int) int { return jobs + 1 }
 
 // cluster is a ResourceManager, the nodes, and one more for ApplicationMasters.

@@ -107,7 +107,7 @@ func mean(x []float64) float64 {
 	return sum / float64(max(1, len(x)))
 }
 
-// quantile is the least value that a part of all don't exceed; of an even number's half it is the mean of the two in the middle.
+// quantile returns the least value that a part of all don't exceed; of an even number's half it is the mean of the two in the middle.
 func quantile(x []float64, q float64) float64 {
 	if len(x) == 0 {
 		return math.NaN()

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sinceBoot is the time since the machine started, with the time in which it slept.
+// sinceBoot returns the time since the machine started, with the time in which it slept.
 func sinceBoot() (time.Duration, bool) {
 	var t unix.Timespec
 	err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t)

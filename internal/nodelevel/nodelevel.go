@@ -129,7 +129,7 @@ func normalized(at []Vector) (norm []Vector, nodes []int) {
 	return norm, nodes
 }
 
-// pace is the mean of a vector's dimensions.
+// pace returns the mean of a vector's dimensions.
 func pace(v Vector) float64 {
 	sum, n := 0.0, 0.0
 	for _, x := range v {
@@ -157,7 +157,7 @@ func nearest(v Vector, centres []Vector) int {
 	return at
 }
 
-// mean is the centre of the nodes of a cluster's groups.
+// mean returns the centre of the nodes of a cluster's groups.
 func mean(groups [][]int, of []int, c int, norm []Vector) (Vector, bool) {
 	var sum, n Vector
 	found := false

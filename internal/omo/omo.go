@@ -26,7 +26,7 @@ func Shuffle(perMap, maps, bandwidth, reduces float64) float64 {
 	return perMap * maps / (bandwidth * max(1, reduces))
 }
 
-// Maps is how long pending maps still take if the reduces of their job get slots now: x·A_o·K/(F_o·(A_o − r)) + T_m, the second part of
+// Maps returns how long pending maps still take if the reduces of their job get slots now: x·A_o·K/(F_o·(A_o − r)) + T_m, the second part of
 // equation 4.3. It is infinite if no slot would be released any more with the reduces there.
 func Maps(pending float64, r Rate, jobs, reduces, mean float64) float64 {
 	left := r.Available - reduces // A_e
@@ -36,7 +36,7 @@ func Maps(pending float64, r Rate, jobs, reduces, mean float64) float64 {
 	return pending*r.Available*max(1, jobs)/(r.Frequency*left) + mean
 }
 
-// Batch is how long the maps of a job take if it has its turn only as often as others, and how long until the others have got as many
+// Batch returns how long the maps of a job take if it has its turn only as often as others, and how long until the others have got as many
 // slots as meanwhile if its maps come first (equations 4.4 and 4.5). They should, if batch is less than fair.
 func Batch(pending float64, r Rate, jobs, reduces, mean float64) (fair, batch float64) {
 	if !(r.Frequency > 0) || !(r.Available > 0) {

@@ -6,7 +6,7 @@ import "math"
 // Enough is how many tasks must have ended before a fit says anything.
 const Enough = 50
 
-// Shape is the maximum likelihood estimate of the shape β: n/Σln(x_i/x_m). x_m is the least time of a task that has ended, and n their number.
+// Shape returns the maximum likelihood estimate of the shape β: n/Σln(x_i/x_m). x_m is the least time of a task that has ended, and n their number.
 // Times are in any unit, above 0. Those below 0 were cut off at that time: the task failed, or a copy was faster. They count in the sum with the
 // time that they had. It is 0 if fewer than Enough tasks have ended, and infinite if all took the same time.
 func Shape(took []float32) (beta float64, ended int) {

@@ -22,8 +22,8 @@ func (w *Window) Add(took float64, cut bool) {
 	w.next = (w.next + 1) % WindowSize
 }
 
-// Len is how many tasks it has.
+// Len returns how many tasks it has.
 func (w *Window) Len() int { return len(w.took) }
 
-// Shape is the estimate of its tasks.
+// Shape returns the estimate of its tasks.
 func (w *Window) Shape() (beta float64, ended int) { return Shape(w.took) }

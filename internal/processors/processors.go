@@ -77,7 +77,7 @@ func spare(ctx context.Context, used func() time.Duration, set func(one bool)) {
 	}
 }
 
-// used is the processor time of this process so far, without those that it has started.
+// used returns the processor time of this process so far, without those that it has started.
 func used() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -161,7 +161,7 @@ func Zswap(dir string) (off func() error, err error) {
 	return func() error { return errors.Join(os.WriteFile(file, was, 0o200), os.Remove(note)) }, nil
 }
 
-// Compressed is how many bytes of memory zram and zswap take.
+// Compressed returns how many bytes of memory zram and zswap take.
 func Compressed() (bytes int64, err error) {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

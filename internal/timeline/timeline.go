@@ -80,7 +80,7 @@ func DrawKinds(w io.Writer, looks []Look, lines []Line) error {
 	return out.Flush()
 }
 
-// end is when a run is over.
+// end returns when a run is over.
 func (l *Line) end() float64 {
 	if l.End > 0 {
 		return l.End
@@ -125,7 +125,7 @@ func Axis(w io.Writer, left, wide, y, end float64) {
 	}
 }
 
-// marks are what an axis of time that begins at 0 is marked with: up to six multiples of 1, 2 or 5 seconds, or of ten times, a tenth, … of
+// marks returns what an axis of time that begins at 0 is marked with: up to six multiples of 1, 2 or 5 seconds, or of ten times, a tenth, … of
 // these.
 func marks(end float64) (at []float64) {
 	if !(end > 0) || math.IsInf(end, 0) {

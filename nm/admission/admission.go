@@ -206,7 +206,7 @@ func (p *Place) runs(n int) {
 	}
 }
 
-// others is how many containers run beside one and may make room for it. The caller has the lock.
+// others returns how many containers run beside one and may make room for it. The caller has the lock.
 func (p *Place) others() int {
 	n := p.room.run
 	if p.in {

@@ -57,7 +57,7 @@ func OnLent(n int64) int64 { return onLent | n&(onLent-1) }
 // IsOnLent reports whether a container is one of those. The ResourceManager doesn't know it.
 func IsOnLent(id records.ContainerID) bool { return id.ID&onLent != 0 }
 
-// Counted is what of a container the node's room for containers loses: nothing if it is for short tasks, which have a room of their own.
+// Counted returns what of a container the node's room for containers loses: nothing if it is for short tasks, which have a room of their own.
 func (g *Grant) Counted() records.Resource {
 	if IsOnLent(g.ID) {
 		return records.Resource{}

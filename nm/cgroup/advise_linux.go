@@ -113,7 +113,7 @@ func beyond(areas []area, from uint64) []area {
 // errGone says that a process has ended.
 var errGone = errors.New("gone")
 
-// adviceAtOnce is how many pieces are worked on at once. Where all swap is compressed memory, the processors take longest; a disk takes
+// adviceAtOnce returns how many pieces are worked on at once. Where all swap is compressed memory, the processors take longest; a disk takes
 // longer where several write.
 func adviceAtOnce() int {
 	text, err := bounded.ReadFile("/proc/swaps", bounded.KernelFile)

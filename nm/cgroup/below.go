@@ -14,7 +14,7 @@ type Parent interface {
 	Driver
 	// SetLimits changes the limits of all groups together, as Group.SetLimits does for one.
 	SetLimits(l Limits) error
-	// Usage is what all groups use together. Those that were removed count in CPU, Peak and OOMKills.
+	// Usage returns what all groups use together. Those that were removed count in CPU, Peak and OOMKills.
 	Usage() (Usage, error)
 }
 

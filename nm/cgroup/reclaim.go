@@ -15,7 +15,7 @@ type Memory struct {
 	Swapped int64 // paged out
 }
 
-// Used is what is in memory, in bytes. Counts below 0, which aren't known, don't count.
+// Used returns what is in memory, in bytes. Counts below 0, which aren't known, don't count.
 func (m Memory) Used() int64 { return max(0, m.Anon) + max(0, m.File) }
 
 // reclaimStep is how much is taken back by one call of the kernel. Small steps are never refused by v1, and each ends within about a

@@ -8,7 +8,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// firstOf is what a container brings of its application.
+// firstOf returns what a container brings of its application.
 func firstOf(g allocation.Grant, lc *pb.ContainerLaunchContext) application.First {
 	return application.First{ID: g.ID.Attempt.App, User: g.User, Launch: lc, LogContext: g.LogContext}
 }

@@ -49,7 +49,7 @@ func (c suspension) again(ctx context.Context, insists bool, f func(command) err
 	}
 }
 
-// interrupted is why a command was cut short.
+// interrupted returns why a command was cut short.
 func (c command) interrupted() error {
 	if c.Container.ctx.Err() != nil {
 		return fmt.Errorf("it %w but about to end: %w", ErrNotRunning, c.ctx.Err())

@@ -528,7 +528,7 @@ func (c life) complete() {
 	c.m.changed()
 }
 
-// request is what a container's launch context wants localized.
+// request returns what a container's launch context wants localized.
 func request(id records.ContainerID, user string, lc *pb.ContainerLaunchContext) (localizer.Request, error) {
 	req := localizer.Request{Container: id, User: user, Tokens: lc.GetTokens(), Resources: make(map[string]localizer.Resource)}
 	for _, r := range lc.GetLocalResources() {

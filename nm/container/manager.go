@@ -114,7 +114,7 @@ type Config struct {
 
 	// Runtimes apply where containers run as users.
 	Runtimes launch.Runtimes
-	// Owner is the user whom containers of a submitting user run as; nil: this process's own.
+	// Owner returns the user whom containers of a submitting user run as; nil: this process's own.
 	Owner func(user string) (*userfiles.User, error)
 }
 
@@ -325,7 +325,7 @@ func (m *Manager) Forget(ids ...records.ContainerID) {
 	}
 }
 
-// expiry is when a container's token expires, in ms since 1970.
+// expiry returns when a container's token expires, in ms since 1970.
 func expiry(identifier []byte) int64 {
 	var id pb.ContainerTokenIdentifier
 	_ = proto.Unmarshal(identifier, &id) // 0 if it makes no sense

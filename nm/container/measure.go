@@ -23,7 +23,7 @@ func (m *Manager) Targets() []monitor.Target {
 	return out
 }
 
-// targetOf is a container as a monitor looks at it, held to its limits of now. Its lock is held.
+// targetOf returns a container as a monitor looks at it, held to its limits of now. Its lock is held.
 func targetOf(c *Container) monitor.Target {
 	t := monitor.Target{ID: c.grant.ID, Group: c.box.Group(), Keeper: c.record.Keeper.PID, Memory: c.box.Limits().Memory}
 	if c.session != nil {

@@ -41,7 +41,7 @@ type LocalizationStatus struct {
 	Why   string // it has failed
 }
 
-// cannot is the refusal of a call in the wrong state. The lock is held.
+// cannot returns the refusal of a call in the wrong state. The lock is held.
 func cannot(c *Container, what string) error {
 	return worded(fmt.Sprintf("Cannot perform %s on [%s]. Current state is [%s, isReInitializing=%v].",
 		what, c.grant.ID, c.state, c.reinit != nil))

@@ -208,7 +208,7 @@ func (c suspension) unsuspend() {
 // Suspensions are sums over all containers.
 func (m *Manager) Suspensions() *suspend.Totals { return &m.ladders.Totals }
 
-// Rates are how quickly containers are paged out and in, in bytes a second; 0: not known yet.
+// Rates returns how quickly containers are paged out and in, in bytes a second; 0: not known yet.
 func (m *Manager) Rates() (out, in int64) { return m.ladders.Rates.Get() }
 
 // settleTime is how long the processes of a container that is taken up again may take to become what they were to be.

@@ -105,7 +105,7 @@ func (s State) describe() string {
 	return s.String()
 }
 
-// PB is the state as a ContainerStatus gives it. A container that is accepted counts as running: Hadoop's
+// PB returns the state as a ContainerStatus gives it. A container that is accepted counts as running: Hadoop's
 // ResourceManager takes any other state in a heartbeat for the end.
 func (s State) PB() pb.ContainerState {
 	if s == Done {
@@ -114,7 +114,7 @@ func (s State) PB() pb.ContainerState {
 	return pb.ContainerState_C_RUNNING
 }
 
-// SubPB is the finer state of a ContainerStatus.
+// SubPB returns the finer state of a ContainerStatus.
 func (s State) SubPB() pb.ContainerSubState {
 	switch s {
 	case Running, Reinitializing, Pausing, Exited:

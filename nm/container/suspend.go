@@ -84,7 +84,7 @@ func (c command) resume() error {
 	return c.climb(w)
 }
 
-// wishes are what is wanted of the container, ask what is if its own application wants something, or that it runs (nil).
+// wishes returns what is wanted of the container, ask what is if its own application wants something, or that it runs (nil).
 func (c command) wishes() suspend.Wishes {
 	c.mu.Lock()
 	defer c.mu.Unlock()

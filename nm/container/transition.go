@@ -44,7 +44,7 @@ func (c *Container) announce(t change) {
 	}
 }
 
-// running is the state of the container while its process runs and nothing is done to it. The lock is held.
+// running returns the state of the container while its process runs and nothing is done to it. The lock is held.
 func (c *Container) running() State {
 	if c.reinit != nil {
 		return Reinitializing

@@ -31,7 +31,7 @@ type Takeover struct {
 	Below []string // names in it that belong to the account, too, and are taken over
 }
 
-// Back is the command that gives the folder back.
+// Back returns the command that gives the folder back.
 func (t *Takeover) Back() string {
 	paths := []string{t.Path}
 	for _, name := range t.Below {

@@ -72,14 +72,14 @@ func (e *Enclosure) Group() cgroup.Group {
 	return e.group
 }
 
-// Size is what the container was granted.
+// Size returns what the container was granted.
 func (e *Enclosure) Size() records.Resource {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.grant
 }
 
-// Limits are what the kernel holds the container to now.
+// Limits returns what the kernel holds the container to now.
 func (e *Enclosure) Limits() cgroup.Limits {
 	e.mu.Lock()
 	defer e.mu.Unlock()

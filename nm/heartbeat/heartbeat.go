@@ -271,7 +271,7 @@ func (u *Updater) register(ctx context.Context) error {
 	return nil
 }
 
-// labels is what a registration, or a heartbeat, says of the node's label.
+// labels returns what a registration, or a heartbeat, says of the node's label.
 func (u *Updater) labels(registers bool) *pb.NodeLabels {
 	switch {
 	case u.o.Labels == nil:

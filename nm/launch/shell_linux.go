@@ -37,7 +37,7 @@ var closedShell = sync.OnceValue(func() *os.File {
 	return f
 })
 
-// pathOf is the path of the nth of a command's extra files, within the command's process.
+// pathOf returns the path of the nth of a command's extra files, within the command's process.
 func pathOf(n int) string { return fmt.Sprintf("/proc/self/fd/%d", 3+n) }
 
 func copyShell() (*os.File, error) {

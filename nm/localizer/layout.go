@@ -21,10 +21,10 @@ const (
 	tmpSuffix = "_tmp"
 )
 
-// UserDir is the directory of a user below the local directory dir.
+// UserDir returns the directory of a user below the local directory dir.
 func UserDir(dir, user string) string { return filepath.Join(dir, UserCache, user) }
 
-// AppDir is the directory of an application below the local directory dir: its containers' working directories lie in
+// AppDir returns the directory of an application below the local directory dir: its containers' working directories lie in
 // it, and LOCAL_DIRS names it.
 func AppDir(dir, user string, app records.ApplicationID) string {
 	return filepath.Join(UserDir(dir, user), AppCache, app.String())
@@ -60,7 +60,7 @@ func (s scope) cacheSteps() []step {
 		step{name: FileCache, mode: 0o710, user: cacheMode})
 }
 
-// cacheDir is where steps lead.
+// cacheDir returns where steps lead.
 func (s scope) cacheDir(dir string) string {
 	for _, st := range s.cacheSteps() {
 		dir = filepath.Join(dir, st.name)
@@ -68,7 +68,7 @@ func (s scope) cacheDir(dir string) string {
 	return dir
 }
 
-// stepNames are the elements of the path that steps make.
+// stepNames returns the elements of the path that steps make.
 func stepNames(steps []step) []string {
 	names := make([]string, 0, len(steps)+1)
 	for _, s := range steps {

@@ -91,7 +91,7 @@ func subdirPath(n int) string {
 	return strings.Join(levels, "/")
 }
 
-// subdirNumber is the inverse of subdirPath.
+// subdirNumber returns the inverse of subdirPath.
 func subdirNumber(path string) (int, error) {
 	if path == "" {
 		return 0, nil

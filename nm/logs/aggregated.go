@@ -258,7 +258,7 @@ func (f *FileReader) Next() bool {
 	return false
 }
 
-// Container is the id of the present container.
+// Container returns the id of the present container.
 func (f *FileReader) Container() string { return f.container }
 
 // NextLog goes to the next log of the present container; ok is false if there is none, or after an error.
@@ -308,7 +308,7 @@ func (f *FileReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Err is what ended the reading, nil if it was the end of the file.
+// Err returns what ended the reading, nil if it was the end of the file.
 func (f *FileReader) Err() error {
 	if errors.Is(f.err, io.EOF) {
 		return nil

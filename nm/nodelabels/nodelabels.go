@@ -145,16 +145,16 @@ func (l *lines) end() {
 	l.line = l.line[:0]
 }
 
-// label is what the output says.
+// label returns what the output says.
 func (l *lines) label() string {
 	l.end()
 	return strings.TrimSpace(string(l.last))
 }
 
-// Register is what a registration says of the label; nil if it isn't known yet.
+// Register returns what a registration says of the label; nil if it isn't known yet.
 func (p *Provider) Register() *pb.NodeLabels { return p.say(time.Now(), true) }
 
-// Beat is what a heartbeat says of it; nil if the ResourceManager knows, and was told a short while ago.
+// Beat returns what a heartbeat says of it; nil if the ResourceManager knows, and was told a short while ago.
 func (p *Provider) Beat() *pb.NodeLabels { return p.say(time.Now(), false) }
 
 func (p *Provider) say(now time.Time, always bool) *pb.NodeLabels {

@@ -49,7 +49,7 @@ func (w *Worker) Start(now time.Duration) (Slot, bool) {
 	return -1, false
 }
 
-// lacking is the slot that gets the next room; none if that is to be a probe's.
+// lacking returns the slot that gets the next room; none if that is to be a probe's.
 func (w *Worker) lacking() Slot {
 	if len(w.roomless) > 0 {
 		return w.roomless[0]

@@ -51,7 +51,7 @@ func (w *Worker) unwant(s Slot) {
 	}
 }
 
-// claim is the claim that gets room first; none if no claim waits for it. Priorities and shares are as for probes, so that nobody who binds early has all of the node.
+// claim returns the claim that gets room first; none if no claim waits for it. Priorities and shares are as for probes, so that nobody who binds early has all of the node.
 func (w *Worker) claim() Slot {
 	var best *claimant
 	var next float64
@@ -67,7 +67,7 @@ func (w *Worker) claim() Slot {
 	return best.slots[0]
 }
 
-// nextOf is the virtual time at which the next task of a claimant is to start.
+// nextOf returns the virtual time at which the next task of a claimant is to start.
 func (w *Worker) nextOf(c *claimant) float64 {
 	if at, u := w.at(c.priority, c.user); u >= 0 {
 		return w.classes[at].users[u].next

@@ -50,7 +50,7 @@ func (l *load) exchange(n int32, before, now *load) {
 	l.squares = l.squares.minus(before.squares.times(k)).plus(now.squares.times(k))
 }
 
-// times is a sum of k equal ones.
+// times returns a sum of k equal ones.
 func (a wide) times(k uint64) (s wide) {
 	high, low := bits.Mul64(a.low, k)
 	return wide{a.high*k + high, low}

@@ -18,7 +18,7 @@ func (a Amount) add(b Amount) Amount { return Amount{a.MemoryMB + b.MemoryMB, a.
 
 func (a Amount) sub(b Amount) Amount { return Amount{a.MemoryMB - b.MemoryMB, a.VCores - b.VCores} }
 
-// times is how many of a size there is room for.
+// times returns how many of a size there is room for.
 func (a Amount) times(size Amount) int {
 	n := int64(math.MaxInt32)
 	if size.MemoryMB > 0 {
@@ -43,7 +43,7 @@ type Job struct {
 	Early bool
 }
 
-// room is what one of its tasks takes of what is lent.
+// room returns what one of its tasks takes of what is lent.
 func (j *Job) room() Amount {
 	if j.Early {
 		return Amount{MemoryMB: j.Size.MemoryMB}

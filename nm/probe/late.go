@@ -17,7 +17,7 @@ func (l *line) layBy(i int) {
 	l.more.late = slices.Insert(late, placeOf(late, e.number), e)
 }
 
-// placeOf is where a number is among entries, or would be.
+// placeOf returns where a number is among entries, or would be.
 func placeOf(entries []entry, number uint32) int {
 	at, _ := slices.BinarySearchFunc(entries, number, func(e entry, number uint32) int { return int(int32(e.number - number)) })
 	return at
@@ -79,7 +79,7 @@ func (w *Worker) recall() {
 	}
 }
 
-// jobAt is the job of the probe at a place that pick has found.
+// jobAt returns the job of the probe at a place that pick has found.
 func (l *line) jobAt(place int) Handle {
 	if place == last {
 		return l.more.late[0].job

@@ -30,7 +30,7 @@ type more struct {
 	watch
 }
 
-// laidBy are the entries that are laid by.
+// laidBy returns the entries that are laid by.
 func (l *line) laidBy() []entry {
 	if l.more == nil {
 		return nil
@@ -38,10 +38,10 @@ func (l *line) laidBy() []entry {
 	return l.more.late
 }
 
-// len is how many entries there are.
+// len returns how many entries there are.
 func (l *line) len() int { return len(l.entries) - l.head }
 
-// all are the entries, for reading and changing them in place.
+// all returns the entries, for reading and changing them in place.
 func (l *line) all() []entry { return l.entries[l.head:] }
 
 // push adds a probe of a job at the end.

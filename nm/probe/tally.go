@@ -33,7 +33,7 @@ func (l *load) add(n int, e *load) {
 // mostSummed bounds an estimate in sums, in ns: two years. So the squares of 2^16 such probes have room in 128 bits.
 const mostSummed = 1 << 56
 
-// one is the load of one task of a job.
+// one returns the load of one task of a job.
 func (x *hot) one() load {
 	ns := uint64(min(max(x.estimate, 0), mostSummed))
 	high, low := bits.Mul64(ns, ns)
@@ -128,7 +128,7 @@ func (t *Jobs) owns(user int32, n int) {
 	}
 }
 
-// front is the probes that wait and come first for one of a priority that arrives now: those of its own priority and of higher ones.
+// front returns the probes that wait and come first for one of a priority that arrives now: those of its own priority and of higher ones.
 func (w *Worker) front(priority int32) (l load) {
 	if c := w.jobs.tally; c != nil {
 		for p, x := range c.waits {
@@ -155,7 +155,7 @@ func (w *Worker) front(priority int32) (l load) {
 	return l
 }
 
-// busy is the asks and tasks that have a slot, without clones and what shares the processors.
+// busy returns the asks and tasks that have a slot, without clones and what shares the processors.
 func (w *Worker) busy() (l load) {
 	if w.jobs.tally != nil {
 		return w.jobs.tally.runs

@@ -75,7 +75,7 @@ func (x watcher) tell(j *Job) {
 	}
 }
 
-// present are the watchers of a job without the probes that have left.
+// present returns the watchers of a job without the probes that have left.
 func (t *Jobs) present(h Handle) []watcher {
 	kept := t.watchers[h][:0:0]
 	for _, x := range t.watchers[h] {

@@ -44,7 +44,7 @@ func Snapshot() (*Table, error) {
 	return newTable(all), nil
 }
 
-// PIDs are those of all processes.
+// PIDs returns those of all processes.
 func PIDs() ([]int, error) {
 	dir, err := os.Open(Root)
 	if err != nil {

@@ -57,7 +57,7 @@ func Read(pid int) (Process, error) {
 	return p, nil
 }
 
-// PIDs are those of all processes.
+// PIDs returns those of all processes.
 func PIDs() ([]int, error) {
 	t, err := Snapshot()
 	if err != nil {

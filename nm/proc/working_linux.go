@@ -48,7 +48,7 @@ func threadOf(pid int, states string) bool {
 	}
 }
 
-// stateOf is the state in a line of a thread's stat, or 0. It stands behind the name, which may have parentheses in it.
+// stateOf returns the state in a line of a thread's stat, or 0. It stands behind the name, which may have parentheses in it.
 func stateOf(stat []byte) byte {
 	if i := bytes.LastIndexByte(stat, ')'); i >= 0 && i+2 < len(stat) {
 		return stat[i+2]

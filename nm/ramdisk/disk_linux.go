@@ -120,7 +120,7 @@ func Clear(dir string) error {
 	return nil
 }
 
-// device is the number of the file system that has a file.
+// device returns the number of the file system that has a file.
 func device(path string) (uint64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -144,10 +144,10 @@ func (d *Disk) Close() error {
 	return Clear(d.c.Dir)
 }
 
-// Size is how many bytes there can be.
+// Size returns how many bytes there can be.
 func (d *Disk) Size() int64 { return d.c.Size }
 
-// Used is how many bytes the copies have, those under way included.
+// Used returns how many bytes the copies have, those under way included.
 func (d *Disk) Used() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()

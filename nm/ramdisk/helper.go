@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Room is how many bytes of a disk a copy of so many bytes takes: whole pages.
+// Room returns how many bytes of a disk a copy of so many bytes takes: whole pages.
 func Room(size int64) int64 {
 	page := int64(os.Getpagesize())
 	return (size + page - 1) / page * page
@@ -20,7 +20,7 @@ func Room(size int64) int64 {
 // longestHeader is more bytes than a name and a size have.
 const longestHeader = 4 << 10
 
-// Helper is the main function of a helper, which ends with its pipe: it writes files to a folder. For each, a line with the name and the size in bytes comes, and then its
+// Helper returns the main function of a helper, which ends with its pipe: it writes files to a folder. For each, a line with the name and the size in bytes comes, and then its
 // bytes. A line with the name goes back when the file is whole. If not all of its bytes come, there is no file in the end.
 //
 // The first line comes when the daemon has put this process into the group. Before that nothing may be written.

@@ -29,7 +29,7 @@ func conflict(err error) error {
 	return &rest.Error{Status: http.StatusConflict, Class: rest.YarnException, Message: err.Error()}
 }
 
-// denied is the refusal to show logs, in Hadoop's words.
+// denied returns the refusal to show logs, in Hadoop's words.
 func denied(r *http.Request, app records.ApplicationID) *rest.Error {
 	return &rest.Error{
 		Status: http.StatusForbidden, Class: rest.YarnException,

@@ -207,7 +207,7 @@ func (s *Server) fetchTimes() (n uint64, mean float64) {
 	return n, mean
 }
 
-// containerBean is the bean of one container, without the distributions that Hadoop keeps.
+// containerBean returns the bean of one container, without the distributions that Hadoop keeps.
 func (s *Server) containerBean(st container.Status) daemon.Bean {
 	name := "ContainerResource_" + st.Grant.ID.String()
 	size := st.Grant.Resource

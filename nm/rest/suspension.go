@@ -8,7 +8,7 @@ import (
 	"heddle/nm/suspend"
 )
 
-// suspensions are the metrics of containers that were suspended.
+// suspensions returns the metrics of containers that were suspended.
 func (s *Server) suspensions() (out []prometheus.Collector) {
 	counter := func(name, help string, labels prometheus.Labels, value func() float64) {
 		out = append(out, prometheus.NewCounterFunc(prometheus.CounterOpts{

@@ -6,7 +6,7 @@ import "heddle/nm/probe"
 type Bounds interface {
 	// Set makes the amount another one. It may block. It fails, and changes nothing, while processes use more memory than that.
 	Set(most probe.Amount) error
-	// Memory is how much memory the processes use, in bytes. It fails if that can't be told.
+	// Memory returns how much memory the processes use, in bytes. It fails if that can't be told.
 	Memory() (int64, error)
 }
 
@@ -47,7 +47,7 @@ func (n *Node) hold() {
 	})
 }
 
-// measured is how much memory counts as used: what tasks were given, or what the processes of executors take, whichever is more. Where less is lent than before and
+// measured returns how much memory counts as used: what tasks were given, or what the processes of executors take, whichever is more. Where less is lent than before and
 // they aren't held to that yet, it is all that they are held to: others may not have it.
 func (n *Node) measured(lent, used, bound int64) int64 {
 	if n.o.Bounds == nil {

@@ -56,7 +56,7 @@ func (s *scheduler) estimate(m *wire.Estimate) {
 	}
 }
 
-// microseconds is a time that a scheduler has said, of which anything may be too long.
+// microseconds returns a time that a scheduler has said, of which anything may be too long.
 func microseconds(us uint64) time.Duration {
 	return time.Duration(min(us, mostEstimate)) * time.Microsecond
 }
@@ -106,7 +106,7 @@ func (n *Node) Waits() (tasks int, sum time.Duration) {
 // longestWait is the longest sum of waits that is told.
 const longestWait = time.Duration(1 << 62)
 
-// submittedAt is when a task was submitted that has waited for so long by its scheduler's word, by the node's clock. No task waits here for longer than its scheduler is
+// submittedAt returns when a task was submitted that has waited for so long by its scheduler's word, by the node's clock. No task waits here for longer than its scheduler is
 // connected. The lock is held.
 func (s *scheduler) submittedAt(us uint64) time.Duration {
 	now := s.n.now()

@@ -30,7 +30,7 @@ type executor struct {
 	outbox   // of what waits until it has come, too
 }
 
-// firstID is the number of the first executor of a node. Those of an earlier life are below it, unless it started a thousand a second.
+// firstID returns the number of the first executor of a node. Those of an earlier life are below it, unless it started a thousand a second.
 func firstID(now time.Time) int64 { return now.UnixMilli() & (1<<38 - 1) }
 
 // slots is how many tasks an executor takes at a time. The node gives it no more than there is room for.

@@ -29,7 +29,7 @@ type Options struct {
 	Executors Executors
 	// Bounds holds executors together to what is lent; nil: nothing does.
 	Bounds Bounds
-	// Share is what a user has where several wait; nil: all have the same.
+	// Share returns what a user has where several wait; nil: all have the same.
 	Share func(user string) Share
 	// Steal has schedulers told of room while nothing waits, so that they send probes of what waits elsewhere.
 	Steal bool
@@ -129,7 +129,7 @@ type Counts struct {
 	Avoided          int64 // probes that were rejected because long tasks run here
 }
 
-// Since is what has come since earlier Counts.
+// Since returns what has come since earlier Counts.
 func (c Counts) Since(before Counts) Counts {
 	return Counts{c.Started - before.Started, c.Waited - before.Waited, c.Quotes - before.Quotes, c.Broken - before.Broken, c.Hits - before.Hits, c.Misses - before.Misses, c.Promises - before.Promises, c.Unkept - before.Unkept, c.Avoided - before.Avoided}
 }
@@ -171,10 +171,10 @@ func (n *Node) Close() {
 	n.serving.Wait()
 }
 
-// Port is where the node listens.
+// Port returns where the node listens.
 func (n *Node) Port() int { return n.o.Listener.Addr().(*net.TCPAddr).Port }
 
-// now is the time for the queue.
+// now returns the time for the queue.
 func (n *Node) now() time.Duration { return n.o.Now().Sub(n.began) }
 
 // Lend sets what the node may use for short tasks. Tasks that run go on, and probes whose tasks can't fit any more are given back.

@@ -59,7 +59,7 @@ func (o *outbox) send(mu *sync.Mutex, now func() time.Time, c *wire.Conn) {
 	}
 }
 
-// later is the later one of two times.
+// later returns the later one of two times.
 func later(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a

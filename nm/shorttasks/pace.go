@@ -29,7 +29,7 @@ func (p *pace) freed(now time.Duration) {
 	p.last = now
 }
 
-// ahead is how many tasks to ask for before there is room: as many as end within a round trip.
+// ahead returns how many tasks to ask for before there is room: as many as end within a round trip.
 func (p *pace) ahead(now time.Duration) int {
 	gap := max(p.gap, now-p.last, 1)
 	if gap > aheadWithin*p.trip {

@@ -215,7 +215,7 @@ func (s *scheduler) refuse(why string) {
 	}
 }
 
-// refused is why a scheduler was sent away; nil: it wasn't.
+// refused returns why a scheduler was sent away; nil: it wasn't.
 func (s *scheduler) refused() error {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
@@ -411,7 +411,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	return nil
 }
 
-// ask is the message for an ask, whose answer is waited for from now on. The lock is held.
+// ask returns the message for an ask, whose answer is waited for from now on. The lock is held.
 func (s *scheduler) ask(a probe.Ask) *wire.Ask {
 	n, j := s.n, s.n.of[a.Job]
 	s.asked++

@@ -13,7 +13,7 @@ import (
 
 // Stager copies inputs of tasks to memory.
 type Stager interface {
-	// Capacity is how many bytes there can be.
+	// Capacity returns how many bytes there can be.
 	Capacity() int64
 	// Look returns how much memory a copy of a file takes, in bytes, above 0. It fails if the user may not know, or the file can't be staged.
 	Look(ctx context.Context, user, file string) (size int64, err error)
@@ -250,7 +250,7 @@ func (in *input) forget() {
 	}
 }
 
-// inMemory are the files that a task could read in memory. The lock is held.
+// inMemory returns the files that a task could read in memory. The lock is held.
 func (j *job) inMemory() (files []string) {
 	st := j.s.n.staged
 	if st == nil || j.inputs == nil {

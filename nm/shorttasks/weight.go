@@ -15,7 +15,7 @@ const (
 	small = 16 << 10
 )
 
-// weight is how much memory a task takes, in bytes.
+// weight returns how much memory a task takes, in bytes.
 func weight(t *wire.Task) int {
 	n := len(t.Payload)
 	for _, s := range t.Args {

@@ -40,7 +40,7 @@ func (r *rate) add(now time.Time, bytes int64, took time.Duration) {
 	r.weight, r.sum = r.weight+b, r.sum+b*b/took.Seconds()
 }
 
-// FetchRate is how fast a reducer fetches outputs of maps from here over one connection, in bytes per second; 0 if none has fetched enough
+// FetchRate returns how fast a reducer fetches outputs of maps from here over one connection, in bytes per second; 0 if none has fetched enough
 // yet.
 func (s *Service) FetchRate() int64 {
 	r := &s.fetched

@@ -53,12 +53,12 @@ func All(o Options) localizer.Sources {
 	return all
 }
 
-// missing is the error of a file that isn't there.
+// missing returns the error of a file that isn't there.
 func missing(at localizer.Location) error {
 	return fmt.Errorf("%s: %w", at, fs.ErrNotExist)
 }
 
-// statusError is the error of an answer that isn't a success.
+// statusError returns the error of an answer that isn't a success.
 func statusError(at localizer.Location, resp *http.Response) error {
 	switch resp.StatusCode {
 	case http.StatusNotFound, http.StatusGone:

@@ -188,7 +188,7 @@ func (m *Manager) job(id Job) *job {
 	return nil
 }
 
-// placeOf is where a job is among all, or would be. It and index make no call for each comparison: simulations come here with each ask.
+// placeOf returns where a job is among all, or would be. It and index make no call for each comparison: simulations come here with each ask.
 func (m *Manager) placeOf(id Job) (int, bool) {
 	low, high := 0, len(m.jobs)
 	for low < high {
@@ -201,7 +201,7 @@ func (m *Manager) placeOf(id Job) (int, bool) {
 	return low, low < len(m.jobs) && m.jobs[low].id == id
 }
 
-// index is where the input of a task is in j.inputs; below 0, it isn't.
+// index returns where the input of a task is in j.inputs; below 0, it isn't.
 func (j *job) index(task int32) int {
 	for i := range j.inputs {
 		if j.inputs[i].task == task {
@@ -441,7 +441,7 @@ func (m *Manager) forget(j *job) {
 	m.spare = append(m.spare, j)
 }
 
-// holderOf is the place of a job among the holders, or where it would be.
+// holderOf returns the place of a job among the holders, or where it would be.
 func (m *Manager) holderOf(j *job) int {
 	at, _ := slices.BinarySearchFunc(m.holders, j.first, func(h *job, first uint64) int { return cmp.Compare(h.first, first) })
 	return at
@@ -504,7 +504,7 @@ func (m *Manager) pop(o *owner, from *fifo[request]) {
 // Limit has at most so many copies made at a time for waiting probes, whatever Config says: at least 1, or 0 for no limit.
 func (m *Manager) Limit(n int) { m.limit = n }
 
-// atATime is how many copies are made at a time for waiting probes.
+// atATime returns how many copies are made at a time for waiting probes.
 func (m *Manager) atATime() int {
 	if m.limit > 0 {
 		return min(m.copies, m.limit)

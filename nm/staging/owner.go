@@ -29,7 +29,7 @@ func (m *Manager) Own(id Job, user, priority int32) {
 // wants reports whether a user has copies, or requests that wait.
 func (o *owner) wants() bool { return o.used > 0 || o.queue.len()+o.fast.len() > 0 }
 
-// share is what each user may have of the RAM disk who wants room, whatever the others have.
+// share returns what each user may have of the RAM disk who wants room, whatever the others have.
 func (m *Manager) share() int64 {
 	users := int64(0)
 	for _, o := range m.owners {
@@ -40,7 +40,7 @@ func (m *Manager) share() int64 {
 	return m.cfg.Capacity / max(users, 1)
 }
 
-// turn is the request that is looked at next, and whose it is: fast lanes first, then the highest priority, then who has the least in memory. nil: there is none that
+// turn returns the request that is looked at next, and whose it is: fast lanes first, then the highest priority, then who has the least in memory. nil: there is none that
 // may begin.
 func (m *Manager) turn() (best *owner, from *fifo[request]) {
 	if m.fasts > 0 {
@@ -101,7 +101,7 @@ func (m *Manager) reclaim(o *owner, bytes int64) bool {
 	return true
 }
 
-// idle is how many bytes a user's copies have that no task reads.
+// idle returns how many bytes a user's copies have that no task reads.
 func (m *Manager) idle(o *owner) (bytes int64) {
 	for _, j := range m.holders {
 		if j.owner == o {

@@ -29,7 +29,7 @@ const (
 	worthMore, enoughLess = 1.25, 0.9
 )
 
-// Copies is how many copies are to be made at a time.
+// Copies returns how many copies are to be made at a time.
 func (s *Source) Copies() int { return max(1, s.level) }
 
 // Began says that a copy is being made.

@@ -23,7 +23,7 @@ type breather struct {
 	every   time.Duration
 	due     time.Time
 	breathe func(ctx context.Context, allowance int64)
-	// breathes is whether it does so now.
+	// breathes is true if it does so now.
 	breathes bool
 }
 

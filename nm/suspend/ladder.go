@@ -17,7 +17,7 @@ import (
 // Processes are those of a container, as a ladder handles them. A call lasts no longer than the kernel takes for one step, so that a kill
 // comes between any two; the context ends with the kill.
 type Processes interface {
-	// Size is what the container was granted.
+	// Size returns what the container was granted.
 	Size() records.Resource
 	// Hold limits the processes to an amount of memory and CPU, beyond which they slow down. Whether they may be paged out is page.
 	// With all of the container's size, and page false, they have the limits of a container that was never suspended.
@@ -32,11 +32,11 @@ type Processes interface {
 	// Holds hears what the container takes of its node, whenever it has let go of some memory, or got some back past the NodeManager.
 	Holds(now records.Resource)
 	Memory() (cgroup.Memory, error)
-	// CPU is the time that the processes have used so far.
+	// CPU returns the time that the processes have used so far.
 	CPU() (time.Duration, error)
 	// Working reports whether a thread runs, or waits for a processor or a disk.
 	Working() bool
-	// Connections are those that the processes have with others, and Look is how they are later. An error says that the kernel doesn't tell.
+	// Connections returns those that the processes have with others, and Look is how they are later. An error says that the kernel doesn't tell.
 	Connections() ([]sockets.Connection, error)
 	Look([]sockets.Connection) ([]sockets.Connection, error)
 }
@@ -122,7 +122,7 @@ func (l *Ladder) Refuse(version int32, why string) {
 	l.state.Version, l.state.Failed, l.state.Reason = version, true, why
 }
 
-// Resized is what the container holds when it is granted another size: that size, but for what was taken from it.
+// Resized returns what the container holds when it is granted another size: that size, but for what was taken from it.
 func (l *Ladder) Resized(from, to records.Resource) records.Resource {
 	return resized(l.State().Holds, from, to)
 }
@@ -152,7 +152,7 @@ func (l *Ladder) Set(ctx context.Context, o Order) error {
 	return l.Settle(ctx)
 }
 
-// Step is the part of Set that takes the CPU from the container, or gives it back all that it is to have. It leaves memory to Settle.
+// Step returns the part of Set that takes the CPU from the container, or gives it back all that it is to have. It leaves memory to Settle.
 func (l *Ladder) Step(ctx context.Context, o Order) error {
 	l.mu.Lock()
 	have, still := l.state.Have, l.state.Have.Still() && l.state.Level.Still() // one that was to go on may have been let go

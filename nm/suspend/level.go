@@ -31,7 +31,7 @@ func (l Level) String() string {
 	return levelNames[l]
 }
 
-// ParseLevel is the level of a name.
+// ParseLevel returns the level of a name.
 func ParseLevel(name string) (Level, error) {
 	if i := slices.Index(levelNames, name); i >= 0 {
 		return Level(i), nil
@@ -42,7 +42,7 @@ func ParseLevel(name string) (Level, error) {
 // Still reports whether a container of this level stands still.
 func (l Level) Still() bool { return l >= Frozen }
 
-// PB is the level on the wire.
+// PB returns the level on the wire.
 func (l Level) PB() pb.ContainerLevel { return pb.ContainerLevel(l) }
 
 // The least that a suspended container is left.

@@ -14,7 +14,7 @@ type Wishes struct {
 	Own       *Order `json:"own,omitempty"`       // what the application wants; nil: that it runs
 }
 
-// fit is an order for a container of a size on a node that can take memory back, or not: the machine may have lost its swap since it was given, or
+// fit returns an order for a container of a size on a node that can take memory back, or not: the machine may have lost its swap since it was given, or
 // the size was changed.
 func (o Order) fit(size records.Resource, reclaim bool) Order {
 	if o.Check(size, reclaim) == nil {
@@ -29,7 +29,7 @@ func (o Order) fit(size records.Resource, reclaim bool) Order {
 	return o
 }
 
-// Wanted is what a container of a size is to be.
+// Wanted returns what a container of a size is to be.
 func (w Wishes) Wanted(size records.Resource, reclaim bool) Order {
 	switch {
 	case w.Order != nil:
@@ -40,7 +40,7 @@ func (w Wishes) Wanted(size records.Resource, reclaim bool) Order {
 	return Order{Held: size}
 }
 
-// ByManager is what the ResourceManager wants of a container.
+// ByManager returns what the ResourceManager wants of a container.
 func (w Wishes) ByManager(size records.Resource, reclaim bool) Order {
 	if w.Own != nil {
 		return Wishes{Order: w.Manager}.Wanted(size, reclaim)
@@ -56,7 +56,7 @@ func (w Wishes) AskOwn(own *Order, size records.Resource, reclaim bool) Wishes {
 	return both(w.ByManager(size, reclaim), own)
 }
 
-// both is what comes of two wishes.
+// both returns what comes of two wishes.
 func both(manager Order, own *Order) Wishes {
 	if own == nil {
 		return Wishes{Suspended: manager.Level.Still(), Order: &manager}

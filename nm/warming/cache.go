@@ -14,13 +14,13 @@ import (
 
 // NameNode keeps files in the memory of DataNodes.
 type NameNode interface {
-	// Blocks are those of a file, if a user may read it.
+	// Blocks returns those of a file, if a user may read it.
 	Blocks(ctx context.Context, user, file string) ([]hdfsadapter.Block, error)
 	// Cache has a file kept for a time, unless Keep gives it more, and returns the id of its directive. Uncache ends that.
 	Cache(ctx context.Context, file string) (id int64, err error)
 	Keep(ctx context.Context, id int64) error
 	Uncache(ctx context.Context, id int64) error
-	// Directives are all of the pool, whoever has made them.
+	// Directives returns all of the pool, whoever has made them.
 	Directives(ctx context.Context) ([]hdfsadapter.Directive, error)
 }
 
@@ -263,7 +263,7 @@ func (c *cache) sweep(ctx context.Context) bool {
 	return clean
 }
 
-// files are those that are cached now, with the names of their jobs' users.
+// files returns those that are cached now, with the names of their jobs' users.
 func (c *cache) files() map[*cachedFile]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

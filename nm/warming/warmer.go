@@ -163,7 +163,7 @@ func (w *Warmer) forget(app records.ApplicationID) {
 	w.inputs = slices.DeleteFunc(w.inputs, func(r report) bool { return r.App == app })
 }
 
-// Inputs are those that the ResourceManager hasn't been told of. Told says that it has.
+// Inputs returns those that the ResourceManager hasn't been told of. Told says that it has.
 func (w *Warmer) Inputs() []*Input {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,7 +176,7 @@ func (w *Warmer) Inputs() []*Input {
 	return out
 }
 
-// Staged is what has changed since the ResourceManager was told of it. Told says that it has.
+// Staged returns what has changed since the ResourceManager was told of it. Told says that it has.
 func (w *Warmer) Staged() (out []Staged) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -299,7 +299,7 @@ func (w *Warmer) rouse() {
 	}
 }
 
-// started is the position below which maps have started: MapReduce takes those of a host in the order of its list.
+// started returns the position below which maps have started: MapReduce takes those of a host in the order of its list.
 func (j *job) started() int { return j.Total - j.Waiting }
 
 // release lets go of what was read for maps that have started.
@@ -486,7 +486,7 @@ func newMetrics(w *Warmer) metrics {
 	return m
 }
 
-// Held is how many bytes were read, or are being read, for maps that wait.
+// Held returns how many bytes were read, or are being read, for maps that wait.
 func (w *Warmer) Held() (bytes int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

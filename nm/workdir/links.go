@@ -16,7 +16,7 @@ import (
 	"heddle/nm/launch"
 )
 
-// Links are those of a work folder to localized resources, in order, given by the resources' names. A folder whose name
+// Links returns those of a work folder to localized resources, in order, given by the resources' names. A folder whose name
 // ends in "*" is there by what is in it: MapReduce ships the jars of -libjars so, which $PWD/* of a class path finds.
 func Links(d *disks.Disks, paths map[string]string) ([]launch.Link, error) {
 	return links(paths, func(folder string) ([]os.FileInfo, error) {

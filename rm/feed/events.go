@@ -59,7 +59,7 @@ func of(c *ledgerpb.Command, s *ledger.State) (Event, bool) {
 	return Event{}, false
 }
 
-// application is an event of an application as it is now.
+// application returns an event of an application as it is now.
 func application(s *ledger.State, r *ledgerpb.AppRef, what, detail string) Event {
 	e := Event{Kind: Application, What: what, App: records.ApplicationID{ClusterTimestamp: r.GetTimestamp(), ID: r.GetId()}, Detail: detail}
 	if a := s.Apps[e.App]; a != nil {

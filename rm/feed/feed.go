@@ -166,7 +166,7 @@ func (f *Feed) Close() {
 	}
 }
 
-// Last is the number of the newest event, or of the last one that was forgotten.
+// Last returns the number of the newest event, or of the last one that was forgotten.
 func (f *Feed) Last() ID {
 	f.mu.Lock()
 	defer f.mu.Unlock()

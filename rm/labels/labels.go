@@ -66,7 +66,7 @@ func (v Viewer) all(s *ledger.State) []Label {
 	return all
 }
 
-// Of is the label of a node, empty if it has none.
+// Of returns the label of a node, empty if it has none.
 func (v Viewer) Of(s *ledger.State, id records.NodeID) string {
 	if !v.On {
 		return ""
@@ -85,7 +85,7 @@ func (v Viewer) Nodes() (all []Labelled) {
 	return all
 }
 
-// Sizes is what working nodes with each label have together.
+// Sizes returns what working nodes with each label have together.
 func (v Viewer) Sizes() map[string]records.Resource {
 	sizes := map[string]records.Resource{}
 	for _, l := range v.All()[1:] {

@@ -36,7 +36,7 @@ func newAMSession(id records.AttemptID, user string) *amSession {
 	}
 }
 
-// Progress is what the ApplicationMaster last said, 0 to 1.
+// Progress returns what the ApplicationMaster last said, 0 to 1.
 func (s *amSession) Progress() float32 { return math.Float32frombits(s.progress.Load()) }
 
 // Progress returns how far an attempt is, 0 to 1; 0 when it isn't known.

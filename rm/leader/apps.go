@@ -47,7 +47,7 @@ type appSoft struct {
 	// a row nodes have not answered.
 	shunned, avoided []string
 	misfires         int
-	// inherited is that an earlier leadership has set when its lifetime ends.
+	// inherited is true if an earlier leadership has set when its lifetime ends.
 	inherited bool
 	progress  float32 // as the driver knows it
 	told      hints.Told

@@ -36,7 +36,7 @@ type containers struct {
 // handle has a container know what the scheduler knows it by.
 func handle(c *ledger.Container, h scheduler.ContainerHandle) { c.Handle = int64(h) + 1 }
 
-// handleOf is what the scheduler knows a container by, if it does.
+// handleOf returns what the scheduler knows a container by, if it does.
 func handleOf(c *ledger.Container) (h scheduler.ContainerHandle, ok bool) {
 	return scheduler.ContainerHandle(c.Handle - 1), c.Handle > 0
 }

@@ -25,10 +25,10 @@ func (d directory) App(id records.ApplicationID) (h scheduler.AppHandle, progres
 	return soft.handle, progress, true
 }
 
-// Apps are the live applications.
+// Apps returns the live applications.
 func (d directory) Apps() iter.Seq[scheduler.AppHandle] { return maps.Keys(d.c.byHandle) }
 
-// AppOf is the id of a live application.
+// AppOf returns the id of a live application.
 func (d directory) AppOf(h scheduler.AppHandle) (id records.ApplicationID, ok bool) {
 	if soft := d.c.byHandle[h]; soft != nil {
 		return soft.id, true
@@ -36,7 +36,7 @@ func (d directory) AppOf(h scheduler.AppHandle) (id records.ApplicationID, ok bo
 	return id, false
 }
 
-// Node is what the scheduler knows a node by.
+// Node returns what the scheduler knows a node by.
 func (d directory) Node(id records.NodeID) (h scheduler.NodeHandle, ok bool) {
 	if n := d.c.nodes[id]; n != nil {
 		return n.handle, true
@@ -44,10 +44,10 @@ func (d directory) Node(id records.NodeID) (h scheduler.NodeHandle, ok bool) {
 	return 0, false
 }
 
-// Nodes are those that the scheduler knows.
+// Nodes returns those that the scheduler knows.
 func (d directory) Nodes() iter.Seq[records.NodeID] { return maps.Keys(d.c.nodes) }
 
-// NodeOf is the id of a node.
+// NodeOf returns the id of a node.
 func (d directory) NodeOf(h scheduler.NodeHandle) (id records.NodeID, ok bool) {
 	if n := d.c.nodeOf[h]; n != nil {
 		return n.id, true
@@ -55,7 +55,7 @@ func (d directory) NodeOf(h scheduler.NodeHandle) (id records.NodeID, ok bool) {
 	return id, false
 }
 
-// Count is how many live applications there are, and IDs are theirs.
+// Count returns how many live applications there are, and IDs are theirs.
 func (d directory) Count() int { return len(d.c.apps) }
 
 // IDs implements placement.Apps, as do Count and Live.
@@ -66,10 +66,10 @@ func (d directory) Live(id records.ApplicationID) (*ledger.Application, error) {
 	return d.c.liveApp(id)
 }
 
-// toMaster is the box of a live application.
+// toMaster returns the box of a live application.
 func (c *core) toMaster(id records.ApplicationID) *session.MasterBox { return &c.apps[id].box }
 
-// toNode is the box of a node, nil if it has gone.
+// toNode returns the box of a node, nil if it has gone.
 func (c *core) toNode(id records.NodeID) *session.NodeBox {
 	if n := c.nodes[id]; n != nil {
 		return &n.session.box

@@ -74,7 +74,7 @@ type Settings struct {
 	DelegationRenewal  time.Duration // within which it must be renewed
 	TokenCalls         delegation.Calls
 
-	// PageURL is the address of an application's page.
+	// PageURL returns the address of an application's page.
 	PageURL func(records.ApplicationID) string
 
 	// Increment is the step in which containers grow, where it isn't MinAllocation: with the queues of YARN's FairScheduler.
@@ -133,9 +133,9 @@ type Config struct {
 	Versions func(context.Context) (int32, error)
 	// Tokens renews what others than this ResourceManager have issued; nil if nothing does.
 	Tokens delegation.TokenRenewer
-	// Wall is the clock on the wall. The leader has a clock of its own, which doesn't jump.
+	// Wall returns the clock on the wall. The leader has a clock of its own, which doesn't jump.
 	Wall func() time.Time
-	// Elapsed is how much time has passed since any time, and never goes back; nil is the machine's monotonic clock.
+	// Elapsed returns how much time has passed since any time, and never goes back; nil is the machine's monotonic clock.
 	Elapsed func() time.Duration
 	// Past is the time of the leaderships before; nil: nothing is known of it.
 	Past   *loop.Chronicle
@@ -334,7 +334,7 @@ func (l *Leader) Run(ctx context.Context, ready func()) error {
 	})
 }
 
-// nextWake is when something is due before the next tick, in ms; 0 is never.
+// nextWake returns when something is due before the next tick, in ms; 0 is never.
 func (l *Leader) nextWake() int64 {
 	next, round := l.sched.NextWake(), l.sched.NextRound()
 	if next == 0 || round != 0 && round < next {
@@ -384,7 +384,7 @@ func (l *Leader) begun(id records.ContainerID, mend string) (err error) {
 // Levels brings containers to their levels: call Accounts, Totals and UnderWay alone.
 func (l *Leader) Levels() *level.Levels { return l.levels }
 
-// Labels are those of nodes: call Add, Remove and Replace alone.
+// Labels returns those of nodes: call Add, Remove and Replace alone.
 func (l *Leader) Labels() *nodelabels.Labels { return l.core.labels }
 
 // Hosts decommissions nodes: call RefreshNodes, EndDecommissioning and Leaving alone.

@@ -11,7 +11,7 @@ type listedNodes struct{ ns *nodeManagers }
 // Known implements decommission.Nodes, as do the following.
 func (l listedNodes) Known(id records.NodeID) bool { return l.ns.nodes[id] != nil }
 
-// Names are what is known of the machine that a node called from. Of a node that has not called this leader yet there is but the host of
+// Names returns what is known of the machine that a node called from. Of a node that has not called this leader yet there is but the host of
 // its id.
 func (l listedNodes) Names(id records.NodeID) []string {
 	if s := l.ns.nodeSessions.Get(id); s != nil {

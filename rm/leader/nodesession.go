@@ -53,7 +53,7 @@ func (ns *nodeManagers) Node(id records.NodeID) (status NodeStatus, release stri
 	return s.status, s.release, s.dialogue.Registered()
 }
 
-// LevelReport is what a node last said of a container that there was an order for; ok is false if it said nothing.
+// LevelReport returns what a node last said of a container that there was an order for; ok is false if it said nothing.
 func (ns *nodeManagers) LevelReport(node records.NodeID, id records.ContainerID) (r level.Report, ok bool) {
 	s := ns.nodeSessions.Get(node)
 	if s == nil {

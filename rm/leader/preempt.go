@@ -21,7 +21,7 @@ type preempted struct {
 	reason string
 }
 
-// Losses are the containers that an application is to lose, by id.
+// Losses returns the containers that an application is to lose, by id.
 func (pr *preempting) Losses(id records.ApplicationID) (out []preemption.Loss, err error) {
 	err = pr.Do(func() error {
 		if app := pr.work.Apps[id]; app != nil {
@@ -51,7 +51,7 @@ func (pr *preempting) logReservation(d *drive.Decision) {
 	pr.Log.WithField("application", soft.id).WithField("queue", pr.queueOf(d)).WithField("resource", d.Resource).Info(what + d.Reason)
 }
 
-// queueOf is the queue of the application that a decision is about.
+// queueOf returns the queue of the application that a decision is about.
 func (pr *preempting) queueOf(d *drive.Decision) string {
 	return pr.work.Apps[pr.byHandle[d.App].id].Queue
 }
@@ -78,7 +78,7 @@ func (pr *preempting) killPreempted(p *preempted) {
 	pr.containers.containerEnded(c, records.ExitPreempted, "Container preempted by scheduler: "+p.reason)
 }
 
-// message is what the answer to an ApplicationMaster's heartbeat says of preemption.
+// message returns what the answer to an ApplicationMaster's heartbeat says of preemption.
 func (pr *preempting) message(soft *appSoft, attempt records.AttemptID) preemption.Message {
 	return soft.warnings.Tell(attempt, pr.tree.Kind, pr.Settings.MinAllocation, func(id records.ContainerID) *ledger.Container {
 		if c := pr.work.Container(id); c != nil && c.Live() {

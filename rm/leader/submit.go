@@ -116,7 +116,7 @@ func (as *applications) checkSubmission(id records.ApplicationID, user string, c
 	return request.CheckTags(ctx.GetApplicationTags(), as.Settings.MaxTags, as.Settings.MaxTagLength)
 }
 
-// queueOf is the name of the queue that an application asks for.
+// queueOf returns the name of the queue that an application asks for.
 func queueOf(ctx *pb.ApplicationSubmissionContext) string {
 	if name := ctx.GetQueue(); name != "" {
 		return name

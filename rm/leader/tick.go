@@ -17,7 +17,7 @@ func (ms *masters) Tick(now time.Time) {
 	ms.meters.Measure(now.Sub(ms.began), ms.outputs.Bandwidth(), ms.inQueues())
 }
 
-// inQueues are the live applications with what is known of them.
+// inQueues returns the live applications with what is known of them.
 func (c *core) inQueues() iter.Seq2[*ledger.Application, *hints.Told] {
 	return func(yield func(*ledger.Application, *hints.Told) bool) {
 		for id, soft := range c.apps {

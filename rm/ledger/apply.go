@@ -73,7 +73,7 @@ func begins(b *ledgerpb.Batch) bool {
 	return len(b.GetCommands()) > 0 && b.GetCommands()[0].LeaderStarted != nil
 }
 
-// expected is the number of the leadership that a batch must be of after so many leaderships; one that begins a leadership has the next number.
+// expected returns the number of the leadership that a batch must be of after so many leaderships; one that begins a leadership has the next number.
 func expected(b *ledgerpb.Batch, leaders int64) int64 {
 	if begins(b) {
 		return leaders + 1

@@ -117,7 +117,7 @@ func finish(now int64, app *Application, c *Container, exit int32) {
 	c.Finished = now
 }
 
-// ResourceSeconds is what a container has used until now (ms since 1970) at its present size: resource × seconds, rounded
+// ResourceSeconds returns what a container has used until now (ms since 1970) at its present size: resource × seconds, rounded
 // down as in YARN's AggregateAppResourceUsage.
 func ResourceSeconds(c *Container, now int64) records.Resource {
 	var r records.Resource

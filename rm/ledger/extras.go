@@ -28,10 +28,10 @@ func (c *Container) setExtras(e extras) {
 	c.extras = &of
 }
 
-// Tags are the tags with which the container was asked for.
+// Tags returns the tags with which the container was asked for.
 func (c *Container) Tags() []string { return c.extra().tags }
 
-// Confirmed is the part of Resource that the node is known to give it. It is less than Resource after an increase, until
+// Confirmed returns the part of Resource that the node is known to give it. It is less than Resource after an increase, until
 // its ApplicationMaster has brought the node the new token (Hadoop: RMContainerImpl.lastConfirmedResource).
 func (c *Container) Confirmed() records.Resource {
 	if c.extras == nil || c.extras.confirmed == nil {

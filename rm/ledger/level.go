@@ -11,7 +11,7 @@ import (
 // it takes of its node, and what the node is charged. The two differ only while a level other than RUNNING is wanted. As few containers are
 // at such a level, what they hold stands outside of them.
 
-// Held is what a live container takes of its node now.
+// Held returns what a live container takes of its node now.
 func (c *Container) Held() records.Resource {
 	if h := c.extra().held; h != nil {
 		return *h
@@ -19,7 +19,7 @@ func (c *Container) Held() records.Resource {
 	return c.Resource
 }
 
-// Room is what the node of a live container offers to all, and what of that is free.
+// Room returns what the node of a live container offers to all, and what of that is free.
 func (c *Container) Room() (offered, free records.Resource) {
 	if c.node == nil {
 		return offered, free
@@ -138,7 +138,7 @@ func (s *State) containerLevelChanged(now int64, c *ledgerpb.ContainerLevelChang
 	return nil
 }
 
-// containersSuspended is how containers were frozen, and let go on, before version 3. They hold what they held.
+// containersSuspended returns how containers were frozen, and let go on, before version 3. They hold what they held.
 func (s *State) containersSuspended(refs []*ledgerpb.ContainerRef, suspended bool) error {
 	level := ledgerpb.Level_RUNNING
 	if suspended {

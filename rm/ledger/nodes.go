@@ -13,7 +13,7 @@ import (
 // HTTPAddress is host:port of the node's web server, or "" when it has none.
 func (n *Node) HTTPAddress() string { return n.httpAddress }
 
-// NodeHTTPAddress is the HTTPAddress of the container's node, while the container lives.
+// NodeHTTPAddress returns the HTTPAddress of the container's node, while the container lives.
 func (c *Container) NodeHTTPAddress() string {
 	if c.node == nil {
 		return ""
@@ -21,7 +21,7 @@ func (c *Container) NodeHTTPAddress() string {
 	return c.node.httpAddress
 }
 
-// Capacity is the sum of the usable nodes' resources.
+// Capacity returns the sum of the usable nodes' resources.
 func (s *State) Capacity() (sum records.Resource) {
 	for _, n := range s.Nodes {
 		if n.Usable() {

@@ -116,7 +116,7 @@ var appStates = [...]struct {
 // String returns Hadoop's name of the state.
 func (s AppState) String() string { return appStates[s].name }
 
-// Public is the state that clients see.
+// Public returns the state that clients see.
 func (s AppState) Public() pb.YarnApplicationState { return appStates[s].public }
 
 // Ended reports whether the application has ended.
@@ -154,7 +154,7 @@ var attemptStates = [...]struct {
 // String returns Hadoop's name of the state.
 func (s AttemptState) String() string { return attemptStates[s].name }
 
-// Public is the state on the wire.
+// Public returns the state on the wire.
 func (s AttemptState) Public() pb.YarnApplicationAttemptState { return attemptStates[s].public }
 
 // Ended reports whether the attempt has ended.
@@ -203,7 +203,7 @@ type Application struct {
 	counted                   kept.Application
 }
 
-// Current is the newest attempt, nil before the first.
+// Current returns the newest attempt, nil before the first.
 func (a *Application) Current() *Attempt {
 	if len(a.Attempts) == 0 {
 		return nil
@@ -350,7 +350,7 @@ func New() *State {
 	}
 }
 
-// Epoch is the number of leaders before the present one; it is part of container ids.
+// Epoch returns the number of leaders before the present one; it is part of container ids.
 func (s *State) Epoch() int64 { return max(s.Leaders-1, 0) }
 
 // Container finds a container by its id, or returns nil.

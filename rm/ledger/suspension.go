@@ -40,7 +40,7 @@ type Span struct {
 	Cause    Cause
 }
 
-// For is how long a container was suspended or shrunk until now, in ms, the present suspension included.
+// For returns how long a container was suspended or shrunk until now, in ms, the present suspension included.
 func (s *Suspension) For(now int64) int64 {
 	if s.Since == 0 {
 		return s.Total
@@ -48,7 +48,7 @@ func (s *Suspension) For(now int64) int64 {
 	return s.Total + max(now-s.Since, 0)
 }
 
-// Suspension is how the container was suspended or shrunk so far.
+// Suspension returns how the container was suspended or shrunk so far.
 func (c *Container) Suspension() Suspension {
 	if s := c.extra().suspension; s != nil {
 		return *s

@@ -94,7 +94,7 @@ func CapacityFromConf(c *conf.Config) (*Tree, error) {
 	return p.defaultQueue()
 }
 
-// defaultQueue is the tree of settings that name no queues. It has root.default, to which the settings for it and for all
+// defaultQueue returns the tree of settings that name no queues. It has root.default, to which the settings for it and for all
 // queues apply. If they set the capacity of another queue, the name of root.queues must be misspelt, or forgotten.
 func (p *parser) defaultQueue() (*Tree, error) {
 	p.settings = maps.Clone(p.settings)

@@ -42,7 +42,7 @@ const Never = time.Duration(math.MaxInt64)
 // FairFileKey is the setting under which the text of an allocation file is kept.
 const FairFileKey = "fair-scheduler.xml"
 
-// FairFile is the path of the allocation file that a configuration names.
+// FairFile returns the path of the allocation file that a configuration names.
 func FairFile(c *conf.Config) string {
 	file := c.Text("yarn.scheduler.fair.allocation.file")
 	if !filepath.IsAbs(file) {

@@ -14,7 +14,7 @@ func (e *Invalid) Error() string { return conf.Report{Problems: e.Problems}.Err(
 // Unwrap returns all problems.
 func (e *Invalid) Unwrap() []error { return []error{conf.Report{Problems: e.Problems}.Err()} }
 
-// Brief is the message for the client that made the change: Hadoop's wording if there is one.
+// Brief returns the message for the client that made the change: Hadoop's wording if there is one.
 func (e *Invalid) Brief() string {
 	if e.Words != "" {
 		return e.Words

@@ -22,7 +22,7 @@ func (p *parser) own(path, key, def string) (name, value string) {
 	return name, p.text(name, def)
 }
 
-// key is the key of a queue's setting in the partition that is being read.
+// key returns the key of a queue's setting in the partition that is being read.
 func (p *parser) key(q *Queue, name string) string { return q.Path + "." + label.Key(p.label) + name }
 
 // of returns a queue's setting, or else the one for all queues.

@@ -26,10 +26,10 @@ func (t *Tree) In(name string) *Tree {
 	return t.partition(name, root)
 }
 
-// Labels are the labels that settings of queues name, sorted.
+// Labels returns the labels that settings of queues name, sorted.
 func (t *Tree) Labels() []string { return t.labels }
 
-// partition is a tree like t with other queues.
+// partition returns a tree like t with other queues.
 func (t *Tree) partition(name string, root *Queue) *Tree {
 	of := newTree(t.Kind, root)
 	of.Label, of.Dominant, of.Settings, of.types, of.vector = name, t.Dominant, t.Settings, t.types, t.vector

@@ -119,7 +119,7 @@ func (q *Queue) ConfiguredMax() records.Resource {
 	return most
 }
 
-// ShownWeight is the configured weight, or -1.
+// ShownWeight returns the configured weight, or -1.
 func (q *Queue) ShownWeight() float32 {
 	if q.Unit == quantity.ByWeight {
 		return q.Weight
@@ -127,7 +127,7 @@ func (q *Queue) ShownWeight() float32 {
 	return -1
 }
 
-// UserWeight is a user's weight in the queue: how many times another user's share the user may take.
+// UserWeight returns a user's weight in the queue: how many times another user's share the user may take.
 func (q *Queue) UserWeight(user string) float32 {
 	if w, ok := q.UserWeights[user]; ok {
 		return w
@@ -135,7 +135,7 @@ func (q *Queue) UserWeight(user string) float32 {
 	return 1
 }
 
-// Largest is the queue's largest container, in a cluster with a given largest container.
+// Largest returns the queue's largest container, in a cluster with a given largest container.
 func (q *Queue) Largest(cluster records.Resource) records.Resource {
 	for i, n := range q.MaxAllocation {
 		if n > 0 {
@@ -150,7 +150,7 @@ func (q *Queue) Leaf() bool {
 	return len(q.Children) == 0 && !q.Reservable && !q.managed && !q.Fair.Parent
 }
 
-// Entrance is the queue to which applications go that name this one: the leaf of a reservable queue of a Capacity tree (Hadoop:
+// Entrance returns the queue to which applications go that name this one: the leaf of a reservable queue of a Capacity tree (Hadoop:
 // CapacityScheduler.resolveReservationQueueName).
 func (q *Queue) Entrance() *Queue {
 	if q.Reservable && len(q.Children) == 1 {

@@ -140,7 +140,7 @@ func fairSettings(c *conf.Config, types records.ResourceTypes) FairSettings {
 	}
 }
 
-// reservedFrom is the smallest ask that gets reservations. Types without an increment don't count.
+// reservedFrom returns the smallest ask that gets reservations. Types without an increment don't count.
 func reservedFrom(c *conf.Config, types records.ResourceTypes, step records.Resource) records.Resource {
 	for i := records.VCores + 1; i < types.Len(); i++ {
 		if !c.IsSet(incrementKey(types, i)) {
@@ -154,7 +154,7 @@ func incrementKey(types records.ResourceTypes, i int) string {
 	return "yarn.resource-types." + types.At(i).Name + ".increment-allocation"
 }
 
-// increment is the step in which containers grow under YARN's FairScheduler.
+// increment returns the step in which containers grow under YARN's FairScheduler.
 func increment(c *conf.Config, types records.ResourceTypes) (r records.Resource) {
 	for i := range types.Len() {
 		key := incrementKey(types, i)

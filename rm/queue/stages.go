@@ -9,7 +9,7 @@ func inheritStagePolicy(q *Queue, otherwise string) {
 	}
 }
 
-// LeafPolicy is the policy by which a leaf orders its applications: its stage policy, or else its ordering policy.
+// LeafPolicy returns the policy by which a leaf orders its applications: its stage policy, or else its ordering policy.
 func (q *Queue) LeafPolicy() string {
 	if leafpolicy.IsStage(q.StagePolicy) {
 		return q.StagePolicy

@@ -43,7 +43,7 @@ func (t *Tree) CheckUpdate(next *Tree, inUse map[string]int) error {
 	return errors.Join(errs...)
 }
 
-// used is the number of live applications in a queue and its descendants.
+// used returns the number of live applications in a queue and its descendants.
 func used(q *Queue, inUse map[string]int) (n int) {
 	q.All(func(q *Queue) { n += inUse[q.Path] })
 	return n

@@ -45,7 +45,7 @@ func (i identity) String() string {
 	return fmt.Sprintf("%s %q of cluster %q", i.Role, i.ID, i.Cluster)
 }
 
-// serverID is what raft calls the member.
+// serverID returns what raft calls the member.
 func (i identity) serverID() hraft.ServerID { return serverID(i.ID, i.Incarnation) }
 
 const identityName = "identity.json"

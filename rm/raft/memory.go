@@ -98,7 +98,7 @@ func (m *memory) keep(done <-chan struct{}) {
 	}
 }
 
-// commit is the highest index that this member knows to be committed.
+// commit returns the highest index that this member knows to be committed.
 func (m *memory) commit() uint64 {
 	known := m.Page().Commit
 	if r := m.raft.Load(); r != nil {

@@ -208,7 +208,7 @@ func (f *segmentFile) Sync() error {
 	return nil
 }
 
-// descriptor is the descriptor of an open file, which fs makes.
+// descriptor returns the descriptor of an open file, which fs makes.
 func descriptor(f types.WritableFile) int { return int(f.(interface{ Fd() uintptr }).Fd()) }
 
 // syncWhole writes a file to disk with all that is known of it. Unlike the Sync of fs, it leaves the folder for later.

@@ -372,7 +372,7 @@ func (s *stream) Close() error {
 	return err
 }
 
-// Addr is the address that other members are told; it may differ from the one listened on.
+// Addr returns the address that other members are told; it may differ from the one listened on.
 func (s *stream) Addr() net.Addr { return addr(s.advertised) }
 
 type addr string

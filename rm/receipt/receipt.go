@@ -65,7 +65,7 @@ func Of(a *Application, now int64) []Step {
 	return c.steps
 }
 
-// Sums are the times of each kind, the largest first.
+// Sums returns the times of each kind, the largest first.
 func Sums(steps []Step) (all []Sum) {
 	for _, s := range steps {
 		i := slices.IndexFunc(all, func(x Sum) bool { return x.Kind == s.Kind })
@@ -155,7 +155,7 @@ func (c *chain) attempt(i int) {
 	c.attempt(i - 1)
 }
 
-// master is the container of an attempt's ApplicationMaster, or nil.
+// master returns the container of an attempt's ApplicationMaster, or nil.
 func (c *chain) master(a view.AttemptTimes) *view.ContainerTimes {
 	for i := range c.of.Containers {
 		if x := &c.of.Containers[i]; x.AM && x.Granted >= a.Asked {
@@ -202,7 +202,7 @@ func (c *chain) tasks(a view.AttemptTimes, master *view.ContainerTimes) {
 	}
 }
 
-// before is the container that ended last before what is known, or lives; nil: there is none. One that was ended as the application was over or needed it no more is
+// before returns the container that ended last before what is known, or lives; nil: there is none. One that was ended as the application was over or needed it no more is
 // waited for by nobody; where there are no others, the application's work is in those, from the first one's start.
 func (c *chain) before(a view.AttemptTimes) *view.ContainerTimes {
 	var last, served *view.ContainerTimes
@@ -232,7 +232,7 @@ func unneeded(exit int32) bool {
 	return exit == records.ExitKilledByAppMaster || exit == records.ExitKilledByResourceManager || exit == records.ExitKilledAfterAppCompletion
 }
 
-// began is when the process of a container began, as far as that is known.
+// began returns when the process of a container began, as far as that is known.
 func began(x *view.ContainerTimes) int64 {
 	return cmp.Or(x.Started, x.Localized, x.Accepted, x.Granted)
 }
@@ -250,7 +250,7 @@ func (c *chain) work(x *view.ContainerTimes) {
 	c.back(kind, began, x)
 }
 
-// run is how long a container's process ran, in ms, without the times in which it was suspended.
+// run returns how long a container's process ran, in ms, without the times in which it was suspended.
 func run(x *view.ContainerTimes) int64 {
 	ms := x.Ended - x.Started
 	for _, s := range x.Suspended {
@@ -259,7 +259,7 @@ func run(x *view.ContainerTimes) int64 {
 	return ms
 }
 
-// after is when a container has run for so many ms since a time, if it was suspended in between.
+// after returns when a container has run for so many ms since a time, if it was suspended in between.
 func after(x *view.ContainerTimes, at, ms int64) int64 {
 	for _, s := range x.Suspended {
 		if s.From >= at+ms {
@@ -273,7 +273,7 @@ func after(x *view.ContainerTimes, at, ms int64) int64 {
 	return at + ms
 }
 
-// usual is the median run of the other containers of a priority that succeeded, in ms; 0: there are fewer than three.
+// usual returns the median run of the other containers of a priority that succeeded, in ms; 0: there are fewer than three.
 func (c *chain) usual(of *view.ContainerTimes) int64 {
 	var runs []int64
 	for i := range c.of.Containers {

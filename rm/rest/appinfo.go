@@ -208,7 +208,7 @@ func (s *server) appResources(a *view.App) *partitions {
 	}}}
 }
 
-// masterPartition is the label of the nodes among which an application's ApplicationMaster counts.
+// masterPartition returns the label of the nodes among which an application's ApplicationMaster counts.
 func masterPartition(a *view.App) string {
 	if a.Unmanaged {
 		return ""

@@ -24,7 +24,7 @@ func (s *server) state(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return yarnrest.OK("appstate", yarnrest.Unwrapped, appState{State: stateName(a.State)}), nil
 }
 
-// mayNot is the answer to callers who may not change an application. YARN sends it as plain text.
+// mayNot returns the answer to callers who may not change an application. YARN sends it as plain text.
 func mayNot(c *yarnrest.Call, what string, id any) yarnrest.Reply {
 	return yarnrest.Say(http.StatusForbidden, "Unauthorized attempt to %s %v by remote user %s", what, id, caller(c))
 }

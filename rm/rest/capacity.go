@@ -241,7 +241,7 @@ func kindOf(q *queue.Queue) queueKind {
 	return out
 }
 
-// usedShare is a queue's use as a percentage of its guarantee.
+// usedShare returns a queue's use as a percentage of its guarantee.
 func (t *capacityTree) usedShare(q *queue.Queue) float32 {
 	guaranteed := t.shareOf(t.uses[q.Path].Share.Min, t.total)
 	if guaranteed == 0 {
@@ -250,7 +250,7 @@ func (t *capacityTree) usedShare(q *queue.Queue) float32 {
 	return 100 * float32(t.shareOf(t.uses[q.Path].Used, t.total)/guaranteed)
 }
 
-// shareOf is the ratio of part to whole, 0 to 1, as the scheduler measures queues.
+// shareOf returns the ratio of part to whole, 0 to 1, as the scheduler measures queues.
 func (s *server) shareOf(part, whole records.Resource) float64 {
 	return s.Queues.Tree().Share(part, whole)
 }
@@ -268,7 +268,7 @@ func (t *capacityTree) vector(q *queue.Queue) capacityVector {
 	return v
 }
 
-// configured is the configured capacity of a resource.
+// configured returns the configured capacity of a resource.
 func (t *capacityTree) configured(q *queue.Queue, resource int) string {
 	amount := q.Vector[resource]
 	if amount.Unit == quantity.ByPercent {
@@ -303,7 +303,7 @@ func (t *capacityTree) capacities(q *queue.Queue) queueCapacities {
 	return out
 }
 
-// shownMaximum is a maximum in percent. A maximum of 0 is shown as if there were none (Hadoop: CapacitySchedulerQueueInfo).
+// shownMaximum returns a maximum in percent. A maximum of 0 is shown as if there were none (Hadoop: CapacitySchedulerQueueInfo).
 func shownMaximum(of float32) float32 {
 	if of < 1e-4 {
 		return 100
@@ -390,7 +390,7 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 	}
 }
 
-// amLimit is what ApplicationMasters may take of the queue's maximum, in steps of the smallest container, as is the maximum. YARN
+// amLimit returns what ApplicationMasters may take of the queue's maximum, in steps of the smallest container, as is the maximum. YARN
 // shows the value of its last update. The present limit, which depends on other queues' use, is shown with pending requests.
 func (t *capacityTree) amLimit(q *queue.Queue) records.Resource {
 	if !q.Leaf() {

@@ -68,7 +68,7 @@ type clusterInfo struct {
 	ZooKeeperConnection string `yarn:"haZooKeeperConnectionState"`
 }
 
-// haState is the member's role in HAServiceProtocol's words.
+// haState returns the member's role in HAServiceProtocol's words.
 func (s *server) haState() string {
 	switch {
 	case s.Backend.Leader() != nil:
@@ -97,7 +97,7 @@ func (s *server) info(*yarnrest.Call) (yarnrest.Reply, error) {
 	}), nil
 }
 
-// connection is what YARN says of its connection to ZooKeeper (Hadoop: ActiveStandbyElector's ConnectionState).
+// connection returns what YARN says of its connection to ZooKeeper (Hadoop: ActiveStandbyElector's ConnectionState).
 // Monitoring checks it, so it says whether this member is in touch with a group that has a leader.
 func (s *server) connection() string {
 	switch {

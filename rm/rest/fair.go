@@ -59,7 +59,7 @@ type fairTree struct {
 	largest records.Resource // container, by the configuration and the nodes
 }
 
-// largestContainer is the largest container that a usable node can take, at most what is configured; without nodes it is that
+// largestContainer returns the largest container that a usable node can take, at most what is configured; without nodes it is that
 // (Hadoop: ClusterNodeTracker.getMaxAllowedAllocation).
 func largestContainer(nodes []view.Node, configured records.Resource) records.Resource {
 	var most records.Resource

@@ -14,7 +14,7 @@ import (
 
 const service = "Hadoop:service=ResourceManager,name="
 
-// beans are the beans of YARN that dashboards read; each has all attributes of YARN's bean.
+// beans returns the beans of YARN that dashboards read; each has all attributes of YARN's bean.
 func (s *server) beans() []daemon.Bean {
 	host, err := os.Hostname()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// collectors are what /metrics shows: the cluster's sums, read on each request, and the process's own figures.
+// collectors returns what /metrics shows: the cluster's sums, read on each request, and the process's own figures.
 func (s *server) collectors() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	live := collectors.GoRuntimeMetricsRule{Matcher: regexp.MustCompile(`^/gc/heap/live:bytes$`)} // by which memory is planned

@@ -19,7 +19,7 @@ type partition struct {
 	use   *view.LabelUse
 }
 
-// partitionsOf are the partitions in which a queue may have something by its settings: all that any queue names, of the root.
+// partitionsOf returns the partitions in which a queue may have something by its settings: all that any queue names, of the root.
 func (t *capacityTree) partitionsOf(q *queue.Queue) (all []partition) {
 	names := t.tree.Labels()
 	if q.Parent != nil {
@@ -49,7 +49,7 @@ func (t *capacityTree) partition(q *queue.Queue, name string) partition {
 	return p
 }
 
-// capacity is what a partition is to a queue.
+// capacity returns what a partition is to a queue.
 func (t *capacityTree) capacity(p *partition) partitionCapacity {
 	masters := float32(0)
 	if p.queue.Leaf() && slices.Contains(p.queue.Shares, p.name) {
@@ -69,7 +69,7 @@ func (t *capacityTree) capacity(p *partition) partitionCapacity {
 	return out
 }
 
-// usages are what a queue has and waits for in partitions: a leaf in all that it may use or does, another one where it has something.
+// usages returns what a queue has and waits for in partitions: a leaf in all that it may use or does, another one where it has something.
 func (t *capacityTree) usages(q *queue.Queue) (all []partitionUsage) {
 	var names []string
 	if q.Leaf() {
@@ -101,7 +101,7 @@ func (t *capacityTree) usages(q *queue.Queue) (all []partitionUsage) {
 	return all
 }
 
-// userUsages are what a user of a leaf has in partitions.
+// userUsages returns what a user of a leaf has in partitions.
 func (t *capacityTree) userUsages(u *view.QueueUse, name string) (all []partitionUsage, sum records.Resource) {
 	none := t.resource(records.Resource{})
 	for _, label := range slices.Sorted(maps.Keys(u.Labelled)) {
@@ -120,7 +120,7 @@ func (t *capacityTree) userUsages(u *view.QueueUse, name string) (all []partitio
 	return all, sum
 }
 
-// labelledUsages are what an application has in partitions, the one of nodes without a label first.
+// labelledUsages returns what an application has in partitions, the one of nodes without a label first.
 func (s *server) labelledUsages(a *view.App) *partitions {
 	none := s.resource(records.Resource{})
 	out := &partitions{}

@@ -68,7 +68,7 @@ func pathOf(q *queue.Queue) string {
 	return path.String()
 }
 
-// custom are the values of the resource types beyond memory and vcores (Hadoop: CustomResourceMetrics).
+// custom returns the values of the resource types beyond memory and vcores (Hadoop: CustomResourceMetrics).
 func (s *server) custom(name string, r records.Resource) (attrs []daemon.Attr) {
 	for i := records.VCores + 1; i < s.Types.Len(); i++ {
 		attrs = append(attrs, daemon.Attr{Name: name + "." + s.Types.At(i).Name, Value: r[i]})
@@ -76,7 +76,7 @@ func (s *server) custom(name string, r records.Resource) (attrs []daemon.Attr) {
 	return attrs
 }
 
-// amounts are an amount as two attributes, and one for each further type under the name more, if it has one.
+// amounts returns an amount as two attributes, and one for each further type under the name more, if it has one.
 func (m queueMetrics) amounts(name, more string, r records.Resource) []daemon.Attr {
 	attrs := []daemon.Attr{{Name: name + "MB", Value: r.MemoryMB()}, {Name: name + "VCores", Value: r.VCores()}}
 	if more != "" {
@@ -102,7 +102,7 @@ func (m queueMetrics) queue(q *queue.Queue) []daemon.Attr {
 	return attrs
 }
 
-// capacity are what YARN's CSQueueMetrics add. Guarantee and maximum are in steps of the smallest container.
+// capacity returns what YARN's CSQueueMetrics add. Guarantee and maximum are in steps of the smallest container.
 func (m queueMetrics) capacity(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr) {
 	add := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
 	calculator := quantity.Calculator{Dominant: m.tree.Dominant}
@@ -129,7 +129,7 @@ func (m queueMetrics) capacity(q *queue.Queue, u *view.QueueUse) (attrs []daemon
 // unlimited is how Hadoop writes resources without a limit.
 var unlimited = records.NewResource(math.MaxInt64, math.MaxInt32)
 
-// fair are what YARN's FSQueueMetrics add.
+// fair returns what YARN's FSQueueMetrics add.
 func (m queueMetrics) fair(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Attr) {
 	masters, limit := records.Resource{}, records.Resource{}
 	if q.Leaf() {
@@ -144,7 +144,7 @@ func (m queueMetrics) fair(q *queue.Queue, u *view.QueueUse) (attrs []daemon.Att
 	return append(attrs, daemon.Attr{Name: "MaxApps", Value: q.MaxParallelApps})
 }
 
-// partition are a queue's attributes in the only partition, or the partition's own if q is nil.
+// partition returns a queue's attributes in the only partition, or the partition's own if q is nil.
 func (m queueMetrics) partition(q *queue.Queue) []daemon.Attr {
 	attrs, of := []daemon.Attr{{Name: "tag.Partition", Value: ""}}, m.tree.Root
 	if q != nil {
@@ -161,7 +161,7 @@ func (m queueMetrics) partition(q *queue.Queue) []daemon.Attr {
 // runningFor are the durations, in minutes, by which YARN counts running applications.
 var runningFor = []int64{0, 60, 300, 1440}
 
-// use are the attributes of a queue's use and history. With cluster, applications count from when the cluster began.
+// use returns the attributes of a queue's use and history. With cluster, applications count from when the cluster began.
 func (m queueMetrics) use(q *queue.Queue, u *view.QueueUse, cluster bool) (attrs []daemon.Attr) {
 	number := func(name string, value any) { attrs = append(attrs, daemon.Attr{Name: name, Value: value}) }
 	var running, pending, unmanagedRunning, unmanagedPending int

@@ -67,7 +67,7 @@ func (s *server) sendOn(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, "Can not find any active RM. Will retry in next %d seconds.\n", wait)
 }
 
-// remoteHost is the address that a request came from, without the port.
+// remoteHost returns the address that a request came from, without the port.
 func remoteHost(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

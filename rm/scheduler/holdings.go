@@ -28,13 +28,13 @@ func (s *Holdings) CanHold(h ContainerHandle, to records.Resource) bool {
 // Regain has a container take as much of its claim again as its node has free, and reports whether it takes all of it then.
 func (s *Holdings) Regain(h ContainerHandle) bool { return s.of(h).Regain(h) }
 
-// Claim is what the application and the user of a container are charged for it.
+// Claim returns what the application and the user of a container are charged for it.
 func (s *Holdings) Claim(h ContainerHandle) records.Resource {
 	c := s.of(h)
 	return *c.Holds(&c.Containers[h])
 }
 
-// Withheld is what the containers of a queue lack of their claims together, as they are suspended or shrunk.
+// Withheld returns what the containers of a queue lack of their claims together, as they are suspended or shrunk.
 func (s *Holdings) Withheld(path string) (sum records.Resource) {
 	for i := range s.parts {
 		if h, ok := s.parts[i].core.ByPath[path]; ok {
@@ -69,15 +69,15 @@ func (s *Holdings) Offer(to AppHandle, n NodeHandle, room records.Resource) {
 	}
 }
 
-// Means is how preemption takes from the queue of a container, and that queue's path.
+// Means returns how preemption takes from the queue of a container, and that queue's path.
 func (s *Holdings) Means(h ContainerHandle) (suspension.Means, string) {
 	core := s.of(h)
 	cfg := core.Queues[core.Apps[core.Containers[h].App].Leaf].Cfg
 	return cfg.Means, cfg.Path
 }
 
-// NodeOf is where a container runs.
+// NodeOf returns where a container runs.
 func (s *Holdings) NodeOf(h ContainerHandle) NodeHandle { return s.of(h).Containers[h].Node }
 
-// Held is what a container takes on its node.
+// Held returns what a container takes on its node.
 func (s *Holdings) Held(h ContainerHandle) records.Resource { return s.of(h).Held(h) }

@@ -37,7 +37,7 @@ func (s *Outcomes) NoteTasks(h AppHandle, r TaskReport) {
 	}
 }
 
-// CopiesOf is how many containers an application may have for copies of its tasks, besides those for the tasks. It is false where no policy
+// CopiesOf returns how many containers an application may have for copies of its tasks, besides those for the tasks. It is false where no policy
 // says so.
 func (s *Outcomes) CopiesOf(h AppHandle) (n int64, known bool) {
 	for c := range s.coresOf(h) {

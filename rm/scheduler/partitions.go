@@ -57,7 +57,7 @@ func (p *Partitions) add(label string, cfg Config) *part {
 // mostPartitions bounds labels, of which only administrators make any.
 const mostPartitions = 1 << 16
 
-// index is the partition of a label, which is made if need be.
+// index returns the partition of a label, which is made if need be.
 func (p *Partitions) index(label string) int {
 	if i, known := p.byLabel[label]; known {
 		return i
@@ -107,7 +107,7 @@ func (p *Partitions) lend(i int) {
 	}
 }
 
-// Labels are those of all partitions, the default one's first.
+// Labels returns those of all partitions, the default one's first.
 func (p *Partitions) Labels() (labels []string) {
 	for i := range p.parts {
 		labels = append(labels, p.parts[i].label)
@@ -123,7 +123,7 @@ func (p *Partitions) QueuesIn(label string) []QueueView {
 	return nil
 }
 
-// SizeOf is what the open nodes with a label have together, and how many they are.
+// SizeOf returns what the open nodes with a label have together, and how many they are.
 func (p *Partitions) SizeOf(label string) (size records.Resource, open int) {
 	if i, known := p.byLabel[label]; known {
 		return p.parts[i].core.Nodes.Cluster, p.parts[i].core.Nodes.OpenNodes()
@@ -131,7 +131,7 @@ func (p *Partitions) SizeOf(label string) (size records.Resource, open int) {
 	return size, 0
 }
 
-// LabelOf is the label of a node.
+// LabelOf returns the label of a node.
 func (p *Partitions) LabelOf(h NodeHandle) string {
 	if int(h) >= len(p.nodes) {
 		return ""
@@ -157,7 +157,7 @@ func (p *Partitions) SetLabel(h NodeHandle, label string) {
 	p.parts[to].core.Attach(h, &l)
 }
 
-// of is the core that has a container, at that which has a node. Handles of nothing are the first one's to refuse.
+// of returns the core that has a container, at that which has a node. Handles of nothing are the first one's to refuse.
 func (p *Partitions) of(c ContainerHandle) *core.Core {
 	if len(p.parts) == 1 {
 		return p.parts[0].core
@@ -165,7 +165,7 @@ func (p *Partitions) of(c ContainerHandle) *core.Core {
 	return p.in(p.containers, int32(c))
 }
 
-// in is the core of the partition that is noted for a handle. Something is to be entered there.
+// in returns the core of the partition that is noted for a handle. Something is to be entered there.
 func (p *Partitions) in(noted []uint16, h int32) *core.Core {
 	i := 0
 	if h >= 0 && int(h) < len(noted) {
@@ -191,7 +191,7 @@ func (p *Partitions) note(of *[]uint16, h int32, i int) {
 	(*of)[h] = uint16(i)
 }
 
-// coresOf are the cores in which an application has a part, home first.
+// coresOf returns the cores in which an application has a part, home first.
 func (p *Partitions) coresOf(h AppHandle) iter.Seq[*core.Core] {
 	return func(yield func(*core.Core) bool) {
 		for i := range p.parts {
@@ -206,7 +206,7 @@ func (p *Partitions) coresOf(h AppHandle) iter.Seq[*core.Core] {
 	}
 }
 
-// partsOf are the parts of an application.
+// partsOf returns the parts of an application.
 func (p *Partitions) partsOf(h AppHandle) iter.Seq[*core.App] {
 	return func(yield func(*core.App) bool) {
 		for c := range p.coresOf(h) {
@@ -329,7 +329,7 @@ func (p *Partitions) enter(h AppHandle, i int, rows []Ask) {
 	}
 }
 
-// holder is the partition that has a request of an application; nil if none has it.
+// holder returns the partition that has a request of an application; nil if none has it.
 func (p *Partitions) holder(h AppHandle, priority int32, id int64) (int, *core.Demand) {
 	for i := range p.parts {
 		if c := p.parts[i].core; c.Has(h) {
@@ -341,7 +341,7 @@ func (p *Partitions) holder(h AppHandle, priority int32, id int64) (int, *core.D
 	return 0, nil
 }
 
-// withdrawal is the rows that take a request back.
+// withdrawal returns the rows that take a request back.
 func withdrawal(c *core.Core, d *core.Demand) []Ask {
 	row := d.Row()
 	row.Count = 0
@@ -477,7 +477,7 @@ func (p *Partitions) OnNodes(h AppHandle, nodes []NodeHandle) (all [][]explain.A
 	return all
 }
 
-// StandingOf is where the policy of its leaf sees an application, for people; empty if it says nothing.
+// StandingOf returns where the policy of its leaf sees an application, for people; empty if it says nothing.
 func (p *Partitions) StandingOf(h AppHandle) string { return p.parts[0].StandingOf(h) }
 
 // WhatIf says what would hold one container without a label that a user asked for in a queue now.

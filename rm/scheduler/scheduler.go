@@ -36,10 +36,10 @@ const (
 	AllWork = nodeset.AllWork
 )
 
-// WorkOf is the set of some kinds of work.
+// WorkOf returns the set of some kinds of work.
 func WorkOf(kinds ...Work) Works { return nodeset.WorkOf(kinds...) }
 
-// OpenIf is all kinds of work if a node is open, and none if it isn't.
+// OpenIf returns all kinds of work if a node is open, and none if it isn't.
 func OpenIf(open bool) Works { return nodeset.OpenIf(open) }
 
 // Any is the resource name of an ask for any node.
@@ -254,7 +254,7 @@ func (s *Scheduler) Schedule(now int64) []Decision {
 	return s.scheduleAll(now)
 }
 
-// NextWake is when Schedule must be called again even if nothing happens, in ms; 0 if it needn't.
+// NextWake returns when Schedule must be called again even if nothing happens, in ms; 0 if it needn't.
 func (s *Scheduler) NextWake() (next int64) {
 	for i := range s.parts {
 		if t := s.parts[i].core.NextWake(); t != 0 && (next == 0 || t < next) {

@@ -10,7 +10,7 @@ type Use struct {
 	Waiting                 int64            // containers
 }
 
-// UsesOf is what an application has and waits for in each partition that it has to do with, the one without a label first; nil where there is
+// UsesOf returns what an application has and waits for in each partition that it has to do with, the one without a label first; nil where there is
 // but one partition.
 func (p *Partitions) UsesOf(h AppHandle) (all []Use) {
 	if len(p.parts) == 1 {
@@ -30,7 +30,7 @@ func (p *Partitions) UsesOf(h AppHandle) (all []Use) {
 	return all
 }
 
-// ByLabel are the queues in each partition but the one without a label, by the labels.
+// ByLabel returns the queues in each partition but the one without a label, by the labels.
 func (p *Partitions) ByLabel() map[string][]QueueView {
 	all := map[string][]QueueView{}
 	for i := range p.parts[1:] {

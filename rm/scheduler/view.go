@@ -15,7 +15,7 @@ func (s *Scheduler) Pending(h handle.App) (n int64) {
 	return n
 }
 
-// PendingResource is the sum of what an application waits for.
+// PendingResource returns the sum of what an application waits for.
 func (s *Scheduler) PendingResource(h handle.App) (sum records.Resource) {
 	for a := range s.partsOf(h) {
 		sum = sum.Add(a.PendingSum)
@@ -34,7 +34,7 @@ func (s *Scheduler) Asks(h handle.App) []core.Ask {
 	return rows
 }
 
-// asks are the rows that an application waits for in a partition.
+// asks returns the rows that an application waits for in a partition.
 func (s *part) asks(h handle.App) (rows []core.Ask) {
 	for d := range s.core.Demands(&s.core.Apps[h]) {
 		if d.Guest {
@@ -60,10 +60,10 @@ func (s *Scheduler) Blacklist(h handle.App) []string {
 	return s.core.BlacklistOf(&s.core.Apps[h])
 }
 
-// Excluded is how many names there are on an application's blacklist.
+// Excluded returns how many names there are on an application's blacklist.
 func (s *Scheduler) Excluded(h handle.App) int { return len(s.core.Apps[h].Blacklist) }
 
-// HeadroomOf is what an application could get at most: what is free, as far as the limits of its queues and its user go, in the partitions in
+// HeadroomOf returns what an application could get at most: what is free, as far as the limits of its queues and its user go, in the partitions in
 // which it asks for something (Hadoop: CapacityHeadroomProvider.getHeadroom).
 func (s *Scheduler) HeadroomOf(h handle.App) (sum records.Resource) {
 	asks := false
@@ -135,7 +135,7 @@ func (s *Scheduler) Activities(h NodeHandle) explain.Activity {
 	return explain.Activity{}
 }
 
-// Headroom is what new asks could get at most: the free resources of all open nodes.
+// Headroom returns what new asks could get at most: the free resources of all open nodes.
 func (s *Scheduler) Headroom() (sum records.Resource) {
 	for i := range s.parts {
 		sum = sum.Add(s.parts[i].core.Nodes.Headroom())

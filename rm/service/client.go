@@ -113,7 +113,7 @@ func (s *Service) report(
 	return resp, nil
 }
 
-// unmanagedToken is how an ApplicationMaster that nobody launches gets its token: its owner asks for the report.
+// unmanagedToken returns how an ApplicationMaster that nobody launches gets its token: its owner asks for the report.
 func (s *Service) unmanagedToken(ctx context.Context, a *view.App) *pb.Token {
 	if !a.Unmanaged || a.State != ledger.AppAccepted || a.Attempt.Attempt == 0 || ipc.CallFrom(ctx).User != a.User {
 		return nil

@@ -16,14 +16,14 @@ import (
 // A client-to-AM token tells an ApplicationMaster which user calls. The ResourceManager makes it for who asks for a report and
 // may see the application; the ApplicationMaster, which got the key when it registered, checks it (am/client.ClientSecrets).
 
-// clientKey is the key of one attempt. It follows from a master key that the ledger has, so that every leader finds the same, and
+// clientKey returns the key of one attempt. It follows from a master key that the ledger has, so that every leader finds the same, and
 // no attempt can find that of another.
 func clientKey(l *leader.Leader, id records.AttemptID) *token.MasterKey {
 	master := l.Keys(ledgerpb.KeyKind_CLIENT_TO_AM).Current
 	return token.NewMasterKey(0, token.NewMasterKey(master.ID, master.Secret).Sign([]byte(id.String())))
 }
 
-// reportTo is the report of an application for who asks, with his token for the ApplicationMaster. Its service is empty, as he knows
+// reportTo returns the report of an application for who asks, with his token for the ApplicationMaster. Its service is empty, as he knows
 // best under which address he finds it.
 func (s *Service) reportTo(ctx context.Context, a *view.App) *pb.ApplicationReport {
 	r := s.appReport(a)

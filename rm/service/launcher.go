@@ -191,7 +191,7 @@ const breathEvery = 45_000
 // breaths of the task, and three of an ApplicationMaster that is suspended, too. At 45 s those are 135 s, and two breaths that come too late are too many.
 var quickBreaths = map[string]int64{"Apache Flink": 20_000, "TEZ": 20_000}
 
-// breathPeriod is the time in ms between two breaths of a container; 0: it never breathes.
+// breathPeriod returns the time in ms between two breaths of a container; 0: it never breathes.
 func breathPeriod(o level.Order) int64 {
 	if o.BreathEvery != 0 {
 		return max(o.BreathEvery, 0)
@@ -214,7 +214,7 @@ func (c *Launcher) Order(ctx context.Context, node records.NodeID, o level.Order
 	return carriedOut(node, resp, o.Version)
 }
 
-// carriedOut is why a node has not carried out an order of a version, by its answer; nil: it has.
+// carriedOut returns why a node has not carried out an order of a version, by its answer; nil: it has.
 func carriedOut(node records.NodeID, resp *pb.OrderContainersResponse, version int32) error {
 	for _, s := range resp.GetSuspension() {
 		if s.GetFailed() && s.GetVersion() == version {
@@ -258,7 +258,7 @@ func (c *Launcher) order(ctx context.Context, node records.NodeID, id records.Co
 	return resp, nil
 }
 
-// levelPB is a level on the wire.
+// levelPB returns a level on the wire.
 func levelPB(l ledgerpb.Level) pb.ContainerLevel {
 	switch l {
 	case ledgerpb.Level_SHRUNK:

@@ -53,7 +53,7 @@ func (m *machines) of(id records.ApplicationID) (hosts []string) {
 // maxNodes bounds the nodes of an application whose containers are looked at.
 const maxNodes = 1000
 
-// MachinesOf are the hosts that an application has something to do with: those of its containers that live, and those that
+// MachinesOf returns the hosts that an application has something to do with: those of its containers that live, and those that
 // its owner and its ApplicationMaster have called from.
 func (s *Service) MachinesOf(id records.ApplicationID) []string {
 	hosts := map[string]bool{}

@@ -27,7 +27,7 @@ func (s *Service) ServeMasters(server *ipc.Server) {
 	protocol.FinishApplicationMaster.Serve(server, s.finishMaster)
 }
 
-// bearer is who calls, and the leader to be asked on his behalf.
+// bearer returns who calls, and the leader to be asked on his behalf.
 func (s *Service) bearer(ctx context.Context) (*leader.Leader, token.AMRM, error) {
 	l, err := s.leader()
 	if err != nil {

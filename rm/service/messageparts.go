@@ -77,7 +77,7 @@ type likeness struct {
 	version   int32
 }
 
-// tailOf is the part of a container token's identifier that follows its head, where the token is signed with a key; make makes it.
+// tailOf returns the part of a container token's identifier that follows its head, where the token is signed with a key; make makes it.
 func (p *parts) tailOf(key int32, g *leader.Grant, make func() ([]byte, error)) ([]byte, error) {
 	if len(g.Tags) > 0 {
 		return make()

@@ -27,7 +27,7 @@ func (s NodeSecrets) Bearer(identifier []byte) (ipc.Bearer, error) {
 	return ipc.Bearer{Password: password, User: "node " + node.String(), Kind: token.KindNode, Identifier: node}, nil
 }
 
-// nodeCaller is who calls for a node. A caller that has proved to be one node can't speak for another.
+// nodeCaller returns who calls for a node. A caller that has proved to be one node can't speak for another.
 func (s *Service) nodeCaller(ctx context.Context, id records.NodeID) (leader.NodeCaller, error) {
 	call := ipc.CallFrom(ctx)
 	who := leader.NodeCaller{Address: call.Addr.Addr().String(), Proven: identity.IsOn(call, id.Host)}
@@ -54,7 +54,7 @@ func (s *Service) stranger(err error) error {
 // lookUpPatience is how long the name service is waited for.
 const lookUpPatience = 3 * time.Second
 
-// namesOf are the names under which the lists of hosts may know a machine: its address, the names of that, and what it
+// namesOf returns the names under which the lists of hosts may know a machine: its address, the names of that, and what it
 // calls itself if that is its address, or if it has proved who it is.
 func (s *Service) namesOf(ctx context.Context, host string, who leader.NodeCaller) []string {
 	names := []string{who.Address}

@@ -50,5 +50,5 @@ func (c *formsCache) of(n records.NodeID, now time.Time, resolve func(host strin
 	return f
 }
 
-// forms are those of a node.
+// forms returns those of a node.
 func (s *Service) forms(n records.NodeID) *nodeForms { return s.named.of(n, s.View.Now(), s.Resolve) }

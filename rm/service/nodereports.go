@@ -85,7 +85,7 @@ func nodeCallFrom(req *pb.NodeHeartbeatRequest, types records.ResourceTypes) lea
 	return call
 }
 
-// containerTimes is what a Heddle node tells of the life of a container that has ended.
+// containerTimes returns what a Heddle node tells of the life of a container that has ended.
 func containerTimes(c *pb.ContainerStatus) *ledgerpb.ContainerTimes {
 	if c.GetState() != pb.ContainerState_C_COMPLETE || !c.HasHeddleTimes() {
 		return nil
@@ -120,7 +120,7 @@ func levelsFrom(all []*pb.ContainerSuspension, types records.ResourceTypes) (rep
 	return reports, failed
 }
 
-// pressure is a percentage, whatever a node says.
+// pressure returns a percentage, whatever a node says.
 func pressure(some float32) float64 {
 	if !(some > 0) { // nor is it a number then
 		return 0

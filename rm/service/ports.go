@@ -10,17 +10,17 @@ type Port struct {
 	Serve  func(*ipc.Server)
 }
 
-// Clients is the port of ApplicationClientProtocol. It takes delegation tokens, and Kerberos tickets or else the user names that clients claim.
+// Clients returns the port of ApplicationClientProtocol. It takes delegation tokens, and Kerberos tickets or else the user names that clients claim.
 func (s *Service) Clients() Port {
 	return Port{s.Identity.Proven(ipc.ServerConfig{Gate: s.Gate, Auth: ipc.AuthSimpleOrToken, Secrets: ClientSecrets{s}}, ipc.AuthTokenOrKerberos), s.ServeClients}
 }
 
-// Masters is the port of ApplicationMasterProtocol. Everybody needs the token of an attempt that lives.
+// Masters returns the port of ApplicationMasterProtocol. Everybody needs the token of an attempt that lives.
 func (s *Service) Masters() Port {
 	return Port{ipc.ServerConfig{Gate: s.Gate, Auth: ipc.AuthToken, Secrets: MasterSecrets{s}}, s.ServeMasters}
 }
 
-// Nodes is the port of ResourceTracker. With Kerberos nodes prove by that who they are. Without it, but with a key, they prove by that that they belong to the
+// Nodes returns the port of ResourceTracker. With Kerberos nodes prove by that who they are. Without it, but with a key, they prove by that that they belong to the
 // cluster; strangers admits others as well.
 func (s *Service) Nodes(key []byte, strangers bool) Port {
 	p := Port{ipc.ServerConfig{Gate: s.Gate}, s.ServeNodes}
@@ -34,7 +34,7 @@ func (s *Service) Nodes(key []byte, strangers bool) Port {
 	return p
 }
 
-// Admins is the port of ResourceManagerAdministrationProtocol and HAServiceProtocol. It has no gate: standbys answer for themselves.
+// Admins returns the port of ResourceManagerAdministrationProtocol and HAServiceProtocol. It has no gate: standbys answer for themselves.
 func (s *Service) Admins() Port {
 	return Port{s.Identity.Proven(ipc.ServerConfig{}, ipc.AuthKerberos), s.ServeAdmins}
 }

@@ -26,7 +26,7 @@ func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.G
 	return resp, nil
 }
 
-// queuePaths are the paths that names mean.
+// queuePaths returns the paths that names mean.
 func (s *Service) queuePaths(names []string) []string {
 	tree, out := s.Queues.Tree(), make([]string, len(names))
 	for i, name := range names {
@@ -47,7 +47,7 @@ type queueTree struct {
 	total records.Resource // of the cluster
 }
 
-// currentCapacity is the part of what a queue is guaranteed that it uses. Capacity queues measure it by all resources that count for their
+// currentCapacity returns the part of what a queue is guaranteed that it uses. Capacity queues measure it by all resources that count for their
 // limits, at least of one smallest container (Hadoop: CSQueueUtils.updateUsedCapacity); others by memory.
 func currentCapacity(kind queue.Kind, u *view.QueueUse) float32 {
 	if kind == queue.Capacity && u.State.Path != "" {
@@ -56,7 +56,7 @@ func currentCapacity(kind queue.Kind, u *view.QueueUse) float32 {
 	return part(u.Used, u.Share.Min)
 }
 
-// info is a queue, with its children if they are wanted.
+// info returns a queue, with its children if they are wanted.
 func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 	u, describe := t.uses[q.Path], t.limited
 	if t.tree.Kind == queue.Fair {
@@ -80,7 +80,7 @@ func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 	return m
 }
 
-// limited is a queue of those with limits in parts of the cluster.
+// limited returns a queue of those with limits in parts of the cluster.
 func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	guaranteed, most := u.Share.Min, u.Share.Max
 	m := &pb.QueueInfo{}
@@ -117,7 +117,7 @@ func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	return m
 }
 
-// fair is what YARN's FairScheduler tells of a queue (Hadoop: FSQueue.getQueueInfo): no limits in parts of the cluster, and the parts
+// fair returns what YARN's FairScheduler tells of a queue (Hadoop: FSQueue.getQueueInfo): no limits in parts of the cluster, and the parts
 // that it has by memory alone.
 func (t *queueTree) fair(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	due := &u.State
@@ -142,7 +142,7 @@ func (t *queueTree) fair(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	return m
 }
 
-// part is how much of a whole something is, by memory; nothing of nothing.
+// part returns how much of a whole something is, by memory; nothing of nothing.
 func part(of, whole records.Resource) float32 {
 	if whole.MemoryMB() == 0 {
 		return 0

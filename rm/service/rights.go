@@ -49,7 +49,7 @@ func (s *Service) visible(ctx context.Context, id records.ApplicationID, what st
 	return nil
 }
 
-// shown is what the caller may see of an application (Hadoop: RMAppImpl.createAndGetApplicationReport): a itself, or a copy
+// shown returns what the caller may see of an application (Hadoop: RMAppImpl.createAndGetApplicationReport): a itself, or a copy
 // with the rest taken out.
 func (s *Service) shown(ctx context.Context, a *view.App) *view.App {
 	if s.Access.MayView(ipc.CallFrom(ctx).User, rights(a)) {

@@ -35,7 +35,7 @@ type Backend interface {
 	// HA reports whether there are several ResourceManagers.
 	HA() bool
 	ID() string
-	// LedgerVersion is the newest version of the ledger that this member can apply.
+	// LedgerVersion returns the newest version of the ledger that this member can apply.
 	LedgerVersion() int32
 }
 
@@ -88,7 +88,7 @@ type Service struct {
 // New returns the services of a ResourceManager.
 func New(cfg Config) *Service { return &Service{Config: cfg} }
 
-// Gate is the ipc.ServerConfig.Gate of ports that only the leader serves.
+// Gate returns the ipc.ServerConfig.Gate of ports that only the leader serves.
 func (s *Service) Gate(string) error {
 	if !s.Backend.AwaitLeadership() {
 		return s.standby()

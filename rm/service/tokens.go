@@ -76,7 +76,7 @@ func (s *Service) containerToken(l *leader.Leader, id *pb.ContainerId, n *nodeFo
 // containerRoom is what the fields of a container token's identifier before its terms take, mostly; in bytes.
 const containerRoom = 96
 
-// containerTerms are the fields of a container token's identifier that follow those of the container itself and its user: what
+// containerTerms returns the fields of a container token's identifier that follow those of the container itself and its user: what
 // containers that were granted together mostly have in common.
 func (s *Service) containerTerms(key int32, g *leader.Grant, o owner, p *parts) ([]byte, error) {
 	kind := pb.ContainerType_TASK

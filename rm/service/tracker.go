@@ -76,7 +76,7 @@ func (s *Service) refuseNode(format string, args ...any) *pb.RegisterNodeManager
 	return resp
 }
 
-// nodeKey is the key that nodes are to have: the next one as soon as there is one.
+// nodeKey returns the key that nodes are to have: the next one as soon as there is one.
 func nodeKey(l *leader.Leader, kind ledgerpb.KeyKind) ledger.Key {
 	ring := l.Keys(kind)
 	if ring.Next.Secret != nil {

@@ -50,7 +50,7 @@ const (
 	classKey  = "net.topology.node.switch.mapping.impl"
 )
 
-// script is the program that finds racks, "" if there is none, or a table counts.
+// script returns the program that finds racks, "" if there is none, or a table counts.
 func script(c *conf.Config) string {
 	if strings.HasSuffix(c.Text(classKey), ".TableMapping") {
 		return ""

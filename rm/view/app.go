@@ -166,7 +166,7 @@ func diagnostics(t *ledger.Attempt) string {
 	return t.Diagnostics
 }
 
-// address is where an attempt's ApplicationMaster listens; empty again once the attempt has failed.
+// address returns where an attempt's ApplicationMaster listens; empty again once the attempt has failed.
 func address(t *ledger.Attempt) (host string, port int32) {
 	if t.RegisterTime == 0 || t.State == ledger.AttemptFailed || t.State == ledger.AttemptKilled {
 		return "N/A", -1

@@ -5,7 +5,7 @@ import "heddle/rm/ledger"
 // Delay is the number of measurements and their sum.
 type Delay struct{ Count, Total int64 } // Total is in ms
 
-// Mean is the mean in ms; 0 without measurements.
+// Mean returns the mean in ms; 0 without measurements.
 func (d Delay) Mean() float64 {
 	if d.Count == 0 {
 		return 0
@@ -42,7 +42,7 @@ func (v *Viewer) Masters() (m MasterDelays) {
 // the last.
 const lastPast = 8
 
-// grantedMaster is when the container of an attempt's ApplicationMaster was granted, 0 if unknown.
+// grantedMaster returns when the container of an attempt's ApplicationMaster was granted, 0 if unknown.
 func grantedMaster(a *ledger.Application, t *ledger.Attempt) int64 {
 	if c := a.Containers.Get(t.AMContainer); c != nil {
 		return c.Allocated

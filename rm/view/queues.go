@@ -70,7 +70,7 @@ type LabelUse struct {
 	State scheduler.QueueView
 }
 
-// Live is the number of containers that live, wherever.
+// Live returns the number of containers that live, wherever.
 func (u *QueueUse) Live() int {
 	n := u.Containers
 	for _, l := range u.Labelled {
@@ -79,7 +79,7 @@ func (u *QueueUse) Live() int {
 	return n
 }
 
-// Users is the number of users with live applications.
+// Users returns the number of users with live applications.
 func (u *QueueUse) Users() int {
 	names := map[string]bool{}
 	for _, a := range u.Apps {
@@ -88,7 +88,7 @@ func (u *QueueUse) Users() int {
 	return len(names)
 }
 
-// Started is the number of applications whose ApplicationMaster has a container. YARN calls them running.
+// Started returns the number of applications whose ApplicationMaster has a container. YARN calls them running.
 func (u *QueueUse) Started() (n int) {
 	for _, a := range u.Apps {
 		if a.AMContainer != (records.ContainerID{}) {
@@ -131,7 +131,7 @@ func (v *Viewer) QueueUses(t *queue.Tree, unmanaged records.Resource) (*queue.Tr
 	return t, out
 }
 
-// within is the queue that an application counts in; nil if it is gone.
+// within returns the queue that an application counts in; nil if it is gone.
 func within(t *queue.Tree, path string) *queue.Queue {
 	q, ok := t.Find(path)
 	switch {
@@ -197,7 +197,7 @@ func (v *Viewer) addStates(uses map[string]*QueueUse) {
 	}
 }
 
-// Available is what YARN says that a queue has left: of its guarantee with capacities, of the cluster at the root. In
+// Available returns what YARN says that a queue has left: of its guarantee with capacities, of the cluster at the root. In
 // FairScheduler's other queues YARN never sets it.
 func (u *QueueUse) Available(t *queue.Tree, q *queue.Queue, cluster records.Resource) records.Resource {
 	switch {
@@ -209,7 +209,7 @@ func (u *QueueUse) Available(t *queue.Tree, q *queue.Queue, cluster records.Reso
 	return records.Resource{}
 }
 
-// left is what a queue that holds some of its guarantee has left of it: nothing if it holds at least as much as the resource
+// left returns what a queue that holds some of its guarantee has left of it: nothing if it holds at least as much as the resource
 // calculator measures (Hadoop: CSQueueUtils.getMaxAvailableResourceToQueuePartition).
 func left(t *queue.Tree, guarantee, used, cluster records.Resource) records.Resource {
 	if t.Share(guarantee, cluster) <= t.Share(used, cluster) {
@@ -218,7 +218,7 @@ func left(t *queue.Tree, guarantee, used, cluster records.Resource) records.Reso
 	return guarantee.Sub(used).Max(records.Resource{})
 }
 
-// Usage is an application's use in percent of its queue's guarantee or fair share, and of the cluster, as the tree's resource
+// Usage returns an application's use in percent of its queue's guarantee or fair share, and of the cluster, as the tree's resource
 // calculator measures it (Hadoop: FiCaSchedulerApp.getResourceUsageReport, SchedulerApplicationAttempt.getResourceUsageReport).
 func (a *App) Usage(t *queue.Tree) (ofQueue, ofCluster float32) {
 	ofCluster = 100 * float32(t.Share(a.Used, a.Cluster))
@@ -231,7 +231,7 @@ func (a *App) Usage(t *queue.Tree) (ofQueue, ofCluster float32) {
 	return ofCluster, ofCluster
 }
 
-// ofFairShare is the ratio of used memory to a queue's fair share. YARN stores the share as a fraction of the cluster in 32 bits, and
+// ofFairShare returns the ratio of used memory to a queue's fair share. YARN stores the share as a fraction of the cluster in 32 bits, and
 // converts it back to a whole number.
 func ofFairShare(used, share, cluster int64) float32 {
 	if cluster == 0 {

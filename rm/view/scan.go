@@ -26,10 +26,10 @@ type AppRow struct {
 
 // Name, Type and Unmanaged look into the context, which is far away in memory: a scan of all applications should do without them.
 
-// Name is the application's name.
+// Name returns the application's name.
 func (r *AppRow) Name() string { return r.Context.GetApplicationName() }
 
-// Type is the application's type.
+// Type returns the application's type.
 func (r *AppRow) Type() string { return typeName(r.Context) }
 
 // Unmanaged reports whether nobody but its user starts its ApplicationMaster.
@@ -184,7 +184,7 @@ func (x *Rows) Nodes(f func(*ledger.Node)) {
 	})
 }
 
-// Asked is what live applications have asked for and not yet got; empty unless this member leads.
+// Asked returns what live applications have asked for and not yet got; empty unless this member leads.
 func (x *Rows) Asked(ids []records.ApplicationID) map[records.ApplicationID]report.App {
 	if l := x.v.Source.Leader(); l != nil && len(ids) > 0 {
 		return l.Apps(ids)

@@ -108,7 +108,7 @@ func (s *Suspended) text(now int64) string {
 	return text + " for queue " + x.Queue + ", resumes when " + amount(s.Short) + " " + frees(s.Short) + " up on " + s.Node.Host
 }
 
-// frees is the verb that agrees with amount(r).
+// frees returns the verb that agrees with amount(r).
 func frees(r records.Resource) string {
 	if r.MemoryMB() == 0 && r.VCores() == 1 {
 		return "frees"

@@ -34,12 +34,12 @@ type Viewer struct {
 	Labelled bool
 }
 
-// PageURL is the address of an application's page.
+// PageURL returns the address of an application's page.
 func (v *Viewer) PageURL(id records.ApplicationID) string {
 	return "http://" + v.Web + "/cluster/app/" + id.String()
 }
 
-// ProxyURL is the address of an application's own pages, through the proxy.
+// ProxyURL returns the address of an application's own pages, through the proxy.
 func (v *Viewer) ProxyURL(id records.ApplicationID) string {
 	return "http://" + v.Proxy + "/proxy/" + id.String() + "/"
 }
@@ -290,13 +290,13 @@ func (v *Viewer) Cluster() (c Cluster) {
 	return c
 }
 
-// everything is the sum of all usable nodes' resources.
+// everything returns the sum of all usable nodes' resources.
 func everything(v *Viewer) (sum records.Resource) {
 	v.Source.Read(func(s *ledger.State) { sum = s.Capacity() })
 	return sum
 }
 
-// Total is the sum of the resources of usable nodes without a label.
+// Total returns the sum of the resources of usable nodes without a label.
 func (v *Viewer) Total() records.Resource { return LabelsOf(v).All()[0].Size }
 
 // NodeCounts counts nodes by state.

@@ -69,7 +69,7 @@ type block struct {
 	waits sim.Time // of the others: the least that one waits for
 }
 
-// least is what a task waits for at least at any worker of a block.
+// least returns what a task waits for at least at any worker of a block.
 func (c *central) least(b int, now sim.Time) sim.Time {
 	x := &c.blocks[b]
 	if x.stale {
@@ -123,7 +123,7 @@ func (c *central) begin(tasks int) {
 	c.targets, c.waits, c.most = c.targets[:0], c.waits[:0], tasks
 }
 
-// limit is a time that a worker with a higher number than all that were collected must wait for less than, to be among them.
+// limit returns a time that a worker with a higher number than all that were collected must wait for less than, to be among them.
 func (c *central) limit() sim.Time {
 	if len(c.waits) < c.most {
 		return math.MaxInt64
@@ -328,7 +328,7 @@ func (c *central) show(w int32, is bool) {
 	c.copied = nil
 }
 
-// bitmap is the workers with long work, as known at a time.
+// bitmap returns the workers with long work, as known at a time.
 func (c *central) bitmap(at sim.Time) sched.Bitmap {
 	if c.copied == nil {
 		c.copied = append([]uint64(nil), c.words...)

@@ -114,7 +114,7 @@ type copying struct {
 	job, task int32
 }
 
-// first is the copy that ends first; nil: none is under way.
+// first returns the copy that ends first; nil: none is under way.
 func (x *stage) first() *copying {
 	if x.head == len(x.copies) {
 		return nil
@@ -138,7 +138,7 @@ func (x *stage) made() {
 	}
 }
 
-// staged is what a worker has in memory now: copies that have ended since it was looked at are entered first. Most copies end while nothing
+// staged returns what a worker has in memory now: copies that have ended since it was looked at are entered first. Most copies end while nothing
 // else happens at their worker, and an event for each would fetch the worker from memory in vain.
 func (c *cluster) staged(w *worker) *stage {
 	x := w.stage
@@ -179,7 +179,7 @@ func (c *cluster) copied(e *event) {
 	c.copy(e.worker)
 }
 
-// asking is what a worker says when it asks for a task.
+// asking returns what a worker says when it asks for a task.
 func (c *cluster) asking(n int32, h probe.Handle) sched.Asking {
 	a := sched.Asking{Node: sched.Node(n)}
 	if c.Eirene == nil || c.jobs[h].long {
@@ -198,7 +198,7 @@ func (c *cluster) asking(n int32, h probe.Handle) sched.Asking {
 	return a
 }
 
-// duration is how long a task takes that starts on a worker. A clone takes as long as one of the job's tasks, drawn by chance.
+// duration returns how long a task takes that starts on a worker. A clone takes as long as one of the job's tasks, drawn by chance.
 func (c *cluster) duration(n int32, r running) sim.Time {
 	j := &c.jobs[r.job]
 	d := j.durations[r.task]

@@ -45,7 +45,7 @@ var (
 	eagle   = of(partition.Eagle(0, 0).Rules)
 )
 
-// of is a mode with a central scheduler of long jobs, by the rules of short ones.
+// of returns a mode with a central scheduler of long jobs, by the rules of short ones.
 func of(r partition.Rules) mode {
 	m := mode{
 		sched:   sched.Config{Ratio: r.Probes, Least: r.Least, Repeat: true, Rounds: r.Rounds},
@@ -61,7 +61,7 @@ func of(r partition.Rules) mode {
 	return m
 }
 
-// but is a mode with a change.
+// but returns a mode with a change.
 func (m mode) but(change func(*mode)) mode {
 	change(&m)
 	return m

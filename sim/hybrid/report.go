@@ -118,7 +118,7 @@ func (m *metrics) sample(busy, times int) {
 	m.levels = append(m.levels, level{busy, times})
 }
 
-// between are the samples from a number on, below another one.
+// between returns the samples from a number on, below another one.
 func (m *metrics) between(from, to int) (all []level, times int) {
 	at := 0
 	for _, l := range m.levels {
@@ -147,7 +147,7 @@ func (x *minute) add(now, waited sim.Time) {
 	x.sum, x.n = x.sum+float64(waited), x.n+1
 }
 
-// longest is the longest mean of any minute until now.
+// longest returns the longest mean of any minute until now.
 func (x *minute) longest() float64 {
 	if x.n == 0 {
 		return x.peak

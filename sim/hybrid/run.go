@@ -290,10 +290,10 @@ func (c *cluster) run() *Report {
 	return c.metrics.report(c)
 }
 
-// slots are those of all workers.
+// slots returns those of all workers.
 func (o *Options) slots() int { return o.Workers * max(1, o.Slots) }
 
-// warmUp is how many of the jobs come before the time of which the use of slots and the jobs that start at once are counted.
+// warmUp returns how many of the jobs come before the time of which the use of slots and the jobs that start at once are counted.
 func (o *Options) warmUp(jobs int) int { return max(o.WarmUp, jobs/10) }
 
 // empty reports whether nothing is to come from a time on.

@@ -50,7 +50,7 @@ func (a *attempt) speed() float64 {
 	return a.node.speed(a.job.is.Type, a.id.Stage.String())
 }
 
-// rate is how fast a reduce fetches, in MB/s.
+// rate returns how fast a reduce fetches, in MB/s.
 func (a *attempt) rate() float64 {
 	if a.still {
 		return 0
@@ -99,7 +99,7 @@ func (c passed) Handle(arg int64) {
 	a.job.finished(a)
 }
 
-// progress is how far the attempt is, as a worker of heddle mr tells it: a third of a reduce is that it fetches.
+// progress returns how far the attempt is, as a worker of heddle mr tells it: a third of a reduce is that it fetches.
 func (a *attempt) progress() (stage.Phase, float64) {
 	done := 1.
 	if a.total > 0 {

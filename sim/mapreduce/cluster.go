@@ -236,7 +236,7 @@ func (c tick) Handle(n int64) {
 
 func byNumber(a, b *master) int { return cmp.Compare(a.number, b.number) }
 
-// with is a list of jobs in their order among all with another one, and without a list without it.
+// with returns a list of jobs in their order among all with another one, and without a list without it.
 func with(list []*master, j *master) []*master {
 	at, _ := slices.BinarySearchFunc(list, j, byNumber)
 	return slices.Insert(list, at, j)
@@ -269,7 +269,7 @@ func (c *cluster) stuck() string {
 	return "its queue's limits don't admit one"
 }
 
-// hints are what the ResourceManager tells jobs.
+// hints returns what the ResourceManager tells jobs.
 func (c *cluster) hints() stage.Hinted {
 	var h stage.Hinted
 	set := &c.s.Settings

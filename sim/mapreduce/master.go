@@ -158,7 +158,7 @@ func speculator(s *Settings) (stage.Speculator, stage.Splitter) {
 	return nil, nil
 }
 
-// offered is how much a reduce could have fetched by now, all what it has to fetch, in MB.
+// offered returns how much a reduce could have fetched by now, all what it has to fetch, in MB.
 func (j *master) offered() float64 {
 	return j.made * j.is.Maps.Output / float64(j.is.Reduces.Tasks)
 }

@@ -50,7 +50,7 @@ func (c *cluster) enter(n *node) {
 
 const rack = "/default-rack"
 
-// speed is how fast a node does tasks of a type.
+// speed returns how fast a node does tasks of a type.
 func (n *node) speed(kind, stage string) float64 {
 	if n.down {
 		return 0
@@ -68,7 +68,7 @@ func (n *node) speed(kind, stage string) float64 {
 	return s * n.factor
 }
 
-// fetches is which part of the bandwidth a reduce has there.
+// fetches returns which part of the bandwidth a reduce has there.
 func (n *node) fetches() float64 {
 	if n.down {
 		return 0

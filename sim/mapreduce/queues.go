@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// queues are what the scheduler is made from.
+// queues returns what the scheduler is made from.
 func (s *Scenario) queues() *eventlog.Source {
 	kind := s.Scheduler
 	if kind == "" {
@@ -112,7 +112,7 @@ func (s *Scenario) about(p conf.Problem) flaw {
 	return flaw{path, text}
 }
 
-// properties is what keeps the ResourceManager from starting with the properties, and what it would warn of.
+// properties returns what keeps the ResourceManager from starting with the properties, and what it would warn of.
 func (s *Scenario) properties() (wrong *flaw, odd []flaw) {
 	if len(s.Properties) == 0 {
 		return nil, nil
@@ -133,7 +133,7 @@ func (s *Scenario) properties() (wrong *flaw, odd []flaw) {
 	return nil, odd
 }
 
-// odd is what is probably a mistake: what the ResourceManager would warn of when it starts, and what has no effect.
+// odd returns what is probably a mistake: what the ResourceManager would warn of when it starts, and what has no effect.
 func (s *Scenario) odd(t *queue.Tree) []flaw {
 	_, odd := s.properties()
 	for _, p := range t.Problems {

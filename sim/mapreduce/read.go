@@ -103,10 +103,10 @@ func Read(name string, text []byte) (*Scenario, error) {
 	return s, nil
 }
 
-// Warnings are what is probably a mistake in the file that the scenario was read from.
+// Warnings returns what is probably a mistake in the file that the scenario was read from.
 func (s *Scenario) Warnings() []FileError { return s.warnings }
 
-// notUTF8 is where a text has the first byte that is no part of a letter.
+// notUTF8 returns where a text has the first byte that is no part of a letter.
 func notUTF8(text []byte) (at int64) {
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
@@ -131,7 +131,7 @@ func (p *parser) lineAt(offset int64) int {
 	return 1 + bytes.Count(p.text[:min(max(offset, 0), int64(len(p.text)))], []byte("\n"))
 }
 
-// lineOf is where a path is or, if it isn't there, what it would be in.
+// lineOf returns where a path is or, if it isn't there, what it would be in.
 func (p *parser) lineOf(path string) int {
 	for path != "" {
 		if l, ok := p.lines[path]; ok {

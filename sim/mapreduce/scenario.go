@@ -280,7 +280,7 @@ func (s *Scenario) checkRoom(r *review, j *Jobs, path string) {
 	}
 }
 
-// names are those of the nodes.
+// names returns those of the nodes.
 func (n *Nodes) names() []string { return numbered(n.Name, n.Count) }
 
 func numbered(name string, count int) []string {

@@ -44,7 +44,7 @@ func (j *master) divide(d stage.Divide) {
 	j.cuts++
 }
 
-// runsAt is where an attempt is in the list of those that run; -1 if it doesn't.
+// runsAt returns where an attempt is in the list of those that run; -1 if it doesn't.
 func (j *master) runsAt(id stage.AttemptID) int {
 	return slices.IndexFunc(j.running, func(a *attempt) bool { return a.id == id })
 }

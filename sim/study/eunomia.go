@@ -21,7 +21,7 @@ var eunomiaParameters = []Parameter{
 // The policies that the text compares.
 var byProgress = []string{"eunomia", "tsf", "choosy"}
 
-// Eunomia is the micro-benchmarks and the macro-benchmark of section 5.4.
+// Eunomia returns the micro-benchmarks and the macro-benchmark of section 5.4.
 func Eunomia(o *Options) (*Study, error) {
 	s := &Study{Title: "Eunomia: fair by progress on nodes that differ, beside TSF and Choosy. Seconds.", Seeds: o.Seeds}
 	if o.On("parts", "micro") {

@@ -59,7 +59,7 @@ var sets = []set{
 	{"E", "set E, 12 jobs, most of them reduce-intensive", []times{{invertedIndex, 2, 2}, {wordCount, 1, 1}, {grep, 2, 2}, {histogramMovies, 1, 1}}, ""},
 }
 
-// jobs are those of a set, in the order of Johnson's algorithm, as in the text: the shortest first stages first, then the longest second
+// jobs returns those of a set, in the order of Johnson's algorithm, as in the text: the shortest first stages first, then the longest second
 // ones. divided has maps and reduces take slots of two kinds.
 func (s *set) jobs(divided bool) (out []mapreduce.Jobs) {
 	for _, b := range s.of {
@@ -95,7 +95,7 @@ func (s *set) jobs(divided bool) (out []mapreduce.Jobs) {
 	return out
 }
 
-// on is a set on nodes that together have so many map slots, and the rest for reduces; with 0 map slots any slot does any task. So many jobs are admitted
+// on returns a set on nodes that together have so many map slots, and the rest for reduces; with 0 map slots any slot does any task. So many jobs are admitted
 // at a time, all with 0.
 func (s *set) on(nodes, mapSlots, admitted int, settings mapreduce.Settings) *mapreduce.Scenario {
 	limit := ""
@@ -156,7 +156,7 @@ func (s *set) best(nodes, k int) (mapSlots int) {
 	return mapSlots
 }
 
-// pipeline is when all jobs have gone through two stages, in each of which k jobs share the slots evenly.
+// pipeline returns when all jobs have gone through two stages, in each of which k jobs share the slots evenly.
 func (s *set) pipeline(maps, reduces float64, k int) (now float64) {
 	type left struct{ maps, reduces float64 }
 	var waiting, mapping, reducing []left
@@ -200,7 +200,7 @@ func (s *set) pipeline(maps, reduces float64, k int) (now float64) {
 	return now
 }
 
-// overall is the overall fairness F(T) (section 3.3.2.1), on average over a run: Jain's index of what the jobs that are active at a time had
+// overall returns the overall fairness F(T) (section 3.3.2.1), on average over a run: Jain's index of what the jobs that are active at a time had
 // until then, per second since they started.
 func overall(r *mapreduce.Result) float64 {
 	sum, n := 0., 0.

@@ -45,7 +45,7 @@ func simulate(s *setting, seeds Seeds, o hybrid.Options) (out outcome, err error
 	return out, nil
 }
 
-// cells are the figures as a row has them.
+// cells returns the figures as a row has them.
 func (x outcome) cells() (cells []Cell) {
 	for _, of := range [][3]sample{x.short, x.long} {
 		for _, f := range of {
@@ -55,7 +55,7 @@ func (x outcome) cells() (cells []Cell) {
 	return cells
 }
 
-// against are the changes from another outcome.
+// against returns the changes from another outcome.
 func (x outcome) against(base outcome) (cells []Cell) {
 	for i, of := range [][3]sample{x.short, x.long} {
 		for k, f := range of {
@@ -76,7 +76,7 @@ var traceParameters = []Parameter{
 	{Name: "short", Default: "", What: "percent of the workers that are the short partition; that of the text otherwise"},
 }
 
-// settings are the traces of a study: those made here, anew for each seed, and those that the environment names.
+// settings returns the traces of a study: those made here, anew for each seed, and those that the environment names.
 func settings(o *Options) (all []setting, err error) {
 	more, err := given()
 	if err != nil {
@@ -183,7 +183,7 @@ type variant struct {
 	change     func(*partition.Dice)
 }
 
-// diceVariants are those of figures 3.5, 3.6, 3.8, 3.9 and 3.13.
+// diceVariants returns those of figures 3.5, 3.6, 3.8, 3.9 and 3.13.
 func diceVariants(o *Options) (out []variant) {
 	models := []struct {
 		name  string

@@ -24,7 +24,7 @@ type (
 
 var words = measure.Words
 
-// ParametersOf are those of a study.
+// ParametersOf returns those of a study.
 func ParametersOf(name string) []Parameter { return studies[name].parameters }
 
 // Usage lists the parameters of all studies.

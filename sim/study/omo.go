@@ -219,7 +219,7 @@ func (w *workload) compare(o *Options, s *Study) error {
 	return nil
 }
 
-// steps are those of figure 4.18: for how long only maps run, maps and reduces, and reduces fetch after all maps have ended, in s.
+// steps returns those of figure 4.18: for how long only maps run, maps and reduces, and reduces fetch after all maps have ended, in s.
 func steps(r *mapreduce.Result) [3]float64 {
 	first, mapped, fetched := r.Makespan, 0., 0.
 	for i := range r.Jobs {

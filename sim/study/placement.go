@@ -26,7 +26,7 @@ func newQueues(workers, cores int, random *rand.Rand) *queues {
 	return &queues{cores: cores, free: make([]float64, workers*cores), ends: make([][]float64, workers), random: random}
 }
 
-// length is how many tasks a worker has at a time.
+// length returns how many tasks a worker has at a time.
 func (q *queues) length(w int32, now float64) int {
 	list := q.ends[w]
 	k := 0

@@ -11,7 +11,7 @@ import (
 	"heddle/sim/hybrid"
 )
 
-// atOnce is the probability that all m tasks of a job start at once if it probes n workers, each of which is busy with a probability.
+// atOnce returns the probability that all m tasks of a job start at once if it probes n workers, each of which is busy with a probability.
 func atOnce(m, n int, busy float64) float64 {
 	sum := 0.
 	for i := m; i <= n; i++ {
@@ -23,7 +23,7 @@ func atOnce(m, n int, busy float64) float64 {
 	return sum
 }
 
-// harmonic is the mean of the longest of n exponential times with mean 1.
+// harmonic returns the mean of the longest of n exponential times with mean 1.
 func harmonic(n int) (sum float64) {
 	for i := 1; i <= n; i++ {
 		sum += 1 / float64(i)
@@ -39,7 +39,7 @@ var sparrowParameters = []Parameter{
 	{Name: "span", Default: "0.3", What: "seconds that are measured at a load ρ, times 1/(1−ρ)²: so long a queue takes to become as long as it stays; the warm-up takes as long"},
 }
 
-// span is how many jobs of so many tasks of 100 ms come to so many slots at a load while it is measured, and before that.
+// span returns how many jobs of so many tasks of 100 ms come to so many slots at a load while it is measured, and before that.
 func span(o *Options, load float64, slots, tasks int) int {
 	return int(o.Number("span") / ((1 - load) * (1 - load)) * load * float64(slots) / .1 / float64(tasks))
 }

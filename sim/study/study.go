@@ -56,7 +56,7 @@ func Run(name string, o Options) (*Study, error) {
 	return d.run(&o)
 }
 
-// Hopper is the study of package hopper.
+// Hopper returns the study of package hopper.
 func Hopper(o *Options) (*Study, error) {
 	tables, err := hopper.Tables(o)
 	return &Study{Title: "Hopper: slots by virtual sizes, beside SRPT, Fair and DRF with the same speculation.", Seeds: o.Seeds, Tables: tables}, err

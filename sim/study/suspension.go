@@ -209,7 +209,7 @@ func (x *regime) figures(seeds Seeds) (f figures, first *replay, err error) {
 	return x.figuresOf(seeds, x.run)
 }
 
-// figuresOf are those of runs with each seed.
+// figuresOf returns those of runs with each seed.
 func (x *regime) figuresOf(seeds Seeds, run func(seed uint64) (*replay, error)) (f figures, first *replay, err error) {
 	for seed := range seeds.All() {
 		r, err := run(seed)
@@ -261,7 +261,7 @@ var suspensionColumns = []string{
 	"policy", "short jobs p50", "p95", "start after p99", "at most", "long jobs p50", "p90", "against kill", "against FIFO", "spread of long jobs", "suspended", "killed", "hours lost", "would fail", "busy %",
 }
 
-// cells are the figures as a row has them, with the changes of long jobs' p90 from those with killing, and with first come, first served.
+// cells returns the figures as a row has them, with the changes of long jobs' p90 from those with killing, and with first come, first served.
 func (f *figures) cells(kill, fifo *figures) []Cell {
 	change := func(base *figures) Cell {
 		if base == nil || base == f {
@@ -291,7 +291,7 @@ func suspending(means suspension.Means, paging sim.Paging) regime {
 	return regime{name: word[means], means: means, tries: 3, paging: paging}
 }
 
-// policies are those that the text compares.
+// policies returns those that the text compares.
 func policies(paging sim.Paging) []regime {
 	return []regime{
 		{name: byFIFO, single: true, means: suspension.Spare, paging: paging},

@@ -32,7 +32,7 @@ func (s *Study) SVG(w io.Writer) error {
 	return timeline.Draw(w, lines)
 }
 
-// spans are what containers did.
+// spans returns what containers did.
 func spans(r *mapreduce.Result) (out []timeline.Span) {
 	add := func(k timeline.Kind, from, to float64) { out = append(out, timeline.Span{Kind: k, From: from, To: to}) }
 	each := func(list []mapreduce.TaskResult, reduces bool) {

@@ -121,7 +121,7 @@ var facebookShape = shape{
 	long:  class{least: 85, mean: 320, spread: .7, longest: math.Inf(1), tasks: 600, uneven: .8, most: 4000},
 }
 
-// setting is a trace of so many jobs with a shape, another one for each seed.
+// setting returns a trace of so many jobs with a shape, another one for each seed.
 func (x *shape) setting(jobs int) setting {
 	s := x.like
 	s.key = strings.ToLower(x.of) + "-shape"

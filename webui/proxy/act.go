@@ -33,7 +33,7 @@ func acts(below string) bool {
 // the page has no origin. Its value is a pass for nothing else, as it is in the browser's history.
 const actPass = "heddle-page"
 
-// actsFor is what such a pass is for, in place of the application's path.
+// actsFor returns what such a pass is for, in place of the application's path.
 func actsFor(own string) string { return own + " acts" }
 
 // mayAct reports whether a request that makes an application act comes from its own page, or from no page at all. A page of another

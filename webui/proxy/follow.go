@@ -28,7 +28,7 @@ func (p *Proxy) first(req *http.Request, to *url.URL) (*http.Response, *url.URL,
 	}
 }
 
-// onward is where an answer sends a GET on the same host, or nil.
+// onward returns where an answer sends a GET on the same host, or nil.
 func onward(resp *http.Response, to *url.URL) *url.URL {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:

@@ -73,7 +73,7 @@ func (c *clientConn) negotiate(ctx context.Context) (names bool, err error) {
 	return false, &AuthError{c.key.addr, fmt.Errorf("the server wants one of [%s], and this client has none of them", strings.Join(methods, ", "))}
 }
 
-// unproven is the error for a server that asks for no proof, and so gives none either.
+// unproven returns the error for a server that asks for no proof, and so gives none either.
 func (c *clientConn) unproven() error {
 	return &AuthError{c.key.addr, errors.New("the server asks for no proof, so it can't prove its own identity")}
 }

@@ -158,17 +158,17 @@ func failureOf(err error) *failure {
 	return f
 }
 
-// fatalHeader is the failure for an invalid packet. The connection ends.
+// fatalHeader returns the failure for an invalid packet. The connection ends.
 func fatalHeader(class, format string, args ...any) *failure {
 	return &failure{class, fmt.Sprintf(format, args...), pb.RpcResponseHeader_FATAL_INVALID_RPC_HEADER, true}
 }
 
-// fatalAuth is the failure of authentication or authorization. The connection ends.
+// fatalAuth returns the failure of authentication or authorization. The connection ends.
 func fatalAuth(class, format string, args ...any) *failure {
 	return &failure{class, fmt.Sprintf(format, args...), pb.RpcResponseHeader_FATAL_UNAUTHORIZED, true}
 }
 
-// fatalDecode is the failure for a header that can't be decoded. The connection ends.
+// fatalDecode returns the failure for a header that can't be decoded. The connection ends.
 func fatalDecode(message string, err error) *failure {
 	return &failure{
 		RpcServerException, "Error decoding " + message + ": " + InvalidProtocolBuffer + ": " + err.Error(),

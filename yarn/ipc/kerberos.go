@@ -76,7 +76,7 @@ func (c *serverConn) evaluateKerberos(m *pb.RpcSasl) error {
 	return nil
 }
 
-// kerberosPeer is who has proved itself by a ticket. A client that claims another name, even its own short one, acts for somebody else.
+// kerberosPeer returns who has proved itself by a ticket. A client that claims another name, even its own short one, acts for somebody else.
 func (c *serverConn) kerberosPeer(claims bool, claimed string, addr netip.AddrPort) (*Peer, error) {
 	p := &Peer{FullUser: c.principal, Auth: AuthMethodKerberos, Addr: addr, Principal: c.principal}
 	if claims && claimed != c.principal {

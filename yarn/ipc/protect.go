@@ -26,7 +26,7 @@ func openWrap(body []byte) ([]byte, error) {
 	return m.GetToken(), nil
 }
 
-// appendWrapHeader is the header of a server's token, which has only what must be there.
+// appendWrapHeader returns the header of a server's token, which has only what must be there.
 func appendWrapHeader(b []byte) []byte {
 	id := int32(callSASL)
 	number := uint64(uint32(id))

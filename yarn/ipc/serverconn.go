@@ -410,7 +410,7 @@ func (c *serverConn) shorten(names ...*string) error {
 	return nil
 }
 
-// simplePeer is whom a client without proof claims to be.
+// simplePeer returns whom a client without proof claims to be.
 func (c *serverConn) simplePeer(info *pb.UserInformation, addr netip.AddrPort) (*Peer, error) {
 	p := &Peer{FullUser: info.GetEffectiveUser(), FullRealUser: info.GetRealUser(), Addr: addr}
 	p.User, p.RealUser = p.FullUser, p.FullRealUser
@@ -425,7 +425,7 @@ func (c *serverConn) simplePeer(info *pb.UserInformation, addr netip.AddrPort) (
 	return p, nil
 }
 
-// tokenPeer is the bearer of a token. A client may claim to be nobody else.
+// tokenPeer returns the bearer of a token. A client may claim to be nobody else.
 func (c *serverConn) tokenPeer(info *pb.UserInformation, addr netip.AddrPort) (*Peer, error) {
 	user, realUser := info.GetEffectiveUser(), info.GetRealUser()
 	p := &Peer{

@@ -8,7 +8,7 @@ import (
 	"heddle/yarn/sasl"
 )
 
-// notEnabled is the failure for an authentication method that the server doesn't offer.
+// notEnabled returns the failure for an authentication method that the server doesn't offer.
 func (c *serverConn) notEnabled(method string) *failure {
 	return fatalAuth(AccessControlException, "%s authentication is not enabled.  Available:%s", method,
 		c.srv.cfg.Auth.available())

@@ -43,7 +43,7 @@ func cipherOf(key types.EncryptionKey) (etype.EType, error) {
 	return et, nil
 }
 
-// overhead is how many bytes more than its plain text an encrypted text has.
+// overhead returns how many bytes more than its plain text an encrypted text has.
 func overhead(et etype.EType) int { return et.GetConfounderByteSize() + et.GetHMACBitLength()/8 }
 
 func encrypt(key types.EncryptionKey, usage uint32, plain []byte) ([]byte, error) {

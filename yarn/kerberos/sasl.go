@@ -16,7 +16,7 @@ const (
 	layerBytes = 4        // of the message that negotiates the quality
 )
 
-// refused is a refusal with the text that Java's server has.
+// refused returns a refusal with the text that Java's server has.
 func refused(text string, err error) error { return &sasl.Error{Text: text, Err: err} }
 
 // Server is the server's side of a SASL exchange: Evaluate each of the client's messages until it is done. It is not safe for concurrent use.
@@ -108,7 +108,7 @@ func (s *Server) choose(message []byte) error {
 	return nil
 }
 
-// Client is the full name of the client. It is "" until the exchange is complete.
+// Client returns the full name of the client. It is "" until the exchange is complete.
 func (s *Server) Client() string {
 	if s.state != done {
 		return ""

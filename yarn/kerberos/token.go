@@ -53,7 +53,7 @@ func parseToken(b []byte) (kind uint16, message []byte, err error) {
 	return binary.BigEndian.Uint16(body), body[2:], nil
 }
 
-// newToken is the inverse of parseToken.
+// newToken returns the inverse of parseToken.
 func newToken(kind uint16, message []byte) []byte {
 	body := binary.BigEndian.AppendUint16(bytes.Clone(mechanism), kind)
 	return asn1tools.AddASNAppTag(append(body, message...), 0)
@@ -79,7 +79,7 @@ func flagsOf(c types.Checksum) (uint32, error) {
 	return binary.LittleEndian.Uint32(c.Checksum[20:]), nil
 }
 
-// checksumOf is the inverse, without channel bindings.
+// checksumOf returns the inverse, without channel bindings.
 func checksumOf(flags uint32) types.Checksum {
 	b := make([]byte, 24)
 	b[0] = 16

@@ -70,10 +70,10 @@ func (id ContainerID) String() string {
 // String returns host:port.
 func (id NodeID) String() string { return id.Host + ":" + strconv.Itoa(int(id.Port)) }
 
-// Epoch is the number of leader changes before the container was allocated.
+// Epoch returns the number of leader changes before the container was allocated.
 func (id ContainerID) Epoch() int64 { return id.ID >> EpochShift }
 
-// Sequence is the container's number within its attempt and epoch.
+// Sequence returns the container's number within its attempt and epoch.
 func (id ContainerID) Sequence() int64 { return id.ID & (1<<EpochShift - 1) }
 
 // Compare orders applications by cluster and number.

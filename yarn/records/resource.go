@@ -32,13 +32,13 @@ type Resource [MaxResourceTypes]int64
 // NewResource returns an amount of the two standard types.
 func NewResource(memoryMB, vcores int64) Resource { return Resource{Memory: memoryMB, VCores: vcores} }
 
-// MemoryMB is the amount of memory in MiB.
+// MemoryMB returns the amount of memory in MiB.
 func (r Resource) MemoryMB() int64 { return r[Memory] }
 
-// MemoryBytes is the amount of memory in bytes, at most the largest int64.
+// MemoryBytes returns the amount of memory in bytes, at most the largest int64.
 func (r Resource) MemoryBytes() int64 { return MulDiv(r[Memory], 1<<20, 1) }
 
-// VCores is the number of virtual cores.
+// VCores returns the number of virtual cores.
 func (r Resource) VCores() int64 { return r[VCores] }
 
 // Add returns r + o. Amounts stay at the bounds of int64 where the sum would exceed them.
@@ -140,7 +140,7 @@ func NewResourceTypes(more ...ResourceType) (ResourceTypes, error) {
 	return ResourceTypes{more: slices.Clone(more)}, nil
 }
 
-// Len is the number of types, at least 2.
+// Len returns the number of types, at least 2.
 func (t ResourceTypes) Len() int { return 2 + len(t.more) }
 
 // At returns the type at an index below Len.

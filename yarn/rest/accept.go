@@ -34,7 +34,7 @@ const (
 
 var mediaTypes = [...]string{JSON: "application/json", XML: "application/xml", Text: "text/plain", HTML: "text/html", WADL: "application/vnd.sun.wadl+xml", EventStream: EventStreamType, CSV: "text/csv"}
 
-// ContentType is the value of the header.
+// ContentType returns the value of the header.
 func (f Format) ContentType() string {
 	return [...]string{JSON: JSONType, XML: XMLType, Text: TextType, HTML: HTMLType, WADL: WADLType, EventStream: EventStreamType, CSV: CSVType}[f]
 }

@@ -30,7 +30,7 @@ type Call struct {
 	body   *share // its share of the memory for bodies; nil: no body was read
 }
 
-// Var is a variable of the path.
+// Var returns a variable of the path.
 func (c *Call) Var(name string) string {
 	raw := mux.Vars(c.Request)[name]
 	if v, err := url.PathUnescape(raw); err == nil {
@@ -489,7 +489,7 @@ func (a *API) write(w http.ResponseWriter, c *Call, r Reply) {
 	}
 }
 
-// documentFormat is the format of a document for a call: JSON where the call's isn't one for documents.
+// documentFormat returns the format of a document for a call: JSON where the call's isn't one for documents.
 func documentFormat(f Format) Format {
 	if f == XML {
 		return XML

@@ -35,7 +35,7 @@ func Relative(pages http.Handler) http.Handler {
 	})
 }
 
-// Up is the relative way from a path to /.
+// Up returns the relative way from a path to /.
 func Up(at *url.URL) string {
 	return "./" + strings.Repeat("../", max(0, strings.Count(at.EscapedPath(), "/")-1))
 }

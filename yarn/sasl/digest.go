@@ -28,7 +28,7 @@ func Username(identifier []byte) string { return base64.StdEncoding.EncodeToStri
 // Password returns the SASL password that stands for a token's password.
 func Password(password []byte) string { return base64.StdEncoding.EncodeToString(password) }
 
-// Identifier is the inverse of Username. Like Java's decoder it accepts the URL-safe alphabet as well, ignores
+// Identifier returns the inverse of Username. Like Java's decoder it accepts the URL-safe alphabet as well, ignores
 // characters of neither alphabet, and stops at the padding.
 func Identifier(username string) []byte {
 	username, _, _ = strings.Cut(username, "=")

@@ -115,6 +115,6 @@ type Protection interface {
 	// Unwrap returns the message of a token. It overwrites the token, and the message may be a part of it. After an error the connection must
 	// end.
 	Unwrap(token []byte) ([]byte, error)
-	// MaxMessage is the number of bytes whose token the peer's buffer holds.
+	// MaxMessage returns the number of bytes whose token the peer's buffer holds.
 	MaxMessage() int
 }

@@ -77,7 +77,7 @@ func (s *Server) Evaluate(response []byte, password func(username string) (strin
 	return []byte("rspauth=" + d.sum("")), nil
 }
 
-// Username is the user name of a client that has proved itself. It is empty until Evaluate has succeeded.
+// Username returns the user name of a client that has proved itself. It is empty until Evaluate has succeeded.
 func (s *Server) Username() string {
 	if s.proved == nil {
 		return ""

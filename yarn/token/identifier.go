@@ -37,7 +37,7 @@ func (id AMRM) Encode() []byte {
 	return mustEncode(m)
 }
 
-// User is the name that the bearer acts as.
+// User returns the name that the bearer acts as.
 func (id AMRM) User() string { return id.Attempt.String() }
 
 // ParseAMRM reads the bytes of the identifier.
@@ -67,7 +67,7 @@ func (id NM) Encode() []byte {
 	return mustEncode(m)
 }
 
-// User is the name that the bearer acts as.
+// User returns the name that the bearer acts as.
 func (id NM) User() string { return id.Attempt.String() }
 
 // ParseNM reads the bytes of the identifier.
@@ -104,7 +104,7 @@ func (id ClientToAM) Encode() []byte {
 	return mustEncode(m)
 }
 
-// User is the name that the bearer acts as.
+// User returns the name that the bearer acts as.
 func (id ClientToAM) User() string { return id.Client }
 
 // ParseClientToAM reads the bytes of the identifier.

@@ -27,7 +27,7 @@ func unheard(c net.Conn) (age time.Duration, waits bool) {
 	return time.Duration(i.Last_ack_recv)*time.Millisecond - 2*time.Duration(i.Min_rtt)*time.Microsecond, i.Unacked > 0 && i.Notsent_bytes < little
 }
 
-// infoOf is what the kernel knows of a connection.
+// infoOf returns what the kernel knows of a connection.
 func infoOf(c net.Conn) (info *unix.TCPInfo, ok bool) {
 	if t, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = t.NetConn()

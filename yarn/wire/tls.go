@@ -160,7 +160,7 @@ func (a *Accepter) Accept(ctx context.Context, raw net.Conn) (*Conn, []byte, err
 	return conn, name, because(ctx, err)
 }
 
-// because is an error with the reason for which its context has ended.
+// because returns an error with the reason for which its context has ended.
 func because(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errCrowd) {
 		return errCrowd

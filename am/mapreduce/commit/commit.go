@@ -72,7 +72,7 @@ func (c *Commit) file(kind string, attempt int32) string {
 
 func (c *Commit) temporary() string { return c.Output + "/_temporary" }
 
-// Work is the folder for what this attempt's tasks write.
+// Work returns the folder for what this attempt's tasks write.
 func (c *Commit) Work() string { return fmt.Sprintf("%s/%d", c.temporary(), c.Attempt) }
 
 // Offer lets the first attempt have the turn.

@@ -232,7 +232,7 @@ func (r *reader) number(key string, otherwise, least, most int64) int64 {
 	return n
 }
 
-// memory is a container's memory in MB; -1 stands for the default.
+// memory returns a container's memory in MB; -1 stands for the default.
 func (r *reader) memory(key string, otherwise int64) int64 {
 	n := r.number(key, -1, -1, math.MaxInt32)
 	if n == -1 {
@@ -309,7 +309,7 @@ func (s *Spec) Config() (*conf.Config, error) {
 	return c, nil
 }
 
-// CommitFolder is where attempts agree on who commits.
+// CommitFolder returns where attempts agree on who commits.
 func (s *Spec) CommitFolder() string { return s.Staging + "/commit" }
 
 // KeyOf returns the key of a line without its line feed: its first fields.

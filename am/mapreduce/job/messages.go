@@ -29,7 +29,7 @@ func (t TaskID) String() string {
 	return fmt.Sprintf("%s task %d, attempt %d", t.Kind, t.Index, t.Attempt)
 }
 
-// Name is the attempt's name as Hadoop writes it.
+// Name returns the attempt's name as Hadoop writes it.
 func (t TaskID) Name(app records.ApplicationID) string {
 	return fmt.Sprintf("attempt_%d_%04d_%c_%06d_%d", app.ClusterTimestamp, app.ID, t.Kind[0], t.Index, t.Attempt)
 }
@@ -208,7 +208,7 @@ func (f Failure) String() string {
 	return b.String()
 }
 
-// Part is the file that an attempt makes, which is to become part of the job's output; "" if it makes none.
+// Part returns the file that an attempt makes, which is to become part of the job's output; "" if it makes none.
 func (a *Assignment) Part() string {
 	if a.Output == "" {
 		return ""

@@ -292,7 +292,7 @@ func (s *Sorter) merge(ctx context.Context, name string, files []File) (File, er
 	return w.close()
 }
 
-// Size is how many bytes the file has.
+// Size returns how many bytes the file has.
 func (f *File) Size() (n int64) {
 	for _, g := range f.Segments {
 		n += g.Length

@@ -45,7 +45,7 @@ const (
 	mostAtOnce  = 64 << 10
 )
 
-// atOnce is how much may be on its way to a command: what is there can't be left to others.
+// atOnce returns how much may be on its way to a command: what is there can't be left to others.
 func (f *feeding) atOnce() int { return int(min(max(f.portion(), leastAtOnce), mostAtOnce)) }
 
 // take takes the next portion of a piece: the lines that begin there are the caller's to feed. It reports false if there is none.
@@ -80,13 +80,13 @@ func (f *feeding) stop(s *job.Stop) {
 	f.limit = min(f.limit, to)
 }
 
-// pieceBefore is the piece that has the byte before a point.
+// pieceBefore returns the piece that has the byte before a point.
 func (f *feeding) pieceBefore(to int64) int {
 	i, _ := slices.BinarySearch(f.from, to)
 	return max(0, i-1)
 }
 
-// stopped is where the task stops; nil if it wasn't told to.
+// stopped returns where the task stops; nil if it wasn't told to.
 func (f *feeding) stopped() *job.Stopped {
 	if f == nil {
 		return nil
@@ -110,7 +110,7 @@ func (f *feeding) leaves(piece int) bool {
 	return f.from[piece] >= f.limit
 }
 
-// share is which part of its split the task does.
+// share returns which part of its split the task does.
 func (f *feeding) share() float64 {
 	if f == nil {
 		return 1

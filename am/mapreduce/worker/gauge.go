@@ -16,7 +16,7 @@ type gauge struct {
 	pipe     atomic.Pointer[os.File]
 }
 
-// fraction is how far the command's task is.
+// fraction returns how far the command's task is.
 func (g *gauge) fraction() float64 {
 	read := max(0, g.fed.Load()-unread(g.pipe.Load()))
 	made := g.made.Load()

@@ -37,7 +37,7 @@ func failed(pid int) bool {
 	return string(fields[len(fields)-1]) != "0"
 }
 
-// holders are the processes, other than this one, that have the other ends of pipes open.
+// holders returns the processes, other than this one, that have the other ends of pipes open.
 func holders(pipes ...*os.File) (by []holder) {
 	var wanted []string
 	for _, p := range pipes {

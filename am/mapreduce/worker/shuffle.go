@@ -510,7 +510,7 @@ func (s *shuffle) mergeToDisk(runs []io.Reader) error {
 	return nil
 }
 
-// size is how much was fetched, in bytes.
+// size returns how much was fetched, in bytes.
 func (s *shuffle) size() int64 { return s.counters.Get(job.TaskGroup, job.ShuffleBytes) }
 
 // merge writes all that was fetched, in order.

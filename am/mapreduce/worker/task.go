@@ -43,7 +43,7 @@ type task struct {
 
 func (t *task) touch() { t.active.Store(time.Now().UnixNano()) }
 
-// fraction is how far the task is, from 0 to 1. What its command has read is a sign of life, too.
+// fraction returns how far the task is, from 0 to 1. What its command has read is a sign of life, too.
 func (t *task) fraction() float64 {
 	f := t.gauge.Load().fraction()
 	f = min(1, f/t.feeding.share())
@@ -57,7 +57,7 @@ func (t *task) command(role, line string, pieces []input.Piece) *command {
 	return &command{role: role, line: line, dir: t.dir, env: t.environment(pieces), log: t.log}
 }
 
-// environment is what commands learn: as in Hadoop Streaming settings with dots as underscores, and about the task. pieces
+// environment returns what commands learn: as in Hadoop Streaming settings with dots as underscores, and about the task. pieces
 // is what the command reads: a name is told only if it's that of all the input.
 func (t *task) environment(pieces []input.Piece) []string {
 	var env []string
@@ -247,7 +247,7 @@ type writerTo func(io.Writer) error
 
 func (f writerTo) WriteTo(w io.Writer) (int64, error) { return 0, f(w) }
 
-// copyOf is a source that has all of a reader.
+// copyOf returns a source that has all of a reader.
 func copyOf(r io.Reader, touch func()) writerTo {
 	return func(w io.Writer) error {
 		buf := make([]byte, lines.Chunk)

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unread is how many bytes lie in a pipe.
+// unread returns how many bytes lie in a pipe.
 func unread(pipe *os.File) int64 {
 	if pipe == nil {
 		return 0

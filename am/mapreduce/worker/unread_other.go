@@ -4,7 +4,7 @@ package worker
 
 import "os"
 
-// unread is how many bytes lie in a pipe, of which this system doesn't tell.
+// unread returns how many bytes lie in a pipe, of which this system doesn't tell.
 func unread(*os.File) int64 { return 0 }
 
 func shrink(*os.File, int) {}

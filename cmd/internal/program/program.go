@@ -70,7 +70,7 @@ func dieOfInterrupt() {
 	}
 }
 
-// endings are the signals that end the program, with what it has started. Those that it was started to ignore aren't among them, as by nohup, or those of the terminal in a script's
+// endings returns the signals that end the program, with what it has started. Those that it was started to ignore aren't among them, as by nohup, or those of the terminal in a script's
 // background.
 func endings() (list []os.Signal) {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGHUP} {

@@ -71,7 +71,7 @@ func (t *Turns) Leave(k *Ticket) {
 // Idle reports whether nothing runs or waits.
 func (t *Turns) Idle() bool { return len(t.users) == 0 }
 
-// share is how many places each user has at least, who wants some.
+// share returns how many places each user has at least, who wants some.
 func (t *Turns) share() int { return max(1, t.places/len(t.users)) }
 
 // admit begins what may begin.
@@ -90,7 +90,7 @@ func (t *Turns) admit() {
 	}
 }
 
-// next is who is next of those who wait: he has the fewest places, and has come first. It is "" if nobody waits.
+// next returns who is next of those who wait: he has the fewest places, and has come first. It is "" if nobody waits.
 func (t *Turns) next() (user string) {
 	var best *queue
 	for name, q := range t.users {

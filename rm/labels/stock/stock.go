@@ -61,7 +61,7 @@ func Read(root string) (*ledgerpb.NodeLabelsChanged, error) {
 	return c, nil
 }
 
-// contents is what a file has; nothing if there is none.
+// contents returns what a file has; nothing if there is none.
 func contents(path string) ([]byte, error) {
 	data, err := bounded.ReadFile(path, maxSize)
 	if errors.Is(err, fs.ErrNotExist) {

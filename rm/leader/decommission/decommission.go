@@ -21,7 +21,7 @@ import (
 type Nodes interface {
 	// Known reports whether the leader works with a node: it hasn't gone.
 	Known(id records.NodeID) bool
-	// Names are those by which the lists of hosts may know a node's machine.
+	// Names returns those by which the lists of hosts may know a node's machine.
 	Names(id records.NodeID) []string
 	// Used reports whether a live application has, or had, a container on a node.
 	Used(id records.NodeID) bool

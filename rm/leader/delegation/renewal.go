@@ -64,7 +64,7 @@ func NewCarried(loop loop.Operations, work *ledger.State, issuer *Issuer, others
 type carriedToken struct {
 	token token.Token
 	name  string // in Carried.all
-	// own is whether this ResourceManager has issued it; id is then what its identifier says.
+	// own is true if this ResourceManager has issued it; id is then what its identifier says.
 	own    bool
 	id     token.Delegation
 	apps   map[records.ApplicationID]bool
@@ -145,7 +145,7 @@ func (ct *Carried) renewOwn(c *carriedToken) {
 	}
 }
 
-// nextRenewal is when to renew a token that is good until then: after nine tenths of the time.
+// nextRenewal returns when to renew a token that is good until then: after nine tenths of the time.
 func (ct *Carried) nextRenewal(until time.Time) time.Time {
 	now := ct.loop.Date()
 	return now.Add(until.Sub(now) * 9 / 10)

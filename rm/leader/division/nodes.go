@@ -86,7 +86,7 @@ func NewNodes(s Settings, now time.Duration) *Nodes {
 	return d
 }
 
-// Works are the kinds of work to which a node is open.
+// Works returns the kinds of work to which a node is open.
 func (d *Nodes) Works(id records.NodeID) scheduler.Works {
 	if short, closed := d.place(id); short || closed {
 		return scheduler.AllWork &^ scheduler.WorkOf(LongWork)
@@ -132,7 +132,7 @@ func (d *Nodes) resize(id records.NodeID) []records.NodeID {
 	return sorted(slices.Concat([]records.NodeID{id}, d.between(before, d.short), d.between(before+d.closed, d.short+d.closed)))
 }
 
-// between are the nodes around two places of the order, and between these.
+// between returns the nodes around two places of the order, and between these.
 func (d *Nodes) between(a, b int) (ids []records.NodeID) {
 	for i := max(0, min(a, b)-1); i < min(len(d.order), max(a, b)+1); i++ {
 		ids = append(ids, d.order[i].id)

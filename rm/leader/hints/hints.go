@@ -52,7 +52,7 @@ type app struct {
 	before     int64            // Released when the queue was measured last
 }
 
-// size is the mean of its containers.
+// size returns the mean of its containers.
 func (a *app) size() (out amounts) {
 	for i := range out {
 		if a.containers > 0 {
@@ -157,7 +157,7 @@ func (m *Meters) close(now time.Duration) {
 	}
 }
 
-// of is what an application of a queue is told, as it was added.
+// of returns what an application of a queue is told, as it was added.
 func (m *Meters) of(queue string, a *app) (h Hints) {
 	q := m.queues[queue]
 	if q == nil || a.containers == 0 {

@@ -43,7 +43,7 @@ func (m *Meters) Measure(now time.Duration, bandwidth float64, apps iter.Seq2[*l
 	}
 }
 
-// contentsOf is what an application has, without its ApplicationMaster.
+// contentsOf returns what an application has, without its ApplicationMaster.
 func contentsOf(a *ledger.Application) *app {
 	x, as := &app{}, leaf.App{Type: a.Context.GetApplicationType()}
 	for c := range a.Containers.All() {

@@ -41,7 +41,7 @@ func (s *Settings) Check() error {
 	return nil
 }
 
-// Want is what each node is to be lent after a window: by the mean wait, or by how many quotes were broken, whichever is worse. Nodes that
+// Want returns what each node is to be lent after a window: by the mean wait, or by how many quotes were broken, whichever is worse. Nodes that
 // promise in vain have more to do than they know.
 func (s *Settings) Want(news News) records.Resource {
 	if s.Most.IsZero() {
@@ -72,12 +72,12 @@ type Report struct {
 	News       News // since its last heartbeat; Waiting and Ages are of now
 }
 
-// wait is the mean of waits, of tasks that have started and of those that haven't: where nothing starts, only the latter are long.
+// wait returns the mean of waits, of tasks that have started and of those that haven't: where nothing starts, only the latter are long.
 func (n News) wait() time.Duration {
 	return plus(n.Waited, n.Ages) / time.Duration(max(n.Started+n.Waiting, 1))
 }
 
-// plus is a sum of durations, or the longest one.
+// plus returns a sum of durations, or the longest one.
 func plus(a, b time.Duration) time.Duration { return a + min(b, math.MaxInt64-a) }
 
 // Windows collects what nodes tell. It is safe for concurrent use.
@@ -158,7 +158,7 @@ type Node struct {
 	Ready bool // it is
 }
 
-// Begin is a node that registers, has so much in all, and was lent an amount before, by another leader perhaps. The rest must hold a container of the
+// Begin returns a node that registers, has so much in all, and was lent an amount before, by another leader perhaps. The rest must hold a container of the
 // smallest size.
 func Begin(s *Settings, total, before, smallest records.Resource) Node {
 	if s.Least.IsZero() || !smallest.FitsIn(total.Sub(s.Least)) {

@@ -86,7 +86,7 @@ func (b *books) open(d *drive.Decision, id records.ContainerID, node records.Nod
 	})
 }
 
-// account is the last one of a container.
+// account returns the last one of a container.
 func (b *books) account(id records.ContainerID) *Account {
 	for _, a := range slices.Backward(b.accounts) {
 		if a.Container == id {

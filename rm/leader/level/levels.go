@@ -58,11 +58,11 @@ type Config struct {
 	Scheduler Scheduler
 	Nodes     func() Nodes
 	Types     records.ResourceTypes
-	// Step is what a container is shrunk by where nobody says how much.
+	// Step returns what a container is shrunk by where nobody says how much.
 	Step func() records.Resource
 	// Footprint says whether preemption leaves suspended containers a little of the CPU. Nil: it doesn't.
 	Footprint func() bool
-	// HandleOf is what the scheduler knows a container by, if it does.
+	// HandleOf returns what the scheduler knows a container by, if it does.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
 	// Tell is called after the commit, when a container is on record as suspended or starved, and when its node has let it go on. It may be called
 	// again for what it was told already.
@@ -111,7 +111,7 @@ type node struct {
 	able   drive.Ability
 }
 
-// said is what a node says of its memory, also of one that has said nothing.
+// said returns what a node says of its memory, also of one that has said nothing.
 func (n *node) said() Memory {
 	if n == nil {
 		return Memory{}
@@ -166,7 +166,7 @@ func (l *Levels) ShowAll() {
 // NodeLeft forgets a node that is gone.
 func (l *Levels) NodeLeft(id records.NodeID) { delete(l.nodes, id) }
 
-// ability is what a node can do for the driver. As long as members can't record levels, no node can do anything.
+// ability returns what a node can do for the driver. As long as members can't record levels, no node can do anything.
 func (l *Levels) ability(id records.NodeID, m Memory) drive.Ability {
 	n := l.work.Nodes[id]
 	if n == nil || l.work.Version < firstVersion {
@@ -222,7 +222,7 @@ func (l *Levels) Decided(d *drive.Decision) {
 	l.loop.AfterCommit(func() { l.send(id) })
 }
 
-// foot is how far down preemption has a node bring containers.
+// foot returns how far down preemption has a node bring containers.
 func (l *Levels) foot(id records.NodeID) ledgerpb.Level {
 	n := l.nodes[id]
 	switch {
@@ -242,7 +242,7 @@ func causeOf(c *ledger.Container, d *drive.Decision) ledger.Cause {
 	return ledger.Cause{Queue: d.For, App: d.ForApp}
 }
 
-// quoted is what a decision is thought to cost, as the end of a line of the log.
+// quoted returns what a decision is thought to cost, as the end of a line of the log.
 func quoted(d *drive.Decision) string {
 	if d.Quote == nil {
 		return ""

@@ -70,7 +70,7 @@ func (l *Levels) again(c *ledger.Container) *order {
 	return o
 }
 
-// tells is what a container's node is told, or would be.
+// tells returns what a container's node is told, or would be.
 func (l *Levels) tells(c *ledger.Container, level ledgerpb.Level, held records.Resource, cause ledger.Cause) Order {
 	framework := ""
 	if app := l.work.Apps[c.ID.Attempt.App]; app != nil {

@@ -25,7 +25,7 @@ type Report struct {
 	Reason    string           // why it isn't where it is to be
 }
 
-// News are those reports that say something else of a container than before, but for how much of it is paged out.
+// News returns those reports that say something else of a container than before, but for how much of it is paged out.
 func News(before, now []Report) (news []Report) {
 	for i := range now {
 		r := now[i]

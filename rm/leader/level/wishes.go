@@ -24,7 +24,7 @@ type Wish struct {
 	User    string // who wants it
 }
 
-// breathEvery is the time between two breaths in ms, as it is recorded.
+// breathEvery returns the time between two breaths in ms, as it is recorded.
 func (w *Wish) breathEvery() int64 {
 	if w.Breathe < 0 {
 		return -1
@@ -131,7 +131,7 @@ func (l *Levels) chosen(h scheduler.ContainerHandle) bool {
 	return ok
 }
 
-// noRoom is the refusal of a container's return.
+// noRoom returns the refusal of a container's return.
 func (l *Levels) noRoom(c *ledger.Container, held records.Resource) error {
 	free := records.Resource{}
 	if n := l.work.Nodes[c.Node]; n != nil {
@@ -175,7 +175,7 @@ func (l *Levels) ask(ctx context.Context, id records.ContainerID, mend string, d
 	return err
 }
 
-// wanted is the level that somebody wants for a container, and what it holds there, or why that can't be.
+// wanted returns the level that somebody wants for a container, and what it holds there, or why that can't be.
 func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records.Resource, error) {
 	refuse := func(format string, args ...any) (ledgerpb.Level, records.Resource, error) {
 		return 0, records.Resource{}, refusal.New(refusal.Refused, "container %v "+format, append([]any{c.ID}, args...)...)
@@ -238,7 +238,7 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 	return level, held, nil
 }
 
-// stepDown is what a container holds that is shrunk by a step. It keeps a core, and its memory where that can't be taken.
+// stepDown returns what a container holds that is shrunk by a step. It keeps a core, and its memory where that can't be taken.
 func (l *Levels) stepDown(held records.Resource, reclaim bool) records.Resource {
 	step := records.Resource{}
 	if l.Step != nil {
@@ -261,7 +261,7 @@ func unable(n *ledger.Node) string {
 	return "its machine lacks a cgroup freezer" + lacks(n) + ". Mount cgroups there, or end the container"
 }
 
-// lacks is what a node says that it can't do, as the end of a sentence.
+// lacks returns what a node says that it can't do, as the end of a sentence.
 func lacks(n *ledger.Node) string {
 	if n == nil || len(n.Missing) == 0 {
 		return ""

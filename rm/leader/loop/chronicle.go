@@ -53,7 +53,7 @@ func (c *Chronicle) Note(ms int64) {
 	c.last = now
 }
 
-// Now is the time of the leaderships, if it is known.
+// Now returns the time of the leaderships, if it is known.
 func (c *Chronicle) Now() (now time.Time, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

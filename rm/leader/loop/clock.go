@@ -45,7 +45,7 @@ func newClock(wall func() time.Time, elapsed func() time.Duration, past *Chronic
 	return c
 }
 
-// Now is the time that forgives standstills.
+// Now returns the time that forgives standstills.
 func (c *clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,7 +53,7 @@ func (c *clock) Now() time.Time {
 	return c.at
 }
 
-// Date is the time that doesn't. It is never before Now.
+// Date returns the time that doesn't. It is never before Now.
 func (c *clock) Date() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

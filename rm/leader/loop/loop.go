@@ -73,10 +73,10 @@ func New(cfg Config) *Loop {
 	return l
 }
 
-// Now is the leadership's time for silence and delays: time in which the process stood still doesn't count.
+// Now returns the leadership's time for silence and delays: time in which the process stood still doesn't count.
 func (l *Loop) Now() time.Time { return l.clock.Now() }
 
-// Date is the leadership's time of day, for what is recorded, and for lifetimes and expiries. After a standstill it is ahead of Now.
+// Date returns the leadership's time of day, for what is recorded, and for lifetimes and expiries. After a standstill it is ahead of Now.
 func (l *Loop) Date() time.Time { return l.clock.Date() }
 
 // Ended is closed when the leadership is over.

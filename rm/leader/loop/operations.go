@@ -10,11 +10,11 @@ import (
 // Operations is what the parts of a leader have of its loop, beside their ledger and the scheduler. The leader's core has it (a Loop and a
 // pipeline.Pipeline), and looptest.Loop in tests. Do, Go and InSlices may be called from anywhere, the others in operations alone.
 type Operations interface {
-	// Now is the loop's time, for durations: it forgives a standstill of the process.
+	// Now returns the loop's time, for durations: it forgives a standstill of the process.
 	Now() time.Time
-	// Date is the loop's time, for dates that others see or set.
+	// Date returns the loop's time, for dates that others see or set.
 	Date() time.Time
-	// Time is the date of the batch that Enter adds to, in ms since the epoch.
+	// Time returns the date of the batch that Enter adds to, in ms since the epoch.
 	Time() int64
 
 	// Do runs an operation, and returns once everything that was entered by its end is committed.

@@ -60,7 +60,7 @@ type Config struct {
 	Settings
 	Scheduler Scheduler
 	Nodes     Nodes
-	// Queues is the tree of queues of now.
+	// Queues returns the tree of queues of now.
 	Queues func() *queue.Tree
 	// Import reads what another ResourceManager has stored; nil: there is nothing to read.
 	Import func() (*ledgerpb.NodeLabelsChanged, error)

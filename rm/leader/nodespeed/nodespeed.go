@@ -33,7 +33,7 @@ func New(configured []conf.NodeSpeed, learned *speed.Speeds) *Speeds {
 	return s
 }
 
-// setting is the configured speed of a host; 0 if there is none.
+// setting returns the configured speed of a host; 0 if there is none.
 func (s *Speeds) setting(host string) float64 {
 	for i, x := range s.configured {
 		if ok, _ := path.Match(x.Pattern, host); ok { // the configuration was checked

@@ -114,7 +114,7 @@ func (p *Preemption) NodeRegistered(id records.NodeID) {
 	p.look(id)
 }
 
-// known is what is known of a node, or nil.
+// known returns what is known of a node, or nil.
 func (p *Preemption) known(id records.NodeID) *node {
 	if p.earlier[id] {
 		delete(p.earlier, id)
@@ -176,7 +176,7 @@ func (p *Preemption) look(id records.NodeID) {
 	p.mark(on, c)
 }
 
-// suspended is the container of a node that is suspended for short tasks.
+// suspended returns the container of a node that is suspended for short tasks.
 func (p *Preemption) suspended(on *ledger.Node) *ledger.Container {
 	for c := range p.work.On(on) {
 		if c.Live() && c.Level != ledgerpb.Level_RUNNING && c.Suspension().User == ledger.ForShortTasks {
@@ -210,7 +210,7 @@ func (p *Preemption) take(on *ledger.Node, n *node) *ledger.Container {
 	return c
 }
 
-// candidate is the long container of a node that was suspended least often for short tasks; of several, the one that takes most. It reports whether another
+// candidate returns the long container of a node that was suspended least often for short tasks; of several, the one that takes most. It reports whether another
 // one stands still there.
 func (p *Preemption) candidate(on *ledger.Node) (best *ledger.Container, another bool) {
 	for c := range p.work.On(on) {
@@ -234,7 +234,7 @@ func (p *Preemption) candidate(on *ledger.Node) (best *ledger.Container, another
 	return best, false
 }
 
-// times is how often a container was suspended for short tasks.
+// times returns how often a container was suspended for short tasks.
 func times(c *ledger.Container) (n int) {
 	s := c.Suspension()
 	for _, span := range s.Spans {

@@ -160,7 +160,7 @@ func (o *Outputs) Tell(s Scheduler) {
 	o.changed = o.changed[:0]
 }
 
-// Bandwidth is the mean rate at which outputs are fetched, in bytes per second; 0 if no node has told any. It is the geometric mean, so that
+// Bandwidth returns the mean rate at which outputs are fetched, in bytes per second; 0 if no node has told any. It is the geometric mean, so that
 // a node that is far off counts no more than others.
 func (o *Outputs) Bandwidth() float64 {
 	if len(o.rates) == 0 {

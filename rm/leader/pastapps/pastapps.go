@@ -32,7 +32,7 @@ func (a *Apps) Begin(s *ledger.State) {
 // Add appends an application that has just ended.
 func (a *Apps) Add(id records.ApplicationID) { a.order = append(a.order, id) }
 
-// Len is how many there are.
+// Len returns how many there are.
 func (a *Apps) Len() int { return len(a.order) }
 
 // Take takes off the one that ended longest ago. There must be one.

@@ -119,7 +119,7 @@ func (p *Pipeline) Answer(to chan<- error, err error) {
 	b.answers = append(b.answers, answer{to, err})
 }
 
-// Time is the time of the batch that is being filled, in ms since 1970. Commands entered next are applied at that time, unless there is
+// Time returns the time of the batch that is being filled, in ms since 1970. Commands entered next are applied at that time, unless there is
 // no room left for them in the batch.
 func (p *Pipeline) Time() int64 { return p.batch().PB.GetTime() }
 
@@ -192,7 +192,7 @@ func (p *Pipeline) Abandon() {
 	}
 }
 
-// room is the batch that is being filled, or a new one if size more bytes don't fit into it.
+// room returns the batch that is being filled, or a new one if size more bytes don't fit into it.
 func (p *Pipeline) room(size int) *Batch {
 	if b := p.current; b != nil && len(b.PB.Commands) > 0 && b.size+size > MaxSize {
 		p.seal()
@@ -206,7 +206,7 @@ func (p *Pipeline) seal() {
 	p.current = nil
 }
 
-// batch is the batch that is being filled.
+// batch returns the batch that is being filled.
 func (p *Pipeline) batch() *Batch {
 	if p.current == nil {
 		p.current = &Batch{PB: &ledgerpb.Batch{Time: p.now()}, size: overhead}

@@ -37,7 +37,7 @@ type Apps interface {
 type Config struct {
 	Scheduler Scheduler
 	Apps      Apps
-	// Queues is the tree of queues that the scheduler works with. It is for the loop's operations; Live is the same for all others.
+	// Queues returns the tree of queues that the scheduler works with. It is for the loop's operations; Live is the same for all others.
 	Queues func() *queue.Tree
 	Live   *queue.Live
 	Groups func(user string) ([]string, error) // of a user, the primary one first; nil is none

@@ -18,7 +18,7 @@ type Tags struct {
 // userTag begins the tag that names a user.
 const userTag = "userid="
 
-// named is the user whom an application's tags name, "" if they name none.
+// named returns the user whom an application's tags name, "" if they name none.
 func (t *Tags) named(tags []string) string {
 	for _, tag := range tags {
 		if !t.KeepCase {

@@ -74,7 +74,7 @@ type Loss struct {
 	Reason    string
 }
 
-// Losses are the containers that an application is to lose, by id. handleOf is what the scheduler knows a container by, if it does, and loss
+// Losses returns the containers that an application is to lose, by id. handleOf is what the scheduler knows a container by, if it does, and loss
 // what the driver has decided of it (drive.Driver.Loss).
 func Losses(
 	app *ledger.Application, handleOf func(*ledger.Container) (scheduler.ContainerHandle, bool),

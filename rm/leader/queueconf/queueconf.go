@@ -192,7 +192,7 @@ func (a *Admin) Refresh() error {
 	})
 }
 
-// nextVersion is the version that the next configuration of queues has.
+// nextVersion returns the version that the next configuration of queues has.
 func (a *Admin) nextVersion() int64 { return a.work.Queues.Version + 1 }
 
 // readTree makes a tree of what the files say.

@@ -61,7 +61,7 @@ func (r *Reports) AppActivities(app records.ApplicationID, most int) (holds []Ho
 	return holds, on, err
 }
 
-// firstNodes are the first so many usable nodes, by their ids; 0 is all.
+// firstNodes returns the first so many usable nodes, by their ids; 0 is all.
 func (r *Reports) firstNodes(most int) (ids []records.NodeID, handles []scheduler.NodeHandle) {
 	for id := range r.cfg.Cluster.Nodes() {
 		if n := r.work.Nodes[id]; n != nil && n.Usable() {

@@ -55,7 +55,7 @@ type Config struct {
 	Scheduler Scheduler
 	Cluster   Cluster
 	Sizes     Sizes
-	// Queues is the tree of queues that the scheduler works with. It is for the loop's operations; Live is the same for all others.
+	// Queues returns the tree of queues that the scheduler works with. It is for the loop's operations; Live is the same for all others.
 	Queues func() *queue.Tree
 	Live   *queue.Live
 	// MaxAllocation is the configured maximum of a container.

@@ -32,12 +32,12 @@ func saidOf(has bool, text string) *string {
 	return &text
 }
 
-// expressionOf is what a submission says for all that its application asks for.
+// expressionOf returns what a submission says for all that its application asks for.
 func expressionOf(ctx *pb.ApplicationSubmissionContext) *string {
 	return saidOf(ctx.HasNodeLabelExpression(), ctx.GetNodeLabelExpression())
 }
 
-// labelOf is the label of a row of a request in a queue: its own, or else the application's, or else the queue's. Only rows for any node have one
+// labelOf returns the label of a row of a request in a queue: its own, or else the application's, or else the queue's. Only rows for any node have one
 // (Hadoop: SchedulerUtils.normalizeAndValidateRequest, whose words and order these are).
 func (c *Checker) labelOf(path, place string, own, application *string) (string, error) {
 	if own == nil && place == scheduler.Any {
@@ -74,7 +74,7 @@ func (c *Checker) labelOf(path, place string, own, application *string) (string,
 	return name, nil
 }
 
-// masterLabel is the label of the ApplicationMaster of a submission to a queue. One that is empty counts as not said.
+// masterLabel returns the label of the ApplicationMaster of a submission to a queue. One that is empty counts as not said.
 func (c *Checker) masterLabel(ctx *pb.ApplicationSubmissionContext, row *pb.ResourceRequest, path string) (string, error) {
 	own := saidOf(row.HasNodeLabelExpression(), row.GetNodeLabelExpression())
 	if row.GetResourceName() != scheduler.Any {
@@ -113,7 +113,7 @@ func NoteLabel(ctx *pb.ApplicationSubmissionContext, asks []scheduler.Ask) {
 	}
 }
 
-// NotedLabel is what NoteLabel has written.
+// NotedLabel returns what NoteLabel has written.
 func NotedLabel(ctx *pb.ApplicationSubmissionContext) string {
 	for _, row := range ctx.GetAmContainerResourceRequest() {
 		if row.GetResourceName() == scheduler.Any {
@@ -123,7 +123,7 @@ func NotedLabel(ctx *pb.ApplicationSubmissionContext) string {
 	return ""
 }
 
-// MasterLabel is the label of the container that asks for an ApplicationMaster are for, empty if it has none, or if there are no asks.
+// MasterLabel returns the label of the container that asks for an ApplicationMaster are for, empty if it has none, or if there are no asks.
 func MasterLabel(asks []scheduler.Ask) string {
 	for i := range asks {
 		if asks[i].Name == scheduler.Any {

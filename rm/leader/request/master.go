@@ -49,7 +49,7 @@ func masterAsk(name string, relax bool, size records.Resource) scheduler.Ask {
 	}
 }
 
-// MasterSize is the size of the container that asks for an ApplicationMaster are for, zero if there are none.
+// MasterSize returns the size of the container that asks for an ApplicationMaster are for, zero if there are none.
 func MasterSize(asks []scheduler.Ask) records.Resource {
 	for _, a := range asks {
 		if a.Name == scheduler.Any {
@@ -59,7 +59,7 @@ func MasterSize(asks []scheduler.Ask) records.Resource {
 	return records.Resource{}
 }
 
-// rowsForMaster are a submission's requests for its ApplicationMaster, or one for any node if it just names a size.
+// rowsForMaster returns a submission's requests for its ApplicationMaster, or one for any node if it just names a size.
 func rowsForMaster(ctx *pb.ApplicationSubmissionContext) ([]*pb.ResourceRequest, error) {
 	rows := ctx.GetAmContainerResourceRequest()
 	if len(rows) == 0 {
@@ -78,7 +78,7 @@ func rowsForMaster(ctx *pb.ApplicationSubmissionContext) ([]*pb.ResourceRequest,
 	return rows, nil
 }
 
-// anywhere is the row of a submission that just names the size of its ApplicationMaster.
+// anywhere returns the row of a submission that just names the size of its ApplicationMaster.
 func anywhere(ctx *pb.ApplicationSubmissionContext) *pb.ResourceRequest {
 	row := &pb.ResourceRequest{}
 	row.SetResourceName(scheduler.Any)

@@ -25,11 +25,11 @@ type Scheduler interface {
 type Config struct {
 	Scheduler Scheduler
 	Types     records.ResourceTypes
-	// Queues is the tree of queues of now.
+	// Queues returns the tree of queues of now.
 	Queues func() *queue.Tree
 	// Minimum and Maximum bound containers. Sizes are rounded up to multiples of Increment, or of MinAllocation where Increment is 0.
 	MinAllocation, MaxAllocation, Increment records.Resource
-	// Now is the time. Before LargerNodes nodes may still come that are larger than all that are there.
+	// Now returns the time. Before LargerNodes nodes may still come that are larger than all that are there.
 	Now         func() time.Time
 	LargerNodes time.Time
 	Arrived     *Arrived
@@ -61,7 +61,7 @@ func (a *Arrived) Forget(id records.NodeID) { delete(a.nodes, id) }
 // Checker checks requests. Its methods are for the operations of a leader's loop.
 type Checker struct{ Config }
 
-// Maximum is the largest container that can be had now: what is configured, or less while no node has as much. Larger nodes may
+// Maximum returns the largest container that can be had now: what is configured, or less while no node has as much. Larger nodes may
 // still come for some time after the start. A node counts from its registration on, so that whoever saw it join may ask for as much (Hadoop:
 // ClusterNodeTracker.getMaxAllowedAllocation).
 func (c *Checker) Maximum() records.Resource {
@@ -76,7 +76,7 @@ func (c *Checker) Maximum() records.Resource {
 	return most
 }
 
-// maximumIn is the largest container that can be had in a queue now.
+// maximumIn returns the largest container that can be had in a queue now.
 func (c *Checker) maximumIn(path string) records.Resource {
 	most, tree := c.Maximum(), c.Queues()
 	if tree.Kind == queue.Fair {

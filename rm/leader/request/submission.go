@@ -56,12 +56,12 @@ func CheckTags(tags []string, most, length int) error {
 	return nil
 }
 
-// Expiry is the end of a lifetime of at least 0 seconds that begins at a time, in ms since 1970. Lifetimes that are too long end as late as a date can be.
+// Expiry returns the end of a lifetime of at least 0 seconds that begins at a time, in ms since 1970. Lifetimes that are too long end as late as a date can be.
 func Expiry(begin, seconds int64) int64 {
 	return records.Resource{begin}.Add(records.Resource{seconds}.Times(1000))[0]
 }
 
-// Lifetime is how long an application may live that asks for some time, in seconds; what isn't above 0 is for ever.
+// Lifetime returns how long an application may live that asks for some time, in seconds; what isn't above 0 is for ever.
 func Lifetime(tree *queue.Tree, path string, asked []*pb.ApplicationTimeoutMap) (life int64, err error) {
 	for _, to := range asked {
 		if to.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {
@@ -77,7 +77,7 @@ func Lifetime(tree *queue.Tree, path string, asked []*pb.ApplicationTimeoutMap) 
 	return life, nil
 }
 
-// MaxAttempts is how many attempts an application gets that asks for some: usual if it doesn't, and at most so many.
+// MaxAttempts returns how many attempts an application gets that asks for some: usual if it doesn't, and at most so many.
 func MaxAttempts(asked, usual, most int32) int32 {
 	if asked <= 0 {
 		return usual

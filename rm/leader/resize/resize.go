@@ -34,9 +34,9 @@ type Requests interface {
 type Config struct {
 	Scheduler Scheduler
 	Requests  Requests
-	// HandleOf is what the scheduler knows a container by, if it does.
+	// HandleOf returns what the scheduler knows a container by, if it does.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
-	// ToMaster is the box of a live application, and ToNode that of a node, nil if the node has gone.
+	// ToMaster returns the box of a live application, and ToNode that of a node, nil if the node has gone.
 	ToMaster func(records.ApplicationID) *session.MasterBox
 	ToNode   func(records.NodeID) *session.NodeBox
 	// Expiry is the time within which an ApplicationMaster must bring a node word of a growth.

@@ -31,7 +31,7 @@ func (d *Dialogue[Reply]) Drop() { d.registered = false }
 // Registered reports whether the peer has registered.
 func (d *Dialogue[Reply]) Registered() bool { return d.registered }
 
-// ResponseID is the id of the last reply, which the next call must have.
+// ResponseID returns the id of the last reply, which the next call must have.
 func (d *Dialogue[Reply]) ResponseID() int32 { return d.responseID }
 
 // Judge says what becomes of a call with a response id.
@@ -47,13 +47,13 @@ func (d *Dialogue[Reply]) Judge(responseID int32) Verdict {
 	return OutOfOrder
 }
 
-// Last is the last reply.
+// Last returns the last reply.
 func (d *Dialogue[Reply]) Last() Reply { return d.last }
 
 // Answered records the reply to a new call, whose id is NextID of the call's.
 func (d *Dialogue[Reply]) Answered(r Reply) { d.responseID, d.last = NextID(d.responseID), r }
 
-// NextID is the id of the reply that follows one. Ids wrap to 0 (Hadoop: AMRMClientUtils.getNextResponseId).
+// NextID returns the id of the reply that follows one. Ids wrap to 0 (Hadoop: AMRMClientUtils.getNextResponseId).
 func NextID(responseID int32) int32 { return (responseID + 1) & maxID }
 
 const maxID = 1<<31 - 1

@@ -64,7 +64,7 @@ func (r *Registry[ID, Session]) Registering(id ID) (end func()) {
 	}
 }
 
-// UnderWay is the number of peers for which registrations are under way.
+// UnderWay returns the number of peers for which registrations are under way.
 func (r *Registry[ID, Session]) UnderWay() int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -11,7 +11,7 @@ type Seen struct{ ms atomic.Int64 }
 // At records that the peer was heard at a time.
 func (s *Seen) At(t time.Time) { s.ms.Store(t.UnixMilli()) }
 
-// Last is when the peer was heard last, in whole milliseconds.
+// Last returns when the peer was heard last, in whole milliseconds.
 func (s *Seen) Last() time.Time { return time.UnixMilli(s.ms.Load()) }
 
 // SilentFor reports whether the peer has been silent for longer than a limit; never for a limit of 0.

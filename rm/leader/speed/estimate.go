@@ -120,7 +120,7 @@ func (s *sorter) turn(of *Speeds, at int32, ids []records.ApplicationID, t int) 
 	}
 }
 
-// size is how long an application's tasks take on a node like the others: the mean over its nodes, without their slowness. Nodes that others
+// size returns how long an application's tasks take on a node like the others: the mean over its nodes, without their slowness. Nodes that others
 // know as well say more of it than those that it alone knows.
 func (s *sorter) size(now int32, t int) (size float64, ok bool) {
 	sum, all := 0., 0.
@@ -132,7 +132,7 @@ func (s *sorter) size(now int32, t int) (size float64, ok bool) {
 	return sum / all, all > 0
 }
 
-// weight is how much a report counts.
+// weight returns how much a report counts.
 func (s *sorter) weight(x *seen, now int32, t int) float64 {
 	age := int(max(0, now-x.at[t])) / 60
 	if x.n[t] == 0 || age >= len(s.fades) {
@@ -141,7 +141,7 @@ func (s *sorter) weight(x *seen, now int32, t int) float64 {
 	return float64(x.n[t]) * s.fades[age]
 }
 
-// middle is what the middle one of the voices says, or the mean of the two in the middle.
+// middle returns what the middle one of the voices says, or the mean of the two in the middle.
 func (s *sorter) middle(voices []voice) float64 {
 	all := s.said[:0]
 	for _, v := range voices {

@@ -28,7 +28,7 @@ func (s *Speeds) Factors(version int64) (changed []Factor, upTo int64) {
 	return changed, s.version
 }
 
-// factors are those of a host by what the sorter has found.
+// factors returns those of a host by what the sorter has found.
 func (h *slowness) factors() (of [types]float64) {
 	for t := range of {
 		if h.known[t] {

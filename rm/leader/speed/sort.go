@@ -38,7 +38,7 @@ func (s *Speeds) publish(levels []int32, version int64) {
 	}
 }
 
-// levels are those of the hosts, by index.
+// levels returns those of the hosts, by index.
 func (s *sorter) levels() []int32 {
 	places, kinds := map[nodelevel.Vector]int{}, []nodelevel.Vector(nil) // nodes that are alike are one
 	of := make([]int, len(s.hosts))
@@ -74,7 +74,7 @@ func (s *sorter) levels() []int32 {
 	return levels
 }
 
-// of is how slow a host is for a type of tasks, as the configuration says, else as was measured. A speed that is configured is for both types.
+// of returns how slow a host is for a type of tasks, as the configuration says, else as was measured. A speed that is configured is for both types.
 func (h *slowness) of(t int) (slow float64, known bool) {
 	if h.fixed > 0 {
 		return -math.Log(h.fixed), true

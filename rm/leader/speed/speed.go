@@ -188,7 +188,7 @@ func (s *Speeds) Take(id records.ApplicationID, user string, reports []Report) {
 	}
 }
 
-// second is a time as seen has it.
+// second returns a time as seen has it.
 func (s *Speeds) second(now time.Time) int32 { return int32(now.Sub(s.began) / time.Second) }
 
 // app finds or makes what an application has seen, and drops the one that was heard of longest ago if there are too many.

@@ -109,7 +109,7 @@ func (r *Refusals) Diagnostics(app records.ApplicationID) string {
 	return strings.Join(parts, "; ")
 }
 
-// nodeNames is how many nodes there are, with the names of a few.
+// nodeNames returns how many nodes there are, with the names of a few.
 func nodeNames(nodes []records.NodeID) string {
 	if len(nodes) == 1 {
 		return "node " + nodes[0].Host

@@ -42,7 +42,7 @@ type Scheduler interface {
 // Swaps are those of a leadership. The methods are for the loop's operations.
 type Swaps struct {
 	Scheduler Scheduler
-	// HandleOf is what the scheduler knows a container by, if it does.
+	// HandleOf returns what the scheduler knows a container by, if it does.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
 	Log      *logrus.Entry
 }

@@ -36,7 +36,7 @@ func StagedFrom(all []*pb.StagedInput) (out []Staged) {
 	return out
 }
 
-// OrdersPB is how a node is told orders.
+// OrdersPB returns how a node is told orders.
 func OrdersPB(all []Order) []*pb.WarmingOrder {
 	var out []*pb.WarmingOrder
 	for _, o := range all {

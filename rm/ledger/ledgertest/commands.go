@@ -51,7 +51,7 @@ func fill(m protoreflect.Message, text string) {
 	}
 }
 
-// number is the value of a kind that takes most bytes.
+// number returns the value of a kind that takes most bytes.
 func number(f protoreflect.FieldDescriptor) protoreflect.Value {
 	switch f.Kind() {
 	case protoreflect.BoolKind:
@@ -71,7 +71,7 @@ func number(f protoreflect.FieldDescriptor) protoreflect.Value {
 	}
 }
 
-// EveryCommand is a command of each kind, with all of its strings set to text.
+// EveryCommand returns a command of each kind, with all of its strings set to text.
 func EveryCommand(text string) []*ledgerpb.Command {
 	var all []*ledgerpb.Command
 	kinds := (&ledgerpb.Command{}).ProtoReflect().Descriptor().Fields()

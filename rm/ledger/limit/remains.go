@@ -2,7 +2,7 @@ package limit
 
 import "heddle/yarn/pb"
 
-// Remains is what an ended application keeps of its submission: what lists, reports and rights need. The rest (files, environment,
+// Remains returns what an ended application keeps of its submission: what lists, reports and rights need. The rest (files, environment,
 // commands, credentials) was for starting its ApplicationMaster, and is nobody's business any more.
 func Remains(ctx *pb.ApplicationSubmissionContext) *pb.ApplicationSubmissionContext {
 	kept := &pb.ApplicationSubmissionContext{}

@@ -16,7 +16,7 @@ const (
 	refSize     = 4*messageSize + 4*varintSize // ContainerRef
 )
 
-// SizeBound is an upper bound of the number of bytes that a command takes in a batch. It doesn't look at each number of a command that
+// SizeBound returns an upper bound of the number of bytes that a command takes in a batch. It doesn't look at each number of a command that
 // lists thousands.
 func SizeBound(c *ledgerpb.Command) int {
 	n := 2*messageSize + refSize

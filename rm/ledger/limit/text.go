@@ -46,7 +46,7 @@ func Tail(s string, limit int) string {
 	return s
 }
 
-// runeAt is where the first character at or after an index begins; among invalid bytes it is the index itself.
+// runeAt returns where the first character at or after an index begins; among invalid bytes it is the index itself.
 func runeAt(s string, at int) int {
 	for i := at; i < len(s) && i < at+utf8.UTFMax; i++ {
 		if utf8.RuneStart(s[i]) {

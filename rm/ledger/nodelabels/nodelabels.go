@@ -46,7 +46,7 @@ func (l *Labels) Of(id records.NodeID) string {
 // host stands for all nodes of a node's host.
 func host(id records.NodeID) records.NodeID { return records.NodeID{Host: id.Host} }
 
-// Names are the names of all labels, sorted.
+// Names returns the names of all labels, sorted.
 func (l *Labels) Names() []string { return slices.Sorted(maps.Keys(l.Exclusive)) }
 
 // Empty reports whether there is nothing to record.

@@ -19,7 +19,7 @@ const (
 // Any as a label stands for all labels.
 const Any = "*"
 
-// Key is what comes before the name of a setting of a queue's share of a partition: nothing in the default one.
+// Key returns what comes before the name of a setting of a queue's share of a partition: nothing in the default one.
 func Key(label string) string {
 	if label == "" {
 		return ""

@@ -21,10 +21,10 @@ var numbers []Setting
 // Values are settings by their names.
 type Values map[string]float64
 
-// Key is a setting's key in a queue, behind the queue's path.
+// Key returns a setting's key in a queue, behind the queue's path.
 func (s *Setting) Key() string { return "ordering-policy." + s.Order + "." + s.Name }
 
-// Default is the key of its value in queues that don't set it.
+// Default returns the key of its value in queues that don't set it.
 func (s *Setting) Default() string { return "heddle.scheduler." + s.Order + "." + s.Name }
 
 // Parse reads its value. An error says what is allowed.

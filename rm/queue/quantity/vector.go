@@ -32,7 +32,7 @@ type Capacity struct {
 // Vector is a capacity by the indices of resource types.
 type Vector [records.MaxResourceTypes]Capacity
 
-// Uniform is a capacity with the same value and unit for each resource.
+// Uniform returns a capacity with the same value and unit for each resource.
 func Uniform(value float64, unit Unit) (v Vector) {
 	for i := range v {
 		v[i] = Capacity{value, unit}

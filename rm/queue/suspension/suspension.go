@@ -81,7 +81,7 @@ type Settings struct {
 	Footprint bool
 }
 
-// Default are the settings of a configuration that sets nothing.
+// Default returns the settings of a configuration that sets nothing.
 func Default() Settings {
 	return Settings{Unable: Spare, Step: records.NewResource(4096, 2), Tries: 3, Longest: time.Hour}
 }

@@ -274,7 +274,7 @@ func (s *server) changeLabels(change func(*nodelabels.Labels) error) (yarnrest.R
 	return yarnrest.Reply{Status: http.StatusOK}, nil
 }
 
-// bare is a refusal as YARN shows it: its text names its class, in which nothing is wrapped.
+// bare returns a refusal as YARN shows it: its text names its class, in which nothing is wrapped.
 func bare(err error) error {
 	var e *refusal.Error
 	if errors.As(err, &e) {

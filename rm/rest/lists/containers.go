@@ -64,7 +64,7 @@ func rowOf(a *view.AppRow, c *ledger.Container) containerRow {
 	return r
 }
 
-// state is the state of a live container, by the one name that it has everywhere.
+// state returns the state of a live container, by the one name that it has everywhere.
 func (r *containerRow) state() string {
 	switch {
 	case r.suspended:

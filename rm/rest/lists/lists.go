@@ -21,7 +21,7 @@ type Lists struct {
 	OnlyOwn bool
 	// Leads returns the error that sends a client on if this member doesn't lead: followers lack what isn't in the ledger.
 	Leads func() error
-	// Container is what is shown of a live container.
+	// Container returns what is shown of a live container.
 	Container func(*view.Container) any
 	// Hidden refuses callers who didn't say who they are a list that lacks things which they may not see.
 	Hidden func(c *yarnrest.Call, missing int, things string) error
@@ -68,7 +68,7 @@ func begin[R any](l *Lists, c *yarnrest.Call, o offer, x rows[R]) (*picker[R], e
 	return p, nil
 }
 
-// answer is a page with a version.
+// answer returns a page with a version.
 func answer(root string, value any) (yarnrest.Reply, error) {
 	r := yarnrest.OK(root, yarnrest.Natural, value)
 	r.Versioned = true

@@ -32,7 +32,7 @@ type nodeRow struct {
 	health, address string
 }
 
-// use is how many percent of a node's memory or processors are used, whichever is more.
+// use returns how many percent of a node's memory or processors are used, whichever is more.
 func (r *nodeRow) use() float64 {
 	share := func(used, all int64) float64 { return 100 * float64(used) / float64(max(all, 1)) }
 	return max(share(r.used.MemoryMB(), r.capacity.MemoryMB()), share(r.used.VCores(), r.capacity.VCores()))

@@ -25,7 +25,7 @@ const (
 // Stream sends events.
 type Stream struct {
 	Feed *feed.Feed
-	// Leader is the id of the leader as this member knows it; Self is this member's.
+	// Leader returns the id of the leader as this member knows it; Self is this member's.
 	Leader func() string
 	Self   string
 	// MaySee decides for each event whether a caller may know of it.

@@ -85,13 +85,13 @@ func (c *Table) Drop(i uint8) {
 	c.open &^= 1 << i
 }
 
-// Opened are the classes that some node may have room for: an upper bound.
+// Opened returns the classes that some node may have room for: an upper bound.
 func (c *Table) Opened() order.Mask { return c.open }
 
-// Guests are the classes of what applications ask for in another partition.
+// Guests returns the classes of what applications ask for in another partition.
 func (c *Table) Guests() order.Mask { return c.guest }
 
-// Taken are the classes that are asked for, without Shared.
+// Taken returns the classes that are asked for, without Shared.
 func (c *Table) Taken() order.Mask { return c.taken }
 
 // Some reports whether a capability that is asked for meets a condition. Where capabilities share a class, one of them may.
@@ -104,7 +104,7 @@ func (c *Table) Some(meets func(capability *records.Resource) bool) bool {
 	return c.shared > 0
 }
 
-// Size is the amount of a class as it is measured on nodes. It is not to be changed.
+// Size returns the amount of a class as it is measured on nodes. It is not to be changed.
 func (c *Table) Size(i int) *records.Resource { return &c.size[i] }
 
 // Close notes that no node has room for a class.

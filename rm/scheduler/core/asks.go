@@ -84,7 +84,7 @@ func (s *Core) dropDemand(a *App, d *Demand) {
 // setWhy says what keeps a demand from being tried again.
 func (s *Core) setWhy(d *Demand, w demand.Blocked) { s.Demanded.SetWhy(&s.Apps[d.App].Set, d, w) }
 
-// maskOf is the classes of which an application could take a container now.
+// maskOf returns the classes of which an application could take a container now.
 func (s *Core) maskOf(a *App) order.Mask {
 	if !a.Active {
 		return 0

@@ -23,7 +23,7 @@ var noContainer = Container{size: order.Nothing, Reservation: order.Nothing}
 func (c *Container) Live() bool     { return c.size != order.Nothing }
 func (c *Container) Reserved() bool { return c.Reservation != order.Nothing }
 
-// Holds is a container's claim: what its application, user and queues are charged.
+// Holds returns a container's claim: what its application, user and queues are charged.
 func (s *Core) Holds(c *Container) *records.Resource { return s.sizes.Amount(c.size) }
 
 // newContainer makes a container, and endContainer ends it.

@@ -145,7 +145,7 @@ func (s *Core) Schedule(now int64) []Decision {
 	return s.Out
 }
 
-// NextWake is when Schedule must be called again even if nothing happens, in ms; 0 if it needn't.
+// NextWake returns when Schedule must be called again even if nothing happens, in ms; 0 if it needn't.
 func (s *Core) NextWake() int64 { return s.wakeup }
 
 func (s *Core) WakeAt(t int64) {

@@ -31,7 +31,7 @@ func (s *Core) NoteReady(n *nodeset.Node) {
 
 func (s *Core) fitsOn(n *nodeset.Node, d *Demand) bool { return d.Size.FitsIn(s.Nodes.Free(n)) }
 
-// placeOfReservation is the index of a reservation in Scheduler.reserved, which is in order of turns.
+// placeOfReservation returns the index of a reservation in Scheduler.reserved, which is in order of turns.
 func (s *Core) placeOfReservation(c handle.Container) int {
 	at, _ := slices.BinarySearchFunc(s.Reserved, s.ReservationOf(c).Seq, func(c handle.Container, turn int64) int {
 		return cmp.Compare(s.ReservationOf(c).Seq, turn)
@@ -50,7 +50,7 @@ func (s *Core) countReservations() {
 	}
 }
 
-// nextOpen is the index, from i on, of the first reservation that is to be looked at: its own node has room for it, or it is of a class for which
+// nextOpen returns the index, from i on, of the first reservation that is to be looked at: its own node has room for it, or it is of a class for which
 // some other node has. It is the end if there is none.
 func (s *Core) nextOpen(i int, open order.Mask) int {
 	ready := s.nextReady(i)
@@ -62,7 +62,7 @@ func (s *Core) nextOpen(i int, open order.Mask) int {
 	return i
 }
 
-// nextReady is the index, from i on, of the first reservation whose own node has room for it, or the end.
+// nextReady returns the index, from i on, of the first reservation whose own node has room for it, or the end.
 func (s *Core) nextReady(i int) int {
 	first, left := len(s.Reserved), s.ready[:0]
 	for _, h := range s.ready {
@@ -79,7 +79,7 @@ func (s *Core) nextReady(i int) int {
 	return first
 }
 
-// roomElsewhere is the classes of reservations for which some node that isn't reserved has room.
+// roomElsewhere returns the classes of reservations for which some node that isn't reserved has room.
 func (s *Core) roomElsewhere() (m order.Mask) {
 	for left := s.Classes.Taken(); left != 0; left &= left - 1 {
 		if i := bits.TrailingZeros64(left); s.ReservedOf[i] > 0 && s.Nodes.Index.Has(s.Classes.Size(i)) {

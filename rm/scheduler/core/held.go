@@ -12,7 +12,7 @@ import (
 // punished for its claims as well (BIG-C). Both are the same until a container is suspended or shrunk. As few containers are, what
 // these hold stands in a table of its own, and the rest of the scheduler pays nothing for it.
 
-// Held is what a live container takes on its node.
+// Held returns what a live container takes on its node.
 func (s *Core) Held(h handle.Container) records.Resource {
 	if held, other := s.held[h]; other {
 		return held
@@ -20,7 +20,7 @@ func (s *Core) Held(h handle.Container) records.Resource {
 	return *s.Holds(&s.Containers[h])
 }
 
-// Lowered is the containers that hold less than they claim. It isn't to be changed.
+// Lowered returns the containers that hold less than they claim. It isn't to be changed.
 func (s *Core) Lowered() map[handle.Container]records.Resource { return s.held }
 
 // SetHeld changes what a running container takes on its node, and reports whether it could. It may be anything up to the container's
@@ -110,7 +110,7 @@ func (s *Core) withhold(h handle.Container, to records.Resource) {
 	}
 }
 
-// Withheld is what the containers of a queue lack of their claims together, as they are suspended or shrunk.
+// Withheld returns what the containers of a queue lack of their claims together, as they are suspended or shrunk.
 func (s *Core) Withheld(queue int32) (sum records.Resource) {
 	for h, lacks := range s.withheld {
 		for q := s.Apps[h].Leaf; q != order.Nothing; q = s.Queues[q].Parent {

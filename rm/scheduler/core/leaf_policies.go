@@ -111,7 +111,7 @@ func (s *Core) HoldsBack(a *App, d *Demand) (w leaf.HoldingBack) {
 	return w
 }
 
-// CapOf is what an application may have by its leaf's policy. It is false where that has none.
+// CapOf returns what an application may have by its leaf's policy. It is false where that has none.
 func (s *Core) CapOf(a *App) (most records.Resource, capped bool) {
 	if !a.guided {
 		return most, false
@@ -134,7 +134,7 @@ func (s *Core) holdBack(a *App, d *Demand) bool {
 	return true
 }
 
-// LeafKey is what an application is ordered by in a leaf with a policy.
+// LeafKey returns what an application is ordered by in a leaf with a policy.
 func (s *Core) LeafKey(a *App) (rank uint8, ratio float64) {
 	return s.Queues[a.Leaf].guard.Key(s.leafApp(a), a.since, s.Now)
 }
@@ -341,7 +341,7 @@ func (s *Core) NoteBandwidth(rate float64) {
 	}
 }
 
-// WhyHeld is what the policy of its leaf says of a request that it holds, for people; empty if it says nothing.
+// WhyHeld returns what the policy of its leaf says of a request that it holds, for people; empty if it says nothing.
 func (s *Core) WhyHeld(a *App, d *Demand) string {
 	view := s.leafApp(a)
 	return s.Queues[a.Leaf].guard.Why(leafAsk(&view, d))

@@ -39,7 +39,7 @@ func (s *Core) BoundByShares(q *Queue, shares []queue.Share) {
 // may count for more than is free.
 func (s *Core) Limited(q *Queue) bool { return q.Bounded || s.Rules.ReservedIsUsed }
 
-// Room is what a queue can have in all: its maximum, or less where those above it have given to others (Hadoop:
+// Room returns what a queue can have in all: its maximum, or less where those above it have given to others (Hadoop:
 // ResourceLimits).
 func (s *Core) Room(h int32) records.Resource {
 	q := &s.Queues[h]

@@ -231,7 +231,7 @@ func (s *Core) servedElsewhere(h handle.App, priority int32, id int64, at place)
 	s.settle(h)
 }
 
-// known is the number of a name, or one that no name has.
+// known returns the number of a name, or one that no name has.
 func (s *Core) known(name string) int32 {
 	if id, ok := s.Nodes.Names.Find(name); ok {
 		return id

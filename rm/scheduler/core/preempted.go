@@ -45,7 +45,7 @@ func (s *Core) assignPreempted() {
 	s.preempted = s.preempted[:0]
 }
 
-// firstFor is the most urgent demand that room was taken for and that may have a container there now, nil if there is none.
+// firstFor returns the most urgent demand that room was taken for and that may have a container there now, nil if there is none.
 func (s *Core) firstFor(p *preempted) (d *Demand) {
 	if !p.leaf {
 		return p.firstOf(s, p.app)

@@ -35,7 +35,7 @@ func (s *Core) search(h int32, open order.Mask) int32 {
 	}
 }
 
-// beyond is the classes of which one more container would take a queue above its maximum.
+// beyond returns the classes of which one more container would take a queue above its maximum.
 func (s *Core) beyond(q *Queue, open order.Mask) (m order.Mask) {
 	if !q.Bounded {
 		return 0
@@ -91,7 +91,7 @@ func (s *Core) FirstInLeaf(q *Queue, want order.Mask, after int32) int32 {
 	return best
 }
 
-// offers is the mask of a queue's element.
+// offers returns the mask of a queue's element.
 func (s *Core) offers(q *Queue) order.Mask {
 	m := s.Orders.Offers(&q.Inner)
 	if s.Rules.Blocking && q.Bounded && m&class.Tight == 0 {
@@ -103,7 +103,7 @@ func (s *Core) offers(q *Queue) order.Mask {
 	return m
 }
 
-// Exceeding is the classes of a mask that don't fit into an amount. The shared one is never among them.
+// Exceeding returns the classes of a mask that don't fit into an amount. The shared one is never among them.
 func (s *Core) Exceeding(m order.Mask, room *records.Resource) (out order.Mask) {
 	for left := m & s.Classes.Taken(); left != 0; left &= left - 1 {
 		if i := bits.TrailingZeros64(left); !s.Calc.Fits(s.Classes.Size(i), room) {

@@ -93,7 +93,7 @@ func (s *Core) replaceQueues(t *queue.Tree, next map[string]*queue.Queue) {
 	}
 }
 
-// madeQueues are the queues that were made for applications, each behind the one above it.
+// madeQueues returns the queues that were made for applications, each behind the one above it.
 func (s *Core) madeQueues() (made []int32) {
 	for h := range s.Queues {
 		if q := &s.Queues[h]; q.Live && q.made {

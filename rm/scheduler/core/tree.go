@@ -171,7 +171,7 @@ func (s *Core) TakesApps(path string) bool {
 	return q.made && q.Total == 0 || q.Leaf == (q.Cfg.Path == path)
 }
 
-// closest is the queue closest to a path, seen from the root.
+// closest returns the queue closest to a path, seen from the root.
 func (s *Core) closest(path string) int32 {
 	for {
 		if h, ok := s.ByPath[path]; ok {

@@ -101,7 +101,7 @@ func (d *Demand) Compare(priority int32, requestID int64) int {
 	return cmp.Or(cmp.Compare(d.Priority, priority), cmp.Compare(d.RequestID, requestID))
 }
 
-// Level is how near a node is to where the demand wants its containers.
+// Level returns how near a node is to where the demand wants its containers.
 func (d *Demand) Level(n *nodeset.Node) Locality {
 	switch {
 	case d.Wants(n.Host) > 0:
@@ -194,7 +194,7 @@ func (d *Demand) declass(classes *class.Table) {
 	}
 }
 
-// offers is the class of a demand that may be tried, as a mask.
+// offers returns the class of a demand that may be tried, as a mask.
 func (d *Demand) offers() order.Mask {
 	if d.Pending > 0 && d.Why == Untried && (!d.Guest || d.Class != class.Shared) {
 		return 1 << d.Class
@@ -202,7 +202,7 @@ func (d *Demand) offers() order.Mask {
 	return 0
 }
 
-// Row is the row for any node.
+// Row returns the row for any node.
 func (d *Demand) Row() Ask {
 	return Ask{
 		Priority: d.Priority, AllocationRequestID: d.RequestID, Name: Any, Capability: d.Capability, Count: d.Pending,

@@ -171,7 +171,7 @@ func (t *Table) block(s *Set, more int32) {
 	t.Blocked += more
 }
 
-// Offers is the classes of the demands of a set that may be tried.
+// Offers returns the classes of the demands of a set that may be tried.
 func (t *Table) Offers(s *Set) order.Mask {
 	if d := s.Sole; d != nil {
 		return d.offers()

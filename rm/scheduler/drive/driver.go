@@ -174,7 +174,7 @@ func (d *Driver) add(x *scheduler.Decision) {
 	}
 }
 
-// NextRound is when Step must be called for a round even if nothing happens, in ms; 0 if no rounds are run. NextWake is the
+// NextRound returns when Step must be called for a round even if nothing happens, in ms; 0 if no rounds are run. NextWake is the
 // same for what the scheduler waits for.
 func (d *Driver) NextRound() int64 {
 	next := d.next

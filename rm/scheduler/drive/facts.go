@@ -131,7 +131,7 @@ func (d *Driver) enter(h scheduler.ContainerHandle, c container) {
 	}
 }
 
-// ContainerID is what a container is called that Step has decided on, until the next call of Step.
+// ContainerID returns what a container is called that Step has decided on, until the next call of Step.
 func (d *Driver) ContainerID(h scheduler.ContainerHandle) records.ContainerID {
 	c := &d.containers[h]
 	return records.ContainerID{Attempt: records.AttemptID{App: d.apps[c.app].id, Attempt: c.attempt}, ID: c.id}

@@ -98,7 +98,7 @@ func (d *Driver) reserve(undo []preempt.Victim, move []preempt.Move) {
 	}
 }
 
-// noted is the reason for what the scheduler has announced, if a round has caused it.
+// noted returns the reason for what the scheduler has announced, if a round has caused it.
 func (d *Driver) noted(x *scheduler.Decision) string {
 	for i := range d.notes {
 		n := &d.notes[i]

@@ -274,7 +274,7 @@ func (x *suspender) leaveSuspended(h scheduler.ContainerHandle) {
 	x.d.containers[h].suspended = false
 }
 
-// tryEvery is the time between two tries to resume, in ms.
+// tryEvery returns the time between two tries to resume, in ms.
 func (x *suspender) tryEvery() int64 {
 	if x.d.cfg.Heartbeat <= 0 {
 		return time.Second.Milliseconds()
@@ -292,7 +292,7 @@ func (x *suspender) exhausted(h scheduler.ContainerHandle) bool {
 	return p.barred(x.d.now) || s.Most > 0 && p.times >= s.Most || s.Longest > 0 && p.total >= s.Longest.Milliseconds()
 }
 
-// due is when a suspended container has been so for as long as may be, and gets its claim back before others get anything on its node.
+// due returns when a suspended container has been so for as long as may be, and gets its claim back before others get anything on its node.
 func (x *suspender) due(s *suspended) int64 {
 	if x.d.tree.Settings.Suspension.Longest <= 0 {
 		return math.MaxInt64
@@ -361,7 +361,7 @@ func (x *suspender) wait(s *suspended, why string) {
 	}
 }
 
-// waiting is what is charged for a container for whose return room waits: all of its claim but a MB, or a vcore where it claims no memory. By that a
+// waiting returns what is charged for a container for whose return room waits: all of its claim but a MB, or a vcore where it claims no memory. By that a
 // new leader tells a container that is to return from one that somebody has frozen.
 func waiting(claim records.Resource) records.Resource {
 	for i, n := range claim {
@@ -542,7 +542,7 @@ func (x *suspender) quote(c *preempt.Container, node int32, able Ability, remain
 	return f.Quote()
 }
 
-// remaining is how many seconds an application needs until it ends, if it goes on as it did so far; +Inf: it doesn't tell.
+// remaining returns how many seconds an application needs until it ends, if it goes on as it did so far; +Inf: it doesn't tell.
 func (x *suspender) remaining(h scheduler.AppHandle) float64 {
 	done, known := x.nears[h]
 	if !known || done <= 0 {

@@ -76,7 +76,7 @@ func (w *swaps) Unswap(h scheduler.ContainerHandle) {
 	}
 }
 
-// itself is a container's own application.
+// itself returns a container's own application.
 func (x *suspender) itself(h scheduler.ContainerHandle) beneficiary {
 	_, queue := x.d.Means(h)
 	return beneficiary{queue, x.d.apps[x.d.containers[h].app].id}
@@ -119,7 +119,7 @@ func (w *swaps) carryOut() {
 	w.wanted = w.wanted[:0]
 }
 
-// footprint is what a container holds that is suspended.
+// footprint returns what a container holds that is suspended.
 func (x *suspender) footprint(h scheduler.ContainerHandle) records.Resource {
 	return footprint(x.d.Held(h), x.nodes[x.d.NodeOf(h)])
 }

@@ -449,7 +449,7 @@ func (p *Replay) describe(d *Decision) string {
 		d.Kind, r, p.NameOf(d.App), d.Container, d.Node, d.Priority, d.ID, d.Locality)
 }
 
-// NameOf is what people call an application.
+// NameOf returns what people call an application.
 func (p *Replay) NameOf(h scheduler.AppHandle) string {
 	if name := p.names[h]; name != "" {
 		return name

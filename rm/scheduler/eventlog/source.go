@@ -29,7 +29,7 @@ var prefixes = []string{
 	"yarn.cluster.max-application-priority", "heddle.scheduler.",
 }
 
-// SourceOf is the part of a configuration that makes the queues, with its files.
+// SourceOf returns the part of a configuration that makes the queues, with its files.
 func SourceOf(c *conf.Config) (*Source, error) {
 	s := &Source{Keys: map[string]string{}}
 	d, err := queue.WithCapacityFile(c)
@@ -65,7 +65,7 @@ func SourceOf(c *conf.Config) (*Source, error) {
 	return s, nil
 }
 
-// With is the source with other queues: the properties of capacity-scheduler.xml, or the text of an allocation file by the
+// With returns the source with other queues: the properties of capacity-scheduler.xml, or the text of an allocation file by the
 // name fair-scheduler.xml.
 func (s *Source) With(settings map[string]string) *Source {
 	if s == nil {
@@ -119,7 +119,7 @@ func (s *Source) tree(c *conf.Config) (*queue.Tree, error) {
 	return queue.CapacityFromConf(c)
 }
 
-// Conf is a configuration with the keys.
+// Conf returns a configuration with the keys.
 func (s *Source) Conf() (*conf.Config, error) {
 	c, err := conf.Load(conf.Options{})
 	if err != nil {

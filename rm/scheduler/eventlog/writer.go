@@ -104,7 +104,7 @@ func (w *Writer) Flush() error {
 	return nil
 }
 
-// Err is what went wrong while writing.
+// Err returns what went wrong while writing.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -106,7 +106,7 @@ type explaining struct {
 	listed       bool                              // reservations is filled
 }
 
-// lastReservation is the latest reservation of a demand that has one.
+// lastReservation returns the latest reservation of a demand that has one.
 func (s *Explainer) lastReservation(d *core.Demand) handle.Container {
 	x := s.explaining
 	if x == nil {
@@ -121,7 +121,7 @@ func (s *Explainer) lastReservation(d *core.Demand) handle.Container {
 	return x.reservations[d]
 }
 
-// StandingOf is where the policy of its leaf sees an application, for people; empty if it says nothing.
+// StandingOf returns where the policy of its leaf sees an application, for people; empty if it says nothing.
 func (s *Explainer) StandingOf(h handle.App) string {
 	if g, a := s.core.PolicyOf(&s.core.Apps[h]); g != nil {
 		return g.Standing(a)
@@ -400,7 +400,7 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 	return true
 }
 
-// lack is the largest part of an amount that isn't there.
+// lack returns the largest part of an amount that isn't there.
 func lack(want, has records.Resource) (worst float64) {
 	for i, n := range want {
 		if d := n - has[i]; d > 0 {

@@ -75,7 +75,7 @@ func (p *Party) fixed(steady bool) (int64, bool) {
 	return 0, false
 }
 
-// at is the share of a party under a ratio of share to weight. Bounds are kept exactly, also where they are too large for
+// at returns the share of a party under a ratio of share to weight. Bounds are kept exactly, also where they are too large for
 // a float64 to tell apart from their neighbours.
 func (p *Party) at(ratio float64) int64 {
 	share := p.Weight * ratio

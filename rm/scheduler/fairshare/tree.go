@@ -17,7 +17,7 @@ const (
 	FIFO
 )
 
-// KindOf is the kind that an allocation file names; everything but drf and fifo, in any case of letters, is fair.
+// KindOf returns the kind that an allocation file names; everything but drf and fifo, in any case of letters, is fair.
 func KindOf(name string) Kind {
 	switch strings.ToLower(name) {
 	case "drf":
@@ -154,7 +154,7 @@ var (
 	memoryOnly = []int{records.Memory}
 )
 
-// divided are the types of resources that a queue divides one by one.
+// divided returns the types of resources that a queue divides one by one.
 func (q *Queue) divided() []int {
 	switch q.Kind {
 	case DRF:
@@ -166,7 +166,7 @@ func (q *Queue) divided() []int {
 	}
 }
 
-// NoLimit is a Max that binds in no type.
+// NoLimit returns a Max that binds in no type.
 func NoLimit() (r records.Resource) {
 	for i := range r {
 		r[i] = Unlimited

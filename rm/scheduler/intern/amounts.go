@@ -44,7 +44,7 @@ func (z *Amounts) among(amount *records.Resource) (int32, bool) {
 	return 0, false
 }
 
-// Amount is the amount of a number.
+// Amount returns the amount of a number.
 func (z *Amounts) Amount(i int32) *records.Resource { return &z.at[i].amount }
 
 // Drop counts one less that holds an amount.

@@ -37,10 +37,10 @@ func (n *Names) Find(name string) (id int32, ok bool) {
 	return id, ok
 }
 
-// Name is the inverse of intern.
+// Name returns the inverse of intern.
 func (n *Names) Name(id int32) string { return n.spelled[id] }
 
-// Len is how many names are known, numbers how many numbers there are: all are below it.
+// Len returns how many names are known, numbers how many numbers there are: all are below it.
 func (n *Names) Len() int     { return len(n.of) }
 func (n *Names) Numbers() int { return len(n.spelled) }
 

@@ -29,10 +29,10 @@ func (c *Calculator) SetMemoryOnly(only bool) {
 // Shares is a part of the cluster for each type of resource.
 type Shares [records.MaxResourceTypes]float64
 
-// Types is how many types of resources there are.
+// Types returns how many types of resources there are.
 func (c *Calculator) Types() int { return c.types }
 
-// Measured is how many types of resources count, from the first one.
+// Measured returns how many types of resources count, from the first one.
 func (c *Calculator) Measured() int {
 	if c.MemoryOnly {
 		return records.Memory + 1
@@ -40,7 +40,7 @@ func (c *Calculator) Measured() int {
 	return c.types
 }
 
-// Measure is what of an amount counts on nodes and for limits.
+// Measure returns what of an amount counts on nodes and for limits.
 func (c *Calculator) Measure(r records.Resource) records.Resource {
 	if c.MemoryOnly {
 		return records.Resource{records.Memory: r[records.Memory]}
@@ -94,13 +94,13 @@ func (c *Calculator) Minus(a, b *records.Resource) records.Resource {
 	return out
 }
 
-// Negative is what Add takes off an amount.
+// Negative returns what Add takes off an amount.
 func (c *Calculator) Negative(r *records.Resource) (out records.Resource) {
 	c.Sub(&out, r)
 	return out
 }
 
-// Share is the part of the cluster that an amount is: of memory, or of the resource of which it is the largest.
+// Share returns the part of the cluster that an amount is: of memory, or of the resource of which it is the largest.
 func (c *Calculator) Share(r *records.Resource) float64 {
 	return c.ShareOf(r, &c.Cluster)
 }
@@ -146,7 +146,7 @@ func (c *Calculator) Less(a, b *records.Resource) bool {
 	return false
 }
 
-// Larger is the larger of two amounts, as Less compares them.
+// Larger returns the larger of two amounts, as Less compares them.
 func (c *Calculator) Larger(a, b records.Resource) records.Resource {
 	if c.Less(&a, &b) {
 		return b
@@ -154,7 +154,7 @@ func (c *Calculator) Larger(a, b records.Resource) records.Resource {
 	return a
 }
 
-// Smaller is the smaller of two amounts, as Less compares them.
+// Smaller returns the smaller of two amounts, as Less compares them.
 func (c *Calculator) Smaller(a, b records.Resource) records.Resource {
 	if c.Less(&b, &a) {
 		return b
@@ -162,7 +162,7 @@ func (c *Calculator) Smaller(a, b records.Resource) records.Resource {
 	return a
 }
 
-// shares is what part of the cluster an amount is of each resource, the largest first.
+// shares returns what part of the cluster an amount is of each resource, the largest first.
 func (c *Calculator) shares(r *records.Resource) (out Shares) {
 	for i := range c.Types() {
 		if c.Cluster[i] > 0 {
@@ -213,7 +213,7 @@ func (c *Calculator) stepDown(i int, x float64) int64 {
 	return n
 }
 
-// Weighted is the limit of a user of some weight, given that of one of weight 1.
+// Weighted returns the limit of a user of some weight, given that of one of weight 1.
 func (c *Calculator) Weighted(limit records.Resource, weight float64) records.Resource {
 	for i := range limit {
 		limit[i] = c.stepDown(i, float64(limit[i])*weight)

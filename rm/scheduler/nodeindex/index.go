@@ -29,7 +29,7 @@ const (
 	siblings = 1 << fanOut
 )
 
-// amounts are those of a place.
+// amounts returns those of a place.
 func (x *Index) amounts(l, place int) []int64 {
 	at := place * x.types
 	return x.levels[l][at : at+x.types : at+x.types]
@@ -86,7 +86,7 @@ func (x *Index) enter() {
 	x.most = most
 }
 
-// above is where the largest amounts of the siblings of a place are noted.
+// above returns where the largest amounts of the siblings of a place are noted.
 func (x *Index) above(l, i int) []int64 {
 	if l++; l == len(x.levels) {
 		return x.most[:]
@@ -94,7 +94,7 @@ func (x *Index) above(l, i int) []int64 {
 	return x.amounts(l, i>>fanOut)
 }
 
-// largest is the largest amount of a type among the siblings of a place.
+// largest returns the largest amount of a type among the siblings of a place.
 func (x *Index) largest(l, i, t int) int64 {
 	group := x.levels[l][i&^(siblings-1)*x.types+t:]
 	most := group[0]
@@ -104,7 +104,7 @@ func (x *Index) largest(l, i, t int) int64 {
 	return most
 }
 
-// At is the free resource of node i.
+// At returns the free resource of node i.
 func (x *Index) At(i int) (r records.Resource) {
 	if i == x.last {
 		return x.free

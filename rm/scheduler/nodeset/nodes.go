@@ -33,7 +33,7 @@ type Node struct {
 	_          [4]int64 // to whole lines
 }
 
-// Capability is what a node has.
+// Capability returns what a node has.
 func (s *Set) Capability(n *Node) *records.Resource { return s.kinds.Amount(n.kind) }
 
 // Rack is the nodes of a rack.
@@ -159,7 +159,7 @@ func (s *Set) SetOpen(h handle.Node, to Works) {
 	s.count(n, 1)
 }
 
-// Free is what a node can still give, as it is measured.
+// Free returns what a node can still give, as it is measured.
 func (s *Set) Free(n *Node) (free records.Resource) {
 	has := s.Capability(n)
 	for i := range s.calc.Types() {
@@ -196,7 +196,7 @@ func (s *Set) Reindex(h handle.Node) {
 	}
 }
 
-// IndexOf is the index of a rack, brought up to date: where nobody prefers racks, nothing is spent on it.
+// IndexOf returns the index of a rack, brought up to date: where nobody prefers racks, nothing is spent on it.
 func (s *Set) IndexOf(r *Rack) *nodeindex.Index {
 	for _, at := range r.late {
 		h := r.Nodes[at]
@@ -275,7 +275,7 @@ func (s *Set) measureNodes() {
 // OpenNodes counts the nodes that take containers.
 func (s *Set) OpenNodes() int { return s.openNodes }
 
-// Headroom is what new asks could get at most: the free resources of all open nodes.
+// Headroom returns what new asks could get at most: the free resources of all open nodes.
 func (s *Set) Headroom() records.Resource { return s.headroom }
 
 // Smallest is, for each type, the least that any node that takes containers has.
@@ -284,7 +284,7 @@ func (s *Set) Smallest() records.Resource {
 	return s.smallest
 }
 
-// Name is the inverse of intern.
+// Name returns the inverse of intern.
 func (s *Set) Name(id int32) string { return s.Names.Name(id) }
 
 // Works is a set of kinds of work.
@@ -296,7 +296,7 @@ const (
 	AllWork Works = 1<<8 - 1
 )
 
-// WorkOf is the set of some kinds.
+// WorkOf returns the set of some kinds.
 func WorkOf(kinds ...Work) (set Works) {
 	for _, k := range kinds {
 		set |= 1 << k
@@ -304,7 +304,7 @@ func WorkOf(kinds ...Work) (set Works) {
 	return set
 }
 
-// OpenIf is all kinds of work if a node is open, and none if it isn't.
+// OpenIf returns all kinds of work if a node is open, and none if it isn't.
 func OpenIf(open bool) Works {
 	if open {
 		return AllWork

@@ -72,26 +72,26 @@ func (e *Arena) Clear() {
 	}
 }
 
-// Ref is the handle of what an element stands for.
+// Ref returns the handle of what an element stands for.
 func (e *Arena) Ref(i int32) int32 { return e.at[i].ref }
 
-// Own is the mask that was set for an element.
+// Own returns the mask that was set for an element.
 func (e *Arena) Own(i int32) Mask { return e.at[i].own }
 
 // In reports whether an element is in an order.
 func (e *Arena) In(i int32) bool { return e.at[i].parent != outside }
 
-// Key is the key of an element, to be read and changed in place. After a change Moved puts the element into its place. The
+// Key returns the key of an element, to be read and changed in place. After a change Moved puts the element into its place. The
 // pointer is good until the next Take.
 func (e *Arena) Key(i int32) *Key { return &e.at[i].key }
 
-// Shares is what an element is ordered by besides its key where the rule is ByDominance. It may be changed as Key.
+// Shares returns what an element is ordered by besides its key where the rule is ByDominance. It may be changed as Key.
 func (e *Arena) Shares(i int32) *measure.Shares { return &e.shares[i] }
 
 // Reset gives an element a key that has nothing but its place among equals.
 func (e *Arena) Reset(i int32, seq int64) { e.at[i].key, e.shares[i] = Key{Seq: seq}, measure.Shares{} }
 
-// Offers is the union of the masks of an order.
+// Offers returns the union of the masks of an order.
 func (e *Arena) Offers(o *Order) Mask { return e.subOf(o.root) }
 
 // rank decides which of two elements stands higher in a treap.

@@ -120,7 +120,7 @@ func (e *Arena) All(o *Order, f func(i int32) bool) {
 	}
 }
 
-// Front is the first element of an order, whatever it offers, or Nothing.
+// Front returns the first element of an order, whatever it offers, or Nothing.
 func (e *Arena) Front(o *Order) int32 {
 	i := o.root
 	for i != Nothing && e.at[i].left != Nothing {

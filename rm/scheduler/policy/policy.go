@@ -20,16 +20,16 @@ import (
 type Policy interface {
 	core.Policy
 	explain.Policy
-	// AMLimit is what ApplicationMasters of a leaf may have, and UserAMShare what those of one of its users, or without one of any of weight 1, may have by the limits
+	// AMLimit returns what ApplicationMasters of a leaf may have, and UserAMShare what those of one of its users, or without one of any of weight 1, may have by the limits
 	// of users alone.
 	AMLimit(leaf int32) records.Resource
 	UserAMShare(q *core.Queue, u *core.User) records.Resource
-	// UserLimit is what a user of weight 1 may have while it asks for more.
+	// UserLimit returns what a user of weight 1 may have while it asks for more.
 	UserLimit(q *core.Queue) records.Resource
 	// UserLimitsOfAll are, by leaf, what users of weight 1 may have beside all others, also those who ask for nothing more. It is nil
 	// where users have no limits.
 	UserLimitsOfAll() map[int32]records.Resource
-	// HeadroomOf is what an application could get at most by the limits of its queues and its user.
+	// HeadroomOf returns what an application could get at most by the limits of its queues and its user.
 	HeadroomOf(a *core.App) records.Resource
 	// Shares are, by queue, what queues and applications are due by fair shares, as it is now. It is nil where there are none.
 	Shares() map[int32]*fairshare.Queue

@@ -120,7 +120,7 @@ func (r *selection) between(ideal *ideal) {
 	}
 }
 
-// due is what a leaf has to give in this round.
+// due returns what a leaf has to give in this round.
 func (r *selection) due(i int, ideal *ideal) records.Resource {
 	q := &r.Queues[i]
 	if q.Disabled || !r.more(q.Used, scaled(q.Guaranteed, 1+r.settings.IgnoredOver)) {
@@ -232,7 +232,7 @@ func latestFirst(apps []*App) []*App {
 	return apps
 }
 
-// leastImportantFirst are an application's reservations, then its containers in the order in which it loses them.
+// leastImportantFirst returns an application's reservations, then its containers in the order in which it loses them.
 func leastImportantFirst(a *App) []*Container {
 	all := make([]*Container, len(a.Containers))
 	for i := range a.Containers {

@@ -79,7 +79,7 @@ func (f *Fair) Marked(id records.ContainerID) (until int64, reason string, ok bo
 	return k.at, k.victim.Reason, ok
 }
 
-// due are the marked containers whose time is up. Marks of containers that are gone are dropped.
+// due returns the marked containers whose time is up. Marks of containers that are gone are dropped.
 func (f *Fair) due(now int64, h *fairVictims) (kill []Victim) {
 	for id, k := range f.marked {
 		c, there := h.known[id]
@@ -201,7 +201,7 @@ func (f *Fair) inLeaf(now int64, s *Snapshot, i int, apps []*App, demand records
 	return out
 }
 
-// belowMinimum is how much a leaf has been below its minimum share for the whole timeout.
+// belowMinimum returns how much a leaf has been below its minimum share for the whole timeout.
 func (f *Fair) belowMinimum(now int64, q *Queue, m measure, demand records.Resource) records.Resource {
 	wants := m.min(q.Share.Min, demand.Min(q.Share.Max))
 	if !m.less(q.Used, wants) {
@@ -217,7 +217,7 @@ func (f *Fair) belowMinimum(now int64, q *Queue, m measure, demand records.Resou
 	return atLeast0(wants.Sub(q.Used))
 }
 
-// measureOf is how the queues of a policy compare amounts.
+// measureOf returns how the queues of a policy compare amounts.
 func measureOf(k fairshare.Kind, cluster records.Resource) measure {
 	return measure{dominant: k == fairshare.DRF, cluster: cluster}
 }

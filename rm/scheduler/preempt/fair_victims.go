@@ -101,7 +101,7 @@ func (h *fairVictims) satisfy(st starved) (victims []Victim) {
 
 const anywhere = "*"
 
-// fits is how often one amount goes into another, by memory if the ask has any (as YARN counts), else by every type.
+// fits returns how often one amount goes into another, by memory if the ask has any (as YARN counts), else by every type.
 func fits(ask, into records.Resource) float64 {
 	if m := ask[records.Memory]; m > 0 {
 		return math.Floor(float64(into[records.Memory]) / float64(m))

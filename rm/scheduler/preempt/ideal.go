@@ -89,7 +89,7 @@ func (x *ideal) sumUp(i int) {
 	x.takeable[i] = x.min(takeable, extra)
 }
 
-// entitled is how much of what a leaf waits for is below its guarantee.
+// entitled returns how much of what a leaf waits for is below its guarantee.
 func entitled(q *Queue, pending records.Resource) records.Resource {
 	return pending.Min(atLeast0(q.Guaranteed.Sub(q.Used)))
 }
@@ -171,7 +171,7 @@ func (x *ideal) fix(m measure, queues []int, left records.Resource, evenly bool)
 	return left
 }
 
-// weights are the parts of what is left that queues are offered, by type of resource.
+// weights returns the parts of what is left that queues are offered, by type of resource.
 func (x *ideal) weights(queues []int, evenly bool) map[int][len(records.Resource{})]float64 {
 	var sum records.Resource
 	for _, c := range queues {

@@ -14,7 +14,7 @@ type measure struct {
 	cluster  records.Resource
 }
 
-// shares are the parts of the cluster that an amount takes, largest first. Types that the cluster lacks count nothing.
+// shares returns the parts of the cluster that an amount takes, largest first. Types that the cluster lacks count nothing.
 func (m measure) shares(r records.Resource) (s [len(records.Resource{})]float64) {
 	for i := range r {
 		if m.cluster[i] > 0 {
@@ -58,7 +58,7 @@ func (m measure) max(a, b records.Resource) records.Resource {
 	return b
 }
 
-// ratio is a in terms of b, by memory or dominant share; 0 is infinitely often in nothing.
+// ratio returns a in terms of b, by memory or dominant share; 0 is infinitely often in nothing.
 func (m measure) ratio(a, b records.Resource) float64 {
 	if !m.dominant {
 		return divide(float64(a[records.Memory]), float64(b[records.Memory]))
@@ -78,7 +78,7 @@ func (m measure) measured(i int) bool {
 	return i == records.Memory || m.dominant && m.cluster[i] > 0
 }
 
-// countedOf is what an amount has of the types that count.
+// countedOf returns what an amount has of the types that count.
 func (m measure) countedOf(r records.Resource) records.Resource {
 	for i := range r {
 		if !m.measured(i) {
@@ -108,7 +108,7 @@ func (m measure) anyPositive(r records.Resource) bool {
 	return false
 }
 
-// scaled is an amount times a factor, cut off.
+// scaled returns an amount times a factor, cut off.
 func scaled(r records.Resource, by float64) records.Resource {
 	for i := range r {
 		r[i] = records.Whole(float64(r[i]) * by)
@@ -116,7 +116,7 @@ func scaled(r records.Resource, by float64) records.Resource {
 	return r
 }
 
-// scaledUp is an amount times a factor, rounded up.
+// scaledUp returns an amount times a factor, rounded up.
 func scaledUp(r records.Resource, by float64) records.Resource {
 	for i := range r {
 		r[i] = up(r[i], by)
@@ -127,5 +127,5 @@ func scaledUp(r records.Resource, by float64) records.Resource {
 // up rounds up, but what is less than a billionth over a whole number is taken for the rounding of the arithmetic.
 func up(v int64, by float64) int64 { return records.Whole(math.Ceil(float64(v)*by - 1e-9)) }
 
-// atLeast0 is an amount without its negative parts.
+// atLeast0 returns an amount without its negative parts.
 func atLeast0(r records.Resource) records.Resource { return r.Max(records.Resource{}) }

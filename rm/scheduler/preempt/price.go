@@ -31,7 +31,7 @@ type Price struct {
 	Back  float64 // seconds from its return until it works at its old rate
 }
 
-// Cost is the sum of all seconds.
+// Cost returns the sum of all seconds.
 func (p Price) Cost() float64 { return p.Room + p.Lost + p.Back }
 
 // Quote is what three ways to get a container's resources cost: to wait for its end, to suspend it, and to kill it.

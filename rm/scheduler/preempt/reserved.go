@@ -21,7 +21,7 @@ type site struct {
 	running  []owned
 }
 
-// sites are the nodes with their containers.
+// sites returns the nodes with their containers.
 func (s *Snapshot) sites() []site {
 	out := make([]site, len(s.Nodes))
 	for i := range s.Nodes {

@@ -6,7 +6,7 @@ import (
 	"heddle/rm/queue"
 )
 
-// CapacityOf are the settings that a configuration of capacity queues makes.
+// CapacityOf returns the settings that a configuration of capacity queues makes.
 func CapacityOf(s *queue.Preemption) CapacitySettings {
 	return CapacitySettings{
 		Interval: s.Interval, Wait: s.Wait, PerRound: s.PerRound, IgnoredOver: s.Ignored, Termination: s.Natural,
@@ -20,7 +20,7 @@ func CapacityOf(s *queue.Preemption) CapacitySettings {
 	}
 }
 
-// FairOf are the settings that a configuration of fair queues makes, with nodes that report in an interval.
+// FairOf returns the settings that a configuration of fair queues makes, with nodes that report in an interval.
 func FairOf(f *queue.FairSettings, heartbeat time.Duration) FairSettings {
 	return FairSettings{
 		Utilization: f.UtilizationThreshold, Wait: f.Wait, Recheck: f.Wait + 4*heartbeat + f.StarvationInterval,

@@ -141,7 +141,7 @@ type Cut struct {
 	Node  int32 // Handle of its node
 }
 
-// pending is what an application waits for.
+// pending returns what an application waits for.
 func (a *App) pending() (sum records.Resource) {
 	for _, k := range a.Asks {
 		sum = sum.Add(k.Capability.Times(k.Count))

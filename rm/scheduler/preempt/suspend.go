@@ -28,7 +28,7 @@ type Suspension struct {
 // mostRequests bounds the requests for which one round makes room. The next round goes on.
 const mostRequests = 256
 
-// ComputeDR is how much of an over-provisioned amount to take for a request that is larger in some component (BIG-C, section 3.2): all
+// ComputeDR returns how much of an over-provisioned amount to take for a request that is larger in some component (BIG-C, section 3.2): all
 // of the component that is the request's dominant one in a cluster, and of the others in proportion to the request.
 func ComputeDR(request, over, cluster records.Resource) (p records.Resource) {
 	d, share := 0, -1.0
@@ -96,7 +96,7 @@ func (s *Suspension) Round(now int64, snap *Snapshot) (m Made) {
 	return m
 }
 
-// undone is a reservation of others on a node where a request has room.
+// undone returns a reservation of others on a node where a request has room.
 func (c *cutting) undone(r owned, w *want) Victim {
 	return Victim{
 		App: r.app.ID, ID: r.ID, Queue: c.Queues[r.app.Queue].Path, Resource: r.Resource, Reserved: true, Handle: r.Handle, For: w.app.ID,
@@ -147,7 +147,7 @@ type reservation struct {
 	priority int32
 }
 
-// reservation is what a node has that is reserved for the request.
+// reservation returns what a node has that is reserved for the request.
 func (w *want) reservation() reservation {
 	return reservation{w.app, w.ask.Capability, w.ask.Priority}
 }
@@ -204,7 +204,7 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 	return c
 }
 
-// smallest is the least that a round must be able to take so that it can make room at all: the largest request, and what the container
+// smallest returns the least that a round must be able to take so that it can make room at all: the largest request, and what the container
 // that is cut last gives beyond that. In a small cluster, a tenth is less than one container, and nobody would ever be suspended.
 func (c *cutting) smallest() records.Resource {
 	var request, gain records.Resource
@@ -233,7 +233,7 @@ func withoutReservations(queues []Queue, fair bool) []Queue {
 	return queues
 }
 
-// waiting is what leaves wait for below their shares.
+// waiting returns what leaves wait for below their shares.
 func (c *cutting) waiting() (owed []records.Resource) {
 	owed = make([]records.Resource, len(c.queues))
 	for i := range c.queues {
@@ -248,7 +248,7 @@ func (c *cutting) waiting() (owed []records.Resource) {
 	return owed
 }
 
-// surplus is what leaves have over their shares.
+// surplus returns what leaves have over their shares.
 func (c *cutting) surplus() (over []records.Resource) {
 	over = make([]records.Resource, len(c.queues))
 	if c.settings.Fair {
@@ -293,7 +293,7 @@ func (c *cutting) enough(k int) bool {
 	})
 }
 
-// divided is what an amount has of the types that a Fair queue's parent divides among its children: nobody has a share of the others, and
+// divided returns what an amount has of the types that a Fair queue's parent divides among its children: nobody has a share of the others, and
 // nobody is over it.
 func (c *cutting) divided(q *Queue, r records.Resource) (d records.Resource) {
 	if q.Parent < 0 || c.Queues[q.Parent].Share.Kind == fairshare.DRF {
@@ -400,7 +400,7 @@ func (c *cutting) compare(x, y candidate) int {
 	return cmp.Or(by, cmp.Compare(y.app.Seq, x.app.Seq), cmp.Compare(y.c.Priority, x.c.Priority), y.c.ID.Compare(x.c.ID))
 }
 
-// price is the cost of suspending a container, for the part of the cluster that this frees.
+// price returns the cost of suspending a container, for the part of the cluster that this frees.
 func (c *cutting) price(x *candidate) float64 {
 	share := 0.0
 	for i, v := range x.held.Sub(x.c.Footprint) {
@@ -489,7 +489,7 @@ func (c *cutting) take(w *want, node int) bool {
 	return true
 }
 
-// priceOf is what it costs to take from the containers on a node what was taken since its state was saved: of each that part of its price that
+// priceOf returns what it costs to take from the containers on a node what was taken since its state was saved: of each that part of its price that
 // was taken of what it has.
 func (c *cutting) priceOf(before saved, node int) (sum float64) {
 	for k, i := range c.onNode[node] {
@@ -608,7 +608,7 @@ func (c *cutting) bite(x *candidate, w *want, steps bool) bool {
 	return true
 }
 
-// stepDown is what a container holds after one more step. One that runs keeps a core, and some of its memory: with the least of that it
+// stepDown returns what a container holds after one more step. One that runs keeps a core, and some of its memory: with the least of that it
 // would only swap.
 func (c *cutting) stepDown(x *candidate) records.Resource {
 	to := x.held.Sub(c.settings.Step)

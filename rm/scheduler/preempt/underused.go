@@ -74,7 +74,7 @@ func (x *underused) serve(at *site) {
 	}
 }
 
-// has is what a queue really uses.
+// has returns what a queue really uses.
 func (r *selection) has(i int) records.Resource { return r.Queues[i].Used.Sub(r.Queues[i].Reserved) }
 
 // satisfied reports whether a queue has its guarantee, with what is made room for.
@@ -140,7 +140,7 @@ func (s *Snapshot) aboveAny(leaf int) bool {
 	return false
 }
 
-// way are the queues from the root down to one.
+// way returns the queues from the root down to one.
 func (s *Snapshot) way(i int) (way []int) {
 	for ; i >= 0; i = s.Queues[i].Parent {
 		way = append(way, i)

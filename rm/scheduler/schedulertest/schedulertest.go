@@ -13,18 +13,18 @@ import (
 // GB is so many GB of memory and as many cores.
 func GB(n int64) records.Resource { return records.NewResource(n<<10, n) }
 
-// Row is a request for so many containers of a size in GB, on any node.
+// Row returns a request for so many containers of a size in GB, on any node.
 func Row(count int32, size int64) demand.Ask {
 	return demand.Ask{Name: demand.Any, Count: count, Capability: GB(size), RelaxLocality: true}
 }
 
-// At is a request with its containers preferred on a host or rack.
+// At returns a request with its containers preferred on a host or rack.
 func At(r demand.Ask, name string) demand.Ask {
 	r.Name, r.RelaxLocality = name, true
 	return r
 }
 
-// Only is a request whose containers may go nowhere else than where further rows prefer them.
+// Only returns a request whose containers may go nowhere else than where further rows prefer them.
 func Only(r demand.Ask) demand.Ask {
 	r.RelaxLocality = false
 	return r

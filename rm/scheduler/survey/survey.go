@@ -67,7 +67,7 @@ func New() *Cluster {
 // Version changes with each Refresh that has found something: shares are to be computed again then.
 func (c *Cluster) Version() int64 { return c.version }
 
-// tasks is how many tasks of a size a node can hold: H of equation 5.1. Only the types count of which a task needs something.
+// tasks returns how many tasks of a size a node can hold: H of equation 5.1. Only the types count of which a task needs something.
 func (c *Cluster) tasks(capability, size *records.Resource) float64 {
 	most := int64(math.MaxInt64)
 	for i := range c.types {
@@ -81,7 +81,7 @@ func (c *Cluster) tasks(capability, size *records.Resource) float64 {
 	return float64(most)
 }
 
-// units is how many tasks of a size a container counts as: by the type of which it has most.
+// units returns how many tasks of a size a container counts as: by the type of which it has most.
 func (c *Cluster) units(size, container *records.Resource) (n float64) {
 	for i := range c.types {
 		if size[i] > 0 {
@@ -91,7 +91,7 @@ func (c *Cluster) units(size, container *records.Resource) (n float64) {
 	return n
 }
 
-// Share is the dominant share of an amount in the cluster; 0 if there are no nodes.
+// Share returns the dominant share of an amount in the cluster; 0 if there are no nodes.
 func (c *Cluster) Share(r *records.Resource) (worst float64) {
 	for i := range c.types {
 		if c.total[i] > 0 {
@@ -101,7 +101,7 @@ func (c *Cluster) Share(r *records.Resource) (worst float64) {
 	return worst
 }
 
-// Progress is what a container on a node does, in tasks of a size at speed 1.
+// Progress returns what a container on a node does, in tasks of a size at speed 1.
 func (c *Cluster) Progress(n handle.Node, t Task, of int32, container *records.Resource) float64 {
 	return c.speedOf(n, t) * c.units(&c.sizes[of].of, container)
 }
@@ -116,7 +116,7 @@ func (c *Cluster) speedOf(n handle.Node, t Task) float64 {
 	return c.mean[t]
 }
 
-// Alone is the progress of an application with tasks of a size that has the whole cluster and no constraints.
+// Alone returns the progress of an application with tasks of a size that has the whole cluster and no constraints.
 func (c *Cluster) Alone(of int32, t Task) float64 { return c.sizes[of].alone[t] }
 
 // Hold returns the number of a size, which is good until it is dropped as often.
@@ -142,7 +142,7 @@ func (c *Cluster) HoldAgain(i int32) int32 {
 	return i
 }
 
-// Size is the size that has a number.
+// Size returns the size that has a number.
 func (c *Cluster) Size(i int32) *records.Resource { return &c.sizes[i].of }
 
 // Drop gives a size back.
@@ -217,7 +217,7 @@ func (c *Cluster) SetSpeed(host string, t Task, speed float64) {
 	c.stale = true
 }
 
-// effective is the speed of a host's nodes by type of tasks. A node of unknown speed counts as the mean.
+// effective returns the speed of a host's nodes by type of tasks. A node of unknown speed counts as the mean.
 func (c *Cluster) effective(host string) (speed [Tasks + 1]float64) {
 	known := c.speeds[host]
 	for t := range known {

@@ -25,7 +25,7 @@ func (n *Names) Proven(cfg ipc.ServerConfig, mode ipc.AuthMode) ipc.ServerConfig
 	return cfg
 }
 
-// Short is the short name of a user.
+// Short returns the short name of a user.
 func (n *Names) Short(user string) (string, error) {
 	if n.Kerberos != nil && n.Rules != nil {
 		short, err := n.Rules(user)
@@ -48,7 +48,7 @@ func (n *Names) IsLogin(user string) bool {
 	return user == n.Login
 }
 
-// Of are the names of a caller in tokens.
+// Of returns the names of a caller in tokens.
 func (n *Names) Of(call *ipc.Call) (user, realUser string) {
 	if n.Kerberos != nil {
 		return call.FullUser, call.FullRealUser

@@ -140,7 +140,7 @@ func (s *Labels) replaceLabels(ctx context.Context, req *pb.ReplaceLabelsOnNodeR
 	return &pb.ReplaceLabelsOnNodeResponse{}, nil
 }
 
-// NamesOf are the names of the labels that a node says it has; nil if it says nothing of them.
+// NamesOf returns the names of the labels that a node says it has; nil if it says nothing of them.
 func NamesOf(m interface {
 	HasNodeLabels() bool
 	GetNodeLabels() *pb.NodeLabels

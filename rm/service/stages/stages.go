@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// OutputsFrom is what a Heddle node tells of the outputs of maps.
+// OutputsFrom returns what a Heddle node tells of the outputs of maps.
 func OutputsFrom(list []*pb.MapOutputs) []outputs.OfApp {
 	if len(list) == 0 {
 		return nil
@@ -28,7 +28,7 @@ func OutputsFrom(list []*pb.MapOutputs) []outputs.OfApp {
 	return out
 }
 
-// ReportFrom is what an ApplicationMaster of Heddle's library tells of its stages; nil if there is nothing new.
+// ReportFrom returns what an ApplicationMaster of Heddle's library tells of its stages; nil if there is nothing new.
 func ReportFrom(m *pb.StageReport) *leader.StageReport {
 	if m == nil {
 		return nil
@@ -43,7 +43,7 @@ func ReportFrom(m *pb.StageReport) *leader.StageReport {
 	}
 }
 
-// PerformanceFrom is how long tasks took on nodes, as such an ApplicationMaster tells.
+// PerformanceFrom returns how long tasks took on nodes, as such an ApplicationMaster tells.
 func PerformanceFrom(list []*pb.NodePerformance) []speed.Report {
 	if len(list) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func PerformanceFrom(list []*pb.NodePerformance) []speed.Report {
 	return out
 }
 
-// SwapsFrom is what such an ApplicationMaster wants done with its containers, so that its own requests get their room.
+// SwapsFrom returns what such an ApplicationMaster wants done with its containers, so that its own requests get their room.
 func SwapsFrom(list []*pb.ContainerSwap) []swap.Wish {
 	if len(list) == 0 {
 		return nil

@@ -33,7 +33,7 @@ type Task struct {
 	Inputs         []int32 // nil: it may run anywhere
 }
 
-// Tasks are those of all phases.
+// Tasks returns those of all phases.
 func (j *Job) Tasks() (n int) {
 	for i := range j.Phases {
 		n += len(j.Phases[i].Tasks)
@@ -110,7 +110,7 @@ func (s *state) begin() {
 	slices.Sort(s.rows)
 }
 
-// expects is how long a copy is expected to take.
+// expects returns how long a copy is expected to take.
 func (s *state) expects(task int32) int64 {
 	p := &s.Phases[s.phase]
 	if p.Usual > 0 {
@@ -141,7 +141,7 @@ func (s *state) unwatch(task int32) {
 	}
 }
 
-// worth is how many copies a job would make now. Those are of the last tasks of slow.
+// worth returns how many copies a job would make now. Those are of the last tasks of slow.
 func (s *state) worth(how Speculation, now int64) int {
 	times, most := int64(1), math.MaxInt
 	switch {
@@ -165,7 +165,7 @@ func (s *state) worth(how Speculation, now int64) int {
 	return min(most, n)
 }
 
-// straggler is the task with most left that is worth a copy; −1 if there is none.
+// straggler returns the task with most left that is worth a copy; −1 if there is none.
 func (s *state) straggler(how Speculation, now int64) int32 {
 	if s.worth(how, now) == 0 {
 		return -1
@@ -177,7 +177,7 @@ func (s *state) straggler(how Speculation, now int64) int32 {
 	}
 }
 
-// fresh is a task that hasn't begun, if there is one with its input on the node; −1 if all have begun.
+// fresh returns a task that hasn't begun, if there is one with its input on the node; −1 if all have begun.
 func (s *state) fresh(node int32) int32 {
 	for s.next < len(s.tasks) && s.tasks[s.next].begun {
 		s.next++

@@ -8,7 +8,7 @@ type shape struct {
 	sum   float64
 }
 
-// beta is the maximum likelihood estimate of the shape of their Pareto distribution, by how many; 0 if nothing is known.
+// beta returns the maximum likelihood estimate of the shape of their Pareto distribution, by how many; 0 if nothing is known.
 func (s *shape) beta() (beta float64, ended int64) {
 	if s == nil || s.sum <= 0 {
 		return 0, 0

@@ -21,7 +21,7 @@ type Run struct {
 	Set   []string // parameters, as name=value
 }
 
-// Command is how a user runs it.
+// Command returns how a user runs it.
 func (r *Run) Command() string {
 	c := "heddle-lab sim study " + r.Study + " --seeds " + r.Seeds
 	for _, x := range r.Set {
@@ -159,7 +159,7 @@ func Write(w io.Writer, dir string) error {
 	return err
 }
 
-// line is a row of the page.
+// line returns a row of the page.
 func (f *figure) line(all results) (string, error) {
 	ours, run, verdict := f.says, "–", ""
 	if f.ours != nil {
@@ -180,7 +180,7 @@ func (f *figure) line(all results) (string, error) {
 	return fmt.Sprintf("| %s | %s | %s | %s | %s |\n", f.item, f.text, ours, run, why), nil
 }
 
-// measured is what runs have found, and how that compares with the text.
+// measured returns what runs have found, and how that compares with the text.
 func (f *figure) measured(all results) (ours, run, verdict string, err error) {
 	var cells []measure.Cell
 	var runs []string

@@ -98,7 +98,7 @@ func (m *mix) phase(random *rand.Rand, n int, least, beta float64, first bool) c
 	return p
 }
 
-// worked is how long a task keeps slots busy if it gets a copy as soon as it is seen to be slow.
+// worked returns how long a task keeps slots busy if it gets a copy as soon as it is seen to be slow.
 func worked(p *copies.Phase, t *copies.Task, detection int64) int64 {
 	if t.Original < max(p.Slow, detection+p.Usual) {
 		return t.Original

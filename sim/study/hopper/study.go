@@ -28,7 +28,7 @@ type study struct {
 	tables []measure.Table
 }
 
-// Tables are the evaluation of chapter 6, and the example of chapter 2.
+// Tables returns the evaluation of chapter 6, and the example of chapter 2.
 func Tables(o *measure.Options) ([]measure.Table, error) {
 	h := &study{Options: o}
 	for _, part := range []struct {
@@ -57,7 +57,7 @@ func Tables(o *measure.Options) ([]measure.Table, error) {
 	return h.tables, o.Failed()
 }
 
-// mix is the workload as parameters have it.
+// mix returns the workload as parameters have it.
 func (h *study) mix() mix {
 	return mix{jobs: int(max(10, h.Number("jobs"))), nodes: int(max(1, h.Number("nodes"))), load: max(.01, h.Number("load")), phases: 1, detection: 1}
 }
@@ -110,7 +110,7 @@ func (h *study) run(m mix, x way, how copies.Speculation) (r jobRuns, err error)
 	return r, nil
 }
 
-// how is the algorithm that the parameter names.
+// how returns the algorithm that the parameter names.
 func (h *study) how() copies.Speculation {
 	x := copies.Speculation(h.Text("how"))
 	if !slices.Contains([]copies.Speculation{copies.Greedy, copies.LATE, copies.Mantri, copies.GRASS}, x) {
@@ -119,7 +119,7 @@ func (h *study) how() copies.Speculation {
 	return x
 }
 
-// took are how long the jobs of a seed took that are of a kind, in s; nil: all.
+// took returns how long the jobs of a seed took that are of a kind, in s; nil: all.
 func (r jobRuns) took(i int, of func(*copies.Job) bool) (all []float64) {
 	for k := range r.jobs[i] {
 		if j := &r.jobs[i][k]; of == nil || of(j) {
@@ -129,7 +129,7 @@ func (r jobRuns) took(i int, of func(*copies.Job) bool) (all []float64) {
 	return all
 }
 
-// mean is the mean duration of jobs of a kind.
+// mean returns the mean duration of jobs of a kind.
 func (r jobRuns) mean(of func(*copies.Job) bool) (s measure.Sample) {
 	for i := range r.jobs {
 		s = append(s, measure.Sample(r.took(i, of)).Mean())
@@ -137,7 +137,7 @@ func (r jobRuns) mean(of func(*copies.Job) bool) (s measure.Sample) {
 	return s
 }
 
-// sum is a count of the counted jobs, by their tasks, in percent.
+// sum returns a count of the counted jobs, by their tasks, in percent.
 func (r jobRuns) sum(of func(*copies.Outcome) int) (s measure.Sample) {
 	for i := range r.jobs {
 		n, tasks := 0, 0
@@ -150,7 +150,7 @@ func (r jobRuns) sum(of func(*copies.Outcome) int) (s measure.Sample) {
 	return s
 }
 
-// percentile is a percentile over jobs of by how many percent each took longer.
+// percentile returns a percentile over jobs of by how many percent each took longer.
 func (r jobRuns) percentile(base jobRuns, p float64) (s measure.Sample) {
 	for i := range r.jobs {
 		ours, theirs := r.took(i, nil), base.took(i, nil)

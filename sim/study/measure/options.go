@@ -42,13 +42,13 @@ func ParseValues(set []string) (map[string]string, error) {
 	return values, nil
 }
 
-// String is the first and the last seed.
+// String returns the first and the last seed.
 func (s Seeds) String() string { return fmt.Sprintf("%d-%d", s.From, s.To) }
 
-// N is how many these are.
+// N returns how many these are.
 func (s Seeds) N() int { return int(s.To - s.From + 1) }
 
-// All are the seeds in their order.
+// All returns the seeds in their order.
 func (s Seeds) All() iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for i := range uint64(s.N()) {
@@ -103,7 +103,7 @@ func (o *Options) Find(name string) (p Parameter, ok bool) {
 	return p, false
 }
 
-// Text is the value of a parameter.
+// Text returns the value of a parameter.
 func (o *Options) Text(name string) string {
 	if v, ok := o.Values[name]; ok {
 		return v
@@ -170,10 +170,10 @@ func (o *Options) On(name, what string) bool {
 	return len(all) == 0
 }
 
-// Failed is what was wrong with the first value that couldn't be read.
+// Failed returns what was wrong with the first value that couldn't be read.
 func (o *Options) Failed() error { return o.err }
 
-// With is the options with another value of a parameter.
+// With returns the options with another value of a parameter.
 func (o *Options) With(name, value string) *Options {
 	x := *o
 	x.Values = map[string]string{name: value}

@@ -21,10 +21,10 @@ func (s Sample) Deviation() float64 {
 	return math.Sqrt(sum / float64(max(1, len(s)-1)))
 }
 
-// Error is the standard error of the mean.
+// Error returns the standard error of the mean.
 func (s Sample) Error() float64 { return s.Deviation() / math.Sqrt(float64(len(s))) }
 
-// Cell is the mean with its standard error.
+// Cell returns the mean with its standard error.
 func (s Sample) Cell(digits int) Cell {
 	return Cell{Mean: s.Mean(), Error: s.Error(), Seeds: len(s), Digits: digits}
 }
@@ -38,7 +38,7 @@ func (s Sample) With(other Sample, f func(a, b float64) float64) Sample {
 	return out
 }
 
-// Minus is the difference from another Sample, seed by seed.
+// Minus returns the difference from another Sample, seed by seed.
 func (s Sample) Minus(other Sample) Sample {
 	return s.With(other, func(a, b float64) float64 { return a - b })
 }

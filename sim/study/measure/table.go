@@ -32,7 +32,7 @@ type Cell struct {
 	Percent bool    `json:"percent,omitempty"` // it is a change in percent
 }
 
-// String is the figure with its standard error, if there is one.
+// String returns the figure with its standard error, if there is one.
 func (c Cell) String() string {
 	sign, unit := "", ""
 	if c.Percent {
@@ -49,7 +49,7 @@ func (c Cell) String() string {
 	return fmt.Sprintf("%"+sign+".*f ± %.*f%s", c.Digits, c.Mean, c.Digits, math.Abs(c.Error), unit)
 }
 
-// Words is a cell that is a text.
+// Words returns a cell that is a text.
 func Words(format string, args ...any) Cell { return Cell{Text: fmt.Sprintf(format, args...)} }
 
 // Add appends a row. Infinite figures and those that aren't known are left out.

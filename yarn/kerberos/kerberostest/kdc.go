@@ -98,7 +98,7 @@ func (k *KDC) Keytab(name string, principals ...string) string {
 	return path
 }
 
-// Cache is the path of the ticket cache that Kinit fills.
+// Cache returns the path of the ticket cache that Kinit fills.
 func (k *KDC) Cache() string { return filepath.Join(k.Dir, "cache") }
 
 // Kinit fills the cache with a ticket of a principal.

@@ -16,7 +16,7 @@ import (
 // usageTicket is the key usage of tickets (RFC 4120 §7.5.1).
 const usageTicket = 2
 
-// Name is a principal's name, without its realm.
+// Name returns a principal's name, without its realm.
 func Name(text string) types.PrincipalName {
 	return types.PrincipalName{NameType: 1, NameString: strings.Split(text, "/")}
 }

@@ -196,7 +196,7 @@ func (j *joined) parse(path, text string, include func(directive, path string) e
 // read are the sections that gokrb5 knows.
 var read = []string{"libdefaults", "realms", "domain_realm"}
 
-// text is the joined file.
+// text returns the joined file.
 func (j *joined) text() string {
 	var b strings.Builder
 	for _, s := range j.sections {

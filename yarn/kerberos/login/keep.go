@@ -38,7 +38,7 @@ func (l *Login) again() (end time.Time, err error) {
 	return l.session.end, err
 }
 
-// untilNext is how long the login can stay; 0: it can't be replaced.
+// untilNext returns how long the login can stay; 0: it can't be replaced.
 func (l *Login) untilNext() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()

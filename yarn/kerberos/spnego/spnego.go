@@ -69,7 +69,7 @@ func FromHeader(value string) (token []byte, ok bool, err error) {
 	return token, true, nil
 }
 
-// Header is the inverse of FromHeader.
+// Header returns the inverse of FromHeader.
 func Header(token []byte) string { return Scheme + " " + base64.StdEncoding.EncodeToString(token) }
 
 // Parse reads a client's first token, which may be Kerberos's alone.

@@ -99,7 +99,7 @@ func (f *Filter) secrets() [][]byte {
 	return f.Secrets()
 }
 
-// kind is the type of the mode's cookies. Cookies of other modes don't count.
+// kind returns the type of the mode's cookies. Cookies of other modes don't count.
 func (f *Filter) kind() string {
 	kind := "simple"
 	if f.Tickets != nil {

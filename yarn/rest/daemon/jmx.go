@@ -236,7 +236,7 @@ func like(pattern, s string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// Process is the bean JvmMetrics of a daemon such as ResourceManager. Figures of Go's runtime take the place of a
+// Process returns the bean JvmMetrics of a daemon such as ResourceManager. Figures of Go's runtime take the place of a
 // JVM's: sizes are in MiB, threads are goroutines.
 func Process(service, host string) Bean {
 	var m runtime.MemStats

@@ -6,7 +6,7 @@ import (
 	"heddle/yarn/account"
 )
 
-// Users is the bean UgiMetrics: how often the machine was asked for users' groups. Logins are always 0 without
+// Users returns the bean UgiMetrics: how often the machine was asked for users' groups. Logins are always 0 without
 // Kerberos.
 func Users(service, host string) Bean {
 	asked, took := account.System.Asked()

@@ -88,7 +88,7 @@ func pairs(text string) map[string]string {
 	return out
 }
 
-// packets are the datagrams of a record: of each metric its description, then its value; in version 3.0 one for both.
+// packets returns the datagrams of a record: of each metric its description, then its value; in version 3.0 one for both.
 func (g *ganglia) packets(r *Record) (out [][]byte) {
 	group := r.Context + "."
 	if r.Context == "jvm" {

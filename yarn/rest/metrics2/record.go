@@ -62,7 +62,7 @@ func Records(beans []daemon.Bean) []Record {
 	return out
 }
 
-// recordName is the name of the record in a bean: Hadoop names beans after their sources, of which each port has its own.
+// recordName returns the name of the record in a bean: Hadoop names beans after their sources, of which each port has its own.
 func recordName(bean string) string {
 	_, name, _ := strings.Cut(bean, "name=")
 	name, _, _ = strings.Cut(name, ",")

@@ -80,13 +80,13 @@ func (c *Cluster) Close() {
 	c.web.client.CloseIdleConnections()
 }
 
-// Conf is the configuration.
+// Conf returns the configuration.
 func (c *Cluster) Conf() *conf.Config { return c.conf }
 
 // User returns the short name of who makes the calls (caller.Of).
 func (c *Cluster) User() string { return c.who.User }
 
-// Types are the resource types that the configuration knows.
+// Types returns the resource types that the configuration knows.
 func (c *Cluster) Types() records.ResourceTypes { return c.types }
 
 // Call calls a method of the client protocol on the active ResourceManager.

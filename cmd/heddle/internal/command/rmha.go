@@ -190,7 +190,7 @@ type groupMember struct {
 	Problem   string  `json:"problem"`
 }
 
-// state is the member's role, or that the asked member can't reach it, whatever its role was.
+// state returns the member's role, or that the asked member can't reach it, whatever its role was.
 func (m *groupMember) state() string {
 	switch {
 	case m.Reachable != nil && !*m.Reachable:
@@ -203,7 +203,7 @@ func (m *groupMember) state() string {
 	return "standby"
 }
 
-// lag is how many entries of the log the member lacks; "-" if nobody knows.
+// lag returns how many entries of the log the member lacks; "-" if nobody knows.
 func (m *groupMember) lag() string {
 	if m.Behind == nil {
 		return "-"

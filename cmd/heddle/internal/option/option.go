@@ -75,7 +75,7 @@ func (s *Set) find(word string) *Option {
 	return nil
 }
 
-// meant is the option that is most like a misspelt one, with a dash, or "".
+// meant returns the option that is most like a misspelt one, with a dash, or "".
 func (s *Set) meant(word string) string {
 	name := nearness.Nearest(bare(word), func(yield func(string) bool) {
 		for _, o := range s.options {

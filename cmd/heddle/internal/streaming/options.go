@@ -171,7 +171,7 @@ func (o *Options) Parse(args []string) error {
 	return err
 }
 
-// meant is a question for somebody who has misspelt an option, as the error says, or "".
+// meant returns a question for somebody who has misspelt an option, as the error says, or "".
 func (o *Options) meant(err error) string {
 	name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !ok {
@@ -187,7 +187,7 @@ func (o *Options) meant(err error) string {
 	return "; did you mean -" + meant + "?"
 }
 
-// pairs are the values of an option, each of the form key=value.
+// pairs returns the values of an option, each of the form key=value.
 func pairs(values []string, option, key string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, text := range values {

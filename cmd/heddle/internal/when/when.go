@@ -19,10 +19,10 @@ func Millis(n json.Number) int64 {
 	return ms
 }
 
-// Clock is a time of the day, in the zone of this machine.
+// Clock returns a time of the day, in the zone of this machine.
 func Clock(ms int64) string { return time.UnixMilli(ms).Format("2006-01-02 15:04:05.000") }
 
-// Seconds is a time in seconds since another one.
+// Seconds returns a time in seconds since another one.
 func Seconds(ms, since int64) string {
 	if ms <= 0 {
 		return Unknown

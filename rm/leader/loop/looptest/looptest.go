@@ -33,7 +33,7 @@ func New(t testing.TB) *Loop {
 	return l
 }
 
-// Now is the time of the test.
+// Now returns the time of the test.
 func (l *Loop) Now() time.Time { return time.Now() }
 
 // Date is Now.

@@ -35,7 +35,7 @@ type visit struct {
 	blockers map[int32]blocker
 }
 
-// blocker is what holds back a queue. Those in which there is nothing to try now have what queues above them leave.
+// blocker returns what holds back a queue. Those in which there is nothing to try now have what queues above them leave.
 func (v *visit) blocker(h int32) blocker {
 	if at, ok := v.blockers[h]; ok {
 		return at

@@ -85,7 +85,7 @@ func (p *Policy) ExplainTurn(a *core.App, u *core.User, d *core.Demand, r *expla
 
 func (p *Policy) ExplainUnreserved(*core.App, *core.Demand, *explain.Reason) {}
 
-// mastersOf is what limits on the ApplicationMasters of a leaf hang on.
+// mastersOf returns what limits on the ApplicationMasters of a leaf hang on.
 func (p *Policy) mastersOf(leaf int32) mastersOf {
 	m, ok := p.masters[leaf]
 	if !ok {

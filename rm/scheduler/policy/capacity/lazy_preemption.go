@@ -40,7 +40,7 @@ func (p *Policy) ContainerEnded(h handle.Container) {
 	}
 }
 
-// Killable are the containers that are killable.
+// Killable returns the containers that are killable.
 func (p *Policy) Killable() []handle.Container { return p.killable }
 
 // claims are what is claimed in one call of Schedule.

@@ -5,13 +5,13 @@ import (
 	"heddle/yarn/records"
 )
 
-// userAMLimit is what ApplicationMasters of one user of a leaf may have (Hadoop:
+// userAMLimit returns what ApplicationMasters of one user of a leaf may have (Hadoop:
 // AbstractLeafQueue.getUserAMResourceLimitPerPartition).
 func (p *Policy) userAMLimit(q *core.Queue, u *core.User, limit *records.Resource, users int) records.Resource {
 	return p.s.Calc.Smaller(p.userAMShare(q, u, users), *limit)
 }
 
-// userAMShare is what a user's ApplicationMasters may have by the limits of users alone. Without a user it is that of one of weight 1.
+// userAMShare returns what a user's ApplicationMasters may have by the limits of users alone. Without a user it is that of one of weight 1.
 func (p *Policy) userAMShare(q *core.Queue, u *core.User, users int) (out records.Resource) {
 	part := max(float64(q.Cfg.UserLimit)/100, 1/float64(max(users, 1)))
 	if u != nil {
@@ -99,7 +99,7 @@ func (p *Policy) mayActivate(q *core.Queue, a *core.App, u *core.User, limit *re
 	return c.Measure(u.AmUsed.Add(a.Am)).FitsIn(c.Measure(p.userAMLimit(q, u, limit, users)))
 }
 
-// AMLimit is what ApplicationMasters of a leaf may have: a share of what the queue can have now, or of its guarantee if that
+// AMLimit returns what ApplicationMasters of a leaf may have: a share of what the queue can have now, or of its guarantee if that
 // is more; on nodes with a label, of its guarantee (Hadoop: AbstractLeafQueue.calculateAndGetAMResourceLimitPerPartition).
 func (p *Policy) AMLimit(leaf int32) (limit records.Resource) {
 	q := &p.s.Queues[leaf]

@@ -197,7 +197,7 @@ func (w *walk) below(h int32, q *core.Queue, c scope, room *records.Resource) ve
 	return v
 }
 
-// wanted is the classes for which children are looked in.
+// wanted returns the classes for which children are looked in.
 func (w *walk) wanted(c scope) order.Mask {
 	switch {
 	case w.visit != nil:
@@ -311,7 +311,7 @@ func (p *Policy) findBlockers() map[int32]blocker {
 	return out
 }
 
-// inOrder is the active applications of a queue in the order in which they are served, or those among them that want something. A queue that
+// inOrder returns the active applications of a queue in the order in which they are served, or those among them that want something. A queue that
 // isn't a leaf has none.
 func (p *Policy) inOrder(leaf int32, wanting bool) (apps []handle.App) {
 	q := &p.s.Queues[leaf]

@@ -33,7 +33,7 @@ func (p *Policy) overLimitOfGuests(q *core.Queue, u *core.User) bool {
 	return p.s.Calc.Less(&limit, &u.Used)
 }
 
-// limitOfUsers is what a user of weight 1 may have, computed again if something has changed in the leaf.
+// limitOfUsers returns what a user of weight 1 may have, computed again if something has changed in the leaf.
 func (p *Policy) limitOfUsers(q *core.Queue) *records.Resource {
 	if !q.LimitKnown {
 		q.UserLimit, q.LimitKnown = p.UserLimit(q), true
@@ -54,7 +54,7 @@ func (p *Policy) BoundUsers(q *core.Queue) {
 	}
 }
 
-// minimumOfUser is the part of an amount that a user gets in any case.
+// minimumOfUser returns the part of an amount that a user gets in any case.
 func (p *Policy) minimumOfUser(q *core.Queue, of *records.Resource) (minimum records.Resource) {
 	for i := range p.s.Calc.Types() {
 		minimum[i] = records.Whole(math.Ceil(math.Floor(float64(of[i])*float64(q.Cfg.UserLimit)+1e-6)/100 - 1e-6))
@@ -62,14 +62,14 @@ func (p *Policy) minimumOfUser(q *core.Queue, of *records.Resource) (minimum rec
 	return minimum
 }
 
-// UserLimit is what a user of weight 1 may have while it asks for more (Hadoop: UsersManager.computeUserLimit). What
+// UserLimit returns what a user of weight 1 may have while it asks for more (Hadoop: UsersManager.computeUserLimit). What
 // active users have and one smallest container more is divided among them; minimum-user-limit-percent of the queue is the
 // minimum, and user-limit-factor times the queue's capacity the most.
 func (p *Policy) UserLimit(q *core.Queue) records.Resource {
 	return p.userLimitOf(q, &q.ActiveUsed, q.Wanting, &q.UserMaximum)
 }
 
-// UserLimitsOfAll are what users of weight 1 may have beside all others of their leaves, also those who ask for nothing more
+// UserLimitsOfAll returns what users of weight 1 may have beside all others of their leaves, also those who ask for nothing more
 // (Hadoop: AbstractLeafQueue.getResourceLimitForAllUsers).
 func (p *Policy) UserLimitsOfAll() map[int32]records.Resource {
 	weights := map[int32]float64{}

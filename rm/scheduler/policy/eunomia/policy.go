@@ -74,7 +74,7 @@ func (p *Policy) Survey(c *survey.Cluster) {
 	p.cluster = c
 }
 
-// taskOf is the type of tasks whose speed counts for a stage. The baselines don't look at speeds.
+// taskOf returns the type of tasks whose speed counts for a stage. The baselines don't look at speeds.
 func (p *Policy) taskOf(s stages.Stage) survey.Task {
 	switch {
 	case p.name != Name:
@@ -105,7 +105,7 @@ func (p *Policy) measure(x *part, size *records.Resource) {
 	}
 }
 
-// Ratio is the progress share S of equation 5.1; for Choosy it is the dominant share.
+// Ratio returns the progress share S of equation 5.1; for Choosy it is the dominant share.
 func (p *Policy) Ratio(a leaf.App) float64 {
 	if p.name == Choosy {
 		if a.Weight > 0 {
@@ -130,7 +130,7 @@ func (p *Policy) Ratio(a leaf.App) float64 {
 	return sum
 }
 
-// part is what a stage of an application adds to its share.
+// part returns what a stage of an application adds to its share.
 func (p *Policy) part(x *part, t survey.Task) float64 {
 	if x.running == 0 {
 		return 0
@@ -179,7 +179,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	}
 }
 
-// numberOf is the number of a container's size, which is mostly that of the tasks of its stage.
+// numberOf returns the number of a container's size, which is mostly that of the tasks of its stage.
 func (p *Policy) numberOf(x *part, size *records.Resource) int32 {
 	if x.sized && *p.cluster.Size(x.size) == *size {
 		return p.cluster.HoldAgain(x.size)

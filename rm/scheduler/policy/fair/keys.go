@@ -58,7 +58,7 @@ func (p *Policy) dominantKey(k *order.Key, was *measure.Shares, used, minimum *r
 	return true
 }
 
-// appWeight is the weight of an application under the FairScheduler.
+// appWeight returns the weight of an application under the FairScheduler.
 func (p *Policy) appWeight(a *core.App) float64 {
 	if p.s.Tree.Settings.Fair.SizeBasedWeight {
 		return core.SizeWeight(a)

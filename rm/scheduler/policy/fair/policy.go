@@ -68,7 +68,7 @@ func (p *Policy) BoundUsers(*core.Queue) {}
 
 func (p *Policy) OverUserLimit(*core.Queue, *core.User) bool { return false }
 
-// QueueKey is that of the policy of the queue above.
+// QueueKey reports whether of the policy of the queue above.
 func (p *Policy) QueueKey(q *core.Queue, r order.Rule) bool {
 	k := p.s.Orders.Key(q.El)
 	switch r {
@@ -82,7 +82,7 @@ func (p *Policy) QueueKey(q *core.Queue, r order.Rule) bool {
 	return false
 }
 
-// AppKey is that of the policy of the leaf, or of its stage policy. Applications have no minimum share.
+// AppKey reports whether of the policy of the leaf, or of its stage policy. Applications have no minimum share.
 func (p *Policy) AppKey(a *core.App, r order.Rule) bool {
 	k := p.s.Orders.Key(a.El)
 	switch r {
@@ -144,7 +144,7 @@ func (p *Policy) AppsChanged() { p.shares.known = false }
 
 func (p *Policy) Check() error { return nil }
 
-// AMLimit is a share of what the leaf is due.
+// AMLimit returns a share of what the leaf is due.
 func (p *Policy) AMLimit(leaf int32) records.Resource { return p.amLimit(leaf, p.sharesNow()) }
 
 func (p *Policy) UserAMShare(q *core.Queue, _ *core.User) records.Resource { return q.Maximum }

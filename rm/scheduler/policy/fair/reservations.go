@@ -135,7 +135,7 @@ func (p *Policy) starves(h handle.App) bool {
 	return p.isBelow(a, &due) || p.leafStarves(a.Leaf)
 }
 
-// dueTo is the fair share of an application.
+// dueTo returns the fair share of an application.
 func (p *Policy) dueTo(h handle.App, of map[int32]*fairshare.Queue) (due records.Resource) {
 	q := of[p.s.Apps[h].Leaf]
 	if q == nil {

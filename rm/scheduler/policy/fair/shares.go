@@ -8,7 +8,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// interval is how old may be what queues are due, and the limits of ApplicationMasters with it, in ms.
+// interval returns how old may be what queues are due, and the limits of ApplicationMasters with it, in ms.
 func (p *Policy) interval() int64 {
 	return p.s.Tree.Settings.Fair.UpdateInterval.Milliseconds()
 }
@@ -50,7 +50,7 @@ func (p *Policy) fairQueue(h int32, of map[int32]*fairshare.Queue) *fairshare.Qu
 	return out
 }
 
-// sharesNow is what queues are due by what decisions go by. What only looks doesn't change that, so that looking changes no decision.
+// sharesNow returns what queues are due by what decisions go by. What only looks doesn't change that, so that looking changes no decision.
 func (p *Policy) sharesNow() map[int32]*fairshare.Queue {
 	if p.sharesKnown() {
 		return p.shares.of
@@ -73,7 +73,7 @@ func (p *Policy) updateShares() {
 	}
 }
 
-// amLimit is what ApplicationMasters of a leaf may have: a share of what the leaf is due, or of what there is of a
+// amLimit returns what ApplicationMasters of a leaf may have: a share of what the leaf is due, or of what there is of a
 // resource that isn't divided (Hadoop: FSLeafQueue.computeMaxAMResource).
 func (p *Policy) amLimit(leaf int32, of map[int32]*fairshare.Queue) (limit records.Resource) {
 	q, due := &p.s.Queues[leaf], records.Resource{}

@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// share is which part of the leaf an amount is, in its dominant resource; 0 while nothing is known of the leaf's size.
+// share returns which part of the leaf an amount is, in its dominant resource; 0 while nothing is known of the leaf's size.
 func (p *Policy) share(r *records.Resource) (worst float64) {
 	for i := range p.types {
 		if p.total[i] > 0 {
@@ -213,7 +213,7 @@ func (p *Policy) favor(order []int32) {
 // expired reports whether slots are kept for tasks that are too old by now.
 func (p *Policy) expired() bool { return p.keeps > 0 && p.now >= p.until }
 
-// nextDue is when Tick is wanted.
+// nextDue returns when Tick is wanted.
 func (p *Policy) nextDue() (at int64) {
 	switch {
 	case p.stale && p.keeps > 0:

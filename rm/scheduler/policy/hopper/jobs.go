@@ -59,7 +59,7 @@ type phase struct {
 
 func (t *phase) left() int64 { return t.pending + t.running }
 
-// all is how many tasks there are, as far as they were asked for.
+// all returns how many tasks there are, as far as they were asked for.
 func (t *phase) all() int64 { return t.granted + t.pending - t.reruns }
 
 // request names one of an application.
@@ -143,7 +143,7 @@ func (x *app) starting(containers int32) bool {
 	return containers == 0 && x.of == [len(x.of)]phase{}
 }
 
-// tasksHeld is how many containers for tasks an application has, of all that it has.
+// tasksHeld returns how many containers for tasks an application has, of all that it has.
 func (x *app) tasksHeld(containers int32) int32 { return max(0, containers-x.masters) }
 
 // ask notes how many containers a request of MapReduce is for.
@@ -180,7 +180,7 @@ func (x *app) current() stages.Stage {
 	return stages.None
 }
 
-// unknown is how many containers it has that ran before the leaf had this policy.
+// unknown returns how many containers it has that ran before the leaf had this policy.
 func (x *app) unknown() int64 {
 	n := int64(x.containers - x.masters)
 	for i := range x.of {
@@ -189,7 +189,7 @@ func (x *app) unknown() int64 {
 	return max(0, n)
 }
 
-// pendingCount is how many containers of a size it asks for.
+// pendingCount returns how many containers of a size it asks for.
 func (x *app) pendingCount(size *records.Resource, types int) int64 {
 	n := int64(0)
 	for i := range types {

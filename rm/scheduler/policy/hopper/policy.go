@@ -115,7 +115,7 @@ const (
 	lent
 )
 
-// rank is whose turn an application has.
+// rank returns whose turn an application has.
 func (p *Policy) rank(x *app, a *leaf.App) int {
 	n := x.tasksHeld(a.Containers)
 	switch {
@@ -172,7 +172,7 @@ func (p *Policy) Cap(a leaf.App) records.Resource {
 // Hold holds nothing.
 func (p *Policy) Hold(leaf.Ask) (held bool, until int64) { return false, 0 }
 
-// Copies is how many containers an application may have for copies: its slots without those for its tasks.
+// Copies returns how many containers an application may have for copies: its slots without those for its tasks.
 func (p *Policy) Copies(a leaf.App) int64 {
 	if x := p.apps.Get(a.Handle); x != nil {
 		return max(0, int64(x.slots)-int64(math.Ceil(x.tasks)))
@@ -330,7 +330,7 @@ func (p *Policy) Left(h handle.App) {
 	p.stale, p.urgent = true, true
 }
 
-// Due is when the division is to be made again, in ms; 0 if nothing has changed.
+// Due returns when the division is to be made again, in ms; 0 if nothing has changed.
 func (p *Policy) Due() int64 { return p.due }
 
 // Time takes in the time, and reports whether Tick may do more than that.

@@ -61,7 +61,7 @@ func (w *window) refit() bool {
 	return w.beta != was
 }
 
-// fit is the estimate within bounds; 0 if fewer than enough tasks have ended.
+// fit returns the estimate within bounds; 0 if fewer than enough tasks have ended.
 func fit(took *pareto.Window) float64 {
 	b, ended := took.Shape()
 	if ended < enough {
@@ -70,7 +70,7 @@ func fit(took *pareto.Window) float64 {
 	return clampBeta(b)
 }
 
-// clampBeta is a β within bounds, in steps.
+// clampBeta returns a β within bounds, in steps.
 func clampBeta(b float64) float64 {
 	if !(b > leastBeta) {
 		return leastBeta
@@ -86,7 +86,7 @@ func (m *mean) add(x float64) {
 	m.n, m.sum = m.n*fading+1, m.sum*fading+x
 }
 
-// of is the mean, or a second if there is none.
+// of returns the mean, or a second if there is none.
 func (m *mean) of() float64 {
 	if m.n == 0 {
 		return 1

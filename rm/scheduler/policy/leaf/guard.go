@@ -46,7 +46,7 @@ type Guard struct {
 	timer      Timer
 }
 
-// Moment is a time as Since has it: one that differs from none.
+// Moment returns a time as Since has it: one that differs from none.
 func Moment(now int64) int64 {
 	if now == 0 {
 		return -1
@@ -57,7 +57,7 @@ func Moment(now int64) int64 {
 // Overdue reports whether an application that has got nothing since a time has waited for too long.
 func (g *Guard) Overdue(since, now int64) bool { return since != 0 && now-since >= Bound }
 
-// Key is what an application is ordered by: rank first, then ratio. Of those overdue the one that has waited longest comes first.
+// Key returns what an application is ordered by: rank first, then ratio. Of those overdue the one that has waited longest comes first.
 func (g *Guard) Key(a App, since, now int64) (rank uint8, ratio float64) {
 	if g.Overdue(since, now) {
 		return overdue, float64(since)
@@ -68,7 +68,7 @@ func (g *Guard) Key(a App, since, now int64) (rank uint8, ratio float64) {
 	return inTurn, ratio
 }
 
-// Cap is the most that an application may have, and until when that holds at the longest. Below 0 there is nothing.
+// Cap returns the most that an application may have, and until when that holds at the longest. Below 0 there is nothing.
 func (g *Guard) Cap(a App, since, now int64) (most records.Resource, until int64) {
 	if g.Overdue(since, now) {
 		return Uncapped(), now
@@ -152,7 +152,7 @@ func (g *Guard) Master(a App, r records.Resource) {
 	}
 }
 
-// Copies is how many containers an application may have for copies of its tasks, besides those for the tasks. It is false where the policy
+// Copies returns how many containers an application may have for copies of its tasks, besides those for the tasks. It is false where the policy
 // doesn't say so.
 func (g *Guard) Copies(a App) (n int64, known bool) {
 	if g.grants == nil {
@@ -161,7 +161,7 @@ func (g *Guard) Copies(a App) (n int64, known bool) {
 	return g.grants.Copies(a), true
 }
 
-// Standing is where the policy sees an application in the leaf, for people; empty if it says nothing.
+// Standing returns where the policy sees an application in the leaf, for people; empty if it says nothing.
 func (g *Guard) Standing(a App) string {
 	if g.ranks == nil {
 		return ""
@@ -169,7 +169,7 @@ func (g *Guard) Standing(a App) string {
 	return g.ranks.Standing(a)
 }
 
-// Why is the policy's reason for holding a request, for people; empty if it gives none.
+// Why returns the policy's reason for holding a request, for people; empty if it gives none.
 func (g *Guard) Why(k Ask) string {
 	if g.why == nil {
 		return ""
@@ -212,7 +212,7 @@ func (g *Guard) Tick(now int64, q Queue) (changed []handle.App) {
 	return g.policy.Tick(now, q)
 }
 
-// Next is when Tick is due if nothing happens.
+// Next returns when Tick is due if nothing happens.
 func (g *Guard) Next() int64 {
 	if at, wanted := g.prompt(); wanted {
 		return min(g.next, at)

@@ -10,10 +10,10 @@ type index struct {
 
 type slot struct{ key, row int32 } // row+1; 0: free
 
-// home is the slot in which a key belongs (Fibonacci hashing: keys that follow each other lie apart).
+// home returns the slot in which a key belongs (Fibonacci hashing: keys that follow each other lie apart).
 func (x *index) home(key int32) uint32 { return uint32(key) * 2654435769 >> x.shift }
 
-// at is the slot of a key, or the free one where it would be. There are slots.
+// at returns the slot of a key, or the free one where it would be. There are slots.
 func (x *index) at(key int32) uint32 {
 	mask := uint32(len(x.slots) - 1)
 	i := x.home(key)

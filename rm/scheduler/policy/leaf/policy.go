@@ -14,10 +14,10 @@ import (
 // be deterministic: it has no clock, no I/O and no randomness. Ratio, Cap and Hold change nothing, as they are asked at any time and
 // any number of times. What they say may change when the policy is told something; Tick then says for whom.
 type Policy interface {
-	// Ratio is what applications are ordered by: lower ones are served first, and of equal ones the one that was submitted first.
+	// Ratio returns what applications are ordered by: lower ones are served first, and of equal ones the one that was submitted first.
 	// NaN counts as infinite. It is asked whenever the application has got, lost or asked for something.
 	Ratio(a App) float64
-	// Cap is the most that an application may have now, with what is reserved for it. An application without a limit has Uncapped.
+	// Cap returns the most that an application may have now, with what is reserved for it. An application without a limit has Uncapped.
 	Cap(a App) records.Resource
 	// Hold reports whether a request has to wait, and until when, in ms. It waits no longer than that, and may go on earlier once
 	// Tick says that the application has changed.
@@ -83,7 +83,7 @@ type TaskReport struct {
 	Beta      float64 // shape of the Pareto distribution of its tasks' durations
 }
 
-// Sane is a report without numbers that can't be.
+// Sane returns a report without numbers that can't be.
 func (r TaskReport) Sane() TaskReport {
 	for _, n := range []*int64{&r.Left, &r.Young, &r.Detection, &r.ToRead, &r.ToMake, &r.Ended} {
 		*n = max(*n, 0)
@@ -202,7 +202,7 @@ type Queue struct {
 	Active              int32            // applications that may have containers
 }
 
-// Uncapped is the Cap of an application that has no limit.
+// Uncapped returns the Cap of an application that has no limit.
 func Uncapped() (r records.Resource) {
 	for i := range r {
 		r[i] = math.MaxInt64

@@ -44,7 +44,7 @@ type job struct {
 // New returns the policy of a leaf.
 func New() *Policy { return &Policy{} }
 
-// of is what is made of an application; nil if that has no stages.
+// of returns what is made of an application; nil if that has no stages.
 func (p *Policy) of(h handle.App) (*stages.Job, *job) {
 	j := p.book.Job(h)
 	if j == nil || !j.Stages {
@@ -260,7 +260,7 @@ func (p *Policy) consider(j *stages.Job, available float64) {
 	}
 }
 
-// turns is how many slots are released for one that a job gets for its pending maps, K in equation 4.3. That is the number of jobs, as in
+// turns returns how many slots are released for one that a job gets for its pending maps, K in equation 4.3. That is the number of jobs, as in
 // the text, where each has the same. But maps of jobs whose reduces have begun come first, by batch finish: then it is what these have
 // pending together, and the job itself, for what the job has pending.
 func (p *Policy) turns(pending float64, x *job) float64 {

@@ -46,7 +46,7 @@ func (s *spare) stands(r *records.Resource) bool {
 	return true
 }
 
-// Rest is how long the maps of a job still take, none of which is pending, in seconds.
+// Rest returns how long the maps of a job still take, none of which is pending, in seconds.
 func (b *Book) Rest(j *Job) float64 { return max(0, j.Of[Map].Mean()-b.SinceLastMap(j)) }
 
 // Early finds out whether reduces of a job may begin although maps of it run, at nobody's cost: no map is pending, there has been room for a

@@ -17,7 +17,7 @@ const (
 
 func (s Stage) String() string { return [...]string{"maps", "reduces", "others"}[s] }
 
-// Other is the other of the two stages.
+// Other returns the other of the two stages.
 func (s Stage) Other() Stage {
 	if s == Map {
 		return Reduce
@@ -36,7 +36,7 @@ const (
 	mapPriority           = 20
 )
 
-// Of is the stage of what an application asks for at a priority. Reruns are maps that have failed: they replace others.
+// Of returns the stage of what an application asks for at a priority. Reruns are maps that have failed: they replace others.
 func Of(a *leaf.App, priority int32) (s Stage, rerun bool) {
 	if a.Type != Type {
 		return None, false
@@ -64,13 +64,13 @@ type Tally struct {
 	samples int64
 }
 
-// Tasks is how many there are, as far as they were asked for.
+// Tasks returns how many there are, as far as they were asked for.
 func (t *Tally) Tasks() int64 { return t.Granted + t.Pending - t.reruns }
 
-// Left is how many haven't ended.
+// Left returns how many haven't ended.
 func (t *Tally) Left() int64 { return t.Pending + t.Running }
 
-// Progress is which part of the tasks has ended; 0 if there are none.
+// Progress returns which part of the tasks has ended; 0 if there are none.
 func (t *Tally) Progress() float64 {
 	if n := t.Tasks(); n > 0 {
 		return max(0, 1-float64(t.Left())/float64(n))
@@ -81,7 +81,7 @@ func (t *Tally) Progress() float64 {
 // Known reports whether one has ended with its work done, so that Mean is known.
 func (t *Tally) Known() bool { return t.samples > 0 }
 
-// Mean is how long those took that have ended with their work done, in seconds; 0 if none has.
+// Mean returns how long those took that have ended with their work done, in seconds; 0 if none has.
 func (t *Tally) Mean() float64 {
 	if t.samples == 0 {
 		return 0

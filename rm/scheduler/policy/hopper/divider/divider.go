@@ -24,7 +24,7 @@ func (j *Job) work() float64 { return j.Tasks * j.Size }
 // virtual is V without the weight, in slots: equation 3.5.
 func (j *Job) virtual() float64 { return Virtual(j.work(), j.Beta, 1) }
 
-// Virtual is the virtual size of a job with so many tasks: V of section 4.1. With α = 1 it is that of equation 3.5.
+// Virtual returns the virtual size of a job with so many tasks: V of section 4.1. With α = 1 it is that of equation 3.5.
 func Virtual(tasks, beta, alpha float64) float64 { return 2 / beta * tasks * math.Sqrt(alpha) }
 
 // Key is by what jobs are ordered: the larger one of T and of T' = α·T, what the next phase reads, in slots.
@@ -114,7 +114,7 @@ func settled(all []place) {
 	}
 }
 
-// Floor is the least that each of n jobs gets: S/N − ε of section 3.5, where ε is a part of S/N from 0 (fair) to 1 (no floor).
+// Floor returns the least that each of n jobs gets: S/N − ε of section 3.5, where ε is a part of S/N from 0 (fair) to 1 (no floor).
 func Floor(slots float64, n int, epsilon float64) float64 {
 	if n == 0 {
 		return 0
