@@ -61,7 +61,7 @@ func (s *State) agrees(b *ledgerpb.Batch) error {
 	if s.Void == 0 {
 		return nil
 	}
-	if s.Void >= maxVoid { // its leader goes on, and so has refused nothing
+	if s.Void >= maxVoid { // its leader continues, and so has refused nothing
 		return &DivergedError{Refused: s.Refused, Leader: s.Leader, LeaderRefused: s.Refused - 1}
 	}
 	s.Void++

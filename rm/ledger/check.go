@@ -195,7 +195,7 @@ func (c *check) kept(s *State) {
 	}
 }
 
-// counts verifies the sums of applications: each that a queue took has ended, or has an attempt and goes on.
+// counts verifies the sums of applications: each that a queue took has ended, or has an attempt and runs on.
 func (c *check) counts(s *State) {
 	n := int64(0)
 	for _, ended := range s.Ended {

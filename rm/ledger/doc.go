@@ -5,11 +5,11 @@
 // is the batch's own. Soft state (heartbeats, progress, pending asks, utilisation) is not here: it comes back with the
 // next heartbeat.
 //
-// A leader keeps two States. The committed one is the same on every member, and the only one that is shown to anybody. The
-// working copy is ahead of it by the batches under way. Nobody changes a command, or what it holds, after it was made, so
+// A leader keeps two States. The committed one is the same on every member, and the only one that is shown to callers. The
+// working copy is ahead of it by the batches under way. A command and its contents never change after it was made, so
 // both States may share them.
 //
-// A snapshot is written while the state goes on: Freeze keeps it as it is at a moment, and costs little.
+// A snapshot is written while the state continues: Freeze keeps it as it is at a moment, and costs little.
 //
 // Callers: rm applies the log's entries and reads the committed state; rm/leader makes commands and applies them to its
 // working copy; rm/view renders the state.

@@ -6,7 +6,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 )
 
-// maxPast is how many ended containers an application keeps, to limit memory: the first ones, and as many of the newest, which its end waits for.
+// maxPast is how many ended containers an application keeps, to limit memory: the first ones, and as many of the newest, as its end waits for these.
 const maxPast = 200
 
 // remember keeps a copy of an ended container, for the application's timeline and receipt.

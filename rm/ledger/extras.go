@@ -2,7 +2,7 @@ package ledger
 
 import "heddle/yarn/records"
 
-// extras is what few containers have. It stands outside of them, as there are hundreds of thousands of containers.
+// extras holds fields that few containers need. It stands outside of them, as there are hundreds of thousands of containers.
 type extras struct {
 	held       *records.Resource // what it takes of its node, nil: its claim
 	confirmed  *records.Resource // nil: its claim

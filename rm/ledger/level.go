@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// A container has two amounts. Its claim (Container.Resource) is what its application, user and queue are charged. What it holds is what
+// A container has two amounts. Its claim (Container.Resource) is what its application, user and queue are charged. Its held amount is what
 // it takes of its node, and what the node is charged. The two differ only while a level other than RUNNING is wanted. As few containers are
 // at such a level, what they hold stands outside of them.
 
@@ -27,12 +27,12 @@ func (c *Container) Room() (offered, free records.Resource) {
 	return c.node.Capability, c.node.Capability.Sub(c.node.Used).Max(records.Resource{})
 }
 
-// Suspended reports whether the container is to stand still.
+// Suspended reports whether the container is to be suspended.
 func (c *Container) Suspended() bool {
 	return c.Level == ledgerpb.Level_FROZEN || c.Level == ledgerpb.Level_RECLAIMED
 }
 
-// Starved reports whether the container stands still, or runs with no vcore at all, of which its node leaves it a hundredth. Its application
+// Starved reports whether the container is suspended, or runs with no vcore at all, of which its node leaves it a hundredth. Its application
 // is to expect nothing of it then.
 func (c *Container) Starved() bool {
 	return c.Suspended() || c.Held().VCores() == 0 && c.Resource.VCores() > 0
@@ -132,13 +132,13 @@ func (s *State) containerLevelChanged(now int64, c *ledgerpb.ContainerLevelChang
 	case c.GetLevel() == ledgerpb.Level_RUNNING:
 		cont.endSuspension(now)
 	case s.Version >= CauseVersion && (was == ledgerpb.Level_RUNNING || c.GetCause() != nil || cont.Suspension().Since > 0):
-		// Of one that was suspended before that version, and for whom nobody knows, nothing is recorded before it has resumed.
+		// For a container that was suspended before that version, for an unknown beneficiary, nothing is recorded before it has resumed.
 		cont.beSuspended(now, causeOf(c.GetCause()))
 	}
 	return nil
 }
 
-// containersSuspended returns how containers were frozen, and let go on, before version 3. They hold what they held.
+// containersSuspended applies the command that froze and resumed containers before version 3. They hold what they held.
 func (s *State) containersSuspended(refs []*ledgerpb.ContainerRef, suspended bool) error {
 	level := ledgerpb.Level_RUNNING
 	if suspended {

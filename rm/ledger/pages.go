@@ -17,7 +17,7 @@ import (
 // the collector of garbage then looks at one object where it would look at many, all over the memory.
 //
 // freeze keeps them as they are at a moment, without copying any. From then on a page is copied before it is changed for the first
-// time: whoever changes a container that may be frozen asks mutable for it.
+// time: code that changes a container that may be frozen gets it from mutable.
 type Containers struct {
 	pages  map[pageID]*page
 	n      int

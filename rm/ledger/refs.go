@@ -31,7 +31,7 @@ func ContainerRefs(ids ...records.ContainerID) []*ledgerpb.ContainerRef {
 }
 
 // Refs converts ids and resources to the form that commands hold, and converts consecutive equal ones only once: thousands of them mostly
-// have one application and size. Commands may share them, because nobody changes a command. The zero value is ready for use.
+// have one application and size. Commands may share them, because commands never change. The zero value is ready for use.
 type Refs struct {
 	id      records.AttemptID
 	attempt *ledgerpb.AttemptRef

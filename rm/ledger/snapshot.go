@@ -25,7 +25,7 @@ import (
 // maxRecord limits one record of a snapshot, in bytes; the largest is an application with all its containers.
 const maxRecord = 1 << 30
 
-// Frozen is a state as it was at a moment. It may be read while the state goes on.
+// Frozen is a state as it was at a moment. It may be read while the state continues.
 type Frozen struct {
 	cluster     *ledgerpb.Cluster
 	nodes       []Node

@@ -76,7 +76,7 @@ type QueueConf struct {
 }
 
 // KeyRing holds master keys: the one that signs new tokens, the one before it, whose tokens stay valid,
-// and the next one, which takes over when everybody who checks tokens has it.
+// and the next one, which takes over when all checkers of tokens have it.
 type KeyRing struct {
 	Current, Previous, Next Key
 }
@@ -184,7 +184,7 @@ type Application struct {
 	Attempts []*Attempt
 	// Containers holds the live containers, and the ended ones whose end the ApplicationMaster hasn't acknowledged.
 	Containers Containers
-	// Past holds the first and the newest containers that have ended and were acknowledged, maxPast in all, in the order of their ends; nobody changes them.
+	// Past holds the first and the newest containers that have ended and were acknowledged, maxPast in all, in the order of their ends; they never change.
 	// PastMore is the number of further ones.
 	Past     []*Container
 	PastMore int64
@@ -263,7 +263,7 @@ type Container struct {
 
 	Node       records.NodeID
 	node       *Node   // while it lives
-	extras     *extras // nil: none. Nobody changes what it points to, which clones share.
+	extras     *extras // nil: none. Clones share it, so its target never changes.
 	Diagnostic string
 
 	ID records.ContainerID

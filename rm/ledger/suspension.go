@@ -7,13 +7,13 @@ import (
 	"heddle/yarn/records"
 )
 
-// CauseVersion is the version of the ledger from which on it is recorded for whom containers are suspended, and for how long.
+// CauseVersion is the first version of the ledger that records the beneficiary of suspensions, and their duration.
 const CauseVersion = 4
 
 // maxSpans is how many suspensions of a container are remembered one by one.
 const maxSpans = 16
 
-// Cause is for whom a container is suspended or shrunk. The zero value means that its ApplicationMaster did it.
+// Cause is the beneficiary of a container's suspension or shrinking. The zero value means that its ApplicationMaster did it.
 type Cause struct {
 	Queue string                // path of the leaf whose application gets its resources; "": preemption hasn't chosen it
 	App   records.ApplicationID // that application
@@ -62,7 +62,7 @@ func (c *Container) setSuspension(s *Suspension) {
 	c.setExtras(e)
 }
 
-// beSuspended records that a container is below its claim from now on, or is so for somebody else.
+// beSuspended records that a container is below its claim from now on, or is so for another beneficiary.
 func (c *Container) beSuspended(now int64, cause Cause) {
 	s := c.Suspension()
 	s.Cause = cause

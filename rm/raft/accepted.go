@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// stallTimeout is how long a caller may pause within a message. A member that is in the middle of a snapshot votes for nobody, so that a leader
-// that stands still while it sends one would keep two others from electing another.
+// stallTimeout is how long a caller may pause within a message. A member in the middle of a snapshot doesn't vote. A leader that pauses while
+// it sends one would keep two others from electing another.
 const stallTimeout = 2 * time.Second
 
 // accepted is a connection that closes with its stream, and fails when its caller stops in the middle of a message. A caller may be silent

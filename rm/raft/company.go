@@ -116,8 +116,8 @@ func (n *Node) OneDisk() (out []Absent) {
 	return out
 }
 
-// Trouble says what an administrator should know about the group: that what is acknowledged lies on one disk only, or why nobody leads. It returns "" if all
-// is well.
+// Trouble says what an administrator should know about the group: that what is acknowledged lies on one disk only, or why there is no leader. It
+// returns "" if all is well.
 func (n *Node) Trouble() (oneDisk bool, say string) {
 	away := n.OneDisk()
 	if len(away) == 0 {
@@ -150,7 +150,7 @@ func (n *Node) mayLead(id string) bool {
 // standFactor is for how many timeouts of heartbeats and elections a member that should not lead leaves elections to others.
 const standFactor = 4
 
-// mayStand reports whether this member may stand for election. One that should not lead waits: if nobody leads after a while, the others can't.
+// mayStand reports whether this member may stand for election. One that should not lead waits: if there is no leader after a while, the others can't lead.
 func (n *Node) mayStand() bool {
 	if n.mayLead(n.cfg.ID) {
 		return true
@@ -165,14 +165,14 @@ func (n *Node) mayStand() bool {
 }
 
 const (
-	// impassePatience is for how long nobody leads until members are asked why.
+	// impassePatience is the time without a leader after which members are asked why.
 	impassePatience = 2 * time.Second
 	// impassePoll is how often they are.
 	impassePoll = time.Second
 )
 
-// Impasse says why nobody leads, if this member is up, and others have entries that it lacks: "rm2 lacks 37 entries that rm1 has; start rm1".
-// Otherwise it returns "".
+// Impasse says why there is no leader, if this member is up, and others have entries that it lacks: "rm2 lacks 37 entries that rm1 has; start
+// rm1". Otherwise it returns "".
 func (n *Node) Impasse() string {
 	if why := n.impasse.Load(); why != nil {
 		return *why
@@ -220,7 +220,7 @@ func (n *Node) examineImpasse(ctx context.Context) string {
 	return impasse(n.cfg.ID, n.status(), voters, statuses)
 }
 
-// impasse says why nobody leads, as far as the lengths of logs tell.
+// impasse says why there is no leader, as far as the lengths of logs tell.
 func impasse(self string, own Status, voters []Member, statuses map[string]Status) string {
 	var silent []string
 	var longest Status

@@ -15,8 +15,8 @@ var ErrForced = errors.New("an administrator makes this member lead without the 
 // ErrReplaced says that an administrator has made another member lead without this one.
 var ErrReplaced = errors.New("the group was made to go on without this member")
 
-// ForceLeader makes this member go on with what it has, as the only member of a new group, which takes in the others when their folders are
-// empty. It is the way out when the members that are left can't elect a leader. Without lose it only says what would be lost. It is refused while there is a
+// ForceLeader makes this member continue with what it has, as the only member of a new group, which accepts the others when their folders are empty.
+// It is the way out when the members that are left can't elect a leader. Without lose it only says what would be lost. It is refused while there is a
 // leader, while those that answer are a majority, and while one that answers has a log that is ahead. by is the administrator, for the log.
 //
 // The process has to be started again, and forms the new group then.
@@ -41,7 +41,7 @@ func (n *Node) ForceLeader(ctx context.Context, by string, lose bool) (loss stri
 	return loss, nil
 }
 
-// judgeForce says what would be lost if a member went on without the others, or why it must not: by its own status, the members on record, the answers of
+// judgeForce says what would be lost if a member continued without the others, or why it must not: by its own status, the members on record, the answers of
 // those that have answered, and the last entry that a silent member is known to have.
 func judgeForce(self string, own Status, members []MemberInfo, asked map[string]Status, known func(MemberInfo) uint64) (loss string, err error) {
 	if own.Last == 0 {
@@ -117,7 +117,7 @@ func force(n *Node) error {
 	return n.dir.change(func(me *identity) { me.Replaces, me.Group, me.Force, me.Gap = me.Group, newGroup(), false, true })
 }
 
-// replaced ends this member when it meets one that was made to go on without it. One that has nothing of the group just leaves it.
+// replaced ends this member when it meets one that was made to continue without it. One that has nothing of the group just leaves it.
 func (n *Node) replaced(by greeting) error {
 	if n.status().Empty {
 		return n.dir.leave(by)

@@ -9,7 +9,7 @@ import (
 // diskPatience is how long a leader waits for its disk before it lets others lead.
 const diskPatience = 10 * time.Second
 
-// diskHangs is called when a write of the log takes too long. Raft waits for it, and can't even stop leading meanwhile, but goes on to send
+// diskHangs is called when a write of the log takes too long. Raft waits for it, and can't even stop leading meanwhile, but continues to send
 // heartbeats: the group would have a leader that commits nothing for as long as the disk doesn't answer. So a leader of others falls silent. It
 // ends with its process, as after other failures of the disk. A member that doesn't lead, or is alone, waits.
 func (n *Node) diskHangs() {
@@ -26,7 +26,7 @@ func (n *Node) diskHangs() {
 	}
 	_ = n.log.fail(fmt.Errorf("%w for %v", errHangs, n.log.patience))
 	_ = t.Close()
-	t.CloseStreams() // which heartbeats would go on to use
+	t.CloseStreams() // which heartbeats would continue to use
 	n.shutdown()     // or proposals would wait until they are accepted,
 	n.halt()         // and for answers
 	select {

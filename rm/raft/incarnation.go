@@ -52,7 +52,7 @@ func bareID(s hraft.ServerID) string {
 	return id
 }
 
-// target is whom a connection is meant for.
+// target is the member that a connection is meant for.
 type target struct {
 	id, incarnation string
 	address         string

@@ -17,7 +17,7 @@ import (
 const (
 	// promiseName is the file beside the log that says what this member has promised.
 	promiseName = "promises"
-	// promiseInterval is how often it is written, so that nothing waits for it. What a member promised since is known to its peers' memory only.
+	// promiseInterval is how often it is written, so that nothing waits for it. Later promises of a member are known to its peers' memory only.
 	promiseInterval = time.Second
 )
 

@@ -32,7 +32,7 @@ var ErrClosed = errors.New("raft node is closed")
 type FSM interface {
 	// Apply applies a committed entry. Its result goes to the Proposal of the member that proposed it.
 	Apply(Entry) any
-	// Snapshot captures the state. The returned function writes it while Apply goes on.
+	// Snapshot captures the state. The returned function writes it while Apply continues.
 	Snapshot() (func(io.Writer) error, error)
 	// Restore replaces the state by a snapshot.
 	Restore(io.Reader) error
@@ -44,7 +44,7 @@ type Entry struct {
 	// Source is what Data was made from, for callers that don't want to decode it. Only the member that proposed the entry has it,
 	// and not after a restart; otherwise it is nil.
 	Source any
-	// Index is the entry's place in the log, the same at all members. Whoever proposes an entry leaves it 0.
+	// Index is the entry's place in the log, the same at all members. Proposers leave it 0.
 	Index uint64
 }
 

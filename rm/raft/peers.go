@@ -84,7 +84,7 @@ func (p *peers) RequestVote(id hraft.ServerID, at hraft.ServerAddress, req *hraf
 	return err
 }
 
-// RequestPreVote implements hraft.WithPreVote. A member that may not stand asks nobody: it has no votes, so that it doesn't stand, and votes for others.
+// RequestPreVote implements hraft.WithPreVote. A member that may not stand asks no peer: it gets no votes, so it doesn't stand, and votes for others.
 func (p *peers) RequestPreVote(id hraft.ServerID, at hraft.ServerAddress, req *hraft.RequestPreVoteRequest, resp *hraft.RequestPreVoteResponse) error {
 	if !p.mayStand() {
 		resp.Term = req.Term

@@ -23,9 +23,9 @@ const (
 )
 
 // recall finds out whether the folder has forgotten what this member promised: by its own promises beside the log, and by those that other
-// members know of. Then the member becomes a new one, without a vote: what it has is set aside, and its folder gets another incarnation.
+// members know of. Then the member becomes a new one, without a vote: its data is set aside, and its folder gets another incarnation.
 //
-// A vote or an acknowledgement of the last second before a crash may be known to nobody who can be reached. It is then missed if the
+// A vote or an acknowledgement of the last second before a crash may be unknown to all reachable members. It is then missed if the
 // disk has lost it.
 func recall(ctx context.Context, n *Node, logger hclog.Logger) error {
 	last, term, err := holds(n)
@@ -159,8 +159,8 @@ func moveAside(from, to string) error {
 	return nil
 }
 
-// met takes note of what a member has told in a greeting or an answer to one. It returns an error, and ends this member, if that shows that its
-// folder has forgotten something, which nobody could tell when it started.
+// met records what a member has told in a greeting or an answer to one. It returns an error, and ends this member, if that shows that its
+// folder has forgotten something, which couldn't be known when it started.
 func (n *Node) met(id, incarnation string, s promise.Start, known promise.Known) error {
 	if n.memory.running() {
 		if err := n.memory.held.Load().Judge(id, known); err != nil {

@@ -161,7 +161,7 @@ func (p *spare) remove() error {
 	return errors.Join(p.file.Close(), os.Remove(filepath.Join(p.dir, spareName)))
 }
 
-// Close ends what goes on in the background, and deletes the spare.
+// Close ends what happens in the background, and deletes the spare.
 func (s *segmentFiles) Close() error {
 	s.cancel()
 	s.filled.Wait()
@@ -195,7 +195,7 @@ func (f *segmentFile) WriteAt(b []byte, at int64) (int, error) {
 	return f.WritableFile.WriteAt(b, at)
 }
 
-// Sync implements types.WritableFile. Only the first call has to bring the file's name to disk. The later ones leave out its times,
+// Sync implements types.WritableFile. Only the first call must bring the file's name to disk. The later ones leave out its times,
 // which would need a commit of the file system's journal.
 func (f *segmentFile) Sync() error {
 	if f.begun {

@@ -18,8 +18,8 @@ import (
 	"heddle/rm/raft/compact"
 )
 
-// store is the log, and raft's metadata beside it. The first failed write ends it: only another process that reads the disk anew
-// knows what is on it then. A log that went on might acknowledge entries that it doesn't have, or record
+// store is the log, and raft's metadata beside it. The first failed write ends it: only another process that reads the disk again
+// knows what is on it then. A log that continued might acknowledge entries that it doesn't have, or record
 // segments wrongly.
 type store struct {
 	*wal.WAL
@@ -27,7 +27,7 @@ type store struct {
 	log      hclog.Logger
 	segments *compact.Segments
 	failed   chan struct{} // closed with the first failure
-	// hangs is called when a write has taken longer than patience, and goes on.
+	// hangs is called when a write has taken longer than patience, and continues.
 	hangs    func()
 	patience time.Duration
 	// cuts decides whether entries may be removed; stored is told of those that are on disk.
@@ -151,7 +151,7 @@ const currentTerm = "CurrentTerm"
 // Close closes the log and its metadata.
 func (s *store) Close() error { return errors.Join(s.WAL.Close(), s.disk.close()) }
 
-// watchedMeta reports failed writes to a store. The log rotates in the background, and tells nobody else when that fails.
+// watchedMeta reports failed writes to a store. The log rotates in the background, and reports failures only here.
 type watchedMeta struct {
 	types.MetaStore
 	store *store

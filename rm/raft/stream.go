@@ -48,9 +48,9 @@ type host interface {
 	status() Status
 	// knows returns what the member knows of another's promises.
 	knows(id, incarnation string) promise.Known
-	// replaced is called when a member has gone on without this one.
+	// replaced is called when a member has continued without this one.
 	replaced(by greeting) error
-	// met takes note of what another has told.
+	// met records what another has told.
 	met(id, incarnation string, s promise.Start, known promise.Known) error
 }
 

@@ -96,7 +96,7 @@ const (
 	// certLife is how long a certificate derived from the secret is valid, before and after it was made. Clocks of members may
 	// differ by as much.
 	certLife = 30 * 24 * time.Hour
-	// certAge is the age at which it is made anew.
+	// certAge is the age at which it is made again.
 	certAge = 24 * time.Hour
 )
 

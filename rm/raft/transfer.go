@@ -22,7 +22,7 @@ const (
 )
 
 // hashicorp/raft's own transfer is not used: if its target doesn't answer, it may leave a leader that accepts no
-// proposals, and that nobody replaces because it still sends heartbeats.
+// proposals, and that isn't replaced because it still sends heartbeats.
 
 // Transfer hands leadership to a member, or with "" to the most up-to-date one. It returns when that member leads. The
 // target must be reachable and have nearly all entries. If the transfer fails, it does so within transferPatience. Then this

@@ -154,7 +154,7 @@ func (w *Witness) save(next witness.State) error {
 	return nil
 }
 
-// Run answers the group's members until ctx ends. It returns an error when the witness can't go on: a leader's log contradicts what was committed, or
+// Run answers the group's members until ctx ends. It returns an error when the witness can't continue: a leader's log contradicts what was committed, or
 // the disk has failed. It closes the witness.
 func (w *Witness) Run(ctx context.Context) error {
 	served := make(chan struct{})
@@ -186,7 +186,7 @@ func (w *Witness) Run(ctx context.Context) error {
 	return err
 }
 
-// watchInterval is how often the log says whom the witness follows, if that has changed.
+// watchInterval is how often the log names the leader that the witness follows, if that has changed.
 const watchInterval = time.Second
 
 // watch logs changes that an administrator wants to see.
@@ -268,7 +268,7 @@ func (w *Witness) knows(id, incarnation string) promise.Known {
 	return w.memory.Of(string(serverID(id, incarnation)))
 }
 
-// met implements host: a witness whose folder has forgotten something ends, and begins anew.
+// met implements host: a witness whose folder has forgotten something ends, and starts again.
 func (w *Witness) met(id, incarnation string, s promise.Start, known promise.Known) error {
 	if w.opened {
 		if err := w.memory.held.Load().Judge(id, known); err != nil {
@@ -281,7 +281,7 @@ func (w *Witness) met(id, incarnation string, s promise.Start, known promise.Kno
 	return nil
 }
 
-// replaced implements host: an administrator has made a member go on without the others. The witness holds nothing that could be missed.
+// replaced implements host: an administrator has made a member continue without the others. The witness holds nothing that could be missed.
 func (w *Witness) replaced(by greeting) error {
 	if w.status().Empty {
 		return w.dir.leave(by)
@@ -292,7 +292,7 @@ func (w *Witness) replaced(by greeting) error {
 	return w.endForgetful(fmt.Errorf("%w: by %s", ErrReplaced, by.From))
 }
 
-// endForgetful ends the process; its next start begins anew.
+// endForgetful ends the process; its next start starts again.
 func (w *Witness) endForgetful(err error) error {
 	err = errors.Join(err, w.dir.change(func(me *identity) { me.Forgotten = err.Error() }))
 	w.part.Fail(err)

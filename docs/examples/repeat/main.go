@@ -110,7 +110,7 @@ func program(ctx context.Context, c *conf.Config, name string) (client.Resource,
 	return client.Resource{URL: info.Path, Size: info.Size, ModTime: info.ModTime, Type: client.File, Visibility: client.Application}, err
 }
 
-// master returns the ApplicationMaster: it has a container run the command for each time that it isn't done.
+// master is the ApplicationMaster: it has a container run the command for each time that it isn't done.
 func master(ctx context.Context, t task) error {
 	return am.Run(ctx, am.Options{}, func(ctx context.Context, m *am.Master) error {
 		request := am.Request{Resource: records.NewResource(t.memory, 1), Count: t.count}

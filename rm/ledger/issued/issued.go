@@ -10,7 +10,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 )
 
-// Bounds of the issued ids that wait for their submission. A user who holds more loses his oldest ones. When all users together hold more,
+// Bounds of the issued ids that wait for their submission. A user who holds more loses the oldest ones. When all users together hold more,
 // the oldest ones of all are dropped. Clients submit within seconds to minutes.
 const (
 	MaxOfUser = 5_000
@@ -24,7 +24,7 @@ const Grace = 10_000
 // IDs are the numbers of applications that were issued, and under which nothing was submitted yet. The zero value has none.
 type IDs struct {
 	All []ID               // ascending: ids are issued in this order
-	Of  map[string][]int32 // by user, ascending. Nobody changes an element, as frozen states share them
+	Of  map[string][]int32 // by user, ascending. an element never changes, as frozen states share them
 	// Unowned is the highest number that was issued before users were recorded.
 	Unowned int32
 }
@@ -111,10 +111,10 @@ type Standing uint8
 const (
 	None    Standing = iota // it was never issued, or its application was forgotten, or it was dropped as the oldest of very many
 	Owned                   // only its user may use it
-	Unowned                 // it was issued before users were recorded: anybody may use it
+	Unowned                 // it was issued before users were recorded: any user may use it
 )
 
-// To returns the standing of a number, and to whom it was issued if it is Owned. last is the number that was issued last.
+// To returns the standing of a number, and the user it was issued to if it is Owned. last is the number that was issued last.
 func (x *IDs) To(id, last int32) (Standing, string) {
 	if i, ok := x.find(id); ok {
 		return Owned, x.All[i].User

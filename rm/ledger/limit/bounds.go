@@ -18,8 +18,8 @@ type Bounds struct {
 const (
 	// MaxTokenName is the size of the owner, the renewer and the real user of a delegation token, in bytes.
 	MaxTokenName = 255
-	// MaxBrief is what is kept of a text, in bytes, while what its user or all have left behind is above its bound: the texts of
-	// ApplicationMasters and nodes can't be refused.
+	// MaxBrief is the length in bytes to which a text is cut while its user, or all users together, exceed their bound: the
+	// texts of ApplicationMasters and nodes can't be refused.
 	MaxBrief = 1 << 10
 	// maxWord is the same for a feature of a node.
 	maxWord = 64

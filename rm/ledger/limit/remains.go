@@ -3,7 +3,7 @@ package limit
 import "heddle/yarn/pb"
 
 // Remains returns what an ended application keeps of its submission: what lists, reports and rights need. The rest (files, environment,
-// commands, credentials) was for starting its ApplicationMaster, and is nobody's business any more.
+// commands, credentials) was for starting its ApplicationMaster, and is dropped.
 func Remains(ctx *pb.ApplicationSubmissionContext) *pb.ApplicationSubmissionContext {
 	kept := &pb.ApplicationSubmissionContext{}
 	if ctx.HasApplicationId() {

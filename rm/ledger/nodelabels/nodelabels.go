@@ -24,7 +24,7 @@ const (
 // ErrBound is wrapped by errors of changes that would leave more.
 var ErrBound = errors.New("too many")
 
-// Labels are the labels of a cluster. The zero value has none. Nobody changes the maps: a change replaces them, so that copies may share them.
+// Labels are the labels of a cluster. The zero value has none. the maps never change: a change replaces them, so that copies may share them.
 type Labels struct {
 	// Exclusive has all labels. Requests without a label get nothing of the nodes of an exclusive one.
 	Exclusive map[string]bool

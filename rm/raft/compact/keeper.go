@@ -2,9 +2,9 @@
 //
 // hashicorp/raft counts entries: it takes a snapshot after so many, looks every few minutes, and keeps so many behind it. An entry may have
 // a megabyte and more, so that the log could fill any disk meanwhile. A Keeper goes by bytes as well. Whenever a segment of the log is
-// full, it has raft take a snapshot if the segments since the last one have too many bytes, and keep no more entries than fit into
-// another number of bytes. It does the same when little space is left on the disk, and keeps nothing then that the snapshot has:
-// members that lag get the snapshot.
+// full, it asks raft for a snapshot if the segments since the last one have too many bytes, and to keep no more entries than fit into
+// another number of bytes. It does the same when little space is left on the disk, and keeps nothing then that the snapshot has: members
+// that lag get the snapshot.
 //
 // rm/raft is the only caller.
 package compact
@@ -120,8 +120,8 @@ func (k *Keeper) noteSnapshot() {
 	k.last.Store(&point{list[0].Index, list[0].Size})
 }
 
-// overdue reports whether a snapshot should be taken now, and has raft keep as many entries behind it as may be kept. low says that
-// little space is left.
+// overdue reports whether a snapshot should be taken now, and sets how many entries raft keeps behind it. low says that little
+// space is left.
 func (k *Keeper) overdue(raft Raft, trailing uint64, low bool) bool {
 	first, err := k.log.FirstIndex()
 	if err != nil {
@@ -151,7 +151,7 @@ func (k *Keeper) replaceable(raft Raft) bool {
 	return len(list) > 1 && list[1].Size > list[0].Size+largeSnapshot
 }
 
-// setTrailing has raft keep so many entries behind the next snapshots.
+// setTrailing sets how many entries raft keeps behind the next snapshots.
 func (k *Keeper) setTrailing(raft Raft, entries uint64) {
 	c := raft.ReloadableConfig()
 	if c.TrailingLogs == entries {

@@ -39,7 +39,7 @@ func (s *Segments) Begin(info types.SegmentInfo) {
 	s.mu.Unlock()
 	select {
 	case s.begun <- struct{}{}:
-	default: // nobody has seen the last signal yet
+	default: // the last signal hasn't been received yet
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package feed is the leader's side of a witness: what a leader sends to it, and when.
+// Package feed is the leader's side of a witness: it decides what a leader sends to the witness, and when.
 //
 // A witness stores no data. An entry that only the leader and the witness acknowledged lies on one disk. So the leader sends an entry to the
 // witness after another full member has it (Pace), and sends it without its data (Transport).

@@ -54,7 +54,7 @@ func (h Held) Judge(by string, k Known) error {
 	return nil
 }
 
-// Page is what a Book says.
+// Page is the content of a Book.
 type Page struct {
 	// Own is this member's own.
 	Own Known `json:"own"`
@@ -72,7 +72,7 @@ type Book struct {
 	changed bool
 }
 
-// Begin goes on with a page, at a new start.
+// Begin continues with a page, at a new start.
 func (b *Book) Begin(p Page, s Start) {
 	peers := map[string]Known{}
 	maps.Copy(peers, p.Peers)

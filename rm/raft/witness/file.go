@@ -96,7 +96,7 @@ func (w *File) make() error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// Save writes a state. It returns when that is on disk. After an error nothing can be written any more: only another process that reads the disk anew knows
+// Save writes a state. It returns when that is on disk. After an error nothing can be written any more: only another process that reads the disk again knows
 // what is on it.
 func (w *File) Save(s State) error {
 	if w.broken != nil {

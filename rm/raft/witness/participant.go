@@ -18,7 +18,7 @@ type Options struct {
 	State   State  // what its disk holds
 	// Save writes a state. It returns when that is on disk. After an error the participant does nothing more.
 	Save func(State) error
-	// Patience is how long after a leader's last message the witness votes for nobody else. No longer than a leader's lease.
+	// Patience is how long after a leader's last message the witness votes for no other. No longer than a leader's lease.
 	Patience time.Duration
 	Now      func() time.Time
 }
@@ -56,14 +56,14 @@ type Report struct {
 	Refused uint64
 }
 
-// Report returns what lies on the participant's disk, and whom it follows.
+// Report returns what lies on the participant's disk, and the leader that it follows.
 func (p *Participant) Report() Report {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Report{p.state, p.leader, p.heard, p.failed, p.refused}
 }
 
-// Serve answers requests until done is closed, or the participant can't go on; then it returns why.
+// Serve answers requests until done is closed, or the participant can't continue; then it returns why.
 func (p *Participant) Serve(requests <-chan hraft.RPC, done <-chan struct{}) error {
 	for {
 		select {

@@ -121,7 +121,7 @@ func (s State) Append(r *hraft.AppendEntriesRequest) (State, *hraft.AppendEntrie
 			return s, nil, err
 		}
 	}
-	// What lies behind the request's entries may be an earlier leader's.
+	// Entries behind the request's may be an earlier leader's.
 	next.Commit = max(next.Commit, min(r.LeaderCommitIndex, at))
 	answer.Success, answer.LastLog = true, next.Last
 	return next.compact(), answer, nil
