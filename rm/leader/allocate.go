@@ -99,7 +99,7 @@ type AllocateReply struct {
 	ProbesGone []records.NodeID
 	Hints      hints.Hints        // all that hold now, if they aren't what was told; else none
 	Levels     []speed.Level      // that have changed since the last answer
-	Suspended  *session.Suspended // the application's containers that stand still; nil if that is no news
+	Suspended  *session.Suspended // the application's containers that are suspended; nil if that is no news
 	Unswapped  []swap.Refused
 }
 

@@ -17,7 +17,7 @@ type Registration struct {
 	Maximum  records.Resource
 	Queue    string
 	ACLs     []*pb.ApplicationACLMap
-	Previous []Grant          // containers of earlier attempts that go on
+	Previous []Grant          // containers of earlier attempts that continue
 	NewNodes []records.NodeID // nodes of Previous for which it needs a token
 }
 

@@ -47,7 +47,7 @@ func (ms *masters) Progress(id records.AttemptID) float32 {
 	return 0
 }
 
-// tellSuspended tells the ApplicationMaster of a container, with its next heartbeat, that the container stands still or goes on.
+// tellSuspended tells the ApplicationMaster of a container, with its next heartbeat, that the container is suspended or continues.
 func (c *core) tellSuspended(of *ledger.Container, suspended bool) {
 	if soft := c.apps[of.ID.Attempt.App]; soft != nil && !of.AM {
 		soft.box.Suspend(of.ID, suspended)

@@ -56,7 +56,7 @@ type appSoft struct {
 	warnings preemption.Warnings
 }
 
-// NeverSuspend is the tag of applications whose containers preemption doesn't suspend, as they can't stand still for long.
+// NeverSuspend is the tag of applications whose containers preemption doesn't suspend, as they can't be suspended for long.
 const NeverSuspend = "never-suspend"
 
 func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *appSoft {

@@ -53,7 +53,7 @@ type attemptEnd struct {
 	excused     bool
 }
 
-// endAttempt ends the current attempt with its containers, unless they are to go on under the next one.
+// endAttempt ends the current attempt with its containers, unless they are to continue under the next one.
 func (at *attempts) endAttempt(app *ledger.Application, attempt *ledger.Attempt, end attemptEnd) {
 	keep := end.state == pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED &&
 		app.Context.GetKeepContainersAcrossApplicationAttempts()

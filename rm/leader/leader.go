@@ -83,7 +83,7 @@ type Settings struct {
 	Queues *queue.Tree
 	// Live is what others than the leader read of them; nil is one of its own.
 	Live *queue.Live
-	// QueueSource reads them anew; nil leaves them as they are.
+	// QueueSource reads them again; nil leaves them as they are.
 	QueueSource queueconf.Source
 	// MaySubmit decides who may submit to a queue, by its path; nil lets everybody.
 	MaySubmit func(user, queue string) bool
@@ -352,7 +352,7 @@ func (l *Leader) Keys(kind ledgerpb.KeyKind) ledger.KeyRing { return l.keys.Ring
 // Delegations issues, renews and cancels delegation tokens: call Issue, Renew and Cancel alone.
 func (l *Leader) Delegations() *delegation.Issuer { return l.delegations }
 
-// Suspend suspends or shrinks a running container, and Resume lets it go on. They return when the node has done it.
+// Suspend suspends or shrinks a running container, and Resume resumes it. They return when the node has done it.
 func (l *Leader) Suspend(ctx context.Context, id records.ContainerID, wish level.Wish) error {
 	if err := l.begun(id, "suspend it when it runs"); err != nil {
 		return err

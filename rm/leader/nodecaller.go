@@ -13,7 +13,7 @@ type NodeCaller struct {
 	Proven  bool   // it has proved, by the cluster's secret, that it is that node
 }
 
-// ErrStranger is for a call on behalf of a node from somebody else than who registered it.
+// ErrStranger is for a call on behalf of a node from another than who registered it.
 var ErrStranger = errors.New("another caller registered this node")
 
 // stranger says why a call doesn't come from who registered the node, if it doesn't: by proof, or from the same address

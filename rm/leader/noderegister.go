@@ -43,7 +43,7 @@ type NodeRegistration struct {
 // claims its id.
 const twinPatience = 3
 
-// RegisterNode enters a node, new or known. Its containers that the ledger has go on, others are ended.
+// RegisterNode enters a node, new or known. Its containers that the ledger has continue, others are ended.
 func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 	if !limit.IsName(r.Node.Host) {
 		return shutdown("NodeManager from %s can't register: %.100q can't be its host, as %s. Check yarn.nodemanager.hostname.",
@@ -54,7 +54,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 			"Node capabilities are %s; minimums are %dmb and %d vcores", r.Node.Host, ns.Settings.Types.Format(r.Capability),
 			ns.Settings.MinAllocation.MemoryMB(), ns.Settings.MinAllocation.VCores()), nil
 	}
-	rack := limit.Head(ns.Rack(r.Node.Host), limit.MaxName) // which may take a while, and holds up nobody else
+	rack := limit.Head(ns.Rack(r.Node.Host), limit.MaxName) // which may take a while, and holds up no other
 	defer ns.nodeSessions.Registering(r.Node)()
 	s := ns.nodeSessions.Get(r.Node)
 	if s == nil {
@@ -147,7 +147,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	n.session = s
 	ns.events.nodeBegins(n)
 	ns.AfterCommit(func() { ns.nodeSessions.Put(s.id, s) }) // in the loop's order, so that heartbeats find the session that the loop knows
-	if leaving {                                            // its NodeManager has started anew
+	if leaving {                                            // its NodeManager has started again
 		ns.Enter(&ledgerpb.Command{NodeUpdated: &ledgerpb.NodeUpdated{
 			Node: ledger.NodeRef(r.Node), State: proto.Int32(int32(pb.NodeState_NS_DECOMMISSIONING)), DecommissionDeadline: proto.Int64(deadline),
 		}})

@@ -60,7 +60,7 @@ func (ns *nodeManagers) bounded(id records.NodeID, r records.Resource) records.R
 	return most
 }
 
-// moveRack enters a node anew in the scheduler, with its containers.
+// moveRack enters a node again in the scheduler, with its containers.
 func (ns *nodeManagers) moveRack(n *nodeSoft) {
 	node := ns.work.Nodes[n.id]
 	for c := range ns.work.On(node) {

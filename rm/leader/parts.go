@@ -129,7 +129,7 @@ func (s *speeds) NodeLeft(id records.NodeID)   { s.told.Left(s.sched, id.Host) }
 
 func (s *speeds) Tick(now time.Time) {
 	if s.learned.Due() {
-		s.Go(func(context.Context) { s.learned.Sort() }) // it takes long, and everybody goes on meanwhile
+		s.Go(func(context.Context) { s.learned.Sort() }) // it takes long, and everybody continues meanwhile
 	}
 	s.told.Tell(s.sched)
 	if s.justBegun(now) {

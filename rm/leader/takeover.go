@@ -13,7 +13,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// takeOver begins the leadership: it goes on record, and the scheduler is filled from the ledger, so that containers go on
+// takeOver begins the leadership: it is recorded, and the scheduler is filled from the ledger, so that containers continue
 // and new ones can be granted at once. Nodes and ApplicationMasters have to register again, which brings back what is soft.
 func (l *Leader) takeOver() error {
 	l.Enter(&ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: l.Settings.ID, Refused: l.work.Refused}})

@@ -46,7 +46,7 @@ func (ns *nodeManagers) Tick(now time.Time) {
 }
 
 // Tick ends attempts whose ApplicationMaster is silent, or has unregistered and still runs. A suspended one can't be heard:
-// when it goes on, at least half of the time is left to it.
+// when it continues, at least half of the time is left to it.
 func (at *attempts) Tick(now time.Time) {
 	for id, soft := range at.apps {
 		app := at.work.Apps[id]

@@ -180,7 +180,7 @@ func (h *Hosts) leave(node *ledger.Node) {
 	}
 }
 
-// Inherit takes note that an earlier leadership has set by when a node leaves.
+// Inherit records that an earlier leadership has set by when a node leaves.
 func (h *Hosts) Inherit(id records.NodeID) { h.inherited[id] = true }
 
 // NodeLeft drops what is known of a node that is gone.

@@ -35,7 +35,7 @@ func NewIssuer(loop loop.Operations, work *ledger.State, cfg IssuerConfig) *Issu
 	return &Issuer{loop: loop, work: work, cfg: cfg}
 }
 
-// Names are those of a new token: whose it is, who may renew it, and who asked for it if that is somebody else.
+// Names are those of a new token: whose it is, who may renew it, and who asked for it if that is another.
 type Names struct{ Owner, Renewer, RealUser string }
 
 // Draft is what a new delegation token is made from.

@@ -17,16 +17,16 @@ import (
 
 // Hints are what an application is told.
 type Hints struct {
-	Frequency float64 // F_o: containers of its size that are released per second; 0: nobody knows
+	Frequency float64 // F_o: containers of its size that are released per second; 0: unknown
 	Available float64 // A_o: those that will be
 	Jobs      int     // K: applications that have containers
-	Bandwidth float64 // B, in bytes per second; 0: nobody knows
+	Bandwidth float64 // B, in bytes per second; 0: unknown
 	// Divides says that its queue has slots for copies of tasks. Copies is how many containers it may have for these, besides those for tasks.
 	Divides bool
 	Copies  int64
 }
 
-// Near reports whether hints are so near to others that nobody has to be told.
+// Near reports whether hints are so near to others that there is no need to be told.
 func (h Hints) Near(o Hints) bool {
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 0.05*max(a, b) }
 	return near(h.Frequency, o.Frequency) && near(h.Available, o.Available) && h.Jobs == o.Jobs && near(h.Bandwidth, o.Bandwidth) &&

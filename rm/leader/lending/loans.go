@@ -61,7 +61,7 @@ func New(loop loop.Operations, work *ledger.State, cfg Config) *Loans {
 // Register enters a node that takes probes at a port (0: it takes none), has so much in all, and says what it was lent before. It returns what the node may use
 // for short tasks, and what it offers to containers.
 func (l *Loans) Register(id records.NodeID, port int32, total, before records.Resource) (lent, rest records.Resource) {
-	l.SetLong(id, false) // the node knows of none, until it is told anew
+	l.SetLong(id, false) // the node knows of none, until it is told again
 	delete(l.nodes, id)
 	if port <= 0 || l.Least.IsZero() {
 		return records.Resource{}, total

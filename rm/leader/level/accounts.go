@@ -96,7 +96,7 @@ func (b *books) account(id records.ContainerID) *Account {
 	return nil
 }
 
-// goesOn notes that a container was told to resume, or goes on without that.
+// goesOn notes that a container was told to resume, or resumes without that.
 func (b *books) goesOn(id records.ContainerID, version int32, now time.Time) {
 	a := b.account(id)
 	if a == nil || a.Lasted >= 0 {
@@ -192,7 +192,7 @@ func (l *Levels) isBehind(r *Report) bool {
 }
 
 // charge has a container charged what its node says that it holds, if that is more memory than it is to hold: the node could not take it, and
-// nobody else gets it before that. When it has let go, it is charged what it is to hold.
+// no other gets it before that. When it has let go, it is charged what it is to hold.
 func (l *Levels) charge(r *Report) {
 	c := l.work.Container(r.Container)
 	if c == nil || !c.Live() || c.Level == ledgerpb.Level_RUNNING || l.byContainer[c.ID] != nil {

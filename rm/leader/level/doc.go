@@ -2,7 +2,7 @@
 //
 // The ledger records first at which level a container is to be. Then its node gets an order, again and again until it answers. When a node has
 // registered, its containers are brought to what is on record: the last leader may have died before it sent the order. What a node refuses is
-// taken back. A container that changes without an order was changed by its ApplicationMaster, and the change goes on record.
+// taken back. A container that changes without an order was changed by its ApplicationMaster, and the change is recorded.
 //
 // Who is to be suspended is decided by rm/scheduler/drive (Decided), or by people (Suspend, Resume). The leader's loop passes on the nodes'
 // reports: their features (Show), the levels of their containers (Reported), and orders that they can't carry out (Failed).

@@ -49,7 +49,7 @@ type Nodes interface {
 	Resume(ctx context.Context, node records.NodeID, attempt records.AttemptID, id records.ContainerID) error
 	// Order brings a container to a level, on a node that knows levels.
 	Order(ctx context.Context, node records.NodeID, o Order) error
-	// Ahead tells such a node whether room waits for the return of a container that stands still.
+	// Ahead tells such a node whether room waits for the return of a container that is suspended.
 	Ahead(ctx context.Context, node records.NodeID, id records.ContainerID, waits bool) error
 }
 
@@ -64,8 +64,8 @@ type Config struct {
 	Footprint func() bool
 	// HandleOf returns what the scheduler knows a container by, if it does.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
-	// Tell is called after the commit, when a container is on record as suspended or starved, and when its node has let it go on. It may be called
-	// again for what it was told already.
+	// Tell is called after the commit, when a container is on record as suspended or starved, and when its node has resumed it. It may be
+	// called again for what it was told already.
 	Tell func(c *ledger.Container, suspended bool)
 	Log  *logrus.Entry
 }

@@ -37,7 +37,7 @@ type order struct {
 	was     ledgerpb.Level // before it
 	number  int64
 	leveled bool // its node knows levels
-	all     bool // the container is to go on also where its application has it stand still
+	all     bool // the container is to resume also where its application suspends it
 	asking  bool
 	since   time.Time // when it was decided
 	again   time.Time // when to send it once more
@@ -99,7 +99,7 @@ func (l *Levels) record(c *ledger.Container, level ledgerpb.Level, held records.
 	}
 }
 
-// tell says whether a container stands still, or nearly. It does so from the moment that this is on record until its node says that it goes on.
+// tell says whether a container is suspended, or nearly. It does so from the moment that this is on record until its node says that it resumes.
 func (l *Levels) tell(c *ledger.Container) {
 	suspended := c.Starved()
 	if l.Tell == nil || !suspended && l.byContainer[c.ID] != nil {
@@ -112,7 +112,7 @@ func (l *Levels) tell(c *ledger.Container) {
 	})
 }
 
-// tellStopped tells the driver whether a container stands still that it hasn't chosen: it isn't to choose it then.
+// tellStopped tells the driver whether a container is suspended that it hasn't chosen: it isn't to choose it then.
 func (l *Levels) tellStopped(c *ledger.Container, level ledgerpb.Level, cause ledger.Cause) {
 	h, ok := l.HandleOf(c)
 	if !ok {
@@ -145,7 +145,7 @@ func (l *Levels) carry(ctx context.Context, node records.NodeID, o *order) error
 	return l.Nodes().Resume(ctx, node, id.Attempt, id)
 }
 
-// tellAhead tells a container's node whether room waits for its return, so that the node reads what was paged out before it is to go on. If the node doesn't hear of
+// tellAhead tells a container's node whether room waits for its return, so that the node reads what was paged out before it is to resume. If the node doesn't hear of
 // that, the container only takes longer to come back.
 func (l *Levels) tellAhead(c *ledger.Container, waits bool) {
 	if n := l.work.Nodes[c.Node]; c.Level != ledgerpb.Level_RECLAIMED || n == nil || !slices.Contains(n.Features, FeatureLevels) {
@@ -176,7 +176,7 @@ func (l *Levels) settle(o *order, err error) {
 	case err == nil:
 		l.drop(id)
 		l.tell(c)
-	case refusal.Is(err, refusal.Refused) && o.For != "" && o.Level == ledgerpb.Level_RUNNING: // it has its room, and nobody else would have it go on
+	case refusal.Is(err, refusal.Refused) && o.For != "" && o.Level == ledgerpb.Level_RUNNING: // it has its room, and no other would resume it
 		l.Log.WithField("container", id).WithField("node", c.Node).WithError(err).Warn("its node can't let it go on yet; it is told again")
 	case refusal.Is(err, refusal.Refused):
 		l.drop(id)
@@ -283,7 +283,7 @@ func (l *Levels) Reported(c *ledger.Container, sub pb.ContainerSubState, first b
 	same := suspended == c.Suspended()
 	switch {
 	case suspended && c.Level == ledgerpb.Level_SHRUNK && !first:
-		return // its application has it stand still, and when that is over it is shrunk as before
+		return // its application suspends it, and when that is over it is shrunk as before
 	case !suspended && c.Level == ledgerpb.Level_FROZEN && l.work.Version >= ledger.CauseVersion && c.Suspension().Cause == (ledger.Cause{}):
 		first = false // its application had it so: the node knows better than the record
 	}
@@ -297,8 +297,8 @@ func (l *Levels) Reported(c *ledger.Container, sub pb.ContainerSubState, first b
 	}
 }
 
-// changed records that a container was suspended, or goes on, without an order: its ApplicationMaster did that, or its node's own REST API.
-// One that goes on has its claim again.
+// changed records that a container was suspended, or resumes, without an order: its ApplicationMaster did that, or its node's own REST API.
+// One that continues has its claim again.
 func (l *Levels) changed(c *ledger.Container, suspended bool) {
 	if suspended {
 		cause := ledger.Cause{}

@@ -17,7 +17,7 @@ import (
 type Wish struct {
 	Level ledgerpb.Level // RUNNING: as far down as the node can
 	// Held is what the container keeps of its node: nil is the least that its level leaves, and of a shrunk container a step less than now. One
-	// that stands still keeps no vcores.
+	// that is suspended keeps no vcores.
 	Held *records.Resource
 	// Breathe is the time between two moments in which it runs; 0: as preemption would do, less: it never does.
 	Breathe time.Duration
@@ -32,7 +32,7 @@ func (w *Wish) breathEvery() int64 {
 	return w.Breathe.Milliseconds()
 }
 
-// ShortestBreath is the shortest time between two moments in which a container runs that stands still.
+// ShortestBreath is the shortest time between two moments in which a container runs that is suspended.
 const ShortestBreath = 5 * time.Second
 
 // footprint is the least memory in MB that nodes leave to a container.
@@ -97,7 +97,7 @@ func (l *Levels) suspend(c *ledger.Container, wish Wish) (*order, error) {
 	return l.want(c, level, held, ledger.Cause{User: wish.User, BreathEvery: wish.breathEvery()}), nil
 }
 
-// Resume lets a suspended or shrunk container go on with all that it claims, whoever has it so. It is refused where its node or a queue hasn't room for
+// Resume lets a suspended or shrunk container resume with all that it claims, whoever has it so. It is refused where its node or a queue hasn't room for
 // that. Of a container that runs with its claim, nothing changes. If the node doesn't answer, the error is an *Unconfirmed.
 func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 	return l.ask(ctx, id, "there is nothing to resume", func(c *ledger.Container) (*order, error) {
@@ -118,7 +118,7 @@ func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 	})
 }
 
-// resume records that a container goes on, for which there is room.
+// resume records that a container resumes, for which there is room.
 func (l *Levels) resume(c *ledger.Container) *order {
 	l.countPast(c)
 	delete(l.clings, c.ID)

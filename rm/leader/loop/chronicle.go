@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Chronicle follows the time of the leaderships, as a member sees it in what they commit. The next leadership goes on from there: it may begin after the clock
+// Chronicle follows the time of the leaderships, as a member sees it in what they commit. The next leadership continues from there: it may begin after the clock
 // on the wall was set, and what lasts (suspensions, deadlines) would seem to have lasted for as long as the clock has jumped. The zero value is for use.
 type Chronicle struct {
 	Elapsed func() time.Duration // as in Config

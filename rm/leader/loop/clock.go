@@ -8,12 +8,12 @@ import (
 )
 
 // clock is a leadership's clock. It follows the time that passes, whatever happens to the clock on the wall: it never goes back, and approaches the
-// wall clock by going a tenth faster or slower, so that it makes up for an hour in ten. It goes on from the time of the leadership before, as far as the
+// wall clock by going a tenth faster or slower, so that it makes up for an hour in ten. It continues from the time of the leadership before, as far as the
 // member knows that.
 //
-// It shows two times, which differ once the process has stood still (SIGSTOP, a machine asleep, a paused virtual machine). Now measures silence and
+// It shows two times, which differ once the process was suspended (SIGSTOP, a machine asleep, a paused virtual machine). Now measures silence and
 // delays, and forgives a standstill: nobody was silent while nobody listened. Date dates what is recorded, and is for lifetimes and expiries. It jumps
-// forward after a standstill, as far as the clock on the wall has gone on meanwhile.
+// forward after a standstill, as far as the clock on the wall has continued meanwhile.
 type clock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // since any time; never goes back

@@ -73,7 +73,7 @@ func New(cfg Config) *Loop {
 	return l
 }
 
-// Now returns the leadership's time for silence and delays: time in which the process stood still doesn't count.
+// Now returns the leadership's time for silence and delays: time in which the process was suspended doesn't count.
 func (l *Loop) Now() time.Time { return l.clock.Now() }
 
 // Date returns the leadership's time of day, for what is recorded, and for lifetimes and expiries. After a standstill it is ahead of Now.

@@ -106,7 +106,7 @@ func (n *node) heard(waiting int, reports []level.Report) {
 	}
 }
 
-// NodeRegistered takes note that a node has registered: it was lent anew, and tells what is there.
+// NodeRegistered records that a node has registered: it was lent again, and tells what is there.
 func (p *Preemption) NodeRegistered(id records.NodeID) {
 	if n := p.known(id); n != nil {
 		n.waiting, n.ready = 0, false
@@ -157,7 +157,7 @@ func (p *Preemption) look(id records.NodeID) {
 	if n != nil && c == nil {
 		p.Loans.SetRoom(id, records.Resource{}, false)
 		if was := p.work.Container(n.taken); was != nil && was.Live() {
-			n.rests = true // somebody else had it resume, or the node refused: it isn't taken again at once
+			n.rests = true // another had it resume, or the node refused: it isn't taken again at once
 		}
 		n.taken, n.ready = records.ContainerID{}, false
 		c = p.take(on, n)
@@ -211,7 +211,7 @@ func (p *Preemption) take(on *ledger.Node, n *node) *ledger.Container {
 }
 
 // candidate returns the long container of a node that was suspended least often for short tasks; of several, the one that takes most. It reports whether another
-// one stands still there.
+// one is suspended there.
 func (p *Preemption) candidate(on *ledger.Node) (best *ledger.Container, another bool) {
 	for c := range p.work.On(on) {
 		if c.Live() && c.Starved() {

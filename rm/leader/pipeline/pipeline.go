@@ -39,7 +39,7 @@ type Pipeline struct {
 
 // Batch is commands that are committed together, and what happens then.
 type Batch struct {
-	PB  *ledgerpb.Batch // nobody changes it once Next has returned it
+	PB  *ledgerpb.Batch // it never changes once Next has returned it
 	Err error           // what became of it; set before Settle
 
 	size    int // bound of its encoded size, in bytes

@@ -1,6 +1,6 @@
-// Package queueconf deals with the configuration of queues for a leader: it chooses the one for a new leadership, reads it anew (rmadmin
+// Package queueconf deals with the configuration of queues for a leader: it chooses the one for a new leadership, reads it again (rmadmin
 // -refreshQueues), changes it at run time (YARN's mutable configuration of the scheduler) and resets it. The one in effect is in the
-// ledger, so that another leader goes on with it. A configuration changes as a whole or not at all.
+// ledger, so that another leader continues with it. A configuration changes as a whole or not at all.
 package queueconf
 
 import (
@@ -25,7 +25,7 @@ import (
 // Scheduler has the tree of queues that holds. Operations of the loop call it.
 type Scheduler interface {
 	Tree() *queue.Tree
-	// SetTree has the scheduler go on with a tree that is made of settings, or says why it can't.
+	// SetTree resumes the scheduler with a tree that is made of settings, or says why it can't.
 	SetTree(tree *queue.Tree, settings map[string]string) error
 }
 
@@ -101,7 +101,7 @@ func (a *Admin) Begin() {
 	a.publish(tree)
 }
 
-// setTree has the scheduler go on with a tree that is made of settings.
+// setTree resumes the scheduler with a tree that is made of settings.
 func (a *Admin) setTree(tree *queue.Tree, settings map[string]string) error {
 	if err := a.Scheduler.SetTree(tree, settings); err != nil {
 		return &Error{Err: err}

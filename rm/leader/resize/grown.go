@@ -26,7 +26,7 @@ func (g *grownList) add(id records.ContainerID, deadline time.Time) {
 	g.list = append(g.list, grown{id, deadline})
 }
 
-// due takes out those whose time is up and has not begun anew since.
+// due takes out those whose time is up and has not begun again since.
 func (g *grownList) due(now time.Time) (ids []records.ContainerID) {
 	n := 0
 	for ; n < len(g.list) && now.After(g.list[n].deadline); n++ {

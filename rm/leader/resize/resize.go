@@ -189,7 +189,7 @@ func (s *Sizes) tellNode(g session.Grant) {
 	}
 }
 
-// Restore takes note of a live container of an earlier leadership that was given more than its node has confirmed.
+// Restore records a live container of an earlier leadership that was given more than its node has confirmed.
 func (s *Sizes) Restore(c *ledger.Container) {
 	if c.Confirmed() != c.Resource {
 		s.grown.add(c.ID, s.loop.Now().Add(s.cfg.Expiry))
@@ -197,7 +197,7 @@ func (s *Sizes) Restore(c *ledger.Container) {
 }
 
 // Tick takes back what containers were given and their ApplicationMasters never brought their nodes word of. The time
-// for it begins anew with each further growth.
+// for it starts again with each further growth.
 func (s *Sizes) Tick(now time.Time) {
 	for _, id := range s.grown.due(now) {
 		c := s.work.Container(id)

@@ -19,7 +19,7 @@ const (
 	Unregistered                // the peer has to register first
 )
 
-// Register begins the dialogue anew: the peer's next call has the response id 0.
+// Register begins the dialogue again: the peer's next call has the response id 0.
 func (d *Dialogue[Reply]) Register() {
 	var none Reply
 	d.registered, d.responseID, d.last = true, 0, none

@@ -13,7 +13,7 @@ type MasterBox struct {
 	updates Updates
 	// unacknowledged are ended containers in the last delivery. The ApplicationMaster acknowledges them by its next call.
 	unacknowledged []records.ContainerID
-	// suspended are the containers that stand still. The attempt has heard of them unless news is set.
+	// suspended are the containers that are suspended. The attempt has heard of them unless news is set.
 	suspended map[records.ContainerID]bool
 	news      bool
 }
@@ -24,11 +24,11 @@ type Updates struct {
 	Completed []Completion
 	Nodes     []NodeUpdate
 	Resized   []Resized
-	// Suspended are all containers that stand still now; nil if there is no news of that.
+	// Suspended are all containers that are suspended now; nil if there is no news of that.
 	Suspended *Suspended
 }
 
-// Suspended are the containers of an application that stand still, in order.
+// Suspended are the containers of an application that are suspended, in order.
 type Suspended struct{ IDs []records.ContainerID }
 
 // Open connects the box to the session of an attempt, whose bell is rung for each update.
@@ -37,7 +37,7 @@ func (b *MasterBox) Open(bell Bell) { b.bell = bell }
 // Greet prepares the box for an ApplicationMaster that has registered: it has heard of no suspended container.
 func (b *MasterBox) Greet() { b.news = len(b.suspended) > 0 }
 
-// Suspend notes that a container stands still, or goes on.
+// Suspend notes that a container is suspended, or continues.
 func (b *MasterBox) Suspend(id records.ContainerID, suspended bool) {
 	if b.suspended[id] == suspended {
 		return

@@ -28,7 +28,7 @@ type sorter struct {
 type slowness struct {
 	came  int64          // version of the host
 	fixed float64        // its speed by the configuration; 0: there is none
-	slow  [types]float64 // ln of how many times as long tasks take; 0 if nobody knows
+	slow  [types]float64 // ln of how many times as long tasks take; 0 if unknown
 	known [types]bool
 }
 

@@ -1,6 +1,6 @@
 // Package startrefusal remembers which nodes start no containers of which live applications, and why. NodeManagers report it with
 // their heartbeats, for instance when an auxiliary service is missing. The leader passes the reports on, and people read the sum of
-// them in an application's diagnostics. It is soft state: after a change of leaders nodes report anew.
+// them in an application's diagnostics. It is soft state: after a change of leaders nodes report again.
 package startrefusal
 
 import (

@@ -1,8 +1,8 @@
 // Package swap suspends containers at the request of their own ApplicationMasters: to give another request the room, or to keep an attempt
 // that its copy has overtaken. The driver decides (drive.Driver.Swap), and package level carries the decision out. Wishes that can't be met
-// come back with the reason; the application goes on without.
+// come back with the reason; the application continues without.
 //
-// The package keeps no state. The ledger records for whom a container stands still, and ApplicationMasters repeat their wishes to the next
+// The package keeps no state. The ledger records for whom a container is suspended, and ApplicationMasters repeat their wishes to the next
 // leader.
 package swap
 
@@ -18,12 +18,12 @@ import (
 // Wish is what an application wants done with one of its containers.
 type Wish struct {
 	Container records.ContainerID
-	Resume    bool  // it is to go on; else to stand still
+	Resume    bool  // it is to resume; else to be suspended
 	Priority  int32 // of the request that gets the room, and its allocation request id
 	Request   int64 // drive.AnyRequest: whoever is next gets it
 }
 
-// Refused is a container that doesn't stand still, and why.
+// Refused is a container that isn't suspended, and why.
 type Refused struct {
 	Container records.ContainerID
 	Reason    string
@@ -113,7 +113,7 @@ func (s *Swaps) enter(app *ledger.Application, w *Wish) string {
 	return ""
 }
 
-// stands reports whether the driver has a container stand still.
+// stands reports whether the driver suspends a container.
 func (s *Swaps) stands(c *ledger.Container) bool {
 	h, ok := s.HandleOf(c)
 	if ok {
@@ -122,14 +122,14 @@ func (s *Swaps) stands(c *ledger.Container) bool {
 	return ok
 }
 
-// own reports whether a container stands still for its own application, or for nobody, by the record. Earlier releases don't record for
+// own reports whether a container is suspended for its own application, or for nobody, by the record. Earlier releases don't record for
 // whom: then the driver knows.
 func (s *Swaps) own(c *ledger.Container) bool {
 	by := c.Suspension().App
 	return c.Level == ledgerpb.Level_RUNNING || by == c.ID.Attempt.App || by == (records.ApplicationID{})
 }
 
-// Abandon has those containers of an application go on that stand still for it, as its ApplicationMaster is gone.
+// Abandon has those containers of an application resume that are suspended for it, as its ApplicationMaster is gone.
 func (s *Swaps) Abandon(app *ledger.Application) {
 	for c := range app.Containers.All() {
 		if h, ok := s.HandleOf(c); ok && c.Live() && c.Level != ledgerpb.Level_RUNNING && s.own(c) {
