@@ -29,7 +29,7 @@ func (r *ResourceManager) openAccess(p *prepared) {
 	r.setProxies(r.conf)
 }
 
-// setProxies reads who may act for whom. As in Hadoop, keys for ResourceManagers alone take precedence.
+// setProxies reads which users may act for which others. As in Hadoop, keys for ResourceManagers alone take precedence.
 func (r *ResourceManager) setProxies(c *conf.Config) {
 	rules := c.WithPrefix("hadoop.proxyuser.")
 	maps.Copy(rules, c.WithPrefix("yarn.resourcemanager.proxyuser."))

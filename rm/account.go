@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/kerberos"
 )
 
-// ownAccount is who this ResourceManager is to others.
+// ownAccount is the identity of this ResourceManager towards others.
 type ownAccount struct {
 	login   string          // the user who runs this process, or the short name of the account
 	account *secure.Account // nil: without Kerberos
@@ -32,7 +32,7 @@ func (o *ownAccount) identity() ipc.Identity {
 	return ipc.Identity{User: o.account.Principal, Kerberos: o.tickets}
 }
 
-// acceptor checks the tickets of who calls; nil: there is no Kerberos.
+// acceptor checks callers' tickets; nil without Kerberos.
 func (o *ownAccount) acceptor() *kerberos.Acceptor {
 	if o.account == nil {
 		return nil

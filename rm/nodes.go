@@ -5,7 +5,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// nodePort returns the port for nodes, which admits whom the configuration says.
+// nodePort returns the port for nodes, which admits the callers that the configuration names.
 func (r *ResourceManager) nodePort(svc *service.Service, p *prepared) service.Port {
 	const file, strangers = "heddle.cluster.secret-file", "heddle.cluster.stock-daemons"
 	if r.own.account == nil && r.conf.AdmitsStrangers() {

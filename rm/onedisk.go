@@ -46,7 +46,7 @@ func (r *ResourceManager) awaitsFull() bool {
 	return there && !r.conf.Bool("heddle.raft.witness.commit-alone")
 }
 
-// awaitFull waits until another ResourceManager has what this one has, so that it may lead, or the term ends. Meanwhile it takes in members that have
+// awaitFull waits until another ResourceManager has what this one has, so that it may lead, or the term ends. Meanwhile it accepts members that have
 // lost their folders.
 func (r *ResourceManager) awaitFull(term context.Context) {
 	if !r.awaitsFull() || len(r.raft.OneDisk()) == 0 {

@@ -25,8 +25,8 @@ import (
 	"heddle/yarn/rest/port"
 )
 
-// prepared is what a ResourceManager takes from its configuration, and from the files that this names, before it opens ports and state. All
-// that can be wrong with a configuration is found here, so that heddle conf check finds what New does.
+// prepared holds the settings and files that a ResourceManager reads before it opens ports and state. All that can be wrong with a
+// configuration is found here, so that heddle conf check finds what New does.
 type prepared struct {
 	id          string
 	types       records.ResourceTypes
@@ -110,7 +110,7 @@ func prepare(c *conf.Config, id string) (*prepared, error) {
 	return p, errors.Join(all...)
 }
 
-// readKerberos reads whom this ResourceManager logs in as, and who may connect.
+// readKerberos reads the account that this ResourceManager logs in with, and the accounts that may connect.
 func (p *prepared) readKerberos(c *conf.Config, check func(key string, err error)) {
 	var err error
 	if secure.On(c) && p.names != nil { // else it has been said

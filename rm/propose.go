@@ -30,7 +30,7 @@ func (r *ResourceManager) propose(b *ledgerpb.Batch) func() error {
 }
 
 // newKey makes a master key as Hadoop does: 64 bits, and a random id. Keys that don't roll have 256 bits: what they sign is public,
-// so anybody may try keys out on it.
+// so an attacker may try keys on it.
 func newKey(kind ledgerpb.KeyKind) (int32, []byte, error) {
 	size := 8
 	if kind == ledgerpb.KeyKind_WEB || kind == ledgerpb.KeyKind_CLIENT_TO_AM {

@@ -87,8 +87,8 @@ func (s queueSource) Build(settings map[string]string) (*queue.Tree, error) {
 	return queue.CapacityFromConf(s.conf.WithValues(queue.CapacityFile, maps.Clone(settings)))
 }
 
-// How often a FairScheduler's file is checked, and how long it must be unchanged before it is read, as somebody may still be editing it
-// (Hadoop: AllocationFileLoaderService).
+// How often a FairScheduler's file is checked, and how long it must be unchanged before it is read, as an administrator may still be
+// editing it (Hadoop: AllocationFileLoaderService).
 const (
 	fairFileInterval = 10 * time.Second
 	fairFileRest     = 5 * time.Second

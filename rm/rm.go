@@ -101,7 +101,7 @@ type ResourceManager struct {
 	closing   chan struct{} // closed when Close begins
 	failed    chan error    // receives the error for which this member must stop
 	closeOnce sync.Once
-	offers    struct { // who was offered leadership before this member took it; used by one goroutine
+	offers    struct { // members that were offered leadership before this one took it; used by one goroutine
 		leaders int64
 		to      map[string]bool
 	}
@@ -235,7 +235,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 	return nil
 }
 
-// Run serves until ctx ends, and then closes the ResourceManager. It returns an error at once when this member can't go on; a supervisor
+// Run serves until ctx ends, and then closes the ResourceManager. It returns an error at once when this member can't continue; a supervisor
 // should then restart the process.
 func (r *ResourceManager) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -327,7 +327,7 @@ func (r *ResourceManager) Close() error {
 	return errors.Join(errs...)
 }
 
-// followTerms leads whenever this member is elected. It returns when ctx ends, or when this process must not go on.
+// followTerms leads whenever this member is elected. It returns when ctx ends, or when this process must not continue.
 func (r *ResourceManager) followTerms(ctx context.Context) error {
 	for {
 		select {
@@ -425,7 +425,7 @@ func (r *ResourceManager) disk() limit.Disk {
 // Space describes the file system of the log and the snapshots.
 func (r *ResourceManager) Space() compact.Space { return r.raft.Space() }
 
-// abdicate makes another member lead if this one can't although its term goes on. An error says that no member takes over. Then this
+// abdicate makes another member lead if this one can't although its term continues. An error says that no member takes over. Then this
 // process has to end: raft would take it for the leader, and the group would elect no other.
 func (r *ResourceManager) abdicate(term context.Context, cause error) error {
 	notice := time.NewTimer(noticePatience)

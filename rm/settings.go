@@ -150,8 +150,8 @@ func HostFiles(c *conf.Config) hosts.Files {
 	}
 }
 
-// hosts reads the lists for a leadership that begins. As in Hadoop, unreadable lists then exclude nobody; an
-// administrator who refreshes them gets the error.
+// hosts reads the lists for a leadership that begins. As in Hadoop, unreadable lists then exclude no node;
+// an administrator who refreshes them gets the error.
 func (r *ResourceManager) hosts() *hosts.Lists {
 	lists, err := HostFiles(r.conf).Read()
 	if err != nil {
@@ -213,7 +213,7 @@ func raftConfig(c *conf.Config, id string) (raft.Config, error) {
 	return cfg, err
 }
 
-// alone is the election timeout of a single member, which waits for nobody.
+// alone is the election timeout of a single member, which needs no other vote.
 const alone = 20 * time.Millisecond
 
 // raftTLS returns the TLS configuration by which members prove who they are, with certificates that an authority has signed or that they

@@ -28,7 +28,7 @@ const (
 	settlingPoll = 5 * time.Millisecond
 	// probePatience is how long a member may take to answer a probe.
 	probePatience = 200 * time.Millisecond
-	// wayPatience is how long giveWay tries to hand over. Nobody leads meanwhile.
+	// wayPatience is how long giveWay tries to hand over. There is no leader meanwhile.
 	wayPatience = 2 * time.Second
 	// noticePatience is how long it may take to notice that a leadership has ended.
 	noticePatience = 2 * time.Second
@@ -86,7 +86,7 @@ func (r *ResourceManager) giveWay(term context.Context, s *ledger.State) bool {
 	return false
 }
 
-// transferWithin tries to hand leadership over within a time. It has succeeded when the term ends, too: whoever takes over ends it, often before
+// transferWithin tries to hand leadership over within a time. It has succeeded when the term ends, too: the next leader ends it, often before
 // this member hears of that.
 func (r *ResourceManager) transferWithin(term context.Context, patience time.Duration, to string) error {
 	ctx, cancel := context.WithTimeout(term, patience)
@@ -148,7 +148,7 @@ func (r *ResourceManager) moveHome(ctx context.Context, l *leader.Leader) {
 	}
 }
 
-// AwaitLeadership reports whether this member leads. While that is open, it waits until this member leads, or until another has gone on
+// AwaitLeadership reports whether this member leads. While that is open, it waits until this member leads, or until another has continued
 // record as leader and has been heard from since.
 func (r *ResourceManager) AwaitLeadership() bool {
 	if r.Leader() != nil {

@@ -33,7 +33,7 @@ func (r *ResourceManager) openWeb(o Options, p *prepared) error {
 		h = r.sendToProxy(h)
 	}
 	r.web = port.New(h, p.maxHeader, complaints(WebAddress))
-	r.web.RegisterOnShutdown(r.Feed.Close) // who follows it would never end by himself
+	r.web.RegisterOnShutdown(r.Feed.Close) // its followers never end by themselves
 	return nil
 }
 

@@ -34,7 +34,7 @@ func witnessConfig(c *conf.Config) (cfg raft.Config, a conf.Address, err error) 
 	return cfg, a, err
 }
 
-// Witness runs the witness of two ResourceManagers until ctx ends, or it can't go on. It opens one port, for the ResourceManagers.
+// Witness runs the witness of two ResourceManagers until ctx ends, or it can't continue. It opens one port, for the ResourceManagers.
 func Witness(ctx context.Context, c *conf.Config, log *logrus.Entry) error {
 	cfg, a, err := witnessConfig(c)
 	if err != nil {

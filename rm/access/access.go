@@ -12,9 +12,9 @@ import (
 	"heddle/yarn/pb"
 )
 
-// Checker decides. Its answers follow yarn.acl.enable: without it everybody may see and change every application, and only administrators
-// may change what is theirs alone. As in YARN, a FairScheduler checks the lists of its queues for submissions even without it, and
-// questions about rights on queues are always answered by the lists (Hadoop 3.4.2: FairScheduler.addApplication, AbstractCSQueue and FSQueue.hasAccess).
+// Checker decides. Its answers follow yarn.acl.enable: without it every user may see and change every application; only administrators may make
+// administrative changes. As in YARN, a FairScheduler checks the lists of its queues for submissions even without it, and questions about rights on
+// queues are always answered by the lists (Hadoop 3.4.2: FairScheduler.addApplication, AbstractCSQueue and FSQueue.hasAccess).
 type Checker struct {
 	// Enabled is yarn.acl.enable.
 	Enabled bool
@@ -78,15 +78,15 @@ func (c *Checker) may(user string, a Application, what pb.ApplicationAccessType)
 	return c.Queues.Tree().Allows(queue.Administer, a.Queue, user, c.Groups)
 }
 
-// MaySubmit reports whether a user may submit to a queue. As in YARN, administrators of the cluster have no such right.
-// Everybody may submit to an unknown queue: what happens to the application then is not a question of rights. A queue that a FairScheduler would
-// create has the lists of the queues above it.
+// MaySubmit reports whether a user may submit to a queue. As in YARN, administrators of the cluster have no such right. Every user may submit to
+// an unknown queue: the fate of the application then is not a question of rights. A queue that a FairScheduler would create has the lists of the
+// queues above it.
 func (c *Checker) MaySubmit(user, name string) bool {
 	tree := c.Queues.Tree()
 	return !c.Enabled && tree.Kind != queue.Fair || c.mayUse(tree, user, name)
 }
 
-// MayMoveTo reports whether a user may move an application, which he may change, to a queue.
+// MayMoveTo reports whether a user who may change an application may move it to a queue.
 func (c *Checker) MayMoveTo(user, name string) bool {
 	return !c.Enabled || c.mayUse(c.Queues.Tree(), user, name)
 }

@@ -1,7 +1,7 @@
-// Package feed remembers the last events of the cluster, for whoever follows it. Each member makes the same events with the same numbers, as each makes them of
-// the replicated log: who has followed one member goes on at another where he was.
+// Package feed keeps the last events of the cluster for its followers. Each member makes the same events with the same numbers, as each makes them of
+// the replicated log: a follower of one member continues at another from the same number.
 //
-// A follower of the feed costs nothing here but his place: what he hasn't taken when the feed forgets it, he misses, and is told so.
+// A follower costs only its position here: it misses events that the feed drops before it reads them, and is told so.
 package feed
 
 import (
@@ -39,7 +39,7 @@ func ParseID(text string) (ID, error) {
 	return id, nil
 }
 
-// Kind is what an event is about.
+// Kind is the subject of an event.
 type Kind string
 
 // Kinds of events.
@@ -55,7 +55,7 @@ const (
 // Kinds lists all kinds.
 var Kinds = []Kind{Application, Attempt, Container, Node, Queues, Leadership}
 
-// Event is a change that everybody may want to know of who may see its application. Fields that don't apply are empty.
+// Event is a change that may interest every user who may see its application. Fields that don't apply are empty.
 type Event struct {
 	ID   ID
 	Time int64 // ms since 1970
@@ -95,7 +95,7 @@ type Feed struct {
 // New returns an empty feed.
 func New() *Feed { return &Feed{more: make(chan struct{})} }
 
-// Add takes in what an entry of the log has changed, which may be nothing. Entries come in order.
+// Add appends the changes of an entry of the log, of which there may be none. Entries come in order.
 func (f *Feed) Add(entry uint64, events []Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -148,7 +148,7 @@ func (f *Feed) Jump() {
 	f.wake()
 }
 
-// wake lets those go on who wait for more.
+// wake wakes followers that wait for more.
 func (f *Feed) wake() {
 	if !f.closed {
 		close(f.more)
@@ -156,7 +156,7 @@ func (f *Feed) wake() {
 	}
 }
 
-// Close ends the feed: whoever waits for more is woken.
+// Close ends the feed and wakes all followers that wait.
 func (f *Feed) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,8 +19,8 @@ import (
 	"time"
 )
 
-// Lists say which machines may be nodes. The zero value admits all. A machine has several names: what its node calls
-// itself, and the address that it calls from.
+// Lists say which machines may be nodes. The zero value admits all. A machine has several names: the node's own, and
+// the address that it calls from.
 type Lists struct {
 	include map[string]bool
 	exclude map[string]time.Duration // time to finish its work; Unset if the list names none

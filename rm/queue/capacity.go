@@ -129,7 +129,7 @@ func ParseCapacity(settings map[string]string) (*Tree, error) {
 	return p.tree()
 }
 
-// parser reads settings. It goes on after an error, to find all of them at once.
+// parser reads settings. It continues after an error, to find all of them at once.
 //
 // It has many methods because each setting of a queue is one.
 type parser struct {

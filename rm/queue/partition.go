@@ -88,7 +88,7 @@ func (p *parser) shareIn(q *Queue) {
 	}
 }
 
-// labels checks which labels a queue may use, and has it note its largest share, by which it may have applications.
+// labels checks which labels a queue may use, and stores its largest share, which limits its applications.
 func (p *parser) labels(t *Tree, q *Queue) {
 	for _, of := range t.partitions {
 		q.labelShare = max(q.labelShare, of.queues[q.Index].AbsoluteCapacity)

@@ -1,9 +1,9 @@
 // Package queue is the configured tree of queues: names, states, access control lists, capacities and limits. FromConf reads it from
 // capacity-scheduler.xml or fair-scheduler.xml. Place decides which queue an application goes to.
 //
-// The package makes no scheduling decision. rm/scheduler and its policies, rm/access, rm/view and rm/rest read the tree, which nobody changes
-// once it is built. Small packages below it read single values: quantity, priority, suspension, label and leafpolicy. Package edit changes
-// settings at run time.
+// The package makes no scheduling decision. rm/scheduler and its policies, rm/access, rm/view and rm/rest read the tree, which is immutable
+// once built. Small packages below it read single values: quantity, priority, suspension, label and leafpolicy. Package edit changes settings
+// at run time.
 //
 // It is large because it reads two formats, those of YARN's CapacityScheduler and of its FairScheduler, into one tree, and tells of each mistake in
 // them in YARN's words.
@@ -44,7 +44,7 @@ type Queue struct {
 	ownState           bool // a state is configured for this queue
 	Submit, Administer acl.List
 	MaxPriority        acl.List
-	PriorityACLs       []priority.ACL // of a leaf, the lowest maximum first; none: everybody may have any priority
+	PriorityACLs       []priority.ACL // of a leaf, the lowest maximum first; none: all users may have any priority
 
 	// Unit is how the capacity is configured; quantity.Mixed if resources differ.
 	Unit quantity.Unit
@@ -279,8 +279,8 @@ func (t *Tree) Above(path string) *Queue {
 	return t.Root
 }
 
-// Allows reports whether a user has a right on the queue with a name. Nobody has one on an unknown queue, with two exceptions: the queue of a
-// FIFO tree is everybody's, and in a Fair tree the lists of the deepest existing queue apply.
+// Allows reports whether a user has a right on the queue with a name. No user has one on an unknown queue, with two exceptions: the queue of
+// a FIFO tree is open to all users, and in a Fair tree the lists of the deepest existing queue apply.
 func (t *Tree) Allows(r Right, name, user string, groupsOf func(string) ([]string, error)) bool {
 	if t.Kind == FIFO {
 		return true
@@ -292,7 +292,7 @@ func (t *Tree) Allows(r Right, name, user string, groupsOf func(string) ([]strin
 	return ok && q.Allows(r, user, groupsOf)
 }
 
-// Default returns a tree with one leaf, root.default, that everybody may use.
+// Default returns a tree with one leaf, root.default, that all users may use.
 func Default(kind Kind) *Tree {
 	root := openQueue("root", nil)
 	root.Children = []*Queue{openQueue("default", root)}

@@ -55,7 +55,7 @@ type Preemption struct {
 	Balance         bool
 	BalanceWait     time.Duration
 	ConservativeDRF bool
-	Lazy            bool // lazy-preemption-enabled: containers are killed only when somebody needs their resources
+	Lazy            bool // lazy-preemption-enabled: containers are killed only when their resources are needed
 	Underused       UnderusedPreemption
 	Intra           IntraPreemption
 }

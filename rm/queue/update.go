@@ -49,8 +49,8 @@ func used(q *Queue, inUse map[string]int) (n int) {
 	return n
 }
 
-// KeepStopped stops queues without a configured state that were stopped in the tree before: queues that were stopped
-// with an ancestor don't start with it (Hadoop: AbstractCSQueue.initializeQueueState). Nobody may use the tree yet.
+// KeepStopped stops queues without a configured state that were stopped in the tree before: queues that were stopped with
+// an ancestor don't start with it (Hadoop: AbstractCSQueue.initializeQueueState). The tree must not be in use yet.
 func (t *Tree) KeepStopped(before *Tree) {
 	for _, q := range t.queues {
 		if was := before.byPath[q.Path]; was != nil && was.Stopped && !q.ownState {

@@ -26,7 +26,7 @@ const (
 	Work         Kind = "work"               // in a container
 	Straggling   Kind = "straggling"         // work beyond the median of containers of the same priority
 	Lost         Kind = "lost work"          // in a container that failed or was taken away
-	Suspended    Kind = "suspended"          // a container of the chain stands still, or has less than it asked for
+	Suspended    Kind = "suspended"          // a container of the chain is suspended, or has less than it asked for
 	Unknown      Kind = "no longer known"    // too many containers have ended since
 )
 
@@ -148,7 +148,7 @@ func (c *chain) attempt(i int) {
 		c.start(master, Registering)
 		c.back(AwaitsMaster, a.Asked, nil)
 	} else if a.Registered > 0 {
-		c.back(Registering, a.Asked, nil) // it is unmanaged: somebody starts it
+		c.back(Registering, a.Asked, nil) // it is unmanaged: its user starts it
 	} else {
 		c.wait(AwaitsMaster, a.Asked)
 	}
@@ -202,8 +202,8 @@ func (c *chain) tasks(a view.AttemptTimes, master *view.ContainerTimes) {
 	}
 }
 
-// before returns the container that ended last before what is known, or lives; nil: there is none. One that was ended as the application was over or needed it no more is
-// waited for by nobody; where there are no others, the application's work is in those, from the first one's start.
+// before returns the container that ended last before what is known, or lives; nil: there is none. One that was ended as the application was over or
+// needed it no more isn't waited for; where there are no others, the application's work is in those, from the first one's start.
 func (c *chain) before(a view.AttemptTimes) *view.ContainerTimes {
 	var last, served *view.ContainerTimes
 	for i := range c.of.Containers {

@@ -50,7 +50,7 @@ const (
 	bulkOfNodes = 10
 )
 
-// watched is the time span in which somebody asked for activities. As in YARN the first request only starts the recording of the next
+// watched is the time span in which activities were requested. As in YARN the first request only starts the recording of the next
 // heartbeats, and later ones show it.
 type watched struct {
 	mu          sync.Mutex

@@ -47,7 +47,7 @@ func unnamed(c *yarnrest.Call) bool { return auth.From(c.Context()).Method == au
 // sayWho ends the answers to callers without a name.
 const sayWho = "hidden from callers without a name, as yarn.acl.enable is true: say who you are, for instance with ?user.name="
 
-// hidden refuses an unknown caller a list from which things are missing, as only those who may see their applications are shown them.
+// hidden refuses an unknown caller a list from which things are missing, as they are shown only to users who may see their applications.
 func hidden(c *yarnrest.Call, missing int, things string) error {
 	if !unnamed(c) || missing == 0 {
 		return nil

@@ -129,7 +129,7 @@ func (s *server) mayView(c *yarnrest.Call) func(records.ApplicationID) bool {
 	}
 }
 
-// maySee decides which events a caller may know of: those of applications that he may see in full, and all that aren't of an application.
+// maySee decides which events a caller may know of: those of applications that the caller may see in full, and all that aren't of an application.
 func (s *server) maySee(c *yarnrest.Call) func(*feed.Event) bool {
 	user := caller(c)
 	return func(e *feed.Event) bool {

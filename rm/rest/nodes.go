@@ -166,8 +166,8 @@ type resourceOption struct {
 	OverCommitTimeout int32             `yarn:"overCommitTimeout"`
 }
 
-// setNodeResource changes what a node offers. A stock ResourceManager lets anybody do that. With access control lists on, only
-// administrators may do it here.
+// setNodeResource changes what a node offers. A stock ResourceManager lets any caller do that. With access control lists on,
+// only administrators may do it here.
 func (s *server) setNodeResource(c *yarnrest.Call) (yarnrest.Reply, error) {
 	var option resourceOption
 	if err := c.Decode(yarnrest.Target{Root: "resourceOption", Value: &option}); err != nil {

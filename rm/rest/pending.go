@@ -22,7 +22,7 @@ type pending struct {
 // loss is a container that is about to be preempted.
 type loss struct {
 	Container string `yarn:"containerId"`
-	Until     int64  `yarn:"until,omitempty"` // ms since 1970; missing: when somebody needs its resources
+	Until     int64  `yarn:"until,omitempty"` // ms since 1970; missing: when its resources are needed
 	Reason    string `yarn:"reason"`
 }
 

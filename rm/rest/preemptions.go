@@ -11,7 +11,7 @@ type preemptionList struct {
 	Preemption []preemptionInfo `yarn:"preemption"`
 }
 
-// preemptionInfo is a decision to take resources from a container: what it was quoted at, and what it came to. What isn't known yet is
+// preemptionInfo is a decision to take resources from a container: what it was quoted at, and what it came to. Unknown values are
 // missing. Times are in ms.
 type preemptionInfo struct {
 	Time      int64        `yarn:"time"`
@@ -81,7 +81,7 @@ func known(v int64) *int64 {
 	return &v
 }
 
-// mostRoom is in seconds: who would have to wait for longer doesn't know for how long.
+// mostRoom is in seconds: longer waits are shown as unknown.
 const mostRoom = 1 << 40
 
 func priceOf(p *preempt.Price) priceInfo {

@@ -40,7 +40,7 @@ type schedulerType struct {
 	Info any `yarn:"schedulerInfo"`
 }
 
-// scheduler answers with the queues. Those who ask at the same time share one answer: with ten thousand queues it has many megabytes.
+// scheduler answers with the queues. Concurrent requests share one answer: with ten thousand queues it has many megabytes.
 func (s *server) scheduler(c *yarnrest.Call) (yarnrest.Reply, error) {
 	of := &s.queueAnswers.json
 	if c.Format == yarnrest.XML {

@@ -102,7 +102,7 @@ func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return confirmed(after, err)
 }
 
-// resume answers POST /containers/{container}/resume. Whoever asks again, as an answer was lost, isn't refused, but told that the container ran already.
+// resume answers POST /containers/{container}/resume. A caller that repeats a request, as an answer was lost, isn't refused, but told that the container ran already.
 func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
 	ran := false
 	after, err := s.onContainer(c, "resume", func(l *leader.Leader, id records.ContainerID) error {
@@ -115,7 +115,7 @@ func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return confirmed(after, err)
 }
 
-// confirmed answers with a container. What is on record, and its node has not reported yet, is accepted.
+// confirmed answers with a container. A change that is on record, but that its node has not reported yet, is accepted.
 func confirmed(after ownContainer, err error) (yarnrest.Reply, error) {
 	reply := yarnrest.OK("container", yarnrest.Natural, after)
 	var e *level.Unconfirmed

@@ -139,7 +139,7 @@ func (p *Partitions) LabelOf(h NodeHandle) string {
 	return p.parts[p.nodes[h]].label
 }
 
-// SetLabel changes the label of a node. What runs there goes on, and counts in the node's new partition.
+// SetLabel changes the label of a node. What runs there continues, and counts in the node's new partition.
 func (p *Partitions) SetLabel(h NodeHandle, label string) {
 	to, from := p.index(label), p.at(h)
 	if p.parts[to].core == from {

@@ -215,7 +215,7 @@ func (s *Scheduler) PreemptFor(h ContainerHandle, to AppHandle) {
 	}
 }
 
-// Unreserve undoes a reservation, so that others may have its node, and its application goes on asking. It reports whether
+// Unreserve undoes a reservation, so that others may have its node, and its application continues asking. It reports whether
 // there is such a reservation.
 func (s *Scheduler) Unreserve(c ContainerHandle) bool { return s.of(c).Unreserve(c) }
 

@@ -23,7 +23,7 @@ type Names interface {
 	Container(handle.Container, *preempt.Container) bool
 }
 
-// Snapshots returns what preemption looks at, one for each partition, the default one first. They are taken anew for each round.
+// Snapshots returns what preemption looks at, one for each partition, the default one first. They are taken again for each round.
 func (s *Scheduler) Snapshots(names Names) (all []*preempt.Snapshot) {
 	for i := range s.parts {
 		all = append(all, s.parts[i].snapshot(names))

@@ -6,7 +6,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Standing is who stands still, and how many do so on each node, and in each queue with those below it.
+// Standing is who is suspended, and how many do so on each node, and in each queue with those below it.
 type Standing struct {
 	who    map[ContainerHandle]bool
 	nodes  map[NodeHandle]int32
@@ -19,7 +19,7 @@ type queueIn struct {
 	queue int32
 }
 
-// Standing lists who stands still: of the containers that hold less than they claim, those of which stands says so, and more.
+// Standing lists who is suspended: of the containers that hold less than they claim, those of which stands says so, and more.
 func (s *Holdings) Standing(stands func(ContainerHandle) bool, more map[ContainerHandle]bool) Standing {
 	st := Standing{who: map[ContainerHandle]bool{}, nodes: map[NodeHandle]int32{}, queues: map[queueIn]int32{}}
 	for i := range s.parts {
@@ -47,8 +47,8 @@ func (s *Holdings) count(st *Standing, h ContainerHandle) {
 	}
 }
 
-// Stuck reports whether a container lacks room for its claim where nobody else will make any: on its node, or in queues with a maximum, all
-// others stand still.
+// Stuck reports whether a container lacks room for its claim where no other will make any: on its node, or in queues with a maximum, all
+// others are suspended.
 func (s *Holdings) Stuck(h ContainerHandle, st Standing) bool {
 	claim := s.Claim(h)
 	if s.CanHold(h, claim) {

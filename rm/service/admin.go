@@ -48,8 +48,8 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 	}
 }
 
-// refresh has an administrator reread what is configured. What it would reread is read when it is needed, so that there is
-// nothing left to do.
+// refresh has an administrator reread what is configured. The files that it would reread are read when they are needed, so
+// there is nothing left to do.
 func refresh[Req, Resp any](s *Service, name string) func(context.Context, *Req) (*Resp, error) {
 	return func(ctx context.Context, _ *Req) (*Resp, error) {
 		if err := s.admin(ctx, name); err != nil {
@@ -62,7 +62,7 @@ func refresh[Req, Resp any](s *Service, name string) func(context.Context, *Req)
 	}
 }
 
-// refreshQueues has the leader read the files of queues again.
+// refreshQueues makes the leader read the files of queues again.
 func (s *Service) refreshQueues(ctx context.Context, _ *pb.RefreshQueuesRequest) (*pb.RefreshQueuesResponse, error) {
 	if err := s.admin(ctx, "refreshQueues"); err != nil {
 		return nil, err

@@ -113,7 +113,7 @@ func (s *Service) report(
 	return resp, nil
 }
 
-// unmanagedToken returns how an ApplicationMaster that nobody launches gets its token: its owner asks for the report.
+// unmanagedToken returns the token of an unmanaged ApplicationMaster, for its owner's report.
 func (s *Service) unmanagedToken(ctx context.Context, a *view.App) *pb.Token {
 	if !a.Unmanaged || a.State != ledger.AppAccepted || a.Attempt.Attempt == 0 || ipc.CallFrom(ctx).User != a.User {
 		return nil
@@ -192,7 +192,7 @@ func (s *Service) applications(
 			out = append(out, s.reportTo(ctx, shown))
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, err // nobody reads the answer
+			return nil, err // the answer isn't read
 		}
 	}
 	slices.Reverse(out)

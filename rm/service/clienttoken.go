@@ -13,8 +13,8 @@ import (
 	"heddle/yarn/token"
 )
 
-// A client-to-AM token tells an ApplicationMaster which user calls. The ResourceManager makes it for who asks for a report and
-// may see the application; the ApplicationMaster, which got the key when it registered, checks it (am/client.ClientSecrets).
+// A client-to-AM token tells an ApplicationMaster which user calls. The ResourceManager makes it for callers who ask for a report
+// and may see the application; the ApplicationMaster, which got the key when it registered, checks it (am/client.ClientSecrets).
 
 // clientKey returns the key of one attempt. It follows from a master key that the ledger has, so that every leader finds the same, and
 // no attempt can find that of another.

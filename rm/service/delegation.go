@@ -14,10 +14,10 @@ import (
 	"heddle/yarn/token"
 )
 
-// Delegation tokens let their bearers act as their owners towards the ResourceManager, for as long as somebody renews them
-// (Hadoop: AbstractDelegationTokenSecretManager, whose words the refusals have). They work on clusters without Kerberos as well.
+// Delegation tokens let their bearers act as their owners towards the ResourceManager, for as long as they are renewed (Hadoop:
+// AbstractDelegationTokenSecretManager, whose words the refusals have). They work on clusters without Kerberos as well.
 
-// NewDelegationToken makes a token for a user, who may have been acting for somebody (owner). With Kerberos the names are full ones.
+// NewDelegationToken makes a token for a user, who may have been acting for another (owner). With Kerberos the names are full ones.
 func (s *Service) NewDelegationToken(owner, realUser, renewer string) (token.Token, error) {
 	l, err := s.leader()
 	if err != nil {

@@ -110,7 +110,7 @@ func (c *Launcher) launchContext(l *leader.Leader, launch *leader.Launch) (*pb.C
 	return spec, nil
 }
 
-// What the ResourceManager adds to an ApplicationMaster's environment.
+// Variables that the ResourceManager adds to an ApplicationMaster's environment.
 const (
 	webProxyBase = "APPLICATION_WEB_PROXY_BASE"
 	submitTime   = "APP_SUBMIT_TIME_ENV"
@@ -182,13 +182,13 @@ func (c *Launcher) Resume(ctx context.Context, node records.NodeID, attempt reco
 	return failure(node, resp.GetFailedRequests())
 }
 
-// breathEvery is the time in ms between two moments in which a container that stands still runs, so that its heartbeats go out. Frameworks
+// breathEvery is the time in ms between two moments in which a container that is suspended runs, so that its heartbeats go out. Frameworks
 // wait for them for two minutes (Spark) and more. Those of quickBreaths don't.
 const breathEvery = 45_000
 
 // quickBreaths are the same times for applications of types that wait less. Flink sends heartbeats 10 s apart and gives up after 50 s. Tez gives up after
-// 300 s (tez.task.timeout-ms). But its tasks close a connection that they have not used for 10 s, so that each heartbeat connects anew: it takes three
-// breaths of the task, and three of an ApplicationMaster that is suspended, too. At 45 s those are 135 s, and two breaths that come too late are too many.
+// 300 s (tez.task.timeout-ms). But its tasks close a connection that they have not used for 10 s, so each heartbeat connects again: it takes three breaths
+// of the task, and three of an ApplicationMaster that is suspended, too. At 45 s those are 135 s, and two breaths that come too late are too many.
 var quickBreaths = map[string]int64{"Apache Flink": 20_000, "TEZ": 20_000}
 
 // breathPeriod returns the time in ms between two breaths of a container; 0: it never breathes.
@@ -242,7 +242,7 @@ func (c *Launcher) Ahead(ctx context.Context, node records.NodeID, id records.Co
 	return failure(node, resp.GetFailedRequests())
 }
 
-// order sends a node one order for a container. Its token names no attempt: no ApplicationMaster has such a token, and nodes take orders from nobody else.
+// order sends a node one order for a container. Its token names no attempt: no ApplicationMaster has such a token, and nodes take orders from no other.
 func (c *Launcher) order(ctx context.Context, node records.NodeID, id records.ContainerID, m *pb.ContainerOrder) (*pb.OrderContainersResponse, error) {
 	to, _, err := c.node(node, records.AttemptID{App: id.Attempt.App}, protocol.ContainerControl)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// maxWait bounds how long an ApplicationMaster can have its answer held back.
+// maxWait bounds how long an ApplicationMaster's answer is held back at its request.
 const maxWait = 30 * time.Second
 
 // ServeMasters serves ApplicationMasterProtocol. Its methods name no attempt: that is in the token of the connection.
@@ -27,7 +27,7 @@ func (s *Service) ServeMasters(server *ipc.Server) {
 	protocol.FinishApplicationMaster.Serve(server, s.finishMaster)
 }
 
-// bearer returns who calls, and the leader to be asked on his behalf.
+// bearer returns the caller, and the leader to be asked on its behalf.
 func (s *Service) bearer(ctx context.Context) (*leader.Leader, token.AMRM, error) {
 	l, err := s.leader()
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Service) bearer(ctx context.Context) (*leader.Leader, token.AMRM, error
 	return l, id, nil
 }
 
-// owner is what every message about an application's containers needs of it.
+// owner holds the fields of an application that every message about its containers needs.
 type owner struct {
 	user      string
 	timestamp int64

@@ -27,7 +27,7 @@ func (s NodeSecrets) Bearer(identifier []byte) (ipc.Bearer, error) {
 	return ipc.Bearer{Password: password, User: "node " + node.String(), Kind: token.KindNode, Identifier: node}, nil
 }
 
-// nodeCaller returns who calls for a node. A caller that has proved to be one node can't speak for another.
+// nodeCaller returns the caller's identity for a node. A caller that has proved to be one node can't speak for another.
 func (s *Service) nodeCaller(ctx context.Context, id records.NodeID) (leader.NodeCaller, error) {
 	call := ipc.CallFrom(ctx)
 	who := leader.NodeCaller{Address: call.Addr.Addr().String(), Proven: identity.IsOn(call, id.Host)}
@@ -42,7 +42,7 @@ func (s *Service) nodeCaller(ctx context.Context, id records.NodeID) (leader.Nod
 	return who, nil
 }
 
-// stranger answers for somebody who speaks for a node that isn't his.
+// stranger answers a caller that speaks for a node that isn't its own.
 func (s *Service) stranger(err error) error {
 	if errors.Is(err, leader.ErrStranger) {
 		s.Log.WithError(err).Warn("a call for a node was refused")

@@ -10,7 +10,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// nodeForms is how a node is named in messages. Nobody changes it.
+// nodeForms is how a node is named in messages. It never changes.
 type nodeForms struct {
 	id      *pb.NodeId
 	address string // host:port, as it calls itself

@@ -16,7 +16,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// registrationFrom reads what a node registers with, but for who calls and what it offers.
+// registrationFrom reads a node's registration, except for the caller and the node's offers.
 func registrationFrom(req *pb.RegisterNodeManagerRequest, types records.ResourceTypes) leader.NodeRegistration {
 	c := req.GetHeddleCapabilities()
 	r := leader.NodeRegistration{
@@ -52,7 +52,7 @@ func nodeStatus(m *pb.NodeStatus) leader.NodeStatus {
 	}
 }
 
-// nodeCallFrom reads a node's heartbeat, but for who calls.
+// nodeCallFrom reads a node's heartbeat, except for the caller.
 func nodeCallFrom(req *pb.NodeHeartbeatRequest, types records.ResourceTypes) leader.NodeCall {
 	status, memory := req.GetNodeStatus(), req.GetHeddleMemory()
 	call := leader.NodeCall{

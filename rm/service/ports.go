@@ -4,7 +4,7 @@ import (
 	"heddle/yarn/ipc"
 )
 
-// Port is whom a port of the ResourceManager lets in, and what it serves.
+// Port is a port of the ResourceManager: the callers that it admits, and the protocols that it serves.
 type Port struct {
 	Config ipc.ServerConfig
 	Serve  func(*ipc.Server)
@@ -15,7 +15,7 @@ func (s *Service) Clients() Port {
 	return Port{s.Identity.Proven(ipc.ServerConfig{Gate: s.Gate, Auth: ipc.AuthSimpleOrToken, Secrets: ClientSecrets{s}}, ipc.AuthTokenOrKerberos), s.ServeClients}
 }
 
-// Masters returns the port of ApplicationMasterProtocol. Everybody needs the token of an attempt that lives.
+// Masters returns the port of ApplicationMasterProtocol. Every caller needs the token of a live attempt.
 func (s *Service) Masters() Port {
 	return Port{ipc.ServerConfig{Gate: s.Gate, Auth: ipc.AuthToken, Secrets: MasterSecrets{s}}, s.ServeMasters}
 }

@@ -198,7 +198,7 @@ func (t *queueTree) statistics(q *queue.Queue, u *view.QueueUse) *pb.QueueStatis
 	return m
 }
 
-// queueACLs tells the caller what he may do with each queue, by its lists alone, as in YARN: yarn.acl.enable may be off.
+// queueACLs tells the caller what it may do with each queue, by the lists alone, as in YARN: yarn.acl.enable may be off.
 func (s *Service) queueACLs(ctx context.Context, _ *pb.GetQueueUserAclsInfoRequest) (*pb.GetQueueUserAclsInfoResponse, error) {
 	user := ipc.CallFrom(ctx).User
 	var out []*pb.QueueUserACLInfo

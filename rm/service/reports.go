@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// What an application without labels says of them (Hadoop: RMServerUtils, NodeLabelUtils).
+// Values of label fields of an application without labels (Hadoop: RMServerUtils, NodeLabelUtils).
 const (
 	noLabel          = "<Not set>"
 	defaultPartition = "<DEFAULT_PARTITION>"

@@ -54,7 +54,7 @@ type Config struct {
 	Hosts     hosts.Files
 	Names     identity.NameService // nil: the system's name service
 	Identity  identity.Names
-	// FilterByUser lists applications only for who may see them (yarn.webapp.filter-entity-list-by-user).
+	// FilterByUser: lists contain only applications that the caller may see (yarn.webapp.filter-entity-list-by-user).
 	FilterByUser bool
 	// ClientTokens hands out client-to-AM tokens, which Hadoop does on secure clusters only.
 	ClientTokens bool

@@ -50,13 +50,13 @@ func (s *Service) nmToken(l *leader.Leader, attempt records.AttemptID, n records
 	return key.Mint(token.KindNM, s.forms(n).service, id.Encode())
 }
 
-// amrmToken lets an attempt speak to us. Its service is empty: who uses it fills it in.
+// amrmToken lets an attempt speak to us. Its service is empty: the client fills it in.
 func (s *Service) amrmToken(l *leader.Leader, attempt records.AttemptID) token.Token {
 	key := s.signing(l, ledgerpb.KeyKind_AM_RM)
 	return key.Mint(token.KindAMRM, "", token.AMRM{Attempt: attempt, KeyID: key.ID()}.Encode())
 }
 
-// containerToken lets whoever has it start the container. id is that of g, and n its node.
+// containerToken returns a token whose bearer may start the container. id is that of g, and n its node.
 func (s *Service) containerToken(l *leader.Leader, id *pb.ContainerId, n *nodeForms, g *leader.Grant, o owner, p *parts) (token.Token, error) {
 	key := s.signing(l, ledgerpb.KeyKind_CONTAINER)
 	tail, err := p.tailOf(key.ID(), g, func() ([]byte, error) { return s.containerTerms(key.ID(), g, o, p) })

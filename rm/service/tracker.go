@@ -160,7 +160,7 @@ func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.N
 	resp.SetHeddleWarming(warming.OrdersPB(reply.Warming))
 }
 
-// shrinkOrders has a node hold containers to less, each by a token of its new size.
+// shrinkOrders tells a node to hold containers to less, each by a token of its new size.
 func (s *Service) shrinkOrders(l *leader.Leader, resp *pb.NodeHeartbeatResponse, grants []leader.Grant) error {
 	var all []*pb.Container
 	for i := range grants {

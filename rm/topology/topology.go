@@ -22,7 +22,7 @@ import (
 // DefaultRack is the rack of unknown hosts (Hadoop: NetworkTopology.DEFAULT_RACK).
 const DefaultRack = "/default-rack"
 
-// scriptPatience limits a run of the script. What it has started is given up a second later.
+// scriptPatience limits a run of the script. Programs that it has started are killed a second later.
 const scriptPatience = 30 * time.Second
 
 // Mapping finds racks and caches them. It is safe for concurrent use.

@@ -67,7 +67,7 @@ type App struct {
 
 	Suspended []Suspended // its containers that are suspended or shrunk, without what their nodes say of them
 
-	// What only the leader knows, of a live application; see AddAsks.
+	// Fields that only the leader knows, of a live application; see AddAsks.
 	Pending  records.Resource // asked for, and not yet granted
 	Waiting  int64            // containers asked for and not yet granted
 	Uses     []scheduler.Use  // by partition; nil: there is but one
@@ -148,7 +148,7 @@ func (v *Viewer) attemptOf(app *App, a *ledger.Application, t *ledger.Attempt, l
 		app.Progress = l.Progress(t.ID)
 	}
 	if app.Unmanaged {
-		app.LaunchTime = -1 // nobody launched it
+		app.LaunchTime = -1 // it wasn't launched
 	}
 	if a.State == ledger.AppAccepted && app.Diagnostics == "" {
 		app.Diagnostics = diagnostics(t)

@@ -12,7 +12,7 @@ import (
 )
 
 // endedRows remembers the rows of applications that have ended, which don't change any more. In the ledger they are all over the memory: to look into
-// 100,000 takes 30 ms on a machine where these take 3. It keeps some 100 bytes for each application that the ledger has, once somebody has asked for a list.
+// 100,000 takes 30 ms on a machine where these take 3. It keeps some 100 bytes for each application that the ledger has, once a list was requested.
 type endedRows struct {
 	mu     sync.RWMutex
 	scans  uint64 // so far

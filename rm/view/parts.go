@@ -53,8 +53,8 @@ func (v *Viewer) nextPart(ids []records.ApplicationID, f func(a *ledger.Applicat
 const chunk = 256
 
 // Each returns the applications that a filter admits, the newest ones first. They are looked up some hundred at a time while the caller goes through
-// them, so a long list is never in memory as a whole. Each hundred is completed by the functions in fill. The ledger may change meanwhile. What a pointer
-// leads to is replaced later: copy what is to stay.
+// them, so a long list is never in memory as a whole. Each hundred is completed by the functions in fill. The ledger may change meanwhile. Values
+// behind pointers are replaced later: copy those that are to stay.
 func (v *Viewer) Each(f Filter, fill ...func([]App)) iter.Seq[*App] {
 	return func(yield func(*App) bool) {
 		by, all := v.soft(), everything(v)

@@ -17,7 +17,7 @@ type QueueUse struct {
 	// Share is the queue's share of the cluster.
 	Share queue.Share
 
-	// Amount is what they have on nodes without a label, Labelled the same on those with one, by label.
+	// Amount is what they hold on nodes without a label, Labelled the same on those with one, by label.
 	Amount
 	Labelled map[string]*LabelUse
 	Masters  records.Resource // containers of ApplicationMasters, held or pending

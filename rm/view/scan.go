@@ -32,7 +32,7 @@ func (r *AppRow) Name() string { return r.Context.GetApplicationName() }
 // Type returns the application's type.
 func (r *AppRow) Type() string { return typeName(r.Context) }
 
-// Unmanaged reports whether nobody but its user starts its ApplicationMaster.
+// Unmanaged reports whether the user starts its ApplicationMaster.
 func (r *AppRow) Unmanaged() bool { return r.Context.GetUnmanagedAm() }
 
 // Rows makes the rows of lists. It remembers some, so use one for all lists of a Viewer.
@@ -92,7 +92,7 @@ func (r *AppRow) fill(a *ledger.Application) {
 	}
 }
 
-// AppMore is what lists show of an application besides its row.
+// AppMore holds the fields that lists show of an application besides its row.
 type AppMore struct {
 	Progress    float32 // 0 to 1
 	TrackingURL string  // "": there is none

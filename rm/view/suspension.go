@@ -10,7 +10,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Suspended is a live container that is suspended or shrunk, or was, and its node has not reported yet that it goes on.
+// Suspended is a live container that is suspended or shrunk, or was, and its node has not reported yet that it resumes.
 type Suspended struct {
 	Container
 	// UnderWay is its level if its node has not reported yet that it has it.
@@ -38,7 +38,7 @@ func (v *Viewer) SuspendedOf(c Container) Suspended {
 	return s
 }
 
-// Diagnostics says for people why a container was ended, how it is suspended or shrunk, or that it has still to go on; "" if it runs with all that it claims.
+// Diagnostics says for people why a container was ended, how it is suspended or shrunk, or that it has still to continue; "" if it runs with all that it claims.
 func (v *Viewer) Diagnostics(c Container) string {
 	s := v.SuspendedOf(c)
 	if c.Diagnostic != "" || c.Level == ledgerpb.Level_RUNNING && s.UnderWay == nil {
@@ -52,7 +52,7 @@ func suspended(c Container) Suspended {
 	return Suspended{Container: c, Short: lacks.Sub(c.free).Max(records.Resource{})}
 }
 
-// For is for whom the container is suspended, for people; "" if that isn't on record.
+// For names the beneficiary of the suspension, for people; "" if that isn't on record.
 func (s *Suspended) For() string {
 	switch cause := s.Suspension(); {
 	case cause.Times == 0:
@@ -67,7 +67,7 @@ func (s *Suspended) For() string {
 	return "its ApplicationMaster"
 }
 
-// Text says in one line for people for how long and for whom the container is suspended, when it resumes, and what its node has not reported yet.
+// Text says in one line for people how long and for which beneficiary the container is suspended, when it resumes, and what its node has not reported yet.
 func (s *Suspended) Text(now int64) string {
 	switch {
 	case s.UnderWay == nil:

@@ -47,8 +47,8 @@ func IsSetting(key string) bool {
 }
 
 // Read reads the settings of an order of a queue. own returns the name and the value of one of the queue's own keys, which is empty if the queue
-// doesn't set it. The others are those for all queues, which the configuration has checked. What the queue sets for other orders has no effect
-// now, but must be right.
+// doesn't set it. The others are those for all queues, which the configuration has checked. Settings of the queue for other orders have no
+// effect now, but must be valid.
 func Read(order string, c *conf.Config, own func(key string) (name, value string), fail func(name, value, reason string)) Values {
 	out := Values{}
 	for i := range numbers {

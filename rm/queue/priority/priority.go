@@ -18,7 +18,7 @@ type ACL struct {
 
 // Parse reads a leaf's acl_application_max_priority: [user=NAME,… group=NAME,… max_priority=N default_priority=N] for each of the lists. It
 // returns the lowest maximum first (Hadoop: AppPriorityACLConfigurationParser); ok is false if the text is something else. A value without
-// brackets applies to everybody, and is no list of this kind.
+// brackets applies to all users, and isn't such a list.
 func Parse(text string) (all []ACL, ok bool) {
 	if !strings.Contains(text, "[") {
 		return nil, true

@@ -66,7 +66,7 @@ func (o Order) String() string { return orders[o] }
 // Settings are those of all queues.
 type Settings struct {
 	Means Means // of queues that say nothing else
-	// Unable is what is done to containers on nodes that can't suspend: Kill or Spare.
+	// Unable is the means for containers on nodes that can't suspend: Kill or Spare.
 	Unable     Means
 	Order      Order
 	MinimumAge time.Duration    // younger containers are spared
@@ -75,9 +75,9 @@ type Settings struct {
 	Tries   int
 	Most    int           // suspensions of one container; 0 is no limit
 	Longest time.Duration // that one container is suspended in all; 0 is no limit
-	// Periodic has requests that find no room wait for the next of YARN's rounds, as BIG-C does; else they have one at once.
+	// Periodic: requests that find no room wait for the next of YARN's rounds, as in BIG-C; else a round starts at once.
 	Periodic bool
-	// Footprint leaves a suspended container 1 % of a core, as BIG-C does; else it stands still.
+	// Footprint leaves a suspended container 1 % of a core, as BIG-C does; else it is suspended.
 	Footprint bool
 }
 

@@ -151,7 +151,7 @@ var appStates [ledger.AppKilled + 1]struct{}
 // scanned is after how many rows a list looks whether its client is still there.
 const scanned = 4096
 
-// hide takes from a row what a caller without the right to see the application may not know, so that he can't sort or filter by it either.
+// hide removes the fields of a row that a caller without the right to see the application may not know, so that it can't sort or filter by them either.
 func hide(r *view.AppRow) {
 	r.Submitted, r.Launched, r.Finished, r.Containers, r.Used = 0, 0, 0, 0, records.Resource{}
 }

@@ -29,7 +29,7 @@ type containerRow struct {
 	since              int64 // since when it is suspended or shrunk; 0: it isn't
 	level              ledgerpb.Level
 	suspended, master  bool
-	resuming           bool // its node has not reported yet that it goes on
+	resuming           bool // its node has not reported yet that it continues
 }
 
 var containerRows = rows[containerRow]{

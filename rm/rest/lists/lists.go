@@ -102,7 +102,7 @@ func (l *Lists) amount(r records.Resource) amount {
 type eyes struct {
 	access *access.Checker
 	user   string
-	all    bool // he sees everything
+	all    bool // the caller sees everything
 	queues map[string]bool
 }
 

@@ -8,7 +8,7 @@ import (
 	"heddle/rm/scheduler/order"
 )
 
-// admit lets an application that was just submitted go on to wait for the limit on ApplicationMasters, unless too many run.
+// admit lets an application that was just submitted continue to wait for the limit on ApplicationMasters, unless too many run.
 func (s *Core) admit(h handle.App) {
 	a := &s.Apps[h]
 	if ok, _ := s.MayRun(a); !ok {

@@ -40,7 +40,7 @@ type Core struct {
 	held   map[handle.Container]records.Resource // what those take on their nodes that don't take their claim
 	// withheld is what such containers of an application lack of their claims, together.
 	withheld map[handle.App]records.Resource
-	stale    bool // limits must be computed anew
+	stale    bool // limits must be computed again
 
 	Nodes      nodeset.Set
 	Apps       []App

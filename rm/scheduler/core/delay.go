@@ -71,7 +71,7 @@ func (s *Core) waitUntil(d *Demand, until int64) {
 // wakeLate lets the demands be tried again whose delay is over.
 func (s *Core) wakeLate() { s.timed.Wake(s.Now, s.Unpark, s.WakeAt) }
 
-// placedAt starts the delay anew after a container that was placed well.
+// placedAt starts the delay again after a container that was placed well.
 func (s *Core) placedAt(d *Demand, level Locality) {
 	switch {
 	case level == NodeLocal || level == RackLocal && s.Rules.RackResets:

@@ -39,7 +39,7 @@ func (s *Core) placeOfReservation(c handle.Container) int {
 	return at
 }
 
-// countReservations counts reservations anew, as the classes of their demands may have changed.
+// countReservations counts reservations again, as the classes of their demands may have changed.
 func (s *Core) countReservations() {
 	s.ReservedOf = [len(s.ReservedOf)]int32{}
 	s.reservedClasses = s.reservedClasses[:0]

@@ -40,7 +40,7 @@ func (q *Queue) unguide() {
 	q.guard = nil
 }
 
-// guideApps looks which leaves have policies, and asks anew about what waits in them, after the configuration has changed.
+// guideApps looks which leaves have policies, and asks again about what waits in them, after the configuration has changed.
 func (s *Core) guideApps() {
 	s.guided = s.guided[:0]
 	for h := range s.Queues {
@@ -190,7 +190,7 @@ func (s guides) tickLeaf(h int32, q *Queue) (changed bool) {
 	return changed
 }
 
-// reviseLeaves has policies hear of what was granted since they were told the time, so that what they let go on gets what is left
+// reviseLeaves has policies hear of what was granted since they were told the time, so that what they let continue gets what is left
 // in the same call of Schedule. It reports whether anybody may.
 func (s *Core) reviseLeaves() (changed bool) {
 	slices.Sort(s.told)

@@ -15,7 +15,7 @@ func (s *Core) AddNode(spec nodeset.Spec) handle.Node {
 	return h
 }
 
-// entered takes note of a node that has come.
+// entered records a node that has come.
 func (s *Core) entered(h handle.Node) {
 	s.awaited.Grow(s.Nodes.Names.Numbers())
 	s.surveyed(h)

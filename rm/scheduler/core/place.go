@@ -9,7 +9,7 @@ import (
 )
 
 // place tries to give the application that was picked a container for its most urgent demand that may have one. Where there
-// is none, it takes note of that, so that the same isn't tried again.
+// is none, it records that, so that the same isn't tried again.
 func (s *Core) place(h handle.App) {
 	a := &s.Apps[h]
 	d := s.Demanded.First(&a.Set, s.Picked)
@@ -70,7 +70,7 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 	}
 }
 
-// reserveFor reserves a node for a demand that has room nowhere, or takes note that there is nothing to reserve for it.
+// reserveFor reserves a node for a demand that has room nowhere, or records that there is nothing to reserve for it.
 func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
 	switch done, none := s.reserveAnywhere(h, a, d); {
 	case done:

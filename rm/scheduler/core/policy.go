@@ -68,7 +68,7 @@ type Rules struct {
 	UserLimits bool // users have limits; see Policy.OverUserLimit
 	Blocking   bool // a request that exceeds the headroom of its queue blocks those behind it
 	OwnFirst   bool // of an application's requests the most urgent comes first on each node
-	RackResets bool // a container in a preferred rack lets the delay for locality begin anew
+	RackResets bool // a container in a preferred rack lets the delay for locality start again
 	DueByRound bool // what a leaf is due takes long to find out: only a round of preemption does. Else it is Queue.Guaranteed
 
 	ReserveAtOnce   bool // a request that finds no room reserves a node in its turn

@@ -172,7 +172,7 @@ func (s *Core) Withdraw(c handle.Container) {
 	s.settle(app)
 }
 
-// Unreserve undoes a reservation, so that others may have its node, and its application goes on asking. It reports whether
+// Unreserve undoes a reservation, so that others may have its node, and its application continues asking. It reports whether
 // there is such a reservation.
 func (s *Core) Unreserve(c handle.Container) bool {
 	if c < 0 || int(c) >= len(s.Containers) || !s.Containers[c].Live() || !s.Containers[c].Reserved() {

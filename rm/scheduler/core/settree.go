@@ -104,7 +104,7 @@ func (s *Core) madeQueues() (made []int32) {
 	return made
 }
 
-// remeasure looks at nodes and demands anew, as it may have changed which resources count.
+// remeasure looks at nodes and demands again, as it may have changed which resources count.
 func (s *Core) remeasure() {
 	before := s.Calc.MemoryOnly
 	s.setMeasure()

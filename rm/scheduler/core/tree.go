@@ -238,7 +238,7 @@ func (s *Core) dropUser(h int32) {
 	s.freeUsers = append(s.freeUsers, h)
 }
 
-// Refresh computes limits and keys anew after the size of the cluster or the configuration has changed.
+// Refresh computes limits and keys again after the size of the cluster or the configuration has changed.
 func (s *Core) Refresh() {
 	if !s.stale && s.Nodes.Cluster == s.Calc.Cluster {
 		return

@@ -7,8 +7,8 @@
 //   - Allocate: it names the new container (Identify) and tells the application.
 //   - Kill: it ends the container, frees it, and calls Step again until no decision is of this kind.
 //   - Grow: it tells the application and the node, and puts on record what the container holds now.
-//   - Suspend, Shrink, Resume: it puts on record what the container is to hold and whether it stands still, then tells its node. If the
-//     node can't (Refused) or the container goes on without an order (Return), it says so.
+//   - Suspend, Shrink, Resume: it puts on record what the container is to hold and whether it is suspended, then tells its node. If the
+//     node can't (Refused) or the container resumes without an order (Return), it says so.
 //   - Charge: it puts on record what the container is to hold. The node isn't told that, but whether room waits: it may read ahead what was paged out.
 //   - Tell: it warns the application that it will lose the container.
 //   - The others need no action; they are for display and logs.

@@ -27,9 +27,9 @@ const (
 	Tell     Kind = iota + Kill + 1 // the application will lose the container unless it gives enough back
 	Killable                        // the container ends as soon as its room is needed; then a Kill says so
 	Grow                            // the container is as large as it was to be (Driver.Grow)
-	Suspend                         // the container is to stand still, and hold no more than Resource
+	Suspend                         // the container is to be suspended, and hold no more than Resource
 	Shrink                          // the container is to hold Resource; what it is to do stays as it was
-	Resume                          // the container gets back what it claims, and goes on
+	Resume                          // the container gets back what it claims, and resumes
 	Charge                          // Resource is charged for the container, as room waits for its return, or does so no more
 )
 

@@ -21,7 +21,7 @@ func (x *suspender) family(h scheduler.ContainerHandle) family {
 	return family{x.d.containers[h].app, x.d.NodeOf(h)}
 }
 
-// exchange has containers that were suspended for as long as may be go on in the room of others of their application on the same node, which
+// exchange has containers that were suspended for as long as may be resume in the room of others of their application on the same node, which
 // are suspended for it. Those may wait for them: reduces that run wait for the output of a suspended map, and would keep its room for ever.
 func (x *suspender) exchange() {
 	families := map[family][]scheduler.ContainerHandle{}
@@ -53,7 +53,7 @@ func (x *suspender) exchange() {
 
 func (x *suspender) overdue(s *suspended) bool { return x.d.now-exchangeAfter >= x.due(s) }
 
-// gather finds the containers of families that run and may stand still, the newest first. It looks at all containers once, however many are
+// gather finds the containers of families that run and may be suspended, the newest first. It looks at all containers once, however many are
 // overdue.
 func (x *suspender) gather(families map[family][]scheduler.ContainerHandle) {
 	d := x.d
@@ -73,7 +73,7 @@ func (x *suspender) gather(families map[family][]scheduler.ContainerHandle) {
 	}
 }
 
-// mayMakeWay reports whether a container may stand still for an overdue one of its family. One that was overdue itself has its turn for some time,
+// mayMakeWay reports whether a container may be suspended for an overdue one of its family. One that was overdue itself has its turn for some time,
 // and makes way then: what it waits for may be the output of the others.
 func (x *suspender) mayMakeWay(h scheduler.ContainerHandle) bool {
 	p := x.past[x.d.ContainerID(h)]

@@ -72,7 +72,7 @@ func (d *Driver) RemoveApp(h scheduler.AppHandle) {
 	d.Scheduler.RemoveApp(h)
 }
 
-// Restore enters a container that was granted earlier, by another leader or on a node that was entered anew since.
+// Restore enters a container that was granted earlier, by another leader or on a node that was entered again since.
 func (d *Driver) Restore(a scheduler.AppHandle, n scheduler.NodeHandle, r records.Resource, c Container) scheduler.ContainerHandle {
 	h := d.Scheduler.RestoreGrant(a, n, r, c.Priority, c.Since)
 	d.enter(h, container{app: a, attempt: c.Attempt, id: c.ID, priority: c.Priority, am: c.AM, since: c.Since, known: true})

@@ -8,7 +8,7 @@ import (
 )
 
 // growths are the containers that wait for room to grow, in the order in which that was asked for. They go by the names of
-// containers, as a node that moves to another rack has its containers freed and entered anew.
+// containers, as a node that moves to another rack has its containers freed and entered again.
 type growths struct {
 	list []growth
 	at   map[records.ContainerID]scheduler.ContainerHandle // of those in list; gone: it was freed

@@ -7,9 +7,9 @@ import (
 	"heddle/yarn/records"
 )
 
-// Containers that run when their node or queue is made smaller run on, as in YARN, though they hold more than there is. Those that stand still at that
-// time have the same right: one whose claim doesn't fit any more gets it nevertheless, once nobody else can make room for it. Else it would stand still
-// for ever. It has to wait for those that run on its node, or in the queue whose maximum it exceeds, as they end some day; not for others that stand still,
+// Containers that run when their node or queue is made smaller run on, as in YARN, though they hold more than there is. Those that are suspended at that
+// time have the same right: one whose claim doesn't fit any more gets it nevertheless, once no other can make room for it. Else it would be suspended
+// for ever. It has to wait for those that run on its node, or in the queue whose maximum it exceeds, as they end some day; not for others that are suspended,
 // nor for an ApplicationMaster that waits for such a container itself.
 
 // returns reports whether room waits for a container, and it resumes in a moment.
@@ -17,7 +17,7 @@ func (x *suspender) returns(s *suspended) bool {
 	return s.aside && (s.exceeds || x.d.CanHold(s.container, x.d.Claim(s.container)))
 }
 
-// setAsideStuck has those containers return that would stand still for ever, the longest suspended first. One at a time on each node, and in each
+// setAsideStuck has those containers return that would be suspended for ever, the longest suspended first. One at a time on each node, and in each
 // queue: the next one has to wait for it.
 func (x *suspender) setAsideStuck() {
 	for i := 0; i < len(x.of); {
@@ -35,7 +35,7 @@ func (x *suspender) setAsideStuck() {
 	}
 }
 
-// standing lists who makes no room: containers that others have suspended or frozen, and those of the list that stand still. One that returns makes
+// standing lists who makes no room: containers that others have suspended or frozen, and those of the list that are suspended. One that returns makes
 // room when it ends. Those that get their claim part by part run, maybe with far too little; overdue says that they are listed, too. An
 // ApplicationMaster is listed as well while a container of its application lacks something: it doesn't end before that does.
 func (x *suspender) standing(overdue bool) scheduler.Standing {
@@ -60,7 +60,7 @@ func (x *suspender) standing(overdue bool) scheduler.Standing {
 	}, still)
 }
 
-// regain has a container take its claim, if there is room, or nobody else will make any.
+// regain has a container take its claim, if there is room, or no other will make any.
 func (x *suspender) regain(h scheduler.ContainerHandle) bool {
 	claim := x.d.Claim(h)
 	return x.d.SetHeld(h, claim) || x.d.Stuck(h, x.standing(false)) && x.d.NoteHeld(h, claim)

@@ -48,7 +48,7 @@ type suspended struct {
 	by        beneficiary
 	node      scheduler.NodeHandle
 	quoted    float64 // seconds until its room is there, by the node's rates alone; 0: no longer of interest
-	back      bool    // its application, for which it was suspended, wants it to go on
+	back      bool    // its application, for which it was suspended, wants it to resume
 }
 
 // beneficiary is for whom a container was suspended: the path of a queue, and an application there. Of one that an earlier release has
@@ -83,7 +83,7 @@ type suspender struct {
 	nears map[scheduler.AppHandle]float64     // part of an application that is done
 	begun map[scheduler.AppHandle]int64       // ms: when that was told first
 
-	stopped map[scheduler.ContainerHandle]bool // who stands still as somebody else wants that (SetStopped)
+	stopped map[scheduler.ContainerHandle]bool // who is suspended as another wants that (SetStopped)
 
 	any bool // some queue's settings suspend
 
@@ -182,8 +182,8 @@ func (d *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
 	d.sus.findFirstDue()
 }
 
-// SetStopped says that somebody who isn't asked for reasons has a container stand still, or lets it go on: its ApplicationMaster, or people. As
-// long as it stands still it isn't chosen: it would resume by itself then, against their wish.
+// SetStopped says that somebody who isn't asked for reasons suspends a container, or resumes it: its ApplicationMaster, or people. As
+// long as it is suspended it isn't chosen: it would resume by itself then, against their wish.
 func (d *Driver) SetStopped(h scheduler.ContainerHandle, stopped bool) {
 	if stopped {
 		d.sus.stopped[h] = true
@@ -542,7 +542,7 @@ func (x *suspender) quote(c *preempt.Container, node int32, able Ability, remain
 	return f.Quote()
 }
 
-// remaining returns how many seconds an application needs until it ends, if it goes on as it did so far; +Inf: it doesn't tell.
+// remaining returns how many seconds an application needs until it ends, if it resumes as it did so far; +Inf: it doesn't tell.
 func (x *suspender) remaining(h scheduler.AppHandle) float64 {
 	done, known := x.nears[h]
 	if !known || done <= 0 {

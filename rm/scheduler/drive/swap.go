@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// swap is the wish of an application that one of its containers stands still. What that leaves is for one of its own requests.
+// swap is the wish of an application that one of its containers is suspended. What that leaves is for one of its own requests.
 type swap struct {
 	container scheduler.ContainerHandle
 	priority  int32
@@ -25,7 +25,7 @@ type swaps struct {
 	wanted []swap
 }
 
-// Swap has a container stand still, as its application wants, and gives the room to a request of the same application, before others get it,
+// Swap suspends a container, as its application wants, and gives the room to a request of the same application, before others get it,
 // with the next Step. It returns why that can't be. If the room isn't enough for the request, or that has been served by then, nothing happens.
 //
 // The queue must be one whose containers are suspended by preemption, and the node must be able to. How often, for how long and how early
@@ -43,7 +43,7 @@ func (w *swaps) Swap(h scheduler.ContainerHandle, priority int32, request int64)
 	return nil
 }
 
-// canStand returns why a container that runs can't stand still for its own application, whatever its past; nil: it can.
+// canStand returns why a container that runs can't be suspended for its own application, whatever its past; nil: it can.
 func canStand(d *Driver, h scheduler.ContainerHandle) error {
 	c := &d.containers[h]
 	means, queue := d.Means(h)
@@ -67,7 +67,7 @@ func canStand(d *Driver, h scheduler.ContainerHandle) error {
 	return nil
 }
 
-// Unswap has a container go on that stands still as its application wanted, as soon as its node has room for it.
+// Unswap resumes a container that is suspended as its application wanted, as soon as its node has room for it.
 func (w *swaps) Unswap(h scheduler.ContainerHandle) {
 	d := w.d
 	w.forget(h)
@@ -82,7 +82,7 @@ func (x *suspender) itself(h scheduler.ContainerHandle) beneficiary {
 	return beneficiary{queue, x.d.apps[x.d.containers[h].app].id}
 }
 
-// own reports whether a container stands still for its own application. What an earlier leader decided names the queue only.
+// own reports whether a container is suspended for its own application. What an earlier leader decided names the queue only.
 func (x *suspender) own(s *suspended) bool {
 	if s.by.app != (records.ApplicationID{}) {
 		return s.by.app == x.d.apps[x.d.containers[s.container].app].id

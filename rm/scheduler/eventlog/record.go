@@ -57,7 +57,7 @@ const (
 	SetProgress     Op = "setProgress"     // App, Part
 	WasSuspended    Op = "wasSuspended"    // Container, Resource, Since, Queue; Open is the result
 	SetPast         Op = "setPast"         // Container, Times, Total
-	SetStopped      Op = "setStopped"      // Container, Open: whether it stands still
+	SetStopped      Op = "setStopped"      // Container, Open: whether it is suspended
 	SetMemory       Op = "setMemory"       // Container, Total: bytes
 	Took            Op = "took"            // Container, Total: ms
 	NoteOutputs     Op = "noteOutputs"     // App, Maps, Bytes

@@ -271,7 +271,7 @@ func (s *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
 	s.note(Record{Op: SetPast, Container: h, Times: times, Total: total})
 }
 
-// SetStopped says that somebody has a container stand still, or lets it go on.
+// SetStopped says that somebody suspends a container, or resumes it.
 func (s *Driver) SetStopped(h scheduler.ContainerHandle, stopped bool) {
 	s.Driver.SetStopped(h, stopped)
 	s.note(Record{Op: SetStopped, Container: h, Open: stopped})
@@ -290,14 +290,14 @@ func (s *Driver) Refused(h scheduler.ContainerHandle) {
 	s.Driver.Refused(h)
 }
 
-// Swap has a container stand still for a request of its application.
+// Swap suspends a container for a request of its application.
 func (s *Driver) Swap(h scheduler.ContainerHandle, priority int32, request int64) error {
 	err := s.Driver.Swap(h, priority, request)
 	s.note(Record{Op: Swap, Container: h, Priority: priority, Request: request, Open: err == nil})
 	return err
 }
 
-// Unswap has it go on.
+// Unswap resumes it.
 func (s *Driver) Unswap(h scheduler.ContainerHandle) {
 	s.note(Record{Op: Unswap, Container: h})
 	s.Driver.Unswap(h)

@@ -12,7 +12,7 @@ import (
 )
 
 // Writer writes a log. Records go to the file when the buffer is full, at Flush and at Close. After an error it writes no
-// more, and tells of it at Err: a cluster goes on when the disk of its log is full. It is safe for concurrent use.
+// more, and tells of it at Err: a cluster continues when the disk of its log is full. It is safe for concurrent use.
 type Writer struct {
 	mu   sync.Mutex
 	buf  *bufio.Writer
@@ -21,7 +21,7 @@ type Writer struct {
 	err  error
 }
 
-// Create begins a log in a new file, or goes on with one that is there. A line that a crash has torn is ended first.
+// Create begins a log in a new file, or continues with one that is there. A line that a crash has torn is ended first.
 func Create(name string) (*Writer, error) {
 	f, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o640)
 	if err != nil {

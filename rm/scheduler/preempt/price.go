@@ -37,7 +37,7 @@ func (p Price) Cost() float64 { return p.Room + p.Lost + p.Back }
 // Quote is what three ways to get a container's resources cost: to wait for its end, to suspend it, and to kill it.
 type Quote struct{ Wait, Suspend, Kill Price }
 
-// Quote prices a container. A killed one begins anew, in another container: all of its work is lost.
+// Quote prices a container. A killed one starts again, in another container: all of its work is lost.
 func (f Facts) Quote() Quote {
 	moved := max(f.Memory-f.Footprint, 0)
 	slow := max(f.Past, 0)

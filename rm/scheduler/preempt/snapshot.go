@@ -129,7 +129,7 @@ type Round struct {
 	Kill []Victim // marked long enough
 }
 
-// Cut is a container from which resources are taken, and which goes on with less, or later.
+// Cut is a container from which resources are taken, and which continues with less, or later.
 type Cut struct {
 	Victim
 	To  records.Resource // what it takes on its node from now on

@@ -11,7 +11,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Suspension takes resources from containers of queues over their share, which go on later (BIG-C, "preemptive, low latency datacenter
+// Suspension takes resources from containers of queues over their share, which continue later (BIG-C, "preemptive, low latency datacenter
 // scheduling via lightweight virtualization", sections 3.2 and 3.3). Which queue owes how much, and how much a round takes, is what
 // YARN's keys say (Capacity). Of that, Suspension takes what the requests that wait can use.
 //
@@ -25,7 +25,7 @@ type Suspension struct {
 	Fair       bool             // shares are those of YARN's FairScheduler, else guarantees
 }
 
-// mostRequests bounds the requests for which one round makes room. The next round goes on.
+// mostRequests bounds the requests for which one round makes room. The next round continues.
 const mostRequests = 256
 
 // ComputeDR returns how much of an over-provisioned amount to take for a request that is larger in some component (BIG-C, section 3.2): all

@@ -10,7 +10,7 @@ import (
 	"heddle/yarn/kerberos"
 )
 
-// Names is how a ResourceManager knows its callers.
+// Names holds the identities of a ResourceManager's callers.
 type Names struct {
 	Login    string                                    // the user who runs the ResourceManager
 	Kerberos *kerberos.Acceptor                        // checks tickets; nil: the cluster has no Kerberos
@@ -56,7 +56,7 @@ func (n *Names) Of(call *ipc.Call) (user, realUser string) {
 	return call.User, call.RealUser
 }
 
-// ByTicket refuses what needs a Kerberos ticket to who came with a token. done is what can't be done to a delegation token.
+// ByTicket refuses operations that need a Kerberos ticket to callers with a token. done is what can't be done to a delegation token.
 func (n *Names) ByTicket(call *ipc.Call, done string) error {
 	if n.Kerberos == nil || call.Auth == ipc.AuthMethodKerberos {
 		return nil
@@ -73,7 +73,7 @@ func AsYARN(err error) error {
 	return ipc.NewException(ipc.YarnException, "%s: %s", e.Class, e.Text)
 }
 
-// IsOn reports whether a caller has proved by Kerberos that his account is one of a host, as that of a NodeManager for its node.
+// IsOn reports whether a caller has proved by Kerberos that its account is one of a host, as that of a NodeManager for its node.
 func IsOn(call *ipc.Call, host string) bool {
 	name, _, _ := strings.Cut(call.Principal, "@")
 	_, of, _ := strings.Cut(name, "/")

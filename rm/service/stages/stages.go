@@ -74,7 +74,7 @@ func SwapsFrom(list []*pb.ContainerSwap) []swap.Wish {
 	return out
 }
 
-// Hint adds what such an ApplicationMaster is told of its queue, of nodes, and of containers that can't stand still.
+// Hint adds to a reply what it tells such an ApplicationMaster of its queue, of nodes, and of containers that can't be suspended.
 func Hint(resp *pb.AllocateResponse, reply *leader.AllocateReply) {
 	for i := range reply.Unswapped {
 		m := &pb.RefusedSwap{}

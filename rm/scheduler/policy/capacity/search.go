@@ -63,7 +63,7 @@ type walk struct {
 	p   *Policy
 	app int32 // that was found
 	// mine are the classes that are looked for: those of what is asked for in this partition, or those of guests, to whom it is
-	// lent when nobody else can have anything. Guests are held to no maximum (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY).
+	// lent when no other can have anything. Guests are held to no maximum (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY).
 	mine  order.Mask
 	lends bool
 	// For explanations: nothing is found and no mask is lowered, and each leaf is told of, and each queue that has nothing left.

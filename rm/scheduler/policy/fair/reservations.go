@@ -17,7 +17,7 @@ import (
 
 // In Fair queues nodes are reserved for applications that have less than their fair share, for containers of some size (Hadoop:
 // FSAppAttempt.isReservable; for others see minimum_share.go). Any node may be, also one without anything free, and several for one container: whichever has
-// room first. YARN looks at one node with each heartbeat; here all are looked at once, as often as shares are computed anew,
+// room first. YARN looks at one node with each heartbeat; here all are looked at once, as often as shares are computed again,
 // and only for applications that nothing else could be found for.
 
 // starve is what is known of who might have nodes reserved.

@@ -110,7 +110,7 @@ func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
 // Left forgets an application.
 func (p *Policy) Left(h handle.App) { p.book.Left(h) }
 
-// Tick decides anew whose turn it is. It returns the applications of which something is known anew; all of them, where that concerns all.
+// Tick decides again whose turn it is. It returns the applications of which something is known again; all of them, where that concerns all.
 func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 	p.book.Tick(now, &q)
 	if p.book.Due(now) {

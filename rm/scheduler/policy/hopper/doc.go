@@ -14,7 +14,7 @@
 //  4. the same order beyond their slots: what others don't use is lent.
 //
 // A slot that a job can't use yet is kept for its copies while its ApplicationMaster says that it runs copies, and that tasks are too young to
-// judge. Then nobody else gets it but a job below its floor, or a smaller one that has less than its slots. All other slots are lent. Nothing is
+// judge. Then no other gets it but a job below its floor, or a smaller one that has less than its slots. All other slots are lent. Nothing is
 // taken back from anybody: a job that was lent slots gives them back as its tasks end.
 //
 // # What is known of a job

@@ -2,7 +2,7 @@ package leaf
 
 import "heddle/rm/scheduler/handle"
 
-// Note is where a policy finds what it has noted about a container. The scheduler keeps it with the container, so that nobody has to search
+// Note is where a policy finds what it has noted about a container. The scheduler keeps it with the container, so that there is no need to search
 // among hundreds of thousands. 0: nothing is noted.
 type Note int32
 

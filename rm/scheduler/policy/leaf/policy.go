@@ -19,7 +19,7 @@ type Policy interface {
 	Ratio(a App) float64
 	// Cap returns the most that an application may have now, with what is reserved for it. An application without a limit has Uncapped.
 	Cap(a App) records.Resource
-	// Hold reports whether a request has to wait, and until when, in ms. It waits no longer than that, and may go on earlier once
+	// Hold reports whether a request has to wait, and until when, in ms. It waits no longer than that, and may continue earlier once
 	// Tick says that the application has changed.
 	Hold(k Ask) (held bool, until int64)
 	// Granted tells of a container. That of an application which ran before the leaf had this policy isn't told of; App.Used has it
@@ -77,7 +77,7 @@ type TaskReport struct {
 	Copies    bool    // it runs copies of tasks that are slow
 	Young     int64   // tasks that wait or run, of which it can't tell yet whether they are slow
 	Detection int64   // how long a task must have run until it can, in ms
-	ToRead    int64   // bytes that the next phase has still to read; 0, as ToMake: nobody knows, or there is no next phase
+	ToRead    int64   // bytes that the next phase has still to read; 0, as ToMake: unknown, or there is no next phase
 	ToMake    int64   // bytes that this phase has still to put out
 	Ended     int64   // tasks of which Beta was found
 	Beta      float64 // shape of the Pareto distribution of its tasks' durations

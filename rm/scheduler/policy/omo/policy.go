@@ -85,7 +85,7 @@ func squash(x float64) float64 {
 // Cap is none.
 func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
 
-// Hold has reduces wait until they are to begin, while no map runs that would let them go on, and until there is room for a map beside them.
+// Hold has reduces wait until they are to begin, while no map runs that would resume them, and until there is room for a map beside them.
 func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 	s, _ := stages.Of(&k.App, k.Priority)
 	j, x := p.of(k.App.Handle)
@@ -185,7 +185,7 @@ func (p *Policy) Left(h handle.App) {
 	}
 }
 
-// Tick makes the estimates anew, and returns the applications for which something has changed by that.
+// Tick makes the estimates again, and returns the applications for which something has changed by that.
 func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 	p.book.Tick(now, &q)
 	if p.book.Due(now) {

@@ -2,7 +2,7 @@ package stages
 
 import "heddle/rm/scheduler/handle"
 
-// Changes are the jobs at which the leaf is to look anew, with the next Tick. The zero value has none.
+// Changes are the jobs at which the leaf is to look again, with the next Tick. The zero value has none.
 type Changes struct{ list []handle.App }
 
 // Note adds a job. One that is nil or has no stages is left out.
@@ -33,7 +33,7 @@ const (
 	interval = 100 // ms
 )
 
-// Due reports whether a policy is to sum up anew what it knows of all jobs. If so, the next time is counted from now, in ms.
+// Due reports whether a policy is to sum up again what it knows of all jobs. If so, the next time is counted from now, in ms.
 func (b *Book) Due(now int64) bool {
 	if len(b.Jobs) > few && b.summed <= now && now-b.summed < interval {
 		return false

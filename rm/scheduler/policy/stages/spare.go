@@ -5,7 +5,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Reduces of a job whose last maps run may begin in room that nobody else takes.
+// Reduces of a job whose last maps run may begin in room that no other takes.
 const (
 	stood = 2   // intervals for which the room must have been free
 	ahead = 10. // seconds: what a container of MapReduce takes to start on a busy node, from its grant until it fetches
