@@ -12,7 +12,7 @@ import (
 )
 
 // accounts looks up the users of the operating system whom containers run as, and remembers them over a restart: a node that
-// comes back while their directory (LDAP, NIS) doesn't answer goes on with those whom it ran containers for.
+// comes back while their directory (LDAP, NIS) doesn't answer continues with those whom it ran containers for.
 type accounts struct {
 	lookUp func(name string) (account.Account, error)
 	now    func() time.Time

@@ -61,7 +61,7 @@ type NodeManager struct {
 	disks       *disks.Disks
 	source      localizer.Source
 	logs        Logs
-	keepLogs    *appLogs // nil: somebody else's
+	keepLogs    *appLogs // nil: another's
 	deleter     *deletion.Service
 	keys        *service.Keys
 	groups      cgroup.Driver
@@ -116,7 +116,7 @@ func New(o Options) (*NodeManager, error) {
 // closing has f called when the NodeManager is closed, after everything that was opened later.
 func (n *NodeManager) closing(f func()) { n.closers = append(n.closers, f) }
 
-// Close releases everything. Containers go on. After Run there is nothing left to close.
+// Close releases everything. Containers continue. After Run there is nothing left to close.
 func (n *NodeManager) Close() {
 	for len(n.closers) > 0 {
 		last := len(n.closers) - 1

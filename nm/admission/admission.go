@@ -3,7 +3,7 @@
 // A Room is the node. Each container has a Place in it, with two amounts: what it was granted, and what it holds. They
 // differ only for a suspended container, which may hold less. A container that starts enters. A suspended one has its
 // amounts changed. A resumed one enters again: it waits, like one that starts, until the rest of its grant fits. If the
-// node has shrunk and it can never fit, it gets in when all others stand still, or are ApplicationMasters: those wait for others to end.
+// node has shrunk and it can never fit, it gets in when all others are suspended, or are ApplicationMasters: those wait for others to end.
 //
 // The ResourceManager ensures that containers fit. But it may give away a released container's room before that
 // container is dead. Waiting is for this case.
@@ -28,7 +28,7 @@ type Room struct {
 	mu    sync.Mutex
 	total records.Resource
 	used  records.Resource // sum of what all places hold
-	run   int              // places that are in and don't stand still: they may make room
+	run   int              // places that are in and aren't suspended: they may make room
 	last  int              // of these, those that last
 	queue []*waiter        // in the order of arrival
 }
@@ -132,7 +132,7 @@ func (p *Place) Restore() {
 	p.hold(p.grant)
 }
 
-// Stand is Change for one that may stand still, or have no vcores, and then will let go of nothing more. One that enters again does so no more.
+// Stand is Change for one that may be suspended, or have no vcores, and then will let go of nothing more. One that enters again does so no more.
 func (p *Place) Stand(grant, held records.Resource, still bool) {
 	p.room.mu.Lock()
 	defer p.room.mu.Unlock()
@@ -183,7 +183,7 @@ func (p *Place) hold(amount records.Resource) {
 	}
 }
 
-// stand notes whether a container that is in stands still. The caller has the lock.
+// stand notes whether a container that is in is suspended. The caller has the lock.
 func (p *Place) stand(still bool) {
 	if p.still == still {
 		return
@@ -219,7 +219,7 @@ func (p *Place) others() int {
 }
 
 // admit admits waiters that fit, first come, first served: small ones don't overtake a large one. The first one is also
-// admitted when nobody else runs who could make room: the node has shrunk. The caller has the lock.
+// admitted when no other runs who could make room: the node has shrunk. The caller has the lock.
 func (r *Room) admit() {
 	for len(r.queue) > 0 {
 		w := r.queue[0]

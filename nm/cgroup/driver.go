@@ -22,7 +22,7 @@ type holder interface {
 	add(name string, pid int) error
 	pids(name string) ([]int, error)
 	list() ([]string, error)
-	frozen(name string) (bool, error)              // whether the kernel says that all stand still
+	frozen(name string) (bool, error)              // whether the kernel says that all are suspended
 	toldToFreeze(name string) (bool, error)        // whether they are to
 	freeze(ctx context.Context, name string) error // undone if it fails
 	thaw(ctx context.Context, name string) error
@@ -191,7 +191,7 @@ func (d *kernelDriver) Close() error {
 }
 
 // weigh gives the folder of all groups, and those above it, the weight of so many vcores. The kernel's initial one is that of a single
-// process: on a busy machine all containers together would get no more than one. A folder whose weight was set by somebody else is left
+// process: on a busy machine all containers together would get no more than one. A folder whose weight was set by another is left
 // alone, and where it can't be set containers only are slower.
 func (d *kernelDriver) weigh(vcores float64) {
 	top, file, initial, value := d.limiter.weight(vcores)
@@ -292,11 +292,11 @@ func (g *kernelGroup) Freeze(ctx context.Context) error {
 }
 
 func (g *kernelGroup) Thaw(ctx context.Context) error {
-	// Before it runs, as it may fork then. What couldn't be raised is no reason to let it stand still.
+	// Before it runs, as it may fork then. What couldn't be raised is no reason to suspend it.
 	return g.wrap("thaw", errors.Join(g.spare(false), g.d.holder.thaw(ctx, g.name)))
 }
 
-// spare has the kernel end the group's processes last when memory runs out, as long as they stand still.
+// spare has the kernel end the group's processes last when memory runs out, as long as they are suspended.
 func (g *kernelGroup) spare(still bool) error {
 	pids, err := g.d.holder.pids(g.name)
 	if err != nil {
@@ -311,10 +311,10 @@ func (g *kernelGroup) Frozen() (bool, error) {
 }
 
 // callPatience is how long a freeze waits for system calls to end. A process in one that doesn't, as of a disk that doesn't answer or of a group that
-// waits for memory, stands still as well: the kernel freezes it before it returns to its program.
+// waits for memory, is suspended as well: the kernel freezes it before it returns to its program.
 const callPatience = 200 * time.Millisecond
 
-// stand waits until the processes of a group that is told to freeze stand still.
+// stand waits until the processes of a group that is told to freeze are suspended.
 func stand(ctx context.Context, h holder, name string) error {
 	begun := time.Now()
 	return poll(ctx, func() (bool, error) {

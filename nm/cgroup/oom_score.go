@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// spared is by how much the score of a process is lowered that stands still. The kernel counts what is paged out for the process's size, and
+// spared is by how much the score of a process is lowered that is suspended. The kernel counts what is paged out for the process's size, and
 // so would end suspended containers first when memory runs out, although that frees hardly any. Processes of containers have scores from
 // 0 on (proc.NotSpared), so that a lowered score can be told, and be raised again, without a record: also after kill −9 of the node.
 const spared = 999
 
-// spare has the kernel end those processes last when memory runs out that stand still, or like any others again. What it can't change stays:
+// spare has the kernel end those processes last when memory runs out that are suspended, or like any others again. What it can't change stays:
 // the process has ended, or the node may not lower scores.
 func spare(t tree, pids []int, still bool) error {
 	var errs []error

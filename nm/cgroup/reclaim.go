@@ -83,7 +83,7 @@ func (g *kernelGroup) Memory() (Memory, error) {
 	return m, g.wrap("measure the memory of", err)
 }
 
-// Reclaim first has the kernel write out memory of processes that stand still, in large pieces: limits alone have it look for pages, and wait for
+// Reclaim first has the kernel write out memory of processes that are suspended, in large pieces: limits alone have it look for pages, and wait for
 // each (docs/decisions/suspension.md). What is left then is to let go of what was written. Where the kernel refuses the first part, which takes
 // CAP_SYS_NICE, limits alone take the memory.
 func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) error {
@@ -95,7 +95,7 @@ func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) error {
 	return g.wrap("take memory back from", g.d.limiter.reclaim(ctx, g.name, bytes))
 }
 
-// cursor is a place in the memory of a group that stands still: what lies before it is paged out, as far as that can be. The zero value is
+// cursor is a place in the memory of a group that is suspended: what lies before it is paged out, as far as that can be. The zero value is
 // before everything.
 type cursor struct {
 	pid int
@@ -117,7 +117,7 @@ func (c cursor) from(pids []int) []cursor {
 	return out
 }
 
-// pageOut has so many bytes of the group's processes written to swap, if they have as many of their own. It goes on where the last call has
+// pageOut has so many bytes of the group's processes written to swap, if they have as many of their own. It continues where the last call has
 // found enough: a large group is paged out in parts.
 func (g *kernelGroup) pageOut(ctx context.Context, bytes int64) error {
 	before, err := g.d.limiter.memory(g.name)

@@ -10,7 +10,7 @@ import (
 )
 
 // seat is the group that a NodeManager has for itself, beside the folder of its containers' groups. It gets the CPU before these: when a container with
-// dozens of processes that compute goes on, the kernel may let all of them run for a while before the thread that has told it so.
+// dozens of processes that compute continues, the kernel may let all of them run for a while before the thread that has told it so.
 const seat = "nodemanager"
 
 // The greatest weights there are.

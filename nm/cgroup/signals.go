@@ -24,7 +24,7 @@ const Marker = "CONTAINER_ID"
 
 // signals is the driver none. A process is a member of a group when it was put there with Add, descends from a member,
 // shares a member's session, or has the group's name in its environment. All of this is looked up in the process table
-// anew each time, so that daemons which changed session and lost their parent are found by their environment. What
+// again each time, so that daemons which changed session and lost their parent are found by their environment. What
 // has also cleaned its environment escapes. Only processes of the user whom the group belongs to are believed, as far as
 // that user is known: anybody can have any name in an environment.
 type signals struct {
@@ -266,7 +266,7 @@ func (g *signalGroup) mayGoOn(p proc.ID) bool {
 	return g.stopped == nil || g.stopped[p]
 }
 
-// Thaw goes on until nothing is stopped, or what is stops itself again and again. What a debugger holds goes on when that lets it.
+// Thaw continues until nothing is stopped, or what is stops itself again and again. What a debugger holds continues when that lets it.
 func (g *signalGroup) Thaw(ctx context.Context) error {
 	begun := time.Now()
 	first := true

@@ -22,7 +22,7 @@ func (m *Manager) Application(id records.ApplicationID) (app application.Info, f
 }
 
 // FinishApplication ends an application on this node: containers that are left are killed, its logs are dealt with, its
-// folders deleted. That goes on in the background. An application that is not here is no error.
+// folders deleted. That continues in the background. An application that is not here is no error.
 func (m *Manager) FinishApplication(id records.ApplicationID, why string) { m.apps.Finish(id, why) }
 
 // removePrivate deletes what only the NodeManager may see of an application.

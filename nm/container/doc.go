@@ -14,7 +14,7 @@
 // State is in the store before it is reported to anybody. Recover takes up every container after a restart, however the last life of the
 // NodeManager ended: the container still runs, ended meanwhile, or never started.
 //
-// A container has a ladder (nm/suspend), by which commands suspend, shrink and resume it. Its state is PAUSED while it is to stand still,
+// A container has a ladder (nm/suspend), by which commands suspend, shrink and resume it. Its state is PAUSED while it is to be suspended,
 // also while it breathes. A command writes the wanted level to the disk, takes the CPU away or gives it back, and returns. Memory follows
 // in the background, where any later command comes before it.
 //

@@ -19,7 +19,7 @@ import (
 )
 
 // launch starts the container's process. Where an earlier try has left folders they are used again, as Hadoop does: a
-// program that is started anew finds what it has written.
+// program that is started again finds what it has written.
 func (c life) launch() error {
 	if err := c.ctx.Err(); err != nil {
 		return err

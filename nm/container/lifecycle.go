@@ -240,7 +240,7 @@ func (c life) await() (code int, n next, ok bool) {
 		}
 		code, err = c.end(s, c.m.cfg.KillGrace, n != reinitialize)
 		if err != nil && c.closing() {
-			return 0, theEnd, false // the next life goes on with it
+			return 0, theEnd, false // the next life continues with it
 		}
 		if err != nil {
 			c.log.WithError(err).Error("Could not kill")

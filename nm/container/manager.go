@@ -96,7 +96,7 @@ type Config struct {
 	DebugInfo      bool          // yarn.nodemanager.log-container-debug-info.enabled
 	DeleteDelay    time.Duration // yarn.nodemanager.delete.debug-delay-sec; negative: nothing is deleted
 	KillGrace      time.Duration // yarn.nodemanager.sleep-delay-before-sigkill.ms
-	KillWait       time.Duration // how long a kill may take before that is reported; it goes on nevertheless
+	KillWait       time.Duration // how long a kill may take before that is reported; it continues nevertheless
 	StderrPattern  string        // yarn.nodemanager.container.stderr.pattern
 	StderrTail     int64         // yarn.nodemanager.container.stderr.tail.bytes
 	MaxDiagnostics int           // yarn.nodemanager.container-diagnostics-maximum-size, in bytes
@@ -211,7 +211,7 @@ func NewManager(o Options) *Manager {
 	return m
 }
 
-// background runs f, unless the manager is closed: then the next one goes on with whatever it is.
+// background runs f, unless the manager is closed: then the next one continues with whatever it is.
 func (m *Manager) background(f func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -220,7 +220,7 @@ func (m *Manager) background(f func()) {
 	}
 }
 
-// Close stops looking after containers, which go on, and returns when no goroutine is left but those that a disk doesn't
+// Close stops looking after containers, which continue, and returns when no goroutine is left but those that a disk doesn't
 // answer. A manager made later takes them up with Recover.
 func (m *Manager) Close() {
 	m.mu.Lock()
@@ -332,7 +332,7 @@ func expiry(identifier []byte) int64 {
 	return id.GetExpiryTimeStamp()
 }
 
-// SetResource changes what the node has for containers. Those that run already go on even if they are too many.
+// SetResource changes what the node has for containers. Those that run already continue even if they are too many.
 func (m *Manager) SetResource(r records.Resource) {
 	m.mu.Lock()
 	m.resource = r

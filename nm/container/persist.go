@@ -11,7 +11,7 @@ import (
 	"heddle/nm/kept"
 )
 
-// saveRequest keeps what the container was started with. It is called anew when that changes.
+// saveRequest keeps what the container was started with. It is called again when that changes.
 func (c *Container) saveRequest() error {
 	c.mu.Lock()
 	saved := c.beginRequest()

@@ -20,7 +20,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Recover takes up what an earlier manager has left, whether it was closed or killed: containers that run go on, those
+// Recover takes up what an earlier manager has left, whether it was closed or killed: containers that run continue, those
 // that ended meanwhile get their status, those that were not started yet are. What belongs to no container that is
 // known is removed: groups with their processes, work folders, private files.
 //
@@ -71,7 +71,7 @@ func (m *Manager) Recover() error {
 }
 
 // recoveryPatience is how long Recover waits for disks and processes that don't answer. Whatever they have to do with
-// goes on when they do.
+// continues when they do.
 const recoveryPatience = 5 * time.Second
 
 // restore makes a container of what the store has. The lock is held.
@@ -162,7 +162,7 @@ func (c life) reattach(r kept.Record, boot string) (from stage, ok bool) {
 	}
 	keeper := r.Keeper
 	if r.Boot != boot {
-		keeper = proc.ID{} // it is somebody else by now
+		keeper = proc.ID{} // it is another by now
 	}
 	s := launch.Reattach(c.spec(r.Places, nil), group, keeper) // it is never started again
 	// A container is suspended only after it was let through the gate.

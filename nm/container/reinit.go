@@ -123,7 +123,7 @@ func (c *Container) LocalizationStatuses() []LocalizationStatus {
 }
 
 // Reinitialize has the container run another launch context in the same work folder: its resources are localized while
-// the old process goes on, which is then ended. Without autoCommit the change can be taken back with Rollback, and is
+// the old process continues, which is then ended. Without autoCommit the change can be taken back with Rollback, and is
 // when the new process fails, until Commit.
 func (c *Container) Reinitialize(to *pb.ContainerLaunchContext, autoCommit bool) error {
 	return c.change("RE_INIT", &reinit{

@@ -74,7 +74,7 @@ func (c suspension) settleOnce() (again bool) {
 	}
 }
 
-// seat has the node's room know what the container holds, and whether it stands still, or has no vcores, and has let go of what can be taken from it.
+// seat has the node's room know what the container holds, and whether it is suspended, or has no vcores, and has let go of what can be taken from it.
 func (c suspension) seat() suspend.State {
 	s := c.ladder.State()
 	idle := s.Have.Still() || s.Have != suspend.Running && s.Holds.VCores() == 0
@@ -82,7 +82,7 @@ func (c suspension) seat() suspend.State {
 	return s
 }
 
-// settled notes that nobody settles the container any more. Whoever has it settled anew waits for the command to be over.
+// settled notes that nobody settles the container any more. Whoever has it settled again waits for the command to be over.
 func (c suspension) settled() bool {
 	c.mu.Lock()
 	c.settling = false
@@ -91,7 +91,7 @@ func (c suspension) settled() bool {
 	return false
 }
 
-// breathe has a container that stands still run for a moment at a period; 0: never again.
+// breathe has a container that is suspended run for a moment at a period; 0: never again.
 func (m *Manager) breathe(c *Container, every time.Duration) {
 	if every > 0 {
 		m.inhale.Do(func() { m.background(func() { m.breaths.Run(m.ctx) }) })
@@ -125,7 +125,7 @@ func (c suspension) breathe(ctx context.Context, allowance int64) {
 	}
 }
 
-// watchStill looks after containers that stand still, and reports whether there are any.
+// watchStill looks after containers that are suspended, and reports whether there are any.
 func (m *Manager) watchStill() (any bool) {
 	for _, c := range m.Containers() {
 		if c.State() == Paused {
@@ -136,7 +136,7 @@ func (m *Manager) watchStill() (any bool) {
 	return any
 }
 
-// watch looks after a container that stands still, unless somebody does something to it: then it does so another time.
+// watch looks after a container that is suspended, unless somebody does something to it: then it does so another time.
 func (c suspension) watch(ctx context.Context) {
 	if c.turns.Blocks(turn.Chore) {
 		return
@@ -162,7 +162,7 @@ func (c suspension) watch(ctx context.Context) {
 	}
 }
 
-// Ahead says whether room waits for the return of a container that stands still. What was paged out of it is read then, and taken again when others wait
+// Ahead says whether room waits for the return of a container that is suspended. What was paged out of it is read then, and taken again when others wait
 // for room, and after suspend.WarmTime.
 func (m *Manager) Ahead(c *Container, room bool) {
 	if room && !m.Pressure.Spares(c.ladder.State().Swapped) {
@@ -214,7 +214,7 @@ func (m *Manager) Rates() (out, in int64) { return m.ladders.Rates.Get() }
 // settleTime is how long the processes of a container that is taken up again may take to become what they were to be.
 const settleTime = 10 * time.Second
 
-// settleTries is how often more that is tried with a container that is to stand still. A node that takes up hundreds of containers on a busy machine needs
+// settleTries is how often more that is tried with a container that is to be suspended. A node that takes up hundreds of containers on a busy machine needs
 // longer for some of them, and others may have the memory of one that would run instead.
 const settleTries = 30
 

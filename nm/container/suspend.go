@@ -13,7 +13,7 @@ import (
 )
 
 // Suspend stops the container's processes where they are, without their noticing, and returns when they have stopped.
-// It keeps its memory. Suspending a suspended container is no error: it then goes on when whoever else has suspended it wants that, too.
+// It keeps its memory. Suspending a suspended container is no error: it then resumes when whoever else has suspended it wants that, too.
 func (c *Container) Suspend(ctx context.Context) error {
 	return suspension{c}.to(ctx, func(x command) error {
 		if own := x.wishes().Own; own != nil && own.Level.Still() && x.isSuspended() {
@@ -51,10 +51,10 @@ func (c suspension) to(ctx context.Context, to func(command) error) error {
 	return nil
 }
 
-// ErrLent says that the ResourceManager has given what a container holds to somebody else for a while.
+// ErrLent says that the ResourceManager has given what a container holds to another for a while.
 const ErrLent = worded("is lent")
 
-// Resume lets a container go on that was suspended or shrunk, with all that it was granted but what the ResourceManager has lent. It returns when
+// Resume resumes a container that was suspended or shrunk, with all that it was granted but what the ResourceManager has lent. It returns when
 // it does. Resuming a running container is no error. The error wraps ErrLent if only the ResourceManager can do it.
 func (c *Container) Resume(ctx context.Context) error {
 	err := suspension{c}.again(ctx, false, command.resume)
@@ -97,9 +97,9 @@ func (c command) ask(own *suspend.Order) suspend.Wishes {
 
 func (c command) reclaims() bool { return c.m.Groups.Capabilities().Reclaim }
 
-// Order brings the container to a level. It returns when the container has the CPU of that level, and stands still if it is to. Memory is taken from it
+// Order brings the container to a level. It returns when the container has the CPU of that level, and is suspended if it is to. Memory is taken from it
 // after that (Status.Suspension). An order changes nothing if its version is not above that of the last one, or of the one that is being carried out, unless
-// the last one was to let the container go on and failed. One that can't be carried out counts as the last one, too.
+// the last one was to resume the container and failed. One that can't be carried out counts as the last one, too.
 //
 // What is wanted is on disk before the kernel is told of it: whenever the NodeManager dies, Recover makes the container what was wanted last.
 func (c *Container) Order(ctx context.Context, o suspend.Order) error {
@@ -213,7 +213,7 @@ func (c command) admitted(o suspend.Order, before suspend.State) error {
 	if o.Level.Still() || o.Held.MemoryMB() <= before.Holds.MemoryMB() && c.State() != Resuming {
 		return nil
 	}
-	ctx, done := c.turns.Yield(c.ctx, turn.Change) // who doesn't want it to go on any more doesn't wait for room
+	ctx, done := c.turns.Yield(c.ctx, turn.Change) // who doesn't want it to resume any more doesn't wait for room
 	defer done()
 	switch {
 	case c.place.Enter(ctx) == nil:

@@ -44,7 +44,7 @@ func (t *Takeover) Back() string {
 const maxFormer = 100_000
 
 // FormerOf returns how a local or log folder is taken over, nil if it isn't: if it is root's already, or its owner isn't an account that Config.Former names,
-// somebody else can write to it or replace a parent, or anything is in it that isn't a NodeManager's. It changes nothing.
+// another can write to it or replace a parent, or anything is in it that isn't a NodeManager's. It changes nothing.
 func (c *Config) FormerOf(path string, local bool) *Takeover {
 	if c.Former == nil || os.Geteuid() != 0 || trust.Check(filepath.Dir(path)) != nil {
 		return nil
@@ -82,7 +82,7 @@ func isFolder(path string) bool {
 	return err == nil && fi.IsDir()
 }
 
-// ownerOf returns the owner of a folder that nobody else can write to.
+// ownerOf returns the owner of a folder that no other can write to.
 func ownerOf(path string) (uid int, ok bool) {
 	fi, err := os.Lstat(path)
 	if err != nil || !fi.IsDir() || fi.Mode().Perm()&0o022 != 0 {
@@ -113,7 +113,7 @@ func (t *Takeover) do() error {
 	return errors.Join(errs...)
 }
 
-// own gives an open folder to root if it belongs to the account and to nobody else.
+// own gives an open folder to root if it belongs to the account and to no other.
 func (t *Takeover) own(fd int, path string) error {
 	var st unix.Stat_t
 	err := unix.Fstat(fd, &st)

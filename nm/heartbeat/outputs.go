@@ -12,7 +12,7 @@ type Outputs interface {
 	ContainerEnded(app records.ApplicationID)
 	// Totals returns up to most applications of which there is more than at a version, and the version up to which that tells.
 	Totals(after int64, most int) (list []shuffle.Total, upTo int64)
-	// FetchRate returns how fast a reducer fetches from here, in bytes per second; 0: nobody knows.
+	// FetchRate returns how fast a reducer fetches from here, in bytes per second; 0: unknown.
 	FetchRate() int64
 }
 

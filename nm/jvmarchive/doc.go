@@ -18,5 +18,5 @@
 // package.
 //
 // Archives belong to the user who submitted the application. Only the user of its containers can read them, because the
-// class path may have jars that nobody else may see.
+// class path may have jars that no other may see.
 package jvmarchive

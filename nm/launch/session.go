@@ -219,7 +219,7 @@ func (s *Session) gone() bool {
 }
 
 // follow finds the session's leader in the background: callers of PID must not wait for the disk. One that was frozen before it began is looked for until it
-// goes on, which may take hours.
+// continues, which may take hours.
 func (s *Session) follow() {
 	for wait := time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		gone := s.gone()

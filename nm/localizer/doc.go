@@ -20,7 +20,7 @@
 //
 // Downloads are hostile input. An archive can't write outside of its directory, whatever its names and links say. Its
 // bytes count against the free space of its disk while it unpacks. It may have files, directories and links only. If
-// the NodeManager is root and a container's user is somebody else, the directories that decide where data goes belong
+// the NodeManager is root and a container's user is another, the directories that decide where data goes belong
 // to the NodeManager. Everything below them is reached without following links, and the user gets files only when they
 // are complete.
 //

@@ -82,7 +82,7 @@ func (d *download) into(ctx context.Context, parent *userfiles.Dir, slot string)
 	return size, parent.Rename(tmp, parent, slot)
 }
 
-// fill fetches the resource into a directory that nobody else can enter.
+// fill fetches the resource into a directory that no other can enter.
 func (d *download) fill(ctx context.Context, dir *userfiles.Dir, info Info) error {
 	root, err := dir.Root()
 	if err != nil {

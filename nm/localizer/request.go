@@ -186,7 +186,7 @@ func (l *Localizer) acquire(c *call, link string) {
 	} else if !slices.Contains(e.waiters, c.finished) {
 		e.waiters = append(e.waiters, c.finished)
 		c.waiting++
-		e.turns.Join(e.ticket, c.req.User) // else it would wait behind what somebody else wants as well
+		e.turns.Join(e.ticket, c.req.User) // else it would wait behind what another wants as well
 	}
 	if l.hold(c.req.Container, e) {
 		c.took = append(c.took, e)

@@ -335,7 +335,7 @@ func (a *Aggregator) makeAppDir(user FS, dir string) error {
 		info, err := user.Stat(a.ctx, d)
 		if err == nil {
 			if info.Mode.Perm() != dirMode {
-				// The directory may be half made, or belong to somebody else. The latter decides about its permissions.
+				// The directory may be half made, or belong to another. The latter decides about its permissions.
 				if err := user.Chmod(a.ctx, d, dirMode); err != nil && !errors.Is(err, fs.ErrPermission) {
 					return err
 				}

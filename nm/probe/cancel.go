@@ -2,7 +2,7 @@ package probe
 
 import "slices"
 
-// Cancel removes the probes of jobs of one user: they are over, or their scheduler is gone. Tasks go on until Free, but ask for no other. It returns how
+// Cancel removes the probes of jobs of one user: they are over, or their scheduler is gone. Tasks continue until Free, but ask for no other. It returns how
 // many were removed. It looks once at the probes of the user, however many jobs there are.
 func (w *Worker) Cancel(jobs ...Handle) (n int) {
 	if len(jobs) == 1 {

@@ -49,6 +49,6 @@
 //
 // # How much runs
 //
-// A node runs short tasks within the amount that it was lent (Lend). If less is lent than is in use, running tasks go on, and nothing starts
+// A node runs short tasks within the amount that it was lent (Lend). If less is lent than is in use, running tasks continue, and nothing starts
 // until they fit. The probe whose turn it is waits until it fits: no smaller one overtakes it for that reason.
 package probe

@@ -3,7 +3,7 @@ package probe
 // pause is that a long task is suspended so that short ones run.
 type pause struct {
 	is      bool
-	expired bool // no short task may start: the long one goes on as soon as there is room
+	expired bool // no short task may start: the long one continues as soon as there is room
 	slot    Slot
 }
 

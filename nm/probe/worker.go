@@ -116,7 +116,7 @@ func (w *Worker) Init(cfg *Config, jobs *Jobs, lent Amount) {
 	w.slots = slots{runs: w.first.run[:0], vacant: w.first.vacant[:0]}
 }
 
-// Lend sets what the node may use for short tasks. What runs goes on, even if it is more than that. A caller who lends less calls Evict.
+// Lend sets what the node may use for short tasks. What runs continues, even if it is more than that. A caller who lends less calls Evict.
 func (w *Worker) Lend(a Amount) { w.lent = a }
 
 // Evict removes the probes that wait for tasks larger than all that is lent, which would let no other probe pass. It appends their jobs

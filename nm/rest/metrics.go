@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/rest/daemon"
 )
 
-// collectors returns the node's metrics that nobody else collects.
+// collectors returns the node's metrics that no other collects.
 func (s *Server) collectors() []prometheus.Collector {
 	var out []prometheus.Collector
 	add := func(kind prometheus.ValueType, name, help string, value func(container.Counts) float64) {

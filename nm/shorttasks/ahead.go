@@ -41,7 +41,7 @@ func (r *run) mayGo() bool {
 	return r.bound && r.task != nil && !r.checking && r.recalled.IsZero() && !r.stopping && !r.s.uneven
 }
 
-// succeed takes note that a task has begun in place of another one. The lock is held.
+// succeed records that a task has begun in place of another one. The lock is held.
 func (r *run) succeed() {
 	n := r.s.n
 	n.worker.Began(n.now(), r.slot)

@@ -100,7 +100,7 @@ func (x *executor) stop() {
 	}
 }
 
-// ended takes note that an executor is gone. Nobody knows what became of its tasks.
+// ended records that an executor is gone. Nobody knows what became of its tasks.
 func (x *executor) ended(why string) {
 	s, n := x.s, x.s.n
 	n.mu.Lock()

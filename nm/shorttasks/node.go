@@ -177,7 +177,7 @@ func (n *Node) Port() int { return n.o.Listener.Addr().(*net.TCPAddr).Port }
 // now returns the time for the queue.
 func (n *Node) now() time.Duration { return n.o.Now().Sub(n.began) }
 
-// Lend sets what the node may use for short tasks. Tasks that run go on, and probes whose tasks can't fit any more are given back.
+// Lend sets what the node may use for short tasks. Tasks that run continue, and probes whose tasks can't fit any more are given back.
 func (n *Node) Lend(a probe.Amount) {
 	n.mu.Lock()
 	if lent, _ := n.worker.Use(); lent == a {

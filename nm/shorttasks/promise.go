@@ -2,7 +2,7 @@ package shorttasks
 
 import "time"
 
-// learn takes note of what a copy has taken.
+// learn records what a copy has taken.
 func (st *staged) learn(took time.Duration, size int64) {
 	if st.size = size; st.each == 0 {
 		st.each = took

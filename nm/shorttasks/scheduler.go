@@ -304,7 +304,7 @@ func (s *scheduler) take(m wire.Message) error {
 	return nil
 }
 
-// learn takes note of how many tasks of a job wait.
+// learn records how many tasks of a job wait.
 func (s *scheduler) learn(j *job, left uint64) {
 	if left == 0 {
 		s.n.jobs.SetLaunched(j.handle)
@@ -533,7 +533,7 @@ func (s *scheduler) bind(m *wire.Task) {
 	}
 }
 
-// answered takes note of how long an answer took. With early binding a scheduler compares nodes meanwhile. The lock is held.
+// answered records how long an answer took. With early binding a scheduler compares nodes meanwhile. The lock is held.
 func (r *run) answered() {
 	if n := r.s.n; !n.jobs.Of(r.job.handle).Early {
 		n.pace.answered(n.o.Now().Sub(r.at))
@@ -568,7 +568,7 @@ func (r *run) start() {
 	s.executor.say(m)
 }
 
-// begun takes note that a task begins. The lock is held.
+// begun records that a task begins. The lock is held.
 func (r *run) begun() {
 	n := r.s.n
 	r.since, r.runs = n.now(), true
@@ -579,7 +579,7 @@ func (r *run) begun() {
 	r.task, r.handed = nil, false
 }
 
-// noteWait takes note of when a task was submitted that has come. Those behind it were not before it. The lock is held.
+// noteWait records when a task was submitted that has come. Those behind it were not before it. The lock is held.
 func (r *run) noteWait(m *wire.Task) {
 	r.submitted = r.job.submitted
 	if m.WaitedUS > 0 {

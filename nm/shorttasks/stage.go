@@ -263,7 +263,7 @@ func (j *job) inMemory() (files []string) {
 	return files
 }
 
-// heed takes note of what a scheduler's answer says of a job's inputs. What no task of it waits for makes room for others first. The lock is held.
+// heed records what a scheduler's answer says of a job's inputs. What no task of it waits for makes room for others first. The lock is held.
 func (j *job) heed(m wire.Stages) {
 	for _, file := range m.Gone {
 		if in := j.inputs[file]; in != nil {

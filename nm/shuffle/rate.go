@@ -14,7 +14,7 @@ const (
 )
 
 // rate is at which pace a reducer takes outputs of maps, over one connection, in bytes per second. Responses weigh by their bytes: a reducer
-// that stands still for minutes takes little then, and says nothing of the network.
+// that is suspended for minutes takes little then, and says nothing of the network.
 type rate struct {
 	mu     sync.Mutex
 	at     time.Time

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Connection is a TCP connection of a container with somebody else.
+// Connection is a TCP connection of a container with another.
 type Connection struct {
 	ID       uint64         // of the socket, as long as the machine runs
 	Local    netip.AddrPort // of the container

@@ -29,8 +29,8 @@ const (
 	idlePaging     = 1 << 20              // bytes read between two looks
 )
 
-// Breathe lets a container that stands still run for a moment, with so many bytes on top of what it holds. stop ends the breath early. It
-// returns when the container stands still again with what it held, or with an error when ctx, which a kill ends, has ended.
+// Breathe lets a container that is suspended run for a moment, with so many bytes on top of what it holds. stop ends the breath early. It
+// returns when the container is suspended again with what it held, or with an error when ctx, which a kill ends, has ended.
 func (l *Ladder) Breathe(ctx context.Context, allowance int64, stop <-chan struct{}) error {
 	s := l.State()
 	if !s.Have.Still() || !s.Level.Still() {

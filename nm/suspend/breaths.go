@@ -33,7 +33,7 @@ func NewBreaths(allowance int64, spare func(bytes int64) bool) *Breaths {
 	return &Breaths{allowance: allowance, spare: spare, changed: make(chan struct{}, 1), all: make(map[string]*breather)}
 }
 
-// Set has a container breathe at a period from now on; 0 means never again. A breath that is under way goes on.
+// Set has a container breathe at a period from now on; 0 means never again. A breath that is under way resumes.
 func (b *Breaths) Set(name string, every time.Duration, breathe func(ctx context.Context, allowance int64)) {
 	b.mu.Lock()
 	if every <= 0 {

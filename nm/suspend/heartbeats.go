@@ -19,7 +19,7 @@ const (
 // heartbeats are the connections that a container's breaths wait for, from one breath to the next. The zero value knows none.
 type heartbeats struct {
 	talkers map[uint64]*talker // by the connection's id
-	stopped time.Time          // when it last began to stand still
+	stopped time.Time          // when it last began to be suspended
 }
 
 // talker is a connection on which a container sends something regularly, or did so once.
@@ -44,7 +44,7 @@ type listening struct {
 	conns []sockets.Connection
 }
 
-// listen begins a breath, of a container that still stands still. It returns nil where the kernel doesn't tell of connections, or the
+// listen begins a breath, of a container that still is suspended. It returns nil where the kernel doesn't tell of connections, or the
 // container has none of interest.
 func (h *heartbeats) listen(p Processes) *listening {
 	conns, err := p.Connections()
@@ -65,7 +65,7 @@ func (h *heartbeats) listen(p Processes) *listening {
 			continue
 		}
 		open[c.ID] = t
-		if t.sent != c.Sent { // it went on after the last breath had waited for it
+		if t.sent != c.Sent { // it continued after the last breath had waited for it
 			t.sent, t.missed = c.Sent, 0
 		}
 		// What has come is to be read, as others wait for the answer: tasks for that of their ApplicationMaster. What a breath was too short for, or

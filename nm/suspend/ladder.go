@@ -24,7 +24,7 @@ type Processes interface {
 	Hold(ctx context.Context, held records.Resource, page bool) error
 	Freeze(ctx context.Context) error
 	Thaw(ctx context.Context) error
-	// Frozen reports whether all of them stand still, also where somebody else has thawed or frozen them.
+	// Frozen reports whether all of them are suspended, also where another has thawed or frozen them.
 	Frozen() (bool, error)
 	// Reclaim pages out so many bytes. The error is EBUSY where no more can be.
 	Reclaim(ctx context.Context, bytes int64) error
@@ -155,7 +155,7 @@ func (l *Ladder) Set(ctx context.Context, o Order) error {
 // Step returns the part of Set that takes the CPU from the container, or gives it back all that it is to have. It leaves memory to Settle.
 func (l *Ladder) Step(ctx context.Context, o Order) error {
 	l.mu.Lock()
-	have, still := l.state.Have, l.state.Have.Still() && l.state.Level.Still() // one that was to go on may have been let go
+	have, still := l.state.Have, l.state.Have.Still() && l.state.Level.Still() // one that was to continue may have been let go
 	l.state.Order, l.state.Failed, l.state.Reason, l.state.Ahead, l.state.Warm = o, false, "", false, false
 	begun := time.Now()
 	l.begun = begun
@@ -332,10 +332,10 @@ func (l *Ladder) read(ctx context.Context, s State) error {
 	return nil
 }
 
-// WarmTime is how long a container that stands still keeps what was read ahead since it was last said that room waits: who said so may be gone.
+// WarmTime is how long a container that is suspended keeps what was read ahead since it was last said that room waits: who said so may be gone.
 const WarmTime = time.Minute
 
-// Await says whether room waits for the return of a container that stands still, as was said at a time. If so, Settle reads what was paged out; if not,
+// Await says whether room waits for the return of a container that is suspended, as was said at a time. If so, Settle reads what was paged out; if not,
 // or if that is WarmTime ago, Settle takes it again, most of which swap still has.
 func (l *Ladder) Await(room bool, said time.Time) {
 	size := l.p.Size()
@@ -381,7 +381,7 @@ func (l *Ladder) Relieve(ctx context.Context) error {
 }
 
 // stop leaves the container with the memory that could not be taken from it, and with the CPU that it is to have. One that runs may need all
-// of its size, one that stands still has what it has.
+// of its size, one that is suspended has what it has.
 func (l *Ladder) stop(ctx context.Context, o Order, reason string) error {
 	holds := l.p.Size()
 	holds[records.VCores] = o.Held.VCores()
@@ -400,7 +400,7 @@ func (l *Ladder) stop(ctx context.Context, o Order, reason string) error {
 // megabytes rounds up.
 func megabytes(bytes int64) int64 { return (bytes + 1<<20 - 1) >> 20 }
 
-// uses notes that a container has no more than so many bytes. If it stands still, it takes no more of its node until it goes on: others need not
+// uses notes that a container has no more than so many bytes. If it is suspended, it takes no more of its node until it resumes: others need not
 // wait until the rest is paged out.
 func (l *Ladder) uses(bytes int64) {
 	l.mu.Lock()

@@ -39,7 +39,7 @@ func ParseLevel(name string) (Level, error) {
 	return Running, fmt.Errorf("level %q is not one of %s", name, strings.Join(levelNames, ", "))
 }
 
-// Still reports whether a container of this level stands still.
+// Still reports whether a container of this level is suspended.
 func (l Level) Still() bool { return l >= Frozen }
 
 // PB returns the level on the wire.
@@ -59,7 +59,7 @@ type Order struct {
 	Level Level `json:"level"`
 	// Held is what the container takes of its node then.
 	Held records.Resource `json:"held"`
-	// BreathEvery is how often a container that stands still runs for a moment; 0: never.
+	// BreathEvery is how often a container that is suspended runs for a moment; 0: never.
 	BreathEvery time.Duration `json:"breathEvery,omitempty"`
 	// Version grows with every order of the ResourceManager.
 	Version int32 `json:"version,omitempty"`
@@ -116,9 +116,9 @@ type State struct {
 	Breathed   time.Duration    // how long its last breath was
 	Again      bool             // it is to breathe again soon: it has waited in vain for a heartbeat, or had only begun to work
 	Took       time.Duration    // that the last change of its level took
-	Stopped    time.Time        // when it began to stand still, of one that does
+	Stopped    time.Time        // when it began to be suspended, of one that does
 	Ahead      bool             // what was paged out is still to be read: it runs, or is about to (Warm)
-	Warm       bool             // it stands still, and has its memory: room waits for its return
+	Warm       bool             // it is suspended, and has its memory: room waits for its return
 	Failed     bool             // the order was refused, and the container stays as it is
 	Reason     string           // why it holds more than wanted, or hasn't got the wanted level
 }
@@ -126,7 +126,7 @@ type State struct {
 // Lags reports whether something is left to do to get it where it is to be. What was read ahead stays as long as room waits.
 func (s State) Lags() bool { return !s.Warm && (s.Have != s.Level || s.Holds != s.Held) }
 
-// Stuck reports whether a container stands still that is to go on: that has failed, or is under way.
+// Stuck reports whether a container is suspended that is to resume: that has failed, or is under way.
 func (s State) Stuck() bool { return s.Have.Still() && !s.Level.Still() }
 
 // Squeezed reports whether a container of a size runs, or is to run, with less memory than that.

@@ -31,7 +31,7 @@ func (s *Step) Get() (count int64, took time.Duration) {
 
 func (t *Totals) stood(d time.Duration) { t.stoodStill.Add(int64(d)) }
 
-// StoodStill is for how long containers stood still that do so no more.
+// StoodStill is for how long containers were suspended that do so no more.
 func (t *Totals) StoodStill() time.Duration { return time.Duration(t.stoodStill.Load()) }
 
 func (n *Node) pagedOut(bytes int64, took time.Duration) {

@@ -15,10 +15,10 @@ const VigilPause = 2 * time.Second
 // Vigil looks at a node's suspended containers again and again, as long as there are any. The zero value is for use, by several goroutines.
 type Vigil struct {
 	mu          sync.Mutex
-	keeps, anew bool // anew: it was to begin since the last look began
+	keeps, anew bool // again: it was to begin since the last look began
 }
 
-// Begin has look called every VigilPause until it returns false, as nothing is left to look at, or ctx ends. A vigil that is under way goes on.
+// Begin has look called every VigilPause until it returns false, as nothing is left to look at, or ctx ends. A vigil that is under way resumes.
 // background runs a function beside the caller.
 func (v *Vigil) Begin(ctx context.Context, background func(func()), look func() bool) {
 	v.mu.Lock()
@@ -58,8 +58,8 @@ const (
 	foundGrown  = "memory that was paged out came back, as it does when swap is removed"
 )
 
-// Watch sees to it that a container that stands still is as it was left. Root may have thawed its group, or removed the swap in which its memory lay.
-// Watch has the processes stand still again, and the state and the node's room say what they hold now; Settle takes that from them. found is what it has
+// Watch sees to it that a container that is suspended is as it was left. Root may have thawed its group, or removed the swap in which its memory lay.
+// Watch suspends the processes again, and the state and the node's room say what they hold now; Settle takes that from them. found is what it has
 // found, for people.
 func (l *Ladder) Watch(ctx context.Context) (found []string, err error) {
 	s := l.State()

@@ -3,12 +3,12 @@ package suspend
 import "heddle/yarn/records"
 
 // Wishes are what is wanted of a container, as it is kept on disk. The ResourceManager and the container's own application, by its
-// ApplicationMaster or its owner, are counted apart: a container stands still as long as one of them wants that, and has what both leave it.
+// ApplicationMaster or its owner, are counted apart: a container is suspended as long as one of them wants that, and has what both leave it.
 // Neither undoes what the other has done.
 //
 // What the fields point to isn't changed.
 type Wishes struct {
-	Suspended bool   `json:"suspended,omitempty"` // Order has it stand still
+	Suspended bool   `json:"suspended,omitempty"` // Order suspends it
 	Order     *Order `json:"order,omitempty"`     // what comes of both; nil: nobody has ever wanted anything
 	Manager   *Order `json:"manager,omitempty"`   // what the ResourceManager wants, if there is Own; without, that is Order
 	Own       *Order `json:"own,omitempty"`       // what the application wants; nil: that it runs

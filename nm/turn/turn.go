@@ -17,7 +17,7 @@ type Urgency int
 const (
 	Chore   Urgency = iota // it can be done at any time
 	Breath                 // frameworks give a container up that has none for long
-	Change                 // it changes what others do, and doesn't put an end to it: they go on afterwards
+	Change                 // it changes what others do, and doesn't put an end to it: they continue afterwards
 	Command                // somebody waits for it
 	urgencies
 )
@@ -51,7 +51,7 @@ func (q *Queue) Take(ctx context.Context, u Urgency) error {
 	}
 }
 
-// Begin is Take for who goes on until either context ends. It returns what ends with them, and how to leave.
+// Begin is Take for who continues until either context ends. It returns what ends with them, and how to leave.
 func (q *Queue) Begin(ctx, life context.Context, u Urgency) (both context.Context, leave func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(life, cancel)

@@ -185,7 +185,7 @@ func (c *cache) run(ctx context.Context) {
 	look := time.NewTicker(cacheLook)
 	defer look.Stop()
 	var renewed, swept time.Time
-	clean := false // nobody else has directives
+	clean := false // no other has directives
 	for {
 		now := time.Now()
 		if now.Sub(swept) >= c.lease && (!clean || now.Sub(swept) >= emptyLook) {

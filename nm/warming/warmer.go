@@ -393,7 +393,7 @@ func (w *Warmer) work(ctx context.Context) {
 	}
 }
 
-// done takes note that a range was read.
+// done records that a range was read.
 func (w *Warmer) done(j *job, position int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
