@@ -33,9 +33,9 @@
 // Every container serves a Request; the Master gives back containers that are no longer needed, and never reports them. It gives
 // back a container whose start failed as well.
 //
-// On Heddle a container that runs may be suspended for a while. Between ContainersSuspended and ContainersResumed it stands still and loses
+// On Heddle a container that runs may be suspended for a while. Between ContainersSuspended and ContainersResumed it is suspended and loses
 // nothing: a program that watches over its containers stops their clocks meanwhile. After a change of ResourceManagers, and in a later
-// attempt, events name all containers that stand still then.
+// attempt, events name all containers that are suspended then.
 //
 // Nothing is lost when another ResourceManager takes over: the Master repeats what is outstanding, and Resynced is only for
 // information. The Master waits for a NodeManager that restarts.

@@ -69,15 +69,15 @@ type PreemptionRequested struct{ Containers []Preemption }
 // RequestsRefused says that the ResourceManager refused requests. They are dropped.
 type RequestsRefused struct{ Refusal }
 
-// ContainersSuspended says that containers stand still from now on, because their resources are needed elsewhere or an administrator wants
+// ContainersSuspended says that containers are suspended from now on, because their resources are needed elsewhere or an administrator wants
 // that. They lose nothing, but may not answer for long: don't count their silence. A running container of an earlier attempt may be
 // among them.
 type ContainersSuspended struct{ IDs []records.ContainerID }
 
-// ContainersResumed says that suspended containers go on. One that ends while it is suspended isn't named: ContainerCompleted says so.
+// ContainersResumed says that suspended containers continue. One that ends while it is suspended isn't named: ContainerCompleted says so.
 type ContainersResumed struct{ IDs []records.ContainerID }
 
-// SwapRefused says that a container runs on though Master.Swap wanted it to stand still, and why.
+// SwapRefused says that a container runs on though Master.Swap wanted it to be suspended, and why.
 type SwapRefused struct {
 	ID     records.ContainerID
 	Reason string

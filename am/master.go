@@ -293,15 +293,15 @@ func (m *Master) Confirm(ctx context.Context) error {
 	return nil
 }
 
-// Swap has a running container stand still, if the ResourceManager wants that as well, and gives its room to a request of the application; with
-// 0 to whoever is next. ContainersSuspended says that it stands still, SwapRefused that it runs on. A stock ResourceManager refuses.
+// Swap suspends a running container, if the ResourceManager wants that as well, and gives its room to a request of the application; with
+// 0 to whoever is next. ContainersSuspended says that it is suspended, SwapRefused that it runs on. A stock ResourceManager refuses.
 func (m *Master) Swap(id records.ContainerID, to RequestID) error {
 	err := m.rm.Swap(id, to)
 	m.change()
 	return err
 }
 
-// Unswap has a container go on that was to stand still, as soon as its node has room for it. ContainersResumed says so.
+// Unswap resumes a container that was to be suspended, as soon as its node has room for it. ContainersResumed says so.
 func (m *Master) Unswap(id records.ContainerID) {
 	m.rm.Unswap(id)
 	m.change()

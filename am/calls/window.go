@@ -54,7 +54,7 @@ func (w *window) leave() {
 	w.hand()
 }
 
-// hand hands over what has room. A task may end while it is handed over: then the goroutine that does so goes on with the next one.
+// hand hands over what has room. A task may end while it is handed over: then the goroutine that does so continues with the next one.
 func (w *window) hand() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,7 +27,7 @@ type outgoing struct {
 // sign of life: call it at least once within yarn.am.liveness-monitor.expiry-interval-ms, or the attempt counts as
 // dead.
 //
-// When another ResourceManager has taken over, Allocate registers anew and sets Allocation.Resynced. ErrDismissed means
+// When another ResourceManager has taken over, Allocate registers again and sets Allocation.Resynced. ErrDismissed means
 // that the attempt is over. Allocate may be tried again after any other error.
 func (m *Master) Allocate(ctx context.Context) (*Allocation, error) {
 	m.calling.Lock()
@@ -273,7 +273,7 @@ func (m *Master) take(changes []change, resp *pb.AllocateResponse, out *Allocati
 	m.clusterNodes = out.ClusterNodes
 }
 
-// standing finds out which containers have been suspended, and which go on. A ResourceManager names all that stand still, and nothing
+// standing finds out which containers have been suspended, and which continue. A ResourceManager names all that are suspended, and nothing
 // to an ApplicationMaster that knows; one that has registered knows of none.
 func (m *Master) standing(resp *pb.AllocateResponse, out *Allocation) {
 	if !resp.HasHeddleSuspended() && !m.fresh {

@@ -20,10 +20,10 @@ type Allocation struct {
 	// ProbeNodes are nodes that take probes of short tasks, or are busy with long ones or not, since the last call, and ProbesGone those that don't any more.
 	ProbeNodes []ProbeNode
 	ProbesGone []records.NodeID
-	// Suspended are containers that stand still from now on, until they are among Resumed. They keep their files, memory and connections,
+	// Suspended are containers that are suspended from now on, until they are among Resumed. They keep their files, memory and connections,
 	// but may not answer for a long time. Only Heddle's ResourceManager tells.
 	Suspended, Resumed []records.ContainerID
-	// RefusedSwaps are containers that run on though Swap wanted them to stand still.
+	// RefusedSwaps are containers that run on though Swap wanted them to be suspended.
 	RefusedSwaps []RefusedSwap
 	// Resynced says that another ResourceManager has taken over, and that the Master has sent it everything again.
 	Resynced bool

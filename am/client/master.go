@@ -152,7 +152,7 @@ func already(err error) bool {
 	return ipc.IsClass(err, ipc.InvalidMasterRequest) && strings.Contains(err.Error(), "already registered")
 }
 
-// resync registers anew with a ResourceManager that knows nothing of the attempt, and marks everything as unsent.
+// resync registers again with a ResourceManager that knows nothing of the attempt, and marks everything as unsent.
 func (m *Master) resync(ctx context.Context) ([]Container, error) {
 	r, err := m.register(ctx)
 	if err != nil {

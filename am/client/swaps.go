@@ -12,7 +12,7 @@ import (
 // maxSwaps is how many wishes one message says, as a ResourceManager takes.
 const maxSwaps = 64
 
-// swaps are containers that the caller wants to stand still, or to go on after that. All of it holds until the container has ended or gone on,
+// swaps are containers that the caller wants to be suspended, or to continue after that. All of it holds until the container has ended or continued,
 // or the ResourceManager has refused it: another one that takes over is told again.
 type swaps struct {
 	taken bool // this ResourceManager understands them
@@ -30,14 +30,14 @@ type swapWish struct {
 	to     *wireID // of the class of the request that gets the room; nil: whoever is next
 }
 
-// RefusedSwap is a container that doesn't stand still, though Swap wanted that.
+// RefusedSwap is a container that isn't suspended, though Swap wanted that.
 type RefusedSwap struct {
 	ID     records.ContainerID
 	Reason string
 }
 
-// Swap has a running container stand still, if the ResourceManager wants that as well, and gives its room to a request; with 0 to whoever is
-// next. Allocation.Suspended says that it stands still, Allocation.RefusedSwaps that it goes on running. It fails if the request isn't outstanding.
+// Swap suspends a running container, if the ResourceManager wants that as well, and gives its room to a request; with 0 to whoever is
+// next. Allocation.Suspended says that it is suspended, Allocation.RefusedSwaps that it continues running. It fails if the request isn't outstanding.
 func (m *Master) Swap(id records.ContainerID, to RequestID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +55,7 @@ func (m *Master) Swap(id records.ContainerID, to RequestID) error {
 	return nil
 }
 
-// Unswap has a container go on that was to stand still, as soon as its node has room for it. Allocation.Resumed says so.
+// Unswap resumes a container that was to be suspended, as soon as its node has room for it. Allocation.Resumed says so.
 func (m *Master) Unswap(id records.ContainerID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -111,7 +111,7 @@ func (m *Master) markSwapsSent(sent []*swapping) {
 	}
 }
 
-// resumed takes in that a container has gone on. A later wish holds.
+// resumed takes in that a container has continued. A later wish holds.
 func (s *swaps) resumed(id records.ContainerID) {
 	if x := s.of[id]; x != nil && (x.sent || x.wish.resume) {
 		delete(s.of, id)

@@ -20,7 +20,7 @@ type tap struct {
 	buf []byte
 }
 
-// mostLeft is more than a pipe may hold: what is there when a call begins or ends. More comes if somebody goes on writing.
+// mostLeft is more than a pipe may hold: what is there when a call begins or ends. More comes if somebody continues writing.
 const mostLeft = 1 << 20
 
 func newTap() (*tap, error) {

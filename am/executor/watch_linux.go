@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// An executor is looked at so often, and at so many looks in a row it must be stopped: somebody may let it go on. Looks are counted, and not the time, which passes also while this
+// An executor is looked at so often, and at so many looks in a row it must be stopped: somebody may resume it. Looks are counted, and not the time, which passes also while this
 // process is stopped, as one is whose container is suspended by signals.
 var lookEvery = 50 * time.Millisecond // for tests
 
@@ -73,7 +73,7 @@ type change struct {
 	err    error
 }
 
-// changed waits until a process has stopped, goes on, or has ended.
+// changed waits until a process has stopped, continues, or has ended.
 func changed(pid int) (c change) {
 	for {
 		if _, c.err = syscall.Wait4(pid, &c.status, syscall.WUNTRACED|syscall.WCONTINUED, nil); c.err != syscall.EINTR { //nolint:errorlint // it is the kernel's

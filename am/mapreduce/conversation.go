@@ -55,7 +55,7 @@ func (c *coordinator) completed(id records.ContainerID, exit int32, diagnostics 
 	c.step(stage.Gone{Slot: w.slot, Fault: !taken, Err: why})
 }
 
-// suspended takes in that containers stand still, or go on.
+// suspended records that containers are suspended, or resumed.
 func (c *coordinator) suspended(ids []records.ContainerID, suspended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// freeze asks that a worker stands still, so that a copy gets its room, or because its copy has overtaken its task.
+// freeze asks that a worker is suspended, so that a copy gets its room, or because its copy has overtaken its task.
 func freeze(c *coordinator, a stage.Freeze) {
 	w := c.slots[a.Slot]
 	to, asked := c.asks[a.For]
@@ -18,7 +18,7 @@ func freeze(c *coordinator, a stage.Freeze) {
 	}
 }
 
-// unfrozen takes in that a container runs on that was to stand still.
+// unfrozen takes in that a container runs on that was to be suspended.
 func unfrozen(c *coordinator, id records.ContainerID, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"heddle/yarn/account"
 )
 
-// HDFS takes containers for their submitter. Local files know only whom their processes run as, which may be somebody else. If root
+// HDFS takes containers for their submitter. Local files know only whom their processes run as, which may be another. If root
 // submits, he gives the staged files to him.
 
 // containerAccount looks up whom containers run as, if root has to care for it: nil if not.

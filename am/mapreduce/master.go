@@ -166,7 +166,7 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 		return errors.Join(err, context.Cause(ctx))
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx) // another attempt may go on
+		return context.Cause(ctx) // another attempt may continue
 	}
 	c.conclude(err)
 	if !m.spec.Alone {

@@ -188,7 +188,7 @@ func (h *holder) run(ctx context.Context, stop <-chan struct{}) error {
 	}
 }
 
-// standstill tells the pool of containers that are suspended, or go on.
+// standstill tells the pool which containers are suspended and which have resumed.
 func (h *holder) standstill(ids []records.ContainerID, still bool) {
 	for _, id := range ids {
 		if h.held[id] {
@@ -203,7 +203,7 @@ func (h *holder) ended(id records.ContainerID, why string) {
 	}
 	delete(h.held, id)
 	h.pool.Explain(id.String(), why)
-	// One that had come was started all right. All of them end when this process has stood still for long.
+	// One that had come was started all right. All of them end when this process was suspended for long.
 	if !h.pool.forget(id.String()) && h.pool.State().Executors == 0 {
 		h.failed++
 		h.last = why

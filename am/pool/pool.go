@@ -4,7 +4,7 @@
 // A Pool takes tasks (Submit) and connections of executors, and brings both together. An executor gets a task when it has a slot for it, so
 // that no task waits behind another while there is room elsewhere. When an executor is lost, its tasks run again on others: each task runs
 // at least once, and Done is called exactly once. A task that loses executor after executor is given up (Options.Losses). An executor whose
-// container is suspended isn't lost (Standstill): it gets no more tasks, and goes on with those that it has when its container resumes.
+// container is suspended isn't lost (Standstill): it gets no more tasks, and continues with those that it has when its container resumes.
 //
 // Containers (containers.go) holds as many executors in the containers of a cluster as a pool has work for.
 package pool
@@ -71,7 +71,7 @@ type Pool struct {
 	executors []*executor
 	turn      int
 	reasons   map[string]string // of lost executors, by container
-	still     map[string]bool   // containers that stand still
+	still     map[string]bool   // containers that are suspended
 	came      map[string]bool   // containers whose executors have come
 	gone      []string          // containers of lost executors, for Lost
 	err       error
@@ -234,7 +234,7 @@ func (p *Pool) change() {
 	}
 }
 
-// Leave lets up to n executors without tasks end, those first that stand still. It returns their containers.
+// Leave lets up to n executors without tasks end, those first that are suspended. It returns their containers.
 func (p *Pool) Leave(n int) (containers []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,7 +251,7 @@ func (p *Pool) Leave(n int) (containers []string) {
 
 // Explain says why the executor of a container is lost, for errors of its tasks.
 func (p *Pool) Explain(container, why string) {
-	p.Standstill(container, false) // it is lost also if it stood still
+	p.Standstill(container, false) // it is lost also if it was suspended
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.reasons) > 100 {

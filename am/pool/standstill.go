@@ -2,7 +2,7 @@ package pool
 
 import "slices"
 
-// Standstill says that a container is suspended, or goes on. While it is suspended its executor may be silent for as long as it takes, keeps
+// Standstill says that a container is suspended, or continues. While it is suspended its executor may be silent for as long as it takes, keeps
 // its tasks, and gets no others.
 func (p *Pool) Standstill(container string, still bool) {
 	p.mu.Lock()
@@ -26,7 +26,7 @@ func (p *Pool) Standstill(container string, still bool) {
 	p.change()
 }
 
-// demand is for how many executors of so many slots there is work, and how many of those that are here can't do any. One that stands still has
+// demand is for how many executors of so many slots there is work, and how many of those that are here can't do any. One that is suspended has
 // to do with its own tasks only.
 func (p *Pool) demand(slots int) (want, useless int) {
 	p.mu.Lock()

@@ -52,7 +52,7 @@ func (j *Job) inputs(n *node, probes int) (files []string) {
 	return files
 }
 
-// unprobed takes note that a node has no probes of a job any more, and with them no inputs of it. The Scheduler's lock is held.
+// unprobed records that a node has no probes of a job any more, and with them no inputs of it. The Scheduler's lock is held.
 func (n *node) unprobed(id sched.ID) {
 	delete(n.probed, id)
 	if j := n.s.jobs[id]; j != nil {

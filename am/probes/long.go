@@ -20,7 +20,7 @@ func (n *node) avoided() bool {
 	return n.long() && slices.ContainsFunc(s.up, func(x sched.Node) bool { return !s.nodes[x].long() })
 }
 
-// reject takes note that the node has rejected probes for long tasks: it often knows of them before the ResourceManager has told us. The lock is held.
+// reject records that the node has rejected probes for long tasks: it often knows of them before the ResourceManager has told us. The lock is held.
 func (n *node) reject() {
 	before := n.long()
 	n.rejects = time.Now().Add(doubt)
@@ -29,7 +29,7 @@ func (n *node) reject() {
 	}
 }
 
-// forgive has nodes count as free of long tasks again of which nobody else has said that they have any. The lock is held.
+// forgive has nodes count as free of long tasks again of which no other has said that they have any. The lock is held.
 func (s *Scheduler) forgive(now time.Time) {
 	for _, n := range s.nodes {
 		if n.rejects.IsZero() || now.Before(n.rejects) {

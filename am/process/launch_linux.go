@@ -120,7 +120,7 @@ func (l *launch) plan(c Command, files []uintptr) {
 	if l.dir != nil {
 		l.call(clone.Succeed, syscall.SYS_CHDIR, address(l.dir))
 	}
-	// As with forkExec the process doesn't outlive this one, nor goes on if that has ended meanwhile.
+	// As with forkExec the process doesn't outlive this one, nor continues if that has ended meanwhile.
 	l.call(clone.Succeed, syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL))
 	l.call(clone.Equal, syscall.SYS_GETPPID)
 	l.calls[len(l.calls)-1].Want = uintptr(syscall.Getpid())

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Waits for the end of an output when the first process has ended. Usually nobody else has the pipe. Else strays are
+// Waits for the end of an output when the first process has ended. Usually no other has the pipe. Else strays are
 // looked for, and given up at last.
 const (
 	briefly = 20 * time.Millisecond

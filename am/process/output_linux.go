@@ -64,7 +64,7 @@ func (p *pipe) abandon() {
 	}
 }
 
-// come takes note that something may have come. It doesn't wait.
+// come records that something may have come. It doesn't wait.
 func (p *pipe) come() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

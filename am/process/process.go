@@ -44,7 +44,7 @@ type Command struct {
 	Files  []*os.File // its descriptors from 3 on
 	// Started is called when the command's process is there, which has Files then; nil: nobody wants to know. A script without "#!" is started twice, within milliseconds.
 	Started func()
-	Timeout time.Duration // 0: none. Time in which this process stands still doesn't count
+	Timeout time.Duration // 0: none. Time in which this process is suspended doesn't count
 	// Attached lets the command stay in this process's group, as one that uses the terminal must: others are stopped there, or hang. A Ctrl-C
 	// then reaches it as well. See OwnAll.
 	Attached bool
@@ -390,7 +390,7 @@ func (e *ending) timedOut() bool {
 	return e.late
 }
 
-// over stops the ladder: from now on the process id may be somebody else's.
+// over stops the ladder: from now on the process id may be another's.
 func (e *ending) over() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

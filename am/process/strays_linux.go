@@ -93,7 +93,7 @@ func (r *Runner) sweep() int {
 		}
 		id, marked := r.mark(pid)
 		if !marked && group == s.group && !s.all || marked && id == 0 {
-			continue // somebody else's
+			continue // another's
 		}
 		upTo, known := s.seen[pid]
 		if !known {

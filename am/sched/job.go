@@ -21,7 +21,7 @@ type Job struct {
 	Where [][]Node
 	// Alone forbids clones.
 	Alone bool
-	// Placed is a job whose probes somebody else places, such as a central scheduler: Submit draws none.
+	// Placed is a job whose probes another places, such as a central scheduler: Submit draws none.
 	Placed bool
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // OMO starts reduces as late as possible, so that their shuffle still ends with the maps (Wang et al., OMO, section 4.3.2). Once
-// they have begun they all go on, in a row (principle 4.3.1). Its zero value is ready, for one job.
+// they have begun they all continue, in a row (principle 4.3.1). Its zero value is ready, for one job.
 //
 // The paper starts at the pending count for which the gap α is least (algorithm 4.3.1). α only decreases in that count, so
 // that the condition is never met before the last map is launched. What it means is built here: the gap is as small as can be

@@ -28,7 +28,7 @@
 //
 // C(m), the containers of level m, leaves out straggling nodes, which never get copies.
 //
-// Where no other node of a straggler's level or above is left, algorithm 5.2.3 goes on with the lower levels: a slower node may be better
+// Where no other node of a straggler's level or above is left, algorithm 5.2.3 continues with the lower levels: a slower node may be better
 // than a stuck one, as the value shows.
 //
 // Algorithm 5.2.2 begins with random centres. Here they are spread evenly over the nodes by speed, so that results repeat; and

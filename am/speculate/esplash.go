@@ -166,7 +166,7 @@ func (e *ESplash) Round(r *stage.Round) []stage.Copy {
 	return most(e.found, r.Copies-copies/2, r.Copies)
 }
 
-// follow takes levels that somebody else has decided.
+// follow takes levels that another has decided.
 func (e *ESplash) follow(levels []int) {
 	e.highest = 0
 	for i := range e.levels {

@@ -22,7 +22,7 @@ type (
 	// Nothing it says afterwards is taken.
 	GiveBack struct {
 		Slot SlotID
-		Lost bool // it doesn't answer, or stands still
+		Lost bool // it doesn't answer, or is suspended
 		Room bool // it has outputs, and what waits may need its room
 	}
 
@@ -56,15 +56,15 @@ type (
 		First, Parts int
 	}
 
-	// Freeze has a slot stand still with its attempt, if whoever decides on that allows it. What it leaves is for a request, or for whoever is
-	// next if that is 0. Suspended says that it stands still. If it can't, Unfrozen says so, or nothing comes.
+	// Freeze suspends a slot with its attempt, if whoever decides on that allows it. What it leaves is for a request, or for whoever is
+	// next if that is 0. Suspended says that it is suspended. If it can't, Unfrozen says so, or nothing comes.
 	Freeze struct {
 		Slot    SlotID
 		Attempt AttemptID
 		For     RequestID
 	}
 
-	// Thaw has a slot go on that was to stand still, as soon as there is room for it. Resumed says so.
+	// Thaw resumes a slot that was to be suspended, as soon as there is room for it. Resumed says so.
 	Thaw struct {
 		Slot    SlotID
 		Attempt AttemptID

@@ -94,7 +94,7 @@ func (m *Machine) pick(s *slot) *task {
 		return nil
 	}
 	// Once reduces begin, all of them do in a row, or as many as the rule allows. Maps that have to be repeated go first, as all reduces wait
-	// for them; and at least one slot goes on with maps.
+	// for them; and at least one slot continues with maps.
 	if fits && maps.redo == 0 && maps.count[waiting] > 0 && maps.count[running] > 0 && mayBegin(m) > 0 {
 		if t := reduces.next(s.host, may); t != nil {
 			return t
@@ -174,7 +174,7 @@ func (m *Machine) part(a *Attempt, as State) {
 	}
 }
 
-// cancel ends an attempt that runs. A slot that stands still can't hear of that, and is given up.
+// cancel ends an attempt that runs. A slot that is suspended can't hear of that, and is given up.
 func (m *Machine) cancel(id AttemptID, why Reason) {
 	a := m.attempt(id)
 	deaf := m.slots[a.Slot].frozen

@@ -60,7 +60,7 @@ func (c *copies) round() {
 	}
 }
 
-// detection returns how long a task must have run until a Speculator can tell whether it is slow; 0 if nobody knows.
+// detection returns how long a task must have run until a Speculator can tell whether it is slow; 0 if unknown.
 func detection(p Speculator) time.Duration {
 	if d, knows := p.(Detector); knows {
 		return d.Detects()
@@ -142,7 +142,7 @@ func (c *copies) running(id AttemptID) Running {
 	}
 }
 
-// original returns an attempt that may have a copy: it runs, no other one of its task does, it wasn't told to stop or to stand still, and what a
+// original returns an attempt that may have a copy: it runs, no other one of its task does, it wasn't told to stop or to be suspended, and what a
 // copy has to fetch is still there.
 func (c *copies) original(id AttemptID) (Running, bool) {
 	m := c.m

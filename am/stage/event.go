@@ -67,12 +67,12 @@ type (
 		Err   error
 	}
 
-	// Suspended says that a container stands still, and Resumed that it goes on: as the Machine wanted it, or as somebody else did.
+	// Suspended says that a container is suspended, and Resumed that it continues: as the Machine wanted it, or as another did.
 	// The time between doesn't count for its attempt.
 	Suspended struct{ Slot SlotID }
 	Resumed   struct{ Slot SlotID }
 
-	// Unfrozen says that a container doesn't stand still as the Machine wanted: whoever decides on that has refused it.
+	// Unfrozen says that a container isn't suspended as the Machine wanted: whoever decides on that has refused it.
 	Unfrozen struct{ Slot SlotID }
 
 	// NodeLost says that a host is lost with the outputs that it serves. Gone tells of its containers.

@@ -107,8 +107,8 @@ const (
 
 // unfetchable takes in that a reduce can't get the output of a map. Who is to blame is a matter of what others say: an output
 // that its host doesn't have any more is lost, and so is one that two hosts can't fetch; a reduce that can't fetch from several
-// hosts, about which nobody else complains, goes to another host itself (Hadoop: ShuffleSchedulerImpl). A slot that serves its outputs itself
-// can't while it stands still.
+// hosts, about which no other complains, goes to another host itself (Hadoop: ShuffleSchedulerImpl). A slot that serves its outputs itself
+// can't while it is suspended.
 func (m *Machine) unfetchable(e Unfetchable) {
 	s := m.slot(e.Slot)
 	if s == nil {
@@ -121,7 +121,7 @@ func (m *Machine) unfetchable(e Unfetchable) {
 	t := &m.tables[Map].all[e.Map]
 	made := &t.attempts[t.winner]
 	if !e.Missing && !made.onNode && m.slots[made.Slot].frozen {
-		return // it answers when it goes on
+		return // it answers when it continues
 	}
 	r := m.attempt(s.task)
 	from := m.slots[made.Slot].host

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// freezes are attempts that stand still, or are to, for the sake of copies. On a full cluster there is no slot for a copy. A map of the same
-// job that has slack gives it its room, and goes on when the copy has ended. And an original that its copy has overtaken isn't
-// ended, but stands still until the copy is done: if that was a wrong guess, it goes on from where it was.
+// freezes are attempts that are suspended, or are to, for the sake of copies. On a full cluster there is no slot for a copy. A map of the same
+// job that has slack gives it its room, and continues when the copy has ended. And an original that its copy has overtaken isn't
+// ended, but is suspended until the copy is done: if that was a wrong guess, it continues from where it was.
 //
 // Where slots do one task after the other and serve the outputs of maps, a slot that was lent can't go before the outputs are fetched, and
-// one that stands still can't serve any. Nothing is frozen there.
+// one that is suspended can't serve any. Nothing is frozen there.
 type freezes struct {
 	m    *Machine
 	held []hold // in the order in which they were asked for
 	vain int    // in a row that have brought no slot
 }
 
-// hold is an attempt that stands still, or is to.
+// hold is an attempt that is suspended, or is to.
 type hold struct {
 	of    AttemptID
 	slot  SlotID
@@ -28,19 +28,19 @@ type hold struct {
 
 const (
 	none SlotID = -1
-	// lending is how long a copy may take to get the room of an attempt that stands still.
+	// lending is how long a copy may take to get the room of an attempt that is suspended.
 	lending = 10 * time.Second
 	// inVain is how many freezes in a row may bring no slot. Whoever decides on them doesn't want them, or can't.
 	inVain = 3
 )
 
-// may reports whether attempts may stand still at all.
+// may reports whether attempts may be suspended at all.
 func (f *freezes) may() bool {
 	m := f.m
 	return m.job.Freezes && !m.over && (m.job.PerTask || len(m.tables[Reduce].all) == 0)
 }
 
-// round has attempts go on that needn't stand still any more, and others stand still.
+// round resumes attempts that needn't are suspended any more, and others are suspended.
 func (f *freezes) round() {
 	for i := 0; i < len(f.held); i++ {
 		if h := &f.held[i]; !f.needed(h) {
@@ -57,7 +57,7 @@ func (f *freezes) round() {
 	}
 }
 
-// needed reports whether an attempt has to stand still, or to get to that.
+// needed reports whether an attempt has to be suspended, or to get to that.
 func (f *freezes) needed(h *hold) bool {
 	m := f.m
 	if h.of.TaskID == h.copy {
@@ -70,7 +70,7 @@ func (f *freezes) needed(h *hold) bool {
 	return m.now-h.asked < lending && m.copies.asks(h.copy) != 0
 }
 
-// thaw has an attempt go on.
+// thaw resumes an attempt.
 func (f *freezes) thaw(i int) {
 	f.m.do(Thaw{Slot: f.held[i].slot, Attempt: f.held[i].of})
 	f.held = slices.Delete(f.held, i, i+1)
@@ -82,12 +82,12 @@ func (f *freezes) freeze(a *Attempt, copy TaskID, request RequestID) {
 	f.m.do(Freeze{Slot: a.Slot, Attempt: a.ID, For: request})
 }
 
-// of returns where an attempt is among those that stand still, or are to; -1 if it isn't.
+// of returns where an attempt is among those that are suspended, or are to; -1 if it isn't.
 func (f *freezes) of(id AttemptID) int {
 	return slices.IndexFunc(f.held, func(h hold) bool { return h.of == id })
 }
 
-// parted takes in that an attempt is over. Its slot goes on, if it is there: it may be on its way to standing still.
+// parted takes in that an attempt is over. Its slot continues, if it is there: it may be on its way to being suspended.
 func (f *freezes) parted(id AttemptID) {
 	i := f.of(id)
 	switch {
@@ -104,7 +104,7 @@ func (f *freezes) forget(id AttemptID) {
 	f.held = slices.DeleteFunc(f.held, func(h hold) bool { return h.of == id })
 }
 
-// returned takes in that a slot is gone. If it was lent, the attempt whose room it had goes on.
+// returned takes in that a slot is gone. If it was lent, the attempt whose room it had continues.
 func (f *freezes) returned(id SlotID) {
 	for i := range f.held {
 		if f.held[i].lent == id {
@@ -114,7 +114,7 @@ func (f *freezes) returned(id SlotID) {
 	}
 }
 
-// refused takes in that a slot doesn't stand still as it was to. Its attempt isn't asked again.
+// refused takes in that a slot isn't suspended as it was to. Its attempt isn't asked again.
 func (f *freezes) refused(id SlotID) {
 	i := slices.IndexFunc(f.held, func(h hold) bool { return h.slot == id && h.lent == none })
 	if i < 0 || f.m.slots[id].frozen {
@@ -132,7 +132,7 @@ func (f *freezes) thawAll() {
 	}
 }
 
-// granted takes in that a slot has come for the copy of a task. The one that has room as another stands still is lent: it does the copy and goes.
+// granted takes in that a slot has come for the copy of a task. The one that has room as another is suspended is lent: it does the copy and goes.
 func (f *freezes) granted(id SlotID, copy TaskID) {
 	i := slices.IndexFunc(f.held, func(h hold) bool { return h.copy == copy && h.of.TaskID != copy && h.lent == none })
 	if i < 0 {
@@ -152,7 +152,7 @@ func (f *freezes) borrows(id SlotID, copy TaskID) bool {
 	return slices.ContainsFunc(f.held, func(h hold) bool { return h.lent == id && h.copy == copy })
 }
 
-// holdOvertaken has originals stand still that their copies have overtaken.
+// holdOvertaken suspends originals that their copies have overtaken.
 func (f *freezes) holdOvertaken() {
 	m := f.m
 	for s := range m.tables {
@@ -168,7 +168,7 @@ func (f *freezes) holdOvertaken() {
 	}
 }
 
-// makeRoom has a map stand still whose room a copy is to get that has found none.
+// makeRoom suspends a map whose room a copy is to get that has found none.
 func (f *freezes) makeRoom() {
 	m := f.m
 	if f.vain >= inVain || m.tables[Reduce].count[running] > 0 {
@@ -187,7 +187,7 @@ func (f *freezes) makeRoom() {
 	}
 }
 
-// victim returns the map with the most slack that can give a copy its room, nil if there is none: even if it goes on only after the copy, it ends
+// victim returns the map with the most slack that can give a copy its room, nil if there is none: even if it continues only after the copy, it ends
 // before the original would. One that ends before a worker has started leaves its slot soon enough anyway.
 func (f *freezes) victim(x *pendingCopy, original *Running) *Attempt {
 	m := f.m
@@ -210,7 +210,7 @@ func (f *freezes) victim(x *pendingCopy, original *Running) *Attempt {
 	return best
 }
 
-// still reports whether an attempt stands still, or is to.
+// still reports whether an attempt is suspended, or is to.
 func (f *freezes) still(id AttemptID) bool {
 	m := f.m
 	return m.slots[m.attempt(id).Slot].frozen || f.of(id) >= 0
@@ -232,7 +232,7 @@ func (f *freezes) leader(of TaskID, beside AttemptID) (best *Attempt) {
 // endless is how long an attempt takes that hasn't made any progress.
 const endless time.Duration = 1 << 60
 
-// remaining returns how long an attempt will still take if it goes on as it did so far.
+// remaining returns how long an attempt will still take if it continues as it did so far.
 func (*freezes) remaining(a *Attempt) time.Duration {
 	p := min(a.Progress(), 1)
 	if !(p > 0) {
@@ -242,7 +242,7 @@ func (*freezes) remaining(a *Attempt) time.Duration {
 	return min(time.Duration(float64(elapsed)*(1-p)/p), endless)
 }
 
-// suspended takes in that a slot stands still, whoever wanted that.
+// suspended takes in that a slot is suspended, whoever wanted that.
 func (f *freezes) suspended(id SlotID) {
 	m := f.m
 	s := m.slot(id)
@@ -255,7 +255,7 @@ func (f *freezes) suspended(id SlotID) {
 	countIdle(m)
 }
 
-// resumed takes in that a slot goes on.
+// resumed takes in that a slot continues.
 func (f *freezes) resumed(id SlotID) {
 	m := f.m
 	s := m.slot(id)
@@ -277,7 +277,7 @@ func (f *freezes) resumed(id SlotID) {
 	countIdle(m)
 }
 
-// goOn notes that a slot doesn't stand still any more, and for how long its attempt has.
+// goOn notes that a slot isn't suspended any more, and for how long its attempt has.
 func (f *freezes) goOn(s *slot) {
 	m := f.m
 	if !s.frozen {
@@ -291,7 +291,7 @@ func (f *freezes) goOn(s *slot) {
 	m.nodes[s.host].frozen--
 }
 
-// IsSuspended reports whether a slot's container stands still.
+// IsSuspended reports whether a slot's container is suspended.
 func IsSuspended(m *Machine, id SlotID) bool {
 	s := m.slot(id)
 	return s != nil && s.frozen

@@ -63,7 +63,7 @@ type Job struct {
 	// NodesServe has nodes serve the outputs of maps, but for those that Finished.Held excepts: these outputs outlive their slots, and are
 	// lost with their nodes (NodeLost). Slots that nothing waits for go at once then. Otherwise slots serve what they have made.
 	NodesServe bool
-	// Freezes has attempts stand still for the sake of copies, where these find no slot, or have overtaken them (Freeze, Thaw).
+	// Freezes suspends attempts for the sake of copies, where these find no slot, or have overtaken them (Freeze, Thaw).
 	Freezes    bool
 	Starter    Starter
 	Speculator Speculator // nil: no copies

@@ -5,13 +5,13 @@ import "time"
 // Starter says when reduces may begin.
 type Starter interface {
 	// Due reports whether reduces may begin now. It is asked at every step. Once it has said so, it may change its mind; those
-	// that run go on.
+	// that run continue.
 	Due(f *Facts) bool
 }
 
 // Limiter is a Starter that lets not all reduces begin while maps wait.
 type Limiter interface {
-	// Most returns how many reduces may run as long as maps wait. Those that run go on.
+	// Most returns how many reduces may run as long as maps wait. Those that run continue.
 	Most(f *Facts) int
 }
 
@@ -77,7 +77,7 @@ type Round struct {
 	Now     time.Duration
 	Running []Running
 	Slots   []int // by node: how many containers the job has had there at once at most
-	Levels  []int // by node, higher ones are faster: as somebody else has decided, or nil
+	Levels  []int // by node, higher ones are faster: as another has decided, or nil
 	Waiting [2]int
 	// Copies is how many copies may run at once, if the ResourceManager has containers for these: then a Speculator proposes as many as it finds worth while.
 	// 0: it has none, or doesn't say so.
@@ -89,7 +89,7 @@ type Running struct {
 	ID       AttemptID
 	Node     int
 	Begun    time.Duration
-	Paused   time.Duration // of the time since then, in which its container stood still. It goes on now
+	Paused   time.Duration // of the time since then, in which its container was suspended. It continues now
 	Progress float64       // as it was told: usually from 0 to 1
 	Attempts int           // of its task that run
 	Share    float64       // of the work of a task as it was submitted: less than 1 where others do a part of it

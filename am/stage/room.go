@@ -15,7 +15,7 @@ const (
 )
 
 // makeRoom gives up slots that only hold outputs of maps, if a reduce that needs more memory than they have finds no room beside them, or
-// a slot that stands still finds none to go on. Nobody else may ever make room for these.
+// a slot that is suspended finds none to continue. Nobody else may ever make room for these.
 func makeRoom(m *Machine) {
 	if !wedged(m) {
 		m.idleSince = never
@@ -47,8 +47,8 @@ func makeRoom(m *Machine) {
 	}
 }
 
-// countIdle leaves out the time for which no slot could make room, as others had that of slots that stood still. It returns which can now,
-// if nothing runs. If the job's own slots stand still in turn, for one another, one always can.
+// countIdle leaves out the time for which no slot could make room, as others had that of slots that were suspended. It returns which can now,
+// if nothing runs. If the job's own slots are suspended in turn, for one another, one always can.
 func countIdle(m *Machine) (ids []SlotID, suffices bool) {
 	if m.idleSince == never {
 		return nil, false
@@ -62,7 +62,7 @@ func countIdle(m *Machine) (ids []SlotID, suffices bool) {
 }
 
 // wedged reports whether nothing runs or is about to, though there is something to do, and slots without a task hold outputs. What is to be done
-// then waits for containers, or for slots that stand still.
+// then waits for containers, or for slots that are suspended.
 func wedged(m *Machine) bool {
 	if m.over {
 		return false
@@ -73,13 +73,13 @@ func wedged(m *Machine) bool {
 		if !s.frozen && !s.ready {
 			return false
 		}
-		holds = holds || len(s.outputs) > 0 // one that stands still may hold them again in a moment
+		holds = holds || len(s.outputs) > 0 // one that is suspended may hold them again in a moment
 	}
 	return holds
 }
 
 // inTheWay returns the slots with the fewest outputs that are to go: all on one host. It reports whether their room suffices for a reduce.
-// If slots stand still, it returns one beside them, and whether its room is enough isn't known.
+// If slots are suspended, it returns one beside them, and whether its room is enough isn't known.
 func inTheWay(m *Machine) (ids []SlotID, suffices bool) {
 	least := 0
 	byHost := map[host][]SlotID{}

@@ -25,9 +25,9 @@ type slot struct {
 	class   class
 	pool    int
 	seen    time.Duration
-	frozen  bool          // it stands still
+	frozen  bool          // it is suspended
 	since   time.Duration // when that began
-	lent    bool          // it has the room of one that stands still, for a copy alone
+	lent    bool          // it has the room of one that is suspended, for a copy alone
 }
 
 // class is what a slot could do.
@@ -169,7 +169,7 @@ func (m *Machine) overtake() {
 type node struct {
 	name    string
 	slots   int
-	most    int // slots at once, without those that stood still
+	most    int // slots at once, without those that were suspended
 	frozen  int // slots
 	strikes int // tasks that have failed there
 	bad     bool

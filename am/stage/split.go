@@ -62,7 +62,7 @@ func (c *cuts) resumed(id AttemptID) {
 	}
 }
 
-// stopped takes in what an attempt says that was told to stop. Whatever it was told, what it leaves becomes tasks: nobody else does that.
+// stopped takes in what an attempt says that was told to stop. Whatever it was told, what it leaves becomes tasks: no other does that.
 func (c *cuts) stopped(e Stopped) {
 	m := c.m
 	s := m.slot(e.Slot)

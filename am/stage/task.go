@@ -45,7 +45,7 @@ type Attempt struct {
 
 	stopping bool    // it was told to stop, and hasn't answered
 	fixed    bool    // it can't be told to stop
-	tried    bool    // it was to stand still once
+	tried    bool    // it was to be suspended once
 	onNode   bool    // its output is its node's to serve
 	blamed   []blame // of a reduce: hosts that it couldn't fetch from
 }

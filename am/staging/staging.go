@@ -2,7 +2,7 @@
 // jobs there, a pool of executors its program.
 //
 // A user's folder is <yarn.app.mapreduce.am.staging-dir>/<user>, as Hadoop's is. Everybody may make folders in the common folder, as in
-// /tmp; nobody else may enter a user's own.
+// /tmp; no other may enter a user's own.
 package staging
 
 import (

@@ -40,7 +40,7 @@ func newBatcher(o *Options, in io.Reader, warn func(string)) (*batcher, error) {
 	}
 	for i, arg := range o.Command {
 		if i > 0 && o.Replace != "" {
-			break // the arguments are made anew for each item
+			break // the arguments are made again for each item
 		}
 		b.fixed += len(arg) + 1
 		if i > 0 && arg == everything {

@@ -127,7 +127,7 @@ func (r *reader) quoted() (item, error) {
 		case state == escaped:
 			state = normal
 		case state == space && isSpace(c):
-			// A line that ends in a blank goes on in the next one. Blank lines don't count.
+			// A line that ends in a blank continues in the next one. Blank lines don't count.
 			continue
 		case c == '\n', r.o.Replace == "" && isBlank(c):
 			if r.endsInput(buf) {

@@ -235,7 +235,7 @@ func (p *printer) message(b []byte) {
 	defer p.mu.Unlock()
 	p.bar.wipe()
 	if _, err := p.to[stderr].Write(b); err != nil {
-		p.mute = true // there is nobody else to tell
+		p.mute = true // there is no other to tell
 	}
 }
 

@@ -38,7 +38,7 @@ type Job struct {
 	// Speculation is the rule by which tasks that get on slowly are done twice: esplash, late, or none, which "" stands for. With split
 	// they leave the rest of their input to others.
 	Speculation string
-	// Freeze has tasks stand still for copies of slow ones that find no container: one that has time gives the copy its room. Only the tasks of
+	// Freeze suspends tasks for copies of slow ones that find no container: one that has time gives the copy its room. Only the tasks of
 	// jobs without reduces do, in queues whose containers are suspended by preemption.
 	Freeze bool
 	// SlowStart says when reduces begin: "omo", as late as their shuffle allows; a number, when this part of the maps is done;

@@ -182,7 +182,7 @@ type Attempt struct {
 	Fetched   float64 `json:",omitempty"` // when a reduce had all that it had to fetch
 	Ended     float64 // until now, if it runs
 	Progress  float64
-	Stood     float64 `json:",omitempty"` // for how many seconds it stood still
+	Stood     float64 `json:",omitempty"` // for how many seconds it was suspended
 }
 
 // Stage is where one half of a job is.

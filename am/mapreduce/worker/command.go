@@ -166,12 +166,12 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 		cancel(taken)
 	}
 	if taken == nil {
-		feeding.Wait() // the command may have closed its output and go on reading
+		feeding.Wait() // the command may have closed its output and continue reading
 	}
 	close(finished)
 	watching.Wait() // it needs the process, which is gone once it was waited for
 	exited := cmd.Wait()
-	input.Close() // somebody else may hold the other end, and read nothing
+	input.Close() // another may hold the other end, and read nothing
 	feeding.Wait()
 	c.log.flush()
 	c.log.hold("")

@@ -28,7 +28,7 @@ func (g *gauge) fraction() float64 {
 	return g.from + (g.to-g.from)*max(0, min(of, 1))
 }
 
-// hold goes on looking at a pipe to which nothing more is written, and which is about to be closed.
+// hold continues looking at a pipe to which nothing more is written, and which is about to be closed.
 func (g *gauge) hold(pipe *os.File) { g.pipe.Store(readEnd(pipe)) }
 
 // release ends that, when the command has ended.
