@@ -279,7 +279,7 @@ func (l *localStore) rename(_ context.Context, from, to string, overwrite bool) 
 	return syscall.Rename(from, to) // os.Rename refuses to replace an empty directory
 }
 
-// renameNewSlowly checks first and then renames: in between somebody else may create the target.
+// renameNewSlowly checks first and then renames: in between another may create the target.
 func renameNewSlowly(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fs.ErrExist

@@ -55,7 +55,7 @@ type Cluster struct {
 	granted int64   // number of containers so far
 	asks    []scheduler.Ask
 	killed  []scheduler.ContainerHandle
-	still   int   // tasks that stand still
+	still   int   // tasks that are suspended
 	woken   int64 // when Step is called next because of a delay, ms
 	round   int64 // when Step is called next for a round of preemption, ms
 
@@ -87,7 +87,7 @@ type life struct {
 
 	left  Time             // work that was left of the task at since
 	since Time             // when its rate changed last
-	rate  float64          // at which the task goes on, 0 to 1
+	rate  float64          // at which the task continues, 0 to 1
 	lacks records.Resource // what it doesn't hold of what it claims
 
 	node    scheduler.NodeHandle
@@ -98,7 +98,7 @@ type life struct {
 const amRequest = -1
 
 // NewCluster enters nodes into a scheduler. Jobs must be in the order of their submission. Containers are preempted if
-// the queues' settings say so. A task whose container is killed begins again, on any node. One that is suspended or shrunk goes on
+// the queues' settings say so. A task whose container is killed begins again, on any node. One that is suspended or shrunk continues
 // later, or more slowly. Jobs don't give containers back before they are preempted. ApplicationMasters are never preempted.
 func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 	c := &Cluster{engine: &Engine{}, sched: s, jobs: jobs, states: make([]jobState, len(jobs)), paging: nodes.Paging}
@@ -327,7 +327,7 @@ func (c *Cluster) start(d *drive.Decision) {
 	c.awaitEnd(d.Container)
 }
 
-// awaitEnd enters when a task ends if it goes on as it does from now on.
+// awaitEnd enters when a task ends if it continues as it does from now on.
 func (c *Cluster) awaitEnd(h scheduler.ContainerHandle) {
 	l := &c.lives[h]
 	if l.since = c.engine.Now(); l.rate > 0 {
@@ -335,7 +335,7 @@ func (c *Cluster) awaitEnd(h scheduler.ContainerHandle) {
 	}
 }
 
-// hold has the task of a container go on with what it holds from now on: at the rate at which it has least of what it claims.
+// hold has the task of a container continue with what it holds from now on: at the rate at which it has least of what it claims.
 func (c *Cluster) hold(d *drive.Decision) {
 	l, job := &c.lives[d.Container], c.running[d.Container]
 	claim := c.jobs[job].Stages[c.states[job].stage].Resource

@@ -9,7 +9,7 @@ import (
 type Paging struct {
 	// Out and In are bytes a second at which a node pages out and in. 0: at once.
 	Out, In int64
-	// Resident is the part of its memory that a task uses, 0 to 1. A container that is left no less than that goes on at full rate, and
+	// Resident is the part of its memory that a task uses, 0 to 1. A container that is left no less than that continues at full rate, and
 	// nothing is paged out. 0 is all of it.
 	Resident float64
 }
@@ -23,7 +23,7 @@ func (p Paging) resident(claim records.Resource) int64 {
 	return bytes
 }
 
-// rate returns how quickly a task goes on with what its container holds: as quickly as the scarcest of that allows.
+// rate returns how quickly a task continues with what its container holds: as quickly as the scarcest of that allows.
 func (p Paging) rate(held, claim records.Resource) float64 {
 	rate := 1.0
 	for i := range claim {

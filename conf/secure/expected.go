@@ -19,7 +19,7 @@ type source interface {
 	Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error)
 }
 
-// Tickets gives tickets of services that a configuration expects at an address, and no others: somebody else may answer there.
+// Tickets gives tickets of services that a configuration expects at an address, and no others: another may answer there.
 type Tickets struct {
 	from         source
 	krb5         *config.Config

@@ -137,7 +137,7 @@ func (s *Sink) complete(p map[string]string, daemon string) (problems []string) 
 	return problems
 }
 
-// Properties reads a file of Java properties: key=value or key: value, comments with # or !, and lines that go on after a \ at
+// Properties reads a file of Java properties: key=value or key: value, comments with # or !, and lines that continue after a \ at
 // their end. The last value of a key counts.
 func Properties(text string) map[string]string {
 	out := map[string]string{}

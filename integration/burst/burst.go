@@ -234,7 +234,7 @@ type cut struct {
 	Refused bool   `json:"refused"`
 	Took    *int64 `json:"tookMs"`
 	Moved   *int64 `json:"movedBytes"`
-	Lasted  *int64 `json:"lastedMs"` // until it was told to go on
+	Lasted  *int64 `json:"lastedMs"` // until it was told to continue
 }
 
 // cuts returns the ResourceManager's decisions, the latest first.

@@ -171,7 +171,7 @@ func (p *Part) lead(ctx context.Context, m *am.Master, v *voice) error {
 	return nil
 }
 
-// step is the time in which a task does a bit of its work. Of a time in which it stood still, at most a step counts as worked.
+// step is the time in which a task does a bit of its work. Of a time in which it was suspended, at most a step counts as worked.
 const step = 20 * time.Millisecond
 
 // work does a task's work, in steps: it computes for a moment, looks at a part of its memory, and waits. What is in the memory must be what

@@ -31,7 +31,7 @@ const (
 	addUp = `awk -F '\t' '{ s += $2 } END { print s }'`
 )
 
-// suspendable are the settings by which a short job gets its share of a full cluster from containers that go on later.
+// suspendable are the settings by which a short job gets its share of a full cluster from containers that continue later.
 func suspendable(conf map[string]string) {
 	const capacity = "yarn.scheduler.capacity."
 	for k, v := range map[string]string{

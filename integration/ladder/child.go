@@ -11,7 +11,7 @@ import (
 
 // What a Child is told, a word a line. It answers each with the checksum of its memory, or "-".
 const (
-	fill = "fill" // writes all of its memory anew
+	fill = "fill" // writes all of its memory again
 	look = "look" // reads all of it
 	spin = "spin" // computes from now on, until it is told something else
 )

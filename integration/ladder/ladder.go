@@ -126,7 +126,7 @@ func measureCPU(ctx context.Context, d cgroup.Driver, o *Options, n int, r *Resu
 	return nil
 }
 
-// set returns how long the part of an order took of which others wait: the CPU's, and the limits of memory of one that goes on.
+// set returns how long the part of an order took of which others wait: the CPU's, and the limits of memory of one that continues.
 func set(ctx context.Context, l *suspend.Ladder, o suspend.Order) (time.Duration, error) {
 	begun := time.Now()
 	if err := l.Step(ctx, o); err != nil {
@@ -158,7 +158,7 @@ func SwapTo(kind, dir string, bytes int64) (off func() error, err error) {
 	return nil, errors.New("it is not one of file, zram, zswap, own")
 }
 
-// measureMemory pages a process out to the footprint, and lets it go on. Dirty memory was written since it was last paged out; clean
+// measureMemory pages a process out to the footprint, and resumes it. Dirty memory was written since it was last paged out; clean
 // memory was only read.
 func measureMemory(ctx context.Context, d cgroup.Driver, o *Options, kind string, r *Result) (err error) {
 	off, err := SwapTo(kind, o.Dir, 3*o.Bytes)

@@ -81,7 +81,7 @@ func (l *Left) TakeBack(ctx context.Context) error {
 			req := &pb.UnRegisterNodeManagerRequest{}
 			req.SetNodeId(nodeID(i).PB())
 			_, err := protocol.UnRegisterNodeManager.Call(ctx, tracker, req)
-			if err != nil && !ipc.IsClass(err, ipc.AccessControlException) { // it isn't registered, or somebody else's
+			if err != nil && !ipc.IsClass(err, ipc.AccessControlException) { // it isn't registered, or another's
 				return fmt.Errorf("unregister node %v: %w", nodeID(i), err)
 			}
 			return nil

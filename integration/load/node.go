@@ -72,7 +72,7 @@ func (n *node) register(ctx context.Context) error {
 }
 
 // live sends heartbeats until ctx ends. Nodes spread theirs over the interval, as in a real cluster. A heartbeat's date doesn't depend on when
-// the one before was sent: if this process once stood still, the heartbeats of many nodes would come together in each interval afterwards.
+// the one before was sent: if this process once was suspended, the heartbeats of many nodes would come together in each interval afterwards.
 func (n *node) live(ctx context.Context) {
 	defer n.client.Close()
 	interval := n.run.o.Heartbeat

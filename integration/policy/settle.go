@@ -17,7 +17,7 @@ import (
 // settled.
 const calm = 8
 
-// longLook bounds the time between two looks that counts as quiet: a machine that stands still is quiet for no good
+// longLook bounds the time between two looks that counts as quiet: a machine that is suspended is quiet for no good
 // reason.
 const longLook = 100 * time.Millisecond
 

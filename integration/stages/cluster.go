@@ -43,7 +43,7 @@ const (
 	taskMB   = 256
 	masterMB = 1 << 20
 
-	standingMB = 64 // what a container keeps that stands still
+	standingMB = 64 // what a container keeps that is suspended
 	swapMB     = 1 << 10
 )
 

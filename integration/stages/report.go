@@ -18,7 +18,7 @@ type Outcome struct {
 	Copies   int             // that were launched
 	Useful   int             // of these, those that won
 	Cuts     int             // of maps, whose rest others did
-	Stood    int             // attempts that have stood still
+	Stood    int             // attempts that were suspended
 	Wasted   float64         // on copies that didn't win
 	Lost     float64         // by other attempts whose results nobody used
 	Work     float64         // of all attempts

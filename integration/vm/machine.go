@@ -108,7 +108,7 @@ func (m *Machine) args(kernel string, o Options) ([]string, error) {
 	args := []string{
 		"-m", strconv.Itoa(o.Memory), "-smp", strconv.Itoa(o.CPUs), "-accel", accelerator(), "-cpu", "max",
 		"-nographic", "-nodefaults", "-no-reboot", "-kernel", filepath.Join(kernel, "vmlinuz"), "-initrd", in("initrd"),
-		// On a busy machine the emulated timer may stand still for so long that Linux takes it for broken, and panics.
+		// On a busy machine the emulated timer may be suspended for so long that Linux takes it for broken, and panics.
 		"-append", "console=ttyS0 quiet panic=-1 no_timer_check", "-serial", "file:" + in("console"), "-device", "virtio-rng-pci",
 		"-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
 		"-device", "virtio-serial-pci", "-chardev", "socket,id=control,path=" + in("control"),

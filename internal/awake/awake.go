@@ -1,4 +1,4 @@
-// Package awake has timers for processes that may be suspended: time in which the process stands still doesn't count.
+// Package awake has timers for processes that may be suspended: time in which the process is suspended doesn't count.
 package awake
 
 import (

@@ -9,7 +9,7 @@ import (
 const sleepCheck = 100 * time.Millisecond
 
 // Elapsed returns a clock that shows the time since any moment, never goes back, and also counts the time in which the machine sleeps, as far as the system
-// knows it. (Go's own monotonic time stands still meanwhile.) The function may be called from any goroutine.
+// knows it. (Go's own monotonic time is suspended meanwhile.) The function may be called from any goroutine.
 func Elapsed() func() time.Duration { return elapsed(sinceBoot) }
 
 func elapsed(boot func() (time.Duration, bool)) func() time.Duration {

@@ -15,7 +15,7 @@ import (
 const first, last = 10000, 32767
 
 // Free returns different ports on which nobody listens. Until release is called, this package gives these ports to
-// nobody else, in any process. An open UDP socket with the port's number, which nobody uses, marks it as taken.
+// no other, in any process. An open UDP socket with the port's number, which nobody uses, marks it as taken.
 func Free(n int) (ports []int, release func(), err error) {
 	var marks []net.PacketConn
 	release = func() {

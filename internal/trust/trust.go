@@ -3,7 +3,7 @@
 // Package trust tells whether other users of the machine can replace a daemon's files.
 //
 // The rule is that of ssh (StrictModes): each folder on the way to a file belongs to root or to the daemon's user, and
-// nobody else can write to it. Otherwise another user can move what is in it away, and put something else there.
+// no other can write to it. Otherwise another user can move what is in it away, and put something else there.
 package trust
 
 import (

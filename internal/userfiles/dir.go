@@ -244,7 +244,7 @@ func (d *Dir) names(limit int) ([]string, error) {
 }
 
 // Root returns the folder as an os.Root, which follows links within it. Use it to unpack an archive into a folder that
-// nobody else can enter.
+// no other can enter.
 func (d *Dir) Root() (*os.Root, error) {
 	r, err := os.OpenRoot(d.path)
 	if err != nil {

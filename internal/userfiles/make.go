@@ -61,7 +61,7 @@ func (d *Dir) become(want Want, surely bool) error {
 	ours := Owner(fi) == os.Geteuid()
 	switch {
 	case !ours && (want.UID == Keep || Owner(fi) == want.UID):
-		return nil // an earlier call or somebody else has set it up
+		return nil // an earlier call or another has set it up
 	case !ours:
 		return fmt.Errorf("%s: %w: uid %d, not %d", d.path, ErrOwner, Owner(fi), want.UID)
 	case !surely && want.UID != Keep && want.UID != os.Geteuid():
@@ -76,7 +76,7 @@ func (d *Dir) become(want Want, surely bool) error {
 	return d.Set(want)
 }
 
-// New makes the folder name, which must not exist, so that nobody else can enter it. It returns it open.
+// New makes the folder name, which must not exist, so that no other can enter it. It returns it open.
 func (d *Dir) New(name string) (*Dir, error) {
 	if err := d.mkdir(name); err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (d *Dir) Set(want Want) error {
 	return d.fail("chmod", unix.Fchmod(d.fd, mode)) // after the chown, which clears bits; this also undoes the umask
 }
 
-// Create makes a new file that nobody else can read, and returns it open for reading and writing.
+// Create makes a new file that no other can read, and returns it open for reading and writing.
 func (d *Dir) Create(name string) (*os.File, error) {
 	if err := check(d.path, name); err != nil {
 		return nil, err

@@ -2,9 +2,9 @@
 
 // Package userfiles works in folders that users own, for a daemon that may have more rights than they.
 //
-// The contents of a container's folders are hostile. In place of a file or folder there may be a link to somebody else's, a pipe that never
+// The contents of a container's folders are hostile. In place of a file or folder there may be a link to another's, a pipe that never
 // ends, or a folder that was exchanged a moment ago. So the package reaches everything by descriptors ([Dir]): it begins at a folder of the
-// daemon's own, goes on component by component, and follows no link on the way. A call that finds a link instead of a folder fails with
+// daemon's own, continues component by component, and follows no link on the way. A call that finds a link instead of a folder fails with
 // ENOTDIR.
 //
 // The package opens regular files only. If containers run as other users, a file has to belong to the right one,

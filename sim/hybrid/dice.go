@@ -79,7 +79,7 @@ func (c *cluster) suspend(n int32) {
 	c.start(n)
 }
 
-// resume has a suspended task go on, if its time is up and the slot is free. It reports whether it does.
+// resume resumes a suspended task, if its time is up and the slot is free. It reports whether it does.
 func (c *cluster) resume(n int32) bool {
 	w := &c.workers[n]
 	if !w.held.is {

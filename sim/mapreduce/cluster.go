@@ -51,7 +51,7 @@ type cluster struct {
 	arrived int
 	changes int            // that were made
 	levels  map[string]int // of nodes, if they are configured
-	frozen  int            // containers that stood still
+	frozen  int            // containers that were suspended
 
 	attempts []*attempt
 	granted  int64

@@ -6,7 +6,7 @@ import (
 	"heddle/rm/scheduler/drive"
 )
 
-// freeze asks that a container stands still, so that a request gets its room. Nothing happens where that can't be.
+// freeze asks that a container is suspended, so that a request gets its room. Nothing happens where that can't be.
 func (j *master) freeze(f stage.Freeze) {
 	x := &j.slots[f.Slot]
 	if !x.known {
@@ -19,7 +19,7 @@ func (j *master) freeze(f stage.Freeze) {
 	_ = j.c.sched.Swap(x.handle, priorities[of], request) // the machine waits for a while, and tries something else
 }
 
-// stands has a container stand still, or go on.
+// stands suspends a container, or resumes it.
 func (c *cluster) stands(h scheduler.ContainerHandle, still bool) {
 	j, slot := c.holders[h].job, c.holders[h].slot
 	x := &j.slots[slot]

@@ -17,7 +17,7 @@ type Result struct {
 	Copies      int     `json:"copies"`      // that were launched
 	Useful      int     `json:"useful"`      // of these, those that finished first
 	Cuts        int     `json:"cuts"`        // of maps, the rest of whose input others did
-	Frozen      int     `json:"frozen"`      // how often containers stood still
+	Frozen      int     `json:"frozen"`      // how often containers were suspended
 	Wasted      float64 `json:"wasted"`      // time of attempts whose results nobody used
 	WastedOn    float64 `json:"wastedOnCopies"`
 

@@ -40,7 +40,7 @@ type Settings struct {
 	Containers string `json:"containers"`
 	// Levels is measured, by each job alone, or configured, as nodes have it; "" is measured.
 	Levels string `json:"levels"`
-	// Freezes has attempts stand still for the sake of copies, on nodes that can do that: where copies find no slot, or have overtaken them.
+	// Freezes suspends attempts for the sake of copies, on nodes that can do that: where copies find no slot, or have overtaken them.
 	// Preemption is on then, and suspends, unless Properties or Allocations say something else.
 	Freezes bool `json:"freezes"`
 	// Hints has jobs know how often containers of the whole cluster are released, and how many jobs run.

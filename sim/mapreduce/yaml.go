@@ -94,7 +94,7 @@ type lineWriter struct {
 	most   int // bytes of JSON
 }
 
-// at goes on to the line of a node.
+// at continues to the line of a node.
 func (w *lineWriter) at(n *yaml.Node) {
 	for w.held == 0 && w.line < n.Line {
 		w.out.WriteByte('\n')

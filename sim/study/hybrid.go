@@ -76,7 +76,7 @@ var traceParameters = []Parameter{
 	{Name: "short", Default: "", What: "percent of the workers that are the short partition; that of the text otherwise"},
 }
 
-// settings returns the traces of a study: those made here, anew for each seed, and those that the environment names.
+// settings returns the traces of a study: those made here, again for each seed, and those that the environment names.
 func settings(o *Options) (all []setting, err error) {
 	more, err := given()
 	if err != nil {

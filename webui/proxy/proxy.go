@@ -56,7 +56,7 @@ type Config struct {
 	MayView func(user string, id records.ApplicationID) bool
 	// Pages is the address of the pages about applications, such as http://host:8088/cluster.
 	Pages string
-	// Warn makes users confirm that they want to see pages of somebody else's program. Hadoop does so if Kerberos
+	// Warn makes users confirm that they want to see pages of another's program. Hadoop does so if Kerberos
 	// secures logins.
 	Warn bool
 	// OwnOrigin says that the proxy's host and port serve no other pages. Otherwise the proxy puts the pages of
@@ -438,7 +438,7 @@ func notFound(w http.ResponseWriter, text string) {
 	_, _ = fmt.Fprintf(w, "<!DOCTYPE html>\n<html><body><h1>%s</h1></body></html>\n", html.EscapeString(text))
 }
 
-// warn asks whether the user wants to see pages of somebody else's program.
+// warn asks whether the user wants to see pages of another's program.
 func warn(w http.ResponseWriter, r *http.Request, id records.ApplicationID, owner string) {
 	q := r.URL.Query()
 	q.Set(approval, "true")

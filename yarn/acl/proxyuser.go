@@ -48,7 +48,7 @@ func NewProxyUsers(settings map[string]string) ProxyUsers {
 	return p
 }
 
-// Refusal is the reason why somebody may not act for somebody else, in Hadoop's words.
+// Refusal is the reason why somebody may not act for another, in Hadoop's words.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }

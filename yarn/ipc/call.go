@@ -30,7 +30,7 @@ func (m AuthMethod) String() string {
 // Peer is the client of a server's connection. It stays the same for the life of the connection, and all calls share
 // it.
 type Peer struct {
-	// User is whom the calls are made for. RealUser is who makes them, if that is somebody else. User is empty if a
+	// User is whom the calls are made for. RealUser is who makes them, if that is another. User is empty if a
 	// client without authentication sent no name.
 	User, RealUser string
 	// FullUser and FullRealUser are their names before they became short, such as alice@EXAMPLE.COM.

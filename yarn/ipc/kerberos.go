@@ -14,7 +14,7 @@ import (
 // Tickets gives a client the tickets by which it proves who it is. It must be a pointer, and safe for concurrent use.
 type Tickets interface {
 	// Ticket returns a ticket for the service that a server claims to be, such as rm on host. It fails if the caller's configuration expects another
-	// one there: then somebody else may be answering.
+	// one there: then another may be answering.
 	Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error)
 }
 
@@ -76,7 +76,7 @@ func (c *serverConn) evaluateKerberos(m *pb.RpcSasl) error {
 	return nil
 }
 
-// kerberosPeer returns who has proved itself by a ticket. A client that claims another name, even its own short one, acts for somebody else.
+// kerberosPeer returns who has proved itself by a ticket. A client that claims another name, even its own short one, acts for another.
 func (c *serverConn) kerberosPeer(claims bool, claimed string, addr netip.AddrPort) (*Peer, error) {
 	p := &Peer{FullUser: c.principal, Auth: AuthMethodKerberos, Addr: addr, Principal: c.principal}
 	if claims && claimed != c.principal {

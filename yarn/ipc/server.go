@@ -64,7 +64,7 @@ func (m AuthMode) available() string {
 type Bearer struct {
 	Password []byte
 	// User is whom the bearer acts as. A token without one is refused. RealUser is who obtained the token, if that was
-	// somebody else.
+	// another.
 	User, RealUser string
 	Kind           string
 	Identifier     any // the parsed identifier, for handlers

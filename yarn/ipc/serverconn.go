@@ -425,7 +425,7 @@ func (c *serverConn) simplePeer(info *pb.UserInformation, addr netip.AddrPort) (
 	return p, nil
 }
 
-// tokenPeer returns the bearer of a token. A client may claim to be nobody else.
+// tokenPeer returns the bearer of a token. A client may claim to be no other.
 func (c *serverConn) tokenPeer(info *pb.UserInformation, addr netip.AddrPort) (*Peer, error) {
 	user, realUser := info.GetEffectiveUser(), info.GetRealUser()
 	p := &Peer{

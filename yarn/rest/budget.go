@@ -25,7 +25,7 @@ type budget struct {
 	mu      sync.Mutex
 	used    int
 	shares  map[*share]struct{}
-	changed chan struct{} // closed, and made anew, when something is given back
+	changed chan struct{} // closed, and made again, when something is given back
 }
 
 // share is what one request holds.

@@ -28,8 +28,8 @@ const SmallFrame = 1 << 20
 
 // How a lost peer is noticed. A peer whose machine or network is gone acknowledges nothing: its kernel would, also while the
 // process has no time. We look at that every pingEvery, and it takes some 0.3 s, as the kernel first sends again. A process that has hung up
-// its connection is noticed at once, and one that hangs, after Silence. The time in which this process stands still itself doesn't count,
-// nor that of a peer which is known to stand still (Conn.Standstill).
+// its connection is noticed at once, and one that hangs, after Silence. The time in which this process is suspended itself doesn't count,
+// nor that of a peer which is known to be suspended (Conn.Standstill).
 const (
 	Unacknowledged = 100 * time.Millisecond
 	pingEvery      = 50 * time.Millisecond
@@ -42,7 +42,7 @@ const (
 	hastyAgain = 20 * time.Millisecond
 	hastyAfter = 60 * time.Millisecond
 	Silence    = 15 * time.Second
-	// Waking is Silence of a peer that stood still, until it says something: it may have to be paged in from a slow disk first.
+	// Waking is Silence of a peer that was suspended, until it says something: it may have to be paged in from a slow disk first.
 	Waking = 2 * time.Minute
 	// backlog is how many bytes may wait to be sent before Send waits.
 	backlog = 1 << 20
@@ -64,14 +64,14 @@ type Conn struct {
 	large func() bool // nil: messages may always be
 
 	mu      sync.Mutex
-	more    sync.Cond // something waits to be sent, for the one goroutine that sends what nobody else does
+	more    sync.Cond // something waits to be sent, for the one goroutine that sends what no other does
 	room    sync.Cond // for Send
 	out     []byte
 	spare   []byte // what out was before
 	err     error
 	sent    bool // something was sent since the last ping
-	still   bool // the peer stands still
-	patient bool // it stood still, and has said nothing since
+	still   bool // the peer is suspended
+	patient bool // it was suspended, and has said nothing since
 	deaf    bool // its kernel acknowledged nothing when looked at last
 	cut     bool // a message was sent in part
 	busy    bool // somebody writes what waits
@@ -263,7 +263,7 @@ func (c *Conn) flush() {
 }
 
 // ping sends pings while nothing else is sent, and notices that a peer is silent. It counts its looks, and not the time: that passes
-// also while this process stands still.
+// also while this process is suspended.
 func (c *Conn) ping() {
 	t := time.NewTicker(c.every)
 	defer t.Stop()
@@ -319,7 +319,7 @@ func (c *Conn) lost() bool {
 }
 
 // look sends a ping if nothing else was sent. It returns an error if nothing has come for too many looks in a row, or if the peer's kernel has
-// acknowledged nothing at two looks. A peer that stands still gets a ping only when it has said something: it runs for a moment then. What it
+// acknowledged nothing at two looks. A peer that is suspended gets a ping only when it has said something: it runs for a moment then. What it
 // doesn't read would fill its buffer.
 func (c *Conn) look() error {
 	quiet := 0
@@ -352,8 +352,8 @@ func (c *Conn) look() error {
 	return nil
 }
 
-// Standstill says that the peer stands still, or goes on, as its container is suspended, or resumes. As long as it stands still it may be silent.
-// What was sent to it before is received when it goes on.
+// Standstill says that the peer is suspended, or continues, as its container is suspended, or resumes. As long as it is suspended it may be silent.
+// What was sent to it before is received when it continues.
 func (c *Conn) Standstill(still bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

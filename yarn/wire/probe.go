@@ -73,16 +73,16 @@ func (m *Stages) set(x field, from protowire.Number) {
 	}
 }
 
-// Drop removes all probes of a job that wait. Tasks go on.
+// Drop removes all probes of a job that wait. Tasks continue.
 type Drop struct{ Job uint64 }
 
 // Idle says that nothing waits at the node, and how much room it has. It comes again after a Probe at the earliest.
 type Idle struct{ MemoryMB, VCores uint64 }
 
-// Begin has a task begin that was sent ahead. One that has begun already goes on.
+// Begin has a task begin that was sent ahead. One that has begun already continues.
 type Begin struct{ ID uint64 }
 
-// Recall takes a task back that was sent ahead. It is answered with Ended. One that has begun goes on.
+// Recall takes a task back that was sent ahead. It is answered with Ended. One that has begun continues.
 type Recall struct{ ID uint64 }
 
 // Refusal is the last message of a node that closes the connection.

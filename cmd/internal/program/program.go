@@ -61,7 +61,7 @@ func HasTerminal() bool {
 	return true
 }
 
-// dieOfInterrupt ends this process by the signal that has ended its work. A shell's loop or script goes on after a program that has a Ctrl-C end with an exit
+// dieOfInterrupt ends this process by the signal that has ended its work. A shell's loop or script continues after a program that has a Ctrl-C end with an exit
 // code.
 func dieOfInterrupt() {
 	signal.Reset(os.Interrupt)

@@ -69,7 +69,7 @@ type Filter struct {
 	// Static is the user of anonymous requests; "" stands for nobody.
 	Static string
 	// Delegation selects the mode that ResourceManagers use unless another one is configured: requests may act for
-	// somebody else (doAs).
+	// another (doAs).
 	Delegation bool
 	// Delegations issues and checks the tokens of the delegation mode; nil means no tokens.
 	Delegations Delegations

@@ -152,7 +152,7 @@ func fileSink(name string) (func([]Record, time.Time) error, error) {
 // sinkTimeout bounds how long a sink may take to accept connections and data.
 const sinkTimeout = 5 * time.Second
 
-// graphiteSink sends lines over one TCP connection, which it opens anew after an error (Hadoop: GraphiteSink).
+// graphiteSink sends lines over one TCP connection, which it opens again after an error (Hadoop: GraphiteSink).
 func graphiteSink(o map[string]string) (func([]Record, time.Time) error, error) {
 	to, err := address(o["server_host"], o["server_port"], "server_host, server_port")
 	if err != nil {

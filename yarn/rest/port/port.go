@@ -1,5 +1,5 @@
 // Package port serves HTTP to clients that may be slow or hostile. It disconnects a client that sends or reads nothing for a
-// while. There is no deadline for a whole request or answer, so that a long download may go on while data moves.
+// while. There is no deadline for a whole request or answer, so that a long download may continue while data moves.
 package port
 
 import (

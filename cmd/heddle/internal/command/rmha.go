@@ -203,7 +203,7 @@ func (m *groupMember) state() string {
 	return "standby"
 }
 
-// lag returns how many entries of the log the member lacks; "-" if nobody knows.
+// lag returns how many entries of the log the member lacks; "-" if unknown.
 func (m *groupMember) lag() string {
 	if m.Behind == nil {
 		return "-"

@@ -292,7 +292,7 @@ const (
 	inverse     = "\x1b[7m%s\x1b[0m"
 )
 
-// topScreen fills the terminal with looks until q is pressed. It goes on when the ResourceManager doesn't answer for a while.
+// topScreen fills the terminal with looks until q is pressed. It continues when the ResourceManager doesn't answer for a while.
 func (s *session) topScreen(c *cluster.Cluster, v topView, keep func(topApp) bool, out *os.File) error {
 	l, err := s.look(c, v.filter, keep)
 	if err != nil {
