@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/command"
+	"heddle/cmd/heddle/internal/usage"
 	"heddle/cmd/internal/dashes"
 	"heddle/cmd/internal/program"
 	"heddle/conf"
@@ -30,6 +31,7 @@ func newRoot() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: command.Group, Title: "Cluster:"}, &cobra.Group{ID: tools, Title: "Tools:"})
 	root.AddCommand(newRM(&s), newNM(&s), newWitness(&s), newStandalone(&s), newConf(&s), newSim(&s), newReplay(), newMR(&s), newMRMaster(), newMRWorker(), newXargs(), newExecutor(), newCalls(&s), newGuard(&s), newStager())
 	root.AddCommand(command.All(loadConf)...)
+	root.AddCommand(usage.New(func() (*conf.Config, error) { return loadConf(s.dir, s.overrides) }))
 	root.AddCommand(newAbsent()...)
 	root.AddCommand(ofLaboratory("bench", "Measure a cluster (by heddle-lab)", tools))
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return dashes.Meant(err, c.CommandPath(), c.Flags()) })

@@ -90,7 +90,11 @@ func contained() ([]module, error) {
 		}
 		modules = append(modules, m)
 	}
-	return modules, nil
+	root, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		return nil, fmt.Errorf("the folder of this module: %w", err)
+	}
+	return append(modules, module{"uplot (npm; in the web pages)", "1.6.32", []string{filepath.Join(strings.TrimSpace(string(root)), "webui/static/vendor/uPlot.LICENSE.txt")}}), nil
 }
 
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)(\.\w+)?$`)

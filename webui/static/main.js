@@ -10,9 +10,11 @@ import * as queues from './pages/queues.js';
 import * as cluster from './pages/cluster.js';
 import * as users from './pages/users.js';
 import * as waiting from './pages/waiting.js';
+import * as overview from './pages/overview.js';
+import * as node from './pages/node.js';
 
 // Each page has load(argument, signal), which asks the server, and draw(what came, argument), which returns elements.
-const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, users, waiting, '': apps };
+const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, users, waiting, overview, node, '': apps };
 const between = 2000; // milliseconds from one answer to the next question
 
 /** below returns the parts of a path of this server. */
@@ -105,7 +107,7 @@ document.addEventListener('visibilitychange', () => {
 for (const a of document.querySelectorAll('nav a')) {
   const [base, target] = below(new URL(a.href).pathname);
   if (base !== 'cluster') continue;
-  if (target === name || (name === '' && target === 'apps') || (target === 'apps' && ['app', 'appattempt', 'container'].includes(name))) a.setAttribute('aria-current', 'page');
+  if (target === name || (name === '' && target === 'apps') || (target === 'apps' && ['app', 'appattempt', 'container'].includes(name)) || (target === 'nodes' && name === 'node')) a.setAttribute('aria-current', 'page');
 }
 if (page) {
   refresh();

@@ -34,6 +34,7 @@ func (l *Lists) Route(api *yarnrest.API, base string) {
 	}
 	get("/apps", l.apps)
 	get("/nodes", l.nodes)
+	get("/node-map", l.nodeMap)
 	get("/containers", l.containers)
 	get("/waiting", l.waiting)
 	get("/users", l.users)

@@ -1,11 +1,16 @@
 import { get } from '../api.js';
 import { badge, bar, el, link, list, memory, tiles, time } from '../dom.js';
-import { choice, field, load as loadList, nothing, pager, rows } from '../list.js';
+import { choice, field, load as loadList, nothing, pager, rows, wanted } from '../list.js';
+import * as map from './nodemap.js';
 
 const things = ['node'];
 export const kinds = ['node', 'leadership'];
 
-export async function load(_, signal) {
+export async function load(view, signal) {
+  if (view === 'map') {
+    const [metrics, nodes] = await Promise.all([get('/ws/v1/cluster/metrics', signal), map.load(signal)]);
+    return { metrics: metrics.clusterMetrics, map: nodes };
+  }
   const [metrics, nodes] = await Promise.all([get('/ws/v1/cluster/metrics', signal), loadList('nodes', signal)]);
   return { metrics: metrics.clusterMetrics, nodes: { ...nodes.nodes, rows: nodes.nodes.node ?? [] } };
 }
@@ -18,7 +23,7 @@ const place = (n) => n.partition && [n.partition, n.closedToLongTasks && n.parti
 const others = (n) => list(n.total.other).map((o) => ` · ${list(n.used.other).find((u) => u.name === o.name)?.value ?? 0} of ${o.value} ${o.name}`);
 
 const columns = (all) => [
-  { head: 'Node', sort: 'id', row: true, cell: (n) => [n.httpAddress ? link(`http://${n.httpAddress}`, n.id) : n.id, el('span', { class: 'sub' }, n.rack)] },
+  { head: 'Node', sort: 'id', row: true, cell: (n) => [el('a', { href: `/cluster/node/${encodeURIComponent(n.id)}` }, n.id), el('span', { class: 'sub' }, n.rack, n.httpAddress ? [' · ', link(`http://${n.httpAddress}`, 'its own pages')] : null)] },
   { head: 'State', sort: 'state', cell: (n) => [badge(n.state), n.decommissionDeadline ? el('span', { class: 'sub' }, 'until ', time(n.decommissionDeadline)) : null] },
   { head: 'Use', sort: 'use', num: true, cell: (n) => bar(n.usePercent) },
   { head: 'Memory', sort: 'usedMemory', num: true, cell: (n) => `${memory(n.used.memoryMB)} of ${memory(n.total.memoryMB)}` },
@@ -30,19 +35,28 @@ const columns = (all) => [
   { head: 'Health', wide: true, cell: (n) => n.healthReport ?? '' },
 ];
 
-export function draw({ metrics: m, nodes }) {
+/** views leads from the list to the map and back, with the same filters. */
+function views(now) {
+  const query = wanted();
+  for (const name of ['by', 'sort', 'cursor']) query.delete(name);
+  const q = query.size ? `?${query}` : '';
+  return el('nav', { class: 'chips', 'aria-label': 'Views' }, [['', 'List'], ['map', 'Map']].map(([view, text]) => el('a', { href: `/cluster/nodes${view ? '/map' : ''}${q}`, 'aria-current': now === view ? 'page' : null }, text)));
+}
+
+export function draw({ metrics: m, nodes, map: of }, view = '') {
   document.title = 'Nodes – Heddle';
-  const all = (nodes.count ?? []).reduce((sum, c) => sum + c.number, 0);
+  const all = (nodes?.count ?? []).reduce((sum, c) => sum + c.number, 0);
   return [
     el('h1', {}, 'Nodes'),
     tiles([['active', m.activeNodes], ['unhealthy', m.unhealthyNodes], ['lost', m.lostNodes], ['decommissioning', m.decommissioningNodes],
       ['decommissioned', m.decommissionedNodes], ['shut down or rebooted', m.shutdownNodes + m.rebootedNodes],
       ['memory used', memory(m.allocatedMB), memory(m.totalMB)], ['vcores used', m.allocatedVirtualCores, m.totalVirtualCores]]),
-    choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...list(nodes.count).map((c) => [c.state, `${c.state} (${c.number.toLocaleString('en')})`])]),
+    views(view === 'map' ? 'map' : ''),
+    ...(of ? [map.draw(of)] : [choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...list(nodes.count).map((c) => [c.state, `${c.state} (${c.number.toLocaleString('en')})`])]),
     el('div', { class: 'filters', role: 'search' },
       field('q', 'Search', { type: 'search', placeholder: 'host, rack, version' }), field('rack', 'Rack'), field('health', 'Health report')),
     nodes.rows.length ? rows(columns(nodes.rows), nodes.rows, { key: (x) => x.id, first: 'id', caption: 'Nodes' })
       : nothing(nodes, ['No node has joined. Start one with ', el('code', {}, 'heddle nm'), ' and the same configuration folder.'], things),
-    pager(nodes, things),
+    pager(nodes, things)]),
   ];
 }

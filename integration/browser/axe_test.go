@@ -1,0 +1,62 @@
+package browser
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"fmt"
+	"testing"
+
+	"heddle/am/client"
+	"heddle/integration/minicluster"
+	"heddle/rm"
+)
+
+// axe is axe-core 4.10.3 as npm has it (axe.min.js; Mozilla Public License 2.0).
+//
+//go:embed testdata/axe.min.js
+var axe string
+
+const axeSum = "880970c081707360e64f34cea25ff91892f5bc95675b0776925b9709dd8a68bb"
+
+// Readers who use a keyboard, a screen reader or strong contrast can use every page, in both themes: axe-core finds nothing wrong. The script says what it checks:
+// names of controls, contrast, headings, tables, order.
+func TestPagesAreAccessible(t *testing.T) {
+	if sum := fmt.Sprintf("%x", sha256.Sum256([]byte(axe))); sum != axeSum {
+		t.Fatalf("axe.min.js has the checksum %s", sum)
+	}
+	c := minicluster.Start(t, 1, nil)
+	node := c.Node(minicluster.NodeOptions{})
+	_, apps := alice(t, c)
+	id := submit(t, apps, client.Submission{Name: `<b>"waits"</b>`, Unmanaged: true})
+	submit(t, apps, client.Submission{Name: "", Unmanaged: true})
+	at := "http://" + c.Conf.Text(rm.WebAddress)
+	tab := Open(t, 1400, 900)
+	for path, ready := range map[string]string{
+		"/cluster/overview":                     "#use canvas",
+		"/cluster/apps":                         "tbody tr",
+		"/cluster/app/" + id.String():           "dl",
+		"/cluster/waiting":                      "tbody tr",
+		"/cluster/scheduler":                    "summary",
+		"/cluster/users":                        "tbody tr",
+		"/cluster/nodes":                        "tbody tr",
+		"/cluster/nodes/map":                    "#nodes-map canvas",
+		"/cluster/node/" + node.ID.String():     "dl",
+		"/cluster/cluster":                      "tbody tr",
+		"/cluster/apps/FINISHED":                ".none",
+		"/cluster/app/application_1_0001":       ".notice.bad",
+		"/cluster/container/container_1_1_1_1":  "dl",
+		"/cluster/appattempt/appattempt_1_1_01": ".notice.bad",
+	} {
+		for _, theme := range []string{"light", "dark"} {
+			tab.Theme(theme)
+			tab.Go(at + path)
+			tab.Until(fmt.Sprintf("document.querySelector(%q)", ready))
+			tab.Eval(axe+";0", nil)
+			var found []string
+			tab.Eval(`axe.run().then((r) => r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`, &found)
+			for _, f := range found {
+				t.Errorf("%s, %s: %s", path, theme, f)
+			}
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package browser
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"heddle/am/client"
+	"heddle/integration/minicluster"
+	"heddle/rm"
+)
+
+// The first page that an operator opens says what REST says: figures, what waits and why, and what was used over time, as curves and as a table.
+func TestOverview(t *testing.T) {
+	c := minicluster.Start(t, 1, nil)
+	c.Node(minicluster.NodeOptions{})
+	_, apps := alice(t, c)
+	large := submit(t, apps, client.Submission{Name: "<i>large\u202e", Unmanaged: true})
+	at := "http://" + c.Conf.Text(rm.WebAddress)
+	tab := Open(t, 1400, 900)
+	tab.Go(at + "/cluster/overview?span=1h")
+	tab.Until(`document.querySelector("#use canvas") && document.body.textContent.includes("memory used of 8 GB")`)
+	tab.Until(`[...document.querySelectorAll(".news li")].some((l) => l.textContent.includes("` + `<i>large` + `") && l.textContent.includes("waits for its ApplicationMaster to register"))`)
+
+	// the curves have a table behind them, with the figures of REST
+	tab.Eval(`document.querySelector("#use-table").open = true`, nil)
+	tab.Until(`document.querySelectorAll("#use-table tbody tr").length > 0`)
+	var row, tip []string
+	tab.Eval(`[...document.querySelectorAll("#use-table tbody tr:first-child td")].map((c) => c.textContent)`, &row)
+	var history struct {
+		History struct {
+			Series []struct{ GuaranteedMB []int64 }
+		}
+	}
+	if err := json.Unmarshal([]byte(ask(t, at+"/ws/v1/heddle/history?from=1h")), &history); err != nil {
+		t.Fatal(err)
+	}
+	if s := history.History.Series; len(s) != 1 || s[0].GuaranteedMB[len(s[0].GuaranteedMB)-1] != 8192 || len(row) != 3 || row[1] != "0 MB" || row[2] != "8 GB" {
+		t.Errorf("the table has %q, and REST %+v", row, history)
+	}
+	// by keyboard, too
+	tab.Eval(`{ const p = document.querySelector("#use .plot"); p.focus(); p.dispatchEvent(new KeyboardEvent("keydown", { key: "End", bubbles: true })); }`, nil)
+	tab.Eval(`[...document.querySelectorAll("#use .tip > *")].map((c) => c.textContent)`, &tip)
+	if got := fmt.Sprint(tip); !strings.Contains(got, "root.default 0 MB") || !strings.Contains(got, "all there is 8 GB") {
+		t.Errorf("at the last point it says %s", got)
+	}
+	if err := apps.Kill(t.Context(), large, ""); err != nil {
+		t.Fatal(err)
+	}
+	tab.Until(`document.body.textContent.includes("No application waits")`)
+	if said := tab.Errors(); len(said) > 0 {
+		t.Errorf("the page said %q", said)
+	}
+}
+
+// The map shows each node, and leads to its page by a click and by the keyboard.
+func TestMapOfNodes(t *testing.T) {
+	c := minicluster.Start(t, 1, nil)
+	node := c.Node(minicluster.NodeOptions{})
+	tab := Open(t, 360, 700)
+	tab.Go("http://" + c.Conf.Text(rm.WebAddress) + "/cluster/nodes/map?by=suspended")
+	tab.Until(`document.querySelector("#nodes-map canvas")?.height > 20 && document.querySelector("#nodes-map .plot").getAttribute("aria-label").startsWith("1 node in 1 rack, 0 lost")`)
+	var wide bool
+	tab.Eval(`document.documentElement.scrollWidth > innerWidth`, &wide)
+	if wide {
+		t.Error("at 360 pixels the page scrolls sideways")
+	}
+	tab.Eval(`{ const p = document.querySelector("#nodes-map .plot"); for (const key of ["ArrowRight", "Enter"]) p.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); }`, nil)
+	tab.Until(`document.querySelector("h1")?.textContent === "` + node.ID.String() + `" && document.body.textContent.includes("No container that you may see lives here")`)
+	if said := tab.Errors(); len(said) > 0 {
+		t.Errorf("the page said %q", said)
+	}
+}
