@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -412,6 +413,46 @@ func TestTheRestOfAFileIsLeftToOthers(t *testing.T) {
 		if got != want {
 			t.Errorf("xargs %q leaves off at %d, GNU's at %d", args, got, want)
 		}
+	}
+}
+
+// slowFile is a file that is read as slowly as commands run: its second read waits for the end of one.
+type slowFile struct {
+	*strings.Reader
+	reads int
+	ended chan struct{}
+}
+
+func (f *slowFile) Read(b []byte) (int, error) {
+	if f.reads++; f.reads == 2 {
+		<-f.ended
+	}
+	return f.Reader.Read(b[:min(len(b), 2)])
+}
+
+// A command that ends with 255 or by a signal, before the next one was made of the input, leaves off after that one as it does otherwise.
+func TestTheRestOfAFileBeginsAfterTheNextCommand(t *testing.T) {
+	for name, c := range map[string]struct {
+		input string
+		how   Outcome
+		left  string
+	}{
+		"255":               {"1\n2\n3\n", Outcome{Exit: stopAll}, "3\n"},
+		"a signal":          {"1\n2\n3\n", Outcome{Signal: syscall.SIGKILL}, "3\n"},
+		"the last command":  {"1\n", Outcome{Exit: stopAll}, ""},
+		"a missing program": {"1\n2\n3\n", Outcome{Err: fs.ErrNotExist}, "2\n3\n"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &slowFile{Reader: strings.NewReader(c.input), ended: make(chan struct{})}
+			r := scripted(func(context.Context, *Task, io.Writer, io.Writer) Outcome {
+				time.AfterFunc(time.Millisecond, func() { close(f.ended) }) // in a bubble: when the outcome has been judged
+				return c.how
+			})
+			Run(t.Context(), parsed(t, "-n1", "true"), r, Streams{In: f, Out: io.Discard, Err: io.Discard})
+			if left, _ := io.ReadAll(f.Reader); string(left) != c.left {
+				t.Errorf("%s: %q is left to others, want %q", name, left, c.left)
+			}
+		})
 	}
 }
 

@@ -110,6 +110,7 @@ func Run(ctx context.Context, o Options, r Runner, s Streams) int {
 	}
 	x.bar.begin(&x.printer.mu)
 	from, seekable := offset(s.In)
+	x.leaves = seekable && x.answers == nil
 	x.work(ctx, b, s.Procs)
 	x.bar.end()
 	if seekable {
@@ -153,6 +154,7 @@ type run struct {
 	cancel  context.CancelCauseFunc
 	halt    context.CancelFunc // no further command begins
 	answers *bufio.Reader      // to -p; nil: commands run without questions
+	leaves  bool               // the input is a file, whose rest others may read on
 
 	read  chan struct{}  // closed when nothing is read any more
 	begun sync.WaitGroup // commands that were handed to a worker, until they have begun
@@ -184,7 +186,12 @@ func (x *run) work(ctx context.Context, b *batcher, procs <-chan int) {
 	x.halt = halt
 	defer context.AfterFunc(going, x.printer.halt)()
 	tasks, hand := make(chan *Task, ahead), make(chan *Task)
-	go x.makeTasks(going, b, tasks) // ends when the input does, which nobody can hasten
+	making, enough := going, halt
+	if x.leaves {
+		making, enough = context.WithCancel(ctx) // until the command after the last one is made
+	}
+	defer enough()
+	go x.makeTasks(making, b, tasks) // ends when the input does, which nobody can hasten
 	var workers sync.WaitGroup
 	defer workers.Wait()
 	defer close(hand)
@@ -195,6 +202,7 @@ func (x *run) work(ctx context.Context, b *batcher, procs <-chan int) {
 		case <-going.Done():
 		}
 		if going.Err() != nil {
+			x.leaveOff(ctx, b, t, tasks)
 			return
 		}
 		if t == nil {
@@ -236,6 +244,29 @@ func (x *run) work(ctx context.Context, b *batcher, procs <-chan int) {
 			}
 		}
 	}
+}
+
+// leaveOff counts the input of the command that would have begun next (nil: it isn't known yet), where one has ended all others by its exit code or by a signal: GNU
+// xargs makes the next command before it waits for those that run, so the rest of a file begins after that.
+func (x *run) leaveOff(ctx context.Context, b *batcher, t *Task, tasks <-chan *Task) {
+	x.mu.Lock()
+	ended := x.final != 0
+	x.mu.Unlock()
+	if !x.leaves || !ended {
+		return
+	}
+	if t == nil {
+		select {
+		case t = <-tasks:
+		case <-ctx.Done():
+			return
+		}
+	}
+	if t == nil { // the input is at its end
+		x.took(b.items.taken)
+		return
+	}
+	x.took(t.taken)
 }
 
 // serve runs the commands that are handed to it.
