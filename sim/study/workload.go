@@ -161,6 +161,39 @@ func (x *shape) trace(jobs int, seed uint64) (all []sim.Job) {
 	return all
 }
 
+// jobsOf is how many jobs there are of so many, at least one.
+func jobsOf(n int, times float64) int { return max(1, int(math.Round(float64(n)*times))) }
+
+// repeat has the jobs of a file come so many times, one round after the other, or only the first part of them. A round begins after the last one by the mean time
+// between two jobs, so that load and queues go on as they were.
+func (s *setting) repeat(times float64) {
+	once := s.jobs
+	var of []sim.Job
+	s.jobs = func(seed uint64) []sim.Job {
+		if of == nil {
+			of = repeated(once(seed), times)
+		}
+		return of
+	}
+	if times != 1 {
+		s.name = fmt.Sprintf("%s, %g times its jobs", s.name, times)
+	}
+}
+
+func repeated(jobs []sim.Job, times float64) (all []sim.Job) {
+	if len(jobs) == 0 {
+		return nil
+	}
+	first, last := jobs[0].Submit, jobs[len(jobs)-1].Submit
+	round := last - first + (last-first)/sim.Time(max(1, len(jobs)-1))
+	for i := range jobsOf(len(jobs), times) {
+		j := jobs[i%len(jobs)]
+		j.Submit += sim.Time(i/len(jobs)) * round
+		all = append(all, j)
+	}
+	return all
+}
+
 // given returns the settings of traces that the environment names, each a file: HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE in Hawk's format, and
 // HEDDLE_FACEBOOK_TRACE in SWIM's.
 func given() (all []setting, err error) {

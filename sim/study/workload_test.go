@@ -52,3 +52,29 @@ func TestShapes(t *testing.T) {
 		}
 	}
 }
+
+// A trace from a file comes again after its last job, by the mean time between two; and only its first part where it comes less than once.
+func TestTracesThatAreRepeated(t *testing.T) {
+	jobs := []sim.Job{{Name: "a", Submit: 100}, {Name: "b", Submit: 130}, {Name: "c", Submit: 160}}
+	for _, c := range []struct {
+		times float64
+		want  []sim.Time
+	}{{1, []sim.Time{100, 130, 160}}, {2, []sim.Time{100, 130, 160, 190, 220, 250}}, {.5, []sim.Time{100, 130}}, {.01, []sim.Time{100}}, {1.4, []sim.Time{100, 130, 160, 190}}} {
+		s := setting{name: "x", jobs: func(uint64) []sim.Job { return jobs }}
+		s.repeat(c.times)
+		got := s.jobs(1)
+		if len(got) != len(c.want) {
+			t.Fatalf("%g times: %d jobs, want %d", c.times, len(got), len(c.want))
+		}
+		for i, j := range got {
+			if j.Submit != c.want[i] || j.Name != jobs[i%3].Name {
+				t.Errorf("%g times: job %d is %s at %d, want %s at %d", c.times, i, j.Name, j.Submit, jobs[i%3].Name, c.want[i])
+			}
+		}
+	}
+	if o := (&Options{Values: map[string]string{"times": "0"}}); o.Check("hawk", ParametersOf("hawk")) == nil {
+		if _, err := settings(o); err == nil {
+			t.Error("no jobs at all are a trace")
+		}
+	}
+}
