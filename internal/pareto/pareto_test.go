@@ -2,6 +2,7 @@ package pareto
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
 )
 
@@ -38,5 +39,25 @@ func TestShape(t *testing.T) {
 	}
 	if got, _ := Shape(same); !math.IsInf(got, 1) {
 		t.Errorf("equal times: %v", got)
+	}
+}
+
+// A window finds to the last bit what the function does, whatever comes and goes: also when the least time does, and with tasks that were cut off below it.
+func TestWindowsFindTheSame(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var w Window
+	for i := range 3000 {
+		x := math.Pow(random.Float64(), -1/1.5)
+		if i%700 == 0 {
+			x = .5 // the least for as long as it is there
+		}
+		w.Add(x, random.IntN(8) == 0)
+		if i%(1+random.IntN(20)) != 0 {
+			continue
+		}
+		got, ended := w.Shape()
+		if want, n := Shape(w.took); got != want || ended != n {
+			t.Fatalf("after %d tasks: β is %v of %d, want %v of %d", i+1, got, ended, want, n)
+		}
 	}
 }
