@@ -241,7 +241,7 @@ func (s guides) toldGranted(h handle.App, d *Demand, c handle.Container) {
 	d.HeldSince = 0
 	view := s.leafApp(a)
 	s.tell(a.Leaf).Granted(view, leaf.Grant{
-		Container: c, Node: s.leafNode(s.Containers[c].Node), Resource: d.Capability, Since: s.Now, Ask: leafAsk(&view, d), Note: &s.Containers[c].note,
+		Container: c, Node: leaf.Node{Handle: s.Containers[c].Node}, Resource: d.Capability, Since: s.Now, Ask: leafAsk(&view, d), Note: &s.Containers[c].note,
 	})
 }
 
@@ -251,14 +251,14 @@ func (s guides) toldRestored(h handle.App, c handle.Container, priority int32, s
 	a.since = leaf.Moment(s.Now)
 	view, r := s.leafApp(a), *s.Holds(x)
 	s.tell(a.Leaf).Granted(view, leaf.Grant{
-		Container: c, Node: s.leafNode(x.Node), Resource: r, Since: since, Restored: true, Note: &x.note, Ask: leaf.Ask{App: view, Priority: priority, Capability: r},
+		Container: c, Node: leaf.Node{Handle: x.Node}, Resource: r, Since: since, Restored: true, Note: &x.note, Ask: leaf.Ask{App: view, Priority: priority, Capability: r},
 	})
 }
 
 // toldEnded tells it that a container of an application has ended.
 func (s guides) toldEnded(h handle.App, nh handle.Node, o leaf.Outcome) {
 	a := &s.Apps[h]
-	s.tell(a.Leaf).Ended(s.leafApp(a), s.leafNode(nh), o)
+	s.tell(a.Leaf).Ended(s.leafApp(a), leaf.Node{Handle: nh}, o)
 	s.unblock(a)
 }
 
@@ -360,11 +360,6 @@ func (s *Core) leafApp(a *App) leaf.App {
 
 func leafAsk(a *leaf.App, d *Demand) leaf.Ask {
 	return leaf.Ask{App: *a, Priority: d.Priority, RequestID: d.RequestID, Count: d.Pending, Capability: d.Capability, Work: d.Work}
-}
-
-func (s guides) leafNode(h handle.Node) leaf.Node {
-	n := &s.Nodes.At[h]
-	return leaf.Node{Handle: h, Host: s.Nodes.Name(n.Host), Rack: s.Nodes.Name(n.Rack)}
 }
 
 func (s guides) leafQueue(h int32, q *Queue) leaf.Queue {

@@ -33,7 +33,7 @@ func TestWeightOfZeroCountsAsOne(t *testing.T) {
 	for _, weight := range []float64{0, -1, math.NaN()} {
 		p := bench(eunomia.Name)
 		a := app(0, "SPARK", 2)
-		grant(p, a, 1, node(0, "a"), slot, 1)
+		grant(p, a, 1, node(0), slot, 1)
 		was := p.Ratio(a)
 		a.Weight = weight
 		ratio(t, p, a, was, "a weight that can't be")

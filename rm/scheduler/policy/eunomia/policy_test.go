@@ -22,7 +22,7 @@ func app(h handle.App, typ string, containers int32) leaf.App {
 	return leaf.App{Handle: h, Seq: int64(h), Type: typ, Containers: containers, Weight: 1, Pending: slot}
 }
 
-func node(h handle.Node, host string) leaf.Node { return leaf.Node{Handle: h, Host: host, Rack: "/r"} }
+func node(h handle.Node) leaf.Node { return leaf.Node{Handle: h} }
 
 // leafOf is a policy with its nodes: a and b of four slots each, where tasks run twice as fast on b.
 type leafOf struct {
@@ -65,24 +65,24 @@ func TestShares(t *testing.T) {
 	a := app(0, "SPARK", 0)
 	ratio(t, p, a, 0, "without containers")
 	a.Containers = 1
-	grant(p, a, 0, node(1, "b"), slot, 0)
+	grant(p, a, 0, node(1), slot, 0)
 	ratio(t, p, a, 0, "an ApplicationMaster makes no progress")
 	a.Containers = 2
-	grant(p, a, 1, node(0, "a"), slot, 1)
+	grant(p, a, 1, node(0), slot, 1)
 	ratio(t, p, a, 1./12, "a task on the slow node")
 	a.Containers = 3
-	grant(p, a, 2, node(1, "b"), slot, 1)
+	grant(p, a, 2, node(1), slot, 1)
 	ratio(t, p, a, 3./12, "and one on the fast one")
 	a.Containers = 4
-	grant(p, a, 3, node(0, "a"), slot.Times(2), 1)
+	grant(p, a, 3, node(0), slot.Times(2), 1)
 	ratio(t, p, a, 5./12, "a container of twice the size counts as two tasks")
 	a.Weight = 2
 	ratio(t, p, a, 5./24, "a weight of two")
 	a.Weight = 1
-	p.Ended(a, node(1, "b"), leaf.Outcome{Container: 2, Note: p.notes[2]})
+	p.Ended(a, node(1), leaf.Outcome{Container: 2, Note: p.notes[2]})
 	ratio(t, p, a, 3./12, "after the end of the task on the fast node")
-	p.Ended(a, node(1, "b"), leaf.Outcome{Container: 0, Note: p.notes[0]})
-	p.Ended(a, node(1, "b"), leaf.Outcome{Container: 99, Note: p.notes[3]})
+	p.Ended(a, node(1), leaf.Outcome{Container: 0, Note: p.notes[0]})
+	p.Ended(a, node(1), leaf.Outcome{Container: 99, Note: p.notes[3]})
 	ratio(t, p, a, 3./12, "after the end of the ApplicationMaster, and of what nobody knows")
 	p.Left(0)
 	ratio(t, p, a, 0, "after it has left")
@@ -94,13 +94,13 @@ func TestWhatFitsOnANode(t *testing.T) {
 	a := app(0, "SPARK", 1)
 	big := records.NewResource(1024, 3)
 	p.Asked(leaf.Ask{App: a, Priority: 1, Count: 2, Capability: big})
-	grant(p, a, 0, node(1, "b"), big, 1)
+	grant(p, a, 0, node(1), big, 1)
 	ratio(t, p, a, 2./3, "one task of three cores fits on each node")
 	p.tick(1000, 1)
 	ratio(t, p, a, 2./12, "where cores aren't counted, four do")
 	none := app(1, "SPARK", 1)
 	huge := slot.Times(5)
-	grant(p, none, 1, node(0, "a"), huge, 1)
+	grant(p, none, 1, node(0), huge, 1)
 	ratio(t, p, none, math.Inf(1), "what fits nowhere comes last")
 }
 
@@ -113,10 +113,10 @@ func TestStagesHaveTheirSpeeds(t *testing.T) {
 		t.Fatalf("%v have changed, where there is nobody", got)
 	}
 	a := app(0, stages.Type, 1)
-	grant(p, a, 0, node(0, "a"), slot, 0)
-	grant(p, a, 1, node(0, "a"), slot, 20)
+	grant(p, a, 0, node(0), slot, 0)
+	grant(p, a, 1, node(0), slot, 20)
 	ratio(t, p, a, 1./12, "a map")
-	grant(p, a, 2, node(0, "a"), slot, 10)
+	grant(p, a, 2, node(0), slot, 10)
 	ratio(t, p, a, 1./12+3./16, "and a reduce")
 }
 
@@ -124,7 +124,7 @@ func TestStagesHaveTheirSpeeds(t *testing.T) {
 func TestNodesComeAndGo(t *testing.T) {
 	p := bench(eunomia.Name)
 	a := app(0, "SPARK", 1)
-	grant(p, a, 0, node(0, "a"), slot, 1)
+	grant(p, a, 0, node(0), slot, 1)
 	ratio(t, p, a, 1./12, "with two nodes")
 	p.nodes.Enter(2, "c", slot.Times(4))
 	ratio(t, p, a, 1./18, "with a third one of unknown speed, 1.5")
@@ -149,7 +149,7 @@ func TestSwitchedOnWhileContainersRun(t *testing.T) {
 	p.Asked(leaf.Ask{App: a, Priority: 1, Count: 1, Capability: slot})
 	ratio(t, p, a, .5, "four of eight slots")
 	a.Containers, a.Used = 6, slot.Times(5)
-	grant(p, a, 0, node(1, "b"), slot, 1)
+	grant(p, a, 0, node(1), slot, 1)
 	ratio(t, p, a, .5+2./12, "and one that it was told of")
 	a.Used = slot.Times(1)
 	ratio(t, p, a, 2./12, "the old ones have ended")
@@ -164,8 +164,8 @@ func TestStanding(t *testing.T) {
 		a, b := app(0, "SPARK", 2), app(1, "SPARK", 2)
 		p.Asked(leaf.Ask{App: app(0, "SPARK", 1), Priority: 1, Count: 1, Capability: slot})
 		p.Asked(leaf.Ask{App: app(1, "SPARK", 1), Priority: 1, Count: 1, Capability: slot})
-		grant(p, a, 0, node(1, "b"), slot, 1)
-		grant(p, b, 1, node(0, "a"), slot, 1)
+		grant(p, a, 0, node(1), slot, 1)
+		grant(p, b, 1, node(0), slot, 1)
 		for i, x := range []leaf.App{a, b} {
 			if got := p.Standing(x); !strings.Contains(got, want[i]) {
 				t.Errorf("%s, application %d: %q lacks %q", name, i, got, want[i])

@@ -1,6 +1,7 @@
 package leaf_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -44,11 +45,11 @@ func (p *smallestFirst) Hold(k leaf.Ask) (held bool, until int64) {
 func (p *smallestFirst) Granted(a leaf.App, g leaf.Grant) {
 	p.started[a.Handle] = true
 	p.changed = append(p.changed, a.Handle)
-	p.log = append(p.log, "granted on "+g.Node.Host)
+	p.log = append(p.log, fmt.Sprint("granted on ", g.Node.Handle))
 }
 
 func (p *smallestFirst) Ended(_ leaf.App, n leaf.Node, _ leaf.Outcome) {
-	p.log = append(p.log, "ended on "+n.Host)
+	p.log = append(p.log, fmt.Sprint("ended on ", n.Handle))
 }
 
 func (p *smallestFirst) Left(a handle.App) {
@@ -184,7 +185,7 @@ func TestOrderAndCapOfAnAddedPolicy(t *testing.T) {
 	if got, _ = grants(d, 2); !slices.Equal(got, []handle.App{small}) {
 		t.Errorf("below the cap %v are served", got)
 	}
-	want := []string{"granted on n0", "granted on n0", "granted on n0", "granted on n1", "ended on n0"}
+	want := []string{"granted on 0", "granted on 0", "granted on 0", "granted on 1", "ended on 0"}
 	if len(latest.log) != 6 || !slices.Equal(latest.log[:5], want) {
 		t.Errorf("the policy was told %q", latest.log)
 	}

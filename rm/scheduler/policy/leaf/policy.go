@@ -178,11 +178,8 @@ type Grant struct {
 // Unknown is the priority of a request that nobody knows any more.
 const Unknown = math.MinInt32
 
-// Node is where a container is.
-type Node struct {
-	Handle     handle.Node
-	Host, Rack string
-}
+// Node is where a container is. A Placer finds its host in the Survey: names of thousands of nodes lie far apart in memory, and few policies look at them.
+type Node struct{ Handle handle.Node }
 
 // Outcome is what is known of a container that has ended.
 type Outcome struct {

@@ -62,7 +62,7 @@ func TestWhatAPolicyIsToldOfContainers(t *testing.T) {
 	if len(held) != 2 {
 		t.Fatalf("%d containers were granted", len(held))
 	}
-	node := leaf.Node{Host: "n0", Rack: "/r"}
+	node := leaf.Node{}
 	has := func(containers int32, used, pending int64) leaf.App {
 		return leaf.App{Handle: h, Seq: 7, User: "u", Weight: 1, Containers: containers, Used: gb(used), Pending: gb(pending)}
 	}
