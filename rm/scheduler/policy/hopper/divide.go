@@ -37,8 +37,13 @@ func (p *Policy) divide(q *leaf.Queue) {
 	floor := divider.Floor(1, len(p.jobs), p.set[epsilon])
 	kept := p.keeps > 0
 	p.kept, p.keeps, p.until = records.Resource{}, 0, math.MaxInt64
+	size, least := 0., 0.
 	for _, i := range order {
-		p.settle(&p.standing[i], &p.jobs[i], floor, passed)
+		j := &p.jobs[i]
+		if j.Size != size {
+			size, least = j.Size, floor/j.Size
+		}
+		p.settle(&p.standing[i], j, min(least, j.Tasks), passed)
 	}
 	p.favor(order)
 	if kept || p.keeps > 0 {
@@ -150,14 +155,13 @@ func (p *Policy) rest(h handle.App, x *app) {
 // longestDetection bounds for how long a report keeps slots, in ms, whatever it says.
 const longestDetection = 60_000
 
-// settle notes what the division has for a job.
-func (p *Policy) settle(s *standing, j *divider.Job, floor, passed float64) {
-	least := min(floor/j.Size, j.Tasks) // containers, also parts of one
-	given := standing{s.app, s.held, int32(min(j.Containers, math.MaxInt32)), int32(min(least+1e-9, math.MaxInt32)), s.calm}
-	if s.calm && *s == given && least <= float64(s.held) && p.keeps == 0 {
+// settle notes what the division has for a job, of which least are its floor; in containers, also parts of one.
+func (p *Policy) settle(s *standing, j *divider.Job, least, passed float64) {
+	given, lowest := int32(min(j.Containers, math.MaxInt32)), int32(min(least+1e-9, math.MaxInt32))
+	if s.calm && s.slots == given && s.floor == lowest && least <= float64(s.held) && p.keeps == 0 {
 		return
 	}
-	*s = given
+	s.slots, s.floor = given, lowest
 	h, held := s.app, s.held
 	x := p.apps.Get(h)
 	key, slots, floors, overdue := x.key, x.slots, x.floor, x.overdue

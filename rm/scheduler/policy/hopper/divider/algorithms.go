@@ -47,14 +47,21 @@ func (d *Divider) fair(slots, epsilon float64) {
 	n := len(d.order)
 	floor := Floor(slots, n, epsilon)
 	at := func(i int) *Job { return &d.jobs[d.order[i]] }
+	d.works = slices.Grow(d.works[:0], n)[:n] // jobs lie far apart, and there are several rounds
 	m1, above, work := 0, 0., 0.
-	for i := range n {
-		if v := at(i).virtual(); v <= floor {
+	beta, factor := 0., 0. // factor is what a job's virtual size is of its work
+	for i, x := range d.order {
+		j := &d.jobs[x]
+		if j.Beta != beta {
+			beta, factor = j.Beta, Virtual(1, j.Beta, 1)
+		}
+		d.works[i] = j.work()
+		if v := factor * d.works[i]; v <= floor {
 			m1++
 		} else {
 			above += v
 		}
-		work += at(i).work()
+		work += d.works[i]
 	}
 	if slots <= above+float64(m1)*floor { // case 1
 		left := slots - float64(n)*floor
@@ -70,21 +77,21 @@ func (d *Divider) fair(slots, epsilon float64) {
 	}
 	m2 := 0 // case 2
 	for ; m2 < min(m1, n-1); m2++ {
-		if x := at(m2); part(slots-float64(m2)*floor, x.work(), work) >= max(floor, x.virtual()) {
+		if part(slots-float64(m2)*floor, d.works[m2], work) >= max(floor, at(m2).virtual()) {
 			break
 		}
-		work -= at(m2).work()
+		work -= d.works[m2]
 	}
 	rest := slots - float64(m2)*floor
 	work = 0 // without what rounding has left
-	for i := m2; i < n; i++ {
-		work += at(i).work()
+	for _, x := range d.works[m2:] {
+		work += x
 	}
-	for i := range n {
-		if i < m2 {
-			at(i).Slots = floor
+	for i, x := range d.order {
+		if j := &d.jobs[x]; i < m2 {
+			j.Slots = floor
 		} else {
-			at(i).Slots = max(floor, part(rest, at(i).work(), work))
+			j.Slots = max(floor, part(rest, d.works[i], work))
 		}
 	}
 }

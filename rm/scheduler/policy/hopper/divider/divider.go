@@ -39,6 +39,9 @@ type Divider struct {
 	groups  []group
 	places  []place
 	over    []remainder
+	works   []float64 // of order, in slots
+	plain   bool      // all jobs have one β and one weight
+	size    float64   // of all jobs; 0: they differ
 }
 
 // place is a job with what it is sorted by.
@@ -78,9 +81,20 @@ type group struct {
 func (d *Divider) sort(jobs []Job) {
 	d.jobs = jobs
 	d.before(len(jobs))
-	d.places = d.places[:0]
-	for _, i := range d.order {
-		d.places = append(d.places, place{jobs[i].Key(), -jobs[i].Alpha, jobs[i].Turn, i})
+	d.plain, d.size = true, 0
+	if len(jobs) == 0 {
+		return
+	}
+	d.places = slices.Grow(d.places[:0], len(jobs))[:len(jobs)]
+	first := jobs[0]
+	d.size = first.Size
+	for k, i := range d.order {
+		j := &jobs[i]
+		d.places[k] = place{j.Key(), -j.Alpha, j.Turn, i}
+		d.plain = d.plain && j.Beta == first.Beta && j.Alpha == first.Alpha
+		if j.Size != first.Size {
+			d.size = 0
+		}
 	}
 	settled(d.places)
 	for i := range d.places {
@@ -103,7 +117,7 @@ func settled(all []place) {
 	const far = 8 // places that each one may move in the mean, so that it takes less than to sort
 	for i, moves := 1, 0; i < len(all); i++ {
 		k, p := i, all[i]
-		for ; k > 0 && p.before(all[k-1]) < 0; k-- {
+		for ; k > 0 && (p.first < all[k-1].first || p.first == all[k-1].first && p.before(all[k-1]) < 0); k-- {
 			all[k] = all[k-1]
 		}
 		all[k] = p
@@ -128,18 +142,12 @@ func (d *Divider) Divide(jobs []Job, slots, epsilon float64) (order []int32) {
 	d.sort(jobs)
 	switch {
 	case len(jobs) == 0:
-	case d.uniform():
+	case d.plain:
 		d.fair(slots, epsilon)
 	default:
 		d.project(slots, Floor(slots, len(jobs), epsilon))
 	}
 	return d.order
-}
-
-// uniform reports whether all jobs are of one class and weight.
-func (d *Divider) uniform() bool {
-	first := &d.jobs[0]
-	return !slices.ContainsFunc(d.jobs[1:], func(j Job) bool { return j.Beta != first.Beta || j.Alpha != first.Alpha })
 }
 
 // rounds bounds how often a projection begins again. What is left then is settled by level.

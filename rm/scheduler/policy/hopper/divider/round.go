@@ -45,8 +45,8 @@ func (d *Divider) largest(left float64) {
 	if len(d.over) == 0 {
 		return
 	}
-	size := d.jobs[d.order[0]].Size
-	if slices.ContainsFunc(d.jobs, func(j Job) bool { return j.Size != size }) {
+	size := d.size
+	if size == 0 {
 		slices.Sort(d.over)
 		return
 	}
