@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"heddle/internal/prefetch"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
@@ -52,6 +53,7 @@ type Cluster struct {
 	apps    []int32 // job by application's handle
 	running []int32 // job by container's handle
 	lives   []life  // lives of containers by handle
+	lacks   []lack  // of those of which something was taken, by handle
 	granted int64   // number of containers so far
 	asks    []scheduler.Ask
 	killed  []scheduler.ContainerHandle
@@ -63,7 +65,9 @@ type Cluster struct {
 	metrics *metrics
 
 	paging Paging
-	nodes  []node // by handle
+	nodes  []node                      // by handle
+	driver *drive.Driver               // sched, if it records nothing
+	coming []scheduler.ContainerHandle // containers that end next
 
 	// Watch, if it is set, is told of each change of what the containers of a job hold on their nodes.
 	Watch func(now Time, job int, change records.Resource)
@@ -81,17 +85,29 @@ type jobState struct {
 
 // life is the life of a container.
 type life struct {
-	turn  int32 // number of the life among those with this handle; a lost container counts twice
-	begun Time
-	task  int32
-
-	left  Time             // work that was left of the task at since
-	since Time             // when its rate changed last
-	rate  float64          // at which the task continues, 0 to 1
-	lacks records.Resource // what it doesn't hold of what it claims
-
+	turn    int32 // number of the life among those with this handle; a lost container counts twice
+	task    int32
 	node    scheduler.NodeHandle
-	swapped int64 // bytes of its memory that are paged out
+	reduced bool // something was taken of it, which lacks tell
+	begun   Time
+
+	left  Time    // work that was left of the task at since
+	since Time    // when its rate changed last
+	rate  float64 // at which the task continues, 0 to 1
+}
+
+// lack is what a container lacks, of which something was taken: apart from its life, as most never lose any, and there are many.
+type lack struct {
+	of      records.Resource // what it doesn't hold of what it claims
+	swapped int64            // bytes of its memory that are paged out
+}
+
+// lackOf returns what a container lacks.
+func (c *Cluster) lackOf(h scheduler.ContainerHandle) *lack {
+	for len(c.lacks) <= int(h) {
+		c.lacks = append(c.lacks, lack{})
+	}
+	return &c.lacks[h]
 }
 
 // amRequest is the allocation request id of ApplicationMasters' containers. Those of stages count from 0.
@@ -129,7 +145,25 @@ func NewCluster(s Driver, nodes Nodes, jobs []Job) (*Cluster, error) {
 		}
 	}
 	c.metrics = newMetrics(jobs)
+	c.driver, _ = s.(*drive.Driver)
+	c.engine.coming = c.fetch
 	return c, nil
+}
+
+// fetch has memory come of the containers that end next. Each is at another node, which no cache has.
+func (c *Cluster) fetch(soon []event) {
+	c.coming = c.coming[:0]
+	for i := range soon {
+		if _, ends := soon[i].to.(completion); ends {
+			h := scheduler.ContainerHandle(int32(soon[i].arg))
+			prefetch.Of(&c.lives[h])
+			prefetch.Of(&c.running[h])
+			c.coming = append(c.coming, h)
+		}
+	}
+	if c.driver != nil {
+		drive.Fetch(c.driver, c.coming)
+	}
 }
 
 // check refuses jobs that could never end.
@@ -354,10 +388,14 @@ func (c *Cluster) hold(d *drive.Decision) {
 	if l.rate == 0 {
 		c.still++
 	}
-	l.left += Time(float64(c.page(l, d.Resource, claim)) * l.rate)
+	k := c.lackOf(d.Container)
+	if !l.reduced {
+		*k, l.reduced = lack{}, true
+	}
+	l.left += Time(float64(c.page(l.node, k, d.Resource, claim)) * l.rate)
 	lacks := claim.Sub(d.Resource)
-	c.takes(d.Container, l.lacks.Sub(lacks))
-	l.lacks = lacks
+	c.takes(d.Container, k.of.Sub(lacks))
+	k.of = lacks
 	l.turn++
 	c.awaitEnd(d.Container)
 }
@@ -399,7 +437,9 @@ func (c *Cluster) lose(h scheduler.ContainerHandle) {
 // takes enters that a container takes so much more of its node.
 func (c *Cluster) takes(h scheduler.ContainerHandle, change records.Resource) {
 	c.used = c.used.Add(change)
-	c.nodes[c.lives[h].node].free -= change.MemoryMB() << 20
+	if c.paging != (Paging{}) { // else nobody asks
+		c.nodes[c.lives[h].node].free -= change.MemoryMB() << 20
+	}
 	if c.Watch != nil {
 		c.Watch(c.engine.Now(), int(c.running[h]), change)
 	}
@@ -407,8 +447,11 @@ func (c *Cluster) takes(h scheduler.ContainerHandle, change records.Resource) {
 
 func (c *Cluster) release(h scheduler.ContainerHandle, r records.Resource) {
 	l := &c.lives[h]
-	c.takes(h, l.lacks.Sub(r))
-	l.lacks = records.Resource{}
+	back := records.Resource{}.Sub(r)
+	if l.reduced {
+		back, l.reduced = c.lacks[h].of.Sub(r), false
+	}
+	c.takes(h, back)
 	if l.rate == 0 {
 		l.rate = 1
 		c.still--

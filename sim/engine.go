@@ -24,7 +24,18 @@ type Engine struct {
 	seq    uint64
 	events []event // a heap with four children a node, which is shallower and easier on caches than a binary one
 	count  int64
+
+	// The first events, in their order: of none in the heap is earlier. They are taken out of it together, so that memory that they need can be fetched together.
+	soon   []event
+	head   int                // of these, the next one
+	coming func(soon []event) // is told of events that were taken out; nil: nobody is
 }
+
+// batch is how many events are taken out of the heap together, and mostSoon how many are in front of it at most.
+const (
+	batch    = 8
+	mostSoon = 2 * batch
+)
 
 type event struct {
 	at  Time
@@ -46,9 +57,33 @@ func (g *Engine) Events() int64 { return g.count }
 // At enters an event. A time in the past counts as now.
 func (g *Engine) At(t Time, to Handler, arg int64) {
 	g.seq++
-	g.events = append(g.events, event{at: max(t, g.now), seq: g.seq, to: to, arg: arg})
+	x := event{at: max(t, g.now), seq: g.seq, to: to, arg: arg}
+	if n := len(g.soon); g.head < n && x.before(&g.soon[n-1]) {
+		g.insert(x)
+	} else {
+		g.push(x)
+	}
+}
+
+// insert enters an event among the first ones. If these are too many then, the last one goes back to the heap.
+func (g *Engine) insert(x event) {
+	last := g.soon[len(g.soon)-1]
+	if len(g.soon) < mostSoon {
+		g.soon = append(g.soon, last)
+	} else {
+		g.push(last)
+	}
+	i := len(g.soon) - 1
+	for ; i > g.head && x.before(&g.soon[i-1]); i-- {
+		g.soon[i] = g.soon[i-1]
+	}
+	g.soon[i] = x
+}
+
+// push enters an event into the heap.
+func (g *Engine) push(x event) {
+	g.events = append(g.events, x)
 	i := len(g.events) - 1
-	x := g.events[i]
 	for i > 0 {
 		p := (i - 1) / 4
 		if !x.before(&g.events[p]) {
@@ -62,10 +97,13 @@ func (g *Engine) At(t Time, to Handler, arg int64) {
 
 // Next returns the time of the next event, and false if there is none.
 func (g *Engine) Next() (Time, bool) {
-	if len(g.events) == 0 {
-		return 0, false
+	switch {
+	case g.head < len(g.soon):
+		return g.soon[g.head].at, true
+	case len(g.events) > 0:
+		return g.events[0].at, true
 	}
-	return g.events[0].at, true
+	return 0, false
 }
 
 // Step handles all events of the earliest time, those included that handlers enter for that time. It returns false if
@@ -76,14 +114,33 @@ func (g *Engine) Step() bool {
 		return false
 	}
 	g.now = t
-	for len(g.events) > 0 && g.events[0].at == t {
-		e := g.pop()
+	for ok && t == g.now {
+		e := g.first()
 		g.count++
 		e.to.Handle(e.arg)
+		t, ok = g.Next()
 	}
 	return true
 }
 
+// first takes out the earliest event, of which there is one.
+func (g *Engine) first() event {
+	if g.head == len(g.soon) {
+		g.soon, g.head = g.soon[:0], 0
+		for len(g.soon) < batch && len(g.events) > 0 {
+			g.soon = append(g.soon, g.pop())
+		}
+		if g.coming != nil {
+			g.coming(g.soon)
+		}
+	}
+	e := g.soon[g.head]
+	g.soon[g.head] = event{} // nothing of it is kept alive
+	g.head++
+	return e
+}
+
+// pop takes the earliest event out of the heap.
 func (g *Engine) pop() event {
 	top := g.events[0]
 	n := len(g.events) - 1

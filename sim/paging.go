@@ -46,11 +46,11 @@ type node struct {
 
 // page pages out or in what follows from what a container holds from now on, and returns how long the task waits for pages. What is
 // paged out goes through the node's disk one after the other.
-func (c *Cluster) page(l *life, held, claim records.Resource) (wait Time) {
+func (c *Cluster) page(h scheduler.NodeHandle, l *lack, held, claim records.Resource) (wait Time) {
 	out := max(c.paging.resident(claim)-held.MemoryMB()<<20, 0)
 	moved := out - l.swapped
 	l.swapped = out
-	n := &c.nodes[l.node]
+	n := &c.nodes[h]
 	switch {
 	case moved > 0 && c.paging.Out > 0:
 		n.busy = max(n.busy, c.engine.Now()) + lasting(moved, c.paging.Out)
@@ -62,6 +62,9 @@ func (c *Cluster) page(l *life, held, claim records.Resource) (wait Time) {
 
 // admission returns how long a container that was just granted waits on its node, until memory that others hold no more has been paged out.
 func (c *Cluster) admission(h scheduler.NodeHandle) Time {
+	if c.paging.Out == 0 {
+		return 0
+	}
 	n := &c.nodes[h]
 	paging := n.busy - c.engine.Now()
 	if paging <= 0 {

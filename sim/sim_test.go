@@ -183,6 +183,60 @@ func (r *recorder) Handle(arg int64) {
 	r.times = append(r.times, r.engine.Now())
 }
 
+// chatty enters more events whenever one comes: soon, later, and far apart.
+type chatty struct {
+	recorder
+	random *rand.Rand
+	left   int
+	want   map[int64]sim.Time
+}
+
+func (r *chatty) Handle(arg int64) {
+	r.recorder.Handle(arg)
+	for range r.random.IntN(4) {
+		if r.left--; r.left >= 0 {
+			at := r.engine.Now() + []sim.Time{0, 1, sim.Time(r.random.IntN(20)), sim.Time(r.random.IntN(100000))}[r.random.IntN(4)]
+			r.want[int64(len(r.want))] = at
+			r.engine.At(at, r, int64(len(r.want)-1))
+		}
+	}
+}
+
+// Events that handlers enter come in their turn as well, whether soon or late.
+func TestEventsThatHandlersEnter(t *testing.T) {
+	var g sim.Engine
+	r := &chatty{recorder{engine: &g}, rand.New(rand.NewPCG(3, 4)), 20000, map[int64]sim.Time{}}
+	for i := range int64(100) {
+		r.want[i] = sim.Time(r.random.IntN(1000))
+		g.At(r.want[i], r, i)
+	}
+	var before sim.Time
+	for {
+		next, more := g.Next()
+		if g.Step() != more {
+			t.Fatal("Next and Step disagree about whether there are events")
+		}
+		if !more {
+			break
+		}
+		if g.Now() != next || next < before {
+			t.Fatalf("Step is at %d after %d, and Next said %d", g.Now(), before, next)
+		}
+		before = next
+	}
+	if len(r.seen) != len(r.want) || int(g.Events()) != len(r.want) {
+		t.Fatalf("%d of %d events came", len(r.seen), len(r.want))
+	}
+	for i, arg := range r.seen {
+		if r.times[i] != r.want[arg] {
+			t.Fatalf("event %d comes at %d, want %d", arg, r.times[i], r.want[arg])
+		}
+		if i > 0 && r.times[i] == r.times[i-1] && arg < r.seen[i-1] {
+			t.Fatalf("events %d and %d of one time come in the wrong order", r.seen[i-1], arg)
+		}
+	}
+}
+
 // TestEngineOrder: events come by time, those of one time as they were entered.
 func TestEngineOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))

@@ -170,6 +170,13 @@ func (s *Scheduler) Restore(a AppHandle, n NodeHandle, r records.Resource) Conta
 // Free gives back what a container holds.
 func (s *Scheduler) Free(h ContainerHandle) { s.of(h).Free(h) }
 
+// Fetch has memory come of containers that will be freed soon, whose nodes lie far apart. It changes nothing.
+func Fetch(s *Scheduler, containers []ContainerHandle) {
+	if len(s.parts) == 1 {
+		s.core.Fetch(containers)
+	}
+}
+
 // ResizeContainer changes what a container holds, and reports whether it could: more is refused where its node hasn't room
 // for it or a queue would get above its maximum.
 func (s *Scheduler) ResizeContainer(h ContainerHandle, to records.Resource) bool {

@@ -3,6 +3,7 @@ package core
 import (
 	"fmt"
 
+	"heddle/internal/prefetch"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
@@ -89,6 +90,16 @@ func (s *Core) Free(h handle.Container) {
 	s.NodeFreed(n)
 	s.unparkLimited()
 	s.settle(a)
+}
+
+// Fetch has memory come of containers that will be freed soon, and of their nodes.
+func (s *Core) Fetch(containers []handle.Container) {
+	for _, h := range containers {
+		prefetch.Of(&s.Containers[h])
+	}
+	for _, h := range containers {
+		s.Nodes.Fetch(s.Containers[h].Node)
+	}
 }
 
 // Fail frees a container that ended before its work was done.

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"heddle/internal/prefetch"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/preempt"
 	"heddle/yarn/records"
@@ -119,6 +120,14 @@ func (d *Driver) forget(h scheduler.ContainerHandle) {
 	if d.Growing(h) {
 		d.growing.moved(d.ContainerID(h), gone)
 	}
+}
+
+// Fetch has memory come of containers that will be freed soon. It changes nothing.
+func Fetch(d *Driver, containers []scheduler.ContainerHandle) {
+	for _, h := range containers {
+		prefetch.Of(&d.containers[h])
+	}
+	scheduler.Fetch(d.Scheduler, containers)
 }
 
 func (d *Driver) enter(h scheduler.ContainerHandle, c container) {

@@ -1,6 +1,9 @@
 package nodeindex
 
-import "heddle/yarn/records"
+import (
+	"heddle/internal/prefetch"
+	"heddle/yarn/records"
+)
 
 // Index finds nodes with room. It is a tournament over the nodes' free resources: each place of a level holds the largest
 // free amounts of the 8 places below it, so that whole subtrees without room are passed over. Finding and changing take
@@ -111,6 +114,13 @@ func (x *Index) At(i int) (r records.Resource) {
 	}
 	copy(r[:], x.amounts(0, i))
 	return r
+}
+
+// Fetch has memory come of node i, which will be set soon: what the levels above have is read more often, and is there.
+func (x *Index) Fetch(i int) {
+	if i < x.size {
+		prefetch.Of(&x.levels[0][i*x.types])
+	}
 }
 
 func (x *Index) grow(n int) {

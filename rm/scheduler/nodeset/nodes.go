@@ -3,6 +3,7 @@ package nodeset
 import (
 	"slices"
 
+	"heddle/internal/prefetch"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/intern"
 	"heddle/rm/scheduler/measure"
@@ -236,6 +237,12 @@ func (s *Set) Charge(n *Node, r *records.Resource, containers int) {
 			s.Cluster[i] += r[i]
 		}
 	}
+}
+
+// Fetch has memory come of a node that will change soon.
+func (s *Set) Fetch(h handle.Node) {
+	prefetch.Of(&s.At[h])
+	s.Index.Fetch(int(h))
 }
 
 // Intern returns the number of a host or rack, which is good until it is forgotten.
