@@ -1,7 +1,6 @@
 package staging
 
 import (
-	"cmp"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -71,6 +70,12 @@ type known struct {
 	*job
 }
 
+// holder is a job by the number of its first probe.
+type holder struct {
+	first uint64
+	*job
+}
+
 type request struct {
 	job  Job
 	task int32
@@ -81,7 +86,7 @@ type Manager struct {
 	cfg     Config
 	rng     *rand.Rand
 	jobs    []known  // in the order of their ids: a node of a simulation has a few, and is one of many
-	holders []*job   // that have staged inputs, in the order of their first probes, for evictions
+	holders []holder // that have staged inputs, in the order of their first probes, for evictions
 	probes  uint64   // so many jobs have come
 	owners  []*owner // who have had jobs
 	fasts   int      // requests in fast lanes
@@ -99,7 +104,7 @@ type Manager struct {
 		owners  [1]*owner
 		owner   owner
 		known   [4]known
-		holders [4]*job
+		holders [4]holder
 		queue   [4]request
 		fast    [2]request
 		deletes [4]Action
@@ -380,7 +385,7 @@ func (m *Manager) Copied(id Job, task int32, ok bool) {
 	default:
 		x.status = staged
 		if j.staged++; j.staged == 1 {
-			m.holders = slices.Insert(m.holders, m.holderOf(j), j)
+			m.holders = slices.Insert(m.holders, m.holderOf(j), holder{j.first, j})
 		}
 	}
 	m.forget(j)
@@ -443,7 +448,10 @@ func (m *Manager) forget(j *job) {
 
 // holderOf returns the place of a job among the holders, or where it would be.
 func (m *Manager) holderOf(j *job) int {
-	at, _ := slices.BinarySearchFunc(m.holders, j.first, func(h *job, first uint64) int { return cmp.Compare(h.first, first) })
+	at := len(m.holders)
+	for at > 0 && m.holders[at-1].first >= j.first {
+		at--
+	}
 	return at
 }
 
@@ -531,7 +539,7 @@ func (m *Manager) room(bytes int64) bool { return m.used+bytes <= m.cfg.Capacity
 // evict removes copies until there is room: those that were read, or whose task started elsewhere. It reports whether there is.
 func (m *Manager) evict(bytes int64, read bool) bool {
 	for k := 0; k < len(m.holders); {
-		j := m.holders[k]
+		j := m.holders[k].job
 		for i := len(j.inputs) - 1; i >= 0; i-- {
 			if x := &j.inputs[i]; x.status == staged && (read && x.read || !read && !x.taken && !j.table.Waits(x.task)) {
 				if m.remove(j, i); m.room(bytes) {

@@ -118,7 +118,7 @@ func (m *Manager) idle(o *owner) (bytes int64) {
 // evictIdle removes one copy of a user that no task reads, of the job that came last.
 func (m *Manager) evictIdle(o *owner) {
 	for k := len(m.holders) - 1; k >= 0; k-- {
-		j := m.holders[k]
+		j := m.holders[k].job
 		if j.owner != o {
 			continue
 		}

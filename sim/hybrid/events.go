@@ -1,6 +1,9 @@
 package hybrid
 
-import "heddle/sim"
+import (
+	"heddle/internal/prefetch"
+	"heddle/sim"
+)
 
 // kind is what happens at an event.
 type kind uint8
@@ -126,8 +129,8 @@ func (a *agenda) next(e event) event {
 	return e
 }
 
-// pop removes the earliest event, unless it is at or after a time.
-func (a *agenda) pop(until sim.Time) (e event, ok bool) {
+// pop removes the earliest event, unless it is at or after a time. It has memory come that later events need which came like this one.
+func (a *agenda) pop(until sim.Time, of *places) (e event, ok bool) {
 	var from *lane
 	first := a.others.first()
 	if x := a.oneWay.first(); x != nil && (first == nil || x.before(first)) {
@@ -141,9 +144,32 @@ func (a *agenda) pop(until sim.Time) (e event, ok bool) {
 	}
 	e = *first
 	if from != nil {
+		if i := from.head + ahead; i < len(from.events) {
+			of.fetchFor(&from.events[i])
+		}
 		from.pop()
-	} else {
-		a.others.pop()
+		return e, true
+	}
+	a.others.pop()
+	if next := a.others.first(); next != nil {
+		of.fetchFor(next)
 	}
 	return e, true
+}
+
+// ahead is how many events of a lane are handled while the memory comes that a later one needs.
+const ahead = 2
+
+// fetchFor has memory come that an event needs.
+func (p *places) fetchFor(e *event) {
+	if e.kind != counted {
+		p.fetch(e.worker)
+	}
+}
+
+func (p *places) fetch(n int32) {
+	prefetch.Of(&p.workers[n])
+	if p.stages != nil {
+		prefetch.Of(&p.stages[n])
+	}
 }

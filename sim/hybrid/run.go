@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"heddle/am/sched"
-	"heddle/internal/prefetch"
 	"heddle/nm/probe"
 	"heddle/rm/scheduler/policy/partition"
 	"heddle/sim"
@@ -250,12 +249,11 @@ func (c *cluster) run() *Report {
 		}
 		until := min(arrival, sample, beat, window)
 		for {
-			e, ok := c.agenda.pop(until)
+			e, ok := c.agenda.pop(until, &c.places)
 			if !ok {
 				break
 			}
 			c.now, c.event = e.at, e
-			c.agenda.fetch(&c.places)
 			c.handle(&e)
 		}
 		if arrival == forever && c.agenda.empty(until) {
@@ -299,28 +297,6 @@ func (o *Options) warmUp(jobs int) int { return max(o.WarmUp, jobs/10) }
 // empty reports whether nothing is to come from a time on.
 func (a *agenda) empty(from sim.Time) bool {
 	return a.oneWay.first() == nil && a.round.first() == nil && a.others.first() == nil && a.copying < from
-}
-
-// ahead is how many events of a lane are handled while the memory comes that a later one needs.
-const ahead = 2
-
-// fetch has memory come that the next events need.
-func (a *agenda) fetch(of *places) {
-	for _, l := range [...]*lane{&a.oneWay, &a.round} {
-		if i := l.head + ahead; i < len(l.events) && l.events[i].kind != counted {
-			of.fetch(l.events[i].worker)
-		}
-	}
-	if e := a.others.first(); e != nil {
-		of.fetch(e.worker)
-	}
-}
-
-func (p *places) fetch(n int32) {
-	prefetch.Of(&p.workers[n])
-	if p.stages != nil {
-		prefetch.Of(&p.stages[n])
-	}
 }
 
 // handle does what an event is for.
