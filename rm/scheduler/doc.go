@@ -4,7 +4,7 @@
 // clock, goroutine or randomness, so that the same events always give the same decisions. Its owner, package drive,
 // enters events as they happen, in one goroutine, and takes the decisions from Schedule.
 //
-// Scheduler is a façade. Package core has the running state and the search for who is next and where it fits; the packages below policy
+// Scheduler is a façade. Package core has the running state and the search for the next request and its node; the packages below policy
 // have the differences between YARN's schedulers (capacity, fair, FIFO): limits, orders of queues and applications, activation,
 // reservations. Package explain says what holds a request. Here are the events, and views of queues and applications for people and for
 // preemption.

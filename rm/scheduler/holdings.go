@@ -25,7 +25,7 @@ func (s *Holdings) CanHold(h ContainerHandle, to records.Resource) bool {
 	return s.of(h).CanHold(h, to)
 }
 
-// Regain has a container take as much of its claim again as its node has free, and reports whether it takes all of it then.
+// Regain gives a container as much of its claim again as its node has free, and reports whether it takes all of it then.
 func (s *Holdings) Regain(h ContainerHandle) bool { return s.of(h).Regain(h) }
 
 // Claim returns what the application and the user of a container are charged for it.
@@ -44,9 +44,9 @@ func (s *Holdings) Withheld(path string) (sum records.Resource) {
 	return sum
 }
 
-// Exchange has a running container hold less, and gives the room to a certain request of its application, with the next call of Schedule
-// and before others get it. It reports whether the request may have it; if not, nothing has changed. Nothing else may be entered until
-// that call.
+// Exchange reduces what a running container holds, and gives the room to a certain request of its application, with the next call of
+// Schedule and before others get it. It reports whether the request may have it; if not, nothing has changed. Nothing else may be
+// entered until that call.
 func (s *Holdings) Exchange(h ContainerHandle, to records.Resource, priority int32, request int64) bool {
 	core := s.of(h)
 	c, before := &core.Containers[h], core.Held(h)

@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Outcomes is what the scheduler hears of containers besides their coming and going.
+// Outcomes has the methods by which the scheduler hears of containers besides their start and end.
 type Outcomes struct{ *Partitions }
 
 // RestoreGrant is Restore where it is known for a request of which priority the container was granted, and when, in ms.
@@ -27,7 +27,7 @@ func (s *Outcomes) NoteOutputs(h AppHandle, maps, bytes int64) {
 	}
 }
 
-// TaskReport is what an ApplicationMaster tells of its tasks.
+// TaskReport is an ApplicationMaster's report of its tasks.
 type TaskReport = leaf.TaskReport
 
 // NoteTasks says what an ApplicationMaster tells of its tasks.
@@ -50,7 +50,7 @@ func (s *Outcomes) CopiesOf(h AppHandle) (n int64, known bool) {
 }
 
 // NoteSpeed says how fast the nodes of a host run tasks of a type, compared with others: a task that takes t at speed 1 takes t/speed. 0:
-// nobody knows.
+// unknown.
 func (s *Outcomes) NoteSpeed(host string, t survey.Task, speed float64) {
 	for i := range s.parts {
 		s.parts[i].core.Survey.NoteSpeed(host, t, speed)

@@ -94,7 +94,7 @@ func (p *Partitions) SetExclusive(label string, exclusive bool) {
 	}
 }
 
-// lend has a partition lend its nodes.
+// lend makes a partition lend its nodes.
 func (p *Partitions) lend(i int) {
 	home := p.parts[0].core
 	p.parts[i].core.Lend(home)
@@ -139,7 +139,7 @@ func (p *Partitions) LabelOf(h NodeHandle) string {
 	return p.parts[p.nodes[h]].label
 }
 
-// SetLabel changes the label of a node. What runs there continues, and counts in the node's new partition.
+// SetLabel changes the label of a node. Containers there continue, and count in the node's new partition.
 func (p *Partitions) SetLabel(h NodeHandle, label string) {
 	to, from := p.index(label), p.at(h)
 	if p.parts[to].core == from {
@@ -280,7 +280,7 @@ func (p *Partitions) labelled(asks []Ask) bool {
 	return false
 }
 
-// request is what rows of one request have in common.
+// request holds the common fields of the rows of one request.
 type request struct {
 	priority int32
 	id       int64

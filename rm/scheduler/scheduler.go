@@ -17,7 +17,7 @@ type (
 	ContainerHandle = handle.Container
 )
 
-// What goes in and comes out.
+// Inputs and outputs.
 type (
 	Config       = core.Config
 	NodeSpec     = nodeset.Spec
@@ -227,13 +227,13 @@ func (s *Scheduler) PreemptFor(h ContainerHandle, to AppHandle) {
 func (s *Scheduler) Unreserve(c ContainerHandle) bool { return s.of(c).Unreserve(c) }
 
 // MoveReservation reserves another node for what a node is reserved for. It reports whether it could: there must be such a
-// reservation, and the other node must be of the same partition, reserved for nobody, large enough and one that the application wants.
+// reservation, and the other node must be of the same partition, unreserved, large enough and one that the application wants.
 func (s *Scheduler) MoveReservation(c ContainerHandle, to NodeHandle) bool {
 	return s.of(c).MoveReservation(c, to)
 }
 
-// SetTree replaces the configuration. Queues are told by their paths; what is in them stays. A tree of another scheduler, or
-// one that lacks a leaf with applications in it, is refused, and changes nothing.
+// SetTree replaces the configuration. Queues are identified by their paths; their contents stay. A tree of another
+// scheduler, or one that lacks a leaf with applications in it, is refused, and changes nothing.
 func (s *Scheduler) SetTree(t *queue.Tree) error {
 	if err := s.core.SetTree(t); err != nil {
 		return err

@@ -164,8 +164,8 @@ func (s *part) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*fa
 	return places
 }
 
-// snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole. held sums up what is left out, as it
-// has to wait for the policy of the leaf.
+// snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole. held sums up what is left out, as
+// the policy of the leaf holds it back.
 func snapAsks(a *core.App, s *part) (asks []preempt.Ask, held records.Resource) {
 	for d := range s.core.Demands(a) {
 		if d.Pending == 0 || d.Guest {

@@ -6,7 +6,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Standing is who is suspended, and how many do so on each node, and in each queue with those below it.
+// Standing holds the suspended containers, and their number on each node, and in each queue with those below it.
 type Standing struct {
 	who    map[ContainerHandle]bool
 	nodes  map[NodeHandle]int32

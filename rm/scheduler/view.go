@@ -97,14 +97,14 @@ type lazyKiller interface {
 	Killable() []handle.Container
 }
 
-// MakeKillable has a container end when its room is needed: then a decision of kind Kill says so. It reports whether there is
-// such a container, of capacity queues, that isn't killable already.
+// MakeKillable marks a container to end when its room is needed: then a decision of kind Kill says so. It reports whether
+// there is such a container, of capacity queues, that isn't killable already.
 func (s *Scheduler) MakeKillable(h ContainerHandle) bool {
 	k, ok := s.of(h).Policy.(lazyKiller)
 	return ok && k.MakeKillable(h)
 }
 
-// SpareKillable has no container be killable any more.
+// SpareKillable clears the mark of all containers.
 func (s *Scheduler) SpareKillable() {
 	for i := range s.parts {
 		if k, ok := s.parts[i].core.Policy.(lazyKiller); ok {

@@ -91,7 +91,7 @@ func (s *Core) enqueue(h handle.App) {
 	*w = slices.Insert(*w, at, h)
 }
 
-// retryActivation has Schedule look whether an application of a leaf can become active.
+// retryActivation makes Schedule check whether an application of a leaf can become active.
 func (s *Core) retryActivation(leaf int32) {
 	if q := &s.Queues[leaf]; !q.retry && len(q.Waiting) > 0 {
 		q.retry = true
@@ -122,7 +122,7 @@ func (s *Core) ActivateWaiting(leaf int32, may func(*App) bool) {
 		s.settle(h)
 		s.Out = append(s.Out, Decision{Kind: Activate, App: h})
 	}
-	if len(q.Waiting) > 0 { // what others have limits it too; it isn't followed at each step
+	if len(q.Waiting) > 0 { // use by others limits it too; it isn't followed at each step
 		s.WakeAt(s.Now + masterInterval)
 	}
 }

@@ -24,8 +24,8 @@ type AppSpec struct {
 	Label     string           // of the partition in which the ApplicationMaster counts
 }
 
-// App is an application. What each decision touches is on the first line of the cache, as with nodes: the first two types of used are
-// at its end; those of pendingSum, which grants need besides, are on the second.
+// App is an application. Fields that each decision touches are on the first line of the cache, as with nodes: the first two types of
+// used are at its end; those of pendingSum, which grants need besides, are on the second.
 type App struct {
 	Live       bool
 	Runnable   bool  // counts for the limits on how many run at once
@@ -61,7 +61,7 @@ func (a *App) askFor(more int64) {
 	}
 }
 
-// What an application asks for: containers here, and containers of another partition that it might get here.
+// An application's requests: containers here, and containers of another partition that it might get here.
 const (
 	hasOwn = 1 << iota
 	hasGuests

@@ -9,7 +9,7 @@ import (
 	"heddle/rm/scheduler/order"
 )
 
-// Names of package demand that those who use the core need.
+// Names of package demand that callers of the core need.
 type (
 	Demand   = demand.Demand
 	Ask      = demand.Ask

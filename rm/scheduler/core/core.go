@@ -18,8 +18,8 @@ import (
 
 // Core holds queues, nodes, applications and containers, and decides what is the same for all policies. Make it with NewCore.
 //
-// It has many methods because each decision changes applications, users, queues, orders and nodes together, and
-// the sums over them must agree at the end of each call. What stands alone is in packages of its own (nodeset, demand, order, class).
+// It has many methods because each decision changes applications, users, queues, orders and nodes together, and the sums over them
+// must agree at the end of each call. Independent parts are in packages of their own (nodeset, demand, order, class).
 type Core struct {
 	Config Config
 	Tree   *queue.Tree
@@ -37,7 +37,7 @@ type Core struct {
 	Classes    class.Table
 
 	cursor int                                   // where the next search for any node begins, so that load spreads
-	held   map[handle.Container]records.Resource // what those take on their nodes that don't take their claim
+	held   map[handle.Container]records.Resource // use on their nodes by containers that take less than their claim
 	// withheld is what such containers of an application lack of their claims, together.
 	withheld map[handle.App]records.Resource
 	stale    bool // limits must be computed again
@@ -45,7 +45,7 @@ type Core struct {
 	Nodes      nodeset.Set
 	Apps       []App
 	handles    *handle.Spaces   // shared by the cores of all partitions
-	others                      // what the cores of other partitions have to do with this one
+	others                      // relations with the cores of other partitions
 	heldApps   []handle.App     // applications that wait for one of the limits on how many run at once, by submission
 	Running    map[string]int32 // applications of a user that count for how many may run at once
 	toActivate []int32          // leaves in which an application may become active

@@ -21,7 +21,7 @@ const (
 	Kill                          // a killable container must be ended and freed, for one for which a node is reserved
 )
 
-// Decision is what the scheduler has decided. Only App is set where the kind is Activate.
+// Decision is a decision of the scheduler. Only App is set where the kind is Activate.
 type Decision struct {
 	Kind                DecisionKind
 	Container           handle.Container
@@ -34,7 +34,7 @@ type Decision struct {
 	Locality            Locality
 }
 
-// Config is what a scheduler works by.
+// Config holds the settings of a scheduler.
 type Config struct {
 	// Tree is the queues; nil is root.default alone, without limits.
 	Tree *queue.Tree

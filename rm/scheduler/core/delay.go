@@ -42,7 +42,7 @@ func (s *Core) hopes(a *App, d *Demand, racks bool) bool {
 	return false
 }
 
-// delayed reports whether a demand has to wait before it takes a node that is placed worse, and parks it then.
+// delayed reports whether a demand must wait before it takes a node that is placed worse, and parks it then.
 func (s *Core) delayed(a *App, d *Demand, delay int64, racks bool) bool {
 	if delay <= 0 || !s.hopes(a, d, racks) {
 		return false

@@ -1,5 +1,5 @@
-// Package core is the running state of a scheduler, and the decisions that are the same for all of YARN's schedulers: who is
-// next, where it fits, and when a reservation is filled.
+// Package core is the running state of a scheduler, and the decisions that are the same for all of YARN's schedulers: which
+// request is next, where it fits, and when a reservation is filled.
 //
 // A Core holds queues, users, applications with what they ask for, nodes, and containers, all in dense arrays by their handles. Its owner,
 // package scheduler, enters events and takes decisions from Schedule. A Policy has the differences between YARN's schedulers; see its

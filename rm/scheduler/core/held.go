@@ -7,10 +7,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// A container has two amounts. Its claim (Holds) is what its application and user are charged. What is held is what it takes on its
-// node now, and what the node and its queues are charged: a queue from which something was taken is below its share then, and isn't
-// punished for its claims as well (BIG-C). Both are the same until a container is suspended or shrunk. As few containers are, what
-// these hold stands in a table of its own, and the rest of the scheduler pays nothing for it.
+// A container has two amounts. Its claim (Holds) is what its application and user are charged. The held amount is what it takes on
+// its node now, and what the node and its queues are charged: a queue from which something was taken is below its share then, and
+// isn't punished for its claims as well (BIG-C). Both are the same until a container is suspended or shrunk. As few containers are,
+// what these hold stands in a table of its own, and the rest of the scheduler pays nothing for it.
 
 // Held returns what a live container takes on its node.
 func (s *Core) Held(h handle.Container) records.Resource {
@@ -122,7 +122,7 @@ func (s *Core) Withheld(queue int32) (sum records.Resource) {
 	return sum
 }
 
-// Regain has a container take as much of its claim again as its node has free, and reports whether it takes all of it then.
+// Regain gives a container as much of its claim again as its node has free, and reports whether it takes all of it then.
 func (s *Core) Regain(h handle.Container) bool {
 	c := &s.Containers[h]
 	claim, held := *s.Holds(c), s.Held(h)

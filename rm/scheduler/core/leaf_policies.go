@@ -12,10 +12,10 @@ import (
 )
 
 // A leaf whose order isn't built in has a leaf policy behind a Guard. The search compares keys in it as elsewhere; only when an
-// application's turn has come, the policy is asked whether its request has to wait. Such a request is parked as Withheld, until a time,
+// application's turn has come, the policy is asked whether its request must wait. Such a request is parked as Withheld, until a time,
 // or until the policy says that the application has changed. In other leaves all this costs a look at App.guided.
 
-// guides is the core as it tells leaf policies what happens, and hears from them.
+// guides forwards events to leaf policies and applies their answers.
 type guides struct{ *Core }
 
 // guide makes the policy of a leaf, or keeps the one that it has.
@@ -91,7 +91,7 @@ func (s *Core) guide(a *App) {
 	}
 }
 
-// HoldsBack asks the policy of its leaf whether a request has to wait. It changes nothing.
+// HoldsBack asks the policy of its leaf whether a request must wait. It changes nothing.
 func (s *Core) HoldsBack(a *App, d *Demand) (w leaf.HoldingBack) {
 	if !a.guided {
 		return w
@@ -120,7 +120,7 @@ func (s *Core) CapOf(a *App) (most records.Resource, capped bool) {
 	return most, true
 }
 
-// holdBack parks a request that has to wait for the policy of its leaf, and reports whether it does.
+// holdBack parks a request that the policy of its leaf holds back, and reports whether it does.
 func (s *Core) holdBack(a *App, d *Demand) bool {
 	w := s.HoldsBack(a, d)
 	if w.Policy == "" {
@@ -176,7 +176,7 @@ func (s *Core) tell(leaf int32) *leaf.Guard {
 	return g
 }
 
-// tickLeaf tells the policy of a leaf the time, and reports whether it has changed its mind about anybody.
+// tickLeaf tells the policy of a leaf the time, and reports whether its answer for any application has changed.
 func (s guides) tickLeaf(h int32, q *Queue) (changed bool) {
 	if !q.guard.Wants(s.Now) {
 		return false
@@ -190,8 +190,8 @@ func (s guides) tickLeaf(h int32, q *Queue) (changed bool) {
 	return changed
 }
 
-// reviseLeaves has policies hear of what was granted since they were told the time, so that what they let continue gets what is left
-// in the same call of Schedule. It reports whether anybody may.
+// reviseLeaves tells policies of grants since they were told the time, so that requests that they release get the rest in the same
+// call of Schedule. It reports whether any request was released.
 func (s *Core) reviseLeaves() (changed bool) {
 	slices.Sort(s.told)
 	for _, h := range s.told {
@@ -333,7 +333,7 @@ func (s guides) toldCleared(a *App) {
 	}
 }
 
-// NoteBandwidth says how fast outputs of maps are fetched, in bytes per second; 0 if nobody has measured it.
+// NoteBandwidth says how fast outputs of maps are fetched, in bytes per second; 0 if it wasn't measured.
 func (s *Core) NoteBandwidth(rate float64) {
 	s.bandwidth = rate
 	for _, h := range s.guided {

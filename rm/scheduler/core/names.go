@@ -2,7 +2,7 @@ package core
 
 import "heddle/rm/scheduler/nodeset"
 
-// Clients choose names of hosts and racks, too, by what they prefer and what they shun, so names that nobody uses any more are
+// Clients choose names of hosts and racks, too, by their preferences and blacklists, so names that are no longer used are
 // forgotten: else an application that names new ones with each call would fill the memory for good.
 
 // forgetNames forgets the names that no node has and no application prefers or shuns.
@@ -27,7 +27,7 @@ func (s *Core) forgetNames() {
 			}
 		}
 	}
-	// Whoever waited at a name that nobody uses is gone.
+	// A name that is no longer used has no waiting requests.
 	s.awaited.Grow(s.Nodes.Names.Numbers())
 	s.Nodes.Names.Forget(used, func(id int32) {
 		s.Nodes.Sites[id] = nodeset.Site{}

@@ -10,14 +10,14 @@ import (
 )
 
 // A core is the nodes of one partition with what they run, and with the queues as they are there: it needs to know nothing of others. The
-// scheduler has one for each label that nodes have, and one for the nodes without a label, which is home to all applications. What an
-// application asks for and holds elsewhere is a part of it in the core there.
+// scheduler has one for each label that nodes have, and one for the nodes without a label, which is home to all applications. The
+// requests and containers of an application elsewhere are a part of it in the core there.
 //
 // Cores share their handles, so that nodes, applications and containers are called the same everywhere. Three things pass between them: an
 // application becomes active in all of them at once; nodes change their partition with what runs on them; and a partition that isn't exclusive
 // lends its nodes to asks of home, which are guests there.
 
-// others is what the cores of other partitions have to do with a core.
+// others holds the relations of a core with those of other partitions.
 type others struct {
 	partial  bool         // it is the core of a label
 	home     *Core        // of one that lends its nodes; nil: it doesn't
@@ -42,11 +42,11 @@ func (s *Core) NoNodes() bool { return !s.nodes && s.Calc.Cluster.IsZero() }
 // Has reports whether an application has a part in this partition.
 func (s *Core) Has(h handle.App) bool { return int(h) < len(s.Apps) && s.Apps[h].Live }
 
-// AddPart enters what an application that home has will ask for here. It has no containers until Start.
+// AddPart prepares for the requests here of an application that home has. It has no containers until Start.
 func (s *Core) AddPart(h handle.App, spec AppSpec) {
 	spec.Elsewhere = true
 	s.enterApp(h, spec)
-	s.Admitted = s.Admitted[:0] // nobody waits for that here
+	s.Admitted = s.Admitted[:0] // no request here waits for that
 }
 
 // Await has an application become active once its ApplicationMaster, which counts here, is within the limits; or not, while home holds it back.
@@ -135,7 +135,7 @@ func (s *Core) Attach(h handle.Node, l *Leaving) {
 	s.SetOpen(h, l.open)
 }
 
-// Lend has this partition lend its nodes to what home's applications ask for without a label. What they ask for already is entered by the caller.
+// Lend makes this partition lend its nodes to unlabelled requests of home's applications. The caller enters their present requests.
 func (s *Core) Lend(home *Core) {
 	s.home = home
 	home.lenders = append(home.lenders, s)
@@ -147,7 +147,7 @@ func (s *Core) Lends() bool { return s.home != nil }
 // HasNews reports whether there are decisions that the next call of Schedule returns.
 func (s *Core) HasNews() bool { return len(s.undone) > 0 }
 
-// Keep has this partition lend nothing any more; what has been lent stays.
+// Keep stops lending by this partition; containers on loan stay.
 func (s *Core) Keep() {
 	if s.home == nil {
 		return

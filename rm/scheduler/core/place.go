@@ -140,7 +140,7 @@ func (s *Core) FindAny(a *App, d *Demand) (h handle.Node, held bool) {
 	return s.nextWithRoom(a, d, &s.Nodes.Index, &s.cursor, nil)
 }
 
-// nextWithRoom finds the node of an index whose turn it is among those with room, and has the next search begin behind it. of is which nodes
+// nextWithRoom finds the node of an index whose turn it is among those with room, and starts the next search behind it. of is which nodes
 // the index is of; nil is all. held is as findAny tells it.
 func (s *Core) nextWithRoom(a *App, d *Demand, x *nodeindex.Index, cursor *int, of []handle.Node) (h handle.Node, held bool) {
 	n := len(s.Nodes.At)

@@ -8,8 +8,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// Policy is what YARN's schedulers differ in: limits, by what queues and applications are ordered, when applications become
-// active, and who has nodes reserved. What they share is the state, the search for room, and how reservations are filled.
+// Policy holds the differences between YARN's schedulers: limits, the order of queues and applications, when applications become
+// active, and which requests reserve nodes. They share the state, the search for room, and the filling of reservations.
 //
 // A policy is called from the goroutine of its scheduler only. It reads the state freely, and changes it through methods.
 type Policy interface {
@@ -61,7 +61,7 @@ type Policy interface {
 	Check() error
 }
 
-// Rules are what a policy says for all queues of a configuration.
+// Rules are a policy's answers for all queues of a configuration.
 type Rules struct {
 	MemoryOnly bool // nodes and limits are measured by memory alone
 	Parallel   bool // there are limits on how many applications run at once
@@ -69,7 +69,7 @@ type Rules struct {
 	Blocking   bool // a request that exceeds the headroom of its queue blocks those behind it
 	OwnFirst   bool // of an application's requests the most urgent comes first on each node
 	RackResets bool // a container in a preferred rack lets the delay for locality start again
-	DueByRound bool // what a leaf is due takes long to find out: only a round of preemption does. Else it is Queue.Guaranteed
+	DueByRound bool // finding a leaf's fair share takes long: only a round of preemption does it. Else it is Queue.Guaranteed
 
 	ReserveAtOnce   bool // a request that finds no room reserves a node in its turn
 	ReservedIsUsed  bool // what is reserved counts as used by application, user and queues

@@ -14,14 +14,14 @@ import (
 // starve one with large ones whose turn it is. The node takes nothing else until the reservation is filled or undone. In
 // capacity queues what is reserved counts as used by application, user and queues, as in YARN. For Fair queues see package policy/fair.
 
-// Reservation is what is known of a container for which a node is reserved.
+// Reservation describes a container for which a node is reserved.
 type Reservation struct {
 	Demand *Demand
 	Seq    int64 // among all, by when its node was reserved
 	Since  int64 // when the first of its nodes was, in ms
 }
 
-// ReservationOf is that of a container that is reserved.
+// ReservationOf returns the reservation of a reserved container.
 func (s *Core) ReservationOf(c handle.Container) *Reservation {
 	return &s.reservationAt[s.Containers[c].Reservation]
 }
@@ -131,7 +131,7 @@ func (s *Core) chargeQueuesReserved(leaf int32, r *records.Resource) {
 	}
 }
 
-// dropReservation undoes a reservation. What the application holds less is settled by the caller.
+// dropReservation undoes a reservation. The caller reduces what the application holds.
 func (s *Core) dropReservation(c handle.Container) {
 	x, d := s.Containers[c], s.ReservationOf(c).Demand
 	size := *s.Holds(&x)
@@ -153,8 +153,8 @@ func (s *Core) dropReservation(c handle.Container) {
 	})
 }
 
-// reviewReservations has the next call of Schedule look at all reservations, as some may have become useless: an application excludes
-// their nodes, or queues may have less. What is reserved for nobody's use would keep others from a node until something happens on one.
+// reviewReservations makes the next call of Schedule look at all reservations, as some may have become useless: an application excludes
+// their nodes, or queues may have less. A useless reservation would keep others from a node until the next event there.
 func (s *Core) reviewReservations() {
 	s.Recheck = true
 	s.Roomier = s.Roomier || len(s.Reserved) > 0
@@ -183,7 +183,7 @@ func (s *Core) Unreserve(c handle.Container) bool {
 }
 
 // MoveReservation reserves another node for what a node is reserved for. It reports whether it could: there must be such a
-// reservation, and the other node must be reserved for nobody, large enough and one that the application wants.
+// reservation, and the other node must be unreserved, large enough and one that the application wants.
 func (s *Core) MoveReservation(c handle.Container, to handle.Node) bool {
 	if c < 0 || int(c) >= len(s.Containers) || !s.Containers[c].Live() || !s.Containers[c].Reserved() || to < 0 || int(to) >= len(s.Nodes.At) {
 		return false

@@ -8,11 +8,11 @@ import (
 	"heddle/yarn/records"
 )
 
-// Search finds the application whose turn it is, or nothing, where nobody blocks others.
+// Search finds the application whose turn it is, or nothing, for orders in which no request blocks others.
 func (s *Core) Search() int32 { return s.search(Root, s.Classes.Opened()) }
 
-// search finds the application in a queue whose turn it is to get a container of one of the open classes, or nothing. What
-// it finds to have none is not looked at again until it changes.
+// search finds the application in a queue whose turn it is to get a container of one of the open classes, or nothing.
+// Queues and applications without a request that fits are not searched again until they change.
 func (s *Core) search(h int32, open order.Mask) int32 {
 	q := &s.Queues[h]
 	open &^= s.beyond(q, open)

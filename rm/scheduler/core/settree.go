@@ -12,8 +12,8 @@ import (
 	"heddle/rm/scheduler/order"
 )
 
-// SetTree replaces the configuration. Queues are told by their paths; what is in them stays. A tree of another scheduler, or
-// one that lacks a leaf with applications in it, is refused, and changes nothing.
+// SetTree replaces the configuration. Queues are identified by their paths; their contents stay. A tree of another
+// scheduler, or one that lacks a leaf with applications in it, is refused, and changes nothing.
 func (s *Core) SetTree(t *queue.Tree) error {
 	if t.Kind != s.Tree.Kind {
 		return fmt.Errorf("the queues of one scheduler can't be replaced by those of another while it runs")
@@ -104,7 +104,7 @@ func (s *Core) madeQueues() (made []int32) {
 	return made
 }
 
-// remeasure looks at nodes and demands again, as it may have changed which resources count.
+// remeasure looks at nodes and demands again, as the resources that count may have changed.
 func (s *Core) remeasure() {
 	before := s.Calc.MemoryOnly
 	s.setMeasure()

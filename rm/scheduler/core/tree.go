@@ -11,7 +11,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Queue is a queue with what it holds. What each decision touches stands first, as with applications.
+// Queue is a queue with what it holds. Fields that each decision touches stand first, as with applications.
 type Queue struct {
 	Parent           int32
 	El               int32
@@ -42,7 +42,7 @@ type Queue struct {
 	_        [5]int64    // to whole lines
 }
 
-// leafState is what only leaves have.
+// leafState holds the state that only leaves have.
 type leafState struct {
 	// For the user limit: users who want something, by weight, what they hold, and the sum of all users' shares of the cluster.
 	Wanting    float64
@@ -50,8 +50,8 @@ type leafState struct {
 	ActiveUsed records.Resource
 	UserLimit  records.Resource // of a user of weight 1
 
-	// What it hangs on in a cluster of the present size: what is guaranteed, and the least and the most that a user can have
-	// while no more than that is used.
+	// Limits in a cluster of the present size: what is guaranteed, and the least and the most that a user can have while
+	// no more than that is used.
 	Capacity, UserMinimum, UserMaximum records.Resource
 
 	Names   map[string]int32 // users
@@ -60,7 +60,7 @@ type leafState struct {
 	AmUsed  records.Resource // by ApplicationMasters of active applications
 }
 
-// User is somebody with applications in a leaf.
+// User is a user with applications in a leaf.
 type User struct {
 	Leaf    int32
 	el      int32

@@ -12,8 +12,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// Demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey). What each decision touches
-// stands first.
+// Demand is all rows of one priority and allocation request id (Hadoop: SchedulerRequestKey). Fields that each decision
+// touches stand first.
 type Demand struct {
 	App          handle.App
 	Priority     int32
@@ -48,7 +48,7 @@ type Demand struct {
 	_         [3]int32        // to whole lines
 }
 
-// Blocked is what became of the last search for a node, and keeps a demand from being tried again. One that is blocked has no part in its
+// Blocked is the result of the last search for a node, and keeps a demand from being tried again. One that is blocked has no part in its
 // application's mask.
 type Blocked uint8
 
@@ -160,7 +160,7 @@ func (d *Demand) Idle() bool {
 	return true
 }
 
-// Resize has the demand be for containers of a capability, of which size is measured.
+// Resize changes the demand to containers of a capability; size is its measured part.
 func (d *Demand) Resize(capability, size records.Resource, classes *class.Table) {
 	if d.classed && d.Capability == capability {
 		return

@@ -110,7 +110,7 @@ func (p *Parked) Empty() bool { return len(p.list) == 0 }
 // Timed are the demands that wait for better places, or for the policies of their leaves, until a time. The zero value is empty.
 type Timed struct{ list []*Demand }
 
-// Add has a demand be tried again at a time, in ms.
+// Add schedules the next try of a demand at a time, in ms.
 func (t *Timed) Add(d *Demand, until int64) {
 	d.Until = until
 	if !d.timed {

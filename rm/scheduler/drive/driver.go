@@ -33,7 +33,7 @@ const (
 	Charge                          // Resource is charged for the container, as room waits for its return, or does so no more
 )
 
-// Decision is what was decided. Only App is set where the kind is Activate.
+// Decision is a decision of the scheduler or of preemption. Only App is set where the kind is Activate.
 type Decision struct {
 	Kind                Kind
 	Container           scheduler.ContainerHandle
@@ -49,7 +49,7 @@ type Decision struct {
 	// For is the path of the queue for which a container is suspended or shrunk, ForApp the application there that gets its resources.
 	For    string
 	ForApp records.ApplicationID
-	// Quote is what preemption thinks that a suspension costs, and would have cost otherwise; nil: it hasn't looked.
+	// Quote is preemption's estimate of the cost of a suspension, and of its alternatives; nil: none was made.
 	Quote *preempt.Quote
 }
 
@@ -95,14 +95,14 @@ func (d *Driver) SetTree(t *queue.Tree) error {
 	if err := d.Scheduler.SetTree(t); err != nil {
 		return err
 	}
-	d.tree, d.sus.any = t, t.Suspends()
+	d.tree, d.sus.enabled = t, t.Suspends()
 	d.sus.findFirstDue()
 	return nil
 }
 
 // Step decides at a time, by everything that was entered since the last call. It places what it can, and then runs a round of
-// preemption if one is due. Where containers have to be killed it leaves off: the caller frees them and calls Step again. The
-// slice is good until the next call.
+// preemption if one is due. Where containers must be killed it stops: the caller frees them and calls Step again. The slice
+// is good until the next call.
 func (d *Driver) Step(now int64) []Decision {
 	killed := d.killing() // what those held is for the applications for which they were killed
 	d.begin(now)
@@ -151,7 +151,7 @@ func (d *Driver) place() {
 	d.notes = d.notes[:0]
 }
 
-// killing reports whether there are containers that have to end before anything else is decided.
+// killing reports whether there are containers that must end before anything else is decided.
 func (d *Driver) killing() bool { return d.kills > 0 }
 
 // add takes over a decision of the scheduler.
@@ -162,7 +162,7 @@ func (d *Driver) add(x *scheduler.Decision) {
 	})
 	switch x.Kind {
 	case scheduler.Allocate:
-		if len(d.sus.vain) > 0 { // else nobody compares it
+		if len(d.sus.vain) > 0 { // else it isn't compared
 			d.apps[x.App].granted++
 		}
 		d.enter(x.Container, container{app: x.App, priority: x.Priority, since: d.now})

@@ -74,7 +74,7 @@ func (x *suspender) gather(families map[family][]scheduler.ContainerHandle) {
 }
 
 // mayMakeWay reports whether a container may be suspended for an overdue one of its family. One that was overdue itself has its turn for some time,
-// and makes way then: what it waits for may be the output of the others.
+// and then makes way, as it may wait for the output of the others.
 func (x *suspender) mayMakeWay(h scheduler.ContainerHandle) bool {
 	p := x.past[x.d.ContainerID(h)]
 	return canStand(x.d, h) == nil && !p.barred(x.d.now) && (p.back == 0 || x.d.now-p.back >= exchangeAfter)

@@ -18,7 +18,7 @@ type AppSpec struct {
 	SpareMaster bool
 }
 
-// Container is what the scheduler doesn't know of a container, and preemption must.
+// Container holds facts of a container that preemption needs and the scheduler doesn't.
 type Container struct {
 	Attempt  int32 // of its application, to which it was granted
 	ID       int64 // in that attempt; later ones have higher numbers
@@ -27,8 +27,8 @@ type Container struct {
 	Since    int64 // when it was granted, in ms
 }
 
-// none is the container of an ApplicationMaster that has none.
-const none scheduler.ContainerHandle = -1
+// noContainer: the application has no container for its ApplicationMaster yet.
+const noContainer scheduler.ContainerHandle = -1
 
 type app struct {
 	id           records.ApplicationID
@@ -58,7 +58,7 @@ func (d *Driver) AddApp(spec AppSpec) scheduler.AppHandle {
 	for len(d.apps) <= int(h) {
 		d.apps = append(d.apps, app{})
 	}
-	d.apps[h] = app{id: spec.ID, spareMaster: spec.SpareMaster, neverSuspend: spec.NeverSuspend, master: none}
+	d.apps[h] = app{id: spec.ID, spareMaster: spec.SpareMaster, neverSuspend: spec.NeverSuspend, master: noContainer}
 	d.byID[spec.ID] = h
 	return h
 }
@@ -93,7 +93,7 @@ func (d *Driver) Identify(attempt int32, first int64, am bool, containers ...sch
 	}
 }
 
-// Free gives back what a container holds, as it has ended with its work done.
+// Free gives back the resources of a container that has ended with its work done.
 func (d *Driver) Free(h scheduler.ContainerHandle) {
 	d.forget(h)
 	d.Scheduler.Free(h)
@@ -111,7 +111,7 @@ func (d *Driver) forget(h scheduler.ContainerHandle) {
 	delete(d.sus.stopped, h)
 	d.swaps.forget(h)
 	if a := &d.apps[d.containers[h].app]; a.master == h {
-		a.master = none
+		a.master = noContainer
 	}
 	if len(d.sus.past) > 0 { // what a container was is far from the processor by now, and mostly nobody was ever suspended
 		d.sus.leaveSuspended(h)

@@ -7,10 +7,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// Containers that run when their node or queue is made smaller run on, as in YARN, though they hold more than there is. Those that are suspended at that
-// time have the same right: one whose claim doesn't fit any more gets it nevertheless, once no other can make room for it. Else it would be suspended
-// for ever. It has to wait for those that run on its node, or in the queue whose maximum it exceeds, as they end some day; not for others that are suspended,
-// nor for an ApplicationMaster that waits for such a container itself.
+// Containers that run when their node or queue is made smaller run on, as in YARN, though they hold more than there is. Those that are suspended at
+// that time have the same right: one whose claim doesn't fit any more gets it nevertheless, once no other can make room for it. Else it would be
+// suspended for ever. It waits for those that run on its node, or in the queue whose maximum it exceeds, as they end some day; not for others that
+// are suspended, nor for an ApplicationMaster that waits for such a container itself.
 
 // returns reports whether room waits for a container, and it resumes in a moment.
 func (x *suspender) returns(s *suspended) bool {
@@ -18,7 +18,7 @@ func (x *suspender) returns(s *suspended) bool {
 }
 
 // setAsideStuck has those containers return that would be suspended for ever, the longest suspended first. One at a time on each node, and in each
-// queue: the next one has to wait for it.
+// queue: the next one waits for it.
 func (x *suspender) setAsideStuck() {
 	for i := 0; i < len(x.of); {
 		standing := x.standing(true)
@@ -50,7 +50,7 @@ func (x *suspender) standing(overdue bool) scheduler.Standing {
 	}
 	return x.d.Standing(func(h scheduler.ContainerHandle) bool {
 		c := &x.d.containers[h]
-		if master := x.d.apps[c.app].master; master != none && !(c.suspended && c.returns) {
+		if master := x.d.apps[c.app].master; master != noContainer && !(c.suspended && c.returns) {
 			still[master] = true
 		}
 		if c.suspended {
@@ -60,7 +60,7 @@ func (x *suspender) standing(overdue bool) scheduler.Standing {
 	}, still)
 }
 
-// regain has a container take its claim, if there is room, or no other will make any.
+// regain gives a container its claim, if there is room, or no other will make any.
 func (x *suspender) regain(h scheduler.ContainerHandle) bool {
 	claim := x.d.Claim(h)
 	return x.d.SetHeld(h, claim) || x.d.Stuck(h, x.standing(false)) && x.d.NoteHeld(h, claim)

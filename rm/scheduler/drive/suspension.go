@@ -14,10 +14,10 @@ import (
 	"heddle/yarn/records"
 )
 
-// Ability is what a node can do with containers that are to hold less.
+// Ability lists a node's means to reduce what containers hold.
 type Ability struct {
 	Suspend bool // it suspends containers
-	Shrink  bool // it has containers run with less than they claim
+	Shrink  bool // it can run containers with less than they claim
 	Reclaim bool // it pages out what a suspended container doesn't hold of its memory; else that stays held
 	// Bytes a second at which memory is paged out and in; 0: not measured.
 	Out, In int64
@@ -37,7 +37,7 @@ const (
 	mostFruitless = 4
 )
 
-// suspended is what the Driver knows of a container that was suspended, or shrunk, so that queues get their shares.
+// suspended is the Driver's record of a container that was suspended, or shrunk, so that queues get their shares.
 type suspended struct {
 	container scheduler.ContainerHandle
 	since     int64            // ms
@@ -51,8 +51,8 @@ type suspended struct {
 	back      bool    // its application, for which it was suspended, wants it to resume
 }
 
-// beneficiary is for whom a container was suspended: the path of a queue, and an application there. Of one that an earlier release has
-// suspended nothing is known.
+// beneficiary is the queue, by its path, and the application there that a container was suspended for. Of one that an earlier release
+// has suspended nothing is known.
 type beneficiary struct {
 	queue string
 	app   records.ApplicationID
@@ -67,7 +67,7 @@ type past struct {
 	back    int64 // ms: when it last resumed; 0: never
 }
 
-// barred reports whether nobody may suspend the container now.
+// barred reports whether the container must not be suspended now.
 func (p *past) barred(now int64) bool { return p.refused || now < p.later }
 
 // suspender decides who is suspended and who resumes, for its Driver.
@@ -83,13 +83,13 @@ type suspender struct {
 	nears map[scheduler.AppHandle]float64     // part of an application that is done
 	begun map[scheduler.AppHandle]int64       // ms: when that was told first
 
-	stopped map[scheduler.ContainerHandle]bool // who is suspended as another wants that (SetStopped)
+	stopped map[scheduler.ContainerHandle]bool // containers that ApplicationMasters or people have suspended (SetStopped)
 
-	any bool // some queue's settings suspend
+	enabled bool // some queue suspends
 
 	nextTry    int64 // ms
 	firstDue   int64 // ms: when the first one has been suspended for as long as may be
-	nextDemand int64 // ms; 0: nobody waits
+	nextDemand int64 // ms; 0: no request waits
 	lastDemand int64 // ms
 	fruitless  int   // rounds on demand for Fair queues in a row that had no effect, at most mostFruitless
 	changes    int64 // of the scheduler, when a round on demand had no effect
@@ -98,7 +98,7 @@ type suspender struct {
 
 func newSuspender(d *Driver) suspender {
 	return suspender{
-		d: d, any: d.tree.Suspends(), past: map[records.ContainerID]past{},
+		d: d, enabled: d.tree.Suspends(), past: map[records.ContainerID]past{},
 		nodes: map[scheduler.NodeHandle]Ability{}, slow: map[scheduler.NodeHandle]float64{}, vain: vain{}, used: map[scheduler.ContainerHandle]int64{},
 		nears: map[scheduler.AppHandle]float64{}, begun: map[scheduler.AppHandle]int64{}, stopped: map[scheduler.ContainerHandle]bool{},
 	}
@@ -149,7 +149,7 @@ func (d *Driver) SetProgress(a scheduler.AppHandle, part float64) {
 
 // Suspends reports whether containers are suspended by the settings of any queue.
 func (d *Driver) Suspends() bool {
-	if !d.sus.any {
+	if !d.sus.enabled {
 		return false
 	}
 	s := &d.tree.Settings
@@ -160,8 +160,8 @@ func (d *Driver) Suspends() bool {
 }
 
 // WasSuspended enters that an earlier leader has suspended or shrunk a container for a queue, and that it holds so much since. It resumes
-// as one that was suspended by this Driver does. This suspension is counted here: what is said before of the container's past (SetPast) is
-// without it.
+// as one that was suspended by this Driver does. This suspension is counted here: the container's past (SetPast), given before, is without
+// it.
 func (d *Driver) WasSuspended(h scheduler.ContainerHandle, held records.Resource, since int64, queue string) bool {
 	if !d.containers[h].known || d.sus.index(h) >= 0 || held == d.Claim(h) || !d.NoteHeld(h, held) {
 		return false
@@ -182,8 +182,8 @@ func (d *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
 	d.sus.findFirstDue()
 }
 
-// SetStopped says that somebody who isn't asked for reasons suspends a container, or resumes it: its ApplicationMaster, or people. As
-// long as it is suspended it isn't chosen: it would resume by itself then, against their wish.
+// SetStopped says that a container's ApplicationMaster, or people, suspend or resume it; they need no reason. As long as it is
+// suspended it isn't chosen: it would resume by itself then, against their wish.
 func (d *Driver) SetStopped(h scheduler.ContainerHandle, stopped bool) {
 	if stopped {
 		d.sus.stopped[h] = true
@@ -200,8 +200,8 @@ func (d *Driver) Suspended(h scheduler.ContainerHandle) (since int64, by string,
 	return 0, "", false
 }
 
-// Return has a suspended container take its claim again, as somebody wants that who isn't asked for reasons. It is refused where its
-// node or a queue hasn't room for it, and others may make some; forced, it isn't, as the container runs already.
+// Return gives a suspended container its claim again, as its ApplicationMaster or people want that. It is refused where its node or
+// a queue hasn't room for it, and others may make some; forced, it isn't, as the container runs already.
 func (d *Driver) Return(h scheduler.ContainerHandle, forced bool) bool {
 	if forced && !d.NoteHeld(h, d.Claim(h)) || !forced && !d.sus.regain(h) {
 		return false
@@ -307,8 +307,8 @@ func (x *suspender) findFirstDue() {
 	}
 }
 
-// resumeFirst has those containers resume that go before newcomers: those that were suspended for as long as may be, which take what room
-// there is, and all where nothing delays them.
+// resumeFirst resumes the containers that go before newcomers: those at their longest suspension, which take what room there is, and all
+// where nothing delays them.
 func (x *suspender) resumeFirst() {
 	atOnce := x.d.tree.Settings.Suspension.Tries == 0
 	if !atOnce && x.d.now < x.firstDue && !x.wantedBack() {
@@ -336,7 +336,7 @@ func (x *suspender) resumeFirst() {
 	}
 }
 
-// setAside has room wait for the return of suspended containers. Newcomers get none of it; requests of queues below their guarantee do, as the
+// setAside keeps room for the return of suspended containers. Newcomers get none of it; requests of queues below their guarantee do, as the
 // container holds no more on its node than before (suspend).
 func (x *suspender) setAside() {
 	if x.d.Changes() == x.looked && x.d.now < x.nextTry {
@@ -352,7 +352,7 @@ func (x *suspender) setAside() {
 	x.looked = x.d.Changes()
 }
 
-// wait has room wait for the return of a container.
+// wait keeps room for the return of a container.
 func (x *suspender) wait(s *suspended, why string) {
 	held, charged := x.d.Held(s.container), waiting(x.d.Claim(s.container))
 	x.d.NoteHeld(s.container, charged)
@@ -361,8 +361,8 @@ func (x *suspender) wait(s *suspended, why string) {
 	}
 }
 
-// waiting returns what is charged for a container for whose return room waits: all of its claim but a MB, or a vcore where it claims no memory. By that a
-// new leader tells a container that is to return from one that somebody has frozen.
+// waiting returns what is charged for a container for whose return room waits: all of its claim but a MB, or a vcore where it claims no memory. By
+// that a new leader distinguishes a container that is to return from one that was frozen by people or its ApplicationMaster.
 func waiting(claim records.Resource) records.Resource {
 	for i, n := range claim {
 		if n > 0 {
@@ -373,7 +373,7 @@ func waiting(claim records.Resource) records.Resource {
 	return claim
 }
 
-// try counts for which suspended containers there is room now, and has those resume for which there was room often enough in a row.
+// try counts the suspended containers for which there is room now, and resumes those for which there was room often enough in a row.
 func (x *suspender) try() {
 	if x.d.now < x.nextTry {
 		return
@@ -492,7 +492,7 @@ func (x *suspender) onDemand() bool {
 	return done
 }
 
-// prepare completes a snapshot by what may be taken from whom: the Driver knows what nodes can do, and how far applications are.
+// prepare completes a snapshot by the resources that may be taken from each container: the Driver knows the abilities of nodes, and the progress of applications.
 func (x *suspender) prepare(s *preempt.Snapshot) *preempt.Snapshot {
 	for i := range s.Apps {
 		a := &s.Apps[i]
@@ -521,7 +521,7 @@ func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, nod
 	i := x.index(scheduler.ContainerHandle(c.Handle))
 	switch {
 	case i < 0 && (c.Held != c.Resource || x.stopped[scheduler.ContainerHandle(c.Handle)]):
-		return // somebody has suspended it, who doesn't want it to resume by itself
+		return // people or its ApplicationMaster suspended it, so it doesn't resume by itself
 	case i >= 0 && x.of[i].aside:
 		c.Footprint, c.Idle, c.Whole = x.of[i].footprint, true, true
 		return
@@ -530,7 +530,7 @@ func (x *suspender) prepareContainer(q *preempt.Queue, c *preempt.Container, nod
 	c.Quote = x.quote(c, node, able, remaining)
 }
 
-// quote prices a container. What it holds but doesn't use needn't be moved.
+// quote prices a container. Memory that it holds but doesn't use needn't be moved.
 func (x *suspender) quote(c *preempt.Container, node int32, able Ability, remaining float64) preempt.Quote {
 	f := preempt.Facts{
 		Memory: c.Held[records.Memory] << 20, Footprint: c.Footprint[records.Memory] << 20, Out: able.Out, In: able.In, Pressure: able.Pressure,

@@ -9,14 +9,14 @@ import (
 	"heddle/yarn/records"
 )
 
-// swap is the wish of an application that one of its containers is suspended. What that leaves is for one of its own requests.
+// swap is the wish of an application that one of its containers is suspended. The freed room is for one of its own requests.
 type swap struct {
 	container scheduler.ContainerHandle
 	priority  int32
-	request   int64 // allocation request id; anyRequest: whoever is next gets the room
+	request   int64 // allocation request id; anyRequest: the next request gets the room
 }
 
-// AnyRequest is that of a Swap which leaves the room to whoever is next.
+// AnyRequest is the id in a Swap that leaves the room to the next request.
 const AnyRequest int64 = -1
 
 // swaps are the wishes of applications since the last step.
@@ -82,7 +82,7 @@ func (x *suspender) itself(h scheduler.ContainerHandle) beneficiary {
 	return beneficiary{queue, x.d.apps[x.d.containers[h].app].id}
 }
 
-// own reports whether a container is suspended for its own application. What an earlier leader decided names the queue only.
+// own reports whether a container is suspended for its own application. Decisions of an earlier leader name the queue only.
 func (x *suspender) own(s *suspended) bool {
 	if s.by.app != (records.ApplicationID{}) {
 		return s.by.app == x.d.apps[x.d.containers[s.container].app].id

@@ -13,7 +13,7 @@ const (
 	vainPause = 300_000
 )
 
-// vanity is what the last rounds have come to on a node.
+// vanity holds the results of the last rounds on a node.
 type vanity struct {
 	app     records.ApplicationID // for which the last one took room; its handle is another's once it has ended
 	granted int64                 // its containers, as they are counted, when it did
@@ -22,7 +22,7 @@ type vanity struct {
 	until   int64                 // ms: when the node is open to rounds again
 }
 
-// vain is that of nodes.
+// vain holds them for all nodes.
 type vain map[scheduler.NodeHandle]vanity
 
 // closed reports whether no room is to be taken on a node.

@@ -23,7 +23,7 @@ type Header struct {
 	Format    int     `json:"heddle-events"` // Version
 	Heddle    string  `json:"heddle"`        // version of the program
 	Time      int64   `json:"time"`          // of the beginning, in ms since 1970
-	Queues    *Source `json:"queues"`        // nil: what a scheduler does without queues
+	Queues    *Source `json:"queues"`        // nil: the tree of a scheduler without queues
 	Minimum   amounts `json:"minimum,omitempty"`
 	Heartbeat int64   `json:"heartbeat,omitempty"` // ms
 }

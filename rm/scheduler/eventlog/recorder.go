@@ -180,7 +180,7 @@ func (s *Driver) ResizeContainer(h scheduler.ContainerHandle, to records.Resourc
 	return ok
 }
 
-// Grow has a container grow when there is room.
+// Grow lets a container grow when there is room.
 func (s *Driver) Grow(h scheduler.ContainerHandle, to records.Resource) bool {
 	ok := s.Driver.Grow(h, to)
 	s.note(Record{Op: Grow, Container: h, Resource: amountsOf(to), Open: ok})
@@ -271,13 +271,13 @@ func (s *Driver) SetPast(h scheduler.ContainerHandle, times int, total int64) {
 	s.note(Record{Op: SetPast, Container: h, Times: times, Total: total})
 }
 
-// SetStopped says that somebody suspends a container, or resumes it.
+// SetStopped says that people or an ApplicationMaster suspend a container, or resume it.
 func (s *Driver) SetStopped(h scheduler.ContainerHandle, stopped bool) {
 	s.Driver.SetStopped(h, stopped)
 	s.note(Record{Op: SetStopped, Container: h, Open: stopped})
 }
 
-// Return has a suspended container take its claim again.
+// Return gives a suspended container its claim again.
 func (s *Driver) Return(h scheduler.ContainerHandle, forced bool) bool {
 	ok := s.Driver.Return(h, forced)
 	s.note(Record{Op: Return, Container: h, Forced: forced, Open: ok})

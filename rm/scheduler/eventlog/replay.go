@@ -395,8 +395,8 @@ func (p *Replay) setTree(r *Record) error {
 	return nil
 }
 
-// step has the Driver decide, and compares. In a log of the first format the scheduler alone decides: what rounds did stands
-// there as events.
+// step runs the Driver, and compares. In a log of the first format the scheduler alone decides: what rounds did stands there
+// as events.
 func (p *Replay) step(r *Record) error {
 	p.Time = r.Time
 	var now []drive.Decision

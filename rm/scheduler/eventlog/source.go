@@ -15,7 +15,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Source is what a tree of queues is made from: configuration keys, and the allocation file of YARN's FairScheduler.
+// Source holds the input that a tree of queues is made from: configuration keys, and the allocation file of YARN's FairScheduler.
 type Source struct {
 	Keys       map[string]string `json:"keys"`
 	Allocation string            `json:"allocation,omitempty"`

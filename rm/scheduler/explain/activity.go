@@ -11,7 +11,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Activity is what a queue, application or request comes to when containers are given out on a node, in the words of YARN's
+// Activity is the outcome for a queue, application or request when containers are given out on a node, in the words of YARN's
 // scheduler (Hadoop: ActivityNode, ActivityDiagnosticConstant). Below a request that its queues have room for is what it comes to on
 // the node itself.
 type Activity struct {
@@ -54,7 +54,7 @@ const (
 	nodeDelayed      = "Node skipped because of off-switch delay"
 )
 
-// Elsewhere is what a request comes to on a node of another partition than its own.
+// Elsewhere is the outcome for a request on a node of another partition than its own.
 var Elsewhere = Activity{App: handle.NoApp, From: handle.NoApp, OnNode: true, State: ActivitySkipped, Diagnostic: nodeOfOthers}
 
 // maxOnNodes is how much OnNodes tells of more than one request.
@@ -104,7 +104,7 @@ func OnNode(s *core.Core, a *core.App, d *core.Demand, n *nodeset.Node) Activity
 	return out
 }
 
-// insufficient names what there isn't enough of (Hadoop: GenericDiagnosticsCollector). What follows the line is for a node alone.
+// insufficient names what there isn't enough of (Hadoop: GenericDiagnosticsCollector). The part after the line is for a node alone.
 func insufficient(s *core.Core, required *records.Resource, available records.Resource) string {
 	var names []string
 	for i := range s.Config.Types.Len() {

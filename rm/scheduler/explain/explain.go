@@ -38,7 +38,7 @@ const (
 	OthersFirst    Limit = "order"         // others' turn comes first
 )
 
-// Reason is why an ask has not been served, with the limit that binds and its numbers.
+// Reason explains why an ask has not been served, with the limit that binds and its numbers.
 type Reason struct {
 	Ask   core.Ask // the row for any node, with the count that is pending
 	Limit Limit
@@ -70,8 +70,8 @@ func (s *Explainer) Explain(h handle.App) (out []Reason) {
 // maxExplained is how many asks of an application are explained.
 const maxExplained = 1000
 
-// ExplainAll is Explain for many applications, in their order, until tell returns false. What doesn't differ between them is found out
-// once: what nodes lack for a size, who blocks leaves, and limits on ApplicationMasters.
+// ExplainAll is Explain for many applications, in their order, until tell returns false. Facts that they share are computed once: what
+// nodes lack for a size, which request blocks a leaf, and limits on ApplicationMasters.
 func (s *Explainer) ExplainAll(apps []handle.App, tell func([]Reason) bool) {
 	s.core.Refresh()
 	s.explaining = &explaining{
@@ -99,7 +99,7 @@ type Explainer struct {
 // New returns an explainer of what a core holds under its policy.
 func New(c *core.Core, p Policy) *Explainer { return &Explainer{core: c, policy: p} }
 
-// explaining is what is found out once while applications are explained, between which nothing changes.
+// explaining holds facts computed once while applications are explained, between which nothing changes.
 type explaining struct {
 	surveys      map[records.Resource]Reason       // what nodes lack for a container
 	reservations map[*core.Demand]handle.Container // the latest reservation of each demand that has one; see lastReservation
@@ -440,7 +440,7 @@ func (s *Explainer) explainReservation(_ *core.App, d *core.Demand, r *Reason) b
 	return true
 }
 
-// Another is what Reason.Text calls the application Reason.Behind, whose name the scheduler doesn't know.
+// Another stands for the application Reason.Behind in Reason.Text, as the scheduler doesn't know its name.
 const Another = "another application"
 
 // Policy is how a policy explains what holds a request. Each method fills in the reason if it finds one.

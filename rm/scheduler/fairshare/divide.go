@@ -5,7 +5,7 @@ import "math"
 // Unlimited is a greatest share that doesn't bind.
 const Unlimited = math.MaxInt64
 
-// Party is one of those among whom an amount of one resource is divided.
+// Party is a recipient of a part of an amount of one resource.
 type Party struct {
 	Weight   float64 // 0 or less: it has its minimum share, whatever the others have
 	Min, Max int64   // least and greatest share; Max is Unlimited where there is none
@@ -18,8 +18,8 @@ const steps = 25
 // Divide gives each party its fair share of an amount: weight times a ratio that is the same for all, but at least Min and
 // at most Max, the ratio being such that the shares add up to the total, or to all greatest shares if those are less. Sums
 // of minimum shares over the total are given all the same. Shares are whole numbers, cut off, so the sum may miss the total
-// by less than one for each party (and by the bisection's rest). With steady set the shares are those that everybody would
-// have if all were active.
+// by less than one for each party (and by the bisection's rest). With steady set the shares are those that each would have
+// if all were active.
 //
 // The shares are written to out, which has the length of parties. The ratio is found by bisection, as in Hadoop's
 // ComputeFairShares, whose results these are to the unit.

@@ -8,7 +8,7 @@ type Names struct {
 	of      map[string]int32
 	spelled []string // by number; "" of a free one
 	free    []int32
-	most    int // so many names that those nobody uses are to be forgotten
+	most    int // so many names that unused ones are to be forgotten
 	least   int // most is never lower
 }
 
@@ -61,5 +61,5 @@ func (n *Names) Forget(used []bool, gone func(id int32)) {
 	n.most = max(n.least, 2*len(n.of))
 }
 
-// SetLeast sets below how many names forgetting isn't worth it, and lets those that nobody uses be forgotten with the next look.
+// SetLeast sets below how many names forgetting isn't worth it, and lets the next look forget unused ones.
 func (n *Names) SetLeast(least int) { n.most, n.least = 0, least }

@@ -189,7 +189,7 @@ func (x *Index) entered(i int, need *records.Resource) int {
 			place = max(at<<fanOut, i>>(fanOut*l))
 			continue
 		}
-		// Go on behind the group. Where another one begins there, ask whoever stands above that first.
+		// Continue behind the group. Where another one begins there, ask the one above that first.
 		for l, place = l+1, place>>fanOut+1; place%siblings == 0; l++ {
 			place >>= fanOut
 		}

@@ -19,8 +19,8 @@ type Spec struct {
 	Label      string // of its partition, which the set doesn't look at; empty: none
 }
 
-// Node is a node with what its containers hold. What each decision touches is on the first line of the cache, as there are many
-// nodes, so that each line is a miss; what they have stands elsewhere, as most have the same.
+// Node is a node with what its containers hold. Fields that each decision touches are on the first line of the cache, as there
+// are many nodes, so that each line is a miss; totals stand elsewhere, as most nodes have the same.
 type Node struct {
 	Host, Rack int32
 	InRack     int32 // place in its rack's index
@@ -46,7 +46,7 @@ type Rack struct {
 	Cursor int
 }
 
-// Site is what goes by one name: nodes of a host, and nodes of a rack.
+// Site is the nodes that share one name: those of a host, and those of a rack.
 type Site struct {
 	Nodes []handle.Node // of the host
 	Rack  *Rack
@@ -197,7 +197,7 @@ func (s *Set) Reindex(h handle.Node) {
 	}
 }
 
-// IndexOf returns the index of a rack, brought up to date: where nobody prefers racks, nothing is spent on it.
+// IndexOf returns the index of a rack, brought up to date: without requests for racks, nothing is spent on it.
 func (s *Set) IndexOf(r *Rack) *nodeindex.Index {
 	for _, at := range r.late {
 		h := r.Nodes[at]

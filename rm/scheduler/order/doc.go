@@ -1,5 +1,5 @@
-// Package order keeps who is served before whom: the children of a queue, the users of a leaf, the applications of a user,
-// and the requests of an application.
+// Package order keeps the order in which requests are served: the children of a queue, the users of a leaf, the
+// applications of a user, and the requests of an application.
 //
 // Every order is a treap whose elements live in one Arena, a line of the processor's cache each. An element has a key, by
 // which the Rule of its order compares it, and a mask of the classes of asks (see package class) that it may offer to

@@ -22,7 +22,7 @@ func (e *Arena) sumTo(i, top int32) {
 	}
 }
 
-// Enter puts an element into its place in an order: below those of higher rank. What stood there is divided by it.
+// Enter puts an element into its place in an order: below those of higher rank. The former subtree there is divided by it.
 func (e *Arena) Enter(o *Order, i int32) {
 	own, mine := e.at[i].own, rank(i)
 	parent, left, at := Nothing, false, o.root

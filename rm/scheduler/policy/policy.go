@@ -26,8 +26,8 @@ type Policy interface {
 	UserAMShare(q *core.Queue, u *core.User) records.Resource
 	// UserLimit returns what a user of weight 1 may have while it asks for more.
 	UserLimit(q *core.Queue) records.Resource
-	// UserLimitsOfAll are, by leaf, what users of weight 1 may have beside all others, also those who ask for nothing more. It is nil
-	// where users have no limits.
+	// UserLimitsOfAll are, by leaf, what users of weight 1 may have beside all others, also those without further requests. It is
+	// nil where users have no limits.
 	UserLimitsOfAll() map[int32]records.Resource
 	// HeadroomOf returns what an application could get at most by the limits of its queues and its user.
 	HeadroomOf(a *core.App) records.Resource

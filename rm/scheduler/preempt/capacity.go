@@ -20,7 +20,7 @@ type CapacitySettings struct {
 	Balance      bool          // preemption-to-balance-queue-after-satisfied.enabled: also between queues over their guarantees
 	BalanceWait  time.Duration // …max-wait-before-kill, for victims of that
 	ForReserved  bool          // select_based_on_reserved_containers: first where it lets reservations be filled
-	AddReserved  bool          // additional_res_balance_based_on_reserved_containers: what is reserved counts as wanted elsewhere, too
+	AddReserved  bool          // additional_res_balance_based_on_reserved_containers: reserved resources count as wanted elsewhere, too
 	Underused    UnderusedSettings
 	Intra        IntraSettings
 	Conservative bool // conservative-drf: stop as soon as any type of resource is covered
@@ -58,7 +58,7 @@ func (c *Capacity) Round(now int64, s *Snapshot) Round {
 	return out
 }
 
-// Choose returns the victims of one round at a time (ms), without regard to who was marked before.
+// Choose returns the victims of one round at a time (ms), without regard to earlier marks.
 func (c *Capacity) Choose(now int64, s *Snapshot) []Victim { return c.choose(now, s).victims }
 
 // choose has each way to choose add to what those before it chose.
@@ -120,7 +120,7 @@ func (r *selection) between(ideal *ideal) {
 	}
 }
 
-// due returns what a leaf has to give in this round.
+// due returns what a leaf must give in this round.
 func (r *selection) due(i int, ideal *ideal) records.Resource {
 	q := &r.Queues[i]
 	if q.Disabled || !r.more(q.Used, scaled(q.Guaranteed, 1+r.settings.IgnoredOver)) {

@@ -5,5 +5,5 @@
 // starve or containers are marked; a new leader starts over.
 //
 // A round answers with two lists: victims whose ApplicationMaster is to be told now, and those whose time is up. What then
-// happens to a container (it is killed with the exit status for preemption) is its owner's business.
+// happens to a container (it is killed with the exit status for preemption) is up to its owner.
 package preempt

@@ -51,7 +51,7 @@ type scheduledKill struct {
 	victim Victim
 }
 
-// Round decides at a time (ms). Containers that it marks are killed after the wait, whether or not somebody still starves.
+// Round decides at a time (ms). Containers that it marks are killed after the wait, whether or not an application still starves.
 func (f *Fair) Round(now int64, s *Snapshot) (r Round) {
 	if f.marked == nil {
 		f.minSince, f.since = map[string]int64{}, map[records.ApplicationID]int64{}
@@ -114,7 +114,7 @@ type starved struct {
 	reason string
 }
 
-// starving keeps account of who starves since when, and returns who does for longer than the timeouts, the hungriest first.
+// starving records since when applications starve, and returns those that starve for longer than the timeouts, the hungriest first.
 func (f *Fair) starving(now int64, s *Snapshot) []starved {
 	demand := make([]records.Resource, len(s.Queues))
 	byQueue := make([][]*App, len(s.Queues))

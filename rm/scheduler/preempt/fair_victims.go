@@ -124,7 +124,7 @@ func masters(list []ofApp) (n int) {
 	return n
 }
 
-// best finds the node on which fewest ApplicationMasters have to go for an ask, the first without any; -1 is none.
+// best finds the node on which fewest ApplicationMasters must go for an ask, the first without any; -1 is none.
 func (h *fairVictims) best(a *App, ask Ask, name string) (node int, best []ofApp) {
 	node = -1
 	for i := range h.Nodes {
@@ -142,7 +142,7 @@ func (h *fairVictims) best(a *App, ask Ask, name string) (node int, best []ofApp
 	return node, best
 }
 
-// onOne finds the containers that have to go from a node so that an ask fits.
+// onOne finds the containers that must go from a node so that an ask fits.
 func (h *fairVictims) onOne(a *App, node int, need records.Resource) (list []ofApp, ok bool) {
 	room := h.free[node].Sub(h.assigned[node])
 	if need.FitsIn(room) {

@@ -130,7 +130,7 @@ func (x *ideal) share(parent int, allowed records.Resource) {
 }
 
 // fix assigns to queues what they use up to their guarantees, and then offers what is left, to those furthest below their
-// guarantees first, until nobody wants more.
+// guarantees first, until no queue wants more.
 func (x *ideal) fix(m measure, queues []int, left records.Resource, evenly bool) records.Resource {
 	var wanting []int
 	for _, c := range queues {
@@ -212,7 +212,7 @@ func (x *ideal) part(m measure, c int) float64 {
 
 // offer gives a queue as much of an amount as it wants and may have: up to its maximum, and up to what it uses and what it or
 // a queue below it waits for below a guarantee, so that queues over their guarantees don't rob each other. (YARN bounds only
-// leaves so, by their own guarantee, and takes from leaves for the sake of parents what nobody below these can use.)
+// leaves so, by their own guarantee, and takes from leaves for the sake of parents what no queue below these can use.)
 func (x *ideal) offer(m measure, c int, amount records.Resource) records.Resource {
 	q := &x.Queues[c]
 	wants := x.pending[c]

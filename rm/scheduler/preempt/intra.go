@@ -170,9 +170,9 @@ func (m measure) anyLess(a, b records.Resource) bool {
 // overLimit reports whether a user has more than the limit.
 func (d *division) overLimit(u *userStanding) bool { return d.more(u.used, u.limit) }
 
-// match finds from whom those who lack something get it, the most important first from the least important. One user's
-// applications give only to those of higher priority. To another user those of equal priority give what is above their own
-// user's limit, and where limits go first those of a user below the limit give nothing.
+// match finds the givers for applications that lack something: the most important gets it first, from the least important.
+// One user's applications give only to those of higher priority. To another user those of equal priority give what is
+// above their own user's limit, and where limits go first those of a user below the limit give nothing.
 func (d *division) match() {
 	for i := range d.apps {
 		h := &d.apps[i]

@@ -26,7 +26,7 @@ type Facts struct {
 // Price is what one way to get a container's resources costs.
 type Price struct {
 	Room  float64 // seconds until the resources are there for others; +Inf: unknown
-	Lost  float64 // seconds of its work that have to be done again
+	Lost  float64 // seconds of its work that must be done again
 	Moved int64   // bytes that are paged out, and in again
 	Back  float64 // seconds from its return until it works at its old rate
 }

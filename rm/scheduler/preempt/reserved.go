@@ -40,15 +40,15 @@ func (s *Snapshot) sites() []site {
 	return out
 }
 
-// clearing is which containers of a node have to go so that what it is reserved for fits.
+// clearing lists the containers of a node that must go so that the reserved container fits.
 type clearing struct {
 	reserved owned
 	victims  []owned
 	cost     float64 // what goes, in terms of what it is for
 }
 
-// forReservations chooses containers on nodes that are reserved for somebody, of queues that have to give, so that what they are
-// reserved for fits: where least goes for most first (Hadoop: ReservedContainerCandidatesSelector). ApplicationMasters stay.
+// forReservations chooses containers on reserved nodes, of queues that must give, so that the reserved containers fit: where
+// least goes for most first (Hadoop: ReservedContainerCandidatesSelector). ApplicationMasters stay.
 func (r *selection) forReservations() {
 	ideal := idealOf(r.Snapshot, r.measure, wish{reserved: true}, r.allowed)
 	due := make([]records.Resource, len(r.Queues))
@@ -85,8 +85,8 @@ func (r *selection) forReservations() {
 	}
 }
 
-// clear finds the containers of a node, the latest first, that queues have to give and without which what the node is reserved
-// for fits. It fails where nothing has to go, or not enough may. It uses due up.
+// clear finds the containers of a node, the latest first, that queues must give and without which the reserved container fits.
+// It fails where nothing must go, or not enough may. It uses due up.
 func (r *selection) clear(at *site, due []records.Resource, allowed records.Resource) (c clearing, ok bool) {
 	if at.reserved.Container == nil {
 		return c, false

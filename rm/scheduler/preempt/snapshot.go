@@ -78,7 +78,7 @@ type Container struct {
 	AM       bool  // runs the ApplicationMaster
 	Reserved bool  // isn't running: a node is reserved for it. ID is of no attempt then, and higher the later that began
 	Relax    bool  // of a reservation: another node does as well
-	Killable bool  // was taken already, and ends when somebody needs its room
+	Killable bool  // was taken already, and ends when its room is needed
 	Since    int64 // ms: when it was granted, or its node was reserved for it
 	Handle   int32 // of whoever made the snapshot
 	Spared   bool  // may not be taken, such as one that ends already
@@ -108,7 +108,7 @@ type Victim struct {
 	Reserved bool
 	Handle   int32  // that the Container had
 	Reason   string // with the numbers that decided
-	// For is who gets the room; the zero value means whoever's turn it is.
+	// For is the recipient of the room; the zero value means the application whose turn it is.
 	For records.ApplicationID
 }
 

@@ -46,8 +46,8 @@ func ComputeDR(request, over, cluster records.Resource) (p records.Resource) {
 	return p
 }
 
-// Room is what a round makes for a request. It is for the leaf of an application: else whoever has least of its share would get it, such as the
-// leaf from which it was taken, and more would have to be taken for the request.
+// Room is what a round makes for a request. It is for the leaf of an application: else the leaf with the least of its share would get it, such
+// as the one it was taken from, and more would have to be taken for the request.
 type Room struct {
 	For  records.ApplicationID
 	Size records.Resource
@@ -57,11 +57,11 @@ type Room struct {
 // Made is what a round comes to.
 type Made struct {
 	Cuts []Cut
-	Undo []Victim // reservations of others, on nodes where those who wait below their shares have room
+	Undo []Victim // reservations of others, on nodes with room for requests below their shares
 	Room []Room
 }
 
-// Round decides at a time (ms) from which containers to take how much, and for whom. A container is cut at most once.
+// Round decides at a time (ms) how much to take from which containers, and for which requests. A container is cut at most once.
 func (s *Suspension) Round(now int64, snap *Snapshot) (m Made) {
 	c := s.begin(now, snap)
 	if len(c.candidates) == 0 && len(c.yielding) == 0 {
@@ -129,7 +129,7 @@ type cutting struct {
 	onNode     [][]int     // candidates by node, in that order
 	room       []records.Resource
 	made       []bool        // by node: room is made there in this round
-	reserved   []reservation // by node: for whom it is, of those that wait below their shares
+	reserved   []reservation // by node: its recipients, of those that wait below their shares
 	yielding   map[int]owned // by node: the reservation there of a leaf that has its share
 	reasons    []string      // of leaves
 }
@@ -205,7 +205,7 @@ func (s *Suspension) begin(now int64, snap *Snapshot) *cutting {
 }
 
 // smallest returns the least that a round must be able to take so that it can make room at all: the largest request, and what the container
-// that is cut last gives beyond that. In a small cluster, a tenth is less than one container, and nobody would ever be suspended.
+// that is cut last gives beyond that. In a small cluster, a tenth is less than one container, and no container would ever be suspended.
 func (c *cutting) smallest() records.Resource {
 	var request, gain records.Resource
 	for i := range c.Apps {
@@ -220,8 +220,8 @@ func (c *cutting) smallest() records.Resource {
 	return request.Add(gain)
 }
 
-// withoutReservations are queues that use and wait for what they would if no node were reserved for them. Schedulers reserve nodes for who
-// finds no room, and don't count it as waiting then. YARN's CapacityScheduler counts it as used instead. It waits nevertheless.
+// withoutReservations are queues that use and wait for what they would if no node were reserved for them. Schedulers reserve nodes for requests
+// that find no room, and then don't count them as waiting. YARN's CapacityScheduler counts it as used instead. It waits nevertheless.
 func withoutReservations(queues []Queue, fair bool) []Queue {
 	queues = slices.Clone(queues)
 	for i := range queues {
@@ -264,7 +264,7 @@ func (c *cutting) surplus() (over []records.Resource) {
 		}
 		return over
 	}
-	// Room that is there, in pieces too small for those who wait, is nobody's share.
+	// Room in pieces too small for the waiting requests is in no share.
 	net := *c.Snapshot
 	net.Queues = slices.Clone(c.queues)
 	for k, used := range c.queues[0].Used {
@@ -293,8 +293,8 @@ func (c *cutting) enough(k int) bool {
 	})
 }
 
-// divided returns what an amount has of the types that a Fair queue's parent divides among its children: nobody has a share of the others, and
-// nobody is over it.
+// divided returns what an amount has of the types that a Fair queue's parent divides among its children: no queue has a share of the others,
+// or is over it.
 func (c *cutting) divided(q *Queue, r records.Resource) (d records.Resource) {
 	if q.Parent < 0 || c.Queues[q.Parent].Share.Kind == fairshare.DRF {
 		return r
@@ -342,7 +342,7 @@ func (c *cutting) collectWants() {
 	c.wants = append(c.wants, later...)
 }
 
-// collectCandidates lists from whom resources can be taken.
+// collectCandidates lists the containers from which resources can be taken.
 func (c *cutting) collectCandidates(now int64) {
 	for i := range c.Apps {
 		a := &c.Apps[i]
@@ -443,7 +443,7 @@ func (c *cutting) fit(w *want) (node int, ok bool) {
 const mostSets = 64
 
 // makeRoom makes room for a request, on the node of the first container in the order on whose node that is possible. In the order of cost it is the
-// node where all that has to be taken costs least.
+// node where all that must be taken costs least.
 func (c *cutting) makeRoom(w *want) (node int, ok bool) {
 	tried := make([]bool, len(c.Nodes))
 	best, least, sets := -1, math.Inf(1), 0
@@ -529,7 +529,7 @@ func (c *cutting) possible(w *want, node int) bool {
 }
 
 // helps reports whether taking an amount from a container is within what its leaf owes and what the round may take. The last container may give
-// more than is owed. Idle room is for whoever waits below its share, whatever the leaf owes: it may be all that fits a request.
+// more than is owed. Idle room is for requests below their share, whatever the leaf owes: it may be all that fits a request.
 func (c *cutting) helps(x *candidate, gain, due, allowed records.Resource) bool {
 	if x.c.Idle {
 		due = gain

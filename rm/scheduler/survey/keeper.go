@@ -8,7 +8,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Keeper has a Cluster while somebody needs it, and keeps speeds in any case. The zero value is ready.
+// Keeper has a Cluster while it is needed, and keeps speeds in any case. The zero value is ready.
 type Keeper struct {
 	speeds  []hostSpeed // by name of the host
 	cluster *Cluster

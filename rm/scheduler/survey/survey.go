@@ -12,7 +12,7 @@ import (
 // Task is a type of tasks whose speeds on nodes are known apart.
 type Task uint8
 
-// Types of tasks. What isn't a reduce counts as a map.
+// Types of tasks. Containers that aren't reduces count as maps.
 const (
 	Map    Task = iota
 	Reduce      // from its shuffle on
@@ -171,7 +171,7 @@ func (c *Cluster) add(x *size, n *node, by float64) {
 	}
 }
 
-// Enter takes in a node, or its new capability.
+// Enter records a node, or its new capability.
 func (c *Cluster) Enter(h handle.Node, host string, capability records.Resource) {
 	for len(c.nodes) <= int(h) {
 		c.nodes = append(c.nodes, node{})
@@ -194,7 +194,7 @@ func (c *Cluster) Leave(h handle.Node) {
 	*x = node{}
 }
 
-// change has the sums follow a node.
+// change updates the sums for a node.
 func (c *Cluster) change(n *node, by float64) {
 	for i := range c.sizes {
 		if x := &c.sizes[i]; x.held > 0 {

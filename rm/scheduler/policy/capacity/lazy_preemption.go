@@ -16,8 +16,8 @@ import (
 // RegularContainerAllocator.assignContainer, AbstractLeafQueue.setPreemptionAllowed,
 // AbstractParentQueue.killContainersToEnforceMaxQueueCapacity).
 
-// MakeKillable has a container end when its room is needed: then a decision of kind Kill says so. It reports whether there is
-// such a container, of capacity queues, that isn't killable already.
+// MakeKillable marks a container to end when its room is needed: then a decision of kind Kill says so. It reports whether
+// there is such a container, of capacity queues, that isn't killable already.
 func (p *Policy) MakeKillable(h handle.Container) bool {
 	if h < 0 || int(h) >= len(p.s.Containers) || !p.s.Containers[h].Live() || p.s.Containers[h].Reserved() ||
 		slices.Contains(p.killable, h) {
@@ -27,7 +27,7 @@ func (p *Policy) MakeKillable(h handle.Container) bool {
 	return true
 }
 
-// SpareKillable has no container be killable any more.
+// SpareKillable clears the mark of all containers.
 func (p *Policy) SpareKillable() { p.killable, p.s.Recheck = nil, true }
 
 // ContainerEnded has a container that was freed be killable no more.
@@ -51,7 +51,7 @@ type claims struct {
 	gone     map[int32]records.Resource // by queue: of containers that must end
 }
 
-// claimKillable has killable containers end for asks that find no room otherwise, in the order of queues and applications.
+// claimKillable ends killable containers for asks that find no room otherwise, in the order of queues and applications.
 func (p *Policy) claimKillable() {
 	c := claims{Core: p.s, p: p, reserved: map[handle.Container]bool{}, gone: map[int32]records.Resource{}}
 	for len(p.killable) > 0 && c.below(core.Root) {

@@ -28,7 +28,7 @@ type Policy struct {
 	masters    map[int32]mastersOf // by leaf
 }
 
-// mastersOf is what limits on a leaf's ApplicationMasters hang on.
+// mastersOf returns the inputs of the limits on a leaf's ApplicationMasters.
 type mastersOf struct {
 	limit records.Resource
 	users int // active ones

@@ -11,13 +11,13 @@ import (
 	"heddle/yarn/records"
 )
 
-// In capacity queues nobody overtakes an ask that is next and fits below the maxima of its queues, but not into their headroom. Its leaf
-// gives nothing to the asks behind it, of the same application and of others. What the leaf could still have is withheld from its
-// siblings that come later. So large asks are served in order; otherwise small ones would take each resource that becomes free (Hadoop:
-// RegularContainerAllocator.checkHeadroom, CSAssignment.SkippedType.QUEUE_LIMIT, ResourceLimits.addBlockedHeadroom). An ask that is
-// larger than a maximum itself is passed over. In YARN it blocks its leaf for good.
+// In capacity queues no request overtakes an ask that is next and fits below the maxima of its queues, but not into their headroom. Its
+// leaf gives nothing to the asks behind it, of the same application and of others. The rest that the leaf could have is withheld from
+// its siblings that come later. So large asks are served in order; otherwise small ones would take each resource that becomes free
+// (Hadoop: RegularContainerAllocator.checkHeadroom, CSAssignment.SkippedType.QUEUE_LIMIT, ResourceLimits.addBlockedHeadroom). An ask
+// that is larger than a maximum itself is passed over. In YARN it blocks its leaf for good.
 
-// verdict is what became of a search in a queue.
+// verdict is the result of a search in a queue.
 type verdict uint8
 
 const (
@@ -44,7 +44,7 @@ func (p *Policy) Next() int32 {
 	return order.Nothing
 }
 
-// nextGuest is Next for those to whom nodes are lent.
+// nextGuest is Next for applications that nodes are lent to.
 //
 //go:noinline
 func (p *Policy) nextGuest() int32 {
@@ -62,8 +62,8 @@ type walk struct {
 	s   *core.Core
 	p   *Policy
 	app int32 // that was found
-	// mine are the classes that are looked for: those of what is asked for in this partition, or those of guests, to whom it is
-	// lent when no other can have anything. Guests are held to no maximum (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY).
+	// mine are the classes that are looked for: those of the requests in this partition, or those of guests, to which it is lent
+	// when no other can have anything. Guests are held to no maximum (Hadoop: SchedulingMode.IGNORE_PARTITION_EXCLUSIVITY).
 	mine  order.Mask
 	lends bool
 	// For explanations: nothing is found and no mask is lowered, and each leaf is told of, and each queue that has nothing left.
@@ -72,9 +72,9 @@ type walk struct {
 	withheld records.Resource // what the queue that was looked in last withholds from its later siblings, if it is blocked
 }
 
-// scope is what is known of classes in the room that there is. What isn't told apart yet is compared when a queue is entered
-// where it is asked for; queues without a maximum of their own have the room of those above them, so nothing is compared
-// twice.
+// scope is the knowledge of classes in the room that there is. Classes that aren't told apart yet are compared when a queue
+// that asks for them is entered; queues without a maximum of their own have the room of those above them, so nothing is
+// compared twice.
 type scope struct {
 	open   order.Mask // nodes may have room for them, and so have the queues
 	exceed order.Mask // they are larger than the room
@@ -149,7 +149,7 @@ func (w *walk) within(h int32, q *core.Queue, c scope, room *records.Resource) v
 	return v
 }
 
-// pass tells of a queue that has nothing left, and so blocks nobody, and of those below it.
+// pass records that a queue has nothing left, and so blocks no other, and those below it.
 func (w *walk) pass(h int32, room *records.Resource) {
 	if w.visit == nil {
 		return
@@ -216,7 +216,7 @@ func (w *walk) everFits(leaf int32, size *records.Resource) bool {
 	return w.s.EverFits(leaf, size)
 }
 
-// vain reports whether nothing can be found any more, of the classes of a queue. Who else is blocked matters to nobody then
+// vain reports whether nothing can be found any more, of the classes of a queue. Other blocked requests don't matter then
 // if the queue is the root; below it, it tells what is left for the queue's siblings.
 func (w *walk) vain(h int32, c scope, m order.Mask) bool {
 	return h == core.Root && c.open&m == 0 && w.visit == nil

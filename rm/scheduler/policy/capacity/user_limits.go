@@ -24,7 +24,7 @@ func (p *Policy) OverUserLimit(q *core.Queue, u *core.User) bool {
 	return p.s.Calc.Less(&limit, &u.Used)
 }
 
-// overLimitOfGuests is OverUserLimit for nodes that are lent to those who ask for others: user-limit-factor doesn't hold there.
+// overLimitOfGuests is OverUserLimit for nodes that are lent to requests for others: user-limit-factor doesn't hold there.
 func (p *Policy) overLimitOfGuests(q *core.Queue, u *core.User) bool {
 	if q.Cfg.UserLimit >= 100 { // of all that the queue has
 		return false
@@ -62,8 +62,8 @@ func (p *Policy) minimumOfUser(q *core.Queue, of *records.Resource) (minimum rec
 	return minimum
 }
 
-// UserLimit returns what a user of weight 1 may have while it asks for more (Hadoop: UsersManager.computeUserLimit). What
-// active users have and one smallest container more is divided among them; minimum-user-limit-percent of the queue is the
+// UserLimit returns what a user of weight 1 may have while it asks for more (Hadoop: UsersManager.computeUserLimit). The
+// use of active users plus one smallest container is divided among them; minimum-user-limit-percent of the queue is the
 // minimum, and user-limit-factor times the queue's capacity the most.
 func (p *Policy) UserLimit(q *core.Queue) records.Resource {
 	return p.userLimitOf(q, &q.ActiveUsed, q.Wanting, &q.UserMaximum)

@@ -98,7 +98,7 @@ func (p *Policy) app(a *leaf.App, had int32) *app {
 	return x
 }
 
-// measure notes the size of the tasks of a stage, once: what is larger or smaller counts as a part of it.
+// measure notes the size of the tasks of a stage, once: larger or smaller containers count as a part of it.
 func (p *Policy) measure(x *part, size *records.Resource) {
 	if !x.sized {
 		x.size, x.sized = p.cluster.Hold(size), true
@@ -144,7 +144,7 @@ func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
 // Hold holds nothing.
 func (p *Policy) Hold(leaf.Ask) (held bool, until int64) { return false, 0 }
 
-// Asked takes in the size of an application's tasks.
+// Asked records the size of an application's tasks.
 func (p *Policy) Asked(k leaf.Ask) {
 	x := p.app(&k.App, 0)
 	s, _ := stages.Of(&k.App, k.Priority)

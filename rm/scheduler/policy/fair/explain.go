@@ -28,7 +28,7 @@ func (p *Policy) explainOwn(a *core.App, d *core.Demand, r *explain.Reason) bool
 		r.Free = "room for that request, or its withdrawal"
 		return true
 	}
-	// What came first may have gone above a maximum since; that is seen with the next look at who starves.
+	// An earlier one may have gone above a maximum since; the next look at starved applications shows that.
 	r.Limit, r.Short = explain.BehindOwn, records.Resource{}
 	r.Text = "a more urgent request of the application came first when it was last looked at; it is looked at again at the next update of shares"
 	r.Free = "the next update of shares"

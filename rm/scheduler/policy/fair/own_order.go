@@ -55,8 +55,8 @@ func (p *Policy) everywhere(e *core.Demand) bool {
 	return e.RelaxAny && !e.Choosy && p.s.Calc.Fits(&e.Size, &smallest)
 }
 
-// unblockAll does so for all applications of whom no demand holds the others everywhere: what queues may have still, and which
-// nodes there are, may have changed.
+// unblockAll does so for all applications without a demand that holds the others everywhere: the room of queues, and the
+// nodes, may have changed.
 func (p *Policy) unblockAll() {
 	for h := range p.s.Apps {
 		a := &p.s.Apps[h]

@@ -131,7 +131,7 @@ func (p *Policy) mayActivate(a *core.App, limit *records.Resource) bool {
 // Begin looks who starves, if it is time to.
 func (p *Policy) Begin() { p.reviewing = p.review() }
 
-// End reserves nodes for those who starve.
+// End reserves nodes for starved applications.
 func (p *Policy) End() {
 	if p.reviewing {
 		p.reserveForStarved()

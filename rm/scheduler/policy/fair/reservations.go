@@ -20,9 +20,9 @@ import (
 // room first. YARN looks at one node with each heartbeat; here all are looked at once, as often as shares are computed again,
 // and only for applications that nothing else could be found for.
 
-// starve is what is known of who might have nodes reserved.
+// starve holds the applications for which nodes might be reserved.
 type starve struct {
-	whole    nodeindex.Index // what nodes have that take containers and are reserved for nobody
+	whole    nodeindex.Index // the resources of open nodes without a reservation
 	at       int64           // ms: when it was looked last who starves
 	looked   bool
 	starving []handle.App
@@ -63,12 +63,12 @@ func (p *Policy) review() bool {
 	return true
 }
 
-// reserveForStarved reserves nodes for those who starve, in the order of their turns.
+// reserveForStarved reserves nodes for starved applications, in the order of their turns.
 func (p *Policy) reserveForStarved() {
 	w := &p.starve
 	w.starving = w.starving[:0]
 	if !p.s.Classes.Some(p.maybeLarge) {
-		return // nobody wants anything large, and there may be very many who want something
+		return // no request is large, and there may be very many requests
 	}
 	for h := range p.s.Apps {
 		if a := &p.s.Apps[h]; a.Active && a.Pending > 0 && p.wantsLarge(a) {

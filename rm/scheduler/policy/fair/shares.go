@@ -50,7 +50,7 @@ func (p *Policy) fairQueue(h int32, of map[int32]*fairshare.Queue) *fairshare.Qu
 	return out
 }
 
-// sharesNow returns what queues are due by what decisions go by. What only looks doesn't change that, so that looking changes no decision.
+// sharesNow returns what queues are due by what decisions go by. Readers don't change that, so that reading changes no decision.
 func (p *Policy) sharesNow() map[int32]*fairshare.Queue {
 	if p.sharesKnown() {
 		return p.shares.of

@@ -28,7 +28,7 @@ type Policy struct {
 	rated   int64 // the time of the rates by which applications are ordered, in ms
 	work    work
 	share   float64            // of the leaf that maps should have
-	turn    stages.Stage       // whose turn it is; None: anybody's
+	turn    stages.Stage       // whose turn it is; None: any stage's
 	since   int64              // it has been since, or since it took something
 	room    [stages.None]int64 // since when there is room for what a stage waits for; 0: there is none
 	taken   int64              // when something was taken
@@ -53,7 +53,7 @@ func (p *Policy) Ratio(a leaf.App) float64 {
 // Cap is none.
 func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
 
-// Hold has reduces wait for the maps of their job, unless there is spare room at the end of these, and a stage for the other's turn.
+// Hold holds reduces back until the maps of their job end, unless there is spare room at the end of these, and a stage for the other's turn.
 func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 	s, rerun := stages.Of(&k.App, k.Priority)
 	j := p.book.Job(k.App.Handle)
@@ -81,13 +81,13 @@ func (p *Policy) Why(k leaf.Ask) string {
 		s.Other(), 100*p.book.Used(stages.Map), 100*p.share, 100*ratio(p.work.maps, p.work.reduces))
 }
 
-// Asked takes in what is asked for.
+// Asked records a request.
 func (p *Policy) Asked(k leaf.Ask) { p.changes.Note(p.book.Asked(k)) }
 
 // Outputs are of no interest.
 func (p *Policy) Outputs(leaf.App, int64, int64) {}
 
-// Granted takes in a container.
+// Granted records a container.
 func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	j, s := p.book.Granted(a, g)
 	if s != stages.None {
@@ -102,7 +102,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	p.changes.Note(j)
 }
 
-// Ended takes in the end of a container.
+// Ended records the end of a container.
 func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
 	p.changes.Note(p.book.Ended(o))
 }
@@ -174,7 +174,7 @@ func (p *Policy) look(q *leaf.Queue) {
 	}
 }
 
-// stands reports whether there has been room for a stage for so long, and nothing was taken meanwhile, that nobody but that stage can be
+// stands reports whether there has been room for a stage for so long, and nothing was taken meanwhile, that only that stage can be
 // expected to take it.
 func (p *Policy) stands(s stages.Stage) bool {
 	return p.room[s] != 0 && p.book.Now-max(p.room[s], p.taken) >= patience

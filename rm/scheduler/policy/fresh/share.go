@@ -8,7 +8,7 @@ const (
 	sudden = 0.6 // τ2: the difference, as a part, from which a change counts as sudden
 )
 
-// work is what is left to do, and what goes into deciding who gets the next slot. Slots are counted in any unit, of which there are total.
+// work is the rest of the work, and the input of the decision on the next slot. Slots are counted in any unit, of which there are total.
 // Times are in seconds.
 type work struct {
 	total     float64 // S

@@ -51,7 +51,7 @@ func (p *Policy) divide(q *leaf.Queue) {
 	}
 }
 
-// standing is what is looked at of each job in each division: of hundreds of jobs few have changed since the last one.
+// standing holds the fields of a job that each division looks at: of hundreds of jobs few have changed since the last one.
 type standing struct {
 	app          handle.App
 	held         int32

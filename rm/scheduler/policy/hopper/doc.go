@@ -5,17 +5,17 @@
 // it holds and could get besides, without ApplicationMasters. A container takes the part that it has of the resource of which that is largest.
 // The division is made again when jobs come or go, and within 100 ms after anything else has changed.
 //
-// Who gets the next container:
+// The next container goes to:
 //
 //  1. jobs below the floor of their part (ε); a floor below one container is given in time: such a job has its turn once it was owed a container
 //     for as long as a task takes;
 //  2. of the first k % the job with most tasks that could run next to their input, until all its tasks have begun;
 //  3. jobs that have less than their slots, the smallest first;
-//  4. the same order beyond their slots: what others don't use is lent.
+//  4. the same order beyond their slots: unused slots of others are lent.
 //
 // A slot that a job can't use yet is kept for its copies while its ApplicationMaster says that it runs copies, and that tasks are too young to
 // judge. Then no other gets it but a job below its floor, or a smaller one that has less than its slots. All other slots are lent. Nothing is
-// taken back from anybody: a job that was lent slots gives them back as its tasks end.
+// taken back: a job that was lent slots gives them back as its tasks end.
 //
 // # What is known of a job
 //

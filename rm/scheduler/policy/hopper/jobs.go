@@ -35,7 +35,7 @@ type app struct {
 	report     leaf.TaskReport
 	young      int64 // until when tasks that it told of are too young to judge, in ms
 
-	// What the last division found. Counts are containers of its size.
+	// Results of the last division. Counts are containers of its size.
 	key     float64 // by what jobs are ordered
 	tasks   float64 // T
 	alpha   float64

@@ -180,7 +180,7 @@ func (p *Policy) Copies(a leaf.App) int64 {
 	return 0
 }
 
-// Asked takes in what an application asks for.
+// Asked records an application's request.
 func (p *Policy) Asked(k leaf.Ask) {
 	x := p.app(&k.App)
 	s, rerun := stages.Of(&k.App, k.Priority)
@@ -201,14 +201,14 @@ func (p *Policy) measure(x *app, s stages.Stage, size *records.Resource) {
 	}
 }
 
-// Outputs takes in what maps have put out.
+// Outputs records the output of maps.
 func (p *Policy) Outputs(a leaf.App, maps, bytes int64) {
 	x := p.app(&a)
 	x.outputs.maps, x.outputs.bytes = maps, bytes
 	p.stale = true
 }
 
-// Reported takes in what an ApplicationMaster tells of its tasks.
+// Reported records an ApplicationMaster's report of its tasks.
 func (p *Policy) Reported(a leaf.App, r leaf.TaskReport) {
 	x := p.app(&a)
 	if !x.reported || x.report != r {
@@ -217,7 +217,7 @@ func (p *Policy) Reported(a leaf.App, r leaf.TaskReport) {
 	}
 }
 
-// Master takes in what an ApplicationMaster has that ran before the leaf had this policy.
+// Master records the container of an ApplicationMaster that ran before the leaf had this policy.
 func (p *Policy) Master(a leaf.App, r records.Resource) {
 	x := p.known(&a)
 	if !x.ran {
@@ -230,7 +230,7 @@ func (p *Policy) Master(a leaf.App, r records.Resource) {
 	p.stale = true
 }
 
-// Granted takes in a container.
+// Granted records a container.
 func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	had := a
 	had.Containers--
@@ -264,7 +264,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	p.stale = true
 }
 
-// Ended takes in that a container has ended. How long it took is known with the next Tick.
+// Ended records that a container has ended. How long it took is known with the next Tick.
 func (p *Policy) Ended(a leaf.App, _ leaf.Node, o leaf.Outcome) {
 	p.free = p.free.Add(o.Resource)
 	p.stale, p.freed = true, true
@@ -333,7 +333,7 @@ func (p *Policy) Left(h handle.App) {
 // Due returns when the division is to be made again, in ms; 0 if nothing has changed.
 func (p *Policy) Due() int64 { return p.due }
 
-// Time takes in the time, and reports whether Tick may do more than that.
+// Time records the time, and reports whether Tick may do more than that.
 func (p *Policy) Time(now int64) bool {
 	p.now = max(p.now, now)
 	p.learn()
@@ -367,7 +367,7 @@ func (p *Policy) Tick(now int64, q leaf.Queue) []handle.App {
 	return p.changed
 }
 
-// stir has all be asked again, as some may wait for slots that are kept, or were.
+// stir marks all to be asked again, as some may wait for slots that are kept, or were.
 func (p *Policy) stir() {
 	p.changed = p.changed[:0]
 	for _, m := range p.list {

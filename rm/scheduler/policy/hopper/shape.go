@@ -94,7 +94,7 @@ func (m *mean) of() float64 {
 	return m.sum / m.n
 }
 
-// learn takes in how long tasks took that have ended since the last Tick.
+// learn records the durations of tasks that have ended since the last Tick.
 func (p *Policy) learn() {
 	for _, e := range p.ended {
 		seconds := max(1, float64(p.now-e.since)) / 1000

@@ -9,9 +9,9 @@ import (
 	"heddle/yarn/records"
 )
 
-// Bound is the longest that a policy makes anybody wait, in ms. A request that was held for so long is held no more until it has got
-// a container. An application that got nothing for so long, though it asked, comes first in its leaf until it gets a container, and has
-// neither a cap nor held requests.
+// Bound is the longest time that a policy may hold back a request, in ms. A request that was held for so long is held no more until it
+// has got a container. An application that got nothing for so long, though it asked, comes first in its leaf until it gets a container,
+// and has neither a cap nor held requests.
 const Bound = 10 * 60 * 1000
 
 // Interval is how often a policy is told the time, in ms.
@@ -79,7 +79,7 @@ func (g *Guard) Cap(a App, since, now int64) (most records.Resource, until int64
 	return g.policy.Cap(a).Max(records.Resource{}), since + Bound
 }
 
-// Hold reports whether a request has to wait, and until when at the longest.
+// Hold reports whether a request must wait, and until when at the longest.
 func (g *Guard) Hold(k Ask, since, now int64) (held bool, until int64) {
 	if g.Overdue(since, now) {
 		return false, 0
@@ -187,7 +187,7 @@ func (g *Guard) Left(a handle.App) {
 	g.policy.Left(a)
 }
 
-// Due reports whether the policy has to be told the time: because it has heard of something, or because the Interval is over.
+// Due reports whether the policy must be told the time: because it has heard of something, or because the Interval is over.
 func (g *Guard) Due(now int64) (told, over bool) { return g.told, now >= g.next }
 
 // Wants reports whether Tick is to be called. If not the policy knows the time already.

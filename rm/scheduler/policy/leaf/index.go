@@ -54,7 +54,7 @@ func (x *index) grow() {
 	}
 }
 
-// remove takes a key out, and returns its row, −1 if there was none. What lies behind it moves up, so that no search ends too early.
+// remove takes a key out, and returns its row, −1 if there was none. Entries behind it move up, so that no search ends too early.
 func (x *index) remove(key int32) int32 {
 	if x.used == 0 {
 		return -1

@@ -12,21 +12,21 @@ import (
 
 // Policy orders the applications of one leaf and may hold them back. It is called from the goroutine of its scheduler only, and must
 // be deterministic: it has no clock, no I/O and no randomness. Ratio, Cap and Hold change nothing, as they are asked at any time and
-// any number of times. What they say may change when the policy is told something; Tick then says for whom.
+// any number of times. Their answers may change when the policy is told something; Tick then names the applications.
 type Policy interface {
 	// Ratio returns what applications are ordered by: lower ones are served first, and of equal ones the one that was submitted first.
 	// NaN counts as infinite. It is asked whenever the application has got, lost or asked for something.
 	Ratio(a App) float64
 	// Cap returns the most that an application may have now, with what is reserved for it. An application without a limit has Uncapped.
 	Cap(a App) records.Resource
-	// Hold reports whether a request has to wait, and until when, in ms. It waits no longer than that, and may continue earlier once
-	// Tick says that the application has changed.
+	// Hold reports whether a request must wait, and until when, in ms. It waits no longer than that, and may continue earlier
+	// once Tick says that the application has changed.
 	Hold(k Ask) (held bool, until int64)
 	// Granted tells of a container. That of an application which ran before the leaf had this policy isn't told of; App.Used has it
 	// in any case.
 	Granted(a App, g Grant)
-	// Ended tells of a container that has ended, also of one that Granted didn't tell of. What the application has is without it.
-	// The time of its end is that of the next Tick, which follows at once.
+	// Ended tells of a container that has ended, also of one that Granted didn't tell of. The application's use doesn't
+	// include it. The time of its end is that of the next Tick, which follows at once.
 	Ended(a App, n Node, o Outcome)
 	// Left tells that an application has ended or was moved. Its handle may come back as that of another one.
 	Left(a handle.App)
@@ -37,8 +37,8 @@ type Policy interface {
 
 // Watcher is a Policy that hears of what applications ask for and produce, and not only when they get or lose containers.
 type Watcher interface {
-	// Asked tells that the count or the size of a request has changed by itself; a count of 0 means that it was withdrawn. What an
-	// application asks for when it comes into the leaf is told first. Grants change counts without a call.
+	// Asked tells that the count or the size of a request has changed by itself; a count of 0 means that it was withdrawn. The
+	// requests of an application that enters the leaf come first. Grants change counts without a call.
 	Asked(k Ask)
 	// Outputs tells how many maps of an application have outputs on the nodes by now, and how many bytes these have together, as far
 	// as is known.
@@ -70,7 +70,7 @@ type Ranker interface{ Standing(a App) string }
 // Reporter is a Policy that hears what ApplicationMasters of Heddle's library tell of their tasks.
 type Reporter interface{ Reported(a App, r TaskReport) }
 
-// TaskReport is what an ApplicationMaster tells of its tasks. Nothing of it is checked but that no number is negative or NaN: an ApplicationMaster
+// TaskReport is an ApplicationMaster's report of its tasks. Nothing of it is checked but that no number is negative or NaN: an ApplicationMaster
 // may lie.
 type TaskReport struct {
 	Left      int64   // tasks of the phase that runs which haven't ended, those that run included
@@ -100,14 +100,14 @@ type Leader interface {
 	Master(a App, r records.Resource)
 }
 
-// Facts are what is known of an application besides its requests and containers.
+// Facts are the facts of an application besides its requests and containers.
 type Facts struct {
 	Outputs     bool // the next two are known
 	Maps, Bytes int64
 	Tasks       *TaskReport // nil: its ApplicationMaster tells nothing
 }
 
-// HoldingBack is why a policy makes a request wait.
+// HoldingBack is the reason of a policy to hold back a request.
 type HoldingBack struct {
 	Policy string           // its name; empty: the request doesn't wait for a policy
 	Until  int64            // at the longest, in ms
@@ -175,13 +175,13 @@ type Grant struct {
 	Restored bool
 }
 
-// Unknown is the priority of a request that nobody knows any more.
+// Unknown is the priority of a request that is no longer known.
 const Unknown = math.MinInt32
 
 // Node is where a container is. A Placer finds its host in the Survey: names of thousands of nodes lie far apart in memory, and few policies look at them.
 type Node struct{ Handle handle.Node }
 
-// Outcome is what is known of a container that has ended.
+// Outcome describes a container that has ended.
 type Outcome struct {
 	Container handle.Container
 	Resource  records.Resource // that it had

@@ -13,11 +13,11 @@
 // sizes of map outputs (leaf.Watcher.Outputs), and nodes measure how fast outputs are fetched (leaf.Shuffler); until they have, OMO assumes
 // 64 MB/s. Without reports of outputs it assumes that a shuffle lasts as long as a map, so reduces begin when no map waits any more.
 //
-// Where room stands free that nobody takes, reduces of a job begin earlier, by the time that their containers take to start (stages.Book.Early):
-// otherwise a job alone would end later than without a policy. And a job with pending maps of which none runs has the next room for a map, not for a
-// reduce. Hadoop's ApplicationMaster ends a reduce in such a case, and if the next reduce got its room, that would repeat itself.
+// Where free room isn't taken, reduces of a job begin earlier, by the time that their containers take to start (stages.Book.Early): otherwise a job
+// alone would end later than without a policy. And a job with pending maps of which none runs has the next room for a map, not for a reduce.
+// Hadoop's ApplicationMaster ends a reduce in such a case, and if the next reduce got its room, that would repeat itself.
 //
-// Reduces whose maps haven't ended never take all of the leaf: they leave as much as a map of the largest size needs. What they leave may
-// lie on several nodes. If no node has room for a map then, the ApplicationMaster gives reduces back, as it does without a policy.
-// Package leaf bounds how long reduces wait.
+// Reduces whose maps haven't ended never take all of the leaf: they leave as much as a map of the largest size needs. The room that they
+// leave may lie on several nodes. If no node has room for a map then, the ApplicationMaster gives reduces back, as it does without a
+// policy. Package leaf bounds how long reduces wait.
 package omo

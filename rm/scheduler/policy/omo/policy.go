@@ -31,7 +31,7 @@ type Policy struct {
 	bandwidth float64 // that nodes have measured; 0: none has
 }
 
-// job is what OMO makes of a job.
+// job is OMO's state of a job.
 type job struct {
 	begun   bool    // its reduces have
 	gap     float64 // α, when they began
@@ -85,7 +85,7 @@ func squash(x float64) float64 {
 // Cap is none.
 func (p *Policy) Cap(leaf.App) records.Resource { return leaf.Uncapped() }
 
-// Hold has reduces wait until they are to begin, while no map runs that would resume them, and until there is room for a map beside them.
+// Hold holds reduces back until they are to begin, while no map runs that would release them, and until there is room for a map beside them.
 func (p *Policy) Hold(k leaf.Ask) (held bool, until int64) {
 	s, _ := stages.Of(&k.App, k.Priority)
 	j, x := p.of(k.App.Handle)
@@ -149,18 +149,18 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.0f s", s)
 }
 
-// Asked takes in what is asked for.
+// Asked records a request.
 func (p *Policy) Asked(k leaf.Ask) { p.changes.Note(p.book.Asked(k)) }
 
-// Outputs takes in how much maps have put out.
+// Outputs records the output of maps.
 func (p *Policy) Outputs(a leaf.App, maps, bytes int64) {
 	p.changes.Note(p.book.NoteOutputs(a, maps, bytes))
 }
 
-// Bandwidth takes in how fast outputs are fetched. Estimates follow with the next Tick that makes any.
+// Bandwidth records how fast outputs are fetched. Estimates follow with the next Tick that makes any.
 func (p *Policy) Bandwidth(rate float64) { p.bandwidth = rate }
 
-// Granted takes in a container.
+// Granted records a container.
 func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	j, s := p.book.Granted(a, g)
 	if s == stages.Reduce && j.MapsLeft() {
@@ -172,7 +172,7 @@ func (p *Policy) Granted(a leaf.App, g leaf.Grant) {
 	p.changes.Note(j)
 }
 
-// Ended takes in the end of a container.
+// Ended records the end of a container.
 func (p *Policy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
 	p.changes.Note(p.book.Ended(o))
 }

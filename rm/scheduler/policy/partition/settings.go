@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Rules are what nodes and schedulers of short tasks do.
+// Rules are the rules that nodes and schedulers of short tasks follow.
 type Rules struct {
 	Probes    float64 // for a task
 	Least     int     // for a job
@@ -104,7 +104,7 @@ const Tag = "heddle-task-time:"
 const Property = "heddle-task-time"
 
 // Estimate returns the mean task time of an application: what it said when it was submitted, else what a tag says, else what its queue is
-// configured for. It reports false if nobody says it; such work is long. What can't be read is an error.
+// configured for. It reports false if the time is unknown; such work is long. An unreadable value is an error.
 func Estimate(submitted string, tags []string, queue time.Duration) (time.Duration, bool, error) {
 	if submitted != "" {
 		d, err := time.ParseDuration(submitted)

@@ -2,7 +2,7 @@ package partition
 
 import "time"
 
-// Plan is what holds until the next window.
+// Plan is the sizing until the next window.
 type Plan struct {
 	Wait     time.Duration // mean wait of the short tasks that started in the last window
 	Closed   int           // nodes of the general partition that are closed to new long work: the first ones of an order that stays the same

@@ -2,7 +2,7 @@ package partition
 
 import "time"
 
-// Refusal is why a long task isn't suspended.
+// Refusal is the reason why a long task isn't suspended.
 type Refusal uint8
 
 // Refusals.
@@ -43,5 +43,5 @@ func (d *Dice) Request(c Candidate) Refusal {
 	return Granted
 }
 
-// Due reports whether a task has to resume that was suspended for so long: as soon as the short ones that run in its room have ended.
+// Due reports whether a task that was suspended for so long must resume: as soon as the short ones that run in its room have ended.
 func (d *Dice) Due(suspended time.Duration) bool { return suspended >= d.Timeout }

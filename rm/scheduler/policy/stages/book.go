@@ -9,7 +9,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Book is what is known of the applications of a leaf. Its zero value is ready. It is told what a leaf.Watcher is told, and read
+// Book holds the facts of the applications of a leaf. Its zero value is ready. It is told what a leaf.Watcher is told, and read
 // between that. The same calls lead to the same Book.
 type Book struct {
 	Now  int64            // of the last Tick, in ms
@@ -96,7 +96,7 @@ func (b *Book) job(a *leaf.App) *Job {
 	return j
 }
 
-// Asked takes in how many containers a request is for.
+// Asked records how many containers a request is for.
 func (b *Book) Asked(k leaf.Ask) *Job {
 	j := b.job(&k.App)
 	s, rerun := Of(&k.App, k.Priority)
@@ -123,7 +123,7 @@ func (j *Job) ask(s Stage, rerun bool, r request, count int64) {
 	}
 }
 
-// Granted takes in a container, and returns its stage.
+// Granted records a container, and returns its stage.
 func (b *Book) Granted(a leaf.App, g leaf.Grant) (*Job, Stage) {
 	j := b.job(&a)
 	s, rerun := Of(&a, g.Ask.Priority)
@@ -153,7 +153,7 @@ func (b *Book) Granted(a leaf.App, g leaf.Grant) (*Job, Stage) {
 	return j, s
 }
 
-// Ended takes in that a container has ended, and returns its job; nil for a container that the book doesn't have. How long it took is known
+// Ended records that a container has ended, and returns its job; nil for a container that the book doesn't have. How long it took is known
 // with the next Tick.
 func (b *Book) Ended(o leaf.Outcome) *Job {
 	if int(o.Container) >= len(b.containers) || b.containers[o.Container].job == nil {
@@ -172,7 +172,7 @@ func (b *Book) Ended(o leaf.Outcome) *Job {
 	return x.job
 }
 
-// NoteOutputs takes in what is known of the outputs of an application's maps.
+// NoteOutputs records the known outputs of an application's maps.
 func (b *Book) NoteOutputs(a leaf.App, maps, bytes int64) *Job {
 	j := b.job(&a)
 	j.Outputs.Maps, j.Outputs.Bytes = maps, bytes
@@ -196,7 +196,7 @@ func (b *Book) Left(h handle.App) {
 	b.ended = slices.DeleteFunc(b.ended, func(x end) bool { return x.job == j })
 }
 
-// Tick takes in the time, in ms, and what the leaf is now.
+// Tick records the time, in ms, and the present leaf.
 func (b *Book) Tick(now int64, q *leaf.Queue) {
 	b.Now = max(b.Now, now)
 	for _, x := range b.ended {

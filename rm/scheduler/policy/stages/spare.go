@@ -18,7 +18,7 @@ type spare struct {
 	begun bool
 }
 
-// note takes in what is free at a time, in ms. Of a time without calls nothing is known, so nothing was free.
+// note records the free resources at a time, in ms. Of a time without calls nothing is known, so nothing was free.
 func (s *spare) note(now int64, free records.Resource) {
 	n := now / leaf.Interval
 	if passed := n - s.at; !s.begun || passed > 0 {
@@ -49,8 +49,8 @@ func (s *spare) stands(r *records.Resource) bool {
 // Rest returns how long the maps of a job still take, none of which is pending, in seconds.
 func (b *Book) Rest(j *Job) float64 { return max(0, j.Of[Map].Mean()-b.SinceLastMap(j)) }
 
-// Early finds out whether reduces of a job may begin although maps of it run, at nobody's cost: no map is pending, there has been room for a
-// reduce that nobody took for two seconds, and the maps will have ended when it has started and fetched for some seconds. It reports
+// Early finds out whether reduces of a job may begin although maps of it run, at no cost to others: no map is pending, there has been room
+// for a reduce that wasn't taken for two seconds, and the maps will have ended when it has started and fetched for some seconds. It reports
 // whether that has changed.
 func (b *Book) Early(j *Job, fetches float64) (changed bool) {
 	m, r := &j.Of[Map], &j.Of[Reduce]

@@ -5,7 +5,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Stage is what a container of a MapReduce application does.
+// Stage is the kind of work of a container of a MapReduce application.
 type Stage uint8
 
 // Stages.
@@ -25,7 +25,7 @@ func (s Stage) Other() Stage {
 	return Map
 }
 
-// Type is that of the applications that have stages.
+// Type is the type of the applications that have stages.
 const Type = "MAPREDUCE"
 
 // Priorities of Hadoop's MapReduce (RMContainerAllocator).
@@ -52,7 +52,7 @@ func Of(a *leaf.App, priority int32) (s Stage, rerun bool) {
 	return None, false
 }
 
-// Tally is what is known of a stage of a job.
+// Tally holds the facts of a stage of a job.
 type Tally struct {
 	Pending int64            // containers that are asked for
 	Running int64            // containers

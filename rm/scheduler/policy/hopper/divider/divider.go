@@ -153,7 +153,7 @@ func (d *Divider) Divide(jobs []Job, slots, epsilon float64) (order []int32) {
 // rounds bounds how often a projection begins again. What is left then is settled by level.
 const rounds = 16
 
-// project divides slots so that nobody has less than the floor: those who would have less get it, and the others share the rest.
+// project divides slots so that no job has less than the floor: jobs that would have less get it, and the others share the rest.
 func (d *Divider) project(slots, floor float64) {
 	d.free = append(d.free[:0], d.order...)
 	left := slots

@@ -7,7 +7,7 @@
 //
 // # Where this isn't what the text prints
 //
-// Algorithm 2 bounds m2 from 1. With that it isn't optimal where nobody is below the floor; here m2 begins at 0.
+// Algorithm 2 bounds m2 from 1. With that it isn't optimal where no job is below the floor; here m2 begins at 0.
 //
 // Algorithm 3 serves the job with the least weight among the first k last. With equal weights that is the first job, so that algorithm 3
 // contradicts guideline 1. Here it is the last one with the least weight among the first k+1, and only if another one has more.
