@@ -39,7 +39,7 @@ type masters struct {
 	meters     hints.Meters
 }
 
-// What ApplicationMasters learn.
+// Parts of an answer to an ApplicationMaster.
 type (
 	Grant      = session.Grant
 	Resized    = session.Resized
@@ -108,8 +108,8 @@ func (r *AllocateReply) empty() bool {
 		!r.Preemption.New && r.Suspended == nil && len(r.ProbeNodes)+len(r.ProbesGone) == 0
 }
 
-// Allocate takes an ApplicationMaster's wishes and tells it what has become of the earlier ones. What can be placed at
-// once is in the same answer. An answer that was lost is given again to a caller that repeats its last call.
+// Allocate takes an ApplicationMaster's wishes and tells it what has become of the earlier ones. Containers that can be
+// placed at once are in the same answer. An answer that was lost is given again to a caller that repeats its last call.
 func (ms *masters) Allocate(id records.AttemptID, call AllocateCall) (AllocateReply, error) {
 	s := ms.masterSessions.Get(id)
 	if s == nil {
@@ -196,7 +196,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		ms.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
 	}
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
-		division.Mark(asks, soft.long)
+		division.Mark(asks, soft.longTasks)
 		ms.sched.UpdateAsks(soft.handle, asks)
 		soft.asked.Update(asks, ms.Date().UnixMilli())
 		ms.inputs.Asked(id.App, call.Asks)

@@ -35,19 +35,19 @@ type applications struct {
 
 // appSoft is what the leader alone knows of a live application.
 type appSoft struct {
-	id      records.ApplicationID
-	handle  scheduler.AppHandle
-	amAsks  []scheduler.Ask  // for the ApplicationMaster's container
-	granted []drive.Decision // that aren't entered yet
-	session *amSession       // of the current attempt
-	asked   asktime.Times
-	nodes   map[records.NodeID]bool // that have, or had, containers of it
-	long    bool                    // its tasks are
+	id        records.ApplicationID
+	handle    scheduler.AppHandle
+	amAsks    []scheduler.Ask  // for the ApplicationMaster's container
+	granted   []drive.Decision // that aren't entered yet
+	session   *amSession       // of the current attempt
+	asked     asktime.Times
+	nodes     map[records.NodeID]bool // that have, or had, containers of it
+	longTasks bool
 	// Hosts on which its ApplicationMaster couldn't be launched, those of them that are on its blacklist now, and how many launches in
 	// a row nodes have not answered.
 	shunned, avoided []string
 	misfires         int
-	// inherited is true if an earlier leadership has set when its lifetime ends.
+	// inherited: an earlier leader set Expires.
 	inherited bool
 	progress  float32 // as the driver knows it
 	told      hints.Told
@@ -69,10 +69,10 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 		}),
 	}
 	var err error
-	if a.long, err = as.Settings.Division.Long(app.Context, app.Queue); err != nil {
-		as.Log.WithField("application", app.ID).WithError(err).Warn("how long its tasks take isn't known")
+	if a.longTasks, err = as.Settings.Division.Long(app.Context, app.Queue); err != nil {
+		as.Log.WithField("application", app.ID).WithError(err).Warn("invalid task time; treating tasks as long")
 	}
-	division.Mark(a.amAsks, a.long)
+	division.Mark(a.amAsks, a.longTasks)
 	as.apps[app.ID] = a
 	as.byHandle[a.handle] = a
 	as.totals.Submitted(app.Queue)
@@ -157,7 +157,7 @@ func (as *applications) forgetOld() {
 	}
 }
 
-// UpdatePriority sets an application's priority for somebody, at most the cluster's maximum, and returns what it became.
+// UpdatePriority sets an application's priority for a caller, at most the cluster's maximum, and returns the new one.
 func (as *applications) UpdatePriority(id records.ApplicationID, user string, priority int32) (int32, error) {
 	err := as.Do(func() error {
 		app, err := as.liveApp(id)

@@ -117,7 +117,7 @@ func (at *attempts) finish(app *ledger.Application, attempt *ledger.Attempt, exi
 	at.applications.endApp(app, pb.YarnApplicationState_FINISHED, final, diagnostics)
 }
 
-// FailAttempt ends an attempt as failed on somebody's wish.
+// FailAttempt ends an attempt as failed at a caller's request.
 func (at *attempts) FailAttempt(id records.AttemptID) error {
 	return at.Do(func() error {
 		app, attempt, err := at.liveAttempt(id)

@@ -28,15 +28,15 @@ type containers struct {
 	refs       ledger.Refs
 
 	// Kept for their memory.
-	granted []*appSoft                  // to whom step gives containers
+	granted []*appSoft                  // that step gives containers to
 	killed  []preempted                 // that step has chosen
 	handles []scheduler.ContainerHandle // of containers that are granted
 }
 
-// handle has a container know what the scheduler knows it by.
-func handle(c *ledger.Container, h scheduler.ContainerHandle) { c.Handle = int64(h) + 1 }
+// setHandle stores the scheduler's handle in the container.
+func setHandle(c *ledger.Container, h scheduler.ContainerHandle) { c.Handle = int64(h) + 1 }
 
-// handleOf returns what the scheduler knows a container by, if it does.
+// handleOf returns the scheduler's handle; ok is false if it has none.
 func handleOf(c *ledger.Container) (h scheduler.ContainerHandle, ok bool) {
 	return scheduler.ContainerHandle(c.Handle - 1), c.Handle > 0
 }
@@ -61,7 +61,7 @@ func (cs *containers) freeEnded(c *ledger.Container, exit int32) {
 	cs.free(c)
 }
 
-// cleanUp has a container's node end it, once that is committed.
+// cleanUp tells a container's node to end it, once that is committed.
 func (cs *containers) cleanUp(c *ledger.Container) {
 	id, n := c.ID, cs.nodes[c.Node]
 	if n == nil {
@@ -70,8 +70,8 @@ func (cs *containers) cleanUp(c *ledger.Container) {
 	cs.AfterCommit(func() { n.session.box.EndContainers(id) })
 }
 
-// releaseAll gives back what an application's containers hold in the scheduler and has the nodes end them; the ledger's
-// own record of it is up to the command that the caller enters.
+// releaseAll gives back what an application's containers hold in the scheduler and tells the nodes to end them; the
+// ledger's own record of it is up to the command that the caller enters.
 func (cs *containers) releaseAll(app *ledger.Application) {
 	for c := range app.Containers.All() {
 		if c.Live() {
@@ -87,7 +87,7 @@ func (cs *containers) restore(c *ledger.Container) {
 	h := cs.sched.Restore(soft.handle, cs.nodes[c.Node].handle, c.Resource, drive.Container{
 		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: cs.onClock(c.Allocated),
 	})
-	handle(c, h)
+	setHandle(c, h)
 	cs.restoreHeld(c, h)
 	soft.nodes[c.Node] = true
 }
@@ -96,7 +96,7 @@ func (cs *containers) restore(c *ledger.Container) {
 func (cs *containers) onClock(date int64) int64 { return date - cs.Date().Sub(cs.Now()).Milliseconds() }
 
 // restoreHeld tells the scheduler how a container was suspended so far. Those that an earlier leader has chosen resume by themselves. So do
-// those of releases that don't say for whom they were suspended, if they hold less than their claim.
+// containers of releases that don't record for whom containers were suspended, if they hold less than their claim.
 func (cs *containers) restoreHeld(c *ledger.Container, h scheduler.ContainerHandle) {
 	s, held := c.Suspension(), c.Held()
 	chosen := s.Queue != "" && c.Level != ledgerpb.Level_RUNNING || s.Times == 0 && held != c.Resource

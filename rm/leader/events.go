@@ -10,12 +10,12 @@ import (
 	"heddle/yarn/records"
 )
 
-// What happens in a leadership is told to each part that has a method for it, in the loop. A part hears of it after the ledger and the scheduler do, but for the
-// end of a node, whose containers have ended already.
+// Each event of a leadership is passed, in the loop, to every part that has a method for it. A part hears of it after the ledger and the scheduler
+// do, but for the end of a node, whose containers have ended already.
 type (
 	// NodeJoined: the scheduler has got a node.
 	nodeJoinedPart interface{ NodeJoined(id records.NodeID) }
-	// NodeBegins: a node registers, or was taken over from an earlier leader. What was known of it doesn't count any more. Its containers aren't told yet.
+	// NodeBegins: a node registers, or was taken over from an earlier leader. Earlier knowledge of it no longer counts. Its containers aren't told yet.
 	nodeBeginsPart interface {
 		NodeBegins(id records.NodeID, h scheduler.NodeHandle)
 	}

@@ -11,7 +11,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// schedule has the driver decide, and carries its decisions out. Where containers must end, it decides again.
+// schedule runs the driver, and carries its decisions out. Where containers must end, it decides again.
 func (cs *containers) schedule() {
 	reserved := false
 	for cs.step(&reserved) {
@@ -22,7 +22,7 @@ func (cs *containers) schedule() {
 	}
 }
 
-// step has the driver decide once. It reports whether containers had to end.
+// step runs the driver once. It reports whether containers must end.
 func (cs *containers) step(reserved *bool) bool {
 	granted, killed := cs.granted[:0], cs.killed[:0]
 	decisions := cs.sched.Step(cs.Now().UnixMilli())
@@ -99,7 +99,7 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 	cs.identify(attempt.ID.Attempt, first, am, decisions)
 	granted := func(i int) *ledger.Container {
 		c := app.Containers.Get(records.ContainerID{Attempt: attempt.ID, ID: first + int64(i)})
-		handle(c, decisions[i].Container)
+		setHandle(c, decisions[i].Container)
 		soft.nodes[c.Node] = true
 		return c
 	}

@@ -22,7 +22,7 @@ type Launch struct {
 	Submitted int64                            // when the application was, in ms since 1970
 }
 
-// excludeShunned has the scheduler pass over the shunned hosts while an ApplicationMaster's container is pending.
+// excludeShunned makes the scheduler pass over the shunned hosts while an ApplicationMaster's container is pending.
 func (at *attempts) excludeShunned(soft *appSoft) {
 	if len(soft.shunned) > 0 {
 		soft.avoided = slices.Clone(soft.shunned)
@@ -38,8 +38,8 @@ func (at *attempts) admitShunned(soft *appSoft) {
 	}
 }
 
-// launch has a node start the ApplicationMaster that it was chosen for. It is tried for a while, as the node may just be
-// restarting; then the attempt fails, which isn't held against the application.
+// launch tells a node to start the ApplicationMaster that it was chosen for. It is tried for a while, as the node may
+// just be restarting; then the attempt fails, which isn't held against the application.
 func (at *attempts) launch(app *ledger.Application, c *ledger.Container) {
 	l := Launch{Container: session.GrantOf(c), User: app.User, Context: app.Context, Submitted: app.SubmitTime}
 	at.AfterCommit(func() {
@@ -118,7 +118,7 @@ func (at *attempts) shunForMaster(soft *appSoft, host string) {
 	}
 }
 
-// stopAM has the node end the ApplicationMaster's container at once, rather than with its next heartbeat.
+// stopAM tells the node to end the ApplicationMaster's container at once, rather than with its next heartbeat.
 func (at *attempts) stopAM(app *ledger.Application, attempt *ledger.Attempt) {
 	id := attempt.AMContainer
 	c := app.Containers.Get(id)

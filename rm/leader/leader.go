@@ -85,7 +85,7 @@ type Settings struct {
 	Live *queue.Live
 	// QueueSource reads them again; nil leaves them as they are.
 	QueueSource queueconf.Source
-	// MaySubmit decides who may submit to a queue, by its path; nil lets everybody.
+	// MaySubmit decides which users may submit to a queue, by its path; nil allows all.
 	MaySubmit func(user, queue string) bool
 	// ACLs is yarn.acl.enable: lists of queues say who may have which priorities, and a FairScheduler's queues refuse submissions at once.
 	ACLs         bool
@@ -123,8 +123,8 @@ type Config struct {
 	Settings Settings
 	// State is the committed state at the beginning; the leader keeps it as its working copy.
 	State *ledger.State
-	// Propose hands a batch to raft, in order, and may block; the function it returns waits for the commit and yields what
-	// the ledger said. Nobody changes the batch any more.
+	// Propose hands a batch to raft, in order, and may block; the function it returns waits for the commit and yields
+	// what the ledger said. The batch no longer changes.
 	Propose  func(*ledgerpb.Batch) (wait func() error)
 	Launcher Launcher
 	// Disk says how much space is left for the log; nil: enough.

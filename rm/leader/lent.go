@@ -25,7 +25,7 @@ func (l lentNodes) Box(id records.NodeID) lending.Box {
 
 // isLong reports whether an application's tasks are long, and may be suspended.
 func (c *core) isLong(id records.ApplicationID) (long, may bool) {
-	long = c.apps[id] != nil && c.apps[id].long
+	long = c.apps[id] != nil && c.apps[id].longTasks
 	return long, long && !slices.Contains(c.work.Apps[id].Context.GetApplicationTags(), NeverSuspend)
 }
 

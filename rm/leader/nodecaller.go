@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// NodeCaller is who speaks for a node.
+// NodeCaller is the identity of a caller that speaks for a node.
 type NodeCaller struct {
 	Address string // that it calls from
 	Proven  bool   // it has proved, by the cluster's secret, that it is that node

@@ -56,7 +56,7 @@ type NodeReply struct {
 	ResponseID  int32
 	// Wait: a node that registers is to try again later, and isn't shut down.
 	Wait bool
-	// What a node that registers may use for short tasks. If that is anything, it offers Rest to containers.
+	// The amount that a registering node may use for short tasks. If that is anything, it offers Rest to containers.
 	FirstLent, Rest records.Resource
 	// LabelsAccepted: what the node said of its labels counts; if not, Diagnostics says why.
 	LabelsAccepted bool

@@ -168,8 +168,8 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 		WithField("containers", len(r.Containers)).Info("node registered")
 }
 
-// reconcile compares the containers that a node registers with to those that the ledger has on it. What the node runs and
-// nobody knows is ended; what it should run and doesn't is gone; what was granted and not yet started may still be.
+// reconcile compares the containers that a node registers with to those that the ledger has on it. Containers that the node runs but the
+// ledger doesn't know are ended; those that it should run but doesn't are gone; those granted but not yet started may still start.
 func (ns *nodeManagers) reconcile(n *nodeSoft, reported []NodeContainer) {
 	has := map[records.ContainerID]bool{}
 	for i := range reported {

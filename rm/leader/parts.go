@@ -105,7 +105,7 @@ type heardRefusals struct {
 func (r heardRefusals) NodeBegins(id records.NodeID, _ scheduler.NodeHandle) { r.Replace(id, nil) } // its heartbeats tell
 func (r heardRefusals) NodeLeft(id records.NodeID)                           { r.Replace(id, nil) }
 
-// NodeHeard passes on all that a node refuses now of live applications, and has the node hear when they end.
+// NodeHeard passes on the node's refusals for live applications, and registers the node to be told of their end.
 func (r heardRefusals) NodeHeard(n *nodeSoft, call *NodeCall) {
 	var live []startrefusal.Refusal
 	for _, x := range call.Refused {
@@ -129,7 +129,7 @@ func (s *speeds) NodeLeft(id records.NodeID)   { s.told.Left(s.sched, id.Host) }
 
 func (s *speeds) Tick(now time.Time) {
 	if s.learned.Due() {
-		s.Go(func(context.Context) { s.learned.Sort() }) // it takes long, and everybody continues meanwhile
+		s.Go(func(context.Context) { s.learned.Sort() }) // it takes long, and other operations continue meanwhile
 	}
 	s.told.Tell(s.sched)
 	if s.justBegun(now) {

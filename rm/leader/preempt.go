@@ -9,13 +9,13 @@ import (
 	"heddle/yarn/records"
 )
 
-// preempting tells ApplicationMasters what they will lose, and takes it.
+// preempting warns ApplicationMasters and kills the chosen containers.
 type preempting struct {
 	*core
 	containers *containers
 }
 
-// preempted is a container that has to end.
+// preempted is a container that must end.
 type preempted struct {
 	id     records.ContainerID
 	reason string
@@ -56,7 +56,7 @@ func (pr *preempting) queueOf(d *drive.Decision) string {
 	return pr.work.Apps[pr.byHandle[d.App].id].Queue
 }
 
-// tellPreempted has an ApplicationMaster learn that it will lose a container.
+// tellPreempted tells an ApplicationMaster that it will lose a container.
 func (pr *preempting) tellPreempted(d *drive.Decision) {
 	soft := pr.byHandle[d.App]
 	pr.preemptionLog(d).Info("to be preempted: " + d.Reason)

@@ -20,7 +20,7 @@ import (
 // NewApplication hands out an id, and says how large a container can be.
 // Only its user may submit under it, also after a change of leaders: the ledger has both, in the command that a new id needs anyway.
 func (as *applications) NewApplication(user string) (id records.ApplicationID, maximum records.Resource, err error) {
-	if len(user) > limit.MaxName { // who may submit nothing, and would be remembered
+	if len(user) > limit.MaxName { // such users may submit nothing, and would be remembered
 		return id, maximum, refusal.New(refusal.Refused, "%.100q can't be a user, as %s", user, notAName)
 	}
 	err = as.Do(func() error {
@@ -39,8 +39,9 @@ func (as *applications) NewApplication(user string) (id records.ApplicationID, m
 	return id, maximum, err
 }
 
-// Submit takes an application. An application of the same user that is known already is left as it is, as clients submit again when they
-// didn't hear the answer. The id may not have been issued to another user. (YARN answers "success" to anybody who names an id that is taken.) An application that names an unknown queue is taken, and fails with that reason, as in YARN.
+// Submit takes an application. An application of the same user that is known already is left as it is, as clients submit again when they didn't hear the answer. The id
+// may not have been issued to another user. (YARN answers "success" to any caller that names a taken id.) An application that names an unknown queue is taken, and fails
+// with that reason, as in YARN.
 func (as *applications) Submit(user string, ctx *pb.ApplicationSubmissionContext) error {
 	if !ctx.HasApplicationId() {
 		return refusal.New(refusal.NoApplicationID, "ApplicationId cannot be null")

@@ -14,7 +14,7 @@ import (
 )
 
 // takeOver begins the leadership: it is recorded, and the scheduler is filled from the ledger, so that containers continue
-// and new ones can be granted at once. Nodes and ApplicationMasters have to register again, which brings back what is soft.
+// and new ones can be granted at once. Nodes and ApplicationMasters register again, which restores soft state.
 func (l *Leader) takeOver() error {
 	l.Enter(&ledgerpb.Command{LeaderStarted: &ledgerpb.LeaderStarted{RmId: l.Settings.ID, Refused: l.work.Refused}})
 	if l.work.Timestamp == 0 {
@@ -46,8 +46,8 @@ func (l *Leader) takeOver() error {
 }
 
 // inheritedExpiry is how soon a container must be started that an earlier leader granted. Its ApplicationMaster may not know of it, because
-// that leader was lost before it answered, and has asked for another: nobody can use the room in that time. It is long enough for those
-// who know of it and start many. (YARN gives up all containers that no node knows of when the leader changes.)
+// that leader was lost before it answered, and has asked for another: the room can't be used in that time. It is long enough for
+// ApplicationMasters that know of it and start many. (YARN gives up all containers that no node knows of when the leader changes.)
 const inheritedExpiry = 30 * time.Second
 
 // inherit has a container expire soon, unless it is started.
@@ -106,7 +106,7 @@ func (l *Leader) takeApp(app *ledger.Application) {
 	asks, err := l.requests.ForMaster(app.Context, app.Queue)
 	if err != nil {
 		// it fitted when it was submitted; nodes may have gone since
-		l.Log.WithField("application", app.ID).WithError(err).Warn("its ApplicationMaster fits on no node that is there now")
+		l.Log.WithField("application", app.ID).WithError(err).Warn("no current node is large enough for the ApplicationMaster")
 		asks = l.requests.OfSize(app.AMResource, request.NotedLabel(app.Context))
 	}
 	soft := l.applications.addApp(app, asks)

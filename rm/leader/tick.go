@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Tick measures what queues have, for those who want to know it.
+// Tick measures the queues that were asked for.
 func (ms *masters) Tick(now time.Time) {
 	ms.meters.Measure(now.Sub(ms.began), ms.outputs.Bandwidth(), ms.inQueues())
 }
@@ -76,7 +76,7 @@ func (at *attempts) Tick(now time.Time) {
 	}
 }
 
-// starved reports whether the container of an application's ApplicationMaster is suspended, so that nobody can hear it.
+// starved reports whether the container of an application's ApplicationMaster is suspended, so that it can't be heard.
 func (c *core) starved(app *ledger.Application) bool {
 	attempt := app.Current()
 	if attempt == nil {
@@ -109,7 +109,7 @@ func (cs *containers) Tick(now time.Time) {
 }
 
 // grace is for how long after the beginning of a leadership nothing ends whose deadline an earlier one has set: the clocks of their
-// machines may differ, and those who are to prolong it have just come back.
+// machines may differ, and the callers that would prolong it have just come back.
 const grace = time.Minute
 
 func (c *core) justBegun(now time.Time) bool { return now.Sub(c.began) < grace }

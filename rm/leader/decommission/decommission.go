@@ -161,7 +161,7 @@ func (h *Hosts) recommission(node *ledger.Node) {
 	h.cfg.Log.WithField("node", node.ID).Info("node stays")
 }
 
-// Tick removes nodes that nobody needs any more, or whose time is up.
+// Tick removes nodes that are no longer needed, or whose time is up.
 func (h *Hosts) Tick(time.Time) {
 	for _, node := range h.in(leaving) {
 		if h.cfg.Nodes.Known(node.ID) {

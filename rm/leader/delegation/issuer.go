@@ -136,7 +136,7 @@ func (is *Issuer) end(seqs ...int32) {
 	is.loop.Enter(&ledgerpb.Command{DelegationsEnded: &ledgerpb.DelegationsEnded{Sequences: seqs}})
 }
 
-// Tick ends the tokens that nobody has renewed in time, by the loop's date.
+// Tick ends the tokens that were not renewed in time, by the loop's date.
 func (is *Issuer) Tick(now time.Time) {
 	if is.cfg.JustBegun != nil && is.cfg.JustBegun(now) {
 		return

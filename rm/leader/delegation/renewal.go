@@ -21,7 +21,7 @@ import (
 type TokenRenewer interface {
 	// Renews reports whether it deals with tokens of a kind.
 	Renews(kind string) bool
-	// RenewToken makes a token good for longer, and returns until when. What the issuer refuses is an *ipc.RemoteError.
+	// RenewToken makes a token good for longer, and returns until when. A refusal of the issuer is an *ipc.RemoteError.
 	RenewToken(ctx context.Context, t token.Token) (until time.Time, err error)
 	CancelToken(ctx context.Context, t token.Token) error
 }
@@ -39,7 +39,7 @@ type Calls struct {
 
 // Carried are the delegation tokens in the credentials of live applications. They are renewed as long as one of the applications lives,
 // and cancelled after the last one unless one of them asked not to. Hadoop does so on secure clusters only. A failure isn't held against
-// an application: on a cluster without security hardly anybody checks tokens.
+// an application: on a cluster without security few services check tokens.
 type Carried struct {
 	loop   loop.Operations
 	work   *ledger.State
@@ -130,7 +130,7 @@ func (ct *Carried) ownToken(c *carriedToken) bool {
 		d.RenewBy >= ct.loop.Date().UnixMilli()
 }
 
-// renewOwn renews a token of ours if it has a renewer. Without one nobody may renew it, and it expires.
+// renewOwn renews a token of ours if it has a renewer. Without one it can't be renewed, and it expires.
 func (ct *Carried) renewOwn(c *carriedToken) {
 	c.due = time.Time{}
 	if c.id.Renewer == "" || !ct.ownToken(c) {
@@ -251,7 +251,7 @@ func (ct *Carried) cancelForeign(c *carriedToken) {
 			ctx, cancel := context.WithTimeout(ctx, ct.calls.Timeout)
 			defer cancel()
 			err := ct.others.CancelToken(ctx, tok)
-			_ = ct.loop.Do(func() error { // the next leader doesn't know it: it ends when nobody renews it
+			_ = ct.loop.Do(func() error { // the next leader doesn't know it: it ends when it isn't renewed
 				ct.cancelledForeign(c, err)
 				return nil
 			})

@@ -21,8 +21,8 @@ type Settings struct {
 // On reports whether anything is long. Without a cutoff nothing is.
 func (s *Settings) On() bool { return s.Cutoff > 0 }
 
-// Long reports whether the tasks of an application are long, by what its submission says (partition.Property), else by its tags (partition.Tag), else by its
-// queue. Those of which nobody says how long they take are. A time that can't be read is an error; such applications count as those that say none.
+// Long reports whether the tasks of an application are long, by what its submission says (partition.Property), else by its tags (partition.Tag), else
+// by its queue. Tasks of unknown length are long. A time that can't be read is an error; such applications count as those that say none.
 func (s *Settings) Long(of *pb.ApplicationSubmissionContext, queue string) (bool, error) {
 	if !s.On() {
 		return false, nil

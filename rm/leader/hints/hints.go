@@ -69,17 +69,17 @@ type Meters struct {
 }
 
 type meter struct {
-	wanted    time.Duration // when somebody last wanted to know
+	wanted    time.Duration // when it was last asked for
 	released  amounts       // in all
 	available amounts
 	jobs      int
 	rate      [measured]omo.Release
 }
 
-// patience is for how long a queue is measured after somebody last wanted to know.
+// patience is for how long a queue is measured after the last request.
 const patience = 10 * time.Minute
 
-// Want has a queue be measured. now counts from any time.
+// Want starts measuring a queue. now counts from any time.
 func (m *Meters) Want(queue string, now time.Duration) {
 	q := m.queues[queue]
 	if q == nil {
@@ -92,7 +92,7 @@ func (m *Meters) Want(queue string, now time.Duration) {
 	q.wanted = now
 }
 
-// Ended takes in that a container of an application in a queue has ended.
+// Ended records that a container of an application in a queue has ended.
 func (m *Meters) Ended(queue string, r *records.Resource) {
 	if len(m.queues) == 0 {
 		return

@@ -16,8 +16,8 @@ type Told struct {
 	freed  int64   // Released when its queue was measured last
 }
 
-// Measure measures all queues that somebody wants to know of, once in a window, by all live applications. It looks at each container in these
-// queues, which costs nothing where nobody wants to know. bandwidth is that of hints.
+// Measure measures all queues that were asked for, once in a window, by all live applications. It looks at each container in these queues,
+// which costs nothing for queues that weren't asked for. bandwidth is that of hints.
 func (m *Meters) Measure(now time.Duration, bandwidth float64, apps iter.Seq2[*ledger.Application, *Told]) {
 	if !m.due(now) {
 		return

@@ -31,7 +31,7 @@ type Raiser struct {
 	loop   loop.Operations
 	work   *ledger.State
 	asking bool
-	next   time.Time // nobody is asked before
+	next   time.Time // members aren't asked before
 	failed string    // what was logged last
 }
 

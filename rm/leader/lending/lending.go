@@ -1,8 +1,8 @@
 // Package lending decides how much of each node is lent to short tasks that come by probes: a least amount always, and up to a most while
 // short tasks wait. That is Dice's elastic sizing (Dice, §4.2), of amounts instead of whole nodes. It is pure but for a lock.
 //
-// What is lent is charged before a node hears of it, and given back to containers when the node has said that it uses no more than it was
-// told. So nothing is ever given away twice.
+// A loan is charged before a node hears of it, and returned to containers when the node has reported that it uses no more. So nothing is
+// ever given away twice.
 package lending
 
 import (
@@ -167,7 +167,7 @@ func Begin(s *Settings, total, before, smallest records.Resource) Node {
 	return Node{Charged: before.Min(total).Max(s.Least), Told: s.Least} // until it says that it uses less
 }
 
-// Set has a node be lent what is wanted beside what a suspended container has left, as far as it is free. It reports whether what is charged has changed.
+// Set lends a node the wanted amount beside the room that a suspended container has left, as far as it is free. It reports whether what is charged has changed.
 func (n *Node) Set(want, free records.Resource) bool {
 	before := n.Charged
 	for i := range want {

@@ -166,7 +166,7 @@ func (l *Loans) Heard(id records.NodeID, lent, used records.Resource) {
 // Lends reports whether a node was lent anything.
 func (l *Loans) Lends(id records.NodeID) bool { return l.nodes[id] != nil }
 
-// SetRoom says what a container has left that is suspended for short tasks of its node, and whether it is there. Nobody else gets it.
+// SetRoom says what a container has left that is suspended for short tasks of its node, and whether it is there. No container gets it.
 func (l *Loans) SetRoom(id records.NodeID, room records.Resource, ready bool) {
 	n, node := l.nodes[id], l.work.Nodes[id]
 	if n == nil || node == nil || n.Room == room && n.Ready == ready {

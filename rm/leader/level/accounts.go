@@ -12,7 +12,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Account is one decision of preemption to take resources from a container: what it was thought to cost, and what it came to.
+// Account is one decision of preemption to take resources from a container, with its estimated and its real cost.
 type Account struct {
 	Time      int64 // of the decision, in ms since 1970
 	Container records.ContainerID
@@ -22,8 +22,8 @@ type Account struct {
 	Held      records.Resource      // what the container is left
 	Reason    string
 	Quote     preempt.Quote
-	// What it came to. Out is how many ms it took until the resources were there, Moved how many bytes were paged out; Lasted is for how
-	// long it lasted, Back how many ms it took to come back. Less than 0: not known yet.
+	// Its real cost. Out is how many ms it took until the resources were there, Moved how many bytes were paged out; Lasted is for
+	// how long it lasted, Back how many ms it took to come back. Less than 0: not known yet.
 	Out, Moved, Lasted, Back int64
 	Refused                  bool // by the node
 
@@ -158,11 +158,11 @@ func (l *Levels) Heard(reports []Report) {
 		switch {
 		case a.Lasted < 0 && a.Out < 0 && r.Level != pb.ContainerLevel_LEVEL_RUNNING:
 			l.measured(a, r)
-			log.Infof("its resources are there after %d ms, of %.0f ms that were quoted; %d MB were paged out, of %d MB",
+			log.Infof("resources freed in %d ms (estimated %.0f ms); paged out %d of %d MB",
 				a.Out, 1000*a.Quote.Suspend.Room, a.Moved>>20, a.Quote.Suspend.Moved>>20)
 		case a.Lasted >= 0 && a.Back < 0 && r.Level == pb.ContainerLevel_LEVEL_RUNNING:
 			l.back(a, r)
-			log.Infof("it came back in %d ms, of %.0f ms that were quoted, after %d s", a.Back, 1000*a.Quote.Suspend.Back, a.Lasted/1000)
+			log.Infof("container resumed in %d ms (estimated %.0f ms) after %d s", a.Back, 1000*a.Quote.Suspend.Back, a.Lasted/1000)
 		}
 	}
 }
@@ -203,16 +203,16 @@ func (l *Levels) charge(r *Report) {
 		return
 	}
 	held := c.Held()
-	wanted, clinging := l.clings[c.ID]
+	wanted, unreclaimed := l.unreclaimable[c.ID]
 	switch mb := r.Held.MemoryMB(); {
 	case r.Reason != "" && mb > held.MemoryMB() && mb <= c.Resource.MemoryMB():
-		if !clinging {
-			l.clings[c.ID] = held
+		if !unreclaimed {
+			l.unreclaimable[c.ID] = held
 		}
 		held[records.Memory] = mb
 		l.Log.WithField("container", c.ID).WithField("node", c.Node).Warn("its memory can't be taken, and counts as held: " + r.Reason)
-	case clinging && r.Reason == "" && mb <= wanted.MemoryMB():
-		delete(l.clings, c.ID)
+	case unreclaimed && r.Reason == "" && mb <= wanted.MemoryMB():
+		delete(l.unreclaimable, c.ID)
 		held[records.Memory] = min(held[records.Memory], wanted[records.Memory])
 	default:
 		return

@@ -58,11 +58,11 @@ type Config struct {
 	Scheduler Scheduler
 	Nodes     func() Nodes
 	Types     records.ResourceTypes
-	// Step returns what a container is shrunk by where nobody says how much.
+	// Step returns the amount that a container is shrunk by if none is given.
 	Step func() records.Resource
 	// Footprint says whether preemption leaves suspended containers a little of the CPU. Nil: it doesn't.
 	Footprint func() bool
-	// HandleOf returns what the scheduler knows a container by, if it does.
+	// HandleOf returns the scheduler's handle of a container; ok is false if it has none.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
 	// Tell is called after the commit, when a container is on record as suspended or starved, and when its node has resumed it. It may be
 	// called again for what it was told already.
@@ -97,8 +97,8 @@ type Levels struct {
 	openOrders
 	books
 	number int64 // of the last order
-	// clings are containers whose memory their nodes can't take, with what they are to hold.
-	clings map[records.ContainerID]records.Resource
+	// unreclaimable maps containers whose memory couldn't be paged out to the amount they should hold.
+	unreclaimable map[records.ContainerID]records.Resource
 
 	// latest are the versions of the last orders of this leadership.
 	latest map[records.ContainerID]int32
@@ -111,8 +111,8 @@ type node struct {
 	able   drive.Ability
 }
 
-// said returns what a node says of its memory, also of one that has said nothing.
-func (n *node) said() Memory {
+// memoryOf returns the node's last memory report, zero if there was none.
+func (n *node) memoryOf() Memory {
 	if n == nil {
 		return Memory{}
 	}
@@ -123,7 +123,7 @@ func (n *node) said() Memory {
 func New(loop loop.Operations, work *ledger.State, cfg Config) *Levels {
 	return &Levels{
 		Config: cfg, loop: loop, work: work, nodes: map[records.NodeID]*node{}, openOrders: openOrders{byContainer: map[records.ContainerID]*order{}, underWay: map[records.ContainerID]UnderWay{}},
-		clings: map[records.ContainerID]records.Resource{}, latest: map[records.ContainerID]int32{},
+		unreclaimable: map[records.ContainerID]records.Resource{}, latest: map[records.ContainerID]int32{},
 	}
 }
 
@@ -192,7 +192,7 @@ func (l *Levels) Decided(d *drive.Decision) {
 	if c == nil || !c.Live() {
 		return
 	}
-	delete(l.clings, id)
+	delete(l.unreclaimable, id)
 	if d.Kind == drive.Charge {
 		waits := d.Resource.MemoryMB() > c.Held().MemoryMB()
 		l.record(c, c.Level, d.Resource, causeOf(c, d))
@@ -203,7 +203,7 @@ func (l *Levels) Decided(d *drive.Decision) {
 	level := ledgerpb.Level_RUNNING
 	switch d.Kind {
 	case drive.Suspend:
-		level = l.foot(c.Node)
+		level = l.preemptionLevel(c.Node)
 		log.Info("suspended: " + d.Reason + quoted(d))
 	case drive.Shrink:
 		if level = ledgerpb.Level_SHRUNK; c.Suspended() {
@@ -222,8 +222,8 @@ func (l *Levels) Decided(d *drive.Decision) {
 	l.loop.AfterCommit(func() { l.send(id) })
 }
 
-// foot returns how far down preemption has a node bring containers.
-func (l *Levels) foot(id records.NodeID) ledgerpb.Level {
+// preemptionLevel returns the lowest level that preemption uses on a node.
+func (l *Levels) preemptionLevel(id records.NodeID) ledgerpb.Level {
 	n := l.nodes[id]
 	switch {
 	case n != nil && n.able.Shrink && l.Footprint != nil && l.Footprint():
@@ -234,7 +234,7 @@ func (l *Levels) foot(id records.NodeID) ledgerpb.Level {
 	return ledgerpb.Level_FROZEN
 }
 
-// causeOf is for whom a decision is. The driver doesn't know the application of a suspension that an earlier leader has decided on.
+// causeOf returns the beneficiary of a decision. The driver doesn't know the application of a suspension that an earlier leader has decided on.
 func causeOf(c *ledger.Container, d *drive.Decision) ledger.Cause {
 	if was := c.Suspension().Cause; was.Queue == d.For && d.ForApp == (records.ApplicationID{}) {
 		return was

@@ -95,12 +95,12 @@ func (l *Levels) record(c *ledger.Container, level ledgerpb.Level, held records.
 		l.loop.Enter(&ledgerpb.Command{ContainersResumed: &ledgerpb.ContainersResumed{Containers: ledger.ContainerRefs(c.ID)}})
 	}
 	if c.Starved() {
-		l.tell(c)
+		l.notify(c)
 	}
 }
 
-// tell says whether a container is suspended, or nearly. It does so from the moment that this is on record until its node says that it resumes.
-func (l *Levels) tell(c *ledger.Container) {
+// notify tells the ApplicationMaster after commit whether the container is suspended, until the node reports it running.
+func (l *Levels) notify(c *ledger.Container) {
 	suspended := c.Starved()
 	if l.Tell == nil || !suspended && l.byContainer[c.ID] != nil {
 		return
@@ -125,7 +125,7 @@ func (l *Levels) tellStopped(c *ledger.Container, level ledgerpb.Level, cause le
 	}
 }
 
-// carry has a node carry an order out. A node that knows no levels freezes and thaws.
+// carry sends an order to its node. A node that knows no levels freezes and thaws.
 func (l *Levels) carry(ctx context.Context, node records.NodeID, o *order) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -163,7 +163,7 @@ func (l *Levels) tellAhead(c *ledger.Container, waits bool) {
 	})
 }
 
-// settle records the answer of a node to an order. What the node refuses is taken back, and what it did not receive is sent again.
+// settle records the answer of a node to an order. A refused order is taken back; one that the node did not receive is sent again.
 func (l *Levels) settle(o *order, err error) {
 	id := o.Container
 	if now := l.byContainer[id]; now == nil || now.number != o.number {
@@ -175,14 +175,14 @@ func (l *Levels) settle(o *order, err error) {
 		l.drop(id)
 	case err == nil:
 		l.drop(id)
-		l.tell(c)
+		l.notify(c)
 	case refusal.Is(err, refusal.Refused) && o.For != "" && o.Level == ledgerpb.Level_RUNNING: // it has its room, and no other would resume it
-		l.Log.WithField("container", id).WithField("node", c.Node).WithError(err).Warn("its node can't let it go on yet; it is told again")
+		l.Log.WithField("container", id).WithField("node", c.Node).WithError(err).Warn("node can't resume the container yet; retrying")
 	case refusal.Is(err, refusal.Refused):
 		l.drop(id)
 		l.Log.WithField("container", id).WithField("node", c.Node).WithError(err).Warn("its node can't bring it to level " + o.Level.String())
 		l.takeBack(c, o)
-		l.tell(c)
+		l.notify(c)
 	}
 }
 
@@ -210,7 +210,7 @@ func (l *Levels) takeBack(c *ledger.Container, o *order) {
 	}
 }
 
-// Failed takes back what a node says that it can't do, of orders that hold: no later one was given. What is on record may have a later
+// Failed takes back what a node says that it can't do, of orders that hold: no later one was given. The record may have a later
 // version, as what a container is charged changes without an order.
 func (l *Levels) Failed(orders []Failed) {
 	for _, f := range orders {
@@ -235,9 +235,9 @@ func (l *Levels) Tick(now time.Time) {
 			l.send(id)
 		}
 	}
-	for id := range l.clings {
+	for id := range l.unreclaimable {
 		if c := l.work.Container(id); c == nil || !c.Live() {
-			delete(l.clings, id)
+			delete(l.unreclaimable, id)
 		}
 	}
 	for id := range l.latest {
@@ -314,5 +314,5 @@ func (l *Levels) changed(c *ledger.Container, suspended bool) {
 	l.countPast(c)
 	l.record(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
 	l.goesOn(c.ID, c.LevelVersion, l.loop.Now())
-	l.tell(c)
+	l.notify(c)
 }

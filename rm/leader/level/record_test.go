@@ -71,9 +71,9 @@ func TestAccountsSayForWhom(t *testing.T) {
 		w.hear(level.Report{Version: 2, Wanted: pb.ContainerLevel_LEVEL_RUNNING, Level: pb.ContainerLevel_LEVEL_RUNNING, Held: claim, Took: 300})
 		for _, line := range []string{
 			"suspended: why; " + quote.String(),
-			"its resources are there after 2500 ms, of 2000 ms that were quoted; 900 MB were paged out, of 960 MB",
+			"resources freed in 2500 ms (estimated 2000 ms); paged out 900 of 960 MB",
 			"resumed: why",
-			"it came back in 300 ms, of 3000 ms that were quoted, after 41 s",
+			"container resumed in 300 ms (estimated 3000 ms) after 41 s",
 		} {
 			if !strings.Contains(log.String(), line+"\n") {
 				t.Errorf("no line %q in\n%s", line, log)

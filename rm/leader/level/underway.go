@@ -18,7 +18,7 @@ type UnderWay struct {
 	To    ledgerpb.Level
 	Node  records.NodeID
 	Since int64 // ms since 1970
-	// Inherited says that nobody gave an order since the leader changed, or the node registered: it may have the level already.
+	// Inherited: no order was given since the leader changed, or the node registered; it may have the level already.
 	Inherited bool
 }
 
@@ -36,7 +36,7 @@ func (u UnderWay) Text(now int64) string {
 	return fmt.Sprintf("%s for %d s; %s", what, max(now-u.Since, 0)/1000, u.Unreported())
 }
 
-// Unreported says who has still to say that the level is reached.
+// Unreported says which side must still report that the level is reached.
 func (u UnderWay) Unreported() string {
 	if u.Inherited {
 		return u.Node.Host + " has not reported it again yet"
@@ -109,7 +109,7 @@ func (l *openOrders) drop(id records.ContainerID) {
 	delete(l.underWay, id)
 }
 
-// isWished reports whether an order is to bring about what somebody wishes of its container, and was given for somebody, not by preemption.
+// isWished reports whether an order carries out a wish of a user or an ApplicationMaster, not of preemption.
 func (o *Order) isWished(c *ledger.Container, wish Wish) bool {
 	return c.Level == o.Level && o.Level != ledgerpb.Level_RUNNING && o.For == "" && (wish.Level == ledgerpb.Level_RUNNING || wish.Level == o.Level) &&
 		(wish.Held == nil || *wish.Held == o.Held) && wish.breathEvery() == o.BreathEvery

@@ -17,7 +17,7 @@ type Unasked struct {
 // leastPruned is how many containers are remembered without a look at whether they still run.
 const leastPruned = 64
 
-// Ask takes in what a node says, and returns what there is to know if somebody asks: once, in the order of the ids, of containers that run.
+// Ask passes on a node's report. It returns the use of the running containers, in the order of their ids, if that was asked for: once.
 func (u *Unasked) Ask(asked bool, used []Used, running map[records.ContainerID]pb.ContainerSubState) []Used {
 	if asked && len(u.bytes) == 0 {
 		return used

@@ -21,7 +21,7 @@ type Wish struct {
 	Held *records.Resource
 	// Breathe is the time between two moments in which it runs; 0: as preemption would do, less: it never does.
 	Breathe time.Duration
-	User    string // who wants it
+	User    string // the caller
 }
 
 // breathEvery returns the time between two breaths in ms, as it is recorded.
@@ -70,8 +70,8 @@ func ParseBreathe(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// Suspend suspends or shrinks a running container. It returns when the node has taken its CPU. If the node doesn't answer, what is on
-// record still holds: the order is sent again, and the error is an *Unconfirmed. Whoever asks for the same once more waits for that order.
+// Suspend suspends or shrinks a running container. It returns when the node has taken its CPU. If the node doesn't answer, what is on record
+// still holds: the order is sent again, and the error is an *Unconfirmed. A caller that asks for the same again waits for that order.
 func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish) error {
 	return l.ask(ctx, id, "suspend it when it runs", func(c *ledger.Container) (*order, error) {
 		record := l.tells(c, c.Level, c.Held(), c.Suspension().Cause)
@@ -85,7 +85,7 @@ func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish)
 	})
 }
 
-// suspend records that a container is suspended as somebody wishes, or says why that can't be.
+// suspend records that a container is suspended by a wish, or says why that can't be.
 func (l *Levels) suspend(c *ledger.Container, wish Wish) (*order, error) {
 	level, held, err := l.wanted(c, wish)
 	if err != nil {
@@ -97,8 +97,8 @@ func (l *Levels) suspend(c *ledger.Container, wish Wish) (*order, error) {
 	return l.want(c, level, held, ledger.Cause{User: wish.User, BreathEvery: wish.breathEvery()}), nil
 }
 
-// Resume lets a suspended or shrunk container resume with all that it claims, whoever has it so. It is refused where its node or a queue hasn't room for
-// that. Of a container that runs with its claim, nothing changes. If the node doesn't answer, the error is an *Unconfirmed.
+// Resume resumes a suspended or shrunk container with all that it claims, whatever suspended it. It is refused where its node or a queue hasn't room
+// for that. Of a container that runs with its claim, nothing changes. If the node doesn't answer, the error is an *Unconfirmed.
 func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 	return l.ask(ctx, id, "there is nothing to resume", func(c *ledger.Container) (*order, error) {
 		if o := l.byContainer[id]; o != nil && o.Level == ledgerpb.Level_RUNNING && c.Level == o.Level {
@@ -121,7 +121,7 @@ func (l *Levels) Resume(ctx context.Context, id records.ContainerID) error {
 // resume records that a container resumes, for which there is room.
 func (l *Levels) resume(c *ledger.Container) *order {
 	l.countPast(c)
-	delete(l.clings, c.ID)
+	delete(l.unreclaimable, c.ID)
 	return l.want(c, ledgerpb.Level_RUNNING, c.Resource, ledger.Cause{})
 }
 
@@ -141,7 +141,7 @@ func (l *Levels) noRoom(c *ledger.Container, held records.Resource) error {
 		c.ID, l.Types.Format(held), l.Types.Format(c.Resource), c.Node, l.Types.Format(free))
 }
 
-// ask has the node of a container do what somebody wants, and returns when it has answered. mend is what to do about one that has not begun.
+// ask sends a wish to the node of a container, and returns when it has answered. mend is what to do about one that has not begun.
 func (l *Levels) ask(ctx context.Context, id records.ContainerID, mend string, decide func(*ledger.Container) (*order, error)) error {
 	var node records.NodeID
 	var o *order
@@ -175,7 +175,7 @@ func (l *Levels) ask(ctx context.Context, id records.ContainerID, mend string, d
 	return err
 }
 
-// wanted returns the level that somebody wants for a container, and what it holds there, or why that can't be.
+// wanted returns the level wished for a container, and what it holds there, or why that can't be.
 func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records.Resource, error) {
 	refuse := func(format string, args ...any) (ledgerpb.Level, records.Resource, error) {
 		return 0, records.Resource{}, refusal.New(refusal.Refused, "container %v "+format, append([]any{c.ID}, args...)...)
@@ -188,7 +188,7 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 		return refuse("is %s already%s: resume it first", strings.ToLower(c.Level.String()), l.sinceAndFor(c))
 	}
 	n := l.work.Nodes[c.Node]
-	able := l.ability(c.Node, l.nodes[c.Node].said())
+	able := l.ability(c.Node, l.nodes[c.Node].memoryOf())
 	level := wish.Level
 	if level == ledgerpb.Level_RUNNING {
 		if level = ledgerpb.Level_FROZEN; able.Reclaim {
@@ -269,7 +269,7 @@ func lacks(n *ledger.Node) string {
 	return " (" + strings.Join(n.Missing, "; ") + ")"
 }
 
-// sinceAndFor says since when a container is suspended, and for whom.
+// sinceAndFor returns the time since when a container is suspended, and the beneficiary.
 func (l *Levels) sinceAndFor(c *ledger.Container) string {
 	s := c.Suspension()
 	text := ""
@@ -327,7 +327,7 @@ func (l Room) Take(c *ledger.Container, by string) error {
 	return nil
 }
 
-// Give has a container resume that was taken, if its node has room for all that it claims; a queue may be above its maximum for that.
+// Give resumes a container that was taken, if its node has room for all that it claims; a queue may be above its maximum for that.
 func (l Room) Give(c *ledger.Container) error {
 	h, ok := l.HandleOf(c)
 	if _, free := c.Room(); !c.Resource.Sub(c.Held()).FitsIn(free) || ok && !l.Scheduler.Return(h, true) {

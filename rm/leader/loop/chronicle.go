@@ -23,8 +23,8 @@ type note struct {
 	seen time.Duration // Elapsed
 }
 
-// A leadership's time is known once it has gone with the member's own for steady. It may be off by slack, or by a part of 1/drift: a leadership's clock approaches
-// the wall's. What a member reads from its disk when it begins goes by much faster.
+// A leadership's time is known once it has gone with the member's own for steady. It may be off by slack, or by a part of 1/drift: a leadership's
+// clock approaches the wall's. Entries that a member reads from its disk at its start pass much faster.
 const (
 	steady = 10 * time.Second
 	slack  = 2 * time.Second

@@ -12,8 +12,8 @@ import (
 // member knows that.
 //
 // It shows two times, which differ once the process was suspended (SIGSTOP, a machine asleep, a paused virtual machine). Now measures silence and
-// delays, and forgives a standstill: nobody was silent while nobody listened. Date dates what is recorded, and is for lifetimes and expiries. It jumps
-// forward after a standstill, as far as the clock on the wall has continued meanwhile.
+// delays, and forgives a standstill: silence doesn't count while this process wasn't listening. Date dates what is recorded, and is for lifetimes and
+// expiries. It jumps forward after a standstill, as far as the clock on the wall has continued meanwhile.
 type clock struct {
 	wall    func() time.Time
 	elapsed func() time.Duration // since any time; never goes back

@@ -40,7 +40,7 @@ type Hooks struct {
 	NextWake  func() int64 // when AfterEach is due before the next tick, in ms since 1970; 0 is never
 }
 
-// Loop runs operations. Do, Go, Now, Date, InSlices and Ended are safe for concurrent use; what is the Pipeline's is for operations and hooks.
+// Loop runs operations. Do, Go, Now, Date, InSlices and Ended are safe for concurrent use; the Pipeline's methods are for operations and hooks.
 type Loop struct {
 	*pipeline.Pipeline
 	propose func(*ledgerpb.Batch) (wait func() error)
@@ -82,8 +82,8 @@ func (l *Loop) Date() time.Time { return l.clock.Date() }
 // Ended is closed when the leadership is over.
 func (l *Loop) Ended() <-chan struct{} { return l.ended }
 
-// Run runs operations until ctx ends or a batch isn't committed. When it returns, everybody has been answered, and no call of Go is
-// under way.
+// Run runs operations until ctx ends or a batch isn't committed. When it returns, all callers have been answered, and no call of Go
+// is under way.
 func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 	ctx, cancel := context.WithCancel(ctx)
 	l.ctx = ctx
@@ -100,7 +100,7 @@ func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 		hooks.AfterEach()
 		l.Answer(o.done, err)
 	}
-	unheard := func(f func()) { run(newOp(func() error { f(); return nil })) }
+	runWithoutReply := func(f func()) { run(newOp(func() error { f(); return nil })) }
 	propose := func() {
 		for b := l.Next(); b != nil; b = l.Next() {
 			carrier.Carry(b)
@@ -131,10 +131,10 @@ func (l *Loop) Run(ctx context.Context, hooks Hooks) error {
 			l.drain(run)
 		case <-wake.C:
 			wake.due = 0
-			unheard(func() {})
+			runWithoutReply(func() {})
 		case <-tick.C:
 			l.Now() // so that the clock knows that the process runs
-			unheard(hooks.Tick)
+			runWithoutReply(hooks.Tick)
 		case err := <-begin.done:
 			if err != nil {
 				return fmt.Errorf("take over: %w", err)
@@ -158,7 +158,7 @@ func (l *Loop) drain(run func(*op)) {
 	}
 }
 
-// Do has the loop run an operation, and returns its error once everything that was entered by then is committed, or ErrDeposed. Callers
+// Do runs an operation in the loop, and returns its error once everything that was entered by then is committed, or ErrDeposed. Callers
 // can't give up: an operation that has begun writes to what they own.
 func (l *Loop) Do(run func() error) error {
 	o := newOp(run)

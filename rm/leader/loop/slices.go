@@ -8,8 +8,8 @@ const (
 	sliceSize = 1000
 )
 
-// InSlices has the loop go through n things in several operations of a few milliseconds each. f begins with the thing from, continues
-// before to for as long as more says so, and returns the number of the next thing: at least one further than from.
+// InSlices goes through n things in several operations of the loop, of a few milliseconds each. f begins with the thing from,
+// continues before to for as long as more says so, and returns the number of the next thing: at least one further than from.
 func (l *Loop) InSlices(n int, f func(from, to int, more func() bool) (next int)) error {
 	for at := 0; at < n; {
 		err := l.Do(func() error {

@@ -1,5 +1,5 @@
 // Package masterkey makes, rolls and shows the cluster's master keys, with which tokens are signed. The keys are in the ledger. A
-// leader's loop calls Roll when its leadership begins and with each tick; those who make and check tokens read keys from any goroutine,
+// leader's loop calls Roll when its leadership begins and with each tick; makers and checkers of tokens read keys from any goroutine,
 // and see those that are committed.
 package masterkey
 

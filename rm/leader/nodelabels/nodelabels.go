@@ -25,7 +25,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Who says which labels nodes have.
+// Sources of nodes' labels.
 const (
 	Centralized = "centralized"           // administrators
 	Distributed = "distributed"           // nodes
@@ -324,7 +324,7 @@ func (l *Labels) try(c *ledgerpb.NodeLabelsChanged) error {
 
 const maxHost = 1 << 10
 
-// enter makes a change, and has nodes be where they belong by now.
+// enter makes a change, and moves nodes to their new partitions.
 func (l *Labels) enter(c *ledgerpb.NodeLabelsChanged) {
 	l.loop.Enter(&ledgerpb.Command{NodeLabelsChanged: c})
 	for _, a := range c.GetAdded() {

@@ -12,8 +12,8 @@ const (
 	maxSum = 1 << 61
 )
 
-// Bound returns what a node counts for that offers r, or offered it before: at most records.MaxAmount of each type, and together with the other nodes that the
-// ledger has at most maxSum. What is cut off a "no limit" of that size is never missed.
+// Bound returns what a node counts for that offers r, or offered it before: at most records.MaxAmount of each type, and together with the other nodes
+// that the ledger has at most maxSum. The part that is cut off a "no limit" of that size is never missed.
 func Bound(s *ledger.State, id records.NodeID, r records.Resource) records.Resource {
 	large := false
 	for i, n := range r {

@@ -5,8 +5,8 @@
 // container of it is suspended, and what it has left is lent to short tasks (rm/leader/lending) as soon as the node says that it is there. After 100 s the node
 // is lent as much as before, and when it uses no more than that, the container resumes, in the room that was kept for it. So nothing is given away twice.
 //
-// What limits suspensions is in the ledger: how often a container was suspended for short tasks, and since when. A new leader resumes the containers that
-// an earlier one has suspended as soon as their room is free.
+// The ledger holds the limits of suspensions: how often a container was suspended for short tasks, and since when. A new leader resumes the
+// containers that an earlier one has suspended as soon as their room is free.
 package opportunity
 
 import (
@@ -25,7 +25,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Levels suspends containers, and has them resume (level.Room).
+// Levels suspends and resumes containers (level.Room).
 type Levels interface {
 	Take(c *ledger.Container, by string) error
 	Give(c *ledger.Container) error
@@ -157,7 +157,7 @@ func (p *Preemption) look(id records.NodeID) {
 	if n != nil && c == nil {
 		p.Loans.SetRoom(id, records.Resource{}, false)
 		if was := p.work.Container(n.taken); was != nil && was.Live() {
-			n.rests = true // another had it resume, or the node refused: it isn't taken again at once
+			n.rests = true // another caller resumed it, or the node refused: it isn't taken again at once
 		}
 		n.taken, n.ready = records.ContainerID{}, false
 		c = p.take(on, n)
@@ -245,7 +245,7 @@ func times(c *ledger.Container) (n int) {
 	return n
 }
 
-// attend lends what a suspended container has left, or takes it back and has the container resume.
+// attend lends the room that a suspended container has left, or takes it back and resumes the container.
 func (p *Preemption) attend(n *node, c *ledger.Container) {
 	id, dice := c.Node, p.Settings.Dice
 	lasted := p.Now().UnixMilli() - c.Suspension().Since

@@ -2,7 +2,7 @@
 // stage policies use the sums to estimate how long shuffles take. They get changes once per tick, so thousands of nodes cost no more than a
 // few. It is soft state: after a change of leaders nodes and ApplicationMasters report everything again.
 //
-// Numbers come from outside: what is out of bounds is left out, and no node moves the rate of all by more than its share.
+// Numbers come from outside: values out of bounds are left out, and no node moves the rate of all by more than its share.
 package outputs
 
 import (
@@ -86,7 +86,7 @@ func (o *Outputs) app(id records.ApplicationID, h scheduler.AppHandle) *app {
 	return a
 }
 
-// Heard takes in what the maps of a live application have put out on a node, in all.
+// Heard records the total output of a live application's maps on a node.
 func (o *Outputs) Heard(node records.NodeID, id records.ApplicationID, h scheduler.AppHandle, is Amount) {
 	if !is.Valid() {
 		return
@@ -96,8 +96,8 @@ func (o *Outputs) Heard(node records.NodeID, id records.ApplicationID, h schedul
 	a.of[node] = is
 }
 
-// Told takes in what the ApplicationMaster of a live application says of its maps' outputs, in all. Its word goes before that of nodes: it
-// knows which outputs count.
+// Told records the total output of its maps that the ApplicationMaster of a live application reports. Its word goes before that of nodes:
+// it knows which outputs count.
 func (o *Outputs) Told(id records.ApplicationID, h scheduler.AppHandle, is Amount) {
 	if !is.Valid() {
 		return
@@ -106,7 +106,7 @@ func (o *Outputs) Told(id records.ApplicationID, h scheduler.AppHandle, is Amoun
 	a.own, a.telling = is, true
 }
 
-// Fetched takes in how fast outputs are fetched from a node, in bytes per second.
+// Fetched records how fast outputs are fetched from a node, in bytes per second.
 func (o *Outputs) Fetched(node records.NodeID, rate int64) {
 	if rate <= 0 {
 		return

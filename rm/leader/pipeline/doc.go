@@ -10,9 +10,9 @@
 //	Settle                   takes the fate of the oldest batch under way, and runs its hooks and answers if it is committed
 //	Abandon                  answers everybody else with ErrDeposed, when the leadership is over
 //
-// The working copy is ahead of the committed state by the batches that are being filled, wait or are under way. Nobody hears of
-// anything in them before they are committed. A batch carries the number of its leadership: the ledger ignores the batches
-// of a deposed leader, even when they are committed late.
+// The working copy is ahead of the committed state by the batches that are being filled, wait or are under way. Their contents
+// are invisible before they are committed. A batch carries the number of its leadership: the ledger ignores the batches of a
+// deposed leader, even when they are committed late.
 //
 // A Carrier moves batches between a Pipeline and the log, with two goroutines.
 package pipeline

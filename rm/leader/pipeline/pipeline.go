@@ -109,7 +109,7 @@ func (p *Pipeline) AfterCommit(f func()) {
 }
 
 // Answer sends err to a caller once everything entered so far is committed, or ErrDeposed if that never happens. to has room for one
-// error. An operation that entered nothing is answered this way too: what it saw may depend on batches under way.
+// error. An operation that entered nothing is answered this way too: its results may depend on batches under way.
 func (p *Pipeline) Answer(to chan<- error, err error) {
 	if p.Idle() {
 		to <- err
@@ -179,8 +179,8 @@ func (p *Pipeline) Settle(b *Batch) error {
 	return nil
 }
 
-// Abandon answers everybody who waits for a batch that this leader won't see committed. It is called once, at the end; hooks of what is
-// entered later are never called.
+// Abandon answers all callers that wait for a batch that this leader won't see committed. It is called once, at the end; hooks of what
+// is entered later are never called.
 func (p *Pipeline) Abandon() {
 	for _, b := range append(slices.Concat(p.flying, p.full), p.current) {
 		if b == nil {

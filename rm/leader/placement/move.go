@@ -10,8 +10,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// Move puts a live application into another queue, and returns that queue's path. What speaks against it is said in the words of
-// the YARN scheduler whose queues these are.
+// Move puts a live application into another queue, and returns that queue's path. Refusals have the words of the YARN scheduler
+// whose queues these are.
 func (p *Placement) Move(id records.ApplicationID, name string) (path string, err error) {
 	err = p.loop.Do(func() error {
 		app := p.work.Apps[id]

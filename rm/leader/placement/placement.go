@@ -42,7 +42,7 @@ type Config struct {
 	Live   *queue.Live
 	Groups func(user string) ([]string, error) // of a user, the primary one first; nil is none
 	Tags   Tags
-	// MaySubmit decides who may submit to a queue, by its path; nil lets everybody.
+	// MaySubmit decides which users may submit to a queue, by its path; nil allows all.
 	MaySubmit func(user, queue string) bool
 }
 

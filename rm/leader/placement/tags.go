@@ -8,8 +8,8 @@ import (
 	"heddle/rm/queue"
 )
 
-// Tags are the settings of placement by tags: an application of one of the Users, such as a service that works for others, goes to the queue of whom its
-// tag userid=NAME names. It stays the submitter's application otherwise (Hadoop: RMAppManager.getUserNameForPlacement).
+// Tags are the settings of placement by tags: an application of one of the Users, such as a service that works for others, goes to the queue of the
+// user that its tag userid=NAME names. It stays the submitter's application otherwise (Hadoop: RMAppManager.getUserNameForPlacement).
 type Tags struct {
 	Users    []string // none: switched off
 	KeepCase bool     // else names in tags are read in lower case
@@ -18,7 +18,7 @@ type Tags struct {
 // userTag begins the tag that names a user.
 const userTag = "userid="
 
-// named returns the user whom an application's tags name, "" if they name none.
+// named returns the user that an application's tags name, "" if they name none.
 func (t *Tags) named(tags []string) string {
 	for _, tag := range tags {
 		if !t.KeepCase {
@@ -31,7 +31,7 @@ func (t *Tags) named(tags []string) string {
 	return ""
 }
 
-// placedAs returns the user by whom an application is placed: the one whom its tags name, if the submitter may have that and may submit to that
+// placedAs returns the user that an application is placed for: the one that its tags name, if the submitter may do that and may submit to that
 // user's queue, else the submitter.
 func (p *Placement) placedAs(app queue.App, tags []string) (string, error) {
 	by := &p.cfg.Tags

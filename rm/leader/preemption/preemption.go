@@ -74,8 +74,8 @@ type Loss struct {
 	Reason    string
 }
 
-// Losses returns the containers that an application is to lose, by id. handleOf is what the scheduler knows a container by, if it does, and loss
-// what the driver has decided of it (drive.Driver.Loss).
+// Losses returns the containers that an application is to lose, by id. handleOf returns the scheduler's handle of a container, and loss what the
+// driver has decided of it (drive.Driver.Loss).
 func Losses(
 	app *ledger.Application, handleOf func(*ledger.Container) (scheduler.ContainerHandle, bool),
 	loss func(scheduler.ContainerHandle) (until int64, reason string, ok bool),

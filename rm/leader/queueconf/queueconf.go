@@ -33,7 +33,7 @@ type Scheduler interface {
 type Config struct {
 	Source    Source // nil leaves the queues as they are
 	Scheduler Scheduler
-	// Publish shows a tree to everybody. It is called when the tree is committed.
+	// Publish makes a tree visible to all readers. It is called when the tree is committed.
 	Publish func(*queue.Tree)
 	Log     *logrus.Entry
 }
@@ -109,7 +109,7 @@ func (a *Admin) setTree(tree *queue.Tree, settings map[string]string) error {
 	return nil
 }
 
-// publish shows everybody the tree, once what was entered so far is committed.
+// publish makes the tree visible once all commands entered so far are committed.
 func (a *Admin) publish(tree *queue.Tree) {
 	a.loop.AfterCommit(func() { a.Publish(tree) })
 }

@@ -34,7 +34,7 @@ type Scheduler interface {
 	OnNodes(h scheduler.AppHandle, nodes []scheduler.NodeHandle) [][]explain.Activity
 }
 
-// Cluster is who is there, by ids and by the scheduler's handles. It is asked in the loop's operations alone.
+// Cluster maps the cluster's applications, containers and nodes between ids and the scheduler's handles. It is asked in the loop's operations alone.
 type Cluster interface {
 	App(id records.ApplicationID) (h scheduler.AppHandle, progress float32, ok bool) // of a live application
 	Apps() iter.Seq[scheduler.AppHandle]

@@ -15,7 +15,7 @@ type Labels interface {
 	Known(name string) bool
 }
 
-// LabelSettings say what ApplicationMasters get where nobody names a label.
+// LabelSettings say which label ApplicationMasters get if none is named.
 type LabelSettings struct {
 	// ForMasters is their label where the submission names none, instead of their queue's; empty: the queue's.
 	ForMasters string

@@ -61,9 +61,9 @@ func (a *Arrived) Forget(id records.NodeID) { delete(a.nodes, id) }
 // Checker checks requests. Its methods are for the operations of a leader's loop.
 type Checker struct{ Config }
 
-// Maximum returns the largest container that can be had now: what is configured, or less while no node has as much. Larger nodes may
-// still come for some time after the start. A node counts from its registration on, so that whoever saw it join may ask for as much (Hadoop:
-// ClusterNodeTracker.getMaxAllowedAllocation).
+// Maximum returns the largest container that can be had now: what is configured, or less while no node has as much. Larger nodes may still
+// come for some time after the start. A node counts from its registration on, so that an ApplicationMaster that saw it join may ask for as
+// much (Hadoop: ClusterNodeTracker.getMaxAllowedAllocation).
 func (c *Checker) Maximum() records.Resource {
 	most := c.MaxAllocation
 	if c.Scheduler.OpenNodes() > 0 && !c.Now().Before(c.LargerNodes) {
@@ -143,8 +143,8 @@ func (c *Checker) normalized(m *pb.Resource, maximum records.Resource) (records.
 	return c.Normalize(r, maximum)
 }
 
-// What one request may have pending of each type, so that sums over all requests stay within an int64: usualAsked, or usualCount containers if that
-// is more, but never more than maxAsked. Of memory these are 64 EiB and 64 ZiB.
+// Limits of what one request may have pending of each type, so that sums over all requests stay within an int64: usualAsked, or usualCount
+// containers if that is more, but never more than maxAsked. Of memory these are 64 EiB and 64 ZiB.
 const (
 	usualAsked = 1 << 46
 	usualCount = 1 << 16

@@ -13,7 +13,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// CheckID refuses an application id that a user may not submit under. known says that he has done so already.
+// CheckID refuses an application id that a user may not submit under. known says that the user has done so already.
 func CheckID(s *ledger.State, id records.ApplicationID, user string) (known bool, err error) {
 	if app := s.Apps[id]; app != nil {
 		if app.User != user {
@@ -61,7 +61,7 @@ func Expiry(begin, seconds int64) int64 {
 	return records.Resource{begin}.Add(records.Resource{seconds}.Times(1000))[0]
 }
 
-// Lifetime returns how long an application may live that asks for some time, in seconds; what isn't above 0 is for ever.
+// Lifetime returns how long an application may live that asks for some time, in seconds; values that aren't above 0 mean no limit.
 func Lifetime(tree *queue.Tree, path string, asked []*pb.ApplicationTimeoutMap) (life int64, err error) {
 	for _, to := range asked {
 		if to.GetApplicationTimeoutType() != pb.ApplicationTimeoutType_APP_TIMEOUT_LIFETIME {

@@ -34,7 +34,7 @@ type Requests interface {
 type Config struct {
 	Scheduler Scheduler
 	Requests  Requests
-	// HandleOf returns what the scheduler knows a container by, if it does.
+	// HandleOf returns the scheduler's handle of a container; ok is false if it has none.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
 	// ToMaster returns the box of a live application, and ToNode that of a node, nil if the node has gone.
 	ToMaster func(records.ApplicationID) *session.MasterBox
@@ -144,8 +144,8 @@ func (s *Sizes) Grown(d *drive.Decision) {
 	}
 }
 
-// resized records a container's new size and tells whom it concerns: its ApplicationMaster, who brings the node word of more, and
-// the node itself of less.
+// resized records a container's new size and reports it: more to its ApplicationMaster, which tells the node, and less to the
+// node itself.
 func (s *Sizes) resized(c *ledger.Container, to records.Resource, kind pb.ContainerUpdateType) {
 	s.loop.Enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
 		Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(to),
@@ -162,7 +162,7 @@ func (s *Sizes) resized(c *ledger.Container, to records.Resource, kind pb.Contai
 	})
 }
 
-// Confirm takes what a node says that it gives a container. What is more than the container holds is taken away there: the
+// Confirm takes what a node says that it gives a container. A size above what the container holds is reduced there: the
 // ApplicationMaster has wished for more and for less before the node could tell (Hadoop: RMContainerImpl's
 // NMReportedContainerChangeIsDoneTransition).
 func (s *Sizes) Confirm(c *ledger.Container, given *pb.Resource) {
@@ -182,7 +182,7 @@ func (s *Sizes) Confirm(c *ledger.Container, given *pb.Resource) {
 	}
 }
 
-// tellNode has a container's node take away what is more than its size.
+// tellNode tells a container's node to take away the amount above its size.
 func (s *Sizes) tellNode(g session.Grant) {
 	if node := s.cfg.ToNode(g.Node); node != nil {
 		node.Shrink(g)

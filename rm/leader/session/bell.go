@@ -1,6 +1,6 @@
 package session
 
-// Bell wakes somebody who waits. Ringing it again before it was heard changes nothing.
+// Bell wakes a waiting goroutine. Ringing it again before it was heard changes nothing.
 type Bell chan struct{}
 
 // NewBell makes a bell.
@@ -14,7 +14,7 @@ func (b Bell) Ring() {
 	}
 }
 
-// Hush takes a ring back that nobody has heard.
+// Hush takes back a ring that wasn't heard.
 func (b Bell) Hush() {
 	select {
 	case <-b:

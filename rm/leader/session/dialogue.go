@@ -25,7 +25,7 @@ func (d *Dialogue[Reply]) Register() {
 	d.registered, d.responseID, d.last = true, 0, none
 }
 
-// Drop has the peer register again.
+// Drop makes the peer register again.
 func (d *Dialogue[Reply]) Drop() { d.registered = false }
 
 // Registered reports whether the peer has registered.

@@ -27,7 +27,7 @@ type Orders struct {
 	Long        *bool             // whether long tasks run there from now on; nil: as before
 }
 
-// EndContainers has the node end containers.
+// EndContainers tells the node to end containers.
 func (b *NodeBox) EndContainers(ids ...records.ContainerID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -41,21 +41,21 @@ func (b *NodeBox) EndApp(id records.ApplicationID) {
 	b.orders.CleanupApps = append(b.orders.CleanupApps, id)
 }
 
-// Forget has the node forget ended containers.
+// Forget tells the node to forget ended containers.
 func (b *NodeBox) Forget(ids ...records.ContainerID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders.Removed = append(b.orders.Removed, ids...)
 }
 
-// Shrink has the node hold a container to less.
+// Shrink tells the node to hold a container to less.
 func (b *NodeBox) Shrink(g Grant) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders.Resized = append(b.orders.Resized, g)
 }
 
-// Warm has the node read input ahead of a job's maps. A word that only changes how many of them wait replaces an earlier one.
+// Warm orders the node to read input ahead of a job's maps. A later update of the waiting count replaces the earlier one.
 // nil is the box of a node that has gone.
 func (b *NodeBox) Warm(o warming.Order) {
 	if b == nil {
@@ -81,21 +81,21 @@ func (b *NodeBox) Offer(r records.Resource) {
 	b.orders.Resource = &r
 }
 
-// Lend has the node use other resources for short tasks. The last ones count.
+// Lend tells the node the resources that it may use for short tasks. The last ones count.
 func (b *NodeBox) Lend(r records.Resource) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders.Lent = &r
 }
 
-// SetLong has the node know whether long tasks run there. The last word counts.
+// SetLong tells the node whether long tasks run there. The last word counts.
 func (b *NodeBox) SetLong(has bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders.Long = &has
 }
 
-// Signal has the node send a command to a container.
+// Signal tells the node to send a command to a container.
 func (b *NodeBox) Signal(s Signal) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -16,9 +16,9 @@ type voice struct {
 	slow, weight float64
 }
 
-// sorter finds out how slow nodes are, from copies: nobody waits for it.
+// sorter finds out how slow nodes are, from copies, in the background.
 type sorter struct {
-	hosts  []slowness // by index of the host; what is known already is where a sorting begins
+	hosts  []slowness // by index of the host; known values are where a sorting begins
 	voices [][]voice  // by index of the host
 	seen   []seen     // by an application
 	said   []float64
@@ -153,7 +153,7 @@ func (s *sorter) middle(voices []voice) float64 {
 	return (all[(n-1)/2] + all[n/2]) / 2
 }
 
-// centre has the known nodes take as long as before on average: only differences mean anything.
+// centre scales factors so that the known nodes take as long as before on average: only differences mean anything.
 func (s *sorter) centre(t int) {
 	sum, n := 0., 0.
 	for i := range s.hosts {

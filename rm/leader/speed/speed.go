@@ -51,7 +51,7 @@ type Level struct {
 	Level int32
 }
 
-// Bounds of what is kept and taken in.
+// Bounds of what is kept and accepted.
 const (
 	MaxPerCall = 1000             // reports
 	maxApps    = 256              // whose reports are kept: those that were heard of last
@@ -132,7 +132,7 @@ func (s *Speeds) Joined(name string) {
 		}
 		s.index[name] = i
 		s.version++
-		s.hosts[i] = host{name: name, came: s.version, changed: s.version} // who knows an earlier machine of this name hears that it is another one
+		s.hosts[i] = host{name: name, came: s.version, changed: s.version} // peers that know an earlier machine of this name are told that this is another
 		if s.fixed != nil {
 			s.hosts[i].fixed = s.fixed(name)
 			s.dirty = s.dirty || s.hosts[i].fixed > 0
@@ -164,7 +164,7 @@ func (s *Speeds) Left(name string) {
 	s.dirty = true
 }
 
-// Take takes in what an application of a user has seen.
+// Take records the observations of a user's application.
 func (s *Speeds) Take(id records.ApplicationID, user string, reports []Report) {
 	if len(reports) == 0 {
 		return

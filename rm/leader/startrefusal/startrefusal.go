@@ -37,8 +37,8 @@ type Refusals struct {
 	nodes   map[records.NodeID][]records.ApplicationID // of which a node refuses containers
 }
 
-// Replace makes all that a node refuses now take the place of what it refused before. The applications must be alive. What exceeds the
-// bounds of this package is left out: people know enough by then.
+// Replace makes all that a node refuses now take the place of what it refused before. The applications must be alive. Refusals beyond
+// the bounds of this package are left out: people know enough by then.
 func (r *Refusals) Replace(node records.NodeID, all []Refusal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

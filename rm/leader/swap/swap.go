@@ -2,11 +2,13 @@
 // that its copy has overtaken. The driver decides (drive.Driver.Swap), and package level carries the decision out. Wishes that can't be met
 // come back with the reason; the application continues without.
 //
-// The package keeps no state. The ledger records for whom a container is suspended, and ApplicationMasters repeat their wishes to the next
+// The package keeps no state. The ledger records the beneficiary of a suspension, and ApplicationMasters repeat their wishes to the next
 // leader.
 package swap
 
 import (
+	"fmt"
+
 	"github.com/sirupsen/logrus"
 
 	"heddle/rm/ledger"
@@ -20,7 +22,7 @@ type Wish struct {
 	Container records.ContainerID
 	Resume    bool  // it is to resume; else to be suspended
 	Priority  int32 // of the request that gets the room, and its allocation request id
-	Request   int64 // drive.AnyRequest: whoever is next gets it
+	Request   int64 // drive.AnyRequest: the next request gets it
 }
 
 // Refused is a container that isn't suspended, and why.
@@ -42,26 +44,26 @@ type Scheduler interface {
 // Swaps are those of a leadership. The methods are for the loop's operations.
 type Swaps struct {
 	Scheduler Scheduler
-	// HandleOf returns what the scheduler knows a container by, if it does.
+	// HandleOf returns the scheduler's handle of a container; ok is false if it has none.
 	HandleOf func(*ledger.Container) (h scheduler.ContainerHandle, ok bool)
 	Log      *logrus.Entry
 }
 
-// Carry tells the driver what an application wants, has it decide by decide, and returns what it doesn't do.
+// Carry enters the requests of an application, runs the scheduler once by decide and returns the refused ones.
 func (s *Swaps) Carry(app *ledger.Application, wishes []Wish, decide func()) (out []Refused) {
 	if len(wishes) == 0 {
 		decide()
 		return nil
 	}
 	refuse := func(id records.ContainerID, reason string) {
-		s.Log.WithField("container", id).Info("it doesn't stand still for its application: " + reason)
+		s.Log.WithField("container", id).Info("container not suspended at its application's request: " + reason)
 		out = append(out, Refused{id, reason})
 	}
 	entered := map[records.ContainerID]bool{}
 	for i := range wishes {
 		w := &wishes[i]
 		delete(entered, w.Container)
-		reason := "these are too many at once"
+		reason := fmt.Sprintf("a call may name at most %d containers", MaxTogether)
 		if w.Resume || i < MaxTogether {
 			reason = s.enter(app, w)
 		}
@@ -122,8 +124,8 @@ func (s *Swaps) stands(c *ledger.Container) bool {
 	return ok
 }
 
-// own reports whether a container is suspended for its own application, or for nobody, by the record. Earlier releases don't record for
-// whom: then the driver knows.
+// own reports whether, by the record, a container is suspended for its own application, or without a beneficiary. Earlier releases
+// don't record the beneficiary: then the driver knows it.
 func (s *Swaps) own(c *ledger.Container) bool {
 	by := c.Suspension().App
 	return c.Level == ledgerpb.Level_RUNNING || by == c.ID.Attempt.App || by == (records.ApplicationID{})

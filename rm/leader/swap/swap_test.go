@@ -231,7 +231,7 @@ func TestTooManyAtOnce(t *testing.T) {
 	wishes[swap.MaxTogether].Container = w.id(2)
 	var got []swap.Refused
 	w.do(func() { got = w.Carry(w.app, wishes, w.decide) })
-	if n := len(got); n != len(wishes) || got[n-1].Reason != "these are too many at once" {
+	if n := len(got); n != len(wishes) || got[n-1].Reason != "a call may name at most 64 containers" {
 		t.Errorf("%v", got)
 	}
 	// However many there are, what is to go on does.

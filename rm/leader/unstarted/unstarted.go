@@ -39,7 +39,7 @@ func (l *List) Add(id records.ContainerID, deadline time.Time, stillWaits func(r
 	l.parts[last] = append(l.parts[last], waiting{id, deadline.UnixNano()})
 }
 
-// drop drops from the next part those that wait no more. What is left of it and of the part before becomes one where it fits.
+// drop drops from the next part those that wait no more. The rests of it and of the part before become one where they fit.
 func (l *List) drop(stillWaits func(records.ContainerID) bool) {
 	if len(l.parts) == 0 {
 		return

@@ -50,7 +50,7 @@ func New(loop loop.Operations, work *ledger.State, c Config) *Warming {
 	return &Warming{Config: c, loop: loop, work: work}
 }
 
-// Hear takes in what a node tells.
+// Hear records a node's report.
 func (w *Warming) Hear(from records.NodeID, news News) {
 	for _, in := range news.Inputs {
 		if w.master(in.App, from) {

@@ -188,8 +188,8 @@ func divide(splits []Split, nodeOf func(host string) (records.NodeID, bool)) *jo
 }
 
 // Waiting takes how many containers on a host an ApplicationMaster asks for, and returns the order that the host's node needs, if it needs
-// one. What was asked for and isn't any more has started. The requests of a large job come little by little, so that the first ones say
-// nothing of how many wait; and maps that have failed are asked for again.
+// one. Maps that were asked for and aren't any more have started. The requests of a large job come little by little, so that the first
+// ones say nothing of how many wait; and maps that have failed are asked for again.
 func (js *Jobs) Waiting(app records.ApplicationID, name string, n int) (o Sent, tell bool) {
 	j := js.jobs[app]
 	if j == nil {

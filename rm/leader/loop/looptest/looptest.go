@@ -15,7 +15,7 @@ import (
 	"heddle/rm/ledger"
 )
 
-// Loop stands in for a loop.Loop. Do, Operate, Commit and Go are safe for concurrent use; what is the Pipeline's is for operations.
+// Loop stands in for a loop.Loop. Do, Operate, Commit and Go are safe for concurrent use; the Pipeline's methods are for operations.
 type Loop struct {
 	*pipeline.Pipeline
 	State *ledger.State // the working copy
