@@ -407,7 +407,7 @@ func (r *ResourceManager) leadUntil(term context.Context) (alone bool, _ error) 
 		waiting.Go(func() { r.raft.KeepMembers(ctx) })
 	})
 	r.leading.Store(nil)
-	r.log.WithError(err).Info("leading no more")
+	r.log.WithError(err).Info("leadership ended")
 	return left.Load(), err
 }
 

@@ -34,8 +34,8 @@ const (
 	noticePatience = 2 * time.Second
 	// homePatience is how long moveHome tries to hand over. This member leads meanwhile.
 	homePatience = 10 * time.Second
-	// homeInterval is how long the third member, or a later one, leads until it looks for one that clients find faster. Clients that have
-	// just found it get time to finish their calls.
+	// homeInterval is how long the third member, or a later one, leads until it looks for one that clients try first. Clients that
+	// have just found it get time to finish their calls.
 	homeInterval = 10 * time.Second
 	// keptInterval is how often a member that is kept from leading, and leads because the others couldn't, looks for another.
 	keptInterval = time.Second
@@ -139,10 +139,10 @@ func (r *ResourceManager) moveHome(ctx context.Context, l *leader.Leader) {
 				continue
 			}
 			if err := r.transferWithin(ctx, homePatience, id); err != nil {
-				r.log.WithError(err).WithField("to", id).Warn("can't hand leadership over to a member that clients find faster")
+				r.log.WithError(err).WithField("to", id).Warn("can't hand leadership to a member that clients try first")
 				continue
 			}
-			r.log.WithField("to", id).Info("hands leadership over to a member that clients find faster")
+			r.log.WithField("to", id).Info("handing leadership to a member that clients try first")
 			return
 		}
 	}

@@ -23,8 +23,7 @@ func clientKey(l *leader.Leader, id records.AttemptID) *token.MasterKey {
 	return token.NewMasterKey(0, token.NewMasterKey(master.ID, master.Secret).Sign([]byte(id.String())))
 }
 
-// reportTo returns the report of an application for who asks, with his token for the ApplicationMaster. Its service is empty, as he knows
-// best under which address he finds it.
+// reportTo returns the application's report with the caller's client-to-AM token; the service field is left to the caller.
 func (s *Service) reportTo(ctx context.Context, a *view.App) *pb.ApplicationReport {
 	r := s.appReport(a)
 	user, _ := s.Identity.Of(ipc.CallFrom(ctx))

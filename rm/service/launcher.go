@@ -225,7 +225,7 @@ func carriedOut(node records.NodeID, resp *pb.OrderContainersResponse, version i
 		return err
 	}
 	if level.StillAbout(resp.GetSuspension(), version) {
-		return fmt.Errorf("node %v is still about it", node)
+		return fmt.Errorf("node %v has not finished the order", node)
 	}
 	return nil
 }
