@@ -11,8 +11,8 @@ import (
 	"heddle/yarn/account"
 )
 
-// accounts looks up the users of the operating system whom containers run as, and remembers them over a restart: a node that
-// comes back while their directory (LDAP, NIS) doesn't answer continues with those whom it ran containers for.
+// accounts looks up the operating system's users that containers run as, and remembers them over a restart: a node that
+// restarts while their directory (LDAP, NIS) doesn't answer continues with its earlier users.
 type accounts struct {
 	lookUp func(name string) (account.Account, error)
 	now    func() time.Time

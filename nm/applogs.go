@@ -32,12 +32,12 @@ type appLogs struct {
 	recovered  []records.ApplicationID
 
 	mu      sync.Mutex
-	waiting map[records.ApplicationID]chan error // applications whose aggregation somebody waits for
+	waiting map[records.ApplicationID]chan error // applications whose aggregation is waited for
 }
 
 var _ Logs = (*appLogs)(nil)
 
-// newAppLogs takes up what an earlier life had to do. reported is called when there is something to report.
+// newAppLogs takes up the unfinished work of an earlier life. reported is called when there is something to report.
 func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node records.NodeID, uid func(string) (int, error),
 	bucket logs.Store, log *logrus.Entry, reported func(),
 ) (*appLogs, error) {
@@ -64,7 +64,7 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 	remote := logs.OnHDFS(files)
 	place := logs.PlaceOf(name, c.Text)
 	a.archive = func(user string) logs.Archive {
-		if files.Secure() { // the owner's token may have ended; who asks may see the application
+		if files.Secure() { // the owner's token may have ended; the caller may see the application
 			user = ""
 		}
 		return logs.Archive{FS: remote.As(user), Place: place}

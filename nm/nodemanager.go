@@ -306,7 +306,7 @@ func (n *NodeManager) openServices() (err error) {
 	return nil
 }
 
-// openArchives opens archives of classes. Nobody uses what comes when ctx has ended.
+// openArchives opens archives of classes. Answers after ctx has ended are not used.
 func openArchives(ctx context.Context, cfg jvmarchive.Config) (*jvmarchive.Store, error) {
 	s, err := jvmarchive.Open(cfg)
 	if err == nil && ctx.Err() != nil {
@@ -483,7 +483,7 @@ func (n *NodeManager) waiting(addrs []string) func(error, time.Duration) {
 	}
 }
 
-// ownName returns the user whom this process runs as.
+// ownName returns the user that this process runs as.
 func ownName() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -491,7 +491,7 @@ func ownName() string {
 	return "nodemanager"
 }
 
-// registered notes down with whom the node is registered. It doesn't wait for the disk, as heartbeats come after it.
+// registered stores the ResourceManager that the node is registered with. It doesn't wait for the disk, as heartbeats come after it.
 func (n *NodeManager) registered(rmIdentifier int64) {
 	n.rm.Store(rmIdentifier)
 	id := n.identity // which others read

@@ -97,8 +97,8 @@ type settings struct {
 	supervised    bool
 	patience      time.Duration // to reach the ResourceManager
 	clusterID     string
-	accounts      *accounts     // of users whom containers run as
-	notes         []string      // what an administrator should know of the configuration
+	accounts      *accounts     // of users that containers run as
+	notes         []string      // warnings about the configuration for an administrator
 	probes        *conf.Address // where probes are taken; nil: nowhere
 	share         func(user string) shorttasks.Share
 }
@@ -280,8 +280,8 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 }
 
 // limitsMemory reports whether the kernel holds containers to their memory. It does where physical memory is checked at all,
-// unless somebody wants it left to the monitor, as YARN does by default: a JVM takes such a limit for the memory of its machine
-// and sizes its heap by it.
+// unless it is configured to be left to the monitor, as in YARN by default: a JVM sizes its heap from such a limit, not from
+// the machine.
 func limitsMemory(c *conf.Config) bool {
 	const enabled = "yarn.nodemanager.resource.memory.enabled"
 	wanted := c.Bool("yarn.nodemanager.pmem-check-enabled")
@@ -348,8 +348,8 @@ func healthScripts(c *conf.Config) []health.Script {
 
 const linuxExecutor = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerExecutor"
 
-// ownerOf returns whom containers run as: nil for this process's own user, as with Hadoop's DefaultContainerExecutor. ignored are the
-// settings of container-executor.cfg without effect.
+// ownerOf returns the user that containers run as: nil for this process's own user, as with Hadoop's DefaultContainerExecutor.
+// ignored are the settings of container-executor.cfg without effect.
 func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.User, error), ignored []string, err error) {
 	const lce = "yarn.nodemanager.linux-container-executor."
 	if c.Text("yarn.nodemanager.container-executor.class") != linuxExecutor {
@@ -396,7 +396,7 @@ func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.Us
 	}, ignored, nil
 }
 
-// uids returns the numbers of the users whom containers run as; nil if that is this process's own.
+// uids returns the numbers of the users that containers run as; nil if that is this process's own.
 func uids(owner func(string) (*userfiles.User, error)) func(string) (int, error) {
 	if owner == nil {
 		return nil
@@ -410,7 +410,7 @@ func uids(owner func(string) (*userfiles.User, error)) func(string) (int, error)
 	}
 }
 
-// lookUp finds a user of the operating system whom containers may run as.
+// lookUp finds a user of the operating system that containers may run as.
 func lookUp(name string, rules runas.Rules, users *accounts, shared int) (*userfiles.User, error) {
 	a, err := users.Lookup(name)
 	if err != nil {

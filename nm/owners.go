@@ -14,9 +14,9 @@ import (
 // asRoot admits containers of root's.
 const asRoot = "heddle.container.run-as-root"
 
-// checkRoot refuses to run everybody's containers as root because of a configuration that was written for a NodeManager
-// with an account of its own: YARN's DefaultContainerExecutor runs containers as the NodeManager's user, whoever that is.
-// note is what an administrator should know if that is admitted. Without a configuration folder see conf.CloseUp.
+// checkRoot refuses to run all users' containers as root because of a configuration that was written for a NodeManager
+// with an account of its own: YARN's DefaultContainerExecutor runs containers as the NodeManager's user. note is a
+// warning for the administrator if that is admitted. Without a configuration folder see conf.CloseUp.
 func checkRoot(c *conf.Config, uid int) (note string, err error) {
 	const class = "yarn.nodemanager.container-executor.class"
 	switch {
@@ -31,8 +31,8 @@ func checkRoot(c *conf.Config, uid int) (note string, err error) {
 		class, c.Text(class), class, linuxExecutor, asRoot)}
 }
 
-// formerNode returns which accounts may have run a NodeManager on this machine before: those as whom no container may run, such as yarn. It returns nil
-// unless containers run as their users.
+// formerNode returns which accounts may have run a NodeManager on this machine before: no container may run as one of these, such as yarn. It returns
+// nil unless containers run as their users.
 func formerNode(c *conf.Config) func(uid int) bool {
 	if c.Text("yarn.nodemanager.container-executor.class") != linuxExecutor {
 		return nil

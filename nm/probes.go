@@ -161,7 +161,7 @@ func shares(c *conf.Config) (func(user string) shorttasks.Share, error) {
 // executors starts executors of short tasks as containers that the ResourceManager doesn't know.
 type executors struct {
 	n       *NodeManager
-	ctx     context.Context // ends when nobody wants to know any more how they end
+	ctx     context.Context // ends when their end is no longer waited for
 	binary  string
 	address string // where they connect to
 	log     *logrus.Entry

@@ -43,7 +43,7 @@ const stagingGroup = "ramdisk"
 // helpersMemory is what the helpers may take beside what is on the disk.
 const helpersMemory = 512 << 20
 
-// openStager makes what stages inputs. Where it can't be, tasks read from HDFS, and the log says why. What an earlier life has left goes in any case.
+// openStager makes what stages inputs. Where it can't be, tasks read from HDFS, and the log says why. Remains of an earlier life go in any case.
 func (n *NodeManager) openStager(binary string) (shorttasks.Stager, error) {
 	const key = "heddle.nodemanager.staging."
 	dir := filepath.Join(n.disks.Local.All()[0], "ramdisk")

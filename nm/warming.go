@@ -109,7 +109,7 @@ func (p *cachePool) Directives(ctx context.Context) ([]hdfsadapter.Directive, er
 	return p.files.As("").Directives(ctx, p.pool)
 }
 
-// localized returns who learns of ApplicationMasters' resources what jobs will read; nil if nobody does.
+// localized returns the part that learns from ApplicationMasters' resources what jobs will read; nil if there is none.
 func (n *NodeManager) localized() func(allocation.Grant, map[string]string) {
 	if n.warmer == nil {
 		return nil

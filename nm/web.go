@@ -36,7 +36,7 @@ func (n *NodeManager) openWeb() error {
 	if err != nil {
 		return err
 	}
-	filter.Static = "" // Hadoop's NodeManagers take nobody for that user
+	filter.Static = "" // Hadoop's NodeManagers take no caller for that user
 	logDir, _ := c.Get("yarn.log.dir")
 	o := rest.Options{
 		Node: n.identity.node(), WebPort: n.identity.WebPort, Started: n.started, Types: n.s.types, GPUs: n.s.gpus,

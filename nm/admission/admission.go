@@ -1,9 +1,9 @@
 // Package admission admits containers to a node when the amounts that they will hold fit.
 //
-// A Room is the node. Each container has a Place in it, with two amounts: what it was granted, and what it holds. They
-// differ only for a suspended container, which may hold less. A container that starts enters. A suspended one has its
-// amounts changed. A resumed one enters again: it waits, like one that starts, until the rest of its grant fits. If the
-// node has shrunk and it can never fit, it gets in when all others are suspended, or are ApplicationMasters: those wait for others to end.
+// A Room is the node. Each container has a Place in it, with two amounts: its grant, and what it holds. They differ only for a suspended
+// container, which may hold less. A container that starts enters. A suspended one has its amounts changed. A resumed one enters again: it
+// waits, like one that starts, until the rest of its grant fits. If the node has shrunk and it can never fit, it gets in when all others
+// are suspended, or are ApplicationMasters: those wait for others to end.
 //
 // The ResourceManager ensures that containers fit. But it may give away a released container's room before that
 // container is dead. Waiting is for this case.
@@ -22,7 +22,7 @@ import (
 
 // Room is what a node has for containers. It is safe for concurrent use.
 type Room struct {
-	// Waits is called when a container has to wait for room. It is set before the first Enter; nil: nothing is.
+	// Waits is called when a container must wait for room. It is set before the first Enter; nil: nothing is.
 	Waits func()
 
 	mu    sync.Mutex
@@ -80,7 +80,7 @@ func (r *Room) Awaited() bool {
 	return len(r.queue) > 0
 }
 
-// Resize changes what the node has. It removes nobody, even if the containers no longer fit.
+// Resize changes what the node has. It removes no container, even if they no longer fit.
 func (r *Room) Resize(total records.Resource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

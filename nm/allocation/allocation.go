@@ -8,7 +8,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Grant is the contents of a container token: which container may run here, for whom, and how large it is.
+// Grant is the contents of a container token: the container that may run here, its user, and its size.
 type Grant struct {
 	ID                  records.ContainerID
 	User                string // user who submitted the application
@@ -48,7 +48,7 @@ func From(id *pb.ContainerTokenIdentifier, types records.ResourceTypes) (Grant, 
 	}, nil
 }
 
-// onLent is the bit in a container's number that the ResourceManager never sets: it would have to start 2^39 containers in one of its lives.
+// onLent is the bit in a container's number that the ResourceManager never sets: it would need to start 2^39 containers in one of its lives.
 const onLent = 1 << 39
 
 // OnLent returns the number of a container that the node starts by itself, for short tasks, within what the ResourceManager has lent it.

@@ -28,7 +28,7 @@ type area struct{ from, to uint64 }
 // errEnough ends advise before it is through.
 var errEnough = errors.New("enough")
 
-// pageIn has the kernel read a process's memory back from swap, also what it shares with others. A process that has ended is no error.
+// pageIn makes the kernel read a process's memory back from swap, also what it shares with others. A process that has ended is no error.
 func pageIn(ctx context.Context, pid int) error {
 	err := advise(ctx, pid, unix.MADV_WILLNEED, true, 0, func(area) error { return nil })
 	if err != nil {
@@ -37,8 +37,8 @@ func pageIn(ctx context.Context, pid int) error {
 	return nil
 }
 
-// pageOut has the kernel page a process's private memory out from an address on, until enough says errEnough. at is the address up to which
-// it has got then. Pages that several processes share stay. A process that has ended is no error, and neither is a kernel that can't
+// pageOut makes the kernel page a process's private memory out from an address on, until enough says errEnough. at is the address up to
+// which it has got then. Pages that several processes share stay. A process that has ended is no error, and neither is a kernel that can't
 // (before Linux 5.10).
 func pageOut(ctx context.Context, pid int, from uint64, enough func() error) (at uint64, err error) {
 	var got atomic.Uint64
@@ -65,7 +65,7 @@ func advise(ctx context.Context, pid, advice int, shared bool, from uint64, then
 		return err
 	}
 	defer unix.Close(fd)
-	// A process can block whoever reads its maps. Then its memory stays where it is.
+	// A process can block readers of its maps. Then its memory stays where it is.
 	areas, err := claims.Ask(pid, func() ([]area, error) { return mapsOf(pid, shared) })
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ESRCH) || errors.Is(err, claims.ErrGone) || errors.Is(err, claims.ErrSilent) {
 		return nil

@@ -80,7 +80,7 @@ func (d *kernelDriver) within(name string) (holder, limiter, error) {
 	return nil, nil, fmt.Errorf("groups of kind %s: %w", d.kind, errors.ErrUnsupported)
 }
 
-// within has a group pass its controllers on to groups in it.
+// within makes a group pass its controllers on to groups in it.
 func (u *unified) within(name string) (*unified, error) {
 	in := &unified{tree: u.tree, top: u.path(name, ""), swapping: u.swapping}
 	var err error

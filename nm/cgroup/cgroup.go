@@ -45,7 +45,7 @@ var ErrNotFound = errors.New("no such group")
 // Limits bound a group. A zero field sets no bound.
 type Limits struct {
 	Memory int64   // bytes, of anonymous and page cache memory together; reaching it kills (see OOM)
-	High   int64   // bytes from which on memory is paged out, and nobody is killed: processes that need more wait
+	High   int64   // bytes from which on memory is paged out, without a kill: processes that need more wait
 	Swap   int64   // bytes that may be paged out; 0: none, if Memory is bounded
 	Shares float64 // weight under contention, in vcores: a group of 2 gets twice what a group of 1 gets
 	CPU    float64 // cores that may be used even when others are idle

@@ -25,7 +25,7 @@ type Options struct {
 }
 
 // Detect finds out, by trying, what this process may do with cgroups, and returns the best driver. With Kind Auto it
-// never fails for want of cgroups: what is missing is in the driver's Capabilities.
+// never fails for want of cgroups: the driver's Capabilities show what is missing.
 func Detect(o Options) (Driver, error) {
 	switch o.Kind {
 	case "":

@@ -137,7 +137,7 @@ func (d *kernelDriver) Open(name string) (Group, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open group %s: %w", name, err)
 	}
-	g.loose = len(pids) == 0 // who was in it may have left
+	g.loose = len(pids) == 0 // its members may have left
 	for _, pid := range pids {
 		g.noteOwner(pid)
 	}
@@ -245,8 +245,8 @@ func (g *kernelGroup) Add(pid int) error {
 }
 
 func (g *kernelGroup) put(pid int) error {
-	// Into the holder last: what is not limited yet must not be findable, or a kill in between would leave the rest
-	// of the hierarchies to a process that is no more.
+	// Into the holder last: a group without limits must not be findable, or a kill in between would leave the
+	// rest of the hierarchies to a process that is no more.
 	if err := g.d.limiter.admit(g.name, pid); err != nil {
 		return err
 	}
@@ -292,11 +292,11 @@ func (g *kernelGroup) Freeze(ctx context.Context) error {
 }
 
 func (g *kernelGroup) Thaw(ctx context.Context) error {
-	// Before it runs, as it may fork then. What couldn't be raised is no reason to suspend it.
+	// Before it runs, as it may fork then. A limit that couldn't be raised is no reason to keep it suspended.
 	return g.wrap("thaw", errors.Join(g.spare(false), g.d.holder.thaw(ctx, g.name)))
 }
 
-// spare has the kernel end the group's processes last when memory runs out, as long as they are suspended.
+// spare makes the kernel end the group's processes last when memory runs out, as long as they are suspended.
 func (g *kernelGroup) spare(still bool) error {
 	pids, err := g.d.holder.pids(g.name)
 	if err != nil {

@@ -66,15 +66,14 @@ func (u *unified) watch(name string, changed func() bool) (stop func(), err erro
 }
 
 // watching follows all files there are to follow by one inotify instance: a user has no more than 128 of these by default
-// (/proc/sys/fs/inotify/max_user_instances), and other programs need some. What the kernel refuses to notify of is looked
-// at regularly.
+// (/proc/sys/fs/inotify/max_user_instances), and other programs need some. Groups that the kernel can't watch are polled.
 type watching struct {
 	mu      sync.Mutex
 	events  *os.File // nil: nothing is watched, or there is no instance to be had
 	fd      int
 	ended   sync.WaitGroup
 	files   map[int]map[*watched]struct{} // by watch descriptor; −1: looked at regularly
-	looking chan struct{}                 // closed to end looking; nil: nobody looks
+	looking chan struct{}                 // closed to end looking; nil: not looking
 }
 
 // watched is one file, for one who wants to know.
@@ -86,7 +85,7 @@ type watched struct {
 // lookInterval is how often files are looked at that the kernel doesn't notify of.
 const lookInterval = time.Second
 
-// init1 makes an inotify instance. A test has it fail.
+// init1 makes an inotify instance. A test makes it fail.
 var init1 = unix.InotifyInit1
 
 // watch calls changed from another goroutine when the file has changed, or may have, until the returned function is
@@ -206,7 +205,7 @@ func (w *watching) look(quit chan struct{}) {
 	}
 }
 
-// tell calls whoever wants to know of these descriptors.
+// tell calls the watchers of these descriptors.
 func (w *watching) tell(of func(descriptor int) bool) {
 	w.mu.Lock()
 	var all []*watched

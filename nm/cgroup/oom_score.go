@@ -14,8 +14,8 @@ import (
 // 0 on (proc.NotSpared), so that a lowered score can be told, and be raised again, without a record: also after kill −9 of the node.
 const spared = 999
 
-// spare has the kernel end those processes last when memory runs out that are suspended, or like any others again. What it can't change stays:
-// the process has ended, or the node may not lower scores.
+// spare makes the kernel end suspended processes last when memory runs out, or treat them like any others again. Scores that it can't change
+// stay: the process has ended, or the node may not lower scores.
 func spare(t tree, pids []int, still bool) error {
 	var errs []error
 	for _, pid := range pids {

@@ -25,7 +25,7 @@ const reclaimStep = 64 << 20
 // reclaimPatience is how many steps in a row may come to nothing.
 const reclaimPatience = 3
 
-// reclaim takes bytes back from a group in small steps. use tells what it uses, and lower has the kernel bring that down to an amount, as
+// reclaim takes bytes back from a group in small steps. use tells what it uses, and lower makes the kernel reduce that to an amount, as
 // far as it can. The error is EBUSY where no more can be taken back.
 func reclaim(ctx context.Context, bytes int64, use func() (int64, error), lower func(to int64) error) error {
 	now, err := use()
@@ -83,9 +83,9 @@ func (g *kernelGroup) Memory() (Memory, error) {
 	return m, g.wrap("measure the memory of", err)
 }
 
-// Reclaim first has the kernel write out memory of processes that are suspended, in large pieces: limits alone have it look for pages, and wait for
-// each (docs/decisions/suspension.md). What is left then is to let go of what was written. Where the kernel refuses the first part, which takes
-// CAP_SYS_NICE, limits alone take the memory.
+// Reclaim first makes the kernel write out memory of suspended processes, in large pieces: with limits alone it looks for pages, and waits for each
+// (docs/decisions/suspension.md). Then only the written pages must be freed. Where the kernel refuses the first part, which takes CAP_SYS_NICE,
+// limits alone take the memory.
 func (g *kernelGroup) Reclaim(ctx context.Context, bytes int64) error {
 	if frozen, err := g.Frozen(); err == nil && frozen {
 		if err := g.pageOut(ctx, bytes); err != nil && ctx.Err() != nil {

@@ -19,14 +19,14 @@ import (
 )
 
 // Marker is the environment variable by which driver none recognizes the processes of a group: its value is the
-// group's name. Whoever starts the first process of a group sets it, whatever the driver.
+// group's name. The starter of a group's first process sets it, whatever the driver.
 const Marker = "CONTAINER_ID"
 
 // signals is the driver none. A process is a member of a group when it was put there with Add, descends from a member,
 // shares a member's session, or has the group's name in its environment. All of this is looked up in the process table
-// again each time, so that daemons which changed session and lost their parent are found by their environment. What
-// has also cleaned its environment escapes. Only processes of the user whom the group belongs to are believed, as far as
-// that user is known: anybody can have any name in an environment.
+// again each time, so that daemons which changed session and lost their parent are found by their environment. A process
+// that has also cleaned its environment escapes. Only processes of the group's owner are believed, as far as that user
+// is known: any process can put any name into its environment.
 type signals struct {
 	log     *logrus.Entry
 	missing []string
@@ -259,14 +259,14 @@ func (g *signalGroup) told() map[proc.ID]bool {
 	return maps.Clone(g.stopped)
 }
 
-// mayGoOn reports whether a process was stopped by Freeze: who was stopped before stays so. After a restart nobody knows.
+// mayGoOn reports whether a process was stopped by Freeze: processes that were stopped before stay so. After a restart that is unknown.
 func (g *signalGroup) mayGoOn(p proc.ID) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.stopped == nil || g.stopped[p]
 }
 
-// Thaw continues until nothing is stopped, or what is stops itself again and again. What a debugger holds continues when that lets it.
+// Thaw continues until nothing is stopped, or what is stops itself again and again. Processes that a debugger holds continue when it lets them.
 func (g *signalGroup) Thaw(ctx context.Context) error {
 	begun := time.Now()
 	first := true

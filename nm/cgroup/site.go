@@ -200,7 +200,7 @@ func (s *site) placeV2(v2 *unified, m mounts.Mount, wanted []string) error {
 	}
 	v2.top = top
 	own, _ := s.given(m, "")
-	// Every group on the way down has to pass the controllers on.
+	// Every group on the way down must pass the controllers on.
 	var way []string
 	for f := top; len(f) >= len(m.Point); f = filepath.Dir(f) {
 		way = append(way, f)

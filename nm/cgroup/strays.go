@@ -16,7 +16,7 @@ import (
 // meanwhile.
 const strayPatience = 100
 
-// noteOwner notes whether a process may leave the group: root may, and so may the user to whom the groups belong.
+// noteOwner notes whether a process may leave the group: root may, and so may the groups' owner.
 func (g *kernelGroup) noteOwner(pid int) {
 	status := fmt.Sprintf("/proc/%d/status", pid)
 	text, err := g.d.tree.read(status)
@@ -92,7 +92,7 @@ func (g *kernelGroup) isNamesake(pid int) bool {
 // are none.
 //
 // Users who may not leave groups can't have left this one, but a program of root's in the group may have become theirs. So their processes are put
-// back too, and nobody depends on that: whoever starts process after process that claims the group keeps nothing waiting.
+// back too, and nothing depends on that: a user that starts process after process with the group's name keeps nothing waiting.
 func (g *kernelGroup) gather(ctx context.Context, then func() error) error {
 	privilegedLeft := false
 	for range strayPatience {

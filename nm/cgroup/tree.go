@@ -35,8 +35,8 @@ func (kernelTree) read(path string) (string, error) {
 	return string(b), err
 }
 
-// write writes in one piece and without creating the file: what is not there is a controller that the kernel lacks. It asks the kernel once. A File
-// would wait after EAGAIN until the file can be written, which the kernel never says of such a file: memory.reclaim means by EAGAIN that it took less.
+// write writes in one piece and without creating the file: a missing file is a controller that the kernel lacks. It asks the kernel once. A File would
+// wait after EAGAIN until the file can be written, which the kernel never says of such a file: memory.reclaim means by EAGAIN that it took less.
 func (kernelTree) write(path, value string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {

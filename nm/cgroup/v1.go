@@ -76,8 +76,8 @@ func (l *legacy) set(name string, to Limits) error {
 	return nil
 }
 
-// setMemory bounds memory. v1 has one limit: where a group is to page out rather than end (Limits.High), that is the limit, and nobody is
-// killed at it; Limits.Memory bounds memory and swap together then. Kernels may lack or refuse files that the swap concerns.
+// setMemory bounds memory. v1 has one limit: where a group is to page out rather than end (Limits.High), that is the limit, and no
+// process is killed at it; Limits.Memory bounds memory and swap together then. Kernels may lack or refuse files that the swap concerns.
 func (l *legacy) setMemory(name string, to Limits) error {
 	file := func(file string) string { return l.path("memory", name, file) }
 	if name == "" { // all groups together
@@ -86,7 +86,7 @@ func (l *legacy) setMemory(name string, to Limits) error {
 	if to.Swap > 0 {
 		_ = l.tree.write(file("memory.swappiness"), "100")
 	} else if to.Memory > 0 {
-		// As in v2: what outgrows its limit is to end, not to swap.
+		// As in v2: a group that outgrows its limit is to end, not to swap.
 		_ = l.tree.write(file("memory.swappiness"), "0")
 	}
 	_ = l.tree.write(file("memory.memsw.limit_in_bytes"), "-1") // it must never be less than the limit
@@ -135,8 +135,8 @@ func (l *legacy) memory(name string) (m Memory, err error) {
 	return m, nil
 }
 
-// reclaim lowers the limit step by step and puts it back. Nobody is killed meanwhile: those that need more wait. A NodeManager that dies
-// in between leaves the limit where it is, until its next life sets the group's limits.
+// reclaim lowers the limit step by step and puts it back. No process is killed meanwhile: those that need more wait. A NodeManager that
+// dies in between leaves the limit where it is, until its next life sets the group's limits.
 func (l *legacy) reclaim(ctx context.Context, name string, bytes int64) error {
 	if !l.has("memory") {
 		return fmt.Errorf("no controller memory: %w", errors.ErrUnsupported)
@@ -281,7 +281,7 @@ func (f *freezer) kill(ctx context.Context, name string) error {
 	return killFrozen(ctx, ending{f}, name)
 }
 
-// ending thaws groups with all below them, which their processes may have made and frozen: who is frozen can't end.
+// ending thaws groups with all below them, which their processes may have made and frozen: frozen processes can't end.
 type ending struct{ *freezer }
 
 func (f ending) thaw(ctx context.Context, name string) error {

@@ -284,7 +284,7 @@ func (u *unified) capable(c *Capabilities) {
 }
 
 // enable turns controllers on for the groups below folder and returns those that could be. own is the group of this
-// process: a group that has members can't have controllers for groups below it (the root excepted), so they have to
+// process: a group that has members can't have controllers for groups below it (the root excepted), so they must
 // move one level down first.
 func enable(t tree, folder, own string, controllers []string) ([]string, error) {
 	text, err := t.read(filepath.Join(folder, "cgroup.controllers"))

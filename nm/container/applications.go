@@ -34,7 +34,7 @@ func (m *Manager) removePrivate(app records.ApplicationID) error {
 	return m.Deleter.DeleteNow(private...)
 }
 
-// gone lets go of an application's containers: nobody will ask for them any more.
+// gone drops an application's containers: they will not be asked for any more.
 func (m *Manager) gone(app records.ApplicationID) {
 	var ids []records.ContainerID
 	for _, c := range m.Containers() {

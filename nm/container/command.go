@@ -9,8 +9,8 @@ import (
 	"heddle/nm/turn"
 )
 
-// command is the turn of somebody who wants a container suspended, resumed or resized. They come one after the other: the next one begins
-// when release was called. A command may wait for the disk. It is cut short by a kill.
+// command is a turn to suspend, resume or resize a container. They come one after the other: the next one begins when release was called.
+// A command may wait for the disk. It is cut short by a kill.
 type command struct {
 	*Container
 	ctx     context.Context // ends when the container is to be killed, too

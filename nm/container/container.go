@@ -51,7 +51,7 @@ type Container struct {
 	counters string                        // what localization cost, for the environment
 	asked    map[string]LocalizationStatus // by link: what Localize was called for
 	reinit   *reinit                       // a change of the launch context under way
-	previous *version                      // what Rollback goes back to
+	previous *version                      // the target of Rollback
 
 	record    kept.Record
 	late      *kill // that came in state Exited
@@ -61,12 +61,12 @@ type Container struct {
 	archived  func() // to be called when the container has ended; see JavaArchives
 
 	ordering int32 // version of the order that is being carried out; 0: none is
-	settling bool  // somebody sees to it that the ladder gets where it is to be
+	settling bool  // a goroutine brings the ladder where it is to be
 
 	interrupt context.CancelFunc // makes the goroutine look whether there is another launch context
 }
 
-// kill is why a container was killed.
+// kill is the reason of a container's kill.
 type kill = kept.Kill
 
 func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchContext) *Container {
@@ -210,7 +210,7 @@ func (c *Container) Diagnose(text string) {
 	c.diagnose(text)
 }
 
-// diagnose is Diagnose with the lock held. What is no UTF-8, as a program may write it, becomes U+FFFD. Too much is cut at the beginning.
+// diagnose is Diagnose with the lock held. Invalid UTF-8, as a program may write it, becomes U+FFFD. Too much is cut at the beginning.
 func (c *Container) diagnose(text string) {
 	d := c.record.Diagnostics + "[" + time.Now().Format(stampLayout) + "]" + strings.ToValidUTF8(text, string(utf8.RuneError))
 	if limit := c.m.cfg.MaxDiagnostics; limit > 0 && len(d) > limit {

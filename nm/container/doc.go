@@ -11,7 +11,7 @@
 // another launch context (REINITIALIZING). The table transitions has all of this. A state changes by Container.transition only, which logs
 // a transition that the table lacks as a defect.
 //
-// State is in the store before it is reported to anybody. Recover takes up every container after a restart, however the last life of the
+// State is in the store before it is reported. Recover takes up every container after a restart, however the last life of the
 // NodeManager ended: the container still runs, ended meanwhile, or never started.
 //
 // A container has a ladder (nm/suspend), by which commands suspend, shrink and resume it. Its state is PAUSED while it is to be suspended,

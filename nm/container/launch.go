@@ -182,7 +182,7 @@ func (c life) script(at workdir.Places, lc *pb.ContainerLaunchContext, owner *us
 	return s, err
 }
 
-// archive lets a Java program in the container start quickly, if there is somebody for that.
+// archive lets a Java program in the container start quickly, if the node has such archives.
 func (c life) archive(s *launch.Script, at workdir.Places, owner *userfiles.User) {
 	if c.m.Archives == nil {
 		return

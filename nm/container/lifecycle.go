@@ -20,7 +20,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// life is a container as its own goroutine sees it. Nobody else calls these methods.
+// life is a container as its own goroutine sees it. No other goroutine calls these methods.
 type life struct{ *Container }
 
 // stage is where a container's goroutine takes it up.
@@ -195,7 +195,7 @@ func (c life) disksFailed() string {
 // launchFailed is the exit code of containers that could not be started.
 const launchFailed = -1
 
-// What comes after a process.
+// The step after a process.
 type next int
 
 const (
@@ -214,7 +214,7 @@ func (c life) await() (code int, n next, ok bool) {
 	s, waiting := c.session, c.reinit != nil && c.reinit.localized
 	c.mu.Unlock()
 	if waiting {
-		cancel() // it came while there was nobody to interrupt
+		cancel() // it came while there was no process to interrupt
 	}
 	stopWatching := c.watchMemory(ctx)
 	code, err := s.Wait(ctx)
@@ -297,7 +297,7 @@ func (c life) end(s *launch.Session, grace time.Duration, forGood bool) (code in
 }
 
 // thawToEnd lets a frozen container run, so that it gets SIGTERM and its time to end like any other. One whose memory was taken
-// can't run in that time: nobody has made room for it.
+// can't run in that time: no room was made for it.
 func (c life) thawToEnd() {
 	s := c.ladder.State()
 	if !s.Have.Still() {
@@ -506,14 +506,14 @@ func (c life) finish() {
 	c.removeFiles(at)
 }
 
-// complete tells everybody that the container has ended.
+// complete reports that the container has ended.
 func (c life) complete() {
 	c.mu.Lock()
 	c.record.Complete = true
 	c.record.Finished = time.Now().UnixMilli()
 	code, killed := c.record.ExitCode, c.record.Kill != nil
 	c.mu.Unlock()
-	c.stop() // for whoever does something beside this goroutine
+	c.stop() // for work beside this goroutine
 	if c.m.cfg.GPUs != nil {
 		c.m.cfg.GPUs.Release(c.ID())
 	}

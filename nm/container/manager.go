@@ -63,15 +63,15 @@ type Deleter interface {
 
 // JavaArchives make the start of Java programs quick (nm/jvmarchive).
 type JavaArchives interface {
-	// Prepare may change a container's script. What it returns, if anything, is called when the container has ended and its
-	// files are still there.
+	// Prepare may change a container's script. The function that it returns, if any, is called when the container has
+	// ended and its files are still there.
 	Prepare(script *launch.Script, c jvmarchive.Container) (ended func())
 }
 
 // Bucket keeps records (nm/store).
 type Bucket interface {
-	// Begin sets a key, and BeginDelete removes one. They don't wait for the disk; what they return gets the outcome.
-	// Writes take effect in the order in which they are begun.
+	// Begin sets a key, and BeginDelete removes one. They don't wait for the disk; the channel that they return
+	// gets the outcome. Writes take effect in the order in which they are begun.
 	Begin(key string, value []byte) <-chan error
 	BeginDelete(key string) <-chan error
 	// BeginAll sets several keys, all or none of them.
@@ -114,7 +114,7 @@ type Config struct {
 
 	// Runtimes apply where containers run as users.
 	Runtimes launch.Runtimes
-	// Owner returns the user whom containers of a submitting user run as; nil: this process's own.
+	// Owner returns the user that containers of a submitting user run as; nil: this process's own.
 	Owner func(user string) (*userfiles.User, error)
 }
 
@@ -135,14 +135,14 @@ type Options struct {
 	ContainerRecords, AppRecords Bucket
 	StoppedRecords               Bucket // ids of ended containers; nil: they are forgotten with this process
 
-	// Pressure tells how the machine's memory is; nil: nobody asks.
+	// Pressure tells how the machine's memory is; nil: it isn't watched.
 	Pressure suspend.PressureReader
 
 	// Changed is called, from any goroutine and with no lock held, when a status has changed in a way that the
 	// ResourceManager should know of soon.
 	Changed func()
-	// Doubt checks the disks at once, and returns when that is done, or ctx ends; nil: nobody does. It is called, with no lock held, when something could not be
-	// written.
+	// Doubt checks the disks at once, and returns when that is done, or ctx ends; nil: they aren't checked. It is called, with no lock held, when
+	// something could not be written.
 	Doubt func(ctx context.Context)
 }
 
@@ -187,7 +187,7 @@ type Manager struct {
 	mu         sync.Mutex
 	resource   records.Resource // what the node has for containers
 	containers map[records.ContainerID]*Container
-	stopped    *stopped.Set // containers that the ResourceManager has let go of
+	stopped    *stopped.Set // containers that the ResourceManager has forgotten
 	blocked    bool         // nothing is started any more
 }
 
@@ -235,8 +235,8 @@ func (m *Manager) Close() {
 // closePatience is how long Close waits for disks that don't answer.
 const closePatience = 15 * time.Second
 
-// Start accepts a container; it is localized and started in the background. What is refused leaves no trace: a
-// container of that id which is here or was (ErrExists), anything after Block (ErrClosed).
+// Start accepts a container; it is localized and started in the background. A refused container leaves no
+// trace: a container of that id which is here or was (ErrExists), anything after Block (ErrClosed).
 func (m *Manager) Start(g allocation.Grant, launch *pb.ContainerLaunchContext, token []byte) error {
 	m.mu.Lock()
 	switch was := m.stopped.Has(g.ID); {
@@ -307,7 +307,7 @@ func (m *Manager) Containers() []*Container {
 	return out
 }
 
-// Forget lets go of containers that have ended and whose end the ResourceManager has taken note of. One that has not
+// Forget lets go of containers that have ended and whose end the ResourceManager has acknowledged. One that has not
 // ended stays.
 func (m *Manager) Forget(ids ...records.ContainerID) {
 	for _, id := range ids {

@@ -36,7 +36,7 @@ func targetOf(c *Container) monitor.Target {
 func (m *Manager) Measured(id records.ContainerID, u monitor.Usage) monitor.Usage {
 	c, err := m.Container(id)
 	if err != nil {
-		return u // the ResourceManager has just let go of it
+		return u // the ResourceManager has just forgotten it
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,8 +52,8 @@ func (m *Manager) Kill(id records.ContainerID, exitCode int, why string) {
 	}
 }
 
-// watchMemory kills the container when the kernel has ended one of its processes for want of memory: what is left of a
-// program then is hardly what its author meant to run. It returns a function that ends the watch.
+// watchMemory kills the container when the kernel has ended one of its processes for want of memory: the rest of a
+// program is then hardly what its author meant to run. It returns a function that ends the watch.
 func (c life) watchMemory(ctx context.Context) (stop func()) {
 	return monitor.WatchMemory(ctx, c.Group(), func() bool {
 		why := c.outOfMemory()

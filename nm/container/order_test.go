@@ -87,7 +87,7 @@ func TestOnlyTheResourceManagerTakesBackWhatIsLent(t *testing.T) {
 			lent.For = "root.short"
 			order(t, c, lent)
 			at := settled(t, c, low)
-			if err := c.Resume(t.Context()); !errors.Is(err, ErrLent) || !strings.Contains(err.Error(), "root.short") {
+			if err := c.Resume(t.Context()); !errors.Is(err, ErrHeldByRM) || !strings.Contains(err.Error(), "root.short") {
 				t.Errorf("resume: %v", err)
 			}
 			if err := c.SuspendTo(t.Context(), suspend.Shrunk, 0); err != nil {

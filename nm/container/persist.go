@@ -19,8 +19,8 @@ func (c *Container) saveRequest() error {
 	return <-saved
 }
 
-// beginRequest queues request and record for the store, which gets both or neither. What it returns gets the outcome. The lock
-// is held, so that they get there in the order in which they change.
+// beginRequest queues request and record for the store, which gets both or neither. The channel that it returns gets the
+// outcome. The lock is held, so that they get there in the order in which they change.
 func (c *Container) beginRequest() <-chan error {
 	request, err := kept.Request(c.context, c.token)
 	record, err2 := json.Marshal(&c.record)
@@ -46,14 +46,14 @@ func (c *Container) begin() <-chan error {
 	return c.m.ContainerRecords.Begin(c.ID().String()+kept.RecordKey, b)
 }
 
-// beginLocked is begin for who doesn't hold the lock.
+// beginLocked is begin for callers that don't hold the lock.
 func (c *Container) beginLocked() <-chan error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.begin()
 }
 
-// outcome is that of a write which is over already.
+// outcome returns the outcome of a finished write.
 func outcome(err error) <-chan error {
 	done := make(chan error, 1)
 	done <- err
@@ -74,7 +74,7 @@ func (c *Container) Saved(ctx context.Context) error {
 // taken up where it was last noted to be. It waits for the disk.
 func (c life) save() { report(c.log, <-c.beginLocked()) }
 
-// logged has the outcome of a write logged if it is a failure, for who must not wait for a disk.
+// logged logs a failed write, for callers that must not wait for a disk.
 func (c *Container) logged(saved <-chan error) {
 	go func() { report(c.log, <-saved) }()
 }

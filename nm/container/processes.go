@@ -11,11 +11,11 @@ import (
 	"heddle/yarn/records"
 )
 
-// processes are a container's, as its ladder handles them. Nobody else writes to the group during a call, and the container doesn't end
+// processes are a container's, as its ladder handles them. No other call writes to the group meanwhile, and the container doesn't end
 // before the call has. A container becomes Paused and Running here, since nothing may come between that and the kernel's answer.
 type processes struct{ *Container }
 
-// with calls f, which may write to the group, while the container has processes that nobody ends.
+// with calls f, which may write to the group, while the container has processes that aren't being ended.
 func (p processes) with(ctx context.Context, f func(g cgroup.Group, state State) error) error {
 	if err := p.box.Lock(ctx); err != nil {
 		return err

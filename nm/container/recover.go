@@ -21,8 +21,8 @@ import (
 )
 
 // Recover takes up what an earlier manager has left, whether it was closed or killed: containers that run continue, those
-// that ended meanwhile get their status, those that were not started yet are. What belongs to no container that is
-// known is removed: groups with their processes, work folders, private files.
+// that ended meanwhile get their status, those that were not started yet are. Remains of unknown containers are removed:
+// groups with their processes, work folders, private files.
 //
 // The localizer must have recovered before.
 func (m *Manager) Recover() error {
@@ -70,8 +70,8 @@ func (m *Manager) Recover() error {
 	return nil
 }
 
-// recoveryPatience is how long Recover waits for disks and processes that don't answer. Whatever they have to do with
-// continues when they do.
+// recoveryPatience is how long Recover waits for disks and processes that don't answer. Work on them continues when
+// they do.
 const recoveryPatience = 5 * time.Second
 
 // restore makes a container of what the store has. The lock is held.
@@ -197,7 +197,7 @@ func (c life) reattach(r kept.Record, boot string) (from stage, ok bool) {
 	return attached, true
 }
 
-// startAnew gives back what a container has that is to be started like a new one.
+// startAnew gives back the resources of a container that is to be started like a new one.
 func (c life) startAnew() {
 	c.place.Leave()
 	if c.m.cfg.GPUs == nil {

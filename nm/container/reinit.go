@@ -104,7 +104,7 @@ func background(c *Container, f func()) {
 	})
 }
 
-// releaseLate lets go of what was localized for a container that had let go of all before.
+// releaseLate releases what was localized for a container that had released all before.
 func releaseLate(c *Container) {
 	if c.State().over() {
 		c.m.Localizer.Release(c.ID())
@@ -122,7 +122,7 @@ func (c *Container) LocalizationStatuses() []LocalizationStatus {
 	return out
 }
 
-// Reinitialize has the container run another launch context in the same work folder: its resources are localized while
+// Reinitialize runs another launch context of the container in the same work folder: its resources are localized while
 // the old process continues, which is then ended. Without autoCommit the change can be taken back with Rollback, and is
 // when the new process fails, until Commit.
 func (c *Container) Reinitialize(to *pb.ContainerLaunchContext, autoCommit bool) error {

@@ -10,13 +10,13 @@ import (
 	"heddle/nm/turn"
 )
 
-// suspension is a container as far as its ladder is concerned.
+// suspension has the methods that suspend, shrink and resume a container.
 type suspension struct{ *Container }
 
 // settlePause is how long a container keeps memory that could not be taken from it, until that is tried again.
 const settlePause = 5 * time.Second
 
-// settle has the memory taken from the container that it isn't to hold, in the background, and looks after it while it runs with little.
+// settle pages out, in the background, the memory that the container isn't to hold, and watches the container while it runs with little.
 // Commands come before that.
 func (c suspension) settle() {
 	c.mu.Lock()
@@ -55,14 +55,14 @@ func (c suspension) settleOnce() (again bool) {
 		}
 		yielded := ctx.Err() != nil && x.ctx.Err() == nil
 		done()
-		s := c.seat()
+		s := c.updateAdmission()
 		if !s.Lags() && !s.Squeezed(c.box.Size()) || x.ctx.Err() != nil {
 			defer x.release()
 			return c.settled()
 		}
 		x.release()
 		if yielded {
-			continue // who has come between is served first
+			continue // an operation that came meanwhile is served first
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
 			c.log.WithError(err).Warnf("Could not bring the container to level %v; trying again in %v", s.Level, c.m.settlePause)
@@ -74,15 +74,15 @@ func (c suspension) settleOnce() (again bool) {
 	}
 }
 
-// seat has the node's room know what the container holds, and whether it is suspended, or has no vcores, and has let go of what can be taken from it.
-func (c suspension) seat() suspend.State {
+// updateAdmission reports to the admission control what the container holds, and whether it is idle (suspended, or without vcores) with all paged out that can be.
+func (c suspension) updateAdmission() suspend.State {
 	s := c.ladder.State()
 	idle := s.Have.Still() || s.Have != suspend.Running && s.Holds.VCores() == 0
 	c.place.Stand(c.box.Size(), s.Holds, idle && !s.Warm && (!s.Lags() || s.Reason != ""))
 	return s
 }
 
-// settled notes that nobody settles the container any more. Whoever has it settled again waits for the command to be over.
+// settled records that the container is no longer being settled. A caller that settles it again waits for the command to end.
 func (c suspension) settled() bool {
 	c.mu.Lock()
 	c.settling = false
@@ -99,7 +99,7 @@ func (m *Manager) breathe(c *Container, every time.Duration) {
 	m.breaths.Set(c.ID().String(), every, suspension{c}.breathe)
 }
 
-// breathe lets the container run for a moment, unless somebody does something to it: then it breathes another time. Paging out, which may take minutes,
+// breathe lets the container run for a moment, unless an operation is under way: then it breathes another time. Paging out, which may take minutes,
 // is interrupted.
 func (c suspension) breathe(ctx context.Context, allowance int64) {
 	if c.turns.Blocks(turn.Breath) {
@@ -136,7 +136,7 @@ func (m *Manager) watchStill() (any bool) {
 	return any
 }
 
-// watch looks after a container that is suspended, unless somebody does something to it: then it does so another time.
+// watch looks after a container that is suspended, unless an operation is under way: then it does so another time.
 func (c suspension) watch(ctx context.Context) {
 	if c.turns.Blocks(turn.Chore) {
 		return
@@ -162,7 +162,7 @@ func (c suspension) watch(ctx context.Context) {
 	}
 }
 
-// Ahead says whether room waits for the return of a container that is suspended. What was paged out of it is read then, and taken again when others wait
+// Ahead says whether room waits for the return of a container that is suspended. Its paged-out memory is read then, and taken again when others wait
 // for room, and after suspend.WarmTime.
 func (m *Manager) Ahead(c *Container, room bool) {
 	if room && !m.Pressure.Spares(c.ladder.State().Swapped) {
@@ -225,7 +225,7 @@ func thaw(ctx context.Context, g cgroup.Group) error {
 }
 
 // recoverLevel makes a container that is taken up again what was wanted when the NodeManager ended: it may have ended before
-// it could tell the kernel, or in the middle. What nobody wants frozen is thawed.
+// it could tell the kernel, or in the middle. A group without a wish to freeze it is thawed.
 func (c life) recoverLevel(o suspend.Order) {
 	x, err := c.command(c.ctx)
 	if err != nil {

@@ -80,7 +80,7 @@ var transitions = [...][]State{
 
 // Sets of states.
 var (
-	// inProcess are those in which a process is alive that nobody ends: it can be measured, and sent signals.
+	// inProcess are the states with a live process that isn't being ended: it can be measured, and sent signals.
 	inProcess = []State{Running, Reinitializing, Pausing, Paused, Resuming}
 	// resizable are those in which a container's size can be changed.
 	resizable = []State{New, Localizing, Scheduled, Running, Reinitializing, Paused}

@@ -12,8 +12,8 @@ import (
 	"heddle/yarn/pb"
 )
 
-// Suspend stops the container's processes where they are, without their noticing, and returns when they have stopped.
-// It keeps its memory. Suspending a suspended container is no error: it then resumes when whoever else has suspended it wants that, too.
+// Suspend stops the container's processes where they are, without their noticing, and returns when they have stopped. It keeps its
+// memory. Suspending a suspended container is no error: it then resumes when all that have suspended it want that.
 func (c *Container) Suspend(ctx context.Context) error {
 	return suspension{c}.to(ctx, func(x command) error {
 		if own := x.wishes().Own; own != nil && own.Level.Still() && x.isSuspended() {
@@ -51,11 +51,11 @@ func (c suspension) to(ctx context.Context, to func(command) error) error {
 	return nil
 }
 
-// ErrLent says that the ResourceManager has given what a container holds to another for a while.
-const ErrLent = worded("is lent")
+// ErrHeldByRM says that the ResourceManager has suspended or shrunk a container for others, and alone may resume it.
+const ErrHeldByRM = worded("is held by the ResourceManager")
 
-// Resume resumes a container that was suspended or shrunk, with all that it was granted but what the ResourceManager has lent. It returns when
-// it does. Resuming a running container is no error. The error wraps ErrLent if only the ResourceManager can do it.
+// Resume resumes a container that was suspended or shrunk, with all that it was granted but what the ResourceManager holds back. It returns
+// when the container runs. Resuming a running container is no error. The error wraps ErrHeldByRM if only the ResourceManager can do it.
 func (c *Container) Resume(ctx context.Context) error {
 	err := suspension{c}.again(ctx, false, command.resume)
 	if state := c.State(); errors.Is(err, ErrNotRunning) && state != Paused {
@@ -77,7 +77,7 @@ func (c command) resume() error {
 	w := c.ask(nil)
 	if by := w.Order; c.wishes().Own == nil && by.Level != suspend.Running {
 		if by.For != "" {
-			return fmt.Errorf("it %w: the ResourceManager has it %v for %s, and lets it go on when there is room", ErrLent, by.Level, by.For)
+			return fmt.Errorf("it %w: %v for %s until there is room", ErrHeldByRM, by.Level, by.For)
 		}
 		w = w.Ask(suspend.Order{Held: c.box.Size(), Version: now.Version}) // people have it so, who may do it here as well
 	}
@@ -101,7 +101,7 @@ func (c command) reclaims() bool { return c.m.Groups.Capabilities().Reclaim }
 // after that (Status.Suspension). An order changes nothing if its version is not above that of the last one, or of the one that is being carried out, unless
 // the last one was to resume the container and failed. One that can't be carried out counts as the last one, too.
 //
-// What is wanted is on disk before the kernel is told of it: whenever the NodeManager dies, Recover makes the container what was wanted last.
+// Wishes are on disk before the kernel is told of them: whenever the NodeManager dies, Recover restores the last wish.
 func (c *Container) Order(ctx context.Context, o suspend.Order) error {
 	if s := (suspension{c}); !s.takes(o.Version) {
 		return nil
@@ -194,7 +194,7 @@ func (c command) climb(w suspend.Wishes) error {
 			c.logged(c.wanted(was))
 			_ = c.ladder.Step(c.ctx, before.Order) // it runs, and has what it had
 		}
-		// That one is to run stays on record. Nobody knows whether it does: whoever asks again has it tried again.
+		// That one is to run stays on record. The result is unknown: a repeated call tries again.
 		c.undo(undo)
 		return err
 	}
@@ -213,7 +213,7 @@ func (c command) admitted(o suspend.Order, before suspend.State) error {
 	if o.Level.Still() || o.Held.MemoryMB() <= before.Holds.MemoryMB() && c.State() != Resuming {
 		return nil
 	}
-	ctx, done := c.turns.Yield(c.ctx, turn.Change) // who doesn't want it to resume any more doesn't wait for room
+	ctx, done := c.turns.Yield(c.ctx, turn.Change) // a caller that no longer wants it to resume doesn't wait for room
 	defer done()
 	switch {
 	case c.place.Enter(ctx) == nil:
@@ -229,7 +229,7 @@ var errOvertaken = errors.New("something else was asked for meanwhile")
 
 // arrived is called when the container has the CPU of its level.
 func (c command) arrived() {
-	s := suspension{c.Container}.seat()
+	s := suspension{c.Container}.updateAdmission()
 	every := s.BreathEvery
 	if !s.Level.Still() {
 		every = 0
@@ -261,7 +261,7 @@ func (c command) want(w suspend.Wishes) error {
 	}
 }
 
-// wanted is want for who doesn't wait. It has no effect once the process is being ended: nothing is suspended any more then.
+// wanted is want for callers that don't wait. It has no effect once the process is being ended: nothing is suspended any more then.
 func (c command) wanted(w suspend.Wishes) <-chan error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,7 +19,7 @@ func (c *Container) transition(to State, from ...State) change {
 	return t
 }
 
-// enter is transition for who holds the lock. announce has to follow once the lock is given back.
+// enter is transition for callers that hold the lock. announce must follow once the lock is given back.
 func (c *Container) enter(to State, from ...State) change {
 	t := change{from: c.state, to: to, made: len(from) == 0 || slices.Contains(from, c.state)}
 	if t.made {

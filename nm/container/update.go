@@ -29,7 +29,7 @@ func (e *staleVersion) Unwrap() error { return ErrVersion }
 
 // Update gives the container another size or execution type, as its token of a higher version says.
 //
-// The token is on disk before the kernel is told: a NodeManager that dies in between has its next life hold the
+// The token is on disk before the kernel is told: if the NodeManager dies in between, its next life holds the
 // container to it.
 func (c *Container) Update(ctx context.Context, g allocation.Grant, token []byte) error {
 	wrap := func(err error) error {
@@ -86,10 +86,10 @@ func (c command) checkGPUs(g allocation.Grant) error {
 	return nil
 }
 
-// adoptSize holds the container to its new size, and counts it. Nobody else writes to the group.
+// adoptSize holds the container to its new size, and counts it. No other call writes to the group.
 func (c command) adoptSize(g allocation.Grant) error {
 	old := c.box.Size()
-	before, held := c.ladder.State().Holds, c.ladder.Resized(old, g.Resource) // what was taken from a suspended one stays so
+	before, held := c.ladder.State().Holds, c.ladder.Resized(old, g.Resource) // memory taken from a suspended one stays paged out
 	paged := held.MemoryMB() < g.Resource.MemoryMB()
 	if err := c.box.Change(g.Resource, held, paged); err != nil {
 		return err
@@ -101,7 +101,7 @@ func (c command) adoptSize(g allocation.Grant) error {
 	}
 	c.ladder.Resize(old, g.Resource)
 	c.record.Wishes = c.record.Resize(old, g.Resource)
-	// What a token for an update says besides is not for a container that was placed long ago.
+	// Other fields of an update's token aren't for a container that was placed long ago.
 	c.grant.Resource, c.grant.Version, c.grant.ExecutionType = g.Resource, g.Version, g.ExecutionType
 	if old != g.Resource && old.FitsIn(g.Resource) {
 		c.grown = g.Version

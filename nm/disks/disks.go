@@ -41,8 +41,8 @@ type Config struct {
 	Users bool
 	// Inside are the names of folders in each local folder that are the NodeManager's, too.
 	Inside []string
-	// Former reports whether a user is an account for daemons, which runs no containers here: a NodeManager of root's takes over the folders of a NodeManager
-	// that ran as this user. nil: nobody is.
+	// Former reports whether a user is an account for daemons, which runs no containers here: a NodeManager of root's takes over the folders of a
+	// NodeManager that ran as this user. nil: none is.
 	Former func(uid int) bool
 
 	Patience time.Duration // how long a disk may take to answer; 0: 10 s
@@ -246,7 +246,7 @@ func (d *Disks) lookAt(ctx context.Context, l *Folders, f *folder) (changed bool
 // usable makes a folder, and tests whether it is writable. It makes nothing below a folder that others can replace.
 func usable(path string) seen {
 	var culprit *trust.Error
-	if errors.As(trust.Check(path), &culprit) { // what else it finds has words of its own below
+	if errors.As(trust.Check(path), &culprit) { // other findings have their own words below
 		return seen{bad: culprit.Error()}
 	}
 	if err := statedir.MakePassable(path); err != nil {

@@ -1,6 +1,6 @@
-// Package enclosure is the group that all processes of a container live in, with the amounts that decide its limits: what the container was
-// granted, and what it holds at the moment. They differ only for a suspended or shrunk container. Callers set grants and holds, and the
-// package writes limits. Nothing else on the node writes any, so an update of a container's size can't undo a suspension.
+// Package enclosure is the group that all processes of a container live in, with the amounts that decide its limits: the container's grant,
+// and what it holds at the moment. They differ only for a suspended or shrunk container. Callers set grants and holds, and the package
+// writes limits. Nothing else on the node writes any, so an update of a container's size can't undo a suspension.
 //
 // Each container (nm/container) has one Enclosure. A group is made by nm/cgroup.
 package enclosure
@@ -49,7 +49,7 @@ func New(driver cgroup.Driver, rules *Rules, name string, grant records.Resource
 	return &Enclosure{driver: driver, rules: rules, name: name, writing: make(chan struct{}, 1), grant: grant, held: grant}
 }
 
-// Lock waits until nobody writes to the group, or ctx ends. Unlock has to follow a success.
+// Lock waits until no other writes to the group, or ctx ends. Unlock must follow a success.
 func (e *Enclosure) Lock(ctx context.Context) error {
 	select {
 	case e.writing <- struct{}{}:
@@ -59,7 +59,7 @@ func (e *Enclosure) Lock(ctx context.Context) error {
 	}
 }
 
-// Seize is Lock for who waits as long as it takes.
+// Seize is Lock without a bound on the wait.
 func (e *Enclosure) Seize() { e.writing <- struct{}{} }
 
 // Unlock ends a Lock or Seize.
@@ -87,7 +87,7 @@ func (e *Enclosure) Limits() cgroup.Limits {
 }
 
 // compose composes what a container was granted and what it holds into limits. Its weight against others is that of its grant, and so is
-// the memory beyond which it is ended, if the node is configured so. What it holds bounds its CPU, always if that is less than its
+// the memory beyond which it is ended, if the node is configured so. The held amount bounds its CPU, always if that is less than its
 // grant, otherwise as the node is configured. Where it holds less memory than its grant it is slowed down at that, and not ended. page
 // lets it be paged out.
 func (r *Rules) compose(grant, held records.Resource, page bool) cgroup.Limits {

@@ -7,11 +7,11 @@ import (
 	"heddle/internal/pause"
 )
 
-// doubtPause is the least time between the beginning of a check of the disks and that of the next one that somebody asks for.
+// doubtPause is the least time between the beginning of a check of the disks and that of the next one on request.
 const doubtPause = time.Second
 
-// Doubt checks the disks for somebody who could not write to them: YARN's interval of two minutes is long enough for all attempts of an application to fail on
-// a full disk. It returns after a check that began after the call, or when ctx ends. That check may wait for a second since the one before.
+// Doubt checks the disks for a caller that could not write to them: YARN's interval of two minutes is long enough for all attempts of an application to
+// fail on a full disk. It returns after a check that began after the call, or when ctx ends. That check may wait for a second since the one before.
 func (c *Checker) Doubt(ctx context.Context) {
 	earlier := c.checks.Load()
 	select {

@@ -66,7 +66,7 @@ type Options struct {
 	Keys       *service.Keys
 	Health     func() health.Status
 	Use        func() machine.Use
-	Pressure   suspend.PressureReader // how the machine's memory is; nil: nobody says
+	Pressure   suspend.PressureReader // how the machine's memory is; nil: unknown
 	Logs       LogReports             // nil: no logs are aggregated
 	Outputs    Outputs                // nil: the node has no shuffle
 	Warming    *warming.Warmer        // nil: nothing is read ahead of maps

@@ -8,7 +8,7 @@ import (
 
 // Outputs know what maps have left on the node for reducers elsewhere. None of the methods waits for a disk.
 type Outputs interface {
-	// ContainerEnded has them look what a container of an application has left.
+	// ContainerEnded makes them look for outputs that a container of an application has left.
 	ContainerEnded(app records.ApplicationID)
 	// Totals returns up to most applications of which there is more than at a version, and the version up to which that tells.
 	Totals(after int64, most int) (list []shuffle.Total, upTo int64)

@@ -31,8 +31,8 @@ func isNews(told map[records.ContainerID]int64, id records.ContainerID, now int6
 	return !known || change >= leastChange && 4*change >= before
 }
 
-// containerMemory adds the memory that containers use, where that is news: what suspending them costs depends on it. It returns what the
-// ResourceManager knows then.
+// containerMemory adds the memory that containers use, where that is news: the cost of suspending them depends on it. It returns what
+// the ResourceManager knows then.
 func (u *Updater) containerMemory(req *pb.NodeHeartbeatRequest) map[records.ContainerID]int64 {
 	known := make(map[records.ContainerID]int64, len(u.memory))
 	var out []*pb.ContainerMemory

@@ -65,8 +65,8 @@ func takesWord(option string) bool {
 	return false
 }
 
-// hindrances are beginnings of options with which the store has nothing to do: they name a class path or modules, have a
-// say in archives, or change classes as they are loaded.
+// hindrances are beginnings of options that make the store leave a command alone: they name a class path or modules,
+// have a say in archives, or change classes as they are loaded.
 var hindrances = []string{
 	"-cp", "-classpath", "--class-path", "-jar", "-m", "--module", "-p", "--module-path", "--patch-module",
 	"--limit-modules", "--upgrade-module-path", "-Xbootclasspath", "-javaagent", "-agentlib", "-agentpath", "-Xrun", "-Xdebug",
@@ -136,7 +136,7 @@ func split(line string) []word {
 // layoutOptions are those options that decide how objects and classes lie in memory, for which an archive must have been made.
 var layoutOptions = regexp.MustCompile(`^-XX:([+-]UseCompressed(Oops|ClassPointers)|[+-]UseCompactObjectHeaders|[+-]UnlockExperimentalVMOptions|ObjectAlignmentInBytes=\d+)$`)
 
-// layout returns what of the options an archive has to be made with.
+// layout returns the options that an archive must be made with.
 func layout(options []string) []string {
 	var out []string
 	large := false

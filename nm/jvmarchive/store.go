@@ -182,7 +182,7 @@ func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
 }
 
 // plan interprets a script. It looks at the files that the script names with the rights of the container's user, so
-// that nobody learns about files that the user can't see.
+// that users learn nothing about files that they can't see.
 func (s *Store) plan(script *launch.Script, c Container, cmd command, env environment) (p *plan, err error) {
 	err = userfiles.As(c.Owner, func() error {
 		p, err = planAsUser(script, c, cmd, env)

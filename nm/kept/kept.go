@@ -50,7 +50,7 @@ type Record struct {
 	GPUs []gpu.Device `json:"gpus,omitempty"` // nil until it has those that it will have
 }
 
-// Kill is why a container was killed.
+// Kill is the reason of a container's kill.
 type Kill struct {
 	ExitCode int    `json:"exit"`
 	Why      string `json:"why"`
@@ -63,7 +63,7 @@ type Container struct {
 	Context *pb.ContainerLaunchContext
 	Record  Record
 
-	// Damage is why the records make no sense; nil if they do. Then Grant may have nothing but the id.
+	// Damage says why the records are invalid; nil if they are valid. Then Grant may have nothing but the id.
 	Damage error
 }
 

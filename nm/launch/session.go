@@ -185,7 +185,7 @@ func Reattach(spec Spec, group cgroup.Group, keeper proc.ID) *Session {
 // Begun waits until it is certain whether the container has begun to run its script. If it returns false, the container
 // never will. If ctx ends first, or the state can't be read for long, it returns true.
 //
-// A keeper that still waits at the gate will end soon, because nobody holds the gate any more. One that has passed the
+// A keeper that still waits at the gate will end soon, because the gate is no longer held. One that has passed the
 // gate will begin soon. The difference shows only when the keeper has ended or begun.
 //
 // If passed is true the keeper is known to have passed the gate, and there is nothing to wait for: one that was frozen at once can't begin.

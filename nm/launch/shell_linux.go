@@ -18,9 +18,9 @@ const (
 	mostBash = 64 << 20 // bytes; it has about one million
 )
 
-// closedShell returns a copy of bash that everybody may run and nobody may read. Linux protects a process that runs such
-// a program (PR_GET_DUMPABLE in prctl(2) is 0): other processes of its user can neither trace it nor take its
-// descriptors (pidfd_getfd(2)). The copy is in memory; nil if the machine doesn't allow that (vm.memfd_noexec).
+// closedShell returns a copy of bash that all users may run and none may read. Linux protects a process that runs such a
+// program (PR_GET_DUMPABLE in prctl(2) is 0): other processes of its user can neither trace it nor take its descriptors
+// (pidfd_getfd(2)). The copy is in memory; nil if the machine doesn't allow that (vm.memfd_noexec).
 var closedShell = sync.OnceValue(func() *os.File {
 	f, err := copyShell()
 	if err != nil {

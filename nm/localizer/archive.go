@@ -76,8 +76,8 @@ func untar(t *tree, src io.Reader) error {
 		if err := untarEntries(t, entries); err != nil {
 			return err
 		}
-		// What follows the last entry is padding of at most a block. A broken checksum shows after it. Garbage after
-		// the gzip stream doesn't matter.
+		// After the last entry there is padding of at most a block. A broken checksum shows after it. Garbage
+		// after the gzip stream doesn't matter.
 		const maxBlock = 1 << 20
 		if _, err := io.CopyN(io.Discard, entries, maxBlock); err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, gzip.ErrHeader) {
 			return fmt.Errorf("gzip: %w", err)
@@ -87,7 +87,7 @@ func untar(t *tree, src io.Reader) error {
 	return untarEntries(t, in)
 }
 
-// errNoTar refuses a tar file without a single block, as GNU tar does, which YARN unpacks with: what was to write the
+// errNoTar refuses a tar file without a single block, as GNU tar does, which YARN unpacks with: the writer of the
 // file has failed. An archive without entries has blocks of zeros.
 var errNoTar = errors.New("tar: the file is empty, which is not an archive; it was probably not written to its end")
 

@@ -28,7 +28,7 @@ type cache struct {
 	entries map[Key]*entry      // wanted or localized entries, no failed or abandoned ones
 	last    int64               // number of the newest slot
 	spread  map[string]*subdirs // by local directory
-	running sync.WaitGroup      // downloads, including those for which nobody waits any more
+	running sync.WaitGroup      // downloads, including those that are no longer waited for
 }
 
 // entry is one resource of a cache.

@@ -1,7 +1,7 @@
 // Package localizer turns the local resources of a container (files, archives and patterns in HDFS or on a local file
 // system) into paths on this node's disks, as YARN's ResourceLocalizationService does.
 //
-// A resource is in one of three caches, by its visibility. PUBLIC is shared by everybody, PRIVATE by the containers of
+// A resource is in one of three caches, by its visibility. PUBLIC is shared by all users, PRIVATE by the containers of
 // one user, APPLICATION by those of one application. Two resources are the same if location, type, pattern and
 // modification time are equal ([Key]). A resource is downloaded once, however many containers want it, into a numbered
 // slot of one of the local directories:

@@ -39,7 +39,7 @@ func iso8601(ms int64) string {
 	return time.UnixMilli(ms).Format("2006-01-02T15:04:05.000-0700")
 }
 
-// NotPublicError says that not everybody can read a PUBLIC resource.
+// NotPublicError says that some users can't read a PUBLIC resource.
 type NotPublicError struct {
 	Location Location
 	Because  Location // the file or directory at fault

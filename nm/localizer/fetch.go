@@ -100,7 +100,7 @@ func (l *Localizer) finish(e *entry, err error) {
 	l.unmap(e)
 	l.mu.Unlock()
 	switch {
-	case err == nil: // nobody wanted it any more when it was complete
+	case err == nil: // it was no longer wanted when it was complete
 		err = context.Canceled
 		l.remove(e)
 	case e.dir != "":

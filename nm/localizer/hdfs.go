@@ -33,8 +33,8 @@ func (r Reader) onHDFS() string {
 	return r.User
 }
 
-// as returns HDFS as a reader sees it. With Kerberos the user's token reads PUBLIC files as well, as in Hadoop: the NodeManager's account may read more than
-// everybody.
+// as returns HDFS as a reader sees it. With Kerberos the user's token reads PUBLIC files as well, as in Hadoop: the NodeManager's account may read
+// more than all users may.
 func (s adapted) as(by Reader) *hdfsadapter.FS {
 	if s.a.Secure() {
 		return s.a.Bearing(by.User, by.Tokens)

@@ -33,8 +33,8 @@ func AppDir(dir, user string, app records.ApplicationID) string {
 // step is one directory on the way from a local directory to a cache.
 type step struct {
 	name string
-	mode fs.FileMode // if it has to be made
-	user fs.FileMode // if it is made for a user, whom it then belongs to; 0: it is the NodeManager's
+	mode fs.FileMode // if it must be made
+	user fs.FileMode // if it is made for a user, its owner; 0: it is the NodeManager's
 }
 
 // Modes of the directories that are users' where containers run as these. They are those that Hadoop's container-executor

@@ -70,7 +70,7 @@ func (l LocalFiles) Open(_ context.Context, by Reader, at Location) (io.ReadClos
 }
 
 // checkOpened is checkPublic for exactly the opened file, wherever links have led. A file that only the asking user may
-// read is not for everybody.
+// read is not for all.
 func checkOpened(at Location, f *os.File, r *userfiles.Real) error {
 	fi, err := f.Stat()
 	if err != nil {

@@ -180,7 +180,7 @@ func (l *Localizer) recoverDir(dir string, all []*recorded) {
 	l.mu.Lock()
 	delete(l.unready, dir)
 	l.mu.Unlock()
-	// A user may have put millions of files there. Nobody waits for that: the numbers of these slots are not used again.
+	// A user may have put millions of files there. There is no wait for that: the numbers of these slots are not used again.
 	for _, elems := range old {
 		if l.ctx.Err() != nil {
 			return

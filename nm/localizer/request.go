@@ -39,7 +39,7 @@ func (c Counters) String() string {
 
 // Localize blocks until all resources of the request are on this node, and holds them for the container until Release.
 // It may be called several times for a container. If one resource fails, or ctx ends, it gives back those that this
-// call took. A download for which nobody waits any more is cancelled. Errors are of type *Error, except for the end of
+// call took. A download that is no longer waited for is cancelled. Errors are of type *Error, except for the end of
 // ctx and invalid requests.
 func (l *Localizer) Localize(ctx context.Context, req Request) (Result, error) {
 	began := l.cfg.Now()

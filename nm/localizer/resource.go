@@ -192,7 +192,7 @@ func ResourceFrom(m *pb.LocalResource) (Resource, error) {
 	return r, r.validate()
 }
 
-// scope identifies a cache: that of everybody, of a user, or of an application.
+// scope identifies a cache: that of all users, of one user, or of an application.
 type scope struct {
 	visibility Visibility
 	user       string                // empty in the PUBLIC cache

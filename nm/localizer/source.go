@@ -21,8 +21,8 @@ type Info struct {
 type Reader struct {
 	User   string // user who asked for it
 	Tokens []byte // the user's credentials
-	// Public says that the resource is for everybody. A source that the whole cluster shares then reads it as the
-	// NodeManager, who sees only what everybody may see.
+	// Public says that the resource is for all users. A source that the whole cluster shares then reads it
+	// as the NodeManager, which sees only files that all users may read.
 	Public bool
 }
 
@@ -39,7 +39,7 @@ type Source interface {
 // Sources chooses a source by the scheme of the location. The empty scheme stands for the default file system, AnyScheme for all that have none.
 type Sources map[string]Source
 
-// AnyScheme is that of the source for all schemes without one.
+// AnyScheme stands for all schemes without a source of their own.
 const AnyScheme = "*"
 
 func (s Sources) of(at Location) (Source, error) {
@@ -114,7 +114,7 @@ func (a *ancestors) stat(ctx context.Context, src Source, by Reader, at Location
 	return info, nil
 }
 
-// checkPublic checks that everybody may read at (all of it, if it is a directory) and pass through its parents
+// checkPublic checks that all users may read at (all of it, if it is a directory) and pass through its parents
 // (FSDownload.isPublic).
 func checkPublic(ctx context.Context, src Source, by Reader, at Location, info Info, seen *ancestors) error {
 	if err := checkReadable(ctx, src, by, at, at, info); err != nil {

@@ -34,8 +34,8 @@ type Config struct {
 	Store  Store         // nil: a restart loses the state
 	Log    *logrus.Entry // nil: nothing is logged
 
-	// UID returns the uid of the operating system's user for the containers of user, who must own logs. nil: anybody
-	// may own them, because all containers run as the NodeManager's user.
+	// UID returns the uid of the operating system's user for the containers of user, who must own logs. nil: any
+	// user may own them, because all containers run as the NodeManager's user.
 	UID func(user string) (int, error)
 
 	Format      Format // format of files; default TFile
@@ -191,10 +191,10 @@ func (a *Aggregator) newApplication(s Start) (*application, error) {
 		}
 	}
 	if app.whole, err = newFilter(s.Wishes.Include, s.Wishes.Exclude); err != nil {
-		log.WithError(err).Warn("log aggregation context")
+		log.WithError(err).Warn("invalid log aggregation context; using defaults")
 	}
 	if app.rolled, err = newFilter(s.Wishes.RolledInclude, s.Wishes.RolledExclude); err != nil {
-		log.WithError(err).Warn("log aggregation context")
+		log.WithError(err).Warn("invalid log aggregation context; using defaults")
 	}
 	// Parameters without a class apply to the node's policy.
 	if s.Wishes.Policy != "" || s.Wishes.Parameters != "" {

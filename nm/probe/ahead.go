@@ -16,7 +16,7 @@ type ahead struct {
 // ahead for no more tasks than will end within a few round trips.
 func (a *ahead) SetAhead(n int) { a.most = n }
 
-// Early reports whether a slot has no room yet: what it was bound to waits until Start returns the slot.
+// Early reports whether a slot has no room yet: its task waits until Start returns the slot.
 func (w *Worker) Early(s Slot) bool { return w.slots.runs[s].early }
 
 // Ahead returns the slots that were asked for ahead and have no room yet, in the order in which Start gives it to them. The slice is good until the next call of another method.
@@ -63,7 +63,7 @@ func (w *Worker) lacking() Slot {
 	return s
 }
 
-// Began says that what a slot was bound to runs, in the room that another slot has just given back: the caller had it begin there without asking Start.
+// Began says that a slot's task runs in the room that another slot has just given back: the caller began it there without asking Start.
 func (w *Worker) Began(now time.Duration, s Slot) {
 	r := &w.slots.runs[s]
 	if !r.early {
@@ -74,13 +74,13 @@ func (w *Worker) Began(now time.Duration, s Slot) {
 	r.early, r.begun = false, now
 }
 
-// lack has a slot wait for room.
+// lack makes a slot wait for room.
 func (w *Worker) lack(s Slot) {
 	w.roomless = append(w.roomless, s)
 	w.jobs.owns(w.slots.runs[s].user, 1)
 }
 
-// roomed has a slot wait for room no more.
+// roomed ends a slot's wait for room.
 func (w *Worker) roomed(s Slot) {
 	if w.slots.runs[s].claim {
 		w.unwant(s)

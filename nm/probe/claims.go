@@ -14,7 +14,7 @@ type claims struct {
 	claimed   int // slots of all
 }
 
-// want has a claim wait for room.
+// want makes a claim wait for room.
 func (w *Worker) want(s Slot) {
 	r := &w.slots.runs[s]
 	w.claimed++
@@ -28,7 +28,7 @@ func (w *Worker) want(s Slot) {
 	w.claimants = append(w.claimants, claimant{r.priority, r.user, []Slot{s}})
 }
 
-// unwant has a claim wait for room no more.
+// unwant ends a claim's wait for room.
 func (w *Worker) unwant(s Slot) {
 	r := &w.slots.runs[s]
 	w.claimed--
@@ -51,7 +51,8 @@ func (w *Worker) unwant(s Slot) {
 	}
 }
 
-// claim returns the claim that gets room first; none if no claim waits for it. Priorities and shares are as for probes, so that nobody who binds early has all of the node.
+// claim returns the claim that gets room first; none if no claim waits for it. Priorities and shares are as for probes, so that no scheduler that binds early has all of
+// the node.
 func (w *Worker) claim() Slot {
 	var best *claimant
 	var next float64

@@ -8,10 +8,10 @@ type Load struct {
 	Of    int64 // vcores that it was lent, at least 1
 }
 
-// Claim asks for a task of a job as soon as its probe has come, whatever runs and waits here (early binding): the job's scheduler binds its tasks to those nodes
-// among the probed ones that have the least to do. A task that comes shares the processors with all that runs here (processor sharing). So it needs the
-// memory of its size alone, and starts as soon as that is free: before Start gives it room, the slot is Early. The queue has no probe of it. The job's user
-// pays for it as for other asks, and where room lacks, priorities and shares decide between claims and probes of several users.
+// Claim asks for a task of a job as soon as its probe has come, whatever runs and waits here (early binding): the job's scheduler binds its tasks to
+// the least busy nodes among the probed ones. A task that comes shares the processors with all that runs here (processor sharing). So it needs the
+// memory of its size alone, and starts as soon as that is free: before Start gives it room, the slot is Early. The queue has no probe of it. The
+// job's user pays for it as for other asks, and where room lacks, priorities and shares decide between claims and probes of several users.
 func (w *Worker) Claim(now time.Duration, h Handle) (Ask, Load) {
 	j := &w.jobs.rest[h]
 	w.userOf(j)

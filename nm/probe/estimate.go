@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// SetEstimate says that tasks of a job are expected to take another time than before; 0: nothing is known of them. It holds for probes and tasks that are here already, but
-// for what users have paid so far and what has overtaken whom.
+// SetEstimate says that tasks of a job are expected to take another time than before; 0: nothing is known of them. It holds for probes and tasks that
+// are here already, except for users' payments so far and past overtaking.
 func (w *Worker) SetEstimate(h Handle, d time.Duration) {
 	j := &w.jobs.rest[h]
 	if d <= 0 {

@@ -45,7 +45,7 @@ func (w *Worker) userOf(j *Job) *user {
 	}
 	queue := &w.classes[c].users[u]
 	if queue.probes == 0 {
-		queue.next = max(queue.next, w.classes[c].clock) // nobody saves up for later by staying away
+		queue.next = max(queue.next, w.classes[c].clock) // a user saves nothing for later by staying away
 	}
 	queue.weight = j.Weight
 	return queue
@@ -104,8 +104,7 @@ func (w *Worker) ofUser(id int32) (n int) {
 // shortest is what a task costs its user at least, and what one is expected to take of which nothing is known.
 const shortest = time.Millisecond
 
-// charge has a user pay for an ask, as if its task would take what it is expected to. What the answer is, and whether there is one, doesn't matter:
-// the slot is taken.
+// charge has a user pay for an ask, as if its task would take what it is expected to. The answer, if any, doesn't matter: the slot is taken.
 func (c *class) charge(u *user, estimate time.Duration) {
 	c.clock = max(c.clock, u.next)
 	u.next += float64(max(estimate, shortest)) / u.weight

@@ -37,7 +37,7 @@ type Job struct {
 	Long     bool          // long work: it isn't stolen, doesn't stick, and keeps short probes off where Config.AvoidLong says so
 	Priority int32         // higher goes first, strictly
 	User     int32         // whose share it takes
-	Weight   float64       // the user's weight; what isn't a positive number stands for 1. The latest that a probe of the user has is valid
+	Weight   float64       // the user's weight; values that aren't positive numbers stand for 1. The latest that a probe of the user has is valid
 	Size     Amount        // of one task
 	// Early has tasks bound as soon as its probes come (Claim). They share the processors: of Size only the memory is taken.
 	Early bool

@@ -1,6 +1,6 @@
 package probe
 
-// pause is that a long task is suspended so that short ones run.
+// pause is the suspension of a long task so that short ones run.
 type pause struct {
 	is      bool
 	expired bool // no short task may start: the long one continues as soon as there is room

@@ -1,7 +1,7 @@
 package probe
 
-// Steal removes the probes that another node gets which has nothing to do: the first group of short probes behind long work that runs or
-// waits, at most limit. It appends their jobs to dst.
+// Steal removes probes for another node that is idle: the first group of short probes behind long work that runs or waits, at most
+// limit. It appends their jobs to dst.
 func (w *Worker) Steal(dst []Handle, limit int) []Handle {
 	if !w.shortWaits() || w.longRuns == 0 && w.longs == 0 && !w.outside {
 		return dst

@@ -2,8 +2,8 @@ package probe
 
 import "math/bits"
 
-// tally has sums over what waits and runs at the one worker of some Jobs (Config.Counted), so that quotes, counts and limits look at no probe one by one:
-// whoever sends probes decides how many there are.
+// tally has sums over what waits and runs at the one worker of some Jobs (Config.Counted), so that quotes, counts and limits look at no probe one by
+// one: the senders of probes decide how many there are.
 type tally struct {
 	waits   map[int32]*load // probes that wait and whose jobs have waiting tasks, by priority
 	all     int             // of all priorities

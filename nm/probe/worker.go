@@ -13,7 +13,7 @@ const (
 type Config struct {
 	Order     Order
 	Bound     float64 // a probe may be overtaken until the estimates that passed it add up to so many times its own (Eagle: 5)
-	Strict    bool    // the bound must not be used up: what would do so doesn't overtake
+	Strict    bool    // the bound must not be used up: a probe that would do so doesn't overtake
 	Sticky    bool    // after a task of a short job its probe asks again (sticky batch probing)
 	AvoidLong bool    // short probes aren't accepted while long work runs or waits here
 	Probes    int     // most probes in the queue; 0: no limit
@@ -28,7 +28,7 @@ type Config struct {
 	Suspensions int
 	// Looked is how many probes of a user the order Shortest compares at most, the oldest first: more are looked at only to find one at all. 0: all.
 	Looked int
-	// Counted keeps sums, so that Quote, Others and Offer don't look at all probes. Nobody else may use the Jobs then.
+	// Counted keeps sums, so that Quote, Others and Offer don't look at all probes. No other may use the Jobs then.
 	Counted bool
 	// Least is what any task takes at least: while that isn't free, Next doesn't look for the probe that is next.
 	Least Amount
@@ -116,7 +116,7 @@ func (w *Worker) Init(cfg *Config, jobs *Jobs, lent Amount) {
 	w.slots = slots{runs: w.first.run[:0], vacant: w.first.vacant[:0]}
 }
 
-// Lend sets what the node may use for short tasks. What runs continues, even if it is more than that. A caller who lends less calls Evict.
+// Lend sets what the node may use for short tasks. Running tasks continue, even if they use more than that. A caller who lends less calls Evict.
 func (w *Worker) Lend(a Amount) { w.lent = a }
 
 // Evict removes the probes that wait for tasks larger than all that is lent, which would let no other probe pass. It appends their jobs
@@ -138,8 +138,7 @@ func (w *Worker) Evict(dst []Handle) []Handle {
 	return dst
 }
 
-// Use returns what the node may use, and what asks and tasks use of it. Tasks that share the processors use what is left of the vcores, as far as they have any use
-// for it.
+// Use returns what the node may use, and what asks and tasks use of it. Tasks that share the processors use the remaining vcores, as far as they can.
 func (w *Worker) Use() (lent, used Amount) {
 	used = w.used
 	used.VCores = max(used.VCores, min(w.bound, w.lent.VCores))

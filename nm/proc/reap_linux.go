@@ -17,8 +17,8 @@ func BecomeSubreaper() error {
 	return nil
 }
 
-// Reap reaps ended orphans until ctx ends. Whoever starts a child in this process waits for it, and reaps it at once.
-// So Reap takes only those that were dead an interval ago already.
+// Reap reaps ended orphans until ctx ends. Code that starts a child in this process waits for it, and reaps it at
+// once. So Reap takes only those that were dead an interval ago already.
 func Reap(ctx context.Context, interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

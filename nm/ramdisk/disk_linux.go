@@ -49,7 +49,7 @@ type leftover struct {
 // ErrFull says that a copy has no room.
 var ErrFull = errors.New("the RAM disk is full")
 
-// ErrLost says that somebody has unmounted the disk, or mounted something else over it.
+// ErrLost says that the disk was unmounted, or something else was mounted over it.
 var ErrLost = errors.New("the RAM disk is not mounted any more")
 
 // Open mounts an empty disk. One that an earlier daemon has left in the folder goes.
@@ -98,7 +98,7 @@ func (d *Disk) in() string    { return filepath.Join(d.c.Dir, "in") }
 func (d *Disk) out() string   { return filepath.Join(d.c.Dir, "out") }
 func (d *Disk) files() string { return filepath.Join(d.in(), "files") }
 
-// Clear unmounts and removes what an earlier daemon has left in a folder. Its files live on for those who have them open.
+// Clear unmounts and removes what an earlier daemon has left in a folder. Open files live on.
 func Clear(dir string) error {
 	for _, at := range []string{filepath.Join(dir, "out"), filepath.Join(dir, "in", "files")} {
 		for {
@@ -154,7 +154,7 @@ func (d *Disk) Used() int64 {
 	return d.used
 }
 
-// take takes room for a copy. What was removed may still be open somewhere, and takes room until it is closed.
+// take takes room for a copy. A removed file may still be open somewhere, and takes room until it is closed.
 func (d *Disk) take(size int64) error {
 	var is unix.Statfs_t
 	if err := unix.Statfs(d.files(), &is); err != nil {

@@ -38,7 +38,7 @@ func Helper(from io.Reader, to io.Writer, dir string) error {
 		name, text, _ := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
 		size, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || size < 1 || name == "" || name != filepath.Base(name) {
-			return fmt.Errorf("%q is no name and size of a copy", line)
+			return fmt.Errorf("%q: want NAME SIZE", line)
 		}
 		if err := writeCopy(in, filepath.Join(dir, name), size, buffer); err != nil {
 			return err

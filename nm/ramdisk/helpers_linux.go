@@ -31,7 +31,7 @@ type helper struct {
 	buffer []byte
 }
 
-// write has a helper write a file.
+// write makes a helper write a file.
 func (d *Disk) write(ctx context.Context, name string, from io.Reader, size int64) error {
 	for {
 		h, used, err := d.helper()
@@ -91,7 +91,7 @@ func (d *Disk) start() (*helper, error) {
 	return h, nil
 }
 
-// write has the helper write a file, and waits until it has. begun: something of the source may be lost if it hasn't.
+// write makes the helper write a file, and waits until it has. begun: something of the source may be lost if it hasn't.
 func (h *helper) write(name string, from io.Reader, size int64) (begun bool, err error) {
 	if _, err := fmt.Fprintln(h.to, name, size); err != nil {
 		return false, err

@@ -12,7 +12,7 @@ import (
 
 // Access decides who may do what.
 type Access struct {
-	Enabled  bool     // yarn.acl.enable; if it is off, everybody may do everything
+	Enabled  bool     // yarn.acl.enable; if it is off, every user may do everything
 	Operator string   // the NodeManager's user, who is always an administrator
 	Admins   acl.List // yarn.admin.acl
 	Groups   func(user string) ([]string, error)
@@ -40,8 +40,8 @@ func (s *Server) mayView(r *http.Request, app application.Info) bool {
 	return s.Access.Admits(caller(r), pb.ApplicationAccessType_APPACCESS_VIEW_APP, app)
 }
 
-// mayDiagnose reports whether a user may see a failed container's diagnostics, which have the end of its logs. If the
-// application has left the node, only administrators may.
+// mayDiagnose reports whether a user may see a failed container's diagnostics, which contain the end of its logs. If
+// the application has left the node, only administrators may.
 func (s *Server) mayDiagnose(r *http.Request, app application.Info, here bool) bool {
 	if here {
 		return s.mayView(r, app)

@@ -190,11 +190,11 @@ func (s *Server) control(c *rest.Call, what string, do func(*container.Container
 		return rest.Reply{}, rest.NotFound("application %s of container %s is no longer on this node", at.ID().Attempt.App, at.ID())
 	}
 	if !s.mayModify(c.Request, app) {
-		who := "User " + caller(c.Request)
+		subject := "User " + caller(c.Request)
 		if caller(c.Request) == "" {
-			who = "Who doesn't say who he is (user.name)"
+			subject = "Requests without user.name"
 		}
-		return rest.Reply{}, rest.Forbidden("%s may not %s container %s: only its owner %s, users on the application's modify ACL, and administrators may", who, what, at.ID(), app.User)
+		return rest.Reply{}, rest.Forbidden("%s may not %s container %s: only its owner %s, users on the application's modify ACL, and administrators may", subject, what, at.ID(), app.User)
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), s.SuspendTimeout)
 	defer cancel()

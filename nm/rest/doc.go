@@ -3,5 +3,5 @@
 // /jmx, /conf, /stacks, /logLevel and /logs. /metrics is for Prometheus.
 //
 // With yarn.acl.enable, users on the application's view ACL may see logs, and users on its modify ACL may suspend and
-// resume containers. Unlike in Hadoop, a user who doesn't identify himself counts as a stranger.
+// resume containers. Unlike in Hadoop, a caller without a name counts as a stranger.
 package rest

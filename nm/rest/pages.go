@@ -201,8 +201,8 @@ func (s *Server) containerPage(w http.ResponseWriter, r *http.Request) {
 	show(w, "Container "+id.String(), &b)
 }
 
-// toLogServer redirects requests for logs that have left the node to the log server, before anybody is asked for a name: the log server
-// asks, and a redirect shows nothing (Hadoop: NMWebAppFilter).
+// toLogServer redirects requests for logs that have left the node to the log server, before the caller is asked for a name: the log
+// server asks, and a redirect shows nothing (Hadoop: NMWebAppFilter).
 func toLogServer(s *Server, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		to, left := logServerPage(s, r)

@@ -68,7 +68,7 @@ type Server struct {
 	java    *daemon.Java
 	handler http.Handler
 	api     *rest.API
-	mux     daemon.Mux // what is outside of the API
+	mux     daemon.Mux // handlers outside of the API
 	node    daemon.Mux // the pages
 }
 

@@ -45,7 +45,7 @@ func Default() Rules {
 	return Rules{MinUID: 1000, Banned: []string{"yarn", "mapred", "hdfs", "bin"}}
 }
 
-// Check returns an error for a user as whom containers may not run.
+// Check returns an error for a user that containers may not run as.
 func (r Rules) Check(name string, uid int) error {
 	switch {
 	case name == "root" || uid == 0:

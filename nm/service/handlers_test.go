@@ -275,7 +275,7 @@ func TestCallsThatNameTooManyContainers(t *testing.T) {
 	}
 	// what a caller sends comes back shortened, and can be written
 	e := failure(records.ContainerID{}, errors.New(string(make([]byte, 1<<20))+"\xff"))
-	if n := len(e.GetException().GetMessage()); n > mostSaid+10 {
+	if n := len(e.GetException().GetMessage()); n > maxMessage+10 {
 		t.Errorf("a message of %d bytes", n)
 	}
 }

@@ -67,7 +67,7 @@ const (
 )
 
 // NewKeys returns the stored keys of a node. It removes records that make no sense: the ResourceManager sends its keys
-// again, and the attempt whose key is lost has to ask for a new NM token.
+// again, and the attempt whose key is lost must ask for a new NM token.
 func NewKeys(node records.NodeID, bucket Bucket, log *logrus.Entry) (*Keys, error) {
 	k := &Keys{
 		node: node, bucket: bucket, attempts: make(map[records.AttemptID]*token.MasterKey), arrived: make(chan struct{}),
@@ -222,7 +222,7 @@ func (p *pair) find(id int32) *token.MasterKey {
 	return nil
 }
 
-// Bearer implements ipc.Secrets: whoever has an NM token for this node may connect.
+// Bearer implements ipc.Secrets: bearers of an NM token for this node may connect.
 func (k *Keys) Bearer(identifier []byte) (ipc.Bearer, error) {
 	id, err := token.ParseNM(identifier)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *Service) order(ctx context.Context, c *container.Container, m *pb.Conta
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, s.SuspendTimeout)
 		defer cancel()
-	} // else it may have to wait until it fits
+	} // else it may need to wait until it fits
 	return c.Order(ctx, o)
 }
 

@@ -114,8 +114,8 @@ func tooMany(n int) error {
 	return refusal("the call names %d containers, and at most %d may be named at once: call several times", n, mostNamed)
 }
 
-// mostSaid bounds the message of a failure, in bytes: it may quote the caller's input.
-const mostSaid = 8 << 10
+// maxMessage bounds the message of a failure, in bytes: it may quote the caller's input.
+const maxMessage = 8 << 10
 
 // failure returns the entry of a response for a container whose call failed.
 func failure(id records.ContainerID, err error) *pb.ContainerExceptionMap {
@@ -123,14 +123,14 @@ func failure(id records.ContainerID, err error) *pb.ContainerExceptionMap {
 	if class == "" {
 		class = ipc.YarnException
 	}
-	said := err.Error()
-	if len(said) > mostSaid {
-		said = said[:mostSaid] + "…"
+	text := err.Error()
+	if len(text) > maxMessage {
+		text = text[:maxMessage] + "…"
 	}
-	said = strings.ToValidUTF8(said, "\uFFFD")
+	text = strings.ToValidUTF8(text, "\uFFFD")
 	e := &pb.SerializedException{}
-	e.SetMessage(said)
-	e.SetTrace(class + ": " + said)
+	e.SetMessage(text)
+	e.SetTrace(class + ": " + text)
 	e.SetClassName(class)
 	m := &pb.ContainerExceptionMap{}
 	m.SetContainerId(id.PB())

@@ -48,7 +48,7 @@ func (r *run) succeed() {
 	r.begun()
 }
 
-// recall has the executor give a task back that hasn't begun. The lock is held.
+// recall tells the executor to give back a task that hasn't begun. The lock is held.
 func (r *run) recall() {
 	if r.recalled.IsZero() {
 		r.recalled = r.s.n.o.Now()
@@ -56,7 +56,7 @@ func (r *run) recall() {
 	}
 }
 
-// recall has executors give all tasks back that were sent ahead, if less was lent. The lock is held.
+// recall tells executors to give back all tasks that were sent ahead, if less was lent. The lock is held.
 func (n *Node) recall() {
 	if lent, used := n.worker.Use(); used.Fits(lent) {
 		return
@@ -73,8 +73,8 @@ func (r *run) overdue(now time.Time) bool {
 	return r.handed && !r.recalled.IsZero() && now.Sub(r.recalled) > recallLimit
 }
 
-// disown has a task run elsewhere that the executor doesn't give back. If it begins the task yet, it is told to end it, and nobody hears what became of it there. So the task
-// may start twice, as after the loss of an executor, and has one result. The lock is held.
+// disown sends a task elsewhere that the executor doesn't give back. If it begins the task yet, it is told to end it, and its result there is
+// dropped. So the task may start twice, as after the loss of an executor, and has one result. The lock is held.
 func (r *run) disown() {
 	r.s.executor.disowned[r.id] = true
 	r.handed = false

@@ -17,7 +17,7 @@ type bound struct {
 	refused bool // the log has told that the last one isn't in force yet
 }
 
-// hold has the bound follow what is lent. What running tasks still use they keep until they end, and so do processes that can't give memory back: hold is
+// hold sets the bound to the lent amount. Running tasks keep what they use until they end, and so do processes that can't give memory back: hold is
 // called again and again. The lock is held.
 func (n *Node) hold() {
 	if n.o.Bounds == nil || n.bound.setting || n.ctx.Err() != nil {
@@ -47,8 +47,8 @@ func (n *Node) hold() {
 	})
 }
 
-// measured returns how much memory counts as used: what tasks were given, or what the processes of executors take, whichever is more. Where less is lent than before and
-// they aren't held to that yet, it is all that they are held to: others may not have it.
+// measured returns how much memory counts as used: the tasks' grants, or the use of the executors' processes, whichever is more. Where less is lent
+// than before and they aren't held to that yet, it is all that they are held to: others may not have it.
 func (n *Node) measured(lent, used, bound int64) int64 {
 	if n.o.Bounds == nil {
 		return used

@@ -27,14 +27,14 @@ func (t *took) say(d time.Duration) {
 	}
 }
 
-// learn takes in a task that has ended here.
+// learn records a task that has ended here.
 func (t *took) learn(d time.Duration) {
 	t.own = min(t.own+1, paceMean)
 	t.weight = min(t.weight+1, paceMean)
 	t.mean += (float64(d) - t.mean) / float64(t.weight)
 }
 
-// reestimate has the queue go by what is known, if that differs enough. The lock is held.
+// reestimate updates the queue's estimates, if they differ enough. The lock is held.
 func (j *job) reestimate(t *took) {
 	w, now := j.s.n.worker, t.mean
 	if before := float64(j.s.n.jobs.Of(j.handle).Estimate); now > steady*before || now < before/steady {
@@ -42,7 +42,7 @@ func (j *job) reestimate(t *took) {
 	}
 }
 
-// learn takes in a task of the job that has run here. The lock is held.
+// learn records a task of the job that has run here. The lock is held.
 func (j *job) learn(d time.Duration) {
 	j.took.learn(max(d, 1))
 	j.reestimate(&j.took)
@@ -61,7 +61,7 @@ func microseconds(us uint64) time.Duration {
 	return time.Duration(min(us, mostEstimate)) * time.Microsecond
 }
 
-// age has the queue go by tasks that run for longer than was expected. The lock is held.
+// age raises the queue's estimates by tasks that run for longer than was expected. The lock is held.
 func (n *Node) age() {
 	var aged map[*job]took
 	now := n.now()

@@ -36,7 +36,7 @@ func firstID(now time.Time) int64 { return now.UnixMilli() & (1<<38 - 1) }
 // slots is how many tasks an executor takes at a time. The node gives it no more than there is room for.
 const slots = 4096
 
-// startFailures is after how many executors in a row that have never come a scheduler is sent away.
+// startFailures is the number of executors in a row that never connected after which a scheduler is disconnected.
 const startFailures = 3
 
 // start has an executor started. If that can't be, the scheduler is sent away. The lock is held.
@@ -67,8 +67,8 @@ func (s *scheduler) start() {
 	n.serving.Go(begin) // it may wait for a disk
 }
 
-// resize has executors that run hold what is lent now: with less, tasks for which more was lent would end for want of memory. What tasks still use they keep
-// until they end. The lock is held.
+// resize holds running executors to what is lent now: with less, tasks for which more was lent would end for want of memory. Tasks keep what they
+// use until they end. The lock is held.
 func (n *Node) resize() {
 	lent, used := n.worker.Use()
 	if n.ctx.Err() != nil {
@@ -100,7 +100,7 @@ func (x *executor) stop() {
 	}
 }
 
-// ended records that an executor is gone. Nobody knows what became of its tasks.
+// ended records that an executor is gone. The fate of its tasks is unknown.
 func (x *executor) ended(why string) {
 	s, n := x.s, x.s.n
 	n.mu.Lock()

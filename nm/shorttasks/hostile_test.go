@@ -25,7 +25,7 @@ func TestWhoIsNotLetIn(t *testing.T) {
 		"a second of its id":          {"one", func(l *lab) { l.scheduler("one") }, "each needs an id of its own"},
 		"an id that is a book":        {strings.Repeat("x", 1<<20), func(*lab) {}, "an id of 1048576 bytes"},
 		"an application that is over": {"one", func(l *lab) { l.EndApplication(attempt.App) }, "is over"},
-		"a node whose disk is full":   {"one", func(l *lab) { l.admit = errors.New("no space") }, "can't note that"},
+		"a node whose disk is full":   {"one", func(l *lab) { l.admit = errors.New("no space") }, "can't store the"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, 1)
@@ -246,13 +246,13 @@ func TestSchedulersOfOneUserLeaveRoomForOthers(t *testing.T) {
 		return hear[*wire.Refusal](t, c).Reason
 	}
 	connect("anna", mostSchedulersOfUser)
-	if why := refused("anna"); !strings.Contains(why, "500 schedulers of anna are") {
+	if why := refused("anna"); !strings.Contains(why, "user anna has reached the limit of 500") {
 		t.Errorf("%s", why)
 	}
 	connect("bob", mostSchedulersOfUser)
 	connect("carl", reservedSchedulers-1)
 	l.schedulerOf("carl", "the last")
-	if why := refused("carl"); !strings.Contains(why, "1010 schedulers are") {
+	if why := refused("carl"); !strings.Contains(why, "connected schedulers: 1010 are") {
 		t.Errorf("%s", why)
 	}
 }
@@ -264,7 +264,7 @@ func TestAFloodOfProbesIsRefused(t *testing.T) {
 		flood func(i uint64) *wire.Probe
 		why   string
 	}{
-		"jobs":       {func(i uint64) *wire.Probe { return of(i, 1, 1) }, "of 10000 jobs wait"},
+		"jobs":       {func(i uint64) *wire.Probe { return of(i, 1, 1) }, "limit of 10000 jobs"},
 		"mad probes": {func(uint64) *wire.Probe { return of(1, 0, 1) }, "0 probes of job 1"},
 		"large ones": {func(uint64) *wire.Probe {
 			p := of(1, 1, 1)

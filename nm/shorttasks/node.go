@@ -29,7 +29,7 @@ type Options struct {
 	Executors Executors
 	// Bounds holds executors together to what is lent; nil: nothing does.
 	Bounds Bounds
-	// Share returns what a user has where several wait; nil: all have the same.
+	// Share returns a user's share where several wait; nil: all have the same.
 	Share func(user string) Share
 	// Steal has schedulers told of room while nothing waits, so that they send probes of what waits elsewhere.
 	Steal bool
@@ -41,14 +41,14 @@ type Options struct {
 
 // Share is what a user has of a node.
 type Share struct {
-	Weight   float64 // what isn't a positive number stands for 1
+	Weight   float64 // values that aren't positive numbers stand for 1
 	Priority int32   // higher goes first, strictly
 }
 
 // Executors starts executors.
 type Executors interface {
-	// Start starts an executor, which is to connect to the Node's listener. It doesn't wait for that. ended is called once, from any
-	// goroutine, when the executor and all that it has started are gone; stop has it end. Neither is called if Start fails.
+	// Start starts an executor, which is to connect to the Node's listener. It doesn't wait for that. ended is called once, from
+	// any goroutine, when the executor and all that it has started are gone; stop ends it. Neither is called if Start fails.
 	Start(x Executor, ended func(why string)) (stop func(), err error)
 	// Resize says that the tasks of an executor may take another amount together. Of several calls that with the highest version holds. It may block.
 	Resize(x Executor, version int32)
@@ -103,7 +103,7 @@ type Node struct {
 	of         []*job // by Handle
 	runs       []*run // by Slot
 	schedulers map[identity]*scheduler
-	untold     map[*scheduler]bool  // schedulers that would have to be told of room
+	untold     map[*scheduler]bool  // schedulers that must be told of room
 	executors  map[string]*executor // by name, also those that haven't come yet
 	users      map[string]int32
 	ended      map[records.ApplicationID]time.Time
@@ -244,7 +244,7 @@ func (n *Node) EndApplication(app records.ApplicationID) {
 	}
 }
 
-// secret returns the secret of whoever connects.
+// secret returns the secret of the connecting peer.
 func (n *Node) secret(name []byte) ([]byte, error) {
 	n.mu.Lock()
 	x := n.executors[string(name)]
@@ -286,7 +286,7 @@ func (n *Node) accept() {
 	}
 }
 
-// complain logs that somebody wasn't let in: at most a line a second, whatever strangers do.
+// complain logs that a caller wasn't let in: at most a line a second, whatever strangers do.
 func (n *Node) complain(err error) {
 	n.mu.Lock()
 	n.strangers++

@@ -23,11 +23,11 @@ type scheduler struct {
 	runs     map[uint64]*run // by the number of the ask
 	asked    uint64
 	executor *executor     // nil: it has none at present
-	failures int           // executors in a row that have never come
+	failures int           // executors in a row that never connected
 	since    time.Duration // it is connected
 	size     probe.Amount  // of tasks; 0: none is known yet
 	uneven   bool          // tasks have several sizes, or share the processors
-	idle     time.Time     // since when it has nothing to do; zero: it has
+	idle     time.Time     // since when it is idle; zero: it is busy
 
 	outbox
 	behind  time.Time // since when nothing is read from it, as it is behind with what it was told; zero: it isn't
@@ -63,7 +63,7 @@ type run struct {
 	stopping bool
 	task     *wire.Task // that has come before there was room for it
 	input    *input     // in memory, which the task reads; nil: none
-	checking bool       // nobody knows yet whether the task may read it
+	checking bool       // it isn't known yet whether the task may read it
 	due      bool       // there is room for the task, which begins when that is known
 	handed   bool       // the executor has the task, and begins it when another one ends (hand)
 	recalled time.Time  // when it was told to give it back; zero: it wasn't
@@ -94,7 +94,7 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 	c.Hasty()
 	c.Large(s.mayAnswer)
 	if err := n.o.Admitted(who); err != nil {
-		_ = c.Send(&wire.Refusal{Reason: "the node can't note that the application works here"}) // likewise
+		_ = c.Send(&wire.Refusal{Reason: "the node can't store the application's token key"}) // likewise
 		return err
 	}
 	n.serving.Go(func() { s.send(&n.mu, n.o.Now, c) })
@@ -134,10 +134,10 @@ func (s *scheduler) enter() string {
 	case n.schedulers[s.id] != nil:
 		return fmt.Sprintf("a scheduler of %v with the id %.100q is connected already: each needs an id of its own", s.id.attempt, s.id.name)
 	}
-	if his := n.schedulersOf(s.user); his >= mostSchedulersOfUser {
-		return fmt.Sprintf("%d schedulers of %.100s are connected, and there can't be more", his, s.user)
-	} else if len(n.schedulers) >= mostSchedulers && his >= reservedSchedulers {
-		return fmt.Sprintf("%d schedulers are connected, and there can't be more", len(n.schedulers))
+	if connected := n.schedulersOf(s.user); connected >= mostSchedulersOfUser {
+		return fmt.Sprintf("user %.100s has reached the limit of %d connected schedulers", s.user, mostSchedulersOfUser)
+	} else if len(n.schedulers) >= mostSchedulers && connected >= reservedSchedulers {
+		return fmt.Sprintf("the node has reached the limit of connected schedulers: %d are connected", len(n.schedulers))
 	}
 	n.schedulers[s.id], n.untold[s], s.since = s, true, n.now()
 	amount, _ := n.worker.Use()
@@ -206,7 +206,7 @@ func (s *scheduler) end() {
 	n.pump()
 }
 
-// refuse has the connection end, after the reason. The lock is held.
+// refuse sends the reason and ends the connection. The lock is held.
 func (s *scheduler) refuse(why string) {
 	if !s.last {
 		s.say(&wire.Refusal{Reason: why})
@@ -334,7 +334,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 	case m.EstimateUS > mostEstimate:
 		return fmt.Errorf("tasks of job %d are expected to take %d µs, more than %d", m.Job, m.EstimateUS, uint64(mostEstimate))
 	case s.jobs[m.Job] == nil && len(s.jobs) >= mostJobs:
-		return fmt.Errorf("probes of %d jobs wait or run here, and there can't be more", len(s.jobs))
+		return fmt.Errorf("the node has reached the limit of %d jobs whose probes wait or run", len(s.jobs))
 	}
 	size := probe.Amount{MemoryMB: int64(m.MemoryMB), VCores: int64(m.VCores)}
 	if s.size == (probe.Amount{}) {
@@ -507,7 +507,7 @@ func (r *run) end() {
 func (s *scheduler) bind(m *wire.Task) {
 	r, n := s.runs[m.ID], s.n
 	if r == nil || r.bound {
-		return // nobody waits for it: the scheduler took too long, and has been told so
+		return // it isn't waited for: the scheduler took too long, and has been told so
 	}
 	r.answered()
 	answer := probe.Task
@@ -546,7 +546,7 @@ func (r *run) outstays(now time.Time) bool {
 	return r.task != nil && !r.due && (n.worker.Hopeless(r.slot) || now.Sub(r.at) > aheadLimit && !n.jobs.Of(r.job.handle).Early)
 }
 
-// start has the executor run the task. The lock is held.
+// start makes the executor run the task. The lock is held.
 func (r *run) start() {
 	if r.due = r.checking; r.due {
 		return
@@ -642,7 +642,7 @@ func (s *scheduler) check(now time.Time) {
 		}
 	}
 	if late {
-		s.n.pump() // what was asked for behind it may have room
+		s.n.pump() // requests behind it may have room
 	}
 	switch {
 	case s.executor == nil || len(s.runs) > 0 || len(s.jobs) > 0:

@@ -51,10 +51,10 @@ type staged struct {
 
 	source   staging.Source
 	promises staging.Promises
-	each     time.Duration // what a copy takes, from when its size is asked for: a moving mean. 0: none was made yet
+	each     time.Duration // time of a copy, from when its size is asked for: a moving mean. 0: none was made yet
 	size     int64         // bytes of the newest copy
 	reading  int           // tasks that read their own input: each has the place of a copy
-	silent   time.Duration // until then nobody is asked whether a copy is current: the last answer didn't come in time
+	silent   time.Duration // until then there is no check whether a copy is current: the last answer didn't come in time
 }
 
 // place is an input's place in the rules.
@@ -263,7 +263,7 @@ func (j *job) inMemory() (files []string) {
 	return files
 }
 
-// heed records what a scheduler's answer says of a job's inputs. What no task of it waits for makes room for others first. The lock is held.
+// heed records what a scheduler's answer says of a job's inputs. Inputs without a waiting task of it make room for others first. The lock is held.
 func (j *job) heed(m wire.Stages) {
 	for _, file := range m.Gone {
 		if in := j.inputs[file]; in != nil {
@@ -275,7 +275,7 @@ func (j *job) heed(m wire.Stages) {
 	}
 }
 
-// takeInput has a task begin with its input in memory, if that is there. One that isn't in memory yet isn't waited for: it is of no use any more. The lock is held.
+// takeInput begins a task with its input in memory, if that is there. One that isn't in memory yet isn't waited for: it is of no use any more. The lock is held.
 func (r *run) takeInput(m *wire.Task) {
 	n, j := r.s.n, r.job
 	if m.Input == "" || n.staged == nil {
@@ -297,14 +297,15 @@ func (r *run) takeInput(m *wire.Task) {
 		}
 		return
 	}
-	n.staged.rules.Probed(in.at.job, table{n.staged, in.at.job}) // what it reads stays, also after the job's last probe has gone
+	n.staged.rules.Probed(in.at.job, table{n.staged, in.at.job}) // its input stays, also after the job's last probe has gone
 	in.users++
 	r.input, r.checking = in, true
 	path := in.path
 	n.serving.Go(func() { r.check(m, path) })
 }
 
-// giveWay has a copy less made for about as long as a task needs to read its own input: else it would wait for the disk behind inputs of tasks that begin later. The lock is held.
+// giveWay makes one copy fewer for about as long as a task needs to read its own input: else it would wait for the disk behind inputs of tasks that begin later. The lock
+// is held.
 func (n *Node) giveWay() {
 	st := n.staged
 	if st.each == 0 || st.reading >= st.source.Copies() {
@@ -376,7 +377,7 @@ func (r *run) leaveInput() {
 	r.s.n.doStaging()
 }
 
-// drop is for an input that nobody reads any more: its copy goes, or isn't made. The lock is held.
+// drop is for an input that no task reads any more: its copy goes, or isn't made. The lock is held.
 func (in *input) drop() {
 	n := in.job.s.n
 	in.waits = false

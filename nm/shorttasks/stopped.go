@@ -5,7 +5,7 @@ import "heddle/nm/proc"
 // A signal may stop an executor. Then its tasks make no progress, or can't tell that they have ended, and only the silence of its connection would be noticed, after
 // 15 s. The kernel knows at once, and mistakes no executor for it that gets no processor on a busy machine, or that a debugger looks at.
 
-// haltedLooks is at how many looks in a row an executor must be stopped: somebody may resume it.
+// haltedLooks is at how many looks in a row an executor must be stopped: a user may resume it.
 const haltedLooks = 2
 
 // endStopped ends executors that were stopped while they have tasks. These run elsewhere.

@@ -2,8 +2,8 @@ package shorttasks
 
 import "heddle/yarn/wire"
 
-// Tasks wait in the node's memory until there is room for them and their executor has read them. That memory is nobody's: it isn't in what was lent. So large tasks
-// beyond mostHeld are given back, and run elsewhere, or here later.
+// Tasks wait in the node's memory until there is room for them and their executor has read them. That memory belongs to no task: it isn't in what was
+// lent. So large tasks beyond mostHeld are given back, and run elsewhere, or here later.
 
 const (
 	// mostHeld is how many bytes of tasks a node holds, and mostHeldOfUser those of one user.

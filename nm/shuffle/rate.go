@@ -22,7 +22,7 @@ type rate struct {
 	sum    float64 // bytes times bytes per second
 }
 
-// add takes in a response. took is how long it was under way.
+// add records a response. took is how long it was under way.
 func (r *rate) add(now time.Time, bytes int64, took time.Duration) {
 	if bytes < leastSample || took <= 0 {
 		return

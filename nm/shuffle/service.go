@@ -47,8 +47,8 @@ type Config struct {
 	Log   *logrus.Entry // nil: nothing is logged
 	TLS   *tls.Config   // not nil: speak HTTPS (mapreduce.shuffle.ssl.enabled)
 
-	// UID returns the uid of the operating system's user for the containers of user, who must own map outputs. nil:
-	// anybody may own them, because all containers run as the NodeManager's user.
+	// UID returns the uid of the operating system's user for the containers of user, who must own map outputs.
+	// nil: any user may own them, because all containers run as the NodeManager's user.
 	UID func(user string) (int, error)
 
 	MaxConnections int           // mapreduce.shuffle.max.connections; 0: any number

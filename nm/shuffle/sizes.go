@@ -48,7 +48,7 @@ type seen struct {
 	attempts map[string]struct{}
 }
 
-// ContainerEnded has the service look what a container of an application has left. It doesn't wait.
+// ContainerEnded makes the service look for outputs that a container of an application has left. It doesn't wait.
 func (s *Service) ContainerEnded(app records.ApplicationID) {
 	if _, ok := s.job(JobID(app)); !ok {
 		return

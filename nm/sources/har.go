@@ -123,7 +123,7 @@ func parseIndex(r io.Reader) (map[string]entry, error) {
 }
 
 // modified reads the time in time+mode+owner+group, which older archives lack. Rights are those of the archive, as in Hadoop, because
-// whoever has made it could have written any.
+// its author could have written any.
 func modified(text string) int64 {
 	text, err := unescape(text)
 	if err != nil {

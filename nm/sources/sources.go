@@ -1,7 +1,7 @@
 // Package sources reads files of containers from file systems besides HDFS and this machine's: http and https, WebHDFS, ViewFS (which
 // leads to others by a mount table) and Hadoop archives (har). Each is a localizer.Source.
 //
-// Files of other schemes, such as s3a, are for whoever reads them by Java: Others of All.
+// Files of other schemes, such as s3a, are read by Java: Others of All.
 package sources
 
 import (
@@ -21,7 +21,7 @@ type Options struct {
 	Conf *conf.Config
 	// Usual reads HDFS, this machine's file systems, and locations without a scheme.
 	Usual localizer.Source
-	// Others reads all other schemes; nil: nobody does.
+	// Others reads all other schemes; nil: they are refused.
 	Others localizer.Source
 	// Client makes requests; nil: one that gives up servers which don't answer within a minute.
 	Client *http.Client

@@ -91,7 +91,7 @@ func (v ViewFS) Stat(ctx context.Context, by localizer.Reader, at localizer.Loca
 	return v.Below.Stat(ctx, by, to)
 }
 
-// above reports whether a location is a folder of the mount table itself, with a link below it. Everybody may pass through these.
+// above reports whether a location is a folder of the mount table itself, with a link below it. All users may pass through these.
 func (v ViewFS) above(at localizer.Location) bool {
 	clean := strings.TrimSuffix(path.Clean("/"+at.Path), "/")
 	links := v.Conf.WithPrefix("fs.viewfs.mounttable." + cmp.Or(at.Host, "default") + ".link.")

@@ -11,7 +11,7 @@ import (
 	"heddle/nm/localizer"
 )
 
-// Web reads files of web servers as Hadoop's HttpFileSystem does: their time is 0, everybody may read them, and there are no folders.
+// Web reads files of web servers as Hadoop's HttpFileSystem does: their time is 0, all users may read them, and there are no folders.
 type Web struct{ Client *http.Client }
 
 // hostOf is host:port of a location.

@@ -20,7 +20,7 @@ import (
 type WebHDFS struct {
 	Client *http.Client
 	Conf   *conf.Config
-	Self   string // the user of this process, for files that are for everybody
+	Self   string // the user of this process, for public files
 	TLS    bool   // swebhdfs
 }
 

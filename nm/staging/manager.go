@@ -88,7 +88,7 @@ type Manager struct {
 	jobs    []known  // in the order of their ids: a node of a simulation has a few, and is one of many
 	holders []holder // that have staged inputs, in the order of their first probes, for evictions
 	probes  uint64   // so many jobs have come
-	owners  []*owner // who have had jobs
+	owners  []*owner // users that have had jobs
 	fasts   int      // requests in fast lanes
 	waits   int      // inputs in the queues, and their bytes
 	waiting int64
@@ -520,8 +520,8 @@ func (m *Manager) atATime() int {
 	return m.copies
 }
 
-// fits reports whether a copy of a user fits in, and evicts for it what nobody will read here: what was read first, then what started elsewhere, then what others have
-// above their share.
+// fits reports whether a copy of a user fits in. It evicts copies for it that won't be read here: first those that were read, then those whose tasks
+// started elsewhere, then those of others above their share.
 func (m *Manager) fits(o *owner, bytes int64) bool {
 	switch {
 	case bytes > m.cfg.Capacity:

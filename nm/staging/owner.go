@@ -1,6 +1,6 @@
 package staging
 
-// owner is a user whose jobs have inputs here, and his part of the RAM disk. Simulations have one.
+// owner is a user whose jobs have inputs here, with a part of the RAM disk. Simulations have one.
 type owner struct {
 	id       int32
 	priority int32         // higher goes first
@@ -70,8 +70,8 @@ func (o *owner) before(other *owner) bool {
 	return other == nil || o.priority > other.priority || o.priority == other.priority && o.used < other.used
 }
 
-// reclaim makes room for a copy of a user that is within his share: copies go that no task reads, of users who have more than theirs, the lowest priority and
-// the largest part first. Nobody loses more than what is above his share, and nothing goes if that isn't enough. It reports whether there is room.
+// reclaim makes room for a copy of a user within the user's share: copies go that no task reads, of users above their share, the lowest priority and
+// the largest part first. No user falls below the own share, and nothing goes if that isn't enough. It reports whether there is room.
 func (m *Manager) reclaim(o *owner, bytes int64) bool {
 	share := m.share()
 	if o.used+bytes > share {

@@ -31,8 +31,8 @@ func (p *Promises) Due(kept bool) {
 	}
 }
 
-// Size has a Manager make up to twice as many copies at a time in the next window as Config says, by how many promises of this one were broken. Copies come too late
-// then, and a task that reads its file itself costs the disk as much. Size reports whether a window has begun.
+// Size makes a Manager make up to twice as many copies at a time in the next window as Config says, by how many promises of this one were broken.
+// Copies come too late then, and a task that reads its file itself costs the disk as much. Size reports whether a window has begun.
 func (p *Promises) Size(now time.Duration, m *Manager) bool {
 	if now < p.ends {
 		return false

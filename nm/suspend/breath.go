@@ -61,7 +61,7 @@ func (l *Ladder) Breathe(ctx context.Context, allowance int64, stop <-chan struc
 	if !squeezed {
 		return err
 	}
-	// What it has used has to be taken back. Until then the state is what it is after a freeze.
+	// Its use must be taken back. Until then the state is what it is after a freeze.
 	l.mu.Lock()
 	l.state.Holds, l.state.Have = size, Frozen
 	l.mu.Unlock()
@@ -95,8 +95,8 @@ func (l *Ladder) again(soon bool) {
 	l.state.Again = soon
 }
 
-// inhale returns when a container that runs has nothing more to do, has run for as long as it may, or is to stop. heard is nil where nothing is known of
-// its connections.
+// inhale returns when a running container is idle, has run for as long as it may, or is to stop. heard is nil where nothing is known of its
+// connections.
 func (l *Ladder) inhale(ctx context.Context, stop <-chan struct{}, heard *listening) {
 	if fixed := l.node.BreathLength; fixed > 0 {
 		l.again(false)

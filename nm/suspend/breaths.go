@@ -33,7 +33,7 @@ func NewBreaths(allowance int64, spare func(bytes int64) bool) *Breaths {
 	return &Breaths{allowance: allowance, spare: spare, changed: make(chan struct{}, 1), all: make(map[string]*breather)}
 }
 
-// Set has a container breathe at a period from now on; 0 means never again. A breath that is under way resumes.
+// Set makes a container breathe at a period from now on; 0 means never again. A breath that is under way resumes.
 func (b *Breaths) Set(name string, every time.Duration, breathe func(ctx context.Context, allowance int64)) {
 	b.mu.Lock()
 	if every <= 0 {
@@ -51,7 +51,7 @@ func (b *Breaths) Set(name string, every time.Duration, breathe func(ctx context
 // Retry is when a container breathes again whose breath was too short (State.Again), if its period isn't shorter.
 const Retry = 10 * time.Second
 
-// Again has a container breathe again soon (Retry).
+// Again makes a container breathe again soon (Retry).
 func (b *Breaths) Again(name string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

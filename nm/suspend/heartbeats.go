@@ -68,8 +68,8 @@ func (h *heartbeats) listen(p Processes) *listening {
 		if t.sent != c.Sent { // it continued after the last breath had waited for it
 			t.sent, t.missed = c.Sent, 0
 		}
-		// What has come is to be read, as others wait for the answer: tasks for that of their ApplicationMaster. What a breath was too short for, or
-		// is never read, isn't waited for again until more comes.
+		// Received data is to be read, as others wait for the answer: tasks for that of their ApplicationMaster. Data that a breath
+		// was too short for, or that is never read, isn't waited for again until more comes.
 		if speaks := t.missed < patient; speaks || c.Unread > 0 && c.Received != t.received {
 			l.all = append(l.all, &awaited{before: c, speaks: speaks})
 			l.conns = append(l.conns, c)

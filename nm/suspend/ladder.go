@@ -41,14 +41,14 @@ type Processes interface {
 	Look([]sockets.Connection) ([]sockets.Connection, error)
 }
 
-// Node is what the ladders of a node share. The zero Node keeps nobody from taking memory back.
+// Node is what the ladders of a node share. The zero Node never delays taking memory back.
 type Node struct {
 	// Full returns why no memory should be taken back at present, or "". Nil: it may always.
 	Full func() string
 	// Due returns whether a container waits for its breath. Nil: none does.
 	Due func() bool
-	// Awaited returns whether somebody waits for memory that is to be taken back; nil: somebody always does. Where nobody does, it is taken in small
-	// pieces, with pauses that leave the disk to those who start in room that is there.
+	// Awaited reports whether memory that is to be taken back is waited for; nil: it always is. Otherwise it is taken in small pieces, with
+	// pauses that leave the disk to containers that start in free room.
 	Awaited func() bool
 	// BreathLength is how long breaths last; 0: as long as the heartbeats need.
 	BreathLength time.Duration
@@ -282,7 +282,7 @@ func (l *Ladder) Settle(ctx context.Context) error {
 		l.reached(s.Level)
 		return nil
 	}
-	// The CPU goes first, all of it: what is written meanwhile would have to be paged out as well.
+	// The CPU goes first, all of it: pages written meanwhile would need to be paged out as well.
 	slow := size
 	slow[records.VCores] = 0
 	if err := l.p.Hold(ctx, slow, true); err != nil {
@@ -352,7 +352,7 @@ func (l *Ladder) Await(room bool, said time.Time) {
 	s.Warm, s.Ahead = room, room
 }
 
-// Expire has Settle take back what was read ahead if nobody has said for WarmTime that room waits.
+// Expire makes Settle take back memory that was read ahead if no room was reported to wait for WarmTime.
 func (l *Ladder) Expire() {
 	l.mu.Lock()
 	over := time.Since(l.awaited) >= WarmTime
@@ -363,7 +363,7 @@ func (l *Ladder) Expire() {
 }
 
 // Relieve gives a container that runs with less memory than it was granted all of that, if it needs more than it holds and none of what it has
-// can be paged out: else it would wait, and nobody would end that. The state says so, and Settle takes the memory again when that is possible.
+// can be paged out: else it would wait for ever. The state says so, and Settle takes the memory again when that is possible.
 func (l *Ladder) Relieve(ctx context.Context) error {
 	s := l.State()
 	if !s.Squeezed(l.p.Size()) || l.node.Full == nil {

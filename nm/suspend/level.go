@@ -63,7 +63,7 @@ type Order struct {
 	BreathEvery time.Duration `json:"breathEvery,omitempty"`
 	// Version grows with every order of the ResourceManager.
 	Version int32 `json:"version,omitempty"`
-	// For is for whom the container was suspended, as people are shown it.
+	// For names the beneficiary of the suspension, for people.
 	For string `json:"for,omitempty"`
 }
 
@@ -117,13 +117,13 @@ type State struct {
 	Again      bool             // it is to breathe again soon: it has waited in vain for a heartbeat, or had only begun to work
 	Took       time.Duration    // that the last change of its level took
 	Stopped    time.Time        // when it began to be suspended, of one that does
-	Ahead      bool             // what was paged out is still to be read: it runs, or is about to (Warm)
+	Ahead      bool             // its paged-out memory is still to be read: it runs, or is about to (Warm)
 	Warm       bool             // it is suspended, and has its memory: room waits for its return
 	Failed     bool             // the order was refused, and the container stays as it is
 	Reason     string           // why it holds more than wanted, or hasn't got the wanted level
 }
 
-// Lags reports whether something is left to do to get it where it is to be. What was read ahead stays as long as room waits.
+// Lags reports whether something is left to do to get it where it is to be. Memory that was read ahead stays as long as room waits.
 func (s State) Lags() bool { return !s.Warm && (s.Have != s.Level || s.Holds != s.Held) }
 
 // Stuck reports whether a container is suspended that is to resume: that has failed, or is under way.

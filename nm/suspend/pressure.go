@@ -100,7 +100,7 @@ func (p Pressure) Refusal() string {
 	return ""
 }
 
-// PressureReader tells how the machine's memory is; nil: nobody asks.
+// PressureReader tells how the machine's memory is; nil: it isn't watched.
 type PressureReader func() (Pressure, error)
 
 // Full returns why no memory should be taken from containers at present, or "".
@@ -115,7 +115,7 @@ func (r PressureReader) Full() string {
 	return p.Refusal()
 }
 
-// Spares reports whether the machine has so many bytes of memory that nobody needs, and as many again.
+// Spares reports whether the machine has so many bytes of unneeded memory, and as many again.
 func (r PressureReader) Spares(bytes int64) bool {
 	if r == nil {
 		return false

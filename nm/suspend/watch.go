@@ -52,7 +52,7 @@ func (v *Vigil) goesOn() bool {
 	return v.keeps
 }
 
-// What Watch finds.
+// Findings of Watch.
 const (
 	foundThawed = "its processes ran, as its group was thawed past the NodeManager; they stand still again"
 	foundGrown  = "memory that was paged out came back, as it does when swap is removed"

@@ -6,10 +6,10 @@ import "heddle/yarn/records"
 // ApplicationMaster or its owner, are counted apart: a container is suspended as long as one of them wants that, and has what both leave it.
 // Neither undoes what the other has done.
 //
-// What the fields point to isn't changed.
+// The targets of the fields never change.
 type Wishes struct {
 	Suspended bool   `json:"suspended,omitempty"` // Order suspends it
-	Order     *Order `json:"order,omitempty"`     // what comes of both; nil: nobody has ever wanted anything
+	Order     *Order `json:"order,omitempty"`     // the result of both; nil: there was never a wish
 	Manager   *Order `json:"manager,omitempty"`   // what the ResourceManager wants, if there is Own; without, that is Order
 	Own       *Order `json:"own,omitempty"`       // what the application wants; nil: that it runs
 }

@@ -1,8 +1,8 @@
-// Package turn gives those who want something of one thing their turns, one after the other.
+// Package turn serialises operations on one container; long steps yield to urgent ones.
 //
-// A container (nm/container) has a Queue for those who want it suspended, resumed or resized. A part of a turn that may take long gives way to who
-// waits, if that is urgent enough (Yield): paging out what a suspended container doesn't hold gives way to its breath, and a resume that waits for room
-// gives way to changes and commands only.
+// A container (nm/container) has a Queue for the operations that suspend, resume or resize it. A step of a turn that may take long yields to a
+// waiting operation that is urgent enough (Yield): paging out a suspended container yields to its breath, and a resume that waits for room yields to
+// changes and commands only.
 package turn
 
 import (
@@ -18,7 +18,7 @@ const (
 	Chore   Urgency = iota // it can be done at any time
 	Breath                 // frameworks give a container up that has none for long
 	Change                 // it changes what others do, and doesn't put an end to it: they continue afterwards
-	Command                // somebody waits for it
+	Command                // an operation waits for it
 	urgencies
 )
 
@@ -33,10 +33,10 @@ type Queue struct {
 	to      Urgency            // and those above
 }
 
-// New returns a Queue in which it is nobody's turn.
+// New returns a Queue without a current turn.
 func New() *Queue { return &Queue{held: make(chan struct{}, 1)} }
 
-// Take waits for a turn. It returns ctx's error if that ends before. Leave has to follow a success.
+// Take waits for a turn. It returns ctx's error if that ends before. Leave must follow a success.
 func (q *Queue) Take(ctx context.Context, u Urgency) error {
 	q.wait(u, 1)
 	defer q.wait(u, -1)
@@ -51,7 +51,7 @@ func (q *Queue) Take(ctx context.Context, u Urgency) error {
 	}
 }
 
-// Begin is Take for who continues until either context ends. It returns what ends with them, and how to leave.
+// Begin is Take for an operation that continues until either context ends. It returns what ends with them, and how to leave.
 func (q *Queue) Begin(ctx, life context.Context, u Urgency) (both context.Context, leave func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(life, cancel)
@@ -79,14 +79,14 @@ func (q *Queue) Taken(u Urgency) int {
 // Leave ends a turn.
 func (q *Queue) Leave() { <-q.held }
 
-// Blocks reports whether it is somebody's turn, and nothing is done at present that gives way to one who waits.
+// Blocks reports whether a turn is under way that yields to no waiting operation.
 func (q *Queue) Blocks(u Urgency) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.held) > 0 && (q.yield == nil || u < q.to)
 }
 
-// wait counts those who wait, and has what gives way to them end.
+// wait counts waiting operations, and ends steps that yield to them.
 func (q *Queue) wait(u Urgency, more int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -95,7 +95,7 @@ func (q *Queue) wait(u Urgency, more int) {
 	}
 }
 
-// Yield returns a context for the part of a turn that gives way to who waits, or comes, with this urgency or a higher one. done has to follow.
+// Yield returns a context for a step of a turn that yields to operations, present or future, of this urgency or a higher one. done must follow.
 func (q *Queue) Yield(ctx context.Context, to Urgency) (part context.Context, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	q.mu.Lock()

@@ -20,7 +20,7 @@ type NameNode interface {
 	Cache(ctx context.Context, file string) (id int64, err error)
 	Keep(ctx context.Context, id int64) error
 	Uncache(ctx context.Context, id int64) error
-	// Directives returns all of the pool, whoever has made them.
+	// Directives returns all of the pool, from all users.
 	Directives(ctx context.Context) ([]hdfsadapter.Directive, error)
 }
 
@@ -36,7 +36,7 @@ const (
 	cacheLeave = 5 * time.Second
 )
 
-// cache has the NameNode keep input of jobs.
+// cache makes the NameNode keep input of jobs.
 type cache struct {
 	nn    NameNode
 	most  int64         // bytes of files
@@ -60,7 +60,7 @@ type cachedFile struct {
 	id      int64
 	bytes   int64
 	splits  []Split
-	settled bool // all of it is cached, or nobody knows
+	settled bool // all of it is cached, or that is unknown
 	on      map[string]int
 }
 
@@ -214,7 +214,7 @@ func (c *cache) run(ctx context.Context) {
 	}
 }
 
-// remove removes directives that nobody needs. One that can't be removed expires.
+// remove removes directives that are no longer needed. One that can't be removed expires.
 func (c *cache) remove(ctx context.Context) {
 	c.mu.Lock()
 	gone := c.gone
@@ -276,7 +276,7 @@ func (c *cache) files() map[*cachedFile]string {
 	return out
 }
 
-// renew has directives hold for longer. If one is gone, the file is read from disk.
+// renew extends directives. If one is gone, the file is read from disk.
 func (c *cache) renew(ctx context.Context) {
 	for f := range c.files() {
 		call, cancel := context.WithTimeout(ctx, cacheCall)
@@ -298,7 +298,7 @@ func (c *cache) look(ctx context.Context) {
 		call, cancel := context.WithTimeout(ctx, cacheCall)
 		if !asked {
 			asked = true
-			_, _ = c.nn.Directives(call) // has the NameNode begin with what is new
+			_, _ = c.nn.Directives(call) // makes the NameNode begin with new ones
 		}
 		blocks, err := c.nn.Blocks(call, user, f.name)
 		cancel()

@@ -138,7 +138,7 @@ func (w *Warmer) Begin(app records.ApplicationID, user string) {
 	}
 }
 
-// Learn takes the input of a job that has begun, which is reported until End. What the NameNode caches isn't read ahead by nodes. Learn may wait for the NameNode.
+// Learn takes the input of a job that has begun, which is reported until End. Nodes don't read ahead input that the NameNode caches. Learn may wait for the NameNode.
 func (w *Warmer) Learn(ctx context.Context, in *Input) {
 	if w.cache != nil {
 		in = w.cache.take(ctx, in)

@@ -83,7 +83,7 @@ func Make(d *disks.Disks, user string, id records.ContainerID, owner *userfiles.
 // ours describes folders that belong to the NodeManager.
 func ours(mode os.FileMode) userfiles.Want { return (*userfiles.User)(nil).Want(mode) }
 
-// makePrivate makes a folder of the NodeManager's. Nobody else can enter its first parent.
+// makePrivate makes a folder of the NodeManager's. No other user can enter its first parent.
 func makePrivate(local string, app records.ApplicationID, name string) error {
 	return makeIn(local, []folderStep{{localizer.NMPrivate, ours(0o700)}, {app.String(), ours(0o755)}, {name, ours(0o755)}})
 }

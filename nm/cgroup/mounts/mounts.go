@@ -13,7 +13,7 @@ import (
 
 // Mount is a mounted cgroup hierarchy.
 type Mount struct {
-	Root        string   // the part of the hierarchy that is mounted; "/" unless somebody confined us
+	Root        string   // the part of the hierarchy that is mounted; "/" unless this process is confined
 	Point       string   // where
 	V2          bool     // the unified hierarchy
 	Controllers []string // v1: what is attached to it

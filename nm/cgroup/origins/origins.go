@@ -17,8 +17,8 @@ import (
 // each once: that takes longer than to list them, and brings a page of the process back from swap. Only processes that are new and of no group
 // are looked at again: until a program has begun they have the environment of another, or none. Make it with New.
 //
-// Any process can claim any group, and may block whoever reads its environment (heddle/internal/claims). Whoever uses it must not depend on
-// processes of users who have nothing to do with the group: see Member.UID.
+// Any process can claim any group, and may block readers of its environment (heddle/internal/claims). Callers must not depend on
+// processes of users that are unrelated to the group: see Member.UID.
 type Origins struct {
 	variable string
 	newFor   time.Duration               // newFor but in tests
@@ -52,12 +52,12 @@ type Member struct {
 	UID int // real
 }
 
-// Privileged reports whether the processes of a user may leave their groups: root's may, and so may those of the user to whom the groups belong.
+// Privileged reports whether the processes of a user may leave their groups: root's may, and so may those of the groups' owner.
 func Privileged(uid int) bool { return uid == 0 || uid == os.Geteuid() }
 
 // Started returns the processes that were started in a group, wherever they are. It is unsure if it has found a privileged one for the first time
-// that has no environment: it may be about to begin a program. Those who ask at the same time share one look at all processes of the machine, as when
-// a NodeManager with hundreds of containers starts or ends.
+// that has no environment: it may be about to begin a program. Concurrent callers share one look at all processes of the machine, as when a
+// NodeManager with hundreds of containers starts or ends.
 func (o *Origins) Started(group string) (out []Member, unsure bool, err error) {
 	found := o.looks.Get(func() sighting {
 		table, err := o.snapshot()
@@ -141,7 +141,7 @@ func (o *origin) look(pid int, variable string, known bool, now time.Time) (unsu
 	return !known && err == nil && v.Blank && notOf == nil && Privileged(uid)
 }
 
-// Forget forgets a process that has ended: nobody may have reaped it yet.
+// Forget forgets a process that has ended: it may not be reaped yet.
 func (o *Origins) Forget(id proc.ID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

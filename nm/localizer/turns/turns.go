@@ -1,15 +1,15 @@
-// Package turns gives downloads their places by turns of users, so that nobody's downloads hold up those of others. It does no I/O and has no lock.
+// Package turns gives downloads their places by turns of users, so that no user's downloads hold up those of others. It does no I/O and has no lock.
 package turns
 
 import "slices"
 
 // Turns are the places of one pool of downloads, by users. As long as there are places, that user is next who has the fewest downloads under way. Each
-// user gets his share of the places at once, though others hold them all: their downloads may come from servers that never answer. So a pool of p places
-// has at most p downloads under way of one user, and at most p and one for each other user or 2p together, whichever is more. The caller's lock guards it.
+// user gets a share of the places at once, though others hold them all: their downloads may come from servers that never answer. So a pool of p places has
+// at most p downloads under way of one user, and at most p and one for each other user or 2p together, whichever is more. The caller's lock guards it.
 type Turns struct {
 	places  int
 	running int
-	users   map[string]*queue // who have downloads that wait or run
+	users   map[string]*queue // users with downloads that wait or run
 	came    uint64            // tickets so far
 }
 
@@ -40,7 +40,7 @@ func (t *Turns) Enter(user string, begin func()) *Ticket {
 	return k
 }
 
-// Join has a ticket wait in the queue of another user, too, unless it waits no more.
+// Join makes a ticket wait in the queue of another user, too, unless it waits no more.
 func (t *Turns) Join(k *Ticket, user string) {
 	if k.running || k.begin == nil || slices.Contains(k.waiting, user) {
 		return
@@ -55,7 +55,7 @@ func (t *Turns) Join(k *Ticket, user string) {
 	t.admit()
 }
 
-// Leave gives a ticket's place back, or has it wait no more.
+// Leave gives a ticket's place back, or ends its wait.
 func (t *Turns) Leave(k *Ticket) {
 	t.unqueue(k)
 	if k.running {
@@ -90,7 +90,7 @@ func (t *Turns) admit() {
 	}
 }
 
-// next returns who is next of those who wait: he has the fewest places, and has come first. It is "" if nobody waits.
+// next returns the next of the waiting users: the first of those with the fewest places; "" if none waits.
 func (t *Turns) next() (user string) {
 	var best *queue
 	for name, q := range t.users {
