@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// What requests and containers consist of is described in package client.
+// Package client describes requests and containers.
 type (
 	Request      = client.Request
 	RequestID    = client.RequestID
@@ -210,7 +210,7 @@ func (q *queue) close() {
 	signal(q.wake)
 }
 
-// run delivers events until close, or until done, when nobody receives them any more. It closes out.
+// run delivers events until close, or until done, when they are no longer received. It closes out.
 func (q *queue) run(done <-chan struct{}) {
 	defer close(q.out)
 	for {

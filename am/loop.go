@@ -209,7 +209,7 @@ func (m *Master) start(ctx context.Context, t *tracked, l Launch) {
 		services, err = m.nodes.Start(ctx, &t.Container, launch)
 	}
 	if m.ctx.Err() != nil {
-		return // nobody receives it
+		return // it isn't received
 	}
 	m.mu.Lock()
 	t.state = started

@@ -27,7 +27,7 @@ type Master struct {
 	events  *queue
 
 	registration Registration
-	changed      chan struct{} // there is something to report, and a call may have to end for it
+	changed      chan struct{} // there is something to report, and a call may need to end for it
 	pace         chan struct{} // likewise, for the pause between calls
 	ctx          context.Context
 	calls        sync.WaitGroup // to nodes
@@ -294,7 +294,7 @@ func (m *Master) Confirm(ctx context.Context) error {
 }
 
 // Swap suspends a running container, if the ResourceManager wants that as well, and gives its room to a request of the application; with
-// 0 to whoever is next. ContainersSuspended says that it is suspended, SwapRefused that it runs on. A stock ResourceManager refuses.
+// 0 to the next one. ContainersSuspended says that it is suspended, SwapRefused that it runs on. A stock ResourceManager refuses.
 func (m *Master) Swap(id records.ContainerID, to RequestID) error {
 	err := m.rm.Swap(id, to)
 	m.change()

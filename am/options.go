@@ -35,7 +35,7 @@ type Options struct {
 	Calls int
 	// Progress, if set, is asked before every heartbeat how much of the work is done, from 0 to 1.
 	Progress func() float32
-	// Probes has the nodes that take probes of short tasks told, as events.
+	// Probes reports the nodes that take probes of short tasks, as events.
 	Probes bool
 	Log    *logrus.Entry // nil: nothing is logged
 }

@@ -29,7 +29,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// What frames are.
+// Kinds of frames.
 const (
 	submit = 0
 	cancel = 1
@@ -51,8 +51,8 @@ type Interpreter struct {
 	TimeoutMS uint64
 }
 
-// Serve passes on calls until the input or ctx ends, no more than most at a time (0: any number). It returns when all calls have been answered. The error is that of the input or the
-// output, or the cause of ctx's end. After that end somebody may still wait for the input, which nobody can hasten.
+// Serve passes on calls until the input or ctx ends, no more than most at a time (0: any number). It returns when all calls have been answered. The
+// error is that of the input or the output, or the cause of ctx's end. After that end a call may still wait for the input, which can't be hastened.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, to Executors, i Interpreter, most int) error {
 	if most > 0 {
 		to = newWindow(to, most)
@@ -180,7 +180,7 @@ func (s *server) answer(id uint64, e *wire.Ended, err error) {
 	}
 }
 
-// write remembers the first error, and is silent after it: who reads is gone.
+// write remembers the first error, and is silent after it: the reader is gone.
 func (s *server) write(what byte, id uint64, rest []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

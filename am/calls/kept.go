@@ -51,7 +51,7 @@ func (k *kept) open() {
 // forget empties it.
 func (k *kept) forget() {
 	if k.file != nil {
-		_ = k.file.Close() // nobody needs it
+		_ = k.file.Close() // it isn't needed
 	}
 	*k = kept{}
 }

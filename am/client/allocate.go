@@ -38,7 +38,7 @@ func (m *Master) Allocate(ctx context.Context) (*Allocation, error) {
 		o := m.collect()
 		req := m.message(&o)
 		if out.Resynced || len(out.Refused) > 0 {
-			req.ClearHeddleWaitMs() // the caller has something to learn already
+			req.ClearHeddleWaitMs() // there is something to tell the caller already
 		}
 		// Changes from here on miss this call. If it waits, Nudge ends it.
 		m.holding = req.GetHeddleWaitMs() > 0

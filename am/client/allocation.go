@@ -31,7 +31,7 @@ type Allocation struct {
 	Hints  *Hints      // of the application's queue, if they have changed
 	Levels []NodeLevel // of nodes whose level has changed; after Resynced those before hold no more
 
-	Headroom     records.Resource // what the application may still get
+	Headroom     records.Resource // resources that the application may still get
 	ClusterNodes int
 }
 

@@ -21,7 +21,7 @@ type Applications struct {
 	at    string
 	types records.ResourceTypes
 	poll  time.Duration
-	// renewer is who renews the delegation tokens that applications get; "": they need none.
+	// renewer is the renewer of the delegation tokens that applications get; "": they need none.
 	renewer string
 }
 
@@ -56,7 +56,7 @@ func (c *Cluster) Applications(user string) (*Applications, error) {
 	return a, nil
 }
 
-// failed wraps an error with what failed, and with the address if nobody answered.
+// failed wraps an error with what failed, and with the address if there was no answer.
 func (a *Applications) failed(what string, err error) error {
 	if ipc.Class(err) != "" {
 		return fmt.Errorf("%s: %w", what, err)
@@ -70,7 +70,7 @@ func (a *Applications) New(ctx context.Context) (records.ApplicationID, records.
 	if err != nil {
 		return records.ApplicationID{}, records.Resource{}, a.failed("a new application", err)
 	}
-	// Ignore resource types that the configuration lacks: nobody can ask for them.
+	// Ignore resource types that the configuration lacks: they can't be asked for.
 	maximum, _ := a.types.From(resp.GetMaximumCapability())
 	return records.ApplicationIDFrom(resp.GetApplicationId()), maximum, nil
 }

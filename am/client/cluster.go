@@ -83,14 +83,14 @@ func (c *Cluster) resourceManager(key string, p ipc.Protocol, who ipc.Identity, 
 	return c.rpc.Failover(addrs, p, who, policy), strings.Join(addrs, ", "), nil
 }
 
-// User returns the short name of the user whom this process acts as without tokens (caller.Of).
+// User returns the short name of the user that this process acts as without tokens (caller.Of).
 func User(c *conf.Config) (string, error) {
 	who, err := caller.Of(c)
 	return who.User, err
 }
 
-// identify returns who calls the ResourceManager for a user. With Kerberos it is the bearer of the delegation token that is in a container's credentials, or else whoever ran
-// kinit.
+// identify returns who calls the ResourceManager for a user. With Kerberos it is the bearer of the delegation token that is in a container's
+// credentials, or else the owner of the Kerberos ticket.
 func (c *Cluster) identify(user string) (ipc.Identity, error) {
 	if !secure.On(c.conf) {
 		return ipc.Identity{User: user}, nil

@@ -57,7 +57,7 @@ const (
 	Archive = pb.LocalResourceType_ARCHIVE // unpacked
 	Pattern = pb.LocalResourceType_PATTERN // matching entries are unpacked; the archive is kept as well
 
-	Public      = pb.LocalResourceVisibility_PUBLIC      // all users; everybody must be able to read the file
+	Public      = pb.LocalResourceVisibility_PUBLIC      // all users, who must be able to read the file
 	Private     = pb.LocalResourceVisibility_PRIVATE     // all applications of the user
 	Application = pb.LocalResourceVisibility_APPLICATION // the application's containers
 )

@@ -29,7 +29,7 @@ type MasterOptions struct {
 	Hold time.Duration
 	// Racks places the hosts that requests prefer. The Master keeps it up to date. nil stands for a new one.
 	Racks *Racks
-	// Probes has the ResourceManager tell of nodes that take probes of short tasks.
+	// Probes asks the ResourceManager for the nodes that take probes of short tasks.
 	Probes bool
 }
 

@@ -135,7 +135,7 @@ func (s *stages) news() (n stageNews) {
 	return n
 }
 
-// markSent records that the ResourceManager has got news. What has changed since is sent again.
+// markSent records that the ResourceManager has got news. Later changes are sent again.
 func (s *stages) markSent(n stageNews) {
 	if n.report != nil {
 		s.sent = *n.report
@@ -151,7 +151,7 @@ func (s *stages) markSent(n stageNews) {
 	}
 }
 
-// forget has everything be sent again, as another ResourceManager has taken over.
+// forget marks everything to be sent again, as another ResourceManager has taken over.
 func (s *stages) forget() {
 	s.sent = StageReport{}
 	s.unsent = s.unsent[:0]

@@ -27,7 +27,7 @@ type swapping struct {
 type swapWish struct {
 	id     records.ContainerID
 	resume bool
-	to     *wireID // of the class of the request that gets the room; nil: whoever is next
+	to     *wireID // of the class of the request that gets the room; nil: the next request
 }
 
 // RefusedSwap is a container that isn't suspended, though Swap wanted that.
@@ -36,8 +36,8 @@ type RefusedSwap struct {
 	Reason string
 }
 
-// Swap suspends a running container, if the ResourceManager wants that as well, and gives its room to a request; with 0 to whoever is
-// next. Allocation.Suspended says that it is suspended, Allocation.RefusedSwaps that it continues running. It fails if the request isn't outstanding.
+// Swap suspends a running container, if the ResourceManager wants that as well, and gives its room to a request; with 0 to the next one.
+// Allocation.Suspended says that it is suspended, Allocation.RefusedSwaps that it continues running. It fails if the request isn't outstanding.
 func (m *Master) Swap(id records.ContainerID, to RequestID) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +62,7 @@ func (m *Master) Unswap(id records.ContainerID) {
 	switch x := m.swaps.of[id]; {
 	case x == nil && !m.suspended[id] || !m.known[id]:
 	case x != nil && !x.sent && !m.suspended[id]:
-		delete(m.swaps.of, id) // nobody has heard of it
+		delete(m.swaps.of, id) // it wasn't reported
 	default:
 		m.swaps.want(swapWish{id: id, resume: true})
 	}
@@ -111,14 +111,14 @@ func (m *Master) markSwapsSent(sent []*swapping) {
 	}
 }
 
-// resumed takes in that a container has continued. A later wish holds.
+// resumed records that a container has resumed. A later wish holds.
 func (s *swaps) resumed(id records.ContainerID) {
 	if x := s.of[id]; x != nil && (x.sent || x.wish.resume) {
 		delete(s.of, id)
 	}
 }
 
-// forget has everything be sent again.
+// forget marks everything to be sent again.
 func (s *swaps) forget() {
 	for _, x := range s.of {
 		x.sent = false

@@ -9,7 +9,7 @@ import (
 // A node that has no room for a task yet may send it ahead. It begins here as soon as another one ends: the room is taken over without a message to the
 // node and one back, during which nothing would run.
 
-// keep has a task wait for the end of another one.
+// keep makes a task wait for the end of another one.
 func (s *server) keep(t *wire.Task) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

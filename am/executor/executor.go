@@ -194,7 +194,7 @@ type server struct {
 	ahead   []*wire.Task // that wait for the end of another one
 }
 
-// begin has a task begin.
+// begin begins a task.
 func (s *server) begin(t *wire.Task) {
 	ctx, end := context.WithCancelCause(s.ctx)
 	s.enter(t.ID, end)

@@ -18,9 +18,9 @@ import (
 	"heddle/yarn/wire"
 )
 
-// An interpreter is a process that takes one call after the other, so that it imports and connects once. It reads calls from
-// descriptor 3 and writes answers to descriptor 4: a length of four bytes, big-endian, and so many bytes. What it and its children write to standard output and standard error before the
-// answer is the call's.
+// An interpreter is a process that takes one call after the other, so that it imports and connects once. It reads calls from descriptor 3 and writes
+// answers to descriptor 4: a length of four bytes, big-endian, and so many bytes. Output of it and its children before the answer belongs to the
+// call.
 type interpreter struct {
 	calls   *os.File
 	answers *bufio.Reader
@@ -73,7 +73,7 @@ func (p *interpreters) call(ctx context.Context, t *wire.Task, output func(int, 
 		p.put(key, i)
 		return &wire.Ended{ID: t.ID, Result: result}
 	}
-	// Either it has failed, or somebody has ended it just now. One that ends by itself says why.
+	// Either it has failed, or it was ended just now. One that ends by itself says why.
 	if err != nil {
 		select {
 		case <-i.over:
@@ -154,7 +154,7 @@ func (p *interpreters) expire(key string, i *interpreter) {
 	}
 }
 
-// end ends an interpreter that nobody uses.
+// end ends an unused interpreter.
 func (i *interpreter) end() {
 	i.kill(errBroken)
 	<-i.over

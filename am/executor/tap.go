@@ -20,7 +20,7 @@ type tap struct {
 	buf []byte
 }
 
-// mostLeft is more than a pipe may hold: what is there when a call begins or ends. More comes if somebody continues writing.
+// mostLeft is more than a pipe may hold: what is there when a call begins or ends. More comes if a process continues writing.
 const mostLeft = 1 << 20
 
 func newTap() (*tap, error) {
@@ -68,7 +68,7 @@ func (t *tap) pass(fd uintptr) (n int, more, ended bool) {
 		return 0, false, true
 	}
 	if t.to(t.buf[:n]) != nil {
-		t.to = func([]byte) error { return nil } // the interpreter mustn't wait for anybody
+		t.to = func([]byte) error { return nil } // the interpreter mustn't wait
 	}
 	return n, true, false
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// An executor is looked at so often, and at so many looks in a row it must be stopped: somebody may resume it. Looks are counted, and not the time, which passes also while this
-// process is stopped, as one is whose container is suspended by signals.
+// An executor is looked at so often, and at so many looks in a row it must be stopped: a user may resume it. Looks are counted, and not the time,
+// which passes also while this process is stopped, as one is whose container is suspended by signals.
 var lookEvery = 50 * time.Millisecond // for tests
 
 const stoppedLooks = 10

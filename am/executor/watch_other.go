@@ -9,7 +9,7 @@ import (
 	"os/exec"
 )
 
-// Watch runs a program, and returns its exit code. On this system nobody notices that a signal has stopped it.
+// Watch runs a program, and returns its exit code. On this system a stop by a signal goes unnoticed.
 func Watch(ctx context.Context, args []string) (code int, err error) {
 	c := exec.CommandContext(ctx, args[0], args[1:]...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }

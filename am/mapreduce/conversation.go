@@ -29,14 +29,14 @@ func (c *coordinator) allocated(list []am.Container) {
 	}
 }
 
-// refused takes in that the ResourceManager refuses requests.
+// refused records that the ResourceManager refuses requests.
 func (c *coordinator) refused(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.step(stage.Refused{Err: err})
 }
 
-// completed takes in that a container has ended, or couldn't be started.
+// completed records that a container has ended, or couldn't be started.
 func (c *coordinator) completed(id records.ContainerID, exit int32, diagnostics string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,8 +126,8 @@ func (c *coordinator) reportEvery() time.Duration {
 // ofProgress is all of a task's progress.
 const ofProgress = 1_000_000
 
-// progress takes in how a task gets on. The answer is held back until the next report is due, so that a worker hears at once when
-// its task is cancelled.
+// progress records the progress of a task. The answer is held back until the next report is due, so that a worker hears at once
+// when its task is cancelled.
 func (c *coordinator) progress(ctx context.Context, r *job.ProgressReport) (job.ProgressResponse, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -172,7 +172,7 @@ func phaseOf(r *job.ProgressReport) stage.Phase {
 	return stage.Reducing
 }
 
-// finished takes in that a task is done, or has failed.
+// finished records that a task is done, or has failed.
 func (c *coordinator) finished(_ context.Context, r *job.DoneReport) (struct{}, error) {
 	bounded(r)
 	c.mu.Lock()
@@ -203,7 +203,7 @@ func (c *coordinator) finished(_ context.Context, r *job.DoneReport) (struct{}, 
 	return struct{}{}, nil
 }
 
-// unfetchable takes in that a reduce task can't get the output of a map task.
+// unfetchable records that a reduce task can't get the output of a map task.
 func (c *coordinator) unfetchable(_ context.Context, f *job.FetchFailure) (job.FetchVerdict, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -40,7 +40,7 @@ const (
 )
 
 // coordinator lets a stage.Machine run a job: it turns messages of workers and events of the cluster into the machine's events,
-// and does what the machine wants. What it does for a message takes the same time however many tasks and workers there are:
+// and does what the machine wants. The work for a message takes the same time however many tasks and workers there are:
 // thousands of workers share its lock.
 type coordinator struct {
 	spec    *job.Spec
@@ -78,7 +78,7 @@ type coordinator struct {
 	overAt   time.Duration
 	over     bool // all tasks are done, or err is set
 	ended    bool // nothing will change any more
-	told     bool // the user's side has heard of the end
+	told     bool // the user's side has learned of the end
 	asked    time.Time
 	course   course
 	learned  learned
@@ -165,7 +165,7 @@ func silenceSetting(set time.Duration) string {
 	return job.KeyTimeout
 }
 
-// kindOf and idOf are how messages call what the machine calls otherwise.
+// kindOf and idOf return the names in messages for the machine's kinds and ids.
 func kindOf(s stage.Stage) job.Kind {
 	if s == stage.Map {
 		return job.Map

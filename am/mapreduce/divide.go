@@ -9,8 +9,8 @@ import (
 	"heddle/am/stage"
 )
 
-// stopped takes in where a map task says that it stops. It says so again with each report; what is known already has no effect. The
-// error is that of a task that can't stop there.
+// stopped records where a map task stops. Each report repeats it; repetitions have no effect. The error is that of a task that
+// can't stop there.
 func (c *coordinator) stopped(w *workerState, id job.TaskID, at *job.Stopped) error {
 	if at == nil || id.Kind != job.Map || w.stopped != nil && *at == *w.stopped {
 		return nil
@@ -40,7 +40,7 @@ func (c *coordinator) stopped(w *workerState, id job.TaskID, at *job.Stopped) er
 	return nil
 }
 
-// divide takes in that a task does a part of its split, and that there are tasks for the others.
+// divide records that a task does a part of its split, and that there are tasks for the others.
 func (c *coordinator) divide(d stage.Divide) {
 	c.learned.divided(d.Attempt.Index, len(c.splits))
 	c.splits[d.Attempt.Index] = c.divided[0]

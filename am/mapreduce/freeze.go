@@ -18,7 +18,7 @@ func freeze(c *coordinator, a stage.Freeze) {
 	}
 }
 
-// unfrozen takes in that a container runs on that was to be suspended.
+// unfrozen records that a container runs on that was to be suspended.
 func unfrozen(c *coordinator, id records.ContainerID, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

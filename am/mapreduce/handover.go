@@ -15,10 +15,10 @@ import (
 	"heddle/yarn/account"
 )
 
-// HDFS takes containers for their submitter. Local files know only whom their processes run as, which may be another. If root
-// submits, he gives the staged files to him.
+// HDFS takes containers for their submitter. Local files know only the user of their processes, who may be another. If root
+// submits, the staged files are given to that user.
 
-// containerAccount looks up whom containers run as, if root has to care for it: nil if not.
+// containerAccount looks up the user that containers run as, if root must care for it: nil if not.
 func containerAccount(name string) (*userfiles.User, error) {
 	if name == "" || os.Geteuid() != 0 {
 		return nil, nil
@@ -33,7 +33,7 @@ func containerAccount(name string) (*userfiles.User, error) {
 	return &userfiles.User{UID: a.UID, GID: a.GID, Groups: a.Groups}, nil
 }
 
-// handOver gives the staged files of a job to whom its containers run as. The folders above stay the submitter's, and can be passed.
+// handOver gives the staged files of a job to the user that its containers run as. The folders above stay the submitter's, and can be passed.
 func (s *stagingRoot) handOver(ctx context.Context, folder, name string) error {
 	at, err := s.Files.Locate(folder)
 	if err != nil || at.Scheme != hdfsadapter.SchemeFile {
@@ -56,7 +56,7 @@ func (s *stagingRoot) handOver(ctx context.Context, folder, name string) error {
 	})
 }
 
-// checkOutput tells whether whom containers run as may make a local output folder: they would find out when all is done.
+// checkOutput checks that the user of containers may make a local output folder: otherwise they would fail when all is done.
 func checkOutput(name string, out hdfsadapter.Location) error {
 	if out.Scheme != hdfsadapter.SchemeFile {
 		return nil
@@ -72,7 +72,7 @@ func checkOutput(name string, out hdfsadapter.Location) error {
 			case errors.Is(err, unix.ENOENT):
 				continue
 			case err != nil:
-				return fmt.Errorf("containers run as %s, who can't make it in %s (%w): name a folder below one that he may write to, or let him write there", name, dir, err)
+				return fmt.Errorf("containers run as %s, which can't create the output in %s (%w): choose another folder or grant that user write permission", name, dir, err)
 			}
 			return nil
 		}

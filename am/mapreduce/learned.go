@@ -18,7 +18,7 @@ type learned struct {
 	took  [2]pareto.Window // by stage, in seconds
 }
 
-// overtaken takes in an attempt that was ended because another one was faster.
+// overtaken records an attempt that was ended because another one was faster.
 func (l *learned) overtaken(a *stage.Attempt) {
 	if took := a.Ended - a.Begun - a.Paused; took >= time.Millisecond && !l.partial(a.ID.TaskID) {
 		l.took[a.ID.Stage].Add(took.Seconds(), true)
@@ -51,7 +51,7 @@ func (l *learned) partial(id stage.TaskID) bool {
 	return id.Stage == stage.Map && l.parts != nil && (l.parts[id.Index] || id.Index >= l.whole)
 }
 
-// learn takes in how long an attempt took that has won. A reduce counts from when it has fetched: before, it waits for maps.
+// learn records how long a winning attempt took. A reduce counts from when it has fetched: before, it waits for maps.
 func (l *learned) learn(a *stage.Attempt, host string, tell func(am.Performance)) {
 	id := a.ID
 	if l.partial(id.TaskID) {
@@ -99,7 +99,7 @@ func usesHints(s *job.Spec) bool {
 	return s.Start == job.StartLazily || s.Job.Speculation != "" && s.Job.Speculation != job.SpeculateNone
 }
 
-// hinted takes in what the ResourceManager knows.
+// hinted records the ResourceManager's hints.
 func (c *coordinator) hinted(e am.Hinted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

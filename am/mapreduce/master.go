@@ -132,7 +132,7 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	server := port.New(m.handler(), port.MaxHeader, nil)
 	go server.Serve(m.listener) // until Close
 	defer func() {
-		// What is being said, the outcome for instance, is said to its end.
+		// Answers under way, such as the outcome, are completed.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWords)
 		defer cancel()
 		server.Shutdown(ctx)
@@ -162,7 +162,7 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 	}
 	if errors.Is(err, commit.ErrFenced) {
 		m.log.WithError(err).Warn("Leaving the job to it")
-		_ = pause.For(ctx, dismissal) // it has nothing to say about the job
+		_ = pause.For(ctx, dismissal) // it doesn't belong to the job
 		return errors.Join(err, context.Cause(ctx))
 	}
 	if ctx.Err() != nil {
@@ -273,7 +273,7 @@ func localResources(list []job.Resource) map[string]client.Resource {
 	return out
 }
 
-// handler serves workers and the user's side, which sign what they say, and a page for everybody.
+// handler serves workers and the user's side, which sign what they say, and a page for all users.
 func (m *master) handler() http.Handler {
 	c := m.tasks
 	mux := http.NewServeMux()

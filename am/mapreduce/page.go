@@ -46,7 +46,7 @@ type pageStage struct {
 
 type pageNode struct {
 	stage.NodeState
-	Slow string // what it is slow for; "": it isn't
+	Slow string // why it is slow; "": it isn't
 }
 
 // nodesOf says of nodes that straggle what they were compared with: other nodes of their level, or what they did before.
@@ -108,7 +108,7 @@ func drawn(lines []timeline.Line) string {
 	return b.String()
 }
 
-// pageData gathers what has to be read under the lock.
+// pageData gathers the data that must be read under the lock.
 func (c *coordinator) pageData() (d pageData, list []job.Attempt, samples []sample) {
 	s := c.snapshot()
 	about := stage.Describe(c.machine)

@@ -45,11 +45,11 @@ type neighbour struct {
 	broken  bool      // the connection of a worker that has said nothing since
 	refused int       // knocks in a row
 	silent  time.Time // of the first of the knocks that nothing has answered; zero: none
-	knocked bool      // somebody is knocking
+	knocked bool      // a knock is under way
 	away    bool
 }
 
-// look takes in what workers have said, and returns the ports to knock at by host: of hosts that have said nothing for longer than a limit, or
+// look records the workers' messages, and returns the ports to knock at by host: of hosts that have said nothing for longer than a limit, or
 // that are away.
 func (n neighbours) look(now time.Time, limit time.Duration, workers map[string]*workerState) map[string][]string {
 	ports := map[string][]string{}
@@ -94,7 +94,7 @@ func (n neighbours) look(now time.Time, limit time.Duration, workers map[string]
 	return ports
 }
 
-// take takes in what knocking at a host has brought, and returns what follows; nil if nothing does.
+// take records the result of knocking at a host, and returns the consequences; nil if nothing does.
 func (n neighbours) take(now time.Time, host string, a answer) stage.Event {
 	h := n[host]
 	h.knocked = false

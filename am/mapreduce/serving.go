@@ -35,7 +35,7 @@ func nodeServing(c *coordinator, w *workerState, r *job.DoneReport) string {
 	return net.JoinHostPort(w.host, fmt.Sprint(r.Shuffle))
 }
 
-// distrust has workers serve from now on what is made where an output was refused.
+// distrust makes workers serve new outputs themselves where an output was refused.
 func distrust(c *coordinator, f *job.FetchFailure) {
 	made := c.machine.Attempts(stage.TaskID{Stage: stage.Map, Index: f.Map})[f.Attempt]
 	if host := c.slots[made.Slot].host; c.shuffle != nil && !c.unserved[host] {
@@ -44,8 +44,8 @@ func distrust(c *coordinator, f *job.FetchFailure) {
 	}
 }
 
-// notStarted takes in that a container couldn't be started. One whose node has no shuffle service comes again without that, and nobody is to
-// blame.
+// notStarted records that a container couldn't be started. One whose node has no shuffle service comes again without that, and doesn't
+// count as a failure.
 func notStarted(c *coordinator, e am.ContainerStartFailed) {
 	if !client.IsClass(e.Err, ipc.InvalidAuxService) {
 		c.completed(e.Container.ID, -1, fmt.Sprintf("it could not be started: %v", e.Err))
@@ -65,7 +65,7 @@ func notStarted(c *coordinator, e am.ContainerStartFailed) {
 	c.step(stage.Gone{Slot: w.slot, Err: e.Err})
 }
 
-// nodesChanged takes in which nodes are lost, with what they serve.
+// nodesChanged records which nodes are lost, with the outputs that they serve.
 func nodesChanged(c *coordinator, list []am.NodeUpdate) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

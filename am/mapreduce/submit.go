@@ -34,7 +34,7 @@ type Options struct {
 	Binary   string // that has the functions Master and Worker as its commands mr-master and mr-worker; this one if empty
 	User     string // client.User if empty
 	Attempts bool   // Follow's Result is to have all attempts at tasks
-	Alone    bool   // nobody is going to call Follow, so that the job doesn't wait for the outcome being heard
+	Alone    bool   // Follow will not be called, so the job doesn't wait for a reader of the outcome
 	Log      *logrus.Entry
 }
 
@@ -56,7 +56,7 @@ type Submitted struct {
 	attempts bool // are to be in the Result
 }
 
-// Submit checks a job, stages its files, and submits it. Its Close is to be called when it isn't needed any more; the job goes
+// Submit checks a job, stages its files, and submits it. Its Close is to be called when it isn't needed any more; the job runs
 // on. Of errors, *InputError and *OutputError say that the job's files are not as they should be.
 func Submit(ctx context.Context, j job.Job, o Options) (*Submitted, error) {
 	if o.Log == nil {

@@ -20,7 +20,7 @@ import (
 )
 
 // Containers holds executors in the containers of a cluster, by an application whose ApplicationMaster is this process. It asks for
-// as many as the pool has work for, and gives back those that have had nothing to do for a while.
+// as many as the pool has work for, and gives back those that have been idle for a while.
 type Containers struct {
 	Conf   *conf.Config
 	User   string // client.User if empty
@@ -46,7 +46,7 @@ const BinaryFile = "heddle"
 const startFailures = 5
 
 // Start submits the application, and returns when the ResourceManager has accepted it. If the application ends by itself, the
-// pool fails. Whoever stops it gives all containers back.
+// pool fails. Stopping it gives all containers back.
 func (c Containers) Start(ctx context.Context, p *Pool) (*unmanaged.Running, error) {
 	c.Slots, c.Memory, c.Most = max(c.Slots, 1), cmp.Or(c.Memory, 512), max(c.Most, 1)
 	c.Idle = cmp.Or(c.Idle, 10*time.Second)

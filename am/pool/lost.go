@@ -6,8 +6,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// The container of a lost executor ends with it, as a rule. One that hangs, or that a signal has stopped, is lost by its silence, and its container would
-// stay: nobody would ask for another one.
+// The container of a lost executor ends with it, as a rule. One that hangs, or that a signal has stopped, is lost by its silence, and its container
+// would stay: the pool would ask for no other one.
 
 // lostLimit is how long a container may take to end after its executor was lost. Its exit code tells why.
 const lostLimit = time.Second

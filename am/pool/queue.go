@@ -1,6 +1,6 @@
 package pool
 
-// queue has the tasks that wait, as a ring. A task that is taken out leaves a gap, which pop skips: no operation takes longer for many tasks.
+// queue is a ring of the waiting tasks. A task that is taken out leaves a gap, which pop skips: no operation takes longer for many tasks.
 type queue struct {
 	ring       []*Task // its length is a power of two; nil is a gap
 	first, end int     // places; that of the ring is the rest after division by its length

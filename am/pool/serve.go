@@ -134,7 +134,7 @@ func (p *Pool) ended(e *executor, m *wire.Ended) error {
 	}
 	if m.Why == wire.Canceled && !t.canceled {
 		p.mu.Unlock()
-		return errors.New("it ends tasks that nobody has canceled")
+		return errors.New("executor ended tasks that were not cancelled")
 	}
 	delete(e.tasks, m.ID)
 	p.running--

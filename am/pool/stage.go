@@ -51,8 +51,8 @@ func (c *Containers) stage(ctx context.Context, creds *token.Credentials) (clien
 	return client.Resource{URL: info.Path, Size: info.Size, ModTime: info.ModTime, Type: client.File, Visibility: client.Private}, nil
 }
 
-// copyOnce copies a program if it isn't there, and returns the copy's name. Nobody sees a part of it. The name can be guessed, so that the copy
-// lies where only the user can have put it.
+// copyOnce copies a program if it isn't there, and returns the copy's name. No reader sees a part of it. The name can be guessed, so that the
+// copy lies where only the user can have put it.
 func copyOnce(ctx context.Context, root *staging.Root, from string) (to string, err error) {
 	if err := root.Prepare(ctx); err != nil {
 		return "", err

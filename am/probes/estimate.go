@@ -26,7 +26,7 @@ func begin(d time.Duration) estimate {
 	return estimate{mean: float64(d), weight: meanOf}
 }
 
-// learn takes in what a task has taken.
+// learn records how long a task took.
 func (e *estimate) learn(took time.Duration) {
 	e.weight = min(e.weight+1, meanOf)
 	e.mean += (float64(took) - e.mean) / float64(e.weight)
@@ -44,8 +44,8 @@ func (e *estimate) tell() time.Duration {
 // ageTime is how often a Scheduler looks whether tasks run for longer than was expected.
 const ageTime = 250 * time.Millisecond
 
-// age has tasks that run for longer than was expected count as if they ended now: the first ones may run for long, and nodes quote times by what is known.
-// The lock is held.
+// age counts tasks that run for longer than was expected as if they ended now: the first ones may run for long, and nodes quote times by known
+// durations. The lock is held.
 func (s *Scheduler) age(now time.Time) {
 	aged := map[*Job]estimate{}
 	for _, n := range s.nodes {

@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// Withdraw tells of nodes that take no probes any more. What runs there may end there, as long as the node is connected; what waits runs elsewhere.
+// Withdraw tells of nodes that take no probes any more. Running tasks may end there, as long as the node is connected; waiting ones run elsewhere.
 func (s *Scheduler) Withdraw(names ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

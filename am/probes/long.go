@@ -29,7 +29,7 @@ func (n *node) reject() {
 	}
 }
 
-// forgive has nodes count as free of long tasks again of which no other has said that they have any. The lock is held.
+// forgive counts nodes as free of long tasks again if no other has reported any there. The lock is held.
 func (s *Scheduler) forgive(now time.Time) {
 	for _, n := range s.nodes {
 		if n.rejects.IsZero() || now.Before(n.rejects) {

@@ -81,7 +81,7 @@ func (s *Scheduler) Offer(targets ...Target) {
 	}
 }
 
-// settle has what was offered count.
+// settle makes the offer count.
 func (s *Scheduler) settle() {
 	s.setNodes()
 	s.learn()
@@ -488,10 +488,10 @@ func (n *node) output(m *wire.Output) {
 	a.place.task.Output(int(m.Stream), m.Data)
 }
 
-// mostKept is how much output of an attempt is kept in memory. One that writes more is that which counts, if none did before.
+// mostKept is how much output of an attempt is kept in memory. One that writes more counts, if none did before.
 const mostKept = 1 << 20
 
-// choose has an attempt be the only one of its task. It reports false if another one was chosen, or has ended.
+// choose makes an attempt the only one of its task. It reports false if another one was chosen, or has ended.
 func (s *Scheduler) choose(a *attempt) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,8 +30,8 @@ type Options struct {
 	CloneBelow time.Duration
 	// Decline is the wait that a node expects above which its probes go elsewhere, if they can. 0: never.
 	Decline time.Duration
-	// Early binds tasks as soon as the nodes that were probed have said what they have to do, to those with the least. There they share the processors, and need no more
-	// than memory (early binding with processor sharing). Otherwise a node asks for a task when it has room for it (late binding).
+	// Early binds tasks as soon as the probed nodes have reported their load, to those with the least. There they share the processors, and need no
+	// more than memory (early binding with processor sharing). Otherwise a node asks for a task when it has room for it (late binding).
 	Early  bool
 	Nice   int // by how much the priority of its tasks is below that of the user, 0 to 1000
 	Losses int // a task that was lost so often is given up; 4 by default
@@ -84,7 +84,7 @@ type Job struct {
 	begun bool
 	took  estimate
 	told  time.Duration             // what nodes were told last of how long its tasks take
-	again time.Time                 // when it is probed again if nobody has its probes
+	again time.Time                 // when it is probed again if no node has its probes
 	wait  time.Duration             // from then to the next time
 	reads map[string][]int32        // which tasks read a file, of those that name one
 	named map[*node]map[string]bool // what probes have named to a node, which may have it by now
@@ -342,7 +342,7 @@ const nowhere = sched.Node(-1)
 type State struct {
 	Tasks int // that aren't over
 	Nodes int // that are connected
-	// Refused is why a node has last refused to work for us; "" if none has.
+	// Refused is the reason of the last node that refused to work for us; "" if none has.
 	Refused string
 }
 
@@ -363,7 +363,7 @@ func (s *Scheduler) change() {
 	}
 }
 
-// Jobs of which nobody has probes are looked for every nurseTime, and probed again less and less often while nobody takes any.
+// Jobs without probes at any node are looked for every nurseTime, and probed again less and less often while no node takes any.
 const (
 	nurseTime  = 20 * time.Millisecond
 	mostNursed = time.Second
@@ -447,7 +447,7 @@ func (p *place) drop(a *attempt) {
 	}
 }
 
-// lose has a task run again of which an attempt is lost, unless another one runs. A loss is one that counts. The lock isn't held.
+// lose runs a task again when an attempt of it is lost, unless another one runs. A loss is one that counts. The lock isn't held.
 func (s *Scheduler) lose(a *attempt, loss bool, why string) {
 	p := a.place
 	s.mu.Lock()

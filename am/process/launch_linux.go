@@ -12,8 +12,8 @@ import (
 	"heddle/internal/clone"
 )
 
-// launch is what a new process needs until it executes its program. Nobody waits for that: to wait would take a switch to another thread and back, while the only processor that this
-// process uses most of the time does nothing.
+// launch is what a new process needs until it executes its program. There is no wait for that: to wait would take a switch to another thread and
+// back, while the only processor that this process uses most of the time does nothing.
 type launch struct {
 	path, dir *byte
 	argv, env []*byte
@@ -97,7 +97,7 @@ func (l *launch) start(c Command) (child, syscall.Errno) {
 		return child{}, syscall.Errno(errno)
 	}
 	if !c.Attached {
-		// Who signals the group may do so before the process has made it. It is an error if the process has executed its program.
+		// A signal to the group may come before the process has made it. It is an error if the process has executed its program.
 		_, _, _ = syscall.RawSyscall(syscall.SYS_SETPGID, uintptr(pid), uintptr(pid), 0)
 	}
 	return child{pid: pid, pidfd: int(l.pidfd), launch: l}, 0

@@ -4,7 +4,7 @@ package process
 
 import "syscall"
 
-// launch is nothing on this system: whoever makes a process waits until it executes its program.
+// launch is nothing on this system: the maker of a process waits until it executes its program.
 type launch struct{}
 
 func (*launch) failed() error { return nil }

@@ -18,7 +18,7 @@ const (
 // buffers are for copying.
 var buffers = sync.Pool{New: func() any { b := make([]byte, 32<<10); return &b }}
 
-// nothing is read and written by commands whose streams nobody named.
+// commands without named streams read and write nothing.
 var nothing = sync.OnceValues(func() (*os.File, error) { return os.OpenFile(os.DevNull, os.O_RDWR, 0) })
 
 // outlet returns what a command is to write to. The pipe of an output that needs none is nil.

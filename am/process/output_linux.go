@@ -95,7 +95,7 @@ func (p *pipe) copy(b *[]byte, n int) {
 	defer buffers.Put(b)
 	defer func() {
 		p.mu.Lock()
-		p.finish() // the command gets SIGPIPE if nobody wants its output
+		p.finish() // the command gets SIGPIPE if its output isn't wanted
 		p.mu.Unlock()
 	}()
 	for more := true; ; n, more = p.read(*b) {
@@ -146,7 +146,7 @@ func (p *pipe) finish() {
 // ended is closed when the output has ended.
 func (p *pipe) ended() <-chan struct{} { return p.done }
 
-// close stops reading, also if somebody has the pipe still open.
+// close stops reading, also if a process still has the pipe open.
 func (p *pipe) close() {
 	if p == nil {
 		return

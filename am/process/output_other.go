@@ -36,7 +36,7 @@ func (p *pipe) begin() {
 	p.w.Close()
 	go func() {
 		defer close(p.done)
-		defer p.r.Close() // the command gets SIGPIPE if nobody wants its output
+		defer p.r.Close() // the command gets SIGPIPE if its output isn't wanted
 		b := buffers.Get().(*[]byte)
 		defer buffers.Put(b)
 		// Both ends know their errors. Neither copies by itself, which would take a buffer for each command.
@@ -54,7 +54,7 @@ func (p *pipe) abandon() {
 // ended is closed when the output has ended.
 func (p *pipe) ended() <-chan struct{} { return p.done }
 
-// close stops reading, also if somebody has the pipe still open.
+// close stops reading, also if a process still has the pipe open.
 func (p *pipe) close() {
 	if p == nil {
 		return
@@ -63,7 +63,7 @@ func (p *pipe) close() {
 	<-p.done
 }
 
-// watch is nothing on this system: whoever waits for a process takes a thread.
+// watch is nothing on this system: each wait for a process takes a thread.
 type watch struct{}
 
 func (*watch) begin() error { return nil }

@@ -42,7 +42,7 @@ type Command struct {
 	Stdout io.Writer
 	Stderr io.Writer  // files are handed over as they are; the same as Stdout gets both in their order
 	Files  []*os.File // its descriptors from 3 on
-	// Started is called when the command's process is there, which has Files then; nil: nobody wants to know. A script without "#!" is started twice, within milliseconds.
+	// Started is called when the command's process is there, which has Files then; nil: it isn't reported. A script without "#!" is started twice, within milliseconds.
 	Started func()
 	Timeout time.Duration // 0: none. Time in which this process is suspended doesn't count
 	// Attached lets the command stay in this process's group, as one that uses the terminal must: others are stopped there, or hang. A Ctrl-C
@@ -69,12 +69,12 @@ type Runner struct {
 	last    uint64
 	running map[uint64]bool
 	live    int           // commands that have begun
-	end     chan struct{} // closed when the next of them has ended, if somebody waits for that
+	end     chan struct{} // closed when the next of them has ended, if that is waited for
 	strays  strays
 }
 
 // first are the first processes of the commands of all Runners. Others' children can't be told from strays while they are started and when
-// they have ended, so that starting is held from a start up to the entry here, and by who looks for strays.
+// they have ended, so that starting is held from a start up to the entry here, and by the search for strays.
 var (
 	starting sync.RWMutex
 	firstMu  sync.Mutex
@@ -88,7 +88,7 @@ type child struct {
 	launch *launch // nil: it has executed its program
 }
 
-// forkExec has package syscall make the process, which waits until the program is executed.
+// forkExec makes the process by package syscall, which waits until the program is executed.
 func forkExec(path string, args []string, c Command, env []string, files []uintptr) (child, error) {
 	x := child{pidfd: -1}
 	var err error
@@ -97,7 +97,7 @@ func forkExec(path string, args []string, c Command, env []string, files []uintp
 	return x, err
 }
 
-// begin starts a command and enters its process. What it is given from 3 on are the command's files.
+// begin starts a command and enters its process. Descriptors from 3 on are the command's files.
 func (r *Runner) begin(path string, args []string, c Command, env []string, streams [3]uintptr) (child, error) {
 	files := streams[:]
 	for _, f := range c.Files {
@@ -268,7 +268,7 @@ func (r *Runner) once(ctx context.Context, id uint64, path string, args []string
 		return Result{}, false, failed
 	}
 	if !c.Attached {
-		// What is left of the group has no reason to run on. It is an error if nothing is left.
+		// The rest of the group has no reason to run on. It is an error if nothing is left.
 		_ = syscall.Kill(-x.pid, syscall.SIGKILL)
 	}
 	if !pipes[0].drained(briefly) || !pipes[1].drained(briefly) {

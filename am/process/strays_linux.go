@@ -31,18 +31,18 @@ type strays struct {
 	all    bool
 }
 
-// OwnAll says that nobody but the Runner starts processes here. So all children are its commands', those too that are in this process's group, as attached
+// OwnAll says that only the Runner starts processes here. So all children are its commands', those too that are in this process's group, as attached
 // commands are, and have another environment. It comes before the first command.
 func (r *Runner) OwnAll() { r.strays.all = true }
 
 func (s *strays) begin() {
 	s.seen, s.group = map[int]uint64{}, syscall.Getpgrp()
-	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it, daemons are nobody's concern
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) // without it, daemons are ignored
 	quieten()
 }
 
-// quieten has ends of children send no signal, as in a program that doesn't ask for it: they are noticed otherwise (watch). Go takes all signals, and a thread would wake up
-// for each end. signal.Notify has it sent again. An error leaves it as it was.
+// quieten stops signals at the end of children, as in a program that doesn't ask for them: they are noticed otherwise (watch). Go takes all signals,
+// and a thread would wake up for each end. signal.Notify has it sent again. An error leaves it as it was.
 func quieten() {
 	var byDefault [32]byte // a sigaction of the kernel's
 	_, _, _ = syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGCHLD), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0)

@@ -2,7 +2,7 @@
 
 package process
 
-// strays are not known on this system: what leaves its process group runs on.
+// strays are not known on this system: processes that leave their process group run on.
 type strays struct{}
 
 func (*strays) begin() {}

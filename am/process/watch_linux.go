@@ -77,7 +77,7 @@ func (w *watch) look(events []unix.EpollEvent) {
 	}
 }
 
-// add has a function called when a descriptor can be read, or nobody writes any more. It mustn't wait. id gets a number for remove.
+// add registers a function to call when a descriptor can be read, or has no writer any more. It mustn't wait. id gets a number for remove.
 func (w *watch) add(fd int, id *uint64, f func()) error {
 	w.mu.Lock()
 	w.last++

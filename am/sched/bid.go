@@ -21,8 +21,8 @@ type Grant struct {
 	Answer Answer
 }
 
-// Bid is Ask with early binding: a node asks as soon as it has a probe, and says what it has to do. When all that were probed have done so, the nodes with the least
-// to do get the tasks. The ticket names the bid in the answer. The caller keeps a.Staged unchanged.
+// Bid is Ask with early binding: a node asks as soon as it has a probe, and reports its load. When all that were probed have done so, the nodes with
+// the least to do get the tasks. The ticket names the bid in the answer. The caller keeps a.Staged unchanged.
 func (s *Scheduler) Bid(now time.Duration, id ID, a Asking, ticket uint64) []Grant {
 	j := s.find(id)
 	if j == nil {

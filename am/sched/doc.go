@@ -44,7 +44,7 @@
 //
 // # Clones
 //
-// If Config.CloneBelow is set and tasks wait for less than that in the mean, a node that asks after the last task was launched gets a clone of
-// a task that runs, unless other probes wait there (Eirene's scheduler-aware cloning). Both conditions are ours: Eirene's text has late probes come back only
-// from idle nodes, and ignores the second completion. Config.CloneBelow of math.MaxInt64 is that: no bound.
+// If Config.CloneBelow is set and tasks wait for less than that in the mean, a node that asks after the last task was launched gets a clone of a task
+// that runs, unless other probes wait there (Eirene's scheduler-aware cloning). Both conditions are ours: in Eirene's paper late probes come back
+// only from idle nodes, and the second completion is ignored. Config.CloneBelow of math.MaxInt64 is that: no bound.
 package sched

@@ -56,7 +56,7 @@ type job struct {
 	uncloned   int32 // every task before this one has a clone or is done, or can't have one
 	unanswered int32 // probes of this round
 	rejected   int32 // probes of this round
-	short      int32 // probes that nobody accepted
+	short      int32 // probes that no node accepted
 	out        int32 // probes that nodes accepted since a task waits and haven't asked with; with Config.Sticky, that haven't got a no-op
 	quotes     int32
 	declined   int32   // probes

@@ -8,9 +8,10 @@ type Quote struct {
 	Memory   bool // an input of its tasks will be in memory there by then
 }
 
-// Quoted takes the quote of a node that has accepted probes of a job; Answered was called for each of them. If they would wait for longer than
-// Config.Decline, and the job has probes elsewhere, all of the job's probes there are declined: the caller has the node drop them, and sends probes to the
-// nodes that Quoted returns. A node with an input in memory keeps them for up to twice as long: elsewhere the tasks would wait for a disk. A job declines at most as many as it sends for its tasks, so that a busy cluster isn't probed without end.
+// Quoted takes the quote of a node that has accepted probes of a job; Answered was called for each of them. If they would wait for longer than Config.Decline, and the
+// job has probes elsewhere, all of the job's probes there are declined: the caller tells the node to drop them, and sends probes to the nodes that Quoted returns. A node
+// with an input in memory keeps them for up to twice as long: elsewhere the tasks would wait for a disk. A job declines at most as many as it sends for its tasks, so
+// that a busy cluster isn't probed without end.
 //
 // A job of which nodes lately expect waits of Config.CloneBelow or more in the mean gets no clones.
 func (s *Scheduler) Quoted(id ID, node Node, q Quote) (next []Node, declined bool) {

@@ -56,7 +56,7 @@ func (s *Scheduler) SetNodes(nodes, short []Node) {
 	}
 }
 
-// Learn takes in the bitmap of nodes with long work that the ResourceManager made. First rounds of probes avoid these nodes.
+// Learn records the ResourceManager's bitmap of nodes with long work. First rounds of probes avoid these nodes.
 func (s *Scheduler) Learn(b Bitmap) {
 	if s.known.Words == nil || b.At >= s.known.At {
 		s.known = b
@@ -222,7 +222,7 @@ func (s *Scheduler) Starving(f func(ID)) {
 	}
 }
 
-// Reprobe returns nodes to which new probes of a job go, in place of those that nobody accepted: Ratio for each task that waits, at most.
+// Reprobe returns nodes to which new probes of a job go, in place of those that no node accepted: Ratio for each task that waits, at most.
 func (s *Scheduler) Reprobe(id ID) []Node {
 	j := s.find(id)
 	if j == nil || j.left == 0 {

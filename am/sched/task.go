@@ -158,7 +158,7 @@ type Result struct {
 	At    Node
 }
 
-// Finished says that a node has ended a task, or failed at it for the last time. The zero Result means that nobody waits for it.
+// Finished says that a node has ended a task, or failed at it for the last time. The zero Result means that it isn't waited for.
 func (s *Scheduler) Finished(id ID, t int32, at Node) (r Result) {
 	j := s.find(id)
 	if j == nil || t < 0 || int(t) >= len(j.tasks) || j.tasks[t].state == done {

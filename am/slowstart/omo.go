@@ -12,11 +12,11 @@ import (
 // they have begun they all continue, in a row (principle 4.3.1). Its zero value is ready, for one job.
 //
 // The paper starts at the pending count for which the gap α is least (algorithm 4.3.1). α only decreases in that count, so
-// that the condition is never met before the last map is launched. What it means is built here: the gap is as small as can be
-// without being negative, which is when the time that the maps still take is no longer than the shuffle.
+// that the condition is never met before the last map is launched. This code implements its intent: the gap is as small as
+// can be without being negative, which is when the time that the maps still take is no longer than the shuffle.
 //
-// The paper's slots are there. A container has to start first, so that its shuffle begins later by that time. To end with the maps, it is asked
-// for earlier by as much.
+// The paper's slots are there. A container must start first, so its shuffle begins later by that time. To end with the maps, it is asked for
+// earlier by as much.
 type OMO struct {
 	Release omo.Release
 	begun   bool

@@ -313,8 +313,8 @@ func (e *ESplash) beside(level int, s stage.Stage) int {
 	return 0
 }
 
-// remember notes how an attempt gets on, beside what the nearest level does and by itself. What it does while it is slow isn't what it is
-// compared with later.
+// remember notes how an attempt gets on, beside what the nearest level does and by itself. Its progress while it is slow isn't the base
+// of later comparisons.
 func (e *ESplash) remember(x *stage.Running, t *track) {
 	if !(t.rate > 0) {
 		return

@@ -15,7 +15,7 @@ const (
 	stuck     = 0.05 // of the pace of the others: such an attempt may never get to where it is told to stop
 )
 
-// Split has attempts at maps stop early where slots are idle, so that these do the rest of the input. Nothing is done twice, so that it
+// Split stops attempts at maps early where slots are idle, so that these do the rest of the input. Nothing is done twice, so that it
 // need not be sure that an attempt straggles: it is enough that all end earlier. Attempts that can't be divided, and those that are
 // stuck, are copied as ESplash does. Its zero value is ready.
 type Split struct {
@@ -103,7 +103,7 @@ func (s *Split) free(r *stage.Round) (well free) {
 		}
 	}
 	if well.slots > 0 {
-		well.pace /= float64(max(known, 1)) // 0 if nobody knows what a task takes
+		well.pace /= float64(max(known, 1)) // 0 if the time of a task is unknown
 		return well
 	}
 	sick.pace = 1 / s.table[0][stage.Map].mean // NaN likewise

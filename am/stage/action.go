@@ -26,7 +26,7 @@ type (
 		Room bool // it has outputs, and what waits may need its room
 	}
 
-	// Launch has a slot begin with an attempt.
+	// Launch begins an attempt in a slot.
 	Launch struct {
 		Slot    SlotID
 		Attempt AttemptID
@@ -56,8 +56,8 @@ type (
 		First, Parts int
 	}
 
-	// Freeze suspends a slot with its attempt, if whoever decides on that allows it. What it leaves is for a request, or for whoever is
-	// next if that is 0. Suspended says that it is suspended. If it can't, Unfrozen says so, or nothing comes.
+	// Freeze suspends a slot with its attempt, if the ResourceManager and the caller allow it. The freed room is for a request,
+	// or for the next one if that is 0. Suspended says that it is suspended. If it can't, Unfrozen says so, or nothing comes.
 	Freeze struct {
 		Slot    SlotID
 		Attempt AttemptID
@@ -98,7 +98,7 @@ type (
 	End struct{ Err error }
 )
 
-// Reason is why an attempt is cancelled.
+// Reason is the reason of a cancellation.
 type Reason uint8
 
 // Reasons.

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// ready takes in that a slot's worker wants a task.
+// ready records that a slot's worker wants a task.
 func (m *Machine) ready(id SlotID) {
 	s := m.slot(id)
 	if s == nil {
@@ -46,7 +46,7 @@ func (m *Machine) serve(id SlotID) {
 	}
 }
 
-// match has all slots that wait look for a task.
+// match finds tasks for all waiting slots.
 func (m *Machine) match() {
 	for i := 0; i < len(m.live); i++ {
 		id := m.live[i]
@@ -93,7 +93,7 @@ func (m *Machine) pick(s *slot) *task {
 		}
 		return nil
 	}
-	// Once reduces begin, all of them do in a row, or as many as the rule allows. Maps that have to be repeated go first, as all reduces wait
+	// Once reduces begin, all of them do in a row, or as many as the rule allows. Maps that must be repeated go first, as all reduces wait
 	// for them; and at least one slot continues with maps.
 	if fits && maps.redo == 0 && maps.count[waiting] > 0 && maps.count[running] > 0 && mayBegin(m) > 0 {
 		if t := reduces.next(s.host, may); t != nil {
@@ -106,7 +106,7 @@ func (m *Machine) pick(s *slot) *task {
 	return reduces.next(s.host, may)
 }
 
-// dispensable reports whether a slot without a task can go: nothing waits for it, and nobody needs what it has.
+// dispensable reports whether a slot without a task can go: nothing waits for it, and its outputs aren't needed.
 func (m *Machine) dispensable(s *slot) bool {
 	if len(s.outputs) > 0 && !m.fetched() {
 		return false
@@ -118,7 +118,7 @@ func (m *Machine) dispensable(s *slot) bool {
 		(m.tables[Reduce].count[waiting] == 0 || s.memory < m.job.ReduceMemory)
 }
 
-// fetched reports whether nobody needs the outputs of maps any more: all reduces have them, and none is worth a copy, which would need
+// fetched reports whether the outputs of maps are no longer needed: all reduces have them, and none is worth a copy, which would need
 // them again. Where a reduce has failed, others may as well.
 func (m *Machine) fetched() bool {
 	return allFetched(m) && (m.job.Speculator == nil || m.copies.spare)
@@ -130,7 +130,7 @@ func allFetched(m *Machine) bool {
 	return maps.count[done] == len(maps.all) && reduces.count[waiting] == 0 && m.fetching == 0 && reduces.failed == 0
 }
 
-// launch has a slot begin with a task.
+// launch begins a task in a slot.
 func (m *Machine) launch(id SlotID, t *task, copied bool) {
 	s := &m.slots[id]
 	b := &m.tables[t.id.Stage]
@@ -153,7 +153,7 @@ func (m *Machine) launch(id SlotID, t *task, copied bool) {
 	m.do(Launch{Slot: id, Attempt: a.ID, Copy: copied})
 }
 
-// part separates an attempt that is over from its slot. What the slot does next it says itself.
+// part separates an attempt that is over from its slot. The slot reports its next step itself.
 func (m *Machine) part(a *Attempt, as State) {
 	t := m.task(a.ID.TaskID)
 	b := &m.tables[a.ID.Stage]
@@ -218,7 +218,7 @@ func (m *Machine) shift(t *task, to phase) {
 	}
 }
 
-// progressed takes in how an attempt gets on.
+// progressed records the progress of an attempt.
 func (m *Machine) progressed(e Progressed) {
 	s := m.slot(e.Slot)
 	if s == nil {
@@ -267,7 +267,7 @@ func (m *Machine) outputsAt(a *Attempt) *[]AttemptID {
 	return &s.outputs
 }
 
-// finished takes in that an attempt is done: the first of a task's wins.
+// finished records that an attempt is done: the first of a task's wins.
 func (m *Machine) finished(e Finished) {
 	s := m.slot(e.Slot)
 	if s == nil {

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// away is when nothing on a host answers any more, though the ResourceManager hasn't said that it is lost: YARN waits for ten minutes. What
-// the job has there is given up, and others do it. If the host was only cut off, what its workers say later isn't taken.
+// away is when nothing on a host answers any more, though the ResourceManager hasn't said that it is lost: YARN waits for ten minutes. Its
+// work there is given up, and done by others. If the host was only cut off, what its workers say later isn't taken.
 
-// UnreachableError is why attempts end whose host is away.
+// UnreachableError ends attempts whose host is away.
 type UnreachableError struct{ Host string }
 
 func (e *UnreachableError) Error() string { return fmt.Sprintf("nothing on %s answers", e.Host) }
@@ -16,7 +16,7 @@ func (e *UnreachableError) Error() string { return fmt.Sprintf("nothing on %s an
 // shunned reports whether a node gets no tasks.
 func (n *node) shunned() bool { return n.bad || n.away }
 
-// unreachable takes in that a host is away.
+// unreachable records that a host is away.
 func unreachable(m *Machine, e Unreachable) {
 	n := &m.nodes[m.host(e.Host)]
 	if n.away || m.over {
@@ -34,7 +34,7 @@ func unreachable(m *Machine, e Unreachable) {
 	m.stirred = true
 }
 
-// reachable takes in that a host answers that was away.
+// reachable records that a host that was away answers.
 func reachable(m *Machine, e Reachable) {
 	n := &m.nodes[m.host(e.Host)]
 	if !n.away {

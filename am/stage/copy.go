@@ -142,8 +142,8 @@ func (c *copies) running(id AttemptID) Running {
 	}
 }
 
-// original returns an attempt that may have a copy: it runs, no other one of its task does, it wasn't told to stop or to be suspended, and what a
-// copy has to fetch is still there.
+// original returns an attempt that may have a copy: it runs, no other one of its task does, it wasn't told to stop or to be suspended, and the
+// input of a copy is still there.
 func (c *copies) original(id AttemptID) (Running, bool) {
 	m := c.m
 	if int(id.Stage) >= stages || id.Index < 0 || id.Index >= len(m.tables[id.Stage].all) {
@@ -225,7 +225,7 @@ func (c *copies) takenBy(id SlotID) bool {
 	return false
 }
 
-// arrives takes in that the request for a copy was served, and reports whether the copy is still worth while there.
+// arrives records that the request for a copy was served, and reports whether the copy is still worth while there.
 func (c *copies) arrives(id RequestID, slot SlotID, h host) bool {
 	for i := range c.pending {
 		if x := &c.pending[i]; x.request == id {

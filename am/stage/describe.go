@@ -27,7 +27,7 @@ type Leveler interface {
 	Level(node int) (level int, straggles bool)
 }
 
-// Describe describes where a job is. What it returns is the caller's.
+// Describe describes where a job is. The result belongs to the caller.
 func Describe(m *Machine) Description {
 	var d Description
 	if waiting := m.tables[Reduce].count[waiting]; waiting > 0 && !m.over {

@@ -35,8 +35,8 @@ type (
 		Done, Total int64
 	}
 
-	// Stopped says where an attempt at a map stops: it does a part of its work only, from 0 to 1, and somebody has to do the rest.
-	// Hosts are those that have the input of each new task that this makes; none say that the attempt can't be stopped.
+	// Stopped says where an attempt at a map stops: it does a part of its work only, from 0 to 1, and another attempt must do the
+	// rest. Hosts are those that have the input of each new task that this makes; none say that the attempt can't be stopped.
 	Stopped struct {
 		Slot    SlotID
 		Attempt AttemptID
@@ -72,14 +72,14 @@ type (
 	Suspended struct{ Slot SlotID }
 	Resumed   struct{ Slot SlotID }
 
-	// Unfrozen says that a container isn't suspended as the Machine wanted: whoever decides on that has refused it.
+	// Unfrozen says that a container isn't suspended as the Machine wanted: the ResourceManager or the caller has refused it.
 	Unfrozen struct{ Slot SlotID }
 
 	// NodeLost says that a host is lost with the outputs that it serves. Gone tells of its containers.
 	NodeLost struct{ Host string }
 
-	// Unreachable says that neither a host's workers nor its NodeManager answer, while other hosts do. What the job has there is given up.
-	// Reachable says that it answers again.
+	// Unreachable says that neither a host's workers nor its NodeManager answer, while other hosts do. The job's slots there are given
+	// up. Reachable says that it answers again.
 	Unreachable struct{ Host string }
 	Reachable   struct{ Host string }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// fail ends an attempt without success. It counts if nobody has decided so.
+// fail ends an attempt without success. It counts if it wasn't intended.
 func (m *Machine) fail(id AttemptID, why error, counts bool) {
 	t, a := m.task(id.TaskID), m.attempt(id)
 	b := &m.tables[id.Stage]
@@ -85,7 +85,7 @@ func (m *Machine) lose(id AttemptID) {
 // uselessLimit is how many containers in a row may end before their worker has said a word.
 const uselessLimit = 8
 
-// gone takes in that a container is over.
+// gone records that a container is over.
 func (m *Machine) gone(e Gone) {
 	s := m.slot(e.Slot)
 	if s == nil {
@@ -105,10 +105,10 @@ const (
 	complaintsOfHosts = 2 // about outputs of different hosts
 )
 
-// unfetchable takes in that a reduce can't get the output of a map. Who is to blame is a matter of what others say: an output
-// that its host doesn't have any more is lost, and so is one that two hosts can't fetch; a reduce that can't fetch from several
-// hosts, about which no other complains, goes to another host itself (Hadoop: ShuffleSchedulerImpl). A slot that serves its outputs itself
-// can't while it is suspended.
+// unfetchable records that a reduce can't get the output of a map. Reports of others decide the blame: an output that its host doesn't
+// have any more is lost, and so is one that two hosts can't fetch; a reduce that can't fetch from several hosts, about which no other
+// complains, goes to another host itself (Hadoop: ShuffleSchedulerImpl). A slot that serves its outputs itself can't while it is
+// suspended.
 func (m *Machine) unfetchable(e Unfetchable) {
 	s := m.slot(e.Slot)
 	if s == nil {

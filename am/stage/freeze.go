@@ -30,7 +30,7 @@ const (
 	none SlotID = -1
 	// lending is how long a copy may take to get the room of an attempt that is suspended.
 	lending = 10 * time.Second
-	// inVain is how many freezes in a row may bring no slot. Whoever decides on them doesn't want them, or can't.
+	// inVain is how many freezes in a row may bring no slot. The ResourceManager doesn't want them, or can't.
 	inVain = 3
 )
 
@@ -87,7 +87,7 @@ func (f *freezes) of(id AttemptID) int {
 	return slices.IndexFunc(f.held, func(h hold) bool { return h.of == id })
 }
 
-// parted takes in that an attempt is over. Its slot continues, if it is there: it may be on its way to being suspended.
+// parted records that an attempt is over. Its slot continues, if it is there: it may be on its way to being suspended.
 func (f *freezes) parted(id AttemptID) {
 	i := f.of(id)
 	switch {
@@ -104,7 +104,7 @@ func (f *freezes) forget(id AttemptID) {
 	f.held = slices.DeleteFunc(f.held, func(h hold) bool { return h.of == id })
 }
 
-// returned takes in that a slot is gone. If it was lent, the attempt whose room it had continues.
+// returned records that a slot is gone. If it was lent, the attempt whose room it had continues.
 func (f *freezes) returned(id SlotID) {
 	for i := range f.held {
 		if f.held[i].lent == id {
@@ -114,7 +114,7 @@ func (f *freezes) returned(id SlotID) {
 	}
 }
 
-// refused takes in that a slot isn't suspended as it was to. Its attempt isn't asked again.
+// refused records that a slot wasn't suspended as requested. Its attempt isn't asked again.
 func (f *freezes) refused(id SlotID) {
 	i := slices.IndexFunc(f.held, func(h hold) bool { return h.slot == id && h.lent == none })
 	if i < 0 || f.m.slots[id].frozen {
@@ -132,7 +132,7 @@ func (f *freezes) thawAll() {
 	}
 }
 
-// granted takes in that a slot has come for the copy of a task. The one that has room as another is suspended is lent: it does the copy and goes.
+// granted records that a slot has come for the copy of a task. The one that has room as another is suspended is lent: it does the copy and goes.
 func (f *freezes) granted(id SlotID, copy TaskID) {
 	i := slices.IndexFunc(f.held, func(h hold) bool { return h.copy == copy && h.of.TaskID != copy && h.lent == none })
 	if i < 0 {
@@ -242,7 +242,7 @@ func (*freezes) remaining(a *Attempt) time.Duration {
 	return min(time.Duration(float64(elapsed)*(1-p)/p), endless)
 }
 
-// suspended takes in that a slot is suspended, whoever wanted that.
+// suspended records that a slot is suspended, at any request.
 func (f *freezes) suspended(id SlotID) {
 	m := f.m
 	s := m.slot(id)
@@ -255,7 +255,7 @@ func (f *freezes) suspended(id SlotID) {
 	countIdle(m)
 }
 
-// resumed takes in that a slot continues.
+// resumed records that a slot has resumed.
 func (f *freezes) resumed(id SlotID) {
 	m := f.m
 	s := m.slot(id)

@@ -57,11 +57,11 @@ type Job struct {
 	NodeFailures int
 	// Silence is how long a slot may say nothing; 0: as long as it likes.
 	Silence time.Duration
-	// PerTask has a slot do one task, of the stage that it was asked for, and go, as Hadoop's MapReduce does. Otherwise slots do one task
-	// after the other.
+	// PerTask: a slot does one task, of the stage that it was asked for, and ends, as in Hadoop's MapReduce. Otherwise slots do one
+	// task after the other.
 	PerTask bool
-	// NodesServe has nodes serve the outputs of maps, but for those that Finished.Held excepts: these outputs outlive their slots, and are
-	// lost with their nodes (NodeLost). Slots that nothing waits for go at once then. Otherwise slots serve what they have made.
+	// NodesServe: nodes serve the outputs of maps, except for those with Finished.Held: these outputs outlive their slots, and are lost
+	// with their nodes (NodeLost). Slots that nothing waits for go at once then. Otherwise slots serve what they have made.
 	NodesServe bool
 	// Freezes suspends attempts for the sake of copies, where these find no slot, or have overtaken them (Freeze, Thaw).
 	Freezes    bool

@@ -33,7 +33,7 @@ type Machine struct {
 	freezes  freezes
 	cuts     cuts
 	fetching int      // attempts at reduces that shuffle
-	deserted []SlotID // that were given up with outputs which nobody needed any more
+	deserted []SlotID // that were given up with outputs that were no longer needed
 	leveled  bool     // the levels of nodes are known
 	holds    bool     // a slot serves an output of a map, or has done so
 
@@ -265,12 +265,12 @@ func (m *Machine) tick() {
 }
 
 // Rests reports whether Ticks change nothing until the machine hears of something else, given that the last step was one: the job has no slot, no
-// node is to be forgiven, and nobody looks at what runs. Its Starter must not count time.
+// node is to be forgiven, and running attempts aren't watched. Its Starter must not count time.
 func Rests(m *Machine) bool {
 	return len(m.live) == 0 && m.bad == 0 && m.job.Speculator == nil && m.job.Splitter == nil && len(m.tables[Map].picky)+len(m.tables[Reduce].picky) == 0
 }
 
-// hinted takes in what the ResourceManager knows.
+// hinted records the ResourceManager's hints.
 func (m *Machine) hinted(e Hinted) {
 	m.facts.Hints, m.leveled = e.Hints, e.Levels != nil
 	for i := range m.nodes {

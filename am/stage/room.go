@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// How long nothing of a job may run while slots without a task hold the outputs of maps, until some of them go: what waits may wait for their
-// room. Each time doubles it, as what goes has to be made again; and as many hosts are freed where one isn't enough.
+// How long nothing of a job may run while slots without a task hold the outputs of maps, until some of them go: waiting tasks may wait for
+// their room. Each time doubles it, as lost outputs must be made again; and as many hosts are freed where one isn't enough.
 const (
 	roomSuffices = 30 * time.Second // if the room of those on one host is enough
-	roomHelps    = 5 * time.Minute  // if others have to make room as well
+	roomHelps    = 5 * time.Minute  // if others must make room as well
 	roomDoubles  = 4                // times at most
 )
 
 // makeRoom gives up slots that only hold outputs of maps, if a reduce that needs more memory than they have finds no room beside them, or
-// a slot that is suspended finds none to continue. Nobody else may ever make room for these.
+// a slot that is suspended finds none to continue. No other slot may ever make room for these.
 func makeRoom(m *Machine) {
 	if !wedged(m) {
 		m.idleSince = never
@@ -61,8 +61,8 @@ func countIdle(m *Machine) (ids []SlotID, suffices bool) {
 	return ids, suffices
 }
 
-// wedged reports whether nothing runs or is about to, though there is something to do, and slots without a task hold outputs. What is to be done
-// then waits for containers, or for slots that are suspended.
+// wedged reports whether nothing runs or is about to, though there is something to do, and slots without a task hold outputs. The rest then
+// waits for containers, or for slots that are suspended.
 func wedged(m *Machine) bool {
 	if m.over {
 		return false
@@ -89,7 +89,7 @@ func inTheWay(m *Machine) (ids []SlotID, suffices bool) {
 		}
 	}
 	frozen := slices.ContainsFunc(m.nodes, func(n node) bool { return n.frozen > 0 })
-	for h := range m.nodes { // in their order, so that the same events have the same slots go
+	for h := range m.nodes { // in their order, so that the same events choose the same slots
 		slots := byHost[host(h)]
 		if len(slots) == 0 || frozen && m.nodes[h].frozen == 0 {
 			continue

@@ -131,7 +131,7 @@ func (m *Machine) bury() {
 		id := m.live[i]
 		s := &m.slots[id]
 		silent := m.now - s.seen
-		if s.frozen || silent <= limit || !s.heard && silent <= 2*limit { // files may have to come first
+		if s.frozen || silent <= limit || !s.heard && silent <= 2*limit { // files may need to come first
 			continue
 		}
 		m.do(GiveBack{Slot: id, Lost: true})
@@ -149,8 +149,8 @@ const (
 	startLeast = 10 * time.Second
 )
 
-// overtake has others do what slots were to do whose workers don't start while others' do: their nodes may be gone, and nobody has
-// noticed. Such a slot has no attempt that could be copied.
+// overtake gives the tasks of slots whose workers don't start to others, while others' workers do: their nodes may be gone
+// unnoticed. Such a slot has no attempt that could be copied.
 func (m *Machine) overtake() {
 	if m.job.Speculator == nil || m.over || m.starts.n == 0 {
 		return
@@ -178,7 +178,7 @@ type node struct {
 	outputs []AttemptID // that it serves
 }
 
-// nodeLost takes in that a node is lost.
+// nodeLost records that a node is lost.
 func (m *Machine) nodeLost(e NodeLost) {
 	n := &m.nodes[m.host(e.Host)]
 	outputs := n.outputs

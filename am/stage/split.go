@@ -24,7 +24,7 @@ const answering = 10 * time.Second
 // MostParts is how many tasks may get the rest of an attempt's input at once.
 const MostParts = 16
 
-// round has attempts told to stop that the Splitter proposes.
+// round tells attempts to stop that the Splitter proposes.
 func (c *cuts) round() {
 	m, p := c.m, c.m.job.Splitter
 	if p == nil || m.over {
@@ -62,7 +62,7 @@ func (c *cuts) resumed(id AttemptID) {
 	}
 }
 
-// stopped takes in what an attempt says that was told to stop. Whatever it was told, what it leaves becomes tasks: no other does that.
+// stopped records the answer of an attempt that was told to stop. Whatever it was told, what it leaves becomes tasks: no other does that.
 func (c *cuts) stopped(e Stopped) {
 	m := c.m
 	s := m.slot(e.Slot)

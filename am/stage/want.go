@@ -131,7 +131,7 @@ func (m *Machine) ask(r request) RequestID {
 	return id
 }
 
-// served drops a request. Its task may have to ask again.
+// served drops a request. Its task may need to ask again.
 func (m *Machine) served(id RequestID) {
 	r := &m.requests[id]
 	r.open = false

@@ -1,7 +1,7 @@
 // Package staging finds and makes the folders for files that users hand to the containers of their applications. `heddle mr` puts
 // jobs there, a pool of executors its program.
 //
-// A user's folder is <yarn.app.mapreduce.am.staging-dir>/<user>, as Hadoop's is. Everybody may make folders in the common folder, as in
+// A user's folder is <yarn.app.mapreduce.am.staging-dir>/<user>, as Hadoop's is. All users may make folders in the common folder, as in
 // /tmp; no other may enter a user's own.
 package staging
 
@@ -27,7 +27,7 @@ type Root struct {
 	Local bool   // it is a folder of this machine
 
 	base string // of all users
-	user string // who owns what the user makes there
+	user string // the owner of files that the user makes there
 }
 
 // New finds a user's folder. Prepare makes it.
@@ -43,7 +43,7 @@ func New(files *hdfsadapter.FS, c *conf.Config, name string) (*Root, error) {
 	r := &Root{Files: files, Local: at.Scheme == hdfsadapter.SchemeFile, base: at.String(), user: name}
 	r.Own = strings.TrimRight(r.base, "/") + "/" + name
 	if r.Local {
-		// Of local files the owner is who runs this, whoever submits.
+		// The owner of local files is the user of this process, whichever user submits.
 		if u, err := user.Current(); err == nil {
 			r.user = u.Username
 		}

@@ -94,7 +94,7 @@ func (r *Running) SetResult(status pb.FinalApplicationStatus, because string) {
 	r.status, r.because = status, because
 }
 
-// end has the application end with the status that was chosen.
+// end ends the application with the status that was chosen.
 func (r *Running) end(m *am.Master) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -201,7 +201,7 @@ func (a *Application) attend(ctx context.Context, r *Running, main Main) error {
 // errStopped says that the application was stopped before it ran.
 var errStopped = errors.New("stopped")
 
-// await waits for the token of the ApplicationMaster. Who stops meanwhile kills the application.
+// await waits for the token of the ApplicationMaster. Stopping meanwhile kills the application.
 func (a *Application) await(ctx context.Context, r *Running) (attempt records.AttemptID, tok token.Token, err error) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

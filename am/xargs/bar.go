@@ -17,7 +17,7 @@ type bar struct {
 	width int
 	now   func() time.Time
 
-	mu      *sync.Mutex // the printer's, so that nobody writes into the line
+	mu      *sync.Mutex // the printer's, so that no other writes into the line
 	shown   bool
 	total   int
 	known   bool // total is final

@@ -26,7 +26,7 @@ type Options struct {
 	SkipEmpty bool   // -r: run nothing for an empty input
 	Procs     int    // at most so many commands at a time, 0 if there is no limit
 	Verbose   bool   // -t: show each command line
-	Ask       bool   // -p: a command runs only if somebody says so
+	Ask       bool   // -p: a command runs only if the user confirms it
 	Limits    bool   // --show-limits
 	OpenTTY   bool   // -o: the commands' standard input is the terminal
 	SlotVar   string // a variable of the commands' environment, different for those that run at a time
@@ -38,7 +38,7 @@ type Options struct {
 	Halt       Halt          // after which commands no further one begins
 	Results    string        // a folder that gets the outputs and exit codes as files
 	Bar        Bar
-	Progress   *Progress // counts the commands; nil: nobody asks
+	Progress   *Progress // counts the commands; nil: not counted
 
 	Place Place
 	// Again says that commands may run again though they have printed something: outputs are printed when commands have ended.
@@ -62,7 +62,7 @@ type Place struct {
 	Env      []string // names of variables that commands inherit on other machines
 	Dir      string   // where commands run; "" is this process's folder where the node has it
 	Probes   bool     // on the cluster, by probes of its nodes
-	Clone    bool     // with Probes: commands may run twice at a time, on nodes that have nothing else to do
+	Clone    bool     // with Probes: commands may run twice at a time, on idle nodes
 	Early    bool     // with Probes: commands are bound to nodes before these have room, and share their processors
 	Stage    bool     // with Probes: the last argument names a file that a node may copy to memory while the command waits
 	Nice     int      // with Probes: by how much their priority is below that of the user

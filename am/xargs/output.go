@@ -64,7 +64,7 @@ func (p *printer) several() {
 	p.alone = false
 }
 
-// halt says that no further command begins. The turn of those that don't never ends, so that nobody may wait for it.
+// halt says that no further command begins. The turn of those that don't never ends, so it must not be waited for.
 func (p *printer) halt() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -72,7 +72,7 @@ func (p *printer) halt() {
 	p.next.Broadcast()
 }
 
-// output is that of one command.
+// output is the output of one command.
 type output struct {
 	p       *printer
 	number  int
@@ -169,7 +169,7 @@ func (s stream) write(b []byte) error {
 	return nil
 }
 
-// restart forgets what a command has written so far, which is going to be run again. What is printed is printed.
+// restart forgets what a command has written so far, which is going to be run again. Printed output can't be taken back.
 func (o *output) restart() {
 	for which := range o.waiting {
 		if f, ok := o.kept(which).(*os.File); ok {

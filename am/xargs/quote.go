@@ -17,7 +17,7 @@ func Quote(args []string) string {
 }
 
 // quoteWord quotes as GNU's quotearg does in its style "shell-escape": only where necessary, between double quotes if the word has
-// an apostrophe and nothing that is special there. What can't be shown, or would tell a terminal something, is escaped.
+// an apostrophe and nothing that is special there. Unprintable characters and terminal controls are escaped.
 func quoteWord(w string) string {
 	const special = "\t\n !\"$&'()*;<=>?[\\]^`|"
 	hidden := strings.ContainsFunc(w, func(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) })

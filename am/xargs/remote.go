@@ -42,8 +42,8 @@ func (r *Remote) Nowhere() error {
 	return nil
 }
 
-// Run implements Runner. What a command has written doesn't count if it runs again because an executor was lost; stdout then is told so
-// by a method Restart.
+// Run implements Runner. Output of a command doesn't count if it runs again because an executor was lost; stdout then is told so by a
+// method Restart.
 func (r *Remote) Run(ctx context.Context, t *Task, stdout, stderr io.Writer) Outcome {
 	type end struct {
 		wire.Ended

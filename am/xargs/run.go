@@ -28,7 +28,7 @@ const (
 	exitNoExec   = 126 // a command can't be run
 	exitNotFound = 127
 	exitBreak    = 130 // interrupted, as a shell has it
-	exitPipe     = 141 // nobody reads the output any more, likewise
+	exitPipe     = 141 // the output is no longer read, likewise
 	exitEnded    = 143 // by SIGTERM, likewise
 )
 
@@ -44,7 +44,7 @@ type Task struct {
 	Timeout time.Duration
 
 	taken int64         // bytes of the input up to here
-	over  chan struct{} // closed when its end has been judged; nil: nobody waits for that
+	over  chan struct{} // closed when its end has been judged; nil: it isn't waited for
 }
 
 // Outcome is how a command has ended.
@@ -52,7 +52,7 @@ type Outcome struct {
 	Exit     int
 	Signal   syscall.Signal // that has ended it; 0 if none has
 	TimedOut bool
-	// Err says that the command was not run, or that nobody knows how it ended. If it wraps fs.ErrNotExist or fs.ErrPermission, the
+	// Err says that the command was not run, or that its end is unknown. If it wraps fs.ErrNotExist or fs.ErrPermission, the
 	// program is missing or can't be executed.
 	Err error
 }
@@ -72,7 +72,7 @@ type Streams struct {
 	Procs    <-chan int // by how many more or fewer commands than so far may run at a time from now on; nil: -P stays
 }
 
-// ErrLost is wrapped by the Err of a command whose outcome nobody knows, although it may have been run.
+// ErrLost is wrapped by the Err of a command with an unknown outcome, which may have been run.
 var ErrLost = pool.ErrLost
 
 // ErrNowhere is wrapped by the Err of a command when there is nothing left that could run any: the cluster gives no containers.
@@ -132,17 +132,17 @@ func offset(in io.Reader) (at int64, ok bool) {
 	return at, err == nil
 }
 
-// giveBack leaves a file as if only what was needed of it had been read: whoever reads on in it wants what was read ahead.
+// giveBack leaves a file as if only what was needed of it had been read: later readers want the part that was read ahead.
 func (x *run) giveBack(in io.Reader, from int64) error {
 	if x.answers == nil {
-		<-x.read // soon, as files don't wait for anybody
+		<-x.read // soon, as files don't wait
 	}
 	select {
 	case <-x.read:
 		_, err := in.(io.Seeker).Seek(from+x.taken, io.SeekStart)
 		return err
 	default:
-		return nil // somebody is still asked
+		return nil // a question is still open
 	}
 }
 
@@ -391,7 +391,7 @@ func (x *run) wanted(ctx context.Context, args []string) (yes bool) {
 		}()
 	}
 	x.printer.message([]byte(Quote(args) + "?..."))
-	answer, _ := x.answers.ReadString('\n') // at its end nobody says yes
+	answer, _ := x.answers.ReadString('\n') // at its end there is no yes
 	return strings.HasPrefix(strings.ToLower(answer), "y")
 }
 
@@ -522,7 +522,7 @@ func (x *run) nowhere() {
 	x.halt()
 }
 
-// stop lets no further command begin, and says why if nobody has.
+// stop lets no further command begin, and says why if that wasn't said.
 func (x *run) stop(code int, format string, args ...any) {
 	x.mu.Lock()
 	if code == exitFault {
@@ -565,7 +565,7 @@ func (x *run) exit(ctx context.Context) int {
 		return x.final
 	}
 	if x.code == 0 && (x.faulty || x.printer.unsaid()) {
-		return exitFault // as GNU xargs has it: somebody lacks what standard error should have told
+		return exitFault // as in GNU xargs: the message for standard error was lost
 	}
 	return x.code
 }

@@ -17,7 +17,7 @@ type store struct {
 	mu   sync.Mutex
 	used int
 	file *os.File
-	free []int64 // extents of the file that nobody uses
+	free []int64 // unused extents of the file
 	end  int64
 }
 
@@ -148,7 +148,7 @@ func (t *store) release(tail int, written []stretch) {
 	for _, x := range written {
 		t.free = append(t.free, x.at)
 	}
-	// A file that nobody uses gives its space back.
+	// An unused file gives its space back.
 	if t.file != nil && len(written) > 0 && int64(len(t.free))*extent == t.end {
 		if t.file.Truncate(0) == nil {
 			t.free, t.end = slices.Delete(t.free, 0, len(t.free)), 0

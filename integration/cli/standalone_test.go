@@ -208,7 +208,7 @@ func TestRootsJobsInStandaloneRunAsNobody(t *testing.T) {
 		return a.command("mr", append(a.set, "-input", in, "-output", out, "-mapper", `tr -cs A-Za-z '\n'`, "-reducer", "uniq -c")...)
 	}
 	said, err := job().CombinedOutput()
-	if err == nil || !strings.Contains(string(said), "containers run as nobody, who can't make it in "+a.dir) {
+	if err == nil || !strings.Contains(string(said), "containers run as nobody, which can't create the output in "+a.dir) {
 		t.Errorf("with an output that nobody may write: %v\n%s", err, said)
 	}
 	if err := os.Chmod(a.dir, 0o777); err != nil {

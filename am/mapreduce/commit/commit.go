@@ -39,9 +39,9 @@ type files interface {
 // In a folder next to the staged files there is one file, whose name says whose turn it is:
 //
 //   - turn.N: attempt N may commit. A later attempt takes the turn by renaming the file, by which N has lost it.
-//   - begun.N: attempt N has begun to commit what parts.N lists, and nobody can take that from it. Whoever comes later does the
-//     rest; each step can be done by several at once, and again.
-//   - failed.N: attempt N has given up, and removes what was written. Whoever comes later does the rest.
+//   - begun.N: attempt N has begun to commit what parts.N lists, and no other can take that from it. Later callers do the rest;
+//     each step can be done by several at once, and again.
+//   - failed.N: attempt N has given up, and removes what was written. Later callers do the rest.
 type Commit struct {
 	Files   files
 	Folder  string
@@ -117,7 +117,7 @@ func (c *Commit) Claim(ctx context.Context) (begun []Moved, err error) {
 				return nil, err
 			}
 		}
-		// Somebody else has been quicker, or the file was renamed while the folder was read.
+		// Another has been quicker, or the file was renamed while the folder was read.
 		if try == claimTries {
 			return nil, fmt.Errorf("%s gives no attempt the right to commit", c.Folder)
 		}

@@ -10,8 +10,8 @@ import (
 	"heddle/hdfsadapter"
 )
 
-// Feed writes the lines of a piece. buf is for its use. read is told of bytes as they are
-// stored; nil: nobody wants to know.
+// Feed writes the lines of a piece. buf is for its use. read is told of bytes as they are stored;
+// nil: it isn't reported.
 func (p *Piece) Feed(ctx context.Context, files *hdfsadapter.FS, w io.Writer, buf []byte, read func(n int)) error {
 	f, err := p.open(ctx, files)
 	if err != nil {

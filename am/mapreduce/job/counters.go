@@ -47,7 +47,7 @@ const (
 	LaunchedWorkers = "TOTAL_LAUNCHED_WORKERS"
 )
 
-// Add counts n more of something. It reports false if that is beyond 64 bits: the counter then stays at the limit. (Hadoop's wrap.)
+// Add counts n more of something. It reports false if that is beyond 64 bits: the counter then stays at the limit. (Hadoop's overflow.)
 func (c Counters) Add(group, name string, n int64) bool {
 	if c[group] == nil {
 		c[group] = map[string]int64{}

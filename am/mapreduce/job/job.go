@@ -32,8 +32,8 @@ type Job struct {
 	// takes them; #name at the end changes the name they have there.
 	Files, Archives []string
 	Env             map[string]string // for the commands
-	// Packed has one mapper read all the small files of a map task, as Hadoop's CombineTextInputFormat does: it doesn't learn
-	// their names, nor where one ends. Otherwise each file has a mapper of its own.
+	// Packed makes one mapper read all the small files of a map task, as Hadoop's CombineTextInputFormat does: it doesn't
+	// learn their names, nor where one ends. Otherwise each file has a mapper of its own.
 	Packed bool
 	// Speculation is the rule by which tasks that get on slowly are done twice: esplash, late, or none, which "" stands for. With split
 	// they leave the rest of their input to others.
@@ -93,7 +93,7 @@ const (
 	StartLazily                  // as late as their shuffle allows
 )
 
-// Spec is all that containers have to know about a job. It is staged as a file that only the user can read.
+// Spec is all that containers must know about a job. It is staged as a file that only the user can read.
 type Spec struct {
 	Job       Job
 	User      string
@@ -102,7 +102,7 @@ type Spec struct {
 	Output    string            // full name
 	Key       []byte            // with which the job's processes prove that they belong to it
 	Maps      int
-	Alone     bool       // nobody follows the job
+	Alone     bool       // the job isn't followed
 	Resources []Resource // for workers
 	// NodesServe has the shuffle services of nodes serve the outputs of maps, where nodes have them: the user's configuration says so.
 	NodesServe bool

@@ -10,7 +10,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Kind is which half of a job a task belongs to.
+// Kind is the half of a job that a task belongs to.
 type Kind string
 
 const (
@@ -81,7 +81,7 @@ type StatusRequest struct {
 	Attempts bool
 }
 
-// What workers and the user's side say to the ApplicationMaster, and what it answers.
+// Messages of workers and the user's side to the ApplicationMaster, and its answers.
 type (
 	NextRequest struct {
 		Worker string // container

@@ -28,7 +28,7 @@ var always = map[string]string{
 // foreign begin the names of keys that are MapReduce's, or Hadoop Streaming's.
 var foreign = []string{"mapreduce.", "mapred.", "stream.", "yarn.app.mapreduce."}
 
-// Unused says of a user's settings which have no effect, a line each. Keys of nobody's are for the commands, which see all
+// Unused says of a user's settings which have no effect, a line each. Unknown keys are for the commands, which see all
 // settings in their environment.
 func Unused(c *conf.Config, settings map[string]string) []string {
 	var out []string

@@ -14,7 +14,7 @@ import (
 // Chunk is how much is read or written at once, in bytes.
 const Chunk = 256 << 10
 
-// maxLine bounds a line, in bytes; what is longer is taken for a file that doesn't consist of lines.
+// maxLine bounds a line, in bytes; a longer one means that the file doesn't consist of lines.
 const maxLine = 1 << 30
 
 // Copy writes the lines of r to w that begin in the length bytes from offset on, of a file of which r has all bytes from
@@ -123,7 +123,7 @@ func (l *Reader) Next() ([]byte, error) {
 // Touching tells that something was written.
 type Touching struct {
 	W     io.Writer
-	Alive func() // nil: nobody wants to know
+	Alive func() // nil: it isn't reported
 }
 
 func (t Touching) Write(b []byte) (int, error) {

@@ -42,7 +42,7 @@ const entrySize = int64(unsafe.Sizeof(entry{}))
 // Combine passes sorted lines through a combiner: it reads what feed writes, and hands its own output to take.
 type Combine func(ctx context.Context, feed func(io.Writer) error, take func(io.Reader) error) error
 
-// Sorter sorts lines by partition and bytes; what doesn't fit in memory goes to files.
+// Sorter sorts lines by partition and bytes; lines that don't fit in memory go to files.
 type Sorter struct {
 	Partitions int
 	Key        func(line []byte) []byte

@@ -77,7 +77,7 @@ func Get(ctx context.Context, c *http.Client, at string, secret []byte, app reco
 	return p, nil
 }
 
-// sign proves that somebody knows the secret (Hadoop: SecureShuffleUtils.generateHash).
+// sign proves knowledge of the secret (Hadoop: SecureShuffleUtils.generateHash).
 func sign(secret []byte, text string) string {
 	h := hmac.New(sha1.New, secret)
 	h.Write([]byte(text))

@@ -37,7 +37,7 @@ func Port(getenv func(string) string) int {
 	return 0
 }
 
-// Secret returns what proves to the service that somebody belongs to the job. It follows from the job's key, which
+// Secret returns the proof to the service that a caller belongs to the job. It follows from the job's key, which
 // isn't told itself.
 func Secret(key []byte) []byte {
 	h := hmac.New(sha256.New, key)
@@ -45,7 +45,7 @@ func Secret(key []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Data returns what the service has to be told with a container of the job: a token whose password is the secret.
+// Data returns the data for the service with a container of the job: a token whose password is the secret.
 func Data(app records.ApplicationID, secret []byte) []byte {
 	t := token.Token{Identifier: []byte(jobID(app)), Password: secret, Kind: "mapreduce.job", Service: jobID(app)}
 	return t.AppendWritable(nil)
@@ -87,7 +87,7 @@ func Leave(local, name string, f *lines.File) error {
 		return err
 	}
 	f.Path = data
-	return os.Rename(index+".tmp", index) // the last: who finds it finds all
+	return os.Rename(index+".tmp", index) // the last: a reader that finds it finds all
 }
 
 // Index returns the index of a file with sealed segments, as org.apache.hadoop.mapred.SpillRecord has it: for each reduce the offset, the length of

@@ -22,7 +22,7 @@ type Caller struct {
 }
 
 // ErrGone means that the ApplicationMaster doesn't want to hear from this worker any more.
-var ErrGone = errors.New("the ApplicationMaster has no use for this worker any more")
+var ErrGone = errors.New("the ApplicationMaster no longer needs this worker")
 
 // Call posts a request and reads the response, as long as ctx lasts; it tries once.
 func (c *Caller) Call(ctx context.Context, path string, req, resp any) error {

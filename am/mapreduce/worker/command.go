@@ -30,7 +30,7 @@ type command struct {
 	env  []string // in addition to that of this process
 	log  *stderr
 
-	gauge  *gauge        // of what it reads; nil: nobody wants to know
+	gauge  *gauge        // of what it reads; nil: it isn't reported
 	atOnce int           // so much lies in its pipe and on the way there, in bytes; 0: as much as is quick
 	grace  time.Duration // how long its pipes may be open when it has ended, before it is asked who holds them; 0: lingering
 }
@@ -68,7 +68,7 @@ var errEnough = errors.New("the command has closed its standard input")
 // there are broken pipes as well.
 type stdin struct {
 	w     io.Writer
-	gauge *gauge // nil: nobody wants to know how much it takes
+	gauge *gauge // nil: its use isn't reported
 	sip   int    // how much is written at once
 }
 
@@ -90,8 +90,8 @@ func (s stdin) Write(b []byte) (written int, err error) {
 	return written, err
 }
 
-// run runs the command with what feed writes as its input and has take read its output to the end. A command that doesn't
-// read all of its input, and succeeds, is fine. feed's writer is buffered; what it returns has to wrap the writer's errors.
+// run runs the command with what feed writes as its input; take reads its output to the end. A command that doesn't read
+// all of its input, and succeeds, is fine. feed's writer is buffered; its error must wrap the writer's errors.
 func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func(io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -122,7 +122,7 @@ func (c *command) run(ctx context.Context, feed func(io.Writer) error, take func
 		return &CommandError{c.role, c.line, err}
 	}
 	defer context.AfterFunc(ctx, func() {
-		// Who isn't in the command's process group isn't killed, and may hold both pipes for ever.
+		// A process outside the command's process group isn't killed, and may hold both pipes for ever.
 		input.Close()
 		_ = stdout.SetReadDeadline(time.Unix(1, 0))
 	})()
@@ -203,7 +203,7 @@ type stderr struct {
 	passed   bytes.Buffer // to be passed on
 	tail     []string
 	seen     time.Time // when something was written
-	held     string    // who holds the pipes of a command that has ended; "": nobody
+	held     string    // the holder of the pipes of a command that has ended; "": none
 }
 
 func newStderr(to io.Writer) *stderr {
@@ -242,7 +242,7 @@ func (s *stderr) flush() {
 	s.pass()
 }
 
-// hold notes that somebody holds the pipes of a command that has ended, and says so once.
+// hold records that a process holds the pipes of a command that has ended, and says so once.
 func (s *stderr) hold(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -256,7 +256,7 @@ func (s *stderr) hold(text string) {
 // pass passes on all at once: a command may write millions of lines.
 func (s *stderr) pass() {
 	if s.passed.Len() > 0 {
-		_, _ = s.passed.WriteTo(s.to) // whoever doesn't take it doesn't hold up the command
+		_, _ = s.passed.WriteTo(s.to) // a slow reader doesn't hold up the command
 		s.passed.Reset()
 	}
 }
@@ -284,7 +284,7 @@ func (s *stderr) line(line string) {
 // maxCounters is how many counters of its own a task may have (Hadoop: mapreduce.job.counters.max, which is 120 by default).
 const maxCounters = 1000
 
-// count counts for a command. What is beyond the limit is not counted.
+// count counts for a command. Counters beyond the limit are dropped.
 func (s *stderr) count(group, name string, n int64) {
 	if _, ok := s.counters[group][name]; !ok {
 		if s.names++; s.names == maxCounters+1 {

@@ -12,8 +12,8 @@ import (
 // processes, to the worker maybe last.
 const farewell = 250 * time.Millisecond
 
-// ends reports whether a task has failed because its worker ends. The task isn't to blame then: the ApplicationMaster hears from the end of the
-// container who is, and nobody is if its resources were taken away.
+// ends reports whether a task has failed because its worker ends. The task isn't to blame then: the end of the container tells the
+// ApplicationMaster what is, if anything: it isn't a failure if its resources were taken away.
 func ends(worker context.Context, failure error) bool {
 	var exit *exec.ExitError
 	if errors.As(failure, &exit) {

@@ -18,11 +18,11 @@ type feeding struct {
 	split *input.Split
 	from  []int64 // where pieces begin, in bytes from the beginning of the split
 
-	mu    sync.Mutex
-	taken int64 // likewise: what was taken ends there
-	limit int64 // what the task does ends there
-	order int   // the latest that was obeyed
-	not   bool  // it had no effect
+	mu      sync.Mutex
+	taken   int64 // likewise: what was taken ends there
+	limit   int64 // what the task does ends there
+	order   int   // the latest that was obeyed
+	ignored bool  // the order had no effect
 }
 
 func newFeeding(s *input.Split) *feeding {
@@ -45,7 +45,7 @@ const (
 	mostAtOnce  = 64 << 10
 )
 
-// atOnce returns how much may be on its way to a command: what is there can't be left to others.
+// atOnce returns how much may be on its way to a command: bytes there can't be left to others.
 func (f *feeding) atOnce() int { return int(min(max(f.portion(), leastAtOnce), mostAtOnce)) }
 
 // take takes the next portion of a piece: the lines that begin there are the caller's to feed. It reports false if there is none.
@@ -76,7 +76,7 @@ func (f *feeding) stop(s *job.Stop) {
 	if i := f.pieceBefore(to); input.Codec(f.split.Pieces[i].Path) != nil {
 		to = f.from[i] + f.split.Pieces[i].Length // all of it
 	}
-	f.order, f.not = s.Order, to >= f.limit
+	f.order, f.ignored = s.Order, to >= f.limit
 	f.limit = min(f.limit, to)
 }
 
@@ -97,7 +97,7 @@ func (f *feeding) stopped() *job.Stopped {
 		return nil
 	}
 	i := f.pieceBefore(f.limit)
-	return &job.Stopped{Order: f.order, Piece: i, Offset: f.split.Pieces[i].Offset + f.limit - f.from[i], Not: f.not}
+	return &job.Stopped{Order: f.order, Piece: i, Offset: f.split.Pieces[i].Offset + f.limit - f.from[i], Not: f.ignored}
 }
 
 // leaves reports whether all of a piece is left to others.

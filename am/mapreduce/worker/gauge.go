@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// gauge measures how much of its input a command has read: what was written to it, without what still lies in its pipe. What
-// lies there may be all of a small input, of which each line takes a second.
+// gauge measures how much of its input a command has read: what was written to it, without what still lies in its pipe. The
+// pipe may hold all of a small input, of which each line takes a second.
 type gauge struct {
 	from, to float64 // progress of the task when the command has read nothing, and all
 	total    int64   // size of the input as it is stored, in bytes

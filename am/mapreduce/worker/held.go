@@ -18,7 +18,7 @@ func (e *HeldError) Error() string {
 	return heldText(e.Role, e.Line, e.by) + "; start it with its input and output redirected, for instance </dev/null >/dev/null"
 }
 
-// holder is a process that has a command's pipe open.
+// holder is a process that holds a command's pipe open.
 type holder struct {
 	pid   int
 	group int // of processes
@@ -45,8 +45,8 @@ func heldText(role, line string, by []holder) string {
 }
 
 // watchPipes waits until a command has ended and its pipes are done with. Like Hadoop Streaming it waits for processes that the command has
-// started in the background, such as sort in `exec > >(sort)`: their output is the command's. It only says who they are. A process that
-// has left the command's process group is a daemon and isn't waited for. Nor is anybody if the command has failed.
+// started in the background, such as sort in `exec > >(sort)`: their output is the command's. It only says who they are. A process that has
+// left the command's process group is a daemon and isn't waited for. Nor is any process if the command has failed.
 func (c *command) watchPipes(pid int, input, output *os.File, finished <-chan struct{}) error {
 	select {
 	case <-finished:
@@ -64,7 +64,7 @@ func (c *command) watchPipes(pid int, input, output *os.File, finished <-chan st
 		by := holders(input, output)
 		if len(by) == 0 {
 			c.log.hold("")
-			continue // who takes the output isn't through with it
+			continue // the reader of the output isn't done with it
 		}
 		daemons := 0
 		for _, h := range by {

@@ -49,7 +49,7 @@ func holders(pipes ...*os.File) (by []holder) {
 			if name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd)); err == nil {
 				wanted = append(wanted, name)
 			}
-		}) // an error if it is closed: nobody can hold it up then
+		}) // an error if it is closed: no process can hold it up then
 	}
 	tables, _ := filepath.Glob("/proc/[0-9]*/fd") // its pattern is right
 	for _, table := range tables {

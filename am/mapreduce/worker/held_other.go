@@ -4,7 +4,7 @@ package worker
 
 import "os"
 
-// ended is never closed: nobody can be told apart here.
+// ended is never closed: processes can't be told apart here.
 func ended(int) <-chan struct{} { return nil }
 
 func failed(int) bool { return false }

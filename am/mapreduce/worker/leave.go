@@ -14,7 +14,7 @@ import (
 	"heddle/am/mapreduce/served"
 )
 
-// leave leaves the output of a map task to the node's shuffle service, and returns the port of that; 0 if this worker has to serve it. A service
+// leave leaves the output of a map task to the node's shuffle service, and returns the port of that; 0 if this worker must serve it. A service
 // that doesn't give the first output, whatever the reason, isn't relied on: reduces would find out when the worker has gone.
 func (w *worker) leave(ctx context.Context, id job.TaskID, f *lines.File) int {
 	if w.shuffle == 0 {

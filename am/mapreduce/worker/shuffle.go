@@ -375,7 +375,7 @@ type announced struct {
 
 func (a announced) Sum() (uint32, error) { return a.sum, nil }
 
-// take takes a part in. what is for errors.
+// take takes a part in. what names the part in errors.
 func (s *shuffle) take(p part, length int64, stall *time.Timer, what string) error {
 	body := &watchedReader{r: p, stall: stall}
 	// Those that are on their way at once must not take more than the limit, either.

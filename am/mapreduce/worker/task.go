@@ -43,7 +43,7 @@ type task struct {
 
 func (t *task) touch() { t.active.Store(time.Now().UnixNano()) }
 
-// fraction returns how far the task is, from 0 to 1. What its command has read is a sign of life, too.
+// fraction returns how far the task is, from 0 to 1. Input that its command has read is a sign of life, too.
 func (t *task) fraction() float64 {
 	f := t.gauge.Load().fraction()
 	f = min(1, f/t.feeding.share())

@@ -100,7 +100,7 @@ func newWorker(master string, log *logrus.Entry) (*worker, error) {
 	if w.files, err = hdfsadapter.New(c, hdfsadapter.Options{Log: log}); err != nil {
 		return nil, err
 	}
-	// What isn't the sorter's, the shuffle's, or this program's is left to the user's commands.
+	// Memory not used by the sorter, the shuffle, or this program is left to the user's commands.
 	memory := min(w.spec.MapSize.MemoryMB, w.spec.ReduceSize.MemoryMB) << 20
 	w.memory = max(memory/5, 8<<20)
 	debug.SetMemoryLimit(max(memory*6/10, 64<<20))
