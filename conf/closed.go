@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// A daemon without a configuration serves this machine alone, and as root it runs no containers as root: nobody has
-// said who may connect.
+// A daemon without a configuration serves this machine alone, and as root it runs no containers as root: no setting
+// says which users may connect.
 
 const thisMachine = "localhost"
 

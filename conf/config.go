@@ -49,7 +49,7 @@ type Config struct {
 	system   map[string]string // Java's system properties
 	hostname func() (string, error)
 	resolve  func(context.Context, string) ([]string, error)
-	read     func(key string) // nil: nobody wants to know
+	read     func(key string) // nil: they aren't reported
 }
 
 // Locate returns the configuration folder: the one of a flag, or else $HADOOP_CONF_DIR, or else "" for the defaults.

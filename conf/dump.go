@@ -138,8 +138,8 @@ func (c *Config) WriteXML(w io.Writer, key string) error {
 	return err
 }
 
-// xmlText escapes a text as Java does: quotes and line breaks stay as they are, for scripts that search lines. What
-// XML can't hold becomes U+FFFD.
+// xmlText escapes a text as Java does: quotes and line breaks stay as they are, for scripts that search lines.
+// Characters that XML can't hold become U+FFFD.
 func xmlText(s string) string {
 	valid := strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r >= ' ' && r < 0xfffe || r > 0xffff {
@@ -176,7 +176,7 @@ func (c *Config) WriteJSON(w io.Writer, key string) error {
 	return enc.Encode(out)
 }
 
-// chosen returns what /conf shows: the settings of Hadoop's default files too, which nobody here reads.
+// chosen returns what /conf shows: the settings of Hadoop's default files too, which aren't read here.
 func (c *Config) chosen(key string) ([]Setting, error) {
 	c = c.clone()
 	c.unread = unread()

@@ -158,7 +158,7 @@ func ErrorAt(c *Config, key string, err error) error {
 	return problemError(p)
 }
 
-// Problems returns those that an error of this package, or of others that join theirs as Err does, has. What is none of them is one without a place.
+// Problems returns those that an error of this package, or of others that join theirs as Err does, has. Others have no place.
 func Problems(err error) (all []Problem) {
 	switch e := err.(type) {
 	case nil:

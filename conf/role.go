@@ -29,8 +29,8 @@ func (r Role) String() string {
 	return strings.Join(names, ", ")
 }
 
-// readers say who reads the keys with a prefix; the longest prefix counts. Everybody reads all other keys. Tests of the daemons and of the
-// commands compare this with what they read.
+// readers say who reads the keys with a prefix; the longest prefix counts. All daemons read all other keys. Tests of the daemons and of
+// the commands compare this with what they read.
 var readers = map[string]Role{
 	"heddle.":                       Everybody,
 	"heddle.raft.":                  ResourceManager | Witness,

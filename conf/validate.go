@@ -104,7 +104,7 @@ func (v *validation) property(p Property) {
 	if err != nil {
 		severity := Error
 		if k, registered := FindKey(p.Name); !registered || !k.Implemented {
-			severity = Warning // nobody reads it
+			severity = Warning // it isn't read
 		}
 		v.problems = append(v.problems, Problem{Severity: severity, Source: p.Source, Key: p.Name, Value: p.Value, Message: err.Error()})
 		return

@@ -28,7 +28,7 @@ type Options struct {
 	Host  string        // this host, as DataNodes on it are named: the place of local files' blocks; default: its name
 	Log   *logrus.Entry // nil: nothing is logged
 	Retry time.Duration // how long to try to reach a NameNode; default: one minute, or 20 s if there is only one
-	// Login logs this process in to Kerberos, for its own calls (As("")); all others need tokens. nil: whoever ran kinit makes the calls that have no token.
+	// Login logs this process in to Kerberos, for its own calls (As("")); all others need tokens. nil: calls without a token use the tickets of kinit.
 	Login func() (Login, error)
 }
 

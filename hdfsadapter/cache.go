@@ -13,7 +13,7 @@ import (
 // Directive is a word to the NameNode that DataNodes are to keep a file in memory.
 type Directive struct {
 	ID      int64
-	Expired bool // its time is over: it keeps nothing in memory any more, and goes only when somebody removes it
+	Expired bool // its time is over: it keeps nothing in memory any more, and goes only when it is removed
 }
 
 // mostDirectives bounds a list of directives.
@@ -31,8 +31,8 @@ func (f *FS) hdfs() (*hdfsStore, error) {
 	return nil, fmt.Errorf("cache directives on %s: %w", f.a.deflt, errors.ErrUnsupported)
 }
 
-// Cache has DataNodes keep one replica of each block of a file of fs.defaultFS in memory for some time, by a directive of a pool. The NameNode doesn't ask whether the user may
-// read the file: he needs the right to write to the pool.
+// Cache makes DataNodes keep one replica of each block of a file of fs.defaultFS in memory for some time, by a directive of a pool. The NameNode
+// doesn't check whether the user may read the file: the right to write to the pool is enough.
 func (f *FS) Cache(ctx context.Context, name, pool string, life time.Duration) (id int64, err error) {
 	at, err := f.Locate(name)
 	if err != nil {
@@ -64,7 +64,7 @@ func directiveOf(life time.Duration) *pb.CacheDirectiveInfo {
 	return info
 }
 
-// KeepCached has a directive hold for some time more, from now on.
+// KeepCached extends a directive by some time, from now on.
 func (f *FS) KeepCached(ctx context.Context, id int64, life time.Duration) error {
 	s, err := f.hdfs()
 	if err != nil {
@@ -94,7 +94,7 @@ func (f *FS) Uncache(ctx context.Context, id int64) error {
 	return nil
 }
 
-// Directives returns those of a pool that the user may read. To ask for them has the NameNode look at once at those that are new.
+// Directives returns those of a pool that the user may read. Asking for them makes the NameNode look at new ones at once.
 func (f *FS) Directives(ctx context.Context, pool string) (all []Directive, err error) {
 	s, err := f.hdfs()
 	if err != nil {

@@ -154,7 +154,7 @@ func (w *hdfsWriter) relayed() relay.Dialer {
 	}
 }
 
-// seen looks for the tokens of blocks in a NameNode's answers. It has the library leave the security of data to us.
+// seen looks for the tokens of blocks in a NameNode's answers. It makes the library leave the security of data to us.
 func (w *hdfsWriter) seen(method string, answer []byte) []byte {
 	switch method {
 	case "addBlock", "append", "updateBlockForPipeline":

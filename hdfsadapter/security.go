@@ -10,13 +10,13 @@ import (
 	"heddle/yarn/token"
 )
 
-// Login has somebody's Kerberos tickets.
+// Login holds a user's Kerberos tickets.
 type Login = access.Login
 
-// Secure reports whether HDFS wants proof of who calls: Kerberos, or a token.
+// Secure reports whether HDFS wants proof of the caller's identity: Kerberos, or a token.
 func (a *Adapter) Secure() bool { return a.access.Kerberos }
 
-// User returns the short name of whom calls without a token are made for: whose tickets kinit got, or this process's user.
+// User returns the short name of the user that calls without a token are made for: the owner of kinit's tickets, or this process's user.
 func (a *Adapter) User() string { return a.self }
 
 // Bearing is As with the tokens in a container's credentials. Without readable credentials the user has no token.

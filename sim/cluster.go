@@ -202,7 +202,7 @@ func (c *Cluster) schedule() {
 		continue
 	}
 	c.wakeAt(c.sched.NextWake(), &c.woken)
-	if _, more := c.engine.Next(); more || c.still > 0 { // without other events a round changes nothing, but for who resumes
+	if _, more := c.engine.Next(); more || c.still > 0 { // without other events a round changes nothing, except for resumes
 		c.wakeAt(c.sched.NextRound(), &c.round)
 	}
 	c.metrics.use(now, c.used, c.total)

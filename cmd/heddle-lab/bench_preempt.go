@@ -67,7 +67,7 @@ afterwards; own is the machine's own swap; with none suspended memory stays held
 	f.BoolVar(&stock, "stock", false, "compare YARN's own preemption as well")
 	f.IntVar(&o.Nodes, "nodes", 3, "nodes, of 8 vcores and 8,192 MB each")
 	f.IntVar(&o.LongJobs, "long-jobs", 2, "jobs whose tasks fill the cluster, in containers of 2 vcores and 2,048 MB")
-	f.DurationVar(&o.LongWork, "long-work", 30*time.Second, "how long a task of theirs takes if nobody disturbs it")
+	f.DurationVar(&o.LongWork, "long-work", 30*time.Second, "how long an undisturbed task of theirs takes")
 	f.Int64Var(&megabytes, "memory", 256, "MB that each of their tasks uses")
 	f.IntVar(&o.ShortJobs, "short-jobs", 12, "jobs of the burst")
 	f.IntVar(&o.Tasks, "tasks", 2, "tasks of a short job, in containers of 1 vcore and 1,024 MB")

@@ -69,11 +69,11 @@ swap. --random is how much of the memory can't be compressed.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[0])
 			if err != nil || n < 0 {
-				return fmt.Errorf("%q is no number of bytes", args[0])
+				return fmt.Errorf("%q is not a number of bytes", args[0])
 			}
 			random, err := strconv.Atoi(args[1])
 			if err != nil || random < 0 || random > 100 {
-				return fmt.Errorf("%q is no percentage", args[1])
+				return fmt.Errorf("%q is not a percentage", args[1])
 			}
 			return ladder.Child(cmd.InOrStdin(), cmd.OutOrStdout(), n, random)
 		},

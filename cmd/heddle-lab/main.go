@@ -1,5 +1,5 @@
 // Command heddle-lab measures clusters and repeats the experiments of the papers that Heddle's policies come from. It starts daemons of the program heddle,
-// which stands beside it. What only a laboratory needs, such as stand-ins for nodes and a stock Hadoop, is not in the program that a cluster runs.
+// which stands beside it. Tools that only a laboratory needs, such as stand-ins for nodes and a stock Hadoop, are not in the program that a cluster runs.
 package main
 
 import (

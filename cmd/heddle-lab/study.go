@@ -20,7 +20,7 @@ func newStudy() *cobra.Command {
 		Use:   "study all|" + strings.Join(study.Names(), "|"),
 		Short: "Repeat the experiments that a technique's authors report",
 		Long: "Simulates the nodes, jobs and disturbances of the experiments with a technique, once for each seed, and prints the mean results with\n" +
-			"their standard errors beside its authors' figures. Workloads are drawn anew for each seed, and differences are taken seed by seed.\n" +
+			"their standard errors beside its authors' figures. Workloads are drawn again for each seed, and differences are taken seed by seed.\n" +
 			"docs/studies has the results. Hawk and what followed it run on synthetic traces, on those in Hawk's format that\n" +
 			"HEDDLE_YAHOO_TRACE and HEDDLE_GOOGLE_TRACE name, and on the one in SWIM's format that HEDDLE_FACEBOOK_TRACE names; these files\n" +
 			"are the same for each seed, so that their errors are those of the scheduler's dice only.\n\n" + study.Usage(),

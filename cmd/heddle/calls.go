@@ -46,7 +46,7 @@ func newCalls(s *source) *cobra.Command {
 	return c
 }
 
-// callVariable begins the names of variables that are the interpreters'. They may be secrets, which a command line would show to everybody.
+// callVariable begins the names of variables that are the interpreters'. They may be secrets, which a command line would show to all users.
 const callVariable = "HEDDLE_CALLS_ENV_"
 
 // handedOver returns the interpreters' variables, and takes them out of this process's environment.

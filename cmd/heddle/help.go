@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// readsItsOwn has a command's help leave out the list of flags that cobra knows: the command reads its options itself, and its text lists them.
+// readsItsOwn removes the list of flags that cobra knows from a command's help: the command reads its options itself, and its text lists them.
 func readsItsOwn(c *cobra.Command) *cobra.Command {
 	c.DisableFlagParsing = true
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) {

@@ -1,8 +1,8 @@
 // Command heddle is every role of a Heddle cluster, and its command line.
 //
-// Each daemon or command has a file: rm and nm (roles.go, nm.go), mr, xargs, sim, replay, conf. What measures and repeats experiments is in heddle-lab. The commands that
-// resemble yarn's are in internal/command. A daemon's file reads its configuration, builds the parts, and runs them
-// until it is told to stop. It has no logic of its own.
+// Each daemon or command has a file: rm and nm (roles.go, nm.go), mr, xargs, sim, replay, conf. heddle-lab measures and repeats experiments. The
+// commands that resemble yarn's are in internal/command. A daemon's file reads its configuration, builds the parts, and runs them until it is told to
+// stop. It has no logic of its own.
 package main
 
 import (

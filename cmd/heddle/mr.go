@@ -168,7 +168,7 @@ func (o *mrJob) run(ctx context.Context, s *source, stdout, stderr io.Writer) er
 	case o.Verbose:
 		log.Logger.SetLevel(logrus.DebugLevel)
 	case log.Logger.Level > logrus.WarnLevel:
-		log.Logger.SetLevel(logrus.WarnLevel) // somebody who waits for a job doesn't need a daemon's messages
+		log.Logger.SetLevel(logrus.WarnLevel) // a user who waits for a job doesn't need a daemon's messages
 	}
 	if err := o.decideReduces(c); err != nil {
 		return err

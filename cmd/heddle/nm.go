@@ -53,7 +53,7 @@ func standaloneDefaults(c *conf.Config) {
 			c.Set(key, "true")
 		}
 	}
-	// Without a folder nobody has said which services there are. Any port will do for the shuffle: nodes tell ApplicationMasters.
+	// Without a folder the services are unknown. Any port will do for the shuffle: nodes tell ApplicationMasters.
 	const services, port = "yarn.nodemanager.aux-services", "mapreduce.shuffle.port"
 	if c.Dir() == "" && !c.IsSet(services) {
 		c.Set(services, "mapreduce_shuffle")

@@ -70,7 +70,7 @@ func runXargs(ctx context.Context, o xargs.Options) error {
 		ctx, stop = signal.NotifyContext(ctx, syscall.SIGQUIT) // a daemon shows what it does
 		defer stop()
 	}
-	// Writing to a pipe that nobody reads is an error like others: commands are to be ended then.
+	// Writing to a pipe without a reader is an error like others: commands are to be ended then.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	var in io.Reader = os.Stdin
 	local := &xargs.Local{}
@@ -221,7 +221,7 @@ func onCluster(ctx context.Context, c *conf.Config) bool {
 	return here.ResourceManager(ctx, c)
 }
 
-// clusterConfigured reports whether somebody has said where the ResourceManager is.
+// clusterConfigured reports whether the ResourceManager's address is configured.
 func clusterConfigured(c *conf.Config) bool {
 	for _, key := range []string{"yarn.resourcemanager.hostname", "yarn.resourcemanager.address", "yarn.resourcemanager.ha.rm-ids"} {
 		if c.IsSet(key) {
@@ -231,7 +231,7 @@ func clusterConfigured(c *conf.Config) bool {
 	return false
 }
 
-// checkPlace refuses variables that nobody has set: commands would do without them in silence.
+// checkPlace refuses unset variables: commands would silently run without them.
 func checkPlace(p *xargs.Place) error {
 	for _, name := range p.Env {
 		if _, ok := os.LookupEnv(name); !ok {
@@ -253,7 +253,7 @@ func enterable(dir string) error {
 	return nil
 }
 
-// startTasks starts whoever runs commands on the cluster. stop gives back what is held there.
+// startTasks starts the runner of commands on the cluster. stop gives back what is held there.
 func startTasks(ctx context.Context, c *conf.Config, from *source, o *xargs.Options) (t xargs.Submitter, stop func(result), err error) {
 	if !o.Place.Probes {
 		return startPool(ctx, c, from, o)
@@ -283,7 +283,7 @@ const (
 	goodbye   = 2 * time.Second // for the ResourceManager, when the user ends it; then the application is the guard's
 )
 
-// clusterLog returns where tools tell what happens on the cluster: warnings only, unless somebody wants more.
+// clusterLog returns where tools tell what happens on the cluster: warnings only, unless more is wanted.
 func clusterLog(c *conf.Config) *logrus.Entry {
 	log := logger(c)
 	if log.Logger.Level > logrus.WarnLevel && !c.IsSet("heddle.log.level") {
@@ -292,7 +292,7 @@ func clusterLog(c *conf.Config) *logrus.Entry {
 	return log
 }
 
-// stopper returns what ends an application, and then whoever its tasks were given to. If this process is killed, the application ends as well.
+// stopper returns a function that ends an application, and then the runner of its tasks. If this process is killed, the application ends as well.
 func stopper(ctx context.Context, from *source, running *unmanaged.Running, close func(), log *logrus.Entry) func(result) {
 	guard, err := startGuard(from, running.ID)
 	if err != nil {
@@ -302,7 +302,7 @@ func stopper(ctx context.Context, from *source, running *unmanaged.Running, clos
 		running.SetResult(r.status, r.because)
 		if ctx.Err() == nil {
 			if err := running.Stop(); err != nil && !errors.Is(r.said, err) {
-				log.WithError(err).Warnf("%v has not ended well", running.ID)
+				log.WithError(err).Warnf("failed to finish %v", running.ID)
 			}
 		} else if !running.StopWithin(goodbye) {
 			log.Warnf("The ResourceManager doesn't answer: %v ends when it does", running.ID)

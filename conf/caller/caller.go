@@ -1,4 +1,4 @@
-// Package caller says whom a command acts as: with Kerberos whoever ran kinit, or whose delegation token it has; without it whoever it claims to be.
+// Package caller finds the user that a command acts as: with Kerberos the owner of its ticket or delegation token; without it the user that it claims to be.
 package caller
 
 import (
@@ -12,14 +12,14 @@ import (
 	"heddle/yarn/ipc"
 )
 
-// Caller is somebody who calls a ResourceManager.
+// Caller is a caller of a ResourceManager.
 type Caller struct {
 	User     string // the short name
 	Identity ipc.Identity
 }
 
-// Of returns who runs this process. Without Kerberos that is $HADOOP_USER_NAME, or else the user of the operating system. $HADOOP_PROXY_USER names somebody for
-// whom he acts, as with Hadoop's commands. With Kerberos the error for a ticket that is missing says to run kinit.
+// Of returns who runs this process. Without Kerberos that is $HADOOP_USER_NAME, or else the user of the operating system. $HADOOP_PROXY_USER names a
+// user for whom the caller acts, as with Hadoop's commands. With Kerberos the error for a ticket that is missing says to run kinit.
 func Of(c *conf.Config) (Caller, error) {
 	proxied := os.Getenv("HADOOP_PROXY_USER")
 	if !secure.On(c) {

@@ -39,7 +39,7 @@ var settings = []struct {
 	{
 		both, "hadoop.security.impersonation.provider.class",
 		[]string{"org.apache.hadoop.security.authorize.DefaultImpersonationProvider"},
-		"hadoop.proxyuser.* alone says who may act for whom; put the rules there and unset it",
+		"only hadoop.proxyuser.* grants the right to act for others; put the rules there and unset it",
 	},
 	{
 		both, "hadoop.http.filter.initializers",
@@ -114,5 +114,5 @@ func webWarnings(c *conf.Config, roles conf.Role) []conf.Problem {
 	case asked:
 		return []conf.Problem{conf.AtKey(c, conf.Warning, kind, errors.New("hadoop.security.authentication = kerberos is for RPC alone: web ports believe the names that callers claim (user.name), as Hadoop's do; set it to kerberos, or keep them among trusted machines"))}
 	}
-	return []conf.Problem{conf.AtKey(c, conf.Warning, filters, errors.New("nobody is known on web ports, so that nothing can be changed there, and little be seen: add org.apache.hadoop.security.AuthenticationFilterInitializer, and set "+kind+" to kerberos"))}
+	return []conf.Problem{conf.AtKey(c, conf.Warning, filters, errors.New("no caller is known on web ports, so nothing can be changed there, and little be seen: add org.apache.hadoop.security.AuthenticationFilterInitializer, and set "+kind+" to kerberos"))}
 }

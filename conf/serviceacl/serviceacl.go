@@ -88,7 +88,7 @@ func Read(c *conf.Config, groups func(user string) ([]string, error)) (*Policy, 
 	return p, nil
 }
 
-// value returns a service's own setting, the one for all services, or else the default. A blank admits nobody.
+// value returns a service's own setting, the one for all services, or else the default. A blank admits no user.
 func value(c *conf.Config, service, what, usual string) string {
 	if v, set := c.Verbatim(service + what); set {
 		return v

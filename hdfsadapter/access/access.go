@@ -1,4 +1,4 @@
-// Package access says who calls NameNodes: the bearer of a delegation token, or whoever has Kerberos tickets. See docs/decisions/hdfs-security.md.
+// Package access identifies callers of NameNodes: bearers of delegation tokens, or owners of Kerberos tickets. See docs/decisions/hdfs-security.md.
 package access
 
 import (
@@ -23,7 +23,7 @@ import (
 // loginPause is the time between attempts to log in that fail.
 const loginPause = 10 * time.Second
 
-// Login has somebody's Kerberos tickets.
+// Login holds a user's Kerberos tickets.
 type Login interface {
 	secure.Source
 	Principal() string
@@ -35,7 +35,7 @@ type Access struct {
 	log   func() (Login, error) // logs a daemon in; nil: kinit did
 	names *principal.Rules
 
-	Kerberos  bool           // everybody proves who he is
+	Kerberos  bool           // all callers prove their identity
 	Encrypts  bool           // data may be encrypted although there is no Kerberos
 	Qualities sasl.Qualities // of connections to DataNodes; nil: they aren't protected, unless the NameNode says otherwise
 
@@ -45,7 +45,7 @@ type Access struct {
 	tried time.Time
 }
 
-// FromConf reads a configuration. in logs a daemon in to Kerberos; nil: whoever ran kinit makes the calls that have no token.
+// FromConf reads a configuration. in logs a daemon in to Kerberos; nil: calls without a token use the tickets of kinit.
 func FromConf(c *conf.Config, in func() (Login, error)) (*Access, error) {
 	a := &Access{conf: c, log: in, Kerberos: secure.On(c), Encrypts: c.Bool("dfs.encrypt.data.transfer")}
 	const protection = "dfs.data.transfer.protection"
@@ -63,14 +63,14 @@ func FromConf(c *conf.Config, in func() (Login, error)) (*Access, error) {
 	return a, err
 }
 
-// User returns the short name of whoever ran kinit, "" if that is nobody, or without Kerberos.
+// User returns the short name of the tickets' owner, "" without tickets, or without Kerberos.
 func (a *Access) User() string {
 	if !a.Kerberos || a.log != nil {
 		return ""
 	}
 	l, err := a.who()
 	if err != nil {
-		return "" // somebody has tokens, or learns later what is missing
+		return "" // the caller has tokens, or learns later what is missing
 	}
 	short, err := a.names.Short(l.Principal())
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *Access) User() string {
 	return short
 }
 
-// who returns whose tickets prove who calls.
+// who returns the owner of the tickets that prove the caller.
 func (a *Access) who() (Login, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -29,7 +29,7 @@ func (c *Connections) Dialer(ctx context.Context, timeout time.Duration) Dialer 
 	}
 }
 
-// Add has a connection end with the file.
+// Add makes a connection end with the file.
 func (c *Connections) Add(conn net.Conn, timeout time.Duration) (net.Conn, error) {
 	ic := &idleConn{Conn: conn, of: c, timeout: timeout}
 	c.mu.Lock()

@@ -35,7 +35,7 @@ type Conn struct {
 
 	mu     sync.Mutex
 	begun  bool   // the preamble came
-	in     []byte // what of a packet has come
+	in     []byte // the part of a packet that has come
 	answer []byte // the unread rest of the answer
 	call   *call
 }

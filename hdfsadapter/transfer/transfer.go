@@ -42,8 +42,8 @@ func (s Secret) names() (username, password string) {
 	return sasl.Username(s.Token.GetIdentifier()), sasl.Password(s.Token.GetPassword())
 }
 
-// Protect proves to a DataNode who uses a connection, before anything else is sent. What it returns protects the bytes by one of the qualities. The caller limits
-// the time.
+// Protect proves to a DataNode who uses a connection, before anything else is sent. The returned connection protects the bytes by one of the
+// qualities. The caller limits the time.
 func Protect(conn net.Conn, s Secret, qualities sasl.Qualities) (net.Conn, error) {
 	return protect(conn, uriOfNodes, s, qualities)
 }
@@ -88,7 +88,7 @@ func protect(conn net.Conn, uri string, s Secret, qualities sasl.Qualities) (net
 		return &plain{conn, in}, nil
 	case len(answer.GetCipherOption()) > 0:
 		if len(offered) == 0 {
-			return nil, errors.New("the DataNode chooses a cipher that nobody offered")
+			return nil, errors.New("the DataNode chooses a cipher that wasn't offered")
 		}
 		return newAES(conn, in, answer.GetCipherOption()[0], p)
 	}

@@ -41,7 +41,7 @@ type Options struct {
 	Gap       time.Duration // between two submissions of short jobs
 	Settle    time.Duration // between the last long task's beginning and the first short job
 	Guarantee int           // percent of the cluster for short jobs
-	Swap      string        // what there is to swap to (ladder.SwapTo), or none
+	Swap      string        // the device to swap to (ladder.SwapTo), or none
 	Set       map[string]string
 	Tell      func(string)
 

@@ -34,7 +34,7 @@ func (x *Outcome) longer() (all, rest float64) {
 	return all, all - x.Suspended/x.Work
 }
 
-// What queues use, as it is drawn.
+// Use of queues, as it is drawn.
 const (
 	useLong timeline.Kind = iota
 	useLost

@@ -33,7 +33,7 @@ const variable = "HEDDLE_BURST_PART"
 // cores is how much of a core a task uses.
 const cores = 0.02
 
-// What parts tell the benchmark.
+// Messages of parts to the benchmark.
 const (
 	begun = "begun" // it runs
 	asked = "asked" // the ApplicationMaster asks for containers
@@ -104,7 +104,7 @@ func RunPart(ctx context.Context) error {
 	return err
 }
 
-// lead has a container run each task until it is done.
+// lead runs each task in a container until it is done.
 func (p *Part) lead(ctx context.Context, m *am.Master, v *voice) error {
 	todo := make([]int, p.Tasks)
 	for i := range todo {
@@ -174,8 +174,8 @@ func (p *Part) lead(ctx context.Context, m *am.Master, v *voice) error {
 // step is the time in which a task does a bit of its work. Of a time in which it was suspended, at most a step counts as worked.
 const step = 20 * time.Millisecond
 
-// work does a task's work, in steps: it computes for a moment, looks at a part of its memory, and waits. What is in the memory must be what
-// it has written there.
+// work does a task's work, in steps: it computes for a moment, looks at a part of its memory, and waits. The memory must hold what it has
+// written there.
 func (p *Part) work(v *voice) error {
 	memory := make([]byte, p.Memory)
 	for i := 0; i+8 <= len(memory); i += 8 {

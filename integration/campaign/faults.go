@@ -19,7 +19,7 @@ import (
 type kind struct {
 	name  string
 	parts int // its weight
-	// who picks the daemons to strike. A fault waits for daemons that another fault holds.
+	// who returns the daemons to strike. A fault waits for daemons that another fault holds.
 	who    func(s *stage, r *rand.Rand) []string
 	strike func(s *stage, names []string, r *rand.Rand) error
 	mend   func(s *stage, names []string, r *rand.Rand) error
@@ -84,7 +84,7 @@ func everybody(s *stage, _ *rand.Rand) []string {
 	return s.Daemons()
 }
 
-// witness returns the witness, or nobody in a group of three.
+// witness returns the witness, or none in a group of three.
 func witness(s *stage, _ *rand.Rand) []string {
 	if slices.Contains(s.Daemons(), daemons.Witness) {
 		return []string{daemons.Witness}
@@ -147,7 +147,7 @@ func handOver(s *stage, names []string, r *rand.Rand) error {
 	info.SetReqSource(pb.HARequestSource_REQUEST_BY_USER_FORCED)
 	req := &pb.TransitionToStandbyRequest{}
 	req.SetReqInfo(info)
-	_, _ = protocol.TransitionToStandby.Call(ctx, ep, req) // it may refuse, as long as somebody leads afterwards
+	_, _ = protocol.TransitionToStandby.Call(ctx, ep, req) // it may refuse, as long as there is a leader afterwards
 	return nil
 }
 

@@ -38,7 +38,7 @@ func onTwoDisks(s *stage) error {
 	})
 }
 
-// empty has members lose their state folders.
+// empty removes the state folders of members.
 func empty(s *stage, names []string, _ *rand.Rand) error {
 	if err := onTwoDisks(s); err != nil {
 		return err

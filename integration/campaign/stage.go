@@ -30,7 +30,7 @@ const (
 	simulated   = 4 // number of simulated nodes
 )
 
-// stage is a cluster of processes, with everybody who works on it.
+// stage is a cluster of processes, with all that work on it.
 type stage struct {
 	*daemons.Cluster
 	world  *history.World
@@ -222,7 +222,7 @@ func (s *stage) release(names []string) {
 	s.free.Broadcast()
 }
 
-// recovers waits until somebody leads, both nodes are active, and containers are granted again.
+// recovers waits until there is a leader, both nodes are active, and containers are granted again.
 func (s *stage) recovers(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

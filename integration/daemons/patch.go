@@ -64,7 +64,7 @@ func (p *patch) carry(c net.Conn, from, to, target string) {
 			return
 		}
 		if from, err = raft.Caller(hello); err != nil {
-			return // without the greeting nobody could be cut off
+			return // without the greeting no member could be cut off
 		}
 	}
 	k := &link{from: from, to: to, a: c}

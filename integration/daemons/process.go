@@ -95,7 +95,7 @@ func (c *Cluster) watch(name string, p *process) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			if c.procs[name] == nil && !c.down[name] {
-				_ = c.start(name) // whoever waits for the daemon reports its absence
+				_ = c.start(name) // the caller that waits for the daemon reports its absence
 			}
 		})
 	}

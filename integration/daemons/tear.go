@@ -11,8 +11,8 @@ import (
 )
 
 // TearLog damages the log of a ResourceManager that doesn't run, like a power cut during a write. It writes an
-// incomplete record after the last one, with or without a hole, and without a valid checksum. Nobody has been told of
-// such a record.
+// incomplete record after the last one, with or without a hole, and without a valid checksum. No caller has been told
+// of such a record.
 func (c *Cluster) TearLog(name string, r *rand.Rand) error {
 	if c.PID(name) != 0 {
 		return fmt.Errorf("can't damage the log of %s while it runs", name)

@@ -118,7 +118,7 @@ func (c *cluster) launch(d *daemon) error {
 
 func (c *cluster) logFile(name string) string { return filepath.Join(c.dir, name+".log") }
 
-// conf returns the configuration folder of a NodeManager. Without a name it returns that of everybody else.
+// conf returns the configuration folder of a NodeManager. Without a name it returns that of all others.
 func (c *cluster) conf(node string) string { return filepath.Join(c.dir, "conf", node) }
 
 func (c *cluster) web(id string) string {
@@ -144,7 +144,7 @@ func (c *cluster) until(ctx context.Context, what string, ok func() bool) error 
 	return nil
 }
 
-// dead returns a daemon that has ended although nobody killed it.
+// dead returns a daemon that has ended without being killed.
 func (c *cluster) dead() *daemon {
 	for _, d := range c.procs {
 		select {
@@ -240,7 +240,7 @@ func (c *cluster) configure() error {
 	return nil
 }
 
-// reserve sets the address of a key to a port on which nobody listens.
+// reserve sets the address of a key to a free port.
 func (c *cluster) reserve(conf map[string]string, key string) error {
 	found, release, err := ports.Free(1)
 	if err != nil {

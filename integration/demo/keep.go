@@ -40,7 +40,7 @@ func (k kept) runs(pid int) bool {
 	return err == nil && strings.Contains(string(line), k.Dir)
 }
 
-// refuseSecond fails if another cluster runs: a second one could run as well, but nobody would find the first again.
+// refuseSecond fails if another cluster runs: a second one could run as well, but the first could not be found again.
 func refuseSecond() error {
 	k, err := readKept()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -138,7 +138,7 @@ func (c *cluster) showSuspension(ctx context.Context) error {
 	if err := short.check(n * (n + 1) / 2); err != nil {
 		return err
 	}
-	say("*** The short job is done after %.1f s: 1 + 2 + … + %d = %d, which is right. The long job's containers go on where they stopped ***", took.Seconds(), n, n*(n+1)/2)
+	say("*** The short job is done after %.1f s: 1 + 2 + … + %d = %d, which is right. The long job's containers resume where they stopped ***", took.Seconds(), n, n*(n+1)/2)
 	if err := <-ended; err != nil {
 		return err
 	}

@@ -165,7 +165,7 @@ func (l *Lab) WaitYARN(ctx context.Context, nodes int) error {
 	})
 }
 
-// callerOf returns who asks whether YARN is ready: with Kerberos whoever has the tickets of $KRB5CCNAME.
+// callerOf returns the caller that asks whether YARN is ready: with Kerberos the owner of the tickets of $KRB5CCNAME.
 func callerOf(l *Lab) (ipc.Identity, error) {
 	if l.site[secure.Authentication] != "kerberos" {
 		return ipc.Identity{User: "lab"}, nil

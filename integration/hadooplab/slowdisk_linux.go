@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SlowDisk has the lab's DataNodes read as slowly as from disks that others use too, and forget what they have read. It needs the cgroup controller blkio of version 1.
+// SlowDisk makes the lab's DataNodes read as slowly as from shared disks, and forget what they have read. It needs the cgroup controller blkio of version 1.
 type SlowDisk struct {
 	dir    string
 	groups []string // one for each DataNode

@@ -15,8 +15,8 @@ import (
 	"heddle/internal/await"
 )
 
-// TwoQueues starts a Heddle of which a job in the queue short may have nearly everything: whoever is in the queue long has only what nobody
-// else wants, and is suspended for that. more are further settings.
+// TwoQueues starts a Heddle of which a job in the queue short may have nearly everything: jobs in the queue long have only what no other
+// job wants, and are suspended for that. more are further settings.
 func TwoQueues(t testing.TB, o Options, memory int, more map[string]string) *Lab {
 	t.Helper()
 	const capacity = "yarn.scheduler.capacity.root."

@@ -18,7 +18,7 @@ type Checked struct {
 	Containers   int
 }
 
-// Check checks the recorded history. Call it when nobody works any more.
+// Check checks the recorded history. Call it when all work has ended.
 func (w *World) Check() (Checked, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -27,8 +27,8 @@ type Options struct {
 	Container       records.Resource
 	// Held returns the capacity of a node that isn't simulated; 0 for an unknown one.
 	Held func(records.NodeID) int
-	// Masters is the number of those who ask for containers and give them back. Submitters is the number of those who
-	// submit applications and look for them.
+	// Masters is the number of actors that ask for containers and give them back. Submitters is the number
+	// of actors that submit applications and look for them.
 	Masters, Submitters int
 	// Pause is the shortest time between two calls of an ApplicationMaster, and between two submissions of a submitter.
 	Pause time.Duration
@@ -73,7 +73,7 @@ type tenure struct {
 	lost              bool          // it was taken away, maybe before its ApplicationMaster had heard of it
 }
 
-// New returns a world in which nobody works yet. Run makes them work.
+// New returns a world without work under way. Run makes them work.
 func New(o Options) *World {
 	return &World{
 		o: o, begin: time.Now(), nodes: map[records.NodeID]*node{}, granted: make(chan struct{}, 1),
@@ -147,7 +147,7 @@ func (w *World) Errors() []error {
 	return slices.Clone(w.errs)
 }
 
-// Run makes everybody work until ctx ends.
+// Run makes all actors work until ctx ends.
 func (w *World) Run(ctx context.Context, wg *sync.WaitGroup) error {
 	for i := range w.o.Nodes {
 		n := &node{

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// What a Child is told, a word a line. It answers each with the checksum of its memory, or "-".
+// Commands to a Child, a word a line. It answers each with the checksum of its memory, or "-".
 const (
 	fill = "fill" // writes all of its memory again
 	look = "look" // reads all of it

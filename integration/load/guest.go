@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// A load on somebody's cluster is a guest: it comes only where nothing runs, and takes everything along that it brought.
+// A load on a user's cluster is a guest: it comes only where nothing runs, and takes everything along that it brought.
 
 // Left is what a load has registered with a ResourceManager, or may have.
 type Left struct {
@@ -60,8 +60,8 @@ func Idle(ctx context.Context, o Options) error {
 	return nil
 }
 
-// TakeBack ends the applications of a load and takes its nodes out of the cluster. What the ResourceManager doesn't know any more is
-// no error.
+// TakeBack ends the applications of a load and takes its nodes out of the cluster. Ids that the ResourceManager doesn't know any
+// more are no error.
 func (l *Left) TakeBack(ctx context.Context) error {
 	client := ipc.NewClient(ipc.ClientConfig{})
 	defer client.Close()

@@ -28,7 +28,7 @@ const takingBack = time.Minute
 
 // note is a line that a keeper reads.
 type note struct {
-	Left *Left  `json:",omitempty"` // what the load is about to register, but for applications
+	Left *Left  `json:",omitempty"` // ids that the load is about to register, except applications
 	App  string `json:",omitempty"` // it is about to submit this one
 	Done bool   `json:",omitempty"` // everything was taken back
 }

@@ -39,8 +39,8 @@ type Options struct {
 
 	Warmup, Duration time.Duration
 
-	// Submits is told of each application before it is submitted; nil: nobody is. Applications then have a lifetime, so that they end even
-	// if nobody ends them.
+	// Submits is told of each application before it is submitted; nil: it isn't reported. Applications then have a lifetime, so
+	// that they end by themselves.
 	Submits func(app string) error `json:"-"`
 }
 
@@ -128,7 +128,7 @@ func Run(ctx context.Context, o Options) (Result, error) {
 }
 
 // warmUp lets the load run for a while. Shortly before it ends, the generator collects its garbage, so that its next collection is late:
-// what that delays would count as the ResourceManager's delay.
+// its delays would count as the ResourceManager's.
 func (r *run) warmUp(ctx context.Context) {
 	calm := min(time.Second, r.o.Warmup/2)
 	sleep(ctx, r.o.Warmup-calm)

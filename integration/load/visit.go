@@ -27,8 +27,8 @@ func (o *Options) Address(c *conf.Config) error {
 	return nil
 }
 
-// Visit prepares a load on a cluster that is somebody's; busy allows one that has nodes or applications. keep are the arguments with which this program
-// calls Keep. done takes back what the load has registered.
+// Visit prepares a load on a user's cluster; busy allows one that has nodes or applications. keep are the arguments with which this program calls
+// Keep. done takes back what the load has registered.
 func Visit(ctx context.Context, o *Options, busy bool, keep ...string) (done func() error, err error) {
 	if !busy {
 		if err := Idle(ctx, *o); err != nil {

@@ -46,7 +46,7 @@ func Start(t testing.TB, n int, set map[string]string) *Cluster {
 	c.Set("heddle.state.dir", filepath.Join(dir, "state"))
 	c.Set("hadoop.tmp.dir", filepath.Join(dir, "tmp"))
 	c.Set("yarn.resourcemanager.cluster-id", "mini")
-	// The timeout is long, so that nobody loses the leadership because other tests keep the machine busy.
+	// The timeout is long, so that no member loses the leadership because other tests keep the machine busy.
 	c.Set("heddle.raft.heartbeat-timeout-ms", "1000")
 	c.Set("heddle.raft.election-timeout-ms", "1000")
 	c.Set("heddle.raft.lease-timeout-ms", "800")

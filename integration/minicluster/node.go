@@ -124,7 +124,7 @@ func (c *Cluster) Node(o NodeOptions) *Node {
 	return n
 }
 
-// Kill ends the node and all of its containers, and tells nobody.
+// Kill ends the node and all of its containers, silently.
 func (n *Node) Kill() {
 	n.mu.Lock()
 	if n.gone {

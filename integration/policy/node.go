@@ -74,7 +74,7 @@ func (p *play) newNode(ctx context.Context, name, host string, r records.Resourc
 	return n, nil
 }
 
-// close ends the node, and tells nobody.
+// close ends the node, silently.
 func (n *node) close() {
 	n.stop()
 	n.server.Close()

@@ -179,7 +179,7 @@ func byPool(ctx context.Context, o Options) (w Way, err error) {
 	return w, withPool(ctx, o, 0, func(p *pool.Pool, s spent) error { return w.load(ctx, o, s, p.Submit) })
 }
 
-// byProbes has nodes ask for tasks.
+// byProbes makes nodes ask for tasks.
 func byProbes(ctx context.Context, o Options) (w Way, err error) {
 	err = withProbes(ctx, o, probes.Options{}, func(p *probes.Scheduler, s spent) error { return w.flood(ctx, o, s, p.Job().Submit) })
 	if err != nil {

@@ -98,7 +98,7 @@ func startNode(o Options, number int, key []byte) (*node, error) {
 	return n, json.NewEncoder(in).Encode(order{Options: o, Node: number, Key: key})
 }
 
-// ask has the node answer.
+// ask makes the node answer.
 func (n *node) ask() (a answer, err error) {
 	if _, err = io.WriteString(n.in, "1\n"); err == nil {
 		err = n.out.Decode(&a)

@@ -17,7 +17,7 @@ import (
 	"heddle/yarn/wire"
 )
 
-// prefetch lets executors have tasks that come next while they tell of others: tasks that take no time wait for none.
+// prefetch gives executors their next tasks while they report others: tasks that take no time wait for none.
 const prefetch = 500
 
 // withPool runs f with a pool and its executors. spent is the processor time of the executors so far.

@@ -20,7 +20,7 @@ type Outcome struct {
 	Cuts     int             // of maps, whose rest others did
 	Stood    int             // attempts that were suspended
 	Wasted   float64         // on copies that didn't win
-	Lost     float64         // by other attempts whose results nobody used
+	Lost     float64         // by other attempts with unused results
 	Work     float64         // of all attempts
 	Fairness float64         // Jain's index of what jobs had of the cluster per second of their lives
 	Spans    []timeline.Span `json:"-"`

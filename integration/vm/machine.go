@@ -265,7 +265,7 @@ func (m *Machine) Run(ctx context.Context, script string) (string, error) {
 	}
 }
 
-// PowerCut ends the machine at once. What isn't on a disk is lost. It may be called again.
+// PowerCut ends the machine at once. Data that isn't on a disk is lost. It may be called again.
 func (m *Machine) PowerCut() {
 	if m.cmd != nil && m.cmd.Process != nil {
 		_ = m.cmd.Process.Kill() // it may have ended

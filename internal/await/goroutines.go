@@ -9,7 +9,7 @@ import (
 )
 
 // leakPatience is how long goroutines have to end after the last test. It is long for machines that are short of time, and short compared with
-// what connections that nobody closed last.
+// the life of unclosed connections.
 const leakPatience = 20 * time.Second
 
 // NoGoroutines is for the end of TestMain: it returns code, what the tests have come to, or 1 if they passed but left goroutines that don't end.

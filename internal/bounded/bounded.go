@@ -51,7 +51,7 @@ func Open(path string) (*os.File, error) {
 	return f, nil
 }
 
-// ReadFile is ReadAll for the file with a path. Nobody but root and this process's user may control what is at the path.
+// ReadFile is ReadAll for the file with a path. Only root and this process's user may control what is at the path.
 func ReadFile(path string, max int64) ([]byte, error) {
 	f, err := Open(path)
 	if err != nil {

@@ -59,7 +59,7 @@ func Lay(t *testing.T, name, here, there string, far func() error) (c *Cable, en
 	return c, done
 }
 
-// Cut has nothing come through any more.
+// Cut lets nothing through any more.
 func (c *Cable) Cut(t testing.TB) {
 	t.Helper()
 	if err := c.run("link", "set", c.name, "down"); err != nil {

@@ -1,2 +1,2 @@
-// Package cable lays a cable to a network of its own, for tests of what happens when nobody says that a connection is gone.
+// Package cable lays a cable to a network of its own, for tests of connections that are lost without a word.
 package cable

@@ -1,6 +1,6 @@
 // Package claims reads what a process says of itself: its command line and environment.
 //
-// Linux keeps both in the process's own memory, and whoever reads them reads that. A process may make them any number of
+// Linux keeps both in the process's own memory, and readers of them read that. A process may make them any number of
 // gigabytes long without using any memory (prctl(2), PR_SET_MM_MAP), and may block a reader for ever: a page of a FUSE
 // file system that doesn't answer, in another thread of the process, is enough. So the package holds little of what it
 // reads, and gives up after a second. It leaves a thread behind then, but no more than a few for each user.
@@ -13,7 +13,7 @@ import "errors"
 
 var (
 	// ErrSilent says that a process doesn't let itself be read.
-	ErrSilent = errors.New("it blocks whoever reads its memory")
+	ErrSilent = errors.New("it blocks readers of its memory")
 
 	// ErrGone says that a process has ended.
 	ErrGone = errors.New("process is gone")

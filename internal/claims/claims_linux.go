@@ -27,8 +27,8 @@ const (
 	// mostSilent is how many calls of one user's processes may block at a time. Each holds a thread of this process.
 	mostSilent = 4
 
-	// mostEnvironment bounds how much of an environment is looked through. Linux starts no program with more, unless
-	// somebody raises the limit of stacks (RLIMIT_STACK) beyond the usual 8 MB.
+	// mostEnvironment bounds how much of an environment is looked through. Linux starts no program with more,
+	// unless the limit of stacks is raised (RLIMIT_STACK) beyond the usual 8 MB.
 	mostEnvironment = 2 << 20
 
 	// window is the part of an environment that is in memory at a time. A variable beyond this size isn't found.
@@ -97,8 +97,8 @@ func count(uid, by int) {
 	}
 }
 
-// UID returns the real uid of a process. It belongs to whoever started the program, also if that is set-uid. No process
-// can block this.
+// UID returns the real uid of a process. It belongs to the user that started the program, also if that is set-uid. No
+// process can block this.
 func UID(pid int) (int, error) {
 	b, err := bounded.ReadFile(file(pid, "status"), bounded.KernelFile)
 	if err != nil {

@@ -1,9 +1,9 @@
 // Package clone makes a process that executes a program, without waiting until it does so, and without calls of the kernel that Go's runtime is told of. Package syscall waits, and makes
 // three such calls for each process.
 //
-// The package imports nothing, for two reasons. What runs in the new process is a list of calls of the kernel, and no code in Go, which might use a stack, a lock or memory that the two
-// processes share. And the program initializes this package before package syscall (by the language, of packages that may be initialized the first by name is), which then
-// raises this process's limit of open files: Files is what it was before.
+// The package imports nothing, for two reasons. The new process runs a list of calls of the kernel, and no code in Go, which might use a stack, a
+// lock or memory that the two processes share. And the program initializes this package before package syscall (by the language, of packages that may
+// be initialized the first by name is), which then raises this process's limit of open files: Files is what it was before.
 package clone
 
 // Call is a call of the kernel. Addresses in it don't keep memory alive.
@@ -17,7 +17,7 @@ type Call struct {
 // Must is what becomes of a call's result.
 type Must uintptr
 
-// What isn't so is a fault.
+// Anything else is a fault.
 const (
 	Ignore  Must = iota // any result will do
 	Succeed             // no error

@@ -16,7 +16,7 @@ import (
 //go:embed *.c.txt
 var sources embed.FS
 
-// Build compiles a program into a folder, so that everybody may run it, and returns its path.
+// Build compiles a program into a folder, so that all users may run it, and returns its path.
 //
 //   - endless N makes its environment and command line N GB long, says "ready", and waits.
 //   - thief PID takes the descriptors 1 to 9 of a process, makes their files 4 TB long, and says how many it has taken.

@@ -42,7 +42,7 @@ func Conn(c net.Conn) net.Conn {
 	return l
 }
 
-// once makes the call, and reports whether it is over: otherwise the kernel has nothing to give, or no room.
+// once makes the call, and reports whether it is over: otherwise the kernel has no data, or no room.
 func (t *transfer) once(fd uintptr) bool {
 	for {
 		n, fault := t.ask(fd)

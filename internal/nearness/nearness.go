@@ -1,4 +1,4 @@
-// Package nearness finds the name that somebody who has misspelt one most likely meant.
+// Package nearness finds the name that a user who has misspelt one most likely meant.
 package nearness
 
 import "iter"

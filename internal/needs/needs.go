@@ -1,5 +1,5 @@
 // Package needs lets tests name the programs that they need. A test without its program fails: a skipped test proves nothing, and
-// nobody notices it.
+// goes unnoticed.
 package needs
 
 import (

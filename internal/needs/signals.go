@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Signals has the programs that a test starts take signals, also if whoever started the test ignores them: nohup ignores SIGHUP, and a shell's
-// background SIGINT.
+// Signals makes the programs that a test starts take signals, also if the starter of the test ignores them: nohup ignores SIGHUP, and a
+// shell's background SIGINT.
 func Signals(t testing.TB, of ...os.Signal) {
-	ignored := make(chan os.Signal, 1) // what is handled here isn't ignored by a program that is started
+	ignored := make(chan os.Signal, 1) // a started program doesn't ignore signals that are handled here
 	signal.Notify(ignored, of...)
 	t.Cleanup(func() { signal.Stop(ignored) })
 }

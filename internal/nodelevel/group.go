@@ -10,9 +10,9 @@ import (
 // if each is better in some dimension (line 8), and a merged group takes in all that its range of times meets in any dimension (line 10).
 // Groups come by their first node, and nodes ascend in them.
 //
-// The algorithm of the paper compares all pairs, again after each merger. But each of its mergers is forced, whatever comes first: what it ends
-// with is the finest partition in which no two groups clash and no merged group meets another one. There are two types of tasks. So that
-// partition is found by one sweep over the nodes in the order of their times, in O(n log n).
+// The algorithm of the paper compares all pairs, again after each merger. But each of its mergers is forced, whatever comes first: its result
+// is the finest partition in which no two groups clash and no merged group meets another one. There are two types of tasks. So that partition
+// is found by one sweep over the nodes in the order of their times, in O(n log n).
 func group(nodes []int, at []Vector) [][]int {
 	whole := make([]place, 0, len(nodes)) // nodes that have done tasks of both types; others never clash
 	for _, n := range nodes {

@@ -13,7 +13,7 @@ const Window = 10 * time.Second
 
 // Settings that the paper doesn't tell.
 const (
-	Bandwidth = 64 << 20 // B where nobody has measured it: bytes per second at which a reduce fetches
+	Bandwidth = 64 << 20 // B where it wasn't measured: bytes per second at which a reduce fetches
 	smoothing = 0.5      // of the moving averages
 )
 

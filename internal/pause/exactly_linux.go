@@ -49,7 +49,7 @@ type timer struct {
 // timers are those that can be used again. One that isn't is closed when it is collected.
 var timers sync.Pool
 
-// take returns a timer that nobody uses, or nil.
+// take returns an unused timer, or nil.
 func take() *timer {
 	if t, ok := timers.Get().(*timer); ok {
 		return t

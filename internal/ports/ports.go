@@ -14,8 +14,8 @@ import (
 // no such connection takes one.
 const first, last = 10000, 32767
 
-// Free returns different ports on which nobody listens. Until release is called, this package gives these ports to
-// no other, in any process. An open UDP socket with the port's number, which nobody uses, marks it as taken.
+// Free returns different free ports. Until release is called, this package gives these ports to no other, in any
+// process. An open UDP socket with the port's number, which is otherwise unused, marks it as taken.
 func Free(n int) (ports []int, release func(), err error) {
 	var marks []net.PacketConn
 	release = func() {
@@ -47,7 +47,7 @@ func Free(n int) (ports []int, release func(), err error) {
 	return nil, nil, fmt.Errorf("no %d free ports found from %d to %d", n, first, last)
 }
 
-// Loopback returns different addresses on loopback on which nobody listens. They belong to the test until it ends.
+// Loopback returns different unused addresses on loopback. They belong to the test until it ends.
 func Loopback(t testing.TB, n int) []string {
 	t.Helper()
 	free, release, err := Free(n)

@@ -1,7 +1,7 @@
 // Package processors lets a process that mostly waits use one processor at a time while that is enough for it.
 //
-// Go wakes a second thread whenever a goroutine may run and another processor is idle, as a second thing may come. In processes that pass messages on there is none: the
-// thread looks for work, and sleeps again. That takes a third of their processor time, and the time of those who work beside them.
+// Go wakes a second thread whenever a goroutine may run and another processor is idle, as a second thing may come. In processes that pass messages on
+// there is none: the thread looks for work, and sleeps again. That takes a third of their processor time, and the time of the programs beside them.
 package processors
 
 import (
@@ -22,8 +22,8 @@ const (
 	calm = 10
 )
 
-// Spare has this process use one processor while that is enough, and otherwise as many as it could use before, until ctx ends or stop is called. GOMAXPROCS takes
-// precedence.
+// Spare makes this process use one processor while that is enough, and otherwise as many as it could use before, until ctx ends or stop is called.
+// GOMAXPROCS takes precedence.
 func Spare(ctx context.Context) (stop func()) {
 	if os.Getenv("GOMAXPROCS") != "" || runtime.GOMAXPROCS(0) == 1 {
 		return func() {}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// New makes a folder that everybody may list and pass through, unlike those of testing.TB.TempDir. Its parent is the
+// New makes a folder that all users may list and pass through, unlike those of testing.TB.TempDir. Its parent is the
 // system's folder for temporary files if parent is "". It is removed when the test ends.
 func New(t testing.TB, parent string) string {
 	t.Helper()

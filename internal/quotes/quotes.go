@@ -7,7 +7,7 @@ const (
 	anyway = 0.05
 )
 
-// Broken returns how bad it is, 0 to 1, that so many of a window's quotes were broken. Those who give quotes in vain have more to do than they know.
+// Broken returns how bad it is, 0 to 1, that so many of a window's quotes were broken. Givers of vain quotes are busier than they know.
 func Broken(given, broken int64) float64 {
 	if given < fewest {
 		return 0

@@ -27,8 +27,8 @@ const (
 // Secret is the secret that the daemons of a cluster share. Printing it doesn't reveal it.
 type Secret struct{ b []byte }
 
-// Load reads a secret from a regular file that only its owner may read or write. The owner is root or whoever runs
-// this program. Nobody else may be able to put another file in its place.
+// Load reads a secret from a regular file that only its owner may read or write. The owner is root or the user of
+// this program. No other user may be able to put another file in its place.
 func Load(path string) (Secret, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block the start
 	if err != nil {

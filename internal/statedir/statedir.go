@@ -14,7 +14,7 @@ import (
 	"heddle/internal/trust"
 )
 
-// Make makes a folder that only its owner may enter. It makes missing parents that everybody may pass through, because
+// Make makes a folder that only its owner may enter. It makes missing parents that all users may pass through, because
 // they may also hold folders for users, as hadoop.tmp.dir holds the local folders of containers. It refuses a folder that
 // other users of the machine can move away or write to.
 func Make(dir string) error {
@@ -27,14 +27,14 @@ func Make(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	if err := trust.Check(dir); err != nil { // somebody may have been quicker, in a folder like /tmp
+	if err := trust.Check(dir); err != nil { // another may have been quicker, in a folder like /tmp
 		return fmt.Errorf("it was just made by another user: %w", err)
 	}
 	return nil
 }
 
 // making has a lock for each disk (st_dev), so that others of this process see no folder before it has its mode, and a disk that hangs holds
-// up nobody but those who want it.
+// up only its own users.
 var making sync.Map
 
 // MakePassable makes a folder and its missing parents with mode 0755, whatever the umask is. Folders that exist stay as they are.

@@ -37,7 +37,7 @@ func On(t testing.TB, size int64) {
 	})
 }
 
-// Overcommitted has the machine swap to size bytes of a disk that has room for fewer, until the test ends: what is written beyond that fails. It is a
+// Overcommitted makes the machine swap to size bytes of a disk with room for fewer, until the test ends: what is written beyond that fails. It is a
 // sparse file on a small file system, and preferred to other swap. It skips the test where On does, and where the machine has no loop devices.
 func Overcommitted(t testing.TB, size, room int64) {
 	t.Helper()
@@ -143,7 +143,7 @@ func Zram(size int64, algorithm, dir string) (off func() error, err error) {
 	}, nil
 }
 
-// Zswap has the kernel keep in memory, compressed, what it would write to swap, as long as there is room. off ends that for what comes later: turn the
+// Zswap makes the kernel keep in memory, compressed, what it would write to swap, as long as there is room. off ends that for later pages: turn the
 // swap off before it. Until then a file zswap in dir has what the kernel did before, as Zram's.
 func Zswap(dir string) (off func() error, err error) {
 	const file = "/sys/module/zswap/parameters/enabled"

@@ -7,7 +7,7 @@ import "sync"
 type Group[T any] struct {
 	turn sync.Mutex // held while one is built
 	mu   sync.Mutex
-	next *build[T] // hasn't begun; nil: nobody waits
+	next *build[T] // hasn't begun; nil: no caller waits
 }
 
 type build[T any] struct {

@@ -36,7 +36,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s %s: other users could replace what this daemon keeps or reads there; mend it with: %s", what, e.Why, e.Mend)
 }
 
-// Check returns an *Error if somebody but root and this process's user can replace the file or folder that the path leads
+// Check returns an *Error if a user other than root and this process's can replace the file or folder that the path leads
 // to, or anything on the way to it. It follows links step by step. The rest of a path that doesn't exist yet is fine: check
 // again when it does. A folder on the way may be writable for all if it has the sticky bit, as /tmp has, because then only
 // their owners move its entries. The last one may not: others could make entries before the daemon does.

@@ -160,7 +160,7 @@ func (d *Dir) Touch(name string, at time.Time) error {
 }
 
 // Lchown gives an entry to a user. For a link it changes the link itself. In a folder that others can write to, the
-// entry may be anybody's.
+// entry may belong to any user.
 func (d *Dir) Lchown(name string, uid, gid int) error {
 	return d.do("chown", name, func() error { return unix.Fchownat(d.fd, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW) })
 }

@@ -70,7 +70,7 @@ func (d *Dir) removeEmpty(name string) error {
 // remover removes the contents of a folder.
 type remover struct{ top *Dir }
 
-// clear removes the entries of d, which is depth levels below the top. If some can't be removed, it returns why. What others remove meanwhile is gone, too.
+// clear removes the entries of d, which is depth levels below the top. If some can't be removed, it returns why. Entries that others remove meanwhile are gone, too.
 func (r *remover) clear(d *Dir, depth int) error {
 	for {
 		names, err := d.names(batch)

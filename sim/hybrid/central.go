@@ -104,7 +104,7 @@ func (c *central) runsSince(w int32, began, estimate sim.Time) {
 	}
 }
 
-// beat takes in the heartbeats of all workers, for DLWL.
+// beat records the heartbeats of all workers, for DLWL.
 func (c *central) beat() {
 	for _, w := range c.changed {
 		if c.seen[w] != c.queued[w] {

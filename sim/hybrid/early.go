@@ -40,7 +40,7 @@ func (s *sharing) advance(now sim.Time) {
 	s.at = now
 }
 
-// share has a task run beside the others of a worker.
+// share runs a task beside the others of a worker.
 func (c *cluster) share(n int32, r running, work sim.Time) {
 	s := &c.shares[n]
 	if s.advance(c.now); len(s.tasks.events) == 0 {
@@ -93,7 +93,7 @@ func (c *cluster) bid(e *event) {
 	}
 }
 
-// bind has a worker run the task that it has got for its bid, if it has got one.
+// bind makes a worker run the task that it got for its bid, if any.
 func (c *cluster) bind(e *event) {
 	w := &c.workers[e.worker]
 	if e.task < 0 {

@@ -226,7 +226,7 @@ func (c *cluster) release(w *worker, h int32) {
 // released does so for the probes that a worker has dropped by itself.
 func (c *cluster) released(w *worker) {
 	if c.Eirene == nil {
-		return // nobody asks
+		return // no worker asks
 	}
 	for _, h := range w.queue.Dropped() {
 		c.release(w, int32(h))

@@ -18,7 +18,7 @@ const (
 	roundTrip = 2 * oneWay
 	sampling  = sim.Time(5 * time.Second)
 	heartbeat = sim.Time(8 * time.Second) // of DLWL
-	victims   = 10                        // workers that one which has nothing to do tries to steal from
+	victims   = 10                        // workers that an idle one tries to steal from
 	most      = 10_000                    // probes that are stolen at once
 	largest   = 1_000_000                 // workers of a cluster: each takes memory from the beginning
 	mostSlots = 1000                      // of a worker
@@ -38,7 +38,7 @@ type Options struct {
 	WarmUp int
 	// Ratio is how many probes a job sends for each task, drawn without repetition; 0: as many as the mode does, with repetition.
 	Ratio float64
-	// Early binds tasks to probed workers as soon as these have said what they have to do. All tasks of a worker share its processor.
+	// Early binds tasks to probed workers as soon as these have reported their load. All tasks of a worker share its processor.
 	Early bool
 	// Dice grows the short partition, and suspends long tasks; nil: it doesn't. It takes a mode with a short partition.
 	Dice *partition.Dice
@@ -190,7 +190,7 @@ func newCluster(jobs []sim.Job, o Options) (*cluster, error) {
 	}
 	short := nodes[:c.general]
 	if c.general == 0 {
-		short = nodes // what all rejected has to go somewhere, and waits behind long work
+		short = nodes // a task that all rejected must go somewhere, and waits behind long work
 	}
 	c.sched.SetNodes(nodes, short)
 	c.central = newCentral(o.Workers, c.general, m.central)
@@ -366,7 +366,7 @@ func (c *cluster) submit(n int32, number int) {
 		c.place(&j, int32(h))
 	case c.mode.sched.Rounds == 0:
 		for _, w := range targets {
-			if c.Early { // else nobody counts them
+			if c.Early { // else they aren't counted
 				c.sched.Answered(j.id, w, true, sched.Bitmap{})
 			}
 			c.send(&c.agenda.oneWay, oneWay, int32(w), int32(h))
@@ -429,7 +429,7 @@ func (c *cluster) taken(n int) {
 	c.busy += n
 }
 
-// start has a worker ask for the next task, if it can.
+// start makes a worker ask for the next task, if it can.
 func (c *cluster) start(n int32) bool {
 	w := &c.workers[n]
 	ask, ok := w.queue.Next(time.Duration(c.now))
@@ -493,7 +493,7 @@ type running struct {
 	clone           bool
 }
 
-// endAt has a task end.
+// endAt ends a task at a time.
 func (c *cluster) endAt(at sim.Time, w int32, r running) {
 	if c.Early {
 		c.share(w, r, at-c.now)
@@ -510,7 +510,7 @@ func (c *cluster) endAt(at sim.Time, w int32, r running) {
 	c.agenda.others.push(c.agenda.next(event{at: at, kind: ended, worker: w, slot: r.slot, job: r.job, task: r.task, turn: turn, clone: r.clone}))
 }
 
-// count has workers know that one more task of a job was launched.
+// count tells workers that one more task of a job was launched.
 func (c *cluster) count(n int32) {
 	h := probe.Handle(n)
 	if wait, _ := c.sched.Left(c.jobs[n].id); wait == 0 {

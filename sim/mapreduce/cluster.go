@@ -67,7 +67,7 @@ type cluster struct {
 	dominant       float64 // share of the resource that is used most, by time
 }
 
-// holder is who has a container.
+// holder is the owner of a container.
 type holder struct {
 	job  *master
 	slot stage.SlotID
@@ -124,7 +124,7 @@ func (c *cluster) setting(given, otherwise float64) float64 {
 	return otherwise
 }
 
-// schedule has the scheduler decide until there is nothing more to decide.
+// schedule runs the scheduler until there is nothing more to decide.
 func (c *cluster) schedule() {
 	now := c.engine.Now()
 	for again := true; again && c.failure == nil; {
@@ -143,7 +143,7 @@ func (c *cluster) schedule() {
 				again = true
 				c.holds(d.Container, d.Resource)
 				c.stands(d.Container, true)
-			case drive.Resume, drive.Shrink: // what is shrunk runs
+			case drive.Resume, drive.Shrink: // shrunk containers run
 				again = true
 				c.holds(d.Container, d.Resource)
 				c.stands(d.Container, false)

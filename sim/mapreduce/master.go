@@ -46,8 +46,8 @@ type master struct {
 	strict  map[stage.RequestID]strict // requests for some nodes only
 	changed [2]bool                    // what the scheduler doesn't know of open
 	asks    []scheduler.Ask            // of strict, likewise
-	asking  bool                       // it is among those of the cluster that have something to tell the scheduler
-	hinted  stage.Hints                // what the job has heard last, if it has heard anything
+	asking  bool                       // it is among those of the cluster with news for the scheduler
+	hinted  stage.Hints                // the last news of the job, if any
 	heard   bool
 }
 
@@ -120,7 +120,7 @@ func (s *Settings) restless() bool {
 	return s.SlowStart == "omo" || s.Speculation != "" && s.Speculation != "none"
 }
 
-// hear has the job hear of the cluster, if anything is new.
+// hear tells the job news of the cluster, if there is any.
 func (j *master) hear() {
 	h := j.c.hints()
 	if j.heard && h.Hints == j.hinted {
@@ -326,7 +326,7 @@ func (j *master) drop(slot stage.SlotID) {
 	x.node.slots = slices.DeleteFunc(x.node.slots, func(h holder) bool { return h.job == j && h.slot == slot })
 }
 
-// lost is told that a container is over: its node is lost, or somebody took it.
+// lost is told that a container is over: its node is lost, or it was taken.
 func (j *master) lost(slot stage.SlotID, node bool) {
 	x := &j.slots[slot]
 	if !x.known {
@@ -452,7 +452,7 @@ func (j *master) change(s stage.Stage) {
 	j.note()
 }
 
-// note notes that the job has something to tell the scheduler.
+// note records that the job has news for the scheduler.
 func (j *master) note() {
 	if !j.asking {
 		j.asking = true

@@ -57,7 +57,7 @@ func (s *Scenario) tree() (*queue.Tree, records.ResourceTypes, *flaw) {
 	return tree, types, nil
 }
 
-// defaultQueue is that of jobs that name none.
+// defaultQueue is the queue of jobs that name none.
 const defaultQueue = "root.default"
 
 // notALeaf says why jobs can't have a queue; "" if they can. A scheduler of the kind fair makes queues that it doesn't know.
@@ -133,7 +133,7 @@ func (s *Scenario) properties() (wrong *flaw, odd []flaw) {
 	return nil, odd
 }
 
-// odd returns what is probably a mistake: what the ResourceManager would warn of when it starts, and what has no effect.
+// odd returns probable mistakes: warnings of the ResourceManager at its start, and settings without effect.
 func (s *Scenario) odd(t *queue.Tree) []flaw {
 	_, odd := s.properties()
 	for _, p := range t.Problems {

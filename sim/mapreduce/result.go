@@ -18,7 +18,7 @@ type Result struct {
 	Useful      int     `json:"useful"`      // of these, those that finished first
 	Cuts        int     `json:"cuts"`        // of maps, the rest of whose input others did
 	Frozen      int     `json:"frozen"`      // how often containers were suspended
-	Wasted      float64 `json:"wasted"`      // time of attempts whose results nobody used
+	Wasted      float64 `json:"wasted"`      // time of attempts with unused results
 	WastedOn    float64 `json:"wastedOnCopies"`
 
 	Jobs []JobResult `json:"jobs"`
@@ -66,7 +66,7 @@ func (c *cluster) result() *Result {
 	sum, squares, lived := 0., 0., 0.
 	for _, j := range c.jobs {
 		x := j.result()
-		r.Makespan = max(r.Makespan, min(x.End, c.engine.Now().Seconds())) // a job may have been to come later
+		r.Makespan = max(r.Makespan, min(x.End, c.engine.Now().Seconds())) // a job may come later
 		r.MeanJob += (x.End - x.Submit) / float64(len(c.jobs))
 		r.Copies += x.Copies
 		r.Wasted += x.Wasted

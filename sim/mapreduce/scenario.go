@@ -29,7 +29,7 @@ type Scenario struct {
 type Settings struct {
 	// SlowStart is omo, or the part of the maps that is done when reduces may begin; "" is 0.05.
 	SlowStart string `json:"slowstart"`
-	// RampUp has not all reduces begin at once while maps wait, as heddle mr and Hadoop's MapReduce do on YARN.
+	// RampUp limits how many reduces begin while maps wait, as heddle mr and Hadoop's MapReduce do on YARN.
 	RampUp bool `json:"rampUp"`
 	// StagePolicy is fresh, omo or none, the ResourceManager's for all queues that name no other in Properties or Allocations; "" is none.
 	// It makes reduces wait that a job has asked for; with a slowstart of 0 the job leaves it to the policy.
@@ -43,7 +43,7 @@ type Settings struct {
 	// Freezes suspends attempts for the sake of copies, on nodes that can do that: where copies find no slot, or have overtaken them.
 	// Preemption is on then, and suspends, unless Properties or Allocations say something else.
 	Freezes bool `json:"freezes"`
-	// Hints has jobs know how often containers of the whole cluster are released, and how many jobs run.
+	// Hints tells jobs how often containers of the whole cluster are released, and how many jobs run.
 	Hints bool `json:"hints"`
 
 	Bandwidth  float64    `json:"bandwidth"` // at which a reduce fetches, MB/s; 0: 64

@@ -24,9 +24,9 @@ func isYAML(name string, text []byte) bool {
 	return !strings.HasSuffix(name, ".json") && len(start) > 0 && !bytes.ContainsAny(start[:1], "{[")
 }
 
-// fromYAML writes a YAML document as JSON in which each value is on the line that it has in the document. Whoever reads it then finds
-// the same flaws on the same lines as in a file that was JSON from the start. Aliases and merge keys (<<) are written out, on the line of
-// the alias. The error is a FileError.
+// fromYAML writes a YAML document as JSON in which each value is on the line that it has in the document. A reader then finds the same
+// flaws on the same lines as in a file that was JSON from the start. Aliases and merge keys (<<) are written out, on the line of the
+// alias. The error is a FileError.
 func fromYAML(name string, text []byte) ([]byte, error) {
 	d := yaml.NewDecoder(bytes.NewReader(text))
 	var document yaml.Node

@@ -22,7 +22,7 @@ var heterogeneous = []benchmark{
 	{"wordmean", 1, 120},
 }
 
-// What the text doesn't say.
+// Facts that the paper doesn't give.
 const (
 	disturbed   = 300 // seconds after the beginning
 	recovering  = 1000
@@ -85,7 +85,7 @@ func slowed(node string, reboots bool) []mapreduce.Change {
 	return c
 }
 
-// esplashParameters are those of eSplash: what the text doesn't say, or what tests why a figure differs.
+// esplashParameters are those of eSplash: facts that the paper doesn't give, and tests of why a figure differs.
 var esplashParameters = []Parameter{
 	{Name: "slowstart", Default: afterMaps, What: "part of a job's maps that has ended when its reduces begin; Hadoop's default is 0.05"},
 	{Name: "jobs", Default: "8", What: "jobs of a run, two of each benchmark in the text"},

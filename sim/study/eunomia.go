@@ -97,7 +97,7 @@ func microBenchmarks(o *Options, s *Study) error {
 	return nil
 }
 
-// What the text says of the macro-benchmark (section 5.4.2): 100 nodes of ten speeds; 22 tasks a job, 2,888 jobs in 5,000 s; 18 % of the jobs can run anywhere, and
+// The paper's macro-benchmark (section 5.4.2): 100 nodes of ten speeds; 22 tasks a job, 2,888 jobs in 5,000 s; 18 % of the jobs can run anywhere, and
 // 35 % on half of the nodes. The rest is chosen: sizes of nodes and tasks, how long tasks last, and the other jobs' constraints.
 func macroBenchmark(o *Options, s *Study) error {
 	n := int(o.Number("jobs"))

@@ -32,7 +32,7 @@ var tasks = map[string][2][2]int{
 	"grep": {{270, 250}, {128, 100}}, "histogramratings": {{270, 250}, {129, 120}}, "histogrammovies": {{270, 200}, {129, 100}},
 }
 
-// What the text doesn't say: a map of 32 MB puts out half of it.
+// Not in the paper: a map of 32 MB puts out half of it.
 const (
 	slotsOfFresh = 4
 	outputOfMap  = 16 // MB
@@ -59,8 +59,8 @@ var sets = []set{
 	{"E", "set E, 12 jobs, most of them reduce-intensive", []times{{invertedIndex, 2, 2}, {wordCount, 1, 1}, {grep, 2, 2}, {histogramMovies, 1, 1}}, ""},
 }
 
-// jobs returns those of a set, in the order of Johnson's algorithm, as in the text: the shortest first stages first, then the longest second
-// ones. divided has maps and reduces take slots of two kinds.
+// jobs returns those of a set, in the order of Johnson's algorithm, as in the paper: the shortest first stages first, then the longest
+// second ones. divided: maps and reduces take slots of two kinds.
 func (s *set) jobs(divided bool) (out []mapreduce.Jobs) {
 	for _, b := range s.of {
 		for i, n := range []int{b.large, b.small} {
@@ -127,8 +127,8 @@ func divided(nodes, mapSlots int) (all []mapreduce.Nodes) {
 	return all
 }
 
-// contender is a way to serve jobs that a study compares. Reduces of all begin when the maps of their job have ended: FRESH has them wait
-// for that, and jobs of 250 reduces that began sooner would fill 40 slots (see afterMaps).
+// contender is a way to serve jobs that a study compares. Reduces of all begin when the maps of their job have ended: FRESH holds them
+// back until then, and jobs of 250 reduces that began sooner would fill 40 slots (see afterMaps).
 type contender struct {
 	name     string
 	mapSlots int // of each node

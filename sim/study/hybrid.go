@@ -131,7 +131,7 @@ func Eagle(o *Options) (*Study, error) {
 		[]string{"hawk", "eagle-sss", "eagle-sss-sbp", "eagle", "idealeagle"}, "eagle", "Eagle")
 }
 
-// growing is table 3.1 of the text on Dice, for Yahoo's whole trace: what a larger short partition does.
+// growing is table 3.1 of the paper on Dice, for Yahoo's whole trace: what a larger short partition does.
 var growing = map[string]string{
 	"hawk":  "Hawk 2 % 327.7 687.1 1226.4 | 3145.2 6837.4 10089.1; 4 % 191.2 322.3 457.7 | 3455.5 7467.1 10754.7; 6 % 157.0 243.8 331.6 | 3947.6 8168.3 11447.7; 8 % 138.2 204.3 270.8 | 4654.6 8891.4 12010.3",
 	"eagle": "Eagle 2 % 29.8 59.1 147.3 | 3160.0 6837.7 10070.3; 4 % 23.2 42.0 66.0 | 3455.6 7469.1 10764.3; 6 % 22.4 40.4 62.9 | 3943.5 8166.6 11391.0; 8 % 22.1 39.9 62.1 | 4650.2 8901.9 12025.4",

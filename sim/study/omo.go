@@ -24,7 +24,7 @@ var benchmarks = []benchmark{
 	{"classification", 6, 60},
 }
 
-// What the text says of its cluster, or what follows from that.
+// The paper's facts on its cluster, and their consequences.
 const (
 	slotsOfNode = 4
 	fetching    = 35   // MB/s of a reduce: in section 4.4.3.1 one fetches 10 GB in 293 s

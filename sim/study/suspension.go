@@ -17,7 +17,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// What BIG-C's text says of its cluster (section 5.1) and of the trace that it replays (section 5.5).
+// Facts of BIG-C's paper on its cluster (section 5.1) and on the trace that it replays (section 5.5).
 const (
 	machines    = 26
 	cores       = 32 // two processors of eight cores, with hyperthreading
@@ -32,7 +32,7 @@ const (
 	mostContain = 4               // containers that a task may lose, by default of Hadoop and Spark
 )
 
-// What it doesn't say.
+// Facts that it doesn't give.
 const (
 	spikes     = 8    // of short jobs: the text's figure 8 shows several
 	spiked     = 0.3  // part of the short jobs that come in them
@@ -224,7 +224,7 @@ func (x *regime) figuresOf(seeds Seeds, run func(seed uint64) (*replay, error)) 
 	return f, first, nil
 }
 
-// add takes in the run with another seed.
+// add adds the run with another seed.
 func (f *figures) add(r *replay) {
 	short := func(o *sim.Outcome) bool { return o.Estimate == sim.Time(shortMean*1e9) }
 	long := func(o *sim.Outcome) bool { return !short(o) }

@@ -22,7 +22,7 @@ type setting struct {
 	sizes, eireneSizes []int
 	// growing is the cluster for the table of growing short partitions; 0: the texts have none for this trace.
 	growing int
-	// diceText and eireneText are what the texts report for this trace.
+	// diceText and eireneText are the papers' results for this trace.
 	diceText   string
 	eireneText []string
 	jobs       func(seed uint64) []sim.Job // they are the same for each seed where the trace is a file

@@ -11,7 +11,7 @@ import (
 	"heddle/sim"
 )
 
-// mostText bounds the bytes of a trace in JSON, which is kept in memory. What is compressed may become a thousand times larger.
+// mostText bounds the bytes of a trace in JSON, which is kept in memory. Compressed data may become a thousand times larger.
 const mostText = 4 << 30
 
 // readText reads all of a trace. It refuses more than so many bytes.

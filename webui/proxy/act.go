@@ -37,7 +37,7 @@ const actPass = "heddle-page"
 func actsFor(own string) string { return own + " acts" }
 
 // mayAct reports whether a request that makes an application act comes from its own page, or from no page at all. A page of another
-// site can have its readers' browsers send such requests in their names: as a link, an image, a form.
+// site can make its readers' browsers send such requests in their names: as a link, an image, a form.
 func (p *Proxy) mayAct(r *http.Request, own string) bool {
 	if _, ok := p.passOf(r, own); ok {
 		return true

@@ -43,7 +43,7 @@ const shim = `<script>(function(pass,base,act){["localStorage","sessionStorage"]
 	`})("PASS","BASE","ACT")</script>`
 
 // passHeader carries the pass: proof that a request comes from a page of the application, and for which user the page
-// was made. Nobody else can read the pass off the page. So cookies, which other pages' requests carry too, aren't
+// was made. No other can read the pass off the page. So cookies, which other pages' requests carry too, aren't
 // needed.
 const passHeader = "X-Heddle-Page"
 

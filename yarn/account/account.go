@@ -176,7 +176,7 @@ func (d *Directory) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// environment is that of the commands that are run.
+// environment is the environment of the commands that are run.
 var environment = []string{"LC_ALL=C", "PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
 
 // words returns the words that id prints for a user.

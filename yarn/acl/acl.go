@@ -1,9 +1,9 @@
-// Package acl holds Hadoop's access control lists: "user1,user2 group1,group2", "*" for everybody, " " for nobody.
+// Package acl holds Hadoop's access control lists: "user1,user2 group1,group2", "*" for all users, " " for none.
 package acl
 
 import "strings"
 
-// List says who may do something. The zero List admits nobody.
+// List says who may do something. The zero List admits no user.
 type List struct {
 	all    bool
 	users  map[string]bool
@@ -11,7 +11,7 @@ type List struct {
 	text   string
 }
 
-// Parse reads a list: users, a blank, groups, each joined by commas. A "*" anywhere means everybody.
+// Parse reads a list: users, a blank, groups, each joined by commas. A "*" anywhere means all users.
 func Parse(s string) List {
 	l := List{users: map[string]bool{}, groups: map[string]bool{}, text: s}
 	users, groups, _ := strings.Cut(s, " ")
@@ -53,7 +53,7 @@ func (l List) Allows(user string, groupsOf func(user string) ([]string, error)) 
 	return false
 }
 
-// AllowsAll reports whether everybody is on the list.
+// AllowsAll reports whether all users are on the list.
 func (l List) AllowsAll() bool { return l.all }
 
 // String returns the list as it was written.

@@ -9,7 +9,7 @@ import (
 )
 
 // ProxyUsers says which users may act for which others, and from where (Hadoop: DefaultImpersonationProvider). The zero
-// value allows nobody to.
+// value allows no user to.
 type ProxyUsers struct {
 	rules map[string]*proxyRule
 }
@@ -48,7 +48,7 @@ func NewProxyUsers(settings map[string]string) ProxyUsers {
 	return p
 }
 
-// Refusal is the reason why somebody may not act for another, in Hadoop's words.
+// Refusal is the reason why a user may not act for another, in Hadoop's words.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }

@@ -30,8 +30,8 @@ func (m AuthMethod) String() string {
 // Peer is the client of a server's connection. It stays the same for the life of the connection, and all calls share
 // it.
 type Peer struct {
-	// User is whom the calls are made for. RealUser is who makes them, if that is another. User is empty if a
-	// client without authentication sent no name.
+	// User is the user that the calls are made for. RealUser is the caller, if that is another. User
+	// is empty if a client without authentication sent no name.
 	User, RealUser string
 	// FullUser and FullRealUser are their names before they became short, such as alice@EXAMPLE.COM.
 	FullUser, FullRealUser string
@@ -39,7 +39,7 @@ type Peer struct {
 	Auth AuthMethod
 	Addr netip.AddrPort
 
-	// Principal is the full name of who has proved itself by Kerberos: of RealUser if that is set, or else of User.
+	// Principal is the full name of the user that was authenticated by Kerberos: of RealUser if that is set, or else of User.
 	Principal string
 
 	// These are set for peers with a token.
@@ -89,7 +89,7 @@ func NewConn(ctx context.Context, id uint64) *Conn { return &Conn{id: id, ctx: c
 type callKey struct{}
 
 // handlerContext is the context of a handler: the connection's context with the call. It ends when the connection ends,
-// because then nobody can read the reply.
+// because then the reply can't be read.
 type handlerContext struct {
 	context.Context
 	call Call

@@ -17,17 +17,17 @@ import (
 	"heddle/yarn/token"
 )
 
-// Identity is who calls.
+// Identity is the identity of a caller.
 type Identity struct {
-	// User is whom the calls are for. RealUser, if set, is who makes them on the user's behalf; the server must allow
-	// it.
+	// User is the user that the calls are for. RealUser, if set, is who makes them on the user's behalf; the
+	// server must allow it.
 	User, RealUser string
 	// Token, if set, is offered to the server by SASL. If the server takes no tokens, the client falls back to User,
 	// unless the token must prove the server's identity as well.
 	Token        *token.Token
 	RequireToken bool
-	// Kerberos, if set, proves who calls to a server that doesn't take the Token. User is the full name of who has the tickets then, unless RealUser is: who
-	// acts for another has that other's name in User. A server that asks for no proof is refused.
+	// Kerberos, if set, proves who calls to a server that doesn't take the Token. User is then the full name of the tickets' owner, unless RealUser
+	// is: a caller that acts for another has that other's name in User. A server that asks for no proof is refused.
 	Kerberos Tickets
 }
 

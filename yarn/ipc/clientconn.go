@@ -62,7 +62,7 @@ func (c *Client) newCall(m Method, resp proto.Message) *clientCall {
 	return call
 }
 
-// free reuses a call for which nobody waits and which is in no connection's table.
+// free reuses a call that isn't waited for and is in no connection's table.
 func (c *Client) free(call *clientCall) {
 	call.timer.Stop()
 	call.resp, call.err = nil, nil

@@ -65,8 +65,8 @@ type Failover struct {
 	current *atomic.Uint64
 }
 
-// Failover returns an Invoker for the servers at the addresses (host:port), of which there must be at least one. All that a Client returns for the same protocol and addresses remember
-// the same server, whoever they call for.
+// Failover returns an Invoker for the servers at the addresses (host:port), of which there must be at least one. All that a Client returns for the
+// same protocol and addresses remember the same server, for all callers.
 func (c *Client) Failover(addrs []string, p Protocol, who Identity, policy RetryPolicy) *Failover {
 	if len(addrs) == 0 {
 		panic("ipc: a Failover needs an address")
@@ -79,7 +79,7 @@ func (c *Client) Failover(addrs []string, p Protocol, who Identity, policy Retry
 	return f
 }
 
-// current returns the count of failovers between several servers. One address may be anybody's choice, and has nothing to be remembered.
+// current returns the count of failovers between several servers. A single address may come from any user, and needs no memory.
 func (c *Client) current(addrs []string, p Protocol) *atomic.Uint64 {
 	if len(addrs) == 1 {
 		return new(atomic.Uint64)

@@ -18,7 +18,7 @@ type Tickets interface {
 	Ticket(ctx context.Context, service, host string) (kerberos.Ticket, error)
 }
 
-// addressed are Tickets that know whom to expect at an address, host:port.
+// addressed are Tickets that know the expected peer at an address, host:port.
 type addressed interface {
 	TicketAt(ctx context.Context, addr, service, host string) (kerberos.Ticket, error)
 }
@@ -76,7 +76,7 @@ func (c *serverConn) evaluateKerberos(m *pb.RpcSasl) error {
 	return nil
 }
 
-// kerberosPeer returns who has proved itself by a ticket. A client that claims another name, even its own short one, acts for another.
+// kerberosPeer returns the peer that a ticket has authenticated. A client that claims another name, even its own short one, acts for another.
 func (c *serverConn) kerberosPeer(claims bool, claimed string, addr netip.AddrPort) (*Peer, error) {
 	p := &Peer{FullUser: c.principal, Auth: AuthMethodKerberos, Addr: addr, Principal: c.principal}
 	if claims && claimed != c.principal {

@@ -44,7 +44,7 @@ func (m *memory) remove(c *serverConn) {
 	m.mu.Unlock()
 }
 
-// take counts n more bytes that c's client holds. It waits for room, and fails when the connection has to end.
+// take counts n more bytes that c's client holds. It waits for room, and fails when the connection must end.
 func (m *memory) take(c *serverConn, n int) error {
 	if m.try(n) {
 		m.held(c).Add(int64(n))
@@ -107,7 +107,7 @@ func (m *memory) largest(n int64) (victim *serverConn) {
 
 // give gives back n bytes that c's client held.
 func (m *memory) give(c *serverConn, n int) {
-	m.used.Add(-int64(n)) // first: whoever sees that a connection holds nothing must find the room
+	m.used.Add(-int64(n)) // first: a reader that sees that a connection holds nothing must find the room
 	m.held(c).Add(-int64(n))
 	m.wake()
 }
@@ -147,7 +147,7 @@ func (m *memory) end(n int) {
 	m.wake()
 }
 
-// wake makes those who wait look again.
+// wake makes waiting callers look again.
 func (m *memory) wake() {
 	if m.waiters.Load() == 0 {
 		return

@@ -29,7 +29,7 @@ const (
 	AuthSimple AuthMode = iota
 	// AuthSimpleOrToken offers both. A client with a token for this server uses it (port 8032).
 	AuthSimpleOrToken
-	// AuthToken demands a token from everybody (port 8030 and the NodeManager's).
+	// AuthToken demands a token from all callers (port 8030 and the NodeManager's).
 	AuthToken
 	// AuthTokenOrKerberos demands a token or a Kerberos ticket (port 8032 of a cluster with Kerberos).
 	AuthTokenOrKerberos
@@ -63,8 +63,8 @@ func (m AuthMode) available() string {
 // Bearer describes a token and its bearer.
 type Bearer struct {
 	Password []byte
-	// User is whom the bearer acts as. A token without one is refused. RealUser is who obtained the token, if that was
-	// another.
+	// User is the user that the bearer acts as. A token without one is refused. RealUser is the user that
+	// obtained the token, if that was another.
 	User, RealUser string
 	Kind           string
 	Identifier     any // the parsed identifier, for handlers
@@ -98,14 +98,14 @@ type ServerConfig struct {
 	// Its error is the answer. A standby returns a StandbyException here.
 	Gate func(protocol string) error
 
-	// MayImpersonate, if set, decides whether a user who is connected from the address may act as another one. Its
-	// error is the reason for a refusal. Without it nobody may.
+	// MayImpersonate, if set, decides whether a user who is connected from the address may act as another one.
+	// Its error is the reason for a refusal. Without it no caller may.
 	MayImpersonate func(realUser, user string, from netip.Addr) error
 
 	// Authorize, if set, decides whether a client that has said who it is may call a protocol, by the protocol's name. Its error is the refusal.
 	Authorize func(protocol string, p *Peer) error
 
-	// Short, if set, makes the names of users that clients claim short. Who is refused gets its error.
+	// Short, if set, makes the names of users that clients claim short. A refused caller gets its error.
 	Short func(name string) (string, error)
 
 	MaxDataLength         int           // longest packet from a client, in bytes; DefaultMaxDataLength

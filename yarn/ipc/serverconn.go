@@ -45,7 +45,7 @@ type serverConn struct {
 	negotiated    bool // the methods have been sent
 	digest        *sasl.Server
 	gss           *kerberos.Server
-	principal     string  // who has proved itself by Kerberos
+	principal     string  // the peer that Kerberos has authenticated
 	bearer        *Bearer // the bearer of the proved token
 	identifier    []byte
 	peer          *Peer
@@ -410,7 +410,7 @@ func (c *serverConn) shorten(names ...*string) error {
 	return nil
 }
 
-// simplePeer returns whom a client without proof claims to be.
+// simplePeer returns the user that a client without proof claims to be.
 func (c *serverConn) simplePeer(info *pb.UserInformation, addr netip.AddrPort) (*Peer, error) {
 	p := &Peer{FullUser: info.GetEffectiveUser(), FullRealUser: info.GetRealUser(), Addr: addr}
 	p.User, p.RealUser = p.FullUser, p.FullRealUser

@@ -16,7 +16,7 @@ import (
 // maxKeytab is the largest keytab that we read, in bytes.
 const maxKeytab = 16 << 20
 
-// Keytab is a file of keys. It may be replaced while it is in use: a ticket that no known key opens has it read again. It is safe for concurrent use.
+// Keytab is a file of keys. It may be replaced while it is in use: a ticket that no known key opens makes it read again. It is safe for concurrent use.
 type Keytab struct {
 	path string
 

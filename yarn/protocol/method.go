@@ -20,8 +20,8 @@ type message[T any] interface {
 	proto.Message
 }
 
-// repeatable defines a method that may be sent again when nobody knows whether an earlier call took effect: those that
-// Hadoop marks @Idempotent or @AtMostOnce, and all that change nothing.
+// repeatable defines a method that may be sent again when it is unknown whether an earlier call took effect: those
+// that Hadoop marks @Idempotent or @AtMostOnce, and all that change nothing.
 func repeatable[Req, Resp any, Q message[Req], P message[Resp]](p ipc.Protocol, name string) Method[Req, Resp] {
 	m := once[Req, Resp, Q, P](p, name)
 	m.Repeatable = true

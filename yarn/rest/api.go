@@ -40,7 +40,7 @@ func (c *Call) Var(name string) string {
 }
 
 // Query returns the parameters of the query. Malformed escapes stay as they are, as in Hadoop, so that they don't turn
-// into values that nobody sent.
+// into values that weren't sent.
 func (c *Call) Query() url.Values {
 	if c.query != nil {
 		return c.query
@@ -110,7 +110,7 @@ func (c *Call) Body() ([]byte, error) {
 	return body, nil
 }
 
-// compressions are the others that clients may use. What is none, such as a character set, counts as no encoding, as in Hadoop.
+// compressions are the others that clients may use. Other values, such as a character set, count as no encoding, as in Hadoop.
 var compressions = []string{"br", "compress", "deflate", "x-compress", "zstd"}
 
 // bodyFootprint estimates how many bytes of memory a byte of a body takes until the request is answered.

@@ -124,7 +124,7 @@ func (c *compressor) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 func (c *compressor) finish() {
 	c.send(false)
 	if c.gz != nil {
-		_ = c.gz.Close() // nobody can tell a lost client
+		_ = c.gz.Close() // a lost client can't be told
 		c.gz.Reset(nil)
 		compressors.Put(c.gz)
 	}

@@ -80,10 +80,10 @@ type guardKey struct{}
 var proofs = []string{"X-Requested-By", "X-XSRF-Header"}
 
 // MayChange reports whether a request that changes something although it is a GET or a HEAD may do so. A handler asks this before it
-// changes anything. Other people's pages can have their readers' browsers send such a request in many ways, and keep the browser from
-// saying where it comes from. So a browser must say that it comes from this server: by Sec-Fetch-Site, which browsers send to
-// servers with TLS and on their own machine; by Origin; or by Referer, which must be the same path, because pages of applications
-// share the host with ours. Any program, and a page of this server, may send one of the headers in proofs instead.
+// changes anything. Other people's pages can make their readers' browsers send such a request in many ways, and keep the browser from
+// saying where it comes from. So a browser must say that it comes from this server: by Sec-Fetch-Site, which browsers send to servers
+// with TLS and on their own machine; by Origin; or by Referer, which must be the same path, because pages of applications share the
+// host with ours. Any program, and a page of this server, may send one of the headers in proofs instead.
 func MayChange(r *http.Request) bool {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return true // Wrap has judged it

@@ -159,8 +159,8 @@ func DecodeCredentials(b []byte) (*Credentials, error) {
 	return c, nil
 }
 
-// collector gathers credentials in the order of the input. Maps find an alias quickly, because anybody may send many
-// megabytes of them.
+// collector gathers credentials in the order of the input. Maps find an alias quickly, because a client may send
+// many megabytes of them.
 type collector struct {
 	Credentials
 	tokens, secrets map[string]int // places by alias

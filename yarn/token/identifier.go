@@ -118,9 +118,9 @@ func ParseClientToAM(b []byte) (ClientToAM, error) {
 
 // Delegation is the identity of a user towards the ResourceManager.
 type Delegation struct {
-	Owner    string // whom the bearer acts as
-	Renewer  string // who may renew the token
-	RealUser string // who obtained it, if not the owner
+	Owner    string // the user that the bearer acts as
+	Renewer  string // the user that may renew the token
+	RealUser string // the user that obtained it, if not the owner
 	IssueMS  int64  // milliseconds since 1970
 	MaxMS    int64  // milliseconds since 1970; it can't be renewed beyond that
 	Sequence int32
@@ -146,8 +146,8 @@ func (id Delegation) Encode() []byte {
 	return mustEncode(m)
 }
 
-// User returns the owner, as whom the bearer acts, and the real user who opened the connection, if that is somebody
-// else.
+// User returns the owner, for whom the bearer acts, and the real user who opened the connection, if that is
+// another.
 func (id Delegation) User() (user, realUser string) {
 	if id.RealUser == id.Owner {
 		return id.Owner, ""

@@ -74,7 +74,7 @@ type Conn struct {
 	patient bool // it was suspended, and has said nothing since
 	deaf    bool // its kernel acknowledged nothing when looked at last
 	cut     bool // a message was sent in part
-	busy    bool // somebody writes what waits
+	busy    bool // a goroutine writes the waiting data
 	stop    chan struct{}
 	every   time.Duration // looks
 	hasty   atomic.Bool
@@ -106,7 +106,7 @@ func isHere(c net.Conn) bool {
 	return ok && also && ours.IP.Equal(theirs.IP)
 }
 
-// Close closes the connection. Receive returns then. What Send took before is sent, if the peer takes it.
+// Close closes the connection. Receive returns then. Messages that Send took before are sent, if the peer takes them.
 func (c *Conn) Close() {
 	c.mu.Lock()
 	if c.err == nil {
@@ -125,7 +125,7 @@ func (c *Conn) Close() {
 	c.conn.Close()
 }
 
-// wake has all who wait look again. The lock is held.
+// wake makes all waiting calls look again. The lock is held.
 func (c *Conn) wake() {
 	c.more.Signal()
 	c.room.Broadcast()
@@ -319,15 +319,15 @@ func (c *Conn) lost() bool {
 }
 
 // look sends a ping if nothing else was sent. It returns an error if nothing has come for too many looks in a row, or if the peer's kernel has
-// acknowledged nothing at two looks. A peer that is suspended gets a ping only when it has said something: it runs for a moment then. What it
-// doesn't read would fill its buffer.
+// acknowledged nothing at two looks. A suspended peer gets a ping only when it has said something: it runs for a moment then. Unread pings
+// would fill its buffer.
 func (c *Conn) look() error {
 	quiet := 0
 	if c.reading.Load() {
 		quiet = int(c.quiet.Add(1))
 	}
 	spoke := quiet == 1
-	unheard := !spoke && deaf(c.conn, Unacknowledged) // who has just spoken acknowledges what he hears
+	unheard := !spoke && deaf(c.conn, Unacknowledged) // a peer that has just sent data has acknowledged ours
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if unheard && c.deaf && !c.still && !c.patient { // else its machine's loss is for the ResourceManager to notice
@@ -353,7 +353,7 @@ func (c *Conn) look() error {
 }
 
 // Standstill says that the peer is suspended, or continues, as its container is suspended, or resumes. As long as it is suspended it may be silent.
-// What was sent to it before is received when it continues.
+// Messages sent before are received when it continues.
 func (c *Conn) Standstill(still bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -378,8 +378,8 @@ func (h heard) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Large has Receive take messages larger than SmallFrame only while a function says so, as each takes memory before it is known what it is. Of others it returns
-// ErrTooLarge, and the next message then. It is called before the first Receive.
+// Large makes Receive take messages larger than SmallFrame only while a function says so, as each takes memory before it is known what it is. Of
+// others it returns ErrTooLarge, and the next message then. It is called before the first Receive.
 func (c *Conn) Large(may func() bool) { c.large = may }
 
 // Receive returns the next message that isn't a ping. The message is good until the next call, unless large.

@@ -9,16 +9,16 @@ import (
 )
 
 // deaf reports whether a peer's kernel has said nothing for so long though what was sent was sent again, or doesn't answer when it is asked
-// for room. A peer may take nothing because it is busy, or waits for somebody itself. Its kernel answers then, and drops what it has no room
-// for: where more than a little waits to be sent, lost packets mean nothing, and only Silence says that it is lost. TCP_USER_TIMEOUT would
-// end such connections.
+// for room. A peer may take nothing because it is busy, or waits itself. Its kernel answers then, and drops what it has no room for: where
+// more than a little waits to be sent, lost packets mean nothing, and only Silence says that it is lost. TCP_USER_TIMEOUT would end such
+// connections.
 func deaf(c net.Conn, since time.Duration) bool {
 	i, ok := infoOf(c)
 	return ok && (i.Retransmits > 0 && i.Notsent_bytes < little && time.Duration(i.Last_ack_recv)*time.Millisecond >= since || i.Probes >= unanswered)
 }
 
-// unheard reports whether a peer's kernel has still to acknowledge something, though it has room for it, and for how long it has acknowledged nothing. What a message
-// takes there and back doesn't count.
+// unheard reports whether a peer's kernel has still to acknowledge something, though it has room for it, and for how long it has acknowledged
+// nothing. The round trip of a message doesn't count.
 func unheard(c net.Conn) (age time.Duration, waits bool) {
 	i, ok := infoOf(c)
 	if !ok {

@@ -42,7 +42,7 @@ type Hello struct {
 	PID       uint64 // its process, which a node of its machine looks at; 0: not told
 }
 
-// What a task is.
+// Kinds of tasks.
 const (
 	Command = 0 // Args are run as processes
 	Call    = 1 // Payload is handed to an interpreter that is kept warm; Args are the interpreter's command line
@@ -89,7 +89,7 @@ const (
 	Forbidden = 2 // its program can't be executed
 	Faulty    = 3 // anything else; Fault says what
 	Canceled  = 4
-	Gone      = 5 // nobody knows how it ended: its executor is gone, for the reason that Fault says. Only nodes say so
+	Gone      = 5 // its end is unknown: its executor is gone, for the reason in Fault. Only nodes say so
 	TooLong   = 6 // its command line is longer than the system allows
 )
 

@@ -79,7 +79,7 @@ type Drop struct{ Job uint64 }
 // Idle says that nothing waits at the node, and how much room it has. It comes again after a Probe at the earliest.
 type Idle struct{ MemoryMB, VCores uint64 }
 
-// Begin has a task begin that was sent ahead. One that has begun already continues.
+// Begin begins a task that was sent ahead. One that has begun already continues.
 type Begin struct{ ID uint64 }
 
 // Recall takes a task back that was sent ahead. It is answered with Ended. One that has begun continues.

@@ -67,7 +67,7 @@ func config(secret []byte) (*tls.Config, error) {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}},
 		ClientAuth:             tls.RequireAnyClientCert,
-		InsecureSkipVerify:     true, // VerifyConnection does it: who has the key is the right one
+		InsecureSkipVerify:     true, // VerifyConnection does it: the holder of the key is the right peer
 		SessionTicketsDisabled: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 1 && public.Equal(s.PeerCertificates[0].PublicKey) {
@@ -112,7 +112,7 @@ func Dial(ctx context.Context, address string, name, secret []byte) (*Conn, erro
 	return greet(ctx, raw, tls.Client(light.Conn(raw), c))
 }
 
-// mostStrangers is how many may be about to prove who they are. That takes milliseconds; those who say nothing would keep all others out.
+// mostStrangers is how many may be about to prove who they are. That takes milliseconds; silent peers would keep all others out.
 const mostStrangers = 512
 
 var errCrowd = errors.New("it hasn't proved who it is, while many others wait to do so")
@@ -132,7 +132,7 @@ func NewAccepter(secret []byte) (*Accepter, error) {
 	return &Accepter{config: c}, err
 }
 
-// NewNamedAccepter takes a function that returns the secret of whoever has a name. It is called from several goroutines.
+// NewNamedAccepter takes a function that returns the secret of the peer with a name. It is called from several goroutines.
 func NewNamedAccepter(secret func(name []byte) ([]byte, error)) *Accepter {
 	return &Accepter{secret: secret}
 }

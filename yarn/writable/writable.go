@@ -45,8 +45,8 @@ func AppendBytes(b, p []byte) []byte { return append(AppendVLong(b, int64(len(p)
 // AppendText appends s, which Java takes for UTF-8, after its length in bytes.
 func AppendText(b []byte, s string) []byte { return append(AppendVLong(b, int64(len(s))), s...) }
 
-// Reader takes values from the front of a byte string. Don't use it after an error. What it returns doesn't alias its
-// input, except for Rest.
+// Reader takes values from the front of a byte string. Don't use it after an error. Results don't alias its input,
+// except for Rest.
 type Reader struct {
 	rest []byte
 }

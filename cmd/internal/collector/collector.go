@@ -26,10 +26,10 @@ const reviewInterval = time.Second
 
 // Pace sets when Go collects the garbage of a ResourceManager. It returns when ctx ends, and leaves the settings.
 //
-// A ResourceManager of a thousand nodes has some 20 MB of live objects, and allocates 100 MB a second under load. By
-// default Go collects when the heap has doubled. That would be several collections a second, each with a quarter of the
-// processors. So there is a ballast: a block that nobody touches takes no physical memory, but counts as live. Adapting GOGC to the
-// heap would need no ballast. But it reacts late on a busy machine: a heap that has just become large would still grow by a small heap's percentage.
+// A ResourceManager of a thousand nodes has some 20 MB of live objects, and allocates 100 MB a second under load. By default Go collects when the
+// heap has doubled. That would be several collections a second, each with a quarter of the processors. So there is a ballast: an untouched block
+// takes no physical memory, but counts as live. Adapting GOGC to the heap would need no ballast. But it reacts late on a busy machine: a heap that
+// has just become large would still grow by a small heap's percentage.
 //
 // The memory limit of Go bounds what a large heap takes. A limit below what the process needs would have Go collect all the time. So
 // the limit follows what lives, unless an administrator has set GOMEMLIMIT, which holds as it is. GOGC replaces the whole rule.

@@ -1,5 +1,5 @@
 // Package plain makes texts of others safe to print: names, reasons and messages that come from users and servers. A control character among
-// them could have a terminal do anything, and one that ends a line could forge a row of a table. Stock YARN's commands print both.
+// them could make a terminal do anything, and one that ends a line could forge a row of a table. Stock YARN's commands print both.
 package plain
 
 import (

@@ -51,7 +51,7 @@ func statusOf(name string, err error) int {
 	return 1
 }
 
-// HasTerminal reports whether somebody can see what this process says and interrupt it.
+// HasTerminal reports whether a user can see this process's output and interrupt it.
 func HasTerminal() bool {
 	tty, err := os.Open("/dev/tty")
 	if err != nil {
@@ -61,8 +61,8 @@ func HasTerminal() bool {
 	return true
 }
 
-// dieOfInterrupt ends this process by the signal that has ended its work. A shell's loop or script continues after a program that has a Ctrl-C end with an exit
-// code.
+// dieOfInterrupt ends this process by the signal that has ended its work. A shell's loop or script continues after a program that turns a Ctrl-C into
+// an exit code.
 func dieOfInterrupt() {
 	signal.Reset(os.Interrupt)
 	if syscall.Kill(os.Getpid(), syscall.SIGINT) == nil {

@@ -68,7 +68,7 @@ func serve() error {
 	say := func(r wire.Response) {
 		mu.Lock()
 		defer mu.Unlock()
-		_ = out.Encode(r) // nobody can receive the error
+		_ = out.Encode(r) // the error can't be reported
 	}
 	say(wire.Response{})
 	in := json.NewDecoder(port)

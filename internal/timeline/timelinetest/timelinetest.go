@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Shapes counts the elements of a name in an SVG picture. The test fails if the picture isn't XML, or has numbers that nobody can draw.
+// Shapes counts the elements of a name in an SVG picture. The test fails if the picture isn't XML, or has numbers that can't be drawn.
 func Shapes(t testing.TB, picture, name string) (n int) {
 	t.Helper()
 	if strings.Contains(picture, "NaN") || strings.Contains(picture, "Inf") {

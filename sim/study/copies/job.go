@@ -134,7 +134,7 @@ func (s *state) byEnd(a, b int32) int {
 	return cmp.Or(cmp.Compare(s.tasks[a].ends[0], s.tasks[b].ends[0]), cmp.Compare(b, a))
 }
 
-// unwatch takes a task out that has ended or has a copy.
+// unwatch removes a task that has ended or has a copy.
 func (s *state) unwatch(task int32) {
 	if at, found := slices.BinarySearchFunc(s.slow, task, s.byEnd); found {
 		s.slow = slices.Delete(s.slow, at, at+1)

@@ -16,7 +16,7 @@ func (s *shape) beta() (beta float64, ended int64) {
 	return float64(s.ended) / s.sum, s.ended
 }
 
-// learn takes in how long an original took, or had run when its copy ended.
+// learn records how long an original took, or had run when its copy ended.
 func (w *world) learn(s *state, task int32, overtaken bool) {
 	p := &s.Phases[s.phase]
 	if p.Least <= 0 || !w.Groups {

@@ -6,8 +6,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// SRPT is the ordering policy that serves the job first that has the fewest tasks left, with best-effort speculation: its copies come when it has its turn.
-// Fair serves the one first that has least; unlike the scheduler's own it can have all copies come last.
+// SRPT is the ordering policy that serves the job first that has the fewest tasks left, with best-effort speculation: its copies come when it has its
+// turn. Fair serves the one first that has least; unlike the scheduler's own it can put all copies last.
 const (
 	SRPT = "srpt"
 	Fair = "fair-copies"

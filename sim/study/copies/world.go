@@ -123,7 +123,7 @@ func (w *world) at(ms int64, to sim.Handler, arg int64) {
 
 func (w *world) now() int64 { return w.engine.Now().Millis() }
 
-// arrival has a job come.
+// arrival submits a job.
 type arrival struct{ *world }
 
 func (w arrival) Handle(i int64) {
@@ -148,7 +148,7 @@ func (w arrival) Handle(i int64) {
 	w.touch(s)
 }
 
-// touch notes that a job may have something to tell.
+// touch records that a job may have news.
 func (w *world) touch(s *state) {
 	if !s.dirty {
 		s.dirty = true
@@ -156,7 +156,7 @@ func (w *world) touch(s *state) {
 	}
 }
 
-// seen is that a task has run for long enough.
+// seen: a task has run for long enough.
 type seen struct{ *world }
 
 // A task in an event is its job, its phase and its number.
@@ -188,7 +188,7 @@ func (s *state) mature(task int32) {
 	}
 }
 
-// over is that an attempt has done its work.
+// over: an attempt has done its work.
 type over struct {
 	*world
 	copy int
@@ -232,7 +232,7 @@ func (w over) Handle(arg int64) {
 	}
 }
 
-// schedule has jobs tell what they want, and starts what the scheduler grants.
+// schedule passes on the jobs' requests, and starts what the scheduler grants.
 func (w *world) schedule() {
 	now := w.now()
 	for again := true; again && w.failure == nil; {
@@ -345,7 +345,7 @@ func (w *world) tell(s *state, now int64) {
 	if s.Detection > 0 {
 		r.Young = int64(s.waits + s.young)
 	}
-	if len(s.Phases) > s.phase+1 { // nobody reads before all is there
+	if len(s.Phases) > s.phase+1 { // readers wait until all is there
 		r.ToRead, r.ToMake = int64(len(s.tasks))<<20, int64(s.left)<<20
 	}
 	if w.Groups {

@@ -43,7 +43,7 @@ func of(run, table, row string, columns ...string) []ref {
 // figure is a row of the page.
 type figure struct {
 	item   string    // figure or table, and which of its values
-	text   string    // what the text reports
+	text   string    // what the paper reports
 	theirs []float64 // the same as numbers, in the order of ours; nil: it gives none that could be compared
 	ours   []ref
 	says   string // ours, where it isn't from a run: where it is instead, or why there is none

@@ -397,8 +397,8 @@ type cause struct {
 	ours, theirs way
 }
 
-// causes tests why gains differ from the text's: how many slots there are, so how long a copy waits for one; how busy they are; how large jobs are and how much
-// tasks straggle; what keeping slots does; whether the baseline's copies have their job's turn; and how early stragglers are seen.
+// causes tests why gains differ from the paper's: how many slots there are, so how long a copy waits for one; how busy they are; how large jobs are
+// and how much tasks straggle; what keeping slots does; whether the baseline's copies have their job's turn; and how early stragglers are seen.
 func (h *study) causes() error {
 	t := againstTable("causes", "What gains depend on: mean duration in s, of all jobs and by their tasks", "case", "SRPT is the policy that is compared with, where the case names no other.")
 	for _, b := range bins {

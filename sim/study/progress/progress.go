@@ -117,7 +117,7 @@ func (w *world) push(e event) {
 	heap.Push(&w.events, e)
 }
 
-// play has a job come, or a task end.
+// play submits a job, or ends a task.
 func (w *world) play(e event) {
 	if e.container < 0 {
 		a := w.driver.AddApp(drive.AppSpec{

@@ -22,7 +22,7 @@ const (
 type Outbox struct {
 	nc      net.Conn
 	timeout time.Duration // for one WritePiece
-	Written func(n int)   // called with the charged bytes that are free again; nil: nobody counts
+	Written func(n int)   // called with the charged bytes that are free again; nil: not counted
 
 	mu      sync.Mutex
 	changed sync.Cond // pending, queued, running or err

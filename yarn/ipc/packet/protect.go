@@ -11,7 +11,7 @@ import (
 )
 
 // After an exchange that agreed on more than authentication, both directions are streams of tokens. A token travels as an RpcSasl message of
-// state WRAP. What is inside of the tokens is a stream of ordinary packets, which the tokens cut anywhere.
+// state WRAP. The tokens contain a stream of ordinary packets, which the tokens cut anywhere.
 
 // wrapRoom is how many bytes the packet of a token may have besides its message: headers, a signature and padding.
 const wrapRoom = 1 << 10

@@ -87,7 +87,7 @@ func FromKeytab(c *config.Config, keytab *kerberos.Keytab, principal string) (*L
 	return l, l.login()
 }
 
-// FromCache returns the login of whoever ran kinit. path is the file of the cache, with FILE: before it or not.
+// FromCache returns the login of the user that ran kinit. path is the file of the cache, with FILE: before it or not.
 func FromCache(c *config.Config, path string) (*Login, error) {
 	file, err := cacheFile(path)
 	if err != nil {
@@ -157,7 +157,7 @@ func parseCache(b []byte) (c *credentials.CCache, err error) {
 	return c, nil
 }
 
-// Principal returns the full name of who has the tickets.
+// Principal returns the full name of the tickets' owner.
 func (l *Login) Principal() string { return l.principal }
 
 // login logs in unless that was tried just now. Call it with the lock.

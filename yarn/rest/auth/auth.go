@@ -19,9 +19,9 @@ import (
 // Identity says who makes a request.
 type Identity struct {
 	User   string // "" if unknown
-	Real   string // who acts for User; "" if it is User
+	Real   string // the user that acts for User; "" if it is User
 	Method string // YARN's name of the method of authentication: KERBEROS, SIMPLE, simple, TOKEN or null
-	// Full is the full name of whom Kerberos identified, which is Real or User; "" without Kerberos.
+	// Full is the full name of the user that Kerberos identified, which is Real or User; "" without Kerberos.
 	Full string
 }
 
@@ -62,11 +62,11 @@ func With(ctx context.Context, id Identity) context.Context {
 type Filter struct {
 	// Tickets checks Kerberos tickets; nil takes the parameter user.name instead.
 	Tickets *Tickets
-	// Nobody takes no request's word for who makes it: everybody is anonymous.
+	// Nobody believes no request's claim of its user: all callers are anonymous.
 	Nobody bool
 	// Anonymous admits requests without a user, without Kerberos.
 	Anonymous bool
-	// Static is the user of anonymous requests; "" stands for nobody.
+	// Static is the user of anonymous requests; "" stands for none.
 	Static string
 	// Delegation selects the mode that ResourceManagers use unless another one is configured: requests may act for
 	// another (doAs).
@@ -173,7 +173,7 @@ type wrong struct {
 
 func (e *wrong) Error() string { return e.text }
 
-// identify finds out who makes a request without a cookie, and gives him one. known is false if the request doesn't say it. Its error is a *wrong.
+// identify finds the user of a request without a cookie, and sets one. known is false if the request doesn't say it. Its error is a *wrong.
 func (f *Filter) identify(w http.ResponseWriter, r *http.Request, query pairs) (t token, known bool, err error) {
 	if f.Tickets != nil {
 		t, known, err = f.byTicket(w, r)
@@ -201,7 +201,7 @@ func (f *Filter) byName(query pairs) (t token, known bool, err error) {
 	return f.newToken(short, short), true, nil
 }
 
-// mayBeUnknown reports whether a request may come from nobody.
+// mayBeUnknown reports whether a request may have no user.
 func (f *Filter) mayBeUnknown(r *http.Request) bool {
 	if f.Tickets != nil {
 		return f.Tickets.Open[r.URL.Path]
@@ -209,7 +209,7 @@ func (f *Filter) mayBeUnknown(r *http.Request) bool {
 	return f.Anonymous
 }
 
-// identity returns who makes a request, and for whom (doAs).
+// identity returns the caller of a request, and the user that it acts for (doAs).
 func (f *Filter) identity(r *http.Request, query pairs, t token, known bool) (Identity, error) {
 	if !known {
 		return Identity{User: f.Static, Method: Unnamed}, nil
@@ -232,7 +232,7 @@ func (f *Filter) identity(r *http.Request, query pairs, t token, known bool) (Id
 	return id, nil
 }
 
-// fullNamed names whoever may not act for others by the full name, as Hadoop does.
+// fullNamed names a caller that may not act for others by the full name, as Hadoop does.
 func fullNamed(err error, id Identity) error {
 	if id.Full == "" || id.Full == id.User {
 		return err
@@ -262,7 +262,7 @@ func (f *Filter) refuse(w http.ResponseWriter, r *http.Request, bad error) {
 	rest.ErrorPage(w, r, http.StatusUnauthorized, message)
 }
 
-// challengeAlone answers as Hadoop does to who asks for a token without saying who he is.
+// challengeAlone answers, as Hadoop does, a request for a token without an identity.
 func (f *Filter) challengeAlone(w http.ResponseWriter) {
 	w.Header().Set("WWW-Authenticate", f.scheme())
 	w.Header().Set("Content-Type", rest.TextType)

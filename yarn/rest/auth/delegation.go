@@ -15,7 +15,7 @@ type Delegations interface {
 	// Renew extends a token's validity, and returns until when, in ms since 1970.
 	Renew(user, token string) (until int64, err error)
 	Cancel(user, token string) error
-	// Verify returns the user for whom a token's bearer may act, and who obtained it.
+	// Verify returns the user that a token's bearer may act for, and the user that obtained it.
 	Verify(token string) (user, realUser string, err error)
 }
 

@@ -81,7 +81,7 @@ func csrfFrom(c *conf.Config, prefix string) (*rest.CSRF, error) {
 	return f, nil
 }
 
-// unframed has browsers show pages in no frame (Hadoop: XFrameOptionsFilter).
+// unframed tells browsers to show pages in no frame (Hadoop: XFrameOptionsFilter).
 func unframed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Frame-Options", "DENY")

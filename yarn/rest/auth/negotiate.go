@@ -18,7 +18,7 @@ type Tickets struct {
 	Open map[string]bool
 }
 
-// byTicket identifies whoever sends a ticket, and adds the service's proof of its own identity to the answer.
+// byTicket identifies the sender of a ticket, and adds the service's proof of its own identity to the answer.
 func (f *Filter) byTicket(w http.ResponseWriter, r *http.Request) (t token, known bool, err error) {
 	b, ok, err := spnego.FromHeader(r.Header.Get("Authorization"))
 	if !ok {
@@ -64,7 +64,7 @@ func defective(err error) error {
 	return fmt.Errorf("GSSException: Defective token detected (Mechanism level: %w)", err)
 }
 
-// inHadoopsWords words what is wrong with a ticket. What an attacker could use stays in the service.
+// inHadoopsWords words what is wrong with a ticket. Details that an attacker could use stay in the service.
 func inHadoopsWords(err error) error {
 	if e := (*kerberos.ServiceError)(nil); errors.As(err, &e) {
 		return fmt.Errorf("java.lang.IllegalArgumentException: Invalid server principal %sdecoded from client request", e.Service)

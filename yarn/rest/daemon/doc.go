@@ -24,7 +24,7 @@ func Get(h http.HandlerFunc) http.Handler {
 	})
 }
 
-// answer writes a body. Nobody can tell a lost client about an error.
+// answer writes a body. A lost client can't be told about an error.
 func answer(w http.ResponseWriter, status int, contentType string, body []byte) {
 	w.Header().Set("Content-Type", contentType)
 	w.WriteHeader(status)

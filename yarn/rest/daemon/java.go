@@ -61,8 +61,8 @@ func (j *Java) Beans(now time.Time) []Bean {
 	return beans
 }
 
-// heapMax returns how large the heap may get, in bytes: what the process may use, as a JVM's heap ends at -Xmx. Alerts compare the heap
-// in use with it.
+// heapMax returns how large the heap may get, in bytes: the process's memory limit, as a JVM's heap ends at -Xmx. Alerts compare the
+// heap in use with it.
 func heapMax(m *runtime.MemStats) uint64 {
 	return max(uint64(machine.UsableMemory()), m.HeapSys-m.HeapReleased) // GOMEMLIMIT is no hard limit
 }

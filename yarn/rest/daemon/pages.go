@@ -58,8 +58,8 @@ func Stacks() http.Handler {
 }
 
 // LogLevel serves /logLevel: it shows the level of the logger, and changes it with ?level=. There is only one logger,
-// for every Java class in ?log=. mayChange decides who may change the level; nil allows everybody. "yarn daemonlog"
-// prints the lines that are marked as output.
+// for every Java class in ?log=. mayChange decides which callers may change the level; nil allows all. "yarn
+// daemonlog" prints the lines that are marked as output.
 func LogLevel(logger *logrus.Logger, mayChange func(*http.Request) error) http.Handler {
 	return Get(func(w http.ResponseWriter, r *http.Request) {
 		q := r.URL.Query()

@@ -95,7 +95,7 @@ func check(resp *http.Response, exchange *kerberos.Exchange) error {
 	return err
 }
 
-// who returns whose tickets prove it.
+// who returns the owner of the tickets.
 func (t *Transport) who() (Tickets, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

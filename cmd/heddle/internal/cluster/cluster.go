@@ -29,7 +29,7 @@ const (
 )
 
 // How long to look for a ResourceManager unless yarn.resourcemanager.connect.max-wait.ms is set. With several
-// ResourceManagers it is longer than a change of leaders takes; with one it is as long as somebody at a terminal likes
+// ResourceManagers it is longer than a change of leaders takes; with one it is as long as a user at a terminal likes
 // to wait.
 const (
 	Patience       = 10 * time.Second
@@ -83,7 +83,7 @@ func (c *Cluster) Close() {
 // Conf returns the configuration.
 func (c *Cluster) Conf() *conf.Config { return c.conf }
 
-// User returns the short name of who makes the calls (caller.Of).
+// User returns the short name of the caller (caller.Of).
 func (c *Cluster) User() string { return c.who.User }
 
 // Types returns the resource types that the configuration knows.

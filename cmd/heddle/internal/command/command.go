@@ -233,7 +233,7 @@ func (s *session) invalid() error {
 	return s.usage()
 }
 
-// print writes to standard output. A string among the arguments may be anybody's, and is printed on one line.
+// print writes to standard output. A string among the arguments may come from any user, and is printed on one line.
 func (s *session) print(format string, args ...any) {
 	for i, a := range args {
 		if text, ok := a.(string); ok {

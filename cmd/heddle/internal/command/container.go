@@ -37,7 +37,7 @@ var container = verb{
 			{Name: "list", Arg: "Application Attempt ID", Help: "Lists the containers of an attempt, or of the current one of an application."},
 			{Name: "status", Arg: "Container ID", Help: "Shows a container."},
 			{Name: "suspend", Arg: "Container ID", Help: "Suspends a container on its node: to the lowest level that the node can reach, with a breath now and then. -level, -hold and -breathe change that."},
-			{Name: "level", Arg: "Level", Help: "With -suspend: shrunk (it runs with less), frozen (it stands still and keeps its memory) or reclaimed (its memory is paged out)."},
+			{Name: "level", Arg: "Level", Help: "With -suspend: shrunk (it runs with less), frozen (it is suspended and keeps its memory) or reclaimed (its memory is paged out)."},
 			{Name: "hold", Arg: "Amounts", Help: "With -suspend: the amounts that it keeps, such as memory-mb=512,vcores=1. By default a shrunk one loses a step of preemption."},
 			{Name: "breathe", Arg: "Time", Help: "With -suspend: the time between two breaths, in which the container runs until its heartbeats have gone out, such as 45s, or never."},
 			{Name: "resume", Arg: "Container ID", Help: "Resumes a suspended or shrunk container."},

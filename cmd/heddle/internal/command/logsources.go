@@ -334,7 +334,7 @@ func (s *session) collectedLogs(w *wanted, owner string) (logSource, error) {
 	return nil, failed
 }
 
-// guessOwners lists possible owners of the logs: first the caller, then everybody else who has a folder of logs.
+// guessOwners lists possible owners of the logs: first the caller, then all other users with a folder of logs.
 func (s *session) guessOwners(remote logs.FS, places []logs.Place) ([]string, error) {
 	c, err := s.cluster()
 	if err != nil {

@@ -41,7 +41,7 @@ func rmadminOptions() []option.Option {
 		{Name: "client", Help: "With -refreshNodes -g: this command waits, then decommissions whatever is left."},
 		{Name: "server", Help: "With -refreshNodes -g: the ResourceManager keeps the time."},
 		{Name: "refreshNodesResources", Help: "Rereads the resources of nodes."},
-		{Name: "refreshSuperUserGroupsConfiguration", Help: "Rereads who may act for whom."},
+		{Name: "refreshSuperUserGroupsConfiguration", Help: "Rereads which users may act for others."},
 		{Name: "refreshUserToGroupsMappings", Help: "Clears the cache of users' groups."},
 		{Name: "refreshAdminAcls", Help: "Rereads the list of administrators."},
 		{Name: "refreshServiceAcl", Help: "Rereads the access lists of services."},

@@ -139,7 +139,7 @@ func (s *session) appReceipt(text string) error {
 	return answer.Receipt.Write(s.out, id.String())
 }
 
-// timelineSuspensions prints when containers were suspended, and for whom.
+// timelineSuspensions prints when containers were suspended, and for which beneficiary.
 func (s *session) timelineSuspensions(containers []timelineContainer, zero int64) {
 	any := false
 	for _, c := range containers {

@@ -60,7 +60,7 @@ func (h *Held) Release() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.free && len(h.kept) > 0 {
-		_, _ = h.To.Write(h.kept) // whoever reads the log is gone
+		_, _ = h.To.Write(h.kept) // the log's reader is gone
 	}
 	h.free, h.kept = true, nil
 }

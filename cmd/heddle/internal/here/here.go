@@ -1,4 +1,4 @@
-// Package here finds the cluster of this machine that nobody has configured: heddle standalone without a configuration folder.
+// Package here finds the unconfigured cluster of this machine: heddle standalone without a configuration folder.
 package here
 
 import (

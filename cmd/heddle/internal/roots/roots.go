@@ -32,7 +32,7 @@ const Strict = "heddle.files.strict-modes"
 // Problems returns an error for each file by which others can replace the configuration of a daemon of root's, or a program that it runs: they
 // are root then. A daemon with an account of its own may share its configuration with other accounts.
 //
-// With heddle.files.strict-modes = false no file is checked any more, by whomever the daemon was started.
+// With heddle.files.strict-modes = false no file is checked any more, whichever user started the daemon.
 func Problems(c *conf.Config) error {
 	if !c.Bool(Strict) {
 		trust.Everybody()

@@ -25,7 +25,7 @@ const (
 // Socket is one at the port that was asked for.
 type Socket struct {
 	Remote netip.Addr // the zero value if it can't be read
-	User   int        // who has it; −1 if the table doesn't say
+	User   int        // its owner; −1 if the table doesn't say
 }
 
 // At returns the sockets at a local port in a state, by /proc/net/tcp and tcp6 below root.

@@ -171,7 +171,7 @@ func (o *Options) Parse(args []string) error {
 	return err
 }
 
-// meant returns a question for somebody who has misspelt an option, as the error says, or "".
+// meant returns a question for a user who has misspelt an option, as the error says, or "".
 func (o *Options) meant(err error) string {
 	name, ok := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !ok {

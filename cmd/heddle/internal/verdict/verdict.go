@@ -40,7 +40,7 @@ func Of(o conf.Options, roles conf.Role, id string) (c *conf.Config, closed stri
 	c, r = conf.CheckWith(o, roles)
 	for _, p := range r.Problems {
 		if p.Severity == conf.Error && p.Key == "" {
-			return c, "", r // a file can't be read; what it says isn't known
+			return c, "", r // a file can't be read; its contents are unknown
 		}
 	}
 	r.Add(protection.Problems(c, roles), nil)
