@@ -27,7 +27,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// Master returns the main function of a job's ApplicationMaster. The error of a job that has failed is returned as well.
+// Master is the main function of a job's ApplicationMaster. The error of a job that has failed is returned as well.
 func Master(ctx context.Context, log *logrus.Entry) error {
 	folder, err := os.Getwd()
 	if err != nil {

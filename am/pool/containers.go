@@ -105,7 +105,7 @@ func remind(log *logrus.Entry, id records.ApplicationID, state func() State) *ti
 	})
 }
 
-// hold returns the ApplicationMaster.
+// hold runs the ApplicationMaster.
 func (c *Containers) hold(ctx context.Context, m *am.Master, p *Pool, program client.Resource, creds *token.Credentials, host string, stop <-chan struct{}) error {
 	at := net.JoinHostPort(host, strconv.Itoa(p.Port()))
 	h := &holder{

@@ -165,7 +165,7 @@ func (a *Application) fate(ctx context.Context, err error) error {
 	return errors.New(report.Diagnostics)
 }
 
-// attend returns the ApplicationMaster.
+// attend runs the ApplicationMaster.
 func (a *Application) attend(ctx context.Context, r *Running, main Main) error {
 	attempt, tok, err := a.await(ctx, r)
 	if errors.Is(err, errStopped) {

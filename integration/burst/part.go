@@ -78,7 +78,7 @@ func (v *voice) say(what string, err error) error {
 	return json.NewEncoder(v.conn).Encode(m)
 }
 
-// RunPart returns the program of a container.
+// RunPart is the program of a container.
 func RunPart(ctx context.Context) error {
 	var p Part
 	if err := json.Unmarshal([]byte(os.Getenv(variable)), &p); err != nil {

@@ -18,7 +18,7 @@ const (
 
 var table = crc32.MakeTable(crc32.Castagnoli)
 
-// Child returns a process that holds so many bytes of memory, which it first touches when it is told to fill them. random is the percentage of each page
+// Child is a process that holds so many bytes of memory, which it first touches when it is told to fill them. random is the percentage of each page
 // that can't be compressed. It ends with its input.
 func Child(in io.Reader, out io.Writer, bytes, random int) error {
 	memory := make([]byte, bytes)

@@ -74,7 +74,7 @@ func (k *Keeper) Close() error {
 	return errors.Join(err, k.in.Close(), k.cmd.Wait())
 }
 
-// Keep returns a keeper's process: it reads what a load registers, and takes it back when the input ends early.
+// Keep is a keeper's process: it reads what a load registers, and takes it back when the input ends early.
 func Keep(in io.Reader) error {
 	var left Left
 	for lines := bufio.NewScanner(in); lines.Scan(); {

@@ -40,8 +40,8 @@ func nodeID(number int) records.NodeID {
 
 func masterKey(key []byte) *token.MasterKey { return token.NewMasterKey(1, key) }
 
-// Node returns the process of a node that takes probes, with executors of its own. It reads an order and then lines, and answers each with a line, until in
-// ends.
+// Node is the process of a node that takes probes, with executors of its own. It reads an order and then lines, and answers each with a line, until
+// in ends.
 func Node(in io.Reader, out io.Writer) error {
 	d := json.NewDecoder(bufio.NewReader(in))
 	var told order

@@ -20,8 +20,8 @@ func Room(size int64) int64 {
 // longestHeader is more bytes than a name and a size have.
 const longestHeader = 4 << 10
 
-// Helper returns the main function of a helper, which ends with its pipe: it writes files to a folder. For each, a line with the name and the size in bytes comes, and then its
-// bytes. A line with the name goes back when the file is whole. If not all of its bytes come, there is no file in the end.
+// Helper is the main function of a helper, which ends with its pipe: it writes files to a folder. For each, a line with the name and the size in
+// bytes comes, and then its bytes. A line with the name goes back when the file is whole. If not all of its bytes come, there is no file in the end.
 //
 // The first line comes when the daemon has put this process into the group. Before that nothing may be written.
 func Helper(from io.Reader, to io.Writer, dir string) error {

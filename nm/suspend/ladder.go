@@ -152,7 +152,7 @@ func (l *Ladder) Set(ctx context.Context, o Order) error {
 	return l.Settle(ctx)
 }
 
-// Step returns the part of Set that takes the CPU from the container, or gives it back all that it is to have. It leaves memory to Settle.
+// Step is the part of Set that takes the CPU from the container, or gives it back all that it is to have. It leaves memory to Settle.
 func (l *Ladder) Step(ctx context.Context, o Order) error {
 	l.mu.Lock()
 	have, still := l.state.Have, l.state.Have.Still() && l.state.Level.Still() // one that was to continue may have been let go

@@ -88,7 +88,7 @@ type Service struct {
 // New returns the services of a ResourceManager.
 func New(cfg Config) *Service { return &Service{Config: cfg} }
 
-// Gate returns the ipc.ServerConfig.Gate of ports that only the leader serves.
+// Gate is the ipc.ServerConfig.Gate of ports that only the leader serves.
 func (s *Service) Gate(string) error {
 	if !s.Backend.AwaitLeadership() {
 		return s.standby()

@@ -28,7 +28,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// Run returns the main function of a job's containers other than the ApplicationMaster's. It does tasks until there are none
+// Run is the main function of a job's containers other than the ApplicationMaster's. It does tasks until there are none
 // left, and returns nil then. master is the ApplicationMaster's http://host:port.
 func Run(ctx context.Context, master string, log *logrus.Entry) error {
 	w, err := newWorker(master, log)
