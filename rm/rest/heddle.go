@@ -11,6 +11,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/raft"
 	"heddle/rm/rest/history"
+	"heddle/rm/rest/who"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -35,6 +36,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	api.Handle(heddleBase+"/containers/{container}/resume", yarnrest.Methods{http.MethodPost: {Handle: s.resume}})
 	get("/preemptions", s.preemptions)
 	s.lists.Route(api, heddleBase)
+	(&who.Service{View: s.View, Access: s.Access, Tickets: s.tickets, Forget: s.forget}).Route(api, heddleBase)
 	(&history.Service{Ledger: s.Backend, Access: s.Access, Now: s.Now}).Route(api, heddleBase)
 	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
 	get("/queues/{queue}/what-if", s.whatIf)

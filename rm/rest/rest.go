@@ -21,6 +21,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
+	"heddle/rm/rest/audit"
 	"heddle/rm/rest/lists"
 	"heddle/rm/rest/stream"
 	"heddle/rm/view"
@@ -94,6 +95,7 @@ type server struct {
 	mux     daemon.Mux
 	handler http.Handler
 	tickets bool // web users have Kerberos tickets
+	forget  func(http.Header)
 	// heartbeat is the interval of nodes' heartbeats.
 	heartbeat    time.Duration
 	queueAnswers queueAnswers
@@ -169,7 +171,7 @@ func newServer(cfg Config) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tickets = filter.Tickets != nil
+	s.tickets, s.forget = filter.Tickets != nil, filter.Forget
 	s.api = yarnrest.NewAPI(cfg.Log)
 	api := s.api
 	api.Failed = s.failed
@@ -180,7 +182,7 @@ func newServer(cfg Config) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(guards(s.standby(filter.Wrap(s.pages(api, &s.mux)))))))
+	s.handler = s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(guards(s.standby(filter.Wrap(audit.Wrap(s.pages(api, &s.mux), s.Log)))))))
 	return s, nil
 }
 

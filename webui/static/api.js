@@ -25,6 +25,12 @@ async function read(response) {
   return body;
 }
 
+/** act asks for a change. */
+export async function act(method, path, body) {
+  const headers = { Accept: 'application/json', 'X-XSRF-HEADER': 'heddle', ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
+  return read(await fetch(here(path), { method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store' }));
+}
+
 const known = new Map(); // the last answers by path, with their versions
 const mostKnown = 20;
 

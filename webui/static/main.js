@@ -1,6 +1,7 @@
 import { el, here, root } from './dom.js';
 import { patch } from './patch.js';
 import { Refused } from './api.js';
+import * as who from './who.js';
 import * as apps from './pages/apps.js';
 import * as app from './pages/app.js';
 import * as attempt from './pages/attempt.js';
@@ -109,6 +110,7 @@ for (const a of document.querySelectorAll('nav a')) {
   if (base !== 'cluster') continue;
   if (target === name || (name === '' && target === 'apps') || (target === 'apps' && ['app', 'appattempt', 'container'].includes(name)) || (target === 'nodes' && name === 'node')) a.setAttribute('aria-current', 'page');
 }
+who.show(document.getElementById('who'));
 if (page) {
   refresh();
   follow();

@@ -1,4 +1,6 @@
 import { get, optional, Refused } from '../api.js';
+import { ofApplication } from '../actions.js';
+import { whoami } from '../who.js';
 import { badge, bar, count, el, facts, later, link, list, memory, span, table, time, words } from '../dom.js';
 
 /** reasons says why an application waits, or why that isn't shown: who asks may have no right to see it. */
@@ -13,9 +15,9 @@ async function reasons(id, signal) {
 
 export async function load(id, signal) {
   const base = `/ws/v1/cluster/apps/${encodeURIComponent(id)}`;
-  const [app, attempts, why, receipt] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
-    reasons(id, signal), optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/receipt`, signal)]);
-  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why, receipt: receipt?.receipt };
+  const [app, attempts, why, receipt, me] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
+    reasons(id, signal), optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/receipt`, signal), whoami(id, signal).catch(() => null)]);
+  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why, me, receipt: receipt?.receipt };
 }
 
 function lasted(a) {
@@ -61,7 +63,7 @@ function diagnostics(a, why) {
   return (now ? [now, ...others] : [a.diagnostics ?? '']).join('\n').trim();
 }
 
-export function draw({ app: a, attempts, why, receipt }) {
+export function draw({ app: a, attempts, why, receipt, me }, _, redraw) {
   document.title = `${a.name} – Heddle`;
   return [
     el('h1', {}, el('bdi', {}, a.name), ' ', el('small', {}, a.id)), // a name may have characters that would turn the id round
@@ -76,6 +78,7 @@ export function draw({ app: a, attempts, why, receipt }) {
       ['Used in all', `${a.memorySeconds} MB·s, ${a.vcoreSeconds} vcore·s`],
       ['Why it waits', why?.hidden], ['Diagnostics', diagnostics(a, why)],
     ]),
+    ofApplication(a, me, redraw),
     explanation(why),
     spent(receipt),
     el('h2', {}, 'Attempts'),

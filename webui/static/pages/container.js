@@ -1,4 +1,6 @@
 import { get, optional, Refused } from '../api.js';
+import { ofContainer } from '../actions.js';
+import { whoami } from '../who.js';
 import { badge, count, el, facts, later, link, memory, span, time } from '../dom.js';
 
 export const kinds = ['container', 'attempt', 'leadership'];
@@ -11,7 +13,7 @@ export async function load(id, signal) {
   const own = await optional(`/ws/v1/heddle/containers/${encodeURIComponent(id)}`, signal);
   try {
     const c = await get(`/ws/v1/cluster/apps/${app}/appattempts/${owner}/containers/${encodeURIComponent(id)}`, signal);
-    return { app, owner, container: c.container ?? c, suspension: own?.container?.suspension };
+    return { app, owner, container: c.container ?? c, suspension: own?.container?.suspension, suspended: own?.container?.suspended, me: await whoami(app, signal).catch(() => null) };
   } catch (e) {
     if (e instanceof Refused && e.status === 404) return { app, owner, gone: e.message };
     throw e;
@@ -24,7 +26,7 @@ function suspended(s) {
   return [['Suspended', s.since ? [time(s.since), ` for ${s.for || 'nobody on record'}`] : ''], ['How', s.text], ['So far', `${count(s.times, 'time')}, ${span(s.totalMs)} in all`]];
 }
 
-export function draw({ app, owner, container: c, suspension, gone }, id) {
+export function draw({ app, owner, container: c, suspension, suspended: stands, me, gone }, id, redraw) {
   document.title = `${id} – Heddle`;
   const belongs = [['Application', el('a', { href: `/cluster/app/${app}` }, app)], ['Attempt', el('a', { href: `/cluster/appattempt/${owner}` }, owner)]];
   if (gone) return [el('h1', {}, id), el('p', { class: 'notice' }, 'It has ended, or never was: the ResourceManager has no container of this id.'), facts([...belongs, ['Logs', later(app, id)]])];
@@ -36,5 +38,6 @@ export function draw({ app, owner, container: c, suspension, gone }, id) {
       ['Priority', c.priority], ['Started', time(c.startedTime)], ['Finished', c.finishedTime ? time(c.finishedTime) : ''],
       ['Exit status', c.containerState === 'COMPLETE' ? c.containerExitStatus : ''], ['Logs', link(c.logUrl, 'logs')], ['Diagnostics', c.diagnosticsInfo?.trim()],
     ]),
+    c.containerState === 'COMPLETE' ? null : ofContainer(id, stands, me, redraw),
   ];
 }

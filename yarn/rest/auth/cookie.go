@@ -126,6 +126,9 @@ func (f *Filter) setCookie(h http.Header, r *http.Request, t token) {
 	h.Add("Set-Cookie", CookieName+`="`+sign(secrets[0], t.String())+`"`+attributes)
 }
 
+// Forget makes the client forget who it is.
+func (f *Filter) Forget(h http.Header) { f.dropCookie(h) }
+
 // dropCookie makes the client forget its cookie.
 func (f *Filter) dropCookie(h http.Header) {
 	h.Add("Set-Cookie", CookieName+"="+f.attributes())

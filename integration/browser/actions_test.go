@@ -1,0 +1,65 @@
+package browser
+
+import (
+	"strings"
+	"testing"
+
+	"heddle/am/client"
+	"heddle/integration/minicluster"
+	"heddle/rm"
+)
+
+// A reader says once who he is, and may then do what YARN's access control lists say: what he may not isn't offered, and what the server refuses is said in its words.
+func TestAReaderSaysWhoHeIsAndActs(t *testing.T) {
+	c := minicluster.Start(t, 1, map[string]string{
+		"yarn.acl.enable": "true", "yarn.admin.acl": "boss", "yarn.scheduler.capacity.root.acl_administer_queue": " ",
+	})
+	c.Node(minicluster.NodeOptions{})
+	_, apps := alice(t, c)
+	id := submit(t, apps, client.Submission{Name: "job", Unmanaged: true})
+	tab := Open(t, 1400, 900)
+	page := "http://" + c.Conf.Text(rm.WebAddress) + "/cluster/app/" + id.String()
+	tab.Go(page)
+	say := func(name string) {
+		t.Helper()
+		tab.Until(`document.querySelector("#who summary")?.textContent === "Who are you?"`)
+		tab.Click("#who summary")
+		tab.Type("#who input", name)
+		tab.Click("#who form button")
+		tab.Until(`document.querySelector("#who summary")?.textContent === "` + name + `" && document.querySelector("h1")`)
+	}
+	tab.Until(`document.body.textContent.includes("To change something, say who you are")`)
+	say("bob")
+	tab.Until(`document.querySelector("dl")`)
+	var offered bool
+	if tab.Eval(`!!document.querySelector("#kill")`, &offered); offered {
+		t.Error("bob is offered to kill what is alice's")
+	}
+	tab.Click("#who summary")
+	tab.Click("#who form button") // somebody else
+	say("alice")
+	tab.Until(`document.querySelector("#kill")`)
+	tab.Type("#to-queue", "root.nowhere")
+	tab.Click("#move button")
+	tab.Until(`document.querySelector(".notice.bad")?.textContent.includes("root.nowhere")`)
+	var said string
+	tab.Eval(`document.querySelector(".notice.bad").textContent`, &said)
+	if strings.Contains(said, "Exception") {
+		t.Errorf("it names a class: %s", said)
+	}
+	tab.Type("#to-hours", "2")
+	tab.Click("#limit button")
+	tab.Until(`document.body.textContent.includes("Its lifetime was changed.")`)
+	var asked string
+	tab.Eval(`{ window.asked = ""; window.confirm = (text) => { window.asked = text; return true; }; 0; }`, nil)
+	tab.Click("#kill button")
+	tab.Until(`[...document.querySelectorAll(".badge")].some((b) => b.textContent === "KILLED") && !document.querySelector("#kill")`)
+	if tab.Eval("asked", &asked); asked != "Kill "+id.String()+"?" {
+		t.Errorf("before it killed it asked %q", asked)
+	}
+	for _, s := range tab.Errors() {
+		if !strings.Contains(s, `"source":"network"`) { // refusals are such
+			t.Errorf("the page said %q", s)
+		}
+	}
+}
