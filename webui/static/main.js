@@ -13,9 +13,10 @@ import * as users from './pages/users.js';
 import * as waiting from './pages/waiting.js';
 import * as overview from './pages/overview.js';
 import * as node from './pages/node.js';
+import * as preemptions from './pages/preemptions.js';
 
 // Each page has load(argument, signal), which asks the server, and draw(what came, argument), which returns elements.
-const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, users, waiting, overview, node, '': apps };
+const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, users, waiting, overview, node, preemptions, '': apps };
 const between = 2000; // milliseconds from one answer to the next question
 
 /** below returns the parts of a path of this server. */

@@ -1,5 +1,6 @@
 import { get, optional, Refused } from '../api.js';
 import { ofApplication } from '../actions.js';
+import * as times from './apptimeline.js';
 import { whoami } from '../who.js';
 import { badge, bar, count, el, facts, later, link, list, memory, span, table, time, words } from '../dom.js';
 
@@ -15,9 +16,9 @@ async function reasons(id, signal) {
 
 export async function load(id, signal) {
   const base = `/ws/v1/cluster/apps/${encodeURIComponent(id)}`;
-  const [app, attempts, why, receipt, me] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
-    reasons(id, signal), optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/receipt`, signal), whoami(id, signal).catch(() => null)]);
-  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why, me, receipt: receipt?.receipt };
+  const [app, attempts, why, receipt, me, timeline] = await Promise.all([get(base, signal), get(`${base}/appattempts`, signal),
+    reasons(id, signal), optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/receipt`, signal), whoami(id, signal).catch(() => null), optional(`/ws/v1/heddle/apps/${encodeURIComponent(id)}/timeline`, signal)]);
+  return { app: app.app, attempts: list(attempts.appAttempts?.appAttempt), why, me, receipt: receipt?.receipt, timeline: timeline?.timeline };
 }
 
 function lasted(a) {
@@ -63,7 +64,7 @@ function diagnostics(a, why) {
   return (now ? [now, ...others] : [a.diagnostics ?? '']).join('\n').trim();
 }
 
-export function draw({ app: a, attempts, why, receipt, me }, _, redraw) {
+export function draw({ app: a, attempts, why, receipt, me, timeline }, _, redraw) {
   document.title = `${a.name} – Heddle`;
   return [
     el('h1', {}, el('bdi', {}, a.name), ' ', el('small', {}, a.id)), // a name may have characters that would turn the id round
@@ -80,6 +81,7 @@ export function draw({ app: a, attempts, why, receipt, me }, _, redraw) {
     ]),
     ofApplication(a, me, redraw),
     explanation(why),
+    times.draw(timeline, redraw),
     spent(receipt),
     el('h2', {}, 'Attempts'),
     table([

@@ -112,6 +112,6 @@ export function draw({ m, past, waiting, nodes, container, events }, _, redraw) 
       chart({ ...(vcores ? use(past, 'VCores', 'VCores by queue', (v) => count(Math.round(v), 'vcore')) : { ...use(past, 'MB', 'Memory by queue', memory), steps: doubled }), id: 'use', redraw }), chart({ ...waited(past), redraw })],
     el('div', { class: 'halves' },
       el('section', {}, el('h2', {}, 'What waits, and why'), waits(waiting)), el('section', {}, el('h2', {}, 'Nodes that are not well'), ill(nodes)),
-      el('section', {}, el('h2', {}, 'Last suspensions'), happened(container, 'No container was suspended or shrunk lately.')), el('section', {}, el('h2', {}, 'What happened last'), happened(events, 'Nothing is remembered.'))),
+      el('section', {}, el('h2', {}, el('a', { href: '/cluster/preemptions' }, 'Last suspensions')), happened(container, 'No container was suspended or shrunk lately.')), el('section', {}, el('h2', {}, 'What happened last'), happened(events, 'Nothing is remembered.'))),
   ];
 }

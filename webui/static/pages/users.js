@@ -1,12 +1,39 @@
-import { count, el, memory } from '../dom.js';
+import { get } from '../api.js';
+import { count, el, list as several, memory, table } from '../dom.js';
 import { field, load as loadList, nothing, pager, rows } from '../list.js';
 
 const things = ['user'];
 export const kinds = ['application', 'attempt', 'leadership'];
 
+const week = { at: 0, usage: null };
+
+/** usage asks for the accounts of the last seven days, at most once a minute. */
+async function usage(signal) {
+  if (Date.now() - week.at > 60e3) Object.assign(week, { usage: (await get(`/ws/v1/heddle/usage?from=7d&each=day&zone=${zone()}`, signal)).usage, at: Date.now() });
+  return week.usage;
+}
+
+/** zone is how many minutes the reader's time is ahead of UTC. */
+const zone = () => -new Date().getTimezoneOffset();
+
 export async function load(_, signal) {
-  const { users } = await loadList('users', signal);
-  return { ...users, rows: users.user ?? [] };
+  const [{ users }, past] = await Promise.all([loadList('users', signal), usage(signal).catch(() => null)]);
+  return { ...users, rows: users.user ?? [], past };
+}
+
+const hours = (n, per = 1) => (n / per / 3600).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+const date = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short' });
+
+/** spent is what users have used by day, the latest first. */
+function spent(past) {
+  if (!past) return null;
+  const rows = several(past.account).sort((a, b) => b.from - a.from || b.memoryMBSeconds - a.memoryMBSeconds);
+  return el('section', { class: 'figure' }, el('h2', {}, 'Used in the last seven days'), table([
+    { head: 'Day', cell: (a) => date.format(new Date(a.from)) }, { head: 'User', wide: true, cell: (a) => el('bdi', {}, a.name) }, { head: 'GB-hours', num: true, cell: (a) => hours(a.memoryMBSeconds, 1024) },
+    { head: 'Vcore-hours', num: true, cell: (a) => hours(a.vcoreSeconds) }, { head: 'GPU-hours', num: true, cell: (a) => hours(a.gpuSeconds) }, { head: 'Container-hours', num: true, cell: (a) => hours(a.containerSeconds) },
+    { head: 'Suspended GB-hours', num: true, cell: (a) => hours(a.suspendedMBSeconds, 1024) },
+  ], rows.slice(0, 200), 'Nobody has used anything that the cluster remembers.'), el('p', { class: 'soft' }, 'From samples each 10 s. ',
+    el('a', { href: `/ws/v1/heddle/usage?from=30d&each=day&zone=${zone()}&format=csv`, download: 'usage.csv' }, 'Download 30 days as CSV')));
 }
 
 const of = (u, state) => `/cluster/apps?user=${encodeURIComponent(u.name)}${state ? `&state=${state}` : ''}`;
@@ -31,5 +58,6 @@ export function draw(list) {
     list.rows.length ? rows(columns, list.rows, { key: (u) => u.name, first: 'name', caption: 'Users' })
       : nothing(list, 'Nobody has an application, and none is remembered.', things),
     pager(list, things),
+    spent(list.past),
   ];
 }
