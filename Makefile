@@ -68,6 +68,8 @@ integration-full: build
 
 # What tests need beyond Go, Java, Maven and Python: a browser, a Kerberos KDC, and virtual machines.
 prerequisites: virtual-machines
+	@command -v jq >/dev/null && command -v curl >/dev/null || \
+		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends curl jq >/dev/null; }
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 		{ apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; }
 	@command -v krb5kdc >/dev/null && command -v kadmin.local >/dev/null && command -v kinit >/dev/null || \
