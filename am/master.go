@@ -104,7 +104,7 @@ func newMaster(o Options) (*Master, error) {
 		return nil, err
 	}
 	m := &Master{
-		o: o, env: env, log: o.Log.WithField("app", env.attempt.App.String()), events: newQueue(),
+		o: o, env: env, log: o.Log.WithField("application", env.attempt.App.String()), events: newQueue(),
 		changed: make(chan struct{}, 1), pace: make(chan struct{}, 1), containers: map[records.ContainerID]*tracked{},
 		answers: make(chan struct{}),
 	}

@@ -60,7 +60,7 @@ func (a *accounts) Lookup(name string) (account.Account, error) {
 	if bad != nil || !found || a.now().Sub(time.UnixMilli(s.Seen)) > accountsKept {
 		return is, err
 	}
-	log.WithError(err).Warnf("User %s is taken for who it was before", name)
+	log.WithError(err).Warnf("user %s is taken for who it was before", name)
 	return account.Account{UID: s.UID, GID: s.GID, Groups: s.Groups}, nil
 }
 
@@ -73,7 +73,7 @@ func (a *accounts) save(b store.Bucket, log *logrus.Entry, name string, is accou
 	written := b.Begin(name, text)
 	go func() {
 		if err := <-written; err != nil {
-			log.WithError(err).Warnf("Could not remember user %s", name)
+			log.WithError(err).Warnf("could not remember user %s", name)
 		}
 	}()
 }

@@ -58,7 +58,7 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 	}
 	format, err := logs.ParseFormat(name, c.Text("yarn.log-aggregation.file-controller."+name+".class"))
 	if err != nil {
-		log.WithError(err).Warn("Logs are aggregated in the format TFile")
+		log.WithError(err).Warn("logs are aggregated in the format TFile")
 		name = "TFile"
 	}
 	remote := logs.OnHDFS(files)
@@ -105,7 +105,7 @@ func (a *appLogs) adopt(known func(records.ApplicationID) bool) {
 		return known(app) || slices.Contains(a.recovered, app)
 	})
 	if err != nil {
-		a.log.WithError(err).Warn("Could not look for logs that nobody needs any more")
+		a.log.WithError(err).Warn("could not look for logs that nobody needs any more")
 	}
 }
 

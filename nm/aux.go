@@ -32,11 +32,11 @@ func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log
 	a := &auxServices{log: log, lacks: c.LacksAuxService, services: make(map[string]*shuffle.Service)}
 	for _, name := range c.Strings("yarn.nodemanager.aux-services") {
 		if why := c.LacksAuxService(name); why != "" {
-			log.Warnf("Auxiliary service %s is left out: %s", name, why)
+			log.Warnf("auxiliary service %s is left out: %s", name, why)
 			continue
 		}
 		if len(a.services) > 0 {
-			log.Warnf("Auxiliary service %s is left out: one shuffle is enough", name)
+			log.Warnf("auxiliary service %s is left out: one shuffle is enough", name)
 			continue
 		}
 		cfg := shuffle.Config{
@@ -110,7 +110,7 @@ func (a *auxServices) StartApplication(service string, app records.ApplicationID
 	}
 	if err != nil {
 		// As in Hadoop the container starts nevertheless: it may not need the service.
-		a.log.WithError(err).WithField("app", app.String()).Errorf("Auxiliary service %s can't serve the application", service)
+		a.log.WithError(err).WithField("application", app.String()).Errorf("auxiliary service %s can't serve the application", service)
 	}
 }
 
@@ -118,7 +118,7 @@ func (a *auxServices) StartApplication(service string, app records.ApplicationID
 func (a *auxServices) StopApplication(app records.ApplicationID) {
 	for name, s := range a.services {
 		if err := s.StopApplication(app); err != nil {
-			a.log.WithError(err).WithField("app", app.String()).Warnf("Auxiliary service %s could not forget the application", name)
+			a.log.WithError(err).WithField("application", app.String()).Warnf("auxiliary service %s could not forget the application", name)
 		}
 	}
 }

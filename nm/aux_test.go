@@ -21,8 +21,8 @@ func TestAuxiliaryServicesThatHeddleLacks(t *testing.T) {
 	}
 	n.Close()
 	for _, want := range []string{
-		"Auxiliary service spark_shuffle is left out", "spark.dynamicAllocation.shuffleTracking.enabled=true",
-		"Auxiliary service other is left out", "Heddle has only org.apache.hadoop.mapred.ShuffleHandler",
+		"auxiliary service spark_shuffle is left out", "spark.dynamicAllocation.shuffleTracking.enabled=true",
+		"auxiliary service other is left out", "Heddle has only org.apache.hadoop.mapred.ShuffleHandler",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("%q is not in the log\n%s", want, &text)

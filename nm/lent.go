@@ -30,7 +30,7 @@ func (n *NodeManager) openLent() {
 	}
 	if why != "" {
 		n.unbounded = "executors of short tasks may together use more memory than is lent (heddle.probes.memory-mb), each as much as all of it: " + why
-		n.log.Warnf("Not guaranteed on this node: %s", n.unbounded)
+		n.log.Warnf("not guaranteed on this node: %s", n.unbounded)
 	}
 	if err != nil {
 		return
@@ -38,7 +38,7 @@ func (n *NodeManager) openLent() {
 	n.lent = lent
 	n.closing(func() {
 		if err := lent.Close(); err != nil {
-			n.log.WithError(err).Warn("Could not leave the group of short tasks")
+			n.log.WithError(err).Warn("could not leave the group of short tasks")
 		}
 	})
 }

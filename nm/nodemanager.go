@@ -140,7 +140,7 @@ func (n *NodeManager) openKerberos() error {
 // keepLogin logs in again in time, until ctx ends.
 func (n *NodeManager) keepLogin(ctx context.Context) {
 	n.login.Keep(ctx, func(err error, until time.Time) {
-		n.log.WithError(err).Warnf("The login to Kerberos can't be renewed; the one that is there holds until %v", until.Local().Format(time.DateTime))
+		n.log.WithError(err).Warnf("the login to Kerberos can't be renewed; the one that is there holds until %v", until.Local().Format(time.DateTime))
 	})
 }
 
@@ -150,13 +150,13 @@ func (n *NodeManager) openState() (err error) {
 	}
 	n.closing(func() {
 		if err := n.state.Close(); err != nil {
-			n.log.WithError(err).Error("Could not close the state")
+			n.log.WithError(err).Error("could not close the state")
 		}
 		if !n.forget {
 			return
 		}
 		if err := n.state.Remove(); err != nil {
-			n.log.WithError(err).Warn("Could not remove the state")
+			n.log.WithError(err).Warn("could not remove the state")
 		}
 	})
 	n.s.accounts.keep(n.state.Bucket("accounts"), n.log)
@@ -234,13 +234,13 @@ func (n *NodeManager) openGroups() (err error) {
 	}
 	n.closing(func() {
 		if err := n.groups.Close(); err != nil {
-			n.log.WithError(err).Warn("Could not leave the cgroups")
+			n.log.WithError(err).Warn("could not leave the cgroups")
 		}
 	})
 	c := n.groups.Capabilities()
-	n.log.Infof("Containers are held by cgroups of kind %s", n.groups.Kind())
+	n.log.Infof("containers are held by cgroups of kind %s", n.groups.Kind())
 	for _, m := range c.Missing {
-		n.log.Warnf("Not guaranteed on this node: %s", m)
+		n.log.Warnf("not guaranteed on this node: %s", m)
 	}
 	n.openLent()
 	return nil
@@ -478,7 +478,7 @@ func (n *NodeManager) waiting(addrs []string) func(error, time.Duration) {
 			return
 		}
 		last = time.Now()
-		n.log.WithError(err).Warnf("No ResourceManager answers at %s (yarn.resourcemanager.resource-tracker.address); trying on",
+		n.log.WithError(err).Warnf("no ResourceManager answers at %s (yarn.resourcemanager.resource-tracker.address); trying on",
 			strings.Join(addrs, ", "))
 	}
 }
@@ -498,13 +498,13 @@ func (n *NodeManager) registered(rmIdentifier int64) {
 	id.RMIdentifier = rmIdentifier
 	text, err := json.Marshal(id)
 	if err != nil {
-		n.log.WithError(err).Error("Could not note down with whom the node is registered")
+		n.log.WithError(err).Error("could not note down with whom the node is registered")
 		return
 	}
 	written := n.state.Bucket("node").Begin(identityKey, text)
 	go func() {
 		if err := <-written; err != nil {
-			n.log.WithError(err).Error("Could not note down with whom the node is registered")
+			n.log.WithError(err).Error("could not note down with whom the node is registered")
 		}
 	}()
 }
@@ -530,7 +530,7 @@ func (n *NodeManager) Run(ctx context.Context) error {
 	defer cancel()
 	if n.o.Subreaper {
 		if err := proc.BecomeSubreaper(); err != nil {
-			n.log.WithError(err).Warn("Orphans of containers will be left to the system's first process")
+			n.log.WithError(err).Warn("orphans of containers will be left to the system's first process")
 		}
 		running.Go(func() { proc.Reap(background, 5*time.Second) })
 	}
@@ -589,7 +589,7 @@ func (n *NodeManager) leave(why error) error {
 		n.containers.Block()
 		return nil
 	}
-	n.log.Info("Stopping: containers are killed")
+	n.log.Info("stopping: containers are killed")
 	ctx, cancel := context.WithTimeout(context.Background(), n.s.container.KillGrace+n.s.container.KillWait+10*time.Second)
 	defer cancel()
 	n.containers.Block()
@@ -613,7 +613,7 @@ func (n *NodeManager) unregister() {
 	ctx, cancel := context.WithTimeout(context.Background(), unregisterLimit)
 	defer cancel()
 	if err := n.updater.Load().Unregister(ctx); err != nil {
-		n.log.WithError(err).Warn("Could not unregister the node from the ResourceManager")
+		n.log.WithError(err).Warn("could not unregister the node from the ResourceManager")
 	}
 }
 
@@ -623,7 +623,7 @@ func (n *NodeManager) sample(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if _, err := n.sampler.Sample(); err != nil {
-			n.log.WithError(err).Warn("Could not measure the use of the machine")
+			n.log.WithError(err).Warn("could not measure the use of the machine")
 		}
 		select {
 		case <-ctx.Done():

@@ -211,7 +211,7 @@ func (x *executors) Resize(e shorttasks.Executor, version int32) {
 		}
 	}
 	if err != nil && !errors.Is(err, container.ErrVersion) {
-		x.log.WithError(err).Infof("Executor %v keeps its size, not %d MB and %d vcores", e.ID, e.Most.MemoryMB, e.Most.VCores)
+		x.log.WithError(err).Infof("executor %v keeps its size, not %d MB and %d vcores", e.ID, e.Most.MemoryMB, e.Most.VCores)
 	}
 }
 

@@ -27,7 +27,7 @@ func (n *NodeManager) openWarming(files *hdfsadapter.Adapter) error {
 		return err
 	}
 	if root.Scheme != hdfsadapter.SchemeHDFS {
-		n.log.Infof("Nothing is read ahead of maps (%senabled): fs.defaultFS is %s, and not HDFS", prefix, root)
+		n.log.Infof("nothing is read ahead of maps (%senabled): fs.defaultFS is %s, and not HDFS", prefix, root)
 		return nil
 	}
 	n.warmer = warming.New(warming.Config{
@@ -137,7 +137,7 @@ func (n *NodeManager) localized() func(allocation.Grant, map[string]string) {
 		reading.Go(func() { // a disk may not answer, nor a NameNode
 			in, err := n.warmer.Read(ctx, app, files, n.disks.Local.All(), uid)
 			if err != nil {
-				n.log.WithError(err).WithField("app", app.String()).Info("The input of the job is not read ahead")
+				n.log.WithError(err).WithField("application", app.String()).Info("the input of the job is not read ahead")
 				return
 			}
 			n.warmer.Learn(ctx, in)

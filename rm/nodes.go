@@ -9,7 +9,7 @@ import (
 func (r *ResourceManager) nodePort(svc *service.Service, p *prepared) service.Port {
 	const file, strangers = "heddle.cluster.secret-file", "heddle.cluster.stock-daemons"
 	if r.own.account == nil && r.conf.AdmitsStrangers() {
-		r.log.Warnf("Any host that reaches %s can register as a node without proof, receives the token keys, and can then run commands as any user. "+
+		r.log.Warnf("any host that reaches %s can register as a node without proof, receives the token keys, and can then run commands as any user. "+
 			"Keep that port among trusted machines, or set %s on all daemons (and %s = refuse, where it is set)", r.listeners[TrackerAddress].Addr(), file, strangers)
 	}
 	if p.secret == nil || r.own.account != nil {

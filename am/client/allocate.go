@@ -307,7 +307,7 @@ func (m *Master) allocated(c *pb.Container, sent map[*row]bool, out *Allocation)
 	}
 	p := m.asks.match(wireID{got.Priority, c.GetAllocationRequestId()}, got.Node.Host, got.Resource, sent)
 	if p == nil {
-		m.log.WithField("container", got.ID.String()).Debug("Not needed (any more): released")
+		m.log.WithField("container", got.ID.String()).Debug("not needed (any more): released")
 		m.release(got.ID)
 		return
 	}

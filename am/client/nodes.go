@@ -183,7 +183,7 @@ func (n *Nodes) try(ctx context.Context, id records.NodeID, call func(node *ipc.
 		if time.Since(begin)+pause > n.patience {
 			return fmt.Errorf("gave up after %v: %w", time.Since(begin).Round(time.Millisecond), err)
 		}
-		n.log.WithError(err).WithField("node", id.String()).Debug("Trying again")
+		n.log.WithError(err).WithField("node", id.String()).Debug("trying again")
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():

@@ -20,8 +20,8 @@ type tap struct {
 	buf []byte
 }
 
-// mostLeft is more than a pipe may hold: what is there when a call begins or ends. More comes if a process continues writing.
-const mostLeft = 1 << 20
+// maxLeft is more than a pipe may hold: what is there when a call begins or ends. More comes if a process continues writing.
+const maxLeft = 1 << 20
 
 func newTap() (*tap, error) {
 	near, far, err := os.Pipe()
@@ -95,7 +95,7 @@ func (t *tap) end() error {
 // drain passes on what is there. The lock is held.
 func (t *tap) drain() error {
 	err := t.raw.Control(func(fd uintptr) {
-		for sum, more := 0, true; more && sum < mostLeft; {
+		for sum, more := 0, true; more && sum < maxLeft; {
 			var n int
 			n, more, _ = t.pass(fd)
 			sum += n

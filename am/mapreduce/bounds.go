@@ -10,9 +10,9 @@ import (
 // Bounds of what a worker may say. It runs the user's commands, who have the job's key as it does, and the ApplicationMaster keeps what it says of
 // thousands of tasks, and shows it.
 const (
-	longestText  = 16 << 10 // bytes
-	mostLines    = 100
-	mostCounters = 5000 // of a task
+	longestText = 16 << 10 // bytes
+	maxLines    = 100
+	maxCounters = 5000 // of a task
 )
 
 // clipped returns a text as far as it is kept: UTF-8, and not too long.
@@ -29,11 +29,11 @@ func bounded(r *job.DoneReport) {
 	for _, names := range r.Counters {
 		n += len(names)
 	}
-	if n > mostCounters {
-		r.Counters, r.Error = nil, fmt.Sprintf("it has %d counters, more than %d", n, mostCounters)
+	if n > maxCounters {
+		r.Counters, r.Error = nil, fmt.Sprintf("it has %d counters, more than %d", n, maxCounters)
 	}
 	r.Error = clipped(r.Error)
-	r.Stderr = r.Stderr[max(0, len(r.Stderr)-mostLines):]
+	r.Stderr = r.Stderr[max(0, len(r.Stderr)-maxLines):]
 	for i := range r.Stderr {
 		r.Stderr[i] = clipped(r.Stderr[i])
 	}

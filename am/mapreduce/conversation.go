@@ -48,7 +48,7 @@ func (c *coordinator) completed(id records.ContainerID, exit int32, diagnostics 
 	taken := exit == records.ExitAborted || exit == records.ExitDisksFailed || exit == records.ExitPreempted
 	why := fmt.Errorf("its container %v ended with status %d: %s", id, exit, diagnostics)
 	if w.url == "" && !taken && !c.over {
-		c.log.WithField("container", id.String()).Warnf("The worker did not start: %v", why)
+		c.log.WithField("container", id.String()).Warnf("the worker did not start: %v", why)
 	}
 	w.exit = true
 	wake(&w.wake)
@@ -63,10 +63,10 @@ func (c *coordinator) suspended(ids []records.ContainerID, suspended bool) {
 		switch w := c.workers[id.String()]; {
 		case w == nil:
 		case suspended:
-			c.log.WithField("container", id.String()).Infof("The worker on %s is suspended: its tasks wait until it resumes", w.host)
+			c.log.WithField("container", id.String()).Infof("the worker on %s is suspended: its tasks wait until it resumes", w.host)
 			c.step(stage.Suspended{Slot: w.slot})
 		default:
-			c.log.WithField("container", id.String()).Infof("The worker on %s resumes", w.host)
+			c.log.WithField("container", id.String()).Infof("the worker on %s resumes", w.host)
 			c.step(stage.Resumed{Slot: w.slot})
 		}
 	}

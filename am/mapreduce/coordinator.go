@@ -245,7 +245,7 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 			c.fault(a.AttemptError)
 		case stage.Avoid:
 			if a.Failures == 0 {
-				c.log.WithField("host", a.Host).Warn("Neither its workers nor its NodeManager answer, and others do: its outputs and tasks are made elsewhere")
+				c.log.WithField("host", a.Host).Warn("neither its workers nor its NodeManager answer, and others do: its outputs and tasks are made elsewhere")
 			} else {
 				c.log.WithField("host", a.Host).Warnf("%d failures: no more tasks there", a.Failures)
 			}
@@ -254,7 +254,7 @@ func (c *coordinator) act(actions []stage.Action) (refused error) {
 			if a.Answers {
 				c.log.Infof("%v answers again, and may have tasks", a.Hosts)
 			} else {
-				c.log.Warnf("No other nodes give containers: tasks go to %v again, where they have failed", a.Hosts)
+				c.log.Warnf("no other nodes give containers: tasks go to %v again, where they have failed", a.Hosts)
 			}
 			c.cluster.Blacklist(nil, a.Hosts)
 		case stage.End:
@@ -288,10 +288,10 @@ func (c *coordinator) giveBack(a stage.GiveBack) {
 	w := c.slots[a.Slot]
 	delete(c.workers, w.ID.String())
 	if a.Lost {
-		c.log.WithField("container", w.ID.String()).Warnf("The worker on %s doesn't answer any more: it is given up", w.host)
+		c.log.WithField("container", w.ID.String()).Warnf("the worker on %s doesn't answer any more: it is given up", w.host)
 	}
 	if a.Room {
-		c.log.WithField("container", w.ID.String()).Warnf("The container on %s is given up with the outputs of its maps: nothing runs, and what waits may need its room", w.host)
+		c.log.WithField("container", w.ID.String()).Warnf("the container on %s is given up with the outputs of its maps: nothing runs, and what waits may need its room", w.host)
 	}
 	if a.Lost || !w.started {
 		c.cluster.Release(w.ID)
@@ -320,7 +320,7 @@ func (c *coordinator) cancel(a stage.Cancel) {
 	wake(&w.wake)
 	switch a.Why {
 	case stage.InTheWay:
-		c.log.WithField("task", a.Attempt.String()).Info("Makes room for a map task")
+		c.log.WithField("task", a.Attempt.String()).Info("makes room for a map task")
 	case stage.Overtaken:
 		c.learned.overtaken(&c.machine.Attempts(a.Attempt.TaskID)[a.Attempt.Number])
 	}
@@ -343,7 +343,7 @@ func (c *coordinator) accept(a stage.Accept) {
 }
 
 func (c *coordinator) revoke(id stage.AttemptID) {
-	c.log.WithField("task", id.String()).Warn("Its output is lost")
+	c.log.WithField("task", id.String()).Warn("its output is lost")
 	c.finals.Sub(c.results[id.TaskID].counters)
 	delete(c.results, id.TaskID)
 	c.tell(job.MapOutput{Map: id.Index, Attempt: id.Number, Lost: true})
@@ -375,7 +375,7 @@ func (c *coordinator) fault(e *stage.AttemptError) {
 		counter = job.FailedReduces
 	}
 	c.counters.Add(job.JobGroup, counter, 1)
-	c.log.Warnf("Failed: %v", f)
+	c.log.Warnf("failed: %v", f)
 }
 
 // workError is what a worker tells of a failure.

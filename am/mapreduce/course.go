@@ -20,7 +20,7 @@ type sample struct {
 	maps, reduces float64
 }
 
-const mostSamples = 600
+const maxSamples = 600
 
 // note takes a sample, if it is time for one.
 func (x *course) note(c *coordinator) {
@@ -30,11 +30,11 @@ func (x *course) note(c *coordinator) {
 	}
 	_, _, maps := c.machine.Stage(stage.Map)
 	_, _, reduces := c.machine.Stage(stage.Reduce)
-	if len(x.samples) == mostSamples {
-		for i := range mostSamples / 2 {
+	if len(x.samples) == maxSamples {
+		for i := range maxSamples / 2 {
 			x.samples[i] = x.samples[2*i]
 		}
-		x.samples = x.samples[:mostSamples/2]
+		x.samples = x.samples[:maxSamples/2]
 		x.every = max(2*x.every, 2*time.Second)
 	}
 	x.samples = append(x.samples, sample{now, maps, reduces})

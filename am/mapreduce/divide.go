@@ -45,7 +45,7 @@ func (c *coordinator) divide(d stage.Divide) {
 	c.learned.divided(d.Attempt.Index, len(c.splits))
 	c.splits[d.Attempt.Index] = c.divided[0]
 	c.splits = append(c.splits, c.divided[1:]...)
-	c.log.WithField("task", d.Attempt.String()).Infof("Leaves %d bytes to %d others", total(c.divided[1:]), d.Parts)
+	c.log.WithField("task", d.Attempt.String()).Infof("leaves %d bytes to %d others", total(c.divided[1:]), d.Parts)
 	c.counters.Add(job.JobGroup, job.DividedMaps, 1)
 }
 

@@ -103,7 +103,7 @@ func (x *Submitted) Follow(ctx context.Context, tell func(Progress)) (Result, er
 		for began := time.Now(); time.Since(began) < time.Second; {
 			var s job.Status
 			if err := c.Call(ctx, "/status", job.StatusRequest{Version: p.Status.Version, Attempts: x.attempts}, &s); err != nil {
-				x.log.WithError(err).Debug("The ApplicationMaster doesn't answer")
+				x.log.WithError(err).Debug("the ApplicationMaster doesn't answer")
 				p.Known = false
 				break
 			}

@@ -98,7 +98,7 @@ func TestHostileWorkers(t *testing.T) {
 
 	// The second map fails with whatever can be said.
 	many := job.Counters{"g": {}}
-	for i := range mostCounters + 1 {
+	for i := range maxCounters + 1 {
 		many["g"][fmt.Sprint(i)] = 1
 	}
 	long := strings.Repeat("<b>x</b>", 1<<17)

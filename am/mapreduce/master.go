@@ -79,7 +79,7 @@ func Master(ctx context.Context, log *logrus.Entry) error {
 	if m.concluded {
 		ctx := context.WithoutCancel(ctx)
 		if err := m.files.RemoveAll(ctx, s.Staging); err != nil {
-			log.WithError(err).Warn("Staged files are left behind")
+			log.WithError(err).Warn("staged files are left behind")
 		}
 	}
 	return err
@@ -161,7 +161,7 @@ func (m *master) run(ctx context.Context, a *am.Master) error {
 		}
 	}
 	if errors.Is(err, commit.ErrFenced) {
-		m.log.WithError(err).Warn("Leaving the job to it")
+		m.log.WithError(err).Warn("leaving the job to it")
 		_ = pause.For(ctx, dismissal) // it doesn't belong to the job
 		return errors.Join(err, context.Cause(ctx))
 	}
@@ -223,7 +223,7 @@ func (m *master) listen(ctx context.Context, a *am.Master) {
 		SwapRefused:          func(e am.SwapRefused) { unfrozen(m.tasks, e.ID, e.Reason) },
 		Hinted:               func(e am.Hinted) { m.tasks.hinted(e) },
 		RequestsRefused:      func(e am.RequestsRefused) { m.tasks.refused(e.Err) },
-		Resynced:             func(am.Resynced) { m.log.Info("Another ResourceManager has taken over") },
+		Resynced:             func(am.Resynced) { m.log.Info("another ResourceManager has taken over") },
 	}
 	for {
 		select {
@@ -244,7 +244,7 @@ func (m *master) listen(ctx context.Context, a *am.Master) {
 // discard removes what a job that has failed has written.
 func (m *master) discard(ctx context.Context, x *commit.Commit) {
 	if err := x.Discard(ctx); err != nil {
-		m.log.WithError(err).Warn("Parts of the output are left behind")
+		m.log.WithError(err).Warn("parts of the output are left behind")
 	}
 }
 

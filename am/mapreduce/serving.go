@@ -40,7 +40,7 @@ func distrust(c *coordinator, f *job.FetchFailure) {
 	made := c.machine.Attempts(stage.TaskID{Stage: stage.Map, Index: f.Map})[f.Attempt]
 	if host := c.slots[made.Slot].host; c.shuffle != nil && !c.unserved[host] {
 		c.unserved[host] = true
-		c.log.Warnf("The shuffle service of %s doesn't give an output: workers there serve theirs from now on", host)
+		c.log.Warnf("the shuffle service of %s doesn't give an output: workers there serve theirs from now on", host)
 	}
 }
 

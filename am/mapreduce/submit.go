@@ -184,7 +184,7 @@ func (x *Submitted) submit(ctx context.Context, o Options) (err error) {
 		return err
 	}
 	if removed, e := root.sweep(ctx, x.ID, x.apps.Report, time.Now()); e != nil || len(removed) > 0 {
-		x.log.WithError(e).Debugf("Staged files of jobs that are over, removed: %v", removed)
+		x.log.WithError(e).Debugf("staged files of jobs that are over, removed: %v", removed)
 	}
 	return nil
 }
@@ -311,10 +311,10 @@ func (x *Submitted) clean(ctx context.Context, succeeded bool) {
 	if !succeeded {
 		c := &commit.Commit{Files: x.files, Folder: x.spec.CommitFolder(), Output: x.spec.Output}
 		if err := c.Abandon(ctx); err != nil && !errors.Is(err, fs.ErrNotExist) { // it may have been removed with the staged files
-			x.log.WithError(err).Warn("Parts of the output are left behind")
+			x.log.WithError(err).Warn("parts of the output are left behind")
 		}
 	}
 	if err := x.files.RemoveAll(ctx, x.spec.Staging); err != nil {
-		x.log.WithError(err).Warn("Staged files are left behind")
+		x.log.WithError(err).Warn("staged files are left behind")
 	}
 }

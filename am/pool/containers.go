@@ -217,7 +217,7 @@ func (h *holder) adjust(now time.Time) error {
 		h.failed = 0
 	}
 	for _, id := range h.overdue(now, h.pool.Lost()) {
-		h.pool.log.Infof("Container %v goes on without its executor, and is given back", id)
+		h.pool.log.Infof("container %v continues without its executor, and is given back", id)
 		h.pool.Standstill(id.String(), false)
 		h.pool.forget(id.String())
 		h.master.Release(id)

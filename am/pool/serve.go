@@ -23,7 +23,7 @@ func (p *Pool) accept() {
 				return
 			}
 			// The process most likely has no free file descriptors.
-			p.log.WithError(err).Warn("An executor can't connect")
+			p.log.WithError(err).Warn("an executor can't connect")
 			_ = pause.For(p.ctx, acceptPause) // Accept fails when the pool is closed
 			continue
 		}
@@ -62,7 +62,7 @@ func (p *Pool) serve(c *wire.Conn) {
 	p.mu.Lock()
 	if e.Container != "" && slices.ContainsFunc(p.executors, func(o *executor) bool { return o.Container == e.Container }) {
 		p.mu.Unlock()
-		p.log.Warnf("A second executor of container %s was refused", e.Container)
+		p.log.Warnf("a second executor of container %s was refused", e.Container)
 		return
 	}
 	p.executors = append(p.executors, e)
@@ -70,7 +70,7 @@ func (p *Pool) serve(c *wire.Conn) {
 	e.still = p.still[e.Container]
 	c.Standstill(e.still)
 	p.mu.Unlock()
-	p.log.Debugf("Executor %s on %s has come", e.Container, e.Host)
+	p.log.Debugf("executor %s on %s has come", e.Container, e.Host)
 	p.fill(e)
 	p.change()
 	for err == nil {
@@ -177,7 +177,7 @@ func (p *Pool) lost(e *executor, why error) {
 		reason = why.Error()
 	}
 	if len(tasks) > 0 {
-		p.log.Infof("Executor %s on %s is lost (%s); %d tasks run again", e.Container, e.Host, reason, len(tasks))
+		p.log.Infof("executor %s on %s is lost (%s); %d tasks run again", e.Container, e.Host, reason, len(tasks))
 	}
 	for _, t := range tasks {
 		t.losses++

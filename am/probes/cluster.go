@@ -77,7 +77,7 @@ func (s *Scheduler) follow(ctx context.Context, m *am.Master, stop <-chan struct
 				return ErrNoNodes
 			}
 			if state := s.State(); state.Nodes == 0 && state.Tasks > 0 {
-				s.log.Warnf("None of %d nodes can be reached after %v, and %d tasks wait. %s", len(offered), patience, state.Tasks, state.Refused)
+				s.log.Warnf("none of %d nodes can be reached after %v, and %d tasks wait. %s", len(offered), patience, state.Tasks, state.Refused)
 			} else if s.idleSince(patience) {
 				s.log.Warnf("%d tasks wait, and no node has taken one for %v. %s", state.Tasks, patience, state.Refused)
 			}

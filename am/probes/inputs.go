@@ -9,11 +9,11 @@ import (
 	"heddle/yarn/wire"
 )
 
-// perProbe is for how many waiting tasks a probe has inputs staged (Eirene's MPP), mostNamed is how many files a message names at most.
+// perProbe is for how many waiting tasks a probe has inputs staged (Eirene's MPP), maxNamed is how many files a message names at most.
 const (
-	perProbe  = 2
-	mostNamed = 64
-	looked    = 1024 // tasks: the last ones, as tasks start in their order
+	perProbe = 2
+	maxNamed = 64
+	looked   = 1024 // tasks: the last ones, as tasks start in their order
 )
 
 // note remembers what a task reads. The Scheduler's lock is held.
@@ -39,7 +39,7 @@ func (j *Job) inputs(n *node, probes int) (files []string) {
 		}
 		j.named[n] = known
 	}
-	want := min(perProbe*probes, mostNamed)
+	want := min(perProbe*probes, maxNamed)
 	for file := range j.awaited() {
 		if len(files) == want {
 			break

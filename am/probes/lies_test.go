@@ -217,7 +217,7 @@ func TestJobsOfAnySize(t *testing.T) {
 	sum := uint64(0)
 	for sum < 2*n {
 		p := hear[*wire.Probe](t, c)
-		if p.Count > mostAtOnce || p.Left != n {
+		if p.Count > maxAtOnce || p.Left != n {
 			t.Fatalf("%+v", p)
 		}
 		sum += p.Count
@@ -329,8 +329,8 @@ func TestAFloodIsNotKept(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	say(t, a, &wire.Output{ID: 1, Data: []byte("the first one is lost")})
-	say(t, b, &wire.Output{ID: 1, Data: make([]byte, 1000)}, &wire.Output{ID: 1, Data: make([]byte, mostKept)})
-	if one, two := <-got, <-got; one != 1000 || two != mostKept {
+	say(t, b, &wire.Output{ID: 1, Data: make([]byte, 1000)}, &wire.Output{ID: 1, Data: make([]byte, maxKept)})
+	if one, two := <-got, <-got; one != 1000 || two != maxKept {
 		t.Errorf("%d and %d bytes", one, two)
 	}
 	if m := hear[*wire.Cancel](t, a); m.ID != 1 {

@@ -131,7 +131,7 @@ func (n *node) attend(ctx context.Context) {
 			}
 		}
 		if ctx.Err() == nil {
-			n.s.log.WithError(err).Debugf("Node %s takes no probes; trying again in %v", n.Node, wait)
+			n.s.log.WithError(err).Debugf("node %s takes no probes; trying again in %v", n.Node, wait)
 		}
 		_ = pause.For(ctx, wait) // the loop ends with ctx
 		wait = min(2*wait, dialAtMost)
@@ -175,7 +175,7 @@ func (n *node) talkOver(ctx context.Context, c *wire.Conn) (good bool, err error
 }
 
 func (n *node) refused(m *wire.Refusal) {
-	n.s.log.Warnf("Node %s refuses short tasks: %s", n.Node, m.Reason)
+	n.s.log.Warnf("node %s refuses short tasks: %s", n.Node, m.Reason)
 	n.s.mu.Lock()
 	n.s.refused = fmt.Sprintf("node %s: %s", n.Node, m.Reason)
 	n.s.mu.Unlock()
@@ -204,7 +204,7 @@ func (n *node) enter() {
 // The lock is held.
 func (n *node) welcome() {
 	if !n.s.o.Early {
-		n.room = mostAtOnce
+		n.room = maxAtOnce
 		n.feed()
 		n.room = 0
 	}
@@ -228,7 +228,7 @@ func (n *node) gone(why error) {
 	}
 	s.mu.Unlock()
 	if len(lost) > 0 {
-		s.log.Infof("Node %s is lost (%v); %d tasks run again", n.Node, why, len(lost))
+		s.log.Infof("node %s is lost (%v); %d tasks run again", n.Node, why, len(lost))
 	}
 	for _, a := range lost {
 		s.lose(a, true, fmt.Sprintf("with node %s: %v", n.Node, why))
@@ -322,7 +322,7 @@ func (n *node) take(m wire.Message) error {
 		if s.o.Early {
 			break // nothing waits elsewhere
 		}
-		n.room = int(min(m.MemoryMB/uint64(s.o.MemoryMB), m.VCores/uint64(s.o.VCores), mostAtOnce))
+		n.room = int(min(m.MemoryMB/uint64(s.o.MemoryMB), m.VCores/uint64(s.o.VCores), maxAtOnce))
 		n.feed()
 	case *wire.Lent: // it is the node's business what runs when
 	case *wire.Refusal:
@@ -480,7 +480,7 @@ func (n *node) output(m *wire.Output) {
 	}
 	if n.s.o.CloneBelow > 0 {
 		a.output = append(a.output, chunk{int(m.Stream), bytes.Clone(m.Data)})
-		if a.kept += len(m.Data); a.kept > mostKept && n.s.choose(a) {
+		if a.kept += len(m.Data); a.kept > maxKept && n.s.choose(a) {
 			a.flush()
 		}
 		return
@@ -488,8 +488,8 @@ func (n *node) output(m *wire.Output) {
 	a.place.task.Output(int(m.Stream), m.Data)
 }
 
-// mostKept is how much output of an attempt is kept in memory. One that writes more counts, if none did before.
-const mostKept = 1 << 20
+// maxKept is how much output of an attempt is kept in memory. One that writes more counts, if none did before.
+const maxKept = 1 << 20
 
 // choose makes an attempt the only one of its task. It reports false if another one was chosen, or has ended.
 func (s *Scheduler) choose(a *attempt) bool {

@@ -276,8 +276,8 @@ func (j *Job) Submit(tasks ...*pool.Task) {
 	s.change()
 }
 
-// mostAtOnce is how many probes a message places. Nodes of earlier releases take no more than twice as many.
-const mostAtOnce = 10000
+// maxAtOnce is how many probes a message places. Nodes of earlier releases take no more than twice as many.
+const maxAtOnce = 10000
 
 // probe sends probes of a job. Nodes that have got long tasks meanwhile reject them. The lock is held.
 func (s *Scheduler) probe(j *Job, to []sched.Node) { s.send(j, to, true) }
@@ -303,7 +303,7 @@ func (s *Scheduler) send(j *Job, to []sched.Node, avoid bool) {
 		n.probed[j.id], n.room = true, 0
 		n.unanswered[j.id] += n.batch
 		for n.batch > 0 {
-			count := min(n.batch, mostAtOnce)
+			count := min(n.batch, maxAtOnce)
 			n.batch -= count
 			n.say(&wire.Probe{
 				Job: uint64(j.id), Count: uint64(count), Left: uint64(max(left, 1)), EstimateUS: uint64(takes.Microseconds()), WaitedUS: uint64(waited.Microseconds()),
@@ -365,8 +365,8 @@ func (s *Scheduler) change() {
 
 // Jobs without probes at any node are looked for every nurseTime, and probed again less and less often while no node takes any.
 const (
-	nurseTime  = 20 * time.Millisecond
-	mostNursed = time.Second
+	nurseTime = 20 * time.Millisecond
+	maxNursed = time.Second
 )
 
 // nurse sends new probes for jobs whose probes were all rejected or lost, and to nodes that have said that they have room.
@@ -393,7 +393,7 @@ func (s *Scheduler) nurse() {
 				}
 			})
 			for _, j := range hungry {
-				j.wait = min(max(2*j.wait, nurseTime), mostNursed)
+				j.wait = min(max(2*j.wait, nurseTime), maxNursed)
 				j.again = now.Add(j.wait)
 				s.probe(j, s.sched.Reprobe(j.id))
 			}

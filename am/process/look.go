@@ -23,10 +23,10 @@ type found struct {
 	at   time.Time
 }
 
-// A program is looked up again after foundFor. mostFound bounds what is remembered.
+// A program is looked up again after foundFor. maxFound bounds what is remembered.
 const (
-	foundFor  = time.Second
-	mostFound = 1000
+	foundFor = time.Second
+	maxFound = 1000
 )
 
 // of returns the file of a command, as execvp finds it in PATH, and whether it was only found earlier.
@@ -55,7 +55,7 @@ func (p *programs) of(name, dir string, env []string) (file string, earlier bool
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.found == nil || len(p.found) >= mostFound {
+	if p.found == nil || len(p.found) >= maxFound {
 		p.found = map[sought]found{}
 	}
 	p.found[s] = found{file, now}

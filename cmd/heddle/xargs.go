@@ -305,7 +305,7 @@ func stopper(ctx context.Context, from *source, running *unmanaged.Running, clos
 				log.WithError(err).Warnf("failed to finish %v", running.ID)
 			}
 		} else if !running.StopWithin(goodbye) {
-			log.Warnf("The ResourceManager doesn't answer: %v ends when it does", running.ID)
+			log.Warnf("the ResourceManager doesn't answer: %v ends when it does", running.ID)
 			if guard != nil {
 				_ = guard.in.Close() // it kills the application
 			}

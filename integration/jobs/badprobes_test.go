@@ -91,7 +91,7 @@ func TestBadProbesOfACluster(t *testing.T) {
 	await.Until(t, "the nodes' logs say who was refused", func() bool {
 		b, err := os.ReadFile(filepath.Join(c.dir, "nm1.log"))
 		other, err2 := os.ReadFile(filepath.Join(c.dir, "nm2.log"))
-		return err == nil && err2 == nil && bytes.Contains(append(b, other...), []byte("Refused a connection for probes"))
+		return err == nil && err2 == nil && bytes.Contains(append(b, other...), []byte("refused a connection for probes"))
 	})
 	one := probes.New(probes.Options{ID: "one"})
 	defer one.Close()

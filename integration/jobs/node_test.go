@@ -45,7 +45,7 @@ func TestJobsEndWithoutADeadNode(t *testing.T) {
 		}
 		return len(left) == 0
 	})
-	await.Slowly(t, "the ApplicationMaster has others do the dead node's maps", func() bool { return strings.Contains(j.master(), "Neither its workers nor its NodeManager answer") })
+	await.Slowly(t, "the ApplicationMaster has others do the dead node's maps", func() bool { return strings.Contains(j.master(), "neither its workers nor its NodeManager answer") })
 	open()
 	r := j.end()
 	if got := lines(c.output(out)); strings.Join(got, "\n") != strings.Join(lines(want), "\n") {

@@ -71,7 +71,7 @@ func TestDaemonsRefuseStateThatOthersCanMove(t *testing.T) {
 			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent"}
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(c.uid), Gid: uint32(c.uid)}}
 			before := contents(t, c.at)
-			said := &watched{until: "No ResourceManager answers", end: cancel}
+			said := &watched{until: "no ResourceManager answers", end: cancel}
 			cmd.Stdout, cmd.Stderr = said, said
 			err := cmd.Run()
 			switch {

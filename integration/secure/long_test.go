@@ -44,7 +44,7 @@ func TestShortTickets(t *testing.T) {
 	}
 	await.Slowly(t, "the node says why it can't log in", func() bool {
 		log := l.Daemon("nodemanager1").Log()
-		return strings.Contains(log, "The login to Kerberos can't be renewed") && strings.Contains(log, keytab)
+		return strings.Contains(log, "the login to Kerberos can't be renewed") && strings.Contains(log, keytab)
 	})
 }
 

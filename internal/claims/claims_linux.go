@@ -24,12 +24,12 @@ const (
 	// blocks readers on purpose.
 	patience = time.Second
 
-	// mostSilent is how many calls of one user's processes may block at a time. Each holds a thread of this process.
-	mostSilent = 4
+	// maxSilent is how many calls of one user's processes may block at a time. Each holds a thread of this process.
+	maxSilent = 4
 
-	// mostEnvironment bounds how much of an environment is looked through. Linux starts no program with more,
+	// maxEnvironment bounds how much of an environment is looked through. Linux starts no program with more,
 	// unless the limit of stacks is raised (RLIMIT_STACK) beyond the usual 8 MB.
-	mostEnvironment = 2 << 20
+	maxEnvironment = 2 << 20
 
 	// window is the part of an environment that is in memory at a time. A variable beyond this size isn't found.
 	window = 16 << 10
@@ -52,7 +52,7 @@ func ask[T any](pid int, most time.Duration, f func() (T, error)) (none T, _ err
 		return none, err
 	}
 	silent.Lock()
-	full := silent.of[uid] >= mostSilent
+	full := silent.of[uid] >= maxSilent
 	silent.Unlock()
 	if full {
 		return none, fmt.Errorf("process %d of user %d: %w", pid, uid, ErrSilent)
@@ -139,7 +139,7 @@ func Environ(pid int, name string) (Variable, error) {
 
 // find looks for a variable in an environment: entries like NAME=value, each with a NUL behind it.
 func find(r io.Reader, name string) (v Variable, err error) {
-	in := bufio.NewReaderSize(io.LimitReader(r, mostEnvironment), window)
+	in := bufio.NewReaderSize(io.LimitReader(r, maxEnvironment), window)
 	prefix := []byte(name + "=")
 	for v.Blank = true; err == nil; {
 		var entry []byte

@@ -77,12 +77,12 @@ func TestProcessesThatBlockTheirReaders(t *testing.T) {
 	free := make(chan struct{})
 	var begun atomic.Int32
 	blocked := func() (int, error) { begun.Add(1); <-free; return 1, nil }
-	for range mostSilent + 3 {
+	for range maxSilent + 3 {
 		if n, err := ask(os.Getpid(), 10*time.Millisecond, blocked); n != 0 || !errors.Is(err, ErrSilent) {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
-	await.Until(t, "as many readers as allowed", func() bool { return begun.Load() == mostSilent })
+	await.Until(t, "as many readers as allowed", func() bool { return begun.Load() == maxSilent })
 	close(free)
 	await.Until(t, "they may be read again", func() bool {
 		n, err := Ask(os.Getpid(), func() (int, error) { return 2, nil })

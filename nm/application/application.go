@@ -205,7 +205,7 @@ func (a *application) become(s State) {
 }
 
 func (a *application) transitioned(from, to State) {
-	a.set.Log.WithField("app", a.id.String()).Infof("Application %s transitioned from %s to %s", a.id, from, to)
+	a.set.Log.WithField("application", a.id.String()).Infof("Application %s transitioned from %s to %s", a.id, from, to)
 }
 
 // info returns a copy of the application's description.
@@ -299,7 +299,7 @@ func (a *application) init() error {
 		err := a.set.Logs.StartApplication(a.info())
 		if err != nil {
 			// As in Hadoop, an application without logs is better than none.
-			a.set.Log.WithField("app", a.id.String()).WithError(err).Error("The application will have no logs, unless this succeeds for its next container")
+			a.set.Log.WithField("application", a.id.String()).WithError(err).Error("the application will have no logs, unless this succeeds for its next container")
 		}
 		a.mu.Lock()
 		a.logged = err == nil
@@ -392,7 +392,7 @@ func (s *Set) Finish(id records.ApplicationID, why string) {
 	saved := a.save() // the application ends anyway, and Finish must not wait for a disk
 	go func() {
 		if err := <-saved; err != nil {
-			s.Log.WithField("app", id.String()).WithError(err).Error("Could not record that the application is over")
+			s.Log.WithField("application", id.String()).WithError(err).Error("could not record that the application is over")
 		}
 	}()
 	for _, c := range left {
@@ -403,7 +403,7 @@ func (s *Set) Finish(id records.ApplicationID, why string) {
 
 // finish cleans up after an application.
 func (a *application) finish(ctx context.Context) {
-	log := a.set.Log.WithField("app", a.id.String())
+	log := a.set.Log.WithField("application", a.id.String())
 	a.become(FinishingContainersWait)
 	select {
 	case <-a.empty:
@@ -414,17 +414,17 @@ func (a *application) finish(ctx context.Context) {
 	a.set.Services.StopApplication(a.id)
 	a.removeFolders(ctx)
 	if err := a.set.Private(a.id); err != nil {
-		log.WithError(err).Warn("Could not delete the application's files")
+		log.WithError(err).Warn("could not delete the application's files")
 	}
 	a.become(Finished)
 	if err := a.set.Logs.FinishApplication(ctx, a.id); err != nil {
 		if errors.Is(err, ctx.Err()) {
 			return
 		}
-		log.WithError(err).Warn("Could not handle the application's logs")
+		log.WithError(err).Warn("could not handle the application's logs")
 	}
 	if err := a.set.Records.Delete(a.id.String()); err != nil {
-		log.WithError(err).Warn("Could not remove the application's record")
+		log.WithError(err).Warn("could not remove the application's record")
 	}
 	a.set.mu.Lock()
 	delete(a.set.apps, a.id)
@@ -436,7 +436,7 @@ func (a *application) finish(ctx context.Context) {
 func (a *application) removeFolders(ctx context.Context) {
 	remove := func() {
 		if err := a.set.Folders.EndApplication(a.saved.User, a.id); err != nil {
-			a.set.Log.WithField("app", a.id.String()).WithError(err).Warn("Could not remove all of the application's files")
+			a.set.Log.WithField("application", a.id.String()).WithError(err).Warn("could not remove all of the application's files")
 		}
 	}
 	delay := a.set.DeleteDelay

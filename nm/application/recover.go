@@ -22,7 +22,7 @@ func (s *Set) Recover() error {
 			err = fmt.Errorf("the record should be %s", id) // nothing would remove it
 		}
 		if err != nil {
-			s.Log.WithField("key", key).WithError(err).Error("Removing the record of an application, which is damaged")
+			s.Log.WithField("key", key).WithError(err).Error("removing the record of an application, which is damaged")
 			return s.Records.Delete(key)
 		}
 		s.apps[id] = s.newApplication(id, kept)
@@ -39,7 +39,7 @@ func (s *Set) Resume() {
 	for _, a := range s.all() {
 		s.Go(func() {
 			if err := a.ready(s.ctx); err != nil && s.ctx.Err() == nil {
-				s.Log.WithField("app", a.id.String()).WithError(err).Error("Could not prepare the application again")
+				s.Log.WithField("application", a.id.String()).WithError(err).Error("could not prepare the application again")
 			}
 			a.mu.Lock()
 			finishing := a.finishing

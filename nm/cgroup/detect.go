@@ -43,7 +43,7 @@ func Detect(o Options) (Driver, error) {
 	if o.Kind != Auto {
 		return nil, fmt.Errorf("cgroups of kind %s (heddle.cgroup.kind): %w", o.Kind, err)
 	}
-	o.Log.WithError(err).Warn("No cgroups can be used; containers are held together by their process trees")
+	o.Log.WithError(err).Warn("no cgroups can be used; containers are held together by their process trees")
 	return newSignals(o.Log, []string{fmt.Sprintf("no cgroups can be used: %v", err)}), nil
 }
 

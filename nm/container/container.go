@@ -72,7 +72,7 @@ type kill = kept.Kill
 func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchContext) *Container {
 	c := &Container{
 		m: m, grant: g, context: launch, done: make(chan struct{}), asked: make(map[string]LocalizationStatus),
-		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "app": g.ID.Attempt.App.String()}),
+		log:    m.Log.WithFields(logrus.Fields{"container": g.ID.String(), "application": g.ID.Attempt.App.String()}),
 		record: kept.Record{Started: time.Now().UnixMilli(), ExitCode: records.ExitInvalid},
 		place:  m.room.Place(g.Counted(), g.Master()), turns: turn.New(), unsettled: make(chan struct{}, 1),
 		box: enclosure.New(m.Groups, &m.cfg.Rules, g.ID.String(), g.Resource),
@@ -183,7 +183,7 @@ func (c *Container) Kill(exitCode int, why string) {
 		saved := c.begin() // if that fails, it is killed all the same
 		c.mu.Unlock()
 		c.logged(saved)
-		c.log.WithField("status", exitCode).Infof("Killing: %s", strings.TrimSpace(why))
+		c.log.WithField("status", exitCode).Infof("killing: %s", strings.TrimSpace(why))
 	}
 	c.stop()
 }

@@ -213,6 +213,6 @@ func (c life) removeFiles(at workdir.Places) {
 		c.m.Deleter.DeleteNow(filepath.Join(at.Work, launch.TokensFile), filepath.Join(at.Work, launch.ScriptFile), at.Private),
 		c.m.Deleter.Delete(at.Work))
 	if err != nil {
-		c.log.WithError(err).Warn("Could not have the container's files deleted")
+		c.log.WithError(err).Warn("could not have the container's files deleted")
 	}
 }

@@ -158,7 +158,7 @@ func (c life) endUnlaunched(err error) {
 	}
 	t := c.enter(LocalizationFailed)
 	c.mu.Unlock()
-	c.log.WithError(err).Warn("Localization failed")
+	c.log.WithError(err).Warn("localization failed")
 	c.announce(t)
 	c.complete()
 }
@@ -176,7 +176,7 @@ func (c life) endFailedLaunch(err error) {
 	c.diagnose(err.Error() + "\n")
 	t := c.enter(ExitedWithFailure)
 	c.mu.Unlock()
-	c.log.WithError(err).Warn("Could not launch")
+	c.log.WithError(err).Warn("could not launch")
 	c.announce(t)
 	c.finish()
 }
@@ -235,7 +235,7 @@ func (c life) await() (code int, n next, ok bool) {
 		case c.closing():
 			return 0, theEnd, false
 		default:
-			c.log.WithError(err).Error("Lost sight of the container; it is killed")
+			c.log.WithError(err).Error("lost sight of the container; it is killed")
 			c.Diagnose(fmt.Sprintf("Container can't be watched any more: %v\n", err))
 		}
 		code, err = c.end(s, c.m.cfg.KillGrace, n != reinitialize)
@@ -243,7 +243,7 @@ func (c life) await() (code int, n next, ok bool) {
 			return 0, theEnd, false // the next life continues with it
 		}
 		if err != nil {
-			c.log.WithError(err).Error("Could not kill")
+			c.log.WithError(err).Error("could not kill")
 			code = launch.ExitLost
 		}
 		if n == reinitialize {
@@ -253,7 +253,7 @@ func (c life) await() (code int, n next, ok bool) {
 		if c.closing() {
 			return 0, theEnd, false
 		}
-		c.log.WithError(err).Error("Could not kill the processes that were left")
+		c.log.WithError(err).Error("could not kill the processes that were left")
 	}
 	return code, theEnd, true
 }
@@ -291,7 +291,7 @@ func (c life) end(s *launch.Session, grace time.Duration, forGood bool) (code in
 		if err == nil || !errors.Is(err, context.DeadlineExceeded) || c.closing() {
 			return code, err
 		}
-		c.log.WithError(err).Warnf("Processes have not ended %v after they were killed; trying again", c.m.cfg.KillWait)
+		c.log.WithError(err).Warnf("processes have not ended %v after they were killed; trying again", c.m.cfg.KillWait)
 		grace = 0
 	}
 }
@@ -401,7 +401,7 @@ func (c life) explain(code int) {
 		return r, nil
 	})
 	if err != nil {
-		c.log.WithError(err).Warn("A disk doesn't say why the container failed")
+		c.log.WithError(err).Warn("a disk doesn't say why the container failed")
 	}
 	text := fmt.Sprintf("Exception from container-launch.\nContainer id: %s\nExit code: %d\n", c.ID(), code)
 	if found.said != "" {
@@ -497,7 +497,7 @@ func (c life) finish() {
 	use, err := c.box.Destroy()
 	c.noteUsage(use)
 	if err != nil {
-		c.log.WithError(err).Warn("Could not remove the container's group")
+		c.log.WithError(err).Warn("could not remove the container's group")
 	}
 	c.complete()
 	if archived != nil {

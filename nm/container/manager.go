@@ -228,7 +228,7 @@ func (m *Manager) Close() {
 	m.mu.Unlock()
 	m.cancel()
 	if !within.Wait(&m.lives, closePatience) {
-		m.Log.Warn("Left what waits for a disk that doesn't answer")
+		m.Log.Warn("left what waits for a disk that doesn't answer")
 	}
 }
 

@@ -81,7 +81,7 @@ func (c *Container) logged(saved <-chan error) {
 
 func report(log *logrus.Entry, err error) {
 	if err != nil {
-		log.WithError(err).Error("Could not note down the container's state")
+		log.WithError(err).Error("could not note down the container's state")
 	}
 }
 

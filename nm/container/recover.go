@@ -79,7 +79,7 @@ func (m *Manager) restore(l kept.Container) *Container {
 	c := m.newContainer(l.Grant, l.Context)
 	c.token, c.record, c.usage.Peak = l.Token, l.Record, l.Record.Peak
 	if l.Damage != nil && !c.record.Complete {
-		c.log.WithError(l.Damage).Error("The container's record is damaged: its processes are ended")
+		c.log.WithError(l.Damage).Error("the container's record is damaged: its processes are ended")
 		c.record.Complete, c.record.Finished, c.record.ExitCode = true, time.Now().UnixMilli(), records.ExitAborted
 		c.diagnose(fmt.Sprintf("The NodeManager was restarted, and its record of the container is damaged: %v\n", l.Damage))
 		if m.Groups.Kind() == cgroup.None { // else sweepGroups finds it
@@ -126,7 +126,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 	m.lives.Go(func() {
 		c := life{c}
 		from, ok := c.reattach(r, boot)
-		c.log.WithFields(logrus.Fields{"state": c.State().String(), "keeper": r.Keeper.PID}).Info("Recovered")
+		c.log.WithFields(logrus.Fields{"state": c.State().String(), "keeper": r.Keeper.PID}).Info("recovered")
 		c.mu.Lock()
 		wanted := c.record.Wanted(c.box.Size(), m.Groups.Capabilities().Reclaim)
 		c.mu.Unlock()
@@ -149,11 +149,11 @@ func (c life) reattach(r kept.Record, boot string) (from stage, ok bool) {
 		var unlimited, err error
 		if group, unlimited, err = c.box.Find(); err == nil {
 			if unlimited != nil {
-				c.log.WithError(unlimited).Warn("Could not hold the container to its size")
+				c.log.WithError(unlimited).Warn("could not hold the container to its size")
 			}
 			break
 		}
-		c.log.WithError(err).Warnf("Could not take up the container again; trying again in %v", wait)
+		c.log.WithError(err).Warnf("could not take up the container again; trying again in %v", wait)
 		select {
 		case <-time.After(wait):
 		case <-c.m.ctx.Done():
@@ -212,7 +212,7 @@ func (c life) startAnew() {
 func (c life) retained() localizer.Request {
 	req, err := request(c.ID(), c.grant.User, c.LaunchContext())
 	if err != nil {
-		c.log.WithError(err).Warn("Could not hold on to the container's resources")
+		c.log.WithError(err).Warn("could not hold on to the container's resources")
 	}
 	return req
 }
@@ -256,11 +256,11 @@ func (m *Manager) sweepGroup(name string) {
 		found, err := m.trySweep(name)
 		if err == nil {
 			if found {
-				log.Warn("Removed processes that an earlier NodeManager left")
+				log.Warn("removed processes that an earlier NodeManager left")
 			}
 			return
 		}
-		log.WithError(err).Errorf("Could not remove what an earlier NodeManager left; trying again in %v", wait)
+		log.WithError(err).Errorf("could not remove what an earlier NodeManager left; trying again in %v", wait)
 		select {
 		case <-time.After(wait):
 		case <-m.ctx.Done():
@@ -291,7 +291,7 @@ func (m *Manager) sweepFolders() {
 	for _, local := range m.Disks.Local.Readable() {
 		m.lives.Go(func() {
 			if err := m.sweepDisk(local); err != nil {
-				m.Log.WithError(err).Warn("Could not have leftovers deleted")
+				m.Log.WithError(err).Warn("could not have leftovers deleted")
 			}
 		})
 	}

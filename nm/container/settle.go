@@ -65,7 +65,7 @@ func (c suspension) settleOnce() (again bool) {
 			continue // an operation that came meanwhile is served first
 		}
 		if err != nil && !errors.Is(err, context.Canceled) {
-			c.log.WithError(err).Warnf("Could not bring the container to level %v; trying again in %v", s.Level, c.m.settlePause)
+			c.log.WithError(err).Warnf("could not bring the container to level %v; trying again in %v", s.Level, c.m.settlePause)
 		}
 		if lagged || s.Lags() {
 			c.m.changed()
@@ -114,7 +114,7 @@ func (c suspension) breathe(ctx context.Context, allowance int64) {
 	stop, done := c.turns.Yield(x.ctx, turn.Change)
 	defer done()
 	if err := c.ladder.Breathe(x.ctx, allowance, stop.Done()); err != nil && x.ctx.Err() == nil {
-		c.log.WithError(err).Warn("The suspended container could not run for a moment")
+		c.log.WithError(err).Warn("the suspended container could not run for a moment")
 	}
 	s := c.ladder.State()
 	if s.Again {
@@ -151,10 +151,10 @@ func (c suspension) watch(ctx context.Context) {
 	}
 	found, err := c.ladder.Watch(x.ctx)
 	for _, what := range found {
-		c.log.Warnf("The suspended container was changed from outside: %s", what)
+		c.log.Warnf("the suspended container was changed from outside: %s", what)
 	}
 	if err != nil && x.ctx.Err() == nil {
-		c.log.WithError(err).Warn("Could not look whether the suspended container stands still")
+		c.log.WithError(err).Warn("could not look whether the suspended container stands still")
 	}
 	if c.ladder.State().Lags() {
 		c.settle()
@@ -242,7 +242,7 @@ func (c life) recoverLevel(o suspend.Order) {
 			err = step(o)
 		}
 		if err != nil && c.ctx.Err() == nil {
-			c.log.WithError(err).Error("Could not make sure that the container runs: it may be frozen")
+			c.log.WithError(err).Error("could not make sure that the container runs: it may be frozen")
 		}
 		return err
 	}
@@ -252,7 +252,7 @@ func (c life) recoverLevel(o suspend.Order) {
 			if !errors.Is(err, context.DeadlineExceeded) || x.ctx.Err() != nil {
 				break
 			}
-			c.log.WithError(err).Warn("It takes long to suspend the container again")
+			c.log.WithError(err).Warn("it takes long to suspend the container again")
 			err = step(o)
 		}
 	} else {
@@ -265,7 +265,7 @@ func (c life) recoverLevel(o suspend.Order) {
 		running := suspend.Order{Held: c.box.Size(), Version: o.Version}
 		c.logged(x.wanted(suspend.Wishes{}.Ask(running)))
 		c.undo(Pausing)
-		c.log.WithError(err).Warn("Could not suspend the container again; it runs")
+		c.log.WithError(err).Warn("could not suspend the container again; it runs")
 		_ = goesOn(running)
 	}
 }

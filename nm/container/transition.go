@@ -34,7 +34,7 @@ func (c *Container) announce(t change) {
 		return
 	}
 	if !t.from.mayBecome(t.to) {
-		c.log.Errorf("Defect: container %s should not become %s: it was %s", c.grant.ID, t.to, t.from)
+		c.log.Errorf("defect: container %s should not become %s: it was %s", c.grant.ID, t.to, t.from)
 	}
 	if t.from.String() != t.to.String() {
 		c.log.Infof("Container %s transitioned from %s to %s", c.grant.ID, t.from, t.to)

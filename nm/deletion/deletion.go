@@ -68,7 +68,7 @@ func New(o Options) (*Service, error) {
 		err := json.Unmarshal(value, t)
 		n, err2 := strconv.ParseUint(key, 16, 64)
 		if err = errors.Join(err, err2); err != nil {
-			o.Log.WithField("key", key).WithError(err).Error("Removing the record of a deletion, which is damaged: what was to be deleted may stay")
+			o.Log.WithField("key", key).WithError(err).Error("removing the record of a deletion, which is damaged: what was to be deleted may stay")
 			return o.Bucket.Delete(key)
 		}
 		s.last = max(s.last, n)
@@ -230,28 +230,28 @@ func (s *Service) run(key string, t *task) {
 	if err == nil {
 		base, elems, _ := userfiles.Below(s.o.Roots, t.Path)
 		if err = userfiles.RemoveAll(base, elems...); err == nil {
-			log.Debug("Deleted")
+			log.Debug("deleted")
 		}
 	} else {
 		t.Tries = retries
 	}
 	if err != nil && t.Tries < retries {
-		log.WithError(err).Warn("Could not delete; trying again")
+		log.WithError(err).Warn("could not delete; trying again")
 		s.mu.Lock()
 		t.Due = time.Now().Add(time.Second << t.Tries)
 		t.Tries++
 		t.running = false
 		s.mu.Unlock()
 		if err := s.o.Bucket.PutJSON(key, t); err != nil {
-			log.WithError(err).Warn("Could not record a deletion")
+			log.WithError(err).Warn("could not record a deletion")
 		}
 		return
 	}
 	if err != nil {
-		log.WithError(err).Error("Could not delete; giving up")
+		log.WithError(err).Error("could not delete; giving up")
 	}
 	if err := s.o.Bucket.Delete(key); err != nil {
-		log.WithError(err).Warn("Could not remove the record of a deletion; it will be repeated after a restart")
+		log.WithError(err).Warn("could not remove the record of a deletion; it will be repeated after a restart")
 	}
 	s.mu.Lock()
 	delete(s.tasks, key)

@@ -188,9 +188,9 @@ func (c *Checker) note() {
 		return
 	}
 	if now.Healthy {
-		c.o.Log.Info("The node is healthy again")
+		c.o.Log.Info("the node is healthy again")
 	} else {
-		c.o.Log.Warnf("The node is unhealthy: %s", now.Report)
+		c.o.Log.Warnf("the node is unhealthy: %s", now.Report)
 	}
 	if c.o.Changed != nil {
 		c.o.Changed()

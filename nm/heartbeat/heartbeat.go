@@ -146,7 +146,7 @@ func (u *Updater) Run(ctx context.Context) error {
 		case pb.NodeAction_SHUTDOWN:
 			return fmt.Errorf("%w: %s", ErrShutdown, resp.GetDiagnosticsMessage())
 		case pb.NodeAction_RESYNC:
-			u.o.Log.Warnf("Node is out of sync with the ResourceManager, registering again: %s", resp.GetDiagnosticsMessage())
+			u.o.Log.Warnf("node is out of sync with the ResourceManager, registering again: %s", resp.GetDiagnosticsMessage())
 			if err := u.register(ctx); err != nil {
 				return ended(ctx, err)
 			}
@@ -266,7 +266,7 @@ func (u *Updater) register(ctx context.Context) error {
 	u.mu.Lock()
 	u.registered = true
 	u.mu.Unlock()
-	o.Log.WithField("node", o.Node.String()).Infof("Registered with the ResourceManager (Hadoop %s) with %s, %d containers and %d applications",
+	o.Log.WithField("node", o.Node.String()).Infof("registered with the ResourceManager (Hadoop %s) with %s, %d containers and %d applications",
 		resp.GetRmVersion(), o.Types.Format(o.Resource), len(statuses), len(running))
 	return nil
 }
@@ -295,7 +295,7 @@ func (u *Updater) lend(m *pb.Resource) {
 	}
 	lent, err := u.o.Types.From(m)
 	if err != nil {
-		u.o.Log.WithError(err).Error("The ResourceManager lends resources of types that this node doesn't have")
+		u.o.Log.WithError(err).Error("the ResourceManager lends resources of types that this node doesn't have")
 	}
 	u.o.Lend(lent)
 }

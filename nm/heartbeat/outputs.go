@@ -16,8 +16,8 @@ type Outputs interface {
 	FetchRate() int64
 }
 
-// mostOutputs is of how many applications a heartbeat tells what their maps have put out. The next one tells of others.
-const mostOutputs = 100
+// maxOutputs is of how many applications a heartbeat tells what their maps have put out. The next one tells of others.
+const maxOutputs = 100
 
 // toldOutputs is what the ResourceManager knows of outputs.
 type toldOutputs struct {
@@ -31,7 +31,7 @@ func (u *Updater) mapOutputs(req *pb.NodeHeartbeatRequest) toldOutputs {
 	if u.o.Outputs == nil {
 		return known
 	}
-	list, upTo := u.o.Outputs.Totals(known.version, mostOutputs)
+	list, upTo := u.o.Outputs.Totals(known.version, maxOutputs)
 	if len(list) > 0 {
 		out := make([]*pb.MapOutputs, len(list))
 		for i, t := range list {

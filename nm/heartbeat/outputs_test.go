@@ -28,7 +28,7 @@ func (l *left) FetchRate() int64 { return l.rate }
 
 // A heartbeat tells of outputs until one was answered that told of them, of so many at a time, and of nothing where nothing is new.
 func TestOutputsAreToldOnce(t *testing.T) {
-	l := &left{version: mostOutputs + 1, rate: 1000}
+	l := &left{version: maxOutputs + 1, rate: 1000}
 	u := New(Options{Outputs: l})
 	beat := func(answered bool) *pb.NodeHeartbeatRequest {
 		req := &pb.NodeHeartbeatRequest{}
@@ -40,13 +40,13 @@ func TestOutputsAreToldOnce(t *testing.T) {
 	for _, answered := range []bool{false, true} {
 		req := beat(answered)
 		first := req.GetHeddleMapOutputs()[0]
-		if n := len(req.GetHeddleMapOutputs()); n != mostOutputs || first.GetMaps() != 2 || first.GetBytes() != 300 || first.GetApplicationId().GetId() != 1 ||
+		if n := len(req.GetHeddleMapOutputs()); n != maxOutputs || first.GetMaps() != 2 || first.GetBytes() != 300 || first.GetApplicationId().GetId() != 1 ||
 			req.GetHeddleFetchRate() != 1000 {
 			t.Errorf("told of %d applications first, of which one is %v, and of a rate of %d", n, first, req.GetHeddleFetchRate())
 		}
 	}
 	req := beat(true)
-	if list := req.GetHeddleMapOutputs(); len(list) != 1 || list[0].GetApplicationId().GetId() != mostOutputs+1 || req.HasHeddleFetchRate() {
+	if list := req.GetHeddleMapOutputs(); len(list) != 1 || list[0].GetApplicationId().GetId() != maxOutputs+1 || req.HasHeddleFetchRate() {
 		t.Errorf("told then: %v", req)
 	}
 	l.rate = 1099

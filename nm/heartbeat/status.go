@@ -199,7 +199,7 @@ func (u *Updater) signal(m *pb.SignalContainerRequest) {
 		err = c.Signal(m.GetCommand())
 	}
 	if err != nil {
-		u.o.Log.WithError(err).WithField("container", id.String()).Info("Could not deliver a signal")
+		u.o.Log.WithError(err).WithField("container", id.String()).Info("could not deliver a signal")
 	}
 }
 
@@ -215,7 +215,7 @@ func (u *Updater) update(ctx context.Context, m *pb.Container) {
 	if err == nil {
 		return
 	}
-	log.WithError(err).Warn("Could not change the container's size")
+	log.WithError(err).Warn("could not change the container's size")
 	for errors.Is(err, syscall.EBUSY) {
 		select {
 		case <-time.After(sizeAgain):
@@ -235,7 +235,7 @@ func (u *Updater) setResource(has bool, m *pb.Resource) {
 	}
 	r, err := u.o.Types.From(m)
 	if err != nil {
-		u.o.Log.WithError(err).Warn("The ResourceManager sent an invalid size for the node")
+		u.o.Log.WithError(err).Warn("the ResourceManager sent an invalid size for the node")
 		return
 	}
 	u.offer(r)
@@ -246,7 +246,7 @@ func (u *Updater) offer(r records.Resource) {
 	if r == u.offered {
 		return
 	}
-	u.o.Log.Infof("The node has %s for containers from now on", u.o.Types.Format(r))
+	u.o.Log.Infof("the node has %s for containers from now on", u.o.Types.Format(r))
 	u.offered = r
 	if u.o.Lend == nil {
 		u.o.Resource = r

@@ -84,7 +84,7 @@ func (s *Store) order(p *plan, classes []string) {
 		}
 		if err != nil && ctx.Err() == nil {
 			p.prog.failed = time.Now()
-			s.cfg.Log.WithError(err).WithField("class", p.cmd.main).Warn("Could not make an archive of Java classes; programs start without it")
+			s.cfg.Log.WithError(err).WithField("class", p.cmd.main).Warn("could not make an archive of Java classes; programs start without it")
 		}
 	})
 	if !added && classes == nil {
@@ -128,7 +128,7 @@ func (s *Store) make(ctx context.Context, p *plan, classes []string) error {
 		return err
 	}
 	s.evict(p.prog.folder, archive, cover, p.prog.list())
-	s.cfg.Log.Infof("Made an archive of %d Java classes for %s in %.1f s", all, p.cmd.main, time.Since(began).Seconds())
+	s.cfg.Log.Infof("made an archive of %d Java classes for %s in %.1f s", all, p.cmd.main, time.Since(began).Seconds())
 	return nil
 }
 
@@ -179,7 +179,7 @@ func (s *Store) dump(ctx context.Context, folder *userfiles.Dir, p *plan, cover,
 	defer func() {
 		dir.Close()
 		if err := folder.RemoveAll(name); err != nil {
-			s.cfg.Log.WithError(err).Warn("Could not remove the files from which an archive of Java classes was made")
+			s.cfg.Log.WithError(err).Warn("could not remove the files from which an archive of Java classes was made")
 		}
 	}()
 	b, err := readAll(folder, p.prog.list())
@@ -266,7 +266,7 @@ func (s *Store) sweep() {
 				continue
 			}
 			if err := folder.RemoveAll(f.Name()); err != nil {
-				s.cfg.Log.WithError(err).Warn("Could not remove an incomplete archive of Java classes")
+				s.cfg.Log.WithError(err).Warn("could not remove an incomplete archive of Java classes")
 			}
 		}
 	})

@@ -150,7 +150,7 @@ func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
 		err = s.look(p)
 	}
 	if err != nil {
-		log.WithError(err).Debug("No archive of Java classes is used")
+		log.WithError(err).Debug("no archive of Java classes is used")
 		if errors.Is(err, errOldJava) {
 			options = nil // an old Java may not know them
 		}
@@ -160,7 +160,7 @@ func (s *Store) Prepare(script *launch.Script, c Container) (ended func()) {
 	if archive.file != "" {
 		path := p.cp.withCover(archive.cover)
 		if len(path) > longestPath {
-			log.Debug("No archive of Java classes is used: the class path would be too long")
+			log.Debug("no archive of Java classes is used: the class path would be too long")
 			return nil
 		}
 		for i, v := range script.Env {
@@ -407,7 +407,7 @@ func (s *Store) index(p *plan) *index {
 			return err
 		})
 		if err != nil {
-			s.cfg.Log.WithError(err).Warn("No archives of Java classes are made for a class path")
+			s.cfg.Log.WithError(err).Warn("no archives of Java classes are made for a class path")
 			return
 		}
 		s.mu.Lock()
@@ -449,12 +449,12 @@ func (s *Store) ended(p *plan) {
 	log := s.cfg.Log.WithField("container", p.c.ID)
 	classes, err := readList(p)
 	if err != nil || len(classes) == 0 {
-		log.WithError(err).Debug("Could not read which classes a container loads")
+		log.WithError(err).Debug("could not read which classes a container loads")
 		return
 	}
 	if p.cover == nil {
 		if err := s.look(p); err != nil {
-			log.WithError(err).Debug("No archive of Java classes is made")
+			log.WithError(err).Debug("no archive of Java classes is made")
 		}
 	}
 	s.order(p, classes)

@@ -96,7 +96,7 @@ func Load(from Records, types records.ResourceTypes, log *logrus.Entry) ([]Conta
 	err := from.ForEach("", func(key string, value []byte) error {
 		id, suffix, err := splitKey(key)
 		if err != nil {
-			log.WithError(err).Error("Removing a record of the state that belongs to no container")
+			log.WithError(err).Error("removing a record of the state that belongs to no container")
 			drop = append(drop, key)
 			return nil
 		}
@@ -125,7 +125,7 @@ func Load(from Records, types records.ResourceTypes, log *logrus.Entry) ([]Conta
 		switch {
 		case !recorded[id]:
 			// The last life ended between the two writes, before the container was accepted.
-			log.WithField("container", id.String()).Info("Dropping a container that was never accepted")
+			log.WithField("container", id.String()).Info("dropping a container that was never accepted")
 			drop = append(drop, id.String()+RequestKey)
 		case !asked[id]:
 			// The last life ended between the two removals.

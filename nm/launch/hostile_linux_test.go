@@ -60,7 +60,7 @@ func TestAStatusFileThatLies(t *testing.T) {
 		if code := wait(t, s); code != want {
 			t.Errorf("%q: exit code %d, want %d", text, code, want)
 		}
-		if pid, _, _ := s.status(); pid > mostPID {
+		if pid, _, _ := s.status(); pid > maxPID {
 			t.Errorf("%q: process %d", text, pid)
 		}
 	}

@@ -288,8 +288,8 @@ func (s *Session) status() (pid, code int, ended bool) {
 	return parseStatus(string(text))
 }
 
-// mostPID is the largest pid that Linux gives out.
-const mostPID = 1 << 22
+// maxPID is the largest pid that Linux gives out.
+const maxPID = 1 << 22
 
 // parseStatus ignores incomplete lines, and everything from the first wrong one on.
 func parseStatus(text string) (pid, code int, ended bool) {
@@ -300,7 +300,7 @@ func parseStatus(text string) (pid, code int, ended bool) {
 		switch {
 		case !complete || err != nil || n < 0:
 			return pid, code, ended
-		case key == "pid" && n <= mostPID:
+		case key == "pid" && n <= maxPID:
 			pid = n
 		case key == "exit" && n <= 255:
 			code, ended = n, true

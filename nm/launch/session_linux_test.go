@@ -401,7 +401,7 @@ func FuzzParseStatus(f *testing.F) {
 	f.Add("exit -1\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		pid, code, ended := parseStatus(text)
-		if pid < 0 || pid > mostPID || code < 0 || code > 255 || code != 0 && !ended {
+		if pid < 0 || pid > maxPID || code < 0 || code > 255 || code != 0 && !ended {
 			t.Errorf("%q gave %d, %d, %v", text, pid, code, ended)
 		}
 		if p, c, e := parseStatus(text + "\x00\x00"); text != "" && (p != pid || c != code || e != ended) && !strings.HasSuffix(text, " ") {

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	bash     = "/bin/bash"
-	mostBash = 64 << 20 // bytes; it has about one million
+	bash    = "/bin/bash"
+	maxBash = 64 << 20 // bytes; it has about one million
 )
 
 // closedShell returns a copy of bash that all users may run and none may read. Linux protects a process that runs such a
@@ -41,7 +41,7 @@ var closedShell = sync.OnceValue(func() *os.File {
 func pathOf(n int) string { return fmt.Sprintf("/proc/self/fd/%d", 3+n) }
 
 func copyShell() (*os.File, error) {
-	text, err := bounded.ReadFile(bash, mostBash)
+	text, err := bounded.ReadFile(bash, maxBash)
 	if err != nil {
 		return nil, err
 	}

@@ -15,13 +15,13 @@ import (
 type Tails struct {
 	Prelaunch  string   // end of prelaunch.err
 	HasErr     bool     // prelaunch.err exists
-	ErrorFiles []string // names of files that match the pattern of error files, at most mostErrorFiles
+	ErrorFiles []string // names of files that match the pattern of error files, at most maxErrorFiles
 	ErrorName  string   // name of the most recently written one
 	ErrorText  string   // end of that one
 }
 
-// mostErrorFiles is how many names of error files are reported.
-const mostErrorFiles = 100
+// maxErrorFiles is how many names of error files are reported.
+const maxErrorFiles = 100
 
 // ReadTails reads a container's log folder, in which its user may have put anything. Only regular files of user uid
 // count. pattern is yarn.nodemanager.container.stderr.pattern, a glob with alternatives in braces. max bounds the
@@ -42,7 +42,7 @@ func ReadTails(logs *userfiles.Dir, uid int, pattern string, max int64) Tails {
 		if !matches(patterns, info.Name()) || !info.Mode().IsRegular() {
 			continue
 		}
-		if len(t.ErrorFiles) < mostErrorFiles {
+		if len(t.ErrorFiles) < maxErrorFiles {
 			t.ErrorFiles = append(t.ErrorFiles, info.Name())
 		}
 		if t.ErrorName == "" || info.ModTime().After(newest) {

@@ -44,7 +44,7 @@ func (l *Localizer) InitApplication(user string, app records.ApplicationID) ([]s
 	for i, dir := range writable {
 		if err := errs[i]; err != nil {
 			failed = err
-			l.cfg.Log.WithFields(logrus.Fields{"app": app.String(), "dir": dir, logrus.ErrorKey: err}).Warn("cannot make the application's directory")
+			l.cfg.Log.WithFields(logrus.Fields{"application": app.String(), "folder": dir, logrus.ErrorKey: err}).Warn("cannot make the application's directory")
 			continue
 		}
 		dirs = append(dirs, AppDir(dir, user, app))

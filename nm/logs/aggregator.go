@@ -183,7 +183,7 @@ func (a *Aggregator) newApplication(s Start) (*application, error) {
 		containers: map[records.ContainerID]*container{},
 		finish:     make(chan struct{}),
 	}
-	log := a.log.WithField("app", s.App.String())
+	log := a.log.WithField("application", s.App.String())
 	var err error
 	if a.cfg.UID != nil {
 		if app.uid, err = a.cfg.UID(s.User); err != nil {

@@ -48,7 +48,7 @@ func (a *Aggregator) rolls(app *application) bool {
 // run handles an application until its logs need no more work.
 func (a *Aggregator) run(app *application) {
 	defer a.wg.Done()
-	log := a.log.WithField("app", app.App.String())
+	log := a.log.WithField("application", app.App.String())
 	if !a.waitForEnd(app, log) {
 		return // the next start continues
 	}
@@ -307,7 +307,7 @@ func (a *Aggregator) checkRoot(own FS) error {
 		}
 		a.giveToGroup(own, root)
 	case info.Mode&(fs.ModePerm|fs.ModeSticky) != rootMode:
-		a.log.WithFields(logrus.Fields{"dir": root, "mode": info.Mode.String(), "want": rootMode.String()}).
+		a.log.WithFields(logrus.Fields{"folder": root, "mode": info.Mode.String(), "want": rootMode.String()}).
 			Warn("the root of aggregated logs has the wrong permissions: users may not be able to write there")
 	}
 	a.rootSeen.Store(true)
@@ -324,7 +324,7 @@ func (a *Aggregator) giveToGroup(own FS, root string) {
 		return
 	}
 	if err := to.Chown(a.ctx, root, "", a.cfg.Group); err != nil {
-		a.log.WithError(err).WithField("dir", root).Warnf("the root of aggregated logs doesn't belong to the group %s: a history server of that group can't read the logs", a.cfg.Group)
+		a.log.WithError(err).WithField("folder", root).Warnf("the root of aggregated logs doesn't belong to the group %s: a history server of that group can't read the logs", a.cfg.Group)
 	}
 }
 
@@ -397,7 +397,7 @@ func (a *Aggregator) fill(app *application, user FS, name string, cs []chosen, a
 
 // addLog adds one log. It omits or truncates a log that can't be read, so that the others don't suffer.
 func (a *Aggregator) addLog(app *application, w archiveWriter, id records.ContainerID, f logFile) error {
-	log := a.log.WithFields(logrus.Fields{"app": app.App.String(), "container": id.String(), "file": path.Join(f.dir, f.name)})
+	log := a.log.WithFields(logrus.Fields{"application": app.App.String(), "container": id.String(), "file": path.Join(f.dir, f.name)})
 	in, err := f.open(id, app.uid)
 	if err != nil {
 		log.WithError(err).Warn("a log is not aggregated")
@@ -418,7 +418,7 @@ func (a *Aggregator) addLog(app *application, w archiveWriter, id records.Contai
 func (a *Aggregator) removeRolled(user FS, dir, name string) {
 	infos, err := user.List(a.ctx, dir)
 	if err != nil {
-		a.log.WithFields(logrus.Fields{"dir": dir, logrus.ErrorKey: err}).Warn("cannot look for old rolled logs")
+		a.log.WithFields(logrus.Fields{"folder": dir, logrus.ErrorKey: err}).Warn("cannot look for old rolled logs")
 		return
 	}
 	infos = slices.DeleteFunc(infos, func(i FileInfo) bool {

@@ -79,7 +79,7 @@ func (k *Keeper) Recover() error {
 			err = json.Unmarshal(value, &s)
 		}
 		if err != nil {
-			k.log.WithFields(logrus.Fields{"key": key, logrus.ErrorKey: err}).Error("Removing the record of logs to remove, which is damaged")
+			k.log.WithFields(logrus.Fields{"key": key, logrus.ErrorKey: err}).Error("removing the record of logs to remove, which is damaged")
 			return k.store.Delete(key)
 		}
 		k.due[app] = time.UnixMilli(s.At)
@@ -172,7 +172,7 @@ func (k *Keeper) removeDue() (next time.Time) {
 	k.mu.Unlock()
 	for _, app := range ready {
 		if err := removeLogs(k.dirs, app); err != nil {
-			k.log.WithFields(logrus.Fields{"app": app.String(), logrus.ErrorKey: err}).Warn("cannot remove logs")
+			k.log.WithFields(logrus.Fields{"application": app.String(), logrus.ErrorKey: err}).Warn("cannot remove logs")
 			retry := now.Add(time.Minute)
 			k.mu.Lock()
 			k.due[app] = retry
@@ -187,7 +187,7 @@ func (k *Keeper) removeDue() (next time.Time) {
 		k.mu.Unlock()
 		if k.store != nil {
 			if err := k.store.Delete(keepPrefix + app.String()); err != nil {
-				k.log.WithFields(logrus.Fields{"app": app.String(), logrus.ErrorKey: err}).Warn("cannot delete the record of removed logs")
+				k.log.WithFields(logrus.Fields{"application": app.String(), logrus.ErrorKey: err}).Warn("cannot delete the record of removed logs")
 			}
 		}
 	}

@@ -91,7 +91,7 @@ func (a *Aggregator) forget(app *application) {
 
 // dropDamaged removes a record that makes no sense.
 func (a *Aggregator) dropDamaged(key string, why error) error {
-	a.log.WithFields(logrus.Fields{"key": key, logrus.ErrorKey: why}).Error("Removing a record of log aggregation, which is damaged")
+	a.log.WithFields(logrus.Fields{"key": key, logrus.ErrorKey: why}).Error("removing a record of log aggregation, which is damaged")
 	return a.cfg.Store.Delete(key)
 }
 
@@ -114,7 +114,7 @@ func (a *Aggregator) Recover() ([]records.ApplicationID, error) {
 		}
 		app, err := a.newApplication(Start{App: id, User: s.User, Tokens: s.Tokens, ACLs: s.ACLs, Wishes: s.Wishes})
 		if err != nil {
-			a.log.WithFields(logrus.Fields{"app": id.String(), logrus.ErrorKey: err}).Error("the logs of an application cannot be aggregated")
+			a.log.WithFields(logrus.Fields{"application": id.String(), logrus.ErrorKey: err}).Error("the logs of an application cannot be aggregated")
 			return nil
 		}
 		apps[id], finishing[id] = app, s.Finishing

@@ -95,7 +95,7 @@ func (w *Monitor) Run(ctx context.Context) {
 			return
 		case <-tick.C:
 			if err := w.Sample(); err != nil {
-				w.log.WithError(err).Warn("Could not sample what containers use")
+				w.log.WithError(err).Warn("could not sample what containers use")
 			}
 		}
 	}
@@ -176,8 +176,8 @@ func (w *Monitor) enforce(t Target, u Usage, old, oldVirtual int64, processes []
 	}
 }
 
-// mostShown is how many processes the diagnostics of a killed container show.
-const mostShown = 200
+// maxShown is how many processes the diagnostics of a killed container show.
+const maxShown = 200
 
 // complaint returns diagnostics in Hadoop's words (ContainersMonitorImpl.formatErrorMessage). ended is how many further
 // processes the kernel has ended.
@@ -189,7 +189,7 @@ func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64,
 		binaryPrefix(u.Virtual), binaryPrefix(virtualLimit), t.ID)
 	b.WriteString("\t|- PID PPID PGRPID SESSID CMD_NAME USER_MODE_TIME(MILLIS) SYSTEM_TIME(MILLIS) VMEM_USAGE(BYTES) RSSMEM_USAGE(PAGES) FULL_CMD_LINE\n")
 	for i, p := range processes {
-		if i == mostShown {
+		if i == maxShown {
 			fmt.Fprintf(&b, "\t|- … and %d other processes\n", len(processes)-i)
 			break
 		}
@@ -203,19 +203,19 @@ func complaint(t Target, kind string, excess int64, u Usage, virtualLimit int64,
 	return b.String() + "\n"
 }
 
-// mostLine bounds the part of a command line that is shown, in bytes: Java's may exceed the diagnostics' limit.
-const mostLine = 1000
+// maxLine bounds the part of a command line that is shown, in bytes: Java's may exceed the diagnostics' limit.
+const maxLine = 1000
 
 // commandLine returns a process's name and the beginning of its command line, as far as the process lets that be read.
 func commandLine(pid int) (name, line string) {
 	comm, _ := bounded.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"), bounded.KernelFile)
-	args, err := claims.CommandLine(pid, mostLine+1)
+	args, err := claims.CommandLine(pid, maxLine+1)
 	if errors.Is(err, claims.ErrSilent) {
 		return strings.TrimSpace(string(comm)), "(" + claims.ErrSilent.Error() + ")"
 	}
 	more := ""
-	if len(args) > mostLine {
-		args, more = args[:mostLine], "…"
+	if len(args) > maxLine {
+		args, more = args[:maxLine], "…"
 	}
 	return strings.TrimSpace(string(comm)), strings.TrimSpace(strings.ReplaceAll(string(args), "\x00", " ")) + more
 }

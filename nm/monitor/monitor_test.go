@@ -212,11 +212,11 @@ func TestACommandLineOfGigabytesIsShownInPart(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	p := proc.Process{ID: proc.ID{PID: pid}}
 	text := complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, []proc.Process{p}, 0)
-	if !strings.Contains(text, "(endless) 0 0 0 0 MARK=first") || len(text) > 2*mostLine {
+	if !strings.Contains(text, "(endless) 0 0 0 0 MARK=first") || len(text) > 2*maxLine {
 		t.Errorf("%d bytes: %.500s", len(text), text)
 	}
-	text = complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, slices.Repeat([]proc.Process{p}, mostShown+7), 0)
-	if !strings.Contains(text, "… and 7 other processes\n") || strings.Count(text, "(endless)") != mostShown {
+	text = complaint(Target{ID: id}, "virtual", 1, Usage{}, 1, slices.Repeat([]proc.Process{p}, maxShown+7), 0)
+	if !strings.Contains(text, "… and 7 other processes\n") || strings.Count(text, "(endless)") != maxShown {
 		t.Errorf("%d processes are shown", strings.Count(text, "(endless)"))
 	}
 	runtime.ReadMemStats(&after)

@@ -101,7 +101,7 @@ func (p *Provider) fetch(ctx context.Context) {
 	out := &lines{}
 	if err := scripts.Run(ctx, p.o.Timeout, out, p.o.Script, p.o.Args...); err != nil {
 		if ctx.Err() == nil {
-			p.o.Log.WithError(err).WithField("script", p.o.Script).Warn("The script of the node's label has failed; the node keeps the label that it has")
+			p.o.Log.WithError(err).WithField("script", p.o.Script).Warn("the script of the node's label has failed; the node keeps the label that it has")
 		}
 		return
 	}
@@ -182,6 +182,6 @@ func (p *Provider) Told(said *pb.NodeLabels, accepted bool, why string) {
 	label := p.label
 	p.mu.Unlock()
 	if !accepted {
-		p.o.Log.WithField("label", label).WithField("reason", why).Error("The ResourceManager doesn't accept the node's label")
+		p.o.Log.WithField("label", label).WithField("reason", why).Error("the ResourceManager doesn't accept the node's label")
 	}
 }

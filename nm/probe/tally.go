@@ -30,12 +30,12 @@ func (l *load) add(n int, e *load) {
 	}
 }
 
-// mostSummed bounds an estimate in sums, in ns: two years. So the squares of 2^16 such probes have room in 128 bits.
-const mostSummed = 1 << 56
+// maxSummed bounds an estimate in sums, in ns: two years. So the squares of 2^16 such probes have room in 128 bits.
+const maxSummed = 1 << 56
 
 // one returns the load of one task of a job.
 func (x *hot) one() load {
-	ns := uint64(min(max(x.estimate, 0), mostSummed))
+	ns := uint64(min(max(x.estimate, 0), maxSummed))
 	high, low := bits.Mul64(ns, ns)
 	return load{1, wide{low: ns}, wide{high, low}}
 }

@@ -199,7 +199,7 @@ func (s *Server) control(c *rest.Call, what string, do func(*container.Container
 	ctx, cancel := context.WithTimeout(c.Context(), s.SuspendTimeout)
 	defer cancel()
 	err = do(at, ctx)
-	s.Log.WithField("container", at.ID().String()).WithField("user", caller(c.Request)).WithError(err).Infof("Asked over REST to %s", what)
+	s.Log.WithField("container", at.ID().String()).WithField("user", caller(c.Request)).WithError(err).Infof("asked over REST to %s", what)
 	switch {
 	case errors.Is(err, container.ErrNotRunning), errors.Is(err, container.ErrNotSuspended), errors.Is(err, container.ErrCannot):
 		return rest.Reply{}, conflict(err)

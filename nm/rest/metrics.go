@@ -62,7 +62,7 @@ func (s *Server) gathered() map[string]float64 {
 	out := make(map[string]float64)
 	families, err := s.Registry.Gather()
 	if err != nil {
-		s.Log.WithError(err).Warn("Could not gather all metrics")
+		s.Log.WithError(err).Warn("could not gather all metrics")
 	}
 	for _, f := range families {
 		for _, m := range f.GetMetric() {

@@ -240,15 +240,15 @@ func FuzzHandlers(f *testing.F) {
 func TestCallsThatNameTooManyContainers(t *testing.T) {
 	s, who := bare(t, someDisks(t))
 	defer s.Containers.Close()
-	ids := make([]*pb.ContainerId, mostNamed)
+	ids := make([]*pb.ContainerId, maxNamed)
 	for i := range ids {
 		ids[i] = records.ContainerID{Attempt: who.Attempt, ID: int64(i + 1)}.PB()
 	}
 	req := &pb.GetContainerStatusesRequest{}
 	req.SetContainerId(ids)
 	resp, err := s.getContainerStatuses(as(who), req)
-	if err != nil || len(resp.GetFailedRequests()) != mostNamed {
-		t.Fatalf("%d containers: %d answers, %v", mostNamed, len(resp.GetFailedRequests()), err)
+	if err != nil || len(resp.GetFailedRequests()) != maxNamed {
+		t.Fatalf("%d containers: %d answers, %v", maxNamed, len(resp.GetFailedRequests()), err)
 	}
 	if b, err := proto.Marshal(resp); err != nil || len(b) > 16<<20 {
 		t.Errorf("the answer has %d bytes, %v", len(b), err)
@@ -264,12 +264,12 @@ func TestCallsThatNameTooManyContainers(t *testing.T) {
 		t.Errorf("too many to stop: %v", err)
 	}
 	start := &pb.StartContainersRequest{}
-	start.SetStartContainerRequest(make([]*pb.StartContainerRequest, mostNamed+1))
+	start.SetStartContainerRequest(make([]*pb.StartContainerRequest, maxNamed+1))
 	if _, err := s.startContainers(as(who), start); ipc.Class(err) != ipc.YarnException {
 		t.Errorf("too many to start: %v", err)
 	}
 	update := &pb.ContainerUpdateRequest{}
-	update.SetUpdateContainerToken(make([]*pb.Token, mostNamed+1))
+	update.SetUpdateContainerToken(make([]*pb.Token, maxNamed+1))
 	if _, err := s.updateContainer(as(who), update); ipc.Class(err) != ipc.YarnException {
 		t.Errorf("too many to update: %v", err)
 	}

@@ -75,7 +75,7 @@ func NewKeys(node records.NodeID, bucket Bucket, log *logrus.Entry) (*Keys, erro
 	for name, p := range map[string]*pair{containerKeys: &k.containers, nodeKeys: &k.nodes} {
 		var s savedPair
 		if _, err := bucket.GetJSON(name, &s); err != nil {
-			log.WithError(err).Error("Waiting for the ResourceManager's keys: the stored ones are damaged")
+			log.WithError(err).Error("waiting for the ResourceManager's keys: the stored ones are damaged")
 			s = savedPair{}
 		}
 		p.current, p.previous = s.Current.key(), s.Previous.key()
@@ -87,7 +87,7 @@ func NewKeys(node records.NodeID, bucket Bucket, log *logrus.Entry) (*Keys, erro
 			_, err = bucket.GetJSON(key, &s)
 		}
 		if err != nil {
-			log.WithField("key", key).WithError(err).Error("Removing the key of an application attempt, which is damaged")
+			log.WithField("key", key).WithError(err).Error("removing the key of an application attempt, which is damaged")
 			return <-bucket.BeginDelete(key)
 		}
 		k.attempts[id] = s.key()

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// mostRefusals is how many of the latest refusals a node remembers.
-	mostRefusals = 64
-	// mostRefusalsOfApp is how many of them may belong to one application, so that none displaces those of all others.
-	mostRefusalsOfApp = 4
-	// mostReason bounds a reason, in bytes.
-	mostReason = 1 << 10
+	// maxRefusals is how many of the latest refusals a node remembers.
+	maxRefusals = 64
+	// maxRefusalsOfApp is how many of them may belong to one application, so that none displaces those of all others.
+	maxRefusalsOfApp = 4
+	// maxReason bounds a reason, in bytes.
+	maxReason = 1 << 10
 )
 
 // relaunched refuses a container that is here already. It doesn't keep others from starting.
@@ -63,9 +63,9 @@ func (r *refusals) add(app records.ApplicationID, err error) bool {
 		n++
 	}
 	switch {
-	case n >= mostRefusalsOfApp:
+	case n >= maxRefusalsOfApp:
 		r.list = slices.Delete(r.list, first, first+1)
-	case len(r.list) >= mostRefusals:
+	case len(r.list) >= maxRefusals:
 		r.list = slices.Delete(r.list, 0, 1)
 	}
 	r.list = append(r.list, one)
@@ -87,8 +87,8 @@ func reasonOf(err error) string {
 	if errors.As(err, &unknownService{}) {
 		text += ". Set yarn.nodemanager.aux-services on the nodes, or change the application so that it doesn't ask for it"
 	}
-	if len(text) > mostReason {
-		text = strings.ToValidUTF8(text[:mostReason-len("…")], "") + "…"
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason-len("…")], "") + "…"
 	}
 	return text
 }

@@ -28,19 +28,19 @@ func TestRefusalsAreBounded(t *testing.T) {
 	for i := range 3 { // all of one kind
 		s.refused(app(1), nil, refusal("no\n %d %s", i, strings.Repeat("€", 2000)))
 	}
-	if r := reasons(app(1)); changes != 1 || len(r) != 1 || len(r[0]) > mostReason || !utf8.ValidString(r[0]) || !strings.HasPrefix(r[0], "no 2 €") {
+	if r := reasons(app(1)); changes != 1 || len(r) != 1 || len(r[0]) > maxReason || !utf8.ValidString(r[0]) || !strings.HasPrefix(r[0], "no 2 €") {
 		t.Errorf("%d changes, %.60q", changes, r)
 	}
-	for i := range 2 * mostRefusalsOfApp {
+	for i := range 2 * maxRefusalsOfApp {
 		s.refused(app(1), nil, ipc.NewException(fmt.Sprint("class", i), "%d", i))
 	}
-	if r := reasons(app(1)); len(r) != mostRefusalsOfApp || r[len(r)-1] != fmt.Sprint(2*mostRefusalsOfApp-1) {
+	if r := reasons(app(1)); len(r) != maxRefusalsOfApp || r[len(r)-1] != fmt.Sprint(2*maxRefusalsOfApp-1) {
 		t.Errorf("one application's: %q", r)
 	}
-	for i := range 3 * mostRefusals {
+	for i := range 3 * maxRefusals {
 		s.refused(app(i+2), nil, errors.New("no"))
 	}
-	if all := s.Refusals(); len(all) != mostRefusals || len(reasons(app(3*mostRefusals+1))) != 1 {
+	if all := s.Refusals(); len(all) != maxRefusals || len(reasons(app(3*maxRefusals+1))) != 1 {
 		t.Errorf("%d refusals", len(all))
 	}
 

@@ -96,22 +96,22 @@ func refusal(format string, args ...any) error {
 // find returns a container if the caller may act on it.
 func (s *Service) find(who token.NM, id records.ContainerID, what string) (*container.Container, error) {
 	if id.Attempt.App != who.Attempt.App {
-		s.Log.WithFields(logrus.Fields{"container": id.String(), "caller": who.Attempt.String()}).Warnf("Refused to %s another application's container", what)
+		s.Log.WithFields(logrus.Fields{"container": id.String(), "caller": who.Attempt.String()}).Warnf("refused to %s another application's container", what)
 		return nil, refusal("%s attempted to %s non-application container : %s", who.Attempt, what, id)
 	}
 	return s.Containers.Container(id)
 }
 
-// mostNamed bounds the containers in a call. It exceeds the number that any node remembers at a time. It also bounds
+// maxNamed bounds the containers in a call. It exceeds the number that any node remembers at a time. It also bounds
 // the cost of a call, because the response has an entry for each.
-const mostNamed = 10000
+const maxNamed = 10000
 
 // tooMany returns an error if a call names too many containers.
 func tooMany(n int) error {
-	if n <= mostNamed {
+	if n <= maxNamed {
 		return nil
 	}
-	return refusal("the call names %d containers, and at most %d may be named at once: call several times", n, mostNamed)
+	return refusal("the call names %d containers, and at most %d may be named at once: call several times", n, maxNamed)
 }
 
 // maxMessage bounds the message of a failure, in bytes: it may quote the caller's input.
@@ -191,7 +191,7 @@ func (s *Service) awaitSaved(ctx context.Context, all []*container.Container) {
 	defer cancel()
 	for _, c := range all {
 		if err := c.Saved(ctx); err != nil {
-			s.Log.WithError(err).Warn("Containers were stopped, but a restart of the node may lose that record")
+			s.Log.WithError(err).Warn("containers were stopped, but a restart of the node may lose that record")
 			return
 		}
 	}
@@ -255,7 +255,7 @@ func (s *Service) signalToContainer(ctx context.Context, req *pb.SignalContainer
 	if len(failed) > 0 {
 		id := records.ContainerIDFrom(req.GetContainerId())
 		if _, err := s.Containers.Container(id); err != nil {
-			s.Log.WithField("container", id.String()).Info("Got a signal for a container that is not on this node")
+			s.Log.WithField("container", id.String()).Info("got a signal for a container that is not on this node")
 			return &pb.SignalContainerResponse{}, nil
 		}
 		return nil, refusal("%s", failed[0].GetException().GetMessage())

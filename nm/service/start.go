@@ -38,7 +38,7 @@ func (s *Service) startContainers(ctx context.Context, req *pb.StartContainersRe
 		}
 		name := records.ContainerIDFrom(id.GetContainerId())
 		if err := s.start(who, r, id, name); err != nil {
-			s.Log.WithFields(logrus.Fields{"container": name.String(), "app": name.Attempt.App.String()}).WithError(err).Info("Refused to start a container")
+			s.Log.WithFields(logrus.Fields{"container": name.String(), "application": name.Attempt.App.String()}).WithError(err).Info("refused to start a container")
 			failed = append(failed, failure(name, err))
 			s.refused(who.Attempt.App, id, err)
 			continue

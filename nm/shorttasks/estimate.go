@@ -58,7 +58,7 @@ func (s *scheduler) estimate(m *wire.Estimate) {
 
 // microseconds returns a time that a scheduler has said, of which anything may be too long.
 func microseconds(us uint64) time.Duration {
-	return time.Duration(min(us, mostEstimate)) * time.Microsecond
+	return time.Duration(min(us, maxEstimate)) * time.Microsecond
 }
 
 // age raises the queue's estimates by tasks that run for longer than was expected. The lock is held.
@@ -97,7 +97,7 @@ func (n *Node) Waits() (tasks int, sum time.Duration) {
 		}
 		if k := min(n.jobs.WaitingOf(probe.Handle(h)), n.jobs.Of(j.handle).Left); k > 0 {
 			tasks += k
-			sum += time.Duration(k) * min(max(0, now-j.submitted), longestWait/mostProbes)
+			sum += time.Duration(k) * min(max(0, now-j.submitted), longestWait/maxProbes)
 		}
 	}
 	return tasks, sum

@@ -173,7 +173,7 @@ func (n *Node) serveExecutor(c *wire.Conn, x *executor) {
 	m, err := c.Receive()
 	hello, ok := m.(*wire.Hello)
 	if err != nil || !ok || hello.Container != x.name {
-		n.log.WithError(err).Warnf("Executor %s hasn't said who it is", x.name)
+		n.log.WithError(err).Warnf("executor %s hasn't said who it is", x.name)
 		return
 	}
 	n.mu.Lock()

@@ -45,7 +45,7 @@ func TestAJobOfAMillionTasks(t *testing.T) {
 	c := l.scheduler("one")
 	say(t, c, of(1, 2_000_000, 1_000_000))
 	v := hear[*wire.Verdict](t, c)
-	if v.Accepted != mostOfUser || v.Accepted+v.Rejected != 2_000_000 || !strings.Contains(v.Reason, "full") {
+	if v.Accepted != maxOfUser || v.Accepted+v.Rejected != 2_000_000 || !strings.Contains(v.Reason, "full") {
 		t.Errorf("%+v", v)
 	}
 	ask := hear[*wire.Ask](t, c)
@@ -202,9 +202,9 @@ func TestAFullQueueHasRoomForOthers(t *testing.T) {
 	var rich []*wire.Conn
 	for _, user := range []string{"anna", "bob"} {
 		c := l.schedulerOf(user, user)
-		say(t, c, of(1, mostOfUser, mostOfUser))
+		say(t, c, of(1, maxOfUser, maxOfUser))
 		rich = append(rich, c)
-		if v := hear[*wire.Verdict](t, c); v.Accepted != mostOfUser {
+		if v := hear[*wire.Verdict](t, c); v.Accepted != maxOfUser {
 			t.Fatalf("%+v", v)
 		}
 	}
@@ -214,11 +214,11 @@ func TestAFullQueueHasRoomForOthers(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	ask := hear[*wire.Ask](t, rich[0]) // it came when there was nobody else
-	say(t, rich[0], &wire.Task{ID: ask.ID, Left: mostOfUser - 1})
+	say(t, rich[0], &wire.Task{ID: ask.ID, Left: maxOfUser - 1})
 	go func() { // others take all that they get
 		for m, err := rich[1].Receive(); err == nil; m, err = rich[1].Receive() {
 			if a, ok := m.(*wire.Ask); ok {
-				_ = rich[1].Send(&wire.Task{ID: a.ID, Left: mostOfUser - 1}) // if it fails, Receive does
+				_ = rich[1].Send(&wire.Task{ID: a.ID, Left: maxOfUser - 1}) // if it fails, Receive does
 			}
 		}
 	}()
@@ -245,11 +245,11 @@ func TestSchedulersOfOneUserLeaveRoomForOthers(t *testing.T) {
 		say(t, c, &wire.Greeting{Scheduler: user})
 		return hear[*wire.Refusal](t, c).Reason
 	}
-	connect("anna", mostSchedulersOfUser)
+	connect("anna", maxSchedulersOfUser)
 	if why := refused("anna"); !strings.Contains(why, "user anna has reached the limit of 500") {
 		t.Errorf("%s", why)
 	}
-	connect("bob", mostSchedulersOfUser)
+	connect("bob", maxSchedulersOfUser)
 	connect("carl", reservedSchedulers-1)
 	l.schedulerOf("carl", "the last")
 	if why := refused("carl"); !strings.Contains(why, "connected schedulers: 1010 are") {
@@ -319,7 +319,7 @@ func TestLargeTasksAreGivenBack(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	await.Until(t, "what was sent isn't held", func() bool { return held(0) == 0 })
-	held(mostHeldOfUser - 8<<20 + 1)
+	held(maxHeldOfUser - 8<<20 + 1)
 	if e := run(8 << 20); e.Why != wire.Canceled {
 		t.Errorf("%+v", e)
 	}

@@ -65,22 +65,22 @@ type Executor struct {
 
 // Limits of what schedulers may do to a node.
 const (
-	mostProbes     = 20000 // in the queue
-	mostOfUser     = 10000
-	reserved       = 100   // of a user, if others have filled the queue
-	mostLooked     = 512   // are compared to find the one that is next
-	mostJobs       = 10000 // of a scheduler
-	mostSchedulers = 1000
+	maxProbes     = 20000 // in the queue
+	maxOfUser     = 10000
+	reserved      = 100   // of a user, if others have filled the queue
+	maxLooked     = 512   // are compared to find the one that is next
+	maxJobs       = 10000 // of a scheduler
+	maxSchedulers = 1000
 	// One user's schedulers don't keep those of others out.
-	mostSchedulersOfUser = 500
-	reservedSchedulers   = 10
+	maxSchedulersOfUser = 500
+	reservedSchedulers  = 10
 	// answerLimit is how long a scheduler may take to answer an ask: the room for the task is idle meanwhile.
 	answerLimit = 2 * time.Second
 	// idleLimit is how long an executor is kept that has nothing to do.
 	idleLimit = 10 * time.Second
 	// endedKept is how long the node remembers that an application is over: the key of its token may be good for longer than its own life.
 	endedKept = 25 * time.Hour
-	mostEnded = 100000
+	maxEnded  = 100000
 	sweepTime = 250 * time.Millisecond
 )
 
@@ -153,8 +153,8 @@ func New(o Options) *Node {
 		ended: map[records.ApplicationID]time.Time{}, nextID: firstID(o.Now()), staged: newStaged(o.Stager),
 	}
 	cfg := &probe.Config{
-		Order: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: mostProbes, PerUser: mostOfUser, Reserved: reserved,
-		Looked: mostLooked, Counted: true, Least: probe.Amount{MemoryMB: 1, VCores: 1},
+		Order: probe.Shortest, Bound: starvationBound, Sticky: true, Late: true, Fitting: true, Probes: maxProbes, PerUser: maxOfUser, Reserved: reserved,
+		Looked: maxLooked, Counted: true, Least: probe.Amount{MemoryMB: 1, VCores: 1},
 	}
 	n.worker = probe.New(cfg, &n.jobs, probe.Amount{})
 	n.accepter = wire.NewNamedAccepter(n.secret)
@@ -233,7 +233,7 @@ func (n *Node) Counts() Counts {
 func (n *Node) EndApplication(app records.ApplicationID) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.ended) >= mostEnded {
+	if len(n.ended) >= maxEnded {
 		clear(n.ended)
 	}
 	n.ended[app] = n.o.Now()
@@ -269,7 +269,7 @@ func (n *Node) accept() {
 			if n.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
 				return
 			}
-			n.log.WithError(err).Warn("Can't accept a connection for probes")
+			n.log.WithError(err).Warn("can't accept a connection for probes")
 			_ = pause.For(n.ctx, acceptPause) // Accept fails when the node is closed
 			continue
 		}
@@ -297,7 +297,7 @@ func (n *Node) complain(err error) {
 	}
 	n.mu.Unlock()
 	if !quiet {
-		n.log.WithError(err).WithField("refused", count).Info("Refused a connection for probes")
+		n.log.WithError(err).WithField("refused", count).Info("refused a connection for probes")
 	}
 }
 
@@ -316,7 +316,7 @@ func (n *Node) serve(c *wire.Conn, name []byte) {
 		return // its key has gone meanwhile
 	}
 	if err := n.serveScheduler(c, who); err != nil {
-		n.log.WithError(err).WithField("app", who.Attempt.App.String()).Info("A scheduler of short tasks is gone")
+		n.log.WithError(err).WithField("application", who.Attempt.App.String()).Info("a scheduler of short tasks is gone")
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	// aheadWithin is within how many round trips a task must end, in the mean, so that another one is asked for ahead of it. Otherwise a round trip is
 	// a small part of what a slot does, and late binding is worth more.
 	aheadWithin = 8
-	mostAhead   = 64
+	maxAhead    = 64
 	// aheadLimit is how long a task that was asked for ahead may wait at the node.
 	aheadLimit = sweepTime
 	paceMean   = 16 // over how many times the means are
@@ -35,5 +35,5 @@ func (p *pace) ahead(now time.Duration) int {
 	if gap > aheadWithin*p.trip {
 		return 0
 	}
-	return int(math.Ceil(min(float64(p.trip)/float64(gap), mostAhead)))
+	return int(math.Ceil(min(float64(p.trip)/float64(gap), maxAhead)))
 }

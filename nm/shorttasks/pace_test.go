@@ -26,7 +26,7 @@ func TestPace(t *testing.T) {
 		trip, gap, idle time.Duration
 		want            int
 	}{
-		{ms, ms / 2, 0, 2}, {ms, 7 * ms, 0, 1}, {ms, 9 * ms, 0, 0}, {ms, ms, 9 * ms, 0}, {ms, time.Microsecond, 0, mostAhead}, {0, ms, 0, 0},
+		{ms, ms / 2, 0, 2}, {ms, 7 * ms, 0, 1}, {ms, 9 * ms, 0, 0}, {ms, ms, 9 * ms, 0}, {ms, time.Microsecond, 0, maxAhead}, {0, ms, 0, 0},
 	} {
 		p, now := of(x.trip, x.gap+x.gap/100) // so that rounding doesn't matter
 		if got := p.ahead(now + x.idle); got != x.want {

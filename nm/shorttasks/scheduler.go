@@ -118,8 +118,8 @@ func (n *Node) serveScheduler(c *wire.Conn, who token.NM) error {
 // throw away what the scheduler hasn't read yet.
 const partingLimit = time.Second
 
-// mostID is the longest id of a scheduler, in bytes. The node keeps it.
-const mostID = 256
+// maxID is the longest id of a scheduler, in bytes. The node keeps it.
+const maxID = 256
 
 // enter lets a scheduler in, or says why not.
 func (s *scheduler) enter() string {
@@ -127,16 +127,16 @@ func (s *scheduler) enter() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch _, over := n.ended[s.id.attempt.App]; {
-	case len(s.id.name) > mostID:
-		return fmt.Sprintf("an id of %d bytes: a scheduler may have one of %d", len(s.id.name), mostID)
+	case len(s.id.name) > maxID:
+		return fmt.Sprintf("an id of %d bytes: a scheduler may have one of %d", len(s.id.name), maxID)
 	case over:
 		return fmt.Sprintf("%v is over", s.id.attempt.App)
 	case n.schedulers[s.id] != nil:
 		return fmt.Sprintf("a scheduler of %v with the id %.100q is connected already: each needs an id of its own", s.id.attempt, s.id.name)
 	}
-	if connected := n.schedulersOf(s.user); connected >= mostSchedulersOfUser {
-		return fmt.Sprintf("user %.100s has reached the limit of %d connected schedulers", s.user, mostSchedulersOfUser)
-	} else if len(n.schedulers) >= mostSchedulers && connected >= reservedSchedulers {
+	if connected := n.schedulersOf(s.user); connected >= maxSchedulersOfUser {
+		return fmt.Sprintf("user %.100s has reached the limit of %d connected schedulers", s.user, maxSchedulersOfUser)
+	} else if len(n.schedulers) >= maxSchedulers && connected >= reservedSchedulers {
 		return fmt.Sprintf("the node has reached the limit of connected schedulers: %d are connected", len(n.schedulers))
 	}
 	n.schedulers[s.id], n.untold[s], s.since = s, true, n.now()
@@ -231,8 +231,8 @@ func (s *scheduler) part(now time.Time) {
 	s.n.serving.Go(s.conn.Close)
 }
 
-// mostUnsent is how many messages may wait for a scheduler before nothing more is read from it.
-const mostUnsent = 4096
+// maxUnsent is how many messages may wait for a scheduler before nothing more is read from it.
+const maxUnsent = 4096
 
 // catchUp waits while the scheduler is behind with what it was told: a program that submits many tasks at once sends faster than it reads. One that reads nothing at all is
 // sent away (check).
@@ -240,7 +240,7 @@ func (s *scheduler) catchUp() {
 	n := s.n
 	for {
 		n.mu.Lock()
-		behind := len(s.unsent) > mostUnsent && !s.last
+		behind := len(s.unsent) > maxUnsent && !s.last
 		if behind && s.behind.IsZero() {
 			s.behind = n.o.Now()
 		} else if !behind && !s.behind.IsZero() {
@@ -309,31 +309,31 @@ func (s *scheduler) learn(j *job, left uint64) {
 	if left == 0 {
 		s.n.jobs.SetLaunched(j.handle)
 	} else {
-		s.n.jobs.SetLeft(j.handle, int(min(left, mostTasks)))
+		s.n.jobs.SetLeft(j.handle, int(min(left, maxTasks)))
 	}
 }
 
 // Limits of what a job may be.
 const (
-	mostTasks    = 1 << 30
-	mostEstimate = 1 << 50 // µs
-	mostSize     = 1 << 40 // MiB, or vcores
-	mostNice     = 1000
+	maxTasks    = 1 << 30
+	maxEstimate = 1 << 50 // µs
+	maxSize     = 1 << 40 // MiB, or vcores
+	maxNice     = 1000
 )
 
 // probe takes probes of a job.
 func (s *scheduler) probe(m *wire.Probe) error {
 	n := s.n
 	switch {
-	case m.Count == 0 || m.Count > mostTasks:
-		return fmt.Errorf("%d probes of job %d at once: 1 to %d are possible", m.Count, m.Job, mostTasks)
-	case m.Left == 0 || m.Left > mostTasks:
-		return fmt.Errorf("probes of job %d, of which %d tasks wait: 1 to %d are possible", m.Job, m.Left, mostTasks)
-	case m.MemoryMB == 0 || m.VCores == 0 || m.MemoryMB > mostSize || m.VCores > mostSize:
+	case m.Count == 0 || m.Count > maxTasks:
+		return fmt.Errorf("%d probes of job %d at once: 1 to %d are possible", m.Count, m.Job, maxTasks)
+	case m.Left == 0 || m.Left > maxTasks:
+		return fmt.Errorf("probes of job %d, of which %d tasks wait: 1 to %d are possible", m.Job, m.Left, maxTasks)
+	case m.MemoryMB == 0 || m.VCores == 0 || m.MemoryMB > maxSize || m.VCores > maxSize:
 		return fmt.Errorf("tasks of job %d take %d MB and %d vcores: at least 1 of either is needed", m.Job, m.MemoryMB, m.VCores)
-	case m.EstimateUS > mostEstimate:
-		return fmt.Errorf("tasks of job %d are expected to take %d µs, more than %d", m.Job, m.EstimateUS, uint64(mostEstimate))
-	case s.jobs[m.Job] == nil && len(s.jobs) >= mostJobs:
+	case m.EstimateUS > maxEstimate:
+		return fmt.Errorf("tasks of job %d are expected to take %d µs, more than %d", m.Job, m.EstimateUS, uint64(maxEstimate))
+	case s.jobs[m.Job] == nil && len(s.jobs) >= maxJobs:
 		return fmt.Errorf("the node has reached the limit of %d jobs whose probes wait or run", len(s.jobs))
 	}
 	size := probe.Amount{MemoryMB: int64(m.MemoryMB), VCores: int64(m.VCores)}
@@ -347,7 +347,7 @@ func (s *scheduler) probe(m *wire.Probe) error {
 		share := n.o.Share(s.user)
 		j = &job{s: s, id: m.Job, handle: n.jobs.Add(probe.Job{
 			Estimate: microseconds(m.EstimateUS), Left: int(m.Left), User: n.userOf(s.user),
-			Priority: share.Priority - int32(min(m.Nice, mostNice)), Weight: share.Weight,
+			Priority: share.Priority - int32(min(m.Nice, maxNice)), Weight: share.Weight,
 			Size: size, Early: m.Early,
 		})}
 		for len(n.of) <= int(j.handle) {

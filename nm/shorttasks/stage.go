@@ -26,19 +26,19 @@ type Stager interface {
 
 // Limits of what is staged.
 const (
-	copiesAtATime = 10            // Eirene's CM, at most
-	mostLooking   = 4             // sizes that are asked for at a time
-	mostInputs    = 64            // of a job, at a time
-	mostKnown     = 8192          // of all jobs
-	mostOfOne     = mostKnown / 2 // of one user
-	keptForOne    = mostInputs    // of a user, if others have taken all
-	longestName   = 8000          // bytes of a file's name; a NameNode takes no longer ones unless it is told to
+	copiesAtATime = 10           // Eirene's CM, at most
+	maxLooking    = 4            // sizes that are asked for at a time
+	maxInputs     = 64           // of a job, at a time
+	maxKnown      = 8192         // of all jobs
+	maxOfOne      = maxKnown / 2 // of one user
+	keptForOne    = maxInputs    // of a user, if others have taken all
+	longestName   = 8000         // bytes of a file's name; a NameNode takes no longer ones unless it is told to
 	// checkLimit is how long a task waits until it is known whether its input is what was copied. Its own reader would ask the NameNode as well.
 	checkLimit = 500 * time.Millisecond
 	// checkPause is how long nobody is asked after such an answer didn't come: else each task would wait for checkLimit while a NameNode hangs.
 	checkPause = 5 * time.Second
-	// mostWay is for how long at most a copy less is made as a task reads its own input.
-	mostWay = time.Second
+	// maxWay is for how long at most a copy less is made as a task reads its own input.
+	maxWay = time.Second
 )
 
 // staged is what a node stages: the rules are staging's, and this is what they are done with. The Node's lock guards it.
@@ -106,7 +106,7 @@ func newStaged(s Stager) *staged {
 	// Nothing is drawn here.
 	st := &staged{
 		rules:  staging.New(staging.Config{Concurrent: copiesAtATime, Capacity: s.Capacity(), Named: true}, nil),
-		inputs: map[place]*input{}, known: map[string]int{}, looking: make(chan struct{}, mostLooking),
+		inputs: map[place]*input{}, known: map[string]int{}, looking: make(chan struct{}, maxLooking),
 	}
 	st.limit()
 	return st
@@ -118,7 +118,7 @@ func (st *staged) limit() { st.rules.Limit(max(1, st.source.Copies()-st.reading)
 // takes reports whether one more input of a user may be known.
 func (st *staged) takes(user string) bool {
 	his := st.known[user]
-	return his < mostOfOne && (len(st.inputs) < mostKnown || his < keptForOne)
+	return his < maxOfOne && (len(st.inputs) < maxKnown || his < keptForOne)
 }
 
 // stage has files staged that aren't known yet. fast: before those that wait, as a task will soon begin that may read it. The lock is held.
@@ -137,7 +137,7 @@ func (j *job) stage(fast bool, files ...string) {
 			st.rules.Wanted(in.at.job, in.at.task, fast)
 			continue
 		}
-		if len(j.inputs) >= mostInputs || !st.takes(j.s.user) {
+		if len(j.inputs) >= maxInputs || !st.takes(j.s.user) {
 			continue
 		}
 		if j.inputs == nil {
@@ -313,7 +313,7 @@ func (n *Node) giveWay() {
 	}
 	st.reading++
 	st.limit()
-	way := time.NewTimer(min(st.each, mostWay))
+	way := time.NewTimer(min(st.each, maxWay))
 	n.serving.Go(func() {
 		select {
 		case <-way.C:
@@ -350,7 +350,7 @@ func (r *run) check(m *wire.Task, path string) {
 		n.counts.Hits++
 		m.Env = append(m.Env, wire.InputVariable+"="+path)
 	} else {
-		n.log.WithError(err).Debugf("The copy of %s is not read", m.Input)
+		n.log.WithError(err).Debugf("the copy of %s is not read", m.Input)
 		if errors.Is(err, context.DeadlineExceeded) {
 			n.staged.silent = n.now() + checkPause
 		}

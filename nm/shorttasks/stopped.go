@@ -27,7 +27,7 @@ func (n *Node) endStopped() {
 			x.halted = 0
 		} else if x.halted++; x.halted == haltedLooks && !x.over {
 			x.why = "executor " + x.name + " was stopped by a signal, and ended for it"
-			n.log.Warnf("Executor %s was stopped by a signal. It ends, and its tasks run elsewhere", x.name)
+			n.log.Warnf("executor %s was stopped by a signal. It ends, and its tasks run elsewhere", x.name)
 			x.stop()
 		}
 		n.mu.Unlock()

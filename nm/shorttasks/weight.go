@@ -3,12 +3,12 @@ package shorttasks
 import "heddle/yarn/wire"
 
 // Tasks wait in the node's memory until there is room for them and their executor has read them. That memory belongs to no task: it isn't in what was
-// lent. So large tasks beyond mostHeld are given back, and run elsewhere, or here later.
+// lent. So large tasks beyond maxHeld are given back, and run elsewhere, or here later.
 
 const (
-	// mostHeld is how many bytes of tasks a node holds, and mostHeldOfUser those of one user.
-	mostHeld       = 512 << 20
-	mostHeldOfUser = 256 << 20
+	// maxHeld is how many bytes of tasks a node holds, and maxHeldOfUser those of one user.
+	maxHeld       = 512 << 20
+	maxHeldOfUser = 256 << 20
 	// perWord is what an argument takes beside its bytes.
 	perWord = 16
 	// small tasks are always taken: as many as a node has slots are small together.
@@ -46,5 +46,5 @@ func (n *Node) overloaded(r *run) bool {
 	for _, x := range n.executors {
 		add(x.s.user, x.bytes)
 	}
-	return all > mostHeld || his > mostHeldOfUser
+	return all > maxHeld || his > maxHeldOfUser
 }

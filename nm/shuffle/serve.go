@@ -180,7 +180,7 @@ func (c *connection) answer(r *request) (keep bool, err error) {
 	}
 	b, err := c.s.prepare(j, q.maps, int(reduce))
 	if err != nil {
-		c.s.log.WithFields(logrus.Fields{"app": j.app.String(), "reduce": reduce, logrus.ErrorKey: err}).Warn("map output cannot be served")
+		c.s.log.WithFields(logrus.Fields{"application": j.app.String(), "reduce": reduce, logrus.ErrorKey: err}).Warn("map output cannot be served")
 		return false, failed(err.Error())
 	}
 	defer b.close()

@@ -155,7 +155,7 @@ func (s *Service) Recover() ([]records.ApplicationID, error) {
 			err = json.Unmarshal(value, &saved)
 		}
 		if err != nil {
-			s.log.WithField("key", key).WithError(err).Error("Removing the secret of a job, which is damaged: its reducers are refused")
+			s.log.WithField("key", key).WithError(err).Error("removing the secret of a job, which is damaged: its reducers are refused")
 			return s.cfg.Store.Delete(key)
 		}
 		s.jobs[JobID(app)] = job{app: app, user: saved.User, secret: saved.Secret}
@@ -184,7 +184,7 @@ func (s *Service) Start() error {
 		}
 	}
 	s.run(ln, port)
-	s.log.WithField("addr", ln.Addr().String()).Info("shuffle service is listening")
+	s.log.WithField("address", ln.Addr().String()).Info("shuffle service is listening")
 	return nil
 }
 

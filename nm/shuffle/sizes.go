@@ -18,8 +18,8 @@ const lookPause = 500 * time.Millisecond
 
 // Bounds of what is known of the outputs of an application here, whatever its user has put there.
 const (
-	mostAttempts = 100_000
-	mostBytes    = 1 << 46
+	maxAttempts = 100_000
+	maxBytes    = 1 << 46
 )
 
 // Total is what the maps of an application have put out on this node.
@@ -123,13 +123,13 @@ func (s *Service) lookAt(app records.ApplicationID) {
 		entries, err := userfiles.ReadDir(dir, j.elems()...)
 		if err != nil && !errors.Is(err, userfiles.ErrTooMany) {
 			if !errors.Is(err, fs.ErrNotExist) {
-				s.log.WithError(err).WithField("app", app.String()).Debug("outputs of maps can't be listed")
+				s.log.WithError(err).WithField("application", app.String()).Debug("outputs of maps can't be listed")
 			}
 			continue
 		}
 		for _, e := range entries {
 			name := e.Name()
-			if _, known := a.attempts[name]; known || len(a.attempts) >= mostAttempts || !validAttempt(name) {
+			if _, known := a.attempts[name]; known || len(a.attempts) >= maxAttempts || !validAttempt(name) {
 				continue
 			}
 			o, err := s.load(j, name, dir)
@@ -139,7 +139,7 @@ func (s *Service) lookAt(app records.ApplicationID) {
 			a.attempts[name] = struct{}{} // only look reads and writes it
 			maps++
 			for _, p := range o.partitions {
-				bytes = min(bytes+min(p.size, mostBytes), mostBytes)
+				bytes = min(bytes+min(p.size, maxBytes), maxBytes)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func (s *Service) lookAt(app records.ApplicationID) {
 	if t.apps[app] != a {
 		return // it has ended meanwhile
 	}
-	a.Maps, a.Bytes = a.Maps+maps, min(a.Bytes+bytes, mostBytes)
+	a.Maps, a.Bytes = a.Maps+maps, min(a.Bytes+bytes, maxBytes)
 	a.since = t.version.Add(1)
 }
 

@@ -95,7 +95,7 @@ func TestHostileIndexes(t *testing.T) {
 			n.write(filepath.Join(dir, indexName), sealed(body))
 		}
 		n.ended(testApp)
-		if list, _ := n.Totals(0, 9); len(list) != 1 || list[0].Maps != 3 || list[0].Bytes != mostBytes {
+		if list, _ := n.Totals(0, 9); len(list) != 1 || list[0].Maps != 3 || list[0].Bytes != maxBytes {
 			t.Errorf("found %+v", list)
 		}
 		n.Stop(t.Context())

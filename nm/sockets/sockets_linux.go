@@ -66,10 +66,10 @@ func Look(at []Connection) (now []Connection, err error) {
 	return now, nil
 }
 
-// mostSockets bounds how many sockets of a container are looked at. Each takes some dozen bytes.
-const mostSockets = 1 << 17
+// maxSockets bounds how many sockets of a container are looked at. Each takes some dozen bytes.
+const maxSockets = 1 << 17
 
-// socketsOf adds the inodes of a process's sockets to a set, up to mostSockets.
+// socketsOf adds the inodes of a process's sockets to a set, up to maxSockets.
 func socketsOf(pid int, to map[uint32]bool) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid), "fd")
 	f, err := os.Open(dir)
@@ -77,7 +77,7 @@ func socketsOf(pid int, to map[uint32]bool) {
 		return
 	}
 	defer f.Close()
-	for len(to) < mostSockets {
+	for len(to) < maxSockets {
 		names, err := f.Readdirnames(1024)
 		for _, name := range names {
 			link, err := os.Readlink(filepath.Join(dir, name))

@@ -124,7 +124,7 @@ func (s *Set) remove(key string) {
 func (s *Set) outcome(done <-chan error) {
 	go func() {
 		if err := <-done; err != nil {
-			s.log.WithError(err).Error("Could not record that a container has ended: after a restart of the NodeManager it could be started again")
+			s.log.WithError(err).Error("could not record that a container has ended: after a restart of the NodeManager it could be started again")
 		}
 	}()
 }

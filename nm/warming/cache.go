@@ -139,7 +139,7 @@ func (c *cache) take(ctx context.Context, in *Input) *Input {
 func (c *cache) file(ctx context.Context, app records.ApplicationID, j *cachedJob, name string, splits []Split) (done, more bool) {
 	blocks, err := c.nn.Blocks(ctx, j.user, name)
 	if err != nil {
-		c.log.WithError(err).WithField("app", app.String()).Info("The NameNode is not asked to cache the input of the job")
+		c.log.WithError(err).WithField("application", app.String()).Info("the NameNode is not asked to cache the input of the job")
 		return false, false
 	}
 	var size, read int64
@@ -169,7 +169,7 @@ func (c *cache) file(ctx context.Context, app records.ApplicationID, j *cachedJo
 	switch {
 	case err != nil:
 		c.bytes -= size
-		c.log.WithError(err).WithField("app", app.String()).Info("The NameNode does not cache the input of the job: nodes read it ahead")
+		c.log.WithError(err).WithField("application", app.String()).Info("the NameNode does not cache the input of the job: nodes read it ahead")
 		return false, false
 	case c.jobs[app] != j: // it is over
 		c.bytes -= size
@@ -229,7 +229,7 @@ func (c *cache) uncache(ctx context.Context, id int64) {
 	ctx, cancel := context.WithTimeout(ctx, cacheCall)
 	defer cancel()
 	if err := c.nn.Uncache(ctx, id); err != nil {
-		c.log.WithError(err).Info("A cache directive stays until it expires")
+		c.log.WithError(err).Info("a cache directive stays until it expires")
 	}
 }
 
@@ -239,7 +239,7 @@ func (c *cache) sweep(ctx context.Context) bool {
 	all, err := c.nn.Directives(call)
 	cancel()
 	if err != nil {
-		c.log.WithError(err).Info("The NameNode does not list the cache directives")
+		c.log.WithError(err).Info("the NameNode does not list the cache directives")
 		return false
 	}
 	own := map[int64]bool{}

@@ -434,7 +434,7 @@ func (w *Warmer) warm(ctx context.Context, user string, r Range, buffer []byte) 
 // fail ends the warming of a job.
 func (w *Warmer) fail(j *job, err error) {
 	w.metrics.failures.Inc()
-	w.cfg.Log.WithError(err).WithField("app", j.App.String()).Info("The input of the job is not warmed any more")
+	w.cfg.Log.WithError(err).WithField("application", j.App.String()).Info("the input of the job is not warmed any more")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.jobs = slices.DeleteFunc(w.jobs, func(other *job) bool { return other == j })

@@ -17,10 +17,10 @@ import (
 // MaxFrame bounds a message: the arguments of a command, or what a call takes or returns.
 const MaxFrame = 64 << 20
 
-// mostWords bounds how many arguments and variables a task has, and mostFields all that a message repeats: each takes more memory than bytes of a frame.
+// maxWords bounds how many arguments and variables a task has, and maxFields all that a message repeats: each takes more memory than bytes of a frame.
 const (
-	mostWords  = 1 << 20
-	mostFields = mostWords + 100
+	maxWords  = 1 << 20
+	maxFields = maxWords + 100
 )
 
 // SmallFrame is the size above which Receive may refuse messages (Conn.Large).
@@ -194,8 +194,8 @@ func (c *Conn) add(m Message) error {
 // appendFrame appends a message with its length.
 func appendFrame(b []byte, m Message) ([]byte, error) {
 	at := len(b)
-	if t, ok := m.(*Task); ok && len(t.Args)+len(t.Env) > mostWords {
-		return b, fmt.Errorf("a task of %d arguments and %d variables is %w, which is %d", len(t.Args), len(t.Env), ErrTooLarge, mostWords)
+	if t, ok := m.(*Task); ok && len(t.Args)+len(t.Env) > maxWords {
+		return b, fmt.Errorf("a task of %d arguments and %d variables is %w, which is %d", len(t.Args), len(t.Env), ErrTooLarge, maxWords)
 	}
 	b = append(b, 0, 0, 0, 0)
 	var kind Kind

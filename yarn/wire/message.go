@@ -208,8 +208,8 @@ type field struct {
 // fields calls f for each field of a message. Fields of other types are skipped, as newer peers may send some.
 func fields(b []byte, f func(field)) error {
 	for count := 0; len(b) > 0; count++ {
-		if count == mostFields {
-			return fmt.Errorf("%w: it has more than %d fields", ErrMalformed, mostFields)
+		if count == maxFields {
+			return fmt.Errorf("%w: it has more than %d fields", ErrMalformed, maxFields)
 		}
 		number, kind, n := protowire.ConsumeTag(b)
 		if n < 0 {

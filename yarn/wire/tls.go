@@ -112,8 +112,8 @@ func Dial(ctx context.Context, address string, name, secret []byte) (*Conn, erro
 	return greet(ctx, raw, tls.Client(light.Conn(raw), c))
 }
 
-// mostStrangers is how many may be about to prove who they are. That takes milliseconds; silent peers would keep all others out.
-const mostStrangers = 512
+// maxStrangers is how many may be about to prove who they are. That takes milliseconds; silent peers would keep all others out.
+const maxStrangers = 512
 
 var errCrowd = errors.New("it hasn't proved who it is, while many others wait to do so")
 
@@ -174,7 +174,7 @@ func (a *Accepter) meet(ctx context.Context) (_ context.Context, leave func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	me := a.strangers.PushBack(cancel)
-	if a.strangers.Len() > mostStrangers {
+	if a.strangers.Len() > maxStrangers {
 		a.strangers.Remove(a.strangers.Front()).(context.CancelCauseFunc)(errCrowd)
 	}
 	return ctx, func() {

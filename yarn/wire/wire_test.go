@@ -427,7 +427,7 @@ func TestACrowdOfStrangers(t *testing.T) {
 	var going sync.WaitGroup
 	defer going.Wait()
 	defer l.Close()
-	first := make(chan error, mostStrangers+3)
+	first := make(chan error, maxStrangers+3)
 	going.Go(func() {
 		for {
 			raw, err := l.Accept()
@@ -444,7 +444,7 @@ func TestACrowdOfStrangers(t *testing.T) {
 			})
 		}
 	})
-	for i := range mostStrangers + 2 {
+	for i := range maxStrangers + 2 {
 		c, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -470,17 +470,17 @@ func TestACrowdOfStrangers(t *testing.T) {
 
 // A message may not take much more memory than it has bytes.
 func TestAMessageOfManyFields(t *testing.T) {
-	if _, err := appendFrame(nil, &Task{Args: make([]string, mostWords), Env: []string{"A=B"}}); !errors.Is(err, ErrTooLarge) {
+	if _, err := appendFrame(nil, &Task{Args: make([]string, maxWords), Env: []string{"A=B"}}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
-	b, err := appendFrame(nil, &Task{ID: 1, Args: make([]string, mostWords), Dir: "/"})
+	b, err := appendFrame(nil, &Task{ID: 1, Args: make([]string, maxWords), Dir: "/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := decode(b[4:]); err != nil || len(m.(*Task).Args) != mostWords {
+	if m, err := decode(b[4:]); err != nil || len(m.(*Task).Args) != maxWords {
 		t.Errorf("%v", err)
 	}
-	b, err = appendFrame(nil, &Probe{Inputs: make([]string, mostFields+1)})
+	b, err = appendFrame(nil, &Probe{Inputs: make([]string, maxFields+1)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,10 +118,10 @@ const (
 	slop        = 1.1      // a last split may be that much longer than the others (Hadoop: SPLIT_SLOP)
 )
 
-// mostSplits is how many splits a job's inputs are cut into at most: more would take the memory of everybody who has to know of them.
-const mostSplits = 1_000_000
+// maxSplits is how many splits a job's inputs are cut into at most: more would take the memory of everybody who has to know of them.
+const maxSplits = 1_000_000
 
-var errManySplits = fmt.Errorf("the input would be cut into more than %d splits: set mapreduce.input.fileinputformat.split.maxsize or .minsize higher", mostSplits)
+var errManySplits = fmt.Errorf("the input would be cut into more than %d splits: set mapreduce.input.fileinputformat.split.maxsize or .minsize higher", maxSplits)
 
 // Cut makes splits of files. Large files give splits of a block each; small ones, and the ends of large ones, are put
 // together with others of the same hosts (Hadoop: FileInputFormat, CombineFileInputFormat).
@@ -161,7 +161,7 @@ func Cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, 
 			})
 			continue
 		}
-		if in.Size/target+int64(len(splits)) > mostSplits {
+		if in.Size/target+int64(len(splits)) > maxSplits {
 			return nil, errManySplits
 		}
 		var at int64
@@ -176,7 +176,7 @@ func Cut(ctx context.Context, files *hdfsadapter.FS, inputs []hdfsadapter.Info, 
 			splits = append(splits, *full)
 		}
 	}
-	if splits = append(splits, p.rest()...); len(splits) > mostSplits {
+	if splits = append(splits, p.rest()...); len(splits) > maxSplits {
 		return nil, errManySplits
 	}
 	slices.SortStableFunc(splits, func(a, b Split) int { return cmp.Compare(b.Length, a.Length) })

@@ -158,7 +158,7 @@ func TestSplitsCoverAllFiles(t *testing.T) {
 
 // A split of a byte each, of an exabyte: the memory of nobody has room for a list of them.
 func TestTooManySplitsAreRefused(t *testing.T) {
-	for _, size := range []int64{1 << 60, mostSplits + 10} {
+	for _, size := range []int64{1 << 60, maxSplits + 10} {
 		_, err := Cut(t.Context(), hdfstest.Local(t), []hdfsadapter.Info{{Path: "file:///x", Size: size}}, 0, 1)
 		if err == nil || !strings.Contains(err.Error(), "mapreduce.input.fileinputformat.split.maxsize") {
 			t.Errorf("a split for each of %d bytes: %v", size, err)

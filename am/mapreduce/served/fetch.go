@@ -110,8 +110,8 @@ func answer(a *http.Response, hash string, secret []byte, name string, reduce in
 	return &Part{Length: length, lines: io.LimitedReader{R: in, N: length}, body: a.Body}, nil
 }
 
-// mostLength bounds a part, in bytes.
-const mostLength = 1 << 50
+// maxLength bounds a part, in bytes.
+const maxLength = 1 << 50
 
 // head reads what is before a part (Hadoop: ShuffleHeader), which must be the one that was asked for. It returns the length of the part's lines, and of
 // all of the answer.
@@ -133,7 +133,7 @@ func head(in *bufio.Reader, name string, reduce int) (length, size int64, err er
 		}
 		before += int64(took)
 	}
-	if n[1] < 0 || n[1] > mostLength || n[0] != n[1]+trailer || n[2] != int64(reduce) {
+	if n[1] < 0 || n[1] > maxLength || n[0] != n[1]+trailer || n[2] != int64(reduce) {
 		return 0, 0, fmt.Errorf("the header of %s says %d bytes of %d for reduce %d", name, n[0], n[1], n[2])
 	}
 	return n[1], before + n[0], nil

@@ -42,11 +42,11 @@ func (f *feeding) portion() int64 { return max(1, f.split.Length/portions) }
 // Bounds of what is on its way to a command, in bytes. A pipe can't have less than a page.
 const (
 	leastAtOnce = 4 << 10
-	mostAtOnce  = 64 << 10
+	maxAtOnce   = 64 << 10
 )
 
 // atOnce returns how much may be on its way to a command: bytes there can't be left to others.
-func (f *feeding) atOnce() int { return int(min(max(f.portion(), leastAtOnce), mostAtOnce)) }
+func (f *feeding) atOnce() int { return int(min(max(f.portion(), leastAtOnce), maxAtOnce)) }
 
 // take takes the next portion of a piece: the lines that begin there are the caller's to feed. It reports false if there is none.
 func (f *feeding) take(piece int) (offset, length int64, more bool) {

@@ -26,7 +26,7 @@ func (w *worker) leave(ctx context.Context, id job.TaskID, f *lines.File) int {
 		err = w.prove(ctx, name, f)
 	}
 	if err != nil {
-		w.log.WithError(err).Warn("The node's shuffle service can't serve outputs: this worker does")
+		w.log.WithError(err).Warn("the node's shuffle service can't serve outputs: this worker does")
 		w.shuffle = 0
 		return 0
 	}

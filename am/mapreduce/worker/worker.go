@@ -145,7 +145,7 @@ func (w *worker) run(ctx context.Context) error {
 // do does a task and reports how it went; an error is one of reporting.
 func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 	log := w.log.WithField("task", a.ID.String())
-	log.Info("Begins")
+	log.Info("begins")
 	name := a.ID.Name(w.app)
 	t := &task{
 		Assignment: *a, spec: w.spec, app: w.app, files: w.files.As(w.spec.User, client.Tokens(w.creds)...),
@@ -170,21 +170,21 @@ func (w *worker) do(ctx context.Context, a *job.Assignment) error {
 	cancel(nil)
 	reporting.Wait()
 	if errors.Is(err, errAbandoned) || errors.Is(err, signed.ErrGone) {
-		log.Info("Abandoned")
+		log.Info("abandoned")
 		w.clean(a.ID, name)
 		return nil
 	}
 	if err != nil && ends(working, err) {
-		log.Info("Ends with its worker")
+		log.Info("ends with its worker")
 		w.clean(a.ID, name)
 		return working.Err()
 	}
 	if err != nil {
-		log.WithError(err).Error("Failed")
+		log.WithError(err).Error("failed")
 		report.Error, report.Stderr = err.Error(), t.log.last()
 		w.clean(a.ID, name)
 	} else {
-		log.Info("Done")
+		log.Info("done")
 		if output.Path != "" {
 			report.Shuffle = w.leave(context.WithoutCancel(ctx), a.ID, &output)
 			w.outputs.put(a.ID.Index, a.ID.Attempt, output)
@@ -232,7 +232,7 @@ func (w *worker) perform(ctx context.Context, t *task, name string) (output line
 			return resp, err
 		},
 		failed: func(ctx context.Context, f job.FetchFailure) (bool, error) {
-			w.log.WithField("task", t.ID.String()).Warnf("Output of map task %d, attempt %d: %s", f.Map, f.Attempt, f.Error)
+			w.log.WithField("task", t.ID.String()).Warnf("output of map task %d, attempt %d: %s", f.Map, f.Attempt, f.Error)
 			f.Worker = w.container
 			var verdict job.FetchVerdict
 			err := w.master.Insist(ctx, "/worker/lost", f, &verdict)

@@ -55,7 +55,7 @@ func (l *Levels) want(c *ledger.Container, level ledgerpb.Level, held records.Re
 	l.number++
 	n := l.work.Nodes[c.Node]
 	o := &order{
-		Order: l.tells(c, level, held, cause),
+		Order: l.orderOf(c, level, held, cause),
 		was:   was, number: l.number, since: l.loop.Now(), again: l.loop.Now().Add(pause), leveled: n != nil && slices.Contains(n.Features, FeatureLevels),
 	}
 	l.put(o, c.Node)
@@ -70,8 +70,8 @@ func (l *Levels) again(c *ledger.Container) *order {
 	return o
 }
 
-// tells returns what a container's node is told, or would be.
-func (l *Levels) tells(c *ledger.Container, level ledgerpb.Level, held records.Resource, cause ledger.Cause) Order {
+// orderOf returns the order that a container's node gets, or would get.
+func (l *Levels) orderOf(c *ledger.Container, level ledgerpb.Level, held records.Resource, cause ledger.Cause) Order {
 	framework := ""
 	if app := l.work.Apps[c.ID.Attempt.App]; app != nil {
 		framework = app.Context.GetApplicationType()

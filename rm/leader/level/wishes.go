@@ -74,7 +74,7 @@ func ParseBreathe(text string) (time.Duration, error) {
 // still holds: the order is sent again, and the error is an *Unconfirmed. A caller that asks for the same again waits for that order.
 func (l *Levels) Suspend(ctx context.Context, id records.ContainerID, wish Wish) error {
 	return l.ask(ctx, id, "suspend it when it runs", func(c *ledger.Container) (*order, error) {
-		record := l.tells(c, c.Level, c.Held(), c.Suspension().Cause)
+		record := l.orderOf(c, c.Level, c.Held(), c.Suspension().Cause)
 		switch o := l.byContainer[id]; {
 		case o != nil && o.isWished(c, wish):
 			return o, nil

@@ -20,7 +20,7 @@ import (
 // origins. Names that aren't this server's are logged once.
 func Guards(c *conf.Config, role string, log *logrus.Entry, origins func(string) bool, own ...string) (func(http.Handler) http.Handler, error) {
 	g := &rest.Guard{Hosts: map[string]bool{}, Origins: origins, Unknown: func(host string) {
-		log.WithField("host", host).Warn("A request for this name gets 421, because it is no name of this server in the configuration. " +
+		log.WithField("host", host).Warn("a request for this name gets 421, because it is no name of this server in the configuration. " +
 			"If it is an alias of yours, add it to heddle.http.allowed-hosts")
 	}}
 	if name, err := os.Hostname(); err == nil {

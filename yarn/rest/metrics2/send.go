@@ -41,7 +41,7 @@ func NewSender(dir, name string, beans func() []daemon.Bean, log *logrus.Entry) 
 	for _, one := range all {
 		write, err := writer(one)
 		if err != nil {
-			log.WithError(err).Warnf("The sink %q of hadoop-metrics2.properties gets no metrics", one.Name)
+			log.WithError(err).Warnf("the sink %q of hadoop-metrics2.properties gets no metrics", one.Name)
 			continue
 		}
 		if write != nil {
@@ -115,9 +115,9 @@ func (s *Sender) send(one *sink, records []Record, at time.Time) {
 	err := one.write(records, at)
 	switch {
 	case err != nil && !one.failed:
-		s.log.WithError(err).WithField("sink", one.Name).Warn("Could not send metrics; trying again after each period")
+		s.log.WithError(err).WithField("sink", one.Name).Warn("could not send metrics; trying again after each period")
 	case err == nil && one.failed:
-		s.log.WithField("sink", one.Name).Info("Metrics are sent again")
+		s.log.WithField("sink", one.Name).Info("metrics are sent again")
 	}
 	one.failed = err != nil
 }

@@ -73,7 +73,7 @@ func Warn(c *conf.Config, log *logrus.Entry) {
 	}
 	if self, err := os.Executable(); err == nil {
 		if err := trust.Check(self); err != nil {
-			log.WithError(err).Warn("Others can replace the program of this daemon, which runs as root")
+			log.WithError(err).Warn("others can replace the program of this daemon, which runs as root")
 		}
 	}
 }
