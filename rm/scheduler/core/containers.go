@@ -98,7 +98,9 @@ func (s *Core) Fetch(containers []handle.Container) {
 		prefetch.Of(&s.Containers[h])
 	}
 	for _, h := range containers {
-		s.Nodes.Fetch(s.Containers[h].Node)
+		n := s.Containers[h].Node
+		s.Nodes.Fetch(n)
+		s.Survey.Fetch(n)
 	}
 }
 

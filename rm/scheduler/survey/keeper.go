@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"heddle/internal/prefetch"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/records"
 )
@@ -31,6 +32,14 @@ func (k *Keeper) NoteSpeed(host string, t Task, speed float64) {
 	}
 	if k.cluster != nil {
 		k.cluster.SetSpeed(host, t, speed)
+	}
+}
+
+// Fetch has memory come of a node on which something will end soon. It changes nothing.
+func (k *Keeper) Fetch(n handle.Node) {
+	if c := k.cluster; c != nil && int(n) < len(c.nodes) {
+		prefetch.Of(&c.nodes[n].speed)
+		prefetch.Of(&c.nodes[n].live)
 	}
 }
 

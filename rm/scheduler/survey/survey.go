@@ -41,11 +41,12 @@ type Cluster struct {
 	version int64
 }
 
+// node begins with what is read at each grant and each end, so that it comes from memory together.
 type node struct {
+	speed      [Tasks + 1]float64
 	live       bool
 	host       string
 	capability records.Resource
-	speed      [Tasks + 1]float64
 }
 
 // size is a size of tasks.
