@@ -3,7 +3,6 @@ package core
 import (
 	"fmt"
 
-	"heddle/internal/prefetch"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/order"
 	"heddle/rm/scheduler/policy/leaf"
@@ -94,13 +93,9 @@ func (s *Core) Free(h handle.Container) {
 
 // Fetch has memory come of containers that will be freed soon, and of their nodes.
 func (s *Core) Fetch(containers []handle.Container) {
-	for _, h := range containers {
-		prefetch.Of(&s.Containers[h])
-	}
-	for _, h := range containers {
-		n := s.Containers[h].Node
-		s.Nodes.Fetch(n)
-		s.Survey.Fetch(n)
+	for _, h := range containers { // reads of containers don't wait for each other
+		s.Nodes.Fetch(s.Containers[h].Node)
+		s.Survey.Fetch(s.Containers[h].Node)
 	}
 }
 
