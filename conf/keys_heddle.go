@@ -87,6 +87,7 @@ func heddleKeys() []Key {
 		integer("heddle.connections.max-per-address", "4096", "maximum of connections from one address to a daemon, on all its ports; an IPv6 address counts as its /64 network, and this machine may have as many as one port").min(16),
 		integer("heddle.connections.max-per-port", "0", "maximum of connections to one port of a daemon; 0 is three quarters of all").min(0),
 		integer("heddle.connections.reserved-descriptors", "0", "file descriptors that a daemon reserves for files and its own connections; connections from others get the rest of its hard limit (ulimit -Hn); 0 is a quarter of the limit").min(0),
+		path("heddle.audit.file", "", "file to which the ResourceManager appends who did what, in the lines of YARN's audit log; by default they are in its log"),
 		enum("heddle.log.level", "info", "lowest level of log entries that are written", "trace", "debug", "info", "warn", "error"),
 		enum("heddle.log.format", "text", "format of log entries", "text", "json"),
 

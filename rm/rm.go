@@ -20,6 +20,8 @@ import (
 	"heddle/internal/awake"
 	"heddle/internal/connections"
 	"heddle/rm/access"
+	"heddle/rm/audit"
+	"heddle/rm/door"
 	"heddle/rm/feed"
 	"heddle/rm/labels/stock"
 	"heddle/rm/leader"
@@ -92,6 +94,8 @@ type ResourceManager struct {
 	launcher *service.Launcher
 	hdfs     *hdfsadapter.Adapter // renews tokens; nil if HDFS isn't used
 	view     *view.Viewer
+	door     *door.Door
+	audit    *audit.Log
 	// fileInterval is how often a FairScheduler's file is checked.
 	fileInterval time.Duration
 
@@ -152,6 +156,11 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	}
 	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), Labelled: r.settings.Labels.Enabled, KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
 	r.settings.PageURL = r.view.PageURL
+	if r.audit, err = audit.Open(r.conf.Text("heddle.audit.file"), r.log, time.Now); err != nil {
+		return fmt.Errorf("heddle.audit.file: %w", err)
+	}
+	r.door = door.New(door.Config{View: r.view, Access: r.access, Audit: r.audit})
+	r.settings.Ended = r.door.Ended
 	if r.hdfs, err = openHDFS(r); err != nil {
 		r.log.WithError(err).Info("tokens of HDFS in applications' credentials are not renewed")
 	}
@@ -193,6 +202,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 		Groups:    r.groups,
 		Refresh:   r.Refresh,
 		Access:    r.access,
+		Door:      r.door,
 		Queues:    r.settings.Live,
 		Hosts:     HostFiles(r.conf),
 		Identity:  identity.Names{Login: r.login, Kerberos: r.own.acceptor(), Rules: p.names.Short},
@@ -324,7 +334,7 @@ func (r *ResourceManager) Close() error {
 	if r.record != nil {
 		errs = append(errs, r.record.Close())
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, r.audit.Close())...)
 }
 
 // followTerms leads whenever this member is elected. It returns when ctx ends, or when this process must not continue.
@@ -489,10 +499,8 @@ func (r *ResourceManager) Tokens() service.ClientSecrets {
 	return service.ClientSecrets{Service: r.launcher.Service}
 }
 
-// MachinesOf returns the hosts that an application has to do with: its nodes, and where its owner and ApplicationMaster called from.
-func (r *ResourceManager) MachinesOf(id records.ApplicationID) []string {
-	return r.launcher.Service.MachinesOf(id)
-}
+// Door is what callers may do to applications and containers.
+func (r *ResourceManager) Door() *door.Door { return r.door }
 
 // View shows what this member knows about the cluster.
 func (r *ResourceManager) View() *view.Viewer { return r.view }

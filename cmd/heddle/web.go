@@ -20,7 +20,7 @@ func webPort(r *rm.ResourceManager) (http.Handler, error) {
 	return rest.Of(r, rest.Mounts{Pages: webui.Handler(), Proxy: proxy.New(proxy.Config{
 		Lookup: func(id records.ApplicationID) (proxy.App, bool) {
 			a, ok := view.App(id)
-			return proxy.App{User: a.User, Tracking: a.OriginalTrackingURL, Ended: a.State >= ledger.AppFinishing, Hosts: append(r.MachinesOf(id), hosts...)}, ok
+			return proxy.App{User: a.User, Tracking: a.OriginalTrackingURL, Ended: a.State >= ledger.AppFinishing, Hosts: append(r.Door().MachinesOf(id), hosts...)}, ok
 		},
 		User: func(req *http.Request) string { return auth.From(req.Context()).User },
 		MayView: func(user string, id records.ApplicationID) bool {

@@ -86,9 +86,14 @@ func (c *Checker) MaySubmit(user, name string) bool {
 	return !c.Enabled && tree.Kind != queue.Fair || c.mayUse(tree, user, name)
 }
 
-// MayMoveTo reports whether a user who may change an application may move it to a queue.
+// MayMoveTo reports whether a user who may change an application may move it to a queue. With access control nobody may move one to a queue that isn't
+// there (Hadoop: QueueACLsManager.checkAccess).
 func (c *Checker) MayMoveTo(user, name string) bool {
-	return !c.Enabled || c.mayUse(c.Queues.Tree(), user, name)
+	tree := c.Queues.Tree()
+	if _, ok := tree.Find(name); c.Enabled && !ok && tree.Kind != queue.FIFO {
+		return false
+	}
+	return !c.Enabled || c.mayUse(tree, user, name)
 }
 
 func (c *Checker) mayUse(tree *queue.Tree, user, name string) bool {

@@ -87,6 +87,10 @@ func TestQueues(t *testing.T) {
 		if got := c.MaySubmit(x.user, x.queue); got != x.submit {
 			t.Errorf("%s may submit to %s: %v", x.user, x.queue, got)
 		}
+		_, known := c.Queues.Tree().Find(x.queue)
+		if got, want := c.MayMoveTo(x.user, x.queue), x.submit && known; got != want {
+			t.Errorf("%s may move to %s: got %v, want %v", x.user, x.queue, got, want)
+		}
 		if got := c.OnQueue(queue.Submit, x.user, x.queue); got != x.hasSubmit {
 			t.Errorf("%s has the right to submit to %s: %v", x.user, x.queue, got)
 		}

@@ -11,6 +11,7 @@ import (
 	"heddle/rm/leader/decommission"
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/division"
+	"heddle/rm/leader/ends"
 	"heddle/rm/leader/ledgerversion"
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
@@ -94,6 +95,7 @@ type Settings struct {
 
 	// MaxSubmission is the size of the largest context of a submission, in bytes; 0 is what a command can hold.
 	MaxSubmission int
+	Ended         func(*ledger.Application) // is told of applications that are over (ends.Ends); nil: nobody is
 
 	// Bounds are how much requests may leave behind in the ledger.
 	Bounds limit.Bounds
@@ -127,8 +129,7 @@ type Config struct {
 	// what the ledger said. The batch no longer changes.
 	Propose  func(*ledgerpb.Batch) (wait func() error)
 	Launcher Launcher
-	// Disk says how much space is left for the log; nil: enough.
-	Disk func() limit.Disk
+	Disk     func() limit.Disk // says how much space is left for the log; nil: enough
 	// Versions finds the newest version of the ledger that all members can apply; it may be slow. nil leaves it as it is.
 	Versions func(context.Context) (int32, error)
 	// Tokens renews what others than this ResourceManager have issued; nil if nothing does.
@@ -145,8 +146,7 @@ type Config struct {
 	Log    *logrus.Entry
 	// StoredLabels reads which labels of nodes YARN's ResourceManager has stored; nil: none.
 	StoredLabels func() (*ledgerpb.NodeLabelsChanged, error)
-	// Record is where the scheduler's events are written to; nil if they aren't. RecordedQueues is what Settings.Queues are
-	// made from, for whoever replays them.
+	// Record is where the scheduler's events are written to, nil: nowhere; RecordedQueues are what Settings.Queues are made from, for a replay.
 	Record         *eventlog.Writer
 	RecordedQueues *eventlog.Source
 }
@@ -272,7 +272,7 @@ func New(cfg Config) *Leader {
 	c.events.hear(
 		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs},
 		divided, heardRefusals{refusals, c}, l.hosts, l.attempts, l.containers, l.masters, &speeds{c, learned, nodespeed.New(cfg.Settings.NodeSpeeds, learned)},
-		l.carried, l.delegations, l.version, l.keys,
+		l.carried, l.delegations, l.version, l.keys, ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
 		usage.New(c, c.work, usage.Config{Enabled: cfg.Settings.History, Scheduler: c.sched, Apps: directory{c}, Types: cfg.Settings.Types, Date: c.Date}),
 	)
 	return l

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"heddle/rm/audit"
 	"heddle/rm/queue"
 	"heddle/rm/view"
 	yarnrest "heddle/yarn/rest"
@@ -22,15 +23,6 @@ func (s *server) state(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	return yarnrest.OK("appstate", yarnrest.Unwrapped, appState{State: stateName(a.State)}), nil
-}
-
-// mayNot returns the answer to callers who may not change an application. YARN sends it as plain text.
-func mayNot(c *yarnrest.Call, what string, id any) yarnrest.Reply {
-	return yarnrest.Say(http.StatusForbidden, "Unauthorized attempt to %s %v by remote user %s", what, id, caller(c))
-}
-
-func (s *server) mayModify(c *yarnrest.Call, a *view.App) bool {
-	return s.Access.MayModify(caller(c), rights(a))
 }
 
 // noCaller refuses changes by unknown callers.
@@ -79,22 +71,12 @@ func (s *server) setState(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if want.State != "KILLED" {
 		return yarnrest.Reply{}, yarnrest.BadRequest("Only '%s' is allowed as a target state.", "KILLED")
 	}
-	if !s.mayModify(c, &a) {
-		return mayNot(c, "kill appid", a.ID), nil
-	}
 	l, err := s.leader()
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	why := fmt.Sprintf("Application %v was killed by user %s", a.ID, caller(c))
-	if host := remoteHost(c.Request); host != "" {
-		why += " at " + host
-	}
-	if want.Diagnostics != "" {
-		why += " with the following diagnostics: " + want.Diagnostics
-	}
-	if err := l.Kill(a.ID, why); err != nil {
-		return yarnrest.Reply{}, refusalReply(err)
+	if err := s.Door.Kill(l, s.visits.Caller(c), a.ID, want.Diagnostics); err != nil {
+		return s.visits.Refused(c, "kill appid", a.ID, err)
 	}
 	r := yarnrest.OK("appstate", yarnrest.Unwrapped, appState{State: stateName(a.State)})
 	r.Status, r.Location = http.StatusAccepted, c.Self()+c.URL.EscapedPath()
@@ -119,8 +101,8 @@ func (s *server) setQueue(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if !s.mayModify(c, &a) || !s.Access.MayMoveTo(caller(c), want.Queue) {
-		return mayNot(c, "move appid", a.ID), nil
+	if err := s.Door.CheckMove(s.visits.Caller(c), a.ID, want.Queue); err != nil {
+		return s.visits.Refused(c, "move appid", a.ID, err)
 	}
 	if s.Queues.Tree().Kind == queue.FIFO { // every name means its only queue
 		if !s.knownQueue(want.Queue) {
@@ -135,9 +117,9 @@ func (s *server) setQueue(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	path, err := l.Move(a.ID, want.Queue)
+	path, err := s.Door.Move(l, s.visits.Caller(c), a.ID, want.Queue)
 	if err != nil {
-		return yarnrest.Reply{}, refusalReply(err)
+		return s.visits.Refused(c, "move appid", a.ID, err)
 	}
 	return yarnrest.OK("appqueue", yarnrest.Unwrapped, appQueue{path}), nil
 }
@@ -160,8 +142,8 @@ func (s *server) setPriority(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if !s.mayModify(c, &a) {
-		return mayNot(c, "change priority of appid", a.ID), nil
+	if err := s.Door.Check(s.visits.Caller(c), audit.UpdatePriority, a.ID); err != nil {
+		return s.visits.Refused(c, "change priority of appid", a.ID, err)
 	}
 	if a.State.Ended() || want.Priority == a.Priority {
 		return yarnrest.OK("applicationpriority", yarnrest.Unwrapped, appPriority{a.Priority}), nil
@@ -173,9 +155,9 @@ func (s *server) setPriority(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	p, err := l.UpdatePriority(a.ID, caller(c), want.Priority)
+	p, err := s.Door.SetPriority(l, s.visits.Caller(c), a.ID, want.Priority)
 	if err != nil {
-		return yarnrest.Reply{}, refusalReply(err)
+		return s.visits.Refused(c, "change priority of appid", a.ID, err)
 	}
 	return yarnrest.OK("applicationpriority", yarnrest.Unwrapped, appPriority{p}), nil
 }
@@ -205,8 +187,8 @@ func (s *server) setTimeout(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if !s.mayModify(c, &a) {
-		return mayNot(c, "change timeout of app", a.ID), nil
+	if err := s.Door.Check(s.visits.Caller(c), audit.UpdateTimeouts, a.ID); err != nil {
+		return s.visits.Refused(c, "change timeout of app", a.ID, err)
 	}
 	if want.Type != lifetime || want.Expires == "" {
 		return yarnrest.Say(http.StatusBadRequest, "Timeout type or ExpiryTime is null."), nil
@@ -229,8 +211,8 @@ func (s *server) setTimeout(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if a.Expires, err = l.SetExpiry(a.ID, at.UnixMilli()); err != nil {
-		return yarnrest.Reply{}, refusalReply(err)
+	if a.Expires, err = s.Door.SetExpiry(l, s.visits.Caller(c), a.ID, at.UnixMilli()); err != nil {
+		return s.visits.Refused(c, "change timeout of app", a.ID, err)
 	}
 	return yarnrest.OK("timeout", yarnrest.Natural, s.lifetime(&a)), nil
 }

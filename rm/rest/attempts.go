@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"heddle/rm/leader"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
@@ -246,19 +245,16 @@ func (s *server) signal(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Say(http.StatusBadRequest, "Invalid ContainerId prefix: %s", c.Var("container")), nil
 	}
-	if a, ok := s.View.App(id.Attempt.App); ok && !s.mayModify(c, &a) {
-		return mayNot(c, "signal container", strconv.Quote(id.String())), nil
-	}
 	l, err := s.leader()
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	err = l.Signal(leader.Signal{Container: id, Command: pb.SignalContainerCommand(pb.SignalContainerCommand_value[command])})
+	err = s.Door.Signal(l, s.visits.Caller(c), id, pb.SignalContainerCommand(pb.SignalContainerCommand_value[command]))
 	if refusal.Is(err, refusal.NoSuchContainer) {
 		return yarnrest.Say(http.StatusNotFound, "%v", err), nil
 	}
 	if err != nil {
-		return yarnrest.Reply{}, refusalReply(err)
+		return s.visits.Refused(c, "signal container", strconv.Quote(id.String()), err)
 	}
 	return yarnrest.Reply{}, nil
 }

@@ -41,6 +41,7 @@ func (s *server) routeCluster(api *yarnrest.API) {
 			}
 			return nil
 		},
+		Done: func(c *yarnrest.Call, path string, err error) { s.visits.Changed(c, path, http.StatusOK, err) },
 		Change: func(change func(*nodelabels.Labels) error) error {
 			l, err := s.leader()
 			if err == nil {

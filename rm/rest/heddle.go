@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"heddle/rm/access"
+	"heddle/rm/door"
 	"heddle/rm/feed"
 	"heddle/rm/leader"
 	"heddle/rm/leader/level"
@@ -26,7 +27,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 		api.Handle(heddleBase+path, yarnrest.Methods{http.MethodGet: {Handle: h}})
 	}
 	get("/members", s.members)
-	api.Handle(heddleBase+"/members/{member}/lead", yarnrest.Methods{http.MethodPost: {Handle: s.transfer}})
+	api.Handle(heddleBase+"/members/{member}/lead", yarnrest.Methods{http.MethodPost: {Handle: s.visits.Administered("transferLeadership", s.transfer)}})
 	get("/apps/{app}/pending", s.pending)
 	get("/apps/{app}/timeline", s.times("timeline", timelineOf))
 	get("/apps/{app}/receipt", s.times("receipt", s.receipt))
@@ -240,16 +241,16 @@ func (s *server) onContainer(c *yarnrest.Call, what string, do func(*leader.Lead
 	if err != nil {
 		return after, err
 	}
-	if !s.mayModify(c, &a) {
-		return after, yarnrest.Forbidden("User %s may not %s container %v of user %s: only its owner, users on the application's modify ACL, "+
-			"administrators of queue %s, and administrators may", caller(c), what, found.ID, a.User, a.Queue)
-	}
 	l, err := s.leader()
 	if err != nil {
 		return after, err
 	}
 	var unconfirmed *level.Unconfirmed
-	if err = do(l, found.ID); err != nil && !errors.As(err, &unconfirmed) {
+	var notPermitted *door.NotPermitted
+	if err = do(l, found.ID); errors.As(err, &notPermitted) {
+		return after, yarnrest.Forbidden("User %s may not %s container %v of user %s: only its owner, users on the application's modify ACL, "+
+			"administrators of queue %s, and administrators may", caller(c), what, found.ID, a.User, a.Queue)
+	} else if err != nil && !errors.As(err, &unconfirmed) {
 		return after, refusalReply(err)
 	}
 	if now, ok := s.View.Container(found.ID); ok {

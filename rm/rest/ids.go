@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"heddle/rm/access"
+	"heddle/rm/door"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/view"
 	"heddle/yarn/records"
@@ -66,6 +67,10 @@ func rights(a *view.App) access.Application {
 
 // refusalReply turns the leader's refusals into replies. Other errors pass unchanged.
 func refusalReply(err error) error {
+	var absent *door.Absent
+	if errors.As(err, &absent) {
+		return yarnrest.NotFound("app with id: %v not found", absent.App)
+	}
 	var e *refusal.Error
 	if !errors.As(err, &e) {
 		return err

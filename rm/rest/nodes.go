@@ -17,7 +17,7 @@ func (s *server) routeNodes(api *yarnrest.API) {
 	api.Handle(clusterBase+"/nodes", yarnrest.Methods{http.MethodGet: {Handle: s.nodes, Large: true}})
 	api.Handle(clusterBase+"/nodes/{node}", yarnrest.Methods{http.MethodGet: {Handle: s.node}})
 	api.Handle(clusterBase+"/nodes/{node}/resource", yarnrest.Methods{
-		http.MethodPost: {Handle: s.setNodeResource, Takes: yarnrest.TakesDocument},
+		http.MethodPost: {Handle: s.visits.Administered("updateNodeResource", s.setNodeResource), Takes: yarnrest.TakesDocument},
 	})
 }
 

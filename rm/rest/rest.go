@@ -14,6 +14,7 @@ import (
 	"heddle/conf"
 	"heddle/rm"
 	"heddle/rm/access"
+	"heddle/rm/door"
 	"heddle/rm/feed"
 	"heddle/rm/leader"
 	"heddle/rm/ledger"
@@ -21,9 +22,9 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
-	"heddle/rm/rest/audit"
 	"heddle/rm/rest/lists"
 	"heddle/rm/rest/stream"
+	"heddle/rm/rest/visit"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 	yarnrest "heddle/yarn/rest"
@@ -56,6 +57,7 @@ type Config struct {
 	Conf    *conf.Config
 	Types   records.ResourceTypes
 	Access  *access.Checker
+	Door    *door.Door // nil: one without an audit log
 	Queues  *queue.Live
 	// MutableQueues says that queues can be changed at run time.
 	MutableQueues bool
@@ -89,6 +91,7 @@ type server struct {
 	Config
 	traffic daemon.Traffic
 	java    *daemon.Java
+	visits  visit.Visits
 	started time.Time
 	watched watched
 	api     *yarnrest.API
@@ -116,7 +119,7 @@ func configOf(r *rm.ResourceManager, m Mounts) Config {
 	s := r.Settings()
 	logDir, _ := r.Conf().Get("hadoop.log.dir")
 	return Config{
-		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(), Host: r.WebHost(),
+		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Door: r.Door(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(), Host: r.WebHost(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
 		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Feed: r.Feed, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
 	}
@@ -154,6 +157,9 @@ type webPort struct {
 }
 
 func newServer(cfg Config) (*server, error) {
+	if cfg.Door == nil {
+		cfg.Door = door.New(door.Config{View: cfg.View, Access: cfg.Access})
+	}
 	s := &server{
 		Config: cfg, started: cfg.Now(), java: daemon.NewJava(cfg.Now()),
 		heartbeat: cfg.Conf.Duration("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms"),
@@ -166,6 +172,7 @@ func newServer(cfg Config) (*server, error) {
 			return err
 		},
 	}
+	s.visits = visit.Visits{Door: cfg.Door, Admin: cfg.Access.Admin, User: caller, Refusal: refusalReply}
 	s.stream = &stream.Stream{Feed: cfg.Feed, Leader: cfg.Backend.LeaderID, Self: cfg.Backend.ID(), MaySee: s.maySee}
 	filter, err := s.filter()
 	if err != nil {
@@ -182,7 +189,7 @@ func newServer(cfg Config) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(guards(s.standby(filter.Wrap(audit.Wrap(s.pages(api, &s.mux), s.Log)))))))
+	s.handler = s.traffic.Wrap(yarnrest.Headers(s.crossOrigin(guards(s.standby(filter.Wrap(s.pages(api, &s.mux)))))))
 	return s, nil
 }
 

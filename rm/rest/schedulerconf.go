@@ -85,7 +85,7 @@ func (s *server) routeSchedulerConf(api *yarnrest.API) {
 	api.Handle(base, yarnrest.Methods{
 		http.MethodGet: {Handle: s.admins("This API only supports to retrieve scheduler configuration from a mutable-conf scheduler, "+
 			"underneath scheduler "+s.schedulerName()+"Scheduler is not an instance of MutableConfScheduler", s.schedulerConf)},
-		http.MethodPut: {Handle: s.admins(onFile, s.changeSchedulerConf), Takes: yarnrest.TakesDocument},
+		http.MethodPut: {Handle: s.visits.Administered("updateSchedulerConfiguration", s.admins(onFile, s.changeSchedulerConf)), Takes: yarnrest.TakesDocument},
 	})
 	api.Handle(base+"/version", yarnrest.Methods{
 		http.MethodGet: {Handle: s.admins("Configuration Version "+only+".", s.schedulerConfVersion)},

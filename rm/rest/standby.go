@@ -2,7 +2,6 @@ package rest
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -65,13 +64,4 @@ func (s *server) sendOn(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", strconv.Itoa(wait))
 	w.WriteHeader(http.StatusServiceUnavailable)
 	_, _ = fmt.Fprintf(w, "Can not find any active RM. Will retry in next %d seconds.\n", wait)
-}
-
-// remoteHost returns the address that a request came from, without the port.
-func remoteHost(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
-	return host
 }

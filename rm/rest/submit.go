@@ -46,7 +46,7 @@ func (s *server) submit(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if err := l.Submit(caller(c), ctx); err != nil {
+	if err := s.Door.Submit(l, s.visits.Caller(c), ctx); err != nil {
 		return yarnrest.Reply{}, refusalReply(err)
 	}
 	return yarnrest.Reply{

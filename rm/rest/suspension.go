@@ -98,7 +98,9 @@ func (s *server) suspend(c *yarnrest.Call) (yarnrest.Reply, error) {
 		}
 		wish.Held = &held
 	}
-	after, err := s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error { return l.Suspend(c.Context(), id, wish) })
+	after, err := s.onContainer(c, "suspend", func(l *leader.Leader, id records.ContainerID) error {
+		return s.Door.Suspend(c.Context(), l, s.visits.Caller(c), id, wish)
+	})
 	return confirmed(after, err)
 }
 
@@ -109,7 +111,7 @@ func (s *server) resume(c *yarnrest.Call) (yarnrest.Reply, error) {
 		_, underWay := l.Levels().UnderWayOf(id)
 		before, ok := s.View.Container(id)
 		ran = ok && !underWay && before.Level == ledgerpb.Level_RUNNING
-		return l.Resume(c.Context(), id)
+		return s.Door.Resume(c.Context(), l, s.visits.Caller(c), id)
 	})
 	after.Ran = ran && err == nil
 	return confirmed(after, err)

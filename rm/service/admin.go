@@ -18,8 +18,8 @@ import (
 // ServeAdmins serves ResourceManagerAdministrationProtocol and, where there are several ResourceManagers,
 // HAServiceProtocol.
 func (s *Service) ServeAdmins(server *ipc.Server) {
-	protocol.RefreshQueues.Serve(server, s.refreshQueues)
-	protocol.RefreshNodes.Serve(server, s.refreshNodes)
+	protocol.RefreshQueues.Serve(server, administered(s, "refreshQueues", s.refreshQueues))
+	protocol.RefreshNodes.Serve(server, administered(s, "refreshNodes", s.refreshNodes))
 	protocol.RefreshNodesResources.Serve(server,
 		refresh[pb.RefreshNodesResourcesRequest, pb.RefreshNodesResourcesResponse](s, "refreshNodesResources"))
 	protocol.RefreshSuperUserGroupsConfiguration.Serve(server,
@@ -38,9 +38,9 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 	protocol.RefreshClusterMaxPriority.Serve(server,
 		refresh[pb.RefreshClusterMaxPriorityRequest, pb.RefreshClusterMaxPriorityResponse](s, "refreshClusterMaxPriority"))
 	protocol.CheckForDecommissioningNodes.Serve(server, s.leavingNodes)
-	protocol.UpdateNodeResource.Serve(server, s.updateNodeResource)
+	protocol.UpdateNodeResource.Serve(server, administered(s, "updateNodeResource", s.updateNodeResource))
 	protocol.GetGroupsForUser.Serve(server, s.groupsForUser)
-	(&labels.Labels{Admin: s.admin, Leader: s.leader, Exception: s.exception}).ServeAdmins(server)
+	(&labels.Labels{Admin: s.admin, Leader: s.leader, Exception: s.exception, Done: s.administered}).ServeAdmins(server)
 	protocol.MapAttributesToNodes.Serve(server, refuse[pb.NodesToAttributesMappingRequest, pb.NodesToAttributesMappingResponse](
 		s, "mapAttributesToNodes", "Heddle doesn't keep attributes of nodes"))
 	if s.Backend.HA() {
@@ -48,18 +48,35 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 	}
 }
 
+// administered answers a call that changes something, and writes what came of it into the audit log.
+func administered[Req, Resp any](s *Service, name string, answer func(context.Context, *Req) (*Resp, error)) func(context.Context, *Req) (*Resp, error) {
+	return func(ctx context.Context, req *Req) (*Resp, error) {
+		resp, err := answer(ctx, req)
+		s.administered(ctx, name, err)
+		return resp, err
+	}
+}
+
+func (s *Service) administered(ctx context.Context, name string, err error) {
+	who := callerOf(ctx)
+	s.Door.Administered(who, name, !s.Access.Admin(who.User), err)
+}
+
 // refresh has an administrator reread what is configured. The files that it would reread are read when they are needed, so
 // there is nothing left to do.
 func refresh[Req, Resp any](s *Service, name string) func(context.Context, *Req) (*Resp, error) {
-	return func(ctx context.Context, _ *Req) (*Resp, error) {
-		if err := s.admin(ctx, name); err != nil {
-			return nil, err
-		}
-		if _, err := s.leader(); err != nil {
-			return nil, err
-		}
-		return new(Resp), nil
+	return administered(s, name, func(ctx context.Context, _ *Req) (*Resp, error) { return allowed[Resp](ctx, s, name) })
+}
+
+// allowed is an empty answer to an administrator of a leader.
+func allowed[Resp any](ctx context.Context, s *Service, name string) (*Resp, error) {
+	if err := s.admin(ctx, name); err != nil {
+		return nil, err
 	}
+	if _, err := s.leader(); err != nil {
+		return nil, err
+	}
+	return new(Resp), nil
 }
 
 // refreshQueues makes the leader read the files of queues again.
@@ -84,9 +101,8 @@ func (s *Service) refreshQueues(ctx context.Context, _ *pb.RefreshQueuesRequest)
 
 // reread has an administrator reread a part of the configuration. Members that begin to lead later read it then.
 func reread[Req, Resp any](s *Service, name string, what Refreshable) func(context.Context, *Req) (*Resp, error) {
-	allowed := refresh[Req, Resp](s, name)
-	return func(ctx context.Context, req *Req) (*Resp, error) {
-		resp, err := allowed(ctx, req)
+	return administered(s, name, func(ctx context.Context, _ *Req) (*Resp, error) {
+		resp, err := allowed[Resp](ctx, s, name)
 		if err != nil {
 			return nil, err
 		}
@@ -94,7 +110,7 @@ func reread[Req, Resp any](s *Service, name string, what Refreshable) func(conte
 			return nil, ipc.NewException(ipc.IOException, "%v", err)
 		}
 		return resp, nil
-	}
+	})
 }
 
 // refreshNodes rereads the lists of hosts, and has the leader act on them.
@@ -152,12 +168,12 @@ func (s *Service) leavingNodes(
 // refuse tells an administrator why something can't be done. The ResourceManager's clients try a call again for minutes
 // that fails by an IOException, so that AdminService wraps what are IOExceptions to it.
 func refuse[Req, Resp any](s *Service, name, why string) func(context.Context, *Req) (*Resp, error) {
-	return func(ctx context.Context, _ *Req) (*Resp, error) {
+	return administered(s, name, func(ctx context.Context, _ *Req) (*Resp, error) {
 		if err := s.admin(ctx, name); err != nil {
 			return nil, err
 		}
 		return nil, ipc.NewException(ipc.YarnException, "java.io.IOException: %s", why)
-	}
+	})
 }
 
 func (s *Service) updateNodeResource(

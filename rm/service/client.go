@@ -2,13 +2,11 @@ package service
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"heddle/rm/leader"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/service/labels"
@@ -72,13 +70,12 @@ func (s *Service) submit(ctx context.Context, req *pb.SubmitApplicationRequest) 
 	if user == "" {
 		return nil, ipc.NewException(ipc.AccessControlException, "an application can't be submitted without a user name")
 	}
-	if err := l.Submit(user, req.GetApplicationSubmissionContext()); err != nil {
+	if err := s.Door.Submit(l, callerOf(ctx), req.GetApplicationSubmissionContext()); err != nil {
 		if refusal.Is(err, refusal.AccessDenied) {
 			return nil, ipc.NewException(ipc.YarnException, "%s: %v", ipc.AccessControlException, err)
 		}
 		return nil, s.exception(err)
 	}
-	s.machines.note(records.ApplicationIDFrom(req.GetApplicationSubmissionContext().GetApplicationId()), ipc.CallFrom(ctx).Addr.Addr())
 	return &pb.SubmitApplicationResponse{}, nil
 }
 
@@ -87,8 +84,11 @@ func (s *Service) app(id records.ApplicationID) (view.App, error) {
 	if a, ok := s.View.App(id); ok {
 		return a, nil
 	}
-	return view.App{}, s.absent(ipc.ApplicationNotFound,
-		"Application with id '%v' doesn't exist in RM. Please check that the job submission was successful.", id)
+	return view.App{}, s.noApplication(id)
+}
+
+func (s *Service) noApplication(id records.ApplicationID) error {
+	return s.absent(ipc.ApplicationNotFound, "Application with id '%v' doesn't exist in RM. Please check that the job submission was successful.", id)
 }
 
 func (s *Service) report(
@@ -102,7 +102,7 @@ func (s *Service) report(
 	s.View.AddDiagnostics(one)
 	a = one[0]
 	if call := ipc.CallFrom(ctx); call.User == a.User && a.State < ledger.AppFinishing { // a driver asks again and again, also after a change of leaders
-		s.machines.note(a.ID, call.Addr.Addr())
+		s.Door.Note(a.ID, callerOf(ctx))
 	}
 	r := s.reportTo(ctx, s.shown(ctx, &a))
 	if t := s.unmanagedToken(ctx, &a); t != nil {
@@ -126,17 +126,11 @@ func (s *Service) unmanagedToken(ctx context.Context, a *view.App) *pb.Token {
 }
 
 func (s *Service) kill(ctx context.Context, req *pb.KillApplicationRequest) (*pb.KillApplicationResponse, error) {
-	id := records.ApplicationIDFrom(req.GetApplicationId())
-	l, _, err := s.modifiable(ctx, id)
+	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
-	call := ipc.CallFrom(ctx)
-	why := fmt.Sprintf("Application %v was killed by user %s at %s", id, call.User, call.Addr.Addr())
-	if d := req.GetDiagnostics(); d != "" {
-		why += " with the following diagnostics: " + d
-	}
-	if err := l.Kill(id, why); err != nil {
+	if err := s.Door.Kill(l, callerOf(ctx), records.ApplicationIDFrom(req.GetApplicationId()), req.GetDiagnostics()); err != nil {
 		return nil, s.exception(err)
 	}
 	resp := &pb.KillApplicationResponse{}
@@ -147,16 +141,11 @@ func (s *Service) kill(ctx context.Context, req *pb.KillApplicationRequest) (*pb
 func (s *Service) failAttempt(
 	ctx context.Context, req *pb.FailApplicationAttemptRequest,
 ) (*pb.FailApplicationAttemptResponse, error) {
-	id := records.AttemptIDFrom(req.GetApplicationAttemptId())
-	l, a, err := s.modifiable(ctx, id.App)
+	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
-	list, _ := s.View.Attempts(id.App)
-	if a.State.Ended() && slices.ContainsFunc(list, func(t view.Attempt) bool { return t.ID == id }) {
-		return &pb.FailApplicationAttemptResponse{}, nil // there is nothing left to fail, which clients needn't hear of
-	}
-	if err := l.FailAttempt(id); err != nil {
+	if err := s.Door.FailAttempt(l, callerOf(ctx), records.AttemptIDFrom(req.GetApplicationAttemptId())); err != nil {
 		return nil, s.exception(err)
 	}
 	return &pb.FailApplicationAttemptResponse{}, nil
@@ -299,16 +288,13 @@ func (s *Service) nodes(_ context.Context, req *pb.GetClusterNodesRequest) (*pb.
 func (s *Service) updatePriority(
 	ctx context.Context, req *pb.UpdateApplicationPriorityRequest,
 ) (*pb.UpdateApplicationPriorityResponse, error) {
-	id := records.ApplicationIDFrom(req.GetApplicationId())
-	l, a, err := s.modifiable(ctx, id)
+	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
-	p := a.Priority // of an application that is over it stays, which is no error
-	if !a.State.Ended() {
-		if p, err = l.UpdatePriority(id, ipc.CallFrom(ctx).User, req.GetApplicationPriority().GetPriority()); err != nil {
-			return nil, s.exception(err)
-		}
+	p, err := s.Door.SetPriority(l, callerOf(ctx), records.ApplicationIDFrom(req.GetApplicationId()), req.GetApplicationPriority().GetPriority())
+	if err != nil {
+		return nil, s.exception(err)
 	}
 	resp := &pb.UpdateApplicationPriorityResponse{}
 	resp.SetApplicationPriority(priority(p))
@@ -319,9 +305,13 @@ func (s *Service) updateTimeouts(
 	ctx context.Context, req *pb.UpdateApplicationTimeoutsRequest,
 ) (*pb.UpdateApplicationTimeoutsResponse, error) {
 	id := records.ApplicationIDFrom(req.GetApplicationId())
-	l, a, err := s.modifiable(ctx, id)
+	l, err := s.leader()
 	if err != nil {
 		return nil, err
+	}
+	a, err := s.Door.MaySetTimeouts(callerOf(ctx), id)
+	if err != nil {
+		return nil, s.exception(err)
 	}
 	resp := &pb.UpdateApplicationTimeoutsResponse{}
 	resp.SetApplicationTimeouts(req.GetApplicationTimeouts())
@@ -338,7 +328,7 @@ func (s *Service) updateTimeouts(
 			return nil, ipc.NewException(ipc.YarnException, "Expire time is less than current time, current-time=%s expire-time=%s",
 				view.FormatTime(s.View.Now()), to.GetExpireTime())
 		}
-		expires, err := l.SetExpiry(id, at.UnixMilli())
+		expires, err := s.Door.SetExpiry(l, callerOf(ctx), id, at.UnixMilli())
 		if err != nil {
 			return nil, s.exception(err)
 		}
@@ -354,11 +344,7 @@ func (s *Service) signal(ctx context.Context, req *pb.SignalContainerRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	id := records.ContainerIDFrom(req.GetContainerId())
-	if a, ok := s.View.App(id.Attempt.App); ok && !s.mayModify(ctx, &a) {
-		return nil, s.refused(ctx, a.ID)
-	}
-	err = l.Signal(leader.Signal{Container: id, Command: req.GetCommand()})
+	err = s.Door.Signal(l, callerOf(ctx), records.ContainerIDFrom(req.GetContainerId()), req.GetCommand())
 	if refusal.Is(err, refusal.NoSuchContainer) {
 		return nil, ipc.NewException(ipc.YarnException, "%v", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"heddle/rm/audit"
+	"heddle/rm/door"
 	"heddle/rm/leader"
 	"heddle/rm/leader/preemption"
 	"heddle/rm/leader/resize"
@@ -58,6 +60,13 @@ func (s *Service) owner(id records.ApplicationID) (o owner) {
 	return o
 }
 
+// master is an ApplicationMaster as the audit log names it: by its application's owner. Its own name is that of its attempt.
+func (s *Service) master(ctx context.Context, id records.ApplicationID) door.Caller {
+	who := callerOf(ctx)
+	who.User = s.owner(id).user
+	return who
+}
+
 func (s *Service) registerMaster(
 	ctx context.Context, req *pb.RegisterApplicationMasterRequest,
 ) (*pb.RegisterApplicationMasterResponse, error) {
@@ -69,7 +78,8 @@ func (s *Service) registerMaster(
 	if err != nil {
 		return nil, s.exception(err)
 	}
-	s.machines.note(id.Attempt.App, ipc.CallFrom(ctx).Addr.Addr())
+	s.Door.Note(id.Attempt.App, callerOf(ctx))
+	s.Door.Mastered(s.master(ctx, id.Attempt.App), audit.RegisterMaster, id.Attempt)
 	resp := &pb.RegisterApplicationMasterResponse{}
 	resp.SetMaximumCapability(s.Types.PB(r.Maximum))
 	resp.SetApplication_ACLs(r.ACLs)
@@ -352,6 +362,7 @@ func (s *Service) finishMaster(
 	if err != nil {
 		return nil, s.exception(err)
 	}
+	s.Door.Mastered(s.master(ctx, id.Attempt.App), audit.UnregisterMaster, id.Attempt)
 	resp := &pb.FinishApplicationMasterResponse{}
 	resp.SetIsUnregistered(true)
 	return resp, nil

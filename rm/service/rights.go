@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"heddle/rm/access"
-	"heddle/rm/leader"
+	"heddle/rm/door"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -15,26 +15,10 @@ func rights(a *view.App) access.Application {
 	return access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
 }
 
-func (s *Service) mayModify(ctx context.Context, a *view.App) bool {
-	return s.Access.MayModify(ipc.CallFrom(ctx).User, rights(a))
-}
-
-// modifiable returns an application that the caller may change, and the leader to do it.
-func (s *Service) modifiable(ctx context.Context, id records.ApplicationID) (*leader.Leader, view.App, error) {
-	l, err := s.leader()
-	if err != nil {
-		return nil, view.App{}, err
-	}
-	a, err := s.app(id)
-	if err == nil && !s.mayModify(ctx, &a) {
-		err = s.refused(ctx, id)
-	}
-	return l, a, err
-}
-
-func (s *Service) refused(ctx context.Context, id records.ApplicationID) error {
-	return ipc.NewException(ipc.YarnException, "java.security.AccessControlException: User %s cannot perform operation MODIFY_APP on %v",
-		ipc.CallFrom(ctx).User, id)
+// callerOf is who makes a call.
+func callerOf(ctx context.Context) door.Caller {
+	call := ipc.CallFrom(ctx)
+	return door.Caller{User: call.User, Address: call.Addr.Addr(), Context: call.CallerContext}
 }
 
 // visible returns an error unless the caller may see what belongs to an application that is there.
@@ -69,17 +53,11 @@ func (s *Service) shown(ctx context.Context, a *view.App) *view.App {
 func (s *Service) move(
 	ctx context.Context, req *pb.MoveApplicationAcrossQueuesRequest,
 ) (*pb.MoveApplicationAcrossQueuesResponse, error) {
-	id := records.ApplicationIDFrom(req.GetApplicationId())
-	l, _, err := s.modifiable(ctx, id)
+	l, err := s.leader()
 	if err != nil {
 		return nil, err
 	}
-	user := ipc.CallFrom(ctx).User
-	if to := req.GetTargetQueue(); !s.Access.MayMoveTo(user, to) {
-		return nil, ipc.NewException(ipc.YarnException, "java.security.AccessControlException: User %s cannot submit applications to "+
-			"target queue or the target queue doesn't exist: %s while moving %v", user, to, id)
-	}
-	if _, err := l.Move(id, req.GetTargetQueue()); err != nil {
+	if _, err := s.Door.Move(l, callerOf(ctx), records.ApplicationIDFrom(req.GetApplicationId()), req.GetTargetQueue()); err != nil {
 		return nil, s.exception(err)
 	}
 	return &pb.MoveApplicationAcrossQueuesResponse{}, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/rm/access"
+	"heddle/rm/door"
 	"heddle/rm/hosts"
 	"heddle/rm/leader"
 	"heddle/rm/leader/refusal"
@@ -50,6 +51,7 @@ type Config struct {
 	Groups    func(user string) ([]string, error)
 	Refresh   func(Refreshable) error // rereads a part of the configuration
 	Access    *access.Checker
+	Door      *door.Door // nil: one without an audit log
 	Queues    *queue.Live
 	Hosts     hosts.Files
 	Names     identity.NameService // nil: the system's name service
@@ -81,12 +83,15 @@ type Service struct {
 	keys  keyCache
 	named formsCache
 	spare sync.Pool // of *parts
-
-	machines machines
 }
 
 // New returns the services of a ResourceManager.
-func New(cfg Config) *Service { return &Service{Config: cfg} }
+func New(cfg Config) *Service {
+	if cfg.Door == nil {
+		cfg.Door = door.New(door.Config{View: cfg.View, Access: cfg.Access})
+	}
+	return &Service{Config: cfg}
+}
 
 // Gate is the ipc.ServerConfig.Gate of ports that only the leader serves.
 func (s *Service) Gate(string) error {
@@ -137,9 +142,16 @@ var classes = map[refusal.Reason]string{
 // exception gives an error of the leader its Java class.
 func (s *Service) exception(err error) error {
 	var refused *refusal.Error
+	var absent *door.Absent
+	var notPermitted *door.NotPermitted
+	var noTarget *door.NoSuchTarget
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &absent):
+		return s.noApplication(absent.App)
+	case errors.As(err, &notPermitted), errors.As(err, &noTarget):
+		return ipc.NewException(ipc.YarnException, "java.security.AccessControlException: %v", err)
 	case errors.As(err, &refused) && refused.Reason == refusal.InvalidTag:
 		return ipc.NewException(ipc.YarnException, "%s: %s", ipc.IllegalArgumentException, refused.Text)
 	case errors.As(err, &refused):

@@ -26,6 +26,8 @@ type Config struct {
 	Counts func() bool
 	// Admin refuses callers who may not change labels; path is the last part of what they call.
 	Admin func(c *yarnrest.Call, path string) error
+	// Done hears what came of such a call.
+	Done func(c *yarnrest.Call, path string, err error)
 	// Change has the leader change something.
 	Change func(func(*nodelabels.Labels) error) error
 	// Central: administrators say which label a node has.
@@ -48,7 +50,8 @@ func Route(api *yarnrest.API, cfg Config) {
 	get("/nodes/{node}/get-labels", s.labelsOf)
 	post := func(path string, e yarnrest.Endpoint) {
 		h := e.Handle
-		e.Handle = func(c *yarnrest.Call) (yarnrest.Reply, error) {
+		e.Handle = func(c *yarnrest.Call) (reply yarnrest.Reply, err error) {
+			defer func() { s.Done(c, path, err) }()
 			if err := s.Admin(c, path); err != nil {
 				return yarnrest.Reply{}, err
 			}

@@ -18,13 +18,16 @@ import (
 type Labels struct {
 	View labels.Viewer
 	// Admin refuses callers who aren't administrators, Leader is the leader if this member leads, and Exception is what clients see of an error.
+	// Done hears what came of a change.
 	Admin     func(ctx context.Context, what string) error
 	Leader    func() (*leader.Leader, error)
 	Exception func(error) error
+	Done      func(ctx context.Context, what string, err error)
 }
 
 // change has the leader change something, if the caller may call what.
-func (s *Labels) change(ctx context.Context, what string, change func(*nodelabels.Labels) error) error {
+func (s *Labels) change(ctx context.Context, what string, change func(*nodelabels.Labels) error) (err error) {
+	defer func() { s.Done(ctx, what, err) }()
 	if err := s.Admin(ctx, what); err != nil {
 		return err
 	}

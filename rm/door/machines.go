@@ -1,4 +1,4 @@
-package service
+package door
 
 import (
 	"net/netip"
@@ -53,11 +53,14 @@ func (m *machines) of(id records.ApplicationID) (hosts []string) {
 // maxNodes bounds the nodes of an application whose containers are looked at.
 const maxNodes = 1000
 
+// Note remembers that an application's owner or its ApplicationMaster has called from there.
+func (d *Door) Note(id records.ApplicationID, who Caller) { d.machines.note(id, who.Address) }
+
 // MachinesOf returns the hosts that an application has something to do with: those of its containers that live, and those that
 // its owner and its ApplicationMaster have called from.
-func (s *Service) MachinesOf(id records.ApplicationID) []string {
+func (d *Door) MachinesOf(id records.ApplicationID) []string {
 	hosts := map[string]bool{}
-	s.Backend.Read(func(st *ledger.State) {
+	d.View.Source.Read(func(st *ledger.State) {
 		app := st.Apps[id]
 		if app == nil {
 			return
@@ -75,7 +78,7 @@ func (s *Service) MachinesOf(id records.ApplicationID) []string {
 			hosts[c.Node.Host] = true
 		}
 	})
-	list := s.machines.of(id)
+	list := d.machines.of(id)
 	for h := range hosts {
 		list = append(list, h)
 	}

@@ -1,0 +1,64 @@
+// Package visit passes requests on to the door (rm/door), gives its refusals the words of REST, and notes in the audit log what administrators change.
+package visit
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+
+	"heddle/rm/door"
+	yarnrest "heddle/yarn/rest"
+)
+
+// Visits are those of a web port.
+type Visits struct {
+	Door    *door.Door
+	Admin   func(user string) bool
+	User    func(*yarnrest.Call) string // who makes a request
+	Refusal func(error) error           // what clients see of a leader's refusal
+}
+
+// Caller returns who makes a request.
+func (v *Visits) Caller(c *yarnrest.Call) door.Caller {
+	at, _ := netip.ParseAddr(host(c.Request)) // invalid where it isn't known
+	return door.Caller{User: v.User(c), Address: at}
+}
+
+// host is the address that a request came from, without the port.
+func host(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	return host
+}
+
+// Refused answers with what the door says. To callers who may not change an application YARN answers in plain text.
+func (v *Visits) Refused(c *yarnrest.Call, what string, id any, err error) (yarnrest.Reply, error) {
+	var notPermitted *door.NotPermitted
+	var noTarget *door.NoSuchTarget
+	if errors.As(err, &notPermitted) || errors.As(err, &noTarget) {
+		return yarnrest.Say(http.StatusForbidden, "Unauthorized attempt to %s %v by remote user %s", what, id, v.User(c)), nil
+	}
+	return yarnrest.Reply{}, v.Refusal(err)
+}
+
+// Administered answers a request that changes the cluster, and writes what came of it into the audit log, under the name of an administrator's call.
+func (v *Visits) Administered(call string, answer yarnrest.Handler) yarnrest.Handler {
+	return func(c *yarnrest.Call) (yarnrest.Reply, error) {
+		reply, err := answer(c)
+		v.Changed(c, call, reply.Status, err)
+		return reply, err
+	}
+}
+
+// Changed writes what came of a request that changes the cluster into the audit log.
+func (v *Visits) Changed(c *yarnrest.Call, call string, status int, err error) {
+	if err == nil && status >= http.StatusBadRequest {
+		err = fmt.Errorf("status %d", status)
+	}
+	who := v.Caller(c)
+	v.Door.Administered(who, call, err != nil && !v.Admin(who.User), err)
+}
