@@ -61,7 +61,10 @@ func nodeManagerKeys() []Key {
 		text(nm+"runtime.linux.type", "", "how containers are run that don't say it (YARN_CONTAINER_RUNTIME_TYPE), if they run as users. Anything but default or nothing makes Heddle refuse them"),
 
 		list(nm+"aux-services", "", "services beside the NodeManager"),
-		text(nm+"aux-services.<service>.class", "", "class of that service; Heddle has org.apache.hadoop.mapred.ShuffleHandler"),
+		text(nm+"aux-services.<service>.class", "", "class of that service. Heddle has org.apache.hadoop.mapred.ShuffleHandler itself, and runs others in a JVM"),
+		text(nm+"aux-services.<service>.classpath", "", "class path of that service alone, with : between folders and jars"),
+		text(nm+"aux-services.<service>.remote-classpath", "", "jar or archive of that service's classes in any file system, which must be the NodeManager's user's; without effect beside classpath"),
+		text(nm+"aux-services.<service>.system-classes", "", "classes and packages that a service with a class path of its own takes from Hadoop's; by default those of Hadoop, Java and their libraries"),
 		list(nm+"env-whitelist", "JAVA_HOME,HADOOP_COMMON_HOME,HADOOP_HDFS_HOME,HADOOP_CONF_DIR,CLASSPATH_PREPEND_DISTCACHE,HADOOP_YARN_HOME,HADOOP_HOME,PATH,LANG,TZ", "variables that containers inherit unless they set them"),
 		text(nm+"admin-env", "MALLOC_ARENA_MAX=$MALLOC_ARENA_MAX", "variables that every container gets"),
 
@@ -95,7 +98,7 @@ func nodeManagerKeys() []Key {
 		text(nm+"resource-plugins.gpu.allowed-gpu-devices", "auto", "GPUs for containers, as index:minor,…; auto is all that have a device file"),
 		path(nm+"resource-plugins.gpu.path-to-discovery-executables", "", "nvidia-smi, which Hadoop finds GPUs with").later(),
 		boolean(nm+"recovery.enabled", "false", "whether YARN keeps containers over a restart of the NodeManager; Heddle always does, but leaves them to a supervised restart only if this isn't set to false"),
-		path(nm+"recovery.dir", "${hadoop.tmp.dir}/yarn-nm-recovery", "where YARN keeps its state; Heddle uses heddle.state.dir").later(),
+		path(nm+"recovery.dir", "${hadoop.tmp.dir}/yarn-nm-recovery", "where YARN keeps its state. Heddle uses heddle.state.dir, but if this is set, Java services keep theirs below it as on YARN"),
 		boolean(nm+"recovery.supervised", "false", "don't kill containers when the NodeManager stops, because a supervisor restarts it"),
 		millis(nm+"sleep-delay-before-sigkill.ms", "250", "time between SIGTERM and SIGKILL").min(0),
 		millis(nm+"process-kill-wait.ms", "5000", "how long to wait for a killed process to end").min(0),

@@ -74,7 +74,6 @@ func (c *Config) ValidateFor(roles Role) Report {
 	v.suspension()
 	v.stages()
 	v.probes()
-	v.auxServices()
 	v.folder()
 	v.sinks()
 	v.judgeFor(roles)

@@ -3,15 +3,20 @@ package nm
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net"
 	"strconv"
+	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/disks"
 	"heddle/nm/heartbeat"
+	"heddle/nm/javahost"
 	"heddle/nm/shuffle"
 	"heddle/nm/store"
 	"heddle/yarn/records"
@@ -22,17 +27,20 @@ type auxServices struct {
 	log      *logrus.Entry
 	lacks    func(name string) string // conf.Config.LacksAuxService
 	services map[string]*shuffle.Service
+	java     *javahost.Host // nil: no service is a Java class
+	javas    map[string]bool
 }
 
 var _ container.AuxServices = (*auxServices)(nil)
 
-// newAux makes the configured services. Those that Heddle doesn't have are left out with a warning, so that all else of a
-// Hadoop's configuration works; a container that needs one is refused, and its application told why.
+// newAux makes the configured services that need no Java.
 func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log *logrus.Entry) (*auxServices, error) {
-	a := &auxServices{log: log, lacks: c.LacksAuxService, services: make(map[string]*shuffle.Service)}
+	a := &auxServices{log: log, lacks: c.LacksAuxService, services: make(map[string]*shuffle.Service), javas: make(map[string]bool)}
+	for _, left := range s.java.Left {
+		log.Warnf("auxiliary service left out: %s", left)
+	}
 	for _, name := range c.Strings("yarn.nodemanager.aux-services") {
-		if why := c.LacksAuxService(name); why != "" {
-			log.Warnf("auxiliary service %s is left out: %s", name, why)
+		if !conf.OwnAuxService(c, name) {
 			continue
 		}
 		if len(a.services) > 0 {
@@ -56,7 +64,8 @@ func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log
 	return a, nil
 }
 
-// start recovers the applications that are served and listens. It returns those applications.
+// start recovers the applications that are served and listens. It returns those applications. As in Hadoop, a service that can't start keeps
+// the node from starting.
 func (a *auxServices) start() ([]records.ApplicationID, error) {
 	var apps []records.ApplicationID
 	for _, s := range a.services {
@@ -72,7 +81,22 @@ func (a *auxServices) start() ([]records.ApplicationID, error) {
 			s.ContainerEnded(app) // before this life
 		}
 	}
+	if a.java != nil {
+		return apps, a.java.Start()
+	}
 	return apps, nil
+}
+
+// recovered ends the applications of the last life that aren't here any more.
+func (a *auxServices) recovered(served []records.ApplicationID, here func(records.ApplicationID) bool) {
+	for _, app := range served {
+		if !here(app) {
+			a.StopApplication(app) // the last life ended before it could say so
+		}
+	}
+	if a.java != nil {
+		a.java.Recovered(here)
+	}
 }
 
 // outputs returns those of maps that the node serves; nil if it has no shuffle.
@@ -87,6 +111,9 @@ func (a *auxServices) stop(ctx context.Context) {
 	for _, s := range a.services {
 		s.Stop(ctx)
 	}
+	if a.java != nil {
+		a.java.Close()
+	}
 }
 
 // Metadata returns what containers and their AMs get to know of each service.
@@ -95,18 +122,49 @@ func (a *auxServices) Metadata() map[string][]byte {
 	for name, s := range a.services {
 		out[name] = s.Metadata()
 	}
+	if a.java != nil {
+		maps.Copy(out, a.java.Metadata())
+	}
 	return out
 }
 
 // Lacks says why there isn't a service that one could expect; "" if there is nothing to say.
-func (a *auxServices) Lacks(name string) string { return a.lacks(name) }
+func (a *auxServices) Lacks(name string) string {
+	if a.javas[name] {
+		if s := a.java.Status(); !s.Up {
+			return "it has not started: " + s.Trouble
+		}
+		return "it has nothing for applications"
+	}
+	return a.lacks(name)
+}
+
+// StartContainer tells services of a container.
+func (a *auxServices) StartContainer(g allocation.Grant) {
+	if a.java != nil && !allocation.IsOnLent(g.ID) {
+		a.java.StartContainer(g)
+	}
+}
+
+// StopContainer tells services that a container has ended.
+func (a *auxServices) StopContainer(g allocation.Grant) {
+	if a.java != nil && !allocation.IsOnLent(g.ID) {
+		a.java.StopContainer(g)
+	}
+}
+
+// startPatience is how long a container waits until a service knows its application.
+const startPatience = 10 * time.Second
 
 // StartApplication hands a service what an application has for it.
-func (a *auxServices) StartApplication(service string, app records.ApplicationID, user string, data []byte) {
-	s := a.services[service]
+func (a *auxServices) StartApplication(ctx context.Context, service string, app records.ApplicationID, user string, data []byte) {
 	err := errors.New("there is no such service")
-	if s != nil {
+	if s := a.services[service]; s != nil {
 		err = s.InitApplication(user, app, data)
+	} else if a.javas[service] {
+		ctx, cancel := context.WithTimeout(ctx, startPatience)
+		defer cancel()
+		err = a.java.StartApplication(ctx, service, app, user, data)
 	}
 	if err != nil {
 		// As in Hadoop the container starts nevertheless: it may not need the service.
@@ -121,4 +179,19 @@ func (a *auxServices) StopApplication(app records.ApplicationID) {
 			a.log.WithError(err).WithField("application", app.String()).Warnf("auxiliary service %s could not forget the application", name)
 		}
 	}
+	if a.java != nil {
+		a.java.StopApplication(app)
+	}
+}
+
+// trouble says that services are down, for the node's health report; "" if they aren't.
+func (a *auxServices) trouble() string {
+	if a.java == nil {
+		return ""
+	}
+	s := a.java.Status()
+	if s.Up {
+		return ""
+	}
+	return fmt.Sprintf("The JVM of the auxiliary services is down and starts again: %s", s.Trouble)
 }

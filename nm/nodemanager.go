@@ -294,6 +294,9 @@ func (n *NodeManager) openServices() (err error) {
 	if n.aux, err = newAux(c, n.disks, &n.s, n.state, n.log); err != nil {
 		return err
 	}
+	if err := n.openJava(); err != nil {
+		return err
+	}
 	collectors := n.localizer.Collectors()
 	for _, s := range n.aux.services {
 		collectors = append(collectors, s.Collectors()...)
@@ -318,14 +321,14 @@ func openArchives(ctx context.Context, cfg jvmarchive.Config) (*jvmarchive.Store
 
 func (n *NodeManager) openContainers() error {
 	served, err := n.aux.start()
-	if err != nil {
-		return err
-	}
 	n.closing(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		n.aux.stop(ctx)
 	})
+	if err != nil {
+		return err
+	}
 	var archives container.JavaArchives
 	if cfg := n.s.archives; cfg != nil {
 		cfg.Log, cfg.Unseat = n.log, n.groups.Unseat
@@ -349,16 +352,13 @@ func (n *NodeManager) openContainers() error {
 		return err
 	}
 	n.endExecutors()
-	for _, app := range served {
-		if _, here := n.containers.Application(app); !here {
-			n.aux.StopApplication(app) // the last life ended before it could say so
-		}
+	here := func(app records.ApplicationID) bool {
+		_, here := n.containers.Application(app)
+		return here
 	}
+	n.aux.recovered(served, here)
 	if n.keepLogs != nil {
-		n.keepLogs.adopt(func(app records.ApplicationID) bool {
-			_, here := n.containers.Application(app)
-			return here
-		})
+		n.keepLogs.adopt(here)
 	}
 	watch := n.s.monitor
 	watch.ByKernel = n.s.container.LimitMemory && n.groups.Capabilities().MemoryLimit
@@ -417,7 +417,7 @@ func (n *NodeManager) openProtocols() error {
 	n.updater.Store(heartbeat.New(heartbeat.Options{
 		Tracker: tracker, Node: n.identity.node(), IP: ip, HTTPPort: n.identity.WebPort, Version: conf.HadoopVersion,
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
-		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.health.Status, Use: n.sampler.Last, Pressure: pressure,
+		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.healthStatus, Use: n.sampler.Last, Pressure: pressure,
 		Logs: n.logs, Outputs: n.aux.outputs(), Warming: n.warmer, Labels: n.labels, Log: n.log, Registered: n.registered,
 		Lend: probing.lend, SetLong: probing.long, EndApplication: probing.ended, ShortTasks: probing.state,
 	}))

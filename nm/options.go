@@ -17,6 +17,7 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/environ"
+	"heddle/conf/javaservices"
 	"heddle/conf/secure"
 	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
@@ -92,6 +93,8 @@ type settings struct {
 	cgroup        cgroup.Options
 	container     container.Config
 	archives      *jvmarchive.Config // nil: none are kept
+	java          javaservices.Settings
+	javaUser      *userfiles.User // nil: this process's own
 	monitor       monitor.Config
 	suspend       time.Duration
 	supervised    bool
@@ -178,6 +181,9 @@ func readSettings(c *conf.Config) (settings, error) {
 		return s, err
 	}
 	s.archives = archiveConfig(c, s.disks.Local)
+	if err = s.readJava(c); err != nil {
+		return s, err
+	}
 	if c.Int("heddle.probes.memory-mb") > 0 {
 		s.probes = &conf.Address{Host: s.listen.Host, Port: c.Int("heddle.nodemanager.probes.port")}
 	}

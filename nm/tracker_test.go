@@ -484,7 +484,7 @@ func TestRefusedStartsAreToldToTheResourceManager(t *testing.T) {
 	start(containerID(2, 1), "nosuch")
 	first, second := attempt(1).App, attempt(2).App
 	told("refusals", map[records.ApplicationID]string{
-		first:  "The auxService:spark_shuffle does not exist: Spark's shuffle service needs a Java NodeManager.",
+		first:  "The auxService:spark_shuffle does not exist: Spark's shuffle service isn't among yarn.nodemanager.aux-services of this node.",
 		second: "The auxService:nosuch does not exist. Set yarn.nodemanager.aux-services on the nodes",
 	})
 	start(containerID(1, 2), "") // one that starts

@@ -141,16 +141,16 @@ func TestRefusedSubmissions(t *testing.T) {
 	}
 }
 
-// Spark's own shuffle service is Java. Who needs it hears what to set instead.
+// Spark's own shuffle service has to be configured. Who needs it where it isn't hears what to set.
 func TestShuffleServiceIsRefused(t *testing.T) {
 	hadooplab.SkipUnlessFull(t)
 	if !onHeddle {
-		t.Skip("a stock NodeManager has the service, or doesn't start")
+		t.Skip("a stock NodeManager says less")
 	}
 	l := lab.Lab(t)
 	c, id := begin(t, l, "--conf", "spark.shuffle.service.enabled=true", program(t, pi))
-	if err := l.Daemon("nodemanager1").WaitLog(t.Context(), "The auxService:spark_shuffle does not exist: Spark's shuffle service needs a Java NodeManager. "+
-		"Spark's executors serve their shuffles themselves: set spark.shuffle.service.enabled=false"); err != nil {
+	if err := l.Daemon("nodemanager1").WaitLog(t.Context(), "The auxService:spark_shuffle does not exist: Spark's shuffle service isn't among yarn.nodemanager.aux-services of this node. "+
+		"Add it (docs/nodes.md), or set spark.shuffle.service.enabled=false"); err != nil {
 		t.Error(err)
 	}
 	if _, err := l.Run(t.Context(), "yarn", "application", "-kill", id); err != nil {

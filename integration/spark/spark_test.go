@@ -20,12 +20,6 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if onHeddle {
-		options.Site = map[string]string{ // which Hadoops that run Spark often have
-			"yarn.nodemanager.aux-services":                     "mapreduce_shuffle,spark_shuffle",
-			"yarn.nodemanager.aux-services.spark_shuffle.class": "org.apache.spark.network.yarn.YarnShuffleService",
-		}
-	}
 	os.Exit(hadooplab.Main(m, &options, &lab))
 }
 

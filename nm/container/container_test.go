@@ -117,6 +117,9 @@ func TestEnvironmentAndFolders(t *testing.T) {
 	if want := "mapreduce_shuffle " + app + " ann secret"; !slices.Equal(l.node.aux.data, []string{want}) {
 		t.Errorf("aux services got %q", l.node.aux.data)
 	}
+	if want := []string{"start " + id}; !slices.Equal(l.node.aux.containers, want) {
+		t.Errorf("aux services were told of %q", l.node.aux.containers)
+	}
 
 	c.Kill(records.ExitKilledByAppMaster, "Container killed by the ApplicationMaster.\n")
 	waitDone(t, c)
@@ -129,6 +132,9 @@ func TestEnvironmentAndFolders(t *testing.T) {
 		_, found := l.node.Application(appID(1))
 		return !found && !exists(localizer.AppDir(local, "ann", appID(1)))
 	})
+	if want := []string{"start " + id, "stop " + id}; !slices.Equal(l.node.aux.containers, want) {
+		t.Errorf("aux services were told of %q", l.node.aux.containers)
+	}
 	if !slices.Equal(l.node.aux.stopped, []records.ApplicationID{appID(1)}) || !slices.Equal(l.node.logs.ended, []records.ApplicationID{appID(1)}) {
 		t.Errorf("stopped %v, logs ended %v", l.node.aux.stopped, l.node.logs.ended)
 	}

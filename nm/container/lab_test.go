@@ -299,13 +299,27 @@ type fakeAux struct {
 	mu      sync.Mutex
 	data    []string
 	stopped []records.ApplicationID
+
+	containers []string // which were started and stopped
 }
 
 func (*fakeAux) Metadata() map[string][]byte {
 	return map[string][]byte{"mapreduce_shuffle": {0, 0, 0x34, 0xfa}}
 }
 
-func (f *fakeAux) StartApplication(service string, app records.ApplicationID, user string, data []byte) {
+func (f *fakeAux) StartContainer(g allocation.Grant) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.containers = append(f.containers, "start "+g.ID.String())
+}
+
+func (f *fakeAux) StopContainer(g allocation.Grant) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.containers = append(f.containers, "stop "+g.ID.String())
+}
+
+func (f *fakeAux) StartApplication(_ context.Context, service string, app records.ApplicationID, user string, data []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.data = append(f.data, fmt.Sprintf("%s %s %s %s", service, app, user, data))

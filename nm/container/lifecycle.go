@@ -90,9 +90,7 @@ func (c life) prepare() error {
 	}
 	c.transition(Localizing)
 	launchContext := c.LaunchContext()
-	for _, s := range launchContext.GetServiceData() {
-		c.m.Aux.StartApplication(s.GetKey(), c.ID().Attempt.App, c.grant.User, s.GetValue())
-	}
+	c.introduce()
 	req, err := request(c.ID(), c.grant.User, launchContext)
 	if err != nil {
 		return err
@@ -114,6 +112,14 @@ func (c life) prepare() error {
 	c.mu.Unlock()
 	c.transition(Scheduled)
 	return c.admit()
+}
+
+// introduce tells auxiliary services of the container and what it has for them (Hadoop: ContainerImpl.RequestResourcesTransition), before anything is localized.
+func (c life) introduce() {
+	c.m.Aux.StartContainer(c.Grant())
+	for _, s := range c.LaunchContext().GetServiceData() {
+		c.m.Aux.StartApplication(c.ctx, s.GetKey(), c.ID().Attempt.App, c.grant.User, s.GetValue())
+	}
 }
 
 // admit waits until the node has room.
@@ -523,6 +529,7 @@ func (c life) complete() {
 	c.m.Localizer.Release(c.ID())
 	c.m.Logs.ContainerFinished(c.Grant(), code)
 	c.transition(Done)
+	c.m.Aux.StopContainer(c.Grant())
 	close(c.done)
 	c.m.apps.Remove(c.ID())
 	c.m.changed()

@@ -50,8 +50,10 @@ type Logs interface {
 // AuxServices are the services that run beside containers, for instance the shuffle.
 type AuxServices interface {
 	Metadata() map[string][]byte
-	// StartApplication hands a service what a container of an application has for it. It may come several times.
-	StartApplication(service string, app records.ApplicationID, user string, data []byte)
+	StartContainer(g allocation.Grant)
+	StopContainer(g allocation.Grant)
+	// StartApplication hands a service what a container of an application has for it, and returns when it knows that, or ctx ends. It may come several times.
+	StartApplication(ctx context.Context, service string, app records.ApplicationID, user string, data []byte)
 	StopApplication(app records.ApplicationID)
 }
 

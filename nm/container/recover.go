@@ -135,6 +135,7 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 			return
 		}
 		if from == attached {
+			c.introduce()
 			c.recoverLevel(wanted)
 		}
 		c.live(from)

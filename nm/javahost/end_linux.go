@@ -1,0 +1,23 @@
+package javahost
+
+import (
+	"errors"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const cloexec = syscall.SOCK_CLOEXEC
+
+// endWithThread has the kernel end the process that starts with attr when its thread ends.
+func endWithThread(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL }
+
+// awaitEnd returns when a child has ended. Its number, and that of its group, stay taken.
+func awaitEnd(pid int) {
+	for {
+		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
