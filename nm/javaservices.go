@@ -149,7 +149,7 @@ func confineJava(n *NodeManager, cfg *javahost.Config) {
 			n.log.WithError(err).Warn("Could not leave the group of the auxiliary services")
 		}
 	})
-	limits := cgroup.Limits{Shares: 2}
+	limits := cgroup.Limits{Shares: max(2, n.s.cores)} // as much as all containers together, which wait for services
 	if n.s.container.LimitMemory {
 		limits.Memory = int64(javahost.MemoryMB(cfg.HeapMB)) << 20
 		limits.Swap = limits.Memory

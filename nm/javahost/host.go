@@ -92,6 +92,8 @@ type Host struct {
 	jvm      *jvm          // while up
 	metadata map[string][]byte
 	status   Status
+
+	late int // starts in a row that took too long; keep's alone
 }
 
 // Status is how a Host's JVM is.
@@ -202,9 +204,13 @@ func (h *Host) life(first bool, started func()) (err error) {
 		j.kill()
 	}()
 	metadata, err := h.launch(j)
+	if errors.Is(err, context.DeadlineExceeded) {
+		h.late++
+	}
 	if err != nil {
 		return err
 	}
+	h.late = 0
 	h.mu.Lock()
 	if !first {
 		h.queue = h.ledger.retell()
@@ -249,7 +255,7 @@ func (h *Host) explain(j *jvm, err error) error {
 	case errors.As(err, &refused):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w after %v (heddle.nodemanager.java.patience-ms); the log has what its threads did", err, h.cfg.Patience)
+		return fmt.Errorf("%w (heddle.nodemanager.java.patience-ms is %d); the log has what its threads did", err, h.cfg.Patience.Milliseconds())
 	}
 	if j.wait(4*time.Second) && j.ended != nil {
 		return fmt.Errorf("%s: %w; the log has what it printed", h.cfg.Java, j.ended)
@@ -278,9 +284,12 @@ func (h *Host) down(err error) error {
 
 var errDied = errors.New("the JVM of the auxiliary services has ended")
 
-// launch has a JVM initialise and start all services, and returns what they have for applications. Patience is for all of that.
+// patience returns how long services may take to start. It grows with each start that took longer: a machine may be that slow.
+func (h *Host) patience() time.Duration { return h.cfg.Patience << min(h.late, 3) }
+
+// launch has a JVM initialise and start all services, and returns what they have for applications. patience is for all of that.
 func (h *Host) launch(j *jvm) (map[string][]byte, error) {
-	deadline := time.Now().Add(h.cfg.Patience)
+	deadline := time.Now().Add(h.patience())
 	var hello message
 	hello.texts(h.cfg.Properties).texts(h.cfg.Dirs.Writable()).texts(h.cfg.Dirs.Readable()).text(h.cfg.Hostname)
 	if _, err := j.call(opHello, hello.b, time.Until(deadline)); err != nil {

@@ -314,8 +314,12 @@ func TestServicesThatHang(t *testing.T) {
 		if err := l.start(); err != nil {
 			t.Fatal(err)
 		}
-		if s := l.host.Status(); s.Up || !strings.Contains(s.Trouble, "patience-ms") || !strings.Contains(s.Trouble, "recorder") || len(l.host.Metadata()) > 0 {
-			t.Errorf("%+v", s)
+		await.Until(t, "the reason", func() bool { // of one of the first starts, which get more and more time
+			s := l.host.Status()
+			return !s.Up && strings.Contains(s.Trouble, "patience-ms") && strings.Contains(s.Trouble, "recorder")
+		})
+		if got := l.host.Metadata(); len(got) > 0 {
+			t.Errorf("metadata %q", got)
 		}
 		await.Until(t, "what its threads do", func() bool { return strings.Contains(l.log.String(), "heddle.test.Recorder.forever") })
 	})
@@ -324,6 +328,7 @@ func TestServicesThatHang(t *testing.T) {
 		l := newLab(t)
 		l.cfg.Patience = 10 * time.Second
 		l.up()
+		await.Until(t, "services", func() bool { return l.host.Status().Up })
 		if err := l.give(app, "hang"); !errors.Is(err, errDied) {
 			t.Errorf("%v", err)
 		}
