@@ -456,9 +456,15 @@ func (h *Host) StopContainer(g allocation.Grant) {
 	h.enter(containerEvent(opContainerStop, g, h.cfg.Types), func(l *ledger) { l.endContainer(g.ID) })
 }
 
+// maxData bounds what an application may give to a service, bytes. It is kept until the application ends. Services of Spark, Tez and MapReduce get a few hundred.
+const maxData = 1 << 20
+
 // StartApplication tells a service what an application has for it. It returns when the service knows it, or ctx ends. Without a JVM, services
 // hear of it when there is one.
 func (h *Host) StartApplication(ctx context.Context, service string, app records.ApplicationID, user string, data []byte) error {
+	if len(data) > maxData {
+		return &Refused{fmt.Sprintf("the application has %d bytes for the service, and %d are allowed", len(data), maxData)}
+	}
 	e := applicationInit(service, app, user, data)
 	e.done = make(chan error, 1)
 	ready, queued := h.enter(e, func(l *ledger) { l.beginApplication(service, app, user, data) })

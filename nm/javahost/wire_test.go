@@ -42,6 +42,18 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
+func TestDataOfApplicationsIsBounded(t *testing.T) {
+	h, err := New(Config{Dir: t.TempDir(), Bucket: &bucket{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	var refused *Refused
+	if err := h.StartApplication(t.Context(), "recorder", app, "ann", make([]byte, maxData+1)); !errors.As(err, &refused) || len(h.ledger.apps) > 0 {
+		t.Errorf("%v, %d applications are known", err, len(h.ledger.apps))
+	}
+}
+
 func FuzzReply(f *testing.F) {
 	f.Add(new(message).integer(1).octet(0).integer(1).text("spark_shuffle").bytes(nil).b)
 	f.Add(new(message).integer(1).octet(1).text("java.io.IOException: x").b)
