@@ -47,9 +47,12 @@ type noAux struct{}
 
 func (noAux) Metadata() map[string][]byte { return map[string][]byte{"mapreduce_shuffle": {1}} }
 
-func (noAux) Lacks(string) string                                            { return "it isn't there" }
-func (noAux) StartApplication(string, records.ApplicationID, string, []byte) {}
-func (noAux) StopApplication(records.ApplicationID)                          {}
+func (noAux) Lacks(string) string             { return "it isn't there" }
+func (noAux) StartContainer(allocation.Grant) {}
+func (noAux) StopContainer(allocation.Grant)  {}
+
+func (noAux) StartApplication(context.Context, string, records.ApplicationID, string, []byte) {}
+func (noAux) StopApplication(records.ApplicationID)                                           {}
 
 // forgetful is a Bucket that keeps nothing.
 type forgetful struct{}
