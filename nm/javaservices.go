@@ -139,7 +139,8 @@ const (
 
 // confineJava has the JVM run in a group of its own, where there are groups.
 func confineJava(n *NodeManager, cfg *javahost.Config) {
-	within, err := n.groups.Below(javaGroups, cgroup.Limits{})
+	weight := cgroup.Limits{Shares: max(2, n.s.cores)} // as much as all containers together, which wait for services
+	within, err := n.groups.Below(javaGroups, weight)
 	if err != nil {
 		n.log.WithError(err).Warn("Not guaranteed on this node: the memory of the JVM of the auxiliary services is bounded by its options alone")
 		return
@@ -149,7 +150,7 @@ func confineJava(n *NodeManager, cfg *javahost.Config) {
 			n.log.WithError(err).Warn("Could not leave the group of the auxiliary services")
 		}
 	})
-	limits := cgroup.Limits{Shares: max(2, n.s.cores)} // as much as all containers together, which wait for services
+	limits := weight
 	if n.s.container.LimitMemory {
 		limits.Memory = int64(javahost.MemoryMB(cfg.HeapMB)) << 20
 		limits.Swap = limits.Memory
