@@ -142,12 +142,12 @@ func confineJava(n *NodeManager, cfg *javahost.Config) {
 	weight := cgroup.Limits{Shares: max(2, n.s.cores)} // as much as all containers together, which wait for services
 	within, err := n.groups.Below(javaGroups, weight)
 	if err != nil {
-		n.log.WithError(err).Warn("Not guaranteed on this node: the memory of the JVM of the auxiliary services is bounded by its options alone")
+		n.log.WithError(err).Warn("not guaranteed on this node: the memory of the JVM of the auxiliary services is bounded by its options alone")
 		return
 	}
 	n.closing(func() {
 		if err := within.Close(); err != nil {
-			n.log.WithError(err).Warn("Could not leave the group of the auxiliary services")
+			n.log.WithError(err).Warn("could not leave the group of the auxiliary services")
 		}
 	})
 	limits := weight
@@ -166,7 +166,7 @@ func confineJava(n *NodeManager, cfg *javahost.Config) {
 			err = g.Destroy(ctx)
 		}
 		if err != nil {
-			n.log.WithError(err).Warn("Could not end what the JVM of the auxiliary services has left")
+			n.log.WithError(err).Warn("could not end what the JVM of the auxiliary services has left")
 		}
 	}
 	cfg.Sweep() // an earlier life's

@@ -179,7 +179,7 @@ func (h *Host) keep(first chan<- error) {
 		if time.Since(began) > longestPause {
 			pause = firstPause
 		}
-		h.log.WithError(err).Errorf("The auxiliary services are down; their JVM starts again in %v", pause)
+		h.log.WithError(err).Errorf("the auxiliary services are down; their JVM starts again in %v", pause)
 		select {
 		case <-time.After(pause):
 		case <-h.ctx.Done():
@@ -221,7 +221,7 @@ func (h *Host) life(first bool, started func()) (err error) {
 	h.up, h.status.Up = true, true
 	close(h.ready)
 	h.mu.Unlock()
-	h.log.Infof("Auxiliary services %s have started in JVM %d; calls to tell them what lives: %d", h.names(), j.pid, told)
+	h.log.Infof("auxiliary services %s have started in JVM %d; calls to tell them what lives: %d", h.names(), j.pid, told)
 	started()
 	return h.serve(j)
 }
@@ -368,7 +368,7 @@ func (h *Host) drain(j *jvm) error {
 			return fmt.Errorf("%s of %s: %w", e.what, e.app, err)
 		}
 		if err != nil {
-			h.log.WithError(err).WithField("app", e.app.String()).Warnf("An auxiliary service has failed in %s", e.what)
+			h.log.WithError(err).WithField("application", e.app.String()).Warnf("an auxiliary service has failed in %s", e.what)
 		}
 		if e.op == opApplicationStop {
 			h.mu.Lock()
@@ -434,7 +434,7 @@ func (h *Host) enter(e *event, change func(*ledger)) (ready <-chan struct{}, que
 		return h.ready, false
 	}
 	if len(h.queue) >= maxQueue {
-		h.log.Error("Too many calls wait for auxiliary services: their JVM is ended")
+		h.log.Error("too many calls wait for auxiliary services: their JVM is ended")
 		h.jvm.signal(syscall.SIGKILL)
 		return h.ready, false
 	}
