@@ -405,9 +405,11 @@ func (r *ResourceManager) leadUntil(term context.Context) (alone bool, _ error) 
 	ctx, cancel := context.WithCancel(term)
 	defer cancel()
 	var left atomic.Bool
-	waiting.Go(func() { r.watchDisks(ctx, func() { left.Store(true); cancel() }) })
+	waiting.Go(func() { r.watchDisks(ctx, func() { left.Store(true); r.leading.Store(nil); cancel() }) }) // Run may wait for an entry that can't be committed alone
 	err := l.Run(ctx, func() {
-		r.leading.Store(l)
+		if r.leading.Store(l); left.Load() {
+			r.leading.Store(nil)
+		}
 		if !chosen {
 			waiting.Go(func() { r.moveHome(ctx, l) })
 		}
