@@ -105,7 +105,13 @@ func (s *Sampler) sample() map[string]*history.Figures {
 		f[history.GuaranteedMB], f[history.GuaranteedVCores] = g.MemoryMB(), g.VCores()
 	}
 	suspended := s.suspended()
+	total := of(history.Cluster)
+	// each user's, and each queue's with those above it: many applications share them
+	users, above := map[string]*history.Figures{}, map[string][]*history.Figures{}
 	for id, a := range s.work.Apps {
+		if a.Live == 0 && a.State.Ended() {
+			continue
+		}
 		h, _, live := s.Apps.App(id)
 		if !live && a.Live == 0 {
 			continue
@@ -115,9 +121,17 @@ func (s *Sampler) sample() map[string]*history.Figures {
 			r := s.Scheduler.PendingResource(h)
 			f[history.PendingMB], f[history.PendingVCores], f[history.PendingContainers] = r.MemoryMB(), r.VCores(), s.Scheduler.Pending(h)
 		}
-		of(history.Cluster).Add(&f)
-		of(history.User(a.User)).Add(&f)
-		eachQueue(a.Queue, func(path string) { of(history.Queue(path)).Add(&f) })
+		if users[a.User] == nil {
+			users[a.User] = of(history.User(a.User))
+		}
+		if above[a.Queue] == nil {
+			eachQueue(a.Queue, func(path string) { above[a.Queue] = append(above[a.Queue], of(history.Queue(path))) })
+		}
+		total.Add(&f)
+		users[a.User].Add(&f)
+		for _, sum := range above[a.Queue] {
+			sum.Add(&f)
+		}
 	}
 	return all
 }
