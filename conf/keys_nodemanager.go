@@ -70,7 +70,7 @@ func nodeManagerKeys() []Key {
 
 		integer(nm+"localizer.cache.target-size-mb", "10240", "size of the cache of localized files, MiB").min(0),
 		millis(nm+"localizer.cache.cleanup.interval-ms", "600000", "how often the cache is reduced to that size").min(1),
-		integer(nm+"localizer.fetch.thread-count", "4", "files localized at a time for each user, and of PUBLIC files for all users together; a user who waits gets his share of these at once").min(1),
+		integer(nm+"localizer.fetch.thread-count", "4", "files localized at a time for each user, and of PUBLIC files for all users together; a user who waits gets a share of these at once").min(1),
 		integer(nm+"local-cache.max-files-per-directory", "8192", "maximum of files in a directory of the cache").min(37),
 
 		boolean(disks+"enable", "true", "check local and log directories"),

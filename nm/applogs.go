@@ -105,7 +105,7 @@ func (a *appLogs) adopt(known func(records.ApplicationID) bool) {
 		return known(app) || slices.Contains(a.recovered, app)
 	})
 	if err != nil {
-		a.log.WithError(err).Warn("could not look for logs that nobody needs any more")
+		a.log.WithError(err).Warn("could not look for logs that are no longer needed")
 	}
 }
 

@@ -12,7 +12,7 @@ func freeze(c *coordinator, a stage.Freeze) {
 	if a.For != 0 && !asked {
 		return // its container has come
 	}
-	c.log.WithField("task", a.Attempt.String()).Infof("is to stand still on %s for the copy of a task", w.host)
+	c.log.WithField("task", a.Attempt.String()).Infof("is to be suspended on %s for the copy of a task", w.host)
 	if err := c.cluster.Swap(w.ID, to); err != nil {
 		c.log.WithError(err).Info("it doesn't") // the machine waits for a while, and tries another one
 	}
@@ -23,7 +23,7 @@ func unfrozen(c *coordinator, id records.ContainerID, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w := c.workers[id.String()]; w != nil {
-		c.log.WithField("container", id.String()).Infof("the worker on %s does not stand still: %s", w.host, reason)
+		c.log.WithField("container", id.String()).Infof("the worker on %s is not suspended: %s", w.host, reason)
 		c.step(stage.Unfrozen{Slot: w.slot})
 	}
 }

@@ -162,7 +162,7 @@ func TestWhyReducesWait(t *testing.T) {
 		{AfterMaps(0.5), facts(0), "50 of 100 maps have to be done, and 50 are"},
 		{&OMO{}, f, "16 maps pending, 50 running; the shuffle needs 4 s, maps need 28 s"},
 		{&OMO{}, started, "16 maps pending, 50 running; a container's start takes 1.2 s, the shuffle needs 4 s, maps need 28 s"},
-		{&OMO{}, &stage.Facts{Maps: stage.Stat{Tasks: 9, Waiting: 9}, Reduces: stage.Stat{Tasks: 1}}, "9 maps pending, 0 running; none is done, so nobody knows how long they take"},
+		{&OMO{}, &stage.Facts{Maps: stage.Stat{Tasks: 9, Waiting: 9}, Reduces: stage.Stat{Tasks: 1}}, "9 maps pending, 0 running; none is done, so their duration is unknown"},
 		{&OMO{}, func() *stage.Facts { f := facts(1); f.Reduces.Tasks = 50; return f }(), "1 maps pending, 50 running; with 50 reduces no container would be left to maps"},
 	} {
 		if got := c.of.Why(c.f); got != c.want {

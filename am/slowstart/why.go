@@ -24,7 +24,7 @@ func (f AfterMaps) Why(s *stage.Facts) string {
 func (o *OMO) Why(s *stage.Facts) string {
 	pending := fmt.Sprintf("%d maps pending, %d running", s.Maps.Waiting, s.Maps.Running)
 	if s.Maps.Done == 0 {
-		return pending + "; none is done, so nobody knows how long they take"
+		return pending + "; none is done, so their duration is unknown"
 	}
 	if maps := o.maps(s); !math.IsInf(maps, 0) {
 		start := ""

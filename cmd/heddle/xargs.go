@@ -296,7 +296,7 @@ func clusterLog(c *conf.Config) *logrus.Entry {
 func stopper(ctx context.Context, from *source, running *unmanaged.Running, close func(), log *logrus.Entry) func(result) {
 	guard, err := startGuard(from, running.ID)
 	if err != nil {
-		log.WithError(err).Warnf("%v would go on for a while if this process were killed", running.ID)
+		log.WithError(err).Warnf("%v would run on for a while if this process were killed", running.ID)
 	}
 	return func(r result) {
 		running.SetResult(r.status, r.because)

@@ -36,7 +36,7 @@ func ForResourceManagers(c *conf.Config, l source) (*Tickets, error) {
 	}
 	t := &Tickets{from: l, krb5: k, key: ManagerAccount, name: c.Text(ManagerAccount), others: c.Text(ManagerAccount + ".pattern")}
 	if t.name == "" && t.others == "" {
-		return nil, conf.ErrorAt(c, t.key, fmt.Errorf("%s: is not set, so that nobody knows which account the ResourceManager must have: set it as the ResourceManager has it", t.key))
+		return nil, conf.ErrorAt(c, t.key, fmt.Errorf("%s: is not set, so the ResourceManager's account is unknown: set it as the ResourceManager has it", t.key))
 	}
 	return t, nil
 }

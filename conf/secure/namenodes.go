@@ -24,7 +24,7 @@ func ForNameNodes(c *conf.Config, from Source) (*Tickets, error) {
 	}
 	t := &Tickets{from: from, krb5: k, key: NameNodeAccount, name: c.Text(NameNodeAccount), others: c.Text(NameNodeAccount + ".pattern")}
 	if t.name == "" && t.others == "" {
-		return nil, conf.ErrorAt(c, t.key, fmt.Errorf("%s: is not set, so that nobody knows which account the NameNode must have: set it as the NameNode has it, such as nn/_HOST@REALM", t.key))
+		return nil, conf.ErrorAt(c, t.key, fmt.Errorf("%s: is not set, so the NameNode's account is unknown: set it as the NameNode has it, such as nn/_HOST@REALM", t.key))
 	}
 	return t, nil
 }

@@ -183,5 +183,5 @@ func writers(bits fs.FileMode) string {
 	case 0o002:
 		return "everybody"
 	}
-	return "its group and everybody"
+	return "its group and all users"
 }

@@ -154,7 +154,7 @@ func (c suspension) watch(ctx context.Context) {
 		c.log.Warnf("the suspended container was changed from outside: %s", what)
 	}
 	if err != nil && x.ctx.Err() == nil {
-		c.log.WithError(err).Warn("could not look whether the suspended container stands still")
+		c.log.WithError(err).Warn("could not check the suspended container")
 	}
 	if c.ladder.State().Lags() {
 		c.settle()

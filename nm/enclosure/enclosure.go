@@ -138,7 +138,7 @@ func (e *Enclosure) Fits(grant records.Resource) error {
 	}
 	use, err := group.Usage()
 	if needs := use.Memory + m.Swapped; err == nil && needs > limit {
-		err = fmt.Errorf("change the size of container %s to %v: it has %d MB in memory and paged out, and would be ended when it goes on: %w",
+		err = fmt.Errorf("change the size of container %s to %v: it has %d MB in memory and paged out, and would be ended when it resumes: %w",
 			e.name, grant, needs>>20, syscall.EBUSY)
 	}
 	return err

@@ -129,7 +129,7 @@ func (s *Session) start() (err error) {
 	if err := cmd.Start(); err != nil {
 		gate.Close()
 		if errors.Is(err, fs.ErrPermission) && s.spec.Credential != nil {
-			return fmt.Errorf("user %d can't enter %s, or use /bin/bash: let everybody pass through the folders above it: %w", s.spec.Credential.Uid, cmd.Dir, err)
+			return fmt.Errorf("user %d can't enter %s, or use /bin/bash: let all users pass through the folders above it: %w", s.spec.Credential.Uid, cmd.Dir, err)
 		}
 		return err
 	}

@@ -270,7 +270,7 @@ func TestAFloodOfProbesIsRefused(t *testing.T) {
 			p := of(1, 1, 1)
 			p.Inputs = []string{large}
 			return p
-		}, "where nobody has asked for a task"},
+		}, "where no task was asked for"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLab(t, 1)

@@ -54,7 +54,7 @@ func (v *Vigil) goesOn() bool {
 
 // Findings of Watch.
 const (
-	foundThawed = "its processes ran, as its group was thawed past the NodeManager; they stand still again"
+	foundThawed = "its processes ran, as its group was thawed past the NodeManager; they are suspended again"
 	foundGrown  = "memory that was paged out came back, as it does when swap is removed"
 )
 

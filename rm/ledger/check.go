@@ -207,7 +207,7 @@ func (c *check) counts(s *State) {
 		}
 	}
 	if n != s.Submitted {
-		c.bad("%d applications were taken by queues, and %d of them go on or have ended", s.Submitted, n)
+		c.bad("%d applications were taken by queues, and %d of them run or have ended", s.Submitted, n)
 	}
 	if err := s.Issued.Check(); err != nil {
 		c.errs = append(c.errs, err)

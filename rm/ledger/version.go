@@ -49,7 +49,7 @@ func (e *NewerError) Error() string {
 	if e.Release != "" {
 		release = "Heddle " + e.Release
 	}
-	return text + ": install " + release + " or a newer one here and start it again; it goes on where it stopped"
+	return text + ": install " + release + " or a newer one here and start it again; it continues where it stopped"
 }
 
 // DivergedError says that this member's ledger differs from its leader's.

@@ -16,11 +16,11 @@ import (
 func TestErrorsOfVersionsSayWhatToDo(t *testing.T) {
 	has := fmt.Sprintf("and this ResourceManager can apply version %d", Version)
 	for want, err := range map[string]error{
-		"this needs a newer ledger version, " + has + ": install the release of Heddle that the leader runs or a newer one here and start it again; it goes on where it stopped": &NewerError{},
-		"this needs ledger version 1, " + has + ": install Heddle 2.0 or a newer one here and start it again; it goes on where it stopped": &NewerError{
+		"this needs a newer ledger version, " + has + ": install the release of Heddle that the leader runs or a newer one here and start it again; it continues where it stopped": &NewerError{},
+		"this needs ledger version 1, " + has + ": install Heddle 2.0 or a newer one here and start it again; it continues where it stopped": &NewerError{
 			Version: 1, Release: "2.0",
 		},
-		"this needs a newer ledger version, " + has + " (it doesn't know field 3 of X): install the release of Heddle that the leader runs or a newer one here and start it again; it goes on where it stopped": &NewerError{
+		"this needs a newer ledger version, " + has + " (it doesn't know field 3 of X): install the release of Heddle that the leader runs or a newer one here and start it again; it continues where it stopped": &NewerError{
 			What: "field 3 of X",
 		},
 		"this member's ledger differs from that of rm2: it has refused 3 batches of the log, and that one 4. One of the two was changed by a defect or by hand; start the wrong one again with an empty state folder": &DivergedError{

@@ -13,7 +13,7 @@ import (
 var ErrForced = errors.New("an administrator makes this member lead without the others")
 
 // ErrReplaced says that an administrator has made another member lead without this one.
-var ErrReplaced = errors.New("the group was made to go on without this member")
+var ErrReplaced = errors.New("the group was made to continue without this member")
 
 // ForceLeader makes this member continue with what it has, as the only member of a new group, which accepts the others when their folders are empty.
 // It is the way out when the members that are left can't elect a leader. Without lose it only says what would be lost. It is refused while there is a
@@ -61,7 +61,7 @@ func judgeForce(self string, own Status, members []MemberInfo, asked map[string]
 		case !up && known(m) > 0:
 			lost = append(lost, fmt.Sprintf("%s doesn't answer; it was known to have the entries up to %d", m.ID, known(m)))
 		case !up:
-			lost = append(lost, fmt.Sprintf("%s doesn't answer, and nobody here knows what it has", m.ID))
+			lost = append(lost, fmt.Sprintf("%s doesn't answer, and its log is unknown here", m.ID))
 		case m.Witness() && ahead(s, own):
 			lost = append(lost, fmt.Sprintf("the witness knows of the entries up to %d, %s", s.Last, lacks(self, own, s)))
 		case ahead(s, own):
@@ -113,7 +113,7 @@ func force(n *Node) error {
 	if err := n.log.StoreLog(entry); err != nil {
 		return err
 	}
-	n.cfg.Log.WithField("from", entry.Index).Warn("this member goes on alone, in a new group")
+	n.cfg.Log.WithField("from", entry.Index).Warn("this member continues alone, in a new group")
 	return n.dir.change(func(me *identity) { me.Replaces, me.Group, me.Force, me.Gap = me.Group, newGroup(), false, true })
 }
 

@@ -28,7 +28,7 @@ func TestLogsAreComparedByTermsBeforeAMemberIsForced(t *testing.T) {
 			[]MemberInfo{member("rm2"), member("rm3"), member("rm4")},
 			map[string]Status{"rm2": {Last: 12, LastTerm: 4, Incarnation: "f"}},
 			0,
-			"rm2 answers, with the entries up to 12; rm3 doesn't answer, and nobody here knows what it has", "",
+			"rm2 answers, with the entries up to 12; rm3 doesn't answer, and its log is unknown here", "",
 		},
 		"a later leader's shorter log": {
 			[]MemberInfo{member("rm2"), member("rm3")},

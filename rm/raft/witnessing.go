@@ -87,7 +87,7 @@ func (w *Witness) recall(state witness.State) (witness.State, error) {
 	if found == nil {
 		return state, nil
 	}
-	w.cfg.Log.WithError(found).Error("the state folder of this witness is an older copy, or its disk has lost something: it begins anew, and has no vote until the leader has taken it in")
+	w.cfg.Log.WithError(found).Error("the state folder of this witness is an older copy, or its disk has lost something: it starts again, and has no vote until the leader accepts it")
 	return w.forget(found.Error())
 }
 

@@ -36,7 +36,7 @@ var (
 	descPending   = desc("containers_pending", "Containers asked for and not yet granted")
 	descSuspended = desc("containers_suspended", "Suspended containers")
 	descSuspends  = desc("suspensions_total", "Containers suspended by preemption in this leadership")
-	descResumes   = desc("resumes_total", "Containers that went on after that")
+	descResumes   = desc("resumes_total", "Containers that resumed after that")
 	descLasted    = desc("suspended_seconds_total", "For how long those were suspended")
 	descTook      = desc("suspension_seconds_total", "Time until the resources of suspended containers were there: as quoted, and as measured", "is")
 	descLog       = desc("log_bytes", "Size of the replicated log's files on this ResourceManager")

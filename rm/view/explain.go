@@ -72,7 +72,7 @@ func waits(state ledger.AppState, unmanaged, master bool, reasons []report.Hold)
 	case len(reasons) > 0:
 		return fmt.Sprintf("waits for %d containers: %s", n, reasons[0].Text)
 	case state == ledger.AppAccepted && unmanaged:
-		return "waits for its ApplicationMaster to register; it is unmanaged: somebody must start it"
+		return "waits for its ApplicationMaster to register; it is unmanaged: its user must start it"
 	case state == ledger.AppAccepted:
 		return "waits for its ApplicationMaster, whose container has been granted, to start and register"
 	}

@@ -174,7 +174,7 @@ func decode(b []byte, m proto.Message, has func() bool) error {
 		return fmt.Errorf("token identifier %s: %w", name, err)
 	}
 	if has != nil && !has() {
-		return fmt.Errorf("token identifier %s names nobody", name)
+		return fmt.Errorf("token identifier %s names no user", name)
 	}
 	return nil
 }

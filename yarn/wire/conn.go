@@ -55,7 +55,7 @@ var ErrTooLarge = errors.New("larger than a message may be")
 var ErrLost = errors.New("the peer's machine acknowledges nothing")
 
 // ErrSilent is the error of a connection whose peer hangs.
-var ErrSilent = fmt.Errorf("the peer has said nothing for %v, or %v after it stood still", Silence, Waking)
+var ErrSilent = fmt.Errorf("the peer has said nothing for %v, or %v after it was suspended", Silence, Waking)
 
 // Conn sends and receives messages. Send may be called from any goroutine, Receive from one at a time.
 type Conn struct {
@@ -412,7 +412,7 @@ func (c *Conn) next() ([]byte, error) {
 			if _, err := c.in.Discard(4 + n); err != nil {
 				return nil, err
 			}
-			return nil, fmt.Errorf("a message of %d bytes, where nobody has asked for a task, is %w", n, ErrTooLarge)
+			return nil, fmt.Errorf("a message of %d bytes, where no task was asked for, is %w", n, ErrTooLarge)
 		}
 	}
 	return readFrame(c.in)

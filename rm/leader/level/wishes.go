@@ -181,7 +181,7 @@ func (l *Levels) wanted(c *ledger.Container, wish Wish) (ledgerpb.Level, records
 		return 0, records.Resource{}, refusal.New(refusal.Refused, "container %v "+format, append([]any{c.ID}, args...)...)
 	}
 	if c.AM {
-		return refuse("runs the ApplicationMaster of %v, which would count as dead while it stands still: suspend the application's other containers",
+		return refuse("runs the ApplicationMaster of %v, which would count as dead while it is suspended: suspend the application's other containers",
 			c.ID.Attempt.App)
 	}
 	if c.Suspended() || c.Suspension().Queue != "" && c.Level != ledgerpb.Level_RUNNING {

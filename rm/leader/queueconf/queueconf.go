@@ -74,7 +74,7 @@ func (a *Admin) Begin() {
 	recorded := a.work.Queues
 	settings, changed, err := source.Read()
 	if err != nil {
-		a.Log.WithError(err).Error("the files of queues can't be used; what held before goes on")
+		a.Log.WithError(err).Error("the files of queues can't be used; the earlier queues stay")
 	}
 	switch {
 	case source.Mutable() && recorded.Version == 0 && err == nil:
@@ -95,7 +95,7 @@ func (a *Admin) Begin() {
 		return
 	}
 	if err := a.setTree(tree, settings); err != nil {
-		a.Log.WithError(err).Error("the scheduler goes on with the queues that it had")
+		a.Log.WithError(err).Error("the scheduler keeps its queues")
 		return
 	}
 	a.publish(tree)
@@ -136,7 +136,7 @@ func (a *Admin) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) erro
 	}
 	a.loop.Enter(&ledgerpb.Command{QueuesConfigured: c})
 	a.publish(tree)
-	a.Log.WithField("version", c.GetVersion()).Info("queues are configured anew")
+	a.Log.WithField("version", c.GetVersion()).Info("queues have a new configuration")
 	return nil
 }
 

@@ -86,7 +86,7 @@ func (r *Reports) WhatIf(name, user string, size records.Resource, master bool) 
 }
 
 // bySuspension is how room comes for a queue that is below its share.
-const bySuspension = "the queue is below its share, so preemption suspends containers of queues above theirs as soon as somebody asks"
+const bySuspension = "the queue is below its share, so preemption suspends containers of queues above theirs on the next request"
 
 // suspendsFor reports whether preemption suspends containers of others so that a queue gets an amount.
 func (r *Reports) suspendsFor(path string, size records.Resource) bool {

@@ -44,7 +44,7 @@ func (x *suspender) exchange() {
 			by := x.itself(s.container)
 			for _, h := range taken {
 				x.enterSuspended(h, x.d.now, by)
-				x.change(Suspend, h, x.d.Held(h), "a container of its application goes on that was suspended for as long as may be", by)
+				x.change(Suspend, h, x.d.Held(h), "a container of its application resumes that was suspended for as long as may be", by)
 			}
 			i = -1 // the list is another one
 		}

@@ -327,7 +327,7 @@ func (x *suspender) resumeFirst() {
 				x.change(Shrink, h, now, "it gets back what room there is, as it was suspended for as long as may be", s.by)
 			}
 		case s.back && x.d.SetHeld(h, x.d.Claim(h)):
-			x.resumed(*s, "its application wants it to go on")
+			x.resumed(*s, "its application wants it to resume")
 			i--
 		case atOnce && x.d.SetHeld(h, x.d.Claim(h)):
 			x.resumed(*s, "its node has room for it")

@@ -60,7 +60,7 @@ func canStand(d *Driver, h scheduler.ContainerHandle) error {
 	case d.apps[c.app].neverSuspend:
 		return errors.New("its application may not be suspended")
 	case d.Held(h) != d.Claim(h) || d.sus.index(h) >= 0 || d.sus.stopped[h]:
-		return errors.New("it stands still already, or holds less than it claims")
+		return errors.New("it is suspended already, or holds less than it claims")
 	case d.now-c.since < d.tree.Settings.Suspension.MinimumAge.Milliseconds():
 		return errors.New("it is younger than containers are that may be suspended")
 	}

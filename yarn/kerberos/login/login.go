@@ -152,7 +152,7 @@ func parseCache(b []byte) (c *credentials.CCache, err error) {
 		return nil, err
 	}
 	if len(c.GetClientPrincipalName().NameString) == 0 || c.GetClientRealm() == "" {
-		return nil, errors.New("it names nobody")
+		return nil, errors.New("it names no user")
 	}
 	return c, nil
 }
