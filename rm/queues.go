@@ -14,6 +14,7 @@ import (
 	"heddle/conf"
 	"heddle/rm/leader"
 	"heddle/rm/queue"
+	"heddle/rm/queue/mapping"
 )
 
 // queueSource reads queues from a configuration's files, and builds them from settings in the ledger.
@@ -67,7 +68,7 @@ func (s queueSource) Read() (map[string]string, time.Time, error) {
 			settings[p.Name] = p.Value
 		}
 		if !s.Mutable() { // the store has no files beside it: each leader reads its own
-			err = queue.KeepRulesFile(s.conf, settings)
+			err = mapping.Keep(s.conf.Dir(), queue.Prefix, settings)
 		}
 		if err != nil {
 			return nil, time.Time{}, fmt.Errorf("%smapping-rule-json-file: %w", queue.Prefix, err)

@@ -78,11 +78,14 @@ func (c *Checker) may(user string, a Application, what pb.ApplicationAccessType)
 	return c.Queues.Tree().Allows(queue.Administer, a.Queue, user, c.Groups)
 }
 
-// MaySubmit reports whether a user may submit to a queue. As in YARN, administrators of the cluster have no such right. Every user may submit to
-// an unknown queue: the fate of the application then is not a question of rights. A queue that a FairScheduler would create has the lists of the
-// queues above it.
+// MaySubmit reports whether a user may submit to a queue. As in YARN, administrators of the cluster have no such right.
+// Every user may submit to an unknown queue: the fate of the application then is not a question of rights. A queue that would be
+// created has the lists of its template, and of the queues above it.
 func (c *Checker) MaySubmit(user, name string) bool {
 	tree := c.Queues.Tree()
+	if c.Enabled && tree.Kind == queue.Capacity {
+		return tree.MayUse(name, user, c.Groups)
+	}
 	return !c.Enabled && tree.Kind != queue.Fair || c.mayUse(tree, user, name)
 }
 

@@ -53,6 +53,8 @@ func of(c *ledgerpb.Command, s *ledger.State) (Event, bool) {
 		return Event{Kind: Node, What: "labelled"}, true
 	case c.QueuesConfigured != nil:
 		return Event{Kind: Queues, What: "configured"}, true
+	case c.QueuesChanged != nil:
+		return Event{Kind: Queues, What: "changed"}, true
 	case c.LeaderStarted != nil:
 		return Event{Kind: Leadership, What: "began", Subject: c.LeaderStarted.GetRmId()}, true
 	}

@@ -237,7 +237,7 @@ func New(cfg Config) *Leader {
 		MaxAllocation: cfg.Settings.MaxAllocation,
 	})
 	placed := placement.New(c, c.work, placement.Config{
-		Scheduler: c.sched, Apps: directory{c}, Queues: heldQueues{c}.Tree, Live: c.Settings.Live, Groups: cfg.Settings.Groups, Tags: cfg.Settings.TagPlacement, MaySubmit: cfg.Settings.MaySubmit,
+		Scheduler: c.sched, Apps: directory{c}, Queues: heldQueues{c}.Tree, Live: c.Settings.Live, Groups: cfg.Settings.Groups, Tags: cfg.Settings.TagPlacement, MaySubmit: cfg.Settings.MaySubmit, Create: queues.Create,
 	})
 	sizes := resize.New(c, c.work, resize.Config{
 		Scheduler: c.sched, Requests: requests, HandleOf: handleOf, ToMaster: c.toMaster, ToNode: c.toNode,
@@ -272,7 +272,7 @@ func New(cfg Config) *Leader {
 	c.events.hear(
 		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs},
 		divided, heardRefusals{refusals, c}, l.hosts, l.attempts, l.containers, l.masters, &speeds{c, learned, nodespeed.New(cfg.Settings.NodeSpeeds, learned)},
-		l.carried, l.delegations, l.version, l.keys, ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
+		l.carried, l.delegations, l.version, l.keys, queues, ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
 		usage.New(c, c.work, usage.Config{Enabled: cfg.Settings.History, Scheduler: c.sched, Apps: directory{c}, Types: cfg.Settings.Types, Date: c.Date}),
 	)
 	return l

@@ -14,7 +14,7 @@ func (h heldQueues) Tree() *queue.Tree { return h.tree }
 
 // SetTree implements queueconf.Scheduler.
 func (h heldQueues) SetTree(tree *queue.Tree, settings map[string]string) error {
-	if err := h.sched.SetTree(tree, h.RecordedQueues.With(settings)); err != nil {
+	if err := h.sched.SetTree(tree, h.RecordedQueues.With(settings).Creating(tree.Created)); err != nil {
 		return err
 	}
 	h.tree = tree

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/placement"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/leader/request"
 	"heddle/rm/ledger"
@@ -76,15 +77,15 @@ func (as *applications) submitNew(id records.ApplicationID, user string, ctx *pb
 	if ctx.HasQueue() && ctx.GetQueue() == "" {
 		return refusal.New(refusal.Refused, "Failed to place application %v in a queue and submit context queue is null or empty", id)
 	}
-	path, against, err := as.placement.Place(id, user, ctx.GetApplicationName(), queueOf(ctx), ctx.GetApplicationTags())
+	to, err := as.placement.Place(id, user, ctx.GetApplicationName(), queueOf(ctx), ctx.GetApplicationTags())
 	if err != nil {
 		return err
 	}
-	if !limit.IsName(path) { // a mapping may have put the application's name into it
-		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, path, notAName)
+	if !limit.IsName(to.Path) { // a mapping may have put the application's name into it
+		return refusal.New(refusal.Refused, "%v can't be submitted: %.100q can't be a queue, as %s", id, to.Path, notAName)
 	}
-	if against == "" && as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, path) {
-		if against, err = as.placement.Denied(id, user, path, queueOf(ctx), as.Settings.ACLs); err != nil {
+	if (to.Against == "" || as.Settings.Live.Tree().Kind == queue.Capacity) && as.Settings.MaySubmit != nil && !as.Settings.MaySubmit(user, to.Named) {
+		if to.Against, err = as.placement.Denied(id, user, to, queueOf(ctx), as.Settings.ACLs); err != nil {
 			return err
 		}
 	}
@@ -93,7 +94,7 @@ func (as *applications) submitNew(id records.ApplicationID, user string, ctx *pb
 		if err := takes.Fit(as.work, as.Settings.Bounds, as.Disk(), id, user); err != nil {
 			return err
 		}
-		return as.submit(id, user, path, against, ctx)
+		return as.submit(id, user, to, ctx)
 	})
 }
 
@@ -125,17 +126,16 @@ func queueOf(ctx *pb.ApplicationSubmissionContext) string {
 	return "default"
 }
 
-// submit enters an application for a queue; against is why it fails at once, "" if nothing is.
-func (as *applications) submit(id records.ApplicationID, user, path, against string, ctx *pb.ApplicationSubmissionContext) error {
+// submit enters an application for a queue, which is created if need be.
+func (as *applications) submit(id records.ApplicationID, user string, to placement.Target, ctx *pb.ApplicationSubmissionContext) error {
 	if known, err := request.CheckID(as.work, id, user); known || err != nil {
 		return err
 	}
+	as.placement.Enter(id, user, &to)
+	path, against := to.Path, to.Against
 	asks, err := as.requests.ForMaster(ctx, path)
 	if err != nil {
 		return err
-	}
-	if against == "" {
-		against = as.placement.Full(id, user, path)
 	}
 	var asked *int32
 	if ctx.HasPriority() {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/queues"
 )
 
 // ErrUnknown is wrapped by errors of commands that name something the ledger doesn't have.
@@ -165,8 +166,10 @@ func (s *State) applyToCluster(now int64, c *ledgerpb.Command) error {
 	case c.DelegationsEnded != nil:
 		return s.delegationsEnded(c.DelegationsEnded)
 	case c.QueuesConfigured != nil:
-		s.Queues = newQueueConf(c.QueuesConfigured, now)
+		s.Queues = queues.NewConf(c.QueuesConfigured, now)
 		return nil
+	case c.QueuesChanged != nil:
+		return s.Created.Apply(c.QueuesChanged)
 	case c.NodeLabelsChanged != nil:
 		return s.Labels.Apply(c.NodeLabelsChanged)
 	case c.UsageSampled != nil:

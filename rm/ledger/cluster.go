@@ -25,10 +25,6 @@ func (s *State) keyRolled(now int64, c *ledgerpb.KeyRolled) {
 	s.Keys[c.GetKind()] = ring
 }
 
-func newQueueConf(c *ledgerpb.QueuesConfigured, now int64) QueueConf {
-	return QueueConf{Version: c.GetVersion(), Settings: c.GetSettings(), FromFile: c.GetFromFile(), Time: now}
-}
-
 func (s *State) keyActivated(c *ledgerpb.KeyActivated) error {
 	ring := s.Keys[c.GetKind()]
 	if ring.Next.Secret == nil {

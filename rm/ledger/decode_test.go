@@ -262,9 +262,9 @@ func TestVersionIsFoundInWhatIsDamagedOrNew(t *testing.T) {
 	}{
 		"newer":                    {version(Version + 1), NewerError{Version: Version + 1}},
 		"far newer":                {version(1 << 40), NewerError{Version: 1 << 30}},
-		"newer, and in a new form": {append(version(9), field(77, protowire.Fixed32Type, 1, 2, 3, 4)...), NewerError{Version: 9}},
-		"newer, and breaks off":    {append(version(9), field(77, protowire.Fixed32Type, 1)...), NewerError{Version: 9}},
-		"newer, and half a tag":    {append(version(9), 0x80), NewerError{Version: 9}},
+		"newer, and in a new form": {append(version(Version+2), field(77, protowire.Fixed32Type, 1, 2, 3, 4)...), NewerError{Version: Version + 2}},
+		"newer, and breaks off":    {append(version(Version+2), field(77, protowire.Fixed32Type, 1)...), NewerError{Version: Version + 2}},
+		"newer, and half a tag":    {append(version(Version+2), 0x80), NewerError{Version: Version + 2}},
 		"no number":                {field(versionField, protowire.BytesType, 1, 9), NewerError{What: "field 4 of heddle.ledger.Batch"}},
 		"a new field":              {field(77, protowire.VarintType, 9), NewerError{What: "field 77 of heddle.ledger.Batch"}},
 		"a field of another kind":  {field(1, protowire.BytesType, 1, 9), NewerError{What: "field 1 of heddle.ledger.Batch"}},

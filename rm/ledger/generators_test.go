@@ -186,6 +186,18 @@ var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
 			Version: s.Queues.Version + 1, Settings: map[string]string{"root.queues": text(t, "queues")}, FromFile: rapid.Bool().Draw(t, "from a file"),
 		}}
 	},
+	"queues_changed": func(t *rapid.T, s *State) *ledgerpb.Command {
+		c := &ledgerpb.QueuesChanged{}
+		for _, name := range []string{"a", "a.b", "a.b.c", "d"} {
+			switch rapid.IntRange(0, 3).Draw(t, name) {
+			case 1:
+				c.Created = append(c.Created, &ledgerpb.CreatedQueue{Path: "root." + name, Parent: name != "d", User: text(t, "user"), Legacy: rapid.Bool().Draw(t, "legacy")})
+			case 2:
+				c.Deleted = append(c.Deleted, "root."+name)
+			}
+		}
+		return &ledgerpb.Command{QueuesChanged: c}
+	},
 	"node_labels_changed": func(t *rapid.T, _ *State) *ledgerpb.Command {
 		c := &ledgerpb.NodeLabelsChanged{Imported: rapid.Bool().Draw(t, "imported")}
 		if name := text(t, "added"); name != "" {

@@ -16,6 +16,7 @@ import (
 
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/nodelabels"
+	"heddle/rm/ledger/queues"
 	"heddle/rm/ledger/shape"
 	"heddle/rm/ledger/usage"
 	"heddle/yarn/pb"
@@ -34,13 +35,14 @@ type Frozen struct {
 	issued      map[string][]int32
 	labels      nodelabels.Labels
 	history     *usage.History
+	created     queues.Created
 }
 
 // Freeze returns the state as it is now. It copies nodes and applications, and shares their containers with the state, which copies
 // those that it changes later: hundreds of thousands would take too long to copy at once.
 func (s *State) Freeze() *Frozen {
 	f := &Frozen{
-		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations), issued: maps.Clone(s.Issued.Of), labels: s.Labels, history: s.Usage.Freeze(),
+		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations), issued: maps.Clone(s.Issued.Of), labels: s.Labels, history: s.Usage.Freeze(), created: s.Created.Frozen(),
 		nodes: make([]Node, 0, len(s.Nodes)), apps: make([]Application, 0, len(s.Apps)),
 	}
 	for _, n := range s.Nodes {
@@ -95,6 +97,9 @@ func (f *Frozen) WriteSnapshot(w io.Writer) error {
 	}
 	for r := range f.history.Records() {
 		put("history of ", r.GetName(), &ledgerpb.SnapshotRecord{History: r})
+	}
+	if r := f.created.Record(); r != nil {
+		put("queues created on demand", "", &ledgerpb.SnapshotRecord{CreatedQueues: r})
 	}
 	return cmp.Or(failed, b.Flush())
 }
@@ -154,6 +159,8 @@ func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
 		return nil
 	case rec.History != nil:
 		return s.Usage.Restore(rec.History)
+	case rec.CreatedQueues != nil:
+		return s.Created.Restore(rec.CreatedQueues)
 	}
 	return errors.New("a record has no kind")
 }
@@ -210,7 +217,7 @@ func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
 	s.LastApplication, s.Submitted = c.GetLastApplication(), c.GetSubmitted()
 	s.LastDelegation, s.Offered, s.Issued.Unowned = c.GetLastDelegation(), c.GetOffered(), c.GetUnownedIds()
 	if c.GetQueues() != nil {
-		s.Queues = newQueueConf(c.GetQueues(), c.GetQueuesTime())
+		s.Queues = queues.NewConf(c.GetQueues(), c.GetQueuesTime())
 	}
 	for _, e := range c.GetEnded() {
 		s.Ended[endState(pb.YarnApplicationState(e.GetState()))] = e.GetCount()

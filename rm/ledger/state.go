@@ -9,6 +9,7 @@ import (
 	"heddle/rm/ledger/kept"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/nodelabels"
+	"heddle/rm/ledger/queues"
 	"heddle/rm/ledger/recent"
 	"heddle/rm/ledger/usage"
 	"heddle/yarn/pb"
@@ -54,6 +55,8 @@ type State struct {
 
 	// Queues is the configuration of queues on record.
 	Queues QueueConf
+	// Created are the queues that were created on demand.
+	Created queues.Created
 
 	// Labels are those of nodes.
 	Labels nodelabels.Labels
@@ -67,13 +70,8 @@ type State struct {
 	Kept kept.Counts
 }
 
-// QueueConf is a configuration of queues that was put on record, from a leader's files or by a change at run time.
-type QueueConf struct {
-	Version  int64             // 0: there is none
-	Settings map[string]string // properties by name; not to be changed
-	FromFile bool              // they were read from a leader's files, and not changed since
-	Time     int64             // when they were recorded, in ms since 1970
-}
+// QueueConf is a configuration of queues on record.
+type QueueConf = queues.Conf
 
 // KeyRing holds master keys: the one that signs new tokens, the one before it, whose tokens stay valid,
 // and the next one, which takes over when all checkers of tokens have it.
@@ -403,8 +401,8 @@ func (s *State) Clone() *State {
 		c.Apps[id] = a.clone(twins)
 	}
 	c.Delegations = maps.Clone(s.Delegations)
-	c.Issued = s.Issued.Clone()
 	c.Kept, c.Usage = s.Kept.Clone(), nil
+	c.Issued, c.Created = s.Issued.Clone(), s.Created.Clone()
 	return &c
 }
 

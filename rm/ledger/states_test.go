@@ -18,6 +18,7 @@ import (
 	"heddle/rm/ledger/issued"
 	"heddle/rm/ledger/kept"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/queues"
 	"heddle/rm/ledger/usage"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -239,6 +240,12 @@ func full(t testing.TB) *State {
 	s.Issued = issued.IDs{Unowned: 7}
 	s.Issued.Add(s.LastApplication-2, "s1")
 	s.Issued.Add(s.LastApplication-1, "s2")
+	s.Created = queues.Created{}
+	if err := s.Created.Restore(&ledgerpb.CreatedQueues{Queues: []*ledgerpb.CreatedQueue{
+		{Path: "root.a", Parent: true, User: "ann"}, {Path: "root.a.b", User: "bob"}, {Path: "root.c.d", Legacy: true, User: "ann"},
+	}}); err != nil {
+		t.Fatal(err)
+	}
 	s.Ended = map[AppState]int64{AppFinished: 1, AppFailed: 2, AppKilled: 3}
 	s.Submitted = 7
 

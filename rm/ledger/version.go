@@ -17,14 +17,16 @@ import (
 //	5  to which users application ids were issued; resource-seconds end at the largest number, where they wrapped (nothing depends on these sums)
 //	6  labels of nodes (NodeLabelsChanged); the newest ended containers of an application are kept beside the first ones
 //	7  what was used over time (UsageSampled)
+//	8  queues that were created on demand (QueuesChanged)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 7
+const Version = 8
 
 // Versions of the ledger from which on something is recorded.
 const (
 	OwnerVersion  = 5 // to which user each application id was issued
 	LabelsVersion = 6 // labels of nodes
+	QueuesVersion = 8 // queues that were created on demand
 	PathVersion   = 6 // the newest ended containers of an application
 	UsageVersion  = 7 // what was used over time
 )

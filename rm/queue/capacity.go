@@ -147,6 +147,10 @@ type parser struct {
 	preempt  bool     // preemption is on
 	intra    bool
 
+	// Of queues that are created: the settings of the configuration alone, and whether templates name labels.
+	base     map[string]string
+	labelled bool
+
 	suspension suspension.Settings // what queues inherit
 	stages     string              // likewise: the stage policy
 }
@@ -167,7 +171,7 @@ func (p *parser) tree() (*Tree, error) {
 		p.shares(root)
 	}
 	t := newTree(Capacity, root)
-	t.types, t.vector, t.Settings = p.types, p.vector, settings
+	t.types, t.vector, t.Settings, t.from = p.types, p.vector, settings, p
 	t.Dominant = p.dominant()
 	t.stoppedGone = p.stoppedGone(t)
 	p.partitions(t)
@@ -293,15 +297,10 @@ func (p *parser) children(q *Queue) (names []string) {
 	if q.Reservable && len(names) > 0 {
 		p.fail(q.Path+".reservable", "true", "only a queue without children can be reservable")
 	}
-	legacy, flexible := p.truth(q.Path+"."+template.LegacyKey, false), p.truth(q.Path+"."+template.FlexibleKey, false)
-	for key, on := range map[string]bool{template.LegacyKey: legacy, template.FlexibleKey: flexible} {
-		if on {
-			q.managed = true
-			p.warn(q.Path+"."+key, "true", "queues aren't created on demand: submissions to an undeclared queue below "+q.Path+" are refused")
-		}
-	}
-	q.Creation = template.Of(p.settings, q.Path, legacy, flexible)
-	if q.Reservable {
+	p.creation(q, p.truth(q.Path+"."+template.LegacyKey, false), p.truth(q.Path+"."+template.FlexibleKey, false))
+	if q.Reservable && q.managed {
+		p.failWith("Only Leaf Queues can be reservable for "+q.Path, q.Path+".reservable", "true", "a queue below which queues are created can't be reservable")
+	} else if q.Reservable {
 		p.settings, names = template.Plan(p.settings, q.Path, q.Name)
 		p.warn(q.Path+".reservable", "true", "reservations aren't supported: its applications share the whole queue, in "+q.Path+"."+names[0])
 	}

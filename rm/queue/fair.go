@@ -14,6 +14,7 @@ import (
 	"heddle/conf"
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/quantity"
+	"heddle/rm/queue/settings"
 	"heddle/rm/queue/suspension"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
@@ -81,13 +82,13 @@ func fairTree(c *conf.Config, root *conf.Element) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := fairParser{types: types, undeclared: c.Bool(fairPrefix + "allow-undeclared-pools"), userQueues: c.Bool(fairPrefix + "user-as-default-queue")}
+	p := fairParser{types: types, undeclared: c.Bool(settings.FairPrefix + "allow-undeclared-pools"), userQueues: c.Bool(settings.FairPrefix + "user-as-default-queue")}
 	p.suspension, p.stages = suspension.Of(c), leafpolicy.StageOf(c)
 	t, err := p.tree(root)
 	if err != nil {
 		return nil, err
 	}
-	t.Settings.Fair = fairSettings(c, types)
+	t.Settings.Fair = settings.Fair(c, types)
 	return t, nil
 }
 

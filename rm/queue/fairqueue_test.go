@@ -7,6 +7,7 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/conftest"
+	"heddle/rm/queue/settings"
 	"heddle/yarn/records"
 )
 
@@ -85,7 +86,7 @@ func parseXML(text string) (*conf.Element, error) {
 func TestFairMasters(t *testing.T) {
 	const key = "yarn.scheduler.fair.am.preemption"
 	c := conftest.With(t, map[string]string{key: "false", key + ".root.a": "true", key + ".root.b": "false"})
-	f := fairSettings(c, records.ResourceTypes{})
+	f := settings.Fair(c, records.ResourceTypes{})
 	if got, ok := f.MastersOf["root.a"]; f.PreemptMasters || !got || !ok || f.MastersOf["root.b"] || len(f.MastersOf) != 2 {
 		t.Errorf("ApplicationMasters are preempted: %v, and %v", f.PreemptMasters, f.MastersOf)
 	}

@@ -14,6 +14,7 @@ import (
 	"heddle/rm/queue/label"
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/quantity"
+	"heddle/rm/queue/template"
 )
 
 // own returns a setting that only single queues have, without white space around it.
@@ -134,14 +135,13 @@ func (p *parser) queueKey(t *Tree, key, value string) {
 	q := t.Above(key)
 	rest := strings.TrimPrefix(strings.TrimPrefix(key, q.Path), ".")
 	switch {
-	case known.Queue[rest], leafpolicy.IsSetting(rest), label.IsSetting(rest):
+	case known.Queue[rest], leafpolicy.IsSetting(rest), label.IsSetting(rest), template.IsSetting(rest):
 	case strings.HasPrefix(rest, "user-settings.") && strings.HasSuffix(rest, ".weight"):
 	case known.LaterOfQueue(rest):
 		if value != "false" && value != "true" {
 			p.warn(key, value, "has no effect: this is not supported")
 		}
-	case q.managed:
-		p.warn(key, value, "has no effect: queue "+q.Path+" has no such child")
+	case q.managed && known.Queue[rest[strings.LastIndexByte(rest, '.')+1:]]: // of a queue that may be created
 	default:
 		dot := max(0, strings.LastIndexByte(rest, '.'))
 		if known.Queue[rest[dot:]] || dot > 0 && known.Queue[rest[dot+1:]] {

@@ -5,13 +5,16 @@ import (
 	"maps"
 	"math"
 	"strings"
+	"time"
 
 	"heddle/conf"
 	"heddle/rm/queue/label"
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/priority"
 	"heddle/rm/queue/quantity"
+	"heddle/rm/queue/settings"
 	"heddle/rm/queue/suspension"
+	"heddle/rm/queue/template"
 	"heddle/yarn/acl"
 	"heddle/yarn/records"
 )
@@ -313,41 +316,14 @@ func (p *parser) global() Settings {
 			s.UsersMaxParallel[user] = p.integer(key, strings.TrimSpace(v), 0)
 		}
 	}
-	s.Preemption = p.preemptionSettings()
+	s.Preemption = settings.Capacity(p.conf, p.truth, p.millis)
+	if expiry := number(template.ExpiryKey, "300", 0); settings.Monitors(p.conf, "AutoCreatedQueueDeletionPolicy") {
+		s.CreatedExpiry = max(1, time.Duration(expiry)) * time.Second
+	}
 	s.Suspension = suspension.Of(p.conf)
 	p.suspension = s.Suspension
 	s.StagePolicy = leafpolicy.StageOf(p.conf)
 	p.stages = s.StagePolicy
 	p.preempt, p.intra = s.Preemption.Enabled, s.Preemption.Enabled && s.Preemption.Intra.Enabled
 	return s
-}
-
-func (p *parser) preemptionSettings() Preemption {
-	const prefix = "yarn.resourcemanager.monitor.capacity.preemption."
-	const monitor = "yarn.resourcemanager.scheduler.monitor."
-	c := p.conf
-	out := Preemption{
-		Enabled:     c.Bool(monitor+"enable") && strings.Contains(c.Text(monitor+"policies"), "ProportionalCapacityPreemptionPolicy"),
-		ObserveOnly: c.Bool(prefix + "observe_only"), Interval: c.Duration(prefix + "monitoring_interval"),
-		Wait: c.Duration(prefix + "max_wait_before_kill"), PerRound: c.Float(prefix + "total_preemption_per_round"),
-		Ignored: c.Float(prefix + "max_ignored_over_capacity"), Natural: c.Float(prefix + "natural_termination_factor"),
-		ForReserved:        c.Bool(prefix + "select_based_on_reserved_containers"),
-		BalanceForReserved: c.Bool(prefix + "additional_res_balance_based_on_reserved_containers"),
-		Balance:            c.Bool(prefix + "preemption-to-balance-queue-after-satisfied.enabled"),
-		BalanceWait:        c.Duration(prefix + "preemption-to-balance-queue-after-satisfied.max-wait-before-kill"),
-		ConservativeDRF:    c.Bool(prefix + "conservative-drf"),
-		Lazy:               p.truth("lazy-preemption-enabled", false),
-	}
-	const underused = "ordering-policy.priority-utilization.underutilized-preemption."
-	out.Underused = UnderusedPreemption{
-		Enabled: p.truth(underused+"enabled", false), Move: p.truth(underused+"allow-move-reservation", false),
-		Delay: p.millis(underused+"reserved-container-delay-ms", "60000"),
-	}
-	const intra = prefix + "intra-queue-preemption."
-	out.Intra = IntraPreemption{
-		Enabled: c.Bool(intra + "enabled"), Threshold: c.Float(intra + "minimum-threshold"), Most: c.Float(intra + "max-allowable-limit"),
-		PriorityFirst:   strings.EqualFold(c.Text(intra+"preemption-order-policy"), "priority_first"),
-		ConservativeDRF: c.Bool(intra + "conservative-drf"),
-	}
-	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/queue/label"
 	"heddle/rm/queue/quantity"
+	"heddle/rm/queue/template"
 )
 
 // A partition is the nodes that have a label. Queues have capacities of their own in each. So the tree has a copy for each label that its
@@ -79,7 +80,7 @@ func (p *parser) partitions(t *Tree) {
 // shareIn reads what a queue has in the partition that is being read. The root always has all of it.
 func (p *parser) shareIn(q *Queue) {
 	q.withoutShare()
-	if q.Parent == nil || !label.Sets(p.settings, q.Path, p.label) {
+	if q.Parent == nil || !label.Sets(p.settings, q.Path, p.label) && q.Made != template.Flexible {
 		return
 	}
 	p.capacities(q)

@@ -1,14 +1,15 @@
 package queue
 
 import (
+	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"heddle/conf"
-	"heddle/internal/bounded"
+	"heddle/rm/queue/fairrule"
 	"heddle/rm/queue/mapping"
+	"heddle/rm/queue/template"
 )
 
 // Placement decides which queue an application goes to.
@@ -16,7 +17,7 @@ type Placement struct {
 	mappings []mapping.Rule // of a Capacity tree
 	// override applies the mappings also to applications that name a queue.
 	override bool
-	rules    []fairRule // of a Fair tree
+	rules    []fairrule.Rule // of a Fair tree
 }
 
 // App is what the placement of an application depends on.
@@ -42,37 +43,91 @@ func fails(format string, args ...any) error { return &Refusal{fmt.Sprintf(forma
 // accessControl begins Hadoop's diagnostics of an application that a queue doesn't admit.
 const accessControl = "org.apache.hadoop.security.AccessControlException: "
 
-// Place finds the leaf that an application goes to, by the tree's mappings or rules, and returns its path. In a Fair tree
-// that leaf may not exist yet. The error is a *Refusal; path is set as far as it is known.
+// Place finds the leaf that an application goes to, by the tree's mappings or rules, and returns its path. The leaf may not exist yet. The error is a *Refusal;
+// path is set as far as it is known.
 func (t *Tree) Place(app App, groups func(user string) ([]string, error)) (path string, err error) {
+	path, _, err = t.Choose(app, groups)
+	return path, err
+}
+
+// Choose is Place, and also tells whether a mapping has chosen the leaf.
+func (t *Tree) Choose(app App, groups func(user string) ([]string, error)) (path string, mapped bool, err error) {
 	if app.Queue == "" {
 		app.Queue = "default"
 	}
 	switch t.Kind {
 	case FIFO:
-		return app.Queue, nil
+		return app.Queue, false, nil
 	case Fair:
-		return t.placeFair(app, groups)
+		path, err = t.placeFair(app, groups)
+		return path, false, err
 	}
 	name := app.Queue
 	if place := &t.Settings.Placement; len(place.mappings) > 0 && (name == "default" || place.override) {
-		if name, err = t.mapped(app, groups); err != nil {
-			return app.Queue, err
+		if name, mapped, err = t.mapped(app, groups); err != nil {
+			return app.Queue, true, err
 		}
 	}
+	path, _, err = t.leafFor(app, name, mapped)
+	return path, mapped, err
+}
+
+// leafFor returns the path of the leaf with a name. If it doesn't exist it may be created: missing are the queues that have to be for that.
+func (t *Tree) leafFor(app App, name string, mapped bool) (path string, missing []template.Created, err error) {
 	q, ok := t.Find(name)
 	if ok {
 		q = q.Entrance()
 	}
 	switch {
 	case !ok && len(t.byName[name]) > 1:
-		return name, fails("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", app.ID, app.User, name)
+		return name, nil, fails("Application %s submitted by user %s to ambiguous queue: %s please use full queue path instead.", app.ID, app.User, name)
 	case !ok:
-		return name, fails("Application %s submitted by user %s to unknown queue: %s", app.ID, app.User, conf.Shorten(name))
+		missing, err := t.creatable(name)
+		switch {
+		case err != nil && mapped:
+			return name, nil, fails("Application %s submission by user : %s to  queue : %s failed : %v", app.ID, app.User, conf.Shorten(name), err)
+		case err != nil:
+			return name, nil, fails("Application %s submitted by user %s to unknown queue: %s", app.ID, app.User, conf.Shorten(name))
+		}
+		leaf := missing[len(missing)-1]
+		if leaf.Legacy && !mapped {
+			return leaf.Path, nil, prohibited(app, name)
+		}
+		return leaf.Path, missing, nil
 	case !q.Leaf():
-		return q.Path, fails("Application %s submitted by user : %s to non-leaf queue : %s", app.ID, app.User, name)
+		return q.Path, nil, fails("Application %s submitted by user : %s to non-leaf queue : %s", app.ID, app.User, name)
+	case q.Made == template.LegacyLeaf && !mapped:
+		return q.Path, nil, prohibited(app, name)
 	}
-	return q.Path, q.Admits(app)
+	return q.Path, nil, q.Admits(app)
+}
+
+// prohibited refuses an application that names a legacy leaf, to which mappings alone lead.
+func prohibited(app App, name string) error {
+	return fails("Application %s submission by user : %s to specified queue : %s  is prohibited. Verify automatic queue mapping for user exists in %squeue-mappings",
+		app.ID, app.User, name, Prefix)
+}
+
+// For returns the tree in which the leaf of an application exists, and that leaf's path. It is the tree itself unless queues have to be created, which
+// made are then, parents first. The error is a *Refusal.
+func (t *Tree) For(app App, name string, mapped bool) (with *Tree, path string, made []template.Created, err error) {
+	if t.Kind != Capacity {
+		return t, name, nil, nil
+	}
+	path, made, err = t.leafFor(app, name, mapped)
+	if err != nil || len(made) == 0 {
+		return t, path, nil, err
+	}
+	with, err = t.Adding(made)
+	if err != nil {
+		var invalid *Invalid
+		text := err.Error()
+		if errors.As(err, &invalid) {
+			text = invalid.Brief()
+		}
+		return t, path, nil, fails("Application %s submission by user : %s to  queue : %s failed : %s", app.ID, app.User, conf.Shorten(path), text)
+	}
+	return with, path, made, with.byPath[path].Admits(app)
 }
 
 // Admits refuses applications if the queue is stopped.
@@ -162,9 +217,6 @@ func (p *rules) mappings() {
 	}
 }
 
-// RulesFileKey is the setting that has the text of the file of mapping-rule-json-file, where that was read with the others.
-const RulesFileKey = Prefix + rulesFile + ".text"
-
 const rulesFile = "mapping-rule-json-file"
 
 // rulesInJSON reads rules in JSON: from the setting, or else from the file.
@@ -176,53 +228,23 @@ func (p *rules) json() {
 			return
 		}
 		var err error
-		if text, err = rulesText(p.conf, p.settings); err != nil {
+		if text, err = mapping.Text(p.conf.Dir(), p.settings); err != nil {
 			p.fail(key, p.settings[key], err.Error())
 			return
 		}
 	}
 	parsed, err := mapping.Parse([]byte(text))
 	if err != nil {
-		p.failWith(err.Error(), key, conf.Shorten(text), err.Error())
+		said := err
+		if of := errors.Unwrap(err); of != nil {
+			said = of
+		}
+		p.failWith(said.Error(), key, conf.Shorten(text), err.Error())
 		return
 	}
 	for _, r := range parsed {
 		p.add(Prefix+key, r.String(), r)
 	}
-}
-
-// rulesText returns the text of mapping-rule-json-file, which settings name or have. A relative path begins in the configuration's folder.
-func rulesText(c *conf.Config, settings map[string]string) (string, error) {
-	if text, ok := settings[rulesFile+".text"]; ok {
-		return text, nil
-	}
-	path := strings.TrimSpace(settings[rulesFile])
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(c.Dir(), path)
-	}
-	f, err := bounded.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close() //nolint:errcheck // it is only read
-	text, err := bounded.ReadAll(f, mapping.MaxJSON)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", path, err)
-	}
-	return string(text), nil
-}
-
-// KeepRulesFile adds the text of mapping-rule-json-file to settings (by whole keys) that need it. So they mean the same on another machine, and
-// change when the file does.
-func KeepRulesFile(c *conf.Config, settings map[string]string) error {
-	if strings.TrimSpace(settings[Prefix+"mapping-rule-format"]) != "json" || settings[Prefix+"mapping-rule-json"] != "" || settings[Prefix+rulesFile] == "" {
-		return nil
-	}
-	text, err := rulesText(c, map[string]string{rulesFile: settings[Prefix+rulesFile]})
-	if err == nil {
-		settings[RulesFileKey] = text
-	}
-	return err
 }
 
 // rule adds a rule that can work with the queues of the tree.
@@ -250,7 +272,7 @@ func (t *Tree) Lookup(name string) (mapping.Queue, bool) {
 func (t *Tree) Ambiguous(name string) bool { return len(t.byName[name]) > 1 }
 
 // mapped returns the queue that the rules choose, or else the one that the application names.
-func (t *Tree) mapped(app App, groups func(string) ([]string, error)) (string, error) {
+func (t *Tree) mapped(app App, groups func(string) ([]string, error)) (name string, mapped bool, err error) {
 	by := mapping.App{User: app.User, Name: app.Name, Queue: app.Queue}
 	if groups != nil {
 		by.Groups = func() ([]string, error) { return groups(app.User) }
@@ -258,14 +280,9 @@ func (t *Tree) mapped(app App, groups func(string) ([]string, error)) (string, e
 	path, err := mapping.Place(t.Settings.Placement.mappings, by, t)
 	switch {
 	case err != nil:
-		return "", &Refusal{Text: err.Error()}
+		return "", true, &Refusal{Text: err.Error()}
 	case path != "":
-		return path, nil
+		return path, true, nil
 	}
-	return app.Queue, nil
-}
-
-// clean turns the name of a user or a group into a part of a queue's path.
-func clean(name string) string {
-	return strings.ReplaceAll(strings.TrimSpace(name), ".", "_dot_")
+	return app.Queue, false, nil
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"heddle/conf"
+	"heddle/rm/queue/fairrule"
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/priority"
 	"heddle/rm/queue/quantity"
@@ -89,14 +90,16 @@ type Queue struct {
 	// Means is how preemption takes from containers of the queue, Unable the same for those on nodes that can't suspend.
 	Means, Unable suspension.Means
 	Reservable    bool              // has one leaf, for applications without a reservation
-	Creation      template.Creation // of queues below it, which YARN makes on demand
+	Creation      template.Creation // of queues below it, on demand
+	Made          template.Kind     // how it came to be
+	Stays         bool              // of one that was created: it isn't deleted when it is idle
 	Labels        []string          // node labels that it may use; "*" is all
 	DefaultLabel  string            // label of its asks that have none
 	Shares        []string          // labels of which its settings give it a share, sorted
 
 	Fair FairShares // of the queues of a Fair tree
 
-	managed     bool  // YARN would create its children on demand
+	managed     bool  // its children are created on demand, so that it is no leaf
 	defaultLife bool  // a default lifetime is set for it or for an ancestor
 	maxApps     int32 // maximum-applications of the queue, -1 if it isn't set
 	sharedApps  bool  // its MaxApplications is its share of the cluster's
@@ -204,6 +207,9 @@ type Tree struct {
 	queues     []*Queue
 	byPath     map[string]*Queue
 	byName     map[string][]*Queue
+	// Created are the queues that were created on demand, each behind the one above it.
+	Created []template.Created
+	from    *parser // that has read the settings
 	// stoppedGone are paths with the configured state STOPPED that name no queues (any more).
 	stoppedGone map[string]bool
 }
@@ -243,7 +249,7 @@ func (t *Tree) Find(name string) (*Queue, bool) {
 		name = "default"
 	}
 	if t.Kind == Fair {
-		name = rooted(name)
+		name = fairrule.Rooted(name)
 	}
 	if q := t.byPath[name]; q != nil {
 		return q, true
@@ -263,7 +269,7 @@ func (t *Tree) Path(name string) string {
 		return q.Path
 	}
 	if t.Kind == Fair {
-		return rooted(name)
+		return fairrule.Rooted(name)
 	}
 	return name
 }

@@ -8,12 +8,17 @@ import (
 
 	"heddle/rm/queue/label"
 	"heddle/rm/queue/quantity"
+	"heddle/rm/queue/template"
 	"heddle/yarn/records"
 )
 
 // capacities reads a queue's capacity and maximum. Shares of the cluster follow when all siblings are known.
 func (p *parser) capacities(q *Queue) {
-	key, text := p.own(q.Path, label.Key(p.label)+"capacity", "0")
+	none := "0"
+	if q.Made == template.Flexible { // Hadoop: AbstractParentQueue.updateClusterResource
+		none = "1w"
+	}
+	key, text := p.own(q.Path, label.Key(p.label)+"capacity", none)
 	if q.Parent == nil {
 		text = p.text(key, "100")
 	}

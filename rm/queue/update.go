@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"heddle/rm/queue/template"
 )
 
 // CheckUpdate returns an error if next can't replace the tree while applications live in some queues; nil if it can.
@@ -29,10 +31,15 @@ func (t *Tree) CheckUpdate(next *Tree, inUse map[string]int) error {
 		}
 		switch {
 		case after == nil && state == "RUNNING" && next.stoppedGone[q.Path] && used(q, inUse) == 0:
+		case after == nil && q.Made != template.Static && used(q, inUse) == 0:
 		case after == nil && state != "STOPPED":
 			errs = append(errs, inWords("%s cannot be deleted from the capacity scheduler configuration, as the queue is not yet in stopped state. Current State : %s",
 				q.Path, state))
 		case after == nil:
+		case !q.Leaf() && !q.Creation.Legacy && after.Creation.Legacy:
+			errs = append(errs, inWords("Can not convert parent queue: %s to auto create enabled parent queue since it could have other pre-configured queues which is not supported", q.Path))
+		case q.Creation.Legacy && !after.Creation.Legacy:
+			errs = append(errs, inWords("Cannot convert auto create enabled parent queue: %s to leaf queue. Please check  parent queue's configuration %s is set to true", q.Path, template.LegacyKey))
 		case q.Leaf() && !after.Leaf() && (inUse[q.Path] > 0 || state == "RUNNING" && !after.Stopped):
 			errs = append(errs, inWords("Can not convert the leaf queue: %s to parent queue since it is not yet in stopped state. Current State : %s",
 				q.Path, state))

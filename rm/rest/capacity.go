@@ -230,7 +230,7 @@ func kindOf(q *queue.Queue) queueKind {
 	case q.Creation.Flexible:
 		eligible = "flexible"
 	}
-	out := queueKind{Mode: mode, QueueType: kind, CreationMethod: "static", AutoCreation: eligible}
+	out := queueKind{Mode: mode, QueueType: kind, CreationMethod: q.Made.String(), AutoCreation: eligible}
 	if q.DefaultLabel != "" {
 		out.DefaultLabel = &q.DefaultLabel
 	}
@@ -386,7 +386,7 @@ func (t *capacityTree) leaf(q *queue.Queue, u *view.QueueUse, base capacityQueue
 		Containers: u.Live(), MaxApplications: u.Share.MaxApplications, MaxPerUser: u.Share.MaxApplicationsPerUser, UserLimit: q.UserLimit,
 		Users: t.users(u, queueLimit), UserLimitFactor: q.UserLimitFactor, MaxAMShare: q.MaxAMShare, AMLimit: limit, AMUsed: held,
 		UserAMLimit: shown, NoPreemption: q.NoPreemption, NoIntraPreemption: q.NoIntraPreemption,
-		DefaultPriority: q.DefaultPriority, MaxLifetime: q.MaxLifetime, DefaultLifetime: q.DefaultLifetime,
+		DefaultPriority: q.DefaultPriority, AutoCreated: q.Made == template.LegacyLeaf, MaxLifetime: q.MaxLifetime, DefaultLifetime: q.DefaultLifetime,
 	}
 }
 

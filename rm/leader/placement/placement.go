@@ -1,5 +1,5 @@
 // Package placement finds the queues of applications, when they are submitted and when they are moved. Names of queues, users and
-// applications go in. Paths of queues come out, or a refusal in the words of the YARN scheduler whose queues these are.
+// applications go in. Paths of queues come out, which are created if need be, or a refusal in the words of the YARN scheduler whose queues these are.
 //
 // A leader has one Placement.
 package placement
@@ -13,6 +13,7 @@ import (
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/queue"
+	"heddle/rm/queue/template"
 	"heddle/rm/scheduler"
 	"heddle/yarn/records"
 )
@@ -42,11 +43,13 @@ type Config struct {
 	Live   *queue.Live
 	Groups func(user string) ([]string, error) // of a user, the primary one first; nil is none
 	Tags   Tags
+	// Create records queues that were made for a user's application: with is the tree that has them.
+	Create func(with *queue.Tree, made []template.Created, user string) error
 	// MaySubmit decides which users may submit to a queue, by its path; nil allows all.
 	MaySubmit func(user, queue string) bool
 }
 
-// Placement finds queues. Place, Denied and Move are safe for concurrent use; Full is for the loop's operations.
+// Placement finds queues. Place, Denied and Move are safe for concurrent use; Enter and Full are for the loop's operations.
 type Placement struct {
 	cfg  Config
 	loop loop.Operations
@@ -58,29 +61,68 @@ func New(loop loop.Operations, work *ledger.State, cfg Config) *Placement {
 	return &Placement{cfg: cfg, loop: loop, work: work}
 }
 
-// Place finds the queue of an application. against is why it fails if it is taken nevertheless, "" if nothing is.
-func (p *Placement) Place(id records.ApplicationID, user, name, queueName string, tags []string) (path, against string, err error) {
+// Target is the queue of an application that is submitted.
+type Target struct {
+	Path string
+	// Against is why the application fails if it is taken nevertheless, "" if nothing is.
+	Against string
+	// Named is the name by which the queue was asked for, or its path if a mapping has chosen it: rights depend on it.
+	Named  string
+	mapped bool // a mapping has chosen it
+}
+
+// Place finds the queue of an application, which may have to be created: see Enter.
+func (p *Placement) Place(id records.ApplicationID, user, name, queueName string, tags []string) (to Target, err error) {
 	app := queue.App{ID: id.String(), Name: name, Queue: queueName, User: user}
 	if app.User, err = p.placedAs(app, tags); err == nil {
-		path, err = p.cfg.Live.Tree().Place(app, p.cfg.Groups)
+		to.Path, to.mapped, err = p.cfg.Live.Tree().Choose(app, p.cfg.Groups)
+	}
+	if to.Named = to.Path; !to.mapped && p.cfg.Live.Tree().Kind == queue.Capacity {
+		to.Named = queueName
 	}
 	var refused *queue.Refusal
 	switch {
 	case !errors.As(err, &refused):
-		return path, "", err
+		return to, err
 	case refused.Fails:
-		return path, refused.Text, nil
+		to.Against = refused.Text
+		return to, nil
 	}
-	return path, "", refusal.New(refusal.Refused, "%s", refused.Text)
+	return to, refusal.New(refusal.Refused, "%s", refused.Text)
+}
+
+// Enter creates the queue of an application that is about to be submitted, unless it is there. against says why the queue doesn't take it, "" if it does. It is for
+// the loop's operations.
+func (p *Placement) Enter(id records.ApplicationID, user string, to *Target) {
+	if to.Against != "" {
+		return
+	}
+	tree := p.cfg.Queues()
+	with, path, made, err := tree.For(queue.App{ID: id.String(), User: user}, to.Path, to.mapped)
+	if to.Path = path; err == nil && len(made) > 0 {
+		if failed := p.cfg.Create(with, made, user); failed != nil {
+			to.Against = fmt.Sprintf("Application %v submission by user : %s to  queue : %s failed : %v", id, user, path, failed)
+			return
+		}
+	}
+	if err != nil {
+		to.Against = err.Error()
+		return
+	}
+	to.Against = p.Full(id, user, path)
 }
 
 // Denied refuses an application whose user may not submit to its queue, in YARN's words. A FairScheduler whose lists are otherwise off refuses it
 // only once it has been submitted: it fails then, and against is why (Hadoop: FairScheduler.addApplication).
-func (p *Placement) Denied(id records.ApplicationID, user, path, asked string, lists bool) (against string, err error) {
+func (p *Placement) Denied(id records.ApplicationID, user string, to Target, asked string, lists bool) (against string, err error) {
+	path := to.Path
 	if !lists && p.cfg.Live.Tree().Kind == queue.Fair {
 		return fmt.Sprintf("User %s does not have permission to submit %v to queue %s", user, id, path), nil
 	}
-	return "", refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, p.closed(path, asked))
+	if to.mapped || p.cfg.Live.Tree().Kind != queue.Capacity {
+		asked = p.closed(path, asked)
+	}
+	return "", refusal.New(refusal.AccessDenied, "User %s does not have permission to submit %v to queue %s", user, id, asked)
 }
 
 // closed names a queue that a user may not submit to, in YARN's words: as the client did, or by its path where a mapping chose it. A

@@ -101,7 +101,8 @@ func TestApplicationsFindTheirQueues(t *testing.T) {
 		"mapped":            {mapped, "b", "a", "root.b", "", ""},
 		"mapped to nowhere": {mapped, "alice", "a", "a", "", "rejected by a mapping rule"},
 	} {
-		path, against, err := newWorld(t, x.settings).Place(appID(1), x.user, "sleep", x.queue, nil)
+		to, err := newWorld(t, x.settings).Place(appID(1), x.user, "sleep", x.queue, nil)
+		path, against := to.Path, to.Against
 		if path != x.path || !strings.Contains(against, x.against) || (against == "") != (x.against == "") {
 			t.Errorf("%s: %q, %q", name, path, against)
 		}
@@ -129,12 +130,12 @@ func fairTree(t *testing.T, rules string) *queue.Tree {
 func TestRulesByGroups(t *testing.T) {
 	w := worldOf(t, fairTree(t, "<rule name='primaryGroup'/>"))
 	w.cfg.Groups = func(string) ([]string, error) { return nil, errors.New("no answer from the directory") }
-	if _, against, err := w.Place(appID(1), "alice", "sleep", "a", nil); against != "" || !refusal.Is(err, refusal.Refused) || err.Error() != "Group resolution failed" {
-		t.Errorf("%q, %v", against, err)
+	if to, err := w.Place(appID(1), "alice", "sleep", "a", nil); to.Against != "" || !refusal.Is(err, refusal.Refused) || err.Error() != "Group resolution failed" {
+		t.Errorf("%+v, %v", to, err)
 	}
 	w.cfg.Groups = func(string) ([]string, error) { return []string{"staff"}, nil }
-	if path, against, err := w.Place(appID(1), "alice", "sleep", "a", nil); path != "root.staff" || against != "" || err != nil {
-		t.Errorf("%q, %q, %v", path, against, err)
+	if to, err := w.Place(appID(1), "alice", "sleep", "a", nil); to.Path != "root.staff" || to.Against != "" || err != nil {
+		t.Errorf("%+v, %v", to, err)
 	}
 }
 

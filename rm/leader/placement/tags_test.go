@@ -36,7 +36,8 @@ func TestApplicationsArePlacedByTheirTags(t *testing.T) {
 		w := newWorld(t, mapped)
 		w.cfg.Tags = x.by
 		w.cfg.MaySubmit = func(user, path string) bool { return user == "hive" && path != "root.closed" }
-		path, against, err := w.Place(appID(1), x.user, "query", "default", x.tags)
+		to, err := w.Place(appID(1), x.user, "query", "default", x.tags)
+		path, against := to.Path, to.Against
 		if path != x.path || against != "" || refusal.Is(err, refusal.Refused) != x.rejected {
 			t.Errorf("%s: %q, %q, %v", name, path, against, err)
 		}
@@ -45,7 +46,7 @@ func TestApplicationsArePlacedByTheirTags(t *testing.T) {
 	mapped["root.queues"], mapped["root.other.capacity"] = "other,hive,ann,Bob,closed", "20"
 	w := newWorld(t, mapped)
 	w.cfg.Tags = Tags{Users: hive}
-	if path, _, err := w.Place(appID(1), "hive", "query", "default", []string{"userid=carol"}); !refusal.Is(err, refusal.Refused) {
-		t.Errorf("a mapping rejects whom the tag names, and it went to %q: %v", path, err)
+	if to, err := w.Place(appID(1), "hive", "query", "default", []string{"userid=carol"}); !refusal.Is(err, refusal.Refused) {
+		t.Errorf("a mapping rejects whom the tag names, and it went to %q: %v", to.Path, err)
 	}
 }

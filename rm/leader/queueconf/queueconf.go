@@ -43,11 +43,14 @@ type Admin struct {
 	Config
 	loop loop.Operations
 	work *ledger.State
+
+	settings map[string]string // of the tree that holds
+	created  created
 }
 
 // New makes an Admin of a leadership with a working copy.
 func New(loop loop.Operations, work *ledger.State, cfg Config) *Admin {
-	return &Admin{Config: cfg, loop: loop, work: work}
+	return &Admin{Config: cfg, loop: loop, work: work, created: created{used: map[string]time.Time{}, marked: map[string]bool{}}}
 }
 
 // Source reads configurations of queues. Its methods may be called at any time, and read files.
@@ -94,6 +97,7 @@ func (a *Admin) Begin() {
 		a.Log.WithError(err).Error("the recorded configuration of queues can't be used; that of the files holds")
 		return
 	}
+	tree = a.restore(tree)
 	if err := a.setTree(tree, settings); err != nil {
 		a.Log.WithError(err).Error("the scheduler keeps its queues")
 		return
@@ -106,6 +110,7 @@ func (a *Admin) setTree(tree *queue.Tree, settings map[string]string) error {
 	if err := a.Scheduler.SetTree(tree, settings); err != nil {
 		return &Error{Err: err}
 	}
+	a.settings = settings
 	return nil
 }
 
@@ -124,6 +129,10 @@ func (a *Admin) replaceable(tree *queue.Tree) error {
 
 // replaceTree replaces the tree that holds, unless applications stand in the way.
 func (a *Admin) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error {
+	tree, gone, err := tree.Restored(a.work.Created.All())
+	if err != nil {
+		return &Error{Err: err}
+	}
 	if err := a.replaceable(tree); err != nil {
 		return err
 	}
@@ -135,6 +144,7 @@ func (a *Admin) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) erro
 		return err
 	}
 	a.loop.Enter(&ledgerpb.Command{QueuesConfigured: c})
+	a.forget(gone)
 	a.publish(tree)
 	a.Log.WithField("version", c.GetVersion()).Info("queues have a new configuration")
 	return nil
@@ -232,6 +242,9 @@ func (a *Admin) CheckChange(change *edit.Change) (settings map[string]string, er
 		next, tree, err := a.changed(change)
 		if err != nil {
 			return err
+		}
+		if tree, _, err = tree.Restored(a.work.Created.All()); err != nil {
+			return &Error{Err: err}
 		}
 		if err := a.replaceable(tree); err != nil {
 			return err

@@ -189,7 +189,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{60, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{63, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -300,6 +300,7 @@ type Command struct {
 	DelegationRenewed     *DelegationRenewed     `protobuf:"bytes,51,opt,name=delegation_renewed,json=delegationRenewed,proto3" json:"delegation_renewed,omitempty"`
 	DelegationsEnded      *DelegationsEnded      `protobuf:"bytes,52,opt,name=delegations_ended,json=delegationsEnded,proto3" json:"delegations_ended,omitempty"`
 	QueuesConfigured      *QueuesConfigured      `protobuf:"bytes,60,opt,name=queues_configured,json=queuesConfigured,proto3" json:"queues_configured,omitempty"`
+	QueuesChanged         *QueuesChanged         `protobuf:"bytes,61,opt,name=queues_changed,json=queuesChanged,proto3" json:"queues_changed,omitempty"`
 	NodeLabelsChanged     *NodeLabelsChanged     `protobuf:"bytes,70,opt,name=node_labels_changed,json=nodeLabelsChanged,proto3" json:"node_labels_changed,omitempty"`
 	UsageSampled          *UsageSampled          `protobuf:"bytes,80,opt,name=usage_sampled,json=usageSampled,proto3" json:"usage_sampled,omitempty"`
 	unknownFields         protoimpl.UnknownFields
@@ -556,6 +557,13 @@ func (x *Command) GetDelegationsEnded() *DelegationsEnded {
 func (x *Command) GetQueuesConfigured() *QueuesConfigured {
 	if x != nil {
 		return x.QueuesConfigured
+	}
+	return nil
+}
+
+func (x *Command) GetQueuesChanged() *QueuesChanged {
+	if x != nil {
+		return x.QueuesChanged
 	}
 	return nil
 }
@@ -1070,6 +1078,132 @@ func (x *QueuesConfigured) GetVersion() int64 {
 	return 0
 }
 
+// Queues were created for applications, and deleted when they were idle. From version 8 on.
+type QueuesChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Paths of queues that were created on demand, and of all those below them.
+	Deleted []string `protobuf:"bytes,1,rep,name=deleted,proto3" json:"deleted,omitempty"`
+	// Each behind the one above it.
+	Created       []*CreatedQueue `protobuf:"bytes,2,rep,name=created,proto3" json:"created,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *QueuesChanged) Reset() {
+	*x = QueuesChanged{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QueuesChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QueuesChanged) ProtoMessage() {}
+
+func (x *QueuesChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QueuesChanged.ProtoReflect.Descriptor instead.
+func (*QueuesChanged) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *QueuesChanged) GetDeleted() []string {
+	if x != nil {
+		return x.Deleted
+	}
+	return nil
+}
+
+func (x *QueuesChanged) GetCreated() []*CreatedQueue {
+	if x != nil {
+		return x.Created
+	}
+	return nil
+}
+
+type CreatedQueue struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// It holds queues.
+	Parent bool `protobuf:"varint,2,opt,name=parent,proto3" json:"parent,omitempty"`
+	// By auto-create-child-queue, else by auto-queue-creation-v2.
+	Legacy bool `protobuf:"varint,3,opt,name=legacy,proto3" json:"legacy,omitempty"`
+	// Whose application needed it.
+	User          string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreatedQueue) Reset() {
+	*x = CreatedQueue{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreatedQueue) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreatedQueue) ProtoMessage() {}
+
+func (x *CreatedQueue) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreatedQueue.ProtoReflect.Descriptor instead.
+func (*CreatedQueue) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *CreatedQueue) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *CreatedQueue) GetParent() bool {
+	if x != nil {
+		return x.Parent
+	}
+	return false
+}
+
+func (x *CreatedQueue) GetLegacy() bool {
+	if x != nil {
+		return x.Legacy
+	}
+	return false
+}
+
+func (x *CreatedQueue) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
 type ClusterCreated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Becomes the cluster's time stamp, which is in every id, in ms since 1970.
@@ -1080,7 +1214,7 @@ type ClusterCreated struct {
 
 func (x *ClusterCreated) Reset() {
 	*x = ClusterCreated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1092,7 +1226,7 @@ func (x *ClusterCreated) String() string {
 func (*ClusterCreated) ProtoMessage() {}
 
 func (x *ClusterCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1105,7 +1239,7 @@ func (x *ClusterCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterCreated.ProtoReflect.Descriptor instead.
 func (*ClusterCreated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ClusterCreated) GetTimestamp() int64 {
@@ -1127,7 +1261,7 @@ type LeaderStarted struct {
 
 func (x *LeaderStarted) Reset() {
 	*x = LeaderStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1139,7 +1273,7 @@ func (x *LeaderStarted) String() string {
 func (*LeaderStarted) ProtoMessage() {}
 
 func (x *LeaderStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1152,7 +1286,7 @@ func (x *LeaderStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaderStarted.ProtoReflect.Descriptor instead.
 func (*LeaderStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *LeaderStarted) GetRmId() string {
@@ -1181,7 +1315,7 @@ type LedgerVersionRaised struct {
 
 func (x *LedgerVersionRaised) Reset() {
 	*x = LedgerVersionRaised{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1327,7 @@ func (x *LedgerVersionRaised) String() string {
 func (*LedgerVersionRaised) ProtoMessage() {}
 
 func (x *LedgerVersionRaised) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1340,7 @@ func (x *LedgerVersionRaised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerVersionRaised.ProtoReflect.Descriptor instead.
 func (*LedgerVersionRaised) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *LedgerVersionRaised) GetVersion() int32 {
@@ -1233,7 +1367,7 @@ type LeadershipOffered struct {
 
 func (x *LeadershipOffered) Reset() {
 	*x = LeadershipOffered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1245,7 +1379,7 @@ func (x *LeadershipOffered) String() string {
 func (*LeadershipOffered) ProtoMessage() {}
 
 func (x *LeadershipOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1258,7 +1392,7 @@ func (x *LeadershipOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadershipOffered.ProtoReflect.Descriptor instead.
 func (*LeadershipOffered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *LeadershipOffered) GetRmId() string {
@@ -1282,7 +1416,7 @@ type KeyRolled struct {
 
 func (x *KeyRolled) Reset() {
 	*x = KeyRolled{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1428,7 @@ func (x *KeyRolled) String() string {
 func (*KeyRolled) ProtoMessage() {}
 
 func (x *KeyRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1441,7 @@ func (x *KeyRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyRolled.ProtoReflect.Descriptor instead.
 func (*KeyRolled) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *KeyRolled) GetKind() KeyKind {
@@ -1347,7 +1481,7 @@ type KeyActivated struct {
 
 func (x *KeyActivated) Reset() {
 	*x = KeyActivated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1359,7 +1493,7 @@ func (x *KeyActivated) String() string {
 func (*KeyActivated) ProtoMessage() {}
 
 func (x *KeyActivated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1372,7 +1506,7 @@ func (x *KeyActivated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyActivated.ProtoReflect.Descriptor instead.
 func (*KeyActivated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *KeyActivated) GetKind() KeyKind {
@@ -1392,7 +1526,7 @@ type ApplicationIdIssued struct {
 
 func (x *ApplicationIdIssued) Reset() {
 	*x = ApplicationIdIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1404,7 +1538,7 @@ func (x *ApplicationIdIssued) String() string {
 func (*ApplicationIdIssued) ProtoMessage() {}
 
 func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1417,7 +1551,7 @@ func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationIdIssued.ProtoReflect.Descriptor instead.
 func (*ApplicationIdIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ApplicationIdIssued) GetUser() string {
@@ -1447,7 +1581,7 @@ type ApplicationSubmitted struct {
 
 func (x *ApplicationSubmitted) Reset() {
 	*x = ApplicationSubmitted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1459,7 +1593,7 @@ func (x *ApplicationSubmitted) String() string {
 func (*ApplicationSubmitted) ProtoMessage() {}
 
 func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1472,7 +1606,7 @@ func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationSubmitted.ProtoReflect.Descriptor instead.
 func (*ApplicationSubmitted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ApplicationSubmitted) GetApp() *AppRef {
@@ -1548,7 +1682,7 @@ type ApplicationUpdated struct {
 
 func (x *ApplicationUpdated) Reset() {
 	*x = ApplicationUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1694,7 @@ func (x *ApplicationUpdated) String() string {
 func (*ApplicationUpdated) ProtoMessage() {}
 
 func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1707,7 @@ func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationUpdated.ProtoReflect.Descriptor instead.
 func (*ApplicationUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ApplicationUpdated) GetApp() *AppRef {
@@ -1637,7 +1771,7 @@ type ApplicationEnded struct {
 
 func (x *ApplicationEnded) Reset() {
 	*x = ApplicationEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1649,7 +1783,7 @@ func (x *ApplicationEnded) String() string {
 func (*ApplicationEnded) ProtoMessage() {}
 
 func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1662,7 +1796,7 @@ func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationEnded.ProtoReflect.Descriptor instead.
 func (*ApplicationEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ApplicationEnded) GetApp() *AppRef {
@@ -1702,7 +1836,7 @@ type ApplicationsForgotten struct {
 
 func (x *ApplicationsForgotten) Reset() {
 	*x = ApplicationsForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1714,7 +1848,7 @@ func (x *ApplicationsForgotten) String() string {
 func (*ApplicationsForgotten) ProtoMessage() {}
 
 func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1727,7 +1861,7 @@ func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationsForgotten.ProtoReflect.Descriptor instead.
 func (*ApplicationsForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ApplicationsForgotten) GetApps() []*AppRef {
@@ -1746,7 +1880,7 @@ type AttemptStarted struct {
 
 func (x *AttemptStarted) Reset() {
 	*x = AttemptStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +1892,7 @@ func (x *AttemptStarted) String() string {
 func (*AttemptStarted) ProtoMessage() {}
 
 func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +1905,7 @@ func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptStarted.ProtoReflect.Descriptor instead.
 func (*AttemptStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AttemptStarted) GetAttempt() *AttemptRef {
@@ -1791,7 +1925,7 @@ type AttemptLaunched struct {
 
 func (x *AttemptLaunched) Reset() {
 	*x = AttemptLaunched{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1803,7 +1937,7 @@ func (x *AttemptLaunched) String() string {
 func (*AttemptLaunched) ProtoMessage() {}
 
 func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1816,7 +1950,7 @@ func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptLaunched.ProtoReflect.Descriptor instead.
 func (*AttemptLaunched) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AttemptLaunched) GetAttempt() *AttemptRef {
@@ -1838,7 +1972,7 @@ type AttemptRegistered struct {
 
 func (x *AttemptRegistered) Reset() {
 	*x = AttemptRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1850,7 +1984,7 @@ func (x *AttemptRegistered) String() string {
 func (*AttemptRegistered) ProtoMessage() {}
 
 func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1863,7 +1997,7 @@ func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRegistered.ProtoReflect.Descriptor instead.
 func (*AttemptRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AttemptRegistered) GetAttempt() *AttemptRef {
@@ -1907,7 +2041,7 @@ type AttemptFinishing struct {
 
 func (x *AttemptFinishing) Reset() {
 	*x = AttemptFinishing{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1919,7 +2053,7 @@ func (x *AttemptFinishing) String() string {
 func (*AttemptFinishing) ProtoMessage() {}
 
 func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1932,7 +2066,7 @@ func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptFinishing.ProtoReflect.Descriptor instead.
 func (*AttemptFinishing) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AttemptFinishing) GetAttempt() *AttemptRef {
@@ -1979,7 +2113,7 @@ type AttemptEnded struct {
 
 func (x *AttemptEnded) Reset() {
 	*x = AttemptEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1991,7 +2125,7 @@ func (x *AttemptEnded) String() string {
 func (*AttemptEnded) ProtoMessage() {}
 
 func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2004,7 +2138,7 @@ func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptEnded.ProtoReflect.Descriptor instead.
 func (*AttemptEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AttemptEnded) GetAttempt() *AttemptRef {
@@ -2068,7 +2202,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2080,7 +2214,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2093,7 +2227,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Grant) GetId() int64 {
@@ -2169,7 +2303,7 @@ type ContainersAllocated struct {
 
 func (x *ContainersAllocated) Reset() {
 	*x = ContainersAllocated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2181,7 +2315,7 @@ func (x *ContainersAllocated) String() string {
 func (*ContainersAllocated) ProtoMessage() {}
 
 func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2194,7 +2328,7 @@ func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersAllocated.ProtoReflect.Descriptor instead.
 func (*ContainersAllocated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ContainersAllocated) GetAttempt() *AttemptRef {
@@ -2221,7 +2355,7 @@ type ContainersRunning struct {
 
 func (x *ContainersRunning) Reset() {
 	*x = ContainersRunning{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2233,7 +2367,7 @@ func (x *ContainersRunning) String() string {
 func (*ContainersRunning) ProtoMessage() {}
 
 func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2246,7 +2380,7 @@ func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersRunning.ProtoReflect.Descriptor instead.
 func (*ContainersRunning) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ContainersRunning) GetContainers() []*ContainerRef {
@@ -2271,7 +2405,7 @@ type Completion struct {
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2283,7 +2417,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2296,7 +2430,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Completion) GetContainer() *ContainerRef {
@@ -2347,7 +2481,7 @@ type ContainerTimes struct {
 
 func (x *ContainerTimes) Reset() {
 	*x = ContainerTimes{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2359,7 +2493,7 @@ func (x *ContainerTimes) String() string {
 func (*ContainerTimes) ProtoMessage() {}
 
 func (x *ContainerTimes) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2372,7 +2506,7 @@ func (x *ContainerTimes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerTimes.ProtoReflect.Descriptor instead.
 func (*ContainerTimes) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ContainerTimes) GetAccepted() int64 {
@@ -2412,7 +2546,7 @@ type ContainersCompleted struct {
 
 func (x *ContainersCompleted) Reset() {
 	*x = ContainersCompleted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2424,7 +2558,7 @@ func (x *ContainersCompleted) String() string {
 func (*ContainersCompleted) ProtoMessage() {}
 
 func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2437,7 +2571,7 @@ func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersCompleted.ProtoReflect.Descriptor instead.
 func (*ContainersCompleted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ContainersCompleted) GetCompletions() []*Completion {
@@ -2457,7 +2591,7 @@ type ContainersReported struct {
 
 func (x *ContainersReported) Reset() {
 	*x = ContainersReported{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2469,7 +2603,7 @@ func (x *ContainersReported) String() string {
 func (*ContainersReported) ProtoMessage() {}
 
 func (x *ContainersReported) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2482,7 +2616,7 @@ func (x *ContainersReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersReported.ProtoReflect.Descriptor instead.
 func (*ContainersReported) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ContainersReported) GetContainers() []*ContainerRef {
@@ -2501,7 +2635,7 @@ type ContainersSuspended struct {
 
 func (x *ContainersSuspended) Reset() {
 	*x = ContainersSuspended{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2513,7 +2647,7 @@ func (x *ContainersSuspended) String() string {
 func (*ContainersSuspended) ProtoMessage() {}
 
 func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2526,7 +2660,7 @@ func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersSuspended.ProtoReflect.Descriptor instead.
 func (*ContainersSuspended) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ContainersSuspended) GetContainers() []*ContainerRef {
@@ -2545,7 +2679,7 @@ type ContainersResumed struct {
 
 func (x *ContainersResumed) Reset() {
 	*x = ContainersResumed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2557,7 +2691,7 @@ func (x *ContainersResumed) String() string {
 func (*ContainersResumed) ProtoMessage() {}
 
 func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2570,7 +2704,7 @@ func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersResumed.ProtoReflect.Descriptor instead.
 func (*ContainersResumed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ContainersResumed) GetContainers() []*ContainerRef {
@@ -2591,7 +2725,7 @@ type ContainerResized struct {
 
 func (x *ContainerResized) Reset() {
 	*x = ContainerResized{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2603,7 +2737,7 @@ func (x *ContainerResized) String() string {
 func (*ContainerResized) ProtoMessage() {}
 
 func (x *ContainerResized) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2616,7 +2750,7 @@ func (x *ContainerResized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerResized.ProtoReflect.Descriptor instead.
 func (*ContainerResized) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ContainerResized) GetContainer() *ContainerRef {
@@ -2644,7 +2778,7 @@ type ContainerConfirmed struct {
 
 func (x *ContainerConfirmed) Reset() {
 	*x = ContainerConfirmed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2656,7 +2790,7 @@ func (x *ContainerConfirmed) String() string {
 func (*ContainerConfirmed) ProtoMessage() {}
 
 func (x *ContainerConfirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2669,7 +2803,7 @@ func (x *ContainerConfirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerConfirmed.ProtoReflect.Descriptor instead.
 func (*ContainerConfirmed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ContainerConfirmed) GetContainer() *ContainerRef {
@@ -2703,7 +2837,7 @@ type ContainerLevelChanged struct {
 
 func (x *ContainerLevelChanged) Reset() {
 	*x = ContainerLevelChanged{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2715,7 +2849,7 @@ func (x *ContainerLevelChanged) String() string {
 func (*ContainerLevelChanged) ProtoMessage() {}
 
 func (x *ContainerLevelChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2728,7 +2862,7 @@ func (x *ContainerLevelChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerLevelChanged.ProtoReflect.Descriptor instead.
 func (*ContainerLevelChanged) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ContainerLevelChanged) GetContainer() *ContainerRef {
@@ -2782,7 +2916,7 @@ type SuspensionCause struct {
 
 func (x *SuspensionCause) Reset() {
 	*x = SuspensionCause{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2794,7 +2928,7 @@ func (x *SuspensionCause) String() string {
 func (*SuspensionCause) ProtoMessage() {}
 
 func (x *SuspensionCause) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2807,7 +2941,7 @@ func (x *SuspensionCause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspensionCause.ProtoReflect.Descriptor instead.
 func (*SuspensionCause) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SuspensionCause) GetQueue() string {
@@ -2856,7 +2990,7 @@ type Suspension struct {
 
 func (x *Suspension) Reset() {
 	*x = Suspension{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2868,7 +3002,7 @@ func (x *Suspension) String() string {
 func (*Suspension) ProtoMessage() {}
 
 func (x *Suspension) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2881,7 +3015,7 @@ func (x *Suspension) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suspension.ProtoReflect.Descriptor instead.
 func (*Suspension) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Suspension) GetCause() *SuspensionCause {
@@ -2931,7 +3065,7 @@ type SuspendedSpan struct {
 
 func (x *SuspendedSpan) Reset() {
 	*x = SuspendedSpan{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2943,7 +3077,7 @@ func (x *SuspendedSpan) String() string {
 func (*SuspendedSpan) ProtoMessage() {}
 
 func (x *SuspendedSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2956,7 +3090,7 @@ func (x *SuspendedSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendedSpan.ProtoReflect.Descriptor instead.
 func (*SuspendedSpan) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SuspendedSpan) GetFrom() int64 {
@@ -2995,7 +3129,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3007,7 +3141,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3020,7 +3154,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -3087,7 +3221,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3099,7 +3233,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3112,7 +3246,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -3159,7 +3293,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3171,7 +3305,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3184,7 +3318,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -3208,7 +3342,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3220,7 +3354,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3233,7 +3367,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -3274,7 +3408,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3286,7 +3420,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3299,7 +3433,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -3326,7 +3460,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3338,7 +3472,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3351,7 +3485,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -3373,7 +3507,7 @@ type UsageSampled struct {
 
 func (x *UsageSampled) Reset() {
 	*x = UsageSampled{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3385,7 +3519,7 @@ func (x *UsageSampled) String() string {
 func (*UsageSampled) ProtoMessage() {}
 
 func (x *UsageSampled) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3398,7 +3532,7 @@ func (x *UsageSampled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageSampled.ProtoReflect.Descriptor instead.
 func (*UsageSampled) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *UsageSampled) GetAll() bool {
@@ -3427,7 +3561,7 @@ type UsageRow struct {
 
 func (x *UsageRow) Reset() {
 	*x = UsageRow{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3439,7 +3573,7 @@ func (x *UsageRow) String() string {
 func (*UsageRow) ProtoMessage() {}
 
 func (x *UsageRow) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3452,7 +3586,7 @@ func (x *UsageRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageRow.ProtoReflect.Descriptor instead.
 func (*UsageRow) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *UsageRow) GetName() string {
@@ -3479,13 +3613,14 @@ type SnapshotRecord struct {
 	Issued        *IssuedIds             `protobuf:"bytes,5,opt,name=issued,proto3" json:"issued,omitempty"`
 	NodeLabels    *NodeLabels            `protobuf:"bytes,6,opt,name=node_labels,json=nodeLabels,proto3" json:"node_labels,omitempty"`
 	History       *History               `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
+	CreatedQueues *CreatedQueues         `protobuf:"bytes,9,opt,name=created_queues,json=createdQueues,proto3" json:"created_queues,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3497,7 +3632,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3510,7 +3645,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -3562,6 +3697,13 @@ func (x *SnapshotRecord) GetHistory() *History {
 	return nil
 }
 
+func (x *SnapshotRecord) GetCreatedQueues() *CreatedQueues {
+	if x != nil {
+		return x.CreatedQueues
+	}
+	return nil
+}
+
 // A series of the history (rm/ledger/usage), or what isn't of one series.
 type History struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -3577,7 +3719,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3589,7 +3731,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3602,7 +3744,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *History) GetState() *HistoryState {
@@ -3650,7 +3792,7 @@ type HistoryChunk struct {
 
 func (x *HistoryChunk) Reset() {
 	*x = HistoryChunk{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3662,7 +3804,7 @@ func (x *HistoryChunk) String() string {
 func (*HistoryChunk) ProtoMessage() {}
 
 func (x *HistoryChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3675,7 +3817,7 @@ func (x *HistoryChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryChunk.ProtoReflect.Descriptor instead.
 func (*HistoryChunk) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *HistoryChunk) GetFirst() int64 {
@@ -3708,7 +3850,7 @@ type HistoryState struct {
 
 func (x *HistoryState) Reset() {
 	*x = HistoryState{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3720,7 +3862,7 @@ func (x *HistoryState) String() string {
 func (*HistoryState) ProtoMessage() {}
 
 func (x *HistoryState) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3733,7 +3875,7 @@ func (x *HistoryState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryState.ProtoReflect.Descriptor instead.
 func (*HistoryState) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *HistoryState) GetLast() int64 {
@@ -3803,7 +3945,7 @@ type HistorySpan struct {
 
 func (x *HistorySpan) Reset() {
 	*x = HistorySpan{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3815,7 +3957,7 @@ func (x *HistorySpan) String() string {
 func (*HistorySpan) ProtoMessage() {}
 
 func (x *HistorySpan) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3828,7 +3970,7 @@ func (x *HistorySpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistorySpan.ProtoReflect.Descriptor instead.
 func (*HistorySpan) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{54}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *HistorySpan) GetFrom() int64 {
@@ -3857,7 +3999,7 @@ type HistorySums struct {
 
 func (x *HistorySums) Reset() {
 	*x = HistorySums{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3869,7 +4011,7 @@ func (x *HistorySums) String() string {
 func (*HistorySums) ProtoMessage() {}
 
 func (x *HistorySums) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3882,7 +4024,7 @@ func (x *HistorySums) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistorySums.ProtoReflect.Descriptor instead.
 func (*HistorySums) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{55}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *HistorySums) GetName() string {
@@ -3913,6 +4055,51 @@ func (x *HistorySums) GetAt() int64 {
 	return 0
 }
 
+// All queues that were created on demand, in the order of their creation.
+type CreatedQueues struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Queues        []*CreatedQueue        `protobuf:"bytes,1,rep,name=queues,proto3" json:"queues,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreatedQueues) Reset() {
+	*x = CreatedQueues{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreatedQueues) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreatedQueues) ProtoMessage() {}
+
+func (x *CreatedQueues) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreatedQueues.ProtoReflect.Descriptor instead.
+func (*CreatedQueues) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *CreatedQueues) GetQueues() []*CreatedQueue {
+	if x != nil {
+		return x.Queues
+	}
+	return nil
+}
+
 // All labels of nodes; there is no record while there are none.
 type NodeLabels struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3925,7 +4112,7 @@ type NodeLabels struct {
 
 func (x *NodeLabels) Reset() {
 	*x = NodeLabels{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3937,7 +4124,7 @@ func (x *NodeLabels) String() string {
 func (*NodeLabels) ProtoMessage() {}
 
 func (x *NodeLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3950,7 +4137,7 @@ func (x *NodeLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeLabels.ProtoReflect.Descriptor instead.
 func (*NodeLabels) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{56}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *NodeLabels) GetLabels() []*NodeLabel {
@@ -3985,7 +4172,7 @@ type IssuedIds struct {
 
 func (x *IssuedIds) Reset() {
 	*x = IssuedIds{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3997,7 +4184,7 @@ func (x *IssuedIds) String() string {
 func (*IssuedIds) ProtoMessage() {}
 
 func (x *IssuedIds) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4010,7 +4197,7 @@ func (x *IssuedIds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssuedIds.ProtoReflect.Descriptor instead.
 func (*IssuedIds) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{57}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *IssuedIds) GetUser() string {
@@ -4056,7 +4243,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4068,7 +4255,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4081,7 +4268,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{58}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -4206,7 +4393,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4218,7 +4405,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4231,7 +4418,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{59}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -4261,7 +4448,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4273,7 +4460,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4286,7 +4473,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{60}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -4352,7 +4539,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4364,7 +4551,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4377,7 +4564,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{61}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -4531,7 +4718,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4543,7 +4730,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4556,7 +4743,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{62}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -4710,7 +4897,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4722,7 +4909,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4735,7 +4922,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{63}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -4884,7 +5071,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4896,7 +5083,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4909,7 +5096,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{64}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -4958,7 +5145,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
 	"leadership\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x05R\aversion\"\xf5\x14\n" +
+	"\aversion\x18\x04 \x01(\x05R\aversion\"\xba\x15\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
@@ -4993,7 +5180,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x11delegation_issued\x182 \x01(\v2\x1f.heddle.ledger.DelegationIssuedR\x10delegationIssued\x12O\n" +
 	"\x12delegation_renewed\x183 \x01(\v2 .heddle.ledger.DelegationRenewedR\x11delegationRenewed\x12L\n" +
 	"\x11delegations_ended\x184 \x01(\v2\x1f.heddle.ledger.DelegationsEndedR\x10delegationsEnded\x12L\n" +
-	"\x11queues_configured\x18< \x01(\v2\x1f.heddle.ledger.QueuesConfiguredR\x10queuesConfigured\x12P\n" +
+	"\x11queues_configured\x18< \x01(\v2\x1f.heddle.ledger.QueuesConfiguredR\x10queuesConfigured\x12C\n" +
+	"\x0equeues_changed\x18= \x01(\v2\x1c.heddle.ledger.QueuesChangedR\rqueuesChanged\x12P\n" +
 	"\x13node_labels_changed\x18F \x01(\v2 .heddle.ledger.NodeLabelsChangedR\x11nodeLabelsChanged\x12@\n" +
 	"\rusage_sampled\x18P \x01(\v2\x1b.heddle.ledger.UsageSampledR\fusageSampled\"6\n" +
 	"\x06AppRef\x12\x1c\n" +
@@ -5028,7 +5216,15 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\aversion\x18\x03 \x01(\x03R\aversion\x1a;\n" +
 	"\rSettingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\".\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"`\n" +
+	"\rQueuesChanged\x12\x18\n" +
+	"\adeleted\x18\x01 \x03(\tR\adeleted\x125\n" +
+	"\acreated\x18\x02 \x03(\v2\x1b.heddle.ledger.CreatedQueueR\acreated\"f\n" +
+	"\fCreatedQueue\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
+	"\x06parent\x18\x02 \x01(\bR\x06parent\x12\x16\n" +
+	"\x06legacy\x18\x03 \x01(\bR\x06legacy\x12\x12\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user\".\n" +
 	"\x0eClusterCreated\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\">\n" +
 	"\rLeaderStarted\x12\x13\n" +
@@ -5216,7 +5412,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x04rows\x18\x02 \x03(\v2\x17.heddle.ledger.UsageRowR\x04rows\"8\n" +
 	"\bUsageRow\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\afigures\x18\x02 \x03(\x04R\afigures\"\x8a\x03\n" +
+	"\afigures\x18\x02 \x03(\x04R\afigures\"\xcf\x03\n" +
 	"\x0eSnapshotRecord\x120\n" +
 	"\acluster\x18\x01 \x01(\v2\x16.heddle.ledger.ClusterR\acluster\x12<\n" +
 	"\vapplication\x18\x02 \x01(\v2\x1a.heddle.ledger.ApplicationR\vapplication\x12'\n" +
@@ -5227,7 +5423,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x06issued\x18\x05 \x01(\v2\x18.heddle.ledger.IssuedIdsR\x06issued\x12:\n" +
 	"\vnode_labels\x18\x06 \x01(\v2\x19.heddle.ledger.NodeLabelsR\n" +
 	"nodeLabels\x120\n" +
-	"\ahistory\x18\a \x01(\v2\x16.heddle.ledger.HistoryR\ahistory\"\xb1\x01\n" +
+	"\ahistory\x18\a \x01(\v2\x16.heddle.ledger.HistoryR\ahistory\x12C\n" +
+	"\x0ecreated_queues\x18\t \x01(\v2\x1c.heddle.ledger.CreatedQueuesR\rcreatedQueues\"\xb1\x01\n" +
 	"\aHistory\x121\n" +
 	"\x05state\x18\x01 \x01(\v2\x1b.heddle.ledger.HistoryStateR\x05state\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -5253,7 +5450,9 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\afigures\x18\x02 \x03(\x04R\afigures\x12\x10\n" +
 	"\x03sum\x18\x03 \x03(\x04R\x03sum\x12\x0e\n" +
-	"\x02at\x18\x04 \x01(\x03R\x02at\"\x8d\x01\n" +
+	"\x02at\x18\x04 \x01(\x03R\x02at\"D\n" +
+	"\rCreatedQueues\x123\n" +
+	"\x06queues\x18\x01 \x03(\v2\x1b.heddle.ledger.CreatedQueueR\x06queues\"\x8d\x01\n" +
 	"\n" +
 	"NodeLabels\x120\n" +
 	"\x06labels\x18\x01 \x03(\v2\x18.heddle.ledger.NodeLabelR\x06labels\x121\n" +
@@ -5406,7 +5605,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 69)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Level)(0),                              // 1: heddle.ledger.Level
@@ -5422,182 +5621,189 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*NodeLabel)(nil),                       // 11: heddle.ledger.NodeLabel
 	(*LabelledNode)(nil),                    // 12: heddle.ledger.LabelledNode
 	(*QueuesConfigured)(nil),                // 13: heddle.ledger.QueuesConfigured
-	(*ClusterCreated)(nil),                  // 14: heddle.ledger.ClusterCreated
-	(*LeaderStarted)(nil),                   // 15: heddle.ledger.LeaderStarted
-	(*LedgerVersionRaised)(nil),             // 16: heddle.ledger.LedgerVersionRaised
-	(*LeadershipOffered)(nil),               // 17: heddle.ledger.LeadershipOffered
-	(*KeyRolled)(nil),                       // 18: heddle.ledger.KeyRolled
-	(*KeyActivated)(nil),                    // 19: heddle.ledger.KeyActivated
-	(*ApplicationIdIssued)(nil),             // 20: heddle.ledger.ApplicationIdIssued
-	(*ApplicationSubmitted)(nil),            // 21: heddle.ledger.ApplicationSubmitted
-	(*ApplicationUpdated)(nil),              // 22: heddle.ledger.ApplicationUpdated
-	(*ApplicationEnded)(nil),                // 23: heddle.ledger.ApplicationEnded
-	(*ApplicationsForgotten)(nil),           // 24: heddle.ledger.ApplicationsForgotten
-	(*AttemptStarted)(nil),                  // 25: heddle.ledger.AttemptStarted
-	(*AttemptLaunched)(nil),                 // 26: heddle.ledger.AttemptLaunched
-	(*AttemptRegistered)(nil),               // 27: heddle.ledger.AttemptRegistered
-	(*AttemptFinishing)(nil),                // 28: heddle.ledger.AttemptFinishing
-	(*AttemptEnded)(nil),                    // 29: heddle.ledger.AttemptEnded
-	(*Grant)(nil),                           // 30: heddle.ledger.Grant
-	(*ContainersAllocated)(nil),             // 31: heddle.ledger.ContainersAllocated
-	(*ContainersRunning)(nil),               // 32: heddle.ledger.ContainersRunning
-	(*Completion)(nil),                      // 33: heddle.ledger.Completion
-	(*ContainerTimes)(nil),                  // 34: heddle.ledger.ContainerTimes
-	(*ContainersCompleted)(nil),             // 35: heddle.ledger.ContainersCompleted
-	(*ContainersReported)(nil),              // 36: heddle.ledger.ContainersReported
-	(*ContainersSuspended)(nil),             // 37: heddle.ledger.ContainersSuspended
-	(*ContainersResumed)(nil),               // 38: heddle.ledger.ContainersResumed
-	(*ContainerResized)(nil),                // 39: heddle.ledger.ContainerResized
-	(*ContainerConfirmed)(nil),              // 40: heddle.ledger.ContainerConfirmed
-	(*ContainerLevelChanged)(nil),           // 41: heddle.ledger.ContainerLevelChanged
-	(*SuspensionCause)(nil),                 // 42: heddle.ledger.SuspensionCause
-	(*Suspension)(nil),                      // 43: heddle.ledger.Suspension
-	(*SuspendedSpan)(nil),                   // 44: heddle.ledger.SuspendedSpan
-	(*NodeRegistered)(nil),                  // 45: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 46: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 47: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 48: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 49: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 50: heddle.ledger.DelegationsEnded
-	(*UsageSampled)(nil),                    // 51: heddle.ledger.UsageSampled
-	(*UsageRow)(nil),                        // 52: heddle.ledger.UsageRow
-	(*SnapshotRecord)(nil),                  // 53: heddle.ledger.SnapshotRecord
-	(*History)(nil),                         // 54: heddle.ledger.History
-	(*HistoryChunk)(nil),                    // 55: heddle.ledger.HistoryChunk
-	(*HistoryState)(nil),                    // 56: heddle.ledger.HistoryState
-	(*HistorySpan)(nil),                     // 57: heddle.ledger.HistorySpan
-	(*HistorySums)(nil),                     // 58: heddle.ledger.HistorySums
-	(*NodeLabels)(nil),                      // 59: heddle.ledger.NodeLabels
-	(*IssuedIds)(nil),                       // 60: heddle.ledger.IssuedIds
-	(*Cluster)(nil),                         // 61: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 62: heddle.ledger.StateCount
-	(*Key)(nil),                             // 63: heddle.ledger.Key
-	(*Application)(nil),                     // 64: heddle.ledger.Application
-	(*Attempt)(nil),                         // 65: heddle.ledger.Attempt
-	(*Container)(nil),                       // 66: heddle.ledger.Container
-	(*Node)(nil),                            // 67: heddle.ledger.Node
-	nil,                                     // 68: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 69: heddle.yarn.ApplicationSubmissionContext
+	(*QueuesChanged)(nil),                   // 14: heddle.ledger.QueuesChanged
+	(*CreatedQueue)(nil),                    // 15: heddle.ledger.CreatedQueue
+	(*ClusterCreated)(nil),                  // 16: heddle.ledger.ClusterCreated
+	(*LeaderStarted)(nil),                   // 17: heddle.ledger.LeaderStarted
+	(*LedgerVersionRaised)(nil),             // 18: heddle.ledger.LedgerVersionRaised
+	(*LeadershipOffered)(nil),               // 19: heddle.ledger.LeadershipOffered
+	(*KeyRolled)(nil),                       // 20: heddle.ledger.KeyRolled
+	(*KeyActivated)(nil),                    // 21: heddle.ledger.KeyActivated
+	(*ApplicationIdIssued)(nil),             // 22: heddle.ledger.ApplicationIdIssued
+	(*ApplicationSubmitted)(nil),            // 23: heddle.ledger.ApplicationSubmitted
+	(*ApplicationUpdated)(nil),              // 24: heddle.ledger.ApplicationUpdated
+	(*ApplicationEnded)(nil),                // 25: heddle.ledger.ApplicationEnded
+	(*ApplicationsForgotten)(nil),           // 26: heddle.ledger.ApplicationsForgotten
+	(*AttemptStarted)(nil),                  // 27: heddle.ledger.AttemptStarted
+	(*AttemptLaunched)(nil),                 // 28: heddle.ledger.AttemptLaunched
+	(*AttemptRegistered)(nil),               // 29: heddle.ledger.AttemptRegistered
+	(*AttemptFinishing)(nil),                // 30: heddle.ledger.AttemptFinishing
+	(*AttemptEnded)(nil),                    // 31: heddle.ledger.AttemptEnded
+	(*Grant)(nil),                           // 32: heddle.ledger.Grant
+	(*ContainersAllocated)(nil),             // 33: heddle.ledger.ContainersAllocated
+	(*ContainersRunning)(nil),               // 34: heddle.ledger.ContainersRunning
+	(*Completion)(nil),                      // 35: heddle.ledger.Completion
+	(*ContainerTimes)(nil),                  // 36: heddle.ledger.ContainerTimes
+	(*ContainersCompleted)(nil),             // 37: heddle.ledger.ContainersCompleted
+	(*ContainersReported)(nil),              // 38: heddle.ledger.ContainersReported
+	(*ContainersSuspended)(nil),             // 39: heddle.ledger.ContainersSuspended
+	(*ContainersResumed)(nil),               // 40: heddle.ledger.ContainersResumed
+	(*ContainerResized)(nil),                // 41: heddle.ledger.ContainerResized
+	(*ContainerConfirmed)(nil),              // 42: heddle.ledger.ContainerConfirmed
+	(*ContainerLevelChanged)(nil),           // 43: heddle.ledger.ContainerLevelChanged
+	(*SuspensionCause)(nil),                 // 44: heddle.ledger.SuspensionCause
+	(*Suspension)(nil),                      // 45: heddle.ledger.Suspension
+	(*SuspendedSpan)(nil),                   // 46: heddle.ledger.SuspendedSpan
+	(*NodeRegistered)(nil),                  // 47: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 48: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 49: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 50: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 51: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 52: heddle.ledger.DelegationsEnded
+	(*UsageSampled)(nil),                    // 53: heddle.ledger.UsageSampled
+	(*UsageRow)(nil),                        // 54: heddle.ledger.UsageRow
+	(*SnapshotRecord)(nil),                  // 55: heddle.ledger.SnapshotRecord
+	(*History)(nil),                         // 56: heddle.ledger.History
+	(*HistoryChunk)(nil),                    // 57: heddle.ledger.HistoryChunk
+	(*HistoryState)(nil),                    // 58: heddle.ledger.HistoryState
+	(*HistorySpan)(nil),                     // 59: heddle.ledger.HistorySpan
+	(*HistorySums)(nil),                     // 60: heddle.ledger.HistorySums
+	(*CreatedQueues)(nil),                   // 61: heddle.ledger.CreatedQueues
+	(*NodeLabels)(nil),                      // 62: heddle.ledger.NodeLabels
+	(*IssuedIds)(nil),                       // 63: heddle.ledger.IssuedIds
+	(*Cluster)(nil),                         // 64: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 65: heddle.ledger.StateCount
+	(*Key)(nil),                             // 66: heddle.ledger.Key
+	(*Application)(nil),                     // 67: heddle.ledger.Application
+	(*Attempt)(nil),                         // 68: heddle.ledger.Attempt
+	(*Container)(nil),                       // 69: heddle.ledger.Container
+	(*Node)(nil),                            // 70: heddle.ledger.Node
+	nil,                                     // 71: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 72: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	4,   // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
-	14,  // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
-	15,  // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
-	18,  // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
-	19,  // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
-	17,  // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
-	16,  // 6: heddle.ledger.Command.ledger_version_raised:type_name -> heddle.ledger.LedgerVersionRaised
-	20,  // 7: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
-	21,  // 8: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	22,  // 9: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
-	23,  // 10: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
-	24,  // 11: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
-	25,  // 12: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
-	26,  // 13: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
-	27,  // 14: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
-	28,  // 15: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
-	29,  // 16: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
-	31,  // 17: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
-	32,  // 18: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
-	35,  // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
-	36,  // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
-	37,  // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
-	38,  // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
-	39,  // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
-	40,  // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
-	41,  // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
-	45,  // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	46,  // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	47,  // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	48,  // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	49,  // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	50,  // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	16,  // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
+	17,  // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
+	20,  // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
+	21,  // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
+	19,  // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
+	18,  // 6: heddle.ledger.Command.ledger_version_raised:type_name -> heddle.ledger.LedgerVersionRaised
+	22,  // 7: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
+	23,  // 8: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	24,  // 9: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
+	25,  // 10: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
+	26,  // 11: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
+	27,  // 12: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
+	28,  // 13: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
+	29,  // 14: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
+	30,  // 15: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
+	31,  // 16: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
+	33,  // 17: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
+	34,  // 18: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
+	37,  // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
+	38,  // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
+	39,  // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
+	40,  // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
+	41,  // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
+	42,  // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
+	43,  // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
+	47,  // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	48,  // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	49,  // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	50,  // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	51,  // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	52,  // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
 	13,  // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
-	10,  // 33: heddle.ledger.Command.node_labels_changed:type_name -> heddle.ledger.NodeLabelsChanged
-	51,  // 34: heddle.ledger.Command.usage_sampled:type_name -> heddle.ledger.UsageSampled
-	5,   // 35: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	6,   // 36: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	11,  // 37: heddle.ledger.NodeLabelsChanged.added:type_name -> heddle.ledger.NodeLabel
-	12,  // 38: heddle.ledger.NodeLabelsChanged.nodes:type_name -> heddle.ledger.LabelledNode
-	8,   // 39: heddle.ledger.LabelledNode.node:type_name -> heddle.ledger.NodeRef
-	68,  // 40: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
-	0,   // 41: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	0,   // 42: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
-	5,   // 43: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	69,  // 44: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	9,   // 45: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	5,   // 46: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	5,   // 47: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	5,   // 48: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	6,   // 49: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 50: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 51: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 52: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 53: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	8,   // 54: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	9,   // 55: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	6,   // 56: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	30,  // 57: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	7,   // 58: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 59: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	34,  // 60: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
-	33,  // 61: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	7,   // 62: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 63: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 64: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 65: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
-	9,   // 66: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
-	7,   // 67: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
-	9,   // 68: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
-	7,   // 69: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
-	1,   // 70: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
-	9,   // 71: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
-	42,  // 72: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
-	5,   // 73: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
-	42,  // 74: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
-	44,  // 75: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
-	42,  // 76: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
-	8,   // 77: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	9,   // 78: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	8,   // 79: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	9,   // 80: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	8,   // 81: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	52,  // 82: heddle.ledger.UsageSampled.rows:type_name -> heddle.ledger.UsageRow
-	61,  // 83: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	64,  // 84: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	67,  // 85: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	48,  // 86: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	60,  // 87: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
-	59,  // 88: heddle.ledger.SnapshotRecord.node_labels:type_name -> heddle.ledger.NodeLabels
-	54,  // 89: heddle.ledger.SnapshotRecord.history:type_name -> heddle.ledger.History
-	56,  // 90: heddle.ledger.History.state:type_name -> heddle.ledger.HistoryState
-	55,  // 91: heddle.ledger.History.chunks:type_name -> heddle.ledger.HistoryChunk
-	57,  // 92: heddle.ledger.HistoryState.fine:type_name -> heddle.ledger.HistorySpan
-	57,  // 93: heddle.ledger.HistoryState.coarse:type_name -> heddle.ledger.HistorySpan
-	58,  // 94: heddle.ledger.HistoryState.now:type_name -> heddle.ledger.HistorySums
-	11,  // 95: heddle.ledger.NodeLabels.labels:type_name -> heddle.ledger.NodeLabel
-	12,  // 96: heddle.ledger.NodeLabels.nodes:type_name -> heddle.ledger.LabelledNode
-	63,  // 97: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	62,  // 98: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	13,  // 99: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,   // 100: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	2,   // 101: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	21,  // 102: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	65,  // 103: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	66,  // 104: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	66,  // 105: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
-	8,   // 106: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	30,  // 107: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	1,   // 108: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
-	9,   // 109: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
-	9,   // 110: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
-	43,  // 111: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
-	45,  // 112: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	113, // [113:113] is the sub-list for method output_type
-	113, // [113:113] is the sub-list for method input_type
-	113, // [113:113] is the sub-list for extension type_name
-	113, // [113:113] is the sub-list for extension extendee
-	0,   // [0:113] is the sub-list for field type_name
+	14,  // 33: heddle.ledger.Command.queues_changed:type_name -> heddle.ledger.QueuesChanged
+	10,  // 34: heddle.ledger.Command.node_labels_changed:type_name -> heddle.ledger.NodeLabelsChanged
+	53,  // 35: heddle.ledger.Command.usage_sampled:type_name -> heddle.ledger.UsageSampled
+	5,   // 36: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	6,   // 37: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	11,  // 38: heddle.ledger.NodeLabelsChanged.added:type_name -> heddle.ledger.NodeLabel
+	12,  // 39: heddle.ledger.NodeLabelsChanged.nodes:type_name -> heddle.ledger.LabelledNode
+	8,   // 40: heddle.ledger.LabelledNode.node:type_name -> heddle.ledger.NodeRef
+	71,  // 41: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	15,  // 42: heddle.ledger.QueuesChanged.created:type_name -> heddle.ledger.CreatedQueue
+	0,   // 43: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,   // 44: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	5,   // 45: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	72,  // 46: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	9,   // 47: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	5,   // 48: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	5,   // 49: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	5,   // 50: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	6,   // 51: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 52: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 53: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 54: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 55: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	8,   // 56: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	9,   // 57: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	6,   // 58: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	32,  // 59: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	7,   // 60: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 61: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	36,  // 62: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
+	35,  // 63: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	7,   // 64: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 65: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 66: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 67: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 68: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
+	7,   // 69: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 70: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
+	7,   // 71: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
+	1,   // 72: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
+	9,   // 73: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
+	44,  // 74: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
+	5,   // 75: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
+	44,  // 76: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
+	46,  // 77: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
+	44,  // 78: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
+	8,   // 79: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	9,   // 80: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	8,   // 81: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	9,   // 82: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	8,   // 83: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	54,  // 84: heddle.ledger.UsageSampled.rows:type_name -> heddle.ledger.UsageRow
+	64,  // 85: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	67,  // 86: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	70,  // 87: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	50,  // 88: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	63,  // 89: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
+	62,  // 90: heddle.ledger.SnapshotRecord.node_labels:type_name -> heddle.ledger.NodeLabels
+	56,  // 91: heddle.ledger.SnapshotRecord.history:type_name -> heddle.ledger.History
+	61,  // 92: heddle.ledger.SnapshotRecord.created_queues:type_name -> heddle.ledger.CreatedQueues
+	58,  // 93: heddle.ledger.History.state:type_name -> heddle.ledger.HistoryState
+	57,  // 94: heddle.ledger.History.chunks:type_name -> heddle.ledger.HistoryChunk
+	59,  // 95: heddle.ledger.HistoryState.fine:type_name -> heddle.ledger.HistorySpan
+	59,  // 96: heddle.ledger.HistoryState.coarse:type_name -> heddle.ledger.HistorySpan
+	60,  // 97: heddle.ledger.HistoryState.now:type_name -> heddle.ledger.HistorySums
+	15,  // 98: heddle.ledger.CreatedQueues.queues:type_name -> heddle.ledger.CreatedQueue
+	11,  // 99: heddle.ledger.NodeLabels.labels:type_name -> heddle.ledger.NodeLabel
+	12,  // 100: heddle.ledger.NodeLabels.nodes:type_name -> heddle.ledger.LabelledNode
+	66,  // 101: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	65,  // 102: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	13,  // 103: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,   // 104: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	2,   // 105: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	23,  // 106: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	68,  // 107: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	69,  // 108: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	69,  // 109: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	8,   // 110: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	32,  // 111: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	1,   // 112: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
+	9,   // 113: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
+	9,   // 114: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
+	45,  // 115: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
+	47,  // 116: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	117, // [117:117] is the sub-list for method output_type
+	117, // [117:117] is the sub-list for method input_type
+	117, // [117:117] is the sub-list for extension type_name
+	117, // [117:117] is the sub-list for extension extendee
+	0,   // [0:117] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -5605,15 +5811,15 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 	if File_rm_ledger_ledgerpb_ledger_proto != nil {
 		return
 	}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   66,
+			NumMessages:   69,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

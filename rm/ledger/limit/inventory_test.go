@@ -47,6 +47,7 @@ var inventory = map[protoreflect.Name]string{
 	"delegation_renewed":      "",
 	"delegations_ended":       "",
 	"queues_configured":       "configuration of queues",
+	"queues_changed":          "queues created on demand",
 	"node_labels_changed":     "labels of nodes",
 	"usage_sampled":           "history of use",
 }

@@ -95,6 +95,8 @@ func Clean(c *ledgerpb.Command) {
 		c.LedgerVersionRaised.Release = Head(c.LedgerVersionRaised.GetRelease(), MaxName)
 	case c.QueuesConfigured != nil:
 		cleanMap(c.QueuesConfigured.GetSettings())
+	case c.QueuesChanged != nil:
+		cleanQueues(c.QueuesChanged)
 	case c.NodeLabelsChanged != nil:
 		cleanLabels(c.NodeLabelsChanged)
 	case c.UsageSampled != nil:
@@ -103,6 +105,15 @@ func Clean(c *ledgerpb.Command) {
 		}
 	default:
 		cleanApplication(c)
+	}
+}
+
+func cleanQueues(c *ledgerpb.QueuesChanged) {
+	for i, path := range c.GetDeleted() {
+		c.Deleted[i] = Head(path, MaxName)
+	}
+	for _, q := range c.GetCreated() {
+		q.Path, q.User = Head(q.GetPath(), MaxName), Head(q.GetUser(), MaxName)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"heddle/rm/queue/leafpolicy"
 	"heddle/rm/queue/suspension"
+	"heddle/rm/queue/template"
 )
 
 var (
@@ -14,14 +15,14 @@ var (
 	Global = wordSet(`maximum-applications maximum-am-resource-percent global-queue-max-application max-parallel-apps
 		user.max-parallel-apps resource-calculator node-locality-delay rack-locality-additional-delay rack-locality-full-reset
 		reservations-continue-look-all-nodes queue-mappings queue-mappings-override.enable mapping-rule-format mapping-rule-json mapping-rule-json-file mapping-rule-json-file.text legacy-queue-mode.enabled
-		minimum-user-limit-percent user-limit-factor lazy-preemption-enabled
+		minimum-user-limit-percent user-limit-factor lazy-preemption-enabled ` + template.DepthKey + ` ` + template.ExpiryKey + `
 		ordering-policy.priority-utilization.underutilized-preemption.enabled
 		ordering-policy.priority-utilization.underutilized-preemption.reserved-container-delay-ms ordering-policy.priority-utilization.underutilized-preemption.allow-move-reservation`)
 	// Accepted keys have no effect here, because nothing waits for heartbeats.
 	Accepted = wordSet(`user-metrics.enable application.fail-fast skip-allocate-on-nodes-with-reserved-containers schedule-asynchronously.enable
 		schedule-asynchronously.maximum-threads schedule-asynchronously.maximum-pending-backlogs schedule-asynchronously.scheduling-interval-ms
 		per-node-heartbeat.maximum-offswitch-assignments per-node-heartbeat.multiple-assignments-enabled per-node-heartbeat.maximum-container-assignments`)
-	laterKeys = []string{"workflow-priority-mappings", "multi-node-", "auto-queue-creation-v2.", "queue.auto.refresh."}
+	laterKeys = []string{"workflow-priority-mappings", "multi-node-", "queue.auto.refresh."}
 	// Queue has the keys of a queue, without its path.
 	Queue = wordSet(`queues capacity maximum-capacity minimum-user-limit-percent user-limit-factor maximum-applications maximum-am-resource-percent max-parallel-apps
 		maximum-allocation maximum-allocation-mb maximum-allocation-vcores ordering-policy ordering-policy.fair.enable-size-based-weight priority
@@ -29,8 +30,7 @@ var (
 		intra-queue-preemption.disable_preemption maximum-application-lifetime default-application-lifetime allow-zero-capacity-sum reservable
 		accessible-node-labels acl_submit_reservations acl_administer_reservations acl_list_reservations ` + leafpolicy.StageKey + ` ` + suspension.MeansKey + ` ` + suspension.UnableKey)
 	laterQueueKeys = []string{
-		"auto-create-child-queue.", "auto-queue-creation-v2.",
-		"leaf-queue-template.", "multi-node-sorting.", "average-capacity", "reservation-", "instantaneous-max-capacity",
+		"multi-node-sorting.", "average-capacity", "reservation-", "instantaneous-max-capacity",
 		"show-reservations-as-queues", "ordering-policy.",
 	}
 )

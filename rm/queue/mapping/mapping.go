@@ -56,7 +56,7 @@ const (
 	setDefault
 )
 
-// Rule is one rule. The zero Rule places everybody nowhere; see Parse and Old.
+// Rule is one rule. The zero Rule places every application nowhere; see Parse and Old.
 type Rule struct {
 	kind     kind
 	matches  string

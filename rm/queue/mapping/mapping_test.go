@@ -36,7 +36,7 @@ var queues = tree{
 	"root.old": "l", "root.old.twin": "", "root.static.twin": "",
 }
 
-// groups are those of everybody but two.
+// groups are those of all users but two.
 func groups(user string) func() ([]string, error) {
 	return func() ([]string, error) {
 		switch user {

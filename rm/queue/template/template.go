@@ -1,5 +1,4 @@
-// Package template reads what YARN's CapacityScheduler would give queues that it makes on demand. Heddle makes none, and shows the
-// settings in REST.
+// Package template reads what YARN's CapacityScheduler gives queues that are created on demand: whether they may be, how many, and with which settings.
 package template
 
 import (
@@ -20,33 +19,90 @@ const (
 	flexible = "auto-queue-creation-v2."
 )
 
-// Creation is how queues would be made below a queue.
+// Names of the settings of created queues, below the path of the queue above them.
+const (
+	MaxKey       = flexible + "max-queues"
+	DepthKey     = flexible + "maximum-queue-depth"
+	RemovalKey   = flexible + "queue-auto-removal.enable"
+	ExpiryKey    = flexible + "queue-expiration-time" // of the scheduler, in seconds
+	LegacyMaxKey = "auto-create-child-queue.max-queues"
+	FullKey      = "auto-create-child-queue.fail-on-exceeding-parent-capacity"
+)
+
+// Kind is how a queue came to be.
+type Kind uint8
+
+// Kinds of queues.
+const (
+	Static     Kind = iota // it is in the configuration
+	Flexible               // created by auto-queue-creation-v2
+	LegacyLeaf             // created by auto-create-child-queue
+)
+
+// String is the kind as REST has it (creationMethod).
+func (k Kind) String() string {
+	return [...]string{"static", "dynamicFlexible", "dynamicLegacy"}[k]
+}
+
+// Created is a queue that was created on demand.
+type Created struct {
+	Path   string
+	Parent bool // it holds queues
+	Legacy bool
+}
+
+// Creation is how queues are created below a queue.
 type Creation struct {
 	Legacy, Flexible bool
+	// Max is the most children that the queue may have to get another one, Depth how far a created leaf may be below a queue of the configuration.
+	Max, Depth int32
+	// Full says that no queue is created beyond what the legacy queue is guaranteed.
+	Full bool
 	// Leaves are the settings of legacy leaves; names begin with leaf-queue-template (Hadoop: LeafQueueTemplateInfo).
 	Leaves []Setting
 	// All, Parents and FlexibleLeaves are the settings of flexible queues (Hadoop: AutoCreatedQueueTemplate).
 	All, Parents, FlexibleLeaves []Setting
 }
 
-// Setting is a setting of a queue to be made.
+// Setting is a setting of a queue to be created.
 type Setting struct{ Name, Value string }
 
-// Of reads how queues would be made below path. The keys of settings lack YARN's prefix.
-func Of(settings map[string]string, path string, legacyOn, flexibleOn bool) Creation {
-	c := Creation{Legacy: legacyOn, Flexible: flexibleOn, Leaves: below(settings, path, legacy)}
+// Of reads how queues are created below path. The keys of settings lack YARN's prefix. c has the switches, and the depth.
+func (c *Creation) Of(settings map[string]string, path string) {
+	c.Leaves = below(settings, path, legacy)
 	for i := range c.Leaves {
 		c.Leaves[i].Name = legacy + c.Leaves[i].Name
 	}
-	c.All = inherited(settings, path, "template.")
-	c.Parents, c.FlexibleLeaves = inherited(settings, path, "parent-template."), inherited(settings, path, "leaf-template.")
-	return c
+	c.All = inherited(settings, path, "template.", c.Depth)
+	c.Parents, c.FlexibleLeaves = inherited(settings, path, "parent-template.", c.Depth), inherited(settings, path, "leaf-template.", c.Depth)
 }
 
-// inherited returns the settings of a template of a path. Those of the path with * for its last parts are its own, too, unless nearer ones differ.
-func inherited(settings map[string]string, path, kind string) (out []Setting) {
+// Settings are those of a queue with a name to be created, by names without its path. Those for its kind come before those for all.
+func (c *Creation) Settings(made Created) map[string]string {
+	out := map[string]string{}
+	lists := [][]Setting{c.All, c.FlexibleLeaves}
+	switch {
+	case made.Legacy:
+		for _, s := range c.Leaves {
+			out[strings.TrimPrefix(s.Name, legacy)] = s.Value
+		}
+		return out
+	case made.Parent:
+		lists[1] = c.Parents
+	}
+	for _, list := range lists {
+		for _, s := range list {
+			out[s.Name] = s.Value
+		}
+	}
+	return out
+}
+
+// inherited returns the settings of a template of a path. Those of the path with * for its last parts, as many as depth says, are its own, too, unless
+// nearer ones differ.
+func inherited(settings map[string]string, path, kind string, depth int32) (out []Setting) {
 	parts := strings.Split(path, ".")
-	for i := len(parts); i > 0; i-- {
+	for i := len(parts); i > 0 && int32(len(parts)-i) <= depth; i-- {
 		for _, s := range below(settings, strings.Join(parts, "."), flexible+kind) {
 			if !slices.ContainsFunc(out, func(x Setting) bool { return x.Name == s.Name }) {
 				out = append(out, s)
@@ -56,6 +112,23 @@ func inherited(settings map[string]string, path, kind string) (out []Setting) {
 	}
 	sort(out)
 	return out
+}
+
+// IsSetting reports whether a queue's setting, without its path, is about queues to be created below it, or below others by a path with *.
+func IsSetting(name string) bool {
+	for strings.HasPrefix(name, "*.") {
+		name = name[2:]
+	}
+	switch name {
+	case LegacyKey, FlexibleKey, MaxKey, DepthKey, RemovalKey, LegacyMaxKey, FullKey, "auto-create-child-queue.management-policy":
+		return true
+	}
+	for _, kind := range []string{legacy, flexible + "template.", flexible + "leaf-template.", flexible + "parent-template."} {
+		if strings.HasPrefix(name, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // below returns the settings below a queue's path that begin with prefix, without it.

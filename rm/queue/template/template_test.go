@@ -28,7 +28,9 @@ func TestTemplatesOfQueuesMadeOnDemand(t *testing.T) {
 		},
 		"root": {Legacy: true},
 	} {
-		if got := Of(settings, path, true, false); !reflect.DeepEqual(got, want) {
+		got := Creation{Legacy: true, Depth: 2}
+		got.Of(settings, path)
+		if want.Depth = 2; !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, want %+v", path, got, want)
 		}
 	}

@@ -12,6 +12,8 @@ import (
 
 	"heddle/conf"
 	"heddle/rm/queue"
+	"heddle/rm/queue/mapping"
+	"heddle/rm/queue/template"
 	"heddle/yarn/records"
 )
 
@@ -19,6 +21,18 @@ import (
 type Source struct {
 	Keys       map[string]string `json:"keys"`
 	Allocation string            `json:"allocation,omitempty"`
+	// Created are the queues that were created on demand.
+	Created []template.Created `json:"created,omitempty"`
+}
+
+// Creating is the source with queues that were created on demand.
+func (s *Source) Creating(list []template.Created) *Source {
+	if s == nil {
+		return nil
+	}
+	next := *s
+	next.Created = list
+	return &next
 }
 
 const allocationFile = "yarn.scheduler.fair.allocation.file"
@@ -48,7 +62,7 @@ func SourceOf(c *conf.Config) (*Source, error) {
 	}
 	kind, err := queue.KindOf(c)
 	if err == nil && kind == queue.Capacity {
-		err = queue.KeepRulesFile(c, s.Keys)
+		err = mapping.Keep(c.Dir(), queue.Prefix, s.Keys)
 	}
 	if err != nil || kind != queue.Fair {
 		return s, err
@@ -77,7 +91,7 @@ func (s *Source) With(settings map[string]string) *Source {
 		return next
 	}
 	maps.DeleteFunc(next.Keys, func(key, _ string) bool {
-		return strings.HasPrefix(key, queue.Prefix) && key != queue.RulesFileKey
+		return strings.HasPrefix(key, queue.Prefix) && key != queue.Prefix+mapping.TextKey
 	})
 	maps.Copy(next.Keys, settings)
 	return next
@@ -116,7 +130,11 @@ func (s *Source) tree(c *conf.Config) (*queue.Tree, error) {
 	case queue.Fair:
 		return queue.FairFromText(c, s.Allocation)
 	}
-	return queue.CapacityFromConf(c)
+	tree, err := queue.CapacityFromConf(c)
+	if err == nil && len(s.Created) > 0 {
+		tree, _, err = tree.Restored(s.Created)
+	}
+	return tree, err
 }
 
 // Conf returns a configuration with the keys.

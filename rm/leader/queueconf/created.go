@@ -1,0 +1,143 @@
+package queueconf
+
+import (
+	"errors"
+	"time"
+
+	"heddle/rm/ledger"
+	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/queue"
+	"heddle/rm/queue/template"
+)
+
+// created is what a leader knows of the queues that were created on demand, beside the ledger.
+type created struct {
+	// used is when applications were submitted to a queue last, or a queue was created below it; for those of earlier leaderships not before the next
+	// round of deletion.
+	used   map[string]time.Time
+	now    time.Time       // of the last tick
+	next   time.Time       // round of deletion
+	marked map[string]bool // queues that were idle in the last round
+}
+
+// errOldMembers is why no queues are created while not all members could read it in the log.
+var errOldMembers = errors.New("queues are created once all ResourceManagers run this release of Heddle")
+
+// Create puts queues on record that were made for an application of a user. with is the tree that has them. It is for the loop's operations.
+func (a *Admin) Create(with *queue.Tree, made []template.Created, user string) error {
+	if a.work.Version < ledger.QueuesVersion {
+		return errOldMembers
+	}
+	if err := a.work.Created.Fits(user, len(made)); err != nil {
+		return err
+	}
+	if err := a.setTree(with, a.settings); err != nil {
+		return err
+	}
+	c := &ledgerpb.QueuesChanged{}
+	for _, q := range made {
+		c.Created = append(c.Created, &ledgerpb.CreatedQueue{Path: q.Path, Parent: q.Parent, Legacy: q.Legacy, User: user})
+		a.touch(q.Path)
+		a.Log.WithField("queue", q.Path).WithField("user", user).Info("queue created on demand")
+	}
+	a.loop.Enter(&ledgerpb.Command{QueuesChanged: c})
+	a.publish(with)
+	return nil
+}
+
+// touch notes that a queue is used now, and the one above it, if that was created as well.
+func (a *Admin) touch(path string) {
+	tree := a.Scheduler.Tree()
+	q, ok := tree.Find(path)
+	for range 2 {
+		if ok && q.Made == template.Flexible {
+			a.created.used[q.Path] = a.created.now
+		}
+		if ok = ok && q.Parent != nil; ok {
+			q = q.Parent
+		}
+	}
+}
+
+// AppBegan notes that the queue of an application is used.
+func (a *Admin) AppBegan(app *ledger.Application) {
+	if q, ok := a.Scheduler.Tree().Find(app.Queue); ok && q.Made == template.Flexible {
+		a.created.used[q.Path] = a.created.now
+	}
+}
+
+// restore returns a tree that was just read with the queues that were created on demand. Those for which it has no place are forgotten; if a template can't be
+// used any more, all stay on record, and the tree goes without them.
+func (a *Admin) restore(tree *queue.Tree) *queue.Tree {
+	next, gone, err := tree.Restored(a.work.Created.All())
+	if err != nil {
+		a.Log.WithError(err).Error("queues that were created on demand can't be restored: mend their templates, and refresh the queues")
+		return tree
+	}
+	a.forget(gone)
+	return next
+}
+
+// forget takes queues off the record that were created on demand.
+func (a *Admin) forget(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	for _, path := range paths {
+		delete(a.created.used, path)
+		delete(a.created.marked, path)
+	}
+	a.loop.Enter(&ledgerpb.Command{QueuesChanged: &ledgerpb.QueuesChanged{Deleted: paths}})
+}
+
+// Tick deletes queues that were created on demand and are idle. As in YARN there is a round as often as queues expire, and a queue is deleted that was idle in
+// the round before as well (Hadoop: AutoCreatedQueueDeletionPolicy).
+func (a *Admin) Tick(now time.Time) {
+	c := &a.created
+	tree := a.Scheduler.Tree()
+	expiry := tree.Settings.CreatedExpiry
+	if c.now.IsZero() || expiry <= 0 {
+		c.next = now.Add(expiry)
+	}
+	if c.now = now; expiry <= 0 || now.Before(c.next) {
+		return
+	}
+	c.next = now.Add(expiry)
+	inUse := a.appsByQueue()
+	marked := map[string]bool{}
+	var idle []string
+	for _, made := range tree.Created {
+		q, ok := tree.Find(made.Path)
+		if !ok || q.Made != template.Flexible || q.Stays || len(q.Children) > 0 || inUse[q.Path] > 0 {
+			continue
+		}
+		switch {
+		case !c.marked[q.Path]:
+			marked[q.Path] = true
+		case now.Sub(c.used[q.Path]) > expiry:
+			idle = append(idle, q.Path)
+		}
+	}
+	c.marked = marked
+	a.delete(tree, idle)
+}
+
+// delete deletes queues that are idle.
+func (a *Admin) delete(tree *queue.Tree, paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	next, err := tree.Without(paths)
+	if err == nil {
+		err = a.setTree(next, a.settings)
+	}
+	if err != nil {
+		a.Log.WithError(err).Error("idle queues can't be deleted")
+		return
+	}
+	a.forget(paths)
+	a.publish(next)
+	for _, path := range paths {
+		a.Log.WithField("queue", path).Info("idle queue deleted")
+	}
+}
