@@ -99,7 +99,7 @@ func startWith(t *testing.T, set map[string]string) (m *member, log *bytes.Buffe
 	return m, opened
 }
 
-const joinsWithoutProof = "may register as a node without proof"
+const joinsWithoutProof = "can register as a node without proof"
 
 // Who doesn't know the cluster's secret neither registers a node nor gets the keys that nodes trust.
 func TestStrangersRegisterNoNodes(t *testing.T) {
