@@ -12,7 +12,7 @@ import (
 
 // Parameters are those of the study.
 var Parameters = []measure.Parameter{
-	{Name: "parts", Default: "", What: "example, policies, phases, speculation, epsilon, locality, groups and causes; all otherwise"},
+	{Name: "parts", Default: "", What: "example, policies, phases, speculation, epsilon, locality, groups, causes and largest (jobs, why they gain least); all otherwise"},
 	{Name: "nodes", Default: "10", What: "nodes of 16 cores"},
 	{Name: "jobs", Default: "1000", What: "jobs, of which the first fifth and the last tenth aren't counted"},
 	{Name: "load", Default: "0.9", What: "part of the cores that tasks keep busy, if slow ones get copies at once"},
@@ -43,6 +43,7 @@ func Tables(o *measure.Options) ([]measure.Table, error) {
 		{"locality", h.byLocality},
 		{"groups", h.byGroups},
 		{"causes", h.causes},
+		{"largest", h.largest},
 	} {
 		if !o.On("parts", part.name) {
 			continue
@@ -400,11 +401,22 @@ type cause struct {
 // causes tests why gains differ from the paper's: how many slots there are, so how long a copy waits for one; how busy they are; how large jobs are
 // and how much tasks straggle; what keeping slots does; whether the baseline's copies have their job's turn; and how early stragglers are seen.
 func (h *study) causes() error {
-	t := againstTable("causes", "What gains depend on: mean duration in s, of all jobs and by their tasks", "case", "SRPT is the policy that is compared with, where the case names no other.")
+	return h.tested("causes", "What gains depend on: mean duration in s, of all jobs and by their tasks", "SRPT is the policy that is compared with, where the case names no other.", h.allCauses())
+}
+
+// largest tests why the largest jobs gain least.
+func (h *study) largest() error {
+	return h.tested("largest", "Jobs by their tasks at a load of 0.7, where SRPT's copies come only when no task waits, unless the case says otherwise",
+		"The paper, figure 6.1: small jobs −29 to −40 %, large ones over −80 %.", h.allLargest())
+}
+
+// tested adds a table of causes.
+func (h *study) tested(key, title, note string, all []cause) error {
+	t := againstTable(key, title, "case", note)
 	for _, b := range bins {
 		t.Columns = append(t.Columns, b.name)
 	}
-	for _, x := range h.allCauses() {
+	for _, x := range all {
 		m := h.mix()
 		if x.change != nil {
 			x.change(&m)
@@ -456,5 +468,18 @@ func (h *study) allCauses() []cause {
 		{"the same, load 0.7", func(m *mix) { m.load = .7 }, h.hopper(), last},
 		{"the same, load 1.2", func(m *mix) { m.load = 1.2 }, h.hopper(), last},
 		{"Fair makes copies when no task waits", nil, h.hopper(), lastFair},
+	}
+}
+
+// allLargest are causes why the largest jobs gain least where SRPT's copies come only when no task waits: in how many waves they run, how long their slowest tasks take
+// beside the rest of them, and what Hopper gives to others.
+func (h *study) allLargest() []cause {
+	whole, last := h.hopper("epsilon", "1"), way{policy: copies.SRPT, last: true}
+	return []cause{
+		{"load 0.7", func(m *mix) { m.load = .7 }, h.hopper(), last},
+		{"400 slots", func(m *mix) { m.load, m.nodes = .7, 25 }, h.hopper(), last},
+		{"β 1.2 for all", func(m *mix) { m.load, m.beta = .7, 1.2 }, h.hopper(), last},
+		{"β 1.2 for all, tasks ten times as long at most", func(m *mix) { m.load, m.beta, m.longest = .7, 1.2, 10*longestTask }, h.hopper(), last},
+		{"no floor", func(m *mix) { m.load = .7 }, whole, last},
 	}
 }
