@@ -29,6 +29,7 @@ require (
 	golang.org/x/sync v0.24.0
 	golang.org/x/sys v0.49.0
 	gonum.org/v1/gonum v0.17.0
+	software.sslmate.com/src/go-pkcs12 v0.7.4
 )
 
 require (

@@ -13,7 +13,7 @@ func TestDefaultsServeThisMachineOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := c.closeUp(0)
-	for _, key := range rmAddressKeys {
+	for _, key := range rmAddressKeys(c) {
 		a, err := c.RMListen(key, "rm1")
 		if err != nil || !isLoopback(a.Host) {
 			t.Errorf("%s listens on %v, %v", key, a, err)

@@ -13,7 +13,7 @@ import (
 // resourceManagers checks the ids of the ResourceManagers and that each has its addresses.
 func (v *validation) resourceManagers() {
 	c := v.c
-	for _, prefix := range append(slices.Clone(rmAddressKeys), rmPrefix+"hostname", "heddle.raft.address") {
+	for _, prefix := range append(rmAddressKeys(c), rmPrefix+"hostname", "heddle.raft.address") {
 		for id := range c.WithPrefix(prefix + ".") {
 			if c.HAEnabled() && !slices.Contains(c.RMIDs(), id) {
 				severity := Warning
@@ -53,15 +53,15 @@ func (v *validation) resourceManagers() {
 
 // addresses checks that a ResourceManager has its addresses, or the host that they are at.
 func (v *validation) addresses(idsKey, id string) {
-	missing := map[string]error{}
-	for _, key := range rmAddressKeys {
+	missing, keys := map[string]error{}, rmAddressKeys(v.c)
+	for _, key := range keys {
 		if _, err := v.c.RMAddress(key, id); err != nil && !v.c.IsSet(key+"."+id) {
 			missing[key+"."+id] = err
 		}
 	}
-	if len(missing) == len(rmAddressKeys) {
+	if len(missing) == len(keys) {
 		v.problem(Error, idsKey, fmt.Sprintf("%q has no address: set %shostname.%s, or each of its addresses (%s.%[3]s and so on)",
-			id, rmPrefix, id, rmAddressKeys[0]), "")
+			id, rmPrefix, id, keys[0]), "")
 		return
 	}
 	for _, key := range slices.Sorted(maps.Keys(missing)) {
@@ -81,7 +81,7 @@ func (v *validation) ports() {
 	var cluster []listener // addresses that all ResourceManagers advertise
 	for _, id := range c.RMIDs() {
 		var own []listener
-		for _, key := range rmAddressKeys {
+		for _, key := range rmAddressKeys(c) {
 			if a, err := c.RMAddress(key, id); err == nil {
 				if byID := key + "." + id; c.IsSet(byID) {
 					key = byID
@@ -107,8 +107,7 @@ func (v *validation) ports() {
 	}
 
 	nm := []listener{}
-	for _, key := range []string{"address", "localizer.address", "webapp.address"} {
-		key = "yarn.nodemanager." + key
+	for _, key := range []string{"yarn.nodemanager.address", "yarn.nodemanager.localizer.address", WebKey(c, "yarn.nodemanager.")} {
 		nm = append(nm, listener{key, c.NMListen(key)})
 	}
 	if slices.Contains(c.Strings("yarn.nodemanager.aux-services"), "mapreduce_shuffle") {

@@ -19,10 +19,20 @@ const (
 	dnsPeriod = 3 * time.Second // limit for a resolver's answer
 )
 
-// rmAddressKeys are the keys of a ResourceManager's addresses. Each may be set by id.
-var rmAddressKeys = []string{
-	rmPrefix + "address", rmPrefix + "scheduler.address", rmPrefix + "resource-tracker.address",
-	rmPrefix + "admin.address", rmPrefix + "webapp.address",
+// rmAddressKeys are the keys of the addresses that a ResourceManager has. Each may be set by id.
+func rmAddressKeys(c *Config) []string {
+	return []string{rmPrefix + "address", rmPrefix + "scheduler.address", rmPrefix + "resource-tracker.address", rmPrefix + "admin.address", WebKey(c, rmPrefix)}
+}
+
+// HTTPS reports whether web ports speak HTTPS instead of HTTP (Hadoop: YarnConfiguration.useHttps).
+func HTTPS(c *Config) bool { return strings.EqualFold(c.Text("yarn.http.policy"), "HTTPS_ONLY") }
+
+// WebKey returns the key of the web port's address of daemons whose keys have a prefix, such as yarn.nodemanager. with its last dot.
+func WebKey(c *Config, prefix string) string {
+	if HTTPS(c) {
+		return prefix + "webapp.https.address"
+	}
+	return prefix + "webapp.address"
 }
 
 // HAEnabled reports whether there are several ResourceManagers.

@@ -1,9 +1,7 @@
 package conf
 
 import (
-	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -40,9 +38,8 @@ type Key struct {
 	Doc         string        // its meaning, in one line
 	Implemented bool          // whether it has an effect in Heddle
 
-	lowest, highest float64           // range of numbers; durations in Unit, sizes in bytes
-	lacks           map[string]string // values that Heddle lacks yet, and what to do
-	words           []string          // all values of an Enum or Class (nil: any); otherwise values allowed outside the range
+	lowest, highest float64  // range of numbers; durations in Unit, sizes in bytes
+	words           []string // all values of an Enum or Class (nil: any); otherwise values allowed outside the range
 }
 
 // The functions below build the registry: one for each kind, and methods that restrict a key.
@@ -103,16 +100,6 @@ func (k Key) or(values ...string) Key { k.words = values; return k }
 
 // later marks a key that has no effect in Heddle yet.
 func (k Key) later() Key { k.Implemented = false; return k }
-
-// lacking says of a value of YARN's what to do as long as Heddle lacks it.
-func (k Key) lacking(value, what string) Key {
-	k.lacks = maps.Clone(k.lacks)
-	if k.lacks == nil {
-		k.lacks = map[string]string{}
-	}
-	k.lacks[value] = what
-	return k
-}
 
 // severity is that of a wrong value. Hadoop takes the default of a boolean that is neither true nor false.
 func (k Key) severity() Severity {
@@ -186,11 +173,6 @@ func (k Key) check(value string) error {
 	value = trim(value)
 	switch k.Kind {
 	case Enum, Class:
-		for lacked, what := range k.lacks {
-			if strings.EqualFold(lacked, value) {
-				return errors.New(what)
-			}
-		}
 		if len(k.words) > 0 && !slices.Contains(k.words, value) {
 			return fmt.Errorf("must be %s", k.Allowed())
 		}

@@ -1,8 +1,5 @@
 package conf
 
-// readOn is where the documents say what Heddle lacks, and what to do meanwhile.
-const readOn = "docs/migration.md, \"What Heddle lacks\""
-
 // coreKeys returns the keys of core-site.xml that Heddle uses.
 func coreKeys() []Key {
 	return []Key{
@@ -40,6 +37,16 @@ func coreKeys() []Key {
 		path("hadoop.http.authentication.kerberos.keytab", "", "file with its keys"),
 		list("hadoop.http.authentication.kerberos.endpoint.whitelist", "", "paths of web ports that need no ticket, such as /metrics"),
 
+		list("hadoop.security.credential.provider.path", "", "keystores with passwords, such as localjceks://file/etc/hadoop/conf/passwords.jceks; they take precedence over passwords in files"),
+		boolean("hadoop.security.credential.clear-text-fallback", "true", "take passwords from the files, where no provider has them"),
+		text("hadoop.security.credstore.java-keystore-provider.password-file", "", "file of the configuration folder with the password of these keystores, if HADOOP_CREDSTORE_PASSWORD isn't set"),
+		text("hadoop.ssl.server.conf", "ssl-server.xml", "file of the configuration folder with the certificates of the shuffle; web ports always take ssl-server.xml"),
+		text("hadoop.ssl.client.conf", "ssl-client.xml", "file of the configuration folder that says which servers clients trust"),
+		list("hadoop.ssl.enabled.protocols", "TLSv1.2", "versions of TLS; the default is TLSv1.2 and newer"),
+		boolean("hadoop.ssl.require.client.cert", "false", "ask those who fetch map outputs for certificates, and show ours as a client"),
+		text("hadoop.ssl.hostname.verifier", "DEFAULT", "whether clients compare the server's name with its certificate: DEFAULT, DEFAULT_AND_LOCALHOST, STRICT, STRICT_IE6 or ALLOW_ALL"),
+		text("hadoop.ssl.keystores.factory.class", "org.apache.hadoop.security.ssl.FileBasedKeyStoresFactory", "where certificates come from; Heddle has the default alone, and refuses others if anything speaks TLS"),
+
 		integer("ipc.maximum.data.length", "134217728", "largest IPC request, bytes").min(1024).max(1 << 30),
 		integer("ipc.maximum.response.length", "134217728", "largest IPC response, bytes").min(1).max(1<<31 - 1),
 		millis("ipc.client.connect.timeout", "20000", "time to connect to a server").min(1),
@@ -75,9 +82,30 @@ func hdfsKeys() []Key {
 	}
 }
 
+// sslKeys returns the keys of ssl-server.xml and ssl-client.xml.
+func sslKeys() (all []Key) {
+	for _, of := range []struct{ prefix, whose string }{{"ssl.server.", "servers"}, {"ssl.client.", "clients"}} {
+		all = append(all,
+			text(of.prefix+"keystore.location", "", "file with the key and certificate of "+of.whose+": JKS, JCEKS or PKCS12"),
+			text(of.prefix+"keystore.password", "", "its password"),
+			text(of.prefix+"keystore.keypassword", "", "password of its keys, if it is another one"),
+			text(of.prefix+"keystore.type", "jks", "its format; it is known by its content"),
+			text(of.prefix+"truststore.location", "", "file with the authorities that "+of.whose+" trust"),
+			text(of.prefix+"truststore.password", "", "its password"),
+			text(of.prefix+"truststore.type", "jks", "its format; it is known by its content"),
+			millis(of.prefix+"truststore.reload.interval", "10000", "how often these files are looked at for changes").min(0),
+			millis(of.prefix+"stores.reload.interval", "10000", "the same; it takes precedence").min(0))
+	}
+	return append(all,
+		boolean("ssl.server.need.client.auth", "false", "ask web clients for certificates that the truststore knows; YARN's daemons don't read it, those of HDFS do"),
+		list("ssl.server.exclude.cipher.list", "", "cipher suites that servers don't use"),
+		list("ssl.server.include.cipher.list", "", "cipher suites that servers use alone"))
+}
+
 // mapredKeys returns the keys of mapred-site.xml that Heddle itself uses. Only clients and their jobs use the others.
 func mapredKeys() []Key {
 	return []Key{
+		boolean("mapreduce.shuffle.ssl.enabled", "false", "serve map outputs by HTTPS, with the certificate of hadoop.ssl.server.conf"),
 		integer("mapreduce.shuffle.max.connections", "0", "maximum of reducers' connections; 0 is no limit").min(0),
 		integer("mapreduce.shuffle.max.session-open-files", "3", "maximum of map outputs that are open for a connection").min(1),
 		boolean("mapreduce.shuffle.connection-keep-alive.enable", "false", "keep connections open for reducers that don't ask for it"),
@@ -92,8 +120,7 @@ func yarnKeys() []Key {
 		text("yarn.log.dir", "", "directory of the daemons' own logs"),
 		boolean("yarn.acl.enable", "false", "check who may submit, see and change"),
 		text("yarn.admin.acl", "*", "administrators: users, a blank, groups; * is everybody, a blank nobody"),
-		enum("yarn.http.policy", "HTTP_ONLY", "whether web pages are served by HTTP or HTTPS", "HTTP_ONLY").
-			lacking("HTTPS_ONLY", "Heddle's web ports have no TLS yet: set it to HTTP_ONLY, and put a proxy with TLS in front ("+readOn+")"),
+		listOf("yarn.http.policy", "HTTP_ONLY", "whether web ports speak HTTP or HTTPS; HTTP_AND_HTTPS is HTTP alone, as for YARN's daemons", "HTTP_ONLY", "HTTPS_ONLY", "HTTP_AND_HTTPS"),
 		integer("yarn.cluster.max-application-priority", "0", "highest priority that an application may have").min(0),
 		integer("yarn.scheduler.minimum-allocation-mb", "1024", "smallest container, MiB; requests are rounded up to a multiple").min(0).max(1<<31 - 1),
 		integer("yarn.scheduler.maximum-allocation-mb", "8192", "largest container, MiB").min(1).max(1<<31 - 1),

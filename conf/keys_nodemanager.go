@@ -17,7 +17,7 @@ func nodeManagerKeys() []Key {
 		hostport(nm+"address", "${yarn.nodemanager.hostname}:0", "where ApplicationMasters connect; port 0 is any free one"),
 		hostport(nm+"localizer.address", "${yarn.nodemanager.hostname}:8040", "where YARN's localizers connect"),
 		hostport(nm+"webapp.address", "${yarn.nodemanager.hostname}:8042", "web pages and REST"),
-		hostport(nm+"webapp.https.address", "0.0.0.0:8044", "web pages and REST by HTTPS").later(),
+		hostport(nm+"webapp.https.address", "0.0.0.0:8044", "web pages and REST by HTTPS, if yarn.http.policy is HTTPS_ONLY"),
 		text(nm+"bind-host", "", "host to listen on, if not the one in the addresses; 0.0.0.0 is all interfaces"),
 		boolean(nm+"webapp.cross-origin.enabled", "false", "let web pages of other origins use the REST API").later(),
 

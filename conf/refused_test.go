@@ -8,7 +8,7 @@ import (
 // What no scheduler is called, and authentication that can't be had, are refused with what there is.
 func TestUnknownSchedulerIsRefused(t *testing.T) {
 	for key, value := range map[string]string{
-		"yarn.resourcemanager.scheduler.class": "org.example.MyScheduler", "yarn.http.policy": "HTTPS_ONLY",
+		"yarn.resourcemanager.scheduler.class": "org.example.MyScheduler",
 	} {
 		c, err := Load(Options{})
 		if err != nil {

@@ -73,10 +73,11 @@ var readers = map[string]Role{
 	"yarn.resourcemanager.resource-tracker.address":         ResourceManager | NodeManager,
 	"yarn.resourcemanager.admin.address":                    ResourceManager | Client,
 	"yarn.resourcemanager.webapp.address":                   ResourceManager | NodeManager | Client,
-	"yarn.resourcemanager.webapp.https.address":             Client,
+	"yarn.resourcemanager.webapp.https.address":             ResourceManager | NodeManager | Client,
 	"yarn.resourcemanager.connect.":                         NodeManager | Client,
 	"yarn.nodemanager.remote-app-log-dir":                   NodeManager | Client,
 	"yarn.nodemanager.webapp.address":                       ResourceManager | NodeManager | Client,
+	"yarn.nodemanager.webapp.https.address":                 ResourceManager | NodeManager | Client,
 	"yarn.nodemanager.hostname":                             ResourceManager | NodeManager | Client,
 	"yarn.resourcemanager.nodemanagers.heartbeat-interval-": ResourceManager,
 }

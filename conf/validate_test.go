@@ -57,7 +57,7 @@ func TestValidation(t *testing.T) {
 		{"yarn.acl.enable=yes", Warning, "yarn.acl.enable", "true or false, and counts as false, as in Hadoop"},
 		{"heddle.container.run-as-root=yes", Error, "heddle.container.run-as-root", "true or false"},
 		{"hadoop.rpc.protection=privacy,none", Error, "hadoop.rpc.protection", "list of authentication, integrity, privacy"},
-		{"yarn.http.policy=HTTPS_ONLY", Error, "yarn.http.policy", "put a proxy with TLS in front"},
+		{"yarn.http.policy=https", Error, "yarn.http.policy", "list of HTTP_ONLY, HTTPS_ONLY"},
 		{nm + "vmem-pmem-ratio=NaN", Error, nm + "vmem-pmem-ratio", "must be a number"},
 		{"yarn.nm.liveness-monitor.expiry-interval-ms=10x", Error, "yarn.nm.liveness-monitor.expiry-interval-ms", "milliseconds"},
 		{"yarn.nm.liveness-monitor.expiry-interval-ms=500", Error, "yarn.nm.liveness-monitor.expiry-interval-ms", "between two heartbeats"},

@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/ssl"
 	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/disks"
@@ -54,6 +55,10 @@ func newAux(c *conf.Config, d *disks.Disks, s *settings, state *store.Store, log
 			MaxOpenFiles:   c.Int("mapreduce.shuffle.max.session-open-files"),
 			KeepAlive:      c.Bool("mapreduce.shuffle.connection-keep-alive.enable"),
 			KeepAliveFor:   c.Duration("mapreduce.shuffle.connection-keep-alive.timeout"),
+		}
+		var err error
+		if cfg.TLS, err = ssl.Shuffle(c, log); err != nil {
+			return nil, err
 		}
 		service, err := shuffle.New(cfg)
 		if err != nil {

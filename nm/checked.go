@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"heddle/conf"
 	"heddle/conf/secure"
 	"heddle/conf/serviceacl"
+	"heddle/conf/ssl"
 	"heddle/hdfsadapter"
 	"heddle/internal/connections"
 	"heddle/internal/secret"
@@ -50,6 +52,11 @@ func Check(c *conf.Config) (found []conf.Problem) {
 	check("", err)
 	_, err = auth.Guards(c, "nodemanager", nil, nil)
 	check("", err)
+	_, err = ssl.Web(c, nil)
+	check("", err)
+	_, err = ssl.Shuffle(c, nil)
+	check("", err)
+	found = append(found, ssl.Problems(c, webDaemon(c).Host, time.Now())...)
 	descriptors, err := connections.Descriptors()
 	if err == nil {
 		_, err = connections.LimitsOf(c, descriptors)

@@ -19,6 +19,7 @@ import (
 	"heddle/conf/rpc"
 	"heddle/conf/secure"
 	"heddle/conf/serviceacl"
+	"heddle/conf/ssl"
 	"heddle/internal/connections"
 	"heddle/internal/machine"
 	"heddle/internal/within"
@@ -177,10 +178,11 @@ func (n *NodeManager) openPorts() (err error) {
 	}
 	n.listener = counter.Listen(n.listener, "yarn.nodemanager.address")
 	n.closing(func() { n.listener.Close() })
-	if n.webListener, webPort, err = n.identity.listen(n.s.webBind, n.identity.WebPort, "yarn.nodemanager.webapp.address"); err != nil {
+	web := conf.WebKey(n.o.Conf, "yarn.nodemanager.")
+	if n.webListener, webPort, err = n.identity.listen(n.s.webBind, n.identity.WebPort, web); err != nil {
 		return err
 	}
-	n.webListener = counter.Listen(n.webListener, "yarn.nodemanager.webapp.address")
+	n.webListener = counter.Listen(n.webListener, web)
 	n.closing(func() { n.webListener.Close() })
 	n.identity.Host, n.identity.Port, n.identity.WebPort = n.s.address.Host, port, webPort
 	n.identity.ClusterID = n.s.clusterID
@@ -255,8 +257,13 @@ func (n *NodeManager) openFiles() error {
 	n.closing(func() { files.Close() })
 	n.source = n.o.Source
 	if n.source == nil {
+		trust, err := ssl.Client(n.o.Conf)
+		if err != nil {
+			n.log.WithError(err).Warn("Files of swebhdfs are read from servers that this machine's authorities know")
+		}
 		n.source = sources.All(sources.Options{
-			Conf: n.o.Conf, Usual: localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner}), Others: n.o.Others,
+			Trust: trust,
+			Conf:  n.o.Conf, Usual: localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner}), Others: n.o.Others,
 		})
 	}
 	if err := n.openWarming(files); err != nil {

@@ -109,7 +109,7 @@ type settings struct {
 func readSettings(c *conf.Config) (settings, error) {
 	s := settings{
 		address: c.Address("yarn.nodemanager.address"), listen: c.NMListen("yarn.nodemanager.address"),
-		web: c.Address("yarn.nodemanager.webapp.address"), webBind: c.NMListen("yarn.nodemanager.webapp.address"),
+		web: c.Address(conf.WebKey(c, "yarn.nodemanager.")), webBind: c.NMListen(conf.WebKey(c, "yarn.nodemanager.")),
 		suspend: c.Duration("heddle.container.suspend-timeout-ms"), supervised: supervised(c),
 		clusterID: c.Text("yarn.resourcemanager.cluster-id"),
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"heddle/conf"
+	"heddle/conf/ssl"
 	"heddle/nm/logs"
 	"heddle/nm/rest"
 	"heddle/yarn/account"
@@ -20,7 +21,7 @@ type webServer struct{ *port.Server }
 
 // webDaemon says whose web port it is.
 func webDaemon(c *conf.Config) auth.Daemon {
-	return auth.Daemon{Role: "nodemanager", Host: c.Connectable(c.Address("yarn.nodemanager.webapp.address")).Host}
+	return auth.Daemon{Role: "nodemanager", Host: c.Connectable(c.Address(conf.WebKey(c, "yarn.nodemanager."))).Host}
 }
 
 func (n *NodeManager) openWeb() error {
@@ -61,6 +62,9 @@ func (n *NodeManager) openWeb() error {
 	}
 	handler := rest.New(o)
 	n.web = &webServer{port.New(handler, port.MaxHeader, nil)}
+	if n.web.TLSConfig, err = ssl.Web(c, n.log); err != nil {
+		return err
+	}
 	n.sendMetrics = handler.Metrics.Run
 	return nil
 }

@@ -10,11 +10,15 @@ import (
 
 // listen opens the port at the address of a key.
 func (r *ResourceManager) listen(key string) error {
-	a, err := r.conf.RMListen(key, r.id)
+	set := key
+	if key == WebAddress {
+		set = webKey(r.conf)
+	}
+	a, err := r.conf.RMListen(set, r.id)
 	if err != nil {
 		return err
 	}
-	l, err := listen.TCP(a.String(), key)
+	l, err := listen.TCP(a.String(), set)
 	if err != nil {
 		return err
 	}

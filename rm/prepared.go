@@ -12,6 +12,7 @@ import (
 	"heddle/conf"
 	"heddle/conf/secure"
 	"heddle/conf/serviceacl"
+	"heddle/conf/ssl"
 	"heddle/conf/usernames"
 	"heddle/internal/connections"
 	"heddle/internal/secret"
@@ -52,6 +53,7 @@ func Check(c *conf.Config, id string) (found []conf.Problem) {
 		found = append(found, p.queues.Problems...)
 	}
 	found = append(found, topology.Problems(c)...)
+	found = append(found, ssl.Problems(c, webHost(c, p.id), time.Now())...)
 	if _, err := HostFiles(c).Read(); err != nil {
 		found = append(found, conf.Problem{Severity: conf.Warning, Message: err.Error() + "; until then all machines may be nodes"})
 	}
@@ -101,6 +103,8 @@ func prepare(c *conf.Config, id string) (*prepared, error) {
 	}
 	p.readKerberos(c, check)
 	_, err = auth.Guards(c, "resourcemanager", nil, nil)
+	check("", err)
+	_, err = ssl.Web(c, nil)
 	check("", err)
 	const header = "hadoop.http.max.request.header.size"
 	if v, ok := c.Get(header); ok {

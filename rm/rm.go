@@ -16,6 +16,7 @@ import (
 	"heddle/conf"
 	"heddle/conf/rpc"
 	"heddle/conf/serviceacl"
+	"heddle/conf/ssl"
 	"heddle/hdfsadapter"
 	"heddle/internal/awake"
 	"heddle/internal/connections"
@@ -62,8 +63,8 @@ const (
 	MasterAddress  = "yarn.resourcemanager.scheduler.address"
 	TrackerAddress = "yarn.resourcemanager.resource-tracker.address"
 	AdminAddress   = "yarn.resourcemanager.admin.address"
-	WebAddress     = "yarn.resourcemanager.webapp.address"
-	ProxyAddress   = "yarn.web-proxy.address" // opened only if it is set, and is an address of this machine
+	WebAddress     = "yarn.resourcemanager.webapp.address" // with HTTPS at yarn.resourcemanager.webapp.https.address
+	ProxyAddress   = "yarn.web-proxy.address"              // opened only if it is set, and is an address of this machine
 )
 
 // ResourceManager is one of a cluster's ResourceManagers.
@@ -154,7 +155,7 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	if r.own, err = openAccount(r.conf, p); err != nil {
 		return err
 	}
-	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), Labelled: r.settings.Labels.Enabled, KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
+	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), Scheme: ssl.Scheme(r.conf), Labelled: r.settings.Labels.Enabled, KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
 	r.settings.PageURL = r.view.PageURL
 	if r.audit, err = audit.Open(r.conf.Text("heddle.audit.file"), r.log, time.Now); err != nil {
 		return fmt.Errorf("heddle.audit.file: %w", err)

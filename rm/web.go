@@ -12,6 +12,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/conf/ssl"
 	"heddle/internal/listen"
 	"heddle/yarn/rest/port"
 )
@@ -28,11 +29,17 @@ func (r *ResourceManager) openWeb(o Options, p *prepared) error {
 		r.beside = b.Run
 	}
 	complaints := func(key string) *stdlog.Logger { return stdlog.New(debugLog{r.log.WithField("port", key)}, "", 0) }
+	secured, err := ssl.Web(r.conf, r.log)
+	if err != nil {
+		return err
+	}
 	if r.ProxyApart() {
 		r.proxyWeb = port.New(onlyProxy(h), p.maxHeader, complaints(ProxyAddress))
+		r.proxyWeb.TLSConfig = secured
 		h = r.sendToProxy(h)
 	}
 	r.web = port.New(h, p.maxHeader, complaints(WebAddress))
+	r.web.TLSConfig = secured
 	r.web.RegisterOnShutdown(r.Feed.Close) // its followers never end by themselves
 	return nil
 }
@@ -43,7 +50,7 @@ func (r *ResourceManager) ProxyApart() bool {
 	if r.conf.Text(ProxyAddress) == "" {
 		return false
 	}
-	web, err := r.conf.RMAddress(WebAddress, r.id)
+	web, err := r.conf.RMAddress(webKey(r.conf), r.id)
 	return err != nil || web.String() != r.conf.Address(ProxyAddress).String()
 }
 
@@ -66,7 +73,7 @@ func (r *ResourceManager) sendToProxy(h http.Handler) http.Handler {
 			h.ServeHTTP(w, req)
 			return
 		}
-		http.Redirect(w, req, "http://"+r.proxyAddress()+req.URL.RequestURI(), http.StatusFound)
+		http.Redirect(w, req, r.view.URL(r.proxyAddress())+req.URL.RequestURI(), http.StatusFound)
 	})
 }
 
@@ -91,7 +98,7 @@ func (r *ResourceManager) listenForProxy() error {
 		return nil
 	}
 	a := r.conf.Address(ProxyAddress)
-	if web, err := r.conf.RMAddress(WebAddress, r.id); err == nil && web.String() == a.String() {
+	if web, err := r.conf.RMAddress(webKey(r.conf), r.id); err == nil && web.String() == a.String() {
 		return nil
 	}
 	l, err := listen.TCP(a.String(), ProxyAddress)
@@ -114,9 +121,12 @@ func (l debugLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// webKey returns the key of the web port's address.
+func webKey(c *conf.Config) string { return conf.WebKey(c, "yarn.resourcemanager.") }
+
 // webAddress returns the address for links: the configured host, and the port that is really listened on.
 func (r *ResourceManager) webAddress() string {
-	a, err := r.conf.RMAddress(WebAddress, r.id)
+	a, err := r.conf.RMAddress(webKey(r.conf), r.id)
 	if err != nil {
 		return r.Addr(WebAddress).String()
 	}
@@ -131,7 +141,7 @@ func (r *ResourceManager) webAddress() string {
 func (r *ResourceManager) WebHost() string { return webHost(r.conf, r.id) }
 
 func webHost(c *conf.Config, id string) string {
-	a, err := c.RMAddress(WebAddress, id)
+	a, err := c.RMAddress(webKey(c), id)
 	if err != nil {
 		return ""
 	}
@@ -143,7 +153,7 @@ func (r *ResourceManager) WebAddressOf(id string) (string, error) {
 	if id == r.id {
 		return r.webAddress(), nil
 	}
-	a, err := r.conf.RMAddress(WebAddress, id)
+	a, err := r.conf.RMAddress(webKey(r.conf), id)
 	if err != nil {
 		return "", err
 	}

@@ -27,8 +27,9 @@ var pages = []string{
 	"/cluster", "", "cluster", "about", "apps", "app", "appattempt", "container", "nodes", "nodelabels", "scheduler", "errors-and-warnings", "users", "waiting", "overview", "node", "preemptions",
 }
 
-// Handler serves the pages below /cluster, and their scripts and styles below /cluster/static/.
-func Handler() http.Handler {
+// Handler serves the pages below /cluster, and their scripts and styles below /cluster/static/. scheme is that of the daemons' web ports, to which
+// pages link; the page itself may come through somebody else's proxy.
+func Handler(scheme string) http.Handler {
 	static, err := fs.Sub(files, "static")
 	if err != nil {
 		panic(err) // the folder is part of the binary
@@ -37,6 +38,7 @@ func Handler() http.Handler {
 	if err != nil {
 		panic(err)
 	}
+	page = bytes.Replace(page, []byte(`name="scheme" content="http"`), []byte(`name="scheme" content="`+scheme+`"`), 1)
 	assets := http.StripPrefix("/cluster/static/", http.FileServerFS(static))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Content-Security-Policy", policy)

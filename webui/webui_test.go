@@ -11,7 +11,7 @@ import (
 
 func serve(method, path string) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	Handler().ServeHTTP(w, httptest.NewRequest(method, path, nil))
+	Handler("http").ServeHTTP(w, httptest.NewRequest(method, path, nil))
 	return w
 }
 

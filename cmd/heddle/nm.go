@@ -11,6 +11,7 @@ import (
 	"heddle/cmd/heddle/internal/greeting"
 	"heddle/cmd/heddle/internal/verdict"
 	"heddle/conf"
+	"heddle/conf/ssl"
 	"heddle/internal/processors"
 	"heddle/nm"
 	"heddle/rm"
@@ -83,7 +84,7 @@ func newStandalone(s *source) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			greeting.Print(cmd.OutOrStdout(), c.Dir(), r.Addr(rm.WebAddress))
+			greeting.Print(cmd.OutOrStdout(), c.Dir(), ssl.Scheme(c), r.Addr(rm.WebAddress))
 			said.Release()
 			g, ctx := errgroup.WithContext(cmd.Context())
 			// the node must unregister while the ResourceManager still answers

@@ -231,8 +231,8 @@ func TestADaemonRefusesWhatConcernsIt(t *testing.T) {
 		says   string // once; of the daemon that refuses, or of the warning
 		starts bool
 	}{
-		{"mapreduce.shuffle.ssl.enabled=true", conf.ResourceManager, "without TLS", true},
-		{"mapreduce.shuffle.ssl.enabled=true", conf.NodeManager, "mapreduce.shuffle.ssl.enabled", false},
+		{"yarn.intermediate-data-encryption.enable=true", conf.ResourceManager, "is not encrypted", true},
+		{"yarn.intermediate-data-encryption.enable=true", conf.NodeManager, "yarn.intermediate-data-encryption.enable", false},
 		{"yarn.timeline-service.webapp.rest-csrf.enabled=true", conf.ResourceManager, "there is no timeline server", true},
 		{"yarn.timeline-service.webapp.rest-csrf.enabled=true", conf.NodeManager, "there is no timeline server", true},
 		{"fs.defaultFS=s3a://bucket", conf.NodeManager, "fs.defaultFS = ", false},

@@ -3,6 +3,7 @@ package main
 import (
 	"net/http"
 
+	"heddle/conf/ssl"
 	"heddle/rm"
 	"heddle/rm/access"
 	"heddle/rm/ledger"
@@ -17,7 +18,7 @@ import (
 func webPort(r *rm.ResourceManager) (http.Handler, error) {
 	view := r.View()
 	hosts := r.Conf().Strings("heddle.web-proxy.hosts")
-	return rest.Of(r, rest.Mounts{Pages: webui.Handler(), Proxy: proxy.New(proxy.Config{
+	return rest.Of(r, rest.Mounts{Pages: webui.Handler(ssl.Scheme(r.Conf())), Proxy: proxy.New(proxy.Config{
 		Lookup: func(id records.ApplicationID) (proxy.App, bool) {
 			a, ok := view.App(id)
 			return proxy.App{User: a.User, Tracking: a.OriginalTrackingURL, Ended: a.State >= ledger.AppFinishing, Hosts: append(r.Door().MachinesOf(id), hosts...)}, ok
@@ -27,7 +28,7 @@ func webPort(r *rm.ResourceManager) (http.Handler, error) {
 			a, ok := view.App(id)
 			return ok && r.Access().MayView(user, access.Application{User: a.User, Queue: a.Queue, Context: a.Context})
 		},
-		Pages: "http://" + view.Web + "/cluster",
+		Pages: view.URL(view.Web) + "/cluster",
 		Warn:  r.Conf().Text("hadoop.security.authentication") == "kerberos",
 		Log:   r.Log(),
 

@@ -18,8 +18,7 @@ var settings = []struct {
 	harmless []string
 	why      string
 }{
-	{conf.NodeManager, "mapreduce.shuffle.ssl.enabled", []string{"false"}, "map outputs are served without TLS; set it to false and keep nodes on a private network"},
-	{both, "hadoop.ssl.enabled", []string{"false"}, "web ports are served without TLS; set it to false and put a proxy with TLS in front"},
+	{both, "hadoop.ssl.enabled", []string{"false"}, "Hadoop has no such setting any more; set it to false, and yarn.http.policy to HTTPS_ONLY"},
 	{0, "yarn.timeline-service.webapp.rest-csrf.enabled", []string{"false"}, "there is no timeline server here that would ask for the header; set it to false"},
 	{conf.NodeManager, "yarn.intermediate-data-encryption.enable", []string{"false"}, "what jobs spill to disks is not encrypted; set it to false and encrypt the disks"},
 	{both, "ipc.server.ssl.enabled", []string{"false"}, "RPC runs without TLS; set it to false and use a private network"},

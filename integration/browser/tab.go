@@ -171,6 +171,12 @@ func (tab *Tab) try(method string, params, result any) error {
 	}
 }
 
+// TrustAll has the tab take any certificate of servers.
+func (tab *Tab) TrustAll() {
+	tab.t.Helper()
+	tab.call("Security.setIgnoreCertificateErrors", map[string]any{"ignore": true}, nil)
+}
+
 // Go opens a page.
 func (tab *Tab) Go(url string) {
 	tab.t.Helper()

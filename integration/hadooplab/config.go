@@ -127,6 +127,7 @@ func (l *Lab) settings() map[string]string {
 			"yarn.resourcemanager.resource-tracker.address":                                 at("rm-tracker"),
 			"yarn.resourcemanager.admin.address":                                            at("rm-admin"),
 			"yarn.resourcemanager.webapp.address":                                           at("rm-http"),
+			"yarn.resourcemanager.webapp.https.address":                                     at("rm-http"),                // one of both is open
 			"yarn.node-attribute.fs-store.root-dir":                                         "file://" + in("attributes"), // by default several labs share one
 			"yarn.nodemanager.hostname":                                                     "localhost",
 			"yarn.nodemanager.localizer.address":                                            "localhost:0",
@@ -165,6 +166,7 @@ func (l *Lab) settings() map[string]string {
 			} {
 				s["yarn.resourcemanager."+key+"."+id] = at(service + strconv.Itoa(i))
 			}
+			s["yarn.resourcemanager.webapp.https.address."+id] = at("rm-http" + strconv.Itoa(i))
 		}
 		s["yarn.resourcemanager.ha.rm-ids"] = strings.Join(ids, ",")
 		if o.Witness {
@@ -244,6 +246,11 @@ func (l *Lab) writeConf() error {
 			return err
 		}
 	}
+	for name, text := range l.options.Files {
+		if err := os.WriteFile(filepath.Join(l.Conf(), name), []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
 	return os.WriteFile(filepath.Join(l.Conf(), "log4j.properties"), []byte(l.log4j()), 0o644)
 }
 
@@ -312,6 +319,7 @@ func (l *Lab) nodeManagerArgs(i int) []string {
 	args := []string{
 		"-Dyarn.nodemanager.address=" + cmp.Or(l.options.NodeHost, "localhost") + ":0",
 		fmt.Sprintf("-Dyarn.nodemanager.webapp.address=localhost:%d", l.ports[fmt.Sprintf("nodemanager%d-http", i)]),
+		fmt.Sprintf("-Dyarn.nodemanager.webapp.https.address=localhost:%d", l.ports[fmt.Sprintf("nodemanager%d-http", i)]),
 		"-Dyarn.nodemanager.local-dirs=" + filepath.Join(dir, "local"),
 		"-Dyarn.nodemanager.log-dirs=" + filepath.Join(dir, "log"),
 	}

@@ -51,6 +51,8 @@ type Options struct {
 	Krb5 string
 	// Site has further settings. Their names determine their files.
 	Site map[string]string
+	// Files are further files of the configuration folder, by their names.
+	Files map[string]string
 	// Dir is the lab's folder. "" stands for a temporary one, which is removed at the end.
 	Dir string
 }

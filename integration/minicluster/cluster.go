@@ -104,7 +104,7 @@ func (c *Cluster) run(i int) *member {
 	r, err := rm.New(rm.Options{
 		Conf: c.Conf, ID: fmt.Sprintf("rm%d", i+1), Log: Log(c.t),
 		Web: func(r *rm.ResourceManager) (http.Handler, error) {
-			return rest.Of(r, rest.Mounts{Pages: webui.Handler()})
+			return rest.Of(r, rest.Mounts{Pages: webui.Handler("http")})
 		},
 	})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/conf/ssl"
 	"heddle/nm/localizer"
 )
 
@@ -25,13 +26,21 @@ type Options struct {
 	Others localizer.Source
 	// Client makes requests; nil: one that gives up servers which don't answer within a minute.
 	Client *http.Client
+	// Trust is whom swebhdfs trusts; nil: the machine's authorities, as https does.
+	Trust *ssl.Trust
 }
 
 // All returns the sources of a node by scheme.
 func All(o Options) localizer.Sources {
 	client := o.Client
 	if client == nil {
-		client = &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: time.Minute, TLSHandshakeTimeout: 20 * time.Second, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute}}
+		client = &http.Client{Transport: transport()}
+	}
+	trusting := client
+	if o.Trust != nil {
+		next := transport()
+		o.Trust.Use(next)
+		trusting = &http.Client{Transport: next}
 	}
 	all := localizer.Sources{}
 	for _, scheme := range []string{"", "file", "hdfs"} {
@@ -44,13 +53,19 @@ func All(o Options) localizer.Sources {
 		self = me.Username
 	}
 	all["webhdfs"] = WebHDFS{Client: client, Conf: o.Conf, Self: self}
-	all["swebhdfs"] = WebHDFS{Client: client, Conf: o.Conf, Self: self, TLS: true}
+	all["swebhdfs"] = WebHDFS{Client: trusting, Conf: o.Conf, Self: self, TLS: true}
 	all["viewfs"] = ViewFS{Conf: o.Conf, Below: all}
 	all["har"] = &Archives{Below: all}
 	if o.Others != nil {
 		all[localizer.AnyScheme] = o.Others
 	}
 	return all
+}
+
+func transport() *http.Transport {
+	return &http.Transport{
+		Proxy: http.ProxyFromEnvironment, ResponseHeaderTimeout: time.Minute, TLSHandshakeTimeout: 20 * time.Second, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
+	}
 }
 
 // missing returns the error of a file that isn't there.

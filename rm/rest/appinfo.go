@@ -169,7 +169,7 @@ func (s *server) addUse(out *appInfo, a *view.App) {
 	status := records.LogAggregationName(a.LogAggregation)
 	out.LogAggregation = &status
 	if a.AMContainer != (records.ContainerID{}) {
-		logs := logsURL(a.AMHTTPAddress, a.AMContainer, a.User)
+		logs := view.LogsURL(s.View.URL(a.AMHTTPAddress), a.AMContainer, a.User)
 		out.AMLogs, out.AMHTTPAddress = &logs, &a.AMHTTPAddress
 		out.MasterNode = a.AMNode.String()
 	}
@@ -189,11 +189,6 @@ func (s *server) addUse(out *appInfo, a *view.App) {
 
 func stateName(state ledger.AppState) string {
 	return pb.YarnApplicationState_name[int32(state.Public())]
-}
-
-// logsURL returns where a node shows the logs of a container.
-func logsURL(node string, id records.ContainerID, user string) string {
-	return "http://" + node + "/node/containerlogs/" + id.String() + "/" + user
 }
 
 // appResources shows what an application uses and what is pending. Its ApplicationMaster counts from when it is asked for.

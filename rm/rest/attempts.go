@@ -41,7 +41,7 @@ func (s *server) attemptInfo(t *view.Attempt, black []string, mayView bool) atte
 	}
 	if mayView && t.AMContainer != (records.ContainerID{}) {
 		out.Container, out.Node, out.NodeHTTP = t.AMContainer.String(), t.AMNode.String(), t.AMHTTPAddress
-		out.Logs = logsURL(t.AMHTTPAddress, t.AMContainer, t.User)
+		out.Logs = view.LogsURL(s.View.URL(t.AMHTTPAddress), t.AMContainer, t.User)
 		// as Java prints a missing map
 		out.BySystem, out.ExportPorts = new(string), "null"
 	}
@@ -184,7 +184,7 @@ func (s *server) containerInfo(c *view.Container) containerInfo {
 	out := containerInfo{
 		ID: c.ID.String(), MB: c.Resource.MemoryMB(), VCores: c.Resource.VCores(), AssignedTo: c.Node.String(),
 		Priority: c.Priority, Started: c.Allocated, Elapsed: max(0, s.Now().UnixMilli()-c.Allocated),
-		Logs: logsURL(c.NodeHTTPAddress, c.ID, c.User), State: "RUNNING", NodeHTTP: "http://" + c.NodeHTTPAddress,
+		Logs: view.LogsURL(s.View.URL(c.NodeHTTPAddress), c.ID, c.User), State: "RUNNING", NodeHTTP: s.View.URL(c.NodeHTTPAddress),
 		Node: c.Node.String(), Resources: amountMap{s.amounts(c.Resource).Entry},
 	}
 	if c.Suspended() {

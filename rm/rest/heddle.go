@@ -184,7 +184,7 @@ func (s *server) ownContainerInfo(c *view.Container) ownContainer {
 	}
 	return ownContainer{
 		c.ID.String(), c.Node.String(), c.NodeHTTPAddress, c.User, s.resource(c.Resource), c.Priority, c.AM, c.Suspended(), c.Level.String(), s.resource(c.Held()), state,
-		c.Allocated, c.Started, logsURL(c.NodeHTTPAddress, c.ID, c.User), s.suspension(c), false,
+		c.Allocated, c.Started, view.LogsURL(s.View.URL(c.NodeHTTPAddress), c.ID, c.User), s.suspension(c), false,
 	}
 }
 

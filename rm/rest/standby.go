@@ -46,7 +46,7 @@ func (s *server) sendOn(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", yarnrest.TextType)
 	if id := s.Backend.LeaderID(); id != "" && id != s.Backend.ID() {
 		if address, err := s.Backend.WebAddressOf(id); err == nil {
-			w.Header().Set("Location", "http://"+address+r.URL.RequestURI())
+			w.Header().Set("Location", s.View.URL(address)+r.URL.RequestURI())
 			w.WriteHeader(http.StatusTemporaryRedirect)
 			_, _ = fmt.Fprintf(w, "This is standby RM. The redirect url is: %s\n", r.URL.RequestURI())
 			return

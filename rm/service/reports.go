@@ -142,14 +142,14 @@ func (s *Service) containerReport(c *view.Container) *pb.ContainerReport {
 	if text := s.View.Diagnostics(*c); text != "" {
 		r.SetDiagnosticsInfo(text) // absent, "yarn container -status" prints null
 	}
-	r.SetLogUrl("http://" + c.NodeHTTPAddress + "/node/containerlogs/" + c.ID.String() + "/" + c.User)
+	r.SetLogUrl(view.LogsURL(s.View.URL(c.NodeHTTPAddress), c.ID, c.User))
 	r.SetContainerExitStatus(0)
 	r.SetContainerState(pb.ContainerState_C_RUNNING)
 	if c.Suspended() {
 		r.SetHeddleSuspended(true) // YARN has no such state of a container
 	}
 	if c.NodeHTTPAddress != "" {
-		r.SetNodeHttpAddress("http://" + c.NodeHTTPAddress)
+		r.SetNodeHttpAddress(s.View.URL(c.NodeHTTPAddress))
 	}
 	r.SetExecutionType(c.ExecutionType)
 	return r

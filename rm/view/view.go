@@ -28,6 +28,8 @@ type Viewer struct {
 	Now    func() time.Time
 	// Web is the address of the web pages, host:port; Proxy is that of the proxy to applications' own pages.
 	Web, Proxy string
+	// Scheme is that of all daemons' web ports, http or https; "" is http.
+	Scheme string
 	// KeepTagCase leaves the tags of applications as they were submitted; else they are in lower case.
 	KeepTagCase bool
 	// Labelled says that nodes have the labels that are on record.
@@ -36,12 +38,25 @@ type Viewer struct {
 
 // PageURL returns the address of an application's page.
 func (v *Viewer) PageURL(id records.ApplicationID) string {
-	return "http://" + v.Web + "/cluster/app/" + id.String()
+	return v.URL(v.Web) + "/cluster/app/" + id.String()
 }
 
 // ProxyURL returns the address of an application's own pages, through the proxy.
 func (v *Viewer) ProxyURL(id records.ApplicationID) string {
-	return "http://" + v.Proxy + "/proxy/" + id.String() + "/"
+	return v.URL(v.Proxy) + "/proxy/" + id.String() + "/"
+}
+
+// URL is the address of a daemon's web port, host:port, with its scheme.
+func (v *Viewer) URL(address string) string {
+	if v.Scheme == "https" {
+		return "https://" + address
+	}
+	return "http://" + address
+}
+
+// LogsURL is where a node, by the URL of its web port, shows the logs of a container.
+func LogsURL(node string, id records.ContainerID, user string) string {
+	return node + "/node/containerlogs/" + id.String() + "/" + user
 }
 
 // Attempt is an attempt as views show it.

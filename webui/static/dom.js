@@ -11,6 +11,11 @@ export function here(path) {
 /** own is this page's path, as one of this server. */
 export const own = () => `/${location.pathname.slice(root.pathname.length)}`;
 
+const scheme = document.querySelector('meta[name="scheme"]').content;
+
+/** daemon is the address of a daemon's web port, host:port, as a link. */
+export const daemon = (address) => `${scheme}://${address}`;
+
 /** listen gives an element handlers of events by their names. When a page is patched, an element that stays gets those of the new one. */
 function listen(handlers) {
   for (const name of Object.keys(handlers)) {

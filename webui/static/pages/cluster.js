@@ -1,5 +1,5 @@
 import { get, optional } from '../api.js';
-import { badge, el, facts, link, list, table, time } from '../dom.js';
+import { badge, daemon, el, facts, link, list, table, time } from '../dom.js';
 
 export async function load(_, signal) {
   const [info, members] = await Promise.all([get('/ws/v1/cluster/info', signal), optional('/ws/v1/heddle/members', signal)]);
@@ -22,7 +22,7 @@ export function draw({ info: i, members, epoch, warning }) {
       { head: 'Entries behind', num: true, cell: (m) => m.behind ?? '—' },
       { head: 'Version', cell: (m) => m.version ?? '—' },
       { head: 'Raft', cell: (m) => (members.length > 1 ? m.raftAddress : '—') },
-      { head: 'Web', cell: (m) => (m.webAddress ? link(`http://${m.webAddress}/cluster/cluster`, m.webAddress) : '') },
+      { head: 'Web', cell: (m) => (m.webAddress ? link(`${daemon(m.webAddress)}/cluster/cluster`, m.webAddress) : '') },
     ], members, 'This ResourceManager is alone.'),
   ];
 }

@@ -1,5 +1,5 @@
 import { get } from '../api.js';
-import { badge, bar, el, link, list, memory, tiles, time } from '../dom.js';
+import { badge, bar, daemon, el, link, list, memory, tiles, time } from '../dom.js';
 import { choice, field, load as loadList, nothing, pager, rows, wanted } from '../list.js';
 import * as map from './nodemap.js';
 
@@ -23,7 +23,7 @@ const place = (n) => n.partition && [n.partition, n.closedToLongTasks && n.parti
 const others = (n) => list(n.total.other).map((o) => ` · ${list(n.used.other).find((u) => u.name === o.name)?.value ?? 0} of ${o.value} ${o.name}`);
 
 const columns = (all) => [
-  { head: 'Node', sort: 'id', row: true, cell: (n) => [el('a', { href: `/cluster/node/${encodeURIComponent(n.id)}` }, n.id), el('span', { class: 'sub' }, n.rack, n.httpAddress ? [' · ', link(`http://${n.httpAddress}`, 'its own pages')] : null)] },
+  { head: 'Node', sort: 'id', row: true, cell: (n) => [el('a', { href: `/cluster/node/${encodeURIComponent(n.id)}` }, n.id), el('span', { class: 'sub' }, n.rack, n.httpAddress ? [' · ', link(daemon(n.httpAddress), 'its own pages')] : null)] },
   { head: 'State', sort: 'state', cell: (n) => [badge(n.state), n.decommissionDeadline ? el('span', { class: 'sub' }, 'until ', time(n.decommissionDeadline)) : null] },
   { head: 'Use', sort: 'use', num: true, cell: (n) => bar(n.usePercent) },
   { head: 'Memory', sort: 'usedMemory', num: true, cell: (n) => `${memory(n.used.memoryMB)} of ${memory(n.total.memoryMB)}` },

@@ -253,7 +253,7 @@ func (f *Filter) refuse(w http.ResponseWriter, r *http.Request, bad error) {
 	if bad != nil {
 		message = bad.Error()
 	}
-	f.dropCookie(w.Header())
+	f.dropCookie(w.Header(), r)
 	w.Header().Set("WWW-Authenticate", f.scheme())
 	if f.Tickets != nil && bad == nil && ofBrowser(r) {
 		ticketPage(w)
@@ -276,7 +276,7 @@ func (f *Filter) reject(w http.ResponseWriter, r *http.Request, err error) {
 		status = e.status
 	}
 	if f.Tickets != nil {
-		f.dropCookie(w.Header())
+		f.dropCookie(w.Header(), r)
 	}
 	rest.ErrorPage(w, r, status, err.Error())
 }

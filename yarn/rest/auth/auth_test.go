@@ -220,3 +220,15 @@ func FuzzFilter(f *testing.F) {
 		}
 	})
 }
+
+// Browsers send the cookie of a server with TLS by TLS alone.
+func TestCookiesOfTLSAreSecure(t *testing.T) {
+	for _, url := range []string{"http://rm/?user.name=alice", "https://rm/?user.name=alice"} {
+		w := httptest.NewRecorder()
+		testFilter(func(f *Filter) { f.Delegation = false }).ServeHTTP(w, httptest.NewRequest(http.MethodGet, url, nil))
+		set := w.Header().Get("Set-Cookie")
+		if want := strings.HasPrefix(url, "https"); set == "" || strings.Contains(set, "; Secure; HttpOnly") != want {
+			t.Errorf("%s sets %q", url, set)
+		}
+	}
+}

@@ -119,7 +119,7 @@ func (f *Filter) setCookie(h http.Header, r *http.Request, t token) {
 	if len(secrets) == 0 {
 		return // there are no secrets yet; the client keeps sending its user's name
 	}
-	attributes := f.attributes()
+	attributes := f.attributes(r)
 	if strings.Contains(r.UserAgent(), "Mozilla/") { // as each browser says; programs get what Hadoop gives them
 		attributes += "; SameSite=Lax" // pages of other sites neither set nor use it
 	}
@@ -130,17 +130,20 @@ func (f *Filter) setCookie(h http.Header, r *http.Request, t token) {
 func (f *Filter) Forget(h http.Header) { f.dropCookie(h) }
 
 // dropCookie makes the client forget its cookie.
-func (f *Filter) dropCookie(h http.Header) {
-	h.Add("Set-Cookie", CookieName+"="+f.attributes())
+func (f *Filter) dropCookie(h http.Header, r *http.Request) {
+	h.Add("Set-Cookie", CookieName+"="+f.attributes(r))
 }
 
-func (f *Filter) attributes() string {
+func (f *Filter) attributes(r *http.Request) string {
 	a := "; Path=/"
 	if f.CookiePath != "" {
 		a = "; Path=" + f.CookiePath
 	}
 	if f.CookieDomain != "" {
 		a += "; Domain=" + f.CookieDomain
+	}
+	if r.TLS != nil {
+		a += "; Secure"
 	}
 	return a + "; HttpOnly"
 }

@@ -27,7 +27,7 @@ func Guards(c *conf.Config, role string, log *logrus.Entry, origins func(string)
 		own = append(own, name)
 	}
 	own = append(own, c.Strings("heddle.http.allowed-hosts")...)
-	for _, prefix := range []string{"yarn.resourcemanager.hostname", "yarn.resourcemanager.webapp.address", "yarn.web-proxy.address", "yarn.nodemanager.hostname", "yarn.nodemanager.webapp.address"} {
+	for _, prefix := range []string{"yarn.resourcemanager.hostname", conf.WebKey(c, "yarn.resourcemanager."), "yarn.web-proxy.address", "yarn.nodemanager.hostname", conf.WebKey(c, "yarn.nodemanager.")} {
 		for _, value := range c.WithPrefix(prefix) {
 			own = append(own, value)
 		}

@@ -3,6 +3,7 @@
 package port
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"log"
@@ -33,8 +34,14 @@ func New(h http.Handler, maxHeader int, complaints *log.Logger) *Server {
 	}}
 }
 
-// Serve serves the connections that a listener accepts.
-func (s *Server) Serve(l net.Listener) error { return s.Server.Serve(listener{l}) }
+// Serve serves the connections that a listener accepts, by TLS if the server has a TLSConfig.
+func (s *Server) Serve(l net.Listener) error {
+	l = listener{l}
+	if s.TLSConfig != nil {
+		l = tls.NewListener(l, s.TLSConfig) // each record has a deadline of its own
+	}
+	return s.Server.Serve(l)
+}
 
 type listener struct{ net.Listener }
 

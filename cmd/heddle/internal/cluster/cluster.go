@@ -62,6 +62,10 @@ func New(c *conf.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	web, err := newWeb(c, who.User)
+	if err != nil {
+		return nil, err
+	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	return &Cluster{
@@ -70,7 +74,7 @@ func New(c *conf.Config) (*Cluster, error) {
 			ConnectTimeout: 5 * time.Second, CallTimeout: time.Minute, Log: logrus.NewEntry(log),
 			MaxResponseLength: c.Int("ipc.maximum.response.length"), Protection: protection,
 		}),
-		web: newWeb(c, who.User),
+		web: web,
 	}, nil
 }
 

@@ -15,12 +15,8 @@ import (
 
 	"heddle/conf"
 	"heddle/conf/secure"
+	"heddle/conf/ssl"
 	"heddle/yarn/rest/negotiate"
-)
-
-const (
-	webAddress      = "yarn.resourcemanager.webapp.address"
-	webHTTPSAddress = "yarn.resourcemanager.webapp.https.address"
 )
 
 // maxAnswer bounds the length of an answer, in bytes. It suffices for some 200,000 applications.
@@ -34,13 +30,13 @@ type web struct {
 	key    string // key of the ResourceManager's address
 }
 
-func newWeb(c *conf.Config, user string) *web {
-	tickets := &negotiate.Transport{Tickets: func() (negotiate.Tickets, error) { return secure.Cache(c) }}
-	w := &web{client: &http.Client{Timeout: time.Minute, Transport: tickets}, user: user, scheme: "http", key: webAddress}
-	if strings.HasPrefix(c.Text("yarn.http.policy"), "HTTPS_ONLY") {
-		w.scheme, w.key = "https", webHTTPSAddress
+func newWeb(c *conf.Config, user string) (*web, error) {
+	trust, err := ssl.Client(c)
+	if err != nil {
+		return nil, err
 	}
-	return w
+	tickets := &negotiate.Transport{Next: trust.Transport(), Tickets: func() (negotiate.Tickets, error) { return secure.Cache(c) }}
+	return &web{client: &http.Client{Timeout: time.Minute, Transport: tickets}, user: user, scheme: ssl.Scheme(c), key: conf.WebKey(c, "yarn.resourcemanager.")}, nil
 }
 
 // RESTError is an error in a server's answer.

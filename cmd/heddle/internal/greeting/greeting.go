@@ -10,8 +10,8 @@ import (
 )
 
 // Print tells a newcomer in three lines where the pages are, how to run something, and how to open the cluster to others. folder is the
-// configuration folder, "" for none.
-func Print(out io.Writer, folder string, web net.Addr) {
+// configuration folder, "" for none; scheme is that of the web port.
+func Print(out io.Writer, folder, scheme string, web net.Addr) {
 	at, open := web.String(), "Only this machine reaches it. With a configuration folder others do: docs/deployment.md"
 	if tcp, ok := web.(*net.TCPAddr); ok {
 		host := tcp.IP.String()
@@ -32,7 +32,7 @@ func Print(out io.Writer, folder string, web net.Addr) {
 	if folder != "" {
 		with = "HADOOP_CONF_DIR=" + folder + " "
 	}
-	_, _ = fmt.Fprintf(out, "Heddle runs: http://%s/cluster shows it, Ctrl-C ends it.\nA first job, in another terminal: seq 3 | %sheddle xargs -n 1 echo hello\n%s\n", at, with, open)
+	_, _ = fmt.Fprintf(out, "Heddle runs: %s://%s/cluster shows it, Ctrl-C ends it.\nA first job, in another terminal: seq 3 | %sheddle xargs -n 1 echo hello\n%s\n", scheme, at, with, open)
 }
 
 // Held keeps back what is written until it is released.

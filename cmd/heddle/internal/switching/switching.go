@@ -15,6 +15,7 @@ import (
 
 	"heddle/cmd/heddle/internal/sockets"
 	"heddle/conf"
+	"heddle/conf/ssl"
 	"heddle/rm"
 	"heddle/rm/hosts"
 )
@@ -29,7 +30,7 @@ func Problems(ctx context.Context, c *conf.Config, web string) ([]conf.Problem, 
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := Nodes(ctx, web)
+	nodes, err := Nodes(ctx, c, web)
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +54,15 @@ type Names interface {
 const maxAnswer = 256 << 20
 
 // Nodes returns the hosts of the nodes that a running ResourceManager works with, by the address of its web port, host:port or a URL.
-func Nodes(ctx context.Context, web string) ([]string, error) {
+func Nodes(ctx context.Context, c *conf.Config, web string) ([]string, error) {
+	trust, err := ssl.Client(c)
+	if err != nil {
+		return nil, err
+	}
+	next := trust.Transport()
+	defer next.CloseIdleConnections()
 	if !strings.Contains(web, "://") {
-		web = "http://" + web
+		web = ssl.Scheme(c) + "://" + web
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -64,7 +71,7 @@ func Nodes(ctx context.Context, web string) ([]string, error) {
 		return nil, err
 	}
 	req.Header.Set("Accept", "application/json")
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := (&http.Client{Transport: next}).Do(req)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"heddle/cmd/heddle/internal/sockets"
+	"heddle/conf/conftest"
 	"heddle/rm/hosts"
 )
 
@@ -31,7 +32,7 @@ func TestNodesThatWouldBeKeptOutAreNamedBefore(t *testing.T) {
 			{"nodeHostName":"w4","state":"UNHEALTHY"},{"nodeHostName":"old","state":"LOST"}]}}`)
 	}))
 	defer web.Close()
-	nodes, err := Nodes(t.Context(), web.URL)
+	nodes, err := Nodes(t.Context(), conftest.With(t, nil), web.URL)
 	if err != nil || strings.Join(nodes, " ") != "w1 w2 w3 w4" {
 		t.Fatalf("%v, %v", nodes, err)
 	}
