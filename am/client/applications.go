@@ -51,7 +51,7 @@ func (c *Cluster) Applications(user string) (*Applications, error) {
 	}
 	a := &Applications{rm: rm, at: at, types: c.types, poll: c.conf.Duration("yarn.client.application-client-protocol.poll-interval-ms")}
 	if who.Kerberos != nil {
-		a.renewer = c.conf.Text(secure.ManagerAccount)
+		a.renewer = secure.Renewer(c.conf)
 	}
 	return a, nil
 }

@@ -115,6 +115,17 @@ func ResourceManager(c *conf.Config, id string) (*Account, error) {
 	return account(c, ManagerAccount, ManagerKeytab, func() string { return machine.named(at) })
 }
 
+// Renewer is who renews the tokens of applications: the ResourceManager's full name, as the first of them has it. All have the same short name, by
+// which NameNodes and ResourceManagers know renewers; with _HOST in it, rules that name hosts wouldn't make it short.
+func Renewer(c *conf.Config) string {
+	name := c.Text(ManagerAccount)
+	at, err := c.RMAddresses(managerAddress)
+	if err != nil {
+		return name
+	}
+	return strings.Replace(name, "/_HOST@", "/"+machine.named(at[0])+"@", 1)
+}
+
 // NodeManager returns the account of this machine's NodeManager. _HOST in it is the machine's name, wherever the NodeManager listens.
 func NodeManager(c *conf.Config) (*Account, error) {
 	return account(c, NodeAccount, NodeKeytab, machine.own)

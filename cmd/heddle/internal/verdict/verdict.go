@@ -15,6 +15,7 @@ import (
 	"heddle/conf/environ"
 	"heddle/conf/losses"
 	"heddle/conf/protection"
+	"heddle/conf/secure"
 	"heddle/nm"
 	"heddle/rm"
 	"heddle/rm/queue"
@@ -44,6 +45,7 @@ func Of(o conf.Options, roles conf.Role, id string) (c *conf.Config, closed stri
 		}
 	}
 	r.Add(protection.Problems(c, roles), nil)
+	r.Add(secure.Exposed(c, roles), nil)
 	starter(&r, roles, roots.Problems(c))
 	closed = c.CloseUp()
 	if roles&conf.ResourceManager != 0 {
