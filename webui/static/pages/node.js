@@ -1,5 +1,5 @@
 import { get, Refused } from '../api.js';
-import { badge, bar, count, el, facts, link, list, memory, table, time } from '../dom.js';
+import { daemon, badge, bar, count, el, facts, link, list, memory, table, time } from '../dom.js';
 
 export const kinds = ['node', 'container', 'leadership'];
 
@@ -24,7 +24,7 @@ export function draw({ node: n, containers }, id) {
       ['Use', bar(n.usePercent)], ['Used', `${amount(n.used)} of ${amount(n.total)}`], ['Containers', `${n.containers.toLocaleString('en')}, ${n.suspendedContainers.toLocaleString('en')} suspended`],
       ['Lent to short tasks', n.shortTasks ? `${memory(n.shortTasks.lent.memory)}, ${count(n.shortTasks.lent.vCores, 'vcore')}; ${n.shortTasks.waitingProbes} wait` : ''], ['Partition', n.partition],
       ['Registered', time(n.registered)], ['Version', [n.release ? `Heddle ${n.release}, ` : '', n.version]], ['Features', list(n.feature).join(', ')], ['Lacks', list(n.missing).join('; ')],
-      ['Its own pages', n.httpAddress ? link(`http://${n.httpAddress}/node`, n.httpAddress) : ''],
+      ['Its own pages', n.httpAddress ? link(`${daemon(n.httpAddress)}/node`, n.httpAddress) : ''],
     ]),
     el('h2', {}, 'Containers'),
     containers.matched > rows.length ? el('p', { class: 'soft' }, `The newest ${rows.length} of ${containers.matched.toLocaleString('en')}.`) : null,
