@@ -69,6 +69,7 @@ func (c Containers) Start(ctx context.Context, p *Pool) (*unmanaged.Running, err
 	if err != nil {
 		return nil, err
 	}
+	app.Tokens = creds.Tokens
 	reminder := remind(p.log, app.ID, p.State)
 	r, err := app.Run(ctx, c.Memory, func(ctx context.Context, m *am.Master, host string, stop <-chan struct{}) error {
 		defer reminder.Stop()

@@ -41,6 +41,8 @@ type Application struct {
 	Options
 	ID   records.ApplicationID
 	Most records.Resource // of a container; zero: not known
+	// Tokens are those that the application's containers get: the ResourceManager renews them as long as it lives.
+	Tokens []token.NamedToken
 }
 
 // New gets an id for an application.
@@ -122,9 +124,13 @@ func (r *Running) StopWithin(d time.Duration) bool {
 // Run submits the application, of which a task takes so much memory, and returns when the ResourceManager has accepted it. If the
 // application ends by itself, ended is called with the reason.
 func (a *Application) Run(ctx context.Context, memory int, main Main, ended func(error)) (*Running, error) {
+	var launch client.Launch
+	if len(a.Tokens) > 0 {
+		launch.Credentials = &token.Credentials{Tokens: a.Tokens}
+	}
 	err := a.call(func(apps *client.Applications) error {
 		return apps.Submit(ctx, client.Submission{
-			ID: a.ID, Name: a.Name, Type: a.Type, Queue: a.Queue, Unmanaged: true, MaxAttempts: 1, Resource: records.NewResource(int64(memory), 1),
+			AM: launch, ID: a.ID, Name: a.Name, Type: a.Type, Queue: a.Queue, Unmanaged: true, MaxAttempts: 1, Resource: records.NewResource(int64(memory), 1),
 		})
 	})
 	if err != nil {

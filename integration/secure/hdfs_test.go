@@ -67,6 +67,14 @@ func TestJobsOnSecuredHDFS(t *testing.T) {
 	if got := run("hdfs", "dfs", "-ls", "/app-logs/alice/*/*/"+id); !strings.Contains(got, " alice ") {
 		t.Errorf("the logs are\n%s", got)
 	}
+	renewals := func() int { return strings.Count(l.Daemon("namenode").Log(), "cmd=renewDelegationToken") }
+	before := renewals()
+	if out, err := command(t, l, "xargs", "-a", input, "-n", "100", "echo"); err != nil || !strings.Contains(out, "a line of text") {
+		t.Errorf("heddle xargs: %v\n%s", err, out)
+	}
+	if renewals() == before {
+		t.Error("nobody renews the token of a pool")
+	}
 	r.as(t, "bob")
 	if out, err := command(t, l, "mr", "-input", "/user/alice/in", "-output", "/user/alice/bob", "-mapper", "cat", "-numReduceTasks", "0"); err == nil || !strings.Contains(out, "ermission denied") {
 		t.Errorf("bob writes to alice's folder: %v\n%s", err, out)
