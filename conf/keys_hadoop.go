@@ -46,7 +46,6 @@ func coreKeys() []Key {
 		boolean("hadoop.ssl.require.client.cert", "false", "ask those who fetch map outputs for certificates, and show ours as a client"),
 		text("hadoop.ssl.hostname.verifier", "DEFAULT", "whether clients compare the server's name with its certificate: DEFAULT, DEFAULT_AND_LOCALHOST, STRICT, STRICT_IE6 or ALLOW_ALL"),
 		text("hadoop.ssl.keystores.factory.class", "org.apache.hadoop.security.ssl.FileBasedKeyStoresFactory", "where certificates come from; Heddle has the default alone, and refuses others if anything speaks TLS"),
-
 		integer("ipc.maximum.data.length", "134217728", "largest IPC request, bytes").min(1024).max(1 << 30),
 		integer("ipc.maximum.response.length", "134217728", "largest IPC response, bytes").min(1).max(1<<31 - 1),
 		millis("ipc.client.connect.timeout", "20000", "time to connect to a server").min(1),

@@ -1,5 +1,5 @@
 import { get, Refused } from '../api.js';
-import { daemon, badge, bar, count, el, facts, link, list, memory, table, time } from '../dom.js';
+import { badge, bar, count, daemon, el, facts, link, list, memory, table, time } from '../dom.js';
 
 export const kinds = ['node', 'container', 'leadership'];
 
