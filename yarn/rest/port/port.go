@@ -9,6 +9,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -50,16 +51,42 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c}, nil
+	return &conn{Conn: c}, nil
 }
 
 // conn sets a deadline for each piece that is written. net/http sets none unless there is a WriteTimeout.
-type conn struct{ net.Conn }
+type conn struct {
+	net.Conn
+	limit atomic.Int64 // a deadline of its user's for writing, in ns since 1970; 0: none
+}
+
+// SetWriteDeadline sets one that pieces don't extend: TLS gives the end of a connection five seconds.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.limit.Store(0)
+	if !t.IsZero() {
+		c.limit.Store(t.UnixNano())
+	}
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline does so as well.
+func (c *conn) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
+}
+
+// extend gives the next piece its time.
+func (c *conn) extend() error {
+	t := time.Now().Add(writeTimeout)
+	if limit := c.limit.Load(); limit != 0 && limit < t.UnixNano() {
+		t = time.Unix(0, limit)
+	}
+	return c.Conn.SetWriteDeadline(t)
+}
 
 func (c *conn) Write(b []byte) (written int, err error) {
 	for {
 		n := min(len(b), piece)
-		if err := c.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		if err := c.extend(); err != nil {
 			return written, err
 		}
 		n, err = c.Conn.Write(b[:n])
@@ -79,7 +106,7 @@ func (c *conn) ReadFrom(r io.Reader) (sent int64, err error) {
 		return io.Copy(struct{ io.Writer }{c}, r)
 	}
 	for from.N > 0 {
-		if err := c.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
+		if err := c.extend(); err != nil {
 			return sent, err
 		}
 		next := io.LimitedReader{R: from.R, N: min(from.N, piece)} // net recognizes this type
