@@ -98,7 +98,7 @@ type server struct {
 	mux     daemon.Mux
 	handler http.Handler
 	tickets bool // web users have Kerberos tickets
-	forget  func(http.Header)
+	forget  func(http.Header, *http.Request)
 	// heartbeat is the interval of nodes' heartbeats.
 	heartbeat    time.Duration
 	queueAnswers queueAnswers

@@ -18,7 +18,7 @@ type Service struct {
 	// Tickets: users prove who they are with Kerberos. Else a request's word is taken.
 	Tickets bool
 	// Forget makes a browser forget its cookie.
-	Forget func(http.Header)
+	Forget func(http.Header, *http.Request)
 }
 
 // Route adds the path below a path.
@@ -72,8 +72,8 @@ func (s *Service) app(user, text string) (*app, error) {
 
 // forget answers DELETE /whoami: who asks is unknown from now on, until he says who he is.
 func (s *Service) forget(*yarnrest.Call) (yarnrest.Reply, error) {
-	return yarnrest.Reply{Serve: func(w http.ResponseWriter, _ *http.Request) {
-		s.Forget(w.Header())
+	return yarnrest.Reply{Serve: func(w http.ResponseWriter, r *http.Request) {
+		s.Forget(w.Header(), r)
 		w.WriteHeader(http.StatusNoContent)
 	}}, nil
 }

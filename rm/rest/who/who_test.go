@@ -41,7 +41,7 @@ func TestWhoami(t *testing.T) {
 	s := &Service{
 		View:   &view.Viewer{Source: source{state}, Now: time.Now},
 		Access: &access.Checker{Enabled: true, Admins: acl.Parse("boss"), Queues: queue.NewLive(tree)},
-		Forget: func(h http.Header) { h.Set("Set-Cookie", "forgotten") },
+		Forget: func(h http.Header, _ *http.Request) { h.Set("Set-Cookie", "forgotten") },
 	}
 	log := logrus.New()
 	log.SetOutput(io.Discard)

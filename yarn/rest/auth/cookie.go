@@ -127,7 +127,7 @@ func (f *Filter) setCookie(h http.Header, r *http.Request, t token) {
 }
 
 // Forget makes the client forget who it is.
-func (f *Filter) Forget(h http.Header) { f.dropCookie(h) }
+func (f *Filter) Forget(h http.Header, r *http.Request) { f.dropCookie(h, r) }
 
 // dropCookie makes the client forget its cookie.
 func (f *Filter) dropCookie(h http.Header, r *http.Request) {
