@@ -87,9 +87,9 @@ func local(provider string) (string, error) {
 	case (u.Scheme == "localjceks" || u.Scheme == "jceks") && u.Host == "file":
 		return u.Path, nil
 	case u.Scheme == "jceks":
-		return "", errors.New("Heddle reads providers in local files alone: copy it to each machine, for the daemon's user alone to read, and name it localjceks://file/PATH")
+		return "", errors.New("only providers in local files can be read: copy it to each machine, for the daemon's user alone to read, and name it localjceks://file/PATH")
 	case strings.HasSuffix(u.Scheme, "bcfks"):
-		return "", errors.New("Heddle doesn't read BouncyCastle's keystores: make one of type jceks (hadoop credential create -provider localjceks://file/PATH)")
+		return "", errors.New("keystores of BouncyCastle can't be read: make one of type jceks (hadoop credential create -provider localjceks://file/PATH)")
 	}
 	return "", errors.New("want localjceks://file/PATH or jceks://file/PATH")
 }

@@ -9,7 +9,6 @@ import (
 	"crypto"
 	"crypto/x509"
 	"encoding/binary"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"strings"
@@ -88,7 +87,7 @@ func parsePKCS12(data []byte, password string) (*Store, error) {
 		}
 		return &Store{Keys: []Key{{Private: signer, Chain: chain(own, others)}}}, nil
 	}
-	return mixed(data, password, err)
+	return nil, fmt.Errorf("this PKCS12 can't be read: %w; it must have one key with its certificates, or authorities that keytool has imported", err)
 }
 
 // chain orders certificates from the own one to the authority. A PKCS#12 file has them in any order.
@@ -107,38 +106,4 @@ func chain(own *x509.Certificate, others []*x509.Certificate) []*x509.Certificat
 		}
 	}
 	return all
-}
-
-// mixed reads the certificates of a file that DecodeChain doesn't take: one with several keys, or with certificates of a kind that Java makes of
-// neither keys nor authorities.
-func mixed(data []byte, password string, because error) (*Store, error) {
-	blocks, err := pkcs12.ToPEM(data, password)
-	if err != nil {
-		return nil, fmt.Errorf("this PKCS12 can't be read: %w", because)
-	}
-	s := &Store{}
-	keys := 0
-	for _, b := range blocks {
-		if b.Type == "PRIVATE KEY" {
-			keys++
-		}
-		if c := certificate(b); c != nil {
-			s.Trusted = append(s.Trusted, c)
-		}
-	}
-	if keys > 0 {
-		return nil, fmt.Errorf("this PKCS12 has %d keys: %w; keep one key and its certificates in it", keys, because)
-	}
-	return s, nil
-}
-
-func certificate(b *pem.Block) *x509.Certificate {
-	if b.Type != "CERTIFICATE" {
-		return nil
-	}
-	c, err := x509.ParseCertificate(b.Bytes)
-	if err != nil {
-		return nil
-	}
-	return c
 }
