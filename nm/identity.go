@@ -77,17 +77,3 @@ func (id identity) listen(at conf.Address, earlier int, key string) (net.Listene
 }
 
 func (id identity) node() records.NodeID { return records.NodeID{Host: id.Host, Port: int32(id.Port)} }
-
-// address returns an IP address of a host, for the statuses of containers.
-func address(host string) string {
-	ips, err := net.LookupIP(host)
-	if err != nil || len(ips) == 0 {
-		return host
-	}
-	for _, ip := range ips {
-		if v4 := ip.To4(); v4 != nil {
-			return v4.String()
-		}
-	}
-	return ips[0].String()
-}

@@ -21,6 +21,7 @@ import (
 	"heddle/conf/serviceacl"
 	"heddle/conf/ssl"
 	"heddle/internal/connections"
+	"heddle/internal/listen"
 	"heddle/internal/machine"
 	"heddle/internal/within"
 	"heddle/nm/cgroup"
@@ -382,7 +383,7 @@ func (n *NodeManager) openProtocols() error {
 			return err
 		}
 	}
-	ip := address(n.identity.Host)
+	ip := listen.AddressOf(n.identity.Host)
 	n.service = service.New(service.Options{
 		Containers: n.containers, Keys: n.keys, Aux: n.aux, Types: n.s.types, Node: n.identity.node(), IP: ip,
 		RMIdentifier: n.rm.Load, SuspendTimeout: n.s.suspend, Log: n.log, Now: time.Now, Changed: n.kick,

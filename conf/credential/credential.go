@@ -23,7 +23,7 @@ const (
 	fallbackKey = "hadoop.security.credential.clear-text-fallback"
 	fileKey     = "hadoop.security.credstore.java-keystore-provider.password-file"
 	variable    = "HADOOP_CREDSTORE_PASSWORD"
-	noPassword  = "none" // Hadoop's password of a provider that nobody has given one
+	noPassword  = "none" // Hadoop's password of a provider without one of their own
 )
 
 // Password returns the value of a key that is a password; ok is false if there is none. A provider's comes first, then that of the files. An

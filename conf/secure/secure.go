@@ -31,7 +31,7 @@ const (
 	managerAddress = "yarn.resourcemanager.address"
 )
 
-// On reports whether everybody proves by Kerberos, or by a token, who he is.
+// On reports whether callers prove by Kerberos, or by a token, who they are.
 func On(c *conf.Config) bool {
 	value, _ := c.Get(Authentication)
 	return strings.EqualFold(strings.TrimSpace(value), "kerberos")
@@ -71,7 +71,7 @@ func (a *Account) Login() (*login.Login, error) {
 	return l, nil
 }
 
-// Late returns tickets of the account, which logs in when the first one is needed. So a KDC that is away keeps nobody from starting.
+// Late returns tickets of the account, which logs in when the first one is needed. So a KDC that is away keeps no daemon from starting.
 func (a *Account) Late() *Late { return &Late{account: a} }
 
 // Late is a login that begins when it is needed. It is safe for concurrent use.

@@ -50,7 +50,7 @@ func Client(c *conf.Config) (*Trust, error) {
 	if err != nil && c.Bool(showAndAsk) {
 		return nil, err
 	}
-	return t, nil // a certificate that this user can't read is shown to nobody
+	return t, nil // a certificate that this user can't read is not shown
 }
 
 // config returns the TLS of a connection to a host. Go's own comparison knows no common names.

@@ -1,5 +1,5 @@
 // Package keystore reads the files in which Java keeps keys and certificates: JKS, JCEKS and PKCS#12. As in Java, a file is known by its
-// content and not by a type that somebody has configured.
+// content and not by the configured type.
 //
 // JKS and JCEKS are read here: no kept library for Go has the second, in which Hadoop stores passwords, and both share a format (Java:
 // sun.security.provider.JavaKeyStore, com.sun.crypto.provider.JceKeyStore). PKCS#12 is software.sslmate.com/src/go-pkcs12's.
