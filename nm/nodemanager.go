@@ -263,8 +263,7 @@ func (n *NodeManager) openFiles() error {
 			n.log.WithError(err).Warn("Files of swebhdfs are read from servers that this machine's authorities know")
 		}
 		n.source = sources.All(sources.Options{
-			Trust: trust,
-			Conf:  n.o.Conf, Usual: localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner}), Others: n.o.Others,
+			Trust: trust, Conf: n.o.Conf, Usual: localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner}), Others: n.o.Others,
 		})
 	}
 	if err := n.openWarming(files); err != nil {
