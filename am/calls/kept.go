@@ -12,7 +12,7 @@ import (
 // inMemory is how many bytes of a call's output are kept in memory. The rest goes into a file without a name.
 const inMemory = 256 << 10
 
-// kept is what a call has written so far. It is passed on when the call has ended, since it doesn't count if the call runs again. The zero
+// kept holds what a call has written so far. It is passed on when the call has ended, since it doesn't count if the call runs again. The zero
 // value is empty. One goroutine uses it at a time.
 type kept struct {
 	memory []byte // pieces: stream, length, bytes

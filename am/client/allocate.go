@@ -13,7 +13,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// outgoing is what one Allocate call sends to the ResourceManager.
+// outgoing holds what one Allocate call sends to the ResourceManager.
 type outgoing struct {
 	changes  []change
 	releases []records.ContainerID

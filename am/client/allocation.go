@@ -6,7 +6,7 @@ import (
 	"heddle/yarn/token"
 )
 
-// Allocation is what an Allocate call returned.
+// Allocation holds what an Allocate call returned.
 type Allocation struct {
 	Containers []Container // newly allocated; each serves a request
 	Completed  []Completed

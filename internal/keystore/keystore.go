@@ -26,7 +26,7 @@ type Key struct {
 	Chain   []*x509.Certificate
 }
 
-// Store is what a file holds.
+// Store holds the content of a file.
 type Store struct {
 	Keys    []Key
 	Trusted []*x509.Certificate

@@ -83,7 +83,7 @@ func TestClientThatDoesNotReadItsAnswerByTLSIsDropped(t *testing.T) {
 	})
 }
 
-// BenchmarkHandshake is what a new connection costs server and client together, on one processor each.
+// BenchmarkHandshake measures the cost of a new connection for server and client together, on one processor each.
 func BenchmarkHandshake(b *testing.B) {
 	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{certificate(b)}})
 	if err != nil {
