@@ -115,6 +115,16 @@ func (p *Partitions) Labels() (labels []string) {
 	return labels
 }
 
+// Waits reports whether any request waits for a container.
+func (p *Partitions) Waits() bool {
+	for i := range p.parts {
+		if !p.parts[i].core.Queues[core.Root].Pending.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
 // QueuesIn is Queues in the partition of a label.
 func (p *Partitions) QueuesIn(label string) []QueueView {
 	if i, known := p.byLabel[label]; known {

@@ -28,6 +28,9 @@ func (d *Driver) round() bool {
 		settings := preempt.CapacityOf(&s.Preemption)
 		d.next = d.now + max(settings.Interval.Milliseconds(), 1)
 		lazy = s.Preemption.Lazy
+		if idle(d) {
+			return false
+		}
 		snaps = d.sus.snapshots()
 		for i, snap := range snaps {
 			if i == len(d.capacity) {
@@ -56,6 +59,20 @@ func (d *Driver) round() bool {
 		}
 	}
 	return spare || d.next > 0
+}
+
+// idle reports whether a round with Capacity queues would decide nothing: no request waits, and no round before has begun anything. It
+// spares the snapshot, which goes through all containers.
+func idle(d *Driver) bool {
+	if d.Waits() || len(d.killable) > 0 || d.Suspends() {
+		return false
+	}
+	for i := range d.capacity {
+		if d.capacity[i].Marks() > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // snapshots are of all partitions, each of which has a round of its own.

@@ -58,6 +58,9 @@ func (c *Capacity) Round(now int64, s *Snapshot) Round {
 	return out
 }
 
+// Marks is how many containers rounds have marked that haven't been killed, or forgotten, since.
+func (c *Capacity) Marks() int { return len(c.marked.since) }
+
 // Choose returns the victims of one round at a time (ms), without regard to earlier marks.
 func (c *Capacity) Choose(now int64, s *Snapshot) []Victim { return c.choose(now, s).victims }
 
