@@ -58,7 +58,7 @@ func newSim(s *source) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&o.file, "trace", "", "file with the jobs (.tr of Hawk, .tsv of SWIM, .json of SLS, SYNTH or Rumen, each also with .gz); without it jobs are synthetic")
 	f.StringVar(&o.options.Format, "format", "", "format of the trace: "+strings.Join(trace.Formats, ", ")+" (default: by its name and content)")
-	f.StringVar(&o.options.Queue, "queue", "root.default", "queue of jobs for which the trace names none")
+	f.StringVar(&o.options.Queue, "queue", "root.default", "queue of jobs for which the trace names none; synthetic jobs: queues that get them in turn, such as root.a,root.b")
 	f.StringVar(&o.options.User, "user", "user", "user of jobs for which the trace names none")
 	f.BoolVar(&o.options.Whole, "whole-seconds", false, "cut durations of a Hawk trace to whole seconds")
 	f.Float64Var(&o.options.BlockMB, "block", 128, "input of each task of a SWIM trace, in MB")
@@ -134,9 +134,10 @@ func (o *simulation) input() (jobs []sim.Job, nodes sim.Nodes, err error) {
 	if o.tasks < 0 || o.perJob < 1 || o.mean <= 0 || !(o.load > 0) {
 		return nil, nodes, fmt.Errorf("--tasks %d --job %d --mean %v --load %g: synthetic jobs need at least one task, a positive duration, and a load above 0", o.tasks, o.perJob, o.mean, o.load)
 	}
+	queues := strings.Split(o.options.Queue, ",")
 	return sim.Generate(sim.Workload{
 		Tasks: o.tasks, PerJob: o.perJob, Mean: sim.Time(o.mean), Load: o.load, Slots: o.nodes * o.slots,
-		Resource: o.options.Slot, Queues: []string{o.options.Queue}, Users: 1,
+		Resource: o.options.Slot, Queues: queues, Users: len(queues),
 	}, o.seed), nodes, nil
 }
 
