@@ -10,6 +10,7 @@ import (
 
 	"heddle/cmd/heddle/internal/command"
 	"heddle/cmd/heddle/internal/usage"
+	"heddle/cmd/heddle/internal/whatif"
 	"heddle/cmd/internal/dashes"
 	"heddle/cmd/internal/program"
 	"heddle/conf"
@@ -29,7 +30,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringVar(&s.dir, "conf", "", "configuration folder (default $HADOOP_CONF_DIR, else built-in defaults)")
 	root.PersistentFlags().StringArrayVarP(&s.overrides, "define", "D", nil, "set a configuration key: -D key=value")
 	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: command.Group, Title: "Cluster:"}, &cobra.Group{ID: tools, Title: "Tools:"})
-	root.AddCommand(newRM(&s), newNM(&s), newWitness(&s), newStandalone(&s), newConf(&s), newSim(&s), newReplay(), newMR(&s), newMRMaster(), newMRWorker(), newXargs(), newExecutor(), newCalls(&s), newGuard(&s), newStager())
+	root.AddCommand(newRM(&s), newNM(&s), newWitness(&s), newStandalone(&s), newConf(&s), newSim(&s), newReplay(), whatif.Command(tools, func(code int) error { return program.Exit(code) }), newMR(&s), newMRMaster(), newMRWorker(), newXargs(), newExecutor(), newCalls(&s), newGuard(&s), newStager())
 	root.AddCommand(command.All(loadConf)...)
 	root.AddCommand(usage.New(func() (*conf.Config, error) { return loadConf(s.dir, s.overrides) }))
 	root.AddCommand(newAbsent()...)

@@ -76,12 +76,9 @@ func (r *Reader) readLine() ([]byte, error) {
 // decode reads a line as what its first key says it is.
 func (r *Reader) decode(text []byte) (Entry, error) {
 	if bytes.HasPrefix(bytes.TrimLeft(text, " \t"), []byte(`{"heddle-events"`)) {
-		h := &Header{}
-		if err := json.Unmarshal(text, h); err != nil {
-			return Entry{}, fmt.Errorf("a session's header: %w", err)
-		}
-		if h.Format < 1 || h.Format > Version {
-			return Entry{}, fmt.Errorf("the log's format is %d, and this program reads formats up to %d: replay it with Heddle %s", h.Format, Version, h.Heddle)
+		h, err := ReadHeader(text)
+		if err != nil {
+			return Entry{}, err
 		}
 		r.open = true
 		return Entry{Line: r.line, Header: h}, nil
@@ -94,4 +91,16 @@ func (r *Reader) decode(text []byte) (Entry, error) {
 		return Entry{}, fmt.Errorf("an event: %w", err)
 	}
 	return Entry{Line: r.line, Record: rec}, nil
+}
+
+// ReadHeader reads the line with which a session begins. It refuses formats that this program doesn't know.
+func ReadHeader(text []byte) (*Header, error) {
+	h := &Header{}
+	if err := json.Unmarshal(text, h); err != nil {
+		return nil, fmt.Errorf("a session's header: %w", err)
+	}
+	if h.Format < 1 || h.Format > Version {
+		return nil, fmt.Errorf("the log's format is %d, and this program reads formats up to %d: replay it with Heddle %s", h.Format, Version, h.Heddle)
+	}
+	return h, nil
 }

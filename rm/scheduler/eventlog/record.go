@@ -255,3 +255,24 @@ func kindName(k drive.Kind) string {
 	}
 	return fmt.Sprint("kind", int(k))
 }
+
+// Size is the record's Resource. Errors say which amount is out of range.
+func (r *Record) Size() (records.Resource, error) { return r.Resource.resource() }
+
+// Requests are the record's Asks. Errors say what of one makes no sense.
+func (r *Record) Requests() ([]scheduler.Ask, error) {
+	asks := make([]scheduler.Ask, len(r.Asks))
+	for i := range r.Asks {
+		var err error
+		if asks[i], err = r.Asks[i].decode(); err != nil {
+			return nil, err
+		}
+	}
+	return asks, nil
+}
+
+// Size is the decision's Resource, as Record.Size is a record's.
+func (d *Decision) Size() (records.Resource, error) { return d.Resource.resource() }
+
+// Least is the smallest container of the session.
+func (h *Header) Least() (records.Resource, error) { return h.Minimum.resource() }

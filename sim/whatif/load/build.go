@@ -1,0 +1,362 @@
+package load
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
+	"heddle/yarn/records"
+)
+
+// builder makes a Load of the entries of a record.
+type builder struct {
+	load    *Load
+	now     int64 // time of the last step
+	begun   bool
+	opening bool             // nothing was played yet
+	queue   *eventlog.Source // in effect
+
+	nodes      map[scheduler.NodeHandle]int // of this session, as are the next two
+	apps       map[scheduler.AppHandle]*app
+	containers map[scheduler.ContainerHandle]*container
+	window     []located // since the last step
+	removed    map[int]bool
+	ending     map[*app]bool // whose attempts end in this window
+	frees      map[*app]int  // containers that end in this window
+
+	machines []machine // by number of the node
+	byHost   map[string][]int
+	list     []*app
+	byID     map[string]*app
+	byName   map[records.ContainerID]*container
+	sweep    int64 // when what the session before had and this one hasn't is taken for gone; 0: nothing to do
+	since    int64 // when this session began
+	ignored  map[eventlog.Op]int
+	reasks   []int64 // ms from the loss of containers to the requests that followed
+}
+
+// located is a record with its line.
+type located struct {
+	eventlog.Record
+	line int
+}
+
+// machine is a node during the record.
+type machine struct {
+	spec      scheduler.NodeSpec
+	there     bool
+	confirmed bool
+}
+
+// sweepAfter is how long, in ms, after its beginning a session may name what the one before had.
+const sweepAfter = 30_000
+
+func newBuilder() *builder {
+	b := &builder{load: &Load{}, byHost: map[string][]int{}, byID: map[string]*app{}, byName: map[records.ContainerID]*container{}, ignored: map[eventlog.Op]int{}}
+	b.forgetHandles()
+	return b
+}
+
+func (b *builder) forgetHandles() {
+	b.nodes, b.apps, b.containers = map[scheduler.NodeHandle]int{}, map[scheduler.AppHandle]*app{}, map[scheduler.ContainerHandle]*container{}
+}
+
+// stepFormat is the first format of records with the decisions of rounds.
+const stepFormat = 2
+
+// begin begins a session.
+func (b *builder) begin(h *eventlog.Header) error {
+	if h.Format < stepFormat {
+		return fmt.Errorf("the record has format %d, and a load needs %d or later: record anew", h.Format, stepFormat)
+	}
+	if _, _, err := h.Queues.Tree(); err != nil {
+		return fmt.Errorf("the session's queues: %w", err)
+	}
+	least, err := h.Least()
+	if err != nil {
+		return fmt.Errorf("the session's smallest container: %w", err)
+	}
+	b.load.Sessions++
+	b.forgetHandles()
+	if !b.begun {
+		b.begun, b.opening = true, true
+		b.load.Begin, b.load.Queues, b.load.Minimum, b.load.Heartbeat = h.Time, h.Queues, least, h.Heartbeat
+		b.now, b.queue = h.Time, h.Queues
+		return nil
+	}
+	b.now = max(b.now, h.Time)
+	b.sweepNow()
+	for i := range b.machines {
+		b.machines[i].confirmed = false
+	}
+	for _, a := range b.list {
+		a.confirmed = false
+	}
+	for _, c := range b.byName {
+		c.confirmed = false
+	}
+	b.since, b.sweep = b.now, b.now+sweepAfter
+	b.setQueues(h.Queues)
+	return nil
+}
+
+// setQueues enters that other queues are in effect.
+func (b *builder) setQueues(q *eventlog.Source) {
+	if q == nil || b.queue != nil && maps.Equal(q.Keys, b.queue.Keys) && q.Allocation == b.queue.Allocation {
+		return
+	}
+	b.queue = q
+	b.event(Event{Op: eventlog.SetTree, Queues: q})
+}
+
+func (b *builder) event(e Event) {
+	e.Time = b.now
+	b.load.Events = append(b.load.Events, e)
+}
+
+// enter takes an entry. What happened between two steps happened at the time of the second.
+func (b *builder) enter(e *eventlog.Entry) error {
+	b.load.Entries++
+	if e.Header != nil {
+		if err := b.flush(b.now); err != nil {
+			return err
+		}
+		return b.begin(e.Header)
+	}
+	if e.Record.Op != eventlog.Step {
+		b.window = append(b.window, located{*e.Record, e.Line})
+		return nil
+	}
+	if err := b.flush(max(e.Record.Time, b.now)); err != nil {
+		return err
+	}
+	for i := range e.Record.Decisions {
+		if err := b.decided(&e.Record.Decisions[i]); err != nil {
+			return fmt.Errorf("line %d: decision %d: %w", e.Line, i+1, err)
+		}
+	}
+	return nil
+}
+
+// flush carries out what has happened until a time.
+func (b *builder) flush(now int64) error {
+	b.now = now
+	if b.sweep > 0 && now >= b.sweep {
+		b.sweepNow()
+	}
+	if len(b.window) == 0 {
+		return nil
+	}
+	b.removed, b.ending, b.frees = nil, nil, nil
+	for i := range b.window {
+		switch r := &b.window[i]; r.Op {
+		case eventlog.RemoveNode:
+			if n, ok := b.nodes[r.Node]; ok {
+				b.removed = put(b.removed, n)
+			}
+		case eventlog.ClearAsks, eventlog.RemoveApp:
+			if a := b.apps[r.App]; a != nil {
+				b.ending = put(b.ending, a)
+			}
+		}
+	}
+	if b.ending != nil {
+		b.countFrees()
+	}
+	for i := range b.window {
+		r := &b.window[i]
+		if err := b.play(&r.Record, r.line); err != nil {
+			return fmt.Errorf("line %d: %s: %w", r.line, r.Op, err)
+		}
+	}
+	b.window, b.opening = b.window[:0], false
+	return nil
+}
+
+// countFrees counts the containers that end, of applications whose attempts end.
+func (b *builder) countFrees() {
+	b.frees = map[*app]int{}
+	for i := range b.window {
+		if r := &b.window[i]; r.Op == eventlog.Free {
+			if c := b.containers[r.Container]; c != nil {
+				b.frees[c.app]++
+			}
+		}
+	}
+}
+
+func put[K comparable](m map[K]bool, k K) map[K]bool {
+	if m == nil {
+		m = map[K]bool{}
+	}
+	m[k] = true
+	return m
+}
+
+func (b *builder) play(r *eventlog.Record, line int) error {
+	size, err := r.Size()
+	if err != nil {
+		return err
+	}
+	switch r.Op {
+	case eventlog.AddNode, eventlog.RemoveNode, eventlog.SetLabel, eventlog.SetCapability, eventlog.SetOpen, eventlog.SetAbility:
+		return b.node(r, size)
+	case eventlog.SetExclusive:
+		b.event(Event{Op: r.Op, Label: r.Label, Exclusive: r.Open})
+	case eventlog.SetTree:
+		if r.Queues != nil && r.Open {
+			b.setQueues(r.Queues)
+		}
+	case eventlog.AddApp:
+		return b.addApp(r, size, line)
+	case eventlog.RemoveApp, eventlog.MoveApp, eventlog.SetPriority, eventlog.UpdateAsks, eventlog.ClearAsks, eventlog.UpdateBlacklist, eventlog.Name:
+		return b.app(r)
+	case eventlog.Identify:
+		return b.identify(r)
+	case eventlog.Restore:
+		return b.restore(r, size)
+	case eventlog.Free:
+		c := b.containers[r.Container]
+		if c == nil {
+			return fmt.Errorf("there is no container %d", r.Container)
+		}
+		delete(b.containers, r.Container)
+		b.free(c, r.Failed)
+	default:
+		b.ignored[r.Op]++
+	}
+	return nil
+}
+
+func (b *builder) node(r *eventlog.Record, size records.Resource) error {
+	if r.Op == eventlog.AddNode {
+		spec := scheduler.NodeSpec{Host: r.Host, Rack: r.Rack, Capability: size, Label: r.Label}
+		b.nodes[r.Node] = b.addNode(&spec)
+		return nil
+	}
+	n, ok := b.nodes[r.Node]
+	if !ok {
+		return fmt.Errorf("there is no node %d", r.Node)
+	}
+	m := &b.machines[n]
+	e := Event{Op: r.Op, Node: n}
+	switch r.Op {
+	case eventlog.RemoveNode:
+		m.there = false
+		delete(b.nodes, r.Node)
+	case eventlog.SetLabel:
+		m.spec.Label, e.Label = r.Label, r.Label
+	case eventlog.SetCapability:
+		m.spec.Capability = size
+		e.Spec = &scheduler.NodeSpec{Capability: size}
+	case eventlog.SetOpen:
+		if e.Open = scheduler.OpenIf(r.Open); r.Work != scheduler.NoWork {
+			e.Open = r.Work
+		}
+	case eventlog.SetAbility:
+		if r.Ability == nil {
+			return fmt.Errorf("the record doesn't say what node %d can do", r.Node)
+		}
+		e.Ability = *r.Ability
+	}
+	b.event(e)
+	return nil
+}
+
+// addNode enters a node, or finds the one that a session before had.
+func (b *builder) addNode(spec *scheduler.NodeSpec) int {
+	for _, n := range b.byHost[spec.Host] {
+		if m := &b.machines[n]; m.there && !m.confirmed {
+			m.confirmed = true
+			if m.spec.Label != spec.Label {
+				m.spec.Label = spec.Label
+				b.event(Event{Op: eventlog.SetLabel, Node: n, Label: spec.Label})
+			}
+			if m.spec.Capability != spec.Capability {
+				m.spec.Capability = spec.Capability
+				b.event(Event{Op: eventlog.SetCapability, Node: n, Spec: &scheduler.NodeSpec{Capability: spec.Capability}})
+			}
+			return n
+		}
+	}
+	n := len(b.machines)
+	b.machines = append(b.machines, machine{spec: *spec, there: true, confirmed: true})
+	b.byHost[spec.Host] = append(b.byHost[spec.Host], n)
+	b.event(Event{Op: eventlog.AddNode, Node: n, Spec: spec})
+	return n
+}
+
+// sweepNow takes for gone, since the session began, what that hasn't named.
+func (b *builder) sweepNow() {
+	if b.sweep == 0 {
+		return
+	}
+	b.sweep = 0
+	now := b.now
+	b.now = b.since
+	gone := slices.Collect(maps.Values(b.byName))
+	gone = slices.DeleteFunc(gone, func(c *container) bool { return c.confirmed })
+	slices.SortFunc(gone, func(x, y *container) int {
+		return cmp.Or(cmp.Compare(x.begin, y.begin), cmp.Compare(x.name.ID, y.name.ID))
+	})
+	for _, c := range gone {
+		b.free(c, false)
+	}
+	for _, a := range b.list {
+		if !a.confirmed && !a.gone {
+			b.removeApp(a)
+		}
+	}
+	for n := range b.machines {
+		if m := &b.machines[n]; m.there && !m.confirmed {
+			m.there = false
+			b.event(Event{Op: eventlog.RemoveNode, Node: n})
+		}
+	}
+	b.now = now
+	slices.SortStableFunc(b.load.Events, func(x, y Event) int { return cmp.Compare(x.Time, y.Time) })
+}
+
+// notes says what was in the record that isn't in the load.
+var notes = map[eventlog.Op]string{
+	eventlog.Resize:      "containers were resized: they count with the size with which they were granted",
+	eventlog.Grow:        "containers were to grow: they count with the size with which they were granted",
+	eventlog.Swap:        "containers were suspended for their own application: that isn't part of the load",
+	eventlog.NoteOutputs: "outputs of maps were reported: stage policies decide without them",
+	eventlog.NoteTasks:   "ApplicationMasters told of their tasks: policies that use that decide without it",
+	eventlog.NoteSpeed:   "speeds of nodes were told: policies that use them decide without them",
+}
+
+// usualReask is how long, in ms, an ApplicationMaster takes until it asks for what was lost, where the record has no example: its heartbeat.
+const usualReask = 1000
+
+// finish ends what hasn't ended, and returns the load.
+func (b *builder) finish() (*Load, error) {
+	if err := b.flush(b.now); err != nil {
+		return nil, err
+	}
+	b.sweepNow()
+	l := b.load
+	l.End, l.Nodes, l.Reask = b.now, len(b.machines), usualReask
+	if n := len(b.reasks); n > 0 {
+		slices.Sort(b.reasks)
+		l.Reask = b.reasks[n/2]
+	}
+	for _, a := range b.list {
+		if !a.gone {
+			a.Cut = true
+			b.closeAttempt(a)
+		}
+		l.Apps = append(l.Apps, a.finish())
+	}
+	slices.SortStableFunc(l.Apps, func(x, y App) int { return cmp.Compare(x.Submit, y.Submit) })
+	for _, op := range slices.Sorted(maps.Keys(b.ignored)) {
+		if text := notes[op]; text != "" {
+			l.Notes = append(l.Notes, fmt.Sprintf("%d times %s", b.ignored[op], text))
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,273 @@
+package whatif
+
+import (
+	"slices"
+
+	"heddle/sim/whatif/load"
+	"heddle/sim/whatif/play"
+)
+
+// Report is the answer.
+type Report struct {
+	Record   Recorded    `json:"record"`
+	Changes  []string    `json:"changes"` // what is other than then
+	Backtest *Backtest   `json:"backtest"`
+	Cluster  Row         `json:"cluster"`
+	Queues   []Row       `json:"queues"`
+	Users    []Row       `json:"users"`
+	Apps     []AppRow    `json:"apps"`   // all that began and ended within the record
+	Losers   []Loser     `json:"losers"` // what grows beyond its error bars, the worst first
+	Gainers  []Loser     `json:"gainers"`
+	Added    []Added     `json:"added,omitempty"`
+	Before   play.Series `json:"-"`
+	After    play.Series `json:"-"`
+}
+
+// Recorded says what the record covers.
+type Recorded struct {
+	Begin      int64    `json:"begin"` // ms since 1970
+	End        int64    `json:"end"`
+	Nodes      int      `json:"nodes"`
+	Apps       int      `json:"apps"`
+	Containers int64    `json:"containers"`
+	Sessions   int      `json:"sessions"`
+	Cut        int      `json:"cut"`    // applications that ran when it began, or ended
+	Torn       []string `json:"torn"`   // files whose last line is incomplete
+	Notes      []string `json:"notes"`  // what was recorded, and isn't played
+	Worked     int64    `json:"events"` // lines
+}
+
+// Row is a queue, a user or the cluster.
+type Row struct {
+	Name   string  `json:"name"`
+	Then   Figures `json:"then"`   // recorded
+	Before Figures `json:"before"` // the same, played
+	After  Figures `json:"after"`  // played with what is other
+	Bars   Bars    `json:"bars"`
+}
+
+// AppRow is an application's time, in seconds.
+type AppRow struct {
+	ID     string  `json:"id"`
+	Name   string  `json:"name,omitempty"`
+	Queue  string  `json:"queue"`
+	User   string  `json:"user"`
+	Then   float64 `json:"then"`
+	Before float64 `json:"before"`
+	After  float64 `json:"after"` // -1: it can't end
+	Low    float64 `json:"low"`   // of After
+	High   float64 `json:"high"`
+	Wait   [2]Wait `json:"wait"` // before and after
+}
+
+// Wait is the wait of an application's containers.
+type Wait struct {
+	First float64 `json:"first"` // of the first one, in s
+	Mean  float64 `json:"mean"`
+}
+
+// Loser is who waits or takes longer than the error bars allow for, or, among Gainers, shorter.
+type Loser struct {
+	Kind   string  `json:"kind"` // queue, user or application
+	Name   string  `json:"name"`
+	Figure string  `json:"figure"`
+	Before float64 `json:"before"` // s
+	After  float64 `json:"after"`  // s; -1: it can't end
+}
+
+// Added is an application that was added.
+type Added struct {
+	Name  string  `json:"name"`
+	Queue string  `json:"queue"`
+	Start float64 `json:"start"` // of its first container, s after its submission; -1: never
+	All   float64 `json:"all"`   // until all its containers of the first request are granted
+	End   float64 `json:"end"`
+}
+
+// Ask says what is asked.
+type Ask struct {
+	Options play.Options
+	Changes []string // in words
+	// Anyway answers even if the backtest fails.
+	Anyway bool
+}
+
+// Answer plays a load under the configuration of then and under another one. It returns a *Refused if the first doesn't meet the record.
+func Answer(l *load.Load, ask Ask) (*Report, error) {
+	then, err := play.Run(l, play.Options{})
+	if err != nil {
+		return nil, err
+	}
+	b := backtest(l.Apps, then.Apps)
+	if err := b.refuse(); err != nil && !ask.Anyway {
+		return nil, err
+	}
+	now, err := play.Run(l, ask.Options)
+	if err != nil {
+		return nil, err
+	}
+	r := &Report{Changes: ask.Changes, Backtest: b, Before: then.Series, After: now.Series}
+	r.Record = Recorded{
+		Begin: l.Begin, End: l.End, Nodes: l.Nodes, Apps: len(l.Apps), Sessions: l.Sessions, Torn: l.Torn, Notes: l.Notes, Worked: l.Entries,
+	}
+	all := make([]int, len(l.Apps))
+	for i := range l.Apps {
+		all[i] = i
+		r.Record.Containers += int64(l.Apps[i].Then.Containers)
+		if l.Apps[i].Before || l.Apps[i].Cut {
+			r.Record.Cut++
+		}
+	}
+	t := &table{l, then, now, b}
+	r.Cluster = t.row(group{"cluster", all}, b.All)
+	for _, g := range groups(l.Apps, func(a *load.App) string { return a.Queue }) {
+		r.Queues = append(r.Queues, t.row(g, b.Queues[g.name]))
+	}
+	for _, g := range groups(l.Apps, func(a *load.App) string { return a.User }) {
+		r.Users = append(r.Users, t.row(g, b.All))
+	}
+	r.Apps = t.apps()
+	r.name()
+	for i := range ask.Options.Add {
+		r.Added = append(r.Added, added(&ask.Options.Add[i], &now.Apps[len(l.Apps)+i]))
+	}
+	return r, nil
+}
+
+// table has what rows come from.
+type table struct {
+	load        *load.Load
+	before, now *play.Result
+	backtest    *Backtest
+}
+
+func (t *table) row(g group, bars Bars) Row {
+	l := t.load
+	thens := make([]load.Outcome, 0)
+	if len(g.apps) > 0 {
+		thens = make([]load.Outcome, len(l.Apps))
+		for _, i := range g.apps {
+			thens[i] = l.Apps[i].Then
+		}
+	}
+	return Row{
+		Name: g.name, Bars: bars,
+		Then:   figures(l.Apps, thens, g.apps, t.before.CapacityMS),
+		Before: figures(l.Apps, t.before.Apps, g.apps, t.before.CapacityMS),
+		After:  figures(l.Apps, t.now.Apps, g.apps, t.now.CapacityMS),
+	}
+}
+
+func (t *table) apps() (rows []AppRow) {
+	for i := range t.load.Apps {
+		a := &t.load.Apps[i]
+		if !whole(a) {
+			continue
+		}
+		x, y := &t.before.Apps[i], &t.now.Apps[i]
+		row := AppRow{
+			ID: a.ID, Name: a.Name, Queue: a.Queue, User: a.User, Then: seconds(a.Then.End - a.Submit), Before: -1, After: -1,
+			Wait: [2]Wait{waitOf(a, x), waitOf(a, y)},
+		}
+		if row.Name == row.ID {
+			row.Name = ""
+		}
+		if x.End >= 0 {
+			row.Before = seconds(x.End - a.Submit)
+		}
+		if y.End >= 0 {
+			row.After = seconds(y.End - a.Submit)
+			bars := t.backtest.Queues[a.Queue]
+			row.Low, row.High = row.After*bars.Low, row.After*bars.High
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func waitOf(a *load.App, o *load.Outcome) Wait {
+	w := Wait{First: -1, Mean: meanWait(o)}
+	if o.Granted >= 0 {
+		w.First = seconds(o.Granted - a.Submit)
+	}
+	return w
+}
+
+func added(a *load.App, o *load.Outcome) Added {
+	x := Added{Name: a.Name, Queue: a.Queue, Start: -1, All: -1, End: -1}
+	if o.Granted >= 0 {
+		x.Start = seconds(o.Granted - a.Submit)
+	}
+	if o.End >= 0 {
+		x.End = seconds(o.End - a.Submit)
+	}
+	return x
+}
+
+// noticed is the least change, in seconds, that is one.
+const noticed = 1.0
+
+// mostApps bounds the applications among losers, and among gainers.
+const mostApps = 20
+
+// name says who loses and who gains.
+func (r *Report) name() {
+	rows := func(kind string, list []Row) {
+		for i := range list {
+			r.judge(kind, &list[i])
+		}
+	}
+	rows("queue", r.Queues)
+	rows("user", r.Users)
+	var worse, better []*AppRow
+	for i := range r.Apps {
+		a := &r.Apps[i]
+		bars := r.Backtest.Queues[a.Queue]
+		switch {
+		case a.Before < 0:
+		case a.After < 0 || a.After > a.Before*bars.High+noticed:
+			worse = append(worse, a)
+		case a.After < a.Before*bars.Low-noticed:
+			better = append(better, a)
+		}
+	}
+	slices.SortStableFunc(worse, func(x, y *AppRow) int {
+		if (x.After < 0) != (y.After < 0) {
+			if x.After < 0 {
+				return -1
+			}
+			return 1
+		}
+		return byDelta(x, y)
+	})
+	slices.SortStableFunc(better, func(x, y *AppRow) int { return byDelta(y, x) })
+	for _, a := range worse[:min(len(worse), mostApps)] {
+		r.Losers = append(r.Losers, Loser{"application", a.ID, "time", a.Before, a.After})
+	}
+	for _, a := range better[:min(len(better), mostApps)] {
+		r.Gainers = append(r.Gainers, Loser{"application", a.ID, "time", a.Before, a.After})
+	}
+}
+
+func (r *Report) judge(kind string, row *Row) {
+	b, a, bars := &row.Before, &row.After, &row.Bars
+	if a.Unended > b.Unended {
+		r.Losers = append(r.Losers, Loser{kind, row.Name, "applications that can't end", float64(b.Unended), float64(a.Unended)})
+	}
+	for _, f := range []struct {
+		name          string
+		before, after float64
+		low, high     float64
+	}{
+		{"p90 wait", b.Wait.P90, a.Wait.P90, b.Wait.P90 + bars.Less, b.Wait.P90 + bars.More},
+		{"p90 time", b.Time.P90, a.Time.P90, b.Time.P90 * bars.Low, b.Time.P90 * bars.High},
+		{"p50 time", b.Time.P50, a.Time.P50, b.Time.P50 * bars.Low, b.Time.P50 * bars.High},
+	} {
+		switch x := (Loser{kind, row.Name, f.name, f.before, f.after}); {
+		case f.after > f.high+noticed:
+			r.Losers = append(r.Losers, x)
+		case f.after < f.low-noticed:
+			r.Gainers = append(r.Gainers, x)
+		}
+	}
+}
