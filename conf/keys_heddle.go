@@ -93,6 +93,10 @@ func heddleKeys() []Key {
 		integer("heddle.connections.max-per-port", "0", "maximum of connections to one port of a daemon; 0 is three quarters of all").min(0),
 		integer("heddle.connections.reserved-descriptors", "0", "file descriptors that a daemon reserves for files and its own connections; connections from others get the rest of its hard limit (ulimit -Hn); 0 is a quarter of the limit").min(0),
 		path("heddle.audit.file", "", "file to which the ResourceManager appends who did what, in the lines of YARN's audit log; by default they are in its log"),
+		path("heddle.record.dir", "", "folder in which the leading ResourceManager records what its scheduler hears and decides, for heddle what-if and heddle replay; empty: nothing is recorded"),
+		integer("heddle.record.max-file-mb", "256", "size from which on a record goes on in another file").min(1).max(1 << 20),
+		integer("heddle.record.max-total-mb", "8192", "size of a ResourceManager's records together; the oldest files are removed").min(1).max(1 << 30),
+		integer("heddle.record.max-age-hours", "336", "how long records are kept; 0 is as long as there is room").min(0).max(1 << 20),
 		enum("heddle.log.level", "info", "lowest level of log entries that are written", "trace", "debug", "info", "warn", "error"),
 		enum("heddle.log.format", "text", "format of log entries", "text", "json"),
 

@@ -177,15 +177,23 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	return r.join(p)
 }
 
-// openRecord opens the file of the scheduler's events.
+// openRecord opens the file of the scheduler's events, or their folder.
 func (r *ResourceManager) openRecord(file string) (err error) {
-	if file == "" {
+	dir := r.conf.Text("heddle.record.dir")
+	if file == "" && dir == "" {
 		return nil
 	}
 	if r.source, err = eventlog.SourceOf(r.conf); err != nil {
 		return err
 	}
-	r.record, err = eventlog.Create(file)
+	if file != "" {
+		r.record, err = eventlog.Create(file)
+		return err
+	}
+	r.record, err = eventlog.OpenDir(eventlog.DirOptions{
+		Dir: dir, Name: r.id, MaxFile: int64(r.conf.Int("heddle.record.max-file-mb")) << 20, MaxTotal: int64(r.conf.Int("heddle.record.max-total-mb")) << 20,
+		MaxAge: time.Duration(r.conf.Int("heddle.record.max-age-hours")) * time.Hour,
+	})
 	return err
 }
 

@@ -26,6 +26,8 @@ type Header struct {
 	Queues    *Source `json:"queues"`        // nil: the tree of a scheduler without queues
 	Minimum   amounts `json:"minimum,omitempty"`
 	Heartbeat int64   `json:"heartbeat,omitempty"` // ms
+	// Continues says that the session began in another file: this one begins with what there was then.
+	Continues bool `json:"continues,omitempty"`
 }
 
 // Op says what an event was. The names are those of drive.Driver's methods.

@@ -16,7 +16,8 @@ type Driver struct {
 	*drive.Driver
 	labels
 	log     *Writer
-	flushed int64 // ms: when the log was flushed last
+	now     *state // nil: the log goes on in no other file
+	flushed int64  // ms: when the log was flushed last
 }
 
 // labels records what becomes of the labels of nodes.
@@ -45,13 +46,35 @@ func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Driver, 
 		return s, nil
 	}
 	h.Queues, h.Minimum, h.Heartbeat = queues, amountsOf(cfg.Minimum), cfg.Heartbeat.Milliseconds()
+	if log.dir != nil {
+		s.now = newState(h)
+	}
 	return s, log.Begin(h)
 }
 
 func (s *Driver) note(r Record) {
 	if s.log != nil {
 		kept := r // only this one outlives the call, and costs an allocation
-		s.log.Append(&kept)
+		s.put(&kept)
+	}
+}
+
+func (s *Driver) put(r *Record) {
+	s.log.Append(r)
+	if s.now != nil {
+		s.now.follow(r)
+	}
+}
+
+// goOn has the session go on in another file if this one is full. All containers have names now.
+func (s *Driver) goOn(now int64) {
+	if s.now == nil || !s.log.full() {
+		return
+	}
+	h := s.now.header
+	h.Time, h.Continues = now, true
+	if s.log.Begin(h) == nil { // Err tells of it
+		s.now.tell(s.log.Append, s.Asks)
 	}
 }
 
@@ -100,7 +123,7 @@ func (s *Driver) AddApp(spec drive.AppSpec) scheduler.AppHandle {
 		if spec.ID != (records.ApplicationID{}) {
 			r.Name = spec.ID.String()
 		}
-		s.log.Append(&r)
+		s.put(&r)
 	}
 	return h
 }
@@ -312,9 +335,10 @@ func (s *Driver) SetTree(t *queue.Tree, source *Source) error {
 
 // Step decides. A call without decisions is recorded too, as it may have let time pass.
 func (s *Driver) Step(now int64) []drive.Decision {
+	s.goOn(now)
 	decisions := s.Driver.Step(now)
 	if s.log != nil {
-		s.log.Append(&Record{Op: Step, Time: now, Decisions: decisionsOf(decisions)})
+		s.put(&Record{Op: Step, Time: now, Decisions: decisionsOf(decisions)})
 		if now-s.flushed >= flushEvery || now < s.flushed {
 			s.flushed = now
 			_ = s.log.Flush() // Err tells of it

@@ -99,6 +99,9 @@ func (p *Replay) Step() (Entry, error) {
 
 // begin throws away what was, as a new leader does.
 func (p *Replay) begin(h *Header) error {
+	if h.Continues {
+		return errors.New("this file goes on with a session that began in another one, without all of the scheduler's state: heddle what-if reads it, a replay can't")
+	}
 	tree, types, err := h.Queues.Tree()
 	if err != nil {
 		return fmt.Errorf("the session's queues: %w", err)

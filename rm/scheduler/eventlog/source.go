@@ -80,10 +80,13 @@ func SourceOf(c *conf.Config) (*Source, error) {
 }
 
 // With returns the source with other queues: the properties of capacity-scheduler.xml, or the text of an allocation file by the
-// name fair-scheduler.xml.
+// name fair-scheduler.xml. Without settings it returns the source itself.
 func (s *Source) With(settings map[string]string) *Source {
 	if s == nil {
 		return nil
+	}
+	if len(settings) == 0 { // there is no file: what the other files say of queues is in effect
+		return s
 	}
 	next := &Source{Keys: maps.Clone(s.Keys), Allocation: s.Allocation}
 	if text, fair := settings[queue.FairFileKey]; fair {

@@ -18,6 +18,7 @@ type Writer struct {
 	buf  *bufio.Writer
 	enc  *json.Encoder
 	file *os.File // to close
+	dir  *dir     // nil: there is one file
 	err  error
 }
 
@@ -76,6 +77,13 @@ func NewWriter(to io.Writer) *Writer {
 // Begin begins a session.
 func (w *Writer) Begin(h Header) error {
 	h.Format = Version
+	if w.dir != nil {
+		w.mu.Lock()
+		if w.err == nil {
+			w.err = w.next()
+		}
+		w.mu.Unlock()
+	}
 	w.put(&h)
 	return w.Flush()
 }

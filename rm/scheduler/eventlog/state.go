@@ -1,0 +1,157 @@
+package eventlog
+
+import (
+	"maps"
+	"slices"
+
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
+)
+
+// state is what there is, as far as the record of a session that goes on in another file must begin with it. It follows the records.
+type state struct {
+	header     Header
+	nodes      map[scheduler.NodeHandle]*nodeNow
+	exclusive  map[string]bool
+	apps       map[scheduler.AppHandle]*appNow
+	containers []containerNow // by handle
+}
+
+type nodeNow struct{ add, open, ability *Record }
+
+type appNow struct {
+	add  Record
+	name string
+}
+
+// containerNow is a container that was granted, or restored.
+type containerNow struct {
+	live     bool
+	app      scheduler.AppHandle
+	node     scheduler.NodeHandle
+	resource amounts
+	attempt  int32
+	id       int64
+	priority int32
+	am       bool
+	since    int64
+}
+
+func newState(h Header) *state {
+	return &state{header: h, nodes: map[scheduler.NodeHandle]*nodeNow{}, exclusive: map[string]bool{}, apps: map[scheduler.AppHandle]*appNow{}}
+}
+
+// follow takes a record into account. The record isn't changed any more.
+func (s *state) follow(r *Record) {
+	switch r.Op {
+	case AddNode, RemoveNode, SetCapability, SetLabel, SetOpen, SetAbility:
+		s.followNode(r)
+	case SetExclusive:
+		s.exclusive[r.Label] = r.Open
+	case AddApp, RemoveApp, Name, MoveApp, SetPriority:
+		s.followApp(r)
+	case SetTree:
+		if r.Open && r.Queues != nil {
+			s.header.Queues = r.Queues
+		}
+	case Step:
+		for i := range r.Decisions {
+			if d := &r.Decisions[i]; d.Kind == kinds[drive.Allocate] {
+				s.set(d.Container, containerNow{live: true, app: d.App, node: d.Node, resource: d.Resource, priority: d.Priority, since: r.Time})
+			}
+		}
+	case Restore:
+		s.set(r.Container, containerNow{
+			live: true, app: r.App, node: r.Node, resource: r.Resource, attempt: r.Attempt, id: r.First, priority: r.Priority, am: r.AM, since: r.Since,
+		})
+	case Identify:
+		for i, h := range r.Containers {
+			c := &s.containers[h]
+			c.attempt, c.id, c.am = r.Attempt, r.First+int64(i), r.AM && i == 0
+		}
+	case Free:
+		s.containers[r.Container] = containerNow{}
+	}
+}
+
+func (s *state) set(h scheduler.ContainerHandle, c containerNow) {
+	for len(s.containers) <= int(h) {
+		s.containers = append(s.containers, containerNow{})
+	}
+	s.containers[h] = c
+}
+
+func (s *state) followNode(r *Record) {
+	if r.Op == AddNode {
+		add := *r
+		s.nodes[r.Node] = &nodeNow{add: &add}
+		return
+	}
+	n := s.nodes[r.Node]
+	switch r.Op {
+	case RemoveNode:
+		delete(s.nodes, r.Node)
+	case SetCapability:
+		n.add.Resource = r.Resource
+	case SetLabel:
+		n.add.Label = r.Label
+	case SetOpen:
+		n.open = r
+	case SetAbility:
+		n.ability = r
+	}
+}
+
+func (s *state) followApp(r *Record) {
+	if r.Op == AddApp {
+		s.apps[r.App] = &appNow{add: *r}
+		return
+	}
+	a := s.apps[r.App]
+	switch r.Op {
+	case RemoveApp:
+		delete(s.apps, r.App)
+	case Name:
+		a.name = r.Name
+	case MoveApp:
+		a.add.Queue = r.Queue
+	case SetPriority:
+		a.add.Priority = r.Priority
+	}
+}
+
+// tell writes the state as records: nodes, applications, containers. asks are what an application waits for.
+func (s *state) tell(write func(*Record), asks func(scheduler.AppHandle) []scheduler.Ask) {
+	for _, l := range slices.Sorted(maps.Keys(s.exclusive)) {
+		write(&Record{Op: SetExclusive, Label: l, Open: s.exclusive[l]})
+	}
+	for _, h := range slices.Sorted(maps.Keys(s.nodes)) {
+		n := s.nodes[h]
+		for _, r := range []*Record{n.add, n.open, n.ability} {
+			if r != nil {
+				write(r)
+			}
+		}
+	}
+	handles := slices.Sorted(maps.Keys(s.apps))
+	for _, h := range handles {
+		a := s.apps[h]
+		write(&a.add)
+		if a.name != "" {
+			write(&Record{Op: Name, App: h, Name: a.name})
+		}
+	}
+	for i := range s.containers {
+		if c := &s.containers[i]; c.live && c.id != 0 {
+			write(&Record{
+				Op: Restore, Container: scheduler.ContainerHandle(i), App: c.app, Node: c.node, Resource: c.resource,
+				Attempt: c.attempt, First: c.id, Priority: c.priority, AM: c.am, Since: c.since,
+			})
+		}
+	}
+	for _, h := range handles {
+		if waiting := asks(h); len(waiting) > 0 {
+			write(&Record{Op: UpdateAsks, App: h, Asks: asksOf(waiting)})
+		}
+	}
+}
