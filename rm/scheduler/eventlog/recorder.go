@@ -55,11 +55,11 @@ func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Driver, 
 func (s *Driver) note(r Record) {
 	if s.log != nil {
 		kept := r // only this one outlives the call, and costs an allocation
-		s.put(&kept)
+		put(s, &kept)
 	}
 }
 
-func (s *Driver) put(r *Record) {
+func put(s *Driver, r *Record) {
 	s.log.Append(r)
 	if s.now != nil {
 		s.now.follow(r)
@@ -67,7 +67,7 @@ func (s *Driver) put(r *Record) {
 }
 
 // goOn has the session go on in another file if this one is full. All containers have names now.
-func (s *Driver) goOn(now int64) {
+func goOn(s *Driver, now int64) {
 	if s.now == nil || !s.log.full() {
 		return
 	}
@@ -123,7 +123,7 @@ func (s *Driver) AddApp(spec drive.AppSpec) scheduler.AppHandle {
 		if spec.ID != (records.ApplicationID{}) {
 			r.Name = spec.ID.String()
 		}
-		s.put(&r)
+		put(s, &r)
 	}
 	return h
 }
@@ -335,10 +335,10 @@ func (s *Driver) SetTree(t *queue.Tree, source *Source) error {
 
 // Step decides. A call without decisions is recorded too, as it may have let time pass.
 func (s *Driver) Step(now int64) []drive.Decision {
-	s.goOn(now)
+	goOn(s, now)
 	decisions := s.Driver.Step(now)
 	if s.log != nil {
-		s.put(&Record{Op: Step, Time: now, Decisions: decisionsOf(decisions)})
+		put(s, &Record{Op: Step, Time: now, Decisions: decisionsOf(decisions)})
 		if now-s.flushed >= flushEvery || now < s.flushed {
 			s.flushed = now
 			_ = s.log.Flush() // Err tells of it

@@ -127,7 +127,8 @@ func fromFile(then *eventlog.Source, file string) (*eventlog.Source, error) {
 	for p := range props.All() {
 		settings[p.Name] = p.Value
 	}
-	bare := then.With(nil)
+	bare := &eventlog.Source{Keys: maps.Clone(then.Keys)}
+	maps.DeleteFunc(bare.Keys, func(key, _ string) bool { return strings.HasPrefix(key, queue.Prefix) && key != queue.RulesFileKey })
 	bare.Keys[queue.SchedulerClass] = "capacity"
 	if err := loads(bare, file); err != nil {
 		return nil, fmt.Errorf("--scheduler: %w", err)

@@ -59,6 +59,7 @@ type container struct {
 	stopped   int64 // since when it is suspended; -1: it runs
 	suspended int64
 	killed    bool
+	gone      bool // it has ended
 	confirmed bool
 	place     int // in app.running
 }
@@ -119,8 +120,11 @@ func (b *builder) app(r *eventlog.Record) error {
 	case eventlog.RemoveApp:
 		delete(b.apps, r.App)
 		b.removeApp(a)
-	case eventlog.ClearAsks:
-		b.closeAttempt(a)
+	case eventlog.ClearAsks: // its ApplicationMaster has unregistered, or its attempt ends
+		a.asks.Clear()
+		if a.open != nil {
+			clear(a.open.waits)
+		}
 	case eventlog.MoveApp:
 		b.change(a, true, Change{Op: r.Op, Queue: r.Queue})
 	case eventlog.SetPriority:
@@ -383,6 +387,10 @@ func (b *builder) restore(r *eventlog.Record, size records.Resource) error {
 // free ends a container.
 func (b *builder) free(c *container, failed bool) {
 	a, o := c.app, c.of
+	if c.gone {
+		return
+	}
+	c.gone = true
 	c.goOn(b.now)
 	ran := max(b.now-c.begin-c.suspended, 0)
 	a.Then.SuspendMS += c.suspended
@@ -402,6 +410,7 @@ func (b *builder) free(c *container, failed bool) {
 	}
 	if c.kind < 0 {
 		o.masterEnded = true
+		b.ended = append(b.ended, a)
 		o.failed = o.failed || failed
 		o.drop = o.drop || c.killed || lost
 		return

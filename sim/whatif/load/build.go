@@ -27,6 +27,7 @@ type builder struct {
 	ending     map[*app]bool // whose attempts end in this window
 	frees      map[*app]int  // containers that end in this window
 
+	ended    []*app    // whose ApplicationMasters' containers end in this window
 	machines []machine // by number of the node
 	byHost   map[string][]int
 	list     []*app
@@ -121,7 +122,11 @@ func (b *builder) event(e Event) {
 func (b *builder) enter(e *eventlog.Entry) error {
 	b.load.Entries++
 	if e.Header != nil {
-		if err := b.flush(b.now); err != nil {
+		until := b.now
+		if e.Header.Continues { // the step before which it goes on in another file
+			until = max(until, e.Header.Time)
+		}
+		if err := b.flush(until); err != nil {
 			return err
 		}
 		return b.begin(e.Header)
@@ -157,9 +162,13 @@ func (b *builder) flush(now int64) error {
 			if n, ok := b.nodes[r.Node]; ok {
 				b.removed = put(b.removed, n)
 			}
-		case eventlog.ClearAsks, eventlog.RemoveApp:
+		case eventlog.RemoveApp:
 			if a := b.apps[r.App]; a != nil {
 				b.ending = put(b.ending, a)
+			}
+		case eventlog.Free:
+			if c := b.containers[r.Container]; c != nil && c.kind < 0 {
+				b.ending = put(b.ending, c.app)
 			}
 		}
 	}
@@ -172,6 +181,12 @@ func (b *builder) flush(now int64) error {
 			return fmt.Errorf("line %d: %s: %w", r.line, r.Op, err)
 		}
 	}
+	for _, a := range b.ended {
+		if a.open != nil && a.open.masterEnded {
+			b.closeAttempt(a)
+		}
+	}
+	b.ended = b.ended[:0]
 	b.window, b.opening = b.window[:0], false
 	return nil
 }

@@ -1,0 +1,257 @@
+package whatif_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"heddle/am"
+	"heddle/am/client"
+	"heddle/integration/minicluster"
+	"heddle/internal/await"
+	"heddle/rm/queue"
+	"heddle/sim/whatif"
+	"heddle/sim/whatif/change"
+	"heddle/sim/whatif/load"
+	"heddle/yarn/records"
+	"heddle/yarn/token"
+)
+
+func TestMain(m *testing.M) { os.Exit(await.NoGoroutines(m.Run())) }
+
+var small = records.NewResource(1024, 1)
+
+// job has two stages, of which the second begins when the first has ended.
+type job struct {
+	queue  string
+	at     time.Duration
+	stages [2][]time.Duration
+}
+
+// jobs are the same for the same seed.
+func jobs(n int, seed uint64) []job {
+	random := rand.New(rand.NewPCG(seed, 1))
+	list := make([]job, n)
+	at := time.Duration(0)
+	for i := range list {
+		j := &list[i]
+		j.queue, j.at = []string{"prod", "dev", "dev"}[i%3], at
+		at += time.Duration(random.ExpFloat64() * 150 * float64(time.Millisecond))
+		for s := range j.stages {
+			for range 2 + random.IntN(6) {
+				j.stages[s] = append(j.stages[s], time.Duration(300+random.IntN(700))*time.Millisecond)
+			}
+		}
+	}
+	return list
+}
+
+// live is a cluster that runs jobs.
+type live struct {
+	*minicluster.Cluster
+	t    *testing.T
+	apps *client.Applications
+	mu   sync.Mutex
+	plan map[records.ApplicationID]*job
+}
+
+// run runs jobs on a cluster with some settings, and returns its record.
+func run(t *testing.T, list []job, settings map[string]string) *load.Load {
+	t.Helper()
+	dir := t.TempDir()
+	set := map[string]string{
+		"heddle.record.dir":                                               dir,
+		queue.Prefix + "root.queues":                                      "prod,dev",
+		queue.Prefix + "root.prod.capacity":                               "50",
+		queue.Prefix + "root.dev.capacity":                                "50",
+		queue.Prefix + "root.prod.user-limit-factor":                      "10",
+		queue.Prefix + "root.dev.user-limit-factor":                       "10",
+		queue.Prefix + "maximum-am-resource-percent":                      "0.5",
+		"yarn.resourcemanager.scheduler.class":                            "capacity",
+		"yarn.scheduler.minimum-allocation-mb":                            "1024",
+		"yarn.resourcemanager.am.max-attempts":                            "1",
+		"yarn.resourcemanager.rm.container-allocation.expiry-interval-ms": "600000",
+	}
+	for k, v := range settings {
+		set[k] = v
+	}
+	w := &live{Cluster: minicluster.Start(t, 1, set), t: t, plan: map[records.ApplicationID]*job{}}
+	cluster, err := client.NewCluster(w.Conf, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	if w.apps, err = cluster.Applications("alice"); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		w.Node(minicluster.NodeOptions{Run: w.container})
+	}
+	var wait sync.WaitGroup
+	begin := time.Now()
+	for i := range list {
+		wait.Go(func() {
+			until(begin.Add(list[i].at))
+			w.submit(&list[i])
+		})
+	}
+	wait.Wait()
+	w.StopRM(0)
+	l, err := load.Open(dir, load.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func until(at time.Time) { <-time.After(time.Until(at)) }
+
+func (w *live) submit(j *job) {
+	id, _, err := w.apps.New(w.t.Context())
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	w.mu.Lock()
+	w.plan[id] = j
+	w.mu.Unlock()
+	if err := w.apps.Submit(w.t.Context(), client.Submission{ID: id, Name: "job", Queue: j.queue, Resource: small}); err != nil {
+		w.t.Error(err)
+		return
+	}
+	if r, err := w.apps.Wait(w.t.Context(), id, nil); err != nil || !r.Succeeded() {
+		w.t.Errorf("%v in %s: %v, %v", id, j.queue, r.State, err)
+	}
+}
+
+// container runs an ApplicationMaster or a task.
+func (w *live) container(ctx context.Context, c minicluster.Container) int {
+	if c.ID.Sequence() != 1 {
+		text, _ := c.Env("TASK_MS")
+		ms, _ := strconv.Atoi(text)
+		select {
+		case <-time.After(time.Duration(ms) * time.Millisecond):
+		case <-ctx.Done():
+		}
+		return 0
+	}
+	w.mu.Lock()
+	j := w.plan[c.ID.Attempt.App]
+	w.mu.Unlock()
+	creds, err := token.DecodeCredentials(c.Launch.GetTokens())
+	if err != nil {
+		w.t.Error(err)
+		return 1
+	}
+	o := am.Options{Conf: w.Conf, Credentials: creds, Host: "amhost", Log: minicluster.Log(w.t), Getenv: func(name string) (string, bool) {
+		if name == "CONTAINER_ID" {
+			return c.ID.String(), true
+		}
+		return c.Env(name)
+	}}
+	if err := am.Run(ctx, o, j.run); err != nil {
+		w.t.Logf("%v: %v", c.ID, err)
+		return 1
+	}
+	return 0
+}
+
+// run runs the stages one after the other.
+func (j *job) run(_ context.Context, m *am.Master) error {
+	events := m.Events()
+	for s, tasks := range j.stages {
+		if _, err := m.Request(am.Request{Priority: int32(s) + 1, Resource: small, Count: len(tasks)}); err != nil {
+			return err
+		}
+		started, ended := 0, 0
+		for ended < len(tasks) {
+			e, more := <-events
+			if !more {
+				return nil
+			}
+			switch e := e.(type) {
+			case am.ContainersAllocated:
+				for _, c := range e.Containers {
+					if started == len(tasks) {
+						return fmt.Errorf("more than %d containers", len(tasks))
+					}
+					m.Start(c.ID, am.Launch{Command: []string{"task"}, Env: map[string]string{"TASK_MS": fmt.Sprint(tasks[started].Milliseconds())}})
+					started++
+				}
+			case am.ContainerCompleted:
+				ended++
+			}
+		}
+	}
+	return nil
+}
+
+// p50 is the median time of the applications of a queue, in seconds, as recorded.
+func p50(l *load.Load, queue string) float64 {
+	var times []float64
+	for i := range l.Apps {
+		if a := &l.Apps[i]; a.Queue == queue && a.Then.End >= 0 {
+			times = append(times, float64(a.Then.End-a.Submit)/1000)
+		}
+	}
+	slices.Sort(times)
+	return times[len(times)/2]
+}
+
+func predict(t *testing.T, l *load.Load, c change.Request) *whatif.Report {
+	t.Helper()
+	o, words, err := c.Options(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := whatif.Answer(l, whatif.Ask{Options: o, Changes: words})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func rowOf(t *testing.T, r *whatif.Report, queue string) *whatif.Row {
+	t.Helper()
+	for i := range r.Queues {
+		if r.Queues[i].Name == queue {
+			return &r.Queues[i]
+		}
+	}
+	t.Fatalf("there is no queue %s", queue)
+	return nil
+}
+
+// What a live cluster has recorded under load is met when it is played unchanged, and a change of queues is predicted in its direction.
+func TestLiveClustersDoWhatIsPredicted(t *testing.T) {
+	list := jobs(24, 5)
+	before := run(t, list, nil)
+	setting := map[string]string{queue.Prefix + "root.dev.maximum-capacity": "50", queue.Prefix + "root.dev.capacity": "20", queue.Prefix + "root.prod.capacity": "80"}
+	var c change.Request
+	for k, v := range setting {
+		c.Set = append(c.Set, k+"="+v)
+	}
+	slices.Sort(c.Set)
+	r := predict(t, before, c)
+	b := r.Backtest
+	t.Logf("%d applications, %d containers: errors of times %.4f in the median, %.4f at p95; p90 wait %.2f s recorded, %.2f s played", b.Apps, r.Record.Containers, b.Median, b.P95, r.Cluster.Then.Wait.P90, r.Cluster.Before.Wait.P90)
+	if b.Apps != len(list) || b.Median > 0.017 || b.P95 > 0.1 || r.Cluster.Then.Wait.P90 < 0.5 {
+		t.Errorf("%d applications, p90 wait %.2f s: the median error is %.3f, p95 %.3f: %+v", b.Apps, r.Cluster.Then.Wait.P90, b.Median, b.P95, b.Worst)
+	}
+	after := run(t, list, setting)
+	for _, q := range []string{"root.prod", "root.dev"} {
+		row := rowOf(t, r, q)
+		predicted, happened := row.After.Time.P50-row.Before.Time.P50, p50(after, q)-p50(before, q)
+		t.Logf("%s: median time %.2f s before, predicted %.2f s, measured %.2f s", q, p50(before, q), row.After.Time.P50, p50(after, q))
+		if math.Signbit(predicted) != math.Signbit(happened) && math.Abs(happened) > 0.3 {
+			t.Errorf("%s: a change of %+.2f s is predicted, and one of %+.2f s happened", q, predicted, happened)
+		}
+	}
+}
