@@ -41,6 +41,7 @@ type flags struct {
 	json   bool
 	html   string
 	gate   string
+	hide   string // where to write the record without names
 
 	add   string
 	trace trace.Options
@@ -80,6 +81,7 @@ func Command(group string, exit func(int) error) *cobra.Command {
 	f.StringVar(&o.addAt, "add-at", "0s", "when the first of them comes, after the record's beginning")
 	f.StringVar(&o.gate, "gate", "", "file with rules: exit code 3 if one fails")
 	f.StringVar(&o.html, "html", "", "write a page with plots to this file")
+	f.StringVar(&o.hide, "anonymize", "", "write the record to this file, or a folder of records to this folder, with numbers for names, and do nothing else")
 	f.BoolVar(&o.json, "json", false, "print everything as JSON")
 	f.BoolVar(&o.gaps, "gaps", false, "admit times that no record covers")
 	f.BoolVar(&o.anyway, "anyway", false, "answer even if the backtest fails")
@@ -103,6 +105,9 @@ func Command(group string, exit func(int) error) *cobra.Command {
 func (o *flags) run(out, progress io.Writer) (code int, err error) {
 	if o.record == "" {
 		return 0, errors.New("name the record: -record LOG, or a folder with those of all leaders (heddle rm --record writes them)")
+	}
+	if o.hide != "" {
+		return 0, anonymize(o.record, o.hide)
 	}
 	rules, err := o.rules()
 	if err != nil {

@@ -1,0 +1,149 @@
+package whatif_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/cmd/heddle/internal/whatif"
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/eventlog"
+	"heddle/sim"
+	"heddle/yarn/records"
+)
+
+// exit is the error with which the command ends by a code.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprint("exit ", int(e)) }
+
+// heddle runs the command.
+func heddle(args ...string) (out string, err error) {
+	c := whatif.Command("", func(code int) error { return exit(code) })
+	var b bytes.Buffer
+	c.SetOut(&b)
+	c.SetErr(&b)
+	c.SetArgs(args)
+	c.SilenceUsage, c.SilenceErrors = true, true
+	err = c.Execute()
+	return b.String(), err
+}
+
+// recorded is a record of jobs of a user in two queues.
+func recorded(t *testing.T) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "events.log")
+	log, err := eventlog.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slot := records.NewResource(1024, 1)
+	source := &eventlog.Source{Keys: map[string]string{
+		queue.SchedulerClass: "capacity", queue.Prefix + "root.queues": "zebra,yak", queue.Prefix + "root.zebra.capacity": "50", queue.Prefix + "root.yak.capacity": "50",
+	}}
+	tree, types, err := source.Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := eventlog.New(scheduler.Config{Tree: tree, Types: types, Minimum: slot}, log, source, eventlog.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs := sim.Generate(sim.Workload{Tasks: 400, PerJob: 10, Mean: 20e9, Load: 1, Slots: 16, Resource: slot, Queues: []string{"root.zebra", "root.yak"}, Users: 2}, 7)
+	c, err := sim.NewCluster(d, sim.Nodes{Count: 4, Capacity: slot.Times(4), PerRack: 2}, jobs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// The command answers, applies rules, and refuses what it can't understand.
+func TestCommand(t *testing.T) {
+	file := recorded(t)
+	dir := t.TempDir()
+	rules := filepath.Join(dir, "rules")
+	if err := os.WriteFile(rules, []byte("p90 wait of root.yak must not grow by more than 10 %\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	html := filepath.Join(dir, "a.html")
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"-record " + file + " -nodes -1 -html " + html, "loses", 0},
+		{"--record " + file + " --nodes=+2 -gate " + rules, "line 1 passes", 0},
+		{"-record " + file + " -nodes -1 -gate " + rules, "line 1 fails", 3},
+		{"-record " + file + " -json -speed 2x", `"backtest"`, 0},
+		{"", "name the record", 1},
+		{"-record " + file + ".none", "no such file", 1},
+		{"-record " + file + " -nodes 3", "+N or -N", 1},
+		{"-record " + file + " -nodes -4", "one must stay", 1},
+		{"-record " + file + " -speed fast", "factor", 1},
+		{"-record " + file + " -policy order=best", "order", 1},
+		{"-record " + file + " -set yarn.nodemanager.x=1", "schedulers heed", 1},
+		{"-record " + file + " -gate " + file, "line 1", 1},
+		{"-record " + file + " -schedular x", "did you mean", 1},
+		{"-record " + file + " -scheduler " + dir, "isn't a file", 1},
+	} {
+		out, err := heddle(strings.Fields(c.args)...)
+		code := 0
+		if e, ok := err.(exit); ok {
+			code = int(e)
+		} else if err != nil {
+			code = 1
+			out += err.Error()
+		}
+		if code != c.code || !strings.Contains(out, c.want) {
+			t.Errorf("what-if %s: code %d, want %d and %q:\n%s", c.args, code, c.code, c.want, out)
+		}
+	}
+	if text, err := os.ReadFile(html); err != nil || !bytes.Contains(text, []byte("</html>")) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A record without names has the same answer, under other names.
+func TestAnonymizedRecordsAnswerTheSame(t *testing.T) {
+	file := recorded(t)
+	to := filepath.Join(t.TempDir(), "out.log")
+	if out, err := heddle("-record", file, "-anonymize", to); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	text, err := os.ReadFile(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"zebra", "yak", `"user2"x`, `"job1"`, `"node1.`} {
+		if bytes.Contains(text, []byte(name)) {
+			t.Errorf("%q is left", name)
+		}
+	}
+	cluster := func(file string) string {
+		out, err := heddle("-record", file, "-nodes", "-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(out) {
+			if strings.Contains(line, "cluster after") {
+				return strings.Join(strings.Fields(line), " ")
+			}
+		}
+		return ""
+	}
+	if a, b := cluster(file), cluster(to); a == "" || a != b {
+		t.Errorf("with names %q, without %q", a, b)
+	}
+	if _, err := heddle("-record", file, "-anonymize", to); err == nil {
+		t.Error("a file that is there is replaced")
+	}
+}

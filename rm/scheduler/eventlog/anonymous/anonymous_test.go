@@ -1,0 +1,125 @@
+package anonymous_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
+	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/scheduler/eventlog/anonymous"
+	"heddle/yarn/records"
+)
+
+// secrets are all names of the record below.
+var secrets = []string{
+	"zebra", "yak", "xenon", "walrus", "vulture", "umbrella", "tango", "sierra", "romeo", "quebec", "papa", "oscar", "november", "1795969697874", "mike", "lima",
+}
+
+func capacity() *eventlog.Source {
+	keys := map[string]string{queue.SchedulerClass: "capacity"}
+	for k, v := range map[string]string{
+		"root.queues": "zebra, yak", "root.zebra.capacity": "60", "root.yak.capacity": "40", "root.yak.queues": "xenon", "root.yak.xenon.capacity": "100",
+		"root.zebra.acl_submit_applications": "walrus vulture", "queue-mappings": "u:umbrella:zebra", "root.zebra.user-settings.tango.weight": "1",
+		"root.accessible-node-labels": "*", "root.accessible-node-labels.sierra.capacity": "100", "root.zebra.accessible-node-labels": "sierra",
+		"root.zebra.accessible-node-labels.sierra.capacity": "100", "maximum-am-resource-percent": "0.5",
+	} {
+		keys[queue.Prefix+k] = v
+	}
+	return &eventlog.Source{Keys: keys}
+}
+
+func fair() *eventlog.Source {
+	return &eventlog.Source{Keys: map[string]string{queue.SchedulerClass: "fair"}, Allocation: `<allocations><!-- romeo -->
+<queue name="zebra"><weight>2</weight><aclSubmitApps>walrus vulture</aclSubmitApps></queue><queue name="yak"><queue name="xenon"/></queue>
+<user name="umbrella"><maxRunningApps>5</maxRunningApps></user><queuePlacementPolicy><rule name="specified"/><rule name="default" queue="zebra"/></queuePlacementPolicy></allocations>`}
+}
+
+// record is what a scheduler decides on some events whose names are all secret.
+func record(t *testing.T, source *eventlog.Source) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	tree, types, err := source.Tree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := eventlog.New(scheduler.Config{Tree: tree, Types: types, Minimum: records.NewResource(1024, 1)}, eventlog.NewWriter(&b), source, eventlog.Header{Heddle: "test", Time: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.AddNode(scheduler.NodeSpec{Host: "quebec.example.com", Rack: "/papa/oscar", Capability: records.NewResource(8192, 8)})
+	d.AddNode(scheduler.NodeSpec{Host: "lima", Rack: "/papa/oscar", Capability: records.NewResource(8192, 8), Label: "sierra"})
+	for i, q := range []string{"root.zebra", "root.yak.xenon"} {
+		a := d.AddApp(drive.AppSpec{
+			AppSpec: scheduler.AppSpec{Queue: q, User: "umbrella", Type: "november", Seq: int64(i)}, ID: records.ApplicationID{ClusterTimestamp: 1795969697874, ID: int32(i) + 1},
+		})
+		d.Name(a, "mike")
+		d.UpdateBlacklist(a, []string{"lima"}, nil)
+		ask := scheduler.Ask{Name: scheduler.Any, Capability: records.NewResource(1024, 1), Count: 3, RelaxLocality: true}
+		near := ask
+		near.Name = "quebec.example.com"
+		rack := ask
+		rack.Name = "/papa/oscar"
+		d.UpdateAsks(a, []scheduler.Ask{ask, near, rack})
+		d.Step(int64(1000 * (i + 1)))
+	}
+	if err := d.SetTree(tree, source); err != nil {
+		t.Fatal(err)
+	}
+	d.Step(5000)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// No name is left, equal names stay equal, and the record still replays.
+func TestNothingIsLeft(t *testing.T) {
+	for name, source := range map[string]*eventlog.Source{"capacity": capacity(), "fair": fair()} {
+		text := record(t, source)
+		for _, s := range secrets[:1] {
+			if !bytes.Contains(text, []byte(s)) {
+				t.Fatalf("%s: the record doesn't have %s", name, s)
+			}
+		}
+		var b bytes.Buffer
+		if err := (&anonymous.Names{}).Copy(&b, bytes.NewReader(append(text, `{"op":"na`...))); err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range secrets {
+			if strings.Contains(b.String(), s) {
+				t.Errorf("%s: %q is left:\n%s", name, s, b.String())
+			}
+		}
+		if n := strings.Count(b.String(), `"user":"user1"`); n != 2 {
+			t.Errorf("%s: user1 has %d applications, of 2", name, n)
+		}
+		p := eventlog.NewReplay(&b)
+		for {
+			if _, err := p.Step(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if p.Decisions < 6 {
+			t.Errorf("%s: %d decisions", name, p.Decisions)
+		}
+	}
+}
+
+// FuzzCopy: no bytes make it panic, and the name of a user is never left.
+func FuzzCopy(f *testing.F) {
+	f.Add([]byte(`{"heddle-events":8,"heddle":"x","time":1,"queues":{"keys":{"yarn.scheduler.capacity.root.queues":"a"},"allocation":"<allocations/>"}}` + "\n" +
+		`{"op":"addApp","name":"application_1_0001","queue":"root.a","user":"umbrella"}` + "\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var b bytes.Buffer
+		if err := (&anonymous.Names{}).Copy(&b, bytes.NewReader(text)); err == nil && bytes.Contains(b.Bytes(), []byte(`"user":"umbrella"`)) {
+			t.Errorf("%s", b.Bytes())
+		}
+	})
+}
