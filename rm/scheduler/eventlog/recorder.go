@@ -18,6 +18,7 @@ type Driver struct {
 	log     *Writer
 	now     *state // nil: the log goes on in no other file
 	flushed int64  // ms: when the log was flushed last
+	noted   Record // the last event, for its memory
 }
 
 // labels records what becomes of the labels of nodes.
@@ -54,8 +55,8 @@ func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Driver, 
 
 func (s *Driver) note(r Record) {
 	if s.log != nil {
-		kept := r // only this one outlives the call, and costs an allocation
-		put(s, &kept)
+		s.noted = r // nobody keeps it
+		put(s, &s.noted)
 	}
 }
 
@@ -338,7 +339,8 @@ func (s *Driver) Step(now int64) []drive.Decision {
 	goOn(s, now)
 	decisions := s.Driver.Step(now)
 	if s.log != nil {
-		put(s, &Record{Op: Step, Time: now, Decisions: decisionsOf(decisions)})
+		s.noted = Record{Op: Step, Time: now, Decisions: decisionsOf(decisions)}
+		put(s, &s.noted)
 		if now-s.flushed >= flushEvery || now < s.flushed {
 			s.flushed = now
 			_ = s.log.Flush() // Err tells of it

@@ -41,7 +41,7 @@ func newState(h Header) *state {
 	return &state{header: h, nodes: map[scheduler.NodeHandle]*nodeNow{}, exclusive: map[string]bool{}, apps: map[scheduler.AppHandle]*appNow{}}
 }
 
-// follow takes a record into account. The record isn't changed any more.
+// follow takes a record into account, and doesn't keep it.
 func (s *state) follow(r *Record) {
 	switch r.Op {
 	case AddNode, RemoveNode, SetCapability, SetLabel, SetOpen, SetAbility:
@@ -96,9 +96,11 @@ func (s *state) followNode(r *Record) {
 	case SetLabel:
 		n.add.Label = r.Label
 	case SetOpen:
-		n.open = r
+		now := *r
+		n.open = &now
 	case SetAbility:
-		n.ability = r
+		now := *r
+		n.ability = &now
 	}
 }
 

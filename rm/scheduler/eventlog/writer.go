@@ -20,6 +20,7 @@ type Writer struct {
 	file *os.File // to close
 	dir  *dir     // nil: there is one file
 	err  error
+	fast encoder
 }
 
 // Create begins a log in a new file, or continues with one that is there. A line that a crash has torn is ended first.
@@ -88,8 +89,20 @@ func (w *Writer) Begin(h Header) error {
 	return w.Flush()
 }
 
-// Append writes a record.
-func (w *Writer) Append(r *Record) { w.put(r) }
+// Append writes a record, and doesn't keep it.
+func (w *Writer) Append(r *Record) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err != nil {
+		return
+	}
+	if text, usual := w.fast.line(r); usual {
+		_, w.err = w.buf.Write(text)
+		return
+	}
+	kept := *r // encoding/json makes it escape
+	w.err = w.enc.Encode(&kept)
+}
 
 func (w *Writer) put(v any) {
 	w.mu.Lock()
