@@ -291,7 +291,7 @@ func (b *builder) grant(d *eventlog.Decision) error {
 	m := &b.machines[n]
 	a.asks.Served(d.Priority, d.ID, m.spec.Host, m.spec.Rack, scheduler.Locality(d.Locality))
 	c := &container{app: a, of: o, kind: -1, node: n, begin: b.now, size: size, stopped: -1, confirmed: true}
-	asked := b.now
+	var asked int64
 	if o.granted < 0 {
 		asked = o.master.Grant(b.now)
 		o.isGranted(b.now)

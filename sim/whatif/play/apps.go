@@ -85,10 +85,10 @@ func (p arrival) Handle(app int64) {
 	}
 	p.byHandle[s.handle] = int32(app)
 	if len(a.Changes) > 0 {
-		p.at(a.Submit+a.Changes[0].After, alteration{p.player}, app)
+		p.at(a.Submit+a.Changes[0].After, alteration(p), app)
 	}
 	if a.Withdrawn > 0 {
-		p.at(a.Submit+a.Withdrawn, withdrawal{p.player}, app)
+		p.at(a.Submit+a.Withdrawn, withdrawal(p), app)
 	}
 	p.beginAttempt(int32(app), 0)
 }

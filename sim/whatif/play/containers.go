@@ -23,8 +23,7 @@ type container struct {
 	stands  bool
 	left    int64 // ms until it ends, if it runs; -1: it ends with its attempt
 	waits   bool  // it is a reduce, and maps haven't ended
-	id      int64
-	counted bool // it is one of those that share work
+	counted bool  // it is one of those that share work
 }
 
 // granted starts what a grant is for.
