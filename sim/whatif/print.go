@@ -46,11 +46,11 @@ func (r *Report) WriteTable(w io.Writer) error {
 	fmt.Fprint(t, "\n\tapps\tcontainers\twait p50\tp90\tp99 (s)\ttime p50\tp90\tp99 (s)\tshare\tpreempted\tsuspended (s)\tmemory (GB·h)\t\n")
 	r.lines(t, "cluster", []Row{r.Cluster})
 	r.lines(t, "queue", r.Queues)
-	r.lines(t, "user", r.Users[:min(len(r.Users), mostUsers)])
+	r.lines(t, "user", r.Users[:min(len(r.Users), maxUsers)])
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	if more := len(r.Users) - mostUsers; more > 0 {
+	if more := len(r.Users) - maxUsers; more > 0 {
 		fmt.Fprintf(w, "%d more users: --json has all\n", more)
 	}
 	r.list(w, "loses", "nobody loses by more than the error bars\n", r.Losers)
@@ -61,8 +61,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return nil
 }
 
-// mostUsers bounds the users of a table.
-const mostUsers = 40
+// maxUsers bounds the users of a table.
+const maxUsers = 40
 
 func after(s float64) string {
 	if s < 0 {

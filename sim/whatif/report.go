@@ -207,8 +207,8 @@ func added(a *load.App, o *load.Outcome) Added {
 // noticed is the least change, in seconds, that is one.
 const noticed = 1.0
 
-// mostApps bounds the applications among losers, and among gainers.
-const mostApps = 20
+// maxApps bounds the applications among losers, and among gainers.
+const maxApps = 20
 
 // name says who loses and who gains.
 func (r *Report) name() {
@@ -241,10 +241,10 @@ func (r *Report) name() {
 		return byDelta(x, y)
 	})
 	slices.SortStableFunc(better, func(x, y *AppRow) int { return byDelta(y, x) })
-	for _, a := range worse[:min(len(worse), mostApps)] {
+	for _, a := range worse[:min(len(worse), maxApps)] {
 		r.Losers = append(r.Losers, Loser{"application", a.ID, "time", a.Before, a.After})
 	}
-	for _, a := range better[:min(len(better), mostApps)] {
+	for _, a := range better[:min(len(better), maxApps)] {
 		r.Gainers = append(r.Gainers, Loser{"application", a.ID, "time", a.Before, a.After})
 	}
 }

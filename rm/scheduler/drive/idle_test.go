@@ -10,7 +10,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// A round while nobody waits looks at no container: it took 1.3 ms with 2,000 nodes and 5,000 containers, each three seconds. The rounds keep their times.
+// A round while no request waits looks at no container: it took 1.3 ms with 2,000 nodes and 5,000 containers, each three seconds. The rounds keep their times.
 func TestRoundsWithoutRequestsCostNothing(t *testing.T) {
 	c, err := conf.Load(conf.Options{Overrides: []string{
 		"yarn.resourcemanager.scheduler.monitor.enable=true", queue.Prefix + "root.queues=default", queue.Prefix + "root.default.capacity=100",

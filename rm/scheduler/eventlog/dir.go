@@ -32,11 +32,11 @@ type dir struct {
 	size int64 // of the current file
 }
 
-// mostFiles bounds a folder.
-const mostFiles = 100_000
+// maxFiles bounds a folder.
+const maxFiles = 100_000
 
 // OpenDir returns a writer that begins a file in a folder for each session, and another when that is full. The folder is made if need be. A
-// session that goes on in another file begins there with what there is: each file can be read alone.
+// session that continues in another file begins there with what there is: each file can be read alone.
 func OpenDir(o DirOptions) (*Writer, error) {
 	if err := os.MkdirAll(o.Dir, 0o750); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (d *dir) prefix() string { return "events-" + d.Name + "-" }
 
 // prune removes the member's oldest files, as far as they are too old, or too much together.
 func (d *dir) prune(current string) error {
-	names, err := bounded.Names(d.Dir, mostFiles)
+	names, err := bounded.Names(d.Dir, maxFiles)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func session(t *testing.T, o eventlog.DirOptions, apps int) (names []string) {
 	return names
 }
 
-// A record goes on in another file when one is full, and each file can be read alone: it begins with what there is.
+// A record continues in another file when one is full, and each file can be read alone: it begins with what there is.
 func TestRecordsGoOnInOtherFiles(t *testing.T) {
 	o := eventlog.DirOptions{Dir: t.TempDir(), Name: "rm1", MaxFile: 20_000}
 	names := session(t, o, 300)
@@ -93,7 +93,7 @@ func TestRecordsGoOnInOtherFiles(t *testing.T) {
 	}
 }
 
-// Old files are removed by size and by age, and nobody else's.
+// Old files are removed by size and by age, and no one else's.
 func TestRecordsAreBounded(t *testing.T) {
 	dir := t.TempDir()
 	for _, other := range []string{"events-rm2-20200101T000000.000.log", "notes"} {

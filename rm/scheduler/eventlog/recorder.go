@@ -16,7 +16,7 @@ type Driver struct {
 	*drive.Driver
 	labels
 	log     *Writer
-	now     *state // nil: the log goes on in no other file
+	now     *state // nil: the log continues in no other file
 	flushed int64  // ms: when the log was flushed last
 	noted   Record // the last event, for its memory
 }
@@ -39,7 +39,7 @@ func (l labels) SetExclusive(label string, exclusive bool) {
 // flushEvery is how many ms of events a crash may cost.
 const flushEvery = 1000
 
-// New makes a Driver, and begins a session in the log if there is one. queues is what cfg.Tree is made from.
+// New makes a Driver, and begins a session in the log if there is one. queues holds what cfg.Tree is made from.
 func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Driver, error) {
 	s := &Driver{Driver: drive.New(cfg), log: log}
 	s.labels.s = s
@@ -55,7 +55,7 @@ func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Driver, 
 
 func (s *Driver) note(r Record) {
 	if s.log != nil {
-		s.noted = r // nobody keeps it
+		s.noted = r // no one keeps it
 		put(s, &s.noted)
 	}
 }
@@ -327,7 +327,7 @@ func (s *Driver) Unswap(h scheduler.ContainerHandle) {
 	s.Driver.Unswap(h)
 }
 
-// SetTree replaces the queues. source is what they are made from.
+// SetTree replaces the queues. source holds what they are made from.
 func (s *Driver) SetTree(t *queue.Tree, source *Source) error {
 	err := s.Driver.SetTree(t)
 	s.note(Record{Op: SetTree, Queues: source, Open: err == nil})

@@ -8,7 +8,7 @@ import (
 	"heddle/rm/scheduler/drive"
 )
 
-// state is what there is, as far as the record of a session that goes on in another file must begin with it. It follows the records.
+// state holds what there is, as far as the record of a session that continues in another file must begin with it. It follows the records.
 type state struct {
 	header     Header
 	nodes      map[scheduler.NodeHandle]*nodeNow

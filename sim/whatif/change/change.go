@@ -18,7 +18,7 @@ import (
 	"heddle/sim/whatif/play"
 )
 
-// Request is what a command line asks for.
+// Request holds what a command line asks for.
 type Request struct {
 	Scheduler string   // file: YARN's capacity-scheduler.xml or fair-scheduler.xml; empty: as recorded
 	Policies  []string // [QUEUE:]WHAT=VALUE
@@ -100,8 +100,8 @@ func (r *Request) queues(then *eventlog.Source) (*eventlog.Source, []string, err
 	return next, words, nil
 }
 
-// mostBytes bounds a file of queues.
-const mostBytes = 16 << 20
+// maxBytes bounds a file of queues.
+const maxBytes = 16 << 20
 
 // fromFile takes the queues of a file. Errors name its lines.
 func fromFile(then *eventlog.Source, file string) (*eventlog.Source, error) {
@@ -109,8 +109,8 @@ func fromFile(then *eventlog.Source, file string) (*eventlog.Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--scheduler: %w", err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > mostBytes {
-		return nil, fmt.Errorf("--scheduler %s: it isn't a file of at most %d bytes", file, mostBytes)
+	if !info.Mode().IsRegular() || info.Size() > maxBytes {
+		return nil, fmt.Errorf("--scheduler %s: it isn't a file of at most %d bytes", file, maxBytes)
 	}
 	root, err := conf.ReadXML(file)
 	if err != nil {

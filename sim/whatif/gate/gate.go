@@ -23,7 +23,7 @@ type Rule struct {
 	unit   string // "%", "s" or ""
 }
 
-// Verdict is what becomes of a rule.
+// Verdict holds what becomes of a rule.
 type Verdict struct {
 	Rule   *Rule
 	Passes bool
@@ -50,8 +50,8 @@ var figures = map[string]func(*whatif.Figures) float64{
 
 var (
 	form = regexp.MustCompile(`^(.+?) of (.+?) must not (grow by more than|shrink by more than|exceed) ([0-9]+(?:\.[0-9]+)?) ?(%|s|)$`)
-	// mostRules bounds a file.
-	mostRules = 10_000
+	// maxRules bounds a file.
+	maxRules = 10_000
 )
 
 // ReadRules reads a file of rules: one a line, such as
@@ -73,8 +73,8 @@ func ReadRules(r io.Reader) (rules []Rule, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
-		if x.Line = line; len(rules) == mostRules {
-			return nil, fmt.Errorf("line %d: there are more than %d rules", line, mostRules)
+		if x.Line = line; len(rules) == maxRules {
+			return nil, fmt.Errorf("line %d: there are more than %d rules", line, maxRules)
 		}
 		rules = append(rules, x)
 	}

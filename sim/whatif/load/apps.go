@@ -15,11 +15,11 @@ type app struct {
 	leaf            string // where it is now
 	rank            int32  // its priority now
 	asks            Demands
-	open            *open // attempt that goes on; nil: none
+	open            *open // attempt that continues; nil: none
 	running         []*container
 }
 
-// open is an attempt that goes on.
+// open is an attempt that continues.
 type open struct {
 	Attempt
 	begin       int64
@@ -35,7 +35,7 @@ type open struct {
 	master      Waits
 }
 
-// debt is what a kind has lost to preemption, and to nodes that went.
+// debt holds what a kind has lost to preemption, and to nodes that went.
 type debt struct {
 	lost []loss // whose requests will follow
 	free []int  // lives, of containers that will be granted in their place: the requests were made
@@ -85,7 +85,7 @@ func (b *builder) addApp(r *eventlog.Record, size records.Resource, line int) er
 	return nil
 }
 
-// restored reports whether the session goes on with containers that were there before.
+// restored reports whether the session continues with containers that were there before.
 func (b *builder) restored() bool {
 	for i := range b.window {
 		if b.window[i].Op == eventlog.Restore {
@@ -150,7 +150,7 @@ func (b *builder) removeApp(a *app) {
 	}
 }
 
-// attempt is the one that goes on; it begins if there is none.
+// attempt is the one that continues; it begins if there is none.
 func (b *builder) attempt(a *app) *open {
 	if a.open == nil {
 		a.open = &open{begin: b.now, cause: b.now, granted: -1, Attempt: Attempt{Fixed: -1, Master: Start{}}}
@@ -432,7 +432,7 @@ func (b *builder) free(c *container, failed bool) {
 	o.cause, o.last = b.now, b.now
 }
 
-// closeAttempt ends the attempt that goes on, if there is one.
+// closeAttempt ends the attempt that continues, if there is one.
 func (b *builder) closeAttempt(a *app) {
 	o := a.open
 	if o == nil {

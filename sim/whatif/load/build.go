@@ -123,7 +123,7 @@ func (b *builder) enter(e *eventlog.Entry) error {
 	b.load.Entries++
 	if e.Header != nil {
 		until := b.now
-		if e.Header.Continues { // the step before which it goes on in another file
+		if e.Header.Continues { // the step before which it continues in another file
 			until = max(until, e.Header.Time)
 		}
 		if err := b.flush(until); err != nil {

@@ -25,12 +25,12 @@ type Options struct {
 }
 
 const (
-	// mostGap is how much time, in ms, may pass between two sessions: a change of leaders takes about a second, a restart some more.
-	mostGap = 60_000
-	// mostOverlap is how long, in ms, the records of two sessions may overlap: the clocks of two machines differ, and a deposed leader learns of it late.
-	mostOverlap = 10_000
-	// mostFiles bounds a folder.
-	mostFiles = 100_000
+	// maxGap is how much time, in ms, may pass between two sessions: a change of leaders takes about a second, a restart some more.
+	maxGap = 60_000
+	// maxOverlap is how long, in ms, the records of two sessions may overlap: the clocks of two machines differ, and a deposed leader learns of it late.
+	maxOverlap = 10_000
+	// maxFiles bounds a folder.
+	maxFiles = 100_000
 )
 
 // session is a part of a file: a header, and what follows until the next one.
@@ -82,7 +82,7 @@ func filesOf(path string) ([]string, error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	names, err := bounded.Names(path, mostFiles)
+	names, err := bounded.Names(path, maxFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -102,10 +102,10 @@ func follow(sessions []session, o Options) error {
 	for i := 1; i < len(sessions); i++ {
 		a, b := &sessions[i-1], &sessions[i]
 		switch {
-		case b.begin < a.end-mostOverlap:
+		case b.begin < a.end-maxOverlap:
 			return fmt.Errorf("%s, line %d: this session begins at %s, but the one of %s, line %d, lasts until %s: these are records of two clusters, or a file is there twice; give records of one cluster's leaders",
 				b.file, b.line, clock(b.begin), a.file, a.line, clock(a.end))
-		case b.begin > a.end+mostGap && !o.Gaps:
+		case b.begin > a.end+maxGap && !o.Gaps:
 			return fmt.Errorf("%s, line %d: nothing is recorded between %s and %s: give the record of the leader of that time as well, or say --gaps if the cluster was down",
 				b.file, b.line, clock(a.end), clock(b.begin))
 		}
@@ -176,8 +176,8 @@ func scan(from io.Reader) (sessions []session, err error) {
 				last = nil
 				sessions = append(sessions, session{skip: at, line: line})
 			}
-			if long = append(long, part...); len(long) > mostHeader {
-				return nil, fmt.Errorf("line %d: the header is longer than %d bytes", line, mostHeader)
+			if long = append(long, part...); len(long) > maxHeader {
+				return nil, fmt.Errorf("line %d: the header is longer than %d bytes", line, maxHeader)
 			}
 			if !full && !end {
 				if err := sessions[len(sessions)-1].decodeHeader(long); err != nil {
@@ -204,8 +204,8 @@ func scan(from io.Reader) (sessions []session, err error) {
 	}
 }
 
-// mostHeader bounds a header, which has the text of an allocation file.
-const mostHeader = 64 << 20
+// maxHeader bounds a header, which has the text of an allocation file.
+const maxHeader = 64 << 20
 
 func (s *session) decodeHeader(text []byte) error {
 	h, err := eventlog.ReadHeader(text)

@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Load is what a cluster was under. Times are ms since 1970, durations ms.
+// Load holds what a cluster was under. Times are ms since 1970, durations ms.
 type Load struct {
 	Begin, End int64            // of the record
 	Queues     *eventlog.Source // at the beginning; nil: without queues
@@ -57,11 +57,11 @@ type App struct {
 	Withdrawn int64
 	// Cut says that it hadn't ended when the record did.
 	Cut bool
-	// Then is what became of it.
+	// Then holds what became of it.
 	Then Outcome
 }
 
-// Change is what befell an application from outside.
+// Change holds what befell an application from outside.
 type Change struct {
 	After       int64 // Submit
 	Op          eventlog.Op
@@ -138,7 +138,7 @@ const (
 	undone               // preempted or lost; not part of a Load
 )
 
-// Outcome is what became of an application, in a record or when a load is played. Times are ms since 1970; -1: never.
+// Outcome holds what became of an application, in a record or when a load is played. Times are ms since 1970; -1: never.
 type Outcome struct {
 	Granted    int64   // first container
 	End        int64   // -1: it hadn't ended

@@ -124,7 +124,7 @@ func TestSuspendedTimeIsLeftOut(t *testing.T) {
 	}
 }
 
-// A second leader goes on with what the first one had.
+// A second leader continues with what the first one had.
 func TestTwoLeadersAreJoined(t *testing.T) {
 	second := log(22000,
 		`"op":"addNode","node":7,"host":"h1","rack":"/r","resource":[8192,8]`,

@@ -60,16 +60,16 @@ func Write(to io.Writer, r *whatif.Report) error {
 	w.printf("<h2>Memory in use, after</h2>\n")
 	w.areas(&r.After, r.Cluster.Name)
 	w.printf("<h2>Users</h2>\n")
-	w.rows(r.Users[:min(len(r.Users), mostUsers)])
-	if more := len(r.Users) - mostUsers; more > 0 {
+	w.rows(r.Users[:min(len(r.Users), maxUsers)])
+	if more := len(r.Users) - maxUsers; more > 0 {
 		w.printf("<p class=\"soft\">%d more users: --json has all.</p>\n", more)
 	}
 	w.printf("</body></html>\n")
 	return w.Flush()
 }
 
-// mostUsers bounds the users that are listed.
-const mostUsers = 100
+// maxUsers bounds the users that are listed.
+const maxUsers = 100
 
 func (w writer) head(r *whatif.Report) {
 	rec, b := &r.Record, r.Backtest

@@ -27,15 +27,15 @@ func span(s float64) string {
 
 // Measures of plots, in pixels.
 const (
-	width  = 1040
-	left   = 190
-	right  = 90
-	mostIn = 40 // queues of a plot
+	width = 1040
+	left  = 190
+	right = 90
+	maxIn = 40 // queues of a plot
 )
 
 // bars draws percentiles of queues before and after, with the error bars of those after.
 func (w writer) bars(rows []whatif.Row, of func(*whatif.Figures) whatif.Percentile) {
-	rows = rows[:min(len(rows), mostIn)]
+	rows = rows[:min(len(rows), maxIn)]
 	most := 1.
 	for i := range rows {
 		most = max(most, of(&rows[i].Before).P99, of(&rows[i].After).P99)
@@ -75,8 +75,8 @@ func short(s string) string {
 	return "…" + string(r[len(r)-21:])
 }
 
-// mostDots bounds the applications of a plot.
-const mostDots = 4000
+// maxDots bounds the applications of a plot.
+const maxDots = 4000
 
 // scatter draws the time of each application before and after.
 func (w writer) scatter(r *whatif.Report) {
@@ -96,7 +96,7 @@ func (w writer) scatter(r *whatif.Report) {
 		w.printf("<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%s</text>", edge-6, side-edge-at(v)+4, span(v))
 		w.printf("<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%s</text>\n", edge+at(v), side-edge+16, span(v))
 	}
-	step := max((len(r.Apps)+mostDots-1)/mostDots, 1)
+	step := max((len(r.Apps)+maxDots-1)/maxDots, 1)
 	for i := 0; i < len(r.Apps); i += step {
 		a := &r.Apps[i]
 		if a.Before < 0 || a.After < 0 {
@@ -118,7 +118,7 @@ func (w writer) scatter(r *whatif.Report) {
 }
 
 func (w writer) legend(names []string, x, y int) {
-	for i, n := range names[:min(len(names), mostIn/2)] {
+	for i, n := range names[:min(len(names), maxIn/2)] {
 		w.printf("<rect x=\"%d\" y=\"%d\" width=\"10\" height=\"10\" fill=\"var(--q%d)\"/><text class=\"name\" x=\"%d\" y=\"%d\">%s</text>\n", x, y+i*18, min(i, 7)+1, x+16, y+9+i*18, text(n))
 	}
 }

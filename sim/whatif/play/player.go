@@ -28,7 +28,7 @@ type Options struct {
 	Add []load.App
 }
 
-// Result is what became of applications: those of the load, in their order, and then those that were added.
+// Result holds what became of applications: those of the load, in their order, and then those that were added.
 type Result struct {
 	Apps       []load.Outcome
 	Unfinished int // applications that can't end: nothing admits them
@@ -204,8 +204,8 @@ func planNodes(p *player) error {
 			for _, n := range have[len(have)+more:] {
 				p.nodes[n].left = true
 			}
-		case more > mostNodes:
-			return fmt.Errorf("--nodes +%d: at most %d can be added", more, mostNodes)
+		case more > maxNodes:
+			return fmt.Errorf("--nodes +%d: at most %d can be added", more, maxNodes)
 		case more > 0 && len(have) == 0:
 			return fmt.Errorf("--nodes +%d: the record has no node with the label %q, which those that are added would be like", more, label)
 		case more > 0:
@@ -215,8 +215,8 @@ func planNodes(p *player) error {
 	return nil
 }
 
-// mostNodes bounds nodes that are added.
-const mostNodes = 100_000
+// maxNodes bounds nodes that are added.
+const maxNodes = 100_000
 
 func addLike(p *player, n, more int) {
 	for range more {
@@ -308,11 +308,11 @@ func (p *player) decide(now int64) bool {
 	return len(p.killed) > 0
 }
 
-// mostNoted bounds the preemptions that are listed.
-const mostNoted = 10_000
+// maxNoted bounds the preemptions that are listed.
+const maxNoted = 10_000
 
 func noteFor(p *player, d *drive.Decision, kill bool) {
-	if len(p.opt.Add) > 0 && len(p.result.Preempted) < mostNoted {
+	if len(p.opt.Add) > 0 && len(p.result.Preempted) < maxNoted {
 		p.result.Preempted = append(p.result.Preempted, Preemption{p.now(), int(p.byHandle[d.App]), kill, d.For, d.ForApp})
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"heddle/rm/scheduler/eventlog/anonymous"
 )
 
-// mostFiles bounds a folder of records.
-const mostFiles = 100_000
+// maxFiles bounds a folder of records.
+const maxFiles = 100_000
 
 // anonymize copies a record, or a folder of them, without names. What is there already isn't replaced.
 func anonymize(from, to string) error {
@@ -27,7 +27,7 @@ func anonymize(from, to string) error {
 	if !info.IsDir() {
 		return anonymizeFile(names, from, to)
 	}
-	files, err := bounded.Names(from, mostFiles)
+	files, err := bounded.Names(from, maxFiles)
 	if err != nil {
 		return err
 	}

@@ -162,14 +162,14 @@ func judge(out, progress io.Writer, json bool, rules []gate.Rule, r *whatif.Repo
 	return code, err
 }
 
-// mostRules bounds a file of rules, in bytes.
-const mostRules = 1 << 20
+// maxRules bounds a file of rules, in bytes.
+const maxRules = 1 << 20
 
 func (o *flags) rules() ([]gate.Rule, error) {
 	if o.gate == "" {
 		return nil, nil
 	}
-	text, err := bounded.ReadFile(o.gate, mostRules)
+	text, err := bounded.ReadFile(o.gate, maxRules)
 	if err != nil {
 		return nil, fmt.Errorf("-gate: %w", err)
 	}
@@ -180,7 +180,7 @@ func (o *flags) rules() ([]gate.Rule, error) {
 	return rules, nil
 }
 
-// ask is what is asked of a load.
+// ask holds what is asked of a load.
 func (o *flags) ask(l *load.Load) (a whatif.Ask, err error) {
 	a.Anyway = o.anyway
 	if a.Options, a.Changes, err = o.change.Options(l); err != nil || o.add == "" {

@@ -39,7 +39,7 @@ func fair() *eventlog.Source {
 <user name="umbrella"><maxRunningApps>5</maxRunningApps></user><queuePlacementPolicy><rule name="specified"/><rule name="default" queue="zebra"/></queuePlacementPolicy></allocations>`}
 }
 
-// record is what a scheduler decides on some events whose names are all secret.
+// record holds what a scheduler decides on some events whose names are all secret.
 func record(t *testing.T, source *eventlog.Source) []byte {
 	t.Helper()
 	var b bytes.Buffer
