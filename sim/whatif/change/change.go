@@ -128,7 +128,7 @@ func fromFile(then *eventlog.Source, file string) (*eventlog.Source, error) {
 		settings[p.Name] = p.Value
 	}
 	bare := &eventlog.Source{Keys: maps.Clone(then.Keys)}
-	maps.DeleteFunc(bare.Keys, func(key, _ string) bool { return strings.HasPrefix(key, queue.Prefix) && key != queue.RulesFileKey })
+	maps.DeleteFunc(bare.Keys, func(key, _ string) bool { return strings.HasPrefix(key, queue.Prefix) })
 	bare.Keys[queue.SchedulerClass] = "capacity"
 	if err := loads(bare, file); err != nil {
 		return nil, fmt.Errorf("--scheduler: %w", err)
