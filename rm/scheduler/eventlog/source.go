@@ -37,7 +37,7 @@ func (s *Source) Creating(list []template.Created) *Source {
 
 const allocationFile = "yarn.scheduler.fair.allocation.file"
 
-// prefixes are what the keys begin with that schedulers heed.
+// prefixes begin the keys that schedulers heed.
 var prefixes = []string{
 	"yarn.scheduler.", "yarn.resourcemanager.scheduler.", "yarn.resourcemanager.monitor.", "yarn.resource-types",
 	"yarn.cluster.max-application-priority", "heddle.scheduler.",

@@ -32,7 +32,7 @@ type Event struct {
 	Node int         // number of the node
 	Spec *scheduler.NodeSpec
 	Open scheduler.Works
-	// Ability is that of SetAbility; Exclusive that of the label Label.
+	// Ability belongs to SetAbility, Exclusive to the label Label.
 	Ability   drive.Ability
 	Label     string
 	Exclusive bool

@@ -59,7 +59,7 @@ type kind struct {
 	waits load.Waits
 }
 
-// noContainer is that of an application whose ApplicationMaster has none.
+// noContainer stands for an application whose ApplicationMaster has none.
 const noContainer scheduler.ContainerHandle = -1
 
 // key packs an application and a turn of it.

@@ -22,7 +22,7 @@ type Options struct {
 	Moved map[string]string
 	// More are nodes that are added, or, if it is negative, taken away, by their label.
 	More map[string]int
-	// Speed is that of nodes: containers run so much shorter. 0 is 1.
+	// Speed counts for all nodes: containers run so much shorter. 0 is 1.
 	Speed float64
 	// Add are applications besides those of the load.
 	Add []load.App

@@ -14,7 +14,7 @@ import (
 	"heddle/yarn/records"
 )
 
-// Names are what names become. The zero value knows none yet.
+// Names maps names to numbers. The zero value knows none yet.
 type Names struct {
 	of map[string]map[string]string // by what is named
 }
