@@ -52,7 +52,7 @@ func TestConfCheck(t *testing.T) {
 			`frobnicate = "1": is unknown to YARN's CapacityScheduler`,
 		}},
 		"a queue that isn't there": {"capacity-scheduler.xml", capacity("root.queues a\nroot.a.capacity 100\nroot.b.capacity 5\nqueue-mappings u:bob:nosuch"), false, []string{
-			`queue-mappings = "u:bob:nosuch": there is no queue nosuch`,
+			`queue-mappings = "u:bob:nosuch": Path root 'nosuch' does not exist`,
 		}},
 		"numbers that are none": {"capacity-scheduler.xml", capacity("root.queues a\nroot.a.capacity 1e400\nroot.a.user-limit-factor NaN\nroot.a.priority 99999999999"), false, []string{
 			`root.a.capacity = "1e400"`, `root.a.user-limit-factor = "NaN"`, `root.a.priority = "99999999999"`,
