@@ -11,7 +11,7 @@ PROTOC_GEN_GO := google.golang.org/protobuf/cmd/protoc-gen-go@v1.36.12
 BENCHTIME     ?= 1s
 TOOLS         := $(CURDIR)/bin/tools
 
-.PHONY: install invariants campaign fuzz mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
+.PHONY: screenshots install invariants campaign fuzz mutants virtual-machines integration integration-full build demo demo-stop prerequisites test bench lint generate clean
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/ ./cmd/heddle ./cmd/heddle-lab
@@ -26,6 +26,10 @@ demo: build
 
 demo-stop:
 	@$(GO) run ./integration/demo -stop
+
+# The pictures of README and documents, of a cluster under load; takes five minutes.
+screenshots: prerequisites
+	HEDDLE_PICTURES=$(CURDIR)/docs/images $(GO) test -count=1 -timeout 15m -run TestPictures ./integration/browser
 
 bench: build
 	$(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) ./...

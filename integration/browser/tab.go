@@ -255,6 +255,11 @@ func (tab *Tab) Theme(name string) {
 	tab.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": name}}}, nil)
 }
 
+// Size sets the size of what a reader sees, in pixels.
+func (tab *Tab) Size(width, height int) {
+	tab.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+}
+
 // Picture returns a picture of what a reader sees, as a PNG.
 func (tab *Tab) Picture() []byte {
 	tab.t.Helper()
