@@ -147,6 +147,7 @@ func yarnKeys() []Key {
 		boolean("yarn.node-labels.enabled", "false", "divide the nodes by labels"),
 		uri("yarn.node-labels.fs-store.root-dir", "", "where YARN's ResourceManager has stored labels, which Heddle reads once if it is a local folder; it replicates them itself"),
 		class("yarn.node-labels.fs-store.impl.class", "org.apache.hadoop.yarn.nodelabels.FileSystemNodeLabelsStore", "how YARN's ResourceManager stores labels; Heddle replicates them").later(),
+		uri("yarn.node-attribute.fs-store.root-dir", "", "where YARN's ResourceManager has stored attributes of nodes; Heddle replicates them itself").later(),
 		enum("yarn.node-labels.configuration-type", "centralized", "who says which label a node has: administrators, or (distributed) the node", "centralized", "delegated-centralized", "distributed"),
 		text("yarn.node-labels.am.default-node-label-expression", "", "the same as yarn.resourcemanager.node-labels.am.default-node-label-expression, as Amazon's EMR writes it"),
 		hostport("yarn.web-proxy.address", "", "the proxy for the web pages of applications, where it is not the ResourceManager"),

@@ -33,6 +33,7 @@ import (
 	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
 	"heddle/nm/monitor"
+	"heddle/nm/nodeattributes"
 	"heddle/nm/nodelabels"
 	"heddle/nm/proc"
 	"heddle/nm/service"
@@ -77,6 +78,7 @@ type NodeManager struct {
 	sampler     *machine.Sampler
 	health      *health.Checker
 	labels      *nodelabels.Provider // nil: the node says nothing of labels
+	attributes  *nodeattributes.Provider
 	service     *service.Service
 	web         *webServer
 	sendMetrics func(context.Context) // until the context ends
@@ -211,11 +213,10 @@ func (n *NodeManager) openDisks() (err error) {
 		Disks:         withState{n.disks, n.s.state, n.state.Waiting, n.s.disks.Patience},
 		DisksInterval: n.s.disksInterval, Scripts: n.s.scripts, Changed: n.kick, Log: n.log,
 	})
-	if o, says := nodelabels.FromConf(n.o.Conf); says && err == nil {
-		o.Changed, o.Log = n.kick, n.log
-		n.labels, err = nodelabels.New(o)
-	}
-	return err
+	var says [2]error
+	n.labels, says[0] = nodelabels.Of(n.o.Conf, n.kick, n.log)
+	n.attributes, says[1] = nodeattributes.Of(n.o.Conf, n.kick, n.log)
+	return errors.Join(err, says[0], says[1])
 }
 
 // kick has the ResourceManager told at once that something has changed.
@@ -425,7 +426,7 @@ func (n *NodeManager) openProtocols() error {
 		Tracker: tracker, Node: n.identity.node(), IP: ip, HTTPPort: n.identity.WebPort, Version: conf.HadoopVersion,
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
 		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.healthStatus, Use: n.sampler.Last, Pressure: pressure,
-		Logs: n.logs, Outputs: n.aux.outputs(), Warming: n.warmer, Labels: n.labels, Log: n.log, Registered: n.registered,
+		Logs: n.logs, Outputs: n.aux.outputs(), Warming: n.warmer, Labels: n.labels, Attributes: n.attributes, Log: n.log, Registered: n.registered,
 		Lend: probing.lend, SetLong: probing.long, EndApplication: probing.ended, ShortTasks: probing.state,
 	}))
 	return nil
@@ -547,9 +548,8 @@ func (n *NodeManager) Run(ctx context.Context) error {
 	running.Go(func() { n.deleter.Run(background) })
 	running.Go(func() { n.localizer.Run(background) })
 	running.Go(func() { n.health.Run(background) })
-	if n.labels != nil {
-		running.Go(func() { n.labels.Run(background) })
-	}
+	running.Go(func() { n.labels.Run(background) })
+	running.Go(func() { n.attributes.Run(background) })
 	running.Go(func() { n.monitor.Run(background) })
 	running.Go(func() { n.sample(background) })
 	if n.warmer != nil {

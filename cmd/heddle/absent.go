@@ -11,7 +11,6 @@ var absent = []struct{ name, instead string }{
 	{"jar", "use Hadoop's `yarn jar` or `hadoop jar`, which work with Heddle, or heddle mr for streaming MapReduce"},
 	{"classpath", "use Hadoop's `yarn classpath`; heddle itself needs no class path"},
 	{"envvars", "use Hadoop's `yarn envvars`; heddle conf check shows which variables containers get"},
-	{"nodeattributes", "Heddle has no node attributes yet"},
 	{"fs2cs", "use Hadoop's `yarn fs2cs`, which converts files and needs no cluster"},
 	{"resourcemanager", "start it with heddle rm"},
 	{"nodemanager", "start it with heddle nm"},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/heddle/internal/command"
+	"heddle/cmd/heddle/internal/nodeattributes"
 	"heddle/cmd/heddle/internal/usage"
 	"heddle/cmd/heddle/internal/whatif"
 	"heddle/cmd/internal/dashes"
@@ -32,6 +33,7 @@ func newRoot() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: command.Group, Title: "Cluster:"}, &cobra.Group{ID: tools, Title: "Tools:"})
 	root.AddCommand(newRM(&s), newNM(&s), newWitness(&s), newStandalone(&s), newConf(&s), newSim(&s), newReplay(), whatif.Command(tools, func(code int) error { return program.Exit(code) }), newMR(&s), newMRMaster(), newMRWorker(), newXargs(), newExecutor(), newCalls(&s), newGuard(&s), newStager())
 	root.AddCommand(command.All(loadConf)...)
+	root.AddCommand(nodeattributes.New(nodeattributes.Config{Group: command.Group, Load: loadConf, Failed: program.Exit(255)}))
 	root.AddCommand(usage.New(func() (*conf.Config, error) { return loadConf(s.dir, s.overrides) }))
 	root.AddCommand(newAbsent()...)
 	root.AddCommand(ofLaboratory("bench", "Measure a cluster (by heddle-lab)", tools))

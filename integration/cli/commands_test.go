@@ -5,8 +5,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,6 +80,34 @@ yarn rmadmin -replaceLabelsOnNode {node}=a
 yarn schedulerconf -getConf
 yarn nodeattributes -list
 yarn nodeattributes -nodestoattributes
+yarn nodeattributes
+yarn nodeattributes -help add
+yarn nodeattributes -add
+yarn nodeattributes -nope
+yarn nodeattributes -failOnUnknownNodes
+yarn nodeattributes -add localhost:gpu(STRING)=a100,zone
+yarn nodeattributes -add localhost
+yarn nodeattributes -add :a=1
+yarn nodeattributes -add localhost:
+yarn nodeattributes -add localhost:=1
+yarn nodeattributes -add localhost:(a=1
+yarn nodeattributes -add localhost:a(=1
+yarn nodeattributes -add localhost:a=1,a=2
+yarn nodeattributes -add #nothing
+yarn nodeattributes -add localhost:g(INT)=1
+yarn nodeattributes -add localhost:nm.yarn.io/os=linux
+yarn nodeattributes -add nowhere:a=1 -failOnUnknownNodes
+yarn nodeattributes -list
+yarn nodeattributes -attributestonodes
+yarn nodeattributes -attributestonodes -attributes rm.yarn.io/zone,gpu
+yarn nodeattributes -attributestonodes -attributes a/b/c
+yarn nodeattributes -nodestoattributes
+yarn nodeattributes -nodestoattributes -nodes localhost,nowhere
+yarn nodeattributes -remove localhost:never
+yarn nodeattributes -replace localhost:disk=ssd
+yarn nodeattributes -nodestoattributes
+yarn cluster -lna
+yarn node -status {node}
 yarn daemonlog -setlevel {web} org.example NOPE
 mapred job -list
 mapred job -list-active-trackers
@@ -198,6 +228,9 @@ func TestAgainstStock(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&got, "$ %s\n%s[%d]\n", line, settled(r, vars, l), r.Code)
+		if words[1] == "nodeattributes" && hadooplab.OnHeddle() {
+			alike(t, l, words[1:], r)
+		}
 	}
 	const file = "testdata/commands.txt"
 	if *record {
@@ -217,6 +250,25 @@ func TestAgainstStock(t *testing.T) {
 		if diff := cmp.Diff(want[i], answer); diff != "" {
 			t.Errorf("(-stock +this):\n%s", diff)
 		}
+	}
+}
+
+// alike gives heddle a command of yarn's that may be given twice, and compares what both print.
+func alike(t *testing.T, l *hadooplab.Lab, args []string, stock hadooplab.Result) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), heddle, args...)
+	cmd.Env = append(os.Environ(), "HADOOP_CONF_DIR="+l.Conf())
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	_ = cmd.Run() // the exit code says whether it has failed
+	got := hadooplab.Result{Stdout: stdout.String(), Stderr: stderr.String(), Code: cmd.ProcessState.ExitCode()}
+	sorted := func(r hadooplab.Result) []string { // YARN's order is that of hashes
+		lines := strings.Split(settled(r, nil, l), "\n")
+		slices.Sort(lines)
+		return lines
+	}
+	if diff := cmp.Diff(sorted(stock), sorted(got)); diff != "" || got.Code != stock.Code {
+		t.Errorf("heddle %q ends with %d (-yarn +heddle):\n%s", args, got.Code, diff)
 	}
 }
 

@@ -35,6 +35,7 @@
 //	    [label=X [everywhere=yes]]           label= alone says that it is none; everywhere also in rows for nodes
 //	want A COUNT priority=P                  sets how many containers of a priority are still asked for
 //	labels add X Y(exclusive=false) | labels remove X | labels on N1=X N2:port=Y N3= [known=yes]
+//	attributes add|replace|remove N1:NAME=VALUE,NAME [known=yes] | attributes report N1 PREFIX/NAME=VALUE | attributes show
 //	release A COUNT [size=RESOURCE] [on=N1]  gives containers back, the newest first
 //	blacklist A +N1 -N2                      blacklists nodes, or takes them off the blacklist
 //	finish A | kill A | move A QUEUE | priority A P

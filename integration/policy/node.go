@@ -38,6 +38,8 @@ type node struct {
 	key        *token.MasterKey
 	response   int32
 	containers map[records.ContainerID]*pb.ContainerStatus
+	attributes *pb.NodeAttributes // for the next heartbeat, nil: none
+	told       chan<- string      // whether they were taken: empty, or the reason why not
 }
 
 // hostOf returns the address of a scenario's i-th node.
@@ -124,6 +126,14 @@ func (n *node) register(ctx context.Context) error {
 	return nil
 }
 
+// attributesRefused is why a node's attributes aren't taken, empty if they are.
+func attributesRefused(resp *pb.NodeHeartbeatResponse) string {
+	if resp.GetAreNodeAttributesAcceptedByRM() {
+		return ""
+	}
+	return "not accepted: " + resp.GetDiagnosticsMessage()
+}
+
 func (n *node) heartbeat(ctx context.Context) error {
 	status := &pb.NodeStatus{}
 	status.SetNodeId(n.id.PB())
@@ -142,6 +152,9 @@ func (n *node) heartbeat(ctx context.Context) error {
 	req := &pb.NodeHeartbeatRequest{}
 	req.SetNodeStatus(status)
 	req.SetLastKnownNmTokenMasterKey(n.key.PB())
+	if n.attributes != nil {
+		req.SetNodeAttributes(n.attributes)
+	}
 	n.mu.Unlock()
 	resp, err := protocol.NodeHeartbeat.Call(ctx, n.rm, req)
 	if err != nil {
@@ -156,6 +169,10 @@ func (n *node) heartbeat(ctx context.Context) error {
 	}
 	n.mu.Lock()
 	n.response = resp.GetResponseId()
+	if n.attributes != nil && req.HasNodeAttributes() {
+		n.attributes = nil
+		n.told <- attributesRefused(resp)
+	}
 	if k := resp.GetNmTokenMasterKey(); k != nil {
 		n.key = token.MasterKeyFromPB(k)
 	}

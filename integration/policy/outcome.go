@@ -19,7 +19,7 @@ type Act struct {
 	Step    string
 	Refused string   // class and message of the exception; empty if the step succeeded
 	Apps    []App    // results of settle, by name
-	Queues  []string // results of queues, by path: what the ResourceManager reports of a queue
+	Queues  []string // results of queues, by path, or of attributes, by host: what the ResourceManager reports
 }
 
 // App is an application after the cluster has settled.
@@ -115,7 +115,7 @@ func ParseOutcome(text string) (Outcome, error) {
 			return nil, fmt.Errorf("line %d belongs to no step", i+1)
 		case strings.HasPrefix(inner, "refused: "):
 			o[len(o)-1].Refused = strings.TrimPrefix(inner, "refused: ")
-		case strings.HasPrefix(inner, "root"):
+		case strings.HasPrefix(inner, "root"), strings.HasPrefix(inner, "attributes "):
 			o[len(o)-1].Queues = append(o[len(o)-1].Queues, inner)
 		default:
 			a, err := parseApp(inner)

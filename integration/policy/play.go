@@ -162,6 +162,11 @@ func (p *play) step(ctx context.Context, s Step, act *Act) error {
 	ctx, cancel := context.WithTimeout(ctx, settleLimit)
 	defer cancel()
 	err := p.do(ctx, s, act)
+	var report *refusedReport
+	if errors.As(err, &report) {
+		act.Refused = report.text
+		return nil
+	}
 	var refused *ipc.RemoteError
 	if errors.As(err, &refused) {
 		act.Refused = p.anonymous(refused.Class + ": " + refused.Message())
@@ -199,6 +204,8 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 		return p.submit(ctx, s)
 	case "labels":
 		return p.labels(ctx, s)
+	case "attributes":
+		return p.attributes(ctx, s, act)
 	case "settle":
 		return p.settle(ctx, s, act)
 	case "queues":

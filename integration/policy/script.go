@@ -71,6 +71,7 @@ var verbs = map[string]struct {
 	"ask":         {3, 4, []string{"priority", "on", "rack", "label", "everywhere"}, false},
 	"want":        {2, 2, []string{"priority"}, false},
 	"labels":      {2, 99, []string{"known"}, false},
+	"attributes":  {1, 99, []string{"known"}, false},
 	"release":     {2, 2, []string{"size", "on"}, false},
 	"blacklist":   {2, 99, nil, false},
 	"finish":      {1, 1, nil, false},

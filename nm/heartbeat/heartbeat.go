@@ -22,6 +22,7 @@ import (
 	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/health"
+	"heddle/nm/nodeattributes"
 	"heddle/nm/nodelabels"
 	"heddle/nm/service"
 	"heddle/nm/suspend"
@@ -66,11 +67,12 @@ type Options struct {
 	Keys       *service.Keys
 	Health     func() health.Status
 	Use        func() machine.Use
-	Pressure   suspend.PressureReader // how the machine's memory is; nil: unknown
-	Logs       LogReports             // nil: no logs are aggregated
-	Outputs    Outputs                // nil: the node has no shuffle
-	Warming    *warming.Warmer        // nil: nothing is read ahead of maps
-	Labels     *nodelabels.Provider   // nil: the node says nothing of labels
+	Pressure   suspend.PressureReader   // how the machine's memory is; nil: unknown
+	Logs       LogReports               // nil: no logs are aggregated
+	Outputs    Outputs                  // nil: the node has no shuffle
+	Warming    *warming.Warmer          // nil: nothing is read ahead of maps
+	Labels     *nodelabels.Provider     // nil: the node says nothing of labels
+	Attributes *nodeattributes.Provider // nil: nor of attributes
 	Log        *logrus.Entry
 
 	// ShortTasks says how the node uses what it was lent; nil: it takes no probes.
@@ -231,6 +233,10 @@ func (u *Updater) register(ctx context.Context) error {
 	if labels != nil {
 		req.SetNodeLabels(labels)
 	}
+	attributes := o.Attributes.Register()
+	if attributes != nil {
+		req.SetNodeAttributes(attributes)
+	}
 	u.responseID = 0
 	u.reported, u.grown = make(map[records.ContainerID]bool), maps.Clone(grown)
 	status, _ := u.status()
@@ -249,6 +255,7 @@ func (u *Updater) register(ctx context.Context) error {
 		return fmt.Errorf("%w when it registered: %s", ErrShutdown, resp.GetDiagnosticsMessage())
 	}
 	u.labelsTold(labels, resp.GetAreNodeLabelsAcceptedByRM(), resp.GetDiagnosticsMessage())
+	o.Attributes.Told(attributes, resp.GetAreNodeAttributesAcceptedByRM(), resp.GetDiagnosticsMessage())
 	// The keys come last: that of NM tokens admits callers, who need everything else.
 	o.Registered(resp.GetRmIdentifier())
 	u.lend(resp.GetHeddleLent())
@@ -352,6 +359,10 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 	if labels != nil {
 		req.SetNodeLabels(labels)
 	}
+	attributes := o.Attributes.Beat()
+	if attributes != nil {
+		req.SetNodeAttributes(attributes)
+	}
 	used, outputs := u.containerMemory(req), u.mapOutputs(req)
 	inputs, staged := u.jobInputs(req), u.staged(req)
 	var reports []*pb.LogAggregationReport
@@ -375,6 +386,7 @@ func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
 	maps.Copy(u.grown, told.grown)
 	u.memory, u.outputs = used, outputs
 	u.labelsTold(labels, resp.GetAreNodeLabelsAcceptedByRM(), resp.GetDiagnosticsMessage())
+	o.Attributes.Told(attributes, resp.GetAreNodeAttributesAcceptedByRM(), resp.GetDiagnosticsMessage())
 	if o.Warming != nil {
 		o.Warming.Told(inputs, staged)
 	}

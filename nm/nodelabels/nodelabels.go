@@ -54,6 +54,16 @@ func FromConf(c *conf.Config) (o Options, ok bool) {
 	return o, true
 }
 
+// Of makes a provider as the configuration says; nil if the node says nothing of labels. changed is called when there is something to tell.
+func Of(c *conf.Config, changed func(), log *logrus.Entry) (*Provider, error) {
+	o, says := FromConf(c)
+	if !says {
+		return nil, nil
+	}
+	o.Changed, o.Log = changed, log
+	return New(o)
+}
+
 // Provider knows the node's label. It is safe for concurrent use.
 type Provider struct {
 	o Options
@@ -77,7 +87,7 @@ func New(o Options) (*Provider, error) {
 
 // Run runs the script until ctx ends.
 func (p *Provider) Run(ctx context.Context) {
-	if p.o.Script == "" {
+	if p == nil || p.o.Script == "" {
 		return
 	}
 	p.fetch(ctx)

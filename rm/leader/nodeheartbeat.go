@@ -8,12 +8,14 @@ import (
 
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
+	attributes "heddle/rm/leader/nodeattributes"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/nodeattributes"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -43,10 +45,11 @@ type NodeCall struct {
 	Failed     []level.Failed
 	Levels     []level.Report // of all containers that there were orders for
 	Used       []level.Used
-	Outputs    []outputs.OfApp // of maps, of applications of which there is something new
-	FetchRate  int64           // at which they are fetched, in bytes per second; 0: nothing is new
-	Inputs     warming.News    // of jobs
-	Labels     *[]string       // that the node says it has; nil: nothing is new
+	Outputs    []outputs.OfApp             // of maps, of applications of which there is something new
+	FetchRate  int64                       // at which they are fetched, in bytes per second; 0: nothing is new
+	Inputs     warming.News                // of jobs
+	Labels     *[]string                   // that the node says it has; nil: nothing is new
+	Attributes *[]nodeattributes.Attribute // the same
 }
 
 // NodeReply is the answer to a registration or heartbeat.
@@ -60,6 +63,7 @@ type NodeReply struct {
 	FirstLent, Rest records.Resource
 	// LabelsAccepted: what the node said of its labels counts; if not, Diagnostics says why.
 	LabelsAccepted bool
+	Attributes     attributes.Answer
 	session.Orders
 }
 
@@ -103,13 +107,14 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 		ns.division.Waited(t.News.Waited, t.News.Started)
 		lent = t.Lent != s.lent && t.Used.FitsIn(t.Lent)
 	}
-	labelled, wrongLabels := false, ""
+	labelled, wrongLabels, attributed := false, "", attributes.Answer{}
 	if turned := s.turned(call.Status); turned || lent || (call.Status.Waiting > 0) != s.waits || len(news)+len(levels) > 0 || s.differs(&call) {
 		s.memory = call.Memory
 		call := call // what the loop reads is allocated for those that bring news alone
 		call.Levels = levels
 		if err := ns.Do(func() error {
 			labelled, wrongLabels = ns.labels.Heard(call.Node, call.Labels)
+			attributed = ns.attrs.Heard(call.Node, call.Attributes)
 			return ns.heartbeat(&call, news, turned)
 		}); err != nil {
 			return NodeReply{}, err
@@ -121,7 +126,7 @@ func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s.status, s.refused, s.levels, s.waits = call.Status, call.Refused, call.Levels, call.Status.Waiting > 0
 	reply := NodeReply{
 		Action: pb.NodeAction_NORMAL, ResponseID: session.NextID(call.ResponseID), Orders: s.box.Deliver(),
-		LabelsAccepted: labelled, Diagnostics: wrongLabels,
+		LabelsAccepted: labelled, Diagnostics: wrongLabels, Attributes: attributed,
 	}
 	for _, id := range reply.Cleanup {
 		delete(s.running, id) // if it still runs, it is news again
@@ -138,7 +143,7 @@ func (s *nodeSession) turned(now NodeStatus) bool {
 // differs reports whether a heartbeat has anything that the loop doesn't know, besides containers, levels, health and what is lent. The
 // first one after a registration always has.
 func (s *nodeSession) differs(call *NodeCall) bool {
-	return call.ResponseID == 0 || call.FetchRate > 0 || call.Labels != nil || call.Memory.Differs(s.memory) || !slices.Equal(s.refused, call.Refused) ||
+	return call.ResponseID == 0 || call.FetchRate > 0 || call.Labels != nil || call.Attributes != nil || call.Memory.Differs(s.memory) || !slices.Equal(s.refused, call.Refused) ||
 		len(call.Increased)+len(call.Logs)+len(call.Failed)+len(call.Used)+len(call.Outputs) > 0 || call.Inputs.Any()
 }
 

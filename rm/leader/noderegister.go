@@ -10,6 +10,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
+	"heddle/rm/ledger/nodeattributes"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -34,9 +35,10 @@ type NodeRegistration struct {
 	Status   *NodeStatus
 	Logs     []*pb.LogAggregationReport
 	// ProbePort is where the node takes probes of short tasks; 0: nowhere. Lent is what it was lent for these before.
-	ProbePort int32
-	Lent      records.Resource
-	Labels    *[]string // that the node says it has; nil: it says nothing
+	ProbePort  int32
+	Lent       records.Resource
+	Labels     *[]string                   // that the node says it has; nil: it says nothing
+	Attributes *[]nodeattributes.Attribute // the same
 }
 
 // twinPatience is the number of heartbeats after which a node that fell silent may be replaced by another one that
@@ -85,6 +87,7 @@ func (ns *nodeManagers) RegisterNode(r NodeRegistration) (NodeReply, error) {
 		reply.FirstLent, r.Capability = ns.loans.Register(r.Node, r.ProbePort, ns.bounded(r.Node, r.Capability), r.Lent)
 		reply.Rest = r.Capability
 		reply.LabelsAccepted, reply.Diagnostics = ns.labels.Heard(r.Node, r.Labels)
+		reply.Attributes = ns.attrs.Heard(r.Node, r.Attributes)
 		ns.registerNode(s, &r, rack)
 		return nil
 	})

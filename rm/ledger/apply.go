@@ -155,7 +155,7 @@ func (s *State) applyToCluster(now int64, c *ledgerpb.Command) error {
 	case c.LedgerVersionRaised != nil:
 		return s.versionRaised(c.LedgerVersionRaised)
 	case c.KeyRolled != nil:
-		s.keyRolled(now, c.KeyRolled)
+		s.Keys.Roll(now, c.KeyRolled)
 		return nil
 	case c.KeyActivated != nil:
 		return s.keyActivated(c.KeyActivated)
@@ -175,6 +175,8 @@ func (s *State) applyToCluster(now int64, c *ledgerpb.Command) error {
 	case c.UsageSampled != nil:
 		s.Usage.Apply(now, c.UsageSampled)
 		return nil
+	case c.NodeAttributesChanged != nil:
+		return s.Attributes.Apply(c.NodeAttributesChanged)
 	}
 	return errors.New("a command has no kind")
 }

@@ -220,6 +220,19 @@ var generators = map[string]func(*rapid.T, *State) *ledgerpb.Command{
 		}
 		return &ledgerpb.Command{UsageSampled: c}
 	},
+	"node_attributes_changed": func(t *rapid.T, _ *State) *ledgerpb.Command {
+		c := &ledgerpb.NodeAttributesChanged{}
+		for range rapid.IntRange(0, 2).Draw(t, "hosts") {
+			h := &ledgerpb.HostAttributes{Host: NodeRef(someNode(t)).GetHost(), Reported: rapid.Bool().Draw(t, "reported")}
+			for _, name := range []string{"a", "b", text(t, "name")} {
+				if rapid.Bool().Draw(t, "has") {
+					h.Attributes = append(h.Attributes, &ledgerpb.NodeAttribute{Name: name, Value: text(t, "value")})
+				}
+			}
+			c.Hosts = append(c.Hosts, h)
+		}
+		return &ledgerpb.Command{NodeAttributesChanged: c}
+	},
 }
 
 // kinds are all kinds of commands. In often those come first, and several times, without which nothing much happens: rapid prefers what

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/nodeattributes"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -94,6 +95,14 @@ func (s *State) nodeForgotten(c *ledgerpb.NodeForgotten) error {
 		return fmt.Errorf("node %v can't be forgotten: %d containers live on it", id, len(n.Containers))
 	}
 	s.Kept.Node(-n.bytes())
-	delete(s.Nodes, id)
+	if delete(s.Nodes, id); len(s.Attributes.Of(id.Host, nodeattributes.Reported)) == 0 {
+		return nil
+	}
+	for other := range s.Nodes {
+		if other.Host == id.Host {
+			return nil
+		}
+	}
+	s.Attributes.Forget(id.Host)
 	return nil
 }

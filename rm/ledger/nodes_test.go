@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/nodeattributes"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -75,6 +76,28 @@ func TestCapacityIsThatOfUsableNodes(t *testing.T) {
 		}
 		if s.Capacity() != want {
 			t.Errorf("with a node that is %v: %v", state, s.Capacity())
+		}
+	}
+}
+
+// What the nodes of a host have said of its attributes is forgotten with the last of them. What administrators have said stays.
+func TestReportedAttributesGoWithTheLastNodeOfTheirHost(t *testing.T) {
+	s := New()
+	twin := node1
+	twin.Port++
+	var nodes commands
+	for _, id := range []records.NodeID{node1, twin} {
+		nodes = append(nodes, &ledgerpb.Command{NodeRegistered: &ledgerpb.NodeRegistered{Node: NodeRef(id)}})
+	}
+	host := func(reported bool) *ledgerpb.HostAttributes {
+		return &ledgerpb.HostAttributes{Host: node1.Host, Reported: reported, Attributes: []*ledgerpb.NodeAttribute{{Name: "a", Value: "1"}}}
+	}
+	nodes = append(nodes, &ledgerpb.Command{NodeAttributesChanged: &ledgerpb.NodeAttributesChanged{Hosts: []*ledgerpb.HostAttributes{host(true), host(false)}}})
+	mustApply(t, s, nodes.at(0))
+	for i, want := range []int{2, 1} {
+		mustApply(t, s, commands{{NodeForgotten: &ledgerpb.NodeForgotten{Node: NodeRef([]records.NodeID{twin, node1}[i])}}}.at(0))
+		if got := s.Attributes.All(node1.Host); len(got) != want || got[len(got)-1].Prefix != nodeattributes.Central {
+			t.Errorf("%d: %v", i, got)
 		}
 	}
 }

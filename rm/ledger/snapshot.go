@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/nodeattributes"
 	"heddle/rm/ledger/nodelabels"
 	"heddle/rm/ledger/queues"
 	"heddle/rm/ledger/shape"
@@ -36,13 +37,14 @@ type Frozen struct {
 	labels      nodelabels.Labels
 	history     *usage.History
 	created     queues.Created
+	attributes  nodeattributes.Attributes
 }
 
 // Freeze returns the state as it is now. It copies nodes and applications, and shares their containers with the state, which copies
 // those that it changes later: hundreds of thousands would take too long to copy at once.
 func (s *State) Freeze() *Frozen {
 	f := &Frozen{
-		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations), issued: maps.Clone(s.Issued.Of), labels: s.Labels, history: s.Usage.Freeze(), created: s.Created.Frozen(),
+		cluster: s.clusterRecord(), delegations: maps.Clone(s.Delegations), issued: maps.Clone(s.Issued.Of), labels: s.Labels, attributes: s.Attributes.Clone(), history: s.Usage.Freeze(), created: s.Created.Frozen(),
 		nodes: make([]Node, 0, len(s.Nodes)), apps: make([]Application, 0, len(s.Apps)),
 	}
 	for _, n := range s.Nodes {
@@ -100,6 +102,9 @@ func (f *Frozen) WriteSnapshot(w io.Writer) error {
 	}
 	if r := f.created.Record(); r != nil {
 		put("queues created on demand", "", &ledgerpb.SnapshotRecord{CreatedQueues: r})
+	}
+	for _, h := range f.attributes.Record() {
+		put("attributes of host ", h.GetHost(), &ledgerpb.SnapshotRecord{HostAttributes: h})
 	}
 	return cmp.Or(failed, b.Flush())
 }
@@ -161,6 +166,8 @@ func (s *State) restore(n int, rec *ledgerpb.SnapshotRecord) error {
 		return s.Usage.Restore(rec.History)
 	case rec.CreatedQueues != nil:
 		return s.Created.Restore(rec.CreatedQueues)
+	case rec.HostAttributes != nil:
+		return s.Attributes.Restore(rec.HostAttributes)
 	}
 	return errors.New("a record has no kind")
 }
@@ -179,6 +186,7 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 		Refused:         s.Refused,
 		Void:            s.Void,
 		UnownedIds:      s.Issued.Unowned,
+		Keys:            s.Keys.Record(),
 	}
 	if q := s.Queues; q.Version > 0 {
 		c.Queues = &ledgerpb.QueuesConfigured{Settings: q.Settings, FromFile: q.FromFile, Version: q.Version}
@@ -187,21 +195,6 @@ func (s *State) clusterRecord() *ledgerpb.Cluster {
 	for _, st := range slices.Sorted(maps.Keys(s.Ended)) {
 		c.Ended = append(c.Ended, &ledgerpb.StateCount{State: int32(st.Public()), Count: s.Ended[st]})
 	}
-	for kind := range s.Keys {
-		ring := s.Keys[kind]
-		for place, key := range map[ledgerpb.Key_Place]Key{
-			ledgerpb.Key_CURRENT: ring.Current, ledgerpb.Key_PREVIOUS: ring.Previous, ledgerpb.Key_NEXT: ring.Next,
-		} {
-			if key.Secret != nil {
-				c.Keys = append(c.Keys, &ledgerpb.Key{
-					Kind: kind, KeyId: key.ID, Secret: key.Secret, Rolled: key.Rolled, Place: place,
-				})
-			}
-		}
-	}
-	slices.SortFunc(c.Keys, func(a, b *ledgerpb.Key) int {
-		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Place, b.Place))
-	})
 	return c
 }
 
@@ -222,19 +215,7 @@ func (s *State) restoreCluster(c *ledgerpb.Cluster) error {
 	for _, e := range c.GetEnded() {
 		s.Ended[endState(pb.YarnApplicationState(e.GetState()))] = e.GetCount()
 	}
-	for _, k := range c.GetKeys() {
-		ring := s.Keys[k.GetKind()]
-		key := Key{ID: k.GetKeyId(), Secret: k.GetSecret(), Rolled: k.GetRolled()}
-		switch k.GetPlace() {
-		case ledgerpb.Key_CURRENT:
-			ring.Current = key
-		case ledgerpb.Key_PREVIOUS:
-			ring.Previous = key
-		case ledgerpb.Key_NEXT:
-			ring.Next = key
-		}
-		s.Keys[k.GetKind()] = ring
-	}
+	s.Keys.Restore(c.GetKeys())
 	return nil
 }
 

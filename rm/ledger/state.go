@@ -7,7 +7,9 @@ import (
 
 	"heddle/rm/ledger/issued"
 	"heddle/rm/ledger/kept"
+	"heddle/rm/ledger/keyring"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/nodeattributes"
 	"heddle/rm/ledger/nodelabels"
 	"heddle/rm/ledger/queues"
 	"heddle/rm/ledger/recent"
@@ -41,7 +43,7 @@ type State struct {
 	// Issued are the application numbers that were issued and under which nothing was submitted yet, with their users.
 	Issued issued.IDs
 	// Keys are the master keys by kind.
-	Keys map[ledgerpb.KeyKind]KeyRing
+	Keys keyring.Rings
 	// Submitted counts all applications that were ever accepted, Ended those of them that ended, by state.
 	Submitted int64
 	Ended     map[AppState]int64
@@ -60,6 +62,8 @@ type State struct {
 
 	// Labels are those of nodes.
 	Labels nodelabels.Labels
+	// Attributes are those of hosts.
+	Attributes nodeattributes.Attributes
 
 	// Usage is what was used over time. Clones have none.
 	Usage *usage.History
@@ -73,18 +77,11 @@ type State struct {
 // QueueConf is a configuration of queues on record.
 type QueueConf = queues.Conf
 
-// KeyRing holds master keys: the one that signs new tokens, the one before it, whose tokens stay valid,
-// and the next one, which takes over when all checkers of tokens have it.
-type KeyRing struct {
-	Current, Previous, Next Key
-}
-
-// Key is a master key; the zero Key is none.
-type Key struct {
-	ID     int32
-	Secret []byte
-	Rolled int64 // when it was made, in ms since 1970
-}
+// KeyRing holds the master keys of a kind, Key is one of them.
+type (
+	KeyRing = keyring.Ring
+	Key     = keyring.Key
+)
 
 // AppState is the state of an application (Hadoop: RMAppState).
 type AppState uint8
@@ -337,7 +334,7 @@ func New() *State {
 	return &State{
 		Version: 1,
 
-		Keys:  map[ledgerpb.KeyKind]KeyRing{},
+		Keys:  keyring.Rings{},
 		Ended: map[AppState]int64{},
 		Apps:  map[records.ApplicationID]*Application{},
 		Nodes: map[records.NodeID]*Node{},
@@ -381,14 +378,7 @@ func (s *State) Attempt(id records.AttemptID) *Attempt {
 // Clone returns a copy that can be changed independently. Both share what commands hold, which nobody changes.
 func (s *State) Clone() *State {
 	c := *s
-	c.Keys = make(map[ledgerpb.KeyKind]KeyRing, len(s.Keys))
-	for k, v := range s.Keys {
-		c.Keys[k] = v
-	}
-	c.Ended = make(map[AppState]int64, len(s.Ended))
-	for k, v := range s.Ended {
-		c.Ended[k] = v
-	}
+	c.Keys, c.Ended = maps.Clone(s.Keys), maps.Clone(s.Ended)
 	c.Nodes = make(map[records.NodeID]*Node, len(s.Nodes))
 	twins := make(map[*Node]*Node, len(s.Nodes))
 	for id, n := range s.Nodes {
@@ -401,6 +391,7 @@ func (s *State) Clone() *State {
 		c.Apps[id] = a.clone(twins)
 	}
 	c.Delegations = maps.Clone(s.Delegations)
+	c.Attributes = s.Attributes.Clone()
 	c.Kept, c.Usage = s.Kept.Clone(), nil
 	c.Issued, c.Created = s.Issued.Clone(), s.Created.Clone()
 	return &c

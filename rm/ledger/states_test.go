@@ -18,6 +18,7 @@ import (
 	"heddle/rm/ledger/issued"
 	"heddle/rm/ledger/kept"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/ledger/nodeattributes"
 	"heddle/rm/ledger/queues"
 	"heddle/rm/ledger/usage"
 	"heddle/yarn/pb"
@@ -245,6 +246,14 @@ func full(t testing.TB) *State {
 		{Path: "root.a", Parent: true, User: "ann"}, {Path: "root.a.b", User: "bob"}, {Path: "root.c.d", Legacy: true, User: "ann"},
 	}}); err != nil {
 		t.Fatal(err)
+	}
+	s.Attributes = nodeattributes.Attributes{}
+	for _, reported := range []bool{false, true} {
+		if err := s.Attributes.Restore(&ledgerpb.HostAttributes{
+			Host: "h", Reported: reported, Attributes: []*ledgerpb.NodeAttribute{{Name: "a", Value: "v"}, {Name: "b"}},
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s.Ended = map[AppState]int64{AppFinished: 1, AppFailed: 2, AppKilled: 3}
 	s.Submitted = 7

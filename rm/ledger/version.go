@@ -18,9 +18,10 @@ import (
 //	6  labels of nodes (NodeLabelsChanged); the newest ended containers of an application are kept beside the first ones
 //	7  what was used over time (UsageSampled)
 //	8  queues that were created on demand (QueuesChanged)
+//	9  attributes of nodes (NodeAttributesChanged)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 8
+const Version = 9
 
 // Versions of the ledger from which on something is recorded.
 const (
@@ -29,6 +30,8 @@ const (
 	QueuesVersion = 8 // queues that were created on demand
 	PathVersion   = 6 // the newest ended containers of an application
 	UsageVersion  = 7 // what was used over time
+
+	AttributesVersion = 9 // attributes of nodes
 )
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"heddle/rm/rest/attributes"
 	"heddle/rm/rest/submission"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
@@ -26,32 +27,32 @@ type nodeList struct {
 }
 
 type nodeInfo struct {
-	Rack              string       `yarn:"rack"`
-	State             string       `yarn:"state"`
-	ID                string       `yarn:"id"`
-	HostName          string       `yarn:"nodeHostName"`
-	HTTPAddress       string       `yarn:"nodeHTTPAddress"`
-	LastHealthUpdate  int64        `yarn:"lastHealthUpdate"`
-	Version           string       `yarn:"version"`
-	HealthReport      string       `yarn:"healthReport"`
-	Containers        int          `yarn:"numContainers"`
-	UsedMemoryMB      int64        `yarn:"usedMemoryMB"`
-	AvailMemoryMB     int64        `yarn:"availMemoryMB"`
-	UsedCores         int64        `yarn:"usedVirtualCores"`
-	AvailCores        int64        `yarn:"availableVirtualCores"`
-	MemUtilization    float32      `yarn:"memUtilization"`
-	CPUUtilization    float32      `yarn:"cpuUtilization"`
-	OpportunisticRun  int          `yarn:"numRunningOpportContainers"`
-	OpportunisticGB   int64        `yarn:"usedMemoryOpportGB"`
-	OpportunisticCore int64        `yarn:"usedVirtualCoresOpport"`
-	Queued            int          `yarn:"numQueuedContainers"`
-	Labels            []string     `yarn:"nodeLabels"`
-	AllocationTags    struct{}     `yarn:"allocationTags"`
-	Utilization       utilization  `yarn:"resourceUtilization"`
-	Used              resourceInfo `yarn:"usedResource"`
-	Available         resourceInfo `yarn:"availableResource"`
-	Attributes        struct{}     `yarn:"nodeAttributesInfo"`
-	Total             resourceInfo `yarn:"totalResource"`
+	Rack              string          `yarn:"rack"`
+	State             string          `yarn:"state"`
+	ID                string          `yarn:"id"`
+	HostName          string          `yarn:"nodeHostName"`
+	HTTPAddress       string          `yarn:"nodeHTTPAddress"`
+	LastHealthUpdate  int64           `yarn:"lastHealthUpdate"`
+	Version           string          `yarn:"version"`
+	HealthReport      string          `yarn:"healthReport"`
+	Containers        int             `yarn:"numContainers"`
+	UsedMemoryMB      int64           `yarn:"usedMemoryMB"`
+	AvailMemoryMB     int64           `yarn:"availMemoryMB"`
+	UsedCores         int64           `yarn:"usedVirtualCores"`
+	AvailCores        int64           `yarn:"availableVirtualCores"`
+	MemUtilization    float32         `yarn:"memUtilization"`
+	CPUUtilization    float32         `yarn:"cpuUtilization"`
+	OpportunisticRun  int             `yarn:"numRunningOpportContainers"`
+	OpportunisticGB   int64           `yarn:"usedMemoryOpportGB"`
+	OpportunisticCore int64           `yarn:"usedVirtualCoresOpport"`
+	Queued            int             `yarn:"numQueuedContainers"`
+	Labels            []string        `yarn:"nodeLabels"`
+	AllocationTags    struct{}        `yarn:"allocationTags"`
+	Utilization       utilization     `yarn:"resourceUtilization"`
+	Used              resourceInfo    `yarn:"usedResource"`
+	Available         resourceInfo    `yarn:"availableResource"`
+	Attributes        attributes.Info `yarn:"nodeAttributesInfo"`
+	Total             resourceInfo    `yarn:"totalResource"`
 }
 
 type utilization struct {
@@ -70,7 +71,7 @@ func (s *server) nodeInfo(n *view.Node) nodeInfo {
 		HTTPAddress: n.HTTPAddress(), LastHealthUpdate: n.RegisteredAt, Version: n.Version, HealthReport: n.HealthReport,
 		Containers: n.Count, UsedMemoryMB: n.Used.MemoryMB(), AvailMemoryMB: available.MemoryMB(),
 		UsedCores: n.Used.VCores(), AvailCores: available.VCores(),
-		Used: s.resource(n.Used), Available: s.resource(available), Total: s.resource(n.Capability),
+		Used: s.resource(n.Used), Available: s.resource(available), Total: s.resource(n.Capability), Attributes: attributes.Of(n.Attributes),
 	}
 	if n.Label != "" {
 		out.Labels = []string{n.Label}

@@ -8,6 +8,7 @@ import (
 
 	"heddle/rm/hosts"
 	"heddle/rm/leader/queueconf"
+	"heddle/rm/service/attributes"
 	"heddle/rm/service/labels"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -41,8 +42,7 @@ func (s *Service) ServeAdmins(server *ipc.Server) {
 	protocol.UpdateNodeResource.Serve(server, administered(s, "updateNodeResource", s.updateNodeResource))
 	protocol.GetGroupsForUser.Serve(server, s.groupsForUser)
 	(&labels.Labels{Admin: s.admin, Leader: s.leader, Exception: s.exception, Done: s.administered}).ServeAdmins(server)
-	protocol.MapAttributesToNodes.Serve(server, refuse[pb.NodesToAttributesMappingRequest, pb.NodesToAttributesMappingResponse](
-		s, "mapAttributesToNodes", "Heddle doesn't keep attributes of nodes"))
+	(&attributes.Attributes{Admin: s.admin, Leader: s.leader, Exception: s.exception, Done: s.administered}).ServeAdmins(server)
 	if s.Backend.HA() {
 		s.serveHA(server)
 	}

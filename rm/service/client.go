@@ -9,6 +9,7 @@ import (
 
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
+	"heddle/rm/service/attributes"
 	"heddle/rm/service/labels"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
@@ -42,6 +43,7 @@ func (s *Service) ServeClients(server *ipc.Server) {
 	protocol.CancelDelegationToken.Serve(server, s.cancelDelegationToken)
 	s.serveExtras(server)
 	(&labels.Labels{View: view.LabelsOf(s.View)}).ServeClients(server)
+	(&attributes.Attributes{Read: s.View.Source.Read}).ServeClients(server)
 }
 
 func (s *Service) newApplication(

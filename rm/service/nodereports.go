@@ -10,6 +10,7 @@ import (
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
+	"heddle/rm/service/attributes"
 	"heddle/rm/service/labels"
 	"heddle/rm/service/stages"
 	"heddle/yarn/pb"
@@ -27,7 +28,7 @@ func registrationFrom(req *pb.RegisterNodeManagerRequest, types records.Resource
 	if t := shortTasks(req.GetHeddleShortTasks(), types); t != nil {
 		r.Lent = t.Lent
 	}
-	r.Labels = labels.NamesOf(req)
+	r.Labels, r.Attributes = labels.NamesOf(req), attributes.Of(req)
 	for _, c := range req.GetContainerStatuses() {
 		r.Containers = append(r.Containers, leader.NodeContainer{
 			ID: records.ContainerIDFrom(c.GetContainerId()), State: c.GetContainerState(),
@@ -80,7 +81,7 @@ func nodeCallFrom(req *pb.NodeHeartbeatRequest, types records.ResourceTypes) lea
 	for _, c := range req.GetHeddleContainerMemory() {
 		call.Used = append(call.Used, level.Used{ID: records.ContainerIDFrom(c.GetContainerId()), Bytes: max(c.GetBytes(), 0)})
 	}
-	call.Labels = labels.NamesOf(req)
+	call.Labels, call.Attributes = labels.NamesOf(req), attributes.Of(req)
 	call.Levels, call.Failed = levelsFrom(req.GetHeddleSuspensions(), types)
 	return call
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"heddle/rm/leader/request"
+	"heddle/rm/service/attributes"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -168,6 +169,7 @@ func (s *Service) nodeReport(n *view.Node) *pb.NodeReport {
 	if n.Label != "" {
 		r.SetNodeLabels([]string{n.Label})
 	}
+	r.SetNodeAttributes(attributes.Messages(n.Attributes))
 	r.SetLastHealthReportTime(n.RegisteredAt)
 	if left := n.DecommissionDeadline - s.View.Now().UnixMilli(); n.State == pb.NodeState_NS_DECOMMISSIONING && n.DecommissionDeadline > 0 {
 		r.SetDecommissioningTimeout(uint32(max(0, left+999) / 1000))

@@ -8,6 +8,7 @@ import (
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/rm/service/attributes"
 	"heddle/rm/service/labels"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -60,6 +61,7 @@ func (s *Service) registerNode(
 	resp.SetRmIdentifier(s.View.Cluster().Timestamp)
 	resp.SetRmVersion(conf.HadoopVersion)
 	labels.Answer(resp, reply.LabelsAccepted, reply.Diagnostics)
+	attributes.Answer(resp, reply.Attributes)
 	if !reply.FirstLent.IsZero() {
 		resp.SetHeddleLent(s.Types.PB(reply.FirstLent))
 		resp.SetResource(s.Types.PB(reply.Rest))
@@ -130,6 +132,7 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.NodeReply) {
 	resp.SetResponseId(reply.ResponseID)
 	labels.Answer(resp, reply.LabelsAccepted, reply.Diagnostics)
+	attributes.Answer(resp, reply.Attributes)
 	resp.SetNextHeartBeatInterval(s.Heartbeat.Milliseconds())
 	p := s.parts()
 	defer s.done(p)

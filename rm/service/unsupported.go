@@ -8,13 +8,9 @@ import (
 	"heddle/yarn/protocol"
 )
 
-// serveExtras answers what a cluster without attributes of nodes, profiles and reservations says to questions about
+// serveExtras answers what a cluster without profiles and reservations says to questions about
 // them: that there are none, or that the feature is off, in Hadoop's words.
 func (s *Service) serveExtras(server *ipc.Server) {
-	protocol.GetClusterNodeAttributes.Serve(server,
-		empty[pb.GetClusterNodeAttributesRequest, pb.GetClusterNodeAttributesResponse])
-	protocol.GetAttributesToNodes.Serve(server, empty[pb.GetAttributesToNodesRequest, pb.GetAttributesToNodesResponse])
-	protocol.GetNodesToAttributes.Serve(server, empty[pb.GetNodesToAttributesRequest, pb.GetNodesToAttributesResponse])
 	protocol.GetResourceTypeInfo.Serve(server, s.resourceTypeInfo)
 
 	profiles := ipc.NewException(ipc.FeatureNotEnabled,

@@ -9,6 +9,7 @@ import (
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/report"
 	"heddle/rm/ledger"
+	"heddle/rm/ledger/nodeattributes"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -147,7 +148,8 @@ type Node struct {
 
 	Release string // of Heddle; "" for a stock node, and before it has registered with the leader
 
-	Label string // empty: none
+	Label      string // empty: none
+	Attributes []nodeattributes.Attribute
 
 	Place   division.Place
 	Divided bool // Place is known: some tasks are long
@@ -195,7 +197,7 @@ func (n *Node) ask(l *leader.Leader) {
 func LabelsOf(v *Viewer) labels.Viewer { return labels.Viewer{Read: v.Source.Read, On: v.Labelled} }
 
 func node(v *Viewer, s *ledger.State, n *ledger.Node) Node {
-	out := Node{Node: *n, Count: len(n.Containers), Label: LabelsOf(v).Of(s, n.ID)}
+	out := Node{Node: *n, Count: len(n.Containers), Label: LabelsOf(v).Of(s, n.ID), Attributes: s.Attributes.All(n.ID.Host)}
 	out.Containers = nil
 	return out
 }

@@ -189,7 +189,7 @@ func (x Key_Place) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Key_Place.Descriptor instead.
 func (Key_Place) EnumDescriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{63, 0}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{66, 0}
 }
 
 // One entry of the raft log: commands that take effect together, in order.
@@ -302,6 +302,7 @@ type Command struct {
 	QueuesConfigured      *QueuesConfigured      `protobuf:"bytes,60,opt,name=queues_configured,json=queuesConfigured,proto3" json:"queues_configured,omitempty"`
 	QueuesChanged         *QueuesChanged         `protobuf:"bytes,61,opt,name=queues_changed,json=queuesChanged,proto3" json:"queues_changed,omitempty"`
 	NodeLabelsChanged     *NodeLabelsChanged     `protobuf:"bytes,70,opt,name=node_labels_changed,json=nodeLabelsChanged,proto3" json:"node_labels_changed,omitempty"`
+	NodeAttributesChanged *NodeAttributesChanged `protobuf:"bytes,71,opt,name=node_attributes_changed,json=nodeAttributesChanged,proto3" json:"node_attributes_changed,omitempty"`
 	UsageSampled          *UsageSampled          `protobuf:"bytes,80,opt,name=usage_sampled,json=usageSampled,proto3" json:"usage_sampled,omitempty"`
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
@@ -571,6 +572,13 @@ func (x *Command) GetQueuesChanged() *QueuesChanged {
 func (x *Command) GetNodeLabelsChanged() *NodeLabelsChanged {
 	if x != nil {
 		return x.NodeLabelsChanged
+	}
+	return nil
+}
+
+func (x *Command) GetNodeAttributesChanged() *NodeAttributesChanged {
+	if x != nil {
+		return x.NodeAttributesChanged
 	}
 	return nil
 }
@@ -907,6 +915,166 @@ func (x *NodeLabelsChanged) GetImported() bool {
 	return false
 }
 
+// Attributes of hosts change. From version 9 on.
+type NodeAttributesChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Each is all that the host has from then on, of the administrators' or of its nodes'.
+	Hosts         []*HostAttributes `protobuf:"bytes,1,rep,name=hosts,proto3" json:"hosts,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeAttributesChanged) Reset() {
+	*x = NodeAttributesChanged{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeAttributesChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeAttributesChanged) ProtoMessage() {}
+
+func (x *NodeAttributesChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeAttributesChanged.ProtoReflect.Descriptor instead.
+func (*NodeAttributesChanged) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *NodeAttributesChanged) GetHosts() []*HostAttributes {
+	if x != nil {
+		return x.Hosts
+	}
+	return nil
+}
+
+// Attributes of a host, in the order of their names.
+type HostAttributes struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Host  string                 `protobuf:"bytes,1,opt,name=host,proto3" json:"host,omitempty"`
+	// Its nodes have said so (prefix nm.yarn.io); else administrators have (rm.yarn.io).
+	Reported      bool             `protobuf:"varint,2,opt,name=reported,proto3" json:"reported,omitempty"`
+	Attributes    []*NodeAttribute `protobuf:"bytes,3,rep,name=attributes,proto3" json:"attributes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HostAttributes) Reset() {
+	*x = HostAttributes{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HostAttributes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HostAttributes) ProtoMessage() {}
+
+func (x *HostAttributes) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HostAttributes.ProtoReflect.Descriptor instead.
+func (*HostAttributes) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *HostAttributes) GetHost() string {
+	if x != nil {
+		return x.Host
+	}
+	return ""
+}
+
+func (x *HostAttributes) GetReported() bool {
+	if x != nil {
+		return x.Reported
+	}
+	return false
+}
+
+func (x *HostAttributes) GetAttributes() []*NodeAttribute {
+	if x != nil {
+		return x.Attributes
+	}
+	return nil
+}
+
+type NodeAttribute struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Value         string                 `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NodeAttribute) Reset() {
+	*x = NodeAttribute{}
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NodeAttribute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NodeAttribute) ProtoMessage() {}
+
+func (x *NodeAttribute) ProtoReflect() protoreflect.Message {
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NodeAttribute.ProtoReflect.Descriptor instead.
+func (*NodeAttribute) Descriptor() ([]byte, []int) {
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *NodeAttribute) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *NodeAttribute) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
 type NodeLabel struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -918,7 +1086,7 @@ type NodeLabel struct {
 
 func (x *NodeLabel) Reset() {
 	*x = NodeLabel{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -930,7 +1098,7 @@ func (x *NodeLabel) String() string {
 func (*NodeLabel) ProtoMessage() {}
 
 func (x *NodeLabel) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[8]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -943,7 +1111,7 @@ func (x *NodeLabel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeLabel.ProtoReflect.Descriptor instead.
 func (*NodeLabel) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{8}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *NodeLabel) GetName() string {
@@ -972,7 +1140,7 @@ type LabelledNode struct {
 
 func (x *LabelledNode) Reset() {
 	*x = LabelledNode{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -984,7 +1152,7 @@ func (x *LabelledNode) String() string {
 func (*LabelledNode) ProtoMessage() {}
 
 func (x *LabelledNode) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[9]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -997,7 +1165,7 @@ func (x *LabelledNode) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LabelledNode.ProtoReflect.Descriptor instead.
 func (*LabelledNode) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{9}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *LabelledNode) GetNode() *NodeRef {
@@ -1029,7 +1197,7 @@ type QueuesConfigured struct {
 
 func (x *QueuesConfigured) Reset() {
 	*x = QueuesConfigured{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1041,7 +1209,7 @@ func (x *QueuesConfigured) String() string {
 func (*QueuesConfigured) ProtoMessage() {}
 
 func (x *QueuesConfigured) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[10]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1054,7 +1222,7 @@ func (x *QueuesConfigured) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuesConfigured.ProtoReflect.Descriptor instead.
 func (*QueuesConfigured) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{10}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *QueuesConfigured) GetSettings() map[string]string {
@@ -1091,7 +1259,7 @@ type QueuesChanged struct {
 
 func (x *QueuesChanged) Reset() {
 	*x = QueuesChanged{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +1271,7 @@ func (x *QueuesChanged) String() string {
 func (*QueuesChanged) ProtoMessage() {}
 
 func (x *QueuesChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[11]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +1284,7 @@ func (x *QueuesChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QueuesChanged.ProtoReflect.Descriptor instead.
 func (*QueuesChanged) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{11}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *QueuesChanged) GetDeleted() []string {
@@ -1148,7 +1316,7 @@ type CreatedQueue struct {
 
 func (x *CreatedQueue) Reset() {
 	*x = CreatedQueue{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1160,7 +1328,7 @@ func (x *CreatedQueue) String() string {
 func (*CreatedQueue) ProtoMessage() {}
 
 func (x *CreatedQueue) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[12]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1173,7 +1341,7 @@ func (x *CreatedQueue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatedQueue.ProtoReflect.Descriptor instead.
 func (*CreatedQueue) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{12}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreatedQueue) GetPath() string {
@@ -1214,7 +1382,7 @@ type ClusterCreated struct {
 
 func (x *ClusterCreated) Reset() {
 	*x = ClusterCreated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1226,7 +1394,7 @@ func (x *ClusterCreated) String() string {
 func (*ClusterCreated) ProtoMessage() {}
 
 func (x *ClusterCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[13]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1239,7 +1407,7 @@ func (x *ClusterCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClusterCreated.ProtoReflect.Descriptor instead.
 func (*ClusterCreated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{13}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ClusterCreated) GetTimestamp() int64 {
@@ -1261,7 +1429,7 @@ type LeaderStarted struct {
 
 func (x *LeaderStarted) Reset() {
 	*x = LeaderStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1441,7 @@ func (x *LeaderStarted) String() string {
 func (*LeaderStarted) ProtoMessage() {}
 
 func (x *LeaderStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[14]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1454,7 @@ func (x *LeaderStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaderStarted.ProtoReflect.Descriptor instead.
 func (*LeaderStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{14}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *LeaderStarted) GetRmId() string {
@@ -1315,7 +1483,7 @@ type LedgerVersionRaised struct {
 
 func (x *LedgerVersionRaised) Reset() {
 	*x = LedgerVersionRaised{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1327,7 +1495,7 @@ func (x *LedgerVersionRaised) String() string {
 func (*LedgerVersionRaised) ProtoMessage() {}
 
 func (x *LedgerVersionRaised) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[15]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1340,7 +1508,7 @@ func (x *LedgerVersionRaised) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LedgerVersionRaised.ProtoReflect.Descriptor instead.
 func (*LedgerVersionRaised) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{15}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *LedgerVersionRaised) GetVersion() int32 {
@@ -1367,7 +1535,7 @@ type LeadershipOffered struct {
 
 func (x *LeadershipOffered) Reset() {
 	*x = LeadershipOffered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1379,7 +1547,7 @@ func (x *LeadershipOffered) String() string {
 func (*LeadershipOffered) ProtoMessage() {}
 
 func (x *LeadershipOffered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[16]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1392,7 +1560,7 @@ func (x *LeadershipOffered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeadershipOffered.ProtoReflect.Descriptor instead.
 func (*LeadershipOffered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{16}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *LeadershipOffered) GetRmId() string {
@@ -1416,7 +1584,7 @@ type KeyRolled struct {
 
 func (x *KeyRolled) Reset() {
 	*x = KeyRolled{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1428,7 +1596,7 @@ func (x *KeyRolled) String() string {
 func (*KeyRolled) ProtoMessage() {}
 
 func (x *KeyRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[17]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1441,7 +1609,7 @@ func (x *KeyRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyRolled.ProtoReflect.Descriptor instead.
 func (*KeyRolled) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{17}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *KeyRolled) GetKind() KeyKind {
@@ -1481,7 +1649,7 @@ type KeyActivated struct {
 
 func (x *KeyActivated) Reset() {
 	*x = KeyActivated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1493,7 +1661,7 @@ func (x *KeyActivated) String() string {
 func (*KeyActivated) ProtoMessage() {}
 
 func (x *KeyActivated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[18]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1506,7 +1674,7 @@ func (x *KeyActivated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeyActivated.ProtoReflect.Descriptor instead.
 func (*KeyActivated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{18}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *KeyActivated) GetKind() KeyKind {
@@ -1526,7 +1694,7 @@ type ApplicationIdIssued struct {
 
 func (x *ApplicationIdIssued) Reset() {
 	*x = ApplicationIdIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1706,7 @@ func (x *ApplicationIdIssued) String() string {
 func (*ApplicationIdIssued) ProtoMessage() {}
 
 func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[19]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1719,7 @@ func (x *ApplicationIdIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationIdIssued.ProtoReflect.Descriptor instead.
 func (*ApplicationIdIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{19}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ApplicationIdIssued) GetUser() string {
@@ -1581,7 +1749,7 @@ type ApplicationSubmitted struct {
 
 func (x *ApplicationSubmitted) Reset() {
 	*x = ApplicationSubmitted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1593,7 +1761,7 @@ func (x *ApplicationSubmitted) String() string {
 func (*ApplicationSubmitted) ProtoMessage() {}
 
 func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[20]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1606,7 +1774,7 @@ func (x *ApplicationSubmitted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationSubmitted.ProtoReflect.Descriptor instead.
 func (*ApplicationSubmitted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{20}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ApplicationSubmitted) GetApp() *AppRef {
@@ -1682,7 +1850,7 @@ type ApplicationUpdated struct {
 
 func (x *ApplicationUpdated) Reset() {
 	*x = ApplicationUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1694,7 +1862,7 @@ func (x *ApplicationUpdated) String() string {
 func (*ApplicationUpdated) ProtoMessage() {}
 
 func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1707,7 +1875,7 @@ func (x *ApplicationUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationUpdated.ProtoReflect.Descriptor instead.
 func (*ApplicationUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{21}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ApplicationUpdated) GetApp() *AppRef {
@@ -1771,7 +1939,7 @@ type ApplicationEnded struct {
 
 func (x *ApplicationEnded) Reset() {
 	*x = ApplicationEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1783,7 +1951,7 @@ func (x *ApplicationEnded) String() string {
 func (*ApplicationEnded) ProtoMessage() {}
 
 func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[22]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1796,7 +1964,7 @@ func (x *ApplicationEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationEnded.ProtoReflect.Descriptor instead.
 func (*ApplicationEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{22}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ApplicationEnded) GetApp() *AppRef {
@@ -1836,7 +2004,7 @@ type ApplicationsForgotten struct {
 
 func (x *ApplicationsForgotten) Reset() {
 	*x = ApplicationsForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1848,7 +2016,7 @@ func (x *ApplicationsForgotten) String() string {
 func (*ApplicationsForgotten) ProtoMessage() {}
 
 func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[23]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1861,7 +2029,7 @@ func (x *ApplicationsForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApplicationsForgotten.ProtoReflect.Descriptor instead.
 func (*ApplicationsForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{23}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ApplicationsForgotten) GetApps() []*AppRef {
@@ -1880,7 +2048,7 @@ type AttemptStarted struct {
 
 func (x *AttemptStarted) Reset() {
 	*x = AttemptStarted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1892,7 +2060,7 @@ func (x *AttemptStarted) String() string {
 func (*AttemptStarted) ProtoMessage() {}
 
 func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1905,7 +2073,7 @@ func (x *AttemptStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptStarted.ProtoReflect.Descriptor instead.
 func (*AttemptStarted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{24}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *AttemptStarted) GetAttempt() *AttemptRef {
@@ -1925,7 +2093,7 @@ type AttemptLaunched struct {
 
 func (x *AttemptLaunched) Reset() {
 	*x = AttemptLaunched{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1937,7 +2105,7 @@ func (x *AttemptLaunched) String() string {
 func (*AttemptLaunched) ProtoMessage() {}
 
 func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[25]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1950,7 +2118,7 @@ func (x *AttemptLaunched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptLaunched.ProtoReflect.Descriptor instead.
 func (*AttemptLaunched) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{25}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AttemptLaunched) GetAttempt() *AttemptRef {
@@ -1972,7 +2140,7 @@ type AttemptRegistered struct {
 
 func (x *AttemptRegistered) Reset() {
 	*x = AttemptRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2152,7 @@ func (x *AttemptRegistered) String() string {
 func (*AttemptRegistered) ProtoMessage() {}
 
 func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[26]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2165,7 @@ func (x *AttemptRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptRegistered.ProtoReflect.Descriptor instead.
 func (*AttemptRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{26}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AttemptRegistered) GetAttempt() *AttemptRef {
@@ -2041,7 +2209,7 @@ type AttemptFinishing struct {
 
 func (x *AttemptFinishing) Reset() {
 	*x = AttemptFinishing{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2053,7 +2221,7 @@ func (x *AttemptFinishing) String() string {
 func (*AttemptFinishing) ProtoMessage() {}
 
 func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[27]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2066,7 +2234,7 @@ func (x *AttemptFinishing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptFinishing.ProtoReflect.Descriptor instead.
 func (*AttemptFinishing) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{27}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AttemptFinishing) GetAttempt() *AttemptRef {
@@ -2113,7 +2281,7 @@ type AttemptEnded struct {
 
 func (x *AttemptEnded) Reset() {
 	*x = AttemptEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2125,7 +2293,7 @@ func (x *AttemptEnded) String() string {
 func (*AttemptEnded) ProtoMessage() {}
 
 func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[28]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2138,7 +2306,7 @@ func (x *AttemptEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AttemptEnded.ProtoReflect.Descriptor instead.
 func (*AttemptEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{28}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AttemptEnded) GetAttempt() *AttemptRef {
@@ -2202,7 +2370,7 @@ type Grant struct {
 
 func (x *Grant) Reset() {
 	*x = Grant{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2214,7 +2382,7 @@ func (x *Grant) String() string {
 func (*Grant) ProtoMessage() {}
 
 func (x *Grant) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[29]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2227,7 +2395,7 @@ func (x *Grant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Grant.ProtoReflect.Descriptor instead.
 func (*Grant) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{29}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Grant) GetId() int64 {
@@ -2303,7 +2471,7 @@ type ContainersAllocated struct {
 
 func (x *ContainersAllocated) Reset() {
 	*x = ContainersAllocated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2315,7 +2483,7 @@ func (x *ContainersAllocated) String() string {
 func (*ContainersAllocated) ProtoMessage() {}
 
 func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[30]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2328,7 +2496,7 @@ func (x *ContainersAllocated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersAllocated.ProtoReflect.Descriptor instead.
 func (*ContainersAllocated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{30}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ContainersAllocated) GetAttempt() *AttemptRef {
@@ -2355,7 +2523,7 @@ type ContainersRunning struct {
 
 func (x *ContainersRunning) Reset() {
 	*x = ContainersRunning{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2367,7 +2535,7 @@ func (x *ContainersRunning) String() string {
 func (*ContainersRunning) ProtoMessage() {}
 
 func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[31]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2380,7 +2548,7 @@ func (x *ContainersRunning) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersRunning.ProtoReflect.Descriptor instead.
 func (*ContainersRunning) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{31}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *ContainersRunning) GetContainers() []*ContainerRef {
@@ -2405,7 +2573,7 @@ type Completion struct {
 
 func (x *Completion) Reset() {
 	*x = Completion{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2417,7 +2585,7 @@ func (x *Completion) String() string {
 func (*Completion) ProtoMessage() {}
 
 func (x *Completion) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[32]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2430,7 +2598,7 @@ func (x *Completion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Completion.ProtoReflect.Descriptor instead.
 func (*Completion) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{32}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Completion) GetContainer() *ContainerRef {
@@ -2481,7 +2649,7 @@ type ContainerTimes struct {
 
 func (x *ContainerTimes) Reset() {
 	*x = ContainerTimes{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2493,7 +2661,7 @@ func (x *ContainerTimes) String() string {
 func (*ContainerTimes) ProtoMessage() {}
 
 func (x *ContainerTimes) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[33]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2506,7 +2674,7 @@ func (x *ContainerTimes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerTimes.ProtoReflect.Descriptor instead.
 func (*ContainerTimes) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{33}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ContainerTimes) GetAccepted() int64 {
@@ -2546,7 +2714,7 @@ type ContainersCompleted struct {
 
 func (x *ContainersCompleted) Reset() {
 	*x = ContainersCompleted{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2558,7 +2726,7 @@ func (x *ContainersCompleted) String() string {
 func (*ContainersCompleted) ProtoMessage() {}
 
 func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[34]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2571,7 +2739,7 @@ func (x *ContainersCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersCompleted.ProtoReflect.Descriptor instead.
 func (*ContainersCompleted) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{34}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ContainersCompleted) GetCompletions() []*Completion {
@@ -2591,7 +2759,7 @@ type ContainersReported struct {
 
 func (x *ContainersReported) Reset() {
 	*x = ContainersReported{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2603,7 +2771,7 @@ func (x *ContainersReported) String() string {
 func (*ContainersReported) ProtoMessage() {}
 
 func (x *ContainersReported) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[35]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2616,7 +2784,7 @@ func (x *ContainersReported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersReported.ProtoReflect.Descriptor instead.
 func (*ContainersReported) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{35}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ContainersReported) GetContainers() []*ContainerRef {
@@ -2635,7 +2803,7 @@ type ContainersSuspended struct {
 
 func (x *ContainersSuspended) Reset() {
 	*x = ContainersSuspended{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2647,7 +2815,7 @@ func (x *ContainersSuspended) String() string {
 func (*ContainersSuspended) ProtoMessage() {}
 
 func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[36]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2660,7 +2828,7 @@ func (x *ContainersSuspended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersSuspended.ProtoReflect.Descriptor instead.
 func (*ContainersSuspended) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{36}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ContainersSuspended) GetContainers() []*ContainerRef {
@@ -2679,7 +2847,7 @@ type ContainersResumed struct {
 
 func (x *ContainersResumed) Reset() {
 	*x = ContainersResumed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2691,7 +2859,7 @@ func (x *ContainersResumed) String() string {
 func (*ContainersResumed) ProtoMessage() {}
 
 func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[37]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2704,7 +2872,7 @@ func (x *ContainersResumed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainersResumed.ProtoReflect.Descriptor instead.
 func (*ContainersResumed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{37}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ContainersResumed) GetContainers() []*ContainerRef {
@@ -2725,7 +2893,7 @@ type ContainerResized struct {
 
 func (x *ContainerResized) Reset() {
 	*x = ContainerResized{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2737,7 +2905,7 @@ func (x *ContainerResized) String() string {
 func (*ContainerResized) ProtoMessage() {}
 
 func (x *ContainerResized) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[38]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2750,7 +2918,7 @@ func (x *ContainerResized) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerResized.ProtoReflect.Descriptor instead.
 func (*ContainerResized) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{38}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ContainerResized) GetContainer() *ContainerRef {
@@ -2778,7 +2946,7 @@ type ContainerConfirmed struct {
 
 func (x *ContainerConfirmed) Reset() {
 	*x = ContainerConfirmed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2790,7 +2958,7 @@ func (x *ContainerConfirmed) String() string {
 func (*ContainerConfirmed) ProtoMessage() {}
 
 func (x *ContainerConfirmed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[39]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2803,7 +2971,7 @@ func (x *ContainerConfirmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerConfirmed.ProtoReflect.Descriptor instead.
 func (*ContainerConfirmed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{39}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ContainerConfirmed) GetContainer() *ContainerRef {
@@ -2837,7 +3005,7 @@ type ContainerLevelChanged struct {
 
 func (x *ContainerLevelChanged) Reset() {
 	*x = ContainerLevelChanged{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2849,7 +3017,7 @@ func (x *ContainerLevelChanged) String() string {
 func (*ContainerLevelChanged) ProtoMessage() {}
 
 func (x *ContainerLevelChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[40]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2862,7 +3030,7 @@ func (x *ContainerLevelChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContainerLevelChanged.ProtoReflect.Descriptor instead.
 func (*ContainerLevelChanged) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{40}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ContainerLevelChanged) GetContainer() *ContainerRef {
@@ -2916,7 +3084,7 @@ type SuspensionCause struct {
 
 func (x *SuspensionCause) Reset() {
 	*x = SuspensionCause{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2928,7 +3096,7 @@ func (x *SuspensionCause) String() string {
 func (*SuspensionCause) ProtoMessage() {}
 
 func (x *SuspensionCause) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[41]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2941,7 +3109,7 @@ func (x *SuspensionCause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspensionCause.ProtoReflect.Descriptor instead.
 func (*SuspensionCause) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{41}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SuspensionCause) GetQueue() string {
@@ -2990,7 +3158,7 @@ type Suspension struct {
 
 func (x *Suspension) Reset() {
 	*x = Suspension{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3002,7 +3170,7 @@ func (x *Suspension) String() string {
 func (*Suspension) ProtoMessage() {}
 
 func (x *Suspension) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[42]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3015,7 +3183,7 @@ func (x *Suspension) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Suspension.ProtoReflect.Descriptor instead.
 func (*Suspension) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{42}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Suspension) GetCause() *SuspensionCause {
@@ -3065,7 +3233,7 @@ type SuspendedSpan struct {
 
 func (x *SuspendedSpan) Reset() {
 	*x = SuspendedSpan{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3077,7 +3245,7 @@ func (x *SuspendedSpan) String() string {
 func (*SuspendedSpan) ProtoMessage() {}
 
 func (x *SuspendedSpan) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[43]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3090,7 +3258,7 @@ func (x *SuspendedSpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuspendedSpan.ProtoReflect.Descriptor instead.
 func (*SuspendedSpan) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{43}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SuspendedSpan) GetFrom() int64 {
@@ -3129,7 +3297,7 @@ type NodeRegistered struct {
 
 func (x *NodeRegistered) Reset() {
 	*x = NodeRegistered{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3141,7 +3309,7 @@ func (x *NodeRegistered) String() string {
 func (*NodeRegistered) ProtoMessage() {}
 
 func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[44]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3154,7 +3322,7 @@ func (x *NodeRegistered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeRegistered.ProtoReflect.Descriptor instead.
 func (*NodeRegistered) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{44}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *NodeRegistered) GetNode() *NodeRef {
@@ -3221,7 +3389,7 @@ type NodeUpdated struct {
 
 func (x *NodeUpdated) Reset() {
 	*x = NodeUpdated{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3233,7 +3401,7 @@ func (x *NodeUpdated) String() string {
 func (*NodeUpdated) ProtoMessage() {}
 
 func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3246,7 +3414,7 @@ func (x *NodeUpdated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeUpdated.ProtoReflect.Descriptor instead.
 func (*NodeUpdated) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{45}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *NodeUpdated) GetNode() *NodeRef {
@@ -3293,7 +3461,7 @@ type NodeForgotten struct {
 
 func (x *NodeForgotten) Reset() {
 	*x = NodeForgotten{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3305,7 +3473,7 @@ func (x *NodeForgotten) String() string {
 func (*NodeForgotten) ProtoMessage() {}
 
 func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[46]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3318,7 +3486,7 @@ func (x *NodeForgotten) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeForgotten.ProtoReflect.Descriptor instead.
 func (*NodeForgotten) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{46}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *NodeForgotten) GetNode() *NodeRef {
@@ -3342,7 +3510,7 @@ type DelegationIssued struct {
 
 func (x *DelegationIssued) Reset() {
 	*x = DelegationIssued{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3354,7 +3522,7 @@ func (x *DelegationIssued) String() string {
 func (*DelegationIssued) ProtoMessage() {}
 
 func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[47]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3367,7 +3535,7 @@ func (x *DelegationIssued) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationIssued.ProtoReflect.Descriptor instead.
 func (*DelegationIssued) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{47}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *DelegationIssued) GetSequence() int32 {
@@ -3408,7 +3576,7 @@ type DelegationRenewed struct {
 
 func (x *DelegationRenewed) Reset() {
 	*x = DelegationRenewed{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3420,7 +3588,7 @@ func (x *DelegationRenewed) String() string {
 func (*DelegationRenewed) ProtoMessage() {}
 
 func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3433,7 +3601,7 @@ func (x *DelegationRenewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationRenewed.ProtoReflect.Descriptor instead.
 func (*DelegationRenewed) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{48}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *DelegationRenewed) GetSequence() int32 {
@@ -3460,7 +3628,7 @@ type DelegationsEnded struct {
 
 func (x *DelegationsEnded) Reset() {
 	*x = DelegationsEnded{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3472,7 +3640,7 @@ func (x *DelegationsEnded) String() string {
 func (*DelegationsEnded) ProtoMessage() {}
 
 func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[49]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3485,7 +3653,7 @@ func (x *DelegationsEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DelegationsEnded.ProtoReflect.Descriptor instead.
 func (*DelegationsEnded) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{49}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DelegationsEnded) GetSequences() []int32 {
@@ -3507,7 +3675,7 @@ type UsageSampled struct {
 
 func (x *UsageSampled) Reset() {
 	*x = UsageSampled{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3519,7 +3687,7 @@ func (x *UsageSampled) String() string {
 func (*UsageSampled) ProtoMessage() {}
 
 func (x *UsageSampled) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[50]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3532,7 +3700,7 @@ func (x *UsageSampled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageSampled.ProtoReflect.Descriptor instead.
 func (*UsageSampled) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{50}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *UsageSampled) GetAll() bool {
@@ -3561,7 +3729,7 @@ type UsageRow struct {
 
 func (x *UsageRow) Reset() {
 	*x = UsageRow{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3573,7 +3741,7 @@ func (x *UsageRow) String() string {
 func (*UsageRow) ProtoMessage() {}
 
 func (x *UsageRow) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[51]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3586,7 +3754,7 @@ func (x *UsageRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageRow.ProtoReflect.Descriptor instead.
 func (*UsageRow) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{51}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *UsageRow) GetName() string {
@@ -3605,22 +3773,23 @@ func (x *UsageRow) GetFigures() []uint64 {
 
 // A snapshot is a sequence of records, each with exactly one field set: first the cluster, then the rest.
 type SnapshotRecord struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Cluster       *Cluster               `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
-	Application   *Application           `protobuf:"bytes,2,opt,name=application,proto3" json:"application,omitempty"`
-	Node          *Node                  `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
-	Delegation    *DelegationIssued      `protobuf:"bytes,4,opt,name=delegation,proto3" json:"delegation,omitempty"`
-	Issued        *IssuedIds             `protobuf:"bytes,5,opt,name=issued,proto3" json:"issued,omitempty"`
-	NodeLabels    *NodeLabels            `protobuf:"bytes,6,opt,name=node_labels,json=nodeLabels,proto3" json:"node_labels,omitempty"`
-	History       *History               `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
-	CreatedQueues *CreatedQueues         `protobuf:"bytes,9,opt,name=created_queues,json=createdQueues,proto3" json:"created_queues,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	Cluster        *Cluster               `protobuf:"bytes,1,opt,name=cluster,proto3" json:"cluster,omitempty"`
+	Application    *Application           `protobuf:"bytes,2,opt,name=application,proto3" json:"application,omitempty"`
+	Node           *Node                  `protobuf:"bytes,3,opt,name=node,proto3" json:"node,omitempty"`
+	Delegation     *DelegationIssued      `protobuf:"bytes,4,opt,name=delegation,proto3" json:"delegation,omitempty"`
+	Issued         *IssuedIds             `protobuf:"bytes,5,opt,name=issued,proto3" json:"issued,omitempty"`
+	NodeLabels     *NodeLabels            `protobuf:"bytes,6,opt,name=node_labels,json=nodeLabels,proto3" json:"node_labels,omitempty"`
+	History        *History               `protobuf:"bytes,7,opt,name=history,proto3" json:"history,omitempty"`
+	HostAttributes *HostAttributes        `protobuf:"bytes,8,opt,name=host_attributes,json=hostAttributes,proto3" json:"host_attributes,omitempty"`
+	CreatedQueues  *CreatedQueues         `protobuf:"bytes,9,opt,name=created_queues,json=createdQueues,proto3" json:"created_queues,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *SnapshotRecord) Reset() {
 	*x = SnapshotRecord{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3632,7 +3801,7 @@ func (x *SnapshotRecord) String() string {
 func (*SnapshotRecord) ProtoMessage() {}
 
 func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[52]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3645,7 +3814,7 @@ func (x *SnapshotRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRecord.ProtoReflect.Descriptor instead.
 func (*SnapshotRecord) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{52}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SnapshotRecord) GetCluster() *Cluster {
@@ -3697,6 +3866,13 @@ func (x *SnapshotRecord) GetHistory() *History {
 	return nil
 }
 
+func (x *SnapshotRecord) GetHostAttributes() *HostAttributes {
+	if x != nil {
+		return x.HostAttributes
+	}
+	return nil
+}
+
 func (x *SnapshotRecord) GetCreatedQueues() *CreatedQueues {
 	if x != nil {
 		return x.CreatedQueues
@@ -3719,7 +3895,7 @@ type History struct {
 
 func (x *History) Reset() {
 	*x = History{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3731,7 +3907,7 @@ func (x *History) String() string {
 func (*History) ProtoMessage() {}
 
 func (x *History) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[53]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3744,7 +3920,7 @@ func (x *History) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use History.ProtoReflect.Descriptor instead.
 func (*History) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{53}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *History) GetState() *HistoryState {
@@ -3792,7 +3968,7 @@ type HistoryChunk struct {
 
 func (x *HistoryChunk) Reset() {
 	*x = HistoryChunk{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3804,7 +3980,7 @@ func (x *HistoryChunk) String() string {
 func (*HistoryChunk) ProtoMessage() {}
 
 func (x *HistoryChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[54]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3817,7 +3993,7 @@ func (x *HistoryChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryChunk.ProtoReflect.Descriptor instead.
 func (*HistoryChunk) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{54}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *HistoryChunk) GetFirst() int64 {
@@ -3850,7 +4026,7 @@ type HistoryState struct {
 
 func (x *HistoryState) Reset() {
 	*x = HistoryState{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3862,7 +4038,7 @@ func (x *HistoryState) String() string {
 func (*HistoryState) ProtoMessage() {}
 
 func (x *HistoryState) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[55]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3875,7 +4051,7 @@ func (x *HistoryState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistoryState.ProtoReflect.Descriptor instead.
 func (*HistoryState) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{55}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *HistoryState) GetLast() int64 {
@@ -3945,7 +4121,7 @@ type HistorySpan struct {
 
 func (x *HistorySpan) Reset() {
 	*x = HistorySpan{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3957,7 +4133,7 @@ func (x *HistorySpan) String() string {
 func (*HistorySpan) ProtoMessage() {}
 
 func (x *HistorySpan) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[56]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3970,7 +4146,7 @@ func (x *HistorySpan) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistorySpan.ProtoReflect.Descriptor instead.
 func (*HistorySpan) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{56}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *HistorySpan) GetFrom() int64 {
@@ -3999,7 +4175,7 @@ type HistorySums struct {
 
 func (x *HistorySums) Reset() {
 	*x = HistorySums{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4011,7 +4187,7 @@ func (x *HistorySums) String() string {
 func (*HistorySums) ProtoMessage() {}
 
 func (x *HistorySums) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[57]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4024,7 +4200,7 @@ func (x *HistorySums) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HistorySums.ProtoReflect.Descriptor instead.
 func (*HistorySums) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{57}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *HistorySums) GetName() string {
@@ -4065,7 +4241,7 @@ type CreatedQueues struct {
 
 func (x *CreatedQueues) Reset() {
 	*x = CreatedQueues{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4077,7 +4253,7 @@ func (x *CreatedQueues) String() string {
 func (*CreatedQueues) ProtoMessage() {}
 
 func (x *CreatedQueues) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[58]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4090,7 +4266,7 @@ func (x *CreatedQueues) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatedQueues.ProtoReflect.Descriptor instead.
 func (*CreatedQueues) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{58}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *CreatedQueues) GetQueues() []*CreatedQueue {
@@ -4112,7 +4288,7 @@ type NodeLabels struct {
 
 func (x *NodeLabels) Reset() {
 	*x = NodeLabels{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4124,7 +4300,7 @@ func (x *NodeLabels) String() string {
 func (*NodeLabels) ProtoMessage() {}
 
 func (x *NodeLabels) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[59]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4137,7 +4313,7 @@ func (x *NodeLabels) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeLabels.ProtoReflect.Descriptor instead.
 func (*NodeLabels) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{59}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *NodeLabels) GetLabels() []*NodeLabel {
@@ -4172,7 +4348,7 @@ type IssuedIds struct {
 
 func (x *IssuedIds) Reset() {
 	*x = IssuedIds{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4184,7 +4360,7 @@ func (x *IssuedIds) String() string {
 func (*IssuedIds) ProtoMessage() {}
 
 func (x *IssuedIds) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[60]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4197,7 +4373,7 @@ func (x *IssuedIds) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IssuedIds.ProtoReflect.Descriptor instead.
 func (*IssuedIds) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{60}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *IssuedIds) GetUser() string {
@@ -4243,7 +4419,7 @@ type Cluster struct {
 
 func (x *Cluster) Reset() {
 	*x = Cluster{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4255,7 +4431,7 @@ func (x *Cluster) String() string {
 func (*Cluster) ProtoMessage() {}
 
 func (x *Cluster) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[61]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4268,7 +4444,7 @@ func (x *Cluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cluster.ProtoReflect.Descriptor instead.
 func (*Cluster) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{61}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Cluster) GetFormat() int32 {
@@ -4393,7 +4569,7 @@ type StateCount struct {
 
 func (x *StateCount) Reset() {
 	*x = StateCount{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4405,7 +4581,7 @@ func (x *StateCount) String() string {
 func (*StateCount) ProtoMessage() {}
 
 func (x *StateCount) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[62]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4418,7 +4594,7 @@ func (x *StateCount) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StateCount.ProtoReflect.Descriptor instead.
 func (*StateCount) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{62}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *StateCount) GetState() int32 {
@@ -4448,7 +4624,7 @@ type Key struct {
 
 func (x *Key) Reset() {
 	*x = Key{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4460,7 +4636,7 @@ func (x *Key) String() string {
 func (*Key) ProtoMessage() {}
 
 func (x *Key) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[63]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4473,7 +4649,7 @@ func (x *Key) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Key.ProtoReflect.Descriptor instead.
 func (*Key) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{63}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Key) GetKind() KeyKind {
@@ -4539,7 +4715,7 @@ type Application struct {
 
 func (x *Application) Reset() {
 	*x = Application{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4551,7 +4727,7 @@ func (x *Application) String() string {
 func (*Application) ProtoMessage() {}
 
 func (x *Application) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[64]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4564,7 +4740,7 @@ func (x *Application) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Application.ProtoReflect.Descriptor instead.
 func (*Application) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{64}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Application) GetSubmitted() *ApplicationSubmitted {
@@ -4718,7 +4894,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4730,7 +4906,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[65]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4743,7 +4919,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{65}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Attempt) GetAttempt() int32 {
@@ -4897,7 +5073,7 @@ type Container struct {
 
 func (x *Container) Reset() {
 	*x = Container{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4909,7 +5085,7 @@ func (x *Container) String() string {
 func (*Container) ProtoMessage() {}
 
 func (x *Container) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[66]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4922,7 +5098,7 @@ func (x *Container) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Container.ProtoReflect.Descriptor instead.
 func (*Container) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{66}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Container) GetAttempt() int32 {
@@ -5071,7 +5247,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5083,7 +5259,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[67]
+	mi := &file_rm_ledger_ledgerpb_ledger_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5096,7 +5272,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{67}
+	return file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Node) GetRegistered() *NodeRegistered {
@@ -5145,7 +5321,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\n" +
 	"leadership\x18\x03 \x01(\x03R\n" +
 	"leadership\x12\x18\n" +
-	"\aversion\x18\x04 \x01(\x05R\aversion\"\xba\x15\n" +
+	"\aversion\x18\x04 \x01(\x05R\aversion\"\x98\x16\n" +
 	"\aCommand\x12F\n" +
 	"\x0fcluster_created\x18\x01 \x01(\v2\x1d.heddle.ledger.ClusterCreatedR\x0eclusterCreated\x12C\n" +
 	"\x0eleader_started\x18\x02 \x01(\v2\x1c.heddle.ledger.LeaderStartedR\rleaderStarted\x127\n" +
@@ -5182,7 +5358,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x11delegations_ended\x184 \x01(\v2\x1f.heddle.ledger.DelegationsEndedR\x10delegationsEnded\x12L\n" +
 	"\x11queues_configured\x18< \x01(\v2\x1f.heddle.ledger.QueuesConfiguredR\x10queuesConfigured\x12C\n" +
 	"\x0equeues_changed\x18= \x01(\v2\x1c.heddle.ledger.QueuesChangedR\rqueuesChanged\x12P\n" +
-	"\x13node_labels_changed\x18F \x01(\v2 .heddle.ledger.NodeLabelsChangedR\x11nodeLabelsChanged\x12@\n" +
+	"\x13node_labels_changed\x18F \x01(\v2 .heddle.ledger.NodeLabelsChangedR\x11nodeLabelsChanged\x12\\\n" +
+	"\x17node_attributes_changed\x18G \x01(\v2$.heddle.ledger.NodeAttributesChangedR\x15nodeAttributesChanged\x12@\n" +
 	"\rusage_sampled\x18P \x01(\v2\x1b.heddle.ledger.UsageSampledR\fusageSampled\"6\n" +
 	"\x06AppRef\x12\x1c\n" +
 	"\ttimestamp\x18\x01 \x01(\x03R\ttimestamp\x12\x0e\n" +
@@ -5203,7 +5380,18 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x05added\x18\x01 \x03(\v2\x18.heddle.ledger.NodeLabelR\x05added\x12\x18\n" +
 	"\aremoved\x18\x02 \x03(\tR\aremoved\x121\n" +
 	"\x05nodes\x18\x03 \x03(\v2\x1b.heddle.ledger.LabelledNodeR\x05nodes\x12\x1a\n" +
-	"\bimported\x18\x04 \x01(\bR\bimported\"=\n" +
+	"\bimported\x18\x04 \x01(\bR\bimported\"L\n" +
+	"\x15NodeAttributesChanged\x123\n" +
+	"\x05hosts\x18\x01 \x03(\v2\x1d.heddle.ledger.HostAttributesR\x05hosts\"~\n" +
+	"\x0eHostAttributes\x12\x12\n" +
+	"\x04host\x18\x01 \x01(\tR\x04host\x12\x1a\n" +
+	"\breported\x18\x02 \x01(\bR\breported\x12<\n" +
+	"\n" +
+	"attributes\x18\x03 \x03(\v2\x1c.heddle.ledger.NodeAttributeR\n" +
+	"attributes\"9\n" +
+	"\rNodeAttribute\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\"=\n" +
 	"\tNodeLabel\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\texclusive\x18\x02 \x01(\bR\texclusive\"P\n" +
@@ -5412,7 +5600,7 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x04rows\x18\x02 \x03(\v2\x17.heddle.ledger.UsageRowR\x04rows\"8\n" +
 	"\bUsageRow\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
-	"\afigures\x18\x02 \x03(\x04R\afigures\"\xcf\x03\n" +
+	"\afigures\x18\x02 \x03(\x04R\afigures\"\x97\x04\n" +
 	"\x0eSnapshotRecord\x120\n" +
 	"\acluster\x18\x01 \x01(\v2\x16.heddle.ledger.ClusterR\acluster\x12<\n" +
 	"\vapplication\x18\x02 \x01(\v2\x1a.heddle.ledger.ApplicationR\vapplication\x12'\n" +
@@ -5423,7 +5611,8 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x06issued\x18\x05 \x01(\v2\x18.heddle.ledger.IssuedIdsR\x06issued\x12:\n" +
 	"\vnode_labels\x18\x06 \x01(\v2\x19.heddle.ledger.NodeLabelsR\n" +
 	"nodeLabels\x120\n" +
-	"\ahistory\x18\a \x01(\v2\x16.heddle.ledger.HistoryR\ahistory\x12C\n" +
+	"\ahistory\x18\a \x01(\v2\x16.heddle.ledger.HistoryR\ahistory\x12F\n" +
+	"\x0fhost_attributes\x18\b \x01(\v2\x1d.heddle.ledger.HostAttributesR\x0ehostAttributes\x12C\n" +
 	"\x0ecreated_queues\x18\t \x01(\v2\x1c.heddle.ledger.CreatedQueuesR\rcreatedQueues\"\xb1\x01\n" +
 	"\aHistory\x121\n" +
 	"\x05state\x18\x01 \x01(\v2\x1b.heddle.ledger.HistoryStateR\x05state\x12\x12\n" +
@@ -5605,7 +5794,7 @@ func file_rm_ledger_ledgerpb_ledger_proto_rawDescGZIP() []byte {
 }
 
 var file_rm_ledger_ledgerpb_ledger_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 69)
+var file_rm_ledger_ledgerpb_ledger_proto_msgTypes = make([]protoimpl.MessageInfo, 72)
 var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(KeyKind)(0),                            // 0: heddle.ledger.KeyKind
 	(Level)(0),                              // 1: heddle.ledger.Level
@@ -5618,192 +5807,199 @@ var file_rm_ledger_ledgerpb_ledger_proto_goTypes = []any{
 	(*NodeRef)(nil),                         // 8: heddle.ledger.NodeRef
 	(*Amounts)(nil),                         // 9: heddle.ledger.Amounts
 	(*NodeLabelsChanged)(nil),               // 10: heddle.ledger.NodeLabelsChanged
-	(*NodeLabel)(nil),                       // 11: heddle.ledger.NodeLabel
-	(*LabelledNode)(nil),                    // 12: heddle.ledger.LabelledNode
-	(*QueuesConfigured)(nil),                // 13: heddle.ledger.QueuesConfigured
-	(*QueuesChanged)(nil),                   // 14: heddle.ledger.QueuesChanged
-	(*CreatedQueue)(nil),                    // 15: heddle.ledger.CreatedQueue
-	(*ClusterCreated)(nil),                  // 16: heddle.ledger.ClusterCreated
-	(*LeaderStarted)(nil),                   // 17: heddle.ledger.LeaderStarted
-	(*LedgerVersionRaised)(nil),             // 18: heddle.ledger.LedgerVersionRaised
-	(*LeadershipOffered)(nil),               // 19: heddle.ledger.LeadershipOffered
-	(*KeyRolled)(nil),                       // 20: heddle.ledger.KeyRolled
-	(*KeyActivated)(nil),                    // 21: heddle.ledger.KeyActivated
-	(*ApplicationIdIssued)(nil),             // 22: heddle.ledger.ApplicationIdIssued
-	(*ApplicationSubmitted)(nil),            // 23: heddle.ledger.ApplicationSubmitted
-	(*ApplicationUpdated)(nil),              // 24: heddle.ledger.ApplicationUpdated
-	(*ApplicationEnded)(nil),                // 25: heddle.ledger.ApplicationEnded
-	(*ApplicationsForgotten)(nil),           // 26: heddle.ledger.ApplicationsForgotten
-	(*AttemptStarted)(nil),                  // 27: heddle.ledger.AttemptStarted
-	(*AttemptLaunched)(nil),                 // 28: heddle.ledger.AttemptLaunched
-	(*AttemptRegistered)(nil),               // 29: heddle.ledger.AttemptRegistered
-	(*AttemptFinishing)(nil),                // 30: heddle.ledger.AttemptFinishing
-	(*AttemptEnded)(nil),                    // 31: heddle.ledger.AttemptEnded
-	(*Grant)(nil),                           // 32: heddle.ledger.Grant
-	(*ContainersAllocated)(nil),             // 33: heddle.ledger.ContainersAllocated
-	(*ContainersRunning)(nil),               // 34: heddle.ledger.ContainersRunning
-	(*Completion)(nil),                      // 35: heddle.ledger.Completion
-	(*ContainerTimes)(nil),                  // 36: heddle.ledger.ContainerTimes
-	(*ContainersCompleted)(nil),             // 37: heddle.ledger.ContainersCompleted
-	(*ContainersReported)(nil),              // 38: heddle.ledger.ContainersReported
-	(*ContainersSuspended)(nil),             // 39: heddle.ledger.ContainersSuspended
-	(*ContainersResumed)(nil),               // 40: heddle.ledger.ContainersResumed
-	(*ContainerResized)(nil),                // 41: heddle.ledger.ContainerResized
-	(*ContainerConfirmed)(nil),              // 42: heddle.ledger.ContainerConfirmed
-	(*ContainerLevelChanged)(nil),           // 43: heddle.ledger.ContainerLevelChanged
-	(*SuspensionCause)(nil),                 // 44: heddle.ledger.SuspensionCause
-	(*Suspension)(nil),                      // 45: heddle.ledger.Suspension
-	(*SuspendedSpan)(nil),                   // 46: heddle.ledger.SuspendedSpan
-	(*NodeRegistered)(nil),                  // 47: heddle.ledger.NodeRegistered
-	(*NodeUpdated)(nil),                     // 48: heddle.ledger.NodeUpdated
-	(*NodeForgotten)(nil),                   // 49: heddle.ledger.NodeForgotten
-	(*DelegationIssued)(nil),                // 50: heddle.ledger.DelegationIssued
-	(*DelegationRenewed)(nil),               // 51: heddle.ledger.DelegationRenewed
-	(*DelegationsEnded)(nil),                // 52: heddle.ledger.DelegationsEnded
-	(*UsageSampled)(nil),                    // 53: heddle.ledger.UsageSampled
-	(*UsageRow)(nil),                        // 54: heddle.ledger.UsageRow
-	(*SnapshotRecord)(nil),                  // 55: heddle.ledger.SnapshotRecord
-	(*History)(nil),                         // 56: heddle.ledger.History
-	(*HistoryChunk)(nil),                    // 57: heddle.ledger.HistoryChunk
-	(*HistoryState)(nil),                    // 58: heddle.ledger.HistoryState
-	(*HistorySpan)(nil),                     // 59: heddle.ledger.HistorySpan
-	(*HistorySums)(nil),                     // 60: heddle.ledger.HistorySums
-	(*CreatedQueues)(nil),                   // 61: heddle.ledger.CreatedQueues
-	(*NodeLabels)(nil),                      // 62: heddle.ledger.NodeLabels
-	(*IssuedIds)(nil),                       // 63: heddle.ledger.IssuedIds
-	(*Cluster)(nil),                         // 64: heddle.ledger.Cluster
-	(*StateCount)(nil),                      // 65: heddle.ledger.StateCount
-	(*Key)(nil),                             // 66: heddle.ledger.Key
-	(*Application)(nil),                     // 67: heddle.ledger.Application
-	(*Attempt)(nil),                         // 68: heddle.ledger.Attempt
-	(*Container)(nil),                       // 69: heddle.ledger.Container
-	(*Node)(nil),                            // 70: heddle.ledger.Node
-	nil,                                     // 71: heddle.ledger.QueuesConfigured.SettingsEntry
-	(*pb.ApplicationSubmissionContext)(nil), // 72: heddle.yarn.ApplicationSubmissionContext
+	(*NodeAttributesChanged)(nil),           // 11: heddle.ledger.NodeAttributesChanged
+	(*HostAttributes)(nil),                  // 12: heddle.ledger.HostAttributes
+	(*NodeAttribute)(nil),                   // 13: heddle.ledger.NodeAttribute
+	(*NodeLabel)(nil),                       // 14: heddle.ledger.NodeLabel
+	(*LabelledNode)(nil),                    // 15: heddle.ledger.LabelledNode
+	(*QueuesConfigured)(nil),                // 16: heddle.ledger.QueuesConfigured
+	(*QueuesChanged)(nil),                   // 17: heddle.ledger.QueuesChanged
+	(*CreatedQueue)(nil),                    // 18: heddle.ledger.CreatedQueue
+	(*ClusterCreated)(nil),                  // 19: heddle.ledger.ClusterCreated
+	(*LeaderStarted)(nil),                   // 20: heddle.ledger.LeaderStarted
+	(*LedgerVersionRaised)(nil),             // 21: heddle.ledger.LedgerVersionRaised
+	(*LeadershipOffered)(nil),               // 22: heddle.ledger.LeadershipOffered
+	(*KeyRolled)(nil),                       // 23: heddle.ledger.KeyRolled
+	(*KeyActivated)(nil),                    // 24: heddle.ledger.KeyActivated
+	(*ApplicationIdIssued)(nil),             // 25: heddle.ledger.ApplicationIdIssued
+	(*ApplicationSubmitted)(nil),            // 26: heddle.ledger.ApplicationSubmitted
+	(*ApplicationUpdated)(nil),              // 27: heddle.ledger.ApplicationUpdated
+	(*ApplicationEnded)(nil),                // 28: heddle.ledger.ApplicationEnded
+	(*ApplicationsForgotten)(nil),           // 29: heddle.ledger.ApplicationsForgotten
+	(*AttemptStarted)(nil),                  // 30: heddle.ledger.AttemptStarted
+	(*AttemptLaunched)(nil),                 // 31: heddle.ledger.AttemptLaunched
+	(*AttemptRegistered)(nil),               // 32: heddle.ledger.AttemptRegistered
+	(*AttemptFinishing)(nil),                // 33: heddle.ledger.AttemptFinishing
+	(*AttemptEnded)(nil),                    // 34: heddle.ledger.AttemptEnded
+	(*Grant)(nil),                           // 35: heddle.ledger.Grant
+	(*ContainersAllocated)(nil),             // 36: heddle.ledger.ContainersAllocated
+	(*ContainersRunning)(nil),               // 37: heddle.ledger.ContainersRunning
+	(*Completion)(nil),                      // 38: heddle.ledger.Completion
+	(*ContainerTimes)(nil),                  // 39: heddle.ledger.ContainerTimes
+	(*ContainersCompleted)(nil),             // 40: heddle.ledger.ContainersCompleted
+	(*ContainersReported)(nil),              // 41: heddle.ledger.ContainersReported
+	(*ContainersSuspended)(nil),             // 42: heddle.ledger.ContainersSuspended
+	(*ContainersResumed)(nil),               // 43: heddle.ledger.ContainersResumed
+	(*ContainerResized)(nil),                // 44: heddle.ledger.ContainerResized
+	(*ContainerConfirmed)(nil),              // 45: heddle.ledger.ContainerConfirmed
+	(*ContainerLevelChanged)(nil),           // 46: heddle.ledger.ContainerLevelChanged
+	(*SuspensionCause)(nil),                 // 47: heddle.ledger.SuspensionCause
+	(*Suspension)(nil),                      // 48: heddle.ledger.Suspension
+	(*SuspendedSpan)(nil),                   // 49: heddle.ledger.SuspendedSpan
+	(*NodeRegistered)(nil),                  // 50: heddle.ledger.NodeRegistered
+	(*NodeUpdated)(nil),                     // 51: heddle.ledger.NodeUpdated
+	(*NodeForgotten)(nil),                   // 52: heddle.ledger.NodeForgotten
+	(*DelegationIssued)(nil),                // 53: heddle.ledger.DelegationIssued
+	(*DelegationRenewed)(nil),               // 54: heddle.ledger.DelegationRenewed
+	(*DelegationsEnded)(nil),                // 55: heddle.ledger.DelegationsEnded
+	(*UsageSampled)(nil),                    // 56: heddle.ledger.UsageSampled
+	(*UsageRow)(nil),                        // 57: heddle.ledger.UsageRow
+	(*SnapshotRecord)(nil),                  // 58: heddle.ledger.SnapshotRecord
+	(*History)(nil),                         // 59: heddle.ledger.History
+	(*HistoryChunk)(nil),                    // 60: heddle.ledger.HistoryChunk
+	(*HistoryState)(nil),                    // 61: heddle.ledger.HistoryState
+	(*HistorySpan)(nil),                     // 62: heddle.ledger.HistorySpan
+	(*HistorySums)(nil),                     // 63: heddle.ledger.HistorySums
+	(*CreatedQueues)(nil),                   // 64: heddle.ledger.CreatedQueues
+	(*NodeLabels)(nil),                      // 65: heddle.ledger.NodeLabels
+	(*IssuedIds)(nil),                       // 66: heddle.ledger.IssuedIds
+	(*Cluster)(nil),                         // 67: heddle.ledger.Cluster
+	(*StateCount)(nil),                      // 68: heddle.ledger.StateCount
+	(*Key)(nil),                             // 69: heddle.ledger.Key
+	(*Application)(nil),                     // 70: heddle.ledger.Application
+	(*Attempt)(nil),                         // 71: heddle.ledger.Attempt
+	(*Container)(nil),                       // 72: heddle.ledger.Container
+	(*Node)(nil),                            // 73: heddle.ledger.Node
+	nil,                                     // 74: heddle.ledger.QueuesConfigured.SettingsEntry
+	(*pb.ApplicationSubmissionContext)(nil), // 75: heddle.yarn.ApplicationSubmissionContext
 }
 var file_rm_ledger_ledgerpb_ledger_proto_depIdxs = []int32{
 	4,   // 0: heddle.ledger.Batch.commands:type_name -> heddle.ledger.Command
-	16,  // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
-	17,  // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
-	20,  // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
-	21,  // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
-	19,  // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
-	18,  // 6: heddle.ledger.Command.ledger_version_raised:type_name -> heddle.ledger.LedgerVersionRaised
-	22,  // 7: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
-	23,  // 8: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	24,  // 9: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
-	25,  // 10: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
-	26,  // 11: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
-	27,  // 12: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
-	28,  // 13: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
-	29,  // 14: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
-	30,  // 15: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
-	31,  // 16: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
-	33,  // 17: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
-	34,  // 18: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
-	37,  // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
-	38,  // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
-	39,  // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
-	40,  // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
-	41,  // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
-	42,  // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
-	43,  // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
-	47,  // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
-	48,  // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
-	49,  // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
-	50,  // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
-	51,  // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
-	52,  // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
-	13,  // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
-	14,  // 33: heddle.ledger.Command.queues_changed:type_name -> heddle.ledger.QueuesChanged
+	19,  // 1: heddle.ledger.Command.cluster_created:type_name -> heddle.ledger.ClusterCreated
+	20,  // 2: heddle.ledger.Command.leader_started:type_name -> heddle.ledger.LeaderStarted
+	23,  // 3: heddle.ledger.Command.key_rolled:type_name -> heddle.ledger.KeyRolled
+	24,  // 4: heddle.ledger.Command.key_activated:type_name -> heddle.ledger.KeyActivated
+	22,  // 5: heddle.ledger.Command.leadership_offered:type_name -> heddle.ledger.LeadershipOffered
+	21,  // 6: heddle.ledger.Command.ledger_version_raised:type_name -> heddle.ledger.LedgerVersionRaised
+	25,  // 7: heddle.ledger.Command.application_id_issued:type_name -> heddle.ledger.ApplicationIdIssued
+	26,  // 8: heddle.ledger.Command.application_submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	27,  // 9: heddle.ledger.Command.application_updated:type_name -> heddle.ledger.ApplicationUpdated
+	28,  // 10: heddle.ledger.Command.application_ended:type_name -> heddle.ledger.ApplicationEnded
+	29,  // 11: heddle.ledger.Command.applications_forgotten:type_name -> heddle.ledger.ApplicationsForgotten
+	30,  // 12: heddle.ledger.Command.attempt_started:type_name -> heddle.ledger.AttemptStarted
+	31,  // 13: heddle.ledger.Command.attempt_launched:type_name -> heddle.ledger.AttemptLaunched
+	32,  // 14: heddle.ledger.Command.attempt_registered:type_name -> heddle.ledger.AttemptRegistered
+	33,  // 15: heddle.ledger.Command.attempt_finishing:type_name -> heddle.ledger.AttemptFinishing
+	34,  // 16: heddle.ledger.Command.attempt_ended:type_name -> heddle.ledger.AttemptEnded
+	36,  // 17: heddle.ledger.Command.containers_allocated:type_name -> heddle.ledger.ContainersAllocated
+	37,  // 18: heddle.ledger.Command.containers_running:type_name -> heddle.ledger.ContainersRunning
+	40,  // 19: heddle.ledger.Command.containers_completed:type_name -> heddle.ledger.ContainersCompleted
+	41,  // 20: heddle.ledger.Command.containers_reported:type_name -> heddle.ledger.ContainersReported
+	42,  // 21: heddle.ledger.Command.containers_suspended:type_name -> heddle.ledger.ContainersSuspended
+	43,  // 22: heddle.ledger.Command.containers_resumed:type_name -> heddle.ledger.ContainersResumed
+	44,  // 23: heddle.ledger.Command.container_resized:type_name -> heddle.ledger.ContainerResized
+	45,  // 24: heddle.ledger.Command.container_confirmed:type_name -> heddle.ledger.ContainerConfirmed
+	46,  // 25: heddle.ledger.Command.container_level_changed:type_name -> heddle.ledger.ContainerLevelChanged
+	50,  // 26: heddle.ledger.Command.node_registered:type_name -> heddle.ledger.NodeRegistered
+	51,  // 27: heddle.ledger.Command.node_updated:type_name -> heddle.ledger.NodeUpdated
+	52,  // 28: heddle.ledger.Command.node_forgotten:type_name -> heddle.ledger.NodeForgotten
+	53,  // 29: heddle.ledger.Command.delegation_issued:type_name -> heddle.ledger.DelegationIssued
+	54,  // 30: heddle.ledger.Command.delegation_renewed:type_name -> heddle.ledger.DelegationRenewed
+	55,  // 31: heddle.ledger.Command.delegations_ended:type_name -> heddle.ledger.DelegationsEnded
+	16,  // 32: heddle.ledger.Command.queues_configured:type_name -> heddle.ledger.QueuesConfigured
+	17,  // 33: heddle.ledger.Command.queues_changed:type_name -> heddle.ledger.QueuesChanged
 	10,  // 34: heddle.ledger.Command.node_labels_changed:type_name -> heddle.ledger.NodeLabelsChanged
-	53,  // 35: heddle.ledger.Command.usage_sampled:type_name -> heddle.ledger.UsageSampled
-	5,   // 36: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
-	6,   // 37: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
-	11,  // 38: heddle.ledger.NodeLabelsChanged.added:type_name -> heddle.ledger.NodeLabel
-	12,  // 39: heddle.ledger.NodeLabelsChanged.nodes:type_name -> heddle.ledger.LabelledNode
-	8,   // 40: heddle.ledger.LabelledNode.node:type_name -> heddle.ledger.NodeRef
-	71,  // 41: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
-	15,  // 42: heddle.ledger.QueuesChanged.created:type_name -> heddle.ledger.CreatedQueue
-	0,   // 43: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
-	0,   // 44: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
-	5,   // 45: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
-	72,  // 46: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
-	9,   // 47: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
-	5,   // 48: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
-	5,   // 49: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
-	5,   // 50: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
-	6,   // 51: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 52: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 53: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 54: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
-	6,   // 55: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
-	8,   // 56: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
-	9,   // 57: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
-	6,   // 58: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
-	32,  // 59: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
-	7,   // 60: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 61: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
-	36,  // 62: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
-	35,  // 63: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
-	7,   // 64: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 65: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 66: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
-	7,   // 67: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
-	9,   // 68: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
-	7,   // 69: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
-	9,   // 70: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
-	7,   // 71: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
-	1,   // 72: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
-	9,   // 73: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
-	44,  // 74: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
-	5,   // 75: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
-	44,  // 76: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
-	46,  // 77: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
-	44,  // 78: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
-	8,   // 79: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
-	9,   // 80: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
-	8,   // 81: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
-	9,   // 82: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
-	8,   // 83: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
-	54,  // 84: heddle.ledger.UsageSampled.rows:type_name -> heddle.ledger.UsageRow
-	64,  // 85: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
-	67,  // 86: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
-	70,  // 87: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
-	50,  // 88: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
-	63,  // 89: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
-	62,  // 90: heddle.ledger.SnapshotRecord.node_labels:type_name -> heddle.ledger.NodeLabels
-	56,  // 91: heddle.ledger.SnapshotRecord.history:type_name -> heddle.ledger.History
-	61,  // 92: heddle.ledger.SnapshotRecord.created_queues:type_name -> heddle.ledger.CreatedQueues
-	58,  // 93: heddle.ledger.History.state:type_name -> heddle.ledger.HistoryState
-	57,  // 94: heddle.ledger.History.chunks:type_name -> heddle.ledger.HistoryChunk
-	59,  // 95: heddle.ledger.HistoryState.fine:type_name -> heddle.ledger.HistorySpan
-	59,  // 96: heddle.ledger.HistoryState.coarse:type_name -> heddle.ledger.HistorySpan
-	60,  // 97: heddle.ledger.HistoryState.now:type_name -> heddle.ledger.HistorySums
-	15,  // 98: heddle.ledger.CreatedQueues.queues:type_name -> heddle.ledger.CreatedQueue
-	11,  // 99: heddle.ledger.NodeLabels.labels:type_name -> heddle.ledger.NodeLabel
-	12,  // 100: heddle.ledger.NodeLabels.nodes:type_name -> heddle.ledger.LabelledNode
-	66,  // 101: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
-	65,  // 102: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
-	13,  // 103: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
-	0,   // 104: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
-	2,   // 105: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
-	23,  // 106: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
-	68,  // 107: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
-	69,  // 108: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
-	69,  // 109: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
-	8,   // 110: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
-	32,  // 111: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
-	1,   // 112: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
-	9,   // 113: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
-	9,   // 114: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
-	45,  // 115: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
-	47,  // 116: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
-	117, // [117:117] is the sub-list for method output_type
-	117, // [117:117] is the sub-list for method input_type
-	117, // [117:117] is the sub-list for extension type_name
-	117, // [117:117] is the sub-list for extension extendee
-	0,   // [0:117] is the sub-list for field type_name
+	11,  // 35: heddle.ledger.Command.node_attributes_changed:type_name -> heddle.ledger.NodeAttributesChanged
+	56,  // 36: heddle.ledger.Command.usage_sampled:type_name -> heddle.ledger.UsageSampled
+	5,   // 37: heddle.ledger.AttemptRef.app:type_name -> heddle.ledger.AppRef
+	6,   // 38: heddle.ledger.ContainerRef.attempt:type_name -> heddle.ledger.AttemptRef
+	14,  // 39: heddle.ledger.NodeLabelsChanged.added:type_name -> heddle.ledger.NodeLabel
+	15,  // 40: heddle.ledger.NodeLabelsChanged.nodes:type_name -> heddle.ledger.LabelledNode
+	12,  // 41: heddle.ledger.NodeAttributesChanged.hosts:type_name -> heddle.ledger.HostAttributes
+	13,  // 42: heddle.ledger.HostAttributes.attributes:type_name -> heddle.ledger.NodeAttribute
+	8,   // 43: heddle.ledger.LabelledNode.node:type_name -> heddle.ledger.NodeRef
+	74,  // 44: heddle.ledger.QueuesConfigured.settings:type_name -> heddle.ledger.QueuesConfigured.SettingsEntry
+	18,  // 45: heddle.ledger.QueuesChanged.created:type_name -> heddle.ledger.CreatedQueue
+	0,   // 46: heddle.ledger.KeyRolled.kind:type_name -> heddle.ledger.KeyKind
+	0,   // 47: heddle.ledger.KeyActivated.kind:type_name -> heddle.ledger.KeyKind
+	5,   // 48: heddle.ledger.ApplicationSubmitted.app:type_name -> heddle.ledger.AppRef
+	75,  // 49: heddle.ledger.ApplicationSubmitted.context:type_name -> heddle.yarn.ApplicationSubmissionContext
+	9,   // 50: heddle.ledger.ApplicationSubmitted.am_resource:type_name -> heddle.ledger.Amounts
+	5,   // 51: heddle.ledger.ApplicationUpdated.app:type_name -> heddle.ledger.AppRef
+	5,   // 52: heddle.ledger.ApplicationEnded.app:type_name -> heddle.ledger.AppRef
+	5,   // 53: heddle.ledger.ApplicationsForgotten.apps:type_name -> heddle.ledger.AppRef
+	6,   // 54: heddle.ledger.AttemptStarted.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 55: heddle.ledger.AttemptLaunched.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 56: heddle.ledger.AttemptRegistered.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 57: heddle.ledger.AttemptFinishing.attempt:type_name -> heddle.ledger.AttemptRef
+	6,   // 58: heddle.ledger.AttemptEnded.attempt:type_name -> heddle.ledger.AttemptRef
+	8,   // 59: heddle.ledger.Grant.node:type_name -> heddle.ledger.NodeRef
+	9,   // 60: heddle.ledger.Grant.resource:type_name -> heddle.ledger.Amounts
+	6,   // 61: heddle.ledger.ContainersAllocated.attempt:type_name -> heddle.ledger.AttemptRef
+	35,  // 62: heddle.ledger.ContainersAllocated.grants:type_name -> heddle.ledger.Grant
+	7,   // 63: heddle.ledger.ContainersRunning.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 64: heddle.ledger.Completion.container:type_name -> heddle.ledger.ContainerRef
+	39,  // 65: heddle.ledger.Completion.times:type_name -> heddle.ledger.ContainerTimes
+	38,  // 66: heddle.ledger.ContainersCompleted.completions:type_name -> heddle.ledger.Completion
+	7,   // 67: heddle.ledger.ContainersReported.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 68: heddle.ledger.ContainersSuspended.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 69: heddle.ledger.ContainersResumed.containers:type_name -> heddle.ledger.ContainerRef
+	7,   // 70: heddle.ledger.ContainerResized.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 71: heddle.ledger.ContainerResized.resource:type_name -> heddle.ledger.Amounts
+	7,   // 72: heddle.ledger.ContainerConfirmed.container:type_name -> heddle.ledger.ContainerRef
+	9,   // 73: heddle.ledger.ContainerConfirmed.resource:type_name -> heddle.ledger.Amounts
+	7,   // 74: heddle.ledger.ContainerLevelChanged.container:type_name -> heddle.ledger.ContainerRef
+	1,   // 75: heddle.ledger.ContainerLevelChanged.level:type_name -> heddle.ledger.Level
+	9,   // 76: heddle.ledger.ContainerLevelChanged.held:type_name -> heddle.ledger.Amounts
+	47,  // 77: heddle.ledger.ContainerLevelChanged.cause:type_name -> heddle.ledger.SuspensionCause
+	5,   // 78: heddle.ledger.SuspensionCause.app:type_name -> heddle.ledger.AppRef
+	47,  // 79: heddle.ledger.Suspension.cause:type_name -> heddle.ledger.SuspensionCause
+	49,  // 80: heddle.ledger.Suspension.spans:type_name -> heddle.ledger.SuspendedSpan
+	47,  // 81: heddle.ledger.SuspendedSpan.cause:type_name -> heddle.ledger.SuspensionCause
+	8,   // 82: heddle.ledger.NodeRegistered.node:type_name -> heddle.ledger.NodeRef
+	9,   // 83: heddle.ledger.NodeRegistered.capability:type_name -> heddle.ledger.Amounts
+	8,   // 84: heddle.ledger.NodeUpdated.node:type_name -> heddle.ledger.NodeRef
+	9,   // 85: heddle.ledger.NodeUpdated.capability:type_name -> heddle.ledger.Amounts
+	8,   // 86: heddle.ledger.NodeForgotten.node:type_name -> heddle.ledger.NodeRef
+	57,  // 87: heddle.ledger.UsageSampled.rows:type_name -> heddle.ledger.UsageRow
+	67,  // 88: heddle.ledger.SnapshotRecord.cluster:type_name -> heddle.ledger.Cluster
+	70,  // 89: heddle.ledger.SnapshotRecord.application:type_name -> heddle.ledger.Application
+	73,  // 90: heddle.ledger.SnapshotRecord.node:type_name -> heddle.ledger.Node
+	53,  // 91: heddle.ledger.SnapshotRecord.delegation:type_name -> heddle.ledger.DelegationIssued
+	66,  // 92: heddle.ledger.SnapshotRecord.issued:type_name -> heddle.ledger.IssuedIds
+	65,  // 93: heddle.ledger.SnapshotRecord.node_labels:type_name -> heddle.ledger.NodeLabels
+	59,  // 94: heddle.ledger.SnapshotRecord.history:type_name -> heddle.ledger.History
+	12,  // 95: heddle.ledger.SnapshotRecord.host_attributes:type_name -> heddle.ledger.HostAttributes
+	64,  // 96: heddle.ledger.SnapshotRecord.created_queues:type_name -> heddle.ledger.CreatedQueues
+	61,  // 97: heddle.ledger.History.state:type_name -> heddle.ledger.HistoryState
+	60,  // 98: heddle.ledger.History.chunks:type_name -> heddle.ledger.HistoryChunk
+	62,  // 99: heddle.ledger.HistoryState.fine:type_name -> heddle.ledger.HistorySpan
+	62,  // 100: heddle.ledger.HistoryState.coarse:type_name -> heddle.ledger.HistorySpan
+	63,  // 101: heddle.ledger.HistoryState.now:type_name -> heddle.ledger.HistorySums
+	18,  // 102: heddle.ledger.CreatedQueues.queues:type_name -> heddle.ledger.CreatedQueue
+	14,  // 103: heddle.ledger.NodeLabels.labels:type_name -> heddle.ledger.NodeLabel
+	15,  // 104: heddle.ledger.NodeLabels.nodes:type_name -> heddle.ledger.LabelledNode
+	69,  // 105: heddle.ledger.Cluster.keys:type_name -> heddle.ledger.Key
+	68,  // 106: heddle.ledger.Cluster.ended:type_name -> heddle.ledger.StateCount
+	16,  // 107: heddle.ledger.Cluster.queues:type_name -> heddle.ledger.QueuesConfigured
+	0,   // 108: heddle.ledger.Key.kind:type_name -> heddle.ledger.KeyKind
+	2,   // 109: heddle.ledger.Key.place:type_name -> heddle.ledger.Key.Place
+	26,  // 110: heddle.ledger.Application.submitted:type_name -> heddle.ledger.ApplicationSubmitted
+	71,  // 111: heddle.ledger.Application.attempts:type_name -> heddle.ledger.Attempt
+	72,  // 112: heddle.ledger.Application.containers:type_name -> heddle.ledger.Container
+	72,  // 113: heddle.ledger.Application.past:type_name -> heddle.ledger.Container
+	8,   // 114: heddle.ledger.Attempt.am_node:type_name -> heddle.ledger.NodeRef
+	35,  // 115: heddle.ledger.Container.grant:type_name -> heddle.ledger.Grant
+	1,   // 116: heddle.ledger.Container.level:type_name -> heddle.ledger.Level
+	9,   // 117: heddle.ledger.Container.confirmed:type_name -> heddle.ledger.Amounts
+	9,   // 118: heddle.ledger.Container.held:type_name -> heddle.ledger.Amounts
+	48,  // 119: heddle.ledger.Container.suspension:type_name -> heddle.ledger.Suspension
+	50,  // 120: heddle.ledger.Node.registered:type_name -> heddle.ledger.NodeRegistered
+	121, // [121:121] is the sub-list for method output_type
+	121, // [121:121] is the sub-list for method input_type
+	121, // [121:121] is the sub-list for extension type_name
+	121, // [121:121] is the sub-list for extension extendee
+	0,   // [0:121] is the sub-list for field type_name
 }
 
 func init() { file_rm_ledger_ledgerpb_ledger_proto_init() }
@@ -5811,15 +6007,15 @@ func file_rm_ledger_ledgerpb_ledger_proto_init() {
 	if File_rm_ledger_ledgerpb_ledger_proto != nil {
 		return
 	}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[21].OneofWrappers = []any{}
-	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[45].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[24].OneofWrappers = []any{}
+	file_rm_ledger_ledgerpb_ledger_proto_msgTypes[48].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_rm_ledger_ledgerpb_ledger_proto_rawDesc), len(file_rm_ledger_ledgerpb_ledger_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   69,
+			NumMessages:   72,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -50,6 +50,7 @@ var inventory = map[protoreflect.Name]string{
 	"queues_changed":          "queues created on demand",
 	"node_labels_changed":     "labels of nodes",
 	"usage_sampled":           "history of use",
+	"node_attributes_changed": "attributes of nodes",
 }
 
 // Whoever adds a kind of command says here, and to administrators, what bounds that which it leaves behind.

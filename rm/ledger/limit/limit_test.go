@@ -92,6 +92,9 @@ var limits = map[protoreflect.FullName]int{
 	"heddle.ledger.NodeLabel.name":                 MaxLabel,
 	"heddle.ledger.LabelledNode.label":             MaxLabel,
 	"heddle.ledger.UsageRow.name":                  MaxName,
+	"heddle.ledger.HostAttributes.host":            MaxName,
+	"heddle.ledger.NodeAttribute.name":             MaxLabel,
+	"heddle.ledger.NodeAttribute.value":            MaxLabel,
 }
 
 // stringsIn calls f with every string in a message and in the ledger's own that are in it.

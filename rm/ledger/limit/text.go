@@ -103,6 +103,10 @@ func Clean(c *ledgerpb.Command) {
 		for _, r := range c.UsageSampled.GetRows() {
 			r.Name = Head(r.GetName(), MaxName)
 		}
+	case c.NodeAttributesChanged != nil:
+		for _, h := range c.NodeAttributesChanged.GetHosts() {
+			cleanAttributes(h)
+		}
 	default:
 		cleanApplication(c)
 	}
@@ -126,6 +130,13 @@ func cleanLabels(c *ledgerpb.NodeLabelsChanged) {
 	}
 	for _, n := range c.GetNodes() {
 		n.Node, n.Label = cleanNode(n.GetNode()), Head(n.GetLabel(), MaxLabel)
+	}
+}
+
+func cleanAttributes(h *ledgerpb.HostAttributes) {
+	h.Host = Head(h.GetHost(), MaxName)
+	for _, a := range h.GetAttributes() {
+		a.Name, a.Value = Head(a.GetName(), MaxLabel), Head(a.GetValue(), MaxLabel)
 	}
 }
 
