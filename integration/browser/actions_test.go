@@ -41,7 +41,7 @@ func TestAReaderSaysWhoHeIsAndActs(t *testing.T) {
 	tab.Until(`document.querySelector("#kill")`)
 	tab.Type("#to-queue", "root.nowhere")
 	tab.Click("#move button")
-	tab.Until(`document.querySelector(".notice.bad")?.textContent.includes("root.nowhere")`)
+	tab.Until(`document.querySelector(".notice.bad")?.textContent.includes("Unauthorized attempt to move appid ` + id.String() + ` by remote user alice")`)
 	var said string
 	tab.Eval(`document.querySelector(".notice.bad").textContent`, &said)
 	if strings.Contains(said, "Exception") {
