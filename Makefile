@@ -51,7 +51,7 @@ TESTSUM = $(TOOLS)/gotestsum --format standard-quiet --rerun-fails=1 --rerun-fai
 
 # Packages without goroutines have no races. Their tests compute for long, and take a fraction of the time without the race detector.
 SEQUENTIAL := ./rm/ledger ./rm/raft/witness ./rm/scheduler ./rm/scheduler/core ./rm/scheduler/drive ./rm/scheduler/preempt ./rm/scheduler/policy/... \
-	./sim ./sim/hybrid ./sim/mapreduce ./am/stage ./am/speculate ./am/slowstart ./internal/mutate
+	./sim ./sim/hybrid ./sim/mapreduce ./am/stage ./am/speculate ./am/slowstart ./internal/mutate ./sim/study/...
 
 # The integration tests start processes of the binary, which is built without the race detector anyway.
 test: prerequisites build lint
