@@ -13,6 +13,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/nm/reported"
 	"heddle/yarn/pb"
 )
 
@@ -57,7 +58,7 @@ func TestWhereAttributesComeFrom(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, ok, err := FromConf(conf)
-		if ok != c.ok || !slices.Equal(o.Attributes, c.want) || (c.error == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.error) {
+		if ok != c.ok || !slices.Equal(o.Value, c.want) || (c.error == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.error) {
 			t.Errorf("%q: %+v, %t, %v", c.set, o, ok, err)
 		}
 		if ok && (o.Interval != 10*time.Minute || o.Timeout != 20*time.Minute || o.Resync != 2*time.Minute) {
@@ -99,7 +100,7 @@ func TestAScriptSaysTheAttributes(t *testing.T) {
 		{"no attribute", "", 3},
 	} {
 		write(file, step.output)
-		p.fetch(t.Context())
+		p.attributes.Fetch(t.Context())
 		said := p.Beat()
 		if text(said) != step.beat || changes != step.changes {
 			t.Errorf("after %.80q: %s, %d changes", step.output, text(said), changes)
@@ -109,10 +110,10 @@ func TestAScriptSaysTheAttributes(t *testing.T) {
 		}
 	}
 	write(script, "#!/bin/sh\nexit 1\n")
-	if p.fetch(t.Context()); changes != 3 || p.Beat() != nil {
+	if p.attributes.Fetch(t.Context()); changes != 3 || p.Beat() != nil {
 		t.Error("a script that fails changes the attributes")
 	}
-	if p.say(p.at.Add(time.Hour), false) == nil {
+	if p.say(time.Now().Add(time.Hour), false) == nil {
 		t.Error("after an hour they aren't said again")
 	}
 	if _, err := New(Options{Script: "/nowhere"}); err == nil || !strings.Contains(err.Error(), "script.path") {
@@ -125,17 +126,17 @@ func FuzzOutput(f *testing.F) {
 	f.Add([]byte("a\nNODE_ATTRIBUTE:x,STRING,y\n"), 3)
 	f.Add([]byte(strings.Repeat("NODE_ATTRIBUTE:", 200)), 100)
 	f.Fuzz(func(t *testing.T, printed []byte, at int) {
-		var whole, parts output
+		whole, parts := marked, marked
 		_, _ = whole.Write(printed)
 		at = min(max(at, 0), len(printed))
 		_, _ = parts.Write(printed[:at])
 		_, _ = parts.Write(printed[at:])
-		a, err := whole.attributes()
-		if b, _ := parts.attributes(); !slices.Equal(a, b) || err != nil && a != nil || len(a) > maxAttributes {
+		a, err := Parse(whole.Found())
+		if b, _ := Parse(parts.Found()); !slices.Equal(a, b) || err != nil && a != nil || len(a) > maxAttributes {
 			t.Errorf("%q, in parts %q, %v", a, b, err)
 		}
 		for _, x := range a {
-			if x.Name == "" || len(x.Name)+len(x.Value) > maxLine || strings.ContainsAny(x.Name+x.Value, "\n,") {
+			if x.Name == "" || len(x.Name)+len(x.Value) > reported.MaxLine || strings.ContainsAny(x.Name+x.Value, "\n,") {
 				t.Errorf("%q", x)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
+	"heddle/nm/reported"
 	"heddle/yarn/pb"
 )
 
@@ -42,7 +43,7 @@ func TestWhereALabelComesFrom(t *testing.T) {
 		{nil, false, Options{}},
 		{on, false, Options{}},
 		{append(on[:1:1], prefix+"provider=config"), false, Options{}}, // centralized
-		{append(on[:2:2], prefix+"provider=config", prefix+"provider.configured-node-partition= x "), true, Options{Label: "x", Interval: 10 * time.Minute}},
+		{append(on[:2:2], prefix+"provider=config", prefix+"provider.configured-node-partition= x "), true, Options{Value: "x", Interval: 10 * time.Minute}},
 		{append(on[:2:2], prefix+"provider=script", prefix+"provider.script.path=/s", prefix+"provider.fetch-interval-ms=-1"), true, Options{Script: "/s"}},
 	} {
 		conf, err := conf.Load(conf.Options{Overrides: c.set})
@@ -50,7 +51,7 @@ func TestWhereALabelComesFrom(t *testing.T) {
 			t.Fatal(err)
 		}
 		o, ok := FromConf(conf)
-		if ok != c.ok || ok && (o.Label != c.want.Label || o.Script != c.want.Script || o.Interval != c.want.Interval || o.Resync != 2*time.Minute || o.Timeout != 20*time.Minute) {
+		if ok != c.ok || ok && (o.Value != c.want.Value || o.Script != c.want.Script || o.Interval != c.want.Interval || o.Resync != 2*time.Minute || o.Timeout != 20*time.Minute) {
 			t.Errorf("%q: %+v, %t", c.set, o, ok)
 		}
 	}
@@ -84,7 +85,7 @@ func TestAScriptSaysTheLabel(t *testing.T) {
 		{"no label", "", 3},
 	} {
 		write(file, step.output)
-		p.fetch(t.Context())
+		p.label.Fetch(t.Context())
 		said := p.Beat()
 		if names(said) != step.beat || changes != step.changes {
 			t.Errorf("after %q: %s, %d changes", step.output, names(said), changes)
@@ -94,10 +95,10 @@ func TestAScriptSaysTheLabel(t *testing.T) {
 		}
 	}
 	write(script, "#!/bin/sh\nexit 1\n")
-	if p.fetch(t.Context()); changes != 3 || p.Beat() != nil {
+	if p.label.Fetch(t.Context()); changes != 3 || p.Beat() != nil {
 		t.Error("a script that fails changes the label")
 	}
-	if p.say(p.at.Add(time.Hour), false) == nil {
+	if p.say(time.Now().Add(time.Hour), false) == nil {
 		t.Error("after an hour it isn't said again")
 	}
 	if _, err := New(Options{Script: "/nowhere"}); err == nil || !strings.Contains(err.Error(), "script.path") {
@@ -110,12 +111,13 @@ func FuzzLines(f *testing.F) {
 	f.Add([]byte("a\nNODE_PARTITION:x\n"), 3)
 	f.Add([]byte(strings.Repeat("NODE_PARTITION:", 200)), 100)
 	f.Fuzz(func(t *testing.T, output []byte, at int) {
-		var whole, parts lines
+		whole, parts := marked, marked
 		_, _ = whole.Write(output)
 		at = min(max(at, 0), len(output))
 		_, _ = parts.Write(output[:at])
 		_, _ = parts.Write(output[at:])
-		if a, b := whole.label(), parts.label(); a != b || len(a) > maxLine || strings.Contains(a, "\n") {
+		a, _ := read(whole.Found())
+		if b, _ := read(parts.Found()); a != b || len(a) > reported.MaxLine || strings.Contains(a, "\n") {
 			t.Errorf("%q, in parts %q", a, b)
 		}
 	})
