@@ -19,8 +19,8 @@ import (
 	"heddle/am/mapreduce/job"
 	"heddle/am/mapreduce/worker"
 	"heddle/cmd/heddle/internal/streaming"
-	"heddle/cmd/internal/plain"
 	"heddle/conf"
+	"heddle/internal/plain"
 	"heddle/yarn/pb"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"heddle/am/mapreduce"
 	"heddle/am/mapreduce/job"
-	"heddle/cmd/internal/plain"
+	"heddle/internal/plain"
 )
 
 // mrProgress shows a job's progress: as a bar on a terminal, as lines elsewhere.

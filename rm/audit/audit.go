@@ -5,9 +5,8 @@ package audit
 import (
 	"net/netip"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"heddle/internal/plain"
 	"heddle/yarn/records"
 )
 
@@ -115,14 +114,4 @@ func (e *Entry) String() string {
 // maxValue bounds a value, in bytes: diagnostics and contexts are their senders' choice.
 const maxValue = 4096
 
-func clean(s string) string {
-	if len(s) > maxValue {
-		s = s[:maxValue]
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
-			return utf8.RuneError
-		}
-		return r
-	}, s)
-}
+func clean(s string) string { return plain.Cell(s[:min(len(s), maxValue)]) }

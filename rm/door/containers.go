@@ -6,6 +6,7 @@ import (
 	"heddle/rm/audit"
 	"heddle/rm/leader"
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/refusal"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -14,14 +15,14 @@ import (
 func (d *Door) Signal(l *leader.Leader, who Caller, id records.ContainerID, command pb.SignalContainerCommand) error {
 	e := d.entry(who, audit.Signal, id.Attempt.App)
 	if _, known := d.View.App(id.Attempt.App); known {
-		if _, err := d.modifiable(e, ""); err != nil {
+		if _, err := d.modifiable(e); err != nil {
 			return err
 		}
 	}
 	e.Container = id
 	err := l.Signal(leader.Signal{Container: id, Command: command})
 	failure := audit.Failure{Description: "Error in signalling container"}
-	if isAbsent(err) {
+	if refusal.Is(err, refusal.NoSuchContainer) {
 		failure = audit.Failure{Description: "Trying to signal an absent container", Permissions: "UNKNOWN"}
 	}
 	return d.wrote(e, err, failure)
@@ -40,7 +41,7 @@ func (d *Door) Resume(ctx context.Context, l *leader.Leader, who Caller, id reco
 func (d *Door) onContainer(who Caller, o audit.Operation, id records.ContainerID, do func() error) error {
 	e := d.entry(who, o, id.Attempt.App)
 	e.Container = id
-	if _, err := d.modifiable(e, "The container's application is absent"); err != nil {
+	if _, err := d.modifiable(e); err != nil {
 		return err
 	}
 	return d.wrote(e, do(), audit.Failure{Description: "The container's node has not carried it out"})

@@ -5,11 +5,11 @@ package door
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"heddle/rm/access"
 	"heddle/rm/audit"
 	"heddle/rm/leader"
-	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/view"
 	"heddle/yarn/pb"
@@ -90,7 +90,7 @@ func queueOf(c *pb.ApplicationSubmissionContext) string {
 // Kill ends an application. The diagnostics are its caller's and may be empty. An application that has ended stays as it is, which is no error.
 func (d *Door) Kill(l *leader.Leader, who Caller, id records.ApplicationID, diagnostics string) error {
 	e := d.entry(who, audit.Kill, id)
-	if _, err := d.modifiable(e, "Trying to kill an absent application"); err != nil {
+	if _, err := d.modifiable(e); err != nil {
 		return err
 	}
 	why := fmt.Sprintf("Application %v was killed by user %s", id, who.User)
@@ -110,24 +110,15 @@ func (d *Door) Kill(l *leader.Leader, who Caller, id records.ApplicationID, diag
 // FailAttempt ends an application's attempt as failed. One that has ended with its application stays as it is, which is no error.
 func (d *Door) FailAttempt(l *leader.Leader, who Caller, id records.AttemptID) error {
 	e := d.entry(who, audit.FailAttempt, id.App)
-	a, err := d.modifiable(e, "Trying to fail an attempt of an absent application")
+	a, err := d.modifiable(e)
 	if err != nil {
 		return err
 	}
-	if e.Attempt = id; a.State.Ended() && d.hasAttempt(id) {
-		return d.wrote(e, nil, audit.Failure{})
-	}
-	return d.wrote(e, l.FailAttempt(id), audit.Failure{Description: "Error in failing attempt"})
-}
-
-func (d *Door) hasAttempt(id records.AttemptID) bool {
 	list, _ := d.View.Attempts(id.App)
-	for i := range list {
-		if list[i].ID == id {
-			return true
-		}
+	if e.Attempt = id; !a.State.Ended() || !slices.ContainsFunc(list, func(t view.Attempt) bool { return t.ID == id }) {
+		err = l.FailAttempt(id)
 	}
-	return false
+	return d.wrote(e, err, audit.Failure{Description: "Error in failing attempt"})
 }
 
 // Move puts a live application into another queue, and returns that queue's path.
@@ -142,7 +133,7 @@ func (d *Door) Move(l *leader.Leader, who Caller, id records.ApplicationID, queu
 // CheckMove returns an error unless the caller may move an application to a queue. The audit log has what it refuses.
 func (d *Door) CheckMove(who Caller, id records.ApplicationID, queue string) error {
 	e := d.entry(who, audit.Move, id)
-	if _, err := d.modifiable(e, "Trying to move an absent application"); err != nil {
+	if _, err := d.modifiable(e); err != nil {
 		return err
 	}
 	if d.Access.MayMoveTo(who.User, queue) {
@@ -159,7 +150,7 @@ func (d *Door) CheckMove(who Caller, id records.ApplicationID, queue string) err
 // SetPriority changes an application's priority and returns the one that it has. That of an application that has ended stays, which is no error.
 func (d *Door) SetPriority(l *leader.Leader, who Caller, id records.ApplicationID, priority int32) (int32, error) {
 	e := d.entry(who, audit.UpdatePriority, id)
-	a, err := d.modifiable(e, "Trying to update priority of an absent application")
+	a, err := d.modifiable(e)
 	if err != nil {
 		return 0, err
 	}
@@ -170,14 +161,9 @@ func (d *Door) SetPriority(l *leader.Leader, who Caller, id records.ApplicationI
 	return p, d.wrote(e, err, audit.Failure{Description: "Error in updating application priority"})
 }
 
-// MaySetTimeouts reports whether the caller may change an application's timeouts, and returns it.
-func (d *Door) MaySetTimeouts(who Caller, id records.ApplicationID) (view.App, error) {
-	return d.modifiable(d.entry(who, audit.UpdateTimeouts, id), "Trying to update timeouts of an absent application")
-}
-
 // SetExpiry sets when an application's lifetime ends, in ms since 1970, and returns when it does: the queue may have a maximum.
 func (d *Door) SetExpiry(l *leader.Leader, who Caller, id records.ApplicationID, at int64) (int64, error) {
-	if _, err := d.MaySetTimeouts(who, id); err != nil {
+	if _, err := d.Check(who, audit.UpdateTimeouts, id); err != nil {
 		return 0, err
 	}
 	at, err := l.SetExpiry(id, at)
@@ -193,11 +179,22 @@ func (d *Door) entry(who Caller, o audit.Operation, id records.ApplicationID) au
 	return e
 }
 
+// ofAbsent are what the audit log says of operations on applications that aren't there.
+var ofAbsent = map[audit.Operation]string{
+	audit.Kill:           "Trying to kill an absent application",
+	audit.FailAttempt:    "Trying to fail an attempt of an absent application",
+	audit.Move:           "Trying to move an absent application",
+	audit.UpdatePriority: "Trying to update priority of an absent application",
+	audit.UpdateTimeouts: "Trying to update timeouts of an absent application",
+	audit.Suspend:        "The container's application is absent",
+	audit.Resume:         "The container's application is absent",
+}
+
 // modifiable returns the application of an entry, if its user may change it.
-func (d *Door) modifiable(e audit.Entry, absent string) (view.App, error) {
+func (d *Door) modifiable(e audit.Entry) (view.App, error) {
 	a, ok := d.View.App(e.App)
 	if !ok {
-		e.Failed = &audit.Failure{Description: absent, Permissions: "UNKNOWN"}
+		e.Failed = &audit.Failure{Description: ofAbsent[e.Operation], Permissions: "UNKNOWN"}
 		d.Audit.Write(e)
 		return a, &Absent{e.App}
 	}
@@ -221,13 +218,9 @@ func (d *Door) wrote(e audit.Entry, err error, failure audit.Failure) error {
 	return err
 }
 
-// isAbsent reports whether a leader knows of no such container.
-func isAbsent(err error) bool { return refusal.Is(err, refusal.NoSuchContainer) }
-
-// Check returns an error unless the caller may change an application. The audit log has what it refuses.
-func (d *Door) Check(who Caller, o audit.Operation, id records.ApplicationID) error {
-	_, err := d.modifiable(d.entry(who, o, id), "The application is absent")
-	return err
+// Check returns an application that the caller may change by an operation, or else an error. The audit log has what it refuses.
+func (d *Door) Check(who Caller, o audit.Operation, id records.ApplicationID) (view.App, error) {
+	return d.modifiable(d.entry(who, o, id))
 }
 
 // Administered writes what came of a call of an administrator, which has checked the caller's rights itself; denied: they have none.

@@ -142,7 +142,7 @@ func (s *server) setPriority(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if err := s.Door.Check(s.visits.Caller(c), audit.UpdatePriority, a.ID); err != nil {
+	if _, err := s.Door.Check(s.visits.Caller(c), audit.UpdatePriority, a.ID); err != nil {
 		return s.visits.Refused(c, "change priority of appid", a.ID, err)
 	}
 	if a.State.Ended() || want.Priority == a.Priority {
@@ -187,7 +187,7 @@ func (s *server) setTimeout(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if err := s.Door.Check(s.visits.Caller(c), audit.UpdateTimeouts, a.ID); err != nil {
+	if _, err := s.Door.Check(s.visits.Caller(c), audit.UpdateTimeouts, a.ID); err != nil {
 		return s.visits.Refused(c, "change timeout of app", a.ID, err)
 	}
 	if want.Type != lifetime || want.Expires == "" {

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"heddle/rm/audit"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/rm/service/attributes"
@@ -311,7 +312,7 @@ func (s *Service) updateTimeouts(
 	if err != nil {
 		return nil, err
 	}
-	a, err := s.Door.MaySetTimeouts(callerOf(ctx), id)
+	a, err := s.Door.Check(callerOf(ctx), audit.UpdateTimeouts, id)
 	if err != nil {
 		return nil, s.exception(err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"heddle/cmd/internal/plain"
+	"heddle/internal/plain"
 )
 
 // Exit ends the program with a status and without a message, because that was printed already.

@@ -4,7 +4,6 @@ package visit
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/netip"
 
@@ -22,17 +21,8 @@ type Visits struct {
 
 // Caller returns who makes a request.
 func (v *Visits) Caller(c *yarnrest.Call) door.Caller {
-	at, _ := netip.ParseAddr(host(c.Request)) // invalid where it isn't known
-	return door.Caller{User: v.User(c), Address: at}
-}
-
-// host is the address that a request came from, without the port.
-func host(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return ""
-	}
-	return host
+	at, _ := netip.ParseAddrPort(c.RemoteAddr) // invalid where it isn't known
+	return door.Caller{User: v.User(c), Address: at.Addr()}
 }
 
 // Refused answers with what the door says. To callers who may not change an application YARN answers in plain text.

@@ -23,9 +23,9 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
-	"heddle/cmd/internal/plain"
 	"heddle/cmd/internal/program"
 	"heddle/conf"
+	"heddle/internal/plain"
 	"heddle/yarn/ipc"
 )
 

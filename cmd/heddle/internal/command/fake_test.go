@@ -16,10 +16,10 @@ import (
 	"google.golang.org/protobuf/encoding/prototext"
 	"google.golang.org/protobuf/proto"
 
-	"heddle/cmd/internal/plain"
 	"heddle/cmd/internal/program"
 	"heddle/conf"
 	"heddle/internal/await"
+	"heddle/internal/plain"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"

@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"heddle/cmd/heddle/internal/cluster"
-	"heddle/cmd/internal/plain"
+	"heddle/internal/plain"
 	"heddle/yarn/records"
 )
 

@@ -9,7 +9,7 @@ import (
 
 	"heddle/cmd/heddle/internal/receipts"
 	"heddle/cmd/heddle/internal/when"
-	"heddle/cmd/internal/plain"
+	"heddle/internal/plain"
 	"heddle/yarn/records"
 )
 

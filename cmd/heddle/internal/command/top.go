@@ -17,7 +17,7 @@ import (
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
 	"heddle/cmd/heddle/internal/restlist"
-	"heddle/cmd/internal/plain"
+	"heddle/internal/plain"
 )
 
 var top = verb{

@@ -11,7 +11,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"heddle/cmd/internal/plain"
+	"heddle/internal/plain"
 )
 
 // NotAvailable stands for a missing value.

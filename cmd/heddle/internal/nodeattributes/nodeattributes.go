@@ -12,8 +12,8 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/option"
-	"heddle/cmd/internal/plain"
 	"heddle/conf"
+	"heddle/internal/plain"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"

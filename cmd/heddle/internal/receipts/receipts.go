@@ -6,7 +6,7 @@ import (
 	"io"
 	"text/tabwriter"
 
-	"heddle/cmd/internal/plain"
+	"heddle/internal/plain"
 )
 
 // Receipt is where an application's time went, as the ResourceManager says. Times are in ms since 1970.

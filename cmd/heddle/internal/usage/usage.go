@@ -16,8 +16,8 @@ import (
 
 	"heddle/cmd/heddle/internal/cluster"
 	"heddle/cmd/heddle/internal/command"
-	"heddle/cmd/internal/plain"
 	"heddle/conf"
+	"heddle/internal/plain"
 )
 
 const path = "/ws/v1/heddle/usage"
