@@ -5,7 +5,6 @@ import (
 
 	"heddle/conf/ssl"
 	"heddle/rm"
-	"heddle/rm/access"
 	"heddle/rm/ledger"
 	"heddle/rm/rest"
 	"heddle/webui"
@@ -26,7 +25,7 @@ func webPort(r *rm.ResourceManager) (http.Handler, error) {
 		User: func(req *http.Request) string { return auth.From(req.Context()).User },
 		MayView: func(user string, id records.ApplicationID) bool {
 			a, ok := view.App(id)
-			return ok && r.Access().MayView(user, access.Application{User: a.User, Queue: a.Queue, Context: a.Context})
+			return ok && r.Access().MayView(user, a.Rights())
 		},
 		Pages: view.URL(view.Web) + "/cluster",
 		Warn:  r.Conf().Text("hadoop.security.authentication") == "kerberos",

@@ -198,7 +198,7 @@ func (d *Door) modifiable(e audit.Entry) (view.App, error) {
 		d.Audit.Write(e)
 		return a, &Absent{e.App}
 	}
-	if !d.Access.MayModify(e.User, access.Application{User: a.User, Queue: a.Queue, Context: a.Context}) {
+	if !d.Access.MayModify(e.User, a.Rights()) {
 		e.Failed = &audit.Unauthorized
 		d.Audit.Write(e)
 		return a, &NotPermitted{e.User, e.App}

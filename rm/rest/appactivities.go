@@ -111,7 +111,7 @@ func (s *server) addAllocations(c *yarnrest.Call, out *appActivities) {
 		return
 	}
 	a, ok := s.View.App(id)
-	if !ok || a.State.Ended() || !s.Access.MayView(caller(c), rights(&a)) {
+	if !ok || a.State.Ended() || !s.Access.MayView(caller(c), a.Rights()) {
 		out.Diagnostic = "fail to get application activities after finished"
 		return
 	}

@@ -62,7 +62,7 @@ func (s *server) shownApps(c *yarnrest.Call, f view.Filter, without deselected) 
 	onlyOwn := s.Conf.Bool("yarn.webapp.filter-entity-list-by-user")
 	return func(yield func(appInfo) bool) {
 		for a := range s.View.Each(f, s.View.AddAsks, s.View.AddDiagnostics) {
-			may := s.Access.MayView(caller(c), rights(a))
+			may := s.Access.MayView(caller(c), a.Rights())
 			if (may || !onlyOwn) && !yield(s.appInfo(a, may, without)) || c.Context().Err() != nil {
 				return
 			}
@@ -212,7 +212,7 @@ func (s *server) app(c *yarnrest.Call) (yarnrest.Reply, error) {
 	one := []view.App{a}
 	s.View.AddAsks(one)
 	s.View.AddDiagnostics(one)
-	return yarnrest.OK("app", yarnrest.Natural, s.appInfo(&one[0], s.Access.MayView(caller(c), rights(&a)), without)), nil
+	return yarnrest.OK("app", yarnrest.Natural, s.appInfo(&one[0], s.Access.MayView(caller(c), a.Rights()), without)), nil
 }
 
 type statistics struct {

@@ -55,7 +55,7 @@ func (s *server) attempts(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	one := []view.App{a}
 	s.View.AddAsks(one)
-	may := s.Access.MayView(caller(c), rights(&a))
+	may := s.Access.MayView(caller(c), a.Rights())
 	list, _ := s.View.Attempts(a.ID)
 	var out attemptList
 	for i := range list {
@@ -89,7 +89,7 @@ func (s *server) visible(c *yarnrest.Call, id records.ApplicationID, what string
 		return a, s.absent(yarnrest.NotFoundBy(yarnrest.ApplicationNotFound,
 			"Application with id '%v' doesn't exist in RM. Please check that the job submission was successful.", id))
 	}
-	if !s.Access.MayView(caller(c), rights(&a)) {
+	if !s.Access.MayView(caller(c), a.Rights()) {
 		// Hadoop answers with a 503 here, which isn't worth a retry
 		return a, &yarnrest.Error{
 			Status: http.StatusForbidden, Class: yarnrest.WebApplicationException,

@@ -112,7 +112,7 @@ func (s *server) transfer(c *yarnrest.Call) (yarnrest.Reply, error) {
 // findVisible finds the application in the path, if the caller may see it.
 func (s *server) findVisible(c *yarnrest.Call) (view.App, error) {
 	a, err := s.findApp(c)
-	if err == nil && !s.Access.MayView(caller(c), rights(&a)) {
+	if err == nil && !s.Access.MayView(caller(c), a.Rights()) {
 		if err = yarnrest.Forbidden("User %s does not have privilege to see application %v", caller(c), a.ID); unnamed(c) {
 			err = yarnrest.Unauthorized("Application %v is "+sayWho, a.ID)
 		}
@@ -126,7 +126,7 @@ func (s *server) mayView(c *yarnrest.Call) func(records.ApplicationID) bool {
 	return func(id records.ApplicationID) bool {
 		if _, known := may[id]; !known {
 			a, ok := s.View.App(id)
-			may[id] = ok && s.Access.MayView(caller(c), rights(&a))
+			may[id] = ok && s.Access.MayView(caller(c), a.Rights())
 		}
 		return may[id]
 	}
@@ -226,7 +226,7 @@ func (s *server) ownContainer(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if !s.Access.MayView(caller(c), rights(&a)) {
+	if !s.Access.MayView(caller(c), a.Rights()) {
 		return yarnrest.Reply{}, yarnrest.Forbidden("User %s does not have privilege to see container %v", caller(c), found.ID)
 	}
 	return yarnrest.OK("container", yarnrest.Natural, s.ownContainerInfo(&found)), nil

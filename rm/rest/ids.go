@@ -4,7 +4,6 @@ import (
 	"errors"
 	"strings"
 
-	"heddle/rm/access"
 	"heddle/rm/door"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/view"
@@ -59,10 +58,6 @@ func (s *server) findApp(c *yarnrest.Call) (view.App, error) {
 		return a, s.absent(yarnrest.NotFound("app with id: %s not found", c.Var("app")))
 	}
 	return a, nil
-}
-
-func rights(a *view.App) access.Application {
-	return access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
 }
 
 // refusalReply turns the leader's refusals into replies. Other errors pass unchanged.

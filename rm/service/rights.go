@@ -3,17 +3,12 @@ package service
 import (
 	"context"
 
-	"heddle/rm/access"
 	"heddle/rm/door"
 	"heddle/rm/view"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
-
-func rights(a *view.App) access.Application {
-	return access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
-}
 
 // callerOf is who makes a call.
 func callerOf(ctx context.Context) door.Caller {
@@ -27,7 +22,7 @@ func (s *Service) visible(ctx context.Context, id records.ApplicationID, what st
 	if err != nil {
 		return err
 	}
-	if user := ipc.CallFrom(ctx).User; !s.Access.MayView(user, rights(&a)) {
+	if user := ipc.CallFrom(ctx).User; !s.Access.MayView(user, a.Rights()) {
 		return ipc.NewException(ipc.YarnException, "User %s does not have privilege to see this %s", user, what)
 	}
 	return nil
@@ -36,7 +31,7 @@ func (s *Service) visible(ctx context.Context, id records.ApplicationID, what st
 // shown returns what the caller may see of an application (Hadoop: RMAppImpl.createAndGetApplicationReport): a itself, or a copy
 // with the rest taken out.
 func (s *Service) shown(ctx context.Context, a *view.App) *view.App {
-	if s.Access.MayView(ipc.CallFrom(ctx).User, rights(a)) {
+	if s.Access.MayView(ipc.CallFrom(ctx).User, a.Rights()) {
 		return a
 	}
 	const unavailable = "N/A"

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/rm/access"
 	"heddle/rm/leader"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/report"
@@ -73,6 +74,11 @@ type App struct {
 	Uses     []scheduler.Use  // by partition; nil: there is but one
 	Asks     []scheduler.Ask
 	Excluded []string // hosts and racks that it has blacklisted
+}
+
+// Rights returns what decides who may see and change an application.
+func (a *App) Rights() access.Application {
+	return access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
 }
 
 // maxType is the number of characters of an application type that are shown.

@@ -66,7 +66,7 @@ func (s *Service) app(user, text string) (*app, error) {
 	if !ok {
 		return nil, yarnrest.NotFound("app with id: %v not found", id)
 	}
-	of := access.Application{User: a.User, Queue: a.Queue, Context: a.Context}
+	of := a.Rights()
 	return &app{id.String(), s.Access.MayView(user, of), user != "" && s.Access.MayModify(user, of)}, nil
 }
 
