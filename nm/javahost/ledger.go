@@ -23,6 +23,14 @@ type application struct {
 	Stopping bool              `json:"stopping,omitempty"` // it is over, and services haven't heard of it yet
 }
 
+// begins returns the events that give services what the application has for them.
+func (a *application) begins(id records.ApplicationID) (all []*event) {
+	for _, service := range slices.Sorted(maps.Keys(a.Data)) {
+		all = append(all, applicationInit(service, id, a.User, a.Data[service]))
+	}
+	return all
+}
+
 // ledger is what a new JVM has to be told. Its owner serialises calls.
 type ledger struct {
 	bucket Bucket
@@ -158,9 +166,7 @@ func (l *ledger) retell() (all []*event) {
 	tell := func(id records.ApplicationID) {
 		if app := l.apps[id]; app != nil && !told[id] && !app.Stopping {
 			told[id] = true
-			for _, service := range slices.Sorted(maps.Keys(app.Data)) {
-				all = append(all, applicationInit(service, id, app.User, app.Data[service]))
-			}
+			all = append(all, app.begins(id)...)
 		}
 	}
 	for _, id := range l.order {
@@ -194,9 +200,7 @@ func (l *ledger) recovered(lives func(records.ApplicationID) bool) (over []recor
 		case !lives(id):
 			over = append(over, id)
 		case !brought[id]:
-			for _, service := range slices.Sorted(maps.Keys(app.Data)) {
-				left = append(left, applicationInit(service, id, app.User, app.Data[service]))
-			}
+			left = append(left, app.begins(id)...)
 		}
 	}
 	return over, left

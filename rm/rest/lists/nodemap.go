@@ -37,10 +37,7 @@ func (l *Lists) nodeMap(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	racks, out := map[string][]nodeRow{}, nodeMap{}
 	l.Rows.Nodes(func(n *ledger.Node) {
-		r := nodeRow{
-			id: n.ID, state: n.State, rack: n.Rack, version: n.Version, capacity: n.Capability, used: n.Used, containers: len(n.Containers), suspended: n.Suspended,
-			health: n.HealthReport, address: n.HTTPAddress(),
-		}
+		r := nodeRowOf(n)
 		if p.q.admitsNode(&r) && p.q.anyFold("state", records.NodeStateName(r.state)) {
 			racks[r.rack] = append(racks[r.rack], r)
 			out.Total++

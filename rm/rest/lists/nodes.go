@@ -65,6 +65,13 @@ var nodeRows = rows[nodeRow]{
 	},
 }
 
+func nodeRowOf(n *ledger.Node) nodeRow {
+	return nodeRow{
+		id: n.ID, state: n.State, rack: n.Rack, version: n.Version, capacity: n.Capability, used: n.Used, containers: len(n.Containers), suspended: n.Suspended,
+		registered: n.RegisteredAt, health: n.HealthReport, address: n.HTTPAddress(),
+	}
+}
+
 // cutLast cuts a text at its last colon.
 func cutLast(s string) (before, after string, ok bool) {
 	i := strings.LastIndexByte(s, ':')
@@ -128,10 +135,7 @@ func (l *Lists) nodes(c *yarnrest.Call) (yarnrest.Reply, error) {
 	total, counts := 0, map[string]int{}
 	l.Rows.Nodes(func(n *ledger.Node) {
 		total++
-		r := nodeRow{
-			id: n.ID, state: n.State, rack: n.Rack, version: n.Version, capacity: n.Capability, used: n.Used, containers: len(n.Containers), suspended: n.Suspended,
-			registered: n.RegisteredAt, health: n.HealthReport, address: n.HTTPAddress(),
-		}
+		r := nodeRowOf(n)
 		if p.q.admitsNode(&r) {
 			name := records.NodeStateName(r.state)
 			counts[name]++
