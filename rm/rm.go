@@ -33,7 +33,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
-	"heddle/rm/scheduler/eventlog"
+	"heddle/rm/recording"
 	"heddle/rm/service"
 	"heddle/rm/service/identity"
 	"heddle/rm/topology"
@@ -113,8 +113,7 @@ type ResourceManager struct {
 	// web serves the web port, proxyWeb the proxy's own port if it has one.
 	web, proxyWeb *port.Server
 	beside        func(context.Context) // what the web port's handler does besides, until the context ends; may be nil
-	record        *eventlog.Writer      // nil: the scheduler's events are not recorded
-	source        *eventlog.Source      // of the queues, for the record
+	record        *recording.Recording  // nil: the scheduler's events are not recorded
 }
 
 // New opens the ports and the state of a ResourceManager. Call Run to serve, or Close to give up; one of them must be called.
@@ -168,34 +167,17 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	if err := r.serve(types, p); err != nil {
 		return err
 	}
-	if err := r.openWeb(o, p); err != nil {
+	if r.record, err = recording.Open(r.conf, o.Record, r.id, r.log); err != nil {
 		return err
 	}
-	if err := r.openRecord(o.Record); err != nil {
+	if err := r.openWeb(o, p); err != nil {
 		return err
 	}
 	return r.join(p)
 }
 
-// openRecord opens the file of the scheduler's events, or their folder.
-func (r *ResourceManager) openRecord(file string) (err error) {
-	dir := r.conf.Text("heddle.record.dir")
-	if file == "" && dir == "" {
-		return nil
-	}
-	if r.source, err = eventlog.SourceOf(r.conf); err != nil {
-		return err
-	}
-	if file != "" {
-		r.record, err = eventlog.Create(file)
-		return err
-	}
-	r.record, err = eventlog.OpenDir(eventlog.DirOptions{
-		Dir: dir, Name: r.id, MaxFile: int64(r.conf.Int("heddle.record.max-file-mb")) << 20, MaxTotal: int64(r.conf.Int("heddle.record.max-total-mb")) << 20,
-		MaxAge: time.Duration(r.conf.Int("heddle.record.max-age-hours")) * time.Hour,
-	})
-	return err
-}
+// Recording returns the record of the scheduler's events; nil: there is none.
+func (r *ResourceManager) Recording() *recording.Recording { return r.record }
 
 // serve sets up the protocols.
 func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error {
@@ -340,10 +322,7 @@ func (r *ResourceManager) Close() error {
 	if r.hdfs != nil {
 		errs = append(errs, r.hdfs.Close())
 	}
-	if r.record != nil {
-		errs = append(errs, r.record.Close())
-	}
-	return errors.Join(append(errs, r.audit.Close())...)
+	return errors.Join(append(errs, r.record.Close(), r.audit.Close())...)
 }
 
 // followTerms leads whenever this member is elected. It returns when ctx ends, or when this process must not continue.
@@ -401,10 +380,11 @@ func (r *ResourceManager) leadUntil(term context.Context) (alone bool, _ error) 
 		return false, nil
 	}
 	r.refreshAll()
+	record, queues := r.record.Leads()
 	l := leader.New(leader.Config{
 		Settings: r.settings, State: state, Propose: r.propose, Launcher: r.launcher, Wall: time.Now, Elapsed: awake.Elapsed(), Past: &r.replica.times,
 		Disk: r.disk, NewKey: r.newKey, Versions: r.versions, Rack: r.racks.Rack, Hosts: r.hosts(), Tokens: r.tokenRenewer(), Log: r.log,
-		Record: r.record, RecordedQueues: r.source,
+		Record: record, RecordedQueues: queues,
 		StoredLabels: func() (*ledgerpb.NodeLabelsChanged, error) {
 			return stock.Read(r.conf.Text("yarn.node-labels.fs-store.root-dir"))
 		},

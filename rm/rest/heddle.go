@@ -12,6 +12,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/raft"
 	"heddle/rm/rest/history"
+	"heddle/rm/rest/recordings"
 	"heddle/rm/rest/who"
 	"heddle/rm/view"
 	"heddle/yarn/records"
@@ -37,10 +38,15 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	api.Handle(heddleBase+"/containers/{container}/resume", yarnrest.Methods{http.MethodPost: {Handle: s.resume}})
 	get("/preemptions", s.preemptions)
 	s.lists.Route(api, heddleBase)
+	s.records().Route(api, heddleBase)
 	(&who.Service{View: s.View, Access: s.Access, Tickets: s.tickets, Forget: s.forget}).Route(api, heddleBase)
 	(&history.Service{Ledger: s.Backend, Access: s.Access, Now: s.Now}).Route(api, heddleBase)
 	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
 	get("/queues/{queue}/what-if", s.whatIf)
+}
+
+func (s *server) records() *recordings.Service {
+	return &recordings.Service{Recording: s.Record, Admin: func(c *yarnrest.Call) bool { return s.Access.Admin(caller(c)) }}
 }
 
 type memberList struct {

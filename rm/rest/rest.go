@@ -22,6 +22,7 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/raft"
 	"heddle/rm/raft/compact"
+	"heddle/rm/recording"
 	"heddle/rm/rest/lists"
 	"heddle/rm/rest/stream"
 	"heddle/rm/rest/visit"
@@ -75,7 +76,8 @@ type Config struct {
 	// LogDir is the folder with this daemon's logs; "" if it has none.
 	LogDir string
 	// Feed has the cluster's last events.
-	Feed *feed.Feed
+	Feed   *feed.Feed
+	Record *recording.Recording // nil: there is none
 	// Pages are the web pages below /cluster; nil serves plain ones.
 	Pages http.Handler
 	// Proxy serves the pages of applications, below /proxy; nil serves none.
@@ -121,7 +123,7 @@ func configOf(r *rm.ResourceManager, m Mounts) Config {
 	return Config{
 		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Door: r.Door(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(), Host: r.WebHost(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
-		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Feed: r.Feed, Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
+		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Feed: r.Feed, Record: r.Recording(), Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
 	}
 }
 

@@ -27,10 +27,7 @@ type DirOptions struct {
 }
 
 // dir is a folder of records.
-type dir struct {
-	DirOptions
-	size int64 // of the current file
-}
+type dir struct{ DirOptions }
 
 // maxFiles bounds a folder.
 const maxFiles = 100_000
@@ -45,21 +42,18 @@ func OpenDir(o DirOptions) (*Writer, error) {
 		o.Now = time.Now
 	}
 	w := NewWriter(nil)
-	w.dir = &dir{DirOptions: o}
-	w.buf.Reset(counted{w})
+	w.dir, w.to = &dir{o}, current{w}
 	return w, nil
 }
 
-// counted writes to the current file, and counts.
-type counted struct{ w *Writer }
+// current writes to the current file.
+type current struct{ w *Writer }
 
-func (c counted) Write(b []byte) (int, error) {
+func (c current) Write(b []byte) (int, error) {
 	if c.w.file == nil {
 		return 0, errors.New("no session has begun")
 	}
-	n, err := c.w.file.Write(b)
-	c.w.dir.size += int64(n)
-	return n, err
+	return c.w.file.Write(b)
 }
 
 // full reports whether the session should go on in another file.
@@ -69,19 +63,20 @@ func (w *Writer) full() bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.err == nil && w.dir.MaxFile > 0 && w.dir.size >= w.dir.MaxFile
+	return w.err == nil && w.dir.MaxFile > 0 && w.size >= w.dir.MaxFile
 }
 
-// next begins another file, and removes what is too much. A name is never used twice. It is called with the lock held.
+// next begins another file, and removes what is too much. A name is never used twice. It is called with the lock held, or by the goroutine that alone writes.
 func (w *Writer) next() error {
 	if w.file != nil {
-		if err := errors.Join(w.buf.Flush(), w.file.Close()); err != nil {
+		f := w.file
+		w.file = nil
+		if err := f.Close(); err != nil {
 			return err
 		}
-		w.file = nil
 	}
 	for at := w.dir.Now(); ; at = at.Add(time.Millisecond) {
-		name := fmt.Sprintf("%s%s.log", w.dir.prefix(), at.UTC().Format("20060102T150405.000"))
+		name := fmt.Sprintf("%s%s.log", w.dir.Prefix(), at.UTC().Format("20060102T150405.000"))
 		f, err := os.OpenFile(filepath.Join(w.dir.Dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o640)
 		if errors.Is(err, os.ErrExist) {
 			continue
@@ -89,12 +84,13 @@ func (w *Writer) next() error {
 		if err != nil {
 			return err
 		}
-		w.file, w.dir.size = f, 0
+		w.file = f
 		return w.dir.prune(name)
 	}
 }
 
-func (d *dir) prefix() string { return "events-" + d.Name + "-" }
+// Prefix begins the names of the member's files.
+func (o *DirOptions) Prefix() string { return "events-" + o.Name + "-" }
 
 // prune removes the member's oldest files, as far as they are too old, or too much together.
 func (d *dir) prune(current string) error {
@@ -109,7 +105,7 @@ func (d *dir) prune(current string) error {
 	}
 	var files []old
 	for _, n := range names {
-		if !strings.HasPrefix(n, d.prefix()) || n == current {
+		if !strings.HasPrefix(n, d.Prefix()) || n == current {
 			continue
 		}
 		if info, err := os.Lstat(filepath.Join(d.Dir, n)); err == nil && info.Mode().IsRegular() {

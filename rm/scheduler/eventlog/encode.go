@@ -1,6 +1,12 @@
 package eventlog
 
-import "strconv"
+import (
+	"strconv"
+
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
+	"heddle/yarn/records"
+)
 
 // encoder writes records as encoding/json does, several times as fast: the leader pays for each grant. What is rare it leaves to encoding/json.
 type encoder struct {
@@ -9,13 +15,12 @@ type encoder struct {
 	rare  bool // something that it leaves to encoding/json
 }
 
-// line is a record with its line's end; ok is false if encoding/json must write it. It is good until the next call.
-func (e *encoder) line(r *Record) (text []byte, ok bool) {
+// line appends a record with its line's end to lines; ok is false if encoding/json must write it.
+func (e *encoder) line(lines []byte, r *Record) (more []byte, ok bool) {
 	if r.Queues != nil || r.Ability != nil || r.Tasks != nil || r.Part != 0 {
 		return nil, false
 	}
-	e.b, e.rare, e.comma = append(e.b[:0], '{'), false, false
-	e.text("op", string(r.Op), true)
+	e.begin(lines, r.Op)
 	e.number("t", r.Time)
 	e.number("node", int64(r.Node))
 	e.number("app", int64(r.App))
@@ -41,7 +46,7 @@ func (e *encoder) line(r *Record) (text []byte, ok bool) {
 	e.texts("add", r.Add)
 	e.texts("remove", r.Remove)
 	e.decisions(r.Decisions)
-	e.containers(r)
+	e.handles(r.Containers)
 	e.flag("forced", r.Forced)
 	e.number("times", int64(r.Times))
 	e.number("total", r.Total)
@@ -50,8 +55,98 @@ func (e *encoder) line(r *Record) (text []byte, ok bool) {
 	e.number("task", int64(r.Task))
 	e.number("request", r.Request)
 	e.number("bytes", r.Bytes)
-	e.b = append(e.b, '}', '\n')
-	return e.b, !e.rare
+	return e.end()
+}
+
+func (e *encoder) begin(lines []byte, op Op) {
+	e.b, e.rare, e.comma = append(append(append(lines, `{"op":"`...), op...), '"'), false, true
+}
+
+func (e *encoder) end() (lines []byte, ok bool) {
+	lines, e.b = append(e.b, '}', '\n'), nil
+	return lines, !e.rare
+}
+
+// step appends a call to Step as line does, without a Record in between.
+func (e *encoder) step(lines []byte, now int64, decisions []drive.Decision) (more []byte, ok bool) {
+	e.begin(lines, Step)
+	e.number("t", now)
+	if len(decisions) > 0 {
+		e.key("decisions")
+		e.b = append(e.b, '[')
+		for i := range decisions {
+			if i > 0 {
+				e.b = append(e.b, ',')
+			}
+			d := &decisions[i]
+			if d.Reason != "" || d.For != "" {
+				return lines, false
+			}
+			e.decision(kindName(d.Kind), int64(d.App), int64(d.Container), int64(d.Node), int64(d.Priority), d.AllocationRequestID, int64(d.ExecutionType), int64(d.Locality))
+			e.resource(&d.Resource)
+			e.b = append(e.b, ']')
+		}
+		e.b = append(e.b, ']')
+	}
+	return e.end()
+}
+
+// decision begins a decision in its short form.
+func (e *encoder) decision(kind string, values ...int64) {
+	e.b = append(append(append(e.b, '[', '"'), kind...), '"')
+	for _, v := range values {
+		e.b = strconv.AppendInt(append(e.b, ','), v, 10)
+	}
+}
+
+// resource continues it with amounts, without trailing zeros.
+func (e *encoder) resource(r *records.Resource) {
+	for _, v := range r[:used(r)] {
+		e.b = strconv.AppendInt(append(e.b, ','), v, 10)
+	}
+}
+
+// free appends the end of a container.
+func (e *encoder) free(lines []byte, h scheduler.ContainerHandle, failed bool) []byte {
+	e.begin(lines, Free)
+	e.number("container", int64(h))
+	e.flag("failed", failed)
+	lines, _ = e.end()
+	return lines
+}
+
+// identify appends the names of containers.
+func (e *encoder) identify(lines []byte, attempt int32, first int64, am bool, containers []scheduler.ContainerHandle) []byte {
+	e.begin(lines, Identify)
+	e.flag("am", am)
+	e.number("attempt", int64(attempt))
+	e.number("first", first)
+	e.handles(containers)
+	lines, _ = e.end()
+	return lines
+}
+
+// update appends what an application asks for as line does.
+func (e *encoder) update(lines []byte, app scheduler.AppHandle, asks []scheduler.Ask) (more []byte, ok bool) {
+	e.begin(lines, UpdateAsks)
+	e.number("app", int64(app))
+	e.list("asks", len(asks), func(i int) {
+		a := &asks[i]
+		e.b, e.comma = append(e.b, '{'), false
+		e.number("priority", int64(a.Priority))
+		e.number("id", a.AllocationRequestID)
+		e.text("name", a.Name, true)
+		e.list("resource", used(&a.Capability), func(i int) { e.b = strconv.AppendInt(e.b, a.Capability[i], 10) })
+		e.key("count")
+		e.b = strconv.AppendInt(e.b, int64(a.Count), 10)
+		e.flag("relax", a.RelaxLocality)
+		e.number("execution", int64(a.ExecutionType))
+		e.number("work", int64(a.Work))
+		e.text("label", a.Label, false)
+		e.flag("stays", a.Stays)
+		e.b = append(e.b, '}')
+	})
+	return e.end()
 }
 
 // key begins a member.
@@ -123,8 +218,8 @@ func (e *encoder) texts(name string, list []string) {
 	e.list(name, len(list), func(i int) { e.quote(list[i]) })
 }
 
-func (e *encoder) containers(r *Record) {
-	e.list("containers", len(r.Containers), func(i int) { e.b = strconv.AppendInt(e.b, int64(r.Containers[i]), 10) })
+func (e *encoder) handles(list []scheduler.ContainerHandle) {
+	e.list("containers", len(list), func(i int) { e.b = strconv.AppendInt(e.b, int64(list[i]), 10) })
 }
 
 // object writes an object.

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"heddle/rm/scheduler"
@@ -23,7 +26,7 @@ func TestEncoderWritesJSON(t *testing.T) {
 			r.Queues, r.Ability, r.Tasks, r.Part = nil, nil, nil, 0
 		}
 		var e encoder
-		got, ok := e.line(&r)
+		got, ok := e.line(nil, &r)
 		if !ok {
 			left++
 			return
@@ -39,23 +42,107 @@ func TestEncoderWritesJSON(t *testing.T) {
 		}
 	})
 	for _, r := range []Record{{Op: Name, Name: "a\"b"}, {Op: Name, Name: "ü"}, {Op: SetProgress, Part: .5}} {
-		if _, ok := (&encoder{}).line(&r); ok {
+		if _, ok := (&encoder{}).line(nil, &r); ok {
 			t.Errorf("%+v is not left to encoding/json", r)
 		}
 	}
 	usual := Record{Op: Step, Time: 5, Decisions: []Decision{{Kind: "allocate", App: 1, Resource: amounts{1024, 1}, Locality: 2}}}
-	if text, ok := (&encoder{}).line(&usual); !ok || string(text) != `{"op":"step","t":5,"decisions":[{"kind":"allocate","app":1,"resource":[1024,1],"locality":2}]}`+"\n" {
+	if text, ok := (&encoder{}).line(nil, &usual); !ok || string(text) != `{"op":"step","t":5,"decisions":[{"kind":"allocate","app":1,"resource":[1024,1],"locality":2}]}`+"\n" {
 		t.Errorf("%s", text)
+	}
+}
+
+// What is written without a Record in between reads as the Record.
+func TestShortFormsAreRead(t *testing.T) {
+	read := func(t *rapid.T, line []byte) *Record {
+		r := NewReader(io.MultiReader(strings.NewReader(fmt.Sprintf(`{"heddle-events":%d}`, Version)+"\n"), bytes.NewReader(line)))
+		if _, err := r.Next(); err != nil {
+			t.Fatal(err)
+		}
+		e, err := r.Next()
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		return e.Record
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		decisions := rapid.SliceOfN(rapid.Custom(drawDecision), 0, 4).Draw(t, "decisions")
+		asks := rapid.SliceOfN(rapid.Custom(drawAsk), 0, 3).Draw(t, "asks")
+		handles := rapid.SliceOfN(rapid.Int32Range(1, 1<<30), 1, 3).Draw(t, "containers")
+		var containers []scheduler.ContainerHandle
+		for _, h := range handles {
+			containers = append(containers, scheduler.ContainerHandle(h))
+		}
+		var log bytes.Buffer
+		w := NewWriter(&log)
+		for _, x := range []struct {
+			write func()
+			want  Record
+		}{
+			{func() { w.step(7, decisions) }, Record{Op: Step, Time: 7, Decisions: decisionsOf(decisions)}},
+			{func() { w.update(3, asks) }, Record{Op: UpdateAsks, App: 3, Asks: asksOf(asks)}},
+			{func() { w.free(5, true) }, Record{Op: Free, Container: 5, Failed: true}},
+			{func() { w.identify(2, 9, true, containers) }, Record{Op: Identify, Attempt: 2, First: 9, AM: true, Containers: containers}},
+		} {
+			log.Reset()
+			x.write()
+			if err := w.Flush(); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(&x.want, read(t, log.Bytes()), cmpopts.EquateEmpty()); diff != "" {
+				t.Fatalf("%s\n%s", log.Bytes(), diff)
+			}
+		}
+	})
+}
+
+func drawDecision(t *rapid.T) drive.Decision {
+	return drive.Decision{
+		Kind: drive.Kind(rapid.IntRange(int(drive.Allocate), len(kinds)-1).Draw(t, "kind")), App: scheduler.AppHandle(rapid.Int32Range(0, 1<<30).Draw(t, "app")),
+		Container: scheduler.ContainerHandle(rapid.Int32Range(0, 1<<30).Draw(t, "container")), Resource: drawAmounts(t), Priority: rapid.Int32().Draw(t, "priority"),
+		AllocationRequestID: rapid.Int64().Draw(t, "request"), Locality: scheduler.Locality(rapid.IntRange(0, 2).Draw(t, "locality")),
+		Reason: rapid.SampledFrom([]string{"", "", "", "too much", "zu \"groß\""}).Draw(t, "reason"),
+	}
+}
+
+func drawAsk(t *rapid.T) scheduler.Ask {
+	return scheduler.Ask{
+		Priority: rapid.Int32().Draw(t, "priority"), Name: rapid.SampledFrom([]string{"*", "h1", "hä"}).Draw(t, "name"), Capability: drawAmounts(t),
+		Count: rapid.Int32Range(0, 9).Draw(t, "count"), RelaxLocality: rapid.Bool().Draw(t, "relax"), AllocationRequestID: rapid.Int64().Draw(t, "request"),
+	}
+}
+
+func drawAmounts(t *rapid.T) (r records.Resource) {
+	for i := range rapid.IntRange(0, len(r)).Draw(t, "types") {
+		r[i] = rapid.Int64Range(0, most).Draw(t, "amount")
+	}
+	return r
+}
+
+// Short decisions that make no sense are refused.
+func TestShortDecisionsThatMakeNoSense(t *testing.T) {
+	for _, text := range []string{"[]", `["allocate"]`, `["allocate",1,2]`, `["?",1,1,1,1,1,1,1]`, `["kill",-1,1,1,1,1,1,1]`, `["kill",1,1,1,1,1,1,256]`, `["kill",1,1,1,1,1,1,1.5]`, `["kill",1,1,1,1,1,1,"1"]`, `["kill",1,1,1,1,1,1,1` + strings.Repeat(",1", 100) + "]"} {
+		var d Decision
+		if err := json.Unmarshal([]byte(text), &d); err == nil {
+			t.Errorf("%s is read as %+v", text, d)
+		}
 	}
 }
 
 // BenchmarkGrant is a container from its grant to its end, ten at a time, as a leader has them, with and without a record.
 func BenchmarkGrant(b *testing.B) {
-	for _, recorded := range []bool{false, true} {
-		b.Run(fmt.Sprint("recorded=", recorded), func(b *testing.B) {
+	for _, recorded := range []string{"no", "discarded", "folder"} {
+		b.Run("recorded="+recorded, func(b *testing.B) {
 			var log *Writer
-			if recorded {
+			switch recorded {
+			case "discarded":
 				log = NewWriter(io.Discard)
+			case "folder": // as a leader's
+				var err error
+				if log, err = OpenDir(DirOptions{Dir: b.TempDir(), MaxFile: 256 << 20}); err != nil {
+					b.Fatal(err)
+				}
+				log.Behind(BehindOptions{})
 			}
 			slot := records.NewResource(1024, 1)
 			d, err := New(scheduler.Config{Minimum: slot}, log, nil, Header{})
@@ -82,6 +169,12 @@ func BenchmarkGrant(b *testing.B) {
 				}
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/together, "ns/grant")
+			if log != nil && log.behind != nil {
+				if err := d.Close(); err != nil || log.Status().Gaps > 0 {
+					b.Fatalf("%v, %+v", err, log.Status())
+				}
+				b.ReportMetric(float64(log.Status().Bytes)/float64(b.N)/together, "bytes/grant")
+			}
 		})
 	}
 }

@@ -45,7 +45,7 @@ func TestEveryEventIsRecorded(t *testing.T) {
 		{func() {
 			s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 4, Queue: "root.a", User: "v"}, NeverSuspend: true})
 		}, `{"op":"addApp","app":2,"queue":"root.a","user":"v","seq":4,"never":true}`},
-		{func() { s.Step(1) }, `{"op":"step","t":1,"decisions":[{"kind":"activate","app":1}]}`},
+		{func() { s.Step(1) }, `{"op":"step","t":1,"decisions":[["activate",1,0,0,0,0,0,0]]}`},
 		{func() { s.Name(a, "the first") }, `{"op":"name","app":1,"name":"the first"}`},
 		{func() { s.SetPriority(a, 5) }, `{"op":"setPriority","app":1,"priority":5}`},
 		{func() { s.MoveApp(a, "root.b") }, `{"op":"moveApp","app":1,"queue":"root.b"}`},
@@ -87,7 +87,7 @@ func TestEveryEventIsRecorded(t *testing.T) {
 			s.UpdateAsks(a, []scheduler.Ask{{Priority: 4, AllocationRequestID: 6, Name: "h1", Capability: slot, Count: 2, RelaxLocality: true}})
 		}, `{"op":"updateAsks","app":1,"asks":[{"priority":4,"id":6,"name":"h1","resource":[1024,1],"count":2,"relax":true}]}`},
 		{func() { s.ClearAsks(a) }, `{"op":"clearAsks","app":1}`},
-		{func() { s.Step(5000) }, `{"op":"step","t":5000,"decisions":[{"kind":"grow","app":1,"container":1,"resource":[4096,4],"priority":3},{"kind":"activate","app":2}]}`},
+		{func() { s.Step(5000) }, `{"op":"step","t":5000,"decisions":[["grow",1,1,0,3,0,0,0,4096,4],["activate",2,0,0,0,0,0,0]]}`},
 		{func() { s.SetExclusive("x", false) }, `{"op":"setExclusive","label":"x"}`},
 		{func() { s.SetExclusive("y", true) }, `{"op":"setExclusive","label":"y","open":true}`},
 		{func() { s.SetLabel(n, "x") }, `{"op":"setLabel","node":1,"label":"x"}`},

@@ -1,7 +1,11 @@
 package eventlog
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"math"
+	"strconv"
 
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
@@ -15,8 +19,8 @@ import (
 // the third one growth was, too: Resize stood for it. Suspension came with the third one, and types of applications, how containers
 // ended and the outputs of maps with the fourth,
 // input in memory with the fifth, speeds of nodes with the sixth, and what ApplicationMasters tell of their tasks with the seventh, labels of nodes with the
-// eighth. A program that doesn't know an event says so.
-const Version = 8
+// eighth, and short decisions with the ninth. A program that doesn't know an event says so.
+const Version = 9
 
 // Header begins a session.
 type Header struct {
@@ -28,6 +32,8 @@ type Header struct {
 	Heartbeat int64   `json:"heartbeat,omitempty"` // ms
 	// Continues says that the session began in another file: this one begins with what there was then.
 	Continues bool `json:"continues,omitempty"`
+	// Gap is what isn't on record before the session; nil: it begins where another one ended, or with a leadership.
+	Gap *Gap `json:"gap,omitempty"`
 }
 
 // Op says what an event was. The names are those of drive.Driver's methods.
@@ -153,14 +159,20 @@ func (t *tasks) decode() (scheduler.TaskReport, error) {
 type amounts []int64
 
 func amountsOf(r records.Resource) amounts {
-	n := len(r)
-	for n > 0 && r[n-1] == 0 {
-		n--
-	}
+	n := used(&r)
 	if n == 0 {
 		return nil
 	}
 	return append(amounts(nil), r[:n]...)
+}
+
+// used returns how many types of resources there are up to the last one that isn't 0.
+func used(r *records.Resource) int {
+	n := len(r)
+	for n > 0 && r[n-1] == 0 {
+		n--
+	}
+	return n
 }
 
 // most bounds amounts, so that sums of them can't overflow.
@@ -217,7 +229,8 @@ func (a *ask) decode() (scheduler.Ask, error) {
 	}, err
 }
 
-// Decision is a drive.Decision as it is written.
+// Decision is a drive.Decision as it is written: an object, or, where nothing is said of why, in the short form: a list of
+// Kind, App, Container, Node, Priority, ID, Execution, Locality, and the amounts of Resource.
 type Decision struct {
 	Kind      string                    `json:"kind"`
 	App       scheduler.AppHandle       `json:"app,omitempty"`
@@ -236,6 +249,78 @@ var kinds = [...]string{
 	drive.Allocate: "allocate", drive.Activate: "activate", drive.Reserve: "reserve", drive.Unreserve: "unreserve",
 	drive.Kill: "kill", drive.Tell: "tell", drive.Killable: "killable", drive.Grow: "grow", drive.Suspend: "suspend", drive.Shrink: "shrink", drive.Resume: "resume",
 	drive.Charge: "charge",
+}
+
+// short is how many numbers the short form has before the amounts.
+const short = 7
+
+// limits are the least and the greatest numbers of the short form.
+var limits = [short][2]int64{
+	{0, math.MaxInt32},
+	{0, math.MaxInt32},
+	{0, math.MaxInt32},
+	{math.MinInt32, math.MaxInt32},
+	{math.MinInt64, math.MaxInt64},
+	{math.MinInt32, math.MaxInt32},
+	{0, math.MaxUint8},
+}
+
+// UnmarshalJSON reads both forms. Its errors say what is wrong.
+func (d *Decision) UnmarshalJSON(text []byte) error {
+	if len(text) == 0 || text[0] != '[' {
+		type long Decision
+		return json.Unmarshal(text, (*long)(d))
+	}
+	first, rest, _ := bytes.Cut(bytes.Trim(text, "[] "), []byte(","))
+	kind, err := kindOf(bytes.Trim(first, `" `))
+	if err != nil {
+		return err
+	}
+	var list [short + len(records.Resource{})]int64
+	n, err := numbers(rest, list[:])
+	if err != nil {
+		return fmt.Errorf("a decision: %w", err)
+	}
+	if n < short {
+		return fmt.Errorf("a decision has %d numbers: it needs %d before the amounts of resources", n, short)
+	}
+	for i, limit := range limits {
+		if list[i] < limit[0] || list[i] > limit[1] {
+			return fmt.Errorf("number %d of a decision is %d: it is out of range", i+1, list[i])
+		}
+	}
+	*d = Decision{
+		Kind: kind, App: scheduler.AppHandle(list[0]), Container: scheduler.ContainerHandle(list[1]), Node: scheduler.NodeHandle(list[2]),
+		Priority: int32(list[3]), ID: list[4], Execution: int32(list[5]), Locality: uint8(list[6]),
+	}
+	if n > short {
+		d.Resource = append(amounts(nil), list[short:n]...)
+	}
+	return nil
+}
+
+func kindOf(text []byte) (string, error) {
+	for _, k := range kinds {
+		if k == string(text) {
+			return k, nil
+		}
+	}
+	return "", fmt.Errorf("%q is no kind of decision", text)
+}
+
+// numbers reads whole numbers with commas between them, and returns how many there are.
+func numbers(text []byte, to []int64) (n int, err error) {
+	for more := true; more; n++ {
+		if n == len(to) {
+			return n, fmt.Errorf("there are more than %d numbers", len(to))
+		}
+		var part []byte
+		part, text, more = bytes.Cut(text, []byte(","))
+		if to[n], err = strconv.ParseInt(string(bytes.TrimSpace(part)), 10, 64); err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 func decisionsOf(decisions []drive.Decision) []Decision {

@@ -1,8 +1,6 @@
 package eventlog
 
 import (
-	"slices"
-
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
@@ -47,10 +45,12 @@ func New(cfg scheduler.Config, log *Writer, queues *Source, h Header) (*Driver, 
 		return s, nil
 	}
 	h.Queues, h.Minimum, h.Heartbeat = queues, amountsOf(cfg.Minimum), cfg.Heartbeat.Milliseconds()
-	if log.dir != nil {
+	if log.dir != nil || log.behind != nil {
 		s.now = newState(h)
 	}
-	return s, log.Begin(h)
+	err := log.Begin(h)
+	log.opened()
+	return s, err
 }
 
 func (s *Driver) note(r Record) {
@@ -67,9 +67,9 @@ func put(s *Driver, r *Record) {
 	}
 }
 
-// goOn has the session go on in another file if this one is full. All containers have names now.
+// goOn has the session go on in another file if this one is full, or after a gap. All containers have names now.
 func goOn(s *Driver, now int64) {
-	if s.now == nil || !s.log.full() {
+	if s.now == nil || !s.log.full() && !s.log.resumes() {
 		return
 	}
 	h := s.now.header
@@ -77,6 +77,7 @@ func goOn(s *Driver, now int64) {
 	if s.log.Begin(h) == nil { // Err tells of it
 		s.now.tell(s.log.Append, s.Asks)
 	}
+	s.log.opened()
 }
 
 // Name notes what people call an application.
@@ -150,7 +151,7 @@ func (s *Driver) SetPriority(h scheduler.AppHandle, priority int32) {
 // UpdateAsks enters rows of requests.
 func (s *Driver) UpdateAsks(h scheduler.AppHandle, asks []scheduler.Ask) {
 	if s.log != nil {
-		s.note(Record{Op: UpdateAsks, App: h, Asks: asksOf(asks)})
+		s.log.update(h, asks)
 	}
 	s.Driver.UpdateAsks(h, asks)
 }
@@ -180,20 +181,33 @@ func (s *Driver) Restore(a scheduler.AppHandle, n scheduler.NodeHandle, r record
 // Identify says what containers are called.
 func (s *Driver) Identify(attempt int32, first int64, am bool, containers ...scheduler.ContainerHandle) {
 	if s.log != nil {
-		s.note(Record{Op: Identify, Attempt: attempt, First: first, AM: am, Containers: slices.Clone(containers)})
+		s.log.identify(attempt, first, am, containers)
+		if s.now != nil {
+			s.now.identify(attempt, first, am, containers)
+		}
 	}
 	s.Driver.Identify(attempt, first, am, containers...)
 }
 
 // Free gives back what a container holds.
 func (s *Driver) Free(h scheduler.ContainerHandle) {
-	s.note(Record{Op: Free, Container: h})
+	noteFree(s, h, false)
 	s.Driver.Free(h)
+}
+
+func noteFree(s *Driver, h scheduler.ContainerHandle, failed bool) {
+	if s.log == nil {
+		return
+	}
+	s.log.free(h, failed)
+	if s.now != nil {
+		s.now.containers[h] = containerNow{}
+	}
 }
 
 // Fail gives back what a container holds that ended before its work was done.
 func (s *Driver) Fail(h scheduler.ContainerHandle) {
-	s.note(Record{Op: Free, Container: h, Failed: true})
+	noteFree(s, h, true)
 	s.Driver.Fail(h)
 }
 
@@ -339,8 +353,10 @@ func (s *Driver) Step(now int64) []drive.Decision {
 	goOn(s, now)
 	decisions := s.Driver.Step(now)
 	if s.log != nil {
-		s.noted = Record{Op: Step, Time: now, Decisions: decisionsOf(decisions)}
-		put(s, &s.noted)
+		s.log.step(now, decisions)
+		if s.now != nil {
+			s.now.decided(now, decisions)
+		}
 		if now-s.flushed >= flushEvery || now < s.flushed {
 			s.flushed = now
 			_ = s.log.Flush() // Err tells of it

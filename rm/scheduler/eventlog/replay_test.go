@@ -101,17 +101,17 @@ func TestOutcomesThatDiffer(t *testing.T) {
 func TestDecisionsThatDiffer(t *testing.T) {
 	events, step, _ := strings.Cut(string(crowded(t)), `"decisions"`)
 	for old, other := range map[string]string{
-		`{"kind":"activate"`:  `{"kind":"tell"`,
-		`[1024,1]`:            `[1024,2]`,
-		`[2048,2]`:            `[-1]`,
-		`"priority":1`:        `"priority":3`,
-		`"locality":2`:        `"locality":1`,
-		`"container":1`:       `"container":7`,
-		`"node":1`:            `"node":0`,
-		`{"kind":"allocate"`:  `{"kind":"allocate","app":5`,
-		`{"kind":"reserve"`:   `{"kind":"reserve","id":5`,
-		`"allocate","cont`:    `"allocate","execution":1,"cont`,
-		`"kind":"reserve","c`: `"reason":"in other words","kind":"reserve","c`,
+		`["activate",`:                     `["tell",`,
+		`,1024,1]`:                         `,1024,2]`,
+		`,2048,2]`:                         `,-1]`,
+		`["allocate",0,0,0,1`:              `["allocate",0,0,0,3`,
+		`,2,1024,1]`:                       `,1,1024,1]`,
+		`["allocate",0,1,1`:                `["allocate",0,7,1`,
+		`["allocate",0,1,1,`:               `["allocate",0,1,0,`,
+		`["allocate",0,`:                   `["allocate",5,`,
+		`["reserve",0,2,0,2,0,0,`:          `["reserve",0,2,0,2,5,0,`,
+		`["allocate",0,0,0,1,0,0,`:         `["allocate",0,0,0,1,0,1,`,
+		`["reserve",0,2,0,2,0,0,0,2048,2]`: `{"reason":"in other words","kind":"reserve","container":2,"priority":2,"resource":[2048,2]}`,
 	} {
 		if !strings.Contains(step, old) {
 			t.Fatalf("there is no %s in %s", old, step)

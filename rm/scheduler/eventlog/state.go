@@ -6,6 +6,7 @@ import (
 
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/yarn/records"
 )
 
 // state holds what there is, as far as the record of a session that continues in another file must begin with it. It follows the records.
@@ -15,6 +16,9 @@ type state struct {
 	exclusive  map[string]bool
 	apps       map[scheduler.AppHandle]*appNow
 	containers []containerNow // by handle
+	// Containers granted after each other mostly have the same size: they share its amounts.
+	size    records.Resource
+	amounts amounts
 }
 
 type nodeNow struct{ add, open, ability *Record }
@@ -54,23 +58,30 @@ func (s *state) follow(r *Record) {
 		if r.Open && r.Queues != nil {
 			s.header.Queues = r.Queues
 		}
-	case Step:
-		for i := range r.Decisions {
-			if d := &r.Decisions[i]; d.Kind == kinds[drive.Allocate] {
-				s.set(d.Container, containerNow{live: true, app: d.App, node: d.Node, resource: d.Resource, priority: d.Priority, since: r.Time})
-			}
-		}
 	case Restore:
 		s.set(r.Container, containerNow{
 			live: true, app: r.App, node: r.Node, resource: r.Resource, attempt: r.Attempt, id: r.First, priority: r.Priority, am: r.AM, since: r.Since,
 		})
-	case Identify:
-		for i, h := range r.Containers {
-			c := &s.containers[h]
-			c.attempt, c.id, c.am = r.Attempt, r.First+int64(i), r.AM && i == 0
+	}
+}
+
+// decided takes a step into account.
+func (s *state) decided(now int64, decisions []drive.Decision) {
+	for i := range decisions {
+		if d := &decisions[i]; d.Kind == drive.Allocate {
+			if d.Resource != s.size {
+				s.size, s.amounts = d.Resource, amountsOf(d.Resource)
+			}
+			s.set(d.Container, containerNow{live: true, app: d.App, node: d.Node, resource: s.amounts, priority: d.Priority, since: now})
 		}
-	case Free:
-		s.containers[r.Container] = containerNow{}
+	}
+}
+
+// identify takes the names of containers into account.
+func (s *state) identify(attempt int32, first int64, am bool, containers []scheduler.ContainerHandle) {
+	for i, h := range containers {
+		c := &s.containers[h]
+		c.attempt, c.id, c.am = attempt, first+int64(i), am && i == 0
 	}
 }
 

@@ -1,7 +1,6 @@
 package eventlog
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
@@ -9,19 +8,29 @@ import (
 	"io"
 	"os"
 	"sync"
+
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/drive"
 )
 
 // Writer writes a log. Records go to the file when the buffer is full, at Flush and at Close. After an error it writes no
-// more, and tells of it at Err: a cluster continues when the disk of its log is full. It is safe for concurrent use.
+// more, and Err returns it: a cluster continues when the disk of its log is full. It is safe for concurrent use.
+//
+// Unless Behind was called, the caller waits for the file.
 type Writer struct {
-	mu   sync.Mutex
-	buf  *bufio.Writer
-	enc  *json.Encoder
-	file *os.File // to close
-	dir  *dir     // nil: there is one file
-	err  error
-	fast encoder
+	mu     sync.Mutex
+	lines  []byte // what the file hasn't got
+	to     io.Writer
+	file   *os.File // to close
+	dir    *dir     // nil: there is one file
+	size   int64    // of the current file of a folder, with what is on its way there
+	err    error
+	fast   encoder
+	behind *behind // nil: the caller waits for the file
 }
+
+// chunk is how many bytes go to the file together.
+const chunk = 1 << 16
 
 // Create begins a log in a new file, or continues with one that is there. A line that a crash has torn is ended first.
 func Create(name string) (*Writer, error) {
@@ -60,74 +69,181 @@ func mend(f *os.File) error {
 
 // Close flushes, and closes the file that Create has opened.
 func (w *Writer) Close() error {
-	err := w.Flush()
-	if w.file != nil {
-		err = errors.Join(err, w.file.Close())
+	if w.behind != nil {
+		w.mu.Lock()
+		w.hand()
+		w.mu.Unlock()
+		return errors.Join(w.behind.close(), w.wrapped())
 	}
-	return err
+	return errors.Join(w.Flush(), w.closeFile())
+}
+
+func (w *Writer) closeFile() error {
+	if w.file == nil {
+		return nil
+	}
+	return w.file.Close()
 }
 
 // NewWriter returns a writer of sessions to a file or the like, which it doesn't close.
-func NewWriter(to io.Writer) *Writer {
-	buf := bufio.NewWriterSize(to, 1<<16)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	return &Writer{buf: buf, enc: enc}
-}
+func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
 
-// Begin begins a session.
+// Begin begins a session, in a folder in another file.
 func (w *Writer) Begin(h Header) error {
 	h.Format = Version
-	if w.dir != nil {
-		w.mu.Lock()
+	w.mu.Lock()
+	switch {
+	case w.behind != nil:
+		w.behind.begin(w, &h)
+	case w.dir != nil && w.err == nil:
+		w.hand()
 		if w.err == nil {
-			w.err = w.next()
+			w.err, w.size = w.next(), 0
 		}
-		w.mu.Unlock()
 	}
-	w.put(&h)
-	return w.Flush()
+	w.encode(&h)
+	w.mu.Unlock()
+	if err := w.Flush(); w.behind == nil { // else BehindOptions.Changed tells of it
+		return err
+	}
+	return nil
 }
 
 // Append writes a record, and doesn't keep it.
 func (w *Writer) Append(r *Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err != nil {
+	if !w.admits() {
 		return
 	}
-	if text, usual := w.fast.line(r); usual {
-		_, w.err = w.buf.Write(text)
+	if text, usual := w.fast.line(w.lines, r); usual {
+		w.added(text)
 		return
 	}
 	kept := *r // encoding/json makes it escape
-	w.err = w.enc.Encode(&kept)
+	w.encode(&kept)
 }
 
-func (w *Writer) put(v any) {
+// step writes a call to Step.
+func (w *Writer) step(now int64, decisions []drive.Decision) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.err == nil {
-		w.err = w.enc.Encode(v)
+	if !w.admits() {
+		return
 	}
+	if text, usual := w.fast.step(w.lines, now, decisions); usual {
+		w.added(text)
+		return
+	}
+	w.encode(&Record{Op: Step, Time: now, Decisions: decisionsOf(decisions)})
+}
+
+// update, identify and free write records of these events, which are as frequent as grants.
+func (w *Writer) update(app scheduler.AppHandle, asks []scheduler.Ask) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.admits() {
+		return
+	}
+	if text, usual := w.fast.update(w.lines, app, asks); usual {
+		w.added(text)
+		return
+	}
+	w.encode(&Record{Op: UpdateAsks, App: app, Asks: asksOf(asks)})
+}
+
+func (w *Writer) identify(attempt int32, first int64, am bool, containers []scheduler.ContainerHandle) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.admits() {
+		w.added(w.fast.identify(w.lines, attempt, first, am, containers))
+	}
+}
+
+func (w *Writer) free(h scheduler.ContainerHandle, failed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.admits() {
+		w.added(w.fast.free(w.lines, h, failed))
+	}
+}
+
+// resumes reports whether the record can continue after a gap.
+func (w *Writer) resumes() bool { return w.behind != nil && w.behind.may() }
+
+// opened ends what describes the state at the beginning of a session.
+func (w *Writer) opened() {
+	if w.behind != nil {
+		w.behind.opened()
+	}
+}
+
+// admits reports whether a record is written. It is called with the lock held, as are the following.
+func (w *Writer) admits() bool {
+	if w.err != nil {
+		return false
+	}
+	return w.behind == nil || w.behind.admits()
+}
+
+// added takes the buffer with another line.
+func (w *Writer) added(lines []byte) {
+	w.size += int64(len(lines) - len(w.lines))
+	w.lines = lines
+	if len(lines) >= chunk {
+		w.hand()
+	}
+}
+
+// encode adds a line with encoding/json.
+func (w *Writer) encode(v any) {
+	if !w.admits() {
+		return
+	}
+	b := bytes.NewBuffer(w.lines)
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		w.err = err
+		return
+	}
+	w.added(b.Bytes())
+}
+
+// hand gives the lines to the file.
+func (w *Writer) hand() {
+	if len(w.lines) == 0 || w.err != nil {
+		return
+	}
+	if w.behind != nil {
+		w.lines = w.behind.hand(w.lines)
+		return
+	}
+	_, w.err = w.to.Write(w.lines)
+	w.lines = w.lines[:0]
 }
 
 // Flush hands what was written to the file.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.err == nil {
-		w.err = w.buf.Flush()
-	}
-	if w.err != nil {
-		return fmt.Errorf("record the scheduler's events: %w", w.err)
+	w.hand()
+	w.mu.Unlock()
+	return w.wrapped()
+}
+
+func (w *Writer) wrapped() error {
+	if err := w.Err(); err != nil {
+		return fmt.Errorf("record the scheduler's events: %w", err)
 	}
 	return nil
 }
 
-// Err returns what went wrong while writing.
+// Err returns what went wrong while writing. A record that continues after a gap has no error.
 func (w *Writer) Err() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.err == nil && w.behind != nil {
+		return w.behind.failure()
+	}
 	return w.err
 }

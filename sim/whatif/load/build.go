@@ -36,6 +36,7 @@ type builder struct {
 	sweep    int64 // when what the session before had and this one hasn't is taken for gone; 0: nothing to do
 	since    int64 // when this session began
 	ignored  map[eventlog.Op]int
+	gaps     []string
 	reasks   []int64 // ms from the loss of containers to the requests that followed
 }
 
@@ -81,6 +82,9 @@ func (b *builder) begin(h *eventlog.Header) error {
 		return fmt.Errorf("the session's smallest container: %w", err)
 	}
 	b.load.Sessions++
+	if h.Gap != nil {
+		b.gaps = append(b.gaps, gapOf(h))
+	}
 	b.forgetHandles()
 	if !b.begun {
 		b.begun, b.opening = true, true
@@ -348,6 +352,9 @@ var notes = map[eventlog.Op]string{
 // usualReask is how long, in ms, an ApplicationMaster takes until it asks for what was lost, where the record has no example: its heartbeat.
 const usualReask = 1000
 
+// maxGapNotes bounds the gaps that are named.
+const maxGapNotes = 20
+
 // finish ends what hasn't ended, and returns the load.
 func (b *builder) finish() (*Load, error) {
 	if err := b.flush(b.now); err != nil {
@@ -368,6 +375,10 @@ func (b *builder) finish() (*Load, error) {
 		l.Apps = append(l.Apps, a.finish())
 	}
 	slices.SortStableFunc(l.Apps, func(x, y App) int { return cmp.Compare(x.Submit, y.Submit) })
+	l.Notes = append(l.Notes, b.gaps[:min(len(b.gaps), maxGapNotes)]...)
+	if more := len(b.gaps) - maxGapNotes; more > 0 {
+		l.Notes = append(l.Notes, fmt.Sprintf("the record has %d more gaps", more))
+	}
 	for _, op := range slices.Sorted(maps.Keys(b.ignored)) {
 		if text := notes[op]; text != "" {
 			l.Notes = append(l.Notes, fmt.Sprintf("%d times %s", b.ignored[op], text))

@@ -106,11 +106,19 @@ func follow(sessions []session, o Options) error {
 			return fmt.Errorf("%s, line %d: this session begins at %s, but the one of %s, line %d, lasts until %s: these are records of two clusters, or a file is there twice; give records of one cluster's leaders",
 				b.file, b.line, clock(b.begin), a.file, a.line, clock(a.end))
 		case b.begin > a.end+maxGap && !o.Gaps:
+			if b.header.Gap != nil {
+				return fmt.Errorf("%s, line %d: %s: the load of that time is unknown; say --gaps to take the cluster for unchanged meanwhile", b.file, b.line, gapOf(b.header))
+			}
 			return fmt.Errorf("%s, line %d: nothing is recorded between %s and %s: give the record of the leader of that time as well, or say --gaps if the cluster was down",
 				b.file, b.line, clock(a.end), clock(b.begin))
 		}
 	}
 	return nil
+}
+
+// gapOf names the gap before a session.
+func gapOf(h *eventlog.Header) string {
+	return fmt.Sprintf("between %s and %s %d events or more are not on record (%s)", clock(h.Gap.From), clock(h.Time), h.Gap.Events, h.Gap.Why)
 }
 
 func clock(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }

@@ -188,6 +188,20 @@ func TestGapsAreAdmittedOnRequest(t *testing.T) {
 	}
 }
 
+// A gap that the recorder has named itself is named again, and refused if it is long.
+func TestGapsThatTheRecorderNames(t *testing.T) {
+	named := func(at int64) string {
+		return strings.Replace(log(at, addNode, "step "+fmt.Sprint(at+1)), `"minimum"`, `"continues":true,"gap":{"from":27500,"events":12,"why":"the disk is too slow"},"minimum"`, 1)
+	}
+	l := mustRead(t, log(1000, job...), named(50_000))
+	if len(l.Notes) != 1 || !strings.Contains(l.Notes[0], "between 1970-01-01T00:00:27.500Z and 1970-01-01T00:00:50.000Z 12 events or more are not on record (the disk is too slow)") {
+		t.Errorf("%q", l.Notes)
+	}
+	if _, err := read(t, log(1000, job...), named(900_000)); err == nil || !strings.Contains(err.Error(), "12 events or more") || !strings.Contains(err.Error(), "line 1") {
+		t.Errorf("%v", err)
+	}
+}
+
 // A record may be cut off anywhere: what is whole counts.
 func TestRecordsMayBeCutOffAnywhere(t *testing.T) {
 	whole := log(1000, job...)

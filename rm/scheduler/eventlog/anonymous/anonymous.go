@@ -115,6 +115,9 @@ func (n *Names) Copy(to io.Writer, from io.Reader) error {
 		if e.Header.Format < 2 {
 			return fmt.Errorf("line %d: the record has format %d: record anew", e.Line, e.Header.Format)
 		}
+		if e.Header.Gap != nil {
+			e.Header.Gap.Why = "" // it may name a file
+		}
 		if e.Header.Queues, err = n.source(e.Header.Queues); err == nil {
 			err = out.Begin(*e.Header)
 		}
