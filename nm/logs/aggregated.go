@@ -267,9 +267,8 @@ func (f *FileReader) NextLog() (name string, size int64, ok bool) {
 		return "", 0, false
 	}
 	if f.log != nil {
-		want := f.log.N
-		if n, err := io.Copy(io.Discard, f.log); err != nil || n != want {
-			f.err = fmt.Errorf("container %s: a log is cut off: %w", f.container, errors.Join(err, io.ErrUnexpectedEOF))
+		if err := f.Skip(f.log.N); err != nil {
+			f.err = fmt.Errorf("container %s: a log is cut off: %w", f.container, noEOF(err))
 			return "", 0, false
 		}
 	}
@@ -306,6 +305,32 @@ func (f *FileReader) Read(p []byte) (int, error) {
 		err = io.ErrUnexpectedEOF
 	}
 	return n, err
+}
+
+// Skip passes over n bytes of the present log, without reading them if the file isn't compressed.
+func (f *FileReader) Skip(n int64) error {
+	if f.log == nil || n > f.log.N {
+		return io.ErrUnexpectedEOF
+	}
+	f.log.N -= n
+	some, err := f.in.Discard(int(min(n, int64(f.in.Buffered()))))
+	if err != nil || int64(some) == n {
+		return err
+	}
+	f.in.Reset(f.s.Value())
+	return noEOF(f.s.Value().(skipper).Skip(n - int64(some)))
+}
+
+// skipper passes over bytes faster than by reading them.
+type skipper interface{ Skip(n int64) error }
+
+// Skip passes over n bytes of a log's content, as Archive.Each gives it. It returns io.ErrUnexpectedEOF if there are fewer.
+func Skip(content io.Reader, n int64) error {
+	if s, ok := content.(skipper); ok {
+		return s.Skip(n)
+	}
+	_, err := io.CopyN(io.Discard, content, n)
+	return noEOF(err)
 }
 
 // Err returns what ended the reading, nil if it was the end of the file.

@@ -212,8 +212,8 @@ func (l AggregatedLog) WriteText(w io.Writer, content io.Reader, size int64) err
 		return err
 	}
 	offset, count := Size(l.Length, size)
-	if _, err := io.CopyN(io.Discard, content, offset); err != nil {
-		return noEOF(err)
+	if err := Skip(content, offset); err != nil {
+		return err
 	}
 	if _, err := io.CopyN(w, content, count); err != nil {
 		return noEOF(err)

@@ -178,22 +178,42 @@ func (f *Reader) add(v any) error {
 
 // Open returns a reader of a log. It yields Size bytes or an error.
 func (f *Reader) Open(l Log) (io.Reader, error) {
-	in := bufio.NewReaderSize(io.NewSectionReader(f.r, l.start, l.stored), 64<<10)
+	stored := io.NewSectionReader(f.r, l.start, l.stored)
+	in := bufio.NewReaderSize(stored, 64<<10)
 	var content io.Reader = in
 	if f.compression == "gz" {
 		z, err := zlib.NewReader(in)
 		if err != nil {
 			return nil, fmt.Errorf("log %s of container %s: %w", l.Name, l.Container, noEOF(err))
 		}
-		content = z
+		content, stored = z, nil
 	}
-	return &exact{content, l.Size}, nil
+	return &exact{content, l.Size, in, stored}, nil
 }
 
 // exact returns an error if a log is too short.
 type exact struct {
-	r    io.Reader
-	left int64
+	r      io.Reader
+	left   int64
+	buf    *bufio.Reader
+	stored *io.SectionReader // what buf reads; nil: it is compressed
+}
+
+// Skip passes over n bytes, without reading them if the log isn't compressed.
+func (e *exact) Skip(n int64) error {
+	if n > e.left {
+		return io.ErrUnexpectedEOF
+	}
+	if e.stored == nil || n <= int64(e.buf.Buffered()) {
+		_, err := io.CopyN(io.Discard, e, n)
+		return noEOF(err)
+	}
+	if _, err := e.stored.Seek(n-int64(e.buf.Buffered()), io.SeekCurrent); err != nil {
+		return err
+	}
+	e.buf.Reset(e.stored)
+	e.left -= n
+	return nil
 }
 
 func (e *exact) Read(p []byte) (int, error) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"heddle/internal/bounded"
 )
@@ -84,16 +85,20 @@ func (t *Reader) load(g region, compression string) (*bytes.Reader, error) {
 }
 
 // openBlock reads a block, uncompressed.
-func (t *Reader) openBlock(g region, compression string) (io.Reader, error) {
+func (t *Reader) openBlock(g region, compression string) (*blockReader, error) {
 	if g.offset < 0 || g.size < 0 || g.offset > t.size || g.size > t.size-g.offset {
 		return nil, fmt.Errorf("block of %d bytes at %d is not within the file", g.size, g.offset)
 	}
-	in := bufio.NewReaderSize(io.NewSectionReader(t.r, g.offset, g.size), 64<<10)
+	stored := io.NewSectionReader(t.r, g.offset, g.size)
 	switch compression {
 	case None:
-		return in, nil
+		return &blockReader{bufio.NewReaderSize(stored, 4<<10), stored}, nil // small: of what is passed over it reads the lengths of chunks
 	case GZ:
-		return zlib.NewReader(in)
+		plain, err := zlib.NewReader(bufio.NewReaderSize(stored, 64<<10))
+		if err != nil {
+			return nil, err
+		}
+		return &blockReader{bufio.NewReaderSize(plain, 32<<10), nil}, nil
 	}
 	return nil, fmt.Errorf("unsupported compression %q", compression)
 }
@@ -240,7 +245,7 @@ type Scanner struct {
 	t     *Reader
 	block int   // next block
 	left  int64 // records in the open block
-	in    *bufio.Reader
+	in    *blockReader
 	value *valueReader
 	key   []byte
 	err   error
@@ -273,12 +278,13 @@ func (s *Scanner) Err() error {
 // Key returns the key of the present record.
 func (s *Scanner) Key() []byte { return s.key }
 
-// Value returns a reader of the present record's value. It is valid until Next.
+// Value returns a reader of the present record's value. It is valid until Next. Its method Skip passes over bytes without reading them, as far as
+// the file isn't compressed.
 func (s *Scanner) Value() io.Reader { return s.value }
 
 func (s *Scanner) next() error {
 	if s.value != nil {
-		if _, err := io.Copy(io.Discard, s.value); err != nil {
+		if err := s.value.Skip(math.MaxInt64); err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
 		s.value = nil
@@ -291,7 +297,7 @@ func (s *Scanner) next() error {
 		if err != nil {
 			return fmt.Errorf("block %d: %w", s.block, noEOF(err))
 		}
-		s.in = bufio.NewReaderSize(in, 32<<10)
+		s.in = in
 		s.left = s.t.counts[s.block]
 		s.block++
 	}
@@ -311,39 +317,86 @@ func (s *Scanner) next() error {
 	return nil
 }
 
+// blockReader reads a block.
+type blockReader struct {
+	*bufio.Reader
+	stored *io.SectionReader // the block in the file; nil: it is compressed
+}
+
+// skip passes over n bytes.
+func (b *blockReader) skip(n int64) error {
+	if b.stored == nil || n <= int64(b.Buffered()) {
+		_, err := io.CopyN(io.Discard, b.Reader, n)
+		return err
+	}
+	at, err := b.stored.Seek(n-int64(b.Buffered()), io.SeekCurrent)
+	if err != nil {
+		return err
+	}
+	if at > b.stored.Size() {
+		return io.ErrUnexpectedEOF
+	}
+	b.Reset(b.stored)
+	return nil
+}
+
 // valueReader joins chunks (Chunk.ChunkDecoder).
 type valueReader struct {
-	in   *bufio.Reader
+	in   *blockReader
 	left int64 // unread bytes of this chunk
 	last bool  // it is the last one
 	err  error
 }
 
-func (v *valueReader) Read(p []byte) (int, error) {
-	if v.err != nil {
-		return 0, v.err
+// Skip passes over n bytes. It returns io.EOF if the value has fewer left.
+func (v *valueReader) Skip(n int64) error {
+	for n > 0 {
+		if err := v.chunk(); err != nil {
+			return err
+		}
+		some := min(n, v.left)
+		if err := v.in.skip(some); err != nil {
+			v.err = fmt.Errorf("value: %w", noEOF(err))
+			return v.err
+		}
+		n, v.left = n-some, v.left-some
 	}
-	if len(p) == 0 {
-		return 0, nil
+	return nil
+}
+
+// chunk makes sure that there is something left of a chunk.
+func (v *valueReader) chunk() error {
+	if v.err != nil {
+		return v.err
 	}
 	for v.left == 0 {
 		if v.last {
 			v.err = io.EOF
-			return 0, v.err
+			return v.err
 		}
 		n, err := readVLong(v.in)
 		if err != nil {
 			v.err = fmt.Errorf("value: %w", noEOF(err))
-			return 0, v.err
+			return v.err
 		}
 		if v.last = n >= 0; !v.last {
 			n = -n
 		}
 		if n < 0 { // the smallest number can't be negated
 			v.err = errors.New("value: impossible length of a chunk")
-			return 0, v.err
+			return v.err
 		}
 		v.left = n
+	}
+	return nil
+}
+
+func (v *valueReader) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, v.err
+	}
+	if err := v.chunk(); err != nil {
+		return 0, err
 	}
 	n, err := v.in.Read(p[:min(int64(len(p)), v.left)])
 	v.left -= int64(n)

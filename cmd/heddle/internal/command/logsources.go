@@ -376,7 +376,7 @@ func (a *archivedLogs) each(w *wanted, visit func(*logFile) error) error {
 				write: func(out io.Writer, size int64) error { return l.WriteText(out, content, size) },
 				raw: func(out io.Writer, size int64) error {
 					offset, count := logs.Size(l.Length, size)
-					if _, err := io.CopyN(io.Discard, content, offset); err != nil {
+					if err := logs.Skip(content, offset); err != nil {
 						return err
 					}
 					_, err := io.CopyN(out, content, count)
