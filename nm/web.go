@@ -43,7 +43,6 @@ func (n *NodeManager) openWeb() error {
 		Node: n.identity.node(), WebPort: n.identity.WebPort, Started: n.started, Types: n.s.types, GPUs: n.s.gpus,
 		VirtualRatio: n.s.monitor.VirtualRatio, VirtualCheck: n.s.monitor.VirtualCheck, PhysicalCheck: n.s.monitor.PhysicalCheck,
 		SuspendTimeout: n.s.suspend, LogDir: logDir, Prometheus: c.Bool("hadoop.prometheus.endpoint.enabled"),
-		LogServer: c.Text("yarn.log.server.url"), LogServerREST: c.Text("yarn.log.server.web-service.url"),
 		Aggregated: c.Bool("yarn.log-aggregation-enable"),
 		Access: rest.Access{
 			Enabled: c.Bool("yarn.acl.enable"), Operator: ownName(), Admins: acl.Parse(c.Text("yarn.admin.acl")), Groups: account.System.Groups,
@@ -54,6 +53,7 @@ func (n *NodeManager) openWeb() error {
 		Disks: n.disks, Health: n.healthStatus, Use: n.sampler.Last, Registry: n.metrics, Log: n.log,
 		Calls: &daemon.Calls{Name: "ContainerManagementProtocolService", Port: int(n.identity.node().Port), Activity: n.server.Activity, Methods: n.server.Methods},
 	}
+	o.LogServer, o.LogServerREST = rest.LogServers(c)
 	if n.keepLogs != nil {
 		o.Uploaded = n.keepLogs.uploaded
 	}

@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"heddle/conf/ssl"
+	"heddle/hdfsadapter"
+	"heddle/nm/logs/past"
 	"heddle/rm"
 	"heddle/rm/ledger"
 	"heddle/rm/rest"
@@ -17,7 +19,11 @@ import (
 func webPort(r *rm.ResourceManager) (http.Handler, error) {
 	view := r.View()
 	hosts := r.Conf().Strings("heddle.web-proxy.hosts")
-	return rest.Of(r, rest.Mounts{Pages: webui.Handler(ssl.Scheme(r.Conf())), Proxy: proxy.New(proxy.Config{
+	logs, err := past.New(r.Conf(), r.Log(), func() (hdfsadapter.Login, error) { return rm.HDFSLogin(r) })
+	if err != nil {
+		return nil, err
+	}
+	return rest.Of(r, rest.Mounts{Logs: logs, Pages: webui.Handler(ssl.Scheme(r.Conf())), Proxy: proxy.New(proxy.Config{
 		Lookup: func(id records.ApplicationID) (proxy.App, bool) {
 			a, ok := view.App(id)
 			return proxy.App{User: a.User, Tracking: a.OriginalTrackingURL, Ended: a.State >= ledger.AppFinishing, Hosts: append(r.Door().MachinesOf(id), hosts...)}, ok

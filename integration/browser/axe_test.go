@@ -44,6 +44,8 @@ func TestPagesAreAccessible(t *testing.T) {
 		"/cluster/node/" + node.ID.String():     "dl",
 		"/cluster/cluster":                      "tbody tr",
 		"/cluster/apps/FINISHED":                ".none",
+		"/cluster/logs/" + id.String():          ".none",
+		"/cluster/logs/container_1_1_1_1":       ".notice.bad",
 		"/cluster/app/application_1_0001":       ".notice.bad",
 		"/cluster/container/container_1_1_1_1":  "dl",
 		"/cluster/appattempt/appattempt_1_1_01": ".notice.bad",

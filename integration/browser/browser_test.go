@@ -39,7 +39,7 @@ func TestPages(t *testing.T) {
 		"/cluster/preemptions":            {"No container that you may see is suspended.", "This leader has taken nothing"},
 		"/cluster/cluster":                {"rm1", "rm2", "rm3", "Leader", "Follower"},
 		"/cluster/nothing":                {"There is no page /cluster/nothing"},
-		"/cluster/container/container_1_0001_01_000001": {"It has ended, or never was", "heddle logs -applicationId application_1_0001 -containerId container_1_0001_01_000001"},
+		"/cluster/container/container_1_0001_01_000001": {"It has ended, or never was", "/cluster/logs/container_1_0001_01_000001"},
 	} {
 		page := Shows(t, leader+path, want...)
 		if strings.Contains(page, "<title>broken") {

@@ -16,6 +16,7 @@ import (
 
 	"heddle/conf"
 	"heddle/internal/ports"
+	"heddle/nm/logs/past"
 	"heddle/rm"
 	"heddle/rm/rest"
 	"heddle/webui"
@@ -104,7 +105,12 @@ func (c *Cluster) run(i int) *member {
 	r, err := rm.New(rm.Options{
 		Conf: c.Conf, ID: fmt.Sprintf("rm%d", i+1), Log: Log(c.t),
 		Web: func(r *rm.ResourceManager) (http.Handler, error) {
-			return rest.Of(r, rest.Mounts{Pages: webui.Handler("http")})
+			logs, err := past.New(c.Conf, Log(c.t), nil)
+			if err != nil {
+				return nil, err
+			}
+			c.t.Cleanup(logs.Close)
+			return rest.Of(r, rest.Mounts{Logs: logs, Pages: webui.Handler("http")})
 		},
 	})
 	if err != nil {

@@ -326,8 +326,12 @@ type skipper interface{ Skip(n int64) error }
 
 // Skip passes over n bytes of a log's content, as Archive.Each gives it. It returns io.ErrUnexpectedEOF if there are fewer.
 func Skip(content io.Reader, n int64) error {
-	if s, ok := content.(skipper); ok {
-		return s.Skip(n)
+	switch c := content.(type) {
+	case skipper:
+		return c.Skip(n)
+	case io.Seeker:
+		_, err := c.Seek(n, io.SeekCurrent)
+		return err
 	}
 	_, err := io.CopyN(io.Discard, content, n)
 	return noEOF(err)

@@ -34,6 +34,14 @@ type NodeFile struct {
 	good int64 // number of valid bytes while the node appends to the file; otherwise negative
 }
 
+// valid returns how many bytes of a file of some size are valid.
+func (f *NodeFile) valid(size int64) int64 {
+	if f.good < 0 {
+		return size
+	}
+	return min(size, f.good)
+}
+
 // ErrNoLogs says that an application has no aggregated logs. It may be running, or its logs were removed.
 var ErrNoLogs = errors.New("no aggregated logs")
 
@@ -146,14 +154,10 @@ func eachRecord(f File, file NodeFile, fn func(AggregatedLog, io.Reader) error) 
 
 // eachIndexed iterates over an indexed file.
 func eachIndexed(f File, file NodeFile, fn func(AggregatedLog, io.Reader) error) error {
-	size := f.Size()
-	if file.good >= 0 {
-		if file.good == 0 {
-			return nil // the first upload is under way
-		}
-		size = min(size, file.good)
+	if file.good == 0 {
+		return nil // the first upload is under way
 	}
-	r, err := ifile.NewReader(f, size)
+	r, err := ifile.NewReader(f, file.valid(f.Size()))
 	if err != nil {
 		return err
 	}
@@ -221,4 +225,35 @@ func (l AggregatedLog) WriteText(w io.Writer, content io.Reader, size int64) err
 	end := "End of LogType:" + l.Name
 	_, err := io.WriteString(w, "\n"+end+"\n"+stars(end)+"\n\n")
 	return err
+}
+
+// Rights returns who submitted the application of a file, and who may view it by its access control list.
+func (a Archive) Rights(ctx context.Context, file NodeFile) (owner, viewers string, err error) {
+	f, err := a.FS.Open(ctx, file.Path)
+	if err != nil {
+		return "", "", err
+	}
+	defer f.Close()
+	head := make([]byte, len(tfile.Magic))
+	if _, err := f.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
+		return "", "", err
+	}
+	var acls map[string]string
+	if string(head) == tfile.Magic {
+		var r *FileReader
+		if r, err = NewFileReader(f, f.Size()); err == nil {
+			if owner, err = r.Owner(); err == nil {
+				acls, err = r.ACLs()
+			}
+		}
+	} else {
+		var r *ifile.Reader
+		if r, err = ifile.NewReader(f, file.valid(f.Size())); err == nil {
+			owner, acls = r.Owner, r.ACLs
+		}
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("%s: %w", file.Path, err)
+	}
+	return owner, acls[ViewApp], nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"heddle/nm/container"
 	"heddle/nm/logs"
+	"heddle/nm/logs/part"
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
 	"heddle/yarn/rest/daemon"
@@ -174,6 +175,14 @@ func (s *Server) logFile(c *rest.Call) (rest.Reply, error) {
 		}
 		return rest.Say(http.StatusForbidden, "%s", err), nil
 	}
+	want, parts, err := part.Parse(c.Query())
+	if err != nil {
+		log.Close()
+		return plain(rest.Reply{}, err)
+	}
+	if parts {
+		return rest.Reply{Serve: func(w http.ResponseWriter, r *http.Request) { servePart(w, r, want, log, running) }}, nil
+	}
 	kind := rest.TextType
 	switch format := c.Query().Get("format"); strings.ToLower(format) {
 	case "", "text":
@@ -194,6 +203,20 @@ func (s *Server) logFile(c *rest.Call) (rest.Reply, error) {
 		w.Header().Set("Content-Type", kind)
 		s.serveLog(w, log, size, running)
 	}}, nil
+}
+
+// servePart writes a part of a log, and closes it.
+func servePart(w http.ResponseWriter, r *http.Request, want part.Wanted, log *logs.Log, running bool) {
+	defer log.Close()
+	size := log.Entry.Size
+	if err := part.Serve(w, r, want, part.Log{Name: log.Name, Length: size, Growing: running, Content: log.Section(0, size)}); err != nil {
+		var e *rest.Error
+		status := http.StatusInternalServerError
+		if errors.As(err, &e) {
+			status = e.Status
+		}
+		http.Error(w, err.Error(), status)
+	}
 }
 
 // serveLog writes a log, and closes it. The answer is aborted if the log becomes shorter meanwhile.

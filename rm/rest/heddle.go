@@ -12,6 +12,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/raft"
 	"heddle/rm/rest/history"
+	"heddle/rm/rest/places"
 	"heddle/rm/rest/recordings"
 	"heddle/rm/rest/who"
 	"heddle/rm/view"
@@ -43,6 +44,9 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	(&history.Service{Ledger: s.Backend, Access: s.Access, Now: s.Now}).Route(api, heddleBase)
 	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
 	get("/queues/{queue}/what-if", s.whatIf)
+	if s.Logs != nil {
+		s.Logs.Route(api, heddleBase, places.Finder{View: s.View, Access: s.Access, Unnamed: unnamed})
+	}
 }
 
 func (s *server) records() *recordings.Service {

@@ -31,6 +31,7 @@ import (
 	yarnrest "heddle/yarn/rest"
 	"heddle/yarn/rest/auth"
 	"heddle/yarn/rest/daemon"
+	"heddle/yarn/rest/logplace"
 	"heddle/yarn/rest/metrics2"
 )
 
@@ -82,6 +83,7 @@ type Config struct {
 	Pages http.Handler
 	// Proxy serves the pages of applications, below /proxy; nil serves none.
 	Proxy http.Handler
+	Logs  Logs // serves containers' logs; nil serves none
 	Log   *logrus.Entry
 	Now   func() time.Time
 }
@@ -108,8 +110,14 @@ type server struct {
 	stream       *stream.Stream
 }
 
+// Logs serves containers' logs below a path.
+type Logs interface {
+	Route(api *yarnrest.API, base string, find logplace.Finder)
+}
+
 // Mounts are the other handlers of the web port.
 type Mounts struct {
+	Logs  Logs         // nil serves none
 	Pages http.Handler // below /cluster; nil serves plain ones
 	Proxy http.Handler // below /proxy; nil serves none
 }
@@ -123,7 +131,7 @@ func configOf(r *rm.ResourceManager, m Mounts) Config {
 	return Config{
 		Backend: r, View: r.View(), Conf: r.Conf(), Types: s.Types, Access: r.Access(), Door: r.Door(), Queues: s.Live, MutableQueues: s.QueueSource.Mutable(), Login: r.Login(), Host: r.WebHost(),
 		MinAllocation: s.MinAllocation, MaxAllocation: s.MaxAllocation, MaxPriority: s.MaxPriority,
-		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Feed: r.Feed, Record: r.Recording(), Pages: m.Pages, Proxy: m.Proxy, Log: r.Log(), Now: time.Now,
+		MayActFor: r.MayActFor, Tokens: r.Tokens(), Calls: calls(r), LogDir: logDir, Feed: r.Feed, Record: r.Recording(), Pages: m.Pages, Proxy: m.Proxy, Logs: m.Logs, Log: r.Log(), Now: time.Now,
 	}
 }
 

@@ -57,10 +57,8 @@ export function link(href, text = href) {
   return url.protocol === 'http:' || url.protocol === 'https:' ? el('a', { href: url.href }, text) : text;
 }
 
-/** later says how to read the logs of what has ended: its node has handed them over, and answers 404. */
-export function later(app, container = '') {
-  return ['with ', el('code', {}, `heddle logs -applicationId ${app}${container ? ` -containerId ${container}` : ''}`)];
-}
+/** logs is a link to the logs of an application or a container, wherever they are now. */
+export const logs = (id, text = 'logs', node = '') => el('a', { href: `/cluster/logs/${id}${node ? `?node=${encodeURIComponent(node)}` : ''}` }, text);
 
 /** table draws rows by columns: {head, cell(row), num?, wide?}. */
 export function table(columns, rows, none) {

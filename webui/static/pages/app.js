@@ -2,7 +2,7 @@ import { get, optional, Refused } from '../api.js';
 import { ofApplication } from '../actions.js';
 import * as times from './apptimeline.js';
 import { whoami } from '../who.js';
-import { badge, bar, count, daemon, el, facts, later, link, list, memory, span, table, time, words } from '../dom.js';
+import { badge, bar, count, daemon, el, facts, link, list, logs, memory, span, table, time, words } from '../dom.js';
 
 /** reasons says why an application waits, or why that isn't shown: who asks may have no right to see it. */
 async function reasons(id, signal) {
@@ -74,7 +74,7 @@ export function draw({ app: a, attempts, why, receipt, me, timeline }, _, redraw
       ['Started', time(a.startedTime)], ['Finished', a.finishedTime ? time(a.finishedTime) : ''], ['Lasted', lasted(a)],
       ['Tracking', link(a.trackingUrl, a.trackingUI)],
       ['Master on', a.amHostHttpAddress ? link(daemon(a.amHostHttpAddress), a.amHostHttpAddress) : ''],
-      ['Logs', a.finishedTime ? later(a.id) : ''], ['Master’s logs', a.finishedTime ? '' : link(a.amContainerLogs)],
+      ['Logs', a.finishedTime ? logs(a.id, 'of all containers') : ''],
       ['Running', `${count(Math.max(0, a.runningContainers), 'container')}, ${memory(Math.max(0, a.allocatedMB))}, ${count(Math.max(0, a.allocatedVCores), 'vcore')}`],
       ['Used in all', `${a.memorySeconds} MB·s, ${a.vcoreSeconds} vcore·s`],
       ['Why it waits', why?.hidden], ['Diagnostics', diagnostics(a, why)],
@@ -89,7 +89,7 @@ export function draw({ app: a, attempts, why, receipt, me, timeline }, _, redraw
       { head: 'Started', cell: (t) => time(t.startTime) },
       { head: 'Master’s container', cell: (t) => (!t.containerId ? '—' : a.finishedTime || t.finishedTime ? t.containerId : el('a', { href: `/cluster/container/${t.containerId}` }, t.containerId)) },
       { head: 'Node', cell: (t) => (t.nodeHttpAddress ? link(daemon(t.nodeHttpAddress), t.nodeHttpAddress) : '—') },
-      { head: 'Logs', wide: true, cell: (t) => (a.finishedTime || t.finishedTime ? (t.containerId ? later(a.id, t.containerId) : '—') : link(t.logsLink, 'logs')) },
+      { head: 'Logs', wide: true, cell: (t) => (t.containerId ? logs(t.containerId) : '—') },
     ], attempts, 'No attempt has begun.'),
   ];
 }

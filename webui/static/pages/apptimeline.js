@@ -1,4 +1,4 @@
-import { count, el, list, table, time } from '../dom.js';
+import { count, el, list, logs, table, time } from '../dom.js';
 import { choice, wanted } from '../list.js';
 import { barOf, timeline } from '../timeline.js';
 
@@ -20,7 +20,7 @@ export function draw(t, redraw) {
     el('ul', { class: 'legend' }, [['soft', 'asked for'], ['busy', 'granted, being localized'], ['accent', 'running'], ['wait', 'suspended'], ['bad', 'ended badly']].map(([k, text]) => el('li', {}, el('i', { class: `key ${k}` }), text))),
     t.containersForgotten > 0 ? el('p', { class: 'soft' }, `${count(t.containersForgotten, 'container')} between the first and the newest are no longer known.`) : null,
     el('details', { id: 'timeline-table', ontoggle: redraw }, el('summary', {}, 'As a table'), open ? [containers.length > most ? el('p', {}, `The first ${most} of ${containers.length.toLocaleString('en')}.`) : null, table([
-      { head: 'Container', cell: (c) => c.containerId }, { head: 'Node', cell: (c) => c.nodeId }, { head: 'Asked', cell: (c) => time(c.asked) }, { head: 'Waited', num: true, cell: (c) => lasted(c.asked, c.granted) },
+      { head: 'Container', cell: (c) => [c.containerId, ' ', logs(c.containerId, 'logs', c.nodeId)] }, { head: 'Node', cell: (c) => c.nodeId }, { head: 'Asked', cell: (c) => time(c.asked) }, { head: 'Waited', num: true, cell: (c) => lasted(c.asked, c.granted) },
       { head: 'Started after', num: true, cell: (c) => lasted(c.granted, c.started) }, { head: 'Ran', num: true, cell: (c) => lasted(c.started, c.ended ?? now) }, { head: 'Suspended', num: true, cell: (c) => list(c.suspended).length || '—' },
       { head: 'Exit status', num: true, cell: (c) => (c.live ? '—' : c.exitStatus) },
     ], containers.slice(0, most), '')] : null));

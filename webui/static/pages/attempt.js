@@ -1,5 +1,5 @@
 import { get } from '../api.js';
-import { badge, el, facts, link, list, memory, table, time } from '../dom.js';
+import { badge, el, facts, link, list, logs, memory, table, time } from '../dom.js';
 
 export async function load(id, signal) {
   const app = id.replace(/^appattempt_(\d+_\d+)_\d+$/, 'application_$1');
@@ -26,7 +26,7 @@ export function draw({ app, attempt: a, containers }, id) {
       { head: 'VCores', num: true, cell: (c) => c.allocatedVCores },
       { head: 'Priority', num: true, cell: (c) => c.priority },
       { head: 'Started', cell: (c) => time(c.startedTime) },
-      { head: 'Logs', cell: (c) => link(c.logUrl, 'logs') },
+      { head: 'Logs', cell: (c) => logs(c.containerId) },
     ], containers, 'No containers run.'),
   ];
 }

@@ -1,7 +1,7 @@
 import { get, optional, Refused } from '../api.js';
 import { ofContainer } from '../actions.js';
 import { whoami } from '../who.js';
-import { badge, count, el, facts, later, link, memory, span, time } from '../dom.js';
+import { badge, count, el, facts, link, logs, memory, span, time } from '../dom.js';
 
 export const kinds = ['container', 'attempt', 'leadership'];
 
@@ -29,14 +29,14 @@ function suspended(s) {
 export function draw({ app, owner, container: c, suspension, suspended: stands, me, gone }, id, redraw) {
   document.title = `${id} – Heddle`;
   const belongs = [['Application', el('a', { href: `/cluster/app/${app}` }, app)], ['Attempt', el('a', { href: `/cluster/appattempt/${owner}` }, owner)]];
-  if (gone) return [el('h1', {}, id), el('p', { class: 'notice' }, 'It has ended, or never was: the ResourceManager has no container of this id.'), facts([...belongs, ['Logs', later(app, id)]])];
+  if (gone) return [el('h1', {}, id), el('p', { class: 'notice' }, 'It has ended, or never was: the ResourceManager has no container of this id.'), facts([...belongs, ['Logs', logs(id)]])];
   return [
     el('h1', {}, id),
     facts([
       ['State', badge(c.containerState)], ...suspended(suspension), ...belongs,
       ['Node', link(c.nodeHttpAddress, c.assignedNodeId)], ['Resources', `${memory(Number(c.allocatedMB))}, ${count(c.allocatedVCores, 'vcore')}`],
       ['Priority', c.priority], ['Started', time(c.startedTime)], ['Finished', c.finishedTime ? time(c.finishedTime) : ''],
-      ['Exit status', c.containerState === 'COMPLETE' ? c.containerExitStatus : ''], ['Logs', link(c.logUrl, 'logs')], ['Diagnostics', c.diagnosticsInfo?.trim()],
+      ['Exit status', c.containerState === 'COMPLETE' ? c.containerExitStatus : ''], ['Logs', logs(id)], ['Diagnostics', c.diagnosticsInfo?.trim()],
     ]),
     c.containerState === 'COMPLETE' ? null : ofContainer(id, stands, me, redraw),
   ];
