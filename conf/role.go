@@ -75,7 +75,7 @@ var readers = map[string]Role{
 	"yarn.resourcemanager.webapp.address":                   ResourceManager | NodeManager | Client,
 	"yarn.resourcemanager.webapp.https.address":             ResourceManager | NodeManager | Client,
 	"yarn.resourcemanager.connect.":                         NodeManager | Client,
-	"yarn.nodemanager.remote-app-log-dir":                   NodeManager | Client,
+	"yarn.nodemanager.remote-app-log-dir":                   ResourceManager | NodeManager | Client,
 	"yarn.nodemanager.webapp.address":                       ResourceManager | NodeManager | Client,
 	"yarn.nodemanager.webapp.https.address":                 ResourceManager | NodeManager | Client,
 	"yarn.nodemanager.hostname":                             ResourceManager | NodeManager | Client,

@@ -19,10 +19,7 @@ import (
 func webPort(r *rm.ResourceManager) (http.Handler, error) {
 	view := r.View()
 	hosts := r.Conf().Strings("heddle.web-proxy.hosts")
-	logs, err := past.New(r.Conf(), r.Log(), func() (hdfsadapter.Login, error) { return rm.HDFSLogin(r) })
-	if err != nil {
-		return nil, err
-	}
+	logs := past.New(r.Conf(), r.Log(), func() (hdfsadapter.Login, error) { return rm.HDFSLogin(r) })
 	return rest.Of(r, rest.Mounts{Logs: logs, Pages: webui.Handler(ssl.Scheme(r.Conf())), Proxy: proxy.New(proxy.Config{
 		Lookup: func(id records.ApplicationID) (proxy.App, bool) {
 			a, ok := view.App(id)

@@ -105,10 +105,7 @@ func (c *Cluster) run(i int) *member {
 	r, err := rm.New(rm.Options{
 		Conf: c.Conf, ID: fmt.Sprintf("rm%d", i+1), Log: Log(c.t),
 		Web: func(r *rm.ResourceManager) (http.Handler, error) {
-			logs, err := past.New(c.Conf, Log(c.t), nil)
-			if err != nil {
-				return nil, err
-			}
+			logs := past.New(c.Conf, Log(c.t), nil)
 			c.t.Cleanup(logs.Close)
 			return rest.Of(r, rest.Mounts{Logs: logs, Pages: webui.Handler("http")})
 		},

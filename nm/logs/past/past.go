@@ -33,7 +33,8 @@ const (
 
 // Logs serves logs.
 type Logs struct {
-	adapter  *hdfsadapter.Adapter
+	adapter  *hdfsadapter.Adapter // nil: broken says why
+	broken   error
 	secure   bool
 	older    bool
 	places   []logs.Place
@@ -44,23 +45,25 @@ type Logs struct {
 	turns    turns
 }
 
-// New returns what serves the logs of a configuration. login logs in to Kerberos, where HDFS wants that.
-func New(c *conf.Config, log *logrus.Entry, login func() (hdfsadapter.Login, error)) (*Logs, error) {
-	adapter, err := hdfsadapter.New(c, hdfsadapter.Options{Log: log, Retry: 5 * time.Second, Login: login})
-	if err != nil {
-		return nil, err
-	}
-	trust, err := ssl.Client(c)
-	if err != nil {
-		return nil, err
-	}
-	transport := trust.Transport()
-	transport.Proxy, transport.ResponseHeaderTimeout, transport.DisableCompression = nil, patience, true
+// New returns what serves the logs of a configuration. login logs in to Kerberos, where HDFS wants that. A file system that can't be used makes
+// requests fail, not the ResourceManager.
+func New(c *conf.Config, log *logrus.Entry, login func() (hdfsadapter.Login, error)) *Logs {
 	l := &Logs{
-		adapter: adapter, secure: c.Text("hadoop.security.authentication") == "kerberos", older: c.Bool("yarn.nodemanager.remote-app-log-dir-include-older"),
+		secure: c.Text("hadoop.security.authentication") == "kerberos", older: c.Bool("yarn.nodemanager.remote-app-log-dir-include-older"),
 		kerberos: strings.EqualFold(c.Text("hadoop.http.authentication.type"), "kerberos"), log: log,
-		nodes: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
+	var err error
+	if l.adapter, err = hdfsadapter.New(c, hdfsadapter.Options{Log: log, Retry: 5 * time.Second, Login: login}); err != nil {
+		l.broken = err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if trust, err := ssl.Client(c); err == nil {
+		trust.Use(transport)
+	} else {
+		l.broken = errors.Join(l.broken, err)
+	}
+	transport.Proxy, transport.ResponseHeaderTimeout, transport.DisableCompression = nil, patience, true
+	l.nodes = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	formats := c.Strings("yarn.log-aggregation.file-formats")
 	for _, usual := range []string{"TFile", "IFile"} {
 		if !slices.Contains(formats, usual) {
@@ -70,11 +73,15 @@ func New(c *conf.Config, log *logrus.Entry, login func() (hdfsadapter.Login, err
 	for _, format := range formats {
 		l.places = append(l.places, logs.PlaceOf(format, c.Text))
 	}
-	return l, nil
+	return l
 }
 
 // Close closes all connections.
-func (l *Logs) Close() { _ = l.adapter.Close() }
+func (l *Logs) Close() {
+	if l.adapter != nil {
+		_ = l.adapter.Close()
+	}
+}
 
 // Route adds the paths of logs below base.
 func (l *Logs) Route(api *rest.API, base string, find logplace.Finder) {
@@ -115,6 +122,9 @@ func (s *stored) each(ctx context.Context, fn func(logs.AggregatedLog, io.Reader
 
 // files lists the files of an application. node restricts them to those of a node, host:port, or to one file by its name; "": all.
 func (l *Logs) files(ctx context.Context, app records.ApplicationID, owner, node string) (out []stored, err error) {
+	if l.adapter == nil {
+		return nil, rest.Retriable("aggregated logs can't be read: %v", l.broken)
+	}
 	node = strings.ReplaceAll(node, ":", "_")
 	for _, a := range l.archives(owner) {
 		files, err := a.Files(ctx, app, owner)

@@ -46,10 +46,7 @@ func shelf(t *testing.T, k *known) (root string, api *rest.API) {
 	c.Set("yarn.nodemanager.remote-app-log-dir", "file://"+root)
 	quiet := logrus.New()
 	quiet.SetOutput(io.Discard)
-	l, err := New(c, logrus.NewEntry(quiet), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := New(c, logrus.NewEntry(quiet), nil)
 	t.Cleanup(l.Close)
 	api = rest.NewAPI(logrus.NewEntry(quiet))
 	l.Route(api, "", k)
