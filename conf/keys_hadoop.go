@@ -142,7 +142,7 @@ func yarnKeys() []Key {
 		uri("yarn.log-aggregation.<format>.remote-app-log-dir", "", "where logs in that format are collected, instead of yarn.nodemanager.remote-app-log-dir"),
 		text("yarn.log-aggregation.<format>.remote-app-log-dir-suffix", "", "part of the path of logs collected in that format, instead of yarn.nodemanager.remote-app-log-dir-suffix and the format's name"),
 		uri("yarn.log.server.url", "", "where collected logs are shown; by default by the ResourceManager, at /cluster/logs"),
-		uri("yarn.log.server.web-service.url", "", "REST API for collected logs; by default the ResourceManager's /ws/v1/heddle"),
+		uri("yarn.log.server.web-service.url", "", "REST API for collected logs, such as the ResourceManager's /ws/v1/heddle"),
 		boolean("yarn.timeline-service.enabled", "false", "publish events to a timeline server").later(),
 		boolean("yarn.node-labels.enabled", "false", "divide the nodes by labels"),
 		uri("yarn.node-labels.fs-store.root-dir", "", "where YARN's ResourceManager has stored labels, which Heddle reads once if it is a local folder; it replicates them itself"),
