@@ -74,7 +74,7 @@ var traceParameters = []Parameter{
 	{Name: "traces", Default: "", What: "which traces: yahoo-shape, cloudera-shape, facebook-shape, yahoo, google, facebook-2009; all that there are otherwise"},
 	{Name: "workers", Default: "", What: "sizes of the cluster, such as 3000,4000; those of the texts otherwise"},
 	{Name: "short", Default: "", What: "percent of the workers that are the short partition; that of the text otherwise"},
-	{Name: "times", Default: "1", What: "how many times as many jobs: a shape has so many more, and a file's jobs come again after its last one; below 1: the first part of the jobs"},
+	{Name: "repeat", Default: "1", What: "how many times as many jobs: a shape has so many more, and a file's jobs come again after its last one; below 1: the first part of the jobs"},
 }
 
 // settings returns the traces of a study: those made here, again for each seed, and those that the environment names.
@@ -84,11 +84,11 @@ func settings(o *Options) (all []setting, err error) {
 		return nil, err
 	}
 	times := 1.
-	if o.Text("times") != "" {
-		times = o.Number("times")
+	if o.Text("repeat") != "" {
+		times = o.Number("repeat")
 	}
 	if !(times > 0 && times <= 100) {
-		o.Fail("times", "a number above 0, to 100")
+		o.Fail("repeat", "a number above 0, to 100")
 		return nil, o.Failed()
 	}
 	for i := range more {

@@ -124,6 +124,19 @@ func TestPictureIsXML(t *testing.T) {
 	}
 }
 
+// The study of Dice had two parameters "times": how often a task is suspended was how many times its jobs came, too, so that it simulated twice the jobs of its page.
+func TestNoTwoParametersHaveOneName(t *testing.T) {
+	for _, name := range Names() {
+		seen := map[string]bool{}
+		for _, p := range ParametersOf(name) {
+			if seen[p.Name] {
+				t.Errorf("the study %s has two parameters %q", name, p.Name)
+			}
+			seen[p.Name] = true
+		}
+	}
+}
+
 func TestUnknownStudy(t *testing.T) {
 	if _, err := Run("none", Options{}); err == nil || !strings.Contains(err.Error(), strings.Join(Names(), ", ")) {
 		t.Errorf("%v", err)

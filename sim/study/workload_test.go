@@ -72,9 +72,9 @@ func TestTracesThatAreRepeated(t *testing.T) {
 			}
 		}
 	}
-	if o := (&Options{Values: map[string]string{"times": "0"}}); o.Check("hawk", ParametersOf("hawk")) == nil {
-		if _, err := settings(o); err == nil {
-			t.Error("no jobs at all are a trace")
-		}
+	if o := (&Options{Values: map[string]string{"repeat": "0"}}); o.Check("hawk", ParametersOf("hawk")) != nil {
+		t.Error("no parameter repeat")
+	} else if _, err := settings(o); err == nil {
+		t.Error("no jobs at all are a trace")
 	}
 }
