@@ -324,7 +324,7 @@ func (s guides) localTasks(h handle.App) int64 {
 func (s guides) toldCleared(a *App) {
 	if s.Queues[a.Leaf].guard.Watches() {
 		view, g := s.leafApp(a), s.tell(a.Leaf)
-		view.Pending = records.Resource{}
+		view.Pending = &records.Resource{}
 		for d := range s.Demands(a) {
 			k := leafAsk(&view, d)
 			k.Count = 0
@@ -354,7 +354,7 @@ func (s *Core) leafApp(a *App) leaf.App {
 	return leaf.App{
 		Handle: handle.App(s.Orders.Ref(a.El)), Seq: a.Spec.Seq, Priority: a.Spec.Priority, Containers: a.Running, User: a.Spec.User,
 		Type: a.Spec.Type, Weight: s.Users[a.User].Weight,
-		Used: a.Used, Pending: a.PendingSum,
+		Used: &a.Used, Pending: &a.PendingSum,
 	}
 }
 

@@ -81,7 +81,7 @@ func TestPoliciesHearOfRestoredContainers(t *testing.T) {
 	h := c.AddApp(core.AppSpec{Queue: "root.a", User: "u", Seq: 41, Priority: 5, Type: "MAPREDUCE", AM: gb(1)})
 	c.UpdateAsks(h, []core.Ask{row(2, 1)})
 	k := c.RestoreGrant(h, 1, gb(3), 20, 12345)
-	view := leaf.App{Handle: h, Seq: 41, Priority: 5, Type: "MAPREDUCE", Containers: 1, User: "u", Weight: 1, Used: gb(3), Pending: gb(2)}
+	view := leaf.App{Handle: h, Seq: 41, Priority: 5, Type: "MAPREDUCE", Containers: 1, User: "u", Weight: 1, Used: new(gb(3)), Pending: new(gb(2))}
 	want := []leaf.Grant{{
 		Container: k, Node: leaf.Node{Handle: 1}, Resource: gb(3), Since: 12345, Restored: true,
 		Ask: leaf.Ask{App: view, Priority: 20, Capability: gb(3)},
@@ -105,7 +105,7 @@ func TestPoliciesHearOfGrants(t *testing.T) {
 	if len(p.granted) != 3 || len(granted[h]) != 3 {
 		t.Fatalf("told of %d of %d", len(p.granted), len(granted[h]))
 	}
-	view := leaf.App{Handle: h, Seq: 1, Priority: 2, Containers: 3, User: "u", Weight: 1, Used: gb(6)}
+	view := leaf.App{Handle: h, Seq: 1, Priority: 2, Containers: 3, User: "u", Weight: 1, Used: new(gb(6)), Pending: new(gb(0))}
 	want := leaf.Grant{
 		Container: granted[h][2], Node: leaf.Node{}, Resource: gb(2), Since: 700,
 		Ask: leaf.Ask{App: view, Priority: 4, RequestID: 9, Capability: gb(2), Work: p.granted[2].Ask.Work},

@@ -109,9 +109,9 @@ func (p *Policy) measure(x *part, size *records.Resource) {
 func (p *Policy) Ratio(a leaf.App) float64 {
 	if p.name == Choosy {
 		if a.Weight > 0 {
-			return p.cluster.Share(&a.Used) / a.Weight
+			return p.cluster.Share(a.Used) / a.Weight
 		}
-		return p.cluster.Share(&a.Used)
+		return p.cluster.Share(a.Used)
 	}
 	x := p.apps.Get(a.Handle)
 	if x == nil {
@@ -271,7 +271,7 @@ func (p *Policy) Standing(a leaf.App) string {
 	for h, x := range p.apps.All {
 		if x.asks && h != a.Handle {
 			waiting++
-			least = min(least, p.Ratio(leaf.App{Handle: h, Used: x.told, Weight: x.weight}))
+			least = min(least, p.Ratio(leaf.App{Handle: h, Used: &x.told, Weight: x.weight}))
 		}
 	}
 	what := "of the progress that it could make alone"

@@ -19,7 +19,7 @@ import (
 var slot = records.NewResource(1024, 1)
 
 func app(h handle.App, typ string, containers int32) leaf.App {
-	return leaf.App{Handle: h, Seq: int64(h), Type: typ, Containers: containers, Weight: 1, Pending: slot}
+	return leaf.App{Handle: h, Seq: int64(h), Type: typ, Containers: containers, Weight: 1, Used: &records.Resource{}, Pending: &slot}
 }
 
 func node(h handle.Node) leaf.Node { return leaf.Node{Handle: h} }
@@ -145,13 +145,13 @@ func TestNodesComeAndGo(t *testing.T) {
 func TestSwitchedOnWhileContainersRun(t *testing.T) {
 	p := bench(eunomia.Name)
 	a := app(0, "SPARK", 5)
-	a.Used = slot.Times(4)
+	*a.Used = slot.Times(4)
 	p.Asked(leaf.Ask{App: a, Priority: 1, Count: 1, Capability: slot})
 	ratio(t, p, a, .5, "four of eight slots")
-	a.Containers, a.Used = 6, slot.Times(5)
+	a.Containers, *a.Used = 6, slot.Times(5)
 	grant(p, a, 0, node(1), slot, 1)
 	ratio(t, p, a, .5+2./12, "and one that it was told of")
-	a.Used = slot.Times(1)
+	*a.Used = slot.Times(1)
 	ratio(t, p, a, 2./12, "the old ones have ended")
 }
 

@@ -55,8 +55,11 @@ func (p *Policy) divide(q *leaf.Queue) {
 type standing struct {
 	app          handle.App
 	held         int32
-	slots, floor int32 // that it has been given
-	calm         bool  // as long as these stay, and it has no less than its floor, nothing changes for it
+	slots, floor int32   // that it has been given
+	owes         float64 // containers times seconds that it has had less than its floor
+	asks         bool    // it did when it was heard of last
+	overdue      bool    // it was owed a container for as long as a task takes
+	calm         bool    // as long as slots, floor and overdue stay, nothing changes for it
 }
 
 // enter brings the jobs up to date with what is known of them.
@@ -113,22 +116,23 @@ func (p *Policy) refresh(h handle.App, x *app) {
 			x.young = p.now + min(r.Detection, longestDetection)
 		}
 	}
-	s := x.current()
-	x.beta = p.shapeOf(x, s)
-	size := p.share(&x.of[s].size)
-	x.tasks = x.left(s, p.types)
+	stage := x.current()
+	x.beta = p.shapeOf(x, stage)
+	size := p.share(&x.of[stage].size)
+	x.tasks = x.left(stage, p.types)
 	if x.tasks <= 0 || !(size > 0) {
 		p.rest(h, x)
 		return
 	}
-	x.alpha, x.size = p.weightOf(x, s), x.of[s].size
+	x.alpha, x.size = p.weightOf(x, stage), x.of[stage].size
 	x.virtual = divider.Virtual(x.tasks, x.beta, x.alpha)
 	if x.place == 0 {
 		p.jobs, p.standing = append(p.jobs, divider.Job{}), append(p.standing, standing{})
 		x.place = len(p.jobs)
 	}
 	p.jobs[x.place-1] = divider.Job{Tasks: x.tasks, Size: size, Alpha: x.alpha, Beta: x.beta, Turn: x.seq}
-	p.standing[x.place-1] = standing{app: h, held: x.tasksHeld(x.containers)}
+	s := &p.standing[x.place-1]
+	*s = standing{app: h, held: x.tasksHeld(x.containers), owes: s.owes, asks: x.asks}
 }
 
 // withdraw takes an application out of the jobs. The last one gets its place.
@@ -149,7 +153,7 @@ func (p *Policy) rest(h handle.App, x *app) {
 	if x.slots != 0 || x.floor != 0 || x.kept != 0 || x.key != 0 {
 		p.changed = append(p.changed, h)
 	}
-	x.slots, x.floor, x.kept, x.key, x.owes, x.overdue, x.virtual = 0, 0, 0, 0, 0, false, 0
+	x.slots, x.floor, x.kept, x.key, x.overdue, x.virtual = 0, 0, 0, 0, false, 0
 }
 
 // longestDetection bounds for how long a report keeps slots, in ms, whatever it says.
@@ -158,17 +162,17 @@ const longestDetection = 60_000
 // settle notes what the division has for a job, of which least are its floor; in containers, also parts of one.
 func (p *Policy) settle(s *standing, j *divider.Job, least, passed float64) {
 	given, lowest := int32(min(j.Containers, math.MaxInt32)), int32(min(least+1e-9, math.MaxInt32))
-	if s.calm && s.slots == given && s.floor == lowest && least <= float64(s.held) && p.keeps == 0 {
+	s.owes = max(0, s.owes+(least-float64(s.held))*passed)
+	overdue := s.asks && s.owes >= p.took.of()
+	if s.calm && s.slots == given && s.floor == lowest && s.overdue == overdue && p.keeps == 0 {
 		return
 	}
-	s.slots, s.floor = given, lowest
+	s.slots, s.floor, s.overdue = given, lowest, overdue
 	h, held := s.app, s.held
 	x := p.apps.Get(h)
-	key, slots, floors, overdue := x.key, x.slots, x.floor, x.overdue
+	key, rank := x.key, p.rank(x, h, x.containers)
 	x.key = j.Key() * (1 - 1e-9*j.Alpha) // of equal ones those with larger weights first
-	x.slots, x.floor = s.slots, s.floor
-	x.owes = max(0, x.owes+(least-float64(held))*passed)
-	x.overdue = x.asks && x.owes >= p.took.of()
+	x.slots, x.floor, x.overdue = s.slots, s.floor, s.overdue
 	x.kept = 0
 	if p.now < x.young {
 		most := min(float64(x.slots), math.Floor(x.virtual+1e-9)) - float64(held) - float64(x.pendingCount(&x.size, p.types))
@@ -179,8 +183,8 @@ func (p *Policy) settle(s *standing, j *divider.Job, least, passed float64) {
 	x.before = p.kept
 	p.keeps += x.kept
 	p.kept = p.kept.Add(x.size.Times(x.kept))
-	s.calm = x.owes == 0 && p.now >= x.young && x.before.IsZero()
-	if x.key != key || x.slots != slots || x.floor != floors || x.overdue != overdue {
+	s.calm = p.now >= x.young && x.before.IsZero()
+	if x.key != key || p.rank(x, h, x.containers) != rank { // else it keeps its place, and has no cap unless slots are kept, for which all are asked again
 		p.changed = append(p.changed, h)
 	}
 }

@@ -30,7 +30,7 @@ func tell(t *testing.T) *told {
 
 func (w *told) view(h handle.App, typ string) *leaf.App {
 	if w.views[h] == nil {
-		w.views[h] = &leaf.App{Handle: h, Seq: int64(h) + 1, Type: typ, User: "u", Weight: 1}
+		w.views[h] = &leaf.App{Handle: h, Seq: int64(h) + 1, Type: typ, User: "u", Weight: 1, Used: &records.Resource{}, Pending: &records.Resource{}}
 	}
 	return w.views[h]
 }
@@ -38,7 +38,7 @@ func (w *told) view(h handle.App, typ string) *leaf.App {
 // ask has an application ask for so many containers at a priority. It is for one priority at a time.
 func (w *told) ask(h handle.App, typ string, priority int32, count int32) {
 	a := w.view(h, typ)
-	a.Pending = one.Times(int64(count))
+	*a.Pending = one.Times(int64(count))
 	w.Asked(leaf.Ask{App: *a, Priority: priority, Count: count, Capability: one})
 }
 
@@ -46,7 +46,7 @@ func (w *told) ask(h handle.App, typ string, priority int32, count int32) {
 func (w *told) grant(h handle.App, typ string, priority int32, left int32) handle.Container {
 	a := w.view(h, typ)
 	a.Containers++
-	a.Used, a.Pending = a.Used.Add(one), one.Times(int64(left))
+	*a.Used, *a.Pending = a.Used.Add(one), one.Times(int64(left))
 	c := w.next
 	w.next++
 	w.notes[c] = new(leaf.Note)
@@ -57,7 +57,7 @@ func (w *told) grant(h handle.App, typ string, priority int32, left int32) handl
 func (w *told) end(h handle.App, c handle.Container, failed bool) {
 	a := w.view(h, "")
 	a.Containers--
-	a.Used = a.Used.Sub(one)
+	*a.Used = a.Used.Sub(one)
 	w.Ended(*a, leaf.Node{}, leaf.Outcome{Container: c, Note: *w.notes[c], Resource: one, Failed: failed})
 }
 
@@ -66,7 +66,7 @@ func (w *told) tick(ms int64) []handle.App {
 	w.now += ms
 	used := records.Resource{}
 	for _, a := range w.views {
-		used = used.Add(a.Used)
+		used = used.Add(*a.Used)
 	}
 	return w.Tick(w.now, leaf.Queue{Used: used, Free: one.Times(100).Sub(used), Types: 2})
 }
@@ -138,7 +138,7 @@ func TestTasksOfOthers(t *testing.T) {
 func TestContainersFromBefore(t *testing.T) {
 	w := tell(t)
 	a := w.view(0, stages.Type)
-	a.Containers, a.Used = 8, one.Times(8)
+	a.Containers, *a.Used = 8, one.Times(8)
 	w.ask(0, stages.Type, 20, 5)
 	w.expect(0, "7 maps run already", "virtual size 20.0: 12 tasks")
 }
@@ -148,7 +148,7 @@ func TestMastersFromBefore(t *testing.T) {
 	w := tell(t)
 	for h := range handle.App(2) {
 		a := w.view(h, "SPARK")
-		a.Containers, a.Used = 1, one.Times(20)
+		a.Containers, *a.Used = 1, one.Times(20)
 		w.ask(h, "SPARK", 1, 100)
 	}
 	w.expect(0, "nobody knows what the ApplicationMasters have", "virtual size 166.7: 100 tasks, β 1.2, α 1; 0 slots kept for copies; 0 applications are smaller; it has 0 of its 55 slots")
@@ -157,7 +157,7 @@ func TestMastersFromBefore(t *testing.T) {
 	}
 	w.expect(0, "they have 20 each", "virtual size 166.7: 100 tasks, β 1.2, α 1; 0 slots kept for copies; 0 applications are smaller; it has 0 of its 33 slots")
 	a := w.view(1, "")
-	a.Containers, a.Used = 0, records.Resource{}
+	a.Containers, *a.Used = 0, records.Resource{}
 	w.Ended(*a, leaf.Node{}, leaf.Outcome{Container: 1000, Resource: one.Times(20)})
 	w.expect(0, "one has ended", "virtual size 166.7: 100 tasks, β 1.2, α 1; 0 slots kept for copies; 0 applications are smaller; it has 0 of its 44 slots")
 	w.Left(0)

@@ -46,7 +46,6 @@ type app struct {
 	floor   int32
 	kept    int64            // for its copies
 	before  records.Resource // what is kept for those of jobs before it
-	owes    float64          // containers times seconds that it has had less than its floor
 }
 
 // phase is one stage of a MapReduce application. Others have stages.None only.
@@ -127,7 +126,7 @@ func (p *Policy) soil(h handle.App, x *app) {
 
 // note notes what an application has and asks for now.
 func (x *app) note(a *leaf.App) {
-	x.containers, x.asked, x.asks = a.Containers, a.Pending, !a.Pending.IsZero()
+	x.containers, x.asked, x.asks = a.Containers, *a.Pending, !a.Pending.IsZero()
 }
 
 // isMaster reports whether a request of an application as it was is for its ApplicationMaster: YARN asks for that at priority 0, before anything else.

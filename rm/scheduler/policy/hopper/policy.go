@@ -116,14 +116,14 @@ const (
 )
 
 // rank returns whose turn an application has.
-func (p *Policy) rank(x *app, a *leaf.App) int {
-	n := x.tasksHeld(a.Containers)
+func (p *Policy) rank(x *app, h handle.App, containers int32) int {
+	n := x.tasksHeld(containers)
 	switch {
-	case x.starting(a.Containers), n < x.floor, x.overdue && n == 0:
+	case x.starting(containers), n < x.floor, x.overdue && n == 0:
 		return owed
 	case n >= x.slots:
 		return lent
-	case a.Handle == p.favorite:
+	case h == p.favorite:
 		return favored
 	}
 	return entitled
@@ -135,7 +135,7 @@ func (p *Policy) Ratio(a leaf.App) float64 {
 	if x == nil {
 		return lent
 	}
-	return float64(p.rank(x, &a)) + squash(x.key)
+	return float64(p.rank(x, a.Handle, a.Containers)) + squash(x.key)
 }
 
 // squash maps numbers from 0 on to those below 1, and infinity to what is nearly 1.
@@ -154,7 +154,7 @@ func (p *Policy) Cap(a leaf.App) records.Resource {
 	}
 	others := p.kept
 	if x := p.apps.Get(a.Handle); x != nil {
-		switch p.rank(x, &a) {
+		switch p.rank(x, a.Handle, a.Containers) {
 		case owed:
 			return leaf.Uncapped()
 		case lent:

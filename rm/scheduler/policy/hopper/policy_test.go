@@ -143,7 +143,7 @@ func TestManyJobsAreDividedTenTimesASecond(t *testing.T) {
 	const n = 1000
 	p := hopper.New()
 	view := func(h handle.App) leaf.App {
-		return leaf.App{Handle: h, Seq: int64(h), Containers: 1, User: "u", Used: slot, Pending: slot.Times(int64(h))}
+		return leaf.App{Handle: h, Seq: int64(h), Containers: 1, User: "u", Used: &slot, Pending: new(slot.Times(int64(h)))}
 	}
 	for h := range handle.App(n) {
 		p.Asked(leaf.Ask{App: view(h), Priority: 1, Count: int32(h), Capability: slot})

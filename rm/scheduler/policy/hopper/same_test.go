@@ -100,10 +100,18 @@ func TestDivisionsOfWhatHasChangedAreThoseOfAll(t *testing.T) {
 				if got, want := w.one.Standing(*a), w.whole.Standing(*a); got != want || w.one.Ratio(*a) != w.whole.Ratio(*a) || w.one.Cap(*a) != w.whole.Cap(*a) {
 					r.Fatalf("%d: %q, ratio %v, cap %v; with all looked at %q, %v, %v", h, got, w.one.Ratio(*a), w.one.Cap(*a), want, w.whole.Ratio(*a), w.whole.Cap(*a))
 				}
-				if x, y := w.one.apps.Get(h), w.whole.apps.Get(h); x != nil && (x.owes != y.owes || x.floor != y.floor || x.beta != y.beta) {
-					r.Fatalf("%d: owed %v, floor %d, β %v; with all looked at %v, %d and %v", h, x.owes, x.floor, x.beta, y.owes, y.floor, y.beta)
+				if x, y := w.one.apps.Get(h), w.whole.apps.Get(h); x != nil && (w.one.owed(x) != w.whole.owed(y) || x.floor != y.floor || x.beta != y.beta) {
+					r.Fatalf("%d: owed %v, floor %d, β %v; with all looked at %v, %d and %v", h, w.one.owed(x), x.floor, x.beta, w.whole.owed(y), y.floor, y.beta)
 				}
 			}
 		}
 	})
+}
+
+// owed returns what an application is owed: in containers times seconds.
+func (p *Policy) owed(x *app) float64 {
+	if x.place == 0 {
+		return 0
+	}
+	return p.standing[x.place-1].owes
 }

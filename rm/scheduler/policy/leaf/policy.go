@@ -137,7 +137,8 @@ type Granter interface{ Copies(a App) int64 }
 // Explainer is a Policy that says why a request waits that Hold holds back, for people: "12 maps are pending, …". It may be empty.
 type Explainer interface{ Why(k Ask) string }
 
-// App is an application as it is now.
+// App is an application as it is now. Its resources are those of the scheduler itself, as an App is copied with each event: they are good until the
+// call returns, and a policy changes nothing in them.
 type App struct {
 	Handle     handle.App
 	Seq        int64  // order of submission
@@ -145,9 +146,9 @@ type App struct {
 	Type       string // as submitted, such as MAPREDUCE
 	Containers int32  // that it has
 	User       string
-	Weight     float64          // of the user in the leaf; 1 if nothing else is configured
-	Used       records.Resource // with what is reserved for it
-	Pending    records.Resource // that it asks for
+	Weight     float64           // of the user in the leaf; 1 if nothing else is configured
+	Used       *records.Resource // with what is reserved for it
+	Pending    *records.Resource // that it asks for
 }
 
 // Ask is a request of an application: so many containers of one size.

@@ -33,14 +33,27 @@ func (*spy) Hold(k leaf.Ask) (bool, int64)   { return k.Priority == 10, math.Max
 
 func (p *spy) Granted(_ leaf.App, g leaf.Grant) {
 	*g.Note, g.Note = leaf.Note(g.Container)+100, nil
+	g.Ask.App = copied(g.Ask.App)
 	p.granted = append(p.granted, g)
+}
+
+func (p *spy) Asked(k leaf.Ask) {
+	k.App = copied(k.App)
+	p.asked = append(p.asked, k)
+}
+
+// copied is an application as it is now: what it has and asks for changes later.
+func copied(a leaf.App) leaf.App {
+	if a.Used != nil {
+		a.Used, a.Pending = new(*a.Used), new(*a.Pending)
+	}
+	return a
 }
 
 func (p *spy) Ended(_ leaf.App, _ leaf.Node, o leaf.Outcome) {
 	p.noted = append(p.noted, o.Note-leaf.Note(o.Container))
 }
 func (p *spy) Left(a handle.App)                       { p.left = append(p.left, a) }
-func (p *spy) Asked(k leaf.Ask)                        { p.asked = append(p.asked, k) }
 func (p *spy) Outputs(leaf.App, int64, int64)          { p.outputs++ }
 func (p *spy) Tick(_ int64, q leaf.Queue) []handle.App { p.queue = q; return []handle.App{0, 1} }
 
@@ -64,7 +77,7 @@ func TestWhatAPolicyIsToldOfContainers(t *testing.T) {
 	}
 	node := leaf.Node{}
 	has := func(containers int32, used, pending int64) leaf.App {
-		return leaf.App{Handle: h, Seq: 7, User: "u", Weight: 1, Containers: containers, Used: gb(used), Pending: gb(pending)}
+		return leaf.App{Handle: h, Seq: 7, User: "u", Weight: 1, Containers: containers, Used: new(gb(used)), Pending: new(gb(pending))}
 	}
 	of := func(a leaf.App, count int32) leaf.Ask {
 		return leaf.Ask{App: a, Priority: 3, Count: count, Capability: gb(2), Work: nodeset.WorkOf(0)}

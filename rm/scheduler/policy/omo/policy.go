@@ -59,7 +59,7 @@ func (p *Policy) of(h handle.App) (*stages.Job, *job) {
 // Ratio puts the three rules in their order: at -4 jobs that must have a map, from -3 on jobs whose reduces are to get slots, from -2 those whose maps come first, and from 0
 // all others by what they hold.
 func (p *Policy) Ratio(a leaf.App) float64 {
-	held := p.book.Share(&a.Used)
+	held := p.book.Share(a.Used)
 	j, x := p.of(a.Handle)
 	switch {
 	case j == nil || !x.begun:

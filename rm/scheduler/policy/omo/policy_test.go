@@ -32,7 +32,9 @@ func newBench(t rapid.TB) *bench {
 	return b
 }
 
-func app(h handle.App) leaf.App { return leaf.App{Handle: h, Seq: int64(h), Type: stages.Type} }
+func app(h handle.App) leaf.App {
+	return leaf.App{Handle: h, Seq: int64(h), Type: stages.Type, Used: &records.Resource{}}
+}
 
 func (b *bench) tick(now int64) []handle.App {
 	b.now = now
@@ -42,7 +44,7 @@ func (b *bench) tick(now int64) []handle.App {
 func (b *bench) request(h handle.App, priority int32) leaf.Ask {
 	a := app(h)
 	for _, list := range b.runs[h] {
-		a.Used = a.Used.Add(slot.Times(int64(len(list))))
+		*a.Used = a.Used.Add(slot.Times(int64(len(list))))
 	}
 	return leaf.Ask{App: a, Priority: priority, Count: b.asks[h][priority], Capability: slot}
 }
@@ -240,7 +242,7 @@ func TestWhyReducesWait(t *testing.T) {
 // Applications without stages are served by what they hold, and never wait. One that has gone is forgotten.
 func TestApplicationsWithoutStages(t *testing.T) {
 	b := newBench(t)
-	other := leaf.App{Handle: 1, Seq: 1, Type: "SPARK", Used: slot.Times(5)}
+	other := leaf.App{Handle: 1, Seq: 1, Type: "SPARK", Used: new(slot.Times(5))}
 	k := leaf.Ask{App: other, Priority: 10, Count: 1, Capability: slot}
 	b.Asked(k)
 	b.tick(1000)

@@ -37,7 +37,9 @@ type Divider struct {
 	free    []int32 // those of order that aren't held at the floor
 	classes []int32 // those of free, by β and then in their order
 	groups  []group
-	places  []place
+	places  []place // of the last division, in its order
+	moved   []place // those of them that have changed since
+	spare   []place
 	over    []remainder
 	works   []float64 // of order, in slots
 	plain   bool      // all jobs have one β and one weight
@@ -77,55 +79,59 @@ type group struct {
 }
 
 // sort puts jobs into their order: ascending by Key, of equal ones those with larger weights first, then by turn and as they stand in the slice.
-// It begins with the order of the division before, from which a leaf's jobs differ little.
+// It begins with the order of the division before, from which a leaf's jobs differ little: those that have changed are sorted, and put among the others.
 func (d *Divider) sort(jobs []Job) {
 	d.jobs = jobs
-	d.before(len(jobs))
+	n := len(jobs)
 	d.plain, d.size = true, 0
-	if len(jobs) == 0 {
-		return
+	if n > 0 {
+		d.size = jobs[0].Size
 	}
-	d.places = slices.Grow(d.places[:0], len(jobs))[:len(jobs)]
-	first := jobs[0]
-	d.size = first.Size
-	for k, i := range d.order {
-		j := &jobs[i]
-		d.places[k] = place{j.Key(), -j.Alpha, j.Turn, i}
-		d.plain = d.plain && j.Beta == first.Beta && j.Alpha == first.Alpha
-		if j.Size != first.Size {
-			d.size = 0
+	d.moved = d.moved[:0]
+	stay, known := d.places[:0], len(d.places)
+	for _, was := range d.places {
+		if int(was.at) >= n {
+			continue
+		}
+		if p := d.placeOf(was.at); p == was {
+			stay = append(stay, p)
+		} else {
+			d.moved = append(d.moved, p)
 		}
 	}
-	settled(d.places)
-	for i := range d.places {
-		d.order[i] = d.places[i].at
+	for i := known; i < n; i++ {
+		d.moved = append(d.moved, d.placeOf(int32(i)))
 	}
+	slices.SortFunc(d.moved, place.before)
+	d.merge(stay)
 }
 
-// before makes the order of the division before one of n jobs.
-func (d *Divider) before(n int) {
-	if len(d.order) > n {
-		d.order = slices.DeleteFunc(d.order, func(i int32) bool { return int(i) >= n })
+// placeOf returns where a job belongs, and notes whether it differs from the first one.
+func (d *Divider) placeOf(i int32) place {
+	j, first := &d.jobs[i], &d.jobs[0]
+	d.plain = d.plain && j.Beta == first.Beta && j.Alpha == first.Alpha
+	if j.Size != first.Size {
+		d.size = 0
 	}
-	for i := len(d.order); i < n; i++ {
-		d.order = append(d.order, int32(i))
-	}
+	return place{j.Key(), -j.Alpha, j.Turn, i}
 }
 
-// settled sorts what is nearly sorted: each place moves as far as it has to. If they turn out to have far to go, all are sorted.
-func settled(all []place) {
-	const far = 8 // places that each one may move in the mean, so that it takes less than to sort
-	for i, moves := 1, 0; i < len(all); i++ {
-		k, p := i, all[i]
-		for ; k > 0 && (p.first < all[k-1].first || p.first == all[k-1].first && p.before(all[k-1]) < 0); k-- {
-			all[k] = all[k-1]
+// merge makes the order of those that stay and of those that have moved, which are both sorted.
+func (d *Divider) merge(stay []place) {
+	n := len(d.jobs)
+	d.order = slices.Grow(d.order[:0], n)[:n]
+	all := slices.Grow(d.spare[:0], n)[:n]
+	for k, i, m := 0, 0, 0; k < n; k++ {
+		if m == len(d.moved) || i < len(stay) && stay[i].before(d.moved[m]) < 0 {
+			all[k] = stay[i]
+			i++
+		} else {
+			all[k] = d.moved[m]
+			m++
 		}
-		all[k] = p
-		if moves += i - k; moves > far*len(all) {
-			slices.SortFunc(all, place.before)
-			return
-		}
+		d.order[k] = all[k].at
 	}
+	d.places, d.spare = all, d.places
 }
 
 // Floor returns the least that each of n jobs gets: S/N − ε of section 3.5, where ε is a part of S/N from 0 (fair) to 1 (no floor).
@@ -211,20 +217,40 @@ func (d *Divider) share(order []int32, slots float64) {
 
 // group finds the classes of jobs. The work of a class is ΣT, where jobs weigh as in algorithm 3.
 func (d *Divider) group(order []int32) {
-	d.classes = append(d.classes[:0], order...)
-	slices.SortStableFunc(d.classes, func(a, b int32) int { return cmp.Compare(d.jobs[a].Beta, d.jobs[b].Beta) })
 	least := math.Inf(1)
-	for _, i := range order {
-		least = min(least, d.jobs[i].Alpha)
-	}
 	d.groups = d.groups[:0]
-	for at, i := range d.classes {
+	for _, i := range order {
 		j := &d.jobs[i]
-		if n := len(d.groups); n == 0 || d.groups[n-1].beta != j.Beta {
-			d.groups = append(d.groups, group{from: at, beta: j.Beta})
-		}
-		g := &d.groups[len(d.groups)-1]
-		g.to = at + 1
+		least = min(least, j.Alpha)
+		d.groups[d.class(j.Beta)].to++
+	}
+	from := 0
+	for k := range d.groups {
+		g := &d.groups[k]
+		g.from, g.to, from = from, from, from+g.to
+	}
+	d.classes = slices.Grow(d.classes[:0], len(order))[:len(order)]
+	for _, i := range order {
+		j := &d.jobs[i]
+		g := &d.groups[d.class(j.Beta)]
+		d.classes[g.to] = i
+		g.to++
 		g.work += j.work() * math.Sqrt(j.Alpha/least)
 	}
+}
+
+// class finds the class of a β among those that are known so far, by β, or makes it. There are few: policies round β.
+func (d *Divider) class(beta float64) int {
+	from, to := 0, len(d.groups)
+	for from < to {
+		if k := (from + to) / 2; d.groups[k].beta < beta {
+			from = k + 1
+		} else {
+			to = k
+		}
+	}
+	if from == len(d.groups) || d.groups[from].beta != beta {
+		d.groups = slices.Insert(d.groups, from, group{beta: beta})
+	}
+	return from
 }

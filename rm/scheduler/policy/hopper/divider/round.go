@@ -13,12 +13,18 @@ const tiny = 1e-9
 func (d *Divider) Round(slots float64) {
 	left := slots
 	d.over = d.over[:0]
+	had, size, containers, remainder := math.NaN(), 0., int64(0), 0. // of the job before, which often has as much: at the floor
 	for k, i := range d.order {
 		j := &d.jobs[i]
-		whole := j.Slots / j.Size
-		j.Containers = int64(math.Floor(whole + tiny))
-		left -= float64(j.Containers) * j.Size
-		if remainder := math.Round((whole - float64(j.Containers)) / tiny); remainder > 0 { // in steps, so that what differs by rounding only is equal
+		if j.Slots != had || j.Size != size {
+			had, size = j.Slots, j.Size
+			whole := had / size
+			containers = int64(math.Floor(whole + tiny))
+			remainder = math.Round((whole - float64(containers)) / tiny) // in steps, so that what differs by rounding only is equal
+		}
+		j.Containers = containers
+		left -= float64(containers) * size
+		if remainder > 0 {
 			d.over = append(d.over, remainderOf(remainder, k))
 		}
 	}
