@@ -74,6 +74,13 @@ func BenchmarkDecision(b *testing.B) {
 	}
 }
 
+// The same with 10,000 requests whose constraints no node satisfies.
+func BenchmarkDecisionBesideUnmet(b *testing.B) {
+	s, apps := largeCluster(b, largeTree(b, nil), 1000, 1<<30)
+	unmet(s, apps[7], 10_000)
+	decide(b, s)
+}
+
 // The same where an eighth of the nodes has no label, and the others have seven.
 func BenchmarkDecisionInPartitions(b *testing.B) {
 	limits := map[string]string{}

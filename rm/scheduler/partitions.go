@@ -4,6 +4,7 @@ import (
 	"iter"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/explain"
 	"heddle/rm/scheduler/handle"
@@ -36,7 +37,7 @@ type part struct {
 }
 
 func newPartitions(cfg Config) *Partitions {
-	cfg.Handles = &handle.Spaces{}
+	cfg.Handles, cfg.Placing = &handle.Spaces{}, &constraint.Table{}
 	p := &Partitions{cfg: cfg, byLabel: map[string]int{"": 0}, exclusive: map[string]bool{}, masters: map[AppHandle]int{}}
 	p.add("", cfg)
 	return p
@@ -373,7 +374,7 @@ func (p *Partitions) scheduleAll(now int64) []Decision {
 		for i := range p.parts {
 			x := &p.parts[i]
 			x.core.Now = max(x.core.Now, now)
-			if wake := x.core.NextWake(); !x.due && (wake == 0 || now < wake) {
+			if wake := x.core.NextWake(); !x.due && (wake == 0 || now < wake) && !x.core.Unaware() {
 				continue
 			}
 			x.due, again = false, true

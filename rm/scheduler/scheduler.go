@@ -68,13 +68,14 @@ type Scheduler struct {
 	*Partitions
 	*Holdings
 	*Outcomes
+	*Placing
 	core *core.Core // of the nodes without a label, which every application is known to
 }
 
 // New returns a scheduler without nodes.
 func New(cfg Config) *Scheduler {
 	p := newPartitions(cfg)
-	return &Scheduler{Partitions: p, core: p.parts[0].core, Holdings: &Holdings{p}, Outcomes: &Outcomes{p}}
+	return &Scheduler{Partitions: p, core: p.parts[0].core, Holdings: &Holdings{p}, Outcomes: &Outcomes{p}, Placing: &Placing{p}}
 }
 
 // AddNode enters a node that takes containers.
@@ -83,6 +84,7 @@ func (s *Scheduler) AddNode(spec NodeSpec) NodeHandle {
 	s.parts[i].due = true
 	h := s.parts[i].core.AddNode(spec)
 	s.note(&s.nodes, int32(h), i)
+	s.cfg.Placing.AddNode(h, spec.Host, spec.Rack)
 	return h
 }
 
@@ -118,6 +120,7 @@ func (s *Scheduler) RemoveApp(h AppHandle) {
 		}
 	}
 	s.core.RemoveApp(h)
+	s.cfg.Placing.Forget(h)
 	delete(s.masters, h)
 }
 

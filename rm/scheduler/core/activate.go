@@ -172,6 +172,7 @@ func (s *Core) stop(h handle.App) {
 func (s *Core) wakeUp() {
 	s.wakeup = 0
 	s.wakeLate()
+	s.wakeUnmet()
 	for h := range s.Queues {
 		s.retryActivation(int32(h))
 	}

@@ -38,6 +38,9 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 		}
 		d = s.Demanded.Add(h, &a.Set, ask.Priority, ask.AllocationRequestID)
 	}
+	if d.Why == demand.Unmet && ask.Name == Any && ask.Count == d.Pending && ask.Capability == d.Capability && ask.Placement.Equal(d.Placement()) {
+		return // it would be tried in vain
+	}
 	s.Calc.AddTimes(&a.PendingSum, &d.Capability, -int64(d.Pending))
 	if ask.Count > 0 {
 		if d.Capability != ask.Capability {
@@ -53,6 +56,7 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 	if ask.Name == Any {
 		a.askFor(int64(ask.Count - d.Pending))
 		d.Pending, d.RelaxAny, d.Stays = ask.Count, ask.RelaxLocality, ask.Stays
+		d.Constrain(ask.Placement, s.Placing)
 	} else {
 		s.updatePlace(d, ask)
 	}

@@ -37,6 +37,7 @@ func (s *Core) newContainer(a handle.App, n handle.Node, r *records.Resource) ha
 }
 
 func (s *Core) endContainer(h handle.Container) {
+	s.Placing.Ended(h)
 	s.leaveContainer(h)
 	s.handles.Containers.Give(h)
 }

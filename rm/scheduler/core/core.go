@@ -4,6 +4,7 @@ import (
 	"heddle/internal/invariants"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/intern"
@@ -79,6 +80,8 @@ type Core struct {
 	timed        demand.Timed
 	wakeup       int64 // see NextWake
 	parked       demand.Parked
+	Placing      *constraint.Table // shared by the cores of all partitions
+	unmet        unmet
 	Picked       order.Mask // the classes that the application that was picked last could have
 	Out          []Decision
 }
@@ -92,6 +95,9 @@ func NewCore(cfg Config, policy func(*Core, queue.Kind) Policy) *Core {
 	}
 	if c.handles = cfg.Handles; c.handles == nil {
 		c.handles = &handle.Spaces{}
+	}
+	if c.Placing = cfg.Placing; c.Placing == nil {
+		c.Placing = &constraint.Table{}
 	}
 	c.Nodes = nodeset.New(&c.Calc, &c.handles.Nodes)
 	tree := cfg.Tree
@@ -124,6 +130,9 @@ func (s *Core) Schedule(now int64) []Decision {
 	s.Refresh()
 	if s.wakeup != 0 && s.Now >= s.wakeup {
 		s.wakeUp()
+	}
+	if s.unmet.any() {
+		s.stirred()
 	}
 	if len(s.guided) > 0 {
 		s.tickLeaves()

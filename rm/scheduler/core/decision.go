@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"heddle/rm/queue"
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/handle"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -46,4 +47,6 @@ type Config struct {
 	Heartbeat time.Duration
 	// Handles are those that cores of several partitions share; nil: there is one core.
 	Handles *handle.Spaces
+	// Placing is what they share of constraints; nil: the one core has its own.
+	Placing *constraint.Table
 }

@@ -31,6 +31,10 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 		s.park(d, demand.OverLimit)
 		return
 	}
+	if d.Placed && !d.Possible() {
+		s.parkUnmet(d)
+		return
+	}
 	if n := s.findHost(a, d); n != handle.NoNode {
 		s.allocate(h, d, n, NodeLocal)
 		return
@@ -74,6 +78,8 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
 	switch done, none := s.reserveAnywhere(h, a, d); {
 	case done:
+	case d.Placed:
+		s.parkUnmet(d)
 	case d.Class == class.Shared || s.Rules.OnePerContainer && d.Reservations >= d.Pending || s.BarsSome(a) || !d.RelaxAny:
 		s.park(d, demand.NoRoom)
 	case none:
@@ -197,6 +203,9 @@ func (s *Core) allocate(h handle.App, d *Demand, nh handle.Node, level Locality)
 		s.Staged.Took(h, nh)
 	}
 	c := s.holdOn(h, nh, &d.Capability)
+	if d.Placed {
+		s.Placing.Placed(c, h, nh, d.Placement().Tags)
+	}
 	if a.guided {
 		guides{s}.toldGranted(h, d, c)
 	}

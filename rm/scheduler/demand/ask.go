@@ -1,6 +1,7 @@
 package demand
 
 import (
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -23,6 +24,8 @@ type Ask struct {
 	Work                nodeset.Work
 	Label               string // on Any: of the nodes that it is for; none: those without a label
 	Stays               bool   // it isn't for nodes that another partition lends
+	// Placement is where its containers may go, besides, and which allocation tags they have; nil: anywhere, and none. On Any.
+	Placement *constraint.Request
 }
 
 // Locality says how near to its preferred places a container was put.

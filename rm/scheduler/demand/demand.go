@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"heddle/rm/scheduler/class"
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
@@ -31,6 +32,8 @@ type Demand struct {
 	timed        bool          // is among Timed
 	Choosy       bool          // has places
 	Stays        bool          // it isn't for nodes that another partition lends
+	Placed       bool          // has a Placement
+	Queued       bool          // is among those whose constraints wait for a change
 	Guest        bool          // of another partition: it is told apart from what is asked for here, and counts for nothing
 	Work         nodeset.Works // its kind
 
@@ -45,7 +48,8 @@ type Demand struct {
 	HeldSince int64           // when the leaf policy first held it since it got a container, in ms; 0: it didn't
 	Vain      int64           // the state of nodes, plus 1, in which none of its places had any that takes containers; 0: none
 	el        int32           // in Table.arena
-	_         [3]int32        // to whole lines
+	Seen      int32           // the state of what its constraint hangs on when it was tried last
+	placement *placement
 }
 
 // Blocked is the result of the last search for a node, and keeps a demand from being tried again. One that is blocked has no part in its
@@ -59,6 +63,7 @@ const (
 	OverLimit         // it would take a queue above its maximum
 	Waits             // the leaf policy makes it wait
 	BehindOwn         // what the application asks for more urgently comes first on the nodes with room
+	Unmet             // no node that has room satisfies its constraint
 )
 
 // Counts reports whether a demand counts in Set.Blocked: it waits for something of its own application, or for the policy of its leaf.
@@ -100,6 +105,47 @@ func (d *Demand) Relaxes(rack int32) bool {
 func (d *Demand) Compare(priority int32, requestID int64) int {
 	return cmp.Or(cmp.Compare(d.Priority, priority), cmp.Compare(d.RequestID, requestID))
 }
+
+// placement is where a demand's containers may go, by a table of what is where.
+type placement struct {
+	*constraint.Request
+	table *constraint.Table
+}
+
+// Constrain says where its containers may go, and which tags they have; nil: anywhere, and none.
+func (d *Demand) Constrain(r *constraint.Request, table *constraint.Table) {
+	if d.Placed = r != nil; !d.Placed {
+		d.placement = nil
+	} else if d.placement == nil || !d.placement.Equal(r) {
+		d.placement = &placement{r, table}
+	}
+}
+
+// Placement is what Constrain was told.
+func (d *Demand) Placement() *constraint.Request {
+	if !d.Placed {
+		return nil
+	}
+	return d.placement.Request
+}
+
+// Admits reports whether a demand with a Placement may have a container on a node, by its constraint.
+func (d *Demand) Admits(n handle.Node) bool {
+	return d.placement.table.May(d.App, n, d.placement.Constraint)
+}
+
+// Unsatisfied is the part of its constraint that a node doesn't satisfy.
+func (d *Demand) Unsatisfied(n handle.Node) *constraint.Constraint {
+	return d.placement.table.Unmet(d.App, n, d.placement.Constraint)
+}
+
+// Possible reports whether any node may satisfy its constraint.
+func (d *Demand) Possible() bool {
+	return d.placement.table.Possible(d.App, d.placement.Constraint)
+}
+
+// Gone reports whether the demand is no longer entered.
+func (d *Demand) Gone() bool { return d.gone }
 
 // Level returns how near a node is to where the demand wants its containers.
 func (d *Demand) Level(n *nodeset.Node) Locality {
@@ -207,5 +253,6 @@ func (d *Demand) Row() Ask {
 	return Ask{
 		Priority: d.Priority, AllocationRequestID: d.RequestID, Name: Any, Capability: d.Capability, Count: d.Pending,
 		RelaxLocality: d.RelaxAny, ExecutionType: d.Execution, Work: nodeset.Work(bits.TrailingZeros8(uint8(d.Work))), Stays: d.Stays,
+		Placement: d.Placement(),
 	}
 }

@@ -80,7 +80,7 @@ type Parked struct{ list []*Demand }
 
 // Add enters a demand, if it waits for such a thing.
 func (p *Parked) Add(d *Demand) {
-	if d.Why != NoPlace && !d.Why.Counts() && !d.parked {
+	if d.Why != NoPlace && d.Why != Unmet && !d.Why.Counts() && !d.parked {
 		d.parked = true
 		p.list = append(p.list, d)
 	}
@@ -92,7 +92,7 @@ func (p *Parked) Wake(may func(*Demand) bool, wake func(*Demand)) {
 	p.list = p.list[:0]
 	for _, d := range list {
 		switch {
-		case d.gone || d.Why == Untried || d.Why == NoPlace || d.Why.Counts():
+		case d.gone || d.Why == Untried || d.Why == NoPlace || d.Why == Unmet || d.Why.Counts():
 			d.parked = false
 		case may(d):
 			d.parked = false

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
@@ -101,6 +102,15 @@ func TestEveryEventIsRecorded(t *testing.T) {
 		{func() {
 			s.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Seq: 5, Queue: "root.a", User: "v", Label: "y"}})
 		}, `{"op":"addApp","app":3,"queue":"root.a","user":"v","label":"y","seq":5}`},
+		{func() { s.SetAttributes("h1", map[string]string{"rm.yarn.io/a": "1"}) }, `{"op":"setAttributes","host":"h1","attributes":{"rm.yarn.io/a":"1"}}`},
+		{func() { s.NameApp(a, "application_1_0001", []string{"x"}) }, `{"op":"nameApp","app":1,"name":"application_1_0001","add":["x"]}`},
+		{func() { s.SetTags(c, []string{"zk"}) }, `{"op":"setTags","container":1,"add":["zk"]}`},
+		{func() {
+			s.UpdateAsks(a, []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 1, Placement: &scheduler.Placement{
+				Tags: []string{"zk"}, Constraint: &constraint.Constraint{Op: constraint.Count, Scope: constraint.Node, Space: constraint.Self, Tags: []string{"zk"}, Max: 2},
+			}}})
+		}, `{"op":"updateAsks","app":1,"asks":[{"name":"*","resource":[1024,1],"count":1,"placement":{"tags":["zk"],"constraint":{"op":"count","scope":"node","tags":["zk"],"space":"self","max":2}}}]}`},
+		{func() { s.ClearAsks(a) }, `{"op":"clearAsks","app":1}`},
 		{func() { s.Free(c) }, `{"op":"free","container":1}`},
 		{func() { s.RemoveApp(a) }, `{"op":"removeApp","app":1}`},
 		{func() { s.RemoveNode(n) }, `{"op":"removeNode","node":1}`},

@@ -47,6 +47,9 @@ const (
 	SetOpen         Op = "setOpen"         // Node, Open, Work
 	SetLabel        Op = "setLabel"        // Node, Label
 	SetExclusive    Op = "setExclusive"    // Label, Open: whether it is
+	SetAttributes   Op = "setAttributes"   // Host, Attributes
+	NameApp         Op = "nameApp"         // App, Name: its id, Add: tags
+	SetTags         Op = "setTags"         // Container, Add
 	AddApp          Op = "addApp"          // App is the result; Priority, Seq, Queue, User, Type, Resource, Name, AM: whether that is spared, Never, Label
 	RemoveApp       Op = "removeApp"       // App
 	MoveApp         Op = "moveApp"         // App, Queue
@@ -134,6 +137,7 @@ type Record struct {
 	Request    int64                       `json:"request,omitempty"` // allocation request id
 	Bytes      int64                       `json:"bytes,omitempty"`
 	Tasks      *tasks                      `json:"tasks,omitempty"`
+	Attributes map[string]string           `json:"attributes,omitempty"` // by name with prefix
 }
 
 // tasks is a scheduler.TaskReport as it is written.
@@ -202,6 +206,8 @@ type ask struct {
 	Work      uint8   `json:"work,omitempty"`
 	Label     string  `json:"label,omitempty"`
 	Stays     bool    `json:"stays,omitempty"`
+
+	Placement *scheduler.Placement `json:"placement,omitempty"`
 }
 
 func asksOf(asks []scheduler.Ask) []ask {
@@ -211,7 +217,7 @@ func asksOf(asks []scheduler.Ask) []ask {
 		out[i] = ask{
 			Priority: a.Priority, ID: a.AllocationRequestID, Name: a.Name, Resource: amountsOf(a.Capability),
 			Count: a.Count, Relax: a.RelaxLocality, Execution: int32(a.ExecutionType), Work: uint8(a.Work),
-			Label: a.Label, Stays: a.Stays,
+			Label: a.Label, Stays: a.Stays, Placement: a.Placement,
 		}
 	}
 	return out
@@ -222,10 +228,13 @@ func (a *ask) decode() (scheduler.Ask, error) {
 	if err == nil && a.Count < 0 {
 		err = fmt.Errorf("asks for %d containers", a.Count)
 	}
+	if err == nil && a.Placement != nil {
+		err = a.Placement.Check()
+	}
 	return scheduler.Ask{
 		Priority: a.Priority, AllocationRequestID: a.ID, Name: a.Name, Capability: r, Count: a.Count,
 		RelaxLocality: a.Relax, ExecutionType: pb.ExecutionType(a.Execution), Work: scheduler.Work(a.Work),
-		Label: a.Label, Stays: a.Stays,
+		Label: a.Label, Stays: a.Stays, Placement: a.Placement,
 	}, err
 }
 

@@ -19,7 +19,7 @@ type Driver struct {
 	noted   Record // the last event, for its memory
 }
 
-// labels records what becomes of the labels of nodes.
+// labels records what becomes of the labels and attributes of nodes, and of allocation tags.
 type labels struct{ s *Driver }
 
 // SetLabel changes the label of a node.
@@ -32,6 +32,24 @@ func (l labels) SetLabel(h scheduler.NodeHandle, label string) {
 func (l labels) SetExclusive(label string, exclusive bool) {
 	l.s.note(Record{Op: SetExclusive, Label: label, Open: exclusive})
 	l.s.Driver.SetExclusive(label, exclusive)
+}
+
+// SetAttributes says which attributes a host has.
+func (l labels) SetAttributes(host string, to map[string]string) {
+	l.s.note(Record{Op: SetAttributes, Host: host, Attributes: to})
+	l.s.Driver.SetAttributes(host, to)
+}
+
+// NameApp says how constraints of others name an application.
+func (l labels) NameApp(h scheduler.AppHandle, id string, tags []string) {
+	l.s.note(Record{Op: NameApp, App: h, Name: id, Add: tags})
+	l.s.Driver.NameApp(h, id, tags)
+}
+
+// SetTags says which allocation tags a restored container has.
+func (l labels) SetTags(h scheduler.ContainerHandle, tags []string) {
+	l.s.note(Record{Op: SetTags, Container: h, Add: tags})
+	l.s.Driver.SetTags(h, tags)
 }
 
 // flushEvery is how many ms of events a crash may cost.

@@ -142,11 +142,13 @@ func (p *Replay) play(r *Record) error {
 		err = p.node(r, size)
 	case SetExclusive:
 		p.Driver.SetExclusive(r.Label, r.Open)
-	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, NoteOutputs, NoteStaged, NoteTasks, Name:
+	case SetAttributes:
+		p.Driver.SetAttributes(r.Host, r.Attributes)
+	case AddApp, RemoveApp, MoveApp, SetPriority, UpdateAsks, ClearAsks, UpdateBlacklist, SetProgress, NoteOutputs, NoteStaged, NoteTasks, Name, NameApp:
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
-	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, SetStopped, SetMemory, Took, Return, Refused, Swap, Unswap:
+	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, SetStopped, SetMemory, Took, Return, Refused, Swap, Unswap, SetTags:
 		err = p.container(r, size)
 	case Unreserve:
 		if ok := p.Driver.Scheduler.Unreserve(r.Container); ok != r.Open {
@@ -234,6 +236,8 @@ func (p *Replay) app(r *Record, size records.Resource) error {
 	switch r.Op {
 	case Name:
 		p.names[r.App] = r.Name
+	case NameApp:
+		p.Driver.NameApp(r.App, r.Name, r.Add)
 	case SetProgress:
 		p.Driver.SetProgress(r.App, r.Part)
 	case NoteOutputs:
@@ -339,6 +343,9 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 		return p.same(r, "stand still for its application, holding", p.Driver.Swap(r.Container, r.Priority, r.Request) == nil)
 	case Unswap:
 		p.Driver.Unswap(r.Container)
+		return nil
+	case SetTags:
+		p.Driver.SetTags(r.Container, r.Add)
 		return nil
 	case SetMemory:
 		p.Driver.SetMemory(r.Container, r.Total)

@@ -27,6 +27,7 @@ const (
 	NoNodes        Limit = "nodes"         // none takes containers
 	WrongPlace     Limit = "place"         // none that is asked for takes containers
 	Blacklisted    Limit = "blacklist"     // the application wants none of those that there are
+	Constrained    Limit = "constraint"    // none that there are satisfies its placement constraint
 	TooLarge       Limit = "size"          // no node is large enough
 	LocalityDelay  Limit = "locality"      // it waits for a better place for a moment
 	HasReservation Limit = "reservation"   // a node is reserved for it
@@ -300,7 +301,7 @@ func (s *Explainer) explainNodes(a *core.App, d *core.Demand, r *Reason) bool {
 	if s.explainReservation(a, d, r) {
 		return true
 	}
-	common := s.explaining != nil && d.RelaxAny && !s.core.BarsSome(a) && a.Reserved.IsZero()
+	common := s.explaining != nil && d.RelaxAny && !d.Placed && !s.core.BarsSome(a) && a.Reserved.IsZero()
 	var surveys map[records.Resource]Reason
 	if common {
 		surveys = s.explaining.surveys
@@ -320,7 +321,8 @@ func (s *Explainer) explainNodes(a *core.App, d *core.Demand, r *Reason) bool {
 
 // survey looks at all nodes.
 func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
-	var places, wanted, closed int
+	var places, wanted, closed, unmet int
+	example := handle.NoNode
 	largest, freest := handle.NoNode, handle.NoNode
 	least := [2]float64{}
 	room, reserved := false, false
@@ -337,6 +339,10 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 			continue
 		}
 		if places++; a.Blacklisted(n) {
+			continue
+		}
+		if d.Placed && !d.Admits(n.Self) {
+			unmet, example = unmet+1, n.Self
 			continue
 		}
 		wanted++
@@ -369,6 +375,11 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 		r.Limit, r.Short = WrongPlace, d.Size
 		r.Text = fmt.Sprintf("none of the %d nodes that take containers is one that the request admits", r.Open)
 		r.Free = "one of the hosts or racks that are asked for, or a request that relaxes locality"
+	case wanted == 0 && unmet > 0:
+		r.Limit, r.Short, r.Node = Constrained, d.Size, example
+		r.Text = fmt.Sprintf("none of the %d nodes that the request admits satisfies its placement constraint %s: %s doesn't satisfy %s",
+			places, d.Placement().Constraint, s.core.Nodes.Name(s.core.Nodes.At[example].Host), d.Unsatisfied(example))
+		r.Free = "containers with the tags that it names that start or end, other attributes of nodes, or another node"
 	case wanted == 0:
 		r.Limit, r.Short = Blacklisted, d.Size
 		r.Text = fmt.Sprintf("the application excludes each of the %d nodes that the request admits (%s)", places,
@@ -393,6 +404,9 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 		r.Text = fmt.Sprintf("no node has %s free: %s, which comes nearest, lacks %s", size,
 			s.core.Nodes.Name(s.core.Nodes.At[freest].Host), s.core.Format(r.Short))
 		r.Free = "the end of containers on a node that is large enough, or another node"
+	}
+	if wanted > 0 && unmet > 0 {
+		r.Text += fmt.Sprintf("; %d nodes more don't satisfy its placement constraint %s", unmet, d.Placement().Constraint)
 	}
 	if places > 0 && closed > 0 {
 		r.Text += fmt.Sprintf("; %d nodes more are closed to its kind of work", closed)

@@ -31,7 +31,8 @@ type Node struct {
 	Live       bool
 	late       bool // its rack's index is out of date
 	Used       records.Resource
-	_          [4]int64 // to whole lines
+	Self       handle.Node
+	_          [3]int64 // to whole lines
 }
 
 // Capability returns what a node has.
@@ -91,7 +92,7 @@ func (s *Set) Enter(h handle.Node, spec Spec) {
 	n := &s.At[h]
 	*n = Node{
 		Host: s.Intern(spec.Host), Rack: s.Intern(spec.Rack), kind: s.kinds.Hold(&spec.Capability), Open: AllWork, Live: true,
-		Reserved: handle.NoContainer,
+		Reserved: handle.NoContainer, Self: h,
 	}
 	s.Sites[n.Host].Nodes = append(s.Sites[n.Host].Nodes, h)
 	r := s.Sites[n.Rack].Rack

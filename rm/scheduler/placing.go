@@ -1,0 +1,28 @@
+package scheduler
+
+import (
+	"heddle/rm/scheduler/constraint"
+)
+
+// Placing is what the scheduler hears of allocation tags and attributes, on which placement constraints hang.
+type Placing struct{ *Partitions }
+
+// NameApp says how constraints of others name an application: by its id, and by the tags that it was submitted with.
+func (s *Placing) NameApp(h AppHandle, id string, tags []string) { s.cfg.Placing.Name(h, id, tags) }
+
+// SetTags says which allocation tags a container has that was restored. Those of containers that are granted are known.
+func (s *Placing) SetTags(h ContainerHandle, tags []string) {
+	c := &s.of(h).Containers[h]
+	s.cfg.Placing.Placed(h, c.App, c.Node, tags)
+}
+
+// SetAttributes says which attributes a host has, by their names with prefixes.
+func (s *Placing) SetAttributes(host string, to map[string]string) {
+	s.cfg.Placing.SetAttributes(host, to)
+	for i := range s.parts {
+		s.parts[i].due = true
+	}
+}
+
+// Placement is what a request says of its containers.
+type Placement = constraint.Request
