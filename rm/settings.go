@@ -13,6 +13,7 @@ import (
 	"heddle/internal/secret"
 	"heddle/rm/hosts"
 	"heddle/rm/leader"
+	"heddle/rm/leader/constraints"
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/lending"
@@ -73,7 +74,10 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		MaxSubmission: c.Int("heddle.submission.max-bytes"),
 		Bounds:        bounds(c),
 
-		Labels:  labelSettings(c),
+		Labels: labelSettings(c),
+		Constraints: constraints.Settings{
+			Handler: c.Text(rm + "placement-constraints.handler"), Tries: c.Int(rm + "placement-constraints.retry-attempts"),
+		},
 		History: c.Bool("heddle.history.enabled"),
 
 		MaxTags:      c.Int(rm + "application.max-tags"),

@@ -34,6 +34,9 @@
 //	                                         asks for more containers; a priority has one size, and is given places once
 //	    [label=X [everywhere=yes]]           label= alone says that it is none; everywhere also in rows for nodes
 //	want A COUNT priority=P                  sets how many containers of a priority are still asked for
+//	schedule A COUNT RESOURCE priority=P tag=T1,T2 [constraint=C]
+//	                                         asks by a scheduling request; C is notin,node,T | in,rack,all/T | cardinality,node,T,0,1 | NAME=VALUE | and(C:C) | or(C:C)
+//	rejected A                               records how many containers of its scheduling requests were rejected
 //	labels add X Y(exclusive=false) | labels remove X | labels on N1=X N2:port=Y N3= [known=yes]
 //	attributes add|replace|remove N1:NAME=VALUE,NAME [known=yes] | attributes report N1 PREFIX/NAME=VALUE | attributes show
 //	release A COUNT [size=RESOURCE] [on=N1]  gives containers back, the newest first

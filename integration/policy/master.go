@@ -43,6 +43,9 @@ type master struct {
 	white     []string
 	held      []held
 	preempted int
+
+	scheduling []*pb.SchedulingRequest // for the next call
+	rejected   int32                   // containers of scheduling requests
 }
 
 // row is one line of a request.
@@ -144,6 +147,7 @@ func (m *master) allocate(ctx context.Context) error {
 	}
 	req.SetAsk(rows)
 	req.SetRelease(m.release)
+	req.SetSchedulingRequests(m.scheduling)
 	if len(m.black)+len(m.white) > 0 {
 		b := &pb.ResourceBlacklistRequest{}
 		b.SetBlacklistAdditions(m.black)
@@ -166,6 +170,7 @@ func (m *master) allocate(ctx context.Context) error {
 	for _, c := range resp.GetAllocatedContainers() {
 		m.take(c)
 	}
+	m.noteRejected(resp)
 	for _, s := range resp.GetCompletedContainerStatuses() {
 		id := records.ContainerIDFrom(s.GetContainerId())
 		if s.GetExitStatus() == records.ExitPreempted {

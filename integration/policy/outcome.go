@@ -115,7 +115,7 @@ func ParseOutcome(text string) (Outcome, error) {
 			return nil, fmt.Errorf("line %d belongs to no step", i+1)
 		case strings.HasPrefix(inner, "refused: "):
 			o[len(o)-1].Refused = strings.TrimPrefix(inner, "refused: ")
-		case strings.HasPrefix(inner, "root"), strings.HasPrefix(inner, "attributes "):
+		case strings.HasPrefix(inner, "root"), strings.HasPrefix(inner, "attributes "), strings.HasPrefix(inner, "rejected "):
 			o[len(o)-1].Queues = append(o[len(o)-1].Queues, inner)
 		default:
 			a, err := parseApp(inner)

@@ -218,6 +218,11 @@ func (p *play) do(ctx context.Context, s Step, act *Act) error {
 	switch s.Verb {
 	case "ask":
 		return m.ask(ctx, s)
+	case "schedule":
+		return m.schedule(ctx, s)
+	case "rejected":
+		m.showRejected(act)
+		return nil
 	case "want":
 		return m.want(ctx, s)
 	case "release":

@@ -21,6 +21,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/explain"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -73,6 +74,8 @@ type AllocateCall struct {
 	// Probes says whether it wants to know of nodes that take probes.
 	Probes bool
 	Swaps  []swap.Wish
+	// Scheduling are requests with allocation tags and placement constraints.
+	Scheduling []*pb.SchedulingRequest
 }
 
 // StageReport is what an ApplicationMaster tells of the stages of its work, in all.
@@ -101,10 +104,11 @@ type AllocateReply struct {
 	Levels     []speed.Level      // that have changed since the last answer
 	Suspended  *session.Suspended // the application's containers that are suspended; nil if that is no news
 	Unswapped  []swap.Refused
+	Rejected   []*pb.RejectedSchedulingRequest
 }
 
 func (r *AllocateReply) empty() bool {
-	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0 && len(r.Resized) == 0 && len(r.Unresized) == 0 && len(r.Unswapped) == 0 &&
+	return len(r.Grants) == 0 && len(r.Completed) == 0 && len(r.Updated) == 0 && len(r.Resized) == 0 && len(r.Unresized) == 0 && len(r.Unswapped)+len(r.Rejected) == 0 &&
 		!r.Preemption.New && r.Suspended == nil && len(r.ProbeNodes)+len(r.ProbesGone) == 0
 }
 
@@ -174,12 +178,19 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		return err
 	}
 	soft := ms.apps[id.App]
-	asks, err := ms.requests.Asks(app.Context, app.Queue, call.Asks)
+	rows, err := ms.Settings.Constraints.Rows(id, ms.requests.Queues().Kind, call.Scheduling)
+	if err != nil {
+		return err
+	}
+	asks, err := ms.requests.Asks(app.Context, app.Queue, slices.Concat(call.Asks, rows))
 	if err == nil {
 		err = ms.checkCall(app, call)
 	}
 	if err == nil {
 		err = ms.requests.Limit(soft.id, soft.handle, asks, len(call.BlacklistAdd))
+	}
+	if err == nil {
+		err = soft.wishes.Place(ms.Settings.Constraints, id, call.Scheduling, asks[len(call.Asks):])
 	}
 	if err != nil {
 		return err
@@ -195,6 +206,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	if len(call.BlacklistAdd)+len(call.BlacklistRemove) > 0 {
 		ms.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
 	}
+	ms.reject(soft, call, reply)
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
 		division.Mark(asks, soft.longTasks)
 		ms.sched.UpdateAsks(soft.handle, asks)
@@ -222,6 +234,25 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		reply.Limit, reply.Nodes, reply.Priority = limit, nodes, priority
 	})
 	return nil
+}
+
+// reject withdraws requests whose constraints couldn't be met for some calls, where they are rejected then.
+func (ms *masters) reject(soft *appSoft, call *AllocateCall, reply *AllocateReply) {
+	rejected, withdrawn := soft.wishes.Rejected(ms.Settings.Constraints, call.Scheduling, func() []explain.Reason { return ms.sched.Explain(soft.handle) })
+	if len(rejected) > 0 {
+		ms.sched.UpdateAsks(soft.handle, withdrawn)
+		reply.Rejected = append(reply.Rejected, rejected...)
+	}
+}
+
+// TakeConstraints takes the placement constraints that an ApplicationMaster registers with.
+func (ms *masters) TakeConstraints(id records.AttemptID, all []*pb.PlacementConstraintMapEntry) error {
+	return ms.Do(func() error {
+		if _, _, err := ms.liveAttempt(id); err != nil {
+			return err
+		}
+		return ms.apps[id.App].wishes.Register(ms.Settings.Constraints, id, all)
+	})
 }
 
 // inform adds what an ApplicationMaster wants to know of its queue and of nodes, if there is anything new.

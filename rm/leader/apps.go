@@ -6,6 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"heddle/rm/leader/asktime"
+	"heddle/rm/leader/constraints"
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/hints"
 	"heddle/rm/leader/pastapps"
@@ -52,6 +53,7 @@ type appSoft struct {
 	progress  float32 // as the driver knows it
 	told      hints.Told
 
+	wishes   constraints.Wishes
 	box      session.MasterBox // for the ApplicationMaster's next heartbeat
 	warnings preemption.Warnings
 }
@@ -67,6 +69,9 @@ func (as *applications) addApp(app *ledger.Application, asks []scheduler.Ask) *a
 			AppSpec: scheduler.AppSpec{Priority: app.Priority, Seq: as.seq, Queue: app.Queue, User: app.User, Type: app.Context.GetApplicationType(), AM: request.MasterSize(asks), Label: request.MasterLabel(asks)},
 			ID:      app.ID, SpareMaster: app.Context.GetUnmanagedAm(), NeverSuspend: slices.Contains(app.Context.GetApplicationTags(), NeverSuspend),
 		}),
+	}
+	if as.Settings.Constraints.On() {
+		as.sched.NameApp(a.handle, app.ID.String(), app.Context.GetApplicationTags())
 	}
 	var err error
 	if a.longTasks, err = as.Settings.Division.Long(app.Context, app.Queue); err != nil {

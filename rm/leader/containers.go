@@ -88,6 +88,9 @@ func (cs *containers) restore(c *ledger.Container) {
 		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: cs.onClock(c.Allocated),
 	})
 	setHandle(c, h)
+	if tags := c.Tags(); len(tags) > 0 {
+		cs.sched.SetTags(h, tags)
+	}
 	cs.restoreHeld(c, h)
 	soft.nodes[c.Node] = true
 }

@@ -79,6 +79,9 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 		places[d.Locality]++
 		g.Id, g.Node, g.Resource = first+int64(i), cs.nodeOf[d.Node].ref, cs.refs.Amounts(d.Resource)
 		g.Priority, g.AllocationRequestId, g.ExecutionType, g.Am = d.Priority, d.AllocationRequestID, int32(d.ExecutionType), am
+		if cs.Settings.Constraints.On() {
+			g.Tags = slices.Clone(cs.sched.TagsOf(d.Container))
+		}
 		since := attempt.StartTime
 		if !am {
 			since = soft.asked.Take(d.Priority, d.AllocationRequestID)

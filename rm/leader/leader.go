@@ -254,7 +254,11 @@ func newCore(cfg Config) *core {
 	c.labels = nodelabels.New(c, c.work, nodelabels.Config{
 		Settings: cfg.Settings.Labels, Scheduler: c.sched, Nodes: directory{c}, Queues: heldQueues{c}.Tree, Import: cfg.StoredLabels, Log: cfg.Log,
 	})
-	c.attrs = nodeattributes.New(c, c.work, nodeattributes.Config{Log: cfg.Log})
+	attributes := nodeattributes.Config{Log: cfg.Log}
+	if cfg.Settings.Constraints.On() {
+		attributes.Tell = c.sched.SetAttributes
+	}
+	c.attrs = nodeattributes.New(c, c.work, attributes)
 	c.swaps = swap.Swaps{Scheduler: c.sched, HandleOf: handleOf, Log: cfg.Log}
 	return c
 }

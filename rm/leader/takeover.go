@@ -27,6 +27,7 @@ func (l *Leader) takeOver() error {
 	l.keys.Publish()
 	l.queueConf.Begin()
 	l.core.labels.Begin()
+	l.core.attrs.Begin()
 	l.applications.ended.Begin(l.work)
 	for _, node := range l.nodesInOrder() {
 		l.takeNode(node)

@@ -374,7 +374,7 @@ func (p *Partitions) scheduleAll(now int64) []Decision {
 		for i := range p.parts {
 			x := &p.parts[i]
 			x.core.Now = max(x.core.Now, now)
-			if wake := x.core.NextWake(); !x.due && (wake == 0 || now < wake) && !x.core.Unaware() {
+			if wake := x.core.NextWake(); !x.due && (wake == 0 || now < wake) && !x.core.Unmet.Unaware(x.core.Placing.Changes) {
 				continue
 			}
 			x.due, again = false, true

@@ -4,7 +4,7 @@ import (
 	"heddle/rm/scheduler/constraint"
 )
 
-// Placing is what the scheduler hears of allocation tags and attributes, on which placement constraints hang.
+// Placing tells the scheduler of allocation tags and attributes, on which placement constraints hang.
 type Placing struct{ *Partitions }
 
 // NameApp says how constraints of others name an application: by its id, and by the tags that it was submitted with.
@@ -16,6 +16,9 @@ func (s *Placing) SetTags(h ContainerHandle, tags []string) {
 	s.cfg.Placing.Placed(h, c.App, c.Node, tags)
 }
 
+// TagsOf returns the allocation tags of a container, each once. They are not to be changed.
+func (s *Placing) TagsOf(h ContainerHandle) []string { return s.cfg.Placing.TagsOf(h) }
+
 // SetAttributes says which attributes a host has, by their names with prefixes.
 func (s *Placing) SetAttributes(host string, to map[string]string) {
 	s.cfg.Placing.SetAttributes(host, to)
@@ -24,5 +27,5 @@ func (s *Placing) SetAttributes(host string, to map[string]string) {
 	}
 }
 
-// Placement is what a request says of its containers.
+// Placement holds what a request says of its containers.
 type Placement = constraint.Request

@@ -165,7 +165,7 @@ func (s *Scheduler) Requests(h handle.App) (requests, places int) {
 	requests, places = s.core.Requests(h)
 	for i := range s.parts[1:] {
 		if c := s.parts[i+1].core; c.Has(h) {
-			more, at := c.OwnRequests(h)
+			more, at := ownRequests(c, h)
 			requests, places = requests+more, places+at
 		}
 	}
@@ -238,4 +238,14 @@ type Reservation struct {
 	// Priority and AllocationRequestID tell for which of the application's requests.
 	Priority            int32
 	AllocationRequestID int64
+}
+
+// ownRequests is Requests of a core without those of guests.
+func ownRequests(c *core.Core, h AppHandle) (requests, places int) {
+	for d := range c.Demands(&c.Apps[h]) {
+		if !d.Guest {
+			requests, places = requests+1, places+len(d.Places)
+		}
+	}
+	return requests, places
 }

@@ -74,6 +74,11 @@ func (s *Service) registerMaster(
 	if err != nil {
 		return nil, err
 	}
+	if all := req.GetPlacementConstraints(); len(all) > 0 {
+		if err := l.TakeConstraints(id.Attempt, all); err != nil {
+			return nil, s.exception(err)
+		}
+	}
 	r, err := l.Register(id.Attempt, req.GetHost(), req.GetRpcPort(), req.GetTrackingUrl())
 	if err != nil {
 		return nil, s.exception(err)
@@ -128,6 +133,7 @@ func (s *Service) allocate(ctx context.Context, req *pb.AllocateRequest) (*pb.Al
 		ResponseID:      req.GetResponseId(),
 		Progress:        req.GetProgress(),
 		Asks:            req.GetAsk(),
+		Scheduling:      req.GetSchedulingRequests(),
 		BlacklistAdd:    req.GetBlacklistRequest().GetBlacklistAdditions(),
 		BlacklistRemove: req.GetBlacklistRequest().GetBlacklistRemovals(),
 		TrackingURL:     req.GetTrackingUrl(),
@@ -170,6 +176,7 @@ func (s *Service) allocateResponse(
 	resp.SetLimit(s.Types.PB(reply.Limit))
 	resp.SetUpdatedNodes(s.nodeUpdates(reply.Updated))
 	resp.SetNumClusterNodes(int32(reply.Nodes))
+	resp.SetRejectedSchedulingRequests(reply.Rejected)
 	resp.SetNmTokens(s.nmTokens(l, id.Attempt, reply.NewNodes, o.user))
 	resp.SetApplicationPriority(priority(reply.Priority))
 	probeNodes(s, l, resp, id.Attempt, reply, o.user)

@@ -22,9 +22,9 @@ import (
 
 // Config holds what Attributes work with.
 type Config struct {
-	// Changed is called within the loop's operation that has changed the attributes of hosts.
-	Changed func(hosts []string)
-	Log     *logrus.Entry
+	// Tell tells the scheduler which attributes a host has, by their names with prefixes; nil: it needn't know.
+	Tell func(host string, to map[string]string)
+	Log  *logrus.Entry
 }
 
 // Attributes are those of a leadership. Map is an operation of its own, and safe for concurrent use. Heard is for operations of the loop.
@@ -37,6 +37,22 @@ type Attributes struct {
 // New makes the Attributes of a working copy.
 func New(loop loop.Operations, work *ledger.State, cfg Config) *Attributes {
 	return &Attributes{Config: cfg, loop: loop, work: work}
+}
+
+// Begin tells the scheduler which attributes hosts have.
+func (s *Attributes) Begin() { s.tell(s.work.Attributes.Hosts()) }
+
+func (s *Attributes) tell(hosts []string) {
+	if s.Tell == nil {
+		return
+	}
+	for _, host := range hosts {
+		to := map[string]string{}
+		for _, a := range s.work.Attributes.All(host) {
+			to[a.Prefix+"/"+a.Name] = a.Value
+		}
+		s.Tell(host, to)
+	}
 }
 
 // Mapping holds the attributes that a call names for a host.
@@ -203,9 +219,7 @@ func (s *Attributes) change(c *ledgerpb.NodeAttributesChanged) error {
 	for _, h := range c.GetHosts() {
 		hosts = append(hosts, h.GetHost())
 	}
-	if s.Changed != nil {
-		s.Changed(hosts)
-	}
+	s.tell(hosts)
 	s.Log.WithField("hosts", len(hosts)).Info("attributes of nodes are changed")
 	return nil
 }

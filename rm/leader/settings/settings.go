@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/rm/leader/constraints"
 	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/lending"
@@ -74,7 +75,8 @@ type Settings struct {
 	// Bounds are how much requests may leave behind in the ledger.
 	Bounds limit.Bounds
 
-	Labels nodelabels.Settings
+	Labels      nodelabels.Settings
+	Constraints constraints.Settings
 
 	// History keeps what was used over time.
 	History bool

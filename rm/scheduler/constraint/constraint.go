@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Request is what a request says of its containers. Nobody changes it.
+// Request holds what a request says of its containers. It never changes.
 type Request struct {
 	Tags       []string    `json:"tags,omitempty"` // that its containers have; each once
 	Constraint *Constraint `json:"constraint,omitempty"`
@@ -128,7 +128,7 @@ const (
 	AppLabel Namespace = "app-label" // its former name
 )
 
-// Constraint is one constraint, or a tree of them. Nobody changes it.
+// Constraint is one constraint, or a tree of them. It never changes.
 type Constraint struct {
 	Op Op `json:"op"`
 

@@ -42,7 +42,7 @@ type tagged struct {
 
 type attribute struct{ name, value string }
 
-// key is what containers are counted by: an application, those with a tag or all of them, a tag, and a node, a rack or the cluster.
+// key names what containers are counted by: an application, those with a tag or all of them, a tag, and a node, a rack or the cluster.
 type key struct {
 	app  handle.App // everyone: all of them, or those with a tag
 	of   string     // that tag
@@ -126,6 +126,9 @@ func (t *Table) Ended(c handle.Container) {
 		t.count(&x, -1)
 	}
 }
+
+// TagsOf returns those of a container, which are not to be changed.
+func (t *Table) TagsOf(c handle.Container) []string { return t.containers[c].tags }
 
 func (t *Table) count(x *tagged, more int32) {
 	t.Changes++

@@ -39,7 +39,7 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 		d = s.Demanded.Add(h, &a.Set, ask.Priority, ask.AllocationRequestID)
 	}
 	if d.Why == demand.Unmet && ask.Name == Any && ask.Count == d.Pending && ask.Capability == d.Capability && ask.Placement.Equal(d.Placement()) {
-		return // it would be tried in vain
+		return // in vain
 	}
 	s.Calc.AddTimes(&a.PendingSum, &d.Capability, -int64(d.Pending))
 	if ask.Count > 0 {
@@ -101,14 +101,4 @@ func (s *Core) maskOf(a *App) order.Mask {
 func (s *Core) Requests(h handle.App) (requests, places int) {
 	a := &s.Apps[h]
 	return int(a.Requests), int(a.places)
-}
-
-// OwnRequests is Requests without those of guests.
-func (s *Core) OwnRequests(h handle.App) (requests, places int) {
-	for d := range s.Demands(&s.Apps[h]) {
-		if !d.Guest {
-			requests, places = requests+1, places+len(d.Places)
-		}
-	}
-	return requests, places
 }

@@ -1,6 +1,8 @@
 package core
 
 import (
+	"cmp"
+
 	"heddle/internal/invariants"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler/class"
@@ -81,7 +83,7 @@ type Core struct {
 	wakeup       int64 // see NextWake
 	parked       demand.Parked
 	Placing      *constraint.Table // shared by the cores of all partitions
-	unmet        unmet
+	Unmet        demand.Unmets
 	Picked       order.Mask // the classes that the application that was picked last could have
 	Out          []Decision
 }
@@ -93,12 +95,7 @@ func NewCore(cfg Config, policy func(*Core, queue.Kind) Policy) *Core {
 		Config: cfg, Calc: measure.New(cfg.Types.Len(), cfg.Minimum), Classes: class.New(), ByPath: map[string]int32{},
 		Running: map[string]int32{}, sizes: intern.NewAmounts(),
 	}
-	if c.handles = cfg.Handles; c.handles == nil {
-		c.handles = &handle.Spaces{}
-	}
-	if c.Placing = cfg.Placing; c.Placing == nil {
-		c.Placing = &constraint.Table{}
-	}
+	c.handles, c.Placing = cmp.Or(cfg.Handles, &handle.Spaces{}), cmp.Or(cfg.Placing, &constraint.Table{})
 	c.Nodes = nodeset.New(&c.Calc, &c.handles.Nodes)
 	tree := cfg.Tree
 	if tree == nil {
@@ -131,9 +128,7 @@ func (s *Core) Schedule(now int64) []Decision {
 	if s.wakeup != 0 && s.Now >= s.wakeup {
 		s.wakeUp()
 	}
-	if s.unmet.any() {
-		s.stirred()
-	}
+	s.Unmet.Aware(s.Placing.Changes, s.Now, s.WakeAt)
 	if len(s.guided) > 0 {
 		s.tickLeaves()
 	}

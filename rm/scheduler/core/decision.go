@@ -47,6 +47,5 @@ type Config struct {
 	Heartbeat time.Duration
 	// Handles are those that cores of several partitions share; nil: there is one core.
 	Handles *handle.Spaces
-	// Placing is what they share of constraints; nil: the one core has its own.
-	Placing *constraint.Table
+	Placing *constraint.Table // likewise
 }

@@ -99,5 +99,5 @@ func (s *Core) NodeFreed(h handle.Node) {
 		s.wakePlace(n.Rack, false)
 	}
 	s.unparkFitting(&free)
-	s.stirUnmet()
+	s.Unmet.Stir(s.Now, s.WakeAt)
 }

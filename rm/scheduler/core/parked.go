@@ -11,7 +11,9 @@ func (s *Core) park(d *Demand, w demand.Blocked) {
 	if w == demand.OverLimit {
 		s.unblock(&s.Apps[d.App])
 	}
-	s.parked.Add(d)
+	if s.parked.Add(d); w == demand.Unmet {
+		s.Unmet.Add(d)
+	}
 	s.settle(d.App)
 }
 

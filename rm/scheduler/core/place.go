@@ -32,7 +32,7 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 		return
 	}
 	if d.Placed && !d.Possible() {
-		s.parkUnmet(d)
+		s.park(d, demand.Unmet)
 		return
 	}
 	if n := s.findHost(a, d); n != handle.NoNode {
@@ -79,7 +79,7 @@ func (s *Core) reserveFor(h handle.App, a *App, d *Demand) {
 	switch done, none := s.reserveAnywhere(h, a, d); {
 	case done:
 	case d.Placed:
-		s.parkUnmet(d)
+		s.park(d, demand.Unmet)
 	case d.Class == class.Shared || s.Rules.OnePerContainer && d.Reservations >= d.Pending || s.BarsSome(a) || !d.RelaxAny:
 		s.park(d, demand.NoRoom)
 	case none:

@@ -112,17 +112,3 @@ func (s *Core) Exceeding(m order.Mask, room *records.Resource) (out order.Mask) 
 	}
 	return out
 }
-
-// EverFits reports whether an ask is within the maximum of a queue and of those above it.
-func (s *Core) EverFits(h int32, size *records.Resource) bool {
-	for ; h != order.Nothing; h = s.Queues[h].Parent {
-		most := &s.Calc.Cluster // which is in the cache
-		if q := &s.Queues[h]; q.Bounded {
-			most = &q.Maximum
-		}
-		if !s.Calc.Fits(size, most) {
-			return false
-		}
-	}
-	return true
-}

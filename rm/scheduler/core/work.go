@@ -2,8 +2,7 @@ package core
 
 import "heddle/rm/scheduler/nodeset"
 
-// Bars reports whether a demand may have no container on a node, whatever room there is: the node is closed to its kind of work,
-// the application excludes it, or the demand's constraint does.
+// Bars reports whether a demand may have no container on a node that has room: it is closed to the work, or the application or a constraint excludes it.
 func (a *App) Bars(d *Demand, n *nodeset.Node) bool {
 	return n.Open&d.Work == 0 || a.Blacklisted(n) || d.Placed && !d.Admits(n.Self)
 }

@@ -33,7 +33,7 @@ type Demand struct {
 	Choosy       bool          // has places
 	Stays        bool          // it isn't for nodes that another partition lends
 	Placed       bool          // has a Placement
-	Queued       bool          // is among those whose constraints wait for a change
+	queued       bool          // is among those whose constraints wait for a change
 	Guest        bool          // of another partition: it is told apart from what is asked for here, and counts for nothing
 	Work         nodeset.Works // its kind
 
@@ -48,7 +48,7 @@ type Demand struct {
 	HeldSince int64           // when the leaf policy first held it since it got a container, in ms; 0: it didn't
 	Vain      int64           // the state of nodes, plus 1, in which none of its places had any that takes containers; 0: none
 	el        int32           // in Table.arena
-	Seen      int32           // the state of what its constraint hangs on when it was tried last
+	seen      int32           // the state of what its constraint hangs on when it was tried last
 	placement *placement
 }
 
@@ -121,7 +121,7 @@ func (d *Demand) Constrain(r *constraint.Request, table *constraint.Table) {
 	}
 }
 
-// Placement is what Constrain was told.
+// Placement returns what Constrain was told.
 func (d *Demand) Placement() *constraint.Request {
 	if !d.Placed {
 		return nil
@@ -143,9 +143,6 @@ func (d *Demand) Unsatisfied(n handle.Node) *constraint.Constraint {
 func (d *Demand) Possible() bool {
 	return d.placement.table.Possible(d.App, d.placement.Constraint)
 }
-
-// Gone reports whether the demand is no longer entered.
-func (d *Demand) Gone() bool { return d.gone }
 
 // Level returns how near a node is to where the demand wants its containers.
 func (d *Demand) Level(n *nodeset.Node) Locality {

@@ -101,7 +101,7 @@ func (c *claims) inLeaf(leaf int32, q *core.Queue) bool {
 // blocks reports whether an ask for which not enough may end holds those behind it in its leaf, as one does that is larger than what
 // its queues have left (see search.go). One that may not go everywhere does so only if all that may end isn't enough for its queues.
 func (c *claims) blocks(leaf int32, a *core.App, d *core.Demand) bool {
-	if d.Reservations >= d.Pending || !c.EverFits(leaf, &d.Size) {
+	if d.Reservations >= d.Pending || !everFits(c.Core, leaf, &d.Size) {
 		return false
 	}
 	if d.RelaxAny && !c.BarsSome(a) {

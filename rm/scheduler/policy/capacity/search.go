@@ -213,7 +213,7 @@ func (w *walk) everFits(leaf int32, size *records.Resource) bool {
 	if w.lends {
 		return w.s.Calc.Fits(size, &w.s.Calc.Cluster)
 	}
-	return w.s.EverFits(leaf, size)
+	return everFits(w.s, leaf, size)
 }
 
 // vain reports whether nothing can be found any more, of the classes of a queue. Other blocked requests don't matter then
@@ -334,4 +334,18 @@ func (p *Policy) inOrder(leaf int32, wanting bool) (apps []handle.App) {
 		return 1
 	})
 	return apps
+}
+
+// everFits reports whether an ask is within the maximum of a queue and of those above it.
+func everFits(s *core.Core, h int32, size *records.Resource) bool {
+	for ; h != order.Nothing; h = s.Queues[h].Parent {
+		most := &s.Calc.Cluster // which is in the cache
+		if q := &s.Queues[h]; q.Bounded {
+			most = &q.Maximum
+		}
+		if !s.Calc.Fits(size, most) {
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,327 @@
+// Package constraints turns scheduling requests of ApplicationMasters, with their allocation tags and placement constraints, into asks of the scheduler, and
+// refuses or rejects them as YARN does (Hadoop: DisabledPlacementProcessor, SchedulerPlacementProcessor, PlacementConstraintProcessor).
+package constraints
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"heddle/rm/leader/refusal"
+	"heddle/rm/queue"
+	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/constraint"
+	"heddle/rm/scheduler/explain"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// Who meets constraints.
+const (
+	Disabled  = "disabled"            // requests that have any are refused
+	Scheduler = "scheduler"           // requests wait until they can be met
+	Processor = "placement-processor" // what can't be met after some calls is rejected
+)
+
+// Settings are what the configuration says.
+type Settings struct {
+	Handler string // Disabled, Scheduler or Processor; "" is Disabled
+	Tries   int    // calls of an ApplicationMaster after which the Processor rejects a request, at least 1
+}
+
+// On reports whether constraints are met.
+func (s Settings) On() bool { return s.Handler == Scheduler || s.Handler == Processor }
+
+// key names a request of an application.
+type key struct {
+	priority int32
+	id       int64
+}
+
+// Wishes are what one ApplicationMaster has said of constraints. The zero value has none. They are for operations of the leader's loop.
+type Wishes struct {
+	byTag map[string]*constraint.Constraint // of requests that have this tag alone
+	tried map[key]*trial                    // requests that may yet be rejected
+}
+
+// trial is a request of which the Processor hasn't placed all.
+type trial struct {
+	request *pb.SchedulingRequest
+	calls   int
+}
+
+// Register takes the constraints that an ApplicationMaster registers with, instead of those that it had.
+func (w *Wishes) Register(s Settings, attempt records.AttemptID, entries []*pb.PlacementConstraintMapEntry) error {
+	if len(entries) > 0 && !s.On() {
+		return refusal.New(refusal.Refused, "Found non empty placement constraints map in RegisterApplicationMasterRequest for application=%v, but the configured "+
+			"yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. Rejecting this registerApplicationMaster operation", attempt)
+	}
+	if len(entries) > constraint.MaxParts {
+		return refusal.New(refusal.InvalidAMRequest, "%v registers %d placement constraints; at most %d are possible", attempt, len(entries), constraint.MaxParts)
+	}
+	byTag := map[string]*constraint.Constraint{}
+	for _, e := range entries {
+		c, _, err := compile(e.GetPlacementConstraint())
+		if err == nil {
+			err = (&constraint.Request{Tags: e.GetAllocationTags(), Constraint: c}).Check()
+		}
+		if err != nil {
+			return refusal.New(refusal.InvalidAMRequest, "%v: the placement constraint of tags %.300q: %v", attempt, e.GetAllocationTags(), err)
+		}
+		if tags := e.GetAllocationTags(); len(tags) == 1 { // of several Hadoop takes no notice
+			byTag[tags[0]] = c
+		}
+	}
+	w.byTag, w.tried = byTag, nil
+	return nil
+}
+
+// Rows turns scheduling requests into rows of requests, which the caller checks and turns into asks, one for each row; Place completes these.
+func (s Settings) Rows(attempt records.AttemptID, kind queue.Kind, all []*pb.SchedulingRequest) ([]*pb.ResourceRequest, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	if !s.On() {
+		return nil, refusal.New(refusal.Refused, "Found non empty SchedulingRequest in AllocateRequest for application=%v, but the configured "+
+			"yarn.resourcemanager.placement-constraints.handler cannot handle placement constraints. Rejecting this allocate operation", attempt)
+	}
+	if s.Handler == Scheduler && kind != queue.Capacity {
+		return nil, refusal.New(refusal.Refused, "Found non empty SchedulingRequest of AllocateRequest for application=%v, however the configured scheduler cannot "+
+			"handle placement constraints, rejecting this allocate operation", attempt)
+	}
+	rows := make([]*pb.ResourceRequest, len(all))
+	for i, m := range all {
+		if m.GetResourceSizing().GetResources() == nil {
+			return nil, refusal.New(refusal.InvalidResource, "AppId=%v Key=%d. Exception message:No ResourceSizing found in the scheduling request, please double check",
+				attempt.App, m.GetAllocationRequestId())
+		}
+		r := &pb.ResourceRequest{}
+		r.SetPriority(m.GetPriority())
+		if !m.HasPriority() {
+			r.SetPriority(&pb.Priority{})
+		}
+		r.SetResourceName(scheduler.Any)
+		r.SetCapability(m.GetResourceSizing().GetResources())
+		r.SetNumContainers(m.GetResourceSizing().GetNumAllocations())
+		r.SetRelaxLocality(true)
+		r.SetAllocationRequestId(m.GetAllocationRequestId())
+		if m.HasExecutionType() {
+			r.SetExecutionTypeRequest(m.GetExecutionType())
+		}
+		if _, label, err := compile(m.GetPlacementConstraint()); err == nil && label != nil {
+			r.SetNodeLabelExpression(*label)
+		}
+		rows[i] = r
+	}
+	return rows, nil
+}
+
+// Place says in the asks of scheduling requests where their containers may go.
+func (w *Wishes) Place(s Settings, attempt records.AttemptID, all []*pb.SchedulingRequest, asks []scheduler.Ask) error {
+	for i, m := range all {
+		r, err := w.request(m)
+		if err != nil {
+			return refusal.New(refusal.InvalidResource, "%v: the scheduling request of priority %d, allocation request id %d: %v",
+				attempt.App, m.GetPriority().GetPriority(), m.GetAllocationRequestId(), err)
+		}
+		asks[i].Placement = r
+	}
+	if s.Handler != Processor {
+		return nil
+	}
+	for i, m := range all {
+		if w.tried == nil {
+			w.tried = map[key]*trial{}
+		}
+		k := key{asks[i].Priority, asks[i].AllocationRequestID}
+		if asks[i].Count == 0 {
+			delete(w.tried, k)
+		} else {
+			w.tried[k] = &trial{request: m}
+		}
+	}
+	return nil
+}
+
+// request returns what a message says of its containers, together with what was said when the ApplicationMaster registered.
+func (w *Wishes) request(m *pb.SchedulingRequest) (*constraint.Request, error) {
+	c, _, err := compile(m.GetPlacementConstraint())
+	if err != nil {
+		return nil, err
+	}
+	r := &constraint.Request{Constraint: c}
+	for _, tag := range m.GetAllocationTags() {
+		if !slices.Contains(r.Tags, tag) {
+			r.Tags = append(r.Tags, tag)
+		}
+	}
+	slices.Sort(r.Tags)
+	if len(r.Tags) == 1 && w.byTag[r.Tags[0]] != nil {
+		registered := w.byTag[r.Tags[0]]
+		if r.Constraint == nil {
+			r.Constraint = registered
+		} else {
+			r.Constraint = &constraint.Constraint{Op: constraint.And, Of: []*constraint.Constraint{r.Constraint, registered}}
+		}
+	}
+	return r, r.Check()
+}
+
+// Rejected returns what is rejected with a call of an ApplicationMaster, which asks for fresh now, and the asks that withdraw it. waiting explains what the
+// application waits for.
+func (w *Wishes) Rejected(s Settings, fresh []*pb.SchedulingRequest, waiting func() []explain.Reason) (all []*pb.RejectedSchedulingRequest, withdrawals []scheduler.Ask) {
+	due := false
+	for _, t := range w.tried {
+		if slices.Contains(fresh, t.request) {
+			continue
+		}
+		t.calls++
+		due = due || t.calls >= s.Tries
+	}
+	if !due {
+		return nil, nil
+	}
+	still := map[key]bool{}
+	for _, r := range waiting() {
+		k := key{r.Ask.Priority, r.Ask.AllocationRequestID}
+		t := w.tried[k]
+		if t == nil || t.calls < s.Tries {
+			still[k] = true
+			continue
+		}
+		m := &pb.RejectedSchedulingRequest{}
+		m.SetReason(pb.RejectionReason_RRP_COULD_NOT_PLACE_ON_NODE)
+		if r.Limit == explain.QueueMaximum || r.Limit == explain.UserLimit {
+			m.SetReason(pb.RejectionReason_RRP_COULD_NOT_SCHEDULE_ON_NODE)
+		}
+		left := proto.CloneOf(t.request)
+		left.GetResourceSizing().SetNumAllocations(r.Ask.Count)
+		m.SetRequest(left)
+		all = append(all, m)
+		withdrawn := r.Ask
+		withdrawn.Count = 0
+		withdrawals = append(withdrawals, withdrawn)
+	}
+	for k, t := range w.tried {
+		if t.calls >= s.Tries && !still[k] { // placed or rejected
+			delete(w.tried, k)
+		}
+	}
+	return all, withdrawals
+}
+
+// partition is the key of a target that names the label of nodes.
+const partition = "yarn_node_partition/"
+
+// compile reads a constraint; nil is none. label is that of the nodes that it is for; nil: it says none.
+func compile(m *pb.PlacementConstraint) (c *constraint.Constraint, label *string, err error) {
+	parts := 0
+	return compileAt(m, 1, &parts)
+}
+
+func compileAt(m *pb.PlacementConstraint, depth int, parts *int) (c *constraint.Constraint, label *string, err error) {
+	if *parts++; depth > constraint.MaxDepth || *parts > constraint.MaxParts {
+		return nil, nil, fmt.Errorf("its placement constraint has too many parts: at most %d are possible, at most %d in each other", constraint.MaxParts, constraint.MaxDepth)
+	}
+	switch {
+	case m.HasSimpleConstraint():
+		return compileSimple(m.GetSimpleConstraint())
+	case m.HasCompositeConstraint():
+		return compileComposite(m.GetCompositeConstraint(), depth, parts)
+	}
+	return nil, nil, nil
+}
+
+func compileComposite(m *pb.CompositePlacementConstraint, depth int, parts *int) (c *constraint.Constraint, label *string, err error) {
+	c = &constraint.Constraint{Op: constraint.And}
+	switch m.GetCompositeType() {
+	case pb.CompositePlacementConstraint_OR:
+		c.Op = constraint.Or
+	case pb.CompositePlacementConstraint_DELAYED_OR: // which YARN's schedulers don't satisfy either (PlacementConstraintsUtil)
+		return &constraint.Constraint{Op: constraint.Never, Why: "Unsupported type of constraint: DelayedOr"}, nil, nil
+	}
+	for _, child := range m.GetChildConstraints() {
+		x, of, err := compileAt(child, depth+1, parts)
+		if err != nil {
+			return nil, nil, err
+		}
+		if of != nil {
+			label = of
+		}
+		if x != nil {
+			c.Of = append(c.Of, x)
+		}
+	}
+	if len(c.Of) == 0 && len(m.GetChildConstraints()) > 0 {
+		return nil, label, nil // labels alone
+	}
+	return c, label, nil
+}
+
+func compileSimple(m *pb.SimplePlacementConstraint) (c *constraint.Constraint, label *string, err error) {
+	var all []*constraint.Constraint
+	for _, t := range m.GetTargetExpressions() {
+		switch {
+		case t.GetTargetType() == pb.PlacementConstraintTarget_NODE_ATTRIBUTE && t.GetTargetKey() == partition:
+			none := ""
+			if label = &none; len(t.GetTargetValues()) > 0 {
+				label = &t.GetTargetValues()[0]
+			}
+		case t.GetTargetType() == pb.PlacementConstraintTarget_NODE_ATTRIBUTE:
+			all = append(all, attributeOf(m, t))
+		case t.GetTargetType() == pb.PlacementConstraintTarget_ALLOCATION_TAG:
+			x, err := countOf(m, t)
+			if err != nil {
+				return nil, nil, err
+			}
+			all = append(all, x)
+		default:
+			return nil, nil, fmt.Errorf("its placement constraint has a target of type %v, which isn't supported", t.GetTargetType())
+		}
+	}
+	switch len(all) {
+	case 0:
+		return nil, label, nil
+	case 1:
+		return all[0], label, nil
+	}
+	return &constraint.Constraint{Op: constraint.And, Of: all}, label, nil
+}
+
+// attributeOf reads an attribute of nodes. Without a prefix it is the administrators'.
+func attributeOf(m *pb.SimplePlacementConstraint, t *pb.PlacementConstraintTarget) *constraint.Constraint {
+	c := &constraint.Constraint{Op: constraint.Attribute, Name: t.GetTargetKey(), Differs: m.GetAttributeOpCode() == pb.NodeAttributeOpCode_NE}
+	if !strings.Contains(c.Name, "/") {
+		c.Name = "rm.yarn.io/" + c.Name
+	}
+	if len(t.GetTargetValues()) > 0 {
+		c.Value = t.GetTargetValues()[0]
+	}
+	return c
+}
+
+func countOf(m *pb.SimplePlacementConstraint, t *pb.PlacementConstraintTarget) (*constraint.Constraint, error) {
+	c := &constraint.Constraint{
+		Op: constraint.Count, Scope: constraint.Scope(strings.ToLower(m.GetScope())), Tags: t.GetTargetValues(), Space: constraint.Self,
+		Min: m.GetMinCardinality(), Max: m.GetMaxCardinality(),
+	}
+	if !m.HasMaxCardinality() {
+		c.Max = math.MaxInt32
+	}
+	name, app, _ := strings.Cut(t.GetTargetKey(), "/")
+	switch space := constraint.Namespace(name); space {
+	case "":
+	case constraint.Self, constraint.NotSelf, constraint.All:
+		c.Space = space
+	case constraint.AppID, constraint.AppTag, constraint.AppLabel:
+		if c.Space, c.App = space, app; app == "" {
+			return nil, fmt.Errorf("its placement constraint has namespace %.300q, which names no application", t.GetTargetKey())
+		}
+	default:
+		return nil, fmt.Errorf("its placement constraint has namespace %.300q: self, not-self, all, app-id/ID and app-tag/TAG are possible", t.GetTargetKey())
+	}
+	return c, nil
+}
