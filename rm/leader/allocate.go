@@ -21,7 +21,6 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
 	"heddle/rm/scheduler"
-	"heddle/rm/scheduler/explain"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -206,7 +205,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 	if len(call.BlacklistAdd)+len(call.BlacklistRemove) > 0 {
 		ms.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
 	}
-	ms.reject(soft, call, reply)
+	ms.reject(soft, reply)
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
 		division.Mark(asks, soft.longTasks)
 		ms.sched.UpdateAsks(soft.handle, asks)
@@ -237,10 +236,11 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 }
 
 // reject withdraws requests whose constraints couldn't be met for some calls, where they are rejected then.
-func (ms *masters) reject(soft *appSoft, call *AllocateCall, reply *AllocateReply) {
-	rejected, withdrawn := soft.wishes.Rejected(ms.Settings.Constraints, call.Scheduling, func() []explain.Reason { return ms.sched.Explain(soft.handle) })
+func (ms *masters) reject(soft *appSoft, reply *AllocateReply) {
+	rejected, withdrawn := soft.wishes.Rejected(ms.Settings.Constraints, ms.sched.Outstanding(soft.handle))
 	if len(rejected) > 0 {
 		ms.sched.UpdateAsks(soft.handle, withdrawn)
+		soft.asked.Update(withdrawn, ms.Date().UnixMilli())
 		reply.Rejected = append(reply.Rejected, rejected...)
 	}
 }

@@ -65,6 +65,7 @@ func (at *attempts) endAttempt(app *ledger.Application, attempt *ledger.Attempt,
 	}
 	soft := at.apps[app.ID]
 	at.sched.ClearAsks(soft.handle)
+	soft.wishes.Clear()
 	soft.box.EndAttempt(keep)
 	at.swaps.Abandon(app)
 	soft.warnings.Clear()

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"heddle/rm/scheduler/constraint"
+	"heddle/rm/scheduler/demand"
 )
 
 // Placing tells the scheduler of allocation tags and attributes, on which placement constraints hang.
@@ -24,6 +25,20 @@ func (s *Placing) SetAttributes(host string, to map[string]string) {
 	s.cfg.Placing.SetAttributes(host, to)
 	for i := range s.parts {
 		s.parts[i].due = true
+	}
+}
+
+// Outstanding returns a function that returns the row of a request of an application for any node, if anything of it is pending. over says that a limit of
+// its queues or its user keeps it from containers. tried is false while it is yet to be searched for.
+func (s *Placing) Outstanding(h AppHandle) func(priority int32, id int64) (row Ask, over, tried bool) {
+	return func(priority int32, id int64) (row Ask, over, tried bool) {
+		i, d := s.holder(h, priority, id)
+		if d == nil || d.Pending == 0 {
+			return Ask{}, false, true
+		}
+		row = d.Row()
+		row.Label = s.parts[i].label
+		return row, d.Why == demand.OverLimit || d.Why == demand.Untried, d.WasTried()
 	}
 }
 

@@ -129,6 +129,7 @@ func (s *part) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*fa
 	places := make([]int, len(s.core.Apps))
 	room, whole := map[int32]records.Resource{}, map[int32]records.Resource{} // of users, the latter with what is reserved
 	limits := s.policy.UserLimitsOfAll()
+	var hope hopes
 	nth := map[int32]int{} // runnable applications of leaves so far, as shareFairly numbers them
 	for h := range s.core.Apps {
 		a := &s.core.Apps[h]
@@ -147,7 +148,7 @@ func (s *part) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*fa
 			Used: a.Used, Fair: fair, UserLimit: s.core.Calc.Weighted(limits[a.Leaf], u.Weight),
 		}
 		var held records.Resource
-		p.Asks, held = snapAsks(a, s)
+		p.Asks, held = snapAsks(a, s, &hope)
 		if _, ok := room[a.User]; !ok {
 			room[a.User] = limit.Sub(u.Used).Max(records.Resource{})
 			whole[a.User] = room[a.User]
@@ -165,13 +166,13 @@ func (s *part) snapApps(out *preempt.Snapshot, names Names, shares map[int32]*fa
 }
 
 // snapAsks lists what an application waits for: by place where it may not go elsewhere, else as a whole. held sums up what is left out, as
-// the policy of the leaf holds it back.
-func snapAsks(a *core.App, s *part) (asks []preempt.Ask, held records.Resource) {
+// the policy of the leaf holds it back, or no node satisfies its constraint.
+func snapAsks(a *core.App, s *part, hope *hopes) (asks []preempt.Ask, held records.Resource) {
 	for d := range s.core.Demands(a) {
 		if d.Pending == 0 || d.Guest {
 			continue
 		}
-		if s.core.HoldsBack(a, d).Policy != "" {
+		if s.core.HoldsBack(a, d).Policy != "" || hope.without(s, d) {
 			held = held.Add(d.Capability.Times(int64(d.Pending)))
 			continue
 		}
@@ -188,4 +189,29 @@ func snapAsks(a *core.App, s *part) (asks []preempt.Ask, held records.Resource) 
 		}
 	}
 	return asks, held
+}
+
+// hopes counts what was looked up to find out for which requests with constraints containers may be taken from others.
+type hopes struct{ lookups int64 }
+
+// maxHopes bounds that, of all of them: some 10 ms.
+const maxHopes = 200_000
+
+// without reports whether a request's constraint keeps it from all nodes, however much of them is free, or that it takes too long to find out.
+func (h *hopes) without(s *part, d *core.Demand) bool {
+	if !d.Placed {
+		return false
+	}
+	if h.lookups += d.Weight(); !d.Possible() {
+		return true
+	}
+	for n := range s.core.Nodes.At {
+		if h.lookups += d.Weight(); h.lookups > maxHopes {
+			return true
+		}
+		if x := &s.core.Nodes.At[n]; x.Open&d.Work != 0 && d.Unsatisfied(x.Self) == nil {
+			return false
+		}
+	}
+	return true
 }

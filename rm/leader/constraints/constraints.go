@@ -3,7 +3,9 @@
 package constraints
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -14,7 +16,6 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/constraint"
-	"heddle/rm/scheduler/explain"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -26,7 +27,7 @@ const (
 	Processor = "placement-processor" // what can't be met after some calls is rejected
 )
 
-// Settings are what the configuration says.
+// Settings hold the keys of the configuration about constraints.
 type Settings struct {
 	Handler string // Disabled, Scheduler or Processor; "" is Disabled
 	Tries   int    // calls of an ApplicationMaster after which the Processor rejects a request, at least 1
@@ -41,7 +42,7 @@ type key struct {
 	id       int64
 }
 
-// Wishes are what one ApplicationMaster has said of constraints. The zero value has none. They are for operations of the leader's loop.
+// Wishes holds the constraints and scheduling requests of one ApplicationMaster. The zero value has none. Its methods are for operations of the leader's loop.
 type Wishes struct {
 	byTag map[string]*constraint.Constraint // of requests that have this tag alone
 	tried map[key]*trial                    // requests that may yet be rejected
@@ -50,8 +51,11 @@ type Wishes struct {
 // trial is a request of which the Processor hasn't placed all.
 type trial struct {
 	request *pb.SchedulingRequest
-	calls   int
+	calls   int // in which it was tried, without the one that it came with
 }
+
+// Outstanding returns the row of a request for any node, if anything of it is pending: see scheduler.Placing.
+type Outstanding func(priority int32, id int64) (row scheduler.Ask, over, tried bool)
 
 // Register takes the constraints that an ApplicationMaster registers with, instead of those that it had.
 func (w *Wishes) Register(s Settings, attempt records.AttemptID, entries []*pb.PlacementConstraintMapEntry) error {
@@ -140,7 +144,7 @@ func (w *Wishes) Place(s Settings, attempt records.AttemptID, all []*pb.Scheduli
 		if asks[i].Count == 0 {
 			delete(w.tried, k)
 		} else {
-			w.tried[k] = &trial{request: m}
+			w.tried[k] = &trial{request: m, calls: -1}
 		}
 	}
 	return nil
@@ -170,47 +174,49 @@ func (w *Wishes) request(m *pb.SchedulingRequest) (*constraint.Request, error) {
 	return r, r.Check()
 }
 
-// Rejected returns what is rejected with a call of an ApplicationMaster, which asks for fresh now, and the asks that withdraw it. waiting explains what the
-// application waits for.
-func (w *Wishes) Rejected(s Settings, fresh []*pb.SchedulingRequest, waiting func() []explain.Reason) (all []*pb.RejectedSchedulingRequest, withdrawals []scheduler.Ask) {
-	due := false
-	for _, t := range w.tried {
-		if slices.Contains(fresh, t.request) {
-			continue
-		}
-		t.calls++
-		due = due || t.calls >= s.Tries
-	}
-	if !due {
-		return nil, nil
-	}
-	still := map[key]bool{}
-	for _, r := range waiting() {
-		k := key{r.Ask.Priority, r.Ask.AllocationRequestID}
+// Clear forgets all of an attempt that has ended.
+func (w *Wishes) Clear() { *w = Wishes{} }
+
+// Rejected returns what is rejected with a call of an ApplicationMaster, and the asks that withdraw it.
+func (w *Wishes) Rejected(s Settings, outstanding Outstanding) (all []*pb.RejectedSchedulingRequest, withdrawals []scheduler.Ask) {
+	keys := slices.SortedFunc(maps.Keys(w.tried), func(a, b key) int {
+		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.id, b.id))
+	})
+	for _, k := range keys {
 		t := w.tried[k]
-		if t == nil || t.calls < s.Tries {
-			still[k] = true
+		row, over, tried := outstanding(k.priority, k.id)
+		switch {
+		case t.calls < 0: // it comes with this call
+			t.calls = 0
+			continue
+		case row.Count == 0:
+			delete(w.tried, k)
+			continue
+		case !tried:
 			continue
 		}
-		m := &pb.RejectedSchedulingRequest{}
-		m.SetReason(pb.RejectionReason_RRP_COULD_NOT_PLACE_ON_NODE)
-		if r.Limit == explain.QueueMaximum || r.Limit == explain.UserLimit {
-			m.SetReason(pb.RejectionReason_RRP_COULD_NOT_SCHEDULE_ON_NODE)
+		if t.calls++; t.calls < s.Tries {
+			continue
 		}
-		left := proto.CloneOf(t.request)
-		left.GetResourceSizing().SetNumAllocations(r.Ask.Count)
-		m.SetRequest(left)
-		all = append(all, m)
-		withdrawn := r.Ask
-		withdrawn.Count = 0
-		withdrawals = append(withdrawals, withdrawn)
-	}
-	for k, t := range w.tried {
-		if t.calls >= s.Tries && !still[k] { // placed or rejected
-			delete(w.tried, k)
-		}
+		delete(w.tried, k)
+		all = append(all, t.reject(row.Count, over))
+		row.Count = 0
+		withdrawals = append(withdrawals, row)
 	}
 	return all, withdrawals
+}
+
+// reject tells that so many of a request's containers weren't placed.
+func (t *trial) reject(left int32, over bool) *pb.RejectedSchedulingRequest {
+	m := &pb.RejectedSchedulingRequest{}
+	m.SetReason(pb.RejectionReason_RRP_COULD_NOT_PLACE_ON_NODE)
+	if over {
+		m.SetReason(pb.RejectionReason_RRP_COULD_NOT_SCHEDULE_ON_NODE)
+	}
+	request := proto.CloneOf(t.request)
+	request.GetResourceSizing().SetNumAllocations(left)
+	m.SetRequest(request)
+	return m
 }
 
 // partition is the key of a target that names the label of nodes.

@@ -18,12 +18,13 @@ type Request struct {
 	Constraint *Constraint `json:"constraint,omitempty"`
 }
 
-// Bounds of what a request may say.
+// Bounds of what a request may say. Tags of containers are in the ledger, and a search compares all targets of a constraint with each node.
 const (
-	MaxTags  = 64  // of a request, or of a part of its constraint
-	MaxParts = 256 // of a constraint
-	MaxDepth = 16
-	MaxText  = 1 << 10 // bytes of a tag, name or value
+	MaxTags     = 64   // of containers
+	MaxTagBytes = 1024 // of all of them
+	MaxParts    = 64   // of a constraint, with the tags that it counts
+	MaxDepth    = 16
+	MaxBytes    = 4096 // of names, values and tags in a constraint
 )
 
 // Check refuses a request that says more than may be, or what makes no sense.
@@ -31,42 +32,57 @@ func (r *Request) Check() error {
 	if len(r.Tags) > MaxTags {
 		return fmt.Errorf("its containers would have %d allocation tags, and may have %d", len(r.Tags), MaxTags)
 	}
-	parts := 0
+	size := 0
 	for _, tag := range r.Tags {
-		if tag == "" || len(tag) > MaxText {
-			return fmt.Errorf("an allocation tag has %d bytes; they have 1 to %d", len(tag), MaxText)
+		if tag == "" {
+			return fmt.Errorf("an allocation tag is empty")
 		}
+		size += len(tag)
+	}
+	if size > MaxTagBytes {
+		return fmt.Errorf("the allocation tags of its containers have %d bytes, and may have %d", size, MaxTagBytes)
 	}
 	if r.Constraint == nil {
 		return nil
 	}
-	return r.Constraint.check(1, &parts)
+	var sum extent
+	return r.Constraint.check(1, &sum)
 }
 
-func (c *Constraint) check(depth int, parts *int) error {
-	if *parts++; *parts > MaxParts || depth > MaxDepth {
-		return fmt.Errorf("its placement constraint has too many parts: at most %d are possible, at most %d in each other", MaxParts, MaxDepth)
+// extent is how large a constraint is.
+type extent struct{ parts, bytes int }
+
+// add counts a part, and refuses it where the constraint gets too large.
+func (e *extent) add(depth, parts int, texts ...string) error {
+	e.parts += parts
+	for _, text := range texts {
+		e.bytes += len(text)
 	}
-	if max(len(c.App), len(c.Name), len(c.Value)) > MaxText {
-		return fmt.Errorf("its placement constraint has a name of more than %d bytes", MaxText)
+	switch {
+	case e.parts > MaxParts || depth > MaxDepth:
+		return fmt.Errorf("its placement constraint has too many parts: at most %d are possible, at most %d in each other", MaxParts, MaxDepth)
+	case e.bytes > MaxBytes:
+		return fmt.Errorf("the names, values and tags in its placement constraint have more than %d bytes", MaxBytes)
+	}
+	return nil
+}
+
+func (c *Constraint) check(depth int, sum *extent) error {
+	if c == nil {
+		return fmt.Errorf("a part of its placement constraint is empty")
+	}
+	if err := sum.add(depth, 1+len(c.Tags), append([]string{c.App, c.Name, c.Value}, c.Tags...)...); err != nil {
+		return err
 	}
 	switch c.Op {
 	case Count:
-		if len(c.Tags) == 0 || len(c.Tags) > MaxTags || c.Min > c.Max || c.Max < 0 || c.Scope != Node && c.Scope != Rack {
-			return fmt.Errorf("its placement constraint counts containers with %d tags in scope %.100q, from %d to %d: it needs 1 to %d tags, scope node or rack, and bounds in this order",
-				len(c.Tags), c.Scope, c.Min, c.Max, MaxTags)
-		}
-		for _, tag := range c.Tags {
-			if len(tag) > MaxText {
-				return fmt.Errorf("its placement constraint has a tag of more than %d bytes", MaxText)
-			}
+		if len(c.Tags) == 0 || c.Min > c.Max || c.Max < 0 || c.Scope != Node && c.Scope != Rack {
+			return fmt.Errorf("its placement constraint counts containers with %d tags in scope %.100q, from %d to %d: it needs a tag, scope node or rack, and bounds in this order",
+				len(c.Tags), c.Scope, c.Min, c.Max)
 		}
 	case And, Or:
 		for _, x := range c.Of {
-			if x == nil {
-				return fmt.Errorf("a part of its placement constraint is empty")
-			}
-			if err := x.check(depth+1, parts); err != nil {
+			if err := x.check(depth+1, sum); err != nil {
 				return err
 			}
 		}
@@ -75,6 +91,18 @@ func (c *Constraint) check(depth int, parts *int) error {
 		return fmt.Errorf("its placement constraint is of a kind that isn't known: %.100q", c.Op)
 	}
 	return nil
+}
+
+// Cost is how many things a search looks up to compare a constraint with a node, at most; nil has none.
+func (c *Constraint) Cost() int64 {
+	if c == nil {
+		return 0
+	}
+	n := int64(1 + len(c.Tags))
+	for _, x := range c.Of {
+		n += x.Cost()
+	}
+	return n
 }
 
 // Equal reports whether two requests say the same; both may be nil.

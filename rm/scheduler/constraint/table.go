@@ -20,8 +20,9 @@ type Table struct {
 	valued     map[attribute]int            // how many hosts have an attribute with a value
 	// Changes counts what may let a constraint be satisfied that wasn't: tags that come and go, nodes and attributes.
 	Changes int64
-	// Looked counts nodes that were held against a constraint, which tests hold down.
-	Looked int64
+	// Looked counts what searches looked up.
+	Looked    int64
+	allowance allowance
 }
 
 // place is where a node is.
@@ -166,18 +167,13 @@ func (t *Table) at(h handle.Node) place {
 
 // May reports whether a node satisfies a constraint of an application now.
 func (t *Table) May(a handle.App, n handle.Node, c *Constraint) bool {
-	t.Looked++
-	return t.may(a, n, c)
-}
-
-func (t *Table) may(a handle.App, n handle.Node, c *Constraint) bool {
 	switch {
 	case c == nil:
 		return true
 	case c.Op == And:
-		return !slices.ContainsFunc(c.Of, func(x *Constraint) bool { return !t.may(a, n, x) })
+		return !slices.ContainsFunc(c.Of, func(x *Constraint) bool { return !t.May(a, n, x) })
 	case c.Op == Or:
-		return slices.ContainsFunc(c.Of, func(x *Constraint) bool { return t.may(a, n, x) })
+		return slices.ContainsFunc(c.Of, func(x *Constraint) bool { return t.May(a, n, x) })
 	case c.Op == Attribute:
 		value, has := t.hosts[t.at(n).host][c.Name]
 		return (has && value == c.Value) != c.Differs
@@ -254,7 +250,7 @@ func (t *Table) number(a handle.App, c *Constraint, where key, tag string) int32
 
 // Unmet is the part of a constraint that a node doesn't satisfy, for people; nil if it satisfies all.
 func (t *Table) Unmet(a handle.App, n handle.Node, c *Constraint) *Constraint {
-	if t.may(a, n, c) {
+	if t.May(a, n, c) {
 		return nil
 	}
 	if c.Op == And {

@@ -172,7 +172,7 @@ func (s *Core) stop(h handle.App) {
 func (s *Core) wakeUp() {
 	s.wakeup = 0
 	s.wakeLate()
-	s.Unmet.Wake(s.Now, len(s.Nodes.At), s.Unpark, s.WakeAt)
+	s.Unmet.Wake(s.Now, s.WakeAt)
 	for h := range s.Queues {
 		s.retryActivation(int32(h))
 	}

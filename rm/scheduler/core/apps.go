@@ -239,6 +239,7 @@ func (s *Core) ClearAsks(h handle.App) {
 		guides{s}.toldCleared(a)
 	}
 	s.Demanded.Clear(&a.Set, &s.Classes)
+	s.Unmet.Look(s.Now, s.WakeAt) // which forgets them
 	a.places = 0
 	back := s.Calc.Negative(&a.PendingSum)
 	s.askedFor(a, &back)

@@ -37,9 +37,8 @@ func (s *Core) update(h handle.App, a *App, ask *Ask) {
 			return
 		}
 		d = s.Demanded.Add(h, &a.Set, ask.Priority, ask.AllocationRequestID)
-	}
-	if d.Why == demand.Unmet && ask.Name == Any && ask.Count == d.Pending && ask.Capability == d.Capability && ask.Placement.Equal(d.Placement()) {
-		return // in vain
+	} else if d.Repeats(ask) {
+		return // it would be searched for in vain
 	}
 	s.Calc.AddTimes(&a.PendingSum, &d.Capability, -int64(d.Pending))
 	if ask.Count > 0 {
@@ -83,6 +82,7 @@ func (s *Core) updatePlace(d *Demand, ask *Ask) {
 func (s *Core) dropDemand(a *App, d *Demand) {
 	a.places -= int32(len(d.Places))
 	s.Demanded.Drop(&a.Set, d, &s.Classes)
+	s.Unmet.Look(s.Now, s.WakeAt) // which forgets it
 }
 
 // setWhy says what keeps a demand from being tried again.

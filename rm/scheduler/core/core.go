@@ -97,10 +97,7 @@ func NewCore(cfg Config, policy func(*Core, queue.Kind) Policy) *Core {
 	}
 	c.handles, c.Placing = cmp.Or(cfg.Handles, &handle.Spaces{}), cmp.Or(cfg.Placing, &constraint.Table{})
 	c.Nodes = nodeset.New(&c.Calc, &c.handles.Nodes)
-	tree := cfg.Tree
-	if tree == nil {
-		tree = queue.Default(queue.FIFO)
-	}
+	tree := cmp.Or(cfg.Tree, queue.Default(queue.FIFO))
 	c.setTree(tree, policy(c, tree.Kind))
 	if cfg.Tree == nil {
 		c.Calc.SetMemoryOnly(false)
@@ -128,20 +125,20 @@ func (s *Core) Schedule(now int64) []Decision {
 	if s.wakeup != 0 && s.Now >= s.wakeup {
 		s.wakeUp()
 	}
-	s.Unmet.Aware(s.Placing.Changes, s.Now, s.WakeAt)
 	if len(s.guided) > 0 {
 		s.tickLeaves()
 	}
 	s.activateApps()
 	s.assignPreempted()
 	s.Policy.Begin()
-	for more := true; more; more = s.Roomier || s.reviseLeaves() {
+	for more := true; more; more = s.Roomier || s.reviseLeaves() || s.Unmet.Retry(s.Now, s.Placing, len(s.Nodes.At), s.Unpark) {
 		s.fill()
 		for h := s.Policy.Next(); h != order.Nothing; h = s.Policy.Next() {
 			s.place(handle.App(h))
 		}
 	}
 	s.Policy.End()
+	s.Unmet.End(s.Placing.Changes, s.Now, s.WakeAt)
 	s.scheduling = false
 	if invariants.Checked {
 		s.mustHold()

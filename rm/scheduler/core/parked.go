@@ -12,7 +12,7 @@ func (s *Core) park(d *Demand, w demand.Blocked) {
 		s.unblock(&s.Apps[d.App])
 	}
 	if s.parked.Add(d); w == demand.Unmet {
-		s.Unmet.Add(d)
+		s.Unmet.Add(d, s.Now, s.WakeAt)
 	}
 	s.settle(d.App)
 }

@@ -31,7 +31,7 @@ func (s *Core) placeDemand(h handle.App, a *App, d *Demand) {
 		s.park(d, demand.OverLimit)
 		return
 	}
-	if d.Placed && !d.Possible() {
+	if d.Placed && s.Unmet.PutsOff(d, s.Now) {
 		s.park(d, demand.Unmet)
 		return
 	}
@@ -170,7 +170,7 @@ func (s *Core) nextWithRoom(a *App, d *Demand, x *nodeindex.Index, cursor *int, 
 		if !s.Shuns(a, d, &s.Nodes.At[h]) {
 			return h, false
 		}
-		held = held || !a.Bars(d, &s.Nodes.At[h])
+		held = held || s.Rules.OwnFirst && !a.Bars(d, &s.Nodes.At[h])
 	}
 	return handle.NoNode, held
 }

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"heddle/rm/scheduler/class"
-	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/handle"
 	"heddle/rm/scheduler/nodeset"
 	"heddle/rm/scheduler/order"
@@ -33,7 +32,7 @@ type Demand struct {
 	Choosy       bool          // has places
 	Stays        bool          // it isn't for nodes that another partition lends
 	Placed       bool          // has a Placement
-	queued       bool          // is among those whose constraints wait for a change
+	queued       bool          // is among Unmets
 	Guest        bool          // of another partition: it is told apart from what is asked for here, and counts for nothing
 	Work         nodeset.Works // its kind
 
@@ -48,7 +47,7 @@ type Demand struct {
 	HeldSince int64           // when the leaf policy first held it since it got a container, in ms; 0: it didn't
 	Vain      int64           // the state of nodes, plus 1, in which none of its places had any that takes containers; 0: none
 	el        int32           // in Table.arena
-	seen      int32           // the state of what its constraint hangs on when it was tried last
+	_         [1]int32        // to whole lines
 	placement *placement
 }
 
@@ -63,7 +62,7 @@ const (
 	OverLimit         // it would take a queue above its maximum
 	Waits             // the leaf policy makes it wait
 	BehindOwn         // what the application asks for more urgently comes first on the nodes with room
-	Unmet             // no node that has room satisfies its constraint
+	Unmet             // no node that has room satisfies its constraint, or it isn't its turn to be searched for
 )
 
 // Counts reports whether a demand counts in Set.Blocked: it waits for something of its own application, or for the policy of its leaf.
@@ -104,44 +103,6 @@ func (d *Demand) Relaxes(rack int32) bool {
 // Compare orders demands by urgency.
 func (d *Demand) Compare(priority int32, requestID int64) int {
 	return cmp.Or(cmp.Compare(d.Priority, priority), cmp.Compare(d.RequestID, requestID))
-}
-
-// placement is where a demand's containers may go, by a table of what is where.
-type placement struct {
-	*constraint.Request
-	table *constraint.Table
-}
-
-// Constrain says where its containers may go, and which tags they have; nil: anywhere, and none.
-func (d *Demand) Constrain(r *constraint.Request, table *constraint.Table) {
-	if d.Placed = r != nil; !d.Placed {
-		d.placement = nil
-	} else if d.placement == nil || !d.placement.Equal(r) {
-		d.placement = &placement{r, table}
-	}
-}
-
-// Placement returns what Constrain was told.
-func (d *Demand) Placement() *constraint.Request {
-	if !d.Placed {
-		return nil
-	}
-	return d.placement.Request
-}
-
-// Admits reports whether a demand with a Placement may have a container on a node, by its constraint.
-func (d *Demand) Admits(n handle.Node) bool {
-	return d.placement.table.May(d.App, n, d.placement.Constraint)
-}
-
-// Unsatisfied is the part of its constraint that a node doesn't satisfy.
-func (d *Demand) Unsatisfied(n handle.Node) *constraint.Constraint {
-	return d.placement.table.Unmet(d.App, n, d.placement.Constraint)
-}
-
-// Possible reports whether any node may satisfy its constraint.
-func (d *Demand) Possible() bool {
-	return d.placement.table.Possible(d.App, d.placement.Constraint)
 }
 
 // Level returns how near a node is to where the demand wants its containers.

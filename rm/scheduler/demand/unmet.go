@@ -1,14 +1,17 @@
 package demand
 
-import "heddle/rm/scheduler/handle"
+import (
+	"heddle/rm/scheduler/constraint"
+	"heddle/rm/scheduler/handle"
+)
 
 // A demand whose constraint no node with room satisfies waits until something changes that the constraint may hang on: containers with tags that come or go,
-// attributes, nodes, room. There may be tens of thousands that nothing will ever satisfy, so that each look at them is short: some of each application in
-// turn, every few milliseconds.
+// attributes, nodes, room. There may be tens of thousands that nothing will ever satisfy, and new ones all the time. So searches for them have an
+// allowance (constraint.Table.Allowance). What is beyond it lines up, and applications take turns.
 
 const (
 	unmetInterval = 10   // ms between two looks
-	unmetBudget   = 2000 // nodes that one look is about, and demands for which none needs to be looked at
+	maxUnmetLooks = 2000 // demands that one look is about
 )
 
 // Unmets are the demands that wait so. The zero value has none.
@@ -20,33 +23,61 @@ type Unmets struct {
 	due     int64        // when they are looked at next, in ms; 0: nothing has changed
 	all     int          // how many wait
 	unseen  int          // how many have to be looked at for the state of now, at most
+	looks   int          // how many may be looked at yet at this time
+	lineUp  bool         // the allowance was used up, so that new ones line up, too
 }
 
 // Any reports whether there are any.
 func (u *Unmets) Any() bool { return len(u.turns) > 0 }
 
-// Add enters a demand that was just tried in vain.
-func (u *Unmets) Add(d *Demand) {
+// PutsOff reports whether nodes aren't to be searched for a demand with a Placement now: none can satisfy its constraint, or it isn't its turn. It is to be
+// entered then.
+func (u *Unmets) PutsOff(d *Demand, now int64) bool {
+	p := d.placement
+	if p.putOff = false; p.Constraint == nil {
+		return false
+	}
+	if p.turn == once { // Retry has looked whether it is possible
+		p.turn = more
+		return false
+	}
+	if p.turn == notYet && u.lineUp || p.table.Allowance(now) <= 0 {
+		p.putOff, u.lineUp = true, true
+		return true
+	}
+	p.table.Spend(p.weight)
+	return !d.Possible()
+}
+
+// Add enters a demand for which no node was found, or that was put off. wake is called with the time at which Wake is due, if it is.
+func (u *Unmets) Add(d *Demand, now int64, wake func(int64)) {
 	if u.of == nil {
 		u.of = map[handle.App][]*Demand{}
 	}
-	if d.seen = u.state; d.queued {
-		return
+	p := d.placement
+	p.turn, p.seen = notYet, u.state
+	if !d.queued {
+		if len(u.of[d.App]) == 0 {
+			u.turns = append(u.turns, d.App)
+		}
+		d.queued = true
+		u.of[d.App] = append(u.of[d.App], d)
+		u.all++
 	}
-	if len(u.of[d.App]) == 0 {
-		u.turns = append(u.turns, d.App)
+	if p.putOff {
+		p.seen--
+		u.Look(now, wake)
 	}
-	d.queued = true
-	u.of[d.App] = append(u.of[d.App], d)
-	u.all++
 }
 
-// Stir notes that a node has room now. wake is called with the time at which Wake is due.
-func (u *Unmets) Stir(now int64, wake func(int64)) {
-	if !u.Any() {
-		return
+// Look has all be looked at soon: those that are gone are forgotten, and those that were put off tried. wake is called with the time at which Wake is due.
+func (u *Unmets) Look(now int64, wake func(int64)) {
+	if u.Any() {
+		u.look(now, wake)
 	}
-	u.state++
+}
+
+func (u *Unmets) look(now int64, wake func(int64)) {
 	u.unseen = u.all
 	if u.due == 0 {
 		u.due = now + unmetInterval
@@ -54,42 +85,69 @@ func (u *Unmets) Stir(now int64, wake func(int64)) {
 	wake(u.due)
 }
 
+// Stir notes that a node has room now. wake is called with the time at which Wake is due.
+func (u *Unmets) Stir(now int64, wake func(int64)) {
+	u.state++
+	u.Look(now, wake)
+}
+
 // Unaware reports whether tags, attributes or nodes have changed since they were looked at: changes is constraint.Table.Changes.
 func (u *Unmets) Unaware(changes int64) bool { return u.Any() && u.changes != changes }
 
-// Aware is Stir where tags, attributes or nodes have changed.
-func (u *Unmets) Aware(changes, now int64, wake func(int64)) {
-	if u.Unaware(changes) {
-		u.changes = changes
-		u.Stir(now, wake)
+// Wake has Retry try some of the demands again, if it is time. later is called with the time of the next look if it isn't.
+func (u *Unmets) Wake(now int64, later func(int64)) {
+	switch {
+	case u.due == 0:
+	case now < u.due:
+		later(u.due)
+	default:
+		u.due, u.looks = 0, maxUnmetLooks
 	}
 }
 
-// Wake has some of the demands be tried again, if it is time: try is called for each. nodes is how many there are. later is called with the time of the
-// next look.
-func (u *Unmets) Wake(now int64, nodes int, try func(*Demand), later func(int64)) {
-	switch {
-	case u.due == 0:
-		return
-	case now < u.due:
-		later(u.due)
-		return
-	}
-	u.due = 0
+// Retry has some of the demands be tried again while Wake has found that it is time: try is called for each. nodes is how many there are. It reports whether
+// there were any; if so, there may be more when these have been.
+func (u *Unmets) Retry(now int64, table *constraint.Table, nodes int, try func(*Demand)) (any bool) {
+	return u.looks > 0 && u.retry(now, table, nodes, try)
+}
+
+func (u *Unmets) retry(now int64, table *constraint.Table, nodes int, try func(*Demand)) (any bool) {
 	var retry []*Demand
-	for budget := unmetBudget; budget > 0 && u.unseen > 0 && u.Any(); u.unseen-- {
-		budget--
+	for left := table.Allowance(now); left > 0 && u.looks > 0 && u.unseen > 0 && u.Any(); u.looks-- {
+		u.unseen--
+		before := table.Looked
 		if d := u.next(); d != nil {
-			budget -= 3 * nodes // it looks for room, for a node to reserve, and on racks
+			left -= d.placement.weight * int64(2*nodes) // it looks for room, and for a node to reserve
 			retry = append(retry, d)
 		}
+		left -= table.Looked - before
 	}
 	for _, d := range retry {
 		try(d)
 	}
-	if u.unseen > 0 && u.Any() {
+	return len(retry) > 0
+}
+
+// End ends a time of decisions; changes is constraint.Table.Changes, which these may have caused.
+func (u *Unmets) End(changes, now int64, wake func(int64)) {
+	if u.looks = 0; u.Any() {
+		u.end(changes, now, wake)
+	} else {
+		u.lineUp = false
+	}
+}
+
+func (u *Unmets) end(changes, now int64, wake func(int64)) {
+	if u.changes != changes { // tags, attributes or nodes
+		u.changes = changes
+		u.Stir(now, wake)
+	}
+	switch waits := u.unseen > 0 && u.Any(); {
+	case !waits:
+		u.lineUp = false
+	case u.due == 0:
 		u.due = now + unmetInterval
-		later(u.due)
+		wake(u.due)
 	}
 }
 
@@ -100,15 +158,15 @@ func (u *Unmets) next() (try *Demand) {
 	d := list[0]
 	u.turns, list = u.turns[1:], list[1:]
 	u.all--
+	p := d.placement
 	switch waits := !d.gone && d.Why == Unmet; {
 	case !waits:
 		d.queued = false
-	case d.seen == u.state || !d.Possible():
-		d.seen = u.state
+	case p.seen == u.state || !u.possible(d):
 		list = append(list, d)
 		u.all++
 	default:
-		d.queued = false
+		d.queued, p.turn = false, once
 		try = d
 	}
 	if u.of[h] = list; len(list) > 0 {
@@ -117,4 +175,14 @@ func (u *Unmets) next() (try *Demand) {
 		delete(u.of, h)
 	}
 	return try
+}
+
+// possible is Demand.Possible of one that waits.
+func (u *Unmets) possible(d *Demand) bool {
+	p := d.placement
+	if p.table.Spend(p.weight); d.Possible() {
+		return true
+	}
+	p.seen, p.putOff = u.state, false
+	return false
 }

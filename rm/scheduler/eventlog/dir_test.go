@@ -30,12 +30,20 @@ func session(t *testing.T, o eventlog.DirOptions, apps int) (names []string) {
 	}
 	n := d.AddNode(scheduler.NodeSpec{Host: "h1", Rack: "/r", Capability: slot.Times(64), Label: ""})
 	d.SetAbility(n, drive.Ability{Suspend: true})
+	d.SetAttributes("h1", map[string]string{"rm.yarn.io/gpu": "a100"})
+	d.SetAttributes("h2", map[string]string{"rm.yarn.io/gpu": "a100"})
+	d.SetAttributes("h2", nil)
 	var running []scheduler.ContainerHandle
 	for i := range apps {
 		now := int64(1000 + 500*i)
 		id := records.ApplicationID{ClusterTimestamp: 5, ID: int32(i) + 1}
 		a := d.AddApp(drive.AppSpec{AppSpec: scheduler.AppSpec{Queue: "root.default", User: "ann", Seq: int64(i)}, ID: id})
-		d.UpdateAsks(a, []scheduler.Ask{{Name: scheduler.Any, Capability: slot, Count: 3, RelaxLocality: true}})
+		ask := scheduler.Ask{Name: scheduler.Any, Capability: slot, Count: 3, RelaxLocality: true}
+		if i%5 == 0 {
+			d.NameApp(a, id.String(), nil)
+			ask.Placement = &scheduler.Placement{Tags: []string{"zk"}}
+		}
+		d.UpdateAsks(a, []scheduler.Ask{ask})
 		var granted []scheduler.ContainerHandle
 		for _, x := range d.Step(now) {
 			if x.Kind == drive.Allocate {
@@ -85,6 +93,9 @@ func TestRecordsGoOnInOtherFiles(t *testing.T) {
 		}
 		if !bytes.Contains(text, []byte(`"op":"addNode"`)) || !bytes.Contains(text, []byte(`"op":"setAbility"`)) {
 			t.Errorf("%s doesn't say what nodes there are", name)
+		}
+		if bytes.Count(text, []byte(`"op":"nameApp"`)) < 3 || i > 0 && bytes.Count(text, []byte(`"op":"setTags"`)) < 3 || bytes.Count(text, []byte(`"op":"setAttributes"`)) != 1+2*(1-min(i, 1)) {
+			t.Errorf("%s doesn't say what constraints hang on", name)
 		}
 		_, err = eventlog.NewReplay(bytes.NewReader(text)).Step()
 		if (err != nil) != goesOn || goesOn && !strings.Contains(err.Error(), "what-if") {

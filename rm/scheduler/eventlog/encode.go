@@ -17,7 +17,7 @@ type encoder struct {
 
 // line appends a record with its line's end to lines; ok is false if encoding/json must write it.
 func (e *encoder) line(lines []byte, r *Record) (more []byte, ok bool) {
-	if r.Queues != nil || r.Ability != nil || r.Tasks != nil || r.Part != 0 {
+	if r.Queues != nil || r.Ability != nil || r.Tasks != nil || r.Part != 0 || r.Attributes != nil {
 		return nil, false
 	}
 	e.begin(lines, r.Op)
@@ -245,6 +245,7 @@ func (e *encoder) asks(asks []ask) {
 			e.number("work", int64(a.Work))
 			e.text("label", a.Label, false)
 			e.flag("stays", a.Stays)
+			e.rare = e.rare || a.Placement != nil
 		})
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/drive"
 	"heddle/yarn/records"
 )
@@ -20,10 +22,16 @@ import (
 // The encoder writes what encoding/json does, or leaves it to that.
 func TestEncoderWritesJSON(t *testing.T) {
 	left := 0
+	placements := []any{(*scheduler.Placement)(nil), &scheduler.Placement{Tags: []string{"zk"}, Constraint: &constraint.Constraint{
+		Op: constraint.And, Of: []*constraint.Constraint{{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"zk"}}},
+	}}}
+	usualOrNot := rapid.MakeCustom[Record](rapid.MakeConfig{ // constraints have constraints in them without end
+		Types: map[reflect.Type]*rapid.Generator[any]{reflect.TypeFor[*scheduler.Placement](): rapid.SampledFrom(placements)},
+	})
 	rapid.Check(t, func(t *rapid.T) {
-		r := rapid.Make[Record]().Draw(t, "record")
+		r := usualOrNot.Draw(t, "record")
 		if rapid.Bool().Draw(t, "usual") {
-			r.Queues, r.Ability, r.Tasks, r.Part = nil, nil, nil, 0
+			r.Queues, r.Ability, r.Tasks, r.Part, r.Attributes = nil, nil, nil, 0, nil
 		}
 		var e encoder
 		got, ok := e.line(nil, &r)
@@ -41,7 +49,10 @@ func TestEncoderWritesJSON(t *testing.T) {
 			t.Fatalf("\n%s%s", got, want.Bytes())
 		}
 	})
-	for _, r := range []Record{{Op: Name, Name: "a\"b"}, {Op: Name, Name: "ü"}, {Op: SetProgress, Part: .5}} {
+	for _, r := range []Record{
+		{Op: Name, Name: "a\"b"}, {Op: Name, Name: "ü"},
+		{Op: SetProgress, Part: .5}, {Op: SetAttributes, Attributes: map[string]string{}}, {Op: UpdateAsks, Asks: []ask{{Placement: &scheduler.Placement{}}}},
+	} {
 		if _, ok := (&encoder{}).line(nil, &r); ok {
 			t.Errorf("%+v is not left to encoding/json", r)
 		}

@@ -19,8 +19,8 @@ import (
 // the third one growth was, too: Resize stood for it. Suspension came with the third one, and types of applications, how containers
 // ended and the outputs of maps with the fourth,
 // input in memory with the fifth, speeds of nodes with the sixth, and what ApplicationMasters tell of their tasks with the seventh, labels of nodes with the
-// eighth, and short decisions with the ninth. A program that doesn't know an event says so.
-const Version = 9
+// eighth, short decisions with the ninth, and placement constraints with the tenth. A program that doesn't know an event says so.
+const Version = 10
 
 // Header begins a session.
 type Header struct {

@@ -93,7 +93,7 @@ func goOn(s *Driver, now int64) {
 	h := s.now.header
 	h.Time, h.Continues = now, true
 	if s.log.Begin(h) == nil { // Err tells of it
-		s.now.tell(s.log.Append, s.Asks)
+		s.now.tell(s.log.Append, s)
 	}
 	s.log.opened()
 }

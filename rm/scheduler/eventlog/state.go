@@ -14,6 +14,7 @@ type state struct {
 	header     Header
 	nodes      map[scheduler.NodeHandle]*nodeNow
 	exclusive  map[string]bool
+	attributes map[string]map[string]string // by host
 	apps       map[scheduler.AppHandle]*appNow
 	containers []containerNow // by handle
 	// Containers granted after each other mostly have the same size: they share its amounts.
@@ -24,8 +25,9 @@ type state struct {
 type nodeNow struct{ add, open, ability *Record }
 
 type appNow struct {
-	add  Record
-	name string
+	add   Record
+	name  string
+	named *Record
 }
 
 // containerNow is a container that was granted, or restored.
@@ -42,7 +44,7 @@ type containerNow struct {
 }
 
 func newState(h Header) *state {
-	return &state{header: h, nodes: map[scheduler.NodeHandle]*nodeNow{}, exclusive: map[string]bool{}, apps: map[scheduler.AppHandle]*appNow{}}
+	return &state{header: h, nodes: map[scheduler.NodeHandle]*nodeNow{}, exclusive: map[string]bool{}, attributes: map[string]map[string]string{}, apps: map[scheduler.AppHandle]*appNow{}}
 }
 
 // follow takes a record into account, and doesn't keep it.
@@ -52,7 +54,11 @@ func (s *state) follow(r *Record) {
 		s.followNode(r)
 	case SetExclusive:
 		s.exclusive[r.Label] = r.Open
-	case AddApp, RemoveApp, Name, MoveApp, SetPriority:
+	case SetAttributes:
+		if s.attributes[r.Host] = r.Attributes; len(r.Attributes) == 0 {
+			delete(s.attributes, r.Host)
+		}
+	case AddApp, RemoveApp, Name, NameApp, MoveApp, SetPriority:
 		s.followApp(r)
 	case SetTree:
 		if r.Open && r.Queues != nil {
@@ -126,6 +132,9 @@ func (s *state) followApp(r *Record) {
 		delete(s.apps, r.App)
 	case Name:
 		a.name = r.Name
+	case NameApp:
+		named := *r
+		a.named = &named
 	case MoveApp:
 		a.add.Queue = r.Queue
 	case SetPriority:
@@ -133,8 +142,11 @@ func (s *state) followApp(r *Record) {
 	}
 }
 
-// tell writes the state as records: nodes, applications, containers. asks are what an application waits for.
-func (s *state) tell(write func(*Record), asks func(scheduler.AppHandle) []scheduler.Ask) {
+// tell writes the state as records: nodes, applications, containers. of says what applications wait for, and the allocation tags of containers.
+func (s *state) tell(write func(*Record), of interface {
+	Asks(scheduler.AppHandle) []scheduler.Ask
+	TagsOf(scheduler.ContainerHandle) []string
+}) {
 	for _, l := range slices.Sorted(maps.Keys(s.exclusive)) {
 		write(&Record{Op: SetExclusive, Label: l, Open: s.exclusive[l]})
 	}
@@ -146,12 +158,18 @@ func (s *state) tell(write func(*Record), asks func(scheduler.AppHandle) []sched
 			}
 		}
 	}
+	for _, host := range slices.Sorted(maps.Keys(s.attributes)) {
+		write(&Record{Op: SetAttributes, Host: host, Attributes: s.attributes[host]})
+	}
 	handles := slices.Sorted(maps.Keys(s.apps))
 	for _, h := range handles {
 		a := s.apps[h]
 		write(&a.add)
 		if a.name != "" {
 			write(&Record{Op: Name, App: h, Name: a.name})
+		}
+		if a.named != nil {
+			write(a.named)
 		}
 	}
 	for i := range s.containers {
@@ -160,10 +178,13 @@ func (s *state) tell(write func(*Record), asks func(scheduler.AppHandle) []sched
 				Op: Restore, Container: scheduler.ContainerHandle(i), App: c.app, Node: c.node, Resource: c.resource,
 				Attempt: c.attempt, First: c.id, Priority: c.priority, AM: c.am, Since: c.since,
 			})
+			if tags := of.TagsOf(scheduler.ContainerHandle(i)); len(tags) > 0 {
+				write(&Record{Op: SetTags, Container: scheduler.ContainerHandle(i), Add: tags})
+			}
 		}
 	}
 	for _, h := range handles {
-		if waiting := asks(h); len(waiting) > 0 {
+		if waiting := of.Asks(h); len(waiting) > 0 {
 			write(&Record{Op: UpdateAsks, App: h, Asks: asksOf(waiting)})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/core"
 	"heddle/rm/scheduler/demand"
 	"heddle/rm/scheduler/handle"
@@ -105,6 +106,7 @@ type explaining struct {
 	surveys      map[records.Resource]Reason       // what nodes lack for a container
 	reservations map[*core.Demand]handle.Container // the latest reservation of each demand that has one; see lastReservation
 	listed       bool                              // reservations is filled
+	lookups      int64                             // for constraints of the application that is explained
 }
 
 // lastReservation returns the latest reservation of a demand that has one.
@@ -132,6 +134,9 @@ func (s *Explainer) StandingOf(h handle.App) string {
 
 func (s *Explainer) explainApp(h handle.App) []Reason {
 	a := &s.core.Apps[h]
+	if s.explaining != nil {
+		s.explaining.lookups = 0
+	}
 	var out []Reason
 	for d := range s.core.Demands(a) {
 		if d.Pending == 0 || d.Guest {
@@ -298,7 +303,7 @@ func (s *Explainer) explainNodes(a *core.App, d *core.Demand, r *Reason) bool {
 	if s.core.Nodes.OpenNodes() == 0 {
 		return HeldByNoNodes(s.core, d.Capability, r)
 	}
-	if s.explainReservation(a, d, r) {
+	if s.explainReservation(a, d, r) || s.explainMany(d, r) {
 		return true
 	}
 	common := s.explaining != nil && d.RelaxAny && !d.Placed && !s.core.BarsSome(a) && a.Reserved.IsZero()
@@ -341,7 +346,7 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 		if places++; a.Blacklisted(n) {
 			continue
 		}
-		if d.Placed && !d.Admits(n.Self) {
+		if d.Placed && d.Unsatisfied(n.Self) != nil {
 			unmet, example = unmet+1, n.Self
 			continue
 		}
@@ -378,7 +383,7 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 	case wanted == 0 && unmet > 0:
 		r.Limit, r.Short, r.Node = Constrained, d.Size, example
 		r.Text = fmt.Sprintf("none of the %d nodes that the request admits satisfies its placement constraint %s: %s doesn't satisfy %s",
-			places, d.Placement().Constraint, s.core.Nodes.Name(s.core.Nodes.At[example].Host), d.Unsatisfied(example))
+			places, brief(d.Placement().Constraint), s.core.Nodes.Name(s.core.Nodes.At[example].Host), brief(d.Unsatisfied(example)))
 		r.Free = "containers with the tags that it names that start or end, other attributes of nodes, or another node"
 	case wanted == 0:
 		r.Limit, r.Short = Blacklisted, d.Size
@@ -406,11 +411,39 @@ func (s *Explainer) survey(a *core.App, d *core.Demand, r *Reason) bool {
 		r.Free = "the end of containers on a node that is large enough, or another node"
 	}
 	if wanted > 0 && unmet > 0 {
-		r.Text += fmt.Sprintf("; %d nodes more don't satisfy its placement constraint %s", unmet, d.Placement().Constraint)
+		r.Text += fmt.Sprintf("; %d nodes more don't satisfy its placement constraint %s", unmet, brief(d.Placement().Constraint))
 	}
 	if places > 0 && closed > 0 {
 		r.Text += fmt.Sprintf("; %d nodes more are closed to its kind of work", closed)
 	}
+	return true
+}
+
+// brief is a constraint in few words.
+func brief(c *constraint.Constraint) string {
+	const maxText = 300
+	text := c.String()
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "..."
+	}
+	return text
+}
+
+// maxLookups bounds what comparing nodes with the constraints of one application's requests looks up.
+const maxLookups = 500_000
+
+// explainMany says that a request is one of very many with constraints, for which nodes aren't compared with these.
+func (s *Explainer) explainMany(d *core.Demand, r *Reason) bool {
+	if !d.Placed || s.explaining == nil {
+		return false
+	}
+	if s.explaining.lookups += d.Weight() * int64(len(s.core.Nodes.At)); s.explaining.lookups <= maxLookups {
+		return false
+	}
+	r.Limit, r.Short = Constrained, d.Size
+	r.Text = fmt.Sprintf("it waits for its placement constraint %s; the application has so many requests with constraints that nodes aren't compared with all of them here",
+		brief(d.Placement().Constraint))
+	r.Free = "containers with the tags that it names that start or end, other attributes of nodes, or another node"
 	return true
 }
 

@@ -130,7 +130,7 @@ func (n *Names) Copy(to io.Writer, from io.Reader) error {
 // record takes the names out of a record.
 func (n *Names) record(r *eventlog.Record) {
 	switch r.Op {
-	case eventlog.AddApp:
+	case eventlog.AddApp, eventlog.NameApp:
 		r.Name = n.app(r.Name)
 	default:
 		r.Name = n.call("name", r.Name)
@@ -140,10 +140,18 @@ func (n *Names) record(r *eventlog.Record) {
 	for i := range r.Asks {
 		a := &r.Asks[i]
 		a.Name, a.Label = n.place(a.Name), n.call("label", a.Label)
+		if p := a.Placement; p != nil {
+			a.Placement = &scheduler.Placement{Tags: n.tags(p.Tags), Constraint: n.constraint(p.Constraint)}
+		}
+	}
+	r.Attributes = n.attributes(r.Attributes)
+	called := n.place
+	if r.Op == eventlog.NameApp || r.Op == eventlog.SetTags {
+		called = n.tag
 	}
 	for _, list := range [][]string{r.Add, r.Remove} {
 		for i := range list {
-			list[i] = n.place(list[i])
+			list[i] = called(list[i])
 		}
 	}
 	for i := range r.Decisions {

@@ -9,6 +9,7 @@ import (
 
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
+	"heddle/rm/scheduler/constraint"
 	"heddle/rm/scheduler/drive"
 	"heddle/rm/scheduler/eventlog"
 	"heddle/rm/scheduler/eventlog/anonymous"
@@ -18,6 +19,7 @@ import (
 // secrets are all names of the record below.
 var secrets = []string{
 	"zebra", "yak", "xenon", "walrus", "vulture", "umbrella", "tango", "sierra", "romeo", "quebec", "papa", "oscar", "november", "1795969697874", "mike", "lima",
+	"kilo", "juliett", "india", "hotel", "golf",
 }
 
 func capacity() *eventlog.Source {
@@ -65,6 +67,14 @@ func record(t *testing.T, source *eventlog.Source) []byte {
 		rack := ask
 		rack.Name = "/papa/oscar"
 		d.UpdateAsks(a, []scheduler.Ask{ask, near, rack})
+		d.NameApp(a, records.ApplicationID{ClusterTimestamp: 1795969697874, ID: int32(i) + 1}.String(), []string{"kilo"})
+		d.SetAttributes("lima", map[string]string{"rm.yarn.io/juliett": "india"})
+		ask.Priority, ask.Placement = 1, &scheduler.Placement{Tags: []string{"hotel"}, Constraint: &constraint.Constraint{Op: constraint.Or, Of: []*constraint.Constraint{
+			{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"hotel"}, Space: constraint.AppID, App: "application_1795969697874_0001"},
+			{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"golf"}, Space: constraint.AppTag, App: "kilo"},
+			{Op: constraint.Attribute, Name: "rm.yarn.io/juliett", Value: "india", Differs: true}, {Op: constraint.Never, Why: "golf"},
+		}}}
+		d.UpdateAsks(a, []scheduler.Ask{ask})
 		d.Step(int64(1000 * (i + 1)))
 	}
 	if err := d.SetTree(tree, source); err != nil {
