@@ -144,6 +144,7 @@ func (e *encoder) update(lines []byte, app scheduler.AppHandle, asks []scheduler
 		e.number("work", int64(a.Work))
 		e.text("label", a.Label, false)
 		e.flag("stays", a.Stays)
+		e.rare = e.rare || a.Placement != nil
 		e.b = append(e.b, '}')
 	})
 	return e.end()

@@ -50,8 +50,11 @@ func TestEncoderWritesJSON(t *testing.T) {
 		}
 	})
 	for _, r := range []Record{
-		{Op: Name, Name: "a\"b"}, {Op: Name, Name: "ü"},
-		{Op: SetProgress, Part: .5}, {Op: SetAttributes, Attributes: map[string]string{}}, {Op: UpdateAsks, Asks: []ask{{Placement: &scheduler.Placement{}}}},
+		{Op: Name, Name: "a\"b"},
+		{Op: Name, Name: "ü"},
+		{Op: SetProgress, Part: .5},
+		{Op: SetAttributes, Attributes: map[string]string{}},
+		{Op: UpdateAsks, Asks: []ask{{Placement: &scheduler.Placement{}}}},
 	} {
 		if _, ok := (&encoder{}).line(nil, &r); ok {
 			t.Errorf("%+v is not left to encoding/json", r)

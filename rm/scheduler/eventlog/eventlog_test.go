@@ -476,7 +476,7 @@ func TestRefused(t *testing.T) {
 	header := recorded(t)[:bytes.IndexByte(recorded(t), '\n')+1]
 	for name, c := range map[string]struct{ text, want string }{
 		"no header":                {`{"op":"free"}`, "begins with a header"},
-		"another format":           {`{"heddle-events":10,"heddle":"7.1"}`, "format is 10"},
+		"another format":           {`{"heddle-events":11,"heddle":"7.1"}`, "format is 11"},
 		"a name of no application": {string(header) + `{"op":"addApp","queue":"root.a","name":"juggler"}`, "juggler"},
 		"a container without one":  {string(header) + `{"op":"identify","containers":[1]}`, "no container 1"},
 		"no JSON":                  {string(header) + "{]", "line 2"},

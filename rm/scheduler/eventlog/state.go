@@ -146,7 +146,8 @@ func (s *state) followApp(r *Record) {
 func (s *state) tell(write func(*Record), of interface {
 	Asks(scheduler.AppHandle) []scheduler.Ask
 	TagsOf(scheduler.ContainerHandle) []string
-}) {
+},
+) {
 	for _, l := range slices.Sorted(maps.Keys(s.exclusive)) {
 		write(&Record{Op: SetExclusive, Label: l, Open: s.exclusive[l]})
 	}

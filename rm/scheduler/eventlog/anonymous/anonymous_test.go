@@ -72,7 +72,8 @@ func record(t *testing.T, source *eventlog.Source) []byte {
 		ask.Priority, ask.Placement = 1, &scheduler.Placement{Tags: []string{"hotel"}, Constraint: &constraint.Constraint{Op: constraint.Or, Of: []*constraint.Constraint{
 			{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"hotel"}, Space: constraint.AppID, App: "application_1795969697874_0001"},
 			{Op: constraint.Count, Scope: constraint.Node, Tags: []string{"golf"}, Space: constraint.AppTag, App: "kilo"},
-			{Op: constraint.Attribute, Name: "rm.yarn.io/juliett", Value: "india", Differs: true}, {Op: constraint.Never, Why: "golf"},
+			{Op: constraint.Attribute, Name: "rm.yarn.io/juliett", Value: "india", Differs: true},
+			{Op: constraint.Never, Why: "golf"},
 		}}}
 		d.UpdateAsks(a, []scheduler.Ask{ask})
 		d.Step(int64(1000 * (i + 1)))
