@@ -78,7 +78,7 @@ func (p *Properties) addFile(path string) error {
 
 func (p *Properties) addTree(root *Element) error {
 	if root.Name != "configuration" {
-		return &SyntaxError{root.Source, fmt.Sprintf("the outermost element is <%s>, not <configuration>", root.Name)}
+		return &SyntaxError{Source: root.Source, Reason: fmt.Sprintf("the outermost element is <%s>, not <configuration>", root.Name)}
 	}
 	p.addChildren(root, map[string]Property{})
 	return nil
