@@ -9,7 +9,7 @@ func coreKeys() []Key {
 
 		enum("hadoop.security.authentication", "simple", "how users prove who they are: not at all, or by Kerberos", "simple", "kerberos"),
 		boolean("hadoop.security.authorization", "false", "check the service ACLs of hadoop-policy.xml"),
-		class("hadoop.security.group.mapping", "org.apache.hadoop.security.JniBasedUnixGroupsMappingWithFallback", "how the groups of a user are found").later(),
+		class("hadoop.security.group.mapping", "org.apache.hadoop.security.JniBasedUnixGroupsMappingWithFallback", "how the groups of a user are found: by the machine, by LDAP, or by several sources"),
 		text("hadoop.security.auth_to_local", "", "rules by which full names of users, such as john@CORP.COM, become short; without rules the first part counts"),
 		enum("hadoop.security.auth_to_local.mechanism", "hadoop", "whether names that no rule makes short are refused (hadoop), or stay as they are (mit)", "hadoop", "mit"),
 		text("hadoop.user.group.static.mapping.overrides", "dr.who=;", "groups of users that aren't looked up, as user=group,group;user=…"),

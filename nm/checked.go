@@ -46,7 +46,7 @@ func Check(c *conf.Config) (found []conf.Problem) {
 			check("", err)
 		}
 	}
-	_, err = serviceacl.Read(c, nil)
+	_, _, err = serviceacl.WithGroups(c, nil)
 	check("", err)
 	_, err = auth.FromConf(c, webDaemon(c))
 	check("", err)

@@ -9,7 +9,6 @@ import (
 	"heddle/conf/ssl"
 	"heddle/nm/logs"
 	"heddle/nm/rest"
-	"heddle/yarn/account"
 	"heddle/yarn/acl"
 	"heddle/yarn/rest/auth"
 	"heddle/yarn/rest/daemon"
@@ -45,7 +44,7 @@ func (n *NodeManager) openWeb() error {
 		SuspendTimeout: n.s.suspend, LogDir: logDir, Prometheus: c.Bool("hadoop.prometheus.endpoint.enabled"),
 		Aggregated: c.Bool("yarn.log-aggregation-enable"),
 		Access: rest.Access{
-			Enabled: c.Bool("yarn.acl.enable"), Operator: ownName(), Admins: acl.Parse(c.Text("yarn.admin.acl")), Groups: account.System.Groups,
+			Enabled: c.Bool("yarn.acl.enable"), Operator: ownName(), Admins: acl.Parse(c.Text("yarn.admin.acl")), Groups: n.users,
 		},
 		Memory: c.Int("heddle.port.memory-mb") << 20,
 		Filter: filter, Guard: guard, Configuration: c, ConfDir: c.Dir(), Containers: n.containers,

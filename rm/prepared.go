@@ -9,10 +9,13 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sirupsen/logrus"
+
 	"heddle/conf"
 	"heddle/conf/secure"
 	"heddle/conf/serviceacl"
 	"heddle/conf/ssl"
+	"heddle/conf/usergroups"
 	"heddle/conf/usernames"
 	"heddle/internal/connections"
 	"heddle/internal/secret"
@@ -47,7 +50,7 @@ type prepared struct {
 // Check returns all that keeps a ResourceManager with an id from starting with a configuration, and what an administrator should know of it.
 // id may be "", as in Options.
 func Check(c *conf.Config, id string) (found []conf.Problem) {
-	p, err := prepare(c, id)
+	p, err := prepare(c, id, nil)
 	found = conf.Problems(err)
 	if p.queues != nil {
 		found = append(found, p.queues.Problems...)
@@ -69,7 +72,7 @@ func Check(c *conf.Config, id string) (found []conf.Problem) {
 func OwnID(c *conf.Config) (string, error) { return c.OwnRMID(context.Background(), "") }
 
 // prepare reads a configuration. It returns all errors together, and with them what it could read.
-func prepare(c *conf.Config, id string) (*prepared, error) {
+func prepare(c *conf.Config, id string, log *logrus.Entry) (*prepared, error) {
 	p := &prepared{maxHeader: port.MaxHeader}
 	var all []error
 	check := func(key string, err error) {
@@ -86,7 +89,7 @@ func prepare(c *conf.Config, id string) (*prepared, error) {
 	} else if p.queues, err = queue.FromConf(c); err != nil {
 		all = append(all, err) // its errors name files and lines
 	}
-	p.readAccounts(c, check)
+	p.readAccounts(c, log, check)
 	descriptors, err := connections.Descriptors()
 	if err == nil {
 		p.connections, err = connections.LimitsOf(c, descriptors)
@@ -127,16 +130,10 @@ func (p *prepared) readKerberos(c *conf.Config, check func(key string, err error
 	check("", err)
 }
 
-func (p *prepared) readAccounts(c *conf.Config, check func(key string, err error)) {
-	const overrides = "hadoop.user.group.static.mapping.overrides"
-	p.accounts = &account.Directory{
-		Keep:     c.Duration("hadoop.security.groups.cache.secs"),
-		KeepNone: c.Duration("hadoop.security.groups.negative-cache.secs"),
-		Patience: account.System.Patience, Now: time.Now,
-	}
+func (p *prepared) readAccounts(c *conf.Config, log *logrus.Entry, check func(key string, err error)) {
 	var err error
-	p.groups, err = p.accounts.GroupsExcept(c.Text(overrides))
-	check(overrides, err)
+	p.accounts, p.groups, err = usergroups.Directory(c, log)
+	check("", err)
 	me, err := user.Current()
 	if err != nil {
 		check("", fmt.Errorf("find out who runs this ResourceManager: %w", err))

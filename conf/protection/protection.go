@@ -28,14 +28,6 @@ var settings = []struct {
 		"rights come from the lists of queues, applications and yarn.admin.acl only, and from no plug-in such as Ranger; put its rules into these lists and unset it",
 	},
 	{
-		both, "hadoop.security.group.mapping",
-		[]string{
-			"org.apache.hadoop.security.JniBasedUnixGroupsMappingWithFallback", "org.apache.hadoop.security.JniBasedUnixGroupsMapping",
-			"org.apache.hadoop.security.ShellBasedUnixGroupsMapping",
-		},
-		"groups come from the command id, so lists of groups would admit others than you think; let the machine look groups up in LDAP (sssd, nslcd), and unset it",
-	},
-	{
 		both, "hadoop.security.impersonation.provider.class",
 		[]string{"org.apache.hadoop.security.authorize.DefaultImpersonationProvider"},
 		"only hadoop.proxyuser.* grants the right to act for others; put the rules there and unset it",

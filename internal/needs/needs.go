@@ -21,6 +21,8 @@ var packages = map[string]string{
 	"kdb5_util":          "krb5-kdc",
 	"kadmin.local":       "krb5-admin-server",
 	"kinit":              "krb5-user",
+	"slapd":              "slapd",
+	"slapadd":            "slapd",
 }
 
 // Program returns the path of a program. Without the program the test fails, and says how to install it.

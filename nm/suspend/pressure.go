@@ -18,6 +18,9 @@ type Pressure struct {
 	Some, Full          float64 // percent of the last 10 s in which some processes, or all, waited for memory; −1: the kernel doesn't say
 }
 
+// MachinePressure returns how this machine's memory is.
+func MachinePressure() (Pressure, error) { return ReadPressure("/") }
+
 // ReadPressure reads how memory is from /proc below root ("/" as a rule).
 func ReadPressure(root string) (Pressure, error) {
 	p := Pressure{Some: -1, Full: -1}

@@ -30,6 +30,8 @@ type Directory struct {
 	// Patience bounds a look-up.
 	Patience time.Duration
 	Now      func() time.Time
+	// Source finds the groups of users elsewhere than on this machine; nil: it is asked itself.
+	Source func(ctx context.Context, name string) ([]string, error)
 
 	mu    sync.Mutex
 	known map[string]*entry
@@ -42,8 +44,13 @@ type entry struct {
 	done   chan struct{} // closed when the rest is there
 	groups []string
 	err    error
+	found  time.Time // when the groups were found
 	until  time.Time
+	old    *entry // what counts until it is done; nil: nothing
 }
+
+// staleFactor is how much longer than Keep groups stay if they can't be looked up (Hadoop: Groups).
+const staleFactor = 10
 
 // Callers choose the names of users. So these bound how many users are remembered, their names in bytes (as Linux does: LOGIN_NAME_MAX),
 // and how many look-ups run at a time.
@@ -70,7 +77,8 @@ func (d *Directory) Asked() (n int64, took time.Duration) {
 	return d.asked, d.took
 }
 
-// Groups returns the names of a user's groups, the primary one first.
+// Groups returns the names of a user's groups, the primary one first. Those of a user who is known stay for ten times Keep if no look-up succeeds
+// meanwhile, and while one runs (Hadoop: Groups).
 func (d *Directory) Groups(name string) ([]string, error) {
 	if err := check(name); err != nil {
 		return nil, err // without remembering it
@@ -79,11 +87,19 @@ func (d *Directory) Groups(name string) ([]string, error) {
 	d.mu.Lock()
 	e := d.known[name]
 	if e != nil && now.Before(e.until) {
+		old := e.old // until the look-up has ended
 		d.mu.Unlock()
+		if old != nil && now.Before(old.found.Add(staleFactor*d.Keep)) {
+			return old.groups, nil
+		}
 		<-e.done
 		return e.groups, e.err
 	}
-	e = &entry{done: make(chan struct{}), until: now.Add(d.Patience)}
+	last := e
+	if last != nil && last.err != nil {
+		last = nil
+	}
+	e = &entry{done: make(chan struct{}), until: now.Add(d.Patience), old: last}
 	if d.known == nil || len(d.known) >= maxKnown {
 		d.known = map[string]*entry{}
 	}
@@ -91,18 +107,44 @@ func (d *Directory) Groups(name string) ([]string, error) {
 	d.mu.Unlock()
 
 	began := time.Now()
-	e.groups, e.err = d.words(name, "-Gn")
+	groups, err := d.find(name)
 	d.mu.Lock()
 	d.asked++
 	d.took += time.Since(began)
-	if e.err != nil {
-		e.until = now.Add(d.KeepNone)
-	} else {
-		e.until = now.Add(d.Keep)
+	e.old = nil
+	switch {
+	case err == nil:
+		e.groups, e.found, e.until = groups, now, now.Add(d.Keep)
+	case last != nil && now.Before(last.found.Add(staleFactor*d.Keep)):
+		e.groups, e.found, e.until = last.groups, last.found, now.Add(d.KeepNone)
+	default:
+		e.err, e.until = err, now.Add(d.KeepNone)
 	}
 	d.mu.Unlock()
 	close(e.done)
 	return e.groups, e.err
+}
+
+// find looks a user's groups up.
+func (d *Directory) find(name string) ([]string, error) {
+	if d.Source == nil {
+		return d.words(name, "-Gn")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), d.Patience)
+	defer cancel()
+	leave, err := d.enter(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("user %q: %w", name, err)
+	}
+	defer leave()
+	groups, err := d.Source(ctx, name)
+	if err == nil && len(groups) == 0 {
+		err = errors.New("no groups")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("user %q: %w", name, err)
+	}
+	return groups, nil
 }
 
 // Lookup returns the ids of a user and of the user's groups. It always asks the machine.

@@ -1,6 +1,8 @@
 package account
 
 import (
+	"context"
+	"errors"
 	"os"
 	"os/user"
 	"strconv"
@@ -129,4 +131,52 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// A directory that is away for a while takes nobody's groups away; nor does one that is slow hold up those whose groups are known.
+func TestGroupsOutliveTheirSource(t *testing.T) {
+	now := time.Unix(0, 0)
+	d := directory()
+	d.Now = func() time.Time { return now }
+	var answer []string
+	var fails error
+	gate := make(chan struct{})
+	close(gate)
+	d.Source = func(context.Context, string) ([]string, error) { <-gate; return answer, fails }
+	answer = []string{"staff"}
+	expect := func(when, want string) {
+		t.Helper()
+		groups, err := d.Groups("alice")
+		if strings.Join(groups, ",") != want || (want == "") != (err != nil) {
+			t.Errorf("%s: %v, %v", when, groups, err)
+		}
+	}
+	expect("at first", "staff")
+	answer, fails = nil, errors.New("connection refused")
+	now = now.Add(2 * time.Minute)
+	expect("while it is away", "staff")
+	now = now.Add(9 * time.Minute)
+	expect("after a long time", "")
+	answer, fails = []string{"admin"}, nil
+	now = now.Add(2 * time.Second)
+	expect("when it is back", "admin")
+	answer = nil // it doesn't know her
+	now = now.Add(20 * time.Minute)
+	expect("when she is gone", "")
+	answer = []string{"staff"}
+	now = now.Add(2 * time.Second)
+	expect("when she is back", "staff")
+	now, gate = now.Add(2*time.Minute), make(chan struct{})
+	var asks sync.WaitGroup
+	asks.Go(func() { _, _ = d.Groups("alice") })
+	for n := int64(0); n < 1; {
+		d.mu.Lock()
+		if d.known["alice"].old != nil {
+			n++
+		}
+		d.mu.Unlock()
+	}
+	expect("while a look-up runs", "staff")
+	close(gate)
+	asks.Wait()
 }
