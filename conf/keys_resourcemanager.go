@@ -100,6 +100,7 @@ func resourceManagerKeys() []Key {
 		enum(rm+"placement-constraints.handler", "disabled", "who meets placement constraints of requests: disabled refuses them; the scheduler, where they wait; or placement-processor, which rejects what can't be met after some calls of an ApplicationMaster", "disabled", "placement-processor", "scheduler"), integer(rm+"placement-constraints.retry-attempts", "3", "calls of an ApplicationMaster after which placement-processor rejects what it couldn't place").min(1),
 		boolean(rm+"opportunistic-container-allocation.enabled", "false", "allocate opportunistic containers").later(),
 		boolean(rm+"reservation-system.enable", "false", "take reservations").later(),
-		boolean(rm+"proxy-user-privileges.enabled", "false", "renew HDFS tokens on applications' behalf").later(),
+		boolean(rm+"proxy-user-privileges.enabled", "false", "get tokens of HDFS for applications without one, or whose token ends, with Kerberos"),
+		millis(rm+"system-credentials.valid-time-remaining", "10800000", "another token is got for an application when its own can't be renewed for longer than that"),
 	}
 }

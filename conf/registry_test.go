@@ -37,7 +37,8 @@ func TestRegistryHasYARNsDefaults(t *testing.T) {
 		"yarn.scheduler.increment-allocation-mb":     "1024",
 		"yarn.scheduler.increment-allocation-vcores": "1",
 
-		"yarn.scheduler.reservation-threshold.increment-multiple": "2",
+		"yarn.scheduler.reservation-threshold.increment-multiple":      "2",
+		"yarn.resourcemanager.system-credentials.valid-time-remaining": "10800000",
 	}
 	for _, k := range schedulerKeys() {
 		ours[k.Name] = k.Default

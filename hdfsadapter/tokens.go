@@ -62,6 +62,39 @@ func (a *Adapter) issuer(t token.Token) (ipc.Invoker, error) {
 	}), nil
 }
 
+// TokenFor gets a delegation token of the default file system for a user, as the user's proxy, which this process may renew: the NameNode must let this
+// process's account act for the user (hadoop.proxyuser.*). ok is false on file systems without tokens.
+func (a *Adapter) TokenFor(ctx context.Context, user string) (t token.Token, ok bool, err error) {
+	if a.deflt.Scheme != SchemeHDFS || !a.Secure() {
+		return t, false, nil
+	}
+	addrs, err := nameNodes(a.conf, a.deflt.Authority)
+	if err != nil {
+		return t, false, err
+	}
+	who, err := a.access.Identity(a.self, true, nil, addrs)
+	if err != nil {
+		return t, false, err
+	}
+	renewer := who.User
+	who.User, who.RealUser = user, who.User
+	nn := a.client.Failover(addrs, protocol.HDFSClient, who, ipc.RetryPolicy{MaxElapsed: 20 * time.Second, Base: 200 * time.Millisecond, Max: 5 * time.Second})
+	return a.delegate(ctx, nn, renewer, a.deflt.Authority, addrs)
+}
+
+// delegate gets a token of NameNodes for the caller.
+func (a *Adapter) delegate(ctx context.Context, nn ipc.Invoker, renewer, authority string, addrs []string) (t token.Token, ok bool, err error) {
+	req := &pb.GetDelegationTokenRequest{}
+	req.SetRenewer(renewer)
+	resp, err := protocol.GetHDFSToken.Call(ctx, nn, req)
+	if err != nil || !resp.HasToken() { // a NameNode without Kerberos has none
+		return t, false, fromHDFS(err)
+	}
+	t = token.FromPB(resp.GetToken())
+	t.Service = access.ServiceOf(ctx, authority, addrs, slices.Contains(a.conf.Strings("dfs.nameservices"), authority))
+	return t, true, nil
+}
+
 // Delegate gets a delegation token of the NameNodes behind a name, which the renewer may renew. ok is false on file systems without tokens: those of this machine, and
 // all without Kerberos.
 func (f *FS) Delegate(ctx context.Context, name, renewer string) (t token.Token, ok bool, err error) {
@@ -74,16 +107,8 @@ func (f *FS) Delegate(ctx context.Context, name, renewer string) (t token.Token,
 		return t, false, pathError("token", at, err)
 	}
 	s := st.(*hdfsStore)
-	req := &pb.GetDelegationTokenRequest{}
-	req.SetRenewer(renewer)
-	resp, err := protocol.GetHDFSToken.Call(ctx, s.nn, req)
-	if err != nil {
-		return t, false, pathError("token", at, fromHDFS(err))
+	if t, ok, err = f.a.delegate(ctx, s.nn, renewer, at.Authority, s.addrs); err != nil {
+		return t, false, pathError("token", at, err)
 	}
-	if !resp.HasToken() { // of a NameNode without Kerberos
-		return t, false, nil
-	}
-	t = token.FromPB(resp.GetToken())
-	t.Service = access.ServiceOf(ctx, at.Authority, s.addrs, slices.Contains(f.a.conf.Strings("dfs.nameservices"), at.Authority))
-	return t, true, nil
+	return t, ok, nil
 }

@@ -39,7 +39,7 @@ var _ Logs = (*appLogs)(nil)
 
 // newAppLogs takes up the unfinished work of an earlier life. reported is called when there is something to report.
 func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node records.NodeID, uid func(string) (int, error),
-	bucket logs.Store, log *logrus.Entry, reported func(),
+	bucket logs.Store, log *logrus.Entry, reported func(), credentials func(records.ApplicationID, []byte) []byte,
 ) (*appLogs, error) {
 	const prefix = "yarn.nodemanager.log-aggregation."
 	a := &appLogs{
@@ -70,7 +70,7 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 		return logs.Archive{FS: remote.As(user), Place: place}
 	}
 	a.aggregator, err = logs.NewAggregator(logs.Config{
-		Dirs: dirs, Remote: remote, Node: node, UID: uid, Store: bucket, Log: log, Reported: reported, Finished: a.finished,
+		Dirs: dirs, Remote: remote, Node: node, UID: uid, Store: bucket, Log: log, Reported: reported, Finished: a.finished, Credentials: credentials,
 		Place:       place,
 		Format:      format,
 		Group:       logGroup(c),

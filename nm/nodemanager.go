@@ -41,8 +41,8 @@ import (
 	"heddle/nm/sources"
 	"heddle/nm/store"
 	"heddle/nm/suspend"
+	"heddle/nm/systemcredentials"
 	"heddle/nm/warming"
-	"heddle/yarn/account"
 	"heddle/yarn/ipc"
 	"heddle/yarn/kerberos/login"
 	"heddle/yarn/pb"
@@ -67,6 +67,8 @@ type NodeManager struct {
 	keepLogs    *appLogs // nil: another's
 	deleter     *deletion.Service
 	keys        *service.Keys
+	users       func(name string) (groups []string, err error)
+	system      systemcredentials.Held // of the ResourceManager's, for users' applications
 	groups      cgroup.Driver
 	lent        cgroup.Parent // of executors of short tasks; nil: nothing holds them together
 	unbounded   string        // why it doesn't; "": it does, or there are none
@@ -257,8 +259,7 @@ func (n *NodeManager) openFiles() error {
 		return err
 	}
 	n.closing(func() { files.Close() })
-	n.source = n.o.Source
-	if n.source == nil {
+	if n.source = n.o.Source; n.source == nil {
 		trust, err := ssl.Client(n.o.Conf)
 		if err != nil {
 			n.log.WithError(err).Warn("Files of swebhdfs are read from servers that this machine's authorities know")
@@ -270,11 +271,10 @@ func (n *NodeManager) openFiles() error {
 	if err := n.openWarming(files); err != nil {
 		return err
 	}
-	n.logs = n.o.Logs
-	if n.logs != nil {
+	if n.logs = n.o.Logs; n.logs != nil {
 		return nil
 	}
-	own, err := newAppLogs(n.o.Conf, n.disks.Logs, files, n.identity.node(), uids(n.s.container.Owner), n.state.Bucket("logs"), n.log, n.kick)
+	own, err := newAppLogs(n.o.Conf, n.disks.Logs, files, n.identity.node(), uids(n.s.container.Owner), n.state.Bucket("logs"), n.log, n.kick, n.system.For)
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func (n *NodeManager) openFiles() error {
 func (n *NodeManager) openServices() (err error) {
 	c := n.o.Conf
 	n.localizer, err = localizer.New(localizer.Config{
-		Dirs: n.disks.Local, Source: n.source, Store: n.state.Bucket("localizer"), Log: n.log, Owner: n.s.container.Owner,
+		Dirs: n.disks.Local, Source: n.source, Store: n.state.Bucket("localizer"), Log: n.log, Owner: n.s.container.Owner, Credentials: n.system.For,
 		TargetSize: int64(c.Int("yarn.nodemanager.localizer.cache.target-size-mb")) << 20,
 		Interval:   c.Duration("yarn.nodemanager.localizer.cache.cleanup.interval-ms"),
 		Threads:    c.Int("yarn.nodemanager.localizer.fetch.thread-count"),
@@ -352,7 +352,7 @@ func (n *NodeManager) openContainers() error {
 	n.containers = container.NewManager(container.Options{
 		Archives: archives, Localized: n.localized(),
 		Config: n.s.container, Disks: n.disks, Groups: n.containerGroups(), Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
-		Deleter: n.deleter, Log: n.log, Changed: n.kick, Doubt: n.health.Doubt, Pressure: pressure,
+		Deleter: n.deleter, Log: n.log, Changed: n.kick, Doubt: n.health.Doubt, Pressure: suspend.MachinePressure,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"), StoppedRecords: n.state.Bucket("stopped"),
 	})
 	n.closing(n.containers.Close)
@@ -393,7 +393,8 @@ func (n *NodeManager) openProtocols() error {
 	if err != nil {
 		return err
 	}
-	policy, err := serviceacl.Read(n.o.Conf, account.System.Groups)
+	policy, users, err := serviceacl.WithGroups(n.o.Conf, n.log)
+	n.users = users
 	if err != nil {
 		return err
 	}
@@ -425,15 +426,12 @@ func (n *NodeManager) openProtocols() error {
 	n.updater.Store(heartbeat.New(heartbeat.Options{
 		Tracker: tracker, Node: n.identity.node(), IP: ip, HTTPPort: n.identity.WebPort, Version: conf.HadoopVersion,
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
-		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.healthStatus, Use: n.sampler.Last, Pressure: pressure,
-		Logs: n.logs, Outputs: n.aux.outputs(), Warming: n.warmer, Labels: n.labels, Attributes: n.attributes, Log: n.log, Registered: n.registered,
+		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.healthStatus, Use: n.sampler.Last, Pressure: suspend.MachinePressure,
+		Logs: n.logs, Outputs: n.aux.outputs(), Warming: n.warmer, Labels: n.labels, Attributes: n.attributes, Log: n.log, Registered: n.registered, System: n.system.Set,
 		Lend: probing.lend, SetLong: probing.long, EndApplication: probing.ended, ShortTasks: probing.state,
 	}))
 	return nil
 }
-
-// pressure returns how this machine's memory is.
-func pressure() (suspend.Pressure, error) { return suspend.ReadPressure("/") }
 
 // resourceManager returns whichever ResourceManager is active.
 func (n *NodeManager) resourceManager() (ipc.Invoker, error) {

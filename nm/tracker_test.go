@@ -496,3 +496,25 @@ func TestRefusedStartsAreToldToTheResourceManager(t *testing.T) {
 		return len(beats[len(beats)-1].GetHeddleRefusals()) == 0
 	})
 }
+
+// What the ResourceManager gets for applications reaches the node with heartbeats.
+func TestSystemCredentialsReachTheNode(t *testing.T) {
+	l := newLab(t).up()
+	app := records.ApplicationID{ClusterTimestamp: rmIdentifier, ID: 1}
+	system, err := (&token.Credentials{Tokens: []token.NamedToken{{Alias: "a", Token: token.Token{Kind: token.KindHDFS, Service: "a"}}}}).Encode(token.FormatWritable)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &pb.SystemCredentialsForApps{}
+	m.SetAppId(app.PB())
+	m.SetCredentialsForApp(system)
+	l.rm.reply(func(r *pb.NodeHeartbeatResponse) { r.SetSystemCredentialsForApps([]*pb.SystemCredentialsForApps{m}) })
+	l.node.kick()
+	await.Until(t, "the token", func() bool {
+		c, err := token.DecodeCredentials(l.node.system.For(app, nil))
+		return err == nil && len(c.Tokens) == 1
+	})
+	if len(l.node.system.For(records.ApplicationID{ID: 2}, nil)) != 0 {
+		t.Error("another application has it, too")
+	}
+}

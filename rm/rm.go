@@ -123,7 +123,7 @@ func New(o Options) (*ResourceManager, error) {
 		failed: make(chan error, 1), newKey: newKey, newest: ledger.Version,
 		fileInterval: fairFileInterval,
 	}
-	p, err := prepare(o.Conf, o.ID)
+	p, err := prepare(o.Conf, o.ID, o.Log)
 	if err != nil {
 		return nil, err
 	}
@@ -163,6 +163,8 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	r.settings.Ended = r.door.Ended
 	if r.hdfs, err = openHDFS(r); err != nil {
 		r.log.WithError(err).Info("tokens of HDFS in applications' credentials are not renewed")
+	} else if r.own.account != nil && r.conf.Bool("yarn.resourcemanager.proxy-user-privileges.enabled") {
+		r.settings.TokenCalls.Proxy.Get = r.hdfs
 	}
 	if err := r.serve(types, p); err != nil {
 		return err
@@ -196,6 +198,7 @@ func (r *ResourceManager) serve(types records.ResourceTypes, p *prepared) error 
 		Door:      r.door,
 		Queues:    r.settings.Live,
 		Hosts:     HostFiles(r.conf),
+		Handed:    r.settings.TokenCalls.Handed,
 		Identity:  identity.Names{Login: r.login, Kerberos: r.own.acceptor(), Rules: p.names.Short},
 
 		FilterByUser: r.conf.Bool("yarn.webapp.filter-entity-list-by-user"),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"heddle/conf"
+	"heddle/conf/secure"
 	"heddle/internal/secret"
 	"heddle/rm/hosts"
 	"heddle/rm/leader"
@@ -69,6 +70,9 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 			Tries:        c.Int(rm + "delegation-token-renewer.thread-retry-max-attempts"),
 			CancelAlways: c.Bool(rm + "delegation-token.always-cancel"),
 			CancelDelay:  tokenCancelDelay(c),
+			Strict:       secure.On(c),
+			Proxy:        delegation.Proxy{Remaining: c.Duration(rm + "system-credentials.valid-time-remaining")},
+			Handed:       delegation.NewHanded(),
 		},
 
 		MaxSubmission: c.Int("heddle.submission.max-bytes"),

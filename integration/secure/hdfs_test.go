@@ -10,15 +10,11 @@ import (
 	"heddle/integration/hadooplab"
 )
 
-// A cluster of Heddle's daemons on a secured HDFS of Hadoop's, all encrypted: a job is staged, localized, run and logged with its user's token.
-func TestJobsOnSecuredHDFS(t *testing.T) {
-	if os.Getenv("HEDDLE_TEST_FULL") == "" {
-		t.Skip("HEDDLE_TEST_FULL=1 runs a job on a secured HDFS")
-	}
-	r := newRealm(t, 10*time.Hour)
+// securedHDFS returns the settings of a cluster whose HDFS is secured, all encrypted, and the keytab of HDFS's accounts.
+func securedHDFS(r *realm) (site map[string]string, keys string) {
 	of := func(name string) string { return name + "@" + r.Realm }
-	keys := r.Keytab("hdfs.keytab", of("nn/localhost"), of("dn/localhost"), of("HTTP/localhost"), of("hdfs"))
-	site := maps.Clone(r.site)
+	keys = r.Keytab("hdfs.keytab", of("nn/localhost"), of("dn/localhost"), of("HTTP/localhost"), of("hdfs"))
+	site = maps.Clone(r.site)
 	maps.Copy(site, map[string]string{
 		"hadoop.rpc.protection":                     "privacy",
 		"hadoop.security.auth_to_local":             "RULE:[2:$1@$0]([rn]m@.*)s/.*/yarn/ RULE:[2:$1@$0]([nd]n@.*)s/.*/hdfs/ DEFAULT",
@@ -35,8 +31,13 @@ func TestJobsOnSecuredHDFS(t *testing.T) {
 		"ignore.secure.ports.for.testing":           "true",
 		"yarn.log-aggregation-enable":               "true",
 	})
-	l := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: site, Krb5: r.Conf})
-	run := func(args ...string) string {
+	return site, keys
+}
+
+// makeFolders makes those that jobs of alice's need.
+func makeFolders(t *testing.T, r *realm, l *hadooplab.Lab, keys string) (run func(args ...string) string) {
+	t.Helper()
+	run = func(args ...string) string {
 		t.Helper()
 		out, err := l.Run(t.Context(), args...)
 		if err != nil {
@@ -44,11 +45,23 @@ func TestJobsOnSecuredHDFS(t *testing.T) {
 		}
 		return out
 	}
-	r.Kinit(keys, of("hdfs"))
+	r.Kinit(keys, "hdfs@"+r.Realm)
 	run("hdfs", "dfs", "-mkdir", "-p", "/tmp", "/app-logs", "/user/alice")
 	run("hdfs", "dfs", "-chmod", "1777", "/tmp", "/app-logs")
 	run("hdfs", "dfs", "-chown", "alice", "/user/alice")
 	r.as(t, "alice")
+	return run
+}
+
+// A cluster of Heddle's daemons on a secured HDFS of Hadoop's, all encrypted: a job is staged, localized, run and logged with its user's token.
+func TestJobsOnSecuredHDFS(t *testing.T) {
+	if os.Getenv("HEDDLE_TEST_FULL") == "" {
+		t.Skip("HEDDLE_TEST_FULL=1 runs a job on a secured HDFS")
+	}
+	r := newRealm(t, 10*time.Hour)
+	site, keys := securedHDFS(r)
+	l := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, ResourceManager: true, NodeManagers: 1, Heddle: heddle, Site: site, Krb5: r.Conf})
+	run := makeFolders(t, r, l, keys)
 	input := l.Dir() + "/input"
 	write(t, input, strings.Repeat("a line of text\n", 1000))
 	run("hdfs", "dfs", "-put", input, "/user/alice/in")

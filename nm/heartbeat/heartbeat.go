@@ -83,6 +83,9 @@ type Options struct {
 	SetLong        func(bool)
 	EndApplication func(records.ApplicationID)
 
+	// System is told the credentials that the ResourceManager has got for applications; nil: they don't matter.
+	System func([]*pb.SystemCredentialsForApps) error
+
 	// Registered is called after every registration with the ResourceManager's identifier. It must not wait for a disk.
 	Registered func(rmIdentifier int64)
 }

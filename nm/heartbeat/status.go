@@ -154,6 +154,11 @@ func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
 	if k := key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey()); k != nil {
 		u.logged("Could not keep the new key for NM tokens", o.Keys.SetNodeKey(k))
 	}
+	if o.System != nil {
+		if err := o.System(resp.GetSystemCredentialsForApps()); err != nil {
+			o.Log.WithError(err).Error("Could not read the credentials for an application")
+		}
+	}
 	u.setResource(resp.HasResource(), resp.GetResource())
 	if resp.HasHeddleLent() {
 		u.lend(resp.GetHeddleLent())

@@ -17,7 +17,7 @@ func (l *Localizer) start(e *entry, c *call) {
 	d := &download{
 		source: l.cfg.Source,
 		res:    e.res,
-		by:     Reader{User: c.req.User, Tokens: c.req.Tokens, Public: e.cache.visibility == Public},
+		by:     Reader{User: c.req.User, Tokens: l.credentials(c.req), Public: e.cache.visibility == Public},
 		seen:   c.seen,
 		now:    l.cfg.Now,
 		refuse: l.cfg.RefuseOutwardLinks,
@@ -48,6 +48,13 @@ func (l *Localizer) start(e *entry, c *call) {
 		}()
 		l.finish(e, err)
 	})
+}
+
+func (l *Localizer) credentials(r Request) []byte {
+	if l.cfg.Credentials == nil {
+		return r.Tokens
+	}
+	return l.cfg.Credentials(r.Container.Attempt.App, r.Tokens)
 }
 
 // leave gives back the place of e's download.

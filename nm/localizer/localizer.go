@@ -47,6 +47,8 @@ type Config struct {
 	// Threads is the number of downloads at a time (…localizer.fetch.thread-count), for each user, and for all PUBLIC
 	// resources together; default 4. Of the latter each user gets a share at once, whatever others download.
 	Threads int
+	// Credentials returns the credentials with which to read an application's files, for those that its container brought. nil: the latter.
+	Credentials func(app records.ApplicationID, brought []byte) []byte
 	// MaxFiles bounds the entries of a directory in a cache (yarn.nodemanager.local-cache.max-files-per-directory);
 	// more than 36, default 8192.
 	MaxFiles int

@@ -38,6 +38,9 @@ type Config struct {
 	// user may own them, because all containers run as the NodeManager's user.
 	UID func(user string) (int, error)
 
+	// Credentials returns the credentials with which to write an application's logs, for those that one of its containers brought. nil: the latter.
+	Credentials func(app records.ApplicationID, brought []byte) []byte
+
 	Format      Format // format of files; default TFile
 	Group       string // that the root of logs is given if it is made here; "": none
 	Compression string // yarn.nodemanager.log-aggregation.compression-type: none (default) or gz
@@ -131,6 +134,9 @@ func NewAggregator(cfg Config) (*Aggregator, error) {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Credentials == nil {
+		cfg.Credentials = func(_ records.ApplicationID, brought []byte) []byte { return brought }
 	}
 	a := &Aggregator{
 		cfg: cfg, log: cfg.Log, policy: policy,

@@ -524,3 +524,19 @@ func BenchmarkAggregation(b *testing.B) {
 		}
 	}
 }
+
+// An application that outlives its token has its logs written with the one that the ResourceManager has got meanwhile.
+func TestLogsAreWrittenWithTheNewestCredentials(t *testing.T) {
+	newest := func(app records.ApplicationID, brought []byte) []byte {
+		return []byte(app.String() + ", not " + string(brought))
+	}
+	l := newLab(t, func(c *Config) { c.Credentials = newest })
+	l.begin(Wishes{})
+	l.log(0, c1(1), "stdout", "text")
+	if err := l.finish(); err != nil {
+		t.Fatal(err)
+	}
+	if l.remote.borne != app1.String()+", not alice's tokens" {
+		t.Errorf("the logs were written with the credentials %q", l.remote.borne)
+	}
+}

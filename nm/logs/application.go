@@ -252,7 +252,7 @@ func (a *Aggregator) mark(app *application, c chosen) {
 
 // write makes the remote file.
 func (a *Aggregator) write(app *application, cs []chosen, at int64) error {
-	own, user := a.cfg.Remote.As(""), a.cfg.Remote.Bearing(app.User, app.Tokens)
+	own, user := a.cfg.Remote.As(""), a.cfg.Remote.Bearing(app.User, a.cfg.Credentials(app.App, app.Tokens))
 	if err := a.checkRoot(own); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"heddle/rm/door"
 	"heddle/rm/hosts"
 	"heddle/rm/leader"
+	"heddle/rm/leader/delegation"
 	"heddle/rm/leader/refusal"
 	"heddle/rm/queue"
 	"heddle/rm/service/identity"
@@ -54,6 +55,7 @@ type Config struct {
 	Door      *door.Door // nil: one without an audit log
 	Queues    *queue.Live
 	Hosts     hosts.Files
+	Handed    *delegation.Handed   // what nodes get for applications; nil: nothing
 	Names     identity.NameService // nil: the system's name service
 	Identity  identity.Names
 	// FilterByUser: lists contain only applications that the caller may see (yarn.webapp.filter-entity-list-by-user).

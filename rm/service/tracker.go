@@ -125,7 +125,9 @@ func (s *Service) heartbeat(ctx context.Context, req *pb.NodeHeartbeatRequest) (
 	if key := nodeKey(l, ledgerpb.KeyKind_NM); key.ID != req.GetLastKnownNmTokenMasterKey().GetKeyId() {
 		resp.SetNmTokenMasterKey(masterKey(key))
 	}
-	resp.SetTokenSequenceNo(1)
+	handed, sequence := s.Handed.Beat(call.Node, req.GetTokenSequenceNo())
+	resp.SetSystemCredentialsForApps(handed)
+	resp.SetTokenSequenceNo(sequence)
 	return resp, nil
 }
 

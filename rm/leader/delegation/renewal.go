@@ -35,11 +35,15 @@ type Calls struct {
 	CancelAlways bool
 	// CancelDelay is how long foreign tokens outlive the last application that brought them: its nodes may have logs to upload.
 	CancelDelay time.Duration
+	// Strict has applications fail whose tokens can't be renewed as they begin, like Hadoop on secure clusters.
+	Strict bool
+	Proxy  Proxy
+	Handed *Handed // what nodes get for applications; nil: nobody asks
 }
 
 // Carried are the delegation tokens in the credentials of live applications. They are renewed as long as one of the applications lives,
 // and cancelled after the last one unless one of them asked not to. Hadoop does so on secure clusters only. A failure isn't held against
-// an application: on a cluster without security few services check tokens.
+// an application unless Calls.Strict says so: on a cluster without security few services check tokens.
 type Carried struct {
 	loop   loop.Operations
 	work   *ledger.State
@@ -50,14 +54,25 @@ type Carried struct {
 
 	all map[string]*carriedToken
 	of  map[records.ApplicationID][]*carriedToken
+
+	wanted  []*wanted
+	getting int
+	handed  map[records.ApplicationID]time.Time // ended applications whose credentials nodes may still need, until then
+
+	// Fail ends an application that has not begun to run, and says why; nil: none is ended. It may be set before the leadership begins.
+	Fail func(id records.ApplicationID, diagnostics string)
 }
 
 // NewCarried makes the empty set of a leadership with a working copy. issuer deals with the ResourceManager's own tokens, others with
 // those of other issuers; nil if nothing does.
 func NewCarried(loop loop.Operations, work *ledger.State, issuer *Issuer, others TokenRenewer, calls Calls, log *logrus.Entry) *Carried {
+	if calls.Handed == nil {
+		calls.Handed = NewHanded()
+	}
+	calls.Handed.reset()
 	return &Carried{
 		loop: loop, work: work, issuer: issuer, others: others, calls: calls, log: log,
-		all: map[string]*carriedToken{}, of: map[records.ApplicationID][]*carriedToken{},
+		all: map[string]*carriedToken{}, of: map[records.ApplicationID][]*carriedToken{}, handed: map[records.ApplicationID]time.Time{},
 	}
 }
 
@@ -70,51 +85,79 @@ type carriedToken struct {
 	apps   map[records.ApplicationID]bool
 	spared bool // an application asked not to cancel it
 
-	due    time.Time // of the next renewal, or of the cancellation once no application is left; zero = never
-	asking bool      // a call about it is under way
-	failed int       // failed calls for the same renewal or cancellation
+	due    time.Time               // of the next renewal, or of the cancellation once no application is left; zero = never
+	until  time.Time               // it is good until then; zero: unknown
+	first  []records.ApplicationID // they begin when it is renewed
+	asking bool                    // a call about it is under way
+	failed int                     // failed calls for the same renewal or cancellation
 }
 
 // AppBegan adds the tokens of an application that begins. Own ones are renewed with its submission, others by the next Tick.
 func (ct *Carried) AppBegan(app *ledger.Application) {
-	raw := app.Context.GetAmContainerSpec().GetTokens()
-	if len(raw) == 0 {
-		return
+	hdfs := false
+	if raw := app.Context.GetAmContainerSpec().GetTokens(); len(raw) > 0 {
+		credentials, err := token.DecodeCredentials(raw)
+		if err != nil {
+			ct.log.WithField("application", app.ID).WithError(err).Warn("its credentials can't be read, and their tokens are not renewed")
+			return
+		}
+		for _, named := range credentials.Tokens {
+			hdfs = hdfs || named.Token.Kind == token.KindHDFS
+			ct.carry(app, named.Token)
+		}
 	}
-	log := ct.log.WithField("application", app.ID)
-	credentials, err := token.DecodeCredentials(raw)
-	if err != nil {
-		log.WithError(err).Warn("its credentials can't be read, and their tokens are not renewed")
-		return
+	if !hdfs && ct.calls.Proxy.Get != nil {
+		ct.want(app.User, app.ID)
 	}
-	for _, named := range credentials.Tokens {
-		tok := named.Token
-		name := tok.Kind + "\x00" + tok.Service + "\x00" + string(tok.Identifier) + "\x00" + string(tok.Password)
-		c := ct.all[name]
-		if c == nil {
-			c = &carriedToken{token: tok, name: name, apps: map[records.ApplicationID]bool{}}
-			switch {
-			case tok.Kind == token.KindDelegation:
-				if c.own = true; !ct.ownToken(c) {
-					log.Warn("a delegation token in its credentials is none of this ResourceManager's, or not good any more")
-					continue
-				}
-			case ct.others == nil || !ct.others.Renews(tok.Kind):
-				continue
+}
+
+// carry adds a token of an application that begins.
+func (ct *Carried) carry(app *ledger.Application, tok token.Token) {
+	name := nameOf(tok)
+	c := ct.all[name]
+	if c == nil {
+		c = &carriedToken{token: tok, name: name, apps: map[records.ApplicationID]bool{}}
+		switch {
+		case tok.Kind == token.KindDelegation:
+			if c.own = true; !ct.ownToken(c) {
+				ct.log.WithField("application", app.ID).Warn("a delegation token in its credentials is none of this ResourceManager's, or not good any more")
+				ct.refuse(app, c)
+				return
 			}
-			c.due = ct.loop.Date()
-			ct.all[name] = c
+		case ct.others == nil || !ct.others.Renews(tok.Kind):
+			return
 		}
-		if c.apps[app.ID] {
-			continue // under two aliases
-		}
-		c.apps[app.ID] = true
-		c.spared = c.spared || !app.Context.GetCancelTokensWhenComplete() && !ct.calls.CancelAlways
-		ct.of[app.ID] = append(ct.of[app.ID], c)
-		if c.own {
-			ct.renewOwn(c)
-		}
+		c.due = ct.loop.Date()
+		ct.all[name] = c
 	}
+	if c.apps[app.ID] {
+		return // under two aliases
+	}
+	c.apps[app.ID] = true
+	c.spared = c.spared || ct.spares(app)
+	ct.of[app.ID] = append(ct.of[app.ID], c)
+	switch {
+	case c.own:
+		ct.renewOwn(c)
+	case ct.calls.Strict && c.until.IsZero():
+		c.first, c.due = append(c.first, app.ID), ct.loop.Date()
+		ct.calls.Handed.expect(app.ID)
+	}
+}
+
+// refuse ends an application that brings a token of ours that isn't good, once it has begun.
+func (ct *Carried) refuse(app *ledger.Application, c *carriedToken) {
+	if !ct.calls.Strict {
+		return
+	}
+	c.first = []records.ApplicationID{app.ID}
+	ct.calls.Handed.expect(app.ID)
+	ct.loop.Go(func(context.Context) {
+		_ = ct.loop.Do(func() error { // the next leader refuses it, too
+			ct.failFirst(c, errors.New("no such token"))
+			return nil
+		})
+	})
 }
 
 // ownToken reports whether a token was issued here and is still good. Its bearer must know its password: the identifier alone can be
@@ -174,11 +217,23 @@ func (ct *Carried) AppEnded(app records.ApplicationID) {
 		}
 	}
 	delete(ct.of, app)
+	ct.handed[app] = ct.loop.Date().Add(ct.calls.CancelDelay)
 }
+
+// NodeLeft forgets what a node has been told.
+func (ct *Carried) NodeLeft(node records.NodeID) { ct.calls.Handed.left(node) }
 
 // Tick renews and cancels tokens that are due by the loop's date.
 func (ct *Carried) Tick(time.Time) {
 	now := ct.loop.Date()
+	ct.getDue()
+	ct.calls.Handed.publish()
+	for app, until := range ct.handed {
+		if !now.Before(until) {
+			delete(ct.handed, app)
+			ct.calls.Handed.forget(app)
+		}
+	}
 	for _, c := range ct.all {
 		if c.asking || c.due.IsZero() || now.Before(c.due) {
 			continue
@@ -186,6 +241,8 @@ func (ct *Carried) Tick(time.Time) {
 		switch {
 		case c.own:
 			ct.renewOwn(c)
+		case len(c.apps) > 0 && ct.ends(c):
+			ct.replace(c)
 		case len(c.apps) > 0:
 			ct.renewForeign(c)
 		default:
@@ -215,13 +272,44 @@ func (ct *Carried) renewedForeign(c *carriedToken, until time.Time, err error) {
 	}
 	switch {
 	case err == nil:
-		c.failed, c.due = 0, time.Time{}
+		c.failed, c.due, c.until = 0, time.Time{}, until
 		if until.After(ct.loop.Date()) {
 			c.due = ct.nextRenewal(until)
 		}
+		ct.settle(c)
+	case ct.expired(c):
+		ct.settle(c)
+		ct.replace(c)
 	case !ct.again(c, "renewing", err):
 		c.due = time.Time{}
+		ct.failFirst(c, err)
 	}
+}
+
+// settle lets applications begin that wait for a token's first renewal.
+func (ct *Carried) settle(c *carriedToken) {
+	for _, app := range c.first {
+		ct.calls.Handed.settle(app)
+	}
+	c.first = nil
+}
+
+// failFirst ends the applications that wait for a token's first renewal, and have not begun. Those that an earlier leader let begin go on.
+func (ct *Carried) failFirst(c *carriedToken, err error) {
+	first := c.first
+	ct.settle(c)
+	for _, id := range first {
+		if ct.Fail != nil && !ct.over(id) && !begun(ct.work.Apps[id]) {
+			ct.log.WithField("application", id).WithError(err).Warn("a token in its credentials can't be renewed, and it fails")
+			ct.Fail(id, "Failed to renew token: "+token.Describe(c.token))
+		}
+	}
+}
+
+// begun reports whether an ApplicationMaster of an application may have been started.
+func begun(app *ledger.Application) bool {
+	at := app.Current()
+	return at != nil && (at.ID.Attempt > 1 || at.State >= ledger.AttemptLaunched)
 }
 
 // again makes a failed call due once more, and reports whether it did: refusals, and calls beyond Calls.Tries, aren't repeated. Hadoop
