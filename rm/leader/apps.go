@@ -100,18 +100,14 @@ func (as *applications) Kill(id records.ApplicationID, diagnostics string) error
 }
 
 func (as *applications) kill(app *ledger.Application, diagnostics string) {
-	as.stop(app, pb.YarnApplicationAttemptState_APP_ATTEMPT_KILLED, diagnostics)
-	as.endApp(app, pb.YarnApplicationState_KILLED, pb.FinalApplicationStatus_APP_KILLED, diagnostics)
-}
-
-// stop ends the current attempt.
-func (as *applications) stop(app *ledger.Application, state pb.YarnApplicationAttemptState, diagnostics string) {
 	if attempt := app.Current(); attempt != nil && !attempt.State.Ended() {
 		as.attempts.stopAM(app, attempt)
 		as.attempts.endAttempt(app, attempt, attemptEnd{
-			state: state, diagnostics: diagnostics, exit: records.ExitKilledByResourceManager,
+			state: pb.YarnApplicationAttemptState_APP_ATTEMPT_KILLED, diagnostics: diagnostics,
+			exit: records.ExitKilledByResourceManager,
 		})
 	}
+	as.endApp(app, pb.YarnApplicationState_KILLED, pb.FinalApplicationStatus_APP_KILLED, diagnostics)
 }
 
 // endApp ends an application whose last attempt has ended, and cleans up behind it.

@@ -43,7 +43,6 @@ import (
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
-	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
@@ -195,10 +194,6 @@ func New(cfg Config) *Leader {
 		keys: keys, delegations: issuer, carried: carried, queueConf: queues, placement: placed,
 		requests: requests, Reports: reports,
 		version: ledgerversion.New(c, c.work, ledgerversion.Config{Ask: cfg.Versions, Raised: levels.ShowAll, Log: cfg.Log}),
-	}
-	carried.Fail = func(id records.ApplicationID, why string) {
-		l.applications.stop(c.work.Apps[id], pb.YarnApplicationAttemptState_APP_ATTEMPT_FAILED, why)
-		l.applications.endApp(c.work.Apps[id], pb.YarnApplicationState_FAILED, pb.FinalApplicationStatus_APP_FAILED, why)
 	}
 	l.applications.attempts, l.applications.containers = l.attempts, l.containers
 	l.applications.placement, l.applications.requests = l.placement, l.requests

@@ -41,7 +41,9 @@ func (c *Launcher) node(id records.NodeID, attempt records.AttemptID, p ipc.Prot
 // Launch implements leader.Launcher.
 func (c *Launcher) Launch(ctx context.Context, launch leader.Launch) error {
 	id := launch.Container.ID
-	if err := c.Handed.Await(ctx, launch.Container.Node, id.Attempt.App); err != nil {
+	if err := c.Handed.Await(ctx, launch.Container.Node, id.Attempt.App); refusal.Is(err, refusal.Refused) {
+		return err
+	} else if err != nil {
 		return fmt.Errorf("node %v has not got the tokens of %v: %w", launch.Container.Node, id.Attempt.App, err)
 	}
 	node, l, err := c.node(launch.Container.Node, id.Attempt, protocol.ContainerManagement)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
+	"heddle/rm/leader/refusal"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -15,12 +16,13 @@ import (
 type Handed struct {
 	mu       sync.Mutex
 	of       map[records.ApplicationID]given
-	awaited  map[records.ApplicationID]int  // what is still asked for
-	sequence int64                          // of the last change that nodes have been told
-	changed  bool                           // since then
-	list     []*pb.SystemCredentialsForApps // of that change; nil: to be made again
-	has      map[records.NodeID]int64       // the change that nodes have confirmed
-	news     chan struct{}                  // closed when anything changes
+	awaited  map[records.ApplicationID]int    // what is still asked for
+	refused  map[records.ApplicationID]string // why no container starts
+	sequence int64                            // of the last change that nodes have been told
+	changed  bool                             // since then
+	list     []*pb.SystemCredentialsForApps   // of that change; nil: to be made again
+	has      map[records.NodeID]int64         // the change that nodes have confirmed
+	news     chan struct{}                    // closed when anything changes
 }
 
 type given struct {
@@ -40,6 +42,7 @@ func (h *Handed) reset() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.of, h.awaited, h.has = map[records.ApplicationID]given{}, map[records.ApplicationID]int{}, map[records.NodeID]int64{}
+	h.refused = map[records.ApplicationID]string{}
 	h.sequence, h.changed, h.list = rand.Int64N(1<<62)+1, false, nil
 	h.wake()
 }
@@ -69,6 +72,13 @@ func (h *Handed) settle(app records.ApplicationID) {
 	h.wake()
 }
 
+// refuse says why no container of an application may start.
+func (h *Handed) refuse(app records.ApplicationID, why string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.refused[app] = why
+}
+
 // give sets an application's credentials, which publish tells nodes.
 func (h *Handed) give(app records.ApplicationID, credentials []byte) {
 	h.mu.Lock()
@@ -83,6 +93,7 @@ func (h *Handed) forget(app records.ApplicationID) {
 	defer h.mu.Unlock()
 	delete(h.of, app)
 	delete(h.awaited, app)
+	delete(h.refused, app)
 	if h.list = nil; len(h.of) == 0 {
 		clear(h.has)
 	}
@@ -100,7 +111,7 @@ func (h *Handed) publish() {
 	h.sequence++
 }
 
-// messages are what nodes are told. The caller has the lock.
+// messages returns the credentials that nodes are told. The caller has the lock.
 func (h *Handed) messages() []*pb.SystemCredentialsForApps {
 	if h.list == nil {
 		h.list = make([]*pb.SystemCredentialsForApps, 0, len(h.of))
@@ -144,15 +155,18 @@ func (h *Handed) left(node records.NodeID) {
 	delete(h.has, node)
 }
 
-// Await returns when a node has everything that there will be for an application, so that it can start the application's first container.
+// Await returns when a node has everything that there will be for an application, so that it can start the application's first container. A refusal says that it mustn't.
 func (h *Handed) Await(ctx context.Context, node records.NodeID, app records.ApplicationID) error {
 	for h != nil {
 		h.mu.Lock()
 		g, has := h.of[app]
 		ready := h.awaited[app] == 0 && (!has || h.has[node] >= g.since && h.has[node] <= h.sequence)
-		news := h.news
+		news, why := h.news, h.refused[app]
 		h.mu.Unlock()
-		if ready {
+		switch {
+		case why != "":
+			return &refusal.Error{Reason: refusal.Refused, Text: why}
+		case ready:
 			return nil
 		}
 		select {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"heddle/rm/leader/refusal"
 	"heddle/rm/ledger"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -227,29 +228,35 @@ func TestTheFirstContainerWaitsForItsToken(t *testing.T) {
 // With Kerberos an application fails whose token can't be renewed as it begins, in Hadoop's words. Later failures aren't held against it.
 func TestApplicationsFailWithoutGoodTokens(t *testing.T) {
 	withProxy(t, false, func(b *bench, nn *proxying, handed *Handed) {
-		failed := map[records.ApplicationID]string{}
-		b.carried.Fail = func(id records.ApplicationID, why string) {
-			failed[id] = why
-			b.loop.State.Apps[id].State = ledger.AppFailed
-			b.carried.AppEnded(id)
+		why := func(id records.ApplicationID) string {
+			err := handed.Await(context.Background(), someNode, id)
+			if err != nil && !refusal.Is(err, refusal.Refused) {
+				t.Error(err)
+			}
+			return fmt.Sprint(err)
 		}
 		good := b.live("alice", tokenOf("alice", 1))
 		b.pass(time.Minute)
-		if err := handed.Await(context.Background(), someNode, good); err != nil || len(failed) > 0 {
-			t.Errorf("%v, %v", err, failed)
+		if got := why(good); got != "<nil>" {
+			t.Errorf("it fails with %q", got)
 		}
 		b.hdfs.answer(&ipc.RemoteError{Class: ipc.AccessControlException, Text: "not your token"})
 		bad := b.live("alice", tokenOf("alice", 2))
 		strange := b.live("alice", token.Token{Kind: token.KindDelegation, Identifier: token.Delegation{Owner: "alice", Sequence: 77}.Encode()})
 		b.pass(2 * day)
-		if got := failed[bad]; !strings.HasPrefix(got, "Failed to renew token: Kind: HDFS_DELEGATION_TOKEN, Service: 10.0.0.2:8020, Ident: (token for alice: ") {
+		if got := why(bad); !strings.HasPrefix(got, "Failed to renew token: Kind: HDFS_DELEGATION_TOKEN, Service: 10.0.0.2:8020, Ident: (token for alice: ") {
 			t.Errorf("it fails with %q", got)
 		}
-		if got := failed[strange]; !strings.HasPrefix(got, "Failed to renew token: Kind: RM_DELEGATION_TOKEN") {
+		if got := why(strange); !strings.HasPrefix(got, "Failed to renew token: Kind: RM_DELEGATION_TOKEN") {
 			t.Errorf("with a token of ours that isn't there: %q", got)
 		}
-		if failed[good] != "" {
-			t.Errorf("one that runs fails with %q", failed[good])
+		if got := why(good); got != "<nil>" {
+			t.Errorf("one that runs fails with %q", got)
+		}
+		b.over(bad)
+		b.pass(time.Hour)
+		if len(handed.refused) != 1 {
+			t.Errorf("kept are %v", handed.refused)
 		}
 	})
 }

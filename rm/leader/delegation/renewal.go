@@ -38,7 +38,7 @@ type Calls struct {
 	// Strict has applications fail whose tokens can't be renewed as they begin, like Hadoop on secure clusters.
 	Strict bool
 	Proxy  Proxy
-	Handed *Handed // what nodes get for applications; nil: nobody asks
+	Handed *Handed // what nodes get for applications; nil: no node asks
 }
 
 // Carried are the delegation tokens in the credentials of live applications. They are renewed as long as one of the applications lives,
@@ -58,9 +58,6 @@ type Carried struct {
 	wanted  []*wanted
 	getting int
 	handed  map[records.ApplicationID]time.Time // ended applications whose credentials nodes may still need, until then
-
-	// Fail ends an application that has not begun to run, and says why; nil: none is ended. It may be set before the leadership begins.
-	Fail func(id records.ApplicationID, diagnostics string)
 }
 
 // NewCarried makes the empty set of a leadership with a working copy. issuer deals with the ResourceManager's own tokens, others with
@@ -294,16 +291,16 @@ func (ct *Carried) settle(c *carriedToken) {
 	c.first = nil
 }
 
-// failFirst ends the applications that wait for a token's first renewal, and have not begun. Those that an earlier leader let begin go on.
+// failFirst has the applications fail that wait for a token's first renewal, and have not begun. Those that an earlier leader let begin go on.
 func (ct *Carried) failFirst(c *carriedToken, err error) {
 	first := c.first
-	ct.settle(c)
 	for _, id := range first {
-		if ct.Fail != nil && !ct.over(id) && !begun(ct.work.Apps[id]) {
+		if !ct.over(id) && !begun(ct.work.Apps[id]) {
 			ct.log.WithField("application", id).WithError(err).Warn("a token in its credentials can't be renewed, and it fails")
-			ct.Fail(id, "Failed to renew token: "+token.Describe(c.token))
+			ct.calls.Handed.refuse(id, "Failed to renew token: "+token.Describe(c.token))
 		}
 	}
+	ct.settle(c)
 }
 
 // begun reports whether an ApplicationMaster of an application may have been started.
