@@ -25,7 +25,7 @@ func schedulerKeys() []Key {
 		float(intra+"max-allowable-limit", "0.2", "maximum share of a queue that it preempts").min(0).max(1),
 		enum(intra+"preemption-order-policy", "userlimit_first", "whether users' limits or priorities come first", "userlimit_first", "priority_first"),
 		boolean(intra+"conservative-drf", "true", "preempt only what lowers the dominant resource, within a queue"),
-
+		millis("yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval", "1500", "time between rounds in which legacy leaves get and lose capacity").min(1),
 		boolean(fair+"preemption", "false", "restore fair shares by preemption"),
 		float(fair+"preemption.cluster-utilization-threshold", "0.8", "minimum use of the cluster for that").min(0).max(1),
 		boolean(fair+"am.preemption", "true", "let ApplicationMasters be preempted"),

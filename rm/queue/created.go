@@ -35,7 +35,7 @@ func (p *parser) creation(q *Queue, legacy, flexible bool) {
 	}
 	c.Of(templates, q.Path)
 	if legacy {
-		p.warn(q.Path+"."+template.LegacyKey, "true", "has no effect: submissions to an undeclared queue below "+q.Path+" are refused; "+template.FlexibleKey+" creates queues")
+		checkLeaves(p, q)
 	}
 }
 
@@ -44,6 +44,9 @@ func (t *Tree) creatable(path string) ([]template.Created, error) {
 	list, above, err := t.missing(path)
 	if err == nil {
 		err = above.Room(list[0])
+	}
+	if q := t.byPath[above.Path]; err == nil && list[0].Legacy {
+		list[0].Zero, err = t.zero(list[0].Path, q)
 	}
 	if err == nil && len(t.queues) >= maxQueues {
 		err = inWords("Cannot auto create queue %s. There are %d queues, and can't be more", path, len(t.queues))
@@ -225,7 +228,7 @@ func (p *maker) created(above *Queue, name string, c template.Created) *Queue {
 	q.Submit, q.Administer = none, none
 	q.managed, q.Made = c.Parent, template.Flexible
 	if c.Legacy {
-		q.Made = template.LegacyLeaf
+		q.Made, q.Zero = template.LegacyLeaf, c.Zero
 	}
 	p.count++
 	p.settle(q, above, c)
@@ -263,6 +266,13 @@ func (p *maker) settle(q, above *Queue, c template.Created) {
 		if whole := q.Path + "." + key; c.Legacy || p.settings[whole] == "" {
 			p.settings[whole] = value
 		}
+	}
+	for _, partition := range c.Zero {
+		zero := "0"
+		if strings.HasPrefix(p.settings[q.Path+"."+label.Key(partition)+"capacity"], "[") {
+			zero = "[memory=0,vcores=0]"
+		}
+		p.settings[q.Path+"."+label.Key(partition)+"capacity"] = zero
 	}
 }
 

@@ -320,6 +320,9 @@ func (p *parser) global() Settings {
 	if expiry := number(template.ExpiryKey, "300", 0); settings.Monitors(p.conf, "AutoCreatedQueueDeletionPolicy") {
 		s.CreatedExpiry = max(1, time.Duration(expiry)) * time.Second
 	}
+	if settings.Monitors(p.conf, "QueueManagementDynamicEditPolicy") {
+		s.EntitleEvery = p.conf.Duration("yarn.resourcemanager.monitor.capacity.queue-management.monitoring-interval")
+	}
 	s.Suspension = suspension.Of(p.conf)
 	p.suspension = s.Suspension
 	s.StagePolicy = leafpolicy.StageOf(p.conf)

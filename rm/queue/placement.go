@@ -89,11 +89,7 @@ func (t *Tree) leafFor(app App, name string, mapped bool) (path string, missing 
 		case err != nil:
 			return name, nil, fails("Application %s submitted by user %s to unknown queue: %s", app.ID, app.User, conf.Shorten(name))
 		}
-		leaf := missing[len(missing)-1]
-		if leaf.Legacy && !mapped {
-			return leaf.Path, nil, prohibited(app, name)
-		}
-		return leaf.Path, missing, nil
+		return missing[len(missing)-1].Path, missing, nil
 	case !q.Leaf():
 		return q.Path, nil, fails("Application %s submitted by user : %s to non-leaf queue : %s", app.ID, app.User, name)
 	case q.Made == template.LegacyLeaf && !mapped:
@@ -109,7 +105,7 @@ func prohibited(app App, name string) error {
 }
 
 // For returns the tree in which the leaf of an application exists, and that leaf's path. It is the tree itself unless queues have to be created, which
-// made are then, parents first. The error is a *Refusal.
+// made are then, parents first. The error is a *Refusal, as those of the leaf are: as in YARN queues may be created for an application that fails.
 func (t *Tree) For(app App, name string, mapped bool) (with *Tree, path string, made []template.Created, err error) {
 	if t.Kind != Capacity {
 		return t, name, nil, nil
@@ -127,7 +123,11 @@ func (t *Tree) For(app App, name string, mapped bool) (with *Tree, path string, 
 		}
 		return t, path, nil, fails("Application %s submission by user : %s to  queue : %s failed : %s", app.ID, app.User, conf.Shorten(path), text)
 	}
-	return with, path, made, with.byPath[path].Admits(app)
+	leaf := with.byPath[path]
+	if leaf.Made == template.LegacyLeaf && !mapped {
+		return with, path, made, prohibited(app, path)
+	}
+	return with, path, made, leaf.Admits(app)
 }
 
 // Admits refuses applications if the queue is stopped.
@@ -146,6 +146,8 @@ func (t *Tree) Full(q *Queue, share Share, app App, all, inQueue, ofUser int) er
 		return nil
 	case q.clusterLimit > 0 && all >= int(q.clusterLimit):
 		return fails("Maximum system application limit reached,cannot accept submission of application: %s", app.ID)
+	case q.Made == template.LegacyLeaf: // one without capacity has a share of none (Hadoop: AbstractLeafQueue.validateSubmitApplication)
+		return nil
 	case inQueue >= int(share.MaxApplications):
 		return fails(accessControl+"Queue %s already has %d applications, cannot accept submission of application: %s", q.Path, inQueue, app.ID)
 	case ofUser >= int(share.MaxApplicationsPerUser):

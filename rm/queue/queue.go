@@ -93,6 +93,7 @@ type Queue struct {
 	Creation      template.Creation // of queues below it, on demand
 	Made          template.Kind     // how it came to be
 	Stays         bool              // of one that was created: it isn't deleted when it is idle
+	Zero          []string          // of a legacy leaf: partitions in which it has no capacity now, although its template names one
 	Labels        []string          // node labels that it may use; "*" is all
 	DefaultLabel  string            // label of its asks that have none
 	Shares        []string          // labels of which its settings give it a share, sorted

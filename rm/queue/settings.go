@@ -25,9 +25,11 @@ type Settings struct {
 	Preemption       Preemption
 	// CreatedExpiry is how long a queue that was created on demand must be idle to be deleted; 0: none is (Hadoop: AutoCreatedQueueDeletionPolicy).
 	CreatedExpiry time.Duration
-	Suspension    suspension.Settings
-	StagePolicy   string // of queues that name none
-	Fair          FairSettings
+	// EntitleEvery is how often the capacity of idle legacy leaves goes to others; 0: never (Hadoop: QueueManagementDynamicEditPolicy).
+	EntitleEvery time.Duration
+	Suspension   suspension.Settings
+	StagePolicy  string // of queues that name none
+	Fair         FairSettings
 	// Placement decides which queue an application goes to.
 	Placement Placement
 }

@@ -100,7 +100,7 @@ const precision = 0.0005
 // shares checks the capacities of each queue's children, and computes those shares of the cluster that don't depend
 // on its size.
 func (p *parser) shares(q *Queue) {
-	if !p.vector && len(q.Children) > 0 {
+	if !p.vector && len(q.Children) > 0 && !q.Creation.Legacy {
 		p.sums(q)
 	}
 	var weights float32

@@ -141,7 +141,6 @@ func TestTemplatesThatAreWrong(t *testing.T) {
 		"template.capacity=[memory=1024]":  "have children queue used mixed of  weight mode, percentage and absolute mode",
 		"template.ordering-policy=nothing": "ordering-policy",
 		"template.maximum-capacity=x":      "For input string: \"x\"",
-		"template.state=STOPPED":           "Queue root.users.q1 is STOPPED. Cannot accept submission of application: ID",
 	} {
 		name, value, _ := strings.Cut(setting, "=")
 		c := startIn(t, 1, "", creating("root.users.auto-queue-creation-v2."+name+"="+value)...)
@@ -154,10 +153,23 @@ func TestTemplatesThatAreWrong(t *testing.T) {
 	}
 }
 
+// As with a stock ResourceManager a queue that is stopped by its template is created, and the application fails.
+func TestCreatedQueuesMayBeStopped(t *testing.T) {
+	c := startIn(t, 1, "", creating("root.users.auto-queue-creation-v2.template.state=STOPPED")...)
+	if got, want := c.place("carl", "n", "root.users.q1"), "Queue root.users.q1 is STOPPED. Cannot accept submission of application: ID"; !strings.HasSuffix(got, want) {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := c.queues(); got["root.users.q1"] == "" {
+		t.Errorf("the queue wasn't created: %v", got)
+	}
+}
+
 // Created queues are in the log: the next leader has them, and creates others beside them. When applications have gone, it deletes them.
 func TestCreatedQueuesSurviveTheirLeader(t *testing.T) {
 	const policy = "org.apache.hadoop.yarn.server.resourcemanager.scheduler.capacity.AutoCreatedQueueDeletionPolicy"
-	c := start(t, 3, append(creating("auto-queue-creation-v2.queue-expiration-time=1", "root.users.keep.auto-queue-creation-v2.queue-auto-removal.enable=false"),
+	c := start(t, 3, append(creating("auto-queue-creation-v2.queue-expiration-time=1", "root.users.keep.auto-queue-creation-v2.queue-auto-removal.enable=false",
+		"root.queues=default,users,static,e,man", "root.man.capacity=1w", "root.man.auto-create-child-queue.enabled=true", "root.man.leaf-queue-template.capacity=40",
+		"queue-mappings=u:%user:man.%user"),
 		"yarn.resourcemanager.scheduler.monitor.enable=true", "yarn.resourcemanager.scheduler.monitor.policies="+policy)...)
 	var l *leader.Leader
 	expect := func(user, to, want string) {
@@ -171,7 +183,13 @@ func TestCreatedQueuesSurviveTheirLeader(t *testing.T) {
 		return l != nil && c.place("ann", "n", "root.users.a.b") == "root.users.a.b"
 	})
 	expect("bob", "root.users.keep", "root.users.keep")
+	for _, user := range []string{"l1", "l2", "l3"} {
+		expect(user, "default", "root.man."+user)
+	}
 	before := c.queues()
+	if full, none := before["root.man.l2"], before["root.man.l3"]; !strings.HasPrefix(full, "dynamicLegacy off -1 0 4.0000005 400 ") || !strings.HasPrefix(none, "dynamicLegacy off -1 0 0 0 ") {
+		t.Errorf("the second legacy leaf is %s, and the third %s", full, none)
+	}
 	was := c.leader()
 	c.stop[was]()
 	delete(c.stop, was)

@@ -99,7 +99,7 @@ func (p *Placement) Enter(id records.ApplicationID, user string, to *Target) {
 	}
 	tree := p.cfg.Queues()
 	with, path, made, err := tree.For(queue.App{ID: id.String(), User: user}, to.Path, to.mapped)
-	if to.Path = path; err == nil && len(made) > 0 {
+	if to.Path = path; len(made) > 0 {
 		if failed := p.cfg.Create(with, made, user); failed != nil {
 			to.Against = fmt.Sprintf("Application %v submission by user : %s to  queue : %s failed : %v", id, user, path, failed)
 			return

@@ -2,6 +2,7 @@ package queueconf
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"heddle/rm/ledger"
@@ -18,6 +19,8 @@ type created struct {
 	now    time.Time       // of the last tick
 	next   time.Time       // round of deletion
 	marked map[string]bool // queues that were idle in the last round
+	// entitled is when legacy leaves got and lost capacity last.
+	entitled time.Time
 }
 
 // errOldMembers is why no queues are created while not all members could read it in the log.
@@ -66,10 +69,56 @@ func (a *Admin) AppBegan(app *ledger.Application) {
 	}
 }
 
+// restored returns a tree that was just read with the queues that were created on demand, and the paths of those for which it has no place. Legacy leaves get their
+// capacity anew, as in YARN (Hadoop: ManagedParentQueue.reinitialize).
+func (a *Admin) restored(tree *queue.Tree) (next *queue.Tree, gone []string, err error) {
+	return tree.Restored(template.EntitledAnew(a.work.Created.All(), a.usedLeaves(), tree.Rooms))
+}
+
+// usedLeaves returns the legacy leaves with live applications, those of the oldest first.
+func (a *Admin) usedLeaves() []string {
+	legacy := map[string]bool{}
+	for _, q := range a.work.Created.List {
+		legacy[q.Path] = q.Legacy
+	}
+	var apps []*ledger.Application
+	for _, app := range a.work.Apps {
+		if legacy[app.Queue] && !app.State.Ended() {
+			apps = append(apps, app)
+		}
+	}
+	slices.SortFunc(apps, func(x, y *ledger.Application) int { return x.ID.Compare(y.ID) })
+	paths := make([]string, len(apps))
+	for i, app := range apps {
+		paths[i] = app.Queue
+	}
+	return paths
+}
+
+// entitle gives the capacity of legacy leaves without applications to others that have some (Hadoop: QueueManagementDynamicEditPolicy).
+func (a *Admin) entitle() {
+	tree := a.Scheduler.Tree()
+	if !slices.ContainsFunc(tree.Created, func(c template.Created) bool { return c.Legacy }) {
+		return
+	}
+	next, err := tree.Entitling(template.Entitled(tree.Created, a.usedLeaves(), tree.Rooms))
+	switch {
+	case err == nil && next == tree:
+		return
+	case err == nil:
+		err = a.setTree(next, a.settings)
+	}
+	if err != nil {
+		a.Log.WithError(err).Error("queues that were created on demand keep their capacity")
+		return
+	}
+	a.publish(next)
+}
+
 // restore returns a tree that was just read with the queues that were created on demand. Those for which it has no place are forgotten; if a template can't be
 // used any more, all stay on record, and the tree goes without them.
 func (a *Admin) restore(tree *queue.Tree) *queue.Tree {
-	next, gone, err := tree.Restored(a.work.Created.All())
+	next, gone, err := a.restored(tree)
 	if err != nil {
 		a.Log.WithError(err).Error("queues that were created on demand can't be restored: mend their templates, and refresh the queues")
 		return tree
@@ -90,11 +139,16 @@ func (a *Admin) forget(paths []string) {
 	a.loop.Enter(&ledgerpb.Command{QueuesChanged: &ledgerpb.QueuesChanged{Deleted: paths}})
 }
 
-// Tick deletes queues that were created on demand and are idle. As in YARN there is a round as often as queues expire, and a queue is deleted that was idle in
+// Tick entitles legacy leaves, and deletes queues that were created on demand and are idle. As in YARN there is a round as often as queues expire, and a queue is deleted that was idle in
 // the round before as well (Hadoop: AutoCreatedQueueDeletionPolicy).
 func (a *Admin) Tick(now time.Time) {
 	c := &a.created
 	tree := a.Scheduler.Tree()
+	if every := tree.Settings.EntitleEvery; every > 0 && !now.Before(c.entitled.Add(every)) {
+		c.entitled = now
+		a.entitle()
+		tree = a.Scheduler.Tree()
+	}
 	expiry := tree.Settings.CreatedExpiry
 	if c.now.IsZero() || expiry <= 0 {
 		c.next = now.Add(expiry)

@@ -129,7 +129,7 @@ func (a *Admin) replaceable(tree *queue.Tree) error {
 
 // replaceTree replaces the tree that holds, unless applications stand in the way.
 func (a *Admin) replaceTree(tree *queue.Tree, c *ledgerpb.QueuesConfigured) error {
-	tree, gone, err := tree.Restored(a.work.Created.All())
+	tree, gone, err := a.restored(tree)
 	if err != nil {
 		return &Error{Err: err}
 	}
@@ -243,7 +243,7 @@ func (a *Admin) CheckChange(change *edit.Change) (settings map[string]string, er
 		if err != nil {
 			return err
 		}
-		if tree, _, err = tree.Restored(a.work.Created.All()); err != nil {
+		if tree, _, err = a.restored(tree); err != nil {
 			return &Error{Err: err}
 		}
 		if err := a.replaceable(tree); err != nil {

@@ -39,7 +39,7 @@ func Missing(path string, queues Queues) (list []Created, above Parent, err erro
 		return nil, above, words("%q can't be created", conf.Shorten(path))
 	}
 	if above, ok := queues.Parent(parent); ok && above.Creation.Legacy {
-		return nil, above, words("%s.%s isn't created: %s has no effect", above.Path, name, LegacyKey)
+		return []Created{{Path: above.Path + "." + name, Legacy: true}}, above, nil
 	}
 	if queues.Ambiguous(parent) {
 		return nil, above, words("Could not auto-create queue %s due to ParentQueue %s being ambiguous.", path, parent)

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"heddle/rm/queue/label"
 )
 
 // LegacyKey and FlexibleKey switch the two kinds of creation on, below a queue's path.
@@ -14,10 +16,10 @@ const (
 	FlexibleKey = flexible + "enabled"
 )
 
-const (
-	legacy   = "leaf-queue-template."
-	flexible = "auto-queue-creation-v2."
-)
+// LeafPrefix begins the names of settings of legacy leaves, below the path of the queue above them.
+const LeafPrefix = "leaf-queue-template."
+
+const flexible = "auto-queue-creation-v2."
 
 // Names of the settings of created queues, below the path of the queue above them.
 const (
@@ -49,6 +51,8 @@ type Created struct {
 	Path   string
 	Parent bool // it holds queues
 	Legacy bool
+	// Zero are the partitions in which a legacy leaf has no capacity now, although its template names one.
+	Zero []string `json:",omitempty"`
 }
 
 // Creation is how queues are created below a queue.
@@ -69,9 +73,9 @@ type Setting struct{ Name, Value string }
 
 // Of reads how queues are created below path. The keys of settings lack YARN's prefix. c has the switches, and the depth.
 func (c *Creation) Of(settings map[string]string, path string) {
-	c.Leaves = below(settings, path, legacy)
+	c.Leaves = below(settings, path, LeafPrefix)
 	for i := range c.Leaves {
-		c.Leaves[i].Name = legacy + c.Leaves[i].Name
+		c.Leaves[i].Name = LeafPrefix + c.Leaves[i].Name
 	}
 	c.All = inherited(settings, path, "template.", c.Depth)
 	c.Parents, c.FlexibleLeaves = inherited(settings, path, "parent-template.", c.Depth), inherited(settings, path, "leaf-template.", c.Depth)
@@ -84,7 +88,7 @@ func (c *Creation) Settings(made Created) map[string]string {
 	switch {
 	case made.Legacy:
 		for _, s := range c.Leaves {
-			out[strings.TrimPrefix(s.Name, legacy)] = s.Value
+			out[strings.TrimPrefix(s.Name, LeafPrefix)] = s.Value
 		}
 		return out
 	case made.Parent:
@@ -95,6 +99,30 @@ func (c *Creation) Settings(made Created) map[string]string {
 			out[s.Name] = s.Value
 		}
 	}
+	return out
+}
+
+// Leaf returns a setting of legacy leaves by its name without the queue's path, or "".
+func (c *Creation) Leaf(name string) string {
+	for _, s := range c.Leaves {
+		if s.Name == LeafPrefix+name {
+			return s.Value
+		}
+	}
+	return ""
+}
+
+// Partitions are those in which legacy leaves get a capacity: the default one, and those for which their template has one, sorted.
+func (c *Creation) Partitions() []string {
+	out := []string{""}
+	for _, s := range c.Leaves {
+		if name, ok := strings.CutPrefix(s.Name, LeafPrefix+label.AccessKey+"."); ok {
+			if name, ok = strings.CutSuffix(name, ".capacity"); ok {
+				out = append(out, name)
+			}
+		}
+	}
+	slices.Sort(out)
 	return out
 }
 
@@ -123,7 +151,7 @@ func IsSetting(name string) bool {
 	case LegacyKey, FlexibleKey, MaxKey, DepthKey, RemovalKey, LegacyMaxKey, FullKey, "auto-create-child-queue.management-policy":
 		return true
 	}
-	for _, kind := range []string{legacy, flexible + "template.", flexible + "leaf-template.", flexible + "parent-template."} {
+	for _, kind := range []string{LeafPrefix, flexible + "template.", flexible + "leaf-template.", flexible + "parent-template."} {
 		if strings.HasPrefix(name, kind) {
 			return true
 		}

@@ -1,0 +1,116 @@
+package queue
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"heddle/rm/queue/label"
+	"heddle/rm/queue/quantity"
+	"heddle/rm/queue/template"
+)
+
+// spare is how much less than its template's capacity a legacy leaf finds left, as a share of the cluster, and still gets it (Hadoop: CSQueueUtils.EPSILON).
+const spare = 1e-4
+
+// Rooms is a template.Rooms.
+func (t *Tree) Rooms(path string) map[string]int {
+	above := t.byPath[path]
+	if above == nil {
+		return nil
+	}
+	rooms := map[string]int{}
+	for _, partition := range above.Creation.Partitions() {
+		rooms[partition] = math.MaxInt
+		if part, whole := t.leafPart(above, partition); part > 0 {
+			rooms[partition] = int((whole + spare) / part)
+		}
+	}
+	return rooms
+}
+
+// leafPart is what a legacy leaf takes of the capacity of the queue above it in a partition. whole is that capacity, in the same unit.
+func (t *Tree) leafPart(above *Queue, partition string) (part, whole float64) {
+	in := t.In(partition).queues[above.Index]
+	v, _, err := quantity.ParseCapacity(above.Creation.Leaf(label.Key(partition)+"capacity"), t.types, false)
+	whole = float64(in.AbsoluteCapacity)
+	switch unit := v.Unit(t.types.Len()); {
+	case err != nil:
+	case unit == quantity.ByPercent:
+		return whole * v[0].Value / 100, whole
+	case unit == quantity.ByAmount:
+		own := in.Vector.Amounts()
+		for i, n := range v.Amounts() {
+			if own[i] > 0 {
+				part = max(part, float64(n)/float64(own[i]))
+			}
+		}
+		return part, 1
+	}
+	return 0, whole
+}
+
+// zero returns the partitions in which a further legacy leaf of a queue gets no capacity. The error says in Hadoop's words that it isn't created, as the queue is
+// configured to refuse it then.
+func (t *Tree) zero(path string, above *Queue) (out []string, err error) {
+	for partition, room := range t.Rooms(above.Path) {
+		for _, c := range above.Children {
+			if !slices.Contains(c.Zero, partition) {
+				room--
+			}
+		}
+		if room <= 0 {
+			out = append(out, partition)
+		}
+	}
+	slices.Sort(out)
+	if above.Creation.Full && slices.Contains(out, "") {
+		return out, inWords("Cannot auto create leaf queue %s. Child queues capacities have reached parent queue : %s's guaranteed capacity", path, above.Path)
+	}
+	return out, nil
+}
+
+// Entitling returns a tree whose created queues have other entitlements: list is what template.Entitled has made of Created. It returns the tree itself if nothing
+// differs.
+func (t *Tree) Entitling(list []template.Created) (*Tree, error) {
+	same := func(a, b template.Created) bool { return slices.Equal(a.Zero, b.Zero) }
+	if slices.EqualFunc(t.Created, list, same) {
+		return t, nil
+	}
+	return t.changed(func(p *maker, at map[string]*Queue) (touched []*Queue, created []template.Created) {
+		for i, c := range list {
+			if same(c, t.Created[i]) {
+				continue
+			}
+			old := at[c.Path]
+			q := p.created(old.Parent, old.Name, c)
+			q.Stopped = old.Stopped
+			old.Parent.Children[slices.Index(old.Parent.Children, old)], at[c.Path] = q, q
+			touched = append(touched, old.Parent)
+		}
+		return touched, list
+	})
+}
+
+// checkLeaves checks what legacy leaves of a queue get (Hadoop: ManagedParentQueue.initializeLeafQueueConfigs).
+func checkLeaves(p *parser, q *Queue) {
+	key := q.Path + ".auto-create-child-queue.management-policy"
+	if policy := strings.TrimSpace(p.settings[key]); policy != "" && !strings.HasSuffix(policy, ".GuaranteedOrZeroCapacityOverTimePolicy") {
+		p.fail(key, policy, "Heddle has GuaranteedOrZeroCapacityOverTimePolicy alone")
+	}
+	check := func(name string, weights bool) {
+		text := q.Creation.Leaf(name)
+		if text == "" || !weights && text == "-1" {
+			return
+		}
+		key := q.Path + "." + template.LeafPrefix + name
+		v := p.quantity(key, text, weights)
+		if !p.vector && name == "capacity" && v.Unit(p.types.Len()) == quantity.ByAmount && q.Unit != quantity.ByAmount && !v.Amounts().IsZero() {
+			p.fail(key, text, "it is an amount of resources below "+q.Path+", whose capacity is none")
+		}
+	}
+	for _, partition := range q.Creation.Partitions() {
+		check(label.Key(partition)+"capacity", true)
+		check(label.Key(partition)+"maximum-capacity", false)
+	}
+}
