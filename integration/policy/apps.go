@@ -70,6 +70,9 @@ func (p *play) submission(m *master, options map[string]string) (*pb.Application
 	sub := &pb.ApplicationSubmissionContext{}
 	sub.SetApplicationId(m.id.PB())
 	sub.SetApplicationName(m.name)
+	if name, ok := options["name"]; ok {
+		sub.SetApplicationName(name)
+	}
 	if q, ok := options["queue"]; ok {
 		sub.SetQueue(q)
 	}

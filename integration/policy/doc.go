@@ -27,7 +27,7 @@
 //	leave N1 | lose N1                       it unregisters, or falls silent
 //	resize N1 RESOURCE                       an administrator changes its resources
 //	retire N1 | retain N1                    it is decommissioned gracefully, or stays after all
-//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS] [tags=T1,T2] [label=X] [amlabel=X]
+//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS] [tags=T1,T2] [label=X] [amlabel=X] [name=N]
 //	                                         submits an application; queue= alone names no queue. With am= its ApplicationMaster runs in a container, otherwise
 //	                                         it is unmanaged. An admitted one registers by itself
 //	ask A COUNT RESOURCE [priority=P] [on=N1,N2] [rack=/R] [strict]

@@ -15,7 +15,7 @@ const (
 // say why.
 var largePackages = map[string]int{
 	"rm/rest":                     5000,
-	"rm/queue":                    3290,
+	"rm/queue":                    3310,
 	"cmd/heddle/internal/command": 4400,
 	"rm/leader":                   3510,
 	"rm/service":                  3150,

@@ -22,15 +22,15 @@ func (t *Tree) Rooms(path string) map[string]int {
 	rooms := map[string]int{}
 	for _, partition := range above.Creation.Partitions() {
 		rooms[partition] = math.MaxInt
-		if part, whole := t.leafPart(above, partition); part > 0 {
+		if part, whole := leafPart(t, above, partition); part > 0 {
 			rooms[partition] = int((whole + spare) / part)
 		}
 	}
 	return rooms
 }
 
-// leafPart is what a legacy leaf takes of the capacity of the queue above it in a partition. whole is that capacity, in the same unit.
-func (t *Tree) leafPart(above *Queue, partition string) (part, whole float64) {
+// leafPart returns the part that a legacy leaf takes of the capacity of the queue above it in a partition. whole is that capacity, in the same unit.
+func leafPart(t *Tree, above *Queue, partition string) (part, whole float64) {
 	in := t.In(partition).queues[above.Index]
 	v, _, err := quantity.ParseCapacity(above.Creation.Leaf(label.Key(partition)+"capacity"), t.types, false)
 	whole = float64(in.AbsoluteCapacity)
@@ -70,7 +70,7 @@ func (t *Tree) zero(path string, above *Queue) (out []string, err error) {
 	return out, nil
 }
 
-// Entitling returns a tree whose created queues have other entitlements: list is what template.Entitled has made of Created. It returns the tree itself if nothing
+// Entitling returns a tree whose created queues have other entitlements: template.Entitled has made list of Created. It returns the tree itself if nothing
 // differs.
 func (t *Tree) Entitling(list []template.Created) (*Tree, error) {
 	same := func(a, b template.Created) bool { return slices.Equal(a.Zero, b.Zero) }

@@ -30,6 +30,21 @@ func (t *Tree) In(name string) *Tree {
 // Labels returns the labels that settings of queues name, sorted.
 func (t *Tree) Labels() []string { return t.labels }
 
+// LabelsOf returns the labels of the partitions in which a queue may have something by its settings, sorted: all that any queue names, of the root.
+func (t *Tree) LabelsOf(q *Queue) []string {
+	if q.Parent == nil {
+		return t.labels
+	}
+	names := slices.Clone(q.Shares)
+	for _, name := range q.Labels {
+		if name != label.Any && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // partition returns a tree like t with other queues.
 func (t *Tree) partition(name string, root *Queue) *Tree {
 	of := newTree(t.Kind, root)
@@ -53,6 +68,7 @@ func (p *parser) partitions(t *Tree) {
 	t.labels = label.Named(p.settings)
 	t.partitions = map[string]*Tree{}
 	for _, q := range t.queues {
+		q.Shares = nil // those of the tree of which this one was made
 		for _, name := range t.labels {
 			if label.Sets(p.settings, q.Path, name) {
 				q.Shares = append(q.Shares, name)

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"heddle/rm/queue"
-	"heddle/rm/queue/label"
 	"heddle/rm/view"
 	"heddle/yarn/records"
 )
@@ -19,19 +18,9 @@ type partition struct {
 	use   *view.LabelUse
 }
 
-// partitionsOf returns the partitions in which a queue may have something by its settings: all that any queue names, of the root.
+// partitionsOf returns the partitions in which a queue may have something by its settings.
 func (t *capacityTree) partitionsOf(q *queue.Queue) (all []partition) {
-	names := t.tree.Labels()
-	if q.Parent != nil {
-		names = slices.Clone(q.Shares)
-		for _, name := range q.Labels {
-			if name != label.Any && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-		slices.Sort(names)
-	}
-	for _, name := range names {
+	for _, name := range t.tree.LabelsOf(q) {
 		all = append(all, t.partition(q, name))
 	}
 	return all

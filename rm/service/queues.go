@@ -21,6 +21,7 @@ func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.G
 	t := queueTree{
 		Service: s, ctx: ctx, tree: tree, uses: uses,
 		apps: req.GetIncludeApplications(), deep: req.GetRecursive(), total: s.View.Total(),
+		sizes: view.LabelsOf(s.View).Sizes(), shares: map[string][]queue.Share{},
 	}
 	resp.SetQueueInfo(t.info(q, req.GetIncludeChildQueues()))
 	return resp, nil
@@ -44,7 +45,9 @@ type queueTree struct {
 	apps bool // with the applications in them
 	deep bool // with all queues below
 
-	total records.Resource // of the cluster
+	total  records.Resource            // of nodes without a label
+	sizes  map[string]records.Resource // of nodes with labels
+	shares map[string][]queue.Share    // of queues, by label
 }
 
 // currentCapacity returns the part of what a queue is guaranteed that it uses. Capacity queues measure it by all resources that count for their
@@ -82,7 +85,6 @@ func (t *queueTree) info(q *queue.Queue, children bool) *pb.QueueInfo {
 
 // limited returns a queue of those with limits in parts of the cluster.
 func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
-	guaranteed, most := u.Share.Min, u.Share.Max
 	m := &pb.QueueInfo{}
 	m.SetQueueName(q.Name)
 	m.SetQueuePath(q.Path)
@@ -100,20 +102,37 @@ func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 	m.SetMaxParallelApps(q.MaxParallelApps)
 	m.SetSchedulerType(schedulerTypes[t.tree.Kind])
 	m.SetQueueStatistics(t.statistics(q, u))
+	m.SetQueueConfigurationsMap(t.configurations(q, &u.Share))
+	return m
+}
+
+// configurations returns what is configured for a queue in each partition.
+func (t *queueTree) configurations(q *queue.Queue, share *queue.Share) []*pb.QueueConfigurationsMap {
+	all := []*pb.QueueConfigurationsMap{t.configuration("", q, share)}
+	for _, name := range t.tree.LabelsOf(q) {
+		in := t.tree.In(name)
+		if t.shares[name] == nil {
+			t.shares[name] = in.Effective(t.sizes[name])
+		}
+		all = append(all, t.configuration(name, in.Queues()[q.Index], &t.shares[name][q.Index]))
+	}
+	return all
+}
+
+func (t *queueTree) configuration(partition string, q *queue.Queue, share *queue.Share) *pb.QueueConfigurationsMap {
 	c := &pb.QueueConfigurations{}
-	c.SetCapacity(u.Share.Capacity)
-	c.SetAbsoluteCapacity(u.Share.AbsoluteCapacity)
-	c.SetMaxCapacity(u.Share.Maximum)
-	c.SetAbsoluteMaxCapacity(u.Share.AbsoluteMaximum)
+	c.SetCapacity(share.Capacity)
+	c.SetAbsoluteCapacity(share.AbsoluteCapacity)
+	c.SetMaxCapacity(share.Maximum)
+	c.SetAbsoluteMaxCapacity(share.AbsoluteMaximum)
 	c.SetMaxAMPercentage(q.MaxAMShare)
-	c.SetEffectiveMinCapacity(t.Types.PB(guaranteed))
-	c.SetEffectiveMaxCapacity(t.Types.PB(most))
+	c.SetEffectiveMinCapacity(t.Types.PB(share.Min))
+	c.SetEffectiveMaxCapacity(t.Types.PB(share.Max))
 	c.SetConfiguredMinCapacity(t.Types.PB(q.ConfiguredMin()))
 	c.SetConfiguredMaxCapacity(t.Types.PB(q.ConfiguredMax()))
-	partition := &pb.QueueConfigurationsMap{}
-	partition.SetPartitionName("")
-	partition.SetQueueConfigurations(c)
-	m.SetQueueConfigurationsMap([]*pb.QueueConfigurationsMap{partition})
+	m := &pb.QueueConfigurationsMap{}
+	m.SetPartitionName(partition)
+	m.SetQueueConfigurations(c)
 	return m
 }
 

@@ -70,7 +70,7 @@ func (a *Admin) AppBegan(app *ledger.Application) {
 }
 
 // restored returns a tree that was just read with the queues that were created on demand, and the paths of those for which it has no place. Legacy leaves get their
-// capacity anew, as in YARN (Hadoop: ManagedParentQueue.reinitialize).
+// capacity again, as in YARN (Hadoop: ManagedParentQueue.reinitialize).
 func (a *Admin) restored(tree *queue.Tree) (next *queue.Tree, gone []string, err error) {
 	return tree.Restored(template.EntitledAnew(a.work.Created.All(), a.usedLeaves(), tree.Rooms))
 }

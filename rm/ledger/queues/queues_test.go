@@ -40,7 +40,7 @@ func TestQueuesAreCreatedAndDeleted(t *testing.T) {
 	step(&ledgerpb.QueuesChanged{Deleted: []string{"root.nowhere"}}, "was not created on demand", "root.z", "root.z.y", "root.m.l")
 	step(&ledgerpb.QueuesChanged{Deleted: []string{"root.z"}}, "as root.z.y is below it", "root.z", "root.z.y", "root.m.l")
 	all := c.All()
-	if all[0] != (template.Created{Path: "root.z", Parent: true}) || all[2] != (template.Created{Path: "root.m.l", Legacy: true}) {
+	if !reflect.DeepEqual(all[0], template.Created{Path: "root.z", Parent: true}) || !reflect.DeepEqual(all[2], template.Created{Path: "root.m.l", Legacy: true}) {
 		t.Errorf("%+v", all)
 	}
 	var restored Created
