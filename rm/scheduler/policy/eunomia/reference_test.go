@@ -2,6 +2,7 @@ package eunomia_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -162,6 +163,39 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// shares runs jobs of many tasks of a second, as a problem has them, and returns what shares they have in the mean once all have settled.
+func shares(t *rapid.T, machines []machine, p *problem) []float64 {
+	var jobs []job
+	for _, row := range p.may {
+		j := job{tasks: 2000, length: 1000, size: records.NewResource(1, 1)}
+		if slices.Contains(row, false) {
+			for m, may := range row {
+				if may {
+					j.hosts = append(j.hosts, machines[m].host)
+				}
+			}
+		}
+		jobs = append(jobs, j)
+	}
+	w := newWorld(t, eunomia.Name, machines, jobs)
+	w.spread, w.until = .3, 15000
+	sums, n := make([]float64, len(jobs)), 0.
+	w.observe = func(now int64) {
+		if now < 5000 || now > 15000 {
+			return
+		}
+		n++
+		for i := range sums {
+			sums[i] += w.share(i)
+		}
+	}
+	w.run()
+	for i := range sums {
+		sums[i] /= n
+	}
+	return sums
+}
+
 // What runs comes to the reference, within a task of each user.
 func TestOnlineComesToTheReference(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -172,21 +206,15 @@ func TestOnlineComesToTheReference(t *testing.T) {
 			machines = append(machines, machine{h, speed, records.NewResource(slots, slots)})
 			p.slots, p.speed = append(p.slots, float64(slots)), append(p.speed, speed)
 		}
-		var jobs []job
 		for range rapid.IntRange(1, 4).Draw(t, "jobs") {
-			j := job{tasks: 2000, length: 1000, size: records.NewResource(1, 1)}
-			row := make([]bool, len(hosts))
+			row, some := make([]bool, len(hosts)), false
 			for m := range row {
-				if row[m] = rapid.Bool().Draw(t, "may"); row[m] {
-					j.hosts = append(j.hosts, hosts[m])
-				}
+				row[m] = rapid.Bool().Draw(t, "may")
+				some = some || row[m]
 			}
-			if len(j.hosts) == 0 {
-				for m := range row {
-					row[m] = true
-				}
+			if !some {
+				row = slices.Repeat([]bool{true}, len(hosts))
 			}
-			jobs = append(jobs, j)
 			p.may, p.weight, p.size = append(p.may, row), append(p.weight, 1), append(p.size, 1)
 		}
 		p.finish()
@@ -194,28 +222,56 @@ func TestOnlineComesToTheReference(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := newWorld(t, eunomia.Name, machines, jobs)
-		w.spread = .3
-		sums, n := make([]float64, len(jobs)), 0.
-		w.observe = func(now int64) {
-			if now < 5000 || now > 15000 {
-				return
-			}
-			n++
-			for i := range sums {
-				sums[i] += w.share(i)
-			}
-		}
-		w.until = 15000
-		w.run()
-		fastest := 0.
-		for _, s := range p.speed {
-			fastest = max(fastest, s)
-		}
-		for i := range sums {
-			if got, task := sums[i]/n, fastest/p.alone[i]; got < want[i]-1.1*task {
+		for i, got := range shares(t, machines, p) {
+			if task := slices.Max(p.speed) / p.alone[i]; got < want[i]-1.1*task {
 				t.Errorf("job %d has %.3f of its progress alone, the reference %.3f of %v, and a task is %.3f", i, got, want[i], want, task)
 			}
+		}
+	})
+}
+
+// Strategy-proofness (section 5.3 of the text): a job that says falsely that it can't use some nodes has no larger share for it, neither by the reference nor, within a task,
+// by what runs. With TSF it would have: TestMicroBenchmark2.
+func TestAFalseConstraintNeverHelps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		machines, hosts := []machine(nil), []string{"a", "b", "c", "d"}[:rapid.IntRange(2, 4).Draw(t, "machines")]
+		p := &problem{}
+		for _, h := range hosts {
+			slots, speed := rapid.Int64Range(4, 12).Draw(t, "slots"), rapid.SampledFrom([]float64{1, 1.5, 2, 3}).Draw(t, "speed")
+			machines = append(machines, machine{h, speed, records.NewResource(slots, slots)})
+			p.slots, p.speed = append(p.slots, float64(slots)), append(p.speed, speed)
+		}
+		drawn := func(among []bool, name string) []bool {
+			row, some := make([]bool, len(hosts)), false
+			for m := range row {
+				row[m] = among[m] && rapid.Bool().Draw(t, name)
+				some = some || row[m]
+			}
+			if !some {
+				return among
+			}
+			return row
+		}
+		all := slices.Repeat([]bool{true}, len(hosts))
+		for range rapid.IntRange(2, 4).Draw(t, "jobs") {
+			p.may, p.weight, p.size = append(p.may, drawn(all, "may")), append(p.weight, 1), append(p.size, 1)
+		}
+		p.finish()
+		first := func() (reference, runs float64) {
+			want, err := p.fill()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return want[0], shares(t, machines, p)[0]
+		}
+		honest, honestly := first()
+		p.may[0] = drawn(p.may[0], "says")
+		lying, falsely := first()
+		if lying > honest+1e-6 {
+			t.Fatalf("the reference gives %v for a false constraint, and %v without it", lying, honest)
+		}
+		if task := slices.Max(p.speed) / p.alone[0]; falsely > max(honestly, honest)+1.1*task {
+			t.Errorf("with a false constraint it has %.3f, without it %.3f; the reference is %.3f, and a task is %.3f", falsely, honestly, honest, task)
 		}
 	})
 }
