@@ -139,7 +139,15 @@ func (x *app) isMaster(had *leaf.App, s stages.Stage, priority int32) bool {
 
 // starting reports whether nothing of an application runs, and it asks for its ApplicationMaster only.
 func (x *app) starting(containers int32) bool {
-	return containers == 0 && x.of == [len(x.of)]phase{}
+	if containers != 0 {
+		return false
+	}
+	for i := len(x.of) - 1; i >= 0; i-- { // most have no stages
+		if t := &x.of[i]; !t.size.IsZero() || *t != (phase{}) {
+			return false
+		}
+	}
+	return true
 }
 
 // tasksHeld returns how many containers for tasks an application has, of all that it has.
