@@ -68,7 +68,7 @@ func (p *parser) partitions(t *Tree) {
 	t.labels = label.Named(p.settings)
 	t.partitions = map[string]*Tree{}
 	for _, q := range t.queues {
-		q.Shares = nil // those of the tree of which this one was made
+		q.Shares, q.labelShare = nil, 0 // those of the tree of which this one was made
 		for _, name := range t.labels {
 			if label.Sets(p.settings, q.Path, name) {
 				q.Shares = append(q.Shares, name)
