@@ -76,6 +76,7 @@ func (p *play) submission(m *master, options map[string]string) (*pb.Application
 	if q, ok := options["queue"]; ok {
 		sub.SetQueue(q)
 	}
+	m.registered = options["constraints"]
 	if tags := options["tags"]; tags != "" {
 		sub.SetApplicationTags(strings.Split(tags, ","))
 	}

@@ -27,9 +27,9 @@
 //	leave N1 | lose N1                       it unregisters, or falls silent
 //	resize N1 RESOURCE                       an administrator changes its resources
 //	retire N1 | retain N1                    it is decommissioned gracefully, or stays after all
-//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS] [tags=T1,T2] [label=X] [amlabel=X] [name=N]
+//	submit A [queue=Q] [user=U] [priority=P] [am=RESOURCE] [lifetime=SECONDS] [tags=T1,T2] [label=X] [amlabel=X] [name=N] [constraints=T:C;T:C]
 //	                                         submits an application; queue= alone names no queue. With am= its ApplicationMaster runs in a container, otherwise
-//	                                         it is unmanaged. An admitted one registers by itself
+//	                                         it is unmanaged. An admitted one registers by itself, with constraints C for tags T: see schedule
 //	ask A COUNT RESOURCE [priority=P] [on=N1,N2] [rack=/R] [strict]
 //	                                         asks for more containers; a priority has one size, and is given places once
 //	    [label=X [everywhere=yes]]           label= alone says that it is none; everywhere also in rows for nodes

@@ -44,6 +44,7 @@ type master struct {
 	held      []held
 	preempted int
 
+	registered string                  // constraints that it registers with, as TAG:CONSTRAINT with ; between them
 	scheduling []*pb.SchedulingRequest // for the next call
 	rejected   int32                   // containers of scheduling requests
 }
@@ -78,6 +79,11 @@ func (m *master) begin(ctx context.Context, t token.Token) error {
 	req.SetHost("localhost")
 	req.SetRpcPort(-1)
 	req.SetTrackingUrl("")
+	constraints, err := parseRegistered(m.registered)
+	if err != nil {
+		return err
+	}
+	req.SetPlacementConstraints(constraints)
 	if _, err := protocol.RegisterApplicationMaster.Call(ctx, m.rm, req); err != nil {
 		m.client.Close()
 		return fmt.Errorf("register the ApplicationMaster of %s: %w", m.name, err)

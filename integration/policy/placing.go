@@ -110,6 +110,25 @@ func parseConstraint(text string) (*pb.PlacementConstraint, error) {
 	return out, nil
 }
 
+// parseRegistered reads constraints that an ApplicationMaster registers with.
+func parseRegistered(text string) (all []*pb.PlacementConstraintMapEntry, err error) {
+	for part := range strings.SplitSeq(text, ";") {
+		tag, constraint, says := strings.Cut(part, ":")
+		if !says {
+			continue
+		}
+		e := &pb.PlacementConstraintMapEntry{}
+		e.SetAllocationTags([]string{tag})
+		c, err := parseConstraint(constraint)
+		if err != nil {
+			return nil, err
+		}
+		e.SetPlacementConstraint(c)
+		all = append(all, e)
+	}
+	return all, nil
+}
+
 // noteRejected counts what the ResourceManager has rejected. Stock's reason is another one now and then: where it has placed a container, and the scheduler
 // then has no room for it.
 func (m *master) noteRejected(resp *pb.AllocateResponse) {

@@ -67,7 +67,7 @@ var verbs = map[string]struct {
 	"resize":      {2, 2, nil, false},
 	"retire":      {1, 1, nil, false},
 	"retain":      {1, 1, nil, false},
-	"submit":      {1, 1, []string{"queue", "user", "priority", "am", "lifetime", "tags", "label", "amlabel", "name"}, false},
+	"submit":      {1, 1, []string{"queue", "user", "priority", "am", "lifetime", "tags", "label", "amlabel", "name", "constraints"}, false},
 	"ask":         {3, 4, []string{"priority", "on", "rack", "label", "everywhere"}, false},
 	"want":        {2, 2, []string{"priority"}, false},
 	"schedule":    {3, 3, []string{"priority", "tag", "constraint"}, false},

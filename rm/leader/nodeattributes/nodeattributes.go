@@ -157,21 +157,26 @@ func normal(m Mapping) (Mapping, error) {
 	return out, nil
 }
 
-// combine returns the attributes of a host after an operation. Both lists are in order.
+// combine returns the attributes of a host after an operation. Both lists are in order. As with Hadoop, adding what a host has already keeps its value.
 func combine(op pb.AttributeMappingOperationType, has, said []store.Attribute) []store.Attribute {
 	if op == pb.AttributeMappingOperationType_REPLACE {
 		return said
 	}
+	if op == pb.AttributeMappingOperationType_ADD {
+		out := slices.Concat(has, without(said, has))
+		slices.SortFunc(out, store.Compare)
+		return out
+	}
+	return without(has, said)
+}
+
+// without returns the attributes of a list of which another one names none.
+func without(all, others []store.Attribute) []store.Attribute {
 	named := map[store.Attribute]bool{}
-	for _, a := range said {
+	for _, a := range others {
 		named[a.Key()] = true
 	}
-	out := slices.DeleteFunc(slices.Clone(has), func(a store.Attribute) bool { return named[a.Key()] })
-	if op == pb.AttributeMappingOperationType_ADD {
-		out = append(out, said...)
-		slices.SortFunc(out, store.Compare)
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(all), func(a store.Attribute) bool { return named[a.Key()] })
 }
 
 // Answer tells a node whether its attributes count, and if not, why. The zero Answer says nothing.
