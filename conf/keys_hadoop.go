@@ -153,8 +153,8 @@ func yarnKeys() []Key {
 		hostport("yarn.web-proxy.address", "", "the proxy for the web pages of applications, where it is not the ResourceManager"),
 		list("yarn.application.classpath", "", "class path of Hadoop on the nodes"),
 		boolean("yarn.webapp.enable-rest-app-submissions", "true", "accept submissions over REST"),
+		boolean("yarn.webapp.scheduler-ui.read-only.enable", "false", "the queue editor tries changes, and applies none"),
 		boolean("yarn.webapp.filter-entity-list-by-user", "false", "list only the applications that the user may see"),
-
 		class("yarn.client.failover-proxy-provider", "org.apache.hadoop.yarn.client.ConfiguredRMFailoverProxyProvider", "how clients find the active ResourceManager; Heddle tries them in turn").later(),
 		millis("yarn.resourcemanager.connect.max-wait.ms", "900000", "how long to try to reach a ResourceManager; -1 is for ever").min(0).or("-1"),
 		millis("yarn.resourcemanager.connect.retry-interval.ms", "30000", "time between these attempts").min(1).later(),

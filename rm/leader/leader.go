@@ -35,6 +35,7 @@ import (
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/leader/swap"
 	"heddle/rm/leader/totals"
+	"heddle/rm/leader/trial"
 	"heddle/rm/leader/usage"
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger"
@@ -154,7 +155,7 @@ func New(cfg Config) *Leader {
 		Tell:      c.tellSuspended,
 	})
 	queues := queueconf.New(c, c.work, queueconf.Config{
-		Source: cfg.Settings.QueueSource, Scheduler: heldQueues{c}, Publish: c.Settings.Live.Set, Log: cfg.Log,
+		Source: cfg.Settings.QueueSource, Scheduler: heldQueues{c}, Publish: c.Settings.Live.Set, Log: cfg.Log, Facts: trial.Of(scheduler.Config{Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval}, trial.Source{Now: c.Time, Ledger: c.work, Scheduler: c.sched.Driver, Label: c.labels.Of}),
 	})
 	issuer := delegation.NewIssuer(c, c.work, delegation.IssuerConfig{
 		Lifetime: cfg.Settings.DelegationLifetime, Interval: cfg.Settings.DelegationRenewal, Bounds: cfg.Settings.Bounds, Disk: c.Disk,

@@ -40,10 +40,11 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	get("/preemptions", s.preemptions)
 	s.lists.Route(api, heddleBase)
 	s.records().Route(api, heddleBase)
-	(&who.Service{View: s.View, Access: s.Access, Tickets: s.tickets, Forget: s.forget}).Route(api, heddleBase)
+	(&who.Service{View: s.View, Access: s.Access, Tickets: s.tickets, ReadOnly: s.readOnly, Forget: s.forget}).Route(api, heddleBase)
 	(&history.Service{Ledger: s.Backend, Access: s.Access, Now: s.Now}).Route(api, heddleBase)
 	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
 	get("/queues/{queue}/what-if", s.whatIf)
+	s.routeQueueTrial(api)
 	if s.Logs != nil {
 		s.Logs.Route(api, heddleBase, places.Finder{View: s.View, Access: s.Access, Unnamed: unnamed})
 	}

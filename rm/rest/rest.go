@@ -102,7 +102,9 @@ type server struct {
 	mux     daemon.Mux
 	handler http.Handler
 	tickets bool // web users have Kerberos tickets
-	forget  func(http.Header, *http.Request)
+	// readOnly: the queue editor applies nothing.
+	readOnly bool
+	forget   func(http.Header, *http.Request)
 	// heartbeat is the interval of nodes' heartbeats.
 	heartbeat    time.Duration
 	queueAnswers queueAnswers
@@ -188,7 +190,7 @@ func newServer(cfg Config) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.tickets, s.forget = filter.Tickets != nil, filter.Forget
+	s.tickets, s.forget, s.readOnly = filter.Tickets != nil, filter.Forget, cfg.Conf.Bool("yarn.webapp.scheduler-ui.read-only.enable")
 	s.api = yarnrest.NewAPI(cfg.Log)
 	api := s.api
 	api.Failed = s.failed

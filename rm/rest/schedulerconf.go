@@ -10,47 +10,9 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/leader/queueconf"
 	"heddle/rm/queue"
-	"heddle/rm/queue/edit"
+	"heddle/rm/rest/queueedit"
 	yarnrest "heddle/yarn/rest"
 )
-
-// schedulerChange is the body that changes queues (Hadoop: SchedConfUpdateInfo).
-type schedulerChange struct {
-	Add    []queueParams `yarn:"add-queue"`
-	Remove []string      `yarn:"remove-queue"`
-	Update []queueParams `yarn:"update-queue"`
-	Global []confParams  `yarn:"global-updates"`
-}
-
-type queueParams struct {
-	Queue  string       `yarn:"queue-name"`
-	Params []confParams `yarn:"params"`
-}
-
-type confParams struct {
-	Entry []confEntry `yarn:"entry"`
-}
-
-type confEntry struct {
-	Key   string  `yarn:"key"`
-	Value *string `yarn:"value"`
-}
-
-func settingsOf(params []confParams) (out []edit.Setting) {
-	for _, p := range params {
-		for _, e := range p.Entry {
-			out = append(out, edit.Setting{Key: e.Key, Value: e.Value})
-		}
-	}
-	return out
-}
-
-func queueChanges(list []queueParams) (out []edit.Queue) {
-	for _, q := range list {
-		out = append(out, edit.Queue{Path: q.Queue, Params: settingsOf(q.Params)})
-	}
-	return out
-}
 
 // confProperties is a configuration (Hadoop: ConfInfo).
 type confProperties struct {
@@ -100,6 +62,16 @@ func (s *server) routeSchedulerConf(api *yarnrest.API) {
 	})
 }
 
+// routeQueueTrial adds the path that tries a change of queues.
+func (s *server) routeQueueTrial(api *yarnrest.API) {
+	try := func(c *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
+		return queueedit.Try(c, l.QueueConf(), s.Types, whyNot, refusalReply)
+	}
+	api.Handle(heddleBase+"/queues/trial", yarnrest.Methods{
+		http.MethodPost: {Handle: s.admins("Queues come from files: set yarn.scheduler.configuration.store.class to change them at run time.", try), Takes: yarnrest.TakesDocument},
+	})
+}
+
 // admins lets a leader answer administrators; onFile is the answer if queues come from files.
 func (s *server) admins(onFile string, answer func(*yarnrest.Call, *leader.Leader) (yarnrest.Reply, error)) yarnrest.Handler {
 	return func(c *yarnrest.Call) (yarnrest.Reply, error) {
@@ -133,21 +105,20 @@ func (s *server) schedulerConfVersion(_ *yarnrest.Call, l *leader.Leader) (yarnr
 	return yarnrest.OK("configversion", yarnrest.Mapped, confVersion{strconv.FormatInt(conf.Version, 10)}), nil
 }
 
-// readChange reads a change of queues.
-func (s *server) readChange(c *yarnrest.Call) (*edit.Change, error) {
-	var in schedulerChange
-	if err := c.Decode(yarnrest.Target{Root: "sched-conf", Value: &in}); err != nil {
-		return nil, err
-	}
-	return &edit.Change{Remove: in.Remove, Add: queueChanges(in.Add), Update: queueChanges(in.Update), Global: settingsOf(in.Global)}, nil
-}
-
 func (s *server) changeSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
-	change, err := s.readChange(c)
+	change, err := queueedit.Read(c)
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
-	if err := l.QueueConf().Change(change); err != nil {
+	version, err := queueedit.Version(c)
+	if err != nil {
+		return yarnrest.Reply{}, err
+	}
+	if err := l.QueueConf().ChangeAt(change, version); err != nil {
+		var stale *queueconf.Stale
+		if errors.As(err, &stale) {
+			return yarnrest.Say(http.StatusConflict, "%s", stale), nil
+		}
 		if errors.Is(err, leader.ErrDeposed) {
 			return yarnrest.Reply{}, refusalReply(err)
 		}
@@ -170,7 +141,7 @@ func whyNot(err error) string {
 }
 
 func (s *server) validateSchedulerConf(c *yarnrest.Call, l *leader.Leader) (yarnrest.Reply, error) {
-	change, err := s.readChange(c)
+	change, err := queueedit.Read(c)
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}

@@ -78,7 +78,7 @@ func (o *Origins) StartedIn(table *proc.Table, group string) (out []Member, unsu
 	return o.take(o.sight(table), group)
 }
 
-// sighting is what a look at all processes has found, which nobody changes.
+// sighting holds the result of a look at all processes. It is immutable.
 type sighting struct {
 	living, dead map[string][]Member // by group
 	unsure       bool                // see Started

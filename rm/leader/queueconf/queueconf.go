@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -15,6 +16,7 @@ import (
 
 	"heddle/rm/leader/loop"
 	"heddle/rm/leader/refusal"
+	"heddle/rm/leader/trial"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
@@ -35,7 +37,9 @@ type Config struct {
 	Scheduler Scheduler
 	// Publish makes a tree visible to all readers. It is called when the tree is committed.
 	Publish func(*queue.Tree)
-	Log     *logrus.Entry
+	// Facts copies what runs and waits, for Try. An operation of the loop calls it.
+	Facts func() *trial.Facts
+	Log   *logrus.Entry
 }
 
 // Admin changes the configuration of queues. Its methods but Begin are operations of their own, and safe for concurrent use.
@@ -46,6 +50,7 @@ type Admin struct {
 
 	settings map[string]string // of the tree that holds
 	created  created
+	trying   sync.Mutex // one trial at a time: each takes memory, and a processor
 }
 
 // New makes an Admin of a leadership with a working copy.
@@ -216,14 +221,29 @@ func readTree(source Source) (settings map[string]string, tree *queue.Tree, err 
 	return settings, tree, nil
 }
 
-// Change changes the configuration. Errors are an *Error, those of edit.Change, or
-// ErrFixed.
-func (a *Admin) Change(change *edit.Change) error {
+// AnyVersion is a version that always holds.
+const AnyVersion = -1
+
+// Stale says that somebody has changed the configuration meanwhile.
+type Stale struct{ Wanted, Holds int64 }
+
+func (s *Stale) Error() string {
+	return fmt.Sprintf("the configuration of queues has changed meanwhile: the change is for version %d, and version %d holds", s.Wanted, s.Holds)
+}
+
+// Change changes the configuration. Errors are an *Error, those of edit.Change, or ErrFixed.
+func (a *Admin) Change(change *edit.Change) error { return a.ChangeAt(change, AnyVersion) }
+
+// ChangeAt changes the configuration if it has a version, and else returns a *Stale.
+func (a *Admin) ChangeAt(change *edit.Change, version int64) error {
 	source := a.Source
 	if source == nil || !source.Mutable() {
 		return ErrFixed
 	}
 	return a.loop.Do(func() error {
+		if holds := a.work.Queues.Version; version != AnyVersion && version != holds {
+			return &Stale{version, holds}
+		}
 		settings, tree, err := a.changed(change)
 		if err != nil {
 			return err

@@ -17,6 +17,8 @@ type Service struct {
 	Access *access.Checker
 	// Tickets: users prove who they are with Kerberos. Else a request's word is taken.
 	Tickets bool
+	// ReadOnly: the queue editor applies nothing.
+	ReadOnly bool
 	// Forget makes a browser forget its cookie.
 	Forget func(http.Header, *http.Request)
 }
@@ -33,6 +35,7 @@ type whoami struct {
 	Method string `yarn:"method"`         // YARN's name of the method of authentication
 	Asks   bool   `yarn:"asks"`           // a name is taken at its word: the parameter user.name sets a cookie
 	Admin  bool   `yarn:"admin"`
+	Queues bool   `yarn:"mayChangeQueues"` // in the queue editor
 	App    *app   `yarn:"app"`
 }
 
@@ -47,6 +50,7 @@ type app struct {
 func (s *Service) whoami(c *yarnrest.Call) (yarnrest.Reply, error) {
 	id := auth.From(c.Context())
 	out := whoami{User: id.User, Real: id.Real, Named: id.Method != auth.Unnamed, Method: id.Method, Asks: !s.Tickets, Admin: s.Access.Admin(id.User)}
+	out.Queues = !s.ReadOnly && (out.Admin || !s.Access.Enabled)
 	if text := c.Query().Get("app"); text != "" {
 		app, err := s.app(id.User, text)
 		if err != nil {

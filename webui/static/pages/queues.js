@@ -1,9 +1,11 @@
 import { get } from '../api.js';
+import * as edit from './queueedit.js';
 import { badge, bar, count, el, facts, list, memory, table } from '../dom.js';
 
 export const kinds = ['application', 'attempt', 'node', 'queues', 'leadership'];
 
-export async function load(_, signal) {
+export async function load(view, signal) {
+  if (view === 'edit') return edit.load(signal);
   return (await get('/ws/v1/cluster/scheduler', signal)).scheduler.schedulerInfo;
 }
 
@@ -85,9 +87,12 @@ function queue(q, depth, cluster) {
     children.length ? el('div', { class: 'tree' }, children.map((c) => queue(c, depth + 1, cluster))) : null);
 }
 
-export function draw(info) {
-  document.title = 'Queues – Heddle';
+const views = (now) => el('nav', { class: 'chips', 'aria-label': 'Views' }, [['', 'As they are'], ['edit', 'Edit']].map(([view, text]) => el('a', { href: `/cluster/scheduler${view ? '/edit' : ''}`, 'aria-current': now === view ? 'page' : null }, text)));
+
+export function draw(info, view, redraw) {
+  document.title = `${view === 'edit' ? 'Edit queues' : 'Queues'} – Heddle`;
+  if (info.edit) return edit.draw(info, redraw, views('edit'));
   const root = info.rootQueue ?? info;
   const kind = { capacityScheduler: 'CapacityScheduler', fairScheduler: 'FairScheduler', fifoScheduler: 'FifoScheduler' }[info.type] ?? info.type ?? '';
-  return [el('h1', {}, 'Queues ', el('small', {}, kind)), queue(root, 0, root.maxResources ?? root.clusterResources)];
+  return [el('h1', {}, 'Queues ', el('small', {}, kind)), kind === 'CapacityScheduler' ? views('') : null, queue(root, 0, root.maxResources ?? root.clusterResources)];
 }
