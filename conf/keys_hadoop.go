@@ -37,7 +37,7 @@ func coreKeys() []Key {
 		path("hadoop.http.authentication.kerberos.keytab", "", "file with its keys"),
 		list("hadoop.http.authentication.kerberos.endpoint.whitelist", "", "paths of web ports that need no ticket, such as /metrics"),
 
-		list("hadoop.security.credential.provider.path", "", "keystores with passwords, such as localjceks://file/etc/hadoop/conf/passwords.jceks; they take precedence over passwords in files"),
+		list("hadoop.security.credential.provider.path", "", "keystores with passwords, such as localjceks://file/etc/hadoop/conf/passwords.jceks or jceks://hdfs@NAMENODE/PATH; they take precedence over passwords in files"),
 		boolean("hadoop.security.credential.clear-text-fallback", "true", "take passwords from the files, where no provider has them"),
 		text("hadoop.security.credstore.java-keystore-provider.password-file", "", "file of the configuration folder with the password of these keystores, if HADOOP_CREDSTORE_PASSWORD isn't set"),
 		text("hadoop.ssl.server.conf", "ssl-server.xml", "file of the configuration folder with the certificates of the shuffle; web ports always take ssl-server.xml"),

@@ -15,6 +15,7 @@ import (
 	"heddle/cmd/internal/dashes"
 	"heddle/cmd/internal/program"
 	"heddle/conf"
+	_ "heddle/hdfsadapter/provider" // passwords in HDFS
 )
 
 func main() { program.Main(newRoot()) }

@@ -47,15 +47,20 @@ func Password(c *conf.Config, key string) (value string, ok bool, err error) {
 
 // from looks a password up in one provider.
 func from(c *conf.Config, provider, key string) (string, bool, error) {
-	path, err := local(provider)
-	if err != nil || path == "" {
+	at, err := place(provider)
+	if err != nil || at == nil {
 		return "", false, err
 	}
 	password, err := storePassword(c)
 	if err != nil {
 		return "", false, err
 	}
-	data, err := bounded.ReadFile(path, keystore.MaxSize)
+	var data []byte
+	if at.Host == "file" {
+		data, err = bounded.ReadFile(at.Path, keystore.MaxSize)
+	} else {
+		data, err = readRemote(c, at, keystore.MaxSize)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", false, nil // Hadoop's would make an empty one
@@ -75,23 +80,21 @@ func from(c *conf.Config, provider, key string) (string, bool, error) {
 	return string(secret), ok, err
 }
 
-// local returns the path of a provider that is a file of this machine, or "" for the credentials of a process, of which daemons have none.
-func local(provider string) (string, error) {
+// place returns where a provider's file is, or nil for the credentials of a process, of which daemons have none.
+func place(provider string) (*url.URL, error) {
 	u, err := url.Parse(provider)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	switch {
 	case u.Scheme == "user":
-		return "", nil
-	case (u.Scheme == "localjceks" || u.Scheme == "jceks") && u.Host == "file":
-		return u.Path, nil
-	case u.Scheme == "jceks":
-		return "", errors.New("only providers in local files can be read: copy it to each machine, for the daemon's user alone to read, and name it localjceks://file/PATH")
+		return nil, nil
+	case u.Scheme == "localjceks" && u.Host == "file", u.Scheme == "jceks" && u.Host != "":
+		return u, nil
 	case strings.HasSuffix(u.Scheme, "bcfks"):
-		return "", errors.New("keystores of BouncyCastle can't be read: make one of type jceks (hadoop credential create -provider localjceks://file/PATH)")
+		return nil, errors.New("keystores of BouncyCastle can't be read: make one of type jceks (hadoop credential create -provider localjceks://file/PATH)")
 	}
-	return "", errors.New("want localjceks://file/PATH or jceks://file/PATH")
+	return nil, errors.New("want localjceks://file/PATH, jceks://file/PATH or jceks://hdfs@NAMENODE/PATH")
 }
 
 // storePassword returns the password of providers.

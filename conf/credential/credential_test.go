@@ -1,11 +1,13 @@
 package credential
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"heddle/conf"
 	"heddle/conf/conftest"
 )
 
@@ -18,6 +20,30 @@ func provider(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Providers of other file systems are read as programs have registered it.
+func TestProvidersElsewhere(t *testing.T) {
+	data, err := os.ReadFile(provider(t, "none.jceks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	Register("elsewhere", func(_ *conf.Config, file string, limit int64) ([]byte, error) {
+		if file == "elsewhere://host:1/d/p.jceks" || file == "elsewhere:///p.jceks" {
+			return data, nil
+		}
+		return nil, fs.ErrNotExist
+	})
+	for path, want := range map[string]string{
+		"jceks://elsewhere@host:1/d/p.jceks": "storepass", "jceks://elsewhere/p.jceks": "storepass", "jceks://elsewhere/missing.jceks": "", "jceks://elsewhere@host/": "",
+	} {
+		if got, _, err := Password(conftest.With(t, map[string]string{PathKey: path}), asked); got != want || err != nil {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	if _, _, err := Password(conftest.With(t, map[string]string{PathKey: "jceks://elsewhere@host"}), asked); err == nil {
+		t.Error("without a path")
+	}
 }
 
 // Passwords come from providers that Hadoop's own command has made, in their order, and then from the files.
@@ -46,7 +72,7 @@ func TestPassword(t *testing.T) {
 		"no password file":       {map[string]string{PathKey: env, fileKey: file + "x"}, "", "", false, fileKey},
 		"a missing provider":     {map[string]string{PathKey: missing, asked: "clear"}, "", "clear", true, ""},
 		"no fallback":            {map[string]string{PathKey: missing, asked: "clear", fallbackKey: "false"}, "", "", false, ""},
-		"HDFS":                   {map[string]string{PathKey: "jceks://hdfs@nn:8020/x.jceks"}, "", "", false, "copy it to each machine"},
+		"HDFS":                   {map[string]string{PathKey: "jceks://hdfs@nn:8020/x.jceks"}, "", "", false, "copy the provider to each machine"},
 		"BouncyCastle":           {map[string]string{PathKey: "localbcfks://file/x"}, "", "", false, "type jceks"},
 		"another scheme":         {map[string]string{PathKey: "http://x/y"}, "", "", false, "localjceks://file/PATH"},
 		"no keystore":            {map[string]string{PathKey: "jceks://file" + file}, "", "", false, "no keystore"},
