@@ -7,8 +7,7 @@ const (
 	// MapReduceShuffle is the auxiliary service that Heddle has itself, under the name that MapReduce uses. Others are Java classes (conf/javaservices).
 	MapReduceShuffle = "mapreduce_shuffle"
 	mapReduceClass   = "org.apache.hadoop.mapred.ShuffleHandler"
-	// sparkShuffle is Spark's external shuffle service, which keeps shuffled data after executors have ended.
-	sparkShuffle = "spark_shuffle"
+	sparkShuffle     = "spark_shuffle"
 )
 
 // OwnAuxService reports whether a NodeManager runs an auxiliary service itself, without Java.

@@ -196,7 +196,7 @@ func (c *Config) raw(key string) (string, bool) {
 	if p, ok := c.props.Get(key); ok {
 		return p.Value, true
 	}
-	if v, ok := keys().defaults[canonical(key)]; ok {
+	if v, ok := keys().defaults[Canonical(key)]; ok {
 		return v, true
 	}
 	if v, ok := c.daemonDir(key); ok {
@@ -255,7 +255,7 @@ func (c *Config) expandFor(text string, chain []string) (string, error) {
 // lookup returns a key's value with variables replaced and without surrounding white space. ok is false if nothing sets
 // the key.
 func (c *Config) lookup(key string) (value string, ok bool, err error) {
-	key = canonical(key)
+	key = Canonical(key)
 	if c.read != nil {
 		c.read(key)
 	}

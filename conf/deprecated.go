@@ -1,7 +1,10 @@
 package conf
 
 import (
+	"cmp"
 	_ "embed"
+	"iter"
+	"maps"
 	"strings"
 	"sync"
 )
@@ -11,24 +14,13 @@ var deprecatedFacts string
 
 // deprecated maps deprecated names to those that replace them.
 var deprecated = sync.OnceValue(func() map[string]string {
-	m := map[string]string{}
-	for old, now := range facts(deprecatedFacts) {
-		m[old] = now
-	}
-	return m
+	return maps.Collect(iter.Seq2[string, string](facts(deprecatedFacts)))
 })
 
 // Canonical returns the present name of a key.
-func Canonical(name string) string { return canonical(name) }
-
-func canonical(name string) string {
-	m := deprecated()
+func Canonical(name string) string {
 	for range 4 { // a replacement may itself be deprecated; more steps would be a loop
-		now, ok := m[name]
-		if !ok {
-			break
-		}
-		name = now
+		name = cmp.Or(deprecated()[name], name)
 	}
 	return name
 }

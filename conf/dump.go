@@ -187,7 +187,7 @@ func (c *Config) chosen(key string) ([]Setting, error) {
 		}
 		return all, nil
 	}
-	key = canonical(key)
+	key = Canonical(key)
 	if _, ok := c.raw(key); !ok {
 		return nil, ErrNoSuchKey{key}
 	}

@@ -60,7 +60,7 @@ func (x *expander) expand(text string, chain []string) (string, error) {
 }
 
 func (x *expander) property(name string, chain []string) (string, bool, error) {
-	name = canonical(name)
+	name = Canonical(name)
 	value, ok := x.raw(name)
 	if !ok || !variable.MatchString(value) {
 		return value, ok, nil

@@ -31,7 +31,7 @@ func (c *Config) Where(key string) (at Source, ok bool) {
 // Verbatim returns any key's value, or its default, with variables replaced and white space kept. In an access control
 // list a blank means no user.
 func (c *Config) Verbatim(key string) (value string, ok bool) {
-	key = canonical(key)
+	key = Canonical(key)
 	if value, ok = c.raw(key); !ok {
 		return "", false
 	}

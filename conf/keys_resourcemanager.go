@@ -96,7 +96,7 @@ func resourceManagerKeys() []Key {
 		integer("yarn.scheduler.increment-allocation-mb", "1024", "step in which the memory of containers grows with the fair scheduler, MiB").min(1),
 		integer("yarn.scheduler.increment-allocation-vcores", "1", "step in which the vcores of containers grow with the fair scheduler").min(1),
 		float("yarn.scheduler.reservation-threshold.increment-multiple", "2", "size, in such steps, from which on a container gets reservations under the fair scheduler").min(0),
-		boolean(rm+"system-metrics-publisher.enabled", "false", "publish events to the timeline server").later(),
+		boolean("yarn.system-metrics-publisher.enabled", "false", "publish applications, attempts and containers to the timeline server"),
 		enum(rm+"placement-constraints.handler", "disabled", "who meets placement constraints of requests: disabled refuses them; the scheduler, where they wait; or placement-processor, which rejects what can't be met after some calls of an ApplicationMaster", "disabled", "placement-processor", "scheduler"), integer(rm+"placement-constraints.retry-attempts", "3", "calls of an ApplicationMaster after which placement-processor rejects what it couldn't place").min(1),
 		boolean(rm+"opportunistic-container-allocation.enabled", "false", "allocate opportunistic containers").later(),
 		boolean(rm+"reservation-system.enable", "false", "take reservations").later(),

@@ -46,7 +46,7 @@ func (p *Properties) clone() *Properties {
 
 // Get returns the property with a name. For a deprecated name it returns the property that replaces it.
 func (p *Properties) Get(name string) (Property, bool) {
-	prop, ok := p.byName[canonical(name)]
+	prop, ok := p.byName[Canonical(name)]
 	return prop, ok
 }
 
@@ -123,7 +123,7 @@ func (p *Properties) addProperty(e *Element, seen map[string]Property) {
 		p.warn(e.Source, "", value, "a property without a name is ignored")
 		return
 	}
-	if now := canonical(name); now != name {
+	if now := Canonical(name); now != name {
 		p.warn(e.Source, name, value, "this name is deprecated: it is "+now+" now")
 		name = now
 	}
@@ -156,7 +156,7 @@ func (p *Properties) add(prop Property) {
 
 // set replaces a value whatever the files say, like Hadoop's Configuration.set.
 func (p *Properties) set(name, value string, source Source) {
-	name = canonical(name)
+	name = Canonical(name)
 	before := p.byName[name]
 	p.byName[name] = Property{Name: name, Value: value, Final: before.Final, Source: source}
 }

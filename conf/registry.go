@@ -69,7 +69,7 @@ func Keys() iter.Seq[Key] {
 // FindKey returns the registry's line for a key. For a name that a pattern such as heddle.raft.address.<id> covers, it
 // returns that line with the name.
 func FindKey(name string) (Key, bool) {
-	name = canonical(name)
+	name = Canonical(name)
 	r := keys()
 	if k, ok := r.keys[name]; ok {
 		return k, true

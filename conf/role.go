@@ -84,7 +84,7 @@ var readers = map[string]Role{
 
 // ReadBy returns who reads a key.
 func ReadBy(key string) Role {
-	key = canonical(key)
+	key = Canonical(key)
 	for end := len(key); end > 0; end-- {
 		if r, ok := readers[key[:end]]; ok {
 			return r

@@ -114,8 +114,8 @@ func TestValidation(t *testing.T) {
 		{"heddle.log.level=loud", Error, "heddle.log.level", "one of trace, debug"},
 		{"yarn.schedular.minimum-allocation-mb=1", Warning, "yarn.schedular.minimum-allocation-mb", "did you mean " + min + "?"},
 		{"yarn.sharedcache.enabled=true", Info, "yarn.sharedcache.enabled", "no effect"},
-		{"yarn.timeline-service.enabled=true", Info, "yarn.timeline-service.enabled", "no effect in Heddle yet"},
-		{"yarn.timeline-service.enabled=perhaps", Warning, "yarn.timeline-service.enabled", "true or false"},
+		{"yarn.resourcemanager.reservation-system.enable=true", Info, "yarn.resourcemanager.reservation-system.enable", "no effect in Heddle yet"},
+		{"yarn.resourcemanager.reservation-system.enable=perhaps", Warning, "yarn.resourcemanager.reservation-system.enable", "true or false"},
 	} {
 		_, r := CheckWith(Options{Overrides: strings.Split(c.overrides, "|")}, Everybody)
 		if !slices.ContainsFunc(r.Problems, func(p Problem) bool {
@@ -132,9 +132,9 @@ func TestValidation(t *testing.T) {
 // Settings that must raise nothing at all.
 func TestValidSettings(t *testing.T) {
 	for _, overrides := range []string{
-		"yarn.timeline-service.enabled=false",       // as by default
-		"yarn.sharedcache.enabled= false ",          // likewise
-		"mapreduce.map.memory.mb=x|my.own.key=${u}", // not ours
+		"yarn.resourcemanager.reservation-system.enable=false", // as by default
+		"yarn.sharedcache.enabled= false ",                     // likewise
+		"mapreduce.map.memory.mb=x|my.own.key=${u}",            // not ours
 		"yarn.app.mapreduce.am.staging-dir=/s",
 		"yarn.scheduler.capacity.root.queues=a",
 		"yarn.nodemanager.aux-services.spark_shuffle.class=org.apache.spark.network.yarn.YarnShuffleService",
@@ -202,7 +202,7 @@ func TestEmptyFolderIsWarnedAbout(t *testing.T) {
 }
 
 func TestReportForms(t *testing.T) {
-	dir := write(t, "yarn-site.xml", configuration(property("heddle.state-dir", "/x"), property("yarn.timeline-service.enabled", "true")))
+	dir := write(t, "yarn-site.xml", configuration(property("heddle.state-dir", "/x"), property("yarn.resourcemanager.reservation-system.enable", "true")))
 	r := Check(dir)
 	var text, js bytes.Buffer
 	if err := r.WriteText(&text); err != nil {

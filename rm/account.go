@@ -1,10 +1,13 @@
 package rm
 
 import (
+	"errors"
+
 	"heddle/conf"
 	"heddle/conf/secure"
 	"heddle/yarn/ipc"
 	"heddle/yarn/kerberos"
+	"heddle/yarn/rest/negotiate"
 )
 
 // ownAccount is the identity of this ResourceManager towards others.
@@ -38,4 +41,12 @@ func (o *ownAccount) acceptor() *kerberos.Acceptor {
 		return nil
 	}
 	return o.account.Acceptor()
+}
+
+// web returns the tickets with which it calls web servers.
+func (o *ownAccount) web() (negotiate.Tickets, error) {
+	if o.late == nil {
+		return nil, errors.New("the ResourceManager has no account of Kerberos")
+	}
+	return o.late, nil
 }

@@ -51,6 +51,9 @@ func (r *ResourceManager) join(p *prepared) (err error) {
 		}
 	}
 	r.replica = newReplica(r.log, r.fail, r.Feed)
+	if r.timeline != nil {
+		r.replica.follower = r.timeline.Follower(r.view)
+	}
 	r.raft, err = raft.Open(cfg, r.replica)
 	if err != nil && cfg.Listener != nil {
 		_ = cfg.Listener.Close()

@@ -21,6 +21,7 @@ import (
 	"heddle/internal/secret"
 	"heddle/rm/queue"
 	"heddle/rm/raft"
+	"heddle/rm/timelineservice"
 	"heddle/rm/topology"
 	"heddle/yarn/account"
 	"heddle/yarn/principal"
@@ -45,6 +46,7 @@ type prepared struct {
 	maxHeader   int             // of requests to the web port, bytes
 	account     *secure.Account // with Kerberos
 	policy      *serviceacl.Policy
+	timeline    *timelineservice.Settings // nil: nothing is published
 }
 
 // Check returns all that keeps a ResourceManager with an id from starting with a configuration, and what an administrator should know of it.
@@ -56,6 +58,7 @@ func Check(c *conf.Config, id string) (found []conf.Problem) {
 		found = append(found, p.queues.Problems...)
 	}
 	found = append(found, topology.Problems(c)...)
+	found = append(found, timelineservice.Problems(c)...)
 	found = append(found, ssl.Problems(c, webHost(c, p.id), time.Now())...)
 	if _, err := HostFiles(c).Read(); err != nil {
 		found = append(found, conf.Problem{Severity: conf.Warning, Message: err.Error() + "; until then all machines may be nodes"})
@@ -108,6 +111,8 @@ func prepare(c *conf.Config, id string, log *logrus.Entry) (*prepared, error) {
 	_, err = auth.Guards(c, "resourcemanager", nil, nil)
 	check("", err)
 	_, err = ssl.Web(c, nil)
+	check("", err)
+	p.timeline, err = timelineservice.Of(c)
 	check("", err)
 	const header = "hadoop.http.max.request.header.size"
 	if v, ok := c.Get(header); ok {

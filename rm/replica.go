@@ -16,6 +16,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/raft"
+	"heddle/rm/timelineservice"
 )
 
 // replica is the committed ledger: raft applies its entries to it, and everything that is shown comes from it.
@@ -29,6 +30,8 @@ type replica struct {
 
 	times loop.Chronicle // of what is applied
 	feed  *feed.Feed     // of what it changes
+	// follower publishes what this member, as the leader, changes; nil: nothing is published. It is set before the first entry.
+	follower *timelineservice.Follower
 
 	mu     sync.RWMutex
 	state  *ledger.State
@@ -50,7 +53,7 @@ func (r *replica) Apply(e raft.Entry) any {
 	if err != nil {
 		return r.stop("read an entry of the log", err)
 	}
-	err = r.state.Apply(b)
+	err = r.apply(b, e.Source != nil)
 	var newer *ledger.NewerError
 	var diverged *ledger.DivergedError
 	switch {
@@ -66,6 +69,19 @@ func (r *replica) Apply(e raft.Entry) any {
 	}
 	r.log.WithError(err).Error("an entry of the log can't be applied")
 	return fmt.Errorf("apply a batch to the ledger: %w", err)
+}
+
+// apply applies a batch, and publishes what it changes if it is this member's own.
+func (r *replica) apply(b *ledgerpb.Batch, own bool) error {
+	if r.follower == nil || !own {
+		return r.state.Apply(b)
+	}
+	change := r.follower.Before(b, r.state)
+	err := r.state.Apply(b)
+	if err == nil {
+		r.follower.After(change, r.state)
+	}
+	return err
 }
 
 // mustHold panics if something is wrong with the ledger after a batch. It is called with the lock held.

@@ -26,7 +26,6 @@ import (
 	"heddle/rm/feed"
 	"heddle/rm/labels/stock"
 	"heddle/rm/leader"
-	"heddle/rm/leader/delegation"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/ledger/limit"
@@ -36,6 +35,7 @@ import (
 	"heddle/rm/recording"
 	"heddle/rm/service"
 	"heddle/rm/service/identity"
+	"heddle/rm/timelineservice"
 	"heddle/rm/topology"
 	"heddle/rm/view"
 	"heddle/yarn/account"
@@ -93,7 +93,8 @@ type ResourceManager struct {
 	newKey   func(ledgerpb.KeyKind) (int32, []byte, error)
 	racks    *topology.Mapping
 	launcher *service.Launcher
-	hdfs     *hdfsadapter.Adapter // renews tokens; nil if HDFS isn't used
+	hdfs     *hdfsadapter.Adapter       // renews tokens; nil if HDFS isn't used
+	timeline *timelineservice.Publisher // nil: nothing is published
 	view     *view.Viewer
 	door     *door.Door
 	audit    *audit.Log
@@ -165,6 +166,9 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 		r.log.WithError(err).Info("tokens of HDFS in applications' credentials are not renewed")
 	} else if r.own.account != nil && r.conf.Bool("yarn.resourcemanager.proxy-user-privileges.enabled") {
 		r.settings.TokenCalls.Proxy.Get = r.hdfs
+	}
+	if p.timeline != nil {
+		r.timeline = timelineservice.Start(p.timeline, r.login, r.own.web, r.log)
 	}
 	if err := r.serve(types, p); err != nil {
 		return err
@@ -322,6 +326,9 @@ func (r *ResourceManager) Close() error {
 	if r.launcher != nil {
 		r.launcher.Client.Close()
 	}
+	if r.timeline != nil {
+		r.timeline.Close()
+	}
 	if r.hdfs != nil {
 		errs = append(errs, r.hdfs.Close())
 	}
@@ -451,14 +458,6 @@ func (r *ResourceManager) abdicate(term context.Context, cause error) error {
 		}
 	}
 	return errors.Join(fmt.Errorf("this ResourceManager was elected, and can't lead: %w", cause), err)
-}
-
-// tokenRenewer renews tokens that NameNodes issued.
-func (r *ResourceManager) tokenRenewer() delegation.TokenRenewer {
-	if r.hdfs == nil {
-		return nil
-	}
-	return r.hdfs
 }
 
 // Addr returns the address that the port of a key listens on.

@@ -47,6 +47,9 @@ func portNames(o Options) []string {
 	if o.HistoryServer {
 		names = append(names, "history", "history-http", "history-admin")
 	}
+	if o.TimelineServer {
+		names = append(names, "timeline", "timeline-http")
+	}
 	return names
 }
 
@@ -182,6 +185,19 @@ func (l *Lab) settings() map[string]string {
 			"mapreduce.jobhistory.address":        at("history"),
 			"mapreduce.jobhistory.webapp.address": at("history-http"),
 			"mapreduce.jobhistory.admin.address":  at("history-admin"),
+		})
+	}
+	if o.TimelineServer {
+		maps.Copy(s, map[string]string{
+			"yarn.timeline-service.enabled":                             "true",
+			"yarn.system-metrics-publisher.enabled":                     "true",
+			"yarn.timeline-service.generic-application-history.enabled": "true",
+			"yarn.timeline-service.hostname":                            "localhost",
+			"yarn.timeline-service.address":                             at("timeline"),
+			"yarn.timeline-service.webapp.address":                      at("timeline-http"),
+			"yarn.timeline-service.webapp.https.address":                at("timeline-http"), // one of both is open
+			"yarn.timeline-service.leveldb-timeline-store.path":         in("timeline"),
+			"yarn.timeline-service.leveldb-state-store.path":            in("timeline"),
 		})
 	}
 	if o.Cache > 0 {

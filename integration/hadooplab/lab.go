@@ -27,6 +27,8 @@ type Options struct {
 	ResourceManager bool
 	NodeManagers    int
 	HistoryServer   bool
+	// TimelineServer starts a stock timeline server of version 1.5, to which the daemons and clients of the lab are told to publish.
+	TimelineServer bool
 	// NodeHost is the address by which NodeManagers name themselves; localhost by default. They call from 127.0.0.1 whatever it is.
 	NodeHost string
 	// ResourceManagers is 3 or more, or 2 with a witness, for a highly available group rm1, rm2, …, which only Heddle has. The names of their
@@ -192,6 +194,14 @@ func (l *Lab) startHDFS(ctx context.Context) error {
 }
 
 func (l *Lab) startYARN(ctx context.Context) error {
+	if l.options.TimelineServer {
+		if err := l.launch("timelineserver", "org.apache.hadoop.yarn.server.applicationhistoryservice.ApplicationHistoryServer"); err != nil {
+			return err
+		}
+		if err := waitTimeline(ctx, l); err != nil {
+			return err
+		}
+	}
 	for i := 1; i <= l.options.ResourceManagers; i++ {
 		if err := l.launchHeddle(fmt.Sprintf("resourcemanager%d", i), "rm", "--id", fmt.Sprintf("rm%d", i)); err != nil {
 			return err
@@ -251,7 +261,7 @@ func (l *Lab) Dir() string { return l.dir }
 func (l *Lab) URI() string { return l.site["fs.defaultFS"] }
 
 // Port returns the port of a service: namenode, namenode-http (with two NameNodes namenode1, …), rm, rm-scheduler,
-// rm-tracker, rm-admin, rm-http, history, history-http. It panics for services that the lab doesn't have.
+// rm-tracker, rm-admin, rm-http, history, history-http, timeline, timeline-http. It panics for services that the lab doesn't have.
 func (l *Lab) Port(service string) int {
 	p, ok := l.ports[service]
 	if !ok {
@@ -261,7 +271,7 @@ func (l *Lab) Port(service string) int {
 }
 
 // Daemon returns a daemon: namenode (or namenode1, namenode2), datanode1, …, resourcemanager, nodemanager1, …,
-// historyserver. It panics if the lab has none with that name.
+// historyserver, timelineserver. It panics if the lab has none with that name.
 func (l *Lab) Daemon(name string) *Daemon {
 	for _, d := range l.daemons {
 		if d.name == name {

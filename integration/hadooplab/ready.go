@@ -184,3 +184,10 @@ func (l *Lab) waitHistory(ctx context.Context) error {
 		return l.Get(ctx, "history-http", "/ws/v1/history/info", &page)
 	})
 }
+
+func waitTimeline(ctx context.Context, l *Lab) error {
+	return l.poll(ctx, "the timeline server", func(ctx context.Context) error {
+		var about map[string]any
+		return l.Get(ctx, "timeline-http", "/ws/v1/timeline/", &about)
+	})
+}

@@ -105,7 +105,7 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	now := v.Now().UnixMilli()
 	app := App{
 		ID: a.ID, User: a.User, Name: a.Context.GetApplicationName(), Queue: a.Queue,
-		Type: typeName(a.Context), Tags: v.tags(a.Context),
+		Type: TypeName(a.Context), Tags: v.Tags(a.Context),
 		Priority: a.Priority, Unmanaged: a.Context.GetUnmanagedAm(), State: a.State, FinalStatus: a.FinalStatus,
 		Diagnostics: a.Diagnostics, SubmitTime: a.SubmitTime, LaunchTime: a.LaunchTime, FinishTime: a.FinishTime,
 		Elapsed: max(now-a.SubmitTime, 0), Expires: a.Expires, Host: "N/A", RPCPort: -1, OriginalTrackingURL: "N/A",
@@ -138,7 +138,7 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	if t := a.Current(); t != nil {
 		v.attemptOf(&app, a, t, by.leader)
 	}
-	app.TrackingURL, app.OriginalTrackingURL = v.trackingURLs(a, a.Current())
+	app.TrackingURL, app.OriginalTrackingURL = v.TrackingURLs(a, a.Current())
 	return app
 }
 
@@ -180,9 +180,9 @@ func address(t *ledger.Attempt) (host string, port int32) {
 	return t.Host, t.RPCPort
 }
 
-// trackingURLs returns where users are sent, and what the ApplicationMaster gave. As in Hadoop, users are sent through the proxy. If
+// TrackingURLs returns where users are sent, and what the ApplicationMaster gave. As in Hadoop, users are sent through the proxy. If
 // the attempt failed, they are sent to the application's page, because nothing else is left. There may be no attempt.
-func (v *Viewer) trackingURLs(a *ledger.Application, t *ledger.Attempt) (url, original string) {
+func (v *Viewer) TrackingURLs(a *ledger.Application, t *ledger.Attempt) (url, original string) {
 	switch {
 	case t == nil:
 		return v.ProxyURL(a.ID), "N/A"
@@ -199,7 +199,8 @@ func (v *Viewer) trackingURLs(a *ledger.Application, t *ledger.Attempt) (url, or
 	return v.ProxyURL(a.ID), original
 }
 
-func typeName(ctx *pb.ApplicationSubmissionContext) string {
+// TypeName returns the type of an application as YARN shows it: its first 20 characters.
+func TypeName(ctx *pb.ApplicationSubmissionContext) string {
 	name := ctx.GetApplicationType()
 	if r := []rune(name); len(r) > maxType {
 		return string(r[:maxType])
@@ -207,8 +208,8 @@ func typeName(ctx *pb.ApplicationSubmissionContext) string {
 	return name
 }
 
-// tags returns an application's tags sorted, and in lower case unless the configuration says otherwise, as Hadoop keeps them.
-func (v *Viewer) tags(ctx *pb.ApplicationSubmissionContext) []string {
+// Tags returns an application's tags sorted, and in lower case unless the configuration says otherwise, as Hadoop keeps them.
+func (v *Viewer) Tags(ctx *pb.ApplicationSubmissionContext) []string {
 	var out []string
 	for _, t := range ctx.GetApplicationTags() {
 		if !v.KeepTagCase {
@@ -275,7 +276,7 @@ func (r Range) admits(ms int64) bool {
 
 func (f *Filter) admits(a *ledger.Application) bool {
 	in := func(list []string, ok func(string) bool) bool { return len(list) == 0 || slices.ContainsFunc(list, ok) }
-	return in(f.Types, func(t string) bool { return strings.EqualFold(t, typeName(a.Context)) }) &&
+	return in(f.Types, func(t string) bool { return strings.EqualFold(t, TypeName(a.Context)) }) &&
 		(len(f.States) == 0 || slices.Contains(f.States, a.State.Public())) &&
 		(len(f.FinalStatuses) == 0 || slices.Contains(f.FinalStatuses, a.FinalStatus)) &&
 		in(f.Users, func(u string) bool { return u == a.User }) &&

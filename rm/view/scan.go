@@ -30,7 +30,7 @@ type AppRow struct {
 func (r *AppRow) Name() string { return r.Context.GetApplicationName() }
 
 // Type returns the application's type.
-func (r *AppRow) Type() string { return typeName(r.Context) }
+func (r *AppRow) Type() string { return TypeName(r.Context) }
 
 // Unmanaged reports whether the user starts its ApplicationMaster.
 func (r *AppRow) Unmanaged() bool { return r.Context.GetUnmanagedAm() }
@@ -115,7 +115,7 @@ func (x *Rows) More(list []AppRow) []AppMore {
 				attempts[i] = t.ID
 			}
 			if t != nil && a.State != ledger.AppAccepted {
-				out[i].TrackingURL, _ = x.v.trackingURLs(a, t)
+				out[i].TrackingURL, _ = x.v.TrackingURLs(a, t)
 				if t.State == ledger.AttemptFinished || t.State == ledger.AttemptKilled && t.LaunchTime > 0 {
 					out[i].Progress = 1
 				}

@@ -12,10 +12,10 @@ import (
 func TestTagsKeepTheirCaseIfThatIsConfigured(t *testing.T) {
 	ctx := &pb.ApplicationSubmissionContext{}
 	ctx.SetApplicationTags([]string{"Nightly", "userid=Ann"})
-	if got := (&Viewer{}).tags(ctx); !slices.Equal(got, []string{"nightly", "userid=ann"}) {
+	if got := (&Viewer{}).Tags(ctx); !slices.Equal(got, []string{"nightly", "userid=ann"}) {
 		t.Errorf("%q", got)
 	}
-	if got := (&Viewer{KeepTagCase: true}).tags(ctx); !slices.Equal(got, []string{"Nightly", "userid=Ann"}) {
+	if got := (&Viewer{KeepTagCase: true}).Tags(ctx); !slices.Equal(got, []string{"Nightly", "userid=Ann"}) {
 		t.Errorf("%q", got)
 	}
 	f := Filter{Tags: []string{"nightly"}}

@@ -86,7 +86,7 @@ func (v *Viewer) attempt(a *ledger.Application, t *ledger.Attempt) Attempt {
 	out := Attempt{Attempt: *t, User: a.User}
 	out.Host, out.RPCPort = address(t)
 	out.Diagnostics = diagnostics(t)
-	out.TrackingURL, out.OriginalTrackingURL = v.trackingURLs(a, t)
+	out.TrackingURL, out.OriginalTrackingURL = v.TrackingURLs(a, t)
 	return out
 }
 
