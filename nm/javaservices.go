@@ -1,14 +1,8 @@
 package nm
 
 import (
-	"cmp"
-	"context"
-	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -21,6 +15,7 @@ import (
 	"heddle/nm/cgroup"
 	"heddle/nm/health"
 	"heddle/nm/javahost"
+	"heddle/nm/javanode"
 	"heddle/nm/launch"
 	"heddle/nm/runas"
 	"heddle/yarn/account"
@@ -33,22 +28,12 @@ func javaUserOf(c *conf.Config, s javaservices.Settings, shared int) (*userfiles
 	if len(s.Services) == 0 {
 		return nil, nil
 	}
-	name := cmp.Or(s.User, "yarn")
-	fail := func(err error) (*userfiles.User, error) {
-		return nil, conf.ErrorAt(c, key, fmt.Errorf("auxiliary service %s is a Java class, which doesn't run as root where containers run as users, and it can't run as %q: %w: name an account in %s", s.Services[0].Name, name, err, key))
-	}
-	a, err := account.System.Lookup(name)
+	u, err := javanode.Account(c)
 	if err != nil {
-		return fail(err)
+		return nil, conf.ErrorAt(c, key, fmt.Errorf("auxiliary service %s is a Java class: %w", s.Services[0].Name, err))
 	}
-	rules, _, err := runas.Read(c)
-	if err != nil {
-		return nil, err
-	}
-	if a.UID != 0 && rules.Check(name, a.UID) == nil {
-		return fail(errors.New("containers may run as it"))
-	}
-	return &userfiles.User{UID: a.UID, GID: a.GID, Groups: append(slices.Clone(a.Groups), shared), Shared: shared}, nil
+	u.Groups, u.Shared = append(u.Groups, shared), shared
+	return u, nil
 }
 
 // javaFolders makes the folder of the JVM, and the one below which services keep their state. That is where YARN's NodeManager has it if that is
@@ -93,8 +78,8 @@ func (n *NodeManager) openJava() error {
 	}
 	cfg := javahost.Config{
 		Java: j.Java, JavaVersion: launch.JavaVersion(j.Home), JavaOptions: j.Options, HeapMB: j.HeapMB, ClassPath: j.ClassPath,
-		Dir: dir, Recovery: recovery, Properties: properties(c), Hostname: n.identity.Host, Dirs: n.disks.Local, Types: n.s.types,
-		User: n.s.javaUser.Credential(), Env: javaEnvironment(c), Confine: func(int) error { return nil }, Sweep: func() {},
+		Dir: dir, Recovery: recovery, Properties: javanode.Properties(c), Hostname: n.identity.Host, Dirs: n.disks.Local, Types: n.s.types,
+		User: n.s.javaUser.Credential(), Env: javanode.Environment(c), Confine: func(int) error { return nil }, Sweep: func() {},
 		Patience: j.Patience, Bucket: n.state.Bucket("javaservices"), Log: n.log,
 	}
 	for _, s := range j.Services {
@@ -106,29 +91,6 @@ func (n *NodeManager) openJava() error {
 		return err
 	}
 	return registerJava(n.aux.java, n.metrics)
-}
-
-// properties are the settings that no file of the configuration folder has, keys and values in turn.
-func properties(c *conf.Config) (out []string) {
-	for s := range c.Settings() {
-		if len(s.Sources) > 0 && s.Sources[len(s.Sources)-1] == "programmatically" {
-			out = append(out, s.Key, s.Value)
-		}
-	}
-	return out
-}
-
-// javaEnvironment is this process's, with the folder of the configuration.
-func javaEnvironment(c *conf.Config) (env []string) {
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "HADOOP_CONF_DIR=") {
-			env = append(env, v)
-		}
-	}
-	if dir, ok := environ.Of(c.Dir(), os.LookupEnv)("HADOOP_CONF_DIR"); ok {
-		env = append(env, "HADOOP_CONF_DIR="+dir)
-	}
-	return env
 }
 
 // Names of the group of the group of the JVM, and of the latter.
@@ -150,33 +112,8 @@ func confineJava(n *NodeManager, cfg *javahost.Config) {
 			n.log.WithError(err).Warn("could not leave the group of the auxiliary services")
 		}
 	})
-	limits := weight
-	if n.s.container.LimitMemory {
-		limits.Memory = int64(javahost.MemoryMB(cfg.HeapMB)) << 20
-		limits.Swap = limits.Memory
-	}
-	cfg.Sweep = func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		g, err := within.Open(javaGroup)
-		if err != nil {
-			return // nothing is left
-		}
-		if err = g.Kill(ctx); err == nil {
-			err = g.Destroy(ctx)
-		}
-		if err != nil {
-			n.log.WithError(err).Warn("could not end what the JVM of the auxiliary services has left")
-		}
-	}
+	javaNode(n).Confine(within, javaGroup, weight, cfg)
 	cfg.Sweep() // an earlier life's
-	cfg.Confine = func(pid int) error {
-		g, err := within.Create(javaGroup, limits)
-		if err != nil {
-			return err
-		}
-		return g.Add(pid)
-	}
 }
 
 // registerJava has metrics show how the JVM is.
@@ -226,4 +163,12 @@ func (s *settings) readJava(c *conf.Config) (err error) {
 		s.javaUser, err = javaUserOf(c, s.java, shared)
 	}
 	return err
+}
+
+// javaNode says how JVMs run beside the node.
+func javaNode(n *NodeManager) *javanode.Node {
+	return &javanode.Node{
+		Conf: n.o.Conf, State: n.s.state, Host: n.identity.Host, Cores: n.s.cores, LimitMemory: n.s.container.LimitMemory, Owner: n.s.container.Owner,
+		Groups: n.groups, Log: n.log,
+	}
 }

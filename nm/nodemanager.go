@@ -264,8 +264,14 @@ func (n *NodeManager) openFiles() error {
 		if err != nil {
 			n.log.WithError(err).Warn("Files of swebhdfs are read from servers that this machine's authorities know")
 		}
+		others := n.o.Others
+		if others == nil {
+			files, stop := javaNode(n).Files()
+			n.closing(stop)
+			others = files
+		}
 		n.source = sources.All(sources.Options{
-			Trust: trust, Conf: n.o.Conf, Usual: localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner}), Others: n.o.Others,
+			Trust: trust, Conf: n.o.Conf, Usual: localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner}), Others: others,
 		})
 	}
 	if err := n.openWarming(files); err != nil {

@@ -55,11 +55,7 @@ var serviceName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // Of reads the settings. look returns variables that a NodeManager has (conf/environ). An error names a service that can't be run, and how to mend it.
 func Of(c *conf.Config, look func(string) (string, bool)) (Settings, error) {
-	const java = "heddle.nodemanager.java."
-	s := Settings{
-		Options: strings.Fields(c.Text(java + "options")), HeapMB: c.Int(java + "heap-mb"), User: c.Text(java + "user"),
-		Patience: c.Duration(java + "patience-ms"),
-	}
+	s := read(c)
 	for _, name := range c.Strings(servicesKey) {
 		key := servicesKey + "." + name
 		class := c.Text(key + ".class")
@@ -86,6 +82,26 @@ func Of(c *conf.Config, look func(string) (string, bool)) (Settings, error) {
 	s.findJava(look)
 	s.ClassPath = classPath(c, look)
 	return s, s.check(c)
+}
+
+// Runtime returns how a JVM of the node is run that has no auxiliary services. An error says that there is no Java.
+func Runtime(c *conf.Config, look func(string) (string, bool)) (Settings, error) {
+	s := read(c)
+	s.findJava(look)
+	s.ClassPath = classPath(c, look)
+	if s.Java == "" {
+		return s, errors.New("no Java was found: set JAVA_HOME or put java on the PATH of heddle nm")
+	}
+	return s, nil
+}
+
+// read reads the settings of the JVM.
+func read(c *conf.Config) Settings {
+	const java = "heddle.nodemanager.java."
+	return Settings{
+		Options: strings.Fields(c.Text(java + "options")), HeapMB: c.Int(java + "heap-mb"), User: c.Text(java + "user"),
+		Patience: c.Duration(java + "patience-ms"),
+	}
 }
 
 // findJava looks where Hadoop's start scripts do, and then on the PATH.

@@ -8,5 +8,7 @@
 // A Host knows which applications and containers live (ledger.go). When the JVM dies, or a call takes too long, a new one is started, and is told of them
 // again. Applications are also in the NodeManager's state, so that a service hears of the end of each, whoever was killed in between.
 //
+// Files reads files of file systems that only Java knows, in JVMs of their own, each for one user (java/Files.java).
+//
 // See docs/decisions/java-services.md.
 package javahost

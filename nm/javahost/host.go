@@ -190,7 +190,7 @@ func (h *Host) keep(first chan<- error) {
 
 // life runs one JVM until it ends, and returns why. It calls started when all services have started. The first one isn't told what lives: see Recovered.
 func (h *Host) life(first bool, started func()) (err error) {
-	j, err := h.cfg.startJVM(h.jar)
+	j, err := h.cfg.startJVM(h.jar, servicesMain)
 	if err != nil {
 		return h.down(err)
 	}

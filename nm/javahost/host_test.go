@@ -44,7 +44,7 @@ func compile(t testing.TB, pattern string) string {
 	return out
 }
 
-// recorder is the folder of the class of testdata/Recorder.java.
+// recorder is the folder of the classes of testdata.
 var recorder = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "javahost-recorder-")
 	if err != nil {
@@ -54,7 +54,7 @@ var recorder = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	said, err := exec.Command("javac", "--release", "8", "-nowarn", "-proc:none", "-d", dir, "-cp", filepath.Join(lib, "*"), "testdata/Recorder.java").CombinedOutput()
+	said, err := exec.Command("javac", "--release", "8", "-nowarn", "-proc:none", "-d", dir, "-cp", filepath.Join(lib, "*"), "testdata/Recorder.java", "testdata/Odd.java").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w\n%s", err, said)
 	}

@@ -34,7 +34,7 @@ type jvm struct {
 }
 
 // arguments are those of the JVM: ours, then an administrator's, which win.
-func (c *Config) arguments(jar string) []string {
+func (c *Config) arguments(jar, main string) []string {
 	heap := strconv.Itoa(c.HeapMB) + "m"
 	args := []string{
 		"-Xmx" + heap, "-XX:MaxDirectMemorySize=" + heap, "-XX:MaxMetaspaceSize=" + strconv.Itoa(metaspaceMB) + "m", "-XX:+ExitOnOutOfMemoryError",
@@ -46,11 +46,17 @@ func (c *Config) arguments(jar string) []string {
 		}
 	}
 	args = append(args, c.JavaOptions...)
-	return append(args, "-cp", jar+":"+c.ClassPath, "heddle.javahost.Main")
+	return append(args, "-cp", jar+":"+c.ClassPath, main)
 }
 
-// startJVM starts the process. It ends with this one: by its socket, and at once where the kernel has signals for that.
-func (c *Config) startJVM(jar string) (*jvm, error) {
+// Programs of the jar.
+const (
+	servicesMain = "heddle.javahost.Main"
+	filesMain    = "heddle.javahost.Files"
+)
+
+// startJVM starts a process with a program of the jar. It ends with this one: by its socket, and at once where the kernel has signals for that.
+func (c *Config) startJVM(jar, main string) (*jvm, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|cloexec, 0)
 	if err != nil {
 		return nil, fmt.Errorf("make a socket: %w", err)
@@ -62,7 +68,7 @@ func (c *Config) startJVM(jar string) (*jvm, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(c.Java, c.arguments(jar)...)
+	cmd := exec.Command(c.Java, c.arguments(jar, main)...)
 	cmd.Dir, cmd.Env, cmd.Stdin = c.Dir, c.Env, theirs
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.User, Setsid: true}
 	said, says, err := os.Pipe()

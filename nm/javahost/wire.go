@@ -86,6 +86,8 @@ func (f *fields) take(n int) []byte {
 func (f *fields) octet() byte    { return f.take(1)[0] }
 func (f *fields) integer() int32 { return int32(binary.BigEndian.Uint32(f.take(4))) }
 
+func (f *fields) number() int64 { return int64(binary.BigEndian.Uint64(f.take(8))) }
+
 func (f *fields) bytes() []byte {
 	n := f.integer()
 	if f.err != nil || n < 0 {

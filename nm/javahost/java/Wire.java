@@ -69,6 +69,15 @@ final class Wire {
       return this;
     }
 
+    Writer number(long i) {
+      try {
+        data.writeLong(i);
+      } catch (IOException never) {
+        throw new IllegalStateException(never);
+      }
+      return this;
+    }
+
     Writer octet(int i) {
       bytes.write(i);
       return this;

@@ -1,0 +1,109 @@
+// Package javanode says how the JVMs of a node run: as which account, in which group of processes, with which settings and variables.
+package javanode
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/conf/environ"
+	"heddle/internal/userfiles"
+	"heddle/nm/cgroup"
+	"heddle/nm/javahost"
+	"heddle/nm/runas"
+	"heddle/yarn/account"
+)
+
+// Node is the node that JVMs run beside.
+type Node struct {
+	Conf        *conf.Config
+	State       string // the beginning of the names of its folders
+	Host        string
+	Cores       float64
+	LimitMemory bool // of processes, by groups
+	// Owner returns the user that containers of a submitting user run as; nil: this process's own.
+	Owner  func(user string) (*userfiles.User, error)
+	Groups cgroup.Driver
+	Log    *logrus.Entry
+}
+
+// Account returns the account of JVMs that work for the node, and not for one user, where containers run as their users.
+func Account(c *conf.Config) (*userfiles.User, error) {
+	const key = "heddle.nodemanager.java.user"
+	name := cmp.Or(c.Text(key), "yarn")
+	fail := func(err error) (*userfiles.User, error) {
+		return nil, fmt.Errorf("Java doesn't run as root where containers run as users, and it can't run as %q: %w: name an account in %s", name, err, key)
+	}
+	a, err := account.System.Lookup(name)
+	if err != nil {
+		return fail(err)
+	}
+	rules, _, err := runas.Read(c)
+	if err != nil {
+		return nil, err
+	}
+	if a.UID != 0 && rules.Check(name, a.UID) == nil {
+		return fail(errors.New("containers may run as it"))
+	}
+	return &userfiles.User{UID: a.UID, GID: a.GID, Groups: slices.Clone(a.Groups)}, nil
+}
+
+// Properties returns the settings that no file of the configuration folder has, keys and values in turn.
+func Properties(c *conf.Config) (out []string) {
+	for s := range c.Settings() {
+		if len(s.Sources) > 0 && s.Sources[len(s.Sources)-1] == "programmatically" {
+			out = append(out, s.Key, s.Value)
+		}
+	}
+	return out
+}
+
+// Environment returns this process's variables, with the folder of the configuration.
+func Environment(c *conf.Config) (env []string) {
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "HADOOP_CONF_DIR=") {
+			env = append(env, v)
+		}
+	}
+	if dir, ok := environ.Of(c.Dir(), os.LookupEnv)("HADOOP_CONF_DIR"); ok {
+		env = append(env, "HADOOP_CONF_DIR="+dir)
+	}
+	return env
+}
+
+// Confine has a JVM run in a group of that name.
+func (n *Node) Confine(within cgroup.Parent, name string, limits cgroup.Limits, cfg *javahost.Config) {
+	if n.LimitMemory {
+		limits.Memory = int64(javahost.MemoryMB(cfg.HeapMB)) << 20
+		limits.Swap = limits.Memory
+	}
+	cfg.Sweep = func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		g, err := within.Open(name)
+		if err != nil {
+			return // nothing is left
+		}
+		if err = g.Kill(ctx); err == nil {
+			err = g.Destroy(ctx)
+		}
+		if err != nil {
+			n.Log.WithError(err).Warn("could not end what a JVM has left")
+		}
+	}
+	cfg.Confine = func(pid int) error {
+		g, err := within.Create(name, limits)
+		if err != nil {
+			return err
+		}
+		return g.Add(pid)
+	}
+}
