@@ -40,7 +40,7 @@ func Account(c *conf.Config) (*userfiles.User, error) {
 	const key = "heddle.nodemanager.java.user"
 	name := cmp.Or(c.Text(key), "yarn")
 	fail := func(err error) (*userfiles.User, error) {
-		return nil, fmt.Errorf("Java doesn't run as root where containers run as users, and it can't run as %q: %w: name an account in %s", name, err, key)
+		return nil, fmt.Errorf("a JVM doesn't run as root where containers run as users, and it can't run as %q: %w: name an account in %s", name, err, key)
 	}
 	a, err := account.System.Lookup(name)
 	if err != nil {
