@@ -25,6 +25,15 @@ type Names interface {
 
 // Snapshots returns what preemption looks at, one for each partition, the default one first. They are taken again for each round.
 func (s *Scheduler) Snapshots(names Names) (all []*preempt.Snapshot) {
+	all = s.SnapshotsOfQueues(names)
+	for _, x := range all {
+		x.Complete()
+	}
+	return all
+}
+
+// SnapshotsOfQueues returns snapshots of which only queues and applications are complete. The others have to be completed before the scheduler changes.
+func (s *Scheduler) SnapshotsOfQueues(names Names) (all []*preempt.Snapshot) {
 	for i := range s.parts {
 		all = append(all, s.parts[i].snapshot(names))
 	}
@@ -37,15 +46,24 @@ func (s *part) snapshot(names Names) *preempt.Snapshot {
 	shares := s.policy.Shares()
 	at := map[int32]int{}
 	s.snapQueue(out, core.Root, -1, shares, at)
-	nodes := s.snapNodes(out)
 	apps := s.snapApps(out, names, shares, at)
+	out.Fill = func() { s.snapContainers(out, names, apps) }
+	return out
+}
+
+// snapContainers adds nodes and containers, and what of queues is killable.
+func (s *part) snapContainers(out *preempt.Snapshot, names Names, apps []int) {
+	nodes := s.snapNodes(out)
 	killable := s.killableSet()
+	all := make([]preempt.Container, 0, s.live())
+	of := make([][]int32, len(out.Apps)) // places in all
 	for h := range s.core.Containers {
 		c := &s.core.Containers[h]
 		if !c.Live() {
 			continue
 		}
-		p := preempt.Container{Node: nodes[c.Node], Resource: *s.core.Holds(c), Handle: int32(h), Killable: killable[handle.Container(h)]}
+		all = append(all, preempt.Container{Node: nodes[c.Node], Resource: *s.core.Holds(c), Handle: int32(h), Killable: killable[handle.Container(h)]})
+		p := &all[len(all)-1]
 		if !c.Reserved() {
 			p.Held = s.core.Held(handle.Container(h))
 			p.Footprint = p.Held
@@ -60,15 +78,30 @@ func (s *part) snapshot(names Names) *preempt.Snapshot {
 			k := s.core.ReservationOf(handle.Container(h))
 			p.Reserved, p.Priority, p.Relax, p.Since = true, k.Demand.Priority, k.Demand.RelaxAny, k.Since
 			p.ID = records.ContainerID{Attempt: records.AttemptID{App: a.ID}, ID: k.Seq}
-			a.Containers = append(a.Containers, p)
-		} else if names.Container(handle.Container(h), &p) {
-			a.Containers = append(a.Containers, p)
+		} else if !names.Container(handle.Container(h), p) {
+			all = all[:len(all)-1]
+			continue
+		}
+		of[apps[c.App]] = append(of[apps[c.App]], int32(len(all)-1))
+	}
+	for i, places := range of {
+		slices.SortFunc(places, func(a, b int32) int { return all[a].ID.Compare(all[b].ID) })
+		list := make([]preempt.Container, len(places))
+		for k, place := range places {
+			list[k] = all[place]
+		}
+		out.Apps[i].Containers = list
+	}
+}
+
+// live returns how many containers there are, with reservations.
+func (s *part) live() (n int) {
+	for h := range s.core.Containers {
+		if s.core.Containers[h].Live() {
+			n++
 		}
 	}
-	for i := range out.Apps {
-		slices.SortFunc(out.Apps[i].Containers, func(a, b preempt.Container) int { return a.ID.Compare(b.ID) })
-	}
-	return out
+	return n
 }
 
 func (s *part) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[int32]*fairshare.Queue, at map[int32]int) {

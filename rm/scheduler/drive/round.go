@@ -75,8 +75,12 @@ func idle(d *Driver) bool {
 	return true
 }
 
-// snapshots are of all partitions, each of which has a round of its own.
+// snapshots are of all partitions, each of which has a round of its own. Where containers can only be killed, a round completes them if it has to take any: most
+// rounds of a busy cluster take none.
 func (x *suspender) snapshots() []*preempt.Snapshot {
+	if d := x.d; d.tree.Kind == queue.Capacity && len(d.killable) == 0 && !d.Suspends() {
+		return d.SnapshotsOfQueues(names{d})
+	}
 	all := x.d.Snapshots(names{x.d})
 	for i := range all {
 		all[i] = x.prepare(all[i])

@@ -66,6 +66,9 @@ func (c *Capacity) Choose(now int64, s *Snapshot) []Victim { return c.choose(now
 
 // choose has each way to choose add to what those before it chose.
 func (c *Capacity) choose(now int64, s *Snapshot) *selection {
+	if c.Settings.Underused.Enabled || c.Settings.ForReserved || c.Settings.Intra.Enabled {
+		s.Complete()
+	}
 	r := newSelection(now, s, &c.Settings)
 	if c.Settings.Underused.Enabled {
 		r.byPriority()
@@ -145,6 +148,7 @@ func (r *selection) fromQueue(i int, ideal *ideal) {
 	if !r.positive(due) {
 		return
 	}
+	r.Complete()
 	reason := fmt.Sprintf("queue %s uses %v, is guaranteed %v and should have %v; other queues wait for what they are guaranteed",
 		q.Path, q.Used, q.Guaranteed, ideal.assigned[i])
 	take := taking{selection: r, due: due, reason: reason, conservative: r.settings.Conservative}

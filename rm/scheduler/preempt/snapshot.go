@@ -14,6 +14,15 @@ type Snapshot struct {
 	Queues   []Queue          // the root first, parents before their children
 	Apps     []App            // with containers or pending asks
 	Nodes    []Node           // for fair preemption; App.Containers index them
+	Fill     func()           // adds Nodes, Containers and Queue.Killable, which take most of the time of a snapshot; nil: they are there
+}
+
+// Complete adds what is missing. The cluster must be as it was.
+func (s *Snapshot) Complete() {
+	if fill := s.Fill; fill != nil {
+		s.Fill = nil
+		fill()
+	}
 }
 
 // Queue is a queue at this moment.
