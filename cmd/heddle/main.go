@@ -32,7 +32,7 @@ func newRoot() *cobra.Command {
 	root.PersistentFlags().StringVar(&s.dir, "conf", "", "configuration folder (default $HADOOP_CONF_DIR, else built-in defaults)")
 	root.PersistentFlags().StringArrayVarP(&s.overrides, "define", "D", nil, "set a configuration key: -D key=value")
 	root.AddGroup(&cobra.Group{ID: roles, Title: "Roles:"}, &cobra.Group{ID: command.Group, Title: "Cluster:"}, &cobra.Group{ID: tools, Title: "Tools:"})
-	root.AddCommand(newRM(&s), newNM(&s), newWitness(&s), newStandalone(&s), newConf(&s), newSim(&s), newReplay(), whatif.Command(tools, func(code int) error { return program.Exit(code) }), newMR(&s), newMRMaster(), newMRWorker(), newXargs(), newExecutor(), newCalls(&s), newGuard(&s), newStager())
+	root.AddCommand(newRM(&s), newNM(&s), newWitness(&s), newStandalone(&s), newConf(&s), newSim(&s), newReplay(), whatif.Command(tools, func(code int) error { return program.Exit(code) }, loadConf), newMR(&s), newMRMaster(), newMRWorker(), newXargs(), newExecutor(), newCalls(&s), newGuard(&s), newStager())
 	root.AddCommand(command.All(loadConf)...)
 	root.AddCommand(nodeattributes.New(nodeattributes.Config{Group: command.Group, Load: loadConf, Failed: program.Exit(255)}))
 	root.AddCommand(usage.New(func() (*conf.Config, error) { return loadConf(s.dir, s.overrides) }))

@@ -47,61 +47,90 @@ func (s *part) snapshot(names Names) *preempt.Snapshot {
 	at := map[int32]int{}
 	s.snapQueue(out, core.Root, -1, shares, at)
 	apps := s.snapApps(out, names, shares, at)
-	out.Fill = func() { s.snapContainers(out, names, apps) }
+	f := &filling{part: s, out: out, names: names, places: apps}
+	out.Fill = func(app int) {
+		if app < 0 {
+			f.all()
+		} else {
+			f.app(app)
+		}
+	}
 	return out
 }
 
-// snapContainers adds nodes and containers, and what of queues is killable.
-func (s *part) snapContainers(out *preempt.Snapshot, names Names, apps []int) {
-	nodes := s.snapNodes(out)
-	killable := s.killableSet()
-	all := make([]preempt.Container, 0, s.live())
-	of := make([][]int32, len(out.Apps)) // places in all
-	for h := range s.core.Containers {
-		c := &s.core.Containers[h]
-		if !c.Live() {
-			continue
-		}
-		all = append(all, preempt.Container{Node: nodes[c.Node], Resource: *s.core.Holds(c), Handle: int32(h), Killable: killable[handle.Container(h)]})
-		p := &all[len(all)-1]
-		if !c.Reserved() {
-			p.Held = s.core.Held(handle.Container(h))
-			p.Footprint = p.Held
-		}
-		a := &out.Apps[apps[c.App]]
-		if p.Killable {
-			for q := a.Queue; q >= 0; q = out.Queues[q].Parent {
-				out.Queues[q].Killable = out.Queues[q].Killable.Add(p.Held)
-			}
-		}
-		if c.Reserved() {
-			k := s.core.ReservationOf(handle.Container(h))
-			p.Reserved, p.Priority, p.Relax, p.Since = true, k.Demand.Priority, k.Demand.RelaxAny, k.Since
-			p.ID = records.ContainerID{Attempt: records.AttemptID{App: a.ID}, ID: k.Seq}
-		} else if !names.Container(handle.Container(h), p) {
-			all = all[:len(all)-1]
-			continue
-		}
-		of[apps[c.App]] = append(of[apps[c.App]], int32(len(all)-1))
+// filling adds containers to a snapshot.
+type filling struct {
+	*part
+	out      *preempt.Snapshot
+	names    Names
+	places   []int     // of applications in out, by handle
+	of       [][]int32 // handles of containers, by place; nil: not yet known
+	nodes    []int     // places of nodes, by handle; nil: containers aren't on any
+	killable map[handle.Container]bool
+}
+
+// all adds nodes and all containers, and what of queues is killable.
+func (f *filling) all() {
+	f.nodes = f.snapNodes(f.out)
+	f.group()
+	for i := range f.out.Apps {
+		f.app(i)
 	}
-	for i, places := range of {
-		slices.SortFunc(places, func(a, b int32) int { return all[a].ID.Compare(all[b].ID) })
-		list := make([]preempt.Container, len(places))
-		for k, place := range places {
-			list[k] = all[place]
+	for h := range f.killable {
+		c := &f.core.Containers[h]
+		if !c.Live() || c.Reserved() {
+			continue
 		}
-		out.Apps[i].Containers = list
+		for q := f.out.Apps[f.places[c.App]].Queue; q >= 0; q = f.out.Queues[q].Parent {
+			f.out.Queues[q].Killable = f.out.Queues[q].Killable.Add(f.core.Held(h))
+		}
 	}
 }
 
-// live returns how many containers there are, with reservations.
-func (s *part) live() (n int) {
-	for h := range s.core.Containers {
-		if s.core.Containers[h].Live() {
-			n++
+// app adds the containers of an application.
+func (f *filling) app(place int) {
+	if f.of == nil {
+		f.group()
+	}
+	a := &f.out.Apps[place]
+	a.Containers = make([]preempt.Container, 0, len(f.of[place]))
+	for _, h := range f.of[place] {
+		a.Containers = append(a.Containers, preempt.Container{})
+		if !f.container(a, handle.Container(h), &a.Containers[len(a.Containers)-1]) {
+			a.Containers = a.Containers[:len(a.Containers)-1]
 		}
 	}
-	return n
+	slices.SortFunc(a.Containers, func(a, b preempt.Container) int { return a.ID.Compare(b.ID) })
+}
+
+// group finds the containers of each application.
+func (f *filling) group() {
+	f.killable = f.killableSet()
+	f.of = make([][]int32, len(f.out.Apps))
+	for h := range f.core.Containers {
+		if c := &f.core.Containers[h]; c.Live() {
+			place := f.places[c.App]
+			f.of[place] = append(f.of[place], int32(h))
+		}
+	}
+}
+
+// container describes a container; false leaves it out.
+func (f *filling) container(a *preempt.App, h handle.Container, p *preempt.Container) bool {
+	c := &f.core.Containers[h]
+	*p = preempt.Container{Resource: *f.core.Holds(c), Handle: int32(h), Killable: f.killable[h]}
+	if f.nodes != nil {
+		p.Node = f.nodes[c.Node]
+	}
+	if !c.Reserved() {
+		p.Held = f.core.Held(h)
+		p.Footprint = p.Held
+		return f.names.Container(h, p)
+	}
+	k := f.core.ReservationOf(h)
+	p.Reserved, p.Priority, p.Relax, p.Since = true, k.Demand.Priority, k.Demand.RelaxAny, k.Since
+	p.ID = records.ContainerID{Attempt: records.AttemptID{App: a.ID}, ID: k.Seq}
+	return true
 }
 
 func (s *part) snapQueue(out *preempt.Snapshot, h int32, parent int, shares map[int32]*fairshare.Queue, at map[int32]int) {

@@ -1,7 +1,10 @@
 package whatif
 
 import (
+	"errors"
 	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"heddle/sim/whatif/load"
 	"heddle/sim/whatif/play"
@@ -94,15 +97,24 @@ type Ask struct {
 
 // Answer plays a load under the configuration of then and under another one. It returns a *Refused if the first doesn't meet the record.
 func Answer(l *load.Load, ask Ask) (*Report, error) {
+	var then, now *play.Result
+	var b *Backtest
+	var plays errgroup.Group // both plays at once: each takes one processor
+	var fails error          // of the changed one, which doesn't matter if there is no answer
+	plays.Go(func() error {
+		now, fails = play.Run(l, ask.Options)
+		return nil
+	})
 	then, err := play.Run(l, play.Options{})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		b = backtest(l.Apps, then.Apps)
+		if refused := b.refuse(); !ask.Anyway {
+			err = refused
+		}
 	}
-	b := backtest(l.Apps, then.Apps)
-	if err := b.refuse(); err != nil && !ask.Anyway {
-		return nil, err
+	if failed := plays.Wait(); err == nil {
+		err = errors.Join(failed, fails)
 	}
-	now, err := play.Run(l, ask.Options)
 	if err != nil {
 		return nil, err
 	}

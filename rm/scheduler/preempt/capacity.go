@@ -98,6 +98,7 @@ type selection struct {
 	settings *CapacitySettings
 	allowed  records.Resource // what may still be taken in this round
 	appsOf   [][]*App         // by queue
+	places   map[*App]int     // in Apps; nil until it is needed
 	taken    map[records.ContainerID]bool
 	balanced map[records.ContainerID]bool // of taken: between queues over their guarantees
 	victims  []Victim
@@ -148,13 +149,16 @@ func (r *selection) fromQueue(i int, ideal *ideal) {
 	if !r.positive(due) {
 		return
 	}
-	r.Complete()
 	reason := fmt.Sprintf("queue %s uses %v, is guaranteed %v and should have %v; other queues wait for what they are guaranteed",
 		q.Path, q.Used, q.Guaranteed, ideal.assigned[i])
 	take := taking{selection: r, due: due, reason: reason, conservative: r.settings.Conservative}
 	var masters []*Container
 	var ofMasters records.Resource
 	for _, a := range latestFirst(r.appsOf[i]) {
+		if !r.positive(take.due) {
+			break // nothing more is taken, not even reservations
+		}
+		r.complete(a)
 		for _, c := range leastImportantFirst(a) {
 			switch {
 			case c.Killable:
@@ -176,6 +180,20 @@ func (r *selection) fromQueue(i int, ideal *ideal) {
 			ofMasters = ofMasters.Sub(c.Resource)
 		}
 	}
+}
+
+// complete adds the containers of an application, if the snapshot lacks them.
+func (r *selection) complete(a *App) {
+	if r.Fill == nil || a.Containers != nil {
+		return
+	}
+	if r.places == nil {
+		r.places = map[*App]int{}
+		for i := range r.Apps {
+			r.places[&r.Apps[i]] = i
+		}
+	}
+	r.Fill(r.places[a])
 }
 
 func (r *selection) owner(queue int, c *Container) *App {

@@ -14,14 +14,16 @@ type Snapshot struct {
 	Queues   []Queue          // the root first, parents before their children
 	Apps     []App            // with containers or pending asks
 	Nodes    []Node           // for fair preemption; App.Containers index them
-	Fill     func()           // adds Nodes, Containers and Queue.Killable, which take most of the time of a snapshot; nil: they are there
+	// Fill adds the containers of an application, by its place in Apps, or, with -1, those of all with Nodes and Queue.Killable. That takes most of the time of a
+	// snapshot, so it isn't done unless it is needed. nil: they are there.
+	Fill func(app int)
 }
 
 // Complete adds what is missing. The cluster must be as it was.
 func (s *Snapshot) Complete() {
 	if fill := s.Fill; fill != nil {
 		s.Fill = nil
-		fill()
+		fill(-1)
 	}
 }
 

@@ -17,6 +17,7 @@ type app struct {
 	asks            Demands
 	open            *open // attempt that continues; nil: none
 	running         []*container
+	shapes          map[place]scheduler.Ask // what rows ask for, of those that wait
 }
 
 // open is an attempt that continues.
@@ -122,6 +123,7 @@ func (b *builder) app(r *eventlog.Record) error {
 		b.removeApp(a)
 	case eventlog.ClearAsks: // its ApplicationMaster has unregistered, or its attempt ends
 		a.asks.Clear()
+		clear(a.shapes)
 		if a.open != nil {
 			clear(a.open.waits)
 		}
@@ -182,6 +184,7 @@ func (b *builder) ask(a *app, asks []scheduler.Ask) {
 	served := map[[2]int64]bool{} // requests that follow preemption, by priority and id
 	for i := range asks {
 		more := a.asks.Set(&asks[i])
+		a.remember(&asks[i])
 		row := Row{asks[i]}
 		row.Count = more
 		if !own {

@@ -15,6 +15,7 @@ import (
 type builder struct {
 	load    *Load
 	now     int64 // time of the last step
+	until   int64 // when reading stops; 0: at the end
 	begun   bool
 	opening bool             // nothing was played yet
 	queue   *eventlog.Source // in effect
@@ -369,7 +370,7 @@ func (b *builder) finish() (*Load, error) {
 	}
 	for _, a := range b.list {
 		if !a.gone {
-			a.Cut = true
+			a.Cut, a.Now = true, b.present(a)
 			b.closeAttempt(a)
 		}
 		l.Apps = append(l.Apps, a.finish())

@@ -22,6 +22,8 @@ import (
 type Options struct {
 	// Gaps admits times that no record covers: the cluster is taken for unchanged meanwhile.
 	Gaps bool
+	// Until is when reading stops, in ms since 1970: what happened later counts as unknown. 0: at the record's end.
+	Until int64
 }
 
 const (
@@ -66,7 +68,11 @@ func Open(path string, o Options) (*Load, error) {
 		return nil, err
 	}
 	b := newBuilder()
+	b.until = o.Until
 	for i := range sessions {
+		if b.over(sessions[i].begin) {
+			break
+		}
 		if err := b.readSession(&sessions[i]); err != nil {
 			return nil, fmt.Errorf("%s: %w", sessions[i].file, err)
 		}
@@ -257,6 +263,9 @@ func (b *builder) readSession(s *session) error {
 	return b.read(io.LimitReader(r, s.size), s)
 }
 
+// over reports whether a time is one that isn't read any more.
+func (b *builder) over(at int64) bool { return b.until > 0 && at > b.until }
+
 // read reads the entries of a session.
 func (b *builder) read(r io.Reader, s *session) error {
 	log := eventlog.NewReader(r)
@@ -264,6 +273,10 @@ func (b *builder) read(r io.Reader, s *session) error {
 		e, err := log.Next()
 		if errors.Is(err, io.EOF) {
 			break
+		}
+		if err == nil && e.Record != nil && e.Record.Op == eventlog.Step && b.over(e.Record.Time) {
+			b.window = nil // it happened after the step before
+			return nil
 		}
 		if err == nil {
 			e.Line += s.line - 1

@@ -57,6 +57,7 @@ type App struct {
 	Withdrawn int64
 	// Cut says that it hadn't ended when the record did.
 	Cut bool
+	Now *Present // if it is Cut
 	// Then holds what became of it.
 	Then Outcome
 }

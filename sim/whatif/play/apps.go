@@ -76,8 +76,9 @@ func (p arrival) Handle(app int64) {
 	}
 	s := &p.apps[app]
 	a := s.spec
+	p.submitted++
 	s.handle = p.driver.AddApp(drive.AppSpec{
-		AppSpec: scheduler.AppSpec{Priority: a.Priority, Seq: app + 1, Queue: p.queueOf(a.Queue), User: a.User, Type: a.Type, AM: a.Master, Label: a.Label},
+		AppSpec: scheduler.AppSpec{Priority: a.Priority, Seq: p.submitted, Queue: p.queueOf(a.Queue), User: a.User, Type: a.Type, AM: a.Master, Label: a.Label},
 		ID:      idOf(p.player, int(app)), SpareMaster: a.Spare, NeverSuspend: a.Keep,
 	})
 	for len(p.byHandle) <= int(s.handle) {
@@ -156,8 +157,8 @@ func (p *player) beginAttempt(app int32, index int) {
 	case s.at.Master.Is && !s.restarted:
 		p.goOn(app)
 	case s.spec.Master.IsZero():
-		p.ready(app)
 		p.restore(app)
+		p.ready(app)
 	default:
 		p.askMaster(app)
 	}
@@ -305,6 +306,9 @@ func (p *player) end(app int32) {
 	p.clear(app)
 	s.phase = over
 	p.over++
+	if int(app) >= len(p.load.Apps) {
+		p.addedOver++
+	}
 	p.driver.RemoveApp(s.handle)
 	p.result.Apps[app].End = p.now()
 	s.kinds, s.reduces, s.again, s.running = nil, nil, nil, nil

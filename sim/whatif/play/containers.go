@@ -366,8 +366,8 @@ func (p *player) goOn(app int32) {
 	h := restoreOne(p, s, m, true)
 	p.start(app, h, p.nodes[m.Node].handle, m.Size, -1, load.Life{})
 	s.master = h
+	p.restore(app) // before ready: without its containers it would seem to have done all that it asked for
 	p.ready(app)
-	p.restore(app)
 }
 
 func restoreOne(p *player, s *state, x *load.Start, master bool) scheduler.ContainerHandle {
@@ -383,6 +383,7 @@ func (p *player) restore(app int32) {
 	if s.restarted {
 		return
 	}
+	s.phase = working
 	for i := range s.at.Running {
 		x := &s.at.Running[i]
 		k := &s.kinds[x.Kind]

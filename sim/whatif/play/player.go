@@ -26,6 +26,9 @@ type Options struct {
 	Speed float64
 	// Add are applications besides those of the load.
 	Add []load.App
+	// Only says that what comes after the end of those doesn't matter, Until, if it isn't 0, what comes after a time in ms since 1970.
+	Only  bool
+	Until int64
 }
 
 // Result holds what became of applications: those of the load, in their order, and then those that were added.
@@ -69,11 +72,15 @@ type player struct {
 	round    int64 // ms
 	still    int   // containers that are suspended
 	over     int   // applications
-	hasAble  bool
-	offered  int64 // MB of all nodes
-	since    int64 // when that changed last
-	total    records.Resource
-	failure  error
+	// submitted counts applications: those that were added are served in the order of submission, too.
+	submitted int64
+	// addedOver counts those of them that were added.
+	addedOver int
+	hasAble   bool
+	offered   int64 // MB of all nodes
+	since     int64 // when that changed last
+	total     records.Resource
+	failure   error
 }
 
 // node is a node.
@@ -92,13 +99,18 @@ func Run(l *load.Load, o Options) (*Result, error) {
 		return nil, err
 	}
 	enterAll(p)
-	for p.failure == nil && p.over < len(p.apps) && p.engine.Step() {
+	for p.failure == nil && p.over < len(p.apps) && !p.enough() && p.engine.Step() {
 		p.schedule()
 	}
 	if p.failure != nil {
 		return nil, p.failure
 	}
 	return reportOf(p), nil
+}
+
+// enough reports whether nothing matters of what comes now.
+func (p *player) enough() bool {
+	return p.opt.Until > 0 && p.now() > p.opt.Until || p.opt.Only && p.addedOver == len(p.opt.Add)
 }
 
 func newPlayer(l *load.Load, o Options) (*player, error) {
@@ -146,9 +158,9 @@ func (p *player) queueOf(path string) string {
 }
 
 // takes reports whether a queue of a tree may have applications. Those of a record were in queues that its own trees have.
-func takes(p *player, tree *queue.Tree, path string) bool {
+func takes(p *player, tree *queue.Tree, path string, added bool) bool {
 	switch {
-	case p.opt.Queues == nil && len(p.opt.Moved) == 0 || tree == nil || tree.Kind == queue.FIFO:
+	case p.opt.Queues == nil && len(p.opt.Moved) == 0 && !added || tree == nil || tree.Kind == queue.FIFO:
 		return true
 	case tree.Kind == queue.Fair:
 		return p.driver.TakesApps(path)
@@ -174,11 +186,15 @@ func checkQueues(p *player, tree *queue.Tree) error {
 		}
 		for _, path := range paths {
 			to := p.queueOf(path)
-			if seen[to] || takes(p, tree, to) {
-				seen[to] = true
+			added := i >= len(p.load.Apps)
+			if seen[to] || takes(p, tree, to, added) {
+				seen[to] = !added
 				continue
 			}
-			seen[to] = true
+			if seen[to] = true; added {
+				errs = append(errs, fmt.Errorf("queue %q, of job %s, is no leaf of the configuration", to, s.Name))
+				continue
+			}
 			errs = append(errs, fmt.Errorf("queue %q, in which the record has application %s (line %d), is no leaf of the configuration: add it, or say where its applications go: --map %s=root.other", to, s.Name, s.Line, path))
 		}
 	}

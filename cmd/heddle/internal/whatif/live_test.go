@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"heddle/am/client"
 	"heddle/integration/minicluster"
 	"heddle/internal/await"
+	"heddle/rm"
 	"heddle/rm/queue"
 	"heddle/sim/whatif"
 	"heddle/sim/whatif/change"
@@ -65,6 +67,13 @@ type live struct {
 // run runs jobs on a cluster with some settings, and returns its record.
 func run(t *testing.T, list []job, settings map[string]string) *load.Load {
 	t.Helper()
+	l, _ := runOn(t, list, settings, 3, func(*live) {})
+	return l
+}
+
+// runOn runs jobs on some nodes, and returns the record and its folder. before is called when the jobs have ended and the cluster still runs.
+func runOn(t *testing.T, list []job, settings map[string]string, nodes int, before func(*live)) (*load.Load, string) {
+	t.Helper()
 	dir := t.TempDir()
 	set := map[string]string{
 		"heddle.record.dir":                                               dir,
@@ -91,7 +100,7 @@ func run(t *testing.T, list []job, settings map[string]string) *load.Load {
 	if w.apps, err = cluster.Applications("alice"); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
+	for range nodes {
 		w.Node(minicluster.NodeOptions{Run: w.container})
 	}
 	var wait sync.WaitGroup
@@ -103,12 +112,13 @@ func run(t *testing.T, list []job, settings map[string]string) *load.Load {
 		})
 	}
 	wait.Wait()
+	before(w)
 	w.StopRM(0)
 	l, err := load.Open(dir, load.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return l
+	return l, dir
 }
 
 func until(at time.Time) { <-time.After(time.Until(at)) }
@@ -232,7 +242,12 @@ func rowOf(t *testing.T, r *whatif.Report, queue string) *whatif.Row {
 // What a live cluster has recorded under load is met when it is played unchanged, and a change of queues is predicted in its direction.
 func TestLiveClustersDoWhatIsPredicted(t *testing.T) {
 	list := jobs(24, 5)
-	before := run(t, list, nil)
+	before, _ := runOn(t, list, nil, 3, func(w *live) {
+		web := w.RM(0).Addr(rm.WebAddress).String()
+		if out, err := heddle("-D", "yarn.resourcemanager.webapp.address="+web, "-grade", "4", "-submit", "queue=root.prod,user=alice,containers=4,seconds=1"); err != nil || !strings.Contains(out, "starts  after") {
+			t.Errorf("asked of the cluster itself: %v %s", err, out)
+		}
+	})
 	setting := map[string]string{queue.Prefix + "root.dev.maximum-capacity": "50", queue.Prefix + "root.dev.capacity": "20", queue.Prefix + "root.prod.capacity": "80"}
 	var c change.Request
 	for k, v := range setting {

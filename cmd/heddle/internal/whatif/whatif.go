@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"heddle/cmd/internal/dashes"
+	"heddle/conf"
 	"heddle/internal/bounded"
 	"heddle/sim/trace"
 	"heddle/sim/whatif"
@@ -48,11 +49,17 @@ type flags struct {
 	addAM string
 	slot  string
 	addAt string
+
+	submitted string
+	grade     int
+	conf      string
+	define    []string
+	load      func(dir string, define []string) (*conf.Config, error)
 }
 
-// Command is heddle what-if. exit makes the error that ends the program with a code.
-func Command(group string, exit func(int) error) *cobra.Command {
-	o := &flags{}
+// Command is heddle what-if. exit makes the error that ends the program with a code, load reads a configuration.
+func Command(group string, exit func(int) error, load func(dir string, define []string) (*conf.Config, error)) *cobra.Command {
+	o := &flags{load: load}
 	c := &cobra.Command{
 		Use:   "what-if -record LOG|DIR",
 		Short: "Say what a recorded load would have met under another configuration",
@@ -62,7 +69,8 @@ func Command(group string, exit func(int) error) *cobra.Command {
 			"The same record and options give the same output. Flags may have one dash or two.",
 		GroupID: group, DisableFlagParsing: true, Args: cobra.ArbitraryArgs, // dashes.Parse looks at them
 		Example: "  heddle what-if -record events.log -scheduler new/capacity-scheduler.xml -html answer.html\n" +
-			"  heddle what-if -record /var/log/heddle/records -nodes -10 -policy root.dev:order=fair -gate rules.txt",
+			"  heddle what-if -record /var/log/heddle/records -nodes -10 -policy root.dev:order=fair -gate rules.txt\n" +
+			"  heddle what-if -submit queue=root.prod,user=ann,containers=20,memory=2048,seconds=60",
 	}
 	f := c.Flags()
 	f.StringVar(&o.record, "record", "", "record of heddle rm --record, or a folder with those of all leaders")
@@ -79,6 +87,10 @@ func Command(group string, exit func(int) error) *cobra.Command {
 	f.StringVar(&o.addAM, "add-am", "1024,1", "memory in MB and vcores of their ApplicationMasters; 0,0: they run elsewhere")
 	f.StringVar(&o.slot, "add-slot", "1024,1", "memory in MB and vcores of their tasks for which it names none")
 	f.StringVar(&o.addAt, "add-at", "0s", "when the first of them comes, after the record's beginning")
+	f.StringVar(&o.submitted, "submit", "", usageOfSubmit)
+	f.IntVar(&o.grade, "grade", 12, "how many submissions of the record are forecast, and compared with what happened, for the error bars of -submit")
+	f.StringVar(&o.conf, "conf", "", "configuration folder of the cluster that -submit asks without -record (default $HADOOP_CONF_DIR)")
+	f.StringArrayVarP(&o.define, "define", "D", nil, "set a configuration key: -D key=value")
 	f.StringVar(&o.gate, "gate", "", "file with rules: exit code 3 if one fails")
 	f.StringVar(&o.html, "html", "", "write a page with plots to this file")
 	f.StringVar(&o.hide, "anonymize", "", "write the record to this file, or a folder of records to this folder, with numbers for names, and do nothing else")
@@ -92,6 +104,9 @@ func Command(group string, exit func(int) error) *cobra.Command {
 		}
 		if err != nil {
 			return dashes.Meant(err, cmd.CommandPath(), f)
+		}
+		if o.submitted != "" {
+			return o.submit(cmd.Context(), cmd.OutOrStdout())
 		}
 		code, err := o.run(cmd.OutOrStdout(), cmd.ErrOrStderr())
 		if err != nil || code == 0 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"heddle/cmd/heddle/internal/whatif"
+	"heddle/conf"
 	"heddle/rm/queue"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/eventlog"
@@ -23,7 +24,9 @@ func (e exit) Error() string { return fmt.Sprint("exit ", int(e)) }
 
 // heddle runs the command.
 func heddle(args ...string) (out string, err error) {
-	c := whatif.Command("", func(code int) error { return exit(code) })
+	c := whatif.Command("", func(code int) error { return exit(code) }, func(dir string, define []string) (*conf.Config, error) {
+		return conf.Load(conf.Options{Dir: dir, Overrides: define})
+	})
 	var b bytes.Buffer
 	c.SetOut(&b)
 	c.SetErr(&b)
@@ -84,6 +87,14 @@ func TestCommand(t *testing.T) {
 		{"--record " + file + " --nodes=+2 -gate " + rules, "line 1 passes", 0},
 		{"-record " + file + " -nodes -1 -gate " + rules, "line 1 fails", 3},
 		{"-record " + file + " -json -speed 2x", `"backtest"`, 0},
+		{"-record " + file + " -grade 5 -submit queue=root.yak,user=ann,containers=2,seconds=30", "starts  after", 0},
+		{"-record " + file + " -json -submit queue=root.yak", `"preempted": []`, 0},
+		{"-record " + file + " -submit queue=root.none", `queue "root.none", of job job, is no leaf`, 1},
+		{"-record " + file + " -submit containers=-1", `"containers=-1": give queue=NAME`, 1},
+		{"-record " + file + " -submit containers=1.5", `"containers=1.5"`, 1},
+		{"-record " + file + " -submit nonsense=1", `"nonsense=1"`, 1},
+		{"-record " + file + " -submit " + dir, "-submit", 1},
+		{"-conf " + dir + " -D yarn.resourcemanager.webapp.address=127.0.0.1:1 -submit queue=root.yak", "read the leader's record", 1},
 		{"", "name the record", 1},
 		{"-record " + file + ".none", "no such file", 1},
 		{"-record " + file + " -nodes 3", "+N or -N", 1},
