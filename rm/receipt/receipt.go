@@ -25,7 +25,9 @@ const (
 	Master       Kind = "master alone"       // no container of the chain runs or is asked for
 	Work         Kind = "work"               // in a container
 	Straggling   Kind = "straggling"         // work beyond the median of containers of the same priority
+	SlowNode     Kind = "slow node"          // the same on a node on which the other containers of that priority took longer, too
 	Lost         Kind = "lost work"          // in a container that failed or was taken away
+	FailedStart  Kind = "failed start"       // of a container that ended by itself, or by its node, before its process ran
 	Suspended    Kind = "suspended"          // a container of the chain is suspended, or has less than it asked for
 	Unknown      Kind = "no longer known"    // too many containers have ended since
 )
@@ -241,13 +243,26 @@ func began(x *view.ContainerTimes) int64 {
 func (c *chain) work(x *view.ContainerTimes) {
 	kind := Work
 	if x.Ended > 0 && x.Exit != 0 && !unneeded(x.Exit) {
-		kind = Lost
+		if kind = Lost; x.Started == 0 && x.Accepted > 0 {
+			c.back(FailedStart, x.Granted, x)
+			return
+		}
 	}
 	began := began(x)
 	if usual := c.usual(x); kind == Work && usual > 0 && x.Ended > 0 && run(x) > usual+usual/2 {
-		c.back(Straggling, after(x, began, usual), x)
+		late := Straggling
+		if c.slow(x, usual) {
+			late = SlowNode
+		}
+		c.back(late, after(x, began, usual), x)
 	}
 	c.back(kind, began, x)
+}
+
+// slow reports whether the other containers of a priority that succeeded on a container's node took half as long again as usual, in the median. Two are needed to tell.
+func (c *chain) slow(of *view.ContainerTimes, usual int64) bool {
+	runs := c.runs(of, func(x *view.ContainerTimes) bool { return x.Node == of.Node })
+	return len(runs) >= 2 && runs[len(runs)/2] > usual+usual/2
 }
 
 // run returns how long a container's process ran, in ms, without the times in which it was suspended.
@@ -275,17 +290,23 @@ func after(x *view.ContainerTimes, at, ms int64) int64 {
 
 // usual returns the median run of the other containers of a priority that succeeded, in ms; 0: there are fewer than three.
 func (c *chain) usual(of *view.ContainerTimes) int64 {
-	var runs []int64
-	for i := range c.of.Containers {
-		if x := &c.of.Containers[i]; x.ID != of.ID && !x.AM && x.Priority == of.Priority && x.Exit == 0 && x.Started > 0 && x.Ended > 0 {
-			runs = append(runs, run(x))
-		}
-	}
+	runs := c.runs(of, func(*view.ContainerTimes) bool { return true })
 	if len(runs) < 3 {
 		return 0
 	}
-	slices.Sort(runs)
 	return max(runs[len(runs)/2], 1)
+}
+
+// runs returns how long those of the other containers of a priority ran that succeeded and that are wanted, in ms, the shortest first.
+func (c *chain) runs(of *view.ContainerTimes, wanted func(*view.ContainerTimes) bool) []int64 {
+	var runs []int64
+	for i := range c.of.Containers {
+		if x := &c.of.Containers[i]; x.ID != of.ID && !x.AM && x.Priority == of.Priority && x.Exit == 0 && x.Started > 0 && x.Ended > 0 && wanted(x) {
+			runs = append(runs, run(x))
+		}
+	}
+	slices.Sort(runs)
+	return runs
 }
 
 // start adds the steps from the grant of a container to the start of its process. An ApplicationMaster's has more to do until it registers.

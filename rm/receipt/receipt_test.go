@@ -2,6 +2,7 @@ package receipt
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -51,6 +52,18 @@ func TestWhereTimeWent(t *testing.T) {
 	lost := task(2, 6000, 6000, 19_000)
 	lost.Exit = records.ExitPreempted
 	slow := []view.ContainerTimes{task(2, 6000, 6000, 14_000), task(3, 6000, 6000, 15_000), task(4, 6000, 6000, 16_000), task(5, 6000, 6000, 39_000)}
+	slowNode := slices.Clone(slow)
+	for i, end := range []int64{35_000, 34_000} {
+		x := task(int64(6+i), 6000, 6000, end)
+		x.Node = records.NodeID{Host: "slow"}
+		slowNode = append(slowNode, x)
+	}
+	for i, end := range []int64{15_000, 15_000, 15_000} {
+		slowNode = append(slowNode, task(int64(8+i), 6000, 6000, end))
+	}
+	slowNode[3].Node = records.NodeID{Host: "slow"}
+	failed := task(2, 6000, 6000, 19_000)
+	failed.Localized, failed.Started, failed.Exit = 0, 0, 1
 	copied := []view.ContainerTimes{task(2, 6000, 6000, 19_500), task(3, 6000, 6000, 19_000)}
 	copied[0].Exit = records.ExitKilledByAppMaster
 	executors := []view.ContainerTimes{task(2, 6000, 8000, 31_000), task(3, 6000, 7000, 31_000)}
@@ -65,6 +78,8 @@ func TestWhereTimeWent(t *testing.T) {
 		"suspended":               {app(30_000, suspended), with(map[Kind]float64{Suspended: 7, Handing: 1, Localizing: 1, Starting: 1, Work: 13, Master: 1})},
 		"preempted, and again":    {app(30_000, lost, task(3, 19_000, 19_000, 29_000)), with(map[Kind]float64{Lost: 10, Handing: 2, Localizing: 2, Starting: 2, Work: 7, Master: 1})},
 		"a straggler":             {app(40_000, slow...), with(map[Kind]float64{Straggling: 24, Handing: 1, Localizing: 1, Starting: 1, Work: 6, Master: 1})},
+		"a slow node": {app(40_000, slowNode...), with(map[Kind]float64{SlowNode: 24, Handing: 1, Localizing: 1, Starting: 1, Work: 6, Master: 1})},
+		"a failed start": {app(40_000, failed, task(3, 20_000, 20_000, 39_000)), with(map[Kind]float64{FailedStart: 13, Handing: 1, Localizing: 1, Starting: 1, Work: 16, Master: 2})},
 		"a copy that came second": {app(20_000, copied...), with(map[Kind]float64{Handing: 1, Localizing: 1, Starting: 1, Work: 10, Master: 1})},
 		"executors to the end":    {app(30_000, executors...), with(map[Kind]float64{Awaits: 1, Handing: 1, Localizing: 1, Starting: 1, Work: 20})},
 		"forgotten": {func() *Application {

@@ -79,7 +79,7 @@ func idle(d *Driver) bool {
 // rounds of a busy cluster take none.
 func (x *suspender) snapshots() []*preempt.Snapshot {
 	if d := x.d; d.tree.Kind == queue.Capacity && len(d.killable) == 0 && !d.Suspends() {
-		return d.SnapshotsOfQueues(names{d})
+		return scheduler.SnapshotsOfQueues(d.Scheduler, names{d})
 	}
 	all := x.d.Snapshots(names{x.d})
 	for i := range all {

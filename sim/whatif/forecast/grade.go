@@ -30,17 +30,17 @@ func (g *Graded) Error() float64 {
 }
 
 // Candidates are the submissions of a record that can be graded: applications that began and ended within it, were submitted after the first third of
-// its time, and had their first container before the last submission: later ones met a load that wanes. At most n are
+// the time in which there are submissions, and had their first container before the last submission: later ones met a load that wanes. At most n are
 // chosen, spread over the rest.
 func Candidates(l *load.Load, n int) []int {
 	var all []int
-	last := int64(0)
+	first, last := l.End, l.Begin
 	for i := range l.Apps {
-		last = max(last, l.Apps[i].Submit)
+		first, last = min(first, l.Apps[i].Submit), max(last, l.Apps[i].Submit)
 	}
 	for i := range l.Apps {
 		a := &l.Apps[i]
-		if !a.Before && !a.Cut && a.Then.Granted >= 0 && a.Then.Granted <= last && a.Withdrawn == 0 && len(a.Attempts) > 0 && a.Submit > l.Begin+(l.End-l.Begin)/3 {
+		if !a.Before && !a.Cut && a.Then.Granted >= 0 && a.Then.Granted <= last && a.Withdrawn == 0 && len(a.Attempts) > 0 && a.Submit > first+(last-first)/3 {
 			all = append(all, i)
 		}
 	}

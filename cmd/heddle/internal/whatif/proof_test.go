@@ -132,9 +132,9 @@ func shift(r *whatif.Report, queue string) float64 {
 // Fifty submissions to a loaded cluster start when it was forecast.
 func TestFiftySubmissionsAreMetLive(t *testing.T) {
 	long(t)
-	list := jobs(130, 23)
+	list := jobs(150, 23)
 	for i := range list {
-		list[i].at = list[i].at * 17 / 10
+		list[i].at *= 3
 	}
 	l, dir := runOn(t, list, nil, 3, func(*live) {})
 	var first, rest []int
