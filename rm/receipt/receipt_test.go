@@ -78,8 +78,8 @@ func TestWhereTimeWent(t *testing.T) {
 		"suspended":               {app(30_000, suspended), with(map[Kind]float64{Suspended: 7, Handing: 1, Localizing: 1, Starting: 1, Work: 13, Master: 1})},
 		"preempted, and again":    {app(30_000, lost, task(3, 19_000, 19_000, 29_000)), with(map[Kind]float64{Lost: 10, Handing: 2, Localizing: 2, Starting: 2, Work: 7, Master: 1})},
 		"a straggler":             {app(40_000, slow...), with(map[Kind]float64{Straggling: 24, Handing: 1, Localizing: 1, Starting: 1, Work: 6, Master: 1})},
-		"a slow node": {app(40_000, slowNode...), with(map[Kind]float64{SlowNode: 24, Handing: 1, Localizing: 1, Starting: 1, Work: 6, Master: 1})},
-		"a failed start": {app(40_000, failed, task(3, 20_000, 20_000, 39_000)), with(map[Kind]float64{FailedStart: 13, Handing: 1, Localizing: 1, Starting: 1, Work: 16, Master: 2})},
+		"a slow node":             {app(40_000, slowNode...), with(map[Kind]float64{SlowNode: 24, Handing: 1, Localizing: 1, Starting: 1, Work: 6, Master: 1})},
+		"a failed start":          {app(40_000, failed, task(3, 20_000, 20_000, 39_000)), with(map[Kind]float64{FailedStart: 13, Handing: 1, Localizing: 1, Starting: 1, Work: 16, Master: 2})},
 		"a copy that came second": {app(20_000, copied...), with(map[Kind]float64{Handing: 1, Localizing: 1, Starting: 1, Work: 10, Master: 1})},
 		"executors to the end":    {app(30_000, executors...), with(map[Kind]float64{Awaits: 1, Handing: 1, Localizing: 1, Starting: 1, Work: 20})},
 		"forgotten": {func() *Application {
