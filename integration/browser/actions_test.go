@@ -57,6 +57,31 @@ func TestAReaderSaysWhoHeIsAndActs(t *testing.T) {
 	if tab.Eval("asked", &asked); asked != "Kill "+id.String()+"?" {
 		t.Errorf("before it killed it asked %q", asked)
 	}
+	// several at once: what is refused is said application by application
+	mine := submit(t, apps, client.Submission{Name: "mine", Unmanaged: true})
+	cluster, _ := alice(t, c)
+	carls, err := cluster.Applications("carl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := submit(t, carls, client.Submission{Name: "carl's", Unmanaged: true})
+	tab.Go("http://" + c.Conf.Text(rm.WebAddress) + "/cluster/apps")
+	tab.Until(`document.querySelectorAll(".pick").length === 2`)
+	tab.Click("#pick-all")
+	tab.Until(`document.querySelector("#several")?.textContent.includes("2 applications chosen")`)
+	tab.Eval(`{ window.confirm = () => true; 0; }`, nil)
+	tab.Click("#kill-several button")
+	tab.Until(`document.querySelector("main [role=status].notice.bad")?.textContent.startsWith("1 application killed.") && document.querySelector("#several")?.textContent.includes("1 application chosen")`)
+	tab.Eval(`document.querySelector("main [role=status].notice.bad").textContent`, &said)
+	if !strings.Contains(said, other.String()+": Unauthorized attempt to") || strings.Contains(said, mine.String()) {
+		t.Errorf("it says %s", said)
+	}
+	tab.Eval(axe+";0", nil)
+	var found []string
+	tab.Eval(`axe.run({}).then((r) => r.violations.map((v) => v.id + ": " + v.nodes[0].html))`, &found)
+	if len(found) > 0 {
+		t.Errorf("axe: %q", found)
+	}
 	for _, s := range tab.Errors() {
 		if !strings.Contains(s, `"source":"network"`) { // refusals are such
 			t.Errorf("the page said %q", s)

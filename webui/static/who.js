@@ -10,6 +10,9 @@ export async function whoami(app, signal) {
   return me;
 }
 
+/** known returns what the server said last of the reader; null: nothing yet. */
+export const known = () => me;
+
 async function name(e) {
   e.preventDefault();
   const field = e.target.elements.namedItem('name');

@@ -1,5 +1,7 @@
 import { get } from '../api.js';
 import { badge, bar, count, el, link, memory, span, tiles, time, words } from '../dom.js';
+import { actions, pick } from '../several.js';
+import { known, whoami } from '../who.js';
 import { choice, field, load as loadList, nothing, pager, rows, wanted } from '../list.js';
 
 const things = ['application'];
@@ -7,7 +9,7 @@ export const kinds = ['application', 'attempt', 'leadership'];
 
 export async function load(state, signal) {
   // the paths of YARN's pages have the state in them: /cluster/apps/RUNNING
-  const [metrics, apps] = await Promise.all([get('/ws/v1/cluster/metrics', signal), loadList('apps', signal, state ? { state } : {})]);
+  const [metrics, apps] = await Promise.all([get('/ws/v1/cluster/metrics', signal), loadList('apps', signal, state ? { state } : {}), known() ?? whoami(null, signal).catch(() => null)]);
   return { metrics: metrics.clusterMetrics, apps: { ...apps.apps, rows: apps.apps.app ?? [] } };
 }
 
@@ -25,7 +27,8 @@ const columns = [
 
 const n = (l, state) => l.count?.find((c) => c.state === state)?.number ?? 0;
 
-export function draw({ metrics: m, apps }, state) {
+export function draw({ metrics: m, apps }, state, redraw) {
+  const may = known()?.named; // whether a change is admitted the server says for each application
   document.title = `${state || wanted().get('state') || 'Applications'} – Heddle`;
   const all = (apps.count ?? []).reduce((sum, c) => sum + c.number, 0);
   return [
@@ -40,7 +43,8 @@ export function draw({ metrics: m, apps }, state) {
     state ? null : choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...(apps.count ?? []).map((c) => [c.state, `${c.state} (${n(apps, c.state).toLocaleString('en')})`])]),
     el('div', { class: 'filters', role: 'search' },
       field('q', 'Search', { type: 'search', placeholder: 'id, name, user, queue, type' }), field('user', 'User'), field('queue', 'Queue and those below'), field('tag', 'Tag')),
-    apps.rows.length ? rows(columns, apps.rows, { key: (a) => a.id, first: '-started', caption: 'Applications' })
+    may ? actions() : null,
+    apps.rows.length ? rows(may ? [pick(apps.rows, redraw), ...columns] : columns, apps.rows, { key: (a) => a.id, first: '-started', caption: 'Applications' })
       : nothing(apps, ['No applications. Submit one: ', el('code', {}, 'heddle xargs'), ', ', el('code', {}, 'hadoop jar'), ' or ', el('code', {}, 'spark-submit'), '.'], things),
     pager(apps, things),
   ];

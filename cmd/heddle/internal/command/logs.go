@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"heddle/cmd/heddle/internal/follow"
 	"heddle/cmd/heddle/internal/option"
 	"heddle/yarn/records"
 )
@@ -36,6 +37,7 @@ var logsVerb = verb{
 			{Name: "list_nodes", Help: "Lists the nodes whose logs have been aggregated."},
 			{Name: "show_application_log_info", Help: "Lists the containers that have logs."},
 			{Name: "show_container_log_info", Help: "Lists the log files, their lengths and times."},
+			{Name: "follow", Help: "Prints what the container named by -containerId or -am writes, until it ends."},
 			{Name: "client_max_retries", Arg: "n", Hidden: true},
 			{Name: "client_retry_interval_ms", Arg: "n", Hidden: true},
 		}
@@ -127,6 +129,8 @@ func (s *session) logs(l *option.Line) error {
 		}
 	}
 	switch {
+	case l.Has("follow"):
+		return follow.Of(s, s.opened, w.containers, w.file, s.out)
 	case l.Has("list_nodes"):
 		if !done {
 			fmt.Fprintln(s.err, "The -list_nodes command can be only used with finished applications")
@@ -152,8 +156,7 @@ func (s *session) wantedLogs(l *option.Line) (*wanted, error) {
 		fmt.Fprintf(s.err, format+"\n", args...)
 		return nil, failed
 	}
-	w := &wanted{size: logSizeAll, limit: 10240 << 20, node: l.Value("nodeAddress")}
-	var known bool
+	w, known := &wanted{size: logSizeAll, limit: 10240 << 20, node: l.Value("nodeAddress")}, false
 	if text := l.Value("applicationId"); text != "" {
 		id, err := records.ParseApplicationID(text)
 		if err != nil {
