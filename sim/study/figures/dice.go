@@ -13,7 +13,9 @@ var (
 const (
 	slice   = "The slice has an eighth of the trace's jobs, which keep 4,000 workers 86 % busy; the trace keeps them 92 to 94 % busy. The load was tested as the cause, see the rows of 3,700 workers."
 	shape   = "The trace isn't public: ours is drawn by what the text says of it, and waits are shorter."
-	full    = "The slice has an eighth of the trace's jobs. With 3,000 workers they wait until the last one has come."
+	full    = "The number of jobs was tested as the cause, and isn't it (see the rows of four times the slice). Another one isn't known."
+	google  = "The slice has a fiftieth of the trace's jobs, and short waits with 12,000 workers. The load was tested as the cause, see the rows of 10,000 workers."
+	staged  = "The slice has a fiftieth of the trace's jobs, and short waits with 12,000 workers. For Dice the load was the cause (figure 3.12)."
 	picture = "The text has a picture without numbers."
 )
 
@@ -82,8 +84,8 @@ func dice() part {
 	percents("3.10: Eagle, 4,000 workers, Dice, long jobs P90", "dice-yahoo", "yahoo", "eagle 4000, both, linear", []float64{2.4}, long[2:], slice)
 	percents("3.11: Hawk, Cloudera, 12,000 workers, Dice, short jobs", "dice-cloudera", "cloudera-shape", "hawk 12000, both, linear", []float64{-59.1, -45.0, -14.4}, short, shape)
 	percents("3.11: Eagle, Cloudera, 12,000 workers, Dice, short jobs", "dice-cloudera", "cloudera-shape", "eagle 12000, both, linear", []float64{-27.6, -57.3, -11.5}, short, shape)
-	percents("3.12: Hawk, Google, 12,000 workers, Dice, short jobs", "dice-google", "google", "hawk 12000, both, linear", []float64{-50.9, -54.5, -43.5}, short, "The slice has a fiftieth of the trace's jobs.")
-	percents("3.12: Eagle, Google, 12,000 workers, Dice, short jobs", "dice-google", "google", "eagle 12000, both, linear", []float64{-33.2, -74.1, -85.3}, short, "The slice has a fiftieth of the trace's jobs, and waits under Eagle are short in it.")
+	percents("3.12: Hawk, Google, 12,000 workers, Dice, short jobs", "dice-google", "google", "hawk 12000, both, linear", []float64{-50.9, -54.5, -43.5}, short, google)
+	percents("3.12: Eagle, Google, 12,000 workers, Dice, short jobs", "dice-google", "google", "eagle 12000, both, linear", []float64{-33.2, -74.1, -85.3}, short, google)
 	rows = append(rows,
 		figure{item: "3.13a: Hawk, Yahoo: sizing alone, short jobs", text: "Dice is 5.2/12.4/18.5 % below it", ours: yahoo("hawk", 4000, "sizing, linear", short...), why: "Dice is 5/11/14 % below it here: (100 − 16.4)/(100 − 11.7) and so on."},
 		figure{item: "3.13a: Hawk, Yahoo: preemption alone, short jobs", text: "Dice is 12.1/13.4/21.5 % below it", ours: yahoo("hawk", 4000, "preemption, square", short...), why: "Dice is 8/16/18 % below it here."},
@@ -94,6 +96,7 @@ func dice() part {
 
 // diceCauses tests why figures on Yahoo's slice differ: whether the load is the cause.
 func diceCauses() (rows []figure) {
+	const number = "The number of jobs isn't the cause: gains are as with the slice once."
 	const between = "Gains grow with the load: at P90 the text's figure is between ours of 4,000 workers (86 % busy) and of 3,700 (92 %)."
 	all := append(append([]string{}, short...), long...)
 	for _, x := range []struct {
@@ -129,6 +132,20 @@ func diceCauses() (rows []figure) {
 			why: x.why,
 		})
 	}
+	for _, x := range []struct {
+		item, run, trace, row string
+		theirs                []float64
+		why                   string
+	}{
+		{"3.10, cause: the number of jobs: Hawk, 4,000 workers, eight times the slice", "dice-repeat", "yahoo", "hawk 4000", []float64{-17.7, -26.0, -38.3}, number},
+		{"3.10, cause: the number of jobs: Eagle, 4,000 workers, eight times the slice", "dice-repeat", "yahoo", "eagle 4000", []float64{-4.1, -8.7, -34.0}, number},
+		{"3.10, cause: the number of jobs: Hawk, 3,000 workers, four times the slice", "dice-repeat-overload", "yahoo", "hawk 3000", []float64{-91.4, -83.6, -74.4}, number},
+		{"3.10, cause: the number of jobs: Eagle, 3,000 workers, four times the slice", "dice-repeat-overload", "yahoo", "eagle 3000", []float64{-97.4, -82.3, -74.9}, number},
+		{"3.12, cause: the load: Hawk, Google, 10,000 workers", "dice-google-busy", "google", "hawk 10000", []float64{-50.9, -54.5, -43.5}, "The load is the cause: the text's figures at P50 and P75 are between ours of 12,000 and of 10,000 workers."},
+		{"3.12, cause: the load: Eagle, Google, 10,000 workers", "dice-google-busy", "google", "eagle 10000", []float64{-33.2, -74.1, -85.3}, "The load is the cause: with 10,000 workers gains are near the text's."},
+	} {
+		rows = append(rows, figure{item: x.item + ", Dice, short jobs", text: join(x.theirs) + " %", theirs: x.theirs, ours: of(x.run, x.trace, x.row+", both, linear", short...), why: x.why})
+	}
 	return rows
 }
 
@@ -149,8 +166,8 @@ func eirene() part {
 	}
 	percents("4.5: Yahoo, 3,500 workers, P90", "eirene-yahoo", "yahoo", "3500, both", []float64{-66.9}, short[2:], slice)
 	percents("4.5: Cloudera, 13,000 workers, P90", "eirene-cloudera", "cloudera-shape", "13000, both", []float64{-70.3}, short[2:], shape)
-	percents("4.5: Google, 12,000 workers, P90", "eirene-google", "google", "12000, both", []float64{-67.4}, short[2:], "The slice has a fiftieth of the trace's jobs.")
-	percents("4.5: Google, 15,000 workers, P50/P75/P90", "eirene-google", "google", "15000, both", []float64{-9.1, -11.6, -15.8}, short, "The slice has a fiftieth of the trace's jobs.")
+	percents("4.5: Google, 12,000 workers, P90", "eirene-google", "google", "12000, both", []float64{-67.4}, short[2:], staged)
+	percents("4.5: Google, 15,000 workers, P50/P75/P90", "eirene-google", "google", "15000, both", []float64{-9.1, -11.6, -15.8}, short, staged)
 	percents("4.5: Facebook, 50,000 workers, P50/P75/P90", "eirene-facebook", "facebook-shape", "50000, both", []float64{-39.2, -79.1, -81.3}, short, shape)
 	for _, workers := range []string{"45,000", "40,000"} {
 		percents("4.5, cause: the load: Facebook, "+workers+" workers, P50/P75/P90", "eirene-facebook-overload", "facebook-shape", strings.ReplaceAll(workers, ",", "")+", both", []float64{-39.2, -79.1, -81.3}, short,
