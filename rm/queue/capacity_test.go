@@ -121,6 +121,7 @@ func TestCapacitiesThatDontAddUp(t *testing.T) {
 		"NaN":             {with("queues=a", "a.capacity=NaN"), "not a number"},
 		"root":            {with("capacity=50", "queues=a", "a.capacity=100"), ""},
 		"amount in zero":  {with("queues=a", "a.capacity=[memory=0,vcores=0]", "a.queues=x", "a.x.capacity=[memory=11,vcores=1]"), "below root.a"},
+		"no weight":       {with("queues=a", "a.capacity=100", "a.user-settings.joe.weight=-1"), `root.a.user-settings.joe.weight = "-1": it must be a number, at least 0`},
 		"heavy user":      {with("queues=a,b", "a.capacity=50", "b.capacity=50", "user-settings.joe.weight=2", "a.minimum-user-limit-percent=50"), `root.user-settings.joe.weight = "2": it must be no more than 100 / minimum-user-limit-percent, which is 1 in queue root.b`},
 	} {
 		_, err := CapacityFromConf(load(t, c.settings))

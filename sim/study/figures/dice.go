@@ -96,6 +96,7 @@ func dice() part {
 
 // diceCauses tests why figures on Yahoo's slice differ: whether the load is the cause.
 func diceCauses() (rows []figure) {
+	const drawn = "The load is the cause at P50 and P75 only. P90 gains more than in the text with each load."
 	const number = "The number of jobs isn't the cause: gains are as with the slice once."
 	const between = "Gains grow with the load: at P90 the text's figure is between ours of 4,000 workers (86 % busy) and of 3,700 (92 %)."
 	all := append(append([]string{}, short...), long...)
@@ -141,6 +142,8 @@ func diceCauses() (rows []figure) {
 		{"3.10, cause: the number of jobs: Eagle, 4,000 workers, eight times the slice", "dice-repeat", "yahoo", "eagle 4000", []float64{-4.1, -8.7, -34.0}, number},
 		{"3.10, cause: the number of jobs: Hawk, 3,000 workers, four times the slice", "dice-repeat-overload", "yahoo", "hawk 3000", []float64{-91.4, -83.6, -74.4}, number},
 		{"3.10, cause: the number of jobs: Eagle, 3,000 workers, four times the slice", "dice-repeat-overload", "yahoo", "eagle 3000", []float64{-97.4, -82.3, -74.9}, number},
+		{"3.11, cause: the load: Hawk, Cloudera, 10,000 workers", "dice-cloudera-busy", "cloudera-shape", "hawk 10000", []float64{-59.1, -45.0, -14.4}, drawn},
+		{"3.11, cause: the load: Eagle, Cloudera, 10,000 workers", "dice-cloudera-busy", "cloudera-shape", "eagle 10000", []float64{-27.6, -57.3, -11.5}, drawn},
 		{"3.12, cause: the load: Hawk, Google, 10,000 workers", "dice-google-busy", "google", "hawk 10000", []float64{-50.9, -54.5, -43.5}, "The load is the cause: the text's figures at P50 and P75 are between ours of 12,000 and of 10,000 workers."},
 		{"3.12, cause: the load: Eagle, Google, 10,000 workers", "dice-google-busy", "google", "eagle 10000", []float64{-33.2, -74.1, -85.3}, "The load is the cause: with 10,000 workers gains are near the text's."},
 	} {

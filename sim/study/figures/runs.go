@@ -9,6 +9,7 @@ var Runs = []Run{
 	{Name: "dice-repeat", Study: "dice", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=4000", "variants=both", "repeat=8"}},
 	{Name: "dice-repeat-overload", Study: "dice", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=3000", "variants=both", "repeat=4"}},
 	{Name: "dice-google-busy", Study: "dice", Seeds: "1-20", Set: []string{"traces=google", "workers=10000", "variants=both"}},
+	{Name: "dice-cloudera-busy", Study: "dice", Seeds: "1-20", Set: []string{"traces=cloudera-shape", "workers=10000", "variants=both"}},
 	{Name: "hawk-yahoo", Study: "hawk", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=4000"}},
 	{Name: "eagle-yahoo", Study: "eagle", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=4000"}},
 	{Name: "hawk-busy", Study: "hawk", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=3700"}},
