@@ -15,7 +15,7 @@ const (
 	shape   = "The trace isn't public: ours is drawn by what the text says of it, and waits are shorter."
 	full    = "The number of jobs was tested as the cause, and isn't it (see the rows of four times the slice). Another one isn't known."
 	google  = "The slice has a fiftieth of the trace's jobs, and short waits with 12,000 workers. The load was tested as the cause, see the rows of 10,000 workers."
-	staged  = "The slice has a fiftieth of the trace's jobs, and short waits with 12,000 workers. For Dice the load was the cause (figure 3.12)."
+	staged  = "The slice has a fiftieth of the trace's jobs, and short waits with 12,000 workers and more. The load was tested as the cause, see the row of 10,000 workers."
 	picture = "The text has a picture without numbers."
 )
 
@@ -172,6 +172,7 @@ func eirene() part {
 	percents("4.5: Google, 12,000 workers, P90", "eirene-google", "google", "12000, both", []float64{-67.4}, short[2:], staged)
 	percents("4.5: Google, 15,000 workers, P50/P75/P90", "eirene-google", "google", "15000, both", []float64{-9.1, -11.6, -15.8}, short, staged)
 	percents("4.5: Facebook, 50,000 workers, P50/P75/P90", "eirene-facebook", "facebook-shape", "50000, both", []float64{-39.2, -79.1, -81.3}, short, shape)
+	percents("4.5, cause: the load: Google, 10,000 workers, P90", "eirene-google-busy", "google", "10000, both", []float64{-67.4}, short[2:], "Longer waits bring gains that are five times as large: the load is a part of the cause.")
 	for _, workers := range []string{"45,000", "40,000"} {
 		percents("4.5, cause: the load: Facebook, "+workers+" workers, P50/P75/P90", "eirene-facebook-overload", "facebook-shape", strings.ReplaceAll(workers, ",", "")+", both", []float64{-39.2, -79.1, -81.3}, short,
 			"Longer waits bring P50 and P75 nearer to the text's, but P90 no lower than −40 %: the load is a part of the cause only. A staged task takes 15 % less, so an overload that lasts keeps most of its waits.")
