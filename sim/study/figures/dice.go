@@ -172,6 +172,7 @@ func eirene() part {
 	percents("4.5: Google, 12,000 workers, P90", "eirene-google", "google", "12000, both", []float64{-67.4}, short[2:], staged)
 	percents("4.5: Google, 15,000 workers, P50/P75/P90", "eirene-google", "google", "15000, both", []float64{-9.1, -11.6, -15.8}, short, staged)
 	percents("4.5: Facebook, 50,000 workers, P50/P75/P90", "eirene-facebook", "facebook-shape", "50000, both", []float64{-39.2, -79.1, -81.3}, short, shape)
+	percents("4.5, cause: the load: Cloudera, 10,000 workers, P90", "eirene-cloudera-busy", "cloudera-shape", "10000, both", []float64{-70.3}, short[2:], "The load isn't the cause: waits are several times as long, and the gain is nearly the same. Another cause isn't known.")
 	percents("4.5, cause: the load: Google, 10,000 workers, P90", "eirene-google-busy", "google", "10000, both", []float64{-67.4}, short[2:], "Longer waits bring gains that are five times as large: the load is a part of the cause.")
 	for _, workers := range []string{"45,000", "40,000"} {
 		percents("4.5, cause: the load: Facebook, "+workers+" workers, P50/P75/P90", "eirene-facebook-overload", "facebook-shape", strings.ReplaceAll(workers, ",", "")+", both", []float64{-39.2, -79.1, -81.3}, short,

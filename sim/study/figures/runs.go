@@ -20,6 +20,7 @@ var Runs = []Run{
 	{Name: "eirene-facebook", Study: "eirene", Seeds: "1-20", Set: []string{"traces=facebook-shape", "workers=50000,85000"}},
 	{Name: "eirene-facebook-overload", Study: "eirene", Seeds: "1-20", Set: []string{"traces=facebook-shape", "workers=40000,45000"}},
 	{Name: "eirene-google-busy", Study: "eirene", Seeds: "1-20", Set: []string{"traces=google", "workers=10000"}},
+	{Name: "eirene-cloudera-busy", Study: "eirene", Seeds: "1-20", Set: []string{"traces=cloudera-shape", "workers=10000"}},
 	{Name: "eirene-scale", Study: "eirene", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=3000,4000,5000,6000", "vary=cm=10"}},
 	{Name: "eirene-dmt", Study: "eirene", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=4000", "vary=dmt=3.2s+12.8s"}},
 	{Name: "eirene-tps", Study: "eirene", Seeds: "1-20", Set: []string{"traces=yahoo", "workers=4000", "vary=tps=5+15"}},
