@@ -56,6 +56,8 @@ func (x *target) foreignPages() {
 	try("a page that kills by POST", http.MethodPost, state, `{"state":"KILLED"}`, cross)
 	try("a page that submits", http.MethodPost, web+"/ws/v1/cluster/apps?user.name=root", `{"application-id":"`+m.id.String()+`"}`, cross)
 	try("a page that gets an id", http.MethodPost, web+"/ws/v1/cluster/apps/new-application?user.name=root", "", cross)
+	try("a page that changes queues", http.MethodPut, web+"/ws/v1/cluster/scheduler-conf?version=1&user.name=root", `{"global-updates":[]}`, cross)
+	try("a page that tries queues", http.MethodPost, web+"/ws/v1/heddle/queues/trial?user.name=root", `{"global-updates":[]}`, cross)
 	box := m.container()
 	must(x, protocol.StartContainers, m.node(box), launch(box, nil, "sleep 1000"))
 	id := strings.TrimSpace(containerName(box))
@@ -68,6 +70,7 @@ func (x *target) foreignPages() {
 		r.Header.Set("Content-Type", "application/json")
 	})
 	try("the same when it reads", http.MethodGet, web+"/ws/v1/cluster/apps?user.name=root", "", rebound)
+	try("the same for a log", http.MethodGet, web+"/ws/v1/heddle/containers/"+id+"/logs?user.name=root", "", rebound)
 	try("the same at a node", http.MethodGet, node+"/ws/v1/node/containers?user.name=root", "", rebound)
 	if _, err := m.allocate(&pb.AllocateRequest{}); err != nil {
 		x.t.Errorf("the application that was to be killed: %v", err)
@@ -139,6 +142,15 @@ func (x *target) logLinks() {
 			if _, _, text := x.fetch(http.MethodGet, at+path+"?user.name="+hostile, "", nil); strings.Contains(text, secretText) {
 				x.t.Errorf("%s shows root's file", path)
 			}
+		}
+	}
+	at := "http://" + x.Address(x.leader(), rm.WebAddress) + "/ws/v1/heddle/containers/" + containerName(box) + "/logs"
+	for _, path := range []string{
+		"/stolen?start=0", "/stolen?size=100", "/stolen?download=true", "/stolen?find=a", "/folder%2fsecret?start=0", "/..%2f..%2f..%2fetc%2fpasswd?start=0",
+		"/stolen?start=0&node=..%2f..%2fetc", "/stolen?start=0&owner=..%2f..%2froot",
+	} {
+		if _, _, text := x.fetch(http.MethodGet, at+path+"&user.name="+hostile, "", nil); strings.Contains(text, secretText) || strings.Contains(text, "root:") {
+			x.t.Errorf("the ResourceManager's %s shows root's file", path)
 		}
 	}
 	if _, err := os.Stat(x.secret); err != nil {
