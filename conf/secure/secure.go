@@ -59,7 +59,7 @@ type Account struct {
 
 // Acceptor lets those in who have a ticket for the daemon.
 func (a *Account) Acceptor() *kerberos.Acceptor {
-	return &kerberos.Acceptor{Principal: a.Principal, Keytab: a.Keytab, Replays: kerberos.NewReplays(), Skew: a.Krb5.LibDefaults.Clockskew}
+	return &kerberos.Acceptor{Principal: a.Principal, Keytab: a.Keytab, Replays: kerberos.NewReplays(), OwnKey: true, Skew: a.Krb5.LibDefaults.Clockskew}
 }
 
 // Login logs in at the KDC.

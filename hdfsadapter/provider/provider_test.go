@@ -2,6 +2,7 @@ package provider
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,11 @@ func TestPasswordsInHDFS(t *testing.T) {
 	if err := os.WriteFile(large, make([]byte, 9<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for from, to := range map[string]string{"../../conf/credential/testdata/none.jceks": "/p.jceks", large: "/large.jceks"} {
+	made, err := filepath.Abs("../../conf/credential/testdata/none.jceks")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{made: "/p.jceks", large: "/large.jceks"} {
 		if out, err := l.Run(t.Context(), "hdfs", "dfs", "-put", from, to); err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}

@@ -26,9 +26,12 @@ type Acceptor struct {
 	Takes   func(service string) bool
 	Keytab  *Keytab
 	Replays *Replays
-	Skew    time.Duration    // 0: DefaultSkew
-	Now     func() time.Time // nil: time.Now
-	Random  io.Reader        // nil: crypto/rand
+	// OwnKey has the acceptor choose the key of an exchange with mutual authentication. So a recorded exchange is worth nothing to another member with the
+	// same account, which has not seen it. Java's servers leave the key to the initiator.
+	OwnKey bool
+	Skew   time.Duration    // 0: DefaultSkew
+	Now    func() time.Time // nil: time.Now
+	Random io.Reader        // nil: crypto/rand
 }
 
 // Reasons for which Accept refuses a request, for services that tell their clients more than that they aren't let in.
@@ -87,10 +90,30 @@ func (a *Acceptor) Accept(token []byte) (c *Context, reply []byte, err error) {
 		return nil, nil, err
 	}
 	c.send = uint64(number)
-	if reply, err = newReply(auth, session, number); err != nil {
+	var own *types.EncryptionKey
+	if a.OwnKey {
+		if own, err = a.newKey(session.KeyType); err != nil {
+			return nil, nil, err
+		}
+		c.key, c.subkey = *own, true
+	}
+	if reply, err = newReply(auth, session, number, own); err != nil {
 		return nil, nil, err
 	}
 	return c, newToken(kindReply, reply), nil
+}
+
+// newKey returns a key of a cipher, by chance.
+func (a *Acceptor) newKey(cipher int32) (*types.EncryptionKey, error) {
+	value := make([]byte, keySizes[cipher])
+	random := a.Random
+	if random == nil {
+		random = rand.Reader
+	}
+	if _, err := io.ReadFull(random, value); err != nil {
+		return nil, err
+	}
+	return &types.EncryptionKey{KeyType: cipher, KeyValue: value}, nil
 }
 
 // Bits of a ticket's flags and of the options of an AP-REQ, the highest first.

@@ -426,7 +426,7 @@ func FuzzAccept(f *testing.F) {
 func FuzzOpenReply(f *testing.F) {
 	key := types.EncryptionKey{KeyType: 18, KeyValue: make([]byte, 32)}
 	auth := types.Authenticator{CTime: now}
-	reply, err := newReply(&auth, key, 7)
+	reply, err := newReply(&auth, key, 7, nil)
 	if err != nil {
 		f.Fatal(err)
 	}

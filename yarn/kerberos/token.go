@@ -92,13 +92,28 @@ const (
 	tagReplyPart = 27 // EncAPRepPart
 )
 
-// newReply returns an AP-REP. key is the ticket's session key. Like Java's, it names no subkey.
-func newReply(a *types.Authenticator, key types.EncryptionKey, number uint32) ([]byte, error) {
-	part, err := asn1.Marshal(struct { // gokrb5's struct would have an empty subkey
-		CTime  time.Time `asn1:"generalized,explicit,tag:0"`
-		Cusec  int       `asn1:"explicit,tag:1"`
-		Number int64     `asn1:"explicit,tag:3"`
-	}{a.CTime.UTC(), a.Cusec, int64(number)})
+// replyPart is an EncAPRepPart without a subkey: gokrb5's would have an empty one.
+type replyPart struct {
+	CTime  time.Time `asn1:"generalized,explicit,tag:0"`
+	Cusec  int       `asn1:"explicit,tag:1"`
+	Number int64     `asn1:"explicit,tag:3"`
+}
+
+// replyPartWithKey is one with a subkey.
+type replyPartWithKey struct {
+	CTime  time.Time           `asn1:"generalized,explicit,tag:0"`
+	Cusec  int                 `asn1:"explicit,tag:1"`
+	Key    types.EncryptionKey `asn1:"explicit,tag:2"`
+	Number int64               `asn1:"explicit,tag:3"`
+}
+
+// newReply returns an AP-REP. key is the ticket's session key, own that which the acceptor has chosen; nil, as Java's servers, leaves it to the initiator.
+func newReply(a *types.Authenticator, key types.EncryptionKey, number uint32, own *types.EncryptionKey) ([]byte, error) {
+	var chosen any = replyPart{a.CTime.UTC(), a.Cusec, int64(number)}
+	if own != nil {
+		chosen = replyPartWithKey{a.CTime.UTC(), a.Cusec, *own, int64(number)}
+	}
+	part, err := asn1.Marshal(chosen)
 	if err != nil {
 		return nil, err
 	}
