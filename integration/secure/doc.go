@@ -1,2 +1,18 @@
 // Package secure has tests of clusters with Kerberos, whose KDC they start: Heddle's daemons and commands, and Hadoop's on either side.
+//
+// Attacks on such a cluster are tried where the code is that must withstand them:
+//
+//	a request again, on the same member       yarn/kerberos TestReplays, yarn/rest/auth TestTicketsOfWebUsers
+//	a whole exchange, on another member       yarn/kerberos TestExchangesAreNotRepeatedToAnotherMember
+//	tickets of other services, old or damaged yarn/kerberos TestRefusedRequests, yarn/ipc TestRecordedKerberosHandshakes
+//	a lower quality of protection             yarn/sasl TestDowngradesAreRefused, yarn/ipc TestProtectionIsNotLowered
+//	cut, changed, reordered messages          yarn/kerberos TestWrapTokens, yarn/sasl TestProtectedMessages
+//	forged cookies                            yarn/rest/auth TestSignature, TestFilter
+//	doAs and proxies without the right        yarn/ipc TestKerberosProxies, yarn/rest/auth TestFilter, rm/rest
+//	a node without the account of nodes       TestHeddleWithKerberos
+//	thousands of strangers at once            yarn/ipc TestManyAnonymousHandshakes
+//	clocks that differ                        yarn/kerberos TestRefusedRequests
+//	a KDC that doesn't let a daemon in        yarn/kerberos/login TestLoginsAtAKDC, TestShortTickets
+//	names in LDAP that are filters            conf/usergroups TestGroupsOfLDAP
+//	forged tokens in credentials              rm/leader/delegation TestForgedTokensAreLeftAlone
 package secure
