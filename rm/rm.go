@@ -155,7 +155,7 @@ func (r *ResourceManager) open(o Options, p *prepared) error {
 	if r.own, err = openAccount(r.conf, p); err != nil {
 		return err
 	}
-	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), Scheme: ssl.Scheme(r.conf), Labelled: r.settings.Labels.Enabled, KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
+	r.view = &view.Viewer{Source: r, Types: types, Now: time.Now, Web: r.webAddress(), Proxy: r.proxyAddress(), Scheme: ssl.Scheme(r.conf), Labelled: r.settings.Labels.Enabled, NoLogs: !r.conf.Bool("yarn.log-aggregation-enable"), KeepTagCase: !r.conf.Bool("yarn.resourcemanager.application-tag-based-placement.force-lowercase")}
 	r.settings.PageURL = r.view.PageURL
 	if r.audit, err = audit.Open(r.conf.Text("heddle.audit.file"), r.log, time.Now); err != nil {
 		return fmt.Errorf("heddle.audit.file: %w", err)

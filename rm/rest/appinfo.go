@@ -123,7 +123,11 @@ func (s *server) appInfo(a *view.App, mayView bool, without deselected) appInfo 
 		Priority: a.Priority, Unmanaged: a.Unmanaged,
 	}
 	if a.Attempt.Attempt != 0 && a.State != ledger.AppAccepted {
-		out.TrackingURL = &a.TrackingURL
+		url := a.TrackingURL
+		if !strings.Contains(url, "://") { // also that of an unmanaged ApplicationMaster that has none (Hadoop: WebAppUtils.getURLWithScheme)
+			url = s.View.URL(url)
+		}
+		out.TrackingURL = &url
 		out.TrackingUI = "ApplicationMaster"
 		if a.FinishTime > 0 {
 			out.TrackingUI = "History"
@@ -173,7 +177,7 @@ func (s *server) addUse(out *appInfo, a *view.App) {
 		out.AMLogs, out.AMHTTPAddress = &logs, &a.AMHTTPAddress
 		out.MasterNode = a.AMNode.String()
 	}
-	if a.RPCPort > 0 {
+	if a.Host != "N/A" && a.RPCPort != -1 { // one that takes no calls has registered with port 0
 		address := hostPort(a.Host, a.RPCPort)
 		out.AMRPCAddress = &address
 	}

@@ -120,6 +120,9 @@ func (v *Viewer) app(a *ledger.Application, by soft, total records.Resource) App
 	if a.FinishTime > 0 {
 		app.Elapsed = a.FinishTime - a.SubmitTime
 	}
+	if v.NoLogs {
+		app.LogAggregation = pb.LogAggregationStatus_LOG_DISABLED
+	}
 	for c := range a.Containers.All() {
 		if c.Live() {
 			app.ResourceSeconds = app.ResourceSeconds.Add(ledger.ResourceSeconds(c, now))

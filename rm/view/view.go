@@ -35,6 +35,8 @@ type Viewer struct {
 	KeepTagCase bool
 	// Labelled says that nodes have the labels that are on record.
 	Labelled bool
+	// NoLogs says that logs of ended containers stay on their nodes (yarn.log-aggregation-enable is false).
+	NoLogs bool
 }
 
 // PageURL returns the address of an application's page.
