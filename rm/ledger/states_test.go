@@ -29,6 +29,7 @@ import (
 var noState = map[string]string{
 	"Container.Handle": "it belongs to who works on a copy",
 	"State.Granted":    "it counts what this member has seen",
+	"Created.Zero":     "a leader finds it out again, from the applications",
 
 	"State.Kept":               "it follows from the rest, as Check verifies",
 	"Application.contextBytes": "likewise",
