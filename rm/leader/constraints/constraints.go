@@ -165,7 +165,7 @@ func (w *Wishes) request(m *pb.SchedulingRequest) (*constraint.Request, error) {
 	slices.Sort(r.Tags)
 	if len(r.Tags) == 1 && w.byTag[r.Tags[0]] != nil {
 		registered := w.byTag[r.Tags[0]]
-		if r.Constraint == nil {
+		if r.Constraint == nil || r.Constraint.Equal(registered) { // distributed shell says both
 			r.Constraint = registered
 		} else {
 			r.Constraint = &constraint.Constraint{Op: constraint.And, Of: []*constraint.Constraint{r.Constraint, registered}}

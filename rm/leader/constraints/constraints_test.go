@@ -141,6 +141,32 @@ func TestWhenRequestsAreRejected(t *testing.T) {
 }
 
 // Whatever an ApplicationMaster sends, it is refused or has bounds.
+// A request has its own constraint and the registered one of its tag, but not the same one twice: distributed shell says it at both places.
+func TestRegisteredConstraintsOfATag(t *testing.T) {
+	on := func(os string) *pb.PlacementConstraint { return simple(0, target(attribute, "os", os)) }
+	var w Wishes
+	s := Settings{Handler: Scheduler, Tries: 1}
+	entry := &pb.PlacementConstraintMapEntry{}
+	entry.SetAllocationTags([]string{"zk"})
+	entry.SetPlacementConstraint(on("linux"))
+	if err := w.Register(s, records.AttemptID{}, []*pb.PlacementConstraintMapEntry{entry}); err != nil {
+		t.Fatal(err)
+	}
+	for want, own := range map[string]*pb.PlacementConstraint{"rm.yarn.io/os=linux": on("linux"), "and(rm.yarn.io/os=x:rm.yarn.io/os=linux)": on("x")} {
+		m := &pb.SchedulingRequest{}
+		m.SetAllocationTags([]string{"zk"})
+		m.SetPlacementConstraint(own)
+		m.SetResourceSizing(&pb.ResourceSizing{})
+		asks := make([]scheduler.Ask, 1)
+		if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks); err != nil {
+			t.Fatal(err)
+		}
+		if got := asks[0].Placement.Constraint.String(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 func FuzzConstraints(f *testing.F) {
 	for _, c := range []*pb.PlacementConstraint{
 		simple(1, target(tagged, "app-tag/blue", "a", "b"), target(attribute, "g", "1")), composite(or, simple(0, target(attribute, partition, "x"))), composite(delayed),
