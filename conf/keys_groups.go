@@ -5,7 +5,7 @@ func groupKeys() []Key {
 	const mapping = "hadoop.security.group.mapping."
 	const ldap = mapping + "ldap."
 	return []Key{
-		seconds("hadoop.security.groups.shell.command.timeout", "0", "how long the machine is asked for a user's groups at most; 0 is ten seconds").min(0),
+		seconds("hadoop.security.groups.shell.command.timeout", "0s", "how long the machine is asked for a user's groups at most; 0 is ten seconds").min(0),
 		list(mapping+"providers", "", "names of the sources of CompositeGroupsMapping, in their order"),
 		boolean(mapping+"providers.combined", "true", "all sources of CompositeGroupsMapping are asked, and not only until one knows the user"),
 		text(mapping+"provider.<name>", "", "the class of a source; with a further part, such as .ldap.url, a setting for that source alone"),
