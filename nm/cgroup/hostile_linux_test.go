@@ -64,6 +64,35 @@ func TestFreezeAndKillOfTheUnusual(t *testing.T) {
 	})
 }
 
+// A program that was killed while it froze a group may have frozen it; the next one freezes it again, and it must thaw all the same.
+func TestThawOfWhatAnEarlierLifeFroze(t *testing.T) {
+	onEach(t, func(t *testing.T, d Driver) {
+		g, _ := run(t, d, "container_1_1_1_e", Limits{}, "tail -f /dev/null & read -r")
+		await.Until(t, "all are there", func() bool { return inState(t, g, "tail", 'S') })
+		if err := g.Freeze(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		next, err := d.Open("container_1_1_1_e")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			if err := next.Freeze(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+			if err := next.Thaw(deadline(t)); err != nil {
+				t.Fatal(err)
+			}
+			if frozen, err := next.Frozen(); err != nil || frozen {
+				t.Errorf("frozen %v, %v", frozen, err)
+			}
+		}
+		if err := next.Kill(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // own makes a group below another one in all hierarchies, as a process in it might, moves one there and freezes it.
 func own(t *testing.T, d *kernelDriver, g Group) (folder string) {
 	t.Helper()

@@ -53,7 +53,7 @@ func (s *signals) Create(name string, _ Limits) (Group, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
-	g := &signalGroup{d: s, name: name, owner: os.Geteuid()}
+	g := &signalGroup{d: s, name: name, owner: os.Geteuid(), stopped: map[proc.ID]bool{}}
 	members, err := g.members()
 	if err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ type signalGroup struct {
 	owner   int       // real uid of its processes, or anybody
 	roots   []proc.ID // put there with Add, or Adopt
 	cpu     time.Duration
-	stopped map[proc.ID]bool // by Freeze, in this life; nil: it wasn't called
+	stopped map[proc.ID]bool // by Freeze; nil: an earlier life of the program may have stopped some
 }
 
 // anybody is the owner of a group whose user isn't known.
@@ -227,6 +227,7 @@ func (g *signalGroup) Freeze(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
+		g.noteEarlier(members)
 		running := slices.DeleteFunc(members, stopped)
 		g.note(running)
 		if err := g.send(running, syscall.SIGSTOP); err != nil {
@@ -244,11 +245,21 @@ func (g *signalGroup) Freeze(ctx context.Context) error {
 func (g *signalGroup) note(all []proc.Process) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.stopped == nil {
-		g.stopped = map[proc.ID]bool{}
-	}
 	for _, p := range all {
 		g.stopped[p.ID] = true
+	}
+}
+
+// noteEarlier notes those that an earlier life of the program may have stopped: all that are there when this one begins to stop them.
+func (g *signalGroup) noteEarlier(all []proc.Process) {
+	g.mu.Lock()
+	first := g.stopped == nil
+	if first {
+		g.stopped = map[proc.ID]bool{}
+	}
+	g.mu.Unlock()
+	if first {
+		g.note(all)
 	}
 }
 
