@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,7 +17,6 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"heddle/integration/hadooplab"
 	"heddle/internal/await"
 	"heddle/nm/localizer"
 	"heddle/yarn/token"
@@ -27,25 +25,14 @@ import (
 // odd returns Files with the file system of testdata/Odd.java, and the processes that they have started.
 func odd(t *testing.T) (f *Files, pids func() []int) {
 	t.Helper()
-	classes, err := recorder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lib, err := hadooplab.Jars(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	java, err := exec.LookPath("java")
-	if err != nil {
-		t.Fatal(err)
-	}
+	java, classes, hadoop := programs(t)
 	log := logrus.New()
 	log.SetOutput(io.Discard)
 	dir := t.TempDir()
 	started := make(chan int, 100)
 	f = NewFiles(FilesConfig{Dir: dir, Patience: time.Minute, JVM: func(string) (Config, error) {
 		return Config{
-			Java: java, JavaVersion: 17, JavaOptions: []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}, HeapMB: 64, ClassPath: classes + ":" + filepath.Join(lib, "*"), Dir: dir,
+			Java: java, JavaVersion: 17, JavaOptions: []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}, HeapMB: 64, ClassPath: classes + ":" + hadoop, Dir: dir,
 			Properties: []string{"fs.odd.impl", "heddle.test.Odd"}, Env: os.Environ(), Confine: func(pid int) error { started <- pid; return nil }, Sweep: func() {},
 			Log: logrus.NewEntry(log),
 		}, nil

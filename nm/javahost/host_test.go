@@ -109,7 +109,8 @@ func done(err error) <-chan error {
 func (b *bucket) Begin(key string, value []byte) <-chan error { return done(b.Put(key, value)) }
 func (b *bucket) BeginDelete(key string) <-chan error         { return done(b.Delete(key)) }
 
-func newLab(t *testing.T, set ...string) *lab {
+// programs returns the path of java, the folder of the tests' classes, and the class path of Hadoop's.
+func programs(t *testing.T) (java, classes, hadoop string) {
 	t.Helper()
 	classes, err := recorder()
 	if err != nil {
@@ -119,10 +120,15 @@ func newLab(t *testing.T, set ...string) *lab {
 	if err != nil {
 		t.Fatal(err)
 	}
-	java, err := exec.LookPath("java")
-	if err != nil {
+	if java, err = exec.LookPath("java"); err != nil {
 		t.Fatal(err)
 	}
+	return java, classes, filepath.Join(lib, "*")
+}
+
+func newLab(t *testing.T, set ...string) *lab {
+	t.Helper()
+	java, classes, hadoop := programs(t)
 	l := &lab{t: t, dir: t.TempDir(), bucket: &bucket{}, log: &syncBuffer{}}
 	local := filepath.Join(l.dir, "local")
 	if err := os.Mkdir(local, 0o755); err != nil {
@@ -131,7 +137,7 @@ func newLab(t *testing.T, set ...string) *lab {
 	log := logrus.New()
 	log.Out = l.log
 	l.cfg = Config{
-		Java: java, JavaVersion: 17, HeapMB: 64, ClassPath: filepath.Join(lib, "*"), Dir: l.dir, Recovery: filepath.Join(l.dir, "recovery"),
+		Java: java, JavaVersion: 17, HeapMB: 64, ClassPath: hadoop, Dir: l.dir, Recovery: filepath.Join(l.dir, "recovery"),
 		JavaOptions: []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"},
 		Services:    []Service{{Name: "recorder", Class: "heddle.test.Recorder", ClassPath: classes}},
 		Properties:  append([]string{"recorder.file", filepath.Join(l.dir, "calls")}, set...),
