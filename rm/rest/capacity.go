@@ -190,16 +190,15 @@ func (s *server) uses() (*queue.Tree, map[string]*view.QueueUse) {
 // capacityTree builds the tree that a client sees.
 type capacityTree struct {
 	*server
-	total  records.Resource // of nodes without a label
-	uses   map[string]*view.QueueUse
-	tree   *queue.Tree
-	sizes  map[string]records.Resource // of nodes with labels
-	shares map[string][]queue.Share    // of queues, by label
+	total records.Resource // of nodes without a label
+	uses  map[string]*view.QueueUse
+	tree  *queue.Tree
+	parts *view.Partitions
 }
 
 func (s *server) capacityInfo() capacityRoot {
 	tree, uses := s.uses()
-	t, root := capacityTree{s, s.View.Total(), uses, tree, view.LabelsOf(s.View).Sizes(), map[string][]queue.Share{}}, tree.Root
+	t, root := capacityTree{s, s.View.Total(), uses, tree, view.PartitionsOf(s.View, tree)}, tree.Root
 	out := capacityRoot{
 		Type: "capacityScheduler", Capacity: 100, UsedCapacity: t.usedShare(root), MaxCapacity: 100 * root.Maximum,
 		Weight: -1, Vector: t.vector(root), Name: root.Name, Path: root.Path, MaxParallelApps: root.MaxParallelApps,

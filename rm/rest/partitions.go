@@ -27,11 +27,8 @@ func (t *capacityTree) partitionsOf(q *queue.Queue) (all []partition) {
 }
 
 func (t *capacityTree) partition(q *queue.Queue, name string) partition {
-	tree := t.tree.In(name)
-	if t.shares[name] == nil {
-		t.shares[name] = tree.Effective(t.sizes[name])
-	}
-	p := partition{name: name, size: t.sizes[name], queue: tree.Queues()[q.Index], share: t.shares[name][q.Index], use: t.uses[q.Path].Labelled[name]}
+	p := partition{name: name, use: t.uses[q.Path].Labelled[name]}
+	p.queue, p.share, p.size = t.parts.Of(q, name)
 	if p.use == nil {
 		p.use = &view.LabelUse{}
 	}

@@ -21,7 +21,7 @@ func (s *Service) queue(ctx context.Context, req *pb.GetQueueInfoRequest) (*pb.G
 	t := queueTree{
 		Service: s, ctx: ctx, tree: tree, uses: uses,
 		apps: req.GetIncludeApplications(), deep: req.GetRecursive(), total: s.View.Total(),
-		sizes: view.LabelsOf(s.View).Sizes(), shares: map[string][]queue.Share{},
+		parts: view.PartitionsOf(s.View, tree),
 	}
 	resp.SetQueueInfo(t.info(q, req.GetIncludeChildQueues()))
 	return resp, nil
@@ -45,9 +45,8 @@ type queueTree struct {
 	apps bool // with the applications in them
 	deep bool // with all queues below
 
-	total  records.Resource            // of nodes without a label
-	sizes  map[string]records.Resource // of nodes with labels
-	shares map[string][]queue.Share    // of queues, by label
+	total records.Resource // of nodes without a label
+	parts *view.Partitions
 }
 
 // currentCapacity returns the part of what a queue is guaranteed that it uses. Capacity queues measure it by all resources that count for their
@@ -110,11 +109,8 @@ func (t *queueTree) limited(q *queue.Queue, u *view.QueueUse) *pb.QueueInfo {
 func (t *queueTree) configurations(q *queue.Queue, share *queue.Share) []*pb.QueueConfigurationsMap {
 	all := []*pb.QueueConfigurationsMap{t.configuration("", q, share)}
 	for _, name := range t.tree.LabelsOf(q) {
-		in := t.tree.In(name)
-		if t.shares[name] == nil {
-			t.shares[name] = in.Effective(t.sizes[name])
-		}
-		all = append(all, t.configuration(name, in.Queues()[q.Index], &t.shares[name][q.Index]))
+		in, part, _ := t.parts.Of(q, name)
+		all = append(all, t.configuration(name, in, &part))
 	}
 	return all
 }
