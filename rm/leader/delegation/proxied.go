@@ -129,20 +129,23 @@ func (ct *Carried) spares(app *ledger.Application) bool {
 
 // ends reports whether a token can't be renewed for much longer, as was seen when it was renewed last.
 func (ct *Carried) ends(c *carriedToken) bool {
-	if ct.calls.Proxy.Get == nil || c.until.IsZero() || c.token.Kind != token.KindHDFS {
-		return false
-	}
-	id, err := token.ParseHDFS(c.token.Identifier)
-	return err == nil && time.UnixMilli(id.MaxMS).Sub(c.until) < ct.calls.Proxy.Remaining
+	last, ok := ct.lastOf(c)
+	return ok && !c.until.IsZero() && last.Sub(c.until) < ct.calls.Proxy.Remaining
 }
 
 // expired reports whether a token can't be renewed any more.
 func (ct *Carried) expired(c *carriedToken) bool {
+	last, ok := ct.lastOf(c)
+	return ok && ct.loop.Date().UnixMilli() > last.UnixMilli()
+}
+
+// lastOf returns when a token can be renewed for the last time; ok is false if it isn't one that can be replaced.
+func (ct *Carried) lastOf(c *carriedToken) (last time.Time, ok bool) {
 	if ct.calls.Proxy.Get == nil || c.token.Kind != token.KindHDFS {
-		return false
+		return last, false
 	}
 	id, err := token.ParseHDFS(c.token.Identifier)
-	return err == nil && ct.loop.Date().UnixMilli() > id.MaxMS
+	return time.UnixMilli(id.MaxMS), err == nil
 }
 
 // replace gets another token for the applications of one that ends, which is left to end.
@@ -150,13 +153,7 @@ func (ct *Carried) replace(c *carriedToken) {
 	delete(ct.all, c.name)
 	byUser := map[string][]records.ApplicationID{}
 	for id := range c.apps {
-		kept := ct.of[id][:0]
-		for _, other := range ct.of[id] {
-			if other != c {
-				kept = append(kept, other)
-			}
-		}
-		ct.of[id] = kept
+		ct.of[id] = slices.DeleteFunc(ct.of[id], func(other *carriedToken) bool { return other == c })
 		if !ct.over(id) {
 			user := ct.work.Apps[id].User
 			byUser[user] = append(byUser[user], id)
