@@ -17,10 +17,10 @@ import (
 // A node with one local and one log disk that hang starts, says which they are, and runs containers on the others. It also ends.
 func TestANodeStartsWhileADiskHangs(t *testing.T) {
 	l := newLab(t)
-	hungdisk.Mount(t, l.dir+"/hung")
+	release := hungdisk.Mount(t, l.dir+"/hung")
 	l.set = append(l.set, "yarn.nodemanager.local-dirs="+l.dir+"/hung/local,"+l.dir+"/good/local",
 		"yarn.nodemanager.log-dirs="+l.dir+"/hung/log,"+l.dir+"/good/log", "heddle.nodemanager.disk-patience-ms=2000",
-		"heddle.nodemanager.jvm-archive.enabled=true")
+		"heddle.nodemanager.jvm-archive.enabled=true", "yarn.nodemanager.disk-health-checker.interval-ms=200")
 	l.up()
 	l.rm.seen("the report of the disks", func(beats []*pb.NodeHeartbeatRequest) bool {
 		h := beats[len(beats)-1].GetNodeStatus().GetNodeHealthStatus()
@@ -34,6 +34,11 @@ func TestANodeStartsWhileADiskHangs(t *testing.T) {
 			t.Errorf("exit code %d in %s: %s", s.ExitCode, s.WorkDir, s.Diagnostics)
 		}
 	}
+	release()
+	l.rm.seen("the disks' answer", func(beats []*pb.NodeHeartbeatRequest) bool {
+		report := beats[len(beats)-1].GetNodeStatus().GetNodeHealthStatus().GetHealthReport()
+		return strings.Contains(report, l.dir+"/hung/local") && !strings.Contains(report, "does not answer")
+	})
 }
 
 func TestTheStateFolderIsADiskToWatch(t *testing.T) {

@@ -10,7 +10,8 @@ import (
 )
 
 // Mount mounts a file system on dir on which every call hangs until release is called, and then fails. It is that of a
-// FUSE server that never answers. Only root can mount it; the test is skipped for others, and without FUSE.
+// FUSE server that never answers. Only root can mount it; the test is skipped for others, and without FUSE. It is unmounted when the test ends: who made a
+// call that hung and makes another then gets a folder like any other.
 func Mount(t testing.TB, dir string) (release func()) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -27,12 +28,12 @@ func Mount(t testing.TB, dir string) (release func()) {
 		unix.Close(fd)
 		t.Skipf("this machine mounts no FUSE: %v", err)
 	}
-	release = sync.OnceFunc(func() {
-		unix.Close(fd)
+	release = sync.OnceFunc(func() { unix.Close(fd) })
+	t.Cleanup(func() {
+		release()
 		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Cleanup(release)
 	return release
 }

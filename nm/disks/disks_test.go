@@ -12,6 +12,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/internal/await"
 	"heddle/internal/hungdisk"
 )
 
@@ -182,7 +183,7 @@ func TestADiskThatHangs(t *testing.T) {
 // And so it is for a real one.
 func TestARealDiskThatHangs(t *testing.T) {
 	dir := t.TempDir()
-	hungdisk.Mount(t, dir+"/hung")
+	release := hungdisk.Mount(t, dir+"/hung")
 	d, err := New(Config{Local: []string{dir + "/hung/local", dir + "/good/local"}, Logs: []string{dir + "/good/log", dir + "/hung/log"}, Check: true, MinHealthy: 0.25, Patience: 8 * time.Second}, quiet(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -190,4 +191,14 @@ func TestARealDiskThatHangs(t *testing.T) {
 	if got := slices.Concat(d.Local.Writable(), d.Logs.Writable()); !slices.Equal(got, []string{dir + "/good/local", dir + "/good/log"}) {
 		t.Errorf("folders %q", got)
 	}
+	release()
+	// A check that goes on makes its folders anew, also in what the test removes at its end.
+	await.Until(t, "the end of the checks", func() bool { return !d.Local.looking() && !d.Logs.looking() })
+}
+
+// looking reports whether a check waits for one of the disks.
+func (l *Folders) looking() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.ContainsFunc(l.all, func(f *folder) bool { return f.looking })
 }
