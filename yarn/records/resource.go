@@ -92,7 +92,9 @@ func (r Resource) FitsIn(o Resource) bool {
 }
 
 // IsZero reports whether every amount is 0.
-func (r Resource) IsZero() bool { return r == Resource{} }
+func (r Resource) IsZero() bool {
+	return r[Memory] == 0 && r == Resource{} // most have memory, and the comparison of all is a call
+}
 
 // String returns <memory:M, vCores:V>, as Hadoop prints resources of the two standard types. It names further types by
 // their index; ResourceTypes.Format knows their names.
