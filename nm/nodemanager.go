@@ -434,7 +434,7 @@ func (n *NodeManager) openProtocols() error {
 		Types: n.s.types, Resource: n.s.resource, Physical: n.s.physical, Capabilities: capable,
 		Containers: n.containers, Service: n.service, Keys: n.keys, Health: n.healthStatus, Use: n.sampler.Last, Pressure: suspend.MachinePressure,
 		Logs: n.logs, Outputs: n.aux.outputs(), Warming: n.warmer, Labels: n.labels, Attributes: n.attributes, Log: n.log, Registered: n.registered, System: n.system.Set,
-		Lend: probing.lend, SetLong: probing.long, EndApplication: probing.ended, ShortTasks: probing.state,
+		ShortTasks: probing,
 	}))
 	return nil
 }

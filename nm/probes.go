@@ -20,6 +20,7 @@ import (
 	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/enclosure"
+	"heddle/nm/heartbeat"
 	"heddle/nm/probe"
 	"heddle/nm/shorttasks"
 	"heddle/yarn/pb"
@@ -28,18 +29,17 @@ import (
 	"heddle/yarn/wire"
 )
 
-// probing is what heartbeats tell of short tasks, and have done about them. All are nil if no probes are taken.
+// probing is what heartbeats tell of short tasks, and have done about them. It implements heartbeat.ShortTasks.
 type probing struct {
-	lend  func(records.Resource)
-	long  func(bool)
-	ended func(records.ApplicationID)
-	state func() *pb.NodeShortTasks
+	*shorttasks.Node
+	types records.ResourceTypes
+	told  shorttasks.Counts // heartbeats come one after the other
 }
 
-// openProbes takes probes of short tasks, if it is to, and says so in what the node registers with.
-func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err error) {
+// openProbes takes probes of short tasks, if it is to, and says so in what the node registers with. It returns nil if the node takes none.
+func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p heartbeat.ShortTasks, err error) {
 	if n.s.probes == nil {
-		return p, nil
+		return nil, nil
 	}
 	binary := n.o.Binary
 	if binary == "" {
@@ -90,29 +90,31 @@ func (n *NodeManager) openProbes(capable *pb.NodeCapabilities) (p probing, err e
 		return p, err
 	}
 	capable.SetProbePort(int32(at.Port))
-	p.ended, p.long = n.shortTasks.EndApplication, n.shortTasks.SetLong
-	p.lend = func(r records.Resource) {
-		n.shortTasks.Lend(probe.Amount{MemoryMB: r.MemoryMB(), VCores: r.VCores()})
-	}
-	var told shorttasks.Counts // heartbeats come one after the other
-	p.state = func() *pb.NodeShortTasks {
-		m := &pb.NodeShortTasks{}
-		lent, used, _ := n.shortTasks.Use()
-		m.SetLent(n.s.types.PB(records.NewResource(lent.MemoryMB, lent.VCores)))
-		m.SetUsed(n.s.types.PB(records.NewResource(used.MemoryMB, used.VCores)))
-		all := n.shortTasks.Counts()
-		news := all.Since(told)
-		told = all
-		m.SetStarted(news.Started)
-		m.SetWaitedMs(news.Waited.Milliseconds())
-		m.SetQuotes(news.Quotes)
-		m.SetBrokenQuotes(news.Broken)
-		waiting, ages := n.shortTasks.Waits()
-		m.SetWaiting(int32(waiting))
-		m.SetWaitingMs(ages.Milliseconds())
-		return m
-	}
-	return p, nil
+	return &probing{Node: n.shortTasks, types: n.s.types}, nil
+}
+
+// Lend says what the node may use for short tasks.
+func (p *probing) Lend(r records.Resource) {
+	p.Node.Lend(probe.Amount{MemoryMB: r.MemoryMB(), VCores: r.VCores()})
+}
+
+// State says how the node uses that, and what has come since the last call.
+func (p *probing) State() *pb.NodeShortTasks {
+	m := &pb.NodeShortTasks{}
+	lent, used, _ := p.Use()
+	m.SetLent(p.types.PB(records.NewResource(lent.MemoryMB, lent.VCores)))
+	m.SetUsed(p.types.PB(records.NewResource(used.MemoryMB, used.VCores)))
+	all := p.Counts()
+	news := all.Since(p.told)
+	p.told = all
+	m.SetStarted(news.Started)
+	m.SetWaitedMs(news.Waited.Milliseconds())
+	m.SetQuotes(news.Quotes)
+	m.SetBrokenQuotes(news.Broken)
+	waiting, ages := p.Waits()
+	m.SetWaiting(int32(waiting))
+	m.SetWaitingMs(ages.Milliseconds())
+	return m
 }
 
 // countProbes adds the metrics of short tasks.

@@ -12,14 +12,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/internal/machine"
-	"heddle/nm/allocation"
 	"heddle/nm/container"
 	"heddle/nm/health"
 	"heddle/nm/nodeattributes"
@@ -38,16 +36,6 @@ var ErrShutdown = errors.New("the ResourceManager told the node to shut down")
 
 // minimumGap is the shortest time between two heartbeats. It combines changes that come in bursts.
 const minimumGap = 20 * time.Millisecond
-
-// LogReports reports the progress of log aggregation.
-type LogReports interface {
-	// Reports returns the changes since the previous call, except for Restored ones.
-	Reports() []*pb.LogAggregationReport
-	// Restore takes back reports that could not be delivered. Reports returns them again.
-	Restore(reports []*pb.LogAggregationReport)
-	// Last returns the last report of every known application.
-	Last() []*pb.LogAggregationReport
-}
 
 // Options configure an Updater. All fields must be set unless they say otherwise.
 type Options struct {
@@ -73,15 +61,8 @@ type Options struct {
 	Warming    *warming.Warmer          // nil: nothing is read ahead of maps
 	Labels     *nodelabels.Provider     // nil: the node says nothing of labels
 	Attributes *nodeattributes.Provider // nil: nor of attributes
+	ShortTasks ShortTasks               // nil: the node takes no probes
 	Log        *logrus.Entry
-
-	// ShortTasks says how the node uses what it was lent; nil: it takes no probes.
-	ShortTasks func() *pb.NodeShortTasks
-	// Lend is told what the node may use for short tasks, SetLong whether long ones run there, and EndApplication when an application is over. Each may be
-	// nil; none may wait.
-	Lend           func(records.Resource)
-	SetLong        func(bool)
-	EndApplication func(records.ApplicationID)
 
 	// System is told the credentials that the ResourceManager has got for applications; nil: they don't matter.
 	System func([]*pb.SystemCredentialsForApps) error
@@ -92,20 +73,15 @@ type Options struct {
 
 // Updater registers the node and sends its heartbeats.
 type Updater struct {
-	o    Options
-	kick chan struct{}
+	o        Options
+	kick     chan struct{}
+	features features
+	size     *size
+	updates  sync.WaitGroup // changes of containers' sizes under way
 
 	// These belong to Run.
 	responseID int32
-	offered    records.Resource              // to containers
-	sequence   int64                         // sequence number of delegation tokens
-	reported   map[records.ContainerID]bool  // containers whose end was reported
-	grown      map[records.ContainerID]int32 // reported versions of containers that grew
-	memory     map[records.ContainerID]int64 // bytes that containers use, as reported
-	outputs    toldOutputs
 	unsure     bool // the node ended before its registration was answered: the ResourceManager may know it
-
-	updates sync.WaitGroup // changes of containers' sizes under way
 
 	mu         sync.Mutex
 	registered bool
@@ -114,7 +90,36 @@ type Updater struct {
 
 // New returns an updater.
 func New(o Options) *Updater {
-	return &Updater{o: o, kick: make(chan struct{}, 1), offered: o.Resource}
+	u := &Updater{o: o, kick: make(chan struct{}, 1)}
+	u.size = &size{Options: &u.o, own: o.Resource, offered: o.Resource}
+	f := &u.features
+	f.add(&containers{Options: &u.o, size: u.size, updates: &u.updates})
+	f.add(&suspension{&u.o})
+	f.add(&memory{Options: &u.o})
+	f.add(u.size)
+	if o.ShortTasks != nil {
+		f.add(&shortTasks{&u.o})
+	}
+	if o.Labels != nil {
+		f.add(&labels{Provider: o.Labels})
+	}
+	if o.Attributes != nil {
+		f.add(&attributes{Provider: o.Attributes})
+	}
+	if o.Outputs != nil {
+		f.add(&outputs{Outputs: o.Outputs})
+	}
+	if o.Warming != nil {
+		f.add(&readAhead{Warmer: o.Warming})
+	}
+	if o.Logs != nil {
+		f.add(&logs{LogReports: o.Logs})
+	}
+	if o.System != nil {
+		f.add(&system{o.System, o.Log})
+	}
+	f.add(&keys{Keys: o.Keys, log: o.Log}) // the last one, as callers are admitted once the node has its keys
+	return u
 }
 
 // Kick makes a heartbeat go out at once. It never blocks.
@@ -202,50 +207,12 @@ func (u *Updater) register(ctx context.Context) error {
 	req := &pb.RegisterNodeManagerRequest{}
 	req.SetNodeId(o.Node.PB())
 	req.SetHttpPort(int32(o.HTTPPort))
-	req.SetResource(o.Types.PB(o.Resource))
 	req.SetNmVersion(o.Version)
-	req.SetPhysicalResource(o.Types.PB(o.Physical))
 	req.SetHeddleCapabilities(o.Capabilities)
-	reported, grown := make(map[records.ContainerID]bool), make(map[records.ContainerID]int32)
-	var statuses []*pb.NMContainerStatus
-	for _, c := range o.Containers.Containers() {
-		if allocation.IsOnLent(c.ID()) {
-			continue
-		}
-		s := c.Status()
-		statuses = append(statuses, service.NMStatusPB(s, o.Types))
-		if s.State == container.Done {
-			reported[c.ID()] = true
-		} else if s.Grown > 0 {
-			grown[c.ID()] = s.Grown
-		}
-	}
-	req.SetContainerStatuses(statuses)
-	var running []*pb.ApplicationId
-	for _, app := range o.Containers.Applications() {
-		running = append(running, app.ID.PB())
-	}
-	req.SetRunningApplications(running)
-	if o.Logs != nil {
-		req.SetLogAggregationReportsForApps(o.Logs.Last())
-	}
-	if o.ShortTasks != nil {
-		req.SetHeddleShortTasks(o.ShortTasks())
-	}
-	labels := u.labels(true)
-	if labels != nil {
-		req.SetNodeLabels(labels)
-	}
-	attributes := o.Attributes.Register()
-	if attributes != nil {
-		req.SetNodeAttributes(attributes)
+	for _, f := range u.features.registering {
+		f.Registering(req)
 	}
 	u.responseID = 0
-	u.reported, u.grown = make(map[records.ContainerID]bool), maps.Clone(grown)
-	status, _ := u.status()
-	req.SetNodeStatus(status)
-
-	o.Keys.Expect()
 	resp, err := protocol.RegisterNodeManager.Call(ctx, o.Tracker, req)
 	if err != nil {
 		u.unsure = ctx.Err() != nil
@@ -257,64 +224,16 @@ func (u *Updater) register(ctx context.Context) error {
 	if resp.GetNodeAction() == pb.NodeAction_SHUTDOWN {
 		return fmt.Errorf("%w when it registered: %s", ErrShutdown, resp.GetDiagnosticsMessage())
 	}
-	u.labelsTold(labels, resp.GetAreNodeLabelsAcceptedByRM(), resp.GetDiagnosticsMessage())
-	o.Attributes.Told(attributes, resp.GetAreNodeAttributesAcceptedByRM(), resp.GetDiagnosticsMessage())
-	// The keys come last: that of NM tokens admits callers, who need everything else.
 	o.Registered(resp.GetRmIdentifier())
-	u.lend(resp.GetHeddleLent())
-	u.setLong(false) // until it is told, by the next heartbeat
-	u.logged("Could not keep the keys for tokens", o.Keys.SetKeys(
-		key(resp.HasContainerTokenMasterKey(), resp.GetContainerTokenMasterKey()), key(resp.HasNmTokenMasterKey(), resp.GetNmTokenMasterKey())))
-	if u.o.Lend != nil && !resp.HasResource() {
-		u.offer(o.Resource) // nothing is lent any more
-	}
-	u.setResource(resp.HasResource(), resp.GetResource())
-	u.reported, u.grown, u.sequence, u.memory, u.outputs = reported, grown, 0, nil, toldOutputs{}
-	if o.Warming != nil {
-		o.Warming.Reset()
+	for _, f := range u.features.registered {
+		f.Registered(resp)
 	}
 	u.mu.Lock()
 	u.registered = true
 	u.mu.Unlock()
 	o.Log.WithField("node", o.Node.String()).Infof("registered with the ResourceManager (Hadoop %s) with %s, %d containers and %d applications",
-		resp.GetRmVersion(), o.Types.Format(o.Resource), len(statuses), len(running))
+		resp.GetRmVersion(), o.Types.Format(u.size.own), len(req.GetContainerStatuses()), len(req.GetRunningApplications()))
 	return nil
-}
-
-// labels returns what a registration, or a heartbeat, says of the node's label.
-func (u *Updater) labels(registers bool) *pb.NodeLabels {
-	switch {
-	case u.o.Labels == nil:
-		return nil
-	case registers:
-		return u.o.Labels.Register()
-	}
-	return u.o.Labels.Beat()
-}
-
-func (u *Updater) labelsTold(said *pb.NodeLabels, accepted bool, why string) {
-	if u.o.Labels != nil {
-		u.o.Labels.Told(said, accepted, why)
-	}
-}
-
-// lend tells what the node may use for short tasks.
-func (u *Updater) lend(m *pb.Resource) {
-	if u.o.Lend == nil {
-		return
-	}
-	lent, err := u.o.Types.From(m)
-	if err != nil {
-		u.o.Log.WithError(err).Error("the ResourceManager lends resources of types that this node doesn't have")
-	}
-	u.o.Lend(lent)
-}
-
-// setLong says whether long tasks run on the node.
-func (u *Updater) setLong(has bool) {
-	if u.o.SetLong != nil {
-		u.o.SetLong(has)
-	}
 }
 
 // notAdmitted says how to mend a lack of trust between ResourceManager and node.
@@ -332,72 +251,43 @@ func notAdmitted(err error) string {
 	return ""
 }
 
-func key(has bool, k *pb.MasterKey) *pb.MasterKey {
-	if !has {
-		return nil
-	}
-	return k
-}
-
 // beat sends a heartbeat.
 func (u *Updater) beat(ctx context.Context) (*pb.NodeHeartbeatResponse, error) {
-	o := &u.o
 	req := &pb.NodeHeartbeatRequest{}
-	status, told := u.status()
-	req.SetNodeStatus(status)
-	if k := o.Keys.ContainerKey(); k != nil {
-		req.SetLastKnownContainerTokenMasterKey(k)
+	for _, f := range u.features.reporting {
+		f.Report(req)
 	}
-	if k := o.Keys.NodeKey(); k != nil {
-		req.SetLastKnownNmTokenMasterKey(k)
-	}
-	req.SetTokenSequenceNo(u.sequence)
-	req.SetHeddleRefusals(o.Service.Refusals())
-	req.SetHeddleSuspensions(u.suspensions())
-	req.SetHeddleMemory(u.nodeMemory())
-	if o.ShortTasks != nil {
-		req.SetHeddleShortTasks(o.ShortTasks())
-	}
-	labels := u.labels(false)
-	if labels != nil {
-		req.SetNodeLabels(labels)
-	}
-	attributes := o.Attributes.Beat()
-	if attributes != nil {
-		req.SetNodeAttributes(attributes)
-	}
-	used, outputs := u.containerMemory(req), u.mapOutputs(req)
-	inputs, staged := u.jobInputs(req), u.staged(req)
-	var reports []*pb.LogAggregationReport
-	if o.Logs != nil {
-		reports = o.Logs.Reports()
-		req.SetLogAggregationReportsForApps(reports)
-	}
-	resp, err := protocol.NodeHeartbeat.Call(ctx, o.Tracker, req)
+	req.GetNodeStatus().SetResponseId(u.responseID)
+	resp, err := protocol.NodeHeartbeat.Call(ctx, u.o.Tracker, req)
 	if err != nil || resp.GetNodeAction() != pb.NodeAction_NORMAL {
-		if o.Logs != nil {
-			o.Logs.Restore(reports)
+		for _, f := range u.features.lost {
+			f.Lost()
 		}
 		if err != nil {
-			return nil, fmt.Errorf("heartbeat of node %s: %w", o.Node, err)
+			return nil, fmt.Errorf("heartbeat of node %s: %w", u.o.Node, err)
 		}
 		return resp, nil
 	}
-	for _, id := range told.ended {
-		u.reported[id] = true
+	for _, f := range u.features.delivered {
+		f.Delivered(resp)
 	}
-	maps.Copy(u.grown, told.grown)
-	u.memory, u.outputs = used, outputs
-	u.labelsTold(labels, resp.GetAreNodeLabelsAcceptedByRM(), resp.GetDiagnosticsMessage())
-	o.Attributes.Told(attributes, resp.GetAreNodeAttributesAcceptedByRM(), resp.GetDiagnosticsMessage())
-	if o.Warming != nil {
-		o.Warming.Told(inputs, staged)
-	}
-	u.responseID, u.sequence = resp.GetResponseId(), resp.GetTokenSequenceNo()
+	u.responseID = resp.GetResponseId()
 	u.mu.Lock()
 	u.lastBeat = time.Now()
 	u.mu.Unlock()
 	return resp, nil
+}
+
+// apply starts what a heartbeat's reply asks for.
+func (u *Updater) apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) {
+	for _, f := range u.features.applying {
+		f.Apply(ctx, resp)
+	}
+	for _, m := range resp.GetApplicationsToCleanup() {
+		for _, f := range u.features.appEnded {
+			f.AppEnded(records.ApplicationIDFrom(m))
+		}
+	}
 }
 
 // Unregister tells the ResourceManager that the node leaves for good. Run must have returned.

@@ -19,19 +19,23 @@ type Outputs interface {
 // maxOutputs is of how many applications a heartbeat tells what their maps have put out. The next one tells of others.
 const maxOutputs = 100
 
-// toldOutputs is what the ResourceManager knows of outputs.
-type toldOutputs struct {
+// outputs tells what maps have put out.
+type outputs struct {
+	Outputs
+	told outputsTold
+	next outputsTold // once the heartbeat that is under way has been accepted
+}
+
+// outputsTold is what the ResourceManager knows of outputs.
+type outputsTold struct {
 	version int64
 	rate    int64
 }
 
-// mapOutputs adds what is new of the outputs of maps, and returns what is known then.
-func (u *Updater) mapOutputs(req *pb.NodeHeartbeatRequest) toldOutputs {
-	known := u.outputs
-	if u.o.Outputs == nil {
-		return known
-	}
-	list, upTo := u.o.Outputs.Totals(known.version, maxOutputs)
+func (o *outputs) Registered(*pb.RegisterNodeManagerResponse) { o.told = outputsTold{} }
+
+func (o *outputs) Report(req *pb.NodeHeartbeatRequest) {
+	list, upTo := o.Totals(o.told.version, maxOutputs)
 	if len(list) > 0 {
 		out := make([]*pb.MapOutputs, len(list))
 		for i, t := range list {
@@ -43,13 +47,14 @@ func (u *Updater) mapOutputs(req *pb.NodeHeartbeatRequest) toldOutputs {
 		}
 		req.SetHeddleMapOutputs(out)
 	}
-	known.version = upTo
-	if rate := u.o.Outputs.FetchRate(); rateDiffers(known.rate, rate) {
+	o.next = outputsTold{upTo, o.told.rate}
+	if rate := o.FetchRate(); rateDiffers(o.told.rate, rate) {
 		req.SetHeddleFetchRate(rate)
-		known.rate = rate
+		o.next.rate = rate
 	}
-	return known
 }
+
+func (o *outputs) Delivered(*pb.NodeHeartbeatResponse) { o.told = o.next }
 
 // rateDiffers reports whether a rate has changed by a tenth, which is worth a word.
 func rateDiffers(before, now int64) bool {

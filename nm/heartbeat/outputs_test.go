@@ -29,11 +29,11 @@ func (l *left) FetchRate() int64 { return l.rate }
 // A heartbeat tells of outputs until one was answered that told of them, of so many at a time, and of nothing where nothing is new.
 func TestOutputsAreToldOnce(t *testing.T) {
 	l := &left{version: maxOutputs + 1, rate: 1000}
-	u := New(Options{Outputs: l})
+	o := &outputs{Outputs: l}
 	beat := func(answered bool) *pb.NodeHeartbeatRequest {
 		req := &pb.NodeHeartbeatRequest{}
-		if told := u.mapOutputs(req); answered {
-			u.outputs = told
+		if o.Report(req); answered {
+			o.Delivered(nil)
 		}
 		return req
 	}
@@ -57,8 +57,8 @@ func TestOutputsAreToldOnce(t *testing.T) {
 	if req := beat(true); req.GetHeddleFetchRate() != 1100 {
 		t.Errorf("told of a rate that has grown by a tenth: %v", req)
 	}
-	u.o.Outputs = nil
-	if req := beat(true); len(req.GetHeddleMapOutputs()) > 0 {
-		t.Errorf("told where there is no shuffle: %v", req)
+	o.Registered(nil)
+	if req := beat(true); len(req.GetHeddleMapOutputs()) != maxOutputs || req.GetHeddleFetchRate() != 1100 {
+		t.Errorf("told after another registration: %v", req)
 	}
 }

@@ -8,13 +8,20 @@ import (
 	"heddle/yarn/records"
 )
 
-// suspensions tells how far the containers are that there were orders for.
-func (u *Updater) suspensions() []*pb.ContainerSuspension {
+// suspension tells how far the containers are that there were orders for, and how the node's memory is.
+type suspension struct{ *Options }
+
+func (x *suspension) Report(req *pb.NodeHeartbeatRequest) {
+	req.SetHeddleSuspensions(x.levels())
+	req.SetHeddleMemory(x.nodeMemory())
+}
+
+func (x *suspension) levels() []*pb.ContainerSuspension {
 	var out []*pb.ContainerSuspension
-	for _, c := range u.o.Containers.Containers() {
+	for _, c := range x.Containers.Containers() {
 		s := c.Status()
 		if s.State != container.Done && s.Suspension.Version > 0 {
-			out = append(out, service.SuspensionPB(c.ID(), s.Suspension, u.o.Types))
+			out = append(out, service.SuspensionPB(c.ID(), s.Suspension, x.Types))
 		}
 	}
 	return out
@@ -31,37 +38,45 @@ func isNews(told map[records.ContainerID]int64, id records.ContainerID, now int6
 	return !known || change >= leastChange && 4*change >= before
 }
 
-// containerMemory adds the memory that containers use, where that is news: the cost of suspending them depends on it. It returns what
-// the ResourceManager knows then.
-func (u *Updater) containerMemory(req *pb.NodeHeartbeatRequest) map[records.ContainerID]int64 {
-	known := make(map[records.ContainerID]int64, len(u.memory))
+// memory tells how much memory containers use, where that is news: the cost of suspending them depends on it.
+type memory struct {
+	*Options
+	told map[records.ContainerID]int64 // bytes, as the ResourceManager knows
+	next map[records.ContainerID]int64 // as it will know once it has accepted the heartbeat that is under way
+}
+
+func (x *memory) Registered(*pb.RegisterNodeManagerResponse) { x.told = nil }
+
+func (x *memory) Report(req *pb.NodeHeartbeatRequest) {
+	x.next = make(map[records.ContainerID]int64, len(x.told))
 	var out []*pb.ContainerMemory
-	for _, c := range u.o.Containers.Containers() {
+	for _, c := range x.Containers.Containers() {
 		s := c.Status()
 		if s.State == container.Done || s.Usage.At.IsZero() || allocation.IsOnLent(c.ID()) {
 			continue
 		}
 		id, now := c.ID(), s.Usage.Physical
-		if !isNews(u.memory, id, now) {
-			known[id] = u.memory[id]
+		if !isNews(x.told, id, now) {
+			x.next[id] = x.told[id]
 			continue
 		}
-		known[id] = now
+		x.next[id] = now
 		m := &pb.ContainerMemory{}
 		m.SetContainerId(id.PB())
 		m.SetBytes(now)
 		out = append(out, m)
 	}
 	req.SetHeddleContainerMemory(out)
-	return known
 }
 
+func (x *memory) Delivered(*pb.NodeHeartbeatResponse) { x.told = x.next }
+
 // nodeMemory tells how the node's memory is, or nil where that can't be found out.
-func (u *Updater) nodeMemory() *pb.NodeMemory {
-	if u.o.Pressure == nil {
+func (x *suspension) nodeMemory() *pb.NodeMemory {
+	if x.Pressure == nil {
 		return nil
 	}
-	p, err := u.o.Pressure()
+	p, err := x.Pressure()
 	if err != nil {
 		return nil
 	}
@@ -69,7 +84,7 @@ func (u *Updater) nodeMemory() *pb.NodeMemory {
 	if p.Some >= 0 {
 		m.SetSome(float32(p.Some))
 	}
-	if out, in := u.o.Containers.Rates(); out > 0 || in > 0 {
+	if out, in := x.Containers.Rates(); out > 0 || in > 0 {
 		m.SetPageOutRate(out)
 		m.SetPageInRate(in)
 	}

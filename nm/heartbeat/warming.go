@@ -1,6 +1,8 @@
 package heartbeat
 
 import (
+	"context"
+
 	"heddle/nm/warming"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -9,40 +11,40 @@ import (
 // maxInputs is how many jobs' inputs a heartbeat carries, as each may be large.
 const maxInputs = 4
 
-// jobInputs puts into a heartbeat what jobs will read, and returns what it has put there.
-func (u *Updater) jobInputs(req *pb.NodeHeartbeatRequest) []*warming.Input {
-	if u.o.Warming == nil {
-		return nil
-	}
-	all := u.o.Warming.Inputs()
-	all = all[:min(len(all), maxInputs)]
-	var out []*pb.JobInput
-	for _, in := range all {
-		out = append(out, inputPB(in))
-	}
-	req.SetHeddleJobInputs(out)
-	return all
+// readAhead tells what jobs will read and for how many maps input is in memory, and takes orders to read ahead.
+type readAhead struct {
+	*warming.Warmer
+	inputs []*warming.Input // told by the heartbeat that is under way
+	staged []warming.Staged
 }
 
-// staged puts into a heartbeat for how many maps input is in memory, and returns what it has put there.
-func (u *Updater) staged(req *pb.NodeHeartbeatRequest) []warming.Staged {
-	if u.o.Warming == nil {
-		return nil
+func (r *readAhead) Registered(*pb.RegisterNodeManagerResponse) { r.Reset() }
+
+func (r *readAhead) Report(req *pb.NodeHeartbeatRequest) {
+	r.inputs = r.Inputs()
+	r.inputs = r.inputs[:min(len(r.inputs), maxInputs)]
+	var inputs []*pb.JobInput
+	for _, in := range r.inputs {
+		inputs = append(inputs, inputPB(in))
 	}
-	all := u.o.Warming.Staged()
-	var out []*pb.StagedInput
-	for _, s := range all {
+	req.SetHeddleJobInputs(inputs)
+	r.staged = r.Staged()
+	var staged []*pb.StagedInput
+	for _, s := range r.staged {
 		m := &pb.StagedInput{}
 		m.SetApplicationId(s.App.PB())
 		if s.Host != "" {
 			m.SetHost(s.Host)
 		}
 		m.SetMaps(int32(s.Maps))
-		out = append(out, m)
+		staged = append(staged, m)
 	}
-	req.SetHeddleStagedInputs(out)
-	return all
+	req.SetHeddleStagedInputs(staged)
 }
+
+func (r *readAhead) Delivered(*pb.NodeHeartbeatResponse) { r.Told(r.inputs, r.staged) }
+
+func (r *readAhead) AppEnded(app records.ApplicationID) { r.End(app) }
 
 // names numbers strings in the order in which they come.
 type names struct {
@@ -87,21 +89,18 @@ func inputPB(in *warming.Input) *pb.JobInput {
 	return m
 }
 
-// warm takes orders to read ahead of maps.
-func (u *Updater) warm(orders []*pb.WarmingOrder) {
-	if u.o.Warming == nil {
-		return
-	}
-	for _, m := range orders {
+// Apply takes orders to read ahead of maps.
+func (r *readAhead) Apply(_ context.Context, resp *pb.NodeHeartbeatResponse) {
+	for _, m := range resp.GetHeddleWarming() {
 		o := warming.Order{
 			App: records.ApplicationIDFrom(m.GetApplicationId()), User: m.GetUser(), Total: int(m.GetTotal()), Waiting: int(m.GetWaiting()),
 		}
 		files := m.GetFile()
-		for _, r := range m.GetRange() {
-			if i := int(r.GetFile()); i >= 0 && i < len(files) && r.GetOffset() >= 0 && r.GetLength() > 0 {
-				o.Ranges = append(o.Ranges, warming.Range{File: files[i], Offset: r.GetOffset(), Length: r.GetLength(), Position: int(r.GetPosition())})
+		for _, x := range m.GetRange() {
+			if i := int(x.GetFile()); i >= 0 && i < len(files) && x.GetOffset() >= 0 && x.GetLength() > 0 {
+				o.Ranges = append(o.Ranges, warming.Range{File: files[i], Offset: x.GetOffset(), Length: x.GetLength(), Position: int(x.GetPosition())})
 			}
 		}
-		u.o.Warming.Order(o)
+		r.Order(o)
 	}
 }
