@@ -335,7 +335,7 @@ func (l *Leader) Labels() *nodelabels.Labels { return l.core.labels }
 // Attributes are those of nodes.
 func (l *Leader) Attributes() *nodeattributes.Attributes { return l.core.attrs }
 
-// Hosts decommissions nodes: call RefreshNodes, EndDecommissioning and Leaving alone.
+// Hosts decommissions nodes: call RefreshNodes, EndDecommissioning, Drain, Recommission and Leaving alone.
 func (l *Leader) Hosts() *decommission.Hosts { return l.hosts }
 
 // Move puts a live application into another queue, and returns that queue's path.

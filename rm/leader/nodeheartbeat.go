@@ -71,7 +71,7 @@ type NodeReply struct {
 func (ns *nodeManagers) HeartbeatNode(call NodeCall) (NodeReply, error) {
 	s := ns.nodeSessions.Get(call.Node)
 	if s == nil {
-		if ns.hosts.Excluded(call.Node.Host) {
+		if ns.hosts.Excluded(call.Node.Host) || ns.hosts.HasLeft(call.Node) {
 			return shutdown("Disallowed NodeManager nodeId: %v hostname: %s", call.Node, call.Node.Host), nil
 		}
 		return resync("Node not found resyncing %v", call.Node), nil

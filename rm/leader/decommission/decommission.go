@@ -3,6 +3,7 @@ package decommission
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,8 +46,8 @@ type Config struct {
 	Log       *logrus.Entry
 }
 
-// Hosts are the machines that may be nodes. Refresh, End, Leaving and Excluded are safe for concurrent use; the other methods are for the
-// loop's operations.
+// Hosts are the machines that may be nodes. The methods of drain.go, Refresh, End, Leaving, Excluded and HasLeft are safe for concurrent use; the other
+// methods are for the loop's operations.
 type Hosts struct {
 	cfg       Config
 	loop      loop.Operations
@@ -54,27 +55,34 @@ type Hosts struct {
 	lists     atomic.Pointer[hosts.Lists]
 	inherited map[records.NodeID]bool // nodes whose deadline an earlier leadership has set
 	keptOut   map[records.NodeID]bool // nodes of which the log says that they are kept out
+	left      sync.Map                // records.NodeID of nodes that were decommissioned
 }
 
 // New makes the Hosts of a working copy.
 func New(loop loop.Operations, work *ledger.State, cfg Config) *Hosts {
 	h := &Hosts{cfg: cfg, loop: loop, work: work, inherited: map[records.NodeID]bool{}, keptOut: map[records.NodeID]bool{}}
 	h.lists.Store(cfg.Lists)
+	for id, n := range work.Nodes {
+		if n.State == pb.NodeState_NS_DECOMMISSIONED {
+			h.left.Store(id, nil)
+		}
+	}
 	return h
 }
 
 // RefreshNodes has new lists of hosts say which nodes may stay (Hadoop: NodesListManager). Those that are excluded leave: at
 // once, or, when graceful, as soon as the applications that ran on them have ended, at the latest after the timeout of the
-// list, or else that of the call; hosts.Unset is the configured one. Nodes that were leaving and are wanted again stay.
+// list, or else that of the call; hosts.Unset is the configured one. Nodes that were leaving and are wanted again stay; those that leave by a call of Drain, which the
+// former lists don't exclude, still leave.
 func (h *Hosts) RefreshNodes(lists *hosts.Lists, graceful bool, timeout time.Duration) error {
 	if timeout == hosts.Unset {
 		timeout = h.cfg.Timeout
 	}
 	return h.loop.Do(func() error {
-		h.lists.Store(lists)
+		before := h.lists.Swap(lists)
 		for _, node := range h.in(func(*ledger.Node) bool { return true }) {
 			if h.cfg.Nodes.Known(node.ID) {
-				h.judge(node, graceful, timeout)
+				h.judge(node, before, graceful, timeout)
 			}
 		}
 		return nil
@@ -82,18 +90,19 @@ func (h *Hosts) RefreshNodes(lists *hosts.Lists, graceful bool, timeout time.Dur
 }
 
 // judge has a node stay or leave, as the lists say.
-func (h *Hosts) judge(node *ledger.Node, graceful bool, timeout time.Duration) {
+func (h *Hosts) judge(node *ledger.Node, before *hosts.Lists, graceful bool, timeout time.Duration) {
 	lists, names := h.lists.Load(), h.cfg.Nodes.Names(node.ID)
-	own, excluded := lists.Excluded(append([]string{node.ID.Host}, names...)...)
+	all := append([]string{node.ID.Host}, names...)
+	own, excluded := lists.Excluded(all...)
 	switch {
 	case !excluded && lists.Admits(names...):
-		if node.State == pb.NodeState_NS_DECOMMISSIONING {
+		if _, listed := before.Excluded(all...); listed && leaving(node) {
 			h.recommission(node)
 		}
 	case !excluded:
 		h.cfg.Nodes.Remove(node.ID, pb.NodeState_NS_SHUTDOWN) // no list knows it
 	case !graceful:
-		h.cfg.Nodes.Remove(node.ID, pb.NodeState_NS_DECOMMISSIONED)
+		h.remove(node.ID)
 	case own != hosts.Unset:
 		h.decommission(node, own)
 	default:
@@ -105,7 +114,7 @@ func (h *Hosts) judge(node *ledger.Node, graceful bool, timeout time.Duration) {
 func (h *Hosts) EndDecommissioning() error {
 	return h.loop.Do(func() error {
 		for _, node := range h.in(leaving) {
-			h.cfg.Nodes.Remove(node.ID, pb.NodeState_NS_DECOMMISSIONED)
+			h.remove(node.ID)
 		}
 		return nil
 	})
@@ -176,8 +185,20 @@ func (h *Hosts) leave(node *ledger.Node) {
 	trusted := !h.inherited[node.ID] || !h.cfg.JustBegun(h.loop.Now())
 	overdue := node.DecommissionDeadline > 0 && trusted && h.loop.Date().UnixMilli() >= node.DecommissionDeadline
 	if overdue || len(node.Containers) == 0 && !h.cfg.Nodes.Used(node.ID) {
-		h.cfg.Nodes.Remove(node.ID, pb.NodeState_NS_DECOMMISSIONED)
+		h.remove(node.ID)
 	}
+}
+
+// remove ends the life of a node that has left. Its next heartbeat is told so.
+func (h *Hosts) remove(id records.NodeID) {
+	h.left.Store(id, nil)
+	h.cfg.Nodes.Remove(id, pb.NodeState_NS_DECOMMISSIONED)
+}
+
+// HasLeft reports whether a node was decommissioned and hasn't registered again: its NodeManager is to shut down, and not to register by itself.
+func (h *Hosts) HasLeft(id records.NodeID) bool {
+	_, left := h.left.Load(id)
+	return left
 }
 
 // Inherit records that an earlier leadership has set by when a node leaves.
@@ -207,6 +228,7 @@ func (h *Hosts) Disallowed(id records.NodeID, names []string, address string) (w
 	lists := h.lists.Load()
 	if !h.Excluded(id.Host) && lists.Admits(names...) {
 		delete(h.keptOut, id)
+		h.left.Delete(id)
 		return "", false
 	}
 	if !lists.Admits(id.Host) {

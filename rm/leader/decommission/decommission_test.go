@@ -320,3 +320,69 @@ func TestNodesOfAnotherAddressAreKeptOutAtFirst(t *testing.T) {
 		}
 	})
 }
+
+// A node that an administrator drains leaves although no list excludes it; lists that are read again meanwhile don't keep it.
+func TestOneNodeIsDrained(t *testing.T) {
+	run(t, func(w *world) {
+		w.used["n2"] = true
+		if err := w.Drain(nodeID("n2"), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		w.expect("drained", "close n2", "tell n2 NODE_DECOMMISSIONING")
+		w.refresh(w.lists("", "n1"), true, hosts.Unset)
+		w.expect("lists without it", "close n1", "tell n1 NODE_DECOMMISSIONING", "remove n1 NS_DECOMMISSIONED")
+		if err := w.Drain(nodeID("n2"), 2*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2*time.Minute - time.Millisecond)
+		w.expire()
+		w.expect("before its later deadline")
+		time.Sleep(time.Millisecond)
+		w.expire()
+		w.expect("at its deadline", "remove n2 NS_DECOMMISSIONED")
+		if !w.HasLeft(nodeID("n2")) || w.HasLeft(nodeID("n3")) {
+			t.Error("its next heartbeat is to be told that it has left, and others aren't")
+		}
+		w.loop.State.Nodes[nodeID("n2")].State = pb.NodeState_NS_DECOMMISSIONED
+		if next := New(w.loop, w.loop.State, Config{}); !next.HasLeft(nodeID("n2")) || next.HasLeft(nodeID("n3")) {
+			t.Error("the next leader doesn't know which node has left")
+		}
+		if why, _ := w.Disallowed(nodeID("n2"), []string{"n2"}, "10.0.0.2"); why != "" || w.HasLeft(nodeID("n2")) {
+			t.Errorf("it may not register again: %q", why)
+		}
+	})
+}
+
+func TestADrainedNodeMayStay(t *testing.T) {
+	run(t, func(w *world) {
+		w.used["n2"], w.used["n3"] = true, true
+		for id, want := range map[records.NodeID]string{nodeID("n2"): "is not being decommissioned: it is RUNNING", nodeID("n9"): "is not registered"} {
+			if err := w.Recommission(id); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %v", id, err)
+			}
+		}
+		if err := w.Drain(nodeID("n2"), -2*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if d := w.deadline("n2"); d != 0 {
+			t.Errorf("the deadline is %d", d)
+		}
+		w.did = nil
+		if err := w.Recommission(nodeID("n2")); err != nil {
+			t.Fatal(err)
+		}
+		w.expect("recommissioned", "open n2", "tell n2 NODE_USABLE")
+		w.refresh(w.lists("", "n3"), true, hosts.Unset)
+		if err := w.Recommission(nodeID("n3")); err == nil || !strings.Contains(err.Error(), "exclude-path has its host") {
+			t.Errorf("one that a list excludes: %v", err)
+		}
+		w.used["n2"] = false
+		if err := w.Drain(nodeID("n2"), hosts.Unset); err != nil {
+			t.Fatal(err)
+		}
+		w.loop.State.Nodes[nodeID("n2")].State = pb.NodeState_NS_DECOMMISSIONED
+		if err := w.Recommission(nodeID("n2")); err == nil || !strings.Contains(err.Error(), "has left the cluster. It joins again when its NodeManager is started") {
+			t.Errorf("one that has left: %v", err)
+		}
+	})
+}
