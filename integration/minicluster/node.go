@@ -1,6 +1,7 @@
 package minicluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,6 +50,8 @@ type NodeOptions struct {
 	Fail func() error
 	// Services are the metadata of auxiliary services.
 	Services map[string][]byte
+	WebPort  int         // 8042, where nothing needs to listen
+	Left     func(error) // hears that the node is to shut down, which it then does; nil: that fails the test
 }
 
 // Node is a NodeManager whose containers are functions.
@@ -172,7 +175,7 @@ func (n *Node) Bearer(identifier []byte) (ipc.Bearer, error) {
 func (n *Node) register(ctx context.Context) error {
 	req := &pb.RegisterNodeManagerRequest{}
 	req.SetNodeId(n.ID.PB())
-	req.SetHttpPort(8042)
+	req.SetHttpPort(int32(cmp.Or(n.o.WebPort, 8042)))
 	req.SetResource(records.ResourceTypes{}.PB(n.o.Resource))
 	req.SetNmVersion(conf.HadoopVersion)
 	n.mu.Lock()
@@ -200,12 +203,17 @@ func (n *Node) register(ctx context.Context) error {
 	return nil
 }
 
+var errShutdown = errors.New("told to shut down")
+
 // beat sends heartbeats. When a container has ended, it sends one at once.
 func (n *Node) beat(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		if err := n.heartbeat(ctx); err != nil && ctx.Err() == nil {
+		if err := n.heartbeat(ctx); errors.Is(err, errShutdown) && n.o.Left != nil {
+			n.o.Left(err)
+			return
+		} else if err != nil && ctx.Err() == nil {
 			n.c.t.Errorf("node %v: %v", n.ID, err)
 			return
 		}
@@ -243,7 +251,7 @@ func (n *Node) heartbeat(ctx context.Context) error {
 	case resp.GetNodeAction() == pb.NodeAction_RESYNC:
 		return n.register(ctx)
 	case resp.GetNodeAction() == pb.NodeAction_SHUTDOWN:
-		return fmt.Errorf("told to shut down: %s", resp.GetDiagnosticsMessage())
+		return fmt.Errorf("%w: %s", errShutdown, resp.GetDiagnosticsMessage())
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -444,3 +444,28 @@ func (l *Folders) report() string {
 	}
 	return b.String()
 }
+
+// State is the state of one folder.
+type State struct {
+	Kind      string // local-dirs or log-dirs
+	Path      string
+	Bad, Full string // why it can't be used, or gets no new files; "" if it can, or does
+	Space     Space  // of its file system; the zero value where that isn't known
+}
+
+// States returns the states of all folders. It waits for the file systems of those that can be used.
+func (d *Disks) States() (all []State) {
+	for _, l := range []*Folders{d.Local, d.Logs} {
+		l.mu.Lock()
+		for _, f := range l.all {
+			all = append(all, State{Kind: l.name, Path: f.path, Bad: f.bad, Full: f.full})
+		}
+		l.mu.Unlock()
+	}
+	for i := range all {
+		if all[i].Bad == "" {
+			all[i].Space, _ = d.space(all[i].Path)
+		}
+	}
+	return all
+}

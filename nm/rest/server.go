@@ -16,6 +16,7 @@ import (
 	"heddle/nm/gpu"
 	"heddle/nm/health"
 	"heddle/nm/logs"
+	hardware "heddle/nm/rest/machine"
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
 	"heddle/yarn/rest/auth"
@@ -70,11 +71,12 @@ type Server struct {
 	api     *rest.API
 	mux     daemon.Mux // handlers outside of the API
 	node    daemon.Mux // the pages
+	machine *hardware.Service
 }
 
 // New returns a server.
 func New(o Options) *Server {
-	s := &Server{Options: o, java: daemon.NewJava(o.Started)}
+	s := &Server{Options: o, java: daemon.NewJava(o.Started), machine: &hardware.Service{Root: "/", Disks: o.Disks.States, Use: o.Use}}
 	s.Metrics = metrics2.NewSender(o.ConfDir, "nodemanager", s.beans, s.Log)
 	s.Registry.MustRegister(s.collectors()...)
 	s.api = s.newAPI()
@@ -145,6 +147,7 @@ func (s *Server) newAPI() *rest.API {
 	const heddle = "/ws/v1/heddle"
 	a.Handle(heddle+"/containers", get(s.details))
 	a.Handle(heddle+"/containers/{container}", get(s.detail))
+	s.machine.Route(a)
 	a.Handle(heddle+"/containers/{container}/suspend", rest.Methods{http.MethodPut: {Handle: s.suspend}})
 	a.Handle(heddle+"/containers/{container}/resume", rest.Methods{http.MethodPut: {Handle: s.resume}})
 	return a

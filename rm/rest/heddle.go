@@ -12,6 +12,7 @@ import (
 	"heddle/rm/ledger"
 	"heddle/rm/raft"
 	"heddle/rm/rest/history"
+	"heddle/rm/rest/machines"
 	"heddle/rm/rest/places"
 	"heddle/rm/rest/recordings"
 	"heddle/rm/rest/who"
@@ -41,6 +42,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	s.lists.Route(api, heddleBase)
 	s.records().Route(api, heddleBase)
 	(&who.Service{View: s.View, Access: s.Access, Tickets: s.tickets, ReadOnly: s.readOnly, Forget: s.forget}).Route(api, heddleBase)
+	machines.New(machines.Config{View: s.View, Access: s.Access, Conf: s.Conf, Find: s.findNode, Admin: s.mustAdminister, Audited: s.visits.Administered, Leader: s.leader, Refusal: refusalReply}).Route(api, heddleBase)
 	(&history.Service{Ledger: s.Backend, Access: s.Access, Now: s.Now}).Route(api, heddleBase)
 	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
 	get("/queues/{queue}/what-if", s.whatIf)

@@ -5,7 +5,7 @@ import { el } from './dom.js';
 let said = { text: '', bad: false };
 
 /** doing makes a handler of a form that asks the server for a change, and then draws again. */
-function doing(redraw, ask, done) {
+export function doing(redraw, ask, done) {
   return async (e) => {
     e.preventDefault();
     const form = e.target;
@@ -22,9 +22,9 @@ function doing(redraw, ask, done) {
   };
 }
 
-const form = (id, submit, ...parts) => el('form', { id, class: 'action', onsubmit: submit }, parts);
-const status = () => el('p', { role: 'status', class: said.text ? `notice${said.bad ? ' bad' : ''}` : '' }, said.text);
-const unnamed = (me) => (me && !me.named && me.asks ? el('p', { class: 'soft' }, 'To change something, say who you are at the top of the page.') : null);
+export const form = (id, submit, ...parts) => el('form', { id, class: 'action', onsubmit: submit }, parts);
+export const status = () => el('p', { role: 'status', class: said.text ? `notice${said.bad ? ' bad' : ''}` : '' }, said.text);
+export const unnamed = (me) => (me && !me.named && me.asks ? el('p', { class: 'soft' }, 'To change something, say who you are at the top of the page.') : null);
 
 /** ofApplication are the actions on an application that lives. */
 export function ofApplication(a, me, redraw) {

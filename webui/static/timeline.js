@@ -30,6 +30,10 @@ export function barOf(c, now) {
     ...(c.suspended ?? []).map((s) => ['wait', s.from, s.to ?? to])].filter(([, a, b]) => a && b && b >= a) };
 }
 
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hour12: false });
+const date = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+const moment = (t, span) => (span > 36 * 3600e3 ? date : clock).format(new Date(t));
+
 class Timeline {
   constructor(spec) {
     this.canvas = el('canvas', {});
@@ -78,7 +82,12 @@ class Timeline {
     const marks = this.marks();
     c.fillStyle = colours.line;
     for (const t of marks) c.fillRect(this.x(this.spec.from + t), axis - 4, 1, height);
+    c.save();
+    c.beginPath();
+    c.rect(left, 0, width - 2 * left + 1, height);
+    c.clip(); // what began before is cut
     for (let i = first; i < Math.min(this.rows.length, first + Math.ceil(height / row) + 1); i++) this.row(c, this.rows[i], axis + i * row - scrollTop, colours);
+    c.restore();
     this.times(c, marks, colours);
   }
 
@@ -105,10 +114,15 @@ class Timeline {
     }
   }
 
-  /** marks are the places of the axis, in ms after the beginning. */
+  /** marks are the places of the axis, in ms after the beginning: whole spans since then, or whole spans of the reader's day. */
   marks() {
     const total = this.spec.to - this.spec.from;
     const step = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800].map((s) => s * 1000).find((s) => (total / s) * 70 <= this.width) ?? Math.max(1, total);
+    if (this.spec.clock) {
+      const ahead = new Date(this.spec.from).getTimezoneOffset() * 60e3;
+      const first = Math.ceil((this.spec.from - ahead) / step) * step + ahead - this.spec.from;
+      return Array.from({ length: Math.max(0, Math.floor((total - first) / step) + 1) }, (_, i) => first + i * step);
+    }
     return Array.from({ length: Math.floor(total / step) + 1 }, (_, i) => i * step);
   }
 
@@ -118,7 +132,7 @@ class Timeline {
     c.fillStyle = colours.soft;
     for (const t of marks) {
       const x = this.x(this.spec.from + t);
-      const text = t ? lasting(t) : '0 s';
+      const text = this.spec.clock ? moment(this.spec.from + t, this.spec.to - this.spec.from) : t ? lasting(t) : '0 s';
       c.fillText(text, Math.min(x, this.width - left - c.measureText(text).width), axis - 9);
     }
   }
@@ -133,7 +147,7 @@ class Timeline {
   tell(c) {
     const steps = [['asked', c.asked], ['granted', c.granted], ['localized', c.localized], ['running', c.started], ['ended', c.ended]];
     const before = (i) => steps.slice(0, i).findLast(([, t]) => t)?.[1];
-    return [el('b', {}, c.containerId), el('span', {}, c.nodeId), ...steps.map(([name, t], i) => (t ? el('span', {}, `${name} `, before(i) ? `+${((t - before(i)) / 1000).toFixed(1)} s` : time(t)) : null)).filter(Boolean),
+    return [el('b', {}, c.containerId), el('span', {}, el('bdi', {}, c.of ?? c.nodeId)), ...steps.map(([name, t], i) => (t ? el('span', {}, `${name} `, before(i) ? `+${((t - before(i)) / 1000).toFixed(1)} s` : time(t)) : null)).filter(Boolean),
       (c.suspended ?? []).length ? badge('SUSPENDED') : null, c.live || c.exitStatus === 0 ? null : el('span', { class: well.includes(c.exitStatus) ? null : 'bad' }, `exit status ${c.exitStatus}`)].filter(Boolean);
   }
 
@@ -161,7 +175,7 @@ class Timeline {
   }
 }
 
-/** timeline is a chart of bars: {id, bars, laneOf(bar), row (px), from, to, label}. */
+/** timeline is a chart of bars: {id, bars, laneOf(bar), row (px), from, to, label, clock}: with clock the axis has times of day. */
 export function timeline(spec) {
   const old = charts.get(spec.id);
   if (old?.place.isConnected) {

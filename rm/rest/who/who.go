@@ -36,6 +36,7 @@ type whoami struct {
 	Asks   bool   `yarn:"asks"`           // a name is taken at its word: the parameter user.name sets a cookie
 	Admin  bool   `yarn:"admin"`
 	Queues bool   `yarn:"mayChangeQueues"` // in the queue editor
+	Nodes  bool   `yarn:"mayChangeNodes"`  // drain them, change what they offer
 	App    *app   `yarn:"app"`
 }
 
@@ -51,6 +52,7 @@ func (s *Service) whoami(c *yarnrest.Call) (yarnrest.Reply, error) {
 	id := auth.From(c.Context())
 	out := whoami{User: id.User, Real: id.Real, Named: id.Method != auth.Unnamed, Method: id.Method, Asks: !s.Tickets, Admin: s.Access.Admin(id.User)}
 	out.Queues = !s.ReadOnly && (out.Admin || !s.Access.Enabled)
+	out.Nodes = out.Admin || !s.Access.Enabled
 	if text := c.Query().Get("app"); text != "" {
 		app, err := s.app(id.User, text)
 		if err != nil {

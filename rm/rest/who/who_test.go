@@ -55,9 +55,9 @@ func TestWhoami(t *testing.T) {
 	}
 	const app = "?app=application_1_0002"
 	for user, want := range map[string]string{
-		"ann":  `"named":true,"method":"SIMPLE","asks":true,"admin":false,"mayChangeQueues":false,"app":{"id":"application_1_0002","mayView":true,"mayModify":true}`,
-		"bob":  `"admin":false,"mayChangeQueues":false,"app":{"id":"application_1_0002","mayView":false,"mayModify":false}`,
-		"boss": `"admin":true,"mayChangeQueues":true,"app":{"id":"application_1_0002","mayView":true,"mayModify":true}`,
+		"ann":  `"named":true,"method":"SIMPLE","asks":true,"admin":false,"mayChangeQueues":false,"mayChangeNodes":false,"app":{"id":"application_1_0002","mayView":true,"mayModify":true}`,
+		"bob":  `"admin":false,"mayChangeQueues":false,"mayChangeNodes":false,"app":{"id":"application_1_0002","mayView":false,"mayModify":false}`,
+		"boss": `"admin":true,"mayChangeQueues":true,"mayChangeNodes":true,"app":{"id":"application_1_0002","mayView":true,"mayModify":true}`,
 	} {
 		if a := ask(http.MethodGet, "/whoami"+app, auth.Identity{User: user, Method: "SIMPLE"}); !strings.Contains(a.Body.String(), want) {
 			t.Errorf("%s: %s", user, a.Body)

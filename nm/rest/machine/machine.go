@@ -1,0 +1,132 @@
+// Package machine tells the state of a node's machine: what is in use, how long processes wait for it (pressure), and the disks.
+package machine
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"heddle/internal/bounded"
+	"heddle/internal/machine"
+	"heddle/nm/disks"
+	"heddle/yarn/rest"
+	"heddle/yarn/rest/machinestate"
+)
+
+// fresh is for how long an answer is given again: readers ask more often than anything changes.
+const fresh = 2 * time.Second
+
+// Service answers for one machine.
+type Service struct {
+	Root  string // of /proc; "/" as a rule
+	Disks func() []disks.State
+	Use   func() machine.Use
+
+	mu      sync.Mutex
+	last    machinestate.State
+	at      time.Time
+	looking chan struct{} // closed at the end of the look that is under way; nil: there is none
+}
+
+// Route adds the path.
+func (s *Service) Route(api *rest.API) {
+	api.Handle(machinestate.Path, rest.Methods{http.MethodGet: {Handle: s.answer}})
+}
+
+func (s *Service) answer(c *rest.Call) (rest.Reply, error) {
+	for {
+		s.mu.Lock()
+		if time.Since(s.at) < fresh {
+			defer s.mu.Unlock()
+			return rest.OK("machine", rest.Natural, s.last), nil
+		}
+		if s.looking == nil {
+			s.looking = make(chan struct{})
+			go s.look(s.looking)
+		}
+		done := s.looking
+		s.mu.Unlock()
+		select {
+		case <-done:
+		case <-c.Context().Done():
+			return rest.Reply{}, c.Context().Err()
+		case <-time.After(fresh): // only one look waits for a disk that hangs
+			return rest.Reply{}, rest.Retriable("a disk of this node doesn't answer within %v", fresh)
+		}
+	}
+}
+
+func (s *Service) look(done chan struct{}) {
+	now := s.State()
+	s.mu.Lock()
+	s.last, s.at, s.looking = now, time.Now(), nil
+	s.mu.Unlock()
+	close(done)
+}
+
+// State looks at the machine.
+func (s *Service) State() machinestate.State {
+	u := s.Use()
+	out := machinestate.State{
+		CPU: u.CPU, Processors: u.Processors, Load: u.Load, Memory: u.Memory, TotalMemory: u.TotalMemory, Swap: u.Swap, TotalSwap: u.TotalSwap,
+	}
+	for _, resource := range []string{"cpu", "memory", "io"} {
+		if p, err := readPressure(s.Root, resource); err == nil {
+			out.Pressure = append(out.Pressure, p)
+		}
+	}
+	for _, d := range s.Disks() {
+		state, problem := "GOOD", ""
+		switch {
+		case d.Bad != "":
+			state, problem = "BAD", d.Bad
+		case d.Full != "":
+			state, problem = "FULL", d.Full
+		}
+		out.Disks = append(out.Disks, machinestate.Disk{Kind: d.Kind, Path: d.Path, State: state, Problem: problem, Total: d.Space.Total, Free: min(d.Space.Free, d.Space.Total)})
+	}
+	return out
+}
+
+var errAbsent = errors.New("the kernel doesn't say")
+
+// readPressure reads /proc/pressure, which kernels may lack.
+func readPressure(root, resource string) (machinestate.Pressure, error) {
+	b, err := bounded.ReadFile(filepath.Join(root, "proc/pressure", resource), bounded.KernelFile)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) {
+		return machinestate.Pressure{}, errAbsent
+	}
+	if err != nil {
+		return machinestate.Pressure{}, fmt.Errorf("pressure of %s: %w", resource, err)
+	}
+	return parsePressure(resource, string(b))
+}
+
+// parsePressure reads lines like "some avg10=0.12 avg60=0.00 avg300=0.00 total=123".
+func parsePressure(resource, text string) (machinestate.Pressure, error) {
+	p := machinestate.Pressure{Resource: resource}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		if len(f) < 4 {
+			return p, fmt.Errorf("pressure of %s: line %q", resource, line)
+		}
+		to := map[string][]*float64{"some": {&p.Some10, &p.Some60, &p.Some300}, "full": {&p.Full10, &p.Full60, &p.Full300}}[f[0]]
+		for i, name := range []string{"avg10=", "avg60=", "avg300="} {
+			value, ok := strings.CutPrefix(f[i+1], name)
+			percent, err := strconv.ParseFloat(value, 64)
+			if !ok || err != nil || !(percent >= 0 && percent <= 100) {
+				return p, fmt.Errorf("pressure of %s: %q is no %spercent", resource, f[i+1], name)
+			}
+			if to != nil {
+				*to[i] = percent
+			}
+		}
+	}
+	return p, nil
+}
