@@ -13,6 +13,7 @@ import (
 	"heddle/rm/raft"
 	"heddle/rm/rest/history"
 	"heddle/rm/rest/machines"
+	byLabel "heddle/rm/rest/partitions"
 	"heddle/rm/rest/places"
 	"heddle/rm/rest/recordings"
 	"heddle/rm/rest/who"
@@ -43,6 +44,7 @@ func (s *server) routeHeddle(api *yarnrest.API) {
 	s.records().Route(api, heddleBase)
 	(&who.Service{View: s.View, Access: s.Access, Tickets: s.tickets, ReadOnly: s.readOnly, Forget: s.forget}).Route(api, heddleBase)
 	machines.New(machines.Config{View: s.View, Access: s.Access, Conf: s.Conf, Find: s.findNode, Admin: s.mustAdminister, Audited: s.visits.Administered, Leader: s.leader, Refusal: refusalReply}).Route(api, heddleBase)
+	(&byLabel.Service{View: s.View, Uses: s.uses, Types: s.Types}).Route(api, heddleBase)
 	(&history.Service{Ledger: s.Backend, Access: s.Access, Now: s.Now}).Route(api, heddleBase)
 	api.Handle(heddleBase+"/events", yarnrest.Methods{http.MethodGet: {Handle: s.stream.Events, Gives: []yarnrest.Format{yarnrest.EventStream, yarnrest.JSON}}})
 	get("/queues/{queue}/what-if", s.whatIf)

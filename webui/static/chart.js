@@ -63,7 +63,7 @@ class Chart {
       axes: [{ ...axis, values: (_, list) => list.map((t) => (far() ? date : clock).format(new Date(t * 1000))), space: 70 },
         { ...axis, size: 70, incrs: spec.steps, values: (_, list) => list.map((v) => spec.format(v)) }],
       series: [{}, ...ordered(spec).map((s) => ({ stroke: token(s.colour), width: s.line ? 2 : 1, dash: s.line ? [6, 4] : undefined,
-        fill: s.line ? undefined : token(s.colour), points: { show: spec.times.length < 3 }, spanGaps: false }))],
+        fill: s.line ? undefined : token(s.pale ? '--accent-soft' : s.colour), points: { show: spec.times.length < 3 }, spanGaps: false }))],
       hooks: { setCursor: [(u) => this.show(u.cursor.idx)] },
     };
   }
@@ -125,7 +125,7 @@ function rows(spec) {
 
 /**
  * chart is a chart with its legend, and the table behind it: {id, title, label, times, from, to, series, format, csv, least, steps}: the axis shows at least from 0 to least, in one of the steps. A series has name, values, colour (a token's name) and
- * perhaps line; those without are stacked. format writes a value with its unit.
+ * perhaps line; those without are stacked, pale ones below lines that cross them. format writes a value with its unit.
  */
 export function chart(spec) {
   let place;

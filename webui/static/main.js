@@ -14,10 +14,13 @@ import * as waiting from './pages/waiting.js';
 import * as overview from './pages/overview.js';
 import * as logs from './pages/logs.js';
 import * as node from './pages/node.js';
+import * as nodelabels from './pages/nodelabels.js';
+import * as queue from './pages/queue.js';
+import * as user from './pages/user.js';
 import * as preemptions from './pages/preemptions.js';
 
 // Each page has load(argument, signal), which asks the server, and draw(what came, argument), which returns elements.
-const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, users, waiting, overview, node, preemptions, logs, '': apps };
+const pages = { apps, app, appattempt: attempt, container, nodes, scheduler: queues, cluster, users, waiting, overview, node, nodelabels, queue, user, preemptions, logs, '': apps };
 const between = 2000; // milliseconds from one answer to the next question
 
 /** below returns the parts of a path of this server. */
@@ -110,7 +113,7 @@ document.addEventListener('visibilitychange', () => {
 for (const a of document.querySelectorAll('nav a')) {
   const [base, target] = below(new URL(a.href).pathname);
   if (base !== 'cluster') continue;
-  if (target === name || (name === '' && target === 'apps') || (target === 'apps' && ['app', 'appattempt', 'container', 'logs'].includes(name)) || (target === 'nodes' && name === 'node')) a.setAttribute('aria-current', 'page');
+  if (target === name || (name === '' && target === 'apps') || (target === 'apps' && ['app', 'appattempt', 'container', 'logs'].includes(name)) || (target === 'nodes' && ['node', 'nodelabels'].includes(name)) || (target === 'scheduler' && name === 'queue') || (target === 'users' && name === 'user')) a.setAttribute('aria-current', 'page');
 }
 who.show(document.getElementById('who'));
 if (page) {

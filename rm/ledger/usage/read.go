@@ -63,7 +63,8 @@ func (h *History) View(want func(name string) bool) *History {
 	return &c
 }
 
-// Begins is when the first sample was taken that is still here in steps of 10 s, and in any steps, in ms since 1970; 0: there is none.
+// Begins is when the first sample was taken that is still here in steps of 10 s, and in any steps, in ms since 1970; 0: there is none. Of coarse steps alone the beginning of the first one
+// is known.
 func (h *History) Begins() (fine, all int64) {
 	if h == nil {
 		return 0, 0
@@ -71,8 +72,8 @@ func (h *History) Begins() (fine, all int64) {
 	if len(h.fine.spans) > 0 {
 		fine = h.fine.spans[0].from * Step
 	}
-	if all = fine; len(h.coarse.spans) > 0 {
-		all = min(all, h.coarse.spans[0].from*CoarseStep)
+	if all = fine; len(h.coarse.spans) > 0 && h.coarse.spans[0].from < fine/CoarseStep {
+		all = h.coarse.spans[0].from * CoarseStep
 	}
 	return fine, all
 }

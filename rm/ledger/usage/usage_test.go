@@ -237,3 +237,13 @@ func BenchmarkSample(b *testing.B) {
 		step++
 	}
 }
+
+// The history began up to a quarter of an hour before its first sample: charts had an empty part in front.
+func TestHistoryBeginsWithItsFirstSample(t *testing.T) {
+	h := New()
+	first := int64(8640 + perCoarse/2)
+	fill(h, first, 2*perCoarse, 1)
+	if fine, all := h.Begins(); fine != first*Step || all != fine {
+		t.Errorf("it begins at %d, and at %d in any steps, and not at %d", fine, all, first*Step)
+	}
+}

@@ -89,6 +89,11 @@ type other struct {
 	Value int64  `yarn:"value"`
 }
 
+// Amount shows an amount of resources as lists do.
+func Amount(types records.ResourceTypes, r records.Resource) any {
+	return (&Lists{Types: types}).amount(r)
+}
+
 func (l *Lists) amount(r records.Resource) amount {
 	out := amount{MemoryMB: r.MemoryMB(), VCores: r.VCores()}
 	for i := range l.Types.Len() {

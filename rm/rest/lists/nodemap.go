@@ -36,9 +36,10 @@ func (l *Lists) nodeMap(c *yarnrest.Call) (yarnrest.Reply, error) {
 		return yarnrest.Reply{}, err
 	}
 	racks, out := map[string][]nodeRow{}, nodeMap{}
+	labelled := l.labelled(&p.q)
 	l.Rows.Nodes(func(n *ledger.Node) {
 		r := nodeRowOf(n)
-		if p.q.admitsNode(&r) && p.q.anyFold("state", records.NodeStateName(r.state)) {
+		if labelled(n.ID) && p.q.admitsNode(&r) && p.q.anyFold("state", records.NodeStateName(r.state)) {
 			racks[r.rack] = append(racks[r.rack], r)
 			out.Total++
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 
 var nodeOffer = offer{
 	sorts:   []string{"id", "state", "rack", "memory", "vcores", "usedMemory", "usedVcores", "use", "containers", "suspended", "version", "registered"},
-	filters: map[string]kind{"state": words, "rack": words, "q": phrase, "health": phrase, "useFrom": number, "useTo": number, "suspendedFrom": number},
+	filters: map[string]kind{"state": words, "rack": words, "label": words, "q": phrase, "health": phrase, "useFrom": number, "useTo": number, "suspendedFrom": number},
 }
 
 // nodeRow is a node as lists sort it.
@@ -99,6 +100,7 @@ type node struct {
 	Closed    bool     `yarn:"closedToLongTasks"`
 	Asked     bool     `yarn:"askedToSuspend"`
 	Release   string   `yarn:"release,omitempty"`
+	Label     string   `yarn:"label,omitempty"`
 
 	Rack       string  `yarn:"rack"`
 	HTTP       string  `yarn:"httpAddress,omitempty"` // empty where no NodeManager runs
@@ -132,11 +134,12 @@ func (l *Lists) nodes(c *yarnrest.Call) (yarnrest.Reply, error) {
 	if err != nil {
 		return yarnrest.Reply{}, err
 	}
+	labelled := l.labelled(&p.q)
 	total, counts := 0, map[string]int{}
 	l.Rows.Nodes(func(n *ledger.Node) {
 		total++
 		r := nodeRowOf(n)
-		if p.q.admitsNode(&r) {
+		if labelled(n.ID) && p.q.admitsNode(&r) {
 			name := records.NodeStateName(r.state)
 			counts[name]++
 			if p.q.anyFold("state", name) {
@@ -159,6 +162,25 @@ func (l *Lists) nodes(c *yarnrest.Call) (yarnrest.Reply, error) {
 	return answer("nodes", out)
 }
 
+// labelled returns which nodes the filter label admits. An empty name in quotes, "", stands for nodes without a label.
+func (l *Lists) labelled(q *query) func(records.NodeID) bool {
+	names := q.texts["label"]
+	if len(names) == 0 {
+		return func(records.NodeID) bool { return true }
+	}
+	of := map[records.NodeID]string{}
+	for _, n := range view.LabelsOf(l.View).Nodes() {
+		of[n.Node] = n.Label.Name
+	}
+	return func(id records.NodeID) bool {
+		name, ok := of[id]
+		if !ok {
+			name = of[records.NodeID{Host: id.Host}]
+		}
+		return slices.Contains(names, cmp.Or(name, `""`))
+	}
+}
+
 // nodeStates are the states in the order of what an operator should see first.
 var nodeStates = []pb.NodeState{
 	pb.NodeState_NS_RUNNING, pb.NodeState_NS_UNHEALTHY, pb.NodeState_NS_LOST, pb.NodeState_NS_DECOMMISSIONING, pb.NodeState_NS_DECOMMISSIONED,
@@ -176,7 +198,7 @@ func (q *query) admitsNode(r *nodeRow) bool {
 func (l *Lists) node(r *nodeRow, n *view.Node) node {
 	out := node{
 		ID: r.id.String(), State: records.NodeStateName(r.state), Features: n.Features, Missing: n.Missing, Suspended: r.suspended,
-		Closed: n.Place.Short || n.Place.Closed, Asked: n.Place.Asked, Release: n.Release, Rack: r.rack, HTTP: r.address, Version: r.version,
+		Closed: n.Place.Short || n.Place.Closed, Asked: n.Place.Asked, Release: n.Release, Label: n.Label, Rack: r.rack, HTTP: r.address, Version: r.version,
 		Containers: r.containers, Used: l.amount(r.used), Total: l.amount(r.capacity), Use: float32(math.Round(10*r.use()) / 10), Health: r.health,
 		Registered: r.registered, Deadline: n.DecommissionDeadline,
 	}

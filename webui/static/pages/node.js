@@ -80,7 +80,7 @@ function overTime(answer, redraw) {
     ], containers.slice(-most).reverse(), '')] : null) : null);
 }
 
-const names = { cpu: 'CPU', memory: 'Memory', io: 'Disks and network storage' };
+const names = { cpu: 'CPU', memory: 'Memory', io: 'Disks' };
 const percent = (p) => `${Number(p).toFixed(1)} %`;
 const kind = { GOOD: 'good', FULL: 'wait', BAD: 'bad' };
 
@@ -92,7 +92,7 @@ function ofMachine({ machine: m, refused }) {
     el('section', {}, el('h2', {}, 'Pressure'), table([
       { head: 'Waiting for', cell: (p) => names[p.resource] ?? p.resource },
       { head: 'Some, 10 s', num: true, cell: (p) => bar(p.some10) }, { head: '1 min', num: true, cell: (p) => percent(p.some60) }, { head: '5 min', num: true, cell: (p) => percent(p.some300) },
-      { head: 'All, 10 s', num: true, cell: (p) => percent(p.full10) }, { head: '1 min', num: true, cell: (p) => percent(p.full60) }, { head: '5 min', num: true, cell: (p) => percent(p.full300) },
+      { head: 'All, 10 s', num: true, cell: (p) => percent(p.full10) }, { head: '1 min', num: true, cell: (p) => percent(p.full60) },
     ], pressure, 'The kernel of this machine doesn’t tell its pressure (CONFIG_PSI).'),
     el('p', { class: 'soft small' }, 'The part of time in which some processes of the machine, or all of them, waited.')),
     el('section', {}, el('h2', {}, 'In use on the machine'), facts([

@@ -31,6 +31,7 @@ const columns = (all) => [
   { head: 'Containers', sort: 'containers', num: true, cell: (n) => [n.containers, n.suspendedContainers ? el('span', { class: 'sub' }, `${n.suspendedContainers} suspended`) : null] },
   ...(all.some((n) => n.shortTasks) ? [{ head: 'Short tasks', cell: (n) => (n.shortTasks ? lent(n.shortTasks) : '') }] : []),
   ...(all.some((n) => n.partition) ? [{ head: 'Partition', cell: (n) => place(n) || '' }] : []),
+  ...(all.some((n) => n.label) ? [{ head: 'Label', cell: (n) => (n.label ? el('a', { href: `/cluster/nodes?label=${encodeURIComponent(n.label)}` }, el('bdi', {}, n.label)) : '') }] : []),
   { head: 'Heddle', sort: 'version', cell: (n) => [n.release ?? 'stock YARN', el('span', { class: 'sub' }, n.version)] },
   { head: 'Health', wide: true, cell: (n) => n.healthReport ?? '' },
 ];
@@ -40,7 +41,7 @@ function views(now) {
   const query = wanted();
   for (const name of ['by', 'sort', 'cursor']) query.delete(name);
   const q = query.size ? `?${query}` : '';
-  return el('nav', { class: 'chips', 'aria-label': 'Views' }, [['', 'List'], ['map', 'Map']].map(([view, text]) => el('a', { href: `/cluster/nodes${view ? '/map' : ''}${q}`, 'aria-current': now === view ? 'page' : null }, text)));
+  return el('nav', { class: 'chips', 'aria-label': 'Views' }, [['', 'List'], ['map', 'Map']].map(([view, text]) => el('a', { href: `/cluster/nodes${view ? '/map' : ''}${q}`, 'aria-current': now === view ? 'page' : null }, text)), el('a', { href: '/cluster/nodelabels' }, 'Labels'));
 }
 
 export function draw({ metrics: m, nodes, map: of }, view = '') {
@@ -54,7 +55,7 @@ export function draw({ metrics: m, nodes, map: of }, view = '') {
     views(view === 'map' ? 'map' : ''),
     ...(of ? [map.draw(of)] : [choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...list(nodes.count).map((c) => [c.state, `${c.state} (${c.number.toLocaleString('en')})`])]),
     el('div', { class: 'filters', role: 'search' },
-      field('q', 'Search', { type: 'search', placeholder: 'host, rack, version' }), field('rack', 'Rack'), field('health', 'Health report')),
+      field('q', 'Search', { type: 'search', placeholder: 'host, rack, version' }), field('rack', 'Rack'), field('label', 'Label'), field('health', 'Health report')),
     nodes.rows.length ? rows(columns(nodes.rows), nodes.rows, { key: (x) => x.id, first: 'id', caption: 'Nodes' })
       : nothing(nodes, ['No node has joined. Start one with ', el('code', {}, 'heddle nm'), ' and the same configuration folder.'], things),
     pager(nodes, things)]),

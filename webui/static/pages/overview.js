@@ -1,25 +1,16 @@
 import { get, fetched, Refused } from '../api.js';
 import { badge, count, el, list, memory, tiles, time, words } from '../dom.js';
-import { choice, wanted } from '../list.js';
 import { chart } from '../chart.js';
+import { begin, choices, doubled, history, span, spanText, values, vcores } from '../past.js';
 
 export const kinds = ['node', 'queues', 'leadership'];
 
-const spans = [['1h', '1 hour'], ['6h', '6 hours'], ['24h', '1 day'], ['7d', '7 days'], ['30d', '30 days']];
-const span = () => (spans.some(([s]) => s === wanted().get('span')) ? wanted().get('span') : '6h');
 const most = 8; // queues that have a colour of their own
-const doubled = Array.from({ length: 50 }, (_, i) => 2 ** i); // steps of memory, in MB
 
-const past = { key: '', at: 0, answer: null };
-
-/** history asks for what was used, at most twice a minute: the server has a new sample each 10 s, and a point is longer. */
-async function history(signal) {
-  const key = span();
-  if (past.key !== key || Date.now() - past.at > 30e3) {
-    const [all, queues] = await Promise.all([get(`/ws/v1/heddle/history?from=${key}`, signal), get(`/ws/v1/heddle/history?of=queues&below=root&limit=${most}&from=${key}`, signal)]);
-    Object.assign(past, { key, at: Date.now(), answer: { all: all.history, queues: queues.history } });
-  }
-  return past.answer;
+/** both are what the whole and each queue below root have used. */
+async function both(signal) {
+  const [all, queues] = await Promise.all([history('', signal), history(`of=queues&below=root&limit=${most}`, signal)]);
+  return { all, queues };
 }
 
 /** part is the answer to a question, or the reason why this reader doesn't get one. */
@@ -33,13 +24,11 @@ async function part(question) {
 }
 
 export async function load(_, signal) {
-  const [metrics, past, waiting, nodes, container, events] = await Promise.all([get('/ws/v1/cluster/metrics', signal), part(history(signal)), part(fetched('/ws/v1/heddle/waiting?limit=5', signal)),
+  const [metrics, past, waiting, nodes, container, events] = await Promise.all([get('/ws/v1/cluster/metrics', signal), part(both(signal)), part(fetched('/ws/v1/heddle/waiting?limit=5', signal)),
     part(fetched('/ws/v1/heddle/nodes?state=LOST,UNHEALTHY,DECOMMISSIONING&limit=5', signal)), part(get('/ws/v1/heddle/events?kind=container&limit=8', signal)),
     part(get('/ws/v1/heddle/events?kind=application,attempt,node,queues,leadership&limit=12', signal))]);
   return { m: metrics.clusterMetrics, past, waiting, nodes, container, events };
 }
-
-const values = (s, of, n) => s?.[of] ?? new Array(n).fill(0);
 
 /** use is what queues have used, stacked, below what there was. */
 function use({ all, queues }, what, title, format) {
@@ -51,7 +40,7 @@ function use({ all, queues }, what, title, format) {
   if (queues.more || rest.some((v) => v > 0)) series.push({ name: 'other queues', values: rest, colour: '--edge' });
   series.push({ name: 'all there is', values: values(all.series?.[0], `guaranteed${what}`, n), colour: '--ink', line: true });
   const last = n ? `${format(total[n - 1])} of ${format(series.at(-1).values[n - 1])}` : 'nothing';
-  return { title, times: (all.time ?? []).slice(0, n), from: Math.max(all.from, all.begins), to: all.to, series, format, label: `${title} over the last ${spans.find(([s]) => s === span())[1]}. Now ${last}. The arrow keys go from point to point.`,
+  return { title, times: (all.time ?? []).slice(0, n), from: begin(all), to: all.to, series, format, label: `${title} over the last ${spanText()}. Now ${last}. The arrow keys go from point to point.`,
     csv: `/ws/v1/heddle/history?of=queues&below=root&limit=200&from=${span()}&format=csv` };
 }
 
@@ -59,7 +48,7 @@ function use({ all, queues }, what, title, format) {
 function waited({ all }) {
   const n = all.time?.length ?? 0;
   const s = all.series?.[0];
-  return { id: 'waited', title: 'Memory waited for, and suspended', times: all.time ?? [], from: Math.max(all.from, all.begins), to: all.to, format: memory, least: 1024, steps: doubled, label: 'Memory that requests wait for, and memory of suspended containers. The arrow keys go from point to point.',
+  return { id: 'waited', title: 'Memory waited for, and suspended', times: all.time ?? [], from: begin(all), to: all.to, format: memory, least: 1024, steps: doubled, label: 'Memory that requests wait for, and memory of suspended containers. The arrow keys go from point to point.',
     series: [{ name: 'waited for', values: values(s, 'pendingMB', n), colour: '--q2', line: true }, { name: 'suspended', values: values(s, 'suspendedMB', n), colour: '--q3', line: true }],
     csv: `/ws/v1/heddle/history?from=${span()}&format=csv` };
 }
@@ -101,15 +90,14 @@ function happened(x, empty) {
 
 export function draw({ m, past, waiting, nodes, container, events }, _, redraw) {
   document.title = 'Overview – Heddle';
-  const vcores = wanted().get('by') === 'vcores';
   const off = m.lostNodes + m.unhealthyNodes;
   return [
     el('h1', {}, 'Overview'),
     tiles([['memory used', memory(m.allocatedMB), memory(m.totalMB)], ['vcores used', m.allocatedVirtualCores, m.totalVirtualCores], ['containers', m.containersAllocated], ['containers wanted', m.containersPending],
       ['applications running', m.appsRunning], ['applications waiting', m.appsPending], ['nodes active', m.activeNodes], ['nodes lost or unhealthy', off]]),
     past.refused ? refused(past) : [
-      el('div', { class: 'choices' }, choice('span', 'Span of time', spans.map(([s, text]) => [s === '6h' ? '' : s, text])), choice('by', 'Resource', [['', 'Memory'], ['vcores', 'VCores']])),
-      chart({ ...(vcores ? use(past, 'VCores', 'VCores by queue', (v) => count(Math.round(v), 'vcore')) : { ...use(past, 'MB', 'Memory by queue', memory), steps: doubled }), id: 'use', redraw }), chart({ ...waited(past), redraw })],
+      el('div', { class: 'choices' }, choices()),
+      chart({ ...(vcores() ? use(past, 'VCores', 'VCores by queue', (v) => count(Math.round(v), 'vcore')) : { ...use(past, 'MB', 'Memory by queue', memory), steps: doubled }), id: 'use', redraw }), chart({ ...waited(past), redraw })],
     el('div', { class: 'halves' },
       el('section', {}, el('h2', {}, 'What waits, and why'), waits(waiting)), el('section', {}, el('h2', {}, 'Nodes that are not well'), ill(nodes)),
       el('section', {}, el('h2', {}, el('a', { href: '/cluster/preemptions' }, 'Last suspensions')), happened(container, 'No container was suspended or shrunk lately.')), el('section', {}, el('h2', {}, 'What happened last'), happened(events, 'Nothing is remembered.'))),

@@ -10,15 +10,15 @@ export async function load(view, signal) {
 }
 
 /** short leaves out the digits that a float of 32 bits makes up: 15.000001 is 15. */
-const short = (percent) => `${Number(Number(percent).toFixed(1))} %`;
-const amount = (r) => (r ? `${memory(r.memory)}, ${count(r.vCores ?? 0, 'vcore')}` : undefined);
-const path = (q) => q.queuePath ?? q.queueName ?? 'root';
+export const short = (percent) => `${Number(Number(percent).toFixed(1))} %`;
+export const amount = (r) => (r ? `${memory(r.memory)}, ${count(r.vCores ?? 0, 'vcore')}` : undefined);
+export const path = (q) => q.queuePath ?? q.queueName ?? 'root';
 const most = 2 ** 31 - 1;
-const limit = (n) => (n === undefined ? undefined : n >= most || n < 0 ? 'no limit' : n.toLocaleString('en'));
+export const limit = (n) => (n === undefined ? undefined : n >= most || n < 0 ? 'no limit' : n.toLocaleString('en'));
 const lifetime = (s) => (s > 0 ? `${s.toLocaleString('en')} s` : undefined);
 
 /** usage is what a queue uses in percent of the cluster, and where its guarantee ends. */
-function usage(q, cluster) {
+export function usage(q, cluster) {
   if (q.usedCapacity !== undefined) return { used: q.absoluteUsedCapacity ?? q.usedCapacity, guaranteed: q.absoluteCapacity ?? 100 };
   const share = (r) => (cluster?.memory ? (100 * (r?.memory ?? 0)) / cluster.memory : 0);
   return { used: share(q.usedResources), guaranteed: share(q.steadyFairResources) };
@@ -28,7 +28,7 @@ const partition = (q) => list(q.resources?.resourceUsagesByPartition)[0] ?? {};
 const sum = (queues, of) => queues.reduce((n, q) => n + (of(q) ?? 0), 0);
 
 /** capacity lists the figures of a queue of the CapacityScheduler. */
-function capacity(q) {
+export function capacity(q) {
   const p = partition(q);
   return [
     ['Guaranteed', q.capacity === undefined ? '' : `${q.absoluteCapacity === undefined ? '' : `${short(q.capacity)} of its parent, `}${short(q.absoluteCapacity ?? 100)} of the cluster${q.minEffectiveCapacity ? `: ${amount(q.minEffectiveCapacity)}` : ''}`],
@@ -47,7 +47,7 @@ function capacity(q) {
 }
 
 /** fair lists the figures of a queue of the FairScheduler. */
-function fair(q) {
+export function fair(q) {
   return [
     ['Used', amount(q.usedResources)], ['Fair share', q.fairResources && `${amount(q.fairResources)} now, ${amount(q.steadyFairResources)} if all queues were busy`],
     ['Demand', amount(q.demandResources)], ['Minimum', amount(q.minResources)], ['At most', amount(q.maxResources)], ['Largest container', amount(q.maxContainerAllocation)],
@@ -59,7 +59,7 @@ function fair(q) {
   ];
 }
 
-function users(q) {
+export function users(q) {
   const all = list(q.users?.user);
   return all.length === 0 ? null : table([
     { head: 'User', cell: (u) => el('a', { href: `/cluster/apps?user=${encodeURIComponent(u.username)}&queue=${encodeURIComponent(path(q))}` }, el('bdi', {}, u.username)) },
@@ -83,7 +83,7 @@ function queue(q, depth, cluster) {
     el('summary', {}, el('b', {}, path(q)), el('span', {}, bar(u.used, u.guaranteed), el('small', {}, ` of the cluster, ${short(u.guaranteed)} guaranteed`)),
       pending ? el('span', { class: 'wait' }, `${count(pending, 'container')} pending`) : null, q.state && q.state !== 'RUNNING' ? badge(q.state) : null,
       el('span', { class: 'soft' }, count(apps, 'application'))),
-    facts([...(q.usedCapacity === undefined ? fair(q) : capacity(q)), ['See', el('a', { href: `/cluster/apps?queue=${encodeURIComponent(path(q))}` }, `applications of ${path(q)}`)]]), users(q),
+    facts([...(q.usedCapacity === undefined ? fair(q) : capacity(q)), ['See', [el('a', { href: `/cluster/queue/${encodeURIComponent(path(q))}` }, 'its history'), ', ', el('a', { href: `/cluster/apps?queue=${encodeURIComponent(path(q))}` }, 'its applications')]]]), users(q),
     children.length ? el('div', { class: 'tree' }, children.map((c) => queue(c, depth + 1, cluster))) : null);
 }
 

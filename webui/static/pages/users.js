@@ -14,33 +14,37 @@ async function usage(signal) {
 }
 
 /** zone is how many minutes the reader's time is ahead of UTC. */
-const zone = () => -new Date().getTimezoneOffset();
+export const zone = () => -new Date().getTimezoneOffset();
 
 export async function load(_, signal) {
   const [{ users }, past] = await Promise.all([loadList('users', signal), usage(signal).catch(() => null)]);
   return { ...users, rows: users.user ?? [], past };
 }
 
-const hours = (n, per = 1) => (n / per / 3600).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+export const hours = (n, per = 1) => (n / per / 3600).toLocaleString('en', { minimumFractionDigits: 1, maximumFractionDigits: 1 });
 const date = new Intl.DateTimeFormat('en-GB', { weekday: 'short', day: 'numeric', month: 'short' });
+
+/** spentColumns are those of accounts by day. */
+export const spentColumns = [
+  { head: 'Day', cell: (a) => date.format(new Date(a.from)) }, { head: 'User', wide: true, cell: (a) => to(a.name) }, { head: 'GB-hours', num: true, cell: (a) => hours(a.memoryMBSeconds, 1024) },
+  { head: 'Vcore-hours', num: true, cell: (a) => hours(a.vcoreSeconds) }, { head: 'GPU-hours', num: true, cell: (a) => hours(a.gpuSeconds) }, { head: 'Container-hours', num: true, cell: (a) => hours(a.containerSeconds) },
+  { head: 'Suspended GB-hours', num: true, cell: (a) => hours(a.suspendedMBSeconds, 1024) },
+];
 
 /** spent is what users have used by day, the latest first. */
 function spent(past) {
   if (!past) return null;
   const rows = several(past.account).sort((a, b) => b.from - a.from || b.memoryMBSeconds - a.memoryMBSeconds);
-  return el('section', { class: 'figure' }, el('h2', {}, 'Used in the last seven days'), table([
-    { head: 'Day', cell: (a) => date.format(new Date(a.from)) }, { head: 'User', wide: true, cell: (a) => el('bdi', {}, a.name) }, { head: 'GB-hours', num: true, cell: (a) => hours(a.memoryMBSeconds, 1024) },
-    { head: 'Vcore-hours', num: true, cell: (a) => hours(a.vcoreSeconds) }, { head: 'GPU-hours', num: true, cell: (a) => hours(a.gpuSeconds) }, { head: 'Container-hours', num: true, cell: (a) => hours(a.containerSeconds) },
-    { head: 'Suspended GB-hours', num: true, cell: (a) => hours(a.suspendedMBSeconds, 1024) },
-  ], rows.slice(0, 200), 'Nobody has used anything that the cluster remembers.'), el('p', { class: 'soft' }, 'From samples each 10 s. ',
+  return el('section', { class: 'figure' }, el('h2', {}, 'Used in the last seven days'), table(spentColumns, rows.slice(0, 200), 'Nobody has used anything that the cluster remembers.'), el('p', { class: 'soft' }, 'From samples each 10 s. ',
     el('a', { href: `/ws/v1/heddle/usage?from=30d&each=day&zone=${zone()}&format=csv`, download: 'usage.csv' }, 'Download 30 days as CSV')));
 }
 
+const to = (name) => el('a', { href: `/cluster/user/${encodeURIComponent(name)}` }, el('bdi', {}, name));
 const of = (u, state) => `/cluster/apps?user=${encodeURIComponent(u.name)}${state ? `&state=${state}` : ''}`;
 
 const columns = [
-  { head: 'User', sort: 'name', row: true, wide: true, cell: (u) => el('a', { href: of(u) }, el('bdi', {}, u.name)) },
-  { head: 'Running', sort: 'running', num: true, cell: (u) => u.running },
+  { head: 'User', sort: 'name', row: true, wide: true, cell: (u) => to(u.name) },
+  { head: 'Running', sort: 'running', num: true, cell: (u) => (u.running ? el('a', { href: of(u, 'RUNNING') }, u.running) : 0) },
   { head: 'Waiting', sort: 'waiting', num: true, cell: (u) => u.waiting },
   { head: 'Ended', sort: 'ended', num: true, cell: (u) => [u.ended, u.failed ? el('span', { class: 'sub' }, el('a', { href: of(u, 'FAILED,KILLED') }, `${u.failed} failed or killed`)) : null] },
   { head: 'Containers', sort: 'containers', num: true, cell: (u) => u.containers.toLocaleString('en') },
