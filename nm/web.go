@@ -52,6 +52,9 @@ func (n *NodeManager) openWeb() error {
 		Disks: n.disks, Health: n.healthStatus, Use: n.sampler.Last, Registry: n.metrics, Log: n.log,
 		Calls: &daemon.Calls{Name: "ContainerManagementProtocolService", Port: int(n.identity.node().Port), Activity: n.server.Activity, Methods: n.server.Methods},
 	}
+	if rms, err := c.RMAddresses(conf.WebKey(c, "yarn.resourcemanager.")); err == nil && len(rms) > 0 {
+		o.Cluster = ssl.Scheme(c) + "://" + c.Connectable(rms[0]).String()
+	}
 	o.LogServer, o.LogServerREST = rest.LogServers(c)
 	if n.keepLogs != nil {
 		o.Uploaded = n.keepLogs.uploaded

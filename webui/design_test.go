@@ -3,6 +3,7 @@ package webui
 import (
 	"io/fs"
 	"math"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -113,5 +114,35 @@ func TestColoursAreTokens(t *testing.T) {
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The nodes' own pages have the tokens of these, in both themes.
+func TestNodesPagesHaveTheSameTokens(t *testing.T) {
+	b, err := os.ReadFile("../nm/rest/look/look.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rules, own := rootRule.FindAllStringSubmatch(string(b), -1), rootRule.FindAllStringSubmatch(stylesheet(t), -1)
+	if len(rules) != 2 {
+		t.Fatal("the nodes' stylesheet has no two themes")
+	}
+	for i := range rules {
+		want := map[string]string{}
+		for _, m := range token.FindAllStringSubmatch(own[i][1], -1) {
+			want[m[1]] = m[2]
+		}
+		all := token.FindAllStringSubmatch(rules[i][1], -1)
+		for _, m := range all {
+			if want[m[1]] != m[2] {
+				t.Errorf("theme %d: nodes have --%s: %s, and the cluster's pages %q", i, m[1], m[2], want[m[1]])
+			}
+		}
+		if len(all) < 10 {
+			t.Errorf("theme %d has %d tokens", i, len(all))
+		}
+	}
+	if got := colour.FindString(rootRule.ReplaceAllString(string(b), "")); got != "" {
+		t.Errorf("the nodes' stylesheet has the colour %s outside of the tokens", got)
 	}
 }

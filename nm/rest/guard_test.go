@@ -13,7 +13,7 @@ import (
 // reading are the patterns outside of the API that change nothing.
 var reading = []string{
 	"/node/", "/node", "/jmx", "/conf", "/stacks", "/robots.txt", "/static", "/logs", "/static/{$}", "/static/yarn.css", "/logs/", "/metrics", "/",
-	"GET /node", "GET /node/{$}", "GET /node/node", "GET /node/allApplications", "GET /node/allContainers", "GET /node/application/{app}", "GET /node/container/{container}",
+	"GET /node/static/look.css", "GET /node", "GET /node/{$}", "GET /node/node", "GET /node/allApplications", "GET /node/allContainers", "GET /node/application/{app}", "GET /node/container/{container}",
 	"GET /node/containerlogs/{container}/{user}", "GET /node/containerlogs/{container}/{user}/{file}",
 }
 

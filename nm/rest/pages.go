@@ -3,15 +3,16 @@ package rest
 import (
 	"errors"
 	"fmt"
-	"html"
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"heddle/nm/container"
 	"heddle/nm/logs"
+	"heddle/nm/rest/look"
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
 )
@@ -23,6 +24,7 @@ func (s *Server) pages() http.Handler {
 	mux.HandleFunc("GET /node", node)
 	mux.HandleFunc("GET /node/{$}", node)
 	mux.HandleFunc("GET /node/node", node)
+	mux.HandleFunc("GET "+look.Path, look.Stylesheet)
 	mux.HandleFunc("GET /node/allApplications", s.appsPage)
 	mux.HandleFunc("GET /node/allContainers", s.containersPage)
 	mux.HandleFunc("GET /node/application/{app}", s.appPage)
@@ -39,91 +41,113 @@ func (s *Server) pages() http.Handler {
 	})
 }
 
-// body builds HTML from texts, which it escapes, and links.
-type body struct{ strings.Builder }
+func esc(v any) string { return look.Text(v) }
 
-func (b *body) row(cells ...string) {
-	b.WriteString("<tr>")
-	for _, c := range cells {
-		b.WriteString("<td>" + c + "</td>")
-	}
-	b.WriteString("</tr>\n")
-}
+func link(to, text string) string { return look.Link(to, text) }
 
-func (b *body) heads(names ...string) {
-	b.WriteString("<table border=\"1\" cellpadding=\"4\" style=\"border-collapse:collapse\">\n<tr>")
-	for _, n := range names {
-		b.WriteString("<th>" + esc(n) + "</th>")
-	}
-	b.WriteString("</tr>\n")
-}
+func (s *Server) frame() *look.Frame { return &look.Frame{Node: s.Node.String(), Cluster: s.Cluster} }
 
-func (b *body) end() { b.WriteString("</table>\n") }
-
-func esc(v any) string { return html.EscapeString(fmt.Sprint(v)) }
-
-func link(to, text string) string {
-	return `<a href="` + html.EscapeString(to) + `">` + esc(text) + `</a>`
-}
-
-const menu = `<p><a href="/node">node</a> | <a href="/node/allApplications">applications</a> | <a href="/node/allContainers">containers</a>` +
-	` | <a href="/ws/v1/node/info">REST</a> | <a href="/conf">configuration</a> | <a href="/jmx?qry=Hadoop:*">metrics</a> | <a href="/stacks">stacks</a></p>` + "\n"
-
-// frameBegin and frameEnd are around the content of a page, as in Hadoop's: programs such as Hue read the second cell of the
-// body's table, or the cell of the class content.
-const (
-	frameBegin = `<table id="layout" class="ui-widget-content"><tbody><tr style="vertical-align:top"><td id="navcell">` + menu + `</td><td class="content">` + "\n"
-	frameEnd   = "</td></tr></tbody></table>\n"
-)
-
-func show(w http.ResponseWriter, title string, b *body) {
-	rest.Page(w, http.StatusOK, title, frameBegin+b.String()+frameEnd)
+func (s *Server) show(w http.ResponseWriter, title string, b *look.Body) {
+	s.frame().Page(w, http.StatusOK, title, b)
 }
 
 func (s *Server) nodePage(w http.ResponseWriter) {
-	var b body
-	i, c := s.nodeInfo(), s.Containers.Counts()
-	b.heads("", "")
-	b.row("Node", esc(i.ID))
-	b.row("Healthy", esc(i.Healthy))
-	b.row("Health report", esc(i.HealthReport))
-	b.row("Memory for containers", esc(fmt.Sprintf("%d MB, of which %d MB are allocated", i.PhysicalMB, c.Allocated.MemoryMB())))
-	b.row("Virtual cores for containers", esc(fmt.Sprintf("%d, of which %d are allocated", i.VCores, c.Allocated.VCores())))
-	if s.ShortTasks != nil {
-		b.row("Lent to short tasks", esc(s.ShortTasks()))
+	var b look.Body
+	i, c, u := s.nodeInfo(), s.Containers.Counts(), s.Use()
+	state := look.Badge("RUNNING")
+	if !i.Healthy {
+		state = look.Badge("UNHEALTHY")
 	}
-	b.row("Resource types", esc(i.Types))
-	b.row("Containers", esc(fmt.Sprintf("%d running, %d suspended, %d waiting or being localized", c.Running, c.Suspended, c.Waiting+c.Localizing)))
-	b.row("Physical memory is enforced", esc(i.PhysicalCheck))
-	b.row("Virtual memory is enforced", esc(i.VirtualCheck))
-	b.row("Started", esc(stamp(s.Started)))
-	b.row("Version", esc(i.BuildVersion+", as Hadoop "+i.HadoopVersion))
-	b.end()
-	show(w, "NodeManager information", &b)
+	lent := ""
+	if s.ShortTasks != nil {
+		lent = esc(s.ShortTasks())
+	}
+	part := func(used, all int64, unit string) string {
+		return look.Meter(100*float64(used)/float64(max(all, 1))) + esc(fmt.Sprintf("  %d of %d%s", used, all, unit))
+	}
+	at := ""
+	if s.Cluster != "" {
+		at = link(s.Cluster+"/cluster/node/"+url.PathEscape(i.ID), "on the cluster's pages")
+	}
+	b.Facts(
+		[2]string{"Node", esc(i.ID)}, [2]string{"State", state}, [2]string{"Health report", esc(i.HealthReport)},
+		[2]string{"Memory for containers", part(c.Allocated.MemoryMB(), i.PhysicalMB, " MB")}, [2]string{"Virtual cores for containers", part(c.Allocated.VCores(), i.VCores, "")},
+		[2]string{"Containers", esc(fmt.Sprintf("%d running, %d suspended, %d waiting or being localized", c.Running, c.Suspended, c.Waiting+c.Localizing))},
+		[2]string{"Lent to short tasks", lent}, [2]string{"Resource types", esc(i.Types)},
+		[2]string{"Limits are enforced of", esc(strings.Join(slices.DeleteFunc([]string{map[bool]string{true: "physical memory"}[i.PhysicalCheck], map[bool]string{true: "virtual memory"}[i.VirtualCheck]}, func(t string) bool { return t == "" }), ", "))},
+		[2]string{"Started", esc(stamp(s.Started))}, [2]string{"Version", esc(i.BuildVersion + ", as Hadoop " + i.HadoopVersion)}, [2]string{"History and actions", at},
+	)
+	b.Heading("Machine")
+	cpu := "not measured yet"
+	if u.CPU >= 0 {
+		cpu = look.Meter(100*u.CPU/float64(max(u.Processors, 1))) + esc(fmt.Sprintf("  %.1f of %d processors, load %.2f", u.CPU, u.Processors, u.Load))
+	}
+	b.Facts([2]string{"CPU in use", cpu}, [2]string{"Memory in use", part(u.Memory>>20, u.TotalMemory>>20, " MB")}, [2]string{"Swap in use", map[bool]string{true: part(u.Swap>>20, u.TotalSwap>>20, " MB"), false: "the machine has none"}[u.TotalSwap > 0]})
+	s.machineParts(&b)
+	b.Heading("Containers")
+	s.writeContainers(&b, func(container.Status) bool { return true })
+	s.show(w, "NodeManager information", &b)
+}
+
+// machineParts writes the pressure and the disks of the machine.
+func (s *Server) machineParts(b *look.Body) {
+	m, err := s.machine.Look()
+	if err != nil {
+		b.WriteString(`<p class="notice">` + esc(err) + "</p>\n")
+		return
+	}
+	percent := func(p float64) string { return fmt.Sprintf("%.1f %%", p) }
+	var rows [][]string
+	for _, p := range m.Pressure {
+		rows = append(rows, []string{esc(p.Resource), look.Meter(p.Some10), percent(p.Some60), percent(p.Some300), percent(p.Full10), percent(p.Full60), percent(p.Full300)})
+	}
+	b.Heading("Pressure: time in which processes waited")
+	b.Table("Pressure", []look.Column{{Head: "Waiting for"}, {Head: "Some, 10 s", Kind: "num"}, {Head: "1 min", Kind: "num"}, {Head: "5 min", Kind: "num"}, {Head: "All, 10 s", Kind: "num"}, {Head: "1 min", Kind: "num"}, {Head: "5 min", Kind: "num"}}, rows,
+		"The kernel of this machine doesn't tell its pressure (CONFIG_PSI).")
+	rows = nil
+	for _, d := range m.Disks {
+		used, free := "—", "—"
+		if d.Total > 0 {
+			used, free = look.Meter(100*float64(d.Total-d.Free)/float64(d.Total)), fmt.Sprintf("%d of %d MB", d.Free>>20, d.Total>>20)
+		}
+		rows = append(rows, []string{esc(d.Path), esc(d.Kind), look.Badge(d.State), used, free, esc(d.Problem)})
+	}
+	b.Heading("Disks")
+	b.Table("Disks", []look.Column{{Head: "Folder", Kind: "wide"}, {Head: "For"}, {Head: "State"}, {Head: "Used", Kind: "num"}, {Head: "Free", Kind: "num"}, {Head: "Problem", Kind: "wide"}}, rows, "No folder is configured.")
 }
 
 func (s *Server) appsPage(w http.ResponseWriter, _ *http.Request) {
-	var b body
-	b.heads("Application", "State", "User", "Containers")
+	var b look.Body
+	var rows [][]string
 	for _, a := range s.Containers.Applications() {
-		b.row(link("/node/application/"+a.ID.String(), a.ID.String()), esc(a.State), esc(a.User), esc(len(a.Containers)))
+		rows = append(rows, []string{link("/node/application/"+a.ID.String(), a.ID.String()), look.Badge(a.State.String()), esc(a.User), esc(len(a.Containers))})
 	}
-	b.end()
-	show(w, "Applications running on this node", &b)
+	b.Table("Applications", []look.Column{{Head: "Application"}, {Head: "State"}, {Head: "User"}, {Head: "Containers", Kind: "num"}}, rows, "No application has a container on this node.")
+	s.show(w, "Applications running on this node", &b)
 }
 
-func (s *Server) writeContainers(b *body, keep func(container.Status) bool) {
-	b.heads("Container", "State", "User", "Memory", "Virtual cores", "Exit code", "Logs")
+func (s *Server) writeContainers(b *look.Body, keep func(container.Status) bool) {
+	var rows [][]string
 	for _, c := range s.Containers.Containers() {
 		st := c.Status()
 		if !keep(st) {
 			continue
 		}
 		id := st.Grant.ID.String()
-		b.row(link("/node/container/"+id, id), esc(st.State), esc(st.Grant.User), esc(fmt.Sprintf("%d MB", st.Grant.Resource.MemoryMB())),
-			esc(st.Grant.Resource.VCores()), exitText(st), link(logsPath(st.Grant.ID, st.Grant.User), "logs"))
+		rows = append(rows, []string{
+			link("/node/container/"+id, id), look.Badge(stateOf(&st)), esc(st.Grant.User), esc(fmt.Sprintf("%d MB", st.Grant.Resource.MemoryMB())),
+			esc(st.Grant.Resource.VCores()), exitText(st), link(logsPath(st.Grant.ID, st.Grant.User), "logs"),
+		})
 	}
-	b.end()
+	b.Table("Containers", []look.Column{{Head: "Container"}, {Head: "State"}, {Head: "User"}, {Head: "Memory", Kind: "num"}, {Head: "Virtual cores", Kind: "num"}, {Head: "Exit code", Kind: "num"}, {Head: "Logs"}}, rows, "No container is here.")
+}
+
+// stateOf is a container's state by the word that it has everywhere.
+func stateOf(st *container.Status) string {
+	if st.Suspended {
+		return "SUSPENDED"
+	}
+	return st.State.String()
 }
 
 func exitText(st container.Status) string {
@@ -138,67 +162,84 @@ func logsPath(id records.ContainerID, user string) string {
 }
 
 func (s *Server) containersPage(w http.ResponseWriter, _ *http.Request) {
-	var b body
+	var b look.Body
 	s.writeContainers(&b, func(container.Status) bool { return true })
-	show(w, "All containers running on this node", &b)
+	s.show(w, "All containers running on this node", &b)
 }
 
 // failed shows a failure of the API as a page.
-func failed(w http.ResponseWriter, err error) {
+func (s *Server) failed(w http.ResponseWriter, err error) {
 	status, text := http.StatusInternalServerError, err.Error()
 	var e *rest.Error
 	if errors.As(err, &e) {
 		status, text = e.Status, strings.TrimPrefix(e.Message, "java.lang.Exception: ")
 	}
-	rest.Page(w, status, http.StatusText(status), "<p>"+esc(text)+"</p>")
+	var b look.Body
+	b.WriteString(`<p class="notice">` + esc(text) + "</p>\n")
+	s.frame().Page(w, status, http.StatusText(status), &b)
 }
 
 func (s *Server) appPage(w http.ResponseWriter, r *http.Request) {
 	id, err := parseApp(r.PathValue("app"))
 	if err != nil {
-		failed(w, err)
+		s.failed(w, err)
 		return
 	}
 	app, ok := s.Containers.Application(id)
 	if !ok {
-		failed(w, rest.NotFound("app with id %s not found", id))
+		s.failed(w, rest.NotFound("app with id %s not found", id))
 		return
 	}
-	var b body
-	fmt.Fprintf(&b, "<p>%s of %s: %s</p>\n", esc(id), esc(app.User), esc(app.State))
+	var b look.Body
+	page := esc(id)
+	if s.Cluster != "" {
+		page = link(s.Cluster+"/cluster/app/"+id.String(), id.String())
+	}
+	b.Facts([2]string{"Application", page}, [2]string{"User", esc(app.User)}, [2]string{"State", look.Badge(app.State.String())})
+	b.Heading("Containers")
 	s.writeContainers(&b, func(st container.Status) bool { return st.Grant.ID.Attempt.App == id })
-	show(w, "Application information", &b)
+	s.show(w, "Application information", &b)
 }
 
 func (s *Server) containerPage(w http.ResponseWriter, r *http.Request) {
 	id, err := parseContainer(r.PathValue("container"))
 	if err != nil {
-		failed(w, err)
+		s.failed(w, err)
 		return
 	}
 	c, err := s.Containers.Container(id)
 	if err != nil {
-		failed(w, rest.NotFound("container with id, %s, not found", id))
+		s.failed(w, rest.NotFound("container with id, %s, not found", id))
 		return
 	}
 	st := c.Status()
-	var b body
-	b.heads("", "")
-	b.row("State", esc(st.State))
-	b.row("Exit code", exitText(st))
-	if app, here := s.Containers.Application(id.Attempt.App); s.mayDiagnose(r, app, here) {
-		b.row("Diagnostics", "<pre>"+esc(st.Diagnostics)+"</pre>")
+	var b look.Body
+	diagnostics := ""
+	if app, here := s.Containers.Application(id.Attempt.App); s.mayDiagnose(r, app, here) && st.Diagnostics != "" {
+		diagnostics = esc(st.Diagnostics)
 	}
-	b.row("User", esc(st.Grant.User))
-	b.row("Memory", esc(fmt.Sprintf("%d MB", st.Grant.Resource.MemoryMB())))
-	b.row("Virtual cores", esc(st.Grant.Resource.VCores()))
-	b.row("In use", esc(fmt.Sprintf("%d MB, %.2f cores", st.Usage.Physical>>20, st.Usage.CPU)))
-	b.row("Accepted", esc(stamp(st.Started)))
-	b.row("Launched", esc(stamp(st.Launched)))
-	b.row("Finished", esc(stamp(st.Finished)))
-	b.row("Logs", link(logsPath(id, st.Grant.User), "logs"))
-	b.end()
-	show(w, "Container "+id.String(), &b)
+	app := id.Attempt.App.String()
+	b.Facts(
+		[2]string{"State", look.Badge(stateOf(&st))}, [2]string{"Suspended", suspendedText(&st)}, [2]string{"Exit code", exitText(st)}, [2]string{"Diagnostics", diagnostics},
+		[2]string{"Application", link("/node/application/"+app, app)}, [2]string{"User", esc(st.Grant.User)}, [2]string{"Memory", esc(fmt.Sprintf("%d MB", st.Grant.Resource.MemoryMB()))},
+		[2]string{"Virtual cores", esc(st.Grant.Resource.VCores())}, [2]string{"In use", esc(fmt.Sprintf("%d MB, %.2f cores", st.Usage.Physical>>20, st.Usage.CPU))},
+		[2]string{"Accepted", esc(stamp(st.Started))}, [2]string{"Launched", esc(stamp(st.Launched))}, [2]string{"Finished", esc(stamp(st.Finished))}, [2]string{"Logs", link(logsPath(id, st.Grant.User), "logs")},
+	)
+	s.show(w, "Container "+id.String(), &b)
+}
+
+// suspendedText says since when a container is suspended, for whom and why.
+func suspendedText(st *container.Status) string {
+	if !st.Suspended {
+		return ""
+	}
+	text := "since " + stamp(st.Suspension.Since)
+	for _, part := range [][2]string{{" for ", st.Suspension.For}, {": ", st.Suspension.Reason}} {
+		if part[1] != "" {
+			text += part[0] + part[1]
+		}
+	}
+	return esc(text)
 }
 
 // toLogServer redirects requests for logs that have left the node to the log server, before the caller is asked for a name: the log
@@ -238,7 +279,7 @@ func logServerPage(s *Server, r *http.Request) (to string, left bool) {
 func (s *Server) logsPage(w http.ResponseWriter, r *http.Request) {
 	id, err := parseContainer(r.PathValue("container"))
 	if err != nil {
-		failed(w, err)
+		s.failed(w, err)
 		return
 	}
 	user, name := r.PathValue("user"), r.PathValue("file")
@@ -249,7 +290,7 @@ func (s *Server) logsPage(w http.ResponseWriter, r *http.Request) {
 		err = s.filePage(w, r, id, owner, name)
 	}
 	if err != nil {
-		failed(w, err)
+		s.failed(w, err)
 	}
 }
 
@@ -258,15 +299,15 @@ func (s *Server) listPage(w http.ResponseWriter, id records.ContainerID, user st
 	if err != nil {
 		return err
 	}
-	var b body
+	var b look.Body
 	if len(files) == 0 {
-		b.WriteString("<p>No logs yet.</p>\n")
+		b.WriteString("<p class=\"none\">No logs yet.</p>\n")
 	}
 	for _, f := range files {
 		fmt.Fprintf(&b, "<p>%s</p>\n", link(fmt.Sprintf("%s/%s/?start=%d", logsPath(id, user), url.PathEscape(f.Name), logs.DefaultStart),
 			fmt.Sprintf("%s : Total file length is %d bytes.", f.Name, f.Size)))
 	}
-	show(w, "Logs for "+id.String(), &b)
+	s.show(w, "Logs for "+id.String(), &b)
 	return nil
 }
 
@@ -304,19 +345,18 @@ func (s *Server) filePage(w http.ResponseWriter, r *http.Request, id records.Con
 	if err != nil {
 		return rest.BadRequest("%s", err)
 	}
-	w.Header().Set("Content-Type", rest.HTMLType)
-	title := "Logs for " + id.String()
-	head := fmt.Sprintf("<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body><h1>%[1]s</h1>\n%s", esc(title), frameBegin)
-	if count < size {
-		head += fmt.Sprintf("<p>Showing %d bytes of %d total. %s for the full log.</p>\n", count, size, link("?start=0", "Click here"))
-	}
-	if _, err := io.WriteString(w, head+"<pre>"); err != nil {
+	if s.frame().Begin(w, http.StatusOK, "Logs for "+id.String()) != nil {
 		return nil // the client is gone
 	}
+	if count < size {
+		_, _ = fmt.Fprintf(w, "<p>Showing %d bytes of %d total. %s for the full log.</p>\n", count, size, link("?start=0", "Click here"))
+	}
+	_, _ = io.WriteString(w, "<pre>")
 	if n, err := io.Copy(escaper{w}, log.Section(offset, count)); err != nil || n < count {
 		rest.Abort(w) // its owner has made the log shorter
 	}
-	_, _ = io.WriteString(w, "</pre>\n"+frameEnd+"</body></html>\n")
+	_, _ = io.WriteString(w, "</pre>\n")
+	look.End(w)
 	return nil
 }
 

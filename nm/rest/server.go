@@ -33,6 +33,7 @@ type Options struct {
 	GPUs    *gpu.Pool // nil: containers get none
 	// VirtualRatio is yarn.nodemanager.vmem-pmem-ratio.
 	VirtualRatio                float64
+	Cluster                     string // URL of the cluster's pages; "": none is known
 	VirtualCheck, PhysicalCheck bool
 	SuspendTimeout              time.Duration // limit for suspending or resuming a container
 	Prometheus                  bool          // serve /prom: hadoop.prometheus.endpoint.enabled

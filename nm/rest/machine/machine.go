@@ -39,12 +39,22 @@ func (s *Service) Route(api *rest.API) {
 	api.Handle(machinestate.Path, rest.Methods{http.MethodGet: {Handle: s.answer}})
 }
 
-func (s *Service) answer(c *rest.Call) (rest.Reply, error) {
+func (s *Service) answer(*rest.Call) (rest.Reply, error) {
+	now, err := s.Look()
+	if err != nil {
+		return rest.Reply{}, rest.Retriable("%v", err)
+	}
+	return rest.OK("machine", rest.Natural, now), nil
+}
+
+// Look returns the state of the machine, of at most 2 s ago. Its error says that a disk doesn't answer in that time.
+func (s *Service) Look() (machinestate.State, error) {
+	late := time.After(fresh) // only one look waits for a disk that hangs
 	for {
 		s.mu.Lock()
 		if time.Since(s.at) < fresh {
 			defer s.mu.Unlock()
-			return rest.OK("machine", rest.Natural, s.last), nil
+			return s.last, nil
 		}
 		if s.looking == nil {
 			s.looking = make(chan struct{})
@@ -54,10 +64,8 @@ func (s *Service) answer(c *rest.Call) (rest.Reply, error) {
 		s.mu.Unlock()
 		select {
 		case <-done:
-		case <-c.Context().Done():
-			return rest.Reply{}, c.Context().Err()
-		case <-time.After(fresh): // only one look waits for a disk that hangs
-			return rest.Reply{}, rest.Retriable("a disk of this node doesn't answer within %v", fresh)
+		case <-late:
+			return machinestate.State{}, fmt.Errorf("a disk of this node doesn't answer within %v", fresh)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"heddle/conf"
@@ -51,23 +52,27 @@ type Config struct {
 // Service answers requests about one node.
 type Service struct {
 	Config
-	client  *http.Client
-	broken  error
-	tickets bool // nodes want tickets of Kerberos
-	turns   chan struct{}
+	client func() (*http.Client, error)
+	turns  chan struct{}
 }
 
 // New makes a Service.
 func New(cfg Config) *Service {
-	s := &Service{Config: cfg, turns: make(chan struct{}, atOnce), tickets: strings.EqualFold(cfg.Conf.Text("hadoop.http.authentication.type"), "kerberos")}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	trust, err := ssl.Client(cfg.Conf)
-	if s.broken = err; err == nil {
-		trust.Use(transport)
-	}
-	transport.Proxy, transport.DisableKeepAlives = nil, true
-	s.client = &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s := &Service{Config: cfg, turns: make(chan struct{}, atOnce)}
+	s.client = sync.OnceValues(s.newClient)
 	return s
+}
+
+// newClient makes what asks nodes. It neither follows redirects nor keeps connections.
+func (s *Service) newClient() (*http.Client, error) {
+	trust, err := ssl.Client(s.Conf)
+	if err != nil {
+		return nil, err
+	}
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	trust.Use(transport)
+	transport.Proxy, transport.DisableKeepAlives = nil, true
+	return &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, nil
 }
 
 // Route adds the paths below a path.
@@ -164,12 +169,14 @@ func (s *Service) machine(c *yarnrest.Call) (yarnrest.Reply, error) {
 
 func (s *Service) ask(ctx context.Context, n *view.Node, user string) (state machinestate.State, err error) {
 	switch {
-	case s.broken != nil:
-		return state, s.broken
 	case !n.Known || n.HTTPPort == 0:
 		return state, yarnrest.NotFound("node %v isn't running: it is %s", n.ID, stateOf(n))
-	case s.tickets:
+	case strings.EqualFold(s.Conf.Text("hadoop.http.authentication.type"), "kerberos"):
 		return state, &yarnrest.Error{Status: http.StatusNotImplemented, Class: yarnrest.YarnException, Message: fmt.Sprintf("node %v wants a ticket of Kerberos: look at the node's own page", n.ID)}
+	}
+	client, err := s.client()
+	if err != nil {
+		return state, err
 	}
 	q := url.Values{"user.name": {user}}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.View.URL(n.HTTPAddress())+machinestate.Path+"?"+q.Encode(), nil)
@@ -177,7 +184,7 @@ func (s *Service) ask(ctx context.Context, n *view.Node, user string) (state mac
 		return state, err
 	}
 	req.Header.Set("Accept", "application/json")
-	resp, err := s.client.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		var text *url.Error
 		if errors.As(err, &text) {
