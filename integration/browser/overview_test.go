@@ -68,7 +68,9 @@ func TestMapOfNodes(t *testing.T) {
 	}
 	tab.Eval(`{ const p = document.querySelector("#nodes-map .plot"); for (const key of ["ArrowRight", "Enter"]) p.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true })); }`, nil)
 	tab.Until(`document.querySelector("h1")?.textContent === "` + node.ID.String() + `" && document.body.textContent.includes("No container that you may see lives here")`)
-	if said := tab.Errors(); len(said) > 0 {
-		t.Errorf("the page said %q", said)
+	for _, s := range tab.Errors() {
+		if !strings.Contains(s, `"source":"network"`) { // the node has no web port
+			t.Errorf("the page said %q", s)
+		}
 	}
 }

@@ -41,7 +41,6 @@ var largeStructs = map[string]int{
 	"rm/ledger.State":                     56,
 	"rm/queue.parser":                     57,
 	"nm/probe.Worker":                     55,
-	"nm/rest.Server":                      49,
 	"am/stage.Machine":                    57,
 	"rm/raft.Node":                        60,
 	"integration/daemons.Cluster":         48,

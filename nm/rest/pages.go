@@ -17,25 +17,28 @@ import (
 	"heddle/yarn/rest"
 )
 
+// webPages are the pages of a Server.
+type webPages struct{ *Server }
+
 // pages serves pages for people. Their paths are those of a Hadoop NodeManager, because other programs link to them.
 func (s *Server) pages() http.Handler {
-	mux := &s.node
-	node := func(w http.ResponseWriter, _ *http.Request) { s.nodePage(w) }
+	mux, p := &s.node, webPages{s}
+	node := func(w http.ResponseWriter, _ *http.Request) { p.nodePage(w) }
 	mux.HandleFunc("GET /node", node)
 	mux.HandleFunc("GET /node/{$}", node)
 	mux.HandleFunc("GET /node/node", node)
 	mux.HandleFunc("GET "+look.Path, look.Stylesheet)
-	mux.HandleFunc("GET /node/allApplications", s.appsPage)
-	mux.HandleFunc("GET /node/allContainers", s.containersPage)
-	mux.HandleFunc("GET /node/application/{app}", s.appPage)
-	mux.HandleFunc("GET /node/container/{container}", s.containerPage)
-	mux.HandleFunc("GET /node/containerlogs/{container}/{user}", s.logsPage)
-	mux.HandleFunc("GET /node/containerlogs/{container}/{user}/{file}", s.logsPage)
+	mux.HandleFunc("GET /node/allApplications", p.appsPage)
+	mux.HandleFunc("GET /node/allContainers", p.containersPage)
+	mux.HandleFunc("GET /node/application/{app}", p.appPage)
+	mux.HandleFunc("GET /node/container/{container}", p.containerPage)
+	mux.HandleFunc("GET /node/containerlogs/{container}/{user}", p.logsPage)
+	mux.HandleFunc("GET /node/containerlogs/{container}/{user}/{file}", p.logsPage)
 	mux.HandleFunc("/", rest.NoSuchPage)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if p := strings.TrimRight(r.URL.Path, "/"); p != r.URL.Path && p != "" {
+		if path := strings.TrimRight(r.URL.Path, "/"); path != r.URL.Path && path != "" {
 			r = r.Clone(r.Context())
-			r.URL.Path, r.URL.RawPath = p, strings.TrimRight(r.URL.RawPath, "/")
+			r.URL.Path, r.URL.RawPath = path, strings.TrimRight(r.URL.RawPath, "/")
 		}
 		mux.ServeHTTP(w, r)
 	})
@@ -45,13 +48,13 @@ func esc(v any) string { return look.Text(v) }
 
 func link(to, text string) string { return look.Link(to, text) }
 
-func (s *Server) frame() *look.Frame { return &look.Frame{Node: s.Node.String(), Cluster: s.Cluster} }
+func (s webPages) frame() *look.Frame { return &look.Frame{Node: s.Node.String(), Cluster: s.Cluster} }
 
-func (s *Server) show(w http.ResponseWriter, title string, b *look.Body) {
+func (s webPages) show(w http.ResponseWriter, title string, b *look.Body) {
 	s.frame().Page(w, http.StatusOK, title, b)
 }
 
-func (s *Server) nodePage(w http.ResponseWriter) {
+func (s webPages) nodePage(w http.ResponseWriter) {
 	var b look.Body
 	i, c, u := s.nodeInfo(), s.Containers.Counts(), s.Use()
 	state := look.Badge("RUNNING")
@@ -90,7 +93,7 @@ func (s *Server) nodePage(w http.ResponseWriter) {
 }
 
 // machineParts writes the pressure and the disks of the machine.
-func (s *Server) machineParts(b *look.Body) {
+func (s webPages) machineParts(b *look.Body) {
 	m, err := s.machine.Look()
 	if err != nil {
 		b.WriteString(`<p class="notice">` + esc(err) + "</p>\n")
@@ -116,7 +119,7 @@ func (s *Server) machineParts(b *look.Body) {
 	b.Table("Disks", []look.Column{{Head: "Folder", Kind: "wide"}, {Head: "For"}, {Head: "State"}, {Head: "Used", Kind: "num"}, {Head: "Free", Kind: "num"}, {Head: "Problem", Kind: "wide"}}, rows, "No folder is configured.")
 }
 
-func (s *Server) appsPage(w http.ResponseWriter, _ *http.Request) {
+func (s webPages) appsPage(w http.ResponseWriter, _ *http.Request) {
 	var b look.Body
 	var rows [][]string
 	for _, a := range s.Containers.Applications() {
@@ -126,7 +129,7 @@ func (s *Server) appsPage(w http.ResponseWriter, _ *http.Request) {
 	s.show(w, "Applications running on this node", &b)
 }
 
-func (s *Server) writeContainers(b *look.Body, keep func(container.Status) bool) {
+func (s webPages) writeContainers(b *look.Body, keep func(container.Status) bool) {
 	var rows [][]string
 	for _, c := range s.Containers.Containers() {
 		st := c.Status()
@@ -161,14 +164,14 @@ func logsPath(id records.ContainerID, user string) string {
 	return "/node/containerlogs/" + id.String() + "/" + url.PathEscape(user)
 }
 
-func (s *Server) containersPage(w http.ResponseWriter, _ *http.Request) {
+func (s webPages) containersPage(w http.ResponseWriter, _ *http.Request) {
 	var b look.Body
 	s.writeContainers(&b, func(container.Status) bool { return true })
 	s.show(w, "All containers running on this node", &b)
 }
 
 // failed shows a failure of the API as a page.
-func (s *Server) failed(w http.ResponseWriter, err error) {
+func (s webPages) failed(w http.ResponseWriter, err error) {
 	status, text := http.StatusInternalServerError, err.Error()
 	var e *rest.Error
 	if errors.As(err, &e) {
@@ -179,7 +182,7 @@ func (s *Server) failed(w http.ResponseWriter, err error) {
 	s.frame().Page(w, status, http.StatusText(status), &b)
 }
 
-func (s *Server) appPage(w http.ResponseWriter, r *http.Request) {
+func (s webPages) appPage(w http.ResponseWriter, r *http.Request) {
 	id, err := parseApp(r.PathValue("app"))
 	if err != nil {
 		s.failed(w, err)
@@ -201,7 +204,7 @@ func (s *Server) appPage(w http.ResponseWriter, r *http.Request) {
 	s.show(w, "Application information", &b)
 }
 
-func (s *Server) containerPage(w http.ResponseWriter, r *http.Request) {
+func (s webPages) containerPage(w http.ResponseWriter, r *http.Request) {
 	id, err := parseContainer(r.PathValue("container"))
 	if err != nil {
 		s.failed(w, err)
@@ -276,7 +279,7 @@ func logServerPage(s *Server, r *http.Request) (to string, left bool) {
 }
 
 // logsPage lists the logs of a container, or shows a part of one, from ?start= to ?end=.
-func (s *Server) logsPage(w http.ResponseWriter, r *http.Request) {
+func (s webPages) logsPage(w http.ResponseWriter, r *http.Request) {
 	id, err := parseContainer(r.PathValue("container"))
 	if err != nil {
 		s.failed(w, err)
@@ -294,7 +297,7 @@ func (s *Server) logsPage(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) listPage(w http.ResponseWriter, id records.ContainerID, user string) error {
+func (s webPages) listPage(w http.ResponseWriter, id records.ContainerID, user string) error {
 	files, err := s.Logs.List(id)
 	if err != nil {
 		return err
@@ -311,7 +314,7 @@ func (s *Server) listPage(w http.ResponseWriter, id records.ContainerID, user st
 	return nil
 }
 
-func (s *Server) filePage(w http.ResponseWriter, r *http.Request, id records.ContainerID, owner, name string) error {
+func (s webPages) filePage(w http.ResponseWriter, r *http.Request, id records.ContainerID, owner, name string) error {
 	log, err := s.Logs.Open(id, owner, name)
 	if err != nil {
 		if errors.Is(err, logs.ErrNotFound) {

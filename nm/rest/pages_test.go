@@ -17,7 +17,7 @@ func TestPagesHaveTheFrameThatProgramsRead(t *testing.T) {
 	w := httptest.NewRecorder()
 	var b look.Body
 	b.WriteString("<p>text</p>")
-	(&Server{}).show(w, "Logs for x", &b)
+	webPages{&Server{}}.show(w, "Logs for x", &b)
 	frame := regexp.MustCompile(`(?s)<body><h1>Logs for x</h1>\n<table[^>]*><tbody><tr[^>]*><td id="navcell">.*</td><td class="content">\n<p>text</p></td></tr></tbody></table>\n\n</body>`)
 	if !frame.MatchString(w.Body.String()) {
 		t.Errorf("%s", w.Body)
@@ -33,7 +33,7 @@ func TestLinksOfPagesAreRelative(t *testing.T) {
 	rest.Relative(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		var b look.Body
 		b.WriteString(link("/node/container/c", "c") + esc(` href="/not a link`))
-		(&Server{}).show(w, "it", &b)
+		webPages{&Server{}}.show(w, "it", &b)
 	})).ServeHTTP(s, httptest.NewRequest(http.MethodGet, "/node/container/x%2Fy", nil))
 	page := s.Body.String()
 	for _, want := range []string{`href="./../../node/container/c"`, `href="./../../ws/v1/node/info"`, `href=&#34;/not a link`} {
@@ -59,7 +59,7 @@ func TestPagesHaveTheClustersLook(t *testing.T) {
 	b.Table("things", []look.Column{{Head: "<Thing>"}, {Head: "Figure", Kind: "num"}}, [][]string{{look.Text("<img src=x>"), look.Meter(250)}}, "")
 	b.Table("nothing", nil, nil, "Nothing <here>.")
 	s := &Server{Options: Options{Cluster: "http://rm:8088"}}
-	s.show(w, "<script>", &b)
+	webPages{s}.show(w, "<script>", &b)
 	for _, want := range []string{
 		`<a class="name" href="http://rm:8088/cluster/overview">Heddle</a>`, `<dt>&lt;Name&gt;</dt><dd><span class="badge wait">SUSPENDED</span></dd>`, "&lt;img src=x&gt;", `<title>&lt;script&gt;</title>`,
 		`value="100.0" aria-label="250.0 %"></meter>250.0 %`, "Nothing &lt;here&gt;.", `<th scope="col" class="num">Figure</th>`, `<meta name="viewport"`,

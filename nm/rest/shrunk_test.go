@@ -56,7 +56,7 @@ func TestALogThatShrinksWhileItIsReadIsNotServedAsIfWhole(t *testing.T) {
 			s.serveLog(&truncating{w, path}, log, 1<<20, true)
 		},
 		"page": func(w http.ResponseWriter, r *http.Request) {
-			if err := s.filePage(&truncating{w, path}, r, id, "alice", "stdout"); err != nil {
+			if err := (webPages{s}).filePage(&truncating{w, path}, r, id, "alice", "stdout"); err != nil {
 				t.Error(err)
 			}
 		},

@@ -19,7 +19,7 @@ const maxOnNode = 2000
 
 // OnNode returns the containers of a node that live, or ended after a time in ms since 1970, in the order of their grants; see admits applications. hidden is the number of those
 // of other applications, more that of older ones that were left out. Ended containers are known as in Timeline. Applications that ended before that time aren't looked into.
-func (v *Viewer) OnNode(id records.NodeID, since int64, see func(*AppRow) bool) (list []NodeContainer, hidden, more int) {
+func OnNode(v *Viewer, id records.NodeID, since int64, see func(*AppRow) bool) (list []NodeContainer, hidden, more int) {
 	var row AppRow
 	for ids := v.newest(); len(ids) > 0; {
 		ids = v.nextPart(ids, func(a *ledger.Application) bool {

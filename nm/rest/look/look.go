@@ -26,7 +26,7 @@ func Stylesheet(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, css)
 }
 
-// Frame is what stands around the content of all pages of a node.
+// Frame surrounds the content of all pages of a node.
 type Frame struct {
 	Node    string // its id
 	Cluster string // URL of the cluster's pages; "": none is known
@@ -48,7 +48,7 @@ func (f *Frame) menu() string {
 	return b.String() + "</p>\n"
 }
 
-// end is what follows the content.
+// end follows the content.
 const end = "</td></tr></tbody></table>\n"
 
 // Begin writes the beginning of a page, up to its content. The frame is as in Hadoop's pages: programs such as Hue read the second cell of the

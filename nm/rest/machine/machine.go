@@ -85,7 +85,7 @@ func (s *Service) State() machinestate.State {
 		CPU: u.CPU, Processors: u.Processors, Load: u.Load, Memory: u.Memory, TotalMemory: u.TotalMemory, Swap: u.Swap, TotalSwap: u.TotalSwap,
 	}
 	for _, resource := range []string{"cpu", "memory", "io"} {
-		if p, err := readPressure(s.Root, resource); err == nil {
+		if p, err := pressureOf(s.Root, resource); err == nil {
 			out.Pressure = append(out.Pressure, p)
 		}
 	}
@@ -104,8 +104,8 @@ func (s *Service) State() machinestate.State {
 
 var errAbsent = errors.New("the kernel doesn't say")
 
-// readPressure reads /proc/pressure, which kernels may lack.
-func readPressure(root, resource string) (machinestate.Pressure, error) {
+// pressureOf reads /proc/pressure, which kernels may lack.
+func pressureOf(root, resource string) (machinestate.Pressure, error) {
 	b, err := bounded.ReadFile(filepath.Join(root, "proc/pressure", resource), bounded.KernelFile)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errors.ErrUnsupported) {
 		return machinestate.Pressure{}, errAbsent

@@ -34,7 +34,7 @@ const (
 	maxTimeout  = 365 * 24 * time.Hour
 )
 
-// Config is what a Service needs of its web port.
+// Config gives a Service what its web port has.
 type Config struct {
 	View   *view.Viewer
 	Access *access.Checker
@@ -102,7 +102,7 @@ type drainOption struct {
 	Timeout *int64 `yarn:"timeoutSeconds"`
 }
 
-// outcome is what a node is after a change.
+// outcome describes a node after a change.
 type outcome struct {
 	ID       string `yarn:"id"`
 	State    string `yarn:"state"`

@@ -8,7 +8,7 @@ import (
 	"heddle/yarn/rest/auth"
 )
 
-// timeline is what a node has run. Times are in ms since 1970; those that are unknown are left out.
+// timeline lists what a node has run. Times are in ms since 1970; those that are unknown are left out.
 type timeline struct {
 	Node      string      `yarn:"nodeId"`
 	From      int64       `yarn:"from"`
@@ -53,7 +53,7 @@ func (s *Service) timeline(c *yarnrest.Call) (yarnrest.Reply, error) {
 	}
 	user, now := auth.From(c.Context()).User, s.View.Now().UnixMilli()
 	out := timeline{Node: n.ID.String(), From: now - back.Milliseconds(), To: now}
-	list, hidden, more := s.View.OnNode(n.ID, out.From, func(a *view.AppRow) bool {
+	list, hidden, more := view.OnNode(s.View, n.ID, out.From, func(a *view.AppRow) bool {
 		return s.Access.MayView(user, access.Application{User: a.User, Queue: a.Queue, Context: a.Context})
 	})
 	out.Hidden, out.More = hidden, more

@@ -55,7 +55,7 @@ type partition struct {
 	More      int     `yarn:"moreQueues"` // that are left out
 }
 
-// share is what a queue has of a partition. Percentages are of the partition.
+// share is the part of a partition that a queue has. Percentages are of the partition.
 type share struct {
 	Path       string  `yarn:"path"`
 	Depth      int     `yarn:"depth"` // 0: root

@@ -7,7 +7,7 @@ import (
 	"heddle/yarn/rest"
 )
 
-// What a node writes is what a ResourceManager reads.
+// A ResourceManager reads what a node writes.
 func TestParse(t *testing.T) {
 	want := State{
 		CPU: 1.5, Processors: 2, Load: 0.25, Memory: 1 << 30, TotalMemory: 4 << 30, Pressure: []Pressure{{Resource: "io", Some10: 12.5, Full300: 1}},

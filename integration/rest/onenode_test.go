@@ -1,4 +1,4 @@
-package machines_test
+package rest
 
 import (
 	"context"
@@ -19,8 +19,8 @@ import (
 	"heddle/yarn/records"
 )
 
-// world is a cluster with a node, whose web port is the test's.
-type world struct {
+// oneNode is a cluster with a node, whose web port is the test's.
+type oneNode struct {
 	*testing.T
 	at   string
 	id   string
@@ -30,8 +30,8 @@ type world struct {
 	o    minicluster.NodeOptions
 }
 
-func begin(t *testing.T, set map[string]string) *world {
-	w := &world{T: t, left: make(chan error, 1)}
+func startOneNode(t *testing.T, set map[string]string) *oneNode {
+	w := &oneNode{T: t, left: make(chan error, 1)}
 	web := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		if text := w.says.Load(); text != nil && r.URL.Path == "/ws/v1/heddle/machine" {
 			_, _ = io.WriteString(out, *text)
@@ -41,20 +41,20 @@ func begin(t *testing.T, set map[string]string) *world {
 	}))
 	t.Cleanup(web.Close)
 	w.c = minicluster.Start(t, 1, set)
-	w.o = minicluster.NodeOptions{WebPort: web.Listener.Addr().(*net.TCPAddr).Port, Left: func(err error) { w.left <- err }, Run: hold}
+	w.o = minicluster.NodeOptions{WebPort: web.Listener.Addr().(*net.TCPAddr).Port, Left: func(err error) { w.left <- err }, Run: untilKilled}
 	w.id = w.c.Node(w.o).ID.String()
 	w.at = "http://" + w.c.Conf.Text(rm.WebAddress) + "/ws/v1/heddle/nodes/"
 	return w
 }
 
-// hold runs until its container is killed.
-func hold(ctx context.Context, _ minicluster.Container) int {
+// untilKilled runs until its container is killed.
+func untilKilled(ctx context.Context, _ minicluster.Container) int {
 	<-ctx.Done()
 	return 0
 }
 
 // ask sends a request as a user.
-func (w *world) ask(user, method, path, body string) (int, string) {
+func (w *oneNode) ask(user, method, path, body string) (int, string) {
 	w.Helper()
 	req, err := http.NewRequestWithContext(w.Context(), method, w.at+path+map[bool]string{true: "&", false: "?"}[strings.Contains(path, "?")]+"user.name="+user, strings.NewReader(body))
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *world) ask(user, method, path, body string) (int, string) {
 }
 
 // expect checks an answer.
-func (w *world) expect(user, method, path, body string, code int, want string) {
+func (w *oneNode) expect(user, method, path, body string, code int, want string) {
 	w.Helper()
 	if got, text := w.ask(user, method, path, body); got != code || !strings.Contains(text, want) {
 		w.Errorf("%s %s %s by %s: %d %s, want %d %s", method, path, body, user, got, text, code, want)
@@ -82,7 +82,7 @@ func (w *world) expect(user, method, path, body string, code int, want string) {
 }
 
 // submit has alice run an application, and waits until its ApplicationMaster's container is there.
-func (w *world) submit() records.ApplicationID {
+func (w *oneNode) submit() records.ApplicationID {
 	w.Helper()
 	cluster, err := client.NewCluster(w.c.Conf, minicluster.Log(w))
 	if err != nil {
@@ -109,7 +109,7 @@ func (w *world) submit() records.ApplicationID {
 
 // Administrators drain a node, with a deadline, and keep it after all; others may not, and see of its containers what is theirs.
 func TestANodeIsDrainedAndStays(t *testing.T) {
-	w := begin(t, map[string]string{"yarn.acl.enable": "true", "yarn.admin.acl": "boss", "yarn.scheduler.capacity.root.acl_administer_queue": " "})
+	w := startOneNode(t, map[string]string{"yarn.acl.enable": "true", "yarn.admin.acl": "boss", "yarn.scheduler.capacity.root.acl_administer_queue": " "})
 	app := w.submit()
 	w.expect("alice", "GET", w.id+"/timeline", "", 200, `"applicationId":"`+app.String()+`","name":"job","user":"alice","applicationMaster":true`)
 	w.expect("bob", "GET", w.id+"/timeline?span=60", "", 200, `"hidden":1,"more":0}`)
@@ -140,7 +140,7 @@ func TestANodeIsDrainedAndStays(t *testing.T) {
 
 // What a node says of its machine is passed on; what it says wrongly, or not at all, is said.
 func TestStateOfAMachine(t *testing.T) {
-	w := begin(t, nil)
+	w := startOneNode(t, nil)
 	for text, want := range map[string]struct {
 		code int
 		text string
