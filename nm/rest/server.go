@@ -60,8 +60,6 @@ type Options struct {
 }
 
 // Server answers web requests.
-//
-// It has many methods because each path of the API is one.
 type Server struct {
 	Options
 	// Metrics sends the figures of /jmx to the sinks of hadoop-metrics2.properties.
