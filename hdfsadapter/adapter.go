@@ -19,6 +19,7 @@ import (
 	"heddle/conf"
 	"heddle/conf/rpc"
 	"heddle/hdfsadapter/access"
+	"heddle/hdfsadapter/javafs"
 	"heddle/yarn/ipc"
 	"heddle/yarn/token"
 )
@@ -30,6 +31,10 @@ type Options struct {
 	Retry time.Duration // how long to try to reach a NameNode; default: one minute, or 20 s if there is only one
 	// Login logs this process in to Kerberos, for its own calls (As("")); all others need tokens. nil: calls without a token use the tickets of kinit.
 	Login func() (Login, error)
+	// Java are file systems of other schemes; the adapter doesn't close them. nil: JVMs of this process's own user, which start once one is needed.
+	Java *javafs.Files
+	// JavaAccount is the account that such a JVM logs in with, where there is Kerberos.
+	JavaAccount javafs.Account
 }
 
 // Adapter gives access to file systems. It is safe for concurrent use.
@@ -44,6 +49,13 @@ type Adapter struct {
 	data    *dataNodes
 
 	access *access.Access
+
+	javaOnce sync.Once
+	java     *javafs.Files // by others
+	javaEnd  func()        // nil: they are another's
+
+	mu      sync.Mutex
+	schemes map[string]error // what lacks for others' schemes
 
 	ctx   context.Context // of all open files; ends with Close
 	close context.CancelCauseFunc
@@ -64,7 +76,7 @@ func New(c *conf.Config, o Options) (*Adapter, error) {
 		}
 		o.Host = name
 	}
-	a := &Adapter{conf: c, options: o, self: "nobody", umask: umask(c.Text("fs.permissions.umask-mode"))}
+	a := &Adapter{conf: c, options: o, self: "nobody", schemes: map[string]error{}, umask: umask(c.Text("fs.permissions.umask-mode"))}
 	if u, err := user.Current(); err == nil {
 		a.self = u.Username
 	}
@@ -76,8 +88,10 @@ func New(c *conf.Config, o Options) (*Adapter, error) {
 	if scheme == "" && strings.HasPrefix(rest, "/") {
 		scheme = SchemeFile
 	}
-	if err := supported(scheme); err != nil {
-		return nil, conf.ErrorAt(c, "fs.defaultFS", err)
+	if !native(scheme) {
+		if err := javafs.Usable(c, scheme); err != nil {
+			return nil, conf.ErrorAt(c, "fs.defaultFS", err)
+		}
 	}
 	if scheme == SchemeHDFS && authority == "" {
 		return nil, conf.ErrorAt(c, "fs.defaultFS", errors.New("must name a NameNode or nameservice"))
@@ -115,17 +129,14 @@ func umask(s string) fs.FileMode {
 	return fs.FileMode(m)
 }
 
-func supported(scheme string) error {
-	if scheme == SchemeFile || scheme == SchemeHDFS {
-		return nil
-	}
-	return fmt.Errorf("unsupported scheme %q: Heddle reads and writes %s and %s", scheme, SchemeHDFS, SchemeFile)
-}
-
 // Close closes all connections. Open files fail from then on.
 func (a *Adapter) Close() error {
 	a.close(errClosed)
 	a.client.Close()
+	a.javaOnce.Do(func() {}) // none starts any more
+	if a.javaEnd != nil {
+		a.javaEnd()
+	}
 	return nil
 }
 
@@ -145,14 +156,15 @@ type FS struct {
 	user   string
 	own    bool // it is this process's own
 	tokens []token.Token
+	// credentials are all that a container has, for the file systems of Java; nil: tokens are all.
+	credentials []byte
 
 	mu     sync.Mutex
 	stores map[string]*hdfsStore // by authority
 }
 
 // Locate returns the location of a file by its name. fs.defaultFS completes names without a scheme. Relative paths
-// start in the user's home directory on HDFS, and in the working directory locally. Locate fails for unsupported file
-// systems.
+// start in the user's home directory, and in the working directory locally.
 func (f *FS) Locate(name string) (Location, error) {
 	scheme, authority, rest, err := split(name)
 	if err != nil {
@@ -160,9 +172,6 @@ func (f *FS) Locate(name string) (Location, error) {
 	}
 	if scheme == "" {
 		scheme = f.a.deflt.Scheme
-	}
-	if err := supported(scheme); err != nil {
-		return Location{}, fmt.Errorf("%q: %w", name, err)
 	}
 	if scheme == SchemeFile {
 		if authority != "" && authority != "localhost" {
@@ -176,16 +185,18 @@ func (f *FS) Locate(name string) (Location, error) {
 		}
 		return Location{SchemeFile, "", clean(rest, wd)}, nil
 	}
-	if authority == "" {
+	if authority == "" && scheme == f.a.deflt.Scheme {
+		authority = f.a.deflt.Authority
+	}
+	if authority == "" && scheme == SchemeHDFS {
 		if f.a.deflt.Scheme != SchemeHDFS {
 			return Location{}, fmt.Errorf("%q names no NameNode, and fs.defaultFS (%s) doesn't either", name, f.a.deflt)
 		}
-		authority = f.a.deflt.Authority
 	}
 	if rest == "" {
 		rest = "/"
 	}
-	return Location{SchemeHDFS, authority, clean(rest, "/user/"+f.user)}, nil
+	return Location{scheme, authority, clean(rest, "/user/"+f.user)}, nil
 }
 
 // store returns the file system of a location.
@@ -198,9 +209,12 @@ func (f *FS) store(at Location) (store, error) {
 	if err := context.Cause(f.a.ctx); err != nil {
 		return nil, err
 	}
+	if at.Scheme != SchemeHDFS {
+		return f.other(at)
+	}
 	s := f.stores[at.Authority]
 	if s == nil {
-		addrs, err := nameNodes(f.a.conf, at.Authority)
+		addrs, err := access.NameNodes(f.a.conf, at.Authority)
 		if err != nil {
 			return nil, err
 		}

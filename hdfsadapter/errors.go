@@ -8,28 +8,9 @@ import (
 
 	"github.com/colinmarc/hdfs/v2"
 
+	"heddle/hdfsadapter/javafs"
 	"heddle/yarn/ipc"
 )
-
-// sentinels maps a NameNode's exceptions to Go's errors.
-var sentinels = map[string]error{
-	"java.io.FileNotFoundException":                                                  fs.ErrNotExist,
-	"org.apache.hadoop.security.AccessControlException":                              fs.ErrPermission,
-	"org.apache.hadoop.security.authorize.AuthorizationException":                    fs.ErrPermission,
-	"org.apache.hadoop.fs.FileAlreadyExistsException":                                fs.ErrExist,
-	"org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException":                   fs.ErrExist,
-	"org.apache.hadoop.fs.PathIsNotEmptyDirectoryException":                          syscall.ENOTEMPTY,
-	"org.apache.hadoop.fs.PathIsNotDirectoryException":                               syscall.ENOTDIR,
-	"org.apache.hadoop.fs.ParentNotDirectoryException":                               syscall.ENOTDIR,
-	"org.apache.hadoop.fs.InvalidPathException":                                      fs.ErrInvalid,
-	"org.apache.hadoop.HadoopIllegalArgumentException":                               fs.ErrInvalid,
-	"org.apache.hadoop.hdfs.protocol.NSQuotaExceededException":                       syscall.EDQUOT,
-	"org.apache.hadoop.hdfs.protocol.DSQuotaExceededException":                       syscall.EDQUOT,
-	"org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException":            syscall.EDQUOT,
-	"org.apache.hadoop.hdfs.server.namenode.LeaseExpiredException":                   fs.ErrClosed,
-	"org.apache.hadoop.hdfs.protocol.SnapshotAccessControlException":                 fs.ErrPermission,
-	"org.apache.hadoop.hdfs.protocol.FSLimitException$PathComponentTooLongException": syscall.ENAMETOOLONG,
-}
 
 // remote is a NameNode's exception that also matches one of Go's errors.
 type remote struct {
@@ -58,7 +39,7 @@ func fromHDFS(err error) error {
 	if class == ipc.FileNotFoundException && strings.Contains(err.Error(), "Path is not a file") {
 		return &remote{syscall.EISDIR, err}
 	}
-	if is, ok := sentinels[class]; ok {
+	if is, ok := javafs.Exceptions[class]; ok {
 		return &remote{is, err}
 	}
 	if class == ipc.IOException && strings.Contains(err.Error(), "not empty") { // rename's message about its target

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/hdfsadapter/position"
 	"heddle/yarn/pb"
 )
 
@@ -97,7 +98,7 @@ func (t *stream) drop() {
 func (r *hdfsReader) Info() Info { return r.info }
 
 func (r *hdfsReader) Seek(off int64, whence int) (int64, error) {
-	return seek(&r.pos, r.info.Size, off, whence)
+	return position.Seek(&r.pos, r.info.Size, off, whence)
 }
 
 func (r *hdfsReader) Close() error {

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"heddle/hdfsadapter/position"
 	"heddle/internal/bounded"
 )
 
@@ -184,30 +185,12 @@ func (r *localReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 func (r *localReader) Seek(off int64, whence int) (int64, error) {
-	return seek(&r.pos, r.info.Size, off, whence)
+	return position.Seek(&r.pos, r.info.Size, off, whence)
 }
 
 func (r *localReader) Close() error {
 	r.closed.Store(true)
 	return r.f.Close()
-}
-
-// seek moves a position. As in a file, it may be after the end.
-func seek(pos *int64, size, off int64, whence int) (int64, error) {
-	switch whence {
-	case io.SeekStart:
-	case io.SeekCurrent:
-		off += *pos
-	case io.SeekEnd:
-		off += size
-	default:
-		return *pos, fs.ErrInvalid
-	}
-	if off < 0 {
-		return *pos, fs.ErrInvalid
-	}
-	*pos = off
-	return off, nil
 }
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The supported schemes.
+// The schemes that this package knows without Java.
 const (
 	SchemeFile = "file"
 	SchemeHDFS = "hdfs"
@@ -14,8 +14,8 @@ const (
 
 // Location is the place of a file.
 type Location struct {
-	Scheme    string // file or hdfs
-	Authority string // for HDFS: host:port, host, or nameservice
+	Scheme    string // file, hdfs, or one that Java knows
+	Authority string // for HDFS: host:port, host, or nameservice; "" of file
 	Path      string // absolute and clean
 }
 

@@ -44,7 +44,10 @@ func TestLocate(t *testing.T) {
 		{local, ":a", ""},
 		{local, "a:b", ""},
 		{local, "file:a", ""},
-		{local, "viewfs://c/a", ""},
+		{local, "viewfs://c/a", "viewfs://c/a"},
+		{local, "S3A://bucket/a/../b", "s3a://bucket/b"},
+		{local, "abfs://c@account.example/a", "abfs://c@account.example/a"},
+		{local, "odd:///a", "odd:///a"},
 		{remote, "/a", "hdfs://nn:9000/a"},
 		{remote, "a", "hdfs://nn:9000/user/alice/a"},
 		{remote, ".", "hdfs://nn:9000/user/alice"},
@@ -82,37 +85,6 @@ func FuzzLocate(f *testing.F) {
 	})
 }
 
-func FuzzGlob(f *testing.F) {
-	for _, s := range []string{"*", "a{b,c/d}e", "[a-z]?", `\[`, "[", "{", "[^]]", "{a,{b,c}/d}", "[é]", "é*", `[\d]`} {
-		f.Add(s, "name")
-	}
-	f.Fuzz(func(t *testing.T, pattern, name string) {
-		all, err := expandBraces(pattern)
-		if err != nil {
-			return
-		}
-		for _, alt := range all {
-			match, literal, err := compilePart(alt)
-			if err != nil {
-				continue
-			}
-			if match != nil {
-				match.MatchString(name)
-			} else if len(literal) > len(alt) {
-				t.Fatalf("%q became %q", alt, literal)
-			}
-		}
-		// A name of which every character is quoted matches itself and nothing else.
-		quoted := ""
-		for i := range len(name) {
-			quoted += `\` + name[i:i+1]
-		}
-		if match, literal, err := compilePart(quoted); err != nil || match != nil || literal != name {
-			t.Fatalf("%q: got %v, %q, %v", quoted, match, literal, err)
-		}
-	})
-}
-
 func TestNameNodes(t *testing.T) {
 	a := newAdapter(t, "",
 		"dfs.nameservices=ha,single,broken,bad",
@@ -128,7 +100,7 @@ func TestNameNodes(t *testing.T) {
 		"ha": "one:8020 two:8020", "single": "only:1234", "host:99": "host:99", "host": "host:8020", "[::1]:5": "[::1]:5",
 		"broken": "! dfs.namenode.rpc-address.broken.nn2 is not set", "bad": "! dfs.namenode.rpc-address.bad", "h:i": "! not a NameNode's address",
 	} {
-		got, err := nameNodes(a.conf, authority)
+		got, err := access.NameNodes(a.conf, authority)
 		text := strings.Join(got, " ")
 		if err != nil {
 			text = "! " + err.Error()
@@ -138,7 +110,7 @@ func TestNameNodes(t *testing.T) {
 		}
 	}
 	one := newAdapter(t, "", "dfs.nameservices=ns", "dfs.namenode.rpc-address=h:7")
-	if got, err := nameNodes(one.conf, "ns"); err != nil || len(got) != 1 || got[0] != "h:7" {
+	if got, err := access.NameNodes(one.conf, "ns"); err != nil || len(got) != 1 || got[0] != "h:7" {
 		t.Errorf("the only NameNode: %v, %v", got, err)
 	}
 }

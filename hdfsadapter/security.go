@@ -27,7 +27,9 @@ func (a *Adapter) Bearing(user string, credentials []byte) *FS {
 			tokens = append(tokens, t.Token)
 		}
 	}
-	return a.As(user, tokens...)
+	f := a.As(user, tokens...)
+	f.credentials = credentials
+	return f
 }
 
 // secured reports whether the library's own connections won't do.

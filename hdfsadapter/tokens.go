@@ -49,7 +49,7 @@ func (a *Adapter) CancelToken(ctx context.Context, t token.Token) error {
 
 // issuer returns the NameNode, or the pair of them, that issued a token.
 func (a *Adapter) issuer(t token.Token) (ipc.Invoker, error) {
-	addrs, err := nameNodes(a.conf, strings.TrimPrefix(t.Service, access.HAService))
+	addrs, err := access.NameNodes(a.conf, strings.TrimPrefix(t.Service, access.HAService))
 	if err != nil {
 		return nil, fmt.Errorf("find the NameNode of a token: %w", err)
 	}
@@ -68,7 +68,7 @@ func (a *Adapter) TokenFor(ctx context.Context, user string) (t token.Token, ok 
 	if a.deflt.Scheme != SchemeHDFS || !a.Secure() {
 		return t, false, nil
 	}
-	addrs, err := nameNodes(a.conf, a.deflt.Authority)
+	addrs, err := access.NameNodes(a.conf, a.deflt.Authority)
 	if err != nil {
 		return t, false, err
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"heddle/hdfsadapter/access"
 	"heddle/integration/hadooplab"
 	"heddle/yarn/ipc"
 	"heddle/yarn/pb"
@@ -16,7 +17,7 @@ import (
 func TestTokensOfANameNode(t *testing.T) {
 	lab := hadooplab.Start(t, hadooplab.Options{DataNodes: 1, Site: map[string]string{"dfs.namenode.delegation.token.always-use": "true"}})
 	a := newAdapter(t, lab.Conf())
-	addrs, err := nameNodes(a.conf, a.deflt.Authority)
+	addrs, err := access.NameNodes(a.conf, a.deflt.Authority)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,14 +3,13 @@ package nm
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
 	"heddle/conf"
-	"heddle/integration/hadooplab"
+	"heddle/integration/jvmtest"
 	"heddle/internal/await"
 	"heddle/yarn/pb"
 	"heddle/yarn/protocol"
@@ -21,25 +20,10 @@ const (
 	pathKey = "heddle.nodemanager.java.class-path"
 )
 
-// classes compiles a class of javahost/testdata, and returns its folder and that of Hadoop's jars.
-func classes(t *testing.T, source string) (dir, lib string) {
-	t.Helper()
-	lib, err := hadooplab.Jars(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir = t.TempDir()
-	javac := exec.Command("javac", "--release", "8", "-nowarn", "-proc:none", "-d", dir, "-cp", filepath.Join(lib, "*"), "javahost/testdata/"+source)
-	if out, err := javac.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return dir, lib
-}
-
 // recorder compiles the service that records its calls, and returns settings for it.
 func recorder(t *testing.T) (calls string, set []string) {
 	t.Helper()
-	dir, lib := classes(t, "Recorder.java")
+	dir, lib := jvmtest.Compile(t, "javahost/testdata/Recorder.java"), jvmtest.Hadoop(t)
 	calls = filepath.Join(dir, "calls")
 	return calls, []string{
 		auxKey + "=mapreduce_shuffle,recorder", auxKey + ".recorder.class=heddle.test.Recorder", auxKey + ".recorder.classpath=" + dir,

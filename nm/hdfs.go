@@ -8,7 +8,9 @@ import (
 
 // hdfs returns the file systems. With Kerberos the node's own calls are those of its account; users' calls need their tokens.
 func (n *NodeManager) hdfs() (*hdfsadapter.Adapter, error) {
-	return hdfsadapter.New(n.o.Conf, hdfsadapter.Options{Host: n.identity.Host, Log: n.log, Login: func() (hdfsadapter.Login, error) {
+	java, stop := javaNode(n).Files()
+	n.closing(stop)
+	return hdfsadapter.New(n.o.Conf, hdfsadapter.Options{Java: java, Host: n.identity.Host, Log: n.log, Login: func() (hdfsadapter.Login, error) {
 		if n.login == nil {
 			return nil, errors.New("the node isn't logged in to Kerberos")
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"heddle/integration/jvmtest"
 	"heddle/internal/await"
 	"heddle/nm/container"
 	"heddle/nm/localizer"
@@ -15,7 +16,7 @@ import (
 
 // A container gets a file of a file system that only Java knows, and one whose class isn't there says what to set. No JVM runs before.
 func TestFilesThatJavaReads(t *testing.T) {
-	dir, lib := classes(t, "Odd.java")
+	dir, lib := jvmtest.Compile(t, "../hdfsadapter/javafs/testdata/Odd.java"), jvmtest.Hadoop(t)
 	l := newLab(t, pathKey+"="+dir+":"+lib+"/*", "fs.odd.impl=heddle.test.Odd", "heddle.nodemanager.java.options=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC").up()
 	if _, err := os.Stat(l.node.s.state + "-java"); err == nil {
 		t.Error("a node that doesn't need Java has its folder")

@@ -9,6 +9,7 @@ import (
 	"heddle/conf"
 	"heddle/conf/environ"
 	"heddle/conf/javaservices"
+	"heddle/hdfsadapter/jvm"
 	"heddle/internal/statedir"
 	"heddle/internal/trust"
 	"heddle/internal/userfiles"
@@ -16,7 +17,7 @@ import (
 	"heddle/nm/health"
 	"heddle/nm/javahost"
 	"heddle/nm/javanode"
-	"heddle/nm/launch"
+	"heddle/nm/proc"
 	"heddle/nm/runas"
 	"heddle/yarn/account"
 )
@@ -76,12 +77,12 @@ func (n *NodeManager) openJava() error {
 	if err != nil {
 		return err
 	}
-	cfg := javahost.Config{
-		Java: j.Java, JavaVersion: launch.JavaVersion(j.Home), JavaOptions: j.Options, HeapMB: j.HeapMB, ClassPath: j.ClassPath,
-		Dir: dir, Recovery: recovery, Properties: javanode.Properties(c), Hostname: n.identity.Host, Dirs: n.disks.Local, Types: n.s.types,
-		User: n.s.javaUser.Credential(), Env: javanode.Environment(c), Confine: func(int) error { return nil }, Sweep: func() {},
-		Patience: j.Patience, Bucket: n.state.Bucket("javaservices"), Log: n.log,
-	}
+	cfg := javahost.Config{Config: jvm.Config{
+		Java: j.Java, JavaVersion: jvm.Version(j.Home), JavaOptions: j.Options, HeapMB: j.HeapMB, ClassPath: j.ClassPath,
+		Dir: dir, User: n.s.javaUser.Credential(), Env: javaservices.Environment(c), Confine: proc.NotSpared, Sweep: func() {}, Log: n.log,
+	}}
+	cfg.Recovery, cfg.Properties, cfg.Hostname, cfg.Dirs, cfg.Types = recovery, javaservices.Properties(c), n.identity.Host, n.disks.Local, n.s.types
+	cfg.Patience, cfg.Bucket = j.Patience, n.state.Bucket("javaservices")
 	for _, s := range j.Services {
 		cfg.Services = append(cfg.Services, javahost.Service(s))
 		n.aux.javas[s.Name] = true
@@ -112,7 +113,7 @@ func confineJava(n *NodeManager, cfg *javahost.Config) {
 			n.log.WithError(err).Warn("could not leave the group of the auxiliary services")
 		}
 	})
-	javaNode(n).Confine(within, javaGroup, weight, cfg)
+	javaNode(n).Confine(within, javaGroup, weight, &cfg.Config)
 	cfg.Sweep() // an earlier life's
 }
 

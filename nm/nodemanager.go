@@ -259,19 +259,14 @@ func (n *NodeManager) openFiles() error {
 		return err
 	}
 	n.closing(func() { files.Close() })
+	usual := localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner})
 	if n.source = n.o.Source; n.source == nil {
 		trust, err := ssl.Client(n.o.Conf)
 		if err != nil {
 			n.log.WithError(err).Warn("Files of swebhdfs are read from servers that this machine's authorities know")
 		}
-		others := n.o.Others
-		if others == nil {
-			files, stop := javaNode(n).Files()
-			n.closing(stop)
-			others = files
-		}
 		n.source = sources.All(sources.Options{
-			Trust: trust, Conf: n.o.Conf, Usual: localizer.OnHDFS(files, localizer.LocalFiles{Owner: n.s.container.Owner}), Others: others,
+			Trust: trust, Conf: n.o.Conf, Usual: usual, Others: usual,
 		})
 	}
 	if err := n.openWarming(files); err != nil {

@@ -46,9 +46,6 @@ type Options struct {
 	// Source reads what containers need; nil: HDFS and this machine's file systems, as the configuration says.
 	Source localizer.Source
 
-	// Others reads files of file systems that Heddle doesn't know, such as s3a; nil: resources there fail their containers.
-	Others localizer.Source
-
 	// Logs deals with the logs that applications leave; nil: they are aggregated, or removed after some time, as the
 	// configuration says.
 	Logs Logs

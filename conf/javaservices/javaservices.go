@@ -89,8 +89,11 @@ func Runtime(c *conf.Config, look func(string) (string, bool)) (Settings, error)
 	s := read(c)
 	s.findJava(look)
 	s.ClassPath = classPath(c, look)
+	if dir, ok := look("HADOOP_CONF_DIR"); ok && c.Dir() == "" { // in a container, whose configuration came with its application
+		s.ClassPath = dir + ":" + s.ClassPath
+	}
 	if s.Java == "" {
-		return s, errors.New("no Java was found: set JAVA_HOME or put java on the PATH of heddle nm")
+		return s, errNoJava
 	}
 	return s, nil
 }

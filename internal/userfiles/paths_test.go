@@ -60,7 +60,6 @@ var allowed = map[string]string{
 	"nm/jvmarchive/store.go filepath.EvalSymlinks":     "of the user's Java, called with the user's rights",
 	"nm/jvmarchive/store.go os.MkdirAll":               "the store's own folder",
 	"nm/jvmarchive/store.go os.Chmod":                  "the store's own folder",
-	"nm/launch/java.go filepath.EvalSymlinks":          "of the java on the NodeManager's own PATH",
 	"nm/launch/session.go os.Stat":                     "whether the work folder is there; the process enters it with the user's rights",
 	"nm/launch/session.go os.OpenFile":                 "the NodeManager's private files",
 	"nm/launch/session.go bounded.ReadHead":            "the NodeManager's private files",

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"heddle/hdfsadapter/jvm"
 	"heddle/internal/userfiles"
 	"heddle/internal/within"
 	"heddle/nm/gpu"
@@ -139,7 +140,7 @@ func (c life) script(at workdir.Places, lc *pb.ContainerLaunchContext, owner *us
 	}
 	x := launch.Expander{LogDir: at.Log}
 	err := userfiles.As(owner, func() error {
-		x.AddOpens = launch.JavaVersion(javaHome) >= 17
+		x.AddOpens = jvm.Version(javaHome) >= 17
 		return nil
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package javahost
 
 import (
+	"heddle/hdfsadapter/jvm"
 	"heddle/nm/allocation"
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
@@ -23,15 +24,15 @@ func (e *event) over(err error) {
 }
 
 func applicationInit(service string, app records.ApplicationID, user string, data []byte) *event {
-	var m message
-	m.text(service).text(user).number(app.ClusterTimestamp).integer(app.ID).bytes(data)
-	return &event{op: opApplicationInit, args: m.b, app: app, what: "initializeApplication of " + service}
+	var m jvm.Message
+	m.Text(service).Text(user).Number(app.ClusterTimestamp).Integer(app.ID).Bytes(data)
+	return &event{op: opApplicationInit, args: m.B, app: app, what: "initializeApplication of " + service}
 }
 
 func applicationStop(app records.ApplicationID) *event {
-	var m message
-	m.number(app.ClusterTimestamp).integer(app.ID)
-	return &event{op: opApplicationStop, args: m.b, app: app, what: "stopApplication"}
+	var m jvm.Message
+	m.Number(app.ClusterTimestamp).Integer(app.ID)
+	return &event{op: opApplicationStop, args: m.B, app: app, what: "stopApplication"}
 }
 
 // containerEvent is the begin or the end of a container.
@@ -40,15 +41,15 @@ func containerEvent(op byte, g allocation.Grant, types records.ResourceTypes) *e
 	if g.Type == pb.ContainerType_APPLICATION_MASTER {
 		kind = 1
 	}
-	var m message
-	m.text(g.User).text(g.ID.String()).number(g.Resource.MemoryMB()).integer(int32(g.Resource.VCores())).octet(kind)
-	m.integer(int32(types.Len() - 2))
+	var m jvm.Message
+	m.Text(g.User).Text(g.ID.String()).Number(g.Resource.MemoryMB()).Integer(int32(g.Resource.VCores())).Octet(kind)
+	m.Integer(int32(types.Len() - 2))
 	for i := 2; i < types.Len(); i++ { // after memory and vcores
-		m.text(types.At(i).Name).number(g.Resource[i])
+		m.Text(types.At(i).Name).Number(g.Resource[i])
 	}
 	what := "initializeContainer"
 	if op == opContainerStop {
 		what = "stopContainer"
 	}
-	return &event{op: op, args: m.b, app: g.ID.Attempt.App, what: what}
+	return &event{op: op, args: m.B, app: g.ID.Attempt.App, what: what}
 }

@@ -2,7 +2,6 @@ package javahost
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -14,22 +13,10 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"heddle/internal/userfiles"
+	"heddle/hdfsadapter/jvm"
 	"heddle/nm/allocation"
 	"heddle/yarn/records"
 )
-
-// hostJar is java/, compiled for Java 8. TestTheJarIsWhatItsSourceSays makes it anew with -update.
-//
-//go:embed host.jar
-var hostJar []byte
-
-// metaspaceMB bounds the memory of a JVM's classes.
-const metaspaceMB = 256
-
-// MemoryMB returns the memory that a JVM with such a heap may use in all, in MiB: heap, as much outside of it (buffers of sockets and files), classes,
-// and code and threads.
-func MemoryMB(heapMB int) int { return 2*heapMB + metaspaceMB + 256 }
 
 // Service is an auxiliary service that is a Java class.
 type Service struct {
@@ -40,30 +27,19 @@ type Service struct {
 	System    []string // classes that don't come from its own class path; nil: Hadoop's list
 }
 
-// Config configures a Host. All fields must be set but for User, Properties and JavaOptions.
+// Config configures a Host. All fields must be set but for Properties.
 type Config struct {
-	Java        string // the program
-	JavaVersion int    // 8, 17, …
-	JavaOptions []string
-	HeapMB      int
-	ClassPath   string
-	Dir         string // of host.jar; also where the JVM runs. It must exist
-	Recovery    string // services keep their state below it, each in a folder of its name. It must exist, and be the user's
-	Services    []Service
-	Properties  []string // keys and values in turn, which replace those of the files
-	Hostname    string   // for _HOST in the principal
-	Dirs        Dirs     // local folders
-	Types       records.ResourceTypes
-	User        *syscall.Credential // nil: this process's own
-	Env         []string
-
-	Confine func(pid int) error // bounds a JVM, before it has done anything
-	Sweep   func()              // ends what a JVM has left
+	jvm.Config
+	Recovery   string // services keep their state below it, each in a folder of its name. It must exist, and be the user's
+	Services   []Service
+	Properties []string // keys and values in turn, which replace those of the files
+	Hostname   string   // for _HOST in the principal
+	Dirs       Dirs     // local folders
+	Types      records.ResourceTypes
 
 	// Patience is how long services may take until all are started, and how long each call may take afterwards. Then the JVM is killed.
 	Patience time.Duration
 	Bucket   Bucket
-	Log      *logrus.Entry
 }
 
 // Dirs are the node's local folders that are usable now.
@@ -89,7 +65,7 @@ type Host struct {
 	queue    []*event
 	ready    chan struct{} // closed while services run and know what lives; another one afterwards
 	up       bool          // ready is closed
-	jvm      *jvm          // while up
+	jvm      *jvm.Process  // while up
 	metadata map[string][]byte
 	status   Status
 
@@ -119,25 +95,8 @@ func New(cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.jar = filepath.Join(cfg.Dir, "heddle-javahost.jar")
-	return h, writeJar(h.jar)
-}
-
-// writeJar puts the jar in the place of another release's, of which a JVM may still read.
-func writeJar(path string) error {
-	name := filepath.Base(path)
-	d, err := userfiles.OpenDir(filepath.Dir(path))
-	if err == nil {
-		defer d.Close()
-		err = d.Write(name+".partial", hostJar, (*userfiles.User)(nil).Want(0o644))
-	}
-	if err == nil {
-		err = d.Rename(name+".partial", d, name)
-	}
-	if err != nil {
-		return fmt.Errorf("write the program that runs auxiliary services: %w", err)
-	}
-	return nil
+	h.jar, err = jvm.WriteJar(cfg.Dir)
+	return h, err
 }
 
 // Start starts the services. It fails if one of them, or Java, refuses to start. If they take longer than Config.Patience, it returns nil, and they
@@ -190,18 +149,18 @@ func (h *Host) keep(first chan<- error) {
 
 // life runs one JVM until it ends, and returns why. It calls started when all services have started. The first one isn't told what lives: see Recovered.
 func (h *Host) life(first bool, started func()) (err error) {
-	j, err := h.cfg.startJVM(h.jar, servicesMain)
+	j, err := h.cfg.Start(h.jar, jvm.ServicesMain)
 	if err != nil {
 		return h.down(err)
 	}
 	defer context.AfterFunc(h.ctx, func() { h.hasten(j) })()
 	defer func() {
 		if errors.Is(err, context.DeadlineExceeded) {
-			j.dump()
-			j.wait(time.Second) // until the log has it
+			j.Dump()
+			j.Wait(time.Second) // until the log has it
 		}
 		err = h.down(h.explain(j, err))
-		j.kill()
+		j.Kill()
 	}()
 	metadata, err := h.launch(j)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -217,24 +176,24 @@ func (h *Host) life(first bool, started func()) (err error) {
 	}
 	told := len(h.queue)
 	h.metadata, h.jvm = metadata, j
-	h.status.PID, h.status.Since = j.pid, time.Now()
+	h.status.PID, h.status.Since = j.PID, time.Now()
 	h.up, h.status.Up = true, true
 	close(h.ready)
 	h.mu.Unlock()
-	h.log.Infof("auxiliary services %s have started in JVM %d; calls to tell them what lives: %d", h.names(), j.pid, told)
+	h.log.Infof("auxiliary services %s have started in JVM %d; calls to tell them what lives: %d", h.names(), j.PID, told)
 	started()
 	return h.serve(j)
 }
 
 // hasten ends a JVM at Close: at once while services start, or else when they don't stop in time.
-func (h *Host) hasten(j *jvm) {
+func (h *Host) hasten(j *jvm.Process) {
 	h.mu.Lock()
 	up := h.up
 	h.mu.Unlock()
-	if up && j.wait(quitLimit+time.Second) {
+	if up && j.Wait(quitLimit+time.Second) {
 		return
 	}
-	j.signal(syscall.SIGKILL)
+	j.Signal(syscall.SIGKILL)
 }
 
 func (h *Host) names() string {
@@ -246,19 +205,19 @@ func (h *Host) names() string {
 }
 
 // explain adds to the error of a life how the JVM has ended, if it has.
-func (h *Host) explain(j *jvm, err error) error {
+func (h *Host) explain(j *jvm.Process, err error) error {
 	if err == nil || h.ctx.Err() != nil {
 		return err
 	}
-	var refused *Refused
+	var refused *jvm.Refused
 	switch {
 	case errors.As(err, &refused):
 		return err
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w (heddle.nodemanager.java.patience-ms is %d); the log has what its threads did", err, h.cfg.Patience.Milliseconds())
 	}
-	if j.wait(4*time.Second) && j.ended != nil {
-		return fmt.Errorf("%s: %w; the log has what it printed", h.cfg.Java, j.ended)
+	if j.Wait(4*time.Second) && j.Ended() != nil {
+		return fmt.Errorf("%s: %w; the log has what it printed", h.cfg.Java, j.Ended())
 	}
 	return err
 }
@@ -288,21 +247,21 @@ var errDied = errors.New("the JVM of the auxiliary services has ended")
 func (h *Host) patience() time.Duration { return h.cfg.Patience << min(h.late, 3) }
 
 // launch has a JVM initialise and start all services, and returns what they have for applications. patience is for all of that.
-func (h *Host) launch(j *jvm) (map[string][]byte, error) {
+func (h *Host) launch(j *jvm.Process) (map[string][]byte, error) {
 	deadline := time.Now().Add(h.patience())
-	var hello message
-	hello.texts(h.cfg.Properties).texts(h.cfg.Dirs.Writable()).texts(h.cfg.Dirs.Readable()).text(h.cfg.Hostname)
-	if _, err := j.call(opHello, hello.b, time.Until(deadline)); err != nil {
+	var hello jvm.Message
+	hello.Texts(h.cfg.Properties).Texts(h.cfg.Dirs.Writable()).Texts(h.cfg.Dirs.Readable()).Text(h.cfg.Hostname)
+	if _, err := j.Call(opHello, hello.B, time.Until(deadline)); err != nil {
 		return nil, fmt.Errorf("the JVM of the auxiliary services: %w", err)
 	}
 	for _, s := range h.cfg.Services {
-		var m message
-		m.text(s.Name).text(s.Class).text(s.ClassPath).text(s.Remote).texts(s.System).text(filepath.Join(h.cfg.Recovery, s.Name))
-		if _, err := j.call(opInit, m.b, time.Until(deadline)); err != nil {
+		var m jvm.Message
+		m.Text(s.Name).Text(s.Class).Text(s.ClassPath).Text(s.Remote).Texts(s.System).Text(filepath.Join(h.cfg.Recovery, s.Name))
+		if _, err := j.Call(opInit, m.B, time.Until(deadline)); err != nil {
 			return nil, fmt.Errorf("auxiliary service %s (%s) can't be initialised: %w%s", s.Name, s.Class, err, remedy(s, err))
 		}
 	}
-	b, err := j.call(opStart, nil, time.Until(deadline))
+	b, err := j.Call(opStart, nil, time.Until(deadline))
 	if err != nil {
 		return nil, fmt.Errorf("start auxiliary services: %w", err)
 	}
@@ -327,7 +286,7 @@ func remedy(s Service, err error) string {
 const dirsInterval = 10 * time.Second
 
 // serve hands events to services until the JVM ends, or Close.
-func (h *Host) serve(j *jvm) error {
+func (h *Host) serve(j *jvm.Process) error {
 	tick := time.NewTicker(dirsInterval)
 	defer tick.Stop()
 	var dirs string
@@ -337,13 +296,13 @@ func (h *Host) serve(j *jvm) error {
 		}
 		select {
 		case <-h.wake:
-		case <-j.done:
+		case <-j.Done():
 			return errDied
 		case <-tick.C:
-			var m message
-			m.texts(h.cfg.Dirs.Writable()).texts(h.cfg.Dirs.Readable())
-			if now := string(m.b); now != dirs {
-				if _, err := j.call(opDirs, m.b, h.cfg.Patience); err != nil {
+			var m jvm.Message
+			m.Texts(h.cfg.Dirs.Writable()).Texts(h.cfg.Dirs.Readable())
+			if now := string(m.B); now != dirs {
+				if _, err := j.Call(opDirs, m.B, h.cfg.Patience); err != nil {
 					return err
 				}
 				dirs = now
@@ -355,14 +314,14 @@ func (h *Host) serve(j *jvm) error {
 }
 
 // drain hands over the events that wait.
-func (h *Host) drain(j *jvm) error {
+func (h *Host) drain(j *jvm.Process) error {
 	for h.ctx.Err() == nil {
 		e := h.take()
 		if e == nil {
 			return nil
 		}
-		_, err := j.call(e.op, e.args, h.cfg.Patience)
-		var refused *Refused
+		_, err := j.Call(e.op, e.args, h.cfg.Patience)
+		var refused *jvm.Refused
 		if err != nil && !errors.As(err, &refused) {
 			e.over(errDied)
 			return fmt.Errorf("%s of %s: %w", e.what, e.app, err)
@@ -395,10 +354,10 @@ func (h *Host) take() *event {
 const quitLimit = 5 * time.Second
 
 // quit hands over what waits still, and stops services.
-func (h *Host) quit(j *jvm) error {
+func (h *Host) quit(j *jvm.Process) error {
 	deadline := time.Now().Add(quitLimit)
 	for e := h.take(); e != nil; e = h.take() {
-		_, err := j.call(e.op, e.args, time.Until(deadline))
+		_, err := j.Call(e.op, e.args, time.Until(deadline))
 		e.over(err)
 		if errors.Is(err, context.DeadlineExceeded) {
 			break
@@ -409,11 +368,11 @@ func (h *Host) quit(j *jvm) error {
 			h.mu.Unlock()
 		}
 	}
-	_, err := j.call(opQuit, nil, time.Until(deadline))
+	_, err := j.Call(opQuit, nil, time.Until(deadline))
 	if err == nil {
-		j.wait(time.Until(deadline))
+		j.Wait(time.Until(deadline))
 	}
-	j.kill()
+	j.Kill()
 	return err
 }
 
@@ -435,7 +394,7 @@ func (h *Host) enter(e *event, change func(*ledger)) (ready <-chan struct{}, que
 	}
 	if len(h.queue) >= maxQueue {
 		h.log.Error("too many calls wait for auxiliary services: their JVM is ended")
-		h.jvm.signal(syscall.SIGKILL)
+		h.jvm.Signal(syscall.SIGKILL)
 		return h.ready, false
 	}
 	h.queue = append(h.queue, e)
@@ -463,7 +422,7 @@ const maxData = 1 << 20
 // hear of it when there is one.
 func (h *Host) StartApplication(ctx context.Context, service string, app records.ApplicationID, user string, data []byte) error {
 	if len(data) > maxData {
-		return &Refused{fmt.Sprintf("the application has %d bytes for the service, and %d are allowed", len(data), maxData)}
+		return &jvm.Refused{Text: fmt.Sprintf("the application has %d bytes for the service, and %d are allowed", len(data), maxData)}
 	}
 	e := applicationInit(service, app, user, data)
 	e.done = make(chan error, 1)

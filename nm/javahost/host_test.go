@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,7 +16,8 @@ import (
 
 	"github.com/sirupsen/logrus"
 
-	"heddle/integration/hadooplab"
+	"heddle/hdfsadapter/jvm"
+	"heddle/integration/jvmtest"
 	"heddle/internal/await"
 	"heddle/nm/allocation"
 	"heddle/nm/nmtest"
@@ -25,47 +25,12 @@ import (
 	"heddle/yarn/records"
 )
 
-// compile compiles Java sources against Hadoop's jars, and returns the folder of the classes.
-func compile(t testing.TB, pattern string) string {
-	t.Helper()
-	lib, err := hadooplab.Jars(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	sources, err := filepath.Glob(pattern)
-	if err != nil || len(sources) == 0 {
-		t.Fatal(sources, err)
-	}
-	out := t.TempDir()
-	args := append([]string{"--release", "8", "-nowarn", "-proc:none", "-d", out, "-cp", filepath.Join(lib, "*")}, sources...)
-	if said, err := exec.Command("javac", args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, said)
-	}
-	return out
-}
-
-// recorder is the folder of the classes of testdata.
-var recorder = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "javahost-recorder-")
-	if err != nil {
-		return "", err
-	}
-	lib, err := hadooplab.Jars(context.Background())
-	if err != nil {
-		return "", err
-	}
-	said, err := exec.Command("javac", "--release", "8", "-nowarn", "-proc:none", "-d", dir, "-cp", filepath.Join(lib, "*"), "testdata/Recorder.java", "testdata/Odd.java").CombinedOutput()
-	if err != nil {
-		return "", fmt.Errorf("%w\n%s", err, said)
-	}
-	return dir, nil
-})
+// recorder are the classes of testdata.
+var recorder jvmtest.Once
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := recorder(); err == nil {
-		_ = os.RemoveAll(dir)
-	}
+	recorder.Remove()
 	os.Exit(code)
 }
 
@@ -109,26 +74,9 @@ func done(err error) <-chan error {
 func (b *bucket) Begin(key string, value []byte) <-chan error { return done(b.Put(key, value)) }
 func (b *bucket) BeginDelete(key string) <-chan error         { return done(b.Delete(key)) }
 
-// programs returns the path of java, the folder of the tests' classes, and the class path of Hadoop's.
-func programs(t *testing.T) (java, classes, hadoop string) {
-	t.Helper()
-	classes, err := recorder()
-	if err != nil {
-		t.Fatal(err)
-	}
-	lib, err := hadooplab.Jars(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if java, err = exec.LookPath("java"); err != nil {
-		t.Fatal(err)
-	}
-	return java, classes, filepath.Join(lib, "*")
-}
-
 func newLab(t *testing.T, set ...string) *lab {
 	t.Helper()
-	java, classes, hadoop := programs(t)
+	classes := recorder.Compile(t, "testdata/Recorder.java")
 	l := &lab{t: t, dir: t.TempDir(), bucket: &bucket{}, log: &syncBuffer{}}
 	local := filepath.Join(l.dir, "local")
 	if err := os.Mkdir(local, 0o755); err != nil {
@@ -137,12 +85,14 @@ func newLab(t *testing.T, set ...string) *lab {
 	log := logrus.New()
 	log.Out = l.log
 	l.cfg = Config{
-		Java: java, JavaVersion: 17, HeapMB: 64, ClassPath: hadoop, Dir: l.dir, Recovery: filepath.Join(l.dir, "recovery"),
-		JavaOptions: []string{"-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto"},
-		Services:    []Service{{Name: "recorder", Class: "heddle.test.Recorder", ClassPath: classes}},
-		Properties:  append([]string{"recorder.file", filepath.Join(l.dir, "calls")}, set...),
-		Dirs:        nmtest.Dirs{local}, Env: os.Environ(), Confine: func(int) error { return nil }, Sweep: func() {}, Patience: 30 * time.Second,
-		Bucket: l.bucket, Log: logrus.NewEntry(log),
+		Config: jvm.Config{
+			Java: jvmtest.Java(t), JavaVersion: 17, HeapMB: 64, ClassPath: filepath.Join(jvmtest.Hadoop(t), "*"), Dir: l.dir, JavaOptions: jvmtest.Options,
+			Env: os.Environ(), Confine: func(int) error { return nil }, Sweep: func() {}, Log: logrus.NewEntry(log),
+		},
+		Recovery:   filepath.Join(l.dir, "recovery"),
+		Services:   []Service{{Name: "recorder", Class: "heddle.test.Recorder", ClassPath: classes}},
+		Properties: append([]string{"recorder.file", filepath.Join(l.dir, "calls")}, set...),
+		Dirs:       nmtest.Dirs{local}, Patience: 30 * time.Second, Bucket: l.bucket,
 	}
 	t.Cleanup(func() {
 		if l.host != nil {
@@ -216,7 +166,7 @@ func TestAServicesWholeLife(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var refused *Refused
+	var refused *jvm.Refused
 	if err := l.give(app, "throw"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "the application is told to fail") {
 		t.Errorf("%v", err)
 	}

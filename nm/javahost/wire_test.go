@@ -1,71 +1,41 @@
 package javahost
 
 import (
-	"bytes"
 	"errors"
 	"reflect"
-	"strings"
 	"testing"
 
+	"heddle/hdfsadapter/jvm"
 	"heddle/nm/nmtest"
 	"heddle/yarn/records"
 )
 
-func TestReplies(t *testing.T) {
-	var m message
-	m.integer(5).octet(0).integer(2).text("a").bytes(nil).text("b").bytes([]byte{1, 2})
-	b, err := decodeReply(m.b, 5)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := decodeStarted(b)
+func TestStarted(t *testing.T) {
+	var m jvm.Message
+	m.Integer(2).Text("a").Bytes(nil).Text("b").Bytes([]byte{1, 2})
+	got, err := decodeStarted(m.B)
 	if want := map[string][]byte{"a": nil, "b": {1, 2}}; err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
-	}
-	var refused *Refused
-	if _, err := decodeReply(new(message).integer(5).octet(1).text("no").b, 5); !errors.As(err, &refused) || refused.Text != "no" {
-		t.Error(err)
-	}
-	if _, err := decodeReply(m.b, 6); err == nil || errors.As(err, &refused) {
-		t.Error("a reply to another request was taken")
-	}
-}
-
-func TestMessagesAreBounded(t *testing.T) {
-	if _, err := readReply(bytes.NewReader([]byte{0x7f, 0xff, 0xff, 0xff})); err == nil || !strings.Contains(err.Error(), "are allowed") {
-		t.Error(err)
-	}
-	var out bytes.Buffer
-	var refused *Refused
-	if err := writeRequest(&out, 1, opApplicationInit, make([]byte, maxRequest)); !errors.As(err, &refused) || out.Len() > 0 {
-		t.Error(err, out.Len())
 	}
 }
 
 func TestDataOfApplicationsIsBounded(t *testing.T) {
-	h, err := New(Config{Dir: t.TempDir(), Bucket: &bucket{}})
+	h, err := New(Config{Config: jvm.Config{Dir: t.TempDir()}, Bucket: &bucket{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer h.Close()
-	var refused *Refused
+	var refused *jvm.Refused
 	if err := h.StartApplication(t.Context(), "recorder", app, "ann", make([]byte, maxData+1)); !errors.As(err, &refused) || len(h.ledger.apps) > 0 {
 		t.Errorf("%v, %d applications are known", err, len(h.ledger.apps))
 	}
 }
 
-func FuzzReply(f *testing.F) {
-	f.Add(new(message).integer(1).octet(0).integer(1).text("spark_shuffle").bytes(nil).b)
-	f.Add(new(message).integer(1).octet(1).text("java.io.IOException: x").b)
+func FuzzStarted(f *testing.F) {
+	var m jvm.Message
+	f.Add(m.Integer(1).Text("spark_shuffle").Bytes(nil).B)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if body, err := readReply(bytes.NewReader(b)); err == nil && len(body) > maxReply {
-			t.Fatal(len(body))
-		}
-		rest, err := decodeReply(b, 1)
-		if err != nil {
-			return
-		}
-		if got, err := decodeStarted(rest); err == nil && len(got) > maxServices {
+		if got, err := decodeStarted(b); err == nil && len(got) > maxServices {
 			t.Fatal(len(got))
 		}
 	})

@@ -10,45 +10,47 @@ import (
 
 	"heddle/conf/environ"
 	"heddle/conf/javaservices"
+	"heddle/hdfsadapter/javafs"
+	"heddle/hdfsadapter/jvm"
 	"heddle/internal/statedir"
 	"heddle/internal/trust"
 	"heddle/nm/cgroup"
-	"heddle/nm/javahost"
-	"heddle/nm/launch"
+	"heddle/nm/proc"
 )
 
-// Names of the group of the groups of JVMs that read files, and the heap of each, MiB: a few buffers of a file.
+// Names of the group of the groups of JVMs that read and write files, and the heap of each, MiB: some buffers of files.
 const (
 	filesGroups = "java-files"
 	filesHeapMB = 256
 )
 
-// Files reads files of schemes that the node itself doesn't know, by Hadoop's FileSystem classes in JVMs beside the node. None runs before one is needed.
-func (n *Node) Files() (files *javahost.Files, stop func()) {
+// Files are the file systems of schemes that the node itself doesn't know, by Hadoop's FileSystem classes in JVMs beside the node. None runs before one is needed.
+func (n *Node) Files() (files *javafs.Files, stop func()) {
 	dir := n.State + "-java"
-	folder := sync.OnceValue(func() error {
-		if err := statedir.MakePassable(dir); err != nil {
-			return err
-		}
-		return trust.Check(dir)
-	})
 	var last atomic.Int64
 	var used atomic.Bool
 	groups := sync.OnceValue(func() cgroup.Parent {
 		used.Store(true)
 		within, err := n.Groups.Below(filesGroups, cgroup.Limits{Shares: max(2, n.Cores)})
 		if err != nil {
-			n.Log.WithError(err).Warn("not guaranteed on this node: the memory of JVMs that read files is bounded by their options alone")
+			n.Log.WithError(err).Warn("not guaranteed on this node: the memory of JVMs that read and write files is bounded by their options alone")
 			return nil
 		}
 		return within
 	})
-	files = javahost.NewFiles(javahost.FilesConfig{
-		Dir: dir, Patience: n.Conf.Duration("heddle.nodemanager.java.patience-ms"),
-		JVM: func(user string) (javahost.Config, error) {
-			if err := folder(); err != nil {
-				return javahost.Config{}, err
+	files = javafs.New(javafs.Config{
+		Patience: n.Conf.Duration(javafs.PatienceKey), Properties: javaservices.Properties(n.Conf),
+		Host: n.Host, Account: javafs.Account{Login: true, Keytab: "yarn.nodemanager.keytab", Principal: "yarn.nodemanager.principal"},
+		Jar: func() (string, error) {
+			if err := statedir.MakePassable(dir); err != nil {
+				return "", err
 			}
+			if err := trust.Check(dir); err != nil {
+				return "", err
+			}
+			return jvm.WriteJar(dir)
+		},
+		JVM: func(user string) (jvm.Config, error) {
 			cfg, err := n.readerConfig(dir)
 			if err == nil {
 				err = n.readsAs(&cfg, user)
@@ -66,23 +68,23 @@ func (n *Node) Files() (files *javahost.Files, stop func()) {
 			return
 		}
 		if err := groups().Close(); err != nil {
-			n.Log.WithError(err).Warn("could not leave the group of JVMs that read files")
+			n.Log.WithError(err).Warn("could not leave the group of JVMs that read and write files")
 		}
 	}
 }
 
-// readerConfig returns how a JVM that reads files is started.
-func (n *Node) readerConfig(dir string) (javahost.Config, error) {
+// readerConfig returns how a JVM that reads and writes files is started.
+func (n *Node) readerConfig(dir string) (jvm.Config, error) {
 	c := n.Conf
 	j, err := javaservices.Runtime(c, environ.Of(c.Dir(), os.LookupEnv))
-	return javahost.Config{
-		Java: j.Java, JavaVersion: launch.JavaVersion(j.Home), JavaOptions: j.Options, HeapMB: filesHeapMB, ClassPath: j.ClassPath, Dir: dir,
-		Properties: Properties(c), Hostname: n.Host, Env: Environment(c), Confine: func(int) error { return nil }, Sweep: func() {}, Log: n.Log,
+	return jvm.Config{
+		Java: j.Java, JavaVersion: jvm.Version(j.Home), JavaOptions: j.Options, HeapMB: filesHeapMB, ClassPath: j.ClassPath, Dir: dir,
+		Env: javaservices.Environment(c), Confine: proc.NotSpared, Sweep: func() {}, Log: n.Log,
 	}, err
 }
 
 // readsAs has a JVM run as the user whose files it reads, where containers run as their users; for the NodeManager itself as the JVM of auxiliary services.
-func (n *Node) readsAs(cfg *javahost.Config, user string) error {
+func (n *Node) readsAs(cfg *jvm.Config, user string) error {
 	owner := n.Owner
 	switch {
 	case owner == nil:

@@ -6,18 +6,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/sirupsen/logrus"
 
 	"heddle/conf"
-	"heddle/conf/environ"
+	"heddle/hdfsadapter/jvm"
 	"heddle/internal/userfiles"
 	"heddle/nm/cgroup"
-	"heddle/nm/javahost"
+	"heddle/nm/proc"
 	"heddle/nm/runas"
 	"heddle/yarn/account"
 )
@@ -56,33 +54,10 @@ func Account(c *conf.Config) (*userfiles.User, error) {
 	return &userfiles.User{UID: a.UID, GID: a.GID, Groups: slices.Clone(a.Groups)}, nil
 }
 
-// Properties returns the settings that no file of the configuration folder has, keys and values in turn.
-func Properties(c *conf.Config) (out []string) {
-	for s := range c.Settings() {
-		if len(s.Sources) > 0 && s.Sources[len(s.Sources)-1] == "programmatically" {
-			out = append(out, s.Key, s.Value)
-		}
-	}
-	return out
-}
-
-// Environment returns this process's variables, with the folder of the configuration.
-func Environment(c *conf.Config) (env []string) {
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "HADOOP_CONF_DIR=") {
-			env = append(env, v)
-		}
-	}
-	if dir, ok := environ.Of(c.Dir(), os.LookupEnv)("HADOOP_CONF_DIR"); ok {
-		env = append(env, "HADOOP_CONF_DIR="+dir)
-	}
-	return env
-}
-
 // Confine has a JVM run in a group of that name.
-func (n *Node) Confine(within cgroup.Parent, name string, limits cgroup.Limits, cfg *javahost.Config) {
+func (n *Node) Confine(within cgroup.Parent, name string, limits cgroup.Limits, cfg *jvm.Config) {
 	if n.LimitMemory {
-		limits.Memory = int64(javahost.MemoryMB(cfg.HeapMB)) << 20
+		limits.Memory = int64(jvm.MemoryMB(cfg.HeapMB)) << 20
 		limits.Swap = limits.Memory
 	}
 	cfg.Sweep = func() {
@@ -104,6 +79,6 @@ func (n *Node) Confine(within cgroup.Parent, name string, limits cgroup.Limits, 
 		if err != nil {
 			return err
 		}
-		return g.Add(pid)
+		return errors.Join(proc.NotSpared(pid), g.Add(pid))
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sirupsen/logrus"
 
+	"heddle/hdfsadapter/jvm"
 	"heddle/internal/trust"
 	"heddle/internal/userfiles"
 	"heddle/nm/launch"
@@ -216,7 +217,7 @@ func planAsUser(script *launch.Script, c Container, cmd command, env environment
 	}
 	p.java = java
 	home := filepath.Dir(filepath.Dir(java))
-	if v := launch.JavaVersion(home); v < minVersion {
+	if v := jvm.Version(home); v < minVersion {
 		return nil, fmt.Errorf("%w: %s is Java %d", errOldJava, home, v)
 	}
 	path := env["CLASSPATH"]

@@ -7,7 +7,7 @@ import (
 	"heddle/hdfsadapter"
 )
 
-// OnHDFS returns a source that reads HDFS as the user who asks, and this node's own file systems by local. Locations
+// OnHDFS returns a source that reads HDFS, and the file systems that Java knows, as the user who asks, and this node's own file systems by local. Locations
 // without a scheme are on the default file system.
 func OnHDFS(a *hdfsadapter.Adapter, local LocalFiles) Source { return adapted{a, local} }
 
@@ -35,8 +35,8 @@ func (r Reader) onHDFS() string {
 
 // as returns HDFS as a reader sees it. With Kerberos the user's token reads PUBLIC files as well, as in Hadoop: the NodeManager's account may read
 // more than all users may.
-func (s adapted) as(by Reader) *hdfsadapter.FS {
-	if s.a.Secure() {
+func (s adapted) as(by Reader, at Location) *hdfsadapter.FS {
+	if s.a.Secure() || at.Scheme != "" && at.Scheme != hdfsadapter.SchemeHDFS && !by.Public {
 		return s.a.Bearing(by.User, by.Tokens)
 	}
 	return s.a.As(by.onHDFS())
@@ -51,7 +51,7 @@ func (s adapted) Stat(ctx context.Context, by Reader, at Location) (Info, error)
 	if s.isLocal(at) {
 		return s.local.Stat(ctx, by, at)
 	}
-	i, err := s.as(by).Stat(ctx, at.String())
+	i, err := s.as(by, at).Stat(ctx, at.String())
 	return adaptedInfo(i), err
 }
 
@@ -60,7 +60,7 @@ func (s adapted) Open(ctx context.Context, by Reader, at Location) (io.ReadClose
 	if s.isLocal(at) {
 		return s.local.Open(ctx, by, at)
 	}
-	return s.as(by).Open(ctx, at.String())
+	return s.as(by, at).Open(ctx, at.String())
 }
 
 // List implements Source.
@@ -68,7 +68,7 @@ func (s adapted) List(ctx context.Context, by Reader, at Location) ([]Info, erro
 	if s.isLocal(at) {
 		return s.local.List(ctx, by, at)
 	}
-	infos, err := s.as(by).List(ctx, at.String())
+	infos, err := s.as(by, at).List(ctx, at.String())
 	if err != nil {
 		return nil, err
 	}

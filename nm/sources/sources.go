@@ -34,13 +34,13 @@ type Options struct {
 func All(o Options) localizer.Sources {
 	client := o.Client
 	if client == nil {
-		client = &http.Client{Transport: transport()}
+		client = &http.Client{Transport: transport(), CheckRedirect: sameScheme}
 	}
 	trusting := client
 	if o.Trust != nil {
 		next := transport()
 		o.Trust.Use(next)
-		trusting = &http.Client{Transport: next}
+		trusting = &http.Client{Transport: next, CheckRedirect: sameScheme}
 	}
 	all := localizer.Sources{}
 	for _, scheme := range []string{"", "file", "hdfs"} {

@@ -2,7 +2,6 @@ package sources
 
 import (
 	"context"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -22,19 +21,21 @@ func hostOf(at localizer.Location) string {
 	return at.Host
 }
 
-func (w Web) ask(ctx context.Context, method string, at localizer.Location) (*http.Response, error) {
+func (w Web) ask(ctx context.Context, method string, at localizer.Location, header http.Header) (*http.Response, error) {
 	u := url.URL{Scheme: at.Scheme, Host: hostOf(at), Path: at.Path}
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)
 	if err != nil {
 		return nil, err
 	}
+	req.Header = header.Clone()
+	req.Header.Set("Accept-Encoding", "identity") // the file as it is, whatever its name ends in
 	return w.Client.Do(req)
 }
 
 // Stat implements localizer.Source. A server that doesn't tell the size gives −1.
 func (w Web) Stat(ctx context.Context, _ localizer.Reader, at localizer.Location) (localizer.Info, error) {
 	info := localizer.Info{Name: at.Name(), Size: -1, Mode: 0o666}
-	resp, err := w.ask(ctx, http.MethodHead, at)
+	resp, err := w.ask(ctx, http.MethodHead, at, http.Header{})
 	if err != nil {
 		return info, err
 	}
@@ -47,19 +48,6 @@ func (w Web) Stat(ctx context.Context, _ localizer.Reader, at localizer.Location
 	}
 	info.Size = resp.ContentLength
 	return info, nil
-}
-
-// Open implements localizer.Source.
-func (w Web) Open(ctx context.Context, _ localizer.Reader, at localizer.Location) (io.ReadCloser, error) {
-	resp, err := w.ask(ctx, http.MethodGet, at)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		defer resp.Body.Close()
-		return nil, statusError(at, resp)
-	}
-	return resp.Body, nil
 }
 
 // List implements localizer.Source.

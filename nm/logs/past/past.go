@@ -16,6 +16,7 @@ import (
 	"heddle/conf"
 	"heddle/conf/ssl"
 	"heddle/hdfsadapter"
+	"heddle/hdfsadapter/javafs"
 	"heddle/nm/logs"
 	"heddle/yarn/records"
 	"heddle/yarn/rest"
@@ -53,7 +54,9 @@ func New(c *conf.Config, log *logrus.Entry, login func() (hdfsadapter.Login, err
 		kerberos: strings.EqualFold(c.Text("hadoop.http.authentication.type"), "kerberos"), log: log,
 	}
 	var err error
-	if l.adapter, err = hdfsadapter.New(c, hdfsadapter.Options{Log: log, Retry: 5 * time.Second, Login: login}); err != nil {
+	if l.adapter, err = hdfsadapter.New(c, hdfsadapter.Options{Log: log, Retry: 5 * time.Second, Login: login, JavaAccount: javafs.Account{
+		Login: true, Keytab: "yarn.resourcemanager.keytab", Principal: "yarn.resourcemanager.principal",
+	}}); err != nil {
 		l.broken = err
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()

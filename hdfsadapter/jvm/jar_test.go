@@ -1,4 +1,4 @@
-package javahost
+package jvm
 
 import (
 	"archive/zip"
@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"heddle/integration/jvmtest"
 )
 
 var update = flag.Bool("update", false, "write host.jar")
@@ -19,9 +21,13 @@ var update = flag.Bool("update", false, "write host.jar")
 // classes compiles java/ and returns the classes by their names in the jar.
 func classes(t *testing.T) map[string][]byte {
 	t.Helper()
-	dir := compile(t, "java/*.java")
+	sources, err := filepath.Glob("java/*.java")
+	if err != nil || len(sources) == 0 {
+		t.Fatal(sources, err)
+	}
+	dir := jvmtest.Compile(t, sources...)
 	out := map[string][]byte{}
-	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+	err = fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			out[path], err = os.ReadFile(filepath.Join(dir, path))
 		}
@@ -54,7 +60,7 @@ func pack(t *testing.T, all map[string][]byte) []byte {
 }
 
 // host.jar is committed, as those who build Heddle need Go alone, and those who run it a Java without a compiler. It must be what its source says:
-// after a change of java/, run go test ./nm/javahost -run Jar -update with Java 17.
+// after a change of java/, run go test ./hdfsadapter/jvm -run Jar -update with Java 17.
 func TestTheJarIsWhatItsSourceSays(t *testing.T) {
 	want := classes(t)
 	if *update {

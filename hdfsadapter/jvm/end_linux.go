@@ -1,4 +1,4 @@
-package javahost
+package jvm
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package javahost
+package jvm
 
 import "syscall"
 

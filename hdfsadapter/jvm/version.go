@@ -1,4 +1,4 @@
-package launch
+package jvm
 
 import (
 	"bufio"
@@ -11,10 +11,10 @@ import (
 	"heddle/internal/userfiles"
 )
 
-// JavaVersion returns the feature release (8, 11, 17, …) of the Java installed in home, or of the java on the PATH if
+// Version returns the feature release (8, 11, 17, …) of the Java installed in home, or of the java on the PATH if
 // home is empty. It returns 0 if there is none or the release is unknown. It reads the release file, and starts
 // nothing. If a user chooses home, call it within userfiles.As.
-func JavaVersion(home string) int {
+func Version(home string) int {
 	if home == "" {
 		java, err := exec.LookPath("java")
 		if err != nil {

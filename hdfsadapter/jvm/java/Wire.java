@@ -92,6 +92,12 @@ final class Wire {
       return this;
     }
 
+    Writer append(Writer other) {
+      byte[] b = other.bytes.toByteArray();
+      bytes.write(b, 0, b.length);
+      return this;
+    }
+
     Writer text(String s) {
       return bytes(s == null ? null : s.getBytes(StandardCharsets.UTF_8));
     }

@@ -1,4 +1,4 @@
-package hdfsadapter
+package access
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 // nameNodePort is a NameNode's default port.
 const nameNodePort = 8020
 
-// nameNodes returns the addresses (host:port) of the NameNodes behind the authority of an HDFS URL: those of a
+// NameNodes returns the addresses (host:port) of the NameNodes behind the authority of an HDFS URL: those of a
 // nameservice in hdfs-site.xml (Hadoop: DFSUtilClient), or else the one at that host.
-func nameNodes(c *conf.Config, authority string) ([]string, error) {
+func NameNodes(c *conf.Config, authority string) ([]string, error) {
 	if !slices.Contains(c.Strings("dfs.nameservices"), authority) {
 		a, err := conf.ParseAddress(authority, nameNodePort)
 		if err != nil {

@@ -1,0 +1,62 @@
+package javafs
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/sirupsen/logrus"
+
+	"heddle/conf"
+	"heddle/conf/environ"
+	"heddle/conf/javaservices"
+	"heddle/hdfsadapter/jvm"
+)
+
+// ownHeapMB is the heap of a JVM beside a command, a task or a ResourceManager: a few buffers of files.
+const ownHeapMB = 128
+
+// ForProcess returns the file systems of a configuration for a process that isn't a NodeManager: JVMs run with its account, in a folder of their own, which end removes.
+func ForProcess(c *conf.Config, account Account, host string, log *logrus.Entry) (files *Files, end func()) {
+	folder := sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "heddle-java-") })
+	var made bool
+	files = New(Config{
+		Patience: c.Duration(PatienceKey), Properties: javaservices.Properties(c), Account: account, Host: host,
+		Jar: func() (string, error) {
+			dir, err := folder()
+			if err != nil {
+				return "", err
+			}
+			return jvm.WriteJar(dir)
+		},
+		JVM: func(string) (jvm.Config, error) {
+			dir, err := folder()
+			if err != nil {
+				return jvm.Config{}, err
+			}
+			made = true
+			j, err := javaservices.Runtime(c, environ.Of(c.Dir(), os.LookupEnv))
+			return jvm.Config{
+				Java: j.Java, JavaVersion: jvm.Version(j.Home), JavaOptions: append([]string{"-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"}, j.Options...),
+				HeapMB: ownHeapMB, ClassPath: j.ClassPath, Dir: dir, Env: javaservices.Environment(c),
+				Confine: func(int) error { return nil }, Sweep: func() {}, Log: log, Quiet: true,
+			}, err
+		},
+	})
+	return files, func() {
+		files.Close()
+		if made {
+			dir, _ := folder()
+			_ = os.RemoveAll(dir) // it has a jar alone
+		}
+	}
+}
+
+// Usable says what lacks for files of a scheme: a Java, Hadoop's jars, or the class that the configuration names.
+func Usable(c *conf.Config, scheme string) error {
+	class, _ := c.Get("fs." + scheme + ".impl")
+	if err := javaservices.Readable(c, environ.Of(c.Dir(), os.LookupEnv), class); err != nil {
+		return fmt.Errorf("unsupported scheme %q: Heddle itself reads and writes hdfs and file, others by Java: %w", scheme, err)
+	}
+	return nil
+}
