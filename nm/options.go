@@ -271,6 +271,9 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		VirtualRatio:   s.monitor.VirtualRatio,
 		TrackStopped:   track,
 
+		OpportunisticQueue: c.Int("yarn.nodemanager.opportunistic-containers-max-queue-length"),
+		PauseOpportunistic: c.Bool("yarn.nodemanager.opportunistic-containers-use-pause-for-preemption"),
+
 		BreathAllowance: int64(c.Int("heddle.container.breath-memory-mb")) << 20,
 		BreathLength:    c.Duration("heddle.container.breath-ms"),
 

@@ -10,6 +10,8 @@
 //
 // CPU is not counted. A ResourceManager that schedules by memory alone, as YARN does by default, allocates more vcores
 // than there are, and the kernel divides them.
+//
+// Opportunistic containers wait in a queue of their own (see Opportunism). They get in when no other waits, and make way for others.
 package admission
 
 import (
@@ -31,6 +33,8 @@ type Room struct {
 	run   int              // places that are in and aren't suspended: they may make room
 	last  int              // of these, those that last
 	queue []*waiter        // in the order of arrival
+
+	opportunism
 }
 
 // Place is the place of one container in a Room.
@@ -42,16 +46,25 @@ type Place struct {
 	still bool // it is in, and makes no room as long as it stays
 	lasts bool // see Room.Place
 	aside bool // it never takes anything of the room
+
+	yields func() // makes way for others, of an opportunistic container; nil: it is guaranteed
+	vcores int64  // of its grant
+	asked  bool   // it was told to make way, and hasn't yet
+	begun  bool   // it has been in: the limit of the queue isn't about it
 }
 
 // waiter is a waiting call of Enter.
 type waiter struct {
 	place    *Place
 	admitted chan struct{} // closed when it is admitted
+	shed     chan struct{} // closed when it is sent away
+	why      error         // why it was
 }
 
 // New returns an empty room of a size.
-func New(total records.Resource) *Room { return &Room{total: counted(total)} }
+func New(total records.Resource) *Room {
+	return &Room{total: counted(total), opportunism: opportunism{vcores: total.VCores(), limit: -1}}
+}
 
 // counted returns the counted part of an amount.
 func counted(r records.Resource) records.Resource {
@@ -63,7 +76,7 @@ func counted(r records.Resource) records.Resource {
 // ApplicationMaster does: one that resumes doesn't wait for it, one that starts does. A container of no size has its room elsewhere, as for short tasks: it takes
 // nothing of this one, whatever its size becomes.
 func (r *Room) Place(grant records.Resource, lasts bool) *Place {
-	return &Place{room: r, grant: counted(grant), lasts: lasts, aside: grant.IsZero()}
+	return &Place{room: r, grant: counted(grant), vcores: grant.VCores(), lasts: lasts, aside: grant.IsZero()}
 }
 
 // Used returns the sum of what all places hold.
@@ -77,14 +90,14 @@ func (r *Room) Used() records.Resource {
 func (r *Room) Awaited() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.queue) > 0
+	return len(r.queue)+len(r.backlog) > 0
 }
 
 // Resize changes what the node has. It removes no container, even if they no longer fit.
 func (r *Room) Resize(total records.Resource) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.total = counted(total)
+	r.total, r.vcores = counted(total), total.VCores()
 	r.admit()
 }
 
@@ -97,32 +110,38 @@ func (r *Room) Resize(total records.Resource) {
 func (p *Place) Enter(ctx context.Context) error {
 	r := p.room
 	r.mu.Lock()
-	if p.aside || p.in && p.held == p.grant {
+	if p.aside || p.in && p.held == p.grant && !(p.still && p.yields != nil) {
 		r.mu.Unlock()
 		return nil
 	}
-	w := &waiter{place: p, admitted: make(chan struct{})}
-	r.queue = append(r.queue, w)
+	w := &waiter{place: p, admitted: make(chan struct{}), shed: make(chan struct{})}
+	r.join(w)
 	r.admit()
+	r.keepToLimit(w)
 	waits := slices.Contains(r.queue, w)
 	r.mu.Unlock()
 	if waits && r.Waits != nil {
 		r.Waits()
 	}
+	var err error
 	select {
 	case <-w.admitted:
 		return nil
+	case <-w.shed:
+		err = w.why
 	case <-ctx.Done():
+		err = ctx.Err()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	left := len(r.queue)
-	r.queue = slices.DeleteFunc(r.queue, func(q *waiter) bool { return q == w })
-	if len(r.queue) == left {
-		return nil // it was admitted just now
+	select {
+	case <-w.admitted:
+		return nil // just now
+	default:
 	}
+	r.leave(w)
 	r.admit()
-	return ctx.Err()
+	return err
 }
 
 // Restore admits a container that runs already, whatever room there is.
@@ -155,7 +174,10 @@ func (p *Place) change(grant, held records.Resource) {
 	if p.aside {
 		return
 	}
-	p.grant = counted(grant)
+	if p.in && !p.still {
+		p.room.busy += grant.VCores() - p.vcores
+	}
+	p.grant, p.vcores = counted(grant), grant.VCores()
 	if p.in {
 		p.hold(counted(held))
 	}
@@ -169,7 +191,8 @@ func (p *Place) Leave() {
 	if p.in {
 		p.stand(true)
 		p.hold(records.Resource{})
-		p.in, p.still = false, false
+		p.in, p.still, p.asked = false, false, false
+		p.room.forget(p)
 	}
 	p.room.admit()
 }
@@ -178,7 +201,7 @@ func (p *Place) Leave() {
 func (p *Place) hold(amount records.Resource) {
 	p.room.used = p.room.used.Sub(p.held).Add(amount)
 	if p.held = amount; !p.in {
-		p.in = true
+		p.in, p.begun = true, true
 		p.runs(1)
 	}
 }
@@ -201,6 +224,10 @@ func (p *Place) runs(n int) {
 		return
 	}
 	p.room.run += n
+	p.room.busy += int64(n) * p.vcores
+	if n > 0 {
+		p.room.borrow(p)
+	}
 	if p.lasts {
 		p.room.last += n
 	}
@@ -219,17 +246,26 @@ func (p *Place) others() int {
 }
 
 // admit admits waiters that fit, first come, first served: small ones don't overtake a large one. The first one is also
-// admitted when no other runs who could make room: the node has shrunk. The caller has the lock.
+// admitted when no other runs who could make room: the node has shrunk. Opportunistic ones come last. The caller has the lock.
 func (r *Room) admit() {
-	for len(r.queue) > 0 {
-		w := r.queue[0]
-		others := r.used.Sub(w.place.held)
-		if !others.Add(w.place.grant).FitsIn(r.total) && w.place.others() > 0 {
-			return
-		}
-		w.place.hold(w.place.grant)
-		w.place.stand(false)
+	for len(r.queue) > 0 && r.enters(r.queue[0]) {
 		r.queue = r.queue[1:]
-		close(w.admitted)
 	}
+	for len(r.queue) == 0 && len(r.backlog) > 0 && r.idle(r.backlog[0].place) && r.enters(r.backlog[0]) {
+		r.backlog = r.backlog[1:]
+	}
+	r.reclaim()
+}
+
+// enters admits a waiter if it fits. The caller has the lock.
+func (r *Room) enters(w *waiter) bool {
+	others := r.used.Sub(w.place.held)
+	if !others.Add(w.place.grant).FitsIn(r.total) && w.place.others() > 0 {
+		return false
+	}
+	w.place.hold(w.place.grant)
+	w.place.stand(false)
+	w.place.asked = false
+	close(w.admitted)
+	return true
 }

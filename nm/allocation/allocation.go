@@ -4,6 +4,8 @@ package allocation
 import (
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
@@ -67,3 +69,10 @@ func (g *Grant) Counted() records.Resource {
 
 // Master reports whether the container runs its application's ApplicationMaster.
 func (g *Grant) Master() bool { return g.Type == pb.ContainerType_APPLICATION_MASTER }
+
+// Expiry returns when a container's token expires, in ms since 1970; 0 if its identifier makes no sense.
+func Expiry(identifier []byte) int64 {
+	var id pb.ContainerTokenIdentifier
+	_ = proto.Unmarshal(identifier, &id)
+	return id.GetExpiryTimeStamp()
+}

@@ -77,6 +77,7 @@ func (m *Manager) newContainer(g allocation.Grant, launch *pb.ContainerLaunchCon
 		place:  m.room.Place(g.Counted(), g.Master()), turns: turn.New(), unsettled: make(chan struct{}, 1),
 		box: enclosure.New(m.Groups, &m.cfg.Rules, g.ID.String(), g.Resource),
 	}
+	c.place.Yields(yieldsBy(c, g))
 	c.ladder = suspend.NewLadder(processes{c}, &m.ladders)
 	c.ctx, c.stop = context.WithCancel(m.ctx)
 	return c

@@ -363,6 +363,8 @@ type job struct {
 	resources map[string]*pb.LocalResource
 	retry     *pb.ContainerRetryContext
 	service   map[string]string
+
+	opportunistic bool
 }
 
 func (j job) context() *pb.ContainerLaunchContext {
@@ -407,6 +409,9 @@ func (j job) token(version int32) []byte {
 	t.SetCreationTime(time.Now().UnixMilli())
 	t.SetVersion(version)
 	t.SetContainerType(pb.ContainerType_TASK)
+	if j.opportunistic {
+		t.SetExecutionType(pb.ExecutionType_OPPORTUNISTIC)
+	}
 	b, err := proto.Marshal(t)
 	if err != nil {
 		panic(err)

@@ -13,6 +13,7 @@ import (
 	"heddle/nm/gpu"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
+	"heddle/nm/makeway"
 	"heddle/nm/proc"
 	"heddle/nm/suspend"
 	"heddle/nm/workdir"
@@ -125,6 +126,7 @@ func (c life) introduce() {
 // admit waits until the node has room.
 func (c life) admit() error {
 	if err := c.place.Enter(c.ctx); err != nil {
+		makeway.SentAway(suspension(c), err)
 		return err
 	}
 	if err := c.takeGPUs(); err != nil {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sirupsen/logrus"
-	"google.golang.org/protobuf/proto"
 
 	"heddle/internal/userfiles"
 	"heddle/internal/within"
@@ -109,8 +108,9 @@ type Config struct {
 	// BreathAllowance is how many bytes of memory the node keeps in hand for suspended containers that run for a moment.
 	BreathAllowance int64
 	// BreathLength is how long such a container runs; 0: as long as its heartbeats need.
-	BreathLength time.Duration
-
+	BreathLength       time.Duration
+	OpportunisticQueue int  // yarn.nodemanager.opportunistic-containers-max-queue-length
+	PauseOpportunistic bool // yarn.nodemanager.opportunistic-containers-use-pause-for-preemption
 	// GPUs are handed to containers; nil: the node has none, or doesn't mind who uses them.
 	GPUs *gpu.Pool
 
@@ -181,10 +181,9 @@ type Manager struct {
 	vigil   suspend.Vigil
 
 	settlePause time.Duration // settlePause but in tests
-
-	apps     *application.Set
-	room     *admission.Room
-	counters counters
+	apps        *application.Set
+	room        *admission.Room
+	counters    counters
 
 	mu         sync.Mutex
 	resource   records.Resource // what the node has for containers
@@ -204,6 +203,7 @@ func NewManager(o Options) *Manager {
 	m.breaths = suspend.NewBreaths(o.Config.BreathAllowance, o.Pressure.Spares)
 	m.ladders.Full, m.ladders.Due, m.ladders.Awaited, m.ladders.BreathLength = o.Pressure.Full, m.breaths.Due, m.room.Awaited, o.Config.BreathLength
 	m.room.Waits = func() { cool(m) }
+	m.room.SetOpportunism(o.Config.OpportunisticQueue)
 	m.stopped = stopped.New(o.StoppedRecords, m.cfg.TrackStopped, o.Log)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.apps = application.NewSet(m.ctx, application.Options{
@@ -229,13 +229,10 @@ func (m *Manager) Close() {
 	m.blocked = true
 	m.mu.Unlock()
 	m.cancel()
-	if !within.Wait(&m.lives, closePatience) {
+	if !within.Wait(&m.lives, 15*time.Second) {
 		m.Log.Warn("left what waits for a disk that doesn't answer")
 	}
 }
-
-// closePatience is how long Close waits for disks that don't answer.
-const closePatience = 15 * time.Second
 
 // Start accepts a container; it is localized and started in the background. A refused container leaves no
 // trace: a container of that id which is here or was (ErrExists), anything after Block (ErrClosed).
@@ -318,20 +315,13 @@ func (m *Manager) Forget(ids ...records.ContainerID) {
 		done := c != nil && c.State() == Done
 		if done {
 			delete(m.containers, id)
-			m.stopped.Add(id, expiry(c.token))
+			m.stopped.Add(id, allocation.Expiry(c.token))
 		}
 		m.mu.Unlock()
 		if done {
 			c.forget()
 		}
 	}
-}
-
-// expiry returns when a container's token expires, in ms since 1970.
-func expiry(identifier []byte) int64 {
-	var id pb.ContainerTokenIdentifier
-	_ = proto.Unmarshal(identifier, &id) // 0 if it makes no sense
-	return id.GetExpiryTimeStamp()
 }
 
 // SetResource changes what the node has for containers. Those that run already continue even if they are too many.

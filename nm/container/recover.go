@@ -1,7 +1,6 @@
 package container
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -16,6 +15,7 @@ import (
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
 	"heddle/nm/proc"
+	"heddle/nm/sweep"
 	"heddle/nm/workdir"
 	"heddle/yarn/records"
 )
@@ -57,7 +57,7 @@ func (m *Manager) Recover() error {
 			return err
 		}
 	}
-	if err := m.sweepGroups(); err != nil {
+	if err := m.sweeper().Unknown(m.KnowsContainer, recoveryPatience); err != nil {
 		return err
 	}
 	var reattached sync.WaitGroup
@@ -82,8 +82,8 @@ func (m *Manager) restore(l kept.Container) *Container {
 		c.log.WithError(l.Damage).Error("the container's record is damaged: its processes are ended")
 		c.record.Complete, c.record.Finished, c.record.ExitCode = true, time.Now().UnixMilli(), records.ExitAborted
 		c.diagnose(fmt.Sprintf("The NodeManager was restarted, and its record of the container is damaged: %v\n", l.Damage))
-		if m.Groups.Kind() == cgroup.None { // else sweepGroups finds it
-			m.lives.Go(func() { m.sweepGroup(c.ID().String()) })
+		if m.Groups.Kind() == cgroup.None { // else Unknown finds it
+			m.lives.Go(func() { m.sweeper().Group(c.ID().String()) })
 		}
 	}
 	if c.record.Complete {
@@ -108,14 +108,14 @@ func (m *Manager) takeUp(c *Container, boot string, reattached *sync.WaitGroup) 
 	}
 	if r.Keeper.PID == 0 {
 		m.lives.Go(func() {
-			m.sweepGroup(c.ID().String()) // the last life may have ended when it had put a process there, and not noted it down yet
+			m.sweeper().Group(c.ID().String()) // the last life may have ended when it had put a process there, and not noted it down yet
 			life{c}.live(freshStart)
 		})
 		return
 	}
 	// It counts from now on, before new ones are let in, whatever it takes to find its processes.
 	c.place.Restore()
-	c.place.Change(c.grant.Resource, r.Wanted(c.box.Size(), m.Groups.Capabilities().Reclaim).Held)
+	c.place.Stand(c.grant.Resource, r.Holds(c.box.Size(), m.Groups.Capabilities().Reclaim), r.Yielded && r.Suspended)
 	if m.cfg.GPUs != nil {
 		m.cfg.GPUs.Restore(c.ID(), r.GPUs)
 		c.mu.Lock()
@@ -218,27 +218,9 @@ func (c life) retained() localizer.Request {
 	return req
 }
 
-// sweepGroups ends whatever runs in groups of containers that are unknown, or known to have ended. It waits for that, but
-// not for ever: a process that can't be ended waits for a disk, in all likelihood, and the node has others.
-func (m *Manager) sweepGroups() error {
-	names, err := m.Groups.Groups()
-	if err != nil {
-		return err
-	}
-	var swept sync.WaitGroup
-	for _, name := range names {
-		id, err := records.ParseContainerID(name)
-		if err == nil && m.KnowsContainer(id) {
-			continue
-		}
-		swept.Add(1)
-		m.lives.Go(func() {
-			defer swept.Done()
-			m.sweepGroup(name)
-		})
-	}
-	within.Wait(&swept, recoveryPatience)
-	return nil
+// sweeper removes what an earlier manager has left.
+func (m *Manager) sweeper() sweep.Sweeper {
+	return sweep.Sweeper{Groups: m.Groups, Ctx: m.ctx, KillWait: m.cfg.KillWait, Go: m.lives.Go, Log: m.Log}
 }
 
 // KnowsContainer reports whether a container is on this node, and hasn't ended.
@@ -250,57 +232,17 @@ func (m *Manager) KnowsContainer(id records.ContainerID) bool {
 	return c.State() != Done
 }
 
-// sweepGroup removes a group with its processes. It tries for as long as it takes: they hold memory that is given to others.
-func (m *Manager) sweepGroup(name string) {
-	log := m.Log.WithField("container", name)
-	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
-		found, err := m.trySweep(name)
-		if err == nil {
-			if found {
-				log.Warn("removed processes that an earlier NodeManager left")
-			}
-			return
-		}
-		log.WithError(err).Errorf("could not remove what an earlier NodeManager left; trying again in %v", wait)
-		select {
-		case <-time.After(wait):
-		case <-m.ctx.Done():
-			return
-		}
-	}
-}
-
-func (m *Manager) trySweep(name string) (found bool, err error) {
-	ctx, cancel := context.WithTimeout(m.ctx, m.cfg.KillWait+5*time.Second)
-	defer cancel()
-	group, err := m.Groups.Open(name)
-	if errors.Is(err, cgroup.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	if err := group.Kill(ctx); err != nil {
-		return true, err
-	}
-	return true, group.Destroy(ctx)
-}
-
 // sweepFolders has the folders deleted of applications and containers that are not here any more. Each disk is looked
 // through beside the others and everything else, as it may be slow.
 func (m *Manager) sweepFolders() {
 	for _, local := range m.Disks.Local.Readable() {
 		m.lives.Go(func() {
-			if err := m.sweepDisk(local); err != nil {
+			old, private := workdir.Leftovers(local, m)
+			if err := errors.Join(m.Deleter.DeleteNow(private...), m.Deleter.Delete(old...)); err != nil {
 				m.Log.WithError(err).Warn("could not have leftovers deleted")
 			}
 		})
 	}
-}
-
-func (m *Manager) sweepDisk(local string) error {
-	old, private := workdir.Leftovers(local, m)
-	return errors.Join(m.Deleter.DeleteNow(private...), m.Deleter.Delete(old...))
 }
 
 // KnowsApplication reports whether an application is on this node.

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"heddle/nm/cgroup"
+	"heddle/nm/makeway"
 	"heddle/nm/suspend"
 	"heddle/nm/turn"
+	"heddle/yarn/records"
 )
 
 // suspension has the methods that suspend, shrink and resume a container.
@@ -77,8 +79,11 @@ func (c suspension) settleOnce() (again bool) {
 // updateAdmission reports to the admission control what the container holds, and whether it is idle (suspended, or without vcores) with all paged out that can be.
 func (c suspension) updateAdmission() suspend.State {
 	s := c.ladder.State()
-	idle := s.Have.Still() || s.Have != suspend.Running && s.Holds.VCores() == 0
-	c.place.Stand(c.box.Size(), s.Holds, idle && !s.Warm && (!s.Lags() || s.Reason != ""))
+	idle, holds := s.Have.Still() || s.Have != suspend.Running && s.Holds.VCores() == 0, s.Holds
+	if s.Have == suspend.Frozen && c.Yielded() { // the node can't take its memory; others are let in nevertheless
+		holds = records.Resource{}
+	}
+	c.place.Stand(c.box.Size(), holds, idle && !s.Warm && (!s.Lags() || s.Reason != ""))
 	return s
 }
 
@@ -261,6 +266,7 @@ func (c life) recoverLevel(o suspend.Order) {
 	switch {
 	case err == nil:
 		x.arrived()
+		c.m.background(func() { makeway.Return(suspension(c), c.log) })
 	case o.Level.Still():
 		running := suspend.Order{Held: c.box.Size(), Version: o.Version}
 		c.logged(x.wanted(suspend.Wishes{}.Ask(running)))

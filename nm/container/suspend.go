@@ -233,6 +233,7 @@ func (c command) arrived() {
 	every := s.BreathEvery
 	if !s.Level.Still() {
 		every = 0
+		setYielded(c.Container, false)
 	}
 	c.m.breathe(c.Container, every)
 	if s.Level.Still() {

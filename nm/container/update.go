@@ -107,5 +107,6 @@ func (c command) adoptSize(g allocation.Grant) error {
 		c.grown = g.Version
 	}
 	c.place.Change(g.Resource, held)
+	c.place.Yields(yieldsBy(c.Container, g))
 	return nil
 }

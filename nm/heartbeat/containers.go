@@ -158,7 +158,7 @@ func (c *containers) describe(m *pb.NodeStatus, used monitor.Usage) {
 	m.SetContainersUtilization(utilization(used.Physical, used.Virtual, vcores))
 	use := c.Use()
 	m.SetNodeUtilization(utilization(use.Memory, use.Memory+use.Swap, use.CPU))
-	m.SetOpportunisticContainersStatus(noOpportunistic())
+	m.SetOpportunisticContainersStatus(opportunistic(c.Containers))
 }
 
 // grownPB says that a container has grown. Without this report the ResourceManager takes the growth back after some
@@ -193,14 +193,16 @@ func utilization(physical, virtual int64, cpu float64) *pb.ResourceUtilization {
 	return m
 }
 
-func noOpportunistic() *pb.OpportunisticContainersStatus {
+// opportunistic sums up the opportunistic containers, in the units of Hadoop's ContainerScheduler: GB, rounded up.
+func opportunistic(of *container.Manager) *pb.OpportunisticContainersStatus {
+	have := of.Room().Opportunities()
 	m := &pb.OpportunisticContainersStatus{}
-	m.SetRunningOpportContainers(0)
-	m.SetOpportMemoryUsed(0)
-	m.SetOpportCoresUsed(0)
-	m.SetQueuedOpportContainers(0)
-	m.SetWaitQueueLength(0)
-	m.SetOpportQueueCapacity(0)
+	m.SetRunningOpportContainers(int32(have.Running))
+	m.SetOpportMemoryUsed((have.Used.MemoryMB() + 1023) / 1024)
+	m.SetOpportCoresUsed(int32(have.Used.VCores()))
+	m.SetQueuedOpportContainers(int32(have.Queued))
+	m.SetWaitQueueLength(int32(have.Waiting))
+	m.SetOpportQueueCapacity(int32(have.Capacity))
 	return m
 }
 
@@ -218,6 +220,9 @@ func (c *containers) Apply(ctx context.Context, resp *pb.NodeHeartbeatResponse) 
 	c.Containers.Forget(gone...)
 	for _, m := range resp.GetContainersToSignal() {
 		c.signal(m)
+	}
+	if limit := resp.GetContainerQueuingLimit(); limit.HasMaxQueueLength() {
+		c.Containers.Room().Shed(int(limit.GetMaxQueueLength()))
 	}
 	for _, m := range append(resp.GetContainersToDecrease(), resp.GetContainersToUpdate()...) {
 		c.updates.Go(func() { c.update(ctx, m) })

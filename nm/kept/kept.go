@@ -43,11 +43,21 @@ type Record struct {
 	Complete    bool           `json:"complete,omitempty"`
 	Diagnostics string         `json:"diagnostics,omitempty"`
 	suspend.Wishes
+	Yielded    bool    `json:"yielded,omitempty"`    // it is suspended to make way for guaranteed containers
 	Retries    int     `json:"retries,omitempty"`    // made so far
 	RetryTimes []int64 `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
 	Peak       int64   `json:"peak,omitempty"`
 
 	GPUs []gpu.Device `json:"gpus,omitempty"` // nil until it has those that it will have
+}
+
+// Holds returns what a container of a size is to hold, on a node that can take memory back or can't: there one that makes way counts for nothing.
+func (r *Record) Holds(size records.Resource, reclaim bool) records.Resource {
+	wanted := r.Wanted(size, reclaim)
+	if r.Yielded && wanted.Level == suspend.Frozen {
+		return records.Resource{}
+	}
+	return wanted.Held
 }
 
 // Kill is the reason of a container's kill.

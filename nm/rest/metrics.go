@@ -139,6 +139,7 @@ func (s *Server) nodeBean(m map[string]float64) daemon.Bean {
 	}
 	fetches, fetchMs := s.fetchTimes()
 	cores := float64(runtime.NumCPU())
+	opportunistic := s.Containers.Room().Opportunities()
 	return daemon.Bean{Name: beanPrefix + "NodeManagerMetrics", Type: "NodeManagerMetrics", Attrs: []daemon.Attr{
 		{Name: "tag.Context", Value: "yarn"},
 		{Name: "tag.Hostname", Value: s.Node.Host},
@@ -151,16 +152,16 @@ func (s *Server) nodeBean(m map[string]float64) daemon.Bean {
 		{Name: "ContainersPaused", Value: c.Suspended},
 		{Name: "ContainersReIniting", Value: c.Reinitializing},
 		{Name: "ContainersRolledBackOnFailure", Value: 0},
-		{Name: "ContainersGuaranteedQueued", Value: c.Waiting},
-		{Name: "ContainersOpportunisticQueued", Value: 0},
-		{Name: "RunningOpportunisticContainers", Value: 0},
+		{Name: "ContainersGuaranteedQueued", Value: max(0, c.Waiting-opportunistic.Queued)},
+		{Name: "ContainersOpportunisticQueued", Value: opportunistic.Queued},
+		{Name: "RunningOpportunisticContainers", Value: opportunistic.Running},
 		{Name: "ContainersMonitorCostTime", Value: 0},
 		{Name: "ApplicationsRunning", Value: len(s.Containers.Applications())},
 		{Name: "AllocatedGB", Value: gb(c.Allocated.MemoryMB())},
 		{Name: "AllocatedContainers", Value: c.Active},
 		{Name: "AllocatedVCores", Value: c.Allocated.VCores()},
-		{Name: "AllocatedOpportunisticGB", Value: 0},
-		{Name: "AllocatedOpportunisticVCores", Value: 0},
+		{Name: "AllocatedOpportunisticGB", Value: gb(opportunistic.Used.MemoryMB())},
+		{Name: "AllocatedOpportunisticVCores", Value: opportunistic.Used.VCores()},
 		{Name: "AvailableGB", Value: max(0, (total.MemoryMB()-c.Allocated.MemoryMB())/1024)},
 		{Name: "AvailableVCores", Value: max(0, total.VCores()-c.Allocated.VCores())},
 		{Name: "ContainerLaunchDurationNumOps", Value: c.Launched},
