@@ -121,7 +121,7 @@ func (c *check) containers(s *State, id records.ApplicationID, app *Application,
 			c.errs = append(c.errs, err)
 		}
 		if h := held[cont.Node]; h != nil {
-			h.add(cont.Held())
+			h.add(cont.taken())
 			if cont.Suspended() {
 				h.suspended++
 			}

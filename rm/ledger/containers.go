@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -76,7 +77,7 @@ func newContainer(attempt records.AttemptID, g *ledgerpb.Grant, now int64) Conta
 func hold(app *Application, node *Node, c *Container) {
 	app.Used = app.Used.Add(c.Resource)
 	app.Live++
-	node.Used = node.Used.Add(c.Held())
+	node.Used = node.Used.Add(c.taken())
 	c.Node = node.ID // the text of which all its containers share; commands and snapshots bring copies
 	c.node = node
 	node.Containers = append(node.Containers, c.ID)
@@ -87,7 +88,7 @@ func hold(app *Application, node *Node, c *Container) {
 func (c *Container) leave() {
 	c.countLevel(-1)
 	n := c.node
-	n.Used = n.Used.Sub(c.Held())
+	n.Used = n.Used.Sub(c.taken())
 	last := len(n.Containers) - 1
 	n.Containers[slices.Index(n.Containers, c.ID)] = n.Containers[last]
 	n.Containers = n.Containers[:last]
@@ -135,6 +136,10 @@ func (s *State) containerResized(now int64, c *ledgerpb.ContainerResized) error 
 	if !cont.Live() {
 		return fmt.Errorf("%v can't be resized: it has ended", cont.ID)
 	}
+	kind := pb.ExecutionType(c.GetExecutionType())
+	if kind != 0 && s.Version < PromotionVersion {
+		return fmt.Errorf("%v can't change its execution type: the ledger has version %d, and this needs %d", cont.ID, s.Version, PromotionVersion)
+	}
 	to := amounts(c.GetResource())
 	app.ResourceSeconds = app.ResourceSeconds.Add(ResourceSeconds(cont, now))
 	app.Used = app.Used.Sub(cont.Resource).Add(to)
@@ -142,9 +147,10 @@ func (s *State) containerResized(now int64, c *ledgerpb.ContainerResized) error 
 	if h := cont.extra().held; h != nil {
 		held = h.Min(to)
 	}
-	cont.node.Used = cont.node.Used.Sub(cont.Held()).Add(held)
-	cont.Resource, cont.Resized = to, now
+	cont.node.Used = cont.node.Used.Sub(cont.taken())
+	cont.Resource, cont.Resized, cont.ExecutionType = to, now, cmp.Or(kind, cont.ExecutionType)
 	cont.setLevel(cont.Level, held)
+	cont.node.Used = cont.node.Used.Add(cont.taken())
 	cont.setConfirmed(confirmed)
 	cont.Version++
 	return nil

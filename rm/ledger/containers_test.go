@@ -38,8 +38,36 @@ func TestGrantIsKeptAsItCame(t *testing.T) {
 		}
 		a.Containers.Put(c)
 		a.Used, a.Live, a.Attempts[1].LastSequence = small.Times(3), 3, 5
-		n.Used, n.Containers = small, []records.ContainerID{c.ID}
+		n.Containers = []records.ContainerID{c.ID} // it takes nothing that others could get
 	})
+}
+
+// The node of an opportunistic container is charged for it once it is promoted, and no more when it is demoted. Releases that don't know of that refuse it.
+func TestPromotionAndDemotion(t *testing.T) {
+	s := world(t)
+	retype := func(kind pb.ExecutionType) *ledgerpb.Command {
+		return &ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{Container: ContainerRef(task), Resource: Amounts(small), ExecutionType: int32(kind)}}
+	}
+	before := s.Nodes[node1].Used
+	s.Version = PromotionVersion - 1
+	refuse(t, s, retype(pb.ExecutionType_OPPORTUNISTIC), nil)
+	s.Version = PromotionVersion
+	for i, step := range []struct {
+		kind pb.ExecutionType
+		used records.Resource
+	}{{pb.ExecutionType_OPPORTUNISTIC, before.Sub(small)}, {pb.ExecutionType_GUARANTEED, before}, {pb.ExecutionType_OPPORTUNISTIC, before.Sub(small)}} {
+		run(t, s, int64(100*i), retype(step.kind))
+		if c, n := s.Container(task), s.Nodes[node1]; c.ExecutionType != step.kind || n.Used != step.used || c.Version != int32(i+1) || c.Confirmed() != small {
+			t.Errorf("step %d: %v, its node has %v", i, c.ExecutionType, n.Used)
+		}
+		if err := s.Check(); err != nil {
+			t.Error(err)
+		}
+	}
+	run(t, s, 500, complete(task, 0))
+	if err := s.Check(); err != nil || s.Nodes[node1].Used != before.Sub(small) {
+		t.Errorf("in the end %v, %v", s.Nodes[node1].Used, err)
+	}
 }
 
 // A container that nobody says otherwise of is guaranteed, and nobody knows when it was asked for; a wait of no time is known.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"heddle/rm/ledger/ledgerpb"
+	"heddle/yarn/pb"
 	"heddle/yarn/records"
 )
 
@@ -17,6 +18,14 @@ func (c *Container) Held() records.Resource {
 		return *h
 	}
 	return c.Resource
+}
+
+// taken returns what the node is charged for a live container. Opportunistic ones use what the others leave idle, and are charged nothing.
+func (c *Container) taken() records.Resource {
+	if c.ExecutionType == pb.ExecutionType_OPPORTUNISTIC {
+		return records.Resource{}
+	}
+	return c.Held()
 }
 
 // Room returns what the node of a live container offers to all, and what of that is free.
@@ -125,8 +134,9 @@ func (s *State) containerLevelChanged(now int64, c *ledgerpb.ContainerLevelChang
 		return err
 	}
 	was := cont.Level
-	cont.node.Used = cont.node.Used.Sub(cont.Held()).Add(held)
+	cont.node.Used = cont.node.Used.Sub(cont.taken())
 	cont.setLevel(c.GetLevel(), held)
+	cont.node.Used = cont.node.Used.Add(cont.taken())
 	cont.LevelVersion++
 	switch {
 	case c.GetLevel() == ledgerpb.Level_RUNNING:

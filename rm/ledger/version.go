@@ -19,9 +19,10 @@ import (
 //	7  what was used over time (UsageSampled)
 //	8  queues that were created on demand (QueuesChanged)
 //	9  attributes of nodes (NodeAttributesChanged)
+//	10 promotion and demotion of containers (ContainerResized.execution_type)
 //
 // Increase it when you change what a batch or a snapshot may hold, or what State.Apply makes of it.
-const Version = 9
+const Version = 10
 
 // Versions of the ledger from which on something is recorded.
 const (
@@ -32,6 +33,8 @@ const (
 	UsageVersion  = 7 // what was used over time
 
 	AttributesVersion = 9 // attributes of nodes
+
+	PromotionVersion = 10 // promotion and demotion of containers
 )
 
 // NewerError says that a newer version of Heddle wrote something that this one doesn't know.

@@ -2887,6 +2887,7 @@ type ContainerResized struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Container     *ContainerRef          `protobuf:"bytes,1,opt,name=container,proto3" json:"container,omitempty"`
 	Resource      *Amounts               `protobuf:"bytes,2,opt,name=resource,proto3" json:"resource,omitempty"`
+	ExecutionType int32                  `protobuf:"varint,3,opt,name=execution_type,json=executionType,proto3" json:"execution_type,omitempty"` // heddle.yarn.ExecutionType that it has from now on; 0 = as before
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2933,6 +2934,13 @@ func (x *ContainerResized) GetResource() *Amounts {
 		return x.Resource
 	}
 	return nil
+}
+
+func (x *ContainerResized) GetExecutionType() int32 {
+	if x != nil {
+		return x.ExecutionType
+	}
+	return 0
 }
 
 // The node of a live container that was given more gives it so much.
@@ -5531,10 +5539,11 @@ const file_rm_ledger_ledgerpb_ledger_proto_rawDesc = "" +
 	"\x11ContainersResumed\x12;\n" +
 	"\n" +
 	"containers\x18\x01 \x03(\v2\x1b.heddle.ledger.ContainerRefR\n" +
-	"containers\"\x81\x01\n" +
+	"containers\"\xa8\x01\n" +
 	"\x10ContainerResized\x129\n" +
 	"\tcontainer\x18\x01 \x01(\v2\x1b.heddle.ledger.ContainerRefR\tcontainer\x122\n" +
-	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\x83\x01\n" +
+	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\x12%\n" +
+	"\x0eexecution_type\x18\x03 \x01(\x05R\rexecutionType\"\x83\x01\n" +
 	"\x12ContainerConfirmed\x129\n" +
 	"\tcontainer\x18\x01 \x01(\v2\x1b.heddle.ledger.ContainerRefR\tcontainer\x122\n" +
 	"\bresource\x18\x02 \x01(\v2\x16.heddle.ledger.AmountsR\bresource\"\xfa\x01\n" +
