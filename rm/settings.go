@@ -82,6 +82,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 		Constraints: constraints.Settings{
 			Handler: c.Text(rm + "placement-constraints.handler"), Tries: c.Int(rm + "placement-constraints.retry-attempts"),
 		},
+		Chances: chances(c),
 		History: c.Bool("heddle.history.enabled"),
 
 		MaxTags:      c.Int(rm + "application.max-tags"),

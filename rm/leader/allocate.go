@@ -206,6 +206,9 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		ms.sched.UpdateBlacklist(soft.handle, call.BlacklistAdd, call.BlacklistRemove)
 	}
 	ms.reject(soft, reply)
+	if asks, err = ms.chances.Serve(app, asks, call.BlacklistAdd, call.BlacklistRemove); err != nil {
+		return err
+	}
 	if len(asks) > 0 && attempt.State < ledger.AttemptFinishing {
 		division.Mark(asks, soft.longTasks)
 		ms.sched.UpdateAsks(soft.handle, asks)

@@ -9,6 +9,7 @@ import (
 	"heddle/rm/leader/constraints"
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/hints"
+	"heddle/rm/leader/logstate"
 	"heddle/rm/leader/pastapps"
 	"heddle/rm/leader/placement"
 	"heddle/rm/leader/preemption"
@@ -214,18 +215,6 @@ func (c *core) liveApp(id records.ApplicationID) (*ledger.Application, error) {
 }
 
 // NodeHeard records the state of applications' log aggregation.
-func (as *applications) NodeHeard(_ *nodeSoft, call *NodeCall) { as.logReports(call.Logs) }
-
-// logReports records the state of an application's log aggregation, as nodes report it.
-func (as *applications) logReports(reports []*pb.LogAggregationReport) {
-	for _, r := range reports {
-		app := as.work.Apps[records.ApplicationIDFrom(r.GetApplicationId())]
-		status := r.GetLogAggregationStatus()
-		if app == nil || app.LogAggregation == status {
-			continue
-		}
-		as.Enter(&ledgerpb.Command{ApplicationUpdated: &ledgerpb.ApplicationUpdated{
-			App: ledger.AppRef(app.ID), LogAggregation: proto.Int32(int32(status)),
-		}})
-	}
+func (as *applications) NodeHeard(_ *nodeSoft, call *NodeCall) {
+	logstate.Note(as.work, call.Logs, as.Enter)
 }

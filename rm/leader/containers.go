@@ -12,6 +12,7 @@ import (
 	"heddle/rm/ledger/ledgerpb"
 	"heddle/rm/scheduler"
 	"heddle/rm/scheduler/drive"
+	"heddle/yarn/records"
 )
 
 // containers are allocated, started and ended here, in the ledger and in the scheduler.
@@ -81,10 +82,16 @@ func (cs *containers) releaseAll(app *ledger.Application) {
 	}
 }
 
-// restore enters a live container of the ledger in the scheduler.
+// restore enters a live container of the ledger in the scheduler, unless it is opportunistic.
 func (cs *containers) restore(c *ledger.Container) {
+	if cs.apps[c.ID.Attempt.App].nodes[c.Node] = true; !cs.chances.Restore(c) {
+		cs.enter(c, c.Resource)
+	}
+}
+
+func (cs *containers) enter(c *ledger.Container, r records.Resource) scheduler.ContainerHandle {
 	soft := cs.apps[c.ID.Attempt.App]
-	h := cs.sched.Restore(soft.handle, cs.nodes[c.Node].handle, c.Resource, drive.Container{
+	h := cs.sched.Restore(soft.handle, cs.nodes[c.Node].handle, r, drive.Container{
 		Attempt: c.ID.Attempt.Attempt, ID: c.ID.ID, Priority: c.Priority, AM: c.AM, Since: cs.onClock(c.Allocated),
 	})
 	setHandle(c, h)
@@ -92,7 +99,7 @@ func (cs *containers) restore(c *ledger.Container) {
 		cs.sched.SetTags(h, tags)
 	}
 	cs.restoreHeld(c, h)
-	soft.nodes[c.Node] = true
+	return h
 }
 
 // onClock turns a date of the ledger, in ms, into the scheduler's time, which forgives standstills.

@@ -78,7 +78,7 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 		g := &all[i]
 		places[d.Locality]++
 		g.Id, g.Node, g.Resource = first+int64(i), cs.nodeOf[d.Node].ref, cs.refs.Amounts(d.Resource)
-		g.Priority, g.AllocationRequestId, g.ExecutionType, g.Am = d.Priority, d.AllocationRequestID, int32(d.ExecutionType), am
+		g.Priority, g.AllocationRequestId, g.Am = d.Priority, d.AllocationRequestID, am // all that the scheduler grants is guaranteed
 		if cs.Settings.Constraints.On() {
 			g.Tags = slices.Clone(cs.sched.TagsOf(d.Container))
 		}
@@ -121,6 +121,12 @@ func (cs *containers) grantAll(soft *appSoft, decisions []drive.Decision) {
 	cs.AfterCommit(func() {
 		soft.box.Grant(grants)
 	})
+}
+
+// given notes an opportunistic container, which the scheduler doesn't know.
+func (cs *containers) given(c *ledger.Container) {
+	cs.apps[c.ID.Attempt.App].nodes[c.Node] = true
+	cs.unstarted.Add(c.ID, cs.Now().Add(cs.Settings.AllocationExpiry), cs.waitsForStart)
 }
 
 // identify tells the driver what the containers are called that it has granted to an attempt.

@@ -20,6 +20,7 @@ import (
 	"heddle/rm/leader/nodeattributes"
 	"heddle/rm/leader/nodelabels"
 	"heddle/rm/leader/nodespeed"
+	"heddle/rm/leader/opportunistic"
 	"heddle/rm/leader/opportunity"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/pipeline"
@@ -136,6 +137,7 @@ type core struct {
 	masterSessions session.Registry[records.AttemptID, *amSession]
 	nodeSessions   session.Registry[records.NodeID, *nodeSession]
 	loans          *lending.Loans
+	chances        *opportunistic.Allocator
 	division       *division.Nodes
 	totals         totals.Totals
 	arrived        request.Arrived
@@ -183,6 +185,10 @@ func New(cfg Config) *Leader {
 		Scheduler: c.sched, Requests: requests, HandleOf: handleOf, ToMaster: c.toMaster, ToNode: c.toNode,
 		Expiry: cfg.Settings.AllocationExpiry, Log: cfg.Log,
 	})
+	c.chances = opportunistic.New(c, c.work, opportunistic.Config{
+		Settings: cfg.Settings.Chances, MaxRequests: cfg.Settings.MaxRequests, MaxPlaces: cfg.Settings.MaxPlaces, LabelOf: c.labels.Of, Epoch: func() int64 { return c.epoch },
+		ToMaster: c.toMaster, ToNode: c.toNode, Normalize: func(r records.Resource) (records.Resource, error) { return requests.Normalize(r, requests.Maximum()) },
+	})
 	managers := &nodeManagers{core: c, refusals: refusals}
 	leaving := decommission.New(c, c.work, decommission.Config{
 		Nodes: listedNodes{managers}, Lists: cfg.Hosts, Timeout: cfg.Settings.DecommissionTimeout, JustBegun: c.justBegun, Switching: c.switching, Log: cfg.Log,
@@ -202,6 +208,8 @@ func New(cfg Config) *Leader {
 	l.masters.attempts, l.masters.containers, l.masters.keys = l.attempts, l.containers, l.keys
 	l.masters.preempting, l.masters.requests, l.masters.sizes = l.preempting, l.requests, l.sizes
 	l.containers.attempts, l.containers.preempting, l.containers.sizes = l.attempts, l.preempting, l.sizes
+	sizes.Retypes(cfg.Settings.Chances.Enabled, l.containers.enter, l.containers.free)
+	c.chances.Granted = l.containers.given
 	l.containers.levels, l.containers.reports, l.containers.meters = l.levels, l.Reports, &l.masters.meters
 	l.nodeManagers.applications, l.nodeManagers.attempts, l.nodeManagers.containers = l.applications, l.attempts, l.containers
 	l.nodeManagers.hosts = l.hosts
@@ -210,7 +218,7 @@ func New(cfg Config) *Leader {
 		Settings: &cfg.Settings.Division, Levels: level.Room{Levels: levels}, Loans: c.loans, Asked: c.division.Asked, Long: c.isLong, Now: c.Date, Log: cfg.Log,
 	})}
 	c.events.hear(
-		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs},
+		heardSizes{sizes, c}, l.nodeManagers, heardLevels{levels}, heardLoans{c.loans}, heardOutputs{put, c}, l.applications, heardInputs{c.inputs}, heardChances{c.chances},
 		divided, heardRefusals{refusals, c}, l.hosts, l.attempts, l.containers, l.masters, &speeds{c, learned, nodespeed.New(cfg.Settings.NodeSpeeds, learned)},
 		l.carried, l.delegations, l.version, l.keys, queues, ends.Ends{Loop: c, State: c.work, Tell: cfg.Settings.Ended},
 		usage.New(c, c.work, usage.Config{Enabled: cfg.Settings.History, Scheduler: c.sched, Apps: directory{c}, Types: cfg.Settings.Types, Date: c.Date}),

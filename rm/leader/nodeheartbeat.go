@@ -9,6 +9,7 @@ import (
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
 	attributes "heddle/rm/leader/nodeattributes"
+	"heddle/rm/leader/opportunistic"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/session"
 	"heddle/rm/leader/startrefusal"
@@ -29,6 +30,7 @@ type NodeStatus struct {
 	Node         *pb.ResourceUtilization
 	ShortTasks   *lending.Report // nil: it takes no probes
 	Waiting      int             // probes for which there is no room
+	Chances      opportunistic.Status
 }
 
 // NodeCall is a NodeManager's heartbeat.
@@ -143,7 +145,7 @@ func (s *nodeSession) turned(now NodeStatus) bool {
 // differs reports whether a heartbeat has anything that the loop doesn't know, besides containers, levels, health and what is lent. The
 // first one after a registration always has.
 func (s *nodeSession) differs(call *NodeCall) bool {
-	return call.ResponseID == 0 || call.FetchRate > 0 || call.Labels != nil || call.Attributes != nil || call.Memory.Differs(s.memory) || !slices.Equal(s.refused, call.Refused) ||
+	return call.ResponseID == 0 || call.Status.Chances != s.status.Chances || call.FetchRate > 0 || call.Labels != nil || call.Attributes != nil || call.Memory.Differs(s.memory) || !slices.Equal(s.refused, call.Refused) ||
 		len(call.Increased)+len(call.Logs)+len(call.Failed)+len(call.Used)+len(call.Outputs) > 0 || call.Inputs.Any()
 }
 

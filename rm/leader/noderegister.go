@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"heddle/rm/leader/logstate"
 	"heddle/rm/leader/noderecords"
 	"heddle/rm/ledger"
 	"heddle/rm/ledger/ledgerpb"
@@ -162,7 +163,7 @@ func (ns *nodeManagers) registerNode(s *nodeSession, r *NodeRegistration, rack s
 	for _, id := range r.Apps {
 		ns.appOnNode(n, id)
 	}
-	ns.applications.logReports(r.Logs)
+	logstate.Note(ns.work, r.Logs, ns.Enter)
 	if !leaving {
 		ns.tellNodes(r.Node, pb.NodeUpdateType_NODE_USABLE)
 		ns.events.nodeRegistered(n.id)

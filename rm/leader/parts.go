@@ -8,6 +8,7 @@ import (
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
 	"heddle/rm/leader/nodespeed"
+	"heddle/rm/leader/opportunistic"
 	"heddle/rm/leader/opportunity"
 	"heddle/rm/leader/outputs"
 	"heddle/rm/leader/resize"
@@ -71,6 +72,11 @@ func (l heardLoans) NodeHeard(n *nodeSoft, call *NodeCall) {
 		l.Heard(n.id, t.Lent, t.Used)
 	}
 }
+
+// heardChances takes how long nodes' queues of opportunistic containers are.
+type heardChances struct{ *opportunistic.Allocator }
+
+func (c heardChances) NodeHeard(n *nodeSoft, call *NodeCall) { c.Heard(n.id, call.Status.Chances) }
 
 // heardOutputs takes what nodes say of maps' outputs, and tells the scheduler.
 type heardOutputs struct {

@@ -1,10 +1,10 @@
 package leader
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
+	"heddle/rm/leader/noderecords"
+	"heddle/rm/leader/pastapps"
 	"heddle/rm/leader/request"
 	"heddle/rm/leader/session"
 	"heddle/rm/ledger"
@@ -29,10 +29,10 @@ func (l *Leader) takeOver() error {
 	l.core.labels.Begin()
 	l.core.attrs.Begin()
 	l.applications.ended.Begin(l.work)
-	for _, node := range l.nodesInOrder() {
+	for _, node := range noderecords.InOrder(l.work) {
 		l.takeNode(node)
 	}
-	for _, app := range l.appsInOrder() {
+	for _, app := range pastapps.Live(l.work) {
 		l.takeApp(app)
 	}
 	live := 0
@@ -62,28 +62,6 @@ func (l *Leader) OfferLeadership(to string) error {
 		l.Enter(&ledgerpb.Command{LeadershipOffered: &ledgerpb.LeadershipOffered{RmId: to}})
 		return nil
 	})
-}
-
-func (c *core) nodesInOrder() []*ledger.Node {
-	nodes := make([]*ledger.Node, 0, len(c.work.Nodes))
-	for _, n := range c.work.Nodes {
-		nodes = append(nodes, n)
-	}
-	slices.SortFunc(nodes, func(a, b *ledger.Node) int { return a.ID.Compare(b.ID) })
-	return nodes
-}
-
-func (c *core) appsInOrder() []*ledger.Application {
-	var apps []*ledger.Application
-	for _, a := range c.work.Apps {
-		if !a.State.Ended() {
-			apps = append(apps, a)
-		}
-	}
-	slices.SortFunc(apps, func(a, b *ledger.Application) int {
-		return cmp.Or(cmp.Compare(a.SubmitTime, b.SubmitTime), a.ID.Compare(b.ID))
-	})
-	return apps
 }
 
 func (l *Leader) takeNode(node *ledger.Node) {

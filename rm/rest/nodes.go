@@ -87,6 +87,8 @@ func (s *server) nodeInfo(n *view.Node) nodeInfo {
 	if n.Status.HealthTime > 0 {
 		out.LastHealthUpdate = n.Status.HealthTime
 	}
+	chances := n.Status.Chances
+	out.OpportunisticRun, out.OpportunisticGB, out.OpportunisticCore, out.Queued = chances.Running, chances.UsedGB, int64(chances.VCores), chances.Waiting
 	node, containers := n.Status.Node, n.Status.Containers
 	out.Utilization = utilization{
 		node.GetPmem(), node.GetVmem(), node.GetCpu(), containers.GetPmem(), containers.GetVmem(), containers.GetCpu(),

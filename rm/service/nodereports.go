@@ -6,6 +6,7 @@ import (
 	"heddle/rm/leader"
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/level"
+	"heddle/rm/leader/opportunistic"
 	"heddle/rm/leader/startrefusal"
 	"heddle/rm/leader/warming"
 	"heddle/rm/ledger/ledgerpb"
@@ -49,7 +50,7 @@ func nodeStatus(m *pb.NodeStatus) leader.NodeStatus {
 	h := m.GetNodeHealthStatus()
 	return leader.NodeStatus{
 		Healthy: h.GetIsNodeHealthy(), HealthReport: h.GetHealthReport(), HealthTime: h.GetLastHealthReportTime(),
-		Containers: m.GetContainersUtilization(), Node: m.GetNodeUtilization(),
+		Containers: m.GetContainersUtilization(), Node: m.GetNodeUtilization(), Chances: opportunistic.StatusFrom(m.GetOpportunisticContainersStatus()),
 	}
 }
 

@@ -151,6 +151,12 @@ func (s *Service) heartbeatReply(resp *pb.NodeHeartbeatResponse, reply *leader.N
 	if reply.Lent != nil {
 		resp.SetHeddleLent(s.Types.PB(*reply.Lent))
 	}
+	if n := reply.QueueLimit; n != nil {
+		limit := &pb.ContainerQueuingLimit{}
+		limit.SetMaxQueueLength(int32(*n))
+		limit.SetMaxQueueWaitTimeInMs(-1)
+		resp.SetContainerQueuingLimit(limit)
+	}
 	if reply.Long != nil {
 		resp.SetHeddleLong(*reply.Long)
 	}

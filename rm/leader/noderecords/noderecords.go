@@ -4,6 +4,7 @@ package noderecords
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 
 	"heddle/rm/ledger"
@@ -44,4 +45,9 @@ func Full(s *ledger.State, b limit.Bounds, id records.NodeID) string {
 	return fmt.Sprintf("NodeManager %v can't register: there are %d nodes, which say %d MB of themselves, and may be %d with %d MB. "+
 		"If most of them don't exist, list the hosts that may be nodes in yarn.resourcemanager.nodes.include-path and run yarn rmadmin -refreshNodes",
 		id, n, s.Kept.Nodes()>>20, b.Nodes, b.NodeBytes>>20)
+}
+
+// InOrder returns all nodes on record, by their ids.
+func InOrder(s *ledger.State) []*ledger.Node {
+	return slices.SortedFunc(maps.Values(s.Nodes), func(a, b *ledger.Node) int { return a.ID.Compare(b.ID) })
 }

@@ -41,3 +41,17 @@ func (a *Apps) Take() records.ApplicationID {
 	a.order = a.order[1:]
 	return id
 }
+
+// Live returns the applications of a ledger that have not ended, in the order of their submission.
+func Live(s *ledger.State) []*ledger.Application {
+	var apps []*ledger.Application
+	for _, a := range s.Apps {
+		if !a.State.Ended() {
+			apps = append(apps, a)
+		}
+	}
+	slices.SortFunc(apps, func(a, b *ledger.Application) int {
+		return cmp.Or(cmp.Compare(a.SubmitTime, b.SubmitTime), a.ID.Compare(b.ID))
+	})
+	return apps
+}

@@ -50,11 +50,21 @@ type Sizes struct {
 	loop  loop.Operations
 	work  *ledger.State
 	grown grownList // containers that were given more, by the time when their nodes must know
+
+	admit   func(*ledger.Container, records.Resource) scheduler.ContainerHandle // nil: none is opportunistic
+	release func(*ledger.Container)
 }
 
 // New makes the Sizes of a working copy.
 func New(loop loop.Operations, work *ledger.State, cfg Config) *Sizes {
 	return &Sizes{cfg: cfg, loop: loop, work: work}
+}
+
+// Retypes says whether execution types may be changed: admit enters a container in the scheduler that isn't there, and release takes one out.
+func (s *Sizes) Retypes(may bool, admit func(*ledger.Container, records.Resource) scheduler.ContainerHandle, release func(*ledger.Container)) {
+	if may {
+		s.admit, s.release = admit, release
+	}
 }
 
 // Wish is to change a container (YARN: UpdateContainerRequest).
@@ -79,6 +89,8 @@ const (
 	outstanding    = "UPDATE_OUTSTANDING_ERROR"
 	outOfRange     = "RESOURCE_OUTSIDE_ALLOWED_RANGE"
 	typesStayFixed = "All containers are GUARANTEED; their execution type can't be changed"
+	hasType        = "The container has that execution type already"
+	tooOld         = "Execution types can be changed once all ResourceManagers run a release of Heddle that knows of it"
 )
 
 // Apply takes an application's wishes to change containers, and returns what is refused. Less is given at once; more as
@@ -107,7 +119,7 @@ func (s *Sizes) apply(app *ledger.Application, u *Wish) (reason string, version 
 	}
 	more := u.Kind == pb.ContainerUpdateType_INCREASE_RESOURCE
 	if !more && u.Kind != pb.ContainerUpdateType_DECREASE_RESOURCE {
-		return typesStayFixed, c.Version
+		return s.retype(c, u.Kind), c.Version
 	}
 	to, err := s.cfg.Requests.Size(u.Capability)
 	if err == nil {
@@ -130,6 +142,28 @@ func (s *Sizes) apply(app *ledger.Application, u *Wish) (reason string, version 
 	return "", c.Version
 }
 
+// retype makes an opportunistic container a guaranteed one, as soon as its queue and its node have room, or a guaranteed one opportunistic at once. It returns
+// why not, "" if it does.
+func (s *Sizes) retype(c *ledger.Container, kind pb.ContainerUpdateType) string {
+	opportunistic := c.ExecutionType == pb.ExecutionType_OPPORTUNISTIC
+	switch {
+	case s.admit == nil:
+		return typesStayFixed
+	case s.work.Version < ledger.PromotionVersion:
+		return tooOld
+	case c.AM || c.Level != ledgerpb.Level_RUNNING:
+		return outstanding
+	case kind == pb.ContainerUpdateType_PROMOTE_EXECUTION_TYPE && opportunistic:
+		s.cfg.Scheduler.Grow(s.admit(c, records.Resource{}), c.Resource)
+	case kind == pb.ContainerUpdateType_DEMOTE_EXECUTION_TYPE && !opportunistic:
+		s.release(c)
+		s.resized(c, c.Resource, kind)
+	default:
+		return hasType
+	}
+	return ""
+}
+
 // shrink gives a container less.
 func (s *Sizes) shrink(c *ledger.Container, h scheduler.ContainerHandle, to records.Resource) {
 	if s.cfg.Scheduler.ResizeContainer(h, to) {
@@ -139,16 +173,27 @@ func (s *Sizes) shrink(c *ledger.Container, h scheduler.ContainerHandle, to reco
 
 // Grown carries out the decision that a container has more from now on.
 func (s *Sizes) Grown(d *drive.Decision) {
-	if c := s.work.Container(s.cfg.Scheduler.ContainerID(d.Container)); c != nil && c.Live() {
+	c := s.work.Container(s.cfg.Scheduler.ContainerID(d.Container))
+	switch {
+	case c == nil || !c.Live():
+	case c.ExecutionType == pb.ExecutionType_OPPORTUNISTIC:
+		s.resized(c, d.Resource, pb.ContainerUpdateType_PROMOTE_EXECUTION_TYPE)
+	default:
 		s.resized(c, d.Resource, pb.ContainerUpdateType_INCREASE_RESOURCE)
 	}
 }
 
-// resized records a container's new size and reports it: more to its ApplicationMaster, which tells the node, and less to the
-// node itself.
+// types are the execution types that changes lead to; 0: as before.
+var types = map[pb.ContainerUpdateType]pb.ExecutionType{
+	pb.ContainerUpdateType_PROMOTE_EXECUTION_TYPE: pb.ExecutionType_GUARANTEED,
+	pb.ContainerUpdateType_DEMOTE_EXECUTION_TYPE:  pb.ExecutionType_OPPORTUNISTIC,
+}
+
+// resized records a container's new size or execution type and reports it: more to its ApplicationMaster, which tells the node, and less to the
+// node itself, too: it must not go on with what is others' now.
 func (s *Sizes) resized(c *ledger.Container, to records.Resource, kind pb.ContainerUpdateType) {
 	s.loop.Enter(&ledgerpb.Command{ContainerResized: &ledgerpb.ContainerResized{
-		Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(to),
+		Container: ledger.ContainerRef(c.ID), Resource: ledger.Amounts(to), ExecutionType: int32(types[kind]),
 	}})
 	if c.Confirmed() != c.Resource && kind == pb.ContainerUpdateType_INCREASE_RESOURCE {
 		s.grown.add(c.ID, s.loop.Now().Add(s.cfg.Expiry))
@@ -156,7 +201,7 @@ func (s *Sizes) resized(c *ledger.Container, to records.Resource, kind pb.Contai
 	master, g := s.cfg.ToMaster(c.ID.Attempt.App), session.GrantOf(c)
 	s.loop.AfterCommit(func() {
 		master.Resize(session.Resized{Kind: kind, Grant: g})
-		if kind == pb.ContainerUpdateType_DECREASE_RESOURCE {
+		if kind == pb.ContainerUpdateType_DECREASE_RESOURCE || kind == pb.ContainerUpdateType_DEMOTE_EXECUTION_TYPE {
 			s.tellNode(g)
 		}
 	})

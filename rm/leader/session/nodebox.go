@@ -24,6 +24,7 @@ type Orders struct {
 	Resized     []Grant // containers that are to have less from now on
 	Warming     []warming.Order
 	Lent        *records.Resource // what the node may use for short tasks from now on; nil: as before
+	QueueLimit  *int              // opportunistic containers that may wait there from now on; nil: as before
 	Long        *bool             // whether long tasks run there from now on; nil: as before
 }
 
@@ -93,6 +94,13 @@ func (b *NodeBox) SetLong(has bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.orders.Long = &has
+}
+
+// LimitQueue tells the node how many opportunistic containers may wait there. The last word counts.
+func (b *NodeBox) LimitQueue(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.orders.QueueLimit = &n
 }
 
 // Signal tells the node to send a command to a container.

@@ -10,6 +10,7 @@ import (
 	"heddle/rm/leader/division"
 	"heddle/rm/leader/lending"
 	"heddle/rm/leader/nodelabels"
+	"heddle/rm/leader/opportunistic"
 	"heddle/rm/leader/placement"
 	"heddle/rm/leader/queueconf"
 	"heddle/rm/ledger"
@@ -77,6 +78,7 @@ type Settings struct {
 
 	Labels      nodelabels.Settings
 	Constraints constraints.Settings
+	Chances     opportunistic.Settings // of applications that ask for opportunistic containers
 
 	// History keeps what was used over time.
 	History bool
