@@ -19,11 +19,10 @@ func yieldsBy(c *Container, g allocation.Grant) func() {
 	return func() { go c.m.background(makes) } // the caller may hold the manager's lock
 }
 
-// GiveWay implements makeway.Container, as do the following. Memory is taken where the node can do that; elsewhere the container keeps it, as on YARN, and counts
-// for nothing. One that was promoted meanwhile stays.
+// GiveWay implements makeway.Container, as do the following. Memory is taken where the node can do that; elsewhere the container keeps it, as on YARN.
 func (c suspension) GiveWay() error {
 	return c.again(c.ctx, true, func(x command) (err error) {
-		if c.place.Guaranteed() {
+		if c.place.Guaranteed() { // promoted meanwhile
 			return nil
 		}
 		o := suspend.Order{Level: suspend.Frozen, Held: c.box.Size(), For: "guaranteed containers"}
