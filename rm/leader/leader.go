@@ -157,7 +157,7 @@ func New(cfg Config) *Leader {
 		Tell:      c.tellSuspended,
 	})
 	queues := queueconf.New(c, c.work, queueconf.Config{
-		Source: cfg.Settings.QueueSource, Scheduler: heldQueues{c}, Publish: c.Settings.Live.Set, Log: cfg.Log, Facts: trial.Of(scheduler.Config{Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval}, trial.Source{Now: c.Time, Ledger: c.work, Scheduler: c.sched.Driver, Label: c.labels.Of}),
+		Source: cfg.Settings.QueueSource, Scheduler: heldQueues{c}, Publish: c.Settings.Live.Set, Log: cfg.Log, Facts: trial.Of(scheduler.Config{Minimum: cfg.Settings.MinAllocation, Types: cfg.Settings.Types, Heartbeat: cfg.Settings.HeartbeatInterval}, trial.Source{Now: c.Time, Ledger: c.work, Asks: c.sched, Apps: directory{c}, Label: c.labels.Of}),
 	})
 	issuer := delegation.NewIssuer(c, c.work, delegation.IssuerConfig{
 		Lifetime: cfg.Settings.DelegationLifetime, Interval: cfg.Settings.DelegationRenewal, Bounds: cfg.Settings.Bounds, Disk: c.Disk,

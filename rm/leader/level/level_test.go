@@ -197,12 +197,8 @@ func (w *world) SetPast(_ scheduler.ContainerHandle, times int, total int64) {
 	w.past = [2]int64{int64(times), total}
 }
 
-func (w *world) Refused(scheduler.ContainerHandle) {
-	w.calls, w.held = append(w.calls, "refused"), claim
-}
-
-func (w *world) NotBegun(scheduler.ContainerHandle) {
-	w.calls, w.held = append(w.calls, "not begun"), claim
+func (w *world) Refused(_ scheduler.ContainerHandle, begun bool) {
+	w.calls, w.held = append(w.calls, map[bool]string{true: "refused", false: "not begun"}[begun]), claim
 }
 
 func (w *world) Return(_ scheduler.ContainerHandle, forced bool) bool {

@@ -38,8 +38,7 @@ type Scheduler interface {
 	SetStopped(h scheduler.ContainerHandle, stopped bool)
 	SetMemory(h scheduler.ContainerHandle, bytes int64)
 	Took(h scheduler.ContainerHandle, ms int64)
-	Refused(h scheduler.ContainerHandle)
-	NotBegun(h scheduler.ContainerHandle)
+	Refused(h scheduler.ContainerHandle, begun bool)
 }
 
 // Nodes carries orders to nodes. Its methods block until the node has answered.

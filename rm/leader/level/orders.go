@@ -193,11 +193,7 @@ func (l *Levels) takeBack(c *ledger.Container, o *order) {
 	cause := c.Suspension().Cause
 	switch {
 	case o.For != "" && ok && o.Level != ledgerpb.Level_RUNNING:
-		if c.State == ledger.ContainerRunning {
-			l.Scheduler.Refused(h)
-		} else {
-			l.Scheduler.NotBegun(h)
-		}
+		l.Scheduler.Refused(h, c.State == ledger.ContainerRunning)
 		l.refused(c.ID)
 		l.record(c, ledgerpb.Level_RUNNING, c.Resource, cause)
 	case o.was == ledgerpb.Level_RUNNING && o.Level != ledgerpb.Level_RUNNING:

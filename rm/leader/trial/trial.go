@@ -46,30 +46,39 @@ type container struct {
 
 // Source is a leadership.
 type Source struct {
-	Now       func() int64 // ms since 1970
-	Ledger    *ledger.State
-	Scheduler *drive.Driver
-	Label     func(records.NodeID) string
+	Now    func() int64 // ms since 1970
+	Ledger *ledger.State
+	Asks   interface {
+		Asks(scheduler.AppHandle) []scheduler.Ask
+	}
+	Apps interface { // as the scheduler knows them
+		App(records.ApplicationID) (h scheduler.AppHandle, progress float32, ok bool)
+	}
+	Label func(records.NodeID) string
 }
 
 // Of returns a function that copies what runs and waits in a leadership.
 func Of(cfg scheduler.Config, from Source) func() *Facts {
 	return func() *Facts {
 		f := &Facts{Config: cfg, Now: from.Now(), byNode: map[records.NodeID]int{}}
-		f.gather(from.Ledger, from.Scheduler, from.Label)
+		f.gather(&from)
 		return f
 	}
 }
 
-func (f *Facts) gather(st *ledger.State, sched *drive.Driver, label func(records.NodeID) string) {
-	for _, n := range st.Nodes {
+func (f *Facts) gather(from *Source) {
+	for _, n := range from.Ledger.Nodes {
 		if n.Usable() || len(n.Containers) > 0 {
-			f.nodes = append(f.nodes, node{scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability, Label: label(n.ID)}, n.State == pb.NodeState_NS_RUNNING})
+			f.nodes = append(f.nodes, node{scheduler.NodeSpec{Host: n.ID.Host, Rack: n.Rack, Capability: n.Capability, Label: from.Label(n.ID)}, n.State == pb.NodeState_NS_RUNNING})
 			f.byNode[n.ID] = len(f.nodes) - 1
 		}
 	}
-	for _, a := range live(st) {
-		f.add(a, drive.AsksOf(sched, a.ID))
+	for _, a := range live(from.Ledger) {
+		var asks []scheduler.Ask
+		if h, _, ok := from.Apps.App(a.ID); ok {
+			asks = from.Asks.Asks(h)
+		}
+		f.add(a, asks)
 	}
 }
 

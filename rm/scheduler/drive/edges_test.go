@@ -74,8 +74,8 @@ func TestContainersWithoutNames(t *testing.T) {
 		t.Error("it was suspended by an earlier leader")
 	}
 	d.SetPast(h, 9, 9)
-	d.Refused(h)
-	d.NotBegun(h)
+	d.Refused(h, true)
+	d.Refused(h, false)
 	if left := d.Remembered(); left["past"]+left["suspended"]+left["swaps"] > 0 {
 		t.Errorf("of containers without names %v are remembered", left)
 	}
@@ -89,7 +89,7 @@ func TestContainersWithoutNames(t *testing.T) {
 	if d.WasSuspended(h, gb(5), 10, "root.a") {
 		t.Error("it was suspended with more than it claims")
 	}
-	d.NotBegun(h)
+	d.Refused(h, false)
 	if times, _, later := d.Past(h); times != 0 || later != 6000 {
 		t.Errorf("it was suspended %d times, and is left alone until %d", times, later)
 	}
@@ -311,7 +311,7 @@ func TestSuspensionsAddUp(t *testing.T) {
 	}
 	before, _, _ := d.Past(h)
 	d.WasSuspended(h, records.Resource{}, 4000, "root.a")
-	d.NotBegun(h)
+	d.Refused(h, false)
 	if times, _, later := d.Past(h); times != before || later != 9000 {
 		t.Errorf("it was suspended %d times after %d, and is left alone until %d", times, before, later)
 	}

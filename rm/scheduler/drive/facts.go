@@ -63,14 +63,6 @@ func (d *Driver) AddApp(spec AppSpec) scheduler.AppHandle {
 	return h
 }
 
-// AsksOf returns what an application waits for; nil for an unknown one.
-func AsksOf(d *Driver, id records.ApplicationID) []scheduler.Ask {
-	if h, ok := d.byID[id]; ok {
-		return d.Asks(h)
-	}
-	return nil
-}
-
 // RemoveApp takes an application out. Its containers must have been freed.
 func (d *Driver) RemoveApp(h scheduler.AppHandle) {
 	if id := d.apps[h].id; d.byID[id] == h {

@@ -247,9 +247,9 @@ func (p *script) command(w []string) []string {
 	case "stopped":
 		p.d.SetStopped(p.container(w[1]).Container, !slices.Contains(w, "off"))
 	case "refused":
-		p.d.Refused(p.container(w[1]).Container)
+		p.d.Refused(p.container(w[1]).Container, true)
 	case "unbegun":
-		p.d.NotBegun(p.container(w[1]).Container)
+		p.d.Refused(p.container(w[1]).Container, false)
 	case "swap":
 		request := int64(0)
 		if slices.Contains(w, "any") {

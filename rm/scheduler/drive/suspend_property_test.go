@@ -206,7 +206,7 @@ func (l *leading) step(t *rapid.T) {
 		l.d.Unswap(h)
 	case event == 14:
 		delete(l.by, c.number)
-		if l.d.Refused(h); l.d.Held(h) != c.claim {
+		if l.d.Refused(h, true); l.d.Held(h) != c.claim {
 			l.fault("a node refuses to suspend %v, which holds %v", l.d.ContainerID(h), l.d.Held(h))
 		}
 		l.over[c.node] = true

@@ -210,29 +210,22 @@ func (d *Driver) Return(h scheduler.ContainerHandle, forced bool) bool {
 	return true
 }
 
-// Refused says that a node can't suspend a container that it was to. The container runs on, and isn't chosen again.
-func (d *Driver) Refused(h scheduler.ContainerHandle) {
-	if !d.containers[h].known {
-		return
-	}
-	d.Return(h, true)
-	p := d.sus.past[d.ContainerID(h)]
-	p.refused = true
-	d.sus.past[d.ContainerID(h)] = p
-}
-
 // unbegunPause is how long, in ms, a container isn't chosen that its ApplicationMaster had not started when it was to be suspended.
 const unbegunPause = 5000
 
-// NotBegun says that a container was to be suspended that its ApplicationMaster has not started yet. It takes its claim again, and may be chosen
-// again later: it may begin in a breath of its ApplicationMaster.
-func (d *Driver) NotBegun(h scheduler.ContainerHandle) {
+// Refused says that a node can't suspend a container that it was to. The container takes its claim again. One that runs isn't chosen again. One that
+// its ApplicationMaster has not started yet may be chosen later: it may begin in a breath of its ApplicationMaster.
+func (d *Driver) Refused(h scheduler.ContainerHandle, begun bool) {
 	if !d.containers[h].known {
 		return
 	}
 	d.Return(h, true)
 	p := d.sus.past[d.ContainerID(h)]
-	p.times, p.later = max(p.times-1, 0), d.now+unbegunPause
+	if begun {
+		p.refused = true
+	} else {
+		p.times, p.later = max(p.times-1, 0), d.now+unbegunPause
+	}
 	d.sus.past[d.ContainerID(h)] = p
 }
 

@@ -211,7 +211,7 @@ func (l *live) step(t *rapid.T) {
 		l.s.SetProgress(l.apps[app], rapid.Float64Range(0, 1).Draw(t, "part"))
 	case what == 18 && len(l.containers) > 0:
 		h := rapid.SampledFrom(l.containers).Draw(t, "container").container
-		switch rapid.IntRange(0, 8).Draw(t, "report") {
+		switch rapid.IntRange(0, 9).Draw(t, "report") {
 		case 6:
 			_ = l.s.Swap(h, rapid.SampledFrom([]int32{1, 10, 20}).Draw(t, "priority"), rapid.Int64Range(-1, 0).Draw(t, "request"))
 		case 7:
@@ -221,7 +221,9 @@ func (l *live) step(t *rapid.T) {
 		case 5:
 			l.s.Took(h, rapid.Int64Range(0, 5000).Draw(t, "took"))
 		case 0:
-			l.s.Refused(h)
+			l.s.Refused(h, true)
+		case 8:
+			l.s.Refused(h, false)
 		case 1:
 			l.s.NoteHeld(h, slot.Times(rapid.Int64Range(0, 1).Draw(t, "noted")))
 		case 2:
@@ -302,7 +304,7 @@ func TestReplayDecidesTheSame(t *testing.T) {
 				if p.Sessions != 2 || p.Torn() {
 					t.Fatalf("%d sessions, torn: %v", p.Sessions, p.Torn())
 				}
-				if diff := stateDiff(last.Driver, p.Driver); diff != "" {
+				if diff := stateDiff(last.View.(*drive.Driver), p.Driver); diff != "" {
 					t.Fatalf("the replay leads to another state: %s\n%s", diff, log.Bytes())
 				}
 			})
@@ -476,7 +478,7 @@ func TestRefused(t *testing.T) {
 	header := recorded(t)[:bytes.IndexByte(recorded(t), '\n')+1]
 	for name, c := range map[string]struct{ text, want string }{
 		"no header":                {`{"op":"free"}`, "begins with a header"},
-		"another format":           {`{"heddle-events":11,"heddle":"7.1"}`, "format is 11"},
+		"another format":           {`{"heddle-events":12,"heddle":"7.1"}`, "format is 12"},
 		"a name of no application": {string(header) + `{"op":"addApp","queue":"root.a","name":"juggler"}`, "juggler"},
 		"a container without one":  {string(header) + `{"op":"identify","containers":[1]}`, "no container 1"},
 		"no JSON":                  {string(header) + "{]", "line 2"},

@@ -82,7 +82,8 @@ func TestEveryEventIsRecorded(t *testing.T) {
 		{func() { s.NoteHeld(c, slot.Times(30)) }, `{"op":"noteHeld","container":1,"resource":[30720,30]}`},
 		{func() { s.WasSuspended(c, slot, 77, "root.a") }, `{"op":"wasSuspended","container":1,"queue":"root.a","open":true,"since":77,"resource":[1024,1]}`},
 		{func() { s.Return(c, true) }, `{"op":"return","container":1,"open":true,"forced":true}`},
-		{func() { s.Refused(c) }, `{"op":"refused","container":1}`},
+		{func() { s.Refused(c, true) }, `{"op":"refused","container":1}`},
+		{func() { s.Refused(c, false) }, `{"op":"notBegun","container":1}`},
 		{func() { s.Grow(c, slot.Times(4)) }, `{"op":"grow","container":1,"open":true,"resource":[4096,4]}`},
 		{func() {
 			s.UpdateAsks(a, []scheduler.Ask{{Priority: 4, AllocationRequestID: 6, Name: "h1", Capability: slot, Count: 2, RelaxLocality: true}})
@@ -124,7 +125,7 @@ func TestEveryEventIsRecorded(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", step.want, err)
 		}
-		if diff := stateDiff(s.Driver, p.Driver); diff != "" {
+		if diff := stateDiff(s.View.(*drive.Driver), p.Driver); diff != "" {
 			t.Fatalf("%s leads to another state when it is replayed: %s", step.want, diff)
 		}
 		if p.Events != len(want) || p.Line != len(want)+1 {

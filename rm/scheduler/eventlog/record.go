@@ -19,8 +19,9 @@ import (
 // the third one growth was, too: Resize stood for it. Suspension came with the third one, and types of applications, how containers
 // ended and the outputs of maps with the fourth,
 // input in memory with the fifth, speeds of nodes with the sixth, and what ApplicationMasters tell of their tasks with the seventh, labels of nodes with the
-// eighth, short decisions with the ninth, and placement constraints with the tenth. A program that doesn't know an event says so.
-const Version = 10
+// eighth, short decisions with the ninth, placement constraints with the tenth, and containers that had not begun when they were to be suspended with the
+// eleventh. A program that doesn't know an event says so.
+const Version = 11
 
 // Header begins a session.
 type Header struct {
@@ -78,6 +79,7 @@ const (
 	NoteSpeed       Op = "noteSpeed"       // Host, Task, Part: speed
 	Return          Op = "return"          // Container, Forced; Open is the result
 	Refused         Op = "refused"         // Container
+	NotBegun        Op = "notBegun"        // Container: the same for one that hadn't begun
 	Swap            Op = "swap"            // Container, Priority, Request; Open is the result
 	Unswap          Op = "unswap"          // Container
 	Step            Op = "step"            // Time, Decisions

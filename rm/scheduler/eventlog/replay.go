@@ -148,7 +148,7 @@ func (p *Replay) play(r *Record) error {
 		err = p.app(r, size)
 	case Identify:
 		err = p.identify(r)
-	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, SetStopped, SetMemory, Took, Return, Refused, Swap, Unswap, SetTags:
+	case Restore, Free, Resize, Grow, SetHeld, NoteHeld, WasSuspended, SetPast, SetStopped, SetMemory, Took, Return, Refused, NotBegun, Swap, Unswap, SetTags:
 		err = p.container(r, size)
 	case Unreserve:
 		if ok := p.Driver.Scheduler.Unreserve(r.Container); ok != r.Open {
@@ -359,8 +359,8 @@ func (p *Replay) container(r *Record, size records.Resource) error {
 	case SetStopped:
 		p.Driver.SetStopped(r.Container, r.Open)
 		return nil
-	case Refused:
-		p.Driver.Refused(r.Container)
+	case Refused, NotBegun:
+		p.Driver.Refused(r.Container, r.Op == Refused)
 		return nil
 	}
 	delete(p.containers, r.Container)

@@ -262,7 +262,7 @@ func TestSessionsHaveTheirSizesAndHeartbeats(t *testing.T) {
 	if err != nil || p.Time != 77 || p.Header.Format != eventlog.Version {
 		t.Fatalf("%+v, %v", p.Header, err)
 	}
-	if diff := stateDiff(s.Driver, p.Driver); diff != "" {
+	if diff := stateDiff(s.View.(*drive.Driver), p.Driver); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -293,7 +293,7 @@ func TestWithoutALog(t *testing.T) {
 		d.Identify(1, 1, true, 0, 1)
 		d.Fail(0)
 	}
-	if diff := stateDiff(s.Driver, plain); diff != "" {
+	if diff := stateDiff(s.View.(*drive.Driver), plain); diff != "" {
 		t.Error(diff)
 	}
 	if err := s.Close(); err != nil {
