@@ -57,8 +57,8 @@ func nodeManagerKeys() []Key {
 		boolean(lce+"cgroups.mount", "false", "mount cgroups that aren't mounted").later(),
 		text(lce+"cgroups.mount-path", "", "where cgroups are mounted; Heddle finds out").later(),
 		boolean(lce+"cgroups.strict-resource-usage", "false", "limit containers to their share of the CPU even while it is idle"),
-		list(nm+"runtime.linux.allowed-runtimes", "default", "how containers may be run, if they run as users. Heddle runs them on the machine itself (default), and refuses containers if that isn't allowed"),
-		text(nm+"runtime.linux.type", "", "how containers are run that don't say it (YARN_CONTAINER_RUNTIME_TYPE), if they run as users. Anything but default or nothing makes Heddle refuse them"),
+		list(nm+"runtime.linux.allowed-runtimes", "default", "how containers may be run, if they run as users: on the machine itself (default), or in images (docker, runc; see heddle.nodemanager.images.dirs)"),
+		text(nm+"runtime.linux.type", "", "how containers are run that don't say it (YARN_CONTAINER_RUNTIME_TYPE), if they run as users: default, docker or runc"),
 
 		list(nm+"aux-services", "", "services beside the NodeManager"),
 		text(nm+"aux-services.<service>.class", "", "class of that service. Heddle has org.apache.hadoop.mapred.ShuffleHandler itself, and runs others in a JVM"),

@@ -37,7 +37,7 @@ var keys = sync.OnceValue(func() *registry {
 			r.defaults[name] = def
 		}
 	}
-	for _, k := range slices.Concat(heddleKeys(), coreKeys(), groupKeys(), hdfsKeys(), sslKeys(), mapredKeys(), yarnKeys(), resourceManagerKeys(), schedulerKeys(), nodeManagerKeys()) {
+	for _, k := range slices.Concat(heddleKeys(), coreKeys(), groupKeys(), hdfsKeys(), sslKeys(), mapredKeys(), yarnKeys(), resourceManagerKeys(), schedulerKeys(), nodeManagerKeys(), imageKeys()) {
 		if _, ok := r.keys[k.Name]; ok {
 			panic(fmt.Sprintf("conf: %s is in the registry twice", k.Name))
 		}

@@ -30,6 +30,7 @@ import (
 	"heddle/nm/disks"
 	"heddle/nm/health"
 	"heddle/nm/heartbeat"
+	"heddle/nm/image"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/localizer"
 	"heddle/nm/monitor"
@@ -350,8 +351,13 @@ func (n *NodeManager) openContainers() error {
 			archives = store
 		}
 	}
+	images, err := image.Open(n.s.images, n.log)
+	if err != nil {
+		return err
+	}
+	n.closing(images.Close)
 	n.containers = container.NewManager(container.Options{
-		Archives: archives, Localized: n.localized(),
+		Archives: archives, Images: images, Localized: n.localized(),
 		Config: n.s.container, Disks: n.disks, Groups: n.containerGroups(), Localizer: n.localizer, Logs: n.logs, Aux: n.aux,
 		Deleter: n.deleter, Log: n.log, Changed: n.kick, Doubt: n.health.Doubt, Pressure: suspend.MachinePressure,
 		ContainerRecords: n.state.Bucket("containers"), AppRecords: n.state.Bucket("applications"), StoppedRecords: n.state.Bucket("stopped"),

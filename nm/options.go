@@ -26,6 +26,8 @@ import (
 	"heddle/nm/enclosure"
 	"heddle/nm/gpu"
 	"heddle/nm/health"
+	"heddle/nm/image"
+	imagesettings "heddle/nm/image/settings"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
@@ -90,6 +92,7 @@ type settings struct {
 	cgroup        cgroup.Options
 	container     container.Config
 	archives      *jvmarchive.Config // nil: none are kept
+	images        *image.Config      // nil: none are run
 	java          javaservices.Settings
 	javaUser      *userfiles.User // nil: this process's own
 	monitor       monitor.Config
@@ -227,7 +230,13 @@ func (s *settings) groupID() (string, error) {
 }
 
 func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
-	owner, ignored, err := ownerOf(c, s.accounts)
+	owner, rules, ignored, err := ownerOf(c, s.accounts)
+	if err == nil && owner != nil {
+		var note string
+		if s.images, note, err = imagesettings.Of(c, rules.Sections, s.state); note != "" {
+			s.notes = append(s.notes, note)
+		}
+	}
 	if err != nil {
 		return container.Config{}, err
 	}
@@ -280,8 +289,8 @@ func containerConfig(c *conf.Config, s *settings) (container.Config, error) {
 		Runtimes: launch.Runtimes{
 			Allowed: c.Strings("yarn.nodemanager.runtime.linux.allowed-runtimes"), Usual: c.Text("yarn.nodemanager.runtime.linux.type"),
 		},
-		Owner: owner,
-		GPUs:  s.gpus,
+		Owner: owner, RunsAs: c.ContainerUser,
+		GPUs: s.gpus,
 	}, nil
 }
 
@@ -356,25 +365,25 @@ const linuxExecutor = "org.apache.hadoop.yarn.server.nodemanager.LinuxContainerE
 
 // ownerOf returns the user that containers run as: nil for this process's own user, as with Hadoop's DefaultContainerExecutor.
 // ignored are the settings of container-executor.cfg without effect.
-func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.User, error), ignored []string, err error) {
+func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.User, error), rules runas.Rules, ignored []string, err error) {
 	const lce = "yarn.nodemanager.linux-container-executor."
 	if c.Text("yarn.nodemanager.container-executor.class") != linuxExecutor {
-		return nil, nil, nil
+		return nil, rules, nil, nil
 	}
 	if err := asRootOnly(); err != nil {
-		return nil, nil, err
+		return nil, rules, nil, err
 	}
-	rules, ignored, err := runas.Read(c)
+	rules, ignored, err = runas.Read(c)
 	if err != nil {
-		return nil, nil, err
+		return nil, rules, nil, err
 	}
 	shared, err := sharedGroup(c, rules, account.System)
 	if err != nil {
-		return nil, nil, err
+		return nil, rules, nil, err
 	}
 	pattern, err := regexp.Compile(c.Text(lce + "nonsecure-mode.user-pattern"))
 	if err != nil {
-		return nil, nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
+		return nil, rules, nil, fmt.Errorf("%snonsecure-mode.user-pattern: %w", lce, err)
 	}
 	secured := secure.On(c)
 	var mu sync.Mutex
@@ -399,7 +408,7 @@ func ownerOf(c *conf.Config, users *accounts) (owner func(string) (*userfiles.Us
 		defer mu.Unlock()
 		known[name] = o
 		return o, nil
-	}, ignored, nil
+	}, rules, ignored, nil
 }
 
 // uids returns the numbers of the users that containers run as; nil if that is this process's own.

@@ -20,7 +20,7 @@ func TestOwners(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, _, err := ownerOf(c, newAccounts())
+		f, _, _, err := ownerOf(c, newAccounts())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +61,7 @@ func TestOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := ownerOf(c, newAccounts()); err == nil || !strings.Contains(err.Error(), "user-pattern") {
+	if _, _, _, err := ownerOf(c, newAccounts()); err == nil || !strings.Contains(err.Error(), "user-pattern") {
 		t.Errorf("a broken pattern: %v", err)
 	}
 }

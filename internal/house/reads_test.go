@@ -37,6 +37,7 @@ var endlessReads = map[string]string{
 	"am/xargs/run.go ReadString":             "what the user answers at the terminal",
 	"nm/cgroup/tree.go ReadDir":              "groups, which root makes, or whoever may run processes as root",
 	"nm/gpu/gpu.go ReadDir":                  "/dev, in which root makes files",
+	"nm/image/store/store_linux.go ReadDir":  "folders that only root can enter, with an entry for each layer and container",
 	"nm/proc/proc_linux.go Readdirnames":     "/proc, which has at most 4 million processes (pid_max)",
 	"nm/proc/proc_other.go Output":           "of ps, a line for each process",
 	"nm/ramdisk/helpers_linux.go ReadString": "from a process of Heddle's own, with this process's rights",

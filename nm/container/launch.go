@@ -33,15 +33,19 @@ func (c life) launch() error {
 		return errors.New(report)
 	}
 	// The end of the container doesn't wait for a disk.
-	at, err := within.Do(c.ctx, func() (workdir.Places, error) { return c.prepareFiles(owner) })
+	at, err := within.Do(c.ctx, func() (files, error) { return c.prepareFiles(owner) })
 	if err != nil {
+		return err
+	}
+	spec := c.spec(at.Places, owner)
+	if spec.Image, err = within.Do(c.ctx, func() (*launch.Image, error) { return withImage(c.Container, at.image) }); err != nil {
 		return err
 	}
 	group, err := c.box.Make(c.ctx)
 	if err != nil {
 		return err
 	}
-	s, err := launch.Start(c.spec(at, owner), group)
+	s, err := launch.Start(spec, group)
 	if err != nil {
 		return err
 	}
@@ -53,7 +57,7 @@ func (c life) launch() error {
 	c.mu.Lock()
 	c.session = s
 	c.record.Launched = time.Now().UnixMilli()
-	c.record.Boot, c.record.Keeper = boot, s.Keeper()
+	c.record.Boot, c.record.Keeper, c.record.Image = boot, s.Keeper(), spec.Image != nil
 	c.mu.Unlock()
 	// The process begins only when it is certain to be found again.
 	if err := c.Saved(c.ctx); err != nil {
@@ -83,7 +87,7 @@ func (c life) spec(at workdir.Places, owner *userfiles.User) launch.Spec {
 }
 
 // prepareFiles is writeFiles on a disk that may have come, or come back, since the application's folders were made.
-func (c life) prepareFiles(owner *userfiles.User) (workdir.Places, error) {
+func (c life) prepareFiles(owner *userfiles.User) (files, error) {
 	at, err := c.writeFiles(owner)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err = c.m.Localizer.InitApplication(c.grant.User, c.ID().Attempt.App); err == nil {
@@ -94,7 +98,7 @@ func (c life) prepareFiles(owner *userfiles.User) (workdir.Places, error) {
 }
 
 // writeFiles writes the launch script and the credentials into the work folder.
-func (c life) writeFiles(owner *userfiles.User) (workdir.Places, error) {
+func (c life) writeFiles(owner *userfiles.User) (files, error) {
 	c.mu.Lock()
 	at, context := c.record.Places, c.context
 	c.mu.Unlock()
@@ -102,10 +106,10 @@ func (c life) writeFiles(owner *userfiles.User) (workdir.Places, error) {
 	var err error
 	if at.Work == "" {
 		if at, work, err = workdir.Make(c.m.Disks, c.grant.User, c.ID(), owner); err != nil {
-			return workdir.Places{}, err
+			return files{}, err
 		}
 	} else if work, err = workdir.MakeWork(c.m.Disks, at.Work, owner); err != nil {
-		return workdir.Places{}, err
+		return files{}, err
 	}
 	defer work.Close()
 	c.mu.Lock()
@@ -114,17 +118,25 @@ func (c life) writeFiles(owner *userfiles.User) (workdir.Places, error) {
 
 	s, err := c.script(at, context, owner)
 	if err != nil {
-		return workdir.Places{}, err
+		return files{}, err
 	}
-	c.archive(&s, at, owner)
+	in, err := inImage(c.Container, &s, at, owner)
+	if err != nil {
+		return files{}, err
+	}
+	if in != nil {
+		in.Script = filepath.Join(at.Work, launch.ScriptFile)
+	} else { // the Java of an image is another
+		c.archive(&s, at, owner)
+	}
 	script, err := s.Bytes()
 	if err != nil {
-		return workdir.Places{}, err
+		return files{}, err
 	}
 	if err := work.Write(launch.ScriptFile, script, owner.Folder(0o700, 0o700)); err != nil {
-		return workdir.Places{}, err
+		return files{}, err
 	}
-	return at, work.Write(launch.TokensFile, launch.Credentials(context.GetTokens()), owner.Folder(0o600, 0o600))
+	return files{at, in}, work.Write(launch.TokensFile, launch.Credentials(context.GetTokens()), owner.Folder(0o600, 0o600))
 }
 
 // script composes launch_container.sh.
@@ -172,15 +184,10 @@ func (c life) script(at workdir.Places, lc *pb.ContainerLaunchContext, owner *us
 		return launch.Script{}, err
 	}
 	s.Inherit, s.Env = env.Vars()
-	if owner != nil {
-		err = cfg.Runtimes.Check(s.Env)
-	} else if note := launch.IgnoredRuntime(s.Env); note != "" {
-		c.Diagnose(note)
-	}
 	for _, command := range lc.GetCommand() {
 		s.Command = append(s.Command, x.Expand(command))
 	}
-	return s, err
+	return s, nil
 }
 
 // archive lets a Java program in the container start quickly, if the node has such archives.

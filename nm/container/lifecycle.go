@@ -507,6 +507,7 @@ func (c life) finish() {
 	if err != nil {
 		c.log.WithError(err).Warn("could not remove the container's group")
 	}
+	c.m.Images.Release(c.ID().String())
 	c.complete()
 	if archived != nil {
 		archived()

@@ -20,6 +20,7 @@ import (
 	"heddle/nm/disks"
 	"heddle/nm/enclosure"
 	"heddle/nm/gpu"
+	"heddle/nm/image"
 	"heddle/nm/jvmarchive"
 	"heddle/nm/launch"
 	"heddle/nm/localizer"
@@ -118,9 +119,11 @@ type Config struct {
 	Runtimes launch.Runtimes
 	// Owner returns the user that containers of a submitting user run as; nil: this process's own.
 	Owner func(user string) (*userfiles.User, error)
+	// RunsAs returns the name of that user; nil: it is the submitting user's.
+	RunsAs func(user string) string
 }
 
-// Options are what a Manager works with. All must be set but for Archives, Localized, Pressure and Doubt.
+// Options are what a Manager works with. All must be set but for Archives, Images, Localized, Pressure and Doubt.
 type Options struct {
 	Config    Config
 	Disks     *disks.Disks
@@ -130,6 +133,7 @@ type Options struct {
 	Aux       AuxServices
 	Deleter   Deleter
 	Archives  JavaArchives
+	Images    *image.Runner // nil: none are run
 	// Localized is told what was localized for a container, by link. It returns at once.
 	Localized func(g allocation.Grant, paths map[string]string)
 	Log       *logrus.Entry

@@ -64,6 +64,10 @@ func (m *Manager) Recover() error {
 	for _, c := range m.Containers() {
 		m.takeUp(c, boot, &reattached)
 	}
+	m.Images.Keep(func(id string) bool {
+		c, err := records.ParseContainerID(id)
+		return err == nil && m.KnowsContainer(c)
+	})
 	m.sweepFolders()
 	m.apps.Resume()
 	within.Wait(&reattached, recoveryPatience)
@@ -165,7 +169,11 @@ func (c life) reattach(r kept.Record, boot string) (from stage, ok bool) {
 	if r.Boot != boot {
 		keeper = proc.ID{} // it is another by now
 	}
-	s := launch.Reattach(c.spec(r.Places, nil), group, keeper) // it is never started again
+	spec := c.spec(r.Places, nil) // it is never started again
+	if r.Image {
+		spec.Image = &launch.Image{}
+	}
+	s := launch.Reattach(spec, group, keeper)
 	// A container is suspended only after it was let through the gate.
 	begun := s.Begun(c.ctx, r.Suspended)
 	c.mu.Lock()

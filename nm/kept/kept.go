@@ -48,7 +48,8 @@ type Record struct {
 	RetryTimes []int64 `json:"retryTimes,omitempty"` // of retries within the validity interval, ms since 1970
 	Peak       int64   `json:"peak,omitempty"`
 
-	GPUs []gpu.Device `json:"gpus,omitempty"` // nil until it has those that it will have
+	GPUs  []gpu.Device `json:"gpus,omitempty"`  // nil until it has those that it will have
+	Image bool         `json:"image,omitempty"` // its process was started in an image
 }
 
 // Holds returns what a container of a size is to hold, on a node that can take memory back or can't: there one that makes way counts for nothing.

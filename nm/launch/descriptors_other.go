@@ -3,3 +3,5 @@
 package launch
 
 func keepDescriptors() {}
+
+func firstThread() bool { return false }

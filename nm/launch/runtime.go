@@ -10,7 +10,7 @@ import (
 // RuntimeType is the variable by which a container asks for another way to be run, such as docker.
 const RuntimeType = "YARN_CONTAINER_RUNTIME_TYPE"
 
-// Runtimes are the ways in which containers may be run. Heddle has one: as processes of the machine ("default").
+// Runtimes are the ways in which containers may be run: as processes of the machine ("default"), or in images.
 type Runtimes struct {
 	Allowed []string // yarn.nodemanager.runtime.linux.allowed-runtimes; nil: all
 	Usual   string   // yarn.nodemanager.runtime.linux.type: that of containers that ask for none
@@ -30,7 +30,8 @@ func (r Runtimes) Check(env []Var) error {
 	switch {
 	case asked != "" && asked != "default":
 		//lint:ignore ST1005 Hadoop's words
-		return fmt.Errorf("Unable to prepare container: %w %s is %.100q, and this node runs containers on the machine itself only", errRuntime, by, asked)
+		return fmt.Errorf("Unable to prepare container: %w %s is %.100q, and this node runs containers by %s only"+
+			" (yarn.nodemanager.runtime.linux.allowed-runtimes; of these Heddle has default and, if heddle.nodemanager.images.dirs names folders of images, docker and runc)", errRuntime, by, asked, strings.Join(r.Allowed, ","))
 	case r.Allowed != nil && !slices.ContainsFunc(r.Allowed, func(a string) bool { return strings.EqualFold(a, "default") }):
 		//lint:ignore ST1005 Hadoop's words
 		return fmt.Errorf("Unable to prepare container: %w yarn.nodemanager.runtime.linux.allowed-runtimes is %s, without default", errRuntime, strings.Join(r.Allowed, ","))

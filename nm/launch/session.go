@@ -58,6 +58,9 @@ type Spec struct {
 	Status     string              // path of the status file, in a folder that only the NodeManager can enter
 	Output     string              // path of a file for the shells' own output, such as why the script could not start
 	Credential *syscall.Credential // nil: this process's own
+
+	// Image is how an image is run; nil: the script runs on the machine. Of a session that Reattach is called for it matters only whether it is there.
+	Image *Image
 }
 
 // Session is a started container.
@@ -109,27 +112,31 @@ func (s *Session) start() (err error) {
 	}
 	defer wait.Close()
 
-	text := keeper
-	if s.spec.Credential != nil {
+	text, credential := keeper, s.spec.Credential
+	if credential != nil {
 		text = userUmask + keeper
 	}
-	cmd := exec.Command(bash, "-c", text, s.spec.Script)
+	args := []string{"-c", text, s.spec.Script}
+	if s.spec.Image != nil {
+		credential, args = nil, append([]string{"-c", imageKeeper, bash}, s.spec.Image.Command...)
+	}
+	cmd := exec.Command(bash, args...)
 	cmd.Dir = s.spec.WorkDir
 	cmd.Env = []string{cgroup.Marker + "=" + s.spec.ID}
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.ExtraFiles = []*os.File{wait, status}
 	// Processes of this process's own user can do worse than take descriptors.
-	if shell := closedShell(); shell != nil && s.spec.Credential != nil {
+	if shell := closedShell(); shell != nil && credential != nil {
 		cmd.Path = pathOf(len(cmd.ExtraFiles))
 		cmd.ExtraFiles = append(cmd.ExtraFiles, shell)
 	}
 	// A session of its own protects it from a terminal's Ctrl-C and hang-up.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: s.spec.Credential}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Credential: credential}
 	keepDescriptors()
-	if err := cmd.Start(); err != nil {
+	if err := s.spec.Image.start(cmd); err != nil {
 		gate.Close()
-		if errors.Is(err, fs.ErrPermission) && s.spec.Credential != nil {
-			return fmt.Errorf("user %d can't enter %s, or use /bin/bash: let all users pass through the folders above it: %w", s.spec.Credential.Uid, cmd.Dir, err)
+		if errors.Is(err, fs.ErrPermission) && credential != nil {
+			return fmt.Errorf("user %d can't enter %s, or use /bin/bash: let all users pass through the folders above it: %w", credential.Uid, cmd.Dir, err)
 		}
 		return err
 	}
@@ -327,6 +334,9 @@ func (s *Session) Output(max int64) string {
 
 // Signal sends sig to all processes of the container, but not to the shell that keeps its exit code.
 func (s *Session) Signal(sig syscall.Signal) error {
+	if leader := s.PID(); s.spec.Image != nil && leader != 0 {
+		return s.group.Signal(sig, s.keeper.PID, leader) // the OCI runtime would pass it on a second time
+	}
 	return s.group.Signal(sig, s.keeper.PID)
 }
 

@@ -18,6 +18,7 @@ import (
 
 	"heddle/internal/trust"
 	"heddle/internal/userfiles"
+	"heddle/nm/image/request"
 )
 
 // File is the name of Hadoop's file in the configuration folder.
@@ -38,6 +39,9 @@ type Rules struct {
 	Allowed []string // except for these
 	Banned  []string // refused whatever their ids
 	Group   string   // of users' folders (yarn.nodemanager.linux-container-executor.group in the file); "" if it isn't set there
+
+	// Sections are those about runtimes, by name: docker and runc. Names of keys are without the section's and the dot.
+	Sections map[string]map[string]string
 }
 
 // Default returns Hadoop's rules without any settings.
@@ -121,7 +125,7 @@ func (r *Rules) readFile(path string) (ignored []string, err error) {
 // maxFile bounds the size of the file, in bytes.
 const maxFile = 1 << 20
 
-// parse parses the file: lines of key=value; # begins a comment. Sections in brackets are about Docker and devices. If
+// parse parses the file: lines of key=value; # begins a comment. Sections in brackets are about runtimes and devices. If
 // a key occurs twice, the first one counts. A key without a value is not set.
 func (r *Rules) parse(in io.Reader) (ignored []string, err error) {
 	section := ""
@@ -146,7 +150,9 @@ func (r *Rules) parse(in io.Reader) (ignored []string, err error) {
 			continue
 		}
 		if section != "" {
-			ignored = append(ignored, section+" "+key)
+			if !r.setIn(strings.Trim(section, "[]"), key, value) {
+				ignored = append(ignored, section+" "+key)
+			}
 			continue
 		}
 		if seen[key] {
@@ -182,6 +188,24 @@ func (r *Rules) set(key, value string) (effective bool, err error) {
 		return false, nil
 	}
 	return true, nil
+}
+
+// setIn reports whether a key of a section has an effect. If a key occurs twice, the first one counts.
+func (r *Rules) setIn(section, key, value string) (effective bool) {
+	key = strings.TrimPrefix(key, section+".")
+	if section != request.Docker && section != request.Runc || !slices.Contains(request.Effective(section), key) {
+		return false
+	}
+	if r.Sections == nil {
+		r.Sections = make(map[string]map[string]string)
+	}
+	if r.Sections[section] == nil {
+		r.Sections[section] = make(map[string]string)
+	}
+	if _, seen := r.Sections[section][key]; !seen {
+		r.Sections[section][key] = value
+	}
+	return true
 }
 
 func names(list string) []string {

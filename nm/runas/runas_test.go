@@ -122,8 +122,11 @@ func TestAFileThatOthersCanWriteTo(t *testing.T) {
 
 func TestSettingsOfTheFileWithoutEffect(t *testing.T) {
 	r := Default()
-	ignored, err := r.parse(strings.NewReader("feature.tc.enabled=1\n[docker]\nmodule.enabled=true\nempty=\n"))
-	if want := []string{"feature.tc.enabled", "[docker] module.enabled"}; err != nil || !slices.Equal(ignored, want) {
+	ignored, err := r.parse(strings.NewReader("feature.tc.enabled=1\n[docker]\nmodule.enabled=true\ndocker.allowed.devices=/dev/x\ndocker.allowed.networks=host\nempty=\ndocker.allowed.networks=none\n[gpu]\nmodule.enabled=true\n"))
+	if r.Sections["docker"]["module.enabled"] != "true" || r.Sections["docker"]["allowed.networks"] != "host" || len(r.Sections) != 1 {
+		t.Errorf("sections %v", r.Sections)
+	}
+	if want := []string{"feature.tc.enabled", "[docker] docker.allowed.devices", "[gpu] module.enabled"}; err != nil || !slices.Equal(ignored, want) {
 		t.Errorf("%q, %v, want %q", ignored, err, want)
 	}
 }

@@ -1,0 +1,34 @@
+package conf
+
+// imageKeys are those about containers in images. YARN's of docker and runc are alike.
+func imageKeys() []Key {
+	const rt, ours = "yarn.nodemanager.runtime.linux.", "heddle.nodemanager.images."
+	keys := []Key{
+		paths(ours+"dirs", "", "folders of images: REPOSITORY/TAG.tar, or an OCI layout in REPOSITORY/TAG or REPOSITORY; only administrators may write there"),
+		text(ours+"runtime", "crun", "program of the OCI runtime that runs containers in images: crun, or where it is"),
+		path(ours+"store", "", "folder of the unpacked layers of images, which containers share; by default images in the NodeManager's state folder"),
+		integer(ours+"store-mb", "51200", "size of all unpacked layers together, in MB; those that no container uses are removed first, the least recently used before others").min(1).max(1 << 30),
+		integer(ours+"max-image-mb", "20480", "most that the layers of one image may unpack to, in MB").min(1).max(1 << 30),
+		integer(ours+"max-entries", "1000000", "most files, folders and links that the layers of one image may have").min(1).max(1 << 30),
+		list(rt+"docker.capabilities", "CHOWN,DAC_OVERRIDE,FSETID,FOWNER,MKNOD,NET_RAW,SETGID,SETUID,SETFCAP,SETPCAP,NET_BIND_SERVICE,SYS_CHROOT,KILL,AUDIT_WRITE",
+			"bounding set of programs in images, as far as docker.allowed.capabilities of container-executor.cfg has it; programs get none of these in Heddle"),
+		text(rt+"docker.default-container-network", "host", "network of containers in images that name none"),
+		list(rt+"docker.default-tmpfs-mounts", "", "where every container in an image gets an empty folder in memory"),
+		text(rt+"runc.seccomp-profile", "", "file with a seccomp profile for containers of runtime runc, in the format of the OCI runtime specification"),
+		boolean(rt+"docker.image-update", "false", "fetch an image again before a container starts; Heddle always looks").later(),
+		boolean(rt+"docker.privileged-containers.allowed", "false", "allow privileged containers, which Heddle always refuses").later(),
+		boolean(rt+"runc.privileged-containers.allowed", "false", "allow privileged containers, which Heddle always refuses").later(),
+		boolean(rt+"docker.delayed-removal.allowed", "false", "keep containers of Docker's after their end; Heddle has none to keep").later(),
+	}
+	for _, kind := range []string{"docker", "runc"} {
+		keys = append(keys,
+			text(rt+kind+".image-name", "", "image of containers of runtime "+kind+" that name none"),
+			list(rt+kind+".allowed-container-networks", "host,none,bridge", "networks that containers of runtime "+kind+" may ask for; Heddle has host and none"),
+			list(rt+kind+".allowed-container-runtimes", "runc", "OCI runtimes that containers of runtime "+kind+" may name; heddle.nodemanager.images.runtime runs them"),
+			list(rt+kind+".default-ro-mounts", "", "what every container of runtime "+kind+" gets to read, as SOURCE:DESTINATION; container-executor.cfg must allow it, too"),
+			list(rt+kind+".default-rw-mounts", "", "what every container of runtime "+kind+" gets to write to, as SOURCE:DESTINATION; container-executor.cfg must allow it, too"),
+			boolean(rt+kind+".host-pid-namespace.allowed", "false", "let containers of runtime "+kind+" see the machine's processes if they ask for it; container-executor.cfg must allow it, too"),
+		)
+	}
+	return keys
+}

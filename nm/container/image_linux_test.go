@@ -1,0 +1,288 @@
+package container
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"heddle/internal/await"
+	"heddle/internal/imagetest"
+	"heddle/internal/needs"
+	"heddle/internal/userfiles"
+	"heddle/nm/image"
+	"heddle/nm/image/layer"
+	wanted "heddle/nm/image/request"
+	"heddle/nm/image/store"
+	"heddle/nm/launch"
+	"heddle/nm/proc"
+	"heddle/yarn/pb"
+	"heddle/yarn/records"
+)
+
+// imageLab is a node that runs images, each user as one of their own. The image is there as a folder, an archive, and one of docker's.
+func newImageLab(t *testing.T, tweak ...func(*image.Config)) *lab {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run processes as other users")
+	}
+	needs.Program(t, "crun")
+	var dir string
+	var last *image.Runner
+	t.Cleanup(func() {
+		last.Close()
+		checkNoMounts(t, dir)
+	})
+	l := newDeadLab(t)
+	dir = l.dir
+	for dir := l.dir; dir != "/tmp" && dir != "/"; dir = filepath.Dir(dir) {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	i := imagetest.Image{
+		Layers: []imagetest.Layer{
+			imagetest.Programs(t, "sleep", "cat", "id", "ls", "touch", "mkdir", "ln", "cp", "chmod", "find"),
+			imagetest.Tar(t, imagetest.File("from-image", "hello"), imagetest.File("gone", "x")),
+			imagetest.Tar(t, imagetest.File(".wh.gone", "")),
+		},
+		Env: []string{"OF_IMAGE=yes", "LANG=of image"}, Entrypoint: []string{"/bin/bash", "-c", "echo entry $0 $1 $FLAG; echo bad >&2; exit 9"},
+	}
+	i.Layout(t, l.dir+"/images/team/folder/1", "")
+	i.Gzip = true
+	i.Archive(t, l.dir+"/images/team/archive/1.tar", "1")
+	i.Saved(t, l.dir+"/images/team/saved/1.tar", "team/saved:1")
+	section := wanted.Section{
+		"module.enabled": "true", "trusted.registries": "team", "allowed.networks": "host,none", "allowed.capabilities": "CHOWN,KILL",
+		"allowed.ro-mounts": l.dir + "/shared",
+	}
+	cfg := image.Config{
+		Dirs: []string{l.dir + "/images"}, Runtime: "crun",
+		Settings: wanted.Settings{Kinds: map[string]wanted.Terms{
+			wanted.Docker: {Networks: []string{"host", "none", "bridge"}, Network: "host", Capabilities: []string{"CHOWN", "MKNOD"}, Section: section},
+			wanted.Runc:   {Networks: []string{"host"}, Network: "host", Section: section},
+		}},
+		Store: store.Config{Dir: l.dir + "/layers", MaxBytes: 1 << 30, Image: layer.Limits{Bytes: 1 << 30, Entries: 10000}},
+	}
+	for _, f := range tweak {
+		f(&cfg)
+	}
+	l.tweak = func(o *Options) {
+		o.Config.Owner = func(user string) (*userfiles.User, error) {
+			uid := 20000 + len(user)
+			return &userfiles.User{UID: uid, GID: uid, Groups: []int{uid, 21000}, Shared: 0}, nil
+		}
+		if last != nil {
+			last.Close()
+		}
+		cfg.Store.Log = o.Log
+		r, err := image.New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, o.Images = r, r
+	}
+	l.start()
+	return l
+}
+
+// checkNoMounts asserts that no mount of a container outlives it, in any mount namespace.
+func checkNoMounts(t *testing.T, dir string) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range all {
+		if b, err := os.ReadFile(file); err == nil && strings.Contains(string(b), dir) {
+			t.Errorf("%s has a mount of %s", file, dir)
+		}
+	}
+}
+
+func asksFor(name string, more ...string) map[string]string {
+	env := map[string]string{launch.RuntimeType: "docker", "YARN_CONTAINER_RUNTIME_DOCKER_IMAGE": name}
+	for i := 0; i+1 < len(more); i += 2 {
+		env[more[i]] = more[i+1]
+	}
+	return env
+}
+
+func logOf(t *testing.T, s Status, name string) string {
+	t.Helper()
+	for _, dir := range s.LogDirs {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err == nil {
+			return string(b)
+		}
+	}
+	t.Errorf("no %s; %s", name, s.Diagnostics)
+	return ""
+}
+
+// Images are run on one node, whose layers are unpacked once.
+func TestImages(t *testing.T) {
+	l := newImageLab(t)
+	for name, f := range map[string]func(*testing.T, *lab){
+		"three users": runThreeUsers, "entry point": runEntryPoint, "life": liveAndDie, "between lives": endBetweenLives, "tricks": refuseTricks,
+	} {
+		t.Run(name, func(t *testing.T) { f(t, l) })
+	}
+}
+
+// Three users run programs of an image, in each format that images have, as themselves and without any right of root's.
+func runThreeUsers(t *testing.T, l *lab) {
+	look := `cat /from-image; echo; id -u; id -g; id -G; id -un; echo $OF_IMAGE $LANG; ls / | cat; cat /proc/self/status; echo $$; ` +
+		`touch /tmp/mine; touch new; (touch /usr/x || echo closed) 2>/dev/null; (touch /sys/fs/cgroup/cpu/x || echo closed) 2>/dev/null; ls /dev; exit 7`
+	for i, user := range []string{"ann", "beth", "carol"} {
+		name := []string{"team/folder:1", "team/archive:1", "team/saved:1"}[i]
+		c := l.run(job{id: containerID(int32(i+1), 1), user: user, env: asksFor(name), command: "(" + look + ") 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"})
+		s := waitDone(t, c)
+		out := logOf(t, s, "stdout")
+		uid := 20000 + len(user)
+		for _, want := range []string{
+			fmt.Sprintf("hello\n%d\n%[1]d\n%[1]d 21000\n%s\nyes of image\n", uid, user), "CapEff:\t0000000000000000\n", "CapPrm:\t0000000000000000\n",
+			"NoNewPrivs:\t1\n", "CapBnd:\t0000000000000001\n", "\n1\nclosed\nclosed\n",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s lacks %q: %s\n%s", name, want, out, logOf(t, s, "stderr"))
+			}
+		}
+		if strings.Contains(out, "gone") || strings.Contains(out, "mem\n") || s.ExitCode != 7 {
+			t.Errorf("%s: exit code %d: %s; %s", name, s.ExitCode, out, s.Diagnostics)
+		}
+	}
+	if layers, err := os.ReadDir(l.dir + "/layers/layers"); err != nil || len(layers) != 3 {
+		t.Errorf("%d layers, %v: want 3, which all share", len(layers), err)
+	}
+	if holders, err := os.ReadDir(l.dir + "/layers/holders"); err != nil || len(holders) > 0 {
+		t.Errorf("layers are held by %v, %v", holders, err)
+	}
+}
+
+// An image's own program runs with the container's words and variables, and its output is where Hadoop puts it.
+func runEntryPoint(t *testing.T, l *lab) {
+	env := asksFor("team/folder:1", "YARN_CONTAINER_RUNTIME_DOCKER_RUN_OVERRIDE_DISABLE", "true", "FLAG", "on", "YARN_CONTAINER_RUNTIME_DOCKER_CONTAINER_NETWORK", "none")
+	s := waitDone(t, l.run(job{id: containerID(4, 1), env: env, command: "a b,c"}))
+	if out := logOf(t, s, "stdout.txt"); s.ExitCode != 9 || out != "entry a b c on\n" || logOf(t, s, "stderr.txt") != "bad\n" {
+		t.Errorf("exit code %d, %q; %s", s.ExitCode, out, s.Diagnostics)
+	}
+}
+
+// A container in an image freezes and goes on, gets signals, is found again by the next NodeManager, and is killed like any other. It
+// leaves neither processes nor files.
+func liveAndDie(t *testing.T, l *lab) {
+	c := l.run(job{id: containerID(5, 1), env: asksFor("team/folder:1"), command: `trap 'echo heard >> heard; exit 12' TERM; touch ready; while :; do echo x >> beats; sleep 0.01; done`})
+	await.Until(t, "the container runs", func() bool {
+		s := c.Status()
+		return s.State == Running && exists(s.WorkDir+"/ready") || s.State == Done
+	})
+	work := c.Status().WorkDir
+	beats := func() int64 {
+		fi, err := os.Stat(work + "/beats")
+		if err != nil {
+			return 0
+		}
+		return fi.Size()
+	}
+	if err := c.Suspend(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := beats()
+	l.restart()
+	c = l.container(containerID(5, 1))
+	await.Until(t, "it is found suspended", func() bool { return c.State() == Paused })
+	if now := beats(); now != before {
+		t.Fatalf("after the restart %d bytes are %d", before, now)
+	}
+	if err := c.Resume(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "it goes on", func() bool { return beats() > before })
+	private := c.record.Places.Private
+	c.Kill(records.ExitKilledByAppMaster, "enough\n")
+	if s := waitDone(t, c); s.ExitCode != 12 {
+		t.Errorf("exit code %d of a program that heeds SIGTERM; %s", s.ExitCode, s.Diagnostics)
+	}
+	await.Until(t, "its files are gone", func() bool { return !exists(private) && !exists(work) })
+}
+
+// The next NodeManager learns the exit code of a container that has ended between two lives, and releases its layers.
+func endBetweenLives(t *testing.T, l *lab) {
+	c := l.run(job{id: containerID(6, 1), env: asksFor("team/folder:1"), command: "touch ready; while ! [ -e go ]; do sleep 0.01; done; exit 11"})
+	await.Until(t, "the container runs", func() bool { return exists(c.Status().WorkDir + "/ready") })
+	work, keeper := c.Status().WorkDir, c.record.Keeper
+	l.node.close()
+	l.node = nil
+	if err := os.WriteFile(work+"/go", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "it ends", func() bool {
+		p, err := proc.Read(keeper.PID)
+		return err != nil || p.Dead()
+	})
+	l.start()
+	if s := waitDone(t, l.container(containerID(6, 1))); s.ExitCode != 11 {
+		t.Errorf("exit code %d; %s", s.ExitCode, s.Diagnostics)
+	}
+	await.Until(t, "its layers are free", func() bool {
+		holders, err := os.ReadDir(l.dir + "/layers/holders")
+		return err == nil && len(holders) == 0
+	})
+}
+
+// What a container may not have it doesn't get: mounts through links and of others' files, devices, and what else Docker's users ask for.
+func refuseTricks(t *testing.T, l *lab) {
+	shared := l.dir + "/shared"
+	for _, dir := range []string{shared + "/sub", l.dir + "/secret"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(dir+"/file", []byte(filepath.Base(dir)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, target := range map[string]string{"link": l.dir + "/secret", "root": "/", "null": "/dev/null"} {
+		if err := os.Symlink(target, shared+"/"+name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const docker = "YARN_CONTAINER_RUNTIME_DOCKER_"
+	n := int64(0)
+	try := func(command string, more ...string) Status {
+		n++
+		c := l.run(job{
+			id: containerID(7, n), env: asksFor("team/folder:1", more...), command: "(" + command + ") 1><LOG_DIR>/stdout 2>&1",
+			resources: map[string]*pb.LocalResource{"res": l.file("res", "resource")},
+		})
+		return waitDone(t, c)
+	}
+	for name, c := range map[string]struct{ variable, value, want string }{
+		"through a link":      {"MOUNTS", shared + "/link:/x:ro", "invalid docker ro mount"},
+		"through a link's":    {"MOUNTS", shared + "/root/etc:/x:ro", "invalid docker ro mount"},
+		"a device":            {"MOUNTS", shared + "/null:/x:ro", "invalid docker ro mount"},
+		"not allowed":         {"MOUNTS", l.dir + "/secret:/x:ro", "invalid docker ro mount"},
+		"not there":           {"MOUNTS", shared + "/none:/x:ro", "invalid docker ro mount"},
+		"to write to":         {"MOUNTS", shared + "/sub:/x:rw", "invalid docker rw mount"},
+		"no resource":         {"MOUNTS", "none:/x:ro", "localized resource"},
+		"over its own folder": {"MOUNTS", shared + "/sub:" + l.dir + ":ro", "where its own folder"},
+		"privileged":          {"RUN_PRIVILEGED_CONTAINER", "true", "Privileged container"},
+		"a network":           {"CONTAINER_NETWORK", "bridge", "network bridge"},
+		"all processes":       {"CONTAINER_PID_NAMESPACE", "host", "Host pid namespace"},
+		"another image":       {"IMAGE", "evil/folder:1", "trusted"},
+		"no image":            {"IMAGE", "team/none:1", "no such image"},
+	} {
+		if s := try("exit 0", docker+c.variable, c.value); s.ExitCode != -1 || !strings.Contains(s.Diagnostics, c.want) {
+			t.Errorf("%s: exit code %d, %s; want %q", name, s.ExitCode, s.Diagnostics, c.want)
+		}
+	}
+	s := try("cat /x/file /r/a; (echo y > /x/file) 2>/dev/null || echo closed; echo z > /tmp/fs/a && echo open; exit 3",
+		docker+"MOUNTS", shared+"/sub:/x:ro,res:/r/a:ro", docker+"TMPFS_MOUNTS", "/tmp/fs")
+	if out := logOf(t, s, "stdout"); s.ExitCode != 3 || out != "subresourceclosed\nopen\n" {
+		t.Errorf("exit code %d, %q; %s", s.ExitCode, out, s.Diagnostics)
+	}
+	env := map[string]string{launch.RuntimeType: "runc", "YARN_CONTAINER_RUNTIME_RUNC_IMAGE": "team/saved:1"}
+	if s := waitDone(t, l.run(job{id: containerID(7, 99), env: env, command: "exit 4"})); s.ExitCode != 4 {
+		t.Errorf("runc: exit code %d; %s", s.ExitCode, s.Diagnostics)
+	}
+}

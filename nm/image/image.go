@@ -1,0 +1,50 @@
+// Package image runs containers in images: what a container asks for is judged (request), its image found (oci), the layers unpacked
+// once for all (store, layer), and a root prepared for an OCI runtime (bundle), which the node starts like any container's script.
+package image
+
+import (
+	"github.com/sirupsen/logrus"
+
+	"heddle/internal/userfiles"
+	"heddle/nm/gpu"
+	"heddle/nm/image/bundle"
+	"heddle/nm/image/request"
+	"heddle/nm/image/store"
+	"heddle/nm/launch"
+)
+
+// Config says how a node runs images.
+type Config struct {
+	Settings request.Settings
+	Dirs     []string // where images are: heddle.nodemanager.images.dirs
+	Runtime  string   // the OCI runtime's program: heddle.nodemanager.images.runtime
+	Store    store.Config
+	Seccomp  map[string]any // profile by kind
+}
+
+// Open is New with a log; nil if cfg is, and then no image is run.
+func Open(cfg *Config, log *logrus.Entry) (*Runner, error) {
+	if cfg == nil {
+		return nil, nil
+	}
+	with := *cfg
+	with.Store.Log = log
+	return New(with)
+}
+
+// Start is a container that asks for an image.
+type Start struct {
+	ID      string
+	Request *request.Request
+	User    *userfiles.User
+	Name    string // of the user
+	Private string // a folder that only the node can enter
+	Work    string
+	Script  string       // path of the launch script
+	Vars    []launch.Var // that the script would set
+	Command []string     // that the script would run
+	LogDir  string
+	Folders []bundle.Folder
+	GPUs    []gpu.Device
+	Find    func(string) *bundle.Folder // a localized resource by its name
+}

@@ -1,0 +1,168 @@
+package oci
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Bounds of what an image may have.
+const (
+	maxText   = 4 << 20 // bytes of an index, manifest or config
+	maxLayers = 128
+	maxItems  = 10_000 // of an index or archive
+	maxDepth  = 4      // of indices that lead to others
+)
+
+// Image is an image that was found.
+type Image struct {
+	Config Config
+	Layers []Layer // the lowest first
+	closer io.Closer
+}
+
+// Close closes the files that the image's layers are read from.
+func (i *Image) Close() error { return i.closer.Close() }
+
+// Layer is one layer of an image.
+type Layer struct {
+	DiffID string // sha256 of the layer's tar archive, in hexadecimal digits: what identifies the layer
+	Digest string // sha256 of what Open returns; "" if it isn't known
+	Open   func() (io.ReadCloser, error)
+}
+
+// Config says how an image is run.
+type Config struct {
+	Architecture string `json:"architecture"`
+	OS           string `json:"os"`
+	Config       struct {
+		Env        []string `json:"Env"`
+		Entrypoint []string `json:"Entrypoint"`
+		Cmd        []string `json:"Cmd"`
+		WorkingDir string   `json:"WorkingDir"`
+	} `json:"config"`
+	RootFS struct {
+		Type    string   `json:"type"`
+		DiffIDs []string `json:"diff_ids"`
+	} `json:"rootfs"`
+}
+
+// descriptor names a blob.
+type descriptor struct {
+	MediaType   string            `json:"mediaType"`
+	Digest      string            `json:"digest"`
+	Size        int64             `json:"size"`
+	Annotations map[string]string `json:"annotations"`
+	Platform    *struct {
+		Architecture string `json:"architecture"`
+		OS           string `json:"os"`
+	} `json:"platform"`
+}
+
+// manifest is an OCI or Docker manifest, or an index (list) of manifests.
+type manifest struct {
+	Config    descriptor   `json:"config"`
+	Layers    []descriptor `json:"layers"`
+	Manifests []descriptor `json:"manifests"`
+}
+
+// saved is an image in the file manifest.json of "docker save".
+type saved struct {
+	Config   string
+	RepoTags []string
+	Layers   []string
+}
+
+// parseDigest returns the hexadecimal digits of a digest.
+func parseDigest(digest string) (string, error) {
+	if h, ok := strings.CutPrefix(digest, "sha256:"); ok && hexDigest.MatchString(h) {
+		return h, nil
+	}
+	return "", fmt.Errorf("digest %.100q is not sha256: and 64 hexadecimal digits", digest)
+}
+
+// parseConfig reads a config, and checks that it has as many layers as its manifest.
+func parseConfig(text []byte, layers int) (c Config, ids []string, err error) {
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, nil, fmt.Errorf("config: %w", err)
+	}
+	if c.OS != "" && c.OS != "linux" {
+		return c, nil, fmt.Errorf("the image is for %.40q, not for linux", c.OS)
+	}
+	if c.Architecture != "" && c.Architecture != architecture {
+		return c, nil, fmt.Errorf("the image is for processors of architecture %.40q, and this node's is %s", c.Architecture, architecture)
+	}
+	if n := len(c.RootFS.DiffIDs); n != layers || n == 0 || n > maxLayers {
+		return c, nil, fmt.Errorf("config and manifest have %d and %d layers: want the same number, from 1 to %d", n, layers, maxLayers)
+	}
+	for _, id := range c.RootFS.DiffIDs {
+		h, err := parseDigest(id)
+		if err != nil {
+			return c, nil, fmt.Errorf("config: layer: %w", err)
+		}
+		ids = append(ids, h)
+	}
+	return c, ids, nil
+}
+
+func parseManifest(text []byte) (m manifest, err error) {
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("manifest: %w", err)
+	}
+	if len(m.Manifests) > maxItems || len(m.Layers) > maxLayers {
+		return m, fmt.Errorf("manifest: %d manifests and %d layers; at most %d and %d may be there", len(m.Manifests), len(m.Layers), maxItems, maxLayers)
+	}
+	return m, nil
+}
+
+func parseSaved(text []byte) (all []saved, err error) {
+	if err := json.Unmarshal(text, &all); err != nil {
+		return nil, fmt.Errorf("manifest.json: %w", err)
+	}
+	if len(all) > maxItems {
+		return nil, fmt.Errorf("manifest.json: %d images; at most %d may be there", len(all), maxItems)
+	}
+	return all, nil
+}
+
+// refName is the annotation by which an index names a manifest.
+const refName = "org.opencontainers.image.ref.name"
+
+// choose returns the manifest of an index that has the tag or digest of a name, or is the only one, and is for this machine.
+func choose(all []descriptor, n Name) (descriptor, error) {
+	var fit []descriptor
+	for _, d := range all {
+		if d.Platform == nil || d.Platform.OS == "linux" && d.Platform.Architecture == architecture {
+			fit = append(fit, d)
+		}
+	}
+	named := slices.DeleteFunc(slices.Clone(fit), func(d descriptor) bool {
+		ref := d.Annotations[refName]
+		return ref == "" || ref != n.Tag && ref != n.String()
+	})
+	pinned := slices.DeleteFunc(slices.Clone(fit), func(d descriptor) bool { return d.Digest != "sha256:"+n.Digest })
+	switch {
+	case n.Digest != "" && len(pinned) > 0:
+		return pinned[0], nil
+	case n.Digest != "":
+		return descriptor{}, fmt.Errorf("it has no manifest sha256:%s for %s", n.Digest, architecture)
+	case len(named) > 0:
+		return named[0], nil
+	case len(fit) == 1 && fit[0].Annotations[refName] == "":
+		return fit[0], nil
+	}
+	return descriptor{}, fmt.Errorf("it has no manifest with tag %s for %s, and %d others", n.Tag, architecture, len(all))
+}
+
+// check fails if text hasn't the digest.
+func check(text []byte, digest string) error {
+	sum := sha256.Sum256(text)
+	if got := hex.EncodeToString(sum[:]); got != digest {
+		return fmt.Errorf("its digest is sha256:%s, not sha256:%s", got, digest)
+	}
+	return nil
+}

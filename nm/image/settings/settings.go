@@ -1,0 +1,87 @@
+// Package settings reads how a node runs images: the keys of yarn-site.xml, and the sections of container-executor.cfg.
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"heddle/conf"
+	"heddle/internal/bounded"
+	"heddle/internal/trust"
+	"heddle/nm/image"
+	"heddle/nm/image/layer"
+	"heddle/nm/image/request"
+	"heddle/nm/image/store"
+)
+
+// Of returns how images are run; nil if containers run on the machine only. sections are those of container-executor.cfg about runtimes,
+// state is the folder of the node's state. note is a warning for the administrator.
+func Of(c *conf.Config, sections map[string]map[string]string, state string) (of *image.Config, note string, err error) {
+	const prefix = "heddle.nodemanager.images."
+	cfg := &image.Config{
+		Settings: request.Settings{Usual: c.Text("yarn.nodemanager.runtime.linux.type"), Kinds: map[string]request.Terms{}},
+		Dirs:     c.Paths(prefix + "dirs"), Runtime: c.Text(prefix + "runtime"), Seccomp: map[string]any{},
+		Store: store.Config{
+			Dir: c.Text(prefix + "store"), MaxBytes: int64(c.Int(prefix+"store-mb")) << 20,
+			Image: layer.Limits{Bytes: int64(c.Int(prefix+"max-image-mb")) << 20, Entries: int64(c.Int(prefix + "max-entries"))},
+		},
+	}
+	for _, kind := range []string{request.Docker, request.Runc} {
+		if !slices.ContainsFunc(c.Strings("yarn.nodemanager.runtime.linux.allowed-runtimes"), func(a string) bool { return strings.EqualFold(a, kind) }) {
+			continue
+		}
+		cfg.Settings.Kinds[kind] = terms(c, kind, sections[kind])
+	}
+	if len(cfg.Settings.Kinds) == 0 {
+		return nil, "", nil
+	}
+	if cfg.Store.Dir == "" {
+		cfg.Store.Dir = filepath.Join(state, "images")
+	}
+	if len(cfg.Dirs) == 0 {
+		return nil, "Containers that ask for images are refused: yarn.nodemanager.runtime.linux.allowed-runtimes admits them, and " + prefix + "dirs names no folder that has any", nil
+	}
+	for _, dir := range cfg.Dirs {
+		if err := trust.Check(dir); err != nil {
+			return nil, "", fmt.Errorf("%sdirs: %w", prefix, err)
+		}
+	}
+	return cfg, "", seccomp(c, cfg)
+}
+
+func terms(c *conf.Config, kind string, section request.Section) request.Terms {
+	prefix := "yarn.nodemanager.runtime.linux." + kind + "."
+	t := request.Terms{
+		Image: c.Text(prefix + "image-name"), Networks: c.Strings(prefix + "allowed-container-networks"), Network: "host",
+		Runtimes: c.Strings(prefix + "allowed-container-runtimes"), ROMounts: c.Strings(prefix + "default-ro-mounts"),
+		RWMounts: c.Strings(prefix + "default-rw-mounts"), HostPID: c.Bool(prefix + "host-pid-namespace.allowed"), Section: section,
+	}
+	if kind == request.Docker {
+		t.Network, t.Capabilities, t.Tmpfs = c.Text(prefix+"default-container-network"), c.Strings(prefix+"capabilities"), c.Strings(prefix+"default-tmpfs-mounts")
+	}
+	return t
+}
+
+// maxSeccomp bounds a seccomp profile, in bytes.
+const maxSeccomp = 1 << 20
+
+func seccomp(c *conf.Config, cfg *image.Config) error {
+	const key = "yarn.nodemanager.runtime.linux.runc.seccomp-profile"
+	path := c.Text(key)
+	if path == "" {
+		return nil
+	}
+	text, err := bounded.ReadFile(path, maxSeccomp)
+	var profile map[string]any
+	if err == nil {
+		err = json.Unmarshal(text, &profile)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	cfg.Seccomp[request.Runc] = profile
+	return nil
+}
