@@ -40,6 +40,8 @@ func Of(c *conf.Config, sections map[string]map[string]string, state string) (of
 	}
 	if cfg.Store.Dir == "" {
 		cfg.Store.Dir = filepath.Join(state, "images")
+	} else if err := trust.Check(filepath.Dir(cfg.Store.Dir)); err != nil {
+		return nil, "", fmt.Errorf("%sstore: %w", prefix, err)
 	}
 	if len(cfg.Dirs) == 0 {
 		return nil, "Containers that ask for images are refused: yarn.nodemanager.runtime.linux.allowed-runtimes admits them, and " + prefix + "dirs names no folder that has any", nil

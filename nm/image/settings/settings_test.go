@@ -30,6 +30,7 @@ func TestImagesOfAConfiguration(t *testing.T) {
 		"a profile":               {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": dir, runtimes + "runc.seccomp-profile": profile}, "busybox:latest"},
 		"no profile":              {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": dir, runtimes + "runc.seccomp-profile": dir}, "seccomp-profile"},
 		"no network":              {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": dir, runtimes + "docker.default-container-network": "none"}, "docker.allowed.networks"},
+		"others' store":           {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": dir, "heddle.nodemanager.images.store": open(t) + "/x"}, "images.store"},
 		"others' images":          {map[string]string{runtimes + "allowed-runtimes": "docker", "heddle.nodemanager.images.dirs": open(t)}, "images.dirs"},
 	} {
 		cfg, note, err := settings.Of(conftest.With(t, c.keys), sections, dir+"/state")
