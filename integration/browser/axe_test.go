@@ -55,14 +55,6 @@ func TestPagesAreAccessible(t *testing.T) {
 	} {
 		tab.Go(at + path)
 		tab.Until(fmt.Sprintf("document.querySelector(%q)", ready))
-		tab.Eval(axe+";0", nil)
-		for theme, what := range map[string]string{"light": "{}", "dark": `{runOnly: ["color-contrast"]}`} { // the rest is the same in both
-			tab.Theme(theme)
-			var found []string
-			tab.Eval(`axe.run(`+what+`).then((r) => r.violations.map((v) => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 200) + " " + n.failureSummary).join(" | ")))`, &found)
-			for _, f := range found {
-				t.Errorf("%s, %s: %s", path, theme, f)
-			}
-		}
+		accessible(t, tab, path)
 	}
 }

@@ -250,6 +250,35 @@ func (tab *Tab) Type(selector, text string) {
 	tab.call("Input.insertText", map[string]any{"text": text}, nil)
 }
 
+// keys are those that Press knows, with their codes.
+var keys = map[string]int{"Tab": 9, "Enter": 13, " ": 32}
+
+// Press presses a key, as a reader does who has no mouse.
+func (tab *Tab) Press(key string) {
+	tab.t.Helper()
+	text := map[string]string{"Enter": "\r", " ": " "}[key]
+	for _, kind := range []string{"keyDown", "keyUp"} {
+		params := map[string]any{"type": kind, "key": key, "code": map[string]string{" ": "Space"}[key], "windowsVirtualKeyCode": keys[key]}
+		if kind == "keyDown" && text != "" {
+			params["text"] = text
+		}
+		tab.call("Input.dispatchKeyEvent", params, nil)
+	}
+}
+
+// TabTo presses Tab until an element that a selector finds has the focus.
+func (tab *Tab) TabTo(selector string) {
+	tab.t.Helper()
+	for range 200 {
+		var there bool
+		if tab.Eval(fmt.Sprintf("document.activeElement?.matches(%q) ?? false", selector), &there); there {
+			return
+		}
+		tab.Press("Tab")
+	}
+	tab.t.Fatalf("the keyboard doesn't reach %s", selector)
+}
+
 // Theme chooses the light or the dark theme.
 func (tab *Tab) Theme(name string) {
 	tab.call("Emulation.setEmulatedMedia", map[string]any{"features": []map[string]string{{"name": "prefers-color-scheme", "value": name}}}, nil)

@@ -14,6 +14,7 @@ export function doing(redraw, ask, done) {
     try {
       await ask((name) => form.elements.namedItem(name)?.value.trim());
       said = { text: done, bad: false };
+      form.reset();
     } catch (x) {
       said = { text: x.message, bad: true };
     }

@@ -42,6 +42,7 @@ export function step(changes, attributes, ...children) {
 /** load asks for the page of a list that the address wants; more are parameters besides. */
 export async function load(path, signal, more = {}) {
   const query = wanted();
+  query.delete('hide'); // columns are the page's
   for (const [name, value] of Object.entries(more)) query.set(name, value);
   return fetched(`/ws/v1/heddle/${path}${query.size ? `?${query}` : ''}`, signal);
 }

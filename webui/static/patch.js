@@ -12,7 +12,9 @@ function attributes(old, fresh) {
     if (name !== 'style' && name !== 'open' && old.getAttribute(name) !== value) old.setAttribute(name, value);
   }
   if (old.style.cssText !== fresh.style.cssText) old.style.cssText = fresh.style.cssText;
-  if ('value' in fresh && old !== document.activeElement && old.value !== fresh.value) old.value = fresh.value;
+  if (old.type === 'checkbox' && old !== document.activeElement && old.checked !== fresh.checked) old.checked = fresh.checked;
+  const typed = old.form?.classList.contains('action'); // what a reader has begun to fill in is the reader's own
+  if ('value' in fresh && !typed && old !== document.activeElement && old.value !== fresh.value) old.value = fresh.value;
 }
 
 function node(old, fresh, tint) {

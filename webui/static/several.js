@@ -8,7 +8,7 @@ let said = null; // { text, refused: [[id, why]] }
 
 /** pick is the column with which applications are chosen. */
 export const pick = (rows, redraw) => ({
-  head: el('input', { type: 'checkbox', id: 'pick-all', 'aria-label': 'Choose all of this page', onchange: (e) => {
+  head: el('input', { type: 'checkbox', id: 'pick-all', checked: rows.some((r) => !r.finished) && rows.every((r) => r.finished || picked.has(r.id)), 'aria-label': 'Choose all of this page', onchange: (e) => {
     for (const a of rows.filter((r) => !r.finished)) choose(a.id, e.target.checked);
     for (const box of document.querySelectorAll('.pick')) box.checked = picked.has(box.dataset.id);
     redraw();

@@ -2,6 +2,7 @@ import { get } from '../api.js';
 import { badge, bar, count, el, link, memory, span, tiles, time, words } from '../dom.js';
 import { actions, pick } from '../several.js';
 import { known, whoami } from '../who.js';
+import { shown, views } from '../views.js';
 import { choice, field, load as loadList, nothing, pager, rows, wanted } from '../list.js';
 
 const things = ['application'];
@@ -43,8 +44,9 @@ export function draw({ metrics: m, apps }, state, redraw) {
     state ? null : choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...(apps.count ?? []).map((c) => [c.state, `${c.state} (${n(apps, c.state).toLocaleString('en')})`])]),
     el('div', { class: 'filters', role: 'search' },
       field('q', 'Search', { type: 'search', placeholder: 'id, name, user, queue, type' }), field('user', 'User'), field('queue', 'Queue and those below'), field('tag', 'Tag')),
+    views(columns, redraw),
     may ? actions() : null,
-    apps.rows.length ? rows(may ? [pick(apps.rows, redraw), ...columns] : columns, apps.rows, { key: (a) => a.id, first: '-started', caption: 'Applications' })
+    apps.rows.length ? rows(may ? [pick(apps.rows, redraw), ...shown(columns)] : shown(columns), apps.rows, { key: (a) => a.id, first: '-started', caption: 'Applications' })
       : nothing(apps, ['No applications. Submit one: ', el('code', {}, 'heddle xargs'), ', ', el('code', {}, 'hadoop jar'), ' or ', el('code', {}, 'spark-submit'), '.'], things),
     pager(apps, things),
   ];

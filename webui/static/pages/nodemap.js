@@ -15,6 +15,7 @@ const chosen = () => by[wanted().get('by')] ?? by.use;
 export async function load(signal) {
   const query = wanted();
   query.delete('by');
+  query.delete('hide');
   return (await fetched(`/ws/v1/heddle/node-map${query.size ? `?${query}` : ''}`, signal)).nodeMap;
 }
 

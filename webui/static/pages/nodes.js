@@ -1,5 +1,6 @@
 import { get } from '../api.js';
 import { badge, bar, daemon, el, link, list, memory, tiles, time } from '../dom.js';
+import { shown, views } from '../views.js';
 import { choice, field, load as loadList, nothing, pager, rows, wanted } from '../list.js';
 import * as map from './nodemap.js';
 
@@ -36,15 +37,15 @@ const columns = (all) => [
   { head: 'Health', wide: true, cell: (n) => n.healthReport ?? '' },
 ];
 
-/** views leads from the list to the map and back, with the same filters. */
-function views(now) {
+/** listOrMap leads from the list to the map and back, with the same filters. */
+function listOrMap(now) {
   const query = wanted();
-  for (const name of ['by', 'sort', 'cursor']) query.delete(name);
+  for (const name of ['by', 'sort', 'cursor', 'hide']) query.delete(name);
   const q = query.size ? `?${query}` : '';
   return el('nav', { class: 'chips', 'aria-label': 'Views' }, [['', 'List'], ['map', 'Map']].map(([view, text]) => el('a', { href: `/cluster/nodes${view ? '/map' : ''}${q}`, 'aria-current': now === view ? 'page' : null }, text)), el('a', { href: '/cluster/nodelabels' }, 'Labels'));
 }
 
-export function draw({ metrics: m, nodes, map: of }, view = '') {
+export function draw({ metrics: m, nodes, map: of }, view, redraw) {
   document.title = 'Nodes – Heddle';
   const all = (nodes?.count ?? []).reduce((sum, c) => sum + c.number, 0);
   return [
@@ -52,11 +53,12 @@ export function draw({ metrics: m, nodes, map: of }, view = '') {
     tiles([['active', m.activeNodes], ['unhealthy', m.unhealthyNodes], ['lost', m.lostNodes], ['decommissioning', m.decommissioningNodes],
       ['decommissioned', m.decommissionedNodes], ['shut down or rebooted', m.shutdownNodes + m.rebootedNodes],
       ['memory used', memory(m.allocatedMB), memory(m.totalMB)], ['vcores used', m.allocatedVirtualCores, m.totalVirtualCores]]),
-    views(view === 'map' ? 'map' : ''),
+    listOrMap(view === 'map' ? 'map' : ''),
     ...(of ? [map.draw(of)] : [choice('state', 'State', [['', `All (${all.toLocaleString('en')})`], ...list(nodes.count).map((c) => [c.state, `${c.state} (${c.number.toLocaleString('en')})`])]),
     el('div', { class: 'filters', role: 'search' },
       field('q', 'Search', { type: 'search', placeholder: 'host, rack, version' }), field('rack', 'Rack'), field('label', 'Label'), field('health', 'Health report')),
-    nodes.rows.length ? rows(columns(nodes.rows), nodes.rows, { key: (x) => x.id, first: 'id', caption: 'Nodes' })
+    views(columns(nodes.rows), redraw),
+    nodes.rows.length ? rows(shown(columns(nodes.rows)), nodes.rows, { key: (x) => x.id, first: 'id', caption: 'Nodes' })
       : nothing(nodes, ['No node has joined. Start one with ', el('code', {}, 'heddle nm'), ' and the same configuration folder.'], things),
     pager(nodes, things)]),
   ];

@@ -1,5 +1,6 @@
 import { get } from '../api.js';
 import { count, el, list as several, memory, table } from '../dom.js';
+import { shown, views } from '../views.js';
 import { field, load as loadList, nothing, pager, rows } from '../list.js';
 
 const things = ['user'];
@@ -53,13 +54,14 @@ const columns = [
   { head: 'Asks for', sort: 'pendingMemory', num: true, cell: (u) => (u.pendingContainers ? [count(u.pendingContainers, 'container'), el('span', { class: 'sub' }, `${memory(u.pending.memoryMB)}, ${count(u.pending.vCores, 'vcore')}`)] : '—') },
 ];
 
-export function draw(list) {
+export function draw(list, _, redraw) {
   document.title = 'Users – Heddle';
   return [
     el('h1', {}, 'Users'),
     list.unseenApplications ? el('p', { class: 'notice' }, `${count(list.unseenApplications, 'application')} that you may not see ${list.unseenApplications === 1 ? 'isn’t' : 'aren’t'} in these figures.`) : null,
     el('div', { class: 'filters', role: 'search' }, field('q', 'Search', { type: 'search', placeholder: 'part of the name' }), field('queue', 'Queue and those below')),
-    list.rows.length ? rows(columns, list.rows, { key: (u) => u.name, first: 'name', caption: 'Users' })
+    views(columns, redraw),
+    list.rows.length ? rows(shown(columns), list.rows, { key: (u) => u.name, first: 'name', caption: 'Users' })
       : nothing(list, 'Nobody has an application, and none is remembered.', things),
     pager(list, things),
     spent(list.past),

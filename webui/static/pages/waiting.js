@@ -1,4 +1,5 @@
 import { count, el, memory, time, words } from '../dom.js';
+import { shown, views } from '../views.js';
 import { field, load as loadList, nothing, pager, rows } from '../list.js';
 
 const things = ['application that waits', 'applications that wait'];
@@ -31,13 +32,14 @@ const columns = [
   { head: 'What would free it', wide: true, cell: (a) => [...new Set((a.hold ?? []).map((h) => h.remedy).filter(Boolean))].map((r) => el('div', {}, r)) },
 ];
 
-export function draw(list) {
+export function draw(list, _, redraw) {
   document.title = 'Waiting – Heddle';
   return [
     el('h1', {}, 'Waiting'),
     el('div', { class: 'filters', role: 'search' },
       field('q', 'Search', { type: 'search', placeholder: 'id, name, user, queue, type' }), field('user', 'User'), field('queue', 'Queue and those below')),
-    list.rows.length ? rows(columns, list.rows, { key: (a) => a.id, first: 'started', caption: 'Applications that wait' })
+    views(columns, redraw),
+    list.rows.length ? rows(shown(columns), list.rows, { key: (a) => a.id, first: 'started', caption: 'Applications that wait' })
       : nothing(list, 'No application waits: all have what they have asked for.', things),
     pager(list, things),
   ];
