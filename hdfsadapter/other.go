@@ -17,6 +17,15 @@ import (
 // native reports whether this package itself knows a scheme. All others are read and written by Hadoop's FileSystem classes in a JVM.
 func native(scheme string) bool { return scheme == SchemeFile || scheme == SchemeHDFS }
 
+// Reaches says what lacks to use the file system of a name: a Java, Hadoop's jars, or a class. It connects to nothing.
+func (a *Adapter) Reaches(name string) error {
+	at, err := a.As("").Locate(name)
+	if err == nil && !native(at.Scheme) {
+		err = javafs.Usable(a.conf, at.Scheme)
+	}
+	return err
+}
+
 // usable says what lacks for a scheme. It looks once.
 func (a *Adapter) usable(scheme string) error {
 	if native(scheme) || a.options.Java != nil {

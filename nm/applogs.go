@@ -61,6 +61,9 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 		log.WithError(err).Warn("logs are aggregated in the format TFile")
 		name = "TFile"
 	}
+	if err := logsReachable(c, files); err != nil {
+		return nil, conf.ErrorAt(c, remoteLogs, err)
+	}
 	remote := logs.OnHDFS(files)
 	place := logs.PlaceOf(name, c.Text)
 	a.archive = func(user string) logs.Archive {
@@ -86,6 +89,17 @@ func newAppLogs(c *conf.Config, dirs logs.Dirs, files *hdfsadapter.Adapter, node
 	}
 	a.recovered, err = a.aggregator.Recover()
 	return a, err
+}
+
+// remoteLogs names the root of aggregated logs.
+const remoteLogs = "yarn.nodemanager.remote-app-log-dir"
+
+// logsReachable says what keeps logs from being aggregated where the configuration says. The node doesn't start then: logs would be lost, one application after the other.
+func logsReachable(c *conf.Config, files *hdfsadapter.Adapter) error {
+	if !c.Bool("yarn.log-aggregation-enable") {
+		return nil
+	}
+	return files.Reaches(c.Text(remoteLogs))
 }
 
 // logGroup returns the group of the root of aggregated logs, by default this process's own (Hadoop: LogAggregationFileController).

@@ -65,6 +65,7 @@ func Check(c *conf.Config) (found []conf.Problem) {
 	if files, err := hdfsadapter.New(c, hdfsadapter.Options{}); err != nil {
 		check("fs.defaultFS", err)
 	} else {
+		check(remoteLogs, logsReachable(c, files))
 		files.Close()
 	}
 	_, err = c.RMAddresses("yarn.resourcemanager.resource-tracker.address")

@@ -238,6 +238,7 @@ func TestADaemonRefusesWhatConcernsIt(t *testing.T) {
 		{"fs.defaultFS=s3a://bucket", conf.NodeManager, "fs.defaultFS = ", false},
 		{"fs.defaultFS=viewfs://all/", conf.NodeManager, "fs.defaultFS = ", false},
 		{"fs.defaultFS=hdfs:///", conf.NodeManager, "fs.defaultFS = ", false},
+		{"yarn.nodemanager.remote-app-log-dir=s3a://bucket/logs", conf.NodeManager, "others by Java", false},
 		{"fs.defaultFS=s3a://bucket", conf.ResourceManager, "can't reach paths", true},
 	} {
 		dir := fault{set: []string{x.set}}.folder(t)

@@ -185,7 +185,7 @@ func (f *Files) pick(by Who) (*session, <-chan struct{}, error) {
 	}
 	p := f.users[by.User]
 	if p == nil {
-		if len(f.users)+f.ending >= maxUsers {
+		if by.User != "" && f.others() >= maxUsers {
 			f.makeRoom()
 			return nil, f.changed, nil
 		}
@@ -210,11 +210,20 @@ func (f *Files) pick(by Who) (*session, <-chan struct{}, error) {
 	return s, nil, nil
 }
 
+// others returns how many users besides this process's own have a process: what users have that hang doesn't keep a node from its own files. The lock is held.
+func (f *Files) others() int {
+	n := len(f.users) + f.ending
+	if f.users[""] != nil {
+		n--
+	}
+	return n
+}
+
 // makeRoom ends a process without calls. The lock is held.
 func (f *Files) makeRoom() {
 	for _, p := range f.users {
-		if p.used == 0 {
-			go f.remove(p)
+		if p.used == 0 && p.user != "" && f.detach(p) {
+			go f.kill(p)
 			return
 		}
 	}
@@ -235,10 +244,10 @@ func (f *Files) release(s *session) {
 	}
 	p.idle = time.AfterFunc(idleFor, func() {
 		f.mu.Lock()
-		unused := p.used == 0
+		unused := p.used == 0 && f.detach(p)
 		f.mu.Unlock()
 		if unused {
-			f.remove(p)
+			f.kill(p)
 		}
 	})
 	f.wake() // it may make room
@@ -266,9 +275,17 @@ func (f *Files) forget(p *process) {
 // remove ends a process, and then makes room for another one.
 func (f *Files) remove(p *process) {
 	f.mu.Lock()
+	first := f.detach(p)
+	f.mu.Unlock()
+	if first {
+		f.kill(p)
+	}
+}
+
+// detach has the next call of the user start another process. It reports false if that was done before. The lock is held.
+func (f *Files) detach(p *process) bool {
 	if p.gone {
-		f.mu.Unlock()
-		return
+		return false
 	}
 	p.gone = true
 	delete(f.users, p.user)
@@ -276,7 +293,11 @@ func (f *Files) remove(p *process) {
 	if p.idle != nil {
 		p.idle.Stop()
 	}
-	f.mu.Unlock()
+	return true
+}
+
+// kill ends a process that is detached.
+func (f *Files) kill(p *process) {
 	<-p.ready
 	if p.Process != nil {
 		p.Kill()

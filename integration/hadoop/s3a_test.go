@@ -168,8 +168,9 @@ func logsOf(t *testing.T, l *hadooplab.Lab, s3, app, text string) {
 	if r, err := c.Wait(t.Context()); err != nil || r.Code != 0 || !strings.Contains(r.Stdout, text) {
 		t.Errorf("yarn logs: %d, %v\n%.500s\n%s", r.Code, err, r.Stdout, r.Stderr)
 	}
-	var list map[string]any
-	if err := l.Get(t.Context(), "rm-http", "/ws/v1/heddle/apps/"+app+"/logs", &list); err != nil || !strings.Contains(fmt.Sprint(list), "localhost_") {
-		t.Errorf("REST: %v, %v", list, err)
-	}
+	await.Slowly(t, "REST lists them", func() bool { // it says when to try again while Java starts
+		var list map[string]any
+		err := l.Get(t.Context(), "rm-http", "/ws/v1/heddle/apps/"+app+"/logs", &list)
+		return err == nil && strings.Contains(fmt.Sprint(list), "localhost_")
+	})
 }

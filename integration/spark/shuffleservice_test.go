@@ -16,13 +16,16 @@ import (
 	"heddle/internal/ports"
 )
 
-// serviceVersion is the release of Spark whose external shuffle is tested, and serviceJar has its service without what it needs, which is in Spark's own jars.
+// serviceVersion is the release of Spark whose external shuffle runs beside the node, for applications of these releases: those of 4.0 use an older service, as on a
+// cluster that is upgraded later. serviceJar has the service without what it needs, which is in Spark's own jars.
 const (
 	serviceVersion = "3.5.9"
 	serviceJar     = `<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>heddle</groupId><artifactId>sparkshuffle</artifactId><version>1</version><packaging>pom</packaging>
 <dependencies><dependency><groupId>org.apache.spark</groupId><artifactId>spark-network-yarn_2.12</artifactId><version>3.5.5</version></dependency></dependencies></project>`
 )
+
+var servedVersions = []string{serviceVersion, hadooplab.SparkVersion}
 
 // servedShuffles writes a shuffle, and reads it again after each step. Map tasks count themselves, so that the last line says whether one ran twice.
 const servedShuffles = `
@@ -80,7 +83,7 @@ func jvmOf(t *testing.T, l *hadooplab.Lab, old int) (pid int) {
 }
 
 // withService starts a lab whose node has Spark's external shuffle, on that port.
-func withService(t *testing.T) (l *hadooplab.Lab, servicePort int) {
+func withService(t *testing.T, set map[string]string) (l *hadooplab.Lab, servicePort int) {
 	t.Helper()
 	jar, err := hadooplab.Maven(t.Context(), "spark-shuffle", []byte(serviceJar))
 	if err != nil {
@@ -106,6 +109,7 @@ func withService(t *testing.T) (l *hadooplab.Lab, servicePort int) {
 		"heddle.nodemanager.java.patience-ms":                   "300000", // for overloaded machines
 		"spark.shuffle.service.port":                            fmt.Sprint(port[0]),
 	})
+	maps.Copy(o.Site, set)
 	return hadooplab.Start(t, o), port[0]
 }
 
@@ -129,9 +133,15 @@ func TestExternalShuffle(t *testing.T) {
 	if !onHeddle {
 		t.Skip("a stock NodeManager has no JVM beside it")
 	}
-	l, port := withService(t)
+	for _, version := range servedVersions {
+		t.Run(version, func(t *testing.T) { servesWhatDies(t, version) })
+	}
+}
+
+func servesWhatDies(t *testing.T, version string) {
+	l, port := withService(t, nil)
 	folder := t.TempDir()
-	c, err := l.BeginCommand(commandOf(t, l, serviceVersion, "spark-submit", append(serviceOptions(port), program(t, servedShuffles), folder)...))
+	c, err := l.BeginCommand(commandOf(t, l, version, "spark-submit", append(serviceOptions(port), program(t, servedShuffles), folder)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,5 +211,94 @@ func TestExternalShuffle(t *testing.T) {
 		if strings.Contains(a.Stderr, bad) {
 			t.Errorf("the driver says %q\n%s", bad, a.Stderr)
 		}
+	}
+}
+
+// pushedShuffles waits for executors, which are those that blocks are pushed to, writes a shuffle, and reads it before and after a step.
+const pushedShuffles = `
+import os, sys, time
+from pyspark.sql import SparkSession
+folder = sys.argv[1]
+spark = SparkSession.builder.appName("pushed").getOrCreate()
+sc = spark.sparkContext
+while sc._jsc.sc().getExecutorMemoryStatus().size() < 3:
+    time.sleep(0.2)
+maps, rows = sc.accumulator(0), 40000
+def pair(i):
+    maps.add(1)
+    return (i % 100, 1)
+counts = sc.parallelize(range(rows), 8).map(pair).reduceByKey(lambda a, b: a + b, 4)
+def read():
+    got = dict(counts.collect())
+    assert got == {k: rows // 100 for k in range(100)}, got
+read()
+open(os.path.join(folder, "read"), "w").close()
+while not os.path.exists(os.path.join(folder, "read.done")):
+    time.sleep(0.2)
+read()
+print("maps ran", maps.value, "times")
+spark.stop()
+`
+
+// With push-based shuffle the service merges what map tasks push to it, and serves the merged files, also after its JVM was killed.
+func TestPushBasedShuffle(t *testing.T) {
+	hadooplab.SkipUnlessFull(t)
+	if !onHeddle {
+		t.Skip("a stock NodeManager has no JVM beside it")
+	}
+	for _, version := range servedVersions {
+		t.Run(version, func(t *testing.T) { pushes(t, version) })
+	}
+}
+
+func pushes(t *testing.T, version string) {
+	l, port := withService(t, map[string]string{
+		"spark.shuffle.push.server.mergedShuffleFileManagerImpl": "org.apache.spark.network.shuffle.RemoteBlockPushResolver",
+	})
+	folder := t.TempDir()
+	args := append(serviceOptions(port, "spark.shuffle.push.enabled=true", "spark.serializer=org.apache.spark.serializer.KryoSerializer",
+		"spark.shuffle.push.mergersMinStaticThreshold=1", "spark.dynamicAllocation.executorIdleTimeout=600s", "spark.shuffle.push.minShuffleSizeToWait=0"),
+		program(t, pushedShuffles), folder)
+	c, err := l.BeginCommand(commandOf(t, l, version, "spark-submit", args...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.EndWith(t)
+	await.Slowly(t, "the shuffle is read", func() bool {
+		_, err := os.Stat(filepath.Join(folder, "read"))
+		if err != nil && c.Ended() {
+			t.Fatalf("Spark has ended\n%s", c.Stderr())
+		}
+		return err == nil
+	})
+	merged, err := filepath.Glob(filepath.Join(l.Dir(), "nodemanager1/local/usercache/*/appcache/*/merge_manager*/*/shuffleMerged_*.data"))
+	if err != nil || len(merged) == 0 {
+		t.Errorf("nothing was merged: %v", err)
+	}
+	size := int64(0)
+	for _, file := range merged {
+		info, err := os.Stat(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size += info.Size()
+	}
+	if size == 0 {
+		t.Errorf("%d merged files are empty", len(merged))
+	}
+	first := jvmOf(t, l, 0)
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	jvmOf(t, l, first)
+	if err := os.WriteFile(filepath.Join(folder, "read.done"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	a := end(t, c, "")
+	if a.Code != 0 || !strings.Contains(a.Stdout, "maps ran 40000 times") {
+		t.Fatalf("exit code %d\n%s\n%s", a.Code, a.Stdout, a.Stderr)
+	}
+	if strings.Contains(a.Stderr, "Lost task") {
+		t.Errorf("the driver lost a task\n%s", a.Stderr)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -237,6 +238,44 @@ func TestApplicationsOfTheLastLife(t *testing.T) {
 	l.up()
 	l.host.Recovered(func(id records.ApplicationID) bool { return id == app })
 	l.expect("both", "start", "getMetaData", "initializeApplication ann 0007 secret", "stopApplication 0009")
+}
+
+// A service's classes come from any file system, if they are the account's and no other may change them. A copy that was fetched is used again.
+func TestClassesFromAFileSystem(t *testing.T) {
+	l := newLab(t)
+	classes := l.cfg.Services[0].ClassPath
+	jar := filepath.Join(t.TempDir(), "service.jar")
+	if said, err := exec.Command("jar", "cf", jar, "-C", classes, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	l.cfg.Services[0].ClassPath, l.cfg.Services[0].Remote = "", "file://"+jar
+	l.up()
+	l.expect("the service runs", "init recovery=recorder handler=true loader=true", "start", "getMetaData")
+	local := l.cfg.Dirs.Writable()[0]
+	fetched := func() (all []string) {
+		all, err := filepath.Glob(filepath.Join(local, "nmAuxService", "heddle.test.Recorder_*", "service.jar"))
+		if err != nil || len(all) != 1 {
+			t.Fatalf("fetched are %v, %v", all, err)
+		}
+		return all
+	}
+	first := fetched()[0]
+	was, err := os.Stat(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.host.Close()
+	l.up()
+	if now, err := os.Stat(fetched()[0]); err != nil || !os.SameFile(was, now) {
+		t.Errorf("it was fetched again: %v", err)
+	}
+	l.host.Close()
+	if err := os.Chmod(jar, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.start(); err == nil || !strings.Contains(err.Error(), "should not be writable by group or others") {
+		t.Errorf("a jar that all may change: %v", err)
+	}
 }
 
 func TestServicesThatRefuseToStart(t *testing.T) {
