@@ -80,7 +80,7 @@ func settings(c *conf.Config, id string, types records.ResourceTypes) leader.Set
 
 		Labels: labelSettings(c),
 		Constraints: constraints.Settings{
-			Handler: c.Text(rm + "placement-constraints.handler"), Tries: c.Int(rm + "placement-constraints.retry-attempts"),
+			Handler: c.Text(rm + "placement-constraints.handler"), Tries: c.Int(rm + "placement-constraints.retry-attempts"), Types: types,
 		},
 		Chances: chances(c),
 		History: c.Bool("heddle.history.enabled"),

@@ -2,10 +2,10 @@ package hadoop
 
 import (
 	"maps"
-	"strings"
 	"testing"
 
 	"heddle/integration/hadooplab"
+	"heddle/internal/await"
 )
 
 // Stock jobs that ask for opportunistic containers get them: distributed shell, which also promotes them, and MapReduce. They run on Heddle, or with
@@ -31,17 +31,36 @@ func TestOpportunisticJobs(t *testing.T) {
 		"-container_type", "OPPORTUNISTIC", "-shell_command", "sleep", "-shell_args", "5",
 	}
 	for _, more := range [][]string{{"-num_containers", "3"}, {"-num_containers", "14"}, {"-num_containers", "3", "-promote_opportunistic_after_start"}} {
-		j := succeed(t, l, shell, more...)
-		r, err := l.Try(t.Context(), "", "yarn", "logs", "-applicationId", j.app, "-log_files", "AppMaster.stderr")
-		if err != nil {
-			t.Fatal(err)
+		c, app := begin(t, l, shell, more...)
+		await.Slowly(t, "an opportunistic container", func() bool { return c.Ended() || opportunisticNow(t, l) > 0 })
+		if opportunisticNow(t, l) == 0 {
+			t.Errorf("%v: no container was opportunistic", more)
 		}
-		if opportunistic := strings.Count(r.Stdout, "containerExecutionType=OPPORTUNISTIC") + strings.Count(r.Stdout, "ExecutionType: OPPORTUNISTIC"); opportunistic == 0 {
-			t.Errorf("%v: no container was opportunistic:\n%s", more, r.Stdout)
+		if len(more) > 2 {
+			await.Slowly(t, "all are promoted, or have ended", func() bool { return opportunisticNow(t, l) == 0 })
 		}
-		if len(more) > 2 && !strings.Contains(r.Stdout, "GUARANTEED") {
-			t.Errorf("none was promoted:\n%s", r.Stdout)
+		if j := end(t, c, app); j.Code != 0 {
+			t.Fatalf("%v: exit code %d\n%s", more, j.Code, j.Stderr)
 		}
 	}
 	succeed(t, l, jar(t, l, "hadoop-mapreduce-examples"), "pi", "-Dmapreduce.job.num-opportunistic-maps-percent=100", "-Dmapreduce.map.memory.mb=384", "6", "100")
+}
+
+// opportunisticNow returns how many opportunistic containers run.
+func opportunisticNow(t *testing.T, l *hadooplab.Lab) (n int) {
+	t.Helper()
+	var list struct {
+		Nodes struct {
+			Node []struct {
+				Running int `json:"numRunningOpportContainers"`
+			} `json:"node"`
+		} `json:"nodes"`
+	}
+	if err := l.Get(t.Context(), "rm-http", "/ws/v1/cluster/nodes", &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range list.Nodes.Node {
+		n += node.Running
+	}
+	return n
 }

@@ -34,7 +34,7 @@
 //	                                         asks for more containers; a priority has one size, and is given places once
 //	    [label=X [everywhere=yes]]           label= alone says that it is none; everywhere also in rows for nodes
 //	want A COUNT priority=P                  sets how many containers of a priority are still asked for
-//	schedule A COUNT RESOURCE priority=P tag=T1,T2 [constraint=C]
+//	schedule A COUNT RESOURCE priority=P tag=T1,T2 [constraint=C] [type=guaranteed|opportunistic]
 //	                                         asks by a scheduling request; C is notin,node,T | in,rack,all/T | cardinality,node,T,0,1 | NAME=VALUE | and(C:C) | or(C:C)
 //	rejected A                               records how many containers of its scheduling requests were rejected
 //	labels add X Y(exclusive=false) | labels remove X | labels on N1=X N2:port=Y N3= [known=yes]

@@ -32,6 +32,11 @@ func (m *master) schedule(ctx context.Context, s Step) error {
 	sizing.SetResources(m.play.types.PB(size))
 	r.SetResourceSizing(sizing)
 	r.SetAllocationTags(strings.Split(s.Options["tag"], ","))
+	if name := s.Options["type"]; name != "" {
+		kind := &pb.ExecutionTypeRequest{}
+		kind.SetExecutionType(pb.ExecutionType(pb.ExecutionType_value[strings.ToUpper(name)]))
+		r.SetExecutionType(kind)
+	}
 	if text := s.Options["constraint"]; text != "" {
 		c, err := parseConstraint(text)
 		if err != nil {

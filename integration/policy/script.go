@@ -70,7 +70,7 @@ var verbs = map[string]struct {
 	"submit":      {1, 1, []string{"queue", "user", "priority", "am", "lifetime", "tags", "label", "amlabel", "name", "constraints"}, false},
 	"ask":         {3, 4, []string{"priority", "on", "rack", "label", "everywhere"}, false},
 	"want":        {2, 2, []string{"priority"}, false},
-	"schedule":    {3, 3, []string{"priority", "tag", "constraint"}, false},
+	"schedule":    {3, 3, []string{"priority", "tag", "constraint", "type"}, false},
 	"rejected":    {1, 1, nil, false},
 	"labels":      {2, 99, []string{"known"}, false},
 	"attributes":  {1, 99, []string{"known"}, false},

@@ -189,7 +189,7 @@ func (ms *masters) allocate(id records.AttemptID, call *AllocateCall, reply *All
 		err = ms.requests.Limit(soft.id, soft.handle, asks, len(call.BlacklistAdd))
 	}
 	if err == nil {
-		err = soft.wishes.Place(ms.Settings.Constraints, id, call.Scheduling, asks[len(call.Asks):])
+		err = soft.wishes.Place(ms.Settings.Constraints, id, call.Scheduling, asks[len(call.Asks):], ms.sched.Outstanding(soft.handle))
 	}
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ const (
 type Settings struct {
 	Handler string // Disabled, Scheduler or Processor; "" is Disabled
 	Tries   int    // calls of an ApplicationMaster after which the Processor rejects a request, at least 1
+	Types   records.ResourceTypes
 }
 
 // On reports whether constraints are met.
@@ -46,6 +47,7 @@ type key struct {
 type Wishes struct {
 	byTag map[string]*constraint.Constraint // of requests that have this tag alone
 	tried map[key]*trial                    // requests that may yet be rejected
+	said  map[key]said                      // of requests of the Scheduler
 }
 
 // trial is a request of which the Processor hasn't placed all.
@@ -79,7 +81,7 @@ func (w *Wishes) Register(s Settings, attempt records.AttemptID, entries []*pb.P
 			byTag[tags[0]] = c
 		}
 	}
-	w.byTag, w.tried = byTag, nil
+	w.byTag, w.tried, w.said = byTag, nil, nil
 	return nil
 }
 
@@ -102,6 +104,9 @@ func (s Settings) Rows(attempt records.AttemptID, kind queue.Kind, all []*pb.Sch
 			return nil, refusal.New(refusal.InvalidResource, "AppId=%v Key=%d. Exception message:No ResourceSizing found in the scheduling request, please double check",
 				attempt.App, m.GetAllocationRequestId())
 		}
+		if err := s.guaranteed(attempt.App, m); err != nil {
+			return nil, err
+		}
 		r := &pb.ResourceRequest{}
 		r.SetPriority(m.GetPriority())
 		if !m.HasPriority() {
@@ -123,13 +128,18 @@ func (s Settings) Rows(attempt records.AttemptID, kind queue.Kind, all []*pb.Sch
 	return rows, nil
 }
 
-// Place says in the asks of scheduling requests where their containers may go.
-func (w *Wishes) Place(s Settings, attempt records.AttemptID, all []*pb.SchedulingRequest, asks []scheduler.Ask) error {
+// Place says in the asks of scheduling requests where their containers may go. outstanding returns what is still awaited.
+func (w *Wishes) Place(s Settings, attempt records.AttemptID, all []*pb.SchedulingRequest, asks []scheduler.Ask, outstanding Outstanding) error {
 	for i, m := range all {
 		r, err := w.request(m)
 		if err != nil {
 			return refusal.New(refusal.InvalidResource, "%v: the scheduling request of priority %d, allocation request id %d: %v",
 				attempt.App, m.GetPriority().GetPriority(), m.GetAllocationRequestId(), err)
+		}
+		if s.Handler == Scheduler {
+			if err := w.unchanged(&asks[i], r, outstanding, s.Types); err != nil {
+				return err
+			}
 		}
 		asks[i].Placement = r
 	}

@@ -101,7 +101,7 @@ func TestWhenRequestsAreRejected(t *testing.T) {
 	m.SetResourceSizing(sizing)
 	m.SetAllocationRequestId(7)
 	asks := []scheduler.Ask{{Name: scheduler.Any, AllocationRequestID: 7, Count: 5}}
-	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks); err != nil {
+	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil); err != nil {
 		t.Fatal(err)
 	}
 	for i, call := range []struct {
@@ -132,7 +132,7 @@ func TestWhenRequestsAreRejected(t *testing.T) {
 	if len(w.tried) > 0 || sizing.GetNumAllocations() != 5 {
 		t.Errorf("%d are left; the request asks for %d", len(w.tried), sizing.GetNumAllocations())
 	}
-	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks); err != nil {
+	if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil); err != nil {
 		t.Fatal(err)
 	}
 	if w.Clear(); len(w.tried) > 0 {
@@ -158,7 +158,7 @@ func TestRegisteredConstraintsOfATag(t *testing.T) {
 		m.SetPlacementConstraint(own)
 		m.SetResourceSizing(&pb.ResourceSizing{})
 		asks := make([]scheduler.Ask, 1)
-		if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks); err != nil {
+		if err := w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, asks, nil); err != nil {
 			t.Fatal(err)
 		}
 		if got := asks[0].Placement.Constraint.String(); got != want {
@@ -198,7 +198,7 @@ func FuzzConstraints(f *testing.F) {
 		entry.SetPlacementConstraint(m.GetPlacementConstraint())
 		registered := w.Register(s, records.AttemptID{}, []*pb.PlacementConstraintMapEntry{entry})
 		asks := make([]scheduler.Ask, 1)
-		if err := errors.Join(registered, w.Place(s, records.AttemptID{}, all, asks)); err != nil {
+		if err := errors.Join(registered, w.Place(s, records.AttemptID{}, all, asks, nil)); err != nil {
 			return
 		}
 		r := asks[0].Placement
@@ -206,4 +206,27 @@ func FuzzConstraints(f *testing.F) {
 			t.Errorf("%v, cost %d", err, r.Constraint.Cost())
 		}
 	})
+}
+
+// What requests of many ids say is remembered within bounds: those from before are forgotten.
+func TestWhatRequestsSayIsBounded(t *testing.T) {
+	s := Settings{Handler: Scheduler}
+	var w Wishes
+	place := func(id int64, tag string) error {
+		m := &pb.SchedulingRequest{}
+		m.SetAllocationTags([]string{tag})
+		none := func(int32, int64) (scheduler.Ask, bool, bool) { return scheduler.Ask{}, false, false }
+		return w.Place(s, records.AttemptID{}, []*pb.SchedulingRequest{m}, []scheduler.Ask{{Name: scheduler.Any, AllocationRequestID: id, Count: 1}}, none)
+	}
+	for id := range int64(3 * mostSaid) {
+		if err := place(id, "a"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.said) > mostSaid {
+		t.Errorf("%d are remembered", len(w.said))
+	}
+	if place(3*mostSaid-1, "b") == nil || place(0, "b") != nil {
+		t.Error("the wrong ones are remembered")
+	}
 }
